@@ -56,6 +56,7 @@
 //     entity tags, serving. Standard library only.
 //   - [github.com/ashlar-go/ashlar/httpx/sanitize]: middleware that rejects HTML markup.
 //   - [github.com/ashlar-go/ashlar/httpx/apidocs]: a page for an OpenAPI document.
+//   - [github.com/ashlar-go/ashlar/httpx/ui]: the shared look of web pages.
 //   - [github.com/ashlar-go/ashlar/httpx/httpxtest]: helpers for tests of handlers.
 //
 // # Book catalog
@@ -94,6 +95,7 @@
 //     over SNMP.
 //   - [github.com/ashlar-go/ashlar/inventory/drift]: differences between what devices report and the inventory.
 //   - [github.com/ashlar-go/ashlar/inventory/demo]: a made-up network.
+//   - [github.com/ashlar-go/ashlar/inventory/console]: the inventory as web pages.
 //   - [github.com/ashlar-go/ashlar/inventory/server]: from settings to a running server.
 //
 // # Manifests

@@ -2,7 +2,7 @@
 // scripts that pages load. Pages are made on the server with html/template, and work without
 // JavaScript.
 //
-//	kit, err := ui.New(&ui.Options{Product: "Inventory", Prefix: "/console", Templates: pages})
+//	kit, err := ui.New(&ui.Options{Product: "Inventory", Prefix: "/console", Templates: []fs.FS{pages}})
 //	mux.Handle("/console/assets/", http.StripPrefix("/console/assets", kit.Assets()))
 //	handler := kit.Protect(mux)
 //	...

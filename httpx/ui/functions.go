@@ -13,7 +13,7 @@ import (
 // functions are the functions of templates that need no kit.
 var functions = template.FuncMap{
 	"dict": dict, "list": func(values ...any) []any { return values },
-	"ago": ago, "time": stamp, "count": Count, "percent": percent, "tone": Tone,
+	"ago": Ago, "time": stamp, "count": Count, "percent": percent, "tone": Tone,
 	"spark": spark, "icon": icon, "join": strings.Join, "add": func(a, b int) int { return a + b },
 	"default": func(instead, value any) any {
 		if truth, _ := template.IsTrue(value); truth {
@@ -39,8 +39,8 @@ func dict(pairs ...any) (map[string]any, error) {
 	return all, nil
 }
 
-// ago says how long ago a time was, in the largest unit.
-func ago(t time.Time) string {
+// Ago says how long ago a time was, in the largest unit.
+func Ago(t time.Time) string {
 	if t.IsZero() {
 		return "never"
 	}

@@ -19,7 +19,7 @@ import (
 //go:embed assets/*.css assets/*.js assets/*.svg assets/*.gz assets/LICENSES.txt
 var assets embed.FS
 
-//go:embed templates
+//go:embed templates/*.html templates/pages/*.html
 var templates embed.FS
 
 // Policy is the Content-Security-Policy of pages: everything comes from their own origin, nothing is
@@ -35,10 +35,10 @@ type Options struct {
 	// Prefix is the path under which the handler is mounted, such as "/console", without a final slash.
 	// Links begin with it, and cookies are limited to it. Default: "", the root.
 	Prefix string
-	// Templates has the pages at its top. Default: none.
-	Templates fs.FS
-	// Assets has further files that pages load, at its top. Default: none.
-	Assets fs.FS
+	// Templates have the pages at their top. Default: none.
+	Templates []fs.FS
+	// Assets have further files that pages load, at their top. Default: none.
+	Assets []fs.FS
 	// Funcs are further functions of templates. Default: none.
 	Funcs template.FuncMap
 }
@@ -64,61 +64,50 @@ func New(opts *Options) (*Kit, error) {
 	if err != nil {
 		return nil, err
 	}
-	sources := []fs.FS{own}
-	if o.Assets != nil {
-		sources = append(sources, o.Assets)
-	}
-	if k.files, err = httpx.NewFiles(sources...); err != nil {
+	if k.files, err = httpx.NewFiles(append([]fs.FS{own}, o.Assets...)...); err != nil {
 		return nil, err
 	}
 	base := template.New("").Funcs(k.funcs()).Funcs(o.Funcs)
 	if base, err = base.ParseFS(templates, "templates/*.html"); err != nil {
 		return nil, err
 	}
-	for _, source := range []fs.FS{templates, o.Templates} {
-		if source == nil {
-			continue
-		}
-		if err := k.parse(base, source); err != nil {
-			return nil, err
-		}
+	pages, err := fs.Sub(templates, "templates/pages")
+	if err != nil {
+		return nil, err
+	}
+	if err := k.parse(base, append([]fs.FS{pages}, o.Templates...)); err != nil {
+		return nil, err
 	}
 	return k, nil
 }
 
-// parse adds the pages at the top of a file system.
-func (k *Kit) parse(base *template.Template, source fs.FS) error {
-	if source == fs.FS(templates) {
-		var err error
-		if source, err = fs.Sub(templates, "templates/pages"); err != nil {
+// parse adds the pages at the top of file systems. All pages have the templates of all files that begin
+// with an underscore.
+func (k *Kit) parse(base *template.Template, sources []fs.FS) error {
+	for _, source := range sources {
+		shared, err := fs.Glob(source, "_*.html")
+		if err != nil {
 			return err
 		}
-	}
-	names, err := fs.Glob(source, "*.html")
-	if err != nil {
-		return err
-	}
-	shared, err := base.Clone()
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if strings.HasPrefix(name, "_") {
-			if _, err := shared.ParseFS(source, name); err != nil {
+		if len(shared) > 0 {
+			if _, err := base.ParseFS(source, shared...); err != nil {
 				return err
 			}
 		}
 	}
-	for _, name := range names {
-		if strings.HasPrefix(name, "_") {
-			continue
-		}
-		page, err := shared.Clone()
+	for _, source := range sources {
+		names, err := fs.Glob(source, "[^_]*.html")
 		if err != nil {
 			return err
 		}
-		if k.pages[name], err = page.ParseFS(source, name); err != nil {
-			return err
+		for _, name := range names {
+			page, err := base.Clone()
+			if err != nil {
+				return err
+			}
+			if k.pages[name], err = page.ParseFS(source, name); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

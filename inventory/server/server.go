@@ -22,6 +22,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
 	"github.com/ashlar-go/ashlar/inventory/auth/oidc"
+	"github.com/ashlar-go/ashlar/inventory/console"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/mail"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -58,6 +59,8 @@ type Server struct {
 	handler    http.Handler
 	closers    []func() error // in the order in which they were opened
 	provider   *oidc.Provider // nil for none
+	chain      *httpx.StandardOptions
+	console    *console.Console // nil if it is switched off
 	endStreams func()         // of changes
 	statistics *statistics
 }
@@ -147,7 +150,10 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	}
 	s.statistics.watch(s.store, api, service)
 	s.endStreams = api.EndStreams
-	s.handler = s.withHealth(api)
+	if s.handler, err = s.withConsole(api); err != nil {
+		return err
+	}
+	s.handler = s.withHealth(s.handler)
 	return nil
 }
 
@@ -163,12 +169,13 @@ func (s *Server) api(o *Options, engine *records.Engine, guard *jwt.Guard, accou
 		return nil, err
 	}
 	s.closers = append(s.closers, closeLimiter)
+	s.chain = &httpx.StandardOptions{
+		Log: s.log, Origins: origins, Clients: clients, Limit: httpx.Chain(limiter, protectHosts),
+		Budget: httpx.NewBudget(&httpx.BudgetOptions{Bytes: s.settings.MaxRequestMemory}),
+	}
 	return httpapi.New(engine, guard, &httpapi.Options{
 		Accounts: accounts,
-		Chain: &httpx.StandardOptions{
-			Log: s.log, Origins: origins, Clients: clients, Limit: httpx.Chain(limiter, protectHosts),
-			Budget: httpx.NewBudget(&httpx.BudgetOptions{Bytes: s.settings.MaxRequestMemory}),
-		},
+		Chain:    s.chain,
 		Docs: apidocs.New(&apidocs.Options{Title: "Network inventory", DocumentURL: "../openapi.json"}),
 		Heavy: httpapi.HeavyOptions{
 			PerCaller: s.settings.HeavyQueriesPerCaller, Total: s.settings.HeavyQueries, Timeout: s.settings.HeavyQueryTimeout,

@@ -44,6 +44,7 @@ type Settings struct {
 	AdminPassword string // "" generates one and prints it once
 
 	RequireCurrentPassword bool // to change one's own password or email address
+	Console                bool // serve web pages under /console
 
 	TOTPIssuer string // names the inventory in authenticator apps
 
@@ -105,6 +106,7 @@ func table(s *Settings) []settings.Setting {
 		{Name: "FROM_ADDRESS", Default: "inventory@localhost", Doc: "sender of mails", Value: settings.Text(&s.FromAddress, checkMailAddress)},
 		{Name: "ADMIN_USERNAME", Default: "admin", Doc: "user name of the first administrator, created at the first start", Value: settings.Hidden(&s.AdminUsername, checkNotEmpty)},
 		{Name: "ADMIN_PASSWORD", Secret: true, Doc: "password of the first administrator; unset: one is generated and printed once", Value: settings.Text(&s.AdminPassword)},
+		{Name: "CONSOLE", Default: "true", Doc: "serve web pages under /console/, where browsers that open / are led", Value: settings.Bool(&s.Console)},
 		{Name: "REQUIRE_CURRENT_PASSWORD", Default: "true", Doc: "require the current password from users who change their own password or email address", Value: settings.Bool(&s.RequireCurrentPassword)},
 		{Name: "TOTP_ISSUER", Default: "Inventory", Doc: "name of this inventory in the authenticator apps of users with a second factor", Value: settings.Text(&s.TOTPIssuer, checkNotEmpty)},
 		{Name: "UNIQUE_HOSTNAMES", Default: "false", Doc: "require the hostnames of devices to be unique across all locations, not only within each; the start fails while devices share one", Value: settings.Bool(&s.UniqueHostnames)},

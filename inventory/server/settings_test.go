@@ -42,7 +42,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		"DATABASE_URL": "postgres://jane:secret@db.example/inventory", "DATABASE_READ_URL": "postgresql://replica/inventory", "DATABASE_TIMEOUT": "1m",
 		"JWT_SECRET": strings.Repeat("s", 32), "JWT_SECRET_PREVIOUS": strings.Repeat("p", 32), "JWT_EXPIRATION": "90m",
 		"MAIL_HOST": "mail.example", "MAIL_PORT": "465", "MAIL_USERNAME": "mailer", "MAIL_PASSWORD": "pw", "MAIL_ALLOW_PLAINTEXT": "true", "FROM_ADDRESS": "NOC <noc@example.com>",
-		"ADMIN_USERNAME": "root", "ADMIN_PASSWORD": "a long enough one", "REQUIRE_CURRENT_PASSWORD": "false", "UNIQUE_HOSTNAMES": "true",
+		"ADMIN_USERNAME": "root", "ADMIN_PASSWORD": "a long enough one", "REQUIRE_CURRENT_PASSWORD": "false", "CONSOLE": "false", "UNIQUE_HOSTNAMES": "true",
 		"TOTP_ISSUER":     "Lab",
 		"TRUSTED_PROXIES": "10.1.2.3/8, fd00::/8,192.0.2.1", "ALLOWED_ORIGINS": "https://noc.example, https://ops.example",
 		"RATE_LIMIT": "7", "RATE_LIMIT_REDIS_URL": "rediss://u:p@redis.example:6380/0",

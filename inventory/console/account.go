@@ -1,0 +1,70 @@
+package console
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+)
+
+// account is the data of the page of one's own account.
+type account struct {
+	User     site.Record
+	Sessions []session
+	Must     bool // change the password first
+	Problem  string
+	Own      bool // whether the inventory has the accounts
+}
+
+type session struct {
+	ID        string     `json:"id"`
+	CreatedAt time.Time  `json:"created_at"`
+	LastUsed  *time.Time `json:"last_used"`
+	Address   string     `json:"address"`
+	UserAgent string     `json:"user_agent"`
+	Current   bool       `json:"current"`
+}
+
+func showAccount(q *site.Request) error { return accountPage(q, http.StatusOK, "") }
+
+func accountPage(q *site.Request, status int, problem string) error {
+	data := account{Must: q.Identity().MustChangePassword, Problem: problem, Own: q.SignIn != ""}
+	if data.Own && !data.Must {
+		var err error
+		if data.User, _, err = q.One("users", q.Identity().UserID); err != nil {
+			return err
+		}
+		var all struct{ Data []session }
+		if err := q.Get("/users/"+q.Identity().UserID+"/sessions", nil, &all); err != nil {
+			return err
+		}
+		data.Sessions = all.Data
+	}
+	return q.PageStatus(status, "account.html", "Your account", data)
+}
+
+func changePassword(q *site.Request) error {
+	body := map[string]string{"current_password": q.R.PostFormValue("current"), "new_password": q.R.PostFormValue("password")}
+	if q.R.PostFormValue("password") != q.R.PostFormValue("again") {
+		return accountPage(q, http.StatusBadRequest, "The two new passwords differ: enter the same twice.")
+	}
+	_, err := q.Do(&site.Call{Method: http.MethodPut, Path: "/users/" + q.Identity().UserID + "/password", Body: body}, nil)
+	if f, ok := site.AsFault(err); ok && f.Status != http.StatusUnauthorized {
+		return accountPage(q, f.Status, f.Error())
+	} else if ok {
+		return accountPage(q, http.StatusBadRequest, f.Message)
+	}
+	if err != nil {
+		return err
+	}
+	q.Forget() // the sessions have ended with the old password
+	return q.Redirect("/signin?done=password")
+}
+
+func endSession(q *site.Request) error {
+	_, err := q.Do(&site.Call{Method: http.MethodDelete, Path: "/users/" + q.Identity().UserID + "/sessions/" + q.R.PathValue("session")}, nil)
+	if err != nil {
+		return err
+	}
+	return q.Redirect("/account?done=ended")
+}

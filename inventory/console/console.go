@@ -1,0 +1,119 @@
+package console
+
+import (
+	"cmp"
+	"embed"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"net/http"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/httpx/ui"
+	"github.com/ashlar-go/ashlar/inventory/console/internal/change"
+	"github.com/ashlar-go/ashlar/inventory/console/internal/exchange"
+	"github.com/ashlar-go/ashlar/inventory/console/internal/maps"
+	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/httpapi"
+)
+
+//go:embed templates/*.html assets/*
+var files embed.FS
+
+// Options configure a [Console]. Nil means the defaults.
+type Options struct {
+	// Prefix is the path under which the console is mounted, such as "/console". Default: "", the root.
+	Prefix string
+	// Product is the name in the header. Default: "Inventory".
+	Product string
+	// APIDocs is the address of the page about the API, for a link. Default: no link.
+	APIDocs string
+	// Chain configures the middleware around the pages, like that of the API; its RenderError, Security
+	// and Check are not used. Default: the defaults of httpx.Standard.
+	Chain *httpx.StandardOptions
+	// Log receives errors that no response reports. Default: slog.Default().
+	Log *slog.Logger
+}
+
+// Console serves the pages. It is an http.Handler for paths without the prefix, safe for concurrent use,
+// and needs no closing. Create it with [New].
+type Console struct {
+	site    *site.Site
+	log     *slog.Logger
+	links   links
+	handler http.Handler
+}
+
+// New returns the pages of an inventory. opts may be nil. The error names an invalid option.
+func New(api *httpapi.API, opts *Options) (*Console, error) {
+	if api == nil {
+		return nil, errors.New("console: the API is required")
+	}
+	o := Options{}
+	if opts != nil {
+		o = *opts
+	}
+	c := &Console{log: cmp.Or(o.Log, slog.Default())}
+	kit, err := c.kit(&o)
+	if err != nil {
+		return nil, err
+	}
+	c.site = site.New(kit, api)
+	if own, _ := api.HasAccounts(); own {
+		c.site.SignIn = "/signin"
+	}
+	if o.APIDocs != "" {
+		c.site.Extra = append(c.site.Extra, ui.NavLink{Label: "API", URL: o.APIDocs, Icon: "book"})
+	}
+	chain := httpx.StandardOptions{}
+	if o.Chain != nil {
+		chain = *o.Chain
+	}
+	chain.RenderError, chain.Security, chain.Check = kit.RenderError, &httpx.SecurityOptions{ContentSecurityPolicy: ui.Policy}, nil
+	chain.MaxBody = maxBody
+	chain.Repeatable = repeatable
+	c.handler = httpx.Standard(&chain)(kit.Protect(c.mux()))
+	return c, nil
+}
+
+// maxBody is the maximum size of a request in bytes: that of an import of the API, as a form.
+const maxBody = 24 << 20
+
+// repeatable are the query parameters that may occur more than once.
+var repeatable = []string{"sortby", "tags", "resource", "column"}
+
+// kit returns the renderer with the templates of all packages.
+func (c *Console) kit(o *Options) (*ui.Kit, error) {
+	own := func() (templates, assets fs.FS, err error) {
+		if templates, err = fs.Sub(files, "templates"); err != nil {
+			return nil, nil, err
+		}
+		assets, err = fs.Sub(files, "assets")
+		return templates, assets, err
+	}
+	all := &ui.Options{Product: cmp.Or(o.Product, "Inventory"), Prefix: o.Prefix, Funcs: functions}
+	for _, of := range []func() (fs.FS, fs.FS, error){own, change.Files, maps.Files, exchange.Files} {
+		templates, assets, err := of()
+		if err != nil {
+			return nil, err
+		}
+		all.Templates, all.Assets = append(all.Templates, templates), append(all.Assets, assets)
+	}
+	return ui.New(all)
+}
+
+// mux returns the handler of all routes.
+func (c *Console) mux() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /assets/", c.site.UI.Assets())
+	mux.HandleFunc("POST /theme", c.site.UI.SetTheme)
+	for _, routes := range [][]site.Route{c.accountRoutes(), c.recordRoutes(), change.Routes(), maps.Routes(), exchange.Routes()} {
+		for _, route := range routes {
+			mux.Handle(route.Pattern, c.site.Handler(route))
+		}
+	}
+	return httpx.Mux(mux)
+}
+
+// ServeHTTP serves one request, whose path has no prefix.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.handler.ServeHTTP(w, r) }

@@ -1,0 +1,254 @@
+package site
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Fault is a response of the API that is an error.
+type Fault struct {
+	Status     int
+	Message    string
+	Fields     []FieldFault `json:"errors"`
+	Items      []ItemFault  `json:"items"`
+	RetryAfter string       `json:"-"`
+}
+
+// FieldFault is what is wrong with a field.
+type FieldFault struct{ Field, Reason string }
+
+// ItemFault is what is wrong with an item of a bulk request.
+type ItemFault struct {
+	Index   int
+	ID      string
+	Message string
+	Errors  []FieldFault
+}
+
+func (f *Fault) Error() string {
+	text := f.Message
+	for _, field := range f.Fields {
+		text += "; " + field.Field + ": " + field.Reason
+	}
+	return text
+}
+
+// AsFault returns the fault that an error is, if it has one of the given statuses, or one below 500 without any.
+func AsFault(err error, statuses ...int) (*Fault, bool) {
+	f, ok := errors.AsType[*Fault](err)
+	if !ok {
+		return nil, false
+	}
+	for _, status := range statuses {
+		if f.Status == status {
+			return f, true
+		}
+	}
+	return f, len(statuses) == 0 && f.Status < http.StatusInternalServerError
+}
+
+// Call is a request to the API.
+type Call struct {
+	Method string     // default: GET
+	Path   string     // "/devices"
+	Query  url.Values // may be nil
+	Body   any        // encoded as JSON; an io.Reader is sent as it is; nil for none
+	Type   string     // of a Body that is an io.Reader
+	Match  string     // the header If-Match; empty for none
+	Key    string     // the header Idempotency-Key; empty for none
+}
+
+// maxAnswer is the maximum size of a response that a page reads, in bytes.
+const maxAnswer = 64 << 20
+
+// Do sends a call and decodes the body of its response into the value that into points to, unless that is
+// nil. Numbers in values of type any are json.Number. The error is a [*Fault] if the API refuses the call.
+func (q *Request) Do(c *Call, into any) (http.Header, error) {
+	w := &recorder{header: http.Header{}}
+	r, err := q.request(c)
+	if err != nil {
+		return nil, err
+	}
+	q.bare.ServeHTTP(w, r)
+	if w.tooLarge {
+		return nil, fmt.Errorf("%s: the response has more than %d bytes", c.Path, maxAnswer)
+	}
+	if w.status >= http.StatusBadRequest {
+		f := &Fault{}
+		_ = json.Unmarshal(w.body.Bytes(), f) // a body in another form has no message
+		f.Status, f.RetryAfter = w.status, w.header.Get("Retry-After")
+		if f.Message == "" {
+			f.Message = http.StatusText(w.status)
+		}
+		return w.header, f
+	}
+	if into == nil {
+		return w.header, nil
+	}
+	d := json.NewDecoder(&w.body)
+	d.UseNumber()
+	if err := d.Decode(into); err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Path, err)
+	}
+	return w.header, nil
+}
+
+// Get reads from the API.
+func (q *Request) Get(path string, query url.Values, into any) error {
+	_, err := q.Do(&Call{Path: path, Query: query}, into)
+	return err
+}
+
+// Forward sends the response of the API on to the browser as it comes: exports and the feed of changes. An
+// error before its begin is a [*Fault].
+func (q *Request) Forward(c *Call, header http.Header) error {
+	r, err := q.request(c)
+	if err != nil {
+		return err
+	}
+	w := &forwarder{ResponseWriter: q.W, own: header}
+	q.bare.ServeHTTP(w, r)
+	if w.fault != nil {
+		f := &Fault{}
+		_ = json.Unmarshal(w.fault.Bytes(), f) // as above
+		f.Status = w.status
+		return f
+	}
+	return nil
+}
+
+// request returns the request of a call.
+func (q *Request) request(c *Call) (*http.Request, error) {
+	method := c.Method
+	if method == "" {
+		method = http.MethodGet
+	}
+	body, isReader := c.Body.(io.Reader)
+	kind := c.Type
+	if !isReader && c.Body != nil {
+		encoded, err := json.Marshal(c.Body)
+		if err != nil {
+			return nil, err
+		}
+		body, kind = bytes.NewReader(encoded), "application/json"
+	}
+	ctx := q.R.Context()
+	if method != http.MethodGet {
+		ctx = q.detached()
+	}
+	target := c.Path
+	if len(c.Query) > 0 {
+		target += "?" + c.Query.Encode()
+	}
+	r := q.outgoing(ctx, method, target, body)
+	if r == nil {
+		return nil, fmt.Errorf("invalid path %q", c.Path)
+	}
+	if kind != "" {
+		r.Header.Set("Content-Type", kind)
+	}
+	if c.Match != "" {
+		r.Header.Set("If-Match", c.Match)
+	}
+	if c.Key != "" {
+		r.Header.Set("Idempotency-Key", c.Key)
+	}
+	return r, nil
+}
+
+// passed are the headers of the browser that the API gets too: they say where the request comes from.
+var passed = []string{"X-Forwarded-For", "X-Real-Ip", "Forwarded", "X-Forwarded-Proto", "User-Agent", "X-Request-Id"}
+
+// outgoing returns a request to the API with the token of the sender, or nil for an invalid target.
+func (q *Request) outgoing(ctx context.Context, method, target string, body io.Reader) *http.Request {
+	r, err := http.NewRequestWithContext(ctx, method, target, body)
+	if err != nil {
+		return nil
+	}
+	r.RemoteAddr, r.Host, r.TLS, r.RequestURI = q.R.RemoteAddr, q.R.Host, q.R.TLS, target
+	for _, name := range passed {
+		if values := q.R.Header.Values(name); len(values) > 0 {
+			r.Header[name] = values
+		}
+	}
+	switch {
+	case q.SignIn == "":
+		for _, name := range []string{"Authorization", "Cookie"} {
+			if values := q.R.Header.Values(name); len(values) > 0 {
+				r.Header[name] = values
+			}
+		}
+	case q.token != "":
+		r.Header.Set("Authorization", "Bearer "+q.token)
+	}
+	return r
+}
+
+// recorder keeps a response.
+type recorder struct {
+	header   http.Header
+	status   int
+	body     bytes.Buffer
+	tooLarge bool
+}
+
+func (w *recorder) Header() http.Header { return w.header }
+
+func (w *recorder) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+}
+
+func (w *recorder) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	if w.body.Len()+len(p) > maxAnswer {
+		w.tooLarge = true
+		return 0, errors.New("the response is too large")
+	}
+	return w.body.Write(p)
+}
+
+// forwarder passes a response on, except errors, and except its cookies and caching headers.
+type forwarder struct {
+	http.ResponseWriter
+	own    http.Header
+	status int
+	fault  *bytes.Buffer
+}
+
+func (w *forwarder) WriteHeader(status int) {
+	if w.status != 0 {
+		return
+	}
+	w.status = status
+	if status >= http.StatusBadRequest {
+		w.fault = &bytes.Buffer{}
+		return
+	}
+	for name, values := range w.own {
+		w.Header()[name] = values
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *forwarder) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	if w.fault != nil {
+		return w.fault.Write(p)
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController flush and set deadlines.
+func (w *forwarder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// ETag returns the value of If-Match for a version of a record that a form has read, as the API sent it.
+func ETag(h http.Header) string { return strings.TrimPrefix(h.Get("ETag"), "W/") }

@@ -1,0 +1,195 @@
+package site
+
+import (
+	"strings"
+
+	"github.com/ashlar-go/ashlar/httpx/ui"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// Cell is a value of a record as a page shows it, by the template "cell".
+type Cell struct {
+	Field *records.Field
+	Kind  string // text, mono, badge, link, number, time, tags, bool, long, object
+	Text  string
+	URL   string // of a link
+	Items []string
+	Rec   Record
+}
+
+// Empty reports whether there is no value.
+func (c Cell) Empty() bool { return c.Text == "" && len(c.Items) == 0 }
+
+// Cell returns how to show a field of a record. labels are those of RefLabels.
+func (q *Request) Cell(f *records.Field, rec Record, labels map[string]string) Cell {
+	c := Cell{Field: f, Kind: "text", Text: rec.Text(f.Name), Rec: rec}
+	switch {
+	case f.Ref != nil:
+		c.Kind = "link"
+		if c.Text != "" {
+			c.URL = q.RecordURL(f.Ref.To, c.Text)
+			if label := labels[c.Text]; label != "" {
+				c.Text = label
+			} else {
+				c.Text = short(c.Text)
+			}
+			if !q.May(f.Ref.To, records.RouteGet) {
+				c.Kind, c.URL = "text", ""
+			}
+		}
+	case f.Kind == records.List:
+		c.Kind = "tags"
+		if list, ok := rec[f.Name].([]any); ok {
+			for _, e := range list {
+				c.Items = append(c.Items, text(e))
+			}
+		}
+	case f.Kind == records.Time:
+		c.Kind = "time"
+	case f.Kind == records.Int, f.Kind == records.Float:
+		c.Kind = "number"
+	case f.Kind == records.Bool:
+		c.Kind = "bool"
+	case f.Kind == records.Object:
+		c.Kind = "object"
+	case isState(f):
+		c.Kind = "badge"
+	case f.Format == "text":
+		c.Kind = "long"
+	case f.Format != "" && f.Format != "line" && f.Format != "enum":
+		c.Kind = "mono"
+	}
+	return c
+}
+
+// isState reports whether the values of a field are states, which have colours.
+func isState(f *records.Field) bool {
+	return strings.Contains(f.Name, "status") || f.Name == "severity" || f.Name == "action"
+}
+
+// RecordURL returns the address of the page of a record.
+func (q *Request) RecordURL(resource, id string) string { return q.UI.URL("/r/" + resource + "/" + id) }
+
+// ListURL returns the address of the list of a resource.
+func (q *Request) ListURL(resource string) string { return q.UI.URL("/r/" + resource) }
+
+// FieldLabel returns the name of a field for people.
+func FieldLabel(f *records.Field) string {
+	if f.Label != "" {
+		return f.Label
+	}
+	return humanize(strings.TrimSuffix(f.Name, "_id"))
+}
+
+// words are those that are written in another way than in names of fields.
+var words = map[string]string{
+	"id": "ID", "ip": "IP", "mac": "MAC", "os": "OS", "mtu": "MTU", "vlan": "VLAN", "vrf": "VRF", "cidr": "CIDR", "rd": "RD", "dns": "DNS",
+	"lag": "LAG", "cpu": "CPU", "totp": "second factor", "a": "A", "b": "B", "ifindex": "ifIndex", "lat": "latitude", "lon": "longitude", "ts": "time",
+}
+
+// humanize turns snake_case into words.
+func humanize(name string) string {
+	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '-' })
+	for i, p := range parts {
+		if w := words[p]; w != "" {
+			parts[i] = w
+		}
+	}
+	all := strings.Join(parts, " ")
+	if all == "" {
+		return name
+	}
+	return strings.ToUpper(all[:1]) + all[1:]
+}
+
+// Plural returns the name of the records of a resource in a sentence: "devices", "VLANs".
+func Plural(r *records.Resource) string {
+	all := humanize(r.Name)
+	for _, w := range []string{"VLAN", "VRF"} {
+		all = strings.ReplaceAll(all, strings.ToLower(w)+"s", w+"s")
+	}
+	if all = strings.Replace(all, "Vlans", "VLANs", 1); strings.HasPrefix(all, "Vrfs") {
+		all = "VRFs"
+	}
+	if strings.HasPrefix(all, "VL") || strings.HasPrefix(all, "VR") {
+		return all
+	}
+	return strings.ToLower(all[:1]) + all[1:]
+}
+
+// Title returns the name of the records of a resource as a title: "Devices".
+func Title(r *records.Resource) string {
+	p := Plural(r)
+	return strings.ToUpper(p[:1]) + p[1:]
+}
+
+// resourceIcons are the icons of resources; others have a dot.
+var resourceIcons = map[string]string{
+	"devices": "device", "interfaces": "port", "locations": "place", "racks": "rack", "links": "link", "cables": "link", "prefixes": "prefix",
+	"addresses": "tag", "vlans": "network", "vrfs": "network", "events": "event", "metrics": "chart", "users": "users", "audit-logs": "history",
+	"custom-fields": "columns", "device-types": "file", "front-ports": "port", "rear-ports": "port", "port-templates": "port", "tagged-vlans": "tag",
+}
+
+// Icon returns the icon of a resource.
+func Icon(resource string) string {
+	if i := resourceIcons[resource]; i != "" {
+		return i
+	}
+	return "dot"
+}
+
+// groups are the groups of the navigation; resources that no group names are in the last.
+var groups = []struct {
+	title string
+	names []string
+}{
+	{"Network", []string{"devices", "interfaces", "links", "cables", "front-ports", "rear-ports", "vlans", "tagged-vlans"}},
+	{"Addresses", []string{"prefixes", "addresses", "vrfs"}},
+	{"Places", []string{"locations", "racks"}},
+	{"Monitoring", []string{"events", "metrics"}},
+	{"Catalogue", []string{"device-types", "port-templates"}},
+	{"Administration", []string{"users", "custom-fields", "audit-logs"}},
+}
+
+// nav returns the navigation: what the sender may see.
+func (q *Request) nav() []ui.NavGroup {
+	at := q.R.URL.Path
+	link := func(label, path, icon string, exact bool) ui.NavLink {
+		current := at == path || !exact && strings.HasPrefix(at, path+"/")
+		return ui.NavLink{Label: label, URL: q.UI.URL(path), Icon: icon, Current: current}
+	}
+	first := ui.NavGroup{Links: []ui.NavLink{link("Home", "/", "home", true)}}
+	if q.May("links", records.RouteList) && q.May("devices", records.RouteList) && q.May("interfaces", records.RouteList) {
+		first.Links = append(first.Links, link("Map", "/map", "network", false), link("Drift", "/drift", "drift", false))
+	}
+	if q.May("prefixes", records.RouteList) {
+		first.Links = append(first.Links, link("Prefix tree", "/prefixes", "prefix", false))
+	}
+	if q.May("devices", records.RouteCreate) {
+		first.Links = append(first.Links, link("Import", "/import", "upload", false))
+	}
+	all := []ui.NavGroup{first}
+	named := map[string]bool{}
+	for _, g := range groups {
+		group := ui.NavGroup{Title: g.title}
+		for _, name := range g.names {
+			named[name] = true
+			if r, ok := q.Schema.Named(name); ok && q.May(name, records.RouteList) {
+				group.Links = append(group.Links, link(Title(r), "/r/"+name, Icon(name), false))
+			}
+		}
+		if len(group.Links) > 0 {
+			all = append(all, group)
+		}
+	}
+	own := ui.NavGroup{Title: "More"}
+	for _, r := range q.Schema.Resources() {
+		if !named[r.Name] && !r.Internal && q.May(r.Name, records.RouteList) {
+			own.Links = append(own.Links, link(Title(r), "/r/"+r.Name, Icon(r.Name), false))
+		}
+	}
+	if own.Links = append(own.Links, q.Extra...); len(own.Links) > 0 {
+		all = append(all, own)
+	}
+	return all
+}

@@ -1,0 +1,234 @@
+// Package site is what the pages of the inventory's console share: the sender of a request and their rights,
+// calls of the API, and how fields and records are shown.
+//
+// Pages read and change nothing but through the API, in the same process and with the token of the sender.
+// So its rules hold for pages: rights, locations, validation, dry runs, audit.
+package site
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/httpx/ui"
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/httpapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// Cookie is the name of the cookie with the token of the sender. The API does not read it.
+const Cookie = "ashlar_session"
+
+// Site serves routes. Its fields are set before the first request.
+type Site struct {
+	UI  *ui.Kit
+	API *httpapi.API
+	// SignIn is the path, below the prefix, to go to without a valid token. Empty for a program with
+	// accounts of its own, whose cookies and headers are sent on to the API.
+	SignIn string
+	// Extra are further links of the navigation.
+	Extra []ui.NavLink
+
+	bare http.Handler
+}
+
+// New returns a site. SignIn and Extra may be set afterwards.
+func New(kit *ui.Kit, api *httpapi.API) *Site {
+	return &Site{UI: kit, API: api, bare: api.Bare()}
+}
+
+// Route is a page, or what a page asks for.
+type Route struct {
+	Pattern string // of a ServeMux, below the prefix: "GET /map"
+	Handle  func(*Request) error
+	Public  bool // without a token; Rights and Schema are set only if there is a valid one
+}
+
+// Request is a request to a route.
+type Request struct {
+	*Site
+	W      http.ResponseWriter
+	R      *http.Request
+	Rights *httpapi.Rights // of the sender; nil without a token on a public route
+	Schema *records.Schema
+
+	token string
+}
+
+// Handler returns the handler of a route.
+func (s *Site) Handler(route Route) http.Handler {
+	return httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+		q := &Request{Site: s, W: w, R: r, Schema: s.API.Schema()}
+		if c, err := r.Cookie(Cookie); err == nil {
+			q.token = c.Value
+		}
+		err := q.identify(route.Public)
+		if err == nil {
+			err = route.Handle(q)
+		}
+		return q.answer(err)
+	})
+}
+
+// errSignIn leads to the page to sign in.
+var errSignIn = errors.New("no valid token")
+
+// identify sets the rights of the sender.
+func (q *Request) identify(public bool) error {
+	if q.SignIn != "" && q.token == "" {
+		if public {
+			return nil
+		}
+		return errSignIn
+	}
+	rights, err := q.API.Rights(q.outgoing(q.R.Context(), http.MethodGet, "/", nil))
+	e, refused := errors.AsType[*httpx.Error](err)
+	switch {
+	case err == nil:
+		q.Rights = rights
+		if rights.Identity.MustChangePassword && !public && !strings.HasPrefix(q.R.URL.Path, "/account") {
+			http.Redirect(q.W, q.R, q.UI.URL("/account?must=change"), http.StatusSeeOther)
+			return errAnswered
+		}
+	case refused && e.Status == http.StatusUnauthorized && public:
+	case refused && e.Status == http.StatusUnauthorized && q.SignIn != "":
+		return errSignIn
+	default:
+		return err
+	}
+	return nil
+}
+
+// errAnswered says that the response has been sent.
+var errAnswered = errors.New("answered")
+
+// answer responds to an error of a route.
+func (q *Request) answer(err error) error {
+	var fault *Fault
+	switch {
+	case err == nil, errors.Is(err, errAnswered):
+		return nil
+	case errors.Is(err, errSignIn), errors.As(err, &fault) && fault.Status == http.StatusUnauthorized && q.SignIn != "":
+		return q.toSignIn()
+	case errors.As(err, &fault):
+		e := &httpx.Error{Status: fault.Status, Message: fault.Message, Header: http.Header{}}
+		for _, f := range fault.Fields {
+			e.Fields = append(e.Fields, httpx.FieldError{Field: f.Field, Reason: f.Reason})
+		}
+		if fault.RetryAfter != "" {
+			e.Header.Set("Retry-After", fault.RetryAfter)
+		}
+		return e
+	}
+	return err
+}
+
+// toSignIn leads to the page to sign in, and from there back.
+func (q *Request) toSignIn() error {
+	q.Forget()
+	to := q.UI.URL(q.SignIn)
+	switch {
+	case ui.IsPart(q.R), strings.Contains(q.R.Header.Get("Accept"), "text/event-stream"):
+		q.W.Header().Set("HX-Refresh", "true")
+		q.W.WriteHeader(http.StatusUnauthorized)
+		return nil
+	case q.R.Method == http.MethodGet && q.R.URL.Path != "/":
+		to += "?" + url.Values{"back": {q.R.URL.RequestURI()}}.Encode()
+	}
+	http.Redirect(q.W, q.R, to, http.StatusSeeOther)
+	return nil
+}
+
+// Keep sets the cookie with a token.
+func (q *Request) Keep(token string) { q.cookie(token, 0) }
+
+// Forget removes the cookie.
+func (q *Request) Forget() {
+	if q.token != "" {
+		q.cookie("", -1)
+	}
+}
+
+func (q *Request) cookie(token string, age int) {
+	http.SetCookie(q.W, &http.Cookie{
+		Name: Cookie, Value: token, Path: q.UI.URL("/"), MaxAge: age, HttpOnly: true, Secure: ui.OverTLS(q.R), SameSite: http.SameSiteStrictMode,
+	})
+}
+
+// UserName returns the name of the sender.
+func (q *Request) UserName() string {
+	if q.Rights == nil {
+		return ""
+	}
+	return cmp.Or(q.Rights.Identity.Username, q.Rights.Identity.UserID)
+}
+
+// Identity returns the sender, who has a token.
+func (q *Request) Identity() *auth.Identity { return q.Rights.Identity }
+
+// May reports whether the sender may perform an operation on records of a resource that exists.
+func (q *Request) May(resource string, does records.Routes) bool {
+	_, ok := q.Schema.Named(resource)
+	return ok && q.Rights != nil && q.Rights.May(resource, does)
+}
+
+// Resource returns the resource that the path value "resource" names, if the sender may list it.
+func (q *Request) Resource() (*records.Resource, error) {
+	name := q.R.PathValue("resource")
+	r, ok := q.Schema.Named(name)
+	if !ok || r.Internal {
+		return nil, httpx.Errorf(http.StatusNotFound, "There is no such page")
+	}
+	if !q.May(name, records.RouteList) {
+		return nil, httpx.Errorf(http.StatusForbidden, "Your role may not see %s", Plural(r))
+	}
+	return r, nil
+}
+
+// Page responds with a page. notice is shown if the parameter "done" has one of the known words.
+func (q *Request) Page(template, title string, data any) error {
+	return q.UI.Page(q.W, q.R, http.StatusOK, q.page(template, title, data))
+}
+
+// PageStatus is Page with another status, such as that of a form with errors.
+func (q *Request) PageStatus(status int, template, title string, data any) error {
+	return q.UI.Page(q.W, q.R, status, q.page(template, title, data))
+}
+
+// Part responds with a template of a page, for htmx.
+func (q *Request) Part(template, name string, data any) error {
+	return q.UI.Part(q.W, q.R, http.StatusOK, q.page(template, "", data), name)
+}
+
+// Redirect leads to a path below the prefix, after a change.
+func (q *Request) Redirect(path string) error {
+	if ui.IsPart(q.R) {
+		q.W.Header().Set("HX-Redirect", q.UI.URL(path))
+		return nil
+	}
+	http.Redirect(q.W, q.R, q.UI.URL(path), http.StatusSeeOther) // #nosec G710 -- below the prefix
+	return nil
+}
+
+// notices are what the parameter done may say.
+var notices = map[string]string{
+	"created": "Created.", "saved": "Saved.", "deleted": "Deleted.", "applied": "The changes are applied.", "imported": "Imported.",
+	"moved": "Moved.", "password": "The password is changed.", "acknowledged": "Acknowledged.", "ended": "The session is ended.",
+}
+
+func (q *Request) page(template, title string, data any) *ui.Page {
+	p := &ui.Page{Template: template, Title: title, Data: data, User: q.UserName(), Notice: notices[q.R.URL.Query().Get("done")]}
+	if q.Rights == nil {
+		p.Public = true
+		return p
+	}
+	p.Nav, p.Search, p.Live = q.nav(), "/search", "/live"
+	return p
+}
+
+// detached returns a context for a call that must end although the client has left.
+func (q *Request) detached() context.Context { return context.WithoutCancel(q.R.Context()) }

@@ -1,0 +1,161 @@
+package console
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/httpx/ui"
+	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+)
+
+// accountRoutes are the routes of signing in and of one's own account.
+func (c *Console) accountRoutes() []site.Route {
+	return []site.Route{
+		{Pattern: "GET /signin", Handle: showSignIn, Public: true},
+		{Pattern: "POST /signin", Handle: signIn, Public: true},
+		{Pattern: "GET /signin/provider", Handle: toProvider, Public: true},
+		{Pattern: "GET /signin/done", Handle: fromProvider, Public: true},
+		{Pattern: "GET /signin/link", Handle: c.followLink, Public: true},
+		{Pattern: "POST /signout", Handle: signOut, Public: true},
+		{Pattern: "GET /account", Handle: showAccount},
+		{Pattern: "POST /account/password", Handle: changePassword},
+		{Pattern: "POST /account/sessions/{session}", Handle: endSession},
+	}
+}
+
+// signInForm is the data of the page to sign in.
+type signInForm struct {
+	Username, Back, Problem string
+	Code                    bool // whether a code of the second factor is needed
+	Provider                bool
+}
+
+func showSignIn(q *site.Request) error {
+	if q.SignIn == "" {
+		return httpx.Errorf(http.StatusNotFound, "The application that this console belongs to signs users in")
+	}
+	if q.Rights != nil {
+		return q.Redirect("/")
+	}
+	_, provider := q.API.HasAccounts()
+	return q.Page("signin.html", "Sign in", signInForm{Back: ui.LocalPath(q.R.URL.Query().Get("back")), Provider: provider})
+}
+
+// signIn exchanges a password for a token.
+func signIn(q *site.Request) error {
+	if q.SignIn == "" {
+		return httpx.Errorf(http.StatusNotFound, "Not Found")
+	}
+	form := signInForm{Username: q.R.PostFormValue("username"), Back: ui.LocalPath(q.R.PostFormValue("back"))}
+	_, form.Provider = q.API.HasAccounts()
+	body := map[string]string{"username": form.Username, "password": q.R.PostFormValue("password")}
+	if code := q.R.PostFormValue("code"); code != "" {
+		body["code"] = code
+	}
+	var session struct{ Token string }
+	_, err := q.Do(&site.Call{Method: http.MethodPost, Path: "/users/login", Body: body}, &session)
+	if f, ok := site.AsFault(err); ok {
+		form.Problem = f.Message
+		if len(f.Fields) > 0 {
+			form.Problem = f.Fields[0].Field + " " + f.Fields[0].Reason
+		}
+		form.Code = f.Message == "A code of the second factor is required" || f.Message == "The code of the second factor is wrong"
+		if f.RetryAfter != "" {
+			q.W.Header().Set("Retry-After", f.RetryAfter)
+		}
+		return q.PageStatus(f.Status, "signin.html", "Sign in", form)
+	}
+	if err != nil {
+		return err
+	}
+	q.Keep(session.Token)
+	return q.Redirect(form.Back)
+}
+
+// toProvider leads to the identity provider, through the API.
+func toProvider(q *site.Request) error {
+	back := q.UI.URL("/signin/done") + "?" + url.Values{"back": {ui.LocalPath(q.R.URL.Query().Get("back"))}}.Encode()
+	return q.Forward(&site.Call{Path: "/users/oidc/login", Query: url.Values{"return_to": {back}}}, nil)
+}
+
+// fromProvider takes over the token that the API has set as its cookie, and removes that.
+func fromProvider(q *site.Request) error {
+	const apiCookie = "Bearer"
+	sent, err := q.R.Cookie(apiCookie)
+	if err != nil {
+		return q.Redirect("/signin")
+	}
+	http.SetCookie(q.W, &http.Cookie{Name: apiCookie, Path: "/", MaxAge: -1, HttpOnly: true, Secure: true, SameSite: http.SameSiteStrictMode})
+	q.Keep(sent.Value)
+	return q.Redirect(ui.LocalPath(q.R.URL.Query().Get("back")))
+}
+
+func signOut(q *site.Request) error {
+	path := "/signin"
+	if q.SignIn == "" {
+		path = "/"
+	}
+	if q.Rights != nil && q.SignIn != "" {
+		if _, err := q.Do(&site.Call{Method: http.MethodPost, Path: "/users/logout"}, nil); err != nil {
+			return err
+		}
+	}
+	q.Forget()
+	return q.Redirect(path)
+}
+
+// links are tokens that one-time links sign in with.
+type links struct {
+	mu   sync.Mutex
+	open []oneTimeLink
+}
+
+type oneTimeLink struct {
+	code, token string
+	expires     time.Time
+}
+
+const (
+	linkLifetime = 10 * time.Minute
+	maxLinks     = 32 // the oldest makes room
+)
+
+// Link returns a path, with the prefix, that signs a browser in with a token of the API, once and within
+// 10 minutes. It is for programs that show the link to somebody on the same machine.
+func (c *Console) Link(token string) string {
+	l := oneTimeLink{rand.Text(), token, time.Now().Add(linkLifetime)}
+	c.links.mu.Lock()
+	defer c.links.mu.Unlock()
+	if len(c.links.open) == maxLinks {
+		c.links.open = c.links.open[1:]
+	}
+	c.links.open = append(c.links.open, l)
+	return c.site.UI.URL("/signin/link?code=" + l.code)
+}
+
+// take returns the token of a link, once.
+func (l *links) take(code string) (token string, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, o := range l.open {
+		if subtle.ConstantTimeCompare([]byte(o.code), []byte(code)) == 1 {
+			l.open = append(l.open[:i:i], l.open[i+1:]...)
+			return o.token, time.Now().Before(o.expires)
+		}
+	}
+	return "", false
+}
+
+func (c *Console) followLink(q *site.Request) error {
+	token, ok := c.links.take(q.R.URL.Query().Get("code"))
+	if !ok {
+		return q.PageStatus(http.StatusGone, "signin.html", "Sign in", signInForm{Back: "/", Problem: "The link has been used, or is too old. Sign in, or get a new link."})
+	}
+	q.Keep(token)
+	return q.Redirect("/")
+}
