@@ -39,6 +39,8 @@ type Options struct {
 	Templates []fs.FS
 	// Assets have further files that pages load, at their top. Default: none.
 	Assets []fs.FS
+	// Styles are the names of style sheets of Assets that all pages load. Default: none.
+	Styles []string
 	// Funcs are further functions of templates. Default: none.
 	Funcs template.FuncMap
 }
@@ -46,6 +48,7 @@ type Options struct {
 // Kit renders pages. It is safe for concurrent use. Create it with [New].
 type Kit struct {
 	product, prefix string
+	styles          []string
 	files           *httpx.Files
 	pages           map[string]*template.Template
 }
@@ -59,7 +62,7 @@ func New(opts *Options) (*Kit, error) {
 	if o.Prefix != "" && (!strings.HasPrefix(o.Prefix, "/") || strings.HasSuffix(o.Prefix, "/")) {
 		return nil, fmt.Errorf("ui: Options.Prefix %q: must begin with a slash and not end with one", o.Prefix)
 	}
-	k := &Kit{product: cmp.Or(o.Product, "Ashlar"), prefix: o.Prefix, pages: map[string]*template.Template{}}
+	k := &Kit{product: cmp.Or(o.Product, "Ashlar"), prefix: o.Prefix, styles: o.Styles, pages: map[string]*template.Template{}}
 	own, err := fs.Sub(assets, "assets")
 	if err != nil {
 		return nil, err
@@ -173,6 +176,7 @@ type NavLink struct {
 type View struct {
 	*Page
 	Product, Prefix string
+	Styles          []string
 	Theme           string // "light", "dark", or "system"
 	Token           string // for forms
 	Path            string // of the page, to come back to
@@ -196,7 +200,7 @@ func (k *Kit) render(w http.ResponseWriter, r *http.Request, status int, p *Page
 	if page == nil {
 		return fmt.Errorf("%w %q", ErrNoTemplate, p.Template)
 	}
-	view := &View{Page: p, Product: k.product, Prefix: k.prefix, Theme: theme(r), Token: token(r), Path: k.current(r)}
+	view := &View{Page: p, Product: k.product, Prefix: k.prefix, Styles: k.styles, Theme: theme(r), Token: token(r), Path: k.current(r)}
 	var body bytes.Buffer
 	if err := page.ExecuteTemplate(&body, name, view); err != nil {
 		return fmt.Errorf("render %s: %w", p.Template, err)

@@ -11,7 +11,9 @@ import (
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/httpx/ui"
 	"github.com/ashlar-go/ashlar/inventory/console/internal/change"
+	"github.com/ashlar-go/ashlar/inventory/console/internal/detail"
 	"github.com/ashlar-go/ashlar/inventory/console/internal/exchange"
+	"github.com/ashlar-go/ashlar/inventory/console/internal/lists"
 	"github.com/ashlar-go/ashlar/inventory/console/internal/maps"
 	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
@@ -91,8 +93,11 @@ func (c *Console) kit(o *Options) (*ui.Kit, error) {
 		assets, err = fs.Sub(files, "assets")
 		return templates, assets, err
 	}
-	all := &ui.Options{Product: cmp.Or(o.Product, "Inventory"), Prefix: o.Prefix, Funcs: functions}
-	for _, of := range []func() (fs.FS, fs.FS, error){own, change.Files, maps.Files, exchange.Files} {
+	all := &ui.Options{
+		Product: cmp.Or(o.Product, "Inventory"), Prefix: o.Prefix, Funcs: functions,
+		Styles: []string{"style-console.css", "style-lists.css", "style-detail.css", "style-change.css", "style-maps.css", "style-exchange.css"},
+	}
+	for _, of := range []func() (fs.FS, fs.FS, error){own, lists.Files, detail.Files, change.Files, maps.Files, exchange.Files} {
 		templates, assets, err := of()
 		if err != nil {
 			return nil, err
@@ -107,7 +112,7 @@ func (c *Console) mux() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /assets/", c.site.UI.Assets())
 	mux.HandleFunc("POST /theme", c.site.UI.SetTheme)
-	for _, routes := range [][]site.Route{c.accountRoutes(), c.recordRoutes(), change.Routes(), maps.Routes(), exchange.Routes()} {
+	for _, routes := range [][]site.Route{c.accountRoutes(), lists.Routes(), detail.Routes(), change.Routes(), maps.Routes(), exchange.Routes()} {
 		for _, route := range routes {
 			mux.Handle(route.Pattern, c.site.Handler(route))
 		}

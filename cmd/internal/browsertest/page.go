@@ -70,6 +70,20 @@ func (p *Page) Errors() []string {
 	return slices.Clone(p.errors)
 }
 
+// Expected forgets the errors so far that contain a text, such as the status of a form that the server refuses,
+// which browsers report. It fails the test if there is none.
+func (p *Page) Expected(text string) {
+	p.t.Helper()
+	p.Eval("0", new(int)) // as in Silent
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := len(p.errors)
+	p.errors = slices.DeleteFunc(p.errors, func(e string) bool { return strings.Contains(e, text) })
+	if len(p.errors) == before {
+		p.t.Errorf("browsertest: %s has no error with %q in its console", p.url, text)
+	}
+}
+
 // Requests returns the URLs of all requests, the page itself first, without data: and blob: URLs.
 func (p *Page) Requests() []string {
 	p.mu.Lock()

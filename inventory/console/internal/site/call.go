@@ -14,7 +14,7 @@ import (
 
 // Fault is a response of the API that is an error.
 type Fault struct {
-	Status     int
+	Status     int `json:"-"`
 	Message    string
 	Fields     []FieldFault `json:"errors"`
 	Items      []ItemFault  `json:"items"`

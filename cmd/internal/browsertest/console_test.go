@@ -1,0 +1,137 @@
+package browsertest_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
+	"github.com/ashlar-go/ashlar/inventory/demo"
+	"github.com/ashlar-go/ashlar/inventory/server"
+)
+
+// consolePassword is the password of all users of a console of a test.
+const consolePassword = "a long way to the console"
+
+// consoleServer is a server with its console, a demo network, and the users admin, editor and viewer.
+type consoleServer struct {
+	t     *testing.T
+	url   string
+	token string // of admin, for the API
+}
+
+// startConsole starts a server with so many devices.
+func startConsole(t *testing.T, devices int) *consoleServer {
+	t.Helper()
+	settings := server.Default()
+	settings.DatabaseURL, settings.AdminPassword = filepath.Join(t.TempDir(), "inventory.db"), consolePassword
+	settings.RateLimit = 100_000
+	inventory, err := server.New(t.Context(), settings, &server.Options{Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Output: io.Discard})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, inventory.Close()) })
+	_, err = demo.Fill(t.Context(), inventory.Store(), &demo.Options{Devices: devices})
+	require.NoError(t, err)
+	listening := httptest.NewServer(inventory.Handler())
+	t.Cleanup(listening.Close)
+	s := &consoleServer{t: t, url: listening.URL}
+	var session struct{ Token string }
+	s.api("POST", "/users/login", map[string]any{"username": "admin", "password": consolePassword}, &session)
+	s.token = session.Token
+	for _, role := range []string{"editor", "viewer"} {
+		s.api("POST", "/users", map[string]any{"username": role, "email": role + "@example.com", "password": consolePassword, "role": role}, nil)
+	}
+	return s
+}
+
+// api calls the API as admin, and decodes the response into what into points to, unless it is nil.
+func (s *consoleServer) api(method, path string, body, into any) {
+	s.t.Helper()
+	encoded, err := json.Marshal(body)
+	require.NoError(s.t, err)
+	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, bytes.NewReader(encoded))
+	require.NoError(s.t, err)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+s.token)
+	response, err := http.DefaultClient.Do(r)
+	require.NoError(s.t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(s.t, err)
+	require.Less(s.t, response.StatusCode, 400, "%s %s: %s", method, path, text)
+	if into != nil {
+		require.NoError(s.t, json.Unmarshal(text, into))
+	}
+}
+
+// first returns the first record of a list of the API.
+func (s *consoleServer) first(path string) map[string]any {
+	s.t.Helper()
+	var page struct{ Data []map[string]any }
+	s.api("GET", path, nil, &page)
+	require.NotEmpty(s.t, page.Data, path)
+	return page.Data[0]
+}
+
+// open opens a page of the console as a user, who signs in on the way.
+func (s *consoleServer) open(user, path string, opts *browsertest.Options) *browsertest.Page {
+	s.t.Helper()
+	page := browsertest.Open(s.t, s.url+"/console"+path, opts)
+	page.Type("#username", user)
+	page.Type("#password", consolePassword)
+	page.Submit(".sign-in .button-main")
+	page.Await("nav.side, details.drawer")
+	return page
+}
+
+// looks checks the open page in light and dark, wide and narrow: accessible, not wider than the window, and
+// without errors. It keeps screenshots.
+func (s *consoleServer) looks(page *browsertest.Page, name string) {
+	s.t.Helper()
+	for suffix, size := range map[string]struct {
+		width, height int64
+		dark          bool
+	}{"": {1280, 800, false}, "-dark": {1280, 800, true}, "-narrow": {390, 844, false}, "-narrow-dark": {390, 844, true}} {
+		page.Resize(size.width, size.height, size.dark)
+		page.Keep(name + suffix)
+		page.Accessible()
+		if page.Overflows() {
+			s.t.Errorf("%s%s: the page scrolls horizontally", name, suffix)
+		}
+	}
+	page.Resize(1280, 800, false)
+	page.Silent()
+}
+
+// TestConsoleSignIn: a wrong password is said, a right one leads to where the user wanted to go, and after
+// signing out the page is closed.
+func TestConsoleSignIn(t *testing.T) {
+	s := startConsole(t, 3)
+	page := browsertest.Open(t, s.url+"/console/account", nil)
+	s.looks(page, "sign-in")
+	page.Type("#username", "viewer")
+	page.Type("#password", "wrong")
+	page.Submit(".sign-in .button-main")
+	page.AwaitText(".problems", "Invalid credentials")
+	page.Expected("401")
+	page.Type("#password", consolePassword)
+	page.Submit(".sign-in .button-main")
+	require.Equal(t, s.url+"/console/account", page.Address())
+	page.AwaitText("main", "viewer@example.com")
+	s.looks(page, "account")
+	page.Click(`summary[title="Account"]`)
+	page.Submit(".menu-panel form[action$=signout] button")
+	require.True(t, strings.HasSuffix(page.Address(), "/console/signin"), page.Address())
+	page.Goto(s.url + "/console/account")
+	page.Await("#username")
+	var kept int
+	page.Eval("localStorage.length + sessionStorage.length", &kept)
+	require.Zero(t, kept, "the page keeps something in the browser")
+}
