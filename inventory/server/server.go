@@ -61,7 +61,7 @@ type Server struct {
 	provider   *oidc.Provider // nil for none
 	chain      *httpx.StandardOptions
 	console    *console.Console // nil if it is switched off
-	endStreams func()         // of changes
+	endStreams func()           // of changes
 	statistics *statistics
 }
 
@@ -176,7 +176,7 @@ func (s *Server) api(o *Options, engine *records.Engine, guard *jwt.Guard, accou
 	return httpapi.New(engine, guard, &httpapi.Options{
 		Accounts: accounts,
 		Chain:    s.chain,
-		Docs: apidocs.New(&apidocs.Options{Title: "Network inventory", DocumentURL: "../openapi.json"}),
+		Docs:     apidocs.New(&apidocs.Options{Title: "Network inventory", DocumentURL: "../openapi.json"}),
 		Heavy: httpapi.HeavyOptions{
 			PerCaller: s.settings.HeavyQueriesPerCaller, Total: s.settings.HeavyQueries, Timeout: s.settings.HeavyQueryTimeout,
 		},
