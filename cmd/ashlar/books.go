@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"flag"
-	"io"
 	"log/slog"
 	"net"
-	"strconv"
 
 	"github.com/ashlar-go/ashlar/bookcatalog"
 	"github.com/ashlar-go/ashlar/bookcatalog/httpapi"
@@ -29,14 +27,13 @@ func newBooks(flags *flag.FlagSet) *books {
 	return b
 }
 
-func (b *books) open(ctx context.Context, host string, names []string, log io.Writer) (err error) {
-	b.log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+func (b *books) open(ctx context.Context, p *ports, names []string, log *slog.Logger) (err error) {
+	b.log = log
 	if err := bookcatalog.New(b.store, nil).Seed(ctx); err != nil {
 		return err
 	}
-	b.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(b.port)))
-	if err != nil {
-		return portTaken(err, "-catalog-port")
+	if b.listener, err = p.listen(ctx, b.port, "catalog-port", "the book catalog"); err != nil {
+		return err
 	}
 	b.hosts, err = allowedHosts(b.listener, names)
 	return err
@@ -55,3 +52,12 @@ func (b *books) serve(ctx context.Context) error {
 }
 
 func (b *books) close() error { return closeListener(b.listener) }
+
+// count returns the number of books.
+func (b *books) count(ctx context.Context) int {
+	_, total, err := b.store.List(ctx, &bookcatalog.Query{Limit: 1})
+	if err != nil {
+		return 0
+	}
+	return int(total)
+}

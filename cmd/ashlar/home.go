@@ -1,48 +1,43 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"embed"
 	"errors"
 	"flag"
 	"fmt"
-	"html/template"
-	"io"
 	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/httpx/ui"
 	"github.com/ashlar-go/ashlar/manifest"
 )
 
 //go:embed home
 var homeFiles embed.FS
 
-// system is a section of the landing page.
-type system struct {
-	ID, Name, Text string
-	Links          []link
-}
-
-type link struct{ Label, URL, Note string }
+// exampleManifest fills the form. It has one mistake.
+//
+//go:embed home/example.json
+var exampleManifest string
 
 // home serves the landing page, which links to everything else.
 type home struct {
 	port     int
-	page     *template.Template
-	files    fs.FS
+	kit      *ui.Kit
 	listener net.Listener
 	hosts    *httpx.Hosts
 	log      *slog.Logger
 	codes    codes
 	places   *places
+	systems  *systems
 }
 
 func newHome(flags *flag.FlagSet) *home {
@@ -51,17 +46,21 @@ func newHome(flags *flag.FlagSet) *home {
 	return h
 }
 
-func (h *home) open(ctx context.Context, host string, names []string, log io.Writer) (err error) {
-	h.log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	if h.files, err = fs.Sub(homeFiles, "home"); err != nil {
-		return err
-	}
-	if h.page, err = template.ParseFS(h.files, "page.html"); err != nil {
-		return err
-	}
-	h.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(h.port)))
+func (h *home) open(ctx context.Context, p *ports, names []string, log *slog.Logger) (err error) {
+	h.log = log
+	templates, err := fs.Sub(homeFiles, "home/templates")
 	if err != nil {
-		return portTaken(err, "-port")
+		return err
+	}
+	assets, err := fs.Sub(homeFiles, "home/assets")
+	if err != nil {
+		return err
+	}
+	if h.kit, err = ui.New(&ui.Options{Templates: []fs.FS{templates}, Assets: []fs.FS{assets}, Styles: []string{"style-home.css"}}); err != nil {
+		return err
+	}
+	if h.listener, err = p.listen(ctx, h.port, "port", "the landing page"); err != nil {
+		return err
 	}
 	h.hosts, err = allowedHosts(h.listener, names)
 	return err
@@ -95,19 +94,19 @@ func closeListener(l net.Listener) error {
 }
 
 func (h *home) handler() http.Handler {
+	pages := http.NewServeMux()
+	pages.Handle("GET /{$}", httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error { return h.show(w, r, &view{}) }))
+	pages.Handle("GET /numbers", httpx.HandlerFunc(h.showNumbers))
+	pages.Handle("GET /sign-in", httpx.HandlerFunc(h.signIn))
+	pages.Handle("GET /assets/", h.kit.Assets())
+	pages.HandleFunc("POST /theme", h.kit.SetTheme)
 	mux := http.NewServeMux()
-	mux.Handle("GET /{$}", httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error { return h.show(w, r, view{}) }))
-	mux.Handle("GET /sign-in", httpx.HandlerFunc(h.signIn))
-	mux.Handle("GET /style.css", http.FileServerFS(h.files))
-	mux.Handle("POST /manifest", httpx.HandlerFunc(h.validate))
+	mux.Handle("/", h.kit.Protect(httpx.Mux(pages)))
+	mux.Handle("POST /manifest", httpx.HandlerFunc(h.validate)) // changes nothing, so it needs no token
 	return httpx.Standard(&httpx.StandardOptions{
-		Log:     h.log,
-		Hosts:   h.hosts,
-		MaxBody: maxForm,
-		Security: &httpx.SecurityOptions{
-			ContentSecurityPolicy: "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-		},
-	})(httpx.Mux(mux))
+		Log: h.log, Hosts: h.hosts, MaxBody: maxForm, RenderError: h.kit.RenderError,
+		Security: &httpx.SecurityOptions{ContentSecurityPolicy: ui.Policy},
+	})(mux)
 }
 
 // maxForm is the maximum size of a form: a manifest of 1 MiB, encoded.
@@ -115,11 +114,19 @@ const maxForm = 4 << 20
 
 // view is the data of the page.
 type view struct {
-	Systems  []system
-	SignIn   string // path of a sign-in link, or empty
-	Session  *session
-	Document string
-	Verdict  *verdict
+	// Origins of the systems.
+	Network, Debug, Limits, Books string
+
+	Console, Docs string // addresses in the inventory
+	LimitsFrom    string
+	PasswordFile  string
+	TryLimit      string // a command
+	SignIn        string // path of a sign-in link, or empty
+	TokenLink     string // path of a link to a token, or empty
+	Numbers       *numbers
+	Session       *session
+	Document      string
+	Verdict       *verdict
 }
 
 // verdict is the result of a validation.
@@ -141,7 +148,11 @@ func (h *home) validate(w http.ResponseWriter, r *http.Request) error {
 		return httpx.Errorf(http.StatusBadRequest, "Invalid form: use the form of the landing page")
 	}
 	document := form.Get("document")
-	return h.show(w, r, view{Document: document, Verdict: validate([]byte(document))})
+	v := &view{Document: document, Verdict: validate([]byte(document))}
+	if ui.IsPart(r) {
+		return h.kit.Part(w, r, http.StatusOK, &ui.Page{Template: "home.html", Data: v}, "home-verdict")
+	}
+	return h.show(w, r, v)
 }
 
 // validate validates a manifest.
@@ -161,17 +172,38 @@ func validate(document []byte) *verdict {
 	return v
 }
 
-func (h *home) show(w http.ResponseWriter, r *http.Request, v view) error {
-	v.Systems = h.places.systems()
+func (h *home) show(w http.ResponseWriter, r *http.Request, v *view) error {
+	p := h.places
+	v.Network, v.Debug, v.Limits, v.Books = origin(r, p.network), origin(r, p.Debug), origin(r, p.HTTP), origin(r, p.books)
+	v.Console, v.Docs = v.Network+"/console/", v.Network+"/docs/"
+	v.LimitsFrom, v.PasswordFile = p.limits, p.passwordFile
+	v.TryLimit = fmt.Sprintf("go run ./cmd/ratelimit-client -dial_string %s -domain demo -descriptors client=bob -n 6", p.GRPC)
+	if v.Verdict == nil {
+		v.Document = exampleManifest
+	}
 	if v.Session == nil && here(r) {
-		v.SignIn = signInPath + h.codes.issue(time.Now())
+		v.SignIn, v.TokenLink = signInPath+h.codes.issue(time.Now()), signInPath+h.codes.issue(time.Now())+"&for=token"
 	}
-	var page bytes.Buffer
-	if err := h.page.Execute(&page, v); err != nil {
-		return err
+	v.Numbers = h.systems.numbers(r.Context(), time.Now())
+	return h.kit.Page(w, r, http.StatusOK, &ui.Page{Template: "home.html", Title: "Start", Data: v})
+}
+
+// showNumbers responds with the part of the page that htmx asks for again and again.
+func (h *home) showNumbers(w http.ResponseWriter, r *http.Request) error {
+	v := &view{Numbers: h.systems.numbers(r.Context(), time.Now())}
+	return h.kit.Part(w, r, http.StatusOK, &ui.Page{Template: "home.html", Data: v}, "home-numbers")
+}
+
+// origin returns the origin of a system for the browser that sends a request: with the host that it has
+// used itself, because cookies belong to that.
+func origin(r *http.Request, a net.Addr) string {
+	_, port, err := net.SplitHostPort(a.String())
+	if err != nil {
+		return "http://" + a.String()
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Referrer-Policy", "same-origin") // or the form would come from the origin "null"
-	_, err := page.WriteTo(w)
-	return err
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = strings.Trim(r.Host, "[]")
+	}
+	return "http://" + net.JoinHostPort(host, port)
 }

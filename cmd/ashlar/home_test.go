@@ -5,7 +5,9 @@ import (
 	"image/png"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -33,30 +35,43 @@ func get(t *testing.T, url string) (int, string) {
 	return response.StatusCode, string(text)
 }
 
-// TestLandingPage opens the page in a browser with two window sizes: it is complete, fits the
-// window, requests nothing from other hosts, and its links work.
+// TestLandingPage opens the page in a browser, in light and dark, wide and narrow: it is complete,
+// accessible, fits the window, requests nothing from other hosts, and its links work.
 func TestLandingPage(t *testing.T) {
 	welcome, stop := start(t)
 	defer func() { require.Zero(t, stop()) }()
-	url := startHere.FindStringSubmatch(welcome)[1]
-	for name, size := range map[string]browsertest.Options{"phone": {Width: 390, Height: 844}, "desktop": {Width: 1280, Height: 800}} {
-		page := browsertest.Open(t, url, &size)
+	page := browsertest.Open(t, startHere.FindStringSubmatch(welcome)[1], nil)
+	for name, size := range map[string]struct {
+		width, height int64
+		dark          bool
+	}{"home": {1280, 800, false}, "home-dark": {1280, 800, true}, "home-narrow": {390, 844, false}, "home-narrow-dark": {390, 844, true}} {
+		page.Resize(size.width, size.height, size.dark)
 		for _, id := range []string{"#inventory", "#limits", "#catalog", "#manifest"} {
 			page.Await(id)
 		}
 		assert.False(t, page.Overflows(), "%s: the page scrolls horizontally", name)
-		page.Silent()
+		page.Accessible()
 		look(t, name, page)
-		if name == "desktop" {
-			var links []string
-			page.Eval("Array.from(document.links, a => a.href)", &links)
-			require.GreaterOrEqual(t, len(links), 8)
-			for _, link := range links {
-				code, _ := get(t, link)
-				assert.Equal(t, http.StatusOK, code, link)
-			}
-		}
 	}
+	page.Silent()
+	var links []string
+	page.Eval("Array.from(document.links, a => a.href)", &links)
+	require.GreaterOrEqual(t, len(links), 8)
+	for _, link := range links {
+		code, _ := get(t, link)
+		assert.Equal(t, http.StatusOK, code, link)
+	}
+	page.Goto(startHere.FindStringSubmatch(welcome)[1])
+	page.AwaitText("#numbers", "20\ndevices")
+	c := exec.Command("sh", "-c", command.FindStringSubmatch(welcome)[1]+" -n 8")
+	c.Dir = filepath.Join("..", "..")
+	text, err := c.CombinedOutput()
+	require.NoError(t, err, "%s", text)
+	page.AwaitText("#numbers", "of 8 decisions refused")
+	page.Submit("#sign-in")
+	page.Await("nav.side")
+	assert.True(t, strings.HasSuffix(page.Address(), "/console/"), page.Address())
+	page.Silent()
 }
 
 // fetch sends a request for a host, with headers given as name, value, name, value.
@@ -89,7 +104,7 @@ func TestSignIn(t *testing.T) {
 	welcome, stop := start(t, "-data", dir)
 	defer func() { require.Zero(t, stop()) }()
 	url := strings.TrimSuffix(startHere.FindStringSubmatch(welcome)[1], "/")
-	inventory := regexp.MustCompile(`inventory +(http://\S+)/docs/`).FindStringSubmatch(welcome)[1]
+	inventory := regexp.MustCompile(`inventory +(http://\S+)/console/`).FindStringSubmatch(welcome)[1]
 	password := savedPassword(t, dir)
 	_, page := fetch(t, "GET", url, "")
 	for _, text := range []string{welcome, page} {
@@ -97,7 +112,7 @@ func TestSignIn(t *testing.T) {
 		link := url + signInLink.FindString(text)
 		response, _ := fetch(t, "HEAD", link, "")
 		require.Equal(t, http.StatusOK, response.StatusCode, "a check of the link")
-		response, signedIn := fetch(t, "GET", link, "")
+		response, signedIn := fetch(t, "GET", link+"&for=token", "")
 		require.Equal(t, http.StatusOK, response.StatusCode)
 		require.Equal(t, "no-store", response.Header.Get("Cache-Control"))
 		require.NotContains(t, signedIn, password)
@@ -109,6 +124,16 @@ func TestSignIn(t *testing.T) {
 	}
 	response, _ := fetch(t, "GET", url+"/sign-in?code=", "")
 	require.Equal(t, http.StatusGone, response.StatusCode)
+
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	browser := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Jar: jar}
+	_, page = fetch(t, "GET", url, "")
+	response, err = browser.Get(url + signInLink.FindString(page))
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, inventory+"/console/", response.Request.URL.String(), "the console, signed in")
+	require.Equal(t, http.StatusOK, response.StatusCode)
 }
 
 // TestSignInStaysHere checks that the landing page shows a sign-in link only to direct requests from
@@ -119,7 +144,7 @@ func TestSignInStaysHere(t *testing.T) {
 	defer func() { require.Zero(t, stop()) }()
 	url := strings.TrimSuffix(startHere.FindStringSubmatch(welcome)[1], "/")
 	books := regexp.MustCompile(`book catalog +(http://\S+)`).FindStringSubmatch(welcome)[1]
-	others := regexp.MustCompile(`(?:inventory|debug, statistics) +(http://[^/\s]+)`).FindAllStringSubmatch(welcome, -1)
+	others := regexp.MustCompile(`(?m)^  (?:inventory|rate limits) +(http://[^/\s]+)`).FindAllStringSubmatch(welcome, -1)
 	require.Len(t, others, 2, welcome)
 	for host, status := range map[string]int{
 		"": 200, "localhost": 200, "127.0.0.1:8888": 200, "[::1]:8888": 200, "me.example": 200,
@@ -183,13 +208,20 @@ func TestPastedManifest(t *testing.T) {
 	welcome, stop := start(t)
 	defer func() { require.Zero(t, stop()) }()
 	page := browsertest.Open(t, startHere.FindStringSubmatch(welcome)[1], nil)
-	page.Type("textarea", `{"name":"com.example/weather","version":"^1.4.2"}`)
-	page.Click("button")
-	page.AwaitText("#result", "line 1, column 41")
+	page.Click("#validate")
+	page.AwaitText("#result", "line 5, column 14") // the mistake in the example
 	var typed string
+	page.Eval("document.querySelector('textarea').value = ''", &typed)
+	page.Type("textarea", `{"name":"com.example/weather","version":"^1.4.2"}`)
+	page.Click("#validate")
+	page.AwaitText("#result", "line 1, column 41")
 	page.Eval("document.querySelector('textarea').value", &typed)
 	assert.Contains(t, typed, `"com.example/weather"`, "the input is kept")
 	page.Silent()
+
+	plain := browsertest.Open(t, startHere.FindStringSubmatch(welcome)[1], &browsertest.Options{NoScript: true})
+	plain.Submit("#validate")
+	require.Contains(t, plain.Text("#result"), "line 5, column 14", "without JavaScript")
 
 	good, err := os.ReadFile(filepath.Join("..", "..", "manifest", "testdata", "examples", "local.json"))
 	require.NoError(t, err)

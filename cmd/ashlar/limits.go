@@ -6,9 +6,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
@@ -29,6 +30,7 @@ type limits struct {
 	opts     server.Options
 	dir      string // -limits
 	from     string // origin of the configuration, for messages
+	server   *server.Server
 }
 
 func newLimits(flags *flag.FlagSet) *limits {
@@ -43,10 +45,10 @@ func newLimits(flags *flag.FlagSet) *limits {
 }
 
 // load sets the origin of the configuration.
-func (l *limits) load(host string, names []string, log io.Writer) error {
+func (l *limits) load(host string, names []string, log *slog.Logger) error {
 	l.settings.AllowedHosts = names
 	l.settings.Host, l.settings.GRPCHost, l.settings.DebugHost = host, host, host
-	l.opts.Log = server.NewLogTo(log, l.settings)
+	l.opts.Log = log
 	if l.dir == "" {
 		l.opts.Files = []config.File{{Name: samplePath, Data: sample}}
 		l.from = samplePath + " (edit it and restart)"
@@ -69,9 +71,34 @@ func (l *limits) load(host string, names []string, log io.Writer) error {
 	return nil
 }
 
-func (l *limits) serve(ctx context.Context, listening func(server.Addresses)) error {
+// choose finds ports for the listeners.
+func (l *limits) choose(ctx context.Context, p *ports) error {
+	for _, listener := range []struct {
+		port       *int
+		flag, what string
+	}{
+		{&l.settings.Port, "http-port", "the rate limit service over HTTP"},
+		{&l.settings.GRPCPort, "grpc-port", "the rate limit service over gRPC"},
+		{&l.settings.DebugPort, "debug-port", "the rate limit console"},
+	} {
+		port, err := p.free(ctx, *listener.port, listener.flag, listener.what)
+		if err != nil {
+			return err
+		}
+		*listener.port = port
+	}
+	return nil
+}
+
+// open creates the server.
+func (l *limits) open(ctx context.Context, listening func(server.Addresses)) (err error) {
 	l.opts.Listening = listening
-	err := server.Run(ctx, l.settings, &l.opts)
+	l.server, err = server.New(ctx, l.settings, &l.opts)
+	return err
+}
+
+func (l *limits) serve(ctx context.Context) error {
+	err := l.server.Run(ctx)
 	if e, ok := errors.AsType[*server.ListenError](err); ok {
 		flags := map[string]string{"PORT": "-http-port", "GRPC_PORT": "-grpc-port", "DEBUG_PORT": "-debug-port"}
 		return portTaken(e.Err, flags[e.Setting])
@@ -79,7 +106,30 @@ func (l *limits) serve(ctx context.Context, listening func(server.Addresses)) er
 	return err
 }
 
-// portTaken adds the flag of a listener to its error.
-func portTaken(err error, flag string) error {
-	return fmt.Errorf("%w: choose another port with %s, or 0 for any free port", err, flag)
+// decided returns how many limits were decided since the start, and how many of them refused.
+func (l *limits) decided() (all, refused uint64) {
+	var c decisions
+	l.server.Statistics().Read(&c)
+	return c.within + c.over, c.over
+}
+
+// decisions adds up the statistics of all limits. It is a stats.Reader.
+type decisions struct{ within, over uint64 }
+
+func (d *decisions) Counter(name string, total uint64) {
+	switch {
+	case strings.HasSuffix(name, ".within_limit"):
+		d.within += total
+	case strings.HasSuffix(name, ".over_limit"):
+		d.over += total
+	}
+}
+
+func (d *decisions) Gauge(string, uint64) {}
+
+func (l *limits) close() error {
+	if l.server == nil {
+		return nil
+	}
+	return l.server.Close()
 }

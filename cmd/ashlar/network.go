@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory/demo"
@@ -51,18 +50,17 @@ const (
 	passwordFile = "admin-password"
 )
 
-func (n *network) open(ctx context.Context, host string, names []string, log io.Writer) (err error) {
-	n.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(n.port)))
-	if err != nil {
-		return portTaken(err, "-inventory-port")
+func (n *network) open(ctx context.Context, p *ports, names []string, log *slog.Logger, warnings io.Writer) (err error) {
+	if n.listener, err = p.listen(ctx, n.port, "inventory-port", "the inventory"); err != nil {
+		return err
 	}
-	if err := n.prepare(log); err != nil {
+	if err := n.prepare(warnings); err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
 	s := server.Default()
 	s.DatabaseURL, s.AdminPassword = filepath.Join(n.dir, databaseFile), n.password
-	s.RateLimit, s.LogLevel, s.AllowedHosts = 1000, slog.LevelWarn, names
-	if n.server, err = server.New(ctx, s, &server.Options{Log: server.NewLog(log, s)}); err != nil {
+	s.RateLimit, s.AllowedHosts = 1000, names
+	if n.server, err = server.New(ctx, s, &server.Options{Log: log}); err != nil {
 		return err
 	}
 	if n.devices <= 0 {
@@ -171,6 +169,19 @@ func writeSecret(path, text string) error {
 }
 
 func (n *network) serve(ctx context.Context) error { return n.server.Serve(ctx, n.listener) }
+
+// count returns the number of devices.
+func (n *network) count(ctx context.Context) (int64, error) {
+	devices, ok := n.server.Store().Schema().Named("devices")
+	if !ok {
+		return 0, nil
+	}
+	page, err := n.server.Store().List(ctx, &records.Query{Resource: devices, Limit: 1, Count: true})
+	if err != nil {
+		return 0, err
+	}
+	return page.Total, nil
+}
 
 func (n *network) close() error {
 	err := closeListener(n.listener)

@@ -33,34 +33,42 @@ func run(ctx context.Context, env cli.Env) (err error) {
 	if *allowed != "" {
 		names = settings.Split(*allowed)
 	}
-	if err := limits.load(*host, names, env.Stderr); err != nil {
+	log := newTerminal(env)
+	open := newPorts(*host, flags)
+	if err := limits.load(*host, names, log.log("limits")); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, books.close(), home.close(), network.close()) }()
-	if err := books.open(ctx, *host, names, env.Stderr); err != nil {
+	defer func() { err = errors.Join(err, books.close(), home.close(), network.close(), limits.close()) }()
+	if err := books.open(ctx, open, names, log.log("catalog")); err != nil {
 		return err
 	}
-	if err := home.open(ctx, *host, names, env.Stderr); err != nil {
+	if err := home.open(ctx, open, names, log.log("home")); err != nil {
 		return err
 	}
-	if err := network.open(ctx, *host, names, env.Stderr); err != nil {
+	if err := network.open(ctx, open, names, log.log("inventory"), env.Stderr); err != nil {
+		return err
+	}
+	if err := limits.choose(ctx, open); err != nil {
 		return err
 	}
 
 	group, groupCtx := errgroup.WithContext(ctx)
+	err = limits.open(ctx, func(a server.Addresses) {
+		home.systems = &systems{limits: limits, network: network, books: books}
+		at := &places{
+			a, limits.from, books.listener.Addr(), network.listener.Addr(), home.listener.Addr(),
+			network.password, filepath.Join(network.dir, passwordFile),
+		}
+		// The landing page links to all others, so it starts last.
+		group.Go(func() error { return home.serve(groupCtx, at) })
+		fmt.Fprint(env.Stdout, at.welcome(home.codes.issue(time.Now()), open.notes))
+	})
+	if err != nil {
+		return err
+	}
 	group.Go(func() error { return books.serve(groupCtx) })
 	group.Go(func() error { return network.serve(groupCtx) })
-	group.Go(func() error {
-		return limits.serve(groupCtx, func(a server.Addresses) {
-			at := &places{
-				a, limits.from, books.listener.Addr(), network.listener.Addr(), home.listener.Addr(),
-				network.password, filepath.Join(network.dir, passwordFile),
-			}
-			// The landing page links to all others, so it starts last.
-			group.Go(func() error { return home.serve(groupCtx, at) })
-			fmt.Fprint(env.Stdout, at.welcome(home.codes.issue(time.Now())))
-		})
-	})
+	group.Go(func() error { return limits.serve(groupCtx) })
 	return group.Wait()
 }
 
@@ -75,51 +83,38 @@ type places struct {
 	passwordFile     string
 }
 
-// welcome returns the addresses and commands to try. code is that of a sign-in link.
-func (p *places) welcome(code string) string {
+// welcome returns the addresses and commands to try. code is that of a sign-in link, notes are about ports.
+func (p *places) welcome(code string, notes []string) string {
+	var replaced strings.Builder
+	for _, note := range notes {
+		fmt.Fprintf(&replaced, "  note: %s\n", note)
+	}
+	if len(notes) > 0 {
+		replaced.WriteString("\n")
+	}
 	return fmt.Sprintf(`ashlar is running; Ctrl-C stops it.
 
   start here              http://%[6]s/
-  inventory               http://%[7]s/docs/
+  inventory               http://%[7]s/console/
   sign in as admin        %[9]s (once, within %[10]v)
   its password            %[8]s
+  API of the inventory    http://%[7]s/docs/
+  rate limits             http://%[5]s/
   rate limits over gRPC   %[1]s
   rate limits over HTTP   http://%[2]s/json
   health                  http://%[2]s/healthcheck
-  debug, statistics       http://%[5]s/
   limits                  %[3]s
   book catalog            http://%[4]s/api/books
 
-Try in another terminal, the first a few times in a row:
+%[12]sTry in another terminal, the first a few times in a row:
 
   go run ./cmd/ratelimit-client -dial_string %[1]s -domain demo -descriptors client=bob
   curl -i http://%[2]s/json --json '{"domain":"demo","descriptors":[{"entries":[{"key":"client","value":"bob"}]}]}'
   curl -i http://%[4]s/api/books
   curl -i http://%[7]s/users/login -H 'Content-Type: application/json' -d '{"username":"admin","password":"'"$(cat %[11]s)"'"}'
 
-`, p.GRPC, p.HTTP, p.limits, p.books, p.Debug, p.home, p.network, p.passwordFile, p.signInURL(code), codeLifetime, quoted(p.passwordFile))
+`, p.GRPC, p.HTTP, p.limits, p.books, p.Debug, p.home, p.network, p.passwordFile, p.signInURL(code), codeLifetime, quoted(p.passwordFile), replaced.String())
 }
 
 // quoted quotes an argument for a shell.
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
-
-// systems returns the content of the landing page.
-func (p *places) systems() []system {
-	at := func(a net.Addr, path string) string { return "http://" + a.String() + path }
-	return []system{
-		{"inventory", "Network inventory", "Devices, interfaces, locations, VLANs and links in a SQLite file, with demo data.", []link{
-			{"API documentation", at(p.network, "/docs/"), "log in as admin with the password in " + p.passwordFile},
-			{"OpenAPI document", at(p.network, "/openapi.json"), ""},
-			{"Health", at(p.network, "/healthz"), ""},
-		}},
-		{"limits", "Rate limits", "The v3 rate limit service, with counters in this process.", []link{
-			{"Debug pages", at(p.Debug, "/"), ""},
-			{"Statistics", at(p.Debug, "/stats"), ""},
-			{"Configuration", at(p.Debug, "/rlconfig"), "from " + p.limits},
-			{"Health", at(p.HTTP, "/healthcheck"), ""},
-		}},
-		{"catalog", "Book catalog", "A small sample that shows how the systems are built.", []link{
-			{"Books", at(p.books, "/api/books"), ""},
-		}},
-	}
-}

@@ -3,12 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
+	"flag"
+	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -153,6 +156,42 @@ func fail(t *testing.T, args ...string) (int, string) {
 	var errText bytes.Buffer
 	code := cli.Run(t.Context(), "ashlar", run, cli.Env{Args: args, Stdout: io.Discard, Stderr: &errText})
 	return code, errText.String()
+}
+
+// TestTakenPorts: a port that nobody has chosen is replaced by a free one, and said so.
+func TestTakenPorts(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	taken := l.Addr().(*net.TCPAddr).Port
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	flags.Int("port", taken, "")
+	flags.Int("chosen", 0, "")
+	require.NoError(t, flags.Parse([]string{"-chosen", strconv.Itoa(taken)}))
+	p := newPorts("127.0.0.1", flags)
+	other, err := p.listen(t.Context(), taken, "port", "the page")
+	require.NoError(t, err)
+	defer other.Close()
+	free := other.Addr().(*net.TCPAddr).Port
+	require.Equal(t, []string{fmt.Sprintf("port %d is taken: the page uses %d", taken, free)}, p.notes)
+	_, err = p.listen(t.Context(), taken, "chosen", "the page")
+	require.ErrorContains(t, err, "choose another port with -chosen")
+	require.Contains(t, (&places{home: other.Addr()}).welcome("code", p.notes), fmt.Sprintf("note: port %d is taken", taken))
+}
+
+// TestLines: requests and reloads are one line each, without what clients could put into a terminal.
+func TestLines(t *testing.T) {
+	var out bytes.Buffer
+	log := newTerminal(cli.Env{Stderr: &out}).log("inventory")
+	log.Info("request", "method", "GET", "path", "/devices", "status", 200, "duration", 1234*time.Microsecond, "client", "127.0.0.1")
+	log.Info("request", "method", "GET", "path", "/console/assets/page.js", "status", 200, "duration", time.Millisecond)
+	log.Info("request", "method", "GET", "path", "/x", "status", 404, "duration", time.Millisecond, "error", "Not Found")
+	log.With("files", 1).WithGroup("g").Info("configuration loaded", "note", "a\x1b[31m\nb")
+	log.Debug("hidden")
+	require.Regexp(t, `^\d\d:\d\d:\d\d inventory 200 GET    /devices 1.23ms
+\d\d:\d\d:\d\d inventory 404 GET    /x 1ms Not Found
+\d\d:\d\d:\d\d inventory configuration loaded files=1 g.note=a\?\[31m\?b
+$`, out.String())
 }
 
 func TestMistakes(t *testing.T) {

@@ -100,7 +100,8 @@ type session struct {
 	Example string // a command
 }
 
-// signIn answers a sign-in link with a token of the inventory's admin.
+// signIn answers a sign-in link: it leads to the console of the inventory, signed in as admin, or shows a
+// token of the admin with the parameter for=token.
 func (h *home) signIn(w http.ResponseWriter, r *http.Request) error {
 	if !here(r) {
 		return httpx.Errorf(http.StatusForbidden, "Sign-in links work on the machine itself only, without a proxy")
@@ -118,8 +119,12 @@ func (h *home) signIn(w http.ResponseWriter, r *http.Request) error {
 	for _, cookie := range cookies { // cookies are for all ports of a host
 		w.Header().Add("Set-Cookie", cookie)
 	}
+	if r.URL.Query().Get("for") != "token" {
+		http.Redirect(w, r, origin(r, h.places.network)+h.systems.network.server.Console().Link(token), http.StatusSeeOther) // #nosec G710 -- Hosts has checked the host
+		return nil
+	}
 	example := fmt.Sprintf("curl http://%s/devices -H 'Authorization: Bearer %s'", h.places.network, token)
-	return h.show(w, r, view{Session: &session{Token: token, Example: example}})
+	return h.show(w, r, &view{Session: &session{Token: token, Example: example}})
 }
 
 // signInURL returns the URL of a sign-in link, with a name that works on this machine.
