@@ -45,16 +45,22 @@ func (in *input) Label() string { return site.FieldLabel(in.Field) }
 // Describe returns the ids of the elements that describe the input.
 func (in *input) Describe() string {
 	var ids []string
-	for suffix, text := range map[string]string{"-l": in.Limit, "-h": in.Hint, "-e": in.Fault} {
-		if text != "" {
-			ids = append(ids, "f-"+in.Name+suffix)
-		}
+	if in.Limit != "" && in.Control != "check" {
+		ids = append(ids, "f-"+in.Name+"-l")
 	}
-	slices.Sort(ids)
+	switch { // a fault takes the place of the hint
+	case in.Fault != "":
+		ids = append(ids, "f-"+in.Name+"-e")
+	case in.Hint != "":
+		ids = append(ids, "f-"+in.Name+"-h")
+	}
 	return strings.Join(ids, " ")
 }
 
-// Show returns a stored value for people. The labels of references are in names.
+// Quiet reports whether the limit is only shown while the input has the focus: that of a line is seldom reached.
+func (in *input) Quiet() bool { return in.Control == "input" && in.Kind == records.Text }
+
+// show returns a stored value for people. The labels of references are in names.
 func (in *input) show(value string, names map[string]string) string {
 	switch {
 	case in.Ref != nil && names[value] != "":
@@ -239,7 +245,9 @@ func groups(r *records.Resource, inputs []*input) []group {
 		at := place(r, in, stems)
 		all[at].Inputs = append(all[at].Inputs, in)
 	}
-	slices.SortStableFunc(all[0].Inputs, func(a, b *input) int { return rank(a) - rank(b) })
+	for i := range all {
+		slices.SortStableFunc(all[i].Inputs, func(a, b *input) int { return rank(a) - rank(b) })
+	}
 	return slices.DeleteFunc(all, func(g group) bool { return len(g.Inputs) == 0 })
 }
 
@@ -266,14 +274,17 @@ func place(r *records.Resource, in *input, stems map[string]bool) int {
 	return 0
 }
 
+// rank orders inputs within their group.
 func rank(in *input) int {
 	switch {
 	case in.Must:
 		return 0
+	case in.Ref != nil && !in.Extra:
+		return 1
 	case in.Control == "check":
-		return 2
-	case in.Wide:
 		return 3
+	case in.Wide:
+		return 4
 	}
-	return 1
+	return 2
 }

@@ -14,7 +14,7 @@
     input.setAttribute("aria-autocomplete", "list");
     input.setAttribute("aria-expanded", "false");
     input.setAttribute("aria-controls", list.id);
-    let timer, asked = 0;
+    let timer, asked = 0, taken = false;
     const options = () => [...list.querySelectorAll("[role=option]:not([aria-disabled])")];
     const mark = () => at.classList.toggle("change-picked", id.value !== "" && input.value === label.value);
     const show = (open) => {
@@ -41,10 +41,13 @@
       if (mine !== asked) return;
       show(true);
       if (!all && input.value) choose(0);
+      list.scrollIntoView({ block: "nearest" });
     };
     input.addEventListener("input", () => { mark(); clearTimeout(timer); timer = setTimeout(find, 150); });
     input.addEventListener("blur", () => show(false));
+    input.addEventListener("keypress", (e) => { if (taken && e.key === "Enter") e.preventDefault(); }); // it chooses, and does not send the form
     input.addEventListener("keydown", (e) => {
+      taken = false;
       const all = options(), now = all.findIndex((o) => o.getAttribute("aria-selected") === "true");
       if (e.key === "ArrowDown" || e.key === "ArrowUp") {
         e.preventDefault();
@@ -53,6 +56,7 @@
       } else if (e.key === "Enter" && !list.hidden && all[now]) {
         e.preventDefault();
         take(all[now]);
+        taken = true;
       } else if (e.key === "Escape" && !list.hidden) {
         e.preventDefault();
         e.stopPropagation();
