@@ -145,7 +145,7 @@ func (m *many) Changed() []*item {
 // maxOpen is the maximum number of records whose changes are unfolded.
 const maxOpen = 5
 
-// Open reports whether the changes of each record are unfolded.
+// Open reports whether each record is unfolded.
 func (m *many) Open() bool { return len(m.Items) <= maxOpen }
 
 // maxSums is the maximum number of common changes that are shown.
@@ -153,7 +153,7 @@ const maxSums = 20
 
 // Common are the changes that several records have in common, if there are few.
 func (m *many) Common() []sum {
-	if len(m.Items) == 1 || len(m.Sums) > maxSums {
+	if m.Open() || len(m.Sums) > maxSums {
 		return nil
 	}
 	return m.Sums
