@@ -48,6 +48,11 @@ func (f *form) Faults() []*input {
 	return slices.DeleteFunc(slices.Clone(f.Inputs), func(in *input) bool { return in.Fault == "" })
 }
 
+// Needs reports whether a value is required.
+func (f *form) Needs() bool {
+	return slices.ContainsFunc(f.Inputs, func(in *input) bool { return in.Must })
+}
+
 // input returns the input of a field, nil if there is none.
 func (f *form) input(name string) *input {
 	i := slices.IndexFunc(f.Inputs, func(in *input) bool { return in.Name == name })

@@ -40,7 +40,12 @@ type input struct {
 type option struct{ Value, Label string }
 
 // Label is the name of the field for people.
-func (in *input) Label() string { return site.FieldLabel(in.Field) }
+func (in *input) Label() string {
+	if of, ok := strings.CutSuffix(in.Name, "_ids"); ok && in.To != "" && in.Field.Label == "" {
+		return site.FieldLabel(&records.Field{Name: of + "s"})
+	}
+	return site.FieldLabel(in.Field)
+}
 
 // Describe returns the ids of the elements that describe the input.
 func (in *input) Describe() string {
@@ -82,8 +87,11 @@ func newInput(q *site.Request, r *records.Resource, f *records.Field, create boo
 	switch {
 	case f.WriteOnly:
 		in.Control, in.Type = "secret", "password"
-		if !create && f.Name == "password" {
-			in.Hint = "Empty leaves it unchanged."
+		if f.Name == "password" {
+			in.Hint = "Not a common one, and not the name of the user."
+			if !create {
+				in.Hint = "Empty leaves it unchanged."
+			}
 		}
 	case f.Ref != nil:
 		in.Control, in.To = "pick", f.Ref.To
@@ -102,6 +110,12 @@ func newInput(q *site.Request, r *records.Resource, f *records.Field, create boo
 		in.Type = "number"
 	case f.Format == "date", f.Format == "email", f.Format == "url":
 		in.Type = f.Format
+	}
+	if in.Control == "select" || in.Control == "pick" {
+		in.Limit = ""
+	}
+	if isCustomFields(r) {
+		in.Hint = customHints[f.Name]
 	}
 	if f.Pattern != "" {
 		in.Hint = "Matches the pattern " + f.Pattern
@@ -179,6 +193,12 @@ var hints = map[string]string{
 	"timezone": "Such as Europe/Berlin.", "email": "Such as jane@example.org.", "url": "Such as https://example.org/.",
 }
 
+// customHints say what the members of a custom field mean.
+var customHints = map[string]string{
+	"name": "Lower-case letters, digits and underscores.", "default": "Of records without a value.", "choices": "Of a choice. Separated by commas, or one on each line.",
+	"pattern": "Of a text: a regular expression (RE2) that all of it matches.", "reference": "Of a reference: what it refers to.", "label": "For people.",
+}
+
 // limit says how long or large the values of a field may be.
 func limit(f *records.Field) string {
 	plain := func(n float64) string { return ui.Count(strconv.FormatFloat(n, 'f', -1, 64)) }
@@ -245,8 +265,16 @@ func groups(r *records.Resource, inputs []*input) []group {
 		at := place(r, in, stems)
 		all[at].Inputs = append(all[at].Inputs, in)
 	}
+	for _, i := range []int{3, 4} {
+		if len(all[i].Inputs) == 1 && len(all[1].Inputs) == 0 { // too few for a part of its own
+			all[0].Inputs, all[i].Inputs = append(all[0].Inputs, all[i].Inputs...), nil
+		}
+	}
 	for i := range all {
 		slices.SortStableFunc(all[i].Inputs, func(a, b *input) int { return rank(a) - rank(b) })
+	}
+	if len(all[1].Inputs) > 0 {
+		all = append(all[1:3:3], all[0], all[3], all[4], all[5]) // what is connected comes first
 	}
 	return slices.DeleteFunc(all, func(g group) bool { return len(g.Inputs) == 0 })
 }
@@ -268,7 +296,7 @@ func place(r *records.Resource, in *input, stems map[string]bool) int {
 		return 2
 	case in.Ref != nil && !in.Required, stems[first] && first != in.Name:
 		return 3
-	case in.Wide && len(r.Fields()) > 12:
+	case in.Wide:
 		return 4
 	}
 	return 0
