@@ -80,12 +80,6 @@ func isCustomFields(r *records.Resource) bool {
 	return ok
 }
 
-// isUsers reports whether records are users of the inventory.
-func isUsers(r *records.Resource) bool {
-	_, ok := r.New().(*inventory.User)
-	return ok
-}
-
 // pathOf returns the path of a record, of the API or, below /r, of the console.
 func pathOf(r *records.Resource, id string) string { return "/" + r.Name + "/" + url.PathEscape(id) }
 
