@@ -116,13 +116,19 @@ func (p *pages) get(path string) map[string]any {
 }
 
 // hidden are the hidden values of a form.
-var hidden = regexp.MustCompile(`<input type="hidden" name="(_token|_match|_key|was\.[a-z_]+|[a-z_]+\.(?:id|label))" value="([^"]*)">`)
+var hidden = regexp.MustCompile(`<input type="hidden" name="(_token|_match|_key|(?:was|base)\.[a-z_]+|[a-z_]+(?:\.id|\.label)?)" value="([^"]*)">`)
 
 // submit sends the form of a page with some values, as a browser would send its hidden ones too.
 func (p *pages) submit(form, action string, typed url.Values) (status int, location, text string) {
 	p.t.Helper()
 	status, _, text = p.send("GET", form, "", "")
 	require.Equal(p.t, 200, status, text)
+	return p.submitPage(text, action, typed)
+}
+
+// submitPage is submit for the form of a page that is open.
+func (p *pages) submitPage(text, action string, typed url.Values) (status int, location, answer string) {
+	p.t.Helper()
 	values := url.Values{}
 	for _, m := range hidden.FindAllStringSubmatch(text, -1) {
 		values.Set(m[1], strings.NewReplacer("&#34;", `"`, "&#39;", "'", "&#43;", "+", "&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(m[2]))
@@ -139,14 +145,14 @@ func TestFormValues(t *testing.T) {
 	p := openLibrary(t)
 	id := p.make("books", `{"title":"Go","pages":300,"weight":1.5,"lent":true,"signed":true,"subject":["a, b","c"],"text":"one\ntwo"}`)
 	form, action := "/console/r/books/"+id+"/edit", "/console/r/books/"+id
-	status, location, text := p.submit(form, action, url.Values{"title": {"Go"}, "pages": {""}, "signed": {""}, "subject": {"a, b\r\nc\r\nd,e"}, "text": {"one\r\ntwo"}})
+	status, location, text := p.submit(form, action, url.Values{"title": {"Go"}, "pages": {""}, "lent": {"false", "true"}, "signed": {""}, "subject": {"a, b\r\nc\r\nd,e"}, "text": {"one\r\ntwo"}})
 	require.Equal(t, 303, status, text)
 	require.Equal(t, "/console/r/books/"+id+"?done=saved", location)
 	rec := p.get("/books/" + id)
 	require.Equal(t, []any{"Go", nil, 1.5, true, nil, []any{"a, b", "c", "d", "e"}, "one\ntwo"},
 		[]any{rec["title"], rec["pages"], rec["weight"], rec["lent"], rec["signed"], rec["subject"], rec["text"]})
 
-	status, _, _ = p.submit(form, action, url.Values{"title": {"Go"}, "lent": {"false"}, "subject": {""}, "text": {""}})
+	status, _, _ = p.submit(form, action, url.Values{"title": {"Go"}, "subject": {""}, "text": {""}})
 	require.Equal(t, 303, status)
 	rec = p.get("/books/" + id)
 	require.Equal(t, []any{false, []any{}, "", 3.0}, []any{rec["lent"], rec["subject"], rec["text"], rec["version"]})
@@ -194,4 +200,29 @@ func TestFormReferences(t *testing.T) {
 	require.Equal(t, 200, status)
 	require.Contains(t, text, `data-id="`+wanted+`"`)
 	require.Contains(t, text, "<small>South</small>")
+}
+
+// TestFormConflict: a form of an old version changes nothing before every field that both have changed has a choice.
+func TestFormConflict(t *testing.T) {
+	p := openLibrary(t)
+	id := p.make("books", `{"title":"Go","pages":300,"text":"old"}`)
+	action := "/console/r/books/" + id
+	_, _, form := p.send("GET", action+"/edit", "", "")
+	status, _, text := p.send("PATCH", "/books/"+id, "application/json", `{"pages":301,"text":"theirs"}`)
+	require.Equal(t, 200, status, text)
+	status, _, conflict := p.submitPage(form, action, url.Values{"title": {"Go 2"}, "pages": {"300"}, "text": {"mine"}})
+	require.Equal(t, 412, status)
+	status, _, conflict = p.submitPage(conflict, action, url.Values{"take.title": {"mine"}, "take.pages": {"theirs"}})
+	require.Equal(t, 422, status, "the text needs a choice")
+	require.Contains(t, conflict, "theirs")
+	require.Equal(t, "Go", p.get("/books/" + id)["title"])
+	status, _, text = p.send("PATCH", "/books/"+id, "application/json", `{"weight":2}`)
+	require.Equal(t, 200, status, text)
+	choices := url.Values{"take.title": {"mine"}, "take.pages": {"theirs"}, "take.text": {"mine"}}
+	status, _, conflict = p.submitPage(conflict, action, choices)
+	require.Equal(t, 412, status, "it has been changed again")
+	status, _, text = p.submitPage(conflict, action, url.Values{"take.title": {"mine"}, "take.text": {"mine"}, "take.weight": {"theirs"}})
+	require.Equal(t, 303, status, text)
+	rec := p.get("/books/" + id)
+	require.Equal(t, []any{"Go 2", 301.0, "mine", 2.0}, []any{rec["title"], rec["pages"], rec["text"], rec["weight"]})
 }
