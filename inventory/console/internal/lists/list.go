@@ -114,7 +114,7 @@ func (v *view) list() (*list, error) {
 		Edit: v.May(r.Name, records.RouteChangeMany), Delete: v.May(r.Name, records.RouteDeleteMany),
 	}
 	l.Searchable = l.Search != "" || slices.ContainsFunc(r.Fields(), func(f *records.Field) bool { return f.Search && visible(f) })
-	if !r.Unaudited {
+	if !r.Unaudited && forAll(r) {
 		l.Follow = r.Name
 	}
 	if v.May(r.Name, records.RouteCreate) {
@@ -132,6 +132,12 @@ func (v *view) list() (*list, error) {
 		return nil, err
 	}
 	return l, v.addTools(l)
+}
+
+// forAll reports whether everybody may read the records. Reads of others are in the audit log, so the console
+// does not read them in passing.
+func forAll(r *records.Resource) bool {
+	return r.Access.Read.Or(records.Permission{Everyone: true}).Everyone
 }
 
 // addTools adds what changes the view.
@@ -278,7 +284,11 @@ func (v *view) row(rec site.Record, labels map[string]string) row {
 		}
 	}
 	first.URL = v.RecordURL(v.resource.Name, rec.ID())
-	row := row{ID: rec.ID(), URL: first.URL, Label: first.Text, Cells: []cell{first}}
+	row := row{ID: rec.ID(), URL: first.URL, Label: first.Text}
+	if name == nil { // the head of the column says what it is
+		first.Text = strings.TrimPrefix(first.Text, v.resource.Label+" ")
+	}
+	row.Cells = append(row.Cells, first)
 	for _, f := range v.columns {
 		if f != name {
 			row.Cells = append(row.Cells, cell{Cell: v.valueOf(f, rec, labels), Label: site.FieldLabel(f)})

@@ -60,7 +60,7 @@ func (v *view) summarize(f *records.Field) ([]valueCount, int64, error) {
 // they are shown only if nothing else is filtered.
 func (v *view) presets(l *list) ([]preset, error) {
 	f := v.stateField()
-	if f == nil || l.Problem != nil {
+	if f == nil || l.Problem != nil || !forAll(v.resource) {
 		return nil, nil
 	}
 	counts, total, err := v.summarize(f)
