@@ -13,7 +13,7 @@ const maxDefault = 7
 
 // usual are the columns of lists whose fields do not say which are the most useful ones.
 var usual = map[string][]string{
-	"devices":    {"hostname", "status", "role", "location_id", "vendor", "model", "ip"},
+	"devices":    {"hostname", "status", "ip", "role", "location_id", "model"},
 	"interfaces": {"name", "status", "device_id", "description", "speed", "mac_address", "ip_address"},
 	"links":      {"status", "a_interface_id", "b_interface_id", "type", "discovery", "last_seen"},
 	"cables":     {"label", "status", "a_interface_id", "b_interface_id", "type", "color", "length"},

@@ -156,9 +156,12 @@ func (v *view) addTools(l *list) (err error) {
 		}
 		l.Clear = v.address(state)
 	}
+	for _, f := range v.columns { // the form sends them in this order
+		l.Choices = append(l.Choices, choice{Label: site.FieldLabel(f), Value: f.Name, Chosen: true})
+	}
 	for _, f := range v.resource.Fields() {
-		if visible(f) {
-			l.Choices = append(l.Choices, choice{Label: site.FieldLabel(f), Value: f.Name, Chosen: slices.Contains(v.columns, f)})
+		if visible(f) && !slices.Contains(v.columns, f) {
+			l.Choices = append(l.Choices, choice{Label: site.FieldLabel(f), Value: f.Name})
 		}
 	}
 	if v.chosen {

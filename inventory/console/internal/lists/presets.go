@@ -73,7 +73,7 @@ func (v *view) presets(l *list) ([]preset, error) {
 	}
 	alone := len(others) == 0
 	now := v.query.Get(f.Name)
-	all := []preset{{Label: "All", URL: v.with(f.Name), Count: total, Counted: alone, Current: now == "" && alone}}
+	all := []preset{{Label: "All", URL: v.with(f.Name), Count: total, Counted: alone, Current: now == "" && !v.query.Has(f.Name+"__in")}}
 	for _, c := range counts[:min(len(counts), maxPresets)] {
 		if c.Value != "" {
 			all = append(all, preset{Label: c.Value, URL: v.with(f.Name, c.Value), Count: c.Count, Counted: alone, Current: c.Value == now})
