@@ -59,7 +59,9 @@ type chip struct {
 }
 
 // Text returns the filter in words.
-func (c chip) Text() string { return strings.TrimSpace(c.Field + " " + c.Operator + " " + strings.Join(c.Values, " or ")) }
+func (c chip) Text() string {
+	return strings.TrimSpace(c.Field + " " + c.Operator + " " + strings.Join(c.Values, " or "))
+}
 
 // chips returns the filters that are in force.
 func (v *view) chips() ([]chip, error) {
