@@ -11,7 +11,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// template is the page of a list.
+// listTemplate is the page of a list.
 const listTemplate = "list.html"
 
 // The ids of elements that htmx replaces.
