@@ -136,7 +136,7 @@ func (c *call) follow(since string) (*follower, error) {
 	if err := f.authorizeChanges(); err != nil {
 		return nil, err
 	}
-	if f.sees == nil && (since == "" || since == "0") { // whoever follows, once
+	if f.sees == nil && !f.onlyListed() && (since == "" || since == "0") { // whoever follows, once
 		if err := f.noteRead(records.Of[records.AuditLog](f.schema)); err != nil {
 			return nil, err
 		}
@@ -147,19 +147,33 @@ func (c *call) follow(since string) (*follower, error) {
 // authorizeChanges determines what the sender may read: who reads the audit log reads everything,
 // others the resources that they may list, except users.
 func (f *follower) authorizeChanges() error {
-	may := func(r *records.Resource) bool {
-		err := f.allows(ofAll(permission(r.Access.Read.Or(records.Permission{Everyone: true}))), "", r, records.RouteList)
-		return f.permit(r, records.RouteList, err) == nil
-	}
 	f.sees = nil
-	if log := records.Of[records.AuditLog](f.schema); may(log) {
+	if log := records.Of[records.AuditLog](f.schema); f.mayRead(log) {
 		return f.checkReader(log)
 	}
 	f.sees = map[string]bool{}
 	for _, r := range f.schema.Resources() {
-		f.sees[r.Kind()] = !isUsers(r) && may(r)
+		f.sees[r.Kind()] = !isUsers(r) && f.mayRead(r)
 	}
 	return f.checkSeen()
+}
+
+// onlyListed reports whether the request is for changes of certain resources, all of which the sender would get
+// without the audit log: those of records that they may list, except users.
+func (f *follower) onlyListed() bool {
+	listed := 0
+	for _, r := range f.schema.Resources() {
+		if f.only[r.Kind()] && !isUsers(r) && r != records.Of[records.AuditLog](f.schema) && f.mayRead(r) {
+			listed++
+		}
+	}
+	return listed > 0 && listed == len(f.only)
+}
+
+// mayRead reports whether the sender may list the records of a resource.
+func (f *follower) mayRead(r *records.Resource) bool {
+	err := f.allows(ofAll(permission(r.Access.Read.Or(records.Permission{Everyone: true}))), "", r, records.RouteList)
+	return f.permit(r, records.RouteList, err) == nil
 }
 
 // seek goes to the position of a cursor.

@@ -72,7 +72,7 @@ func eventsOfAccounts(t *testing.T, g *harness) {
 	})
 	check("the next minute", "refused viewer by viewer! POST /devices", func() { v.Send("POST", "/devices", device("x")).Want(403) })
 	check("reads", "read root by root! GET /users?role=viewer&page=1\nread root by root! GET /users/"+viewer+
-		"\nread root by root! GET /audit-logs\nread root by root! GET /changes?since=0", func() {
+		"\nread root by root! GET /audit-logs\nread root by root! GET /changes?since=0\nread root by root! GET /changes?since=0&resource=users", func() {
 		a.Send("GET", "/users?role=viewer&page=1", nil).Want(200)
 		a.Send("GET", "/users?role=viewer&page=2", nil).Want(200)
 		a.Send("GET", "/users/"+viewer, nil).Want(200)
@@ -81,6 +81,8 @@ func eventsOfAccounts(t *testing.T, g *harness) {
 		a.Send("GET", "/audit-logs", nil).Want(200)
 		a.Send("GET", "/devices", nil).Want(200)
 		a.Send("GET", "/changes?since=0", nil).Want(200)
+		a.Send("GET", "/changes?since=0&resource=devices", nil).Want(200) // which everybody may list
+		a.Send("GET", "/changes?since=0&resource=users", nil).Want(200)
 		v.Send("GET", "/changes?since=0", nil).Want(200)
 	})
 	check("reads in other ways", "read root by root! GET /summary?resource=users&by=role\nread root by root! PATCH /users/"+viewer+

@@ -25,9 +25,9 @@
   document.addEventListener("click", (e) => $$("details.menu[open], details.popover[open], details.drawer[open]").forEach((d) => { if (!d.contains(e.target)) d.open = false; }));
 
   document.addEventListener("click", async (e) => {
-    const b = e.target.closest("[data-copy], [data-copy-from]");
+    const b = e.target.closest("[data-copy], [data-copy-from], [data-copy-link]");
     if (!b) return;
-    const text = b.dataset.copy ?? $(b.dataset.copyFrom).textContent;
+    const text = "copyLink" in b.dataset ? location.href : b.dataset.copy ?? $(b.dataset.copyFrom).textContent;
     try { await navigator.clipboard.writeText(text); toast("Copied."); } catch { toast("The browser does not allow copying here. Select the text instead.", true); }
   });
 
@@ -76,7 +76,7 @@
       const all = $$("[role=option]", results), at = all.findIndex((a) => a.getAttribute("aria-selected") === "true");
       if (e.key === "ArrowDown") { e.preventDefault(); choose(Math.min(all.length - 1, at + 1)); }
       if (e.key === "ArrowUp") { e.preventDefault(); choose(Math.max(0, at - 1)); }
-      if (e.key === "Enter" && all[at]) { e.preventDefault(); location.assign(all[at].href); }
+      if (e.key === "Enter" && all[at]) { e.preventDefault(); all[at].click(); }
     });
     palette.addEventListener("click", (e) => { if (e.target === palette) palette.close(); });
   }
@@ -116,26 +116,38 @@
     }
   });
 
-  // Pages follow changes. An element with data-follow, a list of resources, asks for itself again.
+  // Pages follow changes. An element with data-follow, a list of resources, asks for itself again. A page that nobody
+  // sees has no stream: browsers and the server allow only a few. It continues behind the last change that it has.
   const follows = $$("[data-follow]"), lamp = $("[data-live-state]");
   if (body.dataset.live && follows.length) {
-    const seen = new Set();
-    let pending = new Set(), flush;
-    const names = [...new Set(follows.flatMap((f) => f.dataset.follow.split(" ")))];
-    const stream = new EventSource(body.dataset.live + "?" + names.map((n) => "resource=" + encodeURIComponent(n)).join("&"));
+    const rest = 2000, again = 15000; // milliseconds between updates, and until a refused stream is tried again
+    const seen = new Map(), names = [...new Set(follows.flatMap((f) => f.dataset.follow.split(" ")))];
+    let stream, last = "", retry, pending = new Set(), timer, updated = 0;
     const state = (s) => { if (lamp) { lamp.dataset.liveState = s; $(".live-text", lamp).textContent = s === "open" ? "Live" : "Reconnecting"; } };
-    stream.onopen = () => state("open");
-    stream.onerror = () => state("lost");
-    stream.addEventListener("change", (e) => {
-      const change = JSON.parse(e.data);
-      seen.add(change.id);
-      pending.add(change.resource);
-      clearTimeout(flush);
-      flush = setTimeout(update, 250);
-    });
+    const changed = (resource, id) => {
+      if (id) seen.set(id, Date.now());
+      if (seen.size > 1000) seen.delete(seen.keys().next().value);
+      pending.add(resource);
+      timer ??= setTimeout(update, Math.max(250, updated + rest - Date.now()));
+    };
+    const open = () => {
+      clearTimeout(retry);
+      if (stream || document.hidden) return;
+      const from = new URLSearchParams(names.map((n) => ["resource", n]));
+      if (last) from.set("since", last);
+      stream = new EventSource(body.dataset.live + "?" + from);
+      stream.onopen = () => state("open");
+      stream.onerror = () => { state("lost"); if (stream?.readyState === EventSource.CLOSED) { close(); retry = setTimeout(open, again); } };
+      stream.addEventListener("message", (e) => { last = e.lastEventId; });
+      stream.addEventListener("change", (e) => { const c = JSON.parse(e.data); last = e.lastEventId; changed(c.resource, c.id); });
+      stream.addEventListener("reset", () => { last = ""; names.forEach((n) => changed(n)); });
+    };
+    const close = () => { clearTimeout(retry); stream?.close(); stream = undefined; };
     const update = () => {
       const now = pending;
       pending = new Set();
+      timer = undefined;
+      updated = Date.now();
       follows.map((f) => document.getElementById(f.id) || f).forEach((f) => {
         if (!f.dataset.follow.split(" ").some((n) => now.has(n))) return;
         if (f.contains(document.activeElement) && document.activeElement.matches("input:not([type=checkbox]), textarea, select")) return;
@@ -143,8 +155,11 @@
         htmx.ajax("GET", f.dataset.source || location.pathname + location.search, { target: f, swap: f.dataset.swap || "outerHTML", source: f }).then(mark);
       });
     };
-    const mark = () => { $$("[data-id]").forEach((r) => { if (seen.has(r.dataset.id)) r.classList.add("changed"); }); setTimeout(() => seen.clear(), 6000); };
-    addEventListener("pagehide", () => stream.close());
+    const mark = () => $$("[data-id]").forEach((r) => { if (Date.now() - seen.get(r.dataset.id) < 6000) r.classList.add("changed"); });
+    document.addEventListener("visibilitychange", () => document.hidden ? close() : open());
+    addEventListener("pagehide", close);
+    addEventListener("pageshow", open);
+    open();
   } else if (lamp) lamp.hidden = true;
 
   // Charts: an element with data-chart, the address of {"series":[{"label","unit","values"}],"times"}.

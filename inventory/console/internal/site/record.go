@@ -3,6 +3,7 @@ package site
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -120,8 +121,41 @@ func short(id string) string {
 // maxIDs is how many ids a filter may have.
 const maxIDs = 100
 
-// Labels returns what people call records, by their ids. Records that the sender may not see are missing.
+// Owner returns the reference to the record that one of a resource is a part of, such as the device of an
+// interface, or nil. Names of parts are only unique together with it.
+func Owner(r *records.Resource) *records.Field {
+	for _, key := range r.Keys {
+		for _, name := range key {
+			if f, ok := r.Field(name); ok && f.Ref != nil && f.Ref.Cascade && len(key) > 1 && LabelField(r) != nil {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+// labelFields returns the names of the fields that Label and Owner need.
+func labelFields(r *records.Resource, owner *records.Field) string {
+	names := []string{"id"}
+	for _, f := range []*records.Field{LabelField(r), owner} {
+		if f != nil {
+			names = append(names, f.Name)
+		}
+	}
+	if f, ok := r.Field("vlan_id"); ok && f.Ref == nil {
+		names = append(names, f.Name)
+	}
+	return strings.Join(names, ",")
+}
+
+// Labels returns what people call records, by their ids: parts of others with the name of their [Owner] in
+// front. Records that the sender may not see are missing.
 func (q *Request) Labels(resource string, ids []string) (map[string]string, error) {
+	return q.labels(resource, ids, true)
+}
+
+// labels is Labels, with or without the names of owners.
+func (q *Request) labels(resource string, ids []string, withOwners bool) (map[string]string, error) {
 	r, ok := q.Schema.Named(resource)
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	ids = slices.DeleteFunc(ids, func(id string) bool { return id == "" })
@@ -129,16 +163,32 @@ func (q *Request) Labels(resource string, ids []string) (map[string]string, erro
 	if !ok || !q.May(resource, records.RouteList) {
 		return labels, nil
 	}
+	owner, owners := (*records.Field)(nil), map[string]string{}
+	if withOwners {
+		owner = Owner(r)
+	}
 	for part := range slices.Chunk(ids, maxIDs) {
-		page, err := q.List(resource, url.Values{"id__in": {strings.Join(part, ",")}, "limit": {strconv.Itoa(maxIDs)}, "count": {"none"}})
+		page, err := q.List(resource, url.Values{
+			"id__in": {strings.Join(part, ",")}, "limit": {strconv.Itoa(maxIDs)}, "count": {"none"}, "fields": {labelFields(r, owner)},
+		})
 		if err != nil {
 			return nil, err
 		}
 		for _, rec := range page.Data {
 			labels[rec.ID()] = Label(r, rec)
+			if owner != nil {
+				owners[rec.ID()] = rec.Text(owner.Name)
+			}
 		}
 	}
-	return labels, nil
+	if len(owners) == 0 {
+		return labels, nil
+	}
+	names, err := q.labels(owner.Ref.To, slices.Collect(maps.Values(owners)), false)
+	for id, of := range owners {
+		labels[id] = strings.TrimSpace(names[of] + " " + labels[id])
+	}
+	return labels, err
 }
 
 // RefLabels returns what people call the records that fields of records refer to, by their ids.

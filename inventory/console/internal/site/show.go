@@ -151,8 +151,8 @@ var groups = []struct {
 	{"Administration", []string{"users", "custom-fields", "audit-logs"}},
 }
 
-// nav returns the navigation: what the sender may see.
-func (q *Request) nav() []ui.NavGroup {
+// Nav returns the navigation: what the sender may see.
+func (q *Request) Nav() []ui.NavGroup {
 	at := q.R.URL.Path
 	link := func(label, path, icon string, exact bool) ui.NavLink {
 		current := at == path || !exact && strings.HasPrefix(at, path+"/")

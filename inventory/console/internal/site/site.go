@@ -234,7 +234,7 @@ func (q *Request) page(template, title string, data any) *ui.Page {
 		p.Public = true
 		return p
 	}
-	p.Nav, p.Search, p.Live = q.nav(), "/search", "/live"
+	p.Nav, p.Search, p.Live = q.Nav(), "/search", "/live"
 	return p
 }
 

@@ -1,0 +1,69 @@
+package lists
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+)
+
+// exportLinks are the formats in which a view is exported.
+type exportLinks struct {
+	Title string
+	Links []choice
+}
+
+const formatParam = "format"
+
+// formats are the formats of the API that are files.
+var formats = []choice{{Label: "CSV", Value: "csv"}, {Label: "JSON lines", Value: "jsonl"}, {Label: "YAML", Value: "yaml"}}
+
+// exports returns the links to export the view: the columns that it shows, or all fields.
+func (v *view) exports() []exportLinks {
+	of := func(title string, columns []string) exportLinks {
+		links := exportLinks{Title: title}
+		for _, f := range formats {
+			state := v.state()
+			state.Del("limit")
+			delete(state, columnParam)
+			if columns != nil {
+				state[columnParam] = columns
+			}
+			state.Set(formatParam, f.Value)
+			f.URL = v.ListURL(v.resource.Name) + "/export?" + state.Encode()
+			links.Links = append(links.Links, f)
+		}
+		return links
+	}
+	var names []string
+	for _, f := range v.columns {
+		names = append(names, f.Name)
+	}
+	return []exportLinks{of("The columns shown", names), of("All fields", nil)}
+}
+
+// export serves all records of a view as a file.
+func export(q *site.Request) error {
+	v, err := parseView(q)
+	if err != nil {
+		return err
+	}
+	query := v.apiQuery()
+	format := q.R.URL.Query().Get(formatParam)
+	if !slices.ContainsFunc(formats, func(c choice) bool { return c.Value == format }) {
+		return httpx.Errorf(http.StatusBadRequest, "format must be csv, jsonl or yaml")
+	}
+	query.Set(formatParam, format)
+	if v.chosen {
+		names := make([]string, len(v.columns))
+		for i, f := range v.columns {
+			names[i] = f.Name
+		}
+		query.Set("fields", strings.Join(names, ","))
+	}
+	name := v.resource.Name + "-" + time.Now().UTC().Format("2006-01-02") + "." + format
+	return q.Forward(&site.Call{Path: "/" + v.resource.Name, Query: query}, http.Header{"Content-Disposition": {`attachment; filename="` + name + `"`}})
+}

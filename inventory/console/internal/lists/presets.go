@@ -1,0 +1,93 @@
+package lists
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+
+	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// preset is a view that is one click away: all records, or those in one state.
+type preset struct {
+	Label, URL string
+	Count      int64
+	Counted    bool
+	Current    bool
+}
+
+// maxPresets is the number of states that have a preset.
+const maxPresets = 5
+
+// summary is a summary of the API.
+type summary struct {
+	Total int64
+	By    map[string]map[string]int64
+}
+
+// valueCount is a value and how many records have it.
+type valueCount struct {
+	Value string
+	Count int64
+}
+
+// summarize counts the records of the resource by the values of a field, the most frequent first. There are
+// no counts if the API has too much to do.
+func (v *view) summarize(f *records.Field) ([]valueCount, int64, error) {
+	var s summary
+	err := v.Get("/summary", url.Values{"resource": {v.resource.Name}, "by": {f.Name}}, &s)
+	if _, ok := site.AsFault(err); ok {
+		return nil, 0, nil
+	}
+	counts := make([]valueCount, 0, len(s.By[f.Name]))
+	for value, n := range s.By[f.Name] {
+		counts = append(counts, valueCount{value, n})
+	}
+	slices.SortFunc(counts, func(a, b valueCount) int {
+		if a.Count != b.Count {
+			return int(b.Count - a.Count)
+		}
+		if a.Value < b.Value {
+			return -1
+		}
+		return 1
+	})
+	return counts, s.Total, err
+}
+
+// presets returns the presets of the first state of the records. Their counts are those of all records, so
+// they are shown only if nothing else is filtered.
+func (v *view) presets(l *list) ([]preset, error) {
+	f := v.stateField()
+	if f == nil || l.Problem != nil || !forAll(v.resource) {
+		return nil, nil
+	}
+	counts, total, err := v.summarize(f)
+	if err != nil || len(counts) < 2 {
+		return nil, err
+	}
+	others := maps.Clone(v.query)
+	for _, name := range []string{f.Name, "page", "cursor", "limit", "sortby", "sort"} {
+		delete(others, name)
+	}
+	alone := len(others) == 0
+	now := v.query.Get(f.Name)
+	all := []preset{{Label: "All", URL: v.with(f.Name), Count: total, Counted: alone, Current: now == "" && !v.query.Has(f.Name+"__in")}}
+	for _, c := range counts[:min(len(counts), maxPresets)] {
+		if c.Value != "" {
+			all = append(all, preset{Label: c.Value, URL: v.with(f.Name, c.Value), Count: c.Count, Counted: alone, Current: c.Value == now})
+		}
+	}
+	return all, nil
+}
+
+// stateField returns the first field with a state whose values are counted, or nil.
+func (v *view) stateField() *records.Field {
+	for _, f := range v.resource.Fields() {
+		if visible(f) && f.Counted && f.Scalar() && v.Cell(f, nil, nil).Kind == "badge" {
+			return f
+		}
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package lists
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+const (
+	maxFound   = 100 // results of a page
+	maxPalette = 8   // results of the command palette
+	maxText    = 200 // bytes of a text that is searched
+)
+
+// found is the response of the API to a search.
+type found struct {
+	Complete bool
+	Data     []result
+}
+
+// result is a record that a search has found.
+type result struct {
+	Resource, ID, Label, Field, Match string
+	Record                            site.Record
+}
+
+// hit is a result as it is shown.
+type hit struct {
+	Label, URL, Icon, Kind string
+	Field, Value           string // what matches, unless that is the label
+	Status                 string
+}
+
+// group is the results of one resource.
+type group struct {
+	Title, Icon, URL string // URL of the list with the same search, if that finds at least these
+	Hits             []hit
+}
+
+// results is the data of the page with the results of a search, and of the options of the palette.
+type results struct {
+	Text             string
+	Groups           []group
+	Count            int
+	Complete, Capped bool
+	Problem          *site.Fault
+	Hits             []hit
+	Exact            bool // the first hit is what the text names
+	Commands         []command
+}
+
+// search serves the results of a search over everything, or the options of the command palette.
+func search(q *site.Request) error {
+	text := strings.TrimSpace(q.R.URL.Query().Get("q"))
+	if q.R.URL.Query().Get("part") == "palette" {
+		return palette(q, text)
+	}
+	data := &results{Text: text, Complete: true}
+	if text == "" {
+		return q.Page("search.html", "Search", data)
+	}
+	all, err := find(q, text, maxFound)
+	if f, ok := site.AsFault(err); ok && f.Status != http.StatusUnauthorized {
+		data.Problem = f
+		return q.PageStatus(f.Status, "search.html", "Search", data)
+	}
+	if err != nil {
+		return err
+	}
+	data.Complete, data.Count, data.Capped = all.Complete, len(all.Data), len(all.Data) == maxFound
+	if data.Groups, err = grouped(q, text, all.Data); err != nil {
+		return err
+	}
+	return q.Page("search.html", "Search: "+text, data)
+}
+
+// find searches with the API.
+func find(q *site.Request, text string, limit int) (found, error) {
+	var all found
+	return all, q.Get("/search", url.Values{"q": {text}, "limit": {strconv.Itoa(limit)}}, &all)
+}
+
+// palette serves what fits a text: commands, and records. A search that fails leaves the commands.
+func palette(q *site.Request, text string) error {
+	data := &results{Text: text, Commands: matching(commands(q), text)}
+	if text == "" {
+		return q.Part("search.html", "lists-palette", data)
+	}
+	if len(text) <= maxText {
+		all, err := find(q, text, maxPalette)
+		if _, ok := site.AsFault(err); err != nil && !ok {
+			return err
+		}
+		if data.Hits, err = hits(q, all.Data); err != nil {
+			return err
+		}
+		data.Exact = len(data.Hits) > 0 && all.Data[0].Match == "exact"
+		if len(data.Hits) > 0 {
+			data.Commands = data.Commands[:min(len(data.Commands), maxCommands/2)]
+		}
+	}
+	return q.Part("search.html", "lists-palette", data)
+}
+
+// hits returns results as they are shown, in their order.
+func hits(q *site.Request, all []result) ([]hit, error) {
+	ids := map[string][]string{}
+	for _, r := range all {
+		ids[r.Resource] = append(ids[r.Resource], r.ID)
+	}
+	labels := map[string]string{}
+	for name, of := range ids {
+		r, ok := q.Schema.Named(name)
+		if !ok || site.Owner(r) == nil {
+			continue // the label of the result is enough
+		}
+		some, err := q.Labels(name, of)
+		if err != nil {
+			return nil, err
+		}
+		for id, label := range some {
+			labels[id] = label
+		}
+	}
+	shown := make([]hit, 0, len(all))
+	for _, found := range all {
+		r, ok := q.Schema.Named(found.Resource)
+		if !ok {
+			continue
+		}
+		h := hit{Label: labels[found.ID], URL: q.RecordURL(r.Name, found.ID), Icon: site.Icon(r.Name), Kind: r.Label}
+		if h.Label == "" {
+			h.Label = site.Label(r, found.Record)
+		}
+		if f, ok := r.Field(found.Field); ok && f != site.LabelField(r) && f.Name != "id" {
+			h.Field, h.Value = site.FieldLabel(f), abridged(found.Record.Text(f.Name))
+		}
+		if f := stateOf(q, r); f != nil {
+			h.Status = found.Record.Text(f.Name)
+		}
+		shown = append(shown, h)
+	}
+	return shown, nil
+}
+
+// stateOf returns the first field with a state, or nil.
+func stateOf(q *site.Request, r *records.Resource) *records.Field {
+	fields := r.Fields()
+	if i := slices.IndexFunc(fields, func(f *records.Field) bool { return visible(f) && q.Cell(f, nil, nil).Kind == "badge" }); i >= 0 {
+		return fields[i]
+	}
+	return nil
+}
+
+// abridged returns the first line of a text, up to 80 characters.
+func abridged(text string) string {
+	const most = 80
+	line, _, more := strings.Cut(text, "\n")
+	if runes := []rune(line); len(runes) > most {
+		line, more = string(runes[:most]), true
+	}
+	if more {
+		line += "…"
+	}
+	return line
+}
+
+// grouped returns the results by resource, in the order of the best one of each.
+func grouped(q *site.Request, text string, all []result) ([]group, error) {
+	shown, err := hits(q, all)
+	if err != nil {
+		return nil, err
+	}
+	var groups []group
+	at := map[string]int{}
+	for _, h := range shown {
+		i, ok := at[h.Kind]
+		if !ok {
+			i = len(groups)
+			at[h.Kind] = i
+			groups = append(groups, group{Icon: h.Icon})
+		}
+		groups[i].Hits = append(groups[i].Hits, h)
+	}
+	for _, r := range q.Schema.Resources() {
+		if i, ok := at[r.Label]; ok {
+			groups[i].Title = site.Title(r)
+			groups[i].URL = q.ListURL(r.Name) + "?" + url.Values{"q": {text}}.Encode()
+		}
+	}
+	return groups, nil
+}

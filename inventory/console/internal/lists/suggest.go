@@ -1,0 +1,213 @@
+package lists
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ashlar-go/ashlar/httpx/ui"
+	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+const (
+	maxSuggestions = 10
+	maxRead        = 100 // records in which values are looked for
+)
+
+// value is a value of a filter, with its name.
+type value struct{ Value, Label, Count string }
+
+// suggestions returns values for a filter that begin with or contain a text.
+func (v *view) suggestions(p records.Parameter, text string) ([]suggestion, error) {
+	values, err := v.valuesFor(p, strings.TrimSpace(text))
+	if f, ok := site.AsFault(err); ok && f.Status != http.StatusUnauthorized {
+		return nil, nil // such as an incomplete address
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []suggestion
+	for _, s := range values {
+		if s.Value == "" {
+			continue
+		}
+		all = append(all, suggestion{Label: s.Label, Count: s.Count, URL: v.adding(p, s.Value)})
+	}
+	return all[:min(len(all), max(maxSuggestions, len(p.Field.Enum)))], nil
+}
+
+func (v *view) valuesFor(p records.Parameter, text string) ([]value, error) {
+	f := p.Field
+	switch {
+	case p.Op == records.IsNull:
+		return []value{{"true", "is empty", ""}, {"false", "has a value", ""}}, nil
+	case f.Kind == records.Bool:
+		return []value{{"true", "yes", ""}, {"false", "no", ""}}, nil
+	case f.Kind == records.Time:
+		return times(p), nil
+	case p.Op == records.Within, p.Op == records.AnyWithin:
+		return v.prefixes(text)
+	case p.Op == records.Covers, p.Op == records.Contains, p.Op == records.StartsWith:
+		return nil, nil // a part of a value is typed
+	case f.Ref != nil:
+		return v.references(f, text)
+	case len(f.Enum) > 0 || f.Counted && f.Scalar():
+		return v.frequent(f, text)
+	}
+	return v.existing(f, text)
+}
+
+// times returns times that are often meant.
+func times(p records.Parameter) (all []value) {
+	if p.Op == records.Eq || p.Op == records.Ne || p.Op == records.In {
+		return nil
+	}
+	now := time.Now().UTC().Truncate(time.Minute)
+	for _, t := range []struct {
+		label string
+		age   time.Duration
+	}{{"an hour ago", time.Hour}, {"a day ago", 24 * time.Hour}, {"7 days ago", 7 * 24 * time.Hour}, {"30 days ago", 30 * 24 * time.Hour}} {
+		all = append(all, value{now.Add(-t.age).Format(time.RFC3339), t.label, ""})
+	}
+	return all
+}
+
+// prefixes returns networks that the inventory has.
+func (v *view) prefixes(text string) (all []value, err error) {
+	if !v.May("prefixes", records.RouteList) {
+		return nil, nil
+	}
+	query := url.Values{"fields": {"prefix,description"}, "limit": {strconv.Itoa(maxSuggestions)}, "count": {"none"}, "sortby": {"prefix:asc"}}
+	if text != "" {
+		query.Set("prefix__startswith", text)
+	}
+	page, err := v.List("prefixes", query)
+	if err != nil {
+		return nil, err
+	}
+	for _, rec := range page.Data {
+		all = append(all, value{rec.Text("prefix"), rec.Text("prefix"), rec.Text("description")})
+	}
+	return all, nil
+}
+
+// frequent returns the values of a field with few values, those that most records have first.
+func (v *view) frequent(f *records.Field, text string) ([]value, error) {
+	var counts []valueCount
+	if f.Counted {
+		var err error
+		if counts, _, err = v.summarize(f); err != nil {
+			return nil, err
+		}
+	}
+	for _, e := range f.Enum {
+		if !slices.ContainsFunc(counts, func(c valueCount) bool { return c.Value == e }) {
+			counts = append(counts, valueCount{e, 0})
+		}
+	}
+	var all []value
+	for _, c := range counts {
+		if !strings.Contains(strings.ToLower(c.Value), strings.ToLower(text)) {
+			continue
+		}
+		one := value{c.Value, c.Value, ""}
+		if f.Counted {
+			one.Count = ui.Count(c.Count)
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// references returns records that a field may refer to: those that most records do, or those whose name
+// contains a text.
+func (v *view) references(f *records.Field, text string) (all []value, err error) {
+	if !v.May(f.Ref.To, records.RouteList) {
+		return nil, nil
+	}
+	if text == "" && f.Counted {
+		return v.mostReferred(f)
+	}
+	to := f.Ref.Resource()
+	query := url.Values{"fields": {"id"}, "limit": {strconv.Itoa(maxSuggestions)}, "count": {"none"}}
+	if name := site.LabelField(to); name != nil && to.Indexed(name) && name.Sortable() {
+		query.Set("sortby", name.Name+":asc")
+	}
+	if text != "" {
+		query.Set("q", text)
+	}
+	page, err := v.List(f.Ref.To, query)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, rec := range page.Data {
+		ids = append(ids, rec.ID())
+	}
+	labels, err := v.Labels(f.Ref.To, ids)
+	for _, id := range ids {
+		all = append(all, value{id, labels[id], ""})
+	}
+	return all, err
+}
+
+// mostReferred returns the records that most records refer to.
+func (v *view) mostReferred(f *records.Field) (all []value, err error) {
+	counts, _, err := v.summarize(f)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, c := range counts[:min(len(counts), maxSuggestions+1)] {
+		ids = append(ids, c.Value)
+	}
+	labels, err := v.Labels(f.Ref.To, ids)
+	for i, id := range ids {
+		if labels[id] != "" {
+			all = append(all, value{id, labels[id], ui.Count(counts[i].Count)})
+		}
+	}
+	return all, err
+}
+
+// existing returns values that some records have.
+func (v *view) existing(f *records.Field, text string) (all []value, err error) {
+	if f.Kind != records.Text && f.Kind != records.List || f.Format == "text" || f.Format == "uuid" {
+		return nil, nil
+	}
+	query := url.Values{"fields": {f.Name}, "limit": {strconv.Itoa(maxRead)}, "count": {"none"}}
+	if f.Kind == records.Text {
+		query.Set("sortby", f.Name+":asc")
+		if text != "" {
+			query.Set(f.Name+"__startswith", text)
+		} else if slices.ContainsFunc(v.resource.Parameters(), func(p records.Parameter) bool { return p.Name == f.Name+"__isnull" }) {
+			query.Set(f.Name+"__isnull", "false")
+		}
+	} else if text != "" && f.Search {
+		query.Set("q", text)
+	}
+	page, err := v.List(v.resource.Name, query)
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, rec := range page.Data {
+		if list, ok := rec[f.Name].([]any); ok {
+			for _, e := range list {
+				if s, ok := e.(string); ok && strings.Contains(strings.ToLower(s), strings.ToLower(text)) {
+					found = append(found, s)
+				}
+			}
+			continue
+		}
+		found = append(found, rec.Text(f.Name))
+	}
+	for _, s := range unique(found) {
+		all = append(all, value{s, s, ""})
+	}
+	return all, nil
+}

@@ -1,0 +1,203 @@
+package lists
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// The parameters of the console in the address of a list. Others are those of the API.
+const (
+	columnParam = "column"    // a field that is shown; may be repeated
+	fieldParam  = "add-field" // these three add a filter
+	opParam     = "add-op"
+	valueParam  = "add-value"
+	doneParam   = "done" // a message about what has just been done
+)
+
+const (
+	defaultRows = 50
+	maxColumns  = 30
+	maxParams   = 60 // of the address, more than the API accepts
+)
+
+// view is the state of a list: what its address says.
+type view struct {
+	*site.Request
+	resource *records.Resource
+	query    url.Values // for the API, without empty values
+	columns  []*records.Field
+	chosen   bool // the address names the columns
+}
+
+// parseView reads the address of a request. It checks nothing that the API checks.
+func parseView(q *site.Request) (*view, error) {
+	r, err := q.Resource()
+	if err != nil {
+		return nil, err
+	}
+	v := &view{Request: q, resource: r, query: url.Values{}}
+	all := q.R.URL.Query()
+	for name, values := range all {
+		values = slices.DeleteFunc(slices.Clone(values), func(s string) bool { return strings.TrimSpace(s) == "" })
+		switch name {
+		case columnParam, fieldParam, opParam, valueParam, doneParam, "fields", "count", "format", "keys":
+		default:
+			if len(values) > 0 && len(v.query) < maxParams {
+				v.query[name] = values
+			}
+		}
+	}
+	v.columns = v.shown(all[columnParam])
+	if v.chosen = len(v.columns) > 0; !v.chosen {
+		v.columns = defaultColumns(q, r)
+	}
+	return v, nil
+}
+
+// shown returns the fields with these names that can be shown.
+func (v *view) shown(names []string) (fields []*records.Field) {
+	for _, name := range names {
+		f, ok := v.resource.Field(name)
+		if ok && visible(f) && !slices.Contains(fields, f) && len(fields) < maxColumns {
+			fields = append(fields, f)
+		}
+	}
+	return fields
+}
+
+// state returns the parameters of another view of the same list: on its first page.
+func (v *view) state() url.Values {
+	state := url.Values{}
+	for name, values := range v.query {
+		if name != "page" && name != "cursor" {
+			state[name] = values
+		}
+	}
+	if v.chosen {
+		for _, f := range v.columns {
+			state.Add(columnParam, f.Name)
+		}
+	}
+	return state
+}
+
+// address returns the address of a view of the list.
+func (v *view) address(state url.Values) string {
+	to := v.ListURL(v.resource.Name)
+	if len(state) > 0 {
+		to += "?" + state.Encode()
+	}
+	return to
+}
+
+// with returns the address of the list with a parameter that has another value, or none.
+func (v *view) with(name string, values ...string) string {
+	state := v.state()
+	state.Del(name)
+	if len(values) > 0 {
+		state[name] = values
+	}
+	return v.address(state)
+}
+
+// order returns the order that is in force, as values of sortby: that of the address, or else of what names
+// the records, if an index has that.
+func (v *view) order() []string {
+	if v.query.Has("sortby") || v.query.Has("sort") || len(v.resource.Order) > 0 || v.resource.Latest != nil {
+		return v.query["sortby"]
+	}
+	if f := site.LabelField(v.resource); f != nil && f.Sortable() && v.resource.Indexed(f) {
+		return []string{f.Name + ":asc"}
+	}
+	return nil
+}
+
+// apiQuery returns the query of the list of the API, without its page.
+func (v *view) apiQuery() url.Values {
+	query := url.Values{}
+	for name, values := range v.query {
+		if name != "page" && name != "cursor" && name != "limit" {
+			query[name] = values
+		}
+	}
+	if order := v.order(); order != nil {
+		query["sortby"] = order
+	}
+	return query
+}
+
+// fieldNames returns the parameter fields of the API for what is shown.
+func (v *view) fieldNames() string {
+	names := []string{"id"}
+	if f := nameField(v.resource); f != nil {
+		names = append(names, f.Name)
+	}
+	for _, f := range v.columns {
+		if !slices.Contains(names, f.Name) {
+			names = append(names, f.Name)
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+// read returns the records of the page that the address asks for.
+func (v *view) read() (*site.Page, error) {
+	query := v.apiQuery()
+	query.Set("fields", v.fieldNames())
+	query.Set("count", "estimated")
+	query.Set("limit", strconv.Itoa(defaultRows))
+	if limit := v.query["limit"]; len(limit) > 0 {
+		query["limit"] = limit
+	}
+	if v.query.Has("cursor") {
+		query["cursor"] = v.query["cursor"]
+	} else if v.query.Has("page") {
+		query["page"] = v.query["page"]
+	}
+	return v.List(v.resource.Name, query)
+}
+
+// filters returns the parameters that filter, in the order of the alphabet.
+func (v *view) filters() []string {
+	var names []string
+	for name := range v.query {
+		switch name {
+		case "q", "page", "cursor", "limit", "sortby", "sort":
+		default:
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// pair is a hidden value of a form.
+type pair struct{ Name, Value string }
+
+// hidden returns the state as values of a form, without the named parameters.
+func (v *view) hidden(without ...string) (pairs []pair) {
+	state := v.state()
+	for _, name := range without {
+		state.Del(name)
+	}
+	for name, values := range state {
+		for _, value := range values {
+			pairs = append(pairs, pair{name, value})
+		}
+	}
+	slices.SortStableFunc(pairs, func(a, b pair) int { return strings.Compare(a.Name, b.Name) })
+	return pairs
+}
+
+// number returns a parameter that is a whole number from 1, or another number.
+func (v *view) number(name string, otherwise int) int {
+	if n, err := strconv.Atoi(v.query.Get(name)); err == nil && n > 0 && n < 1<<30 {
+		return n
+	}
+	return otherwise
+}
