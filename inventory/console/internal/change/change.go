@@ -1,11 +1,23 @@
-// Package change has the pages of the console for forms to create, edit and delete records, and changes of many at once.
+// Package change has the pages of the console that change records: forms to create and edit them, deletions,
+// and changes of many at once. The forms follow the schema.
+//
+// A form has all of its state: the values that it was made from are hidden fields beside those that the user
+// types. So only what the user has changed is sent to the API, and a form of an old version can show what has
+// been changed meanwhile. Names of parameters that are no fields contain an underscore at the start or a dot,
+// which names of fields do not.
 package change
 
 import (
 	"embed"
 	"io/fs"
+	"net/http"
+	"net/url"
+	"strings"
 
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 //go:embed templates/*.html assets/*
@@ -22,5 +34,60 @@ func Files() (templates, assets fs.FS, err error) {
 
 // Routes returns the routes of the pages.
 func Routes() []site.Route {
-	return nil
+	return []site.Route{
+		{Pattern: "GET /r/{resource}/new", Handle: showNew},
+		{Pattern: "POST /r/{resource}", Handle: create},
+		{Pattern: "GET /r/{resource}/{id}/edit", Handle: showEdit},
+		{Pattern: "POST /r/{resource}/{id}", Handle: save},
+		{Pattern: "GET /r/{resource}/{id}/delete", Handle: showDelete},
+		{Pattern: "POST /r/{resource}/{id}/delete", Handle: remove},
+		{Pattern: "POST /r/{resource}/bulk", Handle: bulk},
+		{Pattern: "GET /pick", Handle: pick},
+	}
+}
+
+// crumb is a link to a page above.
+type crumb struct{ Label, URL string }
+
+// target returns the resource of the path, if the sender may perform an operation on its records. verb says
+// it in words.
+func target(q *site.Request, does records.Routes, verb string) (*records.Resource, error) {
+	if isOwn(q) && does == records.RouteChange {
+		r, _ := q.Schema.Named("users")
+		return r, nil
+	}
+	r, err := q.Resource()
+	if err == nil && !q.May(r.Name, does) {
+		err = httpx.Errorf(http.StatusForbidden, "Your role may not %s %s", verb, site.Plural(r))
+	}
+	return r, err
+}
+
+// isOwn reports whether the record of the path is the user of the sender, who may always change it.
+func isOwn(q *site.Request) bool {
+	return q.SignIn != "" && q.R.PathValue("resource") == "users" && strings.EqualFold(q.R.PathValue("id"), q.Identity().UserID)
+}
+
+// isEvents reports whether only the acknowledgement of records can be changed.
+func isEvents(r *records.Resource) bool {
+	_, ok := r.New().(*inventory.Event)
+	return ok
+}
+
+// isCustomFields reports whether records declare fields.
+func isCustomFields(r *records.Resource) bool {
+	_, ok := r.New().(*inventory.CustomField)
+	return ok
+}
+
+// pathOf returns the path of a record, of the API or, below /r, of the console.
+func pathOf(r *records.Resource, id string) string { return "/" + r.Name + "/" + url.PathEscape(id) }
+
+// isShown reports whether a form shows a refusal of the API, and keeps what was typed.
+func isShown(err error) (*site.Fault, bool) {
+	f, ok := site.AsFault(err)
+	if !ok {
+		f, ok = site.AsFault(err, http.StatusServiceUnavailable, http.StatusInsufficientStorage)
+	}
+	return f, ok && f.Status != http.StatusUnauthorized
 }

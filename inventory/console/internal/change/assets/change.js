@@ -1,0 +1,79 @@
+// What forms add to their HTML: suggestions of records for references, and ticks of fields that are typed into.
+"use strict";
+(() => {
+  document.querySelectorAll("[data-pick]").forEach((at) => {
+    const [input, id, label] = at.querySelectorAll("input");
+    const list = document.createElement("ul");
+    list.id = input.id + "-list";
+    list.className = "change-list";
+    list.hidden = true;
+    list.setAttribute("role", "listbox");
+    list.setAttribute("aria-label", document.querySelector(`label[for="${input.id}"]`)?.textContent || "Records");
+    at.append(list);
+    input.setAttribute("role", "combobox");
+    input.setAttribute("aria-autocomplete", "list");
+    input.setAttribute("aria-expanded", "false");
+    input.setAttribute("aria-controls", list.id);
+    let timer, asked = 0, taken = false;
+    const options = () => [...list.querySelectorAll("[role=option]:not([aria-disabled])")];
+    const mark = () => at.classList.toggle("change-picked", id.value !== "" && input.value === label.value);
+    const show = (open) => {
+      list.hidden = !open;
+      input.setAttribute("aria-expanded", String(open));
+      if (!open) { asked++; clearTimeout(timer); input.removeAttribute("aria-activedescendant"); }
+    };
+    const choose = (n) => options().forEach((o, i) => {
+      o.setAttribute("aria-selected", String(i === n));
+      if (i === n) { input.setAttribute("aria-activedescendant", o.id); o.scrollIntoView({ block: "nearest" }); }
+    });
+    const take = (o) => {
+      input.value = label.value = o.dataset.text;
+      id.value = o.dataset.id;
+      show(false);
+      mark();
+      input.dispatchEvent(new Event("change", { bubbles: true }));
+    };
+    const find = async (all) => {
+      const mine = ++asked;
+      const answer = await fetch(at.dataset.pick + "&q=" + encodeURIComponent(all ? "" : input.value), { headers: { "HX-Request": "true" } });
+      if (mine !== asked || !answer.ok) return;
+      list.innerHTML = await answer.text();
+      if (mine !== asked) return;
+      show(true);
+      if (!all && input.value) choose(0);
+      list.scrollIntoView({ block: "nearest" });
+    };
+    input.addEventListener("input", () => { mark(); clearTimeout(timer); timer = setTimeout(find, 150); });
+    input.addEventListener("blur", () => show(false));
+    input.addEventListener("keypress", (e) => { if (taken && e.key === "Enter") e.preventDefault(); }); // it chooses, and does not send the form
+    input.addEventListener("keydown", (e) => {
+      taken = false;
+      const all = options(), now = all.findIndex((o) => o.getAttribute("aria-selected") === "true");
+      if (e.key === "ArrowDown" || e.key === "ArrowUp") {
+        e.preventDefault();
+        if (list.hidden) find(input.value === label.value);
+        else if (all.length) choose((now + (e.key === "ArrowDown" ? 1 : now < 0 ? 0 : -1) + all.length) % all.length);
+      } else if (e.key === "Enter" && !list.hidden && all[now]) {
+        e.preventDefault();
+        take(all[now]);
+        taken = true;
+      } else if (e.key === "Escape" && !list.hidden) {
+        e.preventDefault();
+        e.stopPropagation();
+        show(false);
+      }
+    });
+    list.addEventListener("mousedown", (e) => {
+      e.preventDefault(); // the input keeps the focus
+      const o = e.target.closest("[role=option]:not([aria-disabled])");
+      if (o) take(o);
+    });
+    input.addEventListener("click", () => { if (list.hidden) find(input.value === label.value); });
+    mark();
+  });
+
+  document.querySelectorAll(".change-set").forEach((set) => {
+    const tick = set.querySelector(".change-tick input");
+    for (const kind of ["input", "change"]) set.querySelector(".change-set-field").addEventListener(kind, () => { tick.checked = true; });
+  });
+})();

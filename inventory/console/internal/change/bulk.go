@@ -1,0 +1,332 @@
+package change
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/httpx/ui"
+	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// many is the data of the pages that change or delete many records at once. It has three steps: what to change,
+// a preview by a dry run of the API, and the change itself.
+type many struct {
+	*form
+	Do    string // edit or delete
+	Items []*item
+	Gone  int // records that do not exist any more
+	Set   []*setting
+	Back  string // the path of the list
+
+	Message   string // of the dry run
+	Sums      []sum
+	Effects   []effect
+	Refused   []*item
+	Truncated bool
+	Applying  bool // the change itself was refused
+}
+
+// item is a record to change.
+type item struct {
+	ID, Label, URL string
+	Version        string // that the preview has shown; empty before
+	Diff           []row
+	Why            string // it is refused
+
+	rec site.Record
+}
+
+// row is the change of a field, for the template "diff".
+type row struct{ Field, Before, After string }
+
+// sum is a change that several records have in common.
+type sum struct {
+	row
+	Count int
+}
+
+// setting is a field that may be changed.
+type setting struct {
+	*input
+	On   bool
+	List string // of a list: add, remove or replace
+}
+
+// bulk shows or makes a change of the records that the form value id has, several times.
+func bulk(q *site.Request) error {
+	if err := checkForm(q); err != nil {
+		return err
+	}
+	does, verb := records.RouteChangeMany, "change"
+	if q.R.PostForm.Get("do") == "delete" {
+		does, verb = records.RouteDeleteMany, "delete"
+	}
+	r, err := target(q, does, verb)
+	if err != nil {
+		return err
+	}
+	m := &many{form: newForm(q, r, "many"), Do: "edit", Back: back(q, r)}
+	m.Action, m.Cancel = "/r/"+r.Name+"/bulk", q.UI.URL(m.Back)
+	m.ID = ""
+	if does == records.RouteDeleteMany {
+		m.Do = "delete"
+	}
+	if err := m.load(); err != nil {
+		return err
+	}
+	m.Title = strings.ToUpper(verb[:1]) + verb[1:] + " " + ui.Count(len(m.Items)) + " " + m.noun(len(m.Items))
+	if m.Do == "delete" {
+		return m.deleteStep()
+	}
+	return m.editStep()
+}
+
+// noun is the name of so many records.
+func (m *many) noun(n int) string {
+	if n == 1 {
+		return m.Resource.Noun()
+	}
+	return site.Plural(m.Resource)
+}
+
+// back returns the path of the list that the selection comes from.
+func back(q *site.Request, r *records.Resource) string {
+	list := "/r/" + r.Name
+	path := q.R.PostForm.Get("_back")
+	if from, err := url.Parse(q.R.Referer()); path == "" && err == nil && from.Path == q.ListURL(r.Name) {
+		path = list + "?" + from.RawQuery
+	}
+	u, err := url.Parse(ui.LocalPath(path))
+	if err != nil || u.Path != list {
+		return list
+	}
+	query := u.Query()
+	query.Del("done")
+	if u.RawQuery = query.Encode(); u.RawQuery == "" {
+		return list
+	}
+	return list + "?" + u.RawQuery
+}
+
+// done leads back to the list.
+func (m *many) done(word string) error {
+	separator := "?"
+	if strings.Contains(m.Back, "?") {
+		separator = "&"
+	}
+	return m.q.Redirect(m.Back + separator + "done=" + word)
+}
+
+// load reads the selected records. A value is an id, with the version that the preview has shown behind an @.
+func (m *many) load() error {
+	versions := map[string]string{}
+	var ids []string
+	for _, value := range m.q.R.PostForm["id"] {
+		id, version, _ := strings.Cut(strings.ToLower(value), "@")
+		if !records.ValidID(id) {
+			return httpx.Errorf(http.StatusBadRequest, "The selection has an invalid id")
+		}
+		if _, known := versions[id]; !known {
+			ids = append(ids, id)
+		}
+		versions[id] = version
+	}
+	switch {
+	case len(ids) == 0:
+		return httpx.Errorf(http.StatusBadRequest, "No records are selected: go back and select some")
+	case len(ids) > records.MaxItems:
+		return httpx.Errorf(http.StatusBadRequest, "%s %s are selected, and one change may have at most %s: select fewer",
+			ui.Count(len(ids)), site.Plural(m.Resource), ui.Count(records.MaxItems))
+	}
+	recs, err := readAll(m.q, m.Resource, ids)
+	if err != nil {
+		return err
+	}
+	choices, err := describe(m.q, m.Resource, recs)
+	if err != nil {
+		return err
+	}
+	for i, rec := range recs {
+		m.Items = append(m.Items, &item{
+			ID: rec.ID(), Label: choices[i].Text, URL: m.q.RecordURL(m.Resource.Name, rec.ID()), Version: versions[rec.ID()], rec: rec,
+		})
+	}
+	m.Gone = len(ids) - len(recs)
+	return nil
+}
+
+// version is the stored version.
+func (it *item) version() string { return it.rec.Text("version") }
+
+// Current is the value of id for the next step.
+func (it *item) Current() string { return it.ID + "@" + it.version() }
+
+// editable reports whether several records may get the same value of a field.
+func editable(r *records.Resource, f *records.Field) bool {
+	if f.WriteOnly {
+		return false
+	}
+	for _, key := range r.Uniques() {
+		if f.Ref == nil && slices.Contains(key.Fields, f.Name) {
+			return false
+		}
+	}
+	return true
+}
+
+// settings reads which fields to change, and their values.
+func (m *many) settings() {
+	values := m.q.R.PostForm
+	m.read(values)
+	for _, group := range m.Groups {
+		for _, in := range group.Inputs {
+			if !editable(m.Resource, in.Field) {
+				continue
+			}
+			s := &setting{input: in, On: slices.Contains(values["_set"], in.Name)}
+			in.Must = false
+			if in.Kind == records.List {
+				s.List = "add"
+				if op := values.Get(in.Name + ".op"); op == "remove" || op == "replace" {
+					s.List = op
+				}
+			}
+			m.Set = append(m.Set, s)
+		}
+	}
+}
+
+// Chosen are the fields to change.
+func (m *many) Chosen() []*setting {
+	return slices.DeleteFunc(slices.Clone(m.Set), func(s *setting) bool { return !s.On })
+}
+
+// editStep is the step of a change.
+func (m *many) editStep() error {
+	m.settings()
+	step := m.q.R.PostForm.Get("_step")
+	if step == "" || len(m.Items) == 0 {
+		for _, s := range m.Set {
+			s.set(s.Default)
+		}
+		return m.ask(http.StatusOK)
+	}
+	if len(m.Chosen()) == 0 {
+		m.Problem = "No field is chosen: tick those to change"
+		return m.ask(http.StatusUnprocessableEntity)
+	}
+	if err := m.resolveChosen(); err != nil {
+		return err
+	}
+	switch {
+	case len(m.Faults()) > 0:
+		return m.ask(http.StatusUnprocessableEntity)
+	case step == "choose":
+		return m.ask(http.StatusOK)
+	case step == "apply":
+		return m.apply()
+	}
+	return m.preview(http.StatusOK)
+}
+
+// resolveChosen finds the records that the chosen references name.
+func (m *many) resolveChosen() error {
+	all := m.Inputs
+	m.Inputs = nil
+	for _, s := range m.Chosen() {
+		m.Inputs = append(m.Inputs, s.input)
+	}
+	err := m.resolve()
+	m.Inputs = all
+	return err
+}
+
+// ask shows the fields.
+func (m *many) ask(status int) error {
+	for _, s := range m.Set {
+		s.On = s.On || s.Fault != ""
+	}
+	return m.respond(status, "change-bulk.html")
+}
+
+// respond shows a page.
+func (m *many) respond(status int, template string) error {
+	if status >= http.StatusBadRequest {
+		m.problem()
+	}
+	if err := m.suggest(); err != nil {
+		return err
+	}
+	return m.q.PageStatus(status, template, m.Title, m)
+}
+
+// patch returns the item of a bulk request for a record.
+func (m *many) patch(it *item, version string) map[string]any {
+	body := map[string]any{"id": it.ID}
+	if n, err := strconv.ParseInt(version, 10, 64); err == nil {
+		body["if_version"] = n
+	}
+	for _, s := range m.Chosen() {
+		body[s.Name] = s.value(it.rec)
+	}
+	return body
+}
+
+// value returns the new value of a field of a record.
+func (s *setting) value(rec site.Record) any {
+	value := encode(s.Field, s.typed(), "")
+	typed, isList := value.([]string)
+	if !isList || s.List == "replace" {
+		return value
+	}
+	before := elementsOf(rec[s.Name])
+	if s.List == "remove" {
+		return slices.DeleteFunc(before, func(e string) bool { return slices.Contains(typed, e) })
+	}
+	for _, e := range typed {
+		if !slices.Contains(before, e) {
+			before = append(before, e)
+		}
+	}
+	return before
+}
+
+// elementsOf returns the elements of a list of a record.
+func elementsOf(value any) []string {
+	all := []string{}
+	list, _ := value.([]any)
+	for _, e := range list {
+		all = append(all, site.Record{"": e}.Text(""))
+	}
+	return all
+}
+
+// apply makes the change, on the condition that no record has changed since the preview.
+func (m *many) apply() error {
+	items := make([]map[string]any, len(m.Items))
+	for i, it := range m.Items {
+		items[i] = m.patch(it, it.Version)
+	}
+	_, err := m.q.Do(&site.Call{Method: http.MethodPatch, Path: "/" + m.Resource.Name, Body: items}, nil)
+	if fault, ok := isShown(err); ok {
+		m.Applying = true
+		m.refuseItems(fault, m.Items)
+		m.Problem = "Nothing was changed: " + fault.Message
+		if len(m.Refused) > 0 {
+			m.Problem = "Nothing was changed: " + ui.Count(len(m.Refused)) + " of " + ui.Count(len(m.Items)) + " " + m.noun(len(m.Items)) + " were refused"
+		}
+		return m.respond(fault.Status, "change-preview.html")
+	}
+	if err != nil {
+		return err
+	}
+	return m.done("applied")
+}
+
+// Noun is the name of the selected records.
+func (m *many) Noun() string { return m.noun(len(m.Items)) }

@@ -1,0 +1,109 @@
+package change
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// newRecord returns the form of a new record.
+func newRecord(q *site.Request) (*form, error) {
+	r, err := target(q, records.RouteCreate, "create")
+	if err != nil {
+		return nil, err
+	}
+	f := newForm(q, r, "")
+	f.Title, f.Action, f.Cancel = "New "+r.Noun(), "/r/"+r.Name, q.ListURL(r.Name)
+	return f, nil
+}
+
+// showNew shows the form of a new record. Parameters with the names of fields are its first values.
+func showNew(q *site.Request) error {
+	f, err := newRecord(q)
+	if err != nil {
+		return err
+	}
+	query := q.R.URL.Query()
+	query.Del("done")
+	f.Prefill = query.Encode()
+	for _, in := range f.Inputs {
+		value := in.Default
+		if query.Has(in.Name) {
+			value = query.Get(in.Name)
+		}
+		if !in.WriteOnly {
+			in.set(value)
+		}
+	}
+	if err := f.name(); err != nil {
+		return err
+	}
+	return f.page(http.StatusOK, "change-form.html")
+}
+
+// create creates a record. The Idempotency-Key of the form makes one record of a form that is sent twice.
+func create(q *site.Request) error {
+	if err := checkForm(q); err != nil {
+		return err
+	}
+	f, err := newRecord(q)
+	if err != nil {
+		return err
+	}
+	f.read(q.R.PostForm)
+	if err := f.resolve(); err != nil {
+		return err
+	}
+	if len(f.Faults()) > 0 {
+		return f.page(http.StatusUnprocessableEntity, "change-form.html")
+	}
+	rec := site.Record{}
+	_, err = q.Do(&site.Call{Method: http.MethodPost, Path: "/" + f.Resource.Name, Body: f.body(), Key: f.Key}, &rec)
+	if fault, ok := isShown(err); ok {
+		f.refuse(fault)
+		if fault.Status == http.StatusUnprocessableEntity && len(fault.Fields) == 0 {
+			f.Key, f.Problem = "", "This form has created a record before. Save it again to create another one."
+		}
+		return f.page(fault.Status, "change-form.html")
+	}
+	if err != nil {
+		return err
+	}
+	if q.R.PostForm.Get("_then") == "another" {
+		return q.Redirect("/r/" + f.Resource.Name + "/new?" + f.another().Encode())
+	}
+	if !q.May(f.Resource.Name, records.RouteGet) {
+		return q.Redirect("/r/" + f.Resource.Name + "?done=created")
+	}
+	return q.Redirect("/r" + pathOf(f.Resource, rec.ID()) + "?done=created")
+}
+
+// another returns the parameters of the form of another record: what this one began with, and its choices.
+func (f *form) another() url.Values {
+	query, err := url.ParseQuery(f.Prefill)
+	if err != nil {
+		query = url.Values{}
+	}
+	for _, in := range f.Inputs {
+		switch {
+		case in.absent, in.WriteOnly:
+		case in.Ref != nil && in.ID != "":
+			query.Set(in.Name, in.ID)
+		case in.Control == "select" && in.Value != in.Default && in.Value != "":
+			query.Set(in.Name, in.Value)
+		}
+	}
+	query.Set("done", "created")
+	return query
+}
+
+// checkForm refuses a request without the values of a form.
+func checkForm(q *site.Request) error {
+	if err := q.R.ParseForm(); err != nil {
+		return httpx.Errorf(http.StatusBadRequest, "Invalid form: it must have the values of the page that it belongs to")
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package change
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// preview is a response of the API to a dry run.
+type preview struct {
+	Message   string  `json:"message"`
+	Changes   []entry `json:"changes"`
+	Truncated bool    `json:"truncated"`
+}
+
+// entry is a change that a dry run would make.
+type entry struct {
+	Action  string           `json:"action"`
+	Kind    string           `json:"resource_type"`
+	ID      string           `json:"resource_id"`
+	Changes map[string]delta `json:"changes"`
+}
+
+// delta is the value of a field before and after a change.
+type delta struct{ Before, After any }
+
+// deletion is the data of the page that asks before a deletion.
+type deletion struct {
+	Resource  *records.Resource
+	Crumbs    []map[string]string
+	Title     string
+	Label     string
+	Action    string
+	Cancel    string
+	Match     string
+	Message   string // of the dry run
+	Effects   []effect
+	Truncated bool
+	Problem   string
+	Stopping  []crumb // lists of the records that prevent it
+}
+
+// effect is what a deletion does to records of one resource.
+type effect struct {
+	Title string
+	Count int
+	Links []crumb // the first ones
+	More  int
+}
+
+// maxLinks is the maximum number of records that a page links to.
+const maxLinks = 12
+
+// effects groups the changes of a dry run, except those of the records that are deleted themselves.
+func effects(q *site.Request, p *preview, deleted func(id string) bool) ([]effect, error) {
+	var all []effect
+	type group struct{ kind, action, field string }
+	members := map[group][]entry{}
+	var order []group
+	for _, e := range p.Changes {
+		if e.Action == "delete" && deleted(e.ID) {
+			continue
+		}
+		g := group{e.Kind, e.Action, ""}
+		for name := range e.Changes {
+			if e.Action != "delete" && name > g.field {
+				g.field = name
+			}
+		}
+		if members[g] == nil {
+			order = append(order, g)
+		}
+		members[g] = append(members[g], e)
+	}
+	for _, g := range order {
+		r := ofKind(q, g.kind)
+		if r == nil {
+			continue
+		}
+		entries := members[g]
+		e := effect{Count: len(entries), More: max(0, len(entries)-maxLinks), Title: site.Title(r) + " that are deleted too"}
+		if f, ok := r.Field(g.field); ok {
+			e.Title = site.Title(r) + " whose field " + site.FieldLabel(f) + " changes"
+			if v := entries[0].Changes[g.field].After; v == nil || v == "" {
+				e.Title = site.Title(r) + " that lose their " + strings.ToLower(site.FieldLabel(f))
+			}
+		}
+		var err error
+		if e.Links, err = links(q, r, entries[:len(entries)-e.More]); err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// ofKind returns the resource whose records have a name in audit logs, nil if there is none.
+func ofKind(q *site.Request, kind string) *records.Resource {
+	for _, r := range q.Schema.Resources() {
+		if r.Kind() == kind {
+			return r
+		}
+	}
+	return nil
+}
+
+// links returns links to the records of entries.
+func links(q *site.Request, r *records.Resource, entries []entry) ([]crumb, error) {
+	ids := map[string][]string{}
+	for _, e := range entries {
+		ids[r.Name] = append(ids[r.Name], e.ID)
+	}
+	names, err := namesOf(q, ids)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]crumb, len(entries))
+	for i, e := range entries {
+		label := names[e.ID]
+		if label == "" {
+			label = site.Label(r, site.Record{"id": e.ID})
+		}
+		all[i] = crumb{label, q.RecordURL(r.Name, e.ID)}
+	}
+	return all, nil
+}
+
+// showDelete says what the deletion of a record would do.
+func showDelete(q *site.Request) error { return askDelete(q, http.StatusOK, "") }
+
+func askDelete(q *site.Request, status int, problem string) error {
+	r, err := target(q, records.RouteDelete, "delete")
+	if err != nil {
+		return err
+	}
+	rec, match, err := q.One(r.Name, q.R.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	d := &deletion{
+		Resource: r, Label: site.Label(r, rec), Match: match, Problem: problem,
+		Action: "/r" + pathOf(r, rec.ID()) + "/delete", Cancel: q.RecordURL(r.Name, rec.ID()),
+	}
+	d.Title = "Delete " + d.Label
+	d.Crumbs = []map[string]string{{"label": site.Title(r), "url": q.ListURL(r.Name)}, {"label": d.Label, "url": d.Cancel}}
+	var p preview
+	call := &site.Call{Method: http.MethodDelete, Path: pathOf(r, rec.ID()), Query: url.Values{"dry_run": {"true"}}}
+	_, err = q.Do(call, &p)
+	if fault, ok := isShown(err); ok {
+		d.Problem, d.Match = fault.Message, ""
+		d.Stopping = stopping(q, r, rec.ID())
+		return q.PageStatus(status, "change-delete.html", d.Title, d)
+	}
+	if err != nil {
+		return err
+	}
+	d.Message, d.Truncated = p.Message, p.Truncated
+	if d.Effects, err = effects(q, &p, func(id string) bool { return id == rec.ID() }); err != nil {
+		return err
+	}
+	return q.PageStatus(status, "change-delete.html", d.Title, d)
+}
+
+// stopping returns the lists of the records whose references restrict the deletion of a record.
+func stopping(q *site.Request, r *records.Resource, id string) (all []crumb) {
+	for _, ref := range r.Referrers() {
+		if ref.Field.Ref.Restrict && q.May(ref.From.Name, records.RouteList) {
+			label := "The " + site.Plural(ref.From) + " that refer to it"
+			all = append(all, crumb{label, q.ListURL(ref.From.Name) + "?" + url.Values{ref.Field.Name: {id}}.Encode()})
+		}
+	}
+	return slices.Clip(all)
+}
+
+// remove deletes a record, on the condition that it has the version that the page has shown.
+func remove(q *site.Request) error {
+	r, err := target(q, records.RouteDelete, "delete")
+	if err != nil {
+		return err
+	}
+	if err := checkForm(q); err != nil {
+		return err
+	}
+	_, err = q.Do(&site.Call{Method: http.MethodDelete, Path: pathOf(r, q.R.PathValue("id")), Match: q.R.PostForm.Get("_match")}, nil)
+	fault, refused := isShown(err)
+	switch {
+	case refused && fault.Status == http.StatusPreconditionFailed:
+		return askDelete(q, fault.Status, "The "+r.Noun()+" has been changed since this page was opened. Check what is shown now, and delete it again if you still want to.")
+	case refused && fault.Status != http.StatusNotFound:
+		return askDelete(q, fault.Status, fault.Message)
+	case err != nil:
+		return err
+	}
+	return q.Redirect("/r/" + r.Name + "?done=deleted")
+}

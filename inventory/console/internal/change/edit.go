@@ -1,0 +1,107 @@
+package change
+
+import (
+	"net/http"
+
+	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// existing returns the form of a record that exists, without values.
+func existing(q *site.Request) (*form, error) {
+	r, err := target(q, records.RouteChange, "change")
+	if err != nil {
+		return nil, err
+	}
+	f := newForm(q, r, q.R.PathValue("id"))
+	f.Action = "/r" + pathOf(r, f.ID)
+	f.Cancel = q.RecordURL(r.Name, f.ID)
+	if isOwn(q) && !q.May(r.Name, records.RouteList) {
+		f.Cancel = q.UI.URL("/account")
+		f.Crumbs = []map[string]string{{"label": "Your account", "url": f.Cancel}}
+	}
+	return f, nil
+}
+
+// entitle sets the title and the way to the form from the record.
+func (f *form) entitle(rec site.Record) {
+	label := site.Label(f.Resource, rec)
+	f.Title = "Edit " + label
+	f.Crumbs = append(f.Crumbs, map[string]string{"label": label, "url": f.Cancel})
+	if !isCustomFields(f.Resource) {
+		return
+	}
+	for _, field := range f.Resource.Fields() {
+		if value := rec.Text(field.Name); f.input(field.Name) == nil && !field.ReadOnly && value != "" {
+			f.Fixed = append(f.Fixed, fixed{site.FieldLabel(field), value})
+		}
+	}
+}
+
+// showEdit shows the form of a record.
+func showEdit(q *site.Request) error {
+	f, err := existing(q)
+	if err != nil {
+		return err
+	}
+	rec, match, err := q.One(f.Resource.Name, f.ID)
+	if err != nil {
+		return err
+	}
+	f.Match = match
+	f.entitle(rec)
+	if err := f.fill(rec); err != nil {
+		return err
+	}
+	return f.page(http.StatusOK, "change-form.html")
+}
+
+// save sends what the user has changed, on the condition that nobody else has changed the record.
+func save(q *site.Request) error {
+	if err := checkForm(q); err != nil {
+		return err
+	}
+	f, err := existing(q)
+	if err != nil {
+		return err
+	}
+	f.read(q.R.PostForm)
+	if err := f.resolve(); err != nil {
+		return err
+	}
+	if len(f.Faults()) == 0 && !f.choose(q.R.PostForm) {
+		return f.conflict(http.StatusUnprocessableEntity)
+	}
+	if len(f.Faults()) > 0 {
+		return f.again(http.StatusUnprocessableEntity)
+	}
+	if body := f.body(); len(body) > 0 {
+		_, err = q.Do(&site.Call{Method: http.MethodPatch, Path: pathOf(f.Resource, f.ID), Body: body, Match: f.Match}, nil)
+	}
+	fault, refused := isShown(err)
+	switch {
+	case refused && fault.Status == http.StatusPreconditionFailed:
+		return f.conflict(fault.Status)
+	case refused:
+		f.refuse(fault)
+		return f.again(fault.Status)
+	case err != nil:
+		return err
+	case isOwn(q) && !q.May(f.Resource.Name, records.RouteList):
+		return q.Redirect("/account?done=saved")
+	}
+	return q.Redirect("/r" + pathOf(f.Resource, f.ID) + "?done=saved")
+}
+
+// again shows the form with what is wrong.
+func (f *form) again(status int) error {
+	rec, _, err := f.q.One(f.Resource.Name, f.ID)
+	if _, shown := isShown(err); err != nil && !shown {
+		return err
+	}
+	f.entitle(rec)
+	if err := f.name(); err != nil {
+		return err
+	}
+	return f.page(status, "change-form.html")
+}

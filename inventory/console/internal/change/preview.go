@@ -1,0 +1,223 @@
+package change
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/ashlar-go/ashlar/httpx/ui"
+	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+)
+
+// maxTries bounds the dry runs of a preview: each leaves out the records that the one before has refused.
+const maxTries = 3
+
+// preview shows what a change would do. Records that the API refuses are left out.
+func (m *many) preview(status int) error {
+	items := m.Items
+	for range maxTries {
+		bodies := make([]map[string]any, len(items))
+		for i, it := range items {
+			bodies[i] = m.patch(it, it.version())
+		}
+		var p preview
+		_, err := m.q.Do(&site.Call{Method: http.MethodPatch, Path: "/" + m.Resource.Name, Query: url.Values{"dry_run": {"true"}}, Body: bodies}, &p)
+		fault, refused := isShown(err)
+		switch {
+		case !refused && err != nil:
+			return err
+		case !refused:
+			m.Items = items
+			if err := m.show(&p); err != nil {
+				return err
+			}
+			return m.respond(status, "change-preview.html")
+		}
+		before := len(m.Refused)
+		items = m.refuseItems(fault, items)
+		if len(items) == 0 || len(m.Refused) == before {
+			return m.refuseAll(fault)
+		}
+	}
+	m.Problem = "Too many records refuse this change in turn: select fewer"
+	return m.ask(http.StatusUnprocessableEntity)
+}
+
+// refuseItems notes why records are refused, and returns the others.
+func (m *many) refuseItems(fault *site.Fault, items []*item) (rest []*item) {
+	if len(items) == 1 && len(fault.Items) == 0 {
+		items[0].Why = fault.Message
+		m.Refused = append(m.Refused, items[0])
+		return nil
+	}
+	why := map[int]string{}
+	for _, f := range fault.Items {
+		why[f.Index] = f.Message
+	}
+	for i, it := range items {
+		if it.Why = why[i]; it.Why == "" {
+			rest = append(rest, it)
+		} else {
+			m.Refused = append(m.Refused, it)
+		}
+	}
+	return rest
+}
+
+// refuseAll shows the fields again: no record accepts the change.
+func (m *many) refuseAll(fault *site.Fault) error {
+	fields := fault.Fields
+	if len(fault.Items) > 0 {
+		fields = fault.Items[0].Errors
+		fault = &site.Fault{Status: fault.Status, Message: fault.Items[0].Message}
+	}
+	m.refuse(&site.Fault{Status: fault.Status, Message: fault.Message, Fields: fields})
+	return m.ask(fault.Status)
+}
+
+// show arranges the changes of a dry run by record, and those that several records have in common.
+func (m *many) show(p *preview) error {
+	m.Message, m.Truncated = p.Message, p.Truncated
+	byID := map[string]*item{}
+	for _, it := range m.Items {
+		byID[it.ID] = it
+	}
+	names, err := m.namesIn(p.Changes)
+	if err != nil {
+		return err
+	}
+	var along []entry
+	counts := map[row]int{}
+	for _, e := range p.Changes {
+		it := byID[e.ID]
+		if it == nil {
+			along = append(along, e)
+			continue
+		}
+		for _, f := range m.Resource.Fields() {
+			d, ok := e.Changes[f.Name]
+			if !ok {
+				continue
+			}
+			in := &input{Field: f}
+			r := row{site.FieldLabel(f), in.show(stored(f, d.Before), names), in.show(stored(f, d.After), names)}
+			it.Diff = append(it.Diff, r)
+			counts[r]++
+		}
+	}
+	for r, n := range counts {
+		m.Sums = append(m.Sums, sum{r, n})
+	}
+	slices.SortFunc(m.Sums, func(a, b sum) int {
+		return cmp.Or(b.Count-a.Count, cmp.Compare(a.Field, b.Field), cmp.Compare(a.Before, b.Before))
+	})
+	m.Effects, err = effects(m.q, &preview{Changes: along}, func(string) bool { return false })
+	return err
+}
+
+// namesIn returns what the records are called that changes have references to.
+func (m *many) namesIn(changes []entry) (map[string]string, error) {
+	ids := map[string][]string{}
+	known := map[string]bool{}
+	for _, e := range changes {
+		for name, d := range e.Changes {
+			f, ok := m.Resource.Field(name)
+			if !ok || f.Ref == nil {
+				continue
+			}
+			for _, v := range []any{d.Before, d.After} {
+				if id, isID := v.(string); isID && !known[id] {
+					known[id] = true
+					ids[f.Ref.To] = append(ids[f.Ref.To], id)
+				}
+			}
+		}
+	}
+	return namesOf(m.q, ids)
+}
+
+// Changed are the records that would change.
+func (m *many) Changed() []*item {
+	return slices.DeleteFunc(slices.Clone(m.Items), func(it *item) bool { return len(it.Diff) == 0 })
+}
+
+// maxOpen is the maximum number of records whose changes are unfolded.
+const maxOpen = 5
+
+// Open reports whether each record is unfolded.
+func (m *many) Open() bool { return len(m.Items) <= maxOpen }
+
+// maxSums is the maximum number of common changes that are shown.
+const maxSums = 20
+
+// Common are the changes that several records have in common, if there are few.
+func (m *many) Common() []sum {
+	if m.Open() || len(m.Sums) > maxSums {
+		return nil
+	}
+	return m.Sums
+}
+
+// deleteStep is the step of a deletion.
+func (m *many) deleteStep() error {
+	if m.q.R.PostForm.Get("_step") != "apply" {
+		return m.askDelete(http.StatusOK)
+	}
+	for _, it := range m.Items {
+		if it.Version != it.version() {
+			it.Why = "has been changed since the preview"
+			m.Refused = append(m.Refused, it)
+		}
+	}
+	if len(m.Refused) > 0 {
+		m.Problem = "Nothing was deleted: " + ui.Count(len(m.Refused)) + " of " + ui.Count(len(m.Items)) + " have been changed since the preview"
+		return m.askDelete(http.StatusPreconditionFailed)
+	}
+	_, err := m.q.Do(&site.Call{Method: http.MethodDelete, Path: "/" + m.Resource.Name, Body: m.ids()}, nil)
+	if fault, ok := isShown(err); ok {
+		m.Problem = "Nothing was deleted: " + fault.Message
+		return m.askDelete(fault.Status)
+	}
+	if err != nil {
+		return err
+	}
+	return m.done("deleted")
+}
+
+func (m *many) ids() []string {
+	ids := make([]string, len(m.Items))
+	for i, it := range m.Items {
+		ids[i] = it.ID
+	}
+	return ids
+}
+
+// askDelete says what a deletion would do.
+func (m *many) askDelete(status int) error {
+	if len(m.Items) == 0 {
+		return m.respond(status, "change-preview.html")
+	}
+	var p preview
+	_, err := m.q.Do(&site.Call{Method: http.MethodDelete, Path: "/" + m.Resource.Name, Query: url.Values{"dry_run": {"true"}}, Body: m.ids()}, &p)
+	if fault, ok := isShown(err); ok {
+		m.Items = m.refuseItems(fault, m.Items)
+		if m.Problem == "" && len(m.Refused) == 0 {
+			m.Problem = fault.Message
+		}
+		if len(m.Items) == 0 || len(fault.Items) == 0 {
+			m.Items = nil
+			return m.respond(status, "change-preview.html")
+		}
+		return m.askDelete(status)
+	}
+	if err != nil {
+		return err
+	}
+	m.Message, m.Truncated = p.Message, p.Truncated
+	ids := m.ids()
+	if m.Effects, err = effects(m.q, &p, func(id string) bool { return slices.Contains(ids, id) }); err != nil {
+		return err
+	}
+	return m.respond(status, "change-preview.html")
+}
