@@ -20,7 +20,7 @@ func TestConsoleImport(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
-	page := s.open("editor", "/import?resource=devices", nil)
+	page := s.open("admin", "/import?resource=devices", nil)
 	s.looks(page, "import")
 	bad := "hostname,staus,Serial,colour\nimported-1,active,S1,red\nimported-2,broken,S2,red\nimported-3,active,S3\n"
 	page.Upload("#file", write(bad))
@@ -32,7 +32,7 @@ func TestConsoleImport(t *testing.T) {
 	s.looks(page, "import-columns")
 	page.Submit("[name=step]")
 	page.AwaitText("#rejected", "broken")
-	require.Regexp(t, `(?s)3\s+status\s+broken\s+.*active.*4\s+has 3 cells`, page.Text("#rejected"))
+	require.Regexp(t, `(?s)3\s+status\s+broken\s+must be one of active.*4\s+has 3 cells`, page.Text("#rejected"))
 	s.looks(page, "import-preview")
 	page.Submit("#apply [name=step]") // stop: nothing is changed
 	page.Expected("422")
@@ -40,20 +40,20 @@ func TestConsoleImport(t *testing.T) {
 	requireDevices(s, "imported", 0)
 
 	page.Goto(s.url + "/console/import?resource=devices")
-	good := "hostname,status,notes\nimported-1,active,\"a<b, \"\"quoted\"\"\nsecond line\"\nimported-2,active,\n"
+	good := "hostname,status,notes\nimported-1,active,\"1<2, \"\"quoted\"\"\nsecond line\"\nimported-2,active,\n"
 	for _, done := range []string{"Imported.", "Nothing would change"} {
 		page.Upload("#file", write(good))
 		page.Submit("[name=step]")
 		page.Submit("[name=step]")
 		if done == "Imported." {
-			page.AwaitText("main", "Would create 2 records")
+			page.AwaitText("main", "What would change")
 			page.Submit("#apply [name=step]")
 		}
 		page.AwaitText(".notice", done)
 		requireDevices(s, "imported", 2)
 		page.Goto(s.url + "/console/import?resource=devices")
 	}
-	require.Equal(t, "a<b, \"quoted\"\nsecond line", s.first("/devices?hostname=imported-1")["notes"])
+	require.Equal(t, "1<2, \"quoted\"\nsecond line", s.first("/devices?hostname=imported-1")["notes"])
 	page.Silent()
 
 	plain := s.open("admin", "/import?resource=devices", &browsertest.Options{NoScript: true})
@@ -84,7 +84,7 @@ func requireDevices(s *consoleServer, begin string, n int) {
 func TestConsoleDrift(t *testing.T) {
 	s := startConsole(t, 3)
 	device := s.first("/devices")["hostname"].(string)
-	page := s.open("editor", "/drift", nil)
+	page := s.open("admin", "/drift", nil)
 	s.looks(page, "drift")
 	page.Type("#device", device)
 	page.Type("#text", "no such table")

@@ -121,22 +121,20 @@ func (p *driftPage) table() map[string]any {
 }
 
 func (p *driftPage) run(q *site.Request, step string, chosen []string) error {
-	tables := []any{p.table()}
-	report, err := compare(q, map[string]any{"tables": tables}, nil)
+	// One call: each reserves memory until the request ends.
+	body, query := map[string]any{"tables": []any{p.table()}}, url.Values{}
+	p.Step = "compare"
+	switch step {
+	case "preview":
+		p.Step, body["apply"] = "preview", chosen
+		query.Set("dry_run", "true")
+	case "apply":
+		p.Step, body["apply"] = "done", chosen
+	}
+	report := &driftReport{}
+	_, err := q.Do(&site.Call{Method: http.MethodPost, Path: "/drift", Query: query, Body: body}, report)
 	if err == nil && len(report.Problems) == 0 {
-		p.Step, p.Report = "compare", report
-		switch step {
-		case "preview":
-			var preview *driftReport
-			if preview, err = compare(q, map[string]any{"tables": tables, "apply": chosen}, url.Values{"dry_run": {"true"}}); err == nil {
-				p.Step, report.Message, report.Changes, report.Truncated = "preview", preview.Message, preview.Changes, preview.Truncated
-			}
-		case "apply":
-			var done *driftReport
-			if done, err = compare(q, map[string]any{"tables": tables, "apply": chosen}, nil); err == nil {
-				p.Step, p.Report = "done", done
-			}
-		}
+		p.Report = report
 	}
 	status := http.StatusOK
 	if fault, ok := site.AsFault(err); ok {
@@ -147,22 +145,13 @@ func (p *driftPage) run(q *site.Request, step string, chosen []string) error {
 	} else if err != nil {
 		return err
 	}
-	if report != nil && len(report.Problems) > 0 {
+	if len(report.Problems) > 0 {
 		status, p.Problem = http.StatusUnprocessableEntity, "The device "+p.Device+" "+report.Problems[0].Reason
 	}
 	if p.Report != nil {
 		p.show(q, chosen)
 	}
 	return q.PageStatus(status, "drift.html", "Drift", p)
-}
-
-// compare calls the API.
-func compare(q *site.Request, body map[string]any, query url.Values) (*driftReport, error) {
-	report := &driftReport{}
-	if _, err := q.Do(&site.Call{Method: http.MethodPost, Path: "/drift", Query: query, Body: body}, report); err != nil {
-		return nil, err
-	}
-	return report, nil
 }
 
 // show prepares the report for the page.

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -66,7 +67,7 @@ func (r *importReport) Encoded() string { return (&document{Text: []byte(r.Rejec
 // importable returns the resources that the sender may import.
 func importable(q *site.Request) (all []*records.Resource) {
 	for _, r := range q.Schema.Resources() {
-		if importer.Importable(q.Schema, r) && q.May(r.Name, records.RouteCreate) {
+		if importer.Importable(q.Schema, r) && q.May(r.Name, records.RouteCreate|records.RouteChange) {
 			all = append(all, r)
 		}
 	}
@@ -79,16 +80,11 @@ func newImport(q *site.Request, resource string) (*importPage, error) {
 	if len(p.Resources) == 0 {
 		return nil, httpx.Errorf(http.StatusForbidden, "Your role may not import records")
 	}
-	if resource == "" {
-		resource = "devices"
-	}
-	i := slices.IndexFunc(p.Resources, func(r *records.Resource) bool { return r.Name == resource })
-	if i < 0 {
-		if _, known := q.Schema.Named(resource); known {
-			i = 0
-		} else {
-			return nil, httpx.Errorf(http.StatusNotFound, "There is no resource %s", shortened(resource))
-		}
+	i := slices.IndexFunc(p.Resources, func(r *records.Resource) bool { return r.Name == cmp.Or(resource, "devices") })
+	if i < 0 && resource == "" {
+		i = 0
+	} else if i < 0 {
+		return nil, httpx.Errorf(http.StatusForbidden, "Your role may not import %s, or there are no such records", shortened(resource))
 	}
 	p.Resource = p.Resources[i]
 	p.Title = site.Plural(p.Resource)
@@ -284,6 +280,7 @@ func (p *importPage) refused(q *site.Request, fault *site.Fault) error {
 // show prepares the report for the page.
 func (p *importPage) show(q *site.Request) {
 	r := p.Report
+	slices.SortStableFunc(r.Problems, func(a, b importProblem) int { return cmp.Compare(a.Line, b.Line) })
 	r.MoreChanges, r.MoreProblems = max(0, len(r.Changes)-maxShown), max(0, len(r.Problems)-maxShown)
 	r.Changes, r.Problems = r.Changes[:min(len(r.Changes), maxShown)], r.Problems[:min(len(r.Problems), maxShown)]
 	prepare(q, r.Changes)
