@@ -15,7 +15,8 @@ import (
 
 // Requests that change something have the token of their page in one of these.
 const (
-	TokenField  = "_token"       // of a form
+	// TokenField is the value of a form, or the query parameter of the address of one with files.
+	TokenField  = "_token"
 	TokenHeader = "X-Form-Token" // of htmx and of uploads
 )
 
@@ -62,7 +63,11 @@ func (k *Kit) Protect(next http.Handler) http.Handler {
 // checkToken compares the token of a request with that of its cookie.
 func checkToken(w http.ResponseWriter, r *http.Request, visitor string) error {
 	sent := r.Header.Get(TokenHeader)
-	if sent == "" && strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
+	switch kind := r.Header.Get("Content-Type"); {
+	case sent != "":
+	case strings.HasPrefix(kind, "multipart/form-data"): // too large to be read here
+		sent = r.URL.Query().Get(TokenField)
+	case strings.HasPrefix(kind, "application/x-www-form-urlencoded"):
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		if err := r.ParseForm(); err != nil {
 			return httpx.Errorf(http.StatusBadRequest, "Invalid form: it must be valid and have at most 1 MiB")

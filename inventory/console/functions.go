@@ -2,6 +2,7 @@ package console
 
 import (
 	"html/template"
+	"slices"
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx/ui"
@@ -10,7 +11,7 @@ import (
 
 // functions are the functions of the console's templates.
 var functions = template.FuncMap{
-	"since": since, "fieldLabel": site.FieldLabel, "plural": site.Plural, "titleOf": site.Title, "resourceIcon": site.Icon,
+	"since": since, "fieldLabel": site.FieldLabel, "plural": site.Plural, "titleOf": site.Title, "resourceIcon": site.Icon, "inList": slices.Contains[[]string],
 }
 
 // since shows a time of the API: how long ago it was, or the date if that is long.

@@ -19,6 +19,7 @@ type Fault struct {
 	Fields     []FieldFault `json:"errors"`
 	Items      []ItemFault  `json:"items"`
 	RetryAfter string       `json:"-"`
+	Body       []byte       `json:"-"` // the whole response
 }
 
 // FieldFault is what is wrong with a field.
@@ -83,7 +84,7 @@ func (q *Request) Do(c *Call, into any) (http.Header, error) {
 	if w.status >= http.StatusBadRequest {
 		f := &Fault{}
 		_ = json.Unmarshal(w.body.Bytes(), f) // a body in another form has no message
-		f.Status, f.RetryAfter = w.status, w.header.Get("Retry-After")
+		f.Status, f.RetryAfter, f.Body = w.status, w.header.Get("Retry-After"), w.body.Bytes()
 		if f.Message == "" {
 			f.Message = http.StatusText(w.status)
 		}
