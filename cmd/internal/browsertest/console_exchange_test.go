@@ -64,8 +64,9 @@ func TestConsoleImport(t *testing.T) {
 	require.Contains(t, plain.Text(".notice"), "Imported.")
 	requireDevices(s, "pasted", 1)
 
-	viewer := s.open("viewer", "/import", nil)
-	require.Contains(t, viewer.Text("main"), "may not import")
+	viewer := s.open("viewer", "/account", nil)
+	viewer.Goto(s.url + "/console/import")
+	viewer.AwaitText("main", "may not import")
 }
 
 // requireDevices requires a number of devices whose names begin with a text.
