@@ -87,7 +87,7 @@ func (c *Console) ask(ctx context.Context, page *healthPage) {
 // shown are the statistics of the page, by the begin of their names, in this order.
 var shown = []string{
 	"ratelimit.service.call.", "ratelimit.service.config_", "ratelimit.service.store_failure.", "ratelimit.embedded.", "ratelimit.store_breaker.", "ratelimit.per_second_store_breaker.",
-	"ratelimit.redis", "ratelimit.memcache.", "ratelimit.leases.", "ratelimit.per_second_leases.", "ratelimit.localcache.", "ratelimit.grpc", "ratelimit.go.",
+	"ratelimit.redis", "ratelimit.memcache.", "ratelimit.leases.", "ratelimit.per_second_leases.", "ratelimit.localcache.", "ratelimit.grpc.", "ratelimit.go.heapAlloc", "ratelimit.go.numGoroutine", "ratelimit.go.sys",
 }
 
 // maxNumbers bounds the statistics of the page.

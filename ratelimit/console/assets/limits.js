@@ -5,7 +5,7 @@
   if (!source) return;
   const line = (values, top) => values.map((v, i) => (120 * i / (values.length - 1)).toFixed(1) + "," + (27 - 25 * v / top).toFixed(1)).join(" ");
   function show(id, rate) {
-    document.querySelectorAll(`[data-rate-of="${id}"]`).forEach((at) => { const text = rate[at.dataset.ratePart]; if (at.textContent !== text) at.textContent = text; });
+    document.querySelectorAll(`[data-rate-of="${id}"]`).forEach((at) => { const text = rate[at.dataset.ratePart]; if (at.textContent !== text) at.textContent = text; at.toggleAttribute("data-rate-zero", text === "0"); });
     if (!rate.lines) return;
     const [allowed, refused] = rate.lines, top = Math.max(...allowed, ...refused) || 1;
     document.querySelectorAll(`[data-spark-of="${id}"]`).forEach((at) => {
