@@ -108,7 +108,8 @@ type overviewPage struct {
 	selection
 	Flat    *list // nil if the rules are shown below each other
 	Lists   []*list
-	Domains []string
+	Domains []string // at most maxRows
+	More    int      // domains beyond these
 	Rules   int
 	Limits  int
 	Total   rate
@@ -143,6 +144,8 @@ func (c *Console) overview(w http.ResponseWriter, r *http.Request) error {
 		page.Rules, page.Limits = page.Rules+len(d.Nodes), page.Limits+d.Limits
 		if len(page.Domains) < maxRows {
 			page.Domains = append(page.Domains, d.Name)
+		} else {
+			page.More++
 		}
 	}
 	if s.Query != "" || s.Sort != "" {
