@@ -163,3 +163,23 @@ func TestFoldedConcurrently(t *testing.T) {
 	equal(t, "unknown domains", sum, workers*calls)
 	equal(t, "names of domains", len(b.stats.notFound()), 6)
 }
+
+// LimitStats returns the live counters in the order of Limits, and none for a key from the request.
+func TestLimitStats(t *testing.T) {
+	b := newBench(t, nil, rule("a", "", 1), flagged("v", "value", ""), rule("b", "", 5))
+	for _, d := range []ratelimit.Descriptor{desc("a", "1"), desc("a", "1"), desc("v", "1"), desc("b", "1")} {
+		b.decide(d)
+	}
+	rules, live := b.engine.LimitStats()
+	hits := map[string]uint64{}
+	for i, l := range rules.Limits() {
+		if live[i] != nil {
+			hits[l.Path[0].Key] = live[i].Load().TotalHits
+		}
+	}
+	equal(t, "hits", hits, map[string]uint64{"a": 2, "b": 1})
+	rules, live = ratelimit.New(nil, nil).LimitStats()
+	if rules != nil || live != nil {
+		t.Errorf("without rules: %v, %v", rules, live)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"math/bits"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -104,6 +105,17 @@ func (s *LimitStats) Load() LimitCounts {
 		c.TotalNegativeHits += l.negative.Load()
 	}
 	return c
+}
+
+// LimitStats returns the active rules, nil if there are none, and the counters of their limits, in the
+// order of [Ruleset.Limits]. A limit whose statistics key depends on the request has none here, and
+// without Options.Stats there are none at all.
+func (e *Engine) LimitStats() (*Ruleset, []*LimitStats) {
+	u := e.inUse.Load()
+	if u == nil {
+		return nil, nil
+	}
+	return u.rules, slices.Clone(u.stats)
 }
 
 func (s *LimitStats) stripe(n uint32) *stripe {

@@ -18,7 +18,7 @@ import (
 
 // debugPaths returns the pages of the debug port (REFERENCE.md, 8.4).
 func (s *Server) debugPaths() []debugPath {
-	return []debugPath{
+	all := []debugPath{
 		{"/debug/pprof/", "profiles of this process, listed", http.HandlerFunc(profileIndex)},
 		{"/debug/pprof/profile", "CPU profile: ?seconds=30", http.HandlerFunc(cpuProfile)},
 		{"/debug/pprof/trace", "execution trace: ?seconds=1", http.HandlerFunc(executionTrace)},
@@ -27,6 +27,10 @@ func (s *Server) debugPaths() []debugPath {
 		{"/stats", "statistics, sorted; ?format=json, ?filter=TEXT, ?usedonly", s.registry},
 		{"/topkeys", "busiest keys of each rule in the last two minutes; ?format=json, ?rules=100, ?keys=10", http.HandlerFunc(s.serveTopKeys)},
 	}
+	if s.console != nil {
+		all = append(all, debugPath{consolePath + "/", "rules with live rates, health and configuration, for browsers", s.consoleHandler()})
+	}
+	return all
 }
 
 type debugPath struct {

@@ -35,14 +35,14 @@ func TestDebugPages(t *testing.T) {
 	code, index := r.getAt(r.addr.Debug, "/")
 	require.Equal(t, 200, code)
 	lines := strings.Split(strings.TrimSpace(index), "\n")
-	for i, path := range []string{"/debug/pprof/", "/debug/pprof/profile", "/debug/pprof/trace", "/healthz", "/rlconfig", "/stats", "/topkeys"} {
+	for i, path := range []string{"/console/", "/debug/pprof/", "/debug/pprof/profile", "/debug/pprof/trace", "/healthz", "/rlconfig", "/stats", "/topkeys"} {
 		require.True(t, strings.HasPrefix(lines[i], path+": "), "line %d is %q", i, lines[i])
 		if path != "/debug/pprof/profile" && path != "/debug/pprof/trace" {
 			code, _ := r.getAt(r.addr.Debug, path)
 			require.Equal(t, 200, code, path)
 		}
 	}
-	require.Len(t, lines, 7)
+	require.Len(t, lines, 8)
 	code, elsewhere := r.getAt(r.addr.Debug, "/elsewhere")
 	require.Equal(t, 404, code)
 	require.Equal(t, index, elsewhere)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/console"
 	"github.com/ashlar-go/ashlar/ratelimit/localcache"
 	"github.com/ashlar-go/ashlar/ratelimit/service"
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
@@ -59,16 +60,31 @@ func (s *Server) buildEngine(ctx context.Context) error {
 	if set.ResponseHeaders {
 		serviceOpts.Headers = &ratelimit.HeaderNames{Limit: set.LimitHeader, Remaining: set.RemainingHeader, Reset: set.ResetHeader}
 	}
-	if s.log.Enabled(ctx, slog.LevelDebug) {
-		serviceOpts.OnDecision = func(ctx context.Context, r *ratelimit.Request, d *ratelimit.Decision) {
-			s.decisionLog.decided(ctx, s.log, s.engine.Rules(), r, d)
-		}
-	}
+	serviceOpts.OnDecision = s.onDecision(ctx)
 	if s.tracing != nil {
 		serviceOpts.Spans = s.tracing
 	}
 	s.service = service.New(s.engine, serviceOpts)
 	return nil
+}
+
+// onDecision returns what is done with each decision, nil for nothing.
+func (s *Server) onDecision(ctx context.Context) func(context.Context, *ratelimit.Request, *ratelimit.Decision) {
+	if s.settings.DebugConsole && s.settings.ConsoleRecentRequests > 0 {
+		s.recent = console.NewRecent(s.settings.ConsoleRecentRequests)
+	}
+	if !s.log.Enabled(ctx, slog.LevelDebug) {
+		if s.recent == nil {
+			return nil
+		}
+		return s.recent.Record
+	}
+	return func(ctx context.Context, r *ratelimit.Request, d *ratelimit.Decision) {
+		s.decisionLog.decided(ctx, s.log, s.engine.Rules(), r, d)
+		if s.recent != nil {
+			s.recent.Record(ctx, r, d)
+		}
+	}
 }
 
 // cacheStatistics are gauges, totals included, as in the reference service

@@ -14,6 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
+	"github.com/ashlar-go/ashlar/ratelimit/console"
 	"github.com/ashlar-go/ashlar/ratelimit/localcache"
 	"github.com/ashlar-go/ashlar/ratelimit/service"
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
@@ -65,6 +66,9 @@ type Server struct {
 	source   func(ctx context.Context) // follows the configuration until ctx ends
 
 	domains    atomic.Pointer[[]ratelimit.Domain] // the configuration of the engine's rules
+	loads      loads                              // when they were loaded
+	recent     *console.Recent                    // nil without CONSOLE_RECENT_REQUESTS
+	console    *console.Console                   // nil without DEBUG_CONSOLE
 	configured chan struct{}                      // closed when a configuration has been loaded
 	once       sync.Once                          // closes configured
 
@@ -93,7 +97,7 @@ func New(ctx context.Context, s *settings.Settings, opts *Options) (*Server, err
 		srv.reportConfig = srv.health.add("configuration", false)
 	}
 	for _, build := range []func(context.Context) error{
-		srv.buildSinks, srv.buildTLS, srv.buildTracing, srv.buildEngine, srv.buildCounters, srv.buildSource,
+		srv.buildSinks, srv.buildTLS, srv.buildTracing, srv.buildEngine, srv.buildCounters, srv.buildSource, srv.buildConsole,
 	} {
 		if err := build(ctx); err != nil {
 			return nil, errors.Join(err, srv.Close())

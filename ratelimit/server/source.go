@@ -31,8 +31,9 @@ func (s *Server) buildSource(context.Context) error {
 }
 
 // use makes rules effective.
-func (s *Server) use(rules *ratelimit.Ruleset, domains []ratelimit.Domain) {
+func (s *Server) use(rules *ratelimit.Ruleset, domains []ratelimit.Domain, warnings []*config.Fault) {
 	s.engine.Use(rules)
+	s.loads.succeeded(warnings)
 	s.domains.Store(&domains)
 	s.counts.loadSuccess.Add(1)
 	s.counts.loadOK.Set(1)
@@ -46,6 +47,7 @@ func (s *Server) reject(err error) {
 	if all, ok := errors.AsType[config.Faults](err); ok {
 		faults = all.Unwrap()
 	}
+	s.loads.failed(err)
 	for _, fault := range faults {
 		s.log.Error("error loading configuration", "err", fault)
 	}
@@ -80,7 +82,7 @@ func (s *Server) useConfig(c *config.Config) error {
 		s.log.Warn("files ignored: their names end in neither .yaml nor .yml", "number", n, "files", c.Ignored[:min(n, maxIgnored)])
 	}
 	s.log.Info("configuration loaded", "files", len(c.Files), "domains", c.Ruleset.Len())
-	s.use(c.Ruleset, c.Domains)
+	s.use(c.Ruleset, c.Domains, c.Warnings)
 	return nil
 }
 
@@ -104,9 +106,7 @@ func (s *Server) followFiles(ctx context.Context) {
 		}
 		s.reject(err)
 	}
-	dir := config.Dir{
-		Root: s.settings.RuntimeRoot, Subdirectory: s.settings.RuntimeSubdirectory, AppDirectory: s.settings.RuntimeAppDirectory,
-	}
+	dir := s.dir()
 	opts := &config.WatchOptions{WatchContents: !s.settings.RuntimeWatchRoot, Load: s.configOptions(), Log: s.log}
 	err := config.Watch(ctx, dir, opts, loaded, failed)
 	if err == nil {
@@ -162,7 +162,7 @@ func (s *Server) useUpdate(u *xds.Update) error {
 	}
 	logWarnings(s, u.Warnings)
 	s.log.Info("configuration loaded", "version", u.Version, "resources", len(u.Resources), "domains", u.Ruleset.Len())
-	s.use(u.Ruleset, u.Domains)
+	s.use(u.Ruleset, u.Domains, u.Warnings)
 	return nil
 }
 

@@ -142,6 +142,10 @@ MAX_ENTRIES_PER_DESCRIPTOR                      -                               
 JSON_MAX_BODY_BYTES                             -                                             1048576 ours
 COUNTER_KEY_FORMAT                              -                                             -         ours
 GRPC_REFLECTION                                 -                                             false ours
+DEBUG_CONSOLE                                   -                                             true  ours
+CONSOLE_TOKEN                                   -                                             - ours
+CONSOLE_TOKEN_FILE                              -                                             - ours
+CONSOLE_RECENT_REQUESTS                         -                                             0     ours
 ADMIN_TOKEN                                     -                                             - ours
 ADMIN_TOKEN_FILE                                -                                             - ours
 ALLOWED_HOSTS                                   -                                             - ours
@@ -213,7 +217,7 @@ func TestDefault(t *testing.T) {
 	require.Equal(t, kv, s.KVStore)
 	s.KVStore, s.KVStorePerSecond = settings.KV{}, settings.KV{}
 	require.Equal(t, &settings.Settings{
-		Host: "0.0.0.0", Port: 8080, DebugHost: "127.0.0.1", DebugPort: 6070, GRPCHost: "0.0.0.0", GRPCPort: 8081,
+		Host: "0.0.0.0", Port: 8080, DebugHost: "127.0.0.1", DebugPort: 6070, DebugConsole: true, GRPCHost: "0.0.0.0", GRPCPort: 8081,
 		GRPCMaxConnectionAge: 24 * time.Hour, GRPCMaxConnectionAgeGrace: time.Hour,
 		GRPCMaxMessageBytes: 256 << 10, GRPCMaxHeaderBytes: 16 << 10, GRPCMaxConcurrentStreams: 1000,
 		GRPCMaxConnections: 4096, GRPCMaxConnectionsPerAddress: 1024, GRPCMaxBytesInFlight: 64 << 20,

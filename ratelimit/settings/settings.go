@@ -18,6 +18,10 @@ type Settings struct {
 	GRPCReflection            bool
 	AdminToken                string // see ReadAdminToken
 	AdminTokenFile            string
+	DebugConsole              bool
+	ConsoleToken              string // see ReadConsoleToken
+	ConsoleTokenFile          string
+	ConsoleRecentRequests     int // 0 for none
 	GRPCMaxConnectionAge      time.Duration
 	GRPCMaxConnectionAgeGrace time.Duration
 

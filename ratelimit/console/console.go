@@ -1,0 +1,225 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/httpx/ui"
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/config"
+	"github.com/ashlar-go/ashlar/ratelimit/stats"
+)
+
+//go:embed templates/*.html assets/*
+var files embed.FS
+
+// Options configure a [Console]. Nil, like each zero field, means the default.
+type Options struct {
+	// Prefix is the path under which the console is mounted, such as "/console". Default: "", the root.
+	Prefix string
+	// Product is the name in the header. Default: "Rate limits".
+	Product string
+	// Links are further links of the navigation. Default: none.
+	Links []ui.NavLink
+	// Chain configures the middleware around the pages; its RenderError, Security, MaxBody, Repeatable and
+	// Check are not used. Default: the defaults of httpx.Standard.
+	Chain *httpx.StandardOptions
+
+	// Load returns the state of the configuration. Default: only the rules of the engine are shown.
+	Load func() Load
+	// Files are the configuration files, for pages that show and edit them. Default: none.
+	Files Files
+	// Health returns the health of the parts of the program. Default: none is shown.
+	Health func() []Component
+	// Store names the kind of counter store, such as "embedded". Default: it is not shown.
+	Store string
+	// Stats has the statistics of the page about health. Default: none are shown.
+	Stats *stats.Registry
+	// Recent, if not nil, has recent requests, by which a changed configuration is compared.
+	Recent *Recent
+
+	// ResetToken allows those who know it to reset counters, EditToken to save Files: at least MinTokenBytes
+	// bytes. Default: nobody may.
+	ResetToken, EditToken string
+
+	// CounterKeyPrefix and CounterKeyFormat are those of the engine's Options.
+	CounterKeyPrefix string
+	CounterKeyFormat ratelimit.KeyFormat
+	// Now is the clock of the rates. Default: time.Now.
+	Now func() time.Time
+	// Log receives changes, refused tokens, and errors that no response reports. Default: slog.Default().
+	Log *slog.Logger
+}
+
+// Load is the state of the configuration.
+type Load struct {
+	// Origin says where it comes from, such as "files in /srv/limits".
+	Origin string
+	// Domains are the active rules, as given to ratelimit.Compile.
+	Domains []ratelimit.Domain
+	// Loaded is when they became active, and Tried when a configuration was loaded last. Zero is never.
+	Loaded, Tried time.Time
+	// Err says why the last one is not active, nil if it is.
+	Err error
+	// Warnings are those of the active configuration.
+	Warnings []*config.Fault
+}
+
+// Component is the health of a part of the program.
+type Component struct {
+	Name    string
+	Healthy bool
+	Reason  string
+	Since   time.Time // when Healthy last changed
+}
+
+// Console serves the pages. It is an http.Handler for paths without the prefix, safe for concurrent use,
+// starts no goroutines and needs no closing. Create it with [New].
+type Console struct {
+	engine  *ratelimit.Engine
+	opts    Options
+	log     *slog.Logger
+	ui      *ui.Kit
+	tree    treeCache
+	rates   rates
+	sending chan struct{} // holds a value while the desk sends requests
+	reset   *guard        // nil if nobody may
+	edit    *guard        // nil if nobody may
+	handler http.Handler
+}
+
+// New returns the pages of an engine. opts may be nil. The error names an invalid option.
+func New(engine *ratelimit.Engine, opts *Options) (*Console, error) {
+	if engine == nil {
+		return nil, errors.New("console: the engine is required")
+	}
+	c := &Console{engine: engine, sending: make(chan struct{}, 1)}
+	if opts != nil {
+		c.opts = *opts
+	}
+	c.log = cmp.Or(c.opts.Log, slog.Default())
+	if c.opts.Now == nil {
+		c.opts.Now = time.Now
+	}
+	var err error
+	if c.reset, err = newGuard("ResetToken", c.opts.ResetToken, c.opts.Now); err != nil {
+		return nil, err
+	}
+	if c.edit, err = newGuard("EditToken", c.opts.EditToken, c.opts.Now); err != nil {
+		return nil, err
+	}
+	c.opts.ResetToken, c.opts.EditToken = "", ""
+	if c.ui, err = newKit(&c.opts); err != nil {
+		return nil, err
+	}
+	chain := httpx.StandardOptions{}
+	if c.opts.Chain != nil {
+		chain = *c.opts.Chain
+	}
+	chain.RenderError, chain.Security, chain.Check = c.ui.RenderError, &httpx.SecurityOptions{ContentSecurityPolicy: ui.Policy}, nil
+	chain.MaxBody, chain.Repeatable = maxForm, nil
+	c.handler = httpx.Standard(&chain)(c.ui.Protect(c.mux()))
+	return c, nil
+}
+
+// maxForm is the maximum size of a form in bytes, with what encoding adds to a file of maxEdit bytes.
+const maxForm = 1 << 20
+
+// newKit returns the renderer.
+func newKit(o *Options) (*ui.Kit, error) {
+	templates, err := fs.Sub(files, "templates")
+	if err != nil {
+		return nil, err
+	}
+	assets, err := fs.Sub(files, "assets")
+	if err != nil {
+		return nil, err
+	}
+	return ui.New(&ui.Options{
+		Product: cmp.Or(o.Product, "Rate limits"), Prefix: o.Prefix, Templates: []fs.FS{templates}, Assets: []fs.FS{assets},
+		Styles: []string{"style-limits.css"}, Funcs: functions,
+	})
+}
+
+// mux returns the handler of all routes.
+func (c *Console) mux() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /assets/", c.ui.Assets())
+	mux.HandleFunc("POST /theme", c.ui.SetTheme)
+	for pattern, handle := range map[string]httpx.HandlerFunc{
+		"GET /{$}":                  c.overview,
+		"GET /rates.json":           c.ratesJSON,
+		"GET /rules/{rule}":         c.rulePage,
+		"GET /rules/{rule}/keys":    c.topKeys,
+		"GET /try":                  c.desk,
+		"GET /try/suggest":          c.suggest,
+		"POST /try/explain":         c.explainForm,
+		"POST /try/send":            c.send,
+		"POST /try/reset":           c.resetCounters,
+		"GET /health":               c.health,
+		"GET /configuration":        c.configuration,
+		"GET /configuration/edit":   c.editor,
+		"POST /configuration/check": c.check,
+		"POST /configuration/save":  c.save,
+	} {
+		mux.Handle(pattern, handle)
+	}
+	return httpx.Mux(mux)
+}
+
+// ServeHTTP serves one request, whose path has no prefix.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.handler.ServeHTTP(w, r) }
+
+// load returns the state of the configuration.
+func (c *Console) load() Load {
+	if c.opts.Load == nil {
+		return Load{}
+	}
+	return c.opts.Load()
+}
+
+// page responds with a page.
+func (c *Console) page(w http.ResponseWriter, r *http.Request, status int, template, title string, data any) error {
+	return c.ui.Page(w, r, status, c.view(r, template, title, data))
+}
+
+// part responds with a template of a page, for htmx.
+func (c *Console) part(w http.ResponseWriter, r *http.Request, template, name string, data any) error {
+	return c.ui.Part(w, r, http.StatusOK, c.view(r, template, "", data), name)
+}
+
+func (c *Console) view(r *http.Request, template, title string, data any) *ui.Page {
+	return &ui.Page{Template: template, Title: title, Data: data, Nav: c.nav(r.URL.Path), Notice: notices[r.URL.Query().Get("done")]}
+}
+
+// notices are what the parameter done may say.
+var notices = map[string]string{"saved": "Saved. The server loads it in a moment; see the state below."}
+
+// nav returns the navigation.
+func (c *Console) nav(at string) []ui.NavGroup {
+	link := func(label, path, icon string) ui.NavLink {
+		current := at == path || path != "/" && strings.HasPrefix(at, path+"/") || path == "/" && strings.HasPrefix(at, "/rules/")
+		return ui.NavLink{Label: label, URL: c.ui.URL(path), Icon: icon, Current: current}
+	}
+	all := []ui.NavGroup{{Links: []ui.NavLink{
+		link("Rules", "/", "limit"), link("Try requests", "/try", "play"),
+		link("Configuration", "/configuration", "file"), link("Health", "/health", "chart"),
+	}}}
+	if len(c.opts.Links) > 0 {
+		all = append(all, ui.NavGroup{Title: "More", Links: c.opts.Links})
+	}
+	return all
+}
+
+// detached returns a context for a change that must end although the client has left, with a deadline.
+func detached(r *http.Request, most time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(r.Context()), most)
+}

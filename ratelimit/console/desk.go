@@ -1,0 +1,433 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/httpx/ui"
+	"github.com/ashlar-go/ashlar/internal/printable"
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/explain"
+)
+
+// Bounds of a request of the desk.
+const (
+	maxDescriptors = 4
+	maxPairs       = 12
+	maxText        = 1000 // bytes of a key or value
+	maxSends       = 100
+	sendTimeout    = 5 * time.Second
+)
+
+// fieldName returns the name of a field for the key ("k") or value ("v") of a pair of a descriptor.
+func fieldName(descriptor, pair int, part string) string {
+	return "d" + strconv.Itoa(descriptor) + part + strconv.Itoa(pair)
+}
+
+// pair is a key and a value in the form.
+type pair struct {
+	Key, Value           string
+	KeyField, ValueField string
+	Number               int // from 1
+}
+
+// deskPage is the page to try requests.
+type deskPage struct {
+	Domain      string
+	Domains     []string
+	Hits        string
+	Descriptors [][]pair
+	Query       string // that leads here again
+	Explanation *explain.Explanation
+	States      []state
+	Sent        *sending
+	Failure     string
+	MaySend     bool // whether there is something to send
+	MayReset    bool
+	MorePairs   bool
+}
+
+// state is a counter.
+type state struct {
+	ratelimit.CounterState
+	// Share is the used part of the limit in percent.
+	Share float64
+}
+
+// form reads the fields of the desk. The request is nil if they are not complete.
+func (c *Console) form(v url.Values) (*deskPage, *ratelimit.Request, error) {
+	page := &deskPage{Domain: v.Get("domain"), Hits: v.Get("hits"), MayReset: c.reset != nil}
+	for _, d := range c.current().domains[:min(len(c.current().domains), maxRows)] {
+		page.Domains = append(page.Domains, d.Name)
+	}
+	r := &ratelimit.Request{Domain: page.Domain}
+	if page.Hits != "" {
+		n, err := strconv.ParseUint(page.Hits, 10, 32)
+		if err != nil {
+			return nil, nil, httpx.Errorf(http.StatusBadRequest, "hits: use a whole number from 0 to 4294967295")
+		}
+		r.HitsAddend = uint32(n)
+	}
+	kept := url.Values{"domain": {page.Domain}, "hits": {page.Hits}}
+	for d := range maxDescriptors {
+		var entries []ratelimit.Entry
+		for i := range maxPairs {
+			key, value := v.Get(fieldName(d, i, "k")), v.Get(fieldName(d, i, "v"))
+			if len(key) > maxText || len(value) > maxText {
+				return nil, nil, httpx.Errorf(http.StatusBadRequest, "keys and values have at most %d bytes here", maxText)
+			}
+			if key == "" && value == "" {
+				continue
+			}
+			kept.Set(fieldName(d, len(entries), "k"), key)
+			kept.Set(fieldName(d, len(entries), "v"), value)
+			entries = append(entries, ratelimit.Entry{Key: key, Value: value})
+		}
+		if len(entries) > 0 {
+			r.Descriptors = append(r.Descriptors, ratelimit.Descriptor{Entries: entries})
+		}
+	}
+	page.Query = kept.Encode()
+	page.setFields(r.Descriptors, v.Get("more"))
+	if page.MaySend = page.Domain != "" && len(r.Descriptors) > 0; !page.MaySend {
+		return page, nil, nil
+	}
+	return page, r, nil
+}
+
+// setFields lays out the fields: those that are filled in, and an empty pair for each. more asks for another
+// descriptor.
+func (p *deskPage) setFields(descriptors []ratelimit.Descriptor, more string) {
+	n := min(max(len(descriptors), 1), maxDescriptors)
+	if more == "descriptor" && len(descriptors) > 0 {
+		n = min(n+1, maxDescriptors)
+	}
+	for d := range n {
+		var entries []ratelimit.Entry
+		if d < len(descriptors) {
+			entries = descriptors[d].Entries
+		}
+		size := min(len(entries)+1, maxPairs)
+		if len(entries) == 0 {
+			size = 2
+		}
+		fields := make([]pair, size)
+		for i := range fields {
+			fields[i] = pair{KeyField: fieldName(d, i, "k"), ValueField: fieldName(d, i, "v"), Number: i + 1}
+			if i < len(entries) {
+				fields[i].Key, fields[i].Value = entries[i].Key, entries[i].Value
+			}
+		}
+		p.Descriptors = append(p.Descriptors, fields)
+	}
+	p.MorePairs = n < maxDescriptors
+}
+
+// desk shows the form, and what the rules do with the request in it.
+func (c *Console) desk(w http.ResponseWriter, r *http.Request) error {
+	page, request, err := c.form(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	if request != nil {
+		c.explain(r.Context(), page, request)
+	}
+	return c.deskPage(w, r, page)
+}
+
+// deskPage responds with the page, or with the form and the result for htmx.
+func (c *Console) deskPage(w http.ResponseWriter, r *http.Request, page *deskPage) error {
+	if ui.IsPart(r) {
+		w.Header().Set("HX-Replace-Url", c.ui.URL("/try?"+page.Query))
+		return c.part(w, r, "try.html", "desk", page)
+	}
+	return c.page(w, r, http.StatusOK, "try.html", "Try requests", page)
+}
+
+// explain sets the explanation and the counters.
+func (c *Console) explain(ctx context.Context, page *deskPage, request *ratelimit.Request) {
+	rules := c.engine.Rules()
+	if rules == nil {
+		page.Failure = "No configuration is loaded."
+		return
+	}
+	x, err := explain.Decision(rules, request, &explain.Options{
+		Now: c.opts.Now(), CounterKeyPrefix: c.opts.CounterKeyPrefix, CounterKeyFormat: c.opts.CounterKeyFormat,
+	})
+	if err != nil {
+		page.Failure = clientText(err)
+		return
+	}
+	page.Explanation = x
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	states, err := c.engine.Counters(ctx, request)
+	if err != nil {
+		page.Failure = "The counters could not be read: " + clientText(err)
+		return
+	}
+	page.States = statesOf(states)
+}
+
+func statesOf(all []ratelimit.CounterState) []state {
+	out := make([]state, len(all))
+	for i := range all {
+		out[i].CounterState = all[i]
+		if n := all[i].RequestsPerUnit; n > 0 {
+			out[i].Share = min(100, 100*float64(all[i].Used)/float64(n))
+		}
+	}
+	return out
+}
+
+// clientText returns the message of an error without its cause, which may name hosts.
+func clientText(err error) string {
+	if e, ok := errors.AsType[*ratelimit.Error](err); ok {
+		return e.Message
+	}
+	if errors.Is(err, errors.ErrUnsupported) {
+		return "the counter store lacks this operation"
+	}
+	return "internal error"
+}
+
+// sending is the result of requests that were sent.
+type sending struct {
+	Asked, Sent      int
+	Allowed, Refused int
+	Results          []bool // whether each request was allowed
+	Before, After    []state
+	Last             *ratelimit.Status // the tightest limit of the last decision; nil without one
+	RetryAfter       time.Duration
+	Places           bool // whether places were held and given back
+	Failure          string
+}
+
+// send sends requests to the engine, as a client would.
+func (c *Console) send(w http.ResponseWriter, r *http.Request) error {
+	_ = r.ParseForm() // kit.Protect has read it
+	page, request, err := c.form(r.PostForm)
+	if err != nil {
+		return err
+	}
+	n, _ := strconv.Atoi(r.PostForm.Get("n"))
+	if request == nil || n < 1 || n > maxSends {
+		return httpx.Errorf(http.StatusBadRequest, "Fill in the domain and a key, and send 1 to %d requests", maxSends)
+	}
+	select {
+	case c.sending <- struct{}{}:
+		defer func() { <-c.sending }()
+	default:
+		return httpx.Errorf(http.StatusServiceUnavailable, "Requests are being sent from another page: try again")
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), sendTimeout)
+	defer cancel()
+	page.Sent = c.sendAll(ctx, request, n)
+	c.explain(r.Context(), page, request)
+	return c.deskPage(w, r, page)
+}
+
+// sendAll decides a request n times. Places of limits of concurrency are held until the end, so that the
+// limit shows, and are given back.
+func (c *Console) sendAll(ctx context.Context, request *ratelimit.Request, n int) *sending {
+	s := &sending{Asked: n}
+	if states, err := c.engine.Counters(ctx, request); err == nil {
+		s.Before = statesOf(states)
+	}
+	decisions := make([]ratelimit.Decision, n)
+	for i := range decisions {
+		d := &decisions[i]
+		if err := c.engine.DecideInto(ctx, request, d); err != nil {
+			s.Failure = clientText(err)
+			break
+		}
+		s.Sent++
+		ok := d.Code != ratelimit.OverLimit
+		if s.Results = append(s.Results, ok); ok {
+			s.Allowed++
+		} else {
+			s.Refused++
+		}
+		s.Last, s.RetryAfter = d.Tightest(), d.RetryAfter()
+		s.Places = s.Places || holdsPlaces(d)
+	}
+	if states, err := c.engine.Counters(ctx, request); err == nil {
+		s.After = statesOf(states)
+	}
+	for i := range decisions[:s.Sent] {
+		_ = decisions[i].Release(context.WithoutCancel(ctx)) // places come back by themselves in the end
+	}
+	return s
+}
+
+func holdsPlaces(d *ratelimit.Decision) bool {
+	return slices.ContainsFunc(d.Statuses, func(s ratelimit.Status) bool { return s.Limited && s.Algorithm == ratelimit.Concurrency })
+}
+
+// explainForm leads to the page that explains the request of the form, for browsers without JavaScript.
+func (c *Console) explainForm(w http.ResponseWriter, r *http.Request) error {
+	_ = r.ParseForm() // kit.Protect has read it
+	page, _, err := c.form(r.PostForm)
+	if err != nil {
+		return err
+	}
+	to := page.Query
+	if more := r.PostForm.Get("more"); more != "" {
+		to += "&more=descriptor"
+	}
+	http.Redirect(w, r, c.ui.URL("/try?"+to), http.StatusSeeOther)
+	return nil
+}
+
+// Fields are the filled pairs of all descriptors, for another form with the same request.
+func (p *deskPage) Fields() []pair {
+	var all []pair
+	for _, d := range p.Descriptors {
+		for _, f := range d {
+			if f.Key != "" || f.Value != "" {
+				all = append(all, f)
+			}
+		}
+	}
+	return all
+}
+
+// outcomeText says what applies to a descriptor.
+func outcomeText(d explain.Descriptor) string {
+	switch d.Outcome {
+	case explain.OutcomeLimit:
+		l := ratelimit.Limit{RequestsPerUnit: d.Limit.RequestsPerUnit, UnitMultiplier: d.Limit.UnitMultiplier, Burst: d.Limit.Burst}
+		l.Unit, _ = ratelimit.ParseUnit(d.Limit.Unit)
+		l.Algorithm, _ = ratelimit.ParseAlgorithm(d.Limit.Algorithm) // FixedWindow for ""
+		return sizeText(&l)
+	case explain.OutcomeUnlimited:
+		return "Unlimited"
+	case explain.OutcomeWhitelisted:
+		return "Whitelisted"
+	case explain.OutcomeReplaced:
+		return "Replaced by another limit"
+	}
+	return "No limit applies"
+}
+
+// sentence makes a reason a sentence.
+func sentence(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return strings.ToUpper(reason[:1]) + reason[1:] + "."
+}
+
+func unixText(seconds int64) string {
+	return time.Unix(seconds, 0).UTC().Format("2006-01-02 15:04:05") + " UTC"
+}
+
+// secondsText writes seconds in the two largest units.
+func secondsText(n uint32) string {
+	units := []struct {
+		length uint32
+		name   string
+	}{{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}}
+	for i, u := range units {
+		if n < u.length || i == len(units)-1 {
+			continue
+		}
+		text := fmt.Sprintf("%d %s", n/u.length, u.name)
+		if next := units[i+1]; n%u.length/next.length > 0 {
+			text += fmt.Sprintf(" %d %s", n%u.length/next.length, next.name)
+		}
+		return text
+	}
+	return fmt.Sprintf("%d s", n)
+}
+
+// durationText writes a duration in a readable precision.
+func durationText(d time.Duration) string {
+	switch {
+	case d < 10*time.Microsecond:
+		return d.Round(10 * time.Nanosecond).String()
+	case d < 10*time.Millisecond:
+		return d.Round(10 * time.Microsecond).String()
+	}
+	if d >= time.Minute {
+		return secondsText(uint32(d / time.Second))
+	}
+	return d.Round(time.Millisecond).String()
+}
+
+// maxSuggestions is how many suggestions a field has.
+const maxSuggestions = 50
+
+// suggest responds with suggestions for a field of the desk: keys and values of the rules that are reached by the
+// pairs before it.
+func (c *Console) suggest(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	d, part, i, ok := parseField(q.Get("field"))
+	rules := c.engine.Rules()
+	var found []string
+	if ok && rules != nil {
+		level := rules.Level(q.Get("domain"))
+		for before := 0; before < i && !level.Empty(); before++ {
+			rule := level.Match(ratelimit.Entry{Key: q.Get(fieldName(d, before, "k")), Value: q.Get(fieldName(d, before, "v"))})
+			if level = (ratelimit.LevelView{}); rule != nil {
+				level = rule.Next
+			}
+		}
+		switch {
+		case level.Empty():
+		case part == "k":
+			found = level.Keys()
+		default:
+			found = level.Values(q.Get(fieldName(d, i, "k")))
+		}
+	}
+	typed := strings.ToLower(q.Get(q.Get("field")))
+	found = slices.DeleteFunc(found, func(s string) bool { return !strings.Contains(strings.ToLower(s), typed) })
+	return c.part(w, r, "try.html", "suggestions", found[:min(len(found), maxSuggestions)])
+}
+
+// parseField takes the name of a field apart.
+func parseField(name string) (descriptor int, part string, number int, ok bool) {
+	if len(name) < 4 || name[0] != 'd' || name[2] != 'k' && name[2] != 'v' {
+		return 0, "", 0, false
+	}
+	number, err := strconv.Atoi(name[3:])
+	descriptor = int(name[1] - '0')
+	return descriptor, name[2:3], number, err == nil && number >= 0 && number < maxPairs && descriptor >= 0 && descriptor < maxDescriptors
+}
+
+// resetCounters takes all hits back from the counters of the request on the desk.
+func (c *Console) resetCounters(w http.ResponseWriter, r *http.Request) error {
+	if err := c.allowed(c.reset, r, "reset of counters"); err != nil {
+		return err
+	}
+	page, request, err := c.form(r.PostForm)
+	if err != nil {
+		return err
+	}
+	if request == nil {
+		return httpx.Errorf(http.StatusBadRequest, "Fill in the domain and a key")
+	}
+	ctx, cancel := detached(r, sendTimeout)
+	defer cancel()
+	_, err = c.engine.ResetCounters(ctx, request)
+	texts := make([]string, len(request.Descriptors))
+	for i := range texts {
+		texts[i] = printable.Truncate(entriesText(request.Descriptors[i].Entries), maxText)
+	}
+	c.log.WarnContext(ctx, "counters changed", "change", "Reset", "from", r.RemoteAddr,
+		"domain", printable.Truncate(request.Domain, maxText), "descriptors", texts, "err", err)
+	c.explain(ctx, page, request)
+	if err != nil {
+		page.Failure = "The counters could not be reset: " + clientText(err)
+	}
+	return c.deskPage(w, r, page)
+}

@@ -1,0 +1,268 @@
+package console
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+const (
+	// slotLength is how long the hits are that one point of a rate is the average of.
+	slotLength = 2 * time.Second
+	// slots is the number of points that are kept of each rule: three minutes.
+	slots = 90
+	// current is the number of points whose average is the current rate.
+	current = 5
+	// maxRings bounds the rules with points, of about 1.1 kB each. Others have a current rate only.
+	maxRings = 20_000
+)
+
+// rates holds the rates of the last minutes. They are sampled when a page asks for them, so that they cost
+// nothing while nobody looks. What was counted between two samples is spread evenly over that time.
+type rates struct {
+	mu     sync.Mutex
+	rules  *ratelimit.Ruleset
+	live   bool             // whether there are statistics
+	known  map[string]*ring // by the id of the rule; those whose statistics depend on the request are missing
+	rings  []*ring          // by limit
+	slot   int64            // of the last sample
+	filled int              // points that are known, up to slots
+	total  ring
+	points int // rings with points
+}
+
+// ring holds the points of a rule.
+type ring struct {
+	stats  *ratelimit.LimitStats // nil if they depend on the request
+	last   reading
+	now    point         // the last one
+	points *[slots]point // by slot modulo slots; nil until there are hits
+}
+
+// reading is the counters of a rule, and point what they grew by each second.
+type (
+	reading struct{ allowed, near, refused uint64 }
+	point   struct{ Allowed, Near, Refused float32 }
+)
+
+func readingOf(s *ratelimit.LimitStats) reading {
+	if s == nil {
+		return reading{}
+	}
+	c := s.Load()
+	return reading{c.WithinLimit, c.NearLimit, c.OverLimit}
+}
+
+// since returns the growth in a second. Counters that began anew count from zero.
+func (r reading) since(before reading, seconds float64) point {
+	per := func(now, before uint64) float32 {
+		if now < before {
+			before = 0
+		}
+		return float32(float64(now-before) / seconds)
+	}
+	return point{per(r.allowed, before.allowed), per(r.near, before.near), per(r.refused, before.refused)}
+}
+
+// sample reads the counters if the last reading is old enough.
+func (r *rates) sample(engine *ratelimit.Engine, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rules, live := engine.LimitStats()
+	if rules != r.rules {
+		r.use(rules, live)
+	}
+	slot := now.UnixNano() / int64(slotLength)
+	passed := slot - r.slot
+	switch {
+	case r.slot == 0 || passed < 0: // the first one, or the clock was set back
+		r.filled, passed = 0, 0
+	case passed == 0:
+		return
+	}
+	var total reading
+	for _, ring := range r.rings {
+		reads := readingOf(ring.stats)
+		total.allowed, total.near, total.refused = total.allowed+reads.allowed, total.near+reads.near, total.refused+reads.refused
+		r.add(ring, reads, slot, passed, r.points < maxRings)
+	}
+	r.add(&r.total, total, slot, passed, true)
+	r.slot, r.filled = slot, int(min(int64(r.filled)+passed, slots))
+}
+
+// add adds the points of a rule.
+func (r *rates) add(g *ring, reads reading, slot, passed int64, room bool) {
+	before := g.last
+	g.last = reads
+	if passed == 0 {
+		g.now, g.points = point{}, nil
+		return
+	}
+	g.now = reads.since(before, (time.Duration(passed) * slotLength).Seconds())
+	if g.points == nil {
+		if g.now == (point{}) || !room {
+			return
+		}
+		g.points = new([slots]point)
+		if g != &r.total {
+			r.points++
+		}
+	}
+	for s := slot - min(passed, slots) + 1; s <= slot; s++ {
+		g.points[s%slots] = g.now
+	}
+}
+
+// use follows new rules. Rules that were there before keep their points.
+func (r *rates) use(rules *ratelimit.Ruleset, live []*ratelimit.LimitStats) {
+	known := r.known
+	r.rules, r.known, r.rings, r.points = rules, map[string]*ring{}, nil, 0
+	if r.live = live != nil; rules == nil || !r.live {
+		return
+	}
+	var total reading
+	for i, l := range rules.Limits() {
+		id := ruleID(l.Domain, l.Path)
+		g := known[id]
+		if g == nil {
+			g = &ring{last: readingOf(live[i])}
+		}
+		g.stats = live[i]
+		if g.points != nil {
+			r.points++
+		}
+		total.allowed, total.near, total.refused = total.allowed+g.last.allowed, total.near+g.last.near, total.refused+g.last.refused
+		if r.rings = append(r.rings, g); live[i] != nil {
+			r.known[id] = g
+		}
+	}
+	r.total.last = total // rules that are gone take their counts with them
+}
+
+// rate is what pages show of a rule.
+type rate struct {
+	point
+	// Points are those of the last minutes, the oldest first.
+	Points []point
+}
+
+// of returns the rate of a rule, false if its hits are not counted by rule.
+func (r *rates) of(id string) (rate, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	g := r.known[id]
+	if g == nil {
+		return rate{}, false
+	}
+	return r.rateOf(g), true
+}
+
+// now returns the current rate of a rule.
+func (r *rates) now(id string) point {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	g := r.known[id]
+	if g == nil {
+		return point{}
+	}
+	return r.currentOf(g)
+}
+
+// counts returns the counters of a rule since the start, and those of its candidate. Either may be nil.
+func (r *rates) counts(id string) (counts, candidate *ratelimit.LimitCounts) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	g := r.known[id]
+	if g == nil {
+		return nil, nil
+	}
+	counts = new(g.stats.Load())
+	if trial := g.stats.Candidate(); trial != nil {
+		candidate = new(trial.Load())
+	}
+	return counts, candidate
+}
+
+// counted reports whether there are statistics of limits.
+func (r *rates) counted() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.rules == nil || r.live
+}
+
+// all returns the rate of all rules together.
+func (r *rates) all() rate {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.rateOf(&r.total)
+}
+
+// rateOf requires the lock.
+func (r *rates) rateOf(g *ring) rate {
+	out := rate{point: r.currentOf(g)}
+	if g.points == nil {
+		return out
+	}
+	out.Points = make([]point, 0, r.filled)
+	for s := r.slot - int64(r.filled) + 1; s <= r.slot; s++ {
+		out.Points = append(out.Points, g.points[s%slots])
+	}
+	return out
+}
+
+// currentOf requires the lock.
+func (r *rates) currentOf(g *ring) point {
+	n := min(r.filled, current)
+	if g.points == nil || n == 0 {
+		return g.now
+	}
+	var sum point
+	for s := r.slot - int64(n) + 1; s <= r.slot; s++ {
+		p := g.points[s%slots]
+		sum.Allowed, sum.Near, sum.Refused = sum.Allowed+p.Allowed, sum.Near+p.Near, sum.Refused+p.Refused
+	}
+	return point{sum.Allowed / float32(n), sum.Near / float32(n), sum.Refused / float32(n)}
+}
+
+// The numbers of a point.
+func allowed(p point) float32 { return p.Allowed }
+func near(p point) float32    { return p.Near }
+func refused(p point) float32 { return p.Refused }
+
+// lines are the points of the lines of a drawing of 120 by 28 units.
+type lines struct{ Allowed, Refused string }
+
+// Lines draws the last minutes. Both lines have the same scale.
+func (r rate) Lines() lines {
+	if len(r.Points) == 0 {
+		return lines{}
+	}
+	ok, no := r.series(allowed), r.series(refused)
+	top := max(slices.Max(ok), slices.Max(no))
+	draw := func(values []float64) string {
+		var b strings.Builder
+		for i, v := range values {
+			y := 27.0
+			if top > 0 {
+				y -= 25 * v / top
+			}
+			fmt.Fprintf(&b, "%.1f,%.1f ", 120*float64(i)/(slots-1), y)
+		}
+		return strings.TrimSpace(b.String())
+	}
+	return lines{draw(ok), draw(no)}
+}
+
+// series returns one of the numbers of all points, the same length whatever is known.
+func (r *rate) series(of func(point) float32) []float64 {
+	out := make([]float64, slots)
+	for i, p := range r.Points {
+		out[slots-len(r.Points)+i] = math.Round(float64(of(p))*100) / 100
+	}
+	return out
+}

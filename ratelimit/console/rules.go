@@ -1,0 +1,319 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/httpx/ui"
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// functions are those of the templates.
+var functions = template.FuncMap{
+	"rate": rateText, "size": sizeText, "tryURL": tryQuery, "entries": entriesText, "chips": chipsOf, "explained": explained,
+	"outcome": outcomeText, "sentence": sentence, "unix": unixText, "duration": durationText, "seconds": secondsText,
+}
+
+// rateText writes hits in a second.
+func rateText(perSecond float32) string {
+	switch v := float64(perSecond); {
+	case v == 0:
+		return "0"
+	case v < 0.05:
+		return "<0.1"
+	case v < 100:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	default:
+		return strconv.FormatFloat(math.Round(v), 'f', 0, 64)
+	}
+}
+
+// sizeText writes a limit in short.
+func sizeText(l *ratelimit.Limit) string {
+	switch {
+	case l == nil:
+		return ""
+	case l.Unlimited:
+		return "unlimited"
+	case l.Algorithm == ratelimit.Concurrency:
+		return fmt.Sprintf("%d at the same time", l.RequestsPerUnit)
+	}
+	return fmt.Sprintf("%d per %s", l.RequestsPerUnit, l.Unit.Text(l.UnitMultiplier))
+}
+
+func entriesText(entries []ratelimit.Entry) string {
+	texts := make([]string, len(entries))
+	for i, e := range entries {
+		texts[i] = e.Key + "=" + e.Value
+	}
+	return strings.Join(texts, ", ")
+}
+
+// tryQuery returns the query of the desk for a descriptor.
+func tryQuery(domain string, entries []ratelimit.Entry) template.URL {
+	v := url.Values{"domain": {domain}}
+	for i, e := range entries {
+		v.Set(fieldName(0, i, "k"), e.Key)
+		v.Set(fieldName(0, i, "v"), e.Value)
+	}
+	return template.URL(v.Encode()) // #nosec G203 -- encoded
+}
+
+// chip is a property of a rule in a word, with what it means.
+type chip struct{ Text, Title string }
+
+// chipsOf returns the properties of a rule that are not usual.
+func chipsOf(r *ratelimit.Rule) []chip {
+	var all []chip
+	add := func(when bool, text, title string) {
+		if when {
+			all = append(all, chip{text, title})
+		}
+	}
+	add(r.ShadowMode, "shadow", "Hits over the limit are counted and let pass.")
+	add(r.QuotaMode, "quota", "Refuses only together with all other quota rules that a request matches.")
+	add(r.ShareThreshold, "shared", "All values that match the wildcard share one counter.")
+	add(r.DetailedMetric || r.ValueToMetric, "statistics by value", "Each value has statistics of its own.")
+	add(r.OnStoreFailure != "", "store failure: "+string(r.OnStoreFailure), "What happens if the counter store fails.")
+	if l := r.Limit; l != nil && !l.Unlimited {
+		add(l.Algorithm != ratelimit.FixedWindow && l.Algorithm != ratelimit.Concurrency, strings.ReplaceAll(l.Algorithm.String(), "_", " "), "How hits are counted.")
+		add(l.Candidate != nil, candidateText(l), "A limit on trial: counted, never enforced.")
+		add(l.Lease, "lease", "Instances may claim hits ahead.")
+		add(l.Align == ratelimit.AlignCalendar, "calendar "+cmp.Or(l.TimeZone, "UTC"), "Windows begin where those of a calendar do.")
+		add(len(l.Replaces) > 0, "replaces "+strings.Join(l.Replaces, ", "), "These limits do not apply when this rule matches.")
+	}
+	if r.Limit == nil && len(r.Rules) == 0 {
+		add(true, "whitelisted", "Passes without being counted.")
+	}
+	return all
+}
+
+func candidateText(l *ratelimit.Limit) string {
+	if l.Candidate == nil {
+		return ""
+	}
+	return fmt.Sprintf("candidate %d", l.Candidate.RequestsPerUnit)
+}
+
+// overviewPage is the page of all rules.
+type overviewPage struct {
+	selection
+	Flat    *list // nil if the rules are shown below each other
+	Lists   []*list
+	Domains []string // at most maxRows
+	More    int      // domains beyond these
+	Rules   int
+	Limits  int
+	Total   rate
+	Loaded  Load
+	Counted bool // whether there are statistics
+}
+
+// selectionOf reads which rules are asked for.
+func selectionOf(r *http.Request) (*selection, error) {
+	q := r.URL.Query()
+	s := &selection{Query: q.Get("q"), Domain: q.Get("domain"), Sort: q.Get("sort")}
+	if len(s.Query) > maxQuery {
+		return nil, httpx.Errorf(http.StatusBadRequest, "The filter is too long: use at most %d characters", maxQuery)
+	}
+	if !slices.Contains(sorts, s.Sort) {
+		return nil, httpx.Errorf(http.StatusBadRequest, "Unknown order: use allowed, near or refused")
+	}
+	s.Offset, _ = strconv.Atoi(q.Get("offset")) // 0 for anything else
+	return s, nil
+}
+
+// overview lists the rules.
+func (c *Console) overview(w http.ResponseWriter, r *http.Request) error {
+	s, err := selectionOf(r)
+	if err != nil {
+		return err
+	}
+	c.rates.sample(c.engine, c.opts.Now())
+	t := c.current()
+	page := &overviewPage{selection: *s, Total: c.rates.all(), Loaded: c.load(), Counted: c.rates.counted()}
+	for _, d := range t.domains {
+		page.Rules, page.Limits = page.Rules+len(d.Nodes), page.Limits+d.Limits
+		if len(page.Domains) < maxRows {
+			page.Domains = append(page.Domains, d.Name)
+		} else {
+			page.More++
+		}
+	}
+	if s.Query != "" || s.Sort != "" {
+		page.Flat = t.flat(s, &c.rates)
+	} else {
+		page.Lists = t.nested(s, &c.rates)
+	}
+	if ui.IsPart(r) {
+		return c.part(w, r, "overview.html", "rules", page)
+	}
+	return c.page(w, r, http.StatusOK, "overview.html", "Rules", page)
+}
+
+// Next returns the query of the following rows.
+func (p *overviewPage) Next(l *list) template.URL {
+	v := url.Values{"q": {p.Query}, "sort": {p.Sort}, "domain": {l.Domain}, "offset": {strconv.Itoa(l.Offset + len(l.Rows))}}
+	return template.URL(v.Encode()) // #nosec G203 -- encoded
+}
+
+// rateJSON is the rate of a rule: as texts, and the points of its lines.
+type rateJSON struct {
+	Allowed string `json:"allowed"`
+	Near    string `json:"near"`
+	Refused string `json:"refused"`
+	// Lines has the values of the last minutes, the oldest first.
+	Lines [][]float64 `json:"lines,omitempty"`
+}
+
+func newRateJSON(r rate) rateJSON {
+	out := rateJSON{Allowed: rateText(r.Allowed), Near: rateText(r.Near), Refused: rateText(r.Refused)}
+	if len(r.Points) > 0 {
+		out.Lines = [][]float64{r.series(allowed), r.series(refused), r.series(near)}
+	}
+	return out
+}
+
+// ratesJSON returns the rates of the rules that the page shows: {"total": {}, "rules": {id: {}}}. Of rules without
+// hits in the last minutes there are none.
+func (c *Console) ratesJSON(w http.ResponseWriter, r *http.Request) error {
+	c.rates.sample(c.engine, c.opts.Now())
+	ids := strings.Split(r.URL.Query().Get("ids"), ",")
+	out := struct {
+		Total rateJSON            `json:"total"`
+		Rules map[string]rateJSON `json:"rules"`
+	}{newRateJSON(c.rates.all()), map[string]rateJSON{}}
+	for _, id := range ids[:min(len(ids), maxRows)] {
+		if rate, ok := c.rates.of(id); ok && len(rate.Points) > 0 {
+			out.Rules[id] = newRateJSON(rate)
+		}
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return httpx.WriteJSON(w, http.StatusOK, out)
+}
+
+// rulePageData is the page of a rule.
+type rulePageData struct {
+	*node
+	row       row
+	Above     []*node
+	Below     []row
+	BelowMore int
+	Counts    *ratelimit.LimitCounts // since the start; nil if they are not counted by rule
+	Trial     *ratelimit.LimitCounts // of the candidate
+	Top       *ruleTop
+}
+
+// Rate and HasRate are those of the rule.
+func (p *rulePageData) Rate() rate    { return p.row.rate }
+func (p *rulePageData) HasRate() bool { return p.row.HasRate }
+
+// rulePage shows a rule.
+func (c *Console) rulePage(w http.ResponseWriter, r *http.Request) error {
+	c.rates.sample(c.engine, c.opts.Now())
+	t := c.current()
+	n := t.byID[r.PathValue("rule")]
+	if n == nil {
+		return errNoRule
+	}
+	page := &rulePageData{node: n, row: row{node: n}, Top: c.topOf(n)}
+	page.row.rate, page.row.HasRate = c.rates.of(n.ID)
+	for i := 1; i < len(n.Path); i++ {
+		page.Above = append(page.Above, t.byID[ruleID(n.Domain, n.Path[:i])])
+	}
+	for i := range n.Rule.Rules {
+		if len(page.Below) == maxRows {
+			page.BelowMore = len(n.Rule.Rules) - maxRows
+			break
+		}
+		sub := &n.Rule.Rules[i]
+		b := row{node: t.byID[ruleID(n.Domain, append(slices.Clone(n.Path), ratelimit.Entry{Key: sub.Key, Value: sub.Value}))]}
+		b.rate, b.HasRate = c.rates.of(b.ID)
+		page.Below = append(page.Below, b)
+	}
+	page.Counts, page.Trial = c.rates.counts(n.ID)
+	return c.page(w, r, http.StatusOK, "rule.html", n.Name(), page)
+}
+
+var errNoRule = httpx.Errorf(http.StatusNotFound, "There is no such rule: the configuration may have changed")
+
+// topKeys responds with the busiest keys of a rule, for htmx.
+func (c *Console) topKeys(w http.ResponseWriter, r *http.Request) error {
+	n := c.current().byID[r.PathValue("rule")]
+	if n == nil {
+		return errNoRule
+	}
+	return c.part(w, r, "rule.html", "top-keys", &rulePageData{node: n, Top: c.topOf(n)})
+}
+
+// maxKeys is how many keys of a rule are shown.
+const maxKeys = 10
+
+// ruleTop is the busiest keys of a rule.
+type ruleTop struct {
+	*ratelimit.TopKeys
+	Rule *ratelimit.RuleKeys // nil without hits
+}
+
+// topOf returns the busiest keys of a rule, nil if they are not looked for.
+func (c *Console) topOf(n *node) *ruleTop {
+	all := c.engine.TopKeys()
+	if all == nil {
+		return nil
+	}
+	top := &ruleTop{TopKeys: all}
+	for i := range all.Rules {
+		k := &all.Rules[i]
+		if k.Limit >= 0 && k.Domain == n.Domain && slices.Equal(k.Path, n.Path) {
+			k.ByHits, k.ByRefusals = k.ByHits[:min(len(k.ByHits), maxKeys)], k.ByRefusals[:min(len(k.ByRefusals), maxKeys)]
+			top.Rule = k
+		}
+	}
+	return top
+}
+
+// explained says in sentences how a limit counts and what remaining and reset mean.
+func explained(l *ratelimit.Limit) []string {
+	window := l.Unit.Text(max(l.UnitMultiplier, 1))
+	if l.UnitMultiplier <= 1 {
+		window = "1 " + window
+	}
+	switch {
+	case l.Unlimited:
+		return []string{"Requests that match pass without being counted."}
+	case l.Algorithm == ratelimit.SlidingWindow:
+		return []string{
+			fmt.Sprintf("At most %d hits pass in any %s: hits of the window before count by the share of it that is less than a window ago.", l.RequestsPerUnit, window),
+			"Remaining is how many more would pass now. Reset is when as many would pass as on a new key.",
+		}
+	case l.Algorithm == ratelimit.TokenBucket:
+		return []string{
+			fmt.Sprintf("A bucket of %d tokens for each key. A hit takes one; %d come back evenly in each %s.", cmp.Or(l.Burst, l.RequestsPerUnit), l.RequestsPerUnit, l.Unit.Text(l.UnitMultiplier)),
+			"Remaining is the number of tokens now. Reset is when the bucket is full again.",
+		}
+	case l.Algorithm == ratelimit.Concurrency:
+		return []string{
+			fmt.Sprintf("At most %d hits of a key are in progress at the same time. A place that is not given back is free again after %s.", l.RequestsPerUnit, window),
+			"Remaining is the number of free places.",
+		}
+	}
+	begin := "Windows begin at full units in UTC."
+	switch {
+	case l.Align == ratelimit.AlignCalendar:
+		begin = "Windows begin where those of the calendar in " + cmp.Or(l.TimeZone, "UTC") + " do."
+	case l.UnitMultiplier > 1 || l.Unit == ratelimit.Week || l.Unit == ratelimit.Month || l.Unit == ratelimit.Year:
+		begin = "Windows follow each other from the start of 1970 in UTC."
+	}
+	return []string{
+		fmt.Sprintf("Each key has a counter of its own for each window of %s. The first %d hits pass, further ones are refused. %s", window, l.RequestsPerUnit, begin),
+		"Remaining is what is left of the current window. Reset is its end; the next one starts with all of it.",
+	}
+}

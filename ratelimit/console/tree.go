@@ -1,0 +1,256 @@
+package console
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// tree is the rules as pages show them.
+type tree struct {
+	domains []*domainTree
+	byID    map[string]*node
+}
+
+// domainTree is the rules of a domain, each before those below it.
+type domainTree struct {
+	Name   string
+	Nodes  []*node
+	Limits int // rules with a limit
+}
+
+// node is a rule.
+type node struct {
+	ID, Domain string
+	Path       []ratelimit.Entry // keys and values from the top
+	Rule       *ratelimit.Rule
+	text       string // what a filter is compared with
+}
+
+// Depth is the number of rules above.
+func (n *node) Depth() int { return len(n.Path) - 1 }
+
+// Counted reports whether hits are counted by the rule.
+func (n *node) Counted() bool { return n.Rule.Limit != nil && !n.Rule.Limit.Unlimited }
+
+// Name is the rule as one text: domain, keys and values.
+func (n *node) Name() string { return pathText(n.Domain, n.Path) }
+
+func pathText(domain string, path []ratelimit.Entry) string {
+	text := domain
+	for _, e := range path {
+		text += " › " + e.Key
+		if e.Value != "" {
+			text += "=" + e.Value
+		}
+	}
+	return text
+}
+
+// ruleID returns the id of a rule in addresses. It stays the same while others change.
+func ruleID(domain string, path []ratelimit.Entry) string {
+	text := fmt.Sprintf("%q", domain)
+	for _, e := range path {
+		text += fmt.Sprintf("%q%q", e.Key, e.Value)
+	}
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
+}
+
+// newTree returns the tree of domains, sorted by name. Domains of the same name are one.
+func newTree(domains []ratelimit.Domain) *tree {
+	t := &tree{byID: map[string]*node{}}
+	named := map[string]*domainTree{}
+	for i := range domains {
+		d := named[domains[i].Name]
+		if d == nil {
+			d = &domainTree{Name: domains[i].Name}
+			named[d.Name], t.domains = d, append(t.domains, d)
+		}
+		t.add(d, nil, domains[i].Rules)
+	}
+	slices.SortStableFunc(t.domains, func(a, b *domainTree) int { return strings.Compare(a.Name, b.Name) })
+	return t
+}
+
+func (t *tree) add(d *domainTree, above []ratelimit.Entry, rules []ratelimit.Rule) {
+	for i := range rules {
+		r := &rules[i]
+		path := append(slices.Clone(above), ratelimit.Entry{Key: r.Key, Value: r.Value})
+		n := &node{ID: ruleID(d.Name, path), Domain: d.Name, Path: path, Rule: r}
+		n.text = strings.ToLower(n.Name())
+		if r.Limit != nil {
+			d.Limits++
+			n.text += " " + strings.ToLower(r.Limit.Name)
+		}
+		t.byID[n.ID] = n
+		d.Nodes = append(d.Nodes, n)
+		t.add(d, path, r.Rules)
+	}
+}
+
+// domainsOf returns the rules with a limit as domains, for an engine whose input is not known.
+func domainsOf(rules *ratelimit.Ruleset) []ratelimit.Domain {
+	var all []ratelimit.Domain
+	at := map[string]int{}
+	for _, name := range rules.Domains() {
+		at[name] = len(all)
+		all = append(all, ratelimit.Domain{Name: name})
+	}
+	for _, l := range rules.Limits() {
+		level := &all[at[l.Domain]].Rules
+		for i, e := range l.Path {
+			found := slices.IndexFunc(*level, func(r ratelimit.Rule) bool { return r.Key == e.Key && r.Value == e.Value })
+			if found < 0 {
+				found = len(*level)
+				*level = append(*level, ratelimit.Rule{Key: e.Key, Value: e.Value})
+			}
+			r := &(*level)[found]
+			if i == len(l.Path)-1 {
+				r.Limit, r.ShadowMode, r.QuotaMode = &l.Limit, l.ShadowMode, l.QuotaMode
+			}
+			level = &r.Rules
+		}
+	}
+	return all
+}
+
+// treeCache holds the tree of the active rules.
+type treeCache struct {
+	mu      sync.Mutex
+	rules   *ratelimit.Ruleset
+	domains []ratelimit.Domain
+	tree    *tree
+}
+
+// get returns the tree of rules, which domains are the input of, if that is known.
+func (c *treeCache) get(rules *ratelimit.Ruleset, domains []ratelimit.Domain) *tree {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	same := len(domains) == len(c.domains) && (len(domains) == 0 || &domains[0] == &c.domains[0])
+	if c.tree != nil && c.rules == rules && same {
+		return c.tree
+	}
+	c.rules, c.domains = rules, domains
+	if domains == nil && rules != nil {
+		domains = domainsOf(rules)
+	}
+	c.tree = newTree(domains)
+	return c.tree
+}
+
+// current returns the tree of the active rules.
+func (c *Console) current() *tree { return c.tree.get(c.engine.Rules(), c.load().Domains) }
+
+// row is a rule in a list.
+type row struct {
+	*node
+	rate
+	HasRate bool
+	Flat    bool // with the whole path, not below others
+}
+
+// list is some of the rules of a domain, or of all domains.
+type list struct {
+	Domain string
+	Rows   []row
+	Rules  int // in the domain
+	Limits int
+	// Offset is the number of rows before the first, and More of those that follow.
+	Offset, More int
+}
+
+// selection says which rules are shown.
+type selection struct {
+	Query  string
+	Domain string // empty for all
+	Sort   string // one of sorts
+	Offset int
+}
+
+// sorts are the orders of rules: that of the configuration, or the highest rate first.
+var sorts = []string{"", "allowed", "near", "refused"}
+
+// maxRows is how many rules a page shows.
+const maxRows = 200
+
+// maxQuery is how long the text of a filter may be.
+const maxQuery = 200
+
+// flat returns the rules that match, in the chosen order, as one list.
+func (t *tree) flat(s *selection, rates *rates) *list {
+	words := strings.Fields(strings.ToLower(s.Query))
+	var all []row
+	for _, d := range t.domains {
+		if s.Domain != "" && s.Domain != d.Name {
+			continue
+		}
+		for _, n := range d.Nodes {
+			if matches(n.text, words) && (s.Sort == "" || n.Counted()) {
+				all = append(all, row{node: n, Flat: true})
+			}
+		}
+	}
+	if s.Sort != "" {
+		now := make(map[string]point, len(all))
+		for i := range all {
+			now[all[i].ID] = rates.now(all[i].ID)
+		}
+		by := map[string]func(point) float32{"allowed": allowed, "near": near, "refused": refused}[s.Sort]
+		slices.SortStableFunc(all, func(a, b row) int { return cmp.Compare(by(now[b.ID]), by(now[a.ID])) })
+	}
+	l := &list{Domain: s.Domain, Rules: len(all), Offset: min(max(s.Offset, 0), len(all))}
+	end := min(l.Offset+maxRows, len(all))
+	l.Rows, l.More = all[l.Offset:end], len(all)-end
+	l.fill(rates)
+	return l
+}
+
+func matches(text string, words []string) bool {
+	for _, w := range words {
+		if !strings.Contains(text, w) {
+			return false
+		}
+	}
+	return true
+}
+
+// fill sets the rates of the rows.
+func (l *list) fill(rates *rates) {
+	for i := range l.Rows {
+		l.Rows[i].rate, l.Rows[i].HasRate = rates.of(l.Rows[i].ID)
+	}
+}
+
+// nested returns the rules of each domain below each other. All lists together have at most maxRows rows:
+// those of later domains are empty.
+func (t *tree) nested(s *selection, rates *rates) []*list {
+	var out []*list
+	room := maxRows
+	for _, d := range t.domains {
+		if s.Domain != "" && s.Domain != d.Name {
+			continue
+		}
+		l := &list{Domain: d.Name, Rules: len(d.Nodes), Limits: d.Limits}
+		first := min(max(s.Offset, 0), len(d.Nodes))
+		end := min(first+room, len(d.Nodes))
+		for _, n := range d.Nodes[first:end] {
+			l.Rows = append(l.Rows, row{node: n})
+		}
+		l.Offset, l.More = first, len(d.Nodes)-end
+		l.fill(rates)
+		room -= end - first
+		out = append(out, l)
+	}
+	return out[:min(len(out), maxRows)]
+}
+
+// sortedKeys returns the names of a map, sorted.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,141 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ashlar-go/ashlar/httpx/ui"
+	"github.com/ashlar-go/ashlar/internal/printable"
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/config"
+	"github.com/ashlar-go/ashlar/ratelimit/console"
+	"github.com/ashlar-go/ashlar/ratelimit/settings"
+)
+
+// consolePath is where the debug listener serves the console.
+const consolePath = "/console"
+
+// loads remembers how the last configurations were loaded.
+type loads struct {
+	mu            sync.Mutex
+	loaded, tried time.Time
+	err           error
+	warnings      []*config.Fault
+}
+
+func (l *loads) succeeded(warnings []*config.Fault) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tried = time.Now()
+	l.loaded, l.err, l.warnings = l.tried, nil, warnings
+}
+
+func (l *loads) failed(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tried, l.err = time.Now(), err
+}
+
+// buildConsole creates the pages of the console.
+func (s *Server) buildConsole(context.Context) error {
+	if !s.settings.DebugConsole {
+		return nil
+	}
+	reset, err := s.settings.ReadAdminToken()
+	if err != nil {
+		return err
+	}
+	edit, err := s.settings.ReadConsoleToken()
+	if err != nil {
+		return err
+	}
+	s.console, err = console.New(s.engine, &console.Options{
+		Prefix: consolePath, Load: s.loadState, Files: s.consoleFiles(), Health: s.consoleHealth, Stats: s.registry, Recent: s.recent,
+		Store: s.storeName(), ResetToken: reset, EditToken: edit,
+		CounterKeyPrefix: s.settings.CacheKeyPrefix, CounterKeyFormat: ratelimit.KeyFormat(s.settings.CounterKeyFormat),
+		Links: s.consoleLinks(), Log: s.log,
+	})
+	if err != nil {
+		return fmt.Errorf("console (CONSOLE_TOKEN, ADMIN_TOKEN): %w", err)
+	}
+	return nil
+}
+
+// consoleLinks leads from the console to the other pages of the debug listener.
+func (s *Server) consoleLinks() []ui.NavLink {
+	return []ui.NavLink{
+		{Label: "Statistics", URL: "/stats", Icon: "file"},
+		{Label: "All limits", URL: "/rlconfig", Icon: "file"},
+		{Label: "Busiest keys", URL: "/topkeys", Icon: "file"},
+		{Label: "Debug pages", URL: "/", Icon: "settings"},
+	}
+}
+
+// storeName names the kind of store: no address, which may have a password.
+func (s *Server) storeName() string {
+	if s.opts.Store != nil {
+		return "of the program"
+	}
+	return s.settings.Backend
+}
+
+// loadState returns the state of the configuration.
+func (s *Server) loadState() console.Load {
+	out := console.Load{Origin: s.origin()}
+	if domains := s.domains.Load(); domains != nil {
+		out.Domains = *domains
+	}
+	s.loads.mu.Lock()
+	defer s.loads.mu.Unlock()
+	out.Loaded, out.Tried, out.Err, out.Warnings = s.loads.loaded, s.loads.tried, s.loads.err, s.loads.warnings
+	return out
+}
+
+func (s *Server) origin() string {
+	switch {
+	case s.opts.Files != nil:
+		return "files of the program"
+	case s.settings.ConfigType == settings.GRPCXDSSOTW:
+		address := s.settings.XDSServerURL
+		return "configuration server " + printable.String(address[strings.LastIndex(address, "@")+1:])
+	}
+	return "files in " + printable.String(s.dir().Path())
+}
+
+// consoleFiles returns the configuration files, nil if there are none.
+func (s *Server) consoleFiles() console.Files {
+	switch {
+	case s.opts.Files != nil:
+		return &console.FixedFiles{List: s.opts.Files, Options: s.configOptions()}
+	case s.settings.ConfigType == settings.GRPCXDSSOTW:
+		return nil
+	}
+	readOnly := ""
+	if s.settings.RuntimeWatchRoot {
+		readOnly = "changes of files take effect when RUNTIME_ROOT is replaced, unless RUNTIME_WATCH_ROOT is false"
+	}
+	return &console.Directory{Dir: s.dir(), Options: s.configOptions(), ReadOnly: readOnly}
+}
+
+// dir returns the directory of the configuration files.
+func (s *Server) dir() config.Dir {
+	return config.Dir{
+		Root: s.settings.RuntimeRoot, Subdirectory: s.settings.RuntimeSubdirectory, AppDirectory: s.settings.RuntimeAppDirectory,
+	}
+}
+
+func (s *Server) consoleHealth() []console.Component {
+	var all []console.Component
+	for _, c := range s.Components() {
+		all = append(all, console.Component{Name: c.Name, Healthy: c.Healthy, Reason: printable.String(cmp.Or(c.Reason, "–")), Since: c.Since})
+	}
+	return all
+}
+
+// consoleHandler serves the console below consolePath.
+func (s *Server) consoleHandler() http.Handler { return http.StripPrefix(consolePath, s.console) }
