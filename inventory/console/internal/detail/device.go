@@ -1,0 +1,363 @@
+package detail
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// device adds the sections and actions of the page of a device.
+func (p *page) device(main, side func(*section, func(*section) error)) {
+	id, q := p.Rec.ID(), p.q
+	sees := func(resources ...string) bool {
+		return !slices.ContainsFunc(resources, func(name string) bool { return !q.May(name, records.RouteList) })
+	}
+	for _, name := range []string{"interfaces", "front-ports", "rear-ports"} {
+		if r, ok := q.Schema.Named(name); ok && sees(name) {
+			s := &section{ID: "device-" + name, Kind: "ports", Title: site.Title(r), Follow: follow(q, name, "cables", "links", "vlans", "tagged-vlans", "addresses")}
+			main(s, func(s *section) error { return loadPorts(q, s, name, id) })
+		}
+	}
+	if sees("metrics") {
+		p.Charts = true
+		main(&section{ID: "device-metrics", Kind: "metrics", Title: "Measurements", Follow: follow(q, "metrics")}, p.loadMetrics)
+	}
+	if sees("interfaces", "links") {
+		p.act("Map", q.UI.URL("/map?device="+id), "network")
+		side(&section{ID: "device-neighbours", Kind: "neighbours", Title: "Neighbours", Follow: follow(q, "links")}, p.loadNeighbours)
+	}
+	if sees("events") {
+		main(&section{ID: "device-events", Kind: "events", Title: "Events", Follow: follow(q, "events")}, func(s *section) error {
+			query := url.Values{"device_id": {id}}
+			s.add("All", q.ListURL("events")+"?"+query.Encode(), "")
+			return loadEvents(q, s, query, childRows, false)
+		})
+	}
+	if rack := p.Rec.Text("rack_id"); rack != "" && sees("racks") {
+		side(&section{ID: "device-rack", Kind: "rack", Title: "Rack", Follow: follow(q, "devices")}, func(s *section) error { return loadRack(q, s, rack, id) })
+	}
+}
+
+// event is an event, with a button if the sender may acknowledge it.
+type event struct {
+	Rec         site.Record
+	URL         string
+	Device      string
+	DeviceURL   string
+	May         bool
+	Acknowledge string // the address of the form
+}
+
+// Open reports whether nobody has acknowledged the event.
+func (e event) Open() bool { return e.Rec.Text("acknowledged_at") == "" }
+
+// loadEvents lists the newest events that match a query, with their devices if the page is not that of one.
+func loadEvents(q *site.Request, s *section, query url.Values, limit int, devices bool) error {
+	asked := maps.Clone(query)
+	asked.Set("limit", strconv.Itoa(limit))
+	asked.Set("count", "none")
+	page, err := q.List("events", asked)
+	if err != nil || len(page.Data) == 0 {
+		return err
+	}
+	var ids []string
+	for _, rec := range page.Data {
+		ids = append(ids, rec.Text("device_id"))
+	}
+	names := map[string]string{}
+	if devices {
+		if names, err = q.Labels("devices", ids); err != nil {
+			return err
+		}
+	}
+	events := make([]event, len(page.Data))
+	for i, rec := range page.Data {
+		e := event{Rec: rec, URL: q.RecordURL("events", rec.ID()), May: q.May("events", records.RouteChange), Acknowledge: q.UI.URL("/events/" + rec.ID() + "/acknowledge")}
+		if e.Device = names[rec.Text("device_id")]; e.Device != "" {
+			e.DeviceURL = q.RecordURL("devices", rec.Text("device_id"))
+		}
+		events[i] = e
+	}
+	s.Data = events
+	return nil
+}
+
+// loadConnection reads the cables and links of a port.
+func (p *page) loadConnection(s *section) error {
+	rows, err := portRows(p.q, p.Resource.Name, []site.Record{p.Rec})
+	if err != nil {
+		return err
+	}
+	s.Data = rows[0]
+	if rows[0].Trace != "" {
+		s.add("Trace", rows[0].Trace, "")
+	}
+	if len(rows[0].Far) == 0 {
+		addNew(p.q, s, "cables", "a_"+portFields[p.Resource.Name]+"_id", p.Rec.ID())
+	}
+	return nil
+}
+
+// measurements are the data of the charts of a device.
+type measurements struct {
+	Range  string
+	Ranges []action
+	Chart  string // the address of the data
+	Latest site.Record
+	Uptime string
+}
+
+// ranges are the times that charts may show, and their lengths.
+var ranges = []struct {
+	Name   string
+	Length time.Duration
+}{{"1h", time.Hour}, {"24h", 24 * time.Hour}, {"7d", 7 * 24 * time.Hour}, {"30d", 30 * 24 * time.Hour}}
+
+// rangeOf returns the range of a request, a day by default.
+func rangeOf(q *site.Request) (name string, length time.Duration) {
+	for _, r := range ranges {
+		if r.Name == q.R.URL.Query().Get("range") {
+			return r.Name, r.Length
+		}
+	}
+	return ranges[1].Name, ranges[1].Length
+}
+
+// loadMetrics reads the latest metric of a device.
+func (p *page) loadMetrics(s *section) error {
+	latest := site.Record{}
+	if err := p.q.Get("/metrics/device/"+url.PathEscape(p.Rec.ID()), nil, &latest); err != nil {
+		return err // 404 without any
+	}
+	m := measurements{Latest: latest, Uptime: uptime(number(latest, "uptime_seconds"))}
+	here := p.q.RecordURL("devices", p.Rec.ID())
+	m.Range, _ = rangeOf(p.q)
+	m.Chart = here + "/metrics.json?range=" + m.Range
+	for _, r := range ranges {
+		m.Ranges = append(m.Ranges, action{Label: r.Name, URL: here + "?range=" + r.Name + "#device-metrics"})
+	}
+	s.add("All", p.q.ListURL("metrics")+"?"+url.Values{"device_id": {p.Rec.ID()}, "latest": {"false"}}.Encode(), "")
+	s.Data = m
+	return nil
+}
+
+// uptime writes seconds in days and hours.
+func uptime(seconds float64) string {
+	if seconds <= 0 {
+		return ""
+	}
+	d := time.Duration(seconds) * time.Second
+	if d < 24*time.Hour {
+		return strconv.Itoa(int(d.Hours())) + " h " + strconv.Itoa(int(d.Minutes())%60) + " min"
+	}
+	return strconv.Itoa(int(d.Hours())/24) + " d " + strconv.Itoa(int(d.Hours())%24) + " h"
+}
+
+// series is a line of a chart.
+type series struct {
+	Label  string     `json:"label"`
+	Unit   string     `json:"unit"`
+	Values []*float64 `json:"values"`
+}
+
+// sendMetrics responds with the measurements of a device, for its charts.
+func sendMetrics(q *site.Request) error {
+	type three struct{ Avg *float64 }
+	var found struct {
+		Data []struct {
+			TS                time.Time
+			CPU, Memory, Temp three
+		}
+	}
+	_, length := rangeOf(q)
+	from := time.Now().Add(-length).UTC().Format(time.RFC3339)
+	if err := q.Get("/metrics/device/"+url.PathEscape(q.R.PathValue("id"))+"/history", url.Values{"from": {from}}, &found); err != nil {
+		return err
+	}
+	times := make([]int64, len(found.Data))
+	all := []series{{Label: "CPU", Unit: "%"}, {Label: "Memory", Unit: "%"}, {Label: "Temperature", Unit: "°C"}}
+	for i, point := range found.Data {
+		times[i] = point.TS.Unix()
+		for n, v := range []*float64{point.CPU.Avg, point.Memory.Avg, point.Temp.Avg} {
+			all[n].Values = append(all[n].Values, v)
+		}
+	}
+	all = slices.DeleteFunc(all, func(s series) bool {
+		return !slices.ContainsFunc(s.Values, func(v *float64) bool { return v != nil })
+	})
+	if len(all) == 0 {
+		times = []int64{}
+	}
+	q.W.Header().Set("Cache-Control", "no-store")
+	return httpx.WriteJSON(q.W, http.StatusOK, struct {
+		Series []series `json:"series"`
+		Times  []int64  `json:"times"`
+	}{all, times})
+}
+
+// rack is a drawing of the units of a rack.
+type rack struct {
+	Name, URL, Elevation string
+	Free, Height         int
+	Front, Back          []rackBlock
+	Back2                bool // whether the faces differ
+	Size                 int  // of the drawing, in units of it
+	Marks                []rackMark
+}
+
+// rackBlock is a device, or the free units between two.
+type rackBlock struct {
+	ID, Name, URL string
+	Y, Height     int
+	Text          int // the y of the name
+	Self          bool
+}
+
+type rackMark struct{ Unit, Y int }
+
+// unitHeight is the height of a unit of a rack in the drawing.
+const unitHeight = 13
+
+// loadRack reads the units of a rack, and marks a device.
+func loadRack(q *site.Request, s *section, id, device string) error {
+	type mounted struct{ ID, Hostname string }
+	var found struct {
+		Free  int
+		Units []struct {
+			Unit        int
+			Front, Back *mounted
+		}
+	}
+	if err := q.Get("/racks/"+url.PathEscape(id)+"/elevation", nil, &found); err != nil {
+		return err
+	}
+	labels, err := q.Labels("racks", []string{id})
+	if err != nil {
+		return err
+	}
+	r := rack{Name: cmp.Or(labels[id], "Rack"), URL: q.RecordURL("racks", id), Elevation: q.UI.URL("/elevation/" + id), Free: found.Free, Height: len(found.Units)}
+	if device != "" {
+		r.Elevation += "?device=" + device
+	}
+	at := func(blocks []rackBlock, i int, m *mounted) []rackBlock {
+		if m == nil {
+			return blocks
+		}
+		if n := len(blocks) - 1; n >= 0 && blocks[n].ID == m.ID && blocks[n].Y+blocks[n].Height == i*unitHeight {
+			blocks[n].Height += unitHeight
+			blocks[n].Text = blocks[n].Y + blocks[n].Height/2 + 3
+			return blocks
+		}
+		return append(blocks, rackBlock{
+			ID: m.ID, Name: m.Hostname, URL: q.RecordURL("devices", m.ID), Y: i * unitHeight, Height: unitHeight, Text: i*unitHeight + unitHeight/2 + 4, Self: m.ID == device,
+		})
+	}
+	for i, u := range found.Units {
+		r.Front, r.Back = at(r.Front, i, u.Front), at(r.Back, i, u.Back)
+		if u.Unit%6 == 0 || u.Unit == 1 {
+			r.Marks = append(r.Marks, rackMark{u.Unit, i*unitHeight + unitHeight - 3})
+		}
+	}
+	r.Size, r.Back2 = len(found.Units)*unitHeight, !slices.Equal(r.Front, r.Back)
+	s.Data = r
+	return nil
+}
+
+// The drawing of neighbours: a column of rows, with the device itself beside it.
+const (
+	maxNeighbours = 16
+	rowHeight     = 34
+)
+
+// neighbours is the drawing of what a device has links to.
+type neighbours struct {
+	Name   string
+	Rows   []neighbour
+	More   int
+	Height int
+	Middle int // the y of the device itself
+	MapURL string
+}
+
+// neighbour is a row of the drawing.
+type neighbour struct {
+	Name, URL, Status string
+	Ports             string // of the links
+	DeviceDown        bool
+	LinkDown          bool
+	Y                 int
+	Curve             string // of an SVG path
+}
+
+// loadNeighbours reads the devices that this one has links to.
+func (p *page) loadNeighbours(s *section) error {
+	type end struct {
+		DeviceID  string `json:"device_id"`
+		Interface string
+	}
+	var found struct {
+		Total int `json:"total_nodes"`
+		Nodes []struct{ ID, Hostname, Status, State string }
+		Edges []struct {
+			A, B  end
+			State string
+		}
+	}
+	id := p.Rec.ID()
+	if err := p.q.Get("/devices/"+url.PathEscape(id)+"/neighbors", url.Values{"limit": {strconv.Itoa(maxNeighbours + 1)}}, &found); err != nil {
+		return err
+	}
+	n := neighbours{Name: p.Rec.Text("hostname"), MapURL: p.q.UI.URL("/map?device=" + id), More: max(0, found.Total-maxNeighbours-1)}
+	rows := map[string]*neighbour{}
+	for _, node := range found.Nodes {
+		if node.ID != id {
+			rows[node.ID] = &neighbour{Name: node.Hostname, URL: p.q.RecordURL("devices", node.ID), Status: node.Status, DeviceDown: node.State == "down", LinkDown: true}
+		}
+	}
+	for _, e := range found.Edges {
+		near, far := e.A, e.B
+		if near.DeviceID != id {
+			near, far = far, near
+		}
+		row := rows[far.DeviceID]
+		if near.DeviceID != id || row == nil {
+			continue
+		}
+		if row.Ports != "" {
+			row.Ports += ", "
+		}
+		row.Ports += near.Interface + " – " + far.Interface
+		row.LinkDown = row.LinkDown && e.State == "down"
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(rows), func(a, b string) int { return cmp.Or(cmp.Compare(rows[a].Name, rows[b].Name), cmp.Compare(a, b)) }) {
+		n.Rows = append(n.Rows, *rows[key])
+	}
+	if len(n.Rows) == 0 {
+		return nil
+	}
+	n.layout()
+	s.Data = n
+	return nil
+}
+
+// layout places the rows, and draws a curve to each.
+func (n *neighbours) layout() {
+	n.Height = max(len(n.Rows)*rowHeight, 2*rowHeight)
+	n.Middle = n.Height / 2
+	first := (n.Height - len(n.Rows)*rowHeight) / 2
+	for i := range n.Rows {
+		row := &n.Rows[i]
+		row.Y = first + i*rowHeight + rowHeight/2
+		m, y := strconv.Itoa(n.Middle), strconv.Itoa(row.Y)
+		row.Curve = "M14 " + m + "C60 " + m + " 50 " + y + " 96 " + y
+		row.Name, row.Ports = clip(row.Name, 32), clip(row.Ports, 42)
+	}
+}
