@@ -21,7 +21,7 @@ func (s *consoleServer) create(resource string, fields map[string]any) string {
 }
 
 // nasty is a text that would change a page if it were not escaped.
-const nasty = `"onmouseover=a<b> 'x' & 🛰️`
+const nasty = `"onmouseover='x' & 🛰️ <core-1> a<b`
 
 // detailNetwork is a small network beside that of the demonstration: sw1 is cabled to sw2 through two patch
 // panels, and is in a rack.
@@ -63,8 +63,10 @@ func (s *consoleServer) detailNetwork() (n detailNetwork) {
 	n.cable = s.create("cables", map[string]any{"a_interface_id": n.eth0, "b_front_port_id": fronts[0], "label": "A-17 " + nasty, "color": nasty, "length": 2.5, "type": "om4"})
 	s.create("cables", map[string]any{"a_rear_port_id": rears[0], "b_rear_port_id": rears[1], "label": "trunk"})
 	s.create("cables", map[string]any{"a_front_port_id": fronts[1], "b_interface_id": n.far, "label": "B-3", "length": 4})
-	n.prefix = s.create("prefixes", map[string]any{"prefix": "10.9.0.0/30", "location_id": n.site, "description": nasty})
-	s.create("addresses", map[string]any{"address": "10.9.0.1/24", "interface_id": n.eth0, "dns_name": "sw1.example.com"})
+	n.prefix = s.create("prefixes", map[string]any{"prefix": "10.9.0.0/29", "location_id": n.site, "description": nasty})
+	for i := range 5 {
+		s.create("addresses", map[string]any{"address": fmt.Sprintf("10.9.0.%d/24", 1+i), "interface_id": n.eth0, "dns_name": "sw1.example.com"})
+	}
 	n.event = s.create("events", map[string]any{"severity": "critical", "type": "interface", "message": "eth1 down " + nasty, "device_id": n.sw1})
 	var metrics []map[string]any
 	for i := range 24 {
@@ -98,12 +100,14 @@ func TestConsoleDetailHome(t *testing.T) {
 	s.api("GET", "/summary?resource=devices&by=status", nil, &counts)
 	bar := `#home-bars a[href$="/console/r/devices?status=active"]`
 	require.Equal(t, fmt.Sprint(counts.By["status"]["active"]), page.Text(bar+" .bars-value"))
-	require.Contains(t, visible(page, "#home-changes"), "sw1")
-	require.Contains(t, visible(page, "#home-prefixes"), "10.9.0.0/30")
+	require.Regexp(t, `create event eth1 down .* admin, \d s ago`, visible(page, "#home-changes"))
+	require.Contains(t, visible(page, "#home-prefixes"), "10.9.0.0/29")
 	s.looks(page, "detail-home")
 	page.Submit(`form[action*="` + n.event + `"] button`)
 	page.AwaitText(".notice", "Acknowledged")
-	require.NotContains(t, page.HTML(), n.event, "an acknowledged event is no open event")
+	var open int
+	page.Eval(`document.querySelectorAll('form[action*="`+n.event+`"]').length`, &open)
+	require.Zero(t, open, "an acknowledged event is no open event")
 	page.Submit(bar)
 	require.Equal(t, s.url+"/console/r/devices?status=active", page.Address())
 
@@ -127,7 +131,7 @@ func TestConsoleDetailDevice(t *testing.T) {
 	s := startConsole(t, 20)
 	n := s.detailNetwork()
 	s.api("PATCH", "/devices/"+n.sw1, map[string]any{"status": "maintenance"}, nil)
-	page := s.open("admin", "/r/devices/"+n.sw1, nil)
+	page := s.open("admin", "/r/devices/"+n.sw1+"?range=1h", nil)
 	ports := visible(page, "#device-interfaces")
 	for _, want := range []string{"eth0", "10Gbps", "10 users", "10.9.0.1/24", "pp1 1 by A-17", "uplink1", "sw2 eth1 by direct", "down"} {
 		require.Contains(t, ports, want)
@@ -147,8 +151,6 @@ func TestConsoleDetailDevice(t *testing.T) {
 	page.Eval(`[...document.querySelectorAll("*")].filter(e => e.hasAttribute("onmouseover")).length`, &handlers)
 	require.Zero(t, handlers)
 	s.looks(page, "detail-device")
-	page.Goto(s.url + "/console/r/devices/" + n.sw1 + "?range=1h")
-	page.Await(".chart canvas")
 	page.Await(`.tabs a[href*="range=1h"][aria-current]`)
 	page.Submit(`a[href$="/console/trace/interfaces/` + n.eth0 + `"]`)
 	path := visible(page, ".detail-path")
@@ -164,7 +166,7 @@ func TestConsoleDetailDevice(t *testing.T) {
 	}
 	page.Goto(s.url + "/console/r/prefixes/" + n.prefix)
 	page.Submit(`form[action$="/next-address"] button`)
-	page.AwaitText("h1", "10.9.0.2/30")
+	page.AwaitText("h1", "10.9.0.6/29")
 }
 
 // TestConsoleDetailViewer: a viewer has no buttons that change something, and pages work without JavaScript.
@@ -178,5 +180,5 @@ func TestConsoleDetailViewer(t *testing.T) {
 		require.NotContains(t, html, not)
 	}
 	page.Goto(s.url + "/console/r/devices/018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f")
-	page.AwaitText("main", "Device not found")
+	require.Contains(t, page.Text("main"), "Device not found")
 }

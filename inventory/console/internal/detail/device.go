@@ -357,7 +357,7 @@ func (n *neighbours) layout() {
 		row := &n.Rows[i]
 		row.Y = first + i*rowHeight + rowHeight/2
 		m, y := strconv.Itoa(n.Middle), strconv.Itoa(row.Y)
-		row.Curve = "M14 " + m + "C60 " + m + " 50 " + y + " 96 " + y
-		row.Name, row.Ports = clip(row.Name, 32), clip(row.Ports, 42)
+		row.Curve = "M8 " + m + "C40 " + m + " 30 " + y + " 61 " + y
+		row.Name, row.Ports = clip(row.Name, 30), clip(row.Ports, 40)
 	}
 }

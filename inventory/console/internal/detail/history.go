@@ -126,7 +126,7 @@ func entryOf(q *site.Request, r *records.Resource, rec site.Record, labels map[s
 		e.ActorURL = q.RecordURL("users", user)
 	}
 	id := rec.Text("resource_id")
-	if e.Record = labels[id]; r != nil {
+	if e.Record = clip(labels[id], 60); r != nil {
 		e.Kind = r.Noun()
 		if e.Record != "" {
 			e.Target = q.RecordURL(r.Name, id)
@@ -146,7 +146,9 @@ func entryOf(q *site.Request, r *records.Resource, rec site.Record, labels map[s
 			e.Record = clip(c.Text("before"), 60) // of a deleted record
 		}
 	}
-	e.Brief = brief(e.Changes)
+	if e.Action == "update" {
+		e.Brief = brief(e.Changes)
+	}
 	return e
 }
 

@@ -176,7 +176,11 @@ func barsOf(q *site.Request, f *records.Field, counts map[string]int64, other in
 		rows[i].Share = 100 * float64(rows[i].Value) / float64(highest)
 	}
 	if n := len(values) - len(shown); n > 0 {
-		rows = append(rows, bar{Label: strconv.Itoa(n) + " others", Value: other, URL: q.ListURL("devices"), Share: min(100, 100*float64(other)/float64(highest))})
+		label := strconv.Itoa(n) + " others"
+		if n == 1 {
+			label = "1 other"
+		}
+		rows = append(rows, bar{Label: label, Value: other, URL: q.ListURL("devices"), Share: min(100, 100*float64(other)/float64(highest))})
 	}
 	return rows, nil
 }
