@@ -54,10 +54,17 @@ type event struct {
 	DeviceURL   string
 	May         bool
 	Acknowledge string // the address of the form
+	By          string // who has acknowledged it, if the sender may see that
 }
 
 // Open reports whether nobody has acknowledged the event.
 func (e event) Open() bool { return e.Rec.Text("acknowledged_at") == "" }
+
+func eventOf(q *site.Request, rec site.Record) event {
+	return event{
+		Rec: rec, URL: q.RecordURL("events", rec.ID()), May: q.May("events", records.RouteChange), Acknowledge: q.UI.URL("/events/" + rec.ID() + "/acknowledge"),
+	}
+}
 
 // loadEvents lists the newest events that match a query, with their devices if the page is not that of one.
 func loadEvents(q *site.Request, s *section, query url.Values, limit int, devices bool) error {
@@ -80,7 +87,7 @@ func loadEvents(q *site.Request, s *section, query url.Values, limit int, device
 	}
 	events := make([]event, len(page.Data))
 	for i, rec := range page.Data {
-		e := event{Rec: rec, URL: q.RecordURL("events", rec.ID()), May: q.May("events", records.RouteChange), Acknowledge: q.UI.URL("/events/" + rec.ID() + "/acknowledge")}
+		e := eventOf(q, rec)
 		if e.Device = names[rec.Text("device_id")]; e.Device != "" {
 			e.DeviceURL = q.RecordURL("devices", rec.Text("device_id"))
 		}
@@ -350,12 +357,11 @@ func (p *page) loadNeighbours(s *section) error {
 
 // layout places the rows, and draws a curve to each.
 func (n *neighbours) layout() {
-	n.Height = max(len(n.Rows)*rowHeight, 2*rowHeight)
+	n.Height = len(n.Rows) * rowHeight
 	n.Middle = n.Height / 2
-	first := (n.Height - len(n.Rows)*rowHeight) / 2
 	for i := range n.Rows {
 		row := &n.Rows[i]
-		row.Y = first + i*rowHeight + rowHeight/2
+		row.Y = i*rowHeight + rowHeight/2
 		m, y := strconv.Itoa(n.Middle), strconv.Itoa(row.Y)
 		row.Curve = "M8 " + m + "C40 " + m + " 30 " + y + " 61 " + y
 		row.Name, row.Ports = clip(row.Name, 30), clip(row.Ports, 40)

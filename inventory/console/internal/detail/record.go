@@ -47,10 +47,19 @@ func showRecord(q *site.Request) error {
 	if done, err := loadAll(q, "record.html", slices.Concat(p.Main, p.Side)); done || err != nil {
 		return err
 	}
+	slices.SortStableFunc(p.Main, func(a, b *section) int { return cmp.Compare(empty(a), empty(b)) })
 	if err := p.crumbs(); err != nil {
 		return err
 	}
 	return q.Page("record.html", p.Title, p)
+}
+
+// empty returns 1 for a list without records, which comes behind the others, and 0 for other sections.
+func empty(s *section) int {
+	if s.Kind == "none" {
+		return 1
+	}
+	return 0
 }
 
 // openRecord reads the record of the path.
@@ -318,7 +327,7 @@ func (p *page) children() {
 		if several(p.Resource, from) {
 			s.Note = "by " + strings.ToLower(site.FieldLabel(f))
 		}
-		s.load = func(s *section) error { return p.loadChildren(s, current, f.Name) }
+		s.load = func(s *section) error { return p.loadChildren(s, current, f) }
 		p.Main = append(p.Main, s)
 	}
 }
@@ -335,16 +344,21 @@ func several(to, from *records.Resource) bool {
 }
 
 // loadChildren reads the first records whose field has the id of this record.
-func (p *page) loadChildren(s *section, r *records.Resource, field string) error {
-	query := url.Values{field: {p.Rec.ID()}}
-	t, err := readTable(p.q, r.Name, query, childRows, columns(r, field))
+func (p *page) loadChildren(s *section, r *records.Resource, f *records.Field) error {
+	query := url.Values{f.Name: {p.Rec.ID()}}
+	t, err := readTable(p.q, r.Name, query, childRows, columns(r, f.Name))
 	if err != nil {
 		return err
 	}
 	s.add("All", t.MoreURL, "")
-	addNew(p.q, s, r.Name, field, p.Rec.ID())
-	if len(t.Rows) > 0 || len(s.Actions) > 1 {
+	if !f.ReadOnly {
+		addNew(p.q, s, r.Name, f.Name, p.Rec.ID())
+	}
+	switch {
+	case len(t.Rows) > 0:
 		s.Data = t
+	case len(s.Actions) > 1: // an offer to create the first one
+		s.Kind, s.Data, s.Actions = "none", t, s.Actions[1:]
 	}
 	return nil
 }

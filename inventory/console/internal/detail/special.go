@@ -42,6 +42,8 @@ func (p *page) special() {
 		p.device(main, side)
 	case "interfaces", "front-ports", "rear-ports":
 		side(&section{ID: "port-connection", Kind: "connection", Title: "Connection", Follow: follow(q, "cables", "links")}, p.loadConnection)
+	case "events":
+		side(&section{ID: "event-state", Kind: "acknowledgement", Title: "Acknowledgement", Follow: follow(q, "events")}, p.loadAcknowledgement)
 	case "racks":
 		p.act("Elevation", q.UI.URL("/elevation/"+id), "rack")
 		if q.May("devices", records.RouteList) {
@@ -175,10 +177,24 @@ func createNext(q *site.Request, what, resource string, query url.Values) error 
 	return q.Redirect("/r/" + resource + "/" + rec.ID() + "?done=created")
 }
 
-// acknowledge acknowledges an event, and goes back to the page of the form.
+// loadAcknowledgement shows who has acknowledged the event, and when.
+func (p *page) loadAcknowledgement(s *section) error {
+	e := eventOf(p.q, p.Rec)
+	by := p.Rec.Text("acknowledged_by")
+	names, err := p.q.Labels("users", []string{by})
+	e.By = names[by]
+	s.Data = e
+	return err
+}
+
+// acknowledge acknowledges an event, or withdraws that, and goes back to the page of the form.
 func acknowledge(q *site.Request) error {
+	withdraw, done := q.R.PostFormValue("withdraw") != "", "acknowledged"
+	if withdraw {
+		done = "saved"
+	}
 	_, err := q.Do(&site.Call{
-		Method: http.MethodPatch, Path: "/events/" + url.PathEscape(q.R.PathValue("id")), Body: map[string]bool{"acknowledged": q.R.PostFormValue("withdraw") == ""},
+		Method: http.MethodPatch, Path: "/events/" + url.PathEscape(q.R.PathValue("id")), Body: map[string]bool{"acknowledged": !withdraw},
 	}, nil)
 	if err != nil {
 		return err
@@ -188,6 +204,6 @@ func acknowledge(q *site.Request) error {
 		back = &url.URL{Path: "/"}
 	}
 	query := back.Query()
-	query.Set("done", "acknowledged")
+	query.Set("done", done)
 	return q.Redirect(back.EscapedPath() + "?" + query.Encode())
 }

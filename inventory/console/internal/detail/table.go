@@ -64,7 +64,7 @@ func readTable(q *site.Request, resource string, query url.Values, limit int, na
 		}
 		if len(row.Cells) > 0 {
 			first := &row.Cells[0]
-			first.Kind, first.URL, first.Text = "link", q.RecordURL(resource, rec.ID()), cmp.Or(first.Text, site.Label(r, rec))
+			first.Kind, first.URL, first.Text = "link", q.RecordURL(resource, rec.ID()), clip(cmp.Or(first.Text, site.Label(r, rec)), 120)
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -95,7 +95,6 @@ func columns(r *records.Resource, without string) []string {
 	if f := site.LabelField(r); f != nil {
 		names = append(names, f.Name)
 	}
-	// A name that is one of its device only needs the device, unless it is the one that all have.
 	take := func(fits func(*records.Field) bool) {
 		for _, f := range r.Fields() {
 			if len(names) < maxColumns && listed(f) && f.Name != without && !slices.Contains(names, f.Name) && fits(f) {
@@ -104,9 +103,11 @@ func columns(r *records.Resource, without string) []string {
 		}
 	}
 	take(func(f *records.Field) bool { return f.Ref != nil && f.Required })
-	take(func(f *records.Field) bool { return f.Name == "status" || f.Name == "severity" || f.Name == "role" })
-	take(func(f *records.Field) bool { return f.Ref == nil && f.Required && f.Format != "text" })
-	take(func(f *records.Field) bool { return f.Ref == nil && f.Name != "site_code" && !strings.HasSuffix(f.Name, "_status") })
+	take(func(f *records.Field) bool { return f.Ref == nil && f.Required })
+	take(func(f *records.Field) bool { return slices.Contains([]string{"status", "severity", "role", "kind"}, f.Name) })
+	take(func(f *records.Field) bool {
+		return f.Ref == nil && (f.Search || f.Counted || f.Extra) && f.Name != "site_code" && !strings.HasSuffix(f.Name, "_status")
+	})
 	if len(names) == 0 {
 		names = []string{"id"}
 	}

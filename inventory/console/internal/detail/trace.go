@@ -19,9 +19,8 @@ type trace struct {
 	From, To        string // what the ends are
 	Cables          int
 	Length          float64 // metres, of the cables that have one
-	Begins, Ends    string  // why the path begins and ends there
+	Begins, Ends    string  // why the path begins and ends there, if that is no interface
 	MapURL          string  // of the path between the devices of a complete one
-	firstID, lastID string
 }
 
 // hop is a port, cable or link of a trace, as the API has it and as the page shows it.
@@ -44,9 +43,8 @@ var hopResources = map[string]string{
 	"interface": "interfaces", "front-port": "front-ports", "rear-port": "rear-ports", "cable": "cables", "link": "links",
 }
 
-// ends say why a path begins or ends somewhere.
+// ends say why a path begins or ends somewhere else than at an interface.
 var ends = map[string]string{
-	"interface": "The path ends at an interface.",
 	"open":      "The path ends here: the port has no cable that you may see.",
 	"links":     "The path ends here: several links of the interface, or a cable at the other end, do not tell where it goes on.",
 	"unmapped":  "The path ends here: no front port belongs to this position of the rear port.",
