@@ -1,7 +1,6 @@
 package detail
 
 import (
-	"cmp"
 	"maps"
 	"net/http"
 	"net/url"
@@ -32,7 +31,7 @@ func (p *page) device(main, side func(*section, func(*section) error)) {
 	}
 	if sees("interfaces", "links") {
 		p.act("Map", q.UI.URL("/map?device="+id), "network")
-		side(&section{ID: "device-neighbours", Kind: "neighbours", Title: "Neighbours", Follow: follow(q, "links")}, p.loadNeighbours)
+		side(&section{ID: "device-neighbours", Kind: "neighbours", Title: "Neighbours", Follow: follow(q, "links", "cables")}, p.loadNeighbours)
 	}
 	if sees("events") {
 		main(&section{ID: "device-events", Kind: "events", Title: "Events", Follow: follow(q, "events")}, func(s *section) error {
@@ -208,162 +207,4 @@ func sendMetrics(q *site.Request) error {
 		Series []series `json:"series"`
 		Times  []int64  `json:"times"`
 	}{all, times})
-}
-
-// rack is a drawing of the units of a rack.
-type rack struct {
-	Name, URL, Elevation string
-	Free, Height         int
-	Front, Back          []rackBlock
-	Back2                bool // whether the faces differ
-	Size                 int  // of the drawing, in units of it
-	Marks                []rackMark
-}
-
-// rackBlock is a device, or the free units between two.
-type rackBlock struct {
-	ID, Name, URL string
-	Y, Height     int
-	Text          int // the y of the name
-	Self          bool
-}
-
-type rackMark struct{ Unit, Y int }
-
-// unitHeight is the height of a unit of a rack in the drawing.
-const unitHeight = 13
-
-// loadRack reads the units of a rack, and marks a device.
-func loadRack(q *site.Request, s *section, id, device string) error {
-	type mounted struct{ ID, Hostname string }
-	var found struct {
-		Free  int
-		Units []struct {
-			Unit        int
-			Front, Back *mounted
-		}
-	}
-	if err := q.Get("/racks/"+url.PathEscape(id)+"/elevation", nil, &found); err != nil {
-		return err
-	}
-	labels, err := q.Labels("racks", []string{id})
-	if err != nil {
-		return err
-	}
-	r := rack{Name: cmp.Or(labels[id], "Rack"), URL: q.RecordURL("racks", id), Elevation: q.UI.URL("/elevation/" + id), Free: found.Free, Height: len(found.Units)}
-	if device != "" {
-		r.Elevation += "?device=" + device
-	}
-	at := func(blocks []rackBlock, i int, m *mounted) []rackBlock {
-		if m == nil {
-			return blocks
-		}
-		if n := len(blocks) - 1; n >= 0 && blocks[n].ID == m.ID && blocks[n].Y+blocks[n].Height == i*unitHeight {
-			blocks[n].Height += unitHeight
-			blocks[n].Text = blocks[n].Y + blocks[n].Height/2 + 3
-			return blocks
-		}
-		return append(blocks, rackBlock{
-			ID: m.ID, Name: m.Hostname, URL: q.RecordURL("devices", m.ID), Y: i * unitHeight, Height: unitHeight, Text: i*unitHeight + unitHeight/2 + 4, Self: m.ID == device,
-		})
-	}
-	for i, u := range found.Units {
-		r.Front, r.Back = at(r.Front, i, u.Front), at(r.Back, i, u.Back)
-		if u.Unit%6 == 0 || u.Unit == 1 {
-			r.Marks = append(r.Marks, rackMark{u.Unit, i*unitHeight + unitHeight - 3})
-		}
-	}
-	r.Size, r.Back2 = len(found.Units)*unitHeight, !slices.Equal(r.Front, r.Back)
-	s.Data = r
-	return nil
-}
-
-// The drawing of neighbours: a column of rows, with the device itself beside it.
-const (
-	maxNeighbours = 16
-	rowHeight     = 34
-)
-
-// neighbours is the drawing of what a device has links to.
-type neighbours struct {
-	Name   string
-	Rows   []neighbour
-	More   int
-	Height int
-	Middle int // the y of the device itself
-	MapURL string
-}
-
-// neighbour is a row of the drawing.
-type neighbour struct {
-	Name, URL, Status string
-	Ports             string // of the links
-	DeviceDown        bool
-	LinkDown          bool
-	Y                 int
-	Curve             string // of an SVG path
-}
-
-// loadNeighbours reads the devices that this one has links to.
-func (p *page) loadNeighbours(s *section) error {
-	type end struct {
-		DeviceID  string `json:"device_id"`
-		Interface string
-	}
-	var found struct {
-		Total int `json:"total_nodes"`
-		Nodes []struct{ ID, Hostname, Status, State string }
-		Edges []struct {
-			A, B  end
-			State string
-		}
-	}
-	id := p.Rec.ID()
-	if err := p.q.Get("/devices/"+url.PathEscape(id)+"/neighbors", url.Values{"limit": {strconv.Itoa(maxNeighbours + 1)}}, &found); err != nil {
-		return err
-	}
-	n := neighbours{Name: p.Rec.Text("hostname"), MapURL: p.q.UI.URL("/map?device=" + id), More: max(0, found.Total-maxNeighbours-1)}
-	rows := map[string]*neighbour{}
-	for _, node := range found.Nodes {
-		if node.ID != id {
-			rows[node.ID] = &neighbour{Name: node.Hostname, URL: p.q.RecordURL("devices", node.ID), Status: node.Status, DeviceDown: node.State == "down", LinkDown: true}
-		}
-	}
-	for _, e := range found.Edges {
-		near, far := e.A, e.B
-		if near.DeviceID != id {
-			near, far = far, near
-		}
-		row := rows[far.DeviceID]
-		if near.DeviceID != id || row == nil {
-			continue
-		}
-		if row.Ports != "" {
-			row.Ports += ", "
-		}
-		row.Ports += near.Interface + " – " + far.Interface
-		row.LinkDown = row.LinkDown && e.State == "down"
-	}
-	for _, key := range slices.SortedFunc(maps.Keys(rows), func(a, b string) int { return cmp.Or(cmp.Compare(rows[a].Name, rows[b].Name), cmp.Compare(a, b)) }) {
-		n.Rows = append(n.Rows, *rows[key])
-	}
-	if len(n.Rows) == 0 {
-		return nil
-	}
-	n.layout()
-	s.Data = n
-	return nil
-}
-
-// layout places the rows, and draws a curve to each.
-func (n *neighbours) layout() {
-	n.Height = len(n.Rows) * rowHeight
-	n.Middle = n.Height / 2
-	for i := range n.Rows {
-		row := &n.Rows[i]
-		row.Y = i*rowHeight + rowHeight/2
-		m, y := strconv.Itoa(n.Middle), strconv.Itoa(row.Y)
-		row.Curve = "M8 " + m + "C40 " + m + " 30 " + y + " 61 " + y
-		row.Name, row.Ports = clip(row.Name, 30), clip(row.Ports, 40)
-	}
 }

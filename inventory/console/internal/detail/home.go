@@ -70,10 +70,14 @@ type fact struct {
 	Bad                        bool
 }
 
-// loadFacts counts records: by totals that the store has, or up to a bound.
+// loadFacts counts records: by totals that the store has, or up to a bound. Links of limited users have no total:
+// each is read together with the devices at both its ends.
 func loadFacts(q *site.Request, s *section) error {
 	var facts []fact
 	for _, name := range []string{"devices", "interfaces", "links", "prefixes", "addresses"} {
+		if name == "links" && len(q.Identity().Locations) > 0 {
+			continue
+		}
 		if r, ok := q.Schema.Named(name); ok && q.May(name, records.RouteList) {
 			facts = append(facts, fact{Resource: name, Label: site.Title(r), URL: q.ListURL(name), Icon: site.Icon(name)})
 		}
@@ -196,7 +200,7 @@ func loadOpenEvents(q *site.Request, s *section) error {
 // loadSilent lists devices in service that have not been seen for a while, those that were lost last first.
 func loadSilent(q *site.Request, s *section) error {
 	before := time.Now().Add(-silentAfter).UTC().Truncate(time.Minute).Format(time.RFC3339)
-	query := url.Values{"status__in": {"active,maintenance,offline"}, "last_seen__lt": {before}, "sortby": {"last_seen:desc"}}
+	query := url.Values{"status__in": {"active,maintenance,offline"}, "last_seen__lt": {before}, "sortby": {"last_seen:desc"}, "count": {"none"}}
 	return loadTable(q, s, "devices", query, homeRows, []string{"hostname", "status", "location_id", "last_seen"})
 }
 

@@ -23,32 +23,60 @@ const maxIDs = 100
 type port struct {
 	Resource, ID, Name, DeviceID, Device string
 	URL, DeviceURL                       string
+	DeviceStatus                         string
+	Down                                 bool // of an interface
 }
 
 // String returns the names of the device and of the port.
 func (p port) String() string { return strings.TrimSpace(p.Device + " " + p.Name) }
 
+// portFieldsOf returns the fields of a port that pages need.
+func portFieldsOf(resource string) string {
+	fields := "id,name,device_id"
+	if resource == "interfaces" {
+		fields += ",status,admin_status,oper_status"
+	}
+	return fields
+}
+
+// down reports whether a status of an interface or link says that it passes nothing on (REFERENCE.md, 2.13).
+func down(rec site.Record) bool {
+	for _, name := range []string{"status", "admin_status", "oper_status"} {
+		if status := rec.Text(name); status != "" && status != "up" && status != "unknown" {
+			return true
+		}
+	}
+	return false
+}
+
 // readPorts returns the ports with some ids, by resource, that the sender may see.
 func readPorts(q *site.Request, wanted map[string][]string) (map[string]port, error) {
 	found := map[string]port{}
-	var devices []string
+	var ids []string
 	for _, resource := range slices.Sorted(maps.Keys(wanted)) {
-		recs, err := readIDs(q, resource, "id,name,device_id", wanted[resource])
+		recs, err := readIDs(q, resource, portFieldsOf(resource), wanted[resource])
 		if err != nil {
 			return nil, err
 		}
 		for _, rec := range recs {
-			p := port{Resource: resource, ID: rec.ID(), Name: rec.Text("name"), DeviceID: rec.Text("device_id"), URL: q.RecordURL(resource, rec.ID())}
-			found[p.ID], devices = p, append(devices, p.DeviceID)
+			p := port{
+				Resource: resource, ID: rec.ID(), Name: rec.Text("name"), DeviceID: rec.Text("device_id"), URL: q.RecordURL(resource, rec.ID()),
+				Down: resource == "interfaces" && down(rec),
+			}
+			found[p.ID], ids = p, append(ids, p.DeviceID)
 		}
 	}
-	names, err := q.Labels("devices", devices)
+	devices, err := readIDs(q, "devices", "id,hostname,status", ids)
 	if err != nil {
 		return nil, err
 	}
+	byID := map[string]site.Record{}
+	for _, rec := range devices {
+		byID[rec.ID()] = rec
+	}
 	for id, p := range found {
-		if p.Device = names[p.DeviceID]; p.Device != "" {
-			p.DeviceURL = q.RecordURL("devices", p.DeviceID)
+		if rec := byID[p.DeviceID]; rec != nil {
+			p.Device, p.DeviceStatus, p.DeviceURL = rec.Text("hostname"), rec.Text("status"), q.RecordURL("devices", p.DeviceID)
 		}
 		found[id] = p
 	}
@@ -81,6 +109,7 @@ type connection struct {
 	Label, Type, Status string
 	Color, Length       string // of a cable
 	Far                 port   // its name is empty if the sender may not see it
+	down                bool
 	farID, farResource  string
 }
 
@@ -142,7 +171,7 @@ func connectionsAt(q *site.Request, source, side, resource string, ids []string,
 	for _, rec := range page.Data {
 		c := connection{
 			Resource: source, ID: rec.ID(), URL: q.RecordURL(source, rec.ID()), Label: rec.Text("label"), Type: rec.Text("type"),
-			Status: rec.Text("status"), Color: rec.Text("color"), Length: rec.Text("length"),
+			Status: rec.Text("status"), Color: rec.Text("color"), Length: rec.Text("length"), down: source == "links" && down(rec),
 		}
 		for of, field := range portFields {
 			if id := rec.Text(other + "_" + field + "_id"); id != "" {
@@ -152,7 +181,7 @@ func connectionsAt(q *site.Request, source, side, resource string, ids []string,
 		id := rec.Text(near)
 		same := slices.IndexFunc(all[id], func(known connection) bool { return known.farID == c.farID })
 		if same >= 0 { // the link of a cable
-			all[id][same].Status = c.Status
+			all[id][same].Status, all[id][same].down = c.Status, c.down
 			continue
 		}
 		all[id] = append(all[id], c)

@@ -156,7 +156,9 @@ const maxParents = 15
 
 // crumbs sets the trail to the record: its list, and the records that it belongs to.
 func (p *page) crumbs() error {
-	link := func(label, address string) map[string]string { return map[string]string{"label": label, "url": address} }
+	link := func(label, address string) map[string]string {
+		return map[string]string{"label": label, "url": address}
+	}
 	p.Crumbs = []map[string]string{link(site.Title(p.Resource), p.q.ListURL(p.Resource.Name))}
 	r, rec := p.Resource, p.Rec
 	var above []map[string]string

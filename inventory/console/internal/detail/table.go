@@ -69,11 +69,12 @@ func readTable(q *site.Request, resource string, query url.Values, limit int, na
 		t.Rows = append(t.Rows, row)
 	}
 	t.MoreURL = q.ListURL(resource) + "?" + listQuery(query).Encode()
-	if more := page.Meta.Total - int64(len(page.Data)); more > 0 {
+	switch more := page.Meta.Total - int64(len(page.Data)); {
+	case page.Meta.NextCursor == "":
+	case asked.Get("count") == "none" || page.Meta.Count == "estimated":
+		t.More = "more"
+	default:
 		t.More = strconv.FormatInt(more, 10) + " more"
-		if page.Meta.Count == "estimated" {
-			t.More = "more"
-		}
 	}
 	return t, nil
 }
@@ -104,7 +105,9 @@ func columns(r *records.Resource, without string) []string {
 	}
 	take(func(f *records.Field) bool { return f.Ref != nil && f.Required })
 	take(func(f *records.Field) bool { return f.Ref == nil && f.Required })
-	take(func(f *records.Field) bool { return slices.Contains([]string{"status", "severity", "role", "kind"}, f.Name) })
+	take(func(f *records.Field) bool {
+		return slices.Contains([]string{"status", "severity", "role", "kind"}, f.Name)
+	})
 	take(func(f *records.Field) bool {
 		return f.Ref == nil && (f.Search || f.Counted || f.Extra) && f.Name != "site_code" && !strings.HasSuffix(f.Name, "_status")
 	})

@@ -11,16 +11,16 @@ import (
 
 // trace is the data of the page of a trace.
 type trace struct {
-	Resource        *records.Resource
-	Crumbs          []map[string]string
-	Title           string
-	Complete        bool
-	Hops            []hop
-	From, To        string // what the ends are
-	Cables          int
-	Length          float64 // metres, of the cables that have one
-	Begins, Ends    string  // why the path begins and ends there, if that is no interface
-	MapURL          string  // of the path between the devices of a complete one
+	Resource     *records.Resource
+	Crumbs       []map[string]string
+	Title        string
+	Complete     bool
+	Hops         []hop
+	From, To     string // what the ends are
+	Cables       int
+	Length       float64 // metres, of the cables that have one
+	Begins, Ends string  // why the path begins and ends there, if that is no interface
+	MapURL       string  // of the path between the devices of a complete one
 }
 
 // hop is a port, cable or link of a trace, as the API has it and as the page shows it.
@@ -45,13 +45,13 @@ var hopResources = map[string]string{
 
 // ends say why a path begins or ends somewhere else than at an interface.
 var ends = map[string]string{
-	"open":      "The path ends here: the port has no cable that you may see.",
-	"links":     "The path ends here: several links of the interface, or a cable at the other end, do not tell where it goes on.",
-	"unmapped":  "The path ends here: no front port belongs to this position of the rear port.",
-	"split":     "The path ends here: it belongs to all positions of the rear port, and divides.",
-	"shared":    "The path ends here: it divides at a rear port with several positions.",
-	"loop":      "The path ends here: it comes back to where it has been.",
-	"limit":     "The path is shown up to here: it has more than 200 hops in one direction.",
+	"open":     "The path ends here: the port has no cable that you may see.",
+	"links":    "The path ends here: several links of the interface, or a cable at the other end, do not tell where it goes on.",
+	"unmapped": "The path ends here: no front port belongs to this position of the rear port.",
+	"split":    "The path ends here: it belongs to all positions of the rear port, and divides.",
+	"shared":   "The path ends here: it divides at a rear port with several positions.",
+	"loop":     "The path ends here: it comes back to where it has been.",
+	"limit":    "The path is shown up to here: it has more than 200 hops in one direction.",
 }
 
 // showTrace is the page of the path that a port belongs to.
