@@ -16,7 +16,7 @@ import (
 type table struct {
 	Fields  []*records.Field
 	Rows    []tableRow
-	More    string // "12 more", or empty
+	More    string // "12 more", "More", or empty
 	MoreURL string
 }
 
@@ -72,7 +72,7 @@ func readTable(q *site.Request, resource string, query url.Values, limit int, na
 	switch more := page.Meta.Total - int64(len(page.Data)); {
 	case page.Meta.NextCursor == "":
 	case asked.Get("count") == "none" || page.Meta.Count == "estimated":
-		t.More = "more"
+		t.More = "More"
 	default:
 		t.More = strconv.FormatInt(more, 10) + " more"
 	}
