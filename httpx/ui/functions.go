@@ -99,7 +99,7 @@ func percent(part, whole float64) float64 {
 var tones = map[string]string{
 	"active": "good", "up": "good", "ok": "good", "online": "good", "healthy": "good", "closed": "good", "info": "info", "allowed": "good",
 	"create": "good", "planned": "info", "reserved": "info", "maintenance": "warn", "warning": "warn", "degraded": "warn", "near": "warn",
-	"staged": "info", "unknown": "idle", "update": "info", "half-open": "warn", "major": "warn", "minor": "info",
+	"high": "warn", "medium": "info", "connected": "good", "staged": "info", "unknown": "idle", "update": "info", "half-open": "warn", "major": "warn", "minor": "info",
 	"offline": "bad", "down": "bad", "critical": "bad", "error": "bad", "failed": "bad", "open": "bad", "delete": "bad", "refused": "bad",
 	"decommissioned": "idle", "inactive": "idle", "disabled": "idle",
 }

@@ -39,24 +39,30 @@ type Options struct {
 
 // Counts holds numbers of records.
 type Counts struct {
-	Locations, Devices, Interfaces, VLANs, Links, Metrics, Events int
+	Locations, Racks, Devices, Interfaces, VLANs, Prefixes, Addresses, Links, Metrics, Events int
 }
 
 // Total returns the sum of all counts.
 func (c Counts) Total() int {
-	return c.Locations + c.Devices + c.Interfaces + c.VLANs + c.Links + c.Metrics + c.Events
+	return c.Locations + c.Racks + c.Devices + c.Interfaces + c.VLANs + c.Prefixes + c.Addresses + c.Links + c.Metrics + c.Events
 }
 
 // Plan returns what [Fill] writes for a number of devices: two interfaces for each, a link and
 // a metric for every two, an event for every five, a VLAN for every ten. There are 60
-// locations from 600 devices up to 150,000, and one for 2,500 devices beyond.
+// locations from 600 devices up to 150,000, and one for 2,500 devices beyond. Each has a rack, and a
+// prefix with 4 to 14 addresses.
 func Plan(devices int) Counts {
 	devices = max(devices, 0)
-	return Counts{
+	c := Counts{
 		Locations: max(min(60, devices/10), devices/2500, min(devices, 1)),
 		Devices:   devices, Interfaces: 2 * devices, VLANs: devices / 10,
 		Links: devices / 2, Metrics: devices / 2, Events: devices / 5,
 	}
+	c.Racks, c.Prefixes = c.Locations, c.Locations
+	for site := range c.Locations {
+		c.Addresses += serviceAddresses(site)
+	}
+	return c
 }
 
 // Fill writes the records of [Plan] and one audit entry to an empty store, in batches of 1,000

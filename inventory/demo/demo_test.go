@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"reflect"
 	"strings"
 	"testing"
@@ -63,15 +64,16 @@ func stored(t testing.TB, s records.Reader) demo.Counts {
 	return demo.Counts{
 		Locations: len(list[inventory.Location](t, s)), Devices: len(list[inventory.Device](t, s)),
 		Interfaces: len(list[inventory.Interface](t, s)), VLANs: len(list[inventory.VLAN](t, s)),
+		Racks: len(list[inventory.Rack](t, s)), Prefixes: len(list[inventory.Prefix](t, s)), Addresses: len(list[inventory.Address](t, s)),
 		Links: len(list[inventory.Link](t, s)), Metrics: len(list[inventory.Metric](t, s)), Events: len(list[inventory.Event](t, s)),
 	}
 }
 
 func TestPlan(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, demo.Counts{Locations: 60, Devices: 10_000, Interfaces: 20_000, VLANs: 1000, Links: 5000, Metrics: 5000, Events: 2000},
+	require.Equal(t, demo.Counts{Locations: 60, Racks: 60, Devices: 10_000, Interfaces: 20_000, VLANs: 1000, Prefixes: 60, Addresses: 541, Links: 5000, Metrics: 5000, Events: 2000},
 		demo.Plan(demo.DefaultDevices))
-	require.Equal(t, 43_060, demo.Plan(demo.DefaultDevices).Total())
+	require.Equal(t, 43_721, demo.Plan(demo.DefaultDevices).Total())
 	require.Equal(t, 400, demo.Plan(1_000_000).Locations)
 	require.Zero(t, demo.Plan(0).Total())
 	require.Zero(t, demo.Plan(-1).Total())
@@ -186,6 +188,17 @@ func TestRecordsAreConsistent(t *testing.T) {
 		require.NoError(t, err)
 		require.NotNil(t, zone)
 	}
+	racks, units := map[string]*inventory.Rack{}, map[string]bool{}
+	for _, r := range list[inventory.Rack](t, store) {
+		racks[r.ID] = r
+	}
+	networks := map[string]bool{}
+	for _, p := range list[inventory.Prefix](t, store) {
+		networks[p.Prefix] = true
+	}
+	for _, a := range list[inventory.Address](t, store) {
+		require.True(t, networks[netip.MustParsePrefix(a.Address).Masked().String()], a.Address)
+	}
 	addresses, statuses, vendors := map[string]bool{}, map[inventory.DeviceStatus]int{}, map[string]string{}
 	for _, d := range list[inventory.Device](t, store) {
 		hosts[d.ID] = d
@@ -193,6 +206,13 @@ func TestRecordsAreConsistent(t *testing.T) {
 		require.False(t, addresses[d.IP], "duplicate address %s", d.IP)
 		addresses[d.IP] = true
 		statuses[d.Status]++
+		if d.RackID != nil {
+			require.Equal(t, *racks[*d.RackID].LocationID, *d.LocationID)
+			require.LessOrEqual(t, *d.RackUnit, *racks[*d.RackID].Height)
+			unit := fmt.Sprint(*d.RackID, *d.RackUnit)
+			require.False(t, units[unit], "two devices in unit %d", *d.RackUnit)
+			units[unit] = true
+		}
 		if v, ok := vendors[d.Model]; ok {
 			require.Equal(t, v, d.Vendor)
 		}

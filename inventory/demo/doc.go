@@ -1,5 +1,6 @@
 // Package demo fills an inventory with a made-up network for demonstrations and benchmarks:
-// devices at sites around the world, with interfaces, VLANs, links, metrics and events.
+// devices at sites around the world, with interfaces, racks, VLANs, prefixes, addresses, links, metrics
+// and events.
 //
 //	store := records.NewMemStore(inventory.Schema())
 //	counts, err := demo.Fill(ctx, store, nil) // 10,000 devices

@@ -24,6 +24,6 @@ func ExampleFill() {
 		fmt.Println(d.Hostname, d.IP, d.Role, d.Vendor, err)
 	}
 	// Output:
-	// {Locations:10 Devices:100 Interfaces:200 VLANs:10 Links:50 Metrics:50 Events:20} <nil>
+	// {Locations:10 Racks:10 Devices:100 Interfaces:200 VLANs:10 Prefixes:10 Addresses:91 Links:50 Metrics:50 Events:20} <nil>
 	// ber1-acc-sw-0001 172.16.0.8 access-switch Aruba <nil>
 }

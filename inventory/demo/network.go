@@ -87,9 +87,11 @@ type network struct {
 
 type site struct {
 	index, devices int
-	code, id       string
+	code, id, rack string
 	hosts          map[string]int // by role
 	vlans          int
+	mounted        int // devices in the rack
+	addressed      bool
 }
 
 type host struct {
@@ -107,6 +109,9 @@ func (n *network) build(ctx context.Context) error {
 	}
 	sites, err := n.sites(ctx)
 	if err != nil {
+		return err
+	}
+	if err := n.racks(ctx, sites); err != nil {
 		return err
 	}
 	for _, s := range sites {
@@ -176,6 +181,9 @@ func (n *network) part(ctx context.Context, s *site, size int) error {
 	if err := n.interfaces(ctx, s, hosts); err != nil {
 		return err
 	}
+	if err := n.addresses(ctx, s, hosts); err != nil {
+		return err
+	}
 	due := func(total, made int) int { return total*n.made.Devices/n.plan.Devices - made }
 	for range due(n.plan.VLANs, n.made.VLANs) {
 		n.made.VLANs++
@@ -243,6 +251,7 @@ func (n *network) host(s *site, percent int) host {
 		})
 	}
 	d.LastSeen = n.lastSeen(d.Status)
+	s.mount(d)
 	if d.Status == inventory.DeviceMaintenance {
 		d.Notes = "Maintenance window: software upgrade and power supply check."
 	}

@@ -182,5 +182,5 @@
       new ResizeObserver(() => chart.setSize({ width: at.clientWidth, height: 200 })).observe(at);
     });
   }
-  charts();
+  document.addEventListener("DOMContentLoaded", charts); // deferred scripts of the page, such as uPlot, have run then
 })();

@@ -22,5 +22,14 @@ func Files() (templates, assets fs.FS, err error) {
 
 // Routes returns the routes of the pages.
 func Routes() []site.Route {
-	return nil
+	return []site.Route{
+		{Pattern: "GET /{$}", Handle: showHome},
+		{Pattern: "GET /r/{resource}/{id}", Handle: showRecord},
+		{Pattern: "GET /r/{resource}/{id}/history", Handle: showHistory},
+		{Pattern: "GET /r/devices/{id}/metrics.json", Handle: sendMetrics},
+		{Pattern: "GET /trace/{resource}/{id}", Handle: showTrace},
+		{Pattern: "POST /events/{id}/acknowledge", Handle: acknowledge},
+		{Pattern: "POST /prefixes/{id}/next-address", Handle: nextAddress},
+		{Pattern: "POST /prefixes/{id}/next-prefix", Handle: nextPrefix},
+	}
 }

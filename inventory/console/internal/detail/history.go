@@ -1,0 +1,256 @@
+package detail
+
+import (
+	"encoding/json"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// The sizes of histories: on the page of the record, and on that of the history.
+const (
+	historyRows = 5
+	historyPage = 25
+)
+
+// entry is an entry of the audit log.
+type entry struct {
+	ID, URL              string
+	Action, Actor, At    string
+	ActorURL             string
+	Address, Cause       string
+	Kind, Record, Target string // the record: its kind, and its label and address if it exists
+	Changes              []change
+	// Brief says which fields changed.
+	Brief string
+}
+
+// change is a changed field, as the template "diff" shows it.
+type change struct{ Field, Before, After string }
+
+// readEntries reads the newest entries of the audit log that match a query.
+func readEntries(q *site.Request, query url.Values, limit int) ([]entry, string, error) {
+	asked := maps.Clone(query)
+	asked.Set("limit", strconv.Itoa(limit))
+	asked.Set("count", "none")
+	if !asked.Has("cursor") {
+		asked["cursor"] = []string{""}
+	}
+	page, err := q.List("audit-logs", asked)
+	if err != nil {
+		return nil, "", err
+	}
+	kinds := map[string]*records.Resource{}
+	for _, r := range q.Schema.Resources() {
+		kinds[r.Kind()] = r
+	}
+	labels, err := entryLabels(q, kinds, page.Data)
+	if err != nil {
+		return nil, "", err
+	}
+	entries := make([]entry, len(page.Data))
+	for i, rec := range page.Data {
+		entries[i] = entryOf(q, kinds[rec.Text("resource_type")], rec, labels)
+	}
+	return entries, page.Meta.NextCursor, nil
+}
+
+// entryLabels returns what people call the records that entries are about, and those that changed fields refer to.
+func entryLabels(q *site.Request, kinds map[string]*records.Resource, recs []site.Record) (map[string]string, error) {
+	wanted := map[string][]string{}
+	for _, rec := range recs {
+		r := kinds[rec.Text("resource_type")]
+		if r == nil {
+			continue
+		}
+		wanted[r.Name] = append(wanted[r.Name], rec.Text("resource_id"))
+		for name, c := range changesOf(rec) {
+			f, ok := r.Field(name)
+			if !ok || f.Ref == nil {
+				continue
+			}
+			for _, side := range []string{"before", "after"} {
+				if id := c.Text(side); records.ValidID(id) {
+					wanted[f.Ref.To] = append(wanted[f.Ref.To], id)
+				}
+			}
+		}
+	}
+	all := map[string]string{}
+	for resource, ids := range wanted {
+		ids = slices.DeleteFunc(ids, func(id string) bool { return !records.ValidID(id) })
+		var labels map[string]string
+		var err error
+		if isPort(resource) {
+			var ports map[string]port
+			ports, err = readPorts(q, map[string][]string{resource: ids})
+			labels = map[string]string{}
+			for id, p := range ports {
+				labels[id] = p.String()
+			}
+		} else {
+			labels, err = q.Labels(resource, ids)
+		}
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, labels)
+	}
+	return all, nil
+}
+
+// changesOf returns the changed fields of an entry, by their names.
+func changesOf(rec site.Record) map[string]site.Record {
+	all := map[string]site.Record{}
+	fields, _ := rec["changes"].(map[string]any)
+	for name, v := range fields {
+		if c, ok := v.(map[string]any); ok {
+			all[name] = c
+		}
+	}
+	return all
+}
+
+// entryOf returns how pages show an entry. r is the resource of its record, or nil.
+func entryOf(q *site.Request, r *records.Resource, rec site.Record, labels map[string]string) entry {
+	e := entry{
+		ID: rec.ID(), URL: q.RecordURL("audit-logs", rec.ID()), Action: rec.Text("action"), Actor: rec.Text("actor"), At: rec.Text("created_at"),
+		Address: rec.Text("ip_address"), Cause: rec.Text("cause"), Kind: strings.ReplaceAll(rec.Text("resource_type"), "_", " "),
+	}
+	if user := rec.Text("user_id"); user != "" && q.May("users", records.RouteGet) {
+		e.ActorURL = q.RecordURL("users", user)
+	}
+	id := rec.Text("resource_id")
+	if e.Record = clip(labels[id], 60); r != nil {
+		e.Kind = r.Noun()
+		if e.Record != "" {
+			e.Target = q.RecordURL(r.Name, id)
+		}
+	}
+	changed := changesOf(rec)
+	for _, name := range orderOf(r, changed) {
+		label, c := name, changed[name]
+		var f *records.Field
+		if r != nil {
+			if f, _ = r.Field(name); f != nil {
+				label = site.FieldLabel(f)
+			}
+		}
+		e.Changes = append(e.Changes, change{label, changedText(c, "before", f, labels), changedText(c, "after", f, labels)})
+		if e.Record == "" && r != nil && site.LabelField(r) != nil && site.LabelField(r).Name == name {
+			e.Record = clip(c.Text("before"), 60) // of a deleted record
+		}
+	}
+	if e.Action == "update" {
+		e.Brief = brief(e.Changes)
+	}
+	return e
+}
+
+// orderOf returns the names of changed fields in the order of the resource.
+func orderOf(r *records.Resource, changed map[string]site.Record) []string {
+	var names []string
+	if r != nil {
+		for _, f := range r.Fields() {
+			if _, ok := changed[f.Name]; ok && f.Name != "" {
+				names = append(names, f.Name)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(changed)) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// changedText returns a side of a change for people.
+func changedText(c site.Record, side string, f *records.Field, labels map[string]string) string {
+	text := c.Text(side)
+	if f != nil && f.Ref != nil && labels[text] != "" {
+		return labels[text]
+	}
+	if v, ok := c[side].(map[string]any); ok {
+		if encoded, err := json.MarshalIndent(v, "", " "); err == nil {
+			return clip(string(encoded), 500)
+		}
+	}
+	return clip(text, 500)
+}
+
+// brief names the first of the changed fields.
+func brief(changes []change) string {
+	const most = 3
+	var names []string
+	for _, c := range changes[:min(len(changes), most)] {
+		names = append(names, strings.ToLower(c.Field[:1])+c.Field[1:])
+	}
+	text := strings.Join(names, ", ")
+	if n := len(changes) - most; n > 0 {
+		text += " and " + strconv.Itoa(n) + " more"
+	}
+	return text
+}
+
+// historyQuery selects the entries about a record.
+func (p *page) historyQuery() url.Values {
+	return url.Values{"resource_type": {p.Resource.Kind()}, "resource_id": {p.Rec.ID()}, "action__ne": {"read"}}
+}
+
+// historySection shows the newest entries about the record.
+func (p *page) historySection() *section {
+	return &section{
+		ID: "record-history", Kind: "history", Title: "History", Follow: follow(p.q, p.Resource.Name),
+		load: func(s *section) error {
+			entries, next, err := readEntries(p.q, p.historyQuery(), historyRows)
+			if err != nil {
+				return err
+			}
+			if next != "" {
+				s.add("All", p.q.RecordURL(p.Resource.Name, p.Rec.ID())+"/history", "")
+			}
+			s.Data = entries
+			return nil
+		},
+	}
+}
+
+// history is the data of the page of a history.
+type history struct {
+	*page
+	Entries []entry
+	First   string // the address of the newest entries, on later pages
+	Older   string
+}
+
+// showHistory is the page with all entries about a record.
+func showHistory(q *site.Request) error {
+	p, err := openRecord(q)
+	if err != nil {
+		return err
+	}
+	query, here := p.historyQuery(), q.RecordURL(p.Resource.Name, p.Rec.ID())+"/history"
+	h := &history{page: p}
+	if at := q.R.URL.Query().Get("cursor"); at != "" {
+		query.Set("cursor", at)
+		h.First = here
+	}
+	var next string
+	if h.Entries, next, err = readEntries(q, query, historyPage); err != nil {
+		return err
+	}
+	if next != "" {
+		h.Older = here + "?" + url.Values{"cursor": {next}}.Encode()
+	}
+	if err := p.crumbs(); err != nil {
+		return err
+	}
+	p.Crumbs = append(p.Crumbs, map[string]string{"label": p.Title, "url": q.RecordURL(p.Resource.Name, p.Rec.ID())})
+	return q.Page("history.html", "History of "+p.Title, h)
+}

@@ -1,0 +1,343 @@
+package detail
+
+import (
+	"cmp"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// portFields are the resources of ports, and how fields of cables name them.
+var portFields = map[string]string{"interfaces": "interface", "front-ports": "front_port", "rear-ports": "rear_port"}
+
+func isPort(resource string) bool { return portFields[resource] != "" }
+
+// maxIDs is how many ids a filter of the API may have, and how many records a page.
+const maxIDs = 100
+
+// port is a port of a device.
+type port struct {
+	Resource, ID, Name, DeviceID, Device string
+	URL, DeviceURL                       string
+	DeviceStatus                         string
+	Down                                 bool // of an interface
+}
+
+// String returns the names of the device and of the port.
+func (p port) String() string { return strings.TrimSpace(p.Device + " " + p.Name) }
+
+// portFieldsOf returns the fields of a port that pages need.
+func portFieldsOf(resource string) string {
+	fields := "id,name,device_id"
+	if resource == "interfaces" {
+		fields += ",status,admin_status,oper_status"
+	}
+	return fields
+}
+
+// down reports whether a status of an interface or link says that it passes nothing on (REFERENCE.md, 2.13).
+func down(rec site.Record) bool {
+	for _, name := range []string{"status", "admin_status", "oper_status"} {
+		if status := rec.Text(name); status != "" && status != "up" && status != "unknown" {
+			return true
+		}
+	}
+	return false
+}
+
+// readPorts returns the ports with some ids, by resource, that the sender may see.
+func readPorts(q *site.Request, wanted map[string][]string) (map[string]port, error) {
+	found := map[string]port{}
+	var ids []string
+	for _, resource := range slices.Sorted(maps.Keys(wanted)) {
+		recs, err := readIDs(q, resource, portFieldsOf(resource), wanted[resource])
+		if err != nil {
+			return nil, err
+		}
+		for _, rec := range recs {
+			p := port{
+				Resource: resource, ID: rec.ID(), Name: rec.Text("name"), DeviceID: rec.Text("device_id"), URL: q.RecordURL(resource, rec.ID()),
+				Down: resource == "interfaces" && down(rec),
+			}
+			found[p.ID], ids = p, append(ids, p.DeviceID)
+		}
+	}
+	devices, err := readIDs(q, "devices", "id,hostname,status", ids)
+	if err != nil {
+		return nil, err
+	}
+	byID := map[string]site.Record{}
+	for _, rec := range devices {
+		byID[rec.ID()] = rec
+	}
+	for id, p := range found {
+		if rec := byID[p.DeviceID]; rec != nil {
+			p.Device, p.DeviceStatus, p.DeviceURL = rec.Text("hostname"), rec.Text("status"), q.RecordURL("devices", p.DeviceID)
+		}
+		found[id] = p
+	}
+	return found, nil
+}
+
+// readIDs returns the records with some ids that the sender may see, with some fields, or all if that is empty.
+func readIDs(q *site.Request, resource, fields string, ids []string) (recs []site.Record, err error) {
+	if !q.May(resource, records.RouteList) {
+		return nil, nil
+	}
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	for part := range slices.Chunk(ids, maxIDs) {
+		query := url.Values{"id__in": {strings.Join(part, ",")}, "limit": {"100"}, "count": {"none"}}
+		if fields != "" {
+			query.Set("fields", fields)
+		}
+		page, err := q.List(resource, query)
+		if err != nil {
+			return nil, err
+		}
+		recs = append(recs, page.Data...)
+	}
+	return recs, nil
+}
+
+// connection is a cable or link of a port.
+type connection struct {
+	Resource, ID, URL   string
+	Label, Type, Status string
+	Color, Length       string // of a cable
+	Far                 port   // its name is empty if the sender may not see it
+	down                bool
+	farID, farResource  string
+}
+
+// Name returns what people call the cable or link.
+func (c connection) Name() string {
+	if c.Resource == "cables" {
+		return cmp.Or(c.Label, "Cable")
+	}
+	return "Link"
+}
+
+// connections returns the cables and links of up to 100 ports of a resource, by their ids. Of a cable and its
+// link only the cable is there, with the status of the link, which is observed.
+func connections(q *site.Request, resource string, ids []string) (map[string][]connection, error) {
+	all := map[string][]connection{}
+	if len(ids) == 0 {
+		return all, nil
+	}
+	sources := []string{"cables"}
+	if resource == "interfaces" {
+		sources = append(sources, "links")
+	}
+	for _, source := range sources {
+		for _, side := range []string{"a", "b"} {
+			if err := connectionsAt(q, source, side, resource, ids, all); err != nil {
+				return nil, err
+			}
+		}
+	}
+	wanted := map[string][]string{}
+	for _, list := range all {
+		for _, c := range list {
+			wanted[c.farResource] = append(wanted[c.farResource], c.farID)
+		}
+	}
+	far, err := readPorts(q, wanted)
+	if err != nil {
+		return nil, err
+	}
+	for _, list := range all {
+		for i := range list {
+			list[i].Far = far[list[i].farID]
+		}
+	}
+	return all, nil
+}
+
+// connectionsAt adds the cables or links that have one of some ports at a side.
+func connectionsAt(q *site.Request, source, side, resource string, ids []string, all map[string][]connection) error {
+	if !q.May(source, records.RouteList) {
+		return nil
+	}
+	near := side + "_" + portFields[resource] + "_id"
+	page, err := q.List(source, url.Values{near + "__in": {strings.Join(ids, ",")}, "limit": {"100"}, "count": {"none"}})
+	if err != nil {
+		return err
+	}
+	other := map[string]string{"a": "b", "b": "a"}[side]
+	for _, rec := range page.Data {
+		c := connection{
+			Resource: source, ID: rec.ID(), URL: q.RecordURL(source, rec.ID()), Label: rec.Text("label"), Type: rec.Text("type"),
+			Status: rec.Text("status"), Color: rec.Text("color"), Length: rec.Text("length"), down: source == "links" && down(rec),
+		}
+		for of, field := range portFields {
+			if id := rec.Text(other + "_" + field + "_id"); id != "" {
+				c.farID, c.farResource = id, of
+			}
+		}
+		id := rec.Text(near)
+		same := slices.IndexFunc(all[id], func(known connection) bool { return known.farID == c.farID })
+		if same >= 0 { // the link of a cable
+			all[id][same].Status, all[id][same].down = c.Status, c.down
+			continue
+		}
+		all[id] = append(all[id], c)
+	}
+	return nil
+}
+
+// portRow is a port of a device in its list.
+type portRow struct {
+	Rec       site.Record
+	URL       string
+	Trace     string // the address of its trace, if it has a cable or link
+	VLANs     []vlan
+	Addresses []string
+	Rear      string // of a front port
+	Far       []connection
+}
+
+// vlan is a VLAN of an interface.
+type vlan struct {
+	Label, URL string
+	Tagged     bool
+}
+
+// portTable is the data of a list of ports.
+type portTable struct {
+	Resource string
+	Rows     []portRow
+	Rest     int64 // how many more there are
+	RestURL  string
+}
+
+// loadPorts lists the first ports of a device.
+func loadPorts(q *site.Request, s *section, resource, device string) error {
+	r, _ := q.Schema.Named(resource)
+	query := url.Values{"device_id": {device}, "sortby": {"name:asc"}}
+	list := q.ListURL(resource) + "?" + query.Encode()
+	page, err := q.List(resource, url.Values{"device_id": {device}, "sortby": {"name:asc"}, "limit": {"50"}, "count": {"estimated"}})
+	if err != nil || len(page.Data) == 0 && resource != "interfaces" {
+		return err
+	}
+	s.add("All", list, "")
+	addNew(q, s, resource, "device_id", device)
+	t := &portTable{Resource: resource, Rest: page.Meta.Total - int64(len(page.Data)), RestURL: list}
+	s.Note, s.Data = countOf(page, r), t
+	t.Rows, err = portRows(q, resource, page.Data)
+	return err
+}
+
+// portRows returns how lists show ports.
+func portRows(q *site.Request, resource string, recs []site.Record) ([]portRow, error) {
+	ids := make([]string, len(recs))
+	for i, rec := range recs {
+		ids[i] = rec.ID()
+	}
+	far, err := connections(q, resource, ids)
+	if err != nil {
+		return nil, err
+	}
+	vlans, addresses, rears := map[string][]vlan{}, map[string][]string{}, map[string]string{}
+	switch resource {
+	case "interfaces":
+		if vlans, err = vlansOf(q, recs, ids); err == nil {
+			addresses, err = addressesOf(q, recs, ids)
+		}
+	case "front-ports":
+		r, _ := q.Schema.Named(resource)
+		f, _ := r.Field("rear_port_id")
+		rears, err = q.RefLabels([]*records.Field{f}, recs)
+	}
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]portRow, len(recs))
+	for i, rec := range recs {
+		id := rec.ID()
+		rows[i] = portRow{Rec: rec, URL: q.RecordURL(resource, id), VLANs: vlans[id], Addresses: addresses[id], Rear: rears[rec.Text("rear_port_id")], Far: far[id]}
+		if len(far[id]) > 0 && mayTrace(q) {
+			rows[i].Trace = q.UI.URL("/trace/" + resource + "/" + id)
+		}
+	}
+	return rows, nil
+}
+
+// mayTrace reports whether the sender may see traces.
+func mayTrace(q *site.Request) bool {
+	for _, name := range []string{"interfaces", "front-ports", "rear-ports", "cables", "links"} {
+		if !q.May(name, records.RouteList) {
+			return false
+		}
+	}
+	return true
+}
+
+// vlansOf returns the VLANs of interfaces, the untagged one first.
+func vlansOf(q *site.Request, recs []site.Record, ids []string) (map[string][]vlan, error) {
+	all := map[string][]vlan{}
+	if len(ids) == 0 || !q.May("vlans", records.RouteList) {
+		return all, nil
+	}
+	wanted := map[string][]vlan{} // by interface, with ids as labels
+	for _, rec := range recs {
+		if id := rec.Text("untagged_vlan_id"); id != "" {
+			wanted[rec.ID()] = append(wanted[rec.ID()], vlan{Label: id})
+		}
+	}
+	if q.May("tagged-vlans", records.RouteList) {
+		page, err := q.List("tagged-vlans", url.Values{"interface_id__in": {strings.Join(ids, ",")}, "limit": {"100"}, "count": {"none"}})
+		if err != nil {
+			return nil, err
+		}
+		for _, rec := range page.Data {
+			at := rec.Text("interface_id")
+			wanted[at] = append(wanted[at], vlan{Label: rec.Text("vlan_id"), Tagged: true})
+		}
+	}
+	var vlans []string
+	for _, list := range wanted {
+		for _, v := range list {
+			vlans = append(vlans, v.Label)
+		}
+	}
+	labels, err := q.Labels("vlans", vlans)
+	if err != nil {
+		return nil, err
+	}
+	for at, list := range wanted {
+		for _, v := range list {
+			if label := labels[v.Label]; label != "" {
+				all[at] = append(all[at], vlan{Label: label, URL: q.RecordURL("vlans", v.Label), Tagged: v.Tagged})
+			}
+		}
+	}
+	return all, nil
+}
+
+// addressesOf returns the addresses of interfaces, the primary one first.
+func addressesOf(q *site.Request, recs []site.Record, ids []string) (map[string][]string, error) {
+	all := map[string][]string{}
+	for _, rec := range recs {
+		if primary := rec.Text("ip_address"); primary != "" {
+			all[rec.ID()] = []string{primary}
+		}
+	}
+	if len(ids) == 0 || !q.May("addresses", records.RouteList) {
+		return all, nil
+	}
+	page, err := q.List("addresses", url.Values{"interface_id__in": {strings.Join(ids, ",")}, "fields": {"id,address,interface_id"}, "limit": {"100"}, "count": {"none"}})
+	if err != nil {
+		return nil, err
+	}
+	for _, rec := range page.Data {
+		at, address := rec.Text("interface_id"), rec.Text("address")
+		if !slices.Contains(all[at], address) {
+			all[at] = append(all[at], address)
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,394 @@
+package detail
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/httpx/ui"
+	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// page is the data of the page of a record.
+type page struct {
+	q        *site.Request
+	Resource *records.Resource
+	Rec      site.Record
+	Title    string
+	Icon     string
+	State    string // of the badge beside the title
+	Crumbs   []map[string]string
+	Actions  []action
+	Edit     string // addresses; empty without the right
+	Delete   string
+	Main     []*section
+	Side     []*section
+	Charts   bool
+}
+
+func showRecord(q *site.Request) error {
+	p, err := openRecord(q)
+	if err != nil {
+		return err
+	}
+	p.Main = append(p.Main, p.values())
+	p.special()
+	p.children()
+	if q.May("audit-logs", records.RouteList) {
+		p.Side = append(p.Side, p.historySection())
+	}
+	if done, err := loadAll(q, "record.html", slices.Concat(p.Main, p.Side)); done || err != nil {
+		return err
+	}
+	slices.SortStableFunc(p.Main, func(a, b *section) int { return cmp.Compare(empty(a), empty(b)) })
+	if err := p.crumbs(); err != nil {
+		return err
+	}
+	return q.Page("record.html", p.Title, p)
+}
+
+// empty returns 1 for a list without records, which comes behind the others, and 0 for other sections.
+func empty(s *section) int {
+	if s.Kind == "none" {
+		return 1
+	}
+	return 0
+}
+
+// openRecord reads the record of the path.
+func openRecord(q *site.Request) (*page, error) {
+	r, err := resourceOf(q)
+	if err != nil {
+		return nil, err
+	}
+	p := &page{q: q, Resource: r, Icon: site.Icon(r.Name)}
+	if p.Rec, _, err = q.One(r.Name, q.R.PathValue("id")); err != nil {
+		return nil, err
+	}
+	if ui.IsPart(q.R) {
+		return p, nil
+	}
+	p.State = cmp.Or(p.Rec.Text("status"), p.Rec.Text("severity"))
+	if p.Title, err = titleOf(q, r, p.Rec); err != nil {
+		return nil, err
+	}
+	own := isOwn(q, r, p.Rec.ID())
+	address := "/r/" + r.Name + "/" + p.Rec.ID()
+	if r.Name != "events" && (own || q.May(r.Name, records.RouteChange|records.RouteReplace)) {
+		p.Edit = q.UI.URL(address + "/edit")
+	}
+	if q.May(r.Name, records.RouteDelete) && !own {
+		p.Delete = q.UI.URL(address + "/delete")
+	}
+	return p, nil
+}
+
+// resourceOf returns the resource of the path. One's own user may be read without the right to list users.
+func resourceOf(q *site.Request) (*records.Resource, error) {
+	if users, ok := q.Schema.Named("users"); ok && q.R.PathValue("resource") == users.Name && isOwn(q, users, q.R.PathValue("id")) {
+		return users, nil
+	}
+	r, err := q.Resource()
+	if err == nil && !r.Routes.Has(records.RouteGet) {
+		return nil, httpx.Errorf(http.StatusNotFound, "There is no such page")
+	}
+	return r, err
+}
+
+// isOwn reports whether a record is the user of the sender.
+func isOwn(q *site.Request, r *records.Resource, id string) bool {
+	return r.Name == "users" && q.SignIn != "" && strings.EqualFold(id, q.Identity().UserID)
+}
+
+// titleOf returns what people call a record: its label, or else what it refers to.
+func titleOf(q *site.Request, r *records.Resource, rec site.Record) (string, error) {
+	if f := site.LabelField(r); f != nil && rec.Text(f.Name) != "" {
+		label := site.Label(r, rec)
+		if f.Format == "text" {
+			label, _, _ = strings.Cut(label, "\n")
+		}
+		return clip(label, 120), nil
+	}
+	var refs []*records.Field
+	for _, f := range r.Fields() {
+		if f.Ref != nil && rec.Text(f.Name) != "" && !f.ReadOnly && (f.Required || portEnd(f)) {
+			refs = append(refs, f)
+		}
+	}
+	labels, err := refLabels(q, refs, []site.Record{rec})
+	if err != nil {
+		return "", err
+	}
+	var parts []string
+	for _, f := range refs {
+		if label := labels[rec.Text(f.Name)]; label != "" {
+			parts = append(parts, label)
+		}
+	}
+	if len(parts) == 0 {
+		return site.Label(r, rec), nil
+	}
+	return strings.Join(parts, " – "), nil
+}
+
+// portEnd reports whether a field is an end of a cable or link.
+func portEnd(f *records.Field) bool {
+	return isPort(f.Ref.To) && (strings.HasPrefix(f.Name, "a_") || strings.HasPrefix(f.Name, "b_"))
+}
+
+// clip shortens a text to a number of characters.
+func clip(text string, most int) string {
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return strings.TrimSpace(string([]rune(text)[:most-1])) + "…"
+}
+
+// maxParents is how many records a trail has above a record, as the API allows for locations.
+const maxParents = 15
+
+// crumbs sets the trail to the record: its list, and the records that it belongs to.
+func (p *page) crumbs() error {
+	link := func(label, address string) map[string]string {
+		return map[string]string{"label": label, "url": address}
+	}
+	p.Crumbs = []map[string]string{link(site.Title(p.Resource), p.q.ListURL(p.Resource.Name))}
+	r, rec := p.Resource, p.Rec
+	var above []map[string]string
+	for range maxParents {
+		f := parentField(r, rec)
+		if f == nil || !p.q.May(f.Ref.To, records.RouteGet) {
+			break
+		}
+		parent, _, err := p.q.One(f.Ref.To, rec.Text(f.Name))
+		if _, refused := site.AsFault(err); refused {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		r, rec = f.Ref.Resource(), parent
+		label, err := titleOf(p.q, r, rec)
+		if err != nil {
+			return err
+		}
+		above = append(above, link(label, p.q.RecordURL(r.Name, rec.ID())))
+	}
+	slices.Reverse(above)
+	p.Crumbs = append(p.Crumbs, above...)
+	return nil
+}
+
+// parentField returns the field with the record that a record belongs to, such as the device of an interface,
+// or nil. A connection of two records belongs to neither.
+func parentField(r *records.Resource, rec site.Record) *records.Field {
+	var owners []*records.Field
+	for _, f := range r.Fields() {
+		if f.Ref != nil && f.Ref.Cascade && f.Required {
+			owners = append(owners, f)
+		}
+	}
+	if len(owners) == 1 || len(owners) > 1 && owners[0].Ref.To != owners[1].Ref.To {
+		return owners[0]
+	}
+	for _, name := range []string{"rack_id", "parent_id", "location_id"} {
+		if f, ok := r.Field(name); ok && f.Ref != nil && len(owners) == 0 && rec.Text(name) != "" {
+			return f
+		}
+	}
+	return nil
+}
+
+// group is a titled part of the values of a record.
+type group struct {
+	Title string
+	Rows  []value
+}
+
+// value is a field and what it has.
+type value struct {
+	Label string
+	Cells []site.Cell
+}
+
+// values are the data of the section with the fields of a record.
+type values struct {
+	Groups []group
+	Unset  []string // the labels of fields without a value
+}
+
+// The titles of groups, in their order.
+var groupTitles = []string{"Identity", "Place", "Technical", "Custom fields", "Times"}
+
+// placeFields are the fields that say where a record is.
+var placeFields = []string{
+	"location_id", "rack_id", "rack_unit", "rack_height", "rack_face", "rack_position", "city", "country", "address", "site_code",
+	"timezone", "lat", "lon", "parent_id", "location_ids",
+}
+
+// groupOf returns the index of the title of the group of a field.
+func groupOf(r *records.Resource, f *records.Field) int {
+	switch {
+	case f.Extra:
+		return 3
+	case f.Kind == records.Time, f.Name == "id", f.Name == "version":
+		return 4
+	case slices.Contains(placeFields, f.Name) && r.Name != "addresses" && (f.Name != "parent_id" || r.Name == "locations"):
+		return 1
+	case f.Search && f.Ref == nil && f.Kind != records.List, f.Required, slices.Contains([]string{"kind", "status", "tenant", "tags", "notes", "type"}, f.Name):
+		return 0
+	}
+	return 2
+}
+
+// values returns the section with the fields.
+func (p *page) values() *section {
+	s := &section{ID: "record-values", Kind: "values", Title: "Details", Follow: follow(p.q, p.Resource.Name)}
+	s.load = func(s *section) error {
+		var fields []*records.Field
+		for _, f := range p.Resource.Fields() {
+			if f.Name != "" && !f.Hidden && !f.WriteOnly {
+				fields = append(fields, f)
+			}
+		}
+		labels, err := refLabels(p.q, fields, []site.Record{p.Rec})
+		if err != nil {
+			return err
+		}
+		v := values{Groups: make([]group, len(groupTitles))}
+		for i, title := range groupTitles {
+			v.Groups[i].Title = title
+		}
+		for _, f := range fields {
+			cell := p.q.Cell(f, p.Rec, labels)
+			if cell.Empty() {
+				v.Unset = append(v.Unset, site.FieldLabel(f))
+				continue
+			}
+			cells := []site.Cell{cell}
+			if f.Name == "location_ids" {
+				if cells, err = p.locationCells(f); err != nil {
+					return err
+				}
+			}
+			g := &v.Groups[groupOf(p.Resource, f)]
+			g.Rows = append(g.Rows, value{site.FieldLabel(f), cells})
+		}
+		v.Groups = slices.DeleteFunc(v.Groups, func(g group) bool { return len(g.Rows) == 0 })
+		s.Data = v
+		return nil
+	}
+	return s
+}
+
+// locationCells returns links to the locations that a user is limited to.
+func (p *page) locationCells(f *records.Field) ([]site.Cell, error) {
+	ids, _ := p.Rec[f.Name].([]any)
+	var cells []site.Cell
+	var all []string
+	for _, id := range ids {
+		all = append(all, fmt.Sprint(id))
+	}
+	labels, err := p.q.Labels("locations", all)
+	for _, id := range all {
+		c := site.Cell{Field: f, Kind: "text", Text: cmp.Or(labels[id], id), Rec: p.Rec}
+		if labels[id] != "" {
+			c.Kind, c.URL = "link", p.q.RecordURL("locations", id)
+		}
+		cells = append(cells, c)
+	}
+	return cells, err
+}
+
+// childRows is how many records a list on the page of the record has that they refer to.
+const childRows = 8
+
+// children adds a list for each resource with a field that refers to this one, except those of special.
+func (p *page) children() {
+	shown := map[string]bool{}
+	for _, s := range slices.Concat(p.Main, p.Side) {
+		shown[s.ID] = true
+	}
+	for _, ref := range p.Resource.Referrers() {
+		from, f := ref.From, ref.Field
+		if from.Internal || f.Name == "" || f.Hidden || !p.q.May(from.Name, records.RouteList) || p.hides(from.Name, f.Name) {
+			continue
+		}
+		current, ok := p.q.Schema.Named(from.Name)
+		if !ok {
+			continue
+		}
+		s := &section{ID: "of-" + from.Name + "-" + f.Name, Kind: "table", Title: site.Title(current), Follow: follow(p.q, from.Name)}
+		if several(p.Resource, from) {
+			s.Note = "by " + strings.ToLower(site.FieldLabel(f))
+		}
+		s.load = func(s *section) error { return p.loadChildren(s, current, f) }
+		p.Main = append(p.Main, s)
+	}
+}
+
+// several reports whether records of a resource refer to another one by several fields.
+func several(to, from *records.Resource) bool {
+	n := 0
+	for _, f := range from.Fields() {
+		if f.Ref != nil && f.Ref.To == to.Name && f.Name != "" {
+			n++
+		}
+	}
+	return n > 1
+}
+
+// loadChildren reads the first records whose field has the id of this record.
+func (p *page) loadChildren(s *section, r *records.Resource, f *records.Field) error {
+	query := url.Values{f.Name: {p.Rec.ID()}}
+	t, err := readTable(p.q, r.Name, query, childRows, columns(r, f.Name))
+	if err != nil {
+		return err
+	}
+	s.add("All", t.MoreURL, "")
+	if !f.ReadOnly {
+		addNew(p.q, s, r.Name, f.Name, p.Rec.ID())
+	}
+	switch {
+	case len(t.Rows) > 0:
+		s.Data = t
+	case len(s.Actions) > 1: // an offer to create the first one
+		s.Kind, s.Data, s.Actions = "none", t, s.Actions[1:]
+	}
+	return nil
+}
+
+// addNew adds the action to create a record that refers to another one, for those who may.
+func addNew(q *site.Request, s *section, resource, field, id string) {
+	if q.May(resource, records.RouteCreate) {
+		s.add("New", q.ListURL(resource)+"/new?"+url.Values{field: {id}}.Encode(), "plus")
+	}
+}
+
+// countOf says how many records a list has.
+func countOf(page *site.Page, r *records.Resource) string {
+	n := ui.Count(page.Meta.Total)
+	switch {
+	case page.Meta.Count == "estimated":
+		return "more than " + n
+	case page.Meta.Total == 1:
+		return "1 " + r.Noun()
+	}
+	return n + " " + site.Plural(r)
+}
+
+// number parses a number of the API, 0 for none.
+func number(rec site.Record, name string) float64 {
+	n, err := strconv.ParseFloat(rec.Text(name), 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}

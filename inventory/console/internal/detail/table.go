@@ -1,0 +1,159 @@
+package detail
+
+import (
+	"cmp"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// table is a short list of records.
+type table struct {
+	Fields  []*records.Field
+	Rows    []tableRow
+	More    string // "12 more", "More", or empty
+	MoreURL string
+}
+
+type tableRow struct {
+	ID    string
+	Cells []site.Cell
+}
+
+// loadTable reads the first records of a list. The first of the given fields links to the record. Without
+// records the section has nothing to show.
+func loadTable(q *site.Request, s *section, resource string, query url.Values, limit int, names []string) error {
+	t, err := readTable(q, resource, query, limit, names)
+	if err == nil && len(t.Rows) > 0 {
+		s.Data = t
+	}
+	return err
+}
+
+// readTable is loadTable for a list that may be empty.
+func readTable(q *site.Request, resource string, query url.Values, limit int, names []string) (*table, error) {
+	r, _ := q.Schema.Named(resource)
+	t := &table{}
+	for _, name := range names {
+		if f, ok := r.Field(name); ok {
+			t.Fields = append(t.Fields, f)
+		}
+	}
+	asked := maps.Clone(query)
+	asked.Set("limit", strconv.Itoa(limit))
+	if !asked.Has("count") {
+		asked.Set("count", "estimated")
+	}
+	page, err := q.List(resource, asked)
+	if err != nil {
+		return nil, err
+	}
+	labels, err := refLabels(q, t.Fields, page.Data)
+	if err != nil {
+		return nil, err
+	}
+	for _, rec := range page.Data {
+		row := tableRow{ID: rec.ID()}
+		for _, f := range t.Fields {
+			row.Cells = append(row.Cells, q.Cell(f, rec, labels))
+		}
+		if len(row.Cells) > 0 {
+			first := &row.Cells[0]
+			first.Kind, first.URL, first.Text = "link", q.RecordURL(resource, rec.ID()), clip(cmp.Or(first.Text, site.Label(r, rec)), 120)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	t.MoreURL = q.ListURL(resource) + "?" + listQuery(query).Encode()
+	switch more := page.Meta.Total - int64(len(page.Data)); {
+	case page.Meta.NextCursor == "":
+	case asked.Get("count") == "none" || page.Meta.Count == "estimated":
+		t.More = "More"
+	default:
+		t.More = strconv.FormatInt(more, 10) + " more"
+	}
+	return t, nil
+}
+
+// listQuery returns the filters and the order of a query, for a link to a list.
+func listQuery(query url.Values) url.Values {
+	all := maps.Clone(query)
+	all.Del("count")
+	return all
+}
+
+// maxColumns is the number of columns of a list of records that refer to another one.
+const maxColumns = 5
+
+// columns returns the fields by which a short list shows records of a resource, the label first, without
+// the field that all of them have in common.
+func columns(r *records.Resource, without string) []string {
+	var names []string
+	if f := site.LabelField(r); f != nil {
+		names = append(names, f.Name)
+	}
+	take := func(fits func(*records.Field) bool) {
+		for _, f := range r.Fields() {
+			if len(names) < maxColumns && listed(f) && f.Name != without && !slices.Contains(names, f.Name) && fits(f) {
+				names = append(names, f.Name)
+			}
+		}
+	}
+	take(func(f *records.Field) bool { return f.Ref != nil && f.Required })
+	take(func(f *records.Field) bool { return f.Ref == nil && f.Required })
+	take(func(f *records.Field) bool {
+		return slices.Contains([]string{"status", "severity", "role", "kind"}, f.Name)
+	})
+	take(func(f *records.Field) bool {
+		return f.Ref == nil && (f.Search || f.Counted || f.Extra) && f.Name != "site_code" && !strings.HasSuffix(f.Name, "_status")
+	})
+	if len(names) == 0 {
+		names = []string{"id"}
+	}
+	return names
+}
+
+// listed reports whether short lists may have a column for a field.
+func listed(f *records.Field) bool {
+	switch {
+	case f.Name == "" || f.Hidden || f.WriteOnly || f.ReadOnly:
+		return false
+	case f.Name == "id" || f.Name == "version" || f.Name == "created_at" || f.Name == "updated_at":
+		return false
+	}
+	return f.Kind != records.List && f.Kind != records.Object && f.Format != "text"
+}
+
+// refLabels returns what people call the records that fields refer to. Ports have the name of their device in
+// front.
+func refLabels(q *site.Request, fields []*records.Field, recs []site.Record) (map[string]string, error) {
+	ports := map[string][]string{}
+	var others []*records.Field
+	for _, f := range fields {
+		if f.Ref == nil {
+			continue
+		}
+		if !isPort(f.Ref.To) {
+			others = append(others, f)
+			continue
+		}
+		for _, rec := range recs {
+			if id := rec.Text(f.Name); id != "" {
+				ports[f.Ref.To] = append(ports[f.Ref.To], id)
+			}
+		}
+	}
+	labels, err := q.RefLabels(others, recs)
+	if err != nil {
+		return nil, err
+	}
+	named, err := readPorts(q, ports)
+	for id, p := range named {
+		labels[id] = p.String()
+	}
+	return labels, err
+}

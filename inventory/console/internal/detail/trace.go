@@ -1,0 +1,125 @@
+package detail
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// trace is the data of the page of a trace.
+type trace struct {
+	Resource     *records.Resource
+	Crumbs       []map[string]string
+	Title        string
+	Complete     bool
+	Hops         []hop
+	From, To     string // what the ends are
+	Cables       int
+	Length       float64 // metres, of the cables that have one
+	Begins, Ends string  // why the path begins and ends there, if that is no interface
+	MapURL       string  // of the path between the devices of a complete one
+}
+
+// hop is a port, cable or link of a trace, as the API has it and as the page shows it.
+type hop struct {
+	Type, ID, Name, Status string
+	DeviceID               string `json:"device_id"`
+	Hostname               string
+	Position               int64
+
+	Start          bool // it is the port of the trace
+	Cable          bool // or a link
+	URL, DeviceURL string
+	Label          string // "Front port"
+	Medium         string // the type of a cable
+	Color, Length  string
+}
+
+// hopResources are the resources of hops by their types.
+var hopResources = map[string]string{
+	"interface": "interfaces", "front-port": "front-ports", "rear-port": "rear-ports", "cable": "cables", "link": "links",
+}
+
+// ends say why a path begins or ends somewhere else than at an interface.
+var ends = map[string]string{
+	"open":     "The path ends here: the port has no cable that you may see.",
+	"links":    "The path ends here: several links of the interface, or a cable at the other end, do not tell where it goes on.",
+	"unmapped": "The path ends here: no front port belongs to this position of the rear port.",
+	"split":    "The path ends here: it belongs to all positions of the rear port, and divides.",
+	"shared":   "The path ends here: it divides at a rear port with several positions.",
+	"loop":     "The path ends here: it comes back to where it has been.",
+	"limit":    "The path is shown up to here: it has more than 200 hops in one direction.",
+}
+
+// showTrace is the page of the path that a port belongs to.
+func showTrace(q *site.Request) error {
+	r, err := q.Resource()
+	if err != nil {
+		return err
+	}
+	field := portFields[r.Name]
+	if field == "" {
+		return httpx.Errorf(http.StatusNotFound, "Only interfaces, front ports and rear ports have a trace")
+	}
+	var found struct {
+		Complete bool
+		Start    int
+		Ends     []string
+		Hops     []hop
+	}
+	if err := q.Get("/trace", url.Values{field + "_id": {q.R.PathValue("id")}}, &found); err != nil {
+		return err
+	}
+	t := &trace{Resource: r, Complete: found.Complete, Hops: found.Hops, Begins: ends[found.Ends[0]], Ends: ends[found.Ends[1]]}
+	if err := t.describe(q, found.Start); err != nil {
+		return err
+	}
+	return q.Page("trace.html", "Trace of "+t.Title, t)
+}
+
+// describe sets what the page shows of the hops.
+func (t *trace) describe(q *site.Request, start int) error {
+	var cables []string
+	for i := range t.Hops {
+		h := &t.Hops[i]
+		resource := hopResources[h.Type]
+		if r, ok := q.Schema.Named(resource); ok {
+			h.Label = r.Label
+		}
+		h.Start, h.Cable, h.URL = i == start, h.Type == "cable" || h.Type == "link", q.RecordURL(resource, h.ID)
+		if h.DeviceID != "" && q.May("devices", records.RouteGet) {
+			h.DeviceURL = q.RecordURL("devices", h.DeviceID)
+		}
+		if h.Type == "cable" {
+			cables = append(cables, h.ID)
+		}
+	}
+	recs, err := readIDs(q, "cables", "", cables)
+	if err != nil {
+		return err
+	}
+	byID := map[string]site.Record{}
+	for _, rec := range recs {
+		byID[rec.ID()] = rec
+		t.Length += number(rec, "length")
+	}
+	t.Cables = len(cables)
+	for i := range t.Hops {
+		rec := byID[t.Hops[i].ID]
+		t.Hops[i].Medium, t.Hops[i].Color, t.Hops[i].Length = rec.Text("type"), rec.Text("color"), rec.Text("length")
+	}
+	first, at, last := t.Hops[0], t.Hops[start], t.Hops[len(t.Hops)-1]
+	t.Title, t.From, t.To = at.Hostname+" "+at.Name, first.Hostname+" "+first.Name, last.Hostname+" "+last.Name
+	if t.Complete && first.DeviceID != last.DeviceID {
+		t.MapURL = q.UI.URL("/map") + "?" + url.Values{"from": {first.DeviceID}, "to": {last.DeviceID}}.Encode()
+	}
+	t.Crumbs = []map[string]string{{"label": site.Title(t.Resource), "url": q.ListURL(t.Resource.Name)}}
+	if at.DeviceURL != "" {
+		t.Crumbs = append(t.Crumbs, map[string]string{"label": at.Hostname, "url": at.DeviceURL})
+	}
+	t.Crumbs = append(t.Crumbs, map[string]string{"label": at.Name, "url": at.URL})
+	return nil
+}
