@@ -69,7 +69,7 @@ func TestLandingPage(t *testing.T) {
 	require.NoError(t, err, "%s", text)
 	page.AwaitText("#numbers", "of 8 decisions refused")
 	page.Submit("#sign-in")
-	page.Await("nav.side")
+	page.Await(".frame:not(.frame-single)")
 	assert.True(t, strings.HasSuffix(page.Address(), "/console/"), page.Address())
 	page.Silent()
 }

@@ -5,6 +5,11 @@
   const body = document.body, $ = (s, at = document) => at.querySelector(s), $$ = (s, at = document) => [...at.querySelectorAll(s)];
   const prefix = body.dataset.prefix || "";
   const token = () => JSON.parse(body.getAttribute("hx-headers") || "{}")["X-Form-Token"] || "";
+  // htmx keeps the path of the page; nothing is to be kept in the browser.
+  const forget = () => { try { sessionStorage.removeItem("htmx-current-path-for-history"); } catch { /* there is no storage */ } };
+  forget();
+  ["htmx:pushedIntoHistory", "htmx:replacedInHistory"].forEach((kind) => body.addEventListener(kind, forget));
+
   const page = window.ashlar = { prefix, token, toast };
 
   function toast(text, bad) {
