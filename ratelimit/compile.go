@@ -448,7 +448,7 @@ func (l *draftLevel) finish() *level {
 }
 
 func newGlobRule(pattern string, order int, n *node) globRule {
-	return globRule{glob: parseGlob(pattern), order: int32(order), node: n}
+	return globRule{glob: parseGlob(pattern), order: int32(order), node: *n}
 }
 
 // keepFewOrMany drops the form that find does not use.

@@ -76,12 +76,12 @@ type globIndex struct {
 	loose                       []int32 // patterns of stars only
 }
 
-// globRule fills one cache line.
+// globRule fills two cache lines, of which the second is the node: it is loaded while the pattern is compared.
 type globRule struct {
 	glob
-	node  *node
 	order int32 // place among all rules of the level
-	_     [4]byte
+	_     [12]byte
+	node  node
 }
 
 const (
@@ -221,7 +221,17 @@ func (f *literalFile) finish() {
 	for 2*size < 3*len(f.globs) {
 		size *= 2
 	}
-	f.slots, f.seed = make([]uint64, size), maphash.MakeSeed()
+	for f.slots = make([]uint64, size); !f.fill(); {
+		clear(f.slots)
+	}
+	f.globs = nil
+}
+
+// fill fills the empty table with another seed. It returns false if a lookup would meet two slots of
+// the same hash, so that it may end at the first.
+func (f *literalFile) fill() bool {
+	f.seed, f.lists = maphash.MakeSeed(), nil
+	mask := uint64(len(f.slots) - 1)
 	for literal, globs := range f.globs {
 		entry := uint64(globs[0]) + 1
 		if len(globs) > 1 {
@@ -229,31 +239,34 @@ func (f *literalFile) finish() {
 			f.lists = append(f.lists, globs)
 		}
 		hash := maphash.String(f.seed, literal)
-		at := hash & uint64(size-1)
-		for f.slots[at] != 0 {
-			at = (at + 1) & uint64(size-1)
+		at := hash & mask
+		for ; f.slots[at] != 0; at = (at + 1) & mask {
+			if f.slots[at]>>32 == hash>>32 {
+				return false
+			}
 		}
 		f.slots[at] = hash>>32<<32 | entry
 	}
-	f.globs = nil
+	return true
 }
 
 // firstAt returns the first pattern before best that has the literal s[from:to] and matches s, or
 // best.
 func (f *literalFile) firstAt(x *globIndex, s string, from, to int, best int32, anywhere bool) int32 {
 	hash, mask := maphash.String(f.seed, s[from:to]), uint64(len(f.slots)-1)
-	for at := hash & mask; f.slots[at] != 0; at = (at + 1) & mask {
-		slot := f.slots[at]
-		if slot>>32 != hash>>32 {
-			continue
-		}
-		if anywhere && strings.Index(s, s[from:to]) < from {
-			return best
-		}
-		if slot&inLists != 0 {
-			best = x.firstOf(f.lists[slot&(inLists-1)], s, best)
-		} else if i := int32(slot&(inLists-1)) - 1; i < best && x.globs[i].match(s) {
-			best = i
+	at := hash & mask
+	slot := f.slots[at]
+	for slot>>32 != hash>>32 && slot != 0 {
+		at = (at + 1) & mask
+		slot = f.slots[at]
+	}
+	switch {
+	case slot == 0 || anywhere && strings.Index(s, s[from:to]) < from:
+	case slot&inLists != 0:
+		return x.firstOf(f.lists[slot&(inLists-1)], s, best)
+	default:
+		if i := int32(slot&(inLists-1)) - 1; i < best && x.globs[i].match(s) {
+			return i
 		}
 	}
 	return best

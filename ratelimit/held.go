@@ -43,7 +43,7 @@ func (l *level) eachNode(f func(*node)) {
 	}
 	globs := func(x *globIndex) {
 		for i := 0; x != nil && i < len(x.globs); i++ {
-			visit(x.globs[i].node)
+			visit(&x.globs[i].node)
 		}
 	}
 	keys := func(k *keyRules) {

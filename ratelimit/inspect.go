@@ -71,7 +71,7 @@ func (v LevelView) Match(e Entry) *RuleView {
 		return exact
 	}
 	for _, g := range v.globs(e.Key) {
-		if g.node == n {
+		if &g.node == n {
 			return v.rule(g.key(e.Key), n)
 		}
 	}
@@ -109,7 +109,7 @@ func (v LevelView) Wildcards(e Entry) []Wildcard {
 		if g.joined {
 			text = e.Key + "_" + e.Value
 		}
-		all = append(all, Wildcard{v.rule(g.key(e.Key), g.node), g.match(text)})
+		all = append(all, Wildcard{v.rule(g.key(e.Key), &g.node), g.match(text)})
 	}
 	return all
 }

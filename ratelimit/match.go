@@ -198,9 +198,9 @@ func (l *level) matchWild(k *keyRules, e *Entry, scratch *[]byte) *node {
 	case byValue == nil && byBoth == nil:
 		return nil
 	case byBoth == nil || byValue != nil && byValue.order < byBoth.order:
-		return byValue.node
+		return &byValue.node
 	}
-	return byBoth.node
+	return &byBoth.node
 }
 
 // match descends the levels with the entries and never goes back: where a rule matched and

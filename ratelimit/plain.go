@@ -57,12 +57,12 @@ func (l *stripe) addPlain(n *node, ratio float32, hits, after uint64) {
 // decidePlainTake is decidePlain for a rule with another Algorithm than FixedWindow.
 func (e *Engine) decidePlainTake(ctx context.Context, u *inUse, r *Request, d *Decision, n *node, hits uint64) error {
 	w, now, l := &d.work, e.clock.read(), n.limit.take
+	w.moment = e.clock.moment(now)
 	w.checks[0] = check{hits: hits, rule: n, live: true, store: taking, take: l}
 	if e.opts.CounterKeyPrefix != "" {
 		w.keys = append(w.keys, e.opts.CounterKeyPrefix...)
 	}
 	w.keys = n.plan.append(w.keys, e.keys, r.Descriptors[0].Entries, l.name[e.keys])
-	w.moment = e.clock.moment(now)
 	t := w.nextTake()
 	t.Key, t.Back, t.Fixed, t.Lease = w.keys, false, n.fixed, n.lease
 	l.fill(t, hits, &w.moment)

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -18,8 +17,9 @@ func BenchmarkTopKeys(b *testing.B) {
 	}
 	spread := loads()[0]
 	var many []ratelimit.Rule
+	spread.keys = spread.keys[:siblings]
 	for i := range spread.keys {
-		many = append(many, ratelimit.Rule{Key: "client", Value: fmt.Sprintf("client-%08d", i), Limit: &limit})
+		many = append(many, ratelimit.Rule{Key: "client", Value: spread.keys[i], Limit: &limit})
 	}
 	b.Run("rules", func(b *testing.B) {
 		compare(b, spread, decideWith(b, many, &ratelimit.Options{Stats: newStats(), TopKeys: true}), decideBy(b, many, newStats()))

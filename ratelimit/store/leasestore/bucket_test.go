@@ -153,6 +153,47 @@ func TestBucketBelowLimit(t *testing.T) {
 	}
 }
 
+// An instance that gives hits back moves its claims with them: after quiet times of any length, and beside
+// one without leases, it admits nothing that an exact bucket would not.
+func TestBucketBack(t *testing.T) {
+	for seed := range uint64(15) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		now := time.Unix(1_700_000_000, 0)
+		clock := &ratelimit.Options{Now: func() time.Time { return now }}
+		store := memstore.New(&memstore.Options{Now: clock.Now})
+		limit := bucketOf(1000, ratelimit.Second, 500)
+		plainLimit := limit
+		plainLimit.Lease = false
+		i, plain := newTaker(t, store, limit, clock), newTaker(t, store, plainLimit, clock)
+		exact := newTaker(t, memstore.New(&memstore.Options{Now: clock.Now}), plainLimit, clock)
+		for range 100 {
+			for range random.IntN(200) {
+				now = now.Add(time.Duration(random.IntN(200)) * time.Microsecond)
+				who := i
+				if random.IntN(8) == 0 {
+					who = plain
+				}
+				if passed, _ := who.take(t, 1); passed {
+					passed, _ = exact.take(t, 1)
+					require.True(t, passed, "seed %d", seed)
+				}
+			}
+			n := 1 + random.Uint64N(100)
+			for _, e := range []*taker{i, exact} {
+				_, err := e.decide(t.Context(), n, true)
+				require.NoError(t, err)
+			}
+			now = now.Add(time.Duration(random.IntN(20_000)) * time.Microsecond)
+			for passed := true; passed; {
+				if passed, _ = plain.take(t, 1); passed {
+					passed, _ = exact.take(t, 1)
+					require.True(t, passed, "seed %d", seed)
+				}
+			}
+		}
+	}
+}
+
 // A key with few hits, a limit that changes, hits that are given back, reads, and a clock that is set back.
 func TestBucketState(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)

@@ -14,7 +14,8 @@ import (
 )
 
 // TestBucketSimulation is TestSimulation with token buckets. All hits that were admitted, in the
-// order of their times, must fit in buckets that hold each of them exactly.
+// order of their times, must fit in buckets that hold each of them exactly. After each decision the
+// claimed tokens of the instance must be dropped no later than their places in the store begin.
 func TestBucketSimulation(t *testing.T) {
 	sum := simulate(t, true)
 	if *seedCount >= 20 && slices.Contains([]int{sum.admitted, sum.refused, sum.failed, sum.crashes, sum.claims}, 0) {
@@ -36,6 +37,9 @@ type admission struct {
 	n   uint64
 	at  int64
 }
+
+// place is where claimed tokens begin in the schedule of the store, in microseconds.
+type place struct{ begin, n int64 }
 
 func newBucketRun(random *rand.Rand) *bucketRun {
 	b := &bucketRun{states: make(map[string]ratelimit.State), limit: ratelimit.Limit{
@@ -109,6 +113,7 @@ func (i *instance) decide(r *rand.Rand) {
 			}
 		}
 		_, _ = fmt.Fprint(s.events, now, err, i.dead)
+		i.checkClaims()
 		s.mu.Unlock()
 	}
 }
@@ -127,6 +132,38 @@ func (b *bucketRun) check(t *testing.T) {
 		if s, err := exact.AllowN(t.Context(), a.key, a.n); err != nil || !s.Allowed() {
 			t.Errorf("%s: %d hits were admitted at %d µs that are over the limit (%v)", a.key, a.n, a.at, err)
 			return
+		}
+	}
+}
+
+// claimed notes takes of a call that has returned. Those behind a hit of the same key are claims.
+func (i *instance) claimed(takes []ratelimit.Take, begins []int64) {
+	for j, t := range takes {
+		if !t.Taken || t.N == 0 || !slices.ContainsFunc(takes[:j], func(o ratelimit.Take) bool { return string(o.Key) == string(t.Key) }) {
+			continue
+		}
+		places := i.claims[string(t.Key)]
+		at, _ := slices.BinarySearchFunc(places, begins[j], func(p place, begin int64) int { return cmp.Compare(p.begin, begin) })
+		i.claims[string(t.Key)] = slices.Insert(places, at, place{begins[j], int64(t.N)})
+	}
+}
+
+// checkClaims compares the tokens that the instance may use with the last ones that it claimed: none may
+// be used after its place has begun.
+func (i *instance) checkClaims() {
+	rate := int64(i.s.bucket.limit.RequestsPerUnit)
+	for key, places := range i.claims {
+		left, until := i.leases.BucketClaim([]byte(key))
+		for n := int64(0); n < left; {
+			if len(places) == 0 {
+				i.s.t.Errorf("%s: %d tokens may be used, but %d were claimed", key, left, n)
+				break
+			}
+			last := places[len(places)-1]
+			places, n = places[:len(places)-1], n+last.n
+			if end := last.begin + n*time.Minute.Microseconds()/rate; until > end {
+				i.s.t.Errorf("%s: %d claimed tokens may be used %d µs too long", key, left, until-end)
+			}
 		}
 	}
 }
@@ -150,9 +187,11 @@ func (l *link) Take(ctx context.Context, takes []ratelimit.Take) error {
 		return errLink
 	}
 	split := l.random.IntN(10) == 0
+	begins := make([]int64, len(takes))
 	for i := range takes {
 		t := &takes[i]
 		state := s.bucket.states[string(t.Key)]
+		begins[i] = max(state[0], t.Now)
 		if t.Apply(&state); t.Taken && t.N > 0 {
 			s.bucket.states[string(t.Key)] = state
 		}
@@ -163,5 +202,6 @@ func (l *link) Take(ctx context.Context, takes []ratelimit.Take) error {
 	if !l.sleep(ctx, back) || !arrives(lostBack) {
 		return errLink
 	}
+	l.i.claimed(takes, begins)
 	return nil
 }

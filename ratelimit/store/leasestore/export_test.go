@@ -13,3 +13,16 @@ func (l *Leases) Audit(visit func(key []byte, held, excess uint64)) {
 		}
 	}
 }
+
+// BucketClaim returns how many claimed tokens of a bucket may be used, and when the place of the last one ends.
+func (l *Leases) BucketClaim(key []byte) (left, until int64) {
+	tag := l.tag(key)
+	g, lock := l.buckets.group(tag)
+	defer lock.Unlock()
+	for i, b := range g.of {
+		if g.tags[i] == tag && b != nil {
+			return b.left, b.until
+		}
+	}
+	return 0, 0
+}

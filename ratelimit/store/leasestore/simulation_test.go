@@ -63,6 +63,9 @@ func simulate(t *testing.T, buckets bool) (sum tally) {
 		if t.Failed() {
 			return sum
 		}
+		if done := seed - *firstSeed + 1; done%1000 == 0 {
+			t.Logf("%d seeds of %d: %+v", done, seeds, sum)
+		}
 	}
 	t.Logf("%+v", sum)
 	return sum
@@ -231,8 +234,9 @@ type instance struct {
 	engine *ratelimit.Engine // for token buckets
 
 	// These are guarded by s.mu.
-	dead bool
-	cut  time.Time // no call reaches the store until then
+	dead   bool
+	cut    time.Time          // no call reaches the store until then
+	claims map[string][]place // of token buckets, by key, in order
 }
 
 func (s *simulation) newInstance(seed uint64) *instance {
@@ -244,6 +248,7 @@ func (s *simulation) newInstance(seed uint64) *instance {
 	if r.IntN(20) == 0 {
 		i.offset *= 30
 	}
+	i.claims = make(map[string][]place)
 	i.leases = leasestore.New(&link{i, rand.New(rand.NewPCG(r.Uint64(), 0))}, &leasestore.Options{Ahead: simulatedAhead, MaxKeys: 256})
 	if s.bucket != nil {
 		i.engine = s.bucket.engine(i)
