@@ -67,6 +67,8 @@ func resources() []records.Part {
 			Name: "port-templates", Label: "Port template", Description: "The ports that new devices of a type have.",
 			Messages: map[string]string{"template_key": "Port template already exists for this device type"},
 			Keys:     [][]string{{"device_type_id", "kind", "name"}},
+			// A device whose ports are imported gets no others.
+			ImportAfter: []string{"interfaces", "rear-ports", "front-ports"},
 		}),
 		records.Define[User](records.Definition{
 			Name: "users", Label: "User", Description: "Who may use the inventory.", Lockable: true, Keys: [][]string{{"username"}},
