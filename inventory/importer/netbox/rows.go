@@ -90,6 +90,42 @@ func (x *Export) deviceType(_ int64, o object) object {
 	return row
 }
 
+// typeKey returns the natural key of a device type, nil for none.
+func (x *Export) typeKey(ref any) any {
+	of := x.referenced("dcim.devicetype", ref)
+	if of == nil {
+		return nil
+	}
+	return object{"manufacturer": x.referenced("dcim.manufacturer", of["manufacturer"]).text("name"), "model": of.text("model")}
+}
+
+// portTemplate returns the fields that all port templates have, nil for those of module types.
+func (x *Export) portTemplate(kind string, o object) object {
+	of := x.typeKey(o["device_type"])
+	if of == nil {
+		return nil
+	}
+	return object{"device_type": of, "kind": kind, "name": o.text("name"), "label": o.text("label"), "type": o.text("type")}
+}
+
+func (x *Export) interfaceTemplate(_ int64, o object) object { return x.portTemplate("interface", o) }
+
+func (x *Export) rearPortTemplate(_ int64, o object) object {
+	row := x.portTemplate("rear-port", o)
+	if row != nil {
+		row["positions"] = o["positions"]
+	}
+	return row
+}
+
+func (x *Export) frontPortTemplate(_ int64, o object) object {
+	row := x.portTemplate("front-port", o)
+	if row != nil {
+		row["rear_port"], row["rear_port_position"] = x.referenced("dcim.rearporttemplate", o["rear_port"]).text("name"), o["rear_port_position"]
+	}
+	return row
+}
+
 // units returns a number of rack units, of which halves are rounded up.
 func units(text string) int64 {
 	n, err := strconv.ParseFloat(text, 64)
@@ -113,7 +149,8 @@ func (x *Export) device(number int64, o object) object {
 		"os":     x.referenced("dcim.platform", o["platform"]).text("name"),
 		"role":   x.referenced("dcim.devicerole", cmp.Or(o["role"], o["device_role"])).text("name"),
 		"status": cmp.Or(deviceStatus[status], status), "serial_number": o.text("serial"), "notes": o.text("comments"),
-		"rack_position": o.text("position"), "tenant": x.tenant(o),
+		"rack_position": o.text("position"), "tenant": x.tenant(o), "tags": x.tagsOf("dcim.device", number, o),
+		"device_type": x.typeKey(o["device_type"]),
 	}
 	address := x.referenced(addresses, cmp.Or(o["primary_ip4"], o["primary_ip6"]))
 	row["ip"], _, _ = strings.Cut(address.text("address"), "/")
@@ -158,9 +195,17 @@ func (x *Export) port(o object) object {
 	return row
 }
 
+// interfaceModes are the modes that the inventory has under another name.
+var interfaceModes = map[string]string{"tagged": "trunk", "tagged-all": "trunk-all"}
+
 func (x *Export) networkInterface(_ int64, o object) object {
 	row := x.port(o)
-	row["mode"], row["mac_address"], row["mtu"] = o.text("mode"), o.text("mac_address"), o["mtu"]
+	mode := o.text("mode")
+	row["mode"], row["mac_address"], row["mtu"] = cmp.Or(interfaceModes[mode], mode), o.text("mac_address"), o["mtu"]
+	row["lag"], row["parent"], row["untagged_vlan"] = x.besides(o, "lag"), x.besides(o, "parent"), nil
+	if slices.Contains([]string{"access", "tagged", "tagged-all"}, mode) { // others have no VLANs here
+		row["untagged_vlan"] = x.vlanKey(o["untagged_vlan"])
+	}
 	if enabled, ok := o["enabled"].(bool); ok {
 		row["admin_status"] = map[bool]string{true: "up", false: "down"}[enabled]
 	}
@@ -168,6 +213,45 @@ func (x *Export) networkInterface(_ int64, o object) object {
 		row["speed"] = strconv.FormatInt(kbps, 10) + "kbps"
 	}
 	return row
+}
+
+// besides returns the natural key of another interface of the same device, nil for none. In NetBox the LAG of
+// an interface may be that of another device of its virtual chassis.
+func (x *Export) besides(o object, member string) any {
+	if other := x.referenced(interfaces, o[member]); other == nil || number(other["device"]) != number(o["device"]) {
+		return nil
+	}
+	return x.portKey(interfaces, number(o[member]))
+}
+
+// taggedVLAN returns the row of a VLAN of a trunk. NetBox keeps those of interfaces with another mode.
+func (x *Export) taggedVLAN(_ int64, o object) object {
+	of := o["interface"].(int64)
+	vlan := x.vlanKey(o["vlan"])
+	if vlan == nil || x.objects[interfaces][of].text("mode") != "tagged" {
+		return nil
+	}
+	return object{"interface": x.portKey(interfaces, of), "vlan": vlan}
+}
+
+// tagsOf returns the tags of an object: in fixtures they are objects of their own, in the REST API a list.
+func (x *Export) tagsOf(model string, number int64, o object) []string {
+	names := []string{}
+	add := func(tag object) {
+		if name := tag.text("name"); name != "" {
+			names = append(names, name)
+		}
+	}
+	for _, tag := range x.tagged[tagged{model, number}] {
+		add(x.objects["extras.tag"][tag])
+	}
+	of, _ := o["tags"].([]any)
+	for _, tag := range of {
+		values, _ := tag.(map[string]any)
+		add(values)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func (x *Export) rearPort(_ int64, o object) object {
@@ -239,14 +323,19 @@ func (x *Export) vrfOf(o object) any {
 }
 
 func (x *Export) prefix(_ int64, o object) object {
-	row := object{
+	return object{
 		"prefix": o.text("prefix"), "vrf": x.vrfOf(o), "status": o.text("status"), "description": o.text("description"),
-		"role": x.referenced("ipam.role", o["role"]).text("name"), "location": x.siteOf(o), "vlan": nil,
+		"role": x.referenced("ipam.role", o["role"]).text("name"), "location": x.siteOf(o), "vlan": x.vlanKey(o["vlan"]),
 	}
-	if vlan := x.referenced("ipam.vlan", o["vlan"]); vlan != nil {
-		row["vlan"] = object{"vlan_id": vlan["vid"], "location": x.siteOf(vlan)}
+}
+
+// vlanKey returns the natural key of a VLAN, nil for none.
+func (x *Export) vlanKey(ref any) any {
+	vlan := x.referenced("ipam.vlan", ref)
+	if vlan == nil {
+		return nil
 	}
-	return row
+	return object{"vlan_id": vlan["vid"], "location": x.siteOf(vlan)}
 }
 
 func (x *Export) address(_ int64, o object) object {
@@ -254,8 +343,8 @@ func (x *Export) address(_ int64, o object) object {
 		"address": o.text("address"), "vrf": x.vrfOf(o), "status": o.text("status"), "role": o.text("role"),
 		"dns_name": o.text("dns_name"), "description": o.text("description"), "interface": nil,
 	}
-	if kindOf(o["assigned_object_type"]) == "dcim.interface" {
-		row["interface"] = x.portKey("dcim.interface", number(o["assigned_object_id"]))
+	if kindOf(o["assigned_object_type"]) == interfaces {
+		row["interface"] = x.portKey(interfaces, number(o["assigned_object_id"]))
 	}
 	return row
 }
