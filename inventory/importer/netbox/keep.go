@@ -44,17 +44,23 @@ var read = map[string][]string{
 	interfaces: {
 		"name", "description", "type", "mode", "mac_address", "mtu", "enabled", "speed", "device", "lag", "parent", "untagged_vlan", "tagged_vlans",
 	},
-	taggedVLANs:              {"interface", "vlan"},
-	"dcim.rearport":          {"name", "description", "type", "label", "device", "positions"},
-	"dcim.frontport":         {"name", "description", "type", "label", "device", "rear_port", "rear_port_position"},
-	"dcim.interfacetemplate": {"device_type", "module_type", "name", "label", "type"},
-	"dcim.rearporttemplate":  {"device_type", "module_type", "name", "label", "type", "positions"},
-	"dcim.frontporttemplate": {"device_type", "module_type", "name", "label", "type", "rear_port", "rear_port_position"},
-	"dcim.cable":             {"type", "status", "label", "color", "description", "a_terminations", "b_terminations"},
-	"ipam.vlan":              {"name", "status", "description", "vid", "site"},
-	"ipam.vrf":               {"name", "rd", "description"},
-	"ipam.prefix":            {"prefix", "status", "description", "vrf", "role", "site", "vlan"},
-	addresses:                {"address", "status", "role", "dns_name", "description", "vrf", "assigned_object_id", "assigned_object"},
+	taggedVLANs:                   {"interface", "vlan"},
+	"dcim.rearport":               {"name", "description", "type", "label", "device", "positions"},
+	"dcim.frontport":              {"name", "description", "type", "label", "device", "rear_port", "rear_port_position"},
+	"dcim.interfacetemplate":      {"device_type", "module_type", "name", "label", "type"},
+	"dcim.rearporttemplate":       {"device_type", "module_type", "name", "label", "type", "positions"},
+	"dcim.frontporttemplate":      {"device_type", "module_type", "name", "label", "type", "rear_port", "rear_port_position"},
+	"dcim.cable":                  {"type", "status", "label", "color", "description", "a_terminations", "b_terminations"},
+	"dcim.consoleport":            {"name", "description", "type", "label", "device"},
+	"dcim.consoleserverport":      {"name", "description", "type", "label", "device"},
+	"dcim.powerport":              {"name", "description", "type", "label", "device"},
+	"dcim.poweroutlet":            {"name", "description", "type", "label", "device"},
+	"dcim.powerfeed":              {"name", "description", "type", "power_panel"},
+	"circuits.circuittermination": {"circuit", "term_side", "xconnect_id", "site", "description"},
+	"ipam.vlan":                   {"name", "status", "description", "vid", "site"},
+	"ipam.vrf":                    {"name", "rd", "description"},
+	"ipam.prefix":                 {"prefix", "status", "description", "vrf", "role", "site", "vlan"},
+	addresses:                     {"address", "status", "role", "dns_name", "description", "vrf", "assigned_object_id", "assigned_object"},
 }
 
 // references are the members whose values are the names of other objects, and the kinds of these. Names that
@@ -63,14 +69,19 @@ var references = map[string]string{
 	"tenant": "tenancy.tenant", "dcim.site group": "dcim.sitegroup", "ipam.vlan group": "ipam.vlangroup", "ipam.vlan role": "ipam.role",
 	"dcim.rack role": "dcim.rackrole", "virtual_chassis": "dcim.virtualchassis", "platform": "dcim.platform", "default_platform": "dcim.platform",
 	"vrf": "ipam.vrf", "import_targets": "ipam.routetarget", "export_targets": "ipam.routetarget",
+	"dcim.powerfeed rack": "dcim.rack", "provider_network": "circuits.providernetwork", "power_port": "dcim.powerport",
 }
 
-// named are the kinds that have no place, but whose names do in custom fields.
-var named = []string{"dcim.sitegroup", "dcim.rackrole", "dcim.virtualchassis", "ipam.vlangroup", "ipam.routetarget"}
+// named are the kinds that have no place, but whose names do in other records.
+var named = []string{
+	"dcim.sitegroup", "dcim.rackrole", "dcim.virtualchassis", "dcim.powerpanel", "ipam.vlangroup", "ipam.routetarget", "circuits.circuit",
+	"circuits.provider", "circuits.providernetwork",
+}
 
 // numbers are the members that are numbers, and no references to objects.
 var numbers = []string{
 	"width", "outer_width", "outer_height", "outer_depth", "mounting_depth", "starting_unit", "weight", "max_weight", "vc_position", "vc_priority",
+	"voltage", "amperage", "max_utilization", "maximum_draw", "allocated_draw", "speed", "port_speed", "upstream_speed",
 	"tx_power", "rf_channel_frequency", "rf_channel_width", "latitude", "longitude", "length", "u_height", "position",
 }
 
@@ -78,7 +89,7 @@ var numbers = []string{
 var derived = []string{
 	"id", "slug", "url", "display", "display_name", "display_url", "created", "last_updated", "cable", "cable_end", "assigned_object_type",
 	"link_peers", "link_peers_type", "connected_endpoints", "connected_endpoints_type", "connected_endpoints_reachable", "occupied", "lft", "rght",
-	"tree_id", "level", "depth", "children", "family", "front_ports", "nat_outside", "utilization", "custom_field_data", "custom_fields",
+	"tree_id", "level", "depth", "children", "family", "front_ports", "nat_outside", "available_power", "utilization", "custom_field_data", "custom_fields",
 }
 
 // isDerived reports whether a member is one of these, or a number of other objects.

@@ -277,13 +277,76 @@ func (x *Export) portKey(model string, number int64) any {
 	return object{"device": row["device"], "name": row["name"]}
 }
 
-// ports are the kinds of ports that cables have here, and the members of a cable that refer to them.
-var ports = map[string]string{"dcim.interface": "interface", "dcim.frontport": "front_port", "dcim.rearport": "rear_port"}
+// terminationOf returns the row of a console or power port of a device.
+func (x *Export) terminationOf(kind string, o object) object {
+	row := x.port(o)
+	row["kind"], row["label"], row["location"] = kind, o.text("label"), nil
+	return row
+}
+
+func (x *Export) consolePort(_ int64, o object) object { return x.terminationOf("console", o) }
+func (x *Export) powerPort(_ int64, o object) object   { return x.terminationOf("power-port", o) }
+func (x *Export) powerOutlet(_ int64, o object) object { return x.terminationOf("power-outlet", o) }
+
+// powerFeed returns the row of a feed of a power panel, which is at the location of the panel.
+func (x *Export) powerFeed(_ int64, o object) object {
+	panel := x.referenced("dcim.powerpanel", o["power_panel"])
+	return object{
+		"device": nil, "kind": "power-feed", "name": strings.TrimSpace(panel.text("name") + " " + o.text("name")), "location": x.placeOf(panel),
+		"type": o.text("type"), "description": o.text("description"),
+	}
+}
+
+// circuitEnd returns the row of an end of a circuit: its provider, number and side are its name.
+func (x *Export) circuitEnd(_ int64, o object) object {
+	circuit := x.referenced("circuits.circuit", o["circuit"])
+	provider := x.referenced("circuits.provider", circuit["provider"])
+	return object{
+		"device": nil, "kind": "circuit", "name": strings.TrimSpace(provider.text("name") + " " + circuit.text("cid") + " " + o.text("term_side")),
+		"label": o.text("xconnect_id"), "location": x.siteOf(o), "description": o.text("description"),
+	}
+}
+
+// end is a kind of object that a cable ends at: the member of the cable that refers to it, and its natural key.
+type end struct {
+	member string
+	key    func(x *Export, model string, number int64) any
+}
+
+// ends are the kinds of objects that cables have here.
+var ends = map[string]end{
+	"dcim.interface": {"interface", (*Export).portKey}, "dcim.frontport": {"front_port", (*Export).portKey}, "dcim.rearport": {"rear_port", (*Export).portKey},
+	"dcim.consoleport": {"termination", (*Export).terminationKey}, "dcim.consoleserverport": {"termination", (*Export).terminationKey},
+	"dcim.powerport": {"termination", (*Export).terminationKey}, "dcim.poweroutlet": {"termination", (*Export).terminationKey},
+	"dcim.powerfeed": {"termination", (*Export).terminationKey}, "circuits.circuittermination": {"termination", (*Export).terminationKey},
+}
+
+// terminationKey returns the natural key of a termination, nil for none.
+func (x *Export) terminationKey(model string, number int64) any {
+	o := x.objects[model][number]
+	if o == nil {
+		return nil
+	}
+	var row object
+	switch model {
+	case "dcim.powerport":
+		row = x.powerPort(number, o)
+	case "dcim.poweroutlet":
+		row = x.powerOutlet(number, o)
+	case "dcim.powerfeed":
+		row = x.powerFeed(number, o)
+	case "circuits.circuittermination":
+		row = x.circuitEnd(number, o)
+	default:
+		row = x.consolePort(number, o)
+	}
+	return object{"device": row["device"], "kind": row["kind"], "name": row["name"]}
+}
 
 // cable returns the row of a cable with one end on each side that has a place here.
 func (x *Export) cable(number int64, o object) object {
-	ends := x.ends[number]
-	if len(ends) != 2 || ends[0].side == ends[1].side {
+	both := x.ends[number]
+	if len(both) != 2 || both[0].side == both[1].side {
 		return nil
 	}
 	row := object{
@@ -292,14 +355,17 @@ func (x *Export) cable(number int64, o object) object {
 	if metres := o.decimal("_abs_length"); metres != nil {
 		row["length"] = metres
 	}
-	slices.SortFunc(ends, func(a, b cableEnd) int { return strings.Compare(a.side, b.side) })
+	slices.SortFunc(both, func(a, b cableEnd) int { return strings.Compare(a.side, b.side) })
 	for i, side := range []string{"a_", "b_"} {
-		member, ok := ports[ends[i].model]
-		key := x.portKey(ends[i].model, ends[i].port)
-		if !ok || key == nil {
+		at, ok := ends[both[i].model]
+		if !ok {
 			return nil
 		}
-		row[side+member] = key
+		key := at.key(x, both[i].model, both[i].port)
+		if key == nil {
+			return nil
+		}
+		row[side+at.member] = key
 	}
 	return row
 }

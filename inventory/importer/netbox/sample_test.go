@@ -3,6 +3,7 @@
 package netbox_test
 
 import (
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -47,7 +48,7 @@ func importSample(t *testing.T, export *netbox.Export, keep bool) {
 	engine := records.New(store, nil)
 	want := map[string]int64{
 		"locations": 67 + 24 + 4, "racks": 42, "device-types": 14, "port-templates": 268 + 120 + 73, "devices": 72, "interfaces": 1586, "rear-ports": 630, "front-ports": 912,
-		"vlans": 63, "cables": 50, "vrfs": 6, "prefixes": 90, "addresses": 180,
+		"vlans": 63, "cables": 108, "terminations": 41 + 75 + 104 + 48 + 45, "vrfs": 6, "prefixes": 90, "addresses": 180,
 	}
 	all := int64(0)
 	for _, n := range want {
@@ -80,5 +81,5 @@ func importSample(t *testing.T, export *netbox.Export, keep bool) {
 	page, err := store.List(t.Context(), members)
 	require.NoError(t, err)
 	require.Equal(t, int64(52), page.Total, "members of LAGs")
-	require.Contains(t, export.Unplaced(), importer.Count{Kind: "dcim.cable", Objects: 58})
+	require.NotContains(t, fmt.Sprint(export.Unplaced()), "dcim.cable ")
 }
