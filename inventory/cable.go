@@ -15,13 +15,19 @@ type PortType string
 
 // The types of ports.
 const (
-	PortInterface PortType = "interface"
-	PortFront     PortType = "front-port"
-	PortRear      PortType = "rear-port"
+	PortInterface   PortType = "interface"
+	PortFront       PortType = "front-port"
+	PortRear        PortType = "rear-port"
+	PortTermination PortType = "termination"
 )
 
 // Values returns all values.
-func (PortType) Values() []string { return valueStrings(PortInterface, PortFront, PortRear) }
+func (PortType) Values() []string {
+	return valueStrings(PortInterface, PortFront, PortRear, PortTermination)
+}
+
+// isEnd reports whether paths end at ports of the type.
+func (t PortType) isEnd() bool { return t == PortInterface || t == PortTermination }
 
 // CableStatus is the lifecycle status of a cable.
 type CableStatus string
@@ -43,20 +49,22 @@ func (CableStatus) Values() []string {
 // [Link] (REFERENCE.md, 1.10).
 type Cable struct {
 	records.Base
-	AInterfaceID *string     `json:"a_interface_id" field:"ref=interfaces:cascade"`
-	AFrontPortID *string     `json:"a_front_port_id" field:"ref=front-ports:cascade"`
-	ARearPortID  *string     `json:"a_rear_port_id" field:"ref=rear-ports:cascade"`
-	BInterfaceID *string     `json:"b_interface_id" field:"ref=interfaces:cascade"`
-	BFrontPortID *string     `json:"b_front_port_id" field:"ref=front-ports:cascade"`
-	BRearPortID  *string     `json:"b_rear_port_id" field:"ref=rear-ports:cascade"`
-	AType        PortType    `json:"a_type" field:"readonly,open"`
-	BType        PortType    `json:"b_type" field:"readonly,open"`
-	Type         string      `json:"type" field:"max=50,counted"` // such as cat6a or smf
-	Status       CableStatus `json:"status" field:"default=connected,counted"`
-	Label        string      `json:"label" field:"max=100,search,natural,index"`
-	Color        string      `json:"color" field:"max=50,counted"`
-	Length       *float64    `json:"length" field:"min=0,max=100000000"` // metres
-	Description  string      `json:"description" field:"max=255,search"`
+	AInterfaceID   *string     `json:"a_interface_id" field:"ref=interfaces:cascade"`
+	AFrontPortID   *string     `json:"a_front_port_id" field:"ref=front-ports:cascade"`
+	ARearPortID    *string     `json:"a_rear_port_id" field:"ref=rear-ports:cascade"`
+	ATerminationID *string     `json:"a_termination_id" field:"ref=terminations:cascade"`
+	BInterfaceID   *string     `json:"b_interface_id" field:"ref=interfaces:cascade"`
+	BFrontPortID   *string     `json:"b_front_port_id" field:"ref=front-ports:cascade"`
+	BRearPortID    *string     `json:"b_rear_port_id" field:"ref=rear-ports:cascade"`
+	BTerminationID *string     `json:"b_termination_id" field:"ref=terminations:cascade"`
+	AType          PortType    `json:"a_type" field:"readonly,open"`
+	BType          PortType    `json:"b_type" field:"readonly,open"`
+	Type           string      `json:"type" field:"max=50,counted"` // such as cat6a or smf
+	Status         CableStatus `json:"status" field:"default=connected,counted"`
+	Label          string      `json:"label" field:"max=100,search,natural,index"`
+	Color          string      `json:"color" field:"max=50,counted"`
+	Length         *float64    `json:"length" field:"min=0,max=100000000"` // metres
+	Description    string      `json:"description" field:"max=255,search"`
 }
 
 // Port identifies a port.
@@ -78,8 +86,8 @@ type cableRef struct {
 // sides returns the references of both sides.
 func (c *Cable) sides() [2][]cableRef {
 	return [2][]cableRef{
-		{{"a_interface_id", PortInterface, &c.AInterfaceID}, {"a_front_port_id", PortFront, &c.AFrontPortID}, {"a_rear_port_id", PortRear, &c.ARearPortID}},
-		{{"b_interface_id", PortInterface, &c.BInterfaceID}, {"b_front_port_id", PortFront, &c.BFrontPortID}, {"b_rear_port_id", PortRear, &c.BRearPortID}},
+		{{"a_interface_id", PortInterface, &c.AInterfaceID}, {"a_front_port_id", PortFront, &c.AFrontPortID}, {"a_rear_port_id", PortRear, &c.ARearPortID}, {"a_termination_id", PortTermination, &c.ATerminationID}},
+		{{"b_interface_id", PortInterface, &c.BInterfaceID}, {"b_front_port_id", PortFront, &c.BFrontPortID}, {"b_rear_port_id", PortRear, &c.BRearPortID}, {"b_termination_id", PortTermination, &c.BTerminationID}},
 	}
 }
 
@@ -123,6 +131,7 @@ func (c *Cable) Normalize() {
 		c.AInterfaceID, c.BInterfaceID = c.BInterfaceID, c.AInterfaceID
 		c.AFrontPortID, c.BFrontPortID = c.BFrontPortID, c.AFrontPortID
 		c.ARearPortID, c.BRearPortID = c.BRearPortID, c.ARearPortID
+		c.ATerminationID, c.BTerminationID = c.BTerminationID, c.ATerminationID
 	}
 	a, b := c.Ends()
 	c.AType, c.BType = a.Type, b.Type
@@ -157,7 +166,7 @@ func (c *Cable) ValidateIn(context.Context, records.Tx, records.Record) error {
 			}
 		}
 		if n != 1 {
-			wrong = append(wrong, records.FieldError{Field: side[0].field, Reason: fmt.Sprintf("needs a value, or %s or %s does: set one of them, and leave the others null", side[1].field, side[2].field)})
+			wrong = append(wrong, records.FieldError{Field: side[0].field, Reason: fmt.Sprintf("needs a value, or %s, %s or %s does: set one of them, and leave the others null", side[1].field, side[2].field, side[3].field)})
 		}
 	}
 	if ends := c.ends(); len(wrong) == 0 && ends[0].Port == ends[1].Port {
@@ -306,6 +315,8 @@ func resourceOfPort(schema *records.Schema, t PortType) *records.Resource {
 		return records.Of[FrontPort](schema)
 	case PortRear:
 		return records.Of[RearPort](schema)
+	case PortTermination:
+		return records.Of[Termination](schema)
 	}
 	return records.Of[Interface](schema)
 }

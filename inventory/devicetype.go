@@ -96,6 +96,9 @@ func (p *PortTemplate) misfits() (wrong []records.FieldError) {
 	} else if len(rears) > 1 && len(rears) != len(names) {
 		add("rear_port", fmt.Sprintf("has a range of %d numbers, and name one of %d: they must be equal", len(rears), len(names)))
 	}
+	if p.Kind == PortTermination {
+		add("kind", "must be interface, front-port or rear-port: types have no terminations")
+	}
 	if p.Positions != nil && p.Kind != PortRear {
 		add("positions", "is for rear ports only")
 	}

@@ -67,6 +67,8 @@ func resources() []records.Part {
 			Name: "port-templates", Label: "Port template", Description: "The ports that new devices of a type have.",
 			Messages: map[string]string{"template_key": "Port template already exists for this device type"},
 			Keys:     [][]string{{"device_type_id", "kind", "name"}},
+			// A device whose ports are imported gets no others.
+			ImportAfter: []string{"interfaces", "rear-ports", "front-ports"},
 		}),
 		records.Define[User](records.Definition{
 			Name: "users", Label: "User", Description: "Who may use the inventory.", Lockable: true, Keys: [][]string{{"username"}},
@@ -125,10 +127,18 @@ func resources() []records.Part {
 			},
 			Within: []string{"device_id"},
 		}),
+		records.Define[Termination](records.Definition{
+			Name: "terminations", Label: "Termination", Description: "Console ports, power ports and ends of circuits, to which cables lead.",
+			Messages: map[string]string{"termination_key": "Termination of this kind and name already exists"},
+			Keys:     [][]string{{"device_id", "kind", "name"}},
+			Within:   []string{"device_id", "location_id"},
+		}),
 		records.Define[Cable](records.Definition{
 			Name: "cables", Label: "Cable", Description: "Cables between ports.", Keys: cableKeys(),
 			Access: records.Access{Create: editors, Update: editors, Delete: editors},
-			Within: []string{"a_interface_id", "a_front_port_id", "a_rear_port_id", "b_interface_id", "b_front_port_id", "b_rear_port_id"},
+			Within: []string{
+				"a_interface_id", "a_front_port_id", "a_rear_port_id", "a_termination_id", "b_interface_id", "b_front_port_id", "b_rear_port_id", "b_termination_id",
+			},
 		}),
 		records.Define[CableEnd](records.Definition{
 			Name: "cable-ends", Label: "Cable end", Internal: true, Unaudited: true, Unindexed: []string{"created_at"},

@@ -23,8 +23,8 @@ type Hop struct {
 	ID       string
 	Name     string // of a port; the label of a cable; empty for a link
 	Status   string // of an interface, cable or link; empty for others
-	DeviceID string // of a port
-	Hostname string // of its device
+	DeviceID string // of a port; empty for a termination without a device
+	Hostname string // of the device
 	Position int64  // of a front port, at its rear port; 0 for others
 }
 
@@ -33,29 +33,30 @@ type PathEnd string
 
 // The ends of a path.
 const (
-	EndInterface PathEnd = "interface" // an interface
-	EndOpen      PathEnd = "open"      // the port has no cable
-	EndLinks     PathEnd = "links"     // links do not tell: one of their interfaces has several, or a cable
-	EndUnmapped  PathEnd = "unmapped"  // the rear port has no front port at the position
-	EndSplit     PathEnd = "split"     // the rear port has several positions, and the path belongs to all of them
-	EndShared    PathEnd = "shared"    // an interface that is connected to all positions of a rear port
-	EndLoop      PathEnd = "loop"      // the path returns to a cable that it has been at
-	EndLimit     PathEnd = "limit"     // there are more than MaxHops hops
+	EndInterface   PathEnd = "interface"   // an interface
+	EndTermination PathEnd = "termination" // a termination
+	EndOpen        PathEnd = "open"        // the port has no cable
+	EndLinks       PathEnd = "links"       // links do not tell: one of their interfaces has several, or a cable
+	EndUnmapped    PathEnd = "unmapped"    // the rear port has no front port at the position
+	EndSplit       PathEnd = "split"       // the rear port has several positions, and the path belongs to all of them
+	EndShared      PathEnd = "shared"      // an end that is connected to all positions of a rear port
+	EndLoop        PathEnd = "loop"        // the path returns to a cable that it has been at
+	EndLimit       PathEnd = "limit"       // there are more than MaxHops hops
 )
 
 // Values returns all values.
 func (PathEnd) Values() []string {
-	return valueStrings(EndInterface, EndOpen, EndLinks, EndUnmapped, EndSplit, EndShared, EndLoop, EndLimit)
+	return valueStrings(EndInterface, EndTermination, EndOpen, EndLinks, EndUnmapped, EndSplit, EndShared, EndLoop, EndLimit)
 }
 
 // Path is the path that a port belongs to, from one end to the other: a port, its cable, the port at
 // the other end, and so on. A front port and the rear port that it leads to follow each other. The
-// path of an interface begins with it.
+// path of an interface or a termination begins with it.
 type Path struct {
 	Hops     []Hop
 	Start    int        // the index in Hops of the port whose path it is
 	Ends     [2]PathEnd // why the path begins and ends there
-	Complete bool       // both ends are interfaces; the path of the other one is then the reverse
+	Complete bool       // both ends are interfaces or terminations; the path of the other one is then the reverse
 }
 
 // Trace returns the path of a port, as far as the reader sees it (REFERENCE.md, 1.10). The error is of
@@ -78,8 +79,19 @@ func Trace(ctx context.Context, from records.Reader, p Port) (*Path, error) {
 	slices.Reverse(backward)
 	return &Path{
 		Hops: slices.Concat(backward, []Hop{at.Hop}, forward), Start: len(backward), Ends: [2]PathEnd{begin, end},
-		Complete: begin == EndInterface && end == EndInterface,
+		Complete: begin.complete() && end.complete(),
 	}, nil
+}
+
+// complete reports whether a path is complete that ends so.
+func (e PathEnd) complete() bool { return e == EndInterface || e == EndTermination }
+
+// endAt returns the end of a path at a port that no path passes through.
+func endAt(p Port) PathEnd {
+	if p.Type == PortTermination {
+		return EndTermination
+	}
+	return EndInterface
 }
 
 // tracer reads the ports of a path.
@@ -111,6 +123,12 @@ func (t *tracer) port(p Port) (*tracePort, error) {
 		at.front, at.Name, at.DeviceID, at.Position = rec, rec.Name, rec.DeviceID, *rec.RearPortPosition
 	case *RearPort:
 		at.rear, at.Name, at.DeviceID = rec, rec.Name, rec.DeviceID
+	case *Termination:
+		at.Name = rec.Name
+		if rec.DeviceID == nil {
+			return at, nil
+		}
+		at.DeviceID = *rec.DeviceID
 	}
 	name, known := t.hostnames[at.DeviceID]
 	if !known {
@@ -138,7 +156,7 @@ func (t *tracer) next(p Port) (*tracePort, error) {
 // pass-through port, on its other side.
 func (t *tracer) inward(at *tracePort) ([]Hop, PathEnd, error) {
 	if at.front == nil && at.rear == nil {
-		return nil, EndInterface, nil
+		return nil, endAt(at.Port), nil
 	}
 	next, positions, end, err := t.pass(at, nil)
 	if err != nil || end != "" {
@@ -215,11 +233,11 @@ func (t *tracer) walk(at *tracePort, positions []int64) (hops []Hop, end PathEnd
 			return hops, EndOpen, err
 		}
 		hops = append(hops, Hop{Type: HopCable, ID: cable.ID, Name: cable.Label, Status: string(cable.Status)}, next.Hop)
-		if a.Type == PortInterface {
+		if a.Type.isEnd() {
 			if len(positions) > 0 {
 				return hops, EndShared, nil
 			}
-			return hops, EndInterface, nil
+			return hops, endAt(a), nil
 		}
 		if at, positions, end, err = t.pass(next, positions); err != nil || end != "" {
 			return hops, end, err

@@ -76,17 +76,20 @@ func randomPanels(t *rapid.T) (records.Store, []inventory.Port) {
 			}
 		}
 	}
+	for i := range rapid.IntRange(0, 2).Draw(t, "terminations") {
+		ports = append(ports, inventory.Port{Type: inventory.PortTermination, ID: create(&inventory.Termination{Name: fmt.Sprint("c", i)})})
+	}
 	free := rapid.Permutation(ports).Draw(t, "cabled")
 	for len(free) > rapid.IntRange(1, 4).Draw(t, "uncabled") {
 		cable := &inventory.Cable{}
-		set(free[0], &cable.AInterfaceID, &cable.AFrontPortID, &cable.ARearPortID)
-		set(free[1], &cable.BInterfaceID, &cable.BFrontPortID, &cable.BRearPortID)
+		set(free[0], &cable.AInterfaceID, &cable.AFrontPortID, &cable.ARearPortID, &cable.ATerminationID)
+		set(free[1], &cable.BInterfaceID, &cable.BFrontPortID, &cable.BRearPortID, &cable.BTerminationID)
 		create(cable)
 		free = free[2:]
 	}
 	return store, ports
 }
 
-func set(p inventory.Port, port, front, rear **string) {
-	*map[inventory.PortType]**string{inventory.PortInterface: port, inventory.PortFront: front, inventory.PortRear: rear}[p.Type] = &p.ID
+func set(p inventory.Port, port, front, rear, end **string) {
+	*map[inventory.PortType]**string{inventory.PortInterface: port, inventory.PortFront: front, inventory.PortRear: rear, inventory.PortTermination: end}[p.Type] = &p.ID
 }

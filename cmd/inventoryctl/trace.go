@@ -25,7 +25,7 @@ func (a *app) traceCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ports := []struct{ resource, parameter string }{{"interfaces", "interface_id"}, {"front-ports", "front_port_id"}, {"rear-ports", "rear_port_id"}}
+			ports := []struct{ resource, parameter string }{{"interfaces", "interface_id"}, {"front-ports", "front_port_id"}, {"rear-ports", "rear_port_id"}, {"terminations", "termination_id"}}
 			var first error
 			for _, port := range ports {
 				if kind != "" && kind != port.resource {
@@ -42,12 +42,12 @@ func (a *app) traceCommand() *cobra.Command {
 				return c.trace(url.Values{port.parameter: {id}})
 			}
 			if first == nil {
-				first = usagef(command, "--kind is %q: use interfaces, front-ports or rear-ports", kind)
+				first = usagef(command, "--kind is %q: use interfaces, front-ports, rear-ports or terminations", kind)
 			}
 			return first
 		},
 	}
-	c.Flags().StringVar(&kind, "kind", "", "the `kind` of the port: interfaces, front-ports or rear-ports; default: the first that has the name")
+	c.Flags().StringVar(&kind, "kind", "", "the `kind` of the port: interfaces, front-ports, rear-ports or terminations; default: the first that has the name")
 	return c
 }
 

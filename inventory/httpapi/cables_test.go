@@ -74,7 +74,7 @@ func TestCables(t *testing.T) {
 		second := read(t, connect(c, "interface", id["b"], "front_port", fronts[1]).Want(201))
 		patch(c, path("/cables", second), object{"b_front_port_id": fronts[0]}, 409, "Front port pp1/1"+named)
 		patch(c, path("/cables", second), object{"b_rear_port_id": rear}, 200, "") // instead of the front port
-		patch(c, path("/cables", second), object{"b_rear_port_id": nil}, 400, "b_interface_id needs a value, or b_front_port_id or b_rear_port_id does")
+		patch(c, path("/cables", second), object{"b_rear_port_id": nil}, 400, "b_interface_id needs a value, or b_front_port_id, b_rear_port_id or b_termination_id does")
 		c.Send("POST", "/cables", object{"a_interface_id": id["c"], "a_rear_port_id": rear}).WantError(400, "a_interface_id needs a value")
 		connect(c, "interface", id["c"], "interface", id["c"]).WantError(400, "b_interface_id must be another port than the other end")
 		connect(c, "interface", id["c"], "interface", unknown).WantError(400, "a_interface_id refers to a record of interfaces that does not exist")

@@ -101,6 +101,9 @@ func (w *world) site(v *records.Engine, name string, devices int) (*inventory.Lo
 	rear := add(w, v, &inventory.RearPort{DeviceID: ports[0].DeviceID, Name: "rear", Label: name})
 	front := add(w, v, &inventory.FrontPort{DeviceID: ports[0].DeviceID, Name: "front", Label: name, RearPortID: rear.ID})
 	add(w, v, &inventory.Cable{AInterfaceID: &trunk.ID, BFrontPortID: &front.ID, Label: name})
+	power := add(w, v, &inventory.Termination{DeviceID: &ports[0].DeviceID, Kind: inventory.TerminationPower, Name: name})
+	feed := add(w, v, &inventory.Termination{LocationID: &at.ID, Kind: inventory.TerminationFeed, Name: name})
+	add(w, v, &inventory.Cable{ATerminationID: &power.ID, BTerminationID: &feed.ID, Label: name})
 	n := 0
 	for _, c := range name {
 		n = (n*31 + int(c)) % 65536
@@ -271,7 +274,7 @@ func queries(op openapi.Operation, ids map[string][]string) []string {
 		all = nil
 		for n := range 60 { // ports are among the first records
 			for i, world := range []string{"a-0000-7000", "b-0000-7001"} {
-				all = append(all, fmt.Sprintf("%s_id=0190000%s-8000-%012x", []string{"interface", "front_port", "rear_port"}[(n+i)%3], world, n/2))
+				all = append(all, fmt.Sprintf("%s_id=0190000%s-8000-%012x", []string{"interface", "front_port", "rear_port", "termination"}[(n+i)%4], world, n/2))
 				all = append(all, fmt.Sprintf("interface_id=0190000%s-8000-%012x", world, n))
 			}
 		}

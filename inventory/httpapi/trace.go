@@ -18,10 +18,11 @@ const tracePath = "/trace"
 // traceParameters are the parameters of a trace, of which a request has one.
 var traceParameters = map[string]inventory.PortType{
 	"interface_id": inventory.PortInterface, "front_port_id": inventory.PortFront, "rear_port_id": inventory.PortRear,
+	"termination_id": inventory.PortTermination,
 }
 
 // traced are the resources that a trace shows, besides the hostnames of devices.
-var traced = []string{"interfaces", "front-ports", "rear-ports", "cables", "links"}
+var traced = []string{"interfaces", "front-ports", "rear-ports", "terminations", "cables", "links"}
 
 // trace serves the path that a port belongs to (REFERENCE.md, 1.10).
 func trace() operation {
@@ -43,15 +44,15 @@ func trace() operation {
 	end := enum(inventory.EndOpen.Values())
 	end.Description = "Why the path ends there."
 	var parameters []openapi.Parameter
-	for _, name := range []string{"interface_id", "front_port_id", "rear_port_id"} {
-		parameters = append(parameters, openapi.Parameter{Name: name, Schema: openapi.ID(""), Description: "The port; one of the three parameters is required."})
+	for _, name := range []string{"interface_id", "front_port_id", "rear_port_id", "termination_id"} {
+		parameters = append(parameters, openapi.Parameter{Name: name, Schema: openapi.ID(""), Description: "The port; one of the four parameters is required."})
 	}
 	return operation{openapi.Operation{
 		ID: "trace", Tag: "cables", Summary: "Follow cables from a port through pass-through ports to the far end",
 		Parameters: parameters,
 		Responses: []openapi.Response{{Status: http.StatusOK, Schema: openapi.Object("Trace",
 			openapi.Required("status", openapi.Const("success")),
-			openapi.Required("complete", openapi.Boolean("Whether both ends are interfaces.")),
+			openapi.Required("complete", openapi.Boolean("Whether both ends are interfaces or terminations.")),
 			openapi.Required("start", openapi.Integer("The index of the requested port in hops.", 0)),
 			openapi.Required("ends", openapi.Array(end, 2, 2)),
 			openapi.Required("hops", openapi.Array(hop, 1, 2*inventory.MaxHops+1)))}},
@@ -104,7 +105,7 @@ func (c *call) checkTraced() error {
 
 // tracedPort returns the port of the request.
 func (c *call) tracedPort() (p inventory.Port, err error) {
-	const want = "exactly one of interface_id, front_port_id and rear_port_id is required"
+	const want = "exactly one of interface_id, front_port_id, rear_port_id and termination_id is required"
 	for name, kind := range traceParameters {
 		if !c.query.Has(name) {
 			continue

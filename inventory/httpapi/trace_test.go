@@ -86,6 +86,28 @@ func TestTrace(t *testing.T) {
 				t.Errorf("%s: %s, want %s", at, got, want)
 			}
 		}
+		// Terminations are ends: of a device, and of none.
+		g.create("/locations", object{"name": "HQ"})
+		power := read(t, c.Send("POST", "/terminations", object{"device": "sw1", "kind": "power-port", "name": "PSU 1"}).Want(201))["id"].(string)
+		circuit := read(t, c.Send("POST", "/terminations", object{"location": "HQ", "kind": "circuit", "name": "C-1 A"}).Want(201))["id"].(string)
+		c.Send("POST", "/terminations", object{"kind": "circuit", "name": "C-1 A"}).WantError(409, "Termination of this kind and name already exists")
+		c.Send("POST", "/terminations", object{"device": "sw1", "location": "HQ", "name": "x"}).WantError(400, "location_id must be empty beside device_id")
+		c.Send("POST", "/cables", object{"a_front_port_id": fronts2[0], "b_termination": object{"kind": "circuit", "name": "C-1 A", "device": nil}}).Want(201)
+		connect(c, "interface", id["b"], "front_port", fronts1[0]).Want(201)
+		connect(c, "termination", circuit, "termination", power).WantError(409, "Termination C-1 A already has the cable")
+		out := traced(t, c, "interface", id["b"])
+		if got := out.names(); got != "sw1:b -- pp1:pp1/1 pp1:pp1 -- pp2:pp2 pp2:pp2/1 -- <nil>:C-1 A interface,termination" || !out.Complete {
+			t.Errorf("the path to a circuit is %s", got)
+		}
+		in := traced(t, c, "termination", circuit)
+		slices.Reverse(in.Hops)
+		if fmt.Sprint(in.Hops) != fmt.Sprint(out.Hops) || !in.Complete {
+			t.Errorf("the way back is %s", in.names())
+		}
+		if got := traced(t, c, "termination", power).names(); got != "sw1:PSU 1 termination,open" {
+			t.Errorf("the path of a power port is %s", got)
+		}
+
 		link := g.create("/links", object{"a_interface_id": id["e"], "b_interface_id": far["c"]})
 		for _, end := range []string{id["e"], far["c"]} {
 			if tr := traced(t, c, "interface", end); !tr.Complete || len(tr.Hops) != 3 || tr.Hops[1]["id"] != link["id"] {
@@ -99,7 +121,7 @@ func TestTrace(t *testing.T) {
 			}
 		}
 		c.Send("GET", "/trace?interface_id="+unknown, nil).WantError(404, "Interface not found")
-		c.Send("GET", "/trace", nil).WantError(400, "interface_id is missing: exactly one of interface_id, front_port_id and rear_port_id is required")
+		c.Send("GET", "/trace", nil).WantError(400, "interface_id is missing: exactly one of interface_id, front_port_id, rear_port_id and termination_id is required")
 		c.Send("GET", "/trace?rear_port_id="+rear1+"&interface_id="+id["a"], nil).WantError(400, "is one port too many")
 		c.Send("GET", "/trace?front_port_id=7", nil).WantError(400, "front_port_id must be a UUID")
 	})
@@ -150,7 +172,8 @@ func TestTraceRights(t *testing.T) {
 
 	trace := "/trace?interface_id=" + s.port["id"].(string)
 	for scopes, status := range map[string]int{
-		"*:read": 200, "interfaces:read cables:read": 403, "interfaces:read cables:read links:read front-ports:read rear-ports:read": 200,
+		"*:read": 200, "interfaces:read cables:read": 403, "interfaces:read cables:read links:read front-ports:read rear-ports:read": 403,
+		"interfaces:read cables:read links:read front-ports:read rear-ports:read terminations:read": 200,
 	} {
 		token := read(t, root.Send("POST", "/users/"+g.users["root"].ID+"/tokens", object{
 			"name": scopes, "scopes": strings.Fields(scopes), "current_password": password,

@@ -105,8 +105,7 @@ type pass struct {
 
 // all applies rows by resource, those that others refer to first.
 func (p *pass) all(ctx context.Context, rows []*Row, last bool) error {
-	byOrder := slices.Clone(rows)
-	slices.SortStableFunc(byOrder, func(a, b *Row) int { return p.order[a.Resource.Name] - p.order[b.Resource.Name] })
+	byOrder := sortByOrder(rows, func(row *Row) *records.Resource { return row.Resource }, p.order)
 	for len(byOrder) > 0 {
 		n := slices.IndexFunc(byOrder, func(row *Row) bool { return row.Resource != byOrder[0].Resource })
 		if n < 0 {

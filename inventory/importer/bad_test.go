@@ -98,11 +98,11 @@ func TestStopEarly(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 30
 	for _, tc := range []struct{ name, head, row, want string }{
-		{"devices.csv", "hostname,location\n", "sw1,Vienna\n", "the rows are more than 10000, or have more than 64 MiB"},
-		{"devices.csv", "hostname,location\n", "sw1,Vienna,x\n", "the rows are more than 10000"},
+		{"devices.csv", "hostname,location\n", "sw1,Vienna\n", "the rows are more than 1000, or have more than 64 MiB"},
+		{"devices.csv", "hostname,location\n", "sw1,Vienna,x\n", "the rows are more than 1000"},
 		{"devices.jsonl", "", `{"hostname":"sw1"}` + "\n", "use on_error=skip without dry_run, which applies them in batches, or parts of the file"},
-		{"devices.jsonl", "", `{"hostname":7,"vendr":"x"` + "\n", "the rows are more than 10000"},
-		{"devices.yaml", "", "- hostname: sw1\n", "the rows are more than 10000"},
+		{"devices.jsonl", "", `{"hostname":7,"vendr":"x"` + "\n", "the rows are more than 1000"},
+		{"devices.yaml", "", "- hostname: sw1\n", "the rows are more than 1000"},
 		{"devices.jsonl", "", `{"hostname":"` + strings.Repeat("x", 1<<19) + "\"}\n", "have more than 64 MiB"},
 		{"devices.csv", "hostname,notes\nsw1,\"", "x\n", "devices.csv:1: the row behind this line is longer than 1 MiB: close its quotation mark"},
 		{"devices.csv", "\"hostname", "x", "devices.csv:1: the header is longer than 1 MiB: close its quotation mark"},
@@ -113,7 +113,7 @@ func TestStopEarly(t *testing.T) {
 		engine := memory()
 		source, err := importer.Open(tc.name, io.MultiReader(strings.NewReader(tc.head), rest), engine.Store().Schema(), nil)
 		if err == nil {
-			_, err = importer.Run(t.Context(), engine, []importer.Source{source}, nil)
+			_, err = importer.Run(t.Context(), engine, []importer.Source{source}, &importer.Options{MaxRows: 1000})
 		}
 		require.ErrorContains(t, err, tc.want, tc.name)
 		require.Less(t, size-rest.N, int64(66<<20), tc.name)

@@ -15,7 +15,8 @@
 // clears it.
 //
 // A row may refer to records of other rows of the same run, in any order. Files whose names or options
-// say their resource are read in the order of references: locations before devices.
+// say their resource are read in the order of references: locations before devices. Port templates come
+// after ports if there are any: a new device has the ports of the rows, and those of its type without them.
 //
 // # Errors
 //

@@ -114,7 +114,7 @@ func Run(ctx context.Context, engine *records.Engine, sources []Source, opts *Op
 		m.engine = engine.DryRun(m.preview)
 	}
 	for i, r := range m.schema.Resources() {
-		m.order[r.Name] = i
+		m.order[r.Name] = 2 * i
 	}
 	err := m.all(ctx, m.sorted(sources))
 	if m.opts.OnError == Stop && m.report.Rejected > 0 {
@@ -137,7 +137,7 @@ type run struct {
 	report   *Report
 	preview  *records.Preview // of a dry run
 	together bool             // all rows are one transaction
-	order    map[string]int   // of the resources: those that others refer to come first
+	order    map[string]int   // of the resources, in steps of 2: those that others refer to come first
 	allowed  map[permission]bool
 	seen     seen
 
@@ -148,15 +148,40 @@ type run struct {
 
 // sorted puts files of one resource behind those of the resources that it refers to, and others last.
 func (m *run) sorted(sources []Source) []Source {
-	of := func(s Source) int {
-		if f, ok := s.(interface{ rowsOf() *records.Resource }); ok && f.rowsOf() != nil {
-			return m.order[f.rowsOf().Name]
+	rowsOf := func(s Source) *records.Resource {
+		if f, ok := s.(interface{ rowsOf() *records.Resource }); ok {
+			return f.rowsOf()
 		}
-		return len(m.order)
+		return nil
 	}
-	sources = slices.Clone(sources)
-	slices.SortStableFunc(sources, func(a, b Source) int { return of(a) - of(b) })
-	return sources
+	return sortByOrder(sources, rowsOf, m.order)
+}
+
+// sortByOrder returns items in the order of their resources, as [records.Definition.ImportAfter] changes it, and
+// those of none last.
+func sortByOrder[T any](items []T, of func(T) *records.Resource, order map[string]int) []T {
+	present := map[string]bool{}
+	for _, item := range items {
+		if r := of(item); r != nil {
+			present[r.Name] = true
+		}
+	}
+	position := func(item T) int {
+		r := of(item)
+		if r == nil {
+			return 2 * len(order)
+		}
+		at := order[r.Name]
+		for _, name := range r.ImportAfter {
+			if present[name] {
+				at = max(at, order[name]+1)
+			}
+		}
+		return at
+	}
+	items = slices.Clone(items)
+	slices.SortStableFunc(items, func(a, b T) int { return position(a) - position(b) })
+	return items
 }
 
 // all reads and applies the rows.

@@ -258,7 +258,7 @@ func TestBounds(t *testing.T) {
 // TestLargeFile reads a file of 1 GiB with constant memory. Every row is invalid, so that nothing is
 // stored.
 func TestLargeFile(t *testing.T) {
-	size := int64(16 << 20)
+	size := int64(4 << 20)
 	if long() {
 		size = 1 << 30
 	}
@@ -290,5 +290,31 @@ func TestLargeFile(t *testing.T) {
 		require.Len(t, report.Problems, importer.MaxProblems)
 		require.True(t, report.Truncated)
 		require.Less(t, peak, before+24<<20)
+	}
+}
+
+// TestPortsOfTypes: a device of a type keeps the ports that it has when it is exported and imported again,
+// and gets those of the type if the import has no ports.
+func TestPortsOfTypes(t *testing.T) {
+	t.Parallel()
+	types := []string{
+		"device-types.csv", "manufacturer,model\nArista,7050\n", "port-templates.csv", "device_type.manufacturer,device_type.model,kind,name\nArista,7050,interface,Ethernet[1-3]\n",
+		"devices.csv", "hostname,device_type.manufacturer,device_type.model\nsw1,Arista,7050\n",
+	}
+	for _, mode := range []importer.Mode{importer.Stop, importer.Skip} {
+		engine := memory()
+		report, err := files(engine, &importer.Options{OnError: mode}, types...)
+		require.NoError(t, err)
+		require.Empty(t, problems(report))
+		require.Equal(t, int64(3), count(t, engine, "interfaces"))
+
+		engine = memory()
+		for _, created := range []int64{5, 0} {
+			report, err = files(engine, &importer.Options{OnError: mode}, append(types, "interfaces.csv", "name,device\nEthernet1,sw1\nuplink,sw1\n")...)
+			require.NoError(t, err)
+			require.Empty(t, problems(report))
+			require.Equal(t, created, report.Created)
+			require.Equal(t, int64(2), count(t, engine, "interfaces"))
+		}
 	}
 }

@@ -41,6 +41,10 @@ type Definition struct {
 	// unique, but need not be. Default: the first unique key whose fields clients see.
 	Keys [][]string
 
+	// ImportAfter are the resources whose rows an import applies before those of this one, if it has any.
+	// It is for records that would change what these rows create. Default: the order of the schema.
+	ImportAfter []string
+
 	// Internal resources are stored, and have no routes.
 	Internal bool
 	// Unaudited changes have no entry in the audit log. It is for measurements.

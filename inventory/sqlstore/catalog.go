@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -130,17 +131,25 @@ func (c *Catalog) has(table string, f *records.Field) bool {
 // replaced returns the indexes of single fields of a table, by the names that fieldIndex gives
 // them, in order.
 func (c *Catalog) replaced(r *records.Resource) (names []string) {
+	fields := map[string]bool{}
 	for _, f := range r.Fields() {
-		if f.Column == "" {
+		if f.Column != "" {
+			fields[r.Table()+"_"+f.Column] = true
+		}
+	}
+	for name := range c.indexes {
+		of, ok := strings.CutSuffix(name, "_idx")
+		if !ok || !strings.HasPrefix(of, r.Table()+"_") {
 			continue
 		}
-		of := regexp.MustCompile("^" + regexp.QuoteMeta(r.Table()+"_"+f.Column) + "(__key)?(_[0-9a-f]{8})?_idx$")
-		for name := range c.indexes {
-			if of.MatchString(name) {
-				names = append(names, name)
-			}
+		short := hashSuffix.ReplaceAllString(of, "")
+		if fields[of] || fields[strings.TrimSuffix(of, "__key")] || fields[short] || fields[strings.TrimSuffix(short, "__key")] {
+			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
-	return slices.Compact(names)
+	return names
 }
+
+// hashSuffix is the end of the names of indexes that have a hash.
+var hashSuffix = regexp.MustCompile("_[0-9a-f]{8}$")

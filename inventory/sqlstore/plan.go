@@ -58,6 +58,7 @@ const (
 	maxGroups  = 64     // groups of one statement
 	maxNumbers = 512    // values of a field whose numbers are read to choose groups
 	maxProbed  = 1000   // records in an order that are compared with the filters, to see whether many match
+	maxRead    = 400    // the same for a string, which takes longer
 )
 
 // matching is a filter of a query that a plan uses.
@@ -225,7 +226,12 @@ func (e *executor) cheapest(ctx context.Context, t *table, q *records.Query, key
 	if by.name == "" {
 		inOrder = math.Inf(1)
 	} else if slices.ContainsFunc(all, func(f matching) bool { return f.guess }) && keys[0].desc == keys[1].desc {
-		enough, err := e.probe(ctx, t, keys, all, page)
+		b := &builder{shared: e.shared, table: t}
+		var conditions []string
+		for _, f := range all {
+			conditions = append(conditions, b.condition(f.Filter, f.Field.Column))
+		}
+		enough, err := e.probe(ctx, b, keys, conditions, maxProbed, page)
 		if enough || err != nil {
 			return &plan{index: by.name}, err
 		}
@@ -261,16 +267,11 @@ func (e *executor) cheapest(ctx context.Context, t *table, q *records.Query, key
 	return &plan{index: by.name}, nil
 }
 
-// probe reports whether the first records in an order have a page of records that match, for filters
-// with a value that many records have, or few: that no count tells.
-func (e *executor) probe(ctx context.Context, t *table, keys []sortKey, all []matching, page float64) (enough bool, err error) {
-	b := &builder{shared: e.shared, table: t}
-	var conditions []string
-	for _, f := range all {
-		conditions = append(conditions, b.condition(f.Filter, f.Field.Column))
-	}
-	text := "SELECT count(*) FROM (SELECT " + strings.Join(conditions, " AND ") + " AS matches FROM " + t.name + e.dialect.indexedBy(t.indexes[keys[0].Column].name) +
-		e.dialect.orderBy(keys, "") + " LIMIT " + strconv.Itoa(maxProbed) + ") AS probed WHERE matches"
+// probe reports whether the first records in an order have a page of records that match conditions, of which
+// no count tells how many records match.
+func (e *executor) probe(ctx context.Context, b *builder, keys []sortKey, conditions []string, probed int, page float64) (enough bool, err error) {
+	text := "SELECT count(*) FROM (SELECT " + strings.Join(conditions, " AND ") + " AS matches FROM " + b.name + e.dialect.indexedBy(b.indexes[keys[0].Column].name) +
+		e.dialect.orderBy(keys, "") + " LIMIT " + strconv.Itoa(probed) + ") AS probed WHERE matches"
 	err = e.each(ctx, 1, func(row []any) error {
 		n, _ := row[0].(int64)
 		enough = float64(n) >= page

@@ -216,12 +216,15 @@ func (t *transaction) changesText(of *table, id any) {
 	t.changedTexts[of][text] = true
 }
 
-// chooseSearch returns how to read a page of records that contain strings, for a database that
+// chooseSearch returns how to read a page of records that contain strings. For a database that
 // can't choose itself: by the index for searches if it finds few records for one of the strings,
 // and else in the order of the page.
 func (e *executor) chooseSearch(ctx context.Context, t *table, q *records.Query) (*plan, error) {
-	if e.latest || e.dialect.DDL.Search == nil || e.dialect.DDL.Search.Count == "" { // the latest records have no such indexes
+	if e.latest || e.dialect.DDL.Search == nil { // the latest records have no such indexes
 		return nil, nil
+	}
+	if e.dialect.DDL.Search.Count == "" {
+		return e.findFirst(ctx, t, q)
 	}
 	texts := []string{q.Text}
 	for i := range q.Filters {
@@ -249,6 +252,24 @@ func (e *executor) chooseSearch(ctx context.Context, t *table, q *records.Query)
 		p = &plan{index: t.indexes[keys[0].Column].name} // many, or unknown
 	}
 	return p, nil
+}
+
+// findFirst returns the plan for the first page of records that contain a string, for a database that chooses
+// itself: unless the first records in the order have enough of them, they are found before they are sorted.
+// The database takes them for evenly spread, and would read most records of the order if the last ones match,
+// as for the devices of a new location.
+func (e *executor) findFirst(ctx context.Context, t *table, q *records.Query) (*plan, error) {
+	b := &builder{shared: e.shared, table: t, changing: e.changing}
+	keys := sortKeys(q)
+	if e.changing || q.Text == "" || isPair(q.Text) || !b.findable(q.Text) || len(q.Filters) > 0 || q.Only != nil || q.After != nil ||
+		q.Limit <= 0 || q.Limit >= maxLiteral || q.Offset > maxRead || !t.ordered(keys[0].Field) {
+		return nil, nil
+	}
+	enough, err := e.probe(ctx, b, keys, []string{b.search(q.Text)}, maxRead, float64(q.Limit+q.Offset+1))
+	if err != nil || enough {
+		return nil, err
+	}
+	return &plan{first: true}, nil
 }
 
 // countMatching returns a SELECT of the number of records that match a query of a string only, or

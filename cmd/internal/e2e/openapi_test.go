@@ -147,6 +147,9 @@ func samples(ids map[string]string) []sample {
 		{"links", [3]string{link("0", "1"), link("0", "2"), link("1", "2")}, `{"status":"down"}`, `{}`},
 		{"rear-ports", [3]string{rear(1), rear(2), rear(3)}, `{"positions":8}`, `{"positions":0}`},
 		{"front-ports", [3]string{front(1), front(2), front(3)}, `{"label":"x"}`, `{"name":"x"}`},
+		{"terminations", [3]string{
+			`{"device_id":"` + ids["devices0"] + `","name":"PSU 1","kind":"power-port"}`, `{"name":"C-1 A","kind":"circuit","location_id":"` + ids["locations0"] + `"}`, `{"name":"con"}`,
+		}, `{"label":"x"}`, `{"kind":"x"}`},
 		{"cables", [3]string{cable("0"), cable("1"), cable("2")}, `{"color":"blue","length":2.5}`, `{"length":-1}`},
 		{"racks", [3]string{`{"name":"R1","height":10}`, `{"name":"R2"}`, `{"name":"R3","tenant":"t"}`}, `{"status":"planned"}`, `{"name":"x","height":0}`},
 		{"device-types", [3]string{`{"manufacturer":"V","model":"M"}`, `{"manufacturer":"V","model":"N","height":2}`, `{"manufacturer":"W","model":"M"}`}, `{"part_number":"7"}`, `{"model":"x"}`},
@@ -185,7 +188,7 @@ func TestOpenAPI(t *testing.T) {
 		"/devices/" + device + "/interfaces?sortby=name:desc", "/devices/" + device + "/interfacecount",
 		"/locations/" + ids["locations"] + "/devices", "/locations/" + ids["locations"] + "/devicescount",
 		"/search?q=sw", "/search?q=10.0.0.1&limit=5",
-		"/trace?interface_id=" + ids["interfaces0"], "/trace?rear_port_id=" + ids["rear-ports0"],
+		"/trace?interface_id=" + ids["interfaces0"], "/trace?rear_port_id=" + ids["rear-ports0"], "/trace?termination_id=" + ids["terminations0"],
 		"/summary?resource=devices&by=status", "/changes?since=0&limit=5", "/metrics?sort=value:desc", "/metrics/device/" + device, "/metrics/device/" + device + "/history", "/audit-logs?sortby=created_at:desc&limit=5",
 		"/devices?hostname__contains=s&status__in=active,offline&fields=id,hostname&count=false&cursor=", "/devices?q=sw&page=2&limit=1",
 		"/devices?below=" + ids["locations"], "/racks/" + ids["racks0"] + "/elevation", "/prefixes/" + ids["prefixes0"] + "/usage", "/prefixes?prefix__covers=10.0.0.7&within=10.0.0.0/8",

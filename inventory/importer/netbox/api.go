@@ -19,14 +19,18 @@ var paths = map[string]string{
 	"dcim.interface": "dcim/interfaces", "ipam.vlan": "ipam/vlans", "ipam.ipaddress": "ipam/ip-addresses",
 	"dcim.region": "dcim/regions", "dcim.location": "dcim/locations", "dcim.rack": "dcim/racks", "dcim.frontport": "dcim/front-ports",
 	"dcim.rearport": "dcim/rear-ports", "dcim.cable": "dcim/cables", "ipam.vrf": "ipam/vrfs", "ipam.prefix": "ipam/prefixes",
-	"ipam.role": "ipam/roles", "tenancy.tenant": "tenancy/tenants",
+	"ipam.role": "ipam/roles", "tenancy.tenant": "tenancy/tenants", "dcim.sitegroup": "dcim/site-groups", "dcim.rackrole": "dcim/rack-roles",
+	"dcim.virtualchassis": "dcim/virtual-chassis", "ipam.vlangroup": "ipam/vlan-groups", "ipam.routetarget": "ipam/route-targets",
+	"dcim.interfacetemplate": "dcim/interface-templates", "dcim.frontporttemplate": "dcim/front-port-templates",
+	"dcim.rearporttemplate": "dcim/rear-port-templates", "dcim.consoleport": "dcim/console-ports", "dcim.consoleserverport": "dcim/console-server-ports",
+	"dcim.powerport": "dcim/power-ports", "dcim.poweroutlet": "dcim/power-outlets", "dcim.powerfeed": "dcim/power-feeds", "dcim.powerpanel": "dcim/power-panels",
+	"circuits.circuit": "circuits/circuits", "circuits.provider": "circuits/providers", "circuits.providernetwork": "circuits/provider-networks", "circuits.circuittermination": "circuits/circuit-terminations",
 }
 
 // counted are the paths of further kinds, which are counted.
 var counted = map[string]string{
-	"virtualization.virtualmachine": "virtualization/virtual-machines", "circuits.circuit": "circuits/circuits",
-	"dcim.powerport": "dcim/power-ports", "dcim.poweroutlet": "dcim/power-outlets", "dcim.consoleport": "dcim/console-ports",
-	"dcim.virtualchassis": "dcim/virtual-chassis", "ipam.aggregate": "ipam/aggregates", "ipam.iprange": "ipam/ip-ranges",
+	"virtualization.virtualmachine": "virtualization/virtual-machines",
+	"ipam.aggregate":                "ipam/aggregates", "ipam.iprange": "ipam/ip-ranges",
 }
 
 // The bounds of requests to the API.

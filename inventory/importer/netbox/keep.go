@@ -30,28 +30,71 @@ const (
 
 var namePattern = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 
-// read are the texts of objects that their rows have, by kind.
+// read are the members of objects that their rows have, by kind.
 var read = map[string][]string{
-	"dcim.region":     {"name", "slug"},
-	"dcim.site":       {"name", "slug", "physical_address", "time_zone", "latitude", "longitude"},
-	"dcim.location":   {"name", "slug"},
-	"dcim.rack":       {"name", "status", "serial", "asset_tag", "description", "u_height"},
-	"dcim.devicetype": {"model", "part_number", "description", "u_height"},
-	"dcim.device":     {"name", "status", "serial", "comments", "position", "face"},
-	"dcim.interface":  {"name", "description", "type", "mode", "mac_address"},
-	"dcim.rearport":   {"name", "description", "type", "label"},
-	"dcim.frontport":  {"name", "description", "type", "label"},
-	"dcim.cable":      {"type", "status", "label", "color", "description"},
-	"ipam.vlan":       {"name", "status", "description"},
-	"ipam.vrf":        {"name", "rd", "description"},
-	"ipam.prefix":     {"prefix", "status", "description"},
-	addresses:         {"address", "status", "role", "dns_name", "description"},
+	"dcim.region":     {"name", "slug", "parent"},
+	"dcim.site":       {"name", "slug", "physical_address", "time_zone", "latitude", "longitude", "region"},
+	"dcim.location":   {"name", "slug", "site", "parent"},
+	"dcim.rack":       {"name", "status", "serial", "asset_tag", "description", "u_height", "site", "location", "tenant"},
+	"dcim.devicetype": {"manufacturer", "model", "part_number", "description", "u_height", "is_full_depth"},
+	"dcim.device": {
+		"name", "status", "serial", "comments", "position", "face", "site", "location", "rack", "device_type", "role", "device_role", "platform",
+		"tenant", "primary_ip", "primary_ip4", "primary_ip6", "tags",
+	},
+	interfaces: {
+		"name", "description", "type", "mode", "mac_address", "mtu", "enabled", "speed", "device", "lag", "parent", "untagged_vlan", "tagged_vlans",
+	},
+	taggedVLANs:                   {"interface", "vlan"},
+	"dcim.rearport":               {"name", "description", "type", "label", "device", "positions"},
+	"dcim.frontport":              {"name", "description", "type", "label", "device", "rear_port", "rear_port_position"},
+	"dcim.interfacetemplate":      {"device_type", "module_type", "name", "label", "type"},
+	"dcim.rearporttemplate":       {"device_type", "module_type", "name", "label", "type", "positions"},
+	"dcim.frontporttemplate":      {"device_type", "module_type", "name", "label", "type", "rear_port", "rear_port_position"},
+	"dcim.cable":                  {"type", "status", "label", "color", "description", "a_terminations", "b_terminations"},
+	"dcim.consoleport":            {"name", "description", "type", "label", "device"},
+	"dcim.consoleserverport":      {"name", "description", "type", "label", "device"},
+	"dcim.powerport":              {"name", "description", "type", "label", "device"},
+	"dcim.poweroutlet":            {"name", "description", "type", "label", "device"},
+	"dcim.powerfeed":              {"name", "description", "type", "power_panel"},
+	"circuits.circuittermination": {"circuit", "term_side", "xconnect_id", "site", "description"},
+	"ipam.vlan":                   {"name", "status", "description", "vid", "site"},
+	"ipam.vrf":                    {"name", "rd", "description"},
+	"ipam.prefix":                 {"prefix", "status", "description", "vrf", "role", "site", "vlan"},
+	addresses:                     {"address", "status", "role", "dns_name", "description", "vrf", "assigned_object_id", "assigned_object"},
 }
 
-// derived are the texts that NetBox makes from others.
+// references are the members whose values are the names of other objects, and the kinds of these. Names that
+// depend on the kind of the object begin with it.
+var references = map[string]string{
+	"tenant": "tenancy.tenant", "dcim.site group": "dcim.sitegroup", "ipam.vlan group": "ipam.vlangroup", "ipam.vlan role": "ipam.role",
+	"dcim.rack role": "dcim.rackrole", "virtual_chassis": "dcim.virtualchassis", "platform": "dcim.platform", "default_platform": "dcim.platform",
+	"vrf": "ipam.vrf", "import_targets": "ipam.routetarget", "export_targets": "ipam.routetarget",
+	"dcim.powerfeed rack": "dcim.rack", "provider_network": "circuits.providernetwork", "power_port": "dcim.powerport",
+}
+
+// named are the kinds that have no place, but whose names do in other records.
+var named = []string{
+	"dcim.sitegroup", "dcim.rackrole", "dcim.virtualchassis", "dcim.powerpanel", "ipam.vlangroup", "ipam.routetarget", "circuits.circuit",
+	"circuits.provider", "circuits.providernetwork",
+}
+
+// numbers are the members that are numbers, and no references to objects.
+var numbers = []string{
+	"width", "outer_width", "outer_height", "outer_depth", "mounting_depth", "starting_unit", "weight", "max_weight", "vc_position", "vc_priority",
+	"voltage", "amperage", "max_utilization", "maximum_draw", "allocated_draw", "speed", "port_speed", "upstream_speed",
+	"tx_power", "rf_channel_frequency", "rf_channel_width", "latitude", "longitude", "length", "u_height", "position",
+}
+
+// derived are the members that NetBox makes from others, and those that are read otherwise.
 var derived = []string{
-	"slug", "url", "display", "display_name", "display_url", "created", "last_updated", "cable_end", "assigned_object_type",
-	"link_peers_type", "connected_endpoints_type",
+	"id", "slug", "url", "display", "display_name", "display_url", "created", "last_updated", "cable", "cable_end", "assigned_object_type",
+	"link_peers", "link_peers_type", "connected_endpoints", "connected_endpoints_type", "connected_endpoints_reachable", "occupied", "lft", "rght",
+	"tree_id", "level", "depth", "children", "family", "front_ports", "nat_outside", "available_power", "utilization", "custom_field_data", "custom_fields",
+}
+
+// isDerived reports whether a member is one of these, or a number of other objects.
+func isDerived(name string) bool {
+	return strings.HasPrefix(name, "_") || strings.HasPrefix(name, "count_") || strings.HasSuffix(name, "_count") || slices.Contains(derived, name)
 }
 
 // Unknown says what [Export.KeepUnknown] keeps and what it does not, the most objects first.
@@ -138,7 +181,7 @@ func (x *Export) unknown(schema *records.Schema) map[kindValue]int64 {
 			if k.row(x, number, o) == nil {
 				continue
 			}
-			for _, a := range attributes(k.model, o) {
+			for _, a := range x.attributes(k.model, number, o) {
 				counts[kindValue{k.model, k.resource, a.name, a.reason}]++
 			}
 		}
@@ -185,9 +228,9 @@ type attribute struct {
 	reason     string // why it can't be kept
 }
 
-// attributes returns the values of an object without a field: its custom fields, and texts that are not
-// read. Empty values are left out.
-func attributes(model string, o object) (all []attribute) {
+// attributes returns the values of an object without a field: its custom fields, tags, and members that are not
+// read. Values that are empty, 0 or false are left out.
+func (x *Export) attributes(model string, number int64, o object) (all []attribute) {
 	seen := map[string]bool{}
 	add := func(name string, value any) {
 		text, reason := keptText(value)
@@ -211,17 +254,63 @@ func attributes(model string, o object) (all []attribute) {
 			add(name, custom[name])
 		}
 	}
+	if !slices.Contains(read[model], "tags") {
+		add("tags", strings.Join(x.tagsOf(model, number, o), ", "))
+	}
 	for _, name := range slices.Sorted(maps.Keys(o)) {
-		text, ok := o[name].(string)
-		if ok && !strings.HasPrefix(name, "_") && !slices.Contains(derived, name) && !slices.Contains(read[model], name) {
-			add(name, text)
+		if name == "tags" || isDerived(name) || slices.Contains(read[model], name) {
+			continue
 		}
+		value, reason := x.member(model, name, o[name])
+		if reason != "" {
+			all = append(all, attribute{name: name, reason: reason})
+			continue
+		}
+		add(name, value)
 	}
 	return all
 }
 
+// member returns the value of a member of an object, of references the names of the objects, or why it can't be
+// kept. Nil is no value.
+func (x *Export) member(model, name string, value any) (kept any, reason string) {
+	of := cmp.Or(references[model+" "+name], references[name])
+	switch v := value.(type) {
+	case string:
+		return v, ""
+	case bool:
+		if v {
+			return v, ""
+		}
+	case json.Number:
+		switch n, _ := v.Float64(); {
+		case n == 0:
+		case slices.Contains(numbers, name):
+			return v, ""
+		case of != "":
+			return x.referenced(of, v).text("name"), ""
+		default:
+			return nil, "refers to an object that is not imported"
+		}
+	case []any:
+		if len(v) > 0 && of == "" {
+			return nil, "is a list"
+		}
+		var names []string
+		for _, element := range v {
+			names = append(names, x.referenced(of, plain(element)).text("name"))
+		}
+		return strings.Join(names, ", "), ""
+	case map[string]any:
+		if len(v) > 0 {
+			return nil, "is an object"
+		}
+	}
+	return nil, ""
+}
+
 // keep adds the fields that keep unknown values to those of a row. A value that NetBox no longer has is cleared.
-func (x *Export) keep(row object, k kind, r *records.Resource, o object) {
+func (x *Export) keep(row object, k kind, r *records.Resource, number int64, o object) {
 	if len(x.kept[r.Name]) == 0 {
 		return
 	}
@@ -230,7 +319,7 @@ func (x *Export) keep(row object, k kind, r *records.Resource, o object) {
 			row[name] = ""
 		}
 	}
-	for _, a := range attributes(k.model, o) {
+	for _, a := range x.attributes(k.model, number, o) {
 		if _, ok := row[fieldName(a.name)]; ok && a.reason == "" {
 			row[fieldName(a.name)] = a.text
 		}

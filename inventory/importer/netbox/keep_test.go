@@ -21,6 +21,13 @@ var unknownFixtures = `[
 {"model":"dcim.site","pk":2,"fields":{"name":"Graz","slug":"grz","facility":"DC 2","comments":"` + strings.Repeat("é", 501) + `",
  "custom_field_data":{"Contract":null,"list":["a"],"bell":"\u0007","` + strings.Repeat("x", 34) + `":"y"}}},
 {"model":"dcim.device","pk":1,"fields":{"name":"sw1","site":1,"status":"active","comments":"read","airflow":"front-to-rear","custom_field_data":{"tier":"gold"}}},
+{"model":"dcim.sitegroup","pk":4,"fields":{"name":"Offices"}},
+{"model":"dcim.device","pk":2,"fields":{"name":"sw2","site":1,"status":"active","vc_position":2,"vc_priority":0,"module":5,"oob":true,"off":false,"asns":[1]}},
+{"model":"dcim.site","pk":5,"fields":{"name":"Linz","slug":"lnz","tenant":1,"group":4}},
+{"model":"extras.tag","pk":1,"fields":{"name":"Edge"}},
+{"model":"extras.tag","pk":2,"fields":{"name":"Core"}},
+{"model":"extras.taggeditem","pk":1,"fields":{"content_type":["dcim","site"],"object_id":5,"tag":1}},
+{"model":"extras.taggeditem","pk":2,"fields":{"content_type":["dcim","site"],"object_id":5,"tag":2}},
 {"model":"tenancy.tenant","pk":1,"fields":{"name":"T","comments":"not a row"}},
 {"model":"circuits.circuit","pk":1,"fields":{"cid":"C1","custom_field_data":{"tier":"gold"}}}]`
 
@@ -75,18 +82,23 @@ func TestKeepUnknown(t *testing.T) {
 	audit, _ := engine.Store().Schema().Named("audit-logs")
 
 	dry, report := keepUnknown(t, engine, fixture(t, unknownFixtures), true)
-	require.Equal(t, int64(3), report.Created)
+	require.Equal(t, int64(5), report.Created)
 	require.Equal(t, int64(1), count(custom), "a dry run creates no field")
 	require.Equal(t, int64(1), count(audit))
 
 	unknown, report := keepUnknown(t, engine, fixture(t, unknownFixtures), false)
 	require.Equal(t, dry, unknown)
-	require.Equal(t, int64(3), report.Created)
+	require.Equal(t, int64(5), report.Created)
 	require.Equal(t, []netbox.Value{
 		{Kind: "dcim.device", Name: "airflow", Field: "devices.netbox_airflow", Objects: 1},
+		{Kind: "dcim.device", Name: "oob", Field: "devices.netbox_oob", Objects: 1},
+		{Kind: "dcim.device", Name: "vc_position", Field: "devices.netbox_vc_position", Objects: 1},
 		{Kind: "dcim.site", Name: "Contract", Field: "locations.netbox_contract", Objects: 1},
 		{Kind: "dcim.site", Name: "comments", Field: "locations.netbox_comments", Objects: 1},
+		{Kind: "dcim.site", Name: "group", Field: "locations.netbox_group", Objects: 1},
 		{Kind: "dcim.site", Name: "on_call", Field: "locations.netbox_on_call", Objects: 1},
+		{Kind: "dcim.site", Name: "tags", Field: "locations.netbox_tags", Objects: 1},
+		{Kind: "dcim.site", Name: "tenant", Field: "locations.netbox_tenant", Objects: 1},
 		{Kind: "dcim.site", Name: "tier", Field: "locations.netbox_tier", Objects: 1},
 	}, only(unknown.Kept, 1))
 	require.Equal(t, []netbox.Value{{Kind: "dcim.site", Name: "facility", Field: "locations.netbox_facility", Objects: 2}}, only(unknown.Kept, 2))
@@ -95,22 +107,26 @@ func TestKeepUnknown(t *testing.T) {
 		"dcim.device tier  the custom field netbox_tier of devices has the type integer", "dcim.site comments  has more than 500 characters",
 		"dcim.site bell  has control characters", "dcim.site list  is no text", "dcim.site facility  a custom field of the object has the same name",
 		"dcim.site " + strings.Repeat("x", 34) + "  the name is no name of a custom field",
+		"dcim.device module  refers to an object that is not imported", "dcim.device asns  is a list",
 	} {
 		require.Contains(t, lost, want)
 	}
-	require.Len(t, unknown.Lost, 6)
-	require.Equal(t, int64(1+6), count(custom))
-	require.Equal(t, int64(1+6+3), count(audit))
+	require.Len(t, unknown.Lost, 8)
+	require.Equal(t, int64(1+11), count(custom))
+	require.Equal(t, int64(1+11+5), count(audit))
 	require.Equal(t, records.Values{
 		"netbox_contract": "7", "netbox_on_call": "true", "netbox_tier": "gold", "netbox_facility": "custom", "netbox_comments": "one two",
 	}, extra(t, engine, "locations", "Vienna"))
+	linz := extra(t, engine, "locations", "Linz")
+	require.Equal(t, []any{"Offices", "T", "Core, Edge"}, []any{linz["netbox_group"], linz["netbox_tenant"], linz["netbox_tags"]})
+	require.Equal(t, "2", extra(t, engine, "devices", "sw2")["netbox_vc_position"])
 	require.Equal(t, "DC 2", extra(t, engine, "locations", "Graz")["netbox_facility"])
 	require.Equal(t, "front-to-rear", extra(t, engine, "devices", "sw1")["netbox_airflow"])
 
 	again, report := keepUnknown(t, engine, fixture(t, unknownFixtures), false)
 	require.Equal(t, unknown, again)
-	require.Equal(t, int64(3), report.Unchanged)
-	require.Equal(t, int64(1+6+3), count(audit), "a second import changes nothing")
+	require.Equal(t, int64(5), report.Unchanged)
+	require.Equal(t, int64(1+11+5), count(audit), "a second import changes nothing")
 
 	_, report = keepUnknown(t, engine, fixture(t, strings.Replace(unknownFixtures, `"DC 2"`, `""`, 1)), false)
 	require.Equal(t, int64(1), report.Updated, "a value that NetBox no longer has is cleared")

@@ -29,10 +29,17 @@ type object map[string]any
 // Export is what a NetBox has.
 type Export struct {
 	ends    map[int64][]cableEnd        // by the number of the cable
+	tagged  map[tagged][]int64          // the numbers of the tags of objects
 	objects map[string]map[int64]object // by kind, such as dcim.site, and number
 	counts  map[string]int64            // of the kinds that are not read
 	kept    map[string][]string         // the custom fields of KeepUnknown, by resource
 	total   int
+}
+
+// tagged is an object with tags.
+type tagged struct {
+	model  string
+	number int64
 }
 
 // cableEnd is an end of a cable.
@@ -43,7 +50,7 @@ type cableEnd struct {
 }
 
 func newExport() *Export {
-	return &Export{ends: map[int64][]cableEnd{}, objects: map[string]map[int64]object{}, counts: map[string]int64{}}
+	return &Export{ends: map[int64][]cableEnd{}, tagged: map[tagged][]int64{}, objects: map[string]map[int64]object{}, counts: map[string]int64{}}
 }
 
 // kinds describes the objects that become records, in the order of references.
@@ -56,13 +63,24 @@ func kinds() []kind {
 		{"dcim.devicetype", "device-types", (*Export).deviceType},
 		{"dcim.device", "devices", (*Export).device},
 		{"ipam.vlan", "vlans", (*Export).vlan},
-		{"dcim.interface", "interfaces", (*Export).networkInterface},
+		{interfaces, "interfaces", (*Export).networkInterface},
+		{taggedVLANs, "tagged-vlans", (*Export).taggedVLAN},
 		{"dcim.rearport", "rear-ports", (*Export).rearPort},
 		{"dcim.frontport", "front-ports", (*Export).frontPort},
+		{"dcim.consoleport", "terminations", (*Export).consolePort},
+		{"dcim.consoleserverport", "terminations", (*Export).consolePort},
+		{"dcim.powerport", "terminations", (*Export).powerPort},
+		{"dcim.poweroutlet", "terminations", (*Export).powerOutlet},
+		{"dcim.powerfeed", "terminations", (*Export).powerFeed},
+		{"circuits.circuittermination", "terminations", (*Export).circuitEnd},
 		{"dcim.cable", "cables", (*Export).cable},
 		{"ipam.vrf", "vrfs", (*Export).vrf},
 		{"ipam.prefix", "prefixes", (*Export).prefix},
 		{addresses, "addresses", (*Export).address},
+		// Devices have their own ports, and get none of their types.
+		{"dcim.rearporttemplate", "port-templates", (*Export).rearPortTemplate},
+		{"dcim.frontporttemplate", "port-templates", (*Export).frontPortTemplate},
+		{"dcim.interfacetemplate", "port-templates", (*Export).interfaceTemplate},
 	}
 }
 
@@ -73,17 +91,22 @@ type kind struct {
 }
 
 // details are the kinds whose values become fields of others.
-var details = []string{"dcim.manufacturer", "dcim.devicerole", "dcim.platform", "tenancy.tenant", "ipam.role", terminations}
+var details = []string{"dcim.manufacturer", "dcim.devicerole", "dcim.platform", "tenancy.tenant", "ipam.role", "extras.tag", terminations, tags}
 
 const (
-	addresses = "ipam.ipaddress"
+	addresses  = "ipam.ipaddress"
+	interfaces = "dcim.interface"
 	// terminations are the ends of cables.
 	terminations = "dcim.cabletermination"
+	// tags are the tags of objects.
+	tags = "extras.taggeditem"
+	// taggedVLANs is no kind of NetBox: its objects are made of the interfaces.
+	taggedVLANs = "dcim.interface tagged_vlans"
 )
 
 // used reports whether the export keeps the objects of a kind.
 func used(model string) bool {
-	return slices.Contains(details, model) || slices.ContainsFunc(kinds(), func(k kind) bool { return k.model == model })
+	return slices.Contains(details, model) || slices.Contains(named, model) || slices.ContainsFunc(kinds(), func(k kind) bool { return k.model == model })
 }
 
 // Read reads fixtures: a JSON array of objects with model, pk and fields, up to 1 GiB of text.
@@ -134,19 +157,32 @@ func (x *Export) add(model string, id int64, o object) error {
 	if x.total++; x.total > maxObjects {
 		return fmt.Errorf("netbox: there are more than %d objects", maxObjects)
 	}
-	if model == terminations {
+	switch model {
+	case tags:
+		of := tagged{kindOf(o["content_type"]), number(o["object_id"])}
+		x.tagged[of] = append(x.tagged[of], number(o["tag"]))
+		return nil
+	case terminations:
 		cable := number(o["cable"])
 		x.ends[cable] = append(x.ends[cable], cableEnd{o.text("cable_end"), kindOf(o["termination_type"]), number(o["termination_id"])})
 		return nil
-	}
-	if model == "dcim.cable" {
+	case "dcim.cable":
 		x.addEnds(id, o)
+	case interfaces:
+		vlans, _ := o["tagged_vlans"].([]any)
+		for _, vlan := range vlans {
+			x.put(taggedVLANs, int64(len(x.objects[taggedVLANs])+1), object{"interface": id, "vlan": plain(vlan)})
+		}
 	}
+	x.put(model, id, o)
+	return nil
+}
+
+func (x *Export) put(model string, id int64, o object) {
 	if x.objects[model] == nil {
 		x.objects[model] = map[int64]object{}
 	}
 	x.objects[model][id] = o
-	return nil
 }
 
 // addEnds adds the ends of a cable that the REST API has with it.
@@ -164,9 +200,26 @@ func (x *Export) addEnds(cable int64, o object) {
 // Unplaced returns the kinds that have no place in the inventory, the most objects first.
 func (x *Export) Unplaced() (all []importer.Count) {
 	counts := maps.Clone(x.counts)
-	for number := range x.objects["dcim.cable"] {
-		if x.cable(number, nil) == nil {
-			counts["dcim.cable"]++
+	for _, k := range kinds() {
+		for number, o := range x.objects[k.model] {
+			if k.row(x, number, o) == nil {
+				counts[k.model]++
+			}
+		}
+	}
+	for _, model := range named {
+		counts[model] += int64(len(x.objects[model]))
+	}
+	for of, all := range x.tagged {
+		if of.model != "dcim.device" {
+			counts[tags] += int64(len(all))
+		}
+	}
+	for _, o := range x.objects[interfaces] {
+		for _, member := range []string{"lag", "parent"} {
+			if o[member] != nil && x.besides(o, member) == nil {
+				counts[interfaces+" "+member+" of another device"]++
+			}
 		}
 	}
 	for model, n := range counts {
@@ -217,8 +270,11 @@ func (s *source) Next() (*importer.Row, error) {
 func (x *Export) row(k kind, r *records.Resource, number int64) (*importer.Row, error) {
 	o := x.objects[k.model][number]
 	values := k.row(x, number, o)
-	x.keep(values, k, r, o)
+	x.keep(values, k, r, number, o)
 	row := &importer.Row{File: k.model, Line: number, Resource: r, Patch: records.Patch{}}
+	if k.model == taggedVLANs {
+		row.Line = o["interface"].(int64)
+	}
 	for name, value := range values {
 		doc, err := json.Marshal(value)
 		if err != nil {

@@ -5,11 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -17,65 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/importer/netbox"
 	"github.com/ashlar-go/ashlar/inventory/records"
-	"github.com/ashlar-go/ashlar/inventory/sqlstore"
-	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
-
-// TestSample imports a real export, twice: all sites, devices, interfaces and VLANs have their place, and
-// the second time nothing changes.
-func TestSample(t *testing.T) {
-	t.Parallel()
-	dir := os.Getenv("ASHLAR_SAMPLES")
-	if dir == "" {
-		t.Skip("ASHLAR_SAMPLES names no directory of samples")
-	}
-	f, err := os.Open(filepath.Join(dir, "netbox", "demo-v3.6.json.gz"))
-	require.NoError(t, err)
-	defer f.Close()
-	export, err := netbox.Read(f)
-	require.NoError(t, err)
-	for name, keep := range map[string]bool{"fields": false, "keep unknown": true} {
-		t.Run(name, func(t *testing.T) { importSample(t, export, keep) })
-	}
-}
-
-func importSample(t *testing.T, export *netbox.Export, keep bool) {
-	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "inventory.db"), inventory.Schema(), &sqlite.Options{
-		Store: &sqlstore.Options{Timeout: 10 * time.Minute}, // as for inventoryd import
-	})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, store.Close()) }()
-	engine := records.New(store, nil)
-	want := map[string]int64{
-		"locations": 67 + 24 + 4, "racks": 42, "device-types": 14, "devices": 72, "interfaces": 1586, "rear-ports": 630, "front-ports": 912,
-		"vlans": 63, "cables": 50, "vrfs": 6, "prefixes": 90, "addresses": 180,
-	}
-	all := int64(0)
-	for _, n := range want {
-		all += n
-	}
-	for _, created := range []int64{all, 0} {
-		if keep {
-			unknown, err := export.KeepUnknown(t.Context(), engine, records.Caller{}, false)
-			require.NoError(t, err)
-			require.Empty(t, unknown.Lost)
-			require.Contains(t, unknown.Kept, netbox.Value{Kind: "dcim.site", Name: "facility", Field: "locations.netbox_facility", Objects: 4})
-		}
-		report, err := importer.Run(t.Context(), engine, []importer.Source{export.Source(store.Schema())}, nil)
-		require.NoError(t, err)
-		require.Empty(t, report.Problems)
-		require.Equal(t, created, report.Created)
-		require.Zero(t, report.Updated)
-	}
-	for name, want := range want {
-		r, _ := store.Schema().Named(name)
-		page, err := store.List(t.Context(), &records.Query{Resource: r, Count: true, Limit: 1})
-		require.NoError(t, err)
-		require.Equal(t, want, page.Total, name)
-	}
-	require.Contains(t, export.Unplaced(), importer.Count{Kind: "dcim.cable", Objects: 58})
-}
 
 const fixtures = `[
 {"model":"dcim.site","pk":3,"fields":{"name":"Vienna","slug":"vie","latitude":"48.2","longitude":"16.37"}},
@@ -84,7 +23,15 @@ const fixtures = `[
 {"model":"ipam.ipaddress","pk":8,"fields":{"address":"192.0.2.8/24"}},
 {"model":"ipam.ipaddress","pk":9,"fields":{"address":"192.0.2.1/24"}},
 {"model":"dcim.device","pk":7,"fields":{"name":null,"device_type":2,"site":3,"status":"staged","primary_ip4":9}},
-{"model":"dcim.interface","pk":1,"fields":{"name":"ge-0","device":7,"enabled":false,"speed":1000000,"mtu":9000}},
+{"model":"dcim.device","pk":8,"fields":{"name":"sw8","device_type":2,"site":3,"status":"active"}},
+{"model":"ipam.vlan","pk":5,"fields":{"vid":7,"name":"users","site":3,"status":"active"}},
+{"model":"ipam.vlan","pk":6,"fields":{"vid":8,"name":"guests","site":3,"status":"active"}},
+{"model":"extras.tag","pk":1,"fields":{"name":"Edge"}},
+{"model":"extras.taggeditem","pk":1,"fields":{"content_type":["dcim","device"],"object_id":7,"tag":1}},
+{"model":"dcim.interface","pk":1,"fields":{"name":"ge-0","device":7,"enabled":false,"speed":1000000,"mtu":9000,"lag":2}},
+{"model":"dcim.interface","pk":2,"fields":{"name":"ae0","type":"lag","device":7,"mode":"tagged","untagged_vlan":5,"tagged_vlans":[6,5]}},
+{"model":"dcim.interface","pk":3,"fields":{"name":"ae0.7","type":"virtual","device":7,"parent":2,"mode":"access","untagged_vlan":5}},
+{"model":"dcim.interface","pk":4,"fields":{"name":"ge-0","device":8,"lag":2,"untagged_vlan":5,"tagged_vlans":[6]}},
 {"model":"dcim.cable","pk":1,"fields":{}}]`
 
 // TestFetch reads the same from the REST API, whose references and choices are objects, page by page.
@@ -93,8 +40,20 @@ func TestFetch(t *testing.T) {
 	lists := map[string][]string{
 		"dcim/sites": {`{"id":3,"name":"Vienna","slug":"vie","latitude":48.2,"longitude":16.37}`}, "dcim/manufacturers": {`{"id":1,"name":"Juniper"}`},
 		"dcim/device-types": {`{"id":2,"model":"EX","manufacturer":{"id":1}}`}, "ipam/ip-addresses": {`{"id":8,"address":"192.0.2.8/24"}`, `{"id":9,"address":"192.0.2.1/24"}`},
-		"dcim/devices":    {`{"id":7,"name":null,"device_type":{"id":2},"site":{"id":3},"status":{"value":"staged","label":"Staged"},"primary_ip4":{"id":9}}`},
-		"dcim/interfaces": {`{"id":1,"name":"ge-0","device":{"id":7},"enabled":false,"speed":1000000,"mtu":9000}`}, "dcim/cables": {`{"id":1}`},
+		"dcim/devices": {
+			`{"id":7,"name":null,"device_type":{"id":2},"site":{"id":3},"status":{"value":"staged","label":"Staged"},"primary_ip4":{"id":9},"tags":[{"id":1,"name":"Edge"}]}`,
+			`{"id":8,"name":"sw8","device_type":{"id":2},"site":{"id":3},"status":{"value":"active"},"tags":[]}`,
+		},
+		"ipam/vlans": {
+			`{"id":5,"vid":7,"name":"users","site":{"id":3},"status":{"value":"active"}}`, `{"id":6,"vid":8,"name":"guests","site":{"id":3},"status":{"value":"active"}}`,
+		},
+		"dcim/interfaces": {
+			`{"id":1,"name":"ge-0","device":{"id":7},"enabled":false,"speed":1000000,"mtu":9000,"lag":{"id":2}}`,
+			`{"id":2,"name":"ae0","type":{"value":"lag"},"device":{"id":7},"mode":{"value":"tagged"},"untagged_vlan":{"id":5},"tagged_vlans":[{"id":6},{"id":5}]}`,
+			`{"id":3,"name":"ae0.7","type":{"value":"virtual"},"device":{"id":7},"parent":{"id":2},"mode":{"value":"access"},"untagged_vlan":{"id":5}}`,
+			`{"id":4,"name":"ge-0","device":{"id":8},"lag":{"id":2},"untagged_vlan":{"id":5},"tagged_vlans":[{"id":6}]}`,
+		},
+		"dcim/cables": {`{"id":1}`},
 	}
 	var server *httptest.Server
 	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -120,12 +79,17 @@ func TestFetch(t *testing.T) {
 	require.NoError(t, err)
 	got, err := netbox.Fetch(t.Context(), server.URL, "secret", nil)
 	require.NoError(t, err)
-	require.Equal(t, []importer.Count{{Kind: "dcim.cable", Objects: 1}}, want.Unplaced())
+	require.Equal(t, []importer.Count{{Kind: "dcim.cable", Objects: 1}, {Kind: "dcim.interface lag of another device", Objects: 1}, {Kind: "dcim.interface tagged_vlans", Objects: 1}}, want.Unplaced())
+	require.Equal(t, want.Unplaced(), got.Unplaced())
 	wanted := rows(t, want)
 	require.Equal(t, wanted, rows(t, got))
 	require.Contains(t, wanted, `"device":{"hostname":"Juniper EX (7)","location":{"site_code":"vie"}}`)
 	require.Contains(t, wanted, `"ip":"192.0.2.1"`)
-	require.Contains(t, wanted, `"status":"provisioning"`)
+	require.Contains(t, wanted, `"status":"provisioning","tags":["Edge"]`)
+	require.Equal(t, 1, strings.Count(wanted, `"lag":{"device":{"hostname":"Juniper EX (7)","location":{"site_code":"vie"}},"name":"ae0"}`))
+	require.Equal(t, 1, strings.Count(wanted, `"parent":{"device"`))
+	require.Contains(t, wanted, `"mode":"trunk","mtu":null,"name":"ae0","parent":null,"type":"lag","untagged_vlan":{"location":{"site_code":"vie"},"vlan_id":7}`)
+	require.Equal(t, 2, strings.Count(wanted, `"_resource":"tagged-vlans"`), "those of the trunk")
 
 	_, err = netbox.Fetch(t.Context(), server.URL, "wrong-token", nil)
 	require.ErrorContains(t, err, "set NETBOX_TOKEN")
@@ -141,7 +105,7 @@ func rows(t *testing.T, x *netbox.Export) string {
 	report, err := importer.Run(t.Context(), engine, []importer.Source{x.Source(engine.Store().Schema())}, nil)
 	require.NoError(t, err)
 	require.Empty(t, report.Problems)
-	require.Equal(t, int64(6), report.Created)
+	require.Equal(t, int64(14), report.Created)
 	var all []string
 	for s := x.Source(engine.Store().Schema()); ; {
 		row, err := s.Next()

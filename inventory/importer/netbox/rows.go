@@ -90,6 +90,42 @@ func (x *Export) deviceType(_ int64, o object) object {
 	return row
 }
 
+// typeKey returns the natural key of a device type, nil for none.
+func (x *Export) typeKey(ref any) any {
+	of := x.referenced("dcim.devicetype", ref)
+	if of == nil {
+		return nil
+	}
+	return object{"manufacturer": x.referenced("dcim.manufacturer", of["manufacturer"]).text("name"), "model": of.text("model")}
+}
+
+// portTemplate returns the fields that all port templates have, nil for those of module types.
+func (x *Export) portTemplate(kind string, o object) object {
+	of := x.typeKey(o["device_type"])
+	if of == nil {
+		return nil
+	}
+	return object{"device_type": of, "kind": kind, "name": o.text("name"), "label": o.text("label"), "type": o.text("type")}
+}
+
+func (x *Export) interfaceTemplate(_ int64, o object) object { return x.portTemplate("interface", o) }
+
+func (x *Export) rearPortTemplate(_ int64, o object) object {
+	row := x.portTemplate("rear-port", o)
+	if row != nil {
+		row["positions"] = o["positions"]
+	}
+	return row
+}
+
+func (x *Export) frontPortTemplate(_ int64, o object) object {
+	row := x.portTemplate("front-port", o)
+	if row != nil {
+		row["rear_port"], row["rear_port_position"] = x.referenced("dcim.rearporttemplate", o["rear_port"]).text("name"), o["rear_port_position"]
+	}
+	return row
+}
+
 // units returns a number of rack units, of which halves are rounded up.
 func units(text string) int64 {
 	n, err := strconv.ParseFloat(text, 64)
@@ -113,7 +149,8 @@ func (x *Export) device(number int64, o object) object {
 		"os":     x.referenced("dcim.platform", o["platform"]).text("name"),
 		"role":   x.referenced("dcim.devicerole", cmp.Or(o["role"], o["device_role"])).text("name"),
 		"status": cmp.Or(deviceStatus[status], status), "serial_number": o.text("serial"), "notes": o.text("comments"),
-		"rack_position": o.text("position"), "tenant": x.tenant(o),
+		"rack_position": o.text("position"), "tenant": x.tenant(o), "tags": x.tagsOf("dcim.device", number, o),
+		"device_type": x.typeKey(o["device_type"]),
 	}
 	address := x.referenced(addresses, cmp.Or(o["primary_ip4"], o["primary_ip6"]))
 	row["ip"], _, _ = strings.Cut(address.text("address"), "/")
@@ -158,9 +195,17 @@ func (x *Export) port(o object) object {
 	return row
 }
 
+// interfaceModes are the modes that the inventory has under another name.
+var interfaceModes = map[string]string{"tagged": "trunk", "tagged-all": "trunk-all"}
+
 func (x *Export) networkInterface(_ int64, o object) object {
 	row := x.port(o)
-	row["mode"], row["mac_address"], row["mtu"] = o.text("mode"), o.text("mac_address"), o["mtu"]
+	mode := o.text("mode")
+	row["mode"], row["mac_address"], row["mtu"] = cmp.Or(interfaceModes[mode], mode), o.text("mac_address"), o["mtu"]
+	row["lag"], row["parent"], row["untagged_vlan"] = x.besides(o, "lag"), x.besides(o, "parent"), nil
+	if slices.Contains([]string{"access", "tagged", "tagged-all"}, mode) { // others have no VLANs here
+		row["untagged_vlan"] = x.vlanKey(o["untagged_vlan"])
+	}
 	if enabled, ok := o["enabled"].(bool); ok {
 		row["admin_status"] = map[bool]string{true: "up", false: "down"}[enabled]
 	}
@@ -168,6 +213,45 @@ func (x *Export) networkInterface(_ int64, o object) object {
 		row["speed"] = strconv.FormatInt(kbps, 10) + "kbps"
 	}
 	return row
+}
+
+// besides returns the natural key of another interface of the same device, nil for none. In NetBox the LAG of
+// an interface may be that of another device of its virtual chassis.
+func (x *Export) besides(o object, member string) any {
+	if other := x.referenced(interfaces, o[member]); other == nil || number(other["device"]) != number(o["device"]) {
+		return nil
+	}
+	return x.portKey(interfaces, number(o[member]))
+}
+
+// taggedVLAN returns the row of a VLAN of a trunk. NetBox keeps those of interfaces with another mode.
+func (x *Export) taggedVLAN(_ int64, o object) object {
+	of := o["interface"].(int64)
+	vlan := x.vlanKey(o["vlan"])
+	if vlan == nil || x.objects[interfaces][of].text("mode") != "tagged" {
+		return nil
+	}
+	return object{"interface": x.portKey(interfaces, of), "vlan": vlan}
+}
+
+// tagsOf returns the tags of an object: in fixtures they are objects of their own, in the REST API a list.
+func (x *Export) tagsOf(model string, number int64, o object) []string {
+	names := []string{}
+	add := func(tag object) {
+		if name := tag.text("name"); name != "" {
+			names = append(names, name)
+		}
+	}
+	for _, tag := range x.tagged[tagged{model, number}] {
+		add(x.objects["extras.tag"][tag])
+	}
+	of, _ := o["tags"].([]any)
+	for _, tag := range of {
+		values, _ := tag.(map[string]any)
+		add(values)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func (x *Export) rearPort(_ int64, o object) object {
@@ -193,13 +277,76 @@ func (x *Export) portKey(model string, number int64) any {
 	return object{"device": row["device"], "name": row["name"]}
 }
 
-// ports are the kinds of ports that cables have here, and the members of a cable that refer to them.
-var ports = map[string]string{"dcim.interface": "interface", "dcim.frontport": "front_port", "dcim.rearport": "rear_port"}
+// terminationOf returns the row of a console or power port of a device.
+func (x *Export) terminationOf(kind string, o object) object {
+	row := x.port(o)
+	row["kind"], row["label"], row["location"] = kind, o.text("label"), nil
+	return row
+}
+
+func (x *Export) consolePort(_ int64, o object) object { return x.terminationOf("console", o) }
+func (x *Export) powerPort(_ int64, o object) object   { return x.terminationOf("power-port", o) }
+func (x *Export) powerOutlet(_ int64, o object) object { return x.terminationOf("power-outlet", o) }
+
+// powerFeed returns the row of a feed of a power panel, which is at the location of the panel.
+func (x *Export) powerFeed(_ int64, o object) object {
+	panel := x.referenced("dcim.powerpanel", o["power_panel"])
+	return object{
+		"device": nil, "kind": "power-feed", "name": strings.TrimSpace(panel.text("name") + " " + o.text("name")), "location": x.placeOf(panel),
+		"type": o.text("type"), "description": o.text("description"),
+	}
+}
+
+// circuitEnd returns the row of an end of a circuit: its provider, number and side are its name.
+func (x *Export) circuitEnd(_ int64, o object) object {
+	circuit := x.referenced("circuits.circuit", o["circuit"])
+	provider := x.referenced("circuits.provider", circuit["provider"])
+	return object{
+		"device": nil, "kind": "circuit", "name": strings.TrimSpace(provider.text("name") + " " + circuit.text("cid") + " " + o.text("term_side")),
+		"label": o.text("xconnect_id"), "location": x.siteOf(o), "description": o.text("description"),
+	}
+}
+
+// end is a kind of object that a cable ends at: the member of the cable that refers to it, and its natural key.
+type end struct {
+	member string
+	key    func(x *Export, model string, number int64) any
+}
+
+// ends are the kinds of objects that cables have here.
+var ends = map[string]end{
+	"dcim.interface": {"interface", (*Export).portKey}, "dcim.frontport": {"front_port", (*Export).portKey}, "dcim.rearport": {"rear_port", (*Export).portKey},
+	"dcim.consoleport": {"termination", (*Export).terminationKey}, "dcim.consoleserverport": {"termination", (*Export).terminationKey},
+	"dcim.powerport": {"termination", (*Export).terminationKey}, "dcim.poweroutlet": {"termination", (*Export).terminationKey},
+	"dcim.powerfeed": {"termination", (*Export).terminationKey}, "circuits.circuittermination": {"termination", (*Export).terminationKey},
+}
+
+// terminationKey returns the natural key of a termination, nil for none.
+func (x *Export) terminationKey(model string, number int64) any {
+	o := x.objects[model][number]
+	if o == nil {
+		return nil
+	}
+	var row object
+	switch model {
+	case "dcim.powerport":
+		row = x.powerPort(number, o)
+	case "dcim.poweroutlet":
+		row = x.powerOutlet(number, o)
+	case "dcim.powerfeed":
+		row = x.powerFeed(number, o)
+	case "circuits.circuittermination":
+		row = x.circuitEnd(number, o)
+	default:
+		row = x.consolePort(number, o)
+	}
+	return object{"device": row["device"], "kind": row["kind"], "name": row["name"]}
+}
 
 // cable returns the row of a cable with one end on each side that has a place here.
 func (x *Export) cable(number int64, o object) object {
-	ends := x.ends[number]
-	if len(ends) != 2 || ends[0].side == ends[1].side {
+	both := x.ends[number]
+	if len(both) != 2 || both[0].side == both[1].side {
 		return nil
 	}
 	row := object{
@@ -208,14 +355,17 @@ func (x *Export) cable(number int64, o object) object {
 	if metres := o.decimal("_abs_length"); metres != nil {
 		row["length"] = metres
 	}
-	slices.SortFunc(ends, func(a, b cableEnd) int { return strings.Compare(a.side, b.side) })
+	slices.SortFunc(both, func(a, b cableEnd) int { return strings.Compare(a.side, b.side) })
 	for i, side := range []string{"a_", "b_"} {
-		member, ok := ports[ends[i].model]
-		key := x.portKey(ends[i].model, ends[i].port)
-		if !ok || key == nil {
+		at, ok := ends[both[i].model]
+		if !ok {
 			return nil
 		}
-		row[side+member] = key
+		key := at.key(x, both[i].model, both[i].port)
+		if key == nil {
+			return nil
+		}
+		row[side+at.member] = key
 	}
 	return row
 }
@@ -239,14 +389,19 @@ func (x *Export) vrfOf(o object) any {
 }
 
 func (x *Export) prefix(_ int64, o object) object {
-	row := object{
+	return object{
 		"prefix": o.text("prefix"), "vrf": x.vrfOf(o), "status": o.text("status"), "description": o.text("description"),
-		"role": x.referenced("ipam.role", o["role"]).text("name"), "location": x.siteOf(o), "vlan": nil,
+		"role": x.referenced("ipam.role", o["role"]).text("name"), "location": x.siteOf(o), "vlan": x.vlanKey(o["vlan"]),
 	}
-	if vlan := x.referenced("ipam.vlan", o["vlan"]); vlan != nil {
-		row["vlan"] = object{"vlan_id": vlan["vid"], "location": x.siteOf(vlan)}
+}
+
+// vlanKey returns the natural key of a VLAN, nil for none.
+func (x *Export) vlanKey(ref any) any {
+	vlan := x.referenced("ipam.vlan", ref)
+	if vlan == nil {
+		return nil
 	}
-	return row
+	return object{"vlan_id": vlan["vid"], "location": x.siteOf(vlan)}
 }
 
 func (x *Export) address(_ int64, o object) object {
@@ -254,8 +409,8 @@ func (x *Export) address(_ int64, o object) object {
 		"address": o.text("address"), "vrf": x.vrfOf(o), "status": o.text("status"), "role": o.text("role"),
 		"dns_name": o.text("dns_name"), "description": o.text("description"), "interface": nil,
 	}
-	if kindOf(o["assigned_object_type"]) == "dcim.interface" {
-		row["interface"] = x.portKey("dcim.interface", number(o["assigned_object_id"]))
+	if kindOf(o["assigned_object_type"]) == interfaces {
+		row["interface"] = x.portKey(interfaces, number(o["assigned_object_id"]))
 	}
 	return row
 }
