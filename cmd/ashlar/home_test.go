@@ -71,7 +71,7 @@ func TestLandingPage(t *testing.T) {
 	page.Submit("#sign-in")
 	page.Await(".frame:not(.frame-single)")
 	assert.True(t, strings.HasSuffix(page.Address(), "/console/"), page.Address())
-	page.Silent()
+	assert.Empty(t, page.Errors())
 }
 
 // fetch sends a request for a host, with headers given as name, value, name, value.

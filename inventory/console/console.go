@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/httpx/ui"
@@ -73,9 +74,27 @@ func New(api *httpapi.API, opts *Options) (*Console, error) {
 	}
 	chain.RenderError, chain.Security, chain.Check = kit.RenderError, &httpx.SecurityOptions{ContentSecurityPolicy: ui.Policy}, nil
 	chain.MaxBody = maxBody
+	chain.Limit = besideAssets(chain.Limit)
 	chain.Repeatable = repeatable
 	c.handler = httpx.Standard(&chain)(kit.Protect(c.mux()))
 	return c, nil
+}
+
+// besideAssets returns a limit of requests that the files of pages do not count for: a first page needs a dozen.
+func besideAssets(limit httpx.Middleware) httpx.Middleware {
+	if limit == nil {
+		return nil
+	}
+	return func(next http.Handler) http.Handler {
+		limited := limit(next)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.URL.Path, "/assets/") {
+				next.ServeHTTP(w, r)
+				return
+			}
+			limited.ServeHTTP(w, r)
+		})
+	}
 }
 
 // maxBody is the maximum size of a request in bytes: that of an import of the API, as a form.
