@@ -17,7 +17,7 @@ import (
 const (
 	// TokenField is the value of a form, or the query parameter of the address of one with files.
 	TokenField  = "_token"
-	TokenHeader = "X-Form-Token" // of htmx and of uploads
+	TokenHeader = "X-Form-Token" // of htmx and of uploads // #nosec G101 -- a name
 )
 
 // The cookies of pages. A browser sends them to the prefix of the kit only.
@@ -98,7 +98,7 @@ func tokenOf(visitor string) string {
 
 // cookie returns a cookie for the pages of the kit.
 func (k *Kit) cookie(r *http.Request, name, value string) *http.Cookie {
-	return &http.Cookie{
+	return &http.Cookie{ // #nosec G124 -- Secure over TLS
 		Name: name, Value: value, Path: k.prefix + "/", HttpOnly: true, Secure: OverTLS(r), SameSite: http.SameSiteStrictMode,
 	}
 }
@@ -128,7 +128,7 @@ func (k *Kit) SetTheme(w http.ResponseWriter, r *http.Request) {
 		httpx.WriteError(w, r, httpx.Errorf(http.StatusBadRequest, "unknown theme: use light, dark or system"))
 		return
 	}
-	c := k.cookie(r, themeCookie, chosen)
+	c := k.cookie(r, themeCookie, chosen) // #nosec G124 -- Secure over TLS
 	c.MaxAge = 365 * 24 * 60 * 60
 	http.SetCookie(w, c)
 	http.Redirect(w, r, k.URL(LocalPath(r.PostFormValue("back"))), http.StatusSeeOther) // #nosec G710 -- LocalPath

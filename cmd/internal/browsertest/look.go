@@ -51,10 +51,10 @@ func (p *Page) Keep(name string) {
 	if dir == "" {
 		return
 	}
-	if err := os.MkdirAll(dir, 0o750); err != nil {
+	if err := os.MkdirAll(dir, 0o750); err != nil { // #nosec G703 -- named by who runs the test
 		p.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, name+".png"), p.WholeScreenshot(), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, name+".png"), p.WholeScreenshot(), 0o600); err != nil { // #nosec G703 -- named by who runs the test
 		p.t.Fatal(err)
 	}
 }
@@ -72,7 +72,7 @@ func (p *Page) Accessible() {
 		p.t.Log(why)
 		return
 	}
-	script, err := os.ReadFile(filepath.Join(dir, "axe.min.js")) // #nosec G304 -- named by who runs the test
+	script, err := os.ReadFile(filepath.Join(dir, "axe.min.js")) // #nosec G703 -- named by who runs the test
 	if err != nil {
 		p.t.Fatal(err)
 	}

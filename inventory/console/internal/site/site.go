@@ -162,7 +162,7 @@ func (q *Request) Forget() {
 }
 
 func (q *Request) cookie(token string, age int) {
-	http.SetCookie(q.W, &http.Cookie{
+	http.SetCookie(q.W, &http.Cookie{ // #nosec G124 -- Secure over TLS
 		Name: Cookie, Value: token, Path: q.UI.URL("/"), MaxAge: age, HttpOnly: true, Secure: ui.OverTLS(q.R), SameSite: http.SameSiteStrictMode,
 	})
 }
