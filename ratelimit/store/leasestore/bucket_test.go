@@ -194,6 +194,24 @@ func TestBucketBack(t *testing.T) {
 	}
 }
 
+// Keys that come in turn do not take each other's place while there is room.
+func TestBucketsOfFewKeys(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	clock := &ratelimit.Options{Now: func() time.Time { return now }}
+	for range 50 { // hashes differ
+		i := newTaker(t, memstore.New(&memstore.Options{Now: clock.Now}), bucketOf(1_000_000, ratelimit.Second, 0), clock)
+		q, most := &ratelimit.Request{Domain: "d", Descriptors: make([]ratelimit.Descriptor, 1)}, 0
+		for n := range 1000 {
+			q.Descriptors[0].Entries = []ratelimit.Entry{{Key: "k", Value: []string{"a", "b", "c"}[n%3]}}
+			_, err := i.Decide(t.Context(), q)
+			require.NoError(t, err)
+			now = now.Add(10 * time.Microsecond)
+			most = max(most, i.leases.Stats().Keys)
+		}
+		require.Equal(t, 3, most, "keys with claims at the same time")
+	}
+}
+
 // A key with few hits, a limit that changes, hits that are given back, reads, and a clock that is set back.
 func TestBucketState(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)

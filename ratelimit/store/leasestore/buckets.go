@@ -88,18 +88,24 @@ func (bs *buckets) find(g *bucketGroup, tag uint64, t *ratelimit.Take) *bucket {
 	return nil
 }
 
-// victim returns a slot that may be reused, or -1.
+// victim returns a slot that may be reused, the first kind that there is: empty, of a key that was seen
+// once, of an idle bucket. It returns -1 if all are in use.
 func (g *bucketGroup) victim(tag uint64, before int64) int {
-	idle := -1
+	once, idle := -1, -1
 	for j := range groupSize {
 		i := (int(tag>>8) + j) % groupSize
 		b := g.of[i]
 		switch {
-		case b == nil:
+		case g.tags[i] == 0:
 			return i
-		case b.caller == nil && b.asked < before && g.seen[i] < before:
+		case b == nil && once < 0:
+			once = i
+		case b != nil && b.caller == nil && b.asked < before && g.seen[i] < before:
 			idle = i
 		}
+	}
+	if once >= 0 {
+		return once
 	}
 	return idle
 }

@@ -76,7 +76,8 @@ func (i *instance) decide(r *rand.Rand) {
 	switch elapsed := time.Since(s.end.Add(-simulatedTime)) % (8 * time.Second); {
 	case elapsed < 5*time.Second:
 	case elapsed < 7*time.Second:
-		time.Sleep(7*time.Second - elapsed)
+		// Not at the same moment: the order of so many goroutines would not be the same each time.
+		time.Sleep(7*time.Second - elapsed + time.Duration(r.Int64N(int64(time.Millisecond))))
 		fallthrough
 	default:
 		many = uint64(max(s.bucket.limit.Burst, s.bucket.limit.RequestsPerUnit)) / 4

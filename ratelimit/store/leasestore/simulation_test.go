@@ -16,6 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/leasestore"
 )
@@ -41,25 +43,11 @@ func simulate(t *testing.T, buckets bool) (sum tally) {
 	if testing.Short() {
 		seeds = min(seeds, 20)
 	}
-	// Goroutines that become ready at the same moment run in the same order each time on one
-	// processor. The race detector changes the order anyway.
-	if !raceDetector() {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	}
 	for seed := *firstSeed; seed < *firstSeed+uint64(seeds); seed++ {
-		synctest.Test(t, func(t *testing.T) {
-			defer func() {
-				if t.Failed() {
-					t.Logf("repeat with: go test ./ratelimit/store/leasestore -run '%s$' -seeds 1 -seed %d", t.Name(), seed)
-				}
-			}()
-			s := newSimulation(t, seed, buckets)
-			s.run()
-			sum.add(&s.tally)
-			if seeds == 1 {
-				t.Logf("seed %d, events %x", seed, s.events.Sum64())
-			}
-		})
+		events := simulateSeed(t, seed, buckets, &sum)
+		if seeds == 1 {
+			t.Logf("seed %d, events %x", seed, events)
+		}
 		if t.Failed() {
 			return sum
 		}
@@ -69,6 +57,41 @@ func simulate(t *testing.T, buckets bool) (sum tally) {
 	}
 	t.Logf("%+v", sum)
 	return sum
+}
+
+// simulateSeed runs one seed, adds to the sum, and returns a hash of all events.
+func simulateSeed(t *testing.T, seed uint64, buckets bool, sum *tally) (events uint64) {
+	// Goroutines that become ready at the same moment run in the same order each time on one
+	// processor, unless they run for so long that they are preempted. The race detector changes the order anyway.
+	if !raceDetector() {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	}
+	synctest.Test(t, func(t *testing.T) {
+		defer func() {
+			if t.Failed() {
+				t.Logf("repeat with: go test ./ratelimit/store/leasestore -run '%s$' -seeds 1 -seed %d", t.Name(), seed)
+			}
+		}()
+		s := newSimulation(t, seed, buckets)
+		s.run()
+		sum.add(&s.tally)
+		events = s.events.Sum64()
+	})
+	return events
+}
+
+// A seed that fails fails again: everything that happens follows from it.
+func TestSimulationsRepeat(t *testing.T) {
+	if raceDetector() {
+		t.Skip("the race detector changes the order of goroutines")
+	}
+	for _, buckets := range []bool{false, true} {
+		for seed := range uint64(5) {
+			var first, second tally
+			require.Equal(t, simulateSeed(t, seed, buckets, &first), simulateSeed(t, seed, buckets, &second), "seed %d", seed)
+			require.Equal(t, first, second, "seed %d", seed)
+		}
+	}
 }
 
 // raceDetector reports whether the test was built with -race.
