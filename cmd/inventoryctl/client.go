@@ -9,7 +9,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -93,7 +95,7 @@ func (c *client) open(method, path string, query url.Values, contentType string,
 	if c.profile.Token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.profile.Token)
 	}
-	response, err := c.http.Do(request)
+	response, err := c.do(request)
 	if err != nil {
 		return nil, err
 	}
@@ -102,6 +104,39 @@ func (c *client) open(method, path string, query url.Values, contentType string,
 		return nil, failure(method+" "+path, response)
 	}
 	return response.Body, nil
+}
+
+// maxWaits is how often a request waits for the rate limit of the server, and maxWait how long.
+const (
+	maxWaits = 3
+	maxWait  = time.Minute
+)
+
+// do sends a request, and sends it again when the rate limit of the server admits it.
+func (c *client) do(request *http.Request) (*http.Response, error) {
+	for n := 0; ; n++ {
+		response, err := c.http.Do(request)
+		if err != nil || response.StatusCode != http.StatusTooManyRequests || n == maxWaits {
+			return response, err
+		}
+		seconds, err := strconv.Atoi(response.Header.Get("Retry-After"))
+		wait := time.Duration(seconds) * time.Second
+		if err != nil || wait < 0 || wait > maxWait {
+			return response, nil
+		}
+		_ = response.Body.Close() // nothing of it is needed
+		if request.GetBody != nil {
+			if request.Body, err = request.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+		printf(c.env.Stderr, "the server has too many requests: waiting for %d s", seconds)
+		select {
+		case <-c.ctx.Done():
+			return nil, c.ctx.Err()
+		case <-time.After(wait):
+		}
+	}
 }
 
 // failure returns the error that a response says.

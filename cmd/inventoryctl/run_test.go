@@ -5,10 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -393,4 +397,33 @@ func TestDrift(t *testing.T) {
 	require.Equal(t, "no differences\n", s.do("drift", ports, neighbors))
 	require.Contains(t, s.do("get", "links"), "sw1:GigabitEthernet1/0/2")
 	s.fails([]string{"drift", filepath.Join(dir, "sw9.json")}, `no device "sw9"`, "--device")
+}
+
+// TestRateLimit: a command waits for the rate limit of the server, and sends its body again.
+func TestRateLimit(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	path := s.environ["INVENTORYCTL_CONFIG"]
+	var saved config
+	require.NoError(t, json.Unmarshal(must(os.ReadFile(path)), &saved))
+	to := must(url.Parse(s.url))
+	seen, wait := 0, "0"
+	proxy := httputil.NewSingleHostReverseProxy(to)
+	limited := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if seen++; seen%2 == 0 {
+			proxy.ServeHTTP(w, r)
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Retry-After", wait)
+		w.WriteHeader(http.StatusTooManyRequests)
+	}))
+	defer limited.Close()
+	s.environ["INVENTORY_URL"], s.environ["INVENTORY_TOKEN"] = limited.URL, saved.Contexts[saved.Current].Token
+	_, said, err := s.try("", "create", "device", "hostname=sw1")
+	require.NoError(t, err)
+	require.Contains(t, said, "waiting for 0 s")
+	require.Contains(t, s.do("get", "devices"), "sw1")
+	wait = "3600"
+	s.fails([]string{"get", "devices"}, "429")
 }

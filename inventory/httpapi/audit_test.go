@@ -104,7 +104,7 @@ func TestAuditTogether(t *testing.T) {
 	c := g.as("root")
 	c.Send("POST", "/devices", device("core-1")).WantError(500, "Internal Server Error")
 	c.Send("POST", "/users/login", object{"username": "root", "password": password}).WantError(500, "Internal Server Error")
-	if n := g.count(records.Of[inventory.Device](inventory.Schema())); n != 0 || g.user("root").LastLogin != nil {
+	if n := g.count(records.Of[inventory.Device](builtIn)); n != 0 || g.user("root").LastLogin != nil {
 		t.Errorf("%d devices were made", n)
 	}
 	if !strings.Contains(g.log.String(), "disk on fire") {

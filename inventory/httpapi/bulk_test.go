@@ -127,7 +127,7 @@ func allOrNothing(t *testing.T, g *harness) {
 	if len(body.Items) != 2 || body.Items[0].ID != unknown {
 		t.Errorf("the items are %+v", body.Items)
 	}
-	if n := g.count(records.Of[inventory.Device](inventory.Schema())); n != 2 {
+	if n := g.count(records.Of[inventory.Device](builtIn)); n != 2 {
 		t.Errorf("there are %d devices", n)
 	}
 }

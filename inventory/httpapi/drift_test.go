@@ -152,7 +152,7 @@ func drifts(t *testing.T, g *harness) {
 	g.as("editor").Send("POST", "/drift", object{"tables": tables, "apply": again.ids("unexpected")}).Want(http.StatusBadRequest)
 	require.Len(t, g.entries(), before+2)
 	require.Equal(t, 1, g.drift("editor", "", object{"tables": tables, "apply": []string{"missing"}}).Applied)
-	require.Equal(t, int64(3), g.count(records.Of[inventory.Link](inventory.Schema())))
+	require.Equal(t, int64(3), g.count(records.Of[inventory.Link](builtIn)))
 }
 
 // TestDriftOfInterfaces: interfaces are created, changed and deleted by their tables, in long and short names.

@@ -29,7 +29,7 @@ func asJSON(t testing.TB, v any) string {
 // hidden fields.
 func TestEncoder(t *testing.T) {
 	t.Parallel()
-	for _, r := range inventory.Schema().Resources() {
+	for _, r := range builtIn.Resources() {
 		t.Run(r.Name, func(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(t *rapid.T) {

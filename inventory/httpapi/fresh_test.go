@@ -118,7 +118,7 @@ func TestPasswordChangedMeanwhile(t *testing.T) {
 	g := newHarness(t, &choices{store: store})
 	c, id := g.as("viewer"), g.users["viewer"].ID
 	store.happens = func() {
-		_, err := records.New(store.Store, nil).Update(t.Context(), records.Caller{}, records.Of[inventory.User](inventory.Schema()), records.Edit{
+		_, err := records.New(store.Store, nil).Update(t.Context(), records.Caller{}, records.Of[inventory.User](builtIn), records.Edit{
 			ID: id, Apply: func(rec records.Record) error {
 				now := g.clock.now()
 				rec.(*inventory.User).PasswordChangedAt = &now

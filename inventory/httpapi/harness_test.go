@@ -24,6 +24,9 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
+// builtIn is the schema of the inventory, to look up resources: with the race detector a new one takes long.
+var builtIn = inventory.Schema()
+
 // password is the password of every user.
 const password = "correct horse battery"
 
@@ -257,7 +260,7 @@ func (g *harness) user(name string) *inventory.User {
 // entries returns the audit log, the oldest entry first.
 func (g *harness) entries() []*records.AuditLog {
 	g.t.Helper()
-	page, err := g.store.List(context.Background(), &records.Query{Resource: records.Of[records.AuditLog](inventory.Schema())})
+	page, err := g.store.List(context.Background(), &records.Query{Resource: records.Of[records.AuditLog](builtIn)})
 	ok(g.t, err)
 	var all []*records.AuditLog
 	for _, rec := range page.Records {

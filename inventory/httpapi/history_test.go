@@ -76,14 +76,14 @@ func TestHistory(t *testing.T) {
 		}
 		points("?step=raw")
 		points("?step=5m&from=2026-01-31T00:00:00Z", point("2026-01-31T11:00:00Z", 3, 2, 0.0, 20.0, 50.0), second)
-		if n := g.count(records.Of[inventory.Metric](inventory.Schema())); n != 0 {
+		if n := g.count(records.Of[inventory.Metric](builtIn)); n != 0 {
 			t.Errorf("%d metrics are left", n)
 		}
 		if left := data(t, g.as("viewer").Send("GET", "/metrics", nil)); len(left) != 0 {
 			t.Errorf("the overview has %v", left)
 		}
 		g.as("root").Send("DELETE", path("/devices", d), nil).Want(200)
-		if n := g.count(records.Of[inventory.MetricRollup](inventory.Schema())); n != 0 {
+		if n := g.count(records.Of[inventory.MetricRollup](builtIn)); n != 0 {
 			t.Errorf("%d summaries of a deleted device", n)
 		}
 	})

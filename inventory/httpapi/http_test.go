@@ -223,7 +223,7 @@ func TestSQL(t *testing.T) {
 	g := newHarness(t, &choices{store: database(t)})
 	g.create("/devices", device("core-1"))
 	texts := []string{`' OR '1'='1`, `"; DROP TABLE devices; --`, `1) OR (1=1`, `%`}
-	for _, r := range inventory.Schema().Resources() {
+	for _, r := range builtIn.Resources() {
 		for _, p := range r.Parameters() {
 			for _, sql := range texts { // in here, for the statement to be used again
 				g.injectFilter(r, p, sql)
@@ -253,7 +253,7 @@ func (g *harness) injectFilter(r *records.Resource, p records.Parameter, sql str
 func (g *harness) inject(sql string) {
 	g.t.Helper()
 	c := g.as("root")
-	for _, r := range inventory.Schema().Resources() {
+	for _, r := range builtIn.Resources() {
 		for _, name := range []string{"page", "limit", "sortby", "fields", "count", "cursor", "frob" + sql} {
 			c.Send("GET", "/"+r.Name+"?"+escape(name)+"="+escape(sql), nil).Want(400)
 		}

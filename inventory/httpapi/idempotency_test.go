@@ -34,7 +34,7 @@ func idempotent(t *testing.T, g *harness) {
 			t.Errorf("first %s, then %s", first.Body, again.Body)
 		}
 	}
-	if n := g.count(records.Of[inventory.Device](inventory.Schema())); n != 3 {
+	if n := g.count(records.Of[inventory.Device](builtIn)); n != 3 {
 		t.Errorf("there are %d devices", n)
 	}
 	if n := len(g.entries()); n != 3 {
@@ -108,7 +108,7 @@ func idempotencyAtOnce(t *testing.T, g *harness) {
 			replayed++
 		}
 	}
-	if n := g.count(records.Of[inventory.VLAN](inventory.Schema())); n != 1 || replayed != len(responses)-1 {
+	if n := g.count(records.Of[inventory.VLAN](builtIn)); n != 1 || replayed != len(responses)-1 {
 		t.Errorf("%d VLANs and %d replays", n, replayed)
 	}
 }
@@ -130,7 +130,7 @@ func idempotencyRecordsExpire(t *testing.T, g *harness) {
 	g.as("root").Send("POST", "/devices", device("core-0"), idempotency, "key-0").WantError(409, "Hostname already exists")
 	post("new-0", "key-0").WantHeader("Idempotent-Replayed", "")
 	post("new-1", "key-14").WantHeader("Idempotent-Replayed", "")
-	if n := g.count(records.Of[records.IdempotencyRecord](inventory.Schema())); n > 4 {
+	if n := g.count(records.Of[records.IdempotencyRecord](builtIn)); n > 4 {
 		t.Errorf("%d idempotency records are left", n)
 	}
 }
@@ -191,7 +191,7 @@ func TestDryRun(t *testing.T) {
 		c.Send("POST", k.list+"?dry_run=maybe", other).WantError(400, "dry_run must be true or false")
 		c.Send("POST", k.list+"?dry_run=true", object{}).Want(400).WantHeader("Dry-Run", "true")
 		shows(t, read(t, c.Send("GET", path(k.list, rec), nil)), before)
-		if n := g.count(records.Of[records.IdempotencyRecord](inventory.Schema())); n != 0 || len(g.changed()) != entries {
+		if n := g.count(records.Of[records.IdempotencyRecord](builtIn)); n != 0 || len(g.changed()) != entries {
 			t.Errorf("%d idempotency records and %d new entries were stored", n, len(g.changed())-entries)
 		}
 		if k.label != "Link" {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -159,7 +158,7 @@ func TestFilters(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)
 	c := g.as("root")
-	for _, r := range inventory.Schema().Resources() {
+	for _, r := range builtIn.Resources() {
 		for _, f := range r.Fields() {
 			if f.Sortable() {
 				c.Send("GET", "/"+r.Name+"?sortby="+f.Name+":desc", nil).Want(200)

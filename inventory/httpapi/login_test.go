@@ -374,7 +374,7 @@ func goneMeanwhile(t *testing.T, g *harness) {
 	c := g.as("second")
 	c.Send("GET", "/devices", nil).Want(200) // from now on the gate remembers them
 	ok(t, records.New(g.store, nil).Delete(context.Background(), records.Caller{Name: "test"},
-		records.Of[inventory.User](inventory.Schema()), records.Edit{ID: g.users["second"].ID}))
+		records.Of[inventory.User](builtIn), records.Edit{ID: g.users["second"].ID}))
 	for _, tc := range []struct {
 		method, path string
 		body         any
@@ -388,7 +388,7 @@ func goneMeanwhile(t *testing.T, g *harness) {
 		a := c.Send(tc.method, tc.path, tc.body).WantHeader("WWW-Authenticate", "Bearer")
 		a.WantError(401, "Unauthorized: Invalid or expired token")
 	}
-	if n := g.count(records.Of[inventory.Device](inventory.Schema())); n != 1 {
+	if n := g.count(records.Of[inventory.Device](builtIn)); n != 1 {
 		t.Errorf("there are %d devices", n)
 	}
 }

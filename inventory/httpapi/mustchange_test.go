@@ -110,7 +110,7 @@ func TestChangeFirstInTransaction(t *testing.T) {
 	site := &inventory.Location{Name: "Berlin 1", City: "Berlin", Country: "DE", Address: "Allee 1"}
 	for what, err := range map[string]error{
 		"create":   service.Changes(q).Create(t.Context(), q.Caller(), site),
-		"user":     service.UserChanges(q).Delete(t.Context(), q.Caller(), records.Of[inventory.User](inventory.Schema()), records.Edit{ID: g.users["viewer"].ID}),
+		"user":     service.UserChanges(q).Delete(t.Context(), q.Caller(), records.Of[inventory.User](builtIn), records.Edit{ID: g.users["viewer"].ID}),
 		"password": service.ChangePassword(t.Context(), q, g.users["viewer"].ID, another, nil),
 	} {
 		if auth.KindOf(err) != auth.Forbidden || err.Error() != changeFirst {

@@ -147,7 +147,7 @@ func TestResetDiesWithPassword(t *testing.T) {
 	g.forgot("viewer@example.org")
 	hash, err := g.hasher.Hash(t.Context(), another)
 	ok(t, err)
-	_, err = records.New(g.store, nil).Update(context.Background(), records.Caller{Name: "test"}, records.Of[inventory.User](inventory.Schema()),
+	_, err = records.New(g.store, nil).Update(context.Background(), records.Caller{Name: "test"}, records.Of[inventory.User](builtIn),
 		records.Edit{ID: g.users["viewer"].ID, Apply: func(rec records.Record) error {
 			rec.(*inventory.User).PasswordHash = hash
 			return nil

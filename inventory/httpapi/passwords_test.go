@@ -75,7 +75,7 @@ func TestReset(t *testing.T) {
 	if g.mails.count() != 1 || len(code) < 26 { // 128 bits and more
 		t.Errorf("%d mails, the code is %q", g.mails.count(), code)
 	}
-	page, err := g.store.List(t.Context(), &records.Query{Resource: records.Of[inventory.Reset](inventory.Schema())})
+	page, err := g.store.List(t.Context(), &records.Query{Resource: records.Of[inventory.Reset](builtIn)})
 	ok(t, err)
 	if text := asJSON(t, page.Records); len(page.Records) != 1 || strings.Contains(text, code) {
 		t.Errorf("the code is stored as %s", text)
@@ -143,7 +143,7 @@ func resetsBeside(t *testing.T, g *harness) {
 	if status := g.reset(g.mails.last(t), password); status != 404 { // the password was changed since
 		t.Errorf("the status of another reset is %d", status)
 	}
-	resets := records.Of[inventory.Reset](inventory.Schema())
+	resets := records.Of[inventory.Reset](builtIn)
 	if n := g.count(resets); n != 4 {
 		t.Errorf("there are %d codes", n)
 	}

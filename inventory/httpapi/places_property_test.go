@@ -249,7 +249,7 @@ func queries(op openapi.Operation, ids map[string][]string) []string {
 		}
 	case op.ID == "summarize":
 		all = nil
-		for _, r := range inventory.Schema().Resources() {
+		for _, r := range builtIn.Resources() {
 			for _, f := range r.Fields() {
 				if f.Counted {
 					all = append(all, url.Values{"resource": {r.Name}, "by": {f.Name}}.Encode())
@@ -322,9 +322,9 @@ func TestWorlds(t *testing.T) {
 	for _, op := range gets(a) {
 		ids := []string{unknown}
 		if strings.Contains(op.Path, "{id}") {
-			r, _ := inventory.Schema().Named(strings.Split(op.Path, "/")[1])
+			r, _ := builtIn.Named(strings.Split(op.Path, "/")[1])
 			if op.Tag == "metrics" && strings.Contains(op.Path, "device") {
-				r, _ = inventory.Schema().Named("devices")
+				r, _ = builtIn.Named("devices")
 			}
 			ids = append(ids, a.ids[r.Name]...)
 			ids = append(ids, b.ids[r.Name]...)
@@ -464,7 +464,7 @@ func TestChangesElsewhere(t *testing.T) {
 			op.Method == "DELETE" && op.Tag == "locations" // without locations there is nothing left to change
 	})
 	placed := slices.DeleteFunc(slices.Clone(ops), func(op openapi.Operation) bool {
-		r, ok := inventory.Schema().Named(op.Tag)
+		r, ok := builtIn.Named(op.Tag)
 		return !ok || !r.Placed()
 	})
 	done := map[int]int{}
@@ -477,7 +477,7 @@ func TestChangesElsewhere(t *testing.T) {
 			target, body := randomTarget(t, op, w.ids), randomBody(t, op, w.ids)
 			if rapid.IntRange(0, 3).Draw(t, "valid") > 0 {
 				op = rapid.SampledFrom(placed).Draw(t, "operation")
-				r, _ := inventory.Schema().Named(op.Tag)
+				r, _ := builtIn.Named(op.Tag)
 				id := w.some(t, r.Name)
 				target, body = &url.URL{Path: strings.ReplaceAll(op.Path, "{id}", id)}, w.change(t, op, r, id)
 				if op.Method == "DELETE" && rapid.IntRange(0, 9).Draw(t, "dry") > 0 {

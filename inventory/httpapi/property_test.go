@@ -14,7 +14,6 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
 
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -161,7 +160,7 @@ func randomTarget(t *rapid.T, op openapi.Operation, ids map[string][]string) *ur
 
 func allOf(ids map[string][]string) []string {
 	var all []string
-	for _, r := range inventory.Schema().Resources() {
+	for _, r := range builtIn.Resources() {
 		all = append(all, ids[r.Name]...)
 	}
 	return all
@@ -198,7 +197,7 @@ func randomBody(t *rapid.T, op openapi.Operation, ids map[string][]string) strin
 	if op.Body == nil {
 		return ""
 	}
-	r, isRecord := inventory.Schema().Named(op.Tag)
+	r, isRecord := builtIn.Named(op.Tag)
 	if rapid.IntRange(0, 9).Draw(t, "garbage") == 0 || !isRecord {
 		return rapid.SampledFrom([]string{
 			``, `{}`, `[]`, `null`, `1`, `"x"`, `[1]`, `[{}]`, `{"a":`, `{"username":"user-0","password":"x"}`, `{"email":"user-0@example.net"}`,

@@ -7,13 +7,12 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 )
 
 // singleScopes returns each scope for one resource and one verb.
 func singleScopes() (all []string) {
-	for _, r := range inventory.Schema().Resources() {
+	for _, r := range builtIn.Resources() {
 		all = append(all, r.Name+":read", r.Name+":write")
 	}
 	return all
@@ -92,7 +91,7 @@ func TestScopesOfRequests(t *testing.T) {
 	g.create("/interfaces", port(dev["id"], "eth0"))
 	g.create("/users", user("jane"))
 	kinds := map[string]string{}
-	for _, r := range inventory.Schema().Resources() {
+	for _, r := range builtIn.Resources() {
 		kinds[r.Name] = r.Kind()
 	}
 	for _, scope := range singleScopes() {

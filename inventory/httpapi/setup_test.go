@@ -53,19 +53,19 @@ func TestFirstAdmin(t *testing.T) {
 			})
 		}
 		all.Wait()
-		page, err := store.List(ctx, &records.Query{Resource: records.Of[inventory.User](inventory.Schema())})
+		page, err := store.List(ctx, &records.Query{Resource: records.Of[inventory.User](builtIn)})
 		ok(t, err)
 		if made.Load() != 1 || len(page.Records) != 1 || page.Records[0].(*inventory.User).Role != inventory.Admin {
 			t.Fatalf("%d were created: %v", made.Load(), page.Records)
 		}
 		// After all users were deleted, an admin is created again.
 		id := page.Records[0].Meta().ID
-		ok(t, records.New(store, nil).Delete(ctx, records.Caller{}, records.Of[inventory.User](inventory.Schema()), records.Edit{ID: id}))
+		ok(t, records.New(store, nil).Delete(ctx, records.Caller{}, records.Of[inventory.User](builtIn), records.Edit{ID: id}))
 		var seen atomic.Int32 // by the hooks of a program
 		engine := records.New(store, nil).BeforeCommit(func(context.Context, records.Tx) error { seen.Add(1); return nil })
 		created, word, err := accounts.FirstAdmin(ctx, engine, hasher, "jane@example.org", password)
 		ok(t, err)
-		page, err = store.List(ctx, &records.Query{Resource: records.Of[inventory.User](inventory.Schema())})
+		page, err = store.List(ctx, &records.Query{Resource: records.Of[inventory.User](builtIn)})
 		ok(t, err)
 		u := page.Records[0].(*inventory.User)
 		right, err := hasher.Verify(ctx, u.PasswordHash, word)
@@ -132,7 +132,7 @@ func TestSigningKeys(t *testing.T) {
 				t.Errorf("the keys are %x and %x", keys[0], key)
 			}
 		}
-		page, err := store.List(ctx, &records.Query{Resource: records.Of[records.AuditLog](inventory.Schema())})
+		page, err := store.List(ctx, &records.Query{Resource: records.Of[records.AuditLog](builtIn)})
 		ok(t, err)
 		if len(page.Records) != 0 {
 			t.Errorf("the audit log has %v", page.Records)
