@@ -29,6 +29,7 @@ func TestFields(t *testing.T) {
 		"rear-ports":     "device_id name label type positions description",
 		"front-ports":    "device_id name label type rear_port_id rear_port_position description",
 		"cables":         "a_interface_id a_front_port_id a_rear_port_id b_interface_id b_front_port_id b_rear_port_id a_type b_type type status label color length description",
+		"map-positions":  "device_id view x y",
 		"events":         "severity type message device_id interface_id location_id acknowledged_at acknowledged_by",
 		"metrics":        "device_id cpu memory temp uptime_seconds ts",
 		"audit-logs":     "user_id actor action resource_type resource_id ip_address request_id changes cause",
@@ -49,7 +50,7 @@ func TestFields(t *testing.T) {
 			t.Errorf("fields of %s:\n%v, want\n%v", name, got, want)
 		}
 	}
-	if n := len(schema.Resources()); n != 20 {
+	if n := len(schema.Resources()); n != 21 {
 		t.Errorf("there are %d resources", n)
 	}
 }
