@@ -30,6 +30,7 @@ func TestFields(t *testing.T) {
 		"front-ports":    "device_id name label type rear_port_id rear_port_position description",
 		"cables":         "a_interface_id a_front_port_id a_rear_port_id a_termination_id b_interface_id b_front_port_id b_rear_port_id b_termination_id a_type b_type type status label color length description",
 		"terminations":   "device_id location_id kind name label type description",
+		"map-positions":  "device_id view x y",
 		"events":         "severity type message device_id interface_id location_id acknowledged_at acknowledged_by",
 		"metrics":        "device_id cpu memory temp uptime_seconds ts",
 		"audit-logs":     "user_id actor action resource_type resource_id ip_address request_id changes cause",

@@ -140,6 +140,12 @@ func resources() []records.Part {
 				"a_interface_id", "a_front_port_id", "a_rear_port_id", "a_termination_id", "b_interface_id", "b_front_port_id", "b_rear_port_id", "b_termination_id",
 			},
 		}),
+		records.Define[MapPosition](records.Definition{
+			Name: "map-positions", Label: "Map position", Description: "Where devices are on maps of the network.", Unaudited: true,
+			Messages: map[string]string{"view": "The device already has a position in this view"},
+			Access:   records.Access{Create: editors, Update: editors, Delete: editors},
+			Within:   []string{"device_id"},
+		}),
 		records.Define[CableEnd](records.Definition{
 			Name: "cable-ends", Label: "Cable end", Internal: true, Unaudited: true, Unindexed: []string{"created_at"},
 			Messages: map[string]string{"port": "Port already has a cable"}, Within: []string{"cable_id"},

@@ -138,12 +138,16 @@ func samples(ids map[string]string) []sample {
 	template := func(name string) string {
 		return fmt.Sprintf(`{"device_type_id":"%s","kind":"interface","name":"%s"}`, ids["device-types0"], name)
 	}
+	position := func(view string) string {
+		return fmt.Sprintf(`{"device_id":"%s","view":"%s","x":1,"y":2.5}`, ids["devices0"], view)
+	}
 	return []sample{
 		{"locations", [3]string{place(1), place(2), place(3)}, `{"city":"Bonn","site_code":"BON"}`, `{"name":7}`},
 		{"devices", [3]string{device(1), device(2), device(3)}, `{"status":"maintenance","notes":"moved"}`, `{"hostname":""}`},
 		{"interfaces", [3]string{port(1), port(2), port(3)}, `{"status":"down"}`, `{"name":"x"}`},
 		{"vlans", [3]string{`{"vlan_id":10,"name":"voice"}`, `{"vlan_id":11,"name":"data"}`, `{"vlan_id":12,"name":"guest"}`}, `{"description":"d"}`, `{"vlan_id":5000,"name":"x"}`},
 		{"tagged-vlans", [3]string{tagged("0"), tagged("1"), tagged("2")}, `{"interface_id":"` + ids["interfaces0"] + `"}`, `{"interface_id":"x"}`},
+		{"map-positions", [3]string{position("a"), position("b"), position("c")}, `{"x":-7.5}`, `{"view":""}`},
 		{"links", [3]string{link("0", "1"), link("0", "2"), link("1", "2")}, `{"status":"down"}`, `{}`},
 		{"rear-ports", [3]string{rear(1), rear(2), rear(3)}, `{"positions":8}`, `{"positions":0}`},
 		{"front-ports", [3]string{front(1), front(2), front(3)}, `{"label":"x"}`, `{"name":"x"}`},

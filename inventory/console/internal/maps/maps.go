@@ -22,5 +22,14 @@ func Files() (templates, assets fs.FS, err error) {
 
 // Routes returns the routes of the pages.
 func Routes() []site.Route {
-	return nil
+	return []site.Route{
+		{Pattern: "GET /map", Handle: showMap},
+		{Pattern: "GET /map/graph.json", Handle: sendGraph},
+		{Pattern: "GET /map/device/{id}", Handle: showDevice},
+		{Pattern: "POST /map/positions", Handle: savePositions},
+		{Pattern: "GET /elevation/{rack}", Handle: showElevation},
+		{Pattern: "GET /elevation/{rack}/move", Handle: previewMove},
+		{Pattern: "POST /elevation/{rack}/move", Handle: moveDevice},
+		{Pattern: "GET /prefixes", Handle: showPrefixes},
+	}
 }

@@ -169,7 +169,7 @@ func (q *Request) Nav() []ui.NavGroup {
 		first.Links = append(first.Links, link("Import", "/import", "upload", false))
 	}
 	all := []ui.NavGroup{first}
-	named := map[string]bool{}
+	named := map[string]bool{"map-positions": true} // the map has them
 	for _, g := range groups {
 		group := ui.NavGroup{Title: g.title}
 		for _, name := range g.names {

@@ -1,0 +1,430 @@
+package maps
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/httpx/ui"
+	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// Bounds of a map.
+const (
+	maxNodes   = 2000   // that a browser draws well
+	maxRead    = 10_000 // that are read to choose from
+	maxDepth   = 3
+	maxPaths   = 10
+	manyChosen = 100 // ids in one filter
+)
+
+// view is what a map shows, as its address says.
+type view struct {
+	Device                 string // with what is up to Depth links away
+	Depth                  int
+	From, To               string // paths between two devices
+	Disjoint, State        string // of paths
+	Location, Role, Status string
+	Group                  string // location, none, or empty for what suits
+	Failures               bool
+}
+
+// readView returns the view of a request.
+func readView(values url.Values) *view {
+	v := &view{
+		Device: values.Get("device"), From: values.Get("from"), To: values.Get("to"), Disjoint: values.Get("disjoint"), State: values.Get("state"),
+		Location: values.Get("location"), Role: values.Get("role"), Status: values.Get("status"), Group: values.Get("group"), Failures: values.Get("failures") == "1",
+	}
+	if v.Depth, _ = strconv.Atoi(values.Get("depth")); v.Depth < 1 || v.Depth > maxDepth {
+		v.Depth = 1
+	}
+	return v
+}
+
+// values returns the view as parameters, with changes in pairs of a name and a value.
+func (v *view) values(changes ...string) url.Values {
+	values := url.Values{}
+	set := func(name, value string) {
+		if value == "" {
+			values.Del(name)
+		} else {
+			values.Set(name, value)
+		}
+	}
+	for name, value := range map[string]string{
+		"device": v.Device, "from": v.From, "to": v.To, "disjoint": v.Disjoint, "state": v.State,
+		"location": v.Location, "role": v.Role, "status": v.Status, "group": v.Group,
+	} {
+		set(name, value)
+	}
+	if v.Device != "" && v.Depth > 1 {
+		set("depth", strconv.Itoa(v.Depth))
+	}
+	if v.Failures {
+		set("failures", "1")
+	}
+	for i := 0; i+1 < len(changes); i += 2 {
+		set(changes[i], changes[i+1])
+	}
+	return values
+}
+
+// Saved returns the name of the view under which positions are kept, empty for none.
+func (v *view) Saved() string {
+	switch {
+	case v.Device != "" || v.To != "":
+		return ""
+	case v.Location != "":
+		return "location:" + v.Location
+	}
+	return "all"
+}
+
+// node and edge are a device and a link as the API and the script of the page have them.
+type node struct {
+	ID       string  `json:"id"`
+	Hostname string  `json:"hostname"`
+	Status   string  `json:"status"`
+	State    string  `json:"state"`
+	Location string  `json:"location_id"`
+	Tone     string  `json:"tone"`
+	Shape    string  `json:"shape"`
+	Degree   int     `json:"degree"`
+	CutOff   int     `json:"cut_off"` // by its failure
+	X        float64 `json:"x"`
+	Y        float64 `json:"y"`
+
+	LocationName string `json:"-"`
+}
+
+type end struct {
+	Device    string `json:"device_id"`
+	Interface string `json:"interface"`
+}
+
+type edge struct {
+	ID     string `json:"id"`
+	A      end    `json:"a"`
+	B      end    `json:"b"`
+	Type   string `json:"type"`
+	Status string `json:"status"`
+	State  string `json:"state"`
+	CutOff int    `json:"cut_off"`
+
+	AName, BName string `json:"-"`
+}
+
+// path is a path between two devices.
+type path struct {
+	Hops  int
+	Nodes []node
+	Edges []edge
+}
+
+// Ports returns the interfaces of the link that leads on from a node, empty for the last one.
+func (p path) Ports(at int) string {
+	if at >= len(p.Edges) {
+		return ""
+	}
+	e := p.Edges[at]
+	if e.A.Device == p.Nodes[at].ID {
+		return e.A.Interface + " – " + e.B.Interface
+	}
+	return e.B.Interface + " – " + e.A.Interface
+}
+
+// failure is a device or a link whose loss divides the network.
+type failure struct {
+	Device *node
+	Link   *edge
+	CutOff int `json:"cut_off"`
+}
+
+// groupBox is a location on the map.
+type groupBox struct {
+	ID    string `json:"id"`
+	Label string `json:"label"`
+}
+
+// graph is a part of the network.
+type graph struct {
+	Nodes  []node     `json:"nodes"`
+	Edges  []edge     `json:"edges"`
+	Groups []groupBox `json:"groups"`
+	Total  int        `json:"total"` // of devices
+	Many   bool       `json:"many"`  // there are too many: no nodes
+
+	paths         []path
+	morePaths     bool
+	failures      []failure
+	totalFailures int
+}
+
+// topology is the response of the API.
+type topology struct {
+	Total     int `json:"total_nodes"`
+	Truncated bool
+	Nodes     []node
+	Edges     []edge
+}
+
+// load reads what a view shows.
+func load(q *site.Request, v *view) (*graph, error) {
+	g := &graph{Nodes: []node{}, Edges: []edge{}}
+	var err error
+	switch {
+	case v.From != "" && v.To != "":
+		err = g.loadPaths(q, v)
+	case v.Device != "":
+		err = g.loadTopology(q, "/devices/"+url.PathEscape(v.Device)+"/neighbors", url.Values{"depth": {strconv.Itoa(v.Depth)}, "limit": {strconv.Itoa(maxNodes)}})
+	default:
+		err = g.loadFiltered(q, v)
+	}
+	if err == nil && v.Failures {
+		err = g.loadFailures(q)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return g, g.complete(q)
+}
+
+func (g *graph) loadTopology(q *site.Request, at string, query url.Values) error {
+	var t topology
+	if err := q.Get(at, query, &t); err != nil {
+		return err
+	}
+	g.Nodes, g.Edges, g.Total = t.Nodes, t.Edges, t.Total
+	if g.Total > len(g.Nodes) || len(g.Nodes) > maxNodes {
+		g.Nodes, g.Edges, g.Many = nil, nil, true
+	}
+	return nil
+}
+
+// loadFiltered reads the network, or the devices of it that filters choose and the links between them.
+func (g *graph) loadFiltered(q *site.Request, v *view) error {
+	query := url.Values{"limit": {strconv.Itoa(maxNodes)}}
+	if v.Location != "" {
+		query.Set("location_id", v.Location)
+	}
+	if v.Role == "" && v.Status == "" {
+		return g.loadTopology(q, "/topology", query)
+	}
+	query.Set("limit", strconv.Itoa(maxRead))
+	var t topology
+	if err := q.Get("/topology", query, &t); err != nil {
+		return err
+	}
+	if g.Total = t.Total; t.Truncated {
+		g.Many = true
+		return nil
+	}
+	chosen, err := chosenBy(q, v)
+	if err != nil {
+		return err
+	}
+	g.Nodes = slices.DeleteFunc(t.Nodes, func(n node) bool { return !chosen[n.ID] })
+	g.Edges = slices.DeleteFunc(t.Edges, func(e edge) bool { return !chosen[e.A.Device] || !chosen[e.B.Device] })
+	if g.Total = len(g.Nodes); g.Total > maxNodes {
+		g.Nodes, g.Edges, g.Many = nil, nil, true
+	}
+	return nil
+}
+
+// chosenBy returns the ids of the devices that the filters of a view choose, of at most maxRead.
+func chosenBy(q *site.Request, v *view) (map[string]bool, error) {
+	query := url.Values{"fields": {"id"}, "limit": {"100"}, "count": {"none"}, "cursor": {""}}
+	for name, value := range map[string]string{"location_id": v.Location, "role": v.Role, "status": v.Status} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	chosen := map[string]bool{}
+	for len(chosen) < maxRead {
+		page, err := q.List("devices", query)
+		if err != nil {
+			return nil, err
+		}
+		for _, rec := range page.Data {
+			chosen[rec.ID()] = true
+		}
+		if page.Meta.NextCursor == "" {
+			break
+		}
+		query.Set("cursor", page.Meta.NextCursor)
+	}
+	return chosen, nil
+}
+
+// loadPaths reads the paths between two devices, and makes a graph of them.
+func (g *graph) loadPaths(q *site.Request, v *view) error {
+	query := url.Values{"from": {v.From}, "to": {v.To}, "limit": {strconv.Itoa(maxPaths)}}
+	if v.Disjoint != "" {
+		query.Set("disjoint", v.Disjoint)
+	}
+	if v.State != "" {
+		query.Set("state", v.State)
+	}
+	var found struct {
+		Paths     []path
+		Truncated bool
+	}
+	if err := q.Get("/topology/path", query, &found); err != nil {
+		return err
+	}
+	g.paths, g.morePaths = found.Paths, found.Truncated
+	seen := map[string]bool{}
+	for _, p := range g.paths {
+		for _, n := range p.Nodes {
+			if !seen[n.ID] {
+				seen[n.ID] = true
+				g.Nodes = append(g.Nodes, n)
+			}
+		}
+		for _, e := range p.Edges {
+			if !seen[e.ID] {
+				seen[e.ID] = true
+				g.Edges = append(g.Edges, e)
+			}
+		}
+	}
+	g.Total = len(g.Nodes)
+	return nil
+}
+
+// loadFailures reads the single points of failure, and marks those of the graph.
+func (g *graph) loadFailures(q *site.Request) error {
+	var found struct {
+		Total    int
+		Failures []failure
+	}
+	if err := q.Get("/topology/failures", url.Values{"limit": {"1000"}}, &found); err != nil {
+		return err
+	}
+	cut := map[string]int{}
+	for _, f := range found.Failures {
+		if f.Device != nil {
+			cut[f.Device.ID] = f.CutOff
+		} else {
+			cut[f.Link.ID] = f.CutOff
+		}
+	}
+	for i := range g.Nodes {
+		g.Nodes[i].CutOff = cut[g.Nodes[i].ID]
+	}
+	for i := range g.Edges {
+		g.Edges[i].CutOff = cut[g.Edges[i].ID]
+	}
+	for _, f := range found.Failures {
+		on := f.Device != nil && slices.ContainsFunc(g.Nodes, func(n node) bool { return n.ID == f.Device.ID }) ||
+			f.Link != nil && slices.ContainsFunc(g.Edges, func(e edge) bool { return e.ID == f.Link.ID })
+		if on {
+			g.failures = append(g.failures, f)
+		}
+	}
+	g.totalFailures = len(g.failures)
+	g.failures = g.failures[:min(len(g.failures), manyChosen)]
+	return nil
+}
+
+// complete sets what follows from other fields, and the names of the locations.
+func (g *graph) complete(q *site.Request) error {
+	at, ids := make(map[string]int, len(g.Nodes)), make([]string, len(g.Nodes))
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		n.Tone, n.Shape = ui.Tone(n.Status), shape(n.Status)
+		at[n.ID], ids[i] = i, n.Location
+	}
+	for i := range g.Edges {
+		e := &g.Edges[i]
+		a, b := &g.Nodes[at[e.A.Device]], &g.Nodes[at[e.B.Device]]
+		a.Degree++
+		b.Degree++
+		e.AName, e.BName = a.Hostname, b.Hostname
+	}
+	names := map[string]string{}
+	if q.May("locations", records.RouteList) {
+		var err error
+		if names, err = q.Labels("locations", ids); err != nil {
+			return err
+		}
+	}
+	for i := range g.Nodes {
+		g.Nodes[i].LocationName = names[g.Nodes[i].Location]
+	}
+	return nil
+}
+
+// shapes are the shapes of statuses, so that colours are not needed to tell them apart.
+var shapes = map[string]string{
+	"active": "circle", "maintenance": "triangle", "offline": "diamond", "provisioning": "square", "decommissioned": "hexagon",
+}
+
+// shape returns the shape of a status, a pentagon for those of a program.
+func shape(status string) string {
+	if s := shapes[strings.ToLower(status)]; s != "" {
+		return s
+	}
+	return "pentagon"
+}
+
+// place sets the positions of all nodes.
+func (g *graph) place(v *view) {
+	at := make(map[string]int, len(g.Nodes))
+	for i := range g.Nodes {
+		at[g.Nodes[i].ID] = i
+	}
+	linked := make(net, len(g.Nodes))
+	for _, e := range g.Edges {
+		a, b := at[e.A.Device], at[e.B.Device]
+		if a != b && !slices.Contains(linked[a], b) {
+			linked[a], linked[b] = append(linked[a], b), append(linked[b], a)
+		}
+	}
+	var points []point
+	switch {
+	case len(g.paths) > 0:
+		all := make([][]int, len(g.paths))
+		for i, p := range g.paths {
+			for _, n := range p.Nodes {
+				all[i] = append(all[i], at[n.ID])
+			}
+		}
+		points = rows(all, len(g.Nodes))
+	case v.Device != "" && len(g.Nodes) > 0:
+		points = linked.radial(at[v.Device])
+	default:
+		points = linked.layout(g.groups(v))
+	}
+	for i, p := range points {
+		g.Nodes[i].X, g.Nodes[i].Y = p.X, p.Y
+	}
+}
+
+// groups returns the number of the group of each node, and how many there are: locations, or one for all if
+// the locations have few devices each.
+func (g *graph) groups(v *view) (of []int, count int) {
+	of, number := make([]int, len(g.Nodes)), map[string]int{}
+	for i, n := range g.Nodes {
+		if _, ok := number[n.Location]; !ok {
+			number[n.Location] = len(number)
+		}
+		of[i] = number[n.Location]
+	}
+	const fewest = 3
+	together := len(number) < 2 || len(g.Nodes) < fewest*len(number)
+	if v.Group == "none" || together && v.Group != "location" {
+		return make([]int, len(g.Nodes)), 1
+	}
+	g.Groups = make([]groupBox, len(number))
+	for _, n := range g.Nodes {
+		label := n.LocationName
+		if label == "" {
+			label = "No location"
+		}
+		g.Groups[number[n.Location]] = groupBox{n.Location, label}
+	}
+	return of, len(number)
+}

@@ -1,0 +1,318 @@
+package maps
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// point is a position on the map, in pixels at a zoom of 1.
+type point struct{ X, Y float64 }
+
+// Distances of a layout.
+const (
+	linkLength = 110.0 // between the devices of a link
+	cellWidth  = 110.0 // around a device, for its label
+	cellHeight = 64.0
+	groupSpace = 44.0 // around a group, for its border and title
+)
+
+// net is a network to lay out: the neighbours of each node, without duplicates.
+type net [][]int
+
+// components returns the nodes of each connected part, the largest part first.
+func (n net) components(of []int) [][]int {
+	in, seen := make(map[int]bool, len(of)), make(map[int]bool, len(of))
+	for _, i := range of {
+		in[i] = true
+	}
+	var all [][]int
+	for _, first := range of {
+		if seen[first] {
+			continue
+		}
+		seen[first] = true
+		part := []int{first}
+		for at := 0; at < len(part); at++ {
+			for _, j := range n[part[at]] {
+				if in[j] && !seen[j] {
+					seen[j] = true
+					part = append(part, j)
+				}
+			}
+		}
+		all = append(all, part)
+	}
+	slices.SortStableFunc(all, func(a, b []int) int { return cmp.Compare(len(b), len(a)) })
+	return all
+}
+
+// within returns the part of a network between some nodes, with indexes of these.
+func (n net) within(nodes []int) net {
+	at := make(map[int]int, len(nodes))
+	for i, node := range nodes {
+		at[node] = i
+	}
+	part := make(net, len(nodes))
+	for i, node := range nodes {
+		for _, other := range n[node] {
+			if j, ok := at[other]; ok {
+				part[i] = append(part[i], j)
+			}
+		}
+	}
+	return part
+}
+
+// center returns the node with most neighbours.
+func (n net) center() int {
+	best := 0
+	for i := range n {
+		if len(n[i]) > len(n[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
+// tree returns the nodes in the order of their distance from a root, the parent of each, and the number of
+// leaves below each, of a connected network.
+func (n net) tree(root int) (order, parent []int, leaves []float64) {
+	parent, leaves = make([]int, len(n)), make([]float64, len(n))
+	for i := range parent {
+		parent[i] = -1
+	}
+	parent[root], order = root, []int{root}
+	for at := 0; at < len(order); at++ {
+		for _, j := range n[order[at]] {
+			if parent[j] < 0 {
+				parent[j] = order[at]
+				order = append(order, j)
+			}
+		}
+	}
+	for _, i := range slices.Backward(order) {
+		leaves[i] = max(leaves[i], 1)
+		if i != root {
+			leaves[parent[i]] += leaves[i]
+		}
+	}
+	return order, parent, leaves
+}
+
+// radial places a connected network in rings around a node, by distance. Each node has a part of the circle
+// for the nodes behind it.
+func (n net) radial(root int) []point {
+	order, parent, leaves := n.tree(root)
+	depth, begin, next := make([]int, len(n)), make([]float64, len(n)), make([]float64, len(n))
+	ring := []float64{0}
+	counts := []float64{1}
+	for _, i := range order[1:] {
+		depth[i] = depth[parent[i]] + 1
+		if depth[i] == len(ring) {
+			ring, counts = append(ring, 0), append(counts, 0)
+		}
+		counts[depth[i]]++
+	}
+	for d := 1; d < len(ring); d++ {
+		ring[d] = max(ring[d-1]+1.3*linkLength, counts[d]*cellHeight/(2*math.Pi))
+	}
+	share := func(i int) float64 { return leaves[i] / leaves[root] * 2 * math.Pi }
+	points := make([]point, len(n))
+	for _, i := range order[1:] {
+		p := parent[i]
+		begin[i] = begin[p] + next[p]
+		next[p] += share(i)
+		angle := begin[i] + share(i)/2
+		points[i] = point{ring[depth[i]] * math.Cos(angle), ring[depth[i]] * math.Sin(angle)}
+	}
+	return points
+}
+
+// forces moves the points of a connected network, so that linked nodes are near each other and others are
+// not. Only nodes near each other repel, so that the time grows with the number of nodes and not its square.
+func (n net) forces(points []point) {
+	const rounds, reach = 160, 2.6 * linkLength
+	moves := make([]point, len(n))
+	for round := range rounds {
+		clear(moves)
+		n.repel(points, moves, reach)
+		for i := range n {
+			for _, j := range n[i] {
+				dx, dy := points[j].X-points[i].X, points[j].Y-points[i].Y
+				pull := math.Hypot(dx, dy) / linkLength
+				moves[i].X += dx * pull
+				moves[i].Y += dy * pull
+			}
+		}
+		most := linkLength * 0.6 * (1 - float64(round)/rounds)
+		for i := range n {
+			if length := math.Hypot(moves[i].X, moves[i].Y); length > 0 {
+				step := min(length, most) / length
+				points[i].X += moves[i].X * step
+				points[i].Y += moves[i].Y * step
+			}
+		}
+	}
+}
+
+// repel adds the forces between nodes that are near each other.
+func (n net) repel(points, moves []point, reach float64) {
+	type cell struct{ x, y int }
+	cells := make(map[cell][]int, len(n))
+	at := func(i int) cell {
+		return cell{int(math.Floor(points[i].X / reach)), int(math.Floor(points[i].Y / reach))}
+	}
+	for i := range n {
+		cells[at(i)] = append(cells[at(i)], i)
+	}
+	for i := range n {
+		own := at(i)
+		for x := own.x - 1; x <= own.x+1; x++ {
+			for y := own.y - 1; y <= own.y+1; y++ {
+				for _, j := range cells[cell{x, y}] {
+					dx, dy := points[i].X-points[j].X, points[i].Y-points[j].Y
+					square := dx*dx + dy*dy
+					if i == j || square > reach*reach {
+						continue
+					}
+					if square < 1 { // at the same place: apart in a direction of their own
+						angle := float64(i)
+						dx, dy, square = math.Cos(angle), math.Sin(angle), 1
+					}
+					push := linkLength * linkLength / square
+					moves[i].X += dx * push
+					moves[i].Y += dy * push
+				}
+			}
+		}
+	}
+}
+
+// block is a rectangle with nodes, whose points begin at 0, 0.
+type block struct {
+	nodes         []int
+	points        []point
+	width, height float64
+	x, y          float64 // where pack puts it
+}
+
+// framed returns a block around points, with space for labels.
+func framed(nodes []int, points []point) *block {
+	b := &block{nodes: nodes, points: points}
+	low, high := point{math.Inf(1), math.Inf(1)}, point{math.Inf(-1), math.Inf(-1)}
+	for _, p := range points {
+		low = point{min(low.X, p.X), min(low.Y, p.Y)}
+		high = point{max(high.X, p.X), max(high.Y, p.Y)}
+	}
+	for i := range points {
+		points[i].X += cellWidth/2 - low.X
+		points[i].Y += cellHeight/2 - low.Y
+	}
+	b.width, b.height = high.X-low.X+cellWidth, high.Y-low.Y+cellHeight
+	return b
+}
+
+// pack places blocks in rows, the highest first, and returns the size of all.
+func pack(blocks []*block, space float64) (width, height float64) {
+	area, widest := 0.0, 0.0
+	for _, b := range blocks {
+		area += (b.width + space) * (b.height + space)
+		widest = max(widest, b.width)
+	}
+	limit := max(widest, math.Sqrt(area*1.7))
+	order := slices.Clone(blocks)
+	slices.SortStableFunc(order, func(a, b *block) int { return cmp.Compare(b.height, a.height) })
+	x, y, row := 0.0, 0.0, 0.0
+	for _, b := range order {
+		if x > 0 && x+b.width > limit {
+			x, y, row = 0, y+row+space, 0
+		}
+		b.x, b.y = x, y
+		x += b.width + space
+		row = max(row, b.height)
+		width = max(width, b.x+b.width)
+	}
+	return width, y + row
+}
+
+// arrange places some nodes: each connected part by its links, and the parts beside each other.
+func (n net) arrange(nodes []int) *block {
+	var blocks []*block
+	for _, part := range n.components(nodes) {
+		own := n.within(part)
+		points := own.radial(own.center())
+		if len(part) > 2 {
+			own.forces(points)
+			for i := range points {
+				points[i].X *= cellWidth / linkLength * 1.15 // labels are wide
+			}
+		}
+		blocks = append(blocks, framed(part, points))
+	}
+	all := &block{}
+	all.width, all.height = pack(blocks, 0)
+	for _, b := range blocks {
+		for i, node := range b.nodes {
+			all.nodes, all.points = append(all.nodes, node), append(all.points, point{b.x + b.points[i].X, b.y + b.points[i].Y})
+		}
+	}
+	return all
+}
+
+// layout places all nodes, those of a group together. group has the number of the group of each node.
+func (n net) layout(group []int, groups int) []point {
+	members := make([][]int, groups)
+	for i, g := range group {
+		members[g] = append(members[g], i)
+	}
+	var blocks []*block
+	for _, nodes := range members {
+		if len(nodes) > 0 {
+			blocks = append(blocks, n.arrange(nodes))
+		}
+	}
+	pack(blocks, groupSpace)
+	points := make([]point, len(n))
+	for _, b := range blocks {
+		for i, node := range b.nodes {
+			points[node] = point{b.x + b.points[i].X, b.y + b.points[i].Y}
+		}
+	}
+	return points
+}
+
+// rows places the nodes of paths in columns, by their position in the first path that has them, and each
+// path in a row of its own as far as it shares no nodes.
+func rows(paths [][]int, nodes int) []point {
+	const columnWidth, rowHeight = 190.0, 110.0
+	column, sum, times := make([]int, nodes), make([]float64, nodes), make([]float64, nodes)
+	widest := 0
+	for row, path := range paths {
+		for at, i := range path {
+			if times[i] == 0 {
+				column[i] = at
+			}
+			sum[i] += float64(row) * rowHeight
+			times[i]++
+		}
+		widest = max(widest, len(path)-1)
+	}
+	points, taken := make([]point, nodes), map[point]bool{}
+	for _, path := range paths {
+		for at, i := range path {
+			if times[i] == 0 { // placed
+				continue
+			}
+			if at == len(path)-1 {
+				column[i] = widest
+			}
+			p := point{float64(column[i]) * columnWidth, math.Round(sum[i]/times[i]/(rowHeight/2)) * rowHeight / 2}
+			for taken[p] {
+				p.Y += rowHeight / 2
+			}
+			points[i], taken[p], times[i] = p, true, 0
+		}
+	}
+	return points
+}

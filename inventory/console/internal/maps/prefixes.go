@@ -1,0 +1,436 @@
+package maps
+
+import (
+	"cmp"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/httpx/ui"
+	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// Bounds of a page of the tree.
+const (
+	maxChildren = 100 // of one prefix at once
+	maxOpen     = 120 // prefixes that are shown without opening others
+	maxTables   = 20  // VRFs
+	maxFound    = 100 // prefixes that match a text
+	maxJumps    = 150 // reads for the children of one prefix
+)
+
+// prefix is a prefix of the tree.
+type prefix struct {
+	Rec            site.Record
+	ID, Prefix     string
+	Location, VLAN string
+	Prefixes       int64 // within it
+	Addresses      int64
+	Hosts          string
+	Percent        float64
+	Children       []*prefix
+	More           string // the prefix behind which there are more children; empty for none
+	Open           bool
+	network        netip.Prefix
+}
+
+// Share returns the used part, for a meter.
+func (p *prefix) Share() float64 { return min(1, p.Percent/100) }
+
+// Used returns the used part in words.
+func (p *prefix) Used() string {
+	if p.Addresses > 0 && p.Percent < 0.01 {
+		return "< 0.01 %"
+	}
+	return strconv.FormatFloat(p.Percent, 'f', -1, 64) + " %"
+}
+
+// table is a VRF with its prefixes.
+type table struct {
+	ID, Name string // an empty id is the global table
+	Roots    []*prefix
+	More     string
+	Total    int64
+}
+
+// prefixPage is the data of the tree of prefixes.
+type prefixPage struct {
+	VRF, Query  string
+	VRFs        []choice
+	Tables      []*table
+	Found       []*prefix
+	FoundMore   bool
+	Under       *prefix
+	Above       []*prefix
+	NextAddress string
+	NextPrefix  string
+	Length      int
+	Lengths     []int
+	NextProblem string
+	New         bool
+	NewAddress  bool
+	Part        []*prefix // for htmx: children, and what is behind them
+	PartMore    string
+	PartOf      string // the address of the next part
+}
+
+// After returns the address of the children of a prefix, or of the roots of a VRF, behind one of them.
+func (p *prefixPage) After(under, vrf, after string) string {
+	values := url.Values{"after": {after}}
+	if under != "" {
+		values.Set("under", under)
+	} else {
+		values.Set("vrf", cmp.Or(vrf, "global"))
+	}
+	return "/prefixes?" + values.Encode()
+}
+
+func showPrefixes(q *site.Request) error {
+	given := q.R.URL.Query()
+	p := &prefixPage{
+		VRF: given.Get("vrf"), Query: strings.TrimSpace(given.Get("q")),
+		New: q.May("prefixes", records.RouteCreate), NewAddress: q.May("addresses", records.RouteCreate),
+	}
+	under, after := given.Get("under"), given.Get("after")
+	if under != "" {
+		rec, _, err := q.One("prefixes", under)
+		if err != nil {
+			return err
+		}
+		p.Under = prefixFrom(rec)
+	}
+	if ui.IsPart(q.R) || after != "" {
+		return p.part(q, after)
+	}
+	if err := p.tables(q); err != nil {
+		return err
+	}
+	var err error
+	switch {
+	case p.Under != nil:
+		err = p.subtree(q)
+	case p.Query != "":
+		err = p.search(q)
+	default:
+		err = p.roots(q)
+	}
+	if err != nil {
+		return err
+	}
+	return q.Page("prefixes.html", "Prefixes", p)
+}
+
+// part responds with the children of a prefix, or with more roots.
+func (p *prefixPage) part(q *site.Request, after string) error {
+	var err error
+	of := p.scope()
+	if p.Under != nil {
+		p.Part, p.PartMore, err = children(q, p.Under.Rec.Text("vrf_id"), p.Under.network, after)
+	} else {
+		p.Part, p.PartMore, err = children(q, of, netip.Prefix{}, after)
+	}
+	if err == nil {
+		err = describe(q, p.Part)
+	}
+	if err != nil {
+		return err
+	}
+	if p.PartMore != "" {
+		under := ""
+		if p.Under != nil {
+			under = p.Under.ID
+		}
+		p.PartOf = p.After(under, of, p.PartMore)
+	}
+	if ui.IsPart(q.R) {
+		return q.Part("prefixes.html", "maps-part", p)
+	}
+	return q.Page("prefixes.html", "Prefixes", p)
+}
+
+// scope returns the id of the VRF of the page, empty for the global table.
+func (p *prefixPage) scope() string {
+	if p.VRF == "global" {
+		return ""
+	}
+	return p.VRF
+}
+
+// tables reads the VRFs.
+func (p *prefixPage) tables(q *site.Request) error {
+	p.VRFs = []choice{{Label: "Global table", Value: "global", Chosen: p.VRF == "global"}}
+	if !q.May("vrfs", records.RouteList) {
+		return nil
+	}
+	page, err := q.List("vrfs", url.Values{"limit": {"100"}, "sortby": {"name:asc"}, "fields": {"id,name,rd"}})
+	if err != nil {
+		return err
+	}
+	for _, rec := range page.Data {
+		p.VRFs = append(p.VRFs, choice{Label: rec.Text("name"), Value: rec.ID(), Chosen: rec.ID() == p.VRF})
+	}
+	return nil
+}
+
+// inVRF returns the parameters of a list of the prefixes of a VRF.
+func inVRF(vrf string) url.Values {
+	if vrf == "" {
+		return url.Values{"vrf_id__isnull": {"true"}}
+	}
+	return url.Values{"vrf_id": {vrf}}
+}
+
+// roots reads the first level of the tables, and more as long as there is space.
+func (p *prefixPage) roots(q *site.Request) error {
+	left := maxOpen
+	for _, vrf := range p.VRFs {
+		if p.VRF != "" && !vrf.Chosen {
+			continue
+		}
+		if len(p.Tables) == maxTables {
+			break
+		}
+		t := &table{Name: vrf.Label}
+		if vrf.Value != "global" {
+			t.ID = vrf.Value
+		}
+		query := inVRF(t.ID)
+		query.Set("limit", "1")
+		page, err := q.List("prefixes", query)
+		if err != nil {
+			return err
+		}
+		if t.Total = page.Meta.Total; t.Total == 0 && p.VRF == "" {
+			continue
+		}
+		if t.Roots, t.More, err = children(q, t.ID, netip.Prefix{}, ""); err != nil {
+			return err
+		}
+		if err := describe(q, t.Roots); err != nil {
+			return err
+		}
+		left -= len(t.Roots)
+		if err := expand(q, t.ID, t.Roots, &left); err != nil {
+			return err
+		}
+		p.Tables = append(p.Tables, t)
+	}
+	return nil
+}
+
+// expand reads the children of prefixes, level by level, as long as there is space for them.
+func expand(q *site.Request, vrf string, level []*prefix, left *int) error {
+	for len(level) > 0 {
+		var next []*prefix
+		for _, p := range level {
+			if p.Prefixes == 0 || p.Prefixes > int64(*left) {
+				continue
+			}
+			var err error
+			if p.Children, p.More, err = children(q, vrf, p.network, ""); err != nil {
+				return err
+			}
+			if err := describe(q, p.Children); err != nil {
+				return err
+			}
+			p.Open = true
+			*left -= len(p.Children)
+			next = append(next, p.Children...)
+		}
+		level = next
+	}
+	return nil
+}
+
+// subtree reads a prefix, those that contain it, and those within it.
+func (p *prefixPage) subtree(q *site.Request) error {
+	vrf := p.Under.Rec.Text("vrf_id")
+	query := inVRF(vrf)
+	query.Set("prefix__covers", p.Under.Prefix)
+	query.Set("sortby", "prefix:asc")
+	query.Set("limit", "100")
+	page, err := q.List("prefixes", query)
+	if err != nil {
+		return err
+	}
+	for _, rec := range page.Data {
+		if rec.ID() != p.Under.ID {
+			p.Above = append(p.Above, prefixFrom(rec))
+		}
+	}
+	if err := describe(q, []*prefix{p.Under}); err != nil {
+		return err
+	}
+	if p.Under.Children, p.Under.More, err = children(q, vrf, p.Under.network, ""); err != nil {
+		return err
+	}
+	if err := describe(q, p.Under.Children); err != nil {
+		return err
+	}
+	left := maxOpen - len(p.Under.Children)
+	if err := expand(q, vrf, p.Under.Children, &left); err != nil {
+		return err
+	}
+	return p.free(q)
+}
+
+// free asks the API which address and which prefix would be the next ones.
+func (p *prefixPage) free(q *site.Request) error {
+	bits, most := p.Under.network.Bits(), p.Under.network.Addr().BitLen()
+	for length := bits + 1; length <= min(most, bits+16); length++ {
+		p.Lengths = append(p.Lengths, length)
+	}
+	if given, err := strconv.Atoi(q.R.URL.Query().Get("length")); err == nil && given > bits && given <= most {
+		p.Length = given
+	} else if p.Length = min(bits+8, most); most == 32 && bits < 24 {
+		p.Length = 24
+	}
+	next := func(path, field string, query url.Values) (string, error) {
+		var preview struct {
+			Changes []struct {
+				Changes map[string]struct{ After any }
+			}
+		}
+		query.Set("dry_run", "true")
+		_, err := q.Do(&site.Call{Method: http.MethodPost, Path: "/prefixes/" + p.Under.ID + path, Query: query}, &preview)
+		if f, ok := site.AsFault(err); ok {
+			p.NextProblem = f.Message
+			return "", nil
+		}
+		if err != nil || len(preview.Changes) == 0 {
+			return "", err
+		}
+		return site.Record{field: preview.Changes[0].Changes[field].After}.Text(field), nil
+	}
+	var err error
+	if p.NewAddress {
+		if p.NextAddress, err = next("/next-address", "address", url.Values{}); err != nil {
+			return err
+		}
+	}
+	if p.New && p.Length > bits {
+		p.NextPrefix, err = next("/next-prefix", "prefix", url.Values{"prefix_length": {strconv.Itoa(p.Length)}})
+	}
+	return err
+}
+
+// search reads the prefixes that match a text, in the order of addresses.
+func (p *prefixPage) search(q *site.Request) error {
+	query := url.Values{}
+	if p.VRF != "" {
+		query = inVRF(p.scope())
+	}
+	query.Set("sortby", "prefix:asc")
+	query.Set("limit", strconv.Itoa(maxFound))
+	query.Set("count", "none")
+	query.Set("cursor", "")
+	network, err := netip.ParsePrefix(p.Query)
+	switch addr, notAddr := netip.ParseAddr(p.Query); {
+	case err == nil:
+		query.Set("within", network.Masked().String())
+	case notAddr == nil:
+		query.Set("prefix__covers", addr.String())
+	default:
+		query.Set("q", p.Query)
+	}
+	page, err := q.List("prefixes", query)
+	if err != nil {
+		return err
+	}
+	for _, rec := range page.Data {
+		p.Found = append(p.Found, prefixFrom(rec))
+	}
+	p.FoundMore = page.Meta.NextCursor != ""
+	return describe(q, p.Found)
+}
+
+func prefixFrom(rec site.Record) *prefix {
+	p := &prefix{Rec: rec, ID: rec.ID(), Prefix: rec.Text("prefix")}
+	p.network, _ = netip.ParsePrefix(p.Prefix) // the API has checked it
+	return p
+}
+
+// children reads the prefixes of a VRF directly within a network, or its first level for the zero one, behind
+// a given one. Lists have all levels in the order of addresses, so that those within a child follow it:
+// further pages begin behind them.
+func children(q *site.Request, vrf string, within netip.Prefix, after string) (found []*prefix, more string, err error) {
+	query := inVRF(vrf)
+	query.Set("sortby", "prefix:asc")
+	query.Set("limit", "100")
+	query.Set("count", "none")
+	query.Set("cursor", "")
+	if within.IsValid() {
+		query.Set("within", within.String())
+	}
+	var last netip.Prefix // the last child
+	if behind, err := netip.ParsePrefix(after); err == nil {
+		last = behind
+		query.Set("prefix__gt", lastOf(behind).String())
+	}
+	for range maxJumps {
+		page, err := q.List("prefixes", query)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, rec := range page.Data {
+			p := prefixFrom(rec)
+			if p.network == within || last.IsValid() && last.Overlaps(p.network) {
+				continue
+			}
+			if len(found) == maxChildren {
+				return found, found[len(found)-1].Prefix, nil
+			}
+			found, last = append(found, p), p.network
+		}
+		if page.Meta.NextCursor == "" {
+			return found, "", nil
+		}
+		query.Set("cursor", page.Meta.NextCursor)
+		if end := page.Data[len(page.Data)-1].Text("prefix"); last.IsValid() && last.String() != end { // within last: skip the rest
+			query.Set("cursor", "")
+			query.Set("prefix__gt", lastOf(last).String())
+		}
+	}
+	if last.IsValid() {
+		more = last.String()
+	}
+	return found, more, nil
+}
+
+// lastOf returns the last address of a network, as a network.
+func lastOf(p netip.Prefix) netip.Prefix {
+	bytes := p.Addr().AsSlice()
+	for bit := p.Bits(); bit < p.Addr().BitLen(); bit++ {
+		bytes[bit/8] |= 0x80 >> (bit % 8)
+	}
+	last, _ := netip.AddrFromSlice(bytes)
+	return netip.PrefixFrom(last, last.BitLen())
+}
+
+// describe sets how much of prefixes is used, and the names that they refer to.
+func describe(q *site.Request, all []*prefix) error {
+	recs := make([]site.Record, len(all))
+	for i, p := range all {
+		recs[i] = p.Rec
+		var usage struct {
+			Prefixes, Addresses int64
+			Hosts               string
+			Percent             float64
+		}
+		if err := q.Get("/prefixes/"+p.ID+"/usage", nil, &usage); err != nil {
+			return err
+		}
+		p.Prefixes, p.Addresses, p.Hosts, p.Percent = usage.Prefixes, usage.Addresses, usage.Hosts, usage.Percent
+	}
+	r, _ := q.Schema.Named("prefixes")
+	fields := slices.DeleteFunc(slices.Clone(r.Fields()), func(f *records.Field) bool { return f.Name != "location_id" && f.Name != "vlan_id" })
+	labels, err := q.RefLabels(fields, recs)
+	for _, p := range all {
+		p.Location, p.VLAN = labels[p.Rec.Text("location_id")], labels[p.Rec.Text("vlan_id")]
+	}
+	return err
+}
