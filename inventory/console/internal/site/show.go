@@ -160,7 +160,10 @@ func (q *Request) nav() []ui.NavGroup {
 	}
 	first := ui.NavGroup{Links: []ui.NavLink{link("Home", "/", "home", true)}}
 	if q.May("links", records.RouteList) && q.May("devices", records.RouteList) && q.May("interfaces", records.RouteList) {
-		first.Links = append(first.Links, link("Map", "/map", "network", false), link("Drift", "/drift", "drift", false))
+		first.Links = append(first.Links, link("Map", "/map", "network", false))
+		if q.May("links", records.RouteChange) || q.May("interfaces", records.RouteChange) {
+			first.Links = append(first.Links, link("Drift", "/drift", "drift", false))
+		}
 	}
 	if q.May("prefixes", records.RouteList) {
 		first.Links = append(first.Links, link("Prefix tree", "/prefixes", "prefix", false))
