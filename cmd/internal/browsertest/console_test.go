@@ -87,7 +87,7 @@ func (s *consoleServer) open(user, path string, opts *browsertest.Options) *brow
 	page.Type("#username", user)
 	page.Type("#password", consolePassword)
 	page.Submit(".sign-in .button-main")
-	page.Await("nav.side, details.drawer")
+	page.Await(".frame:not(.frame-single)") // with navigation
 	return page
 }
 
