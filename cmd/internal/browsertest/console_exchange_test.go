@@ -42,7 +42,7 @@ func TestConsoleImport(t *testing.T) {
 		"import-1,active,SN-2,2,new\n" +
 		"import-2,broken,SN-3,2,\"a status\nthat is wrong\"\n" +
 		"import-3,active,SN-4,tall,no number\n"
-	page := s.open("editor", "/import", nil)
+	page := s.open("admin", "/import", nil)
 	s.looks(page, "import-file")
 	page.Upload("#file", writeFile(t, "net.csv", rows))
 	page.Submit("#import-form .button-main")
@@ -99,7 +99,7 @@ func TestConsoleImport(t *testing.T) {
 // TestConsoleImportPlain: without JavaScript, rows that are pasted are imported. Viewers do not have the pages.
 func TestConsoleImportPlain(t *testing.T) {
 	s := startConsole(t, 2)
-	page := s.open("editor", "/import?resource=locations", &browsertest.Options{NoScript: true, Width: 390, Height: 844})
+	page := s.open("admin", "/import?resource=locations", &browsertest.Options{NoScript: true, Width: 390, Height: 844})
 	page.Type("#text", "name,site_code\nPasted place,PASTE-1\n")
 	page.Submit("#import-form .button-main")
 	page.Submit("#import-form .button-main")
@@ -136,7 +136,7 @@ func TestConsoleDrift(t *testing.T) {
 	}
 	page := s.open("editor", "/drift", nil)
 	page.Type("#device", "drift-")
-	page.Await(`#drift-devices`)
+	page.AwaitText("#drift-devices", "drift-b, no location")
 	s.looks(page, "drift-table")
 	page.Type("#device", "a")
 	page.Type("#text", "[\n {\"local_interface\": \"Gi1/0/1\"},\n {]")

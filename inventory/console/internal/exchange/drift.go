@@ -69,10 +69,8 @@ func allowed(q *site.Request) error {
 		}
 	}
 	for _, name := range []string{"interfaces", "links"} {
-		for _, does := range []records.Routes{records.RouteCreate, records.RouteChange, records.RouteDelete} {
-			if q.May(name, does) {
-				return nil
-			}
+		if q.May(name, records.RouteCreate|records.RouteChange|records.RouteDelete) {
+			return nil
 		}
 	}
 	return httpx.Errorf(http.StatusForbidden, "Your role may change neither links nor interfaces")

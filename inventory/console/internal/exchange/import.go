@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -88,7 +89,7 @@ func (p *importPage) Target() string {
 // importable returns the resources whose records the sender may import.
 func importable(q *site.Request) (all []*records.Resource) {
 	for _, r := range q.Schema.Resources() {
-		if importer.Importable(q.Schema, r) && (q.May(r.Name, records.RouteCreate) || q.May(r.Name, records.RouteChange)) {
+		if importer.Importable(q.Schema, r) && q.May(r.Name, records.RouteCreate|records.RouteChange) {
 			all = append(all, r)
 		}
 	}
@@ -120,11 +121,12 @@ func newImport(q *site.Request, name string) (*importPage, error) {
 
 // showImport shows the form for a file.
 func showImport(q *site.Request) error {
-	name := "devices"
-	if q.R.URL.Query().Has("resource") {
-		name = q.R.URL.Query().Get("resource")
-	} else if all := importable(q); len(all) > 0 && !q.May(name, records.RouteCreate) {
+	name := q.R.URL.Query().Get("resource")
+	if all := importable(q); len(all) > 0 && !q.R.URL.Query().Has("resource") {
 		name = all[0].Name
+		if slices.ContainsFunc(all, func(r *records.Resource) bool { return r.Name == "devices" }) {
+			name = "devices"
+		}
 	}
 	p, err := newImport(q, name)
 	if err != nil {
@@ -417,13 +419,13 @@ func describe(f *records.Field) string {
 			names = append(names, key.Name)
 		}
 		noun := f.Ref.Resource().Noun()
-		if text = "A " + noun; len(names) > 0 {
-			text += ": its " + strings.Join(names, " or ")
+		if text = "The " + noun; len(names) > 0 {
+			text += ", by its " + strings.Join(names, " or ")
 		} else {
 			text += ", in columns such as " + f.Member + "." + f.Ref.Resource().KeyMembers()[0]
 		}
 	case f.Ref != nil:
-		text = "The id of a " + f.Ref.Resource().Noun()
+		text = "The id of the " + f.Ref.Resource().Noun()
 	case len(f.Enum) > 0:
 		text = "One of " + strings.Join(f.Enum, ", ")
 	case f.Kind == records.Text:
