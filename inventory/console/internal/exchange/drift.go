@@ -52,7 +52,7 @@ type driftPage struct {
 
 // StepTitle returns the title of the step.
 func (p *driftPage) StepTitle() string {
-	return map[string]string{stepTable: "Output", stepCompare: "Differences", stepPreview: "Preview"}[p.Step]
+	return map[string]string{stepTable: "Output", stepCompare: "Differences", stepPreview: "Preview", stepResult: "Result"}[p.Step]
 }
 
 // count is how many differences of a type there are.
@@ -243,13 +243,9 @@ func (p *driftPage) perform(q *site.Request, f *form, t *driftTable) error {
 	switch {
 	case len(chosen) == 0:
 	case step == stepPreview:
-		return p.preview(q, f, t, chosen)
+		return p.preview(q, t, chosen)
 	case step == stepApply:
-		report, err := p.call(q, t, chosen, false)
-		if err != nil {
-			return p.failed(q, f, t, err)
-		}
-		p.Applied = report.Applied
+		return p.apply(q, t, chosen)
 	}
 	return p.compare(q, f, t)
 }
@@ -298,7 +294,7 @@ func (p *driftPage) compare(q *site.Request, f *form, t *driftTable) error {
 	}
 	for _, d := range p.Differences {
 		d.Checked = d.Change != nil && slices.Contains(f.Values["apply"], d.ID)
-		d.link = func(resource, id string) string { return q.RecordURL(resource, id) }
+		d.link = q.RecordURL
 	}
 	status := http.StatusOK
 	if p.Fault != "" {
@@ -308,10 +304,10 @@ func (p *driftPage) compare(q *site.Request, f *form, t *driftTable) error {
 }
 
 // preview shows what the chosen differences would change.
-func (p *driftPage) preview(q *site.Request, f *form, t *driftTable, chosen []string) error {
+func (p *driftPage) preview(q *site.Request, t *driftTable, chosen []string) error {
 	report, err := p.call(q, t, chosen, true)
 	if err != nil {
-		return p.failed(q, f, t, err)
+		return p.failed(q, err)
 	}
 	p.Step, p.Differences, p.Chosen = stepPreview, report.Differences, len(report.Differences)
 	p.Changed, p.New, p.More, err = describeChanges(q, report.Changes)
@@ -321,20 +317,35 @@ func (p *driftPage) preview(q *site.Request, f *form, t *driftTable, chosen []st
 	return p.send(q, http.StatusOK)
 }
 
-// failed compares again, and says why the chosen differences were not applied.
-func (p *driftPage) failed(q *site.Request, f *form, t *driftTable, err error) error {
-	fault, ok := site.AsFault(err)
-	if !ok || fault.Status == http.StatusUnauthorized {
-		return err
+// apply applies the chosen differences. It does not compare again: the calls of one request share memory.
+func (p *driftPage) apply(q *site.Request, t *driftTable, chosen []string) error {
+	report, err := p.call(q, t, chosen, false)
+	if err != nil {
+		return p.failed(q, err)
 	}
-	p.Fault = fault.Message
+	p.Step, p.Applied, p.Differences = stepResult, report.Applied, report.Differences
+	for _, d := range p.Differences {
+		d.link = q.RecordURL
+	}
+	return p.send(q, http.StatusOK)
+}
+
+// failed says why the chosen differences were not applied.
+func (p *driftPage) failed(q *site.Request, err error) error {
+	fault, ok := site.AsFault(err, http.StatusServiceUnavailable)
+	if !ok {
+		if fault, ok = site.AsFault(err); !ok || fault.Status == http.StatusUnauthorized {
+			return err
+		}
+	}
+	p.Step, p.Fault = stepResult, fault.Message
 	for _, field := range fault.Fields {
 		p.Problems = append(p.Problems, field.Field+": "+field.Reason)
 	}
 	for _, item := range fault.Items {
 		p.Problems = append(p.Problems, item.Message)
 	}
-	return p.compare(q, f, t)
+	return p.send(q, fault.Status)
 }
 
 // rowField is the field of a row in an error of the API.

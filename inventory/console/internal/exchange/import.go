@@ -221,6 +221,10 @@ func (p *importPage) call(q *site.Request, f *form, onError string, dry bool) (*
 func (p *importPage) preview(q *site.Request, f *form, fault string) error {
 	p.Fault = fault
 	answer, err := p.call(q, f, "skip", true)
+	if _, ok := site.AsFault(err, http.StatusServiceUnavailable); ok && fault != "" {
+		p.Step = stepColumns // the calls of one request have no memory for a preview as well
+		return p.send(q, http.StatusConflict)
+	}
 	if err != nil {
 		return p.failed(q, f, err)
 	}

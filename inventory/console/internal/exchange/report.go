@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -72,6 +73,7 @@ func (a *importReport) view(q *site.Request, t *table) (*report, error) {
 	for i, p := range a.Problems {
 		a.Problems[i].InFile = t.nameOf(p.Column)
 	}
+	slices.SortStableFunc(a.Problems, func(x, y problem) int { return cmp.Compare(x.Line, y.Line) })
 	v := &report{importReport: a}
 	if a.RejectedRows != "" {
 		v.Packed = pack([]byte(a.RejectedRows))
