@@ -65,7 +65,7 @@ func TestConsoleImport(t *testing.T) {
 
 	var rejected string
 	page.Eval(`fetch("/console/import/rejected", {method: "POST", body: new FormData(document.querySelector("form[action$=rejected]"))}).then(r => r.ok && r.headers.get("Content-Disposition").includes("devices-rejected.csv") ? r.text() : "")`, &rejected)
-	require.Equal(t, "hostname,status,serial_number,rack_height,_Comment\nimport-2,broken,SN-3,2,\"a status\nthat is wrong\"\nimport-3,active,SN-4,tall,no number\n", rejected)
+	require.Equal(t, "hostname,status,serial_number,rack_height,_Comment\nimport-3,active,SN-4,tall,no number\nimport-2,broken,SN-3,2,\"a status\nthat is wrong\"\n", rejected)
 
 	page.Submit(`button[value="apply-good"]`)
 	page.AwaitText("main", "Imported: 1 created, 1 changed.")

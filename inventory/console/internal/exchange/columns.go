@@ -48,6 +48,14 @@ type column struct {
 // Field is the name of the form value with what the column goes to.
 func (c *column) Field() string { return "to." + strconv.Itoa(c.Index) }
 
+// Why returns why the column is unknown, as a sentence. The list of all fields is left out: the page has it.
+func (c *column) Why() string {
+	if i := strings.LastIndex(c.Unknown, ": use "); i >= 0 {
+		return "This " + c.Unknown[:i] + "."
+	}
+	return "This " + c.Unknown
+}
+
 // Renamed reports whether the column goes to a field of another name.
 func (c *column) Renamed() bool { return c.To != "" && c.To != c.Name }
 
@@ -187,7 +195,9 @@ func readMembers(source importer.Source, r *records.Resource) *table {
 }
 
 // sample shortens a value for a page.
-func sample(value string) string { return printable.Truncate(strings.ToValidUTF8(value, "\ufffd"), 40) }
+func sample(value string) string {
+	return printable.Truncate(strings.Join(strings.Fields(strings.ToValidUTF8(value, "\ufffd")), " "), 40)
+}
 
 // plain returns the text of a JSON value.
 func plain(doc json.RawMessage) string {
