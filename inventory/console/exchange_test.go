@@ -240,7 +240,7 @@ interfaces:
 		{"two devices", "sw2", "x", 400, []string{"2 devices have the name", "sw2, H", "sw2, T"}},
 		{"no output", "sw1", " ", 400, []string{"Paste the output"}},
 		{"no neighbours", "sw1", "hello", 400, []string{"has no neighbours"}},
-		{"no local interface", "sw1", "\nSystem Name: sw2\nPort id: 1\n", 400, []string{"line ", "without a local interface"}},
+		{"no local interface", "sw1", "\nChassis id: 001a.2b3c.4d5e\nPort id: 1\nSystem Name: sw2\n", 400, []string{"line ", "without a local interface"}},
 		{"broken JSON", "sw1", "[\n{\"interface\": \"eth0\"},\n]", 400, []string{"line 3: invalid character"}},
 		{"a row without a name", "sw1", "[\n{\"interface\": \"eth0\", \"mtu\": 1500},\n\n{\"mtu\": 1}]", 400, []string{"line 4: the row has no interface"}},
 		{"differences", "SW1", `[{"interface": "eth0", "mtu": 9000}, {"interface": "eth2"}]`, 400, nil},
