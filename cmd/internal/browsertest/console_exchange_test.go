@@ -71,7 +71,7 @@ func TestConsoleImport(t *testing.T) {
 	page.AwaitText("main", "Imported: 1 created, 1 changed.")
 	page.AwaitText(".exchange-links", "import-1")
 	s.looks(page, "import-result")
-	require.Equal(t, "maintenance", s.first("/devices?id__in="+known["id"].(string))["status"])
+	require.Equal(t, "maintenance", s.first("/devices?id__in=" + known["id"].(string))["status"])
 
 	page.Goto(s.url + "/console/import?resource=devices")
 	page.Upload("#file", writeFile(t, "mended.csv", strings.NewReplacer("broken", "active", "tall", "3").Replace(rejected)))
