@@ -51,7 +51,7 @@ func TestFields(t *testing.T) {
 			t.Errorf("fields of %s:\n%v, want\n%v", name, got, want)
 		}
 	}
-	if n := len(schema.Resources()); n != 21 {
+	if n := len(schema.Resources()); n != 22 {
 		t.Errorf("there are %d resources", n)
 	}
 }

@@ -1,12 +1,17 @@
 package ui
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
 	"net/http"
 	"strings"
 
@@ -15,8 +20,7 @@ import (
 
 // Requests that change something have the token of their page in one of these.
 const (
-	// TokenField is the value of a form, or the query parameter of the address of one with files.
-	TokenField  = "_token"
+	TokenField  = "_token"       // of a form; the first field of one with files
 	TokenHeader = "X-Form-Token" // of htmx and of uploads // #nosec G101 -- a name
 )
 
@@ -33,7 +37,9 @@ const maxForm = 1 << 20
 
 // Protect is middleware for all pages of a kit. Requests with other methods than GET, HEAD and OPTIONS
 // must come from the same origin and have the token that the kit put into the page; others are 403.
-// Forms without files have at most 1 MiB. The token belongs to a cookie, which Protect sets.
+// Forms without files have at most 1 MiB. Of forms with files (multipart/form-data) Protect reads the first
+// field only, which must be the token, and leaves the whole body to the handler. The token belongs to a
+// cookie, which Protect sets.
 func (k *Kit) Protect(next http.Handler) http.Handler {
 	origin := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -63,21 +69,55 @@ func (k *Kit) Protect(next http.Handler) http.Handler {
 // checkToken compares the token of a request with that of its cookie.
 func checkToken(w http.ResponseWriter, r *http.Request, visitor string) error {
 	sent := r.Header.Get(TokenHeader)
-	switch kind := r.Header.Get("Content-Type"); {
+	kind, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // of no form, if it is invalid
+	switch {
 	case sent != "":
-	case strings.HasPrefix(kind, "multipart/form-data"): // too large to be read here
-		sent = r.URL.Query().Get(TokenField)
-	case strings.HasPrefix(kind, "application/x-www-form-urlencoded"):
+	case kind == "application/x-www-form-urlencoded":
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		if err := r.ParseForm(); err != nil {
 			return httpx.Errorf(http.StatusBadRequest, "Invalid form: it must be valid and have at most 1 MiB")
 		}
 		sent = r.PostForm.Get(TokenField)
+	case kind == "multipart/form-data":
+		var err error
+		if sent, err = firstField(r, params["boundary"]); err != nil {
+			return err
+		}
 	}
 	if visitor == "" || subtle.ConstantTimeCompare([]byte(sent), []byte(tokenOf(visitor))) != 1 {
 		return httpx.Errorf(http.StatusForbidden, "Forbidden: the page is too old, or cookies are blocked: reload it and try again")
 	}
 	return nil
+}
+
+// maxFirst is how many bytes of a form with files may precede the end of its first field.
+const maxFirst = 1 << 10
+
+// firstField returns the token of a form with files if it is the first field, and else "". The body can
+// still be read from its beginning.
+func firstField(r *http.Request, boundary string) (string, error) {
+	begin := make([]byte, maxFirst)
+	n, err := io.ReadFull(r.Body, begin)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return "", httpx.Errorf(http.StatusBadRequest, "The form could not be read: send it again")
+	}
+	begin = begin[:n]
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(begin), r.Body), r.Body}
+	if boundary == "" {
+		return "", nil
+	}
+	part, err := multipart.NewReader(bytes.NewReader(begin), boundary).NextPart()
+	if err != nil || part.FormName() != TokenField || part.FileName() != "" {
+		return "", nil // the handler reports a form that is broken
+	}
+	value, err := io.ReadAll(part)
+	if err != nil {
+		return "", nil // longer than a token
+	}
+	return string(value), nil
 }
 
 // token returns the token of the forms in the response to a request.

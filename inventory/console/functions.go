@@ -2,7 +2,6 @@ package console
 
 import (
 	"html/template"
-	"slices"
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx/ui"
@@ -11,7 +10,7 @@ import (
 
 // functions are the functions of the console's templates.
 var functions = template.FuncMap{
-	"since": since, "fieldLabel": site.FieldLabel, "plural": site.Plural, "titleOf": site.Title, "resourceIcon": site.Icon, "inList": slices.Contains[[]string],
+	"since": since, "fieldLabel": site.FieldLabel, "plural": site.Plural, "titleOf": site.Title, "resourceIcon": site.Icon,
 }
 
 // since shows a time of the API: how long ago it was, or the date if that is long.

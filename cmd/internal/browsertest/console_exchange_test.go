@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,98 +12,161 @@ import (
 	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
 )
 
-// TestConsoleImport: a file with a misspelt column and bad rows is mapped, previewed, mended, and applied; the
-// same file once more changes nothing.
-func TestConsoleImport(t *testing.T) {
-	s := startConsole(t, 3)
-	write := func(text string) string {
-		path := filepath.Join(t.TempDir(), "devices.csv")
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		return path
-	}
-	page := s.open("admin", "/import?resource=devices", nil)
-	s.looks(page, "import")
-	bad := "hostname,staus,Serial,colour\nimported-1,active,S1,red\nimported-2,broken,S2,red\nimported-3,active,S3\n"
-	page.Upload("#file", write(bad))
-	page.Submit("[name=step]")
-	page.AwaitText("main", "did you mean status")
-	var to []string
-	page.Eval("[...document.querySelectorAll('main select')].map(s => s.value)", &to)
-	require.Equal(t, []string{"hostname", "status", "serial_number", ""}, to)
-	s.looks(page, "import-columns")
-	page.Submit("[name=step]")
-	page.AwaitText("#rejected", "broken")
-	require.Regexp(t, `(?s)3\s+status\s+broken\s+must be one of active.*4\s+has 3 cells`, page.Text("#rejected"))
-	s.looks(page, "import-preview")
-	page.Submit("#apply [name=step]") // stop: nothing is changed
-	page.Expected("422")
-	page.AwaitText("#rejected", "broken")
-	requireDevices(s, "imported", 0)
-
-	page.Goto(s.url + "/console/import?resource=devices")
-	good := "hostname,status,notes\nimported-1,active,\"1<2, \"\"quoted\"\"\nsecond line\"\nimported-2,active,\n"
-	for _, done := range []string{"Imported.", "Nothing would change"} {
-		page.Upload("#file", write(good))
-		page.Submit("[name=step]")
-		page.Submit("[name=step]")
-		if done == "Imported." {
-			page.AwaitText("main", "What would change")
-			page.Submit("#apply [name=step]")
-		}
-		page.AwaitText(".notice", done)
-		requireDevices(s, "imported", 2)
-		page.Goto(s.url + "/console/import?resource=devices")
-	}
-	require.Equal(t, "1<2, \"quoted\"\nsecond line", s.first("/devices?hostname=imported-1")["notes"])
-	page.Silent()
-
-	plain := s.open("admin", "/import?resource=devices", &browsertest.Options{NoScript: true})
-	plain.Type("#text", "hostname\npasted-1\n")
-	plain.Submit("[name=step]")
-	plain.Submit("[name=step]")
-	plain.Submit("#apply [name=step]")
-	require.Contains(t, plain.Text(".notice"), "Imported.")
-	requireDevices(s, "pasted", 1)
-
-	viewer := s.open("viewer", "/account", nil)
-	viewer.Goto(s.url + "/console/import")
-	viewer.AwaitText("main", "may not import")
+// writeFile writes a file to import.
+func writeFile(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
 }
 
-// requireDevices requires a number of devices whose names begin with a text.
-func requireDevices(s *consoleServer, begin string, n int) {
+// number returns the number of records that a list of the API has.
+func (s *consoleServer) number(path string) int {
 	s.t.Helper()
 	var page struct {
 		Meta struct {
 			Total int `json:"total_count"`
-		} `json:"meta"`
+		}
 	}
-	s.api(http.MethodGet, "/devices?hostname__startswith="+begin, nil, &page)
-	require.Equal(s.t, n, page.Meta.Total)
+	s.api("GET", path, nil, &page)
+	return page.Meta.Total
 }
 
-// TestConsoleDrift: one of the differences of a pasted table is previewed and applied.
-func TestConsoleDrift(t *testing.T) {
-	s := startConsole(t, 3)
-	device := s.first("/devices")["hostname"].(string)
-	page := s.open("admin", "/drift", nil)
-	s.looks(page, "drift")
-	page.Type("#device", device)
-	page.Type("#text", "no such table")
-	page.Submit("[name=step]")
-	page.Await(".problems")
+// TestConsoleImport: a file with a wrong column and wrong rows is mapped, its wrong rows are shown with line and
+// column and downloaded, corrected and applied. A second import changes nothing.
+func TestConsoleImport(t *testing.T) {
+	s := startConsole(t, 4)
+	known := s.first("/devices?limit=1")
+	rows := "Host name,status,Serial,rack_height,Comment\n" +
+		known["hostname"].(string) + ",maintenance,SN-1,2,known\n" +
+		"import-1,active,SN-2,2,new\n" +
+		"import-2,broken,SN-3,2,\"a status\nthat is wrong\"\n" +
+		"import-3,active,SN-4,tall,no number\n"
+	page := s.open("admin", "/import", nil)
+	s.looks(page, "import-file")
+	page.Upload("#file", writeFile(t, "net.csv", rows))
+	page.Submit("#import-form .button-main")
+	page.AwaitText("main", "Did you mean hostname?")
+	page.AwaitText("main", "Did you mean serial_number?")
+	page.AwaitText("main", "3 columns are unknown")
+	s.looks(page, "import-columns")
+	page.Submit("#import-form .button-main")
+	page.AwaitText("#problems", "must be a whole number")
+	var cells [][]string
+	page.Eval(`[...document.querySelectorAll("#problems tbody tr")].map(r => [...r.cells].map(c => c.innerText))`, &cells)
+	require.Len(t, cells, 2, "%q", cells)
+	require.Equal(t, []string{"4", "status", "broken"}, cells[0][:3])
+	require.Contains(t, cells[0][3], "maintenance", "the values that would be right")
+	require.Equal(t, []string{"6", "rack_height", "tall"}, cells[1][:3])
+	page.AwaitText("main", "2 of 4 rows are wrong")
+	page.AwaitText(".exchange-changes", "maintenance")
+	s.looks(page, "import-preview")
+	require.Zero(t, s.number("/devices?hostname=import-1"), "a preview has changed something")
+
+	var rejected string
+	page.Eval(`fetch("/console/import/rejected", {method: "POST", body: new FormData(document.querySelector("form[action$=rejected]"))}).then(r => r.ok && r.headers.get("Content-Disposition").includes("devices-rejected.csv") ? r.text() : "")`, &rejected)
+	require.Equal(t, "hostname,status,serial_number,rack_height,_Comment\nimport-3,active,SN-4,tall,no number\nimport-2,broken,SN-3,2,\"a status\nthat is wrong\"\n", rejected)
+
+	page.Submit(`button[value="apply-good"]`)
+	page.AwaitText("main", "Imported: 1 created, 1 changed.")
+	page.AwaitText(".exchange-links", "import-1")
+	s.looks(page, "import-result")
+	require.Equal(t, "maintenance", s.first("/devices?id__in=" + known["id"].(string))["status"])
+
+	page.Goto(s.url + "/console/import?resource=devices")
+	page.Upload("#file", writeFile(t, "mended.csv", strings.NewReplacer("broken", "active", "tall", "3").Replace(rejected)))
+	page.Submit("#import-form .button-main")
+	page.Submit("#import-form .button-main")
+	page.AwaitText("main", "All rows can be applied")
+	page.Submit(`button[value="apply"]`)
+	page.AwaitText("main", "Imported: 2 created, 0 changed.")
+	require.Equal(t, 3, s.number("/devices?hostname__startswith=import-"))
+
+	page.Goto(s.url + "/console/import?resource=devices")
+	page.Upload("#file", writeFile(t, "mended.csv", strings.NewReplacer("broken", "active", "tall", "3").Replace(rejected)))
+	page.Submit("#import-form .button-main")
+	page.Submit("#import-form .button-main")
+	page.AwaitText("main", "Nothing would change: all 2 rows are as in the inventory.")
+
+	page.Goto(s.url + "/console/import?resource=devices")
+	page.Upload("#file", writeFile(t, "book.csv", "PK\x03\x04\x00\x00 an archive"))
+	page.Submit("#import-form .button-main")
+	page.AwaitText(".problems", "ZIP archive")
 	page.Expected("400")
-	page.Eval("document.querySelector('#text').value = ''", new(string))
-	page.Type("#text", `[{"interface":"eth98","link_status":"up","mtu":"1500"},{"interface":"eth99","link_status":"up","mtu":"9000"}]`)
-	page.Submit("[name=step]")
-	page.Await("#differences")
+	page.Silent()
+}
+
+// TestConsoleImportPlain: without JavaScript, rows that are pasted are imported. Viewers do not have the pages.
+func TestConsoleImportPlain(t *testing.T) {
+	s := startConsole(t, 2)
+	page := s.open("admin", "/import?resource=locations", &browsertest.Options{NoScript: true, Width: 390, Height: 844})
+	page.Type("#text", "name,site_code\nPasted place,PASTE-1\n")
+	page.Submit("#import-form .button-main")
+	page.Submit("#import-form .button-main")
+	page.Await(`button[value="apply"]`)
+	page.Submit(`button[value="apply"]`)
+	require.Contains(t, page.Text("main"), "Imported: 1 created, 0 changed.")
+	require.Equal(t, "Pasted place", s.first("/locations?site_code=PASTE-1")["name"])
+
+	viewer := s.open("viewer", "/account", nil)
+	for _, path := range []string{"/import", "/import/template?resource=devices", "/drift"} {
+		var status int
+		viewer.Eval(`fetch("/console`+path+`").then(r => r.status)`, &status)
+		require.Equal(t, http.StatusForbidden, status, path)
+		viewer.Expected("403")
+	}
+	for _, path := range []string{"/import", "/import/rejected", "/drift"} {
+		var status int
+		viewer.Eval(`(() => { const form = new FormData(); form.append("_token", ashlar.token()); form.append("text", "x"); return fetch("/console`+path+`", {method: "POST", body: form}).then(r => r.status); })()`, &status)
+		require.Equal(t, http.StatusForbidden, status, path)
+		viewer.Expected("403")
+	}
+	require.NotContains(t, viewer.HTML(), `href="/console/drift"`)
+	viewer.Silent()
+}
+
+// TestConsoleDrift: the output of a device is compared, one of two differences is chosen, previewed and applied.
+func TestConsoleDrift(t *testing.T) {
+	s := startConsole(t, 2)
+	for _, host := range []string{"drift-a", "drift-b"} {
+		s.api("POST", "/devices", map[string]any{"hostname": host}, nil)
+		for _, port := range []string{"Gi1/0/1", "Gi1/0/2"} {
+			s.api("POST", "/interfaces", map[string]any{"device": host, "name": port}, nil)
+		}
+	}
+	page := s.open("editor", "/drift", nil)
+	page.Type("#device", "drift-")
+	page.AwaitText("#drift-devices", "drift-b, no location")
+	s.looks(page, "drift-table")
+	page.Type("#device", "a")
+	page.Type("#text", "[\n {\"local_interface\": \"Gi1/0/1\"},\n {]")
+	page.Submit(".exchange-split .button-main")
+	page.AwaitText(".problems", "line 3")
+	page.Expected("400")
+	page.Goto(s.url + "/console/drift?device=drift-a")
+	neighbor := func(own, far string) string {
+		return "Local Intf: " + own + "\nChassis id: 001a.2b3c.4d5e\nPort id: " + far + "\nSystem Name: drift-b\n\n"
+	}
+	page.Type("#text", neighbor("Gi1/0/1", "Gi1/0/1")+neighbor("Gi1/0/2", "Gi1/0/2")+neighbor("Gi1/0/9", "Gi1/0/2"))
+	page.Submit(".exchange-split .button-main")
+	page.AwaitText("main", "3 differences")
+	page.AwaitText(".exchange-drift", "The device hears drift-b, port Gi1/0/1. The inventory has no link there.")
+	page.AwaitText(".exchange-drift", "Cannot be applied")
 	s.looks(page, "drift-differences")
-	page.Eval("[...document.querySelectorAll('.exchange-difference')].find(d => d.innerText.includes('eth99')).querySelector('input').click()", new(any))
-	page.Submit("[name=step][value=preview]")
-	page.AwaitText("#differences", "Would create 1 interface")
+	page.Click(`input[aria-label="Apply: Gi1/0/2, unexpected"]`)
+	page.Submit(`button[value="preview"]`)
+	page.AwaitText("main", "1 difference is applied in one transaction.")
+	page.AwaitText("main", "New links")
 	s.looks(page, "drift-preview")
-	page.Submit("[name=step][value=apply]")
-	page.AwaitText(".notice", "Applied 1 difference")
-	require.EqualValues(t, 9000, s.first("/interfaces?name=eth99")["mtu"])
+	before := s.number("/links")
+	page.Submit(`button[value="apply"]`)
+	page.AwaitText(".notice", "1 difference is applied.")
+	s.looks(page, "drift-applied")
+	page.Submit(`button[value="compare"]`)
+	page.AwaitText("main", "2 differences")
+	require.Equal(t, before+1, s.number("/links"))
+	device := s.first("/devices?hostname=drift-a")
+	port := s.first("/interfaces?name=Gi1%2F0%2F2&device_id=" + device["id"].(string))
+	require.Equal(t, "lldp", s.first("/links?a_interface_id=" + port["id"].(string))["discovery"])
 	page.Silent()
 }

@@ -2,144 +2,415 @@ package exchange
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/internal/suggest"
+	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// maxColumns is the maximum number of columns that a page shows.
-const maxColumns = 200
+const (
+	maxColumns = 200 // of a file whose columns a page maps
+	maxSamples = 3   // values of a column
+	maxPeek    = 20  // rows of JSON and YAML whose members are the columns
+)
 
-// column is a column of a file beside the field it goes to.
+// table is the columns of a file.
+type table struct {
+	Columns []*column
+	Groups  []targetGroup // what columns may go to; empty if they cannot be mapped
+	Missing []string      // what new records need, and no column has
+	Unknown int           // columns that are unknown
+
+	body   int // where the first row behind the header begins
+	breaks int // line breaks up to there
+}
+
+// column is a column of a file.
 type column struct {
-	Name    string
-	To      string // a name of an import; ignored if empty
-	Known   bool   // the name is one of an import
-	Guessed bool   // To is a guess
+	Index   int
+	Name    string // in the file
+	To      string // what it goes to; empty if it is ignored
+	Unknown string // why it is unknown; empty if it is known
+	Near    string // what was probably meant
+	Note    string
 	Samples []string
 }
 
-// choices returns the names of columns of a resource: its fields, references by natural keys, and parts of these.
-func choices(r *records.Resource) (names []string) {
-	for _, f := range r.Fields() {
-		if f.Name == "" || f.ReadOnly || f.Hidden || f.WriteOnly {
-			continue
+// Field is the name of the form value with what the column goes to.
+func (c *column) Field() string { return "to." + strconv.Itoa(c.Index) }
+
+// Why returns why the column is unknown, as a sentence. The list of all fields is left out: the page has it.
+func (c *column) Why() string {
+	if i := strings.LastIndex(c.Unknown, ": use "); i >= 0 {
+		return "This " + c.Unknown[:i] + "."
+	}
+	return "This " + c.Unknown
+}
+
+// Renamed reports whether the column goes to a field of another name.
+func (c *column) Renamed() bool { return c.To != "" && c.To != c.Name }
+
+// targetGroup is a titled group of what columns may go to.
+type targetGroup struct {
+	Title   string
+	Targets []target
+}
+
+// target is a field, or a part of a natural key, with what people call it if that is something else.
+type target struct{ Path, Label string }
+
+// byteOrderMark is that of UTF-8.
+var byteOrderMark = []byte("\ufeff")
+
+// formatOf returns the format of a file by its name, or else by how it begins.
+func formatOf(name string, text []byte) string {
+	switch ending(name) {
+	case ".csv":
+		return importer.CSV
+	case ".jsonl", ".ndjson", ".json":
+		return importer.JSONL
+	case ".yaml", ".yml":
+		return importer.YAML
+	}
+	first, _, _ := bytes.Cut(bytes.TrimLeft(bytes.TrimPrefix(text, byteOrderMark), " \t\r\n"), []byte("\n"))
+	first = bytes.TrimRight(first, " \r")
+	switch {
+	case bytes.HasPrefix(first, []byte("{")):
+		return importer.JSONL
+	case bytes.HasPrefix(first, []byte("- ")), string(first) == "---", bytes.HasSuffix(first, []byte(":")) && !bytes.ContainsAny(first, `",`):
+		return importer.YAML
+	}
+	return importer.CSV
+}
+
+// readColumns returns the columns of a file. The problems say why it is no such file.
+func readColumns(schema *records.Schema, r *records.Resource, format string, text []byte) (*table, []importer.Problem) {
+	opts := &importer.FileOptions{Format: format}
+	if r != nil {
+		opts.Resource = r.Name
+	}
+	source, err := importer.Open("file", bytes.NewReader(text), schema, opts)
+	bad, refused := errors.AsType[*importer.FileError](err)
+	if refused && !slices.ContainsFunc(bad.Problems, ofColumn) {
+		return nil, bad.Problems
+	}
+	switch {
+	case format == importer.CSV && r == nil:
+		return &table{}, nil // each row has the columns of its own resource
+	case format == importer.CSV:
+		var wrong []importer.Problem
+		if refused {
+			wrong = bad.Problems
 		}
-		if f.Ref != nil && f.Member != "" {
-			names = append(names, f.Member)
-			for _, part := range f.Ref.Resource().KeyMembers() {
-				names = append(names, f.Member+"."+part)
+		return readHeader(r, text, wrong), nil
+	case source == nil:
+		return &table{}, nil
+	}
+	return readMembers(source, r), nil
+}
+
+// ofColumn reports whether a problem is that of a column, and not of the whole file.
+func ofColumn(p importer.Problem) bool {
+	return p.Column != "" || strings.HasPrefix(p.Reason, "column ")
+}
+
+// readHeader returns the columns of a file of CSV. wrong are the problems of its header.
+func readHeader(r *records.Resource, text []byte, wrong []importer.Problem) *table {
+	text, start := bytes.TrimPrefix(text, byteOrderMark), len(text)
+	start -= len(text)
+	rows := csv.NewReader(bytes.NewReader(text))
+	rows.FieldsPerRecord = -1
+	header, err := rows.Read()
+	if err != nil || len(header) > maxColumns {
+		return &table{}
+	}
+	t := &table{body: start + int(rows.InputOffset()), breaks: bytes.Count(text[:rows.InputOffset()], []byte("\n")), Groups: targets(r)}
+	for i, name := range header {
+		c := &column{Index: i, Name: strings.ToValidUTF8(name, "\ufffd")}
+		for _, p := range wrong {
+			if p.Column == printable.Truncate(name, 64) || p.Column == "" && strings.HasPrefix(p.Reason, fmt.Sprintf("column %d ", i+1)) {
+				c.Unknown = strings.TrimPrefix(p.Reason, fmt.Sprintf("column %d ", i+1))
 			}
 		}
-		names = append(names, f.Name)
+		t.Columns = append(t.Columns, c)
 	}
-	return names
-}
-
-// isKnown reports whether an import takes a column.
-func isKnown(r *records.Resource, names []string, name string) bool {
-	if slices.Contains(names, name) || name == "id" || strings.HasPrefix(name, "_") {
-		return true
-	}
-	if f, ok := r.Field(name); ok && f.ReadOnly {
-		return true
-	}
-	for i, part := range strings.Split(name, ".") { // deeper parts of keys
-		f, ok := r.ByMember(part)
-		if !ok {
-			return i > 0 && slices.Contains(append(r.KeyMembers(), "id"), part) && !strings.HasSuffix(name, part+".")
-		}
-		r = f.Ref.Resource()
-	}
-	return true
-}
-
-// synonyms are names that other programs give to fields.
-var synonyms = map[string]string{
-	"name": "hostname", "device": "hostname", "host": "hostname", "ip_address": "ip", "address": "ip", "primary_ip": "ip", "manufacturer": "vendor", "site": "location",
-	"serial": "serial_number", "type": "model", "device_type": "model", "platform": "os", "comments": "notes", "description": "notes",
-}
-
-// guess returns the column that an unknown one probably means, or "".
-func guess(names []string, name string) string {
-	plain := strings.ToLower(strings.Join(strings.FieldsFunc(name, func(c rune) bool { return strings.ContainsRune(" -_/()", c) }), "_"))
-	if slices.Contains(names, plain) {
-		return plain
-	}
-	if other := synonyms[plain]; slices.Contains(names, other) {
-		return other
-	}
-	return suggest.Closest(plain, names, 2)
-}
-
-// readColumns returns the header of a CSV with values of its first rows, nil if it has none. rest is where the
-// rows begin.
-func readColumns(r *records.Resource, text []byte) (all []column, rest int) {
-	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	reader := csv.NewReader(bytes.NewReader(text))
-	reader.FieldsPerRecord, reader.LazyQuotes = -1, true
-	header, err := reader.Read()
-	if err != nil || len(header) == 0 {
-		return nil, 0
-	}
-	rest = int(reader.InputOffset())
-	names, taken := choices(r), map[string]bool{}
-	for _, name := range header[:min(len(header), maxColumns)] {
-		c := column{Name: name, Known: isKnown(r, names, name)}
-		if c.Known {
-			c.To = name
-			taken[name] = true
-		}
-		all = append(all, c)
-	}
-	for i := range all {
-		if c := &all[i]; !c.Known {
-			if to := guess(names, c.Name); to != "" && !taken[to] {
-				c.To, c.Guessed = to, true
-				taken[to] = true
-			}
-		}
-	}
-	for range 3 {
-		cells, err := reader.Read()
+	for n := 0; n < maxSamples; n++ {
+		cells, err := rows.Read()
 		if err != nil {
 			break
 		}
-		for i, cell := range cells[:min(len(cells), len(all))] {
-			if cell != "" {
-				all[i].Samples = append(all[i].Samples, shortened(cell))
+		for i, c := range t.Columns {
+			if i < len(cells) {
+				c.Samples = append(c.Samples, sample(cells[i]))
 			}
 		}
 	}
-	return all, rest
+	t.guess(r)
+	return t
 }
 
-// shortened returns the beginning of a value.
-func shortened(s string) string {
-	if runes := []rune(s); len(runes) > 40 {
-		return string(runes[:40]) + "…"
-	}
-	return s
-}
-
-// renamed returns a CSV with other names in its header. Ignored columns get names that imports ignore.
-func renamed(text []byte, columns []column, rest int) ([]byte, error) {
-	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	var out bytes.Buffer
-	header := make([]string, len(columns))
-	for i, c := range columns {
-		if header[i] = c.To; c.To == "" {
-			header[i] = "_" + c.Name
+// readMembers returns the members of the first rows of JSON lines or YAML. They go where their names say.
+func readMembers(source importer.Source, r *records.Resource) *table {
+	t := &table{}
+	byName := map[string]*column{}
+	for range maxPeek {
+		row, err := source.Next()
+		if err != nil {
+			break
+		}
+		of := make([]string, 0, len(row.Patch))
+		for name := range row.Patch {
+			of = append(of, name)
+		}
+		slices.Sort(of)
+		for _, name := range of {
+			c := byName[name]
+			if c == nil && len(t.Columns) < maxColumns {
+				c = &column{Index: len(t.Columns), Name: printable.String(name), To: name}
+				byName[name], t.Columns = c, append(t.Columns, c)
+			}
+			if c != nil && len(c.Samples) < maxSamples {
+				c.Samples = append(c.Samples, sample(plain(row.Patch[name])))
+			}
+		}
+		for _, p := range row.Problems {
+			if c := byName[p.Column]; c != nil && strings.HasPrefix(p.Reason, "is an unknown column") {
+				c.Unknown, c.To = p.Reason, ""
+			}
 		}
 	}
-	w := csv.NewWriter(&out)
-	if err := w.Write(header); err != nil {
-		return nil, err
+	if r != nil {
+		t.explain(r)
 	}
+	return t
+}
+
+// sample shortens a value for a page.
+func sample(value string) string {
+	return printable.Truncate(strings.Join(strings.Fields(strings.ToValidUTF8(value, "\ufffd")), " "), 40)
+}
+
+// plain returns the text of a JSON value.
+func plain(doc json.RawMessage) string {
+	var text string
+	if json.Unmarshal(doc, &text) == nil {
+		return text
+	}
+	return string(doc)
+}
+
+// guess says where columns go: to the field of their name, or to the one that was probably meant. No two go to
+// the same.
+func (t *table) guess(r *records.Resource) {
+	used := map[string]bool{}
+	for _, c := range t.Columns {
+		if c.Unknown == "" && (c.Name == "_resource" || !strings.HasPrefix(c.Name, "_")) && !used[c.Name] {
+			c.To, used[c.Name] = c.Name, true
+		}
+	}
+	for _, c := range t.Columns {
+		if c.To != "" || strings.HasPrefix(c.Name, "_") {
+			continue
+		}
+		if c.Near = t.closest(c.Name, used); c.Near != "" {
+			c.To, used[c.Near] = c.Near, true
+		}
+	}
+	t.explain(r)
+}
+
+// closest returns what a column with an unknown name was probably meant to go to, except what is used.
+func (t *table) closest(name string, used map[string]bool) string {
+	var paths, labels []string
+	for _, g := range t.Groups {
+		for _, o := range g.Targets {
+			if !used[o.Path] {
+				paths, labels = append(paths, o.Path), append(labels, cmp.Or(o.Label, o.Path))
+			}
+		}
+	}
+	most := max(1, len(name)/3)
+	if near := suggest.Closest(name, paths, most); near != "" {
+		return near
+	}
+	if near := suggest.Closest(name, labels, most); near != "" {
+		return paths[slices.Index(labels, near)]
+	}
+	word, found := strings.ToLower(strings.NewReplacer(" ", "_", "-", "_").Replace(name)), ""
+	for _, path := range paths { // "serial" is serial_number, if nothing else begins so
+		if len(word) >= 4 && strings.HasPrefix(path, word) && !strings.Contains(path, ".") {
+			if found != "" {
+				return ""
+			}
+			found = path
+		}
+	}
+	return found
+}
+
+// explain counts unknown columns, notes which are not imported, and finds what new records lack.
+func (t *table) explain(r *records.Resource) {
+	has := map[string]bool{}
+	t.Unknown = 0
+	for _, c := range t.Columns {
+		first, _, _ := strings.Cut(c.To, ".")
+		has[first] = true
+		f, ok := r.Field(c.To)
+		switch {
+		case c.Unknown != "":
+			t.Unknown++
+		case c.Name == "_resource":
+			c.Note = "The resource of the row."
+		case strings.HasPrefix(c.Name, "_"):
+			c.Note = "Names that begin with an underscore are ignored."
+		case ok && f.ReadOnly && f.Name != "id":
+			c.Note = "The inventory sets it: not imported."
+		}
+	}
+	t.Missing = nil
+	for _, f := range r.Fields() {
+		if needed(f) && !has[f.Name] && (f.Member == "" || !has[f.Member]) {
+			t.Missing = append(t.Missing, columnOf(f))
+		}
+	}
+}
+
+// needed reports whether a new record must have a value in a field.
+func needed(f *records.Field) bool {
+	return (f.Required || f.OnCreate) && !f.ReadOnly && f.DefaultValue() == nil
+}
+
+// columnOf returns the column that people fill in for a field: for a reference that with a natural key.
+func columnOf(f *records.Field) string {
+	if f.Member != "" {
+		return f.Member
+	}
+	return f.Name
+}
+
+// choose takes over where a form says that columns go. The error names two that go to the same.
+func (t *table) choose(f *form, r *records.Resource) error {
+	if len(t.Groups) == 0 {
+		return nil
+	}
+	used := map[string]string{}
+	for _, c := range t.Columns {
+		if !f.Has(c.Field()) {
+			continue
+		}
+		if c.To = f.Get(c.Field()); c.To != "" && !t.offers(c.To) && c.To != c.Name {
+			return fmt.Errorf("the column %q goes to %q, which is no field of %s", c.Name, printable.Truncate(c.To, 64), r.Name)
+		}
+		if c.To == "" {
+			continue
+		}
+		if other, ok := used[c.To]; ok {
+			return fmt.Errorf("the columns %q and %q both go to %s: let one of them go to another field, or ignore it", other, c.Name, c.To)
+		}
+		used[c.To] = c.Name
+	}
+	t.explain(r)
+	return nil
+}
+
+// offers reports whether a path is one of the targets.
+func (t *table) offers(path string) bool {
+	return slices.ContainsFunc(t.Groups, func(g targetGroup) bool {
+		return slices.ContainsFunc(g.Targets, func(o target) bool { return o.Path == path })
+	})
+}
+
+// Offers reports whether the target of a column is one that the list of the page has.
+func (t *table) Offers(c *column) bool { return c.To == "" || t.offers(c.To) }
+
+// apply returns the file with the header that the targets say. Rows keep their lines.
+func (t *table) apply(text []byte) []byte {
+	header := make([]string, len(t.Columns))
+	same, taken := true, map[string]bool{}
+	for _, c := range t.Columns {
+		name := c.To
+		if name == "" {
+			name = "_" + strings.Map(func(c rune) rune {
+				if c == '\r' || c == '\n' {
+					return ' '
+				}
+				return c
+			}, strings.TrimLeft(c.Name, "_"))
+			for taken[name] || name == "_resource" {
+				name += "_"
+			}
+		}
+		header[c.Index], taken[name] = name, true
+		same = same && name == c.Name
+	}
+	if same || len(t.Groups) == 0 {
+		return text
+	}
+	var b bytes.Buffer
+	b.Grow(len(text) + 1024)
+	w := csv.NewWriter(&b)
+	_ = w.Write(header) // a buffer does not fail
 	w.Flush()
-	out.Write(text[rest:])
-	return out.Bytes(), w.Error()
+	b.WriteString(strings.Repeat("\n", max(0, t.breaks-1)))
+	b.Write(text[t.body:])
+	return b.Bytes()
+}
+
+// nameOf returns the name in the file of the column that goes to a field, "" if it is the same.
+func (t *table) nameOf(field string) string {
+	field, _, _ = strings.Cut(field, "[")
+	for _, c := range t.Columns {
+		if c.Renamed() && c.To == field {
+			return c.Name
+		}
+	}
+	return ""
+}
+
+// maxPath is how many names a path such as device.location.name has at most.
+const maxPath = 3
+
+// targets returns what columns of CSV may go to.
+func targets(r *records.Resource) []targetGroup {
+	fields, custom, refs := targetGroup{Title: "Fields"}, targetGroup{Title: "Custom fields"}, targetGroup{Title: "References by name"}
+	for _, f := range r.Fields() {
+		switch {
+		case f.Hidden || f.WriteOnly || f.ReadOnly && f.Name != "id":
+			continue
+		case f.Extra:
+			custom.Targets = append(custom.Targets, target{f.Name, f.Label})
+		default:
+			fields.Targets = append(fields.Targets, target{f.Name, f.Label})
+		}
+		if f.Member != "" {
+			refs.Targets = append(refs.Targets, parts(f, f.Member)...)
+		}
+	}
+	return slices.DeleteFunc([]targetGroup{fields, custom, refs}, func(g targetGroup) bool { return len(g.Targets) == 0 })
+}
+
+// parts returns the columns that a natural key may have: one for the whole, or one for each part.
+func parts(f *records.Field, path string) []target {
+	all := []target{{Path: path}}
+	if strings.Count(path, ".") == maxPath-1 {
+		return all
+	}
+	to := f.Ref.Resource()
+	for _, name := range to.KeyMembers() {
+		if ref, ok := to.ByMember(name); ok {
+			all = append(all, parts(ref, path+"."+name)...)
+		} else if f, ok := to.Field(name); ok && f.Ref == nil {
+			all = append(all, target{Path: path + "." + name})
+		}
+	}
+	return all
 }

@@ -2,192 +2,395 @@ package exchange
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
-
-	"github.com/google/uuid"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// driftPage is the data of the page.
+// maxTable is the maximum size of a table in bytes: the API reads JSON of 1 MiB.
+const maxTable = 1 << 20
+
+// The steps of a comparison, besides stepPreview and stepApply.
+const (
+	stepTable   = "table"
+	stepCompare = "compare"
+)
+
+// driftPage is the data of a page of a comparison.
 type driftPage struct {
-	Device   string
-	Kind     string // empty for what the table looks like
-	Document *document
-	Problem  string
-	Items    []string
-	Report   *driftReport
-	Step     string // "", compare, preview or done
-	MayApply bool
+	Step    string
+	Device  string // as it was typed
+	ID      string // of the device; empty before it is known
+	Label   string // of the device
+	Several []link // devices with the name; URL is the id
+	Kind    string // neighbors, interfaces, or empty for what the table looks like
+	Pasted  string
+	Kept    string
+
+	Fault    string
+	Problems []string
+
+	Differences []*difference
+	Counts      []count
+	Chosen      int
+	Applied     int
+	Changed     []*changed // by a dry run
+	New         []*newRecords
+	More        int
 }
 
-// driftReport is the response of the API.
-type driftReport struct {
-	Status, Message                         string
-	Missing, Unexpected, Different, Applied int
-	Differences                             []*driftDifference
-	Problems                                []struct{ Reason string }
-	Changes                                 []changed
-	Truncated                               bool
-	More                                    int
+// StepTitle returns the title of the step.
+func (p *driftPage) StepTitle() string {
+	return map[string]string{stepTable: "Output", stepCompare: "Differences", stepPreview: "Preview", stepResult: "Result"}[p.Step]
 }
 
-// driftDifference is a difference between a table and the inventory.
-type driftDifference struct {
-	ID, Type, Resource, Hostname, Interface, Reason string
-	DeviceID                                        string `json:"device_id"`
-	Fields                                          []string
-	Expected, Observed                              map[string]any
-	Change                                          *struct{ Action, Resource string }
-
-	Chosen bool
-	URL    string
-	Text   string
-	Rows   []difference
+// count is how many differences of a type there are.
+type count struct {
+	Type string
+	N    int
 }
 
-// mayDrift fails unless the sender may see what is compared.
-func mayDrift(q *site.Request) error {
+// allowed refuses senders who may change neither links nor interfaces, or may not compare.
+func allowed(q *site.Request) error {
 	for _, name := range []string{"devices", "interfaces", "links"} {
 		if !q.May(name, records.RouteList) {
-			return httpx.Errorf(http.StatusForbidden, "Your role may not see %s", name)
+			return httpx.Errorf(http.StatusForbidden, "Your role may not compare devices with the inventory")
 		}
+	}
+	for _, name := range []string{"interfaces", "links"} {
+		if q.May(name, records.RouteCreate|records.RouteChange|records.RouteDelete) {
+			return nil
+		}
+	}
+	return httpx.Errorf(http.StatusForbidden, "Your role may change neither links nor interfaces")
+}
+
+// showDrift shows the form for a table.
+func showDrift(q *site.Request) error {
+	if err := allowed(q); err != nil {
+		return err
+	}
+	p := &driftPage{Step: stepTable, Device: q.R.URL.Query().Get("device")}
+	if p.Device != "" && p.find(q) == nil && p.ID != "" {
+		p.Device = p.Label
+		if len(p.Several) > 0 {
+			p.Device = p.ID
+		}
+	}
+	p.Fault, p.Problems = "", nil
+	return p.send(q, http.StatusOK)
+}
+
+func (p *driftPage) send(q *site.Request, status int) error {
+	return q.PageStatus(status, "drift.html", "Drift", p)
+}
+
+// refuse shows the form for a table again, with what was wrong.
+func (p *driftPage) refuse(q *site.Request, f *form, fault string, problems ...string) error {
+	p.Step, p.Fault, p.Problems, p.Pasted = stepTable, fault, problems, strings.ToValidUTF8(string(f.text), "\ufffd")
+	return p.send(q, http.StatusBadRequest)
+}
+
+// runDrift performs a step.
+func runDrift(q *site.Request) error {
+	if err := allowed(q); err != nil {
+		return err
+	}
+	f, err := readForm(q, maxTable)
+	if err != nil {
+		return err
+	}
+	p := &driftPage{Device: strings.TrimSpace(cmp.Or(f.Get("id"), f.Get("device"))), Kind: f.Get("kind")}
+	if p.Device == "" {
+		return p.refuse(q, f, "Name the device that the output comes from")
+	}
+	if err := p.find(q); err != nil {
+		return err
+	}
+	switch {
+	case len(p.Several) > 0 && p.ID == "":
+		return p.refuse(q, f, fmt.Sprintf("%d devices have the name %q: choose one", len(p.Several), p.Device))
+	case p.ID == "":
+		return p.refuse(q, f, fmt.Sprintf("No device that you may see has the name or id %q", p.Device))
+	case len(bytes.TrimSpace(f.text)) == 0:
+		return p.refuse(q, f, "Paste the output of the device, or choose a file with it")
+	}
+	table, where, err := p.table(f.text)
+	if err != nil {
+		return p.refuse(q, f, "The output cannot be read", where+err.Error())
+	}
+	p.Kept = pack(f.text)
+	return p.perform(q, f, table)
+}
+
+// maxSame is how many devices of one name a page offers.
+const maxSame = 20
+
+// find finds the device that was typed, by its id or name.
+func (p *driftPage) find(q *site.Request) error {
+	r, _ := q.Schema.Named("devices")
+	filter := url.Values{"hostname": {p.Device}, "limit": {strconv.Itoa(maxSame)}}
+	if len(p.Device) == 36 && strings.Count(p.Device, "-") == 4 {
+		filter = url.Values{"id__in": {p.Device}}
+	}
+	page, err := q.List("devices", filter)
+	if err != nil {
+		if fault, ok := site.AsFault(err, http.StatusBadRequest); ok {
+			p.Fault = fault.Error()
+			return nil
+		}
+		return err
+	}
+	if len(page.Data) == 1 {
+		p.ID, p.Label = page.Data[0].ID(), site.Label(r, page.Data[0])
+		return nil
+	}
+	fields := r.Fields()
+	labels, err := q.RefLabels(fields, page.Data)
+	if err != nil {
+		return err
+	}
+	for _, rec := range page.Data {
+		p.Several = append(p.Several, link{placed(rec, labels), rec.ID()})
 	}
 	return nil
 }
 
-func newDrift(q *site.Request) *driftPage {
-	return &driftPage{Document: &document{}, MayApply: q.May("links", records.RouteCreate) || q.May("interfaces", records.RouteCreate)}
+// placed returns the name of a device with its location.
+func placed(rec site.Record, labels map[string]string) string {
+	place := "no location"
+	if id := rec.Text("location_id"); id != "" {
+		place = cmp.Or(labels[id], "a location that you may not see")
+	}
+	return rec.Text("hostname") + ", " + place
 }
 
-func showDrift(q *site.Request) error {
-	if err := mayDrift(q); err != nil {
+// maxSuggested is how many devices a field suggests.
+const maxSuggested = 10
+
+// suggestDevices responds with options for the field of the device.
+func suggestDevices(q *site.Request) error {
+	if err := allowed(q); err != nil {
 		return err
 	}
-	p := newDrift(q)
-	p.Device = q.R.URL.Query().Get("device")
-	return q.Page("drift.html", "Drift", p)
+	r, _ := q.Schema.Named("devices")
+	typed := q.R.URL.Query().Get("device")
+	page, err := q.List("devices", url.Values{"hostname__contains": {typed}, "limit": {strconv.Itoa(maxSuggested)}, "count": {"none"}})
+	if err != nil {
+		return err
+	}
+	labels, err := q.RefLabels(r.Fields(), page.Data)
+	if err != nil {
+		return err
+	}
+	var options []link
+	for _, rec := range page.Data {
+		options = append(options, link{rec.Text("hostname"), placed(rec, labels)})
+	}
+	return q.Part("drift.html", "drift-devices", options)
 }
 
-// postDrift compares, previews or applies.
-func postDrift(q *site.Request) (err error) {
-	if err := mayDrift(q); err != nil {
-		return err
-	}
-	if err := readForm(q); err != nil {
-		return err
-	}
-	p := newDrift(q)
-	p.Device, p.Kind = strings.TrimSpace(q.R.PostFormValue("device")), q.R.PostFormValue("kind")
-	if p.Document, p.Problem, err = readDocument(q); err != nil {
-		return err
-	}
-	if p.Device == "" && p.Problem == "" {
-		p.Problem = "Name the device that the table comes from."
-	}
-	if p.Problem != "" {
-		return q.PageStatus(http.StatusBadRequest, "drift.html", "Drift", p)
-	}
-	step := q.R.PostFormValue("step")
-	chosen := q.R.PostForm["apply"]
-	if (step == "preview" || step == "apply") && len(chosen) == 0 {
-		p.Problem, step = "Choose at least one difference.", ""
-	}
-	return p.run(q, step, chosen)
+// driftTable is a table of a request to the API.
+type driftTable struct {
+	DeviceID string          `json:"device_id"`
+	Kind     string          `json:"kind,omitempty"`
+	Rows     json.RawMessage `json:"rows,omitempty"`
+	Text     *string         `json:"text,omitempty"`
 }
 
-// table returns the body of the call.
-func (p *driftPage) table() map[string]any {
-	table := map[string]any{"device": p.Device}
-	if _, err := uuid.Parse(p.Device); err == nil && len(p.Device) == 36 {
-		table = map[string]any{"device_id": p.Device}
+// table returns the table of a text: JSON, or the output of a command. The error is that of JSON, and where is
+// its line.
+func (p *driftPage) table(text []byte) (t *driftTable, where string, err error) {
+	t = &driftTable{DeviceID: p.ID, Kind: p.Kind}
+	trimmed := bytes.TrimSpace(bytes.TrimPrefix(text, byteOrderMark))
+	if trimmed[0] != '[' && trimmed[0] != '{' {
+		plain := string(bytes.TrimPrefix(text, byteOrderMark))
+		t.Text = &plain
+		return t, "", nil
 	}
-	if p.Kind != "" {
-		table["kind"] = p.Kind
+	var doc any
+	err = json.Unmarshal(text, &doc)
+	if wrong, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return nil, fmt.Sprintf("line %d: ", lineAt(text, wrong.Offset)), err
 	}
-	if text := bytes.TrimSpace(p.Document.Text); json.Valid(text) && (text[0] == '[' || text[0] == '{') {
-		table["rows"] = json.RawMessage(text)
-	} else {
-		table["text"] = string(p.Document.Text)
-	}
-	return table
+	t.Rows = trimmed
+	return t, "", err
 }
 
-func (p *driftPage) run(q *site.Request, step string, chosen []string) error {
-	// One call: each reserves memory until the request ends.
-	body, query := map[string]any{"tables": []any{p.table()}}, url.Values{}
-	p.Step = "compare"
-	switch step {
-	case "preview":
-		p.Step, body["apply"] = "preview", chosen
+// lineAt returns the line of an offset, from 1.
+func lineAt(text []byte, offset int64) int {
+	return 1 + bytes.Count(text[:min(offset, int64(len(text)))], []byte("\n"))
+}
+
+// perform performs the chosen step with a table.
+func (p *driftPage) perform(q *site.Request, f *form, t *driftTable) error {
+	chosen := f.Values["apply"]
+	step := f.Get("step")
+	if len(chosen) == 0 && (step == stepPreview || step == stepApply) {
+		p.Fault = "Choose at least one difference"
+	}
+	switch {
+	case len(chosen) == 0:
+	case step == stepPreview:
+		return p.preview(q, t, chosen)
+	case step == stepApply:
+		return p.apply(q, t, chosen)
+	}
+	return p.compare(q, f, t)
+}
+
+// driftReport is the response of the API.
+type driftReport struct {
+	Missing, Unexpected, Different, Applied int
+	Differences                             []*difference
+	Problems                                []struct{ Reason string }
+	Changes                                 []change
+	Truncated                               bool
+}
+
+// call sends a table to the API.
+func (p *driftPage) call(q *site.Request, t *driftTable, apply []string, dry bool) (*driftReport, error) {
+	body := map[string]any{"tables": []*driftTable{t}}
+	if len(apply) > 0 {
+		body["apply"] = apply
+	}
+	query := url.Values{}
+	if dry {
 		query.Set("dry_run", "true")
-	case "apply":
-		p.Step, body["apply"] = "done", chosen
 	}
-	report := &driftReport{}
-	_, err := q.Do(&site.Call{Method: http.MethodPost, Path: "/drift", Query: query, Body: body}, report)
-	if err == nil && len(report.Problems) == 0 {
-		p.Report = report
+	into := &driftReport{}
+	_, err := q.Do(&site.Call{Method: http.MethodPost, Path: "/drift", Query: query, Body: body}, into)
+	return into, err
+}
+
+// compare shows the differences.
+func (p *driftPage) compare(q *site.Request, f *form, t *driftTable) error {
+	report, err := p.call(q, t, nil, false)
+	if fault, ok := site.AsFault(err); ok && fault.Status != http.StatusUnauthorized {
+		return p.refuse(q, f, "The output cannot be compared", p.explain(fault, t, f.text)...)
 	}
-	status := http.StatusOK
-	if fault, ok := site.AsFault(err); ok {
-		status, p.Problem = fault.Status, fault.Message
-		for _, f := range fault.Fields {
-			p.Items = append(p.Items, fmt.Sprintf("%s %s", strings.NewReplacer("tables[0].text", "the text", "tables[0].", "").Replace(f.Field), f.Reason))
-		}
-	} else if err != nil {
+	if err != nil {
 		return err
 	}
 	if len(report.Problems) > 0 {
-		status, p.Problem = http.StatusUnprocessableEntity, "The device "+p.Device+" "+report.Problems[0].Reason
+		return p.refuse(q, f, "The device cannot be compared: it "+report.Problems[0].Reason)
 	}
-	if p.Report != nil {
-		p.show(q, chosen)
+	p.Step, p.Differences = stepCompare, report.Differences
+	for _, c := range []count{{"missing", report.Missing}, {"unexpected", report.Unexpected}, {"different", report.Different}} {
+		if c.N > 0 {
+			p.Counts = append(p.Counts, c)
+		}
 	}
-	return q.PageStatus(status, "drift.html", "Drift", p)
+	for _, d := range p.Differences {
+		d.Checked = d.Change != nil && slices.Contains(f.Values["apply"], d.ID)
+		d.link = q.RecordURL
+	}
+	status := http.StatusOK
+	if p.Fault != "" {
+		status = http.StatusBadRequest
+	}
+	return p.send(q, status)
 }
 
-// show prepares the report for the page.
-func (p *driftPage) show(q *site.Request, chosen []string) {
-	r := p.Report
-	r.More = max(0, len(r.Differences)-maxShown)
-	r.Differences = r.Differences[:min(len(r.Differences), maxShown)]
-	for _, d := range r.Differences {
-		d.Chosen = slices.Contains(chosen, d.ID)
-		d.URL = q.RecordURL("devices", d.DeviceID)
-		d.Text = d.sentence()
-		names := map[string]bool{}
-		for _, values := range []map[string]any{d.Expected, d.Observed} {
-			for name := range values {
-				names[name] = true
-			}
-		}
-		for name := range names {
-			before, after := plain(d.Expected[name]), plain(d.Observed[name])
-			if before != after {
-				d.Rows = append(d.Rows, difference{name, before, after})
-			}
-		}
-		slices.SortFunc(d.Rows, func(a, b difference) int { return strings.Compare(a.Field, b.Field) })
+// preview shows what the chosen differences would change.
+func (p *driftPage) preview(q *site.Request, t *driftTable, chosen []string) error {
+	report, err := p.call(q, t, chosen, true)
+	if err != nil {
+		return p.failed(q, err)
 	}
-	prepare(q, r.Changes)
+	p.Step, p.Differences, p.Chosen = stepPreview, report.Differences, len(report.Differences)
+	p.Changed, p.New, p.More, err = describeChanges(q, report.Changes)
+	if err != nil {
+		return err
+	}
+	return p.send(q, http.StatusOK)
 }
 
-// sentence says in words what is different.
-func (d *driftDifference) sentence() string {
-	what := strings.TrimSuffix(d.Resource, "s")
-	switch d.Type {
-	case "missing":
-		return "The inventory has this " + what + ", and the device does not report it."
-	case "unexpected":
-		return "The device reports this " + what + ", and the inventory does not have it."
+// apply applies the chosen differences. It does not compare again: the calls of one request share memory.
+func (p *driftPage) apply(q *site.Request, t *driftTable, chosen []string) error {
+	report, err := p.call(q, t, chosen, false)
+	if err != nil {
+		return p.failed(q, err)
 	}
-	return "The inventory and the device differ in " + strings.Join(d.Fields, ", ") + "."
+	p.Step, p.Applied, p.Differences = stepResult, report.Applied, report.Differences
+	for _, d := range p.Differences {
+		d.link = q.RecordURL
+	}
+	return p.send(q, http.StatusOK)
+}
+
+// failed says why the chosen differences were not applied.
+func (p *driftPage) failed(q *site.Request, err error) error {
+	fault, ok := site.AsFault(err, http.StatusServiceUnavailable)
+	if !ok {
+		if fault, ok = site.AsFault(err); !ok || fault.Status == http.StatusUnauthorized {
+			return err
+		}
+	}
+	p.Step, p.Fault = stepResult, fault.Message
+	for _, field := range fault.Fields {
+		p.Problems = append(p.Problems, field.Field+": "+field.Reason)
+	}
+	for _, item := range fault.Items {
+		p.Problems = append(p.Problems, item.Message)
+	}
+	return p.send(q, fault.Status)
+}
+
+// rowField is the field of a row in an error of the API.
+var rowField = regexp.MustCompile(`^tables\[0\]\.rows\[(\d+)\]`)
+
+// explain returns the problems of a fault of the API, those of rows with their line.
+func (p *driftPage) explain(fault *site.Fault, t *driftTable, text []byte) (problems []string) {
+	for _, field := range fault.Fields {
+		at := strings.TrimPrefix(field.Field, "tables[0].")
+		reason := field.Reason
+		switch row := rowField.FindStringSubmatch(field.Field); {
+		case row != nil:
+			n, _ := strconv.Atoi(row[1]) // digits
+			at = "line " + strconv.Itoa(lineOfRow(text, n)) + ": the row"
+		case at == "text", at == "rows":
+			at = "the table"
+			if strings.HasPrefix(reason, "line ") {
+				at = ""
+			}
+		case at == "kind":
+			at = "the kind of the table"
+		}
+		problems = append(problems, strings.TrimSpace(at+" "+reason))
+	}
+	if len(problems) == 0 {
+		problems = append(problems, fault.Message)
+	}
+	return problems
+}
+
+// lineOfRow returns the line in which an element of an array of JSON begins, from 1.
+func lineOfRow(text []byte, n int) int {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if _, err := d.Token(); err != nil {
+		return 1
+	}
+	for i := 0; i < n && d.More(); i++ {
+		var skipped json.RawMessage
+		if d.Decode(&skipped) != nil {
+			break
+		}
+	}
+	at := d.InputOffset()
+	for at < int64(len(text)) && strings.IndexByte(" \t\r\n,", text[at]) >= 0 {
+		at++
+	}
+	return lineAt(text, at)
 }

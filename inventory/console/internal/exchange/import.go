@@ -2,15 +2,14 @@ package exchange
 
 import (
 	"bytes"
-	"cmp"
-	"encoding/json"
+	"encoding/csv"
 	"fmt"
 	"net/http"
 	"net/url"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
@@ -18,53 +17,76 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// maxShown is the maximum number of changes or problems on a page.
-const maxShown = 200
+// maxFile is the maximum size of a file in bytes: that of a body of an import of the API.
+const maxFile = 16 << 20
 
-// importPage is the data of the page.
+// The steps of an import.
+const (
+	stepFile      = "file"
+	stepColumns   = "columns"
+	stepPreview   = "preview"
+	stepApply     = "apply"
+	stepApplyGood = "apply-good" // without the rows that are wrong
+	stepResult    = "result"
+)
+
+// importPage is the data of a page of an import.
 type importPage struct {
-	Resources []*records.Resource
-	Resource  *records.Resource
-	Title     string
-	Fields    []fieldHelp
-	Format    string // csv, jsonl or yaml
-	OnError   string // stop or skip
-	Document  *document
-	Problem   string
-	Items     []string // of the problem
-	Columns   []column // of a CSV, to map
-	Choices   []string
-	Report    *importReport
-	Step      string // "", map, preview or done
-	Docs      string
+	Step      string
+	Resources []*records.Resource // that the sender may import
+	Resource  *records.Resource   // of the rows; nil if they name it
+	Help      []helpRow           // the columns of the resource
+	Formats   string              // the address of the description of formats; empty for none
+
+	Name   string // of the file
+	Format string
+	Kept   string // the file, packed; empty if it must be chosen again
+	Pasted string // after a fault
+	Skip   bool   // apply the other rows
+	New    bool   // reject rows for records that exist
+
+	Table    *table
+	Fault    string // why the step failed
+	Problems []string
+	Report   *report
+	Many     bool // more rows than a preview has
+	Recent   []recent
 }
 
-type fieldHelp struct {
-	Name     string
-	Required bool
-	Text     string
+// MaxPreview is how many rows a preview has at most.
+func (p *importPage) MaxPreview() int { return importer.DefaultMaxRows }
+
+// StepTitle returns the title of the step.
+func (p *importPage) StepTitle() string {
+	return map[string]string{stepFile: "File", stepColumns: "Columns", stepPreview: "Preview", stepResult: "Result"}[p.Step]
 }
 
-// importReport is the response of the API.
-type importReport struct {
-	Status, Message                                      string
-	Rows, Created, Updated, Unchanged, Deleted, Rejected int64
-	Problems                                             []importProblem
-	Truncated                                            bool
-	RejectedRows                                         string `json:"rejected_rows"`
-	Changes                                              []changed
-	MoreChanges, MoreProblems                            int
+// FormatNames returns the names of formats with those for people.
+func (p *importPage) FormatNames() [][2]string {
+	return [][2]string{{importer.CSV, "CSV"}, {importer.JSONL, "JSON lines"}, {importer.YAML, "YAML"}}
 }
 
-type importProblem struct {
-	Line                  int64
-	Column, Value, Reason string
+// Example returns rows for the empty form.
+func (p *importPage) Example() string {
+	var names []string
+	for _, row := range p.Help[:min(len(p.Help), 4)] {
+		names = append(names, row.Column)
+	}
+	return strings.Join(names, ",")
 }
 
-// Encoded are the rejected rows for a hidden field.
-func (r *importReport) Encoded() string { return (&document{Text: []byte(r.RejectedRows)}).Encoded() }
+// Good returns how many rows are not rejected.
+func (p *importPage) Good() int64 { return p.Report.Rows - p.Report.Rejected }
 
-// importable returns the resources that the sender may import.
+// Target returns the name of the resource, empty if the rows name it.
+func (p *importPage) Target() string {
+	if p.Resource == nil {
+		return ""
+	}
+	return p.Resource.Name
+}
+
+// importable returns the resources whose records the sender may import.
 func importable(q *site.Request) (all []*records.Resource) {
 	for _, r := range q.Schema.Resources() {
 		if importer.Importable(q.Schema, r) && q.May(r.Name, records.RouteCreate|records.RouteChange) {
@@ -74,252 +96,349 @@ func importable(q *site.Request) (all []*records.Resource) {
 	return all
 }
 
-// newImport returns the page for the resource that a request names.
-func newImport(q *site.Request, resource string) (*importPage, error) {
-	p := &importPage{Resources: importable(q), OnError: "stop", Document: &document{}}
+// newImport returns a page for a resource by name, which is empty if the rows name it.
+func newImport(q *site.Request, name string) (*importPage, error) {
+	p := &importPage{Step: stepFile, Resources: importable(q)}
 	if len(p.Resources) == 0 {
 		return nil, httpx.Errorf(http.StatusForbidden, "Your role may not import records")
 	}
-	i := slices.IndexFunc(p.Resources, func(r *records.Resource) bool { return r.Name == cmp.Or(resource, "devices") })
-	if i < 0 && resource == "" {
-		i = 0
-	} else if i < 0 {
-		return nil, httpx.Errorf(http.StatusForbidden, "Your role may not import %s, or there are no such records", shortened(resource))
+	for _, link := range q.Extra {
+		if link.Label == "API" {
+			p.Formats = link.URL
+		}
 	}
-	p.Resource = p.Resources[i]
-	p.Title = site.Plural(p.Resource)
-	p.Fields = help(p.Resource)
+	for _, r := range p.Resources {
+		if r.Name == name {
+			p.Resource, p.Help = r, help(r)
+			return p, nil
+		}
+	}
+	if name != "" {
+		return nil, httpx.Errorf(http.StatusForbidden, "You may not import records of %q, or there are none", name)
+	}
 	return p, nil
 }
 
-// help returns the columns of a resource.
-func help(r *records.Resource) (all []fieldHelp) {
-	for _, f := range r.Fields() {
-		if f.Name == "" || f.ReadOnly || f.Hidden || f.WriteOnly {
-			continue
-		}
-		h := fieldHelp{Name: f.Name, Required: f.Required || f.OnCreate}
-		switch {
-		case f.Ref != nil && f.Member != "":
-			target := f.Ref.Resource()
-			h.Name, h.Text = f.Member, "the "+target.Noun()+": "+strings.Join(target.KeyMembers(), ", ")
-		case len(f.Enum) > 0:
-			h.Text = strings.Join(f.Enum, ", ")
-		case f.Kind == records.Bool:
-			h.Text = "true or false"
-		case f.Kind == records.List:
-			h.Text = "a list, such as [\"a\",\"b\"]"
-		case f.Kind == records.Int, f.Kind == records.Float:
-			h.Text = "a number"
-		}
-		all = append(all, h)
-	}
-	return all
-}
-
+// showImport shows the form for a file.
 func showImport(q *site.Request) error {
-	p, err := newImport(q, q.R.URL.Query().Get("resource"))
+	name := q.R.URL.Query().Get("resource")
+	if all := importable(q); len(all) > 0 && !q.R.URL.Query().Has("resource") {
+		name = all[0].Name
+		if slices.ContainsFunc(all, func(r *records.Resource) bool { return r.Name == "devices" }) {
+			name = "devices"
+		}
+	}
+	p, err := newImport(q, name)
 	if err != nil {
 		return err
 	}
-	return q.Page("import.html", "Import", p)
+	return p.send(q, http.StatusOK)
 }
 
-// importTemplate sends a CSV with the header of a resource.
+func (p *importPage) send(q *site.Request, status int) error {
+	return q.PageStatus(status, "import.html", "Import", p)
+}
+
+// refuse shows the form for a file again, with what was wrong.
+func (p *importPage) refuse(q *site.Request, f *form, fault string, problems ...string) error {
+	p.Step, p.Fault, p.Problems = stepFile, fault, problems
+	if f.name == "" && len(f.text) < maxMend {
+		p.Pasted = strings.ToValidUTF8(string(f.text), "\ufffd")
+	}
+	return p.send(q, http.StatusBadRequest)
+}
+
+// runImport performs a step.
+func runImport(q *site.Request) error {
+	if len(importable(q)) == 0 {
+		return httpx.Errorf(http.StatusForbidden, "Your role may not import records")
+	}
+	f, err := readForm(q, maxFile)
+	if err != nil {
+		return err
+	}
+	p, err := newImport(q, f.Get("resource"))
+	if err != nil {
+		return err
+	}
+	p.Name, p.Format, p.Skip, p.New = f.name, f.Get("format"), f.Get("on_error") == "skip", f.Get("existing") == "reject"
+	if f.text == nil {
+		return p.refuse(q, f, "Choose a file, or paste rows")
+	}
+	if p.Format == "" {
+		p.Format = formatOf(f.name, f.text)
+	}
+	var wrong []importer.Problem
+	if p.Table, wrong = readColumns(q.Schema, p.Resource, p.Format, f.text); wrong != nil {
+		problems := make([]string, len(wrong))
+		for i, w := range wrong {
+			problems[i] = fmt.Sprintf("line %d: %s", w.Line, w.Reason)
+		}
+		return p.refuse(q, f, "The file cannot be read", problems...)
+	}
+	p.Kept, p.Step = pack(f.text), stepColumns
+	if err := p.Table.choose(f, p.Resource); err != nil {
+		p.Fault = "Two columns go to the same field"
+		p.Problems = []string{err.Error()}
+		return p.send(q, http.StatusBadRequest)
+	}
+	return p.perform(q, f)
+}
+
+// perform performs the chosen step with a file that can be read.
+func (p *importPage) perform(q *site.Request, f *form) error {
+	switch f.Get("step") {
+	case stepPreview:
+		return p.preview(q, f, "")
+	case stepApplyGood:
+		p.Skip = true
+		return p.apply(q, f)
+	case stepApply:
+		return p.apply(q, f)
+	}
+	return p.send(q, http.StatusOK)
+}
+
+// call sends the file to the API.
+func (p *importPage) call(q *site.Request, f *form, onError string, dry bool) (*importReport, error) {
+	query := url.Values{"format": {p.Format}, "on_error": {onError}}
+	if p.Resource != nil {
+		query.Set("resource", p.Resource.Name)
+	}
+	if p.New {
+		query.Set("existing", "reject")
+	}
+	if dry {
+		query.Set("dry_run", "true")
+	}
+	into := &importReport{}
+	_, err := q.Do(&site.Call{Method: http.MethodPost, Path: "/import", Query: query, Body: bytes.NewReader(p.Table.apply(f.text)), Type: "text/csv"}, into)
+	return into, err
+}
+
+// preview shows what the file would change. All rows are tried, so that it also shows the changes of the good
+// ones. fault says why the file was not applied, if it should have been.
+func (p *importPage) preview(q *site.Request, f *form, fault string) error {
+	p.Fault = fault
+	answer, err := p.call(q, f, "skip", true)
+	if _, ok := site.AsFault(err, http.StatusServiceUnavailable); ok && fault != "" {
+		p.Step = stepColumns // the calls of one request have no memory for a preview as well
+		return p.send(q, http.StatusConflict)
+	}
+	if err != nil {
+		return p.failed(q, f, err)
+	}
+	p.Step = stepPreview
+	if p.Report, err = answer.view(q, p.Table); err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if fault != "" {
+		status = http.StatusConflict
+	}
+	return p.send(q, status)
+}
+
+// failed shows the columns again, with what the API says about the file.
+func (p *importPage) failed(q *site.Request, f *form, err error) error {
+	fault, ok := site.AsFault(err, http.StatusServiceUnavailable)
+	if !ok {
+		if fault, ok = site.AsFault(err); !ok || fault.Status == http.StatusUnauthorized {
+			return err
+		}
+	}
+	p.Step, p.Fault, p.Problems = stepColumns, fault.Message, nil
+	for _, field := range fault.Fields {
+		p.Problems = append(p.Problems, field.Field+": "+field.Reason)
+	}
+	if fault.Status == http.StatusServiceUnavailable {
+		p.Problems = append(p.Problems, fmt.Sprintf("The file has %s. Send it in smaller parts if waiting does not help.", size(len(f.text))))
+	}
+	p.Many = bytes.Count(f.text, []byte("\n")) > importer.DefaultMaxRows && f.Get("step") == stepPreview
+	return p.send(q, fault.Status)
+}
+
+// apply imports the file.
+func (p *importPage) apply(q *site.Request, f *form) error {
+	began, onError := time.Now().UTC().Truncate(time.Microsecond), "stop"
+	if p.Skip {
+		onError = "skip"
+	}
+	answer, err := p.call(q, f, onError, false)
+	if fault, ok := site.AsFault(err, http.StatusUnprocessableEntity); ok {
+		return p.preview(q, f, fault.Message)
+	}
+	if err != nil {
+		return p.failed(q, f, err)
+	}
+	p.Step, p.Kept = stepResult, ""
+	if p.Report, err = answer.view(q, p.Table); err != nil {
+		return err
+	}
+	if answer.Created+answer.Updated > 0 {
+		if p.Recent, err = p.recent(q, began); err != nil {
+			return err
+		}
+	}
+	return p.send(q, http.StatusOK)
+}
+
+// recent are records that have changed since an import has begun.
+type recent struct {
+	Resource *records.Resource
+	URL      string // of the list
+	Total    int64
+	Links    []link
+}
+
+type link struct{ Label, URL string }
+
+// maxRecent is how many records of a resource a page links to; the list has the others.
+const maxRecent = 24
+
+// recent returns the records that have changed since a time, by resource.
+func (p *importPage) recent(q *site.Request, since time.Time) (all []recent, err error) {
+	of := []*records.Resource{p.Resource}
+	if p.Resource == nil {
+		of = p.Resources
+	}
+	for _, r := range of {
+		if !q.May(r.Name, records.RouteList) {
+			continue
+		}
+		filter := url.Values{"updated_at__gte": {since.Format(time.RFC3339Nano)}}
+		found := recent{Resource: r, URL: q.ListURL(r.Name) + "?" + filter.Encode()}
+		filter.Set("limit", strconv.Itoa(maxRecent))
+		page, err := q.List(r.Name, filter)
+		if err != nil {
+			return nil, err
+		}
+		for _, rec := range page.Data {
+			found.Links = append(found.Links, link{site.Label(r, rec), q.RecordURL(r.Name, rec.ID())})
+		}
+		if found.Total = page.Meta.Total; len(found.Links) > 0 {
+			all = append(all, found)
+		}
+	}
+	return all, nil
+}
+
+// importTemplate sends an empty file of CSV with the columns of a resource.
 func importTemplate(q *site.Request) error {
 	p, err := newImport(q, q.R.URL.Query().Get("resource"))
 	if err != nil {
 		return err
 	}
-	names := make([]string, len(p.Fields))
-	for i, f := range p.Fields {
-		names[i] = f.Name
+	if p.Resource == nil {
+		return httpx.Errorf(http.StatusBadRequest, "resource is missing: name one, as in ?resource=devices")
 	}
-	return attach(q, "text/csv; charset=utf-8", p.Resource.Name+".csv", []byte(strings.Join(names, ",")+"\n"))
+	var header []string
+	for _, row := range p.Help {
+		header = append(header, row.Column)
+	}
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	_ = w.Write(header) // a buffer does not fail
+	w.Flush()
+	return download(q, p.Resource.Name+".csv", importer.CSV, b.Bytes())
 }
 
-// attach responds with a file to keep.
-func attach(q *site.Request, kind, name string, text []byte) error {
+// rejectedRows sends the rejected rows that a page has as a file.
+func rejectedRows(q *site.Request) error {
+	if len(importable(q)) == 0 {
+		return httpx.Errorf(http.StatusForbidden, "Your role may not import records")
+	}
+	f, err := readForm(q, maxFile)
+	if err != nil {
+		return err
+	}
+	name, format := "rows", f.Get("format")
+	if r, ok := q.Schema.Named(f.Get("resource")); ok {
+		name = r.Name
+	}
+	if types[format] == "" || f.text == nil {
+		return httpx.Errorf(http.StatusBadRequest, "Invalid form: it has no rows, or no format")
+	}
+	return download(q, name+"-rejected."+format, format, f.text)
+}
+
+// types are the content types of formats.
+var types = map[string]string{importer.CSV: "text/csv; charset=utf-8", importer.JSONL: "application/jsonl", importer.YAML: "application/yaml"}
+
+// download sends a file that the browser saves.
+func download(q *site.Request, name, format string, text []byte) error {
 	h := q.W.Header()
-	h.Set("Content-Type", kind)
 	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
-	h.Set("Cache-Control", "no-store")
-	_, _ = q.W.Write(text) // ignore the error: the client disconnected
-	return nil
+	return httpx.WriteBytes(q.W, http.StatusOK, types[format], text)
 }
 
-// sendRejected sends rejected rows, which the form has, as a file.
-func sendRejected(q *site.Request) error {
-	if err := readForm(q); err != nil {
-		return err
+// size writes a number of bytes for people.
+func size(n int) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d KiB", (n+1023)>>10)
 	}
-	p, err := newImport(q, q.R.PostFormValue("resource"))
-	if err != nil {
-		return err
-	}
-	d, problem, err := readDocument(q)
-	if err != nil || problem != "" {
-		return httpx.Errorf(http.StatusBadRequest, "There are no rejected rows")
-	}
-	return attach(q, "application/octet-stream", "rejected-"+p.Resource.Name+"."+formatOf(q, d), d.Text)
+	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 }
 
-// formatOf returns the format of a form, or else of the name of its file.
-func formatOf(q *site.Request, d *document) string {
-	chosen := q.R.PostFormValue("format")
-	if slices.Contains([]string{importer.CSV, importer.JSONL, importer.YAML}, chosen) {
-		return chosen
-	}
-	switch strings.ToLower(path.Ext(d.Name)) {
-	case ".jsonl", ".ndjson":
-		return importer.JSONL
-	case ".yaml", ".yml":
-		return importer.YAML
-	}
-	if start := bytes.TrimSpace(d.Text); d.Name == "" && bytes.HasPrefix(start, []byte("{")) {
-		return importer.JSONL
-	} else if d.Name == "" && bytes.HasPrefix(start, []byte("- ")) {
-		return importer.YAML
-	}
-	return importer.CSV
+// helpRow describes a column for people who prepare a file.
+type helpRow struct {
+	Column string
+	Need   bool
+	Text   string
 }
 
-// postImport takes the next step: map the columns, preview, or apply.
-func postImport(q *site.Request) error {
-	if err := readForm(q); err != nil {
-		return err
-	}
-	p, err := newImport(q, q.R.PostFormValue("resource"))
-	if err != nil {
-		return err
-	}
-	if q.R.PostFormValue("on_error") == "skip" {
-		p.OnError = "skip"
-	}
-	if p.Document, p.Problem, err = readDocument(q); err != nil {
-		return err
-	}
-	if p.Problem != "" {
-		return q.PageStatus(http.StatusBadRequest, "import.html", "Import", p)
-	}
-	p.Format = formatOf(q, p.Document)
-	switch step := q.R.PostFormValue("step"); step {
-	case "preview", "apply":
-		return p.run(q, step == "apply")
-	}
-	return p.mapColumns(q)
-}
-
-// mapColumns shows the columns of a CSV; other formats have a preview at once.
-func (p *importPage) mapColumns(q *site.Request) error {
-	if p.Format != importer.CSV {
-		return p.run(q, false)
-	}
-	if p.Columns, _ = readColumns(p.Resource, p.Document.Text); p.Columns == nil {
-		return p.run(q, false) // the API says what is wrong
-	}
-	p.Step, p.Choices = "map", choices(p.Resource)
-	return q.Page("import.html", "Import", p)
-}
-
-// mapped returns the text with the names that the form chooses for columns.
-func (p *importPage) mapped(q *site.Request) ([]byte, error) {
-	columns, rest := readColumns(p.Resource, p.Document.Text)
-	if p.Format != importer.CSV || q.R.PostFormValue("columns") == "" || strconv.Itoa(len(columns)) != q.R.PostFormValue("columns") {
-		return p.Document.Text, nil
-	}
-	for i := range columns {
-		columns[i].To = q.R.PostFormValue("column" + strconv.Itoa(i))
-	}
-	return renamed(p.Document.Text, columns, rest)
-}
-
-// run previews or applies the import.
-func (p *importPage) run(q *site.Request, apply bool) (err error) {
-	if p.Document.Text, err = p.mapped(q); err != nil {
-		return err
-	}
-	query := url.Values{"resource": {p.Resource.Name}, "format": {p.Format}, "on_error": {"skip"}, "dry_run": {"true"}}
-	if apply {
-		query = url.Values{"resource": {p.Resource.Name}, "format": {p.Format}, "on_error": {p.OnError}}
-	}
-	report := &importReport{}
-	_, err = q.Do(&site.Call{Method: http.MethodPost, Path: "/import", Query: query, Body: bytes.NewReader(p.Document.Text), Type: "text/" + p.Format}, report)
-	status := http.StatusOK
-	if fault, ok := site.AsFault(err); ok {
-		status = fault.Status
-		if fault.Status != http.StatusUnprocessableEntity || json.Unmarshal(fault.Body, report) != nil || report.Rows == 0 {
-			return p.refused(q, fault)
+// help returns the columns of a resource, those first that new records need.
+func help(r *records.Resource) (rows []helpRow) {
+	var others []helpRow
+	for _, f := range r.Fields() {
+		if f.Hidden || f.WriteOnly || f.ReadOnly {
+			continue
 		}
-	} else if err != nil {
-		return err
-	}
-	p.Report, p.Step = report, "preview"
-	if apply && report.Status == "success" {
-		p.Step = "done"
-	}
-	p.show(q)
-	return q.PageStatus(status, "import.html", "Import", p)
-}
-
-// refused shows why the API did not read the file.
-func (p *importPage) refused(q *site.Request, fault *site.Fault) error {
-	p.Problem = fault.Message
-	for _, f := range fault.Fields {
-		p.Items = append(p.Items, f.Field+" "+f.Reason)
-	}
-	if p.Format == importer.CSV {
-		p.Columns, _ = readColumns(p.Resource, p.Document.Text)
-		if p.Columns != nil && fault.Status == http.StatusBadRequest && len(fault.Fields) > 0 {
-			p.Step, p.Choices = "map", choices(p.Resource)
+		row := helpRow{columnOf(f), needed(f), describe(f)}
+		if row.Need {
+			rows = append(rows, row)
+		} else {
+			others = append(others, row)
 		}
 	}
-	return q.PageStatus(fault.Status, "import.html", "Import", p)
+	return append(rows, others...)
 }
 
-// show prepares the report for the page.
-func (p *importPage) show(q *site.Request) {
-	r := p.Report
-	slices.SortStableFunc(r.Problems, func(a, b importProblem) int { return cmp.Compare(a.Line, b.Line) })
-	r.MoreChanges, r.MoreProblems = max(0, len(r.Changes)-maxShown), max(0, len(r.Problems)-maxShown)
-	r.Changes, r.Problems = r.Changes[:min(len(r.Changes), maxShown)], r.Problems[:min(len(r.Problems), maxShown)]
-	prepare(q, r.Changes)
-}
-
-// prepare adds to changes how to show them.
-func prepare(q *site.Request, all []changed) {
-	for i := range all {
-		c := &all[i]
-		c.Resource = c.Type
-		for _, r := range q.Schema.Resources() {
-			if r.Kind() == c.Type {
-				c.Resource = r.Noun()
-				if c.ID != "" {
-					c.URL = q.RecordURL(r.Name, c.ID)
-				}
-			}
+// describe says what a cell has.
+func describe(f *records.Field) string {
+	kinds := map[records.Kind]string{
+		records.Int: "A whole number", records.Float: "A number", records.Bool: "true or false", records.Time: "A time, such as 2026-01-31T12:00:00Z",
+		records.List: `A list, such as ["core","lab"]`, records.Object: "A JSON object",
+	}
+	formats := map[string]string{
+		"line": "Text", "text": "Text, also of several lines", "ip": "An IP address", "cidr": "A network, such as 192.0.2.0/24", "network": "A network, such as 192.0.2.0/24",
+		"interface-ip": "An IP address, with or without a prefix length", "mac": "A MAC address", "email": "An email address", "timezone": "A time zone, such as Europe/Vienna",
+		"speed": "A speed, such as 10G", "date": "A date, such as 2026-01-31", "url": "A URL", "uuid": "An id",
+	}
+	text := kinds[f.Kind]
+	switch {
+	case f.Ref != nil && f.Member != "":
+		var names []string
+		for _, key := range f.Ref.Resource().ShortKeys() {
+			names = append(names, key.Name)
 		}
-		for name, values := range c.Changes {
-			if values.Before == nil && (values.After == nil || values.After == "") {
-				continue
-			}
-			c.Fields = append(c.Fields, difference{name, plain(values.Before), plain(values.After)})
+		noun := f.Ref.Resource().Noun()
+		if text = "The " + noun; len(names) > 0 {
+			text += ", by its " + strings.Join(names, " or ")
+		} else {
+			text += ", in columns such as " + f.Member + "." + f.Ref.Resource().KeyMembers()[0]
 		}
-		slices.SortFunc(c.Fields, func(a, b difference) int { return strings.Compare(a.Field, b.Field) })
+	case f.Ref != nil:
+		text = "The id of the " + f.Ref.Resource().Noun()
+	case len(f.Enum) > 0:
+		text = "One of " + strings.Join(f.Enum, ", ")
+	case f.Kind == records.Text:
+		if text = formats[f.Format]; text == "" {
+			text = "Text"
+		}
 	}
-}
-
-// plain returns a value as text.
-func plain(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case string:
-		return v
+	if v := f.DefaultValue(); v != nil && v != "" {
+		text += fmt.Sprintf("; default %v", v)
 	}
-	encoded, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return string(encoded)
+	return text
 }

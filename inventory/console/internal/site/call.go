@@ -19,7 +19,6 @@ type Fault struct {
 	Fields     []FieldFault `json:"errors"`
 	Items      []ItemFault  `json:"items"`
 	RetryAfter string       `json:"-"`
-	Body       []byte       `json:"-"` // the whole response
 }
 
 // FieldFault is what is wrong with a field.
@@ -84,7 +83,7 @@ func (q *Request) Do(c *Call, into any) (http.Header, error) {
 	if w.status >= http.StatusBadRequest {
 		f := &Fault{}
 		_ = json.Unmarshal(w.body.Bytes(), f) // a body in another form has no message
-		f.Status, f.RetryAfter, f.Body = w.status, w.header.Get("Retry-After"), w.body.Bytes()
+		f.Status, f.RetryAfter = w.status, w.header.Get("Retry-After")
 		if f.Message == "" {
 			f.Message = http.StatusText(w.status)
 		}

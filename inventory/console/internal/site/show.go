@@ -1,9 +1,11 @@
 package site
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx/ui"
+	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -158,14 +160,20 @@ func (q *Request) Nav() []ui.NavGroup {
 		current := at == path || !exact && strings.HasPrefix(at, path+"/")
 		return ui.NavLink{Label: label, URL: q.UI.URL(path), Icon: icon, Current: current}
 	}
+	const changes = records.RouteCreate | records.RouteChange | records.RouteDelete
 	first := ui.NavGroup{Links: []ui.NavLink{link("Home", "/", "home", true)}}
 	if q.May("links", records.RouteList) && q.May("devices", records.RouteList) && q.May("interfaces", records.RouteList) {
-		first.Links = append(first.Links, link("Map", "/map", "network", false), link("Drift", "/drift", "drift", false))
+		first.Links = append(first.Links, link("Map", "/map", "network", false))
+		if q.May("links", changes) || q.May("interfaces", changes) {
+			first.Links = append(first.Links, link("Drift", "/drift", "drift", false))
+		}
 	}
 	if q.May("prefixes", records.RouteList) {
 		first.Links = append(first.Links, link("Prefix tree", "/prefixes", "prefix", false))
 	}
-	if q.May("devices", records.RouteCreate) {
+	if slices.ContainsFunc(q.Schema.Resources(), func(r *records.Resource) bool {
+		return importer.Importable(q.Schema, r) && q.May(r.Name, records.RouteCreate|records.RouteChange)
+	}) {
 		first.Links = append(first.Links, link("Import", "/import", "upload", false))
 	}
 	all := []ui.NavGroup{first}

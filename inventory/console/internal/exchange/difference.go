@@ -1,0 +1,124 @@
+package exchange
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+)
+
+// difference is a difference between a device and the inventory, as the API sends it.
+type difference struct {
+	ID, Type, Resource string
+	DeviceID           string `json:"device_id"`
+	Hostname           string
+	Interface          string
+	Fields             []string
+	Expected, Observed site.Record
+	Change             *struct {
+		Action   string
+		RecordID string `json:"record_id"`
+		Values   site.Record
+	}
+	Reason string
+
+	Checked bool                             `json:"-"`
+	link    func(resource, id string) string // the page of a record
+}
+
+// What returns in words what is different.
+func (d *difference) What() string {
+	if d.Resource == "interfaces" {
+		switch d.Type {
+		case "missing":
+			return "The inventory has this interface, and the device does not report it."
+		case "unexpected":
+			return "The device reports this interface, and the inventory does not have it."
+		}
+		return "The interface is not as the device reports it."
+	}
+	switch d.Type {
+	case "missing":
+		return fmt.Sprintf("The inventory has a link to %s. The device hears nobody there.", end(d.Expected))
+	case "unexpected":
+		return fmt.Sprintf("The device hears %s. The inventory has no link there.", end(d.Observed))
+	}
+	return fmt.Sprintf("The inventory has a link to %s. The device hears %s.", end(d.Expected), end(d.Observed))
+}
+
+// Tone returns the colour of the type.
+func (d *difference) Tone() string {
+	return map[string]string{"missing": "bad", "unexpected": "info", "different": "warn"}[d.Type]
+}
+
+// end returns a neighbour and its port in words.
+func end(of site.Record) string {
+	name := of.Text("neighbor")
+	if name == "" {
+		name = "a neighbour without a name"
+	}
+	for _, port := range []string{"port", "port_description"} {
+		if text := of.Text(port); text != "" {
+			return name + ", port " + text
+		}
+	}
+	return name
+}
+
+// Effect returns in words what applying the difference does, empty if nothing can be applied.
+func (d *difference) Effect() string {
+	if d.Change == nil {
+		return ""
+	}
+	what := map[string]string{"links": "link", "interfaces": "interface"}[d.Resource]
+	switch d.Change.Action {
+	case "create":
+		return "Creates the " + what + "."
+	case "delete":
+		if d.Resource == "links" {
+			return "Deletes the link, and its cable."
+		}
+		return "Deletes the interface, with what belongs to it."
+	}
+	if d.Resource == "links" {
+		return "Moves the end of the link to what the device hears."
+	}
+	return "Takes over what the device reports."
+}
+
+// Why returns why nothing can be applied, as a sentence.
+func (d *difference) Why() string {
+	if d.Reason == "" {
+		return ""
+	}
+	return "Cannot be applied: " + d.Reason + "."
+}
+
+// URL returns the page of the record that is different, empty without one.
+func (d *difference) URL() string {
+	switch {
+	case d.Change != nil && d.Change.RecordID != "":
+		return d.link(d.Resource, d.Change.RecordID)
+	case d.Expected.Text("link_id") != "":
+		return d.link("links", d.Expected.Text("link_id"))
+	}
+	return ""
+}
+
+// Rows returns the values that differ: of the inventory, and of the device.
+func (d *difference) Rows() (rows []fieldChange) {
+	names := d.Fields
+	if d.Type != "different" {
+		for name := range d.Observed {
+			if name != "name" && d.Resource == "interfaces" {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+	}
+	for _, name := range names {
+		rows = append(rows, fieldChange{strings.ReplaceAll(name, "_", " "), d.Expected.Text(name), d.Observed.Text(name)})
+	}
+	return rows
+}
