@@ -25,7 +25,7 @@ ASHLAR_REQUIRE_RACE ?=
 MODULES = $(patsubst %/go.mod,%,$(shell find . -name go.mod ! -path '*/testdata/*' | sort))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench table table-inventory faults api fuzz
+.PHONY: help run test lint bench table table-inventory faults api fuzz screenshots
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -86,6 +86,9 @@ table-inventory: ## measure lists, searches, audit log and metrics of the invent
 
 faults: ## measure ratelimitd under faults of the network and of counter stores (8 minutes)
 	go test ./cmd/internal/e2e -run '^TestFaults$$' -faults -v -timeout 20m
+
+screenshots: ## write the pictures of the documentation to docs/images; needs chromium
+	ASHLAR_DOC_SCREENSHOTS=$(CURDIR)/docs/images go test ./cmd/internal/browsertest -run '^TestScreenshots$$' -count=1
 
 # The commit or branch that "make api" compares with.
 BASE    ?= main

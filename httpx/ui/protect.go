@@ -21,7 +21,7 @@ import (
 // Requests that change something have the token of their page in one of these.
 const (
 	TokenField  = "_token"       // of a form; the first field of one with files
-	TokenHeader = "X-Form-Token" // of htmx and of uploads // #nosec G101 -- a name
+	TokenHeader = "X-Form-Token" // #nosec G101 -- the name of a header, of htmx and of uploads
 )
 
 // The cookies of pages. A browser sends them to the prefix of the kit only.

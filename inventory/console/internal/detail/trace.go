@@ -40,7 +40,7 @@ type hop struct {
 
 // hopResources are the resources of hops by their types.
 var hopResources = map[string]string{
-	"interface": "interfaces", "front-port": "front-ports", "rear-port": "rear-ports", "cable": "cables", "link": "links",
+	"interface": "interfaces", "front-port": "front-ports", "rear-port": "rear-ports", "termination": "terminations", "cable": "cables", "link": "links",
 }
 
 // ends say why a path begins or ends somewhere else than at an interface.

@@ -129,7 +129,7 @@ func Title(r *records.Resource) string {
 var resourceIcons = map[string]string{
 	"devices": "device", "interfaces": "port", "locations": "place", "racks": "rack", "links": "link", "cables": "link", "prefixes": "prefix",
 	"addresses": "tag", "vlans": "network", "vrfs": "network", "events": "event", "metrics": "chart", "users": "users", "audit-logs": "history",
-	"custom-fields": "columns", "device-types": "file", "front-ports": "port", "rear-ports": "port", "port-templates": "port", "tagged-vlans": "tag",
+	"custom-fields": "columns", "device-types": "file", "front-ports": "port", "rear-ports": "port", "terminations": "port", "port-templates": "port", "tagged-vlans": "tag",
 }
 
 // Icon returns the icon of a resource.
@@ -145,7 +145,7 @@ var groups = []struct {
 	title string
 	names []string
 }{
-	{"Network", []string{"devices", "interfaces", "links", "cables", "front-ports", "rear-ports", "vlans", "tagged-vlans"}},
+	{"Network", []string{"devices", "interfaces", "links", "cables", "front-ports", "rear-ports", "terminations", "vlans", "tagged-vlans"}},
 	{"Addresses", []string{"prefixes", "addresses", "vrfs"}},
 	{"Places", []string{"locations", "racks"}},
 	{"Monitoring", []string{"events", "metrics"}},
