@@ -37,6 +37,7 @@ func newLimits(flags *flag.FlagSet) *limits {
 	l := &limits{settings: settings.Default()}
 	l.settings.DisableStats = true // nothing to push to; the debug port has them
 	l.settings.RuntimeWatchRoot = false
+	l.settings.ConsoleRecentRequests = 10_000 // for the comparison of a changed configuration
 	flags.IntVar(&l.settings.Port, "http-port", l.settings.Port, "`port` of the rate limit service over HTTP; 0 picks a free one")
 	flags.IntVar(&l.settings.GRPCPort, "grpc-port", l.settings.GRPCPort, "`port` of the rate limit service over gRPC; 0 picks a free one")
 	flags.IntVar(&l.settings.DebugPort, "debug-port", l.settings.DebugPort, "`port` of the rate limit service's debug pages; 0 picks a free one")

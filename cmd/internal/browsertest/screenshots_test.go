@@ -25,13 +25,15 @@ func TestScreenshots(t *testing.T) {
 	s := startConsole(t, 400)
 	device := s.first("/devices?role=core-router&status=active&sortby=hostname:asc")
 	rack := s.first("/devices?rack_id__isnull=false&sortby=hostname:asc")["rack_id"]
+	s.campus("Campus", 4, 24)
+	campus := s.first("/locations?name=Campus")["id"]
 	page := s.open("admin", "/", &browsertest.Options{Height: 860})
 	for _, shot := range []struct{ name, path, wait string }{
 		{"home", "/", ".facts"},
 		{"devices", "/r/devices?status=active&limit=20", ".chip"},
 		{"device", fmt.Sprintf("/r/devices/%v", device["id"]), "main h1"},
 		{"edit", fmt.Sprintf("/r/devices/%v/edit", device["id"]), "form"},
-		{"map", fmt.Sprintf("/map?location=%v", device["location_id"]), "canvas"},
+		{"map", fmt.Sprintf("/map?location=%v", campus), "canvas"},
 		{"rack", fmt.Sprintf("/elevation/%v", rack), "main h1"},
 		{"prefixes", "/prefixes", "main h1"},
 	} {
