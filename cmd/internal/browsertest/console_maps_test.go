@@ -239,3 +239,146 @@ func TestConsoleMapLarge(t *testing.T) {
 	require.Equal(t, 123, count(page))
 	page.Keep("map-large-location")
 }
+
+// TestConsoleRack: a device moves by the form and by dragging, after the change is shown; units that others
+// have are refused; a viewer only sees the rack.
+func TestConsoleRack(t *testing.T) {
+	s := startConsole(t, 2)
+	location := s.create("locations", map[string]any{"name": "Vienna"})
+	rack := s.create("racks", map[string]any{"name": "A1", "location_id": location, "height": 20})
+	kind := s.create("device-types", map[string]any{"manufacturer": "Acme", "model": "Chassis", "height": 3})
+	device := func(name string, fields map[string]any) string {
+		body := map[string]any{"hostname": name, "role": "access", "location_id": location}
+		for key, value := range fields {
+			body[key] = value
+		}
+		return s.create("devices", body)
+	}
+	chassis := device("chassis-1", map[string]any{"rack_id": rack, "rack_unit": 18, "device_type_id": kind, "role": "core"})
+	device("sw-1", map[string]any{"rack_id": rack, "rack_unit": 5, "rack_face": "front"})
+	device("panel-1", map[string]any{"rack_id": rack, "rack_unit": 5, "rack_face": "back", "status": "offline"})
+	server := device("srv-1", map[string]any{"rack_id": rack, "rack_unit": 8, "rack_height": 2, "status": "maintenance", "role": "server"})
+	waiting := device("sw-2", map[string]any{})
+	unit := func(id string) any {
+		var rec map[string]any
+		s.api("GET", "/devices/"+id, nil, &rec)
+		return rec["rack_unit"]
+	}
+
+	page := s.open("admin", "/elevation/"+rack+"?device="+server, nil)
+	page.AwaitText(".maps-rack", "chassis-1")
+	var seen map[string]int
+	page.Eval(`Object.fromEntries([...document.querySelectorAll("td[data-device]")].map((c) => [c.textContent.trim().split(" ")[0] + "/" + c.dataset.face, c.rowSpan]))`, &seen)
+	require.Equal(t, map[string]int{"chassis-1/front": 3, "chassis-1/back": 3, "sw-1/front": 1, "panel-1/back": 1, "srv-1/front": 2, "srv-1/back": 2}, seen)
+	require.Contains(t, page.Text(".page-head"), "14 of 20 units free")
+	s.looks(page, "rack")
+
+	place := func(id, unit, face string) {
+		page.Eval(fmt.Sprintf(`(() => { const f = document.querySelector("#maps-move form"); f.elements.device.value = %q; f.elements.unit.value = %q; f.elements.face.value = %q; })()`, id, unit, face), new(any))
+		page.Submit("#maps-move button")
+	}
+	place(waiting, "5", "front")
+	page.AwaitText(".problems", "occupied by the device sw-1")
+	page.Expected("409")
+	require.Nil(t, unit(waiting))
+	place(waiting, "12", "")
+	page.AwaitText(".maps-confirm", "Move sw-2 to unit 12?")
+	require.Nil(t, unit(waiting), "nothing has changed yet")
+	s.looks(page, "rack-confirm")
+	page.Submit(".maps-confirm .button-main")
+	page.AwaitText(".notice", "Moved.")
+	require.EqualValues(t, 12, unit(waiting))
+
+	page.Drag(fmt.Sprintf("td[data-device=%q]", server), "tr[data-unit='6'] .maps-slot")
+	page.AwaitText("#maps-confirm .problems", "occupied by")
+	page.Drag(fmt.Sprintf("td[data-device=%q]", server), "tr[data-unit='15'] .maps-slot")
+	page.AwaitText(".maps-confirm", "Move srv-1 to unit 14?")
+	page.Submit(".maps-confirm .button-main")
+	page.AwaitText(".notice", "Moved.")
+	require.EqualValues(t, 14, unit(server))
+	require.EqualValues(t, 18, unit(chassis))
+	page.Silent()
+
+	plain := s.open("viewer", "/elevation/"+rack, &browsertest.Options{NoScript: true})
+	require.Contains(t, plain.Text(".maps-rack"), "chassis-1")
+	require.NotContains(t, plain.HTML(), "Move a device")
+}
+
+// TestConsolePrefixes: the tree shows which prefixes contain others and how much is used, as the API says, and
+// stays small however many there are.
+func TestConsolePrefixes(t *testing.T) {
+	s := startConsole(t, 2)
+	vrf := s.create("vrfs", map[string]any{"name": "customer-a", "rd": "65000:1"})
+	ids := map[string]string{}
+	add := func(prefix string, fields map[string]any) {
+		body := map[string]any{"prefix": prefix}
+		for key, value := range fields {
+			body[key] = value
+		}
+		ids[prefix] = s.create("prefixes", body)
+	}
+	add("10.0.0.0/8", map[string]any{"status": "container", "description": "Private addresses"})
+	add("10.1.0.0/16", map[string]any{"status": "container", "description": "Vienna"})
+	add("10.1.1.0/24", map[string]any{"description": "Servers"})
+	add("10.1.1.128/25", map[string]any{"status": "reserved"})
+	add("10.2.0.0/16", map[string]any{"status": "container", "description": "Many"})
+	add("192.0.2.0/28", map[string]any{"description": "Public"})
+	add("2001:db8::/32", map[string]any{"status": "container"})
+	add("2001:db8:1::/48", nil)
+	add("172.16.0.0/12", map[string]any{"vrf_id": vrf})
+	var many, used []map[string]any
+	for i := range 5000 {
+		many = append(many, map[string]any{"prefix": fmt.Sprintf("10.2.%d.%d/29", i/32, i%32*8)})
+	}
+	for len(many) > 0 {
+		s.api("POST", "/prefixes", many[:1000], nil)
+		many = many[1000:]
+	}
+	for i := range 13 {
+		used = append(used, map[string]any{"address": fmt.Sprintf("192.0.2.%d/28", i+1)})
+	}
+	s.api("POST", "/addresses", used, nil)
+
+	page := s.open("admin", "/prefixes", nil)
+	page.AwaitText("main", "customer-a")
+	var paths []string
+	const tree = `[...document.querySelectorAll(".maps-prefix a")].map((a) => { let p = a.textContent, e = a.closest("li").parentElement.closest("li"); while (e) { p = e.querySelector(".maps-prefix a").textContent + " > " + p; e = e.parentElement.closest("li"); } return p; })`
+	page.Eval(tree, &paths)
+	require.Equal(t, []string{"10.0.0.0/8", "192.0.2.0/28", "2001:db8::/32", "2001:db8::/32 > 2001:db8:1::/48", "172.16.0.0/12"}, paths)
+	s.looks(page, "prefixes")
+	row := func(prefix string) (text string) {
+		page.Eval(fmt.Sprintf(`[...document.querySelectorAll(".maps-row")].find((r) => r.querySelector("a").textContent === %q).innerText.replace(/\s+/g, " ")`, prefix), &text)
+		return text
+	}
+	var usage struct{ Percent float64 }
+	s.api("GET", "/prefixes/"+ids["192.0.2.0/28"]+"/usage", nil, &usage)
+	require.Contains(t, row("192.0.2.0/28"), fmt.Sprintf("%g %%", usage.Percent))
+	page.Click("details:not([open]) > summary .maps-count")
+	page.AwaitText(".maps-tree .maps-tree", "10.2.0.0/16")
+	page.Eval(tree, &paths)
+	require.Contains(t, paths, "10.0.0.0/8 > 10.1.0.0/16")
+	require.NotContains(t, paths, "10.0.0.0/8 > 10.1.1.0/24", "only the next level is loaded")
+
+	page.Goto(s.url + "/console/prefixes?under=" + ids["10.1.0.0/16"])
+	page.AwaitText(".crumbs", "10.0.0.0/8")
+	page.Eval(tree, &paths)
+	require.Equal(t, []string{"10.1.1.0/24", "10.1.1.0/24 > 10.1.1.128/25"}, paths)
+	page.AwaitText(".maps-under", "10.1.0.0/24")
+	s.looks(page, "prefixes-under")
+	page.Goto(s.url + "/console/prefixes?under=" + ids["10.2.0.0/16"])
+	page.Eval(tree, &paths)
+	require.Len(t, paths, 100)
+	page.Click(".maps-tree .button")
+	page.AwaitText(".maps-tree", "10.2.3.32/29")
+	page.Eval(tree, &paths)
+	require.Len(t, paths, 200)
+	require.Equal(t, "10.2.6.56/29", paths[199])
+	page.Goto(s.url + "/console/prefixes?q=vienna&vrf=global")
+	page.Eval(tree, &paths)
+	require.Equal(t, []string{"10.1.0.0/16"}, paths)
+	page.Silent()
+
+	plain := s.open("viewer", "/prefixes?under="+ids["10.0.0.0/8"], &browsertest.Options{NoScript: true})
+	require.Contains(t, plain.Text("main"), "10.1.0.0/16")
+	require.NotContains(t, plain.HTML(), "New prefix")
+}

@@ -368,17 +368,34 @@ func (n net) layout(group []int, groups int) []point {
 }
 
 // rows places the nodes of paths in columns, by their position in the first path that has them, and each
-// path in a row of its own as far as it shares no nodes.
+// path in a row of its own as far as it shares no nodes. A path without nodes between is in the middle.
 func rows(paths [][]int, nodes int) []point {
-	const columnWidth, rowHeight = 190.0, 110.0
+	const columnWidth, rowHeight = 230.0, 110.0
+	longer := 0
+	for _, path := range paths {
+		if len(path) > 2 {
+			longer++
+		}
+	}
+	direct := longer < len(paths)
+	middle := float64((longer + 1) / 2) // the row of direct paths
 	column, sum, times := make([]int, nodes), make([]float64, nodes), make([]float64, nodes)
-	widest := 0
-	for row, path := range paths {
+	widest, row := 0, 0.0
+	for _, path := range paths {
+		if direct && row == middle {
+			row++
+		}
+		own := row
+		if len(path) == 2 {
+			own = middle
+		} else {
+			row++
+		}
 		for at, i := range path {
 			if times[i] == 0 {
 				column[i] = at
 			}
-			sum[i] += float64(row) * rowHeight
+			sum[i] += own
 			times[i]++
 		}
 		widest = max(widest, len(path)-1)
@@ -389,10 +406,15 @@ func rows(paths [][]int, nodes int) []point {
 			if times[i] == 0 { // placed
 				continue
 			}
-			if at == len(path)-1 {
+			ends := at == 0 || at == len(path)-1
+			if at > 0 && ends {
 				column[i] = widest
 			}
-			p := point{float64(column[i]) * columnWidth, math.Round(sum[i]/times[i]/(rowHeight/2)) * rowHeight / 2}
+			y := math.Round(2*sum[i]/times[i]) / 2
+			if ends && direct {
+				y = middle
+			}
+			p := point{float64(column[i]) * columnWidth, y * rowHeight}
 			for taken[p] {
 				p.Y += rowHeight / 2
 			}

@@ -46,7 +46,7 @@
     }));
     const edges = graph.edges.map((e) => ({
       data: { id: e.id, source: e.a.device_id, target: e.b.device_id, ports: e.a.interface + " – " + e.b.interface, thick: 1, title: name[e.a.device_id] + " – " + name[e.b.device_id] },
-      classes: [e.state === "down" ? "down" : "", e.cut_off ? "failure" : "", canvas.dataset.view ? "" : "path"].join(" "),
+      classes: [e.state === "down" ? "down" : "", e.cut_off ? "failure" : "", canvas.dataset.paths ? "path" : ""].join(" "),
     }));
     return [...groups, ...nodes, ...edges];
   }
@@ -88,11 +88,13 @@
       }
       cy.nodes(":parent").style({ "font-size": Math.max(14, Math.min(60, 12.5 / zoom)), "text-margin-y": -4 });
       const thick = Math.max(1, Math.min(3, 0.45 / zoom));
-      cy.edges().forEach((e) => { e.toggleClass("labelled", zoom > 0.75 && (e.hasClass("near") || e.hasClass("path"))); });
+      cy.edges().forEach((e) => { e.toggleClass("labelled", (e.hasClass("near") || e.hasClass("path")) && zoom > 0.75 && length(e) > e.data("ports").length * 5.6 + 50); });
       if (thick !== drawn) cy.edges().forEach((e) => { e.data("thick", thick); if (e.hasClass("down")) e.style("line-dash-pattern", [6 * thick, 4 * thick]); });
       drawn = thick;
     });
   }
+
+  const length = (e) => { const a = e.source().position(), b = e.target().position(); return Math.hypot(a.x - b.x, a.y - b.y); };
 
   function highlight(n) {
     cy.batch(() => {
