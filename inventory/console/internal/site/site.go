@@ -8,6 +8,7 @@ package site
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -38,7 +39,14 @@ type Site struct {
 
 // New returns a site. SignIn and Extra may be set afterwards.
 func New(kit *ui.Kit, api *httpapi.API) *Site {
-	return &Site{UI: kit, API: api, bare: api.Bare()}
+	return &Site{UI: kit, API: api, bare: httpx.RenderErrors(writeFault)(api.Bare())}
+}
+
+// writeFault writes an error of the API as JSON. Otherwise it would be a page, as other errors of the console.
+func writeFault(w http.ResponseWriter, _ *http.Request, e *httpx.Error) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(e.Status)
+	_ = json.NewEncoder(w).Encode(httpx.ErrorBody{Status: "error", Message: e.Message, Errors: e.Fields, Items: e.Items}) // it can be encoded
 }
 
 // Route is a page, or what a page asks for.
