@@ -353,7 +353,7 @@ func TestConsolePrefixes(t *testing.T) {
 	var usage struct{ Percent float64 }
 	s.api("GET", "/prefixes/"+ids["192.0.2.0/28"]+"/usage", nil, &usage)
 	require.Contains(t, row("192.0.2.0/28"), fmt.Sprintf("%g %%", usage.Percent))
-	page.Click("details:not([open]) > summary .maps-count")
+	page.Click(".maps-item details:not([open]) > summary")
 	page.AwaitText(".maps-tree .maps-tree", "10.2.0.0/16")
 	page.Eval(tree, &paths)
 	require.Contains(t, paths, "10.0.0.0/8 > 10.1.0.0/16")
