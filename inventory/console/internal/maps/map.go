@@ -69,6 +69,7 @@ func (p *mapPage) URL(changes ...string) string { return address(p.View.values(c
 
 // Focus and Start return the address of a view around a device, and of the choice of a path from it.
 func (p *mapPage) Focus(id string) string { return address((&view{}).values("device", id)) }
+
 func (p *mapPage) Start(id string) string {
 	return p.URL("from", id, "to", "", "device", "", "depth", "")
 }

@@ -24,7 +24,7 @@
         label: "data(label)", "font-size": 14, "font-weight": 600, color: of.muted, "text-valign": "top", "min-zoomed-font-size": 7, "text-margin-y": -4, "text-outline-width": 0 } },
       { selector: "edge", style: { width: "mapData(thick, 0, 4, 0, 6)", "line-color": of["line-strong"], "curve-style": "bezier", "control-point-step-size": 16, "overlay-opacity": 0 } },
       { selector: "edge.down", style: { "line-color": of.bad, "line-style": "dashed" } },
-      { selector: "edge.path", style: { "line-color": of.accent, width: 3 } },
+      { selector: "edge.path", style: { "line-color": of.accent, width: 3, "control-point-step-size": 50 } },
       { selector: "edge.path.down", style: { "line-color": of.bad } },
       { selector: "edge.failure", style: { "line-color": of.warn, width: 4 } },
       { selector: "node.failure", style: { "border-width": 3, "border-color": of.raised, "outline-width": 3, "outline-color": of.warn, "outline-offset": 0 } },
