@@ -92,3 +92,16 @@ func (p *Page) Accessible() {
 		}
 	}
 }
+
+// Drag presses the mouse button on an element, moves to another one, and releases it there.
+func (p *Page) Drag(from, to string) {
+	p.t.Helper()
+	var at [2][2]float64
+	p.Eval(`[`+quote(from)+`, `+quote(to)+`].map((s, i) => { const e = document.querySelector(s); if (i === 0) e.scrollIntoView({block: "center"});
+		const b = e.getBoundingClientRect(); return [b.left + b.width / 2, b.top + Math.min(b.height / 2, 10)]; })`, &at)
+	p.do("drag "+from+" to "+to,
+		chromedp.MouseEvent(chromedp.MousePressed, at[0][0], at[0][1], chromedp.ButtonLeft, chromedp.ClickCount(1)),
+		chromedp.MouseEvent(chromedp.MouseMoved, (at[0][0]+at[1][0])/2, (at[0][1]+at[1][1])/2, chromedp.ButtonLeft),
+		chromedp.MouseEvent(chromedp.MouseMoved, at[1][0], at[1][1], chromedp.ButtonLeft),
+		chromedp.MouseEvent(chromedp.MouseReleased, at[1][0], at[1][1], chromedp.ButtonLeft, chromedp.ClickCount(1)))
+}

@@ -16,6 +16,7 @@ import (
 type rackUnit struct {
 	Unit        int64
 	Front, Back *slot // nil below the first row of a device
+	Target      bool  // a device would move here
 }
 
 // slot is a cell of a rack: a device, or nothing.
@@ -24,7 +25,6 @@ type slot struct {
 	Status, Role string
 	Height       int
 	Marked       bool // the device that the address names
-	Target       bool // where a device would move to
 }
 
 // Tone returns the meaning of the status of the device.
@@ -59,11 +59,19 @@ type rackPage struct {
 	May       bool        // move devices
 	Marked    string      // the device that the address names
 	Move      *move       // to confirm
+	Unit      string      // that the form proposes
+	Face      string      // as above
 	positions [][2]string // of Inside, by index: unit and face
 }
 
 // Position says where a device of Inside is.
-func (p *rackPage) Position(i int) string { return "unit " + p.positions[i][0] + p.positions[i][1] }
+func (p *rackPage) Position(i int) string {
+	text := "unit " + p.positions[i][0]
+	if face := p.positions[i][1]; face != "" {
+		text += ", " + face
+	}
+	return text
+}
 
 // readMove returns the move of a form.
 func readMove(values url.Values) *move {
@@ -88,7 +96,23 @@ func rackResponse(q *site.Request, status int, m *move) error {
 	if err := p.read(q); err != nil {
 		return err
 	}
+	if m != nil {
+		p.propose(m)
+	}
 	return q.PageStatus(status, "elevation.html", "Rack "+p.Rack.Text("name"), p)
+}
+
+// propose shows a move in the form, and where the device would be.
+func (p *rackPage) propose(m *move) {
+	p.Unit, p.Face = m.Unit, m.Face
+	first, err := strconv.ParseInt(m.Unit, 10, 64)
+	if err != nil || m.Problem != "" {
+		return
+	}
+	height := int64(slotFrom(m.Rec).Height)
+	for i := range p.Units {
+		p.Units[i].Target = p.Units[i].Unit >= first && p.Units[i].Unit < first+height
+	}
 }
 
 // read reads the units and the devices.
@@ -159,11 +183,10 @@ func (p *rackPage) devices(q *site.Request) (map[string]*slot, error) {
 			if unit := rec.Text("rack_unit"); unit == "" {
 				p.Loose = append(p.Loose, s)
 			} else {
-				face := ""
-				if f := rec.Text("rack_face"); f != "" {
-					face = ", " + f
+				p.Inside, p.positions = append(p.Inside, s), append(p.positions, [2]string{unit, rec.Text("rack_face")})
+				if s.ID == p.Marked {
+					p.Unit, p.Face = unit, rec.Text("rack_face")
 				}
-				p.Inside, p.positions = append(p.Inside, s), append(p.positions, [2]string{unit, face})
 			}
 		}
 		if page.Meta.NextCursor == "" {

@@ -14,7 +14,7 @@ const (
 	linkLength = 110.0 // between the devices of a link
 	cellWidth  = 110.0 // around a device, for its label
 	cellHeight = 64.0
-	groupSpace = 44.0 // around a group, for its border and title
+	groupSpace = 120.0 // between groups, for borders and titles
 )
 
 // net is a network to lay out: the neighbours of each node, without duplicates.
@@ -129,23 +129,87 @@ func (n net) radial(root int) []point {
 	return points
 }
 
+// spread places a connected network: the nodes with several neighbours by forces between them, with space for
+// those that have only one neighbour, which surround it.
+func (n net) spread() []point {
+	var inner []int
+	leaves := make([][]int, len(n))
+	for i := range n {
+		if len(n[i]) > 1 {
+			inner = append(inner, i)
+		} else {
+			leaves[n[i][0]] = append(leaves[n[i][0]], i)
+		}
+	}
+	core := n.within(inner)
+	space := make([]float64, len(inner))
+	for at, i := range inner {
+		space[at] = linkLength / 2
+		if len(leaves[i]) > 0 {
+			space[at] = ringOf(len(leaves[i])) + 0.6*cellHeight
+		}
+	}
+	middle := core.radial(core.center())
+	core.forces(middle, space)
+	separate(middle, space)
+	points := make([]point, len(n))
+	for at, i := range inner {
+		points[i] = middle[at]
+	}
+	for at, i := range inner {
+		away := point{}
+		for _, j := range core[at] {
+			away.X += middle[at].X - middle[j].X
+			away.Y += middle[at].Y - middle[j].Y
+		}
+		open := 2 * math.Pi / float64(len(leaves[i])+min(len(core[at]), 1))
+		first := math.Atan2(away.Y, away.X) - open*float64(len(leaves[i])-1)/2
+		for turn, leaf := range leaves[i] {
+			angle, radius := first+open*float64(turn), ringOf(len(leaves[i]))
+			points[leaf] = point{points[i].X + radius*math.Cos(angle), points[i].Y + radius*math.Sin(angle)}
+		}
+	}
+	return points
+}
+
+// ringOf returns the radius of a ring with so many nodes around another one.
+func ringOf(nodes int) float64 { return max(0.8*linkLength, float64(nodes)*cellHeight*0.9/(2*math.Pi)) }
+
 // forces moves the points of a connected network, so that linked nodes are near each other and others are
-// not. Only nodes near each other repel, so that the time grows with the number of nodes and not its square.
-func (n net) forces(points []point) {
-	const rounds, reach = 160, 2.6 * linkLength
+// not. space is the radius around each node that it needs.
+func (n net) forces(points []point, space []float64) {
+	const rounds = 220
+	widest := slices.Max(space)
+	reach := math.Inf(1)
+	if len(n) > 300 { // only nodes near each other repel, so that the time grows with their number and not its square
+		reach = 6 * widest
+	}
+	scale := 0.0 // of the first positions, in which nodes may be too near each other
+	for i := range n {
+		for _, j := range n[i] {
+			scale = max(scale, (space[i]+space[j])/max(1, math.Hypot(points[i].X-points[j].X, points[i].Y-points[j].Y)))
+		}
+	}
+	for i := range points {
+		points[i].X, points[i].Y = points[i].X*scale, points[i].Y*scale
+	}
 	moves := make([]point, len(n))
 	for round := range rounds {
 		clear(moves)
-		n.repel(points, moves, reach)
+		near(points, reach, func(i, j int, dx, dy, square float64) {
+			push := (space[i] + space[j]) * (space[i] + space[j]) / square
+			moves[i].X += dx * push
+			moves[i].Y += dy * push
+		})
 		for i := range n {
 			for _, j := range n[i] {
 				dx, dy := points[j].X-points[i].X, points[j].Y-points[i].Y
-				pull := math.Hypot(dx, dy) / linkLength
+				pull := math.Hypot(dx, dy) / (space[i] + space[j])
 				moves[i].X += dx * pull
 				moves[i].Y += dy * pull
 			}
 		}
-		most := linkLength * 0.6 * (1 - float64(round)/rounds)
+		most := widest * (1 - float64(round)/rounds) / 2
 		for i := range n {
 			if length := math.Hypot(moves[i].X, moves[i].Y); length > 0 {
 				step := min(length, most) / length
@@ -156,17 +220,41 @@ func (n net) forces(points []point) {
 	}
 }
 
-// repel adds the forces between nodes that are near each other.
-func (n net) repel(points, moves []point, reach float64) {
+// separate moves points apart whose spaces overlap.
+func separate(points []point, space []float64) {
+	const rounds = 80
+	reach := 2 * slices.Max(space)
+	moves := make([]point, len(points))
+	for range rounds {
+		clear(moves)
+		near(points, reach, func(i, j int, dx, dy, square float64) {
+			distance := math.Sqrt(square)
+			if overlap := space[i] + space[j] - distance; overlap > 0 {
+				moves[i].X += dx / distance * overlap * 0.3
+				moves[i].Y += dy / distance * overlap * 0.3
+			}
+		})
+		for i := range points {
+			points[i].X += moves[i].X
+			points[i].Y += moves[i].Y
+		}
+	}
+}
+
+// near calls do for each ordered pair of points within a distance, with the way from the second to the first.
+func near(points []point, reach float64, do func(i, j int, dx, dy, square float64)) {
 	type cell struct{ x, y int }
-	cells := make(map[cell][]int, len(n))
+	cells := make(map[cell][]int, len(points))
 	at := func(i int) cell {
+		if math.IsInf(reach, 1) {
+			return cell{}
+		}
 		return cell{int(math.Floor(points[i].X / reach)), int(math.Floor(points[i].Y / reach))}
 	}
-	for i := range n {
+	for i := range points {
 		cells[at(i)] = append(cells[at(i)], i)
 	}
-	for i := range n {
+	for i := range points {
 		own := at(i)
 		for x := own.x - 1; x <= own.x+1; x++ {
 			for y := own.y - 1; y <= own.y+1; y++ {
@@ -177,12 +265,9 @@ func (n net) repel(points, moves []point, reach float64) {
 						continue
 					}
 					if square < 1 { // at the same place: apart in a direction of their own
-						angle := float64(i)
-						dx, dy, square = math.Cos(angle), math.Sin(angle), 1
+						dx, dy, square = math.Cos(float64(i)), math.Sin(float64(i)), 1
 					}
-					push := linkLength * linkLength / square
-					moves[i].X += dx * push
-					moves[i].Y += dy * push
+					do(i, j, dx, dy, square)
 				}
 			}
 		}
@@ -243,9 +328,9 @@ func (n net) arrange(nodes []int) *block {
 		own := n.within(part)
 		points := own.radial(own.center())
 		if len(part) > 2 {
-			own.forces(points)
+			points = own.spread()
 			for i := range points {
-				points[i].X *= cellWidth / linkLength * 1.15 // labels are wide
+				points[i].X *= 1.2 // labels are wide
 			}
 		}
 		blocks = append(blocks, framed(part, points))
@@ -283,17 +368,34 @@ func (n net) layout(group []int, groups int) []point {
 }
 
 // rows places the nodes of paths in columns, by their position in the first path that has them, and each
-// path in a row of its own as far as it shares no nodes.
+// path in a row of its own as far as it shares no nodes. A path without nodes between is in the middle.
 func rows(paths [][]int, nodes int) []point {
-	const columnWidth, rowHeight = 190.0, 110.0
+	const columnWidth, rowHeight = 230.0, 110.0
+	longer := 0
+	for _, path := range paths {
+		if len(path) > 2 {
+			longer++
+		}
+	}
+	direct := longer < len(paths)
+	middle := float64((longer + 1) / 2) // the row of direct paths
 	column, sum, times := make([]int, nodes), make([]float64, nodes), make([]float64, nodes)
-	widest := 0
-	for row, path := range paths {
+	widest, row := 0, 0.0
+	for _, path := range paths {
+		if direct && row == middle {
+			row++
+		}
+		own := row
+		if len(path) == 2 {
+			own = middle
+		} else {
+			row++
+		}
 		for at, i := range path {
 			if times[i] == 0 {
 				column[i] = at
 			}
-			sum[i] += float64(row) * rowHeight
+			sum[i] += own
 			times[i]++
 		}
 		widest = max(widest, len(path)-1)
@@ -304,10 +406,15 @@ func rows(paths [][]int, nodes int) []point {
 			if times[i] == 0 { // placed
 				continue
 			}
-			if at == len(path)-1 {
+			ends := at == 0 || at == len(path)-1
+			if at > 0 && ends {
 				column[i] = widest
 			}
-			p := point{float64(column[i]) * columnWidth, math.Round(sum[i]/times[i]/(rowHeight/2)) * rowHeight / 2}
+			y := math.Round(2*sum[i]/times[i]) / 2
+			if ends && direct {
+				y = middle
+			}
+			p := point{float64(column[i]) * columnWidth, y * rowHeight}
 			for taken[p] {
 				p.Y += rowHeight / 2
 			}

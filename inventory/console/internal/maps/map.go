@@ -224,8 +224,10 @@ func sendGraph(q *site.Request) error {
 		return err
 	}
 	g.place(v)
-	if err := g.useSaved(q, v); err != nil {
-		return err
+	if q.R.URL.Query().Get("arrange") != "1" {
+		if err := g.useSaved(q, v); err != nil {
+			return err
+		}
 	}
 	q.W.Header().Set("Cache-Control", "no-store")
 	return httpx.WriteJSON(q.W, http.StatusOK, g)

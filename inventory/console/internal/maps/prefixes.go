@@ -20,7 +20,7 @@ const (
 	maxOpen     = 120 // prefixes that are shown without opening others
 	maxTables   = 20  // VRFs
 	maxFound    = 100 // prefixes that match a text
-	maxJumps    = 150 // reads for the children of one prefix
+	maxReads    = 200 // for the children of one prefix
 )
 
 // prefix is a prefix of the tree.
@@ -355,23 +355,35 @@ func prefixFrom(rec site.Record) *prefix {
 }
 
 // children reads the prefixes of a VRF directly within a network, or its first level for the zero one, behind
-// a given one. Lists have all levels in the order of addresses, so that those within a child follow it:
-// further pages begin behind them.
+// a given one. Lists have all levels in the order of addresses, so that the prefixes within a child follow it:
+// the next read begins behind them.
 func children(q *site.Request, vrf string, within netip.Prefix, after string) (found []*prefix, more string, err error) {
+	queue := []netip.Prefix{within} // networks that are still to be read, in the order of addresses
+	if !within.IsValid() {
+		queue = []netip.Prefix{netip.PrefixFrom(netip.IPv4Unspecified(), 0), netip.PrefixFrom(netip.IPv6Unspecified(), 0)}
+	}
+	var last netip.Prefix // the last child
+	if behind, err := netip.ParsePrefix(after); err == nil {
+		last = behind.Masked()
+		for len(queue) > 0 && !queue[0].Contains(last.Addr()) {
+			queue = queue[1:]
+		}
+		if len(queue) > 0 {
+			queue = append(behindIn(last, queue[0]), queue[1:]...)
+		}
+	}
 	query := inVRF(vrf)
 	query.Set("sortby", "prefix:asc")
 	query.Set("limit", "100")
 	query.Set("count", "none")
 	query.Set("cursor", "")
-	if within.IsValid() {
-		query.Set("within", within.String())
-	}
-	var last netip.Prefix // the last child
-	if behind, err := netip.ParsePrefix(after); err == nil {
-		last = behind
-		query.Set("prefix__gt", lastOf(behind).String())
-	}
-	for range maxJumps {
+	for range maxReads {
+		if len(queue) == 0 {
+			return found, "", nil
+		}
+		block := queue[0]
+		queue = queue[1:]
+		query.Set("within", block.String())
 		page, err := q.List("prefixes", query)
 		if err != nil {
 			return nil, "", err
@@ -382,33 +394,31 @@ func children(q *site.Request, vrf string, within netip.Prefix, after string) (f
 				continue
 			}
 			if len(found) == maxChildren {
-				return found, found[len(found)-1].Prefix, nil
+				return found, last.String(), nil
 			}
 			found, last = append(found, p), p.network
 		}
-		if page.Meta.NextCursor == "" {
-			return found, "", nil
-		}
-		query.Set("cursor", page.Meta.NextCursor)
-		if end := page.Data[len(page.Data)-1].Text("prefix"); last.IsValid() && last.String() != end { // within last: skip the rest
-			query.Set("cursor", "")
-			query.Set("prefix__gt", lastOf(last).String())
+		if page.Meta.NextCursor != "" {
+			queue = append(behindIn(last, block), queue...)
 		}
 	}
-	if last.IsValid() {
-		more = last.String()
-	}
-	return found, more, nil
+	return found, last.String(), nil
 }
 
-// lastOf returns the last address of a network, as a network.
-func lastOf(p netip.Prefix) netip.Prefix {
-	bytes := p.Addr().AsSlice()
-	for bit := p.Bits(); bit < p.Addr().BitLen(); bit++ {
-		bytes[bit/8] |= 0x80 >> (bit % 8)
+// behindIn returns the networks that make up the part of a network behind one within it, in the order of
+// addresses.
+func behindIn(p, in netip.Prefix) (blocks []netip.Prefix) {
+	for bits := p.Bits(); bits > in.Bits(); bits-- {
+		bytes := p.Addr().AsSlice()
+		at, mask := (bits-1)/8, byte(0x80)>>((bits-1)%8)
+		if bytes[at]&mask != 0 {
+			continue
+		}
+		bytes[at] |= mask
+		addr, _ := netip.AddrFromSlice(bytes)
+		blocks = append(blocks, netip.PrefixFrom(addr, bits).Masked())
 	}
-	last, _ := netip.AddrFromSlice(bytes)
-	return netip.PrefixFrom(last, last.BitLen())
+	return blocks
 }
 
 // describe sets how much of prefixes is used, and the names that they refer to.

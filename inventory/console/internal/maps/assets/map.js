@@ -6,7 +6,7 @@
   if (!canvas || !window.cytoscape) return;
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const shapes = { circle: "ellipse", triangle: "round-triangle", diamond: "diamond", square: "round-rectangle", hexagon: "hexagon", pentagon: "pentagon" };
-  let cy, graph, arranged; // arranged are the positions that the server sent
+  let cy, graph, busy, drawn, touched; // busy is the number of links of a hub
 
   // Colours come from the tokens, as they are now.
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
@@ -17,14 +17,14 @@
     const font = getComputedStyle(document.body).fontFamily;
     return [
       { selector: "node", style: { width: "data(size)", height: "data(size)", shape: "data(form)", "background-color": of.idle, "border-width": 2, "border-color": of.surface, "overlay-opacity": 0,
-        "font-family": font, "font-size": 11, color: of.text, "text-valign": "bottom", "text-margin-y": 3, "text-outline-color": of.raised, "text-outline-width": 2.5, "text-outline-opacity": 1 } },
+        "font-family": font, "font-size": 11, color: of.text, "text-valign": "bottom", "text-margin-y": 3, "text-outline-color": of.raised, "text-outline-width": 2.5, "text-outline-opacity": 1, "z-index": 1 } },
       ...tones.map((t) => ({ selector: `node[tone="${t}"]`, style: { "background-color": of[t] } })),
-      { selector: "node.labelled", style: { label: "data(label)" } },
-      { selector: ":parent", style: { shape: "round-rectangle", "background-color": of.surface, "background-opacity": 0.75, "border-width": 1, "border-color": of.line, "padding": 20,
-        label: "data(label)", "font-size": 14, "font-weight": 600, color: of.muted, "text-valign": "top", "text-margin-y": -4, "text-outline-width": 0 } },
-      { selector: "edge", style: { width: 1.5, "line-color": of["line-strong"], "curve-style": "bezier", "control-point-step-size": 16, "overlay-opacity": 0 } },
-      { selector: "edge.down", style: { "line-color": of.bad, "line-style": "dashed", "line-dash-pattern": [6, 4], width: 2 } },
-      { selector: "edge.path", style: { "line-color": of.accent, width: 3 } },
+      { selector: "node.labelled", style: { label: "data(label)", "z-index": 2 } },
+      { selector: ":parent", style: { shape: "round-rectangle", "background-color": of.surface, "background-opacity": 0.75, "border-width": 1, "border-color": of.line, padding: 22, "compound-sizing-wrt-labels": "exclude",
+        label: "data(label)", "font-size": 14, "font-weight": 600, color: of.muted, "text-valign": "top", "min-zoomed-font-size": 7, "text-margin-y": -4, "text-outline-width": 0 } },
+      { selector: "edge", style: { width: "mapData(thick, 0, 4, 0, 6)", "line-color": of["line-strong"], "curve-style": "bezier", "control-point-step-size": 16, "overlay-opacity": 0 } },
+      { selector: "edge.down", style: { "line-color": of.bad, "line-style": "dashed" } },
+      { selector: "edge.path", style: { "line-color": of.accent, width: 3, "control-point-step-size": 50 } },
       { selector: "edge.path.down", style: { "line-color": of.bad } },
       { selector: "edge.failure", style: { "line-color": of.warn, width: 4 } },
       { selector: "node.failure", style: { "border-width": 3, "border-color": of.raised, "outline-width": 3, "outline-color": of.warn, "outline-offset": 0 } },
@@ -45,8 +45,8 @@
       position: { x: n.x, y: n.y }, classes: n.cut_off ? "failure" : "",
     }));
     const edges = graph.edges.map((e) => ({
-      data: { id: e.id, source: e.a.device_id, target: e.b.device_id, ports: e.a.interface + " – " + e.b.interface, title: name[e.a.device_id] + " – " + name[e.b.device_id] },
-      classes: [e.state === "down" ? "down" : "", e.cut_off ? "failure" : "", canvas.dataset.view ? "" : "path"].join(" "),
+      data: { id: e.id, source: e.a.device_id, target: e.b.device_id, ports: e.a.interface + " – " + e.b.interface, thick: 1, title: name[e.a.device_id] + " – " + name[e.b.device_id] },
+      classes: [e.state === "down" ? "down" : "", e.cut_off ? "failure" : "", canvas.dataset.paths ? "path" : ""].join(" "),
     }));
     return [...groups, ...nodes, ...edges];
   }
@@ -56,7 +56,7 @@
   let due;
   const soon = () => { cancelAnimationFrame(due); due = requestAnimationFrame(describe); };
   function describe() {
-    const zoom = cy.zoom(), dot = Math.max(1, Math.min(2.2, 0.5 / zoom)), font = 11.5 / Math.max(zoom, 0.02), taken = new Map();
+    const zoom = cy.zoom(), dot = Math.max(1, Math.min(1.8, 0.4 / zoom)), font = 11.5 / Math.max(zoom, 0.02), taken = new Map();
     const free = (box) => {
       for (let x = Math.floor(box[0] / 60); x <= Math.floor(box[2] / 60); x++) for (let y = Math.floor(box[1] / 60); y <= Math.floor(box[3] / 60); y++) {
         for (const b of taken.get(x + "," + y) || []) if (b[0] < box[2] && b[2] > box[0] && b[1] < box[3] && b[3] > box[1]) return false;
@@ -70,22 +70,31 @@
         taken.get(key).push(box);
       }
     };
+    const hub = (n) => (zoom > 0.13 && n.data("degree") >= busy) || n.selected() || n.hasClass("near");
     const weight = (n) => (n.selected() ? 1e6 : 0) + (n.hasClass("near") ? 1e5 : 0) + (n.hasClass("failure") ? 1e3 : 0) + (n.data("tone") === "bad" ? 500 : 0) + n.data("degree") - (n.hasClass("faded") ? 1e4 : 0);
-    const all = cy.nodes().filter((n) => !n.isParent()).toArray().sort((a, b) => weight(b) - weight(a));
+    const all = cy.nodes().filter((n) => !n.isParent()).toArray().sort((a, b) => hub(b) - hub(a) || weight(b) - weight(a));
     const view = { w: cy.width(), h: cy.height() };
-    for (const n of all) { const p = n.renderedPosition(), r = n.data("base") * dot * zoom / 2; take([p.x - r, p.y - r, p.x + r, p.y + r]); }
+    cy.nodes(":parent").forEach((g) => { const b = g.renderedBoundingBox({ includeLabels: false }), half = g.data("label").length * 4; take([(b.x1 + b.x2) / 2 - half, b.y1 - 18, (b.x1 + b.x2) / 2 + half, b.y1]); });
+    const dots = () => { for (const n of all) { const p = n.renderedPosition(), r = n.data("base") * dot * zoom / 2; take([p.x - r, p.y - r, p.x + r, p.y + r]); } };
+    let past = false; // the hubs, whose labels may cover other devices
     cy.batch(() => {
       for (const n of all) {
+        if (!past && !hub(n)) { past = true; dots(); }
         const size = n.data("base") * dot, p = n.renderedPosition(), half = n.data("label").length * 3.2 + 3, top = p.y + size * zoom / 2 + 2, box = [p.x - half, top, p.x + half, top + 13];
         n.data("size", size);
         const seen = box[2] > 0 && box[0] < view.w && box[3] > 0 && box[1] < view.h, show = n.selected() || (seen && !n.hasClass("faded") && free(box));
         if (show) { take(box); n.style({ "font-size": font, "text-outline-width": 2.5 / zoom, "text-margin-y": 3 / zoom }); }
         n.toggleClass("labelled", show);
       }
-      cy.nodes(":parent").style({ "font-size": Math.max(14, 12.5 / zoom), "text-margin-y": -4 / zoom });
-      cy.edges().forEach((e) => { e.toggleClass("labelled", zoom > 0.75 && (e.hasClass("near") || e.hasClass("path"))); });
+      cy.nodes(":parent").style({ "font-size": Math.max(14, Math.min(60, 12.5 / zoom)), "text-margin-y": -4 });
+      const thick = Math.max(1, Math.min(3, 0.45 / zoom));
+      cy.edges().forEach((e) => { e.toggleClass("labelled", (e.hasClass("near") || e.hasClass("path")) && zoom > 0.75 && length(e) > e.data("ports").length * 5.6 + 50); });
+      if (thick !== drawn) cy.edges().forEach((e) => { e.data("thick", thick); if (e.hasClass("down")) e.style("line-dash-pattern", [6 * thick, 4 * thick]); });
+      drawn = thick;
     });
   }
+
+  const length = (e) => { const a = e.source().position(), b = e.target().position(); return Math.hypot(a.x - b.x, a.y - b.y); };
 
   function highlight(n) {
     cy.batch(() => {
@@ -99,12 +108,13 @@
   }
 
   async function select(n, center) {
+    touched = true;
     cy.elements().unselect();
     n.select();
     highlight(n);
     if (center) {
-      const to = { center: { eles: n }, zoom: Math.max(cy.zoom(), 0.9) };
-      if (calm) { cy.zoom(to.zoom); cy.center(n); } else cy.animate(to, { duration: 250, complete: soon });
+      const zoom = Math.max(cy.zoom(), 0.9), at = n.position(), pan = { x: cy.width() / 2 - zoom * at.x, y: cy.height() / 2 - zoom * at.y };
+      cy.animate({ zoom, pan }, { duration: calm ? 0 : 250, complete: soon });
     }
     const query = canvas.dataset.from ? "?from=" + encodeURIComponent(canvas.dataset.from) : "";
     await htmx.ajax("GET", canvas.dataset.device + n.id() + query, { target: "#maps-panel", swap: "innerHTML" });
@@ -112,12 +122,22 @@
 
   const act = {
     in: () => zoomBy(1.35), out: () => zoomBy(1 / 1.35), fit: () => { cy.fit(undefined, 36); limit(); soon(); },
-    arrange: () => { cy.batch(() => arranged.forEach((p, id) => cy.getElementById(id).position({ ...p }))); cy.fit(undefined, 36); changed(); },
+    arrange,
     png: () => download("png"), svg: () => download("svg"), save,
   };
-  const zoomBy = (by) => cy.zoom({ level: cy.zoom() * by, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
+  const zoomBy = (by) => { touched = true; cy.zoom({ level: cy.zoom() * by, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } }); };
   const limit = () => { if (cy.zoom() > 1.25) { cy.zoom(1.25); cy.center(); } };
   const changed = () => { const b = $("[data-map=save]"); if (b) b.disabled = false; soon(); };
+
+  // arrange moves the devices to where the server puts them without saved positions.
+  async function arrange() {
+    const answer = await fetch(canvas.dataset.source + "&arrange=1", { headers: { "HX-Request": "true" } });
+    if (!answer.ok) return ashlar.toast(await answer.text(), true);
+    const fresh = await answer.json();
+    cy.batch(() => fresh.nodes.forEach((n) => cy.getElementById(n.id).position({ x: n.x, y: n.y })));
+    act.fit();
+    changed();
+  }
 
   async function save() {
     const positions = {};
@@ -179,7 +199,9 @@
     cy.on("mouseover", "node", (e) => { if (!e.target.isParent() && cy.$(":selected").empty()) highlight(e.target); canvas.classList.toggle("maps-over", !e.target.isParent()); });
     cy.on("mouseout", "node", () => { if (cy.$(":selected").empty()) highlight(); canvas.classList.remove("maps-over"); });
     cy.on("dragfree", "node", changed);
-    cy.on("zoom pan resize", soon);
+    cy.on("zoom pan", soon);
+    cy.on("tapstart scrollzoom pinchzoom", () => { touched = true; });
+    new ResizeObserver(() => { cy.resize(); if (!touched) act.fit(); soon(); }).observe(canvas);
     canvas.addEventListener("keydown", keys);
     document.addEventListener("click", (e) => {
       const b = e.target.closest("[data-map]");
@@ -207,7 +229,8 @@
       container: canvas, elements: elements(), style: styles(), layout: { name: "preset" }, minZoom: 0.03, maxZoom: 4, boxSelectionEnabled: false,
       textureOnViewport: graph.nodes.length > 1000, hideEdgesOnViewport: graph.edges.length > 3000, pixelRatio: "auto",
     });
-    arranged = new Map(graph.nodes.map((n) => [n.id, { x: n.x, y: n.y }]));
+    const degrees = graph.nodes.map((n) => n.degree).sort((a, b) => b - a);
+    busy = Math.max(4, degrees[Math.min(degrees.length - 1, 60)] || 0);
     cy.fit(undefined, 36);
     limit();
     listen();

@@ -1,0 +1,18 @@
+package maps
+
+import "net/netip"
+
+// Net and Point are for tests of layouts.
+type (
+	Net   = net
+	Point = point
+)
+
+// Layout is the method layout of a network.
+func Layout(n Net, group []int, groups int) []Point { return n.layout(group, groups) }
+
+// Rows is rows.
+func Rows(paths [][]int, nodes int) []Point { return rows(paths, nodes) }
+
+// BehindIn is behindIn.
+func BehindIn(p, in netip.Prefix) []netip.Prefix { return behindIn(p, in) }

@@ -1,0 +1,106 @@
+package maps_test
+
+import (
+	"fmt"
+	"math"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/inventory/console/internal/maps"
+)
+
+// star returns a network of hubs that are linked to each other in a ring, each with leaves.
+func star(hubs, leaves int) maps.Net {
+	n := make(maps.Net, hubs*(leaves+1))
+	link := func(a, b int) { n[a], n[b] = append(n[a], b), append(n[b], a) }
+	for h := range hubs {
+		if h > 0 {
+			link(h-1, h)
+		}
+		for l := range leaves {
+			link(h, hubs+h*leaves+l)
+		}
+	}
+	return n
+}
+
+// TestLayout: the same network has the same layout, no two devices are at one place, and linked ones are near
+// each other, whatever the network.
+func TestLayout(t *testing.T) {
+	t.Parallel()
+	lonely := make(maps.Net, 7)
+	for name, n := range map[string]maps.Net{
+		"one": make(maps.Net, 1), "pair": {{1}, {0}}, "lonely": lonely, "star": star(1, 60), "ring": star(12, 20),
+		"line": star(200, 0), "large": star(40, 49), "parts": append(star(3, 5), lonely...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			begin := time.Now()
+			points := maps.Layout(n, make([]int, len(n)), 1)
+			require.Less(t, time.Since(begin), 20*time.Second)
+			require.Equal(t, points, maps.Layout(n, make([]int, len(n)), 1))
+			for i := range points {
+				require.False(t, math.IsNaN(points[i].X) || math.IsInf(points[i].X, 0) || math.IsNaN(points[i].Y) || math.IsInf(points[i].Y, 0))
+				for j := range i {
+					require.Greater(t, math.Hypot(points[i].X-points[j].X, points[i].Y-points[j].Y), 15.0, "%d and %d", i, j)
+				}
+			}
+		})
+	}
+	require.Empty(t, maps.Layout(maps.Net{}, nil, 0))
+}
+
+// TestGroups: the devices of a location are in a rectangle of their own.
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	n := star(6, 10)
+	group := make([]int, len(n))
+	for i := range n {
+		group[i] = i % 3
+	}
+	points := maps.Layout(n, group, 3)
+	var low, high [3]maps.Point
+	for g := range 3 {
+		low[g], high[g] = maps.Point{math.Inf(1), math.Inf(1)}, maps.Point{math.Inf(-1), math.Inf(-1)}
+	}
+	for i, p := range points {
+		g := group[i]
+		low[g] = maps.Point{min(low[g].X, p.X), min(low[g].Y, p.Y)}
+		high[g] = maps.Point{max(high[g].X, p.X), max(high[g].Y, p.Y)}
+	}
+	for a := range 3 {
+		for b := range a {
+			apart := high[a].X < low[b].X || high[b].X < low[a].X || high[a].Y < low[b].Y || high[b].Y < low[a].Y
+			require.True(t, apart, "groups %d and %d overlap", a, b)
+		}
+	}
+}
+
+// TestRows: the ends of paths are at the sides, and a direct link passes no other device.
+func TestRows(t *testing.T) {
+	t.Parallel()
+	points := maps.Rows([][]int{{0, 1}, {0, 1}, {0, 2, 1}, {0, 3, 4, 1}}, 5)
+	require.Equal(t, points[0].Y, points[1].Y)
+	for i := 2; i < 5; i++ {
+		require.Greater(t, points[i].X, points[0].X)
+		require.Less(t, points[i].X, points[1].X)
+		require.NotEqual(t, points[0].Y, points[i].Y)
+	}
+	seen := map[maps.Point]bool{}
+	for _, p := range points {
+		require.False(t, seen[p])
+		seen[p] = true
+	}
+}
+
+// TestBehindIn: the networks behind one are all of the rest, in order.
+func TestBehindIn(t *testing.T) {
+	t.Parallel()
+	blocks := maps.BehindIn(netip.MustParsePrefix("10.0.4.0/24"), netip.MustParsePrefix("10.0.0.0/20"))
+	require.Equal(t, "[10.0.5.0/24 10.0.6.0/23 10.0.8.0/21]", fmt.Sprint(blocks))
+	require.Empty(t, maps.BehindIn(netip.MustParsePrefix("10.0.15.0/24"), netip.MustParsePrefix("10.0.0.0/20")))
+	require.Len(t, maps.BehindIn(netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("::/0")), 32-9, "a block for each zero bit")
+}
