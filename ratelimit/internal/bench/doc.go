@@ -14,4 +14,7 @@
 // locked ones and a reading of the clock, where a decision has one locked instruction, and one more
 // with statistics, 7 ns: a locked instruction waits for all stores before it. With many keys
 // both wait for the cache most of the time: a decision for the text of the key, the tag and the counter.
+//
+// So the ratio depends on the processor. On another one, where a locked instruction takes 2 ns and not 7,
+// one key takes 67 ns beside go-limiter's 68, and 71 with statistics.
 package bench
