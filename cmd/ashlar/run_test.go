@@ -187,10 +187,12 @@ func TestLines(t *testing.T) {
 	log.Info("request", "method", "GET", "path", "/console/assets/page.js", "status", 200, "duration", time.Millisecond)
 	log.Info("request", "method", "GET", "path", "/x", "status", 404, "duration", time.Millisecond, "error", "Not Found")
 	log.With("files", 1).WithGroup("g").Info("configuration loaded", "note", "a\x1b[31m\nb")
+	log.Warn("slow", "for", time.Second)
 	log.Debug("hidden")
 	require.Regexp(t, `^\d\d:\d\d:\d\d inventory 200 GET    /devices 1.23ms
 \d\d:\d\d:\d\d inventory 404 GET    /x 1ms Not Found
 \d\d:\d\d:\d\d inventory configuration loaded files=1 g.note=a\?\[31m\?b
+\d\d:\d\d:\d\d inventory WARN slow for=1s
 $`, out.String())
 }
 

@@ -119,14 +119,14 @@ func statusColor(status int64) string {
 
 // message formats any other record.
 func (l *lines) message(r slog.Record, attrs []slog.Attr) string {
-	color := "1"
+	color, message := "1", cli.Printable(r.Message)
 	switch {
 	case r.Level >= slog.LevelError:
-		color = "31"
+		color, message = "31", "ERROR "+message
 	case r.Level >= slog.LevelWarn:
-		color = "33"
+		color, message = "33", "WARN "+message
 	}
-	text := cli.Paint(l.color, color, cli.Printable(r.Message))
+	text := cli.Paint(l.color, color, message)
 	for _, a := range attrs {
 		text += fmt.Sprintf(" %s=%s", a.Key, cli.Printable(a.Value.Resolve().String()))
 	}
