@@ -104,6 +104,7 @@ func (w *world) site(v *records.Engine, name string, devices int) (*inventory.Lo
 	power := add(w, v, &inventory.Termination{DeviceID: &ports[0].DeviceID, Kind: inventory.TerminationPower, Name: name})
 	feed := add(w, v, &inventory.Termination{LocationID: &at.ID, Kind: inventory.TerminationFeed, Name: name})
 	add(w, v, &inventory.Cable{ATerminationID: &power.ID, BTerminationID: &feed.ID, Label: name})
+	add(w, v, &inventory.MapPosition{DeviceID: ports[0].DeviceID, View: "all", X: 1, Y: 2})
 	n := 0
 	for _, c := range name {
 		n = (n*31 + int(c)) % 65536
