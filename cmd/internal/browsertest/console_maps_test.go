@@ -311,10 +311,15 @@ func TestConsoleRack(t *testing.T) {
 	require.NotContains(t, plain.HTML(), "Move a device")
 }
 
-// networks creates prefixes at several levels and in two tables, 5,000 of them within one, and addresses. It
-// returns the ids by prefix.
+// networks replaces the prefixes of the demo by some at several levels and in two tables, 5,000 of them within
+// one, and creates addresses. It returns the ids by prefix.
 func (s *consoleServer) networks() map[string]string {
 	s.t.Helper()
+	var old struct{ Data []struct{ ID string } }
+	s.api("GET", "/prefixes?limit=100", nil, &old)
+	for _, p := range old.Data {
+		s.api("DELETE", "/prefixes/"+p.ID, nil, nil)
+	}
 	vrf := s.mapRecord("vrfs", map[string]any{"name": "customer-a", "rd": "65000:1"})
 	ids := map[string]string{}
 	add := func(prefix string, fields map[string]any) {

@@ -75,12 +75,13 @@
     const all = cy.nodes().filter((n) => !n.isParent()).toArray().sort((a, b) => hub(b) - hub(a) || weight(b) - weight(a));
     const view = { w: cy.width(), h: cy.height() };
     cy.nodes(":parent").forEach((g) => { const b = g.renderedBoundingBox({ includeLabels: false }), half = g.data("label").length * 4; take([(b.x1 + b.x2) / 2 - half, b.y1 - 18, (b.x1 + b.x2) / 2 + half, b.y1]); });
-    const dots = () => { for (const n of all) { const p = n.renderedPosition(), r = n.data("base") * dot * zoom / 2; take([p.x - r, p.y - r, p.x + r, p.y + r]); } };
-    let past = false; // the hubs, whose labels may cover other devices
+    const dots = (which) => { for (const n of all.filter(which)) { const p = n.renderedPosition(), r = n.data("base") * dot * zoom / 2; take([p.x - r, p.y - r, p.x + r, p.y + r]); } };
+    dots((n) => n.data("tone") !== "good");
+    let past = false; // the hubs, whose labels may cover devices without a problem
     cy.batch(() => {
       for (const n of all) {
-        if (!past && !hub(n)) { past = true; dots(); }
-        const size = n.data("base") * dot, p = n.renderedPosition(), half = n.data("label").length * 3.2 + 3, top = p.y + size * zoom / 2 + 2, box = [p.x - half, top, p.x + half, top + 13];
+        if (!past && !hub(n)) { past = true; dots((d) => d.data("tone") === "good"); }
+        const size = n.data("base") * dot, p = n.renderedPosition(), half = n.data("label").length * 3.2 + 3, top = p.y + size * zoom / 2 + 2.5, box = [p.x - half, top, p.x + half, top + 13];
         n.data("size", size);
         const seen = box[2] > 0 && box[0] < view.w && box[3] > 0 && box[1] < view.h, show = n.selected() || (seen && !n.hasClass("faded") && free(box));
         if (show) { take(box); n.style({ "font-size": font, "text-outline-width": 2.5 / zoom, "text-margin-y": 3 / zoom }); }
@@ -201,7 +202,7 @@
     cy.on("dragfree", "node", changed);
     cy.on("zoom pan", soon);
     cy.on("tapstart scrollzoom pinchzoom", () => { touched = true; });
-    new ResizeObserver(() => { cy.resize(); if (!touched) act.fit(); soon(); }).observe(canvas);
+    new ResizeObserver(() => { cy.resize(); if (!touched) act.fit(); describe(); }).observe(canvas);
     canvas.addEventListener("keydown", keys);
     document.addEventListener("click", (e) => {
       const b = e.target.closest("[data-map]");
@@ -215,7 +216,7 @@
       cy.animate({ fit: { eles: on.connectedNodes(), padding: 160 } }, { duration: calm ? 0 : 250, complete: limit });
     });
     const dark = matchMedia("(prefers-color-scheme: dark)");
-    dark.addEventListener("change", () => { cy.style(styles()); soon(); });
+    dark.addEventListener("change", () => { cy.style(styles()); drawn = 0; describe(); });
   }
 
   async function start() {
