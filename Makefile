@@ -33,9 +33,9 @@ help: ## list the targets
 run: ## start everything in one process on embedded defaults
 	go run ./cmd/ashlar
 
-# The SQLite driver, C translated to Go, is not instrumented: it would take ten times as long. The
-# driver of the browser is not, because it has races of its own.
-RACEFLAGS = -race -gcflags=modernc.org/...=-race=false -gcflags=github.com/chromedp/...=-race=false
+# The SQLite driver, C translated to Go, is not instrumented: it would take ten times as long,
+# and the race detector is for our own code.
+RACEFLAGS = -race -gcflags=modernc.org/...=-race=false
 
 # The race detector needs cgo, a C compiler and the C library's headers. Building a package
 # that needs them shows whether they exist, and the reason if not.

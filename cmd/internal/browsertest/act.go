@@ -51,7 +51,8 @@ func (p *Page) Click(selector string) {
 // Type focuses a form field and types a text. "\n" presses Enter.
 func (p *Page) Type(selector, text string) {
 	p.t.Helper()
-	p.do("type into "+selector, chromedp.SendKeys(chromedp.CSS(selector), text))
+	// Not chromedp.SendKeys, which reads attributes while events of the page may change them.
+	p.do("type into "+selector, chromedp.WaitVisible(chromedp.CSS(selector)), chromedp.Focus(chromedp.CSS(selector)), chromedp.KeyEvent(text))
 }
 
 // Text returns the visible text of an element.
