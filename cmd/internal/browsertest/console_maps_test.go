@@ -12,19 +12,11 @@ import (
 	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
 )
 
-// mapRecord creates a record and returns its id.
-func (s *consoleServer) mapRecord(resource string, body map[string]any) string {
-	s.t.Helper()
-	var rec struct{ ID string }
-	s.api("POST", "/"+resource, body, &rec)
-	return rec.ID
-}
-
 // campus creates a network of a location: two cores with two links between them, distribution switches with
 // a link to each core, and access switches with a link to one of these. It returns the ids by hostname.
 func (s *consoleServer) campus(site string, distributions, accesses int) map[string]string {
 	s.t.Helper()
-	location := s.mapRecord("locations", map[string]any{"name": site})
+	location := s.create("locations", map[string]any{"name": site})
 	ids := map[string]string{}
 	var devices []map[string]any
 	add := func(name, role string) {
@@ -253,15 +245,15 @@ func TestConsoleMapLarge(t *testing.T) {
 // have are refused; a viewer only sees the rack.
 func TestConsoleRack(t *testing.T) {
 	s := startConsole(t, 2)
-	location := s.mapRecord("locations", map[string]any{"name": "Vienna"})
-	rack := s.mapRecord("racks", map[string]any{"name": "A1", "location_id": location, "height": 20})
-	kind := s.mapRecord("device-types", map[string]any{"manufacturer": "Acme", "model": "Chassis", "height": 3})
+	location := s.create("locations", map[string]any{"name": "Vienna"})
+	rack := s.create("racks", map[string]any{"name": "A1", "location_id": location, "height": 20})
+	kind := s.create("device-types", map[string]any{"manufacturer": "Acme", "model": "Chassis", "height": 3})
 	device := func(name string, fields map[string]any) string {
 		body := map[string]any{"hostname": name, "role": "access", "location_id": location}
 		for key, value := range fields {
 			body[key] = value
 		}
-		return s.mapRecord("devices", body)
+		return s.create("devices", body)
 	}
 	device("chassis-1", map[string]any{"rack_id": rack, "rack_unit": 18, "device_type_id": kind, "role": "core"})
 	device("sw-1", map[string]any{"rack_id": rack, "rack_unit": 5, "rack_face": "front"})
@@ -320,14 +312,14 @@ func (s *consoleServer) networks() map[string]string {
 	for _, p := range old.Data {
 		s.api("DELETE", "/prefixes/"+p.ID, nil, nil)
 	}
-	vrf := s.mapRecord("vrfs", map[string]any{"name": "customer-a", "rd": "65000:1"})
+	vrf := s.create("vrfs", map[string]any{"name": "customer-a", "rd": "65000:1"})
 	ids := map[string]string{}
 	add := func(prefix string, fields map[string]any) {
 		body := map[string]any{"prefix": prefix}
 		for key, value := range fields {
 			body[key] = value
 		}
-		ids[prefix] = s.mapRecord("prefixes", body)
+		ids[prefix] = s.create("prefixes", body)
 	}
 	add("10.0.0.0/8", map[string]any{"status": "container", "description": "Private addresses"})
 	add("10.1.0.0/16", map[string]any{"status": "container", "description": "Vienna"})
