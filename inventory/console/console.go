@@ -103,21 +103,24 @@ const maxBody = 24 << 20
 // repeatable are the query parameters that may occur more than once.
 var repeatable = []string{"sortby", "tags", "resource", "column"}
 
+// pages returns the pages of all packages.
+func (c *Console) pages() []site.Pages {
+	own := site.Pages{Files: files, Routes: c.accountRoutes()}
+	return []site.Pages{own, lists.Pages(), detail.Pages(), change.Pages(), maps.Pages(), exchange.Pages()}
+}
+
 // kit returns the renderer with the templates of all packages.
 func (c *Console) kit(o *Options) (*ui.Kit, error) {
-	own := func() (templates, assets fs.FS, err error) {
-		if templates, err = fs.Sub(files, "templates"); err != nil {
-			return nil, nil, err
-		}
-		assets, err = fs.Sub(files, "assets")
-		return templates, assets, err
-	}
 	all := &ui.Options{
 		Product: cmp.Or(o.Product, "Inventory"), Prefix: o.Prefix, Funcs: functions,
 		Styles: []string{"style-console.css", "style-lists.css", "style-detail.css", "style-change.css", "style-maps.css", "style-exchange.css"},
 	}
-	for _, of := range []func() (fs.FS, fs.FS, error){own, lists.Files, detail.Files, change.Files, maps.Files, exchange.Files} {
-		templates, assets, err := of()
+	for _, pages := range c.pages() {
+		templates, err := fs.Sub(pages.Files, "templates")
+		if err != nil {
+			return nil, err
+		}
+		assets, err := fs.Sub(pages.Files, "assets")
 		if err != nil {
 			return nil, err
 		}
@@ -131,8 +134,8 @@ func (c *Console) mux() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /assets/", c.site.UI.Assets())
 	mux.HandleFunc("POST /theme", c.site.UI.SetTheme)
-	for _, routes := range [][]site.Route{c.accountRoutes(), lists.Routes(), detail.Routes(), change.Routes(), maps.Routes(), exchange.Routes()} {
-		for _, route := range routes {
+	for _, pages := range c.pages() {
+		for _, route := range pages.Routes {
 			mux.Handle(route.Pattern, c.site.Handler(route))
 		}
 	}

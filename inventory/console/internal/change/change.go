@@ -9,7 +9,6 @@ package change
 
 import (
 	"embed"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"strings"
@@ -23,18 +22,9 @@ import (
 //go:embed templates/*.html assets/*
 var files embed.FS
 
-// Files returns the templates and the assets of the pages.
-func Files() (templates, assets fs.FS, err error) {
-	if templates, err = fs.Sub(files, "templates"); err != nil {
-		return nil, nil, err
-	}
-	assets, err = fs.Sub(files, "assets")
-	return templates, assets, err
-}
-
-// Routes returns the routes of the pages.
-func Routes() []site.Route {
-	return []site.Route{
+// Pages returns the pages.
+func Pages() site.Pages {
+	return site.Pages{Files: files, Routes: []site.Route{
 		{Pattern: "GET /r/{resource}/new", Handle: showNew},
 		{Pattern: "POST /r/{resource}", Handle: create},
 		{Pattern: "GET /r/{resource}/{id}/edit", Handle: showEdit},
@@ -43,7 +33,7 @@ func Routes() []site.Route {
 		{Pattern: "POST /r/{resource}/{id}/delete", Handle: remove},
 		{Pattern: "POST /r/{resource}/bulk", Handle: bulk},
 		{Pattern: "GET /pick", Handle: pick},
-	}
+	}}
 }
 
 // crumb is a link to a page above.

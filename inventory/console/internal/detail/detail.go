@@ -3,7 +3,6 @@ package detail
 
 import (
 	"embed"
-	"io/fs"
 
 	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 )
@@ -11,18 +10,9 @@ import (
 //go:embed templates/*.html assets/*
 var files embed.FS
 
-// Files returns the templates and the assets of the pages.
-func Files() (templates, assets fs.FS, err error) {
-	if templates, err = fs.Sub(files, "templates"); err != nil {
-		return nil, nil, err
-	}
-	assets, err = fs.Sub(files, "assets")
-	return templates, assets, err
-}
-
-// Routes returns the routes of the pages.
-func Routes() []site.Route {
-	return []site.Route{
+// Pages returns the pages.
+func Pages() site.Pages {
+	return site.Pages{Files: files, Routes: []site.Route{
 		{Pattern: "GET /{$}", Handle: showHome},
 		{Pattern: "GET /r/{resource}/{id}", Handle: showRecord},
 		{Pattern: "GET /r/{resource}/{id}/history", Handle: showHistory},
@@ -31,5 +21,5 @@ func Routes() []site.Route {
 		{Pattern: "POST /events/{id}/acknowledge", Handle: acknowledge},
 		{Pattern: "POST /prefixes/{id}/next-address", Handle: nextAddress},
 		{Pattern: "POST /prefixes/{id}/next-prefix", Handle: nextPrefix},
-	}
+	}}
 }

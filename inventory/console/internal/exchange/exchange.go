@@ -7,7 +7,6 @@ package exchange
 
 import (
 	"embed"
-	"io/fs"
 
 	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 )
@@ -15,18 +14,9 @@ import (
 //go:embed templates/*.html assets/*
 var files embed.FS
 
-// Files returns the templates and the assets of the pages.
-func Files() (templates, assets fs.FS, err error) {
-	if templates, err = fs.Sub(files, "templates"); err != nil {
-		return nil, nil, err
-	}
-	assets, err = fs.Sub(files, "assets")
-	return templates, assets, err
-}
-
-// Routes returns the routes of the pages.
-func Routes() []site.Route {
-	return []site.Route{
+// Pages returns the pages.
+func Pages() site.Pages {
+	return site.Pages{Files: files, Routes: []site.Route{
 		{Pattern: "GET /import", Handle: showImport},
 		{Pattern: "POST /import", Handle: runImport},
 		{Pattern: "GET /import/template", Handle: importTemplate},
@@ -34,5 +24,5 @@ func Routes() []site.Route {
 		{Pattern: "GET /drift", Handle: showDrift},
 		{Pattern: "POST /drift", Handle: runDrift},
 		{Pattern: "GET /drift/devices", Handle: suggestDevices},
-	}
+	}}
 }

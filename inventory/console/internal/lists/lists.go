@@ -7,7 +7,6 @@ package lists
 
 import (
 	"embed"
-	"io/fs"
 
 	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 )
@@ -15,22 +14,13 @@ import (
 //go:embed templates/*.html assets/*
 var files embed.FS
 
-// Files returns the templates and the assets of the pages.
-func Files() (templates, assets fs.FS, err error) {
-	if templates, err = fs.Sub(files, "templates"); err != nil {
-		return nil, nil, err
-	}
-	assets, err = fs.Sub(files, "assets")
-	return templates, assets, err
-}
-
-// Routes returns the routes of the pages.
-func Routes() []site.Route {
-	return []site.Route{
+// Pages returns the pages.
+func Pages() site.Pages {
+	return site.Pages{Files: files, Routes: []site.Route{
 		{Pattern: "GET /r/{resource}", Handle: showList},
 		{Pattern: "GET /r/{resource}/export", Handle: export},
 		{Pattern: "GET /suggest/{resource}", Handle: suggest},
 		{Pattern: "GET /search", Handle: search},
 		{Pattern: "GET /live", Handle: live},
-	}
+	}}
 }

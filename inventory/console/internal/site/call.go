@@ -32,6 +32,7 @@ type ItemFault struct {
 	Errors  []FieldFault
 }
 
+// Error returns the message, with the fields that are wrong.
 func (f *Fault) Error() string {
 	text := f.Message
 	for _, field := range f.Fields {

@@ -10,6 +10,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"strings"
@@ -54,6 +55,12 @@ type Route struct {
 	Pattern string // of a ServeMux, below the prefix: "GET /map"
 	Handle  func(*Request) error
 	Public  bool // without a token; Rights and Schema are set only if there is a valid one
+}
+
+// Pages are the routes of a package, with its files in the directories templates and assets.
+type Pages struct {
+	Files  fs.FS
+	Routes []Route
 }
 
 // Request is a request to a route.
