@@ -96,6 +96,7 @@ func closeListener(l net.Listener) error {
 func (h *home) handler() http.Handler {
 	pages := http.NewServeMux()
 	pages.Handle("GET /{$}", httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error { return h.show(w, r, &view{}) }))
+	pages.Handle("GET /manifest", http.RedirectHandler("/#manifest", http.StatusSeeOther)) // from a change of the theme
 	pages.Handle("GET /numbers", httpx.HandlerFunc(h.showNumbers))
 	pages.Handle("GET /sign-in", httpx.HandlerFunc(h.signIn))
 	pages.Handle("GET /assets/", h.kit.Assets())

@@ -222,6 +222,9 @@ func TestPastedManifest(t *testing.T) {
 	plain := browsertest.Open(t, startHere.FindStringSubmatch(welcome)[1], &browsertest.Options{NoScript: true})
 	plain.Submit("#validate")
 	require.Contains(t, plain.Text("#result"), "line 5, column 14", "without JavaScript")
+	plain.Click(`summary[aria-label="Theme"]`)
+	plain.Submit(`button[value="dark"]`)
+	plain.Await(`html[data-theme="dark"]`)
 
 	good, err := os.ReadFile(filepath.Join("..", "..", "manifest", "testdata", "examples", "local.json"))
 	require.NoError(t, err)

@@ -99,7 +99,7 @@ func (p *places) welcome(code string, notes []string) string {
   sign in as admin        %[9]s (once, within %[10]v)
   its password            %[8]s
   API of the inventory    http://%[7]s/docs/
-  rate limits             http://%[5]s/
+  rate limits             http://%[5]s/console/
   rate limits over gRPC   %[1]s
   rate limits over HTTP   http://%[2]s/json
   health                  http://%[2]s/healthcheck

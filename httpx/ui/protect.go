@@ -43,10 +43,7 @@ const maxForm = 1 << 20
 func (k *Kit) Protect(next http.Handler) http.Handler {
 	origin := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		visitor := ""
-		if c, err := r.Cookie(visitorCookie); err == nil && len(c.Value) <= 64 {
-			visitor = c.Value
-		}
+		visitor := visitorOf(r)
 		safe := r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions
 		if !safe {
 			if err := origin.Check(r); err != nil {
@@ -123,10 +120,22 @@ func firstField(r *http.Request, boundary string) (string, error) {
 // token returns the token of the forms in the response to a request.
 func token(r *http.Request) string {
 	visitor, _ := r.Context().Value(visitorKey{}).(string)
+	if visitor == "" { // a page beside Protect, for somebody who has seen another one
+		visitor = visitorOf(r)
+	}
 	if visitor == "" {
 		return ""
 	}
 	return tokenOf(visitor)
+}
+
+// visitorOf returns the cookie that tokens belong to, or "".
+func visitorOf(r *http.Request) string {
+	c, err := r.Cookie(visitorCookie)
+	if err != nil || len(c.Value) > 64 {
+		return ""
+	}
+	return c.Value
 }
 
 // tokenOf derives a token from the value of a cookie, which scripts cannot read.

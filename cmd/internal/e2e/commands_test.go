@@ -136,7 +136,7 @@ func addresses() map[string][]address {
 		"ashlar": {
 			{"8080", "-http-port 0", `over HTTP +http://([0-9.:]+)/json\n`},
 			{"8081", "-grpc-port 0", `over gRPC +([0-9.:]+)\n`},
-			{"6070", "-debug-port 0", `rate limits +http://([0-9.:]+)/\n`},
+			{"6070", "-debug-port 0", `rate limits +http://([0-9.:]+)/console/\n`},
 			{"8000", "-catalog-port 0", `catalog +http://([0-9.:]+)/api/books\n`},
 			{"3000", "-inventory-port 0", `inventory +http://([0-9.:]+)/console/\n`},
 			{"8888", "-port 0", `start here +http://([0-9.:]+)/\n`},
