@@ -95,7 +95,7 @@ func (d *Directory) Read() *Snapshot {
 // read returns the files, and their paths by name.
 func (d *Directory) read() ([]config.File, map[string]string, error) {
 	root := d.Dir.Path()
-	if info, err := os.Stat(root); err != nil || !info.IsDir() {
+	if info, err := os.Stat(root); err != nil || !info.IsDir() { // #nosec G703 -- the directory of the settings
 		_, err := config.LoadDir(d.Dir, d.Options) // for its message
 		return nil, nil, err
 	}
@@ -162,14 +162,14 @@ func (d *Directory) writable(file string) error {
 	if file == "" {
 		return fs.ErrNotExist
 	}
-	info, err := os.Lstat(file)
+	info, err := os.Lstat(file) // #nosec G703 -- a file of the directory, by its list
 	switch {
 	case err != nil:
 		return withoutPath(err)
 	case info.Mode()&fs.ModeSymlink != 0:
 		return errors.New("it is a symbolic link: change it where it comes from")
 	}
-	f, err := os.OpenFile(file, os.O_WRONLY, 0) // #nosec G304 -- a file of the directory
+	f, err := os.OpenFile(file, os.O_WRONLY, 0) // #nosec G304 G703 -- a file of the directory, by its list
 	if err != nil {
 		return withoutPath(err)
 	}
