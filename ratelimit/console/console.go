@@ -82,7 +82,7 @@ type Component struct {
 }
 
 // Console serves the pages. It is an http.Handler for paths without the prefix, safe for concurrent use,
-// starts no goroutines and needs no closing. Create it with [New].
+// starts no goroutines and needs no closing. Create it with [New], and let [Console.Sample] run beside it.
 type Console struct {
 	engine  *ratelimit.Engine
 	opts    Options

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -11,8 +12,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -154,9 +158,40 @@ func TestRates(t *testing.T) {
 	require.Len(t, line, 90)
 	require.Equal(t, []float64{0, 0, 15, 0.5, 0.5}, append(line[57:60:60], line[60], line[89]), "30 hits in a minute, after two seconds with 15 in each")
 	b.now = b.now.Add(time.Hour)
-	require.Equal(t, "0", b.rates(id).Rules[id].Allowed)
+	require.Equal(t, "0", b.rates(id).Total.Allowed)
 	b.now = b.now.Add(-2 * time.Hour)
 	require.Empty(t, b.rates(id).Rules, "a clock that was set back begins anew")
+}
+
+// TestSample: a page that nobody has opened before shows the last three minutes, and a rule without hits in that time
+// takes no place.
+func TestSample(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil, limited("a", "", 30))
+		var err error
+		b.pages, err = console.New(b.engine, nil)
+		require.NoError(t, err)
+		ctx, stop := context.WithCancel(t.Context())
+		var sampling sync.WaitGroup
+		sampling.Go(func() { b.pages.Sample(ctx) })
+		synctest.Wait()
+		b.hit(40, "a", "x")
+		time.Sleep(5 * time.Second)
+		b.hit(20, "a", "y")
+		time.Sleep(20 * time.Second)
+		page := b.get("/")
+		require.Contains(t, page, "Sampled since")
+		id := ruleLink.FindStringSubmatch(page)[1]
+		lines := b.rates(id).Rules[id].Lines
+		first := slices.Index(lines[0], 15)
+		require.Equal(t, []float64{15, 0, 10, 0}, lines[0][first:first+4])
+		require.Equal(t, []float64{5, 0, 0, 0}, lines[1][first:first+4])
+		time.Sleep(3 * time.Minute)
+		require.NotContains(t, b.get("/"), "Sampled since")
+		require.Empty(t, b.rates(id).Rules)
+		stop()
+		sampling.Wait()
+	})
 }
 
 // TestManyRules: a page of 10,000 rules stays small, and the filter finds each of them.

@@ -4,6 +4,7 @@
 //	pages, err := console.New(engine, &console.Options{Prefix: "/limits"})
 //	...
 //	mux.Handle("/limits/", http.StripPrefix("/limits", pages))
+//	go pages.Sample(ctx) // so that pages show the last minutes as soon as they are opened
 //
 // ratelimitd serves it at /console/ of its debug port.
 //
@@ -31,9 +32,10 @@
 //
 // # Design notes
 //
-// Rates are sampled when a page asks, not by a goroutine: they cost nothing while nobody looks, and there is nothing to
-// close. What was counted between two samples is spread evenly over the time between. A sample of 10,000 rules reads
-// their counters once, in about a millisecond; decisions are not stopped.
+// Console.Sample reads the counters every two seconds, in a goroutine of the program, so that a page that is opened shows
+// what was before. Without it, rates begin when a page asks. What was counted between two samples is spread evenly over
+// the time between. A sample of 10,000 rules reads their counters once, in about a millisecond; decisions are not stopped.
+// A rule with hits in the last three minutes takes 1.1 kB, 10,000 rules at most; others have a current rate only.
 //
 // A rule whose statistics depend on the request (detailed_metric, value_to_metric) has no rate of its own; its busiest
 // keys show its hits.

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -19,11 +20,11 @@ const (
 	// current is the number of points whose average is the current rate.
 	current = 5
 	// maxRings bounds the rules with points, of about 1.1 kB each. Others have a current rate only.
-	maxRings = 20_000
+	maxRings = 10_000
 )
 
-// rates holds the rates of the last minutes. They are sampled when a page asks for them, so that they cost
-// nothing while nobody looks. What was counted between two samples is spread evenly over that time.
+// rates holds the rates of the last minutes. They are sampled by Console.Sample, and when a page asks for them.
+// What was counted between two samples is spread evenly over that time.
 type rates struct {
 	mu     sync.Mutex
 	rules  *ratelimit.Ruleset
@@ -41,7 +42,8 @@ type ring struct {
 	stats  *ratelimit.LimitStats // nil if they depend on the request
 	last   reading
 	now    point         // the last one
-	points *[slots]point // by slot modulo slots; nil until there are hits
+	points *[slots]point // by slot modulo slots; nil without hits in that time
+	busy   int64         // the last slot with hits
 }
 
 // reading is the counters of a rule, and point what they grew by each second.
@@ -67,6 +69,23 @@ func (r reading) since(before reading, seconds float64) point {
 		return float32(float64(now-before) / seconds)
 	}
 	return point{per(r.allowed, before.allowed), per(r.near, before.near), per(r.refused, before.refused)}
+}
+
+// Sample reads the counters of all rules every two seconds until ctx ends, so that a page shows the last three
+// minutes as soon as it is opened. It reads what the engine counts anyway; decisions do not wait for it. Without it,
+// rates begin when somebody opens a page.
+func (c *Console) Sample(ctx context.Context) {
+	for {
+		now := c.opts.Now()
+		c.rates.sample(c.engine, now)
+		next := time.NewTimer(now.Truncate(slotLength).Add(slotLength).Sub(now))
+		select {
+		case <-ctx.Done():
+			next.Stop()
+			return
+		case <-next.C:
+		}
+	}
 }
 
 // sample reads the counters if the last reading is old enough.
@@ -104,24 +123,37 @@ func (r *rates) add(g *ring, reads reading, slot, passed int64, room bool) {
 		return
 	}
 	g.now = reads.since(before, (time.Duration(passed) * slotLength).Seconds())
+	if g.now != (point{}) {
+		g.busy = slot
+	}
 	if g.points == nil {
-		if g.now == (point{}) || !room {
+		if g.busy != slot || !room {
 			return
 		}
 		g.points = new([slots]point)
-		if g != &r.total {
-			r.points++
-		}
+		r.points += g.share(r)
+	} else if slot-g.busy >= slots {
+		g.points = nil
+		r.points -= g.share(r)
+		return
 	}
 	for s := slot - min(passed, slots) + 1; s <= slot; s++ {
 		g.points[s%slots] = g.now
 	}
 }
 
+// share is what a ring counts in rates.points: that of all rules together always has a place.
+func (g *ring) share(r *rates) int {
+	if g == &r.total {
+		return 0
+	}
+	return 1
+}
+
 // use follows new rules. Rules that were there before keep their points.
 func (r *rates) use(rules *ratelimit.Ruleset, live []*ratelimit.LimitStats) {
 	known := r.known
-	r.rules, r.known, r.rings, r.points = rules, map[string]*ring{}, nil, 0
+	r.rules, r.known, r.rings, r.points = rules, map[string]*ring{}, nil, 0 // those that stay are counted again
 	if r.live = live != nil; rules == nil || !r.live {
 		return
 	}
@@ -195,6 +227,16 @@ func (r *rates) counted() bool {
 	return r.rules == nil || r.live
 }
 
+// since returns when the points begin if they do not reach back all the way, zero if they do.
+func (r *rates) since() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.filled == slots {
+		return time.Time{}
+	}
+	return time.Unix(0, (r.slot-int64(r.filled)+1)*int64(slotLength))
+}
+
 // all returns the rate of all rules together.
 func (r *rates) all() rate {
 	r.mu.Lock()
@@ -254,6 +296,9 @@ func (r rate) Lines() lines {
 			fmt.Fprintf(&b, "%.1f,%.1f ", 120*float64(i)/(slots-1), y)
 		}
 		return strings.TrimSpace(b.String())
+	}
+	if slices.Max(no) == 0 {
+		return lines{Allowed: draw(ok)}
 	}
 	return lines{draw(ok), draw(no)}
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/httpx/ui"
@@ -18,7 +19,7 @@ import (
 
 // functions are those of the templates.
 var functions = template.FuncMap{
-	"rate": rateText, "size": sizeText, "tryURL": tryQuery, "entries": entriesText, "chips": chipsOf, "explained": explained,
+	"rate": rateText, "size": sizeText, "tryURL": tryQuery, "entries": entriesText, "algorithm": algorithmText, "chips": chipsOf, "explained": explained,
 	"outcome": outcomeText, "sentence": sentence, "unix": unixText, "duration": durationText, "seconds": secondsText,
 }
 
@@ -35,6 +36,9 @@ func rateText(perSecond float32) string {
 		return strconv.FormatFloat(math.Round(v), 'f', 0, 64)
 	}
 }
+
+// algorithmText names how a limit counts.
+func algorithmText(a ratelimit.Algorithm) string { return strings.ReplaceAll(a.String(), "_", " ") }
 
 // sizeText writes a limit in short.
 func sizeText(l *ratelimit.Limit) string {
@@ -84,7 +88,7 @@ func chipsOf(r *ratelimit.Rule) []chip {
 	add(r.DetailedMetric || r.ValueToMetric, "statistics by value", "Each value has statistics of its own.")
 	add(r.OnStoreFailure != "", "store failure: "+string(r.OnStoreFailure), "What happens if the counter store fails.")
 	if l := r.Limit; l != nil && !l.Unlimited {
-		add(l.Algorithm != ratelimit.FixedWindow && l.Algorithm != ratelimit.Concurrency, strings.ReplaceAll(l.Algorithm.String(), "_", " "), "How hits are counted.")
+		add(l.Algorithm != ratelimit.FixedWindow && l.Algorithm != ratelimit.Concurrency, algorithmText(l.Algorithm), "How hits are counted.")
 		add(l.Candidate != nil, candidateText(l), "A limit on trial: counted, never enforced.")
 		add(l.Lease, "lease", "Instances may claim hits ahead.")
 		add(l.Align == ratelimit.AlignCalendar, "calendar "+cmp.Or(l.TimeZone, "UTC"), "Windows begin where those of a calendar do.")
@@ -113,6 +117,7 @@ type overviewPage struct {
 	Rules   int
 	Limits  int
 	Total   rate
+	Since   time.Time // when the rates begin, zero if they reach back all the way
 	Loaded  Load
 	Counted bool // whether there are statistics
 }
@@ -139,7 +144,7 @@ func (c *Console) overview(w http.ResponseWriter, r *http.Request) error {
 	}
 	c.rates.sample(c.engine, c.opts.Now())
 	t := c.current()
-	page := &overviewPage{selection: *s, Total: c.rates.all(), Loaded: c.load(), Counted: c.rates.counted()}
+	page := &overviewPage{selection: *s, Total: c.rates.all(), Since: c.rates.since(), Loaded: c.load(), Counted: c.rates.counted()}
 	for _, d := range t.domains {
 		page.Rules, page.Limits = page.Rules+len(d.Nodes), page.Limits+d.Limits
 		if len(page.Domains) < maxRows {

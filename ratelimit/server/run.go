@@ -53,6 +53,9 @@ func (s *Server) run(ctx context.Context) error {
 		addresses.Scrape = operational[1].Addr()
 		tasks = append(tasks, func(ctx context.Context) { s.serveOperational(ctx, "scrape", operational[1], s.scrape) })
 	}
+	if s.console != nil {
+		tasks = append(tasks, s.console.Sample)
+	}
 	if s.certs != nil {
 		tasks = append(tasks, s.watchCertificates)
 	}

@@ -6,11 +6,10 @@
   const line = (values, top) => values.map((v, i) => (120 * i / (values.length - 1)).toFixed(1) + "," + (27 - 25 * v / top).toFixed(1)).join(" ");
   function show(id, rate) {
     document.querySelectorAll(`[data-rate-of="${id}"]`).forEach((at) => { const text = rate[at.dataset.ratePart]; if (at.textContent !== text) at.textContent = text; at.toggleAttribute("data-rate-zero", text === "0"); });
-    if (!rate.lines) return;
-    const [allowed, refused] = rate.lines, top = Math.max(...allowed, ...refused) || 1;
+    const [allowed, refused] = rate.lines || [[], []], top = Math.max(...allowed, ...refused) || 1;
     document.querySelectorAll(`[data-spark-of="${id}"]`).forEach((at) => {
-      at.children[0].setAttribute("points", line(allowed, top));
-      at.children[1].setAttribute("points", line(refused, top));
+      at.children[0].setAttribute("points", refused.some(Boolean) ? line(refused, top) : "");
+      at.children[1].setAttribute("points", line(allowed, top));
     });
   }
   async function update() {
