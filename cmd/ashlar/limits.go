@@ -49,7 +49,7 @@ func newLimits(flags *flag.FlagSet) *limits {
 func (l *limits) load(host string, names []string, log *slog.Logger) error {
 	l.settings.AllowedHosts = names
 	l.settings.Host, l.settings.GRPCHost, l.settings.DebugHost = host, host, host
-	l.opts.Log = log
+	l.opts.Log, l.opts.AccessLog = log, true
 	if l.dir == "" {
 		l.opts.Files = []config.File{{Name: samplePath, Data: sample}}
 		l.from = samplePath + " (edit it and restart)"

@@ -34,6 +34,7 @@ func run(ctx context.Context, env cli.Env) (err error) {
 		names = settings.Split(*allowed)
 	}
 	log := newTerminal(env)
+	defer log.flush()
 	open := newPorts(*host, flags)
 	if err := limits.load(*host, names, log.log("limits")); err != nil {
 		return err

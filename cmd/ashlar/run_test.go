@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -54,9 +56,16 @@ func (o *output) String() string {
 // that ends it as Ctrl-C does and returns the exit code.
 func start(t *testing.T, args ...string) (welcome string, stop func() int) {
 	t.Helper()
+	_, welcome, stop = launch(t, args...)
+	return welcome, stop
+}
+
+// launch is start, and also returns what the program prints later.
+func launch(t *testing.T, args ...string) (out *output, welcome string, stop func() int) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
-	out := &output{more: make(chan struct{}, 1)}
+	out = &output{more: make(chan struct{}, 1)}
 	done := make(chan int, 1)
 	args = append(anywhere(t), args...)
 	go func() { done <- cli.Run(ctx, "ashlar", run, cli.Env{Args: args, Stdout: out, Stderr: out}) }()
@@ -70,7 +79,7 @@ func start(t *testing.T, args ...string) (welcome string, stop func() int) {
 			t.Fatalf("it does not say that it is running:\n%s", out)
 		}
 	}
-	return out.String(), func() int {
+	return out, out.String(), func() int {
 		cancel()
 		select {
 		case code := <-done:
@@ -96,6 +105,16 @@ func anywhere(t *testing.T) []string {
 
 var command = regexp.MustCompile(`(?m)^  ((?:go run|curl) .*)$`)
 
+// shell runs a command in the root of the module and returns its output.
+func shell(t *testing.T, line string) string {
+	t.Helper()
+	c := exec.Command("sh", "-c", line)
+	c.Dir = filepath.Join("..", "..")
+	text, err := c.CombinedOutput()
+	require.NoError(t, err, "%s\n%s", line, text)
+	return string(text)
+}
+
 // TestPrintedCommands does what the welcome tells a new user to do.
 func TestPrintedCommands(t *testing.T) {
 	welcome, stop := start(t)
@@ -104,25 +123,18 @@ func TestPrintedCommands(t *testing.T) {
 	commands := command.FindAllStringSubmatch(welcome, -1)
 	require.Len(t, commands, 4, "commands to try:\n%s", welcome)
 
-	shell := func(line string) string {
-		c := exec.Command("sh", "-c", line)
-		c.Dir = filepath.Join("..", "..")
-		text, err := c.CombinedOutput()
-		require.NoError(t, err, "%s\n%s", line, text)
-		return string(text)
-	}
 	client := commands[0][1]
-	require.Contains(t, shell(client), "allowed: limit ")
+	require.Contains(t, shell(t, client), "allowed: limit ")
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Log("there is no curl on this machine: its commands are not run")
 	} else {
-		require.Contains(t, shell(commands[1][1]), `"overallCode":"OK"`)
-		require.Contains(t, shell(commands[2][1]), "At Swim-Two-Birds")
-		require.Contains(t, shell(commands[3][1]), `"token":"`)
+		require.Contains(t, shell(t, commands[1][1]), `"overallCode":"OK"`)
+		require.Contains(t, shell(t, commands[2][1]), "At Swim-Two-Birds")
+		require.Contains(t, shell(t, commands[3][1]), `"token":"`)
 	}
 	// The sample's limit for this client is five a minute. Of twelve calls at least six are
 	// in one minute, even if another begins between them.
-	require.Contains(t, shell(client+" -n 12"), "refused: limit ")
+	require.Contains(t, shell(t, client+" -n 12"), "refused: limit ")
 	require.Zero(t, stop(), "Ctrl-C is an orderly end")
 }
 
@@ -194,6 +206,67 @@ func TestLines(t *testing.T) {
 \d\d:\d\d:\d\d inventory configuration loaded files=1 g.note=a\?\[31m\?b
 \d\d:\d\d:\d\d inventory WARN slow for=1s
 $`, out.String())
+}
+
+// TestManyLines: of thousands of requests in a second, some are lines, and one line counts the others, whether or not
+// more come. Problems are always lines.
+func TestManyLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out output
+		terminal := newTerminal(cli.Env{Stderr: &out})
+		log := terminal.log("limits")
+		call := func(n int) {
+			for range n {
+				log.Info("call", "method", "ShouldRateLimit", "domain", "demo", "descriptors", "client=bob", "code", "OVER_LIMIT", "duration", 31*time.Microsecond)
+			}
+		}
+		call(12_365)
+		log.Warn("slow")
+		require.Equal(t, maxLines+1, strings.Count(out.String(), "\n"))
+		require.Regexp(t, `^\d\d:\d\d:\d\d limits    refused ShouldRateLimit demo client=bob 30µs\n`, out.String())
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Regexp(t, `WARN slow\n\d\d:\d\d:\d\d           and 12,345 more\n$`, out.String())
+		call(21)
+		require.NotContains(t, out.String(), "and 1 more")
+		terminal.flush()
+		require.Equal(t, 2*maxLines+3, strings.Count(out.String(), "\n"))
+		require.Contains(t, out.String(), "and 1 more")
+	})
+}
+
+// TestColors: lines have colors on a terminal only, and not with NO_COLOR.
+func TestColors(t *testing.T) {
+	tty, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0) // a character device, as a terminal is
+	require.NoError(t, err)
+	defer tty.Close()
+	require.True(t, newTerminal(cli.Env{Stderr: tty}).color)
+	require.False(t, newTerminal(cli.Env{Stderr: tty, Environ: map[string]string{"NO_COLOR": "1"}}).color)
+	require.False(t, newTerminal(cli.Env{Stderr: &bytes.Buffer{}}).color)
+}
+
+// TestCallsAreLines: decisions over gRPC and HTTP, and pages below a prefix, are lines as they were sent.
+func TestCallsAreLines(t *testing.T) {
+	out, welcome, stop := launch(t)
+	text := func() string { return strings.TrimPrefix(out.String(), welcome) }
+	shell(t, command.FindStringSubmatch(welcome)[1]+" -n 12") // at least six of them in one minute
+	allowed := strings.Count(text(), "limits    allowed ShouldRateLimit demo client=bob ")
+	require.GreaterOrEqual(t, allowed, 5, text())
+	require.Less(t, allowed, 12, text())
+	require.Equal(t, 12-allowed, strings.Count(text(), "limits    refused ShouldRateLimit demo client=bob "), text())
+	at := regexp.MustCompile(`rate limits +(http://\S+/console/)`).FindStringSubmatch(welcome)[1]
+	code, _ := get(t, at+"health")
+	require.Equal(t, http.StatusOK, code)
+	code, _ = get(t, at+"try?domain=secret")
+	require.Equal(t, http.StatusOK, code)
+	_, _ = get(t, at+"no-such-page")
+	code, _ = post(t, regexp.MustCompile(`over HTTP +(http://\S+/json)`).FindStringSubmatch(welcome)[1], "")
+	require.Equal(t, http.StatusUnsupportedMediaType, code)
+	require.Regexp(t, `limits    200 GET    /console/try [\d.]+[mµ]s\n`, text())
+	require.Regexp(t, `limits    404 GET    /console/no-such-page `, text())
+	require.Regexp(t, `limits    415 POST   /json `, text())
+	require.NotContains(t, text(), "/console/health", "pages repeat it")
+	require.Zero(t, stop())
 }
 
 func TestMistakes(t *testing.T) {

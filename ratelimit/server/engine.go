@@ -73,16 +73,27 @@ func (s *Server) onDecision(ctx context.Context) func(context.Context, *ratelimi
 	if s.settings.DebugConsole && s.settings.ConsoleRecentRequests > 0 {
 		s.recent = console.NewRecent(s.settings.ConsoleRecentRequests)
 	}
-	if !s.log.Enabled(ctx, slog.LevelDebug) {
-		if s.recent == nil {
-			return nil
-		}
-		return s.recent.Record
+	var all []func(context.Context, *ratelimit.Request, *ratelimit.Decision)
+	if s.recent != nil {
+		all = append(all, s.recent.Record)
+	}
+	if s.opts.AccessLog {
+		all = append(all, accessLog{s.log}.decided)
+	}
+	if s.log.Enabled(ctx, slog.LevelDebug) {
+		all = append(all, func(ctx context.Context, r *ratelimit.Request, d *ratelimit.Decision) {
+			s.decisionLog.decided(ctx, s.log, s.engine.Rules(), r, d)
+		})
+	}
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return all[0]
 	}
 	return func(ctx context.Context, r *ratelimit.Request, d *ratelimit.Decision) {
-		s.decisionLog.decided(ctx, s.log, s.engine.Rules(), r, d)
-		if s.recent != nil {
-			s.recent.Record(ctx, r, d)
+		for _, observe := range all {
+			observe(ctx, r, d)
 		}
 	}
 }
@@ -105,6 +116,9 @@ func (s *Server) cacheStatistics(to stats.Reader) {
 // callFailed counts and logs a failed call. Invalid requests are not logged: a caller could
 // flood the log with them.
 func (s *Server) callFailed(ctx context.Context, err error) {
+	if s.opts.AccessLog {
+		accessLog{s.log}.failed(ctx, err)
+	}
 	if ratelimit.KindOf(err) == ratelimit.StoreFailure {
 		s.storeFailed(ctx, err)
 		return

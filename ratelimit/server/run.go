@@ -127,7 +127,11 @@ func (s *Server) serveHTTP(ctx context.Context, l net.Listener, h http.Handler, 
 	budget := httpx.NewBudget(&httpx.BudgetOptions{Bytes: s.settings.HTTPMaxBytesInFlight})
 	opts.MaxConnections, opts.MaxConnectionsPerAddress = s.settings.HTTPMaxConnections, s.settings.HTTPMaxConnectionsPerAddress
 	opts.Log = s.log
-	chain := httpx.Chain(httpx.DrainBody, httpx.SecurityHeaders(nil), httpx.Recover(s.log), budget.Middleware(nil), hosts.Protect)
+	var access httpx.Middleware
+	if s.opts.AccessLog {
+		access = httpx.AccessLog(s.log, nil)
+	}
+	chain := httpx.Chain(httpx.DrainBody, access, httpx.SecurityHeaders(nil), httpx.Recover(s.log), budget.Middleware(nil), hosts.Protect)
 	return httpx.Serve(ctx, l, chain(h), opts)
 }
 
@@ -252,6 +256,9 @@ func (s *Server) grpcServer(connections *connections) *grpc.Server {
 	}
 	if s.tracing != nil {
 		opts = append(opts, grpc.StatsHandler(s.tracing.GRPC()))
+	}
+	if s.opts.AccessLog {
+		opts = append(opts, grpc.StatsHandler(accessLog{s.log}))
 	}
 	g := grpc.NewServer(opts...)
 	s.service.Register(g)

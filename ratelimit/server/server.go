@@ -35,6 +35,9 @@ type Options struct {
 	// Output receives statistics if the settings disable every other way to export them.
 	// Default: standard output.
 	Output io.Writer
+	// AccessLog logs at level Info each decision over gRPC and each HTTP request of all listeners, the paths as
+	// sent. It takes time from each, and is meant for small programs.
+	AccessLog bool
 	// Listening, if not nil, is called once, when all listeners are open.
 	Listening func(Addresses)
 }
