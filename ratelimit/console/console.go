@@ -46,8 +46,8 @@ type Options struct {
 	// Recent, if not nil, has recent requests, by which a changed configuration is compared.
 	Recent *Recent
 
-	// ResetToken allows those who know it to reset counters, EditToken to save Files: at least MinTokenBytes
-	// bytes. Default: nobody may.
+	// ResetToken allows those who know it to reset counters, EditToken to save, create and delete Files: at least
+	// MinTokenBytes bytes. Default: nobody may.
 	ResetToken, EditToken string
 
 	// CounterKeyPrefix and CounterKeyFormat are those of the engine's Options.
@@ -92,7 +92,7 @@ type Console struct {
 	rates   rates
 	sending chan struct{} // holds a value while the desk sends requests
 	reset   *guard        // nil if nobody may
-	edit    *guard        // nil if nobody may
+	editing *guard        // nil if nobody may
 	handler http.Handler
 }
 
@@ -113,7 +113,7 @@ func New(engine *ratelimit.Engine, opts *Options) (*Console, error) {
 	if c.reset, err = newGuard("ResetToken", c.opts.ResetToken, c.opts.Now); err != nil {
 		return nil, err
 	}
-	if c.edit, err = newGuard("EditToken", c.opts.EditToken, c.opts.Now); err != nil {
+	if c.editing, err = newGuard("EditToken", c.opts.EditToken, c.opts.Now); err != nil {
 		return nil, err
 	}
 	c.opts.ResetToken, c.opts.EditToken = "", ""
@@ -167,6 +167,8 @@ func (c *Console) mux() http.Handler {
 		"GET /health":               c.health,
 		"GET /configuration":        c.configuration,
 		"GET /configuration/edit":   c.editor,
+		"GET /configuration/new":    c.newFile,
+		"GET /configuration/delete": c.remover,
 		"POST /configuration/check": c.check,
 		"POST /configuration/save":  c.save,
 	} {
@@ -201,7 +203,11 @@ func (c *Console) view(r *http.Request, template, title string, data any) *ui.Pa
 }
 
 // notices are what the parameter done may say.
-var notices = map[string]string{"saved": "Saved. The server loads it in a moment; see the state below."}
+var notices = map[string]string{
+	"saved":   "Saved. The server loads it in a moment; see the state below.",
+	"created": "Created. The server loads it in a moment; see the state below.",
+	"deleted": "Deleted. The server notices in a moment; see the state below.",
+}
 
 // nav returns the navigation.
 func (c *Console) nav(at string) []ui.NavGroup {

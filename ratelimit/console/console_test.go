@@ -333,6 +333,51 @@ func TestSaveConflict(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, b.do(httptest.NewRequest("GET", "/configuration/edit?file=x.yaml", nil)).Code)
 }
 
+// TestCreateAndDelete: a file is created under a safe name that is free, and deleted unless it has changed. What that
+// does to the rules is shown before. Without a token or a directory there is neither.
+func TestCreateAndDelete(t *testing.T) {
+	dir := t.TempDir()
+	const first, second = "domain: a\n", "domain: b\ndescriptors: [{key: k, rate_limit: {unit: hour, requests_per_unit: 2}}]\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.yaml"), []byte(first), 0o600))
+	files := &console.Directory{Dir: config.Dir{Root: dir}}
+	for _, o := range []*console.Options{nil, {Files: files}, {EditToken: secret, Files: &console.FixedFiles{}}, {EditToken: secret, Files: &console.Directory{Dir: files.Dir, ReadOnly: "x"}}} {
+		b := newBench(t, o)
+		require.NotContains(t, b.get("/configuration"), "New file")
+		require.Equal(t, http.StatusForbidden, b.do(httptest.NewRequest("GET", "/configuration/new", nil)).Code)
+	}
+	b := newBench(t, &console.Options{EditToken: secret, Files: files})
+	require.Contains(t, b.get("/configuration"), "New file")
+	require.Contains(t, b.get("/configuration/new"), "new › client")
+	form := func(mode, name, text, was string) url.Values {
+		return url.Values{"mode": {mode}, "file": {name}, "text": {text}, "was": {fmt.Sprintf("%x", sha256.Sum256([]byte(was)))}, "secret": {secret}}
+	}
+	for name, status := range map[string]int{
+		"": 422, "../b.yaml": 422, "sub/b.yaml": 422, ".b.yaml": 422, "b.txt": 422, "b.yaml\n": 422, strings.Repeat("b", 200) + ".yaml": 422, "a.yaml": 409,
+	} {
+		require.Equal(t, status, b.post("/configuration/save", form("create", name, second, "")).Code, name)
+	}
+	require.Equal(t, http.StatusUnprocessableEntity, b.post("/configuration/save", form("create", "b.yaml", "domain: a\n", "")).Code, "the domain is that of another file")
+	wrong := form("create", "b.yaml", second, "")
+	wrong.Set("secret", "wrong-wrong-wrong")
+	require.Equal(t, http.StatusForbidden, b.post("/configuration/save", wrong).Code)
+	require.Len(t, files.Read().Files, 1)
+	require.Equal(t, http.StatusSeeOther, b.post("/configuration/save", form("create", "b.yaml", second, "")).Code)
+	require.Equal(t, []config.File{{Name: "a.yaml", Data: []byte(first)}, {Name: "b.yaml", Data: []byte(second)}}, files.Read().Files)
+
+	made, err := files.Parse(files.Read().Files)
+	require.NoError(t, err)
+	b.engine.Use(made.Ruleset)
+	require.Contains(t, b.get("/configuration/delete?file=b.yaml"), "0 added, 0 changed, 1 removed.")
+	require.Equal(t, http.StatusNotFound, b.do(httptest.NewRequest("GET", "/configuration/delete?file=c.yaml", nil)).Code)
+	require.Equal(t, http.StatusConflict, b.post("/configuration/save", form("delete", "b.yaml", "", first)).Code)
+	require.Equal(t, http.StatusNotFound, b.post("/configuration/save", form("delete", "", "", first)).Code)
+	require.Equal(t, http.StatusSeeOther, b.post("/configuration/save", form("delete", "b.yaml", "", second)).Code)
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, entries, 1, "no other file is left, nor changed")
+	require.Contains(t, b.log.String(), `msg="configuration file deleted" file=b.yaml`)
+}
+
 // TestRecent: the last requests decide what a change would refuse, with limits and hits of their own.
 func TestRecent(t *testing.T) {
 	recent := console.NewRecent(4)

@@ -15,6 +15,7 @@
 //	/try                  which rule applies to a request and why; sends requests; resets counters
 //	/configuration        origin, last load, faults and warnings at their lines
 //	/configuration/edit   a file, checked as it is typed: faults, rules that differ, recent requests that would be refused
+//	/configuration/new, /configuration/delete   a file to create or delete, with what that would change
 //	/health               parts, the counter store, durations, numbers
 //
 // Requests of the desk go through the engine like all others: they use up limits and count in statistics. They are at
@@ -43,6 +44,6 @@
 // Recent requests are an option because they cost every decision a copy under a lock. They are the last ones and not a
 // random part: limits depend on how many requests of a key come in a window.
 //
-// A file is saved only if it still has the content that the page has read, and the text is valid together with the other
-// files. The program that watches the files loads it; the console changes no rules itself, so a restart finds the same ones.
+// A file is saved or deleted only if it still has the content that the page has read, and only if all files together are
+// valid then. The program that watches the files loads it; the console changes no rules itself, so a restart finds the same ones.
 package console

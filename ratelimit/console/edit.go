@@ -1,13 +1,12 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -24,8 +23,16 @@ const maxEdit = 256 << 10
 // pasted is the name of a text that is no file.
 const pasted = "pasted.yaml"
 
+// The modes of the page: a file is changed, created or deleted.
+const (
+	changing = ""
+	creating = "create"
+	deleting = "delete"
+)
+
 // editPage is the page to edit a file.
 type editPage struct {
+	Mode            string
 	Name, Text, Was string // Was is the hash of the file as it was read
 	IsFile          bool
 	MaySave         bool
@@ -57,17 +64,53 @@ type change struct {
 
 // editor shows a file for editing.
 func (c *Console) editor(w http.ResponseWriter, r *http.Request) error {
-	page := &editPage{Name: r.URL.Query().Get("file")}
+	return c.edit(w, r, &editPage{Name: r.URL.Query().Get("file")})
+}
+
+// newFile shows the page for a new file, and remover that to delete one.
+func (c *Console) newFile(w http.ResponseWriter, r *http.Request) error {
+	return c.edit(w, r, &editPage{Mode: creating, Text: firstText})
+}
+
+func (c *Console) remover(w http.ResponseWriter, r *http.Request) error {
+	return c.edit(w, r, &editPage{Mode: deleting, Name: r.URL.Query().Get("file")})
+}
+
+// firstText is the text of a new file.
+const firstText = `domain: new
+descriptors:
+  - key: client
+    rate_limit: {unit: minute, requests_per_unit: 60}
+`
+
+func (c *Console) edit(w http.ResponseWriter, r *http.Request, page *editPage) error {
 	if err := c.open(page); err != nil {
 		return err
 	}
 	page.Checked = c.checkText(r.Context(), page)
-	return c.page(w, r, http.StatusOK, "edit.html", "Edit "+page.Name, page)
+	return c.editPage(w, r, http.StatusOK, page)
+}
+
+func (c *Console) editPage(w http.ResponseWriter, r *http.Request, status int, page *editPage) error {
+	title := map[string]string{changing: "Edit ", creating: "New file ", deleting: "Delete "}[page.Mode] + page.Name
+	return c.page(w, r, status, "edit.html", title, page)
+}
+
+// mayCreate reports whether files can be created here.
+func (c *Console) mayCreate() bool {
+	saver, ok := c.opts.Files.(Saver)
+	return ok && c.editing != nil && saver.Writable("new.yaml") == nil
 }
 
 // open reads the file of a page.
 func (c *Console) open(page *editPage) error {
-	if page.Name == "" || c.opts.Files == nil {
+	if page.Mode == creating {
+		if page.MaySave = c.mayCreate(); !page.MaySave {
+			return httpx.Errorf(http.StatusForbidden, "Files can't be created here: no token for saving is set, or the source can't be written")
+		}
+		return nil
+	}
+	if page.Mode == changing && page.Name == "" || c.opts.Files == nil {
 		page.Name, page.WhyNot = pasted, "The text is compared with the active rules, and belongs to no file."
 		return nil
 	}
@@ -83,7 +126,7 @@ func (c *Console) open(page *editPage) error {
 	switch {
 	case !ok:
 		page.WhyNot = "The program contains the file: change it there."
-	case c.edit == nil:
+	case c.editing == nil:
 		page.WhyNot = "No token for saving is set. Copy the text into the file."
 	default:
 		if err := saver.Writable(page.Name); err != nil {
@@ -103,15 +146,17 @@ func hashOf(data []byte) string {
 // posted returns the page with the text of a form. Browsers send line breaks as CR LF.
 func (c *Console) posted(r *http.Request) (*editPage, error) {
 	_ = r.ParseForm() // kit.Protect has read it
-	page := &editPage{Name: r.PostForm.Get("file")}
-	if page.Name == pasted {
+	page := &editPage{Name: r.PostForm.Get("file"), Mode: r.PostForm.Get("mode")}
+	if page.Mode == changing && page.Name == pasted {
 		page.Name = ""
 	}
 	if err := c.open(page); err != nil {
 		return nil, err
 	}
 	text := r.PostForm.Get("text")
-	if !strings.Contains(page.Text, "\r\n") {
+	if page.Mode == deleting {
+		text = page.Text
+	} else if !strings.Contains(page.Text, "\r\n") {
 		text = strings.ReplaceAll(text, "\r\n", "\n")
 	}
 	if len(text) > maxEdit {
@@ -131,7 +176,7 @@ func (c *Console) check(w http.ResponseWriter, r *http.Request) error {
 	if ui.IsPart(r) {
 		return c.part(w, r, "edit.html", "checked", page)
 	}
-	return c.page(w, r, http.StatusOK, "edit.html", "Edit "+page.Name, page)
+	return c.editPage(w, r, http.StatusOK, page)
 }
 
 // compareTimeout bounds how long recent requests are compared.
@@ -139,7 +184,7 @@ const compareTimeout = 5 * time.Second
 
 // checkText checks the text of a page.
 func (c *Console) checkText(ctx context.Context, page *editPage) *checked {
-	if page.Text == "" && !page.IsFile {
+	if page.Text == "" && page.Mode == changing && !page.IsFile {
 		return nil
 	}
 	out := &checked{}
@@ -149,7 +194,7 @@ func (c *Console) checkText(ctx context.Context, page *editPage) *checked {
 	}
 	if err != nil {
 		out.Faults = problemsOf(err)
-		_, lines := linesOf([]byte(page.Text), slices.DeleteFunc(slices.Clone(out.Faults), func(p problem) bool { return p.File != page.Name }))
+		_, lines := linesOf([]byte(page.Text), slices.DeleteFunc(slices.Clone(out.Faults), func(p problem) bool { return p.File != page.FileName() }))
 		out.Lines = slices.DeleteFunc(lines, func(l lineView) bool { return len(l.Problems) == 0 })
 		return out
 	}
@@ -168,17 +213,32 @@ func (c *Console) checkText(ctx context.Context, page *editPage) *checked {
 	return out
 }
 
-// parse parses the files with the text of the page in place of its file. A text that is no file replaces the
-// domain that it names.
+// FileName returns the name of the file of a page, one for a new file that has none yet included.
+func (p *editPage) FileName() string {
+	if p.Mode == creating {
+		return cmp.Or(p.Name, "new.yaml")
+	}
+	return p.Name
+}
+
+// files returns the files as they would be after the change of a page.
+func (p *editPage) files(now []config.File) []config.File {
+	list := slices.Clone(now)
+	at := slices.IndexFunc(list, func(f config.File) bool { return f.Name == p.FileName() })
+	switch {
+	case p.Mode == deleting:
+		return slices.DeleteFunc(list, func(f config.File) bool { return f.Name == p.Name })
+	case at < 0 || p.Mode == creating: // the name of another file is refused when it is created
+		return append(list, config.File{Name: p.FileName(), Data: []byte(p.Text)})
+	}
+	list[at].Data = []byte(p.Text)
+	return list
+}
+
+// parse parses the files after the change of the page. A text that is no file replaces the domain that it names.
 func (c *Console) parse(page *editPage) (*config.Config, error) {
-	if page.IsFile {
-		list := slices.Clone(c.opts.Files.Read().Files)
-		for i := range list {
-			if list[i].Name == page.Name {
-				list[i].Data = []byte(page.Text)
-			}
-		}
-		return c.opts.Files.Parse(list)
+	if page.IsFile || page.Mode == creating {
+		return c.opts.Files.Parse(page.files(c.opts.Files.Read().Files))
 	}
 	made, err := config.Parse([]config.File{{Name: pasted, Data: []byte(page.Text)}}, nil)
 	if err != nil {
@@ -260,36 +320,4 @@ func describe(r *ratelimit.Rule) string {
 		parts = append(parts, fmt.Sprintf("metadata %v", r.Metadata)) // maps are printed sorted
 	}
 	return strings.Join(parts, ", ")
-}
-
-// save replaces the file by the text of the form, if that is valid, and the file is still the one that was read.
-func (c *Console) save(w http.ResponseWriter, r *http.Request) error {
-	if err := c.allowed(c.edit, r, "configuration"); err != nil {
-		return err
-	}
-	page, err := c.posted(r)
-	if err != nil {
-		return err
-	}
-	if !page.MaySave {
-		return httpx.Errorf(http.StatusForbidden, "%s", page.WhyNot)
-	}
-	saver := c.opts.Files.(Saver) // as MaySave says
-	status := http.StatusUnprocessableEntity
-	if page.Checked = c.checkText(r.Context(), page); !page.Checked.Valid {
-		page.Failure = "The configuration has faults. Nothing was saved."
-	} else if was, err := hex.DecodeString(page.Was); err != nil || len(was) != sha256.Size {
-		return httpx.Errorf(http.StatusBadRequest, "The form is not complete: reload the page")
-	} else if err := saver.Save(page.Name, []byte(page.Text), [sha256.Size]byte(was)); errors.Is(err, ErrChanged) {
-		status, page.Failure = http.StatusConflict, "The file has changed since this page was opened. Nothing was saved: copy your text, reload the page and try again."
-	} else if err != nil {
-		c.log.ErrorContext(r.Context(), "a configuration file could not be saved", "file", page.Name, "from", r.RemoteAddr, "err", err)
-		status, page.Failure = http.StatusInternalServerError, "The file could not be saved. The reason is in the log of the server."
-	} else {
-		c.log.WarnContext(r.Context(), "configuration file saved", "file", page.Name, "from", r.RemoteAddr, "bytes", len(page.Text),
-			"added", page.Checked.Added, "removed", page.Checked.Removed, "changed", page.Checked.Changed)
-		http.Redirect(w, r, c.ui.URL("/configuration?"+url.Values{"done": {"saved"}, "file": {page.Name}}.Encode()), http.StatusSeeOther)
-		return nil
-	}
-	return c.page(w, r, status, "edit.html", "Edit "+page.Name, page)
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -44,11 +45,16 @@ func (s *Snapshot) file(name string) (config.File, bool) {
 // Saver is Files that can be changed.
 type Saver interface {
 	Files
-	// Writable returns why a file can't be saved, nil if it can, as far as that is known before.
+	// Writable returns why a file can't be saved or deleted or, if there is none of that name, why it can't be
+	// created; nil if it can, as far as that is known before.
 	Writable(name string) error
 	// Save replaces the content of an existing file atomically, unless its content is no longer the one with
 	// the hash was: then the error is ErrChanged.
 	Save(name string, data []byte, was [sha256.Size]byte) error
+	// Create creates a file. The error is fs.ErrExist if there is one of that name.
+	Create(name string, data []byte) error
+	// Delete deletes a file, unless it has changed, as in Save.
+	Delete(name string, was [sha256.Size]byte) error
 }
 
 // ErrChanged is returned for a file that has changed since it was read.
@@ -149,10 +155,26 @@ func (f *recordedFile) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Writable implements Saver.
+// Writable implements Saver. New files are created in the directory itself.
 func (d *Directory) Writable(name string) error {
 	_, paths, _ := d.read()
-	return d.writable(paths[name])
+	if file, ok := paths[name]; ok {
+		return d.writable(file)
+	}
+	return d.creatable(name)
+}
+
+// newName are the names of new files: those that the directory reads, and no hidden ones.
+var newName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,95}\.ya?ml$`)
+
+func (d *Directory) creatable(name string) error {
+	if d.ReadOnly != "" {
+		return errors.New(d.ReadOnly)
+	}
+	if !newName.MatchString(name) {
+		return errors.New("use a name of at most 100 letters, digits, dots, - and _ that ends in .yaml or .yml")
+	}
+	return nil
 }
 
 func (d *Directory) writable(file string) error {
@@ -180,26 +202,61 @@ func (d *Directory) writable(file string) error {
 func (d *Directory) Save(name string, data []byte, was [sha256.Size]byte) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	files, paths, _ := d.read()
-	file, ok := (&Snapshot{Files: files}).file(name)
-	if !ok {
-		return fmt.Errorf("%s: %w", name, fs.ErrNotExist)
-	}
-	if err := d.writable(paths[name]); err != nil {
+	file, err := d.unchanged(name, was)
+	if err != nil {
 		return err
 	}
-	if sha256.Sum256(file.Data) != was {
-		return ErrChanged
-	}
-	return replace(paths[name], data)
-}
-
-// replace writes a new file and renames it over the old one, with the same permissions.
-func replace(file string, data []byte) (err error) {
 	info, err := os.Stat(file) // #nosec G703 -- a file of the directory, by its list
 	if err != nil {
 		return withoutPath(err)
 	}
+	return replace(file, data, info.Mode().Perm())
+}
+
+// Create implements Saver.
+func (d *Directory) Create(name string, data []byte) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.creatable(name); err != nil {
+		return err
+	}
+	_, paths, _ := d.read()
+	file := filepath.Join(d.Dir.Path(), name)
+	if _, err := os.Lstat(file); paths[name] != "" || !errors.Is(err, fs.ErrNotExist) { // #nosec G703 -- newName has no separator
+		return fs.ErrExist
+	}
+	return replace(file, data, 0o640)
+}
+
+// Delete implements Saver.
+func (d *Directory) Delete(name string, was [sha256.Size]byte) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	file, err := d.unchanged(name, was)
+	if err != nil {
+		return err
+	}
+	return withoutPath(os.Remove(file)) // #nosec G703 -- a file of the directory, by its list
+}
+
+// unchanged returns the path of a file that can be written and has the content with a hash.
+func (d *Directory) unchanged(name string, was [sha256.Size]byte) (string, error) {
+	files, paths, _ := d.read()
+	file, ok := (&Snapshot{Files: files}).file(name)
+	if !ok {
+		return "", fmt.Errorf("%s: %w", name, fs.ErrNotExist)
+	}
+	if err := d.writable(paths[name]); err != nil {
+		return "", err
+	}
+	if sha256.Sum256(file.Data) != was {
+		return "", ErrChanged
+	}
+	return paths[name], nil
+}
+
+// replace writes a new file and renames it to its name, in place of an old one.
+func replace(file string, data []byte, mode fs.FileMode) (err error) {
 	made, err := os.CreateTemp(filepath.Dir(file), ".saving-*") // no name of a configuration file
 	if err != nil {
 		return withoutPath(err)
@@ -210,7 +267,7 @@ func replace(file string, data []byte) (err error) {
 		}
 	}()
 	_, err = made.Write(data)
-	err = errors.Join(err, made.Chmod(info.Mode().Perm()), made.Sync(), made.Close())
+	err = errors.Join(err, made.Chmod(mode), made.Sync(), made.Close())
 	if err != nil {
 		return err
 	}

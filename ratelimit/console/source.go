@@ -17,6 +17,7 @@ type configurationPage struct {
 	Warnings []problem // of the active one
 	Files    []fileView
 	HasFiles bool
+	MayAdd   bool   // whether a file can be created
 	Unread   string // why the files can't be read
 }
 
@@ -83,7 +84,7 @@ func problemsOf(err error) []problem {
 // configuration shows where the rules come from, how the last load ended, and the files.
 func (c *Console) configuration(w http.ResponseWriter, r *http.Request) error {
 	load := c.load()
-	page := &configurationPage{Load: load, Faults: problemsOf(load.Err), Warnings: problems(load.Warnings, true), HasFiles: c.opts.Files != nil}
+	page := &configurationPage{Load: load, Faults: problemsOf(load.Err), Warnings: problems(load.Warnings, true), HasFiles: c.opts.Files != nil, MayAdd: c.mayCreate()}
 	for _, d := range c.current().domains {
 		page.Rules += d.Limits
 	}
