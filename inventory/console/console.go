@@ -31,6 +31,8 @@ type Options struct {
 	Product string
 	// APIDocs is the address of the page about the API, for a link. Default: no link.
 	APIDocs string
+	// Links are further links of the navigation. Default: none.
+	Links []ui.NavLink
 	// Chain configures the middleware around the pages, like that of the API; its RenderError, Security
 	// and Check are not used. Default: the defaults of httpx.Standard.
 	Chain *httpx.StandardOptions
@@ -68,6 +70,7 @@ func New(api *httpapi.API, opts *Options) (*Console, error) {
 	if o.APIDocs != "" {
 		c.site.Extra = append(c.site.Extra, ui.NavLink{Label: "API", URL: o.APIDocs, Icon: "book"})
 	}
+	c.site.Extra = append(c.site.Extra, o.Links...)
 	chain := httpx.StandardOptions{}
 	if o.Chain != nil {
 		chain = *o.Chain

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/ashlar-go/ashlar/httpx/ui"
 	"github.com/ashlar-go/ashlar/inventory/console"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 )
@@ -13,11 +14,11 @@ const consolePrefix = "/console"
 
 // withConsole adds the web pages under /console, and leads browsers that open / there. With CONSOLE=false
 // there are none.
-func (s *Server) withConsole(api *httpapi.API) (http.Handler, error) {
+func (s *Server) withConsole(api *httpapi.API, links []ui.NavLink) (http.Handler, error) {
 	if !s.settings.Console {
 		return api, nil
 	}
-	pages, err := console.New(api, &console.Options{Prefix: consolePrefix, APIDocs: "/docs/", Chain: s.chain, Log: s.log})
+	pages, err := console.New(api, &console.Options{Prefix: consolePrefix, APIDocs: "/docs/", Links: links, Chain: s.chain, Log: s.log})
 	if err != nil {
 		return nil, err
 	}

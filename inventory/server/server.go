@@ -16,6 +16,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/httpx/apidocs"
+	"github.com/ashlar-go/ashlar/httpx/ui"
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/accounts"
@@ -46,6 +47,8 @@ type Options struct {
 	Store records.Store
 	// Version is the program's version in the API document. Default: that of httpapi.
 	Version string
+	// ConsoleLinks are further links of the console's navigation. Default: none.
+	ConsoleLinks []ui.NavLink
 }
 
 // Server is a complete inventory server. Create one with [New].
@@ -150,7 +153,7 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	}
 	s.statistics.watch(s.store, api, service)
 	s.endStreams = api.EndStreams
-	if s.handler, err = s.withConsole(api); err != nil {
+	if s.handler, err = s.withConsole(api, o.ConsoleLinks); err != nil {
 		return err
 	}
 	s.handler = s.withHealth(s.handler)
