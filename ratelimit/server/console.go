@@ -68,12 +68,12 @@ func (s *Server) buildConsole(context.Context) error {
 
 // consoleLinks leads from the console to the other pages of the debug listener.
 func (s *Server) consoleLinks() []ui.NavLink {
-	return []ui.NavLink{
+	return append([]ui.NavLink{
 		{Label: "Statistics", URL: "/stats", Icon: "file"},
 		{Label: "All limits", URL: "/rlconfig", Icon: "file"},
 		{Label: "Busiest keys", URL: "/topkeys", Icon: "file"},
 		{Label: "Debug pages", URL: "/", Icon: "settings"},
-	}
+	}, s.opts.ConsoleLinks...)
 }
 
 // storeName names the kind of store: no address, which may have a password.

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ashlar-go/ashlar/httpx/ui"
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
@@ -35,6 +36,8 @@ type Options struct {
 	// Output receives statistics if the settings disable every other way to export them.
 	// Default: standard output.
 	Output io.Writer
+	// ConsoleLinks are further links of the console's navigation. Default: none.
+	ConsoleLinks []ui.NavLink
 	// AccessLog logs at level Info each decision over gRPC and each HTTP request of all listeners, the paths as
 	// sent. It takes time from each, and is meant for small programs.
 	AccessLog bool
