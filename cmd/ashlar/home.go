@@ -66,6 +66,15 @@ func (h *home) open(ctx context.Context, p *ports, names []string, log *slog.Log
 	return err
 }
 
+// links lead from the consoles back to the landing page. There are none if it listens on all addresses: which
+// one a browser can use is not known then.
+func (h *home) links() []ui.NavLink {
+	if a, ok := h.listener.Addr().(*net.TCPAddr); !ok || a.IP.IsUnspecified() {
+		return nil
+	}
+	return []ui.NavLink{{Label: "Start page", URL: "http://" + h.listener.Addr().String() + "/", Icon: "mark"}}
+}
+
 // allowedHosts returns the hosts of a listener with the names of -allowed-hosts.
 func allowedHosts(l net.Listener, names []string) (*httpx.Hosts, error) {
 	hosts, err := httpx.NewHosts(l.Addr(), &httpx.HostsOptions{Names: names, Setting: "-allowed-hosts"})

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ashlar-go/ashlar/httpx/ui"
 	"github.com/ashlar-go/ashlar/inventory/demo"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/server"
@@ -28,6 +29,7 @@ type network struct {
 	devices  int    // demo data for an empty one
 	fresh    bool
 	password string // of the admin
+	links    []ui.NavLink
 	server   *server.Server
 	listener net.Listener
 }
@@ -60,7 +62,7 @@ func (n *network) open(ctx context.Context, p *ports, names []string, log *slog.
 	s := server.Default()
 	s.DatabaseURL, s.AdminPassword = filepath.Join(n.dir, databaseFile), n.password
 	s.RateLimit, s.AllowedHosts = 1000, names
-	if n.server, err = server.New(ctx, s, &server.Options{Log: log}); err != nil {
+	if n.server, err = server.New(ctx, s, &server.Options{Log: log, ConsoleLinks: n.links}); err != nil {
 		return err
 	}
 	if n.devices <= 0 {

@@ -46,6 +46,7 @@ func run(ctx context.Context, env cli.Env) (err error) {
 	if err := home.open(ctx, open, names, log.log("home")); err != nil {
 		return err
 	}
+	network.links, limits.opts.ConsoleLinks = home.links(), home.links()
 	if err := network.open(ctx, open, names, log.log("inventory"), env.Stderr); err != nil {
 		return err
 	}

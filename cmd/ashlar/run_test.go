@@ -115,6 +115,11 @@ func shell(t *testing.T, line string) string {
 	return string(text)
 }
 
+func hasCurl() bool {
+	_, err := exec.LookPath("curl")
+	return err == nil
+}
+
 // TestPrintedCommands does what the welcome tells a new user to do.
 func TestPrintedCommands(t *testing.T) {
 	welcome, stop := start(t)
@@ -125,7 +130,7 @@ func TestPrintedCommands(t *testing.T) {
 
 	client := commands[0][1]
 	require.Contains(t, shell(t, client), "allowed: limit ")
-	if _, err := exec.LookPath("curl"); err != nil {
+	if !hasCurl() {
 		t.Log("there is no curl on this machine: its commands are not run")
 	} else {
 		require.Contains(t, shell(t, commands[1][1]), `"overallCode":"OK"`)
@@ -168,6 +173,29 @@ func fail(t *testing.T, args ...string) (int, string) {
 	var errText bytes.Buffer
 	code := cli.Run(t.Context(), "ashlar", run, cli.Env{Args: args, Stdout: io.Discard, Stderr: &errText})
 	return code, errText.String()
+}
+
+// TestReadmeFirstStart: the README says how much the first start downloads: the modules of the program's packages, as
+// their archives are in the cache.
+func TestReadmeFirstStart(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	require.NoError(t, err)
+	said := regexp.MustCompile(`first start downloads (\d+) MB of modules\s+and\s+compiles for`).FindSubmatch(readme)
+	require.NotNil(t, said)
+	cache := strings.TrimSpace(shell(t, "go env GOMODCACHE"))
+	var bytes int64
+	for module := range strings.FieldsSeq(shell(t, `go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}}@{{.Version}}{{end}}{{end}}' ./cmd/ashlar | sort -u`)) {
+		path, version, _ := strings.Cut(module, "@")
+		path = regexp.MustCompile(`[A-Z]`).ReplaceAllStringFunc(path, func(c string) string { return "!" + strings.ToLower(c) })
+		info, err := os.Stat(filepath.Join(cache, "cache", "download", filepath.FromSlash(path), "@v", version+".zip"))
+		if err != nil {
+			t.Skip("THIS TEST DID NOT RUN: the archives of modules are not in the cache: ", err)
+		}
+		bytes += info.Size()
+	}
+	megabytes, err := strconv.ParseFloat(string(said[1]), 64)
+	require.NoError(t, err)
+	require.InEpsilon(t, float64(bytes)/1e6, megabytes, 0.1, "the README says %s MB", said[1])
 }
 
 // TestTakenPorts: a port that nobody has chosen is replaced by a free one, and said so.
