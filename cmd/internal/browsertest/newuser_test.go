@@ -1,0 +1,168 @@
+package browsertest_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
+)
+
+// startAshlar builds and starts the program on free ports, with data in a directory of the test, and returns the
+// address of its landing page. The program is killed when the test ends.
+func startAshlar(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "ashlar")
+	if runtime.GOOS == "windows" {
+		binary += ".exe"
+	}
+	text, err := exec.Command("go", "build", "-o", binary, "github.com/ashlar-go/ashlar/cmd/ashlar").CombinedOutput()
+	require.NoError(t, err, "%s", text)
+	args := []string{"-data", filepath.Join(t.TempDir(), "data"), "-devices", "60"}
+	for _, port := range []string{"-port", "-inventory-port", "-catalog-port", "-http-port", "-grpc-port", "-debug-port"} {
+		args = append(args, port, "0")
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	program := exec.CommandContext(ctx, binary, args...)
+	output, err := program.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, program.Start())
+	t.Cleanup(func() {
+		stop()
+		_ = program.Wait() // it was killed
+	})
+	lines := bufio.NewScanner(output)
+	for lines.Scan() {
+		if found := regexp.MustCompile(`start here +(http://\S+/)`).FindStringSubmatch(lines.Text()); found != nil {
+			go func() { _, _ = io.Copy(io.Discard, output) }()
+			return found[1]
+		}
+	}
+	t.Fatal("the program does not say where to start")
+	return ""
+}
+
+// newUser knows nothing but what pages show: links, buttons and fields by their texts.
+type newUser struct {
+	t    *testing.T
+	page *browsertest.Page
+	seen int // pages
+}
+
+// find marks the first visible element that a script selects and filters, with a text that is written on it or read
+// to people who do not see it.
+func (u *newUser) find(elements, text string) string {
+	u.t.Helper()
+	var found []string
+	u.page.Eval(fmt.Sprintf(`(() => {
+		const plain = (s) => (s || "").replace(/\s+/g, " ").trim();
+		document.querySelectorAll("[data-wanted]").forEach((e) => e.removeAttribute("data-wanted"));
+		const all = [...document.querySelectorAll(%q)].filter((e) => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length > 0);
+		const texts = all.map((e) => plain(e.innerText) || plain(e.getAttribute("aria-label")) || plain(e.placeholder));
+		const at = texts.indexOf(%q);
+		if (at < 0) return texts;
+		all[at].setAttribute("data-wanted", "");
+		return [];
+	})()`, elements, text), &found)
+	if len(found) > 0 {
+		u.page.Keep("newuser-stuck")
+		u.t.Fatalf("%s shows no %q, but %q", u.page.Address(), text, found)
+	}
+	return "[data-wanted]"
+}
+
+// follow clicks on a link or button that leads to another page.
+func (u *newUser) follow(text string) {
+	u.t.Helper()
+	u.page.Submit(u.find("a, button", text))
+	u.seen++
+	u.page.Keep(fmt.Sprintf("newuser-%02d", u.seen))
+}
+
+// first returns the text of the first of the elements that contains a text.
+func (u *newUser) first(elements, text string) string {
+	u.t.Helper()
+	var found string
+	u.page.Eval(fmt.Sprintf(`[...document.querySelectorAll(%q)].map((e) => e.innerText.trim()).find((s) => s.includes(%q)) || ""`, elements, text), &found)
+	require.NotEmpty(u.t, found, "%s shows nothing with %q", u.page.Address(), text)
+	return found
+}
+
+// field returns the field with a label.
+func (u *newUser) field(label string) string {
+	u.t.Helper()
+	mark := u.find("label", label)
+	var id string
+	u.page.Eval(`document.querySelector("`+mark+`").htmlFor`, &id)
+	return "#" + id
+}
+
+// TestNewUser: somebody starts the program and, without reading anything, gets to a device, edits one of its ports,
+// imports devices from a file, traces a path, and watches how a limit refuses.
+func TestNewUser(t *testing.T) {
+	start := startAshlar(t)
+	page := browsertest.Open(t, start, nil)
+	u := &newUser{t: t, page: page}
+	page.AwaitText("#numbers", "60\ndevices")
+
+	u.follow("Open the console, signed in")
+	require.Contains(t, page.Text("h1"), "Home")
+	page.Type(u.find("input", "Search everything"), "dist\n")
+	page.AwaitText("h1", "Search")
+	hostname := u.first("main a", "dist-")
+	u.follow(hostname)
+	require.Contains(t, page.Text("h1"), hostname)
+	device := page.Address()
+
+	port := u.first("#device-interfaces a", "Ethernet")
+	u.follow(port)
+	u.follow("Edit")
+	page.Type(u.field("Description"), kb.End+", edited by a new user")
+	u.follow("Save")
+	page.AwaitText(".notice", "Saved")
+	page.AwaitText("main", "management, edited by a new user")
+	u.follow(hostname)
+	require.Equal(t, device, page.Address())
+	page.AwaitText("#device-interfaces", "edited by a new user")
+
+	u.follow("Trace")
+	page.AwaitText("h1", "Trace of "+hostname)
+	page.AwaitText("main", "complete")
+
+	u.follow("Import")
+	page.Upload(u.field("Drop a file here, or choose one"), writeFile(t, "devices.csv", "hostname,status,role\nnew-1,active,lab\nnew-2,active,lab\n"))
+	u.follow("Continue")
+	u.follow("Preview")
+	page.AwaitText("main", "All rows can be applied")
+	u.follow("Apply")
+	page.AwaitText("main", "Imported: 2 created, 0 changed.")
+	u.follow("new-1")
+	require.Contains(t, page.Text("h1"), "new-1")
+
+	u.follow("Start page")
+	page.AwaitText("#numbers", "62\ndevices")
+	u.follow("Open the console")
+	require.Contains(t, page.Text("h1"), "Rules")
+	u.follow("client")
+	u.follow("Try it")
+	page.Type(u.field("Value 1"), "bob")
+	page.Click(u.find("button", "Send 100"))
+	page.AwaitText("#sent", "100 requests sent")
+	var refused int
+	page.Eval(`Number(document.querySelector("#sent-refused").textContent)`, &refused)
+	require.GreaterOrEqual(t, refused, 90, "five a minute pass, ten if a minute begins in between")
+	u.follow("Rules")
+	page.AwaitText(`.limits-facts [data-rate-part="refused"]`, ".")
+	u.follow("Start page")
+	page.AwaitText("#numbers", "of 100 decisions refused")
+	require.Empty(t, page.Errors())
+}
