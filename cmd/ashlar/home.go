@@ -130,9 +130,9 @@ type view struct {
 	Console, Docs string // addresses in the inventory
 	LimitsFrom    string
 	PasswordFile  string
-	TryLimit      string // a command
-	SignIn        string // path of a sign-in link, or empty
-	TokenLink     string // path of a link to a token, or empty
+	TryLimit      []string // the words of a command
+	SignIn        string   // path of a sign-in link, or empty
+	TokenLink     string   // path of a link to a token, or empty
 	Numbers       *numbers
 	Session       *session
 	Document      string
@@ -187,7 +187,7 @@ func (h *home) show(w http.ResponseWriter, r *http.Request, v *view) error {
 	v.Network, v.Debug, v.Limits, v.Books = origin(r, p.network), origin(r, p.Debug), origin(r, p.HTTP), origin(r, p.books)
 	v.Console, v.Docs = v.Network+"/console/", v.Network+"/docs/"
 	v.LimitsFrom, v.PasswordFile = p.limits, p.passwordFile
-	v.TryLimit = fmt.Sprintf("go run ./cmd/ratelimit-client -dial_string %s -domain demo -descriptors client=bob -n 6", p.GRPC)
+	v.TryLimit = strings.Fields(fmt.Sprintf("go run ./cmd/ratelimit-client -dial_string %s -domain demo -descriptors client=bob -n 6", p.GRPC))
 	if v.Verdict == nil {
 		v.Document = exampleManifest
 	}

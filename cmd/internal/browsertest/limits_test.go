@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -103,11 +104,14 @@ func fill(page *browsertest.Page, selector, text string) {
 // of a rule has its busiest keys, with what clients sent as text.
 func TestLimitsRules(t *testing.T) {
 	l := startLimits(t)
+	l.ask(3, "early")
+	asked := time.Now()
+	require.Eventually(t, func() bool { return time.Since(asked) > 2500*time.Millisecond }, timeout, tick, "a sample is taken every two seconds")
 	page := browsertest.Open(t, l.url+"/", nil)
 	page.AwaitText("main", "3 limits")
+	require.Regexp(t, `limits-line-allowed" points="0\.0,\S+ [^"]*,2\.0 `, page.HTML(), "hits before anybody has opened the page")
 	row := `details:nth-of-type(2) tr:first-child ` // domains are sorted
 	require.Equal(t, "40 per year", page.Text(row+`td[data-label="Limit"]`))
-	require.Equal(t, "0", page.Text(row+`[data-rate-part="allowed"]`))
 	l.ask(60, limitsMarkup)
 	l.ask(3, "ann")
 	page.AwaitText(`.limits-facts [data-rate-part="refused"]`, ".")
@@ -176,6 +180,10 @@ func TestLimitsConfiguration(t *testing.T) {
 	page.AwaitText("#checked", "No rule.")
 	fill(page, "#edit-text", strings.Replace(limitsConfig, "unit: minute", "unit: minutes", 1))
 	page.AwaitText(`[data-check="faults"]`, "line 8, column 24: invalid rate limit unit 'minutes': did you mean 'minute'?")
+	page.Click(`#checked a[data-line]`)
+	var marked string
+	page.Eval(`(() => { const t = document.activeElement; return t.value.slice(t.selectionStart, t.selectionEnd); })()`, &marked)
+	require.Equal(t, "    rate_limit: {unit: minutes, requests_per_unit: 5, name: logins}", marked, "the line of the fault")
 	l.looks(page, "edit-fault")
 	fill(page, "#edit-text", strings.Replace(limitsConfig, "requests_per_unit: 40", "requests_per_unit: 10", 1)+"  - {key: new, rate_limit: {unit: hour, requests_per_unit: 7}}\n")
 	page.AwaitText("#checked", "1 added, 1 changed, 0 removed.")
@@ -207,4 +215,37 @@ func TestLimitsConfiguration(t *testing.T) {
 	page.AwaitText("#health", "rejected")
 	page.AwaitText("#health", "ratelimit.embedded.counters")
 	l.looks(page, "health")
+}
+
+// TestLimitsFiles: a file is created and deleted in the page; what that would do is shown before, and the server follows.
+func TestLimitsFiles(t *testing.T) {
+	l := startLimits(t)
+	page := browsertest.Open(t, l.url+"/configuration", nil)
+	page.Submit(`a[href$="/configuration/new"]`)
+	page.AwaitText("#checked", "1 added, 0 changed, 0 removed.")
+	fill(page, "#edit-text", "domain: mail\ndescriptors:\n  - {key: from, rate_limit: {unit: hour, requests_per_unit: 9}}\n")
+	page.AwaitText("#checked", "mail › from")
+	l.looks(page, "new")
+	page.Type("#edit-name", "shop.yaml")
+	page.Type("#edit-secret", limitsToken)
+	page.Submit("button[formaction$=save]")
+	page.AwaitText(".problems", "There is a file of that name")
+	page.Expected("409")
+	fill(page, "#edit-name", "mail.yaml")
+	page.Type("#edit-secret", limitsToken)
+	page.Submit("button[formaction$=save]")
+	page.AwaitText(".notice", "Created.")
+	require.FileExists(t, filepath.Join(l.dir, "mail.yaml"))
+	require.Eventually(t, func() bool { return l.srv.Engine().Rules().Level("mail").KeyAlone("from") != nil }, timeout, tick, "the server loads the file")
+
+	page.Submit(`a[href$="/configuration/edit?file=mail.yaml"]`)
+	page.Submit(`a[href$="/configuration/delete?file=mail.yaml"]`)
+	page.AwaitText("main", "0 added, 0 changed, 1 removed.")
+	l.looks(page, "delete")
+	page.Type("#edit-secret", limitsToken)
+	page.Submit("form .button-bad")
+	page.AwaitText(".notice", "Deleted.")
+	require.NoFileExists(t, filepath.Join(l.dir, "mail.yaml"))
+	require.Eventually(t, func() bool { return l.srv.Engine().Rules().Level("mail").Empty() }, timeout, tick, "the server follows")
+	page.Silent()
 }
