@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -142,6 +143,35 @@ func TestLogForms(t *testing.T) {
 	quiet := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"LOG_LEVEL": "error"}).start()
 	quiet.end()
 	require.Empty(t, quiet.log.String())
+}
+
+// Options.AccessLog logs each call and request, with paths as sent and what clients sent shortened and printable.
+func TestAccessLog(t *testing.T) {
+	r := prepare(t, map[string]string{"d.yaml": goodConfig}, nil)
+	r.lines = true
+	r.start()
+	client := ratelimitv3.NewRateLimitServiceClient(r.dial())
+	many := ask("d", "a\n\x1b[31m"+strings.Repeat("x", 100))
+	for range 4 {
+		many.Descriptors = append(many.Descriptors, ask("d", "b").Descriptors[0])
+	}
+	for _, call := range []*ratelimitv3.RateLimitRequest{ask("d", "a"), many} {
+		_, err := client.ShouldRateLimit(t.Context(), call)
+		require.NoError(t, err)
+	}
+	_, err := client.ShouldRateLimit(t.Context(), ask("", "a"))
+	require.Error(t, err)
+	code, _ := r.getAt(r.addr.Debug, "/console/try?domain=d")
+	require.Equal(t, http.StatusOK, code)
+	r.get("/healthcheck")
+	r.end()
+	log := r.log.String()
+	require.Regexp(t, `msg=call method=ShouldRateLimit domain=d descriptors="client=a\?\?\[31mx{33}\.\.\.; client=b; client=b; and 2 more" code=OVER_LIMIT duration=\S+\n`, log)
+	require.Regexp(t, `msg=call method=ShouldRateLimit domain=d descriptors="client=a" code=OK `, log)
+	require.Regexp(t, `msg=call method=ShouldRateLimit error="rate limit domain must not be empty" duration=`, log)
+	require.Regexp(t, `msg=request method=GET path=/console/try status=200 `, log)
+	require.Regexp(t, `msg=request method=GET path=/healthcheck status=200 `, log)
+	require.Equal(t, 5, strings.Count(log, "msg=call ")+strings.Count(log, "msg=request "), log)
 }
 
 // With LOG_LEVEL=debug, each request is logged with the rules found and the decision, unless

@@ -47,6 +47,7 @@ type running struct {
 	set   *settings.Settings
 	store ratelimit.Store // nil for that of the settings
 	root  string
+	lines bool // AccessLog
 	log   *lockedBuffer
 	srv   *server.Server
 	addr  server.Addresses // when it listens
@@ -101,6 +102,7 @@ func (r *running) run() *running {
 	r.srv, err = server.New(r.t.Context(), r.set, &server.Options{
 		Log:       server.NewLogTo(r.log, r.set),
 		Store:     r.store,
+		AccessLog: r.lines,
 		Listening: func(a server.Addresses) { r.up <- a },
 	})
 	require.NoError(r.t, err)
