@@ -1,6 +1,7 @@
 package explain_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -407,6 +408,16 @@ func drawLimit(r *rand.Rand, pick func(...string) string) *ratelimit.Limit {
 	if l.Unlimited = r.IntN(6) == 0; !l.Unlimited {
 		l.RequestsPerUnit, l.Unit = uint32(50*r.IntN(2)), ratelimit.Unit(1+r.IntN(7))
 		l.Algorithm = ratelimit.Algorithm(max(r.IntN(7)-3, 0)) // mostly FixedWindow
+		l.UnitMultiplier, l.Lease = uint32(max(r.IntN(5)-2, 0)), r.IntN(4) == 0
+		switch {
+		case l.Algorithm == ratelimit.TokenBucket && l.RequestsPerUnit > 0:
+			l.Burst = uint32(r.IntN(3))
+		case l.Algorithm <= ratelimit.SlidingWindow && r.IntN(4) == 0:
+			l.Align, l.TimeZone = ratelimit.AlignCalendar, pick("", "Europe/Vienna", "America/St_Johns")
+		}
+		if l.Algorithm == ratelimit.FixedWindow && r.IntN(4) == 0 { // others have a counter of their own for it
+			l.Candidate = &ratelimit.Candidate{RequestsPerUnit: uint32(r.IntN(60))}
+		}
 	}
 	return l
 }
@@ -422,7 +433,7 @@ func drawRequest(r *rand.Rand, key, value string) *ratelimit.Request {
 			})
 		}
 		if r.IntN(8) == 0 {
-			d.Limit = &ratelimit.Override{RequestsPerUnit: uint32(50 * r.IntN(2)), Unit: ratelimit.Unit(1 + r.IntN(7))}
+			d.Limit = &ratelimit.Override{RequestsPerUnit: uint32(50 * r.IntN(2)), Unit: ratelimit.Unit(1 + r.IntN(7)), UnitMultiplier: uint32(r.IntN(4))}
 		}
 		request.Descriptors = append(request.Descriptors, d)
 	}
@@ -485,7 +496,7 @@ func compareWithDecide(t *testing.T, seed uint64, key, value string, met map[exp
 		if e.Outcome == explain.OutcomeLimit {
 			counters, statistics = append(counters, e.Limit.CounterKey), append(statistics, e.Limit.StatisticsKey)
 		}
-		checkStatus(t, e, s)
+		checkStatus(t, e, s, now)
 		checkLevels(t, e, request.Descriptors[i].Entries, rules)
 	}
 	checkNames(t, recorded, counters, statistics)
@@ -494,7 +505,7 @@ func compareWithDecide(t *testing.T, seed uint64, key, value string, met map[exp
 	}
 }
 
-func checkStatus(t *testing.T, e *explain.Descriptor, s *ratelimit.Status) {
+func checkStatus(t *testing.T, e *explain.Descriptor, s *ratelimit.Status, now time.Time) {
 	t.Helper()
 	limited := e.Outcome == explain.OutcomeLimit
 	if s.Limited != limited || (s.Remaining == ratelimit.UnlimitedRemaining) != (e.Outcome == explain.OutcomeUnlimited) {
@@ -507,6 +518,17 @@ func checkStatus(t *testing.T, e *explain.Descriptor, s *ratelimit.Status) {
 	over := l.RequestsPerUnit == 0 && !l.ShadowMode
 	if s.RequestsPerUnit != l.RequestsPerUnit || s.Unit.String() != l.Unit || s.Name != l.Name || s.Quota != l.QuotaMode || over != (s.Code == ratelimit.OverLimit) {
 		t.Errorf("limit %+v, status %+v", l, s)
+	}
+	algorithm, _ := ratelimit.ParseAlgorithm(cmp.Or(l.Algorithm, "fixed_window"))
+	if s.UnitMultiplier != l.UnitMultiplier || s.Algorithm != algorithm {
+		t.Errorf("limit %+v, status %+v", l, s)
+	}
+	windows := algorithm == ratelimit.FixedWindow || algorithm == ratelimit.SlidingWindow
+	if windows && (l.WindowStart > now.Unix() || l.WindowEnd <= now.Unix()) || !windows && l.WindowEnd != 0 {
+		t.Errorf("limit %+v has no window at %d", l, now.Unix())
+	}
+	if algorithm == ratelimit.FixedWindow && int64(s.ResetSeconds) != l.WindowEnd-now.Unix() {
+		t.Errorf("limit %+v, reset in %d s at %d", l, s.ResetSeconds, now.Unix())
 	}
 }
 
@@ -561,6 +583,25 @@ func checkLevels(t *testing.T, e *explain.Descriptor, entries []ratelimit.Entry,
 	if e.Limit == nil || e.Limit.RequestsPerUnit != last.Limit.RequestsPerUnit || e.Limit.Name != last.Limit.Name || e.Limit.Unlimited != last.Limit.Unlimited {
 		t.Errorf("the rule has %+v, explained is %+v", last.Limit, e.Limit)
 	}
+	if ruled && e.Outcome == explain.OutcomeLimit {
+		checkRuleFields(t, last.Limit, e.Limit)
+	}
+}
+
+// checkRuleFields compares what a status does not have.
+func checkRuleFields(t *testing.T, rule *ratelimit.Limit, l *explain.Limit) {
+	t.Helper()
+	want := explain.Limit{Lease: rule.Lease}
+	if rule.Algorithm == ratelimit.TokenBucket {
+		want.Burst = cmp.Or(rule.Burst, rule.RequestsPerUnit)
+	}
+	if rule.Align == ratelimit.AlignCalendar {
+		want.Calendar = cmp.Or(rule.TimeZone, "UTC")
+	}
+	if rule.Candidate != nil {
+		want.Candidate = &rule.Candidate.RequestsPerUnit
+	}
+	equal(t, "fields of the rule", explain.Limit{Lease: l.Lease, Burst: l.Burst, Calendar: l.Calendar, Candidate: l.Candidate}, want)
 }
 
 func ruleOf(rules []ratelimit.Rule, key, value string) *ratelimit.Rule {
