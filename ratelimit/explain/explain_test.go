@@ -400,28 +400,6 @@ func tree(r *rand.Rand, depth int) []ratelimit.Rule {
 	return rules
 }
 
-func drawLimit(r *rand.Rand, pick func(...string) string) *ratelimit.Limit {
-	l := &ratelimit.Limit{Name: pick("", "n1", "n1", "n2")}
-	if name := pick("", "n1", "n2"); name != "" && name != l.Name {
-		l.Replaces = []string{name}
-	}
-	if l.Unlimited = r.IntN(6) == 0; !l.Unlimited {
-		l.RequestsPerUnit, l.Unit = uint32(50*r.IntN(2)), ratelimit.Unit(1+r.IntN(7))
-		l.Algorithm = ratelimit.Algorithm(max(r.IntN(7)-3, 0)) // mostly FixedWindow
-		l.UnitMultiplier, l.Lease = uint32(max(r.IntN(5)-2, 0)), r.IntN(4) == 0
-		switch {
-		case l.Algorithm == ratelimit.TokenBucket && l.RequestsPerUnit > 0:
-			l.Burst = uint32(r.IntN(3))
-		case l.Algorithm <= ratelimit.SlidingWindow && r.IntN(4) == 0:
-			l.Align, l.TimeZone = ratelimit.AlignCalendar, pick("", "Europe/Vienna", "America/St_Johns")
-		}
-		if l.Algorithm == ratelimit.FixedWindow && r.IntN(4) == 0 { // others have a counter of their own for it
-			l.Candidate = &ratelimit.Candidate{RequestsPerUnit: uint32(r.IntN(60))}
-		}
-	}
-	return l
-}
-
 func drawRequest(r *rand.Rand, key, value string) *ratelimit.Request {
 	pick := func(from ...string) string { return from[r.IntN(len(from))] }
 	request := &ratelimit.Request{Domain: pick("domain", "domain", "domain", "domain", "nope")}
@@ -586,22 +564,6 @@ func checkLevels(t *testing.T, e *explain.Descriptor, entries []ratelimit.Entry,
 	if ruled && e.Outcome == explain.OutcomeLimit {
 		checkRuleFields(t, last.Limit, e.Limit)
 	}
-}
-
-// checkRuleFields compares what a status does not have.
-func checkRuleFields(t *testing.T, rule *ratelimit.Limit, l *explain.Limit) {
-	t.Helper()
-	want := explain.Limit{Lease: rule.Lease}
-	if rule.Algorithm == ratelimit.TokenBucket {
-		want.Burst = cmp.Or(rule.Burst, rule.RequestsPerUnit)
-	}
-	if rule.Align == ratelimit.AlignCalendar {
-		want.Calendar = cmp.Or(rule.TimeZone, "UTC")
-	}
-	if rule.Candidate != nil {
-		want.Candidate = &rule.Candidate.RequestsPerUnit
-	}
-	equal(t, "fields of the rule", explain.Limit{Lease: l.Lease, Burst: l.Burst, Calendar: l.Calendar, Candidate: l.Candidate}, want)
 }
 
 func ruleOf(rules []ratelimit.Rule, key, value string) *ratelimit.Rule {
