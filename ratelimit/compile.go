@@ -224,11 +224,11 @@ func (c *compiler) checkLimit(p spot, l *Limit) {
 // checkWindow checks what makes windows others than those of the unit.
 func (c *compiler) checkWindow(p spot, l *Limit) {
 	switch {
+	case l.Align != "" && l.Align != AlignEpoch && l.Align != AlignCalendar:
+		c.fault(p, "rate_limit.align", "invalid align '%.100s': use %s", l.Align, AlignNames)
 	case l.Unlimited && (l.UnitMultiplier != 0 || l.Align != "" || l.TimeZone != ""):
 		c.warn(p, "rate_limit", "unit_multiplier, align and time_zone have no effect when unlimited")
 		return
-	case l.Align != "" && l.Align != AlignEpoch && l.Align != AlignCalendar:
-		c.fault(p, "rate_limit.align", "invalid align '%.100s': use %s", l.Align, AlignNames)
 	case l.TimeZone != "" && l.Align != AlignCalendar:
 		c.fault(p, "rate_limit.time_zone", "time_zone needs align: calendar, because other windows are aligned to UTC")
 	}

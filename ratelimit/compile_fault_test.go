@@ -69,6 +69,11 @@ var faultTests = []struct {
 		"0/0 rate_limit.align: invalid align 'lunar': use epoch or calendar",
 	},
 	{
+		"alignment of no limit",
+		[]ratelimit.Domain{oneDomain(limited(ratelimit.Limit{Unlimited: true, Align: "lunar"}))},
+		"0/0 rate_limit.align: invalid align 'lunar': use epoch or calendar",
+	},
+	{
 		"zone without calendar",
 		[]ratelimit.Domain{oneDomain(limited(ratelimit.Limit{Unit: ratelimit.Day, TimeZone: "UTC"}))},
 		"0/0 rate_limit.time_zone: time_zone needs align: calendar, because other windows are aligned to UTC",

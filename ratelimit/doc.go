@@ -126,7 +126,8 @@
 // A further algorithm touches one file here (such as token.go: what a take's Terms mean, how
 // it changes the State, and what clients are told), the list in take.go, one script in
 // store/redisstore (memstore and memcachestore call [Take.Apply]), and the names and conditions in
-// config, explain and compile.go. The cases of storetest run for every algorithm by themselves.
+// config, explain and compile.go. The cases of storetest run for every algorithm by themselves. Pages,
+// reports and logs (console, replay, server) describe it like a fixed window until they have words for it.
 //
 // A sliding window is two weighted counters and not a log of hits: a log needs memory for each hit, and
 // what the counters allow beyond an exact log is bounded (see [SlidingWindow]). A place of a

@@ -135,8 +135,6 @@ func TestEmptyDirectory(t *testing.T) {
 	require.Equal(t, 1, code)
 }
 
-// Two files of a directory may get one name in package config; then neither line
-// is shown, rather than the wrong one.
 // Files of a directory need the extension that the service looks for; arguments don't.
 func TestExtensions(t *testing.T) {
 	dir := t.TempDir()
@@ -151,6 +149,8 @@ func TestExtensions(t *testing.T) {
 	require.Contains(t, out, filepath.Join(dir, "notes.txt")+":1:9: error: duplicate domain 'd' in config file")
 }
 
+// Two files of a directory may get one name in package config; then neither line
+// is shown, rather than the wrong one.
 func TestSameName(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "a"), 0o700))

@@ -48,8 +48,12 @@ type modelLimit struct {
 	Algorithm       string
 	Burst           uint32
 	LimitType       string `yaml:"limit_type"`
-	Name            string
-	Replaces        []struct{ Name string }
+	Lease           bool
+	Candidate       *struct {
+		RequestsPerUnit *uint32 `yaml:"requests_per_unit"`
+	}
+	Name     string
+	Replaces []struct{ Name string }
 }
 
 func (m modelRule) rule() ratelimit.Rule {
@@ -69,6 +73,10 @@ func (m modelRule) rule() ratelimit.Rule {
 		if r.Limit.Burst = l.Burst; strings.EqualFold(l.LimitType, "concurrency") {
 			r.Limit.Algorithm = ratelimit.Concurrency
 		}
+		r.Limit.Lease = l.Lease
+		if c := l.Candidate; c != nil && c.RequestsPerUnit != nil {
+			r.Limit.Candidate = &ratelimit.Candidate{RequestsPerUnit: *c.RequestsPerUnit}
+		}
 		for _, n := range l.Replaces {
 			r.Limit.Replaces = append(r.Limit.Replaces, n.Name)
 		}
@@ -78,7 +86,7 @@ func (m modelRule) rule() ratelimit.Rule {
 
 var modelKeys = strings.Fields(`domain descriptors key value rate_limit shadow_mode quota_mode detailed_metric
 	value_to_metric share_threshold on_store_failure metadata unit requests_per_unit unlimited name replaces unit_multiplier align time_zone algorithm burst
-	limit_type`)
+	limit_type lease candidate`)
 
 // modelCheck validates a value at any place like the reference service.
 func modelCheck(v any) error {

@@ -1,6 +1,8 @@
 package explain_test
 
 import (
+	"cmp"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -46,4 +48,43 @@ func TestExplainAlgorithms(t *testing.T) {
 		RequestsPerUnit: 100, Unit: "minute", Algorithm: "token_bucket", Burst: 20,
 		CounterKey: "domain_bucket_x_token_bucket_minute", StatisticsKey: "domain.bucket",
 	})
+}
+
+// drawLimit draws a limit that refuses all hits or none, of any algorithm and window.
+func drawLimit(r *rand.Rand, pick func(...string) string) *ratelimit.Limit {
+	l := &ratelimit.Limit{Name: pick("", "n1", "n1", "n2")}
+	if name := pick("", "n1", "n2"); name != "" && name != l.Name {
+		l.Replaces = []string{name}
+	}
+	if l.Unlimited = r.IntN(6) == 0; !l.Unlimited {
+		l.RequestsPerUnit, l.Unit = uint32(50*r.IntN(2)), ratelimit.Unit(1+r.IntN(7))
+		l.Algorithm = ratelimit.Algorithm(max(r.IntN(7)-3, 0)) // mostly FixedWindow
+		l.UnitMultiplier, l.Lease = uint32(max(r.IntN(5)-2, 0)), r.IntN(4) == 0
+		switch {
+		case l.Algorithm == ratelimit.TokenBucket && l.RequestsPerUnit > 0:
+			l.Burst = uint32(r.IntN(3))
+		case l.Algorithm <= ratelimit.SlidingWindow && r.IntN(4) == 0:
+			l.Align, l.TimeZone = ratelimit.AlignCalendar, pick("", "Europe/Vienna", "America/St_Johns")
+		}
+		if l.Algorithm == ratelimit.FixedWindow && r.IntN(4) == 0 { // others have a counter of their own for it
+			l.Candidate = &ratelimit.Candidate{RequestsPerUnit: uint32(r.IntN(60))}
+		}
+	}
+	return l
+}
+
+// checkRuleFields compares what a status does not have.
+func checkRuleFields(t *testing.T, rule *ratelimit.Limit, l *explain.Limit) {
+	t.Helper()
+	want := explain.Limit{Lease: rule.Lease}
+	if rule.Algorithm == ratelimit.TokenBucket {
+		want.Burst = cmp.Or(rule.Burst, rule.RequestsPerUnit)
+	}
+	if rule.Align == ratelimit.AlignCalendar {
+		want.Calendar = cmp.Or(rule.TimeZone, "UTC")
+	}
+	if rule.Candidate != nil {
+		want.Candidate = &rule.Candidate.RequestsPerUnit
+	}
+	equal(t, "fields of the rule", explain.Limit{Lease: l.Lease, Burst: l.Burst, Calendar: l.Calendar, Candidate: l.Candidate}, want)
 }

@@ -1,6 +1,7 @@
 package explain_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -399,18 +400,6 @@ func tree(r *rand.Rand, depth int) []ratelimit.Rule {
 	return rules
 }
 
-func drawLimit(r *rand.Rand, pick func(...string) string) *ratelimit.Limit {
-	l := &ratelimit.Limit{Name: pick("", "n1", "n1", "n2")}
-	if name := pick("", "n1", "n2"); name != "" && name != l.Name {
-		l.Replaces = []string{name}
-	}
-	if l.Unlimited = r.IntN(6) == 0; !l.Unlimited {
-		l.RequestsPerUnit, l.Unit = uint32(50*r.IntN(2)), ratelimit.Unit(1+r.IntN(7))
-		l.Algorithm = ratelimit.Algorithm(max(r.IntN(7)-3, 0)) // mostly FixedWindow
-	}
-	return l
-}
-
 func drawRequest(r *rand.Rand, key, value string) *ratelimit.Request {
 	pick := func(from ...string) string { return from[r.IntN(len(from))] }
 	request := &ratelimit.Request{Domain: pick("domain", "domain", "domain", "domain", "nope")}
@@ -422,7 +411,7 @@ func drawRequest(r *rand.Rand, key, value string) *ratelimit.Request {
 			})
 		}
 		if r.IntN(8) == 0 {
-			d.Limit = &ratelimit.Override{RequestsPerUnit: uint32(50 * r.IntN(2)), Unit: ratelimit.Unit(1 + r.IntN(7))}
+			d.Limit = &ratelimit.Override{RequestsPerUnit: uint32(50 * r.IntN(2)), Unit: ratelimit.Unit(1 + r.IntN(7)), UnitMultiplier: uint32(r.IntN(4))}
 		}
 		request.Descriptors = append(request.Descriptors, d)
 	}
@@ -485,7 +474,7 @@ func compareWithDecide(t *testing.T, seed uint64, key, value string, met map[exp
 		if e.Outcome == explain.OutcomeLimit {
 			counters, statistics = append(counters, e.Limit.CounterKey), append(statistics, e.Limit.StatisticsKey)
 		}
-		checkStatus(t, e, s)
+		checkStatus(t, e, s, now)
 		checkLevels(t, e, request.Descriptors[i].Entries, rules)
 	}
 	checkNames(t, recorded, counters, statistics)
@@ -494,7 +483,7 @@ func compareWithDecide(t *testing.T, seed uint64, key, value string, met map[exp
 	}
 }
 
-func checkStatus(t *testing.T, e *explain.Descriptor, s *ratelimit.Status) {
+func checkStatus(t *testing.T, e *explain.Descriptor, s *ratelimit.Status, now time.Time) {
 	t.Helper()
 	limited := e.Outcome == explain.OutcomeLimit
 	if s.Limited != limited || (s.Remaining == ratelimit.UnlimitedRemaining) != (e.Outcome == explain.OutcomeUnlimited) {
@@ -507,6 +496,17 @@ func checkStatus(t *testing.T, e *explain.Descriptor, s *ratelimit.Status) {
 	over := l.RequestsPerUnit == 0 && !l.ShadowMode
 	if s.RequestsPerUnit != l.RequestsPerUnit || s.Unit.String() != l.Unit || s.Name != l.Name || s.Quota != l.QuotaMode || over != (s.Code == ratelimit.OverLimit) {
 		t.Errorf("limit %+v, status %+v", l, s)
+	}
+	algorithm, _ := ratelimit.ParseAlgorithm(cmp.Or(l.Algorithm, "fixed_window"))
+	if s.UnitMultiplier != l.UnitMultiplier || s.Algorithm != algorithm {
+		t.Errorf("limit %+v, status %+v", l, s)
+	}
+	windows := algorithm == ratelimit.FixedWindow || algorithm == ratelimit.SlidingWindow
+	if windows && (l.WindowStart > now.Unix() || l.WindowEnd <= now.Unix()) || !windows && l.WindowEnd != 0 {
+		t.Errorf("limit %+v has no window at %d", l, now.Unix())
+	}
+	if algorithm == ratelimit.FixedWindow && int64(s.ResetSeconds) != l.WindowEnd-now.Unix() {
+		t.Errorf("limit %+v, reset in %d s at %d", l, s.ResetSeconds, now.Unix())
 	}
 }
 
@@ -560,6 +560,9 @@ func checkLevels(t *testing.T, e *explain.Descriptor, entries []ratelimit.Entry,
 	}
 	if e.Limit == nil || e.Limit.RequestsPerUnit != last.Limit.RequestsPerUnit || e.Limit.Name != last.Limit.Name || e.Limit.Unlimited != last.Limit.Unlimited {
 		t.Errorf("the rule has %+v, explained is %+v", last.Limit, e.Limit)
+	}
+	if ruled && e.Outcome == explain.OutcomeLimit {
+		checkRuleFields(t, last.Limit, e.Limit)
 	}
 }
 

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -151,19 +152,17 @@ func TestStoreTLS(t *testing.T) {
 	require.ErrorContains(t, err, "KVSTORE_")
 }
 
-// An instance claims hits of rules with a lease ahead, and says so in its statistics.
+// An instance claims hits ahead for rules with a lease, or for all, and says so in its statistics.
 func TestLeases(t *testing.T) {
 	redis := redistest.Start(t, nil)
-	const config = `domain: d
-descriptors:
-  - key: client
-    rate_limit: {unit: year, requests_per_unit: 1000000, lease: true}
-`
+	config := func(lease bool) string {
+		return fmt.Sprintf("domain: d\ndescriptors: [{key: client, rate_limit: {unit: year, requests_per_unit: 1000000, lease: %t}}]\n", lease)
+	}
 	for _, c := range []struct {
 		leases, prefix string
-		leased         bool
-	}{{"rules", "p:", true}, {"off", "q:", false}} {
-		r := prepare(t, map[string]string{"d.yaml": config}, map[string]string{
+		rule, leased   bool
+	}{{"rules", "p:", true, true}, {"rules", "q:", false, false}, {"all", "r:", false, true}, {"off", "s:", true, false}} {
+		r := prepare(t, map[string]string{"d.yaml": config(c.rule)}, map[string]string{
 			"REDIS_URL": redis.Addr, "REDIS_SOCKET_TYPE": "tcp", "LEASES": c.leases, "CACHE_KEY_PREFIX": c.prefix,
 		}).start()
 		client := ratelimitv3.NewRateLimitServiceClient(r.dial())

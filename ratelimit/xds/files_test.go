@@ -9,6 +9,7 @@ import (
 
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/ratelimit/config/ratelimit/v3"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/anypb"
 	"pgregory.net/rapid"
 
@@ -37,6 +38,7 @@ func TestSameAsFiles(t *testing.T) {
 			require.Len(t, serverErr, len(fileErr.(config.Faults)), "%s\nfile: %v\nserver: %v", &text, fileErr, serverErr)
 			return
 		}
+		require.Equal(t, file.Domains, server.Domains, "%s", &text)
 		one, two := decider(server.Ruleset), decider(file.Ruleset)
 		for i := range 20 {
 			r := drawRequest(t)
@@ -73,10 +75,79 @@ func drawLimit(t *rapid.T) *ratelimitv3.RateLimitPolicy {
 		l.Unit = ratelimitv3.RateLimitUnit(rapid.IntRange(1, 4).Draw(t, "unit"))
 		l.RequestsPerUnit = uint32(rapid.IntRange(0, 3).Draw(t, "requests"))
 	}
+	if rapid.Bool().Draw(t, "extended") {
+		l.ProtoReflect().SetUnknown(drawAdded(t))
+	}
 	if rapid.IntRange(0, 3).Draw(t, "replacing") == 0 {
 		l.Replaces = []*ratelimitv3.RateLimitReplace{{Name: rapid.SampledFrom([]string{"n", "m"}).Draw(t, "replaced")}}
 	}
 	return l
+}
+
+// addedFields are the names of the fields that this module adds.
+var addedFields = map[protowire.Number]string{
+	xds.FieldUnitMultiplier: "unit_multiplier", xds.FieldAlign: "align", xds.FieldTimeZone: "time_zone", xds.FieldAlgorithm: "algorithm",
+	xds.FieldBurst: "burst", xds.FieldLimitType: "limit_type", xds.FieldLease: "lease", xds.FieldCandidate: "candidate",
+}
+
+// drawAdded returns some of those fields as they are on the wire. Those that don't go together are faults.
+func drawAdded(t *rapid.T) (b []byte) {
+	number := func(field protowire.Number, v uint64) {
+		b = protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), v)
+	}
+	text := func(field protowire.Number, v string) {
+		b = protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), v)
+	}
+	seldom := func(what string) bool { return rapid.IntRange(0, 19).Draw(t, what) == 0 }
+	algorithm := rapid.SampledFrom([]string{"", "", "fixed_window", "SLIDING_WINDOW", "token_bucket", "concurrency"}).Draw(t, "algorithm")
+	switch {
+	case seldom("invalid"):
+		text(xds.FieldAlgorithm, "token_bukcet")
+	case algorithm == "concurrency":
+		text(xds.FieldLimitType, algorithm)
+	case algorithm != "":
+		text(xds.FieldAlgorithm, algorithm)
+	}
+	if algorithm == "token_bucket" && rapid.Bool().Draw(t, "burst") || seldom("bad burst") {
+		number(xds.FieldBurst, rapid.Uint64Range(1, 5).Draw(t, "size"))
+	}
+	if algorithm != "token_bucket" && algorithm != "concurrency" && rapid.Bool().Draw(t, "calendar") || seldom("bad calendar") {
+		text(xds.FieldAlign, rapid.SampledFrom([]string{"calendar", "calendar", "calendar", "epoch", "lunar"}).Draw(t, "align"))
+		text(xds.FieldTimeZone, rapid.SampledFrom([]string{"UTC", "Europe/Vienna"}).Draw(t, "zone"))
+	}
+	if rapid.Bool().Draw(t, "multiplied") {
+		number(xds.FieldUnitMultiplier, rapid.Uint64Range(1, 20).Draw(t, "multiplier"))
+	}
+	if rapid.Bool().Draw(t, "leased") {
+		number(xds.FieldLease, rapid.Uint64Range(0, 1).Draw(t, "lease"))
+	}
+	if rapid.Bool().Draw(t, "on trial") {
+		number(xds.FieldCandidate, rapid.Uint64Range(0, 3).Draw(t, "candidate"))
+	}
+	return b
+}
+
+// addedText returns those fields as YAML.
+func addedText(l *ratelimitv3.RateLimitPolicy) (fields []string) {
+	for rest := l.ProtoReflect().GetUnknown(); len(rest) > 0; {
+		field, kind, n := protowire.ConsumeTag(rest)
+		rest = rest[n:]
+		if kind == protowire.BytesType {
+			v, n := protowire.ConsumeString(rest)
+			fields, rest = append(fields, fmt.Sprintf("%s: %q", addedFields[field], v)), rest[n:]
+			continue
+		}
+		v, n := protowire.ConsumeVarint(rest)
+		text := fmt.Sprint(v)
+		switch field {
+		case xds.FieldLease:
+			text = fmt.Sprint(v == 1)
+		case xds.FieldCandidate:
+			text = fmt.Sprintf("{requests_per_unit: %d}", v)
+		}
+		fields, rest = append(fields, addedFields[field]+": "+text), rest[n:]
+	}
+	return fields
 }
 
 // writeRules writes rules as YAML.
@@ -95,7 +166,7 @@ func writeRules(w *strings.Builder, rules []*ratelimitv3.RateLimitDescriptor, in
 }
 
 func limitText(l *ratelimitv3.RateLimitPolicy) string {
-	fields := []string{fmt.Sprintf("name: %q", l.GetName())}
+	fields := append([]string{fmt.Sprintf("name: %q", l.GetName())}, addedText(l)...)
 	if l.GetUnlimited() {
 		fields = append(fields, "unlimited: true")
 	} else {

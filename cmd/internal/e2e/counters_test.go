@@ -12,8 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/internal/redistest"
-	"github.com/ashlar-go/ashlar/ratelimit"
-	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
 )
 
 // TestCounters reads, gives back and resets the counters of a ratelimitd with ratelimit-client.
@@ -22,19 +20,13 @@ func TestCounters(t *testing.T) {
 	const token = "0123456789abcdef"
 	file := filepath.Join(t.TempDir(), "token")
 	require.NoError(t, os.WriteFile(file, []byte(token+"\n"), 0o600))
-	_, redisSubtracts := any((*redisstore.Store)(nil)).(ratelimit.SubtractStore)
-	for name, c := range map[string]struct {
-		environ   func() map[string]string
-		subtracts bool
-	}{
-		"embedded": {func() map[string]string { return map[string]string{"LOCAL_CACHE_SIZE_IN_BYTES": "1000000"} }, true},
-		"Redis": {func() map[string]string {
-			return map[string]string{"REDIS_URL": redistest.Start(t, nil).Addr}
-		}, redisSubtracts},
+	for name, environOf := range map[string]func() map[string]string{
+		"embedded": func() map[string]string { return map[string]string{"LOCAL_CACHE_SIZE_IN_BYTES": "1000000"} },
+		"Redis":    func() map[string]string { return map[string]string{"REDIS_URL": redistest.Start(t, nil).Addr} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			environ := c.environ()
+			environ := environOf()
 			maps.Copy(environ, map[string]string{"ADMIN_TOKEN_FILE": file})
 			s := serve(t, map[string]string{"shop.yaml": yearly}, environ)
 			counters := func(want int, flags ...string) string {
@@ -47,15 +39,11 @@ func TestCounters(t *testing.T) {
 				require.Equal(t, want, decision(t, s.grpc, "shop", "client=ann"))
 			}
 			require.Contains(t, counters(0, "-get"), "client=ann: 4 used, limit 3/year, 0 remaining, resets in ")
-			if c.subtracts {
-				require.Contains(t, counters(0, "-give-back", "2"), "client=ann: 2 given back, now 2 used, limit 3/year, 1 remaining, resets in ")
-				require.Equal(t, "OK", decision(t, s.grpc, "shop", "client=ann"))
-				require.Contains(t, counters(0, "-reset"), "client=ann: reset, now 0 used, limit 3/year, 3 remaining, resets in ")
-				require.Equal(t, "OK", decision(t, s.grpc, "shop", "client=ann"))
-				require.Equal(t, 2, strings.Count(s.stderr.String(), `msg="counters changed"`))
-			} else {
-				require.Empty(t, counters(1, "-reset"))
-			}
+			require.Contains(t, counters(0, "-give-back", "2"), "client=ann: 2 given back, now 2 used, limit 3/year, 1 remaining, resets in ")
+			require.Equal(t, "OK", decision(t, s.grpc, "shop", "client=ann"))
+			require.Contains(t, counters(0, "-reset"), "client=ann: reset, now 0 used, limit 3/year, 3 remaining, resets in ")
+			require.Equal(t, "OK", decision(t, s.grpc, "shop", "client=ann"))
+			require.Equal(t, 2, strings.Count(s.stderr.String(), `msg="counters changed"`))
 			require.NotContains(t, s.stderr.String(), token)
 			s.terminate()
 		})

@@ -130,6 +130,8 @@ var brokenRules = map[string]stage{
 	}),
 	"no algorithms":  ofLimit(func(l *ratelimit.Limit) { l.Algorithm, l.Burst = ratelimit.FixedWindow, 0 }),
 	"no bursts":      ofLimit(func(l *ratelimit.Limit) { l.Burst = 0 }),
+	"no calendars":   ofLimit(func(l *ratelimit.Limit) { l.Align, l.TimeZone = "", "" }),
+	"no time zones":  ofLimit(func(l *ratelimit.Limit) { l.TimeZone = "" }),
 	"no replacement": ofLimit(func(l *ratelimit.Limit) { l.Replaces = nil }),
 	"no names":       ofLimit(func(l *ratelimit.Limit) { l.Name = "" }),
 	"one less":       ofLimit(func(l *ratelimit.Limit) { l.RequestsPerUnit -= min(l.RequestsPerUnit, 1) }),

@@ -3,6 +3,7 @@ package modeltest
 import (
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
@@ -57,8 +58,9 @@ type target struct {
 	rule     *ratelimit.Rule // nil for an override
 	requests uint32
 	unit     ratelimit.Unit
-	units    uint32 // in a window; 0 is one
-	length   int64  // of a window, in seconds
+	units    uint32         // in a window; 0 is one
+	zone     *time.Location // of a calendar, or nil
+	length   int64          // of the window, in seconds
 	hits     uint64
 	back     bool // gives them back
 	live     bool // not unlimited
@@ -133,12 +135,15 @@ func (m *model) target(r *ratelimit.Request, d *ratelimit.Descriptor, rules []ra
 		t.rule = &path[len(path)-1]
 		t.requests, t.unit, t.units = t.rule.Limit.RequestsPerUnit, t.rule.Limit.Unit, t.rule.Limit.UnitMultiplier
 		t.algorithm, t.burst = t.rule.Limit.Algorithm, t.rule.Limit.Burst
+		if t.rule.Limit.Align == ratelimit.AlignCalendar {
+			t.zone, _ = time.LoadLocation(t.rule.Limit.TimeZone)
+		}
 		t.live = !t.rule.Limit.Unlimited
 		t.metric = ruleMetric(r.Domain, path, d.Entries)
 	}
 	if t.live {
-		t.length = seconds[t.unit] * int64(max(t.units, 1))
-		t.window = now / t.length * t.length
+		start, end := t.bounds(now)
+		t.window, t.length = start, end-start
 		ending := strconv.FormatInt(t.window, 10)
 		switch {
 		case t.taking():
@@ -147,7 +152,7 @@ func (m *model) target(r *ratelimit.Request, d *ratelimit.Descriptor, rules []ra
 			ending += "+" + strconv.FormatInt(t.length, 10)
 		}
 		t.key = m.choices.Prefix + counterKey(m.choices.Reference, r.Domain, path, d.Entries, ending)
-		t.second = m.choices.PerSecond && t.length == 1 && !t.taking()
+		t.second = m.choices.PerSecond && t.unit == ratelimit.Second && t.units <= 1 && t.zone == nil && !t.taking()
 	}
 	return t
 }
@@ -280,7 +285,7 @@ func (m *model) status(t *target, now int64) ratelimit.Status {
 	if t.units > 1 {
 		s.UnitMultiplier = t.units
 	}
-	s.ResetSeconds = uint32(t.length - now%t.length)
+	s.ResetSeconds = uint32(t.window + t.length - now)
 	s.Quota = m.choices.Quota || t.rule != nil && t.rule.QuotaMode
 	if t.rule != nil {
 		s.Name = t.rule.Limit.Name
@@ -435,6 +440,9 @@ func (o *outcome) kinds() map[string]int {
 		}
 		if t != nil && t.rule == nil {
 			n["override"]++
+		}
+		if t != nil && t.live && t.zone != nil {
+			n["calendar"]++
 		}
 		if s.Quota {
 			n["quota"]++

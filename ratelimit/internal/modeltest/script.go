@@ -199,11 +199,14 @@ func drawLimit(t *rapid.T) *ratelimit.Limit {
 		l.RequestsPerUnit = rapid.SampledFrom(limits).Draw(t, "requests")
 		l.Unit = rapid.SampledFrom(units).Draw(t, "unit")
 		l.UnitMultiplier = drawMultiplier(t)
-		if seldom(t, 4, "takes") {
+		if seldom(t, 3, "takes") {
 			l.Algorithm = rapid.SampledFrom([]ratelimit.Algorithm{ratelimit.SlidingWindow, ratelimit.TokenBucket, ratelimit.Concurrency}).Draw(t, "algorithm")
 		}
 		if l.Algorithm == ratelimit.TokenBucket && l.RequestsPerUnit > 0 {
 			l.Burst = rapid.SampledFrom([]uint32{0, 1, l.RequestsPerUnit, l.RequestsPerUnit + l.RequestsPerUnit/2}).Draw(t, "burst")
+		}
+		if l.Algorithm <= ratelimit.SlidingWindow && seldom(t, 5, "calendar") {
+			l.Align, l.TimeZone = ratelimit.AlignCalendar, rapid.SampledFrom([]string{"", "Europe/Vienna", "America/New_York"}).Draw(t, "zone")
 		}
 	}
 	return l

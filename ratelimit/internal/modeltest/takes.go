@@ -20,9 +20,14 @@ func (t *target) taking() bool { return t.live && t.algorithm != ratelimit.Fixed
 func (t *target) ending() string {
 	ending := t.algorithm.String() + "_"
 	if t.units > 1 {
-		return ending + strconv.FormatUint(uint64(t.units), 10) + "_" + t.unit.String() + "s"
+		ending += strconv.FormatUint(uint64(t.units), 10) + "_" + t.unit.String() + "s"
+	} else {
+		ending += t.unit.String()
 	}
-	return ending + t.unit.String()
+	if t.zone != nil {
+		ending += "_" + t.rule.Limit.TimeZone
+	}
+	return ending
 }
 
 // take returns a take of n hits at a time in Unix seconds.
@@ -32,9 +37,11 @@ func (t *target) take(n uint64, now int64) ratelimit.Take {
 	length := t.length * second
 	switch t.algorithm {
 	case ratelimit.SlidingWindow:
-		start := take.Now - take.Now%length
-		spent, _ := ratio(take.Now-start, full, length)
-		take.Terms = [...]int64{start, start - length, full - spent, int64(t.requests), start + length, start + 2*length}
+		start, end := t.bounds(now)
+		before, _ := t.bounds(start - 1)
+		_, next := t.bounds(end)
+		spent, _ := ratio(now-start, full, end-start)
+		take.Terms = [...]int64{start * second, before * second, full - spent, int64(t.requests), end * second, next * second}
 	case ratelimit.TokenBucket:
 		take.Terms[0], take.Terms[1] = tokens(int64(take.N), length, t.requests)
 		take.Terms[2], take.Terms[3] = tokens(int64(t.capacity()), length, t.requests)

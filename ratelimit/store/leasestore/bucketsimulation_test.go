@@ -98,10 +98,14 @@ func (i *instance) decide(r *rand.Rand) {
 		defer cancel()
 	}
 	for range 1 + r.IntN(10)/9*r.IntN(40) { // sometimes many
+		s.mu.Lock()
+		asked := i.asked
+		s.mu.Unlock()
 		now := time.Now().Add(i.offset).UnixMicro()
 		d, err := i.engine.Decide(ctx, &q)
 		s.mu.Lock()
 		s.calls++
+		used := make(map[string]int64)
 		for j := range q.Descriptors {
 			switch {
 			case err != nil || i.dead:
@@ -110,11 +114,15 @@ func (i *instance) decide(r *rand.Rand) {
 				s.refused++
 			default:
 				s.admitted++
+				used[q.Descriptors[j].Entries[0].Value] += int64(hits[j])
 				s.bucket.admits = append(s.bucket.admits, admission{q.Descriptors[j].Entries[0].Value, hits[j], now})
 			}
 		}
 		_, _ = fmt.Fprint(s.events, now, err, i.dead)
 		i.checkClaims()
+		if i.asked == asked {
+			i.checkUsed(used, now)
+		}
 		s.mu.Unlock()
 	}
 }
@@ -169,6 +177,18 @@ func (i *instance) checkClaims() {
 	}
 }
 
+// checkUsed compares tokens that were used without a call of the store with their places, of which those that
+// may still be used are the last: none may have begun.
+func (i *instance) checkUsed(used map[string]int64, now int64) {
+	rate := int64(i.s.bucket.limit.RequestsPerUnit)
+	for value, n := range used {
+		left, until := i.leases.BucketClaim([]byte("d|k|" + value + "|token_bucket_minute"))
+		if ahead := (until - now) * rate / time.Minute.Microseconds(); n > 0 && left+n > ahead {
+			i.s.t.Errorf("%s: %d tokens were used and %d may still be, but the places of only %d have not begun", value, n, left, ahead)
+		}
+	}
+}
+
 // Take applies takes to the states in the store. Sometimes takes of others come between those of a call.
 func (l *link) Take(ctx context.Context, takes []ratelimit.Take) error {
 	s := l.i.s
@@ -181,6 +201,7 @@ func (l *link) Take(ctx context.Context, takes []ratelimit.Take) error {
 		return errLink
 	}
 	s.storeCalls++
+	l.i.asked++
 	there, lostThere := l.way()
 	back, lostBack := l.way()
 	arrives := func(lost bool) bool { return !lost && time.Now().After(l.i.cut) && !l.i.dead }

@@ -125,12 +125,15 @@ func (n *node) failed(kind kind, began time.Time, err error) error {
 		n.succeeded()
 		return err
 	}
-	_, isNet := errors.AsType[net.Error](err)
+	netErr, isNet := errors.AsType[net.Error](err)
 	if kind != pinging && (isNet || isLost(err) || errors.Is(err, errUnsent) || errors.Is(err, errConnect)) {
 		n.circuit.Failed(began, err)
 	}
 	if !n.failing.Swap(true) {
 		n.opts.Log.Warn("memcached node fails", "node", n.addr, "err", err)
+	}
+	if isNet && netErr.Timeout() {
+		return fmt.Errorf("%w: node %s: %w", ErrTimeout, n.addr, err)
 	}
 	return fmt.Errorf("memcachestore: node %s: %w", n.addr, err)
 }

@@ -89,7 +89,7 @@ var (
 	ErrBusy = fmt.Errorf("memcachestore: too many calls are waiting: %w", ratelimit.ErrOverloaded)
 	// ErrSuspended is returned while calls to a node are suspended because it fails.
 	ErrSuspended = errors.New("memcachestore: calls are suspended for a moment because the node is failing")
-	// ErrTimeout is returned if the counters were not read within Options.Timeout.
+	// ErrTimeout is returned if a node did not reply within Options.Timeout.
 	ErrTimeout = errors.New("memcachestore: no reply within the timeout")
 	// ErrKey is returned for a key that memcached does not accept. A ratelimit.Error of
 	// kind Invalid wraps it.
