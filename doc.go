@@ -105,6 +105,8 @@
 //   - [github.com/ashlar-go/ashlar/manifest]: reads, validates and migrates server.json.
 //     Standard library only.
 //   - [github.com/ashlar-go/ashlar/manifest/launch]: from a package to a command line.
+//   - [github.com/ashlar-go/ashlar/manifest/client]: writes servers into the configurations of
+//     the programs that use them.
 //   - [github.com/ashlar-go/ashlar/manifest/fetch]: downloads a bundle and verifies it.
 //   - [github.com/ashlar-go/ashlar/manifest/schematest]: compares schema and validator.
 //

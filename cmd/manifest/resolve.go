@@ -26,23 +26,16 @@ type resolveCall struct {
 }
 
 func runResolve(ctx context.Context, c *call) error {
-	q := &resolveCall{call: c, given: launch.Values{}}
+	q := newResolveCall(c)
 	f := c.flags
-	f.IntVar(&q.pack, "package", -1, "resolve package `N`, counted from 0, instead of the first one")
-	f.IntVar(&q.remote, "remote", -1, "resolve remote `N`, counted from 0, instead of a package")
-	f.Func("set", "set an input: `name=value`; a name alone takes the value of the environment variable; may be repeated", q.set)
 	f.StringVar(&q.envFile, "env-file", "", "read values from the lines NAME=value of `file`; names that are not inputs are ignored")
 	f.BoolVar(&q.inputs, "inputs", false, "list the inputs and resolve nothing")
 	f.BoolVar(&q.reveal, "reveal", false, "with -format json: write argv, env, url and headers with their secrets")
-	f.StringVar(&q.opts.Dir, "dir", "", "make relative paths absolute, from `directory`")
-	f.BoolVar(&q.opts.OmitUnfilled, "omit-unfilled", false, "omit optional arguments and variables that would contain a {token} without a value")
 	q.format = c.choice("format", "the output format; schema is for -inputs", "text", "json", "schema")
 	if err := c.parse(); err != nil {
 		return err
 	}
 	switch {
-	case q.pack >= 0 && q.remote >= 0:
-		return cli.Usagef("-package and -remote exclude each other")
 	case q.reveal && (*q.format != "json" || q.inputs):
 		return cli.Usagef("-reveal needs -format json, because text would be pasted into a shell")
 	case *q.format == "schema" && !q.inputs:
@@ -57,6 +50,18 @@ func runResolve(ctx context.Context, c *call) error {
 		return err
 	}
 	return q.resolve(s.name(), doc, server)
+}
+
+// newResolveCall defines the flags that choose a package or remote and set its inputs.
+func newResolveCall(c *call) *resolveCall {
+	q := &resolveCall{call: c, given: launch.Values{}}
+	f := c.flags
+	f.IntVar(&q.pack, "package", -1, "use package `N`, counted from 0, instead of the first one")
+	f.IntVar(&q.remote, "remote", -1, "use remote `N`, counted from 0, instead of a package")
+	f.Func("set", "set an input: `name=value`; a name alone takes the value of the environment variable; may be repeated", q.set)
+	f.StringVar(&q.opts.Dir, "dir", "", "make relative paths absolute, from `directory`")
+	f.BoolVar(&q.opts.OmitUnfilled, "omit-unfilled", false, "omit optional arguments and variables that would contain a {token} without a value")
+	return q
 }
 
 func (q *resolveCall) set(text string) error {
@@ -80,8 +85,11 @@ func (c *call) server(s *source) (*manifest.Document, *manifest.Server, error) {
 	return doc, server, err
 }
 
-// resolve resolves a package, or else a remote.
-func (q *resolveCall) resolve(name string, doc *manifest.Document, s *manifest.Server) error {
+// target returns what the flags choose: a "package" or a "remote", and its index.
+func (q *resolveCall) target(name string, s *manifest.Server) (what string, n int, err error) {
+	if q.pack >= 0 && q.remote >= 0 {
+		return "", 0, cli.Usagef("-package and -remote exclude each other")
+	}
 	if q.pack < 0 && q.remote < 0 {
 		if len(s.Packages) > 0 {
 			q.pack = 0
@@ -94,9 +102,18 @@ func (q *resolveCall) resolve(name string, doc *manifest.Document, s *manifest.S
 		count, what, n = len(s.Remotes), "remote", q.remote
 	}
 	if n >= count {
-		return cli.Usagef("no %s %d: %s has %s", what, n, name, cli.Count(count, what))
+		return "", 0, cli.Usagef("no %s %d: %s has %s", what, n, name, cli.Count(count, what))
 	}
 	q.opts.Pointer = fmt.Sprintf("/%ss/%d", what, n)
+	return what, n, nil
+}
+
+// resolve resolves a package, or else a remote.
+func (q *resolveCall) resolve(name string, doc *manifest.Document, s *manifest.Server) error {
+	what, n, err := q.target(name, s)
+	if err != nil {
+		return err
+	}
 	form, resolve := forms(s, what, n)
 	if q.inputs {
 		return q.writeForm(form)
@@ -167,7 +184,7 @@ func (q *resolveCall) reportFaults(name string, doc *manifest.Document, err erro
 	if !errors.As(err, &faults) {
 		return err
 	}
-	if *q.format == "json" {
+	if q.format != nil && *q.format == "json" {
 		return errors.Join(writeIndented(q.Stdout, object{"faults": faults, "missing": faults.Missing()}), errReported)
 	}
 	var b bytes.Buffer

@@ -63,7 +63,7 @@ func files(t *testing.T, dir string) fs.FS {
 func execute(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	env := cli.Env{Args: args, Environ: map[string]string{"TOKEN": "hunter2"}, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs}
+	env := cli.Env{Args: args, Environ: map[string]string{"TOKEN": "hunter2", "HOME": os.Getenv("HOME")}, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs}
 	code = cli.Run(t.Context(), "manifest", run, env)
 	return code, out.String(), errs.String()
 }
@@ -105,6 +105,11 @@ func TestGolden(t *testing.T) {
 		{"fix", 1, []string{"fix", "-n", "broken.json"}},
 		{"migrate", 0, []string{"migrate", "-n", "old.json"}},
 		{"migrate unknown", 1, []string{"migrate", "-n", "remote.json"}},
+		{"client", 0, []string{"client", "-for", "vscode", "-dry-run", "local.json", "-set", "city=Rome"}},
+		{"client remote", 0, []string{"client", "-for=cursor", "-dry-run", "remote.json", "-remote=0", "-set", "workspace=acme", "-set", "region=us"}},
+		{"client secret", 1, []string{"client", "-for", "codex", "local.json", "-set", "city=Rome", "-set", "WEATHER_API_KEY=hunter2"}},
+		{"client no place", 1, []string{"client", "-for", "claude-desktop", "-file", "x", "remote.json", "-remote=0", "-set", "workspace=acme", "-set", "region=us"}},
+		{"client bundle", 1, []string{"client", "-for", "zed", "container.json", "-package", "1"}},
 		{"fmt check", 1, []string{"fmt", "-check", "old.json"}},
 		{"completion", 0, []string{"completion"}},
 	} {
@@ -155,6 +160,10 @@ func TestUsage(t *testing.T) {
 		{"no value", `"NOPE" has no =value`, []string{"resolve", "-set", "NOPE", "local.json"}},
 		{"no env file", "no.env", []string{"resolve", "-env-file", "no.env", "local.json"}},
 		{"a bad env file", "local.json: line 1 is not NAME=value", []string{"resolve", "-env-file", "local.json", "local.json"}},
+		{"no program", "name the program with -for: claude, claude-desktop", []string{"client", "local.json"}},
+		{"an unknown program", `did you mean "windsurf"?`, []string{"client", "-for", "windsrf", "local.json"}},
+		{"a manifest and -remove", "-remove takes a name and no manifest", []string{"client", "-for", "zed", "-remove", "x", "local.json"}},
+		{"two files to change", "-file and -user exclude each other", []string{"client", "-for", "zed", "-user", "-file", "x", "local.json"}},
 		{"a file for init", "init takes no arguments", []string{"init", "x"}},
 		{"an existing file", "local.json already exists", []string{"init", "-o", "local.json"}},
 	} {
@@ -162,6 +171,48 @@ func TestUsage(t *testing.T) {
 		assert.Equal(t, cli.ExitUsage, code, c.why)
 		assert.Contains(t, errs, c.want, c.why)
 		assert.Empty(t, out, c.why)
+	}
+}
+
+// TestClient writes the files of projects and of users, changes nothing the second time, and removes
+// what it added.
+func TestClient(t *testing.T) {
+	workspace(t)
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	for _, c := range []struct {
+		args []string
+		file string
+	}{
+		{[]string{"client", "-for", "vscode"}, filepath.Join(".vscode", "mcp.json")},
+		{[]string{"client", "-for", "goose"}, filepath.Join(home, ".config", "goose", "config.yaml")},
+		{[]string{"client", "-for", "codex", "-user"}, filepath.Join(home, ".codex", "config.toml")},
+		{[]string{"client", "-for", "cursor", "-file", "mine.json"}, "mine.json"},
+	} {
+		add := append(c.args, "-name=rome", "-set", "city=Rome", "local.json")
+		code, out, errs := execute(t, "", append(add, "-dry-run")...)
+		assert.Equal(t, 0, code, "%s%s", out, errs)
+		assert.NoFileExists(t, c.file)
+
+		code, out, errs = execute(t, "", add...)
+		assert.Equal(t, 0, code, "%s%s", out, errs)
+		assert.Contains(t, strings.ToLower(out), "api", "what a person has to provide")
+		added, err := os.ReadFile(c.file)
+		require.NoError(t, err)
+		assert.Contains(t, string(added), "@example/weather@1.4.2")
+		info, err := os.Stat(c.file)
+		require.NoError(t, err)
+		assert.Equal(t, fs.FileMode(0o600), info.Mode().Perm())
+
+		code, out, _ = execute(t, "", add...)
+		assert.Equal(t, 0, code)
+		assert.Contains(t, out, "nothing to change")
+
+		code, out, errs = execute(t, "", append(c.args, "-remove", "rome")...)
+		assert.Equal(t, 0, code, "%s%s", out, errs)
+		left, err := os.ReadFile(c.file)
+		require.NoError(t, err)
+		assert.NotContains(t, string(left), "weather")
 	}
 }
 
