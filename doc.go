@@ -108,6 +108,7 @@
 //   - [github.com/ashlar-go/ashlar/manifest/client]: writes servers into the configurations of
 //     the programs that use them.
 //   - [github.com/ashlar-go/ashlar/manifest/fetch]: downloads a bundle and verifies it.
+//   - [github.com/ashlar-go/ashlar/manifest/bundle]: reads and unpacks a bundle, and how to start it.
 //   - [github.com/ashlar-go/ashlar/manifest/schematest]: compares schema and validator.
 //
 // # Programs

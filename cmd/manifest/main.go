@@ -9,6 +9,7 @@
 //	manifest migrate [-from DATE] [-n] FILE...
 //	manifest init [-o server.json]
 //	manifest fetch [-o OUT] (FILE | -sha256 HASH URL)
+//	manifest bundle -sha256 HASH [-unpack DIR] FILE.mcpb
 //	manifest schema
 //	manifest completion
 //

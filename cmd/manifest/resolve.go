@@ -35,11 +35,8 @@ func runResolve(ctx context.Context, c *call) error {
 	if err := c.parse(); err != nil {
 		return err
 	}
-	switch {
-	case q.reveal && (*q.format != "json" || q.inputs):
-		return cli.Usagef("-reveal needs -format json, because text would be pasted into a shell")
-	case *q.format == "schema" && !q.inputs:
-		return cli.Usagef("-format schema needs -inputs")
+	if err := q.checkFormat(); err != nil {
+		return err
 	}
 	s, err := c.one(ctx)
 	if err != nil {
@@ -50,6 +47,17 @@ func runResolve(ctx context.Context, c *call) error {
 		return err
 	}
 	return q.resolve(s.name(), doc, server)
+}
+
+// checkFormat checks flags that need others.
+func (q *resolveCall) checkFormat() error {
+	switch {
+	case q.reveal && (*q.format != "json" || q.inputs):
+		return cli.Usagef("-reveal needs -format json, because text would be pasted into a shell")
+	case *q.format == "schema" && !q.inputs:
+		return cli.Usagef("-format schema needs -inputs")
+	}
+	return nil
 }
 
 // newResolveCall defines the flags that choose a package or remote and set its inputs.
@@ -178,7 +186,8 @@ func pairs(list []launch.Setting) [][2]string {
 	return out
 }
 
-// reportFaults writes what prevents the manifest from being resolved, with positions.
+// reportFaults writes what prevents the manifest from being resolved, with positions if there is a
+// document.
 func (q *resolveCall) reportFaults(name string, doc *manifest.Document, err error) error {
 	var faults launch.Faults
 	if !errors.As(err, &faults) {
@@ -191,9 +200,11 @@ func (q *resolveCall) reportFaults(name string, doc *manifest.Document, err erro
 	for i := range faults {
 		f := &faults[i]
 		position := name
-		if n := doc.Lookup(f.Pointer); n != nil && f.Pointer != "" {
-			line, column := doc.Position(n.Start)
-			position = fmt.Sprintf("%s:%d:%d", name, line, column)
+		if doc != nil && f.Pointer != "" {
+			if n := doc.Lookup(f.Pointer); n != nil {
+				line, column := doc.Position(n.Start)
+				position = fmt.Sprintf("%s:%d:%d", name, line, column)
+			}
 		}
 		fmt.Fprintf(&b, "%s: %s\n", position, cli.Printable(f.Message))
 		if f.Suggestion != "" {

@@ -31,6 +31,7 @@ func commands() []command {
 		{"migrate", "FILE|-...", "update manifests of an older public schema to the current one", runMigrate},
 		{"init", "", "ask a few questions and write a valid manifest", runInit},
 		{"fetch", "FILE|URL", "download a bundle file and verify its SHA-256", runFetch},
+		{"bundle", "FILE.mcpb", "show what a bundle file would run, and unpack it", runBundle},
 		{"schema", "", "print the JSON Schema of manifests", runSchema},
 		{"completion", "", "print completions for bash", runCompletion},
 	}

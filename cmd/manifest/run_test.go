@@ -1,6 +1,7 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -214,6 +215,47 @@ func TestClient(t *testing.T) {
 		require.NoError(t, err)
 		assert.NotContains(t, string(left), "weather")
 	}
+}
+
+// TestBundle shows the plan of a bundle file, and unpacks it.
+func TestBundle(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for name, text := range map[string]string{
+		"manifest.json": `{"manifest_version": "0.3", "name": "x", "version": "1.0.0", "description": "d", "author": {"name": "a"},
+			"server": {"type": "node", "entry_point": "i.js", "mcp_config": {"command": "node", "args": ["i.js"], "env": {"KEY": "${user_config.key}"}}},
+			"user_config": {"key": {"type": "string", "title": "The key", "sensitive": true, "required": true}}}`,
+		"i.js": "//",
+	} {
+		w, err := z.Create(name)
+		require.NoError(t, err)
+		_, err = io.WriteString(w, text)
+		require.NoError(t, err)
+	}
+	require.NoError(t, z.Close())
+	require.NoError(t, os.WriteFile("x.mcpb", b.Bytes(), 0o600))
+	hash := sha256.Sum256(b.Bytes())
+	sum := hex.EncodeToString(hash[:])
+
+	code, _, errs := execute(t, "", "bundle", "x.mcpb")
+	assert.Equal(t, cli.ExitUsage, code)
+	assert.Contains(t, errs, "-sha256 is missing")
+	code, _, errs = execute(t, "", "bundle", "-sha256", strings.Repeat("0", 64), "x.mcpb")
+	assert.Equal(t, cli.ExitUsage, code)
+	assert.Contains(t, errs, "it was changed, or it is another file")
+	code, out, _ := execute(t, "", "bundle", "-sha256", sum, "-inputs", "x.mcpb")
+	assert.Equal(t, 0, code)
+	assert.Equal(t, "key (string, required, secret)\n      The key\n", out)
+	code, out, errs = execute(t, "", "bundle", "-sha256", sum, "x.mcpb")
+	assert.Equal(t, 1, code)
+	assert.Equal(t, "x.mcpb: \"key\" is required and has no value\nset it with: -set 'key=...'\n", errs)
+	assert.Empty(t, out)
+	code, out, errs = execute(t, "", "bundle", "-sha256", sum, "-set", "key=hunter2", "-unpack", "to", "x.mcpb")
+	assert.Equal(t, 0, code, errs)
+	assert.Contains(t, out, filepath.Join("to", "i.js"))
+	assert.NotContains(t, out, "hunter2")
+	assert.FileExists(t, filepath.Join("to", "i.js"))
 }
 
 // TestSources reads directories, patterns and the standard input.
