@@ -4,6 +4,7 @@
 //	manifest validate [-profile P] [-format text|json|sarif|github] FILE|DIR|GLOB|-...
 //	manifest resolve [-package N | -remote N] [-set name=value] [-env-file F] FILE
 //	manifest client -for PROGRAM [-user | -file F] [-dry-run] (FILE | -remove NAME)
+//	manifest diff [-format text|json] OLDER NEWER
 //	manifest fmt [-check] FILE...
 //	manifest fix [-n] FILE...
 //	manifest migrate [-from DATE] [-n] FILE...
@@ -18,7 +19,8 @@
 // before and after files and have one dash or two.
 //
 // The exit code is 0 for success, 1 if a manifest has errors, cannot be resolved or is not
-// formatted, and 2 for wrong flags and for files that cannot be read.
+// formatted, and 2 for wrong flags and for files that cannot be read. diff has a code for each class
+// of changes.
 //
 // # Design notes
 //

@@ -26,6 +26,7 @@ func commands() []command {
 		{"validate", "FILE|DIR|GLOB|-...", "report all problems of manifests", runValidate},
 		{"resolve", "FILE|-", "show what a manifest would run or connect to, with your values", runResolve},
 		{"client", "FILE|-", "write a server into the configuration of a program that uses it", runClient},
+		{"diff", "OLDER NEWER", "show what changed between two versions, and how grave it is", runDiff},
 		{"fmt", "FILE|-...", "indent manifests, keeping keys and their order", runFormat},
 		{"fix", "FILE|-...", "apply the suggestions that are edits, and show a diff", runFix},
 		{"migrate", "FILE|-...", "update manifests of an older public schema to the current one", runMigrate},

@@ -111,6 +111,7 @@ func TestGolden(t *testing.T) {
 		{"client secret", 1, []string{"client", "-for", "codex", "local.json", "-set", "city=Rome", "-set", "WEATHER_API_KEY=hunter2"}},
 		{"client no place", 1, []string{"client", "-for", "claude-desktop", "-file", "x", "remote.json", "-remote=0", "-set", "workspace=acme", "-set", "region=us"}},
 		{"client bundle", 1, []string{"client", "-for", "zed", "container.json", "-package", "1"}},
+		{"help diff", 0, []string{"help", "diff"}},
 		{"fmt check", 1, []string{"fmt", "-check", "old.json"}},
 		{"completion", 0, []string{"completion"}},
 	} {
@@ -215,6 +216,35 @@ func TestClient(t *testing.T) {
 		require.NoError(t, err)
 		assert.NotContains(t, string(left), "weather")
 	}
+}
+
+// TestDiffRisk has an exit code for the gravest change.
+func TestDiffRisk(t *testing.T) {
+	workspace(t)
+	text, err := os.ReadFile("local.json")
+	require.NoError(t, err)
+	for _, c := range []struct {
+		code     int
+		want     string
+		old, new string
+	}{
+		{0, "", "", ""},
+		{0, "text     /description: description is another one\n", `"description": "`, `"description": "The `},
+		{14, "secret   /packages/0/environmentVariables/0: a new secret: \"TOKEN\"\n", `"environmentVariables": [`, `"environmentVariables": [{"name": "TOKEN", "isSecret": true},`},
+		{18, "content  /packages/0/version: another package under the same version of the server\n", `"version": "1.4.2",
+      "`, `"version": "1.4.3",
+      "`},
+	} {
+		changed := strings.Replace(string(text), c.old, c.new, 1)
+		require.NoError(t, os.WriteFile("new.json", []byte(changed), 0o600))
+		code, out, errs := execute(t, "", "diff", "local.json", "new.json")
+		assert.Equal(t, c.code, code, "%s", errs)
+		assert.Equal(t, c.want, out)
+		assert.Empty(t, errs)
+	}
+	code, _, errs := execute(t, "", "diff", "local.json")
+	assert.Equal(t, cli.ExitUsage, code)
+	assert.Contains(t, errs, "name the older and the newer file")
 }
 
 // TestBundle shows the plan of a bundle file, and unpacks it.
