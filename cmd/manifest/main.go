@@ -11,6 +11,7 @@
 //	manifest init [-o server.json]
 //	manifest fetch [-o OUT] (FILE | -sha256 HASH URL)
 //	manifest bundle -sha256 HASH [-unpack DIR] FILE.mcpb
+//	manifest lsp [-profile P]
 //	manifest schema
 //	manifest completion
 //

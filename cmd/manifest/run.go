@@ -33,6 +33,7 @@ func commands() []command {
 		{"init", "", "ask a few questions and write a valid manifest", runInit},
 		{"fetch", "FILE|URL", "download a bundle file and verify its SHA-256", runFetch},
 		{"bundle", "FILE.mcpb", "show what a bundle file would run, and unpack it", runBundle},
+		{"lsp", "", "serve an editor: problems, completion, descriptions, fixes and formatting", runLSP},
 		{"schema", "", "print the JSON Schema of manifests", runSchema},
 		{"completion", "", "print completions for bash", runCompletion},
 	}
