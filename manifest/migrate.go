@@ -90,9 +90,25 @@ var oldNames = [...]string{
 }
 
 // newName returns the present name of a key.
-func (m *migrator) newName(key string) string {
-	if i := slices.Index(oldNames[:], key); m.underscore && i >= 0 {
+func newName(key string) string {
+	if i := slices.Index(oldNames[:], key); i >= 0 {
 		return newNames[i]
+	}
+	return key
+}
+
+// oldName returns the name with underscores of a key.
+func oldName(key string) string {
+	if i := slices.Index(newNames[:], key); i >= 0 {
+		return oldNames[i]
+	}
+	return key
+}
+
+// newName returns the present name of a key.
+func (m *migrator) newName(key string) string {
+	if m.underscore {
+		return newName(key)
 	}
 	return key
 }
@@ -102,10 +118,7 @@ func (m *migrator) get(n *Node, key string) *Node {
 	if found := n.Get(key); found != nil || !m.underscore {
 		return found
 	}
-	if i := slices.Index(newNames[:], key); i >= 0 {
-		return n.Get(oldNames[i])
-	}
-	return nil
+	return n.Get(oldName(key))
 }
 
 // visit calls f for the members with a key, by its present or its older name.
