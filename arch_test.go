@@ -37,7 +37,7 @@ var layers = []struct {
 	}},
 	{"over those", []string{
 		"ratelimit/stats/*", "ratelimit/tracing", "ratelimit/xds", "ratelimit/httplimit", "ratelimit/grpclimit",
-		"manifest/client", "manifest/bundle", "manifest/diff", "manifest/lsp", "inventory/auth/*", "inventory/accounts", "inventory/drift", "inventory/importer/*", "inventory/sqlstore/*", "inventory/sqlstore/internal/*", "bookcatalog/sqlstore/*",
+		"manifest/client", "manifest/bundle", "manifest/diff", "manifest/lsp", "manifest/publish", "inventory/auth/*", "inventory/accounts", "inventory/drift", "inventory/importer/*", "inventory/sqlstore/*", "inventory/sqlstore/internal/*", "bookcatalog/sqlstore/*",
 	}},
 	{"transport", []string{"ratelimit/service", "inventory/httpapi", "bookcatalog/httpapi"}},
 	{"pages of a transport", []string{"inventory/console/internal/site"}},
@@ -92,7 +92,7 @@ var clients = map[string][]string{
 	"golang.org/x/sync":                         {"inventory/records", "inventory/httpapi", "ratelimit/store/redisstore", "ratelimit/server", "inventory", "inventory/auth", "inventory/server"},
 	"github.com/Masterminds/semver/v3":          {"manifest/fetch"},
 	"github.com/tailscale/hujson":               {"manifest/client"},
-	"github.com/pelletier/go-toml/v2":           {"manifest/client"},
+	"github.com/pelletier/go-toml/v2":           {"manifest/client", "manifest/publish"},
 	"github.com/wneessen/go-mail":               {"inventory/mail"},
 	"github.com/chromedp":                       {"cmd/internal/browsertest"},
 	"github.com/go-chi/chi/v5":                  {"httpx/httpxtest"},

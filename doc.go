@@ -111,6 +111,7 @@
 //   - [github.com/ashlar-go/ashlar/manifest/bundle]: reads and unpacks a bundle, and how to start it.
 //   - [github.com/ashlar-go/ashlar/manifest/diff]: what changed between two versions, by risk.
 //   - [github.com/ashlar-go/ashlar/manifest/lsp]: a language server for editors.
+//   - [github.com/ashlar-go/ashlar/manifest/publish]: drafts, versions, marks and checks for publishers.
 //   - [github.com/ashlar-go/ashlar/manifest/schematest]: compares schema and validator.
 //
 // # Programs

@@ -9,6 +9,9 @@
 //	manifest fix [-n] FILE...
 //	manifest migrate [-from DATE] [-n] FILE...
 //	manifest init [-o server.json]
+//	manifest bump [-n] VERSION|major|minor|patch [FILE]
+//	manifest sync [-check] [FILE]
+//	manifest publish-check [-registry URL] [-packages TYPE=URL]... [-files] [FILE]
 //	manifest fetch [-o OUT] (FILE | -sha256 HASH URL)
 //	manifest bundle -sha256 HASH [-unpack DIR] FILE.mcpb
 //	manifest lsp [-profile P]

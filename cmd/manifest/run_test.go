@@ -266,6 +266,60 @@ func TestLSP(t *testing.T) {
 	assert.Contains(t, out, `"newText":"{}\n"`)
 }
 
+// TestPublishing is the session of a publisher: from a project whose files differ to one that is
+// ready.
+func TestPublishing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write := func(file, text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
+	write("server.json", `{
+  "$schema": "`+manifest.CurrentSchema+`",
+  "name": "io.github.ann/weather",
+  "description": "Tells the weather",
+  "version": "1.2.3",
+  "packages": [{"registryType": "npm", "identifier": "@ann/weather", "version": "1.2.3", "transport": {"type": "stdio"}}]
+}
+`)
+	write("package.json", "{\n  \"name\": \"@ann/weather\",\n  \"version\": \"1.2.2\"\n}\n")
+
+	code, out, errs := execute(t, "", "sync", "-check")
+	assert.Equal(t, 1, code, errs)
+	assert.Equal(t, "package.json: version is \"1.2.2\", the manifest has \"1.2.3\"\npackage.json: the mark of the server \"io.github.ann/weather\" is missing\n", out)
+	code, out, _ = execute(t, "", "publish-check")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, out, "the mark of the server")
+	code, out, errs = execute(t, "", "bump", "minor")
+	assert.Equal(t, 0, code, errs)
+	assert.Contains(t, out, `+  "version": "1.3.0"`)
+	text, err := os.ReadFile("package.json")
+	require.NoError(t, err)
+	assert.Equal(t, "{\n  \"name\": \"@ann/weather\",\n  \"version\": \"1.3.0\",\n  \"mcpName\": \"io.github.ann/weather\"\n}\n", string(text))
+	code, out, errs = execute(t, "", "sync")
+	assert.Equal(t, 0, code, errs)
+	assert.Equal(t, "server.json: 1 package file and the README agree with it\n", out)
+
+	registry := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.EscapedPath() != "/@ann%2Fweather/1.3.0" {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = io.WriteString(w, `{"mcpName": "io.github.bob/weather"}`)
+	}))
+	defer registry.Close()
+	code, out, errs = execute(t, "", "publish-check", "-registry", registry.URL, "-packages", "npm="+registry.URL)
+	assert.Equal(t, 1, code, errs)
+	assert.Contains(t, out, `server.json:6:16: the package is of the server "io.github.bob/weather"`)
+	code, out, _ = execute(t, "", "publish-check", "-registry", registry.URL)
+	assert.Equal(t, 0, code)
+	assert.Contains(t, out, "server.json: ready to publish, checked at the registries\n")
+
+	code, _, errs = execute(t, "", "bump", "-n", "^2.0")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, errs, "version is \"^2.0\", which is a range")
+	code, _, errs = execute(t, "", "bump")
+	assert.Equal(t, cli.ExitUsage, code)
+	assert.Contains(t, errs, "name the version")
+}
+
 // TestBundle shows the plan of a bundle file, and unpacks it.
 func TestBundle(t *testing.T) {
 	t.Chdir(t.TempDir())
