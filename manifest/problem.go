@@ -98,7 +98,11 @@ func (p *Problem) Error() string {
 
 // suggest completes a problem. p may be nil.
 func (p *Problem) suggest(format string, args ...any) *Problem {
-	if p != nil {
+	switch {
+	case p == nil:
+	case len(args) == 0:
+		p.Suggestion = format
+	default:
 		p.Suggestion = fmt.Sprintf(format, args...)
 	}
 	return p

@@ -35,7 +35,7 @@ func (d *Document) Validate(opts *Options) *Report {
 
 func (d *Document) validator(found *findings, opts *Options) *validator {
 	return &validator{
-		walker: walker{found: found}, traits: opts.Profile.traits(stringOf(d.json.Root.Get("$schema"))),
+		walker: walker{found: found, path: make(jsonpos.Path, 0, maxSteps)}, traits: opts.Profile.traits(stringOf(d.json.Root.Get("$schema"))),
 		bundleLabels: opts.BundleLabels, json: d.json,
 	}
 }
@@ -152,8 +152,14 @@ func (v *validator) removal(n *Node, i int) *Edit {
 	return &Edit{Offset: n.Members[i].KeyStart, End: n.Members[i].Value.End}
 }
 
-// insertion returns the edit that adds a member to an object.
+// insertion returns the edit that adds a member to an object, before the others.
 func (v *validator) insertion(n *Node, key, value string) *Edit {
+	e := newStyle(v.json).prepend(n, key, value)
+	return &e
+}
+
+// addition returns the edit that adds a member to an object, after the others.
+func (v *validator) addition(n *Node, key, value string) *Edit {
 	e := newStyle(v.json).addMember(n, key, value)
 	return &e
 }
@@ -188,7 +194,7 @@ func (v *validator) missing(n *Node, s shape, seen uint32, misspelled []*Member)
 		switch s[i].name {
 		case "transport":
 			p.suggest(`for a server on standard input and output, add "transport": {"type": "stdio"}`).
-				apply(v.insertion(n, "transport", `{"type": "stdio"}`))
+				apply(v.addition(n, "transport", `{"type":"stdio"}`))
 		case "registryType":
 			p.suggest("add it, such as npm, pypi, oci, nuget, cargo or mcpb")
 		default:
