@@ -210,11 +210,23 @@ func (v *validator) missing(n *Node, s shape, seen uint32, misspelled []*Member)
 			p := v.warn(RuleKeyCase, keyNode(m), "unknown key %s has no effect", jsonpos.Quote(m.Key))
 			if seen&(1<<s.find(known)) != 0 {
 				p.suggest("remove it: %q is present too", known)
-			} else {
-				p.suggest("did you mean %q?", known).fix(m.KeyStart, m.KeyEnd, `"`+known+`"`)
+			} else if p.suggest("did you mean %q?", known); v.accepts(&s[s.findMisspelled(m.Key)], m) {
+				p.fix(m.KeyStart, m.KeyEnd, `"`+known+`"`)
 			}
 		})
 	}
+}
+
+// accepts reports whether a member can have the key of a field. One with a typing error can
+// only if its value is valid there, because it may be a key of its own.
+func (v *validator) accepts(f *field, m *Member) bool {
+	if !grammar.IsTypo(m.Key, f.name) || strings.EqualFold(m.Key, f.name) {
+		return true
+	}
+	trial := *v
+	trial.found = &findings{}
+	f.check(&trial, &m.Value)
+	return trial.found.nErrors == 0
 }
 
 // keyNode returns the position of a member's key.

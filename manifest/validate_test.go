@@ -96,7 +96,7 @@ func TestNoAdvice(t *testing.T) {
 		document(t, headers(object{"name": "A", "value": "Bearer {k}", "variables": object{"k": object{}}})),
 		document(t, headers(object{"name": "A", "value": `{"a": 1}`})),
 		document(t, headers(object{"name": "A", "default": "{k}"})),
-		document(t, object{"license": "MIT", "mane": "x"}),
+		document(t, object{"license": "MIT", "titel ": "x"}),
 		document(t, dated("https://e.com/other.json")),
 		document(t, dated("https://e.com/schemas/draft/server.schema.json")),
 		inPackage(t, object{"runtimeArguments": []any{}}),
