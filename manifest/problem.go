@@ -265,9 +265,11 @@ func (f *findings) add(s Severity, rule Rule, path jsonpos.Path, n *Node, format
 	if *count++; len(*list) >= f.max {
 		return nil
 	}
-	*list = append(*list, Problem{
-		Rule: rule, Severity: s, Pointer: path.Pointer(), Offset: n.Start, End: n.End, Message: fmt.Sprintf(format, args...),
-	})
+	message := format
+	if len(args) > 0 {
+		message = fmt.Sprintf(format, args...)
+	}
+	*list = append(*list, Problem{Rule: rule, Severity: s, Pointer: path.Pointer(), Offset: n.Start, End: n.End, Message: message})
 	return &(*list)[len(*list)-1]
 }
 

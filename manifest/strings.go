@@ -175,6 +175,7 @@ func schemaURI(v *validator, n *Node) {
 	switch {
 	case n.Kind == KindString && strings.TrimSpace(n.Text) == "":
 		v.fault(RuleURI, n, "$schema is empty").suggest("use %s", CurrentSchema).fix(n.Start, n.End, strconv.Quote(CurrentSchema))
+	case n.Kind == KindString && n.Text == CurrentSchema:
 	case v.isURI(n):
 		v.schemaDate(n)
 	}

@@ -23,9 +23,15 @@ type Limits struct {
 	Problems int
 }
 
-// usualDepth is that of most documents. Objects that are open at once have about twice as
-// many members.
-const usualDepth = 8
+// What to allocate at first: most documents have at most 8 levels, a member for every 32
+// bytes, and half of the members in objects that are open at once.
+const (
+	usualDepth     = 8
+	fewest         = 4
+	bytesPerMember = 32
+	bytesPerOpen   = 2 * bytesPerMember
+	mostGuessed    = 256
+)
 
 // The defaults of Limits. maxDepth bounds the recursion of the reader and its callers.
 const (
@@ -84,8 +90,9 @@ type Document struct {
 
 // Parse reads a text.
 func Parse(data []byte, limits *Limits) *Document {
+	guess := min(fewest+len(data)/bytesPerOpen, mostGuessed)
 	p := parser{
-		Document: &Document{}, path: make(Path, 0, usualDepth), elements: make([]Node, 0, usualDepth), members: make([]Member, 0, 2*usualDepth),
+		Document: &Document{}, path: make(Path, 0, usualDepth), elements: make([]Node, 0, fewest), members: make([]Member, 0, guess),
 	}
 	if limits != nil {
 		p.limits = *limits
@@ -121,9 +128,10 @@ type parser struct {
 	values   int
 	path     Path
 	// What the arrays and objects that are being read have so far. Each is copied at its
-	// end, so that a tree has no unused memory.
+	// end, the members of several objects to one block of memory.
 	elements []Node
 	members  []Member
+	block    []Member
 }
 
 // byteOrderMark in UTF-8. Writing it is forbidden by RFC 8259, section 8.1.
@@ -169,14 +177,11 @@ func (p *parser) suggest(suggestion string, fix *Edit) {
 }
 
 func (p *parser) space() {
-	for p.pos < len(p.Text) {
-		switch p.Text[p.pos] {
-		case ' ', '\t', '\n', '\r':
-			p.pos++
-		default:
-			return
-		}
+	text, i := p.Text, p.pos
+	for i < len(text) && (text[i] == ' ' || text[i] == '\n' || text[i] == '\t' || text[i] == '\r') {
+		i++
 	}
+	p.pos = i
 }
 
 // peek returns the next byte, or 0 at the end, which begins no token.
@@ -302,9 +307,20 @@ func (p *parser) object(n *Node) bool {
 			return false
 		}
 	}
-	n.Members = slices.Clone(p.members[start:])
+	n.Members = p.keep(p.members[start:])
 	p.members = p.members[:start]
 	return true
+}
+
+// keep returns a copy of members. Blocks are as large as the rest of the text needs, because
+// one allocation for every object takes longer.
+func (p *parser) keep(members []Member) []Member {
+	if cap(p.block)-len(p.block) < len(members) {
+		p.block = make([]Member, 0, max(len(members), min(fewest+(len(p.Text)-p.pos)/bytesPerMember, mostGuessed)))
+	}
+	start := len(p.block)
+	p.block = append(p.block, members...)
+	return p.block[start:len(p.block):len(p.block)]
 }
 
 func (p *parser) key(m *Member) bool {
