@@ -57,7 +57,7 @@ func (v *validator) schemaDate(n *Node) {
 	case date == "draft":
 		v.fault(RuleSchemaUnknown, n, "$schema is that of a draft").suggest("use %s", CurrentSchema)
 	case slices.Contains(SchemaDates(), date):
-		v.warn(RuleSchemaDeprecated, n, "this is of "+date+": the current schema is that of "+currentDate).suggest("run manifest migrate")
+		v.warn(RuleSchemaDeprecated, n, "this is of %s: the current schema is that of %s", date, currentDate).suggest("run manifest migrate")
 	case isNewer(date):
 		v.report(severity, RuleSchemaUnknown, n, "$schema has the date %s, which is newer than this tool knows", jsonpos.Quote(date)).
 			suggest("update this tool, or use %s", CurrentSchema)
