@@ -35,10 +35,13 @@ func (d *Document) Validate(opts *Options) *Report {
 
 func (d *Document) validator(found *findings, opts *Options) *validator {
 	return &validator{
-		walker: walker{found: found, path: make(jsonpos.Path, 0, maxSteps)}, traits: opts.Profile.traits(stringOf(d.json.Root.Get("$schema"))),
+		walker: walker{found: found, path: make(jsonpos.Path, 0, usualSteps)}, traits: opts.Profile.traits(stringOf(d.json.Root.Get("$schema"))),
 		bundleLabels: opts.BundleLabels, json: d.json,
 	}
 }
+
+// usualSteps is how deep most values are.
+const usualSteps = 6
 
 // validator walks a tree of values along the shapes.
 type validator struct {
