@@ -180,6 +180,8 @@ func FuzzFix(f *testing.F) {
 			f.Add(c.data)
 		}
 	}
+	f.Add([]byte(`{"title":""}`))
+	f.Add([]byte(`{"packages":[{"version":""},{"runtimeHint":null,"version":""}]}`))
 	f.Add([]byte(`{"nmae":"a/b","repository":{},"title":"","packages":[{"registry_type":"NPM","runtimeArguments":[{"value":"-y"}],},],}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for p := manifest.Neutral; p <= manifest.Declared; p++ {

@@ -144,7 +144,8 @@ func isBlank(n *Node) bool {
 }
 
 // removal returns the edit that removes a member with its comma. If others follow, the
-// white space after the member goes too, else that before it.
+// white space after the member goes too, else that before it. The edit of an only member
+// covers the object, so that no other edit in it is applied with it.
 func (v *validator) removal(n *Node, i int) *Edit {
 	switch last := len(n.Members) - 1; {
 	case i < last:
@@ -152,7 +153,7 @@ func (v *validator) removal(n *Node, i int) *Edit {
 	case i > 0:
 		return &Edit{Offset: n.Members[i-1].Value.End, End: n.Members[i].Value.End}
 	}
-	return &Edit{Offset: n.Members[i].KeyStart, End: n.Members[i].Value.End}
+	return &Edit{Offset: n.Start, End: n.End, Text: "{}"}
 }
 
 // insertion returns the edit that adds a member to an object, before the others.

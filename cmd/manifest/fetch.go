@@ -81,7 +81,7 @@ func (c *call) fileToFetch(ctx context.Context, sum string, pack int) (manifest.
 		}
 		found = append(found, manifest.File{URL: p.Identifier, SHA256: *p.FileSHA256})
 	}
-	if doc.Root() == nil {
+	if len(reading.Server.Packages) == 0 && !reading.Report.Valid() {
 		problems = reading.Report.Problems
 	}
 	if len(found) == 0 && len(problems) > 0 {
