@@ -3,6 +3,7 @@ package manifest
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
@@ -85,7 +86,10 @@ func repository(v *validator, n *Node) {
 	}
 	if host := source.Text + ".com"; host != "github.com" && host != "gitlab.com" {
 		v.at("source", func() {
-			v.fault(RuleRepositoryHost, source, "registries do not support the source %s", jsonpos.Quote(source.Text)).suggest("use github or gitlab")
+			p := v.fault(RuleRepositoryHost, source, "registries do not support the source %s", jsonpos.Quote(source.Text)).suggest("use github or gitlab")
+			if lower := strings.ToLower(source.Text); lower == "github" || lower == "gitlab" {
+				p.suggest("write %q", lower).fix(source.Start, source.End, strconv.Quote(lower))
+			}
 		})
 	} else if !isRepository(link.Text, host) {
 		v.at("url", func() {

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -229,11 +230,22 @@ func kindOf(n *Node) string {
 	return ""
 }
 
+// transportOf tells the type of a transport by its url, or returns "".
+func transportOf(n *Node) string {
+	switch link := strings.TrimRight(stringOf(n.Get("url")), "/"); {
+	case link == "":
+		return ""
+	case strings.HasSuffix(link, "/sse"):
+		return string(SSE)
+	}
+	return string(StreamableHTTP)
+}
+
 func localTransport(v *validator, n *Node) {
 	if !v.mustBe(n, KindObject) {
 		return
 	}
-	switch TransportType(v.unionType(n, "", string(Stdio), string(StreamableHTTP), string(SSE))) {
+	switch TransportType(v.unionType(n, cmp.Or(transportOf(n), string(Stdio)), string(Stdio), string(StreamableHTTP), string(SSE))) {
 	case Stdio:
 		v.object(n, stdioShape)
 		v.stdioURL(n)
@@ -248,7 +260,7 @@ func remote(v *validator, n *Node) {
 	if !v.mustBe(n, KindObject) {
 		return
 	}
-	switch TransportType(v.unionType(n, "", string(StreamableHTTP), string(SSE))) {
+	switch TransportType(v.unionType(n, transportOf(n), string(StreamableHTTP), string(SSE))) {
 	case StreamableHTTP:
 		v.object(n, remoteHTTPShape)
 	case SSE:

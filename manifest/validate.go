@@ -259,7 +259,7 @@ func (v *validator) unionType(n *Node, guess string, allowed ...string) string {
 	v.at("type", func() {
 		if v.mustBe(t, KindString) && v.mustBeOneOf(t, allowed) {
 			text = t.Text
-		} else if guess != "" {
+		} else if guess != "" && isBlank(t) {
 			v.found.fixLast(fmt.Sprintf("write %q", guess), &Edit{Offset: t.Start, End: t.End, Text: strconv.Quote(guess)})
 		}
 	})
@@ -309,12 +309,12 @@ func oneOf(allowed ...string) check {
 	}
 }
 
-// synonyms are words that other formats use for the words of this one. "string" is what
-// format means without these.
+// synonyms are words that other formats use for the words of this one.
 var synonyms = map[string]string{
 	"integer": FormatNumber, "int": FormatNumber, "float": FormatNumber, "double": FormatNumber, "decimal": FormatNumber,
 	"bool": FormatBoolean, "path": FormatFilepath, "file": FormatFilepath, "directory": FormatFilepath, "folder": FormatFilepath,
-	"str": FormatString, "text": FormatString, "http": string(StreamableHTTP),
+	"str": FormatString, "text": FormatString, "url": FormatString, "uri": FormatString, "email": FormatString,
+	"http": string(StreamableHTTP), "flag": string(NamedArgument), "option": string(NamedArgument), "image/svg": "image/svg+xml",
 }
 
 func (v *validator) mustBeOneOf(n *Node, allowed []string) bool {
