@@ -69,9 +69,6 @@ func (o *Options) withDefaults() Options {
 	if o != nil {
 		full = *o
 	}
-	if full.BundleLabels == nil {
-		full.BundleLabels = []string{"mcpb"}
-	}
 	full.MaxBytes = cmp.Or(max(0, full.MaxBytes), defaultBytes)
 	full.MaxDepth = cmp.Or(max(0, full.MaxDepth), defaultDepth)
 	full.MaxMetaDepth = cmp.Or(max(0, full.MaxMetaDepth), defaultMetaDepth)
@@ -105,7 +102,7 @@ func parse(data []byte, opts *Options) *Document {
 	full := opts.withDefaults()
 	d := &Document{found: findings{max: full.MaxProblems}, opts: full}
 	d.json = jsonpos.Parse(data, &jsonpos.Limits{
-		Bytes: full.MaxBytes, Depth: full.MaxDepth, KeyDepth: map[string]int{"_meta": max(full.MaxDepth, full.MaxMetaDepth)},
+		Bytes: full.MaxBytes, Depth: full.MaxDepth, Key: "_meta", KeyDepth: max(full.MaxDepth, full.MaxMetaDepth),
 		Values: full.MaxValues, Problems: full.MaxProblems,
 	})
 	for _, p := range d.json.Problems {

@@ -193,6 +193,19 @@ func (s *style) addMember(n *Node, key, value string) Edit {
 	return s.addNext(last.KeyStart, last.Value.End, value, quoted+colon, len(n.Members) == 1)
 }
 
+// prepend adds a member before the others.
+func (s *style) prepend(n *Node, key, value string) Edit {
+	if len(n.Members) == 0 {
+		return s.addMember(n, key, value)
+	}
+	first := n.Members[0].KeyStart
+	gap := s.before(first)
+	if gap == "" || len(gap) > maxPrefix {
+		gap = s.comma[1:]
+	}
+	return Edit{Offset: first, End: first, Text: string(jsonpos.AppendValue(nil, key)) + s.colon + s.inline(value) + "," + gap}
+}
+
 // addElement adds an element after the others.
 func (s *style) addElement(n *Node, value string) Edit {
 	if len(n.Elements) == 0 {

@@ -98,7 +98,11 @@ func (p *Problem) Error() string {
 
 // suggest completes a problem. p may be nil.
 func (p *Problem) suggest(format string, args ...any) *Problem {
-	if p != nil {
+	switch {
+	case p == nil:
+	case len(args) == 0:
+		p.Suggestion = format
+	default:
 		p.Suggestion = fmt.Sprintf(format, args...)
 	}
 	return p
@@ -261,9 +265,11 @@ func (f *findings) add(s Severity, rule Rule, path jsonpos.Path, n *Node, format
 	if *count++; len(*list) >= f.max {
 		return nil
 	}
-	*list = append(*list, Problem{
-		Rule: rule, Severity: s, Pointer: path.Pointer(), Offset: n.Start, End: n.End, Message: fmt.Sprintf(format, args...),
-	})
+	message := format
+	if len(args) > 0 {
+		message = fmt.Sprintf(format, args...)
+	}
+	*list = append(*list, Problem{Rule: rule, Severity: s, Pointer: path.Pointer(), Offset: n.Start, End: n.End, Message: message})
 	return &(*list)[len(*list)-1]
 }
 

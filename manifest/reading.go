@@ -1,8 +1,10 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
 )
@@ -92,7 +94,8 @@ func (d *Document) parts(key string, c check, read func(*Node, *decoder), opts *
 			read(&list.Elements[i], &decoder{text: d.json.Text, walker: walker{found: found, path: path}})
 		}
 		errs, _ := found.report(d.json.Text, &origin{opts: *opts}).Err().(Problems)
-		parts[i] = append(append(append(parts[i], everywhere...), all.Below(path.Pointer())...), errs...)
+		parts[i] = slices.Concat(everywhere, all.Below(path.Pointer()), errs)
+		slices.SortStableFunc(parts[i], func(a, b Problem) int { return cmp.Compare(a.Offset, b.Offset) })
 	}
 	return parts
 }

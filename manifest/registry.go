@@ -3,6 +3,7 @@ package manifest
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
@@ -57,7 +58,7 @@ func (v *validator) schemaDate(n *Node) {
 	case date == "draft":
 		v.fault(RuleSchemaUnknown, n, "$schema is that of a draft").suggest("use %s", CurrentSchema)
 	case slices.Contains(SchemaDates(), date):
-		v.warn(RuleSchemaDeprecated, n, "this is of %s: the current schema is of %s", date, currentDate).suggest("run manifest migrate")
+		v.warn(RuleSchemaDeprecated, n, "this is of %s: the current schema is that of %s", date, currentDate).suggest("run manifest migrate")
 	case isNewer(date):
 		v.report(severity, RuleSchemaUnknown, n, "$schema has the date %s, which is newer than this tool knows", jsonpos.Quote(date)).
 			suggest("update this tool, or use %s", CurrentSchema)
@@ -83,10 +84,12 @@ func repository(v *validator, n *Node) {
 	if link == nil || source == nil || source.Kind != KindString || grammar.URIFault(stringOf(link)) != "" {
 		return
 	}
-	hosts := map[string]string{"github": "github.com", "gitlab": "gitlab.com"}
-	if host, ok := hosts[source.Text]; !ok {
+	if host := source.Text + ".com"; host != "github.com" && host != "gitlab.com" {
 		v.at("source", func() {
-			v.fault(RuleRepositoryHost, source, "registries do not support the source %s", jsonpos.Quote(source.Text)).suggest("use github or gitlab")
+			p := v.fault(RuleRepositoryHost, source, "registries do not support the source %s", jsonpos.Quote(source.Text)).suggest("use github or gitlab")
+			if lower := strings.ToLower(source.Text); lower == "github" || lower == "gitlab" {
+				p.suggest("write %q", lower).fix(source.Start, source.End, strconv.Quote(lower))
+			}
 		})
 	} else if !isRepository(link.Text, host) {
 		v.at("url", func() {

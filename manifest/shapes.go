@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -229,11 +230,22 @@ func kindOf(n *Node) string {
 	return ""
 }
 
+// transportOf tells the type of a transport by its url, or returns "".
+func transportOf(n *Node) string {
+	switch link := strings.TrimRight(stringOf(n.Get("url")), "/"); {
+	case link == "":
+		return ""
+	case strings.HasSuffix(link, "/sse"):
+		return string(SSE)
+	}
+	return string(StreamableHTTP)
+}
+
 func localTransport(v *validator, n *Node) {
 	if !v.mustBe(n, KindObject) {
 		return
 	}
-	switch TransportType(v.unionType(n, "", string(Stdio), string(StreamableHTTP), string(SSE))) {
+	switch TransportType(v.unionType(n, cmp.Or(transportOf(n), string(Stdio)), string(Stdio), string(StreamableHTTP), string(SSE))) {
 	case Stdio:
 		v.object(n, stdioShape)
 		v.stdioURL(n)
@@ -248,7 +260,7 @@ func remote(v *validator, n *Node) {
 	if !v.mustBe(n, KindObject) {
 		return
 	}
-	switch TransportType(v.unionType(n, "", string(StreamableHTTP), string(SSE))) {
+	switch TransportType(v.unionType(n, transportOf(n), string(StreamableHTTP), string(SSE))) {
 	case StreamableHTTP:
 		v.object(n, remoteHTTPShape)
 	case SSE:
@@ -256,13 +268,8 @@ func remote(v *validator, n *Node) {
 	default:
 		return
 	}
-	declared := make(map[string]bool)
-	if variables := n.Get("variables"); variables != nil {
-		for i := range variables.Members {
-			declared[variables.Members[i].Key] = true
-		}
-	}
-	v.urlVariables(n, declared, "the variables of the remote")
+	variables := n.Get("variables")
+	v.urlVariables(n, func(name string) bool { return variables.Get(name) != nil }, "the variables of the remote")
 	v.remoteHost(n.Get("url"))
 }
 
@@ -271,7 +278,7 @@ func packageObject(v *validator, n *Node) {
 		return
 	}
 	label := stringOf(v.get(n, "registryType"))
-	if v.get(n, "fileSha256") == nil && slices.Contains(v.bundleLabels, strings.ToLower(label)) {
+	if v.get(n, "fileSha256") == nil && v.isBundle(strings.ToLower(label)) {
 		severity := v.prose
 		if label != strings.ToLower(label) {
 			severity = Warning // an error once the label is corrected
@@ -289,6 +296,13 @@ func packageObject(v *validator, n *Node) {
 			v.urlVariables(t, v.packageNames(n), "the arguments and environment variables of the package")
 		})
 	}
+}
+
+func (v *validator) isBundle(label string) bool {
+	if v.bundleLabels == nil {
+		return label == MCPB
+	}
+	return slices.Contains(v.bundleLabels, label)
 }
 
 // get finds the value of a key by its present name, or by its older one under a profile
@@ -340,23 +354,44 @@ func (v *validator) duplicateNames(n *Node) {
 	if list == nil {
 		return
 	}
-	seen := make(map[string]bool, len(list.Elements))
+	const few = 16 // that are compared with each other
+	var seen map[string]bool
+	if len(list.Elements) > few {
+		seen = make(map[string]bool, len(list.Elements))
+	}
 	for i := range list.Elements {
 		name := list.Elements[i].Get("name")
 		text := stringOf(name)
-		if text != "" && seen[text] {
+		duplicate := seen[text]
+		for j := 0; seen == nil && j < i && !duplicate; j++ {
+			duplicate = stringOf(list.Elements[j].Get("name")) == text
+		}
+		if text != "" && duplicate {
 			v.path.Key(key)
 			v.path.Index(i)
 			v.path.Key("name")
 			v.warn(RuleDuplicateName, name, "duplicate name %s", jsonpos.Quote(text)).suggest("keep one of them")
 			v.path = v.path[:len(v.path)-3]
 		}
-		seen[text] = true
+		if seen != nil {
+			seen[text] = true
+		}
 	}
 }
 
-// packageNames returns the names that the variables of a package's url may have.
-func (v *validator) packageNames(n *Node) map[string]bool {
+// packageNames returns a function that reports whether a variable of a package's url may have
+// a name.
+func (v *validator) packageNames(n *Node) func(name string) bool {
+	var names map[string]bool
+	return func(name string) bool {
+		if names == nil {
+			names = v.collectNames(n)
+		}
+		return names[name]
+	}
+}
+
+func (v *validator) collectNames(n *Node) map[string]bool {
 	names := make(map[string]bool)
 	for _, source := range [...]struct{ list, key string }{
 		{"runtimeArguments", "name"},

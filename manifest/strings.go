@@ -175,6 +175,7 @@ func schemaURI(v *validator, n *Node) {
 	switch {
 	case n.Kind == KindString && strings.TrimSpace(n.Text) == "":
 		v.fault(RuleURI, n, "$schema is empty").suggest("use %s", CurrentSchema).fix(n.Start, n.End, strconv.Quote(CurrentSchema))
+	case n.Kind == KindString && n.Text == CurrentSchema:
 	case v.isURI(n):
 		v.schemaDate(n)
 	}
@@ -328,7 +329,7 @@ const maxVariables = 100
 
 // urlVariables reports undeclared variables in the url of a transport, which stay in the
 // url unchanged.
-func (v *validator) urlVariables(transport *Node, declared map[string]bool, where string) {
+func (v *validator) urlVariables(transport *Node, declared func(name string) bool, where string) {
 	link := transport.Get("url")
 	if grammar.TemplateFault(stringOf(link), true) != "" {
 		return // reported already
@@ -343,7 +344,7 @@ func (v *validator) urlVariables(transport *Node, declared map[string]bool, wher
 			names = grammar.Variables(link.Text, maxVariables)
 		}
 		for _, name := range names {
-			if !declared[name] {
+			if !declared(name) {
 				v.report(severity, rule, link, "undeclared variable %s in the url", jsonpos.Quote("{"+name+"}")).
 					suggestFor(link, "declare it in "+where+", or write its value")
 			}

@@ -35,10 +35,13 @@ func (d *Document) Validate(opts *Options) *Report {
 
 func (d *Document) validator(found *findings, opts *Options) *validator {
 	return &validator{
-		walker: walker{found: found}, traits: opts.Profile.traits(stringOf(d.json.Root.Get("$schema"))),
+		walker: walker{found: found, path: make(jsonpos.Path, 0, usualSteps)}, traits: opts.Profile.traits(stringOf(d.json.Root.Get("$schema"))),
 		bundleLabels: opts.BundleLabels, json: d.json,
 	}
 }
+
+// usualSteps is how deep most values are.
+const usualSteps = 6
 
 // validator walks a tree of values along the shapes.
 type validator struct {
@@ -141,7 +144,8 @@ func isBlank(n *Node) bool {
 }
 
 // removal returns the edit that removes a member with its comma. If others follow, the
-// white space after the member goes too, else that before it.
+// white space after the member goes too, else that before it. The edit of an only member
+// covers the object, so that no other edit in it is applied with it.
 func (v *validator) removal(n *Node, i int) *Edit {
 	switch last := len(n.Members) - 1; {
 	case i < last:
@@ -149,11 +153,17 @@ func (v *validator) removal(n *Node, i int) *Edit {
 	case i > 0:
 		return &Edit{Offset: n.Members[i-1].Value.End, End: n.Members[i].Value.End}
 	}
-	return &Edit{Offset: n.Members[i].KeyStart, End: n.Members[i].Value.End}
+	return &Edit{Offset: n.Start, End: n.End, Text: "{}"}
 }
 
-// insertion returns the edit that adds a member to an object.
+// insertion returns the edit that adds a member to an object, before the others.
 func (v *validator) insertion(n *Node, key, value string) *Edit {
+	e := newStyle(v.json).prepend(n, key, value)
+	return &e
+}
+
+// addition returns the edit that adds a member to an object, after the others.
+func (v *validator) addition(n *Node, key, value string) *Edit {
 	e := newStyle(v.json).addMember(n, key, value)
 	return &e
 }
@@ -188,7 +198,7 @@ func (v *validator) missing(n *Node, s shape, seen uint32, misspelled []*Member)
 		switch s[i].name {
 		case "transport":
 			p.suggest(`for a server on standard input and output, add "transport": {"type": "stdio"}`).
-				apply(v.insertion(n, "transport", `{"type": "stdio"}`))
+				apply(v.addition(n, "transport", `{"type":"stdio"}`))
 		case "registryType":
 			p.suggest("add it, such as npm, pypi, oci, nuget, cargo or mcpb")
 		default:
@@ -204,11 +214,23 @@ func (v *validator) missing(n *Node, s shape, seen uint32, misspelled []*Member)
 			p := v.warn(RuleKeyCase, keyNode(m), "unknown key %s has no effect", jsonpos.Quote(m.Key))
 			if seen&(1<<s.find(known)) != 0 {
 				p.suggest("remove it: %q is present too", known)
-			} else {
-				p.suggest("did you mean %q?", known).fix(m.KeyStart, m.KeyEnd, `"`+known+`"`)
+			} else if p.suggest("did you mean %q?", known); v.accepts(&s[s.findMisspelled(m.Key)], m) {
+				p.fix(m.KeyStart, m.KeyEnd, `"`+known+`"`)
 			}
 		})
 	}
+}
+
+// accepts reports whether a member can have the key of a field. One with a typing error can
+// only if its value is valid there, because it may be a key of its own.
+func (v *validator) accepts(f *field, m *Member) bool {
+	if !grammar.IsTypo(m.Key, f.name) || strings.EqualFold(m.Key, f.name) {
+		return true
+	}
+	trial := *v
+	trial.found = &findings{}
+	f.check(&trial, &m.Value)
+	return trial.found.nErrors == 0
 }
 
 // keyNode returns the position of a member's key.
@@ -237,7 +259,7 @@ func (v *validator) unionType(n *Node, guess string, allowed ...string) string {
 	v.at("type", func() {
 		if v.mustBe(t, KindString) && v.mustBeOneOf(t, allowed) {
 			text = t.Text
-		} else if guess != "" {
+		} else if guess != "" && isBlank(t) {
 			v.found.fixLast(fmt.Sprintf("write %q", guess), &Edit{Offset: t.Start, End: t.End, Text: strconv.Quote(guess)})
 		}
 	})
@@ -287,12 +309,12 @@ func oneOf(allowed ...string) check {
 	}
 }
 
-// synonyms are words that other formats use for the words of this one. "string" is what
-// format means without these.
+// synonyms are words that other formats use for the words of this one.
 var synonyms = map[string]string{
 	"integer": FormatNumber, "int": FormatNumber, "float": FormatNumber, "double": FormatNumber, "decimal": FormatNumber,
 	"bool": FormatBoolean, "path": FormatFilepath, "file": FormatFilepath, "directory": FormatFilepath, "folder": FormatFilepath,
-	"str": FormatString, "text": FormatString, "http": string(StreamableHTTP),
+	"str": FormatString, "text": FormatString, "url": FormatString, "uri": FormatString, "email": FormatString,
+	"http": string(StreamableHTTP), "flag": string(NamedArgument), "option": string(NamedArgument), "image/svg": "image/svg+xml",
 }
 
 func (v *validator) mustBeOneOf(n *Node, allowed []string) bool {

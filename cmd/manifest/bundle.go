@@ -14,7 +14,7 @@ import (
 
 // runBundle shows what a bundle file would run, and unpacks it.
 func runBundle(_ context.Context, c *call) (err error) {
-	q := &resolveCall{call: c, given: launch.Values{}}
+	q := &resolveCall{call: c, given: launch.Values{}, pack: -1, remote: -1}
 	f := c.flags
 	sum := f.String("sha256", "", "the `hash` that the file must have: 64 hexadecimal digits, as in the manifest that names it")
 	to := f.String("unpack", "", "unpack the file to a new `directory`")

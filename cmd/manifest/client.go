@@ -46,8 +46,12 @@ func runClient(ctx context.Context, c *call) error {
 		q.ask = append(q.ask, key)
 		return nil
 	})
+	c.limits()
 	if err := c.parse(); err != nil {
 		return err
+	}
+	if q.pack >= 0 && q.remote >= 0 {
+		return cli.Usagef("-package and -remote exclude each other")
 	}
 	if q.program == nil {
 		return cli.Usagef("name the program with -for: %s", strings.Join(ids, ", "))
@@ -62,7 +66,7 @@ func runClient(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	doc, server, err := c.server(s)
+	doc, server, err := q.part(s)
 	if err != nil {
 		return err
 	}
@@ -96,10 +100,7 @@ func or(s, otherwise string) string {
 }
 
 func (q *clientCall) add(name string, doc *manifest.Document, s *manifest.Server) error {
-	what, n, err := q.target(name, s)
-	if err != nil {
-		return err
-	}
+	what, n := q.chosen()
 	to := &client.Server{Name: or(q.name, client.Name(s.Name)), Values: q.given, Ask: q.ask, Launch: &q.opts}
 	if what == "package" {
 		to.Package = &s.Packages[n]

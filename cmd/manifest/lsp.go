@@ -11,14 +11,17 @@ import (
 
 // runLSP talks to an editor over the standard input and output.
 func runLSP(ctx context.Context, c *call) error {
-	profile := c.profile()
+	c.profile()
 	if err := c.parse(); err != nil {
 		return err
 	}
 	if len(c.files) > 0 {
 		return cli.Usagef("lsp takes no files: an editor starts it and sends them")
 	}
-	opts := &lsp.Options{Profile: *profile, Format: formatted}
+	opts := &lsp.Options{
+		Profile: c.options.Profile,
+		Format:  func(text []byte) ([]byte, error) { return formatted(text, &c.options) },
+	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		opts.Version = info.Main.Version
 	}

@@ -39,6 +39,11 @@
 // wrote it. Both show a diff. Files are replaced by renaming, so that an interruption leaves
 // the old file.
 //
+// resolve and fetch use the parts of a manifest that have no errors, because clients must work
+// with what was published. They say which part they pass over, and never one that was named.
+//
+// The limits are larger than those of the library, because the files are the user's own.
+//
 // resolve starts nothing and shows the command without secrets. -reveal is for scripts and
 // prints JSON only, because people would paste a line of text into a shell.
 package main

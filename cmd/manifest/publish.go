@@ -14,6 +14,16 @@ import (
 	"github.com/ashlar-go/ashlar/manifest/publish"
 )
 
+// server returns a valid manifest as a struct. It reports the problems of others.
+func (c *call) server(s *source) (*manifest.Document, *manifest.Server, error) {
+	doc, _ := manifest.Parse(s.data, &c.options)
+	if report := doc.Validate(nil); !report.Valid() {
+		return nil, nil, errors.Join(c.writeText(c.Stderr, []checked{{*s, report}}, false), errReported)
+	}
+	server, err := doc.Server()
+	return doc, server, err
+}
+
 // own reads the manifest of a project: the file that the arguments name, else server.json, with the
 // project in its directory.
 func (c *call) own(ctx context.Context) (*source, *manifest.Document, *publish.Project, error) {
@@ -63,7 +73,7 @@ func runBump(ctx context.Context, c *call) error {
 	}
 	if report := bumped.Validate(nil); !report.Valid() {
 		changed := source{s.path, []byte(bumped.Text())}
-		return errors.Join(writeText(c.Stderr, []checked{{changed, report}}, false), errReported)
+		return errors.Join(c.writeText(c.Stderr, []checked{{changed, report}}, false), errReported)
 	}
 	if err := c.save(s, &edited{[]byte(bumped.Text()), notes}, *dryRun); err != nil {
 		return err
@@ -156,7 +166,7 @@ func runPublishCheck(ctx context.Context, c *call) error {
 	}
 	registry := &manifest.Options{Profile: manifest.Registry}
 	report := manifest.Validate(s.data, registry)
-	if err := writeText(c.Stdout, []checked{{*s, report}}, false); err != nil || !report.Valid() {
+	if err := c.writeText(c.Stdout, []checked{{*s, report}}, false); err != nil || !report.Valid() {
 		return errors.Join(err, errReported)
 	}
 	doc, server, err := c.server(s)

@@ -31,6 +31,7 @@ func runResolve(ctx context.Context, c *call) error {
 	f.StringVar(&q.envFile, "env-file", "", "read values from the lines NAME=value of `file`; names that are not inputs are ignored")
 	f.BoolVar(&q.inputs, "inputs", false, "list the inputs and resolve nothing")
 	f.BoolVar(&q.reveal, "reveal", false, "with -format json: write argv, env, url and headers with their secrets")
+	c.limits()
 	q.format = c.choice("format", "the output format; schema is for -inputs", "text", "json", "schema")
 	if err := c.parse(); err != nil {
 		return err
@@ -42,16 +43,25 @@ func runResolve(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	doc, server, err := c.server(s)
+	doc, server, err := q.part(s)
 	if err != nil {
 		return err
 	}
 	return q.resolve(s.name(), doc, server)
 }
 
+// part reads a manifest and chooses a part of it.
+func (q *resolveCall) part(s *source) (*manifest.Document, *manifest.Server, error) {
+	doc, _ := manifest.Parse(s.data, &q.options)
+	reading := doc.Read(&q.options)
+	return doc, reading.Server, q.choosePart(s, reading)
+}
+
 // checkFormat checks flags that need others.
 func (q *resolveCall) checkFormat() error {
 	switch {
+	case q.pack >= 0 && q.remote >= 0:
+		return cli.Usagef("-package and -remote exclude each other")
 	case q.reveal && (*q.format != "json" || q.inputs):
 		return cli.Usagef("-reveal needs -format json, because text would be pasted into a shell")
 	case *q.format == "schema" && !q.inputs:
@@ -83,45 +93,60 @@ func (q *resolveCall) set(text string) error {
 	return nil
 }
 
-// server returns a valid manifest as a struct. It reports the problems of others.
-func (c *call) server(s *source) (*manifest.Document, *manifest.Server, error) {
-	doc, _ := manifest.Parse(s.data, nil)
-	if report := doc.Validate(nil); !report.Valid() {
-		return nil, nil, errors.Join(writeText(c.Stderr, []checked{{*s, report}}, false), errReported)
+// choosePart chooses what to resolve: by default the first package, or the first remote if
+// there are no packages. A part with errors is reported and not resolved; by default the
+// next one is.
+func (q *resolveCall) choosePart(s *source, r *manifest.Reading) error {
+	packages, remotes := len(r.Server.Packages), len(r.Server.Remotes)
+	if packages == 0 && remotes == 0 && !r.Report.Valid() {
+		return errors.Join(q.writeText(q.Stderr, []checked{{*s, r.Report}}, false), errReported)
 	}
-	server, err := doc.Server()
-	return doc, server, err
+	what, n, count := "package", q.pack, packages
+	part := func(i int) error { _, err := r.Package(i); return err }
+	if q.remote >= 0 || q.pack < 0 && packages == 0 {
+		what, n, count = "remote", q.remote, remotes
+		part = func(i int) error { _, err := r.Remote(i); return err }
+	}
+	if n >= count || count == 0 {
+		return cli.Usagef("no %s %d: %s has %s", what, max(0, n), s.name(), cli.Count(count, what))
+	}
+	first := max(0, n)
+	chosen := first
+	for n < 0 && chosen+1 < count && part(chosen) != nil {
+		chosen++
+	}
+	var problems manifest.Problems
+	if errors.As(part(chosen), &problems) {
+		_ = errors.As(part(first), &problems) // the first one, if all have errors
+		report := &manifest.Report{Problems: problems, Errors: len(problems)}
+		return errors.Join(q.writeText(q.Stderr, []checked{{*s, report}}, false), errReported)
+	}
+	if what == "package" {
+		q.pack = chosen
+	} else {
+		q.remote = chosen
+	}
+	if chosen > first {
+		fmt.Fprintf(q.Stderr, "%s: %s %d has errors, see manifest validate: resolving %s %d\n", s.name(), what, first, what, chosen)
+	} else if !r.Report.Valid() {
+		fmt.Fprintf(q.Stderr, "%s: other parts have %s: see manifest validate\n", s.name(), cli.Count(r.Report.Errors, "error"))
+	}
+	return nil
 }
 
-// target returns what the flags choose: a "package" or a "remote", and its index.
-func (q *resolveCall) target(name string, s *manifest.Server) (what string, n int, err error) {
-	if q.pack >= 0 && q.remote >= 0 {
-		return "", 0, cli.Usagef("-package and -remote exclude each other")
-	}
-	if q.pack < 0 && q.remote < 0 {
-		if len(s.Packages) > 0 {
-			q.pack = 0
-		} else {
-			q.remote = 0
-		}
-	}
-	count, what, n := len(s.Packages), "package", q.pack
+// chosen returns what choosePart chose, a "package" or a "remote", with its index.
+func (q *resolveCall) chosen() (what string, n int) {
+	what, n = "package", q.pack
 	if q.remote >= 0 {
-		count, what, n = len(s.Remotes), "remote", q.remote
-	}
-	if n >= count {
-		return "", 0, cli.Usagef("no %s %d: %s has %s", what, n, name, cli.Count(count, what))
+		what, n = "remote", q.remote
 	}
 	q.opts.Pointer = fmt.Sprintf("/%ss/%d", what, n)
-	return what, n, nil
+	return what, n
 }
 
-// resolve resolves a package, or else a remote.
+// resolve resolves the chosen package or remote.
 func (q *resolveCall) resolve(name string, doc *manifest.Document, s *manifest.Server) error {
-	what, n, err := q.target(name, s)
-	if err != nil {
-		return err
-	}
+	what, n := q.chosen()
 	form, resolve := forms(s, what, n)
 	if q.inputs {
 		return q.writeForm(form)

@@ -45,8 +45,9 @@ func commands() []command {
 // call is a call of a command.
 type call struct {
 	cli.Env
-	flags *flag.FlagSet
-	files []string // arguments that are not flags
+	flags   *flag.FlagSet
+	files   []string // arguments that are not flags
+	options manifest.Options
 }
 
 // errReported is a failure that has been reported completely.
@@ -76,7 +77,8 @@ func run(ctx context.Context, env cli.Env) error {
 		fmt.Fprintf(f.Output(), "Usage: manifest %s [flags] %s\n%s.\n", c.name, c.arguments, strings.ToUpper(c.summary[:1])+c.summary[1:])
 		f.PrintDefaults()
 	}
-	err := c.run(ctx, &call{Env: env, flags: f})
+	options := manifest.Options{MaxBytes: maxFile, MaxDepth: 64, MaxMetaDepth: 10_000, MaxValues: maxValues}
+	err := c.run(ctx, &call{Env: env, flags: f, options: options})
 	if errors.Is(err, context.Canceled) {
 		// An incomplete validation or file is not a success.
 		return fmt.Errorf("%s was interrupted: %v", name, err)
@@ -125,13 +127,11 @@ func (c *call) choice(name, usage string, values ...string) *string {
 }
 
 // profile defines the flag -profile.
-func (c *call) profile() *manifest.Profile {
-	chosen := manifest.Neutral
-	c.flags.Func("profile", "the rules: `neutral|2025-09-29|2025-10-17|2025-12-11|registry`; neutral is the specification, registry adds what a public registry requires", func(s string) (err error) {
-		chosen, err = manifest.ParseProfile(s)
+func (c *call) profile() {
+	c.flags.Func("profile", "the rules: `neutral|2025-09-29|2025-10-17|2025-12-11|registry|declared`; neutral is the specification, registry adds what a public registry requires, declared is the date in $schema", func(s string) (err error) {
+		c.options.Profile, err = manifest.ParseProfile(s)
 		return err
 	})
-	return &chosen
 }
 
 // unreadable marks an error of reading or writing files, which has the exit code 2.

@@ -10,6 +10,9 @@ var operators = [...]string{"===", "~=", "~>", "==", "!=", ">=", "<=", "^", "~",
 // (REFERENCE.md, 4). Prereleases such as 1.0.0-x.7 and names such as
 // "snapshot - 2025.09" are not ranges.
 func RangeReason(version string) string {
+	if !strings.ContainsAny(version, "^~<>=!|*xX[(, \t") {
+		return "" // nothing of what a range has
+	}
 	s := strings.TrimSpace(version)
 	switch {
 	case s != "" && strings.Trim(s, "^~<>=! ") == "":
