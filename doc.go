@@ -105,7 +105,13 @@
 //   - [github.com/ashlar-go/ashlar/manifest]: reads, validates and migrates server.json.
 //     Standard library only.
 //   - [github.com/ashlar-go/ashlar/manifest/launch]: from a package to a command line.
+//   - [github.com/ashlar-go/ashlar/manifest/client]: writes servers into the configurations of
+//     the programs that use them.
 //   - [github.com/ashlar-go/ashlar/manifest/fetch]: downloads a bundle and verifies it.
+//   - [github.com/ashlar-go/ashlar/manifest/bundle]: reads and unpacks a bundle, and how to start it.
+//   - [github.com/ashlar-go/ashlar/manifest/diff]: what changed between two versions, by risk.
+//   - [github.com/ashlar-go/ashlar/manifest/lsp]: a language server for editors.
+//   - [github.com/ashlar-go/ashlar/manifest/publish]: drafts, versions, marks and checks for publishers.
 //   - [github.com/ashlar-go/ashlar/manifest/schematest]: compares schema and validator.
 //
 // # Programs

@@ -150,7 +150,7 @@ type decoder struct {
 func decode(doc *jsonpos.Document, to any) error {
 	d := decoder{text: doc.Text, walker: walker{found: &findings{max: defaultProblems}}}
 	d.value(doc.Root, reflect.ValueOf(to).Elem())
-	return d.found.report(doc.Text).Err()
+	return d.found.report(doc.Text, &origin{}).Err()
 }
 
 func (d *decoder) value(n *Node, v reflect.Value) {
@@ -164,8 +164,11 @@ func (d *decoder) value(n *Node, v reflect.Value) {
 			v.SetBool(n.Text == "true")
 		}
 	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		d.value(n, v.Elem())
+		to, before := reflect.New(v.Type().Elem()), d.found.nErrors
+		d.value(n, to.Elem())
+		if d.found.nErrors == before || n.Kind == KindObject && to.Elem().Kind() == reflect.Struct {
+			v.Set(to)
+		}
 	case reflect.Struct:
 		if d.mustBe(n, KindObject) {
 			d.object(n, v)

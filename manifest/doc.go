@@ -26,8 +26,9 @@
 // Messages never contain the value of an input, which may be a secret.
 //
 // A [Profile] selects the rules: [Neutral] is the specification; the dated profiles are
-// the public schemas of 2025-09-29, 2025-10-17 and 2025-12-11; [Registry] adds what a
-// public registry requires. [Rules] lists all rules with their categories.
+// the public schemas of 2025-09-29, 2025-10-17 and 2025-12-11; [Declared] is the one that the
+// $schema of the document names; [Registry] adds what a public registry requires. [Rules]
+// lists all rules with their categories.
 //
 // # Reading
 //
@@ -40,9 +41,28 @@
 // the types have their own methods. Unknown keys are preserved: reading and writing a document
 // loses only white space, the order of known keys, and the way characters are escaped.
 //
+// [Document.Read] is for documents that others wrote. It reads any object, with its problems,
+// and hands out the packages and remotes that have no error, although other parts have:
+//
+//	reading := doc.Read(nil)
+//	for i := range reading.Server.Packages {
+//		if p, err := reading.Package(i); err == nil {
+//			plan, err := launch.ResolvePackage(p, values, nil)
+//			...
+//		}
+//	}
+//
+// # Changing
+//
+// [Fix] applies the fixes of problems, [Document.Migrate] updates an older manifest, and
+// [Document.Set] writes one value. They change bytes and not trees, so that all other bytes
+// stay as the author wrote them:
+//
+//	doc, err = doc.Set("/packages/0/version", "1.4.3")
+//
 // # Limits
 //
-// A document may have 1 MiB, 64 levels (512 below _meta, whose contents are free) and
+// A document may have 1 MiB, 64 levels (10,000 below _meta, whose contents are free) and
 // 100,000 values; a report lists 100 problems. [Options] sets other limits. Time and
 // memory are linear in the size of a document.
 //
@@ -75,6 +95,13 @@
 // A subfolder that is not a clean path is an error, although the specification requires
 // it only in its text and not in its list of errors; an empty subfolder is valid. Under
 // the dated schemas, which mention such rules only in descriptions, it is a warning.
+//
+// A key that differs from a known one by one typing error is a mistake and not an extension.
+// Words of fewer than five characters are alike by chance, so these are only reported in the
+// place of a required key.
+//
+// Problems know how they were found, so that Problems.Fix can check its result again. A list
+// from which problems were removed, as an editor does for one quick fix, is applied once.
 //
 // Registry does not check what needs more than the document: files, owners, and hosts of
 // package registries.

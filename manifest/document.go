@@ -45,7 +45,7 @@ type Options struct {
 	// Default: 64.
 	MaxDepth int
 	// MaxMetaDepth replaces MaxDepth below the _meta of the root, whose contents are
-	// free, if it is larger. Default: 512.
+	// free, if it is larger. Default: 10,000, the most.
 	MaxMetaDepth int
 	// MaxValues limits the number of JSON values. Default: 100,000.
 	MaxValues int
@@ -57,7 +57,7 @@ type Options struct {
 const (
 	defaultBytes     = 1 << 20
 	defaultDepth     = 64
-	defaultMetaDepth = 512
+	defaultMetaDepth = 10_000
 	defaultValues    = 100_000
 	defaultProblems  = 100
 	noLimit          = int(^uint(0) >> 1)
@@ -68,9 +68,6 @@ func (o *Options) withDefaults() Options {
 	var full Options
 	if o != nil {
 		full = *o
-	}
-	if full.BundleLabels == nil {
-		full.BundleLabels = []string{"mcpb"}
 	}
 	full.MaxBytes = cmp.Or(max(0, full.MaxBytes), defaultBytes)
 	full.MaxDepth = cmp.Or(max(0, full.MaxDepth), defaultDepth)
@@ -85,6 +82,7 @@ func (o *Options) withDefaults() Options {
 type Document struct {
 	json  *jsonpos.Document
 	found findings // the problems of the syntax
+	opts  Options  // without zero fields
 }
 
 // Parse reads a document. It accepts any JSON value; [Document.Validate] reports whether
@@ -102,9 +100,9 @@ func Parse(data []byte, opts *Options) (*Document, error) {
 
 func parse(data []byte, opts *Options) *Document {
 	full := opts.withDefaults()
-	d := &Document{found: findings{max: full.MaxProblems}}
+	d := &Document{found: findings{max: full.MaxProblems}, opts: full}
 	d.json = jsonpos.Parse(data, &jsonpos.Limits{
-		Bytes: full.MaxBytes, Depth: full.MaxDepth, KeyDepth: map[string]int{"_meta": max(full.MaxDepth, full.MaxMetaDepth)},
+		Bytes: full.MaxBytes, Depth: full.MaxDepth, Key: "_meta", KeyDepth: max(full.MaxDepth, full.MaxMetaDepth),
 		Values: full.MaxValues, Problems: full.MaxProblems,
 	})
 	for _, p := range d.json.Problems {
@@ -122,8 +120,11 @@ func (d *Document) syntaxError() error {
 	if d.found.nErrors == 0 {
 		return nil
 	}
-	return d.found.report(d.json.Text).Err()
+	return d.syntaxReport().Err()
 }
+
+// syntaxReport reports the problems that Parse found.
+func (d *Document) syntaxReport() *Report { return d.found.report(d.json.Text, &origin{opts: d.opts}) }
 
 // Root returns the tree of values, or nil if the text is not JSON.
 func (d *Document) Root() *Node { return d.json.Root }

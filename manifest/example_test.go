@@ -94,7 +94,7 @@ func ExampleParseProfile() {
 	fmt.Println(err)
 	// Output:
 	// true <nil>
-	// unknown profile "2024-01-01": use neutral, 2025-09-29, 2025-10-17, 2025-12-11 or registry
+	// unknown profile "2024-01-01": use neutral, 2025-09-29, 2025-10-17, 2025-12-11, registry or declared
 }
 
 // A manifest of an older schema becomes a current one and keeps its formatting.
@@ -112,9 +112,10 @@ func ExampleDocument_Migrate() {
 	}
 	fmt.Println(string(m.Apply(d.Text())))
 	// Output:
+	// /$schema write the schema of 2025-12-11: the document has keys of 2025-07-09
 	// /status remove it: the current schema has no status
 	// /packages/0/identifier move registry and version of the image here: "example/weather:1.4.2"
 	// /packages/0/version remove it: the version of an image is part of its identifier
 	// /packages/0/registry_type rename the key to "registryType"
-	// {"packages": [{"registryType": "oci", "identifier": "example/weather:1.4.2"}]}
+	// {"$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json", "packages": [{"registryType": "oci", "identifier": "example/weather:1.4.2"}]}
 }

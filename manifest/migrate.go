@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,8 +28,9 @@ type Change struct {
 // white space and order included.
 func (m *Migration) Apply(text string) []byte { return apply(text, m.edits) }
 
-// Migrate computes the changes from the schema of a date to the current one
-// (REFERENCE.md, 7). An empty date means that of the $schema.
+// Migrate computes the changes from the schema of a date to the current one, whose $schema
+// it writes (REFERENCE.md, 7). An empty date means that of the $schema or, without a dated
+// one, that of the oldest keys in the document.
 //
 // The error is about text that is not JSON, or about an unknown date. The result may have
 // other problems, which [Validate] reports.
@@ -40,33 +40,68 @@ func (d *Document) Migrate(from string) (*Migration, error) {
 	}
 	root := d.json.Root
 	if from == "" {
-		from = schemaDateOf(stringOf(root.Get("$schema")))
+		from = cmp.Or(schemaDateOf(stringOf(root.Get("$schema"))), dateOf(root))
+	}
+	if from == "draft" { // which is newer and has the same keys
+		from = currentDate
 	}
 	known := strings.Join(SchemaDates(), ", ")
 	switch {
-	case from == "":
-		return nil, errors.New("the manifest has no dated $schema: name the date, one of " + known)
 	case isNewer(from):
 		return nil, fmt.Errorf("schema %s is newer than this tool knows: the latest known one is %s", jsonpos.Quote(from), currentDate)
 	case !slices.Contains(SchemaDates(), from):
 		return nil, fmt.Errorf("unknown schema date %s: use one of %s", jsonpos.Quote(from), known)
 	}
 	m := migrator{
+		style:      newStyle(d.json),
 		Migration:  &Migration{From: from, To: currentDate},
 		underscore: from < "2025-09-16", status: from < "2025-09-29", splitImages: from < "2025-10-11",
 	}
 	m.server(root)
-	slices.SortFunc(m.edits, func(a, b Edit) int { return cmp.Compare(a.Offset, b.Offset) })
+	slices.SortFunc(m.edits, func(a, b Edit) int { return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.End, b.End)) })
 	return m.Migration, nil
 }
 
 // migrator walks a document along its shapes.
 type migrator struct {
 	*Migration
-	path jsonpos.Path
+	style *style
+	path  jsonpos.Path
 	// What the older schema has: keys with underscores, a status, and container images
 	// with registry and version in keys of their own.
 	underscore, status, splitImages bool
+}
+
+// dateOf returns the date of the oldest keys in a manifest, which tells the schema that it
+// follows.
+func dateOf(root *Node) string {
+	status := root.Get("status") != nil || root.Get("_meta").Get(officialKey) != nil
+	images := false
+	if list := root.Get("packages"); list != nil {
+		for i := range list.Elements {
+			p := &list.Elements[i]
+			if hasOldName(p) {
+				return "2025-07-09"
+			}
+			images = images || stringOf(p.Get("registryType")) == OCI && (p.Get("version") != nil || p.Get("registryBaseUrl") != nil)
+		}
+	}
+	switch {
+	case hasOldName(root):
+		return "2025-07-09"
+	case status:
+		return "2025-09-16"
+	case images:
+		return "2025-09-29"
+	}
+	return currentDate
+}
+
+// officialKey is what a registry added to the _meta of the first schemas.
+const officialKey = "io.modelcontextprotocol.registry/official"
+
+func hasOldName(n *Node) bool {
+	return slices.ContainsFunc(n.Members, func(m Member) bool { return newName(m.Key) != m.Key })
 }
 
 func (m *migrator) change(format string, args ...any) {
@@ -90,9 +125,25 @@ var oldNames = [...]string{
 }
 
 // newName returns the present name of a key.
-func (m *migrator) newName(key string) string {
-	if i := slices.Index(oldNames[:], key); m.underscore && i >= 0 {
+func newName(key string) string {
+	if i := slices.Index(oldNames[:], key); i >= 0 {
 		return newNames[i]
+	}
+	return key
+}
+
+// oldName returns the name with underscores of a key.
+func oldName(key string) string {
+	if i := slices.Index(newNames[:], key); i >= 0 {
+		return oldNames[i]
+	}
+	return key
+}
+
+// newName returns the present name of a key.
+func (m *migrator) newName(key string) string {
+	if m.underscore {
+		return newName(key)
 	}
 	return key
 }
@@ -102,10 +153,7 @@ func (m *migrator) get(n *Node, key string) *Node {
 	if found := n.Get(key); found != nil || !m.underscore {
 		return found
 	}
-	if i := slices.Index(newNames[:], key); i >= 0 {
-		return n.Get(oldNames[i])
-	}
-	return nil
+	return n.Get(oldName(key))
 }
 
 // visit calls f for the members with a key, by its present or its older name.
@@ -174,6 +222,9 @@ func (m *migrator) remove(n *Node, reasons map[string]string) {
 }
 
 func (m *migrator) server(n *Node) {
+	if n.Kind == KindObject && n.Get("$schema") == nil {
+		m.addSchema(n)
+	}
 	m.visit(n, "$schema", func(s *Node) {
 		if schemaDateOf(stringOf(s)) != m.To {
 			m.change("use the schema of %s", m.To)
@@ -183,11 +234,27 @@ func (m *migrator) server(n *Node) {
 	if m.status {
 		m.object(n, map[string]string{"status": "the current schema has no status"})
 		m.visit(n, "_meta", func(meta *Node) {
-			m.remove(meta, map[string]string{"io.modelcontextprotocol.registry/official": "this is added by a registry"})
+			m.remove(meta, map[string]string{officialKey: "this is added by a registry"})
 		})
 	}
 	m.visitAll(n, "packages", m.packageObject)
 	m.visitAll(n, "remotes", m.transport)
+}
+
+// addSchema adds a $schema before the other members.
+func (m *migrator) addSchema(n *Node) {
+	m.path.Key("$schema")
+	if m.From == m.To {
+		m.change("write the schema of %s", m.To)
+	} else {
+		m.change("write the schema of %s: the document has keys of %s", m.To, m.From)
+	}
+	m.path.Pop()
+	e := m.style.prepend(n, "$schema", `"`+CurrentSchema+`"`)
+	if m.status && len(n.Members) == 1 && n.Members[0].Key == "status" { // which is removed
+		e.Text = strings.TrimRight(e.Text, ","+space)
+	}
+	m.edit(e.Offset, e.End, e.Text)
 }
 
 func (m *migrator) packageObject(n *Node) {

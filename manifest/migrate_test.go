@@ -71,6 +71,40 @@ func TestMigrateKeepsTheForm(t *testing.T) {
 	}
 }
 
+// current returns a manifest with the current $schema before the other keys.
+func current(text string) string {
+	return strings.Replace(`{"$schema":"`+manifest.CurrentSchema+`",`+text[1:], ",}", "}", 1)
+}
+
+// TestMigrateUndated checks which date a manifest without a dated $schema has.
+func TestMigrateUndated(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{}`:                   "2025-12-11",
+		`{"$schema":"","a":1}`: "2025-12-11",
+		`{"website_url":"u"}`:  "2025-07-09",
+		`{"status":"active"}`:  "2025-09-16",
+		`{"$schema":"https://e.com/mcp-server-v0.json","_meta":{"io.modelcontextprotocol.registry/official":{}}}`: "2025-09-16",
+		`{"status":"a","packages":[{"registry_type":"npm"}]}`:                                                     "2025-07-09",
+		`{"packages":[{"registryType":"oci","identifier":"a","version":"1"}]}`:                                    "2025-09-29",
+		`{"packages":[{"registryType":"npm","identifier":"a","version":"1"}]}`:                                    "2025-12-11",
+		`{"$schema":"https://e.com/schemas/draft/server.schema.json","status":1}`:                                 "2025-12-11",
+		`{"$schema":"` + manifest.CurrentSchema + `#/definitions/ServerDetail","status":1}`:                       "2025-12-11",
+	} {
+		got, m := migrate(t, text, "")
+		if m.From != want {
+			t.Errorf("%s is of %s, want %s", text, m.From, want)
+		}
+		if schema := parsed(t, got).Lookup("/$schema"); schema == nil || !strings.HasPrefix(schema.Text, manifest.CurrentSchema) {
+			t.Errorf("%s became %s", text, got)
+		}
+	}
+	got, _ := migrate(t, "{\n\t\"name\": \"a/b\"\n}\n", "")
+	if want := "{\n\t\"$schema\": \"" + manifest.CurrentSchema + "\",\n\t\"name\": \"a/b\"\n}\n"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 // TestMigrateSteps checks that each date gets only the changes of later schemas.
 func TestMigrateSteps(t *testing.T) {
 	t.Parallel()
@@ -83,19 +117,19 @@ func TestMigrateSteps(t *testing.T) {
 		"2025-10-17": text,
 		"2025-12-11": text,
 	} {
-		if got, _ := migrate(t, text, from); got != want {
+		if got, _ := migrate(t, text, from); got != current(want) {
 			t.Errorf("from %s: got\n%s\nwant\n%s", from, got, want)
 		}
 	}
 	digest := "sha256:" + strings.Repeat("0a", 32)
-	if got, _ := migrate(t, `{"packages":[{"registryType":"oci","identifier":"e/w","version":"`+digest+`"}]}`, "2025-09-29"); got != `{"packages":[{"registryType":"oci","identifier":"e/w@`+digest+`"}]}` {
+	if got, _ := migrate(t, `{"packages":[{"registryType":"oci","identifier":"e/w","version":"`+digest+`"}]}`, "2025-09-29"); got != current(`{"packages":[{"registryType":"oci","identifier":"e/w@`+digest+`"}]}`) {
 		t.Errorf("got %s", got)
 	}
 	got, m := migrate(t, `{"packages":[{"registryType":"oci","identifier":"e/w:12","version":"2"}]}`, "2025-09-29")
-	if got != `{"packages":[{"registryType":"oci","identifier":"e/w:12"}]}` || len(m.Changes) != 1 || !strings.Contains(m.Changes[0].Message, "another version") {
+	if got != current(`{"packages":[{"registryType":"oci","identifier":"e/w:12"}]}`) || len(m.Changes) != 2 || !strings.Contains(m.Changes[1].Message, "another version") {
 		t.Errorf("got %s: %v", got, m.Changes)
 	}
-	if got, _ := migrate(t, `{"status":"a"}`, "2025-09-16"); got != `{}` {
+	if got, _ := migrate(t, `{"status":"a"}`, "2025-09-16"); got != current(`{}`) {
 		t.Errorf("got %s", got)
 	}
 }
@@ -103,12 +137,10 @@ func TestMigrateSteps(t *testing.T) {
 func TestMigrateErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, from, want string }{
-		{`{}`, "", "no dated $schema"},
+		{`{"$schema":"https://e.com/schemas/2024-01-01/server.schema.json"}`, "", "unknown schema date"},
 		{`{}`, "2024-01-01", "unknown schema date"},
 		{`{}`, "2027-01-01", "newer than this tool knows"},
-		{`{"$schema":"https://e.com"}`, "", "no dated $schema"},
 		{`{`, "2025-07-09", "unexpected end"},
-		{`[]`, "", "no dated $schema"},
 	} {
 		d, _ := manifest.Parse([]byte(c.text), nil)
 		if _, err := d.Migrate(c.from); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -145,7 +177,11 @@ func TestMigrateCorpus(t *testing.T) {
 		migrated := m.Apply(d.Text())
 		for _, p := range manifest.Validate(migrated, &manifest.Options{Profile: manifest.Registry}).Problems {
 			switch p.Rule {
-			case manifest.RuleKeyCase, manifest.RuleSchemaDeprecated, manifest.RuleSchemaUnknown, manifest.RuleSchemaRequired:
+			case manifest.RuleKeyCase:
+				if p.Fix != nil {
+					t.Errorf("%s: %v", file, &p)
+				}
+			case manifest.RuleSchemaDeprecated, manifest.RuleSchemaUnknown, manifest.RuleSchemaRequired:
 				t.Errorf("%s: %v", file, &p)
 			}
 		}

@@ -137,7 +137,7 @@ func fastest(runs int, f func()) time.Duration {
 	return best
 }
 
-// TestValidateIsFast checks that Validate takes at most three times as long as encoding/json needs
+// TestValidateIsFast checks that Validate takes at most 1.1 times as long as encoding/json needs
 // to decode the same document into structs.
 func TestValidateIsFast(t *testing.T) {
 	data := typical()
@@ -152,8 +152,8 @@ func TestValidateIsFast(t *testing.T) {
 	})
 	validate := fastest(300, func() { manifest.Validate(data, nil) })
 	t.Logf("%d bytes: validated in %v, decoded by encoding/json in %v", len(data), validate, decode)
-	if validate > 3*decode {
-		t.Errorf("validating takes %v, more than three times the %v of decoding", validate, decode)
+	if validate > decode*11/10 && !raceDetector {
+		t.Errorf("validating takes %v, more than 1.1 times the %v of decoding", validate, decode)
 	}
 }
 

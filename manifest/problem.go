@@ -42,6 +42,26 @@ type Problem struct {
 	Suggestion string `json:"suggestion,omitempty"`
 	// Fix is the change that most likely corrects it, or nil.
 	Fix *Edit `json:"fix,omitempty"`
+
+	from *origin // what found it, or nil
+}
+
+// origin is the check that found a list of problems.
+type origin struct {
+	opts    Options
+	checked bool // by Validate, and not by Parse
+	listed  int  // how many problems it listed
+}
+
+// again repeats the check with other text.
+func (o *origin) again(data []byte) *Report {
+	opts := o.opts
+	opts.MaxProblems = max(opts.MaxProblems, maxFixes)
+	d := parse(data, &opts)
+	if o.checked {
+		return d.Validate(&opts)
+	}
+	return d.syntaxReport()
 }
 
 // Edit replaces the bytes from Offset to before End of a document by Text.
@@ -78,7 +98,11 @@ func (p *Problem) Error() string {
 
 // suggest completes a problem. p may be nil.
 func (p *Problem) suggest(format string, args ...any) *Problem {
-	if p != nil {
+	switch {
+	case p == nil:
+	case len(args) == 0:
+		p.Suggestion = format
+	default:
 		p.Suggestion = fmt.Sprintf(format, args...)
 	}
 	return p
@@ -86,8 +110,13 @@ func (p *Problem) suggest(format string, args ...any) *Problem {
 
 // fix completes a problem with the change that corrects it. p may be nil.
 func (p *Problem) fix(offset, end int, text string) {
+	p.apply(&Edit{Offset: offset, End: end, Text: text})
+}
+
+// apply does what fix does. p may be nil.
+func (p *Problem) apply(e *Edit) {
 	if p != nil {
-		p.Fix = &Edit{Offset: offset, End: end, Text: text}
+		p.Fix = e
 	}
 }
 
@@ -100,27 +129,91 @@ func (ps Problems) Error() string { return grammar.Lines(ps) }
 // Unwrap gives errors.As access to the single problems.
 func (ps Problems) Unwrap() []error { return grammar.Errors(ps) }
 
+// Limits of fixes: how often they are applied, because one may uncover another, and how
+// many problems are considered each time.
+const (
+	maxRounds = 20
+	maxFixes  = 10_000
+)
+
+// Fix applies the fixes of all problems of a document, and of those that are found after
+// that, until there are none. It returns the result, which may be data itself, the
+// problems that were fixed, each with the positions of the text in which it was found,
+// and the report about the result. Everything else stays unchanged, white space included.
+// Review the result: a fix is the most likely correction, not a certain one.
+func Fix(data []byte, opts *Options) (fixed []byte, done Problems, left *Report) {
+	o := origin{opts: opts.withDefaults(), checked: true}
+	return o.fix(data, o.again(data))
+}
+
+// fix applies the fixes of a report and of those that follow it.
+func (o *origin) fix(data []byte, r *Report) (fixed []byte, done Problems, left *Report) {
+	for range maxRounds {
+		edits := r.Problems.edits(len(data))
+		if len(edits) == 0 {
+			break
+		}
+		applied := make(map[Edit]bool, len(edits))
+		for _, e := range edits {
+			applied[e] = true
+		}
+		for i := range r.Problems {
+			if e := r.Problems[i].Fix; e != nil && applied[*e] {
+				done = append(done, r.Problems[i])
+			}
+		}
+		data = apply(string(data), edits)
+		r = o.again(data)
+	}
+	return data, done, r
+}
+
 // Fix returns a copy of the document in which the problems were found, with their fixes
 // applied, and how many were applied. Of overlapping fixes the first one is applied;
-// fixes outside of data are ignored. Everything else stays unchanged, white space
-// included. Review the result: a fix is the most likely correction, not a certain one.
+// fixes outside of data are ignored.
+//
+// If ps are all problems of a report or of the error of [Parse], the result is checked and
+// fixed again as the function [Fix] does, because a fix may uncover other problems. A part
+// of them is applied once, so that nothing else is changed.
 func (ps Problems) Fix(data []byte) (fixed []byte, applied int) {
+	edits := ps.edits(len(data))
+	fixed, applied = apply(string(data), edits), len(edits)
+	if applied > 0 && ps[0].from != nil && ps[0].from.listed == len(ps) {
+		var more Problems
+		fixed, more, _ = ps[0].from.fix(fixed, ps[0].from.again(fixed))
+		applied += len(more)
+	}
+	return fixed, applied
+}
+
+// edits returns the fixes that can be applied to a text of a size, in its order.
+func (ps Problems) edits(size int) []Edit {
 	var edits []Edit
 	for i := range ps {
-		if e := ps[i].Fix; e != nil && e.Offset <= e.End && e.End <= len(data) {
+		if e := ps[i].Fix; e != nil && e.Offset <= e.End && e.End <= size {
 			edits = append(edits, *e)
 		}
 	}
 	slices.SortStableFunc(edits, func(a, b Edit) int { return cmp.Compare(a.Offset, b.Offset) })
 	done := 0
-	edits = slices.DeleteFunc(edits, func(e Edit) bool {
+	return slices.DeleteFunc(edits, func(e Edit) bool {
 		overlaps := e.Offset < done
 		if !overlaps {
 			done = e.End
 		}
 		return overlaps
 	})
-	return apply(string(data), edits), len(edits)
+}
+
+// Below returns the problems at a JSON pointer and below it.
+func (ps Problems) Below(pointer string) Problems {
+	var below Problems
+	for i := range ps {
+		if rest, ok := strings.CutPrefix(ps[i].Pointer, pointer); ok && (rest == "" || rest[0] == '/') {
+			below = append(below, ps[i])
+		}
+	}
+	return below
 }
 
 // Report is the result of a validation.
@@ -172,21 +265,36 @@ func (f *findings) add(s Severity, rule Rule, path jsonpos.Path, n *Node, format
 	if *count++; len(*list) >= f.max {
 		return nil
 	}
-	*list = append(*list, Problem{
-		Rule: rule, Severity: s, Pointer: path.Pointer(), Offset: n.Start, End: n.End, Message: fmt.Sprintf(format, args...),
-	})
+	message := format
+	if len(args) > 0 {
+		message = fmt.Sprintf(format, args...)
+	}
+	*list = append(*list, Problem{Rule: rule, Severity: s, Pointer: path.Pointer(), Offset: n.Start, End: n.End, Message: message})
 	return &(*list)[len(*list)-1]
 }
 
+// fixLast completes the last error with a suggestion and the change that applies it,
+// unless it has a change or is not listed.
+func (f *findings) fixLast(suggestion string, e *Edit) {
+	if len(f.errors) != f.nErrors || f.nErrors == 0 {
+		return
+	}
+	if p := &f.errors[f.nErrors-1]; p.Fix == nil {
+		p.suggest("%s", suggestion).apply(e)
+	}
+}
+
 // report sorts the problems and finds their lines and columns.
-func (f *findings) report(text string) *Report {
+func (f *findings) report(text string, from *origin) *Report {
 	all := append(Problems{}, f.errors[:min(len(f.errors), f.max)]...)
 	all = append(all, f.warnings[:min(len(f.warnings), f.max-len(all))]...)
 	slices.SortStableFunc(all, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Offset, b.Offset), strings.Compare(string(a.Rule), string(b.Rule)))
 	})
 	cursor := jsonpos.NewCursor(text)
+	from.listed = len(all)
 	for i := range all {
+		all[i].from = from
 		cursor.MoveTo(all[i].Offset)
 		all[i].Line, all[i].Column = cursor.Line, cursor.Column
 	}

@@ -10,7 +10,7 @@ import (
 
 func TestParseProfile(t *testing.T) {
 	t.Parallel()
-	for p := manifest.Neutral; p <= manifest.Registry; p++ {
+	for p := manifest.Neutral; p <= manifest.Declared; p++ {
 		if got, err := manifest.ParseProfile(p.String()); got != p || err != nil {
 			t.Errorf("%v: got %v, %v", p, got, err)
 		}
@@ -82,17 +82,54 @@ func local(url string) object {
 	return pack(object{"transport": object{"type": "sse", "url": url}, "environmentVariables": []any{object{"name": "PORT"}}})
 }
 
+// registryCase is a manifest and the rule of a registry that it breaks, or "".
+type registryCase struct {
+	name string
+	set  object
+	want manifest.Rule
+}
+
+func (c *registryCase) check(t *testing.T) {
+	t.Helper()
+	r := manifest.Validate(registered(t, c.set), &manifest.Options{Profile: manifest.Registry})
+	if got := rulesOf(r.Problems); c.want == "" && len(got) > 0 || c.want != "" && !slices.Equal(got, []manifest.Rule{c.want}) {
+		t.Errorf("%s: got %v, want %q", c.name, r.Problems, c.want)
+	}
+}
+
+func TestRegistryRepositories(t *testing.T) {
+	t.Parallel()
+	for _, c := range []registryCase{
+		{"a route", repo("https://gitlab.com/a/b/-/tree", "gitlab"), manifest.RuleRepositoryHost},
+		{"more than a repository", repo("https://github.com/o/r/tree/main", "github"), manifest.RuleRepositoryHost},
+		{"other source", repo("https://e.com/o/r", "bitbucket"), manifest.RuleRepositoryHost},
+		{"other host", repo("https://e.com/o/r", "github"), manifest.RuleRepositoryHost},
+		{"group", repo("https://gitlab.com/a/b/c", "gitlab"), ""},
+		{"repository", repo("https://github.com/o/r/", "github"), ""},
+		{"http and www", repo("http://www.github.com/o/r.git", "github"), ""},
+		{"capitals in the host", repo("https://GitHub.com/o/r", "github"), manifest.RuleRepositoryHost},
+		{"a port", repo("https://github.com:443/o/r", "github"), manifest.RuleRepositoryHost},
+		{"a user", repo("https://me@github.com/o/r", "github"), manifest.RuleRepositoryHost},
+		{"an escape", repo("https://github.com/o/r%20", "github"), manifest.RuleRepositoryHost},
+		{"two slashes", repo("https://github.com/o/r//", "github"), manifest.RuleRepositoryHost},
+		{"a query", repo("https://gitlab.com/a/b?c", "gitlab"), manifest.RuleRepositoryHost},
+		{"an owner", repo("https://gitlab.com/a", "gitlab"), manifest.RuleRepositoryHost},
+	} {
+		c.check(t)
+	}
+}
+
 func TestRegistryRules(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		name string
-		set  object
-		want manifest.Rule // "" if all is well
-	}{
+	for _, c := range []registryCase{
 		{"nothing special", object{}, ""},
 		{"no schema", dated("https://e.com/other.json"), manifest.RuleSchemaUnknown},
 		{"an old schema", dated("https://e.com/schemas/2025-09-29/server.schema.json"), manifest.RuleSchemaDeprecated},
 		{"a future schema", dated("https://e.com/schemas/2999-01-01/server.schema.json"), manifest.RuleSchemaUnknown},
+		{"a fragment", dated(manifest.CurrentSchema + "#/definitions/ServerDetail"), ""},
+		{"an old schema with a fragment", dated("https://e.com/schemas/2025-10-17/server.schema.json#/a"), manifest.RuleSchemaDeprecated},
+		{"another file", dated(manifest.CurrentSchema + "x"), manifest.RuleSchemaUnknown},
+		{"a draft", dated("https://e.com/schemas/draft/server.schema.json"), manifest.RuleSchemaUnknown},
 		{"a date that never was", dated("https://e.com/schemas/2025-01-01/server.schema.json"), manifest.RuleSchemaUnknown},
 		{"short name", object{"name": "a/b"}, manifest.RuleNameParts},
 		{"name with a dot at the end", object{"name": "com.example/ab."}, manifest.RuleNameParts},
@@ -100,13 +137,13 @@ func TestRegistryRules(t *testing.T) {
 		{"latest", object{"version": "latest"}, manifest.RuleLatest},
 		{"blank title", object{"title": " \t"}, manifest.RuleBlankTitle},
 		{"website", object{"websiteUrl": "http://e.com"}, manifest.RuleWebsiteHTTPS},
-		{"repository", repo("https://github.com/o/r/", "github"), ""},
-		{"group", repo("https://gitlab.com/a/b/c", "gitlab"), ""},
-		{"other host", repo("https://e.com/o/r", "github"), manifest.RuleRepositoryHost},
-		{"other source", repo("https://e.com/o/r", "bitbucket"), manifest.RuleRepositoryHost},
-		{"more than a repository", repo("https://github.com/o/r/tree/main", "github"), manifest.RuleRepositoryHost},
-		{"a route", repo("https://gitlab.com/a/b/-/tree", "gitlab"), manifest.RuleRepositoryHost},
-		{"subfolder", object{"repository": object{"url": "https://github.com/o/r", "source": "github", "subfolder": "a b"}}, manifest.RuleSubfolderChars},
+		{"an icon without a host", object{"icons": []any{object{"src": "https:x"}}}, manifest.RuleIconHTTPS},
+		{"an icon with a port only", object{"icons": []any{object{"src": "https://:1/x"}}}, manifest.RuleIconHTTPS},
+		{"a website without a host", object{"websiteUrl": "https:x"}, manifest.RuleWebsiteHTTPS},
+		{"no identifier", pack(object{"identifier": ""}), manifest.RuleIdentifierEmpty},
+		{"two braces", local("http://localhost:1/{{PORT}}"), manifest.RuleURLVariable},
+		{"an empty brace", local("http://localhost:{PORT}/{}"), ""},
+		{"subfolder", object{"repository": object{"url": "https://github.com/o/r", "source": "github", "subfolder": "a@b"}}, manifest.RuleSubfolderChars},
 		{"identifier", pack(object{"identifier": "a b"}), manifest.RuleIdentifierSpace},
 		{"flag with a value", pack(arguments(object{"type": "named", "name": "--a <b>"})), manifest.RuleFlagName},
 		{"empty flag", pack(arguments(object{"type": "named", "name": ""})), manifest.RuleFlagName},
@@ -120,10 +157,7 @@ func TestRegistryRules(t *testing.T) {
 		{"local remote", remoteTo("https://api.LOCALHOST:1/"), manifest.RuleRemoteHost},
 		{"no host", remoteTo("https://:::"), manifest.RuleURLHost},
 	} {
-		r := manifest.Validate(registered(t, c.set), &manifest.Options{Profile: manifest.Registry})
-		if got := rulesOf(r.Problems); c.want == "" && len(got) > 0 || c.want != "" && !slices.Equal(got, []manifest.Rule{c.want}) {
-			t.Errorf("%s: got %v, want %q", c.name, r.Problems, c.want)
-		}
+		c.check(t)
 	}
 	if r := manifest.Validate(document(t, nil), &manifest.Options{Profile: manifest.Registry}); r.Errors != 1 || r.Problems[0].Rule != manifest.RuleSchemaRequired {
 		t.Errorf("without $schema: %v", r.Problems)

@@ -7,4 +7,5 @@ package manifest_test
 const (
 	pathological = 1 << 20
 	slowest      = 30
+	raceDetector = false
 )

@@ -8,4 +8,5 @@ package manifest_test
 const (
 	pathological = 1 << 17
 	slowest      = 60
+	raceDetector = true
 )

@@ -61,8 +61,9 @@ func TestParseBounds(t *testing.T) {
 		{"more than one MiB", "[" + strings.Repeat(" ", 1<<20-1) + "]", nil, manifest.RuleSize},
 		{"64 levels", deep(64), nil, ""},
 		{"65 levels", deep(65), nil, manifest.RuleDepth},
-		{"512 levels of metadata", `{"_meta":` + deep(511) + `}`, nil, ""},
-		{"513 levels of metadata", `{"_meta":` + deep(512) + `}`, nil, manifest.RuleDepth},
+		{"10,000 levels of metadata", `{"_meta":` + deep(9_999) + `}`, nil, ""},
+		{"10,001 levels of metadata", `{"_meta":` + deep(10_000) + `}`, nil, manifest.RuleDepth},
+		{"65 levels of metadata", `{"_meta":` + deep(64) + `}`, &manifest.Options{MaxMetaDepth: 1}, manifest.RuleDepth},
 		{"_meta below another key", `{"x":{"_meta":` + deep(63) + `}}`, nil, manifest.RuleDepth},
 		{"values", `[1,2]`, &manifest.Options{MaxValues: 3}, ""},
 		{"too many values", `[1,2,3]`, &manifest.Options{MaxValues: 3}, manifest.RuleValues},
@@ -108,7 +109,7 @@ func FuzzParse(f *testing.F) {
 		if !json.Valid(data) && err == nil {
 			t.Fatalf("%q is not JSON and has no error", data)
 		}
-		for p := manifest.Neutral; p <= manifest.Registry; p++ {
+		for p := manifest.Neutral; p <= manifest.Declared; p++ {
 			opts.Profile = p
 			checkReport(t, data, d.Validate(opts))
 		}

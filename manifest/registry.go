@@ -3,6 +3,7 @@ package manifest
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
@@ -21,11 +22,12 @@ func SchemaDates() []string {
 	return []string{"2025-07-09", "2025-09-16", "2025-09-29", "2025-10-11", "2025-10-17", currentDate}
 }
 
-// schemaDateOf returns the date in a $schema, or "".
+// schemaDateOf returns the date in a $schema, or "". A query and a fragment may follow the
+// name of the schema.
 func schemaDateOf(schema string) string {
 	_, rest, _ := strings.Cut(schema, "/schemas/")
-	date, ok := strings.CutSuffix(rest, "/server.schema.json")
-	if !ok {
+	date, after, ok := strings.Cut(rest, "/server.schema.json")
+	if !ok || after != "" && after[0] != '#' && after[0] != '?' || strings.Contains(date, "/") {
 		return ""
 	}
 	return date
@@ -36,20 +38,32 @@ func isNewer(date string) bool {
 	return len(date) == len(currentDate) && date > currentDate && date[0] == '2'
 }
 
-// schemaDate checks the date in a $schema.
+// schemaDate checks the date in a $schema. Without a registry and without a dated profile a
+// document of another date is a likely mistake.
 func (v *validator) schemaDate(n *Node) {
+	if v.dated {
+		return
+	}
+	severity := Warning
+	if v.registry {
+		severity = Error
+	}
 	date := schemaDateOf(n.Text)
 	switch {
-	case date == "" || strings.Contains(date, "/"):
-		v.fault(RuleSchemaUnknown, n, "$schema %s is not a schema of this format", jsonpos.Quote(n.Text)).suggest("use %s", CurrentSchema)
-	case date == currentDate, date == "draft":
+	case date == currentDate, date == "draft" && !v.registry:
+	case date == "":
+		if v.registry { // others may have schemas of their own
+			v.fault(RuleSchemaUnknown, n, "$schema %s is not a schema of this format", jsonpos.Quote(n.Text)).suggest("use %s", CurrentSchema)
+		}
+	case date == "draft":
+		v.fault(RuleSchemaUnknown, n, "$schema is that of a draft").suggest("use %s", CurrentSchema)
 	case slices.Contains(SchemaDates(), date):
-		v.warn(RuleSchemaDeprecated, n, "$schema has the date %s: the current one is %s", date, currentDate).suggest("use %s", CurrentSchema)
+		v.warn(RuleSchemaDeprecated, n, "this is of %s: the current schema is that of %s", date, currentDate).suggest("run manifest migrate")
 	case isNewer(date):
-		v.fault(RuleSchemaUnknown, n, "$schema has the date %s, which is newer than this tool knows", jsonpos.Quote(date)).
+		v.report(severity, RuleSchemaUnknown, n, "$schema has the date %s, which is newer than this tool knows", jsonpos.Quote(date)).
 			suggest("update this tool, or use %s", CurrentSchema)
 	default:
-		v.fault(RuleSchemaUnknown, n, "unknown $schema date %s", jsonpos.Quote(date)).suggest("use %s", CurrentSchema)
+		v.report(severity, RuleSchemaUnknown, n, "unknown $schema date %s", jsonpos.Quote(date)).suggest("use %s", CurrentSchema)
 	}
 }
 
@@ -59,6 +73,10 @@ func isRegistryPart(s string) bool {
 }
 
 func repository(v *validator, n *Node) {
+	if n.Kind == KindObject && isBlank(n) {
+		v.fault(RuleRepositoryEmpty, n, "repository is empty")
+		return
+	}
 	if !v.object(n, repositoryShape) || !v.registry {
 		return
 	}
@@ -66,10 +84,12 @@ func repository(v *validator, n *Node) {
 	if link == nil || source == nil || source.Kind != KindString || grammar.URIFault(stringOf(link)) != "" {
 		return
 	}
-	hosts := map[string]string{"github": "github.com", "gitlab": "gitlab.com"}
-	if host, ok := hosts[source.Text]; !ok {
+	if host := source.Text + ".com"; host != "github.com" && host != "gitlab.com" {
 		v.at("source", func() {
-			v.fault(RuleRepositoryHost, source, "registries do not support the source %s", jsonpos.Quote(source.Text)).suggest("use github or gitlab")
+			p := v.fault(RuleRepositoryHost, source, "registries do not support the source %s", jsonpos.Quote(source.Text)).suggest("use github or gitlab")
+			if lower := strings.ToLower(source.Text); lower == "github" || lower == "gitlab" {
+				p.suggest("write %q", lower).fix(source.Start, source.End, strconv.Quote(lower))
+			}
 		})
 	} else if !isRepository(link.Text, host) {
 		v.at("url", func() {
@@ -81,13 +101,19 @@ func repository(v *validator, n *Node) {
 // isRepository reports whether a URL is that of a repository and nothing below it: owner
 // and name at GitHub, two or more segments at GitLab.
 func isRepository(link, host string) bool {
-	u, err := url.Parse(link)
-	if err != nil || !isHTTP(u) || u.RawQuery != "" || u.Fragment != "" || u.User != nil || strings.TrimPrefix(strings.ToLower(u.Host), "www.") != host {
+	rest, ok := strings.CutPrefix(link, "https://")
+	if !ok {
+		rest, ok = strings.CutPrefix(link, "http://")
+	}
+	path, atHost := strings.CutPrefix(strings.TrimPrefix(rest, "www."), host+"/")
+	if !ok || !atHost {
 		return false
 	}
-	segments := strings.Split(strings.Trim(u.Path, "/"), "/")
-	if slices.Contains(segments, "") || slices.Contains(segments, "-") {
-		return false
+	segments := strings.Split(strings.TrimSuffix(path, "/"), "/")
+	for _, s := range segments {
+		if s == "" || s == "-" || !grammar.Only(s, "-_.") {
+			return false
+		}
 	}
 	return len(segments) == 2 || host == "gitlab.com" && len(segments) > 2
 }

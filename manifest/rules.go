@@ -58,6 +58,7 @@ const (
 	RulePackageLatest   Rule = "package-version-latest"
 	RulePositionalValue Rule = "positional-value"
 	RulePackageKey      Rule = "package-key"
+	RuleRepositoryEmpty Rule = "repository-empty"
 )
 
 // Rules of the specification's text.
@@ -70,34 +71,38 @@ const (
 
 // Rules for likely mistakes.
 const (
-	RuleKeyCase         Rule = "key-case"
-	RuleLatest          Rule = "version-latest"
-	RulePlaceholder     Rule = "placeholder"
-	RuleDefaultChoice   Rule = "default-not-a-choice"
-	RuleDuplicateName   Rule = "duplicate-name"
-	RuleUnknownVariable Rule = "unknown-variable"
-	RuleLineBreak       Rule = "header-line-break"
-	RuleLabelCase       Rule = "label-case"
-	RuleDotSegment      Rule = "name-dots"
+	RuleKeyCase          Rule = "key-case"
+	RuleSchemaDeprecated Rule = "schema-deprecated"
+	RuleLatest           Rule = "version-latest"
+	RulePlaceholder      Rule = "placeholder"
+	RuleDefaultChoice    Rule = "default-not-a-choice"
+	RuleDuplicateName    Rule = "duplicate-name"
+	RuleUnknownVariable  Rule = "unknown-variable"
+	RuleLineBreak        Rule = "header-line-break"
+	RuleLabelCase        Rule = "label-case"
+	RuleDotSegment       Rule = "name-dots"
+	RuleVersionSpace     Rule = "version-space"
+	RuleFormat           Rule = "value-format"
+	RuleRuntimeHint      Rule = "runtime-hint"
+	RuleIdentifierEmpty  Rule = "identifier-empty"
 )
 
 // Rules of a public registry.
 const (
-	RuleSchemaRequired   Rule = "schema-required"
-	RuleSchemaUnknown    Rule = "schema-unknown"
-	RuleSchemaDeprecated Rule = "schema-deprecated"
-	RuleNameParts        Rule = "name-parts"
-	RuleBlankTitle       Rule = "title-blank"
-	RuleWebsiteHTTPS     Rule = "website-https"
-	RuleRepositoryHost   Rule = "repository-host"
-	RuleSubfolderChars   Rule = "subfolder-characters"
-	RuleIdentifierSpace  Rule = "identifier-space"
-	RuleFlagName         Rule = "flag-name"
-	RuleFlagRepeated     Rule = "flag-in-value"
-	RuleURLVariable      Rule = "url-variable"
-	RuleURLHost          Rule = "url-host"
-	RuleStdioURL         Rule = "stdio-url"
-	RuleRemoteHost       Rule = "remote-host"
+	RuleSchemaRequired  Rule = "schema-required"
+	RuleSchemaUnknown   Rule = "schema-unknown"
+	RuleNameParts       Rule = "name-parts"
+	RuleBlankTitle      Rule = "title-blank"
+	RuleWebsiteHTTPS    Rule = "website-https"
+	RuleRepositoryHost  Rule = "repository-host"
+	RuleSubfolderChars  Rule = "subfolder-characters"
+	RuleIdentifierSpace Rule = "identifier-space"
+	RuleFlagName        Rule = "flag-name"
+	RuleFlagRepeated    Rule = "flag-in-value"
+	RuleURLVariable     Rule = "url-variable"
+	RuleURLHost         Rule = "url-host"
+	RuleStdioURL        Rule = "stdio-url"
+	RuleRemoteHost      Rule = "remote-host"
 )
 
 // Rules returns all rules by category.
@@ -126,28 +131,33 @@ var ruleTable = [...]RuleInfo{
 	{RulePackageLatest, CategorySchema, "The version of a package is not latest."},
 	{RulePositionalValue, CategorySchema, "A positional argument has a value or a valueHint."},
 	{RulePackageKey, CategorySchema, "A package has no unknown keys (schema of 2025-09-29)."},
+	{RuleRepositoryEmpty, CategorySchema, "A repository is not empty."},
 
 	{RuleVersionRange, CategorySpecification, "A version is specific, not a range."},
 	{RuleIconHTTPS, CategorySpecification, "The src of an icon is an https URI."},
 	{RuleBundleSHA256, CategorySpecification, "A bundle file has a fileSha256."},
 	{RuleSubfolder, CategorySpecification, "The subfolder of a repository is a clean relative path."},
 
-	{RuleKeyCase, CategoryAdvice, "A key does not differ from a known one only by case or underscores."},
+	{RuleKeyCase, CategoryAdvice, "A key does not differ from a known one only by case, underscores or one typing error."},
+	{RuleSchemaDeprecated, CategoryAdvice, "The $schema has the current date."},
 	{RuleLatest, CategoryAdvice, "The version of a server is not latest (an error for a registry)."},
 	{RulePlaceholder, CategoryAdvice, "A string has no placeholder of a release template."},
 	{RuleDefaultChoice, CategoryAdvice, "A default is one of the choices."},
 	{RuleDuplicateName, CategoryAdvice, "An environment variable is declared once."},
-	{RuleUnknownVariable, CategoryAdvice, "The variables of a url are declared."},
+	{RuleUnknownVariable, CategoryAdvice, "The variables of a url and of the value of a header are declared."},
 	{RuleLineBreak, CategoryAdvice, "The value of a header has no line break."},
 	{RuleLabelCase, CategoryAdvice, "A well-known registryType is in lower case."},
 	{RuleDotSegment, CategoryAdvice, "Neither part of a name consists of dots."},
+	{RuleVersionSpace, CategoryAdvice, "A version has no white space around it."},
+	{RuleFormat, CategoryAdvice, "The default and the value of an input have its format."},
+	{RuleRuntimeHint, CategoryAdvice, "A package with runtimeArguments has a runtimeHint."},
+	{RuleIdentifierEmpty, CategoryAdvice, "The identifier of a package is not empty (an error for a registry)."},
 
 	{RuleSchemaRequired, CategoryRegistry, "The manifest has a $schema."},
-	{RuleSchemaUnknown, CategoryRegistry, "The $schema has a known date."},
-	{RuleSchemaDeprecated, CategoryRegistry, "The $schema has the current date."},
+	{RuleSchemaUnknown, CategoryRegistry, "The $schema has a known date (a warning without a registry)."},
 	{RuleNameParts, CategoryRegistry, "Both parts of a name have two characters or more and begin and end with a letter or digit."},
 	{RuleBlankTitle, CategoryRegistry, "A title is not blank."},
-	{RuleWebsiteHTTPS, CategoryRegistry, "A websiteUrl is an https URL."},
+	{RuleWebsiteHTTPS, CategoryRegistry, "A websiteUrl is an https URL with a host."},
 	{RuleRepositoryHost, CategoryRegistry, "A repository is at a supported host, and its url is that of the repository."},
 	{RuleSubfolderChars, CategoryRegistry, "A subfolder has only letters, digits, '-', '_', '.' and '/'."},
 	{RuleIdentifierSpace, CategoryRegistry, "The identifier of a package has no space."},

@@ -1,10 +1,12 @@
 package manifest
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
+	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
 )
 
 // The shapes of the specification: each key with its check, as in the schema. The
@@ -86,7 +88,7 @@ var (
 var inputShape = shape{
 	{"description", false, anyString},
 	{"isRequired", false, anyBoolean},
-	{"format", false, oneOf("string", "number", "boolean", "filepath")},
+	{"format", false, oneOf(FormatString, FormatNumber, FormatBoolean, FormatFilepath)},
 	{"value", false, anyString},
 	{"isSecret", false, anyBoolean},
 	{"default", false, anyString},
@@ -119,13 +121,13 @@ func icon(v *validator, n *Node) { v.object(n, iconShape) }
 
 func input(v *validator, n *Node) {
 	if v.object(n, inputShape) {
-		v.defaultChoice(n)
+		v.values(n)
 	}
 }
 
 func keyValue(v *validator, n *Node) {
 	if v.object(n, keyValueShape) {
-		v.defaultChoice(n)
+		v.values(n)
 	}
 }
 
@@ -133,13 +135,54 @@ func header(v *validator, n *Node) {
 	if !v.object(n, keyValueShape) {
 		return
 	}
-	v.defaultChoice(n)
+	v.values(n)
+	v.headerVariables(n)
 	for _, key := range [...]string{"value", "default"} {
 		if text := n.Get(key); strings.ContainsAny(stringOf(text), "\r\n\x00") {
 			v.at(key, func() {
 				v.warn(RuleLineBreak, text, "%s has a line break, which a header cannot have", v.subject()).suggest("write it on one line")
 			})
 		}
+	}
+}
+
+// headerVariables warns about tokens in the value of a header that its variables do not
+// declare. The message does not show them, because they are part of the value.
+func (v *validator) headerVariables(n *Node) {
+	text := n.Get("value")
+	declared := n.Get("variables")
+	for _, name := range grammar.Variables(stringOf(text), maxVariables) {
+		if grammar.Only(name, "_-. ") && declared.Get(name) == nil {
+			v.at("value", func() {
+				v.warn(RuleUnknownVariable, text, "%s has a token in braces that its variables do not declare", v.subject()).
+					suggest("declare it in the variables of the header, or write its value")
+			})
+			return
+		}
+	}
+}
+
+// values checks the default and the value of an input.
+func (v *validator) values(n *Node) {
+	v.defaultChoice(n)
+	format := stringOf(n.Get("format"))
+	form := ""
+	for _, key := range [...]string{"default", "value"} {
+		text := n.Get(key)
+		switch {
+		case text == nil || text.Kind != KindString || key == "value" && strings.Contains(text.Text, "{"):
+			continue
+		case format == FormatNumber && !grammar.IsNumber(text.Text):
+			form = "a decimal number, such as 8080 or 0.5"
+		case format == FormatBoolean && !strings.EqualFold(text.Text, "true") && !strings.EqualFold(text.Text, "false"):
+			form = "true or false"
+		default:
+			continue
+		}
+		v.at(key, func() {
+			v.warn(RuleFormat, text, "%s does not have the format of the input, which is %s", v.subject(), format).
+				suggest("write %s, or use another format", form)
+		})
 	}
 }
 
@@ -160,10 +203,10 @@ func argument(v *validator, n *Node) {
 	if !v.mustBe(n, KindObject) {
 		return
 	}
-	switch ArgumentType(v.unionType(n, string(PositionalArgument), string(NamedArgument))) {
+	switch ArgumentType(v.unionType(n, kindOf(n), string(PositionalArgument), string(NamedArgument))) {
 	case PositionalArgument:
 		v.object(n, positionalShape)
-		if n.Get("value") == nil && n.Get("valueHint") == nil {
+		if n.Get("value") == nil && v.get(n, "valueHint") == nil {
 			v.fault(RulePositionalValue, n, "%s has neither a value nor a valueHint", v.subject()).
 				suggest("add a value, which is used unchanged, or a valueHint, which names what users provide")
 		}
@@ -173,14 +216,36 @@ func argument(v *validator, n *Node) {
 	default:
 		v.object(n, argumentShape)
 	}
-	v.defaultChoice(n)
+	v.values(n)
+}
+
+// kindOf tells the type of an argument by its other keys, or returns "".
+func kindOf(n *Node) string {
+	switch {
+	case stringOf(n.Get("name")) != "":
+		return string(NamedArgument)
+	case n.Get("value") != nil || n.Get("valueHint") != nil:
+		return string(PositionalArgument)
+	}
+	return ""
+}
+
+// transportOf tells the type of a transport by its url, or returns "".
+func transportOf(n *Node) string {
+	switch link := strings.TrimRight(stringOf(n.Get("url")), "/"); {
+	case link == "":
+		return ""
+	case strings.HasSuffix(link, "/sse"):
+		return string(SSE)
+	}
+	return string(StreamableHTTP)
 }
 
 func localTransport(v *validator, n *Node) {
 	if !v.mustBe(n, KindObject) {
 		return
 	}
-	switch TransportType(v.unionType(n, string(Stdio), string(StreamableHTTP), string(SSE))) {
+	switch TransportType(v.unionType(n, cmp.Or(transportOf(n), string(Stdio)), string(Stdio), string(StreamableHTTP), string(SSE))) {
 	case Stdio:
 		v.object(n, stdioShape)
 		v.stdioURL(n)
@@ -195,7 +260,7 @@ func remote(v *validator, n *Node) {
 	if !v.mustBe(n, KindObject) {
 		return
 	}
-	switch TransportType(v.unionType(n, string(StreamableHTTP), string(SSE))) {
+	switch TransportType(v.unionType(n, transportOf(n), string(StreamableHTTP), string(SSE))) {
 	case StreamableHTTP:
 		v.object(n, remoteHTTPShape)
 	case SSE:
@@ -203,13 +268,8 @@ func remote(v *validator, n *Node) {
 	default:
 		return
 	}
-	declared := make(map[string]bool)
-	if variables := n.Get("variables"); variables != nil {
-		for i := range variables.Members {
-			declared[variables.Members[i].Key] = true
-		}
-	}
-	v.urlVariables(n, declared, "the variables of the remote")
+	variables := n.Get("variables")
+	v.urlVariables(n, func(name string) bool { return variables.Get(name) != nil }, "the variables of the remote")
 	v.remoteHost(n.Get("url"))
 }
 
@@ -217,19 +277,56 @@ func packageObject(v *validator, n *Node) {
 	if !v.object(n, packageShape) {
 		return
 	}
-	label := stringOf(n.Get("registryType"))
-	if n.Get("fileSha256") == nil && slices.Contains(v.bundleLabels, label) {
-		v.report(v.prose, RuleBundleSHA256, n, "%s is a bundle file (registryType %s) without fileSha256", v.subject(), jsonpos.Quote(label)).
+	label := stringOf(v.get(n, "registryType"))
+	if v.get(n, "fileSha256") == nil && v.isBundle(strings.ToLower(label)) {
+		severity := v.prose
+		if label != strings.ToLower(label) {
+			severity = Warning // an error once the label is corrected
+		}
+		v.report(severity, RuleBundleSHA256, n, "%s is a bundle file (registryType %s) without fileSha256", v.subject(), jsonpos.Quote(label)).
 			suggest("add the SHA-256 of the file as 64 lowercase hexadecimal characters")
 	}
 	if v.strictPackage {
 		v.strictKeys(n)
 	}
 	v.duplicateNames(n)
+	v.runtimeHint(n, label)
 	if t := n.Get("transport"); t != nil && stringOf(t.Get("type")) != string(Stdio) {
 		v.at("transport", func() {
-			v.urlVariables(t, packageNames(n), "the arguments and environment variables of the package")
+			v.urlVariables(t, v.packageNames(n), "the arguments and environment variables of the package")
 		})
+	}
+}
+
+func (v *validator) isBundle(label string) bool {
+	if v.bundleLabels == nil {
+		return label == MCPB
+	}
+	return slices.Contains(v.bundleLabels, label)
+}
+
+// get finds the value of a key by its present name, or by its older one under a profile
+// that has it.
+func (v *validator) get(n *Node, name string) *Node {
+	found := n.Get(name)
+	if found == nil && v.underscores {
+		found = n.Get(oldName(name))
+	}
+	return found
+}
+
+// runtimeHint warns about arguments of a command that is not named.
+func (v *validator) runtimeHint(n *Node, label string) {
+	list := v.get(n, "runtimeArguments")
+	if list == nil || len(list.Elements) == 0 || v.get(n, "runtimeHint") != nil {
+		return
+	}
+	p := v.warn(RuleRuntimeHint, n, "%s has runtimeArguments without a runtimeHint: clients choose the command that gets them", v.subject())
+	switch usual := map[string]string{NPM: "npx", PyPI: "uvx", OCI: "docker", NuGet: "dnx"}[label]; usual {
+	case "":
+		p.suggest("add the command as runtimeHint")
+	default:
+		p.suggest("add the command, such as \"runtimeHint\": %q", usual)
 	}
 }
 
@@ -239,7 +336,7 @@ func (v *validator) strictKeys(n *Node) {
 		v.fault(RuleRequired, n, "missing required key %q in %s", "version", v.subject())
 	}
 	for i := range n.Members {
-		if m := &n.Members[i]; packageShape.find(m.Key) < 0 && !m.Shadowed {
+		if m := &n.Members[i]; packageShape.find(v.known(m.Key)) < 0 && !m.Shadowed {
 			v.fault(RulePackageKey, keyNode(m), "unknown key %s: this schema allows no unknown keys in a package", jsonpos.Quote(m.Key))
 		}
 	}
@@ -248,28 +345,53 @@ func (v *validator) strictKeys(n *Node) {
 // duplicateNames warns about environment variables with the same name: one of them has
 // no effect.
 func (v *validator) duplicateNames(n *Node) {
-	const key = "environmentVariables"
+	key := "environmentVariables"
 	list := n.Get(key)
+	if list == nil {
+		key = v.present(key)
+		list = n.Get(key)
+	}
 	if list == nil {
 		return
 	}
-	seen := make(map[string]bool, len(list.Elements))
+	const few = 16 // that are compared with each other
+	var seen map[string]bool
+	if len(list.Elements) > few {
+		seen = make(map[string]bool, len(list.Elements))
+	}
 	for i := range list.Elements {
 		name := list.Elements[i].Get("name")
 		text := stringOf(name)
-		if text != "" && seen[text] {
+		duplicate := seen[text]
+		for j := 0; seen == nil && j < i && !duplicate; j++ {
+			duplicate = stringOf(list.Elements[j].Get("name")) == text
+		}
+		if text != "" && duplicate {
 			v.path.Key(key)
 			v.path.Index(i)
 			v.path.Key("name")
 			v.warn(RuleDuplicateName, name, "duplicate name %s", jsonpos.Quote(text)).suggest("keep one of them")
 			v.path = v.path[:len(v.path)-3]
 		}
-		seen[text] = true
+		if seen != nil {
+			seen[text] = true
+		}
 	}
 }
 
-// packageNames returns the names that the variables of a package's url may have.
-func packageNames(n *Node) map[string]bool {
+// packageNames returns a function that reports whether a variable of a package's url may have
+// a name.
+func (v *validator) packageNames(n *Node) func(name string) bool {
+	var names map[string]bool
+	return func(name string) bool {
+		if names == nil {
+			names = v.collectNames(n)
+		}
+		return names[name]
+	}
+}
+
+func (v *validator) collectNames(n *Node) map[string]bool {
 	names := make(map[string]bool)
 	for _, source := range [...]struct{ list, key string }{
 		{"runtimeArguments", "name"},
@@ -278,9 +400,9 @@ func packageNames(n *Node) map[string]bool {
 		{"packageArguments", "valueHint"},
 		{"environmentVariables", "name"},
 	} {
-		if list := n.Get(source.list); list != nil {
+		if list := v.get(n, source.list); list != nil {
 			for i := range list.Elements {
-				names[stringOf(list.Elements[i].Get(source.key))] = true
+				names[stringOf(v.get(&list.Elements[i], source.key))] = true
 			}
 		}
 	}

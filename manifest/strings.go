@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -121,6 +122,10 @@ func (v *validator) specificVersion(n *Node, latest Severity, latestRule Rule) {
 	}
 	reason := grammar.RangeReason(n.Text)
 	if reason == "" {
+		if trimmed := strings.TrimSpace(n.Text); trimmed != n.Text {
+			v.versionSpace(n, trimmed)
+			return
+		}
 		v.placeholder(n)
 		return
 	}
@@ -128,8 +133,23 @@ func (v *validator) specificVersion(n *Node, latest Severity, latestRule Rule) {
 	if first := grammar.FirstVersion(n.Text); first != "" {
 		example = jsonpos.Quote(first)
 	}
-	v.report(v.prose, RuleVersionRange, n, "%s is %s, which is a range: %s", v.subject(), jsonpos.Quote(n.Text), reason).
+	p := v.report(v.prose, RuleVersionRange, n, "%s is %s, which is a range: %s", v.subject(), jsonpos.Quote(n.Text), reason).
 		suggest("name one version, such as %s", example)
+	if pinned := grammar.Pinned(n.Text); pinned != "" {
+		p.fix(n.Start, n.End, string(jsonpos.AppendValue(nil, pinned)))
+	}
+}
+
+// versionSpace warns about white space around a version, which comparisons of versions do
+// not ignore.
+func (v *validator) versionSpace(n *Node, trimmed string) {
+	p := v.warn(RuleVersionSpace, n, "%s is %s, which has white space around it", v.subject(), jsonpos.Quote(n.Text))
+	switch trimmed {
+	case "", "latest":
+		p.suggest("write the version, such as 1.0.0")
+	default:
+		p.suggest("write %s", jsonpos.Quote(trimmed)).fix(n.Start, n.End, string(jsonpos.AppendValue(nil, trimmed)))
+	}
 }
 
 // uri checks a URI as defined by RFC 3986.
@@ -152,20 +172,28 @@ func (v *validator) isURI(n *Node) bool {
 }
 
 func schemaURI(v *validator, n *Node) {
-	if v.isURI(n) && v.registry {
+	switch {
+	case n.Kind == KindString && strings.TrimSpace(n.Text) == "":
+		v.fault(RuleURI, n, "$schema is empty").suggest("use %s", CurrentSchema).fix(n.Start, n.End, strconv.Quote(CurrentSchema))
+	case n.Kind == KindString && n.Text == CurrentSchema:
+	case v.isURI(n):
 		v.schemaDate(n)
 	}
 }
 
 func website(v *validator, n *Node) {
-	if v.isURI(n) && v.registry && !grammar.HasScheme(n.Text, "https") {
-		v.fault(RuleWebsiteHTTPS, n, "websiteUrl %s is not https", jsonpos.Quote(n.Text)).suggest("use https")
+	if v.isURI(n) && v.registry && !grammar.HasHost(n.Text, "https") {
+		v.fault(RuleWebsiteHTTPS, n, "websiteUrl %s is not https with a host", jsonpos.Quote(n.Text)).suggest("write it in full, such as https://example.com")
 	}
 }
 
 func iconSource(v *validator, n *Node) {
-	if v.isURI(n) && v.hasLength(n, 0, 255) && !grammar.HasScheme(n.Text, "https") {
+	switch {
+	case !v.isURI(n) || !v.hasLength(n, 0, 255):
+	case !grammar.HasScheme(n.Text, "https"):
 		v.report(v.prose, RuleIconHTTPS, n, "src %s is not https", jsonpos.Quote(n.Text)).suggest("use https")
+	case !grammar.HasHost(n.Text, "https"):
+		v.report(v.prose, RuleIconHTTPS, n, "src %s has no host", jsonpos.Quote(n.Text)).suggest("write it in full, such as https://example.com/icon.png")
 	}
 }
 
@@ -209,6 +237,14 @@ func identifier(v *validator, n *Node) {
 	if !v.mustBe(n, KindString) {
 		return
 	}
+	if n.Text == "" {
+		severity := Warning
+		if v.registry {
+			severity = Error
+		}
+		v.report(severity, RuleIdentifierEmpty, n, "%s is empty", v.subject()).suggest("write the name of the package, or the URL of the file")
+		return
+	}
 	v.placeholder(n)
 	if v.registry && strings.Contains(n.Text, " ") {
 		v.fault(RuleIdentifierSpace, n, "identifier %s has a space", jsonpos.Quote(n.Text)).suggest("write the name of the package without spaces")
@@ -241,6 +277,8 @@ func pathFault(p string) string {
 		return "names a drive"
 	case strings.ContainsFunc(p, func(c rune) bool { return c < ' ' || c == 0x7f }):
 		return "has a control character"
+	case strings.ContainsFunc(p, grammar.IsSpace):
+		return "has white space"
 	}
 	for segment := range strings.SplitSeq(p, "/") {
 		switch segment {
@@ -273,7 +311,9 @@ func sseURL(v *validator, n *Node) {
 func (v *validator) template(n *Node) {
 	reason := grammar.TemplateFault(n.Text, v.variableFirst)
 	if reason == "" {
-		v.placeholder(n)
+		if !v.registry || !strings.Contains(n.Text, "{") { // else reported by urlVariables
+			v.placeholder(n)
+		}
 		return
 	}
 	beginnings := "https:// or http://"
@@ -289,22 +329,24 @@ const maxVariables = 100
 
 // urlVariables reports undeclared variables in the url of a transport, which stay in the
 // url unchanged.
-func (v *validator) urlVariables(transport *Node, declared map[string]bool, where string) {
+func (v *validator) urlVariables(transport *Node, declared func(name string) bool, where string) {
 	link := transport.Get("url")
 	if grammar.TemplateFault(stringOf(link), true) != "" {
 		return // reported already
 	}
 	v.at("url", func() {
 		severity, rule := Warning, RuleUnknownVariable
+		var names []string
 		if v.registry {
 			severity, rule = Error, RuleURLVariable
+			names = grammar.RegistryVariables(link.Text, maxVariables)
+		} else if grammar.Placeholder(link.Text) == "" { // which looks like a variable and is reported
+			names = grammar.Variables(link.Text, maxVariables)
 		}
-		if grammar.Placeholder(link.Text) == "" { // which looks like a variable and is reported
-			for _, name := range grammar.Variables(link.Text, maxVariables) {
-				if !declared[name] {
-					v.report(severity, rule, link, "undeclared variable %s in the url", jsonpos.Quote("{"+name+"}")).
-						suggest("declare it in %s, or write its value", where)
-				}
+		for _, name := range names {
+			if !declared(name) {
+				v.report(severity, rule, link, "undeclared variable %s in the url", jsonpos.Quote("{"+name+"}")).
+					suggestFor(link, "declare it in "+where+", or write its value")
 			}
 		}
 		v.urlHost(link)

@@ -1,5 +1,7 @@
 package manifest
 
+import "github.com/ashlar-go/ashlar/manifest/internal/grammar"
+
 // Publisher metadata is in _meta under one of these keys: that of the specification, and
 // that of the public format.
 const (
@@ -24,6 +26,27 @@ const (
 	Stdio          TransportType = "stdio"
 	StreamableHTTP TransportType = "streamable-http"
 	SSE            TransportType = "sse"
+)
+
+// The well-known values of registryType.
+const (
+	NPM   = "npm"   // a JavaScript package
+	PyPI  = "pypi"  // a Python package
+	OCI   = "oci"   // a container image
+	NuGet = "nuget" // a .NET package
+	Cargo = "cargo" // a Rust crate
+	MCPB  = "mcpb"  // a bundle file
+)
+
+// RegistryTypes returns the well-known values of registryType.
+func RegistryTypes() []string { return grammar.RegistryTypes() }
+
+// The formats of an input. No format means FormatString.
+const (
+	FormatString   = "string"
+	FormatNumber   = "number"   // a JSON number
+	FormatBoolean  = "boolean"  // true or false
+	FormatFilepath = "filepath" // a path on the user's machine
 )
 
 // The types below hold any values of the right JSON type; see [Validate] for the rules.
@@ -71,7 +94,7 @@ type Repository struct {
 
 // Package is one way to install and launch the server.
 type Package struct {
-	RegistryType         string          `json:"registryType"`
+	RegistryType         string          `json:"registryType"` // [NPM], [PyPI] and others
 	RegistryBaseURL      *string         `json:"registryBaseUrl,omitzero"`
 	Identifier           string          `json:"identifier"`          // a name, or a URL to download
 	Version              *string         `json:"version,omitzero"`    // a specific version, never latest
@@ -107,7 +130,8 @@ type Remote struct {
 type Input struct {
 	Description *string `json:"description,omitzero"`
 	IsRequired  *bool   `json:"isRequired,omitzero"` // nil means false
-	// Format is string, number, boolean or filepath. nil means string.
+	// Format is FormatString, FormatNumber, FormatBoolean or FormatFilepath. nil means
+	// FormatString.
 	Format *string `json:"format,omitzero"`
 	// Value is fixed: users cannot change it. Its {name} tokens refer to variables.
 	Value       *string  `json:"value,omitzero"`

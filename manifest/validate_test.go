@@ -18,13 +18,61 @@ func remoteTo(url string) object {
 	return object{"remotes": []any{object{"type": "sse", "url": url}}}
 }
 
+// messageCase is a document with one problem, and key words of its message.
+type messageCase struct {
+	data []byte
+	want string
+}
+
+func (c *messageCase) check(t *testing.T) {
+	t.Helper()
+	r := manifest.Validate(c.data, nil)
+	if len(r.Problems) != 1 || !strings.Contains(r.Problems[0].Error(), c.want) {
+		t.Errorf("%s\ngot %v\nwant one problem with %s", c.data, r.Problems, c.want)
+	}
+}
+
+// TestPublishedMistakes checks mistakes of published manifests.
+func TestPublishedMistakes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []messageCase{
+		{document(t, object{"repository": object{"url": "https://e.com", "source": "s", "subfolder": "a b"}}), "has white space"},
+		{document(t, object{"repository": object{}}), "repository is empty (leave the key out)"},
+		{document(t, object{"repository": object{"url": "", "source": " "}}), "repository is empty (leave the key out)"},
+		{document(t, object{"repository": object{"url": "", "source": "github"}}), "repository.url is \"\""},
+		{document(t, dated("")), "$schema is empty (use " + manifest.CurrentSchema + ")"},
+		{document(t, dated("https://e.com/schemas/2025-07-09/server.schema.json")), "this is of 2025-07-09: the current schema is that of 2025-12-11 (run manifest migrate)"},
+		{document(t, dated("https://e.com/schemas/2999-01-01/server.schema.json")), "newer than this tool knows"},
+		{document(t, object{"title": ""}), "title must not be empty (leave the key out)"},
+		{document(t, object{"tilte": "x"}), `unknown key "tilte" has no effect (did you mean "title"?)`},
+		{[]byte(`{"nmae": "a/b", "description": "d", "version": "1"}`), `missing required key "name" in the manifest (rename the key "nmae" to "name")`},
+		{inPackage(t, object{"transport": object{"tpye": "stdio"}}), `rename the key "tpye" to "type"`},
+		{inPackage(t, object{"version": "latest "}), `packages[0].version is "latest ", which has white space around it (write the version, such as 1.0.0)`},
+		{inPackage(t, object{"version": "1.0.0 "}), `which has white space around it (write "1.0.0")`},
+		{document(t, object{"version": "\t1.0.0"}), `which has white space around it (write "1.0.0")`},
+		{inPackage(t, object{"registryType": "MCPB", "fileSha256": strings.Repeat("0", 64)}), `is the well-known "mcpb" in another case`},
+		{inPackage(t, object{"identifier": ""}), "packages[0].identifier is empty"},
+		{inPackage(t, object{"runtimeArguments": []any{object{"type": "named", "name": "--yes"}}}), `has runtimeArguments without a runtimeHint: clients choose the command that gets them (add the command, such as "runtimeHint": "npx")`},
+		{inPackage(t, arguments(object{"type": "named", "name": "--n", "format": "number", "default": "0x1"})), "packageArguments[0].default does not have the format of the input, which is number"},
+		{inPackage(t, arguments(object{"type": "named", "name": "--n", "format": "boolean", "value": "yes"})), "packageArguments[0].value does not have the format of the input, which is boolean"},
+		{inPackage(t, arguments(object{"type": "named", "name": "--n", "format": "integer"})), `is "integer", which is not allowed (did you mean "number"?)`},
+		{inPackage(t, arguments(object{"type": "", "value": "-m"})), `type is "", which is not allowed (write "positional")`},
+		{inPackage(t, object{"transport": object{}}), `missing required key "type" in packages[0].transport (add "type": "stdio")`},
+		{document(t, object{"remotes": []any{object{"type": "", "url": "https://e.com/sse/"}}}), `(write "sse")`},
+		{document(t, object{"remotes": []any{object{"url": "https://e.com/mcp"}}}), `(add "type": "streamable-http")`},
+		{document(t, object{"remotes": []any{object{"type": "stdio", "url": "https://e.com/mcp"}}}), "(use streamable-http or sse)"},
+		{inPackage(t, arguments(object{"name": "--n"})), `missing required key "type" in packages[0].packageArguments[0] (add "type": "named")`},
+		{document(t, headers(object{"name": "A", "value": "Bearer {api_key}"})), "remotes[0].headers[0].value has a token in braces that its variables do not declare"},
+		{document(t, object{"repository": object{"url": "https://e.com", "source": "s", "subfolder": "c:/a"}}), "names a drive"},
+	} {
+		c.check(t)
+	}
+}
+
 // TestValidateMessages checks documents with one problem and its key words.
 func TestValidateMessages(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		data []byte
-		want string
-	}{
+	for _, c := range []messageCase{
 		{document(t, object{"name": "{{NAME}}"}), `"{{NAME}}" is a placeholder of a release template: fill it in first`},
 		{document(t, object{"version": "{{VERSION}}"}), `version has the placeholder "{{VERSION}}" of a release template`},
 		{document(t, object{"version": "${VERSION}"}), `the placeholder "${VERSION}"`},
@@ -53,11 +101,32 @@ func TestValidateMessages(t *testing.T) {
 		{document(t, object{"_meta": object{manifest.NeutralPublisherKey: 1}}), "must be an object, not a number"},
 		{document(t, object{"_meta": object{manifest.PublisherKey: []any{}}}), "must be an object, not an array"},
 		{document(t, object{"repository": object{"url": "https://e.com", "source": "s", "subfolder": "/a"}}), "begins with a slash"},
-		{document(t, object{"repository": object{"url": "https://e.com", "source": "s", "subfolder": "c:/a"}}), "names a drive"},
 	} {
-		r := manifest.Validate(c.data, nil)
-		if len(r.Problems) != 1 || !strings.Contains(r.Problems[0].Error(), c.want) {
-			t.Errorf("%s\ngot %v\nwant one problem with %s", c.data, r.Problems, c.want)
+		c.check(t)
+	}
+}
+
+func headers(list ...any) object {
+	return object{"remotes": []any{object{"type": "sse", "url": "https://e.com", "headers": list}}}
+}
+
+// TestNoAdvice checks documents that are near a rule and have no problem.
+func TestNoAdvice(t *testing.T) {
+	t.Parallel()
+	for _, data := range [][]byte{
+		document(t, headers(object{"name": "A", "value": "Bearer {k}", "variables": object{"k": object{}}})),
+		document(t, headers(object{"name": "A", "value": `{"a": 1}`})),
+		document(t, headers(object{"name": "A", "default": "{k}"})),
+		document(t, object{"license": "MIT", "titel ": "x"}),
+		document(t, dated("https://e.com/other.json")),
+		document(t, dated("https://e.com/schemas/draft/server.schema.json")),
+		inPackage(t, object{"runtimeArguments": []any{}}),
+		inPackage(t, arguments(object{"type": "named", "name": "--n", "format": "number", "default": "-1.5e3"})),
+		inPackage(t, arguments(object{"type": "named", "name": "--n", "format": "boolean", "default": "True"})),
+		inPackage(t, arguments(object{"type": "named", "name": "--n", "format": "number", "value": "{v}"})),
+	} {
+		if r := manifest.Validate(data, nil); len(r.Problems) > 0 {
+			t.Errorf("%s: %v", data, r.Problems)
 		}
 	}
 }
@@ -82,7 +151,7 @@ func TestNoSecretInMessages(t *testing.T) {
 			set := arguments(in)
 			set["environmentVariables"] = []any{in, in}
 			set["transport"] = object{"type": "sse", "url": "https://e.com", "headers": []any{in}}
-			for p := manifest.Neutral; p <= manifest.Registry; p++ {
+			for p := manifest.Neutral; p <= manifest.Declared; p++ {
 				text := fmt.Sprintf("%+v", manifest.Validate(inPackage(t, set), &manifest.Options{Profile: p}).Problems)
 				if strings.Contains(strings.ToLower(text), secret) {
 					t.Errorf("%v, %s: %s", p, field, text)

@@ -3,6 +3,7 @@ package manifest_test
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ashlar-go/ashlar/manifest"
@@ -44,11 +45,12 @@ func TestVersionRanges(t *testing.T) {
 		"1.2.x", "1.2.*", "v1.x", "x.1", "1 - 2", "1.0 - 2.0", "1.2 || 1.3", "1.0||2.0", " ^1.2.3 ", "*", "x", "X", "v*",
 		">=1.0.0 <2.0.0", ">=1.0,<2.0", "~=1.4", "==1.0.0", "===1.0", "!=1.0", "~> 1.2", "[1.0,2.0)", "[1.0]", "(,1.0]", "[1.0,)",
 		"^1 || ^2", "^1.2.3+b", "^1.x", "1.x.x.x", "1.2.3 - latest", "1.0 <2.0", "1.0,2.0", ">=latest", "1.x-beta", "1.0.*-*", "1.0.0-*",
+		"^", "~", "=", ">=", " >= ", "||",
 	}
 	versions := []string{
 		"", "1.0.0", "1.0.0-alpha.1", "1.0.0-x.7", "1.2.3-next.1", "1.0.0-linux-x64", "1.0.0+build.x", "2021.03.15", "v1.0", "V2", "v",
 		"snapshot", "snapshot - 2025.09", "2024-01-15", "1.2.3.4", "1!2.0", "0.2.0a1", "sha256:1f83c5655d462b26", "1-2", "main",
-		"x64", "x-ray", "release candidate", "a,b", "^", "~", "(beta)", "[draft]", "1.0.0-RX1", "1.0.x1", "=", "a - b",
+		"x64", "x-ray", "release candidate", "a,b", "(beta)", "[draft]", "1.0.0-RX1", "1.0.x1", "a - b", "a ^ b",
 	}
 	for _, profile := range []manifest.Profile{manifest.Neutral, manifest.Schema20251211} {
 		for _, v := range slices.Concat(ranges, versions) {
@@ -64,16 +66,34 @@ func TestVersionRanges(t *testing.T) {
 	}
 }
 
+// TestVersionPin checks the version that is suggested, and whether it is a fix: only one that
+// the range allows is.
 func TestVersionPin(t *testing.T) {
 	t.Parallel()
-	for version, want := range map[string]string{
-		"~=1.4.2":    `name one version, such as "1.4.2"`,
-		"[1.0, 2.0)": `name one version, such as "1.0"`,
-		"1.x":        "name one version, such as 1.0.0",
+	for _, c := range []struct{ version, suggestion, fix string }{
+		{"~=1.4.2", `name one version, such as "1.4.2"`, "1.4.2"},
+		{"^1.0", `name one version, such as "1.0"`, "1.0"},
+		{" >= v1.0-rc.1 ", `name one version, such as "v1.0-rc.1"`, "v1.0-rc.1"},
+		{"[1.0]", `name one version, such as "1.0"`, "1.0"},
+		{"[1.0, 2.0)", `name one version, such as "1.0"`, ""},
+		{"<2.0", `name one version, such as "2.0"`, ""},
+		{"!=2.0", `name one version, such as "2.0"`, ""},
+		{">=1.0 <2.0", `name one version, such as "1.0"`, ""},
+		{"^1.x", "name one version, such as 1.0.0", ""},
+		{"1.x", "name one version, such as 1.0.0", ""},
+		{"^", "name one version, such as 1.0.0", ""},
 	} {
-		r := manifest.Validate(inPackage(t, map[string]any{"version": version}), nil)
-		if len(r.Problems) != 1 || r.Problems[0].Suggestion != want {
-			t.Errorf("%q: got %v, want the suggestion %q", version, r.Problems, want)
+		r := manifest.Validate(inPackage(t, map[string]any{"version": c.version}), nil)
+		if len(r.Problems) != 1 || r.Problems[0].Suggestion != c.suggestion {
+			t.Errorf("%q: got %v, want the suggestion %q", c.version, r.Problems, c.suggestion)
+			continue
+		}
+		got := ""
+		if fix := r.Problems[0].Fix; fix != nil {
+			got = strings.Trim(fix.Text, `"`)
+		}
+		if got != c.fix {
+			t.Errorf("%q: the fix is %q, want %q", c.version, got, c.fix)
 		}
 	}
 }

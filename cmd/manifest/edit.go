@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 
@@ -61,7 +60,7 @@ func (c *call) save(s *source, e *edited, dryRun bool) error {
 	if same {
 		fmt.Fprintf(to, "%s: nothing to change\n", s.name())
 	}
-	if _, err := io.WriteString(to, diff(s.name(), string(masked(s.data)), string(masked(e.data)))); err != nil {
+	if _, err := io.WriteString(to, diff(s.name(), string(c.masked(s.data)), string(c.masked(e.data)))); err != nil {
 		return err
 	}
 	if same || dryRun || s.path == "-" {
@@ -70,38 +69,24 @@ func (c *call) save(s *source, e *edited, dryRun bool) error {
 	return replace(s.path, e.data)
 }
 
-// Limits of fix: how often fixes are applied, because one may uncover another, and how many
-// problems are considered each time.
-const (
-	maxRounds = 5
-	maxFixes  = 10_000
-)
-
 func runFix(ctx context.Context, c *call) error {
-	profile := c.profile()
+	c.profile()
+	c.limits()
 	dryRun := c.flags.Bool("n", false, "show the diff and change nothing")
 	if err := c.parse(); err != nil {
 		return err
 	}
 	left := 0
 	err := c.editAll(ctx, *dryRun, func(s *source) (*edited, error) {
-		e := &edited{data: s.data}
-		for round := 0; ; round++ {
-			r := manifest.Validate(e.data, &manifest.Options{Profile: *profile, MaxProblems: maxFixes})
-			fixed, n := r.Problems.Fix(e.data)
-			if n == 0 || round == maxRounds {
-				if left += r.Errors; r.Errors > 0 {
-					e.notes = append(e.notes, cli.Count(r.Errors, "error")+" left: see manifest validate")
-				}
-				return e, nil
-			}
-			for i := range r.Problems {
-				if r.Problems[i].Fix != nil {
-					e.notes = append(e.notes, r.Problems[i].Error())
-				}
-			}
-			e.data = fixed
+		fixed, done, r := manifest.Fix(s.data, &c.options)
+		e := &edited{data: fixed}
+		for i := range done {
+			e.notes = append(e.notes, done[i].Error())
 		}
+		if left += r.Errors; r.Errors > 0 {
+			e.notes = append(e.notes, cli.Count(r.Errors, "error")+" left: see manifest validate")
+		}
+		return e, nil
 	})
 	if err == nil && left > 0 {
 		return errReported
@@ -110,13 +95,14 @@ func runFix(ctx context.Context, c *call) error {
 }
 
 func runMigrate(ctx context.Context, c *call) error {
-	from := c.flags.String("from", "", "the `date` of the schema (default: that of $schema)")
+	c.limits()
+	from := c.flags.String("from", "", "the `date` of the schema (default: that of $schema, or of the oldest keys)")
 	dryRun := c.flags.Bool("n", false, "show the diff and change nothing")
 	if err := c.parse(); err != nil {
 		return err
 	}
 	return c.editAll(ctx, *dryRun, func(s *source) (*edited, error) {
-		doc, err := manifest.Parse(s.data, nil)
+		doc, err := manifest.Parse(s.data, &c.options)
 		if err != nil {
 			return nil, err
 		}
@@ -133,6 +119,7 @@ func runMigrate(ctx context.Context, c *call) error {
 }
 
 func runFormat(ctx context.Context, c *call) error {
+	c.limits()
 	check := c.flags.Bool("check", false, "change nothing; name the files that are not formatted and exit with 1")
 	if err := c.parse(); err != nil {
 		return err
@@ -158,14 +145,13 @@ func runFormat(ctx context.Context, c *call) error {
 // format formats one file. It returns false for a file that is not JSON and, if it only
 // checks, for one that is not formatted.
 func (c *call) format(s *source, check bool) (bool, error) {
-	text, err := formatted(s.data)
-	if syntax, ok := errors.AsType[manifest.Problems](err); ok {
-		fmt.Fprintf(c.Stderr, "%s: %v\n", s.name(), syntax)
+	text, err := formatted(s.data, &c.options)
+	if err != nil {
+		fmt.Fprintf(c.Stderr, "%s: %v\n", s.name(), err)
 		return false, nil
 	}
 	same := bytes.Equal(text, s.data)
 	switch {
-	case err != nil:
 	case check && !same:
 		_, err = fmt.Fprintln(c.Stdout, s.name())
 		return false, err
@@ -178,11 +164,19 @@ func (c *call) format(s *source, check bool) (bool, error) {
 	return true, err
 }
 
+// maxFormatted limits the size of a document that is indented, because white space grows with
+// the depth.
+const maxFormatted = 64 << 20
+
 // formatted indents a document by two spaces. Keys keep their order, strings and numbers
 // their spelling.
-func formatted(data []byte) ([]byte, error) {
-	if _, err := manifest.Parse(data, nil); err != nil {
+func formatted(data []byte, opts *manifest.Options) ([]byte, error) {
+	doc, err := manifest.Parse(data, opts)
+	if err != nil {
 		return nil, err
+	}
+	if added := whiteSpace(doc.Root(), 1); len(data)+added > maxFormatted {
+		return nil, fmt.Errorf("the indented manifest would have more than %d MiB, because it is nested deep", maxFormatted>>20)
 	}
 	var b bytes.Buffer
 	if err := json.Indent(&b, bytes.TrimSpace(data), "", "  "); err != nil {
@@ -190,4 +184,17 @@ func formatted(data []byte) ([]byte, error) {
 	}
 	b.WriteByte('\n')
 	return b.Bytes(), nil
+}
+
+// whiteSpace returns how many bytes indenting adds at most to a value whose elements are at a
+// depth.
+func whiteSpace(n *manifest.Node, depth int) int {
+	total := 0
+	for i := range n.Elements {
+		total += 2*depth + 2 + whiteSpace(&n.Elements[i], depth+1)
+	}
+	for i := range n.Members {
+		total += 2*depth + 3 + whiteSpace(&n.Members[i].Value, depth+1)
+	}
+	return total + 2*depth
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -66,16 +67,26 @@ func (c *call) fileToFetch(ctx context.Context, sum string, pack int) (manifest.
 	if err != nil {
 		return manifest.File{}, err
 	}
-	_, server, err := c.server(s)
-	if err != nil {
-		return manifest.File{}, err
-	}
+	doc, _ := manifest.Parse(s.data, &c.options)
+	reading := doc.Read(&c.options)
 	var found []manifest.File
-	for i := range server.Packages {
-		p := &server.Packages[i]
-		if p.RegistryType == "mcpb" && (pack < 0 || pack == i) {
-			found = append(found, manifest.File{URL: p.Identifier, SHA256: *p.FileSHA256})
+	var problems manifest.Problems // of files
+	for i := range reading.Server.Packages {
+		if p := &reading.Server.Packages[i]; p.RegistryType != manifest.MCPB || pack >= 0 && pack != i {
+			continue
 		}
+		p, err := reading.Package(i)
+		if errors.As(err, &problems) {
+			continue
+		}
+		found = append(found, manifest.File{URL: p.Identifier, SHA256: *p.FileSHA256})
+	}
+	if len(reading.Server.Packages) == 0 && !reading.Report.Valid() {
+		problems = reading.Report.Problems
+	}
+	if len(found) == 0 && len(problems) > 0 {
+		report := &manifest.Report{Problems: problems, Errors: len(problems)}
+		return manifest.File{}, errors.Join(c.writeText(c.Stderr, []checked{{*s, report}}, false), errReported)
 	}
 	switch {
 	case len(found) == 1:

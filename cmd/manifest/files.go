@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
@@ -28,9 +29,34 @@ func (s *source) name() string {
 	return cli.Printable(s.path)
 }
 
-// maxFile limits how much of a file is read: more than a manifest may have, so that the
-// validator reports the size.
-const maxFile = 16 << 20
+// The default limits of the commands. They are larger than those of the library, because
+// the files are the user's own; memory stays below 100 bytes a value and 5 times the size.
+const (
+	maxFile   = 16 << 20
+	maxValues = 500_000
+)
+
+// limits defines the flags of limits.
+func (c *call) limits() {
+	for _, l := range []struct {
+		name, usage string
+		to          *int
+	}{
+		{"max-bytes", "read manifests of at most `n` bytes", &c.options.MaxBytes},
+		{"max-depth", "read arrays and objects that are nested at most `n` levels deep", &c.options.MaxDepth},
+		{"max-meta-depth", "the same below the _meta of the root: at most `n` levels", &c.options.MaxMetaDepth},
+		{"max-values", "read manifests of at most `n` values", &c.options.MaxValues},
+	} {
+		c.flags.Func(l.name, fmt.Sprintf("%s (default %d)", l.usage, *l.to), func(s string) error {
+			n, err := strconv.Atoi(s)
+			if err != nil || n < 1 {
+				return errors.New("write a number of 1 or more")
+			}
+			*l.to = n
+			return nil
+		})
+	}
+}
 
 // sources reads the files that the arguments name.
 func (c *call) sources(ctx context.Context) ([]source, error) {
@@ -132,15 +158,16 @@ func walk(root string) ([]string, error) {
 }
 
 func (c *call) read(ctx context.Context, path string) ([]byte, error) {
+	most := int64(c.options.MaxBytes) + 1 // so that a larger manifest is reported as such
 	if path == "-" {
-		return c.ReadInput(ctx, maxFile)
+		return c.ReadInput(ctx, most)
 	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, unreadable(err)
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile))
+	data, err := io.ReadAll(io.LimitReader(f, most))
 	if err != nil {
 		err = unreadable(err)
 	}

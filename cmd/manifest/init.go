@@ -115,7 +115,7 @@ func (i *interview) fault(pointer string) (string, error) {
 		return "", err
 	}
 	for _, p := range manifest.Validate(data, nil).Problems {
-		if p.Pointer == pointer && p.Severity == manifest.Error {
+		if p.Pointer == pointer && (p.Severity == manifest.Error || p.Rule == manifest.RuleIdentifierEmpty) {
 			return strings.TrimSuffix(cli.Printable(p.Message+" ("+p.Suggestion+")"), " ()"), nil
 		}
 	}
@@ -148,7 +148,7 @@ func (i *interview) manifest() ([]byte, error) {
 	if err := manifest.Validate(data, nil).Err(); err != nil {
 		return nil, err
 	}
-	return formatted(data)
+	return formatted(data, nil)
 }
 
 func (i *interview) about() error {
@@ -180,7 +180,7 @@ func optional(s string) *string {
 
 // endpoint asks how to install or reach the server.
 func (i *interview) endpoint() error {
-	kind, err := i.choose("Type of package, or remote", "npm", "pypi", "oci", "nuget", "cargo", "mcpb", "remote")
+	kind, err := i.choose("Type of package, or remote", append(manifest.RegistryTypes(), "remote")...)
 	if err != nil {
 		return err
 	}
@@ -203,19 +203,19 @@ func (i *interview) endpoint() error {
 func (i *interview) pack(kind string) error {
 	i.server.Packages = []manifest.Package{{RegistryType: kind}}
 	p := &i.server.Packages[0]
-	question := map[string]string{"oci": "Image with its tag, such as images.example/weather:1.0.0", "mcpb": "URL of the file"}[kind]
+	question := map[string]string{manifest.OCI: "Image with its tag, such as images.example/weather:1.0.0", manifest.MCPB: "URL of the file"}[kind]
 	if question == "" {
 		question = "Name of the package"
 	}
 	if err := i.ask(question, "", "/packages/0/identifier", func(a string) { p.Identifier = a }); err != nil {
 		return err
 	}
-	if kind != "oci" {
+	if kind != manifest.OCI {
 		if err := i.ask("Version of the package", i.server.Version, "/packages/0/version", func(a string) { p.Version = optional(a) }); err != nil {
 			return err
 		}
 	}
-	if kind == "mcpb" {
+	if kind == manifest.MCPB {
 		if err := i.ask("SHA-256 of the file", "", "/packages/0/fileSha256", func(a string) { p.FileSHA256 = &a }); err != nil {
 			return err
 		}

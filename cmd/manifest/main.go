@@ -3,11 +3,18 @@
 //
 //	manifest validate [-profile P] [-format text|json|sarif|github] FILE|DIR|GLOB|-...
 //	manifest resolve [-package N | -remote N] [-set name=value] [-env-file F] FILE
+//	manifest client -for PROGRAM [-user | -file F] [-dry-run] (FILE | -remove NAME)
+//	manifest diff [-format text|json] OLDER NEWER
 //	manifest fmt [-check] FILE...
 //	manifest fix [-n] FILE...
 //	manifest migrate [-from DATE] [-n] FILE...
 //	manifest init [-o server.json]
+//	manifest bump [-n] VERSION|major|minor|patch [FILE]
+//	manifest sync [-check] [FILE]
+//	manifest publish-check [-registry URL] [-packages TYPE=URL]... [-files] [FILE]
 //	manifest fetch [-o OUT] (FILE | -sha256 HASH URL)
+//	manifest bundle -sha256 HASH [-unpack DIR] FILE.mcpb
+//	manifest lsp [-profile P]
 //	manifest schema
 //	manifest completion
 //
@@ -16,7 +23,8 @@
 // before and after files and have one dash or two.
 //
 // The exit code is 0 for success, 1 if a manifest has errors, cannot be resolved or is not
-// formatted, and 2 for wrong flags and for files that cannot be read.
+// formatted, and 2 for wrong flags and for files that cannot be read. diff has a code for each class
+// of changes.
 //
 // # Design notes
 //
@@ -30,6 +38,11 @@
 // fix and migrate change bytes and not trees, so that everything else stays as the author
 // wrote it. Both show a diff. Files are replaced by renaming, so that an interruption leaves
 // the old file.
+//
+// resolve and fetch use the parts of a manifest that have no errors, because clients must work
+// with what was published. They say which part they pass over, and never one that was named.
+//
+// The limits are larger than those of the library, because the files are the user's own.
 //
 // resolve starts nothing and shows the command without secrets. -reveal is for scripts and
 // prints JSON only, because people would paste a line of text into a shell.

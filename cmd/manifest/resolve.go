@@ -26,20 +26,39 @@ type resolveCall struct {
 }
 
 func runResolve(ctx context.Context, c *call) error {
-	q := &resolveCall{call: c, given: launch.Values{}}
+	q := newResolveCall(c)
 	f := c.flags
-	f.IntVar(&q.pack, "package", -1, "resolve package `N`, counted from 0, instead of the first one")
-	f.IntVar(&q.remote, "remote", -1, "resolve remote `N`, counted from 0, instead of a package")
-	f.Func("set", "set an input: `name=value`; a name alone takes the value of the environment variable; may be repeated", q.set)
 	f.StringVar(&q.envFile, "env-file", "", "read values from the lines NAME=value of `file`; names that are not inputs are ignored")
 	f.BoolVar(&q.inputs, "inputs", false, "list the inputs and resolve nothing")
 	f.BoolVar(&q.reveal, "reveal", false, "with -format json: write argv, env, url and headers with their secrets")
-	f.StringVar(&q.opts.Dir, "dir", "", "make relative paths absolute, from `directory`")
-	f.BoolVar(&q.opts.OmitUnfilled, "omit-unfilled", false, "omit optional arguments and variables that would contain a {token} without a value")
+	c.limits()
 	q.format = c.choice("format", "the output format; schema is for -inputs", "text", "json", "schema")
 	if err := c.parse(); err != nil {
 		return err
 	}
+	if err := q.checkFormat(); err != nil {
+		return err
+	}
+	s, err := c.one(ctx)
+	if err != nil {
+		return err
+	}
+	doc, server, err := q.part(s)
+	if err != nil {
+		return err
+	}
+	return q.resolve(s.name(), doc, server)
+}
+
+// part reads a manifest and chooses a part of it.
+func (q *resolveCall) part(s *source) (*manifest.Document, *manifest.Server, error) {
+	doc, _ := manifest.Parse(s.data, &q.options)
+	reading := doc.Read(&q.options)
+	return doc, reading.Server, q.choosePart(s, reading)
+}
+
+// checkFormat checks flags that need others.
+func (q *resolveCall) checkFormat() error {
 	switch {
 	case q.pack >= 0 && q.remote >= 0:
 		return cli.Usagef("-package and -remote exclude each other")
@@ -48,15 +67,19 @@ func runResolve(ctx context.Context, c *call) error {
 	case *q.format == "schema" && !q.inputs:
 		return cli.Usagef("-format schema needs -inputs")
 	}
-	s, err := c.one(ctx)
-	if err != nil {
-		return err
-	}
-	doc, server, err := c.server(s)
-	if err != nil {
-		return err
-	}
-	return q.resolve(s.name(), doc, server)
+	return nil
+}
+
+// newResolveCall defines the flags that choose a package or remote and set its inputs.
+func newResolveCall(c *call) *resolveCall {
+	q := &resolveCall{call: c, given: launch.Values{}}
+	f := c.flags
+	f.IntVar(&q.pack, "package", -1, "use package `N`, counted from 0, instead of the first one")
+	f.IntVar(&q.remote, "remote", -1, "use remote `N`, counted from 0, instead of a package")
+	f.Func("set", "set an input: `name=value`; a name alone takes the value of the environment variable; may be repeated", q.set)
+	f.StringVar(&q.opts.Dir, "dir", "", "make relative paths absolute, from `directory`")
+	f.BoolVar(&q.opts.OmitUnfilled, "omit-unfilled", false, "omit optional arguments and variables that would contain a {token} without a value")
+	return q
 }
 
 func (q *resolveCall) set(text string) error {
@@ -70,33 +93,60 @@ func (q *resolveCall) set(text string) error {
 	return nil
 }
 
-// server returns a valid manifest as a struct. It reports the problems of others.
-func (c *call) server(s *source) (*manifest.Document, *manifest.Server, error) {
-	doc, _ := manifest.Parse(s.data, nil)
-	if report := doc.Validate(nil); !report.Valid() {
-		return nil, nil, errors.Join(writeText(c.Stderr, []checked{{*s, report}}, false), errReported)
+// choosePart chooses what to resolve: by default the first package, or the first remote if
+// there are no packages. A part with errors is reported and not resolved; by default the
+// next one is.
+func (q *resolveCall) choosePart(s *source, r *manifest.Reading) error {
+	packages, remotes := len(r.Server.Packages), len(r.Server.Remotes)
+	if packages == 0 && remotes == 0 && !r.Report.Valid() {
+		return errors.Join(q.writeText(q.Stderr, []checked{{*s, r.Report}}, false), errReported)
 	}
-	server, err := doc.Server()
-	return doc, server, err
+	what, n, count := "package", q.pack, packages
+	part := func(i int) error { _, err := r.Package(i); return err }
+	if q.remote >= 0 || q.pack < 0 && packages == 0 {
+		what, n, count = "remote", q.remote, remotes
+		part = func(i int) error { _, err := r.Remote(i); return err }
+	}
+	if n >= count || count == 0 {
+		return cli.Usagef("no %s %d: %s has %s", what, max(0, n), s.name(), cli.Count(count, what))
+	}
+	first := max(0, n)
+	chosen := first
+	for n < 0 && chosen+1 < count && part(chosen) != nil {
+		chosen++
+	}
+	var problems manifest.Problems
+	if errors.As(part(chosen), &problems) {
+		_ = errors.As(part(first), &problems) // the first one, if all have errors
+		report := &manifest.Report{Problems: problems, Errors: len(problems)}
+		return errors.Join(q.writeText(q.Stderr, []checked{{*s, report}}, false), errReported)
+	}
+	if what == "package" {
+		q.pack = chosen
+	} else {
+		q.remote = chosen
+	}
+	if chosen > first {
+		fmt.Fprintf(q.Stderr, "%s: %s %d has errors, see manifest validate: resolving %s %d\n", s.name(), what, first, what, chosen)
+	} else if !r.Report.Valid() {
+		fmt.Fprintf(q.Stderr, "%s: other parts have %s: see manifest validate\n", s.name(), cli.Count(r.Report.Errors, "error"))
+	}
+	return nil
 }
 
-// resolve resolves a package, or else a remote.
-func (q *resolveCall) resolve(name string, doc *manifest.Document, s *manifest.Server) error {
-	if q.pack < 0 && q.remote < 0 {
-		if len(s.Packages) > 0 {
-			q.pack = 0
-		} else {
-			q.remote = 0
-		}
-	}
-	count, what, n := len(s.Packages), "package", q.pack
+// chosen returns what choosePart chose, a "package" or a "remote", with its index.
+func (q *resolveCall) chosen() (what string, n int) {
+	what, n = "package", q.pack
 	if q.remote >= 0 {
-		count, what, n = len(s.Remotes), "remote", q.remote
-	}
-	if n >= count {
-		return cli.Usagef("no %s %d: %s has %s", what, n, name, cli.Count(count, what))
+		what, n = "remote", q.remote
 	}
 	q.opts.Pointer = fmt.Sprintf("/%ss/%d", what, n)
+	return what, n
+}
+
+// resolve resolves the chosen package or remote.
+func (q *resolveCall) resolve(name string, doc *manifest.Document, s *manifest.Server) error {
+	what, n := q.chosen()
 	form, resolve := forms(s, what, n)
 	if q.inputs {
 		return q.writeForm(form)
@@ -161,22 +211,25 @@ func pairs(list []launch.Setting) [][2]string {
 	return out
 }
 
-// reportFaults writes what prevents the manifest from being resolved, with positions.
+// reportFaults writes what prevents the manifest from being resolved, with positions if there is a
+// document.
 func (q *resolveCall) reportFaults(name string, doc *manifest.Document, err error) error {
 	var faults launch.Faults
 	if !errors.As(err, &faults) {
 		return err
 	}
-	if *q.format == "json" {
+	if q.format != nil && *q.format == "json" {
 		return errors.Join(writeIndented(q.Stdout, object{"faults": faults, "missing": faults.Missing()}), errReported)
 	}
 	var b bytes.Buffer
 	for i := range faults {
 		f := &faults[i]
 		position := name
-		if n := doc.Lookup(f.Pointer); n != nil && f.Pointer != "" {
-			line, column := doc.Position(n.Start)
-			position = fmt.Sprintf("%s:%d:%d", name, line, column)
+		if doc != nil && f.Pointer != "" {
+			if n := doc.Lookup(f.Pointer); n != nil {
+				line, column := doc.Position(n.Start)
+				position = fmt.Sprintf("%s:%d:%d", name, line, column)
+			}
 		}
 		fmt.Fprintf(&b, "%s: %s\n", position, cli.Printable(f.Message))
 		if f.Suggestion != "" {

@@ -25,11 +25,18 @@ func commands() []command {
 	return []command{
 		{"validate", "FILE|DIR|GLOB|-...", "report all problems of manifests", runValidate},
 		{"resolve", "FILE|-", "show what a manifest would run or connect to, with your values", runResolve},
+		{"client", "FILE|-", "write a server into the configuration of a program that uses it", runClient},
+		{"diff", "OLDER NEWER", "show what changed between two versions, and how grave it is", runDiff},
 		{"fmt", "FILE|-...", "indent manifests, keeping keys and their order", runFormat},
 		{"fix", "FILE|-...", "apply the suggestions that are edits, and show a diff", runFix},
 		{"migrate", "FILE|-...", "update manifests of an older public schema to the current one", runMigrate},
 		{"init", "", "ask a few questions and write a valid manifest", runInit},
+		{"bump", "VERSION|major|minor|patch [FILE]", "set the version of a manifest and of the package files beside it", runBump},
+		{"sync", "[FILE]", "make the package files and the README beside a manifest agree with it", runSync},
+		{"publish-check", "[FILE]", "check what a registry checks before it publishes", runPublishCheck},
 		{"fetch", "FILE|URL", "download a bundle file and verify its SHA-256", runFetch},
+		{"bundle", "FILE.mcpb", "show what a bundle file would run, and unpack it", runBundle},
+		{"lsp", "", "serve an editor: problems, completion, descriptions, fixes and formatting", runLSP},
 		{"schema", "", "print the JSON Schema of manifests", runSchema},
 		{"completion", "", "print completions for bash", runCompletion},
 	}
@@ -38,8 +45,9 @@ func commands() []command {
 // call is a call of a command.
 type call struct {
 	cli.Env
-	flags *flag.FlagSet
-	files []string // arguments that are not flags
+	flags   *flag.FlagSet
+	files   []string // arguments that are not flags
+	options manifest.Options
 }
 
 // errReported is a failure that has been reported completely.
@@ -69,7 +77,8 @@ func run(ctx context.Context, env cli.Env) error {
 		fmt.Fprintf(f.Output(), "Usage: manifest %s [flags] %s\n%s.\n", c.name, c.arguments, strings.ToUpper(c.summary[:1])+c.summary[1:])
 		f.PrintDefaults()
 	}
-	err := c.run(ctx, &call{Env: env, flags: f})
+	options := manifest.Options{MaxBytes: maxFile, MaxDepth: 64, MaxMetaDepth: 10_000, MaxValues: maxValues}
+	err := c.run(ctx, &call{Env: env, flags: f, options: options})
 	if errors.Is(err, context.Canceled) {
 		// An incomplete validation or file is not a success.
 		return fmt.Errorf("%s was interrupted: %v", name, err)
@@ -118,13 +127,11 @@ func (c *call) choice(name, usage string, values ...string) *string {
 }
 
 // profile defines the flag -profile.
-func (c *call) profile() *manifest.Profile {
-	chosen := manifest.Neutral
-	c.flags.Func("profile", "the rules: `neutral|2025-09-29|2025-10-17|2025-12-11|registry`; neutral is the specification, registry adds what a public registry requires", func(s string) (err error) {
-		chosen, err = manifest.ParseProfile(s)
+func (c *call) profile() {
+	c.flags.Func("profile", "the rules: `neutral|2025-09-29|2025-10-17|2025-12-11|registry|declared`; neutral is the specification, registry adds what a public registry requires, declared is the date in $schema", func(s string) (err error) {
+		c.options.Profile, err = manifest.ParseProfile(s)
 		return err
 	})
-	return &chosen
 }
 
 // unreadable marks an error of reading or writing files, which has the exit code 2.

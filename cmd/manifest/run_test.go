@@ -1,21 +1,25 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -63,7 +67,7 @@ func files(t *testing.T, dir string) fs.FS {
 func execute(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	env := cli.Env{Args: args, Environ: map[string]string{"TOKEN": "hunter2"}, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs}
+	env := cli.Env{Args: args, Environ: map[string]string{"TOKEN": "hunter2", "HOME": os.Getenv("HOME")}, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs}
 	code = cli.Run(t.Context(), "manifest", run, env)
 	return code, out.String(), errs.String()
 }
@@ -85,6 +89,7 @@ func TestGolden(t *testing.T) {
 		{"validate color", 1, []string{"validate", "--color=always", "broken.json"}},
 		{"validate registry", 1, []string{"validate", "broken.json", "--profile", "registry", "-max-problems=2"}},
 		{"validate strict", 1, []string{"validate", "-strict", "-profile=registry", "old.json"}},
+		{"validate declared", 0, []string{"validate", "-profile=declared", "old.json"}},
 		{"validate json", 1, []string{"validate", "-format=json", "broken.json", "local.json"}},
 		{"validate sarif", 1, []string{"validate", "-format=sarif", "broken.json"}},
 		{"validate github", 1, []string{"validate", "-format=github", "broken.json"}},
@@ -102,9 +107,15 @@ func TestGolden(t *testing.T) {
 		{"inputs", 0, []string{"resolve", "local.json", "-inputs"}},
 		{"inputs json", 0, []string{"resolve", "remote.json", "-inputs", "-format=json"}},
 		{"inputs schema", 0, []string{"resolve", "remote.json", "-inputs", "-format=schema"}},
-		{"fix", 1, []string{"fix", "-n", "broken.json"}},
+		{"fix", 0, []string{"fix", "-n", "broken.json"}},
 		{"migrate", 0, []string{"migrate", "-n", "old.json"}},
-		{"migrate unknown", 1, []string{"migrate", "-n", "remote.json"}},
+		{"client", 0, []string{"client", "-for", "vscode", "-dry-run", "local.json", "-set", "city=Rome"}},
+		{"client remote", 0, []string{"client", "-for=cursor", "-dry-run", "remote.json", "-remote=0", "-set", "workspace=acme", "-set", "region=us"}},
+		{"client secret", 1, []string{"client", "-for", "codex", "local.json", "-set", "city=Rome", "-set", "WEATHER_API_KEY=hunter2"}},
+		{"client no place", 1, []string{"client", "-for", "claude-desktop", "-file", "x", "remote.json", "-remote=0", "-set", "workspace=acme", "-set", "region=us"}},
+		{"client bundle", 1, []string{"client", "-for", "zed", "container.json", "-package", "1"}},
+		{"help diff", 0, []string{"help", "diff"}},
+		{"migrate undated", 0, []string{"migrate", "-n", "remote.json"}},
 		{"fmt check", 1, []string{"fmt", "-check", "old.json"}},
 		{"completion", 0, []string{"completion"}},
 	} {
@@ -155,6 +166,11 @@ func TestUsage(t *testing.T) {
 		{"no value", `"NOPE" has no =value`, []string{"resolve", "-set", "NOPE", "local.json"}},
 		{"no env file", "no.env", []string{"resolve", "-env-file", "no.env", "local.json"}},
 		{"a bad env file", "local.json: line 1 is not NAME=value", []string{"resolve", "-env-file", "local.json", "local.json"}},
+		{"no program", "name the program with -for: claude, claude-desktop", []string{"client", "local.json"}},
+		{"an unknown program", `did you mean "windsurf"?`, []string{"client", "-for", "windsrf", "local.json"}},
+		{"a manifest and -remove", "-remove takes a name and no manifest", []string{"client", "-for", "zed", "-remove", "x", "local.json"}},
+		{"two files to change", "-file and -user exclude each other", []string{"client", "-for", "zed", "-user", "-file", "x", "local.json"}},
+		{"a file for lsp", "an editor starts it", []string{"lsp", "x"}},
 		{"a file for init", "init takes no arguments", []string{"init", "x"}},
 		{"an existing file", "local.json already exists", []string{"init", "-o", "local.json"}},
 	} {
@@ -163,6 +179,189 @@ func TestUsage(t *testing.T) {
 		assert.Contains(t, errs, c.want, c.why)
 		assert.Empty(t, out, c.why)
 	}
+}
+
+// TestClient writes the files of projects and of users, changes nothing the second time, and removes
+// what it added.
+func TestClient(t *testing.T) {
+	workspace(t)
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	for _, c := range []struct {
+		args []string
+		file string
+	}{
+		{[]string{"client", "-for", "vscode"}, filepath.Join(".vscode", "mcp.json")},
+		{[]string{"client", "-for", "goose"}, filepath.Join(home, ".config", "goose", "config.yaml")},
+		{[]string{"client", "-for", "codex", "-user"}, filepath.Join(home, ".codex", "config.toml")},
+		{[]string{"client", "-for", "cursor", "-file", "mine.json"}, "mine.json"},
+	} {
+		add := append(c.args, "-name=rome", "-set", "city=Rome", "local.json")
+		code, out, errs := execute(t, "", append(add, "-dry-run")...)
+		assert.Equal(t, 0, code, "%s%s", out, errs)
+		assert.NoFileExists(t, c.file)
+
+		code, out, errs = execute(t, "", add...)
+		assert.Equal(t, 0, code, "%s%s", out, errs)
+		assert.Contains(t, strings.ToLower(out), "api", "what a person has to provide")
+		added, err := os.ReadFile(c.file)
+		require.NoError(t, err)
+		assert.Contains(t, string(added), "@example/weather@1.4.2")
+		info, err := os.Stat(c.file)
+		require.NoError(t, err)
+		assert.Equal(t, fs.FileMode(0o600), info.Mode().Perm())
+
+		code, out, _ = execute(t, "", add...)
+		assert.Equal(t, 0, code)
+		assert.Contains(t, out, "nothing to change")
+
+		code, out, errs = execute(t, "", append(c.args, "-remove", "rome")...)
+		assert.Equal(t, 0, code, "%s%s", out, errs)
+		left, err := os.ReadFile(c.file)
+		require.NoError(t, err)
+		assert.NotContains(t, string(left), "weather")
+	}
+}
+
+// TestDiffRisk has an exit code for the gravest change.
+func TestDiffRisk(t *testing.T) {
+	workspace(t)
+	text, err := os.ReadFile("local.json")
+	require.NoError(t, err)
+	for _, c := range []struct {
+		code     int
+		want     string
+		old, new string
+	}{
+		{0, "", "", ""},
+		{0, "text     /description: description is another one\n", `"description": "`, `"description": "The `},
+		{14, "secret   /packages/0/environmentVariables/0: a new secret: \"TOKEN\"\n", `"environmentVariables": [`, `"environmentVariables": [{"name": "TOKEN", "isSecret": true},`},
+		{18, "content  /packages/0/version: another package under the same version of the server\n", `"version": "1.4.2",
+      "`, `"version": "1.4.3",
+      "`},
+	} {
+		changed := strings.Replace(string(text), c.old, c.new, 1)
+		require.NoError(t, os.WriteFile("new.json", []byte(changed), 0o600))
+		code, out, errs := execute(t, "", "diff", "local.json", "new.json")
+		assert.Equal(t, c.code, code, "%s", errs)
+		assert.Equal(t, c.want, out)
+		assert.Empty(t, errs)
+	}
+	code, _, errs := execute(t, "", "diff", "local.json")
+	assert.Equal(t, cli.ExitUsage, code)
+	assert.Contains(t, errs, "name the older and the newer file")
+}
+
+// TestLSP is a session that opens and formats a document.
+func TestLSP(t *testing.T) {
+	var in strings.Builder
+	for _, m := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`,
+		`{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{"textDocument":{"uri":"file:///x","text":"{}"}}}`,
+		`{"jsonrpc":"2.0","id":2,"method":"textDocument/formatting","params":{"textDocument":{"uri":"file:///x"}}}`,
+		`{"jsonrpc":"2.0","id":3,"method":"shutdown"}`, `{"jsonrpc":"2.0","method":"exit"}`,
+	} {
+		fmt.Fprintf(&in, "Content-Length: %d\r\n\r\n%s", len(m), m)
+	}
+	code, out, errs := execute(t, in.String(), "lsp", "-profile", "registry")
+	assert.Equal(t, 0, code, errs)
+	assert.Contains(t, out, `"code":"required"`)
+	assert.Contains(t, out, `"newText":"{}\n"`)
+}
+
+// TestPublishing is the session of a publisher: from a project whose files differ to one that is
+// ready.
+func TestPublishing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write := func(file, text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
+	write("server.json", `{
+  "$schema": "`+manifest.CurrentSchema+`",
+  "name": "io.github.ann/weather",
+  "description": "Tells the weather",
+  "version": "1.2.3",
+  "packages": [{"registryType": "npm", "identifier": "@ann/weather", "version": "1.2.3", "transport": {"type": "stdio"}}]
+}
+`)
+	write("package.json", "{\n  \"name\": \"@ann/weather\",\n  \"version\": \"1.2.2\"\n}\n")
+
+	code, out, errs := execute(t, "", "sync", "-check")
+	assert.Equal(t, 1, code, errs)
+	assert.Equal(t, "package.json: version is \"1.2.2\", the manifest has \"1.2.3\"\npackage.json: the mark of the server \"io.github.ann/weather\" is missing\n", out)
+	code, out, _ = execute(t, "", "publish-check")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, out, "the mark of the server")
+	code, out, errs = execute(t, "", "bump", "minor")
+	assert.Equal(t, 0, code, errs)
+	assert.Contains(t, out, `+  "version": "1.3.0"`)
+	text, err := os.ReadFile("package.json")
+	require.NoError(t, err)
+	assert.Equal(t, "{\n  \"name\": \"@ann/weather\",\n  \"version\": \"1.3.0\",\n  \"mcpName\": \"io.github.ann/weather\"\n}\n", string(text))
+	code, out, errs = execute(t, "", "sync")
+	assert.Equal(t, 0, code, errs)
+	assert.Equal(t, "server.json: 1 package file and the README agree with it\n", out)
+
+	registry := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.EscapedPath() != "/@ann%2Fweather/1.3.0" {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = io.WriteString(w, `{"mcpName": "io.github.bob/weather"}`)
+	}))
+	defer registry.Close()
+	code, out, errs = execute(t, "", "publish-check", "-registry", registry.URL, "-packages", "npm="+registry.URL)
+	assert.Equal(t, 1, code, errs)
+	assert.Contains(t, out, `server.json:6:16: the package is of the server "io.github.bob/weather"`)
+	code, out, _ = execute(t, "", "publish-check", "-registry", registry.URL)
+	assert.Equal(t, 0, code)
+	assert.Contains(t, out, "server.json: ready to publish, checked at the registries\n")
+
+	code, _, errs = execute(t, "", "bump", "-n", "^2.0")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, errs, "version is \"^2.0\", which is a range")
+	code, _, errs = execute(t, "", "bump")
+	assert.Equal(t, cli.ExitUsage, code)
+	assert.Contains(t, errs, "name the version")
+}
+
+// TestBundle shows the plan of a bundle file, and unpacks it.
+func TestBundle(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for name, text := range map[string]string{
+		"manifest.json": `{"manifest_version": "0.3", "name": "x", "version": "1.0.0", "description": "d", "author": {"name": "a"},
+			"server": {"type": "node", "entry_point": "i.js", "mcp_config": {"command": "node", "args": ["i.js"], "env": {"KEY": "${user_config.key}"}}},
+			"user_config": {"key": {"type": "string", "title": "The key", "sensitive": true, "required": true}}}`,
+		"i.js": "//",
+	} {
+		w, err := z.Create(name)
+		require.NoError(t, err)
+		_, err = io.WriteString(w, text)
+		require.NoError(t, err)
+	}
+	require.NoError(t, z.Close())
+	require.NoError(t, os.WriteFile("x.mcpb", b.Bytes(), 0o600))
+	hash := sha256.Sum256(b.Bytes())
+	sum := hex.EncodeToString(hash[:])
+
+	code, _, errs := execute(t, "", "bundle", "x.mcpb")
+	assert.Equal(t, cli.ExitUsage, code)
+	assert.Contains(t, errs, "-sha256 is missing")
+	code, _, errs = execute(t, "", "bundle", "-sha256", strings.Repeat("0", 64), "x.mcpb")
+	assert.Equal(t, cli.ExitUsage, code)
+	assert.Contains(t, errs, "it was changed, or it is another file")
+	code, out, _ := execute(t, "", "bundle", "-sha256", sum, "-inputs", "x.mcpb")
+	assert.Equal(t, 0, code)
+	assert.Equal(t, "key (string, required, secret)\n      The key\n", out)
+	code, out, errs = execute(t, "", "bundle", "-sha256", sum, "x.mcpb")
+	assert.Equal(t, 1, code)
+	assert.Equal(t, "x.mcpb: \"key\" is required and has no value\nset it with: -set 'key=...'\n", errs)
+	assert.Empty(t, out)
+	code, out, errs = execute(t, "", "bundle", "-sha256", sum, "-set", "key=hunter2", "-unpack", "to", "x.mcpb")
+	assert.Equal(t, 0, code, errs)
+	assert.Contains(t, out, filepath.Join("to", "i.js"))
+	assert.NotContains(t, out, "hunter2")
+	assert.FileExists(t, filepath.Join("to", "i.js"))
 }
 
 // TestSources reads directories, patterns and the standard input.
@@ -193,7 +392,7 @@ func TestFilesAreChanged(t *testing.T) {
 	for _, c := range []struct {
 		command, file string
 		code          int
-	}{{"fmt", "old.json", 0}, {"fix", "broken.json", 1}, {"migrate", "old.json", 0}} {
+	}{{"fmt", "old.json", 0}, {"fix", "broken.json", 0}, {"migrate", "old.json", 0}} {
 		before, err := os.ReadFile(filepath.Join("testdata", c.file))
 		require.NoError(t, err)
 		path := filepath.Join(t.TempDir(), "server.json")
@@ -230,7 +429,7 @@ func TestFixesAll(t *testing.T) {
 	assert.Equal(t, 1, code)
 	assert.Equal(t, 700, strings.Count(out, `"isRequired"`))
 	assert.NotContains(t, out, "is_required")
-	assert.Contains(t, errs, "152 errors left")
+	assert.Contains(t, errs, "151 errors left")
 }
 
 // TestSecretsOfWrongManifests checks that a secret is not shown if the secret mark itself is wrong.
@@ -292,6 +491,97 @@ func TestInit(t *testing.T) {
 	require.Contains(t, errs, "the input ended before the last answer")
 }
 
+// TestInitRefuses checks that a package has a name.
+func TestInitRefuses(t *testing.T) {
+	answers := []string{"com.example/w", "", "d", "", "", "npm", "", " ", "@example/w", "", "", ""}
+	code, out, errs := execute(t, strings.Join(answers, "\n")+"\n", "init", "-o", "-")
+	require.Zero(t, code, errs)
+	require.Equal(t, 2, strings.Count(errs, "packages[0].identifier is empty (write the name of the package"), errs)
+	require.Contains(t, out, `"identifier": "@example/w"`)
+}
+
+// TestResolveSoundParts resolves parts of manifests that are not valid as a whole.
+func TestResolveSoundParts(t *testing.T) {
+	const npm, broken = `{"registryType":"npm","identifier":"good","version":"1.0.0","transport":{"type":"stdio"}}`, `{"registryType":"npm","identifier":"bad","version":"^","transport":{"type":"stdio"}}`
+	const remote, lost = `{"type":"sse","url":"https://e.com"}`, `{"type":"sse","url":"e.com"}`
+	for _, c := range []struct {
+		why, packages, remotes string
+		args                   []string
+		code                   int
+		out, errs              string
+	}{
+		{"the root has errors", npm, "", nil, 0, "good@1.0.0", "other parts have 2 errors: see manifest validate"},
+		{"another part has errors", npm + "," + broken, lost, nil, 0, "good@1.0.0", "other parts have 4 errors"},
+		{"the first one has errors", broken + "," + npm, "", nil, 0, "good@1.0.0", "package 0 has errors, see manifest validate: resolving package 1"},
+		{"the chosen one has errors", broken + "," + npm, "", []string{"-package=0"}, 1, "", `packages[0].version is "^", which is a range`},
+		{"all have errors", broken, remote, nil, 1, "", `packages[0].version is "^", which is a range`},
+		{"a remote", broken, lost + "," + remote, []string{"-remote=1"}, 0, "https://e.com", "other parts have 4 errors"},
+		{"the first remote has errors", "", lost + "," + remote, nil, 0, "https://e.com", "remote 0 has errors"},
+		{"nothing", "", "", nil, 1, "", `missing required key "name"`},
+	} {
+		text := `{"description":5,"version":"1","packages":[` + c.packages + `],"remotes":[` + c.remotes + `]}`
+		code, out, errs := execute(t, text, append([]string{"resolve", "-"}, c.args...)...)
+		assert.Equal(t, c.code, code, c.why)
+		assert.Contains(t, out, c.out, c.why)
+		assert.Contains(t, errs, c.errs, c.why)
+		assert.Equal(t, c.code != 0, out == "", c.why)
+	}
+}
+
+// TestLimits checks the limits of the commands, which are larger than those of the library.
+func TestLimits(t *testing.T) {
+	const start, end = `{"$schema":"` + manifest.CurrentSchema + `","name":"a/b","description":"d","version":"1.0.0","_meta":{"x":`, `}}`
+	long := func(n int) string { return start + `"` + strings.Repeat("x", n-len(start)-len(end)-2) + `"` + end }
+	deep := func(n int) string { return start + strings.Repeat("[", n) + strings.Repeat("]", n) + end }
+	for _, c := range []struct {
+		text, want string
+		args       []string
+	}{
+		{long(16 << 20), "", nil},
+		{long(16<<20 + 1), "at most 16777216 are allowed", nil},
+		{long(1000), "at most 999 are allowed", []string{"-max-bytes=999"}},
+		{deep(9_998), "", nil},
+		{deep(9_999), "more than 10000 levels deep", nil},
+		{deep(99), "more than 100 levels deep", []string{"-max-meta-depth=100"}},
+		{start + "[" + strings.Repeat("0,", 200_000) + "0]" + end, "", nil},
+		{start + "[0,0,0]" + end, "more than 9 values", []string{"-max-values=9"}},
+	} {
+		for _, command := range []string{"validate", "fix", "migrate"} {
+			code, out, errs := execute(t, c.text, append([]string{command, "-"}, c.args...)...)
+			if c.want == "" {
+				assert.Zero(t, code, "%s: %.200s %.200s", command, out, errs)
+			} else if assert.Equal(t, 1, code, c.want); command != "fix" {
+				assert.Contains(t, out+errs, c.want)
+			}
+		}
+	}
+	code, _, errs := execute(t, deep(9_000), "fmt", "-")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, errs, "would have more than 64 MiB")
+	code, _, errs = execute(t, "{}", "validate", "-max-bytes=0", "-")
+	assert.Equal(t, 2, code)
+	assert.Contains(t, errs, "1 or more")
+}
+
+// TestStart checks that the program starts in less than 20 ms, which a tool that runs for each
+// change of a file must.
+func TestStart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program")
+	}
+	path := filepath.Join(t.TempDir(), "manifest")
+	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
+	require.NoError(t, err, string(out))
+	best := time.Minute
+	for range 20 {
+		start := time.Now()
+		require.NoError(t, exec.Command(path, "schema").Run())
+		best = min(best, time.Since(start))
+	}
+	t.Logf("starts in %v", best)
+	require.Less(t, best, 20*time.Millisecond)
+}
+
 // TestFetch downloads a file of a manifest, and one by its URL.
 func TestFetch(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -330,6 +620,8 @@ func TestFetch(t *testing.T) {
 		{1, text(pack), "it is http", []string{"-"}},
 		{1, text(pack), "an address of this machine", []string{"-", "-allow-http"}},
 		{1, "{}", "missing required key", []string{"-"}},
+		{1, text(`{"registryType":"mcpb","identifier":"x","transport":{"type":"stdio"}}`), "without fileSha256", []string{"-"}},
+		{1, text(`{"registryType":"npm"},` + pack), "it is http", []string{"-"}},
 		{2, text(pack + "," + pack), "2 packages are files: choose one", []string{"-"}},
 		{2, text(pack), "no package 3 that is a file", []string{"-", "-package=3"}},
 		{2, text(""), "no package of the manifest is a file", []string{"-"}},

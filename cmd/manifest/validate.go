@@ -20,11 +20,12 @@ type checked struct {
 }
 
 func runValidate(ctx context.Context, c *call) error {
-	profile := c.profile()
+	c.profile()
+	c.limits()
 	format := c.choice("format", "the output format", "text", "json", "sarif", "github")
 	color := c.choice("color", "colors in text; auto uses them on a terminal, unless NO_COLOR is set", "auto", "always", "never")
 	strict := c.flags.Bool("strict", false, "treat warnings as errors")
-	most := c.flags.Int("max-problems", 0, "list at most `n` problems of a file (default 100)")
+	c.flags.IntVar(&c.options.MaxProblems, "max-problems", 0, "list at most `n` problems of a file (default 100)")
 	if err := c.parse(); err != nil {
 		return err
 	}
@@ -35,7 +36,7 @@ func runValidate(ctx context.Context, c *call) error {
 	failed := false
 	results := make([]checked, len(all))
 	for i, s := range all {
-		results[i] = checked{s, manifest.Validate(s.data, &manifest.Options{Profile: *profile, MaxProblems: *most})}
+		results[i] = checked{s, manifest.Validate(s.data, &c.options)}
 		failed = failed || !results[i].report.Valid() || *strict && results[i].report.Warnings > 0
 	}
 	switch *format {
@@ -47,7 +48,7 @@ func runValidate(ctx context.Context, c *call) error {
 		err = writeGitHub(c.Stdout, results)
 	default:
 		plain := c.Environ["NO_COLOR"] != "" || c.Environ["TERM"] == "dumb"
-		err = writeText(c.Stdout, results, colors(*color == "always" || *color == "auto" && !plain && isTerminal(c.Stdout)))
+		err = c.writeText(c.Stdout, results, colors(*color == "always" || *color == "auto" && !plain && isTerminal(c.Stdout)))
 	}
 	if err == nil && failed {
 		return errReported
@@ -67,13 +68,13 @@ func (on colors) in(color, text string) string {
 }
 
 // writeText writes problems for people: file:line:column, the line, and a mark below it.
-func writeText(w io.Writer, results []checked, color colors) error {
+func (c *call) writeText(w io.Writer, results []checked, color colors) error {
 	var b bytes.Buffer
 	nErrors, nWarnings := 0, 0
 	for i := range results {
 		r := &results[i]
 		nErrors, nWarnings = nErrors+r.report.Errors, nWarnings+r.report.Warnings
-		shown := masked(r.data)
+		shown := c.masked(r.data)
 		for j := range r.report.Problems {
 			writeProblem(&b, r.name(), shown, &r.report.Problems[j], color)
 		}
@@ -130,8 +131,8 @@ func excerpt(data []byte, line, offset, end int) (shown, mark string) {
 // masked returns a manifest for display: every byte of the values of a secret input is an
 // asterisk, so that offsets stay right. It returns nil for text that is not JSON and may
 // have secrets.
-func masked(data []byte) []byte {
-	doc, _ := manifest.Parse(data, nil)
+func (c *call) masked(data []byte) []byte {
+	doc, _ := manifest.Parse(data, &c.options)
 	if doc.Root() == nil {
 		if bytes.Contains(bytes.ToLower(data), []byte("secret")) {
 			return nil

@@ -2,6 +2,7 @@ package jsonpos
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -12,13 +13,25 @@ type Limits struct {
 	// Depth bounds how deep arrays and objects are nested, at most 10,000.
 	// Default: 10,000.
 	Depth int
-	// KeyDepth replaces Depth below single members of the root object.
-	KeyDepth map[string]int
+	// KeyDepth replaces Depth below the member of the root object with the key Key, unless
+	// that is "".
+	Key      string
+	KeyDepth int
 	// Values bounds the number of values. Default: no limit.
 	Values int
 	// Problems bounds how many problems are listed. Default: 100.
 	Problems int
 }
+
+// What to allocate at first: most documents have at most 8 levels, a member for every 32
+// bytes, and half of the members in objects that are open at once.
+const (
+	usualDepth     = 8
+	fewest         = 4
+	bytesPerMember = 32
+	bytesPerOpen   = 2 * bytesPerMember
+	mostGuessed    = 256
+)
 
 // The defaults of Limits. maxDepth bounds the recursion of the reader and its callers.
 const (
@@ -77,7 +90,10 @@ type Document struct {
 
 // Parse reads a text.
 func Parse(data []byte, limits *Limits) *Document {
-	p := parser{Document: &Document{}}
+	guess := min(fewest+len(data)/bytesPerOpen, mostGuessed)
+	p := parser{
+		Document: &Document{}, path: make(Path, 0, usualDepth), elements: make([]Node, 0, fewest), members: make([]Member, 0, guess),
+	}
 	if limits != nil {
 		p.limits = *limits
 	}
@@ -111,6 +127,11 @@ type parser struct {
 	depth    int
 	values   int
 	path     Path
+	// What the arrays and objects that are being read have so far. Each is copied at its
+	// end, the members of several objects to one block of memory.
+	elements []Node
+	members  []Member
+	block    []Member
 }
 
 // byteOrderMark in UTF-8. Writing it is forbidden by RFC 8259, section 8.1.
@@ -156,14 +177,11 @@ func (p *parser) suggest(suggestion string, fix *Edit) {
 }
 
 func (p *parser) space() {
-	for p.pos < len(p.Text) {
-		switch p.Text[p.pos] {
-		case ' ', '\t', '\n', '\r':
-			p.pos++
-		default:
-			return
-		}
+	text, i := p.Text, p.pos
+	for i < len(text) && (text[i] == ' ' || text[i] == '\n' || text[i] == '\t' || text[i] == '\r') {
+		i++
 	}
+	p.pos = i
 }
 
 // peek returns the next byte, or 0 at the end, which begins no token.
@@ -219,18 +237,23 @@ func (p *parser) array(n *Node) bool {
 		p.pos++
 		return true
 	}
+	start := len(p.elements)
+	var element Node // outside of the loop, so that it is not on the heap
 	for more := true; more; {
-		n.Elements = append(n.Elements, Node{})
-		p.path.Index(len(n.Elements) - 1)
-		if !p.value(&n.Elements[len(n.Elements)-1]) {
+		element = Node{}
+		p.path.Index(len(p.elements) - start)
+		if !p.value(&element) {
 			return false
 		}
 		p.path.Pop()
+		p.elements = append(p.elements, element)
 		var ok bool
 		if more, ok = p.next(']', "array"); !ok {
 			return false
 		}
 	}
+	n.Elements = slices.Clone(p.elements[start:])
+	p.elements = p.elements[:start]
 	return true
 }
 
@@ -260,29 +283,44 @@ func (p *parser) object(n *Node) bool {
 		p.pos++
 		return true
 	}
-	keys := keyIndex{members: &n.Members}
+	start := len(p.members)
+	var keys keyIndex
+	var m Member // outside of the loop, so that it is not on the heap
 	for more := true; more; {
-		n.Members = append(n.Members, Member{})
-		m := &n.Members[len(n.Members)-1]
-		if !p.key(m) {
+		m = Member{}
+		if !p.key(&m) {
 			return false
 		}
 		p.path.Key(m.Key)
-		if before := keys.add(m); before != nil {
+		if before := keys.add(p.members[start:], m.Key); before != nil {
 			before.Shadowed = true
 			p.problem(DuplicateKey, m.KeyStart, "duplicate key %s", Quote(m.Key))
 			p.suggest("keep one of them", nil)
 		}
-		if !p.memberValue(m) {
+		if !p.memberValue(&m) {
 			return false
 		}
 		p.path.Pop()
+		p.members = append(p.members, m)
 		var ok bool
 		if more, ok = p.next('}', "object"); !ok {
 			return false
 		}
 	}
+	n.Members = p.keep(p.members[start:])
+	p.members = p.members[:start]
 	return true
+}
+
+// keep returns a copy of members. Blocks are as large as the rest of the text needs, because
+// one allocation for every object takes longer.
+func (p *parser) keep(members []Member) []Member {
+	if cap(p.block)-len(p.block) < len(members) {
+		p.block = make([]Member, 0, max(len(members), min(fewest+(len(p.Text)-p.pos)/bytesPerMember, mostGuessed)))
+	}
+	start := len(p.block)
+	p.block = append(p.block, members...)
+	return p.block[start:len(p.block):len(p.block)]
 }
 
 func (p *parser) key(m *Member) bool {
@@ -307,12 +345,11 @@ func (p *parser) key(m *Member) bool {
 }
 
 func (p *parser) memberValue(m *Member) bool {
-	limit, own := p.limits.KeyDepth[m.Key]
-	if p.depth != 1 || !own {
+	if p.depth != 1 || p.limits.Key == "" || m.Key != p.limits.Key {
 		return p.value(&m.Value)
 	}
 	outer := p.maxDepth
-	p.maxDepth = depthLimit(limit)
+	p.maxDepth = depthLimit(p.limits.KeyDepth)
 	ok := p.value(&m.Value)
 	p.maxDepth = outer
 	return ok
@@ -321,33 +358,32 @@ func (p *parser) memberValue(m *Member) bool {
 // keyIndex finds duplicate keys of an object while it is read: by comparison if there
 // are few members, with a map if there are many.
 type keyIndex struct {
-	members *[]Member
-	index   map[string]int
+	index map[string]int
 }
 
 const fewKeys = 16
 
-// add notes the last member and returns the earlier one with the same key, or nil.
-func (k *keyIndex) add(last *Member) *Member {
-	ms := *k.members
-	if len(ms) <= fewKeys {
-		for i := range ms[:len(ms)-1] {
-			if ms[i].Key == last.Key && !ms[i].Shadowed {
-				return &ms[i]
+// add notes the key of a member that follows others, and returns the one with the same key
+// among these, or nil.
+func (k *keyIndex) add(others []Member, key string) *Member {
+	if len(others) < fewKeys {
+		for i := range others {
+			if others[i].Key == key && !others[i].Shadowed {
+				return &others[i]
 			}
 		}
 		return nil
 	}
 	if k.index == nil {
-		k.index = make(map[string]int, 2*len(ms))
-		for i := range ms[:len(ms)-1] {
-			k.index[ms[i].Key] = i
+		k.index = make(map[string]int, 2*len(others))
+		for i := range others {
+			k.index[others[i].Key] = i
 		}
 	}
-	i, found := k.index[last.Key]
-	k.index[last.Key] = len(ms) - 1
+	i, found := k.index[key]
+	k.index[key] = len(others)
 	if !found {
 		return nil
 	}
-	return &ms[i]
+	return &others[i]
 }

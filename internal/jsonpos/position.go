@@ -29,7 +29,14 @@ func NewCursor(text string) *Cursor { return &Cursor{Line: 1, Column: 1, text: t
 
 // MoveTo moves forward to an offset. A smaller offset than the current one has no effect.
 func (c *Cursor) MoveTo(offset int) {
-	for c.offset < min(offset, len(c.text)) {
+	for end := min(offset, len(c.text)); c.offset < end; {
+		plain := c.offset
+		for plain < end && ' ' <= c.text[plain] && c.text[plain] < utf8.RuneSelf {
+			plain++
+		}
+		if c.Column, c.offset = c.Column+plain-c.offset, plain; plain == end {
+			return
+		}
 		size := 1
 		switch b := c.text[c.offset]; {
 		case b == '\n', b == '\r' && !strings.HasPrefix(c.text[c.offset+1:], "\n"):

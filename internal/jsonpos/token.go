@@ -78,7 +78,11 @@ func (p *parser) string() (string, bool) {
 	start := p.pos
 	var decoded strings.Builder // what precedes start, after the first escape
 	reported := false           // a fault of the encoding
-	for p.pos < len(p.Text) {
+	for {
+		p.plain()
+		if p.pos >= len(p.Text) {
+			break
+		}
 		switch c := p.Text[p.pos]; {
 		case c == '"':
 			s := p.Text[start:p.pos]
@@ -99,8 +103,6 @@ func (p *parser) string() (string, bool) {
 		case c < ' ':
 			p.controlCharacter(c)
 			return "", false
-		case c < utf8.RuneSelf:
-			p.pos++
 		default:
 			r, size := utf8.DecodeRuneInString(p.Text[p.pos:])
 			if r == utf8.RuneError && size == 1 && !reported {
@@ -114,6 +116,18 @@ func (p *parser) string() (string, bool) {
 	p.problem(Syntax, open, "unterminated string")
 	p.suggest("add the closing quote", nil)
 	return "", false
+}
+
+// plain skips the characters of a string that need no care, which most do not.
+func (p *parser) plain() {
+	text, i := p.Text, p.pos
+	for i < len(text) {
+		if c := text[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			break
+		}
+		i++
+	}
+	p.pos = i
 }
 
 func (p *parser) controlCharacter(c byte) {

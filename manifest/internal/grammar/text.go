@@ -71,6 +71,43 @@ func Closest(word string, words []string) string {
 	return suggest.Closest(word, long, 1)
 }
 
+// IsTypo reports whether two words differ by one typing error: a character that is missing,
+// added or wrong, or two neighbors that are swapped.
+func IsTypo(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if a == b || len(b)-len(a) > 1 {
+		return false
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	if len(a) < len(b) {
+		return a[i:] == b[i+1:]
+	}
+	swapped := i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+	return swapped || a[i+1:] == b[i+1:]
+}
+
+// IsNumber reports whether s is a JSON number (RFC 8259, section 6).
+func IsNumber(s string) bool {
+	s = strings.TrimPrefix(s, "-")
+	mantissa, exponent := s, ""
+	if i := strings.IndexAny(s, "eE"); i >= 0 {
+		mantissa, exponent = s[:i], s[i+1:]
+		if exponent != "" && (exponent[0] == '+' || exponent[0] == '-') {
+			exponent = exponent[1:]
+		}
+		if !IsDigits(exponent) {
+			return false
+		}
+	}
+	whole, fraction, point := strings.Cut(mantissa, ".")
+	return IsDigits(whole) && (whole == "0" || whole[0] != '0') && (!point || IsDigits(fraction))
+}
+
 // RegistryTypes returns the well-known values of registryType.
 func RegistryTypes() []string { return []string{"npm", "pypi", "oci", "nuget", "mcpb", "cargo"} }
 

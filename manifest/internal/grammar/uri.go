@@ -2,6 +2,7 @@ package grammar
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -51,6 +52,12 @@ func URIFault(s string) string {
 func HasScheme(uri, scheme string) bool {
 	got, _, _ := strings.Cut(uri, ":")
 	return strings.EqualFold(got, scheme)
+}
+
+// HasHost reports whether a URI has a scheme and a host: https:x and https:///x have none.
+func HasHost(uri, scheme string) bool {
+	rest, ok := strings.CutPrefix(uri[min(len(scheme), len(uri)):], "://")
+	return ok && HasScheme(uri, scheme) && rest != "" && strings.IndexByte("/?#:", rest[0]) < 0
 }
 
 // hasOnly reports whether a part of a URI has nothing but letters, digits, others and
@@ -143,6 +150,27 @@ func CutVariable(s string) (before, name, after string) {
 		}
 		open = next
 	}
+}
+
+// RegistryVariables returns the variables in s as a public registry finds them: each from a
+// brace to the next closing one. In {{x}} that is "{x".
+func RegistryVariables(s string, limit int) []string {
+	var names []string
+	for len(names) < limit {
+		_, after, open := strings.Cut(s, "{")
+		name, rest, closed := strings.Cut(after, "}")
+		switch {
+		case !open || !closed:
+			return names
+		case name == "":
+			s = after
+			continue
+		case !slices.Contains(names, name):
+			names = append(names, name)
+		}
+		s = rest
+	}
+	return names
 }
 
 // Variables returns the names of the variables in s, each once and in order, but no more

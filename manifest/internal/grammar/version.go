@@ -10,8 +10,13 @@ var operators = [...]string{"===", "~=", "~>", "==", "!=", ">=", "<=", "^", "~",
 // (REFERENCE.md, 4). Prereleases such as 1.0.0-x.7 and names such as
 // "snapshot - 2025.09" are not ranges.
 func RangeReason(version string) string {
+	if !strings.ContainsAny(version, "^~<>=!|*xX[(, \t") {
+		return "" // nothing of what a range has
+	}
 	s := strings.TrimSpace(version)
 	switch {
+	case s != "" && strings.Trim(s, "^~<>=! ") == "":
+		return "an operator needs a version"
 	case strings.Contains(s, "||"):
 		return "|| separates alternatives"
 	case isInterval(s):
@@ -45,6 +50,27 @@ func FirstVersion(s string) string {
 		}
 	}
 	return ""
+}
+
+// Pinned returns the version of a range that has one and allows it, such as 1.2 of ^1.2 and
+// [1.2], or "".
+func Pinned(version string) string {
+	s := strings.TrimSpace(version)
+	if inner, ok := strings.CutPrefix(s, "["); ok {
+		s = strings.TrimSpace(strings.TrimSuffix(inner, "]"))
+	} else {
+		op, rest := cutOperator(strings.TrimSpace(joinOperators(s)))
+		switch op {
+		case "^", "~", "~>", "~=", "=", "==", "===", ">=":
+			s = rest
+		default:
+			return ""
+		}
+	}
+	if !isVersionLike(s) || isWildcard(s) || s == "latest" {
+		return ""
+	}
+	return s
 }
 
 // joinOperators removes the space after operators: ">= 1.2" becomes ">=1.2".

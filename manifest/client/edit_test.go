@@ -1,0 +1,203 @@
+package client_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/manifest"
+	"github.com/ashlar-go/ashlar/manifest/client"
+)
+
+func program(t testing.TB, id string) *client.Program {
+	t.Helper()
+	p, err := client.Find(id)
+	require.NoError(t, err)
+	return p
+}
+
+// weather is an entry with a reference to a secret.
+func weather(t testing.TB, p *client.Program) *client.Entry {
+	t.Helper()
+	yes, version := true, "1.0.0"
+	e, err := p.Entry(&client.Server{Name: "weather", Package: &manifest.Package{
+		RegistryType: "npm", Identifier: "@example/weather", Version: &version, Transport: manifest.Transport{Type: manifest.Stdio},
+		EnvironmentVariables: []manifest.KeyValueInput{{Name: "API_KEY", Input: manifest.Input{IsRequired: &yes, IsSecret: &yes}}},
+	}})
+	require.NoError(t, err)
+	return e
+}
+
+// Files in the forms that people write, with the result of adding an entry.
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	const cursorEntry = `"command": "npx",
+      "args": [
+        "-y",
+        "@example/weather@1.0.0"
+      ],
+      "env": {
+        "API_KEY": "${env:API_KEY}"
+      }
+    }`
+	for _, c := range []struct{ name, program, before, after string }{
+		{"new file", "cursor", "", "{\n  \"mcpServers\": {\n    \"weather\": {\n      " + cursorEntry + "\n  }\n}\n"},
+		{"empty object", "cursor", "{}", "{\n  \"mcpServers\": {\n    \"weather\": {\n      " + cursorEntry + "\n  }\n}"},
+		{
+			"empty servers with a comment", "cursor", "{\n  \"mcpServers\": { // mine\n  }\n}\n",
+			"{\n  \"mcpServers\": { // mine\n    \"weather\": {\n      " + cursorEntry + "\n  }\n}\n",
+		},
+		{
+			"comment behind the last entry", "cursor", "{\n  \"mcpServers\": {\n    \"x\": {} // the last\n    // and more\n  }\n}\n",
+			"{\n  \"mcpServers\": {\n    \"x\": {}, // the last\n    // and more\n    \"weather\": {\n      " + cursorEntry + "\n  }\n}\n",
+		},
+		{
+			"trailing comma", "cursor", "{\n  \"mcpServers\": {\n    \"x\": {}, // the last\n  },\n}\n",
+			"{\n  \"mcpServers\": {\n    \"x\": {}, // the last\n    \"weather\": {\n      " + cursorEntry + ",\n  },\n}\n",
+		},
+		{
+			"one of the same name", "cursor", "{\n  \"mcpServers\": {\n    \"weather\": { \"command\": \"old\" }, // mine\n    \"x\": {}\n  }\n}\n",
+			"{\n  \"mcpServers\": {\n    \"weather\": {\n      " + cursorEntry + ", // mine\n    \"x\": {}\n  }\n}\n",
+		},
+		{
+			"Windows line breaks and tabs", "jetbrains", "\ufeff{\r\n\t\"mcpServers\": {\r\n\t\t\"x\": {}\r\n\t}\r\n}\r\n",
+			"\ufeff{\r\n\t\"mcpServers\": {\r\n\t\t\"x\": {},\r\n\t\t\"weather\": {\r\n\t\t\t\"command\": \"npx\",\r\n\t\t\t\"args\": [\r\n\t\t\t\t\"-y\",\r\n\t\t\t\t\"@example/weather@1.0.0\"\r\n\t\t\t]\r\n\t\t}\r\n\t}\r\n}\r\n",
+		},
+		{
+			"an input of its own", "vscode", "{\n\t\"servers\": {}\n}\n",
+			"{\n\t\"servers\": {\n\t\t\"weather\": {\n\t\t\t\"type\": \"stdio\",\n\t\t\t\"command\": \"npx\",\n\t\t\t\"args\": [\n\t\t\t\t\"-y\",\n\t\t\t\t\"@example/weather@1.0.0\"\n\t\t\t],\n\t\t\t\"env\": {\n\t\t\t\t\"API_KEY\": \"${input:weather-api-key}\"\n\t\t\t}\n\t\t}\n\t},\n" +
+				"\t\"inputs\": [\n\t\t{\n\t\t\t\"type\": \"promptString\",\n\t\t\t\"id\": \"weather-api-key\",\n\t\t\t\"description\": \"API_KEY\",\n\t\t\t\"password\": true\n\t\t}\n\t]\n}\n",
+		},
+		{
+			"TOML", "codex", "model = \"x\"", "model = \"x\"\n\n[mcp_servers.weather]\ncommand = \"npx\"\nargs = [\"-y\", \"@example/weather@1.0.0\"]\nenv_vars = [\"API_KEY\"]\n",
+		},
+		{
+			"TOML with one of the same name", "codex", "[mcp_servers.weather]\ncommand = \"old\"\n[mcp_servers.weather.env]\nA = \"[x]\" # old\n\n# of b\n[b]\nc = 1\n",
+			"[mcp_servers.weather]\ncommand = \"npx\"\nargs = [\"-y\", \"@example/weather@1.0.0\"]\nenv_vars = [\"API_KEY\"]\n\n# of b\n[b]\nc = 1\n",
+		},
+		{
+			"YAML", "goose", "# mine\nGOOSE_MODE: auto\n",
+			"# mine\nGOOSE_MODE: auto\nextensions:\n  weather:\n    type: \"stdio\"\n    name: \"weather\"\n    cmd: \"npx\"\n    args:\n      - \"-y\"\n      - \"@example/weather@1.0.0\"\n    env_keys:\n      - \"API_KEY\"\n    enabled: true\n    timeout: 300\n",
+		},
+		{
+			"YAML with one of the same name", "goose", "extensions:\n    weather:\n        cmd: |\n          # old\n          x: y\n\n    # of z\n    z: {}\n",
+			"extensions:\n    weather:\n      type: \"stdio\"\n      name: \"weather\"\n      cmd: \"npx\"\n      args:\n        - \"-y\"\n        - \"@example/weather@1.0.0\"\n      env_keys:\n        - \"API_KEY\"\n      enabled: true\n      timeout: 300\n\n    # of z\n    z: {}\n",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := program(t, c.program)
+			added, err := p.Add([]byte(c.before), weather(t, p))
+			require.NoError(t, err)
+			require.Equal(t, c.after, string(added))
+			again, err := p.Add(added, weather(t, p))
+			require.NoError(t, err)
+			require.Equal(t, c.after, string(again), "a second time")
+			removed, err := p.Remove(added, "weather")
+			require.NoError(t, err)
+			require.NotContains(t, string(removed), "weather")
+		})
+	}
+}
+
+// Files that cannot be changed line by line are refused, and stay as they are.
+func TestRefusedFiles(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ program, file, message string }{
+		{"cursor", "[]", "must be a JSON object"},
+		{"cursor", "{", "not JSON"},
+		{"cursor", `{"mcpServers": []}`, `"mcpServers" must be an object`},
+		{"cursor", strings.Repeat("[", 2000), "more than 500 levels"},
+		{"vscode", `{"inputs": {}}`, `"inputs" must be an array`},
+		{"codex", "a = ", "not TOML"},
+		{"codex", "mcp_servers = { x = { command = \"x\" } }", "by hand"},
+		{"codex", "mcp_servers.x.command = \"x\"", "by hand"},
+		{"codex", "[[mcp_servers]]\na = 1", "by hand"},
+		{"codex", "[mcp_servers]\nx = 1", "by hand"},
+		{"codex", "[mcp_servers.weather]\na=1\n[b]\n[mcp_servers.weather.env]\nA=\"x\"", "by hand"},
+		{"goose", "a: [", "not YAML"},
+		{"goose", "{extensions: {x: {}}}", "by hand"},
+		{"goose", "extensions: {x: {}}", "by hand"},
+		{"goose", "- a", "by hand"},
+		{"goose", "a: 1\n---\nb: 2\n", "by hand"},
+	} {
+		p := program(t, c.program)
+		_, err := p.Add([]byte(c.file), weather(t, p))
+		require.ErrorContains(t, err, c.message, "%s: %s", c.program, c.file)
+	}
+}
+
+// What a program has no place for is a fault that says so, and secrets are never taken as values.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	yes, token := true, "Bearer {token}"
+	remote := &manifest.Remote{Type: manifest.StreamableHTTP, URL: "https://example.com/mcp", Headers: []manifest.KeyValueInput{{
+		Name: "X-Key", Input: manifest.Input{Value: &token}, Variables: []manifest.Variable{{Name: "token", Input: manifest.Input{IsRequired: &yes, IsSecret: &yes}}},
+	}}}
+	for _, c := range []struct {
+		program string
+		server  client.Server
+		message string
+	}{
+		{"zed", client.Server{Name: "w", Remote: remote}, "Zed cannot refer to a secret in a header"},
+		{"codex", client.Server{Name: "w", Remote: remote}, "Codex cannot refer to a secret in a part of a header"},
+		{"claude-desktop", client.Server{Name: "w", Remote: remote}, "Claude Desktop has no place for a server of transport streamable-http"},
+		{"cursor", client.Server{Name: "w", Remote: remote, Values: map[string][]string{"token": {"hunter2"}}}, `"token" is a secret, which is never written to a file`},
+		{"cursor", client.Server{Name: "w", Remote: &manifest.Remote{Type: manifest.SSE, URL: "https://example.com/", Headers: []manifest.KeyValueInput{{Name: "A", Input: manifest.Input{Value: new("${env:HOME}")}}}}}, `Cursor would replace "${env:HOME}" in a header`},
+		{"cursor", client.Server{Name: "a b", Remote: remote}, "must have 1 to 128 letters"},
+	} {
+		_, err := program(t, c.program).Entry(&c.server)
+		require.ErrorContains(t, err, c.message)
+		require.NotContains(t, err.Error(), "hunter2")
+	}
+	_, err := client.Find("cursr")
+	require.EqualError(t, err, `unknown program "cursr": did you mean "cursor"?`)
+}
+
+// FuzzFiles adds an entry to any file. What was in the file stays, byte by byte and in order, and
+// the result can be read and changed again.
+func FuzzFiles(f *testing.F) {
+	for _, p := range client.Programs() {
+		f.Add(p.ID, other[p.Format])
+	}
+	f.Add("goose", "extensions:\n- x\n")
+	f.Add("codex", "[mcp_servers]\n")
+	f.Fuzz(func(t *testing.T, id, file string) {
+		p, err := client.Find(id)
+		if err != nil || p.ID == "claude-desktop" || strings.Contains(file, "weather") || strings.TrimSpace(file) == "" {
+			return
+		}
+		added, err := p.Add([]byte(file), weather(t, p))
+		if err != nil {
+			return
+		}
+		left := string(added)
+		for i := range len(file) {
+			at := strings.IndexByte(left, file[i])
+			if at < 0 {
+				t.Fatalf("byte %d of %q is not in %q", i, file, added)
+			}
+			left = left[at+1:]
+		}
+		before, after := decode(t, p, added), map[string]any{}
+		list := before[layouts[id].root].(map[string]any)
+		require.Contains(t, list, "weather")
+		removed, err := p.Remove(added, "weather")
+		require.NoError(t, err)
+		require.NotContains(t, string(removed), "@example/weather")
+		if strings.TrimSpace(string(removed)) != "" {
+			after = decode(t, p, removed)
+		}
+		delete(list, "weather")
+		if len(list) == 0 {
+			delete(before, layouts[id].root)
+			delete(after, layouts[id].root)
+		}
+		if p.ID == "vscode" { // whose inputs may have been anything
+			delete(before, "inputs")
+			delete(after, "inputs")
+		}
+		require.Equal(t, before, after)
+	})
+}

@@ -1,0 +1,145 @@
+package client
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+)
+
+// Limits of a configuration file.
+const (
+	maxFile  = 16 << 20
+	maxDepth = 500
+)
+
+// member is a key with a value: string, bool, int, []string, []Pair or []member.
+type member struct {
+	key   string
+	value any
+}
+
+// members returns the entry as the program has it.
+func (p *Program) members(e *Entry) []member {
+	var all []member
+	add := func(key string, value any, present bool) {
+		if key != "" && present {
+			all = append(all, member{key, value})
+		}
+	}
+	add("type", p.types[e.Type], p.types[e.Type] != "")
+	add("name", e.Name, p.namedEntry)
+	if e.URL == "" {
+		add(or(p.command, "command"), e.Command, true)
+		add("args", e.Args, len(e.Args) > 0 || p.Format == YAML)
+		add(or(p.env, "env"), e.Env, len(e.Env) > 0)
+	} else {
+		add(p.links[e.Type], e.URL, true)
+		add(or(p.headers, "headers"), e.Headers, len(e.Headers) > 0)
+		add(p.bearer, e.BearerVariable, e.BearerVariable != "")
+		add(p.variables, e.HeaderVariables, len(e.HeaderVariables) > 0)
+	}
+	add(p.named, e.Passed, len(e.Passed) > 0)
+	return append(all, p.constants...)
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// Add returns a file of the program with an entry, which replaces one of the same name. Every
+// other byte stays. An empty file is a new one. The file has at most 16 MiB.
+func (p *Program) Add(file []byte, e *Entry) ([]byte, error) {
+	return p.edit(file, func(f *text) error {
+		switch p.Format {
+		case TOML:
+			return f.addTOML(p.key, e.Name, p.members(e))
+		case YAML:
+			return f.addYAML(p.key, e.Name, p.members(e))
+		}
+		return f.addJSON(p, e)
+	})
+}
+
+// Remove returns a file of the program without the entry of a name. The file is unchanged if it
+// has none. Inputs that the entry alone used go with it.
+func (p *Program) Remove(file []byte, name string) ([]byte, error) {
+	return p.edit(file, func(f *text) error {
+		switch p.Format {
+		case TOML:
+			return f.removeTOML(p.key, name)
+		case YAML:
+			return f.removeYAML(p.key, name)
+		}
+		return f.removeJSON(p, name)
+	})
+}
+
+// text is a file that is edited.
+type text struct {
+	data    []byte
+	newline string
+}
+
+var byteOrderMark = []byte("\ufeff")
+
+func (p *Program) edit(file []byte, change func(*text) error) ([]byte, error) {
+	if len(file) > maxFile {
+		return nil, fmt.Errorf("the file has more than %d MiB", maxFile>>20)
+	}
+	body, marked := bytes.CutPrefix(file, byteOrderMark)
+	f := &text{data: bytes.Clone(body), newline: "\n"}
+	if bytes.Contains(body, []byte("\r\n")) {
+		f.newline = "\r\n"
+	}
+	if err := change(f); err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Title, err)
+	}
+	if marked {
+		return append(bytes.Clone(byteOrderMark), f.data...), nil
+	}
+	return f.data, nil
+}
+
+// replace replaces a range of bytes.
+func (f *text) replace(from, to int, by string) {
+	f.data = append(append(bytes.Clone(f.data[:from]), by...), f.data[to:]...)
+}
+
+// lineStart returns the offset of the line with an offset.
+func (f *text) lineStart(at int) int { return bytes.LastIndexByte(f.data[:at], '\n') + 1 }
+
+// lineEnd returns the offset behind the line with an offset, its line break included.
+func (f *text) lineEnd(at int) int {
+	if i := bytes.IndexByte(f.data[at:], '\n'); i >= 0 {
+		return at + i + 1
+	}
+	return len(f.data)
+}
+
+// indentation returns the white space before an offset if its line has nothing else there.
+func (f *text) indentation(at int) string {
+	line := f.data[f.lineStart(at):at]
+	if len(bytes.TrimLeft(line, " \t")) > 0 {
+		return f.lineIndentation(at)
+	}
+	return string(line)
+}
+
+// lineIndentation returns the white space at the beginning of the line with an offset.
+func (f *text) lineIndentation(at int) string {
+	line := f.data[f.lineStart(at):f.lineEnd(at)]
+	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
+}
+
+// endLine makes the file end with a line break, unless it is empty.
+func (f *text) endLine() {
+	if n := len(f.data); n > 0 && f.data[n-1] != '\n' {
+		f.data = append(f.data, f.newline...)
+	}
+}
+
+// errForm is the error for files whose servers are not written line by line.
+var errForm = errors.New("its servers are written in a form that can't be changed line by line: change it by hand")

@@ -1,0 +1,399 @@
+package client
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// node is an object or array of a JSON file with its place.
+type node struct {
+	*hujson.Value
+	unit string // the indentation of one level
+}
+
+func (n node) members() []hujson.ObjectMember {
+	o, _ := n.Value.Value.(*hujson.Object)
+	return o.Members
+}
+
+// addJSON adds an entry to a JSON file, and the inputs that it refers to.
+func (f *text) addJSON(p *Program, e *Entry) error {
+	if len(bytes.TrimSpace(f.data)) == 0 {
+		f.data = []byte("{}" + f.newline)
+	}
+	root, err := f.root()
+	if err != nil {
+		return err
+	}
+	servers, err := root.object(p.key)
+	switch {
+	case err != nil:
+		return err
+	case servers == nil:
+		f.addMember(root, p.key, []member{{e.Name, p.members(e)}})
+	default:
+		if at := find(*servers, e.Name); at >= 0 {
+			m := &servers.members()[at]
+			f.replace(m.Value.StartOffset, m.Value.EndOffset, f.json(p.members(e), f.indentation(m.Name.StartOffset), root.unit))
+			break
+		}
+		f.addMember(*servers, e.Name, p.members(e))
+	}
+	if p.inputs {
+		return f.addInputs(e.Needs)
+	}
+	return nil
+}
+
+// removeJSON removes an entry, and the inputs that nothing else refers to.
+func (f *text) removeJSON(p *Program, name string) error {
+	if len(bytes.TrimSpace(f.data)) == 0 {
+		return nil
+	}
+	root, err := f.root()
+	if err != nil {
+		return err
+	}
+	servers, err := root.object(p.key)
+	if err != nil || servers == nil {
+		return err
+	}
+	at := find(*servers, name)
+	if at < 0 {
+		return nil
+	}
+	m := &servers.members()[at]
+	entry := string(f.data[m.Value.StartOffset:m.Value.EndOffset])
+	var values []*hujson.Value
+	for i := range servers.members() {
+		values = append(values, &servers.members()[i].Value)
+	}
+	f.cut(values, at, m.Name.StartOffset)
+	if p.inputs {
+		return f.removeInputs(p, entry)
+	}
+	return nil
+}
+
+// addInputs adds what the program asks for. An input of the same id is replaced.
+func (f *text) addInputs(needs []Need) error {
+	for i := range needs {
+		if !needs[i].Asked {
+			continue
+		}
+		root, err := f.root()
+		if err != nil {
+			return err
+		}
+		in := inputMembers(&needs[i])
+		at := find(root, "inputs")
+		if at < 0 {
+			f.addMember(root, "inputs", [][]member{in})
+			continue
+		}
+		list, err := root.inputs(at)
+		if err != nil {
+			return err
+		}
+		all := list.Value.Value.(*hujson.Array).Elements
+		if j := slices.IndexFunc(all, func(v hujson.Value) bool { return inputID(&v) == needs[i].Name }); j >= 0 {
+			f.replace(all[j].StartOffset, all[j].EndOffset, f.json(in, f.indentation(all[j].StartOffset), root.unit))
+			continue
+		}
+		f.addElement(list, in)
+	}
+	return nil
+}
+
+// inputMembers returns an input as Visual Studio Code has it.
+func inputMembers(n *Need) []member {
+	all := []member{{"type", "promptString"}, {"id", n.Name}, {"description", or(n.Description, n.Key)}}
+	if len(n.Choices) > 0 {
+		all[0].value = "pickString"
+		all = append(all, member{"options", n.Choices})
+	} else if n.Secret {
+		all = append(all, member{"password", true})
+	}
+	if n.Default != "" {
+		all = append(all, member{"default", n.Default})
+	}
+	return all
+}
+
+// removeInputs removes the inputs to which a removed entry referred and nothing else refers.
+func (f *text) removeInputs(p *Program, entry string) error {
+	for {
+		root, err := f.root()
+		if err != nil {
+			return err
+		}
+		at := find(root, "inputs")
+		if at < 0 {
+			return nil
+		}
+		list, err := root.inputs(at)
+		if err != nil {
+			return err
+		}
+		all := list.Value.Value.(*hujson.Array).Elements
+		var values []*hujson.Value
+		for i := range all {
+			values = append(values, &all[i])
+		}
+		i := slices.IndexFunc(all, func(v hujson.Value) bool {
+			reference := p.reference(inputID(&v))
+			return strings.Contains(entry, reference) && !bytes.Contains(f.data, []byte(reference))
+		})
+		if i < 0 {
+			return nil
+		}
+		f.cut(values, i, all[i].StartOffset)
+	}
+}
+
+// inputID returns the id of an input, "" if it has none.
+func inputID(v *hujson.Value) string {
+	if _, ok := v.Value.(*hujson.Object); !ok {
+		return ""
+	}
+	n := node{Value: v}
+	at := find(n, "id")
+	if at < 0 {
+		return ""
+	}
+	id, _ := n.members()[at].Value.Value.(hujson.Literal)
+	return id.String()
+}
+
+// root parses the file, whose root must be an object.
+func (f *text) root() (node, error) {
+	if depth(f.data) > maxDepth {
+		return node{}, fmt.Errorf("the file has more than %d levels", maxDepth)
+	}
+	v, err := hujson.Parse(f.data)
+	if err != nil {
+		return node{}, fmt.Errorf("the file is not JSON: %s", strings.TrimPrefix(err.Error(), "hujson: "))
+	}
+	if _, ok := v.Value.(*hujson.Object); !ok {
+		return node{}, errors.New("the file must be a JSON object")
+	}
+	root := node{&v, "  "}
+	if all := root.members(); len(all) > 0 {
+		root.unit = or(f.indentation(all[0].Name.StartOffset), root.unit)
+	}
+	return root, nil
+}
+
+// depth returns how deep brackets are nested, those in strings and comments included.
+func depth(data []byte) int {
+	deepest, now := 0, 0
+	for _, c := range data {
+		switch c {
+		case '{', '[':
+			now++
+			deepest = max(deepest, now)
+		case '}', ']':
+			now = max(now-1, 0)
+		}
+	}
+	return deepest
+}
+
+// find returns the index of the last member with a name, which is the one that programs use, or
+// -1.
+func find(n node, name string) int {
+	all := n.members()
+	for i := len(all) - 1; i >= 0; i-- {
+		if key, _ := all[i].Name.Value.(hujson.Literal); key.String() == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// object returns the object of a key, nil if there is none.
+func (n node) object(key string) (*node, error) {
+	at := find(n, key)
+	if at < 0 {
+		return nil, nil
+	}
+	v := &n.members()[at].Value
+	if _, ok := v.Value.(*hujson.Object); !ok {
+		return nil, fmt.Errorf("%q must be an object", key)
+	}
+	return &node{v, n.unit}, nil
+}
+
+// inputs returns the array at a member.
+func (n node) inputs(at int) (node, error) {
+	v := &n.members()[at].Value
+	if _, ok := v.Value.(*hujson.Array); !ok {
+		return node{}, errors.New(`"inputs" must be an array`)
+	}
+	return node{v, n.unit}, nil
+}
+
+// addMember adds a member at the end of an object.
+func (f *text) addMember(n node, name string, value any) {
+	o := n.Value.Value.(*hujson.Object)
+	var last *hujson.Value
+	outer := ""
+	if len(o.Members) > 0 {
+		m := &o.Members[len(o.Members)-1]
+		last, outer = &m.Value, f.lineIndentation(m.Name.StartOffset)
+	}
+	f.append(n, last, len(o.AfterExtra), outer, quoted(name)+": ", value)
+}
+
+// addElement adds an element at the end of an array.
+func (f *text) addElement(n node, value any) {
+	a := n.Value.Value.(*hujson.Array)
+	var last *hujson.Value
+	outer := ""
+	if len(a.Elements) > 0 {
+		last = &a.Elements[len(a.Elements)-1]
+		outer = f.lineIndentation(last.StartOffset)
+	}
+	f.append(n, last, len(a.AfterExtra), outer, "", value)
+}
+
+// append adds a value with what is before it to an object or array: on a line of its own, unless
+// the others are on one line. last is the last value, nil if there is none, and inner its
+// indentation. rest is the length of what is before the closing bracket and behind the last value
+// or its comma.
+func (f *text) append(n node, last *hujson.Value, rest int, inner, before string, value any) {
+	if last == nil { // behind the comments that it may have
+		outer, end := f.lineIndentation(n.StartOffset), n.EndOffset-1
+		inner = outer + n.unit
+		at := end - rest + len(bytes.TrimRight(f.data[end-rest:end], " \t\r\n"))
+		f.replace(at, end, f.newline+inner+before+f.json(value, inner, n.unit)+f.newline+outer)
+		return
+	}
+	end, comma := last.EndOffset, last.AfterExtra != nil // not nil is hujson's mark of a trailing comma
+	from := end
+	if comma {
+		from += len(last.AfterExtra) + 1
+	}
+	at := from + len(bytes.TrimRight(f.data[from:from+rest], " \t\r\n"))
+	added := f.newline + inner + before + f.json(value, inner, n.unit)
+	if !bytes.Contains(f.data[n.StartOffset:n.EndOffset], []byte("\n")) {
+		at, added = from, " "+before+f.json(value, "", oneLine)
+	}
+	if comma {
+		added += ","
+	}
+	f.replace(at, at, added)
+	if !comma {
+		f.replace(end, end, ",")
+	}
+}
+
+// cut removes the member or element i, which begins at an offset, with its comma and, if nothing
+// else is there, its lines.
+func (f *text) cut(all []*hujson.Value, i, from int) {
+	to, last := all[i].EndOffset, i == len(all)-1
+	comma := !last || all[i].AfterExtra != nil
+	if comma && len(bytes.TrimSpace(all[i].AfterExtra)) == 0 {
+		to += len(all[i].AfterExtra) + 1
+	}
+	if rest := f.data[to:f.lineEnd(to)]; len(bytes.TrimSpace(rest)) == 0 && len(bytes.TrimSpace(f.data[f.lineStart(from):from])) == 0 {
+		from, to = f.lineStart(from), f.lineEnd(to)
+	} else if i > 0 && len(bytes.TrimSpace(all[i].BeforeExtra)) == 0 {
+		from = f.skipSpaceBack(from)
+	}
+	f.replace(from, to, "")
+	if i > 0 && last && !comma { // the one before is the last one now
+		before := all[i-1].EndOffset + len(all[i-1].AfterExtra)
+		f.replace(before, before+1, "")
+	}
+}
+
+// skipSpaceBack returns the offset of the white space on the line before an offset.
+func (f *text) skipSpaceBack(at int) int { return len(bytes.TrimRight(f.data[:at], " \t")) }
+
+// oneLine is the unit of JSON text on one line.
+const oneLine = "-"
+
+// json returns a value as JSON text, with an indentation for the lines after the first.
+func (f *text) json(value any, outer, unit string) string {
+	var b strings.Builder
+	f.writeJSON(&b, value, outer, unit)
+	return b.String()
+}
+
+func (f *text) writeJSON(b *strings.Builder, value any, outer, unit string) {
+	list := func(open, end string, n int, item func(i int)) {
+		b.WriteString(open)
+		for i := range n {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			if unit == oneLine {
+				b.WriteByte(' ')
+			} else {
+				b.WriteString(f.newline + outer + unit)
+			}
+			item(i)
+		}
+		if unit == oneLine {
+			b.WriteByte(' ')
+		} else {
+			b.WriteString(f.newline + outer)
+		}
+		b.WriteString(end)
+	}
+	inner := outer + unit
+	switch v := value.(type) {
+	case []member:
+		list("{", "}", len(v), func(i int) {
+			b.WriteString(quoted(v[i].key) + ": ")
+			f.writeJSON(b, v[i].value, inner, unit)
+		})
+	case [][]member:
+		list("[", "]", len(v), func(i int) { f.writeJSON(b, v[i], inner, unit) })
+	case []Pair:
+		list("{", "}", len(v), func(i int) { b.WriteString(quoted(v[i].Name) + ": " + quoted(v[i].Value)) })
+	case []string:
+		list("[", "]", len(v), func(i int) { b.WriteString(quoted(v[i])) })
+	case string:
+		b.WriteString(quoted(v))
+	default:
+		fmt.Fprint(b, v)
+	}
+}
+
+// quoted returns a string as JSON text, which is a string of TOML and YAML too: all that these do
+// not allow is escaped.
+func quoted(s string) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		return `""` // a string can always be encoded
+	}
+	text := strings.TrimSuffix(b.String(), "\n")
+	if !strings.ContainsFunc(text, isControl) {
+		return text
+	}
+	var out strings.Builder
+	for _, c := range text {
+		if isControl(c) {
+			fmt.Fprintf(&out, `\u%04x`, c)
+		} else {
+			out.WriteRune(c)
+		}
+	}
+	return out.String()
+}
+
+// isControl reports whether a character is one that JSON allows in strings, and TOML or YAML do
+// not.
+func isControl(c rune) bool {
+	return 0x7f <= c && c <= 0x9f || c == 0xfeff || c == 0xfffe || c == 0xffff
+}

@@ -1,0 +1,218 @@
+package client
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// addYAML adds an entry below a key, or replaces it.
+func (f *text) addYAML(key, name string, members []member) error {
+	if err := f.placeYAML(key, name, members); err != nil {
+		return err
+	}
+	root, err := f.mapping()
+	_, value := child(root, key)
+	if entry, _ := child(value, name); err != nil || entry == nil {
+		return errForm
+	}
+	return nil
+}
+
+// placeYAML adds or replaces the lines of an entry.
+func (f *text) placeYAML(key, name string, members []member) error {
+	root, err := f.mapping()
+	if err != nil {
+		return err
+	}
+	servers, value := child(root, key)
+	if servers == nil {
+		indent := ""
+		if root != nil {
+			indent = strings.Repeat(" ", root.Column-1)
+		}
+		f.endLine()
+		f.data = append(f.data, (indent + key + ":" + f.newline + f.yaml(indent+"  ", name, members))...)
+		return nil
+	}
+	line, indent := servers.Line, strings.Repeat(" ", servers.Column-1)
+	switch {
+	case value.Kind == yaml.MappingNode && value.Style&yaml.FlowStyle != 0 && len(value.Content) == 0:
+		from := f.offset(value.Line, value.Column)
+		f.replace(from, from+bytes.IndexByte(f.data[from:], '}')+1, "")
+	case value.Tag == "!!null" && value.Value == "":
+	case value.Kind != yaml.MappingNode || value.Style&yaml.FlowStyle != 0 || value.Alias != nil || len(value.Content) == 0:
+		return errForm
+	default:
+		line = f.lastLine(servers)
+		indent = strings.Repeat(" ", value.Content[0].Column-1)
+		if old, _ := child(value, name); old != nil {
+			from, to := f.offset(old.Line, 1), f.offset(f.lastLine(old)+1, 1)
+			f.replace(from, to, f.yaml(indent, name, members))
+			return nil
+		}
+		f.insertLine(line, f.yaml(indent, name, members))
+		return nil
+	}
+	f.insertLine(line, f.yaml(indent+"  ", name, members))
+	return nil
+}
+
+// removeYAML removes an entry below a key.
+func (f *text) removeYAML(key, name string) error {
+	root, err := f.mapping()
+	if err != nil {
+		return err
+	}
+	_, value := child(root, key)
+	if value == nil || value.Kind != yaml.MappingNode {
+		return nil
+	}
+	old, _ := child(value, name)
+	switch {
+	case old == nil:
+		return nil
+	case value.Style&yaml.FlowStyle != 0:
+		return errForm
+	}
+	f.replace(f.offset(old.Line, 1), f.offset(f.lastLine(old)+1, 1), "")
+	root, err = f.mapping()
+	_, value = child(root, key)
+	if entry, _ := child(value, name); err != nil || entry != nil {
+		return errForm
+	}
+	return nil
+}
+
+// mapping parses the file, whose root must be a mapping. The root of an empty file is nil.
+func (f *text) mapping() (*yaml.Node, error) {
+	if bytes.Count(f.data, []byte("\r")) != bytes.Count(f.data, []byte("\r\n")) {
+		return nil, errForm // YAML takes it for a line break, and here lines end with \n
+	}
+	d := yaml.NewDecoder(bytes.NewReader(f.data))
+	var document yaml.Node
+	if err := d.Decode(&document); err != nil {
+		if len(bytes.TrimSpace(f.data)) == 0 || document.Kind == 0 && f.onlyComments() {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("the file is not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	var second yaml.Node
+	if d.Decode(&second) == nil {
+		return nil, errForm
+	}
+	if err := document.Decode(new(any)); err != nil { // keys that occur twice
+		return nil, fmt.Errorf("the file is not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	root := document.Content[0]
+	if root.Tag == "!!null" && f.onlyComments() {
+		return nil, nil
+	}
+	if root.Kind != yaml.MappingNode || root.Style&yaml.FlowStyle != 0 {
+		return nil, errForm
+	}
+	return root, nil
+}
+
+func (f *text) onlyComments() bool {
+	for line := range bytes.Lines(f.data) {
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
+			return false
+		}
+	}
+	return true
+}
+
+// child returns the key and the value of a mapping.
+func child(mapping *yaml.Node, key string) (name, value *yaml.Node) {
+	if mapping == nil {
+		return nil, nil
+	}
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == key {
+			return mapping.Content[i], mapping.Content[i+1]
+		}
+	}
+	return nil, nil
+}
+
+// lastLine returns the number of the last line of a key's value: of the lines that are indented
+// more than the key, the last one that is not empty or a comment.
+func (f *text) lastLine(key *yaml.Node) int {
+	last, n := key.Line, 0
+	for line := range bytes.Lines(f.data) {
+		n++
+		content := bytes.TrimLeft(line, " ")
+		rest := bytes.TrimSpace(content)
+		if n <= key.Line || len(rest) == 0 || rest[0] == '#' {
+			continue
+		}
+		if len(line)-len(content) < key.Column {
+			break
+		}
+		last = n
+	}
+	return last
+}
+
+// offset returns the offset of a line and column, which begin with 1. Columns count characters.
+func (f *text) offset(line, column int) int {
+	at := 0
+	for range line - 1 {
+		at = f.lineEnd(at)
+	}
+	for range column - 1 {
+		at += len(string([]rune(string(f.data[at:min(at+4, len(f.data))]))[:1]))
+	}
+	return at
+}
+
+// insertLine inserts lines behind a line.
+func (f *text) insertLine(line int, added string) {
+	at := f.offset(line+1, 1)
+	if at > 0 && f.data[at-1] != '\n' {
+		added = f.newline + added
+	}
+	f.replace(at, at, added)
+}
+
+// yaml returns an entry as lines.
+func (f *text) yaml(indent, name string, members []member) string {
+	var b strings.Builder
+	line := func(s string) { b.WriteString(indent + s + f.newline) }
+	line(yamlKey(name) + ":")
+	for _, m := range members {
+		switch v := m.value.(type) {
+		case []string:
+			if len(v) == 0 {
+				line("  " + m.key + ": []")
+				continue
+			}
+			line("  " + m.key + ":")
+			for _, s := range v {
+				line("    - " + quoted(s))
+			}
+		case []Pair:
+			line("  " + m.key + ":")
+			for _, p := range v {
+				line("    " + quoted(p.Name) + ": " + quoted(p.Value))
+			}
+		case string:
+			line("  " + m.key + ": " + quoted(v))
+		default:
+			line("  " + m.key + ": " + fmt.Sprint(v))
+		}
+	}
+	return b.String()
+}
+
+// yamlKey returns a name as a key: in quotes if it could be taken for something else.
+func yamlKey(name string) string {
+	var v any
+	if yaml.Unmarshal([]byte(name), &v) == nil && v == any(name) {
+		return name
+	}
+	return quoted(name)
+}
