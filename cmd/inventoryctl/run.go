@@ -43,8 +43,10 @@ func (a *app) root() *cobra.Command {
 			"  sw1:eth0         the interface or port eth0 of the device sw1\n" +
 			"  10.0.0.0/8@red   the prefix or address in the VRF red\n\n" +
 			"or by id. The variables INVENTORY_URL and INVENTORY_TOKEN replace the context of a login.",
-		SilenceErrors: true, SilenceUsage: true,
+		Example:       "  inventoryctl login http://localhost:3000\n  inventoryctl get devices --filter status=offline\n  inventoryctl trace sw1:eth0",
+		SilenceErrors: true, SilenceUsage: true, Version: cli.Version(),
 	}
+	root.SetVersionTemplate("inventoryctl {{.Version}}\n")
 	root.PersistentFlags().StringVar(&a.context, "context", "", "the `name` of the context, instead of the current one")
 	root.PersistentFlags().StringVar(&a.server, "server", "", "the `URL` of the server, instead of that of the context; takes INVENTORY_TOKEN")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usagef(c, "%w", err) })
