@@ -25,7 +25,7 @@ func (r *release) command(env []string, name string, args ...string) (string, er
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, errs.String())
+		return "", fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, out.String()+errs.String())
 	}
 	return strings.TrimSpace(out.String()), nil
 }
