@@ -25,13 +25,19 @@ ASHLAR_REQUIRE_RACE ?=
 MODULES = $(patsubst %/go.mod,%,$(shell find . -name go.mod ! -path '*/testdata/*' | sort))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench table table-inventory faults api fuzz screenshots
+.PHONY: help run test lint bench table table-inventory faults api fuzz screenshots install release
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
 
 run: ## start everything in one process on embedded defaults
 	go run ./cmd/ashlar
+
+install: ## install all programs where "go install" puts them
+	go install ./cmd/...
+
+release: ## build archives, packages, SBOM and checksums of a release in dist
+	go run ./cmd/internal/release -o dist
 
 # The SQLite driver, C translated to Go, is not instrumented: it would take ten times as long,
 # and the race detector is for our own code.

@@ -100,6 +100,15 @@ func parse(env cli.Env) (*config, error) {
 	given := settings.Flags(flags, c.table())
 	flags.BoolVar(&c.seed, "seed", false, "add a few sample books if the catalog is empty")
 	flags.BoolVar(&c.lenient, "lenient-isbn", false, "accept any string as an ISBN")
+	help := &cli.Help{
+		About: "bookcatalogd serves the book catalog, the smallest of the four systems, over HTTP.",
+		Usage: []string{"bookcatalogd [flags]"},
+		Examples: [][2]string{
+			{"bookcatalogd -seed", "serves a few sample books, kept in memory, on port 8000"},
+			{"bookcatalogd -db books.db -addr localhost:8000", "keeps the books in a file, for this machine only"},
+		},
+	}
+	help.Define(flags)
 	if err := env.Parse(flags); err != nil {
 		return c, err
 	}

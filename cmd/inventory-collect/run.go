@@ -86,6 +86,15 @@ func parseOptions(env cli.Env) (*options, error) {
 	maxRows := flags.Int("max-rows", collect.DefaultMaxRows, "maximum number of rows of a table")
 	flags.StringVar(&o.format, "format", "json", "json: tables for POST /drift; jsonl: rows for POST /import and inventoryd import")
 	flags.StringVar(&o.output, "output", "", "`file` to write; default: standard output")
+	help := &cli.Help{
+		About: "inventory-collect reads the ports and neighbours of devices over SNMP, for the drift comparison or the import of an inventory.",
+		Usage: []string{"inventory-collect [flags] [HOST...]"},
+		Examples: [][2]string{
+			{"SNMP_COMMUNITY=public inventory-collect sw1.example.com", "prints the tables of one device"},
+			{"inventory-collect -targets devices.txt -credentials-file snmp.env -format jsonl -output rows.jsonl", "writes rows for inventoryd import"},
+		},
+	}
+	help.Define(flags)
 	if err := env.Parse(flags); err != nil {
 		return nil, err
 	}

@@ -38,13 +38,15 @@ func run(ctx context.Context, env cli.Env) error {
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use: "inventoryctl", Short: "Work with an inventory server",
-		Long: "Work with an inventory server. Records are named by what people call them:\n\n" +
+		Long: "Work with an inventory server.\n\nRecords are named by what people call them:\n\n" +
 			"  sw1              the device sw1; sw1@VIE if several locations have one\n" +
 			"  sw1:eth0         the interface or port eth0 of the device sw1\n" +
 			"  10.0.0.0/8@red   the prefix or address in the VRF red\n\n" +
-			"or by id. The variables INVENTORY_URL and INVENTORY_TOKEN replace the context of a login.",
-		SilenceErrors: true, SilenceUsage: true,
+			"or by id. The variables INVENTORY_URL and INVENTORY_TOKEN replace the context of a login.\nThe exit code is 0 for success, 1 for failure and 2 for wrong arguments.",
+		Example:       "  inventoryctl login http://localhost:3000\n  inventoryctl get devices --filter status=offline\n  inventoryctl trace sw1:eth0",
+		SilenceErrors: true, SilenceUsage: true, Version: cli.Version(),
 	}
+	root.SetVersionTemplate("inventoryctl {{.Version}}\n")
 	root.PersistentFlags().StringVar(&a.context, "context", "", "the `name` of the context, instead of the current one")
 	root.PersistentFlags().StringVar(&a.server, "server", "", "the `URL` of the server, instead of that of the context; takes INVENTORY_TOKEN")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usagef(c, "%w", err) })

@@ -21,6 +21,7 @@ func run(ctx context.Context, env cli.Env) (err error) {
 	fill := flags.Bool("demo", false, "fill the inventory with demo records before serving, if it has no devices")
 	devices := flags.Int("devices", demo.DefaultDevices, "number of `devices` that -demo creates; the other records are in proportion")
 	list := flags.Bool("settings", false, "list the settings and exit")
+	env.Commands = help().Define(flags)
 	if err := env.Parse(flags); err != nil {
 		return err
 	}
@@ -37,6 +38,12 @@ func run(ctx context.Context, env cli.Env) (err error) {
 	if flags.NArg() > 0 {
 		return command(ctx, env, s, flags.Args())
 	}
+	// The port comes first: without it, no database and no password of a first admin are made.
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.Addr)
+	if err != nil {
+		return fmt.Errorf("%w: choose another address with -addr, port 0 for any free one", err)
+	}
+	defer func() { err = errors.Join(err, closeListener(listener)) }()
 	srv, err := server.New(ctx, s, &server.Options{Log: server.NewLog(env.Stderr, s), Output: env.Stdout})
 	if err != nil {
 		return err
@@ -47,12 +54,36 @@ func run(ctx context.Context, env cli.Env) (err error) {
 			return fmt.Errorf("-demo: %w", err)
 		}
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.Addr)
-	if err != nil {
-		return fmt.Errorf("%w: choose another address with -addr, port 0 for any free one", err)
-	}
 	fmt.Fprintf(env.Stderr, "inventoryd: %s, records in %s; Ctrl-C stops it\n", srv.URL(listener.Addr()), s.Database())
 	return srv.Serve(ctx, listener)
+}
+
+// closeListener closes a listener that a server may have closed before.
+func closeListener(l net.Listener) error {
+	if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+func help() *cli.Help {
+	return &cli.Help{
+		About: "inventoryd serves a network inventory over HTTP: an API, and pages to work in. Flags and environment variables configure it; -settings lists them.",
+		Usage: []string{"inventoryd [flags]", "inventoryd [flags] COMMAND"},
+		Commands: [][2]string{
+			{"admin -reset NAME", "make a user an active admin with a new password"},
+			{"backup FILE", "copy a SQLite database, even while it is in use"},
+			{"import FILE...", "create and change records by CSV, JSON lines and YAML files"},
+			{"import netbox URL|FILE", "the same from a NetBox; containerlab and hosts are further sources"},
+			{"rotate-key", "add a new key that signs tokens"},
+			{"revoke-keys", "replace all such keys, which ends all sessions"},
+			{"verify-audit", "check that no entry of the audit log was changed or deleted"},
+		},
+		Examples: [][2]string{
+			{"inventoryd -demo -addr localhost:3000", "serves inventory.db, filled with demo records, to this machine only"},
+			{"DATABASE_URL=postgres://inventory@db/inventory inventoryd", "keeps the records in PostgreSQL"},
+		},
+	}
 }
 
 // command runs the command that args names.

@@ -92,10 +92,19 @@ func (s *settings) flags(domains *[]string) *flag.FlagSet {
 	f.StringVar(&s.keyFormat, "counter_key_format", string(ratelimit.KeyReference), "`format` of the explained counter keys, like COUNTER_KEY_FORMAT: "+ratelimit.KeyFormatNames)
 	s.replayFlags(f)
 	s.color.Define(f)
-	f.Usage = func() {
-		fmt.Fprint(f.Output(), "Usage: ratelimit-check [flags] DIR|FILE|-...\n       ratelimit-check DIR -explain DOMAIN key=value,key=value\n       ratelimit-check DIR -replay LOG [-against DIR] [-mapping FILE] [-html FILE]\n")
-		f.PrintDefaults()
+	help := &cli.Help{
+		About: "ratelimit-check checks the configuration of rate limits, explains decisions, and replays access logs against it.",
+		Usage: []string{
+			"ratelimit-check [flags] DIR|FILE|-...", "ratelimit-check DIR -explain DOMAIN key=value,key=value",
+			"ratelimit-check DIR -replay LOG [-against DIR] [-mapping FILE] [-html FILE]",
+		},
+		Examples: [][2]string{
+			{"ratelimit-check limits/config -explain demo client=alice", "which rule the descriptor matches, and why"},
+			{"ratelimit-check limits/config -replay access.log.gz -html report.html", "what would have been refused, with charts"},
+		},
+		Exit: []string{"1 also for faults in the configuration"},
 	}
+	help.Define(f)
 	return f
 }
 

@@ -36,6 +36,16 @@ type options struct {
 func parseOptions(env cli.Env) (*options, error) {
 	o := &options{flags: flag.NewFlagSet("ratelimit-client", flag.ContinueOnError)}
 	o.define(o.flags)
+	help := &cli.Help{
+		About: "ratelimit-client sends requests to a v3 rate limit service and prints the decisions. With an admin token it reads and changes counters.",
+		Usage: []string{"ratelimit-client -domain NAME -descriptors NAME=VALUE,... [flags]"},
+		Examples: [][2]string{
+			{"ratelimit-client -domain demo -descriptors client=alice -n 10", "ten requests with a line each"},
+			{"ADMIN_TOKEN_FILE=token ratelimit-client -domain demo -descriptors client=alice -reset", "sets the counter back"},
+		},
+		Exit: []string{"1 also for a refused request with -fail"},
+	}
+	help.Define(o.flags)
 	if err := env.Parse(o.flags); err != nil {
 		return nil, err
 	}

@@ -117,6 +117,15 @@ func parseSettings(env cli.Env) (*settings, error) {
 	s.defineTarget(flags)
 	s.defineRequests(flags)
 	s.defineOutput(flags)
+	help := &cli.Help{
+		About: "ratelimit-load sends requests to a v3 rate limit service and reports rates, latencies and the CPU that the service uses.",
+		Usage: []string{"ratelimit-load [flags]"},
+		Examples: [][2]string{
+			{"ratelimit-load -addr localhost:8081 -domain demo -duration 10s", "as many calls as 64 in flight allow"},
+			{"ratelimit-load -addr localhost:8081 -domain demo -rate 5000", "5,000 calls a second, for latencies under a steady load"},
+		},
+	}
+	help.Define(flags)
 	if err := env.Parse(flags); err != nil {
 		return nil, err
 	}

@@ -13,6 +13,15 @@ func run(ctx context.Context, env cli.Env) error {
 	flags := flag.NewFlagSet("ratelimitd", flag.ContinueOnError)
 	list := flags.Bool("settings", false, "list the environment variables and exit")
 	effective := flags.Bool("print-settings", false, "print the value of every setting and where it comes from, secrets masked, and exit")
+	help := &cli.Help{
+		About: "ratelimitd serves the v3 rate limit service over gRPC and HTTP/JSON. Environment variables configure it; -settings lists them.",
+		Usage: []string{"ratelimitd [flags]"},
+		Examples: [][2]string{
+			{"RUNTIME_ROOT=limits BACKEND_TYPE=memory ratelimitd", "serves the rules in limits/config with counters in memory"},
+			{"REDIS_URL=localhost:6379 ratelimitd -print-settings", "shows every setting and where its value comes from"},
+		},
+	}
+	help.Define(flags)
 	if err := env.Parse(flags); err != nil {
 		return err
 	}

@@ -17,6 +17,8 @@ import (
 type Env struct {
 	// Args are the arguments without the program's name.
 	Args []string
+	// Commands are the names of the program's commands, for completion.
+	Commands []string
 	// Environ are the environment variables. A nil map is an empty environment.
 	Environ map[string]string
 
@@ -27,10 +29,16 @@ type Env struct {
 	Stderr io.Writer
 }
 
-// Parse reads Args with the flag set. It returns nil, [flag.ErrHelp] after printing the usage to
-// Stdout, or a [*UsageError] after printing the error and the usage to Stderr. The program should
+// Parse reads Args with the flag set. It returns nil, [flag.ErrHelp] after printing the usage or the
+// completions of a shell to Stdout, or a [*UsageError] after printing the error and the usage to Stderr. The program should
 // return the error unchanged.
 func (e Env) Parse(flags *flag.FlagSet) error {
+	if len(e.Args) == 2 && isFlag(e.Args[0], "completion") {
+		if err := completion(e.Stdout, e.Args[1], flags, e.Commands); err != nil {
+			return err
+		}
+		return flag.ErrHelp // which ends the program with success
+	}
 	var printed bytes.Buffer
 	flags.Init(flags.Name(), flag.ContinueOnError)
 	flags.SetOutput(&printed)
