@@ -44,8 +44,8 @@ var layers = []struct {
 	{"families of pages", []string{"inventory/console/internal/*"}},
 	{"console", []string{"ratelimit/console", "inventory/console"}},
 	{"server", []string{"ratelimit/server", "inventory/server"}},
-	{"support of programs", []string{"cmd/internal/*"}},
-	{"program", []string{"cmd/*", "examples/*", "."}},
+	{"support of programs", []string{"cmd/internal/attack", "cmd/internal/browsertest", "cmd/internal/cli", "cmd/internal/deploytest", "cmd/internal/e2e"}},
+	{"program", []string{"cmd/*", "cmd/internal/release", "examples/*", "."}},
 }
 
 // sideways lists the layers whose packages may import each other.

@@ -23,6 +23,15 @@ func run(ctx context.Context, env cli.Env) (err error) {
 	allowed := flags.String("allowed-hosts", "", "comma-separated `names` in the Host header besides those of the machine; * allows all")
 	home, network := newHome(flags), newNetwork(flags)
 	limits, books := newLimits(flags), newBooks(flags)
+	help := &cli.Help{
+		About: "ashlar runs everything in one process on embedded defaults: the rate limit service, the inventory with demo records, the book catalog and manifests, each with its pages.",
+		Usage: []string{"ashlar [flags]"},
+		Examples: [][2]string{
+			{"ashlar", "on free ports of this machine, with data in ashlar-data; it prints the address to open"},
+			{"ashlar -limits limits/config -fresh", "with rate limits of your own, which are followed as they change, and new data"},
+		},
+	}
+	help.Define(flags)
 	if err := env.Parse(flags); err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func run(ctx context.Context, env cli.Env) error {
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use: "inventoryctl", Short: "Work with an inventory server",
-		Long: "Work with an inventory server.\n\nRecords are named by what people call them:\n\n" +
+		Long: "Work with the records of an inventory server at the command line.\n\nRecords are named by what people call them:\n\n" +
 			"  sw1              the device sw1; sw1@VIE if several locations have one\n" +
 			"  sw1:eth0         the interface or port eth0 of the device sw1\n" +
 			"  10.0.0.0/8@red   the prefix or address in the VRF red\n\n" +

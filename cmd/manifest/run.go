@@ -38,7 +38,7 @@ func commands() []command {
 		{"bundle", "FILE.mcpb", "show what a bundle file would run, and unpack it", runBundle},
 		{"lsp", "", "serve an editor: problems, completion, descriptions, fixes and formatting", runLSP},
 		{"schema", "", "print the JSON Schema of manifests", runSchema},
-		{"completion", "", "print completions for bash", runCompletion},
+		{"completion", "[bash|zsh|fish]", "print completions for a shell", runCompletion},
 	}
 }
 
@@ -88,10 +88,18 @@ func run(ctx context.Context, env cli.Env) error {
 
 func overview() string {
 	var b strings.Builder
-	b.WriteString("Usage: manifest COMMAND [flags] [arguments]\n\n")
+	b.WriteString("manifest is for the publishers and users of tool servers: it checks, changes, resolves and compares their manifests.\n\n" +
+		"Usage: manifest COMMAND [flags] [arguments]\n\nCommands:\n")
 	for _, c := range commands() {
-		fmt.Fprintf(&b, "  %-11s %s\n", c.name, c.summary)
+		fmt.Fprintf(&b, "  %-13s %s\n", c.name, c.summary)
 	}
+	b.WriteString(`
+Examples:
+  manifest validate -profile registry server.json
+    	all problems with their places
+  manifest client -for vscode -set city=Rome server.json
+    	the server in the configuration of an editor
+`)
 	b.WriteString("\n\"manifest help COMMAND\" describes a command. The exit code is 0 for success, 1 for failure,\nand 2 for wrong flags and files that cannot be read.\n")
 	return b.String()
 }
@@ -155,22 +163,22 @@ func runSchema(_ context.Context, c *call) error {
 	return err
 }
 
-// runCompletion prints a completion for bash: commands first, then files.
+// runCompletion prints completions: commands first, then files.
 func runCompletion(_ context.Context, c *call) error {
 	if err := c.parse(); err != nil {
 		return err
 	}
-	var names []string
+	if len(c.files) > 1 {
+		return cli.Usagef("name one shell: bash, zsh or fish")
+	}
+	shell := "bash"
+	if len(c.files) == 1 {
+		shell = c.files[0]
+	}
+	names := []string{"help"}
 	for _, c := range commands() {
 		names = append(names, c.name)
 	}
-	_, err := fmt.Fprintf(c.Stdout, `# To use it: source <(manifest completion)
-_manifest() {
-	if [ "$COMP_CWORD" -eq 1 ]; then
-		COMPREPLY=($(compgen -W "%s help" -- "${COMP_WORDS[1]}"))
-	fi
-}
-complete -o default -F _manifest manifest
-`, strings.Join(names, " "))
-	return err
+	slices.Sort(names)
+	return cli.WriteCompletion(c.Stdout, shell, "manifest", "completion "+shell, names, nil)
 }

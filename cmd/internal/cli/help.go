@@ -108,12 +108,12 @@ func completion(w io.Writer, shell string, flags *flag.FlagSet, commands []strin
 	flags.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
 	names = append(names, "completion", "help", "version")
 	slices.Sort(names)
-	return WriteCompletion(w, shell, flags.Name(), commands, names)
+	return WriteCompletion(w, shell, flags.Name(), "-completion "+shell, commands, names)
 }
 
 // WriteCompletion writes the completions of a program for bash, zsh or fish: commands as the first
-// word, flags after a dash, and files.
-func WriteCompletion(w io.Writer, shell, name string, commands, flags []string) error {
+// word, flags after a dash, and files. The arguments source write them.
+func WriteCompletion(w io.Writer, shell, name, source string, commands, flags []string) error {
 	function := "_" + strings.ReplaceAll(name, "-", "_")
 	dashed := make([]string, len(flags))
 	for i, f := range flags {
@@ -122,7 +122,7 @@ func WriteCompletion(w io.Writer, shell, name string, commands, flags []string) 
 	var err error
 	switch shell {
 	case "bash":
-		_, err = fmt.Fprintf(w, `# To use it: source <(%[1]s -completion bash)
+		_, err = fmt.Fprintf(w, `# To use it: source <(%[1]s %[5]s)
 %[2]s() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	case $word in
@@ -131,10 +131,10 @@ func WriteCompletion(w io.Writer, shell, name string, commands, flags []string) 
 	esac
 }
 complete -o default -F %[2]s %[1]s
-`, name, function, strings.Join(dashed, " "), strings.Join(commands, " "))
+`, name, function, strings.Join(dashed, " "), strings.Join(commands, " "), source)
 	case "zsh":
 		_, err = fmt.Fprintf(w, `#compdef %[1]s
-# To use it: source <(%[1]s -completion zsh)
+# To use it: source <(%[1]s %[5]s)
 %[2]s() {
 	if [[ $words[CURRENT] == -* ]]; then
 		compadd -- %[3]s
@@ -146,10 +146,10 @@ complete -o default -F %[2]s %[1]s
 	fi
 }
 compdef %[2]s %[1]s
-`, name, function, strings.Join(dashed, " "), strings.Join(commands, " "))
+`, name, function, strings.Join(dashed, " "), strings.Join(commands, " "), source)
 	case "fish":
 		var b strings.Builder
-		fmt.Fprintf(&b, "# To use it: %s -completion fish | source\n", name)
+		fmt.Fprintf(&b, "# To use it: %s %s | source\n", name, source)
 		for _, f := range flags {
 			fmt.Fprintf(&b, "complete -c %s -o %s\n", name, f)
 		}
@@ -158,7 +158,7 @@ compdef %[2]s %[1]s
 		}
 		_, err = io.WriteString(w, b.String())
 	default:
-		return Usagef("-completion %q: use bash, zsh or fish", shell)
+		return Usagef("unknown shell %q: use bash, zsh or fish", shell)
 	}
 	return err
 }
