@@ -36,6 +36,7 @@ func runResolve(ctx context.Context, c *call) error {
 	f.BoolVar(&q.reveal, "reveal", false, "with -format json: write argv, env, url and headers with their secrets")
 	f.StringVar(&q.opts.Dir, "dir", "", "make relative paths absolute, from `directory`")
 	f.BoolVar(&q.opts.OmitUnfilled, "omit-unfilled", false, "omit optional arguments and variables that would contain a {token} without a value")
+	f.BoolVar(&q.opts.Strict, "strict", false, "report as faults what is a warning otherwise: unknown options of the launcher, arguments of another one, words in place of the package")
 	q.format = c.choice("format", "the output format; schema is for -inputs", "text", "json", "schema")
 	if err := c.parse(); err != nil {
 		return err
@@ -174,7 +175,7 @@ func (q *resolveCall) reportFaults(name string, doc *manifest.Document, err erro
 	for i := range faults {
 		f := &faults[i]
 		position := name
-		if n := doc.Lookup(f.Pointer); n != nil && f.Pointer != "" {
+		if n := nearest(doc, f.Pointer); n != nil {
 			line, column := doc.Position(n.Start)
 			position = fmt.Sprintf("%s:%d:%d", name, line, column)
 		}
@@ -191,6 +192,18 @@ func (q *resolveCall) reportFaults(name string, doc *manifest.Document, err erro
 	}
 	_, werr := q.Stderr.Write(b.Bytes())
 	return errors.Join(werr, errReported)
+}
+
+// nearest returns the value at a pointer, or else the closest one around it: an undeclared
+// token of a header has the pointer of a declaration that is missing.
+func nearest(doc *manifest.Document, pointer string) *manifest.Node {
+	for pointer != "" {
+		if n := doc.Lookup(pointer); n != nil {
+			return n
+		}
+		pointer = pointer[:strings.LastIndexByte(pointer, '/')]
+	}
+	return nil
 }
 
 func (q *resolveCall) writeForm(f *launch.Form) error {

@@ -131,9 +131,6 @@ func (c *commandBuilder) arrange() placed {
 	if c.launcher.syntax != nil {
 		p := c.place(c.read(words))
 		c.review(p.options)
-		for _, item := range p.target { // cargo accepts --locked once
-			p.options = slices.DeleteFunc(p.options, func(e element) bool { return slices.Equal(e.names, []string{item.Value.Reveal()}) })
-		}
 		return p
 	}
 	p := placed{target: c.packageItems()}

@@ -86,34 +86,41 @@ func isLocal(host string) bool {
 // separators refuses values in a template that would begin another field of it: -v {path}:/data
 // and --mount src={path},dst=/data.
 func (c *commandBuilder) separators(e *element, name string) {
-	if e.mark == markVariable || slices.Contains([]string{"-l", "--label", "--annotation", "--env-file", "--entrypoint"}, name) {
+	if e.mark == markVariable || among(name, "-l --label --annotation --env-file --entrypoint") {
 		return
 	}
 	for _, f := range e.value.filled {
-		value := f.value
-		if _, rest, drive := cutDrive(value); drive && e.mark == markMount {
-			value = rest
-		}
-		bad := ""
-		for _, separator := range []string{":", ","} {
-			if strings.Contains(value, separator) && (strings.Contains(e.value.frame, separator)) {
-				bad = separator
-			}
-		}
-		if name == "--mount" && strings.ContainsAny(value, ",\"\r\n") {
-			bad = ","
-		}
+		bad := separator(name, e.value.frame, f.value, e.mark == markMount)
 		if bad == "" {
 			continue
 		}
 		pointer := variablePointer(e.pointer, f.name)
-		fault := Fault{Kind: FaultManifest, Pointer: pointer, Suggestion: "use a value without it",
-			Message: "the value of " + jsonpos.Quote(f.name) + " has a " + jsonpos.Quote(bad) + ", a quote or a line break, which separates the fields of " + name}
+		fault := Fault{
+			Kind: FaultManifest, Pointer: pointer, Suggestion: "use a value without it",
+			Message: "the value of " + jsonpos.Quote(f.name) + " has " + bad + ", which separates the fields of " + name,
+		}
 		if p := c.prompts[pointer]; p != nil && f.given {
 			fault.Kind, fault.Key = FaultValue, p.Key
 		}
 		c.fault(fault)
 	}
+}
+
+// separator returns what in a value would begin another field of an option, or "". frame
+// is the text around the value.
+func separator(name, frame, value string, path bool) string {
+	if path {
+		_, value, _ = cutDrive(value)
+	}
+	switch {
+	case name == "--mount" && strings.ContainsAny(value, ",\"\r\n"): // CSV
+		return "a comma, a quote or a line break"
+	case strings.Contains(frame, ":") && strings.Contains(value, ":"):
+		return "a colon"
+	case strings.Contains(frame, ",") && strings.Contains(value, ","):
+		return "a comma"
+	}
+	return ""
 }
 
 // cutDrive cuts the drive off a Windows path: C:\ or C:/.
@@ -179,14 +186,16 @@ func isSensitive(path string) bool {
 	_, rest, _ := cutDrive(path)
 	rest = strings.ToLower(strings.ReplaceAll(rest, `\`, "/"))
 	segments := slices.DeleteFunc(strings.Split(rest, "/"), func(s string) bool { return s == "" || s == "." })
-	if strings.HasSuffix(rest, ".sock") || slices.Contains(segments, "..") || len(segments) < 2 {
-		return strings.HasSuffix(rest, ".sock") || slices.Contains(segments, "..") || len(segments) == 0 || slices.Contains(strings.Fields(
-			"~ etc root home users usr bin sbin lib lib64 boot proc sys dev var run opt srv mnt media windows private library system $home ${home}"), segments[0])
+	if len(segments) == 0 || strings.HasSuffix(rest, ".sock") || slices.Contains(segments, "..") {
+		return true
 	}
-	if slices.Contains(strings.Fields("etc root proc sys dev boot run bin sbin lib lib64 windows"), segments[0]) || segments[0] == "var" && (segments[1] == "run" || segments[1] == "lib") {
+	const system = "etc root proc sys dev boot run bin sbin lib lib64 windows"
+	const parents = "~ home users usr var opt srv mnt media private library system $home ${home}"
+	first, alone := segments[0], len(segments) == 1
+	if among(first, system) || alone && among(first, parents) || !alone && first == "var" && (segments[1] == "run" || segments[1] == "lib") {
 		return true
 	}
 	return slices.ContainsFunc(segments, func(s string) bool {
-		return slices.Contains(strings.Fields(".ssh .aws .kube .docker .gnupg .azure .config .gcloud .npmrc .netrc"), s)
+		return among(s, ".ssh .aws .kube .docker .gnupg .azure .config .gcloud .npmrc .netrc")
 	})
 }

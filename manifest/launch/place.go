@@ -58,6 +58,9 @@ func (c *commandBuilder) place(list []element) placed {
 
 // precede checks the last option before the package, which may take it for its value.
 func (c *commandBuilder) precede(out *placed) {
+	for _, item := range out.target { // cargo accepts --locked once
+		out.options = slices.DeleteFunc(out.options, func(e element) bool { return slices.Equal(e.names, []string{item.Value.Reveal()}) })
+	}
 	n := len(out.options)
 	for n > 0 && len(out.options[n-1].items) == 0 {
 		n--

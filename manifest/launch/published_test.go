@@ -96,6 +96,11 @@ func TestPublished(t *testing.T) {
 		for _, r := range remotes {
 			count["remotes"]++
 			form := launch.RemoteForm(r)
+			for i := range r.Headers {
+				if h := &r.Headers[i]; h.Value != nil && strings.Contains(*h.Value, "{") && len(h.Variables) == 0 {
+					count["headers with an undeclared token"]++
+				}
+			}
 			e, err := launch.ResolveRemote(r, answersFor(form), nil)
 			if !countFaults(count, err) {
 				count["endpoints"]++
@@ -161,6 +166,7 @@ type grammar struct {
 	short          bool // -it
 	dashValues     bool // a value may begin with a dash
 	packageOptions string
+	several        bool // packageOptions may be repeated
 }
 
 func (g grammar) has(list, name string) bool { return slices.Contains(strings.Fields(list), name) }
@@ -195,28 +201,39 @@ func (g grammar) find(argv []string) (operand, named string, err error) {
 			return "", "", fmt.Errorf("the unknown option %s may take the next word", name)
 		}
 		if g.has(g.packageOptions, name) {
-			if named != "" && named != value {
+			if named != "" && named != value && !g.several {
 				return "", "", errors.New("two packages are named")
 			}
-			named = value
+			if named = value; g.several && strings.HasPrefix(value, "good-tool") {
+				g.packageOptions = "" // the others are further packages
+			}
 		}
 	}
 	return "", named, nil
 }
 
+var containers = grammar{
+	words: 2, short: true, dashValues: true,
+	flags: "-i --interactive -t --tty --rm --init -d --detach --privileged -P --publish-all -q --quiet --read-only --no-healthcheck --sig-proxy --oom-kill-disable --use-api-socket --disable-content-trust",
+	values: `-e --env -v --volume -p --publish --mount --name --network --net -u --user -w --workdir --entrypoint --env-file -m --memory --cap-add --cap-drop -l --label
+		-h --hostname -a --attach -c --cpu-shares --cpus --shm-size --tmpfs --platform --pull --restart --security-opt --add-host --dns --device --gpus --group-add --pid --ipc
+		--uts --userns --cgroupns --ulimit --sysctl --log-driver --log-opt --runtime --stop-signal --stop-timeout --memory-swap --pids-limit --expose --link --volumes-from --cidfile --ip`,
+}
+
 var grammars = map[string]grammar{
-	"npx":  {words: 1, flags: "-y --yes -q --quiet --no-fund --what -s", values: "-p --package --registry --loglevel -c --call --prefix --name --git -w", packageOptions: "-p --package"},
-	"bunx": {words: 1, flags: "--bun --silent --verbose -y --yes", values: "-p --package --registry", packageOptions: "-p --package"},
-	"bun":  {words: 2, flags: "--bun --silent --verbose -y --yes", values: "-p --package --registry", packageOptions: "-p --package"},
-	"pnpm": {words: 2, flags: "--silent -s -w", values: "--package --reporter --registry", packageOptions: "--package"},
-	"uvx":  {words: 1, short: true, flags: "-q --quiet --isolated --offline -n -v", values: "-c --from --with -w -p --python --index-url -i --extra-index-url", packageOptions: "--from"},
-	"pipx": {words: 2, short: true, flags: "--no-cache --verbose -v -q", values: "--spec --with --python --pip-args -i --index-url", packageOptions: "--spec"},
-	"docker": {words: 2, short: true, dashValues: true, flags: "-i --interactive -t --tty --rm --init -d --privileged -P -q --quiet --read-only",
-		values: "-e --env -v --volume -p --publish --mount --name --network --net -u --user -w --workdir --entrypoint --env-file -m --memory --cap-add -l -h -a -c"},
-	"podman": {words: 2, short: true, dashValues: true, flags: "-i --interactive -t --tty --rm --init -d --privileged -P -q --quiet --read-only",
-		values: "-e --env -v --volume -p --publish --mount --name --network --net -u --user -w --workdir --entrypoint --env-file -m --memory --cap-add -l -h -a -c"},
-	"dnx":   {words: 1, flags: "-y --yes --prerelease --interactive --allow-roll-forward", values: "-v --verbosity --source --add-source --configfile"},
-	"cargo": {words: 2, short: true, flags: "--locked -f --force -q --quiet", values: "--version --features -F --root --git --path --index --registry", packageOptions: "--git --path"},
+	"npx":    {words: 1, flags: "-y --yes -q --quiet --no-fund --what -s", values: "-p --package --registry --loglevel -c --call --prefix --name --git -w", packageOptions: "-p --package"},
+	"bunx":   {words: 1, flags: "--bun --silent --verbose -y --yes", values: "-p --package --registry", packageOptions: "-p --package"},
+	"bun":    {words: 2, flags: "--bun --silent --verbose -y --yes", values: "-p --package --registry", packageOptions: "-p --package"},
+	"pnpm":   {words: 2, flags: "--silent -s -w", values: "--package --reporter --registry", packageOptions: "--package"},
+	"uvx":    {words: 1, short: true, flags: "-q --quiet --isolated --offline -n -v", values: "-c --from --with -w -p --python --index-url -i --extra-index-url", packageOptions: "--from"},
+	"pipx":   {words: 2, short: true, flags: "--no-cache --verbose -v -q", values: "--spec --with --python --pip-args -i --index-url", packageOptions: "--spec"},
+	"docker": containers,
+	"podman": containers,
+	"uv":     {words: 3, short: true, flags: "-q --quiet --isolated --offline -n -v", values: "-c --from --with -w -p --python --index-url -i --extra-index-url", packageOptions: "--from"},
+	"uv run": {words: 2, short: true, flags: "-q --quiet --isolated --offline -n -v -m --module --no-project --frozen", values: "-c --with -w -p --python --index-url -i --extra-index-url", packageOptions: "--with -w", several: true},
+	"dotnet": {words: 3, flags: "-y --yes --prerelease --interactive --allow-roll-forward", values: "-v --verbosity -a --arch --source --add-source --configfile"},
+	"dnx":    {words: 1, flags: "-y --yes --prerelease --interactive --allow-roll-forward", values: "-v --verbosity --source --add-source --configfile"},
+	"cargo":  {words: 2, short: true, flags: "--locked -f --force -q --quiet -v --verbose", values: "--version --features -F --root --git --path --index --registry", packageOptions: "--git --path"},
 }
 
 // runsOwn checks that a plan runs the package of the manifest in its version and no other.
@@ -228,9 +245,13 @@ func runsOwn(p *manifest.Package, plan *launch.Plan) error {
 	if len(plan.Setup) > 0 {
 		argv = plan.Setup[0].Argv()
 	}
-	g, known := grammars[argv[0]]
+	program := argv[0]
+	if program == "uv" && argv[1] == "run" {
+		program = "uv run"
+	}
+	g, known := grammars[program]
 	if !known {
-		return fmt.Errorf("no grammar of %s", argv[0])
+		return fmt.Errorf("no grammar of %s", program)
 	}
 	operand, named, err := g.find(argv)
 	if err != nil {
@@ -281,8 +302,8 @@ func TestAnyRuntimeArguments(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 20))
 	packs := []string{
-		good, good + `"runtimeHint":"bunx",`, good + `"runtimeHint":"bun",`, good + `"runtimeHint":"pnpm",`, wheel, wheel + `"runtimeHint":"pipx",`,
-		image, image + `"runtimeHint":"podman",`, nuget, crates, good + `"runtimeHint":"evil",`,
+		good, good + `"runtimeHint":"bunx",`, good + `"runtimeHint":"bun",`, good + `"runtimeHint":"pnpm",`, wheel, wheel + `"runtimeHint":"pipx",`, wheel + `"runtimeHint":"uv",`,
+		image, image + `"runtimeHint":"podman",`, nuget, nuget + `"runtimeHint":"dotnet",`, crates, good + `"runtimeHint":"evil",`,
 	}
 	words := strings.Fields(`good good@1.1.2 good@latest good-tool good-tool==1.0 good_tool[x] images.example/e/w images.example/e/w:2 E.W e.w@1 e-w
 		evil evil@1 evil==2 evil/image:1 @evil/x mcp run exec x dlx tool install true false -- - -y --yes -i -it --rm -q -e -e=X -eX_Y=1 --env --env=A_B=1 -v -v/a:/b
@@ -312,4 +333,27 @@ func TestAnyRuntimeArguments(t *testing.T) {
 	if count < 1_000 {
 		t.Errorf("only %d of 20000 have a plan", count)
 	}
+}
+
+// FuzzRuntimeArguments does the same for the words of a fuzzer, one on each line.
+func FuzzRuntimeArguments(f *testing.F) {
+	f.Add(0, "--yes\ngood@1.1.2\nother-bin")
+	f.Add(1, "--from good-tool\nentry")
+	f.Add(2, "run\n-i true\n-e\nX_Y\nimages.example/e/w")
+	f.Add(3, "E.W\n--\nx")
+	f.Add(4, "e-w\n--locked")
+	f.Fuzz(func(t *testing.T, n int, lines string) {
+		packs := []string{good, wheel, image, nuget, crates}
+		if n < 0 || n >= len(packs) || strings.ContainsRune(lines, 0) {
+			return
+		}
+		p := packed(t, packs[n]+runtime(t, strings.Split(lines, "\n")...)+`,"packageArguments":[{"type":"positional","value":"evil"}]`)
+		plan, err := launch.ResolvePackage(p, nil, nil)
+		if err != nil || len(plan.Notices) > 0 {
+			return // options that the grammar of this test does not have are noticed
+		}
+		if err := runsOwn(p, plan); err != nil && !strings.Contains(err.Error(), "unknown option") {
+			t.Errorf("%q: %v\n%q", lines, err, plan.Argv())
+		}
+	})
 }

@@ -2,12 +2,11 @@ package launch
 
 import (
 	"iter"
-	"slices"
 	"strings"
 )
 
 // syntax states how a program reads the options before the package that it runs
-// (REFERENCE.md, 8.5). The tables are facts from the public documentation of each program.
+// (REFERENCE.md, 8.4). The tables are facts from the public documentation of each program.
 type syntax struct {
 	// options are the names that the program knows, separated by white space: with = if a
 	// value follows, and then with a mark.
@@ -182,5 +181,5 @@ func syntaxOf(command []string) *syntax {
 // isLauncherWord reports whether a word is a program or a subcommand that starts packages,
 // which is not meant as an argument of a package.
 func isLauncherWord(word string) bool {
-	return slices.Contains(strings.Fields("npx npm bunx bun x pnpm dlx exec yarn uvx uv tool run pipx docker podman dnx dotnet cargo install node deno python python3 sh bash cmd"), word)
+	return among(word, "npx npm bunx bun x pnpm dlx exec yarn uvx uv tool run pipx docker podman dnx dotnet cargo install node deno python python3 sh bash cmd")
 }
