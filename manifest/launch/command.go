@@ -78,11 +78,10 @@ func (c *commandBuilder) add(pointer string, words ...string) {
 func (c *commandBuilder) build(origin string) {
 	l := &c.launcher
 	p := c.arrange()
-	command := l.Command
 	if len(l.Setup) > 0 {
-		command, origin = l.Setup[:min(2, len(l.Setup))], "/registryType"
+		origin = "/registryType"
 	}
-	if len(command) > 0 {
+	if command := l.beginning(); len(command) > 0 {
 		c.add(origin, command[0])
 		c.add("", command[1:]...)
 	}

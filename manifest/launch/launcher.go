@@ -39,6 +39,14 @@ type Launcher struct {
 	foreign bool    // the runtimeArguments are those of another program
 }
 
+// beginning returns the words that precede the runtimeArguments.
+func (l *Launcher) beginning() []string {
+	if len(l.Setup) > 0 {
+		return l.Setup[:min(2, len(l.Setup))]
+	}
+	return l.Command
+}
+
 // programs are the known programs that run packages of a registryType, the default first.
 // Other values of runtimeHint are never run.
 func programs(registryType string) []string {
@@ -102,11 +110,7 @@ func newLauncher(program string) Launcher {
 		l.Setup = []string{"cargo", "install", "{identifier}", "--version", "={version}", "--locked"}
 		l.SetupUnversioned = []string{"cargo", "install", "{identifier}", "--locked"}
 	}
-	command := l.Command
-	if command == nil {
-		command = l.Setup
-	}
-	l.syntax = syntaxOf(command)
+	l.syntax = syntaxOf(l.beginning())
 	return l
 }
 

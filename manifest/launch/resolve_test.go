@@ -68,6 +68,7 @@ func TestCommandLines(t *testing.T) {
 		{"variables reach a container by name", `"registryType":"oci","identifier":"e/w:1","environmentVariables":[{"name":"W_LOG","value":"info"},{"name":"KEY","isSecret":true,"default":"hunter2"}]`, "docker run -i --rm -e W_LOG -e KEY e/w:1"},
 		{"unless they are given", `"registryType":"oci","identifier":"e/w:1","runtimeArguments":[{"type":"named","name":"-e","value":"LOG=debug"}],"environmentVariables":[{"name":"LOG","value":"info"}]`, "docker run -i --rm -e LOG=debug e/w:1"},
 		{"a secret is taken off the command line", `"registryType":"oci","identifier":"e/w:1","runtimeArguments":[{"type":"named","name":"-e","value":"KEY={k}","variables":{"k":{"isSecret":true,"default":"hunter2"}}}]`, "docker run -i --rm -e KEY e/w:1"},
+		{"in one word too", `"registryType":"oci","identifier":"e/w:1","runtimeArguments":[{"type":"positional","value":"-teKEY={k}","variables":{"k":{"isSecret":true,"default":"hunter2"}}}]`, "docker run -i --rm -t -e KEY e/w:1"},
 		{"what steers the launcher is not in its environment", `"registryType":"oci","identifier":"e/w:1","environmentVariables":[{"name":"DOCKER_HOST","value":"tcp://x"}]`, "docker run -i --rm -e DOCKER_HOST=tcp://x e/w:1"},
 		{"even if it is secret", `"registryType":"oci","identifier":"e/w:1","environmentVariables":[{"name":"Docker_Host","value":"tcp://x","isSecret":true},{"name":"PIP_INDEX_URL","value":"x","isSecret":true}]`, "docker run -i --rm -e Docker_Host=tcp://x -e PIP_INDEX_URL e/w:1"},
 		{"whoever sets it", `"registryType":"oci","identifier":"e/w:1","runtimeArguments":[{"type":"named","name":"-e","value":"DOCKER_HOST=x","isSecret":true},{"type":"named","name":"-e","value":"PIP_INDEX_URL=x","isSecret":true}]`, "docker run -i --rm -e DOCKER_HOST=x -e PIP_INDEX_URL e/w:1"},
@@ -454,6 +455,14 @@ func TestOwnLauncher(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := plan.Command.String(); got != "gem exec -v 1.0.0 w" {
+		t.Errorf("got %s", got)
+	}
+	own := launch.Launcher{Package: []string{"{identifier}"}, Unversioned: []string{"{identifier}"}}
+	p := packed(t, `"registryType":"gem","identifier":"w","version":"1.0.0","runtimeArguments":[{"type":"positional","value":"-x"}]`)
+	if plan, err = launch.ResolvePackage(p, nil, &launch.Options{Launchers: map[string]launch.Launcher{"gem": own}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := plan.Command.String(); got != "-x w" {
 		t.Errorf("got %s", got)
 	}
 }

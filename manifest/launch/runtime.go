@@ -61,7 +61,7 @@ type element struct {
 	unknown bool // an option that may have a value in the next word
 }
 
-// words returns the words of the runtimeArguments without those that begin the command.
+// words returns the words of the runtimeArguments.
 func (c *commandBuilder) words() []word {
 	var words []word
 	for i := range c.runtime {
@@ -82,11 +82,8 @@ func (c *commandBuilder) words() []word {
 // cutCommand removes the words that repeat the beginning of the command: all of it, or all
 // but the program.
 func (c *commandBuilder) cutCommand(words []word) []word {
-	command := c.launcher.Command
-	if len(c.launcher.Setup) > 0 {
-		command = c.launcher.Setup[:2]
-	}
-	for _, head := range [][]string{command, command[1:]} {
+	command := c.launcher.beginning()
+	for _, head := range [][]string{command, command[min(1, len(command)):]} {
 		if len(head) > 0 && len(words) >= len(head) && slices.EqualFunc(words[:len(head)], head, func(w word, s string) bool { return w.string == s }) {
 			return words[len(head):]
 		}
@@ -215,10 +212,7 @@ func (c *commandBuilder) unknown(e *element, name string, attached bool, next *w
 
 // program returns the launcher's command for messages.
 func (c *commandBuilder) program() string {
-	if len(c.launcher.Setup) > 0 {
-		return strings.Join(c.launcher.Setup[:2], " ")
-	}
-	return strings.Join(c.launcher.Command, " ")
+	return strings.Join(c.launcher.beginning(), " ")
 }
 
 // has reports whether an option is among the elements.

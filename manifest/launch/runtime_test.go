@@ -349,9 +349,18 @@ func TestDefaultRegistryIsNoNotice(t *testing.T) {
 		kind, base string
 		notices    int
 	}{
-		{"npm", "https://registry.npmjs.org", 0}, {"npm", "https://registry.npmjs.org/", 0}, {"npm", "http://registry.npmjs.org", 1}, {"npm", "https://pypi.org", 1}, {"npm", "https://e.com", 1},
-		{"pypi", "https://pypi.org", 0}, {"pypi", "https://PyPI.org/simple/", 0}, {"nuget", "https://api.nuget.org/v3/index.json", 0}, {"nuget", "https://api.nuget.org", 0},
-		{"cargo", "https://crates.io", 0}, {"oci", "https://docker.io", 0}, {"oci", "https://ghcr.io", 0},
+		{"npm", "https://registry.npmjs.org", 0},
+		{"npm", "https://registry.npmjs.org/", 0},
+		{"npm", "http://registry.npmjs.org", 1},
+		{"npm", "https://pypi.org", 1},
+		{"npm", "https://e.com", 1},
+		{"pypi", "https://pypi.org", 0},
+		{"pypi", "https://PyPI.org/simple/", 0},
+		{"nuget", "https://api.nuget.org/v3/index.json", 0},
+		{"nuget", "https://api.nuget.org", 0},
+		{"cargo", "https://crates.io", 0},
+		{"oci", "https://docker.io", 0},
+		{"oci", "https://ghcr.io", 0},
 	} {
 		plan, err := launch.ResolvePackage(packed(t, `"registryType":"`+c.kind+`","identifier":"w","version":"1.0.0","registryBaseUrl":"`+c.base+`"`), nil, nil)
 		if err != nil || len(plan.Notices) != c.notices {
