@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
@@ -20,6 +21,7 @@ type resolveCall struct {
 	pack, remote   int
 	format         *string
 	inputs, reveal bool
+	system         string // GOOS
 	given          launch.Values // by -set
 	envFile        string
 	opts           launch.Options
@@ -34,6 +36,7 @@ func runResolve(ctx context.Context, c *call) error {
 	f.StringVar(&q.envFile, "env-file", "", "read values from the lines NAME=value of `file`; names that are not inputs are ignored")
 	f.BoolVar(&q.inputs, "inputs", false, "list the inputs and resolve nothing")
 	f.BoolVar(&q.reveal, "reveal", false, "with -format json: write argv, env, url and headers with their secrets")
+	f.StringVar(&q.system, "os", "", "with -reveal: write argv for an operating `system` instead of this one: on windows npx is started by cmd")
 	f.StringVar(&q.opts.Dir, "dir", "", "make relative paths absolute, from `directory`")
 	f.BoolVar(&q.opts.OmitUnfilled, "omit-unfilled", false, "omit optional arguments and variables that would contain a {token} without a value")
 	f.BoolVar(&q.opts.Strict, "strict", false, "report as faults what is a warning otherwise: unknown options of the launcher, arguments of another one, words in place of the package")
@@ -48,6 +51,9 @@ func runResolve(ctx context.Context, c *call) error {
 		return cli.Usagef("-reveal needs -format json, because text would be pasted into a shell")
 	case *q.format == "schema" && !q.inputs:
 		return cli.Usagef("-format schema needs -inputs")
+	}
+	if q.system == "" {
+		q.system = runtime.GOOS
 	}
 	s, err := c.one(ctx)
 	if err != nil {
@@ -110,7 +116,11 @@ func (q *resolveCall) resolve(name string, doc *manifest.Document, s *manifest.S
 	case err != nil:
 		return q.reportFaults(name, doc, err)
 	case q.reveal:
-		return writeIndented(q.Stdout, revealed(r))
+		o, err := revealed(r, q.system)
+		if err != nil {
+			return q.reportFaults(name, doc, err)
+		}
+		return writeIndented(q.Stdout, o)
 	case *q.format == "json":
 		return writeIndented(q.Stdout, r)
 	}
@@ -131,19 +141,28 @@ func forms(s *manifest.Server, what string, n int) (*launch.Form, func(launch.Va
 	return launch.RemoteForm(r), func(v launch.Values, o *launch.Options) (result, error) { return launch.ResolveRemote(r, v, o) }
 }
 
-// revealed returns what a script needs to start a plan or to connect to an endpoint.
-func revealed(r result) object {
+// revealed returns what a script needs to start a plan on an operating system, or to connect
+// to an endpoint.
+func revealed(r result, system string) (object, error) {
 	if e, ok := r.(*launch.Endpoint); ok {
-		return object{"type": e.Type, "url": e.URL.Value.Reveal(), "headers": pairs(e.Headers)}
+		return object{"type": e.Type, "url": e.URL.Value.Reveal(), "headers": pairs(e.Headers)}, nil
 	}
 	p := r.(*launch.Plan)
-	o := object{"argv": p.Argv(), "env": p.Env(), "transport": p.Transport}
-	if len(p.Setup) > 0 {
-		var all [][]string
-		for _, c := range p.Setup {
-			all = append(all, c.Argv())
+	argv, err := p.ArgvFor(system)
+	if err != nil {
+		return nil, err
+	}
+	o := object{"argv": argv, "env": p.Env(), "transport": p.Transport}
+	var setup [][]string
+	for _, c := range p.Setup {
+		argv, err := c.ArgvFor(system)
+		if err != nil {
+			return nil, err
 		}
-		o["setup"] = all
+		setup = append(setup, argv)
+	}
+	if setup != nil {
+		o["setup"] = setup
 	}
 	if len(p.Files) > 0 {
 		o["files"], o["arguments"] = p.Files, launch.Command(p.Arguments).Argv()
@@ -151,7 +170,7 @@ func revealed(r result) object {
 	if p.URL != nil {
 		o["url"], o["headers"] = p.URL.Value.Reveal(), pairs(p.Headers)
 	}
-	return o
+	return o, nil
 }
 
 func pairs(list []launch.Setting) [][2]string {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -404,6 +405,43 @@ func TestUndeclaredTokens(t *testing.T) {
 	p := packed(t, good+`"transport":{"type":"sse","url":"http://localhost:1","headers":[{"name":"A","value":"{t}"}]}`)
 	if _, err := launch.ResolvePackage(p, nil, nil); err == nil || !strings.Contains(err.Error(), `"t" is required`) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestOptionsOfTools checks that the options that tools on this machine list are known, and that
+// each takes a value as the tool says: the package after it is found.
+func TestOptionsOfTools(t *testing.T) {
+	t.Parallel()
+	line := regexp.MustCompile(`(?m)^\s+(?:(-\w), )?(--[\w-]+)(?:\.\.\.)?(?: (\[?<.*?>|[\w-]+))?(?:\s{2,}|$)`)
+	for _, tool := range []struct{ program, subcommand, pack, operand string }{
+		{"docker", "run", image, "images.example/e/w"},
+		{"cargo", "install", crates, "e-w"},
+	} {
+		out, err := exec.Command(tool.program, tool.subcommand, "--help").Output()
+		if err != nil {
+			t.Logf("SKIPPED: %s: %v", tool.program, err)
+			continue
+		}
+		options := line.FindAllStringSubmatch(string(out), -1)
+		if len(options) < 25 {
+			t.Errorf("%s lists only %d options", tool.program, len(options))
+		}
+		for _, o := range options {
+			for _, name := range o[1:3] {
+				if name == "" {
+					continue
+				}
+				words := []string{name, tool.operand}
+				if o[3] != "" {
+					words = []string{name + " 1", tool.operand}
+				}
+				plan, err := launch.ResolvePackage(packed(t, tool.pack+runtime(t, words...)), nil, nil)
+				got := command(plan, err)
+				if err == nil && len(plan.Setup)+strings.Count(got, " images.example/e/w:1.0.0") != 1 || err != nil && !strings.Contains(got, "does not run the package") && !strings.Contains(got, "another version") {
+					t.Errorf("%s %q: %s", tool.program, words, got)
+				}
+			}
+		}
 	}
 }
 

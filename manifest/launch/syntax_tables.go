@@ -37,7 +37,8 @@ const npxOptions = `
 --min-release-age=? --min-release-age-exclude=? --name=? --omit=? --only=? --orgs=? --os=? --otp=? --pack-destination=?
 --packages=? --preid=? --provenance-file=? --save-prefix=? --sbom-format=? --sbom-type=? --scope=? --scopes=?
 --password=? --searchexclude=? --searchlimit=? --searchopts=? --searchstaleness=? --tag=? --tag-version-prefix=?
---umask=? --user-agent=? --which=?
+--umask=? --user-agent=? --which=? --packages-and-scopes-permission=? --orgs-permission=? --token-description=?
+--init.author.email=? --init.author.name=? --init.author.url=? --init.license=? --init.module=! --init.version=?
 `
 
 const bunOptions = `
