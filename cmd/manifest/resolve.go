@@ -21,7 +21,7 @@ type resolveCall struct {
 	pack, remote   int
 	format         *string
 	inputs, reveal bool
-	system         string // GOOS
+	system         string        // GOOS
 	given          launch.Values // by -set
 	envFile        string
 	opts           launch.Options

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,17 +43,28 @@ const (
 	crates = `"registryType":"cargo","identifier":"e-w","version":"1.0.0",`
 )
 
+// runtimeCase is a package with runtimeArguments, and its command or "fault: " and the beginning of
+// the first fault.
+type runtimeCase struct {
+	pack  string
+	words []string
+	want  string
+}
+
 // TestRuntimeArguments checks where the package stands among the publisher's arguments, and what
 // the launcher would run otherwise.
 func TestRuntimeArguments(t *testing.T) {
 	t.Parallel()
-	uv, uvx, pipx, bunx, pnpm, podman, dotnet := `"runtimeHint":"uv",`, `"runtimeHint":"uvx",`, `"runtimeHint":"pipx",`, `"runtimeHint":"bunx",`, `"runtimeHint":"pnpm",`, `"runtimeHint":"podman",`, `"runtimeHint":"dotnet",`
-	for _, c := range []struct {
-		pack  string
-		words []string
-		want  string // the command, or "fault: " and a part of the first fault
-	}{
-		// npx
+	for _, c := range slices.Concat(nodeCases(), pythonCases(), containerCases(), otherCases()) {
+		p := packed(t, c.pack+runtime(t, c.words...))
+		if got := command(launch.ResolvePackage(p, nil, nil)); got != c.want && !(strings.HasPrefix(c.want, "fault: ") && strings.HasPrefix(got, c.want)) {
+			t.Errorf("%s %q\ngot  %s\nwant %s", p.Identifier, c.words, got, c.want)
+		}
+	}
+}
+
+func nodeCases() []runtimeCase {
+	return []runtimeCase{
 		{good, []string{"--yes", "good@1.1.2", "other-bin"}, "npx --yes good@1.1.2 other-bin"},
 		{good, []string{"-y", "good@latest"}, "npx -y good@1.1.2"},
 		{good, []string{"-y good@latest"}, "npx -y good@1.1.2"},
@@ -86,10 +98,14 @@ func TestRuntimeArguments(t *testing.T) {
 		{good, []string{"--no-fund"}, "npx -y --no-fund -- good@1.1.2"},
 		{good, []string{"--registry"}, "fault: --registry of npx needs a value"},
 		{good, []string{"--version"}, "fault: with --version, npx does not run the package"},
-		{good + bunx, []string{"--bun", "good", "x"}, "bunx --bun good@1.1.2 x"},
-		{good + pnpm, []string{"dlx", "--package good", "cmd"}, "pnpm dlx --package good@1.1.2 cmd"},
-		{good + pnpm, []string{"run"}, `fault: pnpm dlx would run "run"`},
-		// Python
+		{good + `"runtimeHint":"bunx",`, []string{"--bun", "good", "x"}, "bunx --bun good@1.1.2 x"},
+		{good + `"runtimeHint":"pnpm",`, []string{"dlx", "--package good", "cmd"}, "pnpm dlx --package good@1.1.2 cmd"},
+		{good + `"runtimeHint":"pnpm",`, []string{"run"}, `fault: pnpm dlx would run "run"`},
+	}
+}
+
+func pythonCases() []runtimeCase {
+	return []runtimeCase{
 		{wheel, []string{"good_tool==1.0.0", "serve"}, "uvx --from good-tool==1.1.2 good-tool serve"},
 		{wheel, []string{"good-tool[cli]@latest"}, "uvx --from good-tool[cli]==1.1.2 good-tool"},
 		{wheel, []string{"--from Good.Tool", "entry", "--log_level", "x"}, "uvx --from good-tool==1.1.2 entry --log_level x"},
@@ -101,15 +117,19 @@ func TestRuntimeArguments(t *testing.T) {
 		{wheel, []string{"-p 3.13", "start-mcp-server"}, "uvx -p 3.13 --from good-tool==1.1.2 good-tool start-mcp-server"},
 		{wheel, []string{"-qp3.13"}, "uvx -qp3.13 --from good-tool==1.1.2 good-tool"},
 		{wheel, []string{"-m", "good_tool.server"}, `fault: "-m" is not a known option of uvx`},
-		{wheel + uvx, []string{"--from good-tool", "./x.sh"}, `fault: "./x.sh" is not the name of a command`},
-		{wheel + pipx, []string{"run", "--spec good-tool", "entry"}, "pipx run --spec good-tool==1.1.2 entry"},
-		{wheel + pipx, []string{"--spec evil", "entry"}, `fault: pipx run would take "evil"`},
-		{wheel + uv, []string{"tool", "run", "good-tool"}, "uv tool run --from good-tool==1.1.2 good-tool"},
-		{wheel + uv, []string{"run", "--with good-tool", "entry"}, "uv run --with good-tool==1.1.2 entry"},
-		{wheel + uv, []string{"run", "--with evil", "entry"}, `fault: uv run would run "entry"`},
-		{wheel + uv, []string{"run", "server.py"}, `fault: uv run would run "server.py"`},
+		{wheel + `"runtimeHint":"uvx",`, []string{"--from good-tool", "./x.sh"}, `fault: "./x.sh" is not the name of a command`},
+		{wheel + `"runtimeHint":"pipx",`, []string{"run", "--spec good-tool", "entry"}, "pipx run --spec good-tool==1.1.2 entry"},
+		{wheel + `"runtimeHint":"pipx",`, []string{"--spec evil", "entry"}, `fault: pipx run would take "evil"`},
+		{wheel + `"runtimeHint":"uv",`, []string{"tool", "run", "good-tool"}, "uv tool run --from good-tool==1.1.2 good-tool"},
+		{wheel + `"runtimeHint":"uv",`, []string{"run", "--with good-tool", "entry"}, "uv run --with good-tool==1.1.2 entry"},
+		{wheel + `"runtimeHint":"uv",`, []string{"run", "--with evil", "entry"}, `fault: uv run would run "entry"`},
+		{wheel + `"runtimeHint":"uv",`, []string{"run", "server.py"}, `fault: uv run would run "server.py"`},
 		{wheel + `"runtimeHint":"python",`, []string{"-m", "good_tool"}, "uvx --from good-tool==1.1.2 good-tool"},
-		// Containers
+	}
+}
+
+func containerCases() []runtimeCase {
+	return []runtimeCase{
 		{image, []string{"run", "-i true", "--rm true", "-e X_Y=1", "images.example/e/w"}, "docker run -i --rm -e X_Y=1 images.example/e/w:1.0.0"},
 		{image, []string{"-it", "images.example/e/w:0.9", "serve"}, "docker run --rm -it images.example/e/w:1.0.0 serve"},
 		{image, []string{"--rm=false", "-i=true"}, "docker run --rm=false -i images.example/e/w:1.0.0"},
@@ -124,23 +144,22 @@ func TestRuntimeArguments(t *testing.T) {
 		{`"registryType":"oci","identifier":"e/w:1",`, []string{"docker.io/e/w"}, "docker run -i --rm e/w:1"},
 		{`"registryType":"oci","identifier":"w:1",`, []string{"library/w"}, "docker run -i --rm w:1"},
 		{`"registryType":"oci","identifier":"e/w",`, []string{"e/w:2"}, "docker run -i --rm e/w:2"},
-		{image + podman, []string{"--rootfs", "/x"}, "fault: with --rootfs, podman run does not run the package"},
-		// .NET and Rust
+		{image + `"runtimeHint":"podman",`, []string{"--rootfs", "/x"}, "fault: with --rootfs, podman run does not run the package"},
+	}
+}
+
+func otherCases() []runtimeCase {
+	return []runtimeCase{
 		{nuget, []string{"e.w@0.9", "--yes", "mcp"}, "dnx --yes E.W@1.0.0 -- mcp"},
 		{nuget, []string{"start"}, "dnx E.W@1.0.0 --yes -- start"},
 		{nuget, []string{"--what=x"}, `fault: "--what" is not a known option of dnx`},
 		{nuget, []string{"--version 2.0.0"}, "fault: --version names another version"},
 		{nuget, []string{"--version:1.0.0"}, "dnx E.W@1.0.0 --yes"},
-		{nuget + dotnet, []string{"tool", "exec", "Evil.W"}, `fault: dotnet tool exec would run "Evil.W"`},
+		{nuget + `"runtimeHint":"dotnet",`, []string{"tool", "exec", "Evil.W"}, `fault: dotnet tool exec would run "Evil.W"`},
 		{crates, []string{"e-w", "--features x"}, "cargo install --features x e-w --version =1.0.0 --locked; e-w"},
 		{crates, []string{"--locked"}, "cargo install e-w --version =1.0.0 --locked; e-w"},
 		{crates, []string{"e-w", "evil"}, "fault: cargo install would take further words for packages"},
 		{crates, []string{"--git https://e.com/x"}, "fault: with --git, cargo install does not run the package"},
-	} {
-		p := packed(t, c.pack+runtime(t, c.words...))
-		if got := command(launch.ResolvePackage(p, nil, nil)); got != c.want && !(strings.HasPrefix(c.want, "fault: ") && strings.HasPrefix(got, c.want)) {
-			t.Errorf("%s %q\ngot  %s\nwant %s", p.Identifier, c.words, got, c.want)
-		}
 	}
 }
 
