@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"runtime"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/manifest/bundle"
@@ -59,7 +60,7 @@ func runBundle(_ context.Context, c *call) (err error) {
 	}
 	switch {
 	case q.reveal:
-		return writeIndented(q.Stdout, revealed(plan))
+		return writeIndented(q.Stdout, revealed(plan, runtime.GOOS))
 	case *q.format == "json":
 		return writeIndented(q.Stdout, plan)
 	}

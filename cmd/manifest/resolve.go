@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
@@ -20,6 +21,7 @@ type resolveCall struct {
 	pack, remote   int
 	format         *string
 	inputs, reveal bool
+	system         string        // GOOS
 	given          launch.Values // by -set
 	envFile        string
 	opts           launch.Options
@@ -31,6 +33,7 @@ func runResolve(ctx context.Context, c *call) error {
 	f.StringVar(&q.envFile, "env-file", "", "read values from the lines NAME=value of `file`; names that are not inputs are ignored")
 	f.BoolVar(&q.inputs, "inputs", false, "list the inputs and resolve nothing")
 	f.BoolVar(&q.reveal, "reveal", false, "with -format json: write argv, env, url and headers with their secrets")
+	f.StringVar(&q.system, "os", "", "with -reveal: write argv for an operating `system` instead of this one: on windows npx is started by cmd")
 	c.limits()
 	q.format = c.choice("format", "the output format; schema is for -inputs", "text", "json", "schema")
 	if err := c.parse(); err != nil {
@@ -67,6 +70,9 @@ func (q *resolveCall) checkFormat() error {
 	case *q.format == "schema" && !q.inputs:
 		return cli.Usagef("-format schema needs -inputs")
 	}
+	if q.system == "" {
+		q.system = runtime.GOOS
+	}
 	return nil
 }
 
@@ -79,6 +85,7 @@ func newResolveCall(c *call) *resolveCall {
 	f.Func("set", "set an input: `name=value`; a name alone takes the value of the environment variable; may be repeated", q.set)
 	f.StringVar(&q.opts.Dir, "dir", "", "make relative paths absolute, from `directory`")
 	f.BoolVar(&q.opts.OmitUnfilled, "omit-unfilled", false, "omit optional arguments and variables that would contain a {token} without a value")
+	f.BoolVar(&q.opts.Strict, "strict", false, "report as faults what is a warning otherwise: unknown options of the launcher, arguments of another one, words in place of the package")
 	return q
 }
 
@@ -159,7 +166,11 @@ func (q *resolveCall) resolve(name string, doc *manifest.Document, s *manifest.S
 	case err != nil:
 		return q.reportFaults(name, doc, err)
 	case q.reveal:
-		return writeIndented(q.Stdout, revealed(r))
+		o, err := revealed(r, q.system)
+		if err != nil {
+			return q.reportFaults(name, doc, err)
+		}
+		return writeIndented(q.Stdout, o)
 	case *q.format == "json":
 		return writeIndented(q.Stdout, r)
 	}
@@ -180,19 +191,28 @@ func forms(s *manifest.Server, what string, n int) (*launch.Form, func(launch.Va
 	return launch.RemoteForm(r), func(v launch.Values, o *launch.Options) (result, error) { return launch.ResolveRemote(r, v, o) }
 }
 
-// revealed returns what a script needs to start a plan or to connect to an endpoint.
-func revealed(r result) object {
+// revealed returns what a script needs to start a plan on an operating system, or to connect
+// to an endpoint.
+func revealed(r result, system string) (object, error) {
 	if e, ok := r.(*launch.Endpoint); ok {
-		return object{"type": e.Type, "url": e.URL.Value.Reveal(), "headers": pairs(e.Headers)}
+		return object{"type": e.Type, "url": e.URL.Value.Reveal(), "headers": pairs(e.Headers)}, nil
 	}
 	p := r.(*launch.Plan)
-	o := object{"argv": p.Argv(), "env": p.Env(), "transport": p.Transport}
-	if len(p.Setup) > 0 {
-		var all [][]string
-		for _, c := range p.Setup {
-			all = append(all, c.Argv())
+	argv, err := p.ArgvFor(system)
+	if err != nil {
+		return nil, err
+	}
+	o := object{"argv": argv, "env": p.Env(), "transport": p.Transport}
+	var setup [][]string
+	for _, c := range p.Setup {
+		argv, err := c.ArgvFor(system)
+		if err != nil {
+			return nil, err
 		}
-		o["setup"] = all
+		setup = append(setup, argv)
+	}
+	if setup != nil {
+		o["setup"] = setup
 	}
 	if len(p.Files) > 0 {
 		o["files"], o["arguments"] = p.Files, launch.Command(p.Arguments).Argv()
@@ -200,7 +220,7 @@ func revealed(r result) object {
 	if p.URL != nil {
 		o["url"], o["headers"] = p.URL.Value.Reveal(), pairs(p.Headers)
 	}
-	return o
+	return o, nil
 }
 
 func pairs(list []launch.Setting) [][2]string {
@@ -225,11 +245,9 @@ func (q *resolveCall) reportFaults(name string, doc *manifest.Document, err erro
 	for i := range faults {
 		f := &faults[i]
 		position := name
-		if doc != nil && f.Pointer != "" {
-			if n := doc.Lookup(f.Pointer); n != nil {
-				line, column := doc.Position(n.Start)
-				position = fmt.Sprintf("%s:%d:%d", name, line, column)
-			}
+		if n := nearest(doc, f.Pointer); n != nil {
+			line, column := doc.Position(n.Start)
+			position = fmt.Sprintf("%s:%d:%d", name, line, column)
 		}
 		fmt.Fprintf(&b, "%s: %s\n", position, cli.Printable(f.Message))
 		if f.Suggestion != "" {
@@ -244,6 +262,18 @@ func (q *resolveCall) reportFaults(name string, doc *manifest.Document, err erro
 	}
 	_, werr := q.Stderr.Write(b.Bytes())
 	return errors.Join(werr, errReported)
+}
+
+// nearest returns the value at a pointer, or else the closest one around it: an undeclared
+// token of a header has the pointer of a declaration that is missing.
+func nearest(doc *manifest.Document, pointer string) *manifest.Node {
+	for doc != nil && pointer != "" {
+		if n := doc.Lookup(pointer); n != nil {
+			return n
+		}
+		pointer = pointer[:strings.LastIndexByte(pointer, '/')]
+	}
+	return nil
 }
 
 func (q *resolveCall) writeForm(f *launch.Form) error {

@@ -462,6 +462,31 @@ func TestSetFromEnvironment(t *testing.T) {
 	require.JSONEq(t, `{"type":"sse","url":"https://e.com","headers":[["TOKEN","hunter2"]]}`, out)
 }
 
+// TestResolveDoubts checks -strict, the severity of notices, and the position of a token that no
+// variable declares.
+func TestResolveDoubts(t *testing.T) {
+	text := `{"name":"a/b","description":"d","version":"1","packages":[{"registryType":"npm","identifier":"w","version":"1.0.0","transport":{"type":"stdio"},
+		"runtimeArguments":[{"type":"positional","value":"mcp"}]}],"remotes":[{"type":"sse","url":"https://e.com",
+		"headers":[{"name":"Authorization","value":"Bearer {api_key}"}]}]}`
+	code, out, errs := execute(t, text, "resolve", "-")
+	require.Zero(t, code, errs)
+	assert.Contains(t, out, "  npx -y w@1.0.0 mcp\nWarning: \"mcp\" stands where npx takes the package from")
+	code, _, errs = execute(t, text, "resolve", "-strict", "-")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, errs, "2:23: \"mcp\" stands where npx takes the package from")
+	code, out, errs = execute(t, text, "resolve", "-os", "windows", "-format", "json", "-reveal", "-")
+	require.Zero(t, code, errs)
+	require.JSONEq(t, `{"argv":["cmd","/c","npx","-y","w@1.0.0","mcp"],"env":[],"transport":"stdio"}`, out)
+	code, _, errs = execute(t, strings.Replace(text, `"mcp"}]`, `"mcp"},{"type":"positional","value":"%PATH%"}]`, 1), "resolve", "-os", "windows", "-format", "json", "-reveal", "-")
+	assert.Equal(t, 1, code, errs)
+	code, out, errs = execute(t, text, "resolve", "-inputs", "-remote", "0", "-")
+	require.Zero(t, code, errs)
+	assert.Equal(t, "api_key (string, required, secret)\n", out)
+	code, _, errs = execute(t, text, "resolve", "-remote", "0", "-")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, errs, "3:14: \"api_key\" is required and has no value")
+}
+
 // TestInit checks that questions are repeated after wrong answers, and that the result is valid.
 func TestInit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "server.json")

@@ -18,7 +18,8 @@
 //
 // The value of an input is its fixed value, with the {name} tokens replaced once; else
 // what the user provided; else the default. A placeholder or a valueHint is never a
-// value. A token without a value stays unchanged, except in a url, where it is a fault.
+// value. A token without a value stays unchanged, except in a url or a header, where it is
+// a fault. A token of a header that is not declared is a required and secret input.
 //
 // A value never leaves its place (REFERENCE.md, 9). It is one argument or a part of one.
 // A positional argument from a user must not begin with a dash, and a flag gets such a
@@ -39,10 +40,20 @@
 //	cargo  cargo install id --version =version --locked, and then id <packageArguments>
 //	mcpb   a file to download and verify, which has a manifest of its own
 //
-// Flags from the publisher are not added again. A runtimeHint selects among programs that
-// are known to run such packages (npx, bunx, bun, pnpm; uvx, uv, pipx; docker, podman;
-// dnx, dotnet; cargo); other hints cause a notice and are not run. Options.Launchers
-// replaces any of this.
+// The runtimeArguments are read as the launcher reads them (REFERENCE.md, 8.4): a table
+// for each launcher states which options take a value and what they do. So the package has
+// the place and the command that the publisher gave it, and the version of the manifest;
+// what would let the launcher run anything else is a fault. Options that widen what a
+// server may do, and environment variables that other programs read, are a [Notice] with
+// a [Severity]. Options.Strict allows no doubt.
+//
+// A runtimeHint selects among programs that are known to run such packages (npx, bunx, bun,
+// pnpm; uvx, uv, pipx; docker, podman; dnx, dotnet; cargo); other hints cause a notice and
+// are not run, and the runtimeArguments are then omitted. Options.Launchers replaces any of
+// this.
+//
+// On Windows some launchers are batch files: [Plan.ArgvFor] returns cmd /c npx, and
+// [Command.WindowsCommandLine] the command as one line.
 //
 // Each item of a plan has the JSON pointer of the value of the manifest that it comes
 // from. Secrets are a [Value] that prints as ***.
@@ -61,7 +72,17 @@
 // because other users of a machine can read command lines. A variable that would affect
 // the launcher itself, such as DOCKER_HOST, goes the other way, secret or not.
 //
-// A boolean flag is rendered as --flag true, because the specification renders every named
-// argument as a flag with a value. Rejected: the flag alone for true, which is a guess
-// about the program. A flag with a fixed empty value stands alone.
+// A boolean flag of a package is rendered as --flag true, because the specification
+// renders every named argument as a flag with a value. Rejected: the flag alone for true,
+// which is a guess about the program. For the options of a launcher it is no guess: there
+// true is the flag alone. A flag with a fixed empty value stands alone.
+//
+// A subcommand among the runtimeArguments, such as mcp, becomes the first argument of the
+// package, with a notice: publishers who write it mean npx package mcp. Rejected: a fault,
+// because the plan cannot run anything else. It is a fault where the word may be an image or
+// a subcommand of the launcher.
+//
+// The table of options is not complete for every version of a launcher. An unknown option
+// with its value in the same word cannot hide the package; any other one is a fault unless
+// an option follows.
 package launch

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
@@ -53,13 +54,14 @@ type Form struct {
 }
 
 // PackageForm returns what a user can provide to start a package. Inputs with a value are
-// not listed, but the variables in their values are.
+// not listed, but the variables in their values are, and so are the tokens of headers that
+// are not declared.
 func PackageForm(p *manifest.Package) *Form {
 	var f Form
-	f.addArguments(RoleRuntimeArgument, "/runtimeArguments", p.RuntimeArguments)
+	f.addArguments(RoleRuntimeArgument, "/runtimeArguments", runtimeArguments(p))
 	f.addArguments(RolePackageArgument, "/packageArguments", p.PackageArguments)
 	f.addPairs(RoleEnvironment, "/environmentVariables", p.EnvironmentVariables)
-	f.addPairs(RoleHeader, "/transport/headers", p.Transport.Headers)
+	f.addPairs(RoleHeader, "/transport/headers", headersWithTokens(p.Transport.Headers))
 	return f.withKeys()
 }
 
@@ -68,7 +70,7 @@ func PackageForm(p *manifest.Package) *Form {
 func RemoteForm(r *manifest.Remote) *Form {
 	var f Form
 	f.addVariables("", r.URL, r.Variables)
-	f.addPairs(RoleHeader, "/headers", r.Headers)
+	f.addPairs(RoleHeader, "/headers", headersWithTokens(r.Headers))
 	return f.withKeys()
 }
 
@@ -94,6 +96,36 @@ func (f *Form) addVariables(pointer, template string, variables []manifest.Varia
 			f.add(Prompt{Name: v.Name, Pointer: variablePointer(pointer, v.Name), Role: RoleVariable}, &v.Input, nil)
 		}
 	}
+}
+
+// headersWithTokens returns headers that are never sent with a token in place of a value:
+// tokens that a value does not declare are secret and required variables, and a default
+// with a token is a placeholder.
+func headersWithTokens(list []manifest.KeyValueInput) []manifest.KeyValueInput {
+	out := slices.Clone(list)
+	for i := range out {
+		h := &out[i]
+		if h.Value == nil {
+			if h.Default != nil && len(headerTokens(*h.Default)) > 0 {
+				h.Default, h.Placeholder = nil, h.Default
+			}
+			continue
+		}
+		for _, name := range headerTokens(*h.Value) {
+			if !slices.ContainsFunc(h.Variables, func(v manifest.Variable) bool { return v.Name == name }) {
+				yes := true
+				h.Variables = append(slices.Clip(h.Variables), manifest.Variable{Name: name, Input: manifest.Input{IsRequired: &yes, IsSecret: &yes}})
+			}
+		}
+	}
+	return out
+}
+
+// headerTokens returns the names in braces, without other text in braces such as JSON.
+func headerTokens(value string) []string {
+	return slices.DeleteFunc(grammar.Variables(value, 0), func(name string) bool {
+		return len(name) > grammar.MaxKey || !grammar.Only(name, "-_. ")
+	})
 }
 
 // variableSet returns the names of the variables in a template.

@@ -38,6 +38,15 @@ type text struct {
 	secret bool
 	given  bool // it begins with what a user provided
 	fixed  bool // it is the value of the manifest
+	// filled are the values of tokens in a template that has other text too.
+	filled []filling
+	frame  string // the text of that template around its tokens
+}
+
+// filling is the value of a token.
+type filling struct {
+	name, value string
+	given       bool
 }
 
 func (t text) value() Value { return newValue(t.string, t.secret) }
@@ -76,7 +85,7 @@ func (r *resolver) fixedValue(to target) (text, bool) {
 	case len(open) > 0 && r.opts.OmitUnfilled && !isTrue(in.IsRequired) && declaresAny(to.variables, open):
 		return text{}, false
 	case len(open) > 0:
-		r.notice(to.pointer+"/value", "%s contains %s, which has no value", to.subject(), jsonpos.Quote("{"+open[0]+"}"))
+		r.notice(SeverityWarning, to.pointer+"/value", "%s contains %s, which has no value", to.subject(), jsonpos.Quote("{"+open[0]+"}"))
 	default:
 		if why := normalize(in, &t.string); why != "" {
 			r.manifestFault(to.pointer+"/value", "", "%s %s after substitution", to.subject(), why)
@@ -251,18 +260,24 @@ func (r *resolver) accepts(to target, t text) bool {
 // substitute replaces the tokens of a template once: values are not scanned again. open are
 // the names without a value, whose tokens stay. It returns false if the result is too long.
 func substitute(template string, lookup func(name string) (text, bool)) (result text, open []string, ok bool) {
-	var b strings.Builder
+	var b, frame strings.Builder
 	for rest := template; ; {
 		before, name, after := grammar.CutVariable(rest)
 		b.WriteString(before)
+		frame.WriteString(before)
 		if name == "" {
-			result.string = b.String()
+			result.string, result.frame = b.String(), frame.String()
+			if result.frame == "" && len(result.filled) == 1 {
+				result.filled = nil
+			}
 			return result, open, b.Len() <= maxText
 		}
 		value, known := lookup(name)
 		if !known {
 			open = append(open, name)
 			value = text{string: "{" + name + "}"}
+		} else {
+			result.filled = append(result.filled, filling{name, value.string, value.given})
 		}
 		if b.Len() == 0 && value.string != "" {
 			result.given = value.given

@@ -34,6 +34,17 @@ type Launcher struct {
 	// Container states that the package gets only the environment variables that the
 	// command names and the ports that it publishes.
 	Container bool
+
+	syntax  *syntax // of runtimeArguments, which are unchanged if it is nil
+	foreign bool    // the runtimeArguments are those of another program
+}
+
+// beginning returns the words that precede the runtimeArguments.
+func (l *Launcher) beginning() []string {
+	if len(l.Setup) > 0 {
+		return l.Setup[:min(2, len(l.Setup))]
+	}
+	return l.Command
 }
 
 // programs are the known programs that run packages of a registryType, the default first.
@@ -99,7 +110,27 @@ func newLauncher(program string) Launcher {
 		l.Setup = []string{"cargo", "install", "{identifier}", "--version", "={version}", "--locked"}
 		l.SetupUnversioned = []string{"cargo", "install", "{identifier}", "--locked"}
 	}
+	l.syntax = syntaxOf(l.beginning())
 	return l
+}
+
+// uvRun returns how uv run starts packages.
+func uvRun() Launcher {
+	l := newLauncher("uv")
+	l.Command = []string{"uv", "run"}
+	l.Package, l.Unversioned = []string{"--with", "{identifier}=={version}", "{name}"}, []string{"--with", "{identifier}", "{name}"}
+	l.syntax = syntaxOf(l.Command)
+	return l
+}
+
+// defaultLauncher returns the default launcher of a package. uv has two ways to run one,
+// and the first argument decides.
+func defaultLauncher(p *manifest.Package) (l Launcher, byHint, ok bool) {
+	l, byHint, ok = DefaultLauncher(strings.ToLower(p.RegistryType), orElse(p.RuntimeHint, ""))
+	if args := p.RuntimeArguments; ok && l.Command != nil && l.Command[0] == "uv" && len(args) > 0 && orElse(args[0].Value, "") == "run" {
+		return uvRun(), byHint, true
+	}
+	return l, byHint, ok
 }
 
 // launcher chooses how a package is run. origin is the key that decided.
@@ -108,7 +139,7 @@ func (r *resolver) launcher(p *manifest.Package) (l Launcher, origin string, ok 
 		return l, "", true
 	}
 	label, hint := strings.ToLower(p.RegistryType), orElse(p.RuntimeHint, "")
-	l, byHint, ok := DefaultLauncher(label, hint)
+	l, byHint, ok := defaultLauncher(p)
 	if !ok {
 		r.manifestFault("/registryType", "use "+grammar.Alternatives(grammar.RegistryTypes()), "no launcher for packages of registryType %s", jsonpos.Quote(p.RegistryType))
 		return l, "", false
@@ -117,16 +148,103 @@ func (r *resolver) launcher(p *manifest.Package) (l Launcher, origin string, ok 
 		return l, "/runtimeHint", true
 	}
 	if hint != "" {
-		r.notice("/runtimeHint", "runtimeHint %s is ignored, because it is not a known program for %s packages", jsonpos.Quote(hint), label)
+		l.foreign = len(p.RuntimeArguments) > 0
+		r.notice(SeverityWarning, "/runtimeHint", "runtimeHint %s is ignored, because it is not a known program for %s packages", jsonpos.Quote(hint), label)
 	}
 	return l, "/registryType", true
 }
 
 // reference names a package for a launcher.
 type reference struct {
+	label               string // the registryType in lower case, "" for launchers of the program
+	written             string // the identifier as it is in the manifest
 	identifier, version string
 	pinned              bool // one version is named
 	based               bool // the registry is part of the identifier
+}
+
+// newReference returns how the manifest names a package.
+func newReference(p *manifest.Package) reference {
+	f := reference{label: strings.ToLower(p.RegistryType), written: p.Identifier, identifier: p.Identifier, version: orElse(p.Version, "")}
+	f.pinned = f.version != ""
+	if f.label == "oci" {
+		image := grammar.NewImage(f.identifier, f.version, orElse(p.RegistryBaseURL, ""))
+		f.identifier, f.pinned, f.based = image.Reference, image.Pinned, image.Based
+	}
+	return f
+}
+
+// names reports whether a word names the package by the rules of its registryType, and
+// with which version.
+func (f reference) names(word string) (version string, own bool) {
+	switch f.label {
+	case "oci":
+		repository, version := imageParts(word)
+		written, _ := imageParts(f.written)
+		return version, repository == f.repository() || repository == written
+	case "pypi":
+		end := strings.IndexAny(word, "[=<>!~;@ ")
+		if end < 0 {
+			end = len(word)
+		}
+		name, _, _ := strings.Cut(f.identifier, "[")
+		rest := word[end:]
+		if _, after, found := strings.Cut(rest, "]"); found && strings.HasPrefix(rest, "[") {
+			rest = after
+		}
+		return strings.TrimLeft(rest, "=@ "), pythonName(word[:end]) == pythonName(name)
+	case "nuget":
+		name, version, _ := strings.Cut(word, "@")
+		return version, strings.EqualFold(name, f.identifier)
+	}
+	rest, found := strings.CutPrefix(word, f.identifier)
+	version, at := strings.CutPrefix(rest, "@")
+	return version, found && f.identifier != "" && (rest == "" || at)
+}
+
+// pythonName returns the normal form of the name of a Python package.
+func pythonName(s string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(s), func(c rune) bool { return c == '-' || c == '_' || c == '.' }), "-")
+}
+
+// cutImage splits a reference of an image into its name, and the digest or else the tag.
+func cutImage(ref string) (name, version string) {
+	name, digest, _ := strings.Cut(ref, "@")
+	slash := strings.LastIndexByte(name, '/')
+	last, tag, _ := strings.Cut(name[slash+1:], ":")
+	if digest == "" {
+		digest = tag
+	}
+	return name[:slash+1] + last, digest
+}
+
+// imageParts is cutImage with the name in full.
+func imageParts(ref string) (repository, version string) {
+	repository, version = cutImage(ref)
+	switch host, _, found := strings.Cut(repository, "/"); {
+	case !found:
+		repository = "docker.io/library/" + repository
+	case host == "index.docker.io":
+		repository = repository[len("index."):]
+	case !strings.ContainsAny(host, ".:") && host != "localhost":
+		repository = "docker.io/" + repository
+	}
+	return repository, version
+}
+
+// repository returns the repository of an image.
+func (f reference) repository() string {
+	repository, _ := imageParts(f.identifier)
+	return repository
+}
+
+// shownVersion returns the version in the words for the package, or "".
+func (f reference) shownVersion() string {
+	if f.label != "oci" {
+		return f.version
+	}
+	_, version := imageParts(f.identifier)
+	return version
 }
 
 // fill replaces the tokens in words of a launcher.
@@ -147,11 +265,10 @@ func (f reference) fill(words []string) []string {
 // reference checks that identifier and version are only names. A launcher interprets other
 // strings as paths, addresses, aliases and options.
 func (r *resolver) reference(p *manifest.Package) (reference, bool) {
-	f := reference{identifier: p.Identifier, version: orElse(p.Version, "")}
-	f.pinned = f.version != ""
-	label := strings.ToLower(p.RegistryType)
+	f := newReference(p)
+	label := f.label
 	if _, own := r.opts.Launchers[p.RegistryType]; own {
-		label = ""
+		label, f = "", reference{identifier: p.Identifier, version: f.version, pinned: f.version != ""}
 	}
 	if !isIdentifier(label, p.Identifier) {
 		suggestion := "write only the name"
@@ -164,10 +281,6 @@ func (r *resolver) reference(p *manifest.Package) (reference, bool) {
 	if f.version != "" && !isVersion(label, f.version) {
 		r.manifestFault("/version", "write one version, such as 1.0.0", "version %s is not a single version of a package", jsonpos.Quote(f.version))
 		return f, false
-	}
-	if label == "oci" {
-		image := grammar.NewImage(f.identifier, f.version, orElse(p.RegistryBaseURL, ""))
-		f.identifier, f.pinned, f.based = image.Reference, image.Pinned, image.Based
 	}
 	return f, true
 }
@@ -216,4 +329,18 @@ func isVersion(label, s string) bool {
 		return grammar.Only(s, "-._+!")
 	}
 	return grammar.Only(s, "-._+")
+}
+
+// isDefaultRegistry reports whether the launchers of a registryType use the registry of a
+// url anyway.
+func isDefaultRegistry(label, base string) bool {
+	defaults := map[string]string{
+		"npm":   "registry.npmjs.org registry.npmjs.com npmjs.org npmjs.com",
+		"pypi":  "pypi.org pypi.org/simple pypi.python.org",
+		"oci":   "docker.io index.docker.io registry-1.docker.io hub.docker.com",
+		"nuget": "api.nuget.org api.nuget.org/v3 api.nuget.org/v3/index.json nuget.org",
+		"cargo": "crates.io index.crates.io",
+	}
+	rest, https := strings.CutPrefix(strings.ToLower(base), "https://")
+	return https && slices.Contains(strings.Fields(defaults[label]), strings.TrimPrefix(strings.TrimRight(rest, "/"), "www."))
 }

@@ -117,10 +117,23 @@ type Setting struct {
 	Origin string `json:"origin,omitempty"` // as in Item
 }
 
+// Severity is how much a notice matters.
+type Severity string
+
+// The severities. SeverityInfo states how the plan differs from what the manifest says,
+// SeverityWarning what may not be what the publisher or the user expects, and
+// SeverityDanger what lets the server or others do more than a server needs.
+const (
+	SeverityInfo    Severity = "info"
+	SeverityWarning Severity = "warning"
+	SeverityDanger  Severity = "danger"
+)
+
 // Notice is a remark about a plan that is allowed.
 type Notice struct {
-	Pointer string `json:"pointer"` // of the value in the manifest
-	Message string `json:"message"` // one line, without secrets
+	Severity Severity `json:"severity"`
+	Pointer  string   `json:"pointer"` // of the value in the manifest
+	Message  string   `json:"message"` // one line, without secrets
 }
 
 // Endpoint is how one user connects to a remote. Printing and encoding it does not reveal
@@ -202,7 +215,14 @@ func writeSettings(b *strings.Builder, title, separator string, list []Setting) 
 
 func writeNotices(b *strings.Builder, list []Notice) {
 	for _, n := range list {
-		fmt.Fprintf(b, "Note: %s\n", n.Message)
+		word := "Note"
+		switch n.Severity {
+		case SeverityWarning:
+			word = "Warning"
+		case SeverityDanger:
+			word = "Danger"
+		}
+		fmt.Fprintf(b, "%s: %s\n", word, n.Message)
 	}
 }
 

@@ -184,8 +184,8 @@ func nastyText(r *rand.Rand) string {
 const everywhere = `"registryType":"oci","identifier":"e/w:1",
 	"runtimeArguments":[{"type":"named","name":"--mount","value":"src={a},dst=/x","variables":{"a":{}}}],
 	"packageArguments":[{"type":"positional","valueHint":"p"},{"type":"named","name":"--n"},{"type":"positional","value":"x{c}","variables":{"c":{}}}],
-	"environmentVariables":[{"name":"E"},{"name":"F","value":"{d}{d}","variables":{"d":{}}}],
-	"transport":{"type":"sse","url":"https://h.example/a/{p}/b?q={--n}&r={E}#{F}","headers":[{"name":"H","value":"x {g}","variables":{"g":{}}},{"name":"I"}]}`
+	"environmentVariables":[{"name":"A_E"},{"name":"A_F","value":"{d}{d}","variables":{"d":{}}}],
+	"transport":{"type":"sse","url":"https://h.example/a/{p}/b?q={--n}&r={A_E}#{A_F}","headers":[{"name":"H","value":"x {g}","variables":{"g":{}}},{"name":"I"}]}`
 
 // TestValuesStayInTheirPlace checks that any values of a user lead to the same number of arguments,
 // variables and headers as harmless ones, to the same values of the publisher, and to the same host
@@ -244,7 +244,7 @@ func samePlaces(t *testing.T, given launch.Values, plan, plain *launch.Plan) {
 			t.Fatalf("%q: argument %d is %q, want %q or %q", given, i, argv[i], want[i], filled)
 		}
 	}
-	if got := strings.Join(plan.Env(), "\x00"); got != "E="+given["E"][0]+"\x00F="+given["d"][0]+given["d"][0] {
+	if got := strings.Join(plan.Env(), "\x00"); got != "A_E="+given["A_E"][0]+"\x00A_F="+given["d"][0]+given["d"][0] {
 		t.Fatalf("%q: the environment is %q", given, got)
 	}
 	if len(plan.Headers) != 2 || strings.ContainsAny(plan.Headers[0].Value.Reveal()+plan.Headers[1].Value.Reveal(), "\r\n\x00") {
@@ -261,7 +261,7 @@ func sameURL(t *testing.T, given launch.Values, text string) {
 	}
 	q := u.Query()
 	if u.Host != "h.example" || strings.Count(u.EscapedPath(), "/") != 3 || u.Path != "/a/"+given["p"][0]+"/b" || len(q) != 2 ||
-		q.Get("q") != given["--n"][0] || q.Get("r") != given["E"][0] || u.Fragment != given["d"][0]+given["d"][0] {
+		q.Get("q") != given["--n"][0] || q.Get("r") != given["A_E"][0] || u.Fragment != given["d"][0]+given["d"][0] {
 		t.Fatalf("%q: the url is %s", given, text)
 	}
 }

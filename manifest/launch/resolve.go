@@ -23,6 +23,10 @@ type Options struct {
 	// isRequired false. By default the token stays in the value, as the specification
 	// requires, and a required variable is missing.
 	OmitUnfilled bool
+	// Strict makes faults of what is a notice otherwise because the publisher's meaning is
+	// not certain: options that the launcher is not known to have, arguments of a launcher
+	// that is not used, and words that stand where the launcher takes the package from.
+	Strict bool
 	// Launchers by registryType replace [DefaultLauncher]. The runtimeHint of such a
 	// package is ignored.
 	Launchers map[string]Launcher
@@ -161,21 +165,30 @@ func (r *resolver) manifestFault(pointer, suggestion, format string, args ...any
 	r.fault(Fault{Kind: FaultManifest, Pointer: pointer, Message: fmt.Sprintf(format, args...), Suggestion: suggestion})
 }
 
-func (r *resolver) notice(pointer, format string, args ...any) {
-	r.noticeAt(r.opts.Pointer+pointer, format, args...)
+func (r *resolver) notice(severity Severity, pointer, format string, args ...any) {
+	r.noticeAt(severity, r.opts.Pointer+pointer, format, args...)
 }
 
 // noticeAt adds a notice about a value by its origin.
-func (r *resolver) noticeAt(origin, format string, args ...any) {
+func (r *resolver) noticeAt(severity Severity, origin, format string, args ...any) {
 	if len(r.notices) < maxFaults {
-		r.notices = append(r.notices, Notice{Pointer: origin, Message: fmt.Sprintf(format, args...)})
+		r.notices = append(r.notices, Notice{Severity: severity, Pointer: origin, Message: fmt.Sprintf(format, args...)})
 	}
+}
+
+// doubt adds a fault if Options.Strict is set, else a notice.
+func (r *resolver) doubt(pointer, suggestion, format string, args ...any) {
+	if r.opts.Strict {
+		r.manifestFault(pointer, suggestion, format, args...)
+		return
+	}
+	r.notice(SeverityWarning, pointer, format, args...)
 }
 
 // plan resolves the parts of a package.
 func (r *resolver) plan(p *manifest.Package) *Plan {
 	names := make(map[string]text) // what variables in the url refer to
-	runtime := r.arguments("/runtimeArguments", p.RuntimeArguments, names)
+	runtime := r.arguments("/runtimeArguments", runtimeArguments(p), names)
 	arguments := r.arguments("/packageArguments", p.PackageArguments, names)
 	plan := &Plan{
 		Transport:   p.Transport.Type,
@@ -208,9 +221,10 @@ func addName(names map[string]text, name string, t text) {
 
 // part is an argument of the manifest as items of a command line.
 type part struct {
-	flag  string // the name of a named argument
-	value text
-	items []Item
+	flag    string // the name of a named argument
+	value   text
+	items   []Item
+	pointer string
 }
 
 func itemsOf(parts []part) []Item {
@@ -247,7 +261,7 @@ func (r *resolver) arguments(pointer string, args []manifest.Argument, names map
 // argument renders one value of an argument. It omits an optional argument with an empty
 // value; a flag with a fixed empty value stands alone.
 func (r *resolver) argument(a *manifest.Argument, pointer string, t text) (part, bool) {
-	p := part{value: t}
+	p := part{value: t, pointer: pointer}
 	origin := r.opts.Pointer + pointer
 	empty := t.string == "" && !isTrue(a.IsRequired)
 	value := Item{Value: t.value(), Origin: origin}
@@ -304,11 +318,15 @@ func (r *resolver) environment(list []manifest.KeyValueInput, names map[string]t
 			continue
 		}
 		addName(names, v.Name, t)
-		if affectsPrograms(v.Name) {
-			r.notice(pointer, "%s changes how programs are found, loaded or connected to", jsonpos.Quote(v.Name))
+		switch severity := influence(v.Name); severity {
+		case "":
+		case SeverityInfo:
+			r.notice(severity, pointer, "other programs than the server may read %s too", jsonpos.Quote(v.Name))
+		default:
+			r.notice(severity, pointer, "%s changes how programs are found, loaded, installed or connected to", jsonpos.Quote(v.Name))
 		}
 		if before, twice := at[v.Name]; twice {
-			r.notice(pointer, "%s is set twice: this value is used", jsonpos.Quote(v.Name))
+			r.notice(SeverityInfo, pointer, "%s is set twice: this value is used", jsonpos.Quote(v.Name))
 			env[before] = s
 			continue
 		}
@@ -318,34 +336,17 @@ func (r *resolver) environment(list []manifest.KeyValueInput, names map[string]t
 	return env
 }
 
-// affectsPrograms reports whether a variable affects more than the server: the loader, the
-// shell, the interpreter or the launcher.
-func affectsPrograms(name string) bool {
-	return affectsEveryProgram(name) || hasPrefix(name, "NPM_CONFIG_", "UV_", "PIP_") || slices.Contains([]string{
-		"NODE_OPTIONS", "NODE_PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP",
-		"PERL5OPT", "RUBYOPT", "JAVA_TOOL_OPTIONS", "DOTNET_STARTUP_HOOKS", "GIT_SSH_COMMAND",
-	}, strings.ToUpper(name))
-}
-
-// affectsEveryProgram reports whether a variable affects all programs, or those that run
-// containers.
-func affectsEveryProgram(name string) bool {
-	return hasPrefix(name, "LD_", "DYLD_", "DOCKER_", "CONTAINER_", "CONTAINERS_", "XDG_") || slices.Contains([]string{
-		"PATH", "HOME", "SHELL", "IFS", "ENV", "BASH_ENV", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
-	}, strings.ToUpper(name))
-}
-
-// hasPrefix reports whether a name has one of the prefixes in any case.
-func hasPrefix(name string, prefixes ...string) bool {
-	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(strings.ToUpper(name), p) })
-}
-
 func (r *resolver) headers(pointer string, list []manifest.KeyValueInput) []Setting {
 	var headers []Setting
+	list = headersWithTokens(list)
 	for i := range list {
 		h, pointer := &list[i], indexed(pointer, i)
 		if h.Name == "" || !grammar.Only(h.Name, "!#$%&'*+-.^_`|~") { // RFC 9110, section 5.6.2
 			r.manifestFault(pointer+"/name", "", "%s is not a valid name of a header", jsonpos.Quote(h.Name))
+			continue
+		}
+		if found := grammar.Placeholder(orElse(h.Value, "")); found != "" {
+			r.manifestFault(pointer+"/value", "write {name} and declare the variable", "the value of %s has the placeholder %s, which nothing replaces", jsonpos.Quote(h.Name), jsonpos.Quote(found))
 			continue
 		}
 		if s, _, ok := r.setting(h, pointer, headerFault); ok {

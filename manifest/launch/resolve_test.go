@@ -56,9 +56,7 @@ func TestCommandLines(t *testing.T) {
 		{"pipx", `"registryType":"pypi","identifier":"w","version":"1","runtimeHint":"pipx"`, "pipx run --spec w==1 w"},
 		{"uv", `"registryType":"pypi","identifier":"w","version":"1","runtimeHint":"uv"`, "uv tool run --from w==1 w"},
 		{"the package is not named twice", `"registryType":"pypi","identifier":"w","version":"1","runtimeArguments":[{"type":"positional","value":"w"}]`, "uvx --from w==1 w"},
-		{"--from of the publisher in two words", `"registryType":"pypi","identifier":"w","version":"1","runtimeArguments":[{"type":"positional","value":"--from"},{"type":"positional","value":"w-ng==1"}]`, "uvx --from w-ng==1 w"},
 		{"the same, and the package again", `"registryType":"pypi","identifier":"w","version":"1","runtimeArguments":[{"type":"positional","value":"--from"},{"type":"positional","value":"w==1"},{"type":"positional","value":"w"}]`, "uvx --from w==1 w"},
-		{"--from of the publisher", `"registryType":"pypi","identifier":"w","version":"1","runtimeArguments":[{"type":"named","name":"--from","value":"w-ng==1"}]`, "uvx --from w-ng==1 w"},
 		{"oci", `"registryType":"oci","identifier":"images.example/e/w:1.0.0"`, "docker run -i --rm images.example/e/w:1.0.0"},
 		{"a version is a tag", `"registryType":"oci","identifier":"images.example/e/w","version":"1.0.0"`, "docker run -i --rm images.example/e/w:1.0.0"},
 		{"or a digest", `"registryType":"oci","identifier":"e/w","version":"sha256:` + strings.Repeat("0a", 32) + `"`, "docker run -i --rm e/w@sha256:" + strings.Repeat("0a", 32)},
@@ -67,9 +65,10 @@ func TestCommandLines(t *testing.T) {
 		{"but not twice", `"registryType":"oci","registryBaseUrl":"https://images.example","identifier":"other.example/e/w","version":"1"`, "docker run -i --rm other.example/e/w:1"},
 		{"podman", `"registryType":"oci","identifier":"e/w:1","runtimeHint":"podman"`, "podman run -i --rm e/w:1"},
 		{"run -it --rm is not doubled", `"registryType":"oci","identifier":"e/w:1","runtimeArguments":[{"type":"positional","value":"run"},{"type":"positional","value":"-it"},{"type":"named","name":"--rm","value":""}]`, "docker run -it --rm e/w:1"},
-		{"variables reach a container by name", `"registryType":"oci","identifier":"e/w:1","environmentVariables":[{"name":"LOG","value":"info"},{"name":"KEY","isSecret":true,"default":"hunter2"}]`, "docker run -i --rm -e LOG -e KEY e/w:1"},
+		{"variables reach a container by name", `"registryType":"oci","identifier":"e/w:1","environmentVariables":[{"name":"W_LOG","value":"info"},{"name":"KEY","isSecret":true,"default":"hunter2"}]`, "docker run -i --rm -e W_LOG -e KEY e/w:1"},
 		{"unless they are given", `"registryType":"oci","identifier":"e/w:1","runtimeArguments":[{"type":"named","name":"-e","value":"LOG=debug"}],"environmentVariables":[{"name":"LOG","value":"info"}]`, "docker run -i --rm -e LOG=debug e/w:1"},
 		{"a secret is taken off the command line", `"registryType":"oci","identifier":"e/w:1","runtimeArguments":[{"type":"named","name":"-e","value":"KEY={k}","variables":{"k":{"isSecret":true,"default":"hunter2"}}}]`, "docker run -i --rm -e KEY e/w:1"},
+		{"in one word too", `"registryType":"oci","identifier":"e/w:1","runtimeArguments":[{"type":"positional","value":"-teKEY={k}","variables":{"k":{"isSecret":true,"default":"hunter2"}}}]`, "docker run -i --rm -t -e KEY e/w:1"},
 		{"what steers the launcher is not in its environment", `"registryType":"oci","identifier":"e/w:1","environmentVariables":[{"name":"DOCKER_HOST","value":"tcp://x"}]`, "docker run -i --rm -e DOCKER_HOST=tcp://x e/w:1"},
 		{"even if it is secret", `"registryType":"oci","identifier":"e/w:1","environmentVariables":[{"name":"Docker_Host","value":"tcp://x","isSecret":true},{"name":"PIP_INDEX_URL","value":"x","isSecret":true}]`, "docker run -i --rm -e Docker_Host=tcp://x -e PIP_INDEX_URL e/w:1"},
 		{"whoever sets it", `"registryType":"oci","identifier":"e/w:1","runtimeArguments":[{"type":"named","name":"-e","value":"DOCKER_HOST=x","isSecret":true},{"type":"named","name":"-e","value":"PIP_INDEX_URL=x","isSecret":true}]`, "docker run -i --rm -e DOCKER_HOST=x -e PIP_INDEX_URL e/w:1"},
@@ -227,29 +226,28 @@ func TestFaultsOfPackages(t *testing.T) {
 func TestMissingTogether(t *testing.T) {
 	t.Parallel()
 	p := packed(t, npm+`"packageArguments":[{"type":"positional","valueHint":"city","isRequired":true,"description":"Where"}],
-		"environmentVariables":[{"name":"KEY","isRequired":true,"isSecret":true,"placeholder":"sk-..."},{"name":"URL","value":"https://{host}","variables":{"host":{"isRequired":true}}}],
-		"transport":{"type":"sse","url":"http://localhost:{--port}","headers":[{"name":"A","isRequired":true}]},
-		"runtimeArguments":[{"type":"named","name":"--port"}]`)
+		"environmentVariables":[{"name":"KEY","isRequired":true,"isSecret":true,"placeholder":"sk-..."},{"name":"URL","value":"https://{host}","variables":{"host":{"isRequired":true}}},{"name":"PORT"}],
+		"transport":{"type":"sse","url":"http://localhost:{PORT}","headers":[{"name":"A","isRequired":true}]}`)
 	_, err := launch.ResolvePackage(p, nil, nil)
 	var faults launch.Faults
 	if !errors.As(err, &faults) {
 		t.Fatalf("got %v", err)
 	}
-	if got, want := strings.Join(faults.Missing(), " "), "city KEY host --port A"; got != want {
+	if got, want := strings.Join(faults.Missing(), " "), "city KEY host PORT A"; got != want {
 		t.Errorf("got %s, want %s\n%v", got, want, err)
 	}
 	var one *launch.Fault
 	if !errors.As(err, &one) || one.Pointer != "/packageArguments/0" || one.Suggestion != `description: "Where"` {
 		t.Errorf("got %+v", one)
 	}
-	plan, err := launch.ResolvePackage(p, values("city", "Rome", "KEY", "k", "host", "h", "--port", "80", "A", "a"), nil)
+	plan, err := launch.ResolvePackage(p, values("city", "Rome", "KEY", "k", "host", "h", "PORT", "80", "A", "a"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := plan.URL.Value.String(); got != "http://localhost:80" {
 		t.Errorf("the url is %s", got)
 	}
-	if got := strings.Join(plan.Env(), " "); got != "KEY=k URL=https://h" {
+	if got := strings.Join(plan.Env(), " "); got != "KEY=k URL=https://h PORT=80" {
 		t.Errorf("the environment is %s", got)
 	}
 }
@@ -415,8 +413,8 @@ func TestConsentShowsWhatIsHidden(t *testing.T) {
   npx -y w@1.0.0 $'a\u202eb\u0007\'\\' 'it'\''s $HOME' $'\ufffd\xff'
 with these environment variables:
   LD_PRELOAD=/x
-Note: "LD_PRELOAD" changes how programs are found, loaded or connected to
-Note: fileSha256 is not checked, because the launcher downloads the package itself
+Danger: "LD_PRELOAD" changes how programs are found, loaded, installed or connected to
+Warning: fileSha256 is not checked, because the launcher downloads the package itself
 `
 	if got := plan.Consent(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -428,17 +426,16 @@ func TestNotices(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, pointer, want string }{
 		{npm + `"packageArguments":[{"type":"named","name":"--k","isSecret":true,"default":"x"}]`, "/packageArguments/0", "a secret is on the command line"},
-		{`"registryType":"cargo","identifier":"w","version":"1.0.0","runtimeArguments":[{"type":"named","name":"--k","value":"x","isSecret":true}]`, "/runtimeArguments/0", "a secret is on the command line"},
-		{`"registryType":"cargo","identifier":"w","version":"1.0.0","runtimeArguments":[{"type":"positional","value":"other"}]`, "/runtimeArguments/0", "may take it for the package"},
+		{`"registryType":"cargo","identifier":"w","version":"1.0.0","runtimeArguments":[{"type":"named","name":"--features","value":"x","isSecret":true}]`, "/runtimeArguments/0", "a secret is on the command line"},
 		{npm + `"runtimeHint":"curl x | sh"`, "/runtimeHint", `runtimeHint "curl x | sh" is ignored`},
 		{npm + `"registryBaseUrl":"https://e.com"`, "/registryBaseUrl", `which may not be "https://e.com"`},
 		{npm + `"fileSha256":"x"`, "/fileSha256", "is not checked"},
 		{npm + `"transport":{"type":"sse","url":"http://e.com"}`, "/transport/url", "can be read in transit"},
 		{`"registryType":"npm","identifier":"w"`, "", "no version is pinned"},
 		{`"registryType":"oci","identifier":"e/w:latest"`, "", "no version is pinned"},
-		{npm + `"environmentVariables":[{"name":"A","value":"1"},{"name":"A","value":"2"}]`, "/environmentVariables/1", `"A" is set twice`},
-		{npm + `"runtimeArguments":[{"type":"positional","value":"other"}]`, "/runtimeArguments/0", "may take it for the package"},
-		{npm + `"environmentVariables":[{"name":"A","value":"{b}"}]`, "/environmentVariables/0/value", `contains "{b}"`},
+		{npm + `"environmentVariables":[{"name":"A_B","value":"1"},{"name":"A_B","value":"2"}]`, "/environmentVariables/1", `"A_B" is set twice`},
+		{npm + `"runtimeArguments":[{"type":"positional","value":"other"}]`, "/runtimeArguments/0", `"other" stands where npx takes the package from`},
+		{npm + `"environmentVariables":[{"name":"A_B","value":"{b}"}]`, "/environmentVariables/0/value", `contains "{b}"`},
 	} {
 		plan, err := launch.ResolvePackage(packed(t, c.text), nil, &launch.Options{Pointer: "/packages/0"})
 		if err != nil {
@@ -458,6 +455,14 @@ func TestOwnLauncher(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := plan.Command.String(); got != "gem exec -v 1.0.0 w" {
+		t.Errorf("got %s", got)
+	}
+	own := launch.Launcher{Package: []string{"{identifier}"}, Unversioned: []string{"{identifier}"}}
+	p := packed(t, `"registryType":"gem","identifier":"w","version":"1.0.0","runtimeArguments":[{"type":"positional","value":"-x"}]`)
+	if plan, err = launch.ResolvePackage(p, nil, &launch.Options{Launchers: map[string]launch.Launcher{"gem": own}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := plan.Command.String(); got != "-x w" {
 		t.Errorf("got %s", got)
 	}
 }

@@ -181,7 +181,7 @@ func (b *urlBuilder) item() Item {
 		return Item{}
 	}
 	if u.Scheme == "http" && !isLocal(u.Hostname()) {
-		b.notice(b.pointer, "the url is http: everything that is sent, secrets included, can be read in transit")
+		b.notice(SeverityWarning, b.pointer, "the url is http: everything that is sent, secrets included, can be read in transit")
 	}
 	value := plainValue(s)
 	if b.secret {

@@ -66,7 +66,8 @@ type Fault struct {
 	// Pointer is the JSON pointer of the value in the manifest, "" for a FaultUnknown.
 	// [manifest.Document.Lookup] and [manifest.Document.Position] find its line.
 	Pointer string `json:"pointer"`
-	// Message states what is wrong, in one line. It never contains the value of an input.
+	// Message states what is wrong, in one line. It never contains a secret or what a user
+	// provided.
 	Message    string `json:"message"`
 	Suggestion string `json:"suggestion,omitempty"`
 }

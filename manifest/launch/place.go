@@ -1,0 +1,227 @@
+package launch
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/internal/jsonpos"
+	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
+)
+
+// placed is a command around the package.
+type placed struct {
+	options []element
+	target  []Item // the package, or a command in a package that an option names
+	rest    []Item // the operands after it
+}
+
+// place finds the package among what the launcher reads, and adds it if it is not there.
+// Everything else that the launcher would run is a fault.
+func (c *commandBuilder) place(list []element) placed {
+	var out placed
+	var operands []element
+	for _, e := range list {
+		if e.names == nil {
+			operands = append(operands, e)
+		} else {
+			out.options = append(out.options, e)
+		}
+	}
+	c.pin(&out, operands)
+	shell := slices.ContainsFunc(out.options, func(e element) bool { return e.mark == markShell })
+	sourced := slices.ContainsFunc(out.options, func(e element) bool { return e.mark == markSource })
+	switch first := c.firstOperand(operands); {
+	case shell:
+		c.shell(sourced, len(operands) > 0)
+	case first == operandPackage || first == operandNone:
+		out.options = slices.DeleteFunc(out.options, func(e element) bool { return e.mark == markSource || e.mark == markVersion })
+		out.target = c.packageItems()
+		operands = operands[min(1, len(operands)):]
+		out.rest = itemsOfElements(operands)
+	case sourced:
+		out.target, out.rest = c.entry(&operands[0]), itemsOfElements(operands[1:])
+	case first == operandArgument:
+		e := &operands[0]
+		c.doubt(e.pointer, "write it among the packageArguments", "%s stands where %s takes the package from: it follows the package as an argument", e.shown(), c.program())
+		out.target, out.rest = c.packageItems(), itemsOfElements(operands)
+	default:
+		e := &operands[0]
+		c.manifestFault(e.pointer, "write "+jsonpos.Quote(c.reference.identifier)+" there, and arguments of the server among the packageArguments",
+			"%s would run %s instead of %s", c.program(), e.shown(), jsonpos.Quote(c.reference.identifier))
+	}
+	if c.launcher.syntax.single && len(out.rest) > 0 {
+		c.manifestFault(operands[len(operands)-1].pointer, "remove it", "%s would take further words for packages too", c.program())
+	}
+	c.precede(&out)
+	return out
+}
+
+// precede checks the last option before the package, which may take it for its value.
+func (c *commandBuilder) precede(out *placed) {
+	for _, item := range out.target { // cargo accepts --locked once
+		out.options = slices.DeleteFunc(out.options, func(e element) bool { return slices.Equal(e.names, []string{item.Value.Reveal()}) })
+	}
+	n := len(out.options)
+	for n > 0 && len(out.options[n-1].items) == 0 {
+		n--
+	}
+	if n == 0 {
+		return
+	}
+	switch last := &out.options[n-1]; {
+	case last.unknown:
+		c.manifestFault(last.pointer, "remove it", "%s may take the package for the value of an option that it is not known to have", c.program())
+	case last.guess:
+		out.target = append([]Item{{Value: plainValue("--")}}, out.target...)
+	}
+}
+
+// operandKind is what the first operand is.
+type operandKind uint8
+
+const (
+	operandNone     operandKind = iota
+	operandPackage              // the package of the manifest
+	operandArgument             // a word that is meant for the server
+	operandOther
+)
+
+func (c *commandBuilder) firstOperand(operands []element) operandKind {
+	if len(operands) == 0 {
+		return operandNone
+	}
+	word := operands[0].value.string
+	if _, own := c.reference.names(word); own {
+		return operandPackage
+	}
+	if !c.launcher.syntax.leading && isPlainWord(word) && !isLauncherWord(word) {
+		return operandArgument
+	}
+	return operandOther
+}
+
+// isPlainWord reports whether a word can only be a subcommand: it has no version, path,
+// address or extension.
+func isPlainWord(word string) bool {
+	return word != "" && grammar.IsLetter(word[0]) && grammar.Only(word, "-_")
+}
+
+// shown returns an operand for messages, unless a user provided it or it is secret.
+func (e *element) shown() string {
+	if e.value.secret || !e.value.fixed || len(e.value.filled) > 0 {
+		return "this argument"
+	}
+	return jsonpos.Quote(e.value.string)
+}
+
+// pin checks what the options and the first operand name, and writes the version of the
+// manifest there. If the manifest has none, that of the publisher's word is used.
+func (c *commandBuilder) pin(out *placed, operands []element) {
+	for i := range out.options {
+		e := &out.options[i]
+		version, own := c.reference.names(e.value.string)
+		switch {
+		case e.mark == markMaybe && own:
+			e.mark = markSource
+			fallthrough
+		case e.mark == markSource && own:
+			c.adopt(e, version)
+		case e.mark == markSource:
+			c.manifestFault(e.pointer, "write "+e.names[len(e.names)-1]+" "+jsonpos.Quote(c.reference.identifier),
+				"%s would take %s instead of %s", c.program(), e.shown(), jsonpos.Quote(c.reference.identifier))
+		case e.mark == markVersion && strings.TrimPrefix(e.value.string, "=") != c.reference.version:
+			c.manifestFault(e.pointer, "remove it, or write it as the version of the package", "%s names another version than the manifest", e.names[len(e.names)-1])
+		}
+	}
+	if len(operands) > 0 {
+		if version, own := c.reference.names(operands[0].value.string); own {
+			c.adopt(&operands[0], version)
+		}
+	}
+	spec := c.packageItems()
+	if len(spec) == 0 {
+		return
+	}
+	if len(spec) > 2 {
+		spec = spec[1:]
+	}
+	for i := range out.options {
+		if e := &out.options[i]; e.mark == markSource {
+			e.items = []Item{{Value: plainValue(e.names[0]), Origin: e.items[0].Origin}, {Value: spec[0].Value, Origin: spec[0].Origin}}
+		}
+	}
+}
+
+// adopt compares the publisher's word for the package with the manifest.
+func (c *commandBuilder) adopt(e *element, version string) {
+	f := &c.reference
+	if f.label == "pypi" {
+		name, _, _ := strings.Cut(e.value.string, "]")
+		_, extras, found := strings.Cut(name, "[")
+		if found && !strings.Contains(f.identifier, "[") && grammar.Only(extras, "-._,") {
+			f.identifier += "[" + extras + "]"
+		}
+	}
+	switch {
+	case version == "" || version == f.shownVersion():
+	case f.version == "" && !f.pinned && isVersion(f.label, version):
+		f.pinned = true
+		if f.label == "oci" {
+			name, _ := cutImage(f.identifier)
+			f.identifier = grammar.NewImage(name, version, "").Reference
+		} else {
+			f.version = version
+		}
+	case f.pinned:
+		c.notice(SeverityInfo, e.pointer, "the version of the manifest is used instead of the one in this argument")
+	}
+}
+
+// packageItems returns the words that name the package.
+func (c *commandBuilder) packageItems() []Item {
+	l := &c.launcher
+	words := c.packageWords()
+	switch {
+	case len(l.Setup) > 0 && c.reference.version == "":
+		words = l.SetupUnversioned[min(2, len(l.SetupUnversioned)):]
+	case len(l.Setup) > 0:
+		words = l.Setup[min(2, len(l.Setup)):]
+	}
+	var items []Item
+	for _, w := range c.reference.fill(words) {
+		items = append(items, Item{Value: plainValue(w), Origin: c.opts.Pointer + "/identifier"})
+	}
+	return items
+}
+
+// entry checks the command that is run in a package that an option names.
+func (c *commandBuilder) entry(e *element) []Item {
+	word := e.value.string
+	switch {
+	case word == "" || !grammar.IsAlphanumeric(word[0]) || !grammar.Only(word, "-_."):
+		c.manifestFault(e.pointer, "write the name of a command of the package", "%s is not the name of a command of the package", e.shown())
+	case isLauncherWord(word):
+		c.notice(SeverityDanger, e.pointer, "%s runs %s, which can run any code", c.program(), jsonpos.Quote(word))
+	default:
+		c.notice(SeverityInfo, e.pointer, "%s is a command that the package should have: a program of this machine with that name would be run otherwise", e.shown())
+	}
+	return e.items
+}
+
+// shell checks an option whose value is run by a shell.
+func (c *commandBuilder) shell(sourced, operand bool) {
+	switch {
+	case !sourced:
+		c.manifestFault("/runtimeArguments", "name the package with --package", "the text of --call is run instead of the package")
+	case operand || len(c.plan.Arguments) > 0:
+		c.manifestFault("/runtimeArguments", "write the arguments into the text of --call", "%s takes no arguments with --call", c.program())
+	}
+}
+
+func itemsOfElements(list []element) []Item {
+	var items []Item
+	for i := range list {
+		items = append(items, list[i].items...)
+	}
+	return items
+}

@@ -1,0 +1,109 @@
+package launch
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/internal/jsonpos"
+)
+
+// review reports options that widen what a server may do. Only options that are known to be
+// harmless have no notice.
+func (c *commandBuilder) review(options []element) {
+	s := c.launcher.syntax
+	for i := range options {
+		e := &options[i]
+		for n, name := range e.names {
+			o, known := s.find(name)
+			if !known || len(e.items) == 0 {
+				continue
+			}
+			if n == len(e.names)-1 {
+				c.reviewOption(e, name)
+			} else if o.mark == markUnsure || o.mark == markDanger {
+				c.reviewOption(&element{names: []string{name}, mark: o.mark, pointer: e.pointer}, name)
+			}
+		}
+	}
+}
+
+func (c *commandBuilder) reviewOption(e *element, name string) {
+	value := e.value.string
+	if c.launcher.Container {
+		c.separators(e, name)
+	}
+	switch e.mark {
+	case markUnsure:
+		c.notice(SeverityWarning, e.pointer, "%s is an option of %s that servers seldom need", jsonpos.Quote(name), c.program())
+	case markDanger:
+		if name != "--security-opt" || !strings.HasPrefix(value, "no-new-privileges") || strings.HasSuffix(value, "false") {
+			c.notice(SeverityDanger, e.pointer, "%s %s", jsonpos.Quote(name), c.launcher.syntax.danger)
+		}
+	case markShell:
+		c.shellText(e, name)
+	case markURL:
+		c.source(e, name)
+	case markExtra, markMaybe:
+		c.notice(SeverityWarning, e.pointer, "%s installs a further package beside that of the manifest", jsonpos.Quote(name))
+	case markNamespace:
+		c.namespace(e, name)
+	case markMount:
+		c.mount(e, name)
+	case markVariable:
+		if _, _, assigned := strings.Cut(value, "="); !assigned && !c.declares(value) {
+			c.notice(SeverityWarning, e.pointer, "the container gets an environment variable of this machine that the manifest does not declare")
+		}
+	case markPort:
+		if !strings.HasPrefix(value, "127.0.0.1:") && !strings.HasPrefix(value, "[::1]:") {
+			c.notice(SeverityWarning, e.pointer, "%s publishes a port to the network, not to this machine alone", jsonpos.Quote(name))
+		}
+	default:
+		c.plainOption(e, name)
+	}
+}
+
+// declares reports whether the manifest has an environment variable.
+func (c *commandBuilder) declares(name string) bool {
+	return c.named[name] != nil || slices.ContainsFunc(c.plan.Environment, func(s Setting) bool { return s.Name == name })
+}
+
+// plainOption reports values of options that are harmless otherwise.
+func (c *commandBuilder) plainOption(e *element, name string) {
+	value := e.value.string
+	switch {
+	case c.launcher.Container && (name == "-u" || name == "--user") && (value == "root" || value == "0" || strings.HasPrefix(value, "0:") || strings.HasPrefix(value, "root:")):
+		c.notice(SeverityWarning, e.pointer, "the container runs as root")
+	case !c.launcher.Container && (name == "-p" || name == "--python") && strings.ContainsAny(value, `/\`):
+		c.notice(SeverityDanger, e.pointer, "%s runs the package with a program at a path", jsonpos.Quote(name))
+	}
+}
+
+// shellText reports a text for a shell, which must not contain what users provide.
+func (c *commandBuilder) shellText(e *element, name string) {
+	if e.value.given || !e.value.fixed || len(e.value.filled) > 0 {
+		c.manifestFault(e.pointer, "write it as packageArguments", "%s is a text for a shell, and must not contain values of users", jsonpos.Quote(name))
+		return
+	}
+	c.notice(SeverityDanger, e.pointer, "%s is run by a shell and can run any program", jsonpos.Quote(name))
+}
+
+// source reports where packages come from.
+func (c *commandBuilder) source(e *element, name string) {
+	u, err := url.Parse(e.value.string)
+	if err == nil && u.Scheme == "http" && !isLocal(u.Hostname()) {
+		c.notice(SeverityDanger, e.pointer, "%s names an http address: everyone between can replace the packages", jsonpos.Quote(name))
+		return
+	}
+	c.notice(SeverityWarning, e.pointer, "%s makes packages come from another place than the default registry", jsonpos.Quote(name))
+}
+
+// namespace reports what a container shares with this machine or another container.
+func (c *commandBuilder) namespace(e *element, name string) {
+	switch value := strings.ToLower(e.value.string); {
+	case value == "host" || strings.Contains(value, "=host") || strings.HasPrefix(value, "host:"):
+		c.notice(SeverityDanger, e.pointer, "%s shares that of this machine with the container", jsonpos.Quote(name+" host"))
+	case strings.HasPrefix(value, "container:") || strings.HasPrefix(value, "ns:"):
+		c.notice(SeverityWarning, e.pointer, "%s shares that of another container or process", jsonpos.Quote(name))
+	}
+}

@@ -1,0 +1,185 @@
+package launch
+
+import (
+	"iter"
+	"strings"
+)
+
+// syntax states how a program reads the options before the package that it runs
+// (REFERENCE.md, 8.4). The tables are facts from the public documentation of each program.
+type syntax struct {
+	// options are the names that the program knows, separated by white space: with = if a
+	// value follows, and then with a mark.
+	options string
+	// danger completes "--option ..." in notices about options with the mark !.
+	danger string
+	// anyDash: the program ignores how many dashes an option has, never combines short
+	// options, and ignores what it does not know.
+	anyDash bool
+	// eager: an option --no-... takes a following word for its value.
+	eager bool
+	// combined: -it means -i -t, and -p80 means -p 80.
+	combined bool
+	// dashValues: a value may begin with a dash.
+	dashValues bool
+	// falseFlags: a flag accepts =false.
+	falseFlags bool
+	// mixed: options are read after the package too.
+	mixed bool
+	// strict: the program may take an unknown option for the package.
+	strict bool
+	// single: the program takes only one operand.
+	single bool
+	// leading: a first operand that is not the package cannot be an argument of it.
+	leading bool
+}
+
+// mark states what an option does. Those without a mark need no notice.
+type mark byte
+
+const (
+	markNone      mark = 0
+	markUnsure    mark = '?' // not known to be harmless
+	markDanger    mark = '!' // see syntax.danger
+	markSource    mark = '@' // names the package, and a command of it follows as the operand
+	markMaybe     mark = '*' // the same if it names this package, else names a further one
+	markExtra     mark = '+' // names a further package
+	markVersion   mark = '#' // the version of the package
+	markRefused   mark = '%' // something else than the package is run
+	markShell     mark = '$' // a text for a shell, which replaces the operand
+	markURL       mark = '&' // where packages come from
+	markNamespace mark = '|' // the value "host" shares a part of this machine
+	markMount     mark = '/' // a file or directory of this machine
+	markVariable  mark = '^' // an environment variable
+	markPort      mark = '~' // publishes a port
+)
+
+const allMarks = "?!@*+#%$&|/^~"
+
+// option is one option of a program.
+type option struct {
+	name  string
+	value bool // a value follows
+	mark  mark
+}
+
+// all returns the options of the program whose names begin with a string.
+func (s *syntax) all(beginning string) iter.Seq[option] {
+	return func(yield func(option) bool) {
+		for w := range strings.FieldsSeq(s.options) {
+			if !strings.HasPrefix(w, beginning) {
+				continue
+			}
+			var o option
+			name := strings.TrimRight(w, allMarks)
+			if name != w {
+				o.mark = mark(w[len(w)-1])
+			}
+			if o.name, o.value = strings.CutSuffix(name, "="); !yield(o) {
+				return
+			}
+		}
+	}
+}
+
+// find returns the option with a name.
+func (s *syntax) find(name string) (option, bool) {
+	for o := range s.all(name) {
+		if o.name == name {
+			return o, true
+		}
+	}
+	if positive, ok := strings.CutPrefix(name, "--no-"); ok && s.anyDash {
+		o, known := s.find("--" + positive)
+		if known && !o.value {
+			return option{name: name, mark: markUnsure}, true
+		}
+	}
+	return option{}, false
+}
+
+// abbreviated returns the option that a name is the beginning of, or "". Some programs
+// accept abbreviations.
+func (s *syntax) abbreviated(name string) string {
+	if len(name) > 2 && strings.HasPrefix(name, "--") {
+		for o := range s.all(name) {
+			return o.name
+		}
+	}
+	return ""
+}
+
+// split returns the names of the options in a word, and the value that is attached to the
+// last one.
+func (s *syntax) split(word string) (names []string, value string, attached bool) {
+	name, value, attached := strings.Cut(word, "=")
+	if s.anyDash {
+		name = strings.TrimLeft(name, "-")
+		if len(name) == 1 {
+			return []string{"-" + name}, value, attached
+		}
+		return []string{"--" + name}, value, attached
+	}
+	if strings.HasPrefix(word, "--") || len(name) == 2 || !s.combined {
+		if i := strings.IndexByte(name, ':'); i > 0 && s.strict { // --option:value
+			return []string{word[:i]}, word[i+1:], true
+		}
+		return []string{name}, value, attached
+	}
+	for i := 1; i < len(word); i++ {
+		o, known := s.find("-" + word[i:i+1])
+		if !known {
+			return []string{name}, value, attached
+		}
+		names = append(names, o.name)
+		rest := word[i+1:]
+		if text, ok := strings.CutPrefix(rest, "="); ok {
+			return names, text, true
+		}
+		if o.value && rest != "" {
+			return names, rest, true
+		}
+	}
+	return names, "", false
+}
+
+// isOption reports whether a word begins with a dash and is more than that.
+func isOption(word string) bool { return len(word) > 1 && word[0] == '-' }
+
+// syntaxOf returns the syntax of a program that runs packages. The words after the program
+// distinguish uv run and uv tool run.
+func syntaxOf(command []string) *syntax {
+	switch command[0] {
+	case "npx":
+		return npxSyntax()
+	case "bunx", "bun":
+		return &syntax{options: bunOptions, danger: "takes the package from elsewhere", anyDash: true, leading: command[0] == "bun"}
+	case "pnpm":
+		return &syntax{options: pnpmOptions, danger: "takes the package from elsewhere or runs other code", anyDash: true, leading: true}
+	case "uvx", "uv":
+		s := &syntax{options: uvOptions, danger: "takes the package or its dependencies from elsewhere", combined: true, leading: command[0] == "uv"}
+		if command[len(command)-1] == "run" && len(command) == 2 {
+			s.options = uvRunOptions + uvOptions
+		}
+		return s
+	case "pipx":
+		return &syntax{options: pipxOptions, danger: "takes the package or its dependencies from elsewhere", combined: true, leading: true}
+	case "docker", "podman":
+		s := &syntax{options: dockerOptions, danger: "gives the container access to this machine", combined: true, dashValues: true, falseFlags: true, leading: true}
+		if command[0] == "podman" {
+			s.options += podmanOptions
+		}
+		return s
+	case "dnx", "dotnet":
+		return &syntax{options: dotnetOptions, danger: "takes the package from elsewhere", mixed: true, strict: true, leading: command[0] == "dotnet"}
+	case "cargo":
+		return &syntax{options: cargoOptions, danger: "runs other code", combined: true, mixed: true, single: true, leading: true}
+	}
+	return nil
+}
+
+// isLauncherWord reports whether a word is a program or a subcommand that starts packages,
+// which is not meant as an argument of a package.
+func isLauncherWord(word string) bool {
+	return among(word, "npx npm bunx bun x pnpm dlx exec yarn uvx uv tool run pipx docker podman dnx dotnet cargo install node deno python python3 sh bash cmd")
+}
