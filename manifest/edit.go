@@ -122,9 +122,18 @@ func (s *style) before(offset int) string {
 	return s.text[len(rest):offset]
 }
 
+// maxLine bounds how far back the beginning of a line is looked for. A longer line, as of a
+// document without line breaks, has no indentation.
+const maxLine = 4096
+
 // line returns the indentation of the line with an offset.
 func (s *style) line(offset int) string {
-	line := s.text[strings.LastIndexByte(s.text[:offset], '\n')+1 : offset]
+	line := s.text[max(0, offset-maxLine):offset]
+	start := strings.LastIndexByte(line, '\n') + 1
+	if start == 0 && offset > maxLine {
+		return ""
+	}
+	line = line[start:]
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 

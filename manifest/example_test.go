@@ -119,3 +119,45 @@ func ExampleDocument_Migrate() {
 	// /packages/0/registry_type rename the key to "registryType"
 	// {"$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json", "packages": [{"registryType": "oci", "identifier": "example/weather:1.4.2"}]}
 }
+
+// A manifest with faults still has a package that can be used.
+func ExampleDocument_Read() {
+	d, err := manifest.Parse([]byte(`{"name": "com.example/weather", "repository": {}, "packages": [
+		{"registryType": "npm", "identifier": "@example/weather", "version": "latest", "transport": {"type": "stdio"}},
+		{"registryType": "pypi", "identifier": "weather", "version": "1.4.2", "transport": {"type": "stdio"}}]}`), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	reading := d.Read(nil)
+	fmt.Println(reading.Report.Errors, "errors")
+	for i := range reading.Server.Packages {
+		if p, err := reading.Package(i); err != nil {
+			fmt.Println(err)
+		} else {
+			fmt.Println(p.RegistryType, p.Identifier)
+		}
+	}
+	// Output:
+	// 4 errors
+	// 2:72: /packages/0/version: packages[0].version is latest, which is not a specific version (write the version, such as 1.0.0)
+	// pypi weather
+}
+
+// All other bytes of the document stay as they are.
+func ExampleDocument_Set() {
+	d, err := manifest.Parse([]byte("{\n\t\"name\": \"com.example/weather\",   \"version\": \"1.4.2\"\n}"), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if d, err = d.Set("/version", "1.4.3"); err != nil {
+		log.Fatal(err)
+	}
+	if d, err = d.Set("/repository", manifest.Repository{URL: "https://github.com/example/weather", Source: "github"}); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(d.Text())
+	// Output:
+	// {
+	// 	"name": "com.example/weather",   "version": "1.4.3",   "repository": {"url": "https://github.com/example/weather", "source": "github"}
+	// }
+}

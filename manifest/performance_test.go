@@ -205,6 +205,10 @@ func TestPathologicalDocuments(t *testing.T) {
 		"keys that are nearly known": numbered("{", `"NA_ME%d":0,"NAME_":0,"N_AME":0,`, `"a":0}`),
 		"wrong packages":             fill(`{"packages":[`, "0,", "0]}"),
 		"lacking packages":           fill(`{"packages":[`, "{},", "{}]}"),
+		"lacking types":              fill(`{"packages":[{"packageArguments":[`, `{"value":""},`, `{}]}]}`),
+		"blank keys":                 fill(`{"packages":[`, `{"version":"","runtimeHint":null},`, `{}]}`),
+		"white space":                fill(strings.Repeat(" ", pathological/4)+`{`+strings.Repeat(" ", pathological/4)+`"packages":[`, "{},", "{}]}"),
+		"runtime arguments":          fill(`{"packages":[`, `{"runtimeArguments":[{}]},`, "{}]}"),
 		"variables of a url":         numbered(inURL, "{%d}", `"}}]}`),
 		"braces":                     fill(inURL, "{", `"}}]}`),
 		"pairs of braces":            fill(inURL, "{}", `"}}]}`),
@@ -236,4 +240,25 @@ func TestPathologicalDocuments(t *testing.T) {
 		}
 	}
 	t.Logf("the slowest is %q with %v; a usual document is decoded in %v", worstName, worst, baseline)
+}
+
+// TestPathologicalFixes checks that fixes come to an end in a time that is linear in the size of a
+// document: in rounds, each of which takes about as long as a validation.
+func TestPathologicalFixes(t *testing.T) {
+	const rounds, parts = 20, 10_000
+	for _, part := range []string{
+		"{}", `{"version":"","runtimeHint":null}`, `{"runtimeArguments":[{"value":""}]}`, `{"N_AME":0,"NAME_":0}`, `{"version":"^1"}`,
+	} {
+		text := strings.Repeat(" ", pathological/8) + "{" + strings.Repeat(" ", pathological/8) + `"packages":[` + strings.Repeat(part+",", parts) + "0]}"
+		base := fastest(3, func() { manifest.Validate([]byte(text), &manifest.Options{MaxProblems: 10_000}) })
+		took := fastest(1, func() {
+			if fixed, done, _ := manifest.Fix([]byte(text), nil); len(done) == 0 || !json.Valid(fixed) {
+				t.Errorf("%s: %d fixes became %.200s", part, len(done), fixed)
+			}
+		})
+		t.Logf("%-40s validated in %v, fixed in %v", part, base, took)
+		if took > 4*rounds*base {
+			t.Errorf("%s: fixing takes %v, more than %d times the %v of validating", part, took, 4*rounds, base)
+		}
+	}
 }

@@ -49,6 +49,7 @@ type validator struct {
 	traits
 	bundleLabels []string
 	json         *jsonpos.Document
+	style        *style // nil until an edit needs it
 }
 
 // check reports what is wrong with one value.
@@ -156,15 +157,23 @@ func (v *validator) removal(n *Node, i int) *Edit {
 	return &Edit{Offset: n.Start, End: n.End, Text: "{}"}
 }
 
+// written returns how the document is written.
+func (v *validator) written() *style {
+	if v.style == nil {
+		v.style = newStyle(v.json)
+	}
+	return v.style
+}
+
 // insertion returns the edit that adds a member to an object, before the others.
 func (v *validator) insertion(n *Node, key, value string) *Edit {
-	e := newStyle(v.json).prepend(n, key, value)
+	e := v.written().prepend(n, key, value)
 	return &e
 }
 
 // addition returns the edit that adds a member to an object, after the others.
 func (v *validator) addition(n *Node, key, value string) *Edit {
-	e := newStyle(v.json).addMember(n, key, value)
+	e := v.written().addMember(n, key, value)
 	return &e
 }
 
