@@ -60,7 +60,11 @@ func runBundle(_ context.Context, c *call) (err error) {
 	}
 	switch {
 	case q.reveal:
-		return writeIndented(q.Stdout, revealed(plan, runtime.GOOS))
+		o, err := revealed(plan, runtime.GOOS)
+		if err != nil {
+			return err
+		}
+		return writeIndented(q.Stdout, o)
 	case *q.format == "json":
 		return writeIndented(q.Stdout, plan)
 	}
