@@ -23,30 +23,26 @@ import (
 	"github.com/ashlar-go/ashlar/manifest/launch"
 )
 
-// servers returns the manifests of this tree, and published ones where they are.
+// servers returns published manifests where they are, else those of this tree.
 func servers(t *testing.T) []*manifest.Server {
 	t.Helper()
 	var texts [][]byte
-	files, err := filepath.Glob("../testdata/corpus/valid/*.json")
-	require.NoError(t, err)
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		texts = append(texts, text)
-	}
-	if dir := os.Getenv("ASHLAR_MANIFEST_CORPUS"); dir == "" {
-		t.Log("ASHLAR_MANIFEST_CORPUS is not set: without published manifests")
+	if dir := os.Getenv("ASHLAR_MANIFEST_CORPUS"); dir != "" {
+		texts = published(t, filepath.Join(dir, "published", "even.ndjson.gz"))
 	} else {
-		texts = append(texts, published(t, filepath.Join(dir, "published", "even.ndjson.gz"))...)
+		t.Log("ASHLAR_MANIFEST_CORPUS is not set: without published manifests")
+		files, err := filepath.Glob("../testdata/corpus/valid/*.json")
+		require.NoError(t, err)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			texts = append(texts, text)
+		}
 	}
 	var all []*manifest.Server
 	for _, text := range texts {
-		d, err := manifest.Parse(text, nil)
-		if err != nil {
-			continue
-		}
-		if s, err := d.Server(); err == nil {
-			all = append(all, s)
+		if d, err := manifest.Parse(text, nil); err == nil {
+			all = append(all, d.Read(nil).Server)
 		}
 	}
 	return all
