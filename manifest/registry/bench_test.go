@@ -1,3 +1,5 @@
+//go:build unix
+
 package registry_test
 
 import (
@@ -6,6 +8,8 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,7 +20,8 @@ import (
 )
 
 // BenchmarkRegistry measures requests to registries with 100,000 versions of 20,000 servers, in memory and in a
-// file, through the whole handler. A request takes at most 10 ms.
+// file, through the whole handler. A request takes at most 10 ms of a processor; on a machine that does nothing else
+// that is the time until the response.
 func BenchmarkRegistry(b *testing.B) {
 	entries := registrytest.Entries(20_000, 5)
 	file, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "registry.db"))
@@ -46,7 +51,8 @@ func BenchmarkRegistry(b *testing.B) {
 			"versions": "/v0.1/servers/" + name + "/versions", "version": "/v0.1/servers/" + name + "/versions/1.3.0", "version-latest": "/v0.1/servers/" + name + "/versions/latest",
 		} {
 			b.Run(store+"/"+what, func(b *testing.B) {
-				var longest time.Duration
+				var all []time.Duration
+				before := processorTime(b)
 				for b.Loop() {
 					began := time.Now()
 					w := httptest.NewRecorder()
@@ -54,15 +60,29 @@ func BenchmarkRegistry(b *testing.B) {
 					if w.Code != http.StatusOK {
 						b.Fatalf("%s: %d %s", target, w.Code, w.Body)
 					}
-					longest = max(longest, time.Since(began))
+					all = append(all, time.Since(began))
 				}
-				mean := b.Elapsed() / time.Duration(b.N)
-				b.ReportMetric(float64(mean.Microseconds())/1000, "ms/op")
-				b.ReportMetric(float64(longest.Microseconds())/1000, "longest-ms")
-				if mean > 10*time.Millisecond {
-					b.Errorf("%s takes %v, more than 10 ms", target, mean)
+				used := (processorTime(b) - before) / time.Duration(b.N)
+				slices.Sort(all)
+				b.ReportMetric(milliseconds(used), "cpu-ms/op")
+				b.ReportMetric(milliseconds(all[len(all)/2]), "median-ms")
+				b.ReportMetric(milliseconds(all[len(all)-1]), "longest-ms")
+				if used > 10*time.Millisecond {
+					b.Errorf("%s takes %v of a processor, more than 10 ms", target, used)
 				}
 			})
 		}
 	}
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// processorTime returns the time of processors that the process has used.
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -199,7 +199,6 @@ func TestRefusals(t *testing.T) {
 		{"POST /v0.1/publish", weather("latest"), ann, 422, "body/version"},
 		{"POST /v0.1/publish", weather("^1.0.0"), ann, 422, "body/version"},
 		{"POST /v0.1/publish", strings.Replace(weather("2.0.0"), `"description"`, `"descriptoin"`, 1), ann, 422, "description"},
-		{"POST /v0.1/publish", meta(`{"io.modelcontextprotocol.registry/official":{"isLatest":true}}`), ann, 422, "the registry sets"},
 		{"POST /v0.1/publish", meta(`{"io.modelcontextprotocol.registry/publisher-provided":{"x":"` + strings.Repeat("x", 4096) + `"}}`), ann, 422, "at most 4096"},
 		{"POST /v0.1/publish", strings.Repeat(" ", 1<<20) + weather("2.0.0"), ann, 413, "too large"},
 		{"PATCH " + status, `{"status":"deleted"}`, "", 401, "token"},

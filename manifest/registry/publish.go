@@ -75,25 +75,18 @@ func invalid(report *manifest.Report) error {
 	return e
 }
 
-// checkMeta checks what registries require of _meta: its size, and that publishers do not claim a state.
+// checkMeta checks the size of the publisher's metadata. All of _meta is kept as it is; the state that the registry
+// sets is beside the manifest.
 func checkMeta(doc *manifest.Document) error {
-	refuse := func(key, reason string) error {
-		return &httpx.Error{
-			Status: http.StatusUnprocessableEntity, Message: "Invalid manifest: 1 error",
-			Fields: []httpx.FieldError{{Field: "body/_meta/" + strings.ReplaceAll(key, "/", "~1"), Reason: reason}},
-		}
-	}
-	meta := doc.Root().Get("_meta")
-	if meta == nil {
+	n := doc.Lookup("/_meta/" + strings.ReplaceAll(manifest.PublisherKey, "/", "~1"))
+	if n == nil || n.End-n.Start <= maxPublisherMeta {
 		return nil
 	}
-	if meta.Get(StateKey) != nil {
-		return refuse(StateKey, "the registry sets "+StateKey+": remove it")
+	reason := fmt.Sprintf("publisher metadata has %d bytes: at most %d are allowed", n.End-n.Start, maxPublisherMeta)
+	return &httpx.Error{
+		Status: http.StatusUnprocessableEntity, Message: "Invalid manifest: 1 error",
+		Fields: []httpx.FieldError{{Field: "body/_meta", Reason: reason}},
 	}
-	if n := meta.Get(manifest.PublisherKey); n != nil && n.End-n.Start > maxPublisherMeta {
-		return refuse(manifest.PublisherKey, fmt.Sprintf("publisher metadata has %d bytes: at most %d are allowed", n.End-n.Start, maxPublisherMeta))
-	}
-	return nil
 }
 
 // statusRequest is the body of a change of status.

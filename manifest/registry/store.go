@@ -59,6 +59,8 @@ var (
 	ErrTooMany   = errors.New("the server has too many versions")
 	ErrFull      = errors.New("the store is full")
 	ErrUnchanged = errors.New("the status is not changed")
+	// ErrCursor is returned by clients if a registry refuses a cursor.
+	ErrCursor = errors.New("the cursor is not valid any more")
 )
 
 // Query selects entries. The zero Query selects those that are not deleted.

@@ -1,8 +1,9 @@
+-- Sorted by name, because short texts are searched by reading it in this order.
 CREATE TABLE servers (
-	id INTEGER PRIMARY KEY,
-	name TEXT NOT NULL UNIQUE,
+	name TEXT PRIMARY KEY,
+	id INTEGER NOT NULL UNIQUE, -- in search
 	text TEXT NOT NULL -- of the latest version, folded
-) STRICT;
+) STRICT, WITHOUT ROWID;
 CREATE VIRTUAL TABLE search USING fts5(text, content='', contentless_delete=1, tokenize="trigram case_sensitive 1", detail=full);
 
 -- Times are microseconds since 1970.

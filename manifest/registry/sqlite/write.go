@@ -91,7 +91,7 @@ func index(ctx context.Context, tx *sql.Tx, name, text string) error {
 	err := tx.QueryRowContext(ctx, "SELECT id, text FROM servers WHERE name = ?", name).Scan(&id, &old)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		if err := tx.QueryRowContext(ctx, "INSERT INTO servers (name, text) VALUES (?, ?) RETURNING id", name, text).Scan(&id); err != nil {
+		if err := tx.QueryRowContext(ctx, "INSERT INTO servers (name, id, text) VALUES (?, (SELECT coalesce(max(id), 0) + 1 FROM servers), ?) RETURNING id", name, text).Scan(&id); err != nil {
 			return err
 		}
 	case err != nil:
@@ -99,7 +99,7 @@ func index(ctx context.Context, tx *sql.Tx, name, text string) error {
 	case old == text:
 		return nil
 	default:
-		if _, err := tx.ExecContext(ctx, "UPDATE servers SET text = ? WHERE id = ?", text, id); err != nil {
+		if _, err := tx.ExecContext(ctx, "UPDATE servers SET text = ? WHERE name = ?", text, name); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, "DELETE FROM search WHERE rowid = ?", id); err != nil {
