@@ -27,6 +27,7 @@ type resolveCall struct {
 
 func runResolve(ctx context.Context, c *call) error {
 	q := &resolveCall{call: c, given: launch.Values{}}
+	c.fromFlag()
 	f := c.flags
 	f.IntVar(&q.pack, "package", -1, "resolve package `N`, counted from 0, instead of the first one")
 	f.IntVar(&q.remote, "remote", -1, "resolve remote `N`, counted from 0, instead of a package")

@@ -24,12 +24,14 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"validate", "FILE|DIR|GLOB|-...", "report all problems of manifests", runValidate},
-		{"resolve", "FILE|-", "show what a manifest would run or connect to, with your values", runResolve},
+		{"resolve", "FILE|NAME[@VERSION]|-", "show what a manifest would run or connect to, with your values", runResolve},
 		{"fmt", "FILE|-...", "indent manifests, keeping keys and their order", runFormat},
 		{"fix", "FILE|-...", "apply the suggestions that are edits, and show a diff", runFix},
 		{"migrate", "FILE|-...", "update manifests of an older public schema to the current one", runMigrate},
 		{"init", "", "ask a few questions and write a valid manifest", runInit},
 		{"fetch", "FILE|URL", "download a bundle file and verify its SHA-256", runFetch},
+		{"serve", "FILE|DIR|MIRROR...", "serve manifests or a mirror as a read-only registry with a catalog page", runServe},
+		{"mirror", "URL", "copy a registry into a file, or bring the copy up to date", runMirror},
 		{"schema", "", "print the JSON Schema of manifests", runSchema},
 		{"completion", "", "print completions for bash", runCompletion},
 	}
@@ -40,6 +42,7 @@ type call struct {
 	cli.Env
 	flags *flag.FlagSet
 	files []string // arguments that are not flags
+	from  string   // registry that the arguments are read from, or ""
 }
 
 // errReported is a failure that has been reported completely.

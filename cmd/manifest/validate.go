@@ -20,6 +20,7 @@ type checked struct {
 }
 
 func runValidate(ctx context.Context, c *call) error {
+	c.fromFlag()
 	profile := c.profile()
 	format := c.choice("format", "the output format", "text", "json", "sarif", "github")
 	color := c.choice("color", "colors in text; auto uses them on a terminal, unless NO_COLOR is set", "auto", "always", "never")

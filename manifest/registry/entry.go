@@ -110,6 +110,12 @@ func NewEntry(manifest []byte) (*Entry, error) {
 	return &Entry{Name: *key.Name, Version: *key.Version, Server: compact.Bytes(), State: State{Status: Active}}, nil
 }
 
+// Publish sets the state of an entry that was published at a time and has not changed since.
+func (e *Entry) Publish(at time.Time) {
+	at = at.UTC().Truncate(time.Microsecond)
+	e.State = State{Status: Active, StatusChangedAt: at, PublishedAt: at, UpdatedAt: at}
+}
+
 // normalize makes times comparable and replaces an unknown status.
 func (s *State) normalize() {
 	for _, t := range []*time.Time{&s.StatusChangedAt, &s.PublishedAt, &s.UpdatedAt} {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 )
 
 // MemOptions configures [NewMemStore]. Nil means the defaults.
@@ -349,6 +348,3 @@ func (m *MemStore) MirrorPosition(context.Context) ([]byte, error) {
 	defer m.mu.RUnlock()
 	return slices.Clone(m.position), nil
 }
-
-// now returns the time in the form of states.
-func now(clock func() time.Time) time.Time { return clock().UTC().Truncate(time.Microsecond) }

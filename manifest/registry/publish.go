@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/ashlar-go/ashlar/httpx"
@@ -42,8 +43,7 @@ func (a *api) publish(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return httpx.Errorf(http.StatusUnprocessableEntity, "Invalid manifest: %v", err)
 	}
-	at := now(a.opts.Now)
-	e.State = State{Status: Active, StatusChangedAt: at, PublishedAt: at, UpdatedAt: at}
+	e.Publish(a.opts.Now())
 	if err := a.store.Publish(r.Context(), e, a.opts.MaxVersions); err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (a *api) change(r *http.Request, version string) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.At = now(a.opts.Now)
+	c.At = a.opts.Now().UTC().Truncate(time.Microsecond)
 	return a.store.SetStatus(r.Context(), name, version, c)
 }
 

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,17 +92,17 @@ func TestIncremental(t *testing.T) {
 	require.ErrorContains(t, err, "is a mirror of "+source.Base())
 }
 
-// flaky fails every so many calls, before or after they have had their effect.
+// flaky fails at one of its calls, before or after that has had its effect.
 type flaky struct {
 	*client.Client
 	*sqlite.Store
-	calls, every int
+	left int // calls until then
 }
 
 var errKilled = errors.New("killed")
 
 func (f *flaky) fail() error {
-	if f.calls++; f.calls%f.every == 0 {
+	if f.left--; f.left == 0 {
 		return errKilled
 	}
 	return nil
@@ -126,34 +127,30 @@ func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	origin := registry.NewMemStore(nil)
 	require.NoError(t, origin.Mirrored(t.Context(), registrytest.Entries(40, 3), nil))
-	source := serve(t, origin, 7)
-	for every := 3; every <= 9; every++ {
-		path := filepath.Join(t.TempDir(), fmt.Sprint(every, ".db"))
-		f := &flaky{Client: source, every: every}
-		runs, resumed := 0, 0
-		for {
-			store, err := sqlite.Open(t.Context(), path)
-			require.NoError(t, err)
-			f.Store = store
-			done, err := mirror.Run(t.Context(), f, f, nil)
-			require.NoError(t, store.Close())
-			if done.Resumed {
-				resumed++
-			}
-			if runs++; err == nil {
-				break
-			}
-			require.ErrorIs(t, err, errKilled)
-			require.Less(t, runs, 100, "the mirror makes progress")
-			at := registrytest.Start().Add(time.Duration(1000*every+runs) * time.Second)
-			require.NoError(t, origin.Publish(t.Context(), registrytest.Entry("a.b/new", fmt.Sprintf("%d.%d.0", every, runs), "New", at), 1000))
-		}
-		require.Greater(t, resumed, 1, "runs continue where they were interrupted")
-		copied := open(t, path)
-		_, err := mirror.Run(t.Context(), source, copied, nil) // what the origin published behind the cursor meanwhile
+	source, path := serve(t, origin, 7), filepath.Join(t.TempDir(), "mirror.db")
+	runs, resumed := 0, 0
+	for {
+		store, err := sqlite.Open(t.Context(), path)
 		require.NoError(t, err)
-		require.Equal(t, all(t, origin), all(t, copied), "interrupted at each call number %d", every)
+		f := &flaky{source, store, 1 + runs%12}
+		done, err := mirror.Run(t.Context(), f, f, nil)
+		require.NoError(t, store.Close())
+		if done.Resumed {
+			resumed++
+		}
+		if runs++; err == nil {
+			break
+		}
+		require.ErrorIs(t, err, errKilled)
+		require.Less(t, runs, 100, "the mirror makes progress")
+		at := registrytest.Start().Add(time.Duration(1000+runs) * time.Second)
+		require.NoError(t, origin.Publish(t.Context(), registrytest.Entry("a.b/new", fmt.Sprintf("1.%d.0", runs), "New", at), 1000))
 	}
+	require.Greater(t, resumed, 5, "runs continue where they were interrupted")
+	copied := open(t, path)
+	_, err := mirror.Run(t.Context(), source, copied, nil) // what the origin has published before the cursor meanwhile
+	require.NoError(t, err)
+	require.Equal(t, all(t, origin), all(t, copied))
 }
 
 // refusing refuses cursors.
@@ -205,7 +202,7 @@ func TestPublished(t *testing.T) {
 			require.True(t, valid)
 			twice++
 		default:
-			require.False(t, valid, "%v: %s", err, line)
+			require.False(t, valid && !strings.Contains(err.Error(), `and \"\"`), "%v: %s", err, line) // an empty version has no path
 			require.Equal(t, http.StatusUnprocessableEntity, failure.Status, "%v: %s", err, line)
 			invalid++
 		}

@@ -16,7 +16,7 @@ func Entry(name, version, description string, at time.Time) *registry.Entry {
 	if err != nil {
 		panic(err) // the caller's name or version is invalid
 	}
-	e.State = registry.State{Status: registry.Active, StatusChangedAt: at, PublishedAt: at, UpdatedAt: at}
+	e.Publish(at)
 	return e
 }
 
@@ -37,7 +37,7 @@ func Entries(servers, versions int) []registry.Entry {
 				panic(err) // the template is invalid
 			}
 			at := Start().Add(time.Duration(len(all)) * time.Second)
-			e.State = registry.State{Status: registry.Active, StatusChangedAt: at, PublishedAt: at, UpdatedAt: at}
+			e.Publish(at)
 			all = append(all, *e)
 		}
 	}

@@ -202,8 +202,10 @@ func testList(t *testing.T, s registry.Store) {
 
 func testSearch(t *testing.T, s registry.Store) {
 	for i, e := range [][3]string{
-		{"io.github.ann/files", "1.0.0", "Reads files"}, {"io.github.bob/disk", "1.0.0", "Every FILE on a disk"},
-		{"io.github.bob/disk", "1.1.0", "All of a disk: 100% äöÜ, a_b \"quoted\" a-c"}, {"io.github.cy/x", "1.0.0", "Ends"},
+		{"io.github.ann/files", "1.0.0", "Reads files"},
+		{"io.github.bob/disk", "1.0.0", "Every FILE on a disk"},
+		{"io.github.bob/disk", "1.1.0", "All of a disk: 100% äöÜ, a_b \"quoted\" a-c"},
+		{"io.github.cy/x", "1.0.0", "Ends"},
 	} {
 		require.NoError(t, s.Publish(t.Context(), Entry(e[0], e[1], e[2], at(i)), limit))
 	}
@@ -214,7 +216,7 @@ func testSearch(t *testing.T, s registry.Store) {
 		"ÄÖü": {"io.github.bob/disk@1.0.0", "io.github.bob/disk@1.1.0"}, `"quoted"`: {"io.github.bob/disk@1.0.0", "io.github.bob/disk@1.1.0"},
 		"a-c": {"io.github.bob/disk@1.0.0", "io.github.bob/disk@1.1.0"}, "nd": {"io.github.cy/x@1.0.0"}, "b/d": {"io.github.bob/disk@1.0.0", "io.github.bob/disk@1.1.0"},
 		"io.github.": {"io.github.ann/files@1.0.0", "io.github.bob/disk@1.0.0", "io.github.bob/disk@1.1.0", "io.github.cy/x@1.0.0"},
-		"x OR y": {}, "x*": {}, "NOT": {},
+		"x OR y":     {}, "x*": {}, "NOT": {},
 	} {
 		for size := 1; size <= 3; size++ {
 			assert.Equal(t, want, keys(list(t, s, registry.Filter{Search: search}, size)), "search %q in pages of %d", search, size)
