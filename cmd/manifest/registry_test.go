@@ -25,7 +25,7 @@ import (
 	"github.com/ashlar-go/ashlar/manifest/registry/sqlite"
 )
 
-const forecast = `{"name":"com.example/forecast","description":"Weather","version":"1.0.0","packages":[{"registryType":"npm","identifier":"forecast","version":"^1.2.0","transport":{"type":"stdio"}}]}`
+const forecast = `{"name":"com.example/forecast","description":"Weather","version":"1.0.0","packages":[{"registryType":"NPM","identifier":"forecast","version":"^1.2.0","transport":{"type":"stdio"}}]}`
 
 // startRegistry serves made-up servers and com.example/forecast, which is not valid. before is called with each request.
 func startRegistry(t *testing.T, before func(r *http.Request)) *httptest.Server {
@@ -59,10 +59,10 @@ func TestFrom(t *testing.T) {
 	code, out, _ = execute(t, "", "validate", name, "com.example/forecast@1.0.0", "-from", server.URL)
 	require.Equal(t, 1, code)
 	require.Contains(t, out, `com.example/forecast@1.0.0:9:`)
-	require.Contains(t, out, "2 manifests: 1 error")
+	require.Contains(t, out, "2 manifests: 1 error, 1 warning")
 	code, out, _ = execute(t, "", "fix", "-n", "com.example/forecast", "-from", server.URL)
-	require.Zero(t, code, out)
-	require.Contains(t, out, `+      "version": "1.2.0"`)
+	require.Equal(t, 1, code, "an error is left")
+	require.Contains(t, out, `+      "registryType": "npm"`)
 	for want, args := range map[string][]string{
 		"use -n":              {"fix", "com.example/forecast", "-from", server.URL},
 		"404":                 {"validate", "com.example/none", "-from", server.URL},
@@ -74,7 +74,7 @@ func TestFrom(t *testing.T) {
 		"serve it alone":      {"serve", "answer.json", "some.db"},
 		"name files":          {"serve"},
 		"is not JSON":         {"serve", "text.json"},
-		"another database":    {"serve", "some.db"},
+		"not a database":      {"serve", "some.db"},
 		"is the response of ": {"fix", "answer.json"},
 	} {
 		t.Chdir(t.TempDir())
