@@ -53,10 +53,10 @@ func TestCatalog(t *testing.T) {
 	looks := (&consoleServer{t: t}).looks
 	page := browsertest.Open(t, url+"/", nil)
 	page.AwaitText("main", "Tickets")
-	page.AwaitText("main", catalogMarkup)
 	looks(page, "catalog-list")
 	page.Submit(`a[rel=next]`)
 	page.AwaitText("main", "First page")
+	page.AwaitText("main", catalogMarkup)
 	page.Type("#catalog-q", "Files below")
 	page.AwaitText("#servers", "1 server")
 	page.AwaitText("#servers", "deprecated")
