@@ -21,6 +21,8 @@ type Options struct {
 	Validate *manifest.Options
 	// MaxVersions is the maximum number of versions of a server. Default: 10,000.
 	MaxVersions int
+	// MaxServerBytes is the maximum size of all manifests of a server together. Default: 16 MiB.
+	MaxServerBytes int64
 	// Version of the program, for /version. Default: "unknown".
 	Version string
 	// Now returns the time. Default: time.Now.
@@ -47,7 +49,7 @@ func NewHandler(store Store, opts *Options) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	o.MaxVersions = cmp.Or(o.MaxVersions, 10_000)
+	o.MaxVersions, o.MaxServerBytes = cmp.Or(o.MaxVersions, 10_000), cmp.Or(o.MaxServerBytes, 16<<20)
 	chain := httpx.StandardOptions{}
 	if o.Chain != nil {
 		chain = *o.Chain
@@ -127,7 +129,7 @@ func translate(err error) error {
 	case errors.Is(err, ErrExists):
 		status, message = http.StatusConflict, "This version exists: publish another one, because versions cannot be changed"
 	case errors.Is(err, ErrTooMany):
-		status, message = http.StatusUnprocessableEntity, "The server has too many versions"
+		status, message = http.StatusUnprocessableEntity, "The server has too many versions, or they are too large"
 	case errors.Is(err, ErrUnchanged):
 		status, message = http.StatusBadRequest, "Nothing to change: status and message are already as requested"
 	case errors.Is(err, ErrFull):

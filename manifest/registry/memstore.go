@@ -31,6 +31,7 @@ type memServer struct {
 	versions []*Entry // sorted by version
 	latest   *Entry
 	text     string // of the latest version, folded
+	bytes    int64  // of manifests
 }
 
 // entryOverhead is the size of an entry besides its texts.
@@ -113,14 +114,16 @@ type memPage struct {
 	q      *Query
 	search string
 	found  []Entry
+	bytes  int
 }
 
 // add adds an entry if the query selects it, and reports whether there is room for more.
 func (p *memPage) add(e *Entry) bool {
 	if p.q.Selects(e.Version, &e.State) {
 		p.found = append(p.found, *e)
+		p.bytes += len(e.Server)
 	}
-	return len(p.found) < p.q.Limit
+	return len(p.found) < p.q.Limit && p.bytes < MaxPageBytes
 }
 
 // matches reports whether the search finds a server.
@@ -186,7 +189,7 @@ func compareTime(a, b *Entry) int {
 }
 
 // Publish implements [Store].
-func (m *MemStore) Publish(ctx context.Context, e *Entry, limit int) error {
+func (m *MemStore) Publish(ctx context.Context, e *Entry, limits Limits) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -196,7 +199,7 @@ func (m *MemStore) Publish(ctx context.Context, e *Entry, limit int) error {
 		if _, exists := s.find(e.Version); exists {
 			return ErrExists
 		}
-		if len(s.versions) >= limit {
+		if !limits.Allow(len(s.versions), s.bytes, e) {
 			return ErrTooMany
 		}
 	}
@@ -227,9 +230,11 @@ func (m *MemStore) put(e *Entry) error {
 		at, _ := slices.BinarySearch(m.names, e.Name)
 		m.names = slices.Insert(m.names, at, e.Name)
 	}
+	s.bytes += int64(len(e.Server))
 	kept := *e
 	at, exists := s.find(e.Version)
 	if exists {
+		s.bytes -= int64(len(s.versions[at].Server))
 		m.forget(s.versions[at])
 		s.versions[at] = &kept
 	} else {

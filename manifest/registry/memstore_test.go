@@ -24,9 +24,9 @@ func TestMemStoreFull(t *testing.T) {
 		require.NoError(t, m.Mirrored(t.Context(), []registry.Entry{*large}, nil))
 	}
 	large.Version = "2.0.0"
-	require.NoError(t, m.Publish(t.Context(), large, 10))
+	require.NoError(t, m.Publish(t.Context(), large, registry.Limits{Versions: 1000, Bytes: 64 << 20}))
 	large.Version = "3.0.0"
-	require.ErrorIs(t, m.Publish(t.Context(), large, 10), registry.ErrFull)
+	require.ErrorIs(t, m.Publish(t.Context(), large, registry.Limits{Versions: 1000, Bytes: 64 << 20}), registry.ErrFull)
 	_, err := m.Get(t.Context(), "a.b/c", "3.0.0")
 	require.ErrorIs(t, err, registry.ErrNotFound)
 }

@@ -14,10 +14,13 @@ func List(ctx context.Context, store Reader, q *Query) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	page := &Page{Servers: found}
-	if len(found) > q.Limit {
-		page.Servers = found[:q.Limit]
-		page.Metadata.NextCursor = listquery.EncodeCursor(PositionOf(&q.Filter, &found[q.Limit-1]))
+	page, size := &Page{Servers: found}, 0
+	for i := range found {
+		size += len(found[i].Server)
+	}
+	if len(found) > q.Limit || size >= MaxPageBytes {
+		page.Servers = found[:min(len(found), q.Limit)]
+		page.Metadata.NextCursor = listquery.EncodeCursor(PositionOf(&q.Filter, &page.Servers[len(page.Servers)-1]))
 	}
 	if page.Servers == nil {
 		page.Servers = []Entry{}

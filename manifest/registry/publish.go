@@ -44,7 +44,7 @@ func (a *api) publish(w http.ResponseWriter, r *http.Request) error {
 		return httpx.Errorf(http.StatusUnprocessableEntity, "Invalid manifest: %v", err)
 	}
 	e.Publish(a.opts.Now())
-	if err := a.store.Publish(r.Context(), e, a.opts.MaxVersions); err != nil {
+	if err := a.store.Publish(r.Context(), e, Limits{a.opts.MaxVersions, a.opts.MaxServerBytes}); err != nil {
 		return err
 	}
 	return httpx.WriteJSON(w, http.StatusOK, e)

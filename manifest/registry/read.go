@@ -30,7 +30,7 @@ func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return sendTagged(w, r, page)
+	return sendPage(w, r, page)
 }
 
 // ParseQuery reads the query parameters of a list: cursor, limit, search, updated_since, version and
@@ -120,7 +120,7 @@ func (a *api) versions(w http.ResponseWriter, r *http.Request) error {
 		return gone("All versions of this server were deleted")
 	}
 	page.Metadata.Count = len(page.Servers)
-	return sendTagged(w, r, &page)
+	return sendPage(w, r, &page)
 }
 
 func (a *api) get(w http.ResponseWriter, r *http.Request) error {
@@ -135,7 +135,7 @@ func (a *api) get(w http.ResponseWriter, r *http.Request) error {
 	if e.State.Status == Deleted && !deleted {
 		return gone("This version was deleted")
 	}
-	return sendTagged(w, r, e)
+	return sendTagged(w, r, len(e.Server), e)
 }
 
 // gone is the error for what was deleted.
@@ -143,11 +143,23 @@ func gone(message string) error {
 	return httpx.Errorf(http.StatusGone, "%s: include_deleted=true shows it", message)
 }
 
-// sendTagged responds with a value and an entity tag of its bytes.
-func sendTagged(w http.ResponseWriter, r *http.Request, v any) error {
+// sendPage responds with a page.
+func sendPage(w http.ResponseWriter, r *http.Request, page *Page) error {
+	size := 0
+	for i := range page.Servers {
+		size += len(page.Servers[i].Server)
+	}
+	return sendTagged(w, r, size, page)
+}
+
+// sendTagged responds with a value that holds so many bytes, and an entity tag of its JSON.
+func sendTagged(w http.ResponseWriter, r *http.Request, size int, v any) error {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
+	if err := httpx.Reserve(r.Context(), int64(size)); err != nil {
+		return err
+	}
 	if err := encoder.Encode(v); err != nil {
 		return err
 	}

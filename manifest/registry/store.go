@@ -16,8 +16,22 @@ type Reader interface {
 	// Versions returns all versions of a server, deleted ones included, the newest first: by PublishedAt
 	// descending, then by version. An unknown server has none.
 	Versions(ctx context.Context, name string) ([]Entry, error)
-	// List returns at most q.Limit entries.
+	// List returns at most q.Limit entries. It ends earlier after an entry with which the manifests have MaxPageBytes.
 	List(ctx context.Context, q *Query) ([]Entry, error)
+}
+
+// MaxPageBytes is the size of the manifests of a page after which it ends.
+const MaxPageBytes = 8 << 20
+
+// Limits bound what a server may have.
+type Limits struct {
+	Versions int   // their number
+	Bytes    int64 // the size of all manifests together
+}
+
+// Allow reports whether a server with so many versions and bytes may have another entry.
+func (l Limits) Allow(versions int, bytes int64, e *Entry) bool {
+	return versions < l.Versions && bytes+int64(len(e.Server)) <= l.Bytes
 }
 
 // Store keeps entries. It is safe for concurrent use, and a change is atomic. After each change exactly one
@@ -25,8 +39,8 @@ type Reader interface {
 type Store interface {
 	Reader
 	// Publish adds an entry. It sets State.IsLatest of the entry. The error is ErrExists if the version
-	// exists, ErrTooMany if the server has limit versions, or ErrFull.
-	Publish(ctx context.Context, e *Entry, limit int) error
+	// exists, ErrTooMany if the server would exceed the limits, or ErrFull.
+	Publish(ctx context.Context, e *Entry, limits Limits) error
 	// SetStatus changes the status of a version, or of all versions if version is "". It returns the
 	// changed entries in the order of Versions. The error is ErrNotFound, or ErrUnchanged if all have that status.
 	SetStatus(ctx context.Context, name, version string, c *Change) ([]Entry, error)

@@ -33,7 +33,7 @@ func startCatalog(t *testing.T) string {
 	}
 	store := registry.NewMemStore(nil)
 	require.NoError(t, store.Mirrored(t.Context(), append(entries, registrytest.Entries(40, 3)...), nil))
-	require.NoError(t, store.Publish(t.Context(), registrytest.Entry("com.example/hostile", "1.0.0", catalogMarkup+strings.Repeat("x", 60), registrytest.Start()), 10))
+	require.NoError(t, store.Publish(t.Context(), registrytest.Entry("com.example/hostile", "1.0.0", catalogMarkup+strings.Repeat("x", 60), registrytest.Start()), registry.Limits{Versions: 1000, Bytes: 64 << 20}))
 	_, err = store.SetStatus(t.Context(), "com.example.lab/files", "", &registry.Change{Status: registry.Deprecated, Message: "Use com.example.lab/documents", At: registrytest.Start()})
 	require.NoError(t, err)
 	pages, err := catalog.New(store, &catalog.Options{Prefix: "/registry", Docs: true})

@@ -43,7 +43,7 @@ func TestHostile(t *testing.T) {
 			{"registryType":%[2]q,"identifier":%[2]q,"transport":{"type":"stdio"}}],
 		"remotes":[{"type":"sse","url":"https://example.com/%[1]s"}]}`, markup, markup))
 	require.NoError(t, err)
-	require.NoError(t, store.Publish(t.Context(), e, 10))
+	require.NoError(t, store.Publish(t.Context(), e, registry.Limits{Versions: 1000, Bytes: 64 << 20}))
 	for _, target := range []string{"/", "/?q=%3Cscript%3E", "/server?name=" + strings.NewReplacer("<", "%3C", ">", "%3E", " ", "%20", "=", "%3D", "/", "%2F", "(", "%28").Replace(e.Name), "/server?name=%3Cscript%3Ealert(1)"} {
 		_, page := get(t, store, target)
 		assert.NotContains(t, page, "<script>alert", target)

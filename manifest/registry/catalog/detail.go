@@ -54,11 +54,13 @@ type detail struct {
 // pack is a package.
 type pack struct {
 	*manifest.Package
-	Line    string   // to launch it
-	Faults  []string // why there is no line
-	Notices []string
-	Files   []manifest.File
-	Inputs  []launch.Prompt
+	Line        string   // to launch it
+	Examples    bool     // Line has values of examples
+	Environment []string // names of variables
+	Faults      []string // why there is no line
+	Notices     []string
+	Files       []manifest.File
+	Inputs      []launch.Prompt
 }
 
 // remote is an endpoint.
@@ -110,7 +112,12 @@ func safeLink(text string) string {
 // packOf plans a package with example values.
 func packOf(p *manifest.Package) pack {
 	shown := pack{Package: p, Inputs: launch.PackageForm(p).Prompts}
-	plan, err := launch.ResolvePackage(p, examples(shown.Inputs), &launch.Options{OmitUnfilled: true})
+	values := examples(shown.Inputs)
+	for i := range shown.Inputs {
+		in := &shown.Inputs[i]
+		shown.Examples = shown.Examples || values[in.Key] != nil && in.Role != launch.RoleEnvironment
+	}
+	plan, err := launch.ResolvePackage(p, values, &launch.Options{OmitUnfilled: true})
 	if faults, ok := errors.AsType[launch.Faults](err); ok {
 		for i := range faults {
 			shown.Faults = append(shown.Faults, strings.TrimPrefix(faults[i].Error(), ": "))
@@ -123,6 +130,9 @@ func packOf(p *manifest.Package) pack {
 	}
 	for i := range plan.Notices {
 		shown.Notices = append(shown.Notices, plan.Notices[i].Message)
+	}
+	for i := range plan.Environment {
+		shown.Environment = append(shown.Environment, plan.Environment[i].Name)
 	}
 	shown.Files = plan.Files
 	var lines []string

@@ -79,7 +79,7 @@ func TestIncremental(t *testing.T) {
 	name := registrytest.Entries(1, 1)[0].Name
 	_, err = origin.SetStatus(t.Context(), name, "", &registry.Change{Status: registry.Deleted, Message: "gone", At: end.Add(time.Minute)})
 	require.NoError(t, err)
-	require.NoError(t, origin.Publish(t.Context(), registrytest.Entry("a.b/new", "1.0.0", "New", end.Add(time.Minute)), 10))
+	require.NoError(t, origin.Publish(t.Context(), registrytest.Entry("a.b/new", "1.0.0", "New", end.Add(time.Minute)), registry.Limits{Versions: 1000, Bytes: 64 << 20}))
 	done, err = mirror.Run(t.Context(), source, copied, opts)
 	require.NoError(t, err)
 	require.Equal(t, 3, done.Deleted, "the versions of the server")
@@ -144,7 +144,7 @@ func TestInterrupted(t *testing.T) {
 		require.ErrorIs(t, err, errKilled)
 		require.Less(t, runs, 100, "the mirror makes progress")
 		at := registrytest.Start().Add(time.Duration(1000+runs) * time.Second)
-		require.NoError(t, origin.Publish(t.Context(), registrytest.Entry("a.b/new", fmt.Sprintf("1.%d.0", runs), "New", at), 1000))
+		require.NoError(t, origin.Publish(t.Context(), registrytest.Entry("a.b/new", fmt.Sprintf("1.%d.0", runs), "New", at), registry.Limits{Versions: 1000, Bytes: 64 << 20}))
 	}
 	require.Greater(t, resumed, 5, "runs continue where they were interrupted")
 	copied := open(t, path)

@@ -3,6 +3,7 @@ package registrytest
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -24,7 +25,7 @@ func Run(t *testing.T, open func(t *testing.T) registry.Store) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, registry.Store){
 		"Publish": testPublish, "Latest": testLatest, "Status": testStatus, "List": testList,
-		"Search": testSearch, "UpdatedSince": testUpdatedSince, "Concurrency": testConcurrency, "Mirrored": testMirrored,
+		"Search": testSearch, "UpdatedSince": testUpdatedSince, "LargePages": testLargePages, "Concurrency": testConcurrency, "Mirrored": testMirrored,
 		"Cancelled": testCancelled,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -34,15 +35,15 @@ func Run(t *testing.T, open func(t *testing.T) registry.Store) {
 	}
 }
 
-// limit is more versions than the servers of the suite have.
-const limit = 1000
+// limits are more than the servers of the suite have.
+func limits() registry.Limits { return registry.Limits{Versions: 1000, Bytes: 64 << 20} }
 
 func at(seconds int) time.Time { return Start().Add(time.Duration(seconds) * time.Second) }
 
 func publish(t *testing.T, s registry.Store, name, version string, seconds int) *registry.Entry {
 	t.Helper()
 	e := Entry(name, version, "About "+name, at(seconds))
-	require.NoError(t, s.Publish(t.Context(), e, limit))
+	require.NoError(t, s.Publish(t.Context(), e, limits()))
 	return e
 }
 
@@ -64,10 +65,10 @@ func list(t *testing.T, s registry.Reader, f registry.Filter, size int) []regist
 		page, err := s.List(t.Context(), q)
 		require.NoError(t, err)
 		require.LessOrEqual(t, len(page), size)
-		all = append(all, page...)
-		if len(page) < size {
+		if len(page) == 0 {
 			return all
 		}
+		all = append(all, page...)
 		q.After = registry.PositionOf(&f, &page[len(page)-1])
 	}
 	t.Fatal("the list does not end")
@@ -104,12 +105,13 @@ func testPublish(t *testing.T, s registry.Store) {
 	require.Equal(t, e, got, "a version is read as it was published")
 
 	again := Entry("a.b/c", "1.0.0", "another text", at(2))
-	require.ErrorIs(t, s.Publish(t.Context(), again, limit), registry.ErrExists, "a version cannot be published twice")
+	require.ErrorIs(t, s.Publish(t.Context(), again, limits()), registry.ErrExists, "a version cannot be published twice")
 	got, err = s.Get(t.Context(), "a.b/c", "1.0.0")
 	require.NoError(t, err)
 	require.JSONEq(t, string(e.Server), string(got.Server), "a version that was published does not change")
 
-	require.ErrorIs(t, s.Publish(t.Context(), Entry("a.b/c", "1.0.1", "x", at(3)), 1), registry.ErrTooMany, "the number of versions is limited")
+	require.ErrorIs(t, s.Publish(t.Context(), Entry("a.b/c", "1.0.1", "x", at(3)), registry.Limits{Versions: 1, Bytes: 1000}), registry.ErrTooMany, "the number of versions is limited")
+	require.ErrorIs(t, s.Publish(t.Context(), Entry("a.b/c", "1.0.1", "x", at(3)), registry.Limits{Versions: 9, Bytes: 100}), registry.ErrTooMany, "their size is limited")
 	publish(t, s, "a.b/C", "1.0.0", 4) // names are case-sensitive
 	_, err = s.Get(t.Context(), "A.b/c", "1.0.0")
 	require.ErrorIs(t, err, registry.ErrNotFound)
@@ -207,7 +209,7 @@ func testSearch(t *testing.T, s registry.Store) {
 		{"io.github.bob/disk", "1.1.0", "All of a disk: 100% äöÜ, a_b \"quoted\" a-c"},
 		{"io.github.cy/x", "1.0.0", "Ends"},
 	} {
-		require.NoError(t, s.Publish(t.Context(), Entry(e[0], e[1], e[2], at(i)), limit))
+		require.NoError(t, s.Publish(t.Context(), Entry(e[0], e[1], e[2], at(i)), limits()))
 	}
 	for search, want := range map[string][]string{
 		"file": {"io.github.ann/files@1.0.0"}, // what another version says is not searched
@@ -255,6 +257,25 @@ func testUpdatedSince(t *testing.T, s registry.Store) {
 	require.Equal(t, []string{"w.w/d@1.0.0", "y.y/b@1.0.0", "z.z/a@1.0.0"}, keys(page), "an entry that changes between two pages is not missed")
 }
 
+// testLargePages: a page ends before it becomes too large, and the next one continues.
+func testLargePages(t *testing.T, s registry.Store) {
+	var want []string
+	for i := range 12 {
+		e := Entry("a.b/c", fmt.Sprintf("1.0.%02d", i), strings.Repeat("x", 1<<20), at(i))
+		require.NoError(t, s.Publish(t.Context(), e, limits()))
+		want = append(want, "a.b/c@"+e.Version)
+	}
+	for _, f := range []registry.Filter{{}, {UpdatedSince: at(0)}} {
+		page, err := s.List(t.Context(), &registry.Query{Filter: f, Limit: 100})
+		require.NoError(t, err)
+		require.Len(t, page, registry.MaxPageBytes>>20)
+		require.Equal(t, want, keys(list(t, s, f, 100)))
+	}
+	first, err := registry.List(t.Context(), s, &registry.Query{Limit: 100})
+	require.NoError(t, err)
+	require.NotEmpty(t, first.Metadata.NextCursor)
+}
+
 // testConcurrency: of several publications of a version one succeeds, and one version is the latest.
 func testConcurrency(t *testing.T, s registry.Store) {
 	const writers, versions = 4, 10
@@ -265,7 +286,7 @@ func testConcurrency(t *testing.T, s registry.Store) {
 		all.Go(func() {
 			for v := range versions {
 				e := Entry("a.b/c", fmt.Sprintf("1.%d.0", v), "x", at(v))
-				err := s.Publish(t.Context(), e, limit)
+				err := s.Publish(t.Context(), e, limits())
 				if err != nil {
 					assert.ErrorIs(t, err, registry.ErrExists)
 					continue
@@ -321,6 +342,6 @@ func testCancelled(t *testing.T, s registry.Store) {
 	cancel()
 	_, err := s.List(ctx, &registry.Query{Limit: 1})
 	require.ErrorIs(t, err, context.Canceled)
-	require.Error(t, s.Publish(ctx, Entry("a.b/c", "2.0.0", "x", at(2)), limit))
+	require.Error(t, s.Publish(ctx, Entry("a.b/c", "2.0.0", "x", at(2)), limits()))
 	require.Equal(t, "1.0.0", theLatest(t, s, "a.b/c"))
 }

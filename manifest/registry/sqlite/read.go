@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -49,7 +50,7 @@ func (s *Store) Get(ctx context.Context, name, version string) (*registry.Entry,
 
 // Versions implements [registry.Reader].
 func (s *Store) Versions(ctx context.Context, name string) ([]registry.Entry, error) {
-	return s.query(ctx, s.db.Reader, "SELECT "+columns+" FROM versions v JOIN manifests m ON m.id = v.id WHERE v.name = ? ORDER BY v.published DESC, v.version", name)
+	return query(ctx, s.db.Reader, math.MaxInt, "SELECT "+columns+" FROM versions v JOIN manifests m ON m.id = v.id WHERE v.name = ? ORDER BY v.published DESC, v.version", name)
 }
 
 // querier is a handle or a transaction.
@@ -57,19 +58,21 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-func (s *Store) query(ctx context.Context, db querier, query string, args ...any) ([]registry.Entry, error) {
-	rows, err := db.QueryContext(ctx, query, args...)
+// query returns entries, and ends after one with which the manifests have so many bytes.
+func query(ctx context.Context, db querier, bytes int, text string, args ...any) ([]registry.Entry, error) {
+	rows, err := db.QueryContext(ctx, text, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	var all []registry.Entry
-	for rows.Next() {
+	for size := 0; size < bytes && rows.Next(); {
 		e, err := scan(rows)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, *e)
+		size += len(e.Server)
 	}
 	return all, rows.Err()
 }
@@ -98,7 +101,7 @@ func (s *Store) List(ctx context.Context, q *registry.Query) ([]registry.Entry, 
 			return nil, err
 		}
 	}
-	return s.query(ctx, s.db.Reader, l.text(), append(l.args, q.Limit)...)
+	return query(ctx, s.db.Reader, registry.MaxPageBytes, l.text(), append(l.args, q.Limit)...)
 }
 
 // listing is a query of a page.

@@ -17,6 +17,7 @@ CREATE TABLE versions (
 	published INTEGER NOT NULL,
 	updated INTEGER NOT NULL,
 	latest INTEGER NOT NULL,
+	size INTEGER NOT NULL, -- of the manifest
 	UNIQUE (name, version)
 ) STRICT;
 CREATE INDEX versions_latest ON versions (name, version) WHERE latest = 1;

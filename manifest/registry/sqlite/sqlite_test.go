@@ -39,7 +39,7 @@ func TestReopen(t *testing.T) {
 	got, err := other.Get(t.Context(), "a.b/c", "latest")
 	require.NoError(t, err)
 	require.Equal(t, "1.0.0", got.Version)
-	require.NoError(t, other.Publish(t.Context(), registrytest.Entry("a.b/c", "2.0.0", "text", registrytest.Start()), 10))
+	require.NoError(t, other.Publish(t.Context(), registrytest.Entry("a.b/c", "2.0.0", "text", registrytest.Start()), registry.Limits{Versions: 1000, Bytes: 64 << 20}))
 	require.NoError(t, one.Close())
 	again := open(t, path)
 	got, err = again.Get(t.Context(), "a.b/c", "latest")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 
 	"github.com/ashlar-go/ashlar/manifest/registry"
 )
@@ -29,17 +30,18 @@ func rollback(tx *sql.Tx) error {
 }
 
 // Publish implements [registry.Store].
-func (s *Store) Publish(ctx context.Context, e *registry.Entry, limit int) error {
+func (s *Store) Publish(ctx context.Context, e *registry.Entry, limits registry.Limits) error {
 	return s.change(ctx, func(tx *sql.Tx) error {
 		var versions, same int
-		row := tx.QueryRowContext(ctx, "SELECT count(*), count(CASE version WHEN ? THEN 1 END) FROM versions WHERE name = ?", e.Version, e.Name)
-		if err := row.Scan(&versions, &same); err != nil {
+		var size int64
+		row := tx.QueryRowContext(ctx, "SELECT count(*), count(CASE version WHEN ? THEN 1 END), coalesce(sum(size), 0) FROM versions WHERE name = ?", e.Version, e.Name)
+		if err := row.Scan(&versions, &same, &size); err != nil {
 			return err
 		}
 		switch {
 		case same > 0:
 			return registry.ErrExists
-		case versions >= limit:
+		case !limits.Allow(versions, size, e):
 			return registry.ErrTooMany
 		}
 		if err := put(ctx, tx, e); err != nil {
@@ -55,10 +57,10 @@ func (s *Store) Publish(ctx context.Context, e *registry.Entry, limit int) error
 func put(ctx context.Context, tx *sql.Tx, e *registry.Entry) error {
 	st := &e.State
 	var id int64
-	err := tx.QueryRowContext(ctx, `INSERT INTO versions (name, version, status, message, status_changed, published, updated, latest) VALUES (?, ?, ?, ?, ?, ?, ?, 0)
+	err := tx.QueryRowContext(ctx, `INSERT INTO versions (name, version, status, message, status_changed, published, updated, latest, size) VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?)
 		ON CONFLICT (name, version) DO UPDATE SET status = excluded.status, message = excluded.message, status_changed = excluded.status_changed,
-			published = excluded.published, updated = excluded.updated, latest = 0 RETURNING id`,
-		e.Name, e.Version, st.Status, st.StatusMessage, micros(st.StatusChangedAt), micros(st.PublishedAt), micros(st.UpdatedAt)).Scan(&id)
+			published = excluded.published, updated = excluded.updated, latest = 0, size = excluded.size RETURNING id`,
+		e.Name, e.Version, st.Status, st.StatusMessage, micros(st.StatusChangedAt), micros(st.PublishedAt), micros(st.UpdatedAt), len(e.Server)).Scan(&id)
 	if err != nil {
 		return err
 	}
@@ -134,7 +136,7 @@ func ranked(ctx context.Context, tx *sql.Tx, name string) ([]registry.Ranked, er
 // SetStatus implements [registry.Store].
 func (s *Store) SetStatus(ctx context.Context, name, version string, c *registry.Change) (changed []registry.Entry, err error) {
 	err = s.change(ctx, func(tx *sql.Tx) error {
-		changed, err = s.setStatus(ctx, tx, name, version, c)
+		changed, err = setStatus(ctx, tx, name, version, c)
 		return err
 	})
 	if err != nil {
@@ -143,9 +145,9 @@ func (s *Store) SetStatus(ctx context.Context, name, version string, c *registry
 	return changed, nil
 }
 
-func (s *Store) setStatus(ctx context.Context, tx *sql.Tx, name, version string, c *registry.Change) ([]registry.Entry, error) {
+func setStatus(ctx context.Context, tx *sql.Tx, name, version string, c *registry.Change) ([]registry.Entry, error) {
 	const versions = "SELECT " + columns + " FROM versions v JOIN manifests m ON m.id = v.id WHERE v.name = ?1 AND (?2 = '' OR v.version = ?2) ORDER BY v.published DESC, v.version"
-	all, err := s.query(ctx, tx, versions, name, version)
+	all, err := query(ctx, tx, math.MaxInt, versions, name, version)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +172,7 @@ func (s *Store) setStatus(ctx context.Context, tx *sql.Tx, name, version string,
 	if _, err := rank(ctx, tx, name); err != nil {
 		return nil, err
 	}
-	if all, err = s.query(ctx, tx, versions, name, version); err != nil {
+	if all, err = query(ctx, tx, math.MaxInt, versions, name, version); err != nil {
 		return nil, err
 	}
 	var changed []registry.Entry
