@@ -36,7 +36,7 @@ func runMirror(ctx context.Context, c *call) error {
 	result, err := mirror.Run(ctx, source, store, &mirror.Options{Progress: p.show})
 	p.end()
 	if err = errors.Join(err, store.Close()); err != nil {
-		return fmt.Errorf("%w\n%s are stored; run it again to continue there", err, cli.Count(result.Entries, "version"))
+		return fmt.Errorf("%w\nread and stored before: %s; run it again to continue there", err, cli.Count(result.Entries, "version"))
 	}
 	what := "all versions"
 	if !result.Since.IsZero() {

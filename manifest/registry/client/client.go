@@ -109,7 +109,7 @@ type Page struct {
 
 // page is the JSON form of a page.
 type page struct {
-	Servers  []json.RawMessage `json:"servers"`
+	Servers  json.RawMessage `json:"servers"` // an array, or null for none
 	Metadata struct {
 		NextCursor *string `json:"nextCursor"`
 	} `json:"metadata"`
@@ -140,12 +140,13 @@ func (c *Client) page(ctx context.Context, path string) (*Page, error) {
 	if err := c.call(ctx, http.MethodGet, path, nil, &read); err != nil {
 		return nil, err
 	}
-	if read.Servers == nil {
+	var servers []json.RawMessage
+	if json.Unmarshal(read.Servers, &servers) != nil {
 		return nil, errors.New("the response is not one of a registry: it has no servers")
 	}
 	p := &Page{}
-	p.Servers = make([]registry.Entry, 0, len(read.Servers))
-	for _, raw := range read.Servers {
+	p.Servers = make([]registry.Entry, 0, len(servers))
+	for _, raw := range servers {
 		var e registry.Entry
 		if json.Unmarshal(raw, &e) != nil {
 			p.Unreadable++

@@ -195,6 +195,14 @@ func TestUnreadable(t *testing.T) {
 		require.Len(t, page.Servers, 2)
 		require.Equal(t, 2, page.Unreadable)
 		require.Equal(t, registry.Active, page.Servers[1].State.Status)
+		tr.fails = func(int, *http.Request) (*http.Response, error) { return respond(200, "", `{"servers":null}`), nil }
+		page, err = c.Page(t.Context(), &registry.Filter{}, "")
+		require.NoError(t, err)
+		require.Empty(t, page.Servers)
+
+		tr.fails = func(int, *http.Request) (*http.Response, error) {
+			return respond(200, "", `{"servers":[],"metadata":{"nextCursor":"same"}}`), nil
+		}
 		var last error
 		for _, last = range c.All(t.Context(), &registry.Filter{}) {
 		}

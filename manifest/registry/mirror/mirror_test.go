@@ -177,18 +177,19 @@ func TestCursorRefused(t *testing.T) {
 	require.Equal(t, all(t, origin), all(t, copied))
 }
 
-// TestPublished publishes all valid documents of a collection of real ones, mirrors them, and compares. The file
-// is named by ASHLAR_MANIFESTS: one document a line, compressed.
+// TestPublished publishes all valid documents of published/*.ndjson.gz of the corpus that ASHLAR_MANIFEST_CORPUS
+// names, mirrors them, and compares.
 func TestPublished(t *testing.T) {
 	t.Parallel()
-	file := os.Getenv("ASHLAR_MANIFESTS")
-	if file == "" {
-		t.Skip("ASHLAR_MANIFESTS names no file of manifests")
+	files, err := filepath.Glob(filepath.Join(os.Getenv("ASHLAR_MANIFEST_CORPUS"), "published", "*.ndjson.gz"))
+	require.NoError(t, err)
+	if os.Getenv("ASHLAR_MANIFEST_CORPUS") == "" || len(files) == 0 {
+		t.Skip("SKIPPED: ASHLAR_MANIFEST_CORPUS does not name a directory with published/*.ndjson.gz, so no published manifest is mirrored")
 	}
 	origin := registry.NewMemStore(nil)
 	source := serve(t, origin, 100)
 	want, invalid, twice := map[string]string{}, 0, 0
-	for line := range lines(t, file) {
+	for line := range lines(t, files) {
 		valid := manifest.Validate(line, &manifest.Options{Profile: manifest.Registry}).Valid()
 		e, err := source.Publish(t.Context(), line)
 		switch failure, _ := errors.AsType[*client.Error](err); {
@@ -221,21 +222,23 @@ func TestPublished(t *testing.T) {
 	}
 }
 
-// lines returns the lines of a compressed file.
-func lines(t *testing.T, path string) func(yield func([]byte) bool) {
+// lines returns the lines of compressed files.
+func lines(t *testing.T, paths []string) func(yield func([]byte) bool) {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
-	r, err := gzip.NewReader(bytes.NewReader(data))
-	require.NoError(t, err)
-	scanner := bufio.NewScanner(r)
-	scanner.Buffer(nil, 4<<20)
 	return func(yield func([]byte) bool) {
-		for scanner.Scan() {
-			if !yield(bytes.Clone(scanner.Bytes())) {
-				return
+		for _, path := range paths {
+			data, err := os.ReadFile(path)
+			require.NoError(t, err)
+			r, err := gzip.NewReader(bytes.NewReader(data))
+			require.NoError(t, err)
+			scanner := bufio.NewScanner(r)
+			scanner.Buffer(nil, 4<<20)
+			for scanner.Scan() {
+				if !yield(bytes.Clone(scanner.Bytes())) {
+					return
+				}
 			}
+			require.NoError(t, scanner.Err())
 		}
-		require.NoError(t, scanner.Err())
 	}
 }
