@@ -21,6 +21,7 @@ type MemStore struct {
 	mu       sync.RWMutex
 	used     int64
 	names    []string // sorted
+	texts    []string // what is searched of each of names: the text of its latest version, folded
 	servers  map[string]*memServer
 	byTime   []*Entry // sorted by UpdatedAt, name, version
 	position []byte   // of a mirror
@@ -30,8 +31,7 @@ type MemStore struct {
 type memServer struct {
 	versions []*Entry // sorted by version
 	latest   *Entry
-	text     string // of the latest version, folded
-	bytes    int64  // of manifests
+	bytes    int64 // of manifests
 }
 
 // entryOverhead is the size of an entry besides its texts.
@@ -126,11 +126,6 @@ func (p *memPage) add(e *Entry) bool {
 	return len(p.found) < p.q.Limit && p.bytes < MaxPageBytes
 }
 
-// matches reports whether the search finds a server.
-func (p *memPage) matches(s *memServer) bool {
-	return p.search == "" || strings.Contains(s.text, p.search)
-}
-
 // interrupted reports after every 1024 calls whether the context has ended.
 func interrupted(ctx context.Context, n int) bool { return n%1024 == 1023 && ctx.Err() != nil }
 
@@ -139,15 +134,15 @@ func (m *MemStore) listByName(ctx context.Context, p *memPage) {
 	if after != nil {
 		at, _ = slices.BinarySearch(m.names, after.Name)
 	}
-	for n, name := range m.names[at:] {
-		s := m.servers[name]
+	for n, text := range m.texts[at:] {
 		if interrupted(ctx, n) {
 			return
 		}
-		if !p.matches(s) {
+		if !strings.Contains(text, p.search) {
 			continue
 		}
-		from := 0
+		name, from := m.names[at+n], 0
+		s := m.servers[name]
 		if after != nil && name == after.Name {
 			var found bool
 			if from, found = s.find(after.Version); found {
@@ -178,10 +173,19 @@ func (m *MemStore) listByTime(ctx context.Context, p *memPage) {
 		at++
 	}
 	for n, e := range m.byTime[at:] {
-		if interrupted(ctx, n) || p.matches(m.servers[e.Name]) && !p.add(e) {
+		if interrupted(ctx, n) || m.found(e.Name, p.search) && !p.add(e) {
 			return
 		}
 	}
+}
+
+// found reports whether a search finds a server.
+func (m *MemStore) found(name, search string) bool {
+	if search == "" {
+		return true
+	}
+	at, _ := slices.BinarySearch(m.names, name)
+	return strings.Contains(m.texts[at], search)
 }
 
 func compareTime(a, b *Entry) int {
@@ -228,7 +232,7 @@ func (m *MemStore) put(e *Entry) error {
 		s = &memServer{}
 		m.servers[e.Name] = s
 		at, _ := slices.BinarySearch(m.names, e.Name)
-		m.names = slices.Insert(m.names, at, e.Name)
+		m.names, m.texts = slices.Insert(m.names, at, e.Name), slices.Insert(m.texts, at, "")
 	}
 	s.bytes += int64(len(e.Server))
 	kept := *e
@@ -271,7 +275,8 @@ func (m *MemStore) rank(name string) {
 		}
 	}
 	s.latest = s.versions[best]
-	s.text = Fold(s.latest.Text())
+	at, _ := slices.BinarySearch(m.names, name)
+	m.texts[at] = Fold(s.latest.Text())
 }
 
 // SetStatus implements [Store].
