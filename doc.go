@@ -112,6 +112,13 @@
 //   - [github.com/ashlar-go/ashlar/manifest/diff]: what changed between two versions, by risk.
 //   - [github.com/ashlar-go/ashlar/manifest/lsp]: a language server for editors.
 //   - [github.com/ashlar-go/ashlar/manifest/publish]: drafts, versions, marks and checks for publishers.
+//   - [github.com/ashlar-go/ashlar/manifest/registry]: the API of the MCP registry as an http.Handler, the
+//     Store interface, a store in memory.
+//   - [github.com/ashlar-go/ashlar/manifest/registry/sqlite]: a registry in a file.
+//   - [github.com/ashlar-go/ashlar/manifest/registry/registrytest]: the conformance suite of stores.
+//   - [github.com/ashlar-go/ashlar/manifest/registry/client]: reads and publishes.
+//   - [github.com/ashlar-go/ashlar/manifest/registry/mirror]: copies a registry, and what changes there.
+//   - [github.com/ashlar-go/ashlar/manifest/registry/catalog]: the servers of a registry as web pages.
 //   - [github.com/ashlar-go/ashlar/manifest/schematest]: compares schema and validator.
 //
 // # Programs

@@ -38,6 +38,7 @@ type home struct {
 	codes    codes
 	places   *places
 	systems  *systems
+	registry http.Handler
 }
 
 func newHome(flags *flag.FlagSet) *home {
@@ -62,7 +63,10 @@ func (h *home) open(ctx context.Context, p *ports, names []string, log *slog.Log
 	if h.listener, err = p.listen(ctx, h.port, "port", "the landing page"); err != nil {
 		return err
 	}
-	h.hosts, err = allowedHosts(h.listener, names)
+	if h.hosts, err = allowedHosts(h.listener, names); err != nil {
+		return err
+	}
+	h.registry, err = newRegistry(ctx, log, h.hosts)
 	return err
 }
 
@@ -112,6 +116,7 @@ func (h *home) handler() http.Handler {
 	pages.HandleFunc("POST /theme", h.kit.SetTheme)
 	mux := http.NewServeMux()
 	mux.Handle("/", h.kit.Protect(httpx.Mux(pages)))
+	mux.Handle(registryPath+"/", h.registry)
 	mux.Handle("POST /manifest", httpx.HandlerFunc(h.validate)) // changes nothing, so it needs no token
 	return httpx.Standard(&httpx.StandardOptions{
 		Log: h.log, Hosts: h.hosts, MaxBody: maxForm, RenderError: h.kit.RenderError,

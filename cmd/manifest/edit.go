@@ -46,6 +46,9 @@ func (c *call) editAll(ctx context.Context, dryRun bool, change func(s *source) 
 
 // save shows what changed and writes the file, unless it is a dry run.
 func (c *call) save(s *source, e *edited, dryRun bool) error {
+	if s.fromRegistry && !dryRun {
+		return cli.Usagef("%s is the response of a registry: use -n, which changes nothing", s.name())
+	}
 	to := c.Stdout
 	if s.path == "-" && !dryRun {
 		if _, err := c.Stdout.Write(e.data); err != nil {
@@ -70,6 +73,7 @@ func (c *call) save(s *source, e *edited, dryRun bool) error {
 }
 
 func runFix(ctx context.Context, c *call) error {
+	c.fromFlag()
 	c.profile()
 	c.limits()
 	dryRun := c.flags.Bool("n", false, "show the diff and change nothing")

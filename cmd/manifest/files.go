@@ -19,6 +19,8 @@ import (
 type source struct {
 	path string // "-" for the standard input
 	data []byte
+
+	fromRegistry bool // path is no file
 }
 
 // name returns the name for messages.
@@ -60,6 +62,9 @@ func (c *call) limits() {
 
 // sources reads the files that the arguments name.
 func (c *call) sources(ctx context.Context) ([]source, error) {
+	if c.from != "" {
+		return c.published(ctx)
+	}
 	paths, err := expand(c.files)
 	if err != nil {
 		return nil, err
@@ -70,7 +75,7 @@ func (c *call) sources(ctx context.Context) ([]source, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, source{p, data})
+		all = append(all, answered(source{path: p, data: data})...)
 	}
 	return all, nil
 }

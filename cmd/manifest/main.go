@@ -15,12 +15,17 @@
 //	manifest fetch [-o OUT] (FILE | -sha256 HASH URL)
 //	manifest bundle -sha256 HASH [-unpack DIR] FILE.mcpb
 //	manifest lsp [-profile P]
+//	manifest serve [-addr ADDRESS] FILE|DIR|MIRROR...
+//	manifest mirror -to FILE URL
 //	manifest schema
 //	manifest completion
 //
 // A directory stands for the files in it, at any depth, that are called server.json or
 // end in .server.json. "manifest help COMMAND" describes each command. Flags may come
 // before and after files and have one dash or two.
+//
+// With -from URL, validate, resolve and fix -n take NAME[@VERSION] of manifests in a registry. They also read
+// files with responses of a registry.
 //
 // The exit code is 0 for success, 1 if a manifest has errors, cannot be resolved or is not
 // formatted, and 2 for wrong flags and for files that cannot be read. diff has a code for each class

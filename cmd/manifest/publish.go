@@ -72,7 +72,7 @@ func runBump(ctx context.Context, c *call) error {
 		return err
 	}
 	if report := bumped.Validate(nil); !report.Valid() {
-		changed := source{s.path, []byte(bumped.Text())}
+		changed := source{path: s.path, data: []byte(bumped.Text())}
 		return errors.Join(c.writeText(c.Stderr, []checked{{changed, report}}, false), errReported)
 	}
 	if err := c.save(s, &edited{[]byte(bumped.Text()), notes}, *dryRun); err != nil {
@@ -97,7 +97,7 @@ func (c *call) saveProject(p *publish.Project, changes *publish.Changes, dryRun 
 		if err != nil {
 			return unreadable(err)
 		}
-		if err := c.save(&source{path, before}, &edited{data: changes.Files[name]}, dryRun); err != nil {
+		if err := c.save(&source{path: path, data: before}, &edited{data: changes.Files[name]}, dryRun); err != nil {
 			return err
 		}
 	}

@@ -29,6 +29,7 @@ type resolveCall struct {
 
 func runResolve(ctx context.Context, c *call) error {
 	q := newResolveCall(c)
+	c.fromFlag()
 	f := c.flags
 	f.StringVar(&q.envFile, "env-file", "", "read values from the lines NAME=value of `file`; names that are not inputs are ignored")
 	f.BoolVar(&q.inputs, "inputs", false, "list the inputs and resolve nothing")

@@ -24,7 +24,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"validate", "FILE|DIR|GLOB|-...", "report all problems of manifests", runValidate},
-		{"resolve", "FILE|-", "show what a manifest would run or connect to, with your values", runResolve},
+		{"resolve", "FILE|NAME[@VERSION]|-", "show what a manifest would run or connect to, with your values", runResolve},
 		{"client", "FILE|-", "write a server into the configuration of a program that uses it", runClient},
 		{"diff", "OLDER NEWER", "show what changed between two versions, and how grave it is", runDiff},
 		{"fmt", "FILE|-...", "indent manifests, keeping keys and their order", runFormat},
@@ -37,6 +37,8 @@ func commands() []command {
 		{"fetch", "FILE|URL", "download a bundle file and verify its SHA-256", runFetch},
 		{"bundle", "FILE.mcpb", "show what a bundle file would run, and unpack it", runBundle},
 		{"lsp", "", "serve an editor: problems, completion, descriptions, fixes and formatting", runLSP},
+		{"serve", "FILE|DIR|MIRROR...", "serve manifests or a mirror as a read-only registry with a catalog page", runServe},
+		{"mirror", "URL", "copy a registry into a file, or bring the copy up to date", runMirror},
 		{"schema", "", "print the JSON Schema of manifests", runSchema},
 		{"completion", "[bash|zsh|fish]", "print completions for a shell", runCompletion},
 	}
@@ -48,6 +50,7 @@ type call struct {
 	flags   *flag.FlagSet
 	files   []string // arguments that are not flags
 	options manifest.Options
+	from    string // registry that the arguments are read from, or ""
 }
 
 // errReported is a failure that has been reported completely.

@@ -20,6 +20,7 @@ type checked struct {
 }
 
 func runValidate(ctx context.Context, c *call) error {
+	c.fromFlag()
 	c.profile()
 	c.limits()
 	format := c.choice("format", "the output format", "text", "json", "sarif", "github")

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/manifest/registry/client"
+)
+
+// fromFlag defines the flag -from.
+func (c *call) fromFlag() {
+	c.flags.StringVar(&c.from, "from", "", "arguments are NAME[@VERSION] of manifests in the registry at `URL`; without a version the latest")
+}
+
+// published reads the manifests that the arguments name from the registry of -from.
+func (c *call) published(ctx context.Context) ([]source, error) {
+	registry, done, err := dial(c.from)
+	if err != nil {
+		return nil, cli.Usagef("-from: %w", err)
+	}
+	defer done()
+	if len(c.files) == 0 {
+		return nil, cli.Usagef("name a server, such as io.github.owner/server@1.0.0")
+	}
+	var all []source
+	for _, arg := range c.files {
+		name, version, _ := strings.Cut(arg, "@")
+		e, err := registry.Get(ctx, name, version)
+		if err != nil {
+			return nil, unreadable(fmt.Errorf("%s: %w", cli.Printable(arg), err))
+		}
+		all = append(all, source{path: e.Name + "@" + e.Version, data: indented(e.Server), fromRegistry: true})
+	}
+	return all, nil
+}
+
+// dial returns a client of a registry, and a function that closes its connections.
+func dial(address string) (*client.Client, func(), error) {
+	h := &http.Client{Timeout: time.Minute, Transport: http.DefaultTransport.(*http.Transport).Clone()}
+	c, err := client.New(address, &client.Options{HTTP: h})
+	return c, h.CloseIdleConnections, err
+}
+
+// answered returns the manifests in a response of a registry, or else the source itself.
+func answered(s source) []source {
+	if !bytes.Contains(s.data, []byte(`"server`)) {
+		return []source{s}
+	}
+	type one struct {
+		Server json.RawMessage `json:"server"`
+	}
+	var response struct {
+		one
+		Servers []one           `json:"servers"`
+		Name    json.RawMessage `json:"name"`
+	}
+	if json.Unmarshal(s.data, &response) != nil || response.Name != nil {
+		return []source{s}
+	}
+	if response.Server != nil {
+		response.Servers = []one{response.one}
+	}
+	var all []source
+	for i, o := range response.Servers {
+		if o.Server == nil {
+			return []source{s}
+		}
+		var key struct{ Name, Version any }
+		_ = json.Unmarshal(o.Server, &key) // what is missing is reported by the validation
+		path := fmt.Sprintf("%s#%d (%v@%v)", s.path, i, key.Name, key.Version)
+		all = append(all, source{path: path, data: indented(o.Server), fromRegistry: true})
+	}
+	if all == nil {
+		return []source{s}
+	}
+	return all
+}
+
+// indented returns a manifest with a line for each value, so that problems have lines.
+func indented(manifest []byte) []byte {
+	var b bytes.Buffer
+	if json.Indent(&b, manifest, "", "  ") != nil {
+		return manifest
+	}
+	return append(b.Bytes(), '\n')
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/manifest/registry/mirror"
+	"github.com/ashlar-go/ashlar/manifest/registry/sqlite"
+)
+
+// runMirror copies a registry into a file, or brings the copy up to date.
+func runMirror(ctx context.Context, c *call) error {
+	to := c.flags.String("to", "", "the `file` of the mirror; it is created if there is none")
+	if err := c.parse(); err != nil {
+		return err
+	}
+	switch {
+	case len(c.files) != 1:
+		return cli.Usagef("name one registry, such as https://registry.example.com")
+	case *to == "":
+		return cli.Usagef("-to is missing: name the file of the mirror")
+	}
+	source, done, err := dial(c.files[0])
+	if err != nil {
+		return &cli.UsageError{Err: err}
+	}
+	defer done()
+	store, err := sqlite.Open(ctx, *to)
+	if err != nil {
+		return unreadable(err)
+	}
+	p := &mirrorProgress{call: c, began: time.Now(), terminal: isTerminal(c.Stderr)}
+	result, err := mirror.Run(ctx, source, store, &mirror.Options{Progress: p.show})
+	p.end()
+	if err = errors.Join(err, store.Close()); err != nil {
+		return fmt.Errorf("%w\nread and stored before: %s; run it again to continue there", err, cli.Count(result.Entries, "version"))
+	}
+	what := "all versions"
+	if !result.Since.IsZero() {
+		what = "what changed since " + result.Since.Format(time.RFC3339)
+	}
+	if result.Resumed {
+		what += ", continued after an interruption"
+	}
+	_, err = fmt.Fprintf(c.Stdout, "%s: %s read (%s): %d deleted, %d unreadable\n", cli.Printable(*to), cli.Count(result.Entries, "version"), what, result.Deleted, result.Unreadable)
+	return err
+}
+
+// progressEvery is the time between two lines about the progress if the error stream is no terminal.
+const progressEvery = 5 * time.Second
+
+// mirrorProgress shows the progress of a mirror: one line on a terminal that changes, else a line every few seconds.
+type mirrorProgress struct {
+	*call
+	began, last time.Time
+	terminal    bool
+}
+
+func (p *mirrorProgress) show(r mirror.Result) {
+	now := time.Now()
+	every := progressEvery
+	if p.terminal {
+		every = 100 * time.Millisecond
+	}
+	if p.last.IsZero() {
+		p.last = p.began
+	}
+	if now.Sub(p.last) < every {
+		return
+	}
+	p.last = now
+	text := fmt.Sprintf("%s, %.0f a second", cli.Count(r.Entries, "version"), float64(r.Entries)/now.Sub(p.began).Seconds())
+	if p.terminal {
+		fmt.Fprintf(p.Stderr, "\r%s\x1b[K", text)
+		return
+	}
+	fmt.Fprintln(p.Stderr, text)
+}
+
+// end removes the line of a terminal.
+func (p *mirrorProgress) end() {
+	if p.terminal {
+		fmt.Fprint(p.Stderr, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,98 @@
+package registry
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/httpx"
+)
+
+// ErrToken is returned by Options.Authorize for an unknown token.
+var ErrToken = errors.New("unknown token")
+
+// minToken is the minimum length of a token.
+const minToken = 16
+
+// Tokens returns a function for Options.Authorize from a table of tokens and what each may publish to and change:
+//
+//	com.example        servers such as com.example/weather
+//	com.example.*      servers of all namespaces below, such as com.example.lab/weather
+//	com.example/tool   this server
+//	*                  all servers
+//
+// Tokens have at least 16 characters. They are kept as hashes and compared in constant time.
+func Tokens(table map[string][]string) (func(context.Context, string) ([]string, error), error) {
+	type known struct {
+		sum        [sha256.Size]byte
+		namespaces []string
+	}
+	var all []known
+	for token, namespaces := range table {
+		if len(token) < minToken {
+			return nil, fmt.Errorf("a token has %d characters: use at least %d", len(token), minToken)
+		}
+		if len(namespaces) == 0 {
+			return nil, errors.New("a token has no namespaces")
+		}
+		for _, n := range namespaces {
+			if bare := strings.TrimSuffix(n, ".*"); n != "*" && (bare == "" || strings.ContainsAny(bare, "* \t\r\n") || strings.Count(n, "/") > 1) {
+				return nil, fmt.Errorf("invalid namespace %q: write com.example, com.example.*, com.example/server or *", n)
+			}
+		}
+		all = append(all, known{sha256.Sum256([]byte(token)), namespaces})
+	}
+	return func(_ context.Context, token string) ([]string, error) {
+		sum := sha256.Sum256([]byte(token))
+		var found []string
+		for i := range all {
+			if subtle.ConstantTimeCompare(sum[:], all[i].sum[:]) == 1 {
+				found = all[i].namespaces
+			}
+		}
+		if found == nil {
+			return nil, ErrToken
+		}
+		return found, nil
+	}, nil
+}
+
+// mayChange reports whether namespaces include a server.
+func mayChange(namespaces []string, name string) bool {
+	space, _, _ := strings.Cut(name, "/")
+	for _, n := range namespaces {
+		parent, below := strings.CutSuffix(n, ".*")
+		if n == "*" || n == space || n == name || below && strings.HasPrefix(space, parent+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// authenticate returns the namespaces of the bearer token of a request.
+func (a *api) authenticate(r *http.Request) ([]string, error) {
+	if a.opts.Authorize == nil {
+		return nil, httpx.Errorf(http.StatusNotImplemented, "This registry is read-only")
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return nil, unauthorized("The token is missing: send Authorization: Bearer TOKEN")
+	}
+	namespaces, err := a.opts.Authorize(r.Context(), token)
+	if errors.Is(err, ErrToken) {
+		return nil, unauthorized("The token is invalid or has expired")
+	}
+	return namespaces, err
+}
+
+func unauthorized(message string) error {
+	return &httpx.Error{Status: http.StatusUnauthorized, Message: message, Header: http.Header{"Www-Authenticate": {"Bearer"}}}
+}
+
+func forbidden(namespaces []string, name string) error {
+	return httpx.Errorf(http.StatusForbidden, "The token may not change %.200q: it is for %.500s", name, strings.Join(namespaces, ", "))
+}
