@@ -15,6 +15,7 @@ import (
 	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/demo"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/server"
 )
 
@@ -23,9 +24,10 @@ const consolePassword = "a long way to the console"
 
 // consoleServer is a server with its console, a demo network, and the users admin, editor and viewer.
 type consoleServer struct {
-	t     *testing.T
-	url   string
-	token string // of admin, for the API
+	t      *testing.T
+	url    string
+	token  string // of admin, for the API
+	schema *records.Schema
 }
 
 // startConsole starts a server with so many devices.
@@ -50,6 +52,7 @@ func startConsoleWith(t *testing.T, devices int, configure func(settings *server
 	t.Cleanup(func() { require.NoError(t, inventory.Close()) })
 	_, err = demo.Fill(t.Context(), inventory.Store(), &demo.Options{Devices: devices})
 	require.NoError(t, err)
+	s.schema = inventory.Store().Schema()
 	listening.Config.Handler = inventory.Handler()
 	listening.Start()
 	t.Cleanup(listening.Close)
@@ -75,7 +78,7 @@ func (s *consoleServer) as(user string) *consoleServer {
 	s.t.Helper()
 	var session struct{ Token string }
 	s.api("POST", "/users/login", map[string]any{"username": user, "password": consolePassword}, &session)
-	return &consoleServer{t: s.t, url: s.url, token: session.Token}
+	return &consoleServer{s.t, s.url, session.Token, s.schema}
 }
 
 // api calls the API as admin, and decodes the response into what into points to, unless it is nil.
