@@ -26,7 +26,6 @@ func TestConsolePrint(t *testing.T) {
 		page.Await(shot.wait)
 		page.KeepPDF("print-" + shot.name)
 		page.Print(true)
-		page.Keep("print-" + shot.name)
 		var seen []string
 		page.Eval(`[...document.querySelectorAll("button, input, select, summary, .button, .side, [role=search], [data-live-state]")]
 			.filter(e => e.checkVisibility({visibilityProperty: true}) && e.getBoundingClientRect().width > 1).map(e => e.outerHTML.slice(0, 80))`, &seen)

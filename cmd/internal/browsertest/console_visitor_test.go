@@ -62,7 +62,11 @@ func (v *visitor) do(method, address, kind string, body io.Reader) *reply {
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	require.NoError(v.t, err)
-	root, err := html.Parse(bytes.NewReader(text))
+	page := text
+	if !strings.HasPrefix(response.Header.Get("Content-Type"), "text/html") {
+		page = nil // a file
+	}
+	root, err := html.Parse(bytes.NewReader(page))
 	require.NoError(v.t, err)
 	return &reply{address, response.StatusCode, response.Header.Get("Location"), string(text), root}
 }
