@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
@@ -23,6 +24,28 @@ type session struct {
 	Address   string     `json:"address"`
 	UserAgent string     `json:"user_agent"`
 	Current   bool       `json:"current"`
+}
+
+// Browser returns the names of the browser and of the system, as far as the user agent has them.
+func (s session) Browser() string {
+	find := func(names [][2]string) string {
+		for _, n := range names {
+			if strings.Contains(s.UserAgent, n[0]) {
+				return n[1]
+			}
+		}
+		return ""
+	}
+	// The first one counts: each also has the names of those that follow.
+	browser := find([][2]string{{"Edg/", "Edge"}, {"OPR/", "Opera"}, {"Chrome/", "Chrome"}, {"CriOS/", "Chrome"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"}, {"Safari/", "Safari"}})
+	system := find([][2]string{{"Windows", "Windows"}, {"Android", "Android"}, {"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Mac OS X", "macOS"}, {"CrOS", "ChromeOS"}, {"Linux", "Linux"}})
+	switch {
+	case browser == "":
+		return s.UserAgent
+	case system == "":
+		return browser
+	}
+	return browser + " on " + system
 }
 
 func showAccount(q *site.Request) error { return accountPage(q, http.StatusOK, "") }

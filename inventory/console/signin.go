@@ -31,7 +31,7 @@ func (c *Console) accountRoutes() []site.Route {
 // signInForm is the data of the page to sign in.
 type signInForm struct {
 	Username, Back, Problem string
-	Code                    bool // whether a code of the second factor is needed
+	CodeFault               string // what is wrong with the code of the second factor
 	Provider                bool
 }
 
@@ -45,6 +45,12 @@ func showSignIn(q *site.Request) error {
 	_, provider := q.API.HasAccounts()
 	return q.Page("signin.html", "Sign in", signInForm{Back: ui.LocalPath(q.R.URL.Query().Get("back")), Provider: provider})
 }
+
+// The messages of the API about the second factor.
+const (
+	codeRequired = "A code of the second factor is required"
+	codeWrong    = "The code of the second factor is wrong"
+)
 
 // signIn exchanges a password for a token.
 func signIn(q *site.Request) error {
@@ -60,11 +66,14 @@ func signIn(q *site.Request) error {
 	var session struct{ Token string }
 	_, err := q.Do(&site.Call{Method: http.MethodPost, Path: "/users/login", Body: body}, &session)
 	if f, ok := site.AsFault(err); ok {
-		form.Problem = f.Message
-		if len(f.Fields) > 0 {
+		switch {
+		case f.Message == codeRequired || f.Message == codeWrong:
+			form.CodeFault = f.Message
+		case len(f.Fields) > 0:
 			form.Problem = f.Fields[0].Field + " " + f.Fields[0].Reason
+		default:
+			form.Problem = f.Message
 		}
-		form.Code = f.Message == "A code of the second factor is required" || f.Message == "The code of the second factor is wrong"
 		if f.RetryAfter != "" {
 			q.W.Header().Set("Retry-After", f.RetryAfter)
 		}
@@ -79,20 +88,31 @@ func signIn(q *site.Request) error {
 
 // toProvider leads to the identity provider, through the API.
 func toProvider(q *site.Request) error {
-	back := q.UI.URL("/signin/done") + "?" + url.Values{"back": {ui.LocalPath(q.R.URL.Query().Get("back"))}}.Encode()
-	return q.Forward(&site.Call{Path: "/users/oidc/login", Query: url.Values{"return_to": {back}}}, nil)
+	form := signInForm{Back: ui.LocalPath(q.R.URL.Query().Get("back")), Provider: true}
+	back := q.UI.URL("/signin/done") + "?" + url.Values{"back": {form.Back}}.Encode()
+	err := q.Forward(&site.Call{Path: "/users/oidc/login", Query: url.Values{"return_to": {back}}}, nil)
+	if f, ok := site.AsFault(err, http.StatusServiceUnavailable); ok {
+		form.Problem = f.Message
+		return q.PageStatus(f.Status, "signin.html", "Sign in", form)
+	}
+	return err
 }
 
-// fromProvider takes over the token that the API has set as its cookie, and removes that.
+// fromProvider takes over the token that the API has set as its cookie, or shows why it has set none.
 func fromProvider(q *site.Request) error {
-	const apiCookie = "Bearer"
-	sent, err := q.R.Cookie(apiCookie)
-	if err != nil {
+	if _, provider := q.API.HasAccounts(); !provider {
+		return httpx.Errorf(http.StatusNotFound, "There is no such page")
+	}
+	back := ui.LocalPath(q.R.URL.Query().Get("back"))
+	token, refusal := q.API.FinishedLogin(q.W, q.R)
+	switch {
+	case refusal != "":
+		return q.PageStatus(http.StatusForbidden, "signin.html", "Sign in", signInForm{Back: back, Problem: refusal, Provider: true})
+	case token == "":
 		return q.Redirect("/signin")
 	}
-	http.SetCookie(q.W, &http.Cookie{Name: apiCookie, Path: "/", MaxAge: -1, HttpOnly: true, Secure: true, SameSite: http.SameSiteStrictMode})
-	q.Keep(sent.Value)
-	return q.Redirect(ui.LocalPath(q.R.URL.Query().Get("back")))
+	q.Keep(token)
+	return q.Redirect(back)
 }
 
 func signOut(q *site.Request) error {

@@ -1,11 +1,14 @@
 package httpapi
 
 import (
+	"cmp"
+	"encoding/base64"
 	"fmt"
 	"html"
 	"net/http"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 )
@@ -16,8 +19,9 @@ type Provider interface {
 	// Begin returns the URL to redirect the browser to, and sets a cookie for Finish. returnTo is "" or
 	// an [auth.LocalPath].
 	Begin(w http.ResponseWriter, r *http.Request, returnTo string) (location string, err error)
-	// Finish returns the user who comes back from the provider, and what Begin got as returnTo. The
-	// error is an [*auth.Error] of the kind LoginRefused or ProviderUnavailable, or a failure.
+	// Finish returns the user who comes back from the provider, and what Begin got as returnTo, with an error
+	// too if it is known. The error is an [*auth.Error] of the kind LoginRefused or ProviderUnavailable, or a
+	// failure.
 	Finish(w http.ResponseWriter, r *http.Request) (who *auth.External, returnTo string, err error)
 }
 
@@ -47,7 +51,7 @@ func (a *API) oidcRoutes() []route {
 				{Name: "error", Schema: openapi.String(""), Description: "Why the identity provider refused the login."},
 			},
 			Responses: []openapi.Response{
-				{Status: http.StatusOK, Schema: openapi.String("A page that leads to return_to."), ContentType: "text/html"},
+				{Status: http.StatusOK, Schema: openapi.String("A page that leads to return_to, as after a refusal."), ContentType: "text/html"},
 				{Status: http.StatusOK, Schema: session, Headers: []openapi.Header{openapi.SetCookie()}},
 			},
 			Errors: []int{http.StatusUnauthorized, http.StatusConflict},
@@ -77,11 +81,17 @@ func (c *call) finishOIDC() error {
 		return err
 	}
 	user, returnTo, err := c.accounts.Provider.Finish(c.w, c.r)
+	var who *auth.Identity
 	if err != nil {
-		return service.RefuseExternal(ctx, c.request(), oidcMethod, err)
+		err = service.RefuseExternal(ctx, c.request(), oidcMethod, err)
+	} else {
+		who, err = service.LoginExternal(ctx, c.request(), user)
 	}
-	who, err := service.LoginExternal(ctx, c.request(), user)
-	if err != nil {
+	switch {
+	case err != nil && returnTo != "":
+		c.refuseTo(returnTo, err)
+		return nil
+	case err != nil:
 		return err
 	}
 	c.accounts.Forget(who.UserID) // the role may have changed
@@ -93,15 +103,57 @@ func (c *call) finishOIDC() error {
 	if returnTo == "" {
 		return httpx.WriteJSON(c.w, http.StatusOK, response)
 	}
-	c.leadTo(returnTo)
+	c.leadTo(http.StatusOK, "You are logged in.", returnTo)
 	return nil
 }
 
 // leadTo responds with a page that leads to a path. Browsers do not send the cookie, which is
 // SameSite=Strict, after a redirect that the identity provider began.
-func (c *call) leadTo(path string) {
-	path = html.EscapeString(path)
+func (c *call) leadTo(status int, message, path string) {
+	message, path = html.EscapeString(message), html.EscapeString(path)
 	c.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	c.w.WriteHeader(status)
 	_, _ = fmt.Fprintf(c.w, `<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=%s">`+
-		`<title>Logged in</title><p>You are logged in. <a href="%s">Continue</a></p></html>`+"\n", path, path)
+		`<title>Login</title><p>%s <a href="%s">Continue</a></p></html>`+"\n", path, message, path)
+}
+
+// The cookie with the message of a refused login, for the page that it leads to.
+const (
+	refusalCookie   = "login_refused"
+	refusalLifetime = 60 // seconds
+	maxRefusal      = 500
+)
+
+// refuseTo responds to a refused login with its status, and a page that leads to a path.
+func (c *call) refuseTo(path string, refusal error) {
+	render := func(w http.ResponseWriter, _ *http.Request, e *httpx.Error) {
+		http.SetCookie(w, c.refusalCookie(base64.RawURLEncoding.EncodeToString([]byte(printable.Truncate(e.Message, maxRefusal))), refusalLifetime))
+		c.leadTo(e.Status, e.Message+".", path)
+	}
+	httpx.RenderErrors(render)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		httpx.WriteError(w, r, translate(refusal))
+	})).ServeHTTP(c.w, c.r)
+}
+
+func (a *API) refusalCookie(value string, age int) *http.Cookie {
+	return &http.Cookie{
+		Name: refusalCookie, Value: value, Path: cmp.Or(a.accounts.Cookie.Path, "/"), MaxAge: age,
+		HttpOnly: true, Secure: true, SameSite: http.SameSiteStrictMode,
+	}
+}
+
+// FinishedLogin returns what a login through the identity provider has left in cookies for the page at its
+// return_to: the token, or else why it was refused. Both are empty without such a login. It deletes the cookies.
+func (a *API) FinishedLogin(w http.ResponseWriter, r *http.Request) (token, refusal string) {
+	if sent, err := r.Cookie(refusalCookie); err == nil {
+		text, _ := base64.RawURLEncoding.DecodeString(sent.Value) // empty if it is malformed
+		http.SetCookie(w, a.refusalCookie("", -1))
+		return "", printable.Truncate(string(text), maxRefusal)
+	}
+	token, err := a.accounts.Cookie.FromRequest(r)
+	if err != nil {
+		return "", ""
+	}
+	a.accounts.Cookie.Clear(w)
+	return token, ""
 }

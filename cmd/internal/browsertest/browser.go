@@ -95,12 +95,16 @@ func Open(t testing.TB, url string, opts *Options) *Page {
 }
 
 // scheme says which colours the system prefers.
-func scheme(dark bool) chromedp.Action[chromedp.Void] {
+func scheme(dark bool) chromedp.Action[chromedp.Void] { return media("", dark) }
+
+// media says which medium the page is for, such as "print", and which colours the system prefers.
+func media(medium string, dark bool) chromedp.Action[chromedp.Void] {
 	value := "light"
 	if dark {
 		value = "dark"
 	}
 	return command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Media:    medium,
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: value}},
 	})
 }

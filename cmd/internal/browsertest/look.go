@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
 
@@ -20,6 +22,27 @@ func (p *Page) Goto(url string) {
 func (p *Page) Resize(width, height int64, dark bool) {
 	p.t.Helper()
 	p.do("resize the window", chromedp.EmulateViewport(width, height, viewport(width)...), scheme(dark))
+}
+
+// paperWidth and paperHeight are the size of A4 paper in CSS pixels, 96 to an inch.
+const paperWidth, paperHeight = 794, 1123
+
+// Print shows the page as on A4 paper, until the next Resize. Keep and KeepPDF then show what would be printed.
+func (p *Page) Print(dark bool) {
+	p.t.Helper()
+	p.do("print", chromedp.EmulateViewport(paperWidth, paperHeight), media("print", dark))
+}
+
+// KeepPDF is Keep for what is printed on A4 paper, as NAME.pdf.
+func (p *Page) KeepPDF(name string) {
+	p.t.Helper()
+	p.keep(name+".pdf", func() []byte {
+		const inch = 96.0
+		printed := get(p, "print", func(ctx context.Context, t *chromedp.Target) (page.PrintToPDFResult, error) {
+			return cdp.Call(ctx, t, page.PrintToPDF, page.PrintToPDFParams{PaperWidth: paperWidth / inch, PaperHeight: paperHeight / inch})
+		})
+		return printed.Data
+	})
 }
 
 // Press presses keys on the focused element, such as kb.Escape or "?".
@@ -47,6 +70,11 @@ func (p *Page) Submit(selector string) {
 // people to look at. Without that variable it does nothing.
 func (p *Page) Keep(name string) {
 	p.t.Helper()
+	p.keep(name+".png", p.WholeScreenshot)
+}
+
+func (p *Page) keep(name string, picture func() []byte) {
+	p.t.Helper()
 	dir := os.Getenv("ASHLAR_SCREENSHOTS")
 	if dir == "" {
 		return
@@ -54,7 +82,7 @@ func (p *Page) Keep(name string) {
 	if err := os.MkdirAll(dir, 0o750); err != nil { // #nosec G703 -- named by who runs the test
 		p.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, name+".png"), p.WholeScreenshot(), 0o600); err != nil { // #nosec G703 -- named by who runs the test
+	if err := os.WriteFile(filepath.Join(dir, name), picture(), 0o600); err != nil { // #nosec G703 -- named by who runs the test
 		p.t.Fatal(err)
 	}
 }

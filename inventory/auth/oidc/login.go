@@ -52,8 +52,9 @@ func (p *Provider) Begin(w http.ResponseWriter, r *http.Request, returnTo string
 }
 
 // Finish verifies the response of the provider, which is in the query of the request, and returns the user
-// and what Begin got as returnTo. It deletes the cookie. Call it before the header is written. The error is
-// an [*auth.Error] of the kind LoginRefused or ProviderUnavailable, or that of a context.
+// and what Begin got as returnTo, with an error too if a login is in progress. It deletes the cookie. Call it
+// before the header is written. The error is an [*auth.Error] of the kind LoginRefused or ProviderUnavailable,
+// or that of a context.
 func (p *Provider) Finish(w http.ResponseWriter, r *http.Request) (who *auth.External, returnTo string, err error) {
 	http.SetCookie(w, p.cookie("", -1))
 	login, err := p.open(r)
@@ -62,21 +63,21 @@ func (p *Provider) Finish(w http.ResponseWriter, r *http.Request) (who *auth.Ext
 	}
 	query := r.URL.Query()
 	if !same(query.Get("state"), login.State) {
-		return nil, "", auth.Refused(messageOther, "another state")
+		return nil, login.ReturnTo, auth.Refused(messageOther, "another state")
 	}
 	known, err := p.discover(r.Context())
 	if err != nil {
-		return nil, "", err
+		return nil, login.ReturnTo, err
 	}
 	code, err := p.code(known, query)
 	if err != nil {
-		return nil, "", err
+		return nil, login.ReturnTo, err
 	}
 	select {
 	case p.slots <- struct{}{}:
 		defer func() { <-p.slots }()
 	case <-r.Context().Done():
-		return nil, "", r.Context().Err()
+		return nil, login.ReturnTo, r.Context().Err()
 	}
 	ctx, cancel := context.WithTimeout(gooidc.ClientContext(r.Context(), p.client), 2*callTimeout)
 	defer cancel()

@@ -82,7 +82,7 @@ func save(q *site.Request) error {
 	switch {
 	case refused && fault.Status == http.StatusPreconditionFailed:
 		return f.conflict(fault.Status)
-	case refused:
+	case refused && fault.Status != http.StatusNotFound:
 		f.refuse(fault)
 		return f.again(fault.Status)
 	case err != nil:

@@ -93,6 +93,8 @@ func newInput(q *site.Request, r *records.Resource, f *records.Field, create boo
 				in.Hint = "Empty leaves it unchanged."
 			}
 		}
+	case f.Ref != nil && !q.MaySee(f.Ref.To):
+		in.Hint = "The id of a record that you may not see."
 	case f.Ref != nil:
 		in.Control, in.To = "pick", f.Ref.To
 	case f.Kind == records.Bool && !f.Nullable:

@@ -16,31 +16,28 @@ import (
 // device adds the sections and actions of the page of a device.
 func (p *page) device(main, side func(*section, func(*section) error)) {
 	id, q := p.Rec.ID(), p.q
-	sees := func(resources ...string) bool {
-		return !slices.ContainsFunc(resources, func(name string) bool { return !q.May(name, records.RouteList) })
-	}
 	for _, name := range []string{"interfaces", "front-ports", "rear-ports"} {
-		if r, ok := q.Schema.Named(name); ok && sees(name) {
+		if r, ok := q.Schema.Named(name); ok && q.MaySee(name) {
 			s := &section{ID: "device-" + name, Kind: "ports", Title: site.Title(r), Follow: follow(q, name, "cables", "links", "vlans", "tagged-vlans", "addresses")}
 			main(s, func(s *section) error { return loadPorts(q, s, name, id) })
 		}
 	}
-	if sees("metrics") {
+	if q.MaySee("metrics") {
 		p.Charts = true
 		main(&section{ID: "device-metrics", Kind: "metrics", Title: "Measurements", Follow: follow(q, "metrics")}, p.loadMetrics)
 	}
-	if sees("interfaces", "links") {
+	if q.MaySee("interfaces", "links") {
 		p.act("Map", q.UI.URL("/map?device="+id), "network")
 		side(&section{ID: "device-neighbours", Kind: "neighbours", Title: "Neighbours", Follow: follow(q, "links", "cables")}, p.loadNeighbours)
 	}
-	if sees("events") {
+	if q.MaySee("events") {
 		main(&section{ID: "device-events", Kind: "events", Title: "Events", Follow: follow(q, "events")}, func(s *section) error {
 			query := url.Values{"device_id": {id}}
 			s.add("All", q.ListURL("events")+"?"+query.Encode(), "")
 			return loadEvents(q, s, query, childRows, false)
 		})
 	}
-	if rack := p.Rec.Text("rack_id"); rack != "" && sees("racks") {
+	if rack := p.Rec.Text("rack_id"); rack != "" && q.MaySee("racks") {
 		side(&section{ID: "device-rack", Kind: "rack", Title: "Rack", Follow: follow(q, "devices")}, func(s *section) error { return loadRack(q, s, rack, id) })
 	}
 }

@@ -45,19 +45,21 @@ func (p *page) special() {
 	case "events":
 		side(&section{ID: "event-state", Kind: "acknowledgement", Title: "Acknowledgement", Follow: follow(q, "events")}, p.loadAcknowledgement)
 	case "racks":
-		p.act("Elevation", q.UI.URL("/elevation/"+id), "rack")
-		if q.May("devices", records.RouteList) {
+		if q.MaySee("devices") {
+			p.act("Elevation", q.UI.URL("/elevation/"+id), "rack")
 			side(&section{ID: "rack-units", Kind: "rack", Title: "Units", Follow: follow(q, "devices", "racks")}, func(s *section) error { return loadRack(q, s, id, "") })
 		}
 	case "prefixes":
 		p.act("In the tree", q.UI.URL("/prefixes?under="+id), "prefix")
 		side(&section{ID: "prefix-usage", Kind: "usage", Title: "Usage", Follow: follow(q, "prefixes", "addresses")}, p.loadUsage)
 		main(&section{ID: "prefix-prefixes", Kind: "table", Title: "Prefixes within", Follow: follow(q, "prefixes")}, p.loadWithin("prefixes", "prefix"))
-		if q.May("addresses", records.RouteList) {
+		if q.MaySee("addresses") {
 			main(&section{ID: "prefix-addresses", Kind: "table", Title: "Addresses within", Follow: follow(q, "addresses")}, p.loadWithin("addresses", "address"))
 		}
 	case "locations":
-		p.act("Map", q.UI.URL("/map?location="+id), "network")
+		if q.MaySee("links", "devices", "interfaces") {
+			p.act("Map", q.UI.URL("/map?location="+id), "network")
+		}
 		if q.May("devices", records.RouteList) {
 			side(&section{ID: "location-count", Kind: "facts", Title: "Devices", Follow: follow(q, "devices")}, p.loadLocationCounts)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx/ui"
 	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -119,7 +120,9 @@ func (v *view) list() (*list, error) {
 	}
 	if v.May(r.Name, records.RouteCreate) {
 		l.New = l.Self + "/new"
-		l.Import = v.UI.URL("/import")
+		if importer.Importable(v.Schema, r) {
+			l.Import = v.UI.URL("/import?resource=" + r.Name)
+		}
 	}
 	here := v.state()
 	for _, name := range []string{"page", "cursor"} {

@@ -162,7 +162,7 @@ func (q *Request) Nav() []ui.NavGroup {
 	}
 	const changes = records.RouteCreate | records.RouteChange | records.RouteDelete
 	first := ui.NavGroup{Links: []ui.NavLink{link("Home", "/", "home", true)}}
-	if q.May("links", records.RouteList) && q.May("devices", records.RouteList) && q.May("interfaces", records.RouteList) {
+	if q.MaySee("links", "devices", "interfaces") {
 		first.Links = append(first.Links, link("Map", "/map", "network", false))
 		if q.May("links", changes) || q.May("interfaces", changes) {
 			first.Links = append(first.Links, link("Drift", "/drift", "drift", false))

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx"
@@ -189,6 +190,11 @@ func (q *Request) Identity() *auth.Identity { return q.Rights.Identity }
 func (q *Request) May(resource string, does records.Routes) bool {
 	_, ok := q.Schema.Named(resource)
 	return ok && q.Rights != nil && q.Rights.May(resource, does)
+}
+
+// MaySee reports whether the sender may list the records of all these resources.
+func (q *Request) MaySee(resources ...string) bool {
+	return !slices.ContainsFunc(resources, func(name string) bool { return !q.May(name, records.RouteList) })
 }
 
 // Resource returns the resource that the path value "resource" names, if the sender may list it.
