@@ -201,6 +201,9 @@ func (s *shape) peer(pair []int, mbps int64) {
 // head adds the devices between the wide area network and the rest of the site.
 func (s *shape) head(rack int) {
 	s.top = s.pair(router, rack, 0)
+	if len(s.top) == 2 {
+		s.connect(s.top[:1], s.top[1:], fortyGig)
+	}
 	if fw := s.pair(firewall, rack, 6); len(fw) > 0 {
 		s.connect(s.top, fw, tenGigabit)
 		s.top = fw

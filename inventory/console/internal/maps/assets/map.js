@@ -19,10 +19,13 @@
       { selector: "node", style: { width: "data(size)", height: "data(size)", shape: "data(form)", "background-color": of.idle, "border-width": 2, "border-color": of.surface, "overlay-opacity": 0,
         "font-family": font, "font-size": 11, color: of.text, "text-valign": "bottom", "text-margin-y": 3, "text-outline-color": of.raised, "text-outline-width": 2.5, "text-outline-opacity": 1, "z-index": 1 } },
       ...tones.map((t) => ({ selector: `node[tone="${t}"]`, style: { "background-color": of[t] } })),
+      { selector: "node.place", style: { width: 142, height: 50, shape: "round-rectangle", label: "data(text)", "background-color": of.surface, "border-width": 2, "text-valign": "center", "text-margin-y": 0, "text-wrap": "wrap",
+        "text-outline-width": 0, "font-size": 12.5, "font-weight": 600, "line-height": 1.25 } },
+      ...tones.map((t) => ({ selector: `node.place[tone="${t}"]`, style: { "border-color": of[t] } })),
       { selector: "node.labelled", style: { label: "data(label)", "z-index": 2 } },
-      { selector: ":parent", style: { shape: "round-rectangle", "background-color": of.surface, "background-opacity": 0.75, "border-width": 1, "border-color": of.line, padding: 22, "compound-sizing-wrt-labels": "exclude",
-        label: "data(label)", "font-size": 14, "font-weight": 600, color: of.muted, "text-valign": "top", "min-zoomed-font-size": 7, "text-margin-y": -4, "text-outline-width": 0 } },
-      { selector: "edge", style: { width: "mapData(thick, 0, 4, 0, 6)", "line-color": of["line-strong"], "curve-style": "bezier", "control-point-step-size": 16, "overlay-opacity": 0 } },
+      { selector: ":parent", style: { shape: "round-rectangle", "background-color": of.surface, "background-opacity": 0.75, "border-width": 1, "border-color": of.line, padding: 44, "compound-sizing-wrt-labels": "exclude",
+        label: "data(label)", "font-size": 14, "font-weight": 600, color: of.muted, "text-valign": "top", "min-zoomed-font-size": 7, "text-margin-y": -4, "text-outline-width": 0, "text-wrap": "ellipsis" } },
+      { selector: "edge", style: { width: "mapData(thick, 0, 4, 0, 6)", "line-color": of["line-strong"], "curve-style": "bezier", "control-point-step-size": 16, "overlay-opacity": 0, "line-opacity": graph.edges.length > 150 && !graph.places ? 0.6 : 1 } },
       { selector: "edge.down", style: { "line-color": of.bad, "line-style": "dashed" } },
       { selector: "edge.path", style: { "line-color": of.accent, width: 3, "control-point-step-size": 50 } },
       { selector: "edge.path.down", style: { "line-color": of.bad } },
@@ -30,7 +33,7 @@
       { selector: "node.failure", style: { "border-width": 3, "border-color": of.raised, "outline-width": 3, "outline-color": of.warn, "outline-offset": 0 } },
       { selector: "edge.labelled", style: { label: "data(ports)", "font-family": font, "font-size": 10, color: of.muted, "text-outline-color": of.raised, "text-outline-width": 2.5, "text-rotation": "autorotate" } },
       { selector: ".faded", style: { opacity: 0.18 } },
-      { selector: "node.near", style: { "border-color": of.accent, "border-width": 3 } },
+      { selector: "node.near[!text]", style: { "border-color": of.accent, "border-width": 3 } },
       { selector: "edge.near", style: { "line-color": of.accent, width: 3 } },
       { selector: "edge.near.down", style: { "line-color": of.bad } },
       { selector: "node:selected", style: { "border-color": of.accent, "border-width": 4, "z-index": 10 } },
@@ -44,8 +47,12 @@
       data: { id: n.id, label: n.hostname, tone: n.tone, form: shapes[n.shape] || "pentagon", shape: n.shape, status: n.status, degree: n.degree, base: 20 + Math.min(16, 3 * Math.sqrt(n.degree)), size: 24, parent: groups.length ? "group-" + (n.location_id || "") : undefined },
       position: { x: n.x, y: n.y }, classes: n.cut_off ? "failure" : "",
     }));
+    if (graph.places) graph.nodes.forEach((n, i) => {
+      Object.assign(nodes[i].data, { text: `${n.hostname}\n${n.count} ${n.count === 1 ? "device" : "devices"}${n.down ? ", " + n.down + " down" : ""}` });
+      nodes[i].classes = "place";
+    });
     const edges = graph.edges.map((e) => ({
-      data: { id: e.id, source: e.a.device_id, target: e.b.device_id, ports: e.a.interface + " – " + e.b.interface, thick: 1, title: name[e.a.device_id] + " – " + name[e.b.device_id] },
+      data: { id: e.id, source: e.a.device_id, target: e.b.device_id, ports: graph.places ? `${e.count} ${e.count === 1 ? "link" : "links"}` : e.a.interface + " – " + e.b.interface, thick: 1, weight: Math.min(2.5, 1 + 0.4 * ((e.count || 1) - 1)), title: name[e.a.device_id] + " – " + name[e.b.device_id] },
       classes: [e.state === "down" ? "down" : "", e.cut_off ? "failure" : "", canvas.dataset.paths ? "path" : ""].join(" "),
     }));
     return [...groups, ...nodes, ...edges];
@@ -56,6 +63,8 @@
   let due;
   const soon = () => { cancelAnimationFrame(due); due = requestAnimationFrame(describe); };
   function describe() {
+    titles();
+    if (graph.places) return;
     const zoom = cy.zoom(), dot = Math.max(1, Math.min(1.8, 0.4 / zoom)), font = 11.5 / Math.max(zoom, 0.02), taken = new Map();
     const free = (box) => {
       for (let x = Math.floor(box[0] / 60); x <= Math.floor(box[2] / 60); x++) for (let y = Math.floor(box[1] / 60); y <= Math.floor(box[3] / 60); y++) {
@@ -87,12 +96,17 @@
         if (show) { take(box); n.style({ "font-size": font, "text-outline-width": 2.5 / zoom, "text-margin-y": 3 / zoom }); }
         n.toggleClass("labelled", show);
       }
-      cy.nodes(":parent").style({ "font-size": Math.max(14, Math.min(60, 12.5 / zoom)), "text-margin-y": -4 });
       const thick = Math.max(1, Math.min(3, 0.45 / zoom));
       cy.edges().forEach((e) => { e.toggleClass("labelled", (e.hasClass("near") || e.hasClass("path")) && zoom > 0.75 && length(e) > e.data("ports").length * 5.6 + 50); });
       if (thick !== drawn) cy.edges().forEach((e) => { e.data("thick", thick); if (e.hasClass("down")) e.style("line-dash-pattern", [6 * thick, 4 * thick]); });
       drawn = thick;
     });
+  }
+
+  // titles sets the sizes of the titles of boxes, and cuts off what is wider than its box: so they do not overlap.
+  function titles() {
+    const size = Math.max(14, 12.5 / cy.zoom());
+    cy.nodes(":parent").forEach((g) => { g.style({ "font-size": size, "text-max-width": g.width() + 88 }); });
   }
 
   const length = (e) => { const a = e.source().position(), b = e.target().position(); return Math.hypot(a.x - b.x, a.y - b.y); };
@@ -182,6 +196,10 @@
   function search() {
     const box = $(".maps-search"), input = $("input", box), names = new Map(graph.nodes.map((n) => [n.hostname.toLowerCase(), n.id]));
     box.hidden = false;
+    if (graph.places) {
+      input.addEventListener("keydown", (e) => { if (e.key === "Enter" && input.value.trim()) location.assign(canvas.dataset.find + encodeURIComponent(input.value.trim())); });
+      return;
+    }
     $("datalist", box).append(...graph.nodes.map((n) => Object.assign(document.createElement("option"), { value: n.hostname })));
     const go = (loose) => {
       const asked = input.value.trim().toLowerCase();
@@ -194,8 +212,11 @@
     input.addEventListener("keydown", (e) => { if (e.key === "Enter") { e.preventDefault(); go(true); } });
   }
 
+  // open shows the devices of a location.
+  function open(n) { if (n.id() !== "none") location.assign(canvas.dataset.open.replace("location=-", "location=" + encodeURIComponent(n.id()))); }
+
   function listen() {
-    cy.on("tap", "node", (e) => { if (!e.target.isParent()) select(e.target); });
+    cy.on("tap", "node", (e) => { if (!e.target.isParent()) graph.places ? open(e.target) : select(e.target); });
     cy.on("tap", (e) => { if (e.target === cy) { cy.elements().unselect(); highlight(); } });
     cy.on("mouseover", "node", (e) => { if (!e.target.isParent() && cy.$(":selected").empty()) highlight(e.target); canvas.classList.toggle("maps-over", !e.target.isParent()); });
     cy.on("mouseout", "node", () => { if (cy.$(":selected").empty()) highlight(); canvas.classList.remove("maps-over"); });
@@ -238,6 +259,7 @@
     search();
     $$(".maps-actions, .maps-zoom, .maps-hint").forEach((e) => { e.hidden = false; });
     describe();
+    if (graph.places) cy.edges().forEach((e) => e.data("thick", e.data("weight") * 1.5));
     if (canvas.dataset.selected) { const n = cy.getElementById(canvas.dataset.selected); n.select(); soon(); }
     ashlar.map = { cy, file };
     canvas.dataset.ready = "1";
