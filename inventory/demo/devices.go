@@ -62,7 +62,7 @@ func tags(role int) []string {
 // state sets the status of a device, and when it was seen last. The core of the network works.
 func (n *network) state(h *host) {
 	d, ago := h.Device, n.rng.Int64N(int64(10*time.Minute))
-	if h.unit.role >= leaf {
+	if h.unit.role >= server {
 		switch n.rng.IntN(200) {
 		case 0, 1:
 			d.Status, ago = inventory.DeviceOffline, int64(time.Hour)+n.rng.Int64N(int64(3*24*time.Hour))

@@ -24,6 +24,6 @@ func ExampleFill() {
 		fmt.Println(d.Hostname, d.IP, d.Role, d.Vendor, err)
 	}
 	// Output:
-	// {Locations:13 Racks:10 DeviceTypes:25 PortTemplates:56 Devices:100 Interfaces:364 VLANs:13 TaggedVLANs:45 VRFs:3 Prefixes:25 Addresses:89 RearPorts:12 FrontPorts:72 Terminations:4 Links:138 Cables:179 CableEnds:358 Metrics:144 Events:20} <nil>
+	// {Locations:13 Racks:10 DeviceTypes:25 PortTemplates:56 Devices:100 Interfaces:366 VLANs:13 TaggedVLANs:45 VRFs:3 Prefixes:25 Addresses:89 RearPorts:12 FrontPorts:72 Terminations:4 Links:139 Cables:180 CableEnds:360 Metrics:144 Events:20} <nil>
 	// ber1-acc-01 172.16.0.10 access-switch Cisco <nil>
 }

@@ -151,8 +151,9 @@ type failure struct {
 
 // groupBox is a location on the map.
 type groupBox struct {
-	ID    string `json:"id"`
-	Label string `json:"label"`
+	ID    string  `json:"id"`
+	Label string  `json:"label"`
+	Space float64 `json:"space"` // the width for its title
 }
 
 // graph is a part of the network.
@@ -431,7 +432,11 @@ func (g *graph) place(v *view) {
 	case g.Places:
 		points = linked.overview(g.regions())
 	default:
-		points = linked.layout(g.grouping())
+		gr := g.grouping()
+		points = linked.layout(gr)
+		for i := range g.Groups {
+			g.Groups[i].Space = gr.space[i]
+		}
 	}
 	for i, p := range points {
 		g.Nodes[i].X, g.Nodes[i].Y = p.X, p.Y
@@ -455,7 +460,7 @@ func (g *graph) grouping() *grouping {
 			label := g.places.name(id, g.around)
 			number[id] = len(gr.titles)
 			gr.titles = append(gr.titles, utf8.RuneCountInString(label))
-			g.Groups = append(g.Groups, groupBox{id, label})
+			g.Groups = append(g.Groups, groupBox{ID: id, Label: label})
 		}
 		gr.group[i] = number[id]
 		g.Nodes[i].Location = id
@@ -476,7 +481,7 @@ func (g *graph) regions() (of []int, count int) {
 	for i, n := range g.Nodes {
 		if _, ok := number[n.Location]; !ok {
 			number[n.Location] = len(number)
-			g.Groups = append(g.Groups, groupBox{n.Location, cmp.Or(g.places.name(n.Location, ""), "Elsewhere")})
+			g.Groups = append(g.Groups, groupBox{ID: n.Location, Label: cmp.Or(g.places.name(n.Location, ""), "Elsewhere")})
 		}
 		of[i] = number[n.Location]
 	}

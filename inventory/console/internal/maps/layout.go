@@ -15,6 +15,7 @@ const (
 	cellWidth  = 110.0 // around a device, for its label
 	cellHeight = 64.0
 	groupSpace = 190.0 // between groups, for borders and titles
+	groupAside = 130.0 // between groups beside each other
 )
 
 // net is a network to lay out: the neighbours of each node, without duplicates.
@@ -299,10 +300,10 @@ func framed(nodes []int, points []point, width, height float64) *block {
 }
 
 // pack places blocks in rows, the highest first, and returns the size of all.
-func pack(blocks []*block, space float64) (width, height float64) {
+func pack(blocks []*block, spaceX, spaceY float64) (width, height float64) {
 	area, widest := 0.0, 0.0
 	for _, b := range blocks {
-		area += (b.width + space) * (b.height + space)
+		area += (b.width + spaceX) * (b.height + spaceY)
 		widest = max(widest, b.width)
 	}
 	limit := max(widest, math.Sqrt(area*1.7))
@@ -311,10 +312,10 @@ func pack(blocks []*block, space float64) (width, height float64) {
 	x, y, row := 0.0, 0.0, 0.0
 	for _, b := range order {
 		if x > 0 && x+b.width > limit {
-			x, y, row = 0, y+row+space, 0
+			x, y, row = 0, y+row+spaceY, 0
 		}
 		b.x, b.y = x, y
-		x += b.width + space
+		x += b.width + spaceX
 		row = max(row, b.height)
 		width = max(width, b.x+b.width)
 	}
@@ -350,17 +351,22 @@ func (n net) arrange(nodes, ranks []int) *block {
 		}
 		blocks = append(blocks, b)
 	}
-	if len(single) > 0 {
-		slices.Sort(single)
-		blocks = append(blocks, grid(single, int(math.Ceil(math.Sqrt(float64(len(single)))))))
+	all := packed(blocks, cellWidth/4, cellWidth/4)
+	if len(single) == 0 {
+		return all
 	}
-	return packed(blocks, cellWidth/4)
+	slices.Sort(single)
+	rest := grid(single, max(int(all.width/cellWidth), int(math.Ceil(math.Sqrt(float64(len(single)))))))
+	if len(blocks) == 0 {
+		return rest
+	}
+	return stack(all, rest, layerSpace/2)
 }
 
 // packed returns a block of blocks.
-func packed(blocks []*block, space float64) *block {
+func packed(blocks []*block, spaceX, spaceY float64) *block {
 	all := &block{}
-	all.width, all.height = pack(blocks, space)
+	all.width, all.height = pack(blocks, spaceX, spaceY)
 	for _, b := range blocks {
 		all.take(b, b.x, b.y)
 	}
@@ -369,10 +375,11 @@ func packed(blocks []*block, space float64) *block {
 
 // grouping says how the nodes of a network are grouped.
 type grouping struct {
-	group  []int // the number of the group of each node
-	titles []int // the numbers of letters of the titles of the groups
-	ranks  []int // of each node
-	first  int   // the group above the others, -1 for none
+	group  []int     // the number of the group of each node
+	titles []int     // the numbers of letters of the titles of the groups
+	space  []float64 // the widths that the groups have
+	ranks  []int     // of each node
+	first  int       // the group above the others, -1 for none
 }
 
 // layout places all nodes, those of a group together.
@@ -386,7 +393,7 @@ func (n net) layout(of *grouping) []point {
 		blocks[g] = n.arrange(nodes, of.ranks)
 	}
 	all := of.together(blocks)
-	letter := 7.6 / min(viewWidth/all.width, viewHeight/all.height, 1) // titles have one size on the screen
+	letter := 8.4 / min(all.zoom(), 1) // titles have one size on the screen
 	for g, b := range blocks {
 		if space := letter*float64(of.titles[g]) - b.width - cellWidth/2; space > 0 {
 			for i := range b.points {
@@ -394,6 +401,7 @@ func (n net) layout(of *grouping) []point {
 			}
 			b.width += space
 		}
+		of.space = append(of.space, b.width+cellWidth)
 	}
 	points := make([]point, len(n))
 	all = of.together(blocks)
@@ -418,7 +426,7 @@ func (of *grouping) together(blocks []*block) *block {
 			others = append(others, b)
 		}
 	}
-	all := packed(others, groupSpace)
+	all := packed(others, groupAside, groupSpace)
 	if of.first < 0 {
 		return all
 	}
@@ -426,19 +434,25 @@ func (of *grouping) together(blocks []*block) *block {
 	if len(others) == 0 {
 		return first
 	}
-	if first.height+all.height > first.width+all.width {
-		beside := &block{width: first.width + groupSpace + all.width, height: max(first.height, all.height)}
-		beside.take(first, 0, 0)
-		beside.take(all, first.width+groupSpace, 0)
+	above := stack(first, all, groupSpace)
+	beside := &block{width: first.width + groupAside + all.width, height: max(first.height, all.height)}
+	beside.take(first, 0, 0)
+	beside.take(all, first.width+groupAside, 0)
+	if beside.zoom() > 1.1*above.zoom() {
 		return beside
 	}
-	return stack(first, all, groupSpace)
+	return above
+}
+
+// zoom returns by how much a block in a frame is larger in a window.
+func (b *block) zoom() float64 {
+	return min(viewWidth/(b.width+groupSpace), viewHeight/(b.height+groupSpace))
 }
 
 // The size of a location on the map.
 const (
 	placeWidth  = 166.0
-	placeHeight = 88.0
+	placeHeight = 76.0
 )
 
 // overview places locations, those of a region together: a ring as a ring, others by forces.
@@ -456,7 +470,7 @@ func (n net) overview(group []int, groups int) []point {
 			own := n.within(part)
 			points := own.ring(placeWidth, placeHeight)
 			if points == nil {
-				points = own.radial(own.center())
+				points = []point{{}, {X: cellWidth}}[:min(len(part), 2)]
 				if len(part) > 2 {
 					points = own.spread()
 				}
@@ -470,10 +484,10 @@ func (n net) overview(group []int, groups int) []point {
 			}
 			parts = append(parts, framed(part, points, placeWidth, placeHeight))
 		}
-		blocks = append(blocks, packed(parts, 0))
+		blocks = append(blocks, packed(parts, 0, 0))
 	}
 	points := make([]point, len(n))
-	all := packed(blocks, 0.5*groupSpace)
+	all := packed(blocks, 0.5*groupSpace, 0.6*groupSpace)
 	for i, node := range all.nodes {
 		points[node] = all.points[i]
 	}

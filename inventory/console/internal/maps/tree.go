@@ -66,7 +66,7 @@ func (n net) layers(ranks []int) (layer []int, count int) {
 			order = append(order, i)
 		}
 	}
-	if 2*len(order) > len(n) {
+	if len(order) > 2 && 2*len(order) > len(n) {
 		order = []int{n.center()}
 	}
 	for _, i := range order {
@@ -168,11 +168,7 @@ func (b *branch) block() *block {
 		}
 	}
 	if len(ends) > 0 {
-		columns := int(math.Ceil(math.Sqrt(float64(len(ends)))))
-		if len(below) == 0 && len(ends) <= 3 {
-			columns = len(ends)
-		}
-		below = append(below, grid(ends, columns))
+		below = append(below, grid(ends, int(math.Ceil(math.Sqrt(float64(len(ends)))))))
 	}
 	if len(below) == 0 {
 		return head
@@ -240,7 +236,7 @@ func (n net) ring(width, height float64) []point {
 		return nil
 	}
 	half := float64(len(n)+4) / 2
-	columns := max(2, int(math.Round(0.6*half)))
+	columns := max(2, int(math.Round(0.55*half)))
 	rows := max(2, int(math.Ceil(half))-columns)
 	around := 2 * (columns + rows - 2)
 	at := func(i int) point { // from the middle of the lower side to the left

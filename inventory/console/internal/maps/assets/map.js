@@ -6,6 +6,7 @@
   if (!canvas || !window.cytoscape) return;
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const shapes = { circle: "ellipse", triangle: "round-triangle", diamond: "diamond", square: "round-rectangle", hexagon: "hexagon", pentagon: "pentagon" };
+  const asked = new URLSearchParams(location.search), ends = [asked.get("from"), asked.get("to")];
   let cy, graph, busy, drawn, touched; // busy is the number of links of a hub
 
   // Colours come from the tokens, as they are now.
@@ -20,7 +21,7 @@
         "font-family": font, "font-size": 11, color: of.text, "text-valign": "bottom", "text-margin-y": 3, "text-outline-color": of.raised, "text-outline-width": 2.5, "text-outline-opacity": 1, "z-index": 1 } },
       ...tones.map((t) => ({ selector: `node[tone="${t}"]`, style: { "background-color": of[t] } })),
       { selector: "node.place", style: { width: 142, height: 50, shape: "round-rectangle", label: "data(text)", "background-color": of.surface, "border-width": 2, "text-valign": "center", "text-margin-y": 0, "text-wrap": "wrap",
-        "text-outline-width": 0, "font-size": 12.5, "font-weight": 600, "line-height": 1.25 } },
+        "text-outline-width": 0, "font-size": 13, "font-weight": 600, "line-height": 1.3 } },
       ...tones.map((t) => ({ selector: `node.place[tone="${t}"]`, style: { "border-color": of[t] } })),
       { selector: "node.labelled", style: { label: "data(label)", "z-index": 2 } },
       { selector: ":parent", style: { shape: "round-rectangle", "background-color": of.surface, "background-opacity": 0.75, "border-width": 1, "border-color": of.line, padding: 44, "compound-sizing-wrt-labels": "exclude",
@@ -42,13 +43,13 @@
 
   function elements() {
     const name = Object.fromEntries(graph.nodes.map((n) => [n.id, n.hostname]));
-    const groups = (graph.groups || []).map((g) => ({ data: { id: "group-" + g.id, label: g.label }, selectable: false, grabbable: true }));
+    const groups = (graph.groups || []).map((g) => ({ data: { id: "group-" + g.id, label: g.label, space: g.space }, selectable: false, grabbable: true }));
     const nodes = graph.nodes.map((n) => ({
       data: { id: n.id, label: n.hostname, tone: n.tone, form: shapes[n.shape] || "pentagon", shape: n.shape, status: n.status, degree: n.degree, base: 20 + Math.min(16, 3 * Math.sqrt(n.degree)), size: 24, parent: groups.length ? "group-" + (n.location_id || "") : undefined },
       position: { x: n.x, y: n.y }, classes: n.cut_off ? "failure" : "",
     }));
     if (graph.places) graph.nodes.forEach((n, i) => {
-      Object.assign(nodes[i].data, { text: `${n.hostname}\n${n.count} ${n.count === 1 ? "device" : "devices"}${n.down ? ", " + n.down + " down" : ""}` });
+      Object.assign(nodes[i].data, { text: n.hostname + "\n" + (n.down ? `${n.count} · ${n.down} down` : n.count === 1 ? "1 device" : `${n.count} devices`) });
       nodes[i].classes = "place";
     });
     const edges = graph.edges.map((e) => ({
@@ -80,10 +81,10 @@
       }
     };
     const hub = (n) => (zoom > 0.13 && n.data("degree") >= busy) || n.selected() || n.hasClass("near");
-    const weight = (n) => (n.selected() ? 1e6 : 0) + (n.hasClass("near") ? 1e5 : 0) + (n.hasClass("failure") ? 1e3 : 0) + (n.data("tone") === "bad" ? 500 : 0) + n.data("degree") - (n.hasClass("faded") ? 1e4 : 0);
+    const weight = (n) => (n.selected() ? 1e6 : ends.includes(n.id()) ? 5e5 : 0) + (n.hasClass("near") ? 1e5 : 0) + (n.hasClass("failure") ? 1e3 : 0) + (n.data("tone") === "bad" ? 500 : 0) + n.data("degree") - (n.hasClass("faded") ? 1e4 : 0);
     const all = cy.nodes().filter((n) => !n.isParent()).toArray().sort((a, b) => hub(b) - hub(a) || weight(b) - weight(a));
     const view = { w: cy.width(), h: cy.height() };
-    cy.nodes(":parent").forEach((g) => { const b = g.renderedBoundingBox({ includeLabels: false }), half = g.data("label").length * 4; take([(b.x1 + b.x2) / 2 - half, b.y1 - 18, (b.x1 + b.x2) / 2 + half, b.y1]); });
+    cy.nodes(":parent").forEach((g) => { const b = g.renderedBoundingBox({ includeLabels: false }), half = Math.min(g.data("label").length * 4, Math.max(g.data("space"), g.width() + 88) * zoom / 2); take([(b.x1 + b.x2) / 2 - half, b.y1 - 20, (b.x1 + b.x2) / 2 + half, b.y1]); });
     const dots = (which) => { for (const n of all.filter(which)) { const p = n.renderedPosition(), r = n.data("base") * dot * zoom / 2; take([p.x - r, p.y - r, p.x + r, p.y + r]); } };
     dots((n) => n.data("tone") !== "good");
     let past = false; // the hubs, whose labels may cover devices without a problem
@@ -106,7 +107,7 @@
   // titles sets the sizes of the titles of boxes, and cuts off what is wider than its box: so they do not overlap.
   function titles() {
     const size = Math.max(14, 12.5 / cy.zoom());
-    cy.nodes(":parent").forEach((g) => { g.style({ "font-size": size, "text-max-width": g.width() + 88 }); });
+    cy.nodes(":parent").forEach((g) => { g.style({ "font-size": size, "text-max-width": Math.max(g.data("space"), g.width() + 88) }); });
   }
 
   const length = (e) => { const a = e.source().position(), b = e.target().position(); return Math.hypot(a.x - b.x, a.y - b.y); };
