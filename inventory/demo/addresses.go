@@ -108,12 +108,15 @@ func (n *network) prefixes(ctx context.Context, s *site, at time.Time) {
 			Prefix: prefix, Role: role, VRFID: n.vrf(vrf), Status: status, LocationID: &s.placeIDs[0], VLANID: vlan, Description: description + " at " + s.name,
 		}, at)
 	}
-	add(serviceNetwork(s.index).String(), "services", "", inventory.PrefixActive, nil, "Services")
 	add(netip.PrefixFrom(netip.MustParsePrefix(linkIP(s.index, 0, 0)).Addr(), 48).String(), "links", "", inventory.PrefixContainer, nil, "Links")
 	for i := range blocks(len(s.units)) {
 		address := netip.MustParseAddr(deviceIP(254 * (s.block + i)))
 		add(netip.PrefixFrom(address, 24).Masked().String(), "management", "management", inventory.PrefixActive, nil, "Management of devices")
 	}
+	planned := at
+	at = n.Now.Add(-eventSpan - time.Duration(s.index)*time.Hour) // the newest ones, which pages show first
+	add(serviceNetwork(s.index).String(), "services", "", inventory.PrefixActive, nil, "Services")
+	at = planned
 	if s.index >= plannedSites {
 		return
 	}

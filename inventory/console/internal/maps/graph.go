@@ -465,7 +465,7 @@ func (g *graph) grouping() *grouping {
 		gr.group[i] = number[id]
 		g.Nodes[i].Location = id
 		switch {
-		case gr.ranks[i] > least || gr.first == gr.group[i] || gr.first == -2:
+		case g.around == "" || gr.ranks[i] > least || gr.first == gr.group[i] || gr.first == -2:
 		case gr.first >= 0: // several groups have devices of the first rank
 			gr.first = -2
 		default:

@@ -299,14 +299,15 @@ func framed(nodes []int, points []point, width, height float64) *block {
 	return b
 }
 
-// pack places blocks in rows, the highest first, and returns the size of all.
-func pack(blocks []*block, spaceX, spaceY float64) (width, height float64) {
+// pack places blocks in rows, the highest first, and returns the size of all. stretch is by how much they are wider
+// than high, if they are small.
+func pack(blocks []*block, spaceX, spaceY, stretch float64) (width, height float64) {
 	area, widest := 0.0, 0.0
 	for _, b := range blocks {
 		area += (b.width + spaceX) * (b.height + spaceY)
 		widest = max(widest, b.width)
 	}
-	limit := max(widest, math.Sqrt(area*1.7))
+	limit := max(widest, math.Sqrt(area*stretch))
 	order := slices.Clone(blocks)
 	slices.SortStableFunc(order, func(a, b *block) int { return cmp.Compare(b.height, a.height) })
 	x, y, row := 0.0, 0.0, 0.0
@@ -363,10 +364,18 @@ func (n net) arrange(nodes, ranks []int) *block {
 	return stack(all, rest, layerSpace/2)
 }
 
-// packed returns a block of blocks.
+// packed returns a block of blocks, in the rows that suit the window best.
 func packed(blocks []*block, spaceX, spaceY float64) *block {
+	best, most := 1.7, 0.0
+	for _, stretch := range []float64{1.7, 1, 1.3, 2.2, 2.8, 3.6, 5} {
+		b := &block{}
+		b.width, b.height = pack(blocks, spaceX, spaceY, stretch)
+		if zoom := b.zoom(); zoom > 1.02*most {
+			best, most = stretch, zoom
+		}
+	}
 	all := &block{}
-	all.width, all.height = pack(blocks, spaceX, spaceY)
+	all.width, all.height = pack(blocks, spaceX, spaceY, best)
 	for _, b := range blocks {
 		all.take(b, b.x, b.y)
 	}
@@ -378,6 +387,7 @@ type grouping struct {
 	group  []int     // the number of the group of each node
 	titles []int     // the numbers of letters of the titles of the groups
 	space  []float64 // the widths that the groups have
+	below  float64   // the space between groups above each other
 	ranks  []int     // of each node
 	first  int       // the group above the others, -1 for none
 }
@@ -392,7 +402,9 @@ func (n net) layout(of *grouping) []point {
 	for g, nodes := range members {
 		blocks[g] = n.arrange(nodes, of.ranks)
 	}
+	of.below = groupSpace
 	all := of.together(blocks)
+	of.below = max(groupSpace, groupAside+20/all.zoom())
 	letter := 8.4 / min(all.zoom(), 1) // titles have one size on the screen
 	for g, b := range blocks {
 		if space := letter*float64(of.titles[g]) - b.width - cellWidth/2; space > 0 {
@@ -426,7 +438,7 @@ func (of *grouping) together(blocks []*block) *block {
 			others = append(others, b)
 		}
 	}
-	all := packed(others, groupAside, groupSpace)
+	all := packed(others, groupAside, of.below)
 	if of.first < 0 {
 		return all
 	}
@@ -434,7 +446,7 @@ func (of *grouping) together(blocks []*block) *block {
 	if len(others) == 0 {
 		return first
 	}
-	above := stack(first, all, groupSpace)
+	above := stack(first, all, of.below)
 	beside := &block{width: first.width + groupAside + all.width, height: max(first.height, all.height)}
 	beside.take(first, 0, 0)
 	beside.take(all, first.width+groupAside, 0)
