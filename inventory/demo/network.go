@@ -236,10 +236,11 @@ func (n *network) events(ctx context.Context, s *site) {
 			n.event(ctx, offline[i], &n.Events[len(n.Events)-1], *offline[i].LastSeen)
 			continue
 		}
-		percent := n.rng.IntN(100)
-		kind := &n.Events[0]
-		for k := range n.Events {
-			if kind = &n.Events[k]; percent < kind.Share {
+		kinds := n.Events[:len(n.Events)-1] // without that of devices that cannot be reached
+		percent := n.rng.IntN(100 - n.Events[len(kinds)].Share)
+		kind := &kinds[0]
+		for k := range kinds {
+			if kind = &kinds[k]; percent < kind.Share {
 				break
 			}
 			percent -= kind.Share

@@ -376,7 +376,8 @@ func (g *graph) complete() {
 }
 
 // divide decides how the nodes are grouped: by the locations within the one that all are in, not at all if these
-// have few devices each, and by showing the locations instead if there are too many devices.
+// have few devices each or are parts of a building, and by showing the locations instead if there are too many
+// devices.
 func (g *graph) divide(v *view) {
 	const fewest = 3
 	var of []string
@@ -386,7 +387,7 @@ func (g *graph) divide(v *view) {
 	case v.Group == "none" || different < 2 && v.Group != "location":
 	case collapse:
 		g.collapse(g.places, of, g.around)
-	case v.Group == "location" || len(g.Nodes) >= fewest*different:
+	case v.Group == "location" || len(g.Nodes) >= fewest*different && !g.places.within(of):
 		g.of = of
 	}
 }

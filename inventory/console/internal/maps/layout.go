@@ -450,7 +450,7 @@ func (of *grouping) together(blocks []*block) *block {
 	beside := &block{width: first.width + groupAside + all.width, height: max(first.height, all.height)}
 	beside.take(first, 0, 0)
 	beside.take(all, first.width+groupAside, 0)
-	if beside.zoom() > 1.1*above.zoom() {
+	if beside.zoom() > 1.35*above.zoom() {
 		return beside
 	}
 	return above

@@ -109,6 +109,11 @@ func (t places) split(nodes []node, within string) (of []string, around string) 
 	return of, within
 }
 
+// within reports whether some locations are floors and rooms only, between which most links of a building are.
+func (t places) within(ids []string) bool {
+	return !slices.ContainsFunc(ids, func(id string) bool { return t[id] == nil || t[id].Kind != "floor" && t[id].Kind != "room" })
+}
+
 // name returns the name of a location within another one, without the name of that.
 func (t places) name(id, within string) string {
 	switch p := t[id]; {
