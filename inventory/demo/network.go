@@ -158,11 +158,14 @@ func (n *network) locations(ctx context.Context, s *site, at time.Time) {
 			l.Address = strconv.Itoa(1+n.rng.IntN(200)) + " " + pick(n, n.Streets)
 			l.Lat, l.Lon = near(city.Lat), near(city.Lon)
 		default:
-			label := map[inventory.LocationKind]string{inventory.LocationBuilding: "building " + p.name, inventory.LocationFloor: "floor " + p.name}[p.kind]
-			if label == "" {
-				label = p.name
+			label := ", " + p.name
+			switch p.kind {
+			case inventory.LocationBuilding:
+				label = " " + p.name
+			case inventory.LocationFloor:
+				label = ", floor " + p.name
 			}
-			names[i], codes[i] = names[p.parent]+", "+label, codes[p.parent]+"-"+strings.ToLower(strings.ReplaceAll(p.name, " ", "-"))
+			names[i], codes[i] = names[p.parent]+label, codes[p.parent]+"-"+strings.ToLower(strings.ReplaceAll(p.name, " ", "-"))
 			l.ParentID = &s.placeIDs[p.parent]
 		}
 		l.Name, l.SiteCode = names[i], codes[i]

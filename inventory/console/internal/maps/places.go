@@ -123,6 +123,9 @@ func (t places) name(id, within string) string {
 		return id
 	case t[within] != nil && id != within:
 		name := strings.TrimLeft(strings.TrimPrefix(p.Name, t[within].Name), " ,–-/")
+		if name != "" && len(name) < 3 && p.Kind != "" {
+			name = p.Kind + " " + name // building A
+		}
 		first, size := utf8.DecodeRuneInString(name)
 		if size == 0 {
 			return p.Name
