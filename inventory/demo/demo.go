@@ -113,7 +113,7 @@ func (c Counts) Total() (sum int) {
 
 // Plan returns what [Fill] writes for a number of devices: for instance one event for every five devices, and
 // a series of metrics for every hundred devices of a site. There is a site for 50 devices, up to 60 sites, and
-// one for 2,500 devices beyond. The cables of the first twelve sites are recorded.
+// one for 2,500 devices beyond. The cables of the first ten sites are recorded.
 func Plan(devices int) Counts {
 	d, err := newDesign(devices)
 	if err != nil {

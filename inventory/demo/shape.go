@@ -36,7 +36,7 @@ const (
 )
 
 // documentedSites is the number of sites whose cables are recorded.
-const documentedSites = 12
+const documentedSites = 10
 
 // The speeds of connections in Mbps.
 const (
