@@ -25,7 +25,7 @@ func fillDemo(ctx context.Context, w io.Writer, store records.Store, devices int
 		fmt.Fprintln(w)
 		return err
 	}
-	fmt.Fprintf(w, "\rdemo: %d devices, %d interfaces, %d VLANs, %d links, %d metrics, %d events in %.1f s\n",
-		n.Devices, n.Interfaces, n.VLANs, n.Links, n.Metrics, n.Events, time.Since(begin).Seconds())
+	fmt.Fprintf(w, "\rdemo: %d locations, %d devices, %d interfaces, %d links, %d cables, %d metrics, %d events in %.1f s\n",
+		n.Locations, n.Devices, n.Interfaces, n.Links, n.Cables, n.Metrics, n.Events, time.Since(begin).Seconds())
 	return nil
 }

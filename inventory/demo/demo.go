@@ -39,30 +39,87 @@ type Options struct {
 
 // Counts holds numbers of records.
 type Counts struct {
-	Locations, Racks, Devices, Interfaces, VLANs, Prefixes, Addresses, Links, Metrics, Events int
+	Locations, Racks, DeviceTypes, PortTemplates, Devices, Interfaces, VLANs, TaggedVLANs, VRFs, Prefixes, Addresses int
+	RearPorts, FrontPorts, Terminations, Links, Cables, CableEnds, Metrics, Events                                   int
+}
+
+// of returns the number of records of a type, nil for audit entries.
+func (c *Counts) of(rec records.Record) *int {
+	switch rec.(type) {
+	case *inventory.Location:
+		return &c.Locations
+	case *inventory.Rack:
+		return &c.Racks
+	case *inventory.DeviceType:
+		return &c.DeviceTypes
+	case *inventory.PortTemplate:
+		return &c.PortTemplates
+	case *inventory.Device:
+		return &c.Devices
+	case *inventory.Interface:
+		return &c.Interfaces
+	case *inventory.VLAN:
+		return &c.VLANs
+	case *inventory.TaggedVLAN:
+		return &c.TaggedVLANs
+	case *inventory.VRF:
+		return &c.VRFs
+	case *inventory.Prefix:
+		return &c.Prefixes
+	case *inventory.Address:
+		return &c.Addresses
+	case *inventory.RearPort:
+		return &c.RearPorts
+	case *inventory.FrontPort:
+		return &c.FrontPorts
+	case *inventory.Termination:
+		return &c.Terminations
+	case *inventory.Link:
+		return &c.Links
+	case *inventory.Cable:
+		return &c.Cables
+	case *inventory.CableEnd:
+		return &c.CableEnds
+	case *inventory.Metric:
+		return &c.Metrics
+	case *inventory.Event:
+		return &c.Events
+	}
+	return nil
+}
+
+// all returns all numbers.
+func (c *Counts) all() []*int {
+	return []*int{
+		&c.Locations, &c.Racks, &c.DeviceTypes, &c.PortTemplates, &c.Devices, &c.Interfaces, &c.VLANs, &c.TaggedVLANs, &c.VRFs, &c.Prefixes,
+		&c.Addresses, &c.RearPorts, &c.FrontPorts, &c.Terminations, &c.Links, &c.Cables, &c.CableEnds, &c.Metrics, &c.Events,
+	}
+}
+
+// add adds other numbers.
+func (c *Counts) add(other Counts) {
+	for i, n := range other.all() {
+		*c.all()[i] += *n
+	}
 }
 
 // Total returns the sum of all counts.
-func (c Counts) Total() int {
-	return c.Locations + c.Racks + c.Devices + c.Interfaces + c.VLANs + c.Prefixes + c.Addresses + c.Links + c.Metrics + c.Events
+func (c Counts) Total() (sum int) {
+	for _, n := range c.all() {
+		sum += *n
+	}
+	return sum
 }
 
-// Plan returns what [Fill] writes for a number of devices: two interfaces for each, a link and
-// a metric for every two, an event for every five, a VLAN for every ten. There are 60
-// locations from 600 devices up to 150,000, and one for 2,500 devices beyond. Each has a rack, and a
-// prefix with 4 to 14 addresses.
+// Plan returns what [Fill] writes for a number of devices: for instance one event for every five devices, and
+// a series of metrics for every hundred devices of a site. There is a site for 50 devices, up to 60 sites, and
+// one for 2,500 devices beyond. The cables of the first ten sites are recorded.
 func Plan(devices int) Counts {
-	devices = max(devices, 0)
-	c := Counts{
-		Locations: max(min(60, devices/10), devices/2500, min(devices, 1)),
-		Devices:   devices, Interfaces: 2 * devices, VLANs: devices / 10,
-		Links: devices / 2, Metrics: devices / 2, Events: devices / 5,
+	d, err := newDesign(devices)
+	if err != nil {
+		panic(err) // a mistake in the catalog of this package
 	}
-	c.Racks, c.Prefixes = c.Locations, c.Locations
-	for site := range c.Locations {
-		c.Addresses += serviceAddresses(site)
-	}
-	return c
+	return d.count()
 }
 
 // Fill writes the records of [Plan] and one audit entry to an empty store, in batches of 1,000
@@ -90,7 +147,13 @@ func Fill(ctx context.Context, store records.Store, opts *Options) (Counts, erro
 		return Counts{}, fmt.Errorf("demo: invalid Now %s: use a time in the years 1990 to 9999", o.Now.Format(time.RFC3339))
 	}
 	w := &writer{store: store, Options: o, rng: rand.New(rand.NewPCG(o.Seed, 0x6173686c6172))}
-	err := (&network{writer: w, plan: Plan(o.Devices)}).build(ctx)
+	d, err := newDesign(o.Devices)
+	if err != nil {
+		return Counts{}, err
+	}
+	n := &network{writer: w, design: d, plan: d.count(), ports: make([][2]*circuitPort, len(d.wan))}
+	w.total = n.plan.Total()
+	err = n.build(ctx)
 	return w.written, err
 }
 
@@ -103,16 +166,23 @@ type writer struct {
 	batch    []records.Record
 	made     Counts // including the batch
 	written  Counts
+	total    int  // records of the network
 	checked  bool // the store was empty
+	err      error
 }
 
-// add sets the id and the times of a record and writes the batch if it is full.
-func (w *writer) add(ctx context.Context, rec records.Record, created time.Time) error {
-	*rec.Meta() = records.Base{ID: w.id(created), CreatedAt: created, UpdatedAt: created, Version: 1}
-	if w.batch = append(w.batch, rec); len(w.batch) < batchSize {
-		return nil
+// add sets the id and the times of a record and writes the batch if it is full. After an error it does nothing.
+func (w *writer) add(ctx context.Context, rec records.Record, created time.Time) {
+	if w.err != nil {
+		return
 	}
-	return w.flush(ctx)
+	if n := w.made.of(rec); n != nil {
+		*n++
+	}
+	*rec.Meta() = records.Base{ID: w.id(created), CreatedAt: created, UpdatedAt: created, Version: 1}
+	if w.batch = append(w.batch, rec); len(w.batch) == batchSize {
+		w.flush(ctx)
+	}
 }
 
 // id returns a UUID of version 7 (RFC 9562, section 5.7) for a time in the past, which the
@@ -127,11 +197,11 @@ func (w *writer) id(at time.Time) string {
 
 // flush writes the batch in one transaction. The first one checks that the store is empty, so
 // that one of two concurrent calls fails.
-func (w *writer) flush(ctx context.Context) error {
-	if len(w.batch) == 0 {
-		return ctx.Err()
+func (w *writer) flush(ctx context.Context) {
+	if w.err != nil || len(w.batch) == 0 {
+		return
 	}
-	err := w.store.Change(ctx, func(tx records.Tx) error {
+	w.err = w.store.Change(ctx, func(tx records.Tx) error {
 		if !w.checked {
 			if err := checkEmpty(ctx, tx); err != nil {
 				return err
@@ -139,16 +209,15 @@ func (w *writer) flush(ctx context.Context) error {
 		}
 		return tx.Create(ctx, w.batch...)
 	})
-	if err != nil {
-		return err
+	if w.err != nil {
+		return
 	}
 	w.checked = true
 	w.written = w.made
 	w.batch = w.batch[:0]
 	if w.Progress != nil {
-		w.Progress(w.written.Total(), Plan(w.Devices).Total())
+		w.Progress(w.written.Total(), w.total)
 	}
-	return nil
 }
 
 func checkEmpty(ctx context.Context, tx records.Tx) error {

@@ -62,19 +62,28 @@ func list[T any](t testing.TB, s records.Reader) []*T {
 func stored(t testing.TB, s records.Reader) demo.Counts {
 	t.Helper()
 	return demo.Counts{
-		Locations: len(list[inventory.Location](t, s)), Devices: len(list[inventory.Device](t, s)),
-		Interfaces: len(list[inventory.Interface](t, s)), VLANs: len(list[inventory.VLAN](t, s)),
-		Racks: len(list[inventory.Rack](t, s)), Prefixes: len(list[inventory.Prefix](t, s)), Addresses: len(list[inventory.Address](t, s)),
-		Links: len(list[inventory.Link](t, s)), Metrics: len(list[inventory.Metric](t, s)), Events: len(list[inventory.Event](t, s)),
+		Locations: len(list[inventory.Location](t, s)), Racks: len(list[inventory.Rack](t, s)), Devices: len(list[inventory.Device](t, s)),
+		DeviceTypes: len(list[inventory.DeviceType](t, s)), PortTemplates: len(list[inventory.PortTemplate](t, s)),
+		Interfaces: len(list[inventory.Interface](t, s)), VLANs: len(list[inventory.VLAN](t, s)), TaggedVLANs: len(list[inventory.TaggedVLAN](t, s)),
+		VRFs: len(list[inventory.VRF](t, s)), Prefixes: len(list[inventory.Prefix](t, s)), Addresses: len(list[inventory.Address](t, s)),
+		RearPorts: len(list[inventory.RearPort](t, s)), FrontPorts: len(list[inventory.FrontPort](t, s)),
+		Terminations: len(list[inventory.Termination](t, s)), Links: len(list[inventory.Link](t, s)), Cables: len(list[inventory.Cable](t, s)),
+		CableEnds: len(list[inventory.CableEnd](t, s)), Metrics: len(list[inventory.Metric](t, s)), Events: len(list[inventory.Event](t, s)),
 	}
 }
 
+// TestPlan: the numbers are in proportion to the devices, and large networks do not need more memory for a site.
 func TestPlan(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, demo.Counts{Locations: 60, Racks: 60, Devices: 10_000, Interfaces: 20_000, VLANs: 1000, Prefixes: 60, Addresses: 541, Links: 5000, Metrics: 5000, Events: 2000},
-		demo.Plan(demo.DefaultDevices))
-	require.Equal(t, 43_721, demo.Plan(demo.DefaultDevices).Total())
-	require.Equal(t, 400, demo.Plan(1_000_000).Locations)
+	for _, devices := range []int{1, 5, 11, 12, 23, 24, 100, 1000, demo.DefaultDevices} {
+		plan := demo.Plan(devices)
+		require.Equal(t, devices, plan.Devices)
+		require.Equal(t, devices/5, plan.Events)
+		require.GreaterOrEqual(t, plan.Links, devices*3/4-2, "all but patch panels are connected")
+		require.Equal(t, 2*plan.Cables, plan.CableEnds)
+		require.Less(t, plan.Total(), 20*devices+200)
+	}
+	require.Less(t, demo.Plan(1_000_000).Cables, 400_000, "cables of the first sites only")
 	require.Zero(t, demo.Plan(0).Total())
 	require.Zero(t, demo.Plan(-1).Total())
 }
@@ -83,7 +92,7 @@ func TestPlan(t *testing.T) {
 // keys; the test also checks that every record is in its canonical form.
 func TestFill(t *testing.T) {
 	t.Parallel()
-	for _, devices := range []int{1, 2, 3, 7, 59, 601, 1202} {
+	for _, devices := range []int{1, 2, 3, 5, 7, 9, 12, 17, 24, 59, 130, 601, 1202} {
 		t.Run(fmt.Sprint(devices), func(t *testing.T) {
 			t.Parallel()
 			store := &watched{Store: records.NewMemStore(schema), batch: func(_ int, recs []records.Record) error {
@@ -111,12 +120,11 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// TestLargeNetworkHasUniqueKeys checks the first records of a million devices, where cities
-// have several sites and sites have several parts.
+// TestLargeNetworkHasUniqueKeys checks the first records of 200,000 devices, where cities have several sites.
 func TestLargeNetworkHasUniqueKeys(t *testing.T) {
 	t.Parallel()
-	const enough = 30_000
 	seen := map[string]bool{}
+	ctx, cancel := context.WithCancel(t.Context())
 	store := discard{batch: func(recs []records.Record) error {
 		for _, rec := range recs {
 			for _, key := range keys(rec) {
@@ -126,32 +134,40 @@ func TestLargeNetworkHasUniqueKeys(t *testing.T) {
 				seen[key] = true
 			}
 		}
-		return nil
-	}}
-	ctx, cancel := context.WithCancel(t.Context())
-	opts := options(1_000_000, 0)
-	opts.Progress = func(done, _ int) {
-		if done >= enough {
+		if seen["site ber2"] {
 			cancel()
 		}
-	}
-	counts, err := demo.Fill(ctx, store, opts)
+		return nil
+	}}
+	counts, err := demo.Fill(ctx, store, options(152_500, 0))
 	require.ErrorIs(t, err, context.Canceled)
-	require.Equal(t, enough, counts.Total())
-	require.Equal(t, 400, counts.Locations)
 	require.True(t, seen["site ber2"])
-	require.Greater(t, counts.VLANs, 500)
+	require.Greater(t, counts.Devices, 100_000)
 }
 
 // keys returns the unique keys of a record.
 func keys(rec records.Record) []string {
 	switch r := rec.(type) {
 	case *inventory.Location:
+		if r.SiteCode == "" {
+			return nil
+		}
 		return []string{"site " + r.SiteCode}
 	case *inventory.Device:
+		if r.IP == "" {
+			return []string{"host " + r.Hostname, "serial " + r.SerialNumber}
+		}
 		return []string{"host " + r.Hostname, "serial " + r.SerialNumber, "ip " + r.IP}
+	case *inventory.Interface:
+		return []string{"mac " + r.MACAddress, "port " + r.DeviceID + r.Name}
 	case *inventory.VLAN:
 		return []string{fmt.Sprint("vlan ", *r.LocationID, r.VLANID)}
+	case *inventory.Prefix:
+		return []string{fmt.Sprint("prefix ", r.Prefix, r.VRFID == nil)}
+	case *inventory.Address:
+		return []string{"address " + r.Address}
+	case *inventory.Rack:
+		return []string{"rack " + *r.LocationID + r.Name}
 	}
 	return nil
 }
@@ -181,77 +197,190 @@ func TestRecordsAreConsistent(t *testing.T) {
 	store := records.NewMemStore(schema)
 	_, err := demo.Fill(t.Context(), store, options(1200, 7))
 	require.NoError(t, err)
-	sites, hosts, ports := map[string]*inventory.Location{}, map[string]*inventory.Device{}, map[string]*inventory.Interface{}
-	for _, l := range list[inventory.Location](t, store) {
-		sites[l.ID] = l
-		zone, err := time.LoadLocation(l.Timezone)
-		require.NoError(t, err)
-		require.NotNil(t, zone)
+	c := consistency{t: t, store: store, places: map[string]*inventory.Location{}, hosts: map[string]*inventory.Device{}, ports: map[string]*inventory.Interface{}}
+	c.checkPlaces()
+	c.checkDevices()
+	c.checkInterfaces()
+	c.checkLinks()
+	c.checkAddresses()
+	for _, e := range list[inventory.Event](t, store) {
+		require.False(t, e.CreatedAt.Before(c.hosts[*e.DeviceID].CreatedAt))
+		if e.Type == "interface" {
+			require.Equal(t, *e.DeviceID, c.ports[*e.InterfaceID].DeviceID)
+			require.Contains(t, e.Message, c.ports[*e.InterfaceID].Name)
+		}
 	}
-	racks, units := map[string]*inventory.Rack{}, map[string]bool{}
-	for _, r := range list[inventory.Rack](t, store) {
+}
+
+// consistency checks records against each other.
+type consistency struct {
+	t      *testing.T
+	store  records.Store
+	places map[string]*inventory.Location
+	hosts  map[string]*inventory.Device
+	ports  map[string]*inventory.Interface
+}
+
+// site returns the code of the site that a location is within.
+func (c *consistency) site(id *string) string {
+	l := c.places[*id]
+	for l.Kind != inventory.LocationSite {
+		l = c.places[*l.ParentID]
+	}
+	return l.SiteCode
+}
+
+func (c *consistency) checkPlaces() {
+	kinds := map[inventory.LocationKind]int{}
+	all := list[inventory.Location](c.t, c.store)
+	for _, l := range all {
+		c.places[l.ID] = l
+	}
+	for _, l := range all {
+		kinds[l.Kind]++
+		_, err := time.LoadLocation(l.Timezone)
+		require.NoError(c.t, err)
+		if l.ParentID != nil {
+			require.Contains(c.t, c.places, *l.ParentID)
+		}
+	}
+	require.Len(c.t, kinds, 5, "regions, sites, buildings, floors and rooms")
+}
+
+func (c *consistency) checkDevices() {
+	t, racks, units := c.t, map[string]*inventory.Rack{}, map[string]bool{}
+	for _, r := range list[inventory.Rack](t, c.store) {
 		racks[r.ID] = r
 	}
-	networks := map[string]bool{}
-	for _, p := range list[inventory.Prefix](t, store) {
-		networks[p.Prefix] = true
-	}
-	for _, a := range list[inventory.Address](t, store) {
-		require.True(t, networks[netip.MustParsePrefix(a.Address).Masked().String()], a.Address)
-	}
-	addresses, statuses, vendors := map[string]bool{}, map[inventory.DeviceStatus]int{}, map[string]string{}
-	for _, d := range list[inventory.Device](t, store) {
-		hosts[d.ID] = d
-		require.True(t, strings.HasPrefix(d.Hostname, sites[*d.LocationID].SiteCode+"-"), d.Hostname)
-		require.False(t, addresses[d.IP], "duplicate address %s", d.IP)
+	addresses, statuses, vendors, late, mounted := map[string]bool{}, map[inventory.DeviceStatus]int{}, map[string]string{}, 0, map[inventory.RackFace]int{}
+	for _, d := range list[inventory.Device](t, c.store) {
+		c.hosts[d.ID] = d
+		require.True(t, strings.HasPrefix(d.Hostname, c.site(d.LocationID)+"-"), d.Hostname)
+		require.False(t, d.IP != "" && addresses[d.IP], "duplicate address %s", d.IP)
 		addresses[d.IP] = true
 		statuses[d.Status]++
 		if d.RackID != nil {
+			mounted[d.RackFace]++
 			require.Equal(t, *racks[*d.RackID].LocationID, *d.LocationID)
-			require.LessOrEqual(t, *d.RackUnit, *racks[*d.RackID].Height)
-			unit := fmt.Sprint(*d.RackID, *d.RackUnit)
-			require.False(t, units[unit], "two devices in unit %d", *d.RackUnit)
-			units[unit] = true
+			first, last := d.Units()
+			require.LessOrEqual(t, last, *racks[*d.RackID].Height)
+			require.Positive(t, first)
+			for unit := first; unit <= last; unit++ {
+				for _, face := range []inventory.RackFace{inventory.RackFront, inventory.RackBack} {
+					if d.RackFace == "" || d.RackFace == face {
+						key := fmt.Sprint(*d.RackID, unit, face)
+						require.False(t, units[key], "two devices in unit %d", unit)
+						units[key] = true
+					}
+				}
+			}
 		}
 		if v, ok := vendors[d.Model]; ok {
 			require.Equal(t, v, d.Vendor)
 		}
 		vendors[d.Model] = d.Vendor
-		if d.Status == inventory.DeviceActive {
-			require.Less(t, now().Sub(*d.LastSeen), time.Hour)
+		if d.LastSeen != nil && d.Status == inventory.DeviceActive && now().Sub(*d.LastSeen) > time.Hour {
+			late++
 		}
 	}
-	require.Greater(t, statuses[inventory.DeviceActive], 1200*85/100)
+	require.Greater(t, statuses[inventory.DeviceActive], 1200*95/100)
 	require.Len(t, statuses, 5)
 	require.Greater(t, len(vendors), 15)
-	macs := map[string]bool{}
-	for _, i := range list[inventory.Interface](t, store) {
-		ports[i.ID] = i
+	require.Len(t, mounted, 3, "both faces, and through")
+	require.True(t, late > 0 && late < 20, "%d devices work and have not been seen lately", late)
+}
+
+func (c *consistency) checkInterfaces() {
+	t, macs, members := c.t, map[string]bool{}, map[string]int{}
+	all := list[inventory.Interface](t, c.store)
+	for _, i := range all {
+		c.ports[i.ID] = i
+	}
+	for _, i := range all {
 		require.False(t, macs[i.MACAddress])
 		macs[i.MACAddress] = true
 		require.True(t, strings.HasPrefix(i.MACAddress, "02:"), "locally administered")
-		if hosts[i.DeviceID].Vendor == "Juniper" {
-			require.Regexp(t, `^(ge|xe|et)-0/0/\d+$|^(fxp|me|em)0$`, i.Name)
+		if c.hosts[i.DeviceID].Vendor == "Juniper" {
+			require.Regexp(t, `^(ge|xe|et)-0/0/\d+$|^(fxp|me|em)0$|^ae1$`, i.Name)
 		}
-		if s := hosts[i.DeviceID].Status; s == inventory.DeviceOffline || s == inventory.DeviceDecommissioned {
+		if s := c.hosts[i.DeviceID].Status; s == inventory.DeviceOffline || s == inventory.DeviceDecommissioned {
 			require.NotEqual(t, inventory.LinkUp, i.Status)
 		}
-	}
-	for _, l := range list[inventory.Link](t, store) {
-		a, b := ports[l.AInterfaceID], ports[l.BInterfaceID]
-		require.NotEqual(t, a.DeviceID, b.DeviceID)
-		require.Equal(t, a.Speed, b.Speed)
-		require.Equal(t, *hosts[a.DeviceID].LocationID, *hosts[b.DeviceID].LocationID)
-		require.Equal(t, "to "+hosts[b.DeviceID].Hostname, a.Description)
-		require.Equal(t, l.Status == inventory.LinkUp, a.Status == inventory.LinkUp && b.Status == inventory.LinkUp)
-	}
-	for _, e := range list[inventory.Event](t, store) {
-		require.False(t, e.CreatedAt.Before(hosts[*e.DeviceID].CreatedAt))
-		if e.Type == "interface" {
-			require.Equal(t, *e.DeviceID, ports[*e.InterfaceID].DeviceID)
-			require.Contains(t, e.Message, ports[*e.InterfaceID].Name)
+		if i.LAGID != nil {
+			require.Equal(t, "lag", c.ports[*i.LAGID].Type)
+			require.Equal(t, i.DeviceID, c.ports[*i.LAGID].DeviceID)
+			members[*i.LAGID]++
 		}
 	}
+	require.NotEmpty(t, members)
+	for id, n := range members {
+		require.Equal(t, 2, n, c.ports[id].Name)
+	}
+	for _, v := range list[inventory.TaggedVLAN](t, c.store) {
+		require.Equal(t, "trunk", c.ports[v.InterfaceID].Mode)
+	}
+}
+
+// checkLinks checks links, and that cables lead from an interface to the one that its link says.
+func (c *consistency) checkLinks() {
+	t, between, linked := c.t, 0, map[string]string{}
+	for _, l := range list[inventory.Link](t, c.store) {
+		a, b := c.ports[l.AInterfaceID], c.ports[l.BInterfaceID]
+		require.NotEqual(t, a.DeviceID, b.DeviceID)
+		require.Equal(t, a.Speed, b.Speed)
+		require.Equal(t, "to "+c.hosts[b.DeviceID].Hostname, a.Description)
+		require.Equal(t, "to "+c.hosts[a.DeviceID].Hostname, b.Description)
+		require.Equal(t, l.Status == inventory.LinkUp, a.Status == inventory.LinkUp && b.Status == inventory.LinkUp)
+		if c.site(c.hosts[a.DeviceID].LocationID) != c.site(c.hosts[b.DeviceID].LocationID) {
+			between++
+			require.Equal(t, "wan-router", c.hosts[a.DeviceID].Role)
+			continue
+		}
+		linked[a.ID], linked[b.ID] = b.ID, a.ID
+	}
+	require.Greater(t, between, 15)
+	ends, panels := map[string]int{}, 0
+	for _, e := range list[inventory.CableEnd](t, c.store) {
+		ends[e.CableID]++
+	}
+	for _, cable := range list[inventory.Cable](t, c.store) {
+		require.Equal(t, 2, ends[cable.ID])
+		if cable.AInterfaceID == nil || cable.BFrontPortID == nil {
+			continue
+		}
+		path, err := inventory.Trace(t.Context(), c.store, inventory.Port{Type: inventory.PortInterface, ID: *cable.AInterfaceID})
+		require.NoError(t, err)
+		require.True(t, path.Complete)
+		require.Len(t, path.Hops, 9, "an interface, three cables between two pairs of ports, an interface")
+		require.Equal(t, linked[path.Hops[0].ID], path.Hops[8].ID)
+		if panels++; panels == 20 {
+			break
+		}
+	}
+	require.Equal(t, 20, panels)
+}
+
+// checkAddresses checks that addresses are in their networks, and that those of interfaces are their primary ones.
+func (c *consistency) checkAddresses() {
+	t, networks, used := c.t, map[string]bool{}, map[string]int{}
+	for _, p := range list[inventory.Prefix](t, c.store) {
+		networks[p.Prefix] = true
+	}
+	for _, a := range list[inventory.Address](t, c.store) {
+		network := netip.MustParsePrefix(a.Address).Masked()
+		require.True(t, networks[network.String()], a.Address)
+		used[network.String()]++
+		if a.InterfaceID != nil && a.Role == "" {
+			require.Equal(t, a.Address, c.ports[*a.InterfaceID].IPAddress)
+		}
+	}
+	full := 0
+	for network, n := range used {
+		if netip.MustParsePrefix(network).Bits() == 28 && n >= 12 {
+			full++
+		}
+	}
+	require.Positive(t, full, "a network is nearly full")
 }
 
 func TestIDsFollowCreation(t *testing.T) {

@@ -1,20 +1,27 @@
-// Package demo fills an inventory with a made-up network for demonstrations and benchmarks:
-// devices at sites around the world, with interfaces, racks, VLANs, prefixes, addresses, links, metrics
-// and events.
+// Package demo fills an inventory with the made-up network of a company, for demonstrations and benchmarks.
 //
 //	store := records.NewMemStore(inventory.Schema())
 //	counts, err := demo.Fill(ctx, store, nil) // 10,000 devices
 //
+// A site is in a region and has buildings with floors and rooms. Its routers, firewalls and core switches are
+// redundant, and so are the uplinks of the switches of buildings, floors and server racks; access points and
+// servers are at the edge. The routers of a region form a ring over circuits of a provider, and the first sites
+// of the regions are connected with each other. Devices are in racks; the uplinks of floors pass two patch
+// panels. Sites have VLANs, networks in several VRFs, and addresses. A few devices have measurements of the last
+// 24 hours, some are down, and some have not been seen lately.
+//
 // The records are consistent: a hostname starts with the code of its site, models belong to
 // their vendors, interface names follow the vendor's scheme, both ends of a link have the same
-// speed, gateways lie in their subnets, and devices that are switched off have not been seen
-// for a while. Addresses are private (RFC 1918) or reserved for documentation (RFC 3849), and
+// speed, cables lead to where the links say, gateways lie in their subnets, and devices that are switched off
+// have not been seen for a while. Addresses are private (RFC 1918) or reserved for documentation (RFC 3849), and
 // MAC addresses are locally administered.
 //
 // # Design notes
 //
-// The network is generated site by site in parts of 500 devices, so memory use does not depend
-// on its size. Links stay within a part.
+// What a site has follows from its number and its size (type shape), so that [Plan] counts without writing. The
+// network is generated site by site, and a site has a few thousand devices at most, so memory use does not
+// depend on the size of the network. The cables of the first ten sites are recorded: they are three records
+// each, and those sites show all that cables can be.
 //
 // The same number of devices, seed and time produce the same records, ids included, so that
 // benchmarks are comparable. The ids are UUIDs of version 7 with the creation times.

@@ -2,6 +2,7 @@ package browsertest_test
 
 import (
 	"fmt"
+	"math"
 	"net/url"
 	"strings"
 	"testing"
@@ -239,6 +240,49 @@ func TestConsoleMapLarge(t *testing.T) {
 	page.Goto(s.url + "/console/map?location=" + s.first("/locations?name=Graz")["id"].(string))
 	require.Equal(t, 123, devicesOnMap(page))
 	page.Keep("map-large-location")
+}
+
+// TestConsoleMapOverview: a network of many devices is shown as its sites, whose boxes do not overlap. A site leads to
+// its devices, also those at locations within it, and a device is found by its name.
+func TestConsoleMapOverview(t *testing.T) {
+	s := startConsole(t, 700)
+	page := s.open("viewer", "/map", nil)
+	page.Await("#maps-canvas[data-ready]")
+	var sites, below struct {
+		Data []struct{ ID, Name string }
+		Meta struct {
+			Total int `json:"total_count"`
+		}
+	}
+	s.api("GET", "/locations?kind=site&limit=100", nil, &sites)
+	var shown []struct {
+		ID, Text   string
+		X, Y, W, H float64
+	}
+	page.Eval(`ashlar.map.cy.nodes(".place").map((n) => ({ID: n.id(), Text: n.data("text"), X: n.position("x"), Y: n.position("y"), W: n.width(), H: n.height()}))`, &shown)
+	require.Len(t, shown, sites.Meta.Total)
+	for i, a := range shown {
+		for _, b := range shown[:i] {
+			require.False(t, math.Abs(a.X-b.X) < a.W && math.Abs(a.Y-b.Y) < a.H, "%s and %s overlap", a.Text, b.Text)
+		}
+	}
+	s.looks(page, "map-overview")
+	var svg int
+	page.Eval(`ashlar.map.file("svg").then((b) => b.text()).then((t) => new DOMParser().parseFromString(t, "image/svg+xml").querySelectorAll("g > title").length)`, &svg)
+	require.Equal(t, len(shown), svg)
+
+	site := sites.Data[0]
+	s.api("GET", "/devices?limit=1&below="+site.ID, nil, &below)
+	page.Eval(fmt.Sprintf(`(() => { ashlar.map.cy.getElementById(%q).emit("tap"); })()`, site.ID), new(any))
+	page.AwaitText(".chips", "location: "+site.Name)
+	require.Equal(t, below.Meta.Total, devicesOnMap(page))
+	s.looks(page, "map-site")
+	page.Goto(s.url + "/console/map")
+	page.Await("#maps-canvas[data-ready]")
+	page.Type("#maps-search", "lon1-core-01\n")
+	page.AwaitText(".chips", "around lon1-core-01")
+	page.Goto(s.url + "/console/map?find=nothing-like-it")
+	page.AwaitText(".warning", "No device is called “nothing-like-it”.")
 }
 
 // TestConsoleRack: a device moves by the form and by dragging, after the change is shown; units that others

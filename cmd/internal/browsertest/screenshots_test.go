@@ -22,18 +22,21 @@ func TestScreenshots(t *testing.T) {
 	keep := func(page *browsertest.Page, name string) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name+".png"), page.Screenshot(), 0o600))
 	}
-	s := startConsole(t, 400)
-	device := s.first("/devices?role=core-router&status=active&sortby=hostname:asc")
-	rack := s.first("/devices?rack_id__isnull=false&sortby=hostname:asc")["rack_id"]
-	s.campus("Campus", 4, 24)
-	campus := s.first("/locations?name=Campus")["id"]
+	s := startConsole(t, 1000)
+	device := s.first("/devices?hostname=ber1-core-01")
+	rack := s.first("/devices?hostname=ber1-fw-01")["rack_id"]
+	site := s.first("/locations?site_code=nyc1")["id"]
+	panel := s.first("/devices?hostname=ber1-pp-02")["id"]
+	port := s.first(fmt.Sprintf("/front-ports?device_id=%v", panel))["id"]
 	page := s.open("admin", "/", &browsertest.Options{Height: 860})
 	for _, shot := range []struct{ name, path, wait string }{
 		{"home", "/", ".facts"},
 		{"devices", "/r/devices?status=active&limit=20", ".chip"},
 		{"device", fmt.Sprintf("/r/devices/%v", device["id"]), "main h1"},
 		{"edit", fmt.Sprintf("/r/devices/%v/edit", device["id"]), "form"},
-		{"map", fmt.Sprintf("/map?location=%v", campus), "canvas"},
+		{"map", "/map", "#maps-canvas[data-ready]"},
+		{"map-site", fmt.Sprintf("/map?location=%v", site), "#maps-canvas[data-ready]"},
+		{"trace", fmt.Sprintf("/trace/front-ports/%v", port), "main h1"},
 		{"rack", fmt.Sprintf("/elevation/%v", rack), "main h1"},
 		{"prefixes", "/prefixes", "main h1"},
 	} {

@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/inventory/demo"
 )
 
 const inventoryPassword = "four-words-and-a-number-7"
@@ -93,7 +95,8 @@ func TestInventoryDemo(t *testing.T) {
 	}
 	i := startInventory(t, file, nil, args...)
 	require.Regexp(t, fmt.Sprintf(`demo: .*\b%d devices`, devices), i.stderr.String())
-	for resource, n := range map[string]int{"devices": devices, "interfaces": 2 * devices, "vlans": devices / 10, "links": devices / 2} {
+	plan := demo.Plan(devices)
+	for resource, n := range map[string]int{"devices": devices, "interfaces": plan.Interfaces, "vlans": plan.VLANs, "links": plan.Links, "cables": plan.Cables} {
 		require.Equal(t, n, i.count(resource), resource)
 	}
 	require.Positive(t, i.count("events"))

@@ -1,19 +1,21 @@
 package maps
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ashlar-go/ashlar/httpx/ui"
 	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
-	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // Bounds of a map.
 const (
 	maxNodes   = 2000   // that a browser draws well
+	maxClear   = 600    // that people can tell apart: a map of more shows locations instead
 	maxRead    = 10_000 // that are read to choose from
 	maxDepth   = 3
 	maxPaths   = 10
@@ -27,7 +29,7 @@ type view struct {
 	From, To               string // paths between two devices
 	Disjoint, State        string // of paths
 	Location, Role, Status string
-	Group                  string // location, none, or empty for what suits
+	Group                  string // places, location, none, or empty for what suits
 	Failures               bool
 }
 
@@ -96,6 +98,10 @@ type node struct {
 	X        float64 `json:"x"`
 	Y        float64 `json:"y"`
 
+	// Of a location instead of devices:
+	Count int `json:"count,omitempty"` // devices
+	Down  int `json:"down,omitempty"`  // of these
+
 	LocationName string `json:"-"`
 }
 
@@ -112,6 +118,7 @@ type edge struct {
 	Status string `json:"status"`
 	State  string `json:"state"`
 	CutOff int    `json:"cut_off"`
+	Count  int    `json:"count,omitempty"` // links between two locations
 
 	AName, BName string `json:"-"`
 }
@@ -144,8 +151,9 @@ type failure struct {
 
 // groupBox is a location on the map.
 type groupBox struct {
-	ID    string `json:"id"`
-	Label string `json:"label"`
+	ID    string  `json:"id"`
+	Label string  `json:"label"`
+	Space float64 `json:"space"` // the width for its title
 }
 
 // graph is a part of the network.
@@ -153,8 +161,15 @@ type graph struct {
 	Nodes  []node     `json:"nodes"`
 	Edges  []edge     `json:"edges"`
 	Groups []groupBox `json:"groups"`
-	Total  int        `json:"total"` // of devices
-	Many   bool       `json:"many"`  // there are too many: no nodes
+	Total  int        `json:"total"`  // of devices
+	Many   bool       `json:"many"`   // there are too many: no nodes
+	Places bool       `json:"places"` // the nodes are locations
+
+	devices, links int               // before locations replace them
+	of             []string          // the group of each node, nil for none
+	around         string            // the location that all nodes are in, empty for none
+	roles          map[string]string // by the id of a device, nil if they have not been read
+	places         places
 
 	paths         []path
 	morePaths     bool
@@ -174,12 +189,17 @@ type topology struct {
 func load(q *site.Request, v *view) (*graph, error) {
 	g := &graph{Nodes: []node{}, Edges: []edge{}}
 	var err error
+	if g.places, err = readPlaces(q); err != nil {
+		return nil, err
+	}
+	whole := false
 	switch {
 	case v.From != "" && v.To != "":
 		err = g.loadPaths(q, v)
 	case v.Device != "":
 		err = g.loadTopology(q, "/devices/"+url.PathEscape(v.Device)+"/neighbors", url.Values{"depth": {strconv.Itoa(v.Depth)}, "limit": {strconv.Itoa(maxNodes)}})
 	default:
+		whole = true
 		err = g.loadFiltered(q, v)
 	}
 	if err == nil && v.Failures {
@@ -188,7 +208,14 @@ func load(q *site.Request, v *view) (*graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	return g, g.complete(q)
+	g.complete()
+	if whole {
+		g.divide(v)
+	}
+	if len(g.Nodes) > maxNodes {
+		g.Nodes, g.Edges, g.Many = nil, nil, true
+	}
+	return g, nil
 }
 
 func (g *graph) loadTopology(q *site.Request, at string, query url.Values) error {
@@ -197,7 +224,7 @@ func (g *graph) loadTopology(q *site.Request, at string, query url.Values) error
 		return err
 	}
 	g.Nodes, g.Edges, g.Total = t.Nodes, t.Edges, t.Total
-	if g.Total > len(g.Nodes) || len(g.Nodes) > maxNodes {
+	if g.Total > len(g.Nodes) {
 		g.Nodes, g.Edges, g.Many = nil, nil, true
 	}
 	return nil
@@ -205,50 +232,36 @@ func (g *graph) loadTopology(q *site.Request, at string, query url.Values) error
 
 // loadFiltered reads the network, or the devices of it that filters choose and the links between them.
 func (g *graph) loadFiltered(q *site.Request, v *view) error {
-	query := url.Values{"limit": {strconv.Itoa(maxNodes)}}
-	if v.Location != "" {
-		query.Set("location_id", v.Location)
-	}
-	if v.Role == "" && v.Status == "" {
-		return g.loadTopology(q, "/topology", query)
-	}
-	query.Set("limit", strconv.Itoa(maxRead))
-	var t topology
-	if err := q.Get("/topology", query, &t); err != nil {
+	err := g.loadTopology(q, "/topology", url.Values{"limit": {strconv.Itoa(maxRead)}})
+	if err != nil || g.Many || v.Location == "" && v.Role == "" && v.Status == "" {
 		return err
 	}
-	if g.Total = t.Total; t.Truncated {
-		g.Many = true
-		return nil
-	}
-	chosen, err := chosenBy(q, v)
-	if err != nil {
+	if g.roles, err = rolesOf(q, v); err != nil {
 		return err
 	}
-	g.Nodes = slices.DeleteFunc(t.Nodes, func(n node) bool { return !chosen[n.ID] })
-	g.Edges = slices.DeleteFunc(t.Edges, func(e edge) bool { return !chosen[e.A.Device] || !chosen[e.B.Device] })
-	if g.Total = len(g.Nodes); g.Total > maxNodes {
-		g.Nodes, g.Edges, g.Many = nil, nil, true
-	}
+	chosen := func(id string) bool { _, ok := g.roles[id]; return ok }
+	g.Nodes = slices.DeleteFunc(g.Nodes, func(n node) bool { return !chosen(n.ID) })
+	g.Edges = slices.DeleteFunc(g.Edges, func(e edge) bool { return !chosen(e.A.Device) || !chosen(e.B.Device) })
+	g.Total = len(g.Nodes)
 	return nil
 }
 
-// chosenBy returns the ids of the devices that the filters of a view choose, of at most maxRead.
-func chosenBy(q *site.Request, v *view) (map[string]bool, error) {
-	query := url.Values{"fields": {"id"}, "limit": {"100"}, "count": {"none"}, "cursor": {""}}
-	for name, value := range map[string]string{"location_id": v.Location, "role": v.Role, "status": v.Status} {
+// rolesOf returns the roles of the devices that the filters of a view choose, by their ids, of at most maxRead.
+func rolesOf(q *site.Request, v *view) (map[string]string, error) {
+	query := url.Values{"fields": {"id,role"}, "limit": {"100"}, "count": {"none"}, "cursor": {""}}
+	for name, value := range map[string]string{"below": v.Location, "role": v.Role, "status": v.Status} {
 		if value != "" {
 			query.Set(name, value)
 		}
 	}
-	chosen := map[string]bool{}
+	chosen := map[string]string{}
 	for len(chosen) < maxRead {
 		page, err := q.List("devices", query)
 		if err != nil {
 			return nil, err
 		}
 		for _, rec := range page.Data {
-			chosen[rec.ID()] = true
+			chosen[rec.ID()] = rec.Text("role")
 		}
 		if page.Meta.NextCursor == "" {
 			break
@@ -330,31 +343,53 @@ func (g *graph) loadFailures(q *site.Request) error {
 }
 
 // complete sets what follows from other fields, and the names of the locations.
-func (g *graph) complete(q *site.Request) error {
-	at, ids := make(map[string]int, len(g.Nodes)), make([]string, len(g.Nodes))
+func (g *graph) complete() {
+	at := make(map[string]int, len(g.Nodes))
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
 		n.Tone, n.Shape = ui.Tone(n.Status), shape(n.Status)
-		at[n.ID], ids[i] = i, n.Location
+		at[n.ID] = i
+		if p := g.places[n.Location]; p != nil {
+			n.LocationName = p.Name
+		}
+	}
+	name := func(e *edge) {
+		if a, ok := at[e.A.Device]; ok {
+			e.AName = g.Nodes[a].Hostname
+		}
+		if b, ok := at[e.B.Device]; ok {
+			e.BName = g.Nodes[b].Hostname
+		}
 	}
 	for i := range g.Edges {
 		e := &g.Edges[i]
-		a, b := &g.Nodes[at[e.A.Device]], &g.Nodes[at[e.B.Device]]
-		a.Degree++
-		b.Degree++
-		e.AName, e.BName = a.Hostname, b.Hostname
+		name(e)
+		g.Nodes[at[e.A.Device]].Degree++
+		g.Nodes[at[e.B.Device]].Degree++
 	}
-	names := map[string]string{}
-	if q.May("locations", records.RouteList) {
-		var err error
-		if names, err = q.Labels("locations", ids); err != nil {
-			return err
+	for _, f := range g.failures {
+		if f.Link != nil {
+			name(f.Link)
 		}
 	}
-	for i := range g.Nodes {
-		g.Nodes[i].LocationName = names[g.Nodes[i].Location]
+	g.devices, g.links = len(g.Nodes), len(g.Edges)
+}
+
+// divide decides how the nodes are grouped: by the locations within the one that all are in, not at all if these
+// have few devices each or are parts of a building, and by showing the locations instead if there are too many
+// devices.
+func (g *graph) divide(v *view) {
+	const fewest = 3
+	var of []string
+	of, g.around = g.places.split(g.Nodes, v.Location)
+	different := len(slices.Compact(slices.Sorted(slices.Values(of))))
+	switch collapse := v.Group == "places" || v.Group == "" && len(g.Nodes) > maxClear; {
+	case v.Group == "none" || different < 2 && v.Group != "location":
+	case collapse:
+		g.collapse(g.places, of, g.around)
+	case v.Group == "location" || len(g.Nodes) >= fewest*different && !g.places.within(of):
+		g.of = of
 	}
-	return nil
 }
 
 // shapes are the shapes of statuses, so that colours are not needed to tell them apart.
@@ -395,36 +430,64 @@ func (g *graph) place(v *view) {
 		points = rows(all, len(g.Nodes))
 	case v.Device != "" && len(g.Nodes) > 0:
 		points = linked.radial(at[v.Device])
+	case g.Places:
+		points = linked.overview(g.regions())
 	default:
-		points = linked.layout(g.groups(v))
+		gr := g.grouping()
+		points = linked.layout(gr)
+		for i := range g.Groups {
+			g.Groups[i].Space = gr.space[i]
+		}
 	}
 	for i, p := range points {
 		g.Nodes[i].X, g.Nodes[i].Y = p.X, p.Y
 	}
 }
 
-// groups returns the number of the group of each node, and how many there are: locations, or one for all if
-// the locations have few devices each.
-func (g *graph) groups(v *view) (of []int, count int) {
+// grouping returns how the nodes are grouped, and sets the boxes of the groups.
+func (g *graph) grouping() *grouping {
+	gr := &grouping{group: make([]int, len(g.Nodes)), ranks: make([]int, len(g.Nodes)), first: -1}
+	least, number := unranked, map[string]int{}
+	for i := range g.Nodes {
+		gr.ranks[i] = rank(g.roles[g.Nodes[i].ID])
+		least = min(least, gr.ranks[i])
+	}
+	if g.of == nil {
+		gr.titles = []int{0}
+		return gr
+	}
+	for i, id := range g.of {
+		if _, ok := number[id]; !ok {
+			label := g.places.name(id, g.around)
+			number[id] = len(gr.titles)
+			gr.titles = append(gr.titles, utf8.RuneCountInString(label))
+			g.Groups = append(g.Groups, groupBox{ID: id, Label: label})
+		}
+		gr.group[i] = number[id]
+		g.Nodes[i].Location = id
+		switch {
+		case g.around == "" || gr.ranks[i] > least || gr.first == gr.group[i] || gr.first == -2:
+		case gr.first >= 0: // several groups have devices of the first rank
+			gr.first = -2
+		default:
+			gr.first = gr.group[i]
+		}
+	}
+	return gr
+}
+
+// regions returns the number of the region of each location, and how many there are, and sets their boxes.
+func (g *graph) regions() (of []int, count int) {
 	of, number := make([]int, len(g.Nodes)), map[string]int{}
 	for i, n := range g.Nodes {
 		if _, ok := number[n.Location]; !ok {
 			number[n.Location] = len(number)
+			g.Groups = append(g.Groups, groupBox{ID: n.Location, Label: cmp.Or(g.places.name(n.Location, ""), "Elsewhere")})
 		}
 		of[i] = number[n.Location]
 	}
-	const fewest = 3
-	together := len(number) < 2 || len(g.Nodes) < fewest*len(number)
-	if v.Group == "none" || together && v.Group != "location" {
-		return make([]int, len(g.Nodes)), 1
-	}
-	g.Groups = make([]groupBox, len(number))
-	for _, n := range g.Nodes {
-		label := n.LocationName
-		if label == "" {
-			label = "No location"
-		}
-		g.Groups[number[n.Location]] = groupBox{n.Location, label}
+	if len(number) < 2 {
+		g.Groups = nil
 	}
 	return of, len(number)
 }

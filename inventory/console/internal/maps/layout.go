@@ -14,7 +14,8 @@ const (
 	linkLength = 110.0 // between the devices of a link
 	cellWidth  = 110.0 // around a device, for its label
 	cellHeight = 64.0
-	groupSpace = 120.0 // between groups, for borders and titles
+	groupSpace = 190.0 // between groups, for borders and titles
+	groupAside = 130.0 // between groups beside each other
 )
 
 // net is a network to lay out: the neighbours of each node, without duplicates.
@@ -282,8 +283,8 @@ type block struct {
 	x, y          float64 // where pack puts it
 }
 
-// framed returns a block around points, with space for labels.
-func framed(nodes []int, points []point) *block {
+// framed returns a block around points, with space for devices and their labels.
+func framed(nodes []int, points []point, width, height float64) *block {
 	b := &block{nodes: nodes, points: points}
 	low, high := point{math.Inf(1), math.Inf(1)}, point{math.Inf(-1), math.Inf(-1)}
 	for _, p := range points {
@@ -291,78 +292,216 @@ func framed(nodes []int, points []point) *block {
 		high = point{max(high.X, p.X), max(high.Y, p.Y)}
 	}
 	for i := range points {
-		points[i].X += cellWidth/2 - low.X
-		points[i].Y += cellHeight/2 - low.Y
+		points[i].X += width/2 - low.X
+		points[i].Y += height/2 - low.Y
 	}
-	b.width, b.height = high.X-low.X+cellWidth, high.Y-low.Y+cellHeight
+	b.width, b.height = high.X-low.X+width, high.Y-low.Y+height
 	return b
 }
 
-// pack places blocks in rows, the highest first, and returns the size of all.
-func pack(blocks []*block, space float64) (width, height float64) {
+// pack places blocks in rows, the highest first, and returns the size of all. stretch is by how much they are wider
+// than high, if they are small.
+func pack(blocks []*block, spaceX, spaceY, stretch float64) (width, height float64) {
 	area, widest := 0.0, 0.0
 	for _, b := range blocks {
-		area += (b.width + space) * (b.height + space)
+		area += (b.width + spaceX) * (b.height + spaceY)
 		widest = max(widest, b.width)
 	}
-	limit := max(widest, math.Sqrt(area*1.7))
+	limit := max(widest, math.Sqrt(area*stretch))
 	order := slices.Clone(blocks)
 	slices.SortStableFunc(order, func(a, b *block) int { return cmp.Compare(b.height, a.height) })
 	x, y, row := 0.0, 0.0, 0.0
 	for _, b := range order {
 		if x > 0 && x+b.width > limit {
-			x, y, row = 0, y+row+space, 0
+			x, y, row = 0, y+row+spaceY, 0
 		}
 		b.x, b.y = x, y
-		x += b.width + space
+		x += b.width + spaceX
 		row = max(row, b.height)
 		width = max(width, b.x+b.width)
 	}
 	return width, y + row
 }
 
-// arrange places some nodes: each connected part by its links, and the parts beside each other.
-func (n net) arrange(nodes []int) *block {
+// arrange places some nodes: each connected part as a tree, or by forces, the parts beside each other, and the
+// devices without links after them.
+func (n net) arrange(nodes, ranks []int) *block {
 	var blocks []*block
+	var single []int
 	for _, part := range n.components(nodes) {
-		own := n.within(part)
-		points := own.radial(own.center())
-		if len(part) > 2 {
-			points = own.spread()
+		if len(part) == 1 {
+			single = append(single, part...)
+			continue
+		}
+		own, of := n.within(part), make([]int, len(part))
+		for i, node := range part {
+			of[i] = ranks[node]
+		}
+		tree := own.branches(of)
+		if tree == nil {
+			points := own.spread()
 			for i := range points {
 				points[i].X *= 1.2 // labels are wide
 			}
+			blocks = append(blocks, framed(part, points, cellWidth, cellHeight))
+			continue
 		}
-		blocks = append(blocks, framed(part, points))
+		b := tree.block()
+		for i, at := range b.nodes {
+			b.nodes[i] = part[at]
+		}
+		blocks = append(blocks, b)
+	}
+	all := packed(blocks, cellWidth/4, cellWidth/4)
+	if len(single) == 0 {
+		return all
+	}
+	slices.Sort(single)
+	rest := grid(single, max(int(all.width/cellWidth), int(math.Ceil(math.Sqrt(float64(len(single)))))))
+	if len(blocks) == 0 {
+		return rest
+	}
+	return stack(all, rest, layerSpace/2)
+}
+
+// packed returns a block of blocks, in the rows that suit the window best.
+func packed(blocks []*block, spaceX, spaceY float64) *block {
+	best, most := 1.7, 0.0
+	for _, stretch := range []float64{1.7, 1, 1.3, 2.2, 2.8, 3.6, 5} {
+		b := &block{}
+		b.width, b.height = pack(blocks, spaceX, spaceY, stretch)
+		if zoom := b.zoom(); zoom > 1.02*most {
+			best, most = stretch, zoom
+		}
 	}
 	all := &block{}
-	all.width, all.height = pack(blocks, 0)
+	all.width, all.height = pack(blocks, spaceX, spaceY, best)
 	for _, b := range blocks {
-		for i, node := range b.nodes {
-			all.nodes, all.points = append(all.nodes, node), append(all.points, point{b.x + b.points[i].X, b.y + b.points[i].Y})
-		}
+		all.take(b, b.x, b.y)
 	}
 	return all
 }
 
-// layout places all nodes, those of a group together. group has the number of the group of each node.
-func (n net) layout(group []int, groups int) []point {
-	members := make([][]int, groups)
-	for i, g := range group {
+// grouping says how the nodes of a network are grouped.
+type grouping struct {
+	group  []int     // the number of the group of each node
+	titles []int     // the numbers of letters of the titles of the groups
+	space  []float64 // the widths that the groups have
+	below  float64   // the space between groups above each other
+	ranks  []int     // of each node
+	first  int       // the group above the others, -1 for none
+}
+
+// layout places all nodes, those of a group together.
+func (n net) layout(of *grouping) []point {
+	members := make([][]int, len(of.titles))
+	for i, g := range of.group {
 		members[g] = append(members[g], i)
 	}
-	var blocks []*block
-	for _, nodes := range members {
-		if len(nodes) > 0 {
-			blocks = append(blocks, n.arrange(nodes))
+	blocks := make([]*block, len(members))
+	for g, nodes := range members {
+		blocks[g] = n.arrange(nodes, of.ranks)
+	}
+	of.below = groupSpace
+	all := of.together(blocks)
+	of.below = max(groupSpace, groupAside+20/all.zoom())
+	letter := 8.4 / min(all.zoom(), 1) // titles have one size on the screen
+	for g, b := range blocks {
+		if space := letter*float64(of.titles[g]) - b.width - cellWidth/2; space > 0 {
+			for i := range b.points {
+				b.points[i].X += space / 2
+			}
+			b.width += space
+		}
+		of.space = append(of.space, b.width+cellWidth)
+	}
+	points := make([]point, len(n))
+	all = of.together(blocks)
+	for i, node := range all.nodes {
+		points[node] = all.points[i]
+	}
+	return points
+}
+
+// The usual size of the window of a map, in pixels.
+const (
+	viewWidth  = 680.0
+	viewHeight = 500.0
+)
+
+// together returns a block of the blocks of groups: the first group above the others, or beside them if that suits
+// the window better.
+func (of *grouping) together(blocks []*block) *block {
+	var others []*block
+	for g, b := range blocks {
+		if g != of.first && len(b.nodes) > 0 {
+			others = append(others, b)
 		}
 	}
-	pack(blocks, groupSpace)
-	points := make([]point, len(n))
-	for _, b := range blocks {
-		for i, node := range b.nodes {
-			points[node] = point{b.x + b.points[i].X, b.y + b.points[i].Y}
+	all := packed(others, groupAside, of.below)
+	if of.first < 0 {
+		return all
+	}
+	first := blocks[of.first]
+	if len(others) == 0 {
+		return first
+	}
+	above := stack(first, all, of.below)
+	beside := &block{width: first.width + groupAside + all.width, height: max(first.height, all.height)}
+	beside.take(first, 0, 0)
+	beside.take(all, first.width+groupAside, 0)
+	if beside.zoom() > 1.35*above.zoom() {
+		return beside
+	}
+	return above
+}
+
+// zoom returns by how much a block in a frame is larger in a window.
+func (b *block) zoom() float64 {
+	return min(viewWidth/(b.width+groupSpace), viewHeight/(b.height+groupSpace))
+}
+
+// The size of a location on the map.
+const (
+	placeWidth  = 166.0
+	placeHeight = 76.0
+)
+
+// overview places locations, those of a region together: a ring as a ring, others by forces.
+func (n net) overview(group []int, groups int) []point {
+	var blocks []*block
+	for g := range groups {
+		var nodes []int
+		for i := range n {
+			if group[i] == g {
+				nodes = append(nodes, i)
+			}
 		}
+		var parts []*block
+		for _, part := range n.components(nodes) {
+			own := n.within(part)
+			points := own.ring(placeWidth, placeHeight)
+			if points == nil {
+				points = []point{{}, {X: cellWidth}}[:min(len(part), 2)]
+				if len(part) > 2 {
+					points = own.spread()
+				}
+				for i := range points {
+					points[i] = point{points[i].X * placeWidth / cellWidth, points[i].Y * placeHeight / cellHeight}
+				}
+			} else if g > 0 { // towards the first one
+				for i := range points {
+					points[i].Y = -points[i].Y
+				}
+			}
+			parts = append(parts, framed(part, points, placeWidth, placeHeight))
+		}
+		blocks = append(blocks, packed(parts, 0, 0))
+	}
+	points := make([]point, len(n))
+	all := packed(blocks, 0.5*groupSpace, 0.6*groupSpace)
+	for i, node := range all.nodes {
+		points[node] = all.points[i]
 	}
 	return points
 }
@@ -370,7 +509,13 @@ func (n net) layout(group []int, groups int) []point {
 // rows places the nodes of paths in columns, by their position in the first path that has them, and each
 // path in a row of its own as far as it shares no nodes. A path without nodes between is in the middle.
 func rows(paths [][]int, nodes int) []point {
-	const columnWidth, rowHeight = 230.0, 110.0
+	const rowHeight = 110.0
+	columnWidth, offset := 230.0, 0.0
+	for _, path := range paths {
+		if len(path) > 6 { // closer to each other, and labels in two rows
+			columnWidth, offset = 120, 50
+		}
+	}
 	longer := 0
 	for _, path := range paths {
 		if len(path) > 2 {
@@ -414,7 +559,7 @@ func rows(paths [][]int, nodes int) []point {
 			if ends && direct {
 				y = middle
 			}
-			p := point{float64(column[i]) * columnWidth, y * rowHeight}
+			p := point{float64(column[i]) * columnWidth, y*rowHeight + offset*float64(column[i]%2)}
 			for taken[p] {
 				p.Y += rowHeight / 2
 			}

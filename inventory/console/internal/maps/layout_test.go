@@ -39,9 +39,9 @@ func TestLayout(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			begin := time.Now()
-			points := maps.Layout(n, make([]int, len(n)), 1)
+			points := maps.Layout(n, make([]int, len(n)), make([]int, len(n)), 1)
 			require.Less(t, time.Since(begin), 20*time.Second)
-			require.Equal(t, points, maps.Layout(n, make([]int, len(n)), 1))
+			require.Equal(t, points, maps.Layout(n, make([]int, len(n)), make([]int, len(n)), 1))
 			for i := range points {
 				require.False(t, math.IsNaN(points[i].X) || math.IsInf(points[i].X, 0) || math.IsNaN(points[i].Y) || math.IsInf(points[i].Y, 0))
 				for j := range i {
@@ -50,7 +50,7 @@ func TestLayout(t *testing.T) {
 			}
 		})
 	}
-	require.Empty(t, maps.Layout(maps.Net{}, nil, 0))
+	require.Empty(t, maps.Layout(maps.Net{}, nil, nil, 0))
 }
 
 // TestGroups: the devices of a location are in a rectangle of their own.
@@ -61,7 +61,7 @@ func TestGroups(t *testing.T) {
 	for i := range n {
 		group[i] = i % 3
 	}
-	points := maps.Layout(n, group, 3)
+	points := maps.Layout(n, group, make([]int, len(n)), 3)
 	var low, high [3]maps.Point
 	for g := range 3 {
 		low[g], high[g] = maps.Point{math.Inf(1), math.Inf(1)}, maps.Point{math.Inf(-1), math.Inf(-1)}
@@ -77,6 +77,30 @@ func TestGroups(t *testing.T) {
 			require.True(t, apart, "groups %d and %d overlap", a, b)
 		}
 	}
+}
+
+// TestTree: devices are below those that are nearer to the core, and each beside those of its own kind.
+func TestTree(t *testing.T) {
+	t.Parallel()
+	roles := []string{"access-point", "core-switch", "core-switch", "distribution-switch", "distribution-switch", "access-switch", "access-switch", "server", "firewall", "wan-router"}
+	n, ranks := make(maps.Net, len(roles)), make([]int, len(roles))
+	for i, role := range roles {
+		ranks[i] = maps.Rank(role)
+	}
+	for _, l := range [][2]int{{9, 8}, {8, 1}, {8, 2}, {1, 2}, {1, 3}, {2, 3}, {1, 4}, {2, 4}, {3, 5}, {4, 5}, {3, 6}, {4, 6}, {5, 0}, {6, 7}} {
+		n[l[0]], n[l[1]] = append(n[l[0]], l[1]), append(n[l[1]], l[0])
+	}
+	points := maps.Layout(n, make([]int, len(n)), ranks, 1)
+	rows := [][]int{{9}, {8}, {1, 2}, {3, 4}, {5, 6}, {0, 7}}
+	for at, row := range rows {
+		for _, i := range row {
+			require.Equal(t, points[row[0]].Y, points[i].Y, roles[i])
+			if at > 0 {
+				require.Greater(t, points[i].Y, points[rows[at-1][0]].Y, roles[i])
+			}
+		}
+	}
+	require.InDelta(t, points[9].X, (points[1].X+points[2].X)/2, 1, "the border is above the middle of the core")
 }
 
 // TestRows: the ends of paths are at the sides, and a direct link passes no other device.

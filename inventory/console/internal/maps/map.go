@@ -20,6 +20,7 @@ const maxRows = 500
 // choice is a value of a filter, or a link to another view.
 type choice struct {
 	Label, Value, URL string
+	Name              string // of a location, without an indent
 	Chosen            bool
 	Count             int
 }
@@ -56,6 +57,7 @@ type mapPage struct {
 	Failures  string // the address with or without single points of failure
 	Rows      []node // of the table
 	Links     []edge
+	Wanted    string // a device that was not found
 }
 
 // Paths, Failed, MorePaths and FailedTotal are for the template.
@@ -78,17 +80,11 @@ func (p *mapPage) Start(id string) string {
 func (p *mapPage) MaxNodes() int { return maxNodes }
 
 // LinkName returns what people call a link.
-func (p *mapPage) LinkName(e *edge) string {
-	for _, n := range p.Graph.Nodes {
-		if n.ID == e.A.Device {
-			e.AName = n.Hostname
-		}
-		if n.ID == e.B.Device {
-			e.BName = n.Hostname
-		}
-	}
-	return e.AName + " – " + e.BName
-}
+func (p *mapPage) LinkName(e *edge) string { return e.AName + " – " + e.BName }
+
+// Devices and LinkCount are the numbers of the devices and links of the map, also if it shows locations.
+func (p *mapPage) Devices() int   { return p.Graph.devices }
+func (p *mapPage) LinkCount() int { return p.Graph.links }
 
 func address(values url.Values) string {
 	if len(values) == 0 {
@@ -99,11 +95,17 @@ func address(values url.Values) string {
 
 func showMap(q *site.Request) error {
 	v := readView(q.R.URL.Query())
-	p := &mapPage{View: v, May: q.May("map-positions", records.RouteCreate) && v.Saved() != ""}
+	p := &mapPage{View: v}
+	if p.Wanted = q.R.URL.Query().Get("find"); p.Wanted != "" {
+		if id, err := find(q, p.Wanted); err != nil || id != "" {
+			return cmp.Or(err, q.Redirect(p.Focus(id)))
+		}
+	}
 	var err error
 	if p.Graph, err = load(q, v); err != nil {
 		return err
 	}
+	p.May = q.May("map-positions", records.RouteCreate) && v.Saved() != "" && !p.Graph.Places
 	p.Source = q.UI.URL("/map/graph.json") + "?" + v.values().Encode()
 	p.Failures = p.URL("failures", "1")
 	if v.Failures {
@@ -117,6 +119,20 @@ func showMap(q *site.Request) error {
 	}
 	p.tables()
 	return q.Page("map.html", "Map", p)
+}
+
+// find returns the id of a device by its name or a part of it, empty if there is none.
+func find(q *site.Request, name string) (string, error) {
+	for _, filter := range []string{"hostname", "hostname__contains"} {
+		page, err := q.List("devices", url.Values{filter: {name}, "fields": {"id"}, "limit": {"1"}, "count": {"none"}})
+		if err != nil {
+			return "", err
+		}
+		if len(page.Data) > 0 {
+			return page.Data[0].ID(), nil
+		}
+	}
+	return "", nil
 }
 
 // ends reads the devices that the view names.
@@ -145,21 +161,10 @@ func (p *mapPage) choices(q *site.Request) error {
 	v := p.View
 	p.Roles, p.Statuses = values(counts.By["role"], v.Role), values(counts.By["status"], v.Status)
 	if q.May("locations", records.RouteList) {
-		p.Locations = values(counts.By["location_id"], v.Location)
-		ids := make([]string, len(p.Locations))
-		for i := range p.Locations {
-			ids[i] = p.Locations[i].Value
-		}
-		names, err := q.Labels("locations", ids)
-		if err != nil {
-			return err
-		}
-		for i := range p.Locations {
-			p.Locations[i].Label = cmp.Or(names[p.Locations[i].Value], p.Locations[i].Value)
-		}
-		slices.SortStableFunc(p.Locations, func(a, b choice) int { return strings.Compare(a.Label, b.Label) })
+		p.Graph.places.count(counts.By["location_id"])
+		p.Locations = p.Graph.places.choices(v.Location)
 	}
-	for _, g := range [][2]string{{"Automatic", ""}, {"By location", "location"}, {"By links", "none"}} {
+	for _, g := range [][2]string{{"Automatic", ""}, {"Locations only", "places"}, {"By location", "location"}, {"By links", "none"}} {
 		p.Groups = append(p.Groups, choice{Label: g[0], Value: g[1], Chosen: v.Group == g[1]})
 	}
 	for d := 1; d <= maxDepth; d++ {
@@ -192,7 +197,7 @@ func (p *mapPage) offer() {
 	of := slices.Clone(p.Locations)
 	slices.SortStableFunc(of, func(a, b choice) int { return cmp.Compare(b.Count, a.Count) })
 	for _, c := range of[:min(len(of), manyChosen)] {
-		p.Chosen = append(p.Chosen, share{c.Label, "?" + p.View.values("location", c.Value, "device", "", "depth", "").Encode(), c.Count, 100 * float64(c.Count) / float64(most)})
+		p.Chosen = append(p.Chosen, share{cmp.Or(c.Name, c.Label), "?" + p.View.values("location", c.Value, "device", "", "depth", "").Encode(), c.Count, 100 * float64(c.Count) / float64(most)})
 	}
 }
 
@@ -201,6 +206,12 @@ func (p *mapPage) tables() {
 	counts := map[string]int{}
 	for _, n := range p.Graph.Nodes {
 		counts[n.Status]++
+	}
+	if p.Graph.Places {
+		slices.SortFunc(p.Graph.Nodes, func(a, b node) int {
+			return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Hostname, b.Hostname))
+		})
+		return
 	}
 	for status, n := range counts {
 		p.Legend = append(p.Legend, legendItem{status, ui.Tone(status), shape(status), n})
@@ -223,8 +234,13 @@ func sendGraph(q *site.Request) error {
 	if err != nil {
 		return err
 	}
+	if g.roles == nil && v.Saved() != "" && !g.Places {
+		if g.roles, err = rolesOf(q, &view{}); err != nil {
+			return err
+		}
+	}
 	g.place(v)
-	if q.R.URL.Query().Get("arrange") != "1" {
+	if q.R.URL.Query().Get("arrange") != "1" && !g.Places {
 		if err := g.useSaved(q, v); err != nil {
 			return err
 		}

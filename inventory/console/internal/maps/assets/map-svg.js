@@ -9,7 +9,9 @@
   }).join(" ");
 
   function shape(node, fill, line) {
-    const { x, y } = node.position(), r = node.data("base") / 2, paint = `fill="${fill}" stroke="${line}" stroke-width="2"`;
+    const { x, y } = node.position(), r = node.data("base") / 2;
+    if (node.hasClass("place")) return `<rect x="${n(x - 71)}" y="${n(y - 25)}" width="142" height="50" rx="8" fill="${line}" stroke="${fill}" stroke-width="2"/>`;
+    const paint = `fill="${fill}" stroke="${line}" stroke-width="2"`;
     switch (node.data("shape")) {
       case "circle": return `<circle cx="${n(x)}" cy="${n(y)}" r="${n(r)}" ${paint}/>`;
       case "square": return `<rect x="${n(x - r)}" y="${n(y - r)}" width="${n(2 * r)}" height="${n(2 * r)}" rx="3" ${paint}/>`;
@@ -46,6 +48,11 @@
     between.forEach((all) => all.forEach((e, i) => parts.push(line(e, i, all.length, colour(e.hasClass("down") ? "bad" : e.hasClass("failure") ? "warn" : e.hasClass("path") ? "accent" : "line-strong")))));
     cy.nodes().filter((d) => !d.isParent()).forEach((d) => {
       const { x, y } = d.position();
+      if (d.hasClass("place")) {
+        const [name, count] = d.data("text").split("\n");
+        parts.push(`<g><title>${escape(name)}: ${escape(count)}</title>${shape(d, colour(d.data("tone")), colour("surface"))}<text x="${n(x)}" y="${n(y - 3)}" text-anchor="middle" font-size="11" font-weight="600" fill="${colour("text")}">${escape(name)}</text><text x="${n(x)}" y="${n(y + 12)}" text-anchor="middle" font-size="10" fill="${colour("muted")}">${escape(count)}</text></g>`);
+        return;
+      }
       parts.push(`<g><title>${escape(d.data("label"))}: ${escape(d.data("status"))}</title>${shape(d, colour(d.data("tone")), colour(d.hasClass("failure") ? "warn" : "surface"))}<text x="${n(x)}" y="${n(y + d.data("base") / 2 + 13)}" text-anchor="middle" font-size="11" fill="${colour("text")}">${escape(d.data("label"))}</text></g>`);
     });
     parts.push("</svg>");

@@ -6,6 +6,7 @@
   if (!canvas || !window.cytoscape) return;
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const shapes = { circle: "ellipse", triangle: "round-triangle", diamond: "diamond", square: "round-rectangle", hexagon: "hexagon", pentagon: "pentagon" };
+  const asked = new URLSearchParams(location.search), ends = [asked.get("from"), asked.get("to")];
   let cy, graph, busy, drawn, touched; // busy is the number of links of a hub
 
   // Colours come from the tokens, as they are now.
@@ -19,10 +20,13 @@
       { selector: "node", style: { width: "data(size)", height: "data(size)", shape: "data(form)", "background-color": of.idle, "border-width": 2, "border-color": of.surface, "overlay-opacity": 0,
         "font-family": font, "font-size": 11, color: of.text, "text-valign": "bottom", "text-margin-y": 3, "text-outline-color": of.raised, "text-outline-width": 2.5, "text-outline-opacity": 1, "z-index": 1 } },
       ...tones.map((t) => ({ selector: `node[tone="${t}"]`, style: { "background-color": of[t] } })),
+      { selector: "node.place", style: { width: 142, height: 50, shape: "round-rectangle", label: "data(text)", "background-color": of.surface, "border-width": 2, "text-valign": "center", "text-margin-y": 0, "text-wrap": "wrap",
+        "text-outline-width": 0, "font-size": 13, "font-weight": 600, "line-height": 1.3 } },
+      ...tones.map((t) => ({ selector: `node.place[tone="${t}"]`, style: { "border-color": of[t] } })),
       { selector: "node.labelled", style: { label: "data(label)", "z-index": 2 } },
-      { selector: ":parent", style: { shape: "round-rectangle", "background-color": of.surface, "background-opacity": 0.75, "border-width": 1, "border-color": of.line, padding: 22, "compound-sizing-wrt-labels": "exclude",
-        label: "data(label)", "font-size": 14, "font-weight": 600, color: of.muted, "text-valign": "top", "min-zoomed-font-size": 7, "text-margin-y": -4, "text-outline-width": 0 } },
-      { selector: "edge", style: { width: "mapData(thick, 0, 4, 0, 6)", "line-color": of["line-strong"], "curve-style": "bezier", "control-point-step-size": 16, "overlay-opacity": 0 } },
+      { selector: ":parent", style: { shape: "round-rectangle", "background-color": of.surface, "background-opacity": 0.75, "border-width": 1, "border-color": of.line, padding: 44, "compound-sizing-wrt-labels": "exclude",
+        label: "data(label)", "font-size": 14, "font-weight": 600, color: of.muted, "text-valign": "top", "min-zoomed-font-size": 7, "text-margin-y": -4, "text-outline-width": 0, "text-wrap": "ellipsis" } },
+      { selector: "edge", style: { width: "mapData(thick, 0, 4, 0, 6)", "line-color": of["line-strong"], "curve-style": "bezier", "control-point-step-size": 16, "overlay-opacity": 0, "line-opacity": graph.edges.length > 150 && !graph.places ? 0.6 : 1 } },
       { selector: "edge.down", style: { "line-color": of.bad, "line-style": "dashed" } },
       { selector: "edge.path", style: { "line-color": of.accent, width: 3, "control-point-step-size": 50 } },
       { selector: "edge.path.down", style: { "line-color": of.bad } },
@@ -30,7 +34,7 @@
       { selector: "node.failure", style: { "border-width": 3, "border-color": of.raised, "outline-width": 3, "outline-color": of.warn, "outline-offset": 0 } },
       { selector: "edge.labelled", style: { label: "data(ports)", "font-family": font, "font-size": 10, color: of.muted, "text-outline-color": of.raised, "text-outline-width": 2.5, "text-rotation": "autorotate" } },
       { selector: ".faded", style: { opacity: 0.18 } },
-      { selector: "node.near", style: { "border-color": of.accent, "border-width": 3 } },
+      { selector: "node.near[!text]", style: { "border-color": of.accent, "border-width": 3 } },
       { selector: "edge.near", style: { "line-color": of.accent, width: 3 } },
       { selector: "edge.near.down", style: { "line-color": of.bad } },
       { selector: "node:selected", style: { "border-color": of.accent, "border-width": 4, "z-index": 10 } },
@@ -39,13 +43,17 @@
 
   function elements() {
     const name = Object.fromEntries(graph.nodes.map((n) => [n.id, n.hostname]));
-    const groups = (graph.groups || []).map((g) => ({ data: { id: "group-" + g.id, label: g.label }, selectable: false, grabbable: true }));
+    const groups = (graph.groups || []).map((g) => ({ data: { id: "group-" + g.id, label: g.label, space: g.space }, selectable: false, grabbable: true }));
     const nodes = graph.nodes.map((n) => ({
       data: { id: n.id, label: n.hostname, tone: n.tone, form: shapes[n.shape] || "pentagon", shape: n.shape, status: n.status, degree: n.degree, base: 20 + Math.min(16, 3 * Math.sqrt(n.degree)), size: 24, parent: groups.length ? "group-" + (n.location_id || "") : undefined },
       position: { x: n.x, y: n.y }, classes: n.cut_off ? "failure" : "",
     }));
+    if (graph.places) graph.nodes.forEach((n, i) => {
+      Object.assign(nodes[i].data, { text: n.hostname + "\n" + (n.down ? `${n.count} · ${n.down} down` : n.count === 1 ? "1 device" : `${n.count} devices`) });
+      nodes[i].classes = "place";
+    });
     const edges = graph.edges.map((e) => ({
-      data: { id: e.id, source: e.a.device_id, target: e.b.device_id, ports: e.a.interface + " – " + e.b.interface, thick: 1, title: name[e.a.device_id] + " – " + name[e.b.device_id] },
+      data: { id: e.id, source: e.a.device_id, target: e.b.device_id, ports: graph.places ? `${e.count} ${e.count === 1 ? "link" : "links"}` : e.a.interface + " – " + e.b.interface, thick: 1, weight: Math.min(2.5, 1 + 0.4 * ((e.count || 1) - 1)), title: name[e.a.device_id] + " – " + name[e.b.device_id] },
       classes: [e.state === "down" ? "down" : "", e.cut_off ? "failure" : "", canvas.dataset.paths ? "path" : ""].join(" "),
     }));
     return [...groups, ...nodes, ...edges];
@@ -56,6 +64,8 @@
   let due;
   const soon = () => { cancelAnimationFrame(due); due = requestAnimationFrame(describe); };
   function describe() {
+    titles();
+    if (graph.places) return;
     const zoom = cy.zoom(), dot = Math.max(1, Math.min(1.8, 0.4 / zoom)), font = 11.5 / Math.max(zoom, 0.02), taken = new Map();
     const free = (box) => {
       for (let x = Math.floor(box[0] / 60); x <= Math.floor(box[2] / 60); x++) for (let y = Math.floor(box[1] / 60); y <= Math.floor(box[3] / 60); y++) {
@@ -71,10 +81,10 @@
       }
     };
     const hub = (n) => (zoom > 0.13 && n.data("degree") >= busy) || n.selected() || n.hasClass("near");
-    const weight = (n) => (n.selected() ? 1e6 : 0) + (n.hasClass("near") ? 1e5 : 0) + (n.hasClass("failure") ? 1e3 : 0) + (n.data("tone") === "bad" ? 500 : 0) + n.data("degree") - (n.hasClass("faded") ? 1e4 : 0);
+    const weight = (n) => (n.selected() ? 1e6 : ends.includes(n.id()) ? 5e5 : 0) + (n.hasClass("near") ? 1e5 : 0) + (n.hasClass("failure") ? 1e3 : 0) + (n.data("tone") === "bad" ? 500 : 0) + n.data("degree") - (n.hasClass("faded") ? 1e4 : 0);
     const all = cy.nodes().filter((n) => !n.isParent()).toArray().sort((a, b) => hub(b) - hub(a) || weight(b) - weight(a));
     const view = { w: cy.width(), h: cy.height() };
-    cy.nodes(":parent").forEach((g) => { const b = g.renderedBoundingBox({ includeLabels: false }), half = g.data("label").length * 4; take([(b.x1 + b.x2) / 2 - half, b.y1 - 18, (b.x1 + b.x2) / 2 + half, b.y1]); });
+    cy.nodes(":parent").forEach((g) => { const b = g.renderedBoundingBox({ includeLabels: false }), half = Math.min(g.data("label").length * 4, Math.max(g.data("space"), g.width() + 88) * zoom / 2); take([(b.x1 + b.x2) / 2 - half, b.y1 - 20, (b.x1 + b.x2) / 2 + half, b.y1]); });
     const dots = (which) => { for (const n of all.filter(which)) { const p = n.renderedPosition(), r = n.data("base") * dot * zoom / 2; take([p.x - r, p.y - r, p.x + r, p.y + r]); } };
     dots((n) => n.data("tone") !== "good");
     let past = false; // the hubs, whose labels may cover devices without a problem
@@ -87,12 +97,17 @@
         if (show) { take(box); n.style({ "font-size": font, "text-outline-width": 2.5 / zoom, "text-margin-y": 3 / zoom }); }
         n.toggleClass("labelled", show);
       }
-      cy.nodes(":parent").style({ "font-size": Math.max(14, Math.min(60, 12.5 / zoom)), "text-margin-y": -4 });
       const thick = Math.max(1, Math.min(3, 0.45 / zoom));
       cy.edges().forEach((e) => { e.toggleClass("labelled", (e.hasClass("near") || e.hasClass("path")) && zoom > 0.75 && length(e) > e.data("ports").length * 5.6 + 50); });
       if (thick !== drawn) cy.edges().forEach((e) => { e.data("thick", thick); if (e.hasClass("down")) e.style("line-dash-pattern", [6 * thick, 4 * thick]); });
       drawn = thick;
     });
+  }
+
+  // titles sets the sizes of the titles of boxes, and cuts off what is wider than its box: so they do not overlap.
+  function titles() {
+    const size = Math.max(14, 12.5 / cy.zoom());
+    cy.nodes(":parent").forEach((g) => { g.style({ "font-size": size, "text-max-width": Math.max(g.data("space"), g.width() + 88) }); });
   }
 
   const length = (e) => { const a = e.source().position(), b = e.target().position(); return Math.hypot(a.x - b.x, a.y - b.y); };
@@ -182,6 +197,10 @@
   function search() {
     const box = $(".maps-search"), input = $("input", box), names = new Map(graph.nodes.map((n) => [n.hostname.toLowerCase(), n.id]));
     box.hidden = false;
+    if (graph.places) {
+      input.addEventListener("keydown", (e) => { if (e.key === "Enter" && input.value.trim()) location.assign(canvas.dataset.find + encodeURIComponent(input.value.trim())); });
+      return;
+    }
     $("datalist", box).append(...graph.nodes.map((n) => Object.assign(document.createElement("option"), { value: n.hostname })));
     const go = (loose) => {
       const asked = input.value.trim().toLowerCase();
@@ -194,8 +213,11 @@
     input.addEventListener("keydown", (e) => { if (e.key === "Enter") { e.preventDefault(); go(true); } });
   }
 
+  // open shows the devices of a location.
+  function open(n) { if (n.id() !== "none") location.assign(canvas.dataset.open.replace("location=-", "location=" + encodeURIComponent(n.id()))); }
+
   function listen() {
-    cy.on("tap", "node", (e) => { if (!e.target.isParent()) select(e.target); });
+    cy.on("tap", "node", (e) => { if (!e.target.isParent()) graph.places ? open(e.target) : select(e.target); });
     cy.on("tap", (e) => { if (e.target === cy) { cy.elements().unselect(); highlight(); } });
     cy.on("mouseover", "node", (e) => { if (!e.target.isParent() && cy.$(":selected").empty()) highlight(e.target); canvas.classList.toggle("maps-over", !e.target.isParent()); });
     cy.on("mouseout", "node", () => { if (cy.$(":selected").empty()) highlight(); canvas.classList.remove("maps-over"); });
@@ -238,6 +260,7 @@
     search();
     $$(".maps-actions, .maps-zoom, .maps-hint").forEach((e) => { e.hidden = false; });
     describe();
+    if (graph.places) cy.edges().forEach((e) => e.data("thick", e.data("weight") * 1.5));
     if (canvas.dataset.selected) { const n = cy.getElementById(canvas.dataset.selected); n.select(); soon(); }
     ashlar.map = { cy, file };
     canvas.dataset.ready = "1";

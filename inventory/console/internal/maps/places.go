@@ -1,0 +1,219 @@
+package maps
+
+import (
+	"cmp"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// maxAbove bounds the locations above one.
+const maxAbove = 20
+
+// region is the kind of locations that are only boxes around others on a map of the whole network.
+const region = "region"
+
+// places are the locations that the sender sees, by their ids.
+type places map[string]*place
+
+// place is a location.
+type place struct {
+	ID, Name, Kind string
+	Parent         string // empty for none, and for one that the sender does not see
+	Devices        int    // here and within it
+}
+
+// readPlaces reads the locations, none if the sender may not.
+func readPlaces(q *site.Request) (places, error) {
+	all := places{}
+	if !q.May("locations", records.RouteList) {
+		return all, nil
+	}
+	query := url.Values{"fields": {"id,name,kind,parent_id"}, "limit": {"100"}, "count": {"none"}, "cursor": {""}}
+	for len(all) < maxRead {
+		page, err := q.List("locations", query)
+		if err != nil {
+			return nil, err
+		}
+		for _, rec := range page.Data {
+			all[rec.ID()] = &place{ID: rec.ID(), Name: rec.Text("name"), Kind: rec.Text("kind"), Parent: rec.Text("parent_id")}
+		}
+		if page.Meta.NextCursor == "" {
+			break
+		}
+		query.Set("cursor", page.Meta.NextCursor)
+	}
+	for _, p := range all {
+		if all[p.Parent] == nil {
+			p.Parent = ""
+		}
+	}
+	return all, nil
+}
+
+// above returns a location and those above it, the innermost first.
+func (t places) above(id string) (chain []string) {
+	for len(chain) < maxAbove && t[id] != nil {
+		chain = append(chain, id)
+		id = t[id].Parent
+	}
+	return chain
+}
+
+// count adds the devices of locations to those above them.
+func (t places) count(devices map[string]int) {
+	for id, n := range devices {
+		for _, above := range t.above(id) {
+			t[above].Devices += n
+		}
+	}
+}
+
+// part returns the location directly within another one that a location is in or is; the other one for itself.
+// Within none it is the outermost one that is no region.
+func (t places) part(id, within string) string {
+	chain := t.above(id)
+	if len(chain) == 0 {
+		return id
+	}
+	if at := slices.Index(chain, within); at >= 0 {
+		return chain[max(at-1, 0)]
+	}
+	at := len(chain) - 1
+	for at > 0 && t[chain[at]].Kind == region {
+		at--
+	}
+	return chain[at]
+}
+
+// split returns the location by which each node is grouped: that within the one that all nodes are in.
+func (t places) split(nodes []node, within string) (of []string, around string) {
+	of = make([]string, len(nodes))
+	for range maxAbove {
+		same := true
+		for i, n := range nodes {
+			of[i] = t.part(n.Location, within)
+			same = same && of[i] == of[0]
+		}
+		if len(nodes) == 0 || !same || of[0] == within || t[of[0]] == nil {
+			break
+		}
+		within = of[0]
+	}
+	return of, within
+}
+
+// within reports whether some locations are floors and rooms only, between which most links of a building are.
+func (t places) within(ids []string) bool {
+	return !slices.ContainsFunc(ids, func(id string) bool { return t[id] == nil || t[id].Kind != "floor" && t[id].Kind != "room" })
+}
+
+// name returns the name of a location within another one, without the name of that.
+func (t places) name(id, within string) string {
+	switch p := t[id]; {
+	case p == nil && id == "":
+		return "No location"
+	case p == nil:
+		return id
+	case t[within] != nil && id != within:
+		name := strings.TrimLeft(strings.TrimPrefix(p.Name, t[within].Name), " ,–-/")
+		if name != "" && len(name) < 3 && p.Kind != "" {
+			name = p.Kind + " " + name // building A
+		}
+		first, size := utf8.DecodeRuneInString(name)
+		if size == 0 {
+			return p.Name
+		}
+		return string(unicode.ToUpper(first)) + name[size:]
+	default:
+		return p.Name
+	}
+}
+
+// regionOf returns the region that a location is in, empty for none.
+func (t places) regionOf(id string) string {
+	for _, above := range t.above(id) {
+		if t[above].Kind == region {
+			return above
+		}
+	}
+	return ""
+}
+
+// choices returns the locations with devices for a filter, those within others after them. Of the innermost
+// ones it returns only those around the chosen one.
+func (t places) choices(chosen string) (all []choice) {
+	children := map[string][]*place{}
+	for _, p := range t {
+		children[p.Parent] = append(children[p.Parent], p)
+	}
+	open := t.above(chosen)
+	var add func(parent string, depth, inner int)
+	add = func(parent string, depth, inner int) {
+		slices.SortFunc(children[parent], func(a, b *place) int { return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID)) })
+		for _, p := range children[parent] {
+			if p.Devices == 0 && p.ID != chosen {
+				continue
+			}
+			all = append(all, choice{Label: strings.Repeat("\u2003", depth) + t.name(p.ID, parent), Name: p.Name, Value: p.ID, Chosen: p.ID == chosen, Count: p.Devices})
+			within := inner
+			if p.Kind != region {
+				within++
+			}
+			if depth < maxAbove && (within < 2 || slices.Contains(open, p.ID)) {
+				add(p.ID, depth+1, within)
+			}
+		}
+	}
+	add("", 0, 0)
+	return all
+}
+
+// collapse replaces the nodes of a graph by their locations, and its edges by those between these.
+func (g *graph) collapse(t places, of []string, within string) {
+	at, number := map[string]string{}, map[string]int{}
+	var nodes []node
+	for i, n := range g.Nodes {
+		at[n.ID] = of[i]
+		if _, ok := number[of[i]]; !ok {
+			number[of[i]] = len(nodes)
+			nodes = append(nodes, node{ID: cmp.Or(of[i], "none"), Hostname: t.name(of[i], within), Tone: "good", Shape: "place", Location: t.regionOf(of[i])})
+		}
+		p := &nodes[number[of[i]]]
+		p.Count++
+		if n.State == "down" {
+			p.Down++
+			p.Tone = "warn"
+		}
+	}
+	edges := map[string]*edge{}
+	for _, e := range g.Edges {
+		a, b := at[e.A.Device], at[e.B.Device]
+		if a == b {
+			continue
+		}
+		a, b = cmp.Or(min(a, b), "none"), cmp.Or(max(a, b), "none")
+		between := edges[a+" "+b]
+		if between == nil {
+			between = &edge{ID: a + " " + b, A: end{Device: a}, B: end{Device: b}, State: "down"}
+			edges[between.ID] = between
+		}
+		between.Count++
+		if e.State != "down" {
+			between.State = "up"
+		}
+	}
+	g.Places, g.Nodes, g.Edges = true, nodes, nil
+	for _, id := range slices.Sorted(maps.Keys(edges)) {
+		g.Edges = append(g.Edges, *edges[id])
+	}
+	for i := range g.Nodes {
+		g.Nodes[i].LocationName = g.Nodes[i].Hostname
+	}
+}
