@@ -87,7 +87,7 @@ func listParameters(r *records.Resource) []Parameter {
 		Fields(r),
 		{
 			Name: "count", Schema: &Schema{Type: "string", Enum: []any{"exact", "estimated", "none", "true", "false"}},
-			Description: fmt.Sprintf("exact or true, the default: count all records. estimated: count up to %d records, unless the total is known. none or false: omit the totals.", records.MaxEstimate),
+			Description: fmt.Sprintf("exact or true, the default: count all records. estimated: count up to %d records, or %d of those that have their location through other records for a user with locations, unless the total is known. none or false: omit the totals.", records.MaxEstimate, records.MaxPlacedEstimate),
 		},
 		{Name: "cursor", Schema: String(""), AllowEmptyValue: true, Description: "Empty to start, then meta.next_cursor of the previous page, with the same sortby."},
 	}

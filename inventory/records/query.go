@@ -24,7 +24,7 @@ type Query struct {
 	After         *Place // start behind this position, whether a record is there or not
 	Offset, Limit int64  // the number of records to skip and to return; no Limit returns all
 	Count         bool   // whether to count the total
-	Estimate      bool   // whether a count above MaxEstimate may end there
+	Estimate      bool   // whether a count above MaxEstimate, or MaxPlacedEstimate, may end there
 
 	// For transports; stores ignore these.
 	Page   int      // from 1; 0 with a cursor
@@ -34,6 +34,10 @@ type Query struct {
 // MaxEstimate is the number of records at which a store may end a count if [Query.Estimate] is
 // set.
 const MaxEstimate = 10_000
+
+// MaxPlacedEstimate is MaxEstimate for records that belong to places through other records, with
+// [Query.Only]: each is followed to its place.
+const MaxPlacedEstimate = 1000
 
 // Op is a comparison of a field with a value.
 type Op uint8

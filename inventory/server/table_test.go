@@ -42,7 +42,10 @@ var (
 )
 
 // sizes are the numbers of records in a database of the table.
-type sizes struct{ devices, ports, audit, metrics int } // ports are interfaces of a device
+type sizes struct {
+	devices, ports, audit, metrics int  // ports are interfaces of a device
+	places                         bool // the records are those of filler.places
+}
 
 // measured is a server over a filled database.
 type measured struct {
@@ -60,46 +63,58 @@ type measured struct {
 // beside its baseline: a prepared query of the same rows by their ids, and their encoding by
 // encoding/json. On a machine with other work the best time tells more than the median.
 func TestTable(t *testing.T) {
-	small := sizes{1000, 2, 2000, 5000}
+	small := sizes{1000, 2, 2000, 5000, false}
 	full := small
 	growth := 100
 	if *fullTable {
-		full, growth = sizes{*tableDevices, max(*tablePorts, 2), *tableAudit, *tableMetrics}, *tableGrowth
+		full, growth = sizes{*tableDevices, max(*tablePorts, 2), *tableAudit, *tableMetrics, false}, *tableGrowth
 	}
+	eachDatabase(t, func(t *testing.T, name, driver string, address func(sizes) string) {
+		x := newMeasured(t, driver, address(full), full)
+		x.header(name)
+		x.lists()
+		x.pairs("devices")
+		x.pairs("interfaces")
+		x.searches()
+		x.searchAll()
+		x.audit()
+		x.metrics()
+		x.summaries()
+		x.topology()
+		x.exchange()
+		x.starvation()
+		x.ingest()
+		if growth > 0 {
+			s := sizes{growth, full.ports, 0, 0, false}
+			x.growth(newMeasured(t, driver, address(s), s))
+		}
+	})
+}
+
+// eachDatabase calls f for each kind of database. address returns the URL of one for the numbers of records.
+func eachDatabase(t *testing.T, f func(t *testing.T, name, driver string, address func(sizes) string)) {
 	for name, driver := range map[string]string{"sqlite": "sqlite", "postgres": "pgx"} {
 		if *fullTable && *tableDatabase != "" && *tableDatabase != name {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			var address func(sizes) string
-			if driver == "sqlite" {
-				dir := cmp.Or(*tableDir, t.TempDir())
-				address = func(s sizes) string {
-					return filepath.Join(dir, fmt.Sprintf("inventory-%d-%d-%d-%d.db", s.devices, s.ports, s.audit, s.metrics))
-				}
-			} else {
-				address = postgresAddress(t)
+			if driver != "sqlite" {
+				f(t, name, driver, postgresAddress(t))
+				return
 			}
-			x := newMeasured(t, driver, address(full), full)
-			x.header(name)
-			x.lists()
-			x.pairs("devices")
-			x.pairs("interfaces")
-			x.searches()
-			x.searchAll()
-			x.audit()
-			x.metrics()
-			x.summaries()
-			x.topology()
-			x.exchange()
-			x.starvation()
-			x.ingest()
-			if growth > 0 {
-				s := sizes{growth, full.ports, 0, 0}
-				x.growth(newMeasured(t, driver, address(s), s))
-			}
+			dir := cmp.Or(*tableDir, t.TempDir())
+			f(t, name, driver, func(s sizes) string { return filepath.Join(dir, s.name()+".db") })
 		})
 	}
+}
+
+// name returns a name for a database of the numbers.
+func (s sizes) name() string {
+	name := fmt.Sprintf("inventory_%d_%d_%d_%d", s.devices, s.ports, s.audit, s.metrics)
+	if s.places {
+		name += "_places"
+	}
+	return name
 }
 
 // postgresAddress returns the URLs of databases in a server.
@@ -114,7 +129,7 @@ func postgresAddress(t *testing.T) func(sizes) string {
 		admin, err := sql.Open("pgx", u.JoinPath("postgres").String())
 		require.NoError(t, err)
 		defer func() { require.NoError(t, admin.Close()) }()
-		name := fmt.Sprintf("inventory_%d_%d_%d_%d", s.devices, s.ports, s.audit, s.metrics)
+		name := s.name()
 		var exists bool
 		require.NoError(t, admin.QueryRowContext(t.Context(), "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", name).Scan(&exists))
 		if !exists {
@@ -157,7 +172,12 @@ func (x *measured) fill() {
 	x.t.Helper()
 	begin, added := time.Now(), false
 	if x.count("devices") == 0 {
-		newFiller(x.t, x.Store(), 1, tableEpoch).network(x.sizes.devices, x.sizes.ports)
+		f := newFiller(x.t, x.Store(), 1, tableEpoch)
+		if x.sizes.places {
+			f.places(x.sizes.devices, x.sizes.ports)
+		} else {
+			f.network(x.sizes.devices, x.sizes.ports)
+		}
 		added = true
 	}
 	devices := x.idsOf("devices", x.sizes.devices)
@@ -360,7 +380,7 @@ func recs(table string) any {
 // baseline measures a prepared query of the records of a page by their ids, and their encoding.
 func (x *measured) baseline(table string, p *page) float64 {
 	x.t.Helper()
-	if len(p.ids) == 0 {
+	if len(p.ids) == 0 || x.sizes.places {
 		return 0
 	}
 	parameters, args := make([]string, len(p.ids)), make([]any, len(p.ids))

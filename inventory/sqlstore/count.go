@@ -161,15 +161,26 @@ func (b *builder) count(q *records.Query) string {
 	if text, ok := b.countMatching(q); ok {
 		return text
 	}
+	if b.placing.count == fromPlaces {
+		return "SELECT count(*) FROM (" + b.fromPlaces(q, "1 AS found") + b.enough(q) + ") AS counted"
+	}
 	from := b.name
 	if b.plan != nil {
 		from += b.dialect.indexedBy(b.plan.counting)
 	}
 	from += where(b.conditions(q, nil))
 	if q.Estimate {
-		from = "(SELECT 1 FROM " + from + " LIMIT " + strconv.Itoa(records.MaxEstimate+1) + ") AS counted"
+		from = "(SELECT 1 FROM " + from + b.enough(q) + ") AS counted"
 	}
 	return "SELECT count(*) FROM " + from
+}
+
+// enough ends a SELECT of the records to count if the total may be estimated.
+func (b *builder) enough(q *records.Query) string {
+	if !q.Estimate {
+		return ""
+	}
+	return " LIMIT " + strconv.FormatInt(b.mostCounted(q)+1, 10)
 }
 
 // counted reports whether the total of a query is stored.

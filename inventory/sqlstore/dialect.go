@@ -86,6 +86,12 @@ type Dialect struct {
 	// Unindexed precedes a column in a condition for which no index is to be used: "+". Empty
 	// leaves the choice to a database that keeps statistics.
 	Unindexed string
+	// JoinEach follows FROM and finds the rows of a table for each row of a SELECT, by an index: with %[1]s for
+	// the SELECT and its alias, %[2]s for the table, and %[3]s for the condition.
+	JoinEach string
+	// OneByOne ends the SELECT of an EXISTS that is to be executed for each row, by an index, instead of a join
+	// with all rows. Empty for a database that never joins them.
+	OneByOne string
 	// Complete makes a SELECT with a limit find all its rows before it returns the first, with
 	// %s for the statement. It is for drivers that stop a statement when its context ends until
 	// its first row only. Empty for others.

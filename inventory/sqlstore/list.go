@@ -75,9 +75,7 @@ func (e *executor) list(ctx context.Context, q *records.Query) (*records.Page, e
 	if err != nil {
 		return nil, err
 	}
-	if q.Estimate && !b.counted(q) && page.Total > records.MaxEstimate {
-		page.Total, page.AtLeast = records.MaxEstimate, true
-	}
+	b.bound(q, page)
 	if b.plan != nil && b.plan.partial && int64(len(page.Records)) <= q.Limit {
 		return e.unplanned(ctx, q) // records have been deleted since the plan
 	}
@@ -85,12 +83,10 @@ func (e *executor) list(ctx context.Context, q *records.Query) (*records.Page, e
 		page.Records, page.More = page.Records[:q.Limit], true
 	}
 	if q.Count && len(page.Records) == 0 && (q.After != nil || q.Offset > 0) {
-		b.args = nil
+		b.reset()
 		text := b.total(q)
 		err = e.each(ctx, 1, func(row []any) error { page.Total, _ = row[0].(int64); return nil }, text, b.args...)
-		if q.Estimate && !b.counted(q) && page.Total > records.MaxEstimate {
-			page.Total, page.AtLeast = records.MaxEstimate, true
-		}
+		b.bound(q, page)
 	}
 	return page, err
 }
@@ -114,7 +110,25 @@ func (e *executor) plan(ctx context.Context, b *builder, q *records.Query) (_ *r
 	if b.plan != nil && b.plan.unindexed != nil {
 		unindexed = b.plan.unindexed
 	}
+	if err == nil {
+		err = e.choosePlaces(ctx, b, q)
+	}
 	return q, unindexed, err
+}
+
+// bound cuts an estimated total.
+func (b *builder) bound(q *records.Query, page *records.Page) {
+	if most := b.mostCounted(q); q.Estimate && !b.counted(q) && page.Total > most {
+		page.Total, page.AtLeast = most, true
+	}
+}
+
+// mostCounted returns where the count of a query ends if the total may be estimated.
+func (b *builder) mostCounted(q *records.Query) int64 {
+	if q.Only != nil && slices.ContainsFunc(b.Within, func(name string) bool { return !isPlace(b.fieldOf(name)) }) {
+		return records.MaxPlacedEstimate
+	}
+	return records.MaxEstimate
 }
 
 // read reads a page with its plan, one record more than its limit, and the total unless it is empty.
@@ -172,8 +186,13 @@ func (b *builder) page(q *records.Query, unindexed *records.Filter) string {
 			inner += ", " + k.Column // the key, to sort the result by
 		}
 	}
-	with, from, conditions := "", b.name, b.conditions(q, unindexed)
+	with, from, conditions := "", b.name, []string(nil)
+	if b.placing.page != fromPlaces {
+		conditions = b.conditions(q, unindexed)
+	}
 	switch {
+	case b.placing.page == fromPlaces:
+		with, from = "WITH matching AS MATERIALIZED ("+b.fromPlaces(q, inner)+") ", "matching"
 	case b.plan == nil:
 	case len(b.plan.groups) > 0:
 		from, conditions = b.groups(q, keys, inner, conditions), nil

@@ -12,6 +12,9 @@ import (
 func (s *Store) Project(ctx context.Context, q *records.Query, columns []records.Column, row func(values []string) error) error {
 	e := s.reading()
 	b := &builder{shared: e.shared, table: e.table(q.Resource)}
+	if err := e.choosePlaces(ctx, b, q); err != nil {
+		return s.failure(ctx, "read columns of "+q.Resource.Name, err)
+	}
 	text := b.project(q, columns)
 	values := make([]string, len(columns))
 	err := e.each(ctx, len(columns), func(stored []any) error {
@@ -49,5 +52,5 @@ func (b *builder) project(q *records.Query, columns []records.Column) string {
 		}
 		selected[i] = alias + "." + c.Field.Column
 	}
-	return "SELECT " + strings.Join(selected, ", ") + " FROM (SELECT * FROM " + b.name + where(b.conditions(q, nil)) + ") AS found" + joins
+	return "SELECT " + strings.Join(selected, ", ") + " FROM (SELECT * FROM " + b.ofPlaces(q) + ") AS found" + joins
 }

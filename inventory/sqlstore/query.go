@@ -20,6 +20,10 @@ type builder struct {
 	latest   bool  // whether the table is that of the latest records
 	changing bool  // in a transaction, whose changes indexes for searches may lack
 
+	placing   placing
+	aliases   int    // of records behind references
+	placeList string // compares a column with the places; empty if the statement has not yet
+
 	remember bool        // select the states behind the total
 	known    *knownTotal // the total that was counted last, or nil
 }
@@ -52,7 +56,7 @@ func (b *builder) conditions(q *records.Query, unindexed *records.Filter) []stri
 		all = append(all, b.search(q.Text))
 	}
 	if q.Only != nil {
-		all = append(all, b.places(q.Only, b.Resource))
+		all = append(all, b.places(q.Only, b.Resource, b.name))
 	}
 	return all
 }

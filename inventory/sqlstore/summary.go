@@ -26,7 +26,11 @@ func (s *Store) Summarize(ctx context.Context, r *records.Resource, fields []*re
 func (s *Store) SummarizePlaces(ctx context.Context, r *records.Resource, fields []*records.Field, only *records.Places) (*records.Summary, error) {
 	e := s.reading()
 	b := &builder{shared: e.shared, table: e.table(r)}
-	from := func() string { return " FROM " + b.name + where([]string{b.places(only, b.Resource)}) }
+	q := &records.Query{Resource: r, Only: only}
+	if err := e.choosePlaces(ctx, b, q); err != nil {
+		return nil, s.failure(ctx, "summarize "+r.Name, err)
+	}
+	from := func() string { return " FROM " + b.ofPlaces(q) }
 	return s.summarize(ctx, e, b, fields, "SELECT count(*)"+from(), func(f *records.Field) string {
 		return "value, count(*) AS n FROM (SELECT " + countedText(f) + " AS value" + from() + ") AS records GROUP BY value"
 	})

@@ -118,6 +118,12 @@ func newTable(r *records.Resource, d *Dialect) *table {
 	return t
 }
 
+// fieldOf returns a field by its name, which it has.
+func (t *table) fieldOf(name string) *records.Field {
+	f, _ := t.Field(name)
+	return f
+}
+
 // inKey reports whether a field is part of a unique key.
 func (t *table) inKey(f *records.Field) bool {
 	return slices.ContainsFunc(t.uniques, func(u records.Unique) bool {

@@ -86,7 +86,14 @@ func handle(url string, conns int) (*sql.DB, error) {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout
 	}
-	db := stdlib.OpenDB(*config)
+	var options []stdlib.OptionOpenDB
+	if config.RuntimeParams["jit"] == "" { // compiling the statement of a page takes longer than the page
+		options = append(options, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+			_, err := conn.Exec(ctx, "SET jit = off")
+			return err
+		}))
+	}
+	db := stdlib.OpenDB(*config, options...)
 	if conns <= 0 {
 		conns = 16
 	}
@@ -128,6 +135,8 @@ func Dialect() sqlstore.Dialect {
 		ForUpdate: " FOR UPDATE",
 		ForShare:  " AND (SELECT pg_advisory_xact_lock_shared(" + serializing + ", hashtext($2)) IS NOT NULL) FOR SHARE",
 		Serialize: "SELECT CAST(pg_advisory_xact_lock(" + serializing + ", hashtext($1)) AS text)",
+		JoinEach:  "%[1]s CROSS JOIN LATERAL (SELECT * FROM %[2]s WHERE %[3]s OFFSET 0) AS %[2]s", // which it does not flatten
+		OneByOne:  " OFFSET 0",
 		Aborts:    true,
 		NoLimit:   "ALL",
 		Size:      "SELECT pg_database_size(current_database())",

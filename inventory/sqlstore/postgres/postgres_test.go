@@ -83,7 +83,7 @@ func TestServer(t *testing.T) {
 		storetest.Run(t, func(t testing.TB) records.Store { return openSchema(t, server.Copy(t, empty), storetest.Schema(), nil) })
 	})
 	for name, check := range map[string]func(*testing.T, string){
-		"schema": checkSchema, "plans": checkPlans, "counts": checkCounts, "lists": checkLists, "search": checkSearch, "estimates": checkEstimates, "later migration": checkLaterMigration,
+		"schema": checkSchema, "plans": checkPlans, "counts": checkCounts, "lists": checkLists, "search": checkSearch, "estimates": checkEstimates, "placed estimates": checkPlacedEstimates, "later migration": checkLaterMigration,
 		"openers at once": checkOpeners, "canceled": checkCanceled, "checks": checkChecks, "timeout": checkTimeout, "errors": checkErrors, "deadlocks": checkDeadlocks, "failing bulk calls": checkFailingBulk,
 		"custom fields": func(t *testing.T, url string) {
 			sqlstoretest.CheckCustomFields(t, open(t, url, nil), func() records.Store { return open(t, url, nil) })
@@ -189,6 +189,10 @@ func checkCounts(t *testing.T, url string) {
 func checkLists(t *testing.T, url string) { sqlstoretest.CheckLists(t, open(t, url, nil)) }
 
 func checkSearch(t *testing.T, url string) { sqlstoretest.CheckSearch(t, open(t, url, nil)) }
+
+func checkPlacedEstimates(t *testing.T, url string) {
+	sqlstoretest.CheckPlacedEstimates(t, open(t, url, nil))
+}
 
 func checkEstimates(t *testing.T, url string) { sqlstoretest.CheckEstimates(t, open(t, url, nil)) }
 

@@ -82,6 +82,7 @@ func TestEstimates(t *testing.T) {
 	t.Parallel()
 	unraced(t)
 	sqlstoretest.CheckEstimates(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
+	sqlstoretest.CheckPlacedEstimates(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
 }
 
 func TestPrune(t *testing.T) {

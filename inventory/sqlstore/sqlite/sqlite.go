@@ -112,6 +112,7 @@ func Dialect() sqlstore.Dialect {
 		NoLimit:    "-1",
 		IndexedBy:  " INDEXED BY %s",
 		Unindexed:  "+",
+		JoinEach:   "%[1]s CROSS JOIN %[2]s WHERE %[3]s", // in this order
 		Complete:   "WITH result AS MATERIALIZED (%s) SELECT * FROM result",
 		Backup:     "VACUUM INTO ?1",
 		Check:      "PRAGMA quick_check(1)",

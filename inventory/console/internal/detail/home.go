@@ -70,14 +70,10 @@ type fact struct {
 	Bad                        bool
 }
 
-// loadFacts counts records: by totals that the store has, or up to a bound. Links of limited users have no total:
-// each is read together with the devices at both its ends.
+// loadFacts counts records: by totals that the store has, or up to a bound.
 func loadFacts(q *site.Request, s *section) error {
 	var facts []fact
 	for _, name := range []string{"devices", "interfaces", "links", "prefixes", "addresses"} {
-		if name == "links" && len(q.Identity().Locations) > 0 {
-			continue
-		}
 		if r, ok := q.Schema.Named(name); ok && q.May(name, records.RouteList) {
 			facts = append(facts, fact{Resource: name, Label: site.Title(r), URL: q.ListURL(name), Icon: site.Icon(name)})
 		}

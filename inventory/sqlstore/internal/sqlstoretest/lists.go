@@ -283,6 +283,50 @@ func CheckEstimates(t *testing.T, store records.Store) {
 	}
 }
 
+// CheckPlacedEstimates tests that an estimated total of the records of some places is exact if it is small, and ends
+// at a bound otherwise, by whichever way the records are found.
+func CheckPlacedEstimates(t *testing.T, store records.Store) {
+	t.Helper()
+	var all []records.Record
+	var sites []string
+	next := 0
+	id := func() string { next++; return ID(next) }
+	for _, devices := range []int{3, records.MaxPlacedEstimate + 100} {
+		site := &inventory.Location{Base: records.Base{ID: id(), Version: 1}, Name: "site", SiteCode: fmt.Sprint(devices)}
+		sites, all = append(sites, site.ID), append(all, site)
+		for _, rec := range Devices(next+1, next+1+devices) {
+			d := rec.(*inventory.Device)
+			d.LocationID = &site.ID
+			next++
+			all = append(all, d, &inventory.Interface{
+				Base: records.Base{ID: ID(100_000 + next), Version: 1}, DeviceID: d.ID, Name: "eth0", Status: inventory.LinkUp,
+			})
+		}
+	}
+	for chunk := range slices.Chunk(all, records.MaxItems) {
+		require.NoError(t, Create(t, store, chunk...))
+	}
+	const bound = records.MaxPlacedEstimate
+	for _, c := range []struct {
+		places   []string
+		resource string
+		want     records.Page
+	}{
+		{sites[:1], "interfaces", records.Page{Total: 3}},
+		{sites[1:], "interfaces", records.Page{Total: bound, AtLeast: true}},
+		{sites, "interfaces", records.Page{Total: bound, AtLeast: true}},
+		{sites[1:], "devices", records.Page{Total: bound + 100}},
+	} {
+		r, _ := store.Schema().Named(c.resource)
+		q := &records.Query{Resource: r, Only: records.NewPlaces(c.places, ""), Count: true, Estimate: true, Limit: 2}
+		page, err := store.List(t.Context(), q)
+		require.NoError(t, err)
+		require.Len(t, page.Records, 2)
+		require.Equal(t, c.want.Total, page.Total, "%s %v", c.resource, c.places)
+		require.Equal(t, c.want.AtLeast, page.AtLeast, "%s %v", c.resource, c.places)
+	}
+}
+
 // CheckRememberedAudit tests that totals of the audit log, which a store remembers, have the entries
 // that another store adds, and lack those that it prunes. change runs a statement in the database.
 func CheckRememberedAudit(t *testing.T, store, other records.Store, change func(text string)) {

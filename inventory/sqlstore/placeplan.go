@@ -1,0 +1,152 @@
+package sqlstore
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// The ways to find the records of some places.
+const (
+	byDatabase  = iota // as the database chooses, if the field of the place has an index
+	fromRecords        // in their order, or by other filters
+	fromPlaces         // by the references that lead to the places
+)
+
+// placing is how the page and the total of a query are found.
+type placing struct{ page, count int }
+
+// The relative costs of finding records of places.
+const (
+	// matchingPart is a guess: such a part of the records matches a filter that is not one of few records.
+	matchingPart = 8
+	// maxRoots bounds the count of records whose places are not counted.
+	maxRoots = 10_000
+)
+
+// root is a field with a place. The records of a resource are reached from the records of its roots.
+type root struct {
+	of *records.Resource
+	f  *records.Field
+}
+
+// rootsOf returns the roots of a resource, and the number of ways that lead to its records.
+func rootsOf(r *records.Resource) (roots []root, ways int) {
+	for _, name := range r.Within {
+		f, _ := r.Field(name)
+		if isPlace(f) {
+			roots, ways = append(roots, root{r, f}), ways+1
+		} else {
+			more, n := rootsOf(f.Ref.Resource())
+			for _, m := range more {
+				if !slices.Contains(roots, m) {
+					roots = append(roots, m)
+				}
+			}
+			ways += n
+		}
+		if f.Required || name == "id" {
+			break
+		}
+	}
+	return roots, ways
+}
+
+// choosePlaces sets how the records of some places are found.
+func (e *executor) choosePlaces(ctx context.Context, b *builder, q *records.Query) error {
+	if q.Only == nil || !b.Placed() || len(q.Only.IDs) == 0 {
+		return nil
+	}
+	found := b.plan != nil && b.plan.find != "" || slices.ContainsFunc(q.Filters, func(f records.Filter) bool {
+		return (f.Op == records.Eq || f.Op == records.In) && (f.Field.Column == "id" || f.Field.Ref != nil || b.firstOfKey(f.Field))
+	})
+	if found { // few records match anyway
+		b.placing = placing{fromRecords, fromRecords}
+		return nil
+	}
+	if len(b.Within) == 1 && isPlace(b.fieldOf(b.Within[0])) && len(q.Only.IDs) == 1 && len(q.Sort) == 0 {
+		return nil // the index of the place has its records in the order of their ids
+	}
+	n, err := e.placeNumbers(ctx, b, q.Only)
+	if err != nil {
+		return err
+	}
+	part := 1.0 // of the records in the places that match
+	for range q.Filters {
+		part /= matchingPart
+	}
+	if q.Text != "" {
+		part /= matchingPart
+	}
+	wanted := float64(max(q.Offset, 0)) + float64(q.Limit) + 1
+	if q.Limit <= 0 || len(q.Sort) > 0 && !b.ordered(q.Sort[0].Field) {
+		wanted = math.Inf(1)
+	}
+	b.placing.page = n.choose(wanted/part, true)
+	wanted = math.Inf(1)
+	if q.Estimate {
+		wanted = float64(b.mostCounted(q)) + 1
+	}
+	b.placing.count = n.choose(wanted/part, false)
+	return nil
+}
+
+// placeNumbers are numbers of records.
+type placeNumbers struct {
+	all         float64 // of the resource
+	roots, near float64 // from which they are reached, and those of them in the places
+	share       float64 // of the records of roots that are in the places
+	ways        float64
+}
+
+// choose returns how to find a number of records: all that there are in the places if they are sorted afterwards.
+func (n *placeNumbers) choose(wanted float64, sorted bool) int {
+	records := min(n.all, wanted/n.share)
+	places := n.near * n.ways
+	if sorted {
+		places += n.all * n.share / matchingPart // entries of an index
+	} else {
+		places = min(places, wanted*n.roots/n.all*n.ways)
+	}
+	if places <= records {
+		return fromPlaces
+	}
+	return fromRecords
+}
+
+// placeNumbers reads the numbers of records.
+func (e *executor) placeNumbers(ctx context.Context, b *builder, only *records.Places) (*placeNumbers, error) {
+	c := &builder{shared: e.shared, table: b.table}
+	roots, ways := rootsOf(b.Resource)
+	numbers := []string{"(" + c.sum(e.table(b.Resource).countsOfAll()) + ")"}
+	ids := make([]any, len(only.IDs))
+	for i, id := range only.IDs {
+		ids[i] = id
+	}
+	for _, r := range roots {
+		of := e.table(r.of)
+		numbers = append(numbers, "("+c.sum(of.countsOfAll())+")")
+		if counts, ok := of.countsFor(&records.Filter{Field: r.f, Op: records.In, Value: ids}); ok {
+			numbers = append(numbers, "("+c.sum(&counts)+")")
+		} else {
+			numbers = append(numbers, "(SELECT count(*) FROM (SELECT 1 FROM "+of.name+" WHERE "+r.f.Column+c.inPlaces(only)+" LIMIT "+strconv.Itoa(maxRoots)+") AS near)")
+		}
+	}
+	n := &placeNumbers{ways: float64(ways)}
+	err := e.each(ctx, len(numbers), func(row []any) error {
+		at := func(i int) float64 { v, _ := row[i].(int64); return float64(v) }
+		n.all = max(at(0), 1)
+		for i := range roots {
+			all, near := max(at(2*i+1), 1), at(2*i+2)
+			n.roots, n.near = n.roots+all, n.near+near
+			n.share = max(n.share, near/all)
+		}
+		n.share = max(n.share, 1/n.all)
+		return nil
+	}, "SELECT "+strings.Join(numbers, ", "), c.args...)
+	return n, err
+}
