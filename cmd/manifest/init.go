@@ -8,16 +8,19 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/manifest"
+	"github.com/ashlar-go/ashlar/manifest/publish"
 )
 
 func runInit(ctx context.Context, c *call) error {
 	out := c.flags.String("o", "server.json", "write to `file`; - means the standard output")
 	force := c.flags.Bool("force", false, "replace an existing file")
+	yes := c.flags.Bool("yes", false, "ask nothing: take what the package files, the README and git say")
 	if err := c.parse(); err != nil {
 		return err
 	}
@@ -27,9 +30,19 @@ func runInit(ctx context.Context, c *call) error {
 	if _, err := os.Lstat(*out); *out != "-" && !*force && !errors.Is(err, fs.ErrNotExist) {
 		return cli.Usagef("%s already exists: use -force to replace it, or another name with -o", *out)
 	}
-	i := newInterview(ctx, c)
-	defer i.stop()
-	data, err := i.manifest()
+	project, err := publish.Read(filepath.Dir(*out))
+	if err != nil {
+		return unreadable(err)
+	}
+	var data []byte
+	if *yes {
+		data, err = c.drafted(project)
+	} else {
+		i := newInterview(ctx, c)
+		defer i.stop()
+		i.project, i.draft = project, project.Draft()
+		data, err = i.manifest()
+	}
 	if err != nil {
 		return err
 	}
@@ -44,6 +57,22 @@ func runInit(ctx context.Context, c *call) error {
 	return err
 }
 
+// drafted returns the manifest that the files of a project give, or reports what they leave out.
+func (c *call) drafted(p *publish.Project) ([]byte, error) {
+	data, err := json.Marshal(p.Draft())
+	if err != nil {
+		return nil, err
+	}
+	if data, err = formatted(data, &c.options); err != nil {
+		return nil, err
+	}
+	if report := manifest.Validate(data, &c.options); !report.Valid() {
+		fmt.Fprintln(c.Stderr, "the files of the project do not say everything; without -yes, init asks for the rest:")
+		return nil, errors.Join(c.writeText(c.Stderr, []checked{{source{path: "draft", data: data}, report}}, false), errReported)
+	}
+	return data, nil
+}
+
 // interview writes questions to the error stream and reads one line for each.
 type interview struct {
 	ctx    context.Context
@@ -51,6 +80,9 @@ type interview struct {
 	call   *call
 	lines  chan string // closed at the end of the input
 	server manifest.Server
+
+	project *publish.Project
+	draft   *manifest.Server // what the files of the project say
 }
 
 func newInterview(ctx context.Context, c *call) *interview {
@@ -153,22 +185,30 @@ func (i *interview) manifest() ([]byte, error) {
 
 func (i *interview) about() error {
 	s := &i.server
-	s.Schema = new(manifest.CurrentSchema)
+	d := i.draft
+	s.Schema, s.Repository = d.Schema, d.Repository
 	for _, q := range []struct {
 		question, preset, pointer string
 		set                       func(answer string)
 	}{
-		{"Name, such as com.example/weather", "", "/name", func(a string) { s.Name = a }},
-		{"Title (may be empty)", "", "/title", func(a string) { s.Title = optional(a) }},
-		{"Description, in at most 100 characters", "", "/description", func(a string) { s.Description = a }},
-		{"Version", "1.0.0", "/version", func(a string) { s.Version = a }},
-		{"Website (may be empty)", "", "/websiteUrl", func(a string) { s.WebsiteURL = optional(a) }},
+		{"Name, such as com.example/weather", d.Name, "/name", func(a string) { s.Name = a }},
+		{"Title (may be empty)", orEmpty(d.Title), "/title", func(a string) { s.Title = optional(a) }},
+		{"Description, in at most 100 characters", d.Description, "/description", func(a string) { s.Description = a }},
+		{"Version", or(d.Version, "1.0.0"), "/version", func(a string) { s.Version = a }},
+		{"Website (may be empty)", orEmpty(d.WebsiteURL), "/websiteUrl", func(a string) { s.WebsiteURL = optional(a) }},
 	} {
 		if err := i.ask(q.question, q.preset, q.pointer, q.set); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func orEmpty(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }
 
 func optional(s string) *string {
@@ -180,6 +220,21 @@ func optional(s string) *string {
 
 // endpoint asks how to install or reach the server.
 func (i *interview) endpoint() error {
+	if len(i.draft.Packages) > 0 {
+		for j := range i.draft.Packages {
+			p := &i.draft.Packages[j]
+			fmt.Fprintf(i.call.Stderr, "  found: %s %s %s\n", p.RegistryType, cli.Printable(p.Identifier), cli.Printable(orEmpty(p.Version)))
+		}
+		answer, err := i.choose("Use what was found", "yes", "no")
+		if err != nil {
+			return err
+		}
+		if answer == "yes" {
+			i.server.Packages = i.draft.Packages
+			i.server.Packages[0].EnvironmentVariables, err = i.settings("an environment variable")
+			return err
+		}
+	}
 	kind, err := i.choose("Type of package, or remote", append(manifest.RegistryTypes(), "remote")...)
 	if err != nil {
 		return err

@@ -516,6 +516,33 @@ func TestInit(t *testing.T) {
 	require.Contains(t, errs, "the input ended before the last answer")
 }
 
+// TestInitOfAProject takes what the files of a project say: with questions, and without.
+func TestInitOfAProject(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for file, text := range map[string]string{
+		"pyproject.toml": "[project]\nname = \"ann-weather\"\nversion = \"1.2.3\"\ndescription = \"Tells the weather\"\n",
+		".git/config":    "[remote \"origin\"]\n\turl = git@github.com:ann/weather.git\n",
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	}
+	code, out, errs := execute(t, strings.Repeat("\n", 7), "init", "-o", "-")
+	require.Zero(t, code, errs)
+	require.Contains(t, errs, "Name, such as com.example/weather [io.github.ann/weather]: ")
+	require.Contains(t, errs, "  found: pypi ann-weather 1.2.3\n")
+	code, same, errs := execute(t, "", "init", "-yes", "-o", "-")
+	require.Zero(t, code, errs)
+	require.Equal(t, out, same)
+	require.NoError(t, manifest.Validate([]byte(out), &manifest.Options{Profile: manifest.Registry}).Err())
+	require.Contains(t, out, `"identifier": "ann-weather"`)
+
+	require.NoError(t, os.Remove("pyproject.toml"))
+	code, _, errs = execute(t, "", "init", "-yes")
+	require.Equal(t, 1, code)
+	require.Contains(t, errs, "the files of the project do not say everything")
+	require.NoFileExists(t, "server.json")
+}
+
 // TestInitRefuses checks that a package has a name.
 func TestInitRefuses(t *testing.T) {
 	answers := []string{"com.example/w", "", "d", "", "", "npm", "", " ", "@example/w", "", "", ""}

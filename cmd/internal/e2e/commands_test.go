@@ -50,9 +50,19 @@ func sessions() []session {
 			{"curl -i http://127.0.0.1:8084/manifests --data-binary @manifest/testdata/examples/local.json", `^HTTP/1.1 200 `},
 			{`curl -i http://127.0.0.1:8084/manifests -d '{"name":"com.example/weather","version":"^1.4.2"}'`, `(?s)^HTTP/1.1 422 .*"rule":"version-range".*"line":1,"column":41`},
 		}},
+		{start: "go run ./cmd/manifest serve manifest/testdata/examples", tries: []try{
+			{"curl http://127.0.0.1:8787/v0.1/servers?search=weather", `"name":"com.example/weather"`},
+			{"go run ./cmd/manifest validate -from http://127.0.0.1:8787 com.example/weather", `(?m)^1 manifest`},
+		}},
 		{tries: []try{
 			{"go run ./cmd/manifest validate manifest/testdata/examples/*.json", `(?m)^3 manifests: `},
 			{"WEATHER_API_KEY=wk-123 go run ./cmd/manifest resolve manifest/testdata/examples/local.json -set city=Rome -set WEATHER_API_KEY", `(?m)^  WEATHER_API_KEY='\*\*\*'$`},
+			{"go run ./cmd/manifest sync -check manifest/testdata/project/server.json", `agree with it`},
+			{"go run ./cmd/manifest bump -n minor manifest/testdata/project/server.json", `(?m)^\+  "version": "1.5.0"`},
+			{"go run ./cmd/manifest publish-check manifest/testdata/project/server.json", `ready to publish, checked offline`},
+			{"go run ./cmd/manifest resolve -inputs manifest/testdata/examples/local.json", `(?m)^WEATHER_API_KEY \(string, required, secret\)`},
+			{"go run ./cmd/manifest client -for vscode -dry-run -set city=Rome manifest/testdata/examples/local.json", `(?m)^\+        "WEATHER_API_KEY": "\$\{input:weather-api-key\}"`},
+			{"go run ./cmd/manifest client -for codex -dry-run -remote 0 -set workspace=acme -set region=eu manifest/testdata/examples/remote.json", `(?m)^\+bearer_token_env_var = "TICKETS_TOKEN"`},
 			{"go run ./examples/manifest-launch", `"who" is required and has no value`}, // the standard input is empty
 			{"go run ./examples/limiter", `^ann: welcome, 2 left\n`},
 			{"go run ./cmd/inventoryd -settings", `(?m)^RATE_LIMIT -rate-limit +100 +requests per minute`},
