@@ -50,7 +50,7 @@ func sessions() []session {
 			{"curl -i http://127.0.0.1:8084/manifests --data-binary @manifest/testdata/examples/local.json", `^HTTP/1.1 200 `},
 			{`curl -i http://127.0.0.1:8084/manifests -d '{"name":"com.example/weather","version":"^1.4.2"}'`, `(?s)^HTTP/1.1 422 .*"rule":"version-range".*"line":1,"column":41`},
 		}},
-		{start: "go run ./cmd/manifest serve manifest/testdata/examples", tries: []try{
+		{start: "go run ./cmd/manifest serve manifest/testdata/examples/local.json", tries: []try{
 			{"curl http://127.0.0.1:8787/v0.1/servers?search=weather", `"name":"com.example/weather"`},
 			{"go run ./cmd/manifest validate -from http://127.0.0.1:8787 com.example/weather", `(?m)^1 manifest`},
 		}},
