@@ -25,7 +25,7 @@ ASHLAR_REQUIRE_RACE ?=
 MODULES = $(patsubst %/go.mod,%,$(shell find . -name go.mod ! -path '*/testdata/*' | sort))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench table table-inventory faults api fuzz screenshots install release
+.PHONY: help run test lint bench table table-inventory faults api fuzz screenshots install release table-manifest
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -89,6 +89,9 @@ TABLE ?=
 
 table-inventory: ## measure lists, searches, audit log and metrics of the inventory on both databases
 	go test ./inventory/server -run '^TestTable$$' -table -v -timeout 2h $(TABLE)
+
+table-manifest: ## figures of validation, fixes, launch lines, configurations and versions over ASHLAR_MANIFEST_CORPUS
+	go test ./manifest/... ./cmd/manifest -run 'Published|TestStart' -v -count=1 | grep -v '^=== '
 
 faults: ## measure ratelimitd under faults of the network and of counter stores (8 minutes)
 	go test ./cmd/internal/e2e -run '^TestFaults$$' -faults -v -timeout 20m

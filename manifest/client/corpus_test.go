@@ -213,7 +213,7 @@ func expected(t *testing.T, s *client.Server, secrets map[string]string, needs [
 // Every package and remote of every manifest is written for every program, in a file with other
 // content, and read again: it is the plan of package launch, or there are faults. Secrets are
 // nowhere in the file.
-func TestEveryServer(t *testing.T) {
+func TestPublishedServers(t *testing.T) {
 	t.Parallel()
 	all := servers(t)
 	for _, p := range client.Programs() {

@@ -86,7 +86,7 @@ func Programs() []*Program {
 			},
 			key: "mcpServers",
 		},
-		{
+		{ // #nosec G101 -- the name of a key, not a token
 			ID: "codex", Title: "Codex", Format: TOML, Project: ".codex/config.toml", User: map[string]string{"": "~/.codex/config.toml"},
 			key: "mcp_servers", links: streamable("url"), named: "env_vars", bearer: "bearer_token_env_var", variables: "env_http_headers", headers: "http_headers",
 		},

@@ -202,7 +202,7 @@ func (r *release) units() (string, error) {
 			return "", err
 		}
 		text = bytes.ReplaceAll(text, []byte("/usr/local/bin/"), []byte("/usr/bin/"))
-		if err := os.WriteFile(filepath.Join(dir, filepath.Base(file)), text, 0o644); err != nil { // #nosec G306 -- of a release, which is public
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(file)), text, 0o644); err != nil { // #nosec G306 G703 -- a unit of a release, which is public
 			return "", err
 		}
 	}
