@@ -19,11 +19,11 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
-// anyone accepts all requests as those of an admin.
-type anyone struct{}
+// anyone accepts all requests as those of an admin, who may be limited to locations.
+type anyone struct{ locations []string }
 
-func (anyone) Authenticate(*http.Request) (*auth.Identity, error) {
-	return &auth.Identity{UserID: "018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f", Username: "root", Role: "admin"}, nil
+func (a anyone) Authenticate(*http.Request) (*auth.Identity, error) {
+	return &auth.Identity{UserID: "018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f", Username: "root", Role: "admin", Locations: a.locations}, nil
 }
 
 // filled returns a store with so many devices at 200 locations.
@@ -50,10 +50,10 @@ func filled(t testing.TB, store records.Store, devices int) records.Store {
 	return store
 }
 
-// pagesOf returns the pages and the API of a store.
-func pagesOf(t testing.TB, store records.Store) (pages, api http.Handler) {
+// pagesOf returns the pages and the API of a store, for an admin who is limited to locations, if there are any.
+func pagesOf(t testing.TB, store records.Store, locations ...string) (pages, api http.Handler) {
 	t.Helper()
-	a, err := httpapi.New(records.New(store, nil), anyone{}, nil)
+	a, err := httpapi.New(records.New(store, nil), anyone{locations}, nil)
 	require.NoError(t, err)
 	c, err := console.New(a, nil)
 	require.NoError(t, err)
@@ -102,6 +102,28 @@ func BenchmarkDeviceList(b *testing.B) {
 			get(b, pages, "/search?part=palette&q=access-0123")
 		}
 	})
+}
+
+// BenchmarkPages measures the home page, a device and lists at 100,000 devices, for an admin and for one who is
+// limited to a location.
+func BenchmarkPages(b *testing.B) {
+	store, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "bench.db"), inventory.Schema(), nil)
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, store.Close()) })
+	filled(b, store, 100_000)
+	page, err := store.List(b.Context(), &records.Query{Resource: records.Of[inventory.Device](store.Schema()), Limit: 1})
+	require.NoError(b, err)
+	device := page.Records[0].(*inventory.Device)
+	for name, locations := range map[string][]string{"admin": nil, "limited": {*device.LocationID}} {
+		pages, _ := pagesOf(b, store, locations...)
+		for _, path := range []string{"/", "/r/devices/" + device.ID, "/r/devices", "/r/interfaces", "/r/links"} {
+			b.Run(name+strings.ReplaceAll(path, device.ID, "id"), func(b *testing.B) {
+				for b.Loop() {
+					get(b, pages, path)
+				}
+			})
+		}
+	}
 }
 
 // TestWeight: a list and all that it loads have less than 150 kB, compressed.

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -127,7 +128,7 @@ func New(engine *records.Engine, authenticator Authenticator, opts *Options) (*A
 		return nil, errors.New("httpapi: engine and authenticator are required")
 	}
 	a := &API{store: engine.Store(), changes: engine, now: engine.Now, authenticator: authenticator, encoders: &encoders{}}
-	a.bodies = bodies{httpx.NewBody[records.Patch](nil), httpx.NewBody[[]records.Patch](&httpx.BodyOptions{MaxValues: maxValues}), httpx.NewBody[[]string](nil)}
+	a.bodies = bodies{httpx.NewBody[records.Patch](nil), httpx.NewBody[[]records.Patch](&httpx.BodyOptions{MaxValues: maxValues}), httpx.NewBody[[]json.RawMessage](nil)}
 	if opts != nil {
 		a.opts = *opts
 	}

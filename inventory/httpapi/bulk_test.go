@@ -127,6 +127,18 @@ func allOrNothing(t *testing.T, g *harness) {
 	if len(body.Items) != 2 || body.Items[0].ID != unknown {
 		t.Errorf("the items are %+v", body.Items)
 	}
+	body = c.Send("DELETE", "/devices", []any{
+		object{"id": one["id"], "if_version": 1},
+		object{"id": two["id"], "if_version": 9},
+		object{"id": two["id"], "if_version": 0},
+		object{"id": 7},
+		object{"id": two["id"], "frob": 1},
+	}).WantError(412, "Nothing was changed: 4 of 5 items of devices failed")
+	for i, message := range []string{"has changed since it was read", "if_version must be a whole number", "id must be a UUID", "frob is an unknown field"} {
+		if body.Items[i].Index != i+1 || !strings.Contains(body.Items[i].Message, message) {
+			t.Errorf("item %d: %+v, want %q", i+1, body.Items[i], message)
+		}
+	}
 	if n := g.count(records.Of[inventory.Device](builtIn)); n != 2 {
 		t.Errorf("there are %d devices", n)
 	}
@@ -149,8 +161,10 @@ func TestBulkBodies(t *testing.T) {
 		{"PATCH", `[null]`, "[0] must be an object, not null"},
 		{"PATCH", `[1]`, "[0]: must be an object, not a number"},
 		{"PATCH", `["` + unknown + `"]`, "must be an object, not a string"},
-		{"DELETE", `[{"id":"` + unknown + `"}]`, "[0]: must be a string, not an object"},
-		{"DELETE", `[null]`, "[0]: must be a string, not null"},
+		{"DELETE", `[null]`, "[0] must be an id, or an object with id and if_version"},
+		{"DELETE", `[["` + unknown + `"]]`, "[0] must be an id, or an object with id and if_version"},
+		{"DELETE", `[{"id":"` + unknown + `","id":"a"}]`, "duplicate field"},
+		{"DELETE", `[{}]`, "id must be a UUID"},
 		{"DELETE", `[` + many + `]`, "has 1001 items: send at most 1000 in one request"},
 		{"PATCH", `[` + strings.ReplaceAll(many, `"`+unknown+`"`, `{}`) + `]`, "has 1001 items: send at most 1000 in one request"},
 		{"POST", `[` + strings.ReplaceAll(many, `"`+unknown+`"`, `{}`) + `]`, "has 1001 items: send at most 1000 in one request"},

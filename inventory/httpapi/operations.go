@@ -108,9 +108,9 @@ func deleteMany(r *records.Resource) operation {
 	return operation{openapi.Operation{
 		ID: "delete" + plural(r), Tag: r.Name, Summary: "Delete several " + r.Noun() + "s atomically",
 		Parameters: []openapi.Parameter{openapi.DryRun()},
-		Body:       items(openapi.ID("")),
+		Body:       items(openapi.OneOf(openapi.Name(r)+"Deletion", openapi.ID(""), openapi.ItemDeletion(r))),
 		Responses:  []openapi.Response{{Status: http.StatusOK, Schema: bulk(r, "Deleted", openapi.ID(""))}},
-		Errors:     []int{http.StatusNotFound, http.StatusConflict},
+		Errors:     []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed},
 	}, func(c *call) error { return c.deleteMany(c.current(r)) }}
 }
 

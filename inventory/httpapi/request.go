@@ -256,7 +256,7 @@ func (c *call) unverified(name string) records.Caller {
 type bodies struct {
 	one  *httpx.Body[records.Patch]
 	many *httpx.Body[[]records.Patch]
-	ids  *httpx.Body[[]string]
+	ids  *httpx.Body[[]json.RawMessage] // of deletions
 }
 
 // withBody returns a handler that decodes the body first.
@@ -294,13 +294,46 @@ func (c *call) readMany() ([]records.Patch, error) {
 	return items, checkItems(len(items))
 }
 
-// readIDs reads an array of ids.
-func (c *call) readIDs() ([]string, error) {
-	ids, err := c.bodies.ids.Read(c.r)
+// readDeletions reads an array of ids, or of objects with an id and optionally if_version.
+func (c *call) readDeletions() ([]records.Edit, error) {
+	items, err := c.bodies.ids.Read(c.r)
 	if err != nil {
 		return nil, err
 	}
-	return ids, checkItems(len(ids))
+	edits := make([]records.Edit, len(items))
+	for i, doc := range items {
+		e, err := &edits[i], error(nil) // Apply keeps the error of this item
+		switch doc = bytes.TrimSpace(doc); {
+		case bytes.HasPrefix(doc, []byte(`"`)):
+			err = json.Unmarshal(doc, &e.ID)
+		case bytes.HasPrefix(doc, []byte("{")):
+			err = decodeDeletion(doc, e)
+		default:
+			err = badField(fmt.Sprintf("[%d]", i), "must be an id, or an object with id and if_version")
+		}
+		if records.KindOf(err) != 0 {
+			e.Apply = func(records.Record) error { return err } // reported with those of the other items
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return edits, checkItems(len(items))
+}
+
+// decodeDeletion decodes an item of a deletion.
+func decodeDeletion(doc []byte, e *records.Edit) error {
+	var p records.Patch
+	err := json.Unmarshal(doc, &p)
+	if err == nil {
+		e.ID, _, err = pop[string](p, "id", "must be a string")
+	}
+	if err == nil {
+		e.Version, err = popVersion(p)
+	}
+	if unknown := slices.Sorted(maps.Keys(p)); err == nil && len(unknown) > 0 {
+		return invalidField(shorten(unknown[0]), "is an unknown field: an item has id and if_version")
+	}
+	return err
 }
 
 // checkItems refuses an empty bulk request, which is likely a mistake, and a too large one.

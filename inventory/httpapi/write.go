@@ -293,13 +293,16 @@ func (c *call) deleteOne(r *records.Resource) error {
 
 // deleteMany serves DELETE of several records, which is applied atomically.
 func (c *call) deleteMany(r *records.Resource) error {
-	ids, err := c.readIDs()
+	edits, err := c.readDeletions()
 	if err != nil {
 		return err
 	}
-	edits := make([]records.Edit, len(ids))
-	for i, id := range ids {
-		edits[i] = records.Edit{ID: id, Apply: c.checkDelete}
+	ids := make([]string, len(edits))
+	for i := range edits {
+		ids[i] = edits[i].ID
+		if edits[i].Apply == nil {
+			edits[i].Apply = c.checkDelete
+		}
 	}
 	if err := c.inventory().Delete(c.r.Context(), c.caller(), r, edits...); err != nil {
 		return err

@@ -83,6 +83,13 @@ func ItemChange(r *records.Resource, more ...Property) *Schema {
 	}, append(fields, more...)...)...)
 }
 
+// ItemDeletion returns the schema of one of several deletions: the id of the record and, optionally, the version
+// that it must have.
+func ItemDeletion(r *records.Resource) *Schema {
+	return Request(Name(r)+"ItemDeletion", Required("id", ID("The record to delete.")),
+		Optional("if_version", Integer("The version that the record must have.", 1)))
+}
+
 // withKeys adds the members that stand for references by a natural key, each behind its reference.
 func withKeys(r *records.Resource, properties []Property) (all []Property) {
 	for _, p := range properties {

@@ -176,6 +176,9 @@
 // record was turned down: a device that moves would change all its interfaces, addresses and metrics, and what a user
 // may see would depend on a copy.
 //
+// A summary of the devices of some places is the sum of the counts of pairs of a place and a value. Of other records
+// there are no such counts, and each is read: 0.2 s for the interfaces of 50,000 devices.
+//
 // Rows are scanned into values of the driver, and stored in records by the kind of the field.
 // To scan into fields would take database/sql through reflection for each named type.
 //

@@ -18,7 +18,10 @@ const (
 )
 
 // placing is how the page and the total of a query are found.
-type placing struct{ page, count int }
+type placing struct {
+	page, count int
+	by          *records.Field // whose index finds the records; nil is any
+}
 
 // The relative costs of finding records of places.
 const (
@@ -61,11 +64,15 @@ func (e *executor) choosePlaces(ctx context.Context, b *builder, q *records.Quer
 	if q.Only == nil || !b.Placed() || len(q.Only.IDs) == 0 {
 		return nil
 	}
+	if i := slices.IndexFunc(q.Filters, func(f records.Filter) bool { return b.inNetwork(&f) && b.indexes[f.Field.Column].name != "" }); i >= 0 {
+		b.placing = placing{fromRecords, fromRecords, q.Filters[i].Field}
+		return nil
+	}
 	found := b.plan != nil && b.plan.find != "" || slices.ContainsFunc(q.Filters, func(f records.Filter) bool {
 		return (f.Op == records.Eq || f.Op == records.In) && (f.Field.Column == "id" || f.Field.Ref != nil || b.firstOfKey(f.Field))
 	})
 	if found { // few records match anyway
-		b.placing = placing{fromRecords, fromRecords}
+		b.placing = placing{page: fromRecords, count: fromRecords}
 		return nil
 	}
 	if len(b.Within) == 1 && isPlace(b.fieldOf(b.Within[0])) && len(q.Only.IDs) == 1 && len(q.Sort) == 0 {
@@ -92,6 +99,11 @@ func (e *executor) choosePlaces(ctx context.Context, b *builder, q *records.Quer
 		wanted = float64(b.mostCounted(q)) + 1
 	}
 	b.placing.count = n.choose(wanted/part, false)
+	if len(q.Sort) > 0 && b.placing == (placing{page: fromRecords, count: fromPlaces}) && b.ordered(q.Sort[0].Field) {
+		b.placing.by = q.Sort[0].Field
+	} else if len(q.Sort) > 0 && !q.Count && b.placing.page == fromRecords && b.ordered(q.Sort[0].Field) {
+		b.placing.by = q.Sort[0].Field
+	}
 	return nil
 }
 

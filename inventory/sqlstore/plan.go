@@ -78,6 +78,9 @@ func (e *executor) choose(ctx context.Context, t *table, q *records.Query) (*pla
 	all := make([]matching, len(q.Filters))
 	for i := range q.Filters {
 		f := &q.Filters[i]
+		if f.Op == records.IsNull && f.Value == true {
+			f = &records.Filter{Field: f.Field, Op: records.Eq} // the same
+		}
 		if !plannable(f) && !t.inNetwork(f) || f.Field.Kind == records.List || f.Field.Column == "id" || !f.Field.Index && f.Field.Ref == nil && t.firstOfKey(f.Field) {
 			return nil, nil
 		}

@@ -41,13 +41,13 @@ const (
 )
 
 // conditions returns the conditions of a query. unindexed is a filter for which no index is to
-// be used, or nil.
+// be used, or nil. For the records of places it may be all but one.
 func (b *builder) conditions(q *records.Query, unindexed *records.Filter) []string {
 	var all []string
 	for i := range q.Filters {
 		f := &q.Filters[i]
 		column := f.Field.Column
-		if f == unindexed {
+		if f == unindexed || b.placing.by != nil && f.Field != b.placing.by {
 			column = b.dialect.Unindexed + column
 		}
 		all = append(all, b.condition(f, column))

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,37 +16,101 @@ func (s *Store) Summarize(ctx context.Context, r *records.Resource, fields []*re
 	e := s.reading()
 	of := e.table(r)
 	b := &builder{shared: e.shared, table: of}
-	return s.summarize(ctx, e, b, fields, b.sum(of.countsOfAll()), func(f *records.Field) string {
+	return s.summarize(ctx, e, b, fields, "", b.sum(of.countsOfAll()), func(_ int, f *records.Field) string {
 		return "value, CAST(sum(n) AS bigint) AS n FROM " + countsTable + " WHERE resource = '" + of.name + "' AND field = '" + f.Column +
 			"' GROUP BY value HAVING sum(n) <> 0"
 	})
 }
 
 // SummarizePlaces counts the values of fields in some places (records.PlaceSummarizer), in one
-// statement too.
+// statement too, which reads the records once.
 func (s *Store) SummarizePlaces(ctx context.Context, r *records.Resource, fields []*records.Field, only *records.Places) (*records.Summary, error) {
 	e := s.reading()
 	b := &builder{shared: e.shared, table: e.table(r)}
+	if place := b.countedPlace(fields, only); place != nil {
+		total := "SELECT CAST(coalesce(sum(n), 0) AS bigint) FROM " + b.countsOfPlaces(place.Column, only)
+		return s.summarize(ctx, e, b, fields, "", total, func(_ int, f *records.Field) string { return b.countsWithin(f, place, only) })
+	}
 	q := &records.Query{Resource: r, Only: only}
 	if err := e.choosePlaces(ctx, b, q); err != nil {
 		return nil, s.failure(ctx, "summarize "+r.Name, err)
 	}
-	from := func() string { return " FROM " + b.ofPlaces(q) }
-	return s.summarize(ctx, e, b, fields, "SELECT count(*)"+from(), func(f *records.Field) string {
-		return "value, count(*) AS n FROM (SELECT " + countedText(f) + " AS value" + from() + ") AS records GROUP BY value"
+	selected := []string{"1 AS one"}
+	for i, f := range fields {
+		selected = append(selected, countedText(f)+" AS value"+strconv.Itoa(i))
+	}
+	with := "WITH placed AS MATERIALIZED (SELECT " + strings.Join(selected, ", ") + " FROM " + b.ofPlaces(q) + "), combined AS MATERIALIZED (" +
+		"SELECT *, count(*) AS number FROM placed GROUP BY " + positions(len(selected)) + ") "
+	return s.summarize(ctx, e, b, fields, with, "SELECT CAST(coalesce(sum(number), 0) AS bigint) FROM combined", func(i int, _ *records.Field) string {
+		value := "value" + strconv.Itoa(i)
+		return value + " AS value, CAST(sum(number) AS bigint) AS n FROM combined GROUP BY " + value
 	})
 }
 
+// countedPlace returns the field with the place of the records if the store counts the records of each place by
+// each of some fields, or nil.
+func (t *table) countedPlace(fields []*records.Field, only *records.Places) *records.Field {
+	if len(t.Within) != 1 || len(only.IDs) == 0 {
+		return nil
+	}
+	place := t.fieldOf(t.Within[0])
+	if !isPlace(place) || !place.Counted || slices.ContainsFunc(fields, func(f *records.Field) bool { return f != place && t.pairOf(f, place) == nil }) {
+		return nil
+	}
+	return place
+}
+
+// pairOf returns two fields whose pairs of values are counted, or nil.
+func (t *table) pairOf(f, g *records.Field) *facetPair {
+	i := slices.IndexFunc(t.pairs, func(p facetPair) bool {
+		return p.a.Column == f.Column && p.b.Column == g.Column || p.a.Column == g.Column && p.b.Column == f.Column
+	})
+	if i < 0 {
+		return nil
+	}
+	return &t.pairs[i]
+}
+
+// countsOfPlaces follows FROM to read the counts of some places, by the column of the place.
+func (b *builder) countsOfPlaces(column string, only *records.Places) string {
+	return countsTable + " WHERE resource = '" + b.name + "' AND field = '" + column + "' AND value" + b.inPlaces(only)
+}
+
+// countsWithin is a SELECT of the values of a field and how many records of some places have them, from the counts,
+// without its first word: it looks up the pairs of all values and these places.
+func (b *builder) countsWithin(f, place *records.Field, only *records.Places) string {
+	if f == place {
+		return "value, CAST(sum(n) AS bigint) AS n FROM " + b.countsOfPlaces(place.Column, only) + " GROUP BY value HAVING sum(n) <> 0"
+	}
+	pair, key := b.pairOf(f, place), "length(known.value) || ':' || known.value || places.value"
+	if pair.a.Column == place.Column {
+		key = "length(places.value) || ':' || places.value || known.value"
+	}
+	return "known.value AS value, CAST(sum(pairs.n) AS bigint) AS n FROM (SELECT DISTINCT value FROM " + countsTable + " WHERE resource = '" + b.name +
+		"' AND field = '" + f.Column + "') AS known CROSS JOIN (SELECT DISTINCT value FROM " + b.countsOfPlaces(place.Column, only) +
+		") AS places CROSS JOIN " + countsTable + " AS pairs WHERE pairs.resource = '" + b.name + "' AND pairs.field = '" + pair.field +
+		"' AND pairs.value = " + key + " GROUP BY known.value HAVING sum(pairs.n) <> 0"
+}
+
+// positions returns the positions of so many columns.
+func positions(n int) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = strconv.Itoa(i + 1)
+	}
+	return strings.Join(all, ", ")
+}
+
 // summarize returns the summary of which total is a SELECT, and counts the SELECT of the values of a
-// field and their numbers without its first word.
-func (s *Store) summarize(ctx context.Context, e *executor, b *builder, fields []*records.Field, total string, counts func(f *records.Field) string) (*records.Summary, error) {
+// field and their numbers without its first word. with precedes the statement.
+func (s *Store) summarize(ctx context.Context, e *executor, b *builder, fields []*records.Field, with, total string, counts func(i int, f *records.Field) string) (*records.Summary, error) {
 	r, summary := b.Resource, &records.Summary{}
 	parts := []string{"SELECT -1, '', (" + total + ")"}
 	for i, f := range fields {
 		if !f.Counted {
 			return nil, fmt.Errorf("the field %s of %s is not counted", f.Name, r.Name)
 		}
-		parts = append(parts, "SELECT * FROM (SELECT "+strconv.Itoa(i)+", "+counts(f)+
+		parts = append(parts, "SELECT * FROM (SELECT "+strconv.Itoa(i)+", "+counts(i, f)+
 			" ORDER BY n DESC, value LIMIT "+strconv.Itoa(records.MaxSummaryValues)+") AS part"+strconv.Itoa(i))
 		summary.Fields = append(summary.Fields, records.FieldSummary{Field: f})
 	}
@@ -60,7 +125,7 @@ func (s *Store) summarize(ctx context.Context, e *executor, b *builder, fields [
 		of := &summary.Fields[i]
 		of.Values, of.Other = append(of.Values, records.ValueCount{Value: value, Count: n}), of.Other-n
 		return nil
-	}, strings.Join(parts, " UNION ALL "), b.args...)
+	}, with+strings.Join(parts, " UNION ALL "), b.args...)
 	if err != nil {
 		return nil, s.failure(ctx, "summarize "+r.Name, err)
 	}

@@ -227,6 +227,10 @@ func TestConsoleChangeMany(t *testing.T) {
 	s.post(page, "/r/vlans/bulk", url.Values{"do": {"delete"}, "id": {s.first("/vlans?vlan_id=3999")["id"].(string)}})
 	page.AwaitText("main", "Would delete 1 VLAN")
 	s.looks(page, "change-bulk-delete")
+	s.api("PATCH", "/vlans/"+s.first("/vlans?vlan_id=3999")["id"].(string), map[string]any{"name": "thrice"}, nil)
+	page.Submit(".change-actions .button-bad")
+	page.AwaitText("main", "Nothing was deleted: 1 of 1 have been changed since the preview")
+	page.Expected("412")
 	page.Submit(".change-actions .button-bad")
 	require.Zero(t, s.count("/vlans?vlan_id=3999"))
 

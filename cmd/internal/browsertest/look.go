@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
@@ -16,6 +17,12 @@ import (
 func (p *Page) Goto(url string) {
 	p.t.Helper()
 	p.do("open "+url, chromedp.Navigate(url))
+}
+
+// Cache says whether the browser uses its cache.
+func (p *Page) Cache(on bool) {
+	p.t.Helper()
+	p.do("switch the cache", command(network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: !on}))
 }
 
 // Resize changes the size of the window and the colours that the system prefers.

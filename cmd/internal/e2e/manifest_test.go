@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -178,7 +179,7 @@ func TestManifestEdits(t *testing.T) {
 	for _, c := range []struct {
 		command, file string
 		code          int
-	}{{"fmt", old, 0}, {"fix", broken, 1}, {"migrate", old, 0}} {
+	}{{"fmt", old, 0}, {"fix", broken, 0}, {"migrate", old, 0}} {
 		path := copied(t, c.file)
 		before := content(t, path)
 		s := runWithInput(t, c.code, "", "manifest", c.command, path)
@@ -236,11 +237,12 @@ func TestManifestCompletion(t *testing.T) {
 	out, err = complete.Output()
 	require.NoError(t, err)
 	var names []string
-	for _, line := range regexp.MustCompile(`(?m)^  (\w+) `).FindAllStringSubmatch(runWithInput(t, 0, "", "manifest", "help").out, -1) {
+	for _, line := range regexp.MustCompile(`(?m)^  ([\w-]+) +[a-z]`).FindAllStringSubmatch(runWithInput(t, 0, "", "manifest", "help").out, -1) {
 		names = append(names, line[1])
 	}
 	require.Greater(t, len(names), 5)
-	require.Equal(t, append(names, "help"), strings.Fields(string(out)), "all commands in the help, and help")
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "manifest" }) // of the examples
+	require.ElementsMatch(t, append(names, "help"), strings.Fields(string(out)), "all commands in the help, and help")
 }
 
 func TestManifestInit(t *testing.T) {

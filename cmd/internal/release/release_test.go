@@ -61,7 +61,7 @@ func TestReproducible(t *testing.T) {
 	version, err := exec.CommandContext(t.Context(), program, "-version").Output()
 	require.NoError(t, err)
 	cmd := exec.CommandContext(t.Context(), "git", "rev-parse", "--short=12", "HEAD")
-	cmd.Env = append(os.Environ(), trusted...)
+	cmd.Dir, cmd.Env = filepath.Dir(out), append(os.Environ(), trusted...)
 	commit, err := cmd.Output()
 	require.NoError(t, err)
 	require.Contains(t, string(version), "(commit "+strings.TrimSpace(string(commit))+", ")

@@ -265,12 +265,18 @@ func (m *many) respond(status int, template string) error {
 	return m.q.PageStatus(status, template, m.Title, m)
 }
 
-// patch returns the item of a bulk request for a record.
-func (m *many) patch(it *item, version string) map[string]any {
+// body returns what an item of a bulk request has for a record that must have a version, if that is not empty.
+func (it *item) body(version string) map[string]any {
 	body := map[string]any{"id": it.ID}
 	if n, err := strconv.ParseInt(version, 10, 64); err == nil {
 		body["if_version"] = n
 	}
+	return body
+}
+
+// patch returns the item of a bulk request for a record.
+func (m *many) patch(it *item, version string) map[string]any {
+	body := it.body(version)
 	for _, s := range m.Chosen() {
 		body[s.Name] = s.value(it.rec)
 	}

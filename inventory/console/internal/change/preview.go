@@ -58,7 +58,7 @@ func (m *many) refuseItems(fault *site.Fault, items []*item) (rest []*item) {
 	for i, it := range items {
 		if it.Why = why[i]; it.Why == "" {
 			rest = append(rest, it)
-		} else {
+		} else if !slices.Contains(m.Refused, it) {
 			m.Refused = append(m.Refused, it)
 		}
 	}
@@ -164,19 +164,17 @@ func (m *many) deleteStep() error {
 	if m.q.R.PostForm.Get("_step") != "apply" {
 		return m.askDelete(http.StatusOK)
 	}
-	for _, it := range m.Items {
-		if it.Version != it.version() {
-			it.Why = "has been changed since the preview"
-			m.Refused = append(m.Refused, it)
-		}
+	items := make([]map[string]any, len(m.Items))
+	for i, it := range m.Items {
+		items[i] = it.body(it.Version)
 	}
-	if len(m.Refused) > 0 {
-		m.Problem = "Nothing was deleted: " + ui.Count(len(m.Refused)) + " of " + ui.Count(len(m.Items)) + " have been changed since the preview"
-		return m.askDelete(http.StatusPreconditionFailed)
-	}
-	_, err := m.q.Do(&site.Call{Method: http.MethodDelete, Path: "/" + m.Resource.Name, Body: m.ids()}, nil)
+	_, err := m.q.Do(&site.Call{Method: http.MethodDelete, Path: "/" + m.Resource.Name, Body: items}, nil)
 	if fault, ok := isShown(err); ok {
 		m.Problem = "Nothing was deleted: " + fault.Message
+		if fault.Status == http.StatusPreconditionFailed {
+			m.refuseItems(fault, m.Items)
+			m.Problem = "Nothing was deleted: " + ui.Count(len(m.Refused)) + " of " + ui.Count(len(m.Items)) + " have been changed since the preview"
+		}
 		return m.askDelete(fault.Status)
 	}
 	if err != nil {

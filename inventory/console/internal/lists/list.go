@@ -199,7 +199,7 @@ func (v *view) addRecords(l *list) error {
 	for _, rec := range page.Data {
 		l.Rows = append(l.Rows, v.row(rec, labels))
 	}
-	l.Total = page.Meta.Total
+	l.Total, v.placed = page.Meta.Total, page.Meta.Count == "estimated" && page.Meta.Total < records.MaxEstimate
 	l.Count = counted(v.resource, page.Meta.Total, page.Meta.Count == "estimated")
 	v.addPages(l, page)
 	return nil

@@ -57,13 +57,22 @@ func (v *view) summarize(f *records.Field) ([]valueCount, int64, error) {
 }
 
 // presets returns the presets of the first state of the records. Their counts are those of all records, so
-// they are shown only if nothing else is filtered.
+// they are shown only if nothing else is filtered, and if they do not take longer than the list.
 func (v *view) presets(l *list) ([]preset, error) {
 	f := v.stateField()
 	if f == nil || l.Problem != nil || !forAll(v.resource) {
 		return nil, nil
 	}
-	counts, total, err := v.summarize(f)
+	var counts []valueCount
+	var total int64
+	var err error
+	if v.placed {
+		for _, value := range f.Enum {
+			counts = append(counts, valueCount{Value: value})
+		}
+	} else {
+		counts, total, err = v.summarize(f)
+	}
 	if err != nil || len(counts) < 2 {
 		return nil, err
 	}
@@ -71,7 +80,7 @@ func (v *view) presets(l *list) ([]preset, error) {
 	for _, name := range []string{f.Name, "page", "cursor", "limit", "sortby", "sort"} {
 		delete(others, name)
 	}
-	alone := len(others) == 0
+	alone := len(others) == 0 && !v.placed
 	now := v.query.Get(f.Name)
 	all := []preset{{Label: "All", URL: v.with(f.Name), Count: total, Counted: alone, Current: now == "" && !v.query.Has(f.Name+"__in")}}
 	for _, c := range counts[:min(len(counts), maxPresets)] {

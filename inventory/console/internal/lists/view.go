@@ -32,6 +32,7 @@ type view struct {
 	query    url.Values // for the API, without empty values
 	columns  []*records.Field
 	chosen   bool // the address names the columns
+	placed   bool // the records have their places through others, which takes too long to count all of them
 }
 
 // parseView reads the address of a request. It checks nothing that the API checks.
