@@ -269,7 +269,10 @@ func MethodNotAllowed(w http.ResponseWriter, r *http.Request) {
 
 // Mux returns a handler for a [http.ServeMux] whose own responses, 404 and 405 with Allow, are
 // written by [WriteError].
-func Mux(mux *http.ServeMux) http.Handler {
+func Mux(mux *http.ServeMux) http.Handler { return MuxWith(mux, NotFound) }
+
+// MuxWith is [Mux] with another response for paths that no pattern matches.
+func MuxWith(mux *http.ServeMux, notFound http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler, pattern := mux.Handler(r)
 		if pattern != "" {
@@ -283,7 +286,7 @@ func Mux(mux *http.ServeMux) http.Handler {
 			MethodNotAllowed(w, r)
 			return
 		}
-		NotFound(w, r) // also for a redirect to a path that does not exist
+		notFound(w, r) // also for a redirect to a path that does not exist
 	})
 }
 

@@ -114,7 +114,12 @@ func TestFilters(t *testing.T) {
 func TestBadQueries(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string][2]string{
-		"hostnme=a":                    {"hostnme", "is an unknown query parameter: use page, limit, sortby, q, fields, count, cursor, within, id,"},
+		"hostnme=a":                    {"hostnme", "is an unknown query parameter: did you mean hostname? use page, limit, sortby, q, fields, count, cursor, within, id,"},
+		"hostnme__like=a":              {"hostnme__like", "did you mean hostname__contains? use page"},
+		"hostname__like=a":             {"hostname__like", "is an unknown filter: did you mean hostname__contains? use hostname, hostname__ne, hostname__contains,"},
+		"hostname__contians=a":         {"hostname__contians", "did you mean hostname__contains? use hostname,"},
+		"created_at__after=2026":       {"created_at__after", "did you mean created_at__gte? use created_at,"},
+		"status__like=a":               {"status__like", "is an unknown filter: use status,"},
 		"within=10.0.0.0/33":           {"within", "must be a network such as 192.0.2.0/24 or 2001:db8::/32, or an IP address"},
 		"ip__within=10.0.0":            {"ip__within", "must be a network"},
 		"hostname__within=::/0":        {"hostname__within", "is an unknown filter"},
@@ -137,7 +142,7 @@ func TestBadQueries(t *testing.T) {
 		"status=broken":                      {"status", "must be one of active, offline"},
 		"status__gte=active":                 {"status__gte", "is an unknown filter: use status, status__ne"},
 		"status__":                           {"status__", "is an unknown filter"},
-		"status__eq=active":                  {"status__eq", "is an unknown filter"},
+		"status__eq=active":                  {"status__eq", "is an unknown filter: did you mean status? use"},
 		"hostname__isnull=true":              {"hostname__isnull", "is an unknown filter"},
 		"serial_number__isnull=1":            {"serial_number__isnull", "must be true or false"},
 		"version=1":                          {"version", "is an unknown query parameter"}, // it is for ETags
@@ -149,6 +154,7 @@ func TestBadQueries(t *testing.T) {
 		"q=":                                 {"q", "must not be empty"},
 		"q=%00":                              {"q", "must be at most 500 bytes"},
 		"q=%ff":                              {"q", "must be at most 500 bytes"},
+		"fields=hostnme":                     {"fields", "has the unknown field \"hostnme\": did you mean hostname? use id"},
 		"fields=hostname,hidden":             {"fields", "has the unknown field \"hidden\""},
 		"count=no":                           {"count", "must be exact, estimated or none"},
 		"cursor=x":                           {"cursor", "is not a cursor of this list"},

@@ -31,6 +31,10 @@ type Options struct {
 	// page, or a URL whose server allows the page's origin.
 	// Default: "../openapi.json".
 	DocumentURL string
+	// LoginURL is the path, relative to the page, of a route that takes a POST of JSON with username,
+	// password and, for a second factor, code, and responds with token, a bearer token. The page then
+	// has a form to log in with them. Default: no form.
+	LoginURL string
 }
 
 // Handler serves the page and its files. It is safe for concurrent use.
@@ -41,7 +45,8 @@ type Handler struct {
 	files  *httpx.Files
 }
 
-// New returns a handler. It panics if DocumentURL is neither a path nor an http or https URL.
+// New returns a handler. It panics if DocumentURL is neither a path nor an http or https URL, or if
+// LoginURL is not a path: passwords are sent to the page's own origin only.
 func New(opts *Options) *Handler {
 	o := Options{}
 	if opts != nil {
@@ -56,6 +61,9 @@ func New(opts *Options) *Handler {
 	allowed, err := policyFor(o.DocumentURL)
 	if err != nil {
 		panic("apidocs: Options.DocumentURL: " + err.Error())
+	}
+	if u, err := url.Parse(o.LoginURL); err != nil || u.Scheme != "" || u.Host != "" {
+		panic(fmt.Sprintf("apidocs: Options.LoginURL: invalid path %q: use a path such as ../users/login", o.LoginURL))
 	}
 	h := &Handler{policy: allowed}
 	h.page = h.render(o)
@@ -75,7 +83,7 @@ func (h *Handler) render(o Options) []byte {
 	}
 	var page bytes.Buffer
 	err = template.Must(template.ParseFS(pages, "page.html")).Execute(&page, map[string]string{
-		"Title": o.Title, "Document": o.DocumentURL,
+		"Title": o.Title, "Document": o.DocumentURL, "Login": o.LoginURL,
 		"Style": h.files.Name("swagger-ui.css"), "PageStyle": h.files.Name("page.css"),
 		"Bundle": h.files.Name("swagger-ui-bundle.js"), "Init": h.files.Name("init.js"), "License": h.files.Name("LICENSE.txt"),
 	})

@@ -75,6 +75,18 @@ func TestPage(t *testing.T) {
 	assert.Equal(t, 200, ask(mounted(nil), "GET", "/network/docs/", "If-None-Match", response.Header.Get("Etag")).StatusCode)
 }
 
+// The form to log in is there on request, and sends passwords to the page's own origin only.
+func TestLoginURL(t *testing.T) {
+	t.Parallel()
+	assert.NotContains(t, body(t, ask(mounted(nil), "GET", "/network/docs/")), "<form")
+	page := body(t, ask(mounted(&apidocs.Options{LoginURL: "../users/login?a=1&b=2"}), "GET", "/network/docs/"))
+	assert.Contains(t, page, `data-login="../users/login?a=1&amp;b=2"`)
+	assert.NotRegexp(t, `<script>|<style|style=|onsubmit=|action=`, page, "nothing is inline")
+	for _, login := range []string{"https://evil.example/login", "//evil.example/login", "javascript:alert(1)", "%zz"} {
+		assert.Panics(t, func() { apidocs.New(&apidocs.Options{LoginURL: login}) }, login)
+	}
+}
+
 // The page loads files that may be kept for good, in either form.
 func TestFiles(t *testing.T) {
 	t.Parallel()

@@ -45,7 +45,8 @@ func (c Cookie) cookie(value string, maxAge int) *http.Cookie {
 // FromRequest returns the token of a request: that of the header Authorization with the scheme
 // Bearer, in any case, or else that of the cookie. It does not verify the token.
 //
-// The error has the kind TokenMissing without a token, and TokenMalformed for more than one
+// The error has the kind TokenMissing without a token, with a message that says what is wrong with the
+// header if there is one, and TokenMalformed for more than one
 // Authorization header, because proxies differ in which one they use.
 func (c Cookie) FromRequest(r *http.Request) (string, error) {
 	values := r.Header["Authorization"]
@@ -60,7 +61,25 @@ func (c Cookie) FromRequest(r *http.Request) (string, error) {
 	if sent, err := r.Cookie(c.name()); err == nil && sent.Value != "" {
 		return sent.Value, nil
 	}
-	return "", Unauthorized(TokenMissing, "")
+	return "", missing(values)
+}
+
+// missing returns the error for Authorization headers without a bearer token. It shows nothing of them:
+// what looks like a scheme may be a part of a secret.
+func missing(values []string) *Error {
+	err := Unauthorized(TokenMissing, "")
+	if len(values) == 0 || values[0] == "" {
+		return err
+	}
+	wrong := "has another scheme than Bearer"
+	switch scheme, _, found := strings.Cut(values[0], " "); {
+	case strings.EqualFold(scheme, "Bearer"):
+		wrong = "has no token"
+	case !found:
+		wrong = "has no scheme"
+	}
+	err.Message += ": the Authorization header " + wrong + ", write Authorization: Bearer <token>"
+	return err
 }
 
 // HeaderToken returns the token of the header Authorization with the scheme Bearer, in any case. It is

@@ -92,6 +92,24 @@ func TestNoTokenMessage(t *testing.T) {
 	assert.EqualError(t, err, "Unauthorized: No security token provided")
 }
 
+// TestHeaderAdvice: the message says what is wrong with a header without a bearer token, and nothing of
+// what it contains.
+func TestHeaderAdvice(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]string{
+		"eyJ.secret.x":   "has no scheme",
+		"BearereyJ.x":    "has no scheme",
+		"Token secret":   "has another scheme than Bearer",
+		"Basic c2VjcmV0": "has another scheme than Bearer",
+		"bearer ":        "has no token",
+	} {
+		r := httptest.NewRequest("GET", "/devices", http.NoBody)
+		r.Header["Authorization"] = []string{header}
+		_, err := auth.Cookie{}.FromRequest(r)
+		assert.EqualError(t, err, "Unauthorized: No security token provided: the Authorization header "+want+", write Authorization: Bearer <token>")
+	}
+}
+
 func FuzzFromRequest(f *testing.F) {
 	f.Add("Bearer a.b.c", "Bearer=d.e.f")
 	f.Add("bearer", "Bearer=\"x\"")

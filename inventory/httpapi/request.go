@@ -129,7 +129,7 @@ func (c *call) authorize() error {
 	}
 	who, err := c.authenticate()
 	if err != nil {
-		return err
+		return c.introduce(err)
 	}
 	if who == nil {
 		return errors.New("the Authenticator returns neither an identity nor an error")
@@ -156,6 +156,18 @@ func (c *call) authorize() error {
 		err = c.checkReader(c.route.resource)
 	}
 	return err
+}
+
+// introduce adds to the error of a request for / without a token where the API is described.
+func (c *call) introduce(err error) error {
+	if c.route.path != "/" || auth.KindOf(err) != auth.TokenMissing {
+		return err
+	}
+	described := "/openapi.json describes the API"
+	if c.opts.Docs != nil {
+		described = "/docs/ and /openapi.json describe the API"
+	}
+	return &auth.Error{Kind: auth.TokenMissing, Message: err.Error() + "; " + described}
 }
 
 // permit makes the final decision about an operation on a resource, after its description.
@@ -199,7 +211,7 @@ func (c *call) parseParameters() error {
 			}
 			reason := "is an unknown query parameter: this route has none"
 			if len(known) > 0 {
-				reason = "is an unknown query parameter: use " + strings.Join(known, ", ")
+				reason = "is an unknown query parameter: " + records.Hint(name, known)
 			}
 			return badField(shorten(name), reason)
 		}

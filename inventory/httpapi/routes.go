@@ -166,7 +166,7 @@ func (op *operation) params() []string {
 // OPTIONS on every path with a route.
 func (a *API) router() http.Handler {
 	mux := a.mux()
-	plain := httpx.Mux(mux)
+	plain := httpx.MuxWith(mux, a.notFound)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case !isClean(r.URL.EscapedPath()):

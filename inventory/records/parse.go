@@ -16,6 +16,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/internal/listquery"
 	"github.com/ashlar-go/ashlar/internal/printable"
+	"github.com/ashlar-go/ashlar/internal/suggest"
 )
 
 // The pages of a list (REFERENCE.md, 2.3).
@@ -170,15 +171,30 @@ func (p *parser) parseSort(values []string) {
 	}
 }
 
-// names returns the names of some fields, separated by commas.
-func names(fields []*Field, include func(*Field) bool) string {
+// names returns the names of some fields.
+func names(fields []*Field, include func(*Field) bool) []string {
 	var names []string
 	for _, f := range fields {
 		if include(f) {
 			names = append(names, f.Name)
 		}
 	}
-	return strings.Join(names, ", ")
+	return names
+}
+
+// Hint returns what to write instead of an unknown name: the known ones, after the one that was probably
+// meant.
+func Hint(name string, known []string) string {
+	return hint(suggest.Closest(name, known, len(name)/3), known)
+}
+
+// hint is Hint for what was probably meant, "" for none.
+func hint(meant string, known []string) string {
+	use := "use " + strings.Join(known, ", ")
+	if meant == "" {
+		return use
+	}
+	return "did you mean " + meant + "? " + use
 }
 
 // ParseFields parses the parameter fields: the names of the fields to return, separated by
@@ -191,7 +207,7 @@ func (r *Resource) ParseFields(value string) (fields []*Field, err error) {
 		f, ok := r.byName[name]
 		switch {
 		case !ok || !f.shown():
-			return nil, fmt.Errorf("has the unknown field %q: use %s", shorten(name), names(r.fields, (*Field).shown))
+			return nil, fmt.Errorf("has the unknown field %q: %s", shorten(name), Hint(name, names(r.fields, (*Field).shown)))
 		case !slices.Contains(fields, f):
 			fields = append(fields, f)
 		}
@@ -200,10 +216,7 @@ func (r *Resource) ParseFields(value string) (fields []*Field, err error) {
 }
 
 func (p *parser) parseFilter(name string) {
-	addresses, others := p.q.Resource.Addresses(), ""
-	if len(addresses) > 0 {
-		others = "within, "
-	}
+	addresses := p.q.Resource.Addresses()
 	field, suffix, hasSuffix := strings.Cut(name, "__")
 	f, ok := p.q.Resource.byName[field]
 	switch {
@@ -211,8 +224,7 @@ func (p *parser) parseFilter(name string) {
 		p.addFilter(name, addresses[0], AnyWithin)
 		return
 	case !ok || len(f.ops()) == 0:
-		p.refuse(name, "is an unknown query parameter: use page, limit, sortby, q, fields, count, cursor, "+others+
-			names(p.q.Resource.fields, func(f *Field) bool { return len(f.ops()) > 0 }))
+		p.refuse(name, "is an unknown query parameter: "+p.hint(field, suffix))
 		return
 	}
 	i := slices.IndexFunc(f.ops(), func(op Op) bool { return op.suffix() == suffix && (suffix != "") == hasSuffix })
@@ -221,10 +233,49 @@ func (p *parser) parseFilter(name string) {
 		for _, op := range f.ops() {
 			known = append(known, parameter(f, op))
 		}
-		p.refuse(name, "is an unknown filter: use "+strings.Join(known, ", "))
+		p.refuse(name, "is an unknown filter: "+hint(f.similar(suffix), known))
 		return
 	}
 	p.addFilter(name, f, f.ops()[i])
+}
+
+// hint returns what to write instead of a parameter with an unknown field.
+func (p *parser) hint(field, suffix string) string {
+	known := []string{"page", "limit", "sortby", "q", "fields", "count", "cursor"}
+	if len(p.q.Resource.Addresses()) > 0 {
+		known = append(known, "within")
+	}
+	known = append(known, names(p.q.Resource.fields, func(f *Field) bool { return len(f.ops()) > 0 })...)
+	meant := suggest.Closest(field, known, len(field)/3)
+	if f, ok := p.q.Resource.byName[meant]; ok && suffix != "" {
+		meant = cmp.Or(f.similar(suffix), meant)
+	}
+	return hint(meant, known)
+}
+
+// similar returns the filter of the field that was probably meant by an unknown suffix, or "".
+func (f *Field) similar(suffix string) string {
+	known := map[string]string{} // by suffix
+	for _, op := range f.ops() {
+		known[op.String()] = parameter(f, op)
+	}
+	switch suffix { // as in other query languages
+	case "like", "ilike", "icontains", "match", "matches", "search", "regex":
+		suffix = "contains"
+	case "prefix", "istartswith":
+		suffix = "startswith"
+	case "exact", "iexact", "equals", "is":
+		suffix = "eq"
+	case "not", "neq":
+		suffix = "ne"
+	case "after", "since":
+		suffix = "gte"
+	case "before", "until":
+		suffix = "lte"
+	case "null", "empty":
+		suffix = "isnull"
+	}
+	return known[suggest.Closest(suffix, slices.Sorted(maps.Keys(known)), len(suffix)/3)]
 }
 
 // addFilter adds the filters of a parameter.

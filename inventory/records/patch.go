@@ -35,7 +35,7 @@ func (p Patch) apply(r *Resource, rec Record) error {
 		case !ok:
 			reason := "is an unknown field"
 			if len(wrong) == 0 { // list the fields once: a document may have thousands of unknown ones
-				reason += ": use " + names(r.fields, func(f *Field) bool { return !f.ReadOnly })
+				reason += ": " + Hint(name, names(r.fields, func(f *Field) bool { return !f.ReadOnly }))
 			}
 			wrong = append(wrong, FieldError{shorten(name), reason})
 		default:

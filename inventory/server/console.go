@@ -13,10 +13,16 @@ import (
 const consolePrefix = "/console"
 
 // withConsole adds the web pages under /console, and leads browsers that open / there. With CONSOLE=false
-// there are none.
+// there are none, and / leads to the page of the API.
 func (s *Server) withConsole(api *httpapi.API, links []ui.NavLink) (http.Handler, error) {
 	if !s.settings.Console {
-		return api, nil
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if opensHome(r) {
+				http.Redirect(w, r, "/docs/", http.StatusSeeOther)
+				return
+			}
+			api.ServeHTTP(w, r)
+		}), nil
 	}
 	pages, err := console.New(api, &console.Options{Prefix: consolePrefix, APIDocs: "/docs/", Links: links, Chain: s.chain, Log: s.log})
 	if err != nil {
@@ -29,12 +35,17 @@ func (s *Server) withConsole(api *httpapi.API, links []ui.NavLink) (http.Handler
 		switch {
 		case strings.HasPrefix(r.URL.Path, consolePrefix+"/"):
 			mounted.ServeHTTP(w, r)
-		case r.URL.Path == consolePrefix, r.URL.Path == "/" && r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html"):
+		case r.URL.Path == consolePrefix, opensHome(r):
 			http.Redirect(w, r, consolePrefix+"/", http.StatusSeeOther)
 		default:
 			api.ServeHTTP(w, r)
 		}
 	}), nil
+}
+
+// opensHome reports whether a browser opens / as a page.
+func opensHome(r *http.Request) bool {
+	return r.URL.Path == "/" && r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
 // Console returns the web pages, or nil if CONSOLE is false.

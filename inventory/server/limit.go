@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"path"
+	"strings"
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
@@ -54,6 +56,37 @@ func limit(s *Settings, clients *httpx.Clients, log *slog.Logger) (layer httpx.M
 			return httpx.Errorf(http.StatusTooManyRequests, "Too many requests")
 		}),
 	}), closeStore, nil
+}
+
+// exceptDocs returns the limit of the API without the page that documents it: to read it takes no share
+// of a client's limit. limit may be nil.
+func exceptDocs(limit httpx.Middleware) httpx.Middleware {
+	if limit == nil {
+		return nil
+	}
+	return func(next http.Handler) http.Handler {
+		limited := limit(next)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if isDocs(r) {
+				next.ServeHTTP(w, r)
+				return
+			}
+			limited.ServeHTTP(w, r)
+		})
+	}
+}
+
+// isDocs reports whether a request reads the documentation of the API.
+func isDocs(r *http.Request) bool {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	switch p := r.URL.Path; p {
+	case "/openapi.json", "/docs", "/docs/":
+		return true
+	default:
+		return strings.HasPrefix(p, "/docs/") && p == path.Clean(p)
+	}
 }
 
 // openRedis returns a store for a URL that [Parse] has checked. It does not connect.

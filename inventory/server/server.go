@@ -176,10 +176,12 @@ func (s *Server) api(o *Options, engine *records.Engine, guard *jwt.Guard, accou
 		Log: s.log, Origins: origins, Clients: clients, Limit: httpx.Chain(limiter, protectHosts),
 		Budget: httpx.NewBudget(&httpx.BudgetOptions{Bytes: s.settings.MaxRequestMemory}),
 	}
+	chain := *s.chain
+	chain.Limit = httpx.Chain(exceptDocs(limiter), protectHosts)
 	return httpapi.New(engine, guard, &httpapi.Options{
 		Accounts: accounts,
-		Chain:    s.chain,
-		Docs:     apidocs.New(&apidocs.Options{Title: "Network inventory", DocumentURL: "../openapi.json"}),
+		Chain:    &chain,
+		Docs:     apidocs.New(&apidocs.Options{Title: "Network inventory", DocumentURL: "../openapi.json", LoginURL: "../users/login"}),
 		Heavy: httpapi.HeavyOptions{
 			PerCaller: s.settings.HeavyQueriesPerCaller, Total: s.settings.HeavyQueries, Timeout: s.settings.HeavyQueryTimeout,
 		},

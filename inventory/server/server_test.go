@@ -186,6 +186,44 @@ func TestLimit(t *testing.T) {
 	}
 }
 
+// TestDocsAreFree checks that the documentation takes no share of a client's limit, and that nothing else
+// passes as documentation.
+func TestDocsAreFree(t *testing.T) {
+	t.Parallel()
+	r := serve(t, settings(t, map[string]string{"RATE_LIMIT": "1000"}))
+	page := r.want(200, "GET", "/docs/", "", "")
+	script := regexp.MustCompile(`src="([^"]+)"`).FindStringSubmatch(page)
+	require.NotNil(t, script)
+	for _, path := range []string{"/docs", "/docs/", "/docs/" + script[1], "/openapi.json"} {
+		for _, method := range []string{"GET", "HEAD"} {
+			response, _ := r.send(method, path, "", "")
+			assert.Equal(t, 200, response.StatusCode, path)
+			assert.Empty(t, response.Header.Get("X-RateLimit-Limit"), path)
+			assert.NotEmpty(t, response.Header.Get("X-Request-Id"), path)
+		}
+	}
+	for _, request := range [][2]string{{"POST", "/docs/"}, {"POST", "/openapi.json"}, {"GET", "/openapi.json/"}, {"GET", "/docsx"}, {"GET", "/console/docs/"}, {"GET", "/"}} {
+		response, _ := r.send(request[0], request[1], "", "")
+		assert.Equal(t, "1000", response.Header.Get("X-RateLimit-Limit"), request)
+	}
+}
+
+// TestHome checks where / leads browsers, with the console and without, and what other clients get.
+func TestHome(t *testing.T) {
+	t.Parallel()
+	for console, want := range map[string]string{"true": "/console/", "false": "/docs/"} {
+		r := serve(t, settings(t, map[string]string{"CONSOLE": console}))
+		r.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		response, _ := r.send("GET", "/", "", "", "Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
+		assert.Equal(t, 303, response.StatusCode)
+		assert.Equal(t, want, response.Header.Get("Location"))
+		assert.Contains(t, r.want(401, "GET", "/", "", "", "Accept", "*/*"), "/docs/ and /openapi.json describe the API")
+		assert.Equal(t, "Running API v1", r.want(200, "GET", "/", r.login("admin", password), "", "Accept", "*/*"))
+		assert.Contains(t, r.want(401, "GET", "/devices", "", "", "Authorization", r.login("admin", password)),
+			`has no scheme, write Authorization: Bearer <token>"`)
+	}
+}
+
 // TestProxies checks that X-Forwarded-For is used only from a trusted proxy
 // (REFERENCE.md, 5.3).
 func TestProxies(t *testing.T) {
@@ -356,7 +394,7 @@ func TestHosts(t *testing.T) {
 func TestOddPaths(t *testing.T) {
 	t.Parallel()
 	r := serve(t, settings(t, map[string]string{"RATE_LIMIT": "1000"}))
-	for _, path := range []string{"//healthz", "//devices", "/a/../healthz", "/./", "/healthz/", "//", "/docs", "/docs/../x", "/%2e%2e/x", "/%7f%00%0aforged"} {
+	for _, path := range []string{"//healthz", "//devices", "/a/../healthz", "/./", "/healthz/", "//", "/docs/../x", "/docs//", "/%2e%2e/x", "/%7f%00%0aforged"} {
 		request, err := http.NewRequestWithContext(t.Context(), "GET", r.url, nil)
 		require.NoError(t, err)
 		request.URL.Opaque = path

@@ -1,6 +1,8 @@
 package browsertest_test
 
 import (
+	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -43,7 +45,7 @@ func document(t *testing.T) []byte {
 func network(t *testing.T) string {
 	t.Helper()
 	doc := document(t)
-	docs := http.StripPrefix("/network/docs", apidocs.New(&apidocs.Options{Title: "Network: API"}))
+	docs := http.StripPrefix("/network/docs", apidocs.New(&apidocs.Options{Title: "Network: API", LoginURL: "../users/login"}))
 	mux := http.NewServeMux()
 	mux.Handle("/network/docs", docs)
 	mux.Handle("/network/docs/", docs)
@@ -52,8 +54,16 @@ func network(t *testing.T) string {
 		_, _ = w.Write(doc)
 	})
 	mux.HandleFunc("GET /network/locations", func(w http.ResponseWriter, r *http.Request) {
-		_ = httpx.WriteJSON(w, http.StatusOK, r.FormValue("limit")+" of 20")
+		_ = httpx.WriteJSON(w, http.StatusOK, r.FormValue("limit")+" of 20 for "+r.Header.Get("Authorization"))
 	})
+	mux.Handle("POST /network/users/login", httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+		sent, err := io.ReadAll(r.Body)
+		if string(sent) != `{"username":"jane","password":"a \"good\" one"}` {
+			return errors.Join(httpx.Errorf(http.StatusUnauthorized, "Invalid credentials"), err)
+		}
+		http.SetCookie(w, &http.Cookie{Name: "Bearer", Value: "x", Path: "/"})
+		return httpx.WriteJSON(w, http.StatusOK, map[string]string{"token": "t.o.k"})
+	}))
 	mux.HandleFunc("GET /network/count", func(w http.ResponseWriter, r *http.Request) {
 		_ = httpx.WriteJSON(w, http.StatusOK, map[string]any{"status": "success", "count": 4711})
 	})
@@ -97,6 +107,42 @@ func TestAPIPage(t *testing.T) {
 	assert.Contains(t, page.Requests(), base+"/count")
 }
 
+// TestAPIPageLogin checks that the form to log in says why it fails, that the requests of the page then
+// send the token, and that the page follows the colours of the system.
+func TestAPIPageLogin(t *testing.T) {
+	t.Parallel()
+	page := browsertest.Open(t, network(t)+"/docs/", &browsertest.Options{Dark: true})
+	page.AwaitText("#docs", "List locations")
+	ground := func() (color string) {
+		page.Eval("getComputedStyle(document.body).backgroundColor + getComputedStyle(document.querySelector('.swagger-ui')).color", &color)
+		return color
+	}
+	dark := ground()
+	page.Keep("apidocs-dark")
+	page.Type("#login [name=username]", "jane")
+	page.Type("#login [name=password]", "wrong")
+	page.Click("#login button")
+	page.AwaitText("#login [role=status]", "Invalid credentials")
+	page.Expected("401")
+	page.Eval("document.querySelector('#login [name=password]').value = ''", new(string))
+	page.Type("#login [name=password]", `a "good" one`)
+	page.Click("#login button")
+	page.AwaitText("#login [role=status]", "Logged in as jane")
+	page.Click("#operations-locations-listLocations .opblock-summary-control")
+	page.Click("#operations-locations-listLocations .try-out__btn")
+	page.Click("#operations-locations-listLocations .execute")
+	page.AwaitText("#operations-locations-listLocations .live-responses-table", "10 of 20 for Bearer t.o.k")
+	page.Keep("apidocs-dark-open")
+	var cookies string
+	page.Eval("document.cookie", &cookies)
+	assert.Empty(t, cookies, "the login leaves no cookie")
+
+	page.Resize(1280, 800, false)
+	assert.NotEqual(t, dark, ground())
+	page.Keep("apidocs-light")
+	page.Silent()
+}
+
 // TestAPIPageOnAPhone checks that query parameters cannot select another document, and that the
 // page fits the screen of a phone.
 func TestAPIPageOnAPhone(t *testing.T) {
@@ -105,6 +151,7 @@ func TestAPIPageOnAPhone(t *testing.T) {
 	page := browsertest.Open(t, base+"/docs/?url=/other.json&configUrl=/config.json", &browsertest.Options{Width: 390, Height: 844})
 	page.AwaitText("#docs", "Count them")
 	assert.False(t, page.Overflows())
+	page.Keep("apidocs-phone")
 	for _, requested := range page.Requests()[1:] { // the first is the page with its query
 		assert.NotContains(t, requested, "other.json")
 		assert.NotContains(t, requested, "config.json")

@@ -1,7 +1,7 @@
 "use strict";
 {
 	const main = document.getElementById("docs");
-	window.SwaggerUIBundle({
+	const ui = window.SwaggerUIBundle({
 		url: new URL(main.dataset.document, document.baseURI).href,
 		domNode: main,
 		deepLinking: true,
@@ -12,4 +12,50 @@
 		queryConfigEnabled: false, // the address of the page must not choose another one
 		presets: [window.SwaggerUIBundle.presets.apis],
 	});
+
+	const dark = window.matchMedia("(prefers-color-scheme: dark)");
+	const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
+	dark.addEventListener("change", follow);
+	follow();
+
+	// bearer returns the name of the scheme of the document that takes a bearer token.
+	const bearer = () => {
+		const schemes = ui.specSelectors.specJson().toJS().components?.securitySchemes ?? {};
+		return Object.keys(schemes).find((name) => schemes[name].scheme === "bearer");
+	};
+
+	// logIn exchanges what the form has for a token. Only this page has the token, until it is closed.
+	const logIn = async (form, status) => {
+		const sent = Object.fromEntries([...new FormData(form)].filter(([, value]) => value !== ""));
+		const response = await fetch(new URL(form.dataset.login, document.baseURI), {
+			method: "POST",
+			headers: { "Content-Type": "application/json" },
+			credentials: "omit", // no cookie: it would outlive the page
+			body: JSON.stringify(sent),
+		});
+		const answer = await response.json();
+		if (!response.ok || !answer.token) {
+			throw new Error(answer.message || "The login failed");
+		}
+		const scheme = bearer();
+		if (!scheme) {
+			throw new Error("The document has not been loaded: try again");
+		}
+		ui.preauthorizeApiKey(scheme, answer.token);
+		form.reset();
+		document.getElementById("credentials").hidden = true;
+		status.textContent = `Logged in as ${sent.username}: requests from this page send your token.`;
+	};
+
+	const form = document.getElementById("login");
+	if (form) {
+		const status = form.querySelector("[role=status]");
+		form.hidden = false;
+		form.addEventListener("submit", (event) => {
+			event.preventDefault();
+			logIn(form, status).catch((error) => {
+				status.textContent = error.message;
+			});
+		});
+	}
 }
