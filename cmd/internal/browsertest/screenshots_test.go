@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -50,10 +51,11 @@ func TestScreenshots(t *testing.T) {
 	keep(page, "import")
 
 	limits := startLimits(t)
-	rules := browsertest.Open(t, limits.url+"/", &browsertest.Options{Height: 640})
-	for range 5 {
-		limits.ask(20, "bob")
-		rules.AwaitText(`.limits-facts [data-rate-part="allowed"]`, ".")
+	for end := time.Now().Add(90 * time.Second); time.Now().Before(end); { // what the sparklines show
+		limits.ask(10+40*(time.Now().Second()/7%3), "bob")
+		limits.ask(5, "ann")
+		<-time.After(500 * time.Millisecond)
 	}
+	rules := browsertest.Open(t, limits.url+"/", &browsertest.Options{Height: 640})
 	keep(rules, "limits")
 }
