@@ -138,7 +138,7 @@ func TestAPIPageLogin(t *testing.T) {
 	assert.Empty(t, cookies, "the login leaves no cookie")
 
 	page.Resize(1280, 800, false)
-	assert.NotEqual(t, dark, ground())
+	require.Eventually(t, func() bool { return ground() != dark }, timeout, tick, "the page follows the system")
 	page.Keep("apidocs-light")
 	page.Silent()
 }

@@ -152,6 +152,7 @@ func addresses() map[string][]address {
 			{"8888", "-port 0", `start here +http://([0-9.:]+)/\n`},
 		},
 		"inventoryd":      {{"3000", "-addr 127.0.0.1:0 -database-url :memory: -devices 100", `http://([0-9.:]+), records in `}},
+		"manifest":        {{"8787", "-addr 127.0.0.1:0", `API +http://([0-9.:]+)/v0.1/servers\n`}},
 		"bookcatalogd":    {{"8000", "-addr 127.0.0.1:0", `http://([0-9.:]+)/api/books, `}},
 		"mux":             {{"8082", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"manifest-upload": {{"8084", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
