@@ -31,7 +31,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("listening on http://%s; Ctrl-C ends it\n", l.Addr())
+	fmt.Printf("listening on http://%[1]s; Ctrl-C ends it. Try:\n\n  curl -i http://%[1]s/shop/api/books\n\n", l.Addr())
 	if err := httpx.Serve(ctx, l, routes(), nil); err != nil {
 		log.Fatal(err)
 	}

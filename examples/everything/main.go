@@ -70,7 +70,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("listening on http://%s; Ctrl-C ends it\n", l.Addr())
+	fmt.Printf("listening on http://%[1]s; Ctrl-C ends it. Try:\n\n  curl -i http://%[1]s/books/api/books\n\n", l.Addr())
 	if err := errors.Join(httpx.Serve(ctx, l, handler, nil), network.Close()); err != nil {
 		log.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func main() {
 	if err == nil {
 		var l net.Listener
 		if l, err = net.Listen("tcp", *addr); err == nil {
-			fmt.Printf("listening on http://%s; Ctrl-C ends it\n", l.Addr())
+			fmt.Printf("listening on http://%[1]s; Ctrl-C ends it. Try:\n\n  curl -i http://%[1]s/cabinets -H 'X-User: facility'\n\n", l.Addr())
 			err = httpx.Serve(ctx, l, handler, nil)
 		}
 	}

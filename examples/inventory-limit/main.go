@@ -72,7 +72,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("listening on http://%s; Ctrl-C ends it\n", l.Addr())
+	fmt.Printf("listening on http://%[1]s; Ctrl-C ends it. Try:\n\n  curl -i http://%[1]s/devices -H 'X-User: ann'\n\n", l.Addr())
 	if err := httpx.Serve(ctx, l, h, nil); err != nil {
 		log.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func main() {
 	if err := errors.Join(err, failed); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("listening on http://%s; Ctrl-C ends it\n", l.Addr())
+	fmt.Printf("listening on http://%[1]s; Ctrl-C ends it. Try:\n\n  curl -i http://%[1]s/network/locations -H 'X-Api-Key: reader'\n\n", l.Addr())
 	if err := httpx.Serve(ctx, l, handler, nil); err != nil {
 		log.Fatal(err)
 	}

@@ -163,6 +163,7 @@ func addresses() map[string][]address {
 		"inventory-mount":   {{"8003", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"inventory-extend":  {{"8006", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"inventory-limit":   {{"8004", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
+		"api-keys":          {{"8007", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"everything":        {{"8005", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 	}
 }

@@ -14,7 +14,6 @@ import (
 )
 
 // serving returns the expected output of the commands in the comment of each example, in order.
-// TestPrintedCommands runs the commands that examples print.
 func serving() map[string][]string {
 	return map[string][]string{
 		"bookcatalog-mount": {`^the shop is open\n$`, `"title":"Emma"`, `"title":"Emma"`},
@@ -22,11 +21,13 @@ func serving() map[string][]string {
 		"inventory-mount":   {`"data":\[\]`, `"name":"Berlin 1"`},
 		"inventory-extend":  {`"name":"R1","units":42`},
 		"inventory-limit":   {`(?is)^HTTP/1\.1 200 .*\r\nX-RateLimit-Limit: 60\r\n`},
+		"api-keys":          {`(?is)^HTTP/1\.1 200 .*\r\nRateLimit-Limit: 5\r\n`, `(?is)^HTTP/1\.1 200 .*\r\nRateLimit-Limit: 600\r\n`},
 		"everything":        {`^\[\]\n?$`, `(?i)^HTTP/1\.1 401 `, `"problems":\[\],"errors":0`},
 	}
 }
 
-// TestServingExamples starts each example, runs the commands in its comment, and interrupts it.
+// TestServingExamples starts each example, runs the commands in its comment and the one that it prints,
+// and interrupts it.
 func TestServingExamples(t *testing.T) {
 	t.Parallel()
 	for name, responses := range serving() {
@@ -42,6 +43,10 @@ func TestServingExamples(t *testing.T) {
 				if out, ok := shell(t, w.at(line)); ok {
 					require.Regexp(t, responses[i], out, line)
 				}
+			}
+			printed := w.waitFor(w.stdout, `listening on [^\n]* Try[^\n]*:\n\n  (curl -i [^\n]*)\n\n$`)[1]
+			if out, ok := shell(t, printed); ok {
+				require.Regexp(t, `^HTTP/1\.1 200 `, out, printed)
 			}
 			w.stop()
 			require.NotRegexp(t, `level=(WARN|ERROR)|panic`, w.stderr.String())
@@ -76,7 +81,7 @@ func TestPortsOfExamples(t *testing.T) {
 	require.NoError(t, err)
 	defer l.Close()
 	seen := map[string]string{}
-	for _, name := range []string{"mux", "grpcserver", "manifest-upload", "bookcatalog-mount", "bookcatalog-store", "inventory-mount", "inventory-extend", "inventory-limit", "everything"} {
+	for _, name := range []string{"mux", "grpcserver", "manifest-upload", "bookcatalog-mount", "bookcatalog-store", "inventory-mount", "inventory-extend", "inventory-limit", "api-keys", "everything"} {
 		port := addresses()[name][0].port
 		require.Empty(t, seen[port], "%s uses the port of another example", name)
 		seen[port] = name
