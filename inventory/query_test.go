@@ -115,11 +115,11 @@ func TestBadQueries(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string][2]string{
 		"hostnme=a":                    {"hostnme", "is an unknown query parameter: did you mean hostname? use page, limit, sortby, q, fields, count, cursor, within, id,"},
-		"hostnme__like=a":              {"hostnme__like", "did you mean hostname__contains? use page"},
+		"hostnme__like=a":              {"hostnme__like", "is an unknown query parameter: did you mean hostname__contains? use page"},
 		"hostname__like=a":             {"hostname__like", "is an unknown filter: did you mean hostname__contains? use hostname, hostname__ne, hostname__contains,"},
-		"hostname__contians=a":         {"hostname__contians", "did you mean hostname__contains? use hostname,"},
-		"created_at__after=2026":       {"created_at__after", "did you mean created_at__gte? use created_at,"},
-		"status__like=a":               {"status__like", "is an unknown filter: use status,"},
+		"hostname__contians=a":         {"hostname__contians", "is an unknown filter: did you mean hostname__contains? use hostname,"},
+		"created_at__after=2026":       {"created_at__after", "is an unknown filter: did you mean created_at__gte? use created_at,"},
+		"status__like=a":               {"status__like", "is an unknown filter: did you mean status__contains? use status,"},
 		"within=10.0.0.0/33":           {"within", "must be a network such as 192.0.2.0/24 or 2001:db8::/32, or an IP address"},
 		"ip__within=10.0.0":            {"ip__within", "must be a network"},
 		"hostname__within=::/0":        {"hostname__within", "is an unknown filter"},
