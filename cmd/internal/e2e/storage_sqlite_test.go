@@ -78,7 +78,7 @@ func TestStorageTwoProcesses(t *testing.T) {
 	all.requireExact("sqlite", file)
 }
 
-// mounted makes a file system of 16 MB in a directory until the end of the test.
+// mounted makes a file system of 64 MB in a directory until the end of the test.
 func mounted(t *testing.T) (dir string) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -86,7 +86,7 @@ func mounted(t *testing.T) (dir string) {
 	}
 	image, dir := filepath.Join(t.TempDir(), "image"), t.TempDir()
 	require.NoError(t, os.WriteFile(image, nil, 0o600))
-	require.NoError(t, os.Truncate(image, 16<<20))
+	require.NoError(t, os.Truncate(image, 64<<20))
 	for _, args := range [][]string{{"mkfs.ext4", "-q", image}, {"mount", "-o", "loop", image, dir}} {
 		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
 			t.Skipf("no file system can be mounted here: %q: %v: %s", args, err, out)
