@@ -37,13 +37,21 @@ func (r *Ruleset) Level(domain string) LevelView {
 // Empty reports whether there are no rules.
 func (v LevelView) Empty() bool { return v.level == nil }
 
+// at returns the rules, none for the zero value.
+func (v LevelView) at() *level {
+	if v.level == nil {
+		return &level{}
+	}
+	return v.level
+}
+
 // Keys returns the keys without a star, sorted.
 func (v LevelView) Keys() []string {
-	if v.level.many != nil {
-		return slices.Sorted(maps.Keys(v.level.many))
+	if v.at().many != nil {
+		return slices.Sorted(maps.Keys(v.at().many))
 	}
 	var keys []string
-	for _, k := range v.level.few {
+	for _, k := range v.at().few {
 		keys = append(keys, k.key)
 	}
 	return slices.Sorted(slices.Values(keys))
@@ -53,7 +61,7 @@ func (v LevelView) Keys() []string {
 // configuration.
 func (v LevelView) Values(key string) []string {
 	var values []string
-	if k := v.level.find(key); k != nil {
+	if k := v.at().find(key); k != nil {
 		for i := range k.exact.nodes {
 			values = append(values, k.exact.nodes[i].value)
 		}
@@ -63,7 +71,7 @@ func (v LevelView) Values(key string) []string {
 
 // Match returns the rule that an entry matches, nil if there is none.
 func (v LevelView) Match(e Entry) *RuleView {
-	n := v.level.match(&e, new([]byte))
+	n := v.at().match(&e, new([]byte))
 	if n == nil {
 		return nil
 	}
@@ -80,7 +88,7 @@ func (v LevelView) Match(e Entry) *RuleView {
 
 // Exact returns the rule with the key and value of an entry, nil if there is none.
 func (v LevelView) Exact(e Entry) *RuleView {
-	if k := v.level.find(e.Key); k != nil {
+	if k := v.at().find(e.Key); k != nil {
 		return v.rule(e.Key, k.exact.find(e.Value))
 	}
 	return nil
@@ -88,7 +96,7 @@ func (v LevelView) Exact(e Entry) *RuleView {
 
 // KeyAlone returns the rule with a key and no value, nil if there is none.
 func (v LevelView) KeyAlone(key string) *RuleView {
-	if k := v.level.find(key); k != nil {
+	if k := v.at().find(key); k != nil {
 		return v.rule(key, k.any)
 	}
 	return nil
@@ -129,10 +137,10 @@ func (v LevelView) globs(key string) []viewedGlob {
 			}
 		}
 	}
-	if k := v.level.find(key); k != nil {
+	if k := v.at().find(key); k != nil {
 		add(k.wild, false)
 	}
-	add(v.level.patterns, true)
+	add(v.at().patterns, true)
 	slices.SortStableFunc(all, func(a, b viewedGlob) int { return int(a.order - b.order) })
 	return all
 }
