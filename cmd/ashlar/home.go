@@ -66,7 +66,7 @@ func (h *home) open(ctx context.Context, p *ports, names []string, log *slog.Log
 	if h.hosts, err = allowedHosts(h.listener, names); err != nil {
 		return err
 	}
-	h.registry, err = newRegistry(ctx, log, h.hosts)
+	h.registry, err = newRegistry(ctx, h.hosts)
 	return err
 }
 

@@ -22,8 +22,9 @@ var sampleServers []byte
 // registryPath is the path of the registry on the landing page's port.
 const registryPath = "/registry"
 
-// newRegistry returns a read-only registry of the sample, with its pages, for paths below registryPath.
-func newRegistry(ctx context.Context, log *slog.Logger, hosts *httpx.Hosts) (http.Handler, error) {
+// newRegistry returns a read-only registry of the sample, with its pages, for paths below registryPath. It logs
+// nothing: the landing page logs each request, with the path as it was sent.
+func newRegistry(ctx context.Context, hosts *httpx.Hosts) (http.Handler, error) {
 	entries, _, err := registry.ReadEntries(bytes.NewReader(sampleServers))
 	if err != nil {
 		return nil, err
@@ -40,6 +41,6 @@ func newRegistry(ctx context.Context, log *slog.Logger, hosts *httpx.Hosts) (htt
 		return nil, err
 	}
 	return http.StripPrefix(registryPath, registry.NewHandler(store, &registry.Options{
-		Chain: &httpx.StandardOptions{Log: log, Hosts: hosts}, Docs: apidocs.New(&apidocs.Options{Title: "MCP registry"}), Pages: pages,
+		Chain: &httpx.StandardOptions{Log: slog.New(slog.DiscardHandler), Hosts: hosts}, Docs: apidocs.New(&apidocs.Options{Title: "MCP registry"}), Pages: pages,
 	})), nil
 }
