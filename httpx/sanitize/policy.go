@@ -48,7 +48,12 @@ func (p *Policy) Clean(s string) bool {
 	if !strings.Contains(s, "<") {
 		return true
 	}
-	s = strings.ReplaceAll(s, "\x00", "") // some programs drop NUL, which may complete a tag
+	// Some programs drop NUL, which may complete a tag; to others it begins a comment in "</\x00".
+	return p.clean(s) && (!strings.Contains(s, "\x00") || p.clean(strings.ReplaceAll(s, "\x00", "")))
+}
+
+// clean reports whether a string contains no markup to a program that keeps NUL.
+func (p *Policy) clean(s string) bool {
 	return harmless(s) || plain(p.html.Sanitize(s)) == plain(s)
 }
 

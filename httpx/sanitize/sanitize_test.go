@@ -44,6 +44,7 @@ func TestClean(t *testing.T) {
 		{"<img src=x onerror=alert(1)", false, "a browser completes what is open"},
 		{"<SvG/onload=alert(1)>", false, "case and slashes do not matter"},
 		{"<\x00script>", false, "a NUL does not hide a tag"},
+		{"</\x00", false, "a NUL begins a comment where it is not dropped"},
 
 		{"a<b", true, "it compares two variables"},
 		{"if rx<tx and a<b, 1<2", true, "comparisons with text behind them"},
@@ -206,7 +207,7 @@ func FuzzClean(f *testing.F) {
 func FuzzTagLike(f *testing.F) {
 	for _, seed := range []string{
 		"a<b", "<<vPC for OTV>>", "to <core-1>", "<b", "<script", "a<b x=y", "<x hidden>", "</x></p>", "<svg:a>", "<a<b>", "<x/y>",
-		"a<b\n<c>", "<x\fautofocus>", "a<b<x>", "<x<!-->", "<x>a<b", "</x/>",
+		"a<b\n<c>", "<x\fautofocus>", "a<b<x>", "<x<!-->", "<x>a<b", "</x/>", "</\x00",
 	} {
 		f.Add(seed)
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // harmless reports whether every "<" of a text is plain text, part of tag-like text, or a
-// comparison. NUL has been removed.
+// comparison.
 //
 // Tag-like text is what a parser takes for a tag of an element that HTML, SVG and MathML don't
 // have, without values of attributes: <core-1>, <vPC for OTV>. A comparison is "<" between
