@@ -8,20 +8,20 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// TestHeavyQueries checks that health checks and reads of one record are served while 60
-// heavy queries of a viewer are in flight.
+// TestHeavyQueries checks that health checks and reads of one record are served while 60 heavy
+// queries of a viewer are in flight. Requests to a busy machine tell nothing of that, so one of
+// five intervals has to show it: no other test of the package runs meanwhile, but other packages do.
 func TestHeavyQueries(t *testing.T) {
-	t.Parallel()
 	r := serve(t, settings(t, nil))
 	admin := r.login("admin", password)
 	r.want(201, "POST", "/users", admin, `{"username":"viewer","email":"viewer@example.org","role":"viewer","password":"`+password+`"}`)
@@ -29,44 +29,42 @@ func TestHeavyQueries(t *testing.T) {
 	device := addDevices(t, r.srv.Store(), 10_000)
 
 	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
 	var all sync.WaitGroup
-	statuses := make(chan int, 10_000)
+	defer all.Wait()
+	defer cancel()
+	var answered, refused atomic.Int64 // heavy queries
 	for i := range 60 {
 		path := []string{"/devices?q=zz", "/devices?hostname__contains=zz", "/devices?sortby=os:desc&sortby=os_version:asc&count=false", "/devices?model__contains=zz", "/devices?notes=zz&vendor=x"}[i%5]
 		all.Go(func() {
 			for ctx.Err() == nil {
 				status, err := r.get(ctx, path, viewer)
-				if err != nil {
+				switch {
+				case err != nil:
 					return
-				}
-				statuses <- status
-				if status == http.StatusTooManyRequests {
+				case status == http.StatusOK:
+					answered.Add(1)
+				case status == http.StatusTooManyRequests:
+					refused.Add(1)
 					pause(ctx, 100*time.Millisecond)
 				}
 			}
 		})
 	}
-	begin := time.Now()
-	slowest := time.Duration(0)
-	requests := 0
-	for ; time.Since(begin) < 3*time.Second; requests += 2 {
-		for _, path := range []string{"/healthz", "/devices/" + device} {
-			sent := time.Now()
-			r.want(200, "GET", path, admin, "")
-			slowest = max(slowest, time.Since(sent))
+	for range 5 {
+		queries, requests := answered.Load(), int64(0)
+		for begin := time.Now(); time.Since(begin) < 3*time.Second; requests += 2 {
+			for _, path := range []string{"/healthz", "/devices/" + device} {
+				r.want(200, "GET", path, admin, "")
+			}
+		}
+		queries = answered.Load() - queries
+		t.Logf("%d requests and %d heavy queries were answered, %d heavy queries refused so far", requests, queries, refused.Load())
+		// Without a bound, one of 40 requests that complete is the client's; with it, one of five or more.
+		if 15*requests > queries && queries > 0 {
+			return
 		}
 	}
-	t.Logf("%d requests in %v, the slowest took %v", requests, time.Since(begin), slowest)
-	cancel()
-	all.Wait()
-	n := map[int]int{}
-	for range len(statuses) {
-		n[<-statuses]++
-	}
-	t.Logf("heavy queries by status: %v", n)
-	// Without a bound, one of 40 requests that complete is the client's; with it, one of five or more.
-	assert.Greater(t, 15*requests, n[http.StatusOK], "requests of one client, and heavy queries of 60")
+	t.Error("requests wait for heavy queries")
 }
 
 // get sends a GET and returns the status.
