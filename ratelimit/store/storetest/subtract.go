@@ -131,7 +131,8 @@ func checkSubtractRace(p *probe) error {
 	want.Store(callers * callsEach)
 	err := together(func(caller int) error {
 		for range callsEach {
-			method, n, change := store.Add, uint64(2), int64(2)
+			// More than all subtractions, so that lost additions and lost subtractions don't cancel out.
+			method, n, change := store.Add, uint64(callers*callsEach), int64(callers*callsEach)
 			if caller%2 == 1 {
 				method, n, change = store.Subtract, 1, -1
 			}
