@@ -182,6 +182,16 @@ func TestDamagedLarge(t *testing.T) {
 	eventually("<nil>")
 }
 
+// lateCancel is what late_cancel, a function of SQL, returns. The driver does not lock its list of
+// functions, so that this one is added before connections are opened.
+var lateCancel atomic.Pointer[func() int64]
+
+func init() {
+	modernc.MustRegisterScalarFunction("late_cancel", 2, func(*modernc.FunctionContext, []driver.Value) (driver.Value, error) {
+		return (*lateCancel.Load())(), nil
+	})
+}
+
 // TestLateCancel: a search ends soon after its context, also when it has found the first record.
 func TestLateCancel(t *testing.T) {
 	t.Parallel()
@@ -190,16 +200,16 @@ func TestLateCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	dialect := sqlite.Dialect()
-	function := fmt.Sprint("late_cancel_", time.Now().UnixNano()) // the driver keeps it
-	dialect.Contains = function + "(%s, %s)"
-	modernc.MustRegisterScalarFunction(function, 2, func(*modernc.FunctionContext, []driver.Value) (driver.Value, error) {
+	dialect.Contains = "late_cancel(%s, %s)"
+	matches := func() int64 {
 		if n := compared.Add(1); n == 10 {
 			cancel()
 		} else if n > 10 {
 			<-time.After(time.Millisecond) // all of them take seconds
 		}
-		return int64(1 / compared.Load()), nil // the first one matches
-	})
+		return 1 / compared.Load() // the first one matches
+	}
+	lateCancel.Store(&matches)
 	path := filepath.Join(t.TempDir(), "inventory.db")
 	require.NoError(t, create(t, open(t, path), makeDevices(0, devices)...))
 	db := raw(t, path)
