@@ -122,6 +122,9 @@ func decodeFile(f File, maxBytes int64) *document {
 	case err != nil:
 		message, line := libraryMessage(err)
 		line = min(line, lines(f.Data)) // the parser counts the end of a file as a line
+		if strings.HasSuffix(message, "found character that cannot start any token") {
+			message += ": indent with spaces, not with tabs, and quote text that begins with @ or %"
+		}
 		doc.fault(mark{line, min(line, 1)}, "error loading config file: %s", message)
 		return doc
 	case len(roots) > 1:

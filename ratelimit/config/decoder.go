@@ -98,7 +98,7 @@ func (d *decoder) unknown(p pair, table []field) string {
 		keys[i] = f.name
 	}
 	keys = append(keys, slices.Sorted(maps.Keys(d.knownKeys()))...)
-	meant := suggest.Closest(p.name, keys, len(p.name)/3)
+	meant := suggest.Among(p.name, keys)
 	hint := ""
 	if meant != "" {
 		hint = fmt.Sprintf(": did you mean '%s'?", meant)

@@ -170,6 +170,9 @@ func agree(t *testing.T, data []byte) {
 		return // where Parse is stricter
 	}
 	want, wantErr := model(data)
+	if wantErr != nil && strings.Contains(wantErr.Error(), "already defined at line") {
+		return // the YAML library refuses duplicate keys; Parse warns (REFERENCE.md, 7.1)
+	}
 	c, err := config.Parse([]config.File{{Name: "f", Data: data}}, nil)
 	if err == nil {
 		if assert.NoError(t, wantErr, "%q", data) {
@@ -198,6 +201,7 @@ func seeds() [][]byte {
 	for _, c := range rejections() {
 		all = append(all, []byte(c.text))
 	}
+	all = append(all, []byte("domain: d\ndomain:"))
 	paths, _ := filepath.Glob("testdata/golden/*/*.y*ml")
 	for _, p := range paths {
 		if data, err := os.ReadFile(p); err == nil {

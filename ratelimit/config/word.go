@@ -50,7 +50,7 @@ func invalid(field, value, words string) string {
 
 // closest returns the word that was probably meant, or "".
 func closest(value, words string) string {
-	return suggest.Closest(value, split(words), len(value)/3)
+	return suggest.Among(value, split(words))
 }
 
 // split returns the words of a list such as "a, b or c".
