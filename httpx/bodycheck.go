@@ -13,6 +13,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
 	"github.com/ashlar-go/ashlar/internal/printable"
+	"github.com/ashlar-go/ashlar/internal/suggest"
 )
 
 // kind is the JSON form that a Go type decodes.
@@ -272,9 +273,8 @@ func (c *checker) elements(s *shape, n *jsonpos.Node, path string) {
 
 // hint suggests valid field names.
 func (s *shape) hint(name string) string {
-	i := slices.IndexFunc(s.names, func(known string) bool { return strings.EqualFold(known, name) })
-	if i >= 0 {
-		return "did you mean " + s.names[i] + "?"
+	if meant := suggest.Among(name, s.names); meant != "" {
+		return "did you mean " + meant + "?"
 	}
 	return "use " + strings.Join(s.names, ", ")
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/internal/printable"
+	"github.com/ashlar-go/ashlar/internal/suggest"
 )
 
 // HandlerFunc is a handler that returns an error, which [WriteError] renders. It must not
@@ -256,6 +257,17 @@ func RenderErrors(render func(w http.ResponseWriter, r *http.Request, e *Error))
 // NotFound responds with 404 through [WriteError].
 func NotFound(w http.ResponseWriter, r *http.Request) {
 	WriteError(w, r, Errorf(http.StatusNotFound, "No such path: %s", printable.Truncate(r.URL.Path, maxPrinted)))
+}
+
+// NotFoundAmong is [NotFound], and names the path that was probably meant. The known paths are those of
+// patterns: a segment in braces stands for any.
+func NotFoundAmong(w http.ResponseWriter, r *http.Request, known []string) {
+	meant := suggest.Path(r.URL.Path, known)
+	if meant == "" {
+		NotFound(w, r)
+		return
+	}
+	WriteError(w, r, Errorf(http.StatusNotFound, "No such path: %s: did you mean %s?", printable.Truncate(r.URL.Path, maxPrinted), printable.Truncate(meant, maxPrinted)))
 }
 
 // MethodNotAllowed responds with 405 through [WriteError]. The router must have set Allow.

@@ -43,7 +43,7 @@ func NewHandler(store bookcatalog.Store, opts *Options) http.Handler {
 		drafts:  httpx.NewBody[bookcatalog.Book](nil),
 		large:   make(chan struct{}, maxLarge),
 	}
-	return httpx.Standard(&chain)(httpx.Mux(a.routes(o.Docs)))
+	return httpx.Standard(&chain)(httpx.MuxWith(a.routes(o.Docs), notFound))
 }
 
 // api holds the catalog and the decoder of bodies.
@@ -51,6 +51,11 @@ type api struct {
 	catalog *bookcatalog.Catalog
 	drafts  *httpx.Body[bookcatalog.Book]
 	large   chan struct{} // holds an element for each large list that is being built
+}
+
+// notFound responds to paths without a route.
+func notFound(w http.ResponseWriter, r *http.Request) {
+	httpx.NotFoundAmong(w, r, []string{"/api/books", "/api/books/{id}", "/openapi.json"})
 }
 
 func (a *api) routes(docs http.Handler) *http.ServeMux {

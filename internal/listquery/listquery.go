@@ -4,6 +4,7 @@ package listquery
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ashlar-go/ashlar/internal/suggest"
 )
 
 // The limits of a list query.
@@ -56,7 +59,11 @@ func Sort(values, sortable []string) ([]SortKey, error) {
 		name, order, _ := strings.Cut(value, ":")
 		switch {
 		case order != "asc" && order != "desc" || !slices.Contains(sortable, name):
-			return nil, errors.New("must be <field>:asc or <field>:desc with one of the fields " + strings.Join(sortable, ", "))
+			message := "must be <field>:asc or <field>:desc with one of the fields " + strings.Join(sortable, ", ")
+			if meant := suggest.Among(name, sortable); meant != "" && (order == "" || meant != name) {
+				message += ": did you mean " + meant + ":" + cmp.Or(order, "asc") + "?"
+			}
+			return nil, errors.New(message)
 		case slices.ContainsFunc(keys, func(k SortKey) bool { return k.Field == name }):
 			return nil, errors.New("duplicate field " + name + ": name it once")
 		}

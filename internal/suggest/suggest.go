@@ -2,7 +2,10 @@
 // to be, for "did you mean" hints in error messages.
 package suggest
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // maxLength bounds the work: longer words get no suggestion.
 const maxLength = 100
@@ -26,6 +29,64 @@ func Closest(word string, known []string, maxEdits int) string {
 		}
 	}
 	return best
+}
+
+// Among returns the known word that was probably meant, with as many edits as a third of the word's
+// letters, or "".
+func Among(word string, known []string) string { return Closest(word, known, len(word)/3) }
+
+// Path returns the path that was probably meant by one that is unknown, or "". The known paths begin with
+// a slash; a segment in braces stands for any. Misspelled segments are replaced one by one, and a
+// prefix such as /api or /v1 is left out.
+func Path(sent string, known []string) string {
+	if len(sent) > 2*maxLength {
+		return ""
+	}
+	segments := strings.Split(strings.Trim(sent, "/"), "/")
+	for {
+		if meant := path(slices.Clone(segments), known); meant != "" && meant != sent {
+			return meant
+		}
+		if len(segments) < 2 || !isPrefix(segments[0]) {
+			return ""
+		}
+		segments = segments[1:]
+	}
+}
+
+// isPrefix reports whether a segment is what other APIs begin their paths with.
+func isPrefix(segment string) bool {
+	version := strings.TrimLeft(strings.TrimPrefix(segment, "v"), "0123456789.")
+	return segment == "api" || segment == "rest" || segment != "v" && strings.HasPrefix(segment, "v") && version == ""
+}
+
+// path is Path for segments of a path, which it changes.
+func path(segments, known []string) string {
+	var paths [][]string
+	for _, p := range known {
+		if parts := strings.Split(strings.Trim(p, "/"), "/"); len(parts) == len(segments) {
+			paths = append(paths, parts)
+		}
+	}
+	isAny := func(segment string) bool { return strings.HasPrefix(segment, "{") }
+	for i, segment := range segments {
+		var names []string
+		for _, p := range paths {
+			if !isAny(p[i]) {
+				names = append(names, p[i])
+			}
+		}
+		id := len(names) < len(paths) && segment != ""
+		if !id && !slices.Contains(names, segment) {
+			if segments[i] = Among(segment, names); segments[i] == "" {
+				return ""
+			}
+		}
+		paths = slices.DeleteFunc(paths, func(p []string) bool {
+			return p[i] != segments[i] && (!id || !isAny(p[i]))
+		})
+	}
+	return "/" + strings.Join(segments, "/")
 }
 
 // Distance returns how many runes to insert, delete, replace or swap with their

@@ -61,3 +61,27 @@ func TestDistance(t *testing.T) {
 		}
 	}
 }
+
+func TestPath(t *testing.T) {
+	known := []string{"/devices", "/devices/{id}", "/devices/{id}/trace", "/audit-logs", "/users/login"}
+	for sent, want := range map[string]string{
+		"/device":                           "/devices",
+		"/devices/":                         "/devices",
+		"/device/7":                         "/devices/7",
+		"/devices/7/trce":                   "/devices/7/trace",
+		"/api/devices":                      "/devices",
+		"/api/v1/device/7":                  "/devices/7",
+		"/v2.1/users/logn":                  "/users/login",
+		"/audit_log":                        "/audit-logs",
+		"/vlan":                             "",
+		"/other/devices":                    "",
+		"/devices/7/8/9":                    "",
+		"/":                                 "",
+		"/v":                                "",
+		"/" + strings.Repeat("device/", 40): "",
+	} {
+		if got := suggest.Path(sent, known); got != want {
+			t.Errorf("Path(%q) is %q, want %q", sent, got, want)
+		}
+	}
+}

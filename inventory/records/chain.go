@@ -118,7 +118,7 @@ const verifySize = 500
 //
 // Keep Head.Hash elsewhere to prove later that no entry up to there was changed: who can write to
 // the database can also write another chain.
-func VerifyAudit(ctx context.Context, store Store) (*AuditReport, error) {
+func VerifyAudit(ctx context.Context, store Store, opts *VerifyOptions) (*AuditReport, error) {
 	chain, ok := Fresh(store).(AuditChain)
 	if !ok {
 		return nil, errors.New("the store keeps no chain of its audit log")
@@ -134,6 +134,9 @@ func VerifyAudit(ctx context.Context, store Store) (*AuditReport, error) {
 		}
 		if len(page) == 0 {
 			return nil, &AuditDefect{v.at.Seq + 1, "", fmt.Sprintf("the end is missing: the last position is %d", v.head.Seq)}
+		}
+		if opts != nil && opts.Progress != nil {
+			opts.Progress(v.at.Seq, v.head.Seq)
 		}
 		for i := range page {
 			if v.at.Seq >= v.head.Seq {
@@ -159,6 +162,12 @@ func VerifyAudit(ctx context.Context, store Store) (*AuditReport, error) {
 	}
 	v.report.Head = v.at
 	return &v.report, nil
+}
+
+// VerifyOptions are the optional settings of [VerifyAudit].
+type VerifyOptions struct {
+	// Progress, if not nil, is called now and then with the position that was reached and the last one.
+	Progress func(done, total int64)
 }
 
 // verification is the state of VerifyAudit.

@@ -185,7 +185,7 @@ func names(fields []*Field, include func(*Field) bool) []string {
 // Hint returns what to write instead of an unknown name: the known ones, after the one that was probably
 // meant.
 func Hint(name string, known []string) string {
-	return hint(suggest.Closest(name, known, len(name)/3), known)
+	return hint(suggest.Among(name, known), known)
 }
 
 // hint is Hint for what was probably meant, "" for none.
@@ -246,11 +246,26 @@ func (p *parser) hint(field, suffix string) string {
 		known = append(known, "within")
 	}
 	known = append(known, names(p.q.Resource.fields, func(f *Field) bool { return len(f.ops()) > 0 })...)
-	meant := suggest.Closest(field, known, len(field)/3)
+	meant := cmp.Or(synonym(field), suggest.Among(field, known))
 	if f, ok := p.q.Resource.byName[meant]; ok && suffix != "" {
 		meant = cmp.Or(f.similar(suffix), meant)
 	}
 	return hint(meant, known)
+}
+
+// synonym returns the parameter that is called so in other APIs, or "".
+func synonym(name string) string {
+	switch name {
+	case "sort", "sort_by", "order", "order_by", "orderby", "ordering":
+		return "sortby"
+	case "search", "query":
+		return "q"
+	case "per_page", "page_size", "pagesize", "size":
+		return "limit"
+	case "offset", "after", "starting_after":
+		return "cursor"
+	}
+	return ""
 }
 
 // similar returns the filter of the field that was probably meant by an unknown suffix, or "".
@@ -275,7 +290,7 @@ func (f *Field) similar(suffix string) string {
 	case "null", "empty":
 		suffix = "isnull"
 	}
-	return known[suggest.Closest(suffix, slices.Sorted(maps.Keys(known)), len(suffix)/3)]
+	return known[suggest.Among(suffix, slices.Sorted(maps.Keys(known)))]
 }
 
 // addFilter adds the filters of a parameter.

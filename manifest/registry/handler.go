@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
@@ -33,7 +34,8 @@ type Options struct {
 	// Docs is mounted at /docs/, without that prefix: a page for the OpenAPI document, such as
 	// that of package apidocs. Default: no such page.
 	Docs http.Handler
-	// Pages handles all other paths, such as package registry/catalog. Default: 404.
+	// Pages handles all other paths that are not below a version of the API, such as package
+	// registry/catalog. Default: 404.
 	Pages http.Handler
 }
 
@@ -58,7 +60,7 @@ func NewHandler(store Store, opts *Options) http.Handler {
 		chain.RenderError = renderProblem
 	}
 	a := &api{store: store, opts: o}
-	return httpx.Standard(&chain)(httpx.Mux(a.routes()))
+	return httpx.Standard(&chain)(httpx.MuxWith(a.routes(), a.notFound))
 }
 
 // api has the handlers of the routes.
@@ -93,10 +95,16 @@ func (a *api) routes() *http.ServeMux {
 		mux.Handle("GET /docs", docs) // redirects to /docs/
 		mux.Handle("GET /docs/", docs)
 	}
-	if a.opts.Pages != nil {
-		mux.Handle("/", a.opts.Pages)
-	}
 	return mux
+}
+
+// notFound handles the paths without a route.
+func (a *api) notFound(w http.ResponseWriter, r *http.Request) {
+	if a.opts.Pages == nil || strings.HasPrefix(r.URL.Path, "/v0.1/") || strings.HasPrefix(r.URL.Path, "/v0/") {
+		httpx.NotFound(w, r)
+		return
+	}
+	a.opts.Pages.ServeHTTP(w, r)
 }
 
 // below replaces the % in a pattern by the path of a version of the API.

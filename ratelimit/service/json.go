@@ -7,13 +7,17 @@ import (
 	"log/slog"
 	"mime"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/internal/printable"
+	"github.com/ashlar-go/ashlar/internal/suggest"
 )
 
 // JSON returns the handler of POST /json: requests and responses in the proto3 JSON mapping.
@@ -112,9 +116,32 @@ func badBody(format string, args ...any) error {
 }
 
 // jsonReason returns the decoder's message without its prefix and its random non-breaking
-// spaces.
+// spaces. To an unknown field it adds the one that was probably meant.
 func jsonReason(err error) string {
-	return strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\u00a0", " "), "proto: ")
+	reason := strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\u00a0", " "), "proto: ")
+	_, name, unknown := strings.Cut(reason, "unknown field ")
+	if !unknown {
+		return reason
+	}
+	if meant := suggest.Among(strings.Trim(name, `"`), fieldNames((&ratelimitv3.RateLimitRequest{}).ProtoReflect().Descriptor(), nil)); meant != "" {
+		reason += ": did you mean " + strconv.Quote(meant) + "?"
+	}
+	return reason
+}
+
+// fieldNames adds the JSON names of the fields of a message, and of the messages in it, to names.
+func fieldNames(message protoreflect.MessageDescriptor, names []string) []string {
+	for i := range message.Fields().Len() {
+		field := message.Fields().Get(i)
+		if slices.Contains(names, field.JSONName()) {
+			continue
+		}
+		names = append(names, field.JSONName())
+		if inner := field.Message(); inner != nil {
+			names = fieldNames(inner, names)
+		}
+	}
+	return names
 }
 
 func writeDecision(w http.ResponseWriter, out *ratelimitv3.RateLimitResponse) {

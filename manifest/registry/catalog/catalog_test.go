@@ -90,3 +90,28 @@ func TestPages(t *testing.T) {
 		assert.Contains(t, page, "<html", target)
 	}
 }
+
+// TestBesideAPI: unknown paths and methods of the API get its errors, not pages.
+func TestBesideAPI(t *testing.T) {
+	t.Parallel()
+	store := registry.NewMemStore(nil)
+	pages, err := catalog.New(store, nil)
+	require.NoError(t, err)
+	h := registry.NewHandler(store, &registry.Options{Pages: pages})
+	for _, c := range []struct {
+		method, path, contentType, allow string
+		status                           int
+	}{
+		{"GET", "/v0.1/nowhere", "application/problem+json", "", 404},
+		{"GET", "/v0/nowhere", "application/problem+json", "", 404},
+		{"PUT", "/v0.1/servers", "application/problem+json", "GET, HEAD", 405},
+		{"GET", "/nowhere", "text/html; charset=utf-8", "", 404},
+		{"GET", "/", "text/html; charset=utf-8", "", 200},
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(c.method, c.path, http.NoBody))
+		assert.Equal(t, c.status, w.Code, c.path)
+		assert.Equal(t, c.contentType, w.Header().Get("Content-Type"), c.path)
+		assert.Equal(t, c.allow, w.Header().Get("Allow"), c.path)
+	}
+}
