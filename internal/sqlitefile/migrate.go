@@ -35,6 +35,9 @@ func Migrate(ctx context.Context, db *sql.DB, migrate func(db *sql.DB) error) er
 	}
 	if err != nil {
 		_, undone := only.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+		if Code(undone) == generic {
+			undone = nil // there is no transaction: SQLite has rolled it back after an error, as of a full disk
+		}
 		return errors.Join(err, undone)
 	}
 	return only.Raw(func(c any) error {

@@ -181,7 +181,10 @@ func connect(ctx context.Context, db *sql.DB, timeout time.Duration) error {
 // Result codes of SQLite. An extended code has the primary one in its low byte.
 const (
 	primary             = 0xff
+	generic             = 1
 	busy                = 5
+	corrupt             = 11
+	notDatabase         = 26
 	constraintPrimary   = 1555
 	constraintUniqueKey = 2067
 )
@@ -196,6 +199,19 @@ func Code(err error) int {
 		return coded.Code()
 	}
 	return 0
+}
+
+// Damage returns the error of the driver that says that the file is damaged, or no database at all. It returns nil for
+// other errors.
+func Damage(err error) error {
+	var coded interface {
+		error
+		Code() int
+	}
+	if errors.As(err, &coded) && (coded.Code()&primary == corrupt || coded.Code()&primary == notDatabase) {
+		return coded
+	}
+	return nil
 }
 
 // Duplicate reports whether an error is the violation of a unique or primary key, and returns

@@ -239,6 +239,23 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
+// TestMigrateRolledBack: after an error such as that of a full disk, SQLite has rolled the transaction back by itself.
+func TestMigrateRolledBack(t *testing.T) {
+	full := errors.New("database or disk is full")
+	writer, _ := open(t, &fake{fails: map[string]error{"COMMIT": full, "ROLLBACK": code(1)}}, sqlitefile.Memory, nil)
+	if err := sqlitefile.Migrate(t.Context(), writer, func(*sql.DB) error { return nil }); err == nil || err.Error() != full.Error() {
+		t.Errorf("the error is %v; want %v", err, full)
+	}
+}
+
+func TestDamage(t *testing.T) {
+	for err, want := range map[error]bool{code(11): true, code(11 | 1<<8): true, code(26): true, code(5): false, errors.New("(11)"): false} {
+		if got := sqlitefile.Damage(fmt.Errorf("open: %w", err)); (got == err) != want || (got == nil) == want {
+			t.Errorf("%v: the damage is %v", err, got)
+		}
+	}
+}
+
 func TestDuplicate(t *testing.T) {
 	for err, want := range map[error][]string{
 		code(2067): {"a", "b"}, code(1555): {"a", "b"}, code(787): nil, errors.New("(2067)"): nil,

@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/ashlar-go/ashlar/internal/suggest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
@@ -55,7 +56,7 @@ func ResetAdmin(ctx context.Context, s *Settings, username string, output io.Wri
 	}
 	if !isPostgres(s.DatabaseURL) {
 		if _, err := os.Stat(s.DatabaseURL); err != nil {
-			return fmt.Errorf("DATABASE_URL: %w", err) // opening it would create it
+			return fmt.Errorf("DATABASE_URL: %w: name the database of the server", err) // opening it would create it
 		}
 	}
 	store, err := open(ctx, s, inventory.Schema(), cmp.Or(log, slog.Default()))
@@ -68,10 +69,40 @@ func ResetAdmin(ctx context.Context, s *Settings, username string, output io.Wri
 		return err
 	}
 	admin, password, err := accounts.ResetAdmin(ctx, records.New(store, nil), hasher, username)
+	if records.KindOf(err) == records.NotFound {
+		return fmt.Errorf("%w%s", err, knownUsers(ctx, store, username))
+	}
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(output, "%q is an active admin with the password %s; earlier sessions end within 5 seconds\n%s",
 		admin.Username, password, changeFirst(s, admin, password))
 	return err
+}
+
+// maxKnown is how many users knownUsers reads.
+const maxKnown = 1000
+
+// knownUsers returns the end of the error about an unknown user: the name that was probably meant, or an admin.
+func knownUsers(ctx context.Context, store records.Reader, username string) string {
+	page, err := store.List(ctx, &records.Query{Resource: records.Of[inventory.User](store.Schema()), Limit: maxKnown})
+	if err != nil {
+		return ""
+	}
+	var names []string
+	admin := ""
+	for _, rec := range page.Records {
+		u := rec.(*inventory.User)
+		names = append(names, u.Username)
+		if admin == "" && u.Role == inventory.Admin {
+			admin = u.Username
+		}
+	}
+	if meant := suggest.Closest(username, names, max(2, len(username)/3)); meant != "" {
+		return fmt.Sprintf(": did you mean %q?", meant)
+	}
+	if admin == "" {
+		return ""
+	}
+	return fmt.Sprintf(": an admin is %q", admin)
 }

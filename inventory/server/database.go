@@ -69,7 +69,7 @@ func Backup(ctx context.Context, s *Settings, file string) error {
 
 // VerifyAudit checks the audit log of the database in the settings (records.VerifyAudit). It may
 // run beside a server. A nil log means slog.Default().
-func VerifyAudit(ctx context.Context, s *Settings, log *slog.Logger) (r *records.AuditReport, err error) {
+func VerifyAudit(ctx context.Context, s *Settings, log *slog.Logger, opts *records.VerifyOptions) (r *records.AuditReport, err error) {
 	if s.DatabaseURL == ":memory:" {
 		return nil, errors.New("DATABASE_URL is :memory:, which only the running process can read: use a file")
 	}
@@ -78,5 +78,5 @@ func VerifyAudit(ctx context.Context, s *Settings, log *slog.Logger) (r *records
 		return nil, fmt.Errorf("DATABASE_URL: %w", err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	return records.VerifyAudit(ctx, store)
+	return records.VerifyAudit(ctx, store, opts)
 }

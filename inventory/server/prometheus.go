@@ -203,7 +203,7 @@ func (s *Server) serveMetrics(ctx context.Context) error {
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", s.settings.PrometheusAddr)
 	if err != nil {
-		return fmt.Errorf("PROMETHEUS_ADDR: %w", err)
+		return fmt.Errorf("PROMETHEUS_ADDR: %w: choose another address with -prometheus-addr, port 0 for any free one", err)
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", s.MetricsHandler())

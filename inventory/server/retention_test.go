@@ -51,6 +51,6 @@ func TestRetention(t *testing.T) {
 	fill()
 	serve(t, s).login("admin", password)
 	require.EqualValues(t, 40, total("events"))
-	_, err = records.VerifyAudit(t.Context(), srv.Store())
+	_, err = records.VerifyAudit(t.Context(), srv.Store(), nil)
 	require.NoError(t, err)
 }

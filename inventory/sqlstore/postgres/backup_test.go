@@ -41,13 +41,13 @@ func TestRestore(t *testing.T) {
 		require.Equal(t, listed(t, store, q), listed(t, restored, q), "%v", q)
 	}
 	sqlstoretest.CheckTotals(t, restored)
-	before, err := records.VerifyAudit(t.Context(), store)
+	before, err := records.VerifyAudit(t.Context(), store, nil)
 	require.NoError(t, err)
-	after, err := records.VerifyAudit(t.Context(), restored)
+	after, err := records.VerifyAudit(t.Context(), restored, nil)
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 	require.NoError(t, records.New(restored, nil).Create(t.Context(), by, makeDevices(200, 201)...))
-	after, err = records.VerifyAudit(t.Context(), restored)
+	after, err = records.VerifyAudit(t.Context(), restored, nil)
 	require.NoError(t, err)
 	require.Equal(t, before.Head.Seq+1, after.Head.Seq)
 }

@@ -65,7 +65,7 @@ func TestCrash(t *testing.T) {
 		for seq, hash := range w.seen {
 			require.Equal(t, hash, have[seq], "the reader has received position %d, which is lost", seq)
 		}
-		again(t, func() error { _, err := records.VerifyAudit(t.Context(), stores[0]); return err })
+		again(t, func() error { _, err := records.VerifyAudit(t.Context(), stores[0], nil); return err })
 	}
 }
 

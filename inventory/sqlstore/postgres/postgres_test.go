@@ -142,12 +142,12 @@ func TestServer(t *testing.T) {
 func checkVerifyAudit(t *testing.T, url string) {
 	store := open(t, url, nil)
 	require.NoError(t, records.New(store, nil).Create(t.Context(), records.Caller{Name: "jane"}, makeDevices(0, 10)...))
-	_, err := records.VerifyAudit(t.Context(), store)
+	_, err := records.VerifyAudit(t.Context(), store, nil)
 	require.NoError(t, err)
 	_, err = raw(t, url).ExecContext(t.Context(), `CREATE TABLE added AS SELECT * FROM audit_logs LIMIT 1;
 		UPDATE added SET id = 'ffffffff-0000-7000-8000-000000000000'; INSERT INTO audit_logs SELECT * FROM added`)
 	require.NoError(t, err)
-	_, err = records.VerifyAudit(t.Context(), store)
+	_, err = records.VerifyAudit(t.Context(), store, nil)
 	var defect *records.AuditDefect
 	require.ErrorAs(t, err, &defect)
 	require.Equal(t, "ffffffff-0000-7000-8000-000000000000", defect.ID)

@@ -41,12 +41,12 @@ func TestVerifyAudit(t *testing.T) {
 			store := open(t, path)
 			v := records.New(store, nil)
 			require.NoError(t, v.Create(t.Context(), records.Caller{UserID: "u1", Name: "jane"}, makeDevices(0, 1000)...))
-			before, err := records.VerifyAudit(t.Context(), store)
+			before, err := records.VerifyAudit(t.Context(), store, nil)
 			require.NoError(t, err)
 			require.EqualValues(t, 1000, before.Checked)
 			_, err = raw(t, path).Exec(tc.change)
 			require.NoError(t, err)
-			_, err = records.VerifyAudit(t.Context(), store)
+			_, err = records.VerifyAudit(t.Context(), store, nil)
 			if tc.seq == 0 {
 				require.NoError(t, err)
 				return
@@ -104,7 +104,7 @@ func TestVerifyPruned(t *testing.T) {
 			require.Equal(t, &records.Pruned{Deleted: 20}, result)
 			_, err = raw(t, path).Exec(tc.change)
 			require.NoError(t, err)
-			report, err := records.VerifyAudit(t.Context(), store)
+			report, err := records.VerifyAudit(t.Context(), store, nil)
 			if tc.seq == 0 {
 				require.NoError(t, err)
 				require.EqualValues(t, 11, report.Checked)

@@ -64,9 +64,24 @@ func Open(ctx context.Context, path string, schema *records.Schema, opts *Option
 	}
 	s, err := sqlstore.New(ctx, db.Writer, db.Reader, Dialect(), schema, &store)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), db.Close())
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, explain(err)), db.Close())
 	}
 	return s, nil
+}
+
+// explain replaces the text of an error about permissions: to try again later does not help.
+func explain(err error) error {
+	e, ok := errors.AsType[*driver.Error](err)
+	if !ok {
+		return err
+	}
+	switch e.Code() & 0xff { // the primary code
+	case codes.SQLITE_CANTOPEN, codes.SQLITE_READONLY, codes.SQLITE_PERM:
+		return &records.Error{
+			Kind: records.Unavailable, Message: "The directory must exist, and this user must be able to write to it and to the file", Err: e,
+		}
+	}
+	return err
 }
 
 // Backup copies the database in a file to a new file, as [sqlstore.Store.Backup] does. It

@@ -63,7 +63,7 @@ func CheckPrune(t testing.TB, store records.Store, size int) {
 	total := checkPruneByAge(t, store, size)
 	checkPruneByNumber(t, store, total)
 	require.Equal(t, int64(size/2)+total-1000, prunedEvents(t, store))
-	_, err := records.VerifyAudit(t.Context(), store)
+	_, err := records.VerifyAudit(t.Context(), store, nil)
 	require.NoError(t, err)
 }
 
@@ -231,7 +231,7 @@ func CheckPruneAudit(t testing.TB, store records.Store) {
 	v := at(store, 3000)
 	stop := writeUntil(t, func(w, n int) error {
 		if w == 0 && n%8 == 0 {
-			_, err := records.VerifyAudit(ctx, store)
+			_, err := records.VerifyAudit(ctx, store, nil)
 			return err
 		}
 		return v.Create(ctx, by, &inventory.Event{Severity: "info", Type: "t", Message: "m"})
@@ -244,7 +244,7 @@ func CheckPruneAudit(t testing.TB, store records.Store) {
 	stop()
 	require.NoError(t, err)
 	require.Equal(t, &records.Pruned{Deleted: 1000}, result)
-	report, err := records.VerifyAudit(ctx, store)
+	report, err := records.VerifyAudit(ctx, store, nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 1000, report.Pruned)
 	CheckTotals(t, store)
@@ -259,7 +259,7 @@ func CheckPruneAudit(t testing.TB, store records.Store) {
 	require.Equal(t, &records.Pruned{Deleted: 700, More: true}, result)
 	_, err = v.Prune(ctx, by, logs, records.Retention{MaxRecords: 500})
 	require.NoError(t, err)
-	report, err = records.VerifyAudit(ctx, store)
+	report, err = records.VerifyAudit(ctx, store, nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 500, report.Checked)
 	require.EqualValues(t, 500, count[records.AuditLog](t, store))
@@ -274,6 +274,6 @@ func CheckPruneAudit(t testing.TB, store records.Store) {
 		require.NoError(t, err)
 	}
 	require.EqualValues(t, 3, count[records.AuditLog](t, store), "the entries of three prunings")
-	_, err = records.VerifyAudit(ctx, store)
+	_, err = records.VerifyAudit(ctx, store, nil)
 	require.NoError(t, err)
 }

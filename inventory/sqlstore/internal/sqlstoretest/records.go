@@ -169,7 +169,7 @@ func checkAuditUser(t testing.TB, store records.Store) {
 	page, err := store.List(t.Context(), (&records.Query{Resource: records.Of[records.AuditLog](inventory.Schema()), Count: true}).Where("user_id", ID(2)))
 	require.NoError(t, err)
 	require.EqualValues(t, 1, page.Total)
-	_, err = records.VerifyAudit(t.Context(), store)
+	_, err = records.VerifyAudit(t.Context(), store, nil)
 	require.NoError(t, err)
 }
 
