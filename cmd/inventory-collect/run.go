@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/inventory/collect"
@@ -19,20 +20,24 @@ func run(ctx context.Context, env cli.Env) error {
 		return err
 	}
 	if o.output == "" {
-		return o.print(ctx, env.Stdout, env.Stderr)
+		return o.print(ctx, env, env.Stdout)
 	}
 	f, err := os.Create(o.output)
 	if err != nil {
 		return fmt.Errorf("-output: %w", err)
 	}
-	return errors.Join(o.print(ctx, f, env.Stderr), f.Close())
+	return errors.Join(o.print(ctx, env, f), f.Close())
 }
 
-// print reads the devices and prints them to out, and what failed to stderr.
-func (o *options) print(ctx context.Context, out, stderr io.Writer) error {
+// print reads the devices and prints them to out, and what failed to the standard error.
+func (o *options) print(ctx context.Context, env cli.Env, out io.Writer) error {
+	stderr, done, p := env.Stderr, int64(0), cli.NewProgress(env, "inventory-collect")
+	defer p.End()
 	w := o.writer(out)
 	failed, names := 0, map[string]string{}
 	err := o.collector.All(ctx, o.targets, func(target string, r *collect.Result, err error) error {
+		done++
+		p.Show(func(elapsed time.Duration) string { return cli.Done(done, int64(len(o.targets)), "devices", elapsed) })
 		if err == nil {
 			err = unique(names, target, r)
 		}

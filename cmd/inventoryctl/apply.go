@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -109,6 +110,7 @@ func (a *app) applyFiles(command *cobra.Command, files []string, o *applyOptions
 			query.Set("dry_run", "true")
 		}
 		report := &importReport{}
+		defer a.waiting("apply", len(body))()
 		got, err := c.open(http.MethodPost, "/import", query, "application/jsonl", bytes.NewReader(body))
 		if err == nil {
 			defer got.Close()
@@ -151,6 +153,13 @@ func (a *app) applyFiles(command *cobra.Command, files []string, o *applyOptions
 	}
 	printf(a.env.Stdout, "%d created, %d changed, %d deleted, %d unchanged", done.Created, done.Updated, done.Deleted, done.Unchanged)
 	return nil
+}
+
+// waiting shows that the server works on a body until stop is called.
+func (a *app) waiting(name string, size int) (stop func()) {
+	return cli.NewProgress(a.env, name).Watch(func(elapsed time.Duration) string {
+		return fmt.Sprintf("the server works on %d KB, for %s so far", size/1000, elapsed.Round(time.Second))
+	})
 }
 
 // places are the files and lines of the rows, by the line in the body.

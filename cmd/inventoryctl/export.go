@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -92,6 +93,14 @@ func (c *client) export(dir, format string, names []string) error {
 	return nil
 }
 
+// writerFunc is a writer that is told what is written.
+type writerFunc func([]byte)
+
+func (f writerFunc) Write(b []byte) (int, error) {
+	f(b)
+	return len(b), nil
+}
+
 // exportFile writes the records of a resource. A file is there only when it is complete.
 func (c *client) exportFile(path string, r *records.Resource, format string) (err error) {
 	query := url.Values{"format": {format}, "keys": {"natural"}}
@@ -109,7 +118,12 @@ func (c *client) exportFile(path string, r *records.Resource, format string) (er
 			err = errors.Join(err, os.Remove(f.Name()))
 		}
 	}()
-	n, err := io.Copy(f, body)
+	p, n := cli.NewProgress(c.env, path), int64(0)
+	_, err = io.Copy(f, io.TeeReader(body, writerFunc(func(b []byte) {
+		n += int64(len(b))
+		p.Show(func(elapsed time.Duration) string { return cli.DoneBytes(n, 0, elapsed) })
+	})))
+	p.End()
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/internal/suggest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -23,12 +27,23 @@ type app struct {
 	http    *http.Client
 }
 
+// withDashes adds the second dash to -help and -version, which the other programs accept with one.
+func withDashes(args []string) []string {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		if arg == "-help" || arg == "-version" {
+			args[i] = "-" + arg
+		}
+	}
+	return args
+}
+
 func run(ctx context.Context, env cli.Env) error {
 	a := &app{env: env, schema: inventory.Schema(), http: &http.Client{Timeout: 10 * time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse // a redirect could lead the token elsewhere
 	}}}
 	root := a.root()
-	root.SetArgs(env.Args)
+	root.SetArgs(withDashes(env.Args))
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
@@ -49,13 +64,27 @@ func (a *app) root() *cobra.Command {
 	root.SetVersionTemplate("inventoryctl {{.Version}}\n")
 	root.PersistentFlags().StringVar(&a.context, "context", "", "the `name` of the context, instead of the current one")
 	root.PersistentFlags().StringVar(&a.server, "server", "", "the `URL` of the server, instead of that of the context; takes INVENTORY_TOKEN")
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usagef(c, "%w", err) })
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usagef(c, "%w%s", err, meantFlag(c, err)) })
 	root.AddCommand(
 		a.loginCommand(), a.logoutCommand(), a.contextCommand(),
 		a.getCommand(), a.describeCommand(), a.createCommand(), a.setCommand(), a.deleteCommand(),
 		a.applyCommand(), a.diffCommand(), a.exportCommand(), a.traceCommand(), a.searchCommand(), a.driftCommand(), a.nextCommand(), a.ansibleCommand(),
 	)
 	return root
+}
+
+// meantFlag returns the end of an error about an unknown flag: the one that was probably meant.
+func meantFlag(c *cobra.Command, err error) string {
+	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !unknown {
+		return ""
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if meant := suggest.Among(name, names); meant != "" {
+		return ": did you mean --" + meant + "?"
+	}
+	return ""
 }
 
 // usagef returns an error about the use of a command.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/manifest"
@@ -37,14 +38,12 @@ func runFetch(ctx context.Context, c *call) error {
 			return cli.Usagef("%s already exists: name it with -o to replace it", *out)
 		}
 	}
-	showsProgress := isTerminal(c.Stderr)
-	if showsProgress {
-		opts.Progress = c.progress()
+	p := cli.NewProgress(c.Env, "fetch")
+	opts.Progress = func(done, total int64) {
+		p.Show(func(elapsed time.Duration) string { return cli.DoneBytes(done, total, elapsed) })
 	}
 	err = fetch.Download(ctx, f, *out, &opts)
-	if showsProgress {
-		fmt.Fprint(c.Stderr, "\r\x1b[K")
-	}
+	p.End()
 	if err != nil {
 		return err
 	}
@@ -109,19 +108,4 @@ func fileNameOf(text string) (string, error) {
 		}
 	}
 	return "", cli.Usagef("the URL does not end in the name of a file: name one with -o")
-}
-
-// progress returns a function that writes the progress to a terminal, once per MiB.
-func (c *call) progress() func(done, total int64) {
-	last := int64(-1)
-	return func(done, total int64) {
-		switch {
-		case done>>20 == last && done != total:
-		case total < 0:
-			fmt.Fprintf(c.Stderr, "\r%d MiB", done>>20)
-		default:
-			fmt.Fprintf(c.Stderr, "\r%d of %d MiB", done>>20, total>>20)
-		}
-		last = done >> 20
-	}
 }

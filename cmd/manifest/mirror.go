@@ -32,9 +32,11 @@ func runMirror(ctx context.Context, c *call) error {
 	if err != nil {
 		return unreadable(err)
 	}
-	p := &mirrorProgress{call: c, began: time.Now(), terminal: isTerminal(c.Stderr)}
-	result, err := mirror.Run(ctx, source, store, &mirror.Options{Progress: p.show})
-	p.end()
+	p := cli.NewProgress(c.Env, "mirror")
+	result, err := mirror.Run(ctx, source, store, &mirror.Options{Progress: func(r mirror.Result) {
+		p.Show(func(elapsed time.Duration) string { return cli.Done(int64(r.Entries), 0, "versions", elapsed) })
+	}})
+	p.End()
 	if err = errors.Join(err, store.Close()); err != nil {
 		return fmt.Errorf("%w\nread and stored before: %s; run it again to continue there", err, cli.Count(result.Entries, "version"))
 	}
@@ -47,42 +49,4 @@ func runMirror(ctx context.Context, c *call) error {
 	}
 	_, err = fmt.Fprintf(c.Stdout, "%s: %s read (%s): %d deleted, %d unreadable\n", cli.Printable(*to), cli.Count(result.Entries, "version"), what, result.Deleted, result.Unreadable)
 	return err
-}
-
-// progressEvery is the time between two lines about the progress if the error stream is no terminal.
-const progressEvery = 5 * time.Second
-
-// mirrorProgress shows the progress of a mirror: one line on a terminal that changes, else a line every few seconds.
-type mirrorProgress struct {
-	*call
-	began, last time.Time
-	terminal    bool
-}
-
-func (p *mirrorProgress) show(r mirror.Result) {
-	now := time.Now()
-	every := progressEvery
-	if p.terminal {
-		every = 100 * time.Millisecond
-	}
-	if p.last.IsZero() {
-		p.last = p.began
-	}
-	if now.Sub(p.last) < every {
-		return
-	}
-	p.last = now
-	text := fmt.Sprintf("%s, %.0f a second", cli.Count(r.Entries, "version"), float64(r.Entries)/now.Sub(p.began).Seconds())
-	if p.terminal {
-		fmt.Fprintf(p.Stderr, "\r%s\x1b[K", text)
-		return
-	}
-	fmt.Fprintln(p.Stderr, text)
-}
-
-// end removes the line of a terminal.
-func (p *mirrorProgress) end() {
-	if p.terminal {
-		fmt.Fprint(p.Stderr, "\r\x1b[K")
-	}
 }

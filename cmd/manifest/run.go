@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -71,7 +70,11 @@ func run(ctx context.Context, env cli.Env) error {
 	}
 	at := slices.IndexFunc(commands(), func(c command) bool { return c.name == name })
 	if at < 0 {
-		return cli.Usagef("unknown command %q\n%s", name, overview())
+		var names []string
+		for _, c := range commands() {
+			names = append(names, c.name)
+		}
+		return cli.UnknownCommand(name, names, "\n"+overview())
 	}
 	c := commands()[at]
 	env.Args = rest
@@ -147,16 +150,6 @@ func (c *call) profile() {
 
 // unreadable marks an error of reading or writing files, which has the exit code 2.
 func unreadable(err error) error { return &cli.UsageError{Err: err} }
-
-// isTerminal reports whether w is a terminal.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
 
 func runSchema(_ context.Context, c *call) error {
 	if err := c.parse(); err != nil {

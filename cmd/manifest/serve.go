@@ -44,7 +44,7 @@ func runServe(ctx context.Context, c *call) error {
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", *addr)
 	if err != nil {
-		return errors.Join(unreadable(fmt.Errorf("%w: choose another address with -addr", err)), closeStore())
+		return errors.Join(unreadable(fmt.Errorf("%w: choose another address with -addr, port 0 for any free one", err)), closeStore())
 	}
 	hosts, err := httpx.NewHosts(l.Addr(), &httpx.HostsOptions{Names: list(*allowed), Setting: "-allowed-hosts"})
 	if err != nil {

@@ -48,8 +48,7 @@ func runValidate(ctx context.Context, c *call) error {
 	case "github":
 		err = writeGitHub(c.Stdout, results)
 	default:
-		plain := c.Environ["NO_COLOR"] != "" || c.Environ["TERM"] == "dumb"
-		err = c.writeText(c.Stdout, results, colors(*color == "always" || *color == "auto" && !plain && isTerminal(c.Stdout)))
+		err = c.writeText(c.Stdout, results, colors(cli.Color(*color).On(c.Env)))
 	}
 	if err == nil && failed {
 		return errReported
@@ -62,10 +61,7 @@ type colors bool
 
 // in returns text in a color: 31 is red, 33 yellow, 36 cyan, 1 bold.
 func (on colors) in(color, text string) string {
-	if !on {
-		return text
-	}
-	return "\x1b[" + color + "m" + text + "\x1b[0m"
+	return cli.Paint(bool(on), color, text)
 }
 
 // writeText writes problems for people: file:line:column, the line, and a mark below it.

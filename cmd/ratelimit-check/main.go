@@ -52,7 +52,7 @@
 //
 // Lines that can't be read are counted, and the first of them are named. A replay exits with 1 if
 // no line can be read, and for an invalid mapping or log. Progress is printed on the standard error
-// stream: on a terminal in one line, else every 10 seconds.
+// stream: on a terminal in one line, else every 5 seconds.
 //
 // # Design notes
 //

@@ -34,10 +34,12 @@ func replayLog(ctx context.Context, s *settings, c *config.Config, against *rate
 	if s.replay != standardInput {
 		name = s.replay
 	}
-	p := newProgress(env.Stderr, log)
-	opts.Progress = p.lines
+	p := cli.NewProgress(env, "ratelimit-check")
+	opts.Progress = func(lines uint64) {
+		p.Show(func(elapsed time.Duration) string { return progressText(lines, log.read.Load(), log.total, elapsed) })
+	}
 	r, err := replay.Run(ctx, log, c.Ruleset, opts)
-	p.end()
+	p.End()
 	if err != nil {
 		return nil, fmt.Errorf("-replay %s: %w", cli.Printable(name), err)
 	}
@@ -121,63 +123,9 @@ func interruptible(ctx context.Context, r io.Reader) io.Reader {
 	return out
 }
 
-// progress prints how far the replay is: on a terminal several times a second in one line, else a
-// line every some seconds.
-type progress struct {
-	w        io.Writer
-	terminal bool
-	log      *logFile
-	start    time.Time
-	next     time.Time
-	printed  bool
-}
-
-const (
-	lineEvery     = 10 * time.Second
-	terminalEvery = 200 * time.Millisecond
-)
-
-func newProgress(w io.Writer, log *logFile) *progress {
-	p := &progress{w: w, terminal: cli.IsTerminal(w), log: log, start: time.Now()}
-	p.next = p.start.Add(p.every())
-	return p
-}
-
-func (p *progress) every() time.Duration {
-	if p.terminal {
-		return terminalEvery
-	}
-	return lineEvery
-}
-
-func (p *progress) lines(n uint64) {
-	now := time.Now()
-	if now.Before(p.next) {
-		return
-	}
-	p.next, p.printed = now.Add(p.every()), true
-	text := progressText(n, p.log.read.Load(), p.log.total, now.Sub(p.start))
-	if p.terminal {
-		fmt.Fprintf(p.w, "\r%s\x1b[K", text)
-	} else {
-		fmt.Fprintf(p.w, "ratelimit-check: %s\n", text)
-	}
-}
-
 // progressText returns a line such as "1200000 lines, 40 %, 400000 lines/s, 5s left".
 func progressText(lines uint64, read, total int64, elapsed time.Duration) string {
 	rate := float64(lines) / elapsed.Seconds()
-	if total <= 0 || read <= 0 {
-		return fmt.Sprintf("%d lines, %.0f lines/s", lines, rate)
-	}
-	part := float64(read) / float64(total)
-	left := time.Duration(float64(elapsed) * (1 - part) / part)
-	return fmt.Sprintf("%d lines, %.0f %%, %.0f lines/s, %v left", lines, 100*part, rate, left.Round(time.Second))
-}
-
-// end removes the line of a terminal.
-func (p *progress) end() {
-	if p.terminal && p.printed {
-		fmt.Fprint(p.w, "\r\x1b[K")
-	}
+	return cli.Part(read, total, fmt.Sprintf("%d lines, %.0f lines/s", lines, rate),
+		fmt.Sprintf("%d lines, %.0f %%, %.0f lines/s", lines, 100*float64(read)/float64(max(total, 1)), rate), elapsed)
 }

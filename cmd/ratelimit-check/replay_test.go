@@ -97,17 +97,6 @@ func TestProgress(t *testing.T) {
 	} {
 		require.Equal(t, c.want, progressText(50_000, c.read, c.total, 5*time.Second))
 	}
-	var b bytes.Buffer
-	p := newProgress(&b, &logFile{})
-	p.lines(1)
-	require.Empty(t, b.String(), "nothing is printed at once")
-	p.next = p.start
-	p.lines(2)
-	require.Regexp(t, `^ratelimit-check: 2 lines, \d+ lines/s\n$`, b.String())
-	p.next, p.terminal = p.start, true
-	p.lines(3)
-	p.end()
-	require.Regexp(t, `\n\r3 lines, \d+ lines/s\x1b\[K\r\x1b\[K$`, b.String())
 }
 
 // TestColors are used if asked for, and change nothing else.

@@ -76,7 +76,7 @@
 // results. CPU times need the proc file system of Linux. Their unit is 10 ms, so measure for
 // several seconds. With -format json the report is one JSON object with times in microseconds.
 //
-// Progress is printed on the standard error stream: on a terminal in one line, else every 10 seconds.
+// Progress is printed on the standard error stream: on a terminal in one line, else every 5 seconds.
 // There is a warning if no response has a limit: then the service has no rule for the requests,
 // and the figures do not include the cost of counting.
 //

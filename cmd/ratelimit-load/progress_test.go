@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"context"
 	"math"
-	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 )
 
 // TestWarnsWithoutLimit checks that a service without a rule for the requests is reported, once for
@@ -52,35 +54,18 @@ func TestHasLimit(t *testing.T) {
 	}
 }
 
-// lines passes on what is written, and is closed when there is a whole line.
-type lines struct {
-	mu   sync.Mutex
-	b    bytes.Buffer
-	once sync.Once
-	some chan struct{}
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	defer l.once.Do(func() { close(l.some) })
-	return l.b.Write(p)
-}
-
+// TestProgress checks that a line is printed after two seconds and then every five seconds.
 func TestProgress(t *testing.T) {
-	out := &lines{some: make(chan struct{})}
-	p := newProgress(out)
-	require.Equal(t, 10*time.Second, p.every, "not a terminal")
-	p.every, p.phase = time.Millisecond, "measuring"
-	s := &stretch{load: &load{calls: 500, progress: p}, start: time.Now().Add(-4 * time.Second), duration: 10 * time.Second}
-	s.tickets.Store(600)
-	require.Equal(t, "measuring: 4s of 10s, 500 calls, 125 a second", s.text("measuring", 4*time.Second))
-	stop := p.watch(s)
-	<-out.some
-	stop()
-	require.Regexp(t, `^ratelimit-load: measuring: \d+s of 10s, 500 calls, \d+ a second\n`, out.b.String())
-	p.terminal, out.b = true, bytes.Buffer{}
-	p.every = time.Hour
-	p.watch(s)()
-	require.Equal(t, "\r\x1b[K", out.b.String(), "the line is removed at the end")
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := &progress{env: cli.Env{Stderr: &out}, phase: "measuring"}
+		s := &stretch{load: &load{calls: 500, progress: p}, start: time.Now(), duration: 10 * time.Second}
+		s.tickets.Store(600)
+		stop := p.watch(s)
+		time.Sleep(8 * time.Second)
+		stop()
+		require.Equal(t, "ratelimit-load: measuring: 2s of 10s, 500 calls, 250 a second\n"+
+			"ratelimit-load: measuring: 7s of 10s, 500 calls, 71 a second\n", out.String())
+	})
 }

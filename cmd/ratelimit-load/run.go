@@ -38,7 +38,7 @@ func run(ctx context.Context, env cli.Env) error {
 }
 
 func generate(ctx context.Context, s *settings, env cli.Env) error {
-	l, err := newLoad(s, newProgress(env.Stderr))
+	l, err := newLoad(s, &progress{env: env})
 	if err != nil {
 		return err
 	}

@@ -23,11 +23,14 @@ func printTable(w io.Writer) error {
 	return t.Flush()
 }
 
-// printEffective prints what the environment comes to. It is of most use when
+// printEffective prints what the environment comes to; fromFlag has the settings of -limits. It is of most use when
 // something is wrong, so errors follow the list instead of replacing it.
-func printEffective(env cli.Env) error {
+func printEffective(env cli.Env, fromFlag map[string]string) error {
 	t := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
 	for _, e := range settings.Effective(env.Environ) {
+		if _, ok := fromFlag[e.Name]; ok {
+			e.Origin = "-limits"
+		}
 		fmt.Fprintf(t, "%s\t%s\t%s\n", e.Name, e.Value, e.Origin)
 	}
 	if err := t.Flush(); err != nil {

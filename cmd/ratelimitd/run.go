@@ -3,6 +3,10 @@ package main
 import (
 	"context"
 	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/ratelimit/server"
@@ -11,13 +15,15 @@ import (
 
 func run(ctx context.Context, env cli.Env) error {
 	flags := flag.NewFlagSet("ratelimitd", flag.ContinueOnError)
+	limits := flags.String("limits", "", "serve the limits in `directory` and follow its changes, whatever CONFIG_TYPE and RUNTIME_* say")
 	list := flags.Bool("settings", false, "list the environment variables and exit")
 	effective := flags.Bool("print-settings", false, "print the value of every setting and where it comes from, secrets masked, and exit")
 	help := &cli.Help{
 		About: "ratelimitd serves the v3 rate limit service over gRPC and HTTP/JSON. Environment variables configure it; -settings lists them.",
 		Usage: []string{"ratelimitd [flags]"},
 		Examples: [][2]string{
-			{"RUNTIME_ROOT=limits BACKEND_TYPE=memory ratelimitd", "serves the rules in limits/config with counters in memory"},
+			{"ratelimitd -limits limits", "serves the rules in the directory limits, with counters in memory"},
+			{"REDIS_URL=localhost:6379 ratelimitd -limits limits", "the same with counters in Redis"},
 			{"REDIS_URL=localhost:6379 ratelimitd -print-settings", "shows every setting and where its value comes from"},
 		},
 	}
@@ -28,13 +34,41 @@ func run(ctx context.Context, env cli.Env) error {
 	if flags.NArg() > 0 {
 		return cli.Usagef("unexpected argument %q: ratelimitd is configured by environment variables, see -settings", flags.Arg(0))
 	}
+	fromFlag, err := limitsSettings(*limits)
+	if err != nil {
+		return err
+	}
+	environ := map[string]string{}
+	maps.Copy(environ, env.Environ)
+	maps.Copy(environ, fromFlag)
+	env.Environ = environ
 	if *list {
 		return printTable(env.Stdout)
 	}
 	if *effective {
-		return printEffective(env)
+		return printEffective(env, fromFlag)
 	}
 	return logError(ctx, env, serve(ctx, env))
+}
+
+// limitsSettings returns the settings that serve the files in a directory and follow its changes.
+func limitsSettings(dir string) (map[string]string, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("-limits %s: %w", dir, err)
+	}
+	if info, err := os.Stat(abs); err != nil {
+		return nil, cli.Usagef("-limits: %w", err)
+	} else if !info.IsDir() {
+		return nil, cli.Usagef("-limits: %s is a file: use its directory", dir)
+	}
+	return map[string]string{
+		"CONFIG_TYPE": settings.File, "RUNTIME_ROOT": filepath.Dir(abs), "RUNTIME_SUBDIRECTORY": "",
+		"RUNTIME_APPDIRECTORY": filepath.Base(abs), "RUNTIME_WATCH_ROOT": "false",
+	}, nil
 }
 
 func serve(ctx context.Context, env cli.Env) error {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -100,6 +102,54 @@ func TestPrintSettings(t *testing.T) {
 	require.Equal(t, cli.ExitUsage, code)
 	require.Contains(t, out, "GRPC_PORT", "the list is printed all the same")
 	require.Contains(t, errs, "\nPORT: ")
+}
+
+// -limits serves a directory and follows its changes, whatever the environment says.
+func TestLimits(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "limits")
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	file := filepath.Join(dir, "d.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("domain: before\n"), 0o644))
+
+	var out bytes.Buffer
+	code := cli.Run(t.Context(), "ratelimitd", run, cli.Env{Args: []string{"-limits", file}, Stderr: &out})
+	require.Equal(t, cli.ExitUsage, code)
+	require.Contains(t, out.String(), "is a file: use its directory")
+	require.Zero(t, cli.Run(t.Context(), "ratelimitd", run, cli.Env{
+		Args: []string{"-limits", dir, "-print-settings"}, Stdout: &out, Environ: map[string]string{"RUNTIME_SUBDIRECTORY": "x"},
+	}))
+	require.Regexp(t, `(?m)^RUNTIME_APPDIRECTORY +limits +-limits$`, out.String())
+	require.Regexp(t, `(?m)^RUNTIME_SUBDIRECTORY +-limits$`, out.String())
+
+	ctx, cancel := context.WithCancel(t.Context())
+	errs := &ownLine{line: make(chan string, 1)}
+	done := make(chan int, 1)
+	go func() {
+		done <- cli.Run(ctx, "ratelimitd", run, cli.Env{Args: []string{"-limits", dir}, Stderr: errs, Environ: map[string]string{
+			"HOST": "127.0.0.1", "PORT": "0", "GRPC_HOST": "127.0.0.1", "GRPC_PORT": "0", "RUNTIME_ROOT": "/nonexistent",
+			"DEBUG_HOST": "127.0.0.1", "DEBUG_PORT": "0", "DISABLE_STATS": "true",
+		}})
+	}()
+	var line string
+	select {
+	case line = <-errs.line:
+	case <-time.After(time.Minute):
+		t.Fatal("does not start")
+	}
+	debug := regexp.MustCompile(`debug on ([^,]+),`).FindStringSubmatch(line)
+	require.Len(t, debug, 2, line)
+	require.NoError(t, os.WriteFile(file, []byte("domain: after\ndescriptors: [{key: k, rate_limit: {unit: day, requests_per_unit: 7}}]\n"), 0o644))
+	require.Eventually(t, func() bool {
+		response, err := http.Get("http://" + debug[1] + "/rlconfig")
+		if err != nil {
+			return false
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		return err == nil && strings.HasPrefix(string(body), "after.k: ")
+	}, time.Minute, 20*time.Millisecond)
+	cancel()
+	require.Zero(t, <-done)
 }
 
 // With LOG_FORMAT=json every line is JSON, also where the start fails or other settings are

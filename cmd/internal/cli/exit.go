@@ -6,6 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"slices"
+
+	"github.com/ashlar-go/ashlar/internal/suggest"
 )
 
 // The exit codes of all programs.
@@ -26,6 +28,15 @@ type UsageError struct {
 // Usagef returns a [*UsageError] with a message formatted by [fmt.Errorf].
 func Usagef(format string, args ...any) error {
 	return &UsageError{Err: fmt.Errorf(format, args...)}
+}
+
+// UnknownCommand returns a [*UsageError] about a command, with the one that was probably meant. more says
+// which ones there are.
+func UnknownCommand(name string, known []string, more string) error {
+	if meant := suggest.Among(name, known); meant != "" {
+		return Usagef("unknown command %q: did you mean %s?%s", name, meant, more)
+	}
+	return Usagef("unknown command %q%s", name, more)
 }
 
 // Error returns the message of Err.
