@@ -3,29 +3,29 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"time"
 
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/inventory/demo"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// fillDemo fills an empty inventory with demo records and writes its progress to w. It
+// fillDemo fills an empty inventory with demo records and shows its progress. It
 // leaves an inventory that already has records unchanged.
-func fillDemo(ctx context.Context, w io.Writer, store records.Store, devices int) error {
-	begin := time.Now()
+func fillDemo(ctx context.Context, env cli.Env, store records.Store, devices int) error {
+	w, begin, p := env.Stderr, time.Now(), cli.NewProgress(env, "demo")
 	n, err := demo.Fill(ctx, store, &demo.Options{Devices: devices, Progress: func(done, total int) {
-		fmt.Fprintf(w, "\rdemo: %d of %d records", done, total)
+		p.Show(func(elapsed time.Duration) string { return cli.Done(int64(done), int64(total), "records", elapsed) })
 	}})
+	p.End()
 	if records.KindOf(err) == records.Conflict {
 		fmt.Fprintln(w, "demo: the inventory already has records: nothing added")
 		return nil
 	}
 	if err != nil {
-		fmt.Fprintln(w)
 		return err
 	}
-	fmt.Fprintf(w, "\rdemo: %d locations, %d devices, %d interfaces, %d links, %d cables, %d metrics, %d events in %.1f s\n",
+	fmt.Fprintf(w, "demo: %d locations, %d devices, %d interfaces, %d links, %d cables, %d metrics, %d events in %.1f s\n",
 		n.Locations, n.Devices, n.Interfaces, n.Links, n.Cables, n.Metrics, n.Events, time.Since(begin).Seconds())
 	return nil
 }

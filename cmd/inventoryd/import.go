@@ -76,7 +76,7 @@ func importFiles(ctx context.Context, env cli.Env, s *server.Settings, args []st
 		return cli.Usagef("import: name the files to import, such as locations.csv devices.csv")
 	}
 	return server.Change(ctx, s, server.NewLog(env.Stderr, s), func(engine *records.Engine) (err error) {
-		p := &importProgress{w: env.Stderr, begin: time.Now()}
+		p := newImportProgress(env)
 		var sources []importer.Source
 		for _, name := range flags.Args() {
 			f, err := os.Open(name)
@@ -117,7 +117,7 @@ func importNetBox(ctx context.Context, env cli.Env, s *server.Settings, args []s
 		return fmt.Errorf("import: %w", err)
 	}
 	return server.Change(ctx, s, server.NewLog(env.Stderr, s), func(engine *records.Engine) error {
-		p := &importProgress{w: env.Stderr, begin: time.Now()}
+		p := newImportProgress(env)
 		if *keep {
 			unknown, err := export.KeepUnknown(ctx, engine, o.By, o.DryRun)
 			if err != nil {
@@ -170,9 +170,9 @@ func readNetBox(ctx context.Context, env cli.Env, from string) (*netbox.Export, 
 // runImport imports the rows of sources and prints the report.
 func runImport(ctx context.Context, env cli.Env, engine *records.Engine, sources []importer.Source, o *importOptions, p *importProgress) error {
 	rejects := &rejectedFiles{dir: o.rejected, files: map[string]*os.File{}}
-	o.Progress, o.Rejected = p.show, rejects.add
+	o.Progress, o.Rejected = p.rows, rejects.add
 	report, err := importer.Run(ctx, engine, sources, &o.Options)
-	p.end()
+	p.End()
 	err = errors.Join(err, rejects.close())
 	lines := json.NewEncoder(env.Stdout)
 	for _, c := range report.Changes {
@@ -251,10 +251,13 @@ func (r *rejectedFiles) close() error {
 
 // importProgress shows how far an import is. It counts the bytes that are written to it.
 type importProgress struct {
-	w           io.Writer
-	begin, last time.Time
-	total, done int64
-	shown       bool
+	*cli.Progress
+	begin       time.Time
+	total, done int64 // bytes
+}
+
+func newImportProgress(env cli.Env) *importProgress {
+	return &importProgress{Progress: cli.NewProgress(env, "import"), begin: time.Now()}
 }
 
 func (p *importProgress) Write(b []byte) (int, error) {
@@ -262,24 +265,9 @@ func (p *importProgress) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// show prints the rate and the time left, once a second.
-func (p *importProgress) show(rows, rejected int64) {
-	now := time.Now()
-	if now.Sub(p.last) < time.Second {
-		return
-	}
-	p.last, p.shown = now, true
-	took := now.Sub(p.begin)
-	left := ""
-	if p.done > 0 && p.total > 0 {
-		rest := time.Duration(float64(took) * float64(p.total-p.done) / float64(p.done))
-		left = fmt.Sprintf(", about %s left", max(rest, 0).Round(time.Second))
-	}
-	fmt.Fprintf(p.w, "\rimport: %d rows, %d rejected, %.0f rows/s%s   ", rows, rejected, float64(rows)/max(took.Seconds(), 0.001), left)
-}
-
-func (p *importProgress) end() {
-	if p.shown {
-		fmt.Fprintln(p.w)
-	}
+func (p *importProgress) rows(rows, rejected int64) {
+	p.Show(func(elapsed time.Duration) string {
+		text := fmt.Sprintf("%d rows, %d rejected, %.0f rows/s", rows, rejected, float64(rows)/elapsed.Seconds())
+		return cli.Part(p.done, p.total, text, text, elapsed)
+	})
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/inventory/importer"
@@ -87,7 +86,7 @@ func importSource(ctx context.Context, env cli.Env, s *server.Settings, o *impor
 		if err != nil {
 			return fmt.Errorf("import: %w", err)
 		}
-		p := &importProgress{w: env.Stderr, begin: time.Now()}
+		p := newImportProgress(env)
 		err = runImport(ctx, env, engine, []importer.Source{source}, o, p)
 		printUnplaced(env.Stderr, unplaced)
 		return err

@@ -7,11 +7,15 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"text/tabwriter"
 	"time"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/internal/sqlitefile"
+	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/demo"
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/server"
 )
 
@@ -35,6 +39,7 @@ func run(ctx context.Context, env cli.Env) (err error) {
 	if err != nil {
 		return cli.Usagef("settings:\n%w", err)
 	}
+	defer func() { err = explain(err, s) }()
 	if flags.NArg() > 0 {
 		return command(ctx, env, s, flags.Args())
 	}
@@ -44,18 +49,54 @@ func run(ctx context.Context, env cli.Env) (err error) {
 		return fmt.Errorf("%w: choose another address with -addr, port 0 for any free one", err)
 	}
 	defer func() { err = errors.Join(err, closeListener(listener)) }()
-	srv, err := server.New(ctx, s, &server.Options{Log: server.NewLog(env.Stderr, s), Output: env.Stdout})
+	first := &noted{Writer: env.Stdout}
+	srv, err := server.New(ctx, s, &server.Options{Log: server.NewLog(env.Stderr, s), Output: first})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, srv.Close()) }()
 	if *fill {
-		if err := fillDemo(ctx, env.Stderr, srv.Store(), *devices); err != nil {
+		announceDemo(ctx, env.Stderr, srv.Store(), *devices, s.Database())
+		if err := fillDemo(ctx, env, srv.Store(), *devices); err != nil {
 			return fmt.Errorf("-demo: %w", err)
 		}
 	}
 	fmt.Fprintf(env.Stderr, "inventoryd: %s, records in %s; Ctrl-C stops it\n", srv.URL(listener.Addr()), s.Database())
+	if !first.used && s.DatabaseURL != ":memory:" {
+		fmt.Fprintln(env.Stderr, "inventoryd: if no admin can log in any more: inventoryd admin -reset NAME, with the same settings")
+	}
 	return srv.Serve(ctx, listener)
+}
+
+// noted is a writer that notes whether it was used.
+type noted struct {
+	io.Writer
+	used bool
+}
+
+func (n *noted) Write(p []byte) (int, error) {
+	n.used = true
+	return n.Writer.Write(p)
+}
+
+// announceDemo writes what fillDemo will do with an empty inventory.
+func announceDemo(ctx context.Context, w io.Writer, store records.Store, devices int, database string) {
+	resource := records.Of[inventory.Device](store.Schema())
+	if page, err := store.List(ctx, &records.Query{Resource: resource, Limit: 1}); err != nil || len(page.Records) > 0 {
+		return // fillDemo says why it adds nothing
+	}
+	const perSecond = 10_000 // records, on a small machine
+	total := demo.Plan(devices).Total()
+	fmt.Fprintf(w, "demo: adding %d devices, with %d records in all, to %s; this takes about %d s\n", devices, total, database, 1+total/perSecond)
+}
+
+// explain says what to do about a damaged database.
+func explain(err error, s *server.Settings) error {
+	if cause := sqlitefile.Damage(err); cause != nil {
+		return fmt.Errorf("the database %[1]s is damaged: stop all servers that use it, delete %[1]s-wal and %[1]s-shm, and replace it with a copy that inventoryd backup has made: %[2]w",
+			s.Database(), cause)
+	}
+	return err
 }
 
 // closeListener closes a listener that a server may have closed before.
@@ -100,23 +141,42 @@ func command(ctx context.Context, env cli.Env, s *server.Settings, args []string
 	case "import":
 		return importFiles(ctx, env, s, args[1:])
 	}
-	return cli.Usagef("unknown command %q: use admin -reset NAME, backup FILE, import FILE..., rotate-key, revoke-keys or verify-audit; run inventoryd -settings for the flags and environment variables", args[0])
+	return cli.UnknownCommand(args[0], env.Commands, " Use admin -reset NAME, backup FILE, import FILE..., rotate-key, revoke-keys or verify-audit; run inventoryd -settings for the flags and environment variables")
 }
 
 func backup(ctx context.Context, env cli.Env, s *server.Settings, args []string) error {
 	if len(args) != 1 {
 		return cli.Usagef("backup: takes one argument, the file to create, which must not exist")
 	}
-	if err := server.Backup(ctx, s, args[0]); err != nil {
+	total := size(s.DatabaseURL)
+	stop := cli.NewProgress(env, "backup").Watch(func(elapsed time.Duration) string {
+		return cli.DoneBytes(size(args[0]+".part"), total, elapsed)
+	})
+	err := server.Backup(ctx, s, args[0])
+	stop()
+	if err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
 	fmt.Fprintf(env.Stdout, "copied %s to %s\n", s.Database(), args[0])
 	return nil
 }
 
+// size returns the bytes of a file, or 0 if there is none.
+func size(name string) int64 {
+	info, err := os.Stat(name)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
 func resetAdmin(ctx context.Context, env cli.Env, s *server.Settings, args []string) error {
 	flags := flag.NewFlagSet("inventoryd admin", flag.ContinueOnError)
-	name := flags.String("reset", "", "make the user with this `name` an active admin with a new password, which is printed")
+	name := flags.String("reset", "", "`name` of the user")
+	flags.Usage = func() {
+		fmt.Fprint(flags.Output(), "Usage: inventoryd [flags] admin -reset NAME\n\nMakes a user an active admin with a new password, which is printed and must be changed first. It ends the user's\nsessions and API tokens, and turns off the second factor. Servers may run meanwhile. Use the settings of the server,\nsuch as DATABASE_URL.\n\nFlags:\n")
+		flags.PrintDefaults()
+	}
 	env.Args = args
 	if err := env.Parse(flags); err != nil {
 		return err
@@ -152,7 +212,11 @@ func verifyAudit(ctx context.Context, env cli.Env, s *server.Settings, args []st
 	if len(args) > 1 {
 		return cli.Usagef("%s: takes no arguments", args[0])
 	}
-	r, err := server.VerifyAudit(ctx, s, server.NewLog(env.Stderr, s))
+	p := cli.NewProgress(env, "verify-audit")
+	r, err := server.VerifyAudit(ctx, s, server.NewLog(env.Stderr, s), &records.VerifyOptions{Progress: func(done, total int64) {
+		p.Show(func(elapsed time.Duration) string { return cli.Done(done, total, "entries", elapsed) })
+	}})
+	p.End()
 	if err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
