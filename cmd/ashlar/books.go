@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"log/slog"
-	"net"
 
 	"github.com/ashlar-go/ashlar/bookcatalog"
 	"github.com/ashlar-go/ashlar/bookcatalog/httpapi"
@@ -14,28 +13,22 @@ import (
 
 // books is the book catalog, in memory and with a few samples.
 type books struct {
-	port     int
-	store    *bookcatalog.MemStore
-	log      *slog.Logger
-	listener net.Listener
-	hosts    *httpx.Hosts
+	port  *port
+	store *bookcatalog.MemStore
+	log   *slog.Logger
+	hosts *httpx.Hosts
 }
 
 func newBooks(flags *flag.FlagSet) *books {
-	b := &books{store: bookcatalog.NewMemStore()}
-	flags.IntVar(&b.port, "catalog-port", 8000, "`port` of the book catalog; 0 picks a free one")
-	return b
+	return &books{port: newPort(flags, "catalog-port", 8000, "the book catalog"), store: bookcatalog.NewMemStore()}
 }
 
-func (b *books) open(ctx context.Context, p *ports, names []string, log *slog.Logger) (err error) {
+func (b *books) open(ctx context.Context, names []string, log *slog.Logger) (err error) {
 	b.log = log
 	if err := bookcatalog.New(b.store, nil).Seed(ctx); err != nil {
 		return err
 	}
-	if b.listener, err = p.listen(ctx, b.port, "catalog-port", "the book catalog"); err != nil {
-		return err
-	}
-	b.hosts, err = allowedHosts(b.listener, names)
+	b.hosts, err = allowedHosts(b.port.listener, names)
 	return err
 }
 
@@ -48,10 +41,10 @@ func (b *books) serve(ctx context.Context) error {
 		Docs:  apidocs.New(&apidocs.Options{Title: "Book catalog"}),
 		Chain: &httpx.StandardOptions{Log: b.log, Origins: origins, Hosts: b.hosts},
 	})
-	return httpx.Serve(ctx, b.listener, handler, &httpx.ServeOptions{Log: b.log})
+	return httpx.Serve(ctx, b.port.listener, handler, &httpx.ServeOptions{Log: b.log})
 }
 
-func (b *books) close() error { return closeListener(b.listener) }
+func (b *books) close() error { return b.port.close() }
 
 // count returns the number of books.
 func (b *books) count(ctx context.Context) int {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
 
 func modeOf(t *testing.T, path string) fs.FileMode {
@@ -29,24 +31,33 @@ func TestModes(t *testing.T) {
 	for _, umask := range []int{0, 0o777} {
 		dir := filepath.Join(t.TempDir(), "data")
 		old := syscall.Umask(umask)
-		n := &network{dir: dir}
+		n := &network{dir: dir, port: &port{}}
 		var log bytes.Buffer
-		err := n.prepare(&log)
+		err := errors.Join(n.claim(&log), n.prepare(&log), (&limits{settings: settings.Default()}).useSample(dir, false), n.close())
 		syscall.Umask(old)
 		require.NoError(t, err)
 		require.Empty(t, log.String())
-		require.Equal(t, fs.FileMode(0o700), modeOf(t, dir))
 		password := filepath.Join(dir, passwordFile)
-		require.Equal(t, fs.FileMode(0o600), modeOf(t, password))
+		own := []string{password, filepath.Join(dir, lockFile), filepath.Join(dir, limitsDir, sampleFile)}
+		restricted := func() {
+			t.Helper()
+			require.Equal(t, fs.FileMode(0o700), modeOf(t, dir))
+			require.Equal(t, fs.FileMode(0o700), modeOf(t, filepath.Join(dir, limitsDir)))
+			for _, file := range own {
+				require.Equal(t, fs.FileMode(0o600), modeOf(t, file), file)
+			}
+		}
+		restricted()
 
-		require.NoError(t, os.Chmod(dir, 0o755))
-		require.NoError(t, os.Chmod(password, 0o644))
-		again := &network{dir: dir}
-		require.NoError(t, again.prepare(&log))
+		require.NoError(t, errors.Join(os.Chmod(dir, 0o755), os.Chmod(filepath.Join(dir, limitsDir), 0o755)))
+		for _, file := range own {
+			require.NoError(t, os.Chmod(file, 0o644))
+		}
+		again := &network{dir: dir, port: &port{}}
+		require.NoError(t, errors.Join(again.claim(&log), again.prepare(&log), again.close()))
 		require.Equal(t, n.password, again.password)
-		require.Equal(t, fs.FileMode(0o700), modeOf(t, dir))
-		require.Equal(t, fs.FileMode(0o600), modeOf(t, password))
-		require.Equal(t, 2, strings.Count(log.String(), "so that others could read it"), log.String())
+		restricted()
+		require.Equal(t, 5, strings.Count(log.String(), "so that others could read it"), log.String())
 	}
 }
 
@@ -60,4 +71,5 @@ func TestSharedDirectory(t *testing.T) {
 	require.Contains(t, text, "use a directory of its own")
 	require.Equal(t, fs.FileMode(0o755), modeOf(t, dir))
 	require.NoFileExists(t, filepath.Join(dir, passwordFile))
+	require.NoFileExists(t, filepath.Join(dir, lockFile))
 }

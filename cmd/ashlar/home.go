@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"embed"
-	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -30,9 +29,8 @@ var exampleManifest string
 
 // home serves the landing page, which links to everything else.
 type home struct {
-	port     int
+	port     *port
 	kit      *ui.Kit
-	listener net.Listener
 	hosts    *httpx.Hosts
 	log      *slog.Logger
 	codes    codes
@@ -42,12 +40,10 @@ type home struct {
 }
 
 func newHome(flags *flag.FlagSet) *home {
-	h := &home{}
-	flags.IntVar(&h.port, "port", 8888, "`port` of the landing page; 0 picks a free one")
-	return h
+	return &home{port: newPort(flags, "port", 8888, "the landing page")}
 }
 
-func (h *home) open(ctx context.Context, p *ports, names []string, log *slog.Logger) (err error) {
+func (h *home) open(ctx context.Context, names []string, log *slog.Logger) (err error) {
 	h.log = log
 	templates, err := fs.Sub(homeFiles, "home/templates")
 	if err != nil {
@@ -60,10 +56,7 @@ func (h *home) open(ctx context.Context, p *ports, names []string, log *slog.Log
 	if h.kit, err = ui.New(&ui.Options{Templates: []fs.FS{templates}, Assets: []fs.FS{assets}, Styles: []string{"style-home.css"}}); err != nil {
 		return err
 	}
-	if h.listener, err = p.listen(ctx, h.port, "port", "the landing page"); err != nil {
-		return err
-	}
-	if h.hosts, err = allowedHosts(h.listener, names); err != nil {
+	if h.hosts, err = allowedHosts(h.port.listener, names); err != nil {
 		return err
 	}
 	h.registry, err = newRegistry(ctx, h.hosts)
@@ -73,10 +66,10 @@ func (h *home) open(ctx context.Context, p *ports, names []string, log *slog.Log
 // links lead from the consoles back to the landing page. There are none if it listens on all addresses: which
 // one a browser can use is not known then.
 func (h *home) links() []ui.NavLink {
-	if a, ok := h.listener.Addr().(*net.TCPAddr); !ok || a.IP.IsUnspecified() {
+	if a, ok := h.port.listener.Addr().(*net.TCPAddr); !ok || a.IP.IsUnspecified() {
 		return nil
 	}
-	return []ui.NavLink{{Label: "Start page", URL: "http://" + h.listener.Addr().String() + "/", Icon: "mark"}}
+	return []ui.NavLink{{Label: "Start page", URL: "http://" + h.port.listener.Addr().String() + "/", Icon: "mark"}}
 }
 
 // allowedHosts returns the hosts of a listener with the names of -allowed-hosts.
@@ -90,21 +83,10 @@ func allowedHosts(l net.Listener, names []string) (*httpx.Hosts, error) {
 
 func (h *home) serve(ctx context.Context, p *places) error {
 	h.places = p
-	return httpx.Serve(ctx, h.listener, h.handler(), &httpx.ServeOptions{Log: h.log})
+	return httpx.Serve(ctx, h.port.listener, h.handler(), &httpx.ServeOptions{Log: h.log})
 }
 
-func (h *home) close() error { return closeListener(h.listener) }
-
-// closeListener closes a listener that may be closed already or nil.
-func closeListener(l net.Listener) error {
-	if l == nil {
-		return nil
-	}
-	if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-		return err
-	}
-	return nil
-}
+func (h *home) close() error { return h.port.close() }
 
 func (h *home) handler() http.Handler {
 	pages := http.NewServeMux()

@@ -6,26 +6,33 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
+	"github.com/ashlar-go/ashlar/ratelimit/console"
 	"github.com/ashlar-go/ashlar/ratelimit/server"
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
 
-// sample is the default configuration. It is embedded, so that the program runs in any directory.
+// sample is the first configuration, in limitsDir of the data directory.
 //
 //go:embed sample/demo.yaml
 var sample []byte
 
-const samplePath = "cmd/ashlar/sample/demo.yaml"
+const (
+	limitsDir  = "limits"
+	sampleFile = "demo.yaml"
+)
 
 // limits is the rate limit service.
 type limits struct {
+	ports    struct{ http, grpc, debug *port }
 	settings *settings.Settings
 	opts     server.Options
 	dir      string // -limits
@@ -38,61 +45,91 @@ func newLimits(flags *flag.FlagSet) *limits {
 	l.settings.DisableStats = true // nothing to push to; the debug port has them
 	l.settings.RuntimeWatchRoot = false
 	l.settings.ConsoleRecentRequests = 10_000 // for the comparison of a changed configuration
-	flags.IntVar(&l.settings.Port, "http-port", l.settings.Port, "`port` of the rate limit service over HTTP; 0 picks a free one")
-	flags.IntVar(&l.settings.GRPCPort, "grpc-port", l.settings.GRPCPort, "`port` of the rate limit service over gRPC; 0 picks a free one")
-	flags.IntVar(&l.settings.DebugPort, "debug-port", l.settings.DebugPort, "`port` of the rate limit service's debug pages; 0 picks a free one")
-	flags.StringVar(&l.dir, "limits", "", "`directory` of rate limit configuration to use in place of the sample; changes are followed")
+	l.settings.RuntimeIgnoreDotFiles = true   // those of editors
+	l.ports.http = newPort(flags, "http-port", l.settings.Port, "the rate limit service over HTTP")
+	l.ports.grpc = newPort(flags, "grpc-port", l.settings.GRPCPort, "the rate limit service over gRPC")
+	l.ports.debug = newPort(flags, "debug-port", l.settings.DebugPort, "the rate limit console")
+	flags.StringVar(&l.dir, "limits", "", "`directory` of your rate limits, in place of limits in the directory of -data; changes take effect at once")
 	return l
 }
 
-// load sets the origin of the configuration.
+// load configures the service, and reads the directory of -limits.
 func (l *limits) load(host string, names []string, log *slog.Logger) error {
 	l.settings.AllowedHosts = names
 	l.settings.Host, l.settings.GRPCHost, l.settings.DebugHost = host, host, host
 	l.opts.Log, l.opts.AccessLog = log, true
 	if l.dir == "" {
-		l.opts.Files = []config.File{{Name: samplePath, Data: sample}}
-		l.from = samplePath + " (edit it and restart)"
-		return nil
+		return nil // useSample follows
 	}
-	abs, err := filepath.Abs(l.dir)
-	if err != nil {
-		return fmt.Errorf("-limits %s: %w", l.dir, err)
-	}
-	if info, err := os.Stat(abs); err != nil {
+	if info, err := os.Stat(l.dir); err != nil {
 		return cli.Usagef("-limits: %w", err)
 	} else if !info.IsDir() {
 		return cli.Usagef("-limits: %s is a file: use its directory", l.dir)
 	}
-	if _, err := config.Load(os.DirFS(abs), nil); err != nil {
-		return fmt.Errorf("invalid configuration:\n%w", err) // later errors are logged
-	}
-	l.settings.RuntimeRoot, l.settings.RuntimeSubdirectory, l.settings.RuntimeAppDirectory = filepath.Dir(abs), "", filepath.Base(abs)
-	l.from = "all files in " + l.dir + ", followed as they change"
-	return nil
+	return l.follow(l.dir, "all files in "+l.dir)
 }
 
-// choose finds ports for the listeners.
-func (l *limits) choose(ctx context.Context, p *ports) error {
-	for _, listener := range []struct {
-		port       *int
-		flag, what string
-	}{
-		{&l.settings.Port, "http-port", "the rate limit service over HTTP"},
-		{&l.settings.GRPCPort, "grpc-port", "the rate limit service over gRPC"},
-		{&l.settings.DebugPort, "debug-port", "the rate limit console"},
-	} {
-		port, err := p.free(ctx, *listener.port, listener.flag, listener.what)
+// useSample uses limitsDir of the data directory, unless there is another directory. It writes the sample there if
+// there are no limits, or if it is forced to.
+func (l *limits) useSample(data string, force bool) error {
+	if l.dir != "" {
+		return nil
+	}
+	dir := filepath.Join(data, limitsDir)
+	if err := os.Mkdir(dir, 0o700); err == nil {
+		err = os.Chmod(dir, 0o700) // #nosec G302 -- a directory; a umask may have removed the owner's permissions
 		if err != nil {
 			return err
 		}
-		*listener.port = port
+	} else if !errors.Is(err, fs.ErrExist) {
+		return err
 	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	configured := slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return e.IsDir() || slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(e.Name()))
+	})
+	from := filepath.Join(dir, sampleFile)
+	if force || !configured {
+		if err := writeSecret(from, string(sample)); err != nil {
+			return err
+		}
+	} else if _, err := os.Stat(from); err != nil {
+		from = "all files in " + dir
+	}
+	return l.follow(dir, from)
+}
+
+// follow makes the service use the files in a directory and their changes.
+func (l *limits) follow(dir, from string) error {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if _, err := config.Load(os.DirFS(abs), &config.Options{IgnoreDotFiles: l.settings.RuntimeIgnoreDotFiles}); err != nil {
+		return fmt.Errorf("invalid rate limits in %s:\n%w", dir, err) // later errors are logged
+	}
+	l.settings.RuntimeRoot, l.settings.RuntimeSubdirectory, l.settings.RuntimeAppDirectory = filepath.Dir(abs), "", filepath.Base(abs)
+	l.from = from + " (changes take effect at once)"
 	return nil
 }
 
-// open creates the server.
+// allowEdits makes the console save files for those who know a token. A short one allows nothing.
+func (l *limits) allowEdits(token string) {
+	if len(token) >= console.MinTokenBytes {
+		l.settings.ConsoleToken = token
+	}
+}
+
+// open creates the server, which opens the ports again by itself.
 func (l *limits) open(ctx context.Context, listening func(server.Addresses)) (err error) {
+	for port, number := range map[*port]*int{l.ports.http: &l.settings.Port, l.ports.grpc: &l.settings.GRPCPort, l.ports.debug: &l.settings.DebugPort} {
+		if *number, err = port.release(); err != nil {
+			return err
+		}
+	}
 	l.opts.Listening = listening
 	l.server, err = server.New(ctx, l.settings, &l.opts)
 	return err
@@ -129,8 +166,9 @@ func (d *decisions) Counter(name string, total uint64) {
 func (d *decisions) Gauge(string, uint64) {}
 
 func (l *limits) close() error {
-	if l.server == nil {
-		return nil
+	err := errors.Join(l.ports.http.close(), l.ports.grpc.close(), l.ports.debug.close())
+	if l.server != nil {
+		err = errors.Join(err, l.server.Close())
 	}
-	return l.server.Close()
+	return err
 }

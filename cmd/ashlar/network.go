@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -17,29 +16,33 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx/ui"
+	"github.com/ashlar-go/ashlar/internal/sqlitefile"
+	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/demo"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/server"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
 // network is the inventory in a file, with demo data.
 type network struct {
-	port     int
+	port     *port
 	dir      string // where the file is
-	devices  int    // demo data for an empty one
+	lock     *dataLock
+	devices  int // demo data for an empty one
 	fresh    bool
 	password string // of the admin
 	links    []ui.NavLink
+	store    *sqlstore.Store
 	server   *server.Server
-	listener net.Listener
 }
 
 func newNetwork(flags *flag.FlagSet) *network {
-	n := &network{}
-	flags.IntVar(&n.port, "inventory-port", 3000, "`port` of the inventory; 0 picks a free one")
+	n := &network{port: newPort(flags, "inventory-port", 3000, "the inventory")}
 	flags.StringVar(&n.dir, "data", "ashlar-data", "`directory` of persistent data, created if missing")
 	flags.IntVar(&n.devices, "devices", demoDevices, "number of demo `devices` for an empty inventory")
-	flags.BoolVar(&n.fresh, "fresh", false, "delete persistent data first")
+	flags.BoolVar(&n.fresh, "fresh", false, "delete persistent data first: the inventory, its password and the sample of limits")
 	return n
 }
 
@@ -50,38 +53,61 @@ const demoDevices = 1000
 const (
 	databaseFile = "inventory.db"
 	passwordFile = "admin-password"
+	lockFile     = "ashlar.lock"
 )
 
-func (n *network) open(ctx context.Context, p *ports, names []string, log *slog.Logger, warnings io.Writer) (err error) {
-	if n.listener, err = p.listen(ctx, n.port, "inventory-port", "the inventory"); err != nil {
-		return err
-	}
-	if err := n.prepare(warnings); err != nil {
-		return fmt.Errorf("-data: %w", err)
-	}
+// open opens the database, whose records are demo data at first.
+func (n *network) open(ctx context.Context, names []string, log *slog.Logger) (err error) {
 	s := server.Default()
-	s.DatabaseURL, s.AdminPassword = filepath.Join(n.dir, databaseFile), n.password
-	s.RateLimit, s.AllowedHosts = 1000, names
-	if n.server, err = server.New(ctx, s, &server.Options{Log: log, ConsoleLinks: n.links}); err != nil {
-		return err
+	s.AdminPassword, s.RateLimit, s.AllowedHosts = n.password, 1000, names
+	path := filepath.Join(n.dir, databaseFile)
+	store, err := sqlite.Open(ctx, path, inventory.Schema(), &sqlite.Options{Log: log, Store: &sqlstore.Options{Timeout: s.DatabaseTimeout}})
+	if err != nil {
+		return fmt.Errorf("-data: %w", n.explain(err))
+	}
+	n.store = store
+	if n.server, err = server.New(ctx, s, &server.Options{Log: log, Store: store, ConsoleLinks: n.links}); err != nil {
+		return n.explain(err)
 	}
 	if n.devices <= 0 {
 		return nil
 	}
-	_, err = demo.Fill(ctx, n.server.Store(), &demo.Options{Devices: n.devices})
+	_, err = demo.Fill(ctx, store, &demo.Options{Devices: n.devices})
 	if records.KindOf(err) == records.Conflict {
 		return nil // filled by an earlier run
+	}
+	return n.explain(err)
+}
+
+// explain says what to do about a damaged database.
+func (n *network) explain(err error) error {
+	if cause := sqlitefile.Damage(err); cause != nil {
+		return fmt.Errorf("the database %s is damaged: put a copy of it in its place, or use -fresh, which deletes it and starts with new data: %w",
+			filepath.Join(n.dir, databaseFile), cause)
 	}
 	return err
 }
 
-// prepare creates the directory, with -fresh without earlier data, and sets the password. It tells
-// log what it has repaired.
-func (n *network) prepare(log io.Writer) error {
+// claim creates the directory and locks it for this process. It tells log what it has repaired.
+func (n *network) claim(log io.Writer) (err error) {
 	if err := os.MkdirAll(n.dir, 0o700); err != nil {
 		return err
 	}
 	if err := n.protect(log); err != nil {
+		return err
+	}
+	n.lock, err = lockData(n.dir)
+	return err
+}
+
+// prepare deletes earlier data with -fresh, and sets the password.
+func (n *network) prepare(log io.Writer) error {
+	for _, name := range append(ownFiles(), lockFile) {
+		if err := repair(log, filepath.Join(n.dir, name), 0o600); err != nil {
+			return err
+		}
+	}
+	if err := repair(log, filepath.Join(n.dir, limitsDir), 0o700); err != nil {
 		return err
 	}
 	if n.fresh {
@@ -95,27 +121,26 @@ func (n *network) prepare(log io.Writer) error {
 	return n.readPassword()
 }
 
+// ownFiles are the files that the program writes, besides the lock.
 func ownFiles() []string {
-	return []string{databaseFile, databaseFile + "-wal", databaseFile + "-shm", passwordFile}
+	return []string{databaseFile, databaseFile + "-wal", databaseFile + "-shm", passwordFile, filepath.Join(limitsDir, sampleFile)}
 }
 
-// protect makes the directory and the files in it accessible to their owner only.
+// protect makes the directory accessible to its owner only, before a file is created in it.
 func (n *network) protect(log io.Writer) error {
-	if runtime.GOOS == "windows" {
-		return nil // it has no such modes
-	}
 	entries, err := os.ReadDir(n.dir)
 	if err != nil {
 		return err
 	}
-	others := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !slices.Contains(ownFiles(), e.Name()) })
-	if err := restrict(log, n.dir, 0o700, others); err != nil {
+	own := append(ownFiles(), lockFile, limitsDir)
+	others := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !slices.Contains(own, e.Name()) })
+	return restrict(log, n.dir, 0o700, others)
+}
+
+// repair is restrict for a file that may be missing.
+func repair(log io.Writer, path string, mode fs.FileMode) error {
+	if err := restrict(log, path, mode, false); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
-	}
-	for _, name := range ownFiles() {
-		if err := restrict(log, filepath.Join(n.dir, name), 0o600, false); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
 	}
 	return nil
 }
@@ -123,6 +148,9 @@ func (n *network) protect(log io.Writer) error {
 // restrict removes the permissions of others from a file. It refuses a directory that is shared
 // with other files.
 func restrict(log io.Writer, path string, mode fs.FileMode, shared bool) error {
+	if runtime.GOOS == "windows" {
+		return nil // it has no such modes
+	}
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() == mode {
 		return err
@@ -170,7 +198,7 @@ func writeSecret(path, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-func (n *network) serve(ctx context.Context) error { return n.server.Serve(ctx, n.listener) }
+func (n *network) serve(ctx context.Context) error { return n.server.Serve(ctx, n.port.listener) }
 
 // count returns the number of devices.
 func (n *network) count(ctx context.Context) (int64, error) {
@@ -186,9 +214,15 @@ func (n *network) count(ctx context.Context) (int64, error) {
 }
 
 func (n *network) close() error {
-	err := closeListener(n.listener)
+	err := n.port.close()
 	if n.server != nil {
 		err = errors.Join(err, n.server.Close())
+	}
+	if n.store != nil {
+		err = errors.Join(err, n.store.Close())
+	}
+	if n.lock != nil {
+		err = errors.Join(err, n.lock.close())
 	}
 	return err
 }

@@ -2,50 +2,78 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 )
 
-// ports opens listeners. A port that the user has not chosen and that is taken is replaced by a free one.
-type ports struct {
-	host   string
-	chosen map[string]bool // flags that the user has set
-	notes  []string        // what was replaced, for the user
+// port is a port that a system listens on.
+type port struct {
+	number     int
+	flag, what string
+	listener   net.Listener // nil before openPorts
 }
 
-func newPorts(host string, flags *flag.FlagSet) *ports {
-	p := &ports{host: host, chosen: map[string]bool{}}
-	flags.Visit(func(f *flag.Flag) { p.chosen[f.Name] = true })
+// newPort defines the flag of a port. what says what listens there.
+func newPort(flags *flag.FlagSet, name string, number int, what string) *port {
+	p := &port{flag: name, what: what}
+	flags.IntVar(&p.number, name, number, "`port` of "+what+"; 0 picks a free one")
 	return p
 }
 
-// listen opens the port of a flag. what says in a note what listens there.
-func (p *ports) listen(ctx context.Context, port int, flag, what string) (net.Listener, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(p.host, strconv.Itoa(port)))
-	if err == nil {
-		return l, nil
+// close closes the listener, which may be closed already.
+func (p *port) close() error {
+	if p.listener == nil {
+		return nil
 	}
-	if !p.chosen[flag] {
-		if other, otherErr := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(p.host, "0")); otherErr == nil {
-			p.notes = append(p.notes, fmt.Sprintf("port %d is taken: %s uses %d", port, what, other.Addr().(*net.TCPAddr).Port))
-			return other, nil
-		}
+	if err := p.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		return err
 	}
-	return nil, portTaken(err, "-"+flag)
+	return nil
 }
 
-// free returns the port of a flag, or a free one in its place, for a server that listens by itself.
-func (p *ports) free(ctx context.Context, port int, flag, what string) (int, error) {
-	if p.chosen[flag] {
-		return port, nil
+// release closes the listener and returns its port, for a server that listens by itself.
+func (p *port) release() (int, error) {
+	return p.listener.Addr().(*net.TCPAddr).Port, p.close()
+}
+
+// openPorts opens the listeners of all ports. A port that the user has not chosen and that is taken is replaced by
+// a free one: the notes say so. Chosen ports come first, and the error names all of them that are taken.
+func openPorts(ctx context.Context, host string, flags *flag.FlagSet, all ...*port) (notes []string, err error) {
+	chosen := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { chosen[f.Name] = true })
+	rank := func(p *port) int {
+		if chosen[p.flag] {
+			return 0
+		}
+		return 1
 	}
-	l, err := p.listen(ctx, port, flag, what)
-	if err != nil {
-		return 0, err
+	slices.SortStableFunc(all, func(a, b *port) int { return rank(a) - rank(b) })
+	listen := func(number int) (net.Listener, error) {
+		return new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(number)))
 	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
+	var taken []error
+	for _, p := range all {
+		var failure error
+		if p.listener, failure = listen(p.number); failure == nil {
+			continue
+		}
+		p.listener = nil
+		other, hostFailure := listen(0)
+		switch {
+		case hostFailure != nil:
+			return nil, fmt.Errorf("-host: %w", hostFailure)
+		case chosen[p.flag]:
+			taken = append(taken, portTaken(failure, "-"+p.flag), other.Close())
+		default:
+			p.listener = other
+			notes = append(notes, fmt.Sprintf("port %d is taken: %s uses %d", p.number, p.what, other.Addr().(*net.TCPAddr).Port))
+		}
+	}
+	return notes, errors.Join(taken...)
 }
 
 // portTaken adds the flag of a listener to its error.

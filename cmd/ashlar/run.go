@@ -23,15 +23,7 @@ func run(ctx context.Context, env cli.Env) (err error) {
 	allowed := flags.String("allowed-hosts", "", "comma-separated `names` in the Host header besides those of the machine; * allows all")
 	home, network := newHome(flags), newNetwork(flags)
 	limits, books := newLimits(flags), newBooks(flags)
-	help := &cli.Help{
-		About: "ashlar runs everything in one process on embedded defaults: the rate limit service, the inventory with demo records, the book catalog and manifests, each with its pages.",
-		Usage: []string{"ashlar [flags]"},
-		Examples: [][2]string{
-			{"ashlar", "on free ports of this machine, with data in ashlar-data; it prints the address to open"},
-			{"ashlar -limits limits/config -fresh", "with rate limits of your own, which are followed as they change, and new data"},
-		},
-	}
-	help.Define(flags)
+	help().Define(flags)
 	if err := env.Parse(flags); err != nil {
 		return err
 	}
@@ -44,35 +36,64 @@ func run(ctx context.Context, env cli.Env) (err error) {
 	}
 	log := newTerminal(env)
 	defer log.flush()
-	open := newPorts(*host, flags)
 	if err := limits.load(*host, names, log.log("limits")); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, books.close(), home.close(), network.close(), limits.close()) }()
-	if err := books.open(ctx, open, names, log.log("catalog")); err != nil {
+	defer func() { err = errors.Join(err, books.close(), home.close(), limits.close(), network.close()) }()
+	if err := network.claim(env.Stderr); err != nil {
+		return fmt.Errorf("-data: %w", err)
+	}
+	notes, err := openPorts(ctx, *host, flags, home.port, network.port, books.port, limits.ports.http, limits.ports.grpc, limits.ports.debug)
+	if err != nil {
 		return err
 	}
-	if err := home.open(ctx, open, names, log.log("home")); err != nil {
+	if err := network.lock.setAddress(localURL(home.port.listener.Addr()) + "/"); err != nil {
+		return fmt.Errorf("-data: %w", err)
+	}
+	if err := network.prepare(env.Stderr); err != nil {
+		return fmt.Errorf("-data: %w", err)
+	}
+	if err := limits.useSample(network.dir, network.fresh); err != nil {
+		return err
+	}
+	limits.allowEdits(network.password)
+	if err := books.open(ctx, names, log.log("catalog")); err != nil {
+		return err
+	}
+	if err := home.open(ctx, names, log.log("home")); err != nil {
 		return err
 	}
 	network.links, limits.opts.ConsoleLinks = home.links(), home.links()
-	if err := network.open(ctx, open, names, log.log("inventory"), env.Stderr); err != nil {
+	if err := network.open(ctx, names, log.log("inventory")); err != nil {
 		return err
 	}
-	if err := limits.choose(ctx, open); err != nil {
-		return err
-	}
+	return home.serveAll(ctx, env, &systems{limits: limits, network: network, books: books}, notes)
+}
 
+func help() *cli.Help {
+	return &cli.Help{
+		About: "ashlar runs everything in one process on embedded defaults: the rate limit service, the inventory with demo records, the book catalog and manifests, each with its pages.",
+		Usage: []string{"ashlar [flags]"},
+		Examples: [][2]string{
+			{"ashlar", "on free ports of this machine, with data in ashlar-data; it prints the address to open"},
+			{"ashlar -limits limits/config -fresh", "with rate limits of your own, whose changes take effect at once, and new data"},
+		},
+	}
+}
+
+// serveAll serves the systems and the landing page, and prints where. notes are about ports.
+func (h *home) serveAll(ctx context.Context, env cli.Env, all *systems, notes []string) error {
 	group, groupCtx := errgroup.WithContext(ctx)
-	err = limits.open(ctx, func(a server.Addresses) {
-		home.systems = &systems{limits: limits, network: network, books: books}
+	limits, network, books := all.limits, all.network, all.books
+	err := limits.open(ctx, func(a server.Addresses) {
+		h.systems = all
 		at := &places{
-			a, limits.from, books.listener.Addr(), network.listener.Addr(), home.listener.Addr(),
+			a, limits.from, books.port.listener.Addr(), network.port.listener.Addr(), h.port.listener.Addr(),
 			network.password, filepath.Join(network.dir, passwordFile),
 		}
 		// The landing page links to all others, so it starts last.
-		group.Go(func() error { return home.serve(groupCtx, at) })
-		fmt.Fprint(env.Stdout, at.welcome(home.codes.issue(time.Now()), open.notes))
+		group.Go(func() error { return h.serve(groupCtx, at) })
+		fmt.Fprint(env.Stdout, at.welcome(h.codes.issue(time.Now()), notes))
 	})
 	if err != nil {
 		return err
@@ -123,6 +144,8 @@ func (p *places) welcome(code string, notes []string) string {
   curl -i http://%[2]s/json --json '{"domain":"demo","descriptors":[{"entries":[{"key":"client","value":"bob"}]}]}'
   curl -i http://%[4]s/api/books
   curl -i http://%[7]s/users/login -H 'Content-Type: application/json' -d '{"username":"admin","password":"'"$(cat %[11]s)"'"}'
+
+Limits change when a file is saved: edit one, and try again. -limits DIR uses files of your own.
 
 `, p.GRPC, p.HTTP, p.limits, p.books, p.Debug, p.home, p.network, p.passwordFile, p.signInURL(code), codeLifetime, quoted(p.passwordFile), replaced.String())
 }

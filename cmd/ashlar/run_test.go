@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -123,8 +124,6 @@ func hasCurl() bool {
 // TestPrintedCommands does what the welcome tells a new user to do.
 func TestPrintedCommands(t *testing.T) {
 	welcome, stop := start(t)
-	require.Contains(t, welcome, samplePath)
-	require.FileExists(t, filepath.Join("..", "..", samplePath))
 	commands := command.FindAllStringSubmatch(welcome, -1)
 	require.Len(t, commands, 4, "commands to try:\n%s", welcome)
 
@@ -198,25 +197,48 @@ func TestReadmeFirstStart(t *testing.T) {
 	require.InEpsilon(t, float64(bytes)/1e6, megabytes, 0.1, "the README says %s MB", said[1])
 }
 
-// TestTakenPorts: a port that nobody has chosen is replaced by a free one, and said so.
+// TestTakenPorts: a port that nobody has chosen is replaced by a free one, and said so. All chosen ports that are
+// taken are in one error.
 func TestTakenPorts(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
 	taken := l.Addr().(*net.TCPAddr).Port
-	flags := flag.NewFlagSet("", flag.ContinueOnError)
-	flags.Int("port", taken, "")
-	flags.Int("chosen", 0, "")
-	require.NoError(t, flags.Parse([]string{"-chosen", strconv.Itoa(taken)}))
-	p := newPorts("127.0.0.1", flags)
-	other, err := p.listen(t.Context(), taken, "port", "the page")
+	open := func(args ...string) ([]*port, []string, error) {
+		flags := flag.NewFlagSet("", flag.ContinueOnError)
+		all := []*port{newPort(flags, "page", taken, "the page"), newPort(flags, "api", taken, "the API"), newPort(flags, "grpc", 0, "gRPC")}
+		require.NoError(t, flags.Parse(args))
+		notes, err := openPorts(t.Context(), "127.0.0.1", flags, all...)
+		t.Cleanup(func() {
+			for _, p := range all {
+				require.NoError(t, p.close())
+			}
+		})
+		return all, notes, err
+	}
+	all, notes, err := open()
 	require.NoError(t, err)
-	defer other.Close()
-	free := other.Addr().(*net.TCPAddr).Port
-	require.Equal(t, []string{fmt.Sprintf("port %d is taken: the page uses %d", taken, free)}, p.notes)
-	_, err = p.listen(t.Context(), taken, "chosen", "the page")
-	require.ErrorContains(t, err, "choose another port with -chosen")
-	require.Contains(t, (&places{home: other.Addr()}).welcome("code", p.notes), fmt.Sprintf("note: port %d is taken", taken))
+	page, err := all[0].release()
+	require.NoError(t, err)
+	api, err := all[1].release()
+	require.NoError(t, err)
+	require.Equal(t, []string{fmt.Sprintf("port %d is taken: the page uses %d", taken, page), fmt.Sprintf("port %d is taken: the API uses %d", taken, api)}, notes)
+	at := all[2].listener.Addr()
+	require.Contains(t, (&places{home: at}).welcome("code", notes), fmt.Sprintf("note: port %d is taken", taken))
+
+	number := strconv.Itoa(taken)
+	_, _, err = open("-api", number, "-page", number)
+	require.Regexp(t, `^listen tcp 127.0.0.1:`+number+`: .*: choose another port with -page, or 0 for any free port
+listen tcp 127.0.0.1:`+number+`: .*: choose another port with -api, or 0 for any free port$`, err)
+
+	free := strconv.Itoa(page) // the default of one, and chosen for another
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	first, second := newPort(flags, "first", page, "the first"), newPort(flags, "second", 0, "the second")
+	require.NoError(t, flags.Parse([]string{"-second", free}))
+	notes, err = openPorts(t.Context(), "127.0.0.1", flags, first, second)
+	require.NoError(t, err)
+	require.Regexp(t, `^\[port `+free+` is taken: the first uses \d+\]$`, fmt.Sprint(notes))
+	require.NoError(t, errors.Join(first.close(), second.close()))
 }
 
 // TestLines: requests and reloads are one line each, without what clients could put into a terminal.
@@ -316,6 +338,7 @@ func TestMistakes(t *testing.T) {
 		{[]string{"-grpc-port", port}, 1, "choose another port with -grpc-port"},
 		{[]string{"-debug-port", port}, 1, "choose another port with -debug-port"},
 		{[]string{"-data", file}, 1, "-data: "},
+		{[]string{"-host", "192.0.2.1"}, 1, "ashlar: -host: listen tcp 192.0.2.1:0: "},
 		{[]string{"-limits", "/does/not/exist"}, 2, "/does/not/exist"},
 		{[]string{"-limits", file}, 2, "use its directory"},
 		{[]string{"extra"}, 2, `unexpected argument "extra"`},

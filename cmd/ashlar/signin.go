@@ -127,13 +127,16 @@ func (h *home) signIn(w http.ResponseWriter, r *http.Request) error {
 	return h.show(w, r, &view{Session: &session{Token: token, Example: example}})
 }
 
-// signInURL returns the URL of a sign-in link, with a name that works on this machine.
-func (p *places) signInURL(code string) string {
-	host, port, _ := net.SplitHostPort(p.home.String())
+// signInURL returns the URL of a sign-in link.
+func (p *places) signInURL(code string) string { return localURL(p.home) + signInPath + code }
+
+// localURL returns the URL of a listener, without a path, with a name that works on this machine.
+func localURL(a net.Addr) string {
+	host, port, _ := net.SplitHostPort(a.String())
 	if addr, err := netip.ParseAddr(host); err == nil && addr.IsUnspecified() {
 		host = "localhost"
 	}
-	return "http://" + net.JoinHostPort(host, port) + signInPath + code
+	return "http://" + net.JoinHostPort(host, port)
 }
 
 // login returns a token of the inventory's admin, and the lines of Set-Cookie that hold it.
