@@ -61,7 +61,7 @@ test: ## run all tests, with the race detector where there is a C compiler
 	fi; \
 	for module in $(MODULES); do \
 		echo "== $$module: go test $${race:+$$race }-shuffle=on -timeout=20m ./..."; \
-		(cd "$$module" && go test $$race -shuffle=on -timeout=20m ./...) || exit 1; \
+		go run ./cmd/internal/testreport "-C=$$module" $$race -shuffle=on -timeout=20m ./... || exit 1; \
 	done
 
 lint: ## check formatting, vet, staticcheck, gosec and go.mod; changes nothing
