@@ -46,7 +46,7 @@ var layers = []struct {
 	{"console", []string{"ratelimit/console", "inventory/console"}},
 	{"server", []string{"ratelimit/server", "inventory/server"}},
 	{"support of programs", []string{"cmd/internal/attack", "cmd/internal/browsertest", "cmd/internal/cli", "cmd/internal/deploytest", "cmd/internal/e2e"}},
-	{"program", []string{"cmd/*", "cmd/internal/release", "examples/*", "."}},
+	{"program", []string{"cmd/*", "cmd/internal/release", "cmd/internal/testreport", "examples/*", "."}},
 }
 
 // sideways lists the layers whose packages may import each other.
@@ -299,6 +299,34 @@ func tidyImporter(t *testing.T, importPath string) (string, error) {
 	cmd.Env = append(os.Environ(), "GOMODCACHE="+t.TempDir(), "GOPROXY=off", "GOFLAGS=-modcacherw", "GOWORK=off")
 	out, err := cmd.CombinedOutput()
 	return string(out), err
+}
+
+// TestEscapes reports escape sequences of terminals beside those of cmd/internal/cli, which writes none
+// into files and none against NO_COLOR.
+func TestEscapes(t *testing.T) {
+	t.Parallel()
+	allowed := []string{
+		"cmd/internal/cli/terminal.go", "cmd/internal/cli/progress.go",
+		"ratelimit/replay/text.go", // a library, whose caller says whether there are colors
+	}
+	escape := regexp.MustCompile(`\\x1b|\\033|\\u001b|"\\r%`)
+	var found []string
+	for _, p := range listPackages(t) {
+		for _, name := range p.GoFiles {
+			source, err := os.ReadFile(filepath.Join(p.Dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if escape.Match(source) {
+				found = append(found, strings.TrimPrefix(p.ImportPath, modulePath+"/")+"/"+name)
+			}
+		}
+	}
+	slices.Sort(found)
+	slices.Sort(allowed)
+	if !slices.Equal(found, allowed) {
+		t.Errorf("files with escape sequences are %q, want %q: use cli.Paint and cli.Progress", found, allowed)
+	}
 }
 
 // TestNoGlobalState reports init functions, package variables that hold locks, atomics or

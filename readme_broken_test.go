@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/ashlar-go/ashlar/internal/markdown"
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
 
@@ -23,9 +24,10 @@ func smallTree() fs.FS {
 		"a/ignored.go":       "//go:build ignore\n\npackage a\n\nfunc F() {}\n",
 		"b/go.mod":           "module b\n",
 		"b/b.go":             "package b\n\nfunc F() {}\n",
+		"examples/c/go.mod":  "module c\n",
+		"examples/c/c.go":    "package c\n\nfunc F() {}\n",
 		"tests/only_test.go": "package tests\n",
 		"a/limits.yaml":      "domain: d\ndescriptors:\n  - key: k\n    value: v\n",
-		sessionsFile:         "package e2e_test\n\nfunc sessions() []string {\n\treturn []string{\"go run ./a\", `curl -d '{\"a\":\"b\"}' x`, \"A=1 go run ./a -b\"}\n}\n\nfunc other() string { return \"go run ./other\" }\n",
 	}
 	tree := fstest.MapFS{}
 	for name, content := range files {
@@ -36,11 +38,11 @@ func smallTree() fs.FS {
 
 // runCases runs a check on small documents. It must report exactly one fault that contains the
 // value, or none if the value is empty.
-func runCases(t *testing.T, check func(*document, fs.FS) []string, documents map[string]string) {
+func runCases(t *testing.T, check func(*markdown.Page, fs.FS) []string, documents map[string]string) {
 	t.Helper()
 	t.Parallel()
 	for text, want := range documents {
-		found := strings.Join(check(newDocument("D.md", text), smallTree()), "\n")
+		found := strings.Join(check(markdown.New("D.md", text), smallTree()), "\n")
 		if want == "" && found != "" || !strings.Contains(found, want) {
 			t.Errorf("%s\n\nreported %q, want %q", text, found, want)
 		}
@@ -74,6 +76,7 @@ func TestCheckCode(t *testing.T) {
 		"<!-- from a/_old/o.go -->\n```go\nfunc F() {}\n```":                     "the go command ignores a/_old",
 		"<!-- from a/ignored.go -->\n```go\nfunc F() {}\n```":                    "a build constraint excludes it",
 		"<!-- from b/b.go -->\n```go\nfunc F() {}\n```":                          "b is another module",
+		"<!-- from examples/c/c.go -->\n```go\nfunc F() {}\n```":                 "",
 		"<!-- from a/a.go -->\n```go\ng()\n```\n\n```go\nfunc Unclosed() {\n}\n": "D.md:6: ",
 	})
 }
@@ -81,69 +84,22 @@ func TestCheckCode(t *testing.T) {
 func TestCheckCommands(t *testing.T) {
 	sh := func(lines string) string { return "```sh\n" + lines + "\n```" }
 	runCases(t, checkCommands, map[string]string{
-		sh("make test\nmake test RACE=1  # all of them\ncd x"):                 "",
-		sh("go run ./a\n$ go run ./a # here\n# go run ./b\nA=1 go run ./a -b"): "",
-		sh("curl \\\n  -d '{\"a\":\"b\"}' \\\n  x"):                            "",
-		sh("go get github.com/ashlar-go/ashlar@latest"):                        "",
-		sh("go get github.com/ashlar-go/ashlar/a"):                             "",
-		sh("go test ./...\ngo test -race ./a ./tests"):                         "",
-		"```text\ngo run ./b\n```":                                             "",
-		sh("make"):                                                             "",
-		sh("cd x\nmake tset"):                                                  `D.md:3: "make tset": the Makefile has no target tset`,
-		sh("make run"):                                                         "no target run",
-		sh("make test && rm -r x"):                                             "no target &&",
-		sh("go run ./a -x"):                                                    `D.md:2: no test runs "go run ./a -x": add it verbatim, with its expected output, to the table sessions in ` + sessionsFile,
-		sh("A=2 go run ./a -b"):                                                "no test runs",
-		sh("go run ./other"):                                                   "no test runs",
-		sh("go install ./a"):                                                   "no test runs",
-		sh("curl \\\n  y"):                                                     `D.md:2: no test runs "curl y"`,
-		"```console\n$ curl y\n```":                                            "no test runs",
-		"```bash\ncurl y\n```":                                                 "no test runs",
-		sh("cd x && go run ./a"):                                               "contains several commands",
-		sh("x $(curl y)"):                                                      "contains several commands",
-		sh("go get github.com/ashlar-go/ashler"):                               "use go get github.com/ashlar-go/ashlar",
-		sh("go get github.com/ashlar-go/ashlar/c"):                             "use go get",
-		sh("go get -u github.com/ashlar-go/ashlar"):                            "without other arguments",
-		sh("go test ./b"):                                                      "no tests in ./b",
-		sh("go test ./a; go run ./b"):                                          "no tests in ./a;",
-	})
-}
-
-// TestCheckCommandsWithoutTable checks the errors if the table of commands is missing or invalid.
-func TestCheckCommandsWithoutTable(t *testing.T) {
-	t.Parallel()
-	d := newDocument("D.md", "```sh\ngo run ./a\n```")
-	for source, want := range map[string]string{
-		"package e2e_test\n": "has no function sessions",
-		"package":            "expected 'IDENT'",
-	} {
-		tree := fstest.MapFS{sessionsFile: &fstest.MapFile{Data: []byte(source)}}
-		if found := strings.Join(checkCommands(d, tree), "\n"); !strings.Contains(found, want) {
-			t.Errorf("reported %q, want %q", found, want)
-		}
-	}
-	if found := strings.Join(checkCommands(d, fstest.MapFS{}), "\n"); !strings.Contains(found, sessionsFile) {
-		t.Errorf("reported %q, want an error about the missing file", found)
-	}
-}
-
-func TestCheckLinks(t *testing.T) {
-	runCases(t, checkLinks, map[string]string{
-		"[a](LICENSE), [b](a/a.go) and [c](a/) [d](./a \"title\")":        "",
-		"[![badge](LICENSE)](a)":                                          "",
-		"[a]: LICENSE\n[b]: https://example.com/x":                        "",
-		"[a](https://example.com/nothing) [b](mailto:x@example.com)":      "",
-		"# One thing\n\n[a](#one-thing) [b](OTHER.md#whats-here-and-why)": "",
-		"```text\n[a](missing)\n```\n`[a](missing)`":                      "",
-		"\n[a](missing.md)":                                               "D.md:2: link to missing.md: ",
-		"[![badge](missing.svg)](a)":                                      "link to missing.svg",
-		"[![badge](LICENSE)](missing)":                                    "link to missing",
-		"[a]: missing":                                                    "link to missing",
-		"[a](/LICENSE)":                                                   "path outside of the repository",
-		"[a](../LICENSE)":                                                 "path outside of the repository",
-		"[a](#missing)\n\nmissing":                                        "D.md has no heading for #missing",
-		"[a](OTHER.md#missing)":                                           "OTHER.md has no heading for #missing",
-		"[a](a#anchor)":                                                   "a has no heading for #anchor",
+		sh("make test\nmake test RACE=1  # all of them\ncd x"): "",
+		sh("go run ./a\ncurl \\\n  x"):                         "",
+		sh("go get \\\n  github.com/ashlar-go/ashler"):         `D.md:2: "go get github.com/ashlar-go/ashler": use`,
+		sh("go get github.com/ashlar-go/ashlar@latest"):        "",
+		sh("go get github.com/ashlar-go/ashlar/a"):             "",
+		sh("go test ./...\ngo test -race ./a ./tests"):         "",
+		"```text\ngo run ./b\n```":                             "",
+		sh("make"):                                             "",
+		sh("cd x\nmake tset"):                                  `D.md:3: "make tset": the Makefile has no target tset`,
+		sh("make run"):                                         "no target run",
+		sh("make test && rm -r x"):                             "no target &&",
+		sh("go get github.com/ashlar-go/ashler"):               "use go get github.com/ashlar-go/ashlar",
+		sh("go get github.com/ashlar-go/ashlar/c"):             "use go get",
+		sh("go get -u github.com/ashlar-go/ashlar"):            "without other arguments",
+		sh("go test ./b"):                                      "no tests in ./b",
+		sh("go test ./a; go run ./b"):                          "no tests in ./a;",
 	})
 }
 
@@ -174,7 +130,7 @@ func TestCheckMap(t *testing.T) {
 		a + "\n" + b + " [github.com/ashlar-go/ashlar/a/x]": "doc.go:2: unknown package a/x",
 		a + b + "[github.com/ashlar-go/ashlar/g]":           "unknown package g",
 	} {
-		found := strings.Join(checkMap(newDocument("doc.go", text), tree), "\n")
+		found := strings.Join(checkMap(markdown.New("doc.go", text), tree), "\n")
 		if want == "" && found != "" || !strings.Contains(found, want) || strings.Contains(found, "\n") {
 			t.Errorf("%s\n\nreported %q, want %q", text, found, want)
 		}
@@ -197,12 +153,12 @@ func TestFillSettings(t *testing.T) {
 		strings.Replace(table, "`1`", "`2`", 1):               table,
 		strings.Replace(table, "| `B` |  | other |\n", "", 1): table,
 	} {
-		if got, faults := fillSettings(newDocument("D.md", text), rows); got != want || len(faults) > 0 {
+		if got, faults := fillSettings(markdown.New("D.md", text), rows); got != want || len(faults) > 0 {
 			t.Errorf("%s\n\nbecomes %s\n\nand %q, want\n\n%s", text, got, faults, want)
 		}
 	}
 	for _, text := range []string{"<!-- settings -->", "<!-- /settings -->", "<!-- /settings -->\n<!-- settings -->"} {
-		if got, faults := fillSettings(newDocument("D.md", text), rows); got != text || len(faults) != 1 {
+		if got, faults := fillSettings(markdown.New("D.md", text), rows); got != text || len(faults) != 1 {
 			t.Errorf("%s\n\nbecomes %s\n\nand %q, want one fault", text, got, faults)
 		}
 	}

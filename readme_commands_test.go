@@ -1,22 +1,14 @@
 package ashlar_test
 
 import (
-	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
-	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-)
 
-// sessionsFile is the source of the test that runs the documented commands. Its function
-// sessions contains them.
-const sessionsFile = "cmd/internal/e2e/commands_test.go"
+	"github.com/ashlar-go/ashlar/internal/markdown"
+)
 
 // commandCheck checks the commands with a prefix.
 type commandCheck struct {
@@ -24,26 +16,25 @@ type commandCheck struct {
 	check  func(command string, tree fs.FS) error
 }
 
-// commandChecks returns the checks. The first one with a matching prefix applies.
+// commandChecks returns the checks. The first one with a matching prefix applies. The end-to-end tests
+// run all other commands.
 func commandChecks() []commandCheck {
 	return []commandCheck{
 		{"make", checkTarget},
 		{"go get", checkGoGet},
 		{"go test", checkGoTest},
-		{"go", checkRun},
-		{"curl", checkRun},
 	}
 }
 
-// checkCommands reports untested or invalid commands in shell blocks.
-func checkCommands(d *document, tree fs.FS) (faults []string) {
-	for _, b := range d.blocks() {
-		if !slices.Contains([]string{"sh", "bash", "shell", "console"}, b.language) {
+// checkCommands reports invalid commands in shell blocks.
+func checkCommands(d *markdown.Page, tree fs.FS) (faults []string) {
+	for _, b := range d.Blocks() {
+		if !slices.Contains([]string{"sh", "bash", "shell", "console"}, b.Language) {
 			continue
 		}
-		for i, line := range b.commands() {
+		for i, line := range commands(&b) {
 			if err := checkCommand(line, tree); err != nil {
-				faults = append(faults, d.fault(b.first+i, "%v", err))
+				faults = append(faults, d.Fault(b.First+i, "%v", err))
 			}
 		}
 	}
@@ -52,10 +43,10 @@ func checkCommands(d *document, tree fs.FS) (faults []string) {
 
 // commands returns the lines without prompts and comments. A command of several lines is
 // joined on its first line; the others are blank.
-func (b *block) commands() []string {
-	commands := make([]string, len(b.lines))
+func commands(b *markdown.Block) []string {
+	commands := make([]string, len(b.Lines))
 	start, more := 0, false
-	for i, line := range b.lines {
+	for i, line := range b.Lines {
 		if !more {
 			start = i
 			line = strings.TrimPrefix(strings.TrimSpace(line), "$ ")
@@ -70,16 +61,13 @@ func (b *block) commands() []string {
 	return commands
 }
 
-// checkCommand returns an error if a command is untested or invalid.
+// checkCommand returns an error if a command is invalid.
 func checkCommand(command string, tree fs.FS) error {
 	bare := regexp.MustCompile(`^([A-Za-z_]\w*=\S* )+`).ReplaceAllString(command, "")
 	for _, c := range commandChecks() {
 		if bare == c.prefix || strings.HasPrefix(bare, c.prefix+" ") {
 			return c.check(command, tree)
 		}
-	}
-	if regexp.MustCompile(`[;&|(]\s*(go|make|curl)\s`).MatchString(command) {
-		return fmt.Errorf("%q contains several commands: write one per line", command)
 	}
 	return nil
 }
@@ -127,44 +115,4 @@ func checkGoTest(command string, tree fs.FS) error {
 		}
 	}
 	return nil
-}
-
-// checkRun returns an error if the end-to-end tests do not run the command.
-func checkRun(command string, tree fs.FS) error {
-	known, err := sessionCommands(tree)
-	if err == nil && !slices.Contains(known, command) {
-		err = fmt.Errorf("no test runs %q: add it verbatim, with its expected output, to the table sessions in %s", command, sessionsFile)
-	}
-	return err
-}
-
-// sessionCommands returns the string literals in the table of the end-to-end tests.
-func sessionCommands(tree fs.FS) ([]string, error) {
-	source, err := fs.ReadFile(tree, sessionsFile)
-	if err != nil {
-		return nil, err
-	}
-	file, err := parser.ParseFile(token.NewFileSet(), path.Base(sessionsFile), source, parser.SkipObjectResolution)
-	if err != nil {
-		return nil, err
-	}
-	for _, decl := range file.Decls {
-		if f, ok := decl.(*ast.FuncDecl); ok && f.Name.Name == "sessions" {
-			return stringLiterals(f), nil
-		}
-	}
-	return nil, errors.New(sessionsFile + " has no function sessions")
-}
-
-// stringLiterals returns the string literals in a function.
-func stringLiterals(f *ast.FuncDecl) (all []string) {
-	ast.Inspect(f, func(n ast.Node) bool {
-		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-			if s, err := strconv.Unquote(lit.Value); err == nil {
-				all = append(all, s)
-			}
-		}
-		return true
-	})
-	return all
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ashlar-go/ashlar/internal/markdown"
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
 
@@ -20,14 +21,57 @@ var update = flag.Bool("update", false, "rewrite the table in cmd/ratelimitd/SET
 // Each check is a function of a document and of the file tree around it, so that
 // readme_broken_test.go can test the checks themselves.
 
-// TestReadme checks code blocks, commands and package names of README.md.
-func TestReadme(t *testing.T) {
+// TestPages checks code blocks, commands and package names of README.md and of the pages in docs.
+func TestPages(t *testing.T) {
 	t.Parallel()
 	tree := os.DirFS(".")
-	readme := readDocument(t, tree, "README.md")
-	report(t, checkCode(readme, tree))
-	report(t, checkCommands(readme, tree))
-	report(t, checkPackages(readme, tree))
+	for _, name := range pages(t, tree) {
+		if name != "README.md" && !strings.HasPrefix(name, "docs/") {
+			continue
+		}
+		page := readDocument(t, tree, name)
+		report(t, checkCode(page, tree))
+		report(t, checkCommands(page, tree))
+		report(t, checkPackages(page, tree))
+	}
+}
+
+// TestExamples checks that README.md links every example.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	tree := os.DirFS(".")
+	readme := readDocument(t, tree, "README.md").Content()
+	examples, err := fs.ReadDir(tree, "examples")
+	if err != nil || len(examples) == 0 {
+		t.Fatal(err, "no examples")
+	}
+	for _, e := range examples {
+		if !strings.Contains(readme, "(examples/"+e.Name()+"/") {
+			t.Errorf("README.md does not link examples/%s: add it to the table", e.Name())
+		}
+	}
+}
+
+// pages returns the names of all Markdown files.
+func pages(t *testing.T, tree fs.FS) (names []string) {
+	t.Helper()
+	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // a temporary directory that another test has removed
+		case err != nil:
+			return err
+		case entry.IsDir() && regexp.MustCompile(`^([._].+|testdata|dist)$`).MatchString(entry.Name()):
+			return fs.SkipDir
+		case path.Ext(name) == ".md":
+			names = append(names, name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
 }
 
 func TestSettings(t *testing.T) {
@@ -36,19 +80,20 @@ func TestSettings(t *testing.T) {
 	want, faults := fillSettings(page, settings.Table())
 	report(t, faults)
 	if *update && len(faults) == 0 {
-		if err := os.WriteFile(page.name, []byte(want), 0o644); err != nil {
+		if err := os.WriteFile(page.Name, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
-	} else if want != page.content() {
-		t.Errorf("%s: the table does not match ratelimit/settings: update it with go test . -update", page.name)
+	} else if want != page.Content() {
+		t.Errorf("%s: the table does not match ratelimit/settings: update it with go test . -update", page.Name)
 	}
 }
 
+// TestLinks checks the links of all pages.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	tree := os.DirFS(".")
-	for _, name := range []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md"} {
-		report(t, checkLinks(readDocument(t, tree, name), tree))
+	for _, name := range pages(t, tree) {
+		report(t, readDocument(t, tree, name).CheckLinks(tree))
 	}
 }
 
@@ -59,6 +104,15 @@ func TestMap(t *testing.T) {
 	report(t, checkMap(readDocument(t, tree, "doc.go"), tree))
 }
 
+func readDocument(t *testing.T, tree fs.FS, name string) *markdown.Page {
+	t.Helper()
+	page, err := markdown.Read(tree, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page
+}
+
 func report(t *testing.T, faults []string) {
 	t.Helper()
 	for _, fault := range faults {
@@ -66,133 +120,14 @@ func report(t *testing.T, faults []string) {
 	}
 }
 
-// document is a Markdown file, line by line.
-type document struct {
-	name  string
-	lines []string
-}
-
-func newDocument(name, content string) *document {
-	return &document{name: name, lines: strings.Split(content, "\n")}
-}
-
-func readDocument(t *testing.T, tree fs.FS, name string) *document {
-	t.Helper()
-	content, err := fs.ReadFile(tree, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return newDocument(name, string(content))
-}
-
-func (d *document) content() string { return strings.Join(d.lines, "\n") }
-
-// fault formats a message about a line, counted from 0.
-func (d *document) fault(line int, format string, args ...any) string {
-	return fmt.Sprintf("%s:%d: %s", d.name, line+1, fmt.Sprintf(format, args...))
-}
-
-// block is a fenced code block.
-type block struct {
-	language string
-	first    int // index of the first line after the fence
-	lines    []string
-	above    string // the line before the fence
-}
-
-// blocks returns the fenced blocks. An unclosed block extends to the end, as in CommonMark.
-func (d *document) blocks() []block {
-	var all []block
-	open := false
-	for i, line := range d.lines {
-		language, fence := strings.CutPrefix(strings.TrimSpace(line), "```")
-		switch {
-		case fence && open:
-			open = false
-		case fence:
-			open = true
-			all = append(all, block{language: language, first: i + 1, above: d.lines[max(i-1, 0)]})
-		case open:
-			b := &all[len(all)-1]
-			b.lines = append(b.lines, line)
-		}
-	}
-	return all
-}
-
-// prose returns the lines without fenced blocks and inline code.
-func (d *document) prose() []string {
-	lines := slices.Clone(d.lines)
-	for _, b := range d.blocks() {
-		clear(lines[b.first : b.first+len(b.lines)])
-	}
-	code := regexp.MustCompile("`[^`]*`")
-	for i := range lines {
-		lines[i] = code.ReplaceAllString(lines[i], "")
-	}
-	return lines
-}
-
-// checkLinks reports broken links within the repository.
-func checkLinks(d *document, tree fs.FS) (faults []string) {
-	link := regexp.MustCompile(`\]\(([^)\s]+)|^\[[^\]]+\]:\s*(\S+)`)
-	for i, line := range d.prose() {
-		for _, found := range link.FindAllStringSubmatch(line, -1) {
-			target := found[1] + found[2]
-			if err := d.follow(target, tree); err != nil {
-				faults = append(faults, d.fault(i, "link to %s: %v", target, err))
-			}
-		}
-	}
-	return faults
-}
-
-// follow returns an error if the target does not exist. It ignores links to other sites.
-func (d *document) follow(target string, tree fs.FS) error {
-	if regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*:|//)`).MatchString(target) {
-		return nil
-	}
-	file, anchor, _ := strings.Cut(target, "#")
-	dest := d
-	if file != "" {
-		file = path.Clean(file)
-		if !fs.ValidPath(file) {
-			return errors.New("path outside of the repository: use a path relative to the root")
-		}
-		content, err := fs.ReadFile(tree, file)
-		if _, statErr := fs.Stat(tree, file); statErr != nil {
-			return statErr
-		} else if err != nil && anchor == "" {
-			return nil // a directory
-		}
-		dest = newDocument(file, string(content))
-	}
-	if anchor != "" && !dest.hasHeading(anchor) {
-		return fmt.Errorf("%s has no heading for #%s", dest.name, anchor)
-	}
-	return nil
-}
-
-// hasHeading reports whether a heading has the anchor, as Markdown hosts derive it.
-func (d *document) hasHeading(anchor string) bool {
-	return slices.ContainsFunc(d.lines, func(line string) bool {
-		title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " ")
-		if !ok || !strings.HasPrefix(line, "#") {
-			return false
-		}
-		title = regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(title), "")
-		return strings.ReplaceAll(strings.TrimSpace(title), " ", "-") == anchor
-	})
-}
-
 // checkPackages reports import paths of this module that do not exist.
-func checkPackages(d *document, tree fs.FS) (faults []string) {
+func checkPackages(d *markdown.Page, tree fs.FS) (faults []string) {
 	named := regexp.MustCompile(`(https?://)?github\.com/ashlar-go/ashlar/([\w./-]+)`)
-	for i, line := range d.lines {
+	for i, line := range d.Lines {
 		for _, found := range named.FindAllStringSubmatch(line, -1) {
 			dir := strings.TrimRight(strings.TrimSuffix(found[2], "/..."), "./-")
 			if found[1] == "" && dir != "" && !hasGo(tree, dir, false) {
-				faults = append(faults, d.fault(i, "unknown package github.com/ashlar-go/ashlar/%s", dir))
+				faults = append(faults, d.Fault(i, "unknown package github.com/ashlar-go/ashlar/%s", dir))
 			}
 		}
 	}
@@ -201,13 +136,13 @@ func checkPackages(d *document, tree fs.FS) (faults []string) {
 
 // checkMap reports public packages that the package comment does not link, and links to
 // packages that do not exist.
-func checkMap(d *document, tree fs.FS) (faults []string) {
+func checkMap(d *markdown.Page, tree fs.FS) (faults []string) {
 	const module = "github.com/ashlar-go/ashlar"
 	linked := map[string]bool{}
-	for i, line := range d.lines {
+	for i, line := range d.Lines {
 		for _, found := range regexp.MustCompile(`\[`+module+`/([\w/-]+)\]`).FindAllStringSubmatch(line, -1) {
 			if linked[found[1]] = true; !hasGo(tree, found[1], false) {
-				faults = append(faults, d.fault(i, "unknown package %s", found[1]))
+				faults = append(faults, d.Fault(i, "unknown package %s", found[1]))
 			}
 		}
 	}
@@ -220,7 +155,7 @@ func checkMap(d *document, tree fs.FS) (faults []string) {
 		case dir == "cmd" || dir == "examples" || regexp.MustCompile(`^([._].*|internal|testdata)$`).MatchString(entry.Name()):
 			return fs.SkipDir
 		case hasGo(tree, dir, false) && !linked[dir]:
-			faults = append(faults, d.name+": package "+dir+" is not in the package index: add a link, ["+module+"/"+dir+"]")
+			faults = append(faults, d.Name+": package "+dir+" is not in the package index: add a link, ["+module+"/"+dir+"]")
 		}
 		return nil
 	})
@@ -240,15 +175,15 @@ func hasGo(tree fs.FS, dir string, tests bool) bool {
 
 // fillSettings returns the document with its table of settings replaced. A document without
 // the markers is returned unchanged.
-func fillSettings(d *document, rows []settings.Variable) (string, []string) {
-	first, last := slices.Index(d.lines, "<!-- settings -->"), slices.Index(d.lines, "<!-- /settings -->")
+func fillSettings(d *markdown.Page, rows []settings.Variable) (string, []string) {
+	first, last := slices.Index(d.Lines, "<!-- settings -->"), slices.Index(d.Lines, "<!-- /settings -->")
 	switch {
 	case first < 0 && last < 0:
-		return d.content(), nil
+		return d.Content(), nil
 	case first < 0 || last < first:
-		return d.content(), []string{d.fault(max(first, last), "the table of settings needs <!-- settings --> before and <!-- /settings --> after it")}
+		return d.Content(), []string{d.Fault(max(first, last), "the table of settings needs <!-- settings --> before and <!-- /settings --> after it")}
 	}
-	return strings.Join(slices.Concat(d.lines[:first+1], settingsTable(rows), d.lines[last:]), "\n"), nil
+	return strings.Join(slices.Concat(d.Lines[:first+1], settingsTable(rows), d.Lines[last:]), "\n"), nil
 }
 
 // settingsTable returns the lines of one table per group, with all names of a setting in one cell.

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gopkg.in/yaml.v3"
 
+	"github.com/ashlar-go/ashlar/internal/markdown"
 	"github.com/ashlar-go/ashlar/internal/servertest"
 )
 
@@ -86,9 +87,9 @@ func TestAlertsOnThePage(t *testing.T) {
 		names = append(names, r.Alert)
 		require.Contains(t, []string{"critical", "warning", "info"}, r.Labels["severity"], r.Alert)
 		require.NotEmpty(t, r.Annotations["summary"], r.Alert)
-		require.NoError(t, follow("", r.Annotations["runbook_url"]), r.Alert)
+		require.NoError(t, markdown.New("", "").Follow(r.Annotations["runbook_url"], os.DirFS(checkout)), r.Alert)
 	}
-	for _, line := range ratelimitd().page(t).lines {
+	for _, line := range ratelimitd().page(t).Lines {
 		if m := regexp.MustCompile(`^\| (Ratelimitd\w+) \| .{30,} \|$`).FindStringSubmatch(line); m != nil {
 			rows = append(rows, m[1])
 		}
@@ -244,9 +245,9 @@ func (r *rule) named() named {
 
 // checkMetrics reports unknown metrics on a page. In a table of three columns, the second contains the
 // labels of the metric in the first.
-func checkMetrics(p *page, shown *scraped) (faults []string) {
+func checkMetrics(p *markdown.Page, shown *scraped) (faults []string) {
 	form := regexp.MustCompile("`((?:ratelimit|certs|process|go|runtime)_[a-z_]+)`")
-	for i, line := range p.lines {
+	for i, line := range p.Lines {
 		for _, metric := range form.FindAllStringSubmatch(line, -1) {
 			n := named{metrics: []string{metric[1]}}
 			if shown.labels[metric[1]] == nil && shown.labels[metric[1]+"_bucket"] != nil {
@@ -257,7 +258,7 @@ func checkMetrics(p *page, shown *scraped) (faults []string) {
 					n.labels = append(n.labels, label[1])
 				}
 			}
-			faults = append(faults, shown.lacksOf(fmt.Sprintf("%s:%d", p.path, i+1), n)...)
+			faults = append(faults, shown.lacksOf(fmt.Sprintf("%s:%d", p.Name, i+1), n)...)
 		}
 	}
 	return faults

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/internal/markdown"
 )
 
 // The tests below check that each check reports broken input.
@@ -25,13 +27,9 @@ func changed(t *testing.T, text, from, to string) string {
 func TestBrokenPages(t *testing.T) {
 	t.Parallel()
 	s := ratelimitd()
-	of := func(lines ...string) *page { return &page{"cmd/ratelimitd/OPERATIONS.md", lines} }
-	finds(t, checkLinks(of("see [it](deploy/none.yaml)")), ":1: link to deploy/none.yaml: there is no cmd/ratelimitd/deploy/none.yaml")
-	finds(t, checkLinks(of("[it](../../README.md#nothing-of-this-name)")), "README.md has no heading for #nothing-of-this-name")
-	finds(t, checkLinks(of("[it](../../../README.md)")), "there is no ../README.md")
-	finds(t, checkLinks(of("[it](https://github.com/ashlar-go/ashlar/blob/main/none.go)")), "there is no none.go")
-	require.Empty(t, checkLinks(of("[it](https://example.com/x)", "[it](../../README.md#comparison)", "```sh", "[x](none)", "```")))
-
+	of := func(lines ...string) *markdown.Page {
+		return &markdown.Page{Name: "cmd/ratelimitd/OPERATIONS.md", Lines: lines}
+	}
 	finds(t, checkVariables("p", []string{"", "set REDIS_URLS to"}, s.variables), "p:2: unknown setting REDIS_URLS")
 	finds(t, checkVariables("p", []string{"set `PROT` to"}, s.variables), "unknown setting PROT")
 	require.Empty(t, checkVariables("p", []string{"set `PORT`, REDIS_URL, USE_STATSD=false; TLS is none"}, s.variables))
@@ -62,10 +60,10 @@ func TestBrokenCommands(t *testing.T) {
 		"":           "an empty line",
 		"ratelimit-client -descriptors 'a=b' -hit 0 'x": "write one plain command per line",
 	} {
-		p := &page{"page.md", []string{"```sh", command, "```"}}
+		p := &markdown.Page{Name: "page.md", Lines: []string{"```sh", command, "```"}}
 		finds(t, checkCommands(p, ratelimitd()), want)
 	}
-	p := &page{"page.md", []string{"```sh", "redis-cli --scan --pattern 'shop_client_*'", "curl -s http://new:6070/rlconfig", "```"}}
+	p := &markdown.Page{Name: "page.md", Lines: []string{"```sh", "redis-cli --scan --pattern 'shop_client_*'", "curl -s http://new:6070/rlconfig", "```"}}
 	require.Empty(t, checkCommands(p, ratelimitd()))
 }
 
@@ -81,7 +79,7 @@ func TestBrokenUnits(t *testing.T) {
 		{"RUNTIME_WATCH_ROOT=false", "RUNTIME_WATCH_ROOT=no way", "Environment: RUNTIME_WATCH_ROOT"},
 		{"RUNTIME_WATCH_ROOT=false", "RUNTIME_WATCH_ROUTE=false", "warning: RUNTIME_WATCH_ROUTE"},
 		{"KillSignal=SIGTERM", "ExecReload=/bin/kill -HUP $MAINPID", "ExecReload: "},
-		{"OPERATIONS.md\nWants", "OPERATION.md\nWants", "Documentation: there is no cmd/ratelimitd/OPERATION.md"},
+		{"OPERATIONS.md\nWants", "OPERATION.md\nWants", "Documentation: stat cmd/ratelimitd/OPERATION.md: "},
 		{"SystemCallFilter=@system-service", "SystemCallFilter=@known", "SystemCallFilter"},
 		{"[Service]", "", "ExecStart does not run"},
 		{"Type=exec", "Type exec", "is not Key=value"},
@@ -176,7 +174,7 @@ func TestMissingMetrics(t *testing.T) {
 	require.Empty(t, s.lacks(scan(`{__name__=~"cal.+"}`)))
 
 	s.add("ratelimit_time_bucket{le=\"1\"} 1\nratelimit_calls{method=\"a\"} 1\n")
-	page := &page{"page.md", []string{"`ratelimit_time` and `ratelimit_call`", "| `ratelimit_calls` | `zone` | x |", "| `ratelimit_calls` | `method` | x |"}}
+	page := &markdown.Page{Name: "page.md", Lines: []string{"`ratelimit_time` and `ratelimit_call`", "| `ratelimit_calls` | `zone` | x |", "| `ratelimit_calls` | `method` | x |"}}
 	require.Equal(t, []string{
 		"page.md:1: unknown metric ratelimit_call", "page.md:2: none of its metrics has a label zone",
 	}, checkMetrics(page, s))

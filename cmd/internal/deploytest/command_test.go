@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/markdown"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/server"
 )
@@ -28,15 +29,15 @@ func TestCommands(t *testing.T) {
 }
 
 // checkCommands reports invalid commands in shell blocks.
-func checkCommands(p *page, s system) (faults []string) {
-	for _, b := range p.blocksOf("sh") {
-		for i, line := range b.lines {
+func checkCommands(p *markdown.Page, s system) (faults []string) {
+	for _, b := range p.BlocksOf("sh") {
+		for i, line := range b.Lines {
 			words, err := split(line)
 			if err == nil {
 				err = checkCommand(words, s)
 			}
 			if err != nil {
-				faults = append(faults, p.fault(b.first+i, "%v", err))
+				faults = append(faults, p.Fault(b.First+i, "%v", err))
 			}
 		}
 	}
@@ -218,11 +219,11 @@ func TestFlagsWithinLines(t *testing.T) {
 			require.NoError(t, err)
 			known = append(known, names...)
 		}
-		for i, line := range p.prose() {
+		for i, line := range p.Prose() {
 			for _, found := range regexp.MustCompile("`[^`]*`").FindAllString(line, -1) {
 				for _, name := range regexp.MustCompile("[` ]-([a-z][a-z0-9_-]+)").FindAllStringSubmatch(found, -1) {
 					if !slices.Contains(known, name[1]) && !slices.Contains([]string{"wal", "shm", "hex"}, name[1]) {
-						t.Error(p.fault(i, "no program has a flag -%s", name[1]))
+						t.Error(p.Fault(i, "no program has a flag -%s", name[1]))
 					}
 				}
 			}

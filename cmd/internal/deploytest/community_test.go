@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/internal/markdown"
 )
 
 // TestSecurityText checks the fields of security.txt (RFC 9116, section 2.5). It does not compare
@@ -33,7 +35,7 @@ func TestSecurityText(t *testing.T) {
 		u, err := url.Parse(contact)
 		require.NoError(t, err)
 		require.Equal(t, "https", u.Scheme)
-		require.NoError(t, follow("", contact))
+		require.NoError(t, markdown.New("", "").Follow(contact, os.DirFS(checkout)))
 	}
 }
 
@@ -86,7 +88,7 @@ func TestDocumentLinks(t *testing.T) {
 	}
 	for _, name := range names {
 		require.FileExists(t, filepath.Join(checkout, name))
-		report(t, checkLinks(readPage(t, name)))
+		report(t, readPage(t, name).CheckLinks(os.DirFS(checkout)))
 	}
 	entries, err := os.ReadDir(filepath.Join(checkout, composeDir))
 	require.NoError(t, err)

@@ -182,7 +182,7 @@ func secrets(t *testing.T) map[string]string {
 func TestCompose(t *testing.T) {
 	t.Parallel()
 	report(t, checkCompose(read(t, composeDir+"/compose.yaml"), slices.Collect(maps.Keys(secrets(t)))))
-	report(t, checkLinks(readPage(t, composeDir+"/README.md")))
+	report(t, readPage(t, composeDir+"/README.md").CheckLinks(os.DirFS(checkout)))
 }
 
 // TestComposeSettings checks that both servers accept their settings, and that what they need is in

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/ashlar-go/ashlar/internal/markdown"
 	inventory "github.com/ashlar-go/ashlar/inventory/server"
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
@@ -86,7 +87,7 @@ func inventoryd() system {
 func (s system) dir() string { return "cmd/" + s.name }
 
 // page returns OPERATIONS.md of the program.
-func (s system) page(t *testing.T) *page { return readPage(t, s.dir()+"/OPERATIONS.md") }
+func (s system) page(t *testing.T) *markdown.Page { return readPage(t, s.dir()+"/OPERATIONS.md") }
 
 // deployed returns the paths of its files that match a pattern, relative to the root.
 func (s system) deployed(t *testing.T, pattern string) []string {

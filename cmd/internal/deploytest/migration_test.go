@@ -31,9 +31,9 @@ func TestMigrationCommands(t *testing.T) {
 
 	var lines []string
 	page := ratelimitd().page(t)
-	for _, b := range page.blocksOf("sh") {
-		if strings.Contains(b.lines[0], " old:8081 ") {
-			lines = b.lines
+	for _, b := range page.BlocksOf("sh") {
+		if strings.Contains(b.Lines[0], " old:8081 ") {
+			lines = b.Lines
 		}
 	}
 	require.Len(t, lines, 4, "the block with the four commands")

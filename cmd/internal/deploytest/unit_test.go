@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/markdown"
 	"github.com/ashlar-go/ashlar/internal/servertest"
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
@@ -86,7 +87,7 @@ func checkUnit(name, text string, s system) (faults []string) {
 		fault("ExecReload: the program does not reload on a signal")
 	}
 	for _, link := range u["Unit"]["Documentation"] {
-		if err := follow(name, link); err != nil {
+		if err := markdown.New(name, "").Follow(link, os.DirFS(checkout)); err != nil {
 			fault("Documentation: %v", err)
 		}
 	}

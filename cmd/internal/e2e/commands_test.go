@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -13,87 +14,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 )
-
-// session is a list of documented commands, verbatim, in the order in which a reader runs them.
-type session struct {
-	start string // command that starts a server; empty if none is needed
-	tries []try
-}
-
-// try is a command that must succeed.
-type try struct {
-	line string
-	want string // pattern of its output
-}
-
-// sessions returns the documented commands. The test of the README looks its commands up here.
-func sessions() []session {
-	return []session{
-		{start: "go run ./cmd/ashlar", tries: []try{
-			{"go run ./cmd/ratelimit-client -domain demo -descriptors client=bob", `^allowed: limit 5/minute, `},
-			{`curl -i http://127.0.0.1:8080/json --json '{"domain":"demo","descriptors":[{"entries":[{"key":"client","value":"bob"}]}]}'`, `"overallCode":"OK"`},
-			{"curl -i http://127.0.0.1:8000/api/books", `^HTTP/1.1 200 `},
-		}},
-		{start: "go run ./cmd/bookcatalogd -seed", tries: []try{
-			{"curl -i http://localhost:8000/api/books", `^HTTP/1.1 200 `},
-		}},
-		{start: "go run ./cmd/inventoryd -demo", tries: []try{
-			{"curl -i http://localhost:3000/healthz", `^HTTP/1.1 200 `},
-		}},
-		{start: "go run ./examples/mux", tries: []try{
-			{`curl -i -X POST 'http://127.0.0.1:8082/login?user=ann'`, `(?i)RateLimit-Limit: 3\r`},
-		}},
-		{start: "go run ./examples/grpcserver", tries: []try{
-			{"go run ./cmd/ratelimit-client -dial_string 127.0.0.1:8083 -domain shop -descriptors user=ann", `^allowed: limit 3/`},
-		}},
-		{start: "go run ./examples/manifest-upload", tries: []try{
-			{"curl -i http://127.0.0.1:8084/manifests --data-binary @manifest/testdata/examples/local.json", `^HTTP/1.1 200 `},
-			{`curl -i http://127.0.0.1:8084/manifests -d '{"name":"com.example/weather","version":"^1.4.2"}'`, `(?s)^HTTP/1.1 422 .*"rule":"version-range".*"line":1,"column":41`},
-		}},
-		{start: "go run ./cmd/manifest serve manifest/testdata/examples/local.json", tries: []try{
-			{"curl http://127.0.0.1:8787/v0.1/servers?search=weather", `"name":"com.example/weather"`},
-			{"go run ./cmd/manifest validate -from http://127.0.0.1:8787 com.example/weather", `(?m)^1 manifest`},
-		}},
-		{tries: []try{
-			{"go run ./cmd/manifest validate manifest/testdata/examples/*.json", `(?m)^3 manifests: `},
-			{"WEATHER_API_KEY=wk-123 go run ./cmd/manifest resolve manifest/testdata/examples/local.json -set city=Rome -set WEATHER_API_KEY", `(?m)^  WEATHER_API_KEY='\*\*\*'$`},
-			{"go run ./cmd/manifest sync -check manifest/testdata/project/server.json", `agree with it`},
-			{"go run ./cmd/manifest bump -n minor manifest/testdata/project/server.json", `(?m)^\+  "version": "1.5.0"`},
-			{"go run ./cmd/manifest publish-check manifest/testdata/project/server.json", `ready to publish, checked offline`},
-			{"go run ./cmd/manifest resolve -inputs manifest/testdata/examples/local.json", `(?m)^WEATHER_API_KEY \(string, required, secret\)`},
-			{"go run ./cmd/manifest client -for vscode -dry-run -set city=Rome manifest/testdata/examples/local.json", `(?m)^\+        "WEATHER_API_KEY": "\$\{input:weather-api-key\}"`},
-			{"go run ./cmd/manifest client -for codex -dry-run -remote 0 -set workspace=acme -set region=eu manifest/testdata/examples/remote.json", `(?m)^\+bearer_token_env_var = "TICKETS_TOKEN"`},
-			{"go run ./examples/manifest-launch", `"who" is required and has no value`}, // the standard input is empty
-			{"go run ./examples/limiter", `^ann: welcome, 2 left\n`},
-			{"go run ./cmd/inventoryd -settings", `(?m)^RATE_LIMIT -rate-limit +100 +requests per minute`},
-			{"go run ./cmd/inventoryctl --help", `(?m)^  apply +Make the inventory what files say`},
-			{"go run ./cmd/ratelimitd -settings", `(?m)^GRPC_PORT +8081 +port of the gRPC listener`},
-			{"go run ./cmd/ratelimitd -print-settings", `(?m)^BACKEND_TYPE +embedded +default$`},
-			{"go run ./cmd/ratelimit-check ./cmd/ratelimit-check/testdata/replay/limits.yaml -replay cmd/ratelimit-check/testdata/replay/access.log", `(?m)^10 requests: 4 would have been refused`},
-			{"go run ./cmd/ratelimit-check ./cmd/ashlar/sample -explain demo client=alice", `(?m)^  result: 50 requests per minute`},
-		}},
-	}
-}
-
-func TestCommands(t *testing.T) {
-	t.Parallel()
-	for _, s := range sessions() {
-		t.Run(s.start, func(t *testing.T) {
-			t.Parallel()
-			at := func(line string) string { return line }
-			if s.start != "" {
-				w := startServer(t, s.start)
-				defer w.stop()
-				at = w.at
-			}
-			for _, try := range s.tries {
-				if out, ok := shell(t, at(try.line)); ok {
-					require.Regexp(t, try.want, out, "%s", try.line)
-				}
-			}
-		})
-	}
-}
 
 // TestPrintedCommands runs the commands that servers print for new users. Commands that send rate
 // limited requests are repeated until one is denied.
@@ -151,7 +71,12 @@ func addresses() map[string][]address {
 			{"3000", "-inventory-port 0", `inventory +http://([0-9.:]+)/console/\n`},
 			{"8888", "-port 0", `start here +http://([0-9.:]+)/\n`},
 		},
-		"inventoryd":      {{"3000", "-addr 127.0.0.1:0 -database-url :memory: -devices 100", `http://([0-9.:]+), records in `}},
+		"ratelimitd": {
+			{"8080", "", `HTTP on ([0-9.:]+)`},
+			{"8081", "", `gRPC on ([0-9.:]+)`},
+			{"6070", "", `debug on ([0-9.:]+)`},
+		},
+		"inventoryd":      {{"3000", "-addr 127.0.0.1:0", `http://([0-9.:]+), records in `}},
 		"manifest":        {{"8787", "-addr 127.0.0.1:0", `API +http://([0-9.:]+)/v0.1/servers\n`}},
 		"bookcatalogd":    {{"8000", "-addr 127.0.0.1:0", `http://([0-9.:]+)/api/books, `}},
 		"mux":             {{"8082", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
@@ -174,24 +99,42 @@ type listening struct {
 	addrs map[string]string // by the port in the documentation
 }
 
-// startServer starts a server with a documented command, but on free ports.
+// startServer starts a server with a documented command, but on free ports and with little data.
 func startServer(t *testing.T, command string) *listening {
 	t.Helper()
-	words := strings.Fields(strings.TrimPrefix(command, "go run "))
-	name, args := path.Base(words[0]), words[1:]
-	for _, a := range addresses()[name] {
-		args = append(args, strings.Fields(a.flags)...)
-	}
 	dir := checkout
-	switch name {
+	switch name := path.Base(strings.Fields(command)[2]); name {
 	case "ashlar":
-		args = append(args, "-data", filepath.Join(t.TempDir(), "data"), "-devices", "20")
+		command += " -devices 20 -data " + filepath.Join(t.TempDir(), "data")
+	case "inventoryd":
+		command += " -devices 100 -database-url :memory:"
 	case "bookcatalog-store":
 		dir = t.TempDir() // the example writes a file
 	}
-	w := &listening{process: startIn(t, dir, nil, name, args...), addrs: map[string]string{}}
+	return startDocumented(t, dir, command)
+}
+
+// startDocumented starts a server with a documented command, but on free ports. Words before the
+// command set variables of its environment.
+func startDocumented(t *testing.T, dir, command string) *listening {
+	t.Helper()
+	environ := map[string]string{}
+	words := strings.Fields(command)
+	for ; len(words) > 0 && strings.Contains(words[0], "="); words = words[1:] {
+		name, value, _ := strings.Cut(words[0], "=")
+		environ[name] = value
+	}
+	words = strings.Fields(strings.TrimPrefix(strings.Join(words, " "), "go run "))
+	name, args := path.Base(words[0]), words[1:]
+	if name == "ratelimitd" {
+		maps.Copy(environ, map[string]string{"HOST": "127.0.0.1", "PORT": "0", "GRPC_HOST": "127.0.0.1", "GRPC_PORT": "0", "DEBUG_HOST": "127.0.0.1", "DEBUG_PORT": "0"})
+	}
+	for _, a := range addresses()[name] {
+		args = append(args, strings.Fields(a.flags)...)
+	}
+	w := &listening{process: startIn(t, dir, environ, name, args...), addrs: map[string]string{}}
 	printed := w.stdout
-	if name == "bookcatalogd" || name == "inventoryd" {
+	if name == "bookcatalogd" || name == "inventoryd" || name == "ratelimitd" {
 		printed = w.stderr
 	}
 	for _, a := range addresses()[name] {
@@ -202,8 +145,8 @@ func startServer(t *testing.T, command string) *listening {
 
 // at replaces the documented addresses in a command with those of the server.
 func (w *listening) at(line string) string {
-	if strings.Contains(line, "/ratelimit-client ") && !strings.Contains(line, "-dial_string") {
-		line += " -dial_string localhost:8081" // the client's default
+	if !strings.Contains(line, "-dial_string") { // the default of the client is one of them
+		line = strings.ReplaceAll(line, "/ratelimit-client ", "/ratelimit-client -dial_string localhost:8081 ")
 	}
 	for port, addr := range w.addrs {
 		line = regexp.MustCompile(`(localhost|127\.0\.0\.1):`+port+`\b`).ReplaceAllString(line, addr)

@@ -3,8 +3,18 @@
 //
 //	go test ./cmd/internal/e2e
 //
-// TestCommands runs the commands of the documentation from a table. The test of the README checks
-// that each of its commands is in that table.
+// TestPages reads README.md and the pages in docs as a user does. In a copy of the repository it runs the
+// blocks of shell commands of a page in one shell; `go run` of a program of this module runs the program
+// that was built for the tests. Commands must succeed. A block of text or JSON right after one of
+// commands shows its output: "..." stands for any text of a line, and as a line for any lines. Marks
+// in the line above a block:
+//
+//	<!-- in another terminal -->       the command is a server, which runs until the end of the page; one
+//	                                   of the reader's own is `go run . -addr 127.0.0.1:PORT`
+//	<!-- repeat until it matches -->   the commands are repeated until the output is as shown
+//	<!-- file: limits/shop.yaml -->    the reader writes the block to this file
+//	<!-- from examples/mux/main.go --> an excerpt, which the tests of the root package compare
+//	<!-- not run: it needs a network -->
 //
 // # Design notes
 //
@@ -13,8 +23,8 @@
 //
 // Each test starts its own server on free ports with limits per year, so tests run in parallel and do
 // not depend on the time of day, except at the end of a year. Examples have limits per minute, hour
-// and day: tests send enough requests for two windows, or repeat the test if a window ended. Examples
-// listen on free ports instead of their documented ones.
+// and day: tests send enough requests for two windows, or repeat the test if a window ended. Servers
+// listen on free ports instead of their documented ones, which are replaced in commands and outputs.
 //
 // TestOpenAPITools needs npm packages that .ci/run installs. The generated Go client is compiled in a
 // module of its own, in testdata/openapi/client, so that the generator is no dependency of this one.

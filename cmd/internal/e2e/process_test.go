@@ -33,8 +33,14 @@ func start(t *testing.T, environ map[string]string, name string, args ...string)
 // startIn is like start, in another working directory.
 func startIn(t *testing.T, dir string, environ map[string]string, name string, args ...string) *process {
 	t.Helper()
+	return startBinary(t, dir, environ, built(name), args...)
+}
+
+// startBinary starts the program in a file.
+func startBinary(t *testing.T, dir string, environ map[string]string, file string, args ...string) *process {
+	t.Helper()
 	p := &process{t: t, stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
-	p.cmd = exec.Command(built(name), args...)
+	p.cmd = exec.Command(file, args...)
 	p.cmd.Dir = dir
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
 	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), promptRaces}

@@ -53,6 +53,11 @@ func TestReproducible(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, archives, 1)
 	files := read(t, archives[0])
+	name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(archives[0]), "ashlar_"), "_linux_amd64.tar.gz")
+	image, err := os.ReadFile(filepath.Join("..", "..", "..", "packaging", "Dockerfile"))
+	require.NoError(t, err)
+	added := strings.NewReplacer("${VERSION}", name, "${TARGETARCH}", "amd64").Replace(string(image))
+	require.Contains(t, added, "\nADD "+filepath.Base(archives[0])+" /\n", "what the image is built from")
 	for _, name := range []string{"manifest", "LICENSE", "README.md", "CHANGELOG.md", "systemd/ratelimitd.service", "systemd/inventoryd.service"} {
 		require.Contains(t, files, name)
 	}
