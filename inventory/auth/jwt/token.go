@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -235,6 +236,9 @@ func (t *Tokens) Verify(token string) (*Claims, error) {
 	}
 	if len(token) > MaxTokenLength {
 		return nil, badToken(auth.TokenMalformed, "longer than %d bytes", MaxTokenLength)
+	}
+	if strings.ContainsAny(token, "\r\n") {
+		return nil, badToken(auth.TokenMalformed, "contains a line break") // package base64 skips line breaks
 	}
 	w := &wire{}
 	if _, err := t.parser.ParseWithClaims(token, w, t.keysFor); err != nil {

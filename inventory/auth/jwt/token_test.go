@@ -285,7 +285,9 @@ func TestBrokenTokens(t *testing.T) {
 		parts[0] + "." + parts[1]:   auth.TokenMalformed,
 		" " + good:                  auth.TokenMalformed,
 		good + "=":                  auth.TokenMalformed,
-		parts[0] + "\n." + parts[1] + "." + parts[2]: auth.TokenForged,
+		good + "\n":                 auth.TokenMalformed,
+		parts[0] + "\n." + parts[1] + "." + parts[2]: auth.TokenMalformed,
+		parts[0] + "." + parts[1] + ".\r" + parts[2]: auth.TokenMalformed,
 
 		unsigned:                                        auth.TokenForged,
 		parts[0] + "." + parts[1] + ".":                 auth.TokenForged,
@@ -323,6 +325,7 @@ func FuzzVerify(f *testing.F) {
 	tokens := newTokens(f, newClock())
 	good := sign(key('k'), goodHeader, goodPayload)
 	f.Add(good)
+	f.Add(good + "\n")
 	f.Add("a.b.c")
 	f.Add(sign(key('x'), goodHeader, goodPayload))
 	f.Fuzz(func(t *testing.T, token string) {
