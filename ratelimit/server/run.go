@@ -162,7 +162,7 @@ func (s *Server) runDecisions(ctx context.Context, addresses Addresses) error {
 	addresses.GRPC, addresses.HTTP = listeners[0].Addr(), listeners[1].Addr()
 	s.addresses.Store(&addresses)
 	return s.serveDecisions(ctx, listeners[0], listeners[1], func() {
-		s.log.Info("listening", "grpc", addresses.GRPC, "http", addresses.HTTP, "debug", addresses.Debug, "scrape", addresses.Scrape)
+		s.log.Info("listening", addresses.attributes()...)
 		if s.opts.Listening != nil {
 			s.opts.Listening(addresses)
 		}
@@ -312,6 +312,15 @@ func (s *Server) serveJSON(ctx context.Context, l net.Listener) error {
 type Addresses struct {
 	GRPC, HTTP, Debug net.Addr
 	Scrape            net.Addr // nil unless USE_SCRAPE is true
+}
+
+// attributes returns the addresses for a line of the log.
+func (a *Addresses) attributes() []any {
+	all := []any{"grpc", a.GRPC, "http", a.HTTP, "debug", a.Debug}
+	if a.Scrape != nil {
+		all = append(all, "scrape", a.Scrape)
+	}
+	return all
 }
 
 // ListenError is returned by Run if an address can't be listened on.
