@@ -35,7 +35,6 @@
 //     in memory.
 //   - [github.com/ashlar-go/ashlar/ratelimit/store/redisstore] and
 //     [github.com/ashlar-go/ashlar/ratelimit/store/memcachestore]: counters that instances share.
-//   - [github.com/ashlar-go/ashlar/ratelimit/store/breaker]: a circuit breaker for stores.
 //   - [github.com/ashlar-go/ashlar/ratelimit/store/storetest]: the conformance suite of stores.
 //   - [github.com/ashlar-go/ashlar/ratelimit/localcache]: a cache of counters over their limit.
 //   - [github.com/ashlar-go/ashlar/ratelimit/config]: rules from YAML, and following files as

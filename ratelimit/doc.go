@@ -119,7 +119,7 @@
 // instructions; a test compares it with the path for any request.
 //
 // A [FailurePolicy] belongs to a rule, so the engine applies it. Detecting that a store has
-// failed is the job of package store/breaker.
+// failed is the store's job: redisstore and memcachestore have a circuit breaker for each server.
 //
 // An algorithm is arithmetic on a few whole numbers, which a [TakeStore] keeps by key and changes in
 // one atomic step. The numbers stay below 2^53, so that a script of Redis computes the same as Go.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
-	"github.com/ashlar-go/ashlar/ratelimit/store/breaker"
 )
 
 // healthPage is the page about health.
@@ -110,8 +109,12 @@ func (p *healthPage) read(registry *stats.Registry) {
 		if !ok {
 			continue
 		}
+		state := "closed"
+		if all.Gauges[name] > 0 {
+			state = "open"
+		}
 		p.Breakers = append(p.Breakers, breakerState{
-			Name: strings.Trim(strings.ReplaceAll(strings.TrimPrefix(prefix, "ratelimit."), "_", " "), ". "), State: breaker.State(all.Gauges[name]).String(),
+			Name: strings.Trim(strings.ReplaceAll(strings.TrimPrefix(prefix, "ratelimit."), "_", " "), ". "), State: state,
 			Opened: all.Counters[prefix+"breaker.opened"], Refused: all.Counters[prefix+"breaker.refused"],
 		})
 	}
