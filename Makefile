@@ -4,6 +4,7 @@
 GOFUMPT     ?= mvdan.cc/gofumpt@v0.12.0
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOSEC       ?= github.com/securego/gosec/v2/cmd/gosec@v2.29.0
+GOTESTSUM   ?= gotest.tools/gotestsum@v1.13.0
 
 # The rules of gosec that are not used. Other findings have a reason beside them in the code.
 #   G115 integer conversions: it does not see that a value was checked before.
@@ -17,6 +18,10 @@ GOSECEXCLUDE = G115,G304,G404
 FUZZTIME   ?= 10s
 FUZZBUDGET ?= 0
 
+# The duration of "make soak": of the load, and then of all fuzz targets. Each simulation takes a
+# tenth of it.
+SOAK ?= 1h
+
 # Set to 1 to make tests without the race detector fail.
 ASHLAR_REQUIRE_RACE ?=
 
@@ -25,7 +30,7 @@ ASHLAR_REQUIRE_RACE ?=
 MODULES = $(patsubst %/go.mod,%,$(shell find . -name go.mod ! -path '*/testdata/*' | sort))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench table table-inventory faults api fuzz screenshots install release table-manifest
+.PHONY: help run test test-all soak size lint bench table table-inventory faults api fuzz screenshots install release table-manifest
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -43,26 +48,72 @@ release: ## build archives, packages, SBOM and checksums of a release in dist
 # and the race detector is for our own code.
 RACEFLAGS = -race -gcflags=modernc.org/...=-race=false
 
+# The packages that "make test" tests a second time, with the race detector: those with
+# goroutines or locks of their own. Programs are tested with it by "make test-all".
+RACEPACKAGES = $$(grep -rlE '^\s*go [a-zA-Z(.]+\(|\.Go\(|"sync(/atomic)?"$$' --include='*.go' --exclude='*_test.go' \
+	./bookcatalog ./httpx ./internal ./inventory ./manifest ./ratelimit | xargs -n1 dirname | sort -u)
+
+# Prints a line for each package, the output of failed tests, and at the end all skipped tests
+# with their reasons.
+TESTSUM = go run $(GOTESTSUM) --format=pkgname --format-hide-empty-pkg --
+
 # The race detector needs cgo, a C compiler and the C library's headers. Building a package
 # that needs them shows whether they exist, and the reason if not.
-test: ## run all tests, with the race detector where there is a C compiler
-	@race='$(RACEFLAGS)'; \
+RACE = race='$(RACEFLAGS)'; \
 	if ! reason=$$(go build -race runtime/cgo 2>&1); then \
 		race=; \
-		echo "################################################################"; \
-		echo "## make test: NO RACE DETECTOR on this machine:"; \
-		echo "$$reason" | sed 's/^/##   /'; \
-		echo "## Install a C compiler and the C library's headers"; \
-		echo "## (Debian: gcc libc6-dev) and unset CGO_ENABLED."; \
-		echo "################################################################"; \
+		echo "!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!"; \
+		echo "!! NO RACE DETECTOR on this machine:"; \
+		echo "$$reason" | sed 's/^/!!   /'; \
+		echo "!! Install a C compiler and the C library's headers"; \
+		echo "!! (Debian: gcc libc6-dev) and unset CGO_ENABLED."; \
+		echo "!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!"; \
 		if [ "$(ASHLAR_REQUIRE_RACE)" = 1 ]; then \
-			echo "## ASHLAR_REQUIRE_RACE=1: refusing to test without it."; exit 1; \
+			echo "!! ASHLAR_REQUIRE_RACE=1: refusing to test without it."; exit 1; \
 		fi; \
+	fi
+
+test: ## run the tests that every change needs (5 minutes)
+	@$(RACE); \
+	if [ -n "$$race" ]; then \
+		echo "== go test -short $$race, packages with goroutines or locks"; \
+		$(TESTSUM) -short $$race $(RACEPACKAGES) || exit 1; \
 	fi; \
+	echo "== go test -short ./..."; \
+	$(TESTSUM) -short ./...
+
+# Tests that count allocations or compare times have the constraint !race, or skip themselves
+# with the race detector. They run one package at a time.
+test-all: ## run all tests, with the race detector where there is a C compiler (20 minutes)
+	@$(RACE); \
 	for module in $(MODULES); do \
 		echo "== $$module: go test $${race:+$$race }-shuffle=on -timeout=20m ./..."; \
-		go run ./cmd/internal/testreport "-C=$$module" $$race -shuffle=on -timeout=20m ./... || exit 1; \
-	done
+		(cd "$$module" && $(TESTSUM) $$race -shuffle=on -timeout=20m ./...) || exit 1; \
+	done; \
+	if [ -n "$$race" ]; then \
+		echo "== packages with tests for which the race detector must be off"; \
+		$(TESTSUM) -p 1 $$(grep -rlE --include='*_test.go' '^//go:build (.* )?!race|raceDetector\(\)' . | xargs -n1 dirname | sort -u) || exit 1; \
+	fi
+	@$(MAKE) --no-print-directory soak SOAK=60s
+
+soak: ## run load, simulations and fuzz targets for SOAK (1h)
+	@seconds=$$(echo $(SOAK) | awk '/h$$/ {u = 3600} /m$$/ {u = 60} /s$$/ {u = 1} {print int($$0 * u)}'); \
+	[ "$$seconds" -gt 0 ] || { echo "SOAK=$(SOAK): use a duration such as 60s or 1h"; exit 1; }; \
+	echo "== load and simulations of $(SOAK)"; \
+	ASHLAR_SOAK=$(SOAK) $(TESTSUM) -count=1 -timeout=0 -run 'Soak|Simulation' \
+		$$(grep -rlE --include='*_test.go' '^func Test\w*(Soak|Simulation)' . | xargs -n1 dirname | sort -u) && \
+	$(MAKE) --no-print-directory fuzz FUZZTIME=$$((seconds / 60 + 1))s FUZZBUDGET=$$seconds
+
+# Code lines: those of .go files that git tracks, but of tests, without blank lines and comments.
+size: ## print the code lines of each folder beside those of BASE
+	@count() { git grep -cvE '^[[:space:]]*(//|$$)' $$1 -- '*.go' ':!*_test.go'; }; \
+	{ count; count $(BASE); } | awk -F: ' \
+		function add(folder) { lines[folder, NF == 3] += $$NF; folders[folder] } \
+		{ n = split($$(NF - 1), part, "/"); add(n == 1 ? "." : part[1]); add("total") } \
+		part[1] ~ /^(ratelimit|inventory|manifest|cmd|internal)$$/ { add(part[1] "/" (n == 2 ? "." : part[2])) } \
+		part[1] == "ratelimit" && part[n - 1] !~ /test$$/ { add("ratelimit (without packages of tests)") } \
+		END { for (f in folders) printf "%-45s %8d %8d %+8d\n", f, lines[f, 1], lines[f, 0], lines[f, 0] - lines[f, 1] }' | LC_ALL=C sort | \
+		{ printf '%-45s %8s %8s %8s\n' 'code lines' $(BASE) now change; cat; }
 
 lint: ## check formatting, vet, staticcheck, gosec and go.mod; changes nothing
 	@unformed=$$(go run $(GOFUMPT) -l .) || exit 1; \
@@ -99,7 +150,7 @@ faults: ## measure ratelimitd under faults of the network and of counter stores 
 screenshots: ## write the pictures of the documentation to docs/images; needs chromium
 	ASHLAR_DOC_SCREENSHOTS=$(CURDIR)/docs/images go test ./cmd/internal/browsertest -run '^TestScreenshots$$' -count=1
 
-# The commit or branch that "make api" compares with.
+# The commit or branch that "make api" and "make size" compare with.
 BASE    ?= main
 APIDIFF ?= golang.org/x/exp/cmd/apidiff@v0.0.0-20261014143641-f0251eb4aa3e
 

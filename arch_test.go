@@ -46,7 +46,7 @@ var layers = []struct {
 	{"console", []string{"ratelimit/console", "inventory/console"}},
 	{"server", []string{"ratelimit/server", "inventory/server"}},
 	{"support of programs", []string{"cmd/internal/attack", "cmd/internal/browsertest", "cmd/internal/cli", "cmd/internal/deploytest", "cmd/internal/e2e"}},
-	{"program", []string{"cmd/*", "cmd/internal/release", "cmd/internal/testreport", "examples/*", "."}},
+	{"program", []string{"cmd/*", "cmd/internal/release", "examples/*", "."}},
 }
 
 // sideways lists the layers whose packages may import each other.
