@@ -87,7 +87,7 @@
 //   - [github.com/ashlar-go/ashlar/inventory/importer]: rows of files to records, with
 //     [github.com/ashlar-go/ashlar/inventory/importer/netbox]: those of NetBox.
 //   - [github.com/ashlar-go/ashlar/inventory/importer/containerlab]: the topology of a containerlab.
-//   - [github.com/ashlar-go/ashlar/inventory/importer/hosts]: inventories of Ansible and Nornir.
+//   - [github.com/ashlar-go/ashlar/inventory/importer/hosts]: inventories of Ansible.
 //   - [github.com/ashlar-go/ashlar/inventory/mail]: mail through a server, or into the log.
 //   - [github.com/ashlar-go/ashlar/inventory/openapi]: the OpenAPI document.
 //   - [github.com/ashlar-go/ashlar/inventory/topology]: paths and single points of failure of a graph.

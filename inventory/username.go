@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/secure/precis"
@@ -25,10 +22,7 @@ const (
 // characters as ordinary ones. Users with names of the same key are the same.
 //
 // The error is for a name that no new user may have, and says what to do, as in "must …". These are
-// names with spaces, invisible characters or symbols other than those of ASCII, and names that mix
-// scripts, whose letters may look alike. As UTS 39 recommends (section 5.2, Highly Restrictive), the
-// scripts of Chinese, Japanese and Korean may be mixed with each other as in these languages, and
-// with Latin.
+// names with spaces, invisible characters or symbols other than those of ASCII.
 func UsernameKey(name string) (string, error) {
 	if name == "" {
 		return "", errors.New("must not be empty")
@@ -43,52 +37,14 @@ func UsernameKey(name string) (string, error) {
 			return "", errors.New("must have letters, digits and characters such as . _ - @ only, without spaces and invisible characters")
 		}
 		if next == key {
-			return key, checkUsername(key)
+			if utf8.RuneCountInString(key) > maxUsernameKey {
+				return "", fmt.Errorf("must have at most %d characters in lower case", maxUsernameKey)
+			}
+			return key, nil
 		}
 		key = next
 	}
 	return "", errors.New("must have a stable form in lower case: use other letters")
-}
-
-// checkUsername refuses a key that is too long or mixes scripts.
-func checkUsername(key string) error {
-	if utf8.RuneCountInString(key) > maxUsernameKey {
-		return fmt.Errorf("must have at most %d characters in lower case", maxUsernameKey)
-	}
-	found := map[string]bool{}
-	for _, r := range key {
-		if script := scriptOf(r); script != "Common" && script != "Inherited" {
-			found[script] = true
-		}
-	}
-	names := slices.Sorted(maps.Keys(found))
-	if len(names) <= 1 {
-		return nil
-	}
-	for _, together := range [][]string{
-		{"Latin", "Han", "Hiragana", "Katakana"}, {"Latin", "Han", "Bopomofo"}, {"Latin", "Han", "Hangul"},
-	} {
-		if !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(together, name) }) {
-			return nil
-		}
-	}
-	return fmt.Errorf("must not mix the letters of %s: use those of one script", strings.Join(names, " and "))
-}
-
-// scriptOf returns the script of a character (UAX 24); Common if it is unknown.
-func scriptOf(r rune) string {
-	if r < utf8.RuneSelf {
-		if unicode.IsLetter(r) {
-			return "Latin"
-		}
-		return "Common"
-	}
-	for name, table := range unicode.Scripts {
-		if unicode.Is(table, r) {
-			return name
-		}
-	}
-	return "Common"
 }
 
 // oldUsernameKey returns the key of a name that was stored before names had keys and can't have its

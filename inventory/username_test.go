@@ -13,14 +13,13 @@ import (
 
 func TestUsernameKey(t *testing.T) {
 	t.Parallel()
-	const blank, mixed = "letters, digits and characters such as", "must not mix the letters of"
+	const blank = "letters, digits"
 	for name, want := range map[string]string{
 		"admin": "admin", "Admin": "admin", "ADMIN": "admin", "ａｄｍｉｎ": "admin", "Jane.Doe@Example.org": "jane.doe@example.org",
 		"J\u00f6rg": "j\u00f6rg", "jo\u0308rg": "j\u00f6rg", "Иван": "иван", "Ελένη": "ελένη", "יעל": "יעל", "山田たろう2": "山田たろう2", "yamada山田": "yamada山田",
-		"": "must not be empty", "admin ": blank, " admin": blank, "a b": blank, "ad\u200bmin": blank, "admin\u00ad": blank, "admin\u202e": blank, "admin\ufeff": blank,
+		"": "empty", "admin ": blank, " admin": blank, "a b": blank, "ad\u200bmin": blank, "admin\u00ad": blank, "admin\u202e": blank, "admin\ufeff": blank,
 		"admin\u00a0": blank, "ad\tmin": blank, "adm\u2460n": blank, "\U0001f600": blank, "\xff": blank,
-		"\u0430dmin": mixed + " Cyrillic and Latin", "admi\u03bf": mixed + " Greek and Latin", "山田\u0430": mixed, "かな한글": mixed,
-		strings.Repeat("x", 401): "must have at most 400 bytes",
+		strings.Repeat("x", 401): "400 bytes", strings.Repeat("x", 301): "300 characters", "\u0430dmin": "\u0430dmin",
 	} {
 		key, err := inventory.UsernameKey(name)
 		if err == nil && key != want || err != nil && !strings.Contains(err.Error(), want) {
@@ -51,7 +50,7 @@ func named(name string) *inventory.User {
 	}
 }
 
-// TestUsernamesAreUnique: no new or renamed user has a name that looks like that of another one.
+// TestUsernamesAreUnique: no new or renamed user has the name of another one in another form.
 func TestUsernamesAreUnique(t *testing.T) {
 	t.Parallel()
 	ctx, engine := t.Context(), records.New(records.NewMemStore(inventory.Schema()), nil)
@@ -59,7 +58,7 @@ func TestUsernamesAreUnique(t *testing.T) {
 	ok(t, engine.Create(ctx, records.Caller{}, admin, jane))
 	for name, kind := range map[string]records.ErrorKind{
 		"Admin": records.Conflict, "ＡＤＭＩＮ": records.Conflict, "jane": records.Conflict,
-		"admin ": records.Invalid, "ad\u200bmin": records.Invalid, "\u0430dmin": records.Invalid,
+		"admin ": records.Invalid, "ad\u200bmin": records.Invalid,
 	} {
 		equal(t, "the field of "+name, fields(t, engine.Create(ctx, records.Caller{}, named(name)), kind), []string{"username"})
 		_, err := engine.Update(ctx, records.Caller{}, resourceOf(jane), records.Edit{ID: jane.ID, Apply: func(rec records.Record) error {

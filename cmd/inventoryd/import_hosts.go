@@ -42,10 +42,10 @@ func importContainerlab(ctx context.Context, env cli.Env, s *server.Settings, ar
 	})
 }
 
-// importHosts imports inventories of Ansible and Nornir (package hosts).
+// importHosts imports inventories of Ansible (package hosts).
 func importHosts(ctx context.Context, env cli.Env, s *server.Settings, args []string) error {
 	flags, parse := importFlags("import hosts")
-	format := flags.String("format", "", "`format` of the files, ansible or nornir; default: the one that they look like")
+	format := flags.String("format", "", "`format` of the files; ansible is the only one")
 	env.Args = args
 	if err := env.Parse(flags); err != nil {
 		return err
@@ -54,10 +54,10 @@ func importHosts(ctx context.Context, env cli.Env, s *server.Settings, args []st
 	switch {
 	case err != nil:
 		return err
-	case *format != "" && *format != hosts.Ansible && *format != hosts.Nornir:
-		return cli.Usagef("-format is %q: use ansible or nornir", *format)
+	case *format != "" && *format != "ansible":
+		return cli.Usagef("-format is %q: use ansible, or import a CSV file", *format)
 	case flags.NArg() == 0:
-		return cli.Usagef("import hosts: name the files of one inventory: inventory.ini or inventory.yaml of Ansible, or hosts.yaml, groups.yaml and defaults.yaml of Nornir")
+		return cli.Usagef("import hosts: name the files of one inventory: inventory.ini or inventory.yaml of Ansible")
 	}
 	var files []hosts.File
 	for _, name := range flags.Args() {
@@ -68,7 +68,7 @@ func importHosts(ctx context.Context, env cli.Env, s *server.Settings, args []st
 		defer func() { _ = f.Close() }() // it was read only
 		files = append(files, hosts.File{Name: name, Reader: f})
 	}
-	found, err := hosts.Read(*format, files...)
+	found, err := hosts.Read(files...)
 	if err != nil {
 		return fmt.Errorf("import: %w", err)
 	}

@@ -53,7 +53,7 @@ func TestImportHosts(t *testing.T) {
 		{"no such file", "containerlab", filepath.Join(dir, "none")},
 		{"no such file", "hosts", filepath.Join(dir, "none")},
 		{"hosts:1: has no topology", "containerlab", file("hosts", "a: b\n")},
-		{"hosts:1: looks like neither", "hosts", file("hosts", "a: b\n")},
+		{"hosts:1: the group", "hosts", file("hosts", "a: b\n")},
 	} {
 		args := []string{c.name}
 		if c.arg != "" {

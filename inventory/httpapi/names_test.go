@@ -13,8 +13,8 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// TestNames: a login accepts each form of a user name, no user has a name that looks like that of
-// another one, and a new name ends the sessions of the user.
+// TestNames: a login accepts each form of a user name, no user has the name of another one in
+// another form, and a new name ends the sessions of the user.
 func TestNames(t *testing.T) {
 	twoProcesses(t, func(t *testing.T, first, second records.Store) {
 		g := newHarness(t, &choices{store: first})
@@ -27,7 +27,6 @@ func TestNames(t *testing.T) {
 		root := g.as("root")
 		root.Send("POST", "/users", with(user("ROOT"), "email", "other@example.org")).WantError(409, "Username already exists")
 		root.Send("POST", "/users", with(user("root "), "email", "other@example.org")).WantError(400, "username must have letters, digits and characters such as")
-		root.Send("POST", "/users", with(user("r\u043eot"), "email", "other@example.org")).WantError(400, "username must not mix the letters of Cyrillic and Latin")
 		for _, word := range []string{"Doe-Jane!", "jane2026", "D0e!!!!!", "        ", "Snowball22"} {
 			root.Send("POST", "/users", with(user("Jane"), "first_name", "Jane", "last_name", "Doe", "password", word)).WantError(400, ": choose another, such as four words")
 		}

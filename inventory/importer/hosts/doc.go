@@ -1,7 +1,6 @@
-// Package hosts reads the hosts of automation tools, for package importer: Ansible inventories in YAML and INI,
-// and the SimpleInventory of Nornir (hosts.yaml, with groups.yaml and defaults.yaml).
+// Package hosts reads the hosts of Ansible inventories in YAML and INI, for package importer.
 //
-//	inventory, err := hosts.Read("", hosts.File{Name: "inventory.ini", Reader: file})
+//	inventory, err := hosts.Read(hosts.File{Name: "inventory.ini", Reader: file})
 //	if err != nil {
 //		return err
 //	}
@@ -12,9 +11,9 @@
 //	report, err := importer.Run(ctx, engine, []importer.Source{source}, nil)
 //
 // Each host becomes a device with its name in the inventory, and the names of its groups as tags. These
-// variables of it, of its groups or of the defaults become fields, the first of a row that it has:
+// variables of it or of its groups become fields, the first of a row that it has:
 //
-//	ip             ansible_host, ansible_ssh_host, or hostname of Nornir, or the name of the host: if it is an address
+//	ip             ansible_host, ansible_ssh_host, or the name of the host: if it is an address
 //	os             os, platform, ansible_network_os (its last part: ios of cisco.ios.ios)
 //	os_version     os_version
 //	vendor         vendor, manufacturer

@@ -13,7 +13,7 @@ import (
 
 func ExampleRead() {
 	file := strings.NewReader("[web]\nweb[01:20].example.org site=Vienna ntp_server=192.0.2.1\n")
-	found, err := hosts.Read(hosts.Ansible, hosts.File{Name: "inventory.ini", Reader: file})
+	found, err := hosts.Read(hosts.File{Name: "inventory.ini", Reader: file})
 	if err != nil {
 		fmt.Println(err)
 		return

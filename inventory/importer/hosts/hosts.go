@@ -19,12 +19,6 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/importer"
 )
 
-// The names of formats.
-const (
-	Ansible = "ansible"
-	Nornir  = "nornir"
-)
-
 // The bounds of an inventory.
 const (
 	maxHosts   = 100_000
@@ -33,7 +27,7 @@ const (
 	maxKinds   = 200       // of counts
 )
 
-// File is a file of an inventory, of up to 8 MiB. Its name is for messages, and tells the parts of Nornir apart.
+// File is a file of an inventory, of up to 8 MiB. Its name is for messages, and its ending tells YAML from INI.
 type File struct {
 	Name   string
 	Reader io.Reader
@@ -44,8 +38,6 @@ type Inventory struct {
 	hosts    []*host // in the order of the files
 	groups   map[string]*group
 	byName   map[string]*host
-	defaults vars // of Nornir
-	sorts    bool // groups count in the order of their depth and names, as with Ansible
 	members  int
 	counts   map[string]int64
 }
@@ -92,41 +84,23 @@ func shown(text string) string { return printable.Truncate(text, 64) }
 // input is a file that was read.
 type input struct {
 	name string
-	part string // of Nornir: the name without an ending
 	text []byte
 	root *yamltree.Node // nil for INI
 }
 
 func (in *input) at(line int) place { return place{in.name, line} }
 
-// Read reads the files of one inventory in a format, Ansible or Nornir; "" means the one that they look like.
-// Errors are an [*importer.FileError], or that of a reader.
-func Read(format string, files ...File) (*Inventory, error) {
-	if format != "" && format != Ansible && format != Nornir {
-		return nil, fmt.Errorf("hosts: unknown format %q: use ansible or nornir", shown(format))
-	}
-	inputs := make([]*input, len(files))
-	for i, f := range files {
-		var err error
-		if inputs[i], err = open(f); err != nil {
+// Read reads the files of one inventory of Ansible. Errors are an [*importer.FileError], or that of a reader.
+func Read(files ...File) (*Inventory, error) {
+	v := &Inventory{groups: map[string]*group{}, byName: map[string]*host{}, counts: map[string]int64{}}
+	for _, f := range files {
+		in, err := open(f)
+		if err != nil {
 			return nil, err
 		}
-	}
-	if format == "" {
-		var err error
-		if format, err = guess(inputs); err != nil {
-			return nil, err
-		}
-	}
-	v := &Inventory{groups: map[string]*group{}, byName: map[string]*host{}, defaults: vars{}, counts: map[string]int64{}, sorts: format == Ansible}
-	for _, in := range inputs {
-		var err error
-		switch {
-		case format == Nornir:
-			err = v.readNornir(in)
-		case in.root != nil:
+		if in.root != nil {
 			err = v.readYAML(in)
-		default:
+		} else {
 			err = v.readINI(in)
 		}
 		if err != nil {
@@ -148,7 +122,6 @@ func open(f File) (*input, error) {
 	}
 	in := &input{name: path.Base(filepath.ToSlash(f.Name)), text: bytes.TrimPrefix(text, []byte("\ufeff"))}
 	ending := strings.ToLower(path.Ext(in.name))
-	in.part = strings.ToLower(strings.TrimSuffix(in.name, path.Ext(in.name)))
 	switch {
 	case len(text) > yamltree.MaxBytes:
 		return nil, in.at(1).fail("the file has more than %d MiB: split it", yamltree.MaxBytes>>20)
@@ -179,56 +152,6 @@ func looksLikeYAML(text []byte) bool {
 		}
 	}
 	return false
-}
-
-// The fields that tell the formats apart.
-var (
-	ansibleFields = []string{"hosts", "children", "vars"}
-	nornirFields  = []string{"hostname", "port", "username", "password", "platform", "groups", "data", "connection_options"}
-)
-
-// guess returns the format that files look like.
-func guess(inputs []*input) (string, error) {
-	found, first := "", ""
-	for _, in := range inputs {
-		format := in.format()
-		switch {
-		case format == "":
-		case found == "":
-			found, first = format, in.name
-		case found != format:
-			return "", in.at(1).fail("looks like %s, but %s looks like %s: import them separately, or give the format", format, first, found)
-		}
-	}
-	if found == "" && len(inputs) > 0 {
-		return "", inputs[0].at(1).fail("looks like neither an inventory of Ansible nor hosts of Nornir: give the format, ansible or nornir")
-	}
-	return found, nil
-}
-
-// format returns the format that a file looks like, "" if it may be any.
-func (in *input) format() string {
-	if in.root == nil {
-		return Ansible
-	}
-	nornir := in.part == defaultsPart && slices.ContainsFunc(nornirFields, func(name string) bool { return in.root.Get(name).Kind != yamltree.Null })
-	for _, f := range in.root.Fields {
-		if f.Name == "all" || f.Name == "ungrouped" {
-			return Ansible
-		}
-		for _, field := range f.Value.Fields {
-			switch {
-			case slices.Contains(ansibleFields, field.Name):
-				return Ansible
-			case slices.Contains(nornirFields, field.Name):
-				nornir = true
-			}
-		}
-	}
-	if nornir {
-		return Nornir
-	}
-	return ""
 }
 
 // count counts something that has no place.
@@ -369,10 +292,8 @@ func (v *Inventory) groupsOf(h *host) (all []*group) {
 			}
 		}
 	}
-	if v.sorts {
-		slices.SortFunc(all, func(a, b *group) int {
-			return cmp.Or(cmp.Compare(b.depth, a.depth), strings.Compare(b.name, a.name))
-		})
-	}
+	slices.SortFunc(all, func(a, b *group) int {
+		return cmp.Or(cmp.Compare(b.depth, a.depth), strings.Compare(b.name, a.name))
+	})
 	return all
 }

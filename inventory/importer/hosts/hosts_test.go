@@ -16,12 +16,12 @@ import (
 )
 
 // read reads files, given as name, text, name, text.
-func read(format string, pairs ...string) (*hosts.Inventory, error) {
+func read(pairs ...string) (*hosts.Inventory, error) {
 	var files []hosts.File
 	for i := 0; i+1 < len(pairs); i += 2 {
 		files = append(files, hosts.File{Name: pairs[i], Reader: strings.NewReader(pairs[i+1])})
 	}
-	return hosts.Read(format, files...)
+	return hosts.Read(files...)
 }
 
 // rows imports an inventory, and returns the report.
@@ -117,20 +117,6 @@ sw10.example.org |ios|Cisco||switch|Graz|switches
 sw2 |ios|Cisco||core switch||core,switches
 `
 
-var nornir = []string{
-	"hosts.yaml", `---
-r1:
-  hostname: 192.0.2.1
-  port: 22
-  password: hunter2
-  groups: [edge, vie]
-  data: {role: router, model: MX}
-"192.0.2.9": {groups: [vie], role: server}
-`,
-	"groups.yaml", "edge: {platform: junos, groups: [global], data: {vendor: Juniper}}\nvie: {data: {site: VIE, vendor: other}}\nglobal: {data: {vendor: nobody, token: hunter2}}\n",
-	"defaults.yaml", "platform: ios\nusername: admin\n",
-}
-
 // TestImport: hosts become devices with the variables that they inherit, in places that are there or new,
 // and a second import changes nothing.
 func TestImport(t *testing.T) {
@@ -151,14 +137,10 @@ func TestImport(t *testing.T) {
 	}{
 		{"YAML of Ansible", []string{"inventory.yml", ansibleYAML}, 1 + 6, wantAnsible, ansibleRest},
 		{"INI of Ansible", []string{"hosts", ansibleINI}, 1 + 6, wantAnsible, ansibleRest},
-		{
-			"Nornir", nornir, 2, "192.0.2.9 192.0.2.9|ios|other||server|Vienna|vie\nr1 192.0.2.1|junos|Juniper|MX|router|Vienna|edge,global,vie\n",
-			[]importer.Count{{Kind: secret, Objects: 2}, {Kind: "variable port", Objects: 1}, {Kind: "variable username", Objects: 1}},
-		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			v, err := read("", c.files...)
+			v, err := read(c.files...)
 			require.NoError(t, err)
 			engine := records.New(records.NewMemStore(inventory.Schema()), nil)
 			require.NoError(t, engine.Create(t.Context(), records.Caller{}, &inventory.Location{Name: "Vienna", SiteCode: "VIE", Kind: inventory.LocationBuilding}))
@@ -175,8 +157,8 @@ func TestImport(t *testing.T) {
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	engine := records.New(records.NewMemStore(inventory.Schema()), nil)
-	for _, files := range [][]string{{"a.yml", ansibleYAML}, {"a.ini", ansibleINI}, nornir} {
-		v, err := read("", files...)
+	for _, files := range [][]string{{"a.yml", ansibleYAML}, {"a.ini", ansibleINI}} {
+		v, err := read(files...)
 		require.NoError(t, err)
 		require.NotContains(t, fmt.Sprint(v.Unplaced()), "hunter2")
 		source, err := v.Source(t.Context(), engine)
@@ -189,7 +171,7 @@ func TestSecrets(t *testing.T) {
 		"web1 ansible_password='hunter2\n", "web1 ansible_password= hunter2\n", "[all:vars]\nansible_password: hunter2\n", "[web:children]\nweb1 password=hunter2\n",
 		"ansible_password=hunter2\n", "all: {vars: {ansible_password: *hunter2}}\n", "all: {vars: {ansible_password: hunter2, a: [}}\n", "all: {hosts: {web1: hunter2}}\n", "[x password=hunter2\n",
 	} {
-		_, err := read(hosts.Ansible, "inventory", text)
+		_, err := read("inventory", text)
 		require.Error(t, err, text)
 		require.NotContains(t, err.Error(), "hunter2")
 	}
@@ -210,7 +192,7 @@ func TestBadFiles(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"a.yml", "", "a.yml:1: is empty"},
 		{"a.ini", "", "a.ini:1: is empty"},
-		{"a.yml", "x: 1\n", "a.yml:1: looks like neither"},
+		{"a.yml", "x: 1\n", "a.yml:1: the group \"x\""},
 		{"a.yml", "all:\n  host: {x: }\n", `a.yml:2: the group "all" has the unknown part "host": use hosts, children or vars`},
 		{"a.yml", "all:\n  hosts: [web1]\n", "a.yml:2: hosts of the group \"all\" must be a mapping, each name followed by a colon, not a list"},
 		{"a.yml", "all:\n  hosts:\n    web1: 5\n", `a.yml:3: the host "web1" must be a mapping`},
@@ -237,22 +219,14 @@ func TestBadFiles(t *testing.T) {
 		{"a.ini", strings.Repeat("# comment\n", 1<<20), "more than 8 MiB"},
 		{"a", "$ANSIBLE_VAULT;1.1;AES256\n6162\n", "decrypt it with ansible-vault"},
 		{"a", "#!/usr/bin/python3\n", "is a script"},
-		{"hosts.yaml", "r1:\n  hostname: x\n  groups: edge\n", "hosts.yaml:3: groups must be a list of names, not a text"},
-		{"hosts.yaml", "r1:\n  hostname: x\n  data: 5\n", "hosts.yaml:3: data must be a mapping"},
-		{"hosts.yaml", "r1: {hostname: x}\nr2: 5\n", `hosts.yaml:2: "r2" must be a mapping`},
-		{"hosts.yaml", "r1: {hostname: x}\nr1: {}\n", `hosts.yaml:2: "r1" is given twice, also on line 1`},
+		{"hosts.yaml", "r1: {hostname: x}\nr2: 5\n", "hosts.yaml:1: hostname of the group"},
+		{"hosts.yaml", "r1: {hosts: }\nr1: {}\n", `hosts.yaml:2: "r1" is given twice`},
 	} {
-		_, err := read("", c.name, c.text)
+		_, err := read(c.name, c.text)
 		require.ErrorContains(t, err, c.want)
 		_, ok := errors.AsType[*importer.FileError](err)
 		require.True(t, ok, c.want)
 	}
-	_, err := read("", "a.ini", "x\n", "hosts.yaml", "r1: {hostname: x}\n")
-	require.ErrorContains(t, err, "hosts.yaml:1: looks like nornir, but a.ini looks like ansible")
-	_, err = read("chef", "a.ini", "x\n")
-	require.ErrorContains(t, err, "use ansible or nornir")
-	_, err = read(hosts.Nornir, "a.ini", "x\n")
-	require.ErrorContains(t, err, "is not YAML")
 }
 
 // TestNames: names of hosts may have ports, and ranges of numbers with zeros, of letters and with steps.
@@ -262,7 +236,7 @@ func TestNames(t *testing.T) {
 		"a:22": "a ", "a[1:2]:22": "a1 a2 ", "a[08:10]b": "a08b a09b a10b ", "a[x:z]": "ax ay az ", "a[0:4:2]": "a0 a2 a4 ",
 		"2001:db8::1": "2001:db8::1 ", "[g]\na[1:2]-[a:b]": "a1-a a1-b a2-a a2-b ", `"a" x=y`: "a ",
 	} {
-		v, err := read(hosts.Ansible, "a.ini", text)
+		v, err := read("a.ini", text)
 		require.NoError(t, err, text)
 		engine := records.New(records.NewMemStore(inventory.Schema()), nil)
 		rows(t, engine, v)
@@ -279,10 +253,9 @@ func TestNames(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add("hosts", ansibleINI)
 	f.Add("hosts.yml", ansibleYAML)
-	f.Add("hosts.yaml", nornir[1])
 	f.Add("x.ini", "a[1:3][a:c:2]:22 x='y z'\n[a:vars]\nb=c")
 	f.Fuzz(func(t *testing.T, name, text string) {
-		_, err := read("", name, text)
+		_, err := read(name, text)
 		if err == nil {
 			return
 		}

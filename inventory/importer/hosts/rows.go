@@ -119,9 +119,6 @@ func (v *Inventory) text(h *host, groups []*group, field string) (value, name st
 				return value, name
 			}
 		}
-		if value, ok := v.defaults[name]; ok {
-			return value, name
-		}
 	}
 	return "", ""
 }
