@@ -15,7 +15,6 @@ import (
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
-	"github.com/ashlar-go/ashlar/ratelimit/console"
 	"github.com/ashlar-go/ashlar/ratelimit/server"
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
@@ -44,8 +43,7 @@ func newLimits(flags *flag.FlagSet) *limits {
 	l := &limits{settings: settings.Default()}
 	l.settings.DisableStats = true // nothing to push to; the debug port has them
 	l.settings.RuntimeWatchRoot = false
-	l.settings.ConsoleRecentRequests = 10_000 // for the comparison of a changed configuration
-	l.settings.RuntimeIgnoreDotFiles = true   // those of editors
+	l.settings.RuntimeIgnoreDotFiles = true // those of editors
 	l.ports.http = newPort(flags, "http-port", l.settings.Port, "the rate limit service over HTTP")
 	l.ports.grpc = newPort(flags, "grpc-port", l.settings.GRPCPort, "the rate limit service over gRPC")
 	l.ports.debug = newPort(flags, "debug-port", l.settings.DebugPort, "the rate limit console")
@@ -114,13 +112,6 @@ func (l *limits) follow(dir, from string) error {
 	l.settings.RuntimeRoot, l.settings.RuntimeSubdirectory, l.settings.RuntimeAppDirectory = filepath.Dir(abs), "", filepath.Base(abs)
 	l.from = from + " (changes take effect at once)"
 	return nil
-}
-
-// allowEdits makes the console save files for those who know a token. A short one allows nothing.
-func (l *limits) allowEdits(token string) {
-	if len(token) >= console.MinTokenBytes {
-		l.settings.ConsoleToken = token
-	}
 }
 
 // open creates the server, which opens the ports again by itself.

@@ -56,7 +56,6 @@ func run(ctx context.Context, env cli.Env) (err error) {
 	if err := limits.useSample(network.dir, network.fresh); err != nil {
 		return err
 	}
-	limits.allowEdits(network.password)
 	if err := books.open(ctx, names, log.log("catalog")); err != nil {
 		return err
 	}

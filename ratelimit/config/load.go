@@ -26,16 +26,27 @@ func (d Dir) Path() string { return filepath.Join(d.Root, d.Subdirectory, d.AppD
 // LoadDir is [Load] of a directory. If there is no such directory, the error names it
 // and its settings, and is fs.ErrNotExist.
 func LoadDir(dir Dir, opts *Options) (*Config, error) {
+	c, _, err := loadDir(dir, opts)
+	return c, err
+}
+
+// ReadDir returns the files that LoadDir parses, as far as they can be read, and the error of LoadDir.
+func ReadDir(dir Dir, opts *Options) ([]File, error) {
+	_, files, err := loadDir(dir, opts)
+	return files, err
+}
+
+func loadDir(dir Dir, opts *Options) (*Config, []File, error) {
 	path := dir.Path()
 	info, err := os.Stat(path)
 	if err == nil && !info.IsDir() {
 		err = errors.New("not a directory")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("configuration directory %s, made of RUNTIME_ROOT %q, RUNTIME_SUBDIRECTORY %q and RUNTIME_APPDIRECTORY %q: %w",
+		return nil, nil, fmt.Errorf("configuration directory %s, made of RUNTIME_ROOT %q, RUNTIME_SUBDIRECTORY %q and RUNTIME_APPDIRECTORY %q: %w",
 			path, dir.Root, dir.Subdirectory, dir.AppDirectory, withoutPath(err))
 	}
-	return Load(os.DirFS(path), opts)
+	return load(os.DirFS(path), opts)
 }
 
 // Load parses the files of a file system whose names end in ".yaml" or ".yml", also in its
@@ -51,6 +62,11 @@ func LoadDir(dir Dir, opts *Options) (*Config, error) {
 // being changed may see a mixture of versions, or fail; [Watch] loads it again after
 // the last change.
 func Load(fsys fs.FS, opts *Options) (*Config, error) {
+	c, _, err := load(fsys, opts)
+	return c, err
+}
+
+func load(fsys fs.FS, opts *Options) (*Config, []File, error) {
 	l := &loader{walker: walker{fsys: fsys, opts: opts.withDefaults()}}
 	l.walker.file, l.walker.fault = l.file, l.fault
 	l.walk()
@@ -58,7 +74,7 @@ func Load(fsys fs.FS, opts *Options) (*Config, error) {
 	if c != nil {
 		c.Ignored = l.ignored
 	}
-	return c, err
+	return c, l.files, err
 }
 
 // isConfiguration reports whether a file of that name is read.

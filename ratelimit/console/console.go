@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"context"
 	"embed"
 	"errors"
 	"io/fs"
@@ -35,20 +34,18 @@ type Options struct {
 
 	// Load returns the state of the configuration. Default: only the rules of the engine are shown.
 	Load func() Load
-	// Files are the configuration files, for pages that show and edit them. Default: none.
-	Files Files
+	// Files returns the configuration files as they are now, and why they can't be read or are invalid, such as
+	// config.ReadDir does. Default: no files are shown.
+	Files func() ([]config.File, error)
 	// Health returns the health of the parts of the program. Default: none is shown.
 	Health func() []Component
 	// Store names the kind of counter store, such as "embedded". Default: it is not shown.
 	Store string
 	// Stats has the statistics of the page about health. Default: none are shown.
 	Stats *stats.Registry
-	// Recent, if not nil, has recent requests, by which a changed configuration is compared.
-	Recent *Recent
 
-	// ResetToken allows those who know it to reset counters, EditToken to save, create and delete Files: at least
-	// MinTokenBytes bytes. Default: nobody may.
-	ResetToken, EditToken string
+	// ResetToken allows those who know it to reset counters: at least MinTokenBytes bytes. Default: nobody may.
+	ResetToken string
 
 	// CounterKeyPrefix and CounterKeyFormat are those of the engine's Options.
 	CounterKeyPrefix string
@@ -90,9 +87,8 @@ type Console struct {
 	ui      *ui.Kit
 	tree    treeCache
 	rates   rates
-	sending chan struct{} // holds a value while the desk sends requests
+	sending chan struct{} // holds a value while requests are sent
 	reset   *guard        // nil if nobody may
-	editing *guard        // nil if nobody may
 	handler http.Handler
 }
 
@@ -113,10 +109,7 @@ func New(engine *ratelimit.Engine, opts *Options) (*Console, error) {
 	if c.reset, err = newGuard("ResetToken", c.opts.ResetToken, c.opts.Now); err != nil {
 		return nil, err
 	}
-	if c.editing, err = newGuard("EditToken", c.opts.EditToken, c.opts.Now); err != nil {
-		return nil, err
-	}
-	c.opts.ResetToken, c.opts.EditToken = "", ""
+	c.opts.ResetToken = ""
 	if c.ui, err = newKit(&c.opts); err != nil {
 		return nil, err
 	}
@@ -125,13 +118,10 @@ func New(engine *ratelimit.Engine, opts *Options) (*Console, error) {
 		chain = *c.opts.Chain
 	}
 	chain.RenderError, chain.Security, chain.Check = c.ui.RenderError, &httpx.SecurityOptions{ContentSecurityPolicy: ui.Policy}, nil
-	chain.MaxBody, chain.Repeatable = maxForm, nil
+	chain.MaxBody, chain.Repeatable = 0, nil
 	c.handler = httpx.Standard(&chain)(c.ui.Protect(c.mux()))
 	return c, nil
 }
-
-// maxForm is the maximum size of a form in bytes, with what encoding adds to a file of maxEdit bytes.
-const maxForm = 1 << 20
 
 // newKit returns the renderer.
 func newKit(o *Options) (*ui.Kit, error) {
@@ -155,22 +145,17 @@ func (c *Console) mux() http.Handler {
 	mux.Handle("GET /assets/", c.ui.Assets())
 	mux.HandleFunc("POST /theme", c.ui.SetTheme)
 	for pattern, handle := range map[string]httpx.HandlerFunc{
-		"GET /{$}":                  c.overview,
-		"GET /rates.json":           c.ratesJSON,
-		"GET /rules/{rule}":         c.rulePage,
-		"GET /rules/{rule}/keys":    c.topKeys,
-		"GET /try":                  c.desk,
-		"GET /try/suggest":          c.suggest,
-		"POST /try/explain":         c.explainForm,
-		"POST /try/send":            c.send,
-		"POST /try/reset":           c.resetCounters,
-		"GET /health":               c.health,
-		"GET /configuration":        c.configuration,
-		"GET /configuration/edit":   c.editor,
-		"GET /configuration/new":    c.newFile,
-		"GET /configuration/delete": c.remover,
-		"POST /configuration/check": c.check,
-		"POST /configuration/save":  c.save,
+		"GET /{$}":               c.overview,
+		"GET /rates.json":        c.ratesJSON,
+		"GET /rules/{rule}":      c.rulePage,
+		"GET /rules/{rule}/keys": c.topKeys,
+		"GET /try":               c.try,
+		"GET /try/suggest":       c.suggest,
+		"POST /try/explain":      c.explainForm,
+		"POST /try/send":         c.send,
+		"POST /try/reset":        c.resetCounters,
+		"GET /health":            c.health,
+		"GET /configuration":     c.configuration,
 	} {
 		mux.Handle(pattern, handle)
 	}
@@ -199,14 +184,7 @@ func (c *Console) part(w http.ResponseWriter, r *http.Request, template, name st
 }
 
 func (c *Console) view(r *http.Request, template, title string, data any) *ui.Page {
-	return &ui.Page{Template: template, Title: title, Data: data, Nav: c.nav(r.URL.Path), Notice: notices[r.URL.Query().Get("done")]}
-}
-
-// notices are what the parameter done may say.
-var notices = map[string]string{
-	"saved":   "Saved. The server loads it in a moment; see the state below.",
-	"created": "Created. The server loads it in a moment; see the state below.",
-	"deleted": "Deleted. The server notices in a moment; see the state below.",
+	return &ui.Page{Template: template, Title: title, Data: data, Nav: c.nav(r.URL.Path)}
 }
 
 // nav returns the navigation.
@@ -223,9 +201,4 @@ func (c *Console) nav(at string) []ui.NavGroup {
 		all = append(all, ui.NavGroup{Title: "More", Links: c.opts.Links})
 	}
 	return all
-}
-
-// detached returns a context for a change that must end although the client has left, with a deadline.
-func detached(r *http.Request, most time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(r.Context()), most)
 }

@@ -2,7 +2,6 @@ package console_test
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -10,7 +9,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -164,7 +162,7 @@ func TestRates(t *testing.T) {
 }
 
 // TestSample: a page that nobody has opened before shows the last three minutes, and a rule without hits in that time
-// takes no place.
+// has no points.
 func TestSample(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, nil, limited("a", "", 30))
@@ -235,8 +233,8 @@ func TestMarkup(t *testing.T) {
 func TestTokens(t *testing.T) {
 	b := newBench(t, &console.Options{ResetToken: secret}, limited("a", "", 5))
 	b.hit(5, "a", "x")
-	desk := "/try?domain=d&d0k0=a&d0v0=x"
-	require.Contains(t, b.get(desk), "5 of 5")
+	try := "/try?domain=d&d0k0=a&d0v0=x"
+	require.Contains(t, b.get(try), "5 of 5")
 	form := func(word string) url.Values {
 		return url.Values{"domain": {"d"}, "d0k0": {"a"}, "d0v0": {"x"}, "secret": {word}}
 	}
@@ -251,9 +249,9 @@ func TestTokens(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, b.post("/try/reset", form(secret)).Code, "without the token of the form")
 	require.Equal(t, http.StatusForbidden, b.post("/try/send", url.Values{"domain": {"d"}, "d0k0": {"a"}, "d0v0": {"x"}, "n": {"1"}}).Code)
 	b.token = token
-	require.Contains(t, b.get(desk), "5 of 5", "nothing was changed")
+	require.Contains(t, b.get(try), "5 of 5", "nothing was changed")
 	require.Equal(t, http.StatusOK, b.post("/try/reset", form(secret)).Code)
-	require.Contains(t, b.get(desk), "0 of 5")
+	require.Contains(t, b.get(try), "0 of 5")
 	require.Contains(t, b.log.String(), `msg="counters changed" change=Reset`)
 	for range 10 {
 		b.post("/try/reset", form("wrong-wrong-wrong"))
@@ -261,18 +259,18 @@ func TestTokens(t *testing.T) {
 	require.Equal(t, http.StatusTooManyRequests, b.post("/try/reset", form(secret)).Code)
 	require.NotContains(t, b.log.String(), secret)
 	require.Equal(t, http.StatusForbidden, newBench(t, nil).post("/try/reset", form(secret)).Code)
-	_, err := console.New(b.engine, &console.Options{EditToken: "short"})
-	require.ErrorContains(t, err, "Options.EditToken is too short")
+	_, err := console.New(b.engine, &console.Options{ResetToken: "short"})
+	require.ErrorContains(t, err, "ResetToken")
 }
 
-// TestSends: sends are bounded, and give back the places that they take.
+// TestSends: sends are bounded, and release their permits.
 func TestSends(t *testing.T) {
 	b := newBench(t, nil, ratelimit.Rule{Key: "p", Limit: &ratelimit.Limit{RequestsPerUnit: 3, Unit: ratelimit.Hour, Algorithm: ratelimit.Concurrency}})
 	b.get("/try")
 	form := url.Values{"domain": {"d"}, "d0k0": {"p"}, "d0v0": {"x"}, "n": {"10"}}
 	page := b.post("/try/send", form).Body.String()
 	require.Contains(t, page, `aria-label="Results in order: 3 allowed, 7 refused"`)
-	require.Contains(t, page, "0 of 3", "the places are given back")
+	require.Contains(t, page, "0 of 3", "the permits are released")
 	for _, n := range []string{"0", "101", "x", ""} {
 		form.Set("n", n)
 		require.Equal(t, http.StatusBadRequest, b.post("/try/send", form).Code, n)
@@ -281,132 +279,21 @@ func TestSends(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, b.post("/try/send", form).Code)
 }
 
-// TestDirectory: a file is replaced with its permissions, unless it has changed, is a link, or nothing may be saved.
-func TestDirectory(t *testing.T) {
-	dir := t.TempDir()
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "sub"), 0o750))
-	file := filepath.Join(dir, "sub", "a.yaml")
-	require.NoError(t, os.WriteFile(file, []byte("domain: a\n"), 0o640))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "notes.txt"), []byte("x"), 0o600))
-	require.NoError(t, os.Symlink(file, filepath.Join(dir, "link.yaml")))
-	d := &console.Directory{Dir: config.Dir{Root: dir}, Options: &config.Options{MergeDomains: true}}
-	read := d.Read()
-	require.NoError(t, read.Err)
-	require.Equal(t, []config.File{{Name: "link.yaml", Data: []byte("domain: a\n")}, {Name: "sub.a.yaml", Data: []byte("domain: a\n")}}, read.Files)
-
-	was := sha256.Sum256([]byte("domain: a\n"))
-	require.NoError(t, d.Save("sub.a.yaml", []byte("domain: b\n"), was))
-	data, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, "domain: b\n", string(data))
-	info, err := os.Stat(file)
-	require.NoError(t, err)
-	require.Equal(t, os.FileMode(0o640), info.Mode().Perm())
-	require.ErrorIs(t, d.Save("sub.a.yaml", []byte("domain: c\n"), was), console.ErrChanged)
-	require.ErrorContains(t, d.Save("link.yaml", nil, sha256.Sum256(data)), "symbolic link")
-	require.ErrorIs(t, d.Save("../x.yaml", nil, was), os.ErrNotExist)
-	require.ErrorContains(t, (&console.Directory{Dir: d.Dir, Options: d.Options, ReadOnly: "not here"}).Save("sub.a.yaml", nil, sha256.Sum256(data)), "not here")
-	entries, err := os.ReadDir(filepath.Dir(file))
-	require.NoError(t, err)
-	require.Len(t, entries, 1, "no temporary file is left")
-	missing := (&console.Directory{Dir: config.Dir{Root: filepath.Join(dir, "none")}}).Read()
-	require.ErrorIs(t, missing.Err, os.ErrNotExist)
-}
-
-// TestSaveConflict: the editor saves nothing over a file that has changed, nor a configuration with faults.
-func TestSaveConflict(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "a.yaml")
-	require.NoError(t, os.WriteFile(file, []byte("domain: a\n"), 0o600))
-	b := newBench(t, &console.Options{EditToken: secret, Files: &console.Directory{Dir: config.Dir{Root: dir}}})
-	require.NotContains(t, b.get("/configuration/edit?file=a.yaml"), secret)
-	form := url.Values{"file": {"a.yaml"}, "text": {"domain: [\n"}, "secret": {secret}, "was": {fmt.Sprintf("%x", sha256.Sum256([]byte("domain: a\n")))}}
-	require.Equal(t, http.StatusUnprocessableEntity, b.post("/configuration/save", form).Code)
-	form.Set("text", "domain: b\r\n")
-	require.NoError(t, os.WriteFile(file, []byte("domain: other\n"), 0o600))
-	require.Equal(t, http.StatusConflict, b.post("/configuration/save", form).Code)
-	require.NoError(t, os.WriteFile(file, []byte("domain: a\n"), 0o600))
-	require.Equal(t, http.StatusSeeOther, b.post("/configuration/save", form).Code)
-	data, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, "domain: b\n", string(data), "line breaks are those of the file")
-	require.Equal(t, http.StatusNotFound, b.do(httptest.NewRequest("GET", "/configuration/edit?file=x.yaml", nil)).Code)
-}
-
-// TestCreateAndDelete: a file is created under a safe name that is free, and deleted unless it has changed. What that
-// does to the rules is shown before. Without a token or a directory there is neither.
-func TestCreateAndDelete(t *testing.T) {
-	dir := t.TempDir()
-	const first, second = "domain: a\n", "domain: b\ndescriptors: [{key: k, rate_limit: {unit: hour, requests_per_unit: 2}}]\n"
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.yaml"), []byte(first), 0o600))
-	files := &console.Directory{Dir: config.Dir{Root: dir}}
-	for _, o := range []*console.Options{nil, {Files: files}, {EditToken: secret, Files: &console.FixedFiles{}}, {EditToken: secret, Files: &console.Directory{Dir: files.Dir, ReadOnly: "x"}}} {
-		b := newBench(t, o)
-		require.NotContains(t, b.get("/configuration"), "New file")
-		require.Equal(t, http.StatusForbidden, b.do(httptest.NewRequest("GET", "/configuration/new", nil)).Code)
+// TestConfiguration: files are shown in the order of their names, those with faults with the lines around them.
+func TestConfiguration(t *testing.T) {
+	long := strings.Repeat("# x\n", 1000) + "domain: [\n"
+	files := func() ([]config.File, error) {
+		list := []config.File{{Name: "b.yaml", Data: []byte("domain: b\n")}, {Name: "a.yaml", Data: []byte(long)}}
+		_, err := config.Parse(list, nil)
+		return list, err
 	}
-	b := newBench(t, &console.Options{EditToken: secret, Files: files})
-	require.Contains(t, b.get("/configuration"), "New file")
-	require.Contains(t, b.get("/configuration/new"), "new › client")
-	form := func(mode, name, text, was string) url.Values {
-		return url.Values{"mode": {mode}, "file": {name}, "text": {text}, "was": {fmt.Sprintf("%x", sha256.Sum256([]byte(was)))}, "secret": {secret}}
-	}
-	for name, status := range map[string]int{
-		"": 422, "../b.yaml": 422, "sub/b.yaml": 422, ".b.yaml": 422, "b.txt": 422, "b.yaml\n": 422, strings.Repeat("b", 200) + ".yaml": 422, "a.yaml": 409,
-	} {
-		require.Equal(t, status, b.post("/configuration/save", form("create", name, second, "")).Code, name)
-	}
-	require.Equal(t, http.StatusUnprocessableEntity, b.post("/configuration/save", form("create", "b.yaml", "domain: a\n", "")).Code, "the domain is that of another file")
-	wrong := form("create", "b.yaml", second, "")
-	wrong.Set("secret", "wrong-wrong-wrong")
-	require.Equal(t, http.StatusForbidden, b.post("/configuration/save", wrong).Code)
-	require.Len(t, files.Read().Files, 1)
-	require.Equal(t, http.StatusSeeOther, b.post("/configuration/save", form("create", "b.yaml", second, "")).Code)
-	require.Equal(t, []config.File{{Name: "a.yaml", Data: []byte(first)}, {Name: "b.yaml", Data: []byte(second)}}, files.Read().Files)
-
-	made, err := files.Parse(files.Read().Files)
-	require.NoError(t, err)
-	b.engine.Use(made.Ruleset)
-	require.Contains(t, b.get("/configuration/delete?file=b.yaml"), "0 added, 0 changed, 1 removed.")
-	require.Equal(t, http.StatusNotFound, b.do(httptest.NewRequest("GET", "/configuration/delete?file=c.yaml", nil)).Code)
-	require.Equal(t, http.StatusConflict, b.post("/configuration/save", form("delete", "b.yaml", "", first)).Code)
-	require.Equal(t, http.StatusNotFound, b.post("/configuration/save", form("delete", "", "", first)).Code)
-	require.Equal(t, http.StatusSeeOther, b.post("/configuration/save", form("delete", "b.yaml", "", second)).Code)
-	entries, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	require.Len(t, entries, 1, "no other file is left, nor changed")
-	require.Contains(t, b.log.String(), `msg="configuration file deleted" file=b.yaml`)
-}
-
-// TestRecent: the last requests decide what a change would refuse, with limits and hits of their own.
-func TestRecent(t *testing.T) {
-	recent := console.NewRecent(4)
-	b := newBench(t, &console.Options{Recent: recent}, limited("a", "", 100))
-	keep := func(r *ratelimit.Request) { recent.Record(t.Context(), r, nil) }
-	for range 10 {
-		keep(request("old", "x"))
-	}
-	own := request("a", "own")
-	own.Descriptors[0].Limit = &ratelimit.Override{RequestsPerUnit: 1, Unit: ratelimit.Hour}
-	own.Descriptors[0].HitsAddend = new(uint64(5))
-	keep(own)
-	keep(request("a", "x"))
-	two := request("a", "x")
-	two.HitsAddend = 2
-	keep(two)
-	keep(request("a", strings.Repeat("x", 2000)))
-	b.get("/configuration/edit")
-	page := b.post("/configuration/check", url.Values{"text": {"domain: d\ndescriptors: [{key: a, rate_limit: {unit: hour, requests_per_unit: 2}}]\n"}}).Body.String()
-	require.Contains(t, page, "<strong>1</strong> of 4 requests would be refused before, <strong>2</strong> after.")
-	require.Contains(t, page, "1 were too large to keep")
-	require.Contains(t, page, "0 added, 1 changed, 0 removed.")
-	require.Contains(t, page, "100 per hour")
-}
-
-func BenchmarkRecord(b *testing.B) {
-	recent, r := console.NewRecent(1000), request("client", "198.51.100.17")
-	b.ReportAllocs()
-	for b.Loop() {
-		recent.Record(b.Context(), r, nil)
-	}
+	page := newBench(t, &console.Options{Files: files}).get("/configuration")
+	require.Regexp(t, `(?s)a\.yaml.*b\.yaml`, page)
+	require.Contains(t, page, `<li value="997" class="limits-gap"`)
+	require.NotContains(t, page, `<li value="996"`)
+	require.NotContains(t, page, "<code>domain: b</code>", "a file without a fault")
+	require.Contains(t, newBench(t, &console.Options{Files: files}).get("/configuration?file=b.yaml"), "<code>domain: b</code>")
+	missing := func() ([]config.File, error) { return nil, os.ErrNotExist }
+	require.Contains(t, newBench(t, &console.Options{Files: missing}).get("/configuration"), os.ErrNotExist.Error())
+	require.Contains(t, newBench(t, nil).get("/configuration"), "not come from files")
 }

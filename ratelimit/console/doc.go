@@ -1,4 +1,4 @@
-// Package console is web pages about rate limits: the active rules with live rates, a desk to try requests, the
+// Package console is web pages about rate limits: the active rules with live rates, a form to try requests, the
 // configuration with its faults, and health. It is an http.Handler for any program with a ratelimit.Engine:
 //
 //	pages, err := console.New(engine, &console.Options{Prefix: "/limits"})
@@ -14,22 +14,19 @@
 //	/rules/{id}           a rule: how it counts, hits since the start, its busiest keys
 //	/try                  which rule applies to a request and why; sends requests; resets counters
 //	/configuration        origin, last load, faults and warnings at their lines
-//	/configuration/edit   a file, checked as it is typed: faults, rules that differ, recent requests that would be refused
-//	/configuration/new, /configuration/delete   a file to create or delete, with what that would change
 //	/health               parts, the counter store, durations, numbers
 //
-// Requests of the desk go through the engine like all others: they use up limits and count in statistics. They are at
+// Requests that the form sends go through the engine like all others: they use up limits and count in statistics. They are at
 // most 100 at a time, from one page at a time.
 //
 // # Security
 //
 // There is no sign-in: everybody who reaches the handler reads the pages and sends requests, so mount it where that is
-// meant. Changes need a token with each request: Options.ResetToken for counters, Options.EditToken for files. It is
-// accepted over TLS or a loopback address only, and compared in constant time; after ten wrong ones an address waits
-// until the minute ends. Each change, and each refusal, is logged. Forms have a token against requests of other pages.
-// The program checks the host, as httpx.Hosts does, or sets Options.Chain.
+// meant. Counters are reset with a token, Options.ResetToken, over TLS or a loopback address only; after ten wrong ones
+// an address waits until the minute ends (httpx.TokenGuard). Each reset, and each refusal, is logged. Forms have a token
+// against requests of other pages. The program checks the host, as httpx.Hosts does, or sets Options.Chain.
 //
-// Keys and values come from clients and are escaped. Pages list at most 200 rules; the desk, files and texts are bounded.
+// Keys and values come from clients and are escaped. Pages list at most 200 rules; requests, files and texts are bounded.
 //
 // # Design notes
 //
@@ -41,9 +38,6 @@
 // A rule whose statistics depend on the request (detailed_metric, value_to_metric) has no rate of its own; its busiest
 // keys show its hits.
 //
-// Recent requests are an option because they cost every decision a copy under a lock. They are the last ones and not a
-// random part: limits depend on how many requests of a key come in a window.
-//
-// A file is saved or deleted only if it still has the content that the page has read, and only if all files together are
-// valid then. The program that watches the files loads it; the console changes no rules itself, so a restart finds the same ones.
+// Files are shown and not edited: they are in version control or a ConfigMap, an editor has the schema, and command
+// ratelimit-check tells what a change would refuse.
 package console

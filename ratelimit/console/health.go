@@ -2,7 +2,9 @@ package console
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,9 +55,7 @@ func (c *Console) health(w http.ResponseWriter, r *http.Request) error {
 	if c.opts.Health != nil {
 		page.Components = c.opts.Health()
 	}
-	for _, d := range c.current().domains {
-		page.Rules += d.Limits
-	}
+	page.Rules = c.current().limits
 	c.ask(r.Context(), page)
 	if c.opts.Stats != nil {
 		page.read(c.opts.Stats)
@@ -97,14 +97,14 @@ func (p *healthPage) read(registry *stats.Registry) {
 	all := registry.Snapshot()
 	for _, begin := range shown {
 		for _, numbers := range []map[string]uint64{all.Counters, all.Gauges} {
-			for _, name := range sortedKeys(numbers) {
+			for _, name := range slices.Sorted(maps.Keys(numbers)) {
 				if strings.HasPrefix(name, begin) && len(p.Numbers) < maxNumbers {
 					p.Numbers = append(p.Numbers, number{name, numbers[name], strings.HasSuffix(name, "error") && numbers[name] > 0})
 				}
 			}
 		}
 	}
-	for _, name := range sortedKeys(all.Gauges) {
+	for _, name := range slices.Sorted(maps.Keys(all.Gauges)) {
 		prefix, ok := strings.CutSuffix(name, "breaker.state")
 		if !ok {
 			continue
@@ -118,7 +118,7 @@ func (p *healthPage) read(registry *stats.Registry) {
 			Opened: all.Counters[prefix+"breaker.opened"], Refused: all.Counters[prefix+"breaker.refused"],
 		})
 	}
-	for _, name := range sortedKeys(all.Timers) {
+	for _, name := range slices.Sorted(maps.Keys(all.Timers)) {
 		if t := all.Timers[name]; t.Count > 0 && len(p.Calls) < maxNumbers {
 			p.Calls = append(p.Calls, callTimes{Name: name, Count: t.Count, P50: t.P50, P90: t.P90, P99: t.P99, Max: t.Max})
 		}

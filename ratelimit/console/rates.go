@@ -34,7 +34,6 @@ type rates struct {
 	slot   int64            // of the last sample
 	filled int              // points that are known, up to slots
 	total  ring
-	points int // rings with points
 }
 
 // ring holds the points of a rule.
@@ -105,55 +104,46 @@ func (r *rates) sample(engine *ratelimit.Engine, now time.Time) {
 		return
 	}
 	var total reading
+	points := 0
 	for _, ring := range r.rings {
 		reads := readingOf(ring.stats)
 		total.allowed, total.near, total.refused = total.allowed+reads.allowed, total.near+reads.near, total.refused+reads.refused
-		r.add(ring, reads, slot, passed, r.points < maxRings)
+		ring.add(reads, slot, passed, points < maxRings)
+		if ring.points != nil {
+			points++
+		}
 	}
-	r.add(&r.total, total, slot, passed, true)
+	r.total.add(total, slot, passed, true)
 	r.slot, r.filled = slot, int(min(int64(r.filled)+passed, slots))
 }
 
-// add adds the points of a rule.
-func (r *rates) add(g *ring, reads reading, slot, passed int64, room bool) {
+// add adds the points since the last sample. Without hits in the last minutes, or without room, there are none.
+func (g *ring) add(reads reading, slot, passed int64, room bool) {
 	before := g.last
 	g.last = reads
 	if passed == 0 {
 		g.now, g.points = point{}, nil
 		return
 	}
-	g.now = reads.since(before, (time.Duration(passed) * slotLength).Seconds())
-	if g.now != (point{}) {
+	if g.now = reads.since(before, (time.Duration(passed) * slotLength).Seconds()); g.now != (point{}) {
 		g.busy = slot
 	}
-	if g.points == nil {
-		if g.busy != slot || !room {
-			return
-		}
-		g.points = new([slots]point)
-		r.points += g.share(r)
-	} else if slot-g.busy >= slots {
+	if !room || slot-g.busy >= slots {
 		g.points = nil
-		r.points -= g.share(r)
 		return
+	}
+	if g.points == nil {
+		g.points = new([slots]point)
 	}
 	for s := slot - min(passed, slots) + 1; s <= slot; s++ {
 		g.points[s%slots] = g.now
 	}
 }
 
-// share is what a ring counts in rates.points: that of all rules together always has a place.
-func (g *ring) share(r *rates) int {
-	if g == &r.total {
-		return 0
-	}
-	return 1
-}
-
 // use follows new rules. Rules that were there before keep their points.
 func (r *rates) use(rules *ratelimit.Ruleset, live []*ratelimit.LimitStats) {
 	known := r.known
-	r.rules, r.known, r.rings, r.points = rules, map[string]*ring{}, nil, 0 // those that stay are counted again
+	r.rules, r.known, r.rings = rules, map[string]*ring{}, nil
 	if r.live = live != nil; rules == nil || !r.live {
 		return
 	}
@@ -165,9 +155,6 @@ func (r *rates) use(rules *ratelimit.Ruleset, live []*ratelimit.LimitStats) {
 			g = &ring{last: readingOf(live[i])}
 		}
 		g.stats = live[i]
-		if g.points != nil {
-			r.points++
-		}
 		total.allowed, total.near, total.refused = total.allowed+g.last.allowed, total.near+g.last.near, total.refused+g.last.refused
 		if r.rings = append(r.rings, g); live[i] != nil {
 			r.known[id] = g
@@ -220,28 +207,15 @@ func (r *rates) counts(id string) (counts, candidate *ratelimit.LimitCounts) {
 	return counts, candidate
 }
 
-// counted reports whether there are statistics of limits.
-func (r *rates) counted() bool {
+// all returns the rate of all rules together, when the points begin if they do not reach back all the way, and
+// whether there are statistics of limits.
+func (r *rates) all() (total rate, since time.Time, counted bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.rules == nil || r.live
-}
-
-// since returns when the points begin if they do not reach back all the way, zero if they do.
-func (r *rates) since() time.Time {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.filled == slots {
-		return time.Time{}
+	if r.filled < slots {
+		since = time.Unix(0, (r.slot-int64(r.filled)+1)*int64(slotLength))
 	}
-	return time.Unix(0, (r.slot-int64(r.filled)+1)*int64(slotLength))
-}
-
-// all returns the rate of all rules together.
-func (r *rates) all() rate {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.rateOf(&r.total)
+	return r.rateOf(&r.total), since, r.rules == nil || r.live
 }
 
 // rateOf requires the lock.

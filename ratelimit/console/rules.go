@@ -20,7 +20,7 @@ import (
 // functions are those of the templates.
 var functions = template.FuncMap{
 	"rate": rateText, "size": sizeText, "tryURL": tryQuery, "entries": entriesText, "algorithm": algorithmText, "chips": chipsOf, "explained": explained,
-	"outcome": outcomeText, "sentence": sentence, "unix": unixText, "duration": durationText, "seconds": secondsText,
+	"outcome": outcomeText, "sentence": sentence, "unix": unixText, "duration": durationText, "seconds": secondsText, "share": share,
 }
 
 // rateText writes hits in a second.
@@ -61,7 +61,7 @@ func entriesText(entries []ratelimit.Entry) string {
 	return strings.Join(texts, ", ")
 }
 
-// tryQuery returns the query of the desk for a descriptor.
+// tryQuery returns the query of the page to try requests for a descriptor.
 func tryQuery(domain string, entries []ratelimit.Entry) template.URL {
 	v := url.Values{"domain": {domain}}
 	for i, e := range entries {
@@ -129,7 +129,7 @@ func selectionOf(r *http.Request) (*selection, error) {
 	if len(s.Query) > maxQuery {
 		return nil, httpx.Errorf(http.StatusBadRequest, "The filter is too long: use at most %d characters", maxQuery)
 	}
-	if !slices.Contains(sorts, s.Sort) {
+	if _, ok := sorts[s.Sort]; !ok {
 		return nil, httpx.Errorf(http.StatusBadRequest, "Unknown order: use allowed, near or refused")
 	}
 	s.Offset, _ = strconv.Atoi(q.Get("offset")) // 0 for anything else
@@ -144,14 +144,12 @@ func (c *Console) overview(w http.ResponseWriter, r *http.Request) error {
 	}
 	c.rates.sample(c.engine, c.opts.Now())
 	t := c.current()
-	page := &overviewPage{selection: *s, Total: c.rates.all(), Since: c.rates.since(), Loaded: c.load(), Counted: c.rates.counted()}
-	for _, d := range t.domains {
-		page.Rules, page.Limits = page.Rules+len(d.Nodes), page.Limits+d.Limits
-		if len(page.Domains) < maxRows {
-			page.Domains = append(page.Domains, d.Name)
-		} else {
-			page.More++
-		}
+	page := &overviewPage{
+		selection: *s, Rules: len(t.byID), Limits: t.limits, More: max(0, len(t.domains)-maxRows), Loaded: c.load(),
+	}
+	page.Total, page.Since, page.Counted = c.rates.all()
+	for _, d := range t.domains[:min(len(t.domains), maxRows)] {
+		page.Domains = append(page.Domains, d.Name)
 	}
 	if s.Query != "" || s.Sort != "" {
 		page.Flat = t.flat(s, &c.rates)
@@ -192,10 +190,11 @@ func newRateJSON(r rate) rateJSON {
 func (c *Console) ratesJSON(w http.ResponseWriter, r *http.Request) error {
 	c.rates.sample(c.engine, c.opts.Now())
 	ids := strings.Split(r.URL.Query().Get("ids"), ",")
+	total, _, _ := c.rates.all()
 	out := struct {
 		Total rateJSON            `json:"total"`
 		Rules map[string]rateJSON `json:"rules"`
-	}{newRateJSON(c.rates.all()), map[string]rateJSON{}}
+	}{newRateJSON(total), map[string]rateJSON{}}
 	for _, id := range ids[:min(len(ids), maxRows)] {
 		if rate, ok := c.rates.of(id); ok && len(rate.Points) > 0 {
 			out.Rules[id] = newRateJSON(rate)
@@ -207,8 +206,7 @@ func (c *Console) ratesJSON(w http.ResponseWriter, r *http.Request) error {
 
 // rulePageData is the page of a rule.
 type rulePageData struct {
-	*node
-	row       row
+	row
 	Above     []*node
 	Below     []row
 	BelowMore int
@@ -216,10 +214,6 @@ type rulePageData struct {
 	Trial     *ratelimit.LimitCounts // of the candidate
 	Top       *ruleTop
 }
-
-// Rate and HasRate are those of the rule.
-func (p *rulePageData) Rate() rate    { return p.row.rate }
-func (p *rulePageData) HasRate() bool { return p.row.HasRate }
 
 // rulePage shows a rule.
 func (c *Console) rulePage(w http.ResponseWriter, r *http.Request) error {
@@ -229,20 +223,15 @@ func (c *Console) rulePage(w http.ResponseWriter, r *http.Request) error {
 	if n == nil {
 		return errNoRule
 	}
-	page := &rulePageData{node: n, row: row{node: n}, Top: c.topOf(n)}
-	page.row.rate, page.row.HasRate = c.rates.of(n.ID)
+	page := &rulePageData{row: c.rates.row(n), Top: c.topOf(n)}
 	for i := 1; i < len(n.Path); i++ {
 		page.Above = append(page.Above, t.byID[ruleID(n.Domain, n.Path[:i])])
 	}
-	for i := range n.Rule.Rules {
-		if len(page.Below) == maxRows {
-			page.BelowMore = len(n.Rule.Rules) - maxRows
-			break
-		}
-		sub := &n.Rule.Rules[i]
-		b := row{node: t.byID[ruleID(n.Domain, append(slices.Clone(n.Path), ratelimit.Entry{Key: sub.Key, Value: sub.Value}))]}
-		b.rate, b.HasRate = c.rates.of(b.ID)
-		page.Below = append(page.Below, b)
+	below := n.Rule.Rules[:min(len(n.Rule.Rules), maxRows)]
+	page.BelowMore = len(n.Rule.Rules) - len(below)
+	for i := range below {
+		id := ruleID(n.Domain, append(slices.Clone(n.Path), ratelimit.Entry{Key: below[i].Key, Value: below[i].Value}))
+		page.Below = append(page.Below, c.rates.row(t.byID[id]))
 	}
 	page.Counts, page.Trial = c.rates.counts(n.ID)
 	return c.page(w, r, http.StatusOK, "rule.html", n.Name(), page)
@@ -256,7 +245,7 @@ func (c *Console) topKeys(w http.ResponseWriter, r *http.Request) error {
 	if n == nil {
 		return errNoRule
 	}
-	return c.part(w, r, "rule.html", "top-keys", &rulePageData{node: n, Top: c.topOf(n)})
+	return c.part(w, r, "rule.html", "top-keys", &rulePageData{row: row{node: n}, Top: c.topOf(n)})
 }
 
 // maxKeys is how many keys of a rule are shown.
@@ -306,8 +295,8 @@ func explained(l *ratelimit.Limit) []string {
 		}
 	case l.Algorithm == ratelimit.Concurrency:
 		return []string{
-			fmt.Sprintf("At most %d hits of a key are in progress at the same time. A place that is not given back is free again after %s.", l.RequestsPerUnit, window),
-			"Remaining is the number of free places.",
+			fmt.Sprintf("At most %d hits of a key are in progress at the same time. A permit that is not released expires after %s.", l.RequestsPerUnit, window),
+			"Remaining is the number of free permits.",
 		}
 	}
 	begin := "Windows begin at full units in UTC."

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/ratelimit/config"
@@ -17,16 +18,15 @@ type configurationPage struct {
 	Warnings []problem // of the active one
 	Files    []fileView
 	HasFiles bool
-	MayAdd   bool   // whether a file can be created
 	Unread   string // why the files can't be read
 }
 
 // problem is a fault or a warning.
 type problem struct {
-	File, Place  string // Place is empty, or line and column
-	Line, Column int
-	Reason       string
-	Warning      bool
+	File, Location string // Location is empty, line and column, or a path in the file
+	Line, Column   int
+	Reason         string
+	Warning        bool
 }
 
 // fileView is a file with its problems.
@@ -35,7 +35,7 @@ type fileView struct {
 	Size     int
 	Problems []problem // those without a line
 	Lines    []lineView
-	Shown    bool // whether its lines are shown: it has problems, or was asked for
+	Shown    bool // whether its lines are shown: it has faults, or was asked for
 }
 
 // lineView is a line of a file. Gap says that lines before it are left out.
@@ -55,15 +55,13 @@ const (
 	maxLine  = 500 // bytes that are shown of a line
 )
 
-// problems returns the faults of an error, or warnings.
+// problems returns faults or warnings for a page.
 func problems(faults []*config.Fault, warning bool) []problem {
 	var out []problem
 	for _, f := range faults[:min(len(faults), maxProblems)] {
-		p := problem{File: f.File, Line: f.Line, Column: f.Column, Reason: f.Reason, Warning: warning}
+		p := problem{File: f.File, Line: f.Line, Column: f.Column, Reason: f.Reason, Warning: warning, Location: f.Path}
 		if f.Line > 0 {
-			p.Place = fmt.Sprintf("line %d, column %d", f.Line, f.Column)
-		} else if f.Path != "" {
-			p.Place = f.Path
+			p.Location = fmt.Sprintf("line %d, column %d", f.Line, f.Column)
 		}
 		out = append(out, p)
 	}
@@ -84,74 +82,68 @@ func problemsOf(err error) []problem {
 // configuration shows where the rules come from, how the last load ended, and the files.
 func (c *Console) configuration(w http.ResponseWriter, r *http.Request) error {
 	load := c.load()
-	page := &configurationPage{Load: load, Faults: problemsOf(load.Err), Warnings: problems(load.Warnings, true), HasFiles: c.opts.Files != nil, MayAdd: c.mayCreate()}
-	for _, d := range c.current().domains {
-		page.Rules += d.Limits
+	page := &configurationPage{
+		Load: load, Rules: c.current().limits, Faults: problemsOf(load.Err), Warnings: problems(load.Warnings, true), HasFiles: c.opts.Files != nil,
 	}
-	if c.opts.Files != nil {
-		files := c.opts.Files.Read()
-		page.files(files, append(problemsOf(files.Err), page.Warnings...), r.URL.Query().Get("file"))
+	if page.HasFiles {
+		files, err := c.opts.Files()
+		if len(files) == 0 && err != nil {
+			page.Unread = err.Error()
+		}
+		slices.SortStableFunc(files, func(a, b config.File) int { return strings.Compare(a.Name, b.Name) })
+		all := append(problemsOf(err), page.Warnings...)
+		for _, f := range files[:min(len(files), maxRows)] {
+			page.Files = append(page.Files, newFileView(f, all, f.Name == r.URL.Query().Get("file")))
+		}
 	}
 	return c.page(w, r, http.StatusOK, "configuration.html", "Configuration", page)
 }
 
-// files sets the files with the problems that belong to them.
-func (p *configurationPage) files(s *Snapshot, all []problem, asked string) {
-	if len(s.Files) == 0 && s.Err != nil {
-		p.Unread = s.Err.Error()
-	}
-	for _, f := range s.Files[:min(len(s.Files), maxRows)] {
-		var own []problem
-		faulty := false
-		for _, problem := range all {
-			if problem.File == f.Name {
-				own = append(own, problem)
-				faulty = faulty || !problem.Warning
-			}
+// newFileView returns a file with those of the problems that belong to it.
+func newFileView(f config.File, all []problem, asked bool) fileView {
+	view := fileView{Name: f.Name, Size: len(f.Data), Shown: asked}
+	var own []problem
+	for _, p := range all {
+		if p.File == f.Name {
+			own = append(own, p)
+			view.Shown = view.Shown || !p.Warning
 		}
-		view := fileView{Name: f.Name, Size: len(f.Data), Shown: faulty || f.Name == asked}
-		if view.Shown {
-			view.Problems, view.Lines = linesOf(f.Data, own)
-		}
-		p.Files = append(p.Files, view)
 	}
+	if view.Shown {
+		view.setLines(f.Data, own)
+	}
+	return view
 }
 
-// linesOf returns the lines of a file with their problems, and the problems without a line. A long file is
-// shown around its problems, or from its start.
-func linesOf(data []byte, own []problem) (whole []problem, lines []lineView) {
+// setLines sets the lines of a file with their problems. A long file is shown around its problems, or from its start.
+func (v *fileView) setLines(data []byte, own []problem) {
 	texts := strings.Split(breaks.Replace(strings.TrimPrefix(string(data), "\ufeff")), "\n")
 	if n := len(texts); n > 1 && texts[n-1] == "" {
 		texts = texts[:n-1]
 	}
 	at := map[int][]problem{}
+	near := map[int]bool{}
 	for _, p := range own {
 		if p.Line < 1 {
-			whole = append(whole, p)
+			v.Problems = append(v.Problems, p)
 			continue
 		}
 		line := min(p.Line, len(texts))
 		at[line] = append(at[line], p)
-	}
-	near := func(line int) bool {
-		if len(texts) <= maxLines || len(at) == 0 && line <= maxLines {
-			return true
-		}
 		for l := line - around; l <= line+around; l++ {
-			if len(at[l]) > 0 {
-				return true
-			}
+			near[l] = true
 		}
-		return false
 	}
 	last := 0
 	for i, text := range texts {
-		if line := i + 1; near(line) && len(lines) < 2*maxLines {
-			lines = append(lines, lineView{Number: line, Text: strings.ToValidUTF8(text[:min(len(text), maxLine)], "\ufffd"), Gap: line != last+1, Problems: at[line]})
+		line := i + 1
+		shown := len(texts) <= maxLines || near[line] || len(at) == 0 && line <= maxLines
+		if shown && len(v.Lines) < 2*maxLines {
+			text = strings.ToValidUTF8(text[:min(len(text), maxLine)], "\ufffd")
+			v.Lines = append(v.Lines, lineView{Number: line, Text: text, Gap: line != last+1, Problems: at[line]})
 			last = line
 		}
 	}
-	return whole, lines
 }
 
 // breaks makes all line breaks of YAML the same.

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 type tree struct {
 	domains []*domainTree
 	byID    map[string]*node
+	limits  int // rules with a limit
 }
 
 // domainTree is the rules of a domain, each before those below it.
@@ -88,6 +88,7 @@ func (t *tree) add(d *domainTree, above []ratelimit.Entry, rules []ratelimit.Rul
 		n.text = strings.ToLower(n.Name())
 		if r.Limit != nil {
 			d.Limits++
+			t.limits++
 			n.text += " " + strings.ToLower(r.Limit.Name)
 		}
 		t.byID[n.ID] = n
@@ -171,12 +172,12 @@ type list struct {
 type selection struct {
 	Query  string
 	Domain string // empty for all
-	Sort   string // one of sorts
+	Sort   string // a key of sorts
 	Offset int
 }
 
 // sorts are the orders of rules: that of the configuration, or the highest rate first.
-var sorts = []string{"", "allowed", "near", "refused"}
+var sorts = map[string]func(point) float32{"": nil, "allowed": allowed, "near": near, "refused": refused}
 
 // maxRows is how many rules a page shows.
 const maxRows = 200
@@ -187,46 +188,49 @@ const maxQuery = 200
 // flat returns the rules that match, in the chosen order, as one list.
 func (t *tree) flat(s *selection, rates *rates) *list {
 	words := strings.Fields(strings.ToLower(s.Query))
-	var all []row
+	var all []*node
+	now := map[string]point{}
 	for _, d := range t.domains {
 		if s.Domain != "" && s.Domain != d.Name {
 			continue
 		}
 		for _, n := range d.Nodes {
-			if matches(n.text, words) && (s.Sort == "" || n.Counted()) {
-				all = append(all, row{node: n, Flat: true})
+			missing := slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(n.text, w) })
+			if missing || s.Sort != "" && !n.Counted() {
+				continue
+			}
+			all = append(all, n)
+			if s.Sort != "" {
+				now[n.ID] = rates.now(n.ID)
 			}
 		}
 	}
-	if s.Sort != "" {
-		now := make(map[string]point, len(all))
-		for i := range all {
-			now[all[i].ID] = rates.now(all[i].ID)
-		}
-		by := map[string]func(point) float32{"allowed": allowed, "near": near, "refused": refused}[s.Sort]
-		slices.SortStableFunc(all, func(a, b row) int { return cmp.Compare(by(now[b.ID]), by(now[a.ID])) })
+	if by := sorts[s.Sort]; by != nil {
+		slices.SortStableFunc(all, func(a, b *node) int { return cmp.Compare(by(now[b.ID]), by(now[a.ID])) })
 	}
-	l := &list{Domain: s.Domain, Rules: len(all), Offset: min(max(s.Offset, 0), len(all))}
-	end := min(l.Offset+maxRows, len(all))
-	l.Rows, l.More = all[l.Offset:end], len(all)-end
-	l.fill(rates)
+	l := &list{Domain: s.Domain, Rules: len(all)}
+	l.setRows(all, s.Offset, maxRows, rates)
+	for i := range l.Rows {
+		l.Rows[i].Flat = true
+	}
 	return l
 }
 
-func matches(text string, words []string) bool {
-	for _, w := range words {
-		if !strings.Contains(text, w) {
-			return false
-		}
+// setRows sets at most n rows from an offset on.
+func (l *list) setRows(all []*node, offset, n int, rates *rates) {
+	l.Offset = min(max(offset, 0), len(all))
+	end := min(l.Offset+n, len(all))
+	for _, n := range all[l.Offset:end] {
+		l.Rows = append(l.Rows, rates.row(n))
 	}
-	return true
+	l.More = len(all) - end
 }
 
-// fill sets the rates of the rows.
-func (l *list) fill(rates *rates) {
-	for i := range l.Rows {
-		l.Rows[i].rate, l.Rows[i].HasRate = rates.of(l.Rows[i].ID)
-	}
+// row returns a rule with its rate.
+func (r *rates) row(n *node) row {
+	out := row{node: n}
+	out.rate, out.HasRate = r.of(n.ID)
+	return out
 }
 
 // nested returns the rules of each domain below each other. All lists together have at most maxRows rows:
@@ -235,22 +239,15 @@ func (t *tree) nested(s *selection, rates *rates) []*list {
 	var out []*list
 	room := maxRows
 	for _, d := range t.domains {
-		if s.Domain != "" && s.Domain != d.Name {
-			continue
+		if len(out) == maxRows {
+			break
 		}
-		l := &list{Domain: d.Name, Rules: len(d.Nodes), Limits: d.Limits}
-		first := min(max(s.Offset, 0), len(d.Nodes))
-		end := min(first+room, len(d.Nodes))
-		for _, n := range d.Nodes[first:end] {
-			l.Rows = append(l.Rows, row{node: n})
+		if s.Domain == "" || s.Domain == d.Name {
+			l := &list{Domain: d.Name, Rules: len(d.Nodes), Limits: d.Limits}
+			l.setRows(d.Nodes, s.Offset, room, rates)
+			room -= len(l.Rows)
+			out = append(out, l)
 		}
-		l.Offset, l.More = first, len(d.Nodes)-end
-		l.fill(rates)
-		room -= end - first
-		out = append(out, l)
 	}
-	return out[:min(len(out), maxRows)]
+	return out
 }
-
-// sortedKeys returns the names of a map, sorted.
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -50,18 +51,14 @@ func (s *Server) buildConsole(context.Context) error {
 	if err != nil {
 		return err
 	}
-	edit, err := s.settings.ReadConsoleToken()
-	if err != nil {
-		return err
-	}
 	s.console, err = console.New(s.engine, &console.Options{
-		Prefix: consolePath, Load: s.loadState, Files: s.consoleFiles(), Health: s.consoleHealth, Stats: s.registry, Recent: s.recent,
-		Store: s.storeName(), ResetToken: reset, EditToken: edit,
+		Prefix: consolePath, Load: s.loadState, Files: s.consoleFiles(), Health: s.consoleHealth, Stats: s.registry,
+		Store: s.storeName(), ResetToken: reset,
 		CounterKeyPrefix: s.settings.CacheKeyPrefix, CounterKeyFormat: ratelimit.KeyFormat(s.settings.CounterKeyFormat),
 		Links: s.consoleLinks(), Log: s.log,
 	})
 	if err != nil {
-		return fmt.Errorf("console (CONSOLE_TOKEN, ADMIN_TOKEN): %w", err)
+		return fmt.Errorf("console (ADMIN_TOKEN): %w", err)
 	}
 	return nil
 }
@@ -107,19 +104,15 @@ func (s *Server) origin() string {
 	return "files in " + printable.String(s.dir().Path())
 }
 
-// consoleFiles returns the configuration files, nil if there are none.
-func (s *Server) consoleFiles() console.Files {
+// consoleFiles returns how to read the configuration files, nil if there are none.
+func (s *Server) consoleFiles() func() ([]config.File, error) {
 	switch {
 	case s.opts.Files != nil:
-		return &console.FixedFiles{List: s.opts.Files, Options: s.configOptions()}
+		return func() ([]config.File, error) { return slices.Clone(s.opts.Files), nil } // New has checked them
 	case s.settings.ConfigType == settings.GRPCXDSSOTW:
 		return nil
 	}
-	readOnly := ""
-	if s.settings.RuntimeWatchRoot {
-		readOnly = "changes of files take effect when RUNTIME_ROOT is replaced, unless RUNTIME_WATCH_ROOT is false"
-	}
-	return &console.Directory{Dir: s.dir(), Options: s.configOptions(), ReadOnly: readOnly}
+	return func() ([]config.File, error) { return config.ReadDir(s.dir(), s.configOptions()) }
 }
 
 // dir returns the directory of the configuration files.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 	"github.com/ashlar-go/ashlar/ratelimit"
-	"github.com/ashlar-go/ashlar/ratelimit/console"
 	"github.com/ashlar-go/ashlar/ratelimit/localcache"
 	"github.com/ashlar-go/ashlar/ratelimit/service"
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
@@ -70,13 +69,7 @@ func (s *Server) buildEngine(ctx context.Context) error {
 
 // onDecision returns what is done with each decision, nil for nothing.
 func (s *Server) onDecision(ctx context.Context) func(context.Context, *ratelimit.Request, *ratelimit.Decision) {
-	if s.settings.DebugConsole && s.settings.ConsoleRecentRequests > 0 {
-		s.recent = console.NewRecent(s.settings.ConsoleRecentRequests)
-	}
 	var all []func(context.Context, *ratelimit.Request, *ratelimit.Decision)
-	if s.recent != nil {
-		all = append(all, s.recent.Record)
-	}
 	if s.opts.AccessLog {
 		all = append(all, accessLog{s.log}.decided)
 	}

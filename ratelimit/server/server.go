@@ -73,7 +73,6 @@ type Server struct {
 
 	domains    atomic.Pointer[[]ratelimit.Domain] // the configuration of the engine's rules
 	loads      loads                              // when they were loaded
-	recent     *console.Recent                    // nil without CONSOLE_RECENT_REQUESTS
 	console    *console.Console                   // nil without DEBUG_CONSOLE
 	configured chan struct{}                      // closed when a configuration has been loaded
 	once       sync.Once                          // closes configured

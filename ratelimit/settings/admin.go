@@ -10,26 +10,16 @@ import (
 // ReadAdminToken returns ADMIN_TOKEN or the content of ADMIN_TOKEN_FILE, without white space at its
 // ends; "" if neither is set. Errors do not show the token.
 func (s *Settings) ReadAdminToken() (string, error) {
-	return readToken("ADMIN_TOKEN_FILE", s.AdminToken, s.AdminTokenFile)
-}
-
-// ReadConsoleToken is ReadAdminToken for CONSOLE_TOKEN and CONSOLE_TOKEN_FILE.
-func (s *Settings) ReadConsoleToken() (string, error) {
-	return readToken("CONSOLE_TOKEN_FILE", s.ConsoleToken, s.ConsoleTokenFile)
-}
-
-// readToken returns a token, or the content of a file that the setting name names.
-func readToken(name, token, file string) (string, error) {
-	if file == "" {
-		return token, nil
+	if s.AdminTokenFile == "" {
+		return s.AdminToken, nil
 	}
-	data, err := os.ReadFile(file)
+	data, err := os.ReadFile(s.AdminTokenFile)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", name, err)
+		return "", fmt.Errorf("ADMIN_TOKEN_FILE: %w", err)
 	}
-	token = strings.TrimSpace(string(data))
+	token := strings.TrimSpace(string(data))
 	if err := checkToken(token); err != nil {
-		return "", fmt.Errorf("%s: %s %w", name, file, err)
+		return "", fmt.Errorf("ADMIN_TOKEN_FILE: %s %w", s.AdminTokenFile, err)
 	}
 	return token, nil
 }

@@ -61,19 +61,3 @@ func TestAdminToken(t *testing.T) {
 		require.NotContains(t, e.Value, "hunter2", e.Name)
 	}
 }
-
-func TestConsoleToken(t *testing.T) {
-	token, err := parse(t, environment{"CONSOLE_TOKEN": "0123456789abcdef"}).ReadConsoleToken()
-	require.NoError(t, err)
-	require.Equal(t, "0123456789abcdef", token)
-	file := filepath.Join(t.TempDir(), "token")
-	require.NoError(t, os.WriteFile(file, []byte("0123456789\n"), 0o600))
-	_, err = parse(t, environment{"CONSOLE_TOKEN_FILE": file}).ReadConsoleToken()
-	require.ErrorContains(t, err, "CONSOLE_TOKEN_FILE: "+file+" has 10 bytes")
-	for _, environ := range []environment{{"DEBUG_CONSOLE": "false"}, {"RUNTIME_WATCH_ROOT": "true"}} {
-		environ["CONSOLE_TOKEN"] = "0123456789abcdef"
-		warnings := settings.Warnings(environ)
-		require.Len(t, warnings, 1)
-		require.Contains(t, warnings[0].String(), "CONSOLE_TOKEN: has no effect")
-	}
-}

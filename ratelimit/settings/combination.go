@@ -20,7 +20,6 @@ func (r *reading) checkCombinations() {
 	r.Require(!r.GRPCServerUseTLS || r.GRPCServerTLSCert != "", on, "needs a certificate: set $GRPC_SERVER_TLS_CERT to its file, or set this to false")
 	r.Require(!r.GRPCServerUseTLS || r.GRPCServerTLSKey != "", on, "needs a private key: set $GRPC_SERVER_TLS_KEY to its file, or set this to false")
 	r.Require(r.AdminToken == "" || r.AdminTokenFile == "", "ADMIN_TOKEN", "must not be set together with $ADMIN_TOKEN_FILE: unset one of them")
-	r.Require(r.ConsoleToken == "" || r.ConsoleTokenFile == "", "CONSOLE_TOKEN", "must not be set together with $CONSOLE_TOKEN_FILE: unset one of them")
 	r.checkKVStores()
 	if r.Backend == MemStore {
 		r.Require(len(r.MemStoreHostPort) == 0 || r.MemStoreSRV == "", "MEMSTORE_HOST_PORT", "must not be set together with $MEMSTORE_SRV: unset one of them")
@@ -198,10 +197,11 @@ func (r *reading) ineffective() []Warning {
 	warn(r.UseAgentStats && r.UsePushStats, "USE_AGENTSTATS", "statistics are pushed twice, in both forms: set $USE_PUSHSTATS to false for the agent alone")
 	warn(!r.UseAgentStats, mogrifierList, "has no effect until $USE_AGENTSTATS is true")
 	warn((r.AdminToken != "" || r.AdminTokenFile != "") && r.LogLevel == "ERROR", "LOG_LEVEL", "is ERROR: changes of counters by holders of the admin token are logged as WARN, so they are not logged")
-	const off = "has no effect: $DEBUG_CONSOLE is false"
-	warnEach(!r.DebugConsole, "CONSOLE_", off, "TOKEN", "TOKEN_FILE", "RECENT_REQUESTS")
-	const swapped = "has no effect until $RUNTIME_WATCH_ROOT is false: a changed file is not noticed"
-	warnEach(r.DebugConsole && r.RuntimeWatchRoot, "CONSOLE_", swapped, "TOKEN", "TOKEN_FILE")
+	for _, name := range []string{"CONSOLE_TOKEN", "CONSOLE_TOKEN_FILE", "CONSOLE_RECENT_REQUESTS"} {
+		if r.environ[name] != "" {
+			all = append(all, Warning{name, "was removed and has no effect: limit files are edited outside of the console; unset it"})
+		}
+	}
 	warn(r.ScrapeMilliseconds && r.ScrapeMapperYAML != "", "SCRAPE_RESPONSE_TIME_AS_MILLISECONDS", "has no effect: $SCRAPE_MAPPER_YAML maps response times")
 	const disabled = "has no effect: $DISABLE_STATS is true"
 	warn(r.DisableStats && r.UsePushStats, "USE_PUSHSTATS", disabled)

@@ -143,9 +143,6 @@ JSON_MAX_BODY_BYTES                             -                               
 COUNTER_KEY_FORMAT                              -                                             -         ours
 GRPC_REFLECTION                                 -                                             false ours
 DEBUG_CONSOLE                                   -                                             true  ours
-CONSOLE_TOKEN                                   -                                             - ours
-CONSOLE_TOKEN_FILE                              -                                             - ours
-CONSOLE_RECENT_REQUESTS                         -                                             0     ours
 ADMIN_TOKEN                                     -                                             - ours
 ADMIN_TOKEN_FILE                                -                                             - ours
 ALLOWED_HOSTS                                   -                                             - ours

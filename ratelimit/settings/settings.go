@@ -19,9 +19,6 @@ type Settings struct {
 	AdminToken                string // see ReadAdminToken
 	AdminTokenFile            string
 	DebugConsole              bool
-	ConsoleToken              string // see ReadConsoleToken
-	ConsoleTokenFile          string
-	ConsoleRecentRequests     int // 0 for none
 	GRPCMaxConnectionAge      time.Duration
 	GRPCMaxConnectionAgeGrace time.Duration
 

@@ -77,6 +77,8 @@ func TestSettingsWithoutEffect(t *testing.T) {
 		{environment{"GRPC_UDS": "/run/s", "GRPC_HOST": "::1"}, "GRPC_HOST: has no effect"},
 		{environment{"GRPC_SERVER_TLS_CERT": "c"}, "GRPC_SERVER_TLS_CERT: has no effect: gRPC is served without TLS until GRPC_SERVER_USE_TLS is true"},
 		{environment{"CONFIG_GRPC_XDS_SERVER_TLS_CACERT": "ca"}, "CONFIG_GRPC_XDS_SERVER_TLS_CACERT: has no effect: TLS is off until CONFIG_GRPC_XDS_SERVER_USE_TLS is true"},
+		{environment{"CONSOLE_TOKEN": "x"}, "CONSOLE_TOKEN: was removed"},
+		{environment{"CONSOLE_RECENT_REQUESTS": "many"}, "CONSOLE_RECENT_REQUESTS: was removed"},
 		{environment{"REDIS_PIPELINE_LIMIT": "8"}, "REDIS_PIPELINE_LIMIT: is deprecated and has no effect: unset it"},
 		{environment{"KVSTORE_PERSECOND_PIPELINE_LIMIT": "8"}, "KVSTORE_PERSECOND_PIPELINE_LIMIT: is deprecated"},
 		{environment{"REDIS_SENTINEL_AUTH": "p"}, "REDIS_SENTINEL_AUTH: has no effect until REDIS_TYPE is sentinel"},

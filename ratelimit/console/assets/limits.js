@@ -1,16 +1,6 @@
-// Rates of the rules on the page, every two seconds while the page is visible. Lines with faults in the editor.
+// Rates of the rules on the page, every two seconds while the page is visible.
 "use strict";
 (() => {
-  document.addEventListener("click", (e) => {
-    const to = e.target.closest("a[data-line]"), text = document.getElementById("edit-text");
-    if (!to || !text) return;
-    e.preventDefault();
-    const lines = text.value.split("\n"), line = Math.min(+to.dataset.line, lines.length) - 1;
-    const start = lines.slice(0, line).reduce((n, l) => n + l.length + 1, 0);
-    text.focus();
-    text.setSelectionRange(start, start + lines[line].length);
-    text.scrollTop = Math.max(0, line - 4) * parseFloat(getComputedStyle(text).lineHeight);
-  });
   const source = document.querySelector("[data-rates]")?.dataset.rates;
   if (!source) return;
   const line = (values, top) => values.map((v, i) => (120 * i / (values.length - 1)).toFixed(1) + "," + (27 - 25 * v / top).toFixed(1)).join(" ");

@@ -18,7 +18,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/explain"
 )
 
-// Bounds of a request of the desk.
+// Bounds of a request of the page.
 const (
 	maxDescriptors = 4
 	maxPairs       = 12
@@ -39,32 +39,33 @@ type pair struct {
 	Number               int // from 1
 }
 
-// deskPage is the page to try requests.
-type deskPage struct {
+// tryPage is the page to try requests.
+type tryPage struct {
 	Domain      string
 	Domains     []string
 	Hits        string
 	Descriptors [][]pair
-	Query       string // that leads here again
+	Query       string // of this page
 	Explanation *explain.Explanation
-	States      []state
+	States      []ratelimit.CounterState
 	Sent        *sending
 	Failure     string
 	MaySend     bool // whether there is something to send
 	MayReset    bool
-	MorePairs   bool
+	MayAdd      bool // whether another descriptor fits
 }
 
-// state is a counter.
-type state struct {
-	ratelimit.CounterState
-	// Share is the used part of the limit in percent.
-	Share float64
+// share returns the used part of a limit in percent.
+func share(s ratelimit.CounterState) float64 {
+	if s.RequestsPerUnit == 0 {
+		return 0
+	}
+	return min(100, 100*float64(s.Used)/float64(s.RequestsPerUnit))
 }
 
-// form reads the fields of the desk. The request is nil if they are not complete.
-func (c *Console) form(v url.Values) (*deskPage, *ratelimit.Request, error) {
-	page := &deskPage{Domain: v.Get("domain"), Hits: v.Get("hits"), MayReset: c.reset != nil}
+// form reads the fields of the form. The request is nil if they are not complete.
+func (c *Console) form(v url.Values) (*tryPage, *ratelimit.Request, error) {
+	page := &tryPage{Domain: v.Get("domain"), Hits: v.Get("hits"), MayReset: c.reset != nil}
 	for _, d := range c.current().domains[:min(len(c.current().domains), maxRows)] {
 		page.Domains = append(page.Domains, d.Name)
 	}
@@ -103,22 +104,15 @@ func (c *Console) form(v url.Values) (*deskPage, *ratelimit.Request, error) {
 	return page, r, nil
 }
 
-// setFields lays out the fields: those that are filled in, and an empty pair for each. more asks for another
+// setFields lays out the fields: those of the descriptors, and an empty pair for each. more asks for another
 // descriptor.
-func (p *deskPage) setFields(descriptors []ratelimit.Descriptor, more string) {
-	n := min(max(len(descriptors), 1), maxDescriptors)
-	if more == "descriptor" && len(descriptors) > 0 {
-		n = min(n+1, maxDescriptors)
+func (p *tryPage) setFields(descriptors []ratelimit.Descriptor, more string) {
+	if len(descriptors) == 0 || more == "descriptor" && len(descriptors) < maxDescriptors {
+		descriptors = append(descriptors, ratelimit.Descriptor{})
 	}
-	for d := range n {
-		var entries []ratelimit.Entry
-		if d < len(descriptors) {
-			entries = descriptors[d].Entries
-		}
-		size := min(len(entries)+1, maxPairs)
-		if len(entries) == 0 {
-			size = 2
-		}
+	for d := range descriptors {
+		entries := descriptors[d].Entries
+		size := min(max(len(entries)+1, 2), maxPairs)
 		fields := make([]pair, size)
 		for i := range fields {
 			fields[i] = pair{KeyField: fieldName(d, i, "k"), ValueField: fieldName(d, i, "v"), Number: i + 1}
@@ -128,11 +122,11 @@ func (p *deskPage) setFields(descriptors []ratelimit.Descriptor, more string) {
 		}
 		p.Descriptors = append(p.Descriptors, fields)
 	}
-	p.MorePairs = n < maxDescriptors
+	p.MayAdd = len(descriptors) < maxDescriptors
 }
 
-// desk shows the form, and what the rules do with the request in it.
-func (c *Console) desk(w http.ResponseWriter, r *http.Request) error {
+// try shows the form, and what the rules do with the request in it.
+func (c *Console) try(w http.ResponseWriter, r *http.Request) error {
 	page, request, err := c.form(r.URL.Query())
 	if err != nil {
 		return err
@@ -140,20 +134,20 @@ func (c *Console) desk(w http.ResponseWriter, r *http.Request) error {
 	if request != nil {
 		c.explain(r.Context(), page, request)
 	}
-	return c.deskPage(w, r, page)
+	return c.tryPage(w, r, page)
 }
 
-// deskPage responds with the page, or with the form and the result for htmx.
-func (c *Console) deskPage(w http.ResponseWriter, r *http.Request, page *deskPage) error {
+// tryPage responds with the page, or with the form and the result for htmx.
+func (c *Console) tryPage(w http.ResponseWriter, r *http.Request, page *tryPage) error {
 	if ui.IsPart(r) {
 		w.Header().Set("HX-Replace-Url", c.ui.URL("/try?"+page.Query))
-		return c.part(w, r, "try.html", "desk", page)
+		return c.part(w, r, "try.html", "try", page)
 	}
 	return c.page(w, r, http.StatusOK, "try.html", "Try requests", page)
 }
 
 // explain sets the explanation and the counters.
-func (c *Console) explain(ctx context.Context, page *deskPage, request *ratelimit.Request) {
+func (c *Console) explain(ctx context.Context, page *tryPage, request *ratelimit.Request) {
 	rules := c.engine.Rules()
 	if rules == nil {
 		page.Failure = "No configuration is loaded."
@@ -169,23 +163,9 @@ func (c *Console) explain(ctx context.Context, page *deskPage, request *ratelimi
 	page.Explanation = x
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	states, err := c.engine.Counters(ctx, request)
-	if err != nil {
+	if page.States, err = c.engine.Counters(ctx, request); err != nil {
 		page.Failure = "The counters could not be read: " + clientText(err)
-		return
 	}
-	page.States = statesOf(states)
-}
-
-func statesOf(all []ratelimit.CounterState) []state {
-	out := make([]state, len(all))
-	for i := range all {
-		out[i].CounterState = all[i]
-		if n := all[i].RequestsPerUnit; n > 0 {
-			out[i].Share = min(100, 100*float64(all[i].Used)/float64(n))
-		}
-	}
-	return out
 }
 
 // clientText returns the message of an error without its cause, which may name hosts.
@@ -201,13 +181,13 @@ func clientText(err error) string {
 
 // sending is the result of requests that were sent.
 type sending struct {
-	Asked, Sent      int
+	Sent             int
 	Allowed, Refused int
 	Results          []bool // whether each request was allowed
-	Before, After    []state
+	Before, After    []ratelimit.CounterState
 	Last             *ratelimit.Status // the tightest limit of the last decision; nil without one
 	RetryAfter       time.Duration
-	Places           bool // whether places were held and given back
+	Permits          bool // whether permits were held and released
 	Failure          string
 }
 
@@ -232,16 +212,14 @@ func (c *Console) send(w http.ResponseWriter, r *http.Request) error {
 	defer cancel()
 	page.Sent = c.sendAll(ctx, request, n)
 	c.explain(r.Context(), page, request)
-	return c.deskPage(w, r, page)
+	return c.tryPage(w, r, page)
 }
 
-// sendAll decides a request n times. Places of limits of concurrency are held until the end, so that the
-// limit shows, and are given back.
+// sendAll decides a request n times. Permits of concurrency limits are held until all are decided, so that the
+// limit shows.
 func (c *Console) sendAll(ctx context.Context, request *ratelimit.Request, n int) *sending {
-	s := &sending{Asked: n}
-	if states, err := c.engine.Counters(ctx, request); err == nil {
-		s.Before = statesOf(states)
-	}
+	s := &sending{}
+	s.Before, _ = c.engine.Counters(ctx, request) // shown if they can be read
 	decisions := make([]ratelimit.Decision, n)
 	for i := range decisions {
 		d := &decisions[i]
@@ -257,19 +235,15 @@ func (c *Console) sendAll(ctx context.Context, request *ratelimit.Request, n int
 			s.Refused++
 		}
 		s.Last, s.RetryAfter = d.Tightest(), d.RetryAfter()
-		s.Places = s.Places || holdsPlaces(d)
+		s.Permits = s.Permits || slices.ContainsFunc(d.Statuses, func(s ratelimit.Status) bool {
+			return s.Limited && s.Algorithm == ratelimit.Concurrency
+		})
 	}
-	if states, err := c.engine.Counters(ctx, request); err == nil {
-		s.After = statesOf(states)
-	}
+	s.After, _ = c.engine.Counters(ctx, request)
 	for i := range decisions[:s.Sent] {
-		_ = decisions[i].Release(context.WithoutCancel(ctx)) // places come back by themselves in the end
+		_ = decisions[i].Release(context.WithoutCancel(ctx)) // permits that are not released expire
 	}
 	return s
-}
-
-func holdsPlaces(d *ratelimit.Decision) bool {
-	return slices.ContainsFunc(d.Statuses, func(s ratelimit.Status) bool { return s.Limited && s.Algorithm == ratelimit.Concurrency })
 }
 
 // explainForm leads to the page that explains the request of the form, for browsers without JavaScript.
@@ -285,19 +259,6 @@ func (c *Console) explainForm(w http.ResponseWriter, r *http.Request) error {
 	}
 	http.Redirect(w, r, c.ui.URL("/try?"+to), http.StatusSeeOther)
 	return nil
-}
-
-// Fields are the filled pairs of all descriptors, for another form with the same request.
-func (p *deskPage) Fields() []pair {
-	var all []pair
-	for _, d := range p.Descriptors {
-		for _, f := range d {
-			if f.Key != "" || f.Value != "" {
-				all = append(all, f)
-			}
-		}
-	}
-	return all
 }
 
 // outcomeText says what applies to a descriptor.
@@ -332,19 +293,13 @@ func unixText(seconds int64) string {
 
 // secondsText writes seconds in the two largest units.
 func secondsText(n uint32) string {
-	units := []struct {
-		length uint32
-		name   string
-	}{{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}}
-	for i, u := range units {
-		if n < u.length || i == len(units)-1 {
-			continue
-		}
-		text := fmt.Sprintf("%d %s", n/u.length, u.name)
-		if next := units[i+1]; n%u.length/next.length > 0 {
-			text += fmt.Sprintf(" %d %s", n%u.length/next.length, next.name)
-		}
-		return text
+	switch {
+	case n >= 86400:
+		return fmt.Sprintf("%d d %d h", n/86400, n%86400/3600)
+	case n >= 3600:
+		return fmt.Sprintf("%d h %d min", n/3600, n%3600/60)
+	case n >= 60:
+		return fmt.Sprintf("%d min %d s", n/60, n%60)
 	}
 	return fmt.Sprintf("%d s", n)
 }
@@ -356,8 +311,7 @@ func durationText(d time.Duration) string {
 		return d.Round(10 * time.Nanosecond).String()
 	case d < 10*time.Millisecond:
 		return d.Round(10 * time.Microsecond).String()
-	}
-	if d >= time.Minute {
+	case d >= time.Minute:
 		return secondsText(uint32(d / time.Second))
 	}
 	return d.Round(time.Millisecond).String()
@@ -366,14 +320,16 @@ func durationText(d time.Duration) string {
 // maxSuggestions is how many suggestions a field has.
 const maxSuggestions = 50
 
-// suggest responds with suggestions for a field of the desk: keys and values of the rules that are reached by the
+// suggest responds with suggestions for a field of the form: keys and values of the rules that are reached by the
 // pairs before it.
 func (c *Console) suggest(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
-	d, part, i, ok := parseField(q.Get("field"))
+	var d, i int
+	var part string
+	_, err := fmt.Sscanf(q.Get("field"), "d%1d%1s%d", &d, &part, &i)
 	rules := c.engine.Rules()
 	var found []string
-	if ok && rules != nil {
+	if err == nil && i < maxPairs && rules != nil {
 		level := rules.Level(q.Get("domain"))
 		for before := 0; before < i && !level.Empty(); before++ {
 			rule := level.Match(ratelimit.Entry{Key: q.Get(fieldName(d, before, "k")), Value: q.Get(fieldName(d, before, "v"))})
@@ -394,17 +350,7 @@ func (c *Console) suggest(w http.ResponseWriter, r *http.Request) error {
 	return c.part(w, r, "try.html", "suggestions", found[:min(len(found), maxSuggestions)])
 }
 
-// parseField takes the name of a field apart.
-func parseField(name string) (descriptor int, part string, number int, ok bool) {
-	if len(name) < 4 || name[0] != 'd' || name[2] != 'k' && name[2] != 'v' {
-		return 0, "", 0, false
-	}
-	number, err := strconv.Atoi(name[3:])
-	descriptor = int(name[1] - '0')
-	return descriptor, name[2:3], number, err == nil && number >= 0 && number < maxPairs && descriptor >= 0 && descriptor < maxDescriptors
-}
-
-// resetCounters takes all hits back from the counters of the request on the desk.
+// resetCounters resets the counters of the request in the form.
 func (c *Console) resetCounters(w http.ResponseWriter, r *http.Request) error {
 	if err := c.allowed(c.reset, r, "reset of counters"); err != nil {
 		return err
@@ -416,7 +362,7 @@ func (c *Console) resetCounters(w http.ResponseWriter, r *http.Request) error {
 	if request == nil {
 		return httpx.Errorf(http.StatusBadRequest, "Fill in the domain and a key")
 	}
-	ctx, cancel := detached(r, sendTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), sendTimeout) // the change ends although the client leaves
 	defer cancel()
 	_, err = c.engine.ResetCounters(ctx, request)
 	texts := make([]string, len(request.Descriptors))
@@ -429,5 +375,5 @@ func (c *Console) resetCounters(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		page.Failure = "The counters could not be reset: " + clientText(err)
 	}
-	return c.deskPage(w, r, page)
+	return c.tryPage(w, r, page)
 }
