@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"gopkg.in/yaml.v3"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/internal/yamltree"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -121,8 +121,9 @@ func rowsOf(text []byte) json.RawMessage {
 	if json.Valid(text) {
 		return text
 	}
+	root, err := yamltree.Parse(text)
 	var v any
-	if yaml.Unmarshal(text, &v) != nil {
+	if err != nil || root.Decode(&v) != nil {
 		return nil
 	}
 	if all, ok := v.(map[string]any); ok && all["parsed_sample"] != nil { // of the tests of ntc-templates

@@ -1,5 +1,8 @@
-// Package yamltree parses YAML from others into values with their lines, within bounds of size, depth and
-// number: aliases and merge keys are resolved, and count as the values that they repeat.
+// Package yamltree parses YAML into values with their positions. Nesting, and what aliases add, are bounded, so
+// that a small file stays small.
+//
+// Read keeps the keys of maps as they are written, for callers with rules of their own for duplicate and merge
+// keys. Parse refuses duplicate keys and resolves merge keys.
 package yamltree
 
 import (
@@ -19,9 +22,9 @@ import (
 
 // The bounds of a file.
 const (
-	MaxBytes  = 8 << 20
-	MaxDepth  = 100
-	MaxValues = 1_000_000
+	MaxBytes   = 8 << 20 // of Parse
+	MaxDepth   = 100     // lists and maps within each other, of Parse
+	MaxAliased = 400_000 // values that aliases repeat; about what the YAML library allows
 )
 
 // Kind is the kind of a value.
@@ -35,26 +38,41 @@ const (
 	Map
 )
 
+// Describe returns the kind with its article, for messages.
+func (k Kind) Describe() string {
+	return []string{"nothing", "a text", "a list", "a mapping"}[k]
+}
+
+// Pos is a position in a file. Both count from 1, columns in characters; 0 means unknown.
+type Pos struct{ Line, Column int }
+
 // Node is a value.
 type Node struct {
+	Pos    // of the alias, if the value has one
 	Kind   Kind
-	Line   int    // from 1
-	Tag    string // of a Text, such as !!str, !!int or !vault
-	Text   string
-	Items  []*Node // of a List
-	Fields []Field // of a Map
+	Alias  bool   // an alias stands for the value
+	Anchor string // that the value has
+	Tag    string // such as !!str, !!int, !!map or !vault
+	Flow   bool   // a list or map is written in brackets
+	Text   string // of a scalar
+	Items  []*Node
+	Fields []Field
+
+	raw          *yaml.Node
+	size, height int // the values in it, and the levels of lists and maps, with those of aliases
 }
 
-// Field is a field of a map.
+// Field is a field of a map. The position is that of its key.
 type Field struct {
-	Name  string
-	Line  int
-	Value *Node
+	Pos
+	Name       string
+	Key, Value *Node
+	Merge      bool // the key is <<; after Parse, the field was added by such a key
 }
 
-// Error says what is wrong with a file. It does not repeat values.
+// Error says what is wrong with a file.
 type Error struct {
-	Line   int // from 1
+	Pos
 	Reason string
 }
 
@@ -73,138 +91,248 @@ func (n *Node) Get(name string) *Node {
 	return &Node{}
 }
 
-// Parse returns the value of a file of one document. The error is an [*Error].
+// Decode stores the value as the YAML library does: in a variable of type any, the type of a scalar follows from
+// its tag. The error has no position.
+func (n *Node) Decode(to any) error {
+	if err := n.raw.Decode(to); err != nil {
+		return errors.New(libraryError(err).Reason)
+	}
+	return nil
+}
+
+// Parse returns the value of a file of one document, in which no key occurs twice and the fields of merge keys
+// come after the own ones. The error is an [*Error] that does not repeat values, which may be secret.
 func Parse(text []byte) (*Node, error) {
+	start := Pos{1, 1}
 	if len(text) > MaxBytes {
-		return nil, &Error{1, fmt.Sprintf("the file has more than %d MiB: split it", MaxBytes>>20)}
+		return nil, &Error{start, fmt.Sprintf("the file has more than %d MiB: split it", MaxBytes>>20)}
 	}
 	if !utf8.Valid(text) {
-		return nil, &Error{1, "is not UTF-8, perhaps Latin-1: convert the file (iconv -f LATIN1 -t UTF-8)"}
+		return nil, &Error{start, "is not UTF-8, perhaps Latin-1: convert the file (iconv -f LATIN1 -t UTF-8)"}
 	}
-	root, err := document(text)
+	roots, err := documents(text)
+	switch {
+	case err != nil:
+		err.Line, err.Column = max(err.Line, 1), 1
+		if strings.HasPrefix(err.Reason, "unknown anchor") {
+			err.Reason = "an alias names no anchor: quote values that begin with an asterisk"
+		}
+		err.Reason = "is not YAML: " + printable.Truncate(err.Reason, 200)
+		return nil, err
+	case len(roots) == 0:
+		return nil, &Error{start, "is empty"}
+	case len(roots) > 1:
+		return nil, &Error{posOf(roots[1]), "begins a second document: put it into a file of its own"}
+	}
+	return (&parser{depth: MaxDepth, strict: true}).document(roots[0])
+}
+
+// Read returns the values of the documents in a file, but of empty ones after the first. Lists and maps may be
+// nested to a depth. The error is an [*Error].
+func Read(text []byte, depth int) (docs []*Node, _ error) {
+	roots, err := documents(text)
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{}
-	return p.node(root, 0)
-}
-
-// document reads the only document. It turns panics of the library into errors.
-func document(text []byte) (root *yaml.Node, err error) {
-	defer func() {
-		if recover() != nil {
-			root, err = nil, &Error{1, "is not YAML"}
-		}
-	}()
-	var doc, further yaml.Node
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	if err := d.Decode(&doc); errors.Is(err, io.EOF) {
-		return nil, &Error{1, "is empty"}
-	} else if err != nil {
-		return nil, syntax(err)
-	}
-	if err := d.Decode(&further); err == nil {
-		return nil, &Error{max(further.Line, 1), "begins a second document: put it into a file of its own"}
-	} else if !errors.Is(err, io.EOF) {
-		return nil, syntax(err)
-	}
-	return doc.Content[0], nil
-}
-
-// libraryLine is the position in errors of the library.
-var libraryLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
-
-// syntax returns the error of the library with its line.
-func syntax(err error) *Error {
-	m := libraryLine.FindStringSubmatch(err.Error())
-	if m == nil {
-		return &Error{1, "is not YAML"}
-	}
-	line, _ := strconv.Atoi(m[1])
-	if strings.Contains(err.Error(), "unknown anchor") { // the message has its name, which may be a password
-		return &Error{max(line, 1), "is not YAML: an alias names no anchor: quote values that begin with an asterisk"}
-	}
-	return &Error{max(line, 1), "is not YAML: " + printable.Truncate(err.Error()[len(m[0]):], 200)}
-}
-
-// parser counts the values of a file.
-type parser struct{ values int }
-
-func (p *parser) node(n *yaml.Node, depth int) (*Node, error) {
-	line := max(n.Line, 1)
-	if p.values++; p.values > MaxValues {
-		return nil, &Error{line, fmt.Sprintf("the file has more than %d values, those that aliases repeat included: split it", MaxValues)}
-	}
-	if depth > MaxDepth {
-		return nil, &Error{line, fmt.Sprintf("is nested more than %d levels deep", MaxDepth)}
-	}
-	switch n.Kind {
-	case yaml.AliasNode:
-		return p.node(n.Alias, depth+1)
-	case yaml.SequenceNode:
-		list := &Node{Kind: List, Line: line}
-		for _, element := range n.Content {
-			item, err := p.node(element, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			list.Items = append(list.Items, item)
-		}
-		return list, nil
-	case yaml.MappingNode:
-		return p.mapping(n, depth)
-	}
-	if n.ShortTag() == "!!null" {
-		return &Node{Line: line}, nil
-	}
-	return &Node{Kind: Text, Line: line, Tag: n.ShortTag(), Text: n.Value}, nil
-}
-
-// mapping returns a map, whose own fields count before those of merge keys.
-func (p *parser) mapping(n *yaml.Node, depth int) (*Node, error) {
-	m := &Node{Kind: Map, Line: max(n.Line, 1)}
-	lines := map[string]int{}
-	var merged []*Node
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, line := n.Content[i], max(n.Content[i].Line, 1)
-		if key.Kind == yaml.AliasNode {
-			key = key.Alias
-		}
-		if key.Kind != yaml.ScalarNode {
-			return nil, &Error{line, "the name of a field must be a text"}
-		}
-		value, err := p.node(n.Content[i+1], depth+1)
+	for _, root := range roots {
+		doc, err := (&parser{depth: depth}).document(root)
 		if err != nil {
 			return nil, err
 		}
-		if key.ShortTag() == "!!merge" {
-			merged = append(merged, value)
-			continue
+		if len(docs) == 0 || doc.Kind != Null {
+			docs = append(docs, doc)
 		}
-		if first := lines[key.Value]; first > 0 {
-			return nil, &Error{line, fmt.Sprintf("%q is given twice, also on line %d: remove one", printable.Truncate(key.Value, 64), first)}
-		}
-		lines[key.Value] = line
-		m.Fields = append(m.Fields, Field{key.Value, line, value})
 	}
-	for _, value := range merged {
-		sources := value.Items
-		if value.Kind == Map {
-			sources = []*Node{value}
+	return docs, nil
+}
+
+// documents returns the roots of the documents. It turns panics of the library into errors.
+func documents(text []byte) (roots []*yaml.Node, wrong *Error) {
+	defer func() {
+		if r := recover(); r != nil {
+			wrong = &Error{Reason: fmt.Sprint(r)}
 		}
-		for _, source := range sources {
-			for _, f := range source.Fields {
-				if lines[f.Name] == 0 {
-					lines[f.Name] = f.Line
-					m.Fields = append(m.Fields, f)
-				}
+	}()
+	for d := yaml.NewDecoder(bytes.NewReader(text)); ; {
+		var doc yaml.Node
+		if err := d.Decode(&doc); errors.Is(err, io.EOF) {
+			return roots, nil
+		} else if err != nil {
+			wrong = libraryError(err)
+			wrong.Line = min(wrong.Line, lines(text)) // the library counts the end of a file as a line
+			wrong.Column = min(wrong.Line, 1)
+			return nil, wrong
+		}
+		roots = append(roots, doc.Content[0])
+	}
+}
+
+var libraryLine = regexp.MustCompile(`^(?:yaml: )?(?:unmarshal errors:\n  )?(?:line (\d+): )?`)
+
+// libraryError separates the line from an error of the library.
+func libraryError(err error) *Error {
+	text := err.Error()
+	m := libraryLine.FindStringSubmatch(text)
+	e := &Error{Reason: text[len(m[0]):]}
+	if n, _ := strconv.Atoi(m[1]); n > 0 {
+		e.Line = n
+		if strings.HasPrefix(e.Reason, "did not find expected") {
+			e.Line++ // the library counts these from 0
+		}
+	}
+	return e
+}
+
+// lines counts the lines of a file, with the line breaks of YAML 1.1.
+func lines(text []byte) int {
+	n := 1
+	for i, r := range string(text) {
+		switch r {
+		case '\n', '\u0085', '\u2028', '\u2029':
+			n++
+		case '\r':
+			if i+1 == len(text) || text[i+1] != '\n' {
+				n++
 			}
 		}
 	}
-	return m, nil
+	return n
 }
 
-// Describe returns what a value is, for messages.
-func (k Kind) Describe() string {
-	return []string{"nothing", "a text", "a list", "a mapping"}[k]
+// parser converts the nodes of the library.
+type parser struct {
+	depth   int
+	strict  bool                 // as for Parse
+	anchors map[*yaml.Node]*Node // the values that aliases can stand for
+	aliased int                  // the values that aliases have added
+}
+
+func (p *parser) document(root *yaml.Node) (*Node, error) {
+	p.anchors = make(map[*yaml.Node]*Node)
+	return p.node(root, 0)
+}
+
+func posOf(n *yaml.Node) Pos { return Pos{max(n.Line, 1), max(n.Column, 1)} }
+
+// node converts a value within a number of lists and maps.
+func (p *parser) node(raw *yaml.Node, depth int) (*Node, error) {
+	if raw.Kind == yaml.AliasNode {
+		return p.alias(raw, depth)
+	}
+	n := &Node{Pos: posOf(raw), Kind: Text, Anchor: raw.Anchor, Tag: raw.ShortTag(), Flow: raw.Style&yaml.FlowStyle != 0, Text: raw.Value, raw: raw, size: 1}
+	if raw.Kind != yaml.ScalarNode {
+		if depth >= p.depth {
+			return nil, &Error{n.Pos, fmt.Sprintf("nested more than %d levels deep", p.depth)}
+		}
+		convert := p.list
+		if raw.Kind == yaml.MappingNode {
+			convert = p.mapping
+		}
+		if err := convert(n, depth+1); err != nil {
+			return nil, err
+		}
+		n.height++
+	} else if n.Tag == "!!null" {
+		var v any
+		if raw.Decode(&v) == nil { // not !!null x
+			n.Kind = Null
+		}
+	}
+	if raw.Anchor != "" {
+		p.anchors[raw] = n
+	}
+	return n, nil
+}
+
+// alias returns the value that an alias stands for.
+func (p *parser) alias(raw *yaml.Node, depth int) (*Node, error) {
+	target := p.anchors[raw.Alias]
+	if target == nil {
+		return nil, &Error{posOf(raw), fmt.Sprintf("anchor '%.100s' value contains itself", raw.Value)}
+	}
+	if depth+target.height > p.depth {
+		return nil, &Error{posOf(raw), fmt.Sprintf("nested more than %d levels deep", p.depth)}
+	}
+	if p.aliased += target.size; p.aliased > MaxAliased {
+		return nil, &Error{posOf(raw), fmt.Sprintf("document contains excessive aliasing: aliases add more than %d values", MaxAliased)}
+	}
+	n := *target
+	n.Pos, n.Alias = posOf(raw), true
+	return &n, nil
+}
+
+// child converts a value of n.
+func (p *parser) child(n *Node, raw *yaml.Node, depth int) (*Node, error) {
+	c, err := p.node(raw, depth)
+	if err == nil {
+		n.size += c.size
+		n.height = max(n.height, c.height)
+	}
+	return c, err
+}
+
+func (p *parser) list(n *Node, depth int) error {
+	n.Kind = List
+	n.Items = make([]*Node, len(n.raw.Content))
+	for i, raw := range n.raw.Content {
+		var err error
+		if n.Items[i], err = p.child(n, raw, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *parser) mapping(n *Node, depth int) error {
+	n.Kind = Map
+	n.Fields = make([]Field, 0, len(n.raw.Content)/2)
+	for i := 0; i+1 < len(n.raw.Content); i += 2 {
+		key, err := p.child(n, n.raw.Content[i], depth)
+		if err != nil {
+			return err
+		}
+		value, err := p.child(n, n.raw.Content[i+1], depth)
+		if err != nil {
+			return err
+		}
+		tag := n.raw.Content[i].Tag
+		merge := !key.Alias && key.Kind == Text && key.Text == "<<" && (tag == "" || tag == "!" || key.Tag == "!!merge")
+		n.Fields = append(n.Fields, Field{key.Pos, key.Text, key, value, merge})
+	}
+	if p.strict {
+		return n.merge()
+	}
+	return nil
+}
+
+// merge checks the keys of a map and replaces its merge keys with the fields that they add.
+func (n *Node) merge() error {
+	first := make(map[string]int, len(n.Fields))
+	var own, merged []Field
+	for _, f := range n.Fields {
+		switch {
+		case f.Key.Kind >= List:
+			return &Error{f.Pos, "the name of a field must be a text"}
+		case f.Merge && f.Value.Kind == List:
+			for _, item := range f.Value.Items {
+				merged = append(merged, item.Fields...)
+			}
+		case f.Merge:
+			merged = append(merged, f.Value.Fields...)
+		case first[f.Name] > 0:
+			return &Error{f.Pos, fmt.Sprintf("duplicate key %q, also on line %d: remove one", printable.Truncate(f.Name, 64), first[f.Name])}
+		default:
+			first[f.Name] = f.Line
+			own = append(own, f)
+		}
+	}
+	for _, f := range merged {
+		if first[f.Name] == 0 {
+			first[f.Name] = f.Line
+			f.Merge = true
+			own = append(own, f)
+		}
+	}
+	n.Fields = own
+	return nil
 }

@@ -41,14 +41,14 @@ func TestBounds(t *testing.T) {
 		{"", "is empty", 1},
 		{"a: 1\nb: [", "is not YAML", 2},
 		{"a: 1\nb: *hunter2\n", "an alias names no anchor", 1},
-		{"a: 1\na: 2\n", `"a" is given twice, also on line 1`, 2},
+		{"a: 1\na: 2\n", "duplicate key", 2},
 		{"? [a]\n: 1\n", "must be a text", 1},
-		{"a: 1\n---\nb: 1\n", "a second document", 2},
-		{"a: &a [*a]\n", "nested more than 100 levels", 1},
+		{"a: 1\n---\nb: 1\n", "a second document", 3},
+		{"a: &a [*a]\n", "contains itself", 1},
 		{"a: \xff", "is not UTF-8", 1},
 		{strings.Repeat("[", 5000), "is not YAML", 1},
 		{strings.Repeat("[", 200) + strings.Repeat("]", 200), "nested more than 100 levels", 1},
-		{laughs, "more than 1000000 values", 1},
+		{laughs, "excessive aliasing", 7},
 		{strings.Repeat("# comment\n", 1<<20), "more than 8 MiB", 1},
 	} {
 		_, err := yamltree.Parse([]byte(c.text))

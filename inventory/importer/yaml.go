@@ -8,11 +8,8 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"strconv"
-	"strings"
 
-	"gopkg.in/yaml.v3"
-
+	"github.com/ashlar-go/ashlar/internal/yamltree"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -110,98 +107,83 @@ func (s *yamlSource) item(line []byte) (*Row, error) {
 	return s.finish(row), nil
 }
 
-// yamlLine is the position in errors of the library.
-var yamlLine = regexp.MustCompile(`line (\d+)`)
-
 // parse sets the values of a row.
 func (s *yamlSource) parse(row *Row) {
-	var doc yaml.Node
-	if err := yaml.Unmarshal(row.Text, &doc); err != nil {
-		reason := yamlLine.ReplaceAllStringFunc(strings.TrimPrefix(err.Error(), "yaml: "), func(at string) string {
-			n, _ := strconv.ParseInt(strings.TrimPrefix(at, "line "), 10, 64)
-			return fmt.Sprintf("line %d", row.Line+n-1)
-		})
-		row.refuse("", "is not YAML: "+reason)
+	docs, err := yamltree.Read(row.Text, yamltree.MaxDepth)
+	if wrong, ok := errors.AsType[*yamltree.Error](err); ok {
+		row.refuse("", fmt.Sprintf("is not YAML: line %d: %s", row.Line+int64(max(wrong.Line, 1))-1, wrong.Reason))
 		return
 	}
-	if len(doc.Content) != 1 || len(doc.Content[0].Content) != 1 || doc.Content[0].Content[0].Kind != yaml.MappingNode {
+	if len(docs) != 1 || len(docs[0].Items) != 1 || docs[0].Items[0].Kind != yamltree.Map {
 		row.refuse("", "must be a mapping of fields to values")
 		return
 	}
-	mapping := doc.Content[0].Content[0]
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		if mapping.Content[i].Value == "_resource" {
-			s.setResource(row, mapping.Content[i+1].Value)
-		}
+	mapping := docs[0].Items[0]
+	if name := mapping.Get("_resource"); name.Line > 0 {
+		s.setResource(row, name.Text)
 	}
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		key, value := mapping.Content[i], mapping.Content[i+1]
-		if _, ok := row.Patch[key.Value]; ok {
-			row.refuse(key.Value, "is given twice")
+	for _, field := range mapping.Fields {
+		if _, ok := row.Patch[field.Name]; ok {
+			row.refuse(field.Name, "is given twice")
 			continue
 		}
 		var f *records.Field
 		if row.Resource != nil {
-			f, _ = row.Resource.Field(key.Value)
+			f, _ = row.Resource.Field(field.Name)
 		}
-		doc, err := nodeValue(f, value)
-		if row.Patch[key.Value] = doc; err != nil {
-			row.Patch[key.Value] = json.RawMessage("null")
-			row.refuse(key.Value, err.Error())
+		doc, err := nodeValue(f, field.Value)
+		if row.Patch[field.Name] = doc; err != nil {
+			row.Patch[field.Name] = json.RawMessage("null")
+			row.refuse(field.Name, err.Error())
 		}
 	}
 }
 
 // nodeValue returns a value as JSON. A scalar of a text field is its text: 15.2 is a version, not a
 // number.
-func nodeValue(f *records.Field, n *yaml.Node) (json.RawMessage, error) {
-	if n.Kind == yaml.AliasNode || n.Anchor != "" {
+func nodeValue(f *records.Field, n *yamltree.Node) (json.RawMessage, error) {
+	if n.Alias || n.Anchor != "" {
 		return nil, errors.New("has an anchor or an alias: write the value itself")
 	}
 	switch n.Kind {
-	case yaml.ScalarNode:
+	case yamltree.Null:
+		return json.RawMessage("null"), nil
+	case yamltree.Text:
 		return scalarValue(f, n)
-	case yaml.SequenceNode:
-		docs := make([]json.RawMessage, len(n.Content))
+	case yamltree.List:
+		docs := make([]json.RawMessage, len(n.Items))
 		var of *records.Field
 		if f != nil && f.Kind == records.List {
 			of = &records.Field{} // a text
 		}
-		for i, element := range n.Content {
+		for i, item := range n.Items {
 			var err error
-			if docs[i], err = nodeValue(of, element); err != nil {
+			if docs[i], err = nodeValue(of, item); err != nil {
 				return nil, err
 			}
 		}
 		return json.Marshal(docs)
 	}
 	docs := map[string]json.RawMessage{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		doc, err := nodeValue(nil, n.Content[i+1])
+	for _, field := range n.Fields {
+		doc, err := nodeValue(nil, field.Value)
 		if err != nil {
 			return nil, err
 		}
-		docs[n.Content[i].Value] = doc
+		docs[field.Name] = doc
 	}
 	return json.Marshal(docs)
 }
 
-func scalarValue(f *records.Field, n *yaml.Node) (json.RawMessage, error) {
-	tag := n.ShortTag()
-	if tag == "!!null" {
-		return json.RawMessage("null"), nil
-	}
+func scalarValue(f *records.Field, n *yamltree.Node) (json.RawMessage, error) {
 	if f != nil && (f.Kind == records.Text || f.Kind == records.Time) {
-		return text(n.Value), nil
+		return text(n.Text), nil
 	}
-	var value any
-	switch tag {
-	case "!!int", "!!float", "!!bool":
+	var value any = n.Text
+	if n.Tag == "!!int" || n.Tag == "!!float" || n.Tag == "!!bool" {
 		if err := n.Decode(&value); err != nil {
 			return nil, err
 		}
-	default:
-		value = n.Value
 	}
 	doc, err := json.Marshal(value)
 	if err != nil {

@@ -120,7 +120,7 @@ func TestRefusedFiles(t *testing.T) {
 		{"goose", "{extensions: {x: {}}}", "by hand"},
 		{"goose", "extensions: {x: {}}", "by hand"},
 		{"goose", "- a", "by hand"},
-		{"goose", "a: 1\n---\nb: 2\n", "by hand"},
+		{"goose", "a: 1\n---\nb: 2\n", "second document"},
 	} {
 		p := program(t, c.program)
 		_, err := p.Add([]byte(c.file), weather(t, p))

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"gopkg.in/yaml.v3"
+	"github.com/ashlar-go/ashlar/internal/yamltree"
 )
 
 // addYAML adds an entry below a key, or replaces it.
@@ -13,9 +13,7 @@ func (f *text) addYAML(key, name string, members []member) error {
 	if err := f.placeYAML(key, name, members); err != nil {
 		return err
 	}
-	root, err := f.mapping()
-	_, value := child(root, key)
-	if entry, _ := child(value, name); err != nil || entry == nil {
+	if root, err := f.mapping(); err != nil || child(child(root, key).Value, name).Value == nil {
 		return errForm
 	}
 	return nil
@@ -27,8 +25,9 @@ func (f *text) placeYAML(key, name string, members []member) error {
 	if err != nil {
 		return err
 	}
-	servers, value := child(root, key)
-	if servers == nil {
+	servers := child(root, key)
+	value := servers.Value
+	if value == nil {
 		indent := ""
 		if root != nil {
 			indent = strings.Repeat(" ", root.Column-1)
@@ -39,17 +38,19 @@ func (f *text) placeYAML(key, name string, members []member) error {
 	}
 	line, indent := servers.Line, strings.Repeat(" ", servers.Column-1)
 	switch {
-	case value.Kind == yaml.MappingNode && value.Style&yaml.FlowStyle != 0 && len(value.Content) == 0:
+	case value.Alias:
+		return errForm
+	case value.Flow && value.Kind == yamltree.Map && len(value.Fields) == 0:
 		from := f.offset(value.Line, value.Column)
 		f.replace(from, from+bytes.IndexByte(f.data[from:], '}')+1, "")
-	case value.Tag == "!!null" && value.Value == "":
-	case value.Kind != yaml.MappingNode || value.Style&yaml.FlowStyle != 0 || value.Alias != nil || len(value.Content) == 0:
+	case value.Kind == yamltree.Null && value.Text == "":
+	case value.Kind != yamltree.Map || value.Flow || value.Fields[0].Merge:
 		return errForm
 	default:
-		line = f.lastLine(servers)
-		indent = strings.Repeat(" ", value.Content[0].Column-1)
-		if old, _ := child(value, name); old != nil {
-			from, to := f.offset(old.Line, 1), f.offset(f.lastLine(old)+1, 1)
+		line = f.lastLine(servers.Pos)
+		indent = strings.Repeat(" ", value.Fields[0].Column-1)
+		if old := child(value, name); old.Value != nil {
+			from, to := f.offset(old.Line, 1), f.offset(f.lastLine(old.Pos)+1, 1)
 			f.replace(from, to, f.yaml(indent, name, members))
 			return nil
 		}
@@ -66,51 +67,34 @@ func (f *text) removeYAML(key, name string) error {
 	if err != nil {
 		return err
 	}
-	_, value := child(root, key)
-	if value == nil || value.Kind != yaml.MappingNode {
-		return nil
-	}
-	old, _ := child(value, name)
+	servers := child(root, key).Value
+	old := child(servers, name)
 	switch {
-	case old == nil:
+	case old.Value == nil || servers.Alias:
 		return nil
-	case value.Style&yaml.FlowStyle != 0:
+	case servers.Flow:
 		return errForm
 	}
-	f.replace(f.offset(old.Line, 1), f.offset(f.lastLine(old)+1, 1), "")
-	root, err = f.mapping()
-	_, value = child(root, key)
-	if entry, _ := child(value, name); err != nil || entry != nil {
+	f.replace(f.offset(old.Line, 1), f.offset(f.lastLine(old.Pos)+1, 1), "")
+	if root, err = f.mapping(); err != nil || child(child(root, key).Value, name).Value != nil {
 		return errForm
 	}
 	return nil
 }
 
 // mapping parses the file, whose root must be a mapping. The root of an empty file is nil.
-func (f *text) mapping() (*yaml.Node, error) {
+func (f *text) mapping() (*yamltree.Node, error) {
 	if bytes.Count(f.data, []byte("\r")) != bytes.Count(f.data, []byte("\r\n")) {
 		return nil, errForm // YAML takes it for a line break, and here lines end with \n
 	}
-	d := yaml.NewDecoder(bytes.NewReader(f.data))
-	var document yaml.Node
-	if err := d.Decode(&document); err != nil {
-		if len(bytes.TrimSpace(f.data)) == 0 || document.Kind == 0 && f.onlyComments() {
-			return nil, nil
-		}
-		return nil, fmt.Errorf("the file is not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
-	}
-	var second yaml.Node
-	if d.Decode(&second) == nil {
-		return nil, errForm
-	}
-	if err := document.Decode(new(any)); err != nil { // keys that occur twice
-		return nil, fmt.Errorf("the file is not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
-	}
-	root := document.Content[0]
-	if root.Tag == "!!null" && f.onlyComments() {
+	if f.onlyComments() {
 		return nil, nil
 	}
-	if root.Kind != yaml.MappingNode || root.Style&yaml.FlowStyle != 0 {
+	root, err := yamltree.Parse(f.data)
+	if err != nil {
+		return nil, err
+	}
+	if root.Kind != yamltree.Map || root.Flow {
 		return nil, errForm
 	}
 	return root, nil
@@ -125,22 +109,21 @@ func (f *text) onlyComments() bool {
 	return true
 }
 
-// child returns the key and the value of a mapping.
-func child(mapping *yaml.Node, key string) (name, value *yaml.Node) {
-	if mapping == nil {
-		return nil, nil
-	}
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		if mapping.Content[i].Value == key {
-			return mapping.Content[i], mapping.Content[i+1]
+// child returns a field that a mapping itself has, whose Value is nil if there is none.
+func child(mapping *yamltree.Node, key string) yamltree.Field {
+	if mapping != nil {
+		for _, f := range mapping.Fields {
+			if f.Name == key && !f.Merge {
+				return f
+			}
 		}
 	}
-	return nil, nil
+	return yamltree.Field{}
 }
 
 // lastLine returns the number of the last line of a key's value: of the lines that are indented
 // more than the key, the last one that is not empty or a comment.
-func (f *text) lastLine(key *yaml.Node) int {
+func (f *text) lastLine(key yamltree.Pos) int {
 	last, n := key.Line, 0
 	for line := range bytes.Lines(f.data) {
 		n++
@@ -210,8 +193,7 @@ func (f *text) yaml(indent, name string, members []member) string {
 
 // yamlKey returns a name as a key: in quotes if it could be taken for something else.
 func yamlKey(name string) string {
-	var v any
-	if yaml.Unmarshal([]byte(name), &v) == nil && v == any(name) {
+	if n, err := yamltree.Parse([]byte(name)); err == nil && n.Kind == yamltree.Text && n.Tag == "!!str" && n.Text == name {
 		return name
 	}
 	return quoted(name)

@@ -88,10 +88,10 @@ func build(files []File, faults []*Fault, opts Options) (*Config, error) {
 			c.Domains = append(c.Domains, doc.domain)
 		}
 	}
-	place := func(at ratelimit.Place, field string) *Fault { return docs[at.Source].locate(at.Path, field) }
+	position := func(at ratelimit.Place, field string) *Fault { return docs[at.Source].locate(at.Path, field) }
 	rules, err := ratelimit.Compile(c.Domains, &ratelimit.CompileOptions{MergeDomains: opts.MergeDomains})
 	if compiled, ok := errors.AsType[ratelimit.Faults](err); ok {
-		faults = append(faults, Translate(compiled, place)...)
+		faults = append(faults, Translate(compiled, position)...)
 	} else if err != nil {
 		return nil, err
 	}
@@ -99,6 +99,6 @@ func build(files []File, faults []*Fault, opts Options) (*Config, error) {
 		return nil, Faults(sortFaults(faults))
 	}
 	c.Ruleset = rules
-	c.Warnings = sortFaults(append(c.Warnings, Translate(rules.Warnings(), place)...))
+	c.Warnings = sortFaults(append(c.Warnings, Translate(rules.Warnings(), position)...))
 	return &c, nil
 }

@@ -1,16 +1,10 @@
 package config
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
-	"io"
-	"regexp"
-	"strconv"
 	"strings"
 
-	"gopkg.in/yaml.v3"
-
+	"github.com/ashlar-go/ashlar/internal/yamltree"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
@@ -20,10 +14,10 @@ type field struct {
 	decode func(value)
 }
 
-// value is the value of a key, or an element of a list, and its place.
+// value is the value of a key, or an element of a list, and its position.
 type value struct {
 	pair
-	place *place
+	position *position
 }
 
 // The kinds of maps, as faults name them.
@@ -82,7 +76,7 @@ func (d *decoder) limitFields(l *limit) []field {
 		{"unlimited", scalarInto(d, &l.Unlimited, wantBool)},
 		{"unit", func(v value) { l.Unit = d.unit(v, l.Unlimited) }},
 		{"requests_per_unit", func(v value) {
-			l.hasRequests = !isNull(target(v.value))
+			l.hasRequests = v.value.Kind != yamltree.Null
 			scalarInto(d, &l.RequestsPerUnit, wantNumber)(v)
 		}},
 		{"algorithm", scalarInto(d, &l.algorithm, wantString)},
@@ -101,7 +95,7 @@ func (d *decoder) limitFields(l *limit) []field {
 // candidateFields lists the fields of candidate.
 func (d *decoder) candidateFields(c *ratelimit.Candidate, hasRequests *bool) []field {
 	return []field{{"requests_per_unit", func(v value) {
-		*hasRequests = !isNull(target(v.value))
+		*hasRequests = v.value.Kind != yamltree.Null
 		scalarInto(d, &c.RequestsPerUnit, wantNumber)(v)
 	}}}
 }
@@ -112,99 +106,53 @@ func (d *decoder) replacesFields(name *string) []field {
 
 // decodeFile decodes one file; the document has the faults.
 func decodeFile(f File, maxBytes int64) *document {
-	doc := &document{file: f.Name, root: &place{at: mark{1, 1}}}
+	start := yamltree.Pos{Line: 1, Column: 1}
+	doc := &document{file: f.Name, root: &position{at: start}}
 	if int64(len(f.Data)) > maxBytes {
-		doc.fault(mark{}, "the file has more than %d bytes", maxBytes)
+		doc.fault(yamltree.Pos{}, "the file has more than %d bytes", maxBytes)
 		return doc
 	}
-	roots, err := readDocuments(f.Data)
-	switch {
-	case err != nil:
-		message, line := libraryMessage(err)
-		line = min(line, lines(f.Data)) // the parser counts the end of a file as a line
-		if strings.HasSuffix(message, "found character that cannot start any token") {
-			message += ": indent with spaces, not with tabs, and quote text that begins with @ or %"
+	roots, err := yamltree.Read(f.Data, maxNesting)
+	if wrong, ok := errors.AsType[*yamltree.Error](err); ok {
+		hint := ""
+		if strings.HasSuffix(wrong.Reason, "found character that cannot start any token") {
+			hint = ": indent with spaces, not with tabs, and quote text that begins with @ or %"
 		}
-		doc.fault(mark{line, min(line, 1)}, "error loading config file: %s", message)
+		doc.fault(wrong.Pos, "error loading config file: yaml: %s%s", wrong.Reason, hint)
 		return doc
+	}
+	switch {
 	case len(roots) > 1:
-		doc.fault(markOf(roots[1]), "error loading config file: a file holds one document, and another one begins here: move it to a file of its own")
-	case len(roots) == 0 || isNull(roots[0]):
+		doc.fault(roots[1].Pos, "error loading config file: a file holds one document, and another one begins here: move it to a file of its own")
+	case len(roots) == 0 || roots[0].Kind == yamltree.Null:
 		doc.ok = true // Compile reports the missing domain
 		return doc
 	}
 	root := roots[0]
-	doc.root.at = markOf(root)
-	if root.Kind != yaml.MappingNode {
-		doc.fault(doc.root.at, "error loading config file: yaml: cannot unmarshal %s: the file must be a map with domain and descriptors", tagged(root))
+	doc.root.at = root.Pos
+	if root.Kind != yamltree.Map {
+		doc.fault(root.Pos, "error loading config file: yaml: cannot unmarshal %s: the file must be a map with domain and descriptors", tagged(root))
 		return doc
 	}
-	d := &decoder{document: doc, open: make(map[*yaml.Node]bool), inherited: make(map[*yaml.Node]inherited)}
+	d := &decoder{document: doc, inherited: make(map[*yamltree.Node]inherited)}
 	d.fields(value{pair{value: root}, doc.root}, inDocument, d.documentFields(&doc.domain))
-	doc.ok = !d.stopped
+	doc.ok = d.keyBytes <= maxKeyBytes
 	return doc
-}
-
-// readDocuments returns the roots of the first document and of further ones that are
-// not empty. It turns panics of the YAML library into errors.
-func readDocuments(data []byte) (roots []*yaml.Node, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("yaml: %v", r)
-		}
-	}()
-	for dec := yaml.NewDecoder(bytes.NewReader(data)); ; {
-		var doc yaml.Node
-		if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
-			return roots, nil
-		} else if err != nil {
-			return nil, err
-		}
-		if root := doc.Content[0]; len(roots) == 0 || !isNull(root) {
-			roots = append(roots, root)
-		}
-	}
-}
-
-var libraryLine = regexp.MustCompile(`^(?:yaml: )?(?:unmarshal errors:\n  )?(?:line (\d+): )?`)
-
-// libraryMessage separates the line from an error of the YAML library; 0 is none.
-func libraryMessage(err error) (message string, line int) {
-	text := err.Error()
-	m := libraryLine.FindStringSubmatch(text)
-	line, _ = strconv.Atoi(m[1])
-	message = text[len(m[0]):]
-	if line > 0 && strings.HasPrefix(message, "did not find expected") {
-		line++ // the parser counts these from 0
-	}
-	return "yaml: " + message, line
-}
-
-// lines counts the lines of a file, with the line breaks of YAML 1.1.
-func lines(data []byte) int {
-	n := 1
-	for i, r := range string(data) {
-		switch r {
-		case '\n', '\u0085', '\u2028', '\u2029':
-			n++
-		case '\r':
-			if i+1 == len(data) || data[i+1] != '\n' {
-				n++
-			}
-		}
-	}
-	return n
 }
 
 // rules decodes a list of descriptors; above is the length of the composite key of the
 // descriptor that holds it.
 func (d *decoder) rules(v value, above int) (rules []ratelimit.Rule) {
 	d.list(v, "a list of descriptors", func(v value) {
+		if d.keyBytes > maxKeyBytes {
+			return
+		}
 		var r ratelimit.Rule
 		d.fields(v, inRule, d.ruleFields(&r, above))
 		rules = append(rules, r)
-		if d.keyBytes += compositeLen(above, &r); d.keyBytes > maxKeyBytes && !d.stopped {
-			d.stop(v.value, "the keys and values of nested descriptors come to more than %d bytes", maxKeyBytes)
+		before := d.keyBytes
+		if d.keyBytes += compositeLen(above, &r); d.keyBytes > maxKeyBytes && before <= maxKeyBytes {
+			d.fault(v.value.Pos, "error loading config file: yaml: the keys and values of nested descriptors come to more than %d bytes", maxKeyBytes)
 		}
 	})
 	return rules
@@ -223,7 +171,7 @@ func (d *decoder) limit(v value) *ratelimit.Limit {
 	d.fields(v, inLimit, d.limitFields(&l))
 	d.algorithm(v, &l)
 	if l.Unit != 0 && !l.Unlimited && !l.hasRequests {
-		d.warn(markOf(v.key), "requests_per_unit is missing: it counts as 0, which puts every request over the limit")
+		d.warn(v.key.Pos, "requests_per_unit is missing: it counts as 0, which puts every request over the limit")
 	}
 	return &l.Limit
 }
@@ -250,7 +198,7 @@ func (d *decoder) unit(v value, unlimited bool) ratelimit.Unit {
 	switch {
 	case name == "" || ok:
 	case unlimited:
-		d.warn(markOf(v.value), "unknown unit '%.100s' is ignored because the limit is unlimited: remove it", name)
+		d.warn(v.value.Pos, "unknown unit '%.100s' is ignored because the limit is unlimited: remove it", name)
 	default:
 		d.faultIn(v, "%s", invalid("rate limit unit", name, ratelimit.UnitNames))
 	}
@@ -264,7 +212,7 @@ func (d *decoder) algorithm(v value, l *limit) {
 	if reason == "" {
 		return
 	}
-	p := v.place.get(field)
+	p := v.position.get(field)
 	p.faulty = true
 	d.fault(p.at, "%s", reason)
 	if l.Algorithm == ratelimit.FixedWindow {

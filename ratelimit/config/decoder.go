@@ -10,9 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/ashlar-go/ashlar/internal/suggest"
+	"github.com/ashlar-go/ashlar/internal/yamltree"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
@@ -20,9 +19,6 @@ const (
 	// maxNesting bounds the nesting of lists and maps. A level of rules takes two of
 	// them, so the bound of Compile is reached first.
 	maxNesting = 300
-	// maxExpanded bounds the nodes that aliases add to a file, to about what the YAML
-	// library allows in its own decoding.
-	maxExpanded = 400_000
 	// maxKeyBytes bounds the total length of the composite keys of a file. Each repeats
 	// the keys and values of the rules above it, so that the total can grow with the
 	// square of the file.
@@ -32,36 +28,28 @@ const (
 // decoder decodes the nodes of one document.
 type decoder struct {
 	*document
-	open     map[*yaml.Node]bool // lists and maps being decoded
-	aliased  int                 // how many of those were entered through an alias
-	expanded int                 // nodes that aliases have added so far
-	keyBytes int
-	// inherited has the joined maps that begin with fields of a merge key.
-	inherited map[*yaml.Node]inherited
-	stopped   bool // a bound was reached: nothing more is decoded
-
-	known map[string][]string // see knownKeys
+	keyBytes  int                          // at most maxKeyBytes
+	inherited map[*yamltree.Node]inherited // the joined maps that begin with fields of a merge key
+	known     map[string][]string          // see knownKeys
 }
 
 // fields decodes a map. Each of its keys is in the table, or reported.
 func (d *decoder) fields(v value, in string, table []field) {
-	d.within(v.value, func(n *yaml.Node) {
-		pairs := d.pairs(n, keyFault)
-		usable := make([]pair, 0, len(table))
-		for _, p := range pairs {
-			if !has(table, p.name) {
-				if p.name = d.unexpected(p, in, table); p.name == "" || slices.ContainsFunc(pairs, named(p.name)) {
-					continue
-				}
-			}
-			usable = append(usable, p)
-		}
-		for _, f := range table {
-			if i := slices.IndexFunc(usable, named(f.name)); i >= 0 {
-				f.decode(value{usable[i], v.place.field(usable[i])})
+	pairs := d.pairs(v.value, keyFault)
+	usable := make([]pair, 0, len(table))
+	for _, p := range pairs {
+		if !has(table, p.name) {
+			if p.name = d.unexpected(p, in, table); p.name == "" || slices.ContainsFunc(pairs, named(p.name)) {
+				continue
 			}
 		}
-	})
+		usable = append(usable, p)
+	}
+	for _, f := range table {
+		if i := slices.IndexFunc(usable, named(f.name)); i >= 0 {
+			f.decode(value{usable[i], v.position.field(usable[i])})
+		}
+	}
 }
 
 func named(name string) func(pair) bool { return func(p pair) bool { return p.name == name } }
@@ -80,7 +68,7 @@ func (d *decoder) unexpected(p pair, in string, table []field) string {
 		}
 		return ""
 	}
-	d.warn(markOf(p.key), "key '%s' has no effect %s: it belongs %s", p.name, in, strings.Join(where, " or "))
+	d.warn(p.key.Pos, "key '%s' has no effect %s: it belongs %s", p.name, in, strings.Join(where, " or "))
 	if p.name != "metadata" {
 		d.check(p.value)
 	}
@@ -103,7 +91,7 @@ func (d *decoder) unknown(p pair, table []field) string {
 	if meant != "" {
 		hint = fmt.Sprintf(": did you mean '%s'?", meant)
 	}
-	d.fault(markOf(p.key), "config error, unknown key '%.100s'%s", p.name, hint)
+	d.fault(p.key.Pos, "config error, unknown key '%.100s'%s", p.name, hint)
 	return meant
 }
 
@@ -129,61 +117,56 @@ func (d *decoder) knownKeys() map[string][]string {
 
 // list calls f with each map of a list of maps; null is an empty list.
 func (d *decoder) list(v value, want string, f func(value)) {
-	switch n := target(v.value); {
-	case isNull(n):
-	case n.Kind == yaml.SequenceNode:
-		d.within(v.value, func(n *yaml.Node) {
-			d.maps(n, func(n *yaml.Node) { f(value{pair{value: n}, v.place.element(n)}) })
-		})
+	switch v.value.Kind {
+	case yamltree.Null:
+	case yamltree.List:
+		d.maps(v.value, func(n *yamltree.Node) { f(value{pair{value: n}, v.position.element(n)}) })
 	default:
 		d.mismatch(v, want)
 	}
 }
 
 // maps calls f with each map of a list and reports the elements of other types.
-func (d *decoder) maps(n *yaml.Node, f func(n *yaml.Node)) {
-	for _, e := range n.Content {
-		if target(e).Kind == yaml.MappingNode {
-			f(e)
-			continue
-		}
+func (d *decoder) maps(list *yamltree.Node, f func(n *yamltree.Node)) {
+	for _, n := range list.Items {
 		shown := "[...]"
-		if target(e).Kind == yaml.ScalarNode {
-			v, ok := d.scalar(e)
+		switch n.Kind {
+		case yamltree.Map:
+			f(n)
+			continue
+		case yamltree.Null, yamltree.Text:
+			v, ok := d.scalar(n)
 			if !ok {
 				continue
 			}
 			shown = fmt.Sprint(v)
 		}
-		d.fault(markOf(e), "config error, yaml file contains list of type other than map: %.100s", shown)
+		d.fault(n.Pos, "config error, yaml file contains list of type other than map: %.100s", shown)
 	}
 }
 
 // isMap reports whether the value is a map. It reports a fault for anything else but null.
 func (d *decoder) isMap(v value, want string) bool {
-	n := target(v.value)
-	if n.Kind != yaml.MappingNode && !isNull(n) {
+	if v.value.Kind == yamltree.List || v.value.Kind == yamltree.Text {
 		d.mismatch(v, want)
 	}
-	return n.Kind == yaml.MappingNode
+	return v.value.Kind == yamltree.Map
 }
 
 // scalarInto returns a function that decodes a scalar of the type of *to. Null leaves
 // *to as it is.
 func scalarInto[T ~string | ~bool | ~uint32](d *decoder, to *T, want string) func(value) {
 	return func(v value) {
-		n := target(v.value)
-		if n.Kind != yaml.ScalarNode {
+		if v.value.Kind >= yamltree.List {
 			d.mismatch(v, want)
 			return
 		}
 		if !d.checkScalar(v.value) {
-			v.place.faulty = true
+			v.position.faulty = true
 			return
 		}
-		if err := n.Decode(to); err != nil {
-			message, _ := libraryMessage(err)
-			d.faultIn(v, "error loading config file: %.100s: %s must be %s", message, v.name, want)
+		if err := v.value.Decode(to); err != nil {
+			d.faultIn(v, "error loading config file: yaml: %.94s: %s must be %s", err, v.name, want)
 		}
 	}
 }
@@ -192,7 +175,7 @@ func scalarInto[T ~string | ~bool | ~uint32](d *decoder, to *T, want string) fun
 func countInto(d *decoder, to *uint32) func(value) {
 	return func(v value) {
 		scalarInto(d, to, wantCount)(v)
-		if n := target(v.value); !isNull(n) && n.Tag == "!!int" && *to == 0 {
+		if v.value.Tag == "!!int" && *to == 0 {
 			d.faultIn(v, "%s must be %s", v.name, wantCount)
 		}
 	}
@@ -210,47 +193,43 @@ func wordInto[T ~string](d *decoder, to *T, words string) func(value) {
 
 // faultIn reports a fault of a value.
 func (d *decoder) faultIn(v value, format string, args ...any) {
-	v.place.faulty = true
-	d.fault(markOf(v.value), format, args...)
+	v.position.faulty = true
+	d.fault(v.value.Pos, format, args...)
 }
 
 // mismatch reports a value of the wrong kind.
 func (d *decoder) mismatch(v value, want string) {
-	v.place.faulty = true
-	n := target(v.value)
-	if n.Kind == yaml.ScalarNode && !d.checkScalar(v.value) {
+	v.position.faulty = true
+	if v.value.Kind < yamltree.List && !d.checkScalar(v.value) {
 		return
 	}
-	d.fault(markOf(v.value), "error loading config file: yaml: cannot unmarshal %s: %s must be %s", tagged(n), v.name, want)
+	d.fault(v.value.Pos, "error loading config file: yaml: cannot unmarshal %s: %s must be %s", tagged(v.value), v.name, want)
 	d.check(v.value)
 }
 
-// check validates a value whose place has no meaning. The reference service validates
+// check validates a value whose key has no meaning here. The reference service validates
 // every value alike: keys must be known, lists must hold maps, and scalars must be
 // strings, integers or booleans (REFERENCE.md, 7.2).
-func (d *decoder) check(at *yaml.Node) {
-	switch target(at).Kind {
-	case yaml.ScalarNode:
-		d.checkScalar(at)
-	case yaml.SequenceNode:
-		d.within(at, func(n *yaml.Node) { d.maps(n, d.check) })
-	case yaml.MappingNode:
-		d.within(at, func(n *yaml.Node) {
-			for _, p := range d.pairs(n, keyFault) {
-				if d.knownKeys()[p.name] == nil {
-					d.unknown(p, nil)
-				} else if p.name != "metadata" {
-					d.check(p.value)
-				}
+func (d *decoder) check(n *yamltree.Node) {
+	switch n.Kind {
+	case yamltree.List:
+		d.maps(n, d.check)
+	case yamltree.Map:
+		for _, p := range d.pairs(n, keyFault) {
+			if d.knownKeys()[p.name] == nil {
+				d.unknown(p, nil)
+			} else if p.name != "metadata" {
+				d.check(p.value)
 			}
-		})
+		}
+	default:
+		d.checkScalar(n)
 	}
 }
 
 // checkScalar reports a scalar that is not of a type that the format has.
-func (d *decoder) checkScalar(at *yaml.Node) bool {
-	n := target(at)
-	v, ok := d.scalar(at)
+func (d *decoder) checkScalar(n *yamltree.Node) bool {
+	v, ok := d.scalar(n)
 	if !ok {
 		return false
 	}
@@ -258,10 +237,9 @@ func (d *decoder) checkScalar(at *yaml.Node) bool {
 	case nil, string, int, bool, time.Time:
 		return true
 	}
-	tag := n.ShortTag()
-	kind := map[string]string{"!!float": "a floating-point number", "!!int": "an integer beyond 64 bits"}[tag]
-	d.fault(markOf(at), "error checking config: '%.100s' is %.100s, not a string, an integer or a boolean: quote it to make it a string",
-		n.Value, cmp.Or(kind, "of type "+tag))
+	kind := map[string]string{"!!float": "a floating-point number", "!!int": "an integer beyond 64 bits"}[n.Tag]
+	d.fault(n.Pos, "error checking config: '%.100s' is %.100s, not a string, an integer or a boolean: quote it to make it a string",
+		n.Text, cmp.Or(kind, "of type "+n.Tag))
 	return false
 }
 
@@ -275,27 +253,22 @@ func (d *decoder) metadata(v value) map[string]any {
 }
 
 // json decodes a value as JSON has it. It returns nil for the rest, and reports a fault.
-func (d *decoder) json(at *yaml.Node) (v any) {
-	n := target(at)
+func (d *decoder) json(n *yamltree.Node) (v any) {
 	switch n.Kind {
-	case yaml.MappingNode:
+	case yamltree.Map:
 		m := make(map[string]any)
-		d.within(at, func(n *yaml.Node) {
-			for _, p := range d.pairs(n, metadataKeyFault) {
-				m[p.name] = d.json(p.value)
-			}
-		})
+		for _, p := range d.pairs(n, metadataKeyFault) {
+			m[p.name] = d.json(p.value)
+		}
 		return m
-	case yaml.SequenceNode:
+	case yamltree.List:
 		list := []any{}
-		d.within(at, func(n *yaml.Node) {
-			for _, e := range n.Content {
-				list = append(list, d.json(e))
-			}
-		})
+		for _, item := range n.Items {
+			list = append(list, d.json(item))
+		}
 		return list
 	}
-	v, ok := d.scalar(at)
+	v, ok := d.scalar(n)
 	if !ok {
 		return nil
 	}
@@ -308,15 +281,15 @@ func (d *decoder) json(at *yaml.Node) (v any) {
 	case float64:
 		ok = !math.IsNaN(s) && !math.IsInf(s, 0)
 	case time.Time:
-		v = n.Value
+		v = n.Text
 	case string:
 		ok = utf8.ValidString(s)
 	default:
 		ok = false
 	}
 	if !ok {
-		d.fault(markOf(at), "error parsing metadata: '%.100s' (%.100s) is not a JSON value: use a string, a finite number, a boolean, null, a list or a map",
-			n.Value, n.ShortTag())
+		d.fault(n.Pos, "error parsing metadata: '%.100s' (%.100s) is not a JSON value: use a string, a finite number, a boolean, null, a list or a map",
+			n.Text, n.Tag)
 		return nil
 	}
 	return v

@@ -75,18 +75,18 @@
 // for a field without a key). The table is the only list of keys: known keys, the hint where a misplaced key belongs, and "did you mean" all
 // follow from it, and each entry decodes into the variable that it names.
 //
-// Files are decoded from yaml.Node trees, not into structs, because only nodes have a
+// Files are decoded from trees of nodes, not into structs, because only nodes have a
 // line and column, and decoding must go on after the first problem. Scalars are still
 // converted by the YAML library, so that it alone defines what is a boolean or a
 // number. Syntax errors are those of the library: with its line, and only the first of
 // a file.
 //
-// The library bounds the expansion of aliases in its own decoding only. Here the nodes
-// that aliases add, the nesting and the file size are bounded.
+// The nesting, the values that aliases add and the file size are bounded, because the
+// library bounds the expansion of aliases in its own decoding only.
 //
 // [ratelimit.Compile] alone validates rules, whatever their source; this package finds
 // the line of what Compile reports. For a field that a rule has through an alias or a
-// merge key, that is the place of the alias or merge key.
+// merge key, that is the position of the alias or merge key.
 //
 // A misspelled key is reported and then read as the key that was probably meant.
 // Otherwise "domian" would also be reported as a missing domain, and nothing below a

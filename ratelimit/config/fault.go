@@ -30,12 +30,12 @@ type Fault struct {
 
 // Error returns "<file>:<line>:<column>: <reason>", "<resource>: <path>: <reason>"
 // or "<file>: <reason>".
-func (f *Fault) Error() string { return f.place() + ": " + f.Reason }
+func (f *Fault) Error() string { return f.position() + ": " + f.Reason }
 
 // Unwrap returns Cause.
 func (f *Fault) Unwrap() error { return f.Cause }
 
-func (f *Fault) place() string {
+func (f *Fault) position() string {
 	switch {
 	case f.Line > 0:
 		return fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column)
@@ -72,19 +72,19 @@ func (fs Faults) Unwrap() []error {
 const maxFaults = 1000
 
 // Translate converts the faults and warnings of [ratelimit.Compile] for a source of
-// configuration. place returns a fault with the place of a field of a rule; field is
+// configuration. position returns a fault with the position of a field of a rule; field is
 // "" for the rule as a whole. Translate adds the reason; a nil fault is skipped.
-func Translate(found []*ratelimit.Fault, place func(at ratelimit.Place, field string) *Fault) []*Fault {
+func Translate(found []*ratelimit.Fault, position func(at ratelimit.Place, field string) *Fault) []*Fault {
 	var out []*Fault
 	for _, f := range found {
-		t := place(ratelimit.Place{Source: f.Source, Path: f.Path}, f.Field)
+		t := position(ratelimit.Place{Source: f.Source, Path: f.Path}, f.Field)
 		if t == nil {
 			continue
 		}
 		reason := f.Reason
 		if f.Other != nil {
-			if other := place(*f.Other, f.Field); other != nil {
-				reason += " (the other is at " + other.place() + ")"
+			if other := position(*f.Other, f.Field); other != nil {
+				reason += " (the other is at " + other.position() + ")"
 			}
 		}
 		t.File, t.Reason = oneLine(t.File), oneLine(reason)
@@ -96,7 +96,7 @@ func Translate(found []*ratelimit.Fault, place func(at ratelimit.Place, field st
 // oneLine makes text of a file fit for a fault.
 func oneLine(s string) string { return printable.Truncate(s, 1000) }
 
-// sortFaults sorts faults by place and drops repetitions, which aliases cause.
+// sortFaults sorts faults by position and drops repetitions, which aliases cause.
 func sortFaults(fs []*Fault) []*Fault {
 	compare := func(a, b *Fault) int {
 		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),

@@ -11,7 +11,7 @@ import (
 )
 
 // FuzzParse checks that Parse of any bytes ends soon and without a panic, has the same
-// result twice, and reports only places inside the file.
+// result twice, and reports only positions inside the file.
 func FuzzParse(f *testing.F) {
 	for _, data := range seeds() {
 		f.Add(data)
@@ -46,7 +46,7 @@ func inside(t *testing.T, data []byte, faults []*config.Fault) {
 			continue // lines of UTF-16 are not those of its bytes
 		}
 		if f.Line < 1 || f.Line > len(lines) || f.Column < 1 || f.Column > utf8.RuneCountInString(lines[f.Line-1])+1 {
-			t.Errorf("%v: not a place in %q", f, data)
+			t.Errorf("%v: not a position in %q", f, data)
 		}
 	}
 }

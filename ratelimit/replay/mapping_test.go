@@ -101,11 +101,11 @@ m.yaml:14:5: the descriptor has no entries
 m.yaml:15:5: a descriptor must be a map`, faults.Error())
 
 	for text, want := range map[string]string{
-		"":                     "m.yaml:1:1: the mapping has no descriptors",
+		"":                     "m.yaml:1:1: is empty",
 		"domain: d\n":          "m.yaml:1:1: the mapping has no descriptors",
 		"descriptors: []\n":    "m.yaml:1:14: descriptors must have 1 to 100 elements",
 		"domain: d\ndomain: d": "m.yaml:2:1: duplicate key \"domain\"",
-		"a: [\n":               "m.yaml:2:1: did not find expected node content",
+		"a: [\n":               "m.yaml:2:1: is not YAML",
 	} {
 		_, err := replay.ParseMapping("m.yaml", []byte(text))
 		require.ErrorContains(t, err, want, text)

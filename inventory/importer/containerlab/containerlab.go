@@ -137,7 +137,7 @@ func (l *Lab) readNodes(topology *yamltree.Node) error {
 		}
 		parts[name] = part
 		if name == "defaults" {
-			err = l.checkSize(yamltree.Field{Name: name, Line: part.Line, Value: part})
+			err = l.checkSize(yamltree.Field{Name: name, Pos: part.Pos, Value: part})
 		}
 		for _, f := range part.Fields {
 			if name != "defaults" && err == nil {

@@ -1,0 +1,118 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/internal/yamltree"
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// document is one decoded file.
+type document struct {
+	file             string
+	faults, warnings []*Fault
+	domain           ratelimit.Domain
+	root             *position // of domain
+	ok               bool      // domain is worth compiling
+}
+
+func (doc *document) fault(at yamltree.Pos, format string, args ...any) {
+	doc.report(&doc.faults, at, fmt.Sprintf(format, args...))
+}
+
+func (doc *document) warn(at yamltree.Pos, format string, args ...any) {
+	doc.report(&doc.warnings, at, fmt.Sprintf(format, args...))
+}
+
+func (doc *document) report(to *[]*Fault, at yamltree.Pos, reason string) {
+	f := &Fault{File: doc.file, Line: at.Line, Column: at.Column, Reason: oneLine(reason)}
+	if len(*to) == maxFaults {
+		f = &Fault{File: doc.file, Reason: fmt.Sprintf("more than %d problems: the rest is omitted", maxFaults)}
+	}
+	if len(*to) <= maxFaults {
+		*to = append(*to, f)
+	}
+}
+
+// locate returns a fault with the position of a field. It returns nil if the field has a
+// fault already, which what Compile reports would only repeat.
+func (doc *document) locate(path []int, field string) *Fault {
+	p := doc.root.find(path, field)
+	if p.faulty {
+		return nil
+	}
+	return &Fault{File: doc.file, Line: p.at.Line, Column: p.at.Column}
+}
+
+// position records where a rule or field stands in a file.
+type position struct {
+	name string // of the field; empty for an element of a list
+	at   yamltree.Pos
+	// from is the alias or merge key that the rule has this part through. Within the
+	// rule, it is the position of everything in the part.
+	from   *yamltree.Pos
+	faulty bool        // a fault was reported for this field
+	inner  []*position // fields of a map or elements of a list
+}
+
+// field adds the position of a field of a map.
+func (p *position) field(f pair) *position {
+	c := &position{name: f.name, from: cmp.Or(p.from, f.from)}
+	switch {
+	case c.from != nil:
+		c.at = *c.from
+	case f.value.Kind < yamltree.List:
+		c.at, c.from = f.value.Pos, aliasPos(f.value)
+	default:
+		c.at, c.from = f.key.Pos, aliasPos(f.value)
+	}
+	p.inner = append(p.inner, c)
+	return c
+}
+
+// element adds the position of an element of a list.
+func (p *position) element(n *yamltree.Node) *position {
+	c := &position{at: n.Pos, from: aliasPos(n)}
+	p.inner = append(p.inner, c)
+	return c
+}
+
+// find returns the position of a field, or of the innermost existing part that it would
+// belong to. Path and field are those of ratelimit.Fault.
+func (p *position) find(path []int, field string) *position {
+	for _, i := range path {
+		p = p.get("descriptors").inner[i]
+	}
+	for part := range strings.SplitSeq(field, ".") {
+		name, index, _ := strings.Cut(strings.TrimSuffix(part, "]"), "[")
+		next := p.get(name)
+		if next == nil {
+			break
+		}
+		p = next
+		if i, err := strconv.Atoi(index); err == nil {
+			p = p.inner[i]
+		}
+	}
+	return p
+}
+
+func (p *position) get(name string) *position {
+	for _, f := range p.inner {
+		if f.name == name {
+			return f
+		}
+	}
+	return nil
+}
+
+// aliasPos returns the position of an alias, nil for any other value.
+func aliasPos(n *yamltree.Node) *yamltree.Pos {
+	if !n.Alias {
+		return nil
+	}
+	return &n.Pos
+}
