@@ -37,7 +37,7 @@ var layers = []struct {
 	}},
 	{"over those", []string{
 		"ratelimit/stats/*", "ratelimit/tracing", "ratelimit/xds", "ratelimit/httplimit", "ratelimit/grpclimit",
-		"manifest/client", "manifest/bundle", "manifest/diff", "manifest/lsp", "manifest/publish", "inventory/auth/*", "inventory/accounts", "inventory/drift", "inventory/importer/*", "inventory/sqlstore/*", "inventory/sqlstore/internal/*", "bookcatalog/sqlstore/*",
+		"manifest/client", "manifest/bundle", "manifest/diff", "manifest/publish", "inventory/auth/*", "inventory/accounts", "inventory/drift", "inventory/importer/*", "inventory/sqlstore/*", "inventory/sqlstore/internal/*", "bookcatalog/sqlstore/*",
 		"manifest/registry/*",
 	}},
 	{"transport", []string{"ratelimit/service", "inventory/httpapi", "bookcatalog/httpapi"}},

@@ -109,7 +109,6 @@
 //   - [github.com/ashlar-go/ashlar/manifest/fetch]: downloads a bundle and verifies it.
 //   - [github.com/ashlar-go/ashlar/manifest/bundle]: reads and unpacks a bundle, and how to start it.
 //   - [github.com/ashlar-go/ashlar/manifest/diff]: what changed between two versions, by risk.
-//   - [github.com/ashlar-go/ashlar/manifest/lsp]: a language server for editors.
 //   - [github.com/ashlar-go/ashlar/manifest/publish]: drafts, versions, marks and checks for publishers.
 //   - [github.com/ashlar-go/ashlar/manifest/registry]: the API of the MCP registry as an http.Handler, the
 //     Store interface, a store in memory.

@@ -14,7 +14,6 @@
 //	manifest publish-check [-registry URL] [-packages TYPE=URL]... [-files] [FILE]
 //	manifest fetch [-o OUT] (FILE | -sha256 HASH URL)
 //	manifest bundle -sha256 HASH [-unpack DIR] FILE.mcpb
-//	manifest lsp [-profile P]
 //	manifest serve [-addr ADDRESS] FILE|DIR|MIRROR...
 //	manifest mirror -to FILE URL
 //	manifest schema

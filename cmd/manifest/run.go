@@ -35,7 +35,6 @@ func commands() []command {
 		{"publish-check", "[FILE]", "check what a registry checks before it publishes", runPublishCheck},
 		{"fetch", "FILE|URL", "download a bundle file and verify its SHA-256", runFetch},
 		{"bundle", "FILE.mcpb", "show what a bundle file would run, and unpack it", runBundle},
-		{"lsp", "", "serve an editor: problems, completion, descriptions, fixes and formatting", runLSP},
 		{"serve", "FILE|DIR|MIRROR...", "serve manifests or a mirror as a read-only registry with a catalog page", runServe},
 		{"mirror", "URL", "copy a registry into a file, or bring the copy up to date", runMirror},
 		{"schema", "", "print the JSON Schema of manifests", runSchema},

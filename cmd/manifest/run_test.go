@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"flag"
-	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
@@ -170,7 +169,6 @@ func TestUsage(t *testing.T) {
 		{"an unknown program", `did you mean "windsurf"?`, []string{"client", "-for", "windsrf", "local.json"}},
 		{"a manifest and -remove", "-remove takes a name and no manifest", []string{"client", "-for", "zed", "-remove", "x", "local.json"}},
 		{"two files to change", "-file and -user exclude each other", []string{"client", "-for", "zed", "-user", "-file", "x", "local.json"}},
-		{"a file for lsp", "an editor starts it", []string{"lsp", "x"}},
 		{"a file for init", "init takes no arguments", []string{"init", "x"}},
 		{"an existing file", "local.json already exists", []string{"init", "-o", "local.json"}},
 	} {
@@ -250,23 +248,6 @@ func TestDiffRisk(t *testing.T) {
 	code, _, errs := execute(t, "", "diff", "local.json")
 	assert.Equal(t, cli.ExitUsage, code)
 	assert.Contains(t, errs, "name the older and the newer file")
-}
-
-// TestLSP is a session that opens and formats a document.
-func TestLSP(t *testing.T) {
-	var in strings.Builder
-	for _, m := range []string{
-		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`,
-		`{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{"textDocument":{"uri":"file:///x","text":"{}"}}}`,
-		`{"jsonrpc":"2.0","id":2,"method":"textDocument/formatting","params":{"textDocument":{"uri":"file:///x"}}}`,
-		`{"jsonrpc":"2.0","id":3,"method":"shutdown"}`, `{"jsonrpc":"2.0","method":"exit"}`,
-	} {
-		fmt.Fprintf(&in, "Content-Length: %d\r\n\r\n%s", len(m), m)
-	}
-	code, out, errs := execute(t, in.String(), "lsp", "-profile", "registry")
-	assert.Equal(t, 0, code, errs)
-	assert.Contains(t, out, `"code":"required"`)
-	assert.Contains(t, out, `"newText":"{}\n"`)
 }
 
 // TestPublishing is the session of a publisher: from a project whose files differ to one that is
