@@ -10,6 +10,8 @@ import (
 type CompileOptions struct {
 	// MergeDomains merges domains of the same name. By default the second is a fault.
 	MergeDomains bool
+	// Fields describes the rules, for those who show them. Default: Fields().
+	Fields []Field
 }
 
 // MaxDepth is the largest nesting depth of rules.
@@ -30,7 +32,10 @@ func Compile(domains []Domain, opts *CompileOptions) (*Ruleset, error) {
 		parts: make(map[string]*draft),
 	}
 	if opts != nil {
-		c.merge = opts.MergeDomains
+		c.merge, c.rules.fields = opts.MergeDomains, opts.Fields
+	}
+	if c.rules.fields == nil {
+		c.rules.fields = Fields()
 	}
 	for i := range domains {
 		c.domain(i, &domains[i])
@@ -186,7 +191,7 @@ func (c *compiler) checkFailure(p spot, r *Rule) {
 	switch {
 	case r.OnStoreFailure == "":
 	case !r.OnStoreFailure.Valid():
-		c.fault(p, "on_store_failure", "invalid on_store_failure '%s': use %s", r.OnStoreFailure, FailurePolicyNames)
+		c.fault(p, "on_store_failure", "%v", unknownWord("on_store_failure", string(r.OnStoreFailure), FailurePolicyNames))
 	case r.Limit == nil || r.Limit.Unlimited:
 		c.warn(p, "on_store_failure", "on_store_failure has no effect on a rule that counts nothing")
 	}
@@ -225,7 +230,7 @@ func (c *compiler) checkLimit(p spot, l *Limit) {
 func (c *compiler) checkWindow(p spot, l *Limit) {
 	switch {
 	case l.Align != "" && l.Align != AlignEpoch && l.Align != AlignCalendar:
-		c.fault(p, "rate_limit.align", "invalid align '%.100s': use %s", l.Align, AlignNames)
+		c.fault(p, "rate_limit.align", "%v", unknownWord("align", string(l.Align), AlignNames))
 	case l.Unlimited && (l.UnitMultiplier != 0 || l.Align != "" || l.TimeZone != ""):
 		c.warn(p, "rate_limit", "unit_multiplier, align and time_zone have no effect when unlimited")
 		return
@@ -340,6 +345,7 @@ func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []pathRule) {
 		detailed: r.DetailedMetric,
 		metadata: r.Metadata,
 		path:     path,
+		rule:     r.alone(),
 	}
 	for _, name := range in.Replaces {
 		l.replaces = append(l.replaces, d.nameID(name))
@@ -347,8 +353,6 @@ func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []pathRule) {
 	}
 	n.limit, n.id, n.named = l, int32(len(rs.limits)), in.Name != ""
 	n.requests, n.unit, n.unlimited, n.lease = in.RequestsPerUnit, in.Unit, in.Unlimited, in.Lease
-	l.burst = in.Burst
-	l.align, l.timeZone = in.Align, in.TimeZone
 	if !in.Unlimited {
 		l.period, _ = newPeriod(in) // checkLimit reports the error
 		n.periodic = l.period != nil

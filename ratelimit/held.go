@@ -14,52 +14,14 @@ type LimitView struct {
 // one that [Decision.Held] returns.
 func (r *Ruleset) Limits() []LimitView {
 	all := make([]LimitView, len(r.limits))
-	for _, d := range r.domains {
-		d.top.eachNode(func(n *node) {
-			if n.limit == nil {
-				return
-			}
-			v := LevelView{domain: d}.rule("", n)
-			view := LimitView{Domain: d.name, Limit: *v.Limit, ShadowMode: v.ShadowMode, QuotaMode: v.QuotaMode}
-			for i := range n.limit.path {
-				view.Path = append(view.Path, Entry{Key: n.limit.path[i].key, Value: n.limit.path[i].value})
-			}
-			all[n.id] = view
-		})
+	for i, l := range r.limits {
+		rule := l.rule.alone()
+		all[i] = LimitView{Domain: l.domain, Limit: *rule.Limit, ShadowMode: rule.ShadowMode, QuotaMode: rule.QuotaMode}
+		for j := range l.path {
+			all[i].Path = append(all[i].Path, Entry{Key: l.path[j].key, Value: l.path[j].value})
+		}
 	}
 	return all
-}
-
-// eachNode calls f with the rules of a level and of those below it.
-func (l *level) eachNode(f func(*node)) {
-	if l == nil {
-		return
-	}
-	visit := func(n *node) {
-		if n != nil {
-			f(n)
-			n.next.eachNode(f)
-		}
-	}
-	globs := func(x *globIndex) {
-		for i := 0; x != nil && i < len(x.globs); i++ {
-			visit(&x.globs[i].node)
-		}
-	}
-	keys := func(k *keyRules) {
-		for i := range k.exact.nodes {
-			visit(&k.exact.nodes[i])
-		}
-		globs(k.wild)
-		visit(k.any)
-	}
-	for _, k := range l.few {
-		keys(k)
-	}
-	for _, k := range l.many {
-		keys(k)
-	}
-	globs(l.patterns)
 }
 
 // Took returns the take of descriptor i of the last request as the store decided it, nil if the

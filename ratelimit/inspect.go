@@ -17,11 +17,13 @@ type LevelView struct {
 
 // RuleView shows one compiled rule.
 type RuleView struct {
-	Key, Value            string
-	Limit                 *Limit // a copy; nil for none
-	ShadowMode, QuotaMode bool
-	Next                  LevelView // the nested rules
+	// Rule is a copy without the nested Rules. Of a rule without a limit it has only Key and Value.
+	Rule
+	Next LevelView // the nested rules
 }
+
+// Fields returns those of [CompileOptions]. It must not be changed.
+func (r *Ruleset) Fields() []Field { return r.fields }
 
 // Domains returns the names of all domains, sorted.
 func (r *Ruleset) Domains() []string { return slices.Sorted(maps.Keys(r.domains)) }
@@ -160,27 +162,12 @@ func (v LevelView) rule(key string, n *node) *RuleView {
 	if n == nil {
 		return nil
 	}
-	r := &RuleView{Key: key, Value: n.value, ShadowMode: n.shadow, QuotaMode: n.quota}
+	r := &RuleView{Rule: Rule{Key: key, Value: n.value}}
+	if n.limit != nil {
+		r.Rule = n.limit.rule.alone()
+	}
 	if n.next != nil {
 		r.Next = LevelView{v.domain, n.next}
-	}
-	if n.limit != nil {
-		r.Limit = &Limit{
-			RequestsPerUnit: n.requests, Unit: n.unit, Unlimited: n.unlimited, Name: n.limit.name,
-			Align: n.limit.align, TimeZone: n.limit.timeZone, Lease: n.lease,
-		}
-		if n.candidate {
-			r.Limit.Candidate = new(*n.limit.candidate)
-		}
-		if n.taking {
-			r.Limit.Algorithm, r.Limit.Burst = n.limit.take.algorithm, n.limit.burst
-		}
-		if n.periodic && n.limit.period.multiplier > 1 {
-			r.Limit.UnitMultiplier = n.limit.period.multiplier
-		}
-		for _, id := range n.limit.replaces {
-			r.Limit.Replaces = append(r.Limit.Replaces, v.domain.names[id])
-		}
 	}
 	return r
 }

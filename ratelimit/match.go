@@ -14,6 +14,7 @@ type Ruleset struct {
 	limits   []*limit            // by limit.id
 	plans    map[string]*keyPlan // by keyPlan.id
 	warnings []*Fault
+	fields   []Field
 }
 
 type domain struct {
@@ -103,10 +104,8 @@ type limit struct {
 	metadata map[string]any
 	path     []pathRule // from the top to the rule itself
 	period   *period    // nil for windows of a unit
-	align    Align      // as configured, like timeZone
-	timeZone string
-	burst    uint32     // as configured
 	take     *takeLimit // nil for a FixedWindow
+	rule     Rule       // as configured, without the nested rules
 
 	candidate     *Candidate // nil without one
 	candidateTake *takeLimit // nil for a FixedWindow

@@ -1,5 +1,7 @@
 package ratelimit
 
+import "slices"
+
 // Domain is a named container of rules: the content of one configuration document or of
 // one resource of a configuration server. It is plain data; [Compile] validates it.
 type Domain struct {
@@ -47,6 +49,20 @@ type Rule struct {
 	// rule. Values are those of JSON: nil, bool, float64 or int, string,
 	// []any and map[string]any.
 	Metadata map[string]any
+}
+
+// alone returns a copy without the nested rules that shares only Metadata.
+func (r *Rule) alone() Rule {
+	c := *r
+	c.Rules = nil
+	if c.Limit != nil {
+		c.Limit = new(*c.Limit)
+		c.Limit.Replaces = slices.Clone(c.Limit.Replaces)
+		if c.Limit.Candidate != nil {
+			c.Limit.Candidate = new(*c.Limit.Candidate)
+		}
+	}
+	return c
 }
 
 // Limit is the limit of a rule.
