@@ -14,14 +14,15 @@ import (
 // Kind is the kind of the values of a [Field]. In parentheses is the Go type of the values.
 type Kind string
 
-// The kinds. In a discovery resource, a KindCandidate is a number and a KindMap a
-// google.protobuf.Struct; KindNames are messages with a name.
+// The kinds. In a discovery resource, a KindUnit is the number of a [Unit], a KindCandidate a number, a
+// KindMap a google.protobuf.Struct, and KindNames are messages with a name.
 const (
 	KindBool      Kind = "boolean"           // (bool)
 	KindNumber    Kind = "number"            // from 0 to 4294967295 (uint32)
 	KindCount     Kind = "number above 0"    // to 4294967295 (uint32)
 	KindText      Kind = "text"              // (string)
 	KindWord      Kind = "word"              // one of FieldValue.Words (string)
+	KindUnit      Kind = "unit"              // one of UnitNames (string)
 	KindNames     Kind = "list of {name: }"  // ([]string)
 	KindCandidate Kind = "requests_per_unit" // in a map of its own (uint32)
 	KindMap       Kind = "map"               // of JSON values (map[string]any)
@@ -55,7 +56,7 @@ type Field struct {
 // FieldValue reads and writes the values of a field.
 type FieldValue struct {
 	Kind  Kind
-	Words string // of a KindWord, as a list such as "a, b or c"
+	Words string // of a KindWord or KindUnit, as a list such as "a, b or c"
 	// Get returns the value, nil if it is the default. The rule has a Limit if the field is InLimit.
 	Get func(*Rule) any
 	// Set sets the value, which is valid for its Kind, but any text for a KindWord. The rule is as for
@@ -272,7 +273,7 @@ func wordValue[T ~string](words string, usual T, at func(*Rule) *T) FieldValue {
 // unitValue returns the values of the unit, which depends on unlimited.
 func unitValue() FieldValue {
 	return FieldValue{
-		Kind: KindWord, Words: UnitNames,
+		Kind: KindUnit, Words: UnitNames,
 		Get: func(r *Rule) any {
 			if r.Limit.Unit == 0 {
 				return nil

@@ -122,7 +122,7 @@ func TestDiscoveryOfALimitThatTheStoreCantHold(t *testing.T) {
 	d.publish("1", 3, configv3.RateLimitUnit_HOUR)
 	r.await()
 	limit := &configv3.RateLimitPolicy{Unit: configv3.RateLimitUnit_HOUR, RequestsPerUnit: 7}
-	limit.ProtoReflect().SetUnknown(protowire.AppendString(protowire.AppendTag(nil, xds.FieldAlgorithm, protowire.BytesType), "sliding_window"))
+	limit.ProtoReflect().SetUnknown(protowire.AppendString(protowire.AppendTag(nil, xds.FieldNumber("algorithm"), protowire.BytesType), "sliding_window"))
 	snapshot, err := cache.NewSnapshot("2", map[resource.Type][]types.Resource{resource.RateLimitConfigType: {
 		&configv3.RateLimitConfig{Name: "d", Domain: "d", Descriptors: []*configv3.RateLimitDescriptor{{Key: "client", RateLimit: limit}}},
 	}})

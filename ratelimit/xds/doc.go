@@ -29,22 +29,19 @@
 // with the same messages. A fault names the resource and the path of the field instead of
 // file and line:
 //
-//	mongo: descriptors[0].rate_limit.unit: invalid rate limit unit 'UNKNOWN': use SECOND, MINUTE, HOUR, DAY, WEEK, MONTH or YEAR
+//	mongo: descriptors[0].rate_limit.unit: invalid rate limit unit '': use second, minute, hour, day, week, month or year
 //
 // The current resource type has the fields quota_mode (7) and metadata (8) of a descriptor and
-// the units MONTH (5), YEAR (6) and WEEK (7), which the released Go package lacks: they are
-// read from its unknown fields. value_to_metric and share_threshold are supported in files
-// only. Other unknown fields are ignored with a warning that names their numbers.
-// A missing number is 0 in the type, so there is no warning about a missing
-// requests_per_unit.
+// the units MONTH (5), YEAR (6) and WEEK (7), which the released Go package lacks: all fields are
+// read from the wire. Fields with unknown numbers are ignored with a warning. A missing number is 0 in the
+// type, so there is no warning about a missing requests_per_unit.
 //
 // # Fields of this module
 //
-// Limits have options that the resource type lacks: [FieldUnitMultiplier], [FieldAlign],
-// [FieldTimeZone], [FieldAlgorithm], [FieldBurst], [FieldLimitType], [FieldLease] and
-// [FieldCandidate]. A control plane in Go sets them so:
+// A control plane can send every field that a file can have: those that the resource type lacks have
+// numbers above 1000 (REFERENCE.md, 7.1), in RateLimitPolicy or in RateLimitDescriptor. In Go:
 //
-//	field := protowire.AppendTag(nil, xds.FieldUnitMultiplier, protowire.VarintType)
+//	field := protowire.AppendTag(nil, xds.FieldNumber("unit_multiplier"), protowire.VarintType)
 //	policy.ProtoReflect().SetUnknown(protowire.AppendVarint(field, 15))
 //
 // # Failures

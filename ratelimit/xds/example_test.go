@@ -99,6 +99,6 @@ func ExampleParse() {
 	_, err = xds.Parse([]*anypb.Any{resource}, nil)
 	fmt.Println(err)
 	// Output:
-	// mongo: descriptors[0].rate_limit.unit: invalid rate limit unit 'UNKNOWN': use SECOND, MINUTE, HOUR, DAY, WEEK, MONTH or YEAR
+	// mongo: descriptors[0].rate_limit.unit: invalid rate limit unit '': use second, minute, hour, day, week, month or year
 	// mongo: descriptors[1].key: descriptor has empty key
 }

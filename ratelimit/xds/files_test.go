@@ -84,10 +84,14 @@ func drawLimit(t *rapid.T) *ratelimitv3.RateLimitPolicy {
 	return l
 }
 
-// addedFields are the names of the fields that this module adds.
-var addedFields = map[protowire.Number]string{
-	xds.FieldUnitMultiplier: "unit_multiplier", xds.FieldAlign: "align", xds.FieldTimeZone: "time_zone", xds.FieldAlgorithm: "algorithm",
-	xds.FieldBurst: "burst", xds.FieldLimitType: "limit_type", xds.FieldLease: "lease", xds.FieldCandidate: "candidate",
+// addedName returns the name of a field that this module adds.
+func addedName(number protowire.Number) string {
+	for _, f := range ratelimit.Fields() {
+		if f.Number == int32(number) {
+			return f.Name
+		}
+	}
+	return ""
 }
 
 // drawAdded returns some of those fields as they are on the wire. Those that don't go together are faults.
@@ -102,27 +106,27 @@ func drawAdded(t *rapid.T) (b []byte) {
 	algorithm := rapid.SampledFrom([]string{"", "", "fixed_window", "SLIDING_WINDOW", "token_bucket", "concurrency"}).Draw(t, "algorithm")
 	switch {
 	case seldom("invalid"):
-		text(xds.FieldAlgorithm, "token_bukcet")
+		text(xds.FieldNumber("algorithm"), "token_bukcet")
 	case algorithm == "concurrency":
-		text(xds.FieldLimitType, algorithm)
+		text(xds.FieldNumber("limit_type"), algorithm)
 	case algorithm != "":
-		text(xds.FieldAlgorithm, algorithm)
+		text(xds.FieldNumber("algorithm"), algorithm)
 	}
 	if algorithm == "token_bucket" && rapid.Bool().Draw(t, "burst") || seldom("bad burst") {
-		number(xds.FieldBurst, rapid.Uint64Range(1, 5).Draw(t, "size"))
+		number(xds.FieldNumber("burst"), rapid.Uint64Range(1, 5).Draw(t, "size"))
 	}
 	if algorithm != "token_bucket" && algorithm != "concurrency" && rapid.Bool().Draw(t, "calendar") || seldom("bad calendar") {
-		text(xds.FieldAlign, rapid.SampledFrom([]string{"calendar", "calendar", "calendar", "epoch", "lunar"}).Draw(t, "align"))
-		text(xds.FieldTimeZone, rapid.SampledFrom([]string{"UTC", "Europe/Vienna"}).Draw(t, "zone"))
+		text(xds.FieldNumber("align"), rapid.SampledFrom([]string{"calendar", "calendar", "calendar", "epoch", "lunar"}).Draw(t, "align"))
+		text(xds.FieldNumber("time_zone"), rapid.SampledFrom([]string{"UTC", "Europe/Vienna"}).Draw(t, "zone"))
 	}
 	if rapid.Bool().Draw(t, "multiplied") {
-		number(xds.FieldUnitMultiplier, rapid.Uint64Range(1, 20).Draw(t, "multiplier"))
+		number(xds.FieldNumber("unit_multiplier"), rapid.Uint64Range(1, 20).Draw(t, "multiplier"))
 	}
 	if rapid.Bool().Draw(t, "leased") {
-		number(xds.FieldLease, rapid.Uint64Range(0, 1).Draw(t, "lease"))
+		number(xds.FieldNumber("lease"), rapid.Uint64Range(0, 1).Draw(t, "lease"))
 	}
 	if rapid.Bool().Draw(t, "on trial") {
-		number(xds.FieldCandidate, rapid.Uint64Range(0, 3).Draw(t, "candidate"))
+		number(xds.FieldNumber("candidate"), rapid.Uint64Range(0, 3).Draw(t, "candidate"))
 	}
 	return b
 }
@@ -134,18 +138,18 @@ func addedText(l *ratelimitv3.RateLimitPolicy) (fields []string) {
 		rest = rest[n:]
 		if kind == protowire.BytesType {
 			v, n := protowire.ConsumeString(rest)
-			fields, rest = append(fields, fmt.Sprintf("%s: %q", addedFields[field], v)), rest[n:]
+			fields, rest = append(fields, fmt.Sprintf("%s: %q", addedName(field), v)), rest[n:]
 			continue
 		}
 		v, n := protowire.ConsumeVarint(rest)
 		text := fmt.Sprint(v)
 		switch field {
-		case xds.FieldLease:
+		case xds.FieldNumber("lease"):
 			text = fmt.Sprint(v == 1)
-		case xds.FieldCandidate:
+		case xds.FieldNumber("candidate"):
 			text = fmt.Sprintf("{requests_per_unit: %d}", v)
 		}
-		fields, rest = append(fields, addedFields[field]+": "+text), rest[n:]
+		fields, rest = append(fields, addedName(field)+": "+text), rest[n:]
 	}
 	return fields
 }

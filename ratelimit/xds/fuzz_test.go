@@ -28,8 +28,8 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add([]byte{0xff})
 	f.Add([]byte{0x1a, 3, 8 << 3, 1, 0}) // an unknown field in a descriptor
-	limit := protowire.AppendString(protowire.AppendTag([]byte{8, 2, 16, 9}, xds.FieldAlgorithm, protowire.BytesType), "token_bucket")
-	limit = protowire.AppendVarint(protowire.AppendTag(limit, xds.FieldBurst, protowire.VarintType), 20)
+	limit := protowire.AppendString(protowire.AppendTag([]byte{8, 2, 16, 9}, xds.FieldNumber("algorithm"), protowire.BytesType), "token_bucket")
+	limit = protowire.AppendVarint(protowire.AppendTag(limit, xds.FieldNumber("burst"), protowire.VarintType), 20)
 	rule := protowire.AppendBytes([]byte{1<<3 | 2, 1, 'k', 3<<3 | 2}, limit)
 	f.Add(protowire.AppendBytes([]byte{2<<3 | 2, 1, 'd', 3<<3 | 2}, rule))
 	f.Fuzz(func(t *testing.T, data []byte) {

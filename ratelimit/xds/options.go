@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/ashlar-go/ashlar/internal/backoff"
+	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
 // Options configure a [Client]. Nil, like each zero field, means the default.
@@ -60,6 +61,8 @@ type Options struct {
 	// their rules are joined in the order of the resources' names. By default the second
 	// resource is a fault.
 	MergeDomains bool
+	// Fields are those that a rule may have. Default: ratelimit.Fields().
+	Fields []ratelimit.Field
 	// Strict rejects a response as a whole if one of its resources can't be used. By
 	// default the others are used: one invalid rule does not keep the configuration of
 	// other domains from changing.

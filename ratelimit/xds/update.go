@@ -47,7 +47,7 @@ type Update struct {
 }
 
 // Parse converts the resources of a response to an Update without a Version. Of opts it
-// uses MergeDomains only. The error is [config.Faults], even if only one resource has a
+// uses MergeDomains and Fields only. The error is [config.Faults], even if only one resource has a
 // fault. No resources make an empty Update.
 //
 // A [Client] does not need it; it is exported for tests of a control plane.
@@ -63,7 +63,13 @@ func Parse(resources []*anypb.Any, opts *Options) (*Update, error) {
 // parse converts resources, in any order. The error is config.Faults, and faulty are the
 // resources to do without; if not all faults are wanted, they are the faults of those.
 func parse(resources []resource, opts *Options, all bool) (u *Update, faulty []resource, err error) {
-	d := &decoder{resources: slices.Clone(resources)}
+	if opts == nil {
+		opts = &Options{}
+	}
+	d := &decoder{resources: slices.Clone(resources), table: opts.Fields}
+	if d.table == nil {
+		d.table = ratelimit.Fields()
+	}
 	slices.SortStableFunc(d.resources, func(a, b resource) int {
 		return cmp.Or(strings.Compare(a.name, b.name), bytes.Compare(a.data, b.data))
 	})
@@ -73,7 +79,7 @@ func parse(resources []resource, opts *Options, all bool) (u *Update, faulty []r
 		u.Domains = append(u.Domains, d.domain(&d.resources[i]))
 		u.Resources = append(u.Resources, d.resources[i].name)
 	}
-	rules, err := ratelimit.Compile(u.Domains, &ratelimit.CompileOptions{MergeDomains: opts != nil && opts.MergeDomains})
+	rules, err := ratelimit.Compile(u.Domains, &ratelimit.CompileOptions{MergeDomains: opts.MergeDomains, Fields: d.table})
 	if compiled, ok := errors.AsType[ratelimit.Faults](err); ok {
 		d.addFaults(compiled)
 	} else if err != nil {
@@ -116,6 +122,7 @@ func decode(i int, in *anypb.Any) resource {
 
 // decoder converts resources to domains.
 type decoder struct {
+	table            []ratelimit.Field
 	resources        []resource
 	faults, warnings []*ratelimit.Fault
 	at               ratelimit.Place // of the current rule
@@ -197,205 +204,183 @@ func (d *decoder) report(found []*ratelimit.Fault) []*config.Fault {
 	return out
 }
 
+// Numbers of the fields that make the tree of rules. All others are in the table of fields.
+const (
+	configName, configDomain, configRules  protowire.Number = 1, 2, 3
+	ruleKey, ruleValue, ruleLimit, ruleSub protowire.Number = 1, 2, 3, 4
+	replacesName                           protowire.Number = 1
+)
+
+// FieldNumber returns the number of a field of a descriptor or of its rate_limit in the messages of a
+// resource, 0 for an unknown name. Numbers above 1000 are of this module: see the package documentation.
+func FieldNumber(name string) protowire.Number {
+	for _, f := range ratelimit.Fields() {
+		if f.Name == name {
+			return protowire.Number(f.Number)
+		}
+	}
+	return 0
+}
+
 func (d *decoder) domain(r *resource) ratelimit.Domain {
 	if r.config == nil {
 		d.fault("", "%s", r.fault)
 		return ratelimit.Domain{}
 	}
-	d.warnUnknown("", r.config)
-	return ratelimit.Domain{Name: r.config.GetDomain(), Rules: d.rules(r.config.GetDescriptors())}
+	m := read(r.data)
+	d.warnUnknown("", m, configName, configDomain, configRules)
+	return ratelimit.Domain{Name: r.config.GetDomain(), Rules: d.rules(m[configRules])}
 }
 
 // rules converts one level more than rules may be nested: Compile reports that level, and
 // deeper ones need not be converted.
-func (d *decoder) rules(in []*ratelimitv3.RateLimitDescriptor) []ratelimit.Rule {
+func (d *decoder) rules(in []wireValue) []ratelimit.Rule {
 	depth := len(d.at.Path)
 	if len(in) == 0 || depth > ratelimit.MaxDepth {
 		return nil
 	}
 	out := make([]ratelimit.Rule, len(in))
 	d.at.Path = append(d.at.Path, 0)
-	for i, r := range in {
+	for i, v := range in {
 		d.at.Path[depth] = i
-		newer := d.newerFields(r)
-		d.warnUnknown("", r, fieldQuotaMode, fieldMetadata)
-		out[i] = ratelimit.Rule{
-			Key:            r.GetKey(),
-			Value:          r.GetValue(),
-			Limit:          d.limit(r.GetRateLimit()),
-			Rules:          d.rules(r.GetDescriptors()),
-			ShadowMode:     r.GetShadowMode(),
-			QuotaMode:      newer.quotaMode,
-			Metadata:       newer.metadata,
-			DetailedMetric: r.GetDetailedMetric(),
+		r, m := &out[i], read(v.bytes)
+		r.Key, r.Value = text(m[ruleKey]), text(m[ruleValue])
+		d.fields(r, m, "", ruleKey, ruleValue, ruleLimit, ruleSub)
+		if limit := m[ruleLimit]; limit != nil {
+			r.Limit = &ratelimit.Limit{}
+			d.fields(r, read(merged(limit)), "rate_limit")
 		}
+		r.Rules = d.rules(m[ruleSub])
 	}
 	d.at.Path = d.at.Path[:depth]
 	return out
 }
 
-func (d *decoder) limit(in *ratelimitv3.RateLimitPolicy) *ratelimit.Limit {
-	if in == nil {
-		return nil
+// fields sets the fields of a rule, or of its limit, from a message. others are numbers that are not in
+// the table.
+func (d *decoder) fields(r *ratelimit.Rule, m message, in string, others ...protowire.Number) {
+	for i := range d.table {
+		f := &d.table[i]
+		number, path := protowire.Number(f.Number), strings.TrimPrefix(in+"."+f.Name, ".")
+		if f.InLimit != (in != "") {
+			continue
+		}
+		others = append(others, number)
+		if m[number] == nil {
+			continue
+		}
+		v, err := d.value(f.Value.Kind, path, m[number])
+		if err == nil && v != nil {
+			err = f.Value.Set(r, v)
+		}
+		if _, ok := errors.AsType[ratelimit.IgnoredError](err); ok {
+			d.warn(path, "%v", err)
+		} else if err != nil {
+			d.fault(path, "%v", err)
+		}
 	}
-	d.warnUnknown("rate_limit", in, addedFields...)
-	out := &ratelimit.Limit{
-		RequestsPerUnit: in.GetRequestsPerUnit(),
-		Unit:            d.unit(in),
-		Unlimited:       in.GetUnlimited(),
-		Name:            in.GetName(),
-	}
-	d.added(in, out)
-	for i, r := range in.GetReplaces() {
-		d.warnUnknown(fmt.Sprintf("rate_limit.replaces[%d]", i), r)
-		out.Replaces = append(out.Replaces, r.GetName())
-	}
-	return out
+	d.warnUnknown(in, m, others...)
 }
 
-// Fields of rate_limit that this module adds to the resource type. A control plane sets them as
-// unknown fields of the message RateLimitPolicy. Their values are those of configuration files.
-const (
-	FieldUnitMultiplier protowire.Number = 1001 // uint32
-	FieldAlign          protowire.Number = 1002 // string
-	FieldTimeZone       protowire.Number = 1003 // string
-	FieldAlgorithm      protowire.Number = 1004 // string
-	FieldBurst          protowire.Number = 1005 // uint32
-	FieldLimitType      protowire.Number = 1006 // string
-	FieldLease          protowire.Number = 1007 // bool
-	FieldCandidate      protowire.Number = 1008 // uint32: requests_per_unit of the candidate
-)
-
-var addedFields = []protowire.Number{
-	FieldUnitMultiplier, FieldAlign, FieldTimeZone, FieldAlgorithm, FieldBurst, FieldLimitType, FieldLease, FieldCandidate,
+// value converts the values of a field, nil if they are the default. The last one counts, and
+// messages are merged.
+func (d *decoder) value(kind ratelimit.Kind, path string, values []wireValue) (any, error) {
+	want, last := protowire.BytesType, values[len(values)-1]
+	switch kind {
+	case ratelimit.KindBool, ratelimit.KindNumber, ratelimit.KindCount, ratelimit.KindCandidate, ratelimit.KindUnit:
+		want = protowire.VarintType
+	}
+	if i := slices.IndexFunc(values, func(v wireValue) bool { return v.typ != want }); i >= 0 {
+		return nil, fmt.Errorf("field %d has an unknown type", values[i].number)
+	}
+	switch kind {
+	case ratelimit.KindBool:
+		return protowire.DecodeBool(last.varint), nil
+	case ratelimit.KindUnit:
+		if unit := ratelimit.Unit(last.varint); last.varint <= math.MaxUint8 && unit.Valid() {
+			return unit.String(), nil
+		} else if last.varint == 0 {
+			return nil, nil
+		}
+		return fmt.Sprint(int32(last.varint)), nil
+	case ratelimit.KindText, ratelimit.KindWord:
+		return text(values), nil
+	case ratelimit.KindNames:
+		names := make([]string, len(values))
+		for i, v := range values {
+			m := read(v.bytes)
+			d.warnUnknown(fmt.Sprintf("%s[%d]", path, i), m, replacesName)
+			names[i] = text(m[replacesName])
+		}
+		return names, nil
+	case ratelimit.KindMap:
+		s := &structpb.Struct{}
+		if err := proto.Unmarshal(merged(values), s); err != nil {
+			return nil, fmt.Errorf("%s can't be decoded as google.protobuf.Struct: %w", path, err)
+		}
+		return s.AsMap(), nil
+	}
+	return uint32(min(last.varint, math.MaxUint32)), nil
 }
 
-// added reads those fields. The last value of a field counts.
-func (d *decoder) added(in *ratelimitv3.RateLimitPolicy, out *ratelimit.Limit) {
-	var align, algorithm, limitType string
-	numbers := map[protowire.Number]*uint32{FieldUnitMultiplier: &out.UnitMultiplier, FieldBurst: &out.Burst}
-	texts := map[protowire.Number]*string{
-		FieldAlign: &align, FieldTimeZone: &out.TimeZone, FieldAlgorithm: &algorithm, FieldLimitType: &limitType,
+// warnUnknown warns about fields with other numbers than the known ones, which a newer server may send.
+// It names at most ten of a message.
+func (d *decoder) warnUnknown(field string, m message, known ...protowire.Number) {
+	var unknown []protowire.Number
+	for number := range m {
+		if !slices.Contains(known, number) {
+			unknown = append(unknown, number)
+		}
 	}
-	for rest := in.ProtoReflect().GetUnknown(); len(rest) > 0; {
-		number, kind, n := protowire.ConsumeTag(rest)
-		if n < 0 {
+	if slices.Sort(unknown); unknown != nil {
+		d.warn(field, "unknown fields with the numbers %v are ignored", unknown[:min(len(unknown), 10)])
+	}
+}
+
+// message holds the values of each field of an encoded message.
+type message map[protowire.Number][]wireValue
+
+type wireValue struct {
+	number protowire.Number
+	typ    protowire.Type
+	varint uint64 // of VarintType
+	bytes  []byte // of BytesType
+}
+
+// read splits an encoded message, which is valid.
+func read(b []byte) message {
+	m := make(message)
+	for len(b) > 0 {
+		number, typ, n := protowire.ConsumeTag(b)
+		size := protowire.ConsumeFieldValue(number, typ, b[max(n, 0):])
+		if n < 0 || size < 0 {
 			break
 		}
-		value := rest[n:]
-		switch {
-		case numbers[number] != nil && kind == protowire.VarintType:
-			v, _ := protowire.ConsumeVarint(value)
-			*numbers[number] = uint32(min(v, math.MaxUint32))
-		case number == FieldCandidate && kind == protowire.VarintType:
-			v, _ := protowire.ConsumeVarint(value)
-			out.Candidate = &ratelimit.Candidate{RequestsPerUnit: uint32(min(v, math.MaxUint32))}
-		case number == FieldLease && kind == protowire.VarintType:
-			v, _ := protowire.ConsumeVarint(value)
-			out.Lease = v != 0
-		case texts[number] != nil && kind == protowire.BytesType:
-			v, _ := protowire.ConsumeString(value)
-			*texts[number] = strings.ToValidUTF8(v, "?")
-		case slices.Contains(addedFields, number):
-			d.fault("rate_limit", "field %d has an unknown type", number)
+		v := wireValue{number: number, typ: typ}
+		switch typ {
+		case protowire.VarintType:
+			v.varint, _ = protowire.ConsumeVarint(b[n:])
+		case protowire.BytesType:
+			v.bytes, _ = protowire.ConsumeBytes(b[n:])
 		}
-		if n = protowire.ConsumeFieldValue(number, kind, value); n < 0 {
-			break
-		}
-		rest = value[n:]
+		m[number] = append(m[number], v)
+		b = b[n+size:]
 	}
-	out.Align = ratelimit.Align(align)
-	var field, reason string
-	if out.Algorithm, field, reason = config.ParseAlgorithm(algorithm, limitType); reason != "" {
-		d.fault("rate_limit."+field, "%s", reason)
-		if out.Algorithm == ratelimit.FixedWindow {
-			out.Burst = 0 // as in files
-		}
-	}
+	return m
 }
 
-// unit reports units that the resource type does not have, because Compile does not know
-// what was sent.
-func (d *decoder) unit(in *ratelimitv3.RateLimitPolicy) ratelimit.Unit {
-	units := map[ratelimitv3.RateLimitUnit]ratelimit.Unit{
-		ratelimitv3.RateLimitUnit_SECOND: ratelimit.Second, ratelimitv3.RateLimitUnit_MINUTE: ratelimit.Minute,
-		ratelimitv3.RateLimitUnit_HOUR: ratelimit.Hour, ratelimitv3.RateLimitUnit_DAY: ratelimit.Day,
-		// Numbers of the current type, for which the released one has no names.
-		5: ratelimit.Month, 6: ratelimit.Year, 7: ratelimit.Week,
+// text returns the last value as a string.
+func text(values []wireValue) string {
+	if len(values) == 0 {
+		return ""
 	}
-	sent := in.GetUnit()
-	unit, ok := units[sent]
-	if !ok && !in.GetUnlimited() {
-		d.fault("rate_limit.unit", "invalid rate limit unit '%s': use SECOND, MINUTE, HOUR, DAY, WEEK, MONTH or YEAR", sent)
-	} else if !ok && sent != ratelimitv3.RateLimitUnit_UNKNOWN {
-		d.warn("rate_limit.unit", "unknown unit '%s' is ignored because the limit is unlimited: remove it", sent)
-	}
-	return unit
+	return strings.ToValidUTF8(string(values[len(values)-1].bytes), "?")
 }
 
-// Fields of a descriptor in the current resource type that the released one lacks.
-const (
-	fieldQuotaMode protowire.Number = 7 // bool
-	fieldMetadata  protowire.Number = 8 // google.protobuf.Struct
-)
-
-// newerFields are the values of those fields.
-type newerFields struct {
-	quotaMode bool
-	metadata  map[string]any
-}
-
-// newerFields reads them from the unknown fields. As in all messages, the last value of a
-// field counts, and messages are merged.
-func (d *decoder) newerFields(r *ratelimitv3.RateLimitDescriptor) (out newerFields) {
-	var metadata *structpb.Struct
-	for rest := r.ProtoReflect().GetUnknown(); len(rest) > 0; {
-		number, kind, n := protowire.ConsumeTag(rest)
-		if n < 0 {
-			break
-		}
-		value := rest[n:]
-		switch {
-		case number == fieldQuotaMode && kind == protowire.VarintType:
-			v, _ := protowire.ConsumeVarint(value)
-			out.quotaMode = protowire.DecodeBool(v)
-		case number == fieldMetadata && kind == protowire.BytesType:
-			v, _ := protowire.ConsumeBytes(value)
-			if metadata == nil {
-				metadata = &structpb.Struct{}
-			}
-			if err := (proto.UnmarshalOptions{Merge: true}).Unmarshal(v, metadata); err != nil {
-				d.fault("metadata", "metadata can't be decoded as google.protobuf.Struct: %v", err)
-			}
-		case number == fieldQuotaMode || number == fieldMetadata:
-			d.fault("", "field %d has an unknown type", number)
-		}
-		if n = protowire.ConsumeFieldValue(number, kind, value); n < 0 {
-			break
-		}
-		rest = value[n:]
+// merged returns the fields of all values, as one message has them.
+func merged(values []wireValue) (b []byte) {
+	for _, v := range values {
+		b = append(b, v.bytes...)
 	}
-	if len(metadata.GetFields()) > 0 {
-		out.metadata = metadata.AsMap()
-	}
-	return out
-}
-
-// warnUnknown warns about fields that the resource type does not have, which a
-// newer server may send. It names at most ten of a message.
-func (d *decoder) warnUnknown(field string, m proto.Message, known ...protowire.Number) {
-	var numbers []protowire.Number
-	for rest := m.ProtoReflect().GetUnknown(); len(rest) > 0; {
-		number, _, n := protowire.ConsumeField(rest)
-		if n < 0 {
-			break
-		}
-		if !slices.Contains(known, number) && !slices.Contains(numbers, number) && len(numbers) < 10 {
-			numbers = append(numbers, number)
-		}
-		rest = rest[n:]
-	}
-	if numbers != nil {
-		d.warn(field, "unknown fields with the numbers %v are ignored: value_to_metric and share_threshold are supported in files only", numbers)
-	}
+	return b
 }
