@@ -46,7 +46,7 @@ type Field struct {
 	Size bool
 	// Default describes the rule without the field.
 	Default string
-	// Doc describes the field in a sentence.
+	// Doc describes the effect of the field: a sentence without capital and full stop.
 	Doc string
 	// Section is the section of REFERENCE.md about the field.
 	Section string
@@ -105,37 +105,37 @@ func ruleFields() []Field {
 	return []Field{
 		{
 			Name: "shadow_mode", Number: 5, Default: "false",
-			Doc: "Hits over the limit pass, and are counted as usual.", Section: "4.3",
+			Doc: "hits over the limit pass, and are counted as usual", Section: "4.3",
 			Value: ruleValue(KindBool, func(r *Rule) *bool { return &r.ShadowMode }),
 		},
 		{
 			Name: "quota_mode", Number: 7, Default: "false",
-			Doc: "A request is over its limit only if all of its descriptors in quota mode are.", Section: "4.4",
+			Doc: "a request is over its limit only if all of its descriptors in quota mode are", Section: "4.4",
 			Value: ruleValue(KindBool, func(r *Rule) *bool { return &r.QuotaMode }),
 		},
 		{
 			Name: "detailed_metric", Number: 6, Default: "false",
-			Doc: "The statistics key has the values of the request at every level.", Section: "5.2",
+			Doc: "the statistics key has the values of the request at every level", Section: "5.2",
 			Value: ruleValue(KindBool, func(r *Rule) *bool { return &r.DetailedMetric }),
 		},
 		{
 			Name: "value_to_metric", Number: 1009, Default: "false",
-			Doc: "The statistics key has the value of the request at this level.", Section: "5.2",
+			Doc: "the statistics key has the value of the request at this level", Section: "5.2",
 			Value: ruleValue(KindBool, func(r *Rule) *bool { return &r.ValueToMetric }),
 		},
 		{
 			Name: "share_threshold", Number: 1010, Default: "false", Counts: true,
-			Doc: "All values that match the wildcard share one counter.", Section: "3.4",
+			Doc: "all values that match the wildcard share one counter", Section: "3.4",
 			Value: ruleValue(KindBool, func(r *Rule) *bool { return &r.ShareThreshold }),
 		},
 		{
 			Name: "on_store_failure", Number: 1011, Extension: true, Default: "`ON_STORE_FAILURE`", Counts: true,
-			Doc: "This decides if the counter store fails.", Section: "6.3",
+			Doc: "this decides if the counter store fails", Section: "6.3",
 			Value: wordValue(FailurePolicyNames, "", func(r *Rule) *FailurePolicy { return &r.OnStoreFailure }),
 		},
 		{
 			Name: "metadata", Number: 8, Default: "none",
-			Doc: "Responses have these values when a descriptor passes the rule.", Section: "4.6",
+			Doc: "responses have these values when a descriptor passes the rule", Section: "4.6",
 			Value: FieldValue{
 				Kind: KindMap,
 				Get: func(r *Rule) any {
@@ -154,57 +154,57 @@ func limitFields() []Field {
 	fields := []Field{
 		{
 			Name: "unlimited", Number: 3, Size: true, Default: "false",
-			Doc: "Hits pass without being counted.", Section: "2.3",
+			Doc: "hits pass without being counted", Section: "2.3",
 			Value: ruleValue(KindBool, func(r *Rule) *bool { return &r.Limit.Unlimited }),
 		},
 		{
 			Name: "unit", Number: 1, Counts: true, Size: true, Default: "required",
-			Doc: "The length of a window.", Section: "3.2",
+			Doc: "the length of a window", Section: "3.2",
 			Value: unitValue(),
 		},
 		{
 			Name: "requests_per_unit", Number: 2, Counts: true, Size: true, Default: "0",
-			Doc: "The hits that pass in a window, or at the same time.", Section: "3.7",
+			Doc: "the hits that pass in a window, or at the same time", Section: "3.7",
 			Value: ruleValue(KindNumber, func(r *Rule) *uint32 { return &r.Limit.RequestsPerUnit }),
 		},
 		{
 			Name: "limit_type", Number: 1006, Extension: true, Counts: true, Size: true, Default: "rate",
-			Doc: "Whether hits are limited in a time or in progress.", Section: "3.7",
+			Doc: "whether hits are limited in a time or in progress", Section: "3.7",
 			Value: limitTypeValue(),
 		},
 		{
 			Name: "algorithm", Number: 1004, Extension: true, Counts: true, Default: FixedWindow.String(),
-			Doc: "How hits are counted.", Section: "3.7",
+			Doc: "how hits are counted", Section: "3.7",
 			Value: algorithmValue(),
 		},
 		{
 			Name: "burst", Number: 1005, Extension: true, Counts: true, Default: "requests_per_unit",
-			Doc: "The hits of a token bucket that pass at once.", Section: "3.7",
+			Doc: "the hits of a token bucket that pass at once", Section: "3.7",
 			Value: ruleValue(KindCount, func(r *Rule) *uint32 { return &r.Limit.Burst }),
 		},
 		{
 			Name: "unit_multiplier", Number: 1001, Extension: true, Counts: true, Size: true, Default: "1",
-			Doc: "The number of units in a window.", Section: "3.2",
+			Doc: "the number of units in a window", Section: "3.2",
 			Value: ruleValue(KindCount, func(r *Rule) *uint32 { return &r.Limit.UnitMultiplier }),
 		},
 		{
 			Name: "align", Number: 1002, Extension: true, Counts: true, Default: string(AlignEpoch),
-			Doc: "Where windows begin.", Section: "3.2",
+			Doc: "where windows begin", Section: "3.2",
 			Value: wordValue(AlignNames, AlignEpoch, func(r *Rule) *Align { return &r.Limit.Align }),
 		},
 		{
 			Name: "time_zone", Number: 1003, Extension: true, Counts: true, Default: "UTC",
-			Doc: "The time zone of the calendar.", Section: "3.2",
+			Doc: "the time zone of the calendar", Section: "3.2",
 			Value: ruleValue(KindText, func(r *Rule) *string { return &r.Limit.TimeZone }),
 		},
 		{
 			Name: "lease", Number: 1007, Extension: true, Counts: true, Default: "false",
-			Doc: "Instances may claim hits ahead and decide in memory.", Section: "3.8",
+			Doc: "instances may claim hits ahead and decide in memory", Section: "3.8",
 			Value: ruleValue(KindBool, func(r *Rule) *bool { return &r.Limit.Lease }),
 		},
 		{
 			Name: "candidate", Number: 1008, Extension: true, Counts: true, Default: "none",
-			Doc: "Another limit is counted beside this one, never enforced.", Section: "4.7",
+			Doc: "another limit is counted beside this one, never enforced", Section: "4.7",
 			Value: FieldValue{
 				Kind: KindCandidate,
 				Get: func(r *Rule) any {
@@ -218,12 +218,12 @@ func limitFields() []Field {
 		},
 		{
 			Name: "name", Number: 4, Default: "none",
-			Doc: "Other limits replace this one by its name.", Section: "2.4",
+			Doc: "other limits replace this one by its name", Section: "2.4",
 			Value: ruleValue(KindText, func(r *Rule) *string { return &r.Limit.Name }),
 		},
 		{
 			Name: "replaces", Number: 5, Default: "none",
-			Doc: "These limits do not apply if this rule matches in the same request.", Section: "2.4",
+			Doc: "these limits do not apply if this rule matches in the same request", Section: "2.4",
 			Value: FieldValue{
 				Kind: KindNames,
 				Get: func(r *Rule) any {

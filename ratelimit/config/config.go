@@ -23,6 +23,8 @@ type Options struct {
 	// their rules are joined in the order of the file names. By default the second
 	// file is a fault.
 	MergeDomains bool
+	// Fields are those that a rule may have. Default: ratelimit.Fields().
+	Fields []ratelimit.Field
 	// IgnoreDotFiles skips files and directories whose name begins with a dot
 	// (RUNTIME_IGNOREDOTFILES).
 	IgnoreDotFiles bool
@@ -46,6 +48,9 @@ func (o *Options) withDefaults() Options {
 	r.MaxTotalBytes = cmp.Or(max(r.MaxTotalBytes, 0), 64<<20)
 	r.MaxFiles = cmp.Or(max(r.MaxFiles, 0), 10_000)
 	r.MaxDepth = cmp.Or(max(r.MaxDepth, 0), 32)
+	if r.Fields == nil {
+		r.Fields = ratelimit.Fields()
+	}
 	return r
 }
 
@@ -89,7 +94,7 @@ func build(files []File, faults []*Fault, opts Options) (*Config, error) {
 		}
 	}
 	position := func(at ratelimit.Place, field string) *Fault { return docs[at.Source].locate(at.Path, field) }
-	rules, err := ratelimit.Compile(c.Domains, &ratelimit.CompileOptions{MergeDomains: opts.MergeDomains})
+	rules, err := ratelimit.Compile(c.Domains, &ratelimit.CompileOptions{MergeDomains: opts.MergeDomains, Fields: opts.Fields})
 	if compiled, ok := errors.AsType[ratelimit.Faults](err); ok {
 		faults = append(faults, Translate(compiled, position)...)
 	} else if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -110,7 +111,7 @@ func New(engine *ratelimit.Engine, opts *Options) (*Console, error) {
 		return nil, err
 	}
 	c.opts.ResetToken = ""
-	if c.ui, err = newKit(&c.opts); err != nil {
+	if c.ui, err = newKit(engine, &c.opts); err != nil {
 		return nil, err
 	}
 	chain := httpx.StandardOptions{}
@@ -124,7 +125,7 @@ func New(engine *ratelimit.Engine, opts *Options) (*Console, error) {
 }
 
 // newKit returns the renderer.
-func newKit(o *Options) (*ui.Kit, error) {
+func newKit(engine *ratelimit.Engine, o *Options) (*ui.Kit, error) {
 	templates, err := fs.Sub(files, "templates")
 	if err != nil {
 		return nil, err
@@ -133,9 +134,11 @@ func newKit(o *Options) (*ui.Kit, error) {
 	if err != nil {
 		return nil, err
 	}
+	funcs := maps.Clone(functions)
+	funcs["chips"] = func(r *ratelimit.Rule) []chip { return chipsOf(engine.Rules().Fields(), r) }
 	return ui.New(&ui.Options{
 		Product: cmp.Or(o.Product, "Rate limits"), Prefix: o.Prefix, Templates: []fs.FS{templates}, Assets: []fs.FS{assets},
-		Styles: []string{"style-limits.css"}, Funcs: functions,
+		Styles: []string{"style-limits.css"}, Funcs: funcs,
 	})
 }
 

@@ -19,7 +19,7 @@ import (
 
 // functions are those of the templates.
 var functions = template.FuncMap{
-	"rate": rateText, "size": sizeText, "tryURL": tryQuery, "entries": entriesText, "algorithm": algorithmText, "chips": chipsOf, "explained": explained,
+	"rate": rateText, "size": sizeText, "tryURL": tryQuery, "entries": entriesText, "algorithm": algorithmText, "explained": explained,
 	"outcome": outcomeText, "sentence": sentence, "unix": unixText, "duration": durationText, "seconds": secondsText, "share": share,
 }
 
@@ -74,37 +74,23 @@ func tryQuery(domain string, entries []ratelimit.Entry) template.URL {
 // chip is a property of a rule in a word, with what it means.
 type chip struct{ Text, Title string }
 
-// chipsOf returns the properties of a rule that are not usual.
-func chipsOf(r *ratelimit.Rule) []chip {
+// chipsOf returns the fields of a rule that are set and that its size does not tell.
+func chipsOf(fields []ratelimit.Field, r *ratelimit.Rule) []chip {
 	var all []chip
-	add := func(when bool, text, title string) {
-		if when {
-			all = append(all, chip{text, title})
+	for i := range fields {
+		f := &fields[i]
+		switch text := f.Text(r); {
+		case text == "" || f.Size:
+		case f.Value.Kind == ratelimit.KindBool:
+			all = append(all, chip{strings.ReplaceAll(f.Name, "_", " "), f.Doc})
+		default:
+			all = append(all, chip{strings.ReplaceAll(f.Name, "_", " ") + " " + text, f.Doc})
 		}
 	}
-	add(r.ShadowMode, "shadow", "Hits over the limit are counted and let pass.")
-	add(r.QuotaMode, "quota", "Refuses only together with all other quota rules that a request matches.")
-	add(r.ShareThreshold, "shared", "All values that match the wildcard share one counter.")
-	add(r.DetailedMetric || r.ValueToMetric, "statistics by value", "Each value has statistics of its own.")
-	add(r.OnStoreFailure != "", "store failure: "+string(r.OnStoreFailure), "What happens if the counter store fails.")
-	if l := r.Limit; l != nil && !l.Unlimited {
-		add(l.Algorithm != ratelimit.FixedWindow && l.Algorithm != ratelimit.Concurrency, algorithmText(l.Algorithm), "How hits are counted.")
-		add(l.Candidate != nil, candidateText(l), "A limit on trial: counted, never enforced.")
-		add(l.Lease, "lease", "Instances may claim hits ahead.")
-		add(l.Align == ratelimit.AlignCalendar, "calendar "+cmp.Or(l.TimeZone, "UTC"), "Windows begin where those of a calendar do.")
-		add(len(l.Replaces) > 0, "replaces "+strings.Join(l.Replaces, ", "), "These limits do not apply when this rule matches.")
-	}
 	if r.Limit == nil && len(r.Rules) == 0 {
-		add(true, "whitelisted", "Passes without being counted.")
+		all = append(all, chip{"whitelisted", "Passes without being counted."})
 	}
 	return all
-}
-
-func candidateText(l *ratelimit.Limit) string {
-	if l.Candidate == nil {
-		return ""
-	}
-	return fmt.Sprintf("candidate %d", l.Candidate.RequestsPerUnit)
 }
 
 // overviewPage is the page of all rules.

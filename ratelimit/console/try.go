@@ -265,10 +265,7 @@ func (c *Console) explainForm(w http.ResponseWriter, r *http.Request) error {
 func outcomeText(d explain.Descriptor) string {
 	switch d.Outcome {
 	case explain.OutcomeLimit:
-		l := ratelimit.Limit{RequestsPerUnit: d.Limit.RequestsPerUnit, UnitMultiplier: d.Limit.UnitMultiplier, Burst: d.Limit.Burst}
-		l.Unit, _ = ratelimit.ParseUnit(d.Limit.Unit)
-		l.Algorithm, _ = ratelimit.ParseAlgorithm(d.Limit.Algorithm) // FixedWindow for ""
-		return sizeText(&l)
+		return sizeText(d.Limit.Rule.Limit)
 	case explain.OutcomeUnlimited:
 		return "Unlimited"
 	case explain.OutcomeWhitelisted:

@@ -13,7 +13,7 @@
 package explain
 
 import (
-	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -67,29 +67,16 @@ type Descriptor struct {
 	Limit *Limit `json:"limit,omitempty"`
 }
 
-// Limit is a limit and the names under which it counts.
+// Limit is a limit and the names under which it counts. In JSON the Fields are members of it, by name.
 type Limit struct {
-	RequestsPerUnit uint32 `json:"requests_per_unit"`
-	Unit            string `json:"unit,omitempty"` // empty if Unlimited
-	// UnitMultiplier is the number of units in a window, if it is not one.
-	UnitMultiplier uint32 `json:"unit_multiplier,omitempty"`
-	// Calendar is the time zone of windows that are aligned to a calendar.
-	Calendar string `json:"calendar,omitempty"`
-	// Algorithm is another one than fixed_window, and Burst the capacity of a token_bucket.
-	Algorithm string `json:"algorithm,omitempty"`
-	Burst     uint32 `json:"burst,omitempty"`
-	// Lease reports that instances may claim hits ahead.
-	Lease     bool `json:"lease,omitempty"`
-	Unlimited bool `json:"unlimited,omitempty"`
+	// Rule has a Limit. Of one that came with the descriptor, everything else is empty.
+	ratelimit.Rule `json:"-"`
+	// Fields are those of the Rule whose values are not the default, in the order of [ratelimit.Fields].
+	Fields []ratelimit.Field `json:"-"`
 	// FromRequest reports that the limit came with the descriptor.
-	FromRequest bool   `json:"from_request,omitempty"`
-	Name        string `json:"name,omitempty"`
-	ShadowMode  bool   `json:"shadow_mode,omitempty"`
-	QuotaMode   bool   `json:"quota_mode,omitempty"`
+	FromRequest bool `json:"from_request,omitempty"`
 	// Replaces are the names that this limit replaces.
 	Replaces []Replacement `json:"replaces,omitempty"`
-	// Candidate is the requests per unit of the limit on trial, nil without one.
-	Candidate *uint32 `json:"candidate,omitempty"`
 	// ReplacedBy are the indices of the descriptors whose limits replace this one.
 	ReplacedBy []int `json:"replaced_by,omitempty"`
 
@@ -102,6 +89,25 @@ type Limit struct {
 	// StatisticsKey is the key that the engine requests from its Stats, before names
 	// that come with requests are folded together.
 	StatisticsKey string `json:"statistics_key,omitempty"`
+}
+
+// MarshalJSON joins the fields of the rule with the others.
+func (l *Limit) MarshalJSON() ([]byte, error) {
+	type others Limit
+	rest, err := json.Marshal((*others)(l))
+	if err != nil {
+		return nil, err
+	}
+	members := map[string]any{"requests_per_unit": 0}
+	for _, f := range l.Fields {
+		members[f.Name] = f.Of(&l.Rule)
+	}
+	delete(members, "replaces")
+	out, err := json.Marshal(members)
+	if err != nil || string(rest) == "{}" {
+		return out, err
+	}
+	return append(append(out[:len(out)-1], ','), rest[1:]...), nil
 }
 
 // Replacement is a name that a limit replaces, with the indices of the descriptors in
@@ -197,10 +203,14 @@ func Decision(rules *ratelimit.Ruleset, request *ratelimit.Request, opts *Option
 			d.Outcome, d.Reason = OutcomeNone, fmt.Sprintf("domain %q is not configured", request.Domain)
 		case request.Descriptors[i].Limit != nil:
 			d.Outcome, d.Reason = OutcomeLimit, "the request sets its own limit for the descriptor, and rules are not consulted"
-			d.Limit = &Limit{FromRequest: true}
+			l := request.Descriptors[i].Limit
+			d.Limit = newLimit(rules.Fields(), &ratelimit.Rule{Limit: &ratelimit.Limit{
+				RequestsPerUnit: l.RequestsPerUnit, Unit: l.Unit, UnitMultiplier: l.UnitMultiplier,
+			}})
+			d.Limit.FromRequest = true
 		default:
 			d.Outcome, d.Reason = walks[i].outcome()
-			d.Limit = ruleLimit(walks, i)
+			d.Limit = ruleLimit(rules.Fields(), walks, i)
 		}
 		switch {
 		case hits[i] != nil:
@@ -306,38 +316,25 @@ func (w *walk) outcome() (Outcome, string) {
 }
 
 // ruleLimit returns the limit of the rule that descriptor i matches, nil for none.
-func ruleLimit(walks []walk, i int) *Limit {
+func ruleLimit(fields []ratelimit.Field, walks []walk, i int) *Limit {
 	rule := walks[i].end()
 	if rule == nil || rule.Limit == nil {
 		return nil
 	}
-	limit := rule.Limit
-	out := &Limit{Unlimited: limit.Unlimited, Name: limit.Name, ShadowMode: rule.ShadowMode, QuotaMode: rule.QuotaMode}
-	if !limit.Unlimited {
-		out.RequestsPerUnit, out.Unit, out.UnitMultiplier = limit.RequestsPerUnit, limit.Unit.String(), limit.UnitMultiplier
-		if limit.Candidate != nil {
-			out.Candidate = &limit.Candidate.RequestsPerUnit
-		}
-		if limit.Algorithm != ratelimit.FixedWindow {
-			out.Algorithm = limit.Algorithm.String()
-		}
-		if limit.Algorithm == ratelimit.TokenBucket {
-			out.Burst = cmp.Or(limit.Burst, limit.RequestsPerUnit)
-		}
-		out.Lease = limit.Lease
-		if limit.Align == ratelimit.AlignCalendar {
-			out.Calendar = cmp.Or(limit.TimeZone, "UTC")
-		}
-	}
-	for _, name := range limit.Replaces {
+	out := newLimit(fields, &rule.Rule)
+	for _, name := range rule.Limit.Replaces {
 		out.Replaces = append(out.Replaces, Replacement{name, descriptorsWith(walks, func(l *ratelimit.Limit) bool {
 			return l.Name == name && !l.Unlimited
 		})})
 	}
-	if !limit.Unlimited && limit.Name != "" {
-		out.ReplacedBy = descriptorsWith(walks, func(l *ratelimit.Limit) bool { return slices.Contains(l.Replaces, limit.Name) })
+	if name := rule.Limit.Name; !rule.Limit.Unlimited && name != "" {
+		out.ReplacedBy = descriptorsWith(walks, func(l *ratelimit.Limit) bool { return slices.Contains(l.Replaces, name) })
 	}
 	return out
+}
+
+func newLimit(fields []ratelimit.Field, r *ratelimit.Rule) *Limit {
+	return &Limit{Rule: *r, Fields: slices.DeleteFunc(slices.Clone(fields), func(f ratelimit.Field) bool { return f.Of(r) == nil })}
 }
 
 // descriptorsWith returns the indices of the descriptors whose limits satisfy a
@@ -352,7 +349,6 @@ func descriptorsWith(walks []walk, condition func(*ratelimit.Limit) bool) (indic
 }
 
 func (l *Limit) addCounter(h *ratelimit.PlannedHit) {
-	l.RequestsPerUnit, l.Unit, l.UnitMultiplier = h.Limit, h.Unit.String(), h.UnitMultiplier
 	l.CounterKey, l.StatisticsKey = string(h.Key), h.StatisticsKey
 	if h.Algorithm == ratelimit.FixedWindow || h.Algorithm == ratelimit.SlidingWindow {
 		l.WindowStart, l.WindowEnd = h.Window, h.End()

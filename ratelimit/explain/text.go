@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -111,18 +112,19 @@ func (d *Descriptor) result() string {
 }
 
 func (l *Limit) size() string {
-	algorithm, _ := ratelimit.ParseAlgorithm(l.Algorithm) // FixedWindow for ""
+	n := requests(l.Limit.RequestsPerUnit)
 	switch {
-	case l.Unlimited:
+	case l.Limit.Unlimited:
 		return "unlimited"
-	case algorithm == ratelimit.SlidingWindow:
-		return requests(l.RequestsPerUnit) + " in a sliding window of " + l.length()
-	case algorithm == ratelimit.TokenBucket:
-		return fmt.Sprintf("a bucket of %s, refilled with %d per %s", requests(l.Burst), l.RequestsPerUnit, l.window())
-	case algorithm == ratelimit.Concurrency:
-		return "at most " + requests(l.RequestsPerUnit) + " at the same time"
+	case l.Limit.Algorithm == ratelimit.SlidingWindow:
+		return n + " in a sliding window of " + l.length()
+	case l.Limit.Algorithm == ratelimit.TokenBucket:
+		return fmt.Sprintf("a bucket of %s, refilled with %d per %s",
+			requests(cmp.Or(l.Limit.Burst, l.Limit.RequestsPerUnit)), l.Limit.RequestsPerUnit, l.window())
+	case l.Limit.Algorithm == ratelimit.Concurrency:
+		return "at most " + n + " at the same time"
 	}
-	return requests(l.RequestsPerUnit) + " per " + l.window()
+	return n + " per " + l.window()
 }
 
 func requests(n uint32) string {
@@ -134,7 +136,7 @@ func requests(n uint32) string {
 
 // length is window with a number before the unit.
 func (l *Limit) length() string {
-	if l.UnitMultiplier <= 1 {
+	if l.Limit.UnitMultiplier <= 1 {
 		return "1 " + l.window()
 	}
 	return l.window()
@@ -142,46 +144,35 @@ func (l *Limit) length() string {
 
 // window returns the length of a window in words.
 func (l *Limit) window() string {
-	unit, _ := ratelimit.ParseUnit(l.Unit)
-	text := unit.Text(l.UnitMultiplier)
-	if l.Calendar != "" {
-		text += " of the calendar in " + l.Calendar
+	text := l.Limit.Unit.Text(l.Limit.UnitMultiplier)
+	if l.Limit.Align == ratelimit.AlignCalendar {
+		text += " of the calendar in " + cmp.Or(l.Limit.TimeZone, "UTC")
 	}
 	return text
 }
 
 func (l *Limit) write(t *tabwriter.Writer) {
-	row := func(name, text string) {
-		if text != "" {
-			fmt.Fprintf(t, "    %s\t%s\n", name, text)
-		}
-	}
+	row := func(name, text string) { fmt.Fprintf(t, "    %s\t%s\n", strings.ReplaceAll(name, "_", " "), text) }
 	if l.ReplacedBy != nil {
 		row("would be", l.size())
+		row("replaced by", indices(l.ReplacedBy))
 	}
-	if l.Name != "" {
-		row("name", plain(l.Name))
+	for _, f := range l.Fields {
+		switch {
+		case f.Size || f.Value.Kind == ratelimit.KindNames: // in the result, and below
+		case f.Value.Kind == ratelimit.KindBool:
+			row(f.Name, f.Doc)
+		default:
+			row(f.Name, plain(f.Text(&l.Rule)))
+		}
 	}
-	row("replaced by", indices(l.ReplacedBy))
 	for _, r := range l.Replaces {
-		row("replaces", plain(r.Name)+": "+orNone(indices(r.Descriptors)))
-	}
-	if l.Candidate != nil {
-		row("candidate", fmt.Sprintf("%d instead of %d: counted, not enforced", *l.Candidate, l.RequestsPerUnit))
-	}
-	if l.ShadowMode {
-		row("shadow mode", "counted, and always OK")
-	}
-	if l.Lease {
-		row("lease", "instances with leases claim hits ahead and decide in memory")
-	}
-	if l.QuotaMode {
-		row("quota mode", "over limit only together with all quota descriptors of the request")
+		row("replaces", plain(r.Name)+": "+cmp.Or(indices(r.Descriptors), "nothing in this request"))
 	}
 	if l.CounterKey == "" {
 		return
 	}
-	if l.Algorithm == ratelimit.Concurrency.String() {
+	if l.Limit.Algorithm == ratelimit.Concurrency {
 		row("held", "for "+l.length()+" if it is not given back")
 	}
 	row("counter", plain(l.CounterKey))
@@ -189,13 +180,6 @@ func (l *Limit) write(t *tabwriter.Writer) {
 		row("window", instant(l.WindowStart)+" to "+instant(l.WindowEnd))
 	}
 	row("statistics", plain(l.StatisticsKey))
-}
-
-func orNone(descriptors string) string {
-	if descriptors == "" {
-		return "nothing in this request"
-	}
-	return descriptors
 }
 
 func indices(descriptors []int) string {

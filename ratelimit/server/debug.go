@@ -145,51 +145,35 @@ func record(w http.ResponseWriter, r *http.Request, d time.Duration, start func(
 // ruleLine is a limit on the page /rlconfig. Rules without a limit are omitted
 // (REFERENCE.md, 8.4).
 type ruleLine struct {
-	Key             string   `json:"key"` // domain and keys, separated by dots
-	Domain          string   `json:"domain"`
-	Unit            string   `json:"unit"` // UNKNOWN if unlimited
-	RequestsPerUnit uint32   `json:"requests_per_unit"`
-	UnitMultiplier  uint32   `json:"unit_multiplier,omitempty"`
-	Align           string   `json:"align,omitempty"` // calendar or nothing
-	TimeZone        string   `json:"time_zone,omitempty"`
-	Algorithm       string   `json:"algorithm,omitempty"`  // another than fixed_window
-	Burst           uint32   `json:"burst,omitempty"`      // of a token bucket
-	LimitType       string   `json:"limit_type,omitempty"` // concurrency or nothing
-	Lease           bool     `json:"lease,omitempty"`
-	Candidate       *uint32  `json:"candidate,omitempty"` // requests_per_unit
-	Unlimited       bool     `json:"unlimited"`
-	Name            string   `json:"name,omitempty"`
-	Replaces        []string `json:"replaces,omitempty"`
-	ShadowMode      bool     `json:"shadow_mode"`
-	QuotaMode       bool     `json:"quota_mode"`
-	ShareThreshold  bool     `json:"share_threshold"`
+	key    string // domain and keys, separated by dots
+	domain string
+	rule   *ratelimit.Rule
 }
 
-func (l *ruleLine) String() string {
-	window := ""
-	if l.LimitType != "" {
-		window += " limit_type=" + l.LimitType
+// text returns the line of the reference service, with the fields that it does not have after
+// requests_per_unit.
+func (l *ruleLine) text(fields []ratelimit.Field) string {
+	added := ""
+	for i := range fields {
+		if v := fields[i].Text(l.rule); v != "" && fields[i].Extension {
+			added += " " + fields[i].Name + "=" + printable.String(v)
+		}
 	}
-	if l.Algorithm != "" {
-		window += " algorithm=" + l.Algorithm
+	return fmt.Sprintf("%s: unit=%s requests_per_unit=%d%s, shadow_mode: %t, quota_mode: %t\n", printable.String(l.key),
+		strings.ToUpper(l.rule.Limit.Unit.String()), l.rule.Limit.RequestsPerUnit, added, l.rule.ShadowMode, l.rule.QuotaMode)
+}
+
+// members returns the members of the line in JSON: the fields that are set, and some always.
+func (l *ruleLine) members(fields []ratelimit.Field) map[string]any {
+	m := map[string]any{"requests_per_unit": 0, "unlimited": false, "shadow_mode": false, "quota_mode": false, "share_threshold": false}
+	for i := range fields {
+		if v := fields[i].Of(l.rule); v != nil {
+			m[fields[i].Name] = v
+		}
 	}
-	if l.Burst > 0 {
-		window += fmt.Sprintf(" burst=%d", l.Burst)
-	}
-	if l.UnitMultiplier > 0 {
-		window += fmt.Sprintf(" unit_multiplier=%d", l.UnitMultiplier)
-	}
-	if l.Align != "" {
-		window += fmt.Sprintf(" align=%s time_zone=%s", l.Align, cmp.Or(l.TimeZone, "UTC"))
-	}
-	if l.Lease {
-		window += " lease=true"
-	}
-	if l.Candidate != nil {
-		window += fmt.Sprintf(" candidate=%d", *l.Candidate)
-	}
-	return fmt.Sprintf("%s: unit=%s requests_per_unit=%d%s, shadow_mode: %t, quota_mode: %t\n",
-		printable.String(l.Key), l.Unit, l.RequestsPerUnit, window, l.ShadowMode, l.QuotaMode)
+	m["key"], m["domain"] = l.key, l.domain
+	m["unit"] = strings.ToUpper(l.rule.Limit.Unit.String()) // UNKNOWN if unlimited
+	return m
 }
 
 // serveRules lists the active limits, sorted by key.
@@ -205,11 +189,15 @@ func (s *Server) serveRules(w http.ResponseWriter, r *http.Request) {
 	switch format := cmp.Or(r.URL.Query().Get("format"), accepted(r)); format {
 	case "json":
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string][]ruleLine{"limits": lines})
+		limits := make([]map[string]any, len(lines)) // not null in JSON
+		for i := range lines {
+			limits[i] = lines[i].members(s.fields)
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"limits": limits})
 	case "text":
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		for i := range lines {
-			fmt.Fprint(w, &lines[i])
+			fmt.Fprint(w, lines[i].text(s.fields))
 		}
 	default:
 		http.Error(w, fmt.Sprintf("format %q: use text or json", format), http.StatusBadRequest)
@@ -224,35 +212,15 @@ func accepted(r *http.Request) string {
 }
 
 func (s *Server) ruleLines() []ruleLine {
-	lines := []ruleLine{} // not null in JSON
+	var lines []ruleLine
 	if domains := s.domains.Load(); domains != nil {
 		for _, d := range *domains {
 			lines = appendRules(lines, d.Name, d.Name, d.Rules)
 		}
 	}
 	// Stable, so that rules of equal keys, which only patterns can have, keep their order.
-	slices.SortStableFunc(lines, func(a, b ruleLine) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortStableFunc(lines, func(a, b ruleLine) int { return strings.Compare(a.key, b.key) })
 	return lines
-}
-
-// setAlgorithm sets the fields of another algorithm than that of the reference service.
-func (l *ruleLine) setAlgorithm(limit *ratelimit.Limit) {
-	switch {
-	case limit.Unlimited || limit.Algorithm == ratelimit.FixedWindow:
-	case limit.Algorithm == ratelimit.Concurrency:
-		l.LimitType = limit.Algorithm.String()
-	default:
-		l.Algorithm = limit.Algorithm.String()
-		l.Burst = limit.Burst
-	}
-}
-
-// calendarOnly returns an alignment other than that of the reference service, or "".
-func calendarOnly(a ratelimit.Align) string {
-	if a == ratelimit.AlignCalendar {
-		return string(a)
-	}
-	return ""
 }
 
 func appendRules(lines []ruleLine, domain, above string, rules []ratelimit.Rule) []ruleLine {
@@ -263,22 +231,7 @@ func appendRules(lines []ruleLine, domain, above string, rules []ratelimit.Rule)
 			key += "_" + r.Value
 		}
 		if r.Limit != nil {
-			line := ruleLine{
-				Key: key, Domain: domain,
-				Unit:            strings.ToUpper(r.Limit.Unit.String()),
-				RequestsPerUnit: r.Limit.RequestsPerUnit,
-				UnitMultiplier:  r.Limit.UnitMultiplier,
-				Align:           calendarOnly(r.Limit.Align), TimeZone: r.Limit.TimeZone,
-				Lease:     r.Limit.Lease,
-				Unlimited: r.Limit.Unlimited,
-				Name:      r.Limit.Name, Replaces: r.Limit.Replaces,
-				ShadowMode: r.ShadowMode, QuotaMode: r.QuotaMode, ShareThreshold: r.ShareThreshold,
-			}
-			line.setAlgorithm(r.Limit)
-			if c := r.Limit.Candidate; c != nil && !r.Limit.Unlimited {
-				line.Candidate = &c.RequestsPerUnit
-			}
-			lines = append(lines, line)
+			lines = append(lines, ruleLine{key, domain, r})
 		}
 		lines = appendRules(lines, domain, key, r.Rules)
 	}

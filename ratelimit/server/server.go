@@ -30,6 +30,8 @@ type Options struct {
 	// Files, if not nil, are the configuration, instead of the source that CONFIG_TYPE
 	// names. They never change, so New fails if they are invalid.
 	Files []config.File
+	// Fields are those that a rule may have. Default: ratelimit.Fields().
+	Fields []ratelimit.Field
 	// Store, if not nil, stores the counters, instead of the one that BACKEND_TYPE names.
 	// The caller closes it after Run.
 	Store ratelimit.Store
@@ -49,6 +51,7 @@ type Options struct {
 type Server struct {
 	settings *settings.Settings
 	opts     Options
+	fields   []ratelimit.Field
 	log      *slog.Logger
 
 	registry    *stats.Registry
@@ -92,6 +95,9 @@ func New(ctx context.Context, s *settings.Settings, opts *Options) (*Server, err
 	srv.stopped, srv.stop = context.WithCancel(context.Background())
 	if opts != nil {
 		srv.opts = *opts
+	}
+	if srv.fields = srv.opts.Fields; srv.fields == nil {
+		srv.fields = ratelimit.Fields()
 	}
 	srv.log = cmp.Or(srv.opts.Log, slog.Default())
 	srv.buildStatistics()

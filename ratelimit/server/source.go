@@ -69,7 +69,9 @@ func (s *Server) useFiles(list []config.File) error {
 }
 
 func (s *Server) configOptions() *config.Options {
-	return &config.Options{MergeDomains: s.settings.MergeDomainConfig, IgnoreDotFiles: s.settings.RuntimeIgnoreDotFiles}
+	return &config.Options{
+		MergeDomains: s.settings.MergeDomainConfig, IgnoreDotFiles: s.settings.RuntimeIgnoreDotFiles, Fields: s.fields,
+	}
 }
 
 // useConfig uses a configuration, unless the store can't hold its limits.
@@ -133,6 +135,7 @@ func (s *Server) buildDiscovery() error {
 			Factor: set.XDSBackoffFactor, Jitter: set.XDSBackoffJitter,
 		},
 		MergeDomains: set.MergeDomainConfig,
+		Fields:       s.fields,
 		Strict:       set.XDSStrict,
 		Log:          s.log,
 	}
