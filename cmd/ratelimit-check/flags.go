@@ -34,7 +34,6 @@ type settings struct {
 	mapping   string
 	domain    string
 	logFormat string
-	html      string
 	top       int
 	fail      bool
 }
@@ -96,11 +95,11 @@ func (s *settings) flags(domains *[]string) *flag.FlagSet {
 		About: "ratelimit-check checks the configuration of rate limits, explains decisions, and replays access logs against it.",
 		Usage: []string{
 			"ratelimit-check [flags] DIR|FILE|-...", "ratelimit-check DIR -explain DOMAIN key=value,key=value",
-			"ratelimit-check DIR -replay LOG [-against DIR] [-mapping FILE] [-html FILE]",
+			"ratelimit-check DIR -replay LOG [-against DIR] [-mapping FILE]",
 		},
 		Examples: [][2]string{
 			{"ratelimit-check limits/config -explain demo client=alice", "which rule the descriptor matches, and why"},
-			{"ratelimit-check limits/config -replay access.log.gz -html report.html", "what would have been refused, with charts"},
+			{"ratelimit-check limits/config -replay access.log.gz", "what would have been refused"},
 		},
 		Exit: []string{"1 also for faults in the configuration"},
 	}
@@ -114,7 +113,6 @@ func (s *settings) replayFlags(f *flag.FlagSet) {
 	f.StringVar(&s.mapping, "mapping", "", "`file` that maps the fields of the log to descriptors (default: fields with the names of the rules' keys)")
 	f.StringVar(&s.domain, "domain", "", "`name` of the replayed domain (default: that of the mapping, or the only one)")
 	f.StringVar(&s.logFormat, "log_format", string(replay.Auto), "`format` of the log: "+replay.FormatNames)
-	f.StringVar(&s.html, "html", "", "write the report of the replay with charts to `file`")
 	f.IntVar(&s.top, "top", 10, "report the `n` worst keys and clients of each rule")
 	f.BoolVar(&s.fail, "fail", false, "exit with 1 if the replay refuses a request; with -against, one that was not refused before")
 	f.BoolFunc("json", "the same as -format=json", func(string) error {
@@ -126,8 +124,8 @@ func (s *settings) replayFlags(f *flag.FlagSet) {
 // checkReplay checks the flags of a replay.
 func (s *settings) checkReplay() error {
 	var errs []error
-	if s.replay == "" && (s.against != "" || s.mapping != "" || s.domain != "" || s.html != "" || s.fail) {
-		errs = append(errs, errors.New("-against, -mapping, -domain, -html and -fail need -replay"))
+	if s.replay == "" && (s.against != "" || s.mapping != "" || s.domain != "" || s.fail) {
+		errs = append(errs, errors.New("-against, -mapping, -domain and -fail need -replay"))
 	}
 	if s.replay == standardInput && s.reads(standardInput) {
 		errs = append(errs, errors.New("-replay -: the standard input is the configuration already"))

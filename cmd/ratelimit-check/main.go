@@ -6,7 +6,7 @@
 //	ratelimit-check -strict -format=json DIR
 //	generate-config | ratelimit-check -
 //	ratelimit-check DIR -explain shop client=bob,path=/login
-//	ratelimit-check DIR -replay access.log.gz -html report.html
+//	ratelimit-check DIR -replay access.log.gz
 //	ratelimit-check NEW -replay access.log -against OLD
 //
 // Arguments are files and directories, which are read recursively; "-" is the standard
@@ -46,7 +46,6 @@
 //	-against PATH           a directory or file with another configuration to compare with
 //	-top N                  how many keys and clients of each rule are reported (default 10)
 //	-json                   the same as -format=json
-//	-html FILE              also write the report as one page with charts
 //	-fail                   exit with 1 if a request would be refused; with -against, if one would be
 //	                        that the other configuration does not refuse
 //

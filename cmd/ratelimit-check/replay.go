@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -43,9 +42,6 @@ func replayLog(ctx context.Context, s *settings, c *config.Config, against *rate
 	if err != nil {
 		return nil, fmt.Errorf("-replay %s: %w", cli.Printable(name), err)
 	}
-	if s.html != "" {
-		return r, writeHTML(s.html, name, r)
-	}
 	return r, nil
 }
 
@@ -65,14 +61,6 @@ func readMapping(s *settings) (*replay.Mapping, error) {
 		m.Domain = s.domain
 	}
 	return m, nil
-}
-
-func writeHTML(path, title string, r *replay.Report) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("-html: %w", err)
-	}
-	return errors.Join(r.WriteHTML(f, title), f.Close())
 }
 
 // logFile is the log of -replay. It counts the bytes that are read.

@@ -33,19 +33,19 @@ func TestAlgorithms(t *testing.T) {
 			limit: ratelimit.Limit{RequestsPerUnit: 60, Unit: ratelimit.Minute, Algorithm: ratelimit.TokenBucket, Burst: 2},
 			text:  "60/minute, burst 2",
 			times: []int{0, 100, 200, 999, 1000, 1001, 2000, 10_000, 10_000, 10_000},
-			over:  4, first: "00:00:00", caveat: "the smallest limit that refuses none is found for fixed windows only\n",
+			over:  4, first: "00:00:00", caveat: "fixed windows only",
 		},
 		{
 			limit: ratelimit.Limit{RequestsPerUnit: 4, Unit: ratelimit.Second, UnitMultiplier: 10, Algorithm: ratelimit.SlidingWindow},
 			text:  "4/10 seconds sliding",
 			// The four count as 4 at 10 s, as 3 at 12.5 s, and as 2 at 15 s.
 			times: []int{5000, 6000, 7000, 8000, 10_000, 12_500, 12_600, 15_000, 15_100},
-			over:  3, first: "00:00:10", caveat: "the smallest limit that refuses none is found for fixed windows only\n",
+			over:  3, first: "00:00:10", caveat: "fixed windows only",
 		},
 		{
 			limit: ratelimit.Limit{RequestsPerUnit: 1, Unit: ratelimit.Hour, Algorithm: ratelimit.Concurrency},
 			text:  "1 at the same time", times: []int{0, 0, 0},
-			caveat: "limits of requests at the same time refuse none here: a log does not tell when requests end\n",
+			caveat: "at the same time refuse none",
 		},
 	} {
 		t.Run(c.limit.Algorithm.String(), func(t *testing.T) {
@@ -65,11 +65,9 @@ func TestAlgorithms(t *testing.T) {
 				assert.Zero(t, rule.SmallestLimit)
 				assert.Equal(t, []string{"client=a", "client=b"}, names(rule.Keys))
 				assert.EqualValues(t, len(c.times), rule.Keys[0].Requests)
-				var text, page bytes.Buffer
+				var text bytes.Buffer
 				require.NoError(t, r.WriteText(&text, false))
 				assert.Contains(t, text.String(), c.caveat)
-				require.NoError(t, r.WriteHTML(&page, "log"))
-				assert.Contains(t, strings.ToLower(page.String()), strings.TrimSpace(c.caveat)+".")
 				if c.over > 0 {
 					assert.Equal(t, c.first, rule.FirstOver.Format(time.TimeOnly))
 					assert.Contains(t, text.String(), "client"+map[bool]string{true: " (shadow mode)"}[shadow]+": "+c.text+"\n")
@@ -89,7 +87,7 @@ func TestStatesAreBounded(t *testing.T) {
 			log.WriteString(lineAt(fmt.Sprint("c", i), i*apart))
 		}
 		log.WriteString(lineAt("c4999", 4999*apart))
-		return run(t, log.String(), rules, &replay.Options{MaxCounters: 3600}).Result
+		return run(t, log.String(), rules, &replay.Options{MaxCounters: 1200}).Result
 	}
 	all := replayed(1)
 	assert.Greater(t, all.CountersDropped, uint64(3000), "1,200 states at most")

@@ -130,9 +130,9 @@ func newLineReader(format Format, f *fields) lineReader {
 		}
 		return c
 	}
-	p := &jsonLine{names: &names{}, ranks: make([]int, len(f.names))}
+	p := &jsonLine{}
 	all := known()
-	for slot, name := range f.names {
+	for _, name := range f.names {
 		sources := all[name]
 		if !slices.Contains(sources, name) {
 			sources = append([]string{name}, sources...)
@@ -140,9 +140,7 @@ func newLineReader(format Format, f *fields) lineReader {
 		if format == Envoy {
 			sources = envoyFirst(sources)
 		}
-		for rank, source := range sources {
-			p.names.add(source, target{slot, rank})
-		}
+		p.sources = append(p.sources, sources)
 	}
 	return p
 }
@@ -169,8 +167,12 @@ func (f Format) check(field string) error {
 	return fmt.Errorf("the combined log format has no field %q%s; it has %s", field, hint, strings.Join(has, ", "))
 }
 
-// detectLines is the number of lines of which one must have a known format.
-const detectLines = 20
+const (
+	// detectBytes is the length of the start of a log that the format is detected from.
+	detectBytes = 256 << 10
+	// detectLines is the number of lines of which one must have a known format.
+	detectLines = 20
+)
 
 // detectFirst returns the format of the first line that has a known one.
 func detectFirst(text string) (f Format, err error) {

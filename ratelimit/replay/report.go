@@ -49,8 +49,6 @@ type Result struct {
 	Unlimited uint64 `json:"unlimited"`
 	// Rules are those with a limit, the most requests over it first.
 	Rules []Rule `json:"rules"`
-	// Series is the number of all requests, and of those refused, over time.
-	Series Series `json:"series"`
 
 	// CountersDropped is not 0 if MaxCounters were not enough: then requests over a limit, and
 	// the smallest limits, may be more than reported.
@@ -86,9 +84,8 @@ type Rule struct {
 	PeakKey       string     `json:"peak_key,omitempty"`
 	PeakWindow    *time.Time `json:"peak_window,omitempty"`
 
-	Keys    []Key  `json:"keys,omitempty"`    // the worst first
-	Clients []Key  `json:"clients,omitempty"` // that were over the limit, the worst first
-	Series  Series `json:"series"`
+	Keys    []Key `json:"keys,omitempty"`    // the worst first
+	Clients []Key `json:"clients,omitempty"` // that were over the limit, the worst first
 }
 
 // Key is one counter of a rule, or one client.
@@ -102,15 +99,6 @@ type Key struct {
 	SmallestLimit uint64 `json:"smallest_limit,omitempty"`
 }
 
-// Series is a number of requests over time.
-type Series struct {
-	Start   time.Time `json:"start"`
-	Seconds int64     `json:"seconds"` // of each element
-	// Requests and OverLimit have one element for each part of the time.
-	Requests  []uint64 `json:"requests"`
-	OverLimit []uint64 `json:"over_limit"`
-}
-
 // Difference compares the requests that two configurations refuse.
 type Difference struct {
 	Both        uint64 `json:"both"`
@@ -118,40 +106,15 @@ type Difference struct {
 	OnlyAgainst uint64 `json:"only_against"` // no longer refused
 }
 
-func (d *Difference) count(result, against bool) {
-	switch {
-	case result && against:
-		d.Both++
-	case result:
-		d.OnlyResult++
-	case against:
-		d.OnlyAgainst++
-	}
-}
-
-func (r *run) finish() {
-	r.report.Result = r.sides[0].result(r.Top)
-	if len(r.sides) > 1 {
-		against := r.sides[1].result(r.Top)
-		r.report.Against = &against
-	}
-	slices.Sort(r.report.KeysWithoutField)
-	r.report.KeysWithoutField = slices.Compact(r.report.KeysWithoutField)
-}
-
 func (s *side) result(top int) Result {
 	r := Result{
 		Refused: s.refusals, Unlimited: s.unlimited, CountersDropped: s.counters.dropped,
 		KeysForgotten: s.keys.forgotten + s.clients.forgotten, KeysMissing: max(s.keys.missing, s.clients.missing),
-		Series: s.axis.report(s.total),
 	}
 	keys, clients := s.keys.top(top), s.clients.top(top)
 	for i, t := range s.rules {
 		rule := t.report()
 		rule.Keys, rule.Clients = keysOf(keys[i]), keysOf(clients[i])
-		if t.series != nil {
-			rule.Series = s.axis.report(t.series)
-		}
 		r.Rules = append(r.Rules, rule)
 	}
 	slices.SortStableFunc(r.Rules, func(a, b Rule) int {
@@ -210,18 +173,4 @@ func keysOf(items []tracked) (keys []Key) {
 		keys = append(keys, k)
 	}
 	return keys
-}
-
-// report returns a series without the empty buckets at the end.
-func (a *axis) report(s *series) Series {
-	n := buckets
-	for total := a.series[0]; n > 0 && total.requests[n-1] == 0; n-- {
-	}
-	first := 0
-	for total := a.series[0]; first < n && total.requests[first] == 0; first++ {
-	}
-	return Series{
-		Start: time.Unix(a.start+int64(first)*a.width, 0).UTC(), Seconds: a.width,
-		Requests: slices.Clone(s.requests[first:n]), OverLimit: slices.Clone(s.over[first:n]),
-	}
 }

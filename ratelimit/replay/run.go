@@ -9,9 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -67,22 +66,16 @@ func Run(ctx context.Context, log io.Reader, rules *ratelimit.Ruleset, opts *Opt
 	if err != nil {
 		return nil, err
 	}
-	in := newBlocks(text)
-	first, err := in.next()
-	if err != nil {
-		if ended(err) {
-			err = ErrEmpty
-		}
-		return nil, err
-	}
+	in := bufio.NewReaderSize(text, maxLine)
 	r := &run{Options: o, sides: []*side{newSide(rules, &o)}, report: &Report{}}
-	if err := r.prepare(first, rules); err != nil {
+	if err := r.prepare(in, rules); err != nil {
 		return nil, err
 	}
 	if o.Against != nil {
 		r.sides = append(r.sides, newSide(o.Against, &o))
+		r.report.Difference = &Difference{}
 	}
-	if err := r.blocks(ctx, first, in); err != nil {
+	if err := r.lines(ctx, in); err != nil {
 		return nil, err
 	}
 	if r.report.Lines == 0 {
@@ -91,7 +84,10 @@ func Run(ctx context.Context, log io.Reader, rules *ratelimit.Ruleset, opts *Opt
 	if r.report.Lines == r.report.Unreadable {
 		return nil, fmt.Errorf("%w: line %d: %s", ErrUnreadable, r.report.BadLines[0].Line, r.report.BadLines[0].Reason)
 	}
-	r.finish()
+	r.report.Result = r.sides[0].result(o.Top)
+	if o.Against != nil {
+		r.report.Against = new(r.sides[1].result(o.Top))
+	}
 	return r.report, nil
 }
 
@@ -111,18 +107,19 @@ func uncompressed(log io.Reader) (io.Reader, error) {
 // run is the state of a replay.
 type run struct {
 	Options
-	plan   *plan
+	parser *parser
 	sides  []*side
 	report *Report
-	newest int64
-	breaks uint64 // line breaks so far
 }
 
 // prepare determines format and mapping.
-func (r *run) prepare(first block, rules *ratelimit.Ruleset) error {
+func (r *run) prepare(in *bufio.Reader, rules *ratelimit.Ruleset) error {
 	if r.Format == "" || r.Format == Auto {
-		var err error
-		if r.Format, err = detectFirst(first.text); err != nil {
+		first, err := in.Peek(detectBytes)
+		if err != nil && !ended(err) {
+			return err
+		}
+		if r.Format, err = detectFirst(string(first)); err != nil {
 			return err
 		}
 	}
@@ -151,7 +148,7 @@ func (r *run) prepare(first block, rules *ratelimit.Ruleset) error {
 		}
 		return err
 	}
-	r.plan = newPlan(m, r.Format)
+	r.parser = newParser(m, r.Format)
 	r.report.Format, r.report.Domain = r.Format, m.Domain
 	for i := range m.Descriptors {
 		r.report.Descriptors = append(r.report.Descriptors, m.Descriptors[i].String())
@@ -168,153 +165,98 @@ func (r *run) derive(m *Mapping, rules *ratelimit.Ruleset) *Mapping {
 		}
 		d, without := DefaultMapping(rules, m.Domain, r.Format)
 		r.report.KeysWithoutField = append(r.report.KeysWithoutField, without...)
-		for i := range d.Descriptors {
-			all.add(d.Descriptors[i])
+		for _, d := range d.Descriptors {
+			if !slices.ContainsFunc(all.Descriptors, func(has Descriptor) bool { return has.String() == d.String() }) {
+				all.Descriptors = append(all.Descriptors, d)
+			}
 		}
 	}
+	slices.Sort(r.report.KeysWithoutField)
+	r.report.KeysWithoutField = slices.Compact(r.report.KeysWithoutField)
 	return &all
 }
 
-// add adds a descriptor that the mapping does not have.
-func (m *Mapping) add(d Descriptor) {
-	for i := range m.Descriptors {
-		if m.Descriptors[i].String() == d.String() {
-			return
-		}
-	}
-	m.Descriptors = append(m.Descriptors, d)
-}
+const (
+	// progressLines is the number of lines after which Options.Progress is called, and the context checked.
+	progressLines = 10_000
+	// maxBadLines is how many unreadable lines are reported with their reason.
+	maxBadLines = 5
+)
 
-// job is a block on its way through the workers.
-type job struct {
-	block
-	done chan *batch
-}
-
-// blocks reads, parses and replays all blocks. Workers parse them concurrently; they are replayed in
-// the order of the log.
-func (r *run) blocks(ctx context.Context, first block, in *blocks) error {
-	ctx, cancel := context.WithCancel(ctx)
-	workers := runtime.GOMAXPROCS(0)
-	work, order := make(chan *job), make(chan *job, 2*workers)
-	free := make(chan *batch, 4*workers)
-	var all sync.WaitGroup
-	defer all.Wait()
-	defer cancel()
-	for range workers {
-		all.Go(func() { r.parse(work, free) })
-	}
-	var readError error
-	all.Go(func() {
-		defer close(work)
-		defer close(order)
-		readError = feed(ctx, first, in, work, order)
-	})
-	for j := range order {
-		b := <-j.done
-		if err := r.replay(ctx, b); err != nil {
-			return err
-		}
-		select {
-		case free <- b:
-		default:
-		}
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return readError
-}
-
-// feed hands the blocks to the workers, and in their order to the replay.
-func feed(ctx context.Context, first block, in *blocks, work, order chan<- *job) error {
-	for next := first; ; {
-		j := &job{block: next, done: make(chan *batch, 1)}
-		select {
-		case work <- j:
-		case <-ctx.Done():
-			return nil
-		}
-		select {
-		case order <- j:
-		case <-ctx.Done():
-			return nil
-		}
-		var err error
-		if next, err = in.next(); err != nil {
+// lines reads all lines and replays them.
+func (r *run) lines(ctx context.Context, in *bufio.Reader) error {
+	t := r.report
+	for number := uint64(1); ; number++ {
+		line, err := nextLine(in)
+		if err != nil && !errors.Is(err, errOverlong) {
 			if ended(err) {
 				return nil
 			}
 			return err
 		}
-	}
-}
-
-func (r *run) parse(work <-chan *job, free <-chan *batch) {
-	p := r.plan.newParser()
-	for j := range work {
-		var b *batch
-		select {
-		case b = <-free:
+		if err == nil && strings.TrimSpace(line) == "" {
+			continue
+		}
+		t.Lines++
+		var when int64
+		var client string
+		if err == nil {
+			when, client, err = r.parser.parse(line)
+		}
+		switch {
+		case err != nil:
+			if t.Unreadable++; len(t.BadLines) < maxBadLines {
+				t.BadLines = append(t.BadLines, BadLine{number, err.Error()})
+			}
+		case len(r.parser.request.Descriptors) == 0:
+			t.Skipped++
 		default:
-			b = &batch{}
-		}
-		p.parse(j.block, b)
-		j.done <- b
-	}
-}
-
-// replay replays a batch and counts its lines.
-func (r *run) replay(ctx context.Context, b *batch) error {
-	r.countLines(b)
-	var second sync.WaitGroup
-	errs := make([]error, len(r.sides))
-	for i, s := range r.sides[1:] {
-		second.Go(func() { errs[i+1] = s.replay(ctx, b) })
-	}
-	errs[0] = r.sides[0].replay(ctx, b)
-	second.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-	if d := r.report.Difference; d != nil {
-		for i, refused := range r.sides[0].refused {
-			d.count(refused, r.sides[1].refused[i])
-		}
-	}
-	if r.Progress != nil {
-		r.Progress(r.report.Lines)
-	}
-	return nil
-}
-
-func (r *run) countLines(b *batch) {
-	t := r.report
-	if len(r.sides) > 1 && t.Difference == nil {
-		t.Difference = &Difference{}
-	}
-	for _, bad := range b.badLines {
-		if len(t.BadLines) < maxBadLines {
-			t.BadLines = append(t.BadLines, BadLine{bad.Line + r.breaks + 1, bad.Reason})
-		}
-	}
-	r.breaks += b.breaks
-	t.Lines += b.lines
-	t.Unreadable += b.bad
-	t.Skipped += b.skipped
-	for i := range b.records {
-		when := b.records[i].when
-		if t.Requests++; t.Requests == 1 {
-			r.newest = when
-			t.First = time.Unix(0, when).UTC()
-		}
-		if when < r.newest {
-			t.OutOfOrder++
-			if first := time.Unix(0, when).UTC(); first.Before(t.First) {
-				t.First = first
+			if err := r.replay(ctx, when, client); err != nil {
+				return err
 			}
 		}
-		r.newest = max(r.newest, when)
+		if t.Lines%progressLines == 0 {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if r.Progress != nil {
+				r.Progress(t.Lines)
+			}
+		}
 	}
-	t.Last = time.Unix(0, r.newest).UTC()
+}
+
+// replay replays the request of the last line.
+func (r *run) replay(ctx context.Context, when int64, client string) error {
+	t := r.report
+	at := time.Unix(0, when).UTC()
+	if t.Requests++; t.Requests == 1 {
+		t.First, t.Last = at, at
+	}
+	if at.Before(t.Last) {
+		t.OutOfOrder++
+		if at.Before(t.First) {
+			t.First = at
+		}
+	} else {
+		t.Last = at
+	}
+	refused := make([]bool, len(r.sides), 2)
+	for i, s := range r.sides {
+		var err error
+		if refused[i], err = s.replay(ctx, &r.parser.request, when, client); err != nil {
+			return err
+		}
+	}
+	if d := t.Difference; d != nil {
+		switch {
+		case refused[0] && refused[1]:
+			d.Both++
+		case refused[0]:
+			d.OnlyResult++
+		case refused[1]:
+			d.OnlyAgainst++
+		}
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package replay_test
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -12,7 +13,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -119,11 +119,11 @@ func TestTimes(t *testing.T) {
 		`"1767323045250"`:                 "2026-01-02T03:04:05.25Z",
 		`1767323045250001`:                "2026-01-02T03:04:05.250001Z",
 		`1767323045250001002`:             "2026-01-02T03:04:05.250001002Z",
-		`"yesterday"`:                     `field time is "yesterday": no time that is understood`,
-		`"1969-12-31T23:59:59Z"`:          "the time is not in the years 1970 to 2261",
-		`"9999-12-31T23:59:59Z"`:          "the time is not in the years 1970 to 2261",
-		`-1`:                              "no time that is understood",
-		`1e300`:                           "no time that is understood",
+		`"yesterday"`:                     `field time is "yesterday"`,
+		`"1969-12-31T23:59:59Z"`:          "1970 to 2261",
+		`"9999-12-31T23:59:59Z"`:          "1970 to 2261",
+		`-1`:                              "no time",
+		`1e300`:                           "no time",
 		`{}`:                              "no field time",
 	} {
 		good := `{"time":"2026-01-02T03:04:05Z","k":"v"}`
@@ -210,13 +210,11 @@ func TestRefusalsEqualModel(t *testing.T) {
 				byKey += k.OverLimit
 			}
 			require.Equal(t, refused, byKey)
-			require.Equal(t, refused, sum(rule.Series.OverLimit))
-			require.Equal(t, r.Requests, sum(r.Result.Series.Requests))
 
 			slices.Reverse(hits)
 			reversed := run(t, logOf(hits), perKey(t, "k", uint32(limit), unit), opts)
 			require.Equal(t, most, reversed.Result.Rules[0].SmallestLimit, "a log may have the newest line first")
-			require.Equal(t, sum(rule.Series.Requests), sum(reversed.Result.Rules[0].Series.Requests))
+			require.Equal(t, rule.Requests, reversed.Result.Rules[0].Requests)
 			slices.Reverse(hits)
 
 			none := run(t, logOf(hits), perKey(t, "k", uint32(most), unit), opts)
@@ -225,13 +223,6 @@ func TestRefusalsEqualModel(t *testing.T) {
 			require.NotZero(t, some.Result.Refused, "one less refuses some")
 		}
 	}
-}
-
-func sum(counts []uint64) (n uint64) {
-	for _, c := range counts {
-		n += c
-	}
-	return n
 }
 
 // TestAgainst compares two configurations request by request.
@@ -278,12 +269,12 @@ func TestUnreadableLines(t *testing.T) {
 	log := good + "\n" + `{"time":17` + "\n" + strings.Repeat(good, 30_000) + strings.Repeat("x", 3<<20) + "\n" +
 		`{"time":1700000000,"k":"v"} {}` + "\r\n" + good + `["time"]`
 	r := run(t, log, perKey(t, "k", 1, ratelimit.Year), nil)
-	require.Equal(t, []replay.BadLine{
-		{Line: 3, Reason: "invalid JSON: the line ends within the object"},
-		{Line: 30_004, Reason: "longer than 1048576 bytes"},
-		{Line: 30_005, Reason: "invalid JSON at byte 29: text after the object"},
-		{Line: 30_007, Reason: "not a JSON object"},
-	}, r.BadLines)
+	var lines []uint64
+	for i, reason := range []string{"invalid JSON", "longer than 1048576 bytes", "at byte 29", "not a JSON object"} {
+		lines = append(lines, r.BadLines[i].Line)
+		require.Contains(t, r.BadLines[i].Reason, reason)
+	}
+	require.Equal(t, []uint64{3, 30_004, 30_005, 30_007}, lines)
 	require.Equal(t, []uint64{30_006, 4, 30_002}, []uint64{r.Lines, r.Unreadable, r.Requests})
 }
 
@@ -313,18 +304,18 @@ func TestErrors(t *testing.T) {
 	}{
 		{"", rules, nil, "the log is empty"},
 		{"\n\n", rules, nil, "the log is empty"},
-		{"hello\n", rules, nil, "unknown format: use JSON with one object a line, or the combined log format"},
-		{"{}\n", rules, nil, "no line of the log could be read: line 1: no field time"},
-		{"{}\n", two, nil, "the configuration has 2 domains: name one in the mapping"},
-		{"{}\n", rules, &replay.Options{Mapping: &replay.Mapping{Domain: "x"}}, `unknown domain "x": the configuration has d`},
+		{"hello\n", rules, nil, "unknown format"},
+		{"{}\n", rules, nil, "line 1: no field time"},
+		{"{}\n", two, nil, "2 domains"},
+		{"{}\n", rules, &replay.Options{Mapping: &replay.Mapping{Domain: "x"}}, `unknown domain "x"`},
 		{
 			`h - - [02/Jan/2026:03:04:05 +0000] "GET / HTTP/1.1" 200 1`, rules, nil,
-			"the mapping has no descriptors: the combined log has no field for k: write a mapping",
+			"no field for k",
 		},
 		{
 			`h - - [02/Jan/2026:03:04:05 +0000] "GET / HTTP/1.1" 200 1`, rules,
 			&replay.Options{Mapping: &replay.Mapping{Descriptors: []replay.Descriptor{{Entries: []replay.Entry{{Key: "k", Value: replay.Value{Field: "methd"}}}}}}},
-			`descriptors[0]: the combined log format has no field "methd": did you mean "method"?`,
+			`did you mean "method"`,
 		},
 	} {
 		_, err := replay.Run(t.Context(), strings.NewReader(c.log), c.rules, c.opts)
@@ -373,45 +364,41 @@ func TestBoundedMemory(t *testing.T) {
 	require.Equal(t, uint64(4990), r.Result.Rules[0].OverLimit, "counters with few hits are dropped first")
 }
 
-// TestManyWindows replays lines of arbitrary times: the number of windows is bounded too.
+// TestManyWindows replays lines of arbitrary times, the newest first: the number of windows is bounded too.
 func TestManyWindows(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	var hits []hit
 	for range 20_000 {
 		hits = append(hits, hit{random.Int64N(9_000_000_000), "a", 1})
 	}
+	slices.SortFunc(hits, func(a, b hit) int { return cmp.Compare(b.second, a.second) })
 	r := run(t, logOf(hits), perKey(t, "k", 1, ratelimit.Second), &replay.Options{Mapping: counted(), MaxCounters: 1000})
 	require.NotZero(t, r.Result.CountersDropped)
 	require.Equal(t, uint64(20_000), r.Requests)
-	require.Equal(t, uint64(20_000), sum(r.Result.Series.Requests))
 }
 
-// FuzzJSON compares the reader of lines with encoding/json.
-func FuzzJSON(f *testing.F) {
-	for _, seed := range []string{`{"k":"v"}`, `{"k":1.5e-3,"k":[{"k":2}]}`, `{"a":{"k":"\ud83d\ude00"},"k":null}`, `{"k":{}`, `{"k":01}`, `{} x`, "{\"k\":\"\\\"}"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, line string) {
-		got, err := replay.ReadJSON(line, "k")
-		var members map[string]json.RawMessage
-		wantErr := json.Unmarshal([]byte(line), &members)
-		if strings.TrimLeft(line, " \t\r\n") == "null" || strings.Count(line, "[")+strings.Count(line, "{") > 90 || !utf8.ValidString(line) {
-			return // null is no object here, and there is a limit of the nesting
-		}
-		if wantErr != nil || members == nil {
-			require.Error(t, err, "%q: %v", line, wantErr)
-			return
-		}
-		require.NoError(t, err, "%q", line)
-		raw, text := members["k"], ""
-		switch {
-		case len(raw) > 0 && raw[0] == '"':
-			require.NoError(t, json.Unmarshal(raw, &text))
-		case len(raw) > 0 && raw[0] != '{' && raw[0] != '[' && string(raw) != "null":
-			text = string(raw)
-		case len(raw) > 0:
-			return // of duplicates, the last with a text counts
-		}
-		require.Equal(t, text, got, "%q", line)
-	})
+// TestText prints the tables, with colors only if asked to, and never what a log could do to a
+// terminal.
+func TestText(t *testing.T) {
+	log := logOf([]hit{{60, "a\x1b[31m", 1}, {61, "a\x1b[31m", 1}, {62, "b", 1}}) + "\x1b[31m{\n"
+	r := run(t, log, perKey(t, "k", 1, ratelimit.Minute), &replay.Options{Mapping: counted()})
+	var plain, color bytes.Buffer
+	require.NoError(t, r.WriteText(&plain, false))
+	require.NoError(t, r.WriteText(&color, true))
+	require.NotContains(t, plain.String(), "\x1b")
+	require.Contains(t, color.String(), "\x1b[1;31m1 would have been refused (33.33 %)\x1b[0m")
+	require.Equal(t, `4 lines in format json from 1970-01-01 00:01:00 to 1970-01-01 00:01:02 UTC
+descriptors of domain d: k=<k>
+warning: 1 line could not be read
+  line 4: invalid JSON at byte 1: unexpected '\x1b': expected a value
+3 requests: 1 would have been refused (33.33 %), 0 without a limit
+
+     limit  requests  over limit        %  smallest limit     first over limit      last over limit  rule
+  1/minute         3           1  33.33 %               2  1970-01-01 00:01:01  1970-01-01 00:01:01  k
+
+k: 2 is the smallest limit that refuses none, because of k=a?[31m in the minute from 1970-01-01 00:01:00
+  requests  over limit  smallest limit     first over limit      last over limit  key
+         2           1               2  1970-01-01 00:01:01  1970-01-01 00:01:01  k=a?[31m
+         1           0               1                    -                    -  k=b
+`, plain.String())
 }

@@ -21,14 +21,11 @@ type side struct {
 
 	rules         []*ruleTally // by the index of the limit
 	keys, clients *tracker
-	axis          axis
-	total         *series
 	hasher        hasher
 	scratch       []byte
 
 	refusals  uint64
 	unlimited uint64 // requests without a limit
-	refused   []bool // the requests of the batch
 }
 
 // ruleTally counts the requests that one rule holds to its limit.
@@ -39,7 +36,6 @@ type ruleTally struct {
 	most           uint64
 	mostKey        string
 	mostWindow     int64
-	series         *series
 }
 
 func newSide(rules *ratelimit.Ruleset, opts *Options) *side {
@@ -47,7 +43,6 @@ func newSide(rules *ratelimit.Ruleset, opts *Options) *side {
 		counters: newCounters(opts.MaxCounters), hasher: newHasher(),
 		keys: newTracker(opts.MaxKeys), clients: newTracker(opts.MaxKeys),
 	}
-	s.total = s.axis.add()
 	s.engine = ratelimit.New(s.counters, &ratelimit.Options{Now: func() time.Time { return s.now }})
 	s.engine.Use(rules)
 	for _, v := range rules.Limits() {
@@ -56,51 +51,35 @@ func newSide(rules *ratelimit.Ruleset, opts *Options) *side {
 	return s
 }
 
-// replay decides the requests of a batch, in the order of the log and each at its own time.
-func (s *side) replay(ctx context.Context, b *batch) error {
-	s.refused = s.refused[:0]
-	for i := range b.records {
-		r := &b.records[i]
-		second := r.when / int64(time.Second)
-		s.now = time.Unix(second, r.when%int64(time.Second))
-		s.counters.at(second)
-		if err := s.engine.DecideInto(ctx, &b.requests[i], &s.decision); err != nil {
-			return err
-		}
-		s.count(r, &b.requests[i], s.axis.bucket(second))
+// replay decides a request at its own time, in Unix nanoseconds, and reports whether it is refused.
+func (s *side) replay(ctx context.Context, request *ratelimit.Request, when int64, client string) (refused bool, err error) {
+	s.now = time.Unix(0, when)
+	s.counters.now = s.now.Unix()
+	if err := s.engine.DecideInto(ctx, request, &s.decision); err != nil {
+		return false, err
 	}
-	return nil
-}
-
-func (s *side) count(r *record, request *ratelimit.Request, bucket int) {
-	refused, limited := s.decision.Code == ratelimit.OverLimit, false
+	limited := false
 	for i := range request.Descriptors {
 		if limit, hit := s.decision.Held(i); limit >= 0 {
 			limited = true
 			over := s.decision.Statuses[i].Code == ratelimit.OverLimit
-			s.countRule(limit, hit, s.decision.Took(i), over, r, request.Descriptors[i].Entries, bucket)
+			s.countRule(limit, hit, s.decision.Took(i), over, when, client, request.Descriptors[i].Entries)
 		}
-	}
-	s.total.requests[bucket]++
-	if refused {
-		s.refusals++
-		s.total.over[bucket]++
 	}
 	if !limited {
 		s.unlimited++
 	}
-	s.refused = append(s.refused, refused)
+	if refused = s.decision.Code == ratelimit.OverLimit; refused {
+		s.refusals++
+	}
+	return refused, nil
 }
 
 // countRule counts a descriptor that was held to a limit: hit and take are nil if the limit is
 // unlimited, else one of them is not.
-func (s *side) countRule(limit int, hit *ratelimit.Hit, take *ratelimit.Take, over bool, r *record, entries []ratelimit.Entry, bucket int) {
+func (s *side) countRule(limit int, hit *ratelimit.Hit, take *ratelimit.Take, over bool, when int64, client string, entries []ratelimit.Entry) {
 	t := s.rules[limit]
-	if t.series == nil {
-		t.series = s.axis.add()
-	}
 	t.requests++
-	t.series.requests[bucket]++
 	var key *tracked
 	exceeded := over
 	switch {
@@ -123,15 +102,14 @@ func (s *side) countRule(limit int, hit *ratelimit.Hit, take *ratelimit.Take, ov
 		return
 	}
 	t.over++
-	t.series.over[bucket]++
-	t.first, t.last = span(t.over, t.first, t.last, r.when)
-	key.count(r.when)
-	if r.client == "" {
+	t.first, t.last = span(t.over, t.first, t.last, when)
+	key.count(when)
+	if client == "" {
 		return
 	}
 	s.scratch = binary.LittleEndian.AppendUint64(s.scratch[:0], uint64(limit))
-	s.scratch = append(s.scratch, r.client...)
-	s.clients.get(s.hasher.id(s.scratch), limit, func() string { return shorten(r.client) }).count(r.when)
+	s.scratch = append(s.scratch, client...)
+	s.clients.get(s.hasher.id(s.scratch), limit, func() string { return shorten(client) }).count(when)
 }
 
 // key returns the figures of a key, which are valid until the next call.

@@ -1,0 +1,133 @@
+package replay
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+// maxLine is the length of the longest line that is read, in bytes.
+const maxLine = 1 << 20
+
+var errOverlong = fmt.Errorf("longer than %d bytes", maxLine)
+
+// nextLine returns the next line of a log, errOverlong for one that is skipped, or io.EOF after the last.
+func nextLine(in *bufio.Reader) (string, error) {
+	text, err := in.ReadSlice('\n')
+	switch {
+	case errors.Is(err, bufio.ErrBufferFull):
+		for errors.Is(err, bufio.ErrBufferFull) {
+			_, err = in.ReadSlice('\n')
+		}
+		if err == nil || ended(err) {
+			err = errOverlong
+		}
+	case ended(err) && len(text) > 0:
+		err = nil
+	}
+	return strings.TrimRight(string(text), "\r\n"), err
+}
+
+// ended reports whether an error is the end of the log.
+func ended(err error) bool { return errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) }
+
+// parser makes requests from lines, by a mapping and a format.
+type parser struct {
+	mapping      *Mapping
+	fields       fields
+	clean        []func(string) string
+	time, client int
+	descriptors  []descriptorPlan
+	reader       lineReader
+	values       []string
+
+	request ratelimit.Request // of the last line; its memory is reused
+	entries []ratelimit.Entry
+}
+
+// descriptorPlan is a Descriptor with the slots of its fields.
+type descriptorPlan struct {
+	*Descriptor
+	entries []int
+	others  []int // slots of the fallbacks of entries; that of the field itself for none
+	when    []int
+	hits    int
+}
+
+func newParser(m *Mapping, format Format) *parser {
+	p := &parser{mapping: m, request: ratelimit.Request{Domain: m.Domain}}
+	p.time, p.client = p.fields.slot(m.timeField()), p.fields.slot(m.clientField())
+	slot := func(name string) int { return p.fields.slot(cmp.Or(name, m.timeField())) } // any one if it is not used
+	for i := range m.Descriptors {
+		d := descriptorPlan{Descriptor: &m.Descriptors[i]}
+		for j := range d.Entries {
+			v := &d.Entries[j].Value
+			d.entries = append(d.entries, slot(v.Field))
+			d.others = append(d.others, slot(cmp.Or(v.fallback, v.Field)))
+		}
+		for j := range d.When {
+			d.when = append(d.when, slot(d.When[j].Field))
+		}
+		d.hits = slot(d.Hits.Field)
+		p.descriptors = append(p.descriptors, d)
+	}
+	for _, name := range p.fields.names {
+		p.clean = append(p.clean, cleaned(name))
+	}
+	p.reader, p.values = newLineReader(format, &p.fields), make([]string, len(p.fields.names))
+	return p
+}
+
+// parse sets the request of a line and returns its time, in Unix nanoseconds, and the client. A line without a
+// descriptor makes a request without any.
+func (p *parser) parse(line string) (when int64, client string, err error) {
+	clear(p.values)
+	p.request.Descriptors, p.entries = p.request.Descriptors[:0], p.entries[:0]
+	if err := p.reader.read(line, p.values); err != nil {
+		return 0, "", err
+	}
+	if p.values[p.time] == "" {
+		return 0, "", fmt.Errorf("no field %s", p.mapping.timeField())
+	}
+	if when, err = readTime(p.mapping.TimeLayout, p.values[p.time]); err != nil {
+		return 0, "", fmt.Errorf("field %s is %.50q: %w", p.mapping.timeField(), p.values[p.time], err)
+	}
+	for i, clean := range p.clean {
+		if clean != nil && p.values[i] != "" {
+			p.values[i] = clean(p.values[i])
+		}
+	}
+	for i := range p.descriptors {
+		p.descriptor(&p.descriptors[i])
+	}
+	return when, p.values[p.client], nil
+}
+
+// descriptor appends a descriptor, unless a condition does not hold or a value is missing.
+func (p *parser) descriptor(d *descriptorPlan) {
+	for i, slot := range d.when {
+		if !d.When[i].holds(p.values[slot]) {
+			return
+		}
+	}
+	start := len(p.entries)
+	for i, slot := range d.entries {
+		e := &d.Entries[i]
+		value := e.get(cmp.Or(p.values[slot], p.values[d.others[i]]))
+		if value == "" {
+			p.entries = p.entries[:start]
+			return
+		}
+		p.entries = append(p.entries, ratelimit.Entry{Key: e.Key, Value: value})
+	}
+	made := ratelimit.Descriptor{Entries: p.entries[start:len(p.entries):len(p.entries)]}
+	if d.Hits.Field != "" || d.Hits.Constant != "" {
+		made.HitsAddend = new(hits(d.Hits.get(p.values[d.hits])))
+	}
+	p.request.Descriptors = append(p.request.Descriptors, made)
+}
