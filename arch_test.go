@@ -91,7 +91,7 @@ var clients = map[string][]string{
 	"github.com/fsnotify/fsnotify":              {"internal/watch"},
 	"github.com/gosnmp/gosnmp":                  {"inventory/collect", "internal/snmptest"},
 	"golang.org/x/sync":                         {"inventory/records", "inventory/httpapi", "ratelimit/store/redisstore", "ratelimit/server", "inventory", "inventory/auth", "inventory/server"},
-	"github.com/Masterminds/semver/v3":          {"manifest/fetch"},
+	"golang.org/x/mod":                          {"manifest/registry"},
 	"github.com/tailscale/hujson":               {"manifest/client"},
 	"github.com/pelletier/go-toml/v2":           {"manifest/client", "manifest/publish"},
 	"github.com/wneessen/go-mail":               {"inventory/mail"},
