@@ -12,7 +12,7 @@ import (
 )
 
 // taker holds one key to a limit, at times that it sets. It is the store of its Limiter.
-type taker struct {
+type charger struct {
 	t       *testing.T
 	limit   ratelimit.Limit
 	limiter *ratelimit.Limiter
@@ -22,29 +22,29 @@ type taker struct {
 	state   ratelimit.State
 	drops   bool // the state when it expires
 	expires int64
-	last    ratelimit.Take
+	last    ratelimit.Charge
 }
 
-func newTaker(t *testing.T, limit ratelimit.Limit, now int64) *taker {
-	k := &taker{t: t, limit: limit, now: now}
+func newCharger(t *testing.T, limit ratelimit.Limit, now int64) *charger {
+	k := &charger{t: t, limit: limit, now: now}
 	var err error
 	k.limiter, err = ratelimit.NewLimiter("taker", k, limit, &ratelimit.Options{Now: func() time.Time { return time.UnixMicro(k.now) }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	k.take(0)
+	k.charge(0)
 	return k
 }
 
-func (k *taker) Add(context.Context, []ratelimit.Hit) error { return errors.New("not called") }
+func (k *charger) Add(context.Context, []ratelimit.Hit) error { return errors.New("not called") }
 
-func (k *taker) Take(_ context.Context, takes []ratelimit.Take) error {
-	t := &takes[0]
+func (k *charger) Charge(_ context.Context, charges []ratelimit.Charge) error {
+	t := &charges[0]
 	if k.drops && t.Now >= k.expires {
 		k.state = ratelimit.State{}
 	}
-	if t.Back && t.Algorithm == ratelimit.Concurrency {
-		t.Terms[3] = k.slot
+	if t.Refund && t.Algorithm == ratelimit.Concurrency {
+		t.Params[3] = k.slot
 	}
 	t.Apply(&k.state)
 	k.expires, k.last = t.Expires(), *t
@@ -52,30 +52,30 @@ func (k *taker) Take(_ context.Context, takes []ratelimit.Take) error {
 }
 
 // take takes n hits. The take is valid until the next one.
-func (k *taker) take(n uint64) *ratelimit.Take {
+func (k *charger) charge(n uint64) *ratelimit.Charge {
 	if _, err := k.limiter.AllowN(k.t.Context(), "key", n); err != nil {
 		k.t.Fatal(err)
 	}
 	return &k.last
 }
 
-func (k *taker) back(n uint64) {
+func (k *charger) back(n uint64) {
 	if err := k.limiter.Refund(k.t.Context(), "key", n); err != nil {
 		k.t.Fatal(err)
 	}
 }
 
 // told describes the result of the last take.
-func (k *taker) told() string {
+func (k *charger) told() string {
 	remaining, reset, retry := ratelimit.Report(&k.last)
-	return fmt.Sprintf("taken %t, remaining %d, reset %d, retry %d", k.last.Taken, remaining, reset, retry)
+	return fmt.Sprintf("taken %t, remaining %d, reset %d, retry %d", k.last.Allowed, remaining, reset, retry)
 }
 
 // would reports whether n hits would pass after some microseconds, and how many more would then.
-func (k *taker) would(n uint64, after int64) (passes bool, remaining int64) {
+func (k *charger) would(n uint64, after int64) (passes bool, remaining int64) {
 	before := *k
 	k.now += after
-	passes = k.take(n).Taken
+	passes = k.charge(n).Allowed
 	remaining, _, _ = ratelimit.Report(&k.last)
 	k.state, k.now, k.expires, k.last = before.state, before.now, before.expires, before.last
 	return passes, remaining
@@ -83,7 +83,7 @@ func (k *taker) would(n uint64, after int64) (passes bool, remaining int64) {
 
 // check compares what clients are told after the last take with what happens then. full is how many hits pass
 // on a new key.
-func (k *taker) check(full int64) error {
+func (k *charger) check(full int64) error {
 	t := k.last
 	remaining, reset, retry := ratelimit.Report(&t)
 	if remaining < 0 || remaining > full || reset < 0 || retry < 0 {
@@ -101,7 +101,7 @@ func (k *taker) check(full int64) error {
 	if _, left := k.would(0, reset-1); reset > 0 && left == full {
 		return fmt.Errorf("before the reset in %d µs as many remain as after it", reset)
 	}
-	if t.Taken || int64(t.N) > full || t.Algorithm == ratelimit.Concurrency {
+	if t.Allowed || int64(t.N) > full || t.Algorithm == ratelimit.Concurrency {
 		return nil
 	}
 	if passes, _ := k.would(t.N, retry); !passes {
@@ -114,7 +114,7 @@ func (k *taker) check(full int64) error {
 }
 
 // step returns a time to wait that reaches the edges of an algorithm often.
-func (k *taker) step(random *rand.Rand, length int64) int64 {
+func (k *charger) step(random *rand.Rand, length int64) int64 {
 	_, reset, retry := ratelimit.Report(&k.last)
 	steps := []int64{0, 0, 1, retry, max(retry-1, 0), reset, max(reset-1, 0), random.Int64N(length/10 + 1), random.Int64N(length + 1), random.Int64N(5*length/2 + 1)}
 	return steps[random.IntN(len(steps))]
@@ -153,7 +153,7 @@ func TestTokenBucketIsExact(t *testing.T) {
 			Unit: pick(random, ratelimit.Second, ratelimit.Minute, ratelimit.Hour, ratelimit.Day), UnitMultiplier: pick[uint32](random, 0, 1, 3, 15),
 			Burst: pick[uint32](random, 0, 1, 2, 5, 100, 2000),
 		}
-		k := newTaker(t, limit, start)
+		k := newCharger(t, limit, start)
 		rate, length, most := int64(limit.RequestsPerUnit), micros(limit), int64(limit.Burst)
 		if most == 0 {
 			most = rate
@@ -169,7 +169,7 @@ func TestTokenBucketIsExact(t *testing.T) {
 				parts = min(parts+n*length, most*length)
 			} else {
 				want := n*length <= parts
-				if k.take(uint64(n)).Taken != want {
+				if k.charge(uint64(n)).Allowed != want {
 					return fmt.Errorf("%d hits of a bucket with %d of %d parts of a token: passed %t", n, parts, length, !want)
 				}
 				if want {
@@ -199,17 +199,17 @@ func TestTokenBucketSustains(t *testing.T) {
 		{RequestsPerUnit: 1000, Unit: ratelimit.Year, Burst: 1},
 	} {
 		limit.Algorithm = ratelimit.TokenBucket
-		k := newTaker(t, limit, start)
+		k := newCharger(t, limit, start)
 		burst := int64(max(limit.Burst, 1))
 		if limit.Burst == 0 {
 			burst = int64(limit.RequestsPerUnit)
 		}
 		rate, length := int64(limit.RequestsPerUnit), micros(limit)
 		for hit := int64(1); hit <= 5_000; hit++ {
-			if !k.take(1).Taken {
+			if !k.charge(1).Allowed {
 				_, _, retry := ratelimit.Report(&k.last)
 				k.now += retry
-				if !k.take(1).Taken {
+				if !k.charge(1).Allowed {
 					t.Fatalf("%d per %d µs: hit %d did not pass when it was to be tried again", rate, length, hit)
 				}
 			}
@@ -230,16 +230,16 @@ func TestStatesExpire(t *testing.T) {
 			if a == ratelimit.SlidingWindow {
 				limit = slidingLimit(random)
 			}
-			keeps, drops := newTaker(t, limit, start), newTaker(t, limit, start)
+			keeps, drops := newCharger(t, limit, start), newCharger(t, limit, start)
 			drops.drops = true
 			for i := range 200 {
 				wait := keeps.step(random, micros(limit))
 				n, back := random.Uint64N(uint64(limit.RequestsPerUnit)+1), random.IntN(6) == 0
-				for _, k := range []*taker{keeps, drops} {
+				for _, k := range []*charger{keeps, drops} {
 					if k.now += wait; back {
 						k.back(n)
 					} else {
-						k.take(n)
+						k.charge(n)
 					}
 				}
 				if a, b := keeps.told(), drops.told(); a != b {

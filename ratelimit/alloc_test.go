@@ -118,7 +118,7 @@ func TestDecideAllocatesNothingWithAClock(t *testing.T) {
 	})
 }
 
-func TestTakeAllocatesNothing(t *testing.T) {
+func TestChargeAllocatesNothing(t *testing.T) {
 	l, err := ratelimit.NewLimiter("test", bareStore{}, ratelimit.Per(5, ratelimit.Year), &ratelimit.Options{Stats: newMapStats()})
 	if err != nil {
 		t.Fatal(err)

@@ -141,7 +141,7 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-func BenchmarkTake(b *testing.B) {
+func BenchmarkCharge(b *testing.B) {
 	l, err := ratelimit.NewLimiter("test", bareStore{}, ratelimit.Per(1<<31, ratelimit.Year), nil)
 	if err != nil {
 		b.Fatal(err)

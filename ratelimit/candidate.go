@@ -26,11 +26,11 @@ func (l *limit) setCandidate(in *Limit) {
 	l.candidate = new(*in.Candidate)
 	trial := *in
 	trial.RequestsPerUnit = in.Candidate.RequestsPerUnit
-	if l.candidateTake = newTakeLimit(&trial, l.period); l.candidateTake == nil {
+	if l.candidateCharge = newChargeLimit(&trial, l.period); l.candidateCharge == nil {
 		return
 	}
-	for f, name := range l.candidateTake.name {
-		l.candidateTake.name[f] = name[:1] + "candidate_" + name[1:]
+	for f, name := range l.candidateCharge.name {
+		l.candidateCharge.name[f] = name[:1] + "candidate_" + name[1:]
 	}
 }
 
@@ -48,9 +48,9 @@ func (c *check) countCandidate(w *workspace, counts LimitCounts) {
 }
 
 // takes returns how many takes a check has: the second is that of the candidate.
-func (c *check) takes() int {
+func (c *check) charges() int {
 	switch {
-	case c.take == nil:
+	case c.charge == nil:
 		return 0
 	case c.onTrial():
 		return 2
@@ -58,25 +58,25 @@ func (c *check) takes() int {
 	return 1
 }
 
-// takeLimit returns the limit of one of the takes.
-func (c *check) takeLimit(i int) *takeLimit {
+// chargeLimit returns the limit of one of the charges.
+func (c *check) chargeLimit(i int) *chargeLimit {
 	if i == 1 {
-		return c.rule.limit.candidateTake
+		return c.rule.limit.candidateCharge
 	}
-	return c.take
+	return c.charge
 }
 
-// addCandidateTake lists a take from the candidate. key is that of the limit.
-func (e *Engine) addCandidateTake(key []byte, c *check, w *workspace) {
-	l, start := c.rule.limit.candidateTake, len(w.keys)
-	w.keys = append(w.keys, key[:len(key)-len(c.take.name[e.keys])]...)
+// addCandidateCharge lists a charge from the candidate. key is that of the limit.
+func (e *Engine) addCandidateCharge(key []byte, c *check, w *workspace) {
+	l, start := c.rule.limit.candidateCharge, len(w.keys)
+	w.keys = append(w.keys, key[:len(key)-len(c.charge.name[e.keys])]...)
 	w.keys = append(w.keys, l.name[e.keys]...)
-	w.addTake(w.keys[start:len(w.keys):len(w.keys)], c, l)
+	w.addCharge(w.keys[start:len(w.keys):len(w.keys)], c, l)
 }
 
-// compareCandidateTake counts what the candidate decided.
-func (e *Engine) compareCandidateTake(c *check, w *workspace) {
-	t, l := &w.takes[c.hit+1], c.rule.limit.candidateTake
+// compareCandidateCharge counts what the candidate decided.
+func (e *Engine) compareCandidateCharge(c *check, w *workspace) {
+	t, l := &w.charges[c.hit+1], c.rule.limit.candidateCharge
 	w.places = w.places || t.holdsPlaces()
 	r := t.report()
 	c.countCandidate(w, l.counts(t, c.hits, r.remaining, e.ratio))

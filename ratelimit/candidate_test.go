@@ -43,13 +43,13 @@ func TestCandidateCountsWhatALimitWould(t *testing.T) {
 		var benches [3]*bench // the limit, the limit with a candidate, the candidate as the limit
 		for i, l := range []*ratelimit.Limit{&limit, &trial, &would} {
 			b := newBench(t, nil)
-			b.engine = ratelimit.New(newTakeStore(), &ratelimit.Options{Stats: b.stats, Now: b.clock.Now})
+			b.engine = ratelimit.New(newChargeStore(), &ratelimit.Options{Stats: b.stats, Now: b.clock.Now})
 			b.use(ratelimit.Rule{Key: "k", Limit: l})
 			benches[i] = b
 		}
 		for range 300 {
 			d := desc("k", string(rune('a'+random.IntN(3))))
-			d.Back = random.IntN(8) == 0 && limit.Algorithm != ratelimit.FixedWindow // mapStore can't subtract
+			d.Refund = random.IntN(8) == 0 && limit.Algorithm != ratelimit.FixedWindow // mapStore can't subtract
 			d.HitsAddend = new(random.Uint64N(4))
 			step := random.Int64N(20)
 			var codes [3]ratelimit.Decision
@@ -106,7 +106,7 @@ func TestCandidateOfADetailedMetric(t *testing.T) {
 
 // A place of the candidate is given back with that of the limit, and at once if the limit refuses.
 func TestCandidateOfConcurrency(t *testing.T) {
-	b, store := newTakingBench(t, &ratelimit.Options{}, onTrial(1, atOnce("a", 2)), onTrial(3, atOnce("b", 1)))
+	b, store := newChargingBench(t, &ratelimit.Options{}, onTrial(1, atOnce("a", 2)), onTrial(3, atOnce("b", 1)))
 	var held []*ratelimit.Decision
 	for range 3 {
 		held = append(held, b.decide(desc("a", "")), b.decide(desc("b", "")))
@@ -130,11 +130,11 @@ func TestCandidateOfConcurrency(t *testing.T) {
 
 // Where a store failed, the candidate counts in the fallback store as well.
 func TestCandidateInTheFallbackStore(t *testing.T) {
-	local := newTakeStore()
+	local := newChargeStore()
 	bucket := ratelimit.Rule{Key: "t", Limit: &ratelimit.Limit{Algorithm: ratelimit.TokenBucket, RequestsPerUnit: 3, Unit: ratelimit.Hour}}
 	b := newBench(t, &ratelimit.Options{OnStoreFailure: ratelimit.FailLocal, Fallback: local},
 		onTrial(1, bucket), onTrial(1, rule("f", "", 3)))
-	b.store.err = errDown // it is no TakeStore either
+	b.store.err = errDown // it is no ChargeStore either
 	for range 3 {
 		d := b.decide(desc("t", ""), desc("f", ""))
 		equal(t, "codes", codes(d), "ok ok")
@@ -145,10 +145,10 @@ func TestCandidateInTheFallbackStore(t *testing.T) {
 }
 
 func TestCandidateAllocatesNothing(t *testing.T) {
-	taking := ratelimit.Limit{Algorithm: ratelimit.SlidingWindow, RequestsPerUnit: 1 << 30, Unit: ratelimit.Hour}
-	e := ratelimit.New(newTakeStore(), &ratelimit.Options{Stats: newMapStats(), Now: func() time.Time { return time.Unix(epoch, 0) }})
+	charging := ratelimit.Limit{Algorithm: ratelimit.SlidingWindow, RequestsPerUnit: 1 << 30, Unit: ratelimit.Hour}
+	e := ratelimit.New(newChargeStore(), &ratelimit.Options{Stats: newMapStats(), Now: func() time.Time { return time.Unix(epoch, 0) }})
 	e.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{
-		onTrial(5, ratelimit.Rule{Key: "t", Limit: &taking}),
+		onTrial(5, ratelimit.Rule{Key: "t", Limit: &charging}),
 	}}))
 	r := ratelimit.Request{Domain: "domain", Descriptors: repeat(3, desc("t", "v"))}
 	var d ratelimit.Decision

@@ -129,7 +129,7 @@ func (p spot) fault(field, format string, args ...any) *Fault {
 
 func (p spot) faultOf(other spot, field, format string, args ...any) *Fault {
 	f := p.fault(field, format, args...)
-	f.Other = &Place{Source: other.source, Path: other.path}
+	f.Other = &Position{Source: other.source, Path: other.path}
 	return f
 }
 
@@ -356,8 +356,8 @@ func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []pathRule) {
 	if !in.Unlimited {
 		l.period, _ = newPeriod(in) // checkLimit reports the error
 		n.periodic = l.period != nil
-		l.take = newTakeLimit(in, l.period)
-		n.taking = l.take != nil
+		l.charge = newChargeLimit(in, l.period)
+		n.charging = l.charge != nil
 		l.setCandidate(in)
 		n.candidate = l.candidate != nil
 	}
@@ -366,7 +366,7 @@ func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []pathRule) {
 		l.metric = ""
 	}
 	n.plan = rs.plan(newKeyPlan(d.name, path))
-	n.plain = n.plan != nil && !n.unlimited && (n.taking || !n.periodic) && !n.candidate && !n.perRequest
+	n.plain = n.plan != nil && !n.unlimited && (n.charging || !n.periodic) && !n.candidate && !n.perRequest
 	n.fixed = !slices.ContainsFunc(path, pathRule.dependsOnRequest)
 	rs.limits = append(rs.limits, l)
 	d.limits = append(d.limits, dr)

@@ -6,7 +6,7 @@ package ratelimit
 //
 //	State: 0 the newest slot of time, 1 to 8 the places taken in the last eight slots, each
 //	       at 1 plus the slot modulo 8
-//	Terms: 0 the slot of Now, 1 the limit, 2 the length of a slot, 3 for places that are
+//	Params: 0 the slot of Now, 1 the limit, 2 the length of a slot, 3 for places that are
 //	       given back, the slot in which they were taken, or 0 if it is unknown
 type concurrency struct{}
 
@@ -14,31 +14,31 @@ type concurrency struct{}
 // longer.
 const slots = 8
 
-func (concurrency) terms(l *takeLimit, t *Take, m *moment) {
-	t.Terms[1] = l.rate
-	t.Terms[2] = max(l.length/(slots-1), 1)
-	t.Terms[0] = floor(m.micro, t.Terms[2]) / t.Terms[2]
+func (concurrency) params(l *chargeLimit, t *Charge, m *moment) {
+	t.Params[1] = l.rate
+	t.Params[2] = max(l.length/(slots-1), 1)
+	t.Params[0] = floor(m.micro, t.Params[2]) / t.Params[2]
 }
 
-func (concurrency) apply(s *State, t *Take) {
-	now := t.Terms[0]
+func (concurrency) apply(s *State, t *Charge) {
+	now := t.Params[0]
 	for next := max(s[0]+1, now-slots+1); next <= now; next++ {
 		s[1+next%slots] = 0
 	}
 	s[0] = max(s[0], now)
 	used := places(s)
 	switch n := int64(t.N); {
-	case t.Back && t.Terms[3] > 0 && t.Terms[3] <= s[0]-slots: // they are free already
-	case t.Back:
-		if taken := t.Terms[3]; taken > 0 && taken <= s[0] {
+	case t.Refund && t.Params[3] > 0 && t.Params[3] <= s[0]-slots: // they are free already
+	case t.Refund:
+		if taken := t.Params[3]; taken > 0 && taken <= s[0] {
 			n -= free(s, taken, n)
 		}
 		// Those whose slot is unknown are the oldest.
 		for slot := s[0] - slots + 1; slot <= s[0] && n > 0; slot++ {
 			n -= free(s, slot, n)
 		}
-	case n > 0 && used+n > t.Terms[1]:
-		t.Taken = false
+	case n > 0 && used+n > t.Params[1]:
+		t.Allowed = false
 	default:
 		s[1+s[0]%slots] += n
 	}
@@ -62,20 +62,20 @@ func places(s *State) (n int64) {
 	return n
 }
 
-func (concurrency) report(t *Take) (r report) {
+func (concurrency) report(t *Charge) (r report) {
 	used := places(&t.State)
-	r.remaining = max(t.Terms[1]-used, 0)
+	r.remaining = max(t.Params[1]-used, 0)
 	if used > 0 {
 		last := t.State[0]
 		for last > 0 && t.State[1+last%slots] == 0 {
 			last--
 		}
-		r.reset = (last+slots)*t.Terms[2] - t.Now
+		r.reset = (last+slots)*t.Params[2] - t.Now
 	}
-	if !t.Taken {
+	if !t.Allowed {
 		r.retry = second // nobody knows when a place is given back
 	}
 	return r
 }
 
-func (concurrency) expires(t *Take) int64 { return (t.State[0] + slots) * t.Terms[2] }
+func (concurrency) expires(t *Charge) int64 { return (t.State[0] + slots) * t.Params[2] }

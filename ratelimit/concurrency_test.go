@@ -34,7 +34,7 @@ func runConcurrency(t *testing.T, random *rand.Rand, known bool) error {
 		RequestsPerUnit: 1 + random.Uint32N(6), Unit: pick(random, ratelimit.Second, ratelimit.Minute, ratelimit.Hour),
 		UnitMultiplier: pick[uint32](random, 0, 3), Algorithm: ratelimit.Concurrency,
 	}
-	k, most, unit := newTaker(t, limit, start), int64(limit.RequestsPerUnit), micros(limit)
+	k, most, unit := newCharger(t, limit, start), int64(limit.RequestsPerUnit), micros(limit)
 	var holders []holder
 	held := func(age int64) (n int64) {
 		for _, h := range holders {
@@ -60,15 +60,15 @@ func runConcurrency(t *testing.T, random *rand.Rand, known bool) error {
 		} else {
 			n := random.Int64N(most + 2)
 			sure, possible := held(unit-rounding), held(unit+unit/7+1)
-			take := k.take(uint64(n))
+			charge := k.charge(uint64(n))
 			switch {
 			case n == 0:
-			case take.Taken && sure+n > most:
+			case charge.Allowed && sure+n > most:
 				return fmt.Errorf("%d got a place while %d of %d places were held", n, sure, most)
-			case !take.Taken && known && possible+n <= most:
+			case !charge.Allowed && known && possible+n <= most:
 				return fmt.Errorf("%d got no place while at most %d of %d places were held", n, possible, most)
-			case take.Taken:
-				holders = append(holders, holder{k.now, n, take.State[0]})
+			case charge.Allowed:
+				holders = append(holders, holder{k.now, n, charge.State[0]})
 			}
 		}
 		if err := k.check(most); err != nil {
@@ -84,8 +84,8 @@ func TestPlacesAreHeldForAUnit(t *testing.T) {
 	seeds(t, 300, func(random *rand.Rand) error {
 		limit := ratelimit.Limit{RequestsPerUnit: 1, Unit: pick(random, ratelimit.Second, ratelimit.Minute, ratelimit.Day), Algorithm: ratelimit.Concurrency}
 		unit := micros(limit)
-		k := newTaker(t, limit, start+random.Int64N(2*unit))
-		k.take(1)
+		k := newCharger(t, limit, start+random.Int64N(2*unit))
+		k.charge(1)
 		if passes, _ := k.would(1, unit-rounding); passes {
 			return fmt.Errorf("a place was free before a %s was over", limit.Unit)
 		}

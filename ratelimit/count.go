@@ -71,8 +71,8 @@ func (e *Engine) add(ctx context.Context, w *workspace) error {
 
 // len returns the length of a list.
 func (w *workspace) len(list int) int {
-	if list == taking {
-		return len(w.takes)
+	if list == charging {
+		return len(w.charges)
 	}
 	return len(w.hits[list])
 }
@@ -106,8 +106,8 @@ func (e *Engine) addAll(ctx context.Context, w *workspace, first int) error {
 // call calls the store of a list. It turns a panic into an error.
 func (e *Engine) call(ctx context.Context, w *workspace, list int) (err error) {
 	defer recoverStore(&err)
-	if list == taking {
-		return takeFrom(ctx, e.store, w.takes)
+	if list == charging {
+		return chargeFrom(ctx, e.store, w.charges)
 	}
 	store := e.store
 	if list%mainBack == perSecond {
@@ -119,17 +119,17 @@ func (e *Engine) call(ctx context.Context, w *workspace, list int) (err error) {
 	return subtractFrom(ctx, store, w.hits[list])
 }
 
-// takeFrom calls Take of a store that may be no TakeStore.
-func takeFrom(ctx context.Context, store Store, takes []Take) error {
+// chargeFrom calls Take of a store that may be no ChargeStore.
+func chargeFrom(ctx context.Context, store Store, charges []Charge) error {
 	err := errors.ErrUnsupported
-	if s, ok := store.(TakeStore); ok {
-		err = s.Take(ctx, takes)
+	if s, ok := store.(ChargeStore); ok {
+		err = s.Charge(ctx, charges)
 	}
-	return takeError(store, err)
+	return chargeError(store, err)
 }
 
-// takeError explains an error of Take.
-func takeError(store Store, err error) error {
+// chargeError explains an error of Take.
+func chargeError(store Store, err error) error {
 	if errors.Is(err, errors.ErrUnsupported) {
 		return fmt.Errorf("the counter store (%T) can't hold limits of other algorithms than fixed_window: %w", store, err)
 	}
@@ -161,17 +161,17 @@ func guardedAdd(ctx context.Context, store Store, hits []Hit) (err error) {
 	return err
 }
 
-// guardedTake calls the store's Take and turns a panic into an error.
-func guardedTake(ctx context.Context, store TakeStore, takes []Take) (err error) {
+// guardedCharge calls the store's Take and turns a panic into an error.
+func guardedCharge(ctx context.Context, store ChargeStore, charges []Charge) (err error) {
 	returned := false
 	defer func() {
 		if !returned {
 			recovered(recover(), &err)
 		}
 	}()
-	err = store.Take(ctx, takes)
+	err = store.Charge(ctx, charges)
 	if returned = true; err != nil {
-		return takeError(store, err)
+		return chargeError(store, err)
 	}
 	return nil
 }
@@ -194,7 +194,7 @@ func recovered(p any, err *error) {
 // have some too.
 func (e *Engine) onlyStore(w *workspace) (int, Store) {
 	switch {
-	case len(w.takes)+len(w.hits[mainBack])+len(w.hits[mainBack+perSecond]) > 0:
+	case len(w.charges)+len(w.hits[mainBack])+len(w.hits[mainBack+perSecond]) > 0:
 	case len(w.hits[perSecond]) == 0:
 		return mainStore, e.store
 	case len(w.hits[mainStore]) == 0:
@@ -234,8 +234,8 @@ func (w *workspace) holdBack() {
 	}
 	for i := range w.checks {
 		c := &w.checks[i]
-		for j := range c.takes() {
-			c.takeLimit(j).fill(&w.takes[c.hit+j], 0, &w.moment)
+		for j := range c.charges() {
+			c.chargeLimit(j).fill(&w.charges[c.hit+j], 0, &w.moment)
 		}
 	}
 }
@@ -263,11 +263,11 @@ func (w *workspace) restore(over bool) {
 
 // restoreCheck sets the number of the hits of a check.
 func (w *workspace) restoreCheck(c *check) {
-	if c.take == nil {
+	if c.charge == nil {
 		w.hits[c.store][c.hit].N = c.hits
 	}
-	for i := range c.takes() {
-		c.takeLimit(i).fill(&w.takes[c.hit+i], c.hits, &w.moment)
+	for i := range c.charges() {
+		c.chargeLimit(i).fill(&w.charges[c.hit+i], c.hits, &w.moment)
 	}
 }
 
@@ -276,12 +276,12 @@ func (w *workspace) exceeds(c *check) bool {
 	switch {
 	case c.back:
 		return false
-	case c.take != nil:
-		t := w.takes[c.hit]
+	case c.charge != nil:
+		t := w.charges[c.hit]
 		state := t.State
-		c.take.fill(&t, c.hits, &w.moment)
+		c.charge.fill(&t, c.hits, &w.moment)
 		t.Apply(&state)
-		return !t.Taken
+		return !t.Allowed
 	}
 	h := &w.hits[c.store][c.hit]
 	return h.Count > uint64(h.Limit) || c.hits > uint64(h.Limit)-h.Count
@@ -378,15 +378,15 @@ func (e *Engine) policies(w *workspace) bool {
 
 // countLocally counts the descriptors with FailLocal in the fallback store.
 func (e *Engine) countLocally(ctx context.Context, w *workspace) error {
-	w.local, w.localTake = w.local[:0], w.localTake[:0]
+	w.local, w.localCharge = w.local[:0], w.localCharge[:0]
 	for i := range w.checks {
 		switch c := &w.checks[i]; {
 		case c.failure != failLocal || c.store == mainBack || c.store == mainBack+perSecond:
-		case c.take != nil:
-			for i := range c.takes() {
-				t := w.takes[c.hit+i]
-				c.takeLimit(i).fill(&t, c.hits, &w.moment) // N may have been held back
-				w.localTake = append(w.localTake, t)
+		case c.charge != nil:
+			for i := range c.charges() {
+				t := w.charges[c.hit+i]
+				c.chargeLimit(i).fill(&t, c.hits, &w.moment) // N may have been held back
+				w.localCharge = append(w.localCharge, t)
 			}
 		default:
 			h := w.hits[c.store][c.hit]
@@ -399,17 +399,17 @@ func (e *Engine) countLocally(ctx context.Context, w *workspace) error {
 			return err
 		}
 	}
-	if len(w.localTake) > 0 {
-		if err := guard(func() error { return takeFrom(ctx, e.opts.Fallback, w.localTake) }); err != nil {
+	if len(w.localCharge) > 0 {
+		if err := guard(func() error { return chargeFrom(ctx, e.opts.Fallback, w.localCharge) }); err != nil {
 			return err
 		}
 	}
-	hit, take := 0, 0
+	hit, charge := 0, 0
 	for i := range w.checks {
 		switch c := &w.checks[i]; {
 		case c.failure != failLocal || c.store == mainBack || c.store == mainBack+perSecond:
-		case c.take != nil:
-			take += copy(w.takes[c.hit:c.hit+c.takes()], w.localTake[take:])
+		case c.charge != nil:
+			charge += copy(w.charges[c.hit:c.hit+c.charges()], w.localCharge[charge:])
 		default:
 			w.hits[c.store][c.hit].Count = w.local[hit].Count
 			hit++

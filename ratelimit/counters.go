@@ -19,11 +19,11 @@ type CounterState struct {
 }
 
 // Counters reads the counters that the descriptors of r are held to, in their order. It counts
-// nothing, in statistics either; numbers of hits and Descriptor.Back have no effect. Where the
+// nothing, in statistics either; numbers of hits and Descriptor.Refund have no effect. Where the
 // over-limit cache would decide, it asks the store nevertheless. FailurePolicies don't apply, and the
 // counters of Options.Fallback are not read.
 //
-// Errors are those of Decide. The error wraps errors.ErrUnsupported if the store is no TakeStore and
+// Errors are those of Decide. The error wraps errors.ErrUnsupported if the store is no ChargeStore and
 // a limit has another Algorithm than FixedWindow.
 func (e *Engine) Counters(ctx context.Context, r *Request) ([]CounterState, error) {
 	return e.counters(ctx, r, func(c *check) { c.hits, c.back = 0, false })
@@ -40,10 +40,10 @@ func (e *Engine) ResetCounters(ctx context.Context, r *Request) ([]CounterState,
 	return e.counters(ctx, r, func(c *check) { c.hits, c.back = math.MaxUint64, true })
 }
 
-// GiveBack gives the hits of r back, never below zero, and returns what Counters does after that. It
+// Refund gives the hits of r back, never below zero, and returns what Counters does after that. It
 // is a Decide where all descriptors have Back, except that it does not count, and that errors are
 // those of ResetCounters.
-func (e *Engine) GiveBack(ctx context.Context, r *Request) ([]CounterState, error) {
+func (e *Engine) Refund(ctx context.Context, r *Request) ([]CounterState, error) {
 	return e.counters(ctx, r, func(c *check) { c.back = true })
 }
 
@@ -107,8 +107,8 @@ func (d *Decision) counterStates() []CounterState {
 		states[i].Status = d.Statuses[i]
 		switch {
 		case !c.live:
-		case c.take != nil:
-			states[i].Used = uint64(max(c.take.capacity-int64(d.Statuses[i].Remaining), 0))
+		case c.charge != nil:
+			states[i].Used = uint64(max(c.charge.capacity-int64(d.Statuses[i].Remaining), 0))
 		default:
 			states[i].Used = w.hits[c.store][c.hit].Count
 		}

@@ -31,7 +31,7 @@ var countedKeys = []string{"fixed", "second", "sliding", "bucket", "places"}
 // TestCounters reads, gives back and resets counters of each algorithm.
 func TestCounters(t *testing.T) {
 	c, stats := &clock{unix: epoch}, newMapStats()
-	main, second := newTakeStore(), newTakeStore()
+	main, second := newChargeStore(), newChargeStore()
 	e := ratelimit.New(main, &ratelimit.Options{Now: c.Now, Stats: stats, PerSecond: second, CounterKeyPrefix: "p:"})
 	e.Use(counterRules(t))
 	r := &ratelimit.Request{Domain: "domain", HitsAddend: 4}
@@ -67,9 +67,9 @@ func TestCounters(t *testing.T) {
 	equal(t, "algorithm", got[3].Algorithm, ratelimit.TokenBucket)
 
 	r.HitsAddend = 3
-	got, err = e.GiveBack(t.Context(), r)
+	got, err = e.Refund(t.Context(), r)
 	check("3 of 4 given back", got, err, 1)
-	got, err = e.GiveBack(t.Context(), r)
+	got, err = e.Refund(t.Context(), r)
 	check("never below zero", got, err, 0)
 
 	r.HitsAddend = 5
@@ -104,7 +104,7 @@ func TestCountersOverTheLimit(t *testing.T) {
 // Hits of the window before are taken back as well.
 func TestResetCountersOfSlidingWindow(t *testing.T) {
 	c := &clock{unix: 1200}
-	e := ratelimit.New(newTakeStore(), &ratelimit.Options{Now: c.Now})
+	e := ratelimit.New(newChargeStore(), &ratelimit.Options{Now: c.Now})
 	e.Use(counterRules(t))
 	r := &ratelimit.Request{Domain: "domain", HitsAddend: 4, Descriptors: []ratelimit.Descriptor{desc("sliding", "x")}}
 	if _, err := e.Decide(t.Context(), r); err != nil {
@@ -116,7 +116,7 @@ func TestResetCountersOfSlidingWindow(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.HitsAddend = 2
-	got, err := e.GiveBack(t.Context(), r)
+	got, err := e.Refund(t.Context(), r)
 	if err != nil || got[0].Used != 3 {
 		t.Errorf("2 of 5 hits given back: got %+v, %v, want 3 used", got, err)
 	}
@@ -129,7 +129,7 @@ func TestResetCountersOfSlidingWindow(t *testing.T) {
 // The store is asked although the over-limit cache knows the counter, which it forgets only when
 // hits are taken back.
 func TestCountersOverLimitCache(t *testing.T) {
-	c, store := &clock{unix: epoch}, newTakeStore()
+	c, store := &clock{unix: epoch}, newChargeStore()
 	cache := newMapCache(c.Now)
 	e := ratelimit.New(store, &ratelimit.Options{Now: c.Now, OverLimitCache: cache})
 	e.Use(counterRules(t))
@@ -174,7 +174,7 @@ func TestCountersErrors(t *testing.T) {
 	for what, call := range map[string]func() ([]ratelimit.CounterState, error){
 		"read":  func() ([]ratelimit.CounterState, error) { return e.Counters(t.Context(), bucket) },
 		"reset": func() ([]ratelimit.CounterState, error) { return e.ResetCounters(t.Context(), fixed) },
-		"back":  func() ([]ratelimit.CounterState, error) { return e.GiveBack(t.Context(), fixed) },
+		"back":  func() ([]ratelimit.CounterState, error) { return e.Refund(t.Context(), fixed) },
 	} {
 		if _, err := call(); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "mapStore") {
 			t.Errorf("%s: got %v, want an error that names the store", what, err)

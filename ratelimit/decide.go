@@ -11,7 +11,7 @@ func (e *Engine) match(u *inUse, r *Request, d *Decision) {
 	dom, w := u.rules.domain(r.Domain), &d.work
 	for i := range r.Descriptors {
 		desc, c := &r.Descriptors[i], &w.checks[i]
-		*c = check{hits: hitsOf(r, desc), back: desc.Back}
+		*c = check{hits: hitsOf(r, desc), back: desc.Refund}
 		switch {
 		case dom == nil:
 			e.domainNotFound(r.Domain)
@@ -88,8 +88,8 @@ func (e *Engine) prepare(u *inUse, r *Request, d *Decision, t *tick) {
 			c.stats.stripe(w.stripe).total.Add(c.hits)
 		}
 		key := w.keys[start:len(w.keys):len(w.keys)]
-		if c.take != nil {
-			e.addTake(key, c, w, t)
+		if c.charge != nil {
+			e.addCharge(key, c, w, t)
 		} else {
 			e.addHit(key, c, w)
 		}
@@ -134,9 +134,9 @@ func (e *Engine) holdToRule(u *inUse, domain string, entries []Entry, c *check, 
 		c.stats = u.stats[n.id]
 	}
 	window := c.window.text[e.keys]
-	if n.taking {
-		c.take = n.limit.take
-		window = c.take.name[e.keys]
+	if n.charging {
+		c.charge = n.limit.charge
+		window = c.charge.name[e.keys]
 	}
 	if n.plan != nil {
 		w.keys = n.plan.append(w.keys, e.keys, entries, window)
@@ -145,38 +145,38 @@ func (e *Engine) holdToRule(u *inUse, domain string, entries []Entry, c *check, 
 	}
 }
 
-// addTake lists a take. All takes go to the main store.
-func (e *Engine) addTake(key []byte, c *check, w *workspace, t *tick) {
+// addCharge lists a charge. All takes go to the main store.
+func (e *Engine) addCharge(key []byte, c *check, w *workspace, t *tick) {
 	if c.back {
 		c.countBack(w)
 	}
-	if len(w.takes) == 0 {
+	if len(w.charges) == 0 {
 		w.moment = e.clock.moment(t)
 	}
-	c.store, c.hit = taking, len(w.takes)
-	w.addTake(key, c, c.take)
+	c.store, c.hit = charging, len(w.charges)
+	w.addCharge(key, c, c.charge)
 	if c.onTrial() {
-		e.addCandidateTake(key, c, w)
+		e.addCandidateCharge(key, c, w)
 	}
 }
 
-// addTake appends a take from a limit of a check.
-func (w *workspace) addTake(key []byte, c *check, l *takeLimit) {
-	take := w.nextTake()
-	take.Key, take.Back, take.Fixed, take.Lease = key, c.back, c.rule.fixed, c.rule.lease
-	l.fill(take, c.hits, &w.moment)
+// addCharge appends a charge from a limit of a check.
+func (w *workspace) addCharge(key []byte, c *check, l *chargeLimit) {
+	charge := w.nextCharge()
+	charge.Key, charge.Refund, charge.Fixed, charge.Lease = key, c.back, c.rule.fixed, c.rule.lease
+	l.fill(charge, c.hits, &w.moment)
 }
 
-// nextTake appends a take without Terms, whose other fields are to be set.
-func (w *workspace) nextTake() *Take {
-	n := len(w.takes)
-	if n == cap(w.takes) {
-		w.takes = append(w.takes, Take{})
+// nextCharge appends a charge without Params, whose other fields are to be set.
+func (w *workspace) nextCharge() *Charge {
+	n := len(w.charges)
+	if n == cap(w.charges) {
+		w.charges = append(w.charges, Charge{})
 	}
-	w.takes = w.takes[:n+1]
-	take := &w.takes[n]
-	take.Terms = [6]int64{}
-	return take
+	w.charges = w.charges[:n+1]
+	charge := &w.charges[n]
+	charge.Params = [6]int64{}
+	return charge
 }
 
 func (e *Engine) addHit(key []byte, c *check, w *workspace) {
@@ -282,8 +282,8 @@ func (e *Engine) compare(c *check, s *Status, w *workspace) {
 		}
 		return
 	}
-	if c.take != nil {
-		e.compareTake(c, s, w)
+	if c.charge != nil {
+		e.compareCharge(c, s, w)
 		return
 	}
 	h := &w.hits[c.store][c.hit]
@@ -308,34 +308,34 @@ func (e *Engine) compare(c *check, s *Status, w *workspace) {
 	}
 }
 
-// compareTake is compare for a take.
-func (e *Engine) compareTake(c *check, s *Status, w *workspace) {
-	t := &w.takes[c.hit]
+// compareCharge is compare for a charge.
+func (e *Engine) compareCharge(c *check, s *Status, w *workspace) {
+	t := &w.charges[c.hit]
 	r := t.report()
 	w.places = w.places || t.holdsPlaces()
 	r.tell(t, s)
 	if c.stats == nil || c.back {
 		return
 	}
-	c.stats.stripe(w.stripe).add(c.take.counts(t, c.hits, r.remaining, e.ratio), c.rule.shadow)
+	c.stats.stripe(w.stripe).add(c.charge.counts(t, c.hits, r.remaining, e.ratio), c.rule.shadow)
 	if c.rule.candidate {
-		e.compareCandidateTake(c, w)
+		e.compareCandidateCharge(c, w)
 	}
 }
 
-// tell sets what a status says of a take.
-func (r *report) tell(t *Take, s *Status) {
+// tell sets what a status says of a charge.
+func (r *report) tell(t *Charge, s *Status) {
 	s.Code, s.Algorithm = OK, t.Algorithm
 	s.Remaining = uint32(min(r.remaining, math.MaxUint32-1))
 	s.ResetSeconds, s.RetrySeconds = seconds(r.reset), 0
-	if !t.Taken {
+	if !t.Allowed {
 		s.Code, s.Remaining, s.RetrySeconds = OverLimit, 0, max(seconds(r.retry), 1)
 	}
 }
 
-// counts classifies the hits of a take.
-func (l *takeLimit) counts(t *Take, hits uint64, remaining int64, ratio float32) LimitCounts {
-	if !t.Taken {
+// counts classifies the hits of a charge.
+func (l *chargeLimit) counts(t *Charge, hits uint64, remaining int64, ratio float32) LimitCounts {
+	if !t.Allowed {
 		return LimitCounts{OverLimit: hits}
 	}
 	// What is left of the capacity counts like what is left of a window.
@@ -445,23 +445,23 @@ func mergeMetadata(dst, src map[string]any) map[string]any {
 // workspace is the memory that a decision needs. It is a part of the Decision, so that a
 // caller who reuses that reuses all memory.
 type workspace struct {
-	checks    []check
-	hits      [4][]Hit // to add and to subtract, in the main and the per-second store
-	takes     []Take   // from the main store
-	failed    [5]bool  // which of these five lists was not counted
-	local     []Hit    // for the fallback store
-	localTake []Take
-	moment    moment // of the takes
-	engine    *Engine
-	places    bool     // were taken under limits of Concurrency, and are to be released
-	keys      []byte   // all counter keys, one after the other
-	text      []byte   // scratch for statistics keys and patterns
-	names     []uint64 // bit set of the names replaced in this request
-	stripe    uint32   // index of the stripe of the statistics
-	draw      uint32   // random, for topKeys
-	hasStripe bool
-	anyCached bool
-	listed    bool // whether there may be hits, takes or places
+	checks      []check
+	hits        [4][]Hit // to add and to subtract, in the main and the per-second store
+	charges     []Charge // from the main store
+	failed      [5]bool  // which of these five lists was not counted
+	local       []Hit    // for the fallback store
+	localCharge []Charge
+	moment      moment // of the charges
+	engine      *Engine
+	places      bool     // were taken under limits of Concurrency, and are to be released
+	keys        []byte   // all counter keys, one after the other
+	text        []byte   // scratch for statistics keys and patterns
+	names       []uint64 // bit set of the names replaced in this request
+	stripe      uint32   // index of the stripe of the statistics
+	draw        uint32   // random, for topKeys
+	hasStripe   bool
+	anyCached   bool
+	listed      bool // whether there may be hits, charges or places
 }
 
 // check is the state of one descriptor during a decision.
@@ -479,18 +479,18 @@ type check struct {
 	window   *span   // that the hits belong to
 	period   *period // nil for windows of a unit
 
-	cached  bool       // known by the over-limit cache
-	failure failure    // the policy that decides because the store failed
-	store   int8       // which of workspace.hits, or taking
-	hit     int        // index there
-	take    *takeLimit // nil for a FixedWindow
+	cached  bool         // known by the over-limit cache
+	failure failure      // the policy that decides because the store failed
+	store   int8         // which of workspace.hits, or taking
+	hit     int          // index there
+	charge  *chargeLimit // nil for a FixedWindow
 }
 
 const (
 	mainStore = 0
 	perSecond = 1
 	mainBack  = 2 // with mainStore or perSecond: hits to subtract
-	taking    = 4
+	charging  = 4
 	// Memory beyond these that a huge request needed is released.
 	keepBytes  = 64 << 10
 	keepChecks = 1 << 10
@@ -519,7 +519,7 @@ func (d *Decision) reset(e *Engine, n int) {
 	}
 	w.keys = w.keys[:0]
 	w.hits[mainStore] = w.hits[mainStore][:0]
-	w.takes, w.places = w.takes[:0], false
+	w.charges, w.places = w.charges[:0], false
 	if w.engine != e {
 		w.engine = e
 	}
@@ -534,7 +534,7 @@ func (w *workspace) empty() {
 	for i := range w.hits {
 		w.hits[i] = w.hits[i][:0]
 	}
-	w.takes = w.takes[:0]
+	w.charges = w.charges[:0]
 	w.failed = [len(w.failed)]bool{}
 }
 

@@ -25,9 +25,9 @@ type Descriptor struct {
 	// HitsAddend is the number of hits of this descriptor; nil means that of the
 	// request. 0 reads the counter without counting.
 	HitsAddend *uint64
-	// Back gives the hits back instead of counting them, never below zero: hits that were not
+	// Refund gives the hits back instead of counting them, never below zero: hits that were not
 	// used, or places of a limit of Concurrency. The descriptor is never over its limit.
-	Back bool
+	Refund bool
 }
 
 // Entry is one key/value pair.

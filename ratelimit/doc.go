@@ -56,7 +56,7 @@
 //
 // A place of the second is given back with [Decision.Release], which packages httplimit and
 // grpclimit call; one that is not is free again after a minute. All but fixed windows need a
-// [TakeStore], which the stores of this module are. [Engine.Check] tells whether an engine has one.
+// [ChargeStore], which the stores of this module are. [Engine.Check] tells whether an engine has one.
 //
 // # Counters
 //
@@ -73,7 +73,7 @@
 // the call; a [FailurePolicy] can instead pass single descriptors, deny them, or count them
 // in another store.
 //
-// [Engine.Counters], [Engine.ResetCounters] and [Engine.GiveBack] read and change the counters that a
+// [Engine.Counters], [Engine.ResetCounters] and [Engine.Refund] read and change the counters that a
 // request is held to, for operators.
 //
 // # Statistics
@@ -121,11 +121,11 @@
 // A [FailurePolicy] belongs to a rule, so the engine applies it. Detecting that a store has
 // failed is the store's job: redisstore and memcachestore have a circuit breaker for each server.
 //
-// An algorithm is arithmetic on a few whole numbers, which a [TakeStore] keeps by key and changes in
+// An algorithm is arithmetic on a few whole numbers, which a [ChargeStore] keeps by key and changes in
 // one atomic step. The numbers stay below 2^53, so that a script of Redis computes the same as Go.
-// A further algorithm touches one file here (such as token.go: what a take's Terms mean, how
-// it changes the State, and what clients are told), the list in take.go, one script in
-// store/redisstore (memstore and memcachestore call [Take.Apply]), and the names and conditions in
+// A further algorithm touches one file here (such as token.go: what a charge's Params mean, how
+// it changes the State, and what clients are told), the list in charge.go, one script in
+// store/redisstore (memstore and memcachestore call [Charge.Apply]), and the names and conditions in
 // config, explain and compile.go. The cases of storetest run for every algorithm by themselves. Pages,
 // reports and logs (console, replay, server) describe it like a fixed window until they have words for it.
 //

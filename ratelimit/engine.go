@@ -88,16 +88,16 @@ const (
 // Engine decides requests by rules, counters and statistics. It is safe for concurrent
 // use. Create it with New.
 type Engine struct {
-	store  Store
-	takes  TakeStore // the store, if it is one
-	opts   Options
-	ratio  float32
-	keys   keyFormat
-	plain  bool   // whether no option adds to what a rule with nothing but a limit does
-	jitter uint32 // exclusive bound of the draw, in seconds; 0 for none
-	limits *requestStats
-	shadow *Counter
-	top    *topKeys // nil without Options.TopKeys
+	store   Store
+	charges ChargeStore // the store, if it is one
+	opts    Options
+	ratio   float32
+	keys    keyFormat
+	plain   bool   // whether no option adds to what a rule with nothing but a limit does
+	jitter  uint32 // exclusive bound of the draw, in seconds; 0 for none
+	limits  *requestStats
+	shadow  *Counter
+	top     *topKeys // nil without Options.TopKeys
 
 	failure   failure
 	fallbacks [len(failureNumbers)]*Counter // nil without statistics
@@ -121,7 +121,7 @@ type inUse struct {
 // ErrNoRules. opts may be nil.
 func New(store Store, opts *Options) *Engine {
 	e := &Engine{store: store}
-	e.takes, _ = store.(TakeStore)
+	e.charges, _ = store.(ChargeStore)
 	if opts != nil {
 		e.opts = *opts
 	}
@@ -268,15 +268,15 @@ func (e *Engine) decide(ctx context.Context, u *inUse, r *Request, d *Decision) 
 
 // decideBy decides a request with one descriptor by its rule, which is nil if there is none.
 func (e *Engine) decideBy(ctx context.Context, u *inUse, r *Request, d *Decision, n *node, hits uint64) error {
-	if n != nil && n.plain && e.plain && !r.Descriptors[0].Back {
+	if n != nil && n.plain && e.plain && !r.Descriptors[0].Refund {
 		switch {
-		case !n.taking:
+		case !n.charging:
 			return e.decidePlain(ctx, u, r, d, n, hits)
-		case e.takes != nil:
-			return e.decidePlainTake(ctx, u, r, d, n, hits)
+		case e.charges != nil:
+			return e.decidePlainCharge(ctx, u, r, d, n, hits)
 		}
 	}
-	d.work.checks[0] = check{hits: hits, back: r.Descriptors[0].Back, rule: n}
+	d.work.checks[0] = check{hits: hits, back: r.Descriptors[0].Refund, rule: n}
 	return d.failed(e.countAndEvaluate(ctx, u, r, d))
 }
 

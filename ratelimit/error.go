@@ -100,17 +100,17 @@ type Fault struct {
 	// Reason states the problem and the solution.
 	Reason string
 	// Other is the place of the other rule of a conflict between two; nil without one.
-	Other *Place
+	Other *Position
 }
 
-// Place is the place of a rule in the domains given to Compile.
-type Place struct {
+// Position is the position of a rule in the domains given to Compile.
+type Position struct {
 	Source int   // as in Fault
 	Path   []int // as in Fault
 }
 
 // String returns the path from the list given to Compile: "domains[0].descriptors[2]".
-func (p *Place) String() string {
+func (p *Position) String() string {
 	s := fmt.Sprintf("domains[%d]", p.Source)
 	for _, n := range p.Path {
 		s += fmt.Sprintf(".descriptors[%d]", n)

@@ -11,7 +11,7 @@ type LimitView struct {
 }
 
 // Limits returns the rules with a limit, in the order of the configuration: the index is the
-// one that [Decision.Held] returns.
+// one that [Decision.Applied] returns.
 func (r *Ruleset) Limits() []LimitView {
 	all := make([]LimitView, len(r.limits))
 	for i, l := range r.limits {
@@ -24,28 +24,28 @@ func (r *Ruleset) Limits() []LimitView {
 	return all
 }
 
-// Took returns the take of descriptor i of the last request as the store decided it, nil if the
+// Charge returns the charge of descriptor i of the last request as the store decided it, nil if the
 // limit is a FixedWindow or nothing was taken. It is valid until the next call of DecideInto.
-func (d *Decision) Took(i int) *Take {
+func (d *Decision) Charge(i int) *Charge {
 	c := &d.work.checks[i]
-	if !c.live || c.take == nil {
+	if !c.live || c.charge == nil {
 		return nil
 	}
-	return &d.work.takes[c.hit]
+	return &d.work.charges[c.hit]
 }
 
-// Held returns what descriptor i of the last request was held to: the index of the rule's limit
+// Applied returns what descriptor i of the last request was held to: the index of the rule's limit
 // in [Ruleset.Limits], and the hit as the store counted it. The index is -1 if no rule applied or
 // the limit came with the request; the hit is nil if nothing was counted, and for another Algorithm
-// than FixedWindow: see [Decision.Took]. Both are valid until the
+// than FixedWindow: see [Decision.Charge]. Both are valid until the
 // next call of DecideInto.
-func (d *Decision) Held(i int) (limit int, hit *Hit) {
+func (d *Decision) Applied(i int) (limit int, hit *Hit) {
 	c := &d.work.checks[i]
 	limit = -1
 	if c.rule != nil {
 		limit = int(c.rule.id)
 	}
-	if c.live && !c.cached && c.take == nil {
+	if c.live && !c.cached && c.charge == nil {
 		hit = &d.work.hits[c.store][c.hit]
 	}
 	return limit, hit

@@ -44,7 +44,7 @@ func TestHeld(t *testing.T) {
 		if err := engine.DecideInto(context.Background(), request, &d); err != nil {
 			t.Fatal(err)
 		}
-		limit, hit := d.Held(1)
+		limit, hit := d.Applied(1)
 		var path []ratelimit.Entry
 		if limit >= 0 {
 			path = limits[limit].Path
@@ -56,7 +56,7 @@ func TestHeld(t *testing.T) {
 		if !reflect.DeepEqual(path, c.path) || count != c.count {
 			t.Errorf("%v was held to %v with the count %d, want %v with %d", c.entries, path, count, c.path, c.count)
 		}
-		if limit, hit := d.Held(0); limit != -1 || hit != nil {
+		if limit, hit := d.Applied(0); limit != -1 || hit != nil {
 			t.Errorf("a descriptor without a rule was held to %d with %v", limit, hit)
 		}
 	}

@@ -43,7 +43,7 @@ func TestNegativeHits(t *testing.T) {
 	b.use(rule("k", "", 10))
 	back := func(n uint64, d ratelimit.Descriptor) ratelimit.Descriptor {
 		d = hits(n, d)
-		d.Back = true
+		d.Refund = true
 		return d
 	}
 	b.decide(hits(12, desc("k", "v")))

@@ -175,7 +175,7 @@ func (v LevelView) rule(key string, n *node) *RuleView {
 // PlannedHit is what a descriptor would count.
 type PlannedHit struct {
 	// Hit has no window with a TokenBucket and with Concurrency. The Key of all algorithms but
-	// FixedWindow is that of a state, see [Take].
+	// FixedWindow is that of a state, see [Charge].
 	Hit
 	Algorithm Algorithm
 	// UnitMultiplier is the number of units in the window, 0 for one.
@@ -210,8 +210,8 @@ func (r *Ruleset) Plan(request *Request, now time.Time, opts *Options) ([]*Plann
 			continue
 		}
 		hits[i] = &PlannedHit{}
-		if c.take != nil {
-			t := &d.work.takes[c.hit]
+		if c.charge != nil {
+			t := &d.work.charges[c.hit]
 			hits[i].Hit = Hit{Key: t.Key, N: c.hits, Limit: c.requests, Unit: c.unit, Fixed: t.Fixed}
 			if hits[i].Algorithm = t.Algorithm; t.Algorithm == SlidingWindow {
 				hits[i].Window, hits[i].Length = c.window.start, uint32(c.window.seconds())

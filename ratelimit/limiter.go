@@ -112,15 +112,15 @@ func (l *Limiter) AllowInto(ctx context.Context, key string, n uint64, d *Decisi
 
 // Algorithm returns how the limit counts.
 func (l *Limiter) Algorithm() Algorithm {
-	if take := l.active.Load().rule.limit.take; take != nil {
-		return take.algorithm
+	if charge := l.active.Load().rule.limit.charge; charge != nil {
+		return charge.algorithm
 	}
 	return FixedWindow
 }
 
 // Refund takes n hits on key back, in the current window and never below zero: for
 // hits that were counted and then not used. Statistics count them as negative hits. The error
-// wraps errors.ErrUnsupported if the store is not a SubtractStore, or not a TakeStore where the
+// wraps errors.ErrUnsupported if the store is not a SubtractStore, or not a ChargeStore where the
 // limit has another Algorithm than FixedWindow, and is an *Error otherwise. FailurePolicies
 // don't apply.
 func (l *Limiter) Refund(ctx context.Context, key string, n uint64) error {

@@ -20,7 +20,7 @@ func newLimiter(t *testing.T, store ratelimit.Store, l ratelimit.Limit, o *ratel
 	return limiter
 }
 
-func take(t *testing.T, l *ratelimit.Limiter, key string, n uint64) ratelimit.Status {
+func charge(t *testing.T, l *ratelimit.Limiter, key string, n uint64) ratelimit.Status {
 	t.Helper()
 	s, err := l.AllowN(t.Context(), key, n)
 	if err != nil {
@@ -40,19 +40,19 @@ func TestLimiter(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, "Allow", s, status(ratelimit.OK, 2))
-	equal(t, "a peek", take(t, l, "one", 0), status(ratelimit.OK, 2))
-	equal(t, "the rest at once", take(t, l, "one", 2), status(ratelimit.OK, 0))
-	equal(t, "a peek at nothing left", take(t, l, "one", 0), status(ratelimit.OK, 0))
-	equal(t, "one too many", take(t, l, "one", 1), status(ratelimit.OverLimit, 0))
-	equal(t, "a peek over the limit", take(t, l, "one", 0), status(ratelimit.OverLimit, 0))
-	equal(t, "another key", take(t, l, "two", 1), status(ratelimit.OK, 2))
-	equal(t, "the empty key", take(t, l, "", 1), status(ratelimit.OK, 2))
-	equal(t, "more than fits", take(t, l, "three", 4), status(ratelimit.OverLimit, 0))
+	equal(t, "a peek", charge(t, l, "one", 0), status(ratelimit.OK, 2))
+	equal(t, "the rest at once", charge(t, l, "one", 2), status(ratelimit.OK, 0))
+	equal(t, "a peek at nothing left", charge(t, l, "one", 0), status(ratelimit.OK, 0))
+	equal(t, "one too many", charge(t, l, "one", 1), status(ratelimit.OverLimit, 0))
+	equal(t, "a peek over the limit", charge(t, l, "one", 0), status(ratelimit.OverLimit, 0))
+	equal(t, "another key", charge(t, l, "two", 1), status(ratelimit.OK, 2))
+	equal(t, "the empty key", charge(t, l, "", 1), status(ratelimit.OK, 2))
+	equal(t, "more than fits", charge(t, l, "three", 4), status(ratelimit.OverLimit, 0))
 	equal(t, "counters", store.contents(), map[string]uint64{
 		"test|key|one|1200+60": 4, "test|key|two|1200+60": 1, "test|key||1200+60": 1, "test|key|three|1200+60": 4,
 	})
 	c.set(1260)
-	equal(t, "the next window", take(t, l, "one", 1).Code, ratelimit.OK)
+	equal(t, "the next window", charge(t, l, "one", 1).Code, ratelimit.OK)
 }
 
 // Limiters on one store count together exactly if they have the same name.
@@ -66,9 +66,9 @@ func TestLimiterNames(t *testing.T) {
 		}
 		return l
 	}
-	equal(t, "login", take(t, limiter("login"), "k", 1).Code, ratelimit.OK)
-	equal(t, "search", take(t, limiter("search"), "k", 1).Code, ratelimit.OK)
-	equal(t, "login again", take(t, limiter("login"), "k", 1).Code, ratelimit.OverLimit)
+	equal(t, "login", charge(t, limiter("login"), "k", 1).Code, ratelimit.OK)
+	equal(t, "search", charge(t, limiter("search"), "k", 1).Code, ratelimit.OK)
+	equal(t, "login again", charge(t, limiter("login"), "k", 1).Code, ratelimit.OverLimit)
 	for name, want := range map[string]string{
 		"":        "needs a name",
 		"a_key":   `use "a-key"`, // with key "b" it would count where "a" with "key_b" does
@@ -83,18 +83,18 @@ func TestLimiterNames(t *testing.T) {
 func TestLimiterSetLimit(t *testing.T) {
 	stats := newMapStats()
 	l := newLimiter(t, newMapStore(), ratelimit.Per(1, ratelimit.Minute), &ratelimit.Options{Now: (&clock{unix: epoch}).Now, Stats: stats})
-	take(t, l, "k", 2)
-	equal(t, "old limit", take(t, l, "k", 0).Code, ratelimit.OverLimit)
+	charge(t, l, "k", 2)
+	equal(t, "old limit", charge(t, l, "k", 0).Code, ratelimit.OverLimit)
 	if err := l.SetLimit(ratelimit.Per(3, ratelimit.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "new limit", take(t, l, "k", 1), ratelimit.Status{
+	equal(t, "new limit", charge(t, l, "k", 1), ratelimit.Status{
 		Code: ratelimit.OK, Limited: true, RequestsPerUnit: 3, Unit: ratelimit.Minute, ResetSeconds: 26,
 	})
 	if err := l.SetLimit(ratelimit.Limit{RequestsPerUnit: 9}); err == nil {
 		t.Error("a limit without a unit was accepted")
 	}
-	equal(t, "limit after an invalid one", take(t, l, "k", 0).RequestsPerUnit, 3)
+	equal(t, "limit after an invalid one", charge(t, l, "k", 0).RequestsPerUnit, 3)
 	equal(t, "hits", stats.counts()["test.key"].TotalHits, 3)
 }
 
@@ -128,18 +128,18 @@ func TestLimiterRefundAndReset(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			equal(t, unit.String(), take(t, l, "k", 0), ratelimit.Status{
+			equal(t, unit.String(), charge(t, l, "k", 0), ratelimit.Status{
 				Code: ratelimit.OK, Limited: true, RequestsPerUnit: 3, Unit: unit, Remaining: remaining, ResetSeconds: tt.reset,
 			})
 		}
-		take(t, l, "k", 4) // over: remembered by the cache
+		charge(t, l, "k", 4) // over: remembered by the cache
 		check(l.Refund(t.Context(), "k", 2), 1)
 		check(l.Refund(t.Context(), "k", 0), 1)
 		check(l.Refund(t.Context(), "k", 99), 3)
-		take(t, l, "other", 1)
-		take(t, l, "k", 9)
+		charge(t, l, "other", 1)
+		charge(t, l, "k", 9)
 		check(l.Reset(t.Context(), "k"), 3)
-		equal(t, "other key", take(t, l, "other", 0).Remaining, 2)
+		equal(t, "other key", charge(t, l, "other", 0).Remaining, 2)
 
 		store.err = errDown
 		err := l.Reset(t.Context(), "k")
@@ -167,14 +167,14 @@ func TestLimiterRefundUnsupported(t *testing.T) {
 func TestLimiterUnlimited(t *testing.T) {
 	store := newMapStore()
 	l := newLimiter(t, store, ratelimit.Limit{Unlimited: true}, nil)
-	equal(t, "status", take(t, l, "k", 5), ratelimit.Status{Code: ratelimit.OK, Remaining: ratelimit.UnlimitedRemaining})
+	equal(t, "status", charge(t, l, "k", 5), ratelimit.Status{Code: ratelimit.OK, Remaining: ratelimit.UnlimitedRemaining})
 	equal(t, "store calls", len(store.calls), 0)
 }
 
 // The options of the engine apply to the status.
 func TestLimiterShadowMode(t *testing.T) {
 	l := newLimiter(t, newMapStore(), ratelimit.Per(0, ratelimit.Minute), &ratelimit.Options{ShadowMode: true})
-	s := take(t, l, "k", 1)
+	s := charge(t, l, "k", 1)
 	equal(t, "code", s.Code, ratelimit.OK)
 	equal(t, "limited", s.Limited, true)
 }
@@ -202,7 +202,7 @@ func TestLimiterStoreFailure(t *testing.T) {
 	}
 	equal(t, "status", s, ratelimit.Status{})
 	store.err = nil
-	equal(t, "afterwards", take(t, l, "k", 1).Code, ratelimit.OK)
+	equal(t, "afterwards", charge(t, l, "k", 1).Code, ratelimit.OK)
 }
 
 // Concurrent calls never pass more hits than the limit.

@@ -81,7 +81,7 @@ type node struct {
 	// periodic reports whether limit.period is set.
 	periodic bool
 	// taking reports whether limit.take is set.
-	taking bool
+	charging bool
 	// candidate reports whether limit.candidate is set.
 	candidate bool
 	// lease is Limit.Lease.
@@ -102,13 +102,13 @@ type limit struct {
 	metric   string  // the statistics key, sanitised; empty if there is none or it depends on the request
 	detailed bool
 	metadata map[string]any
-	path     []pathRule // from the top to the rule itself
-	period   *period    // nil for windows of a unit
-	take     *takeLimit // nil for a FixedWindow
-	rule     Rule       // as configured, without the nested rules
+	path     []pathRule   // from the top to the rule itself
+	period   *period      // nil for windows of a unit
+	charge   *chargeLimit // nil for a FixedWindow
+	rule     Rule         // as configured, without the nested rules
 
-	candidate     *Candidate // nil without one
-	candidateTake *takeLimit // nil for a FixedWindow
+	candidate       *Candidate   // nil without one
+	candidateCharge *chargeLimit // nil for a FixedWindow
 }
 
 // pathRule is what a rule contributes to the keys of the limits below it.

@@ -54,27 +54,27 @@ func (l *stripe) addPlain(n *node, ratio float32, hits, after uint64) {
 	l.add(countsOf(n.requests, ratio, hits, after), n.shadow)
 }
 
-// decidePlainTake is decidePlain for a rule with another Algorithm than FixedWindow.
-func (e *Engine) decidePlainTake(ctx context.Context, u *inUse, r *Request, d *Decision, n *node, hits uint64) error {
-	w, now, l := &d.work, e.clock.read(), n.limit.take
+// decidePlainCharge is decidePlain for a rule with another Algorithm than FixedWindow.
+func (e *Engine) decidePlainCharge(ctx context.Context, u *inUse, r *Request, d *Decision, n *node, hits uint64) error {
+	w, now, l := &d.work, e.clock.read(), n.limit.charge
 	w.moment = e.clock.moment(now)
-	w.checks[0] = check{hits: hits, rule: n, live: true, store: taking, take: l}
+	w.checks[0] = check{hits: hits, rule: n, live: true, store: charging, charge: l}
 	if e.opts.CounterKeyPrefix != "" {
 		w.keys = append(w.keys, e.opts.CounterKeyPrefix...)
 	}
 	w.keys = n.plan.append(w.keys, e.keys, r.Descriptors[0].Entries, l.name[e.keys])
-	t := w.nextTake()
-	t.Key, t.Back, t.Fixed, t.Lease = w.keys, false, n.fixed, n.lease
+	t := w.nextCharge()
+	t.Key, t.Refund, t.Fixed, t.Lease = w.keys, false, n.fixed, n.lease
 	l.fill(t, hits, &w.moment)
-	if err := guardedTake(ctx, e.takes, w.takes); err != nil {
+	if err := guardedCharge(ctx, e.charges, w.charges); err != nil {
 		return e.plainFailed(ctx, u, r, d, now, err)
 	}
 	told := t.report()
 	if e.limits != nil {
-		u.stats[n.id].stripe(w.stripe).addPlainTake(n, t, e.ratio, hits, told.remaining)
+		u.stats[n.id].stripe(w.stripe).addPlainCharge(n, t, e.ratio, hits, told.remaining)
 	}
 	if e.top != nil && e.top.due(w, now.now) {
-		e.top.add(u, &w.checks[0], w, r, 0, !t.Taken, now.now)
+		e.top.add(u, &w.checks[0], w, r, 0, !t.Allowed, now.now)
 	}
 	w.places = t.holdsPlaces()
 	s := &d.Statuses[0]
@@ -96,16 +96,16 @@ func (e *Engine) decidePlainTake(ctx context.Context, u *inUse, r *Request, d *D
 	return nil
 }
 
-// addPlainTake adds all statistics of hits by a plain rule.
-func (l *stripe) addPlainTake(n *node, t *Take, ratio float32, hits uint64, remaining int64) {
-	take := n.limit.take
-	used := uint64(take.capacity - min(remaining, take.capacity))
-	if t.Taken && hits <= used && used <= nearLimit(uint32(take.capacity), ratio) {
+// addPlainCharge adds all statistics of hits by a plain rule.
+func (l *stripe) addPlainCharge(n *node, t *Charge, ratio float32, hits uint64, remaining int64) {
+	charge := n.limit.charge
+	used := uint64(charge.capacity - min(remaining, charge.capacity))
+	if t.Allowed && hits <= used && used <= nearLimit(uint32(charge.capacity), ratio) {
 		l.passed.Add(hits)
 		return
 	}
 	l.total.Add(hits)
-	l.add(take.counts(t, hits, remaining, ratio), n.shadow)
+	l.add(charge.counts(t, hits, remaining, ratio), n.shadow)
 }
 
 // plainFailed goes on as with any request after the store failed.

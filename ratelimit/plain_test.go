@@ -90,18 +90,18 @@ type pair struct {
 	decision ratelimit.Decision
 }
 
-// stateStore is a TakeStore that fails as its mapStore does.
+// stateStore is a ChargeStore that fails as its mapStore does.
 type stateStore struct {
 	*mapStore
 	states map[string]ratelimit.State
 }
 
-func (s *stateStore) Take(_ context.Context, takes []ratelimit.Take) error {
-	for i := range takes {
-		state := s.states[string(takes[i].Key)]
+func (s *stateStore) Charge(_ context.Context, charges []ratelimit.Charge) error {
+	for i := range charges {
+		state := s.states[string(charges[i].Key)]
 		if s.err == nil {
-			takes[i].Apply(&state)
-			s.states[string(takes[i].Key)] = state
+			charges[i].Apply(&state)
+			s.states[string(charges[i].Key)] = state
 		}
 	}
 	return s.err
@@ -133,7 +133,7 @@ type outcome struct {
 	metadata map[string]any
 	limit    int
 	hit      ratelimit.Hit
-	take     ratelimit.Take
+	charge   ratelimit.Charge
 	holding  bool
 }
 
@@ -144,13 +144,13 @@ func (p *pair) ask(descriptors ...ratelimit.Descriptor) outcome {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	o := outcome{status: d.Statuses[0], code: d.Code, metadata: d.Metadata, holding: d.Holding()}
-	limit, hit := d.Held(0)
+	o := outcome{status: d.Statuses[0], code: d.Code, metadata: d.Metadata, holding: d.HoldsPermits()}
+	limit, hit := d.Applied(0)
 	if o.limit = limit; hit != nil {
 		o.hit = *hit
 	}
-	if take := d.Took(0); take != nil {
-		o.take = *take
+	if charge := d.Charge(0); charge != nil {
+		o.charge = *charge
 	}
 	return o
 }

@@ -25,55 +25,55 @@ func (d *Decision) Release(ctx context.Context) error {
 		if c.failure != failUnset && c.failure != failLocal {
 			continue
 		}
-		w.localTake = w.localTake[:0]
-		for i := range c.takes() {
-			t := w.takes[c.hit+i]
+		w.localCharge = w.localCharge[:0]
+		for i := range c.charges() {
+			t := w.charges[c.hit+i]
 			if !t.holdsPlaces() {
 				continue
 			}
 			slot := t.State[0]
-			c.takeLimit(i).fill(&t, c.hits, &m)
-			t.Back, t.Terms[3] = true, slot
-			w.localTake = append(w.localTake, t)
+			c.chargeLimit(i).fill(&t, c.hits, &m)
+			t.Refund, t.Params[3] = true, slot
+			w.localCharge = append(w.localCharge, t)
 		}
-		if len(w.localTake) == 0 {
+		if len(w.localCharge) == 0 {
 			continue
 		}
 		store := e.store
 		if c.failure == failLocal {
 			store = e.opts.Fallback
 		}
-		if failed := guard(func() error { return takeFrom(ctx, store, w.localTake) }); failed != nil && err == nil {
+		if failed := guard(func() error { return chargeFrom(ctx, store, w.localCharge) }); failed != nil && err == nil {
 			err = storeError(failed)
 		}
 	}
 	return err
 }
 
-// holdsPlaces reports whether the take has taken places.
-func (t *Take) holdsPlaces() bool {
-	return t.Algorithm == Concurrency && t.Taken && t.N > 0 && !t.Back
+// holdsPlaces reports whether the charge has taken places.
+func (t *Charge) holdsPlaces() bool {
+	return t.Algorithm == Concurrency && t.Allowed && t.N > 0 && !t.Refund
 }
 
-// Holding reports whether the request holds places that Release gives back.
-func (d *Decision) Holding() bool { return d.work.places }
+// HoldsPermits reports whether the request holds places that Release gives back.
+func (d *Decision) HoldsPermits() bool { return d.work.places }
 
 // abandon gives back the places of a request that failed because of another store.
 func (d *Decision) abandon(ctx context.Context) {
-	// If the takes failed, which places were taken is unknown.
-	d.work.places = len(d.work.takes) > 0 && !d.work.failed[taking]
+	// If the charges failed, which places were taken is unknown.
+	d.work.places = len(d.work.charges) > 0 && !d.work.failed[charging]
 	_ = d.Release(ctx)
 }
 
 // Check returns an error if the rules have limits that the engine's stores can't hold: those
-// with another Algorithm than FixedWindow need a [TakeStore]. Decisions by such rules would fail.
+// with another Algorithm than FixedWindow need a [ChargeStore]. Decisions by such rules would fail.
 func (e *Engine) Check(rules *Ruleset) error {
 	for _, l := range rules.limits {
-		if l.take == nil {
+		if l.charge == nil {
 			continue
 		}
-		if err := takeFrom(context.Background(), e.store, nil); err != nil {
-			return fmt.Errorf("domain '%s', rule %s: %s: %w", l.domain, l.pathText(), l.take.algorithm, err)
+		if err := chargeFrom(context.Background(), e.store, nil); err != nil {
+			return fmt.Errorf("domain '%s', rule %s: %s: %w", l.domain, l.pathText(), l.charge.algorithm, err)
 		}
 		return nil
 	}

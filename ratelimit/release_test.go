@@ -6,11 +6,11 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// newTakingBench returns a bench whose store is a TakeStore.
-func newTakingBench(t testing.TB, opts *ratelimit.Options, rules ...ratelimit.Rule) (*bench, *takeStore) {
+// newTakingBench returns a bench whose store is a ChargeStore.
+func newChargingBench(t testing.TB, opts *ratelimit.Options, rules ...ratelimit.Rule) (*bench, *chargeStore) {
 	t.Helper()
 	b := newBench(t, opts, rules...)
-	store := newTakeStore()
+	store := newChargeStore()
 	b.store = store.mapStore
 	o := *opts
 	o.Stats, o.Now = b.stats, b.clock.Now
@@ -27,7 +27,7 @@ func atOnce(key string, n uint32) ratelimit.Rule {
 // A request that fails because of another store holds no place.
 func TestFailedRequestHoldsNoPlace(t *testing.T) {
 	seconds := newMapStore()
-	b, _ := newTakingBench(t, &ratelimit.Options{PerSecond: seconds}, atOnce("a", 1),
+	b, _ := newChargingBench(t, &ratelimit.Options{PerSecond: seconds}, atOnce("a", 1),
 		ratelimit.Rule{Key: "s", Limit: per(5, ratelimit.Second)})
 	request := &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("a", ""), desc("s", "")}}
 	var d ratelimit.Decision
@@ -35,12 +35,12 @@ func TestFailedRequestHoldsNoPlace(t *testing.T) {
 	for range 2 {
 		err := b.engine.DecideInto(t.Context(), request, &d)
 		equal(t, "kind", ratelimit.KindOf(err), ratelimit.StoreFailure)
-		equal(t, "holding after a failure", d.Holding(), false)
+		equal(t, "holding after a failure", d.HoldsPermits(), false)
 	}
 	seconds.err = nil
 	for _, want := range []string{"ok ok", "over ok", "over ok"} {
 		d := b.decideRequest(request)
 		equal(t, "codes", codes(d), want)
-		equal(t, "holding", d.Holding(), want == "ok ok")
+		equal(t, "holding", d.HoldsPermits(), want == "ok ok")
 	}
 }

@@ -6,7 +6,7 @@ import "math/bits"
 // of it that is less than a window ago.
 //
 //	State: 0 the start of the window, 1 its hits, 2 the hits of the window before
-//	Terms: 0 the start of the window, 1 that of the one before, 2 the weight of that in
+//	Params: 0 the start of the window, 1 that of the one before, 2 the weight of that in
 //	       parts of 2^20, rounded up, 3 the limit, 4 the end of the window, 5 that of the next
 type slidingWindow struct{}
 
@@ -20,7 +20,7 @@ const (
 	maxProduct = 1 << 52
 )
 
-func (slidingWindow) terms(l *takeLimit, t *Take, m *moment) {
+func (slidingWindow) params(l *chargeLimit, t *Charge, m *moment) {
 	w := l.window.Load()
 	if w == nil || m.micro < w.start || m.micro >= w.end {
 		start, end := l.period.bounds(floor(m.micro, second) / second)
@@ -29,27 +29,27 @@ func (slidingWindow) terms(l *takeLimit, t *Take, m *moment) {
 		w = &window{before * second, start * second, end * second, next * second}
 		l.window.Store(w)
 	}
-	t.Terms[0], t.Terms[1], t.Terms[3], t.Terms[4] = w.start, w.before, l.rate, w.end
-	t.Terms[5] = w.next
-	t.Terms[2] = fullWeight - scale(m.micro-w.start, fullWeight, w.end-w.start)
+	t.Params[0], t.Params[1], t.Params[3], t.Params[4] = w.start, w.before, l.rate, w.end
+	t.Params[5] = w.next
+	t.Params[2] = fullWeight - scale(m.micro-w.start, fullWeight, w.end-w.start)
 }
 
-func (slidingWindow) apply(s *State, t *Take) {
+func (slidingWindow) apply(s *State, t *Charge) {
 	switch {
-	case s[0] == t.Terms[0]:
-	case s[0] == t.Terms[1]:
-		s[0], s[1], s[2] = t.Terms[0], 0, s[1]
-	case s[0] > t.Terms[0]: // the clock of another instance is ahead
+	case s[0] == t.Params[0]:
+	case s[0] == t.Params[1]:
+		s[0], s[1], s[2] = t.Params[0], 0, s[1]
+	case s[0] > t.Params[0]: // the clock of another instance is ahead
 	default:
-		s[0], s[1], s[2] = t.Terms[0], 0, 0
+		s[0], s[1], s[2] = t.Params[0], 0, 0
 	}
 	n := int64(t.N)
 	switch used := s[1] + weighed(s, t); {
-	case t.Back: // then from the window before
+	case t.Refund: // then from the window before
 		back := min(n, s[1])
 		s[1], s[2] = s[1]-back, s[2]-min(n-back, s[2])
-	case n > 0 && used+n > t.Terms[3]:
-		t.Taken = false
+	case n > 0 && used+n > t.Params[3]:
+		t.Allowed = false
 	default:
 		s[1] += n
 	}
@@ -57,22 +57,22 @@ func (slidingWindow) apply(s *State, t *Take) {
 
 // weighed returns the hits of the window before that count, rounded up. So that products stay below
 // 2^53, very many of them in a very long window are weighed in parts of 2^20.
-func weighed(s *State, t *Take) int64 {
-	length := max(t.Terms[4]-t.Terms[0], 1)
+func weighed(s *State, t *Charge) int64 {
+	length := max(t.Params[4]-t.Params[0], 1)
 	switch hits := s[2]; {
-	case s[0] > t.Terms[0] || t.Now < t.Terms[0]: // as if its window had just begun
+	case s[0] > t.Params[0] || t.Now < t.Params[0]: // as if its window had just begun
 		return hits
 	case hits <= maxProduct/length:
-		return (hits*(t.Terms[4]-t.Now) + length - 1) / length
+		return (hits*(t.Params[4]-t.Now) + length - 1) / length
 	default:
-		return (hits*t.Terms[2] + fullWeight - 1) / fullWeight
+		return (hits*t.Params[2] + fullWeight - 1) / fullWeight
 	}
 }
 
-func (slidingWindow) report(t *Take) (r report) {
-	start, end, next := t.Terms[0], t.Terms[4], t.Terms[5]
+func (slidingWindow) report(t *Charge) (r report) {
+	start, end, next := t.Params[0], t.Params[4], t.Params[5]
 	rest := end - t.Now
-	hits, before, limit, n := t.State[1], t.State[2], t.Terms[3], int64(t.N)
+	hits, before, limit, n := t.State[1], t.State[2], t.Params[3], int64(t.N)
 	r.remaining = max(limit-hits-weighed(&t.State, t), 0)
 	switch {
 	case hits > 0:
@@ -81,7 +81,7 @@ func (slidingWindow) report(t *Take) (r report) {
 		r.reset = rest
 	}
 	switch {
-	case t.Taken:
+	case t.Allowed:
 	case n > limit:
 		r.retry = max(r.reset, 1) // they never pass
 	case hits+n <= limit: // once less of the window before counts
@@ -116,9 +116,9 @@ func scale(a, b, c int64) int64 {
 
 // expires returns the end of the window after that of the state, which may be longer than
 // that one: 28 days before 31, or the rest of a day before 15 hours.
-func (slidingWindow) expires(t *Take) int64 {
-	if t.State[0] > t.Terms[0] { // the clock of another instance is ahead: at least as long
-		return t.State[0] + 2*(t.Terms[5]-t.Terms[0])
+func (slidingWindow) expires(t *Charge) int64 {
+	if t.State[0] > t.Params[0] { // the clock of another instance is ahead: at least as long
+		return t.State[0] + 2*(t.Params[5]-t.Params[0])
 	}
-	return t.Terms[5]
+	return t.Params[5]
 }

@@ -30,12 +30,12 @@ func TestSlidingWindowAgainstLog(t *testing.T) {
 	t.Parallel()
 	seeds(t, 100, func(random *rand.Rand) error {
 		limit := slidingLimit(random)
-		k, most := newTaker(t, limit, start), int64(limit.RequestsPerUnit)
+		k, most := newCharger(t, limit, start), int64(limit.RequestsPerUnit)
 		var log []passed
 		for range 100 {
 			k.now += k.step(random, micros(limit))
-			take := k.take(uint64(pick(random, 0, 1, 1, 2, random.Int64N(most+1), most, most+1)))
-			n, from, before, to := int64(take.N), take.Terms[0], take.Terms[1], take.Terms[4]
+			charge := k.charge(uint64(pick(random, 0, 1, 1, 2, random.Int64N(most+1), most, most+1)))
+			n, from, before, to := int64(charge.N), charge.Params[0], charge.Params[1], charge.Params[4]
 			hits, hitsBefore := int64(0), int64(0)
 			for _, p := range log {
 				switch p.start {
@@ -49,11 +49,11 @@ func TestSlidingWindowAgainstLog(t *testing.T) {
 			over := (hits+n-most)*(to-from) + hitsBefore*(to-k.now)
 			switch {
 			case n == 0:
-			case take.Taken && over > 0:
+			case charge.Allowed && over > 0:
 				return fmt.Errorf("%d hits passed beside %d and %d before: %d of %d parts too much", n, hits, hitsBefore, over, to-from)
-			case !take.Taken && over <= -(to-from): // weights are rounded up, by less than a hit
+			case !charge.Allowed && over <= -(to-from): // weights are rounded up, by less than a hit
 				return fmt.Errorf("%d hits beside %d and %d before were refused, %d parts of %d within the limit", n, hits, hitsBefore, -over, to-from)
-			case take.Taken:
+			case charge.Allowed:
 				log = append(log, passed{k.now, n, from, to})
 			}
 			if err := k.check(most); err != nil {
@@ -91,13 +91,13 @@ func TestSlidingWindowHoldsItsBound(t *testing.T) {
 	t.Parallel()
 	const most, length = 100, 60_000_000
 	limit := ratelimit.Limit{RequestsPerUnit: most, Unit: ratelimit.Minute, Algorithm: ratelimit.SlidingWindow}
-	k := newTaker(t, limit, start-start%length+length-1) // the end of a window
-	if !k.take(most).Taken {
+	k := newCharger(t, limit, start-start%length+length-1) // the end of a window
+	if !k.charge(most).Allowed {
 		t.Fatal("the limit did not pass")
 	}
 	for part := int64(1); part <= most; part++ {
 		k.now = start - start%length + length + part*length/most + 100 // weights may be rounded up a little
-		if !k.take(1).Taken || k.take(1).Taken {
+		if !k.charge(1).Allowed || k.charge(1).Allowed {
 			t.Fatalf("after %d %% of a window not one hit passed", part)
 		}
 	}
@@ -113,11 +113,11 @@ func TestSlidingWindowsOfACalendar(t *testing.T) {
 	} {
 		limit := ratelimit.Limit{RequestsPerUnit: 10, Unit: ratelimit.Day, Align: ratelimit.AlignCalendar, TimeZone: "Europe/Vienna", Algorithm: ratelimit.SlidingWindow}
 		at, _ := time.Parse(time.RFC3339, row.at)
-		k := newTaker(t, limit, at.UnixMicro())
-		k.take(10)
+		k := newCharger(t, limit, at.UnixMicro())
+		k.charge(10)
 		after, _ := time.Parse(time.RFC3339, row.after)
 		k.now = after.UnixMicro() - 1
-		if k.take(5).Taken {
+		if k.charge(5).Allowed {
 			t.Errorf("%s: half of the limit passed before the day was half over", row.after)
 		}
 		k.now++
@@ -132,11 +132,11 @@ func TestSlidingWindowGivesBack(t *testing.T) {
 	t.Parallel()
 	seeds(t, 40, func(random *rand.Rand) error {
 		limit := slidingLimit(random)
-		k, most := newTaker(t, limit, start), int64(limit.RequestsPerUnit)
+		k, most := newCharger(t, limit, start), int64(limit.RequestsPerUnit)
 		for range 100 {
 			k.now += k.step(random, micros(limit))
 			if n := 1 + random.Uint64N(uint64(most)+1); random.IntN(2) == 0 {
-				k.take(n)
+				k.charge(n)
 			} else {
 				k.back(n)
 			}

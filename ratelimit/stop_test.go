@@ -198,7 +198,7 @@ func TestStopGivesBack(t *testing.T) {
 	b.decide(hits(5, desc("used", "")))
 	b.decide(hits(2, desc("full", "")))
 	back := hits(3, desc("used", ""))
-	back.Back = true
+	back.Refund = true
 	equal(t, "codes", codes(b.decide(desc("full", ""), back)), "over ok")
 	equal(t, "counters", b.store.contents(), map[string]uint64{"domain_used__1200": 2, "domain_full__1200": 2})
 }

@@ -10,20 +10,20 @@ import "math/bits"
 // microsecond: so many parts as there are hits in a window.
 //
 //	State: 0 the time when the bucket is full, 1 its rest
-//	Terms: 0 the time of N tokens, 1 its rest, 2 that of a full bucket, 3 its rest,
+//	Params: 0 the time of N tokens, 1 its rest, 2 that of a full bucket, 3 its rest,
 //	       4 the hits in a window, 5 the length of a window
 type tokenBucket struct{}
 
-// maxTime bounds the times of a take, so that sums stay below 2^53.
+// maxTime bounds the times of a charge, so that sums stay below 2^53.
 const maxTime = 1 << 51
 
-func (tokenBucket) terms(l *takeLimit, t *Take, _ *moment) {
+func (tokenBucket) params(l *chargeLimit, t *Charge, _ *moment) {
 	time := l.one
 	if t.N != 1 {
 		time = timeOf(t.N, l.rate, l.length)
 	}
-	t.Terms[0], t.Terms[1], t.Terms[2], t.Terms[3] = time.micro, time.rest, l.full.micro, l.full.rest
-	t.Terms[4], t.Terms[5] = l.rate, l.length
+	t.Params[0], t.Params[1], t.Params[2], t.Params[3] = time.micro, time.rest, l.full.micro, l.full.rest
+	t.Params[4], t.Params[5] = l.rate, l.length
 }
 
 // tokenTime is the time of some tokens.
@@ -46,15 +46,15 @@ func timeOf(n uint64, rate, length int64) tokenTime {
 	return tokenTime{int64(quotient), int64(remainder)}
 }
 
-func (tokenBucket) apply(s *State, t *Take) {
-	full, rest := s[0], min(s[1], max(t.Terms[4]-1, 0)) // the limit may have been changed
+func (tokenBucket) apply(s *State, t *Charge) {
+	full, rest := s[0], min(s[1], max(t.Params[4]-1, 0)) // the limit may have been changed
 	if full < t.Now {
 		full, rest = t.Now, 0
 	}
-	if t.Back {
-		full, rest = full-t.Terms[0], rest-t.Terms[1]
+	if t.Refund {
+		full, rest = full-t.Params[0], rest-t.Params[1]
 		if rest < 0 {
-			full, rest = full-1, rest+t.Terms[4]
+			full, rest = full-1, rest+t.Params[4]
 		}
 		if full < t.Now {
 			full, rest = t.Now, 0
@@ -62,47 +62,47 @@ func (tokenBucket) apply(s *State, t *Take) {
 		s[0], s[1] = full, rest
 		return
 	}
-	next, nextRest := full+t.Terms[0], rest+t.Terms[1]
-	if nextRest >= t.Terms[4] && nextRest > 0 {
-		next, nextRest = next+1, nextRest-t.Terms[4]
+	next, nextRest := full+t.Params[0], rest+t.Params[1]
+	if nextRest >= t.Params[4] && nextRest > 0 {
+		next, nextRest = next+1, nextRest-t.Params[4]
 	}
-	if used := next - t.Now; t.N > 0 && (used > t.Terms[2] || used == t.Terms[2] && nextRest > t.Terms[3] || t.Terms[0] == maxTime) {
-		t.Taken = false
+	if used := next - t.Now; t.N > 0 && (used > t.Params[2] || used == t.Params[2] && nextRest > t.Params[3] || t.Params[0] == maxTime) {
+		t.Allowed = false
 		next, nextRest = full, rest
 	}
 	s[0], s[1] = next, nextRest
 }
 
-func (tokenBucket) report(t *Take) (r report) {
+func (tokenBucket) report(t *Charge) (r report) {
 	r.reset = t.State[0] - t.Now
 	if t.State[1] > 0 {
 		r.reset++
 	}
-	left, rest := t.Terms[2]-(t.State[0]-t.Now), t.Terms[3]-t.State[1]
-	if rate := t.Terms[4]; left >= 0 && rate > 0 {
+	left, rest := t.Params[2]-(t.State[0]-t.Now), t.Params[3]-t.State[1]
+	if rate := t.Params[4]; left >= 0 && rate > 0 {
 		high, low := bits.Mul64(uint64(left), uint64(rate))
 		low, carry := bits.Add64(low, uint64(max(rest, 0)), 0)
 		high += carry
 		low, carry = bits.Sub64(low, uint64(max(-rest, 0)), 0)
-		if high -= carry; high < uint64(t.Terms[5]) {
-			tokens, _ := bits.Div64(high, low, uint64(t.Terms[5]))
+		if high -= carry; high < uint64(t.Params[5]) {
+			tokens, _ := bits.Div64(high, low, uint64(t.Params[5]))
 			r.remaining = int64(tokens)
 		}
 	}
-	if t.Taken {
+	if t.Allowed {
 		return r
 	}
-	r.retry = t.Terms[0] - left
-	switch missing := t.Terms[1] - rest; {
-	case missing > t.Terms[4]:
+	r.retry = t.Params[0] - left
+	switch missing := t.Params[1] - rest; {
+	case missing > t.Params[4]:
 		r.retry += 2
 	case missing > 0:
 		r.retry++
 	}
-	if t.Terms[0] > t.Terms[2] || t.Terms[0] == t.Terms[2] && t.Terms[1] > t.Terms[3] {
+	if t.Params[0] > t.Params[2] || t.Params[0] == t.Params[2] && t.Params[1] > t.Params[3] {
 		r.retry = r.reset // more hits than the bucket holds: they never pass
 	}
 	return r
 }
 
-func (tokenBucket) expires(t *Take) int64 { return t.State[0] + 1 }
+func (tokenBucket) expires(t *Charge) int64 { return t.State[0] + 1 }

@@ -265,7 +265,7 @@ func TestTopKeysOfALimiter(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, key := range []string{"a", "b", "b", "b"} {
-		take(t, l, key, 1)
+		charge(t, l, key, 1)
 	}
 	r := l.TopKeys().Rules[0]
 	equal(t, "hits", topText(r.ByHits), "key=b 3, key=a 1")

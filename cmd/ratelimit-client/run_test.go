@@ -73,11 +73,11 @@ type bucketStore struct {
 	state ratelimit.State
 }
 
-func (s *bucketStore) Take(_ context.Context, takes []ratelimit.Take) error {
+func (s *bucketStore) Charge(_ context.Context, charges []ratelimit.Charge) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range takes {
-		takes[i].Apply(&s.state)
+	for i := range charges {
+		charges[i].Apply(&s.state)
 	}
 	return nil
 }

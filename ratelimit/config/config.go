@@ -93,7 +93,7 @@ func build(files []File, faults []*Fault, opts Options) (*Config, error) {
 			c.Domains = append(c.Domains, doc.domain)
 		}
 	}
-	position := func(at ratelimit.Place, field string) *Fault { return docs[at.Source].locate(at.Path, field) }
+	position := func(at ratelimit.Position, field string) *Fault { return docs[at.Source].locate(at.Path, field) }
 	rules, err := ratelimit.Compile(c.Domains, &ratelimit.CompileOptions{MergeDomains: opts.MergeDomains, Fields: opts.Fields})
 	if compiled, ok := errors.AsType[ratelimit.Faults](err); ok {
 		faults = append(faults, Translate(compiled, position)...)

@@ -74,10 +74,10 @@ const maxFaults = 1000
 // Translate converts the faults and warnings of [ratelimit.Compile] for a source of
 // configuration. position returns a fault with the position of a field of a rule; field is
 // "" for the rule as a whole. Translate adds the reason; a nil fault is skipped.
-func Translate(found []*ratelimit.Fault, position func(at ratelimit.Place, field string) *Fault) []*Fault {
+func Translate(found []*ratelimit.Fault, position func(at ratelimit.Position, field string) *Fault) []*Fault {
 	var out []*Fault
 	for _, f := range found {
-		t := position(ratelimit.Place{Source: f.Source, Path: f.Path}, f.Field)
+		t := position(ratelimit.Position{Source: f.Source, Path: f.Path}, f.Field)
 		if t == nil {
 			continue
 		}

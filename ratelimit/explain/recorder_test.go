@@ -16,15 +16,15 @@ type recorder struct {
 	other      ratelimit.Counter
 }
 
-// Take implements ratelimit.TakeStore.
-func (r *recorder) Take(_ context.Context, takes []ratelimit.Take) error {
+// Charge implements ratelimit.ChargeStore.
+func (r *recorder) Charge(_ context.Context, charges []ratelimit.Charge) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i := range takes {
-		if !takes[i].Back { // that is of a request that was refused
-			r.counters = append(r.counters, string(takes[i].Key))
+	for i := range charges {
+		if !charges[i].Refund { // that is of a request that was refused
+			r.counters = append(r.counters, string(charges[i].Key))
 		}
-		takes[i].Apply(new(ratelimit.State))
+		charges[i].Apply(new(ratelimit.State))
 	}
 	return nil
 }

@@ -169,7 +169,7 @@ func (i *Interceptor) check(ctx context.Context, fullMethod string) (*ratelimit.
 	if d.Code == ratelimit.OverLimit {
 		return nil, rejection(codes.ResourceExhausted, "too many requests", d.RetryAfter())
 	}
-	if d.Holding() {
+	if d.HoldsPermits() {
 		return d, nil
 	}
 	return nil, nil

@@ -111,13 +111,13 @@ func TestPlaceIsGivenBackAfterTheClientDisconnected(t *testing.T) {
 // failingRelease is a store whose places can't be given back.
 type failingRelease struct{ *memstore.Store }
 
-func (s failingRelease) Take(ctx context.Context, takes []ratelimit.Take) error {
-	for i := range takes {
-		if takes[i].Back {
+func (s failingRelease) Charge(ctx context.Context, charges []ratelimit.Charge) error {
+	for i := range charges {
+		if charges[i].Refund {
 			return errDown
 		}
 	}
-	return s.Store.Take(ctx, takes)
+	return s.Store.Charge(ctx, charges)
 }
 
 func TestFailedReleaseIsReported(t *testing.T) {

@@ -100,7 +100,7 @@ func (c *call) result(err error) (result, error) {
 	if s := d.Tightest(); s != nil {
 		out.status = *s
 	}
-	if d.Holding() {
+	if d.HoldsPermits() {
 		out.holding = c
 	} else {
 		c.put()

@@ -63,16 +63,16 @@ func TestEngineAsksAgainInTheNextWindow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	take := func(want ratelimit.Code, calls int) {
+	charge := func(want ratelimit.Code, calls int) {
 		t.Helper()
 		s, err := limiter.Allow(context.Background(), "alice")
 		if err != nil || s.Code != want || store.calls != calls {
 			t.Errorf("%v, %v, store calls %d times; want %v and %d", s.Code, err, store.calls, want, calls)
 		}
 	}
-	take(ratelimit.OK, 1)
-	take(ratelimit.OverLimit, 2)
-	take(ratelimit.OverLimit, 2)
+	charge(ratelimit.OK, 1)
+	charge(ratelimit.OverLimit, 2)
+	charge(ratelimit.OverLimit, 2)
 	now = now.Add(time.Minute)
-	take(ratelimit.OK, 3)
+	charge(ratelimit.OK, 3)
 }

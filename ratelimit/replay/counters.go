@@ -35,7 +35,7 @@ type counter struct {
 	expires int64  // Unix seconds
 }
 
-// counters is a ratelimit.TakeStore for the clock of a log, which may go back. It keeps counters for keepEnded after
+// counters is a ratelimit.ChargeStore for the clock of a log, which may go back. It keeps counters for keepEnded after
 // they have expired, and at most a number of them. It is not safe for concurrent use.
 type counters struct {
 	hasher
@@ -65,19 +65,19 @@ func (c *counters) Add(_ context.Context, hits []ratelimit.Hit) error {
 	return nil
 }
 
-// Take implements ratelimit.TakeStore. It lets pass all hits under limits of concurrency: a log does
+// Charge implements ratelimit.ChargeStore. It lets pass all hits under limits of concurrency: a log does
 // not tell when requests end. The error is always nil.
-func (c *counters) Take(_ context.Context, takes []ratelimit.Take) error {
-	for i := range takes {
-		t := &takes[i]
+func (c *counters) Charge(_ context.Context, charges []ratelimit.Charge) error {
+	for i := range charges {
+		t := &charges[i]
 		if t.Algorithm == ratelimit.Concurrency {
-			t.Taken, t.State = true, ratelimit.State{}
+			t.Allowed, t.State = true, ratelimit.State{}
 			continue
 		}
 		k := c.id(t.Key)
 		s, known := c.known[k]
 		t.Apply(&s.State)
-		if known || t.N > 0 && t.Taken {
+		if known || t.N > 0 && t.Allowed {
 			s.count++
 			s.expires = t.Expires() / 1e6
 			c.set(k, s)

@@ -60,10 +60,10 @@ func (s *side) replay(ctx context.Context, request *ratelimit.Request, when int6
 	}
 	limited := false
 	for i := range request.Descriptors {
-		if limit, hit := s.decision.Held(i); limit >= 0 {
+		if limit, hit := s.decision.Applied(i); limit >= 0 {
 			limited = true
 			over := s.decision.Statuses[i].Code == ratelimit.OverLimit
-			s.countRule(limit, hit, s.decision.Took(i), over, when, client, request.Descriptors[i].Entries)
+			s.countRule(limit, hit, s.decision.Charge(i), over, when, client, request.Descriptors[i].Entries)
 		}
 	}
 	if !limited {
@@ -75,9 +75,9 @@ func (s *side) replay(ctx context.Context, request *ratelimit.Request, when int6
 	return refused, nil
 }
 
-// countRule counts a descriptor that was held to a limit: hit and take are nil if the limit is
+// countRule counts a descriptor that was held to a limit: hit and charge are nil if the limit is
 // unlimited, else one of them is not.
-func (s *side) countRule(limit int, hit *ratelimit.Hit, take *ratelimit.Take, over bool, when int64, client string, entries []ratelimit.Entry) {
+func (s *side) countRule(limit int, hit *ratelimit.Hit, charge *ratelimit.Charge, over bool, when int64, client string, entries []ratelimit.Entry) {
 	t := s.rules[limit]
 	t.requests++
 	var key *tracked
@@ -90,9 +90,9 @@ func (s *side) countRule(limit int, hit *ratelimit.Hit, take *ratelimit.Take, ov
 			t.most, t.mostKey, t.mostWindow = hit.Count, key.text, hit.Window
 		}
 		exceeded = over || t.ShadowMode && hit.Count > uint64(hit.Limit)
-	case take != nil:
-		key = s.key(take.Key, limit, entries)
-		exceeded = over || t.ShadowMode && !take.Taken
+	case charge != nil:
+		key = s.key(charge.Key, limit, entries)
+		exceeded = over || t.ShadowMode && !charge.Allowed
 	}
 	if key == nil {
 		return

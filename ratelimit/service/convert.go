@@ -26,7 +26,7 @@ func (c *call) convert(in *ratelimitv3.RateLimitRequest) error {
 	c.request.Domain = in.GetDomain()
 	c.request.HitsAddend = in.GetHitsAddend()
 	for i, d := range in.GetDescriptors() {
-		out := ratelimit.Descriptor{Back: d.GetIsNegativeHits()}
+		out := ratelimit.Descriptor{Refund: d.GetIsNegativeHits()}
 		start := len(c.entries)
 		if err := c.bounds.entries(i, len(d.GetEntries()), start); err != nil {
 			return err

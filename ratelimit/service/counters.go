@@ -102,7 +102,7 @@ func (c *Counters) Register(r grpc.ServiceRegistrar) {
 		Methods: []grpc.MethodDesc{
 			c.method("Get", (*ratelimit.Engine).Counters),
 			c.method("Reset", (*ratelimit.Engine).ResetCounters),
-			c.method("GiveBack", (*ratelimit.Engine).GiveBack),
+			c.method("GiveBack", (*ratelimit.Engine).Refund),
 		},
 		Metadata: countersFile,
 	}, c)

@@ -334,7 +334,7 @@ func requestText(r *ratelimit.Request) string {
 		if d.HitsAddend != nil {
 			fmt.Fprintf(&b, " hits_addend:{value:%d}", *d.HitsAddend)
 		}
-		if d.Back {
+		if d.Refund {
 			b.WriteString(" is_negative_hits:true")
 		}
 		b.WriteByte('}')

@@ -179,7 +179,7 @@ func (c *call) decodeDescriptor(b []byte) bool {
 			ok = decodeNumbers(f.bytes, &hits)
 			d.HitsAddend = c.addHits(hits)
 		case f.is(4, varintType):
-			d.Back = protowire.DecodeBool(f.varint)
+			d.Refund = protowire.DecodeBool(f.varint)
 		default:
 			ok = false
 		}

@@ -160,19 +160,19 @@ func (s *store) Subtract(ctx context.Context, hits []ratelimit.Hit) error {
 	return s.span(ctx, hits, inner.Subtract)
 }
 
-// Take calls the inner store. It returns errors.ErrUnsupported if that is no
-// ratelimit.TakeStore.
-func (s *store) Take(ctx context.Context, takes []ratelimit.Take) (err error) {
-	inner, ok := s.inner.(ratelimit.TakeStore)
+// Charge calls the inner store. It returns errors.ErrUnsupported if that is no
+// ratelimit.ChargeStore.
+func (s *store) Charge(ctx context.Context, charges []ratelimit.Charge) (err error) {
+	inner, ok := s.inner.(ratelimit.ChargeStore)
 	switch {
 	case !ok:
 		return errors.ErrUnsupported
-	case s.tracing.skips(ctx) || len(takes) == 0:
-		return inner.Take(ctx, takes)
+	case s.tracing.skips(ctx) || len(charges) == 0:
+		return inner.Charge(ctx, charges)
 	}
-	ctx, end := s.start(ctx, len(takes), len(takes))
+	ctx, end := s.start(ctx, len(charges), len(charges))
 	defer func() { end(err) }()
-	return inner.Take(ctx, takes)
+	return inner.Charge(ctx, charges)
 }
 
 type conditionalStore struct {

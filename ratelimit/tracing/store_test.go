@@ -32,7 +32,7 @@ func TestStoreKeepsTheContract(t *testing.T) {
 	receive(t, "http")
 	tr := start(t, 1, nil)
 	open := func(*testing.T) ratelimit.Store { return tr.Store(memstore.New(nil), tracing.SpanRedis) }
-	storetest.Run(t, open, &storetest.Options{MaxCount: 1 << 62, Subtracts: true, Takes: true})
+	storetest.Run(t, open, &storetest.Options{MaxCount: 1 << 62, Subtracts: true, Charges: true})
 }
 
 func TestStoreIsConditionalAsTheInner(t *testing.T) {
@@ -47,29 +47,29 @@ func TestStoreIsConditionalAsTheInner(t *testing.T) {
 	}
 }
 
-// taking is a ratelimit.TakeStore.
-type taking struct{ plain }
+// taking is a ratelimit.ChargeStore.
+type charging struct{ plain }
 
-// Take applies the takes to new states.
-func (taking) Take(_ context.Context, takes []ratelimit.Take) error {
-	for i := range takes {
-		takes[i].Apply(new(ratelimit.State))
+// Charge applies the charges to new states.
+func (charging) Charge(_ context.Context, charges []ratelimit.Charge) error {
+	for i := range charges {
+		charges[i].Apply(new(ratelimit.State))
 	}
 	return nil
 }
 
-func TestStoreTakesAsTheInner(t *testing.T) {
+func TestStoreChargesAsTheInner(t *testing.T) {
 	r := receive(t, "http")
 	tr := start(t, 1, nil)
-	wrap := func(inner ratelimit.Store) ratelimit.TakeStore {
-		return tr.Store(inner, tracing.SpanRedis).(ratelimit.TakeStore)
+	wrap := func(inner ratelimit.Store) ratelimit.ChargeStore {
+		return tr.Store(inner, tracing.SpanRedis).(ratelimit.ChargeStore)
 	}
 	nothing := plain(func(context.Context, []ratelimit.Hit) error { return nil })
-	require.ErrorIs(t, wrap(nothing).Take(t.Context(), nil), errors.ErrUnsupported)
-	require.NoError(t, wrap(taking{nothing}).Take(t.Context(), nil))
-	takes := []ratelimit.Take{{Algorithm: ratelimit.TokenBucket, N: 1}, {Algorithm: ratelimit.SlidingWindow}}
-	require.NoError(t, wrap(taking{nothing}).Take(t.Context(), takes))
-	require.True(t, takes[1].Taken)
+	require.ErrorIs(t, wrap(nothing).Charge(t.Context(), nil), errors.ErrUnsupported)
+	require.NoError(t, wrap(charging{nothing}).Charge(t.Context(), nil))
+	charges := []ratelimit.Charge{{Algorithm: ratelimit.TokenBucket, N: 1}, {Algorithm: ratelimit.SlidingWindow}}
+	require.NoError(t, wrap(charging{nothing}).Charge(t.Context(), charges))
+	require.True(t, charges[1].Allowed)
 	flush(t, tr)
 	s := r.named(t, tracing.SpanRedis)
 	assert.Equal(t, map[string]any{"hits": int64(2), "pipeline length": int64(2), "perSecondPipeline length": int64(0)}, s.attrs)

@@ -125,7 +125,7 @@ type decoder struct {
 	table            []ratelimit.Field
 	resources        []resource
 	faults, warnings []*ratelimit.Fault
-	at               ratelimit.Place // of the current rule
+	at               ratelimit.Position // of the current rule
 }
 
 // faulty returns the resources that have a fault, but not those that only contradict one of
@@ -189,7 +189,7 @@ func (d *decoder) report(found []*ratelimit.Fault) []*config.Fault {
 	slices.SortStableFunc(found, func(a, b *ratelimit.Fault) int {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), slices.Compare(a.Path, b.Path))
 	})
-	place := func(at ratelimit.Place, field string) *config.Fault {
+	place := func(at ratelimit.Position, field string) *config.Fault {
 		path := ""
 		for _, n := range at.Path {
 			path += fmt.Sprintf("descriptors[%d].", n)

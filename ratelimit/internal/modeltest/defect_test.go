@@ -179,7 +179,7 @@ var brokenRequests = map[string]stage{
 	"nothing given back": requests(func(r *ratelimit.Request) {
 		r.Descriptors = slices.Clone(r.Descriptors)
 		for i := range r.Descriptors {
-			r.Descriptors[i].Back = false
+			r.Descriptors[i].Refund = false
 		}
 	}),
 	"descriptors in the wrong order": requests(func(r *ratelimit.Request) {

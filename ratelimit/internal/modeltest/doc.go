@@ -20,10 +20,10 @@
 // well and can be printed, and the tests of this package can play scripts on engines and
 // stores with deliberate defects, to prove that the model detects them.
 //
-// Limits of other algorithms than fixed windows are applied by Take.Apply in the model, too: the tests
-// of package ratelimit compare that with exact models. The model derives the terms of takes
+// Limits of other algorithms than fixed windows are applied by Charge.Apply in the model, too: the tests
+// of package ratelimit compare that with exact models. The model derives the terms of charges
 // by itself, and what clients are told by asking what would pass at other times. A store that
-// is no ratelimit.TakeStore and ratelimit.SubtractStore plays scripts without them.
+// is no ratelimit.ChargeStore and ratelimit.SubtractStore plays scripts without them.
 //
 // The model is slow on purpose. It follows the text of REFERENCE.md, not the code of the
 // engine: a mistake made in both would not be detected.

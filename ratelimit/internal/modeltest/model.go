@@ -73,7 +73,7 @@ type target struct {
 	second      bool // in the per-second store
 	cached      bool
 	after       uint64
-	taken       ratelimit.Take // of another algorithm
+	taken       ratelimit.Charge // of another algorithm
 }
 
 // outcome is the result of the model.
@@ -122,7 +122,7 @@ func (m *model) rulesOf(domain string) (rules []ratelimit.Rule, known bool) {
 
 // target returns the limit of a descriptor, nil for none.
 func (m *model) target(r *ratelimit.Request, d *ratelimit.Descriptor, rules []ratelimit.Rule, now int64) *target {
-	t := &target{hits: hitsOf(r, d), back: d.Back, live: true}
+	t := &target{hits: hitsOf(r, d), back: d.Refund, live: true}
 	var path []ratelimit.Rule
 	if d.Limit != nil {
 		t.requests, t.unit, t.units = d.Limit.RequestsPerUnit, d.Limit.Unit, d.Limit.UnitMultiplier
@@ -146,13 +146,13 @@ func (m *model) target(r *ratelimit.Request, d *ratelimit.Descriptor, rules []ra
 		t.window, t.length = start, end-start
 		ending := strconv.FormatInt(t.window, 10)
 		switch {
-		case t.taking():
+		case t.charging():
 			ending = t.ending()
 		case !m.choices.Reference:
 			ending += "+" + strconv.FormatInt(t.length, 10)
 		}
 		t.key = m.choices.Prefix + counterKey(m.choices.Reference, r.Domain, path, d.Entries, ending)
-		t.second = m.choices.PerSecond && t.unit == ratelimit.Second && t.units <= 1 && t.zone == nil && !t.taking()
+		t.second = m.choices.PerSecond && t.unit == ratelimit.Second && t.units <= 1 && t.zone == nil && !t.charging()
 	}
 	return t
 }
@@ -197,7 +197,7 @@ func (m *model) count(targets []*target, now int64) {
 		switch {
 		case !t.back:
 			m.addStats(t, ratelimit.LimitCounts{TotalHits: t.hits})
-		case !t.taking():
+		case !t.charging():
 			delete(m.cached, t.key)
 		}
 		if t.cached = m.choices.Cache && now < m.cached[t.key]; t.cached {
@@ -210,7 +210,7 @@ func (m *model) count(targets []*target, now int64) {
 	for i, t := range active {
 		switch {
 		case t.back:
-		case t.taking():
+		case t.charging():
 			over[i] = !t.passes(m.states[t.key], t.hits, now)
 		default:
 			over[i] = m.counter(t)+t.hits > uint64(t.requests)
@@ -230,9 +230,9 @@ func (m *model) add(t *target, counts bool, now int64) {
 	if !counts && !t.back {
 		n = 0
 	}
-	if t.taking() {
-		t.taken = t.take(n, now)
-		t.taken.Back = t.back
+	if t.charging() {
+		t.taken = t.charge(n, now)
+		t.taken.Refund = t.back
 		state := m.states[t.key]
 		t.taken.Apply(&state)
 		m.states[t.key] = state
@@ -291,15 +291,15 @@ func (m *model) status(t *target, now int64) ratelimit.Status {
 		s.Name = t.rule.Limit.Name
 	}
 	var c ratelimit.LimitCounts
-	if t.taking() {
-		c = m.statusOfTake(t, &s, now)
+	if t.charging() {
+		c = m.statusOfCharge(t, &s, now)
 	} else if c = m.verdict(t, &s); t.back {
 		s.Code, s.Remaining = ratelimit.OK, t.requests-uint32(min(t.after, uint64(t.requests)))
 	}
 	if t.back {
 		return s
 	}
-	if !t.taking() && !t.cached && s.Code == ratelimit.OverLimit && m.choices.Cache {
+	if !t.charging() && !t.cached && s.Code == ratelimit.OverLimit && m.choices.Cache {
 		m.cached[t.key] = now + t.length
 	}
 	if s.Code == ratelimit.OverLimit && t.rule != nil && t.rule.ShadowMode {
@@ -430,12 +430,12 @@ func (o *outcome) kinds() map[string]int {
 			n["over"]++
 		case t.back:
 			n["back"]++
-		case t.taking() && !t.taken.Taken, !t.taking() && t.after > uint64(t.requests):
+		case t.charging() && !t.taken.Allowed, !t.charging() && t.after > uint64(t.requests):
 			n["shadowed"]++
 		default:
 			n["within"]++
 		}
-		if t != nil && t.taking() {
+		if t != nil && t.charging() {
 			n[t.algorithm.String()+" "+s.Code.String()]++
 		}
 		if t != nil && t.rule == nil {

@@ -38,13 +38,13 @@ func (s plainStore) Subtract(_ context.Context, hits []ratelimit.Hit) error {
 	return nil
 }
 
-func (s plainStore) Take(_ context.Context, takes []ratelimit.Take) error {
+func (s plainStore) Charge(_ context.Context, charges []ratelimit.Charge) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range takes {
-		state := s.states[string(takes[i].Key)]
-		takes[i].Apply(&state)
-		s.states[string(takes[i].Key)] = state
+	for i := range charges {
+		state := s.states[string(charges[i].Key)]
+		charges[i].Apply(&state)
+		s.states[string(charges[i].Key)] = state
 	}
 	return nil
 }

@@ -125,7 +125,7 @@ func drawDescriptor(t *rapid.T) ratelimit.Descriptor {
 			UnitMultiplier:  drawMultiplier(t),
 		}
 	}
-	d.Back = seldom(t, 10, "back")
+	d.Refund = seldom(t, 10, "back")
 	if seldom(t, 4, "own hits") {
 		d.HitsAddend = new(rapid.SampledFrom([]uint64{0, 0, 1, 2, 3, 7, 1 << 33}).Draw(t, "n"))
 	}

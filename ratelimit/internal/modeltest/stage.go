@@ -56,14 +56,14 @@ func play(s script, on *stage) error {
 
 // only removes from a script what the store has no methods for.
 func (p *performance) only(s *script) {
-	takes, subtracts := false, false
-	if store, ok := p.main.(ratelimit.TakeStore); ok {
-		takes = store.Take(context.Background(), nil) == nil
+	charges, subtracts := false, false
+	if store, ok := p.main.(ratelimit.ChargeStore); ok {
+		charges = store.Charge(context.Background(), nil) == nil
 	}
 	if store, ok := p.main.(ratelimit.SubtractStore); ok {
 		subtracts = store.Subtract(context.Background(), nil) == nil
 	}
-	if takes && subtracts {
+	if charges && subtracts {
 		return
 	}
 	s.Rules, s.Steps = fixed(s.Rules), slices.Clone(s.Steps)
@@ -72,7 +72,7 @@ func (p *performance) only(s *script) {
 		step.Reload = fixed(step.Reload)
 		step.Request.Descriptors = slices.Clone(step.Request.Descriptors)
 		for j := range step.Request.Descriptors {
-			step.Request.Descriptors[j].Back = false
+			step.Request.Descriptors[j].Refund = false
 		}
 	}
 }
@@ -197,7 +197,7 @@ func (p *performance) compareCounters(want *outcome) error {
 		switch {
 		case t == nil || !t.live:
 			continue
-		case t.taking():
+		case t.charging():
 			if err := p.compareState(t); err != nil {
 				return err
 			}
@@ -220,13 +220,13 @@ func (p *performance) compareCounters(want *outcome) error {
 
 // compareState compares the state of a limit.
 func (p *performance) compareState(t *target) error {
-	take := t.take(0, p.now)
-	got := []ratelimit.Take{take}
-	if err := p.main.(ratelimit.TakeStore).Take(context.Background(), got); err != nil {
+	charge := t.charge(0, p.now)
+	got := []ratelimit.Charge{charge}
+	if err := p.main.(ratelimit.ChargeStore).Charge(context.Background(), got); err != nil {
 		return fmt.Errorf("reading state %q: %w", t.key, err)
 	}
 	state := p.model.states[t.key]
-	take.Apply(&state)
+	charge.Apply(&state)
 	return differ("state "+t.key, got[0].State, state)
 }
 

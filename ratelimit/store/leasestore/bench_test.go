@@ -31,26 +31,26 @@ func BenchmarkHotKey(b *testing.B) {
 		b.Run(fmt.Sprintf("bucket/workers=%d", workers), func(b *testing.B) {
 			l := leasestore.New(memstore.New(nil), nil)
 			defer func() { _ = l.Close() }()
-			compareWith(b, takes(b, l.Store(), hot, 1, 0), takes(b, memstore.New(nil), hot, 1, 0), 1, workers, 100_000)
+			compareWith(b, charges(b, l.Store(), hot, 1, 0), charges(b, memstore.New(nil), hot, 1, 0), 1, workers, 100_000)
 		})
 	}
 }
 
 // takes returns a way to take from token buckets.
-func takes(b *testing.B, store ratelimit.Store, limit ratelimit.Limit, keys, first int) func(from, to int) {
-	template := slices.Repeat([]ratelimit.Take{takeOf(b, limit)}, keys)
+func charges(b *testing.B, store ratelimit.Store, limit ratelimit.Limit, keys, first int) func(from, to int) {
+	template := slices.Repeat([]ratelimit.Charge{chargeOf(b, limit)}, keys)
 	for i := range template {
 		template[i].Key = fmt.Appendf(nil, "domain_remote_address_10.0.%06d", i)
 	}
 	return func(from, to int) {
-		take, start, now := make([]ratelimit.Take, 1), time.Now(), time.Now().UnixMicro()
+		charge, start, now := make([]ratelimit.Charge, 1), time.Now(), time.Now().UnixMicro()
 		for i := from; i < to; i++ {
-			take[0] = template[(first+i*7919)%len(template)]
+			charge[0] = template[(first+i*7919)%len(template)]
 			if i%16 == 0 {
 				now = start.UnixMicro() + int64(time.Since(start)/time.Microsecond)
 			}
-			take[0].Now = now
-			if err := store.(ratelimit.TakeStore).Take(context.Background(), take); err != nil {
+			charge[0].Now = now
+			if err := store.(ratelimit.ChargeStore).Charge(context.Background(), charge); err != nil {
 				b.Error(err)
 				return
 			}
@@ -58,9 +58,9 @@ func takes(b *testing.B, store ratelimit.Store, limit ratelimit.Limit, keys, fir
 	}
 }
 
-// takeOf returns the take of one hit from a limit.
-func takeOf(b *testing.B, limit ratelimit.Limit) (made ratelimit.Take) {
-	e := newTaker(b, takeFunc(func(t []ratelimit.Take) error {
+// chargeOf returns the charge of one hit from a limit.
+func chargeOf(b *testing.B, limit ratelimit.Limit) (made ratelimit.Charge) {
+	e := newCharger(b, chargeFunc(func(t []ratelimit.Charge) error {
 		if len(t) > 0 {
 			made = t[0]
 		}
@@ -71,11 +71,11 @@ func takeOf(b *testing.B, limit ratelimit.Limit) (made ratelimit.Take) {
 	return made
 }
 
-type takeFunc func([]ratelimit.Take) error
+type chargeFunc func([]ratelimit.Charge) error
 
-func (takeFunc) Add(context.Context, []ratelimit.Hit) error { return nil }
+func (chargeFunc) Add(context.Context, []ratelimit.Hit) error { return nil }
 
-func (f takeFunc) Take(_ context.Context, takes []ratelimit.Take) error { return f(takes) }
+func (f chargeFunc) Charge(_ context.Context, charges []ratelimit.Charge) error { return f(charges) }
 
 // BenchmarkSpreadKeys measures what it costs to find out that keys come too seldom for a lease.
 func BenchmarkSpreadKeys(b *testing.B) {
@@ -88,7 +88,7 @@ func BenchmarkSpreadKeys(b *testing.B) {
 		limit := bucketOf(1000, ratelimit.Hour, 1<<20) // the states stay in memory
 		l := leasestore.New(memstore.New(nil), &leasestore.Options{Ahead: time.Millisecond})
 		defer func() { _ = l.Close() }()
-		compareWith(b, takes(b, l.Store(), limit, 100_000, 0), takes(b, memstore.New(nil), limit, 100_000, 50_000), 100_000, 1, 100_000)
+		compareWith(b, charges(b, l.Store(), limit, 100_000, 0), charges(b, memstore.New(nil), limit, 100_000, 50_000), 100_000, 1, 100_000)
 	})
 }
 

@@ -7,9 +7,9 @@ import (
 )
 
 // bucket is what an instance knows of a token bucket in the store, and what it has claimed of
-// it. Times are Unix microseconds, of the takes.
+// it. Times are Unix microseconds, of the charges.
 type bucket struct {
-	terms    [4]int64 // Terms 2 to 5 of its takes: the limit
+	params   [4]int64 // Params 2 to 5 of its takes: the limit
 	capacity int64    // in tokens
 
 	// left tokens of claims may be used, each before its place in the schedule of tokens. These
@@ -21,7 +21,7 @@ type bucket struct {
 	full      int64 // when the bucket in the store is full, after that
 	available int64 // tokens that it had after that
 	pause     int64 // until when hits are refused, because the bucket was found empty
-	caller    *takeCall
+	caller    *chargeCall
 	done      chan struct{} // closed when the call of the caller has ended; nil if nobody waits
 
 	// Demand.
@@ -30,14 +30,14 @@ type bucket struct {
 	short       bool // it was empty, and did not have many tokens since
 }
 
-func newBucket(t *ratelimit.Take) *bucket {
-	b := &bucket{terms: [4]int64(t.Terms[2:]), since: t.Now}
-	b.capacity = b.tokens(b.terms[0], b.terms[1])
+func newBucket(t *ratelimit.Charge) *bucket {
+	b := &bucket{params: [4]int64(t.Params[2:]), since: t.Now}
+	b.capacity = b.tokens(b.params[0], b.params[1])
 	return b
 }
 
-// decide decides a take from what is claimed, or refuses it while the bucket is known to be empty.
-func (b *bucket) decide(t *ratelimit.Take) bool {
+// decide decides a charge from what is claimed, or refuses it while the bucket is known to be empty.
+func (b *bucket) decide(t *ratelimit.Charge) bool {
 	if t.Now < b.asked { // not to be used before it was claimed
 		return false
 	}
@@ -47,7 +47,7 @@ func (b *bucket) decide(t *ratelimit.Take) bool {
 	}
 	switch {
 	case b.left > 0 && b.left >= n:
-		if t.Apply(&b.virtual); !t.Taken {
+		if t.Apply(&b.virtual); !t.Allowed {
 			return false
 		}
 		b.left -= n
@@ -67,21 +67,21 @@ func (b *bucket) expire(now int64) {
 	}
 }
 
-// refuse refuses a take as an empty bucket does, with the last known state if that is empty.
-func (b *bucket) refuse(t *ratelimit.Take) {
+// refuse refuses a charge as an empty bucket does, with the last known state if that is empty.
+func (b *bucket) refuse(t *ratelimit.Charge) {
 	state := b.virtual
 	if state[0] < t.Now {
 		state = ratelimit.State{t.Now}
 	}
 	if b.left == 0 && b.room(&state, t.Now) > 0 {
-		state = ratelimit.State{t.Now + b.terms[0], b.terms[1]}
+		state = ratelimit.State{t.Now + b.params[0], b.params[1]}
 	}
-	t.Taken, t.State = t.N == 0, state
+	t.Allowed, t.State = t.N == 0, state
 }
 
 // tokens returns how many tokens come in a time and a rest, rounded down.
 func (b *bucket) tokens(micro, rest int64) int64 {
-	rate, length := b.terms[2], b.terms[3]
+	rate, length := b.params[2], b.params[3]
 	if rest < 0 {
 		micro, rest = micro-1, rest+rate
 	}
@@ -102,7 +102,7 @@ func (b *bucket) room(s *ratelimit.State, now int64) int64 {
 	if s[0] < now {
 		return b.capacity
 	}
-	return b.tokens(b.terms[0]-(s[0]-now), b.terms[1]-s[1])
+	return b.tokens(b.params[0]-(s[0]-now), b.params[1]-s[1])
 }
 
 // without returns a state as if n tokens of it had not been taken.
@@ -112,25 +112,25 @@ func (b *bucket) without(s ratelimit.State, n int64) ratelimit.State {
 	}
 	micro, rest := b.time(n)
 	if s[0], s[1] = s[0]-micro, s[1]-rest; s[1] < 0 {
-		s[0], s[1] = s[0]-1, s[1]+b.terms[2]
+		s[0], s[1] = s[0]-1, s[1]+b.params[2]
 	}
 	return s
 }
 
 // time returns the time in which n tokens come.
 func (b *bucket) time(n int64) (micro, rest int64) {
-	high, low := bits.Mul64(uint64(n), uint64(b.terms[3]))
-	if high >= uint64(b.terms[2]) {
-		return 1 << 51, 0 // as Take.Terms
+	high, low := bits.Mul64(uint64(n), uint64(b.params[3]))
+	if high >= uint64(b.params[2]) {
+		return 1 << 51, 0 // as Charge.Params
 	}
-	quotient, remainder := bits.Div64(high, low, uint64(b.terms[2]))
+	quotient, remainder := bits.Div64(high, low, uint64(b.params[2]))
 	return int64(quotient), int64(remainder)
 }
 
 // demand sets how many tokens an entry claims behind those of its take.
-func (b *bucket) demand(t *ratelimit.Take, ahead int64, e *takeEntry) {
+func (b *bucket) demand(t *ratelimit.Charge, ahead int64, e *chargeEntry) {
 	b.used += int64(t.N)
-	fill := b.terms[0]
+	fill := b.params[0]
 	elapsed := max(t.Now-b.since, 1)
 	horizon := min(ahead, fill/bucketAhead)
 	rate := float64(b.used) / float64(elapsed)
@@ -175,7 +175,7 @@ func pauseOf(rate float64, ahead, fill int64) int64 {
 	return min(pause, maxPause*ahead, fill/bucketPause)
 }
 
-// claimed adds n tokens of a take, after which the store has a state.
+// claimed adds n tokens of a charge, after which the store has a state.
 func (b *bucket) claimed(n int64, state ratelimit.State) {
 	begin := b.without(state, n)[0]
 	if b.left > 0 {

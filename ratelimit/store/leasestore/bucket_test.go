@@ -16,7 +16,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
-func (r *remote) Take(ctx context.Context, takes []ratelimit.Take) error {
+func (r *remote) Charge(ctx context.Context, charges []ratelimit.Charge) error {
 	r.calls.Add(1)
 	select {
 	case <-time.After(latency):
@@ -26,7 +26,7 @@ func (r *remote) Take(ctx context.Context, takes []ratelimit.Take) error {
 	if err := r.err.Load(); err != nil {
 		return *err
 	}
-	return r.Store.Take(ctx, takes)
+	return r.Store.Charge(ctx, charges)
 }
 
 // bucketOf returns a token bucket with a lease.
@@ -35,19 +35,19 @@ func bucketOf(rate uint32, unit ratelimit.Unit, burst uint32) ratelimit.Limit {
 }
 
 // taker is an instance that asks for tokens of one bucket.
-type taker struct {
+type charger struct {
 	*ratelimit.Engine
 	leases *leasestore.Leases
 }
 
-func newTaker(t testing.TB, store ratelimit.Store, limit ratelimit.Limit, opts *ratelimit.Options) *taker {
+func newCharger(t testing.TB, store ratelimit.Store, limit ratelimit.Limit, opts *ratelimit.Options) *charger {
 	l := leasestore.New(store, &leasestore.Options{MaxKeys: 8}) // Stats is faster then
-	i := &taker{ratelimit.New(l.Store(), opts), l}
+	i := &charger{ratelimit.New(l.Store(), opts), l}
 	i.use(t, limit)
 	return i
 }
 
-func (i *taker) use(t testing.TB, limit ratelimit.Limit) {
+func (i *charger) use(t testing.TB, limit ratelimit.Limit) {
 	rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "d", Rules: []ratelimit.Rule{{Key: "k", Limit: &limit}}}}, nil)
 	require.NoError(t, err)
 	require.Empty(t, rules.Warnings())
@@ -55,9 +55,9 @@ func (i *taker) use(t testing.TB, limit ratelimit.Limit) {
 }
 
 // decide asks for n tokens, or gives them back.
-func (i *taker) decide(ctx context.Context, n uint64, back bool) (ratelimit.Status, error) {
+func (i *charger) decide(ctx context.Context, n uint64, back bool) (ratelimit.Status, error) {
 	d, err := i.Decide(ctx, &ratelimit.Request{Domain: "d", Descriptors: []ratelimit.Descriptor{
-		{Entries: []ratelimit.Entry{{Key: "k", Value: "v"}}, HitsAddend: &n, Back: back},
+		{Entries: []ratelimit.Entry{{Key: "k", Value: "v"}}, HitsAddend: &n, Refund: back},
 	}})
 	if err != nil {
 		return ratelimit.Status{}, err
@@ -66,7 +66,7 @@ func (i *taker) decide(ctx context.Context, n uint64, back bool) (ratelimit.Stat
 }
 
 // take is decide without failures. It reports whether the hits passed, and how many more would.
-func (i *taker) take(t testing.TB, n uint64) (bool, uint32) {
+func (i *charger) charge(t testing.TB, n uint64) (bool, uint32) {
 	s, err := i.decide(t.Context(), n, false)
 	if err != nil {
 		t.Fatal(err) // require would take most of the time
@@ -93,7 +93,7 @@ func TestHotBucket(t *testing.T) {
 			var admitted, asked atomic.Int64
 			var group sync.WaitGroup
 			for i := range instances {
-				instance := newTaker(t, store, limit, nil)
+				instance := newCharger(t, store, limit, nil)
 				for j := range callers {
 					group.Go(func() {
 						time.Sleep(time.Duration(i*callers+j) * step / 40)
@@ -101,7 +101,7 @@ func TestHotBucket(t *testing.T) {
 						for range duration / step {
 							for debt += each; debt >= instances*callers; debt -= instances * callers {
 								asked.Add(1)
-								if passed, _ := instance.take(t, 1); passed {
+								if passed, _ := instance.charge(t, 1); passed {
 									admitted.Add(1)
 								}
 							}
@@ -137,15 +137,15 @@ func TestBucketBelowLimit(t *testing.T) {
 		clock := &ratelimit.Options{Now: func() time.Time { return now }}
 		store := memstore.New(&memstore.Options{Now: clock.Now})
 		limit := bucketOf(uint32(100+random.IntN(20_000)), ratelimit.Second, uint32(100+random.IntN(20_000)))
-		var instances []*taker
+		var instances []*charger
 		for range 1 + random.IntN(16) {
-			instances = append(instances, newTaker(t, store, limit, clock))
+			instances = append(instances, newCharger(t, store, limit, clock))
 		}
 		group := 1 + random.IntN(int(limit.Burst)/4)
 		for range 30_000 / group {
 			i := instances[random.IntN(len(instances))]
 			for range group {
-				passed, _ := i.take(t, 1)
+				passed, _ := i.charge(t, 1)
 				require.True(t, passed, "seed %d: %d instances, groups of %d hits, %+v", seed, len(instances), group, limit)
 			}
 			now = now.Add(2 * time.Second * time.Duration(group) / time.Duration(limit.RequestsPerUnit))
@@ -164,8 +164,8 @@ func TestBucketBack(t *testing.T) {
 		limit := bucketOf(1000, ratelimit.Second, 500)
 		plainLimit := limit
 		plainLimit.Lease = false
-		i, plain := newTaker(t, store, limit, clock), newTaker(t, store, plainLimit, clock)
-		exact := newTaker(t, memstore.New(&memstore.Options{Now: clock.Now}), plainLimit, clock)
+		i, plain := newCharger(t, store, limit, clock), newCharger(t, store, plainLimit, clock)
+		exact := newCharger(t, memstore.New(&memstore.Options{Now: clock.Now}), plainLimit, clock)
 		for range 100 {
 			for range random.IntN(200) {
 				now = now.Add(time.Duration(random.IntN(200)) * time.Microsecond)
@@ -173,20 +173,20 @@ func TestBucketBack(t *testing.T) {
 				if random.IntN(8) == 0 {
 					who = plain
 				}
-				if passed, _ := who.take(t, 1); passed {
-					passed, _ = exact.take(t, 1)
+				if passed, _ := who.charge(t, 1); passed {
+					passed, _ = exact.charge(t, 1)
 					require.True(t, passed, "seed %d", seed)
 				}
 			}
 			n := 1 + random.Uint64N(100)
-			for _, e := range []*taker{i, exact} {
+			for _, e := range []*charger{i, exact} {
 				_, err := e.decide(t.Context(), n, true)
 				require.NoError(t, err)
 			}
 			now = now.Add(time.Duration(random.IntN(20_000)) * time.Microsecond)
 			for passed := true; passed; {
-				if passed, _ = plain.take(t, 1); passed {
-					passed, _ = exact.take(t, 1)
+				if passed, _ = plain.charge(t, 1); passed {
+					passed, _ = exact.charge(t, 1)
 					require.True(t, passed, "seed %d", seed)
 				}
 			}
@@ -199,7 +199,7 @@ func TestBucketsOfFewKeys(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	clock := &ratelimit.Options{Now: func() time.Time { return now }}
 	for range 50 { // hashes differ
-		i := newTaker(t, memstore.New(&memstore.Options{Now: clock.Now}), bucketOf(1_000_000, ratelimit.Second, 0), clock)
+		i := newCharger(t, memstore.New(&memstore.Options{Now: clock.Now}), bucketOf(1_000_000, ratelimit.Second, 0), clock)
 		q, most := &ratelimit.Request{Domain: "d", Descriptors: make([]ratelimit.Descriptor, 1)}, 0
 		for n := range 1000 {
 			q.Descriptors[0].Entries = []ratelimit.Entry{{Key: "k", Value: []string{"a", "b", "c"}[n%3]}}
@@ -218,9 +218,9 @@ func TestBucketState(t *testing.T) {
 	clock := &ratelimit.Options{Now: func() time.Time { return now }}
 	store := newRemote()
 	synctest.Test(t, func(t *testing.T) {
-		i := newTaker(t, store, bucketOf(1000, ratelimit.Second, 500), clock)
+		i := newCharger(t, store, bucketOf(1000, ratelimit.Second, 500), clock)
 		for range 100 {
-			passed, remaining := i.take(t, 1)
+			passed, remaining := i.charge(t, 1)
 			require.True(t, passed)
 			require.EqualValues(t, 499, remaining)
 			now = now.Add(100 * time.Millisecond)
@@ -228,7 +228,7 @@ func TestBucketState(t *testing.T) {
 		require.EqualValues(t, 100, store.calls.Load(), "a key that comes seldom is asked for each time")
 
 		for n := range uint32(300) {
-			passed, remaining := i.take(t, 1)
+			passed, remaining := i.charge(t, 1)
 			require.True(t, passed)
 			require.Equal(t, 499-n, remaining, "what is claimed is not used")
 		}
@@ -237,22 +237,22 @@ func TestBucketState(t *testing.T) {
 		require.Positive(t, held.Held)
 		require.Equal(t, 1, held.Keys)
 		require.Positive(t, held.Claims)
-		_, remaining := i.take(t, 0)
+		_, remaining := i.charge(t, 0)
 		require.EqualValues(t, 200, remaining)
 		_, err := i.decide(t.Context(), 50, true)
 		require.NoError(t, err)
-		_, remaining = i.take(t, 1)
+		_, remaining = i.charge(t, 1)
 		require.EqualValues(t, 249, remaining)
 
 		calls := store.calls.Load()
 		now = now.Add(-time.Millisecond)
-		i.take(t, 1)
+		i.charge(t, 1)
 		require.Equal(t, calls+1, store.calls.Load(), "nothing is used before it was claimed")
 
 		i.use(t, bucketOf(10, ratelimit.Second, 10))
 		now = now.Add(time.Minute)
 		for n := range 30 {
-			passed, _ := i.take(t, 1)
+			passed, _ := i.charge(t, 1)
 			require.Equal(t, n < 10, passed, "the limit was changed")
 		}
 		require.NoError(t, i.leases.Close())
@@ -265,13 +265,13 @@ func TestBucketCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newRemote()
 		stopped := time.Now()
-		i := newTaker(t, store, bucketOf(1_000_000, ratelimit.Second, 0), &ratelimit.Options{Now: func() time.Time { return stopped }})
+		i := newCharger(t, store, bucketOf(1_000_000, ratelimit.Second, 0), &ratelimit.Options{Now: func() time.Time { return stopped }})
 		use := func() {
 			for i.leases.Stats().Held < 200 {
-				i.take(t, 1)
+				i.charge(t, 1)
 			}
 			for i.leases.Stats().Held > 0 {
-				i.take(t, 1)
+				i.charge(t, 1)
 			}
 			store.calls.Store(0)
 		}
@@ -317,9 +317,9 @@ func TestBucketAllocations(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	clock := &ratelimit.Options{Now: func() time.Time { return now }}
 	for _, refused := range []bool{false, true} {
-		i := newTaker(t, memstore.New(&memstore.Options{Now: clock.Now}), bucketOf(1_000_000, ratelimit.Minute, 100_000), clock)
+		i := newCharger(t, memstore.New(&memstore.Options{Now: clock.Now}), bucketOf(1_000_000, ratelimit.Minute, 100_000), clock)
 		for passed := true; passed && (refused || i.leases.Stats().Held < 10_000); {
-			passed, _ = i.take(t, 1)
+			passed, _ = i.charge(t, 1)
 		}
 		n := uint64(1)
 		r := &ratelimit.Request{Domain: "d", Descriptors: []ratelimit.Descriptor{{Entries: []ratelimit.Entry{{Key: "k", Value: "v"}}, HitsAddend: &n}}}

@@ -24,7 +24,7 @@ const (
 	maxPause = 4
 	// maxClaim bounds a claim.
 	maxClaim = 1 << 31
-	// maxHits is what a take is at most of: more pass no limit.
+	// maxHits is what a charge is at most of: more pass no limit.
 	maxHits = 1 << 33
 	// bucketLocks is how many locks the groups of buckets share.
 	bucketLocks = 64
@@ -66,8 +66,8 @@ func (bs *buckets) group(tag uint64) (*bucketGroup, *sync.Mutex) {
 	return &bs.groups[at], lock
 }
 
-// find returns the bucket of a take, or nil. A key that was seen a short time ago gets one.
-func (bs *buckets) find(g *bucketGroup, tag uint64, t *ratelimit.Take) *bucket {
+// find returns the bucket of a charge, or nil. A key that was seen a short time ago gets one.
+func (bs *buckets) find(g *bucketGroup, tag uint64, t *ratelimit.Charge) *bucket {
 	for i := range g.tags {
 		if g.tags[i] != tag {
 			continue
@@ -75,7 +75,7 @@ func (bs *buckets) find(g *bucketGroup, tag uint64, t *ratelimit.Take) *bucket {
 		b := g.of[i]
 		switch {
 		case b == nil && t.Now-g.seen[i] <= bs.ahead/looksPerAhead && t.Now >= g.seen[i],
-			b != nil && (b.terms != [4]int64(t.Terms[2:]) || t.Now < b.asked-bs.ahead): // another limit, or the clock was set back
+			b != nil && (b.params != [4]int64(t.Params[2:]) || t.Now < b.asked-bs.ahead): // another limit, or the clock was set back
 			b = newBucket(t)
 			g.of[i] = b
 		}
@@ -110,18 +110,18 @@ func (g *bucketGroup) victim(tag uint64, before int64) int {
 	return idle
 }
 
-// leasesTake reports whether a take may be leased.
-func (l *Leases) leasesTake(t *ratelimit.Take) bool {
-	return t.Algorithm == ratelimit.TokenBucket && (t.Lease || l.opts.All) && !t.Back && t.Terms[4] > 0 &&
+// leasesCharge reports whether a charge may be leased.
+func (l *Leases) leasesCharge(t *ratelimit.Charge) bool {
+	return t.Algorithm == ratelimit.TokenBucket && (t.Lease || l.opts.All) && !t.Refund && t.Params[4] > 0 &&
 		t.N <= maxHits && len(t.Key) <= maxKeyLen && !l.closing.Load()
 }
 
 // take decides takes from leases, and calls the store for the others.
-func (l *Leases) take(ctx context.Context, inner ratelimit.TakeStore, takes []ratelimit.Take) error {
-	for i := range takes {
-		t := &takes[i]
+func (l *Leases) charge(ctx context.Context, inner ratelimit.ChargeStore, charges []ratelimit.Charge) error {
+	for i := range charges {
+		t := &charges[i]
 		known := false
-		if l.leasesTake(t) {
+		if l.leasesCharge(t) {
 			tag := l.tag(t.Key)
 			g, lock := l.buckets.group(tag)
 			b := l.buckets.find(g, tag, t)
@@ -132,25 +132,25 @@ func (l *Leases) take(ctx context.Context, inner ratelimit.TakeStore, takes []ra
 			}
 			known = b != nil
 		}
-		if !known && !t.Back && len(takes) == 1 {
-			return inner.Take(ctx, takes)
+		if !known && !t.Refund && len(charges) == 1 {
+			return inner.Charge(ctx, charges)
 		}
-		return l.takeRest(ctx, inner, takes, i)
+		return l.chargeRest(ctx, inner, charges, i)
 	}
 	return nil
 }
 
-// takeCall is a call of the store for takes that leases don't decide.
-type takeCall struct {
-	asked  []ratelimit.Take // for the store: first those of entries, then the claims
-	entry  []takeEntry
+// chargeCall is a call of the store for takes that leases don't decide.
+type chargeCall struct {
+	asked  []ratelimit.Charge // for the store: first those of entries, then the claims
+	entry  []chargeEntry
 	claims bool // it is the caller of a bucket
 	waited bool // for another call: not again
 	failed bool
 }
 
-// takeEntry is one of these takes.
-type takeEntry struct {
+// chargeEntry is one of these takes.
+type chargeEntry struct {
 	at       int // index in the caller's takes
 	tag      uint64
 	b        *bucket // nil without a lease
@@ -163,22 +163,22 @@ type takeEntry struct {
 }
 
 // release keeps the memory for other calls, unless it is large.
-func (c *takeCall) release(l *Leases) {
+func (c *chargeCall) release(l *Leases) {
 	if cap(c.asked) > 200 {
 		return
 	}
 	clear(c.asked)
 	clear(c.entry)
-	*c = takeCall{asked: c.asked[:0], entry: c.entry[:0]}
-	l.takeCalls.Put(c)
+	*c = chargeCall{asked: c.asked[:0], entry: c.entry[:0]}
+	l.chargeCalls.Put(c)
 }
 
-// takeRest decides takes of which those before an index are decided.
-func (l *Leases) takeRest(ctx context.Context, inner ratelimit.TakeStore, takes []ratelimit.Take, from int) error {
-	c := l.takeCalls.Get().(*takeCall)
+// chargeRest decides takes of which those before an index are decided.
+func (l *Leases) chargeRest(ctx context.Context, inner ratelimit.ChargeStore, charges []ratelimit.Charge, from int) error {
+	c := l.chargeCalls.Get().(*chargeCall)
 	defer c.release(l)
-	for i := from; i < len(takes); i++ {
-		if err := l.routeTake(ctx, c, takes, i); err != nil {
+	for i := from; i < len(charges); i++ {
+		if err := l.routeCharge(ctx, c, charges, i); err != nil {
 			return err
 		}
 	}
@@ -189,20 +189,20 @@ func (l *Leases) takeRest(ctx context.Context, inner ratelimit.TakeStore, takes 
 		c.addClaims(&c.entry[i])
 	}
 	c.failed = true
-	defer l.endClaims(c, takes) // also if the store panics
-	err := inner.Take(ctx, c.asked)
+	defer l.endClaims(c, charges) // also if the store panics
+	err := inner.Charge(ctx, c.asked)
 	c.failed = err != nil
 	return err
 }
 
-// routeTake decides a take if its lease can, waits for another call that claims, or adds the take to
+// routeCharge decides a charge if its lease can, waits for another call that claims, or adds the charge to
 // those for the store.
-func (l *Leases) routeTake(ctx context.Context, c *takeCall, takes []ratelimit.Take, at int) error {
-	t := &takes[at]
-	e := takeEntry{at: at}
-	for l.leasesTake(t) {
+func (l *Leases) routeCharge(ctx context.Context, c *chargeCall, charges []ratelimit.Charge, at int) error {
+	t := &charges[at]
+	e := chargeEntry{at: at}
+	for l.leasesCharge(t) {
 		e.tag = l.tag(t.Key)
-		wait, decided := l.nextTake(c, t, &e)
+		wait, decided := l.nextCharge(c, t, &e)
 		switch {
 		case decided:
 			return nil
@@ -217,23 +217,23 @@ func (l *Leases) routeTake(ctx context.Context, c *takeCall, takes []ratelimit.T
 			return fmt.Errorf("leasestore: given up: %w", context.Cause(ctx))
 		}
 	}
-	if t.Back && t.Algorithm == ratelimit.TokenBucket {
+	if t.Refund && t.Algorithm == ratelimit.TokenBucket {
 		e.tag = l.tag(t.Key)
-		l.backTake(c, t, &e)
+		l.backCharge(c, t, &e)
 	}
 	c.add(t, &e)
 	return nil
 }
 
-func (c *takeCall) add(t *ratelimit.Take, e *takeEntry) {
+func (c *chargeCall) add(t *ratelimit.Charge, e *chargeEntry) {
 	c.asked, c.entry = append(c.asked, *t), append(c.entry, *e)
-	if e.reserved > 0 && !t.Back {
+	if e.reserved > 0 && !t.Refund {
 		c.asked[len(c.asked)-1].SetHits(t.N - uint64(e.reserved))
 	}
 }
 
-// addClaims appends the takes that claim.
-func (c *takeCall) addClaims(e *takeEntry) {
+// addClaims appends the charges that claim.
+func (c *chargeCall) addClaims(e *chargeEntry) {
 	e.from = len(c.asked)
 	for left := e.extra; left > 0; {
 		n := left
@@ -248,8 +248,8 @@ func (c *takeCall) addClaims(e *takeEntry) {
 	e.to = len(c.asked)
 }
 
-// nextTake decides a take, returns what to wait for, or sets how its entry goes on.
-func (l *Leases) nextTake(c *takeCall, t *ratelimit.Take, e *takeEntry) (wait chan struct{}, decided bool) {
+// nextCharge decides a charge, returns what to wait for, or sets how its entry goes on.
+func (l *Leases) nextCharge(c *chargeCall, t *ratelimit.Charge, e *chargeEntry) (wait chan struct{}, decided bool) {
 	g, lock := l.buckets.group(e.tag)
 	defer lock.Unlock()
 	b := l.buckets.find(g, e.tag, t)
@@ -278,7 +278,7 @@ func (l *Leases) nextTake(c *takeCall, t *ratelimit.Take, e *takeEntry) (wait ch
 	return nil, false
 }
 
-func (c *takeCall) index(e *takeEntry) int {
+func (c *chargeCall) index(e *chargeEntry) int {
 	for i := range c.entry {
 		if &c.entry[i] == e {
 			return i
@@ -287,15 +287,15 @@ func (c *takeCall) index(e *takeEntry) int {
 	panic("an entry of another call")
 }
 
-// endClaims gives the takes their results, and the buckets what was claimed.
-func (l *Leases) endClaims(c *takeCall, takes []ratelimit.Take) {
+// endClaims gives the charges their results, and the buckets what was claimed.
+func (l *Leases) endClaims(c *chargeCall, charges []ratelimit.Charge) {
 	for i := range c.entry {
 		e := &c.entry[i]
-		t := &takes[e.at]
-		t.Taken, t.State = c.asked[i].Taken, c.asked[i].State
+		t := &charges[e.at]
+		t.Allowed, t.State = c.asked[i].Allowed, c.asked[i].State
 		if e.b != nil && !c.failed {
 			_, lock := l.buckets.group(e.tag)
-			e.b.noteTake(t, e)
+			e.b.noteCharge(t, e)
 			lock.Unlock()
 		}
 	}
@@ -308,8 +308,8 @@ func (l *Leases) endClaims(c *takeCall, takes []ratelimit.Take) {
 	}
 }
 
-// endClaim ends the claim of an entry with a take. The group of the bucket is locked.
-func (l *Leases) endClaim(c *takeCall, e *takeEntry, t *ratelimit.Take) {
+// endClaim ends the claim of an entry with a charge. The group of the bucket is locked.
+func (l *Leases) endClaim(c *chargeCall, e *chargeEntry, t *ratelimit.Charge) {
 	b := e.b
 	b.caller = nil
 	if b.done != nil {
@@ -323,7 +323,7 @@ func (l *Leases) endClaim(c *takeCall, e *takeEntry, t *ratelimit.Take) {
 	}
 	state, claimed := t.State, uint64(0)
 	for _, a := range c.asked[e.from:e.to] {
-		if state = a.State; a.Taken {
+		if state = a.State; a.Allowed {
 			claimed += a.N
 			b.claimed(int64(a.N), state)
 		}
@@ -348,14 +348,14 @@ func (b *bucket) note(state ratelimit.State, now, pause int64) {
 	}
 }
 
-// noteTake notes the result of a take, before claims of its call.
-func (b *bucket) noteTake(t *ratelimit.Take, e *takeEntry) {
-	if e.claims && (!t.Taken || t.Back) {
+// noteCharge notes the result of a charge, before claims of its call.
+func (b *bucket) noteCharge(t *ratelimit.Charge, e *chargeEntry) {
+	if e.claims && (!t.Allowed || t.Refund) {
 		b.left = e.reserved
 		b.expire(t.Now)
 	}
 	switch {
-	case !e.claims && !t.Taken && b.decide(t): // from a lease that has come in the meantime
+	case !e.claims && !t.Allowed && b.decide(t): // from a lease that has come in the meantime
 	case b.caller == nil && b.left == 0 && t.Now >= b.asked && t.State[0] >= b.virtual[0]:
 		b.note(t.State, t.Now, e.pause)
 	default:
@@ -363,16 +363,16 @@ func (b *bucket) noteTake(t *ratelimit.Take, e *takeEntry) {
 	}
 }
 
-// backTake prepares a take that gives hits back: the places of all that follow move to the front, and
+// backCharge prepares a charge that gives hits back: the places of all that follow move to the front, and
 // so do those of the tokens that are left.
-func (l *Leases) backTake(c *takeCall, t *ratelimit.Take, e *takeEntry) {
+func (l *Leases) backCharge(c *chargeCall, t *ratelimit.Charge, e *chargeEntry) {
 	g, lock := l.buckets.group(e.tag)
 	defer lock.Unlock()
 	for i, b := range g.of {
 		if b == nil || g.tags[i] != e.tag {
 			continue
 		}
-		if b.caller != nil || b.terms != [4]int64(t.Terms[2:]) { // unknown whether its claim comes before
+		if b.caller != nil || b.params != [4]int64(t.Params[2:]) { // unknown whether its claim comes before
 			g.of[i] = nil
 			continue
 		}

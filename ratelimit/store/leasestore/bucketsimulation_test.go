@@ -146,9 +146,9 @@ func (b *bucketRun) check(t *testing.T) {
 }
 
 // claimed notes takes of a call that has returned. Those behind a hit of the same key are claims.
-func (i *instance) claimed(takes []ratelimit.Take, begins []int64) {
-	for j, t := range takes {
-		if !t.Taken || t.N == 0 || !slices.ContainsFunc(takes[:j], func(o ratelimit.Take) bool { return string(o.Key) == string(t.Key) }) {
+func (i *instance) claimed(charges []ratelimit.Charge, begins []int64) {
+	for j, t := range charges {
+		if !t.Allowed || t.N == 0 || !slices.ContainsFunc(charges[:j], func(o ratelimit.Charge) bool { return string(o.Key) == string(t.Key) }) {
 			continue
 		}
 		places := i.claims[string(t.Key)]
@@ -189,12 +189,12 @@ func (i *instance) checkUsed(used map[string]int64, now int64) {
 	}
 }
 
-// Take applies takes to the states in the store. Sometimes takes of others come between those of a call.
-func (l *link) Take(ctx context.Context, takes []ratelimit.Take) error {
+// Charge applies takes to the states in the store. Sometimes takes of others come between those of a call.
+func (l *link) Charge(ctx context.Context, charges []ratelimit.Charge) error {
 	s := l.i.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(takes) == 0 {
+	if len(charges) == 0 {
 		return nil
 	}
 	if l.i.dead {
@@ -209,12 +209,12 @@ func (l *link) Take(ctx context.Context, takes []ratelimit.Take) error {
 		return errLink
 	}
 	split := l.random.IntN(10) == 0
-	begins := make([]int64, len(takes))
-	for i := range takes {
-		t := &takes[i]
+	begins := make([]int64, len(charges))
+	for i := range charges {
+		t := &charges[i]
 		state := s.bucket.states[string(t.Key)]
 		begins[i] = max(state[0], t.Now)
-		if t.Apply(&state); t.Taken && t.N > 0 {
+		if t.Apply(&state); t.Allowed && t.N > 0 {
 			s.bucket.states[string(t.Key)] = state
 		}
 		if split && !l.sleep(ctx, time.Duration(l.random.Int64N(int64(10*time.Millisecond)))) {
@@ -224,6 +224,6 @@ func (l *link) Take(ctx context.Context, takes []ratelimit.Take) error {
 	if !l.sleep(ctx, back) || !arrives(lostBack) {
 		return errLink
 	}
-	l.i.claimed(takes, begins)
+	l.i.claimed(charges, begins)
 	return nil
 }

@@ -92,7 +92,7 @@
 // the demand is at most half of the rate, and comes in groups of at most a quarter of the bucket,
 // nothing is refused.
 //
-// Times are those of the takes. A clock that is set back uses nothing that was claimed later. Hits that are
+// Times are those of the charges. A clock that is set back uses nothing that was claimed later. Hits that are
 // given back move all places after them to the front, those of claims too: an instance does that with
 // its own claims, and can't with those of others. So up to as many hits as are given
 // back may come on top, once, if others have claimed that many.

@@ -56,16 +56,16 @@ const (
 // Leases claims hits of windows and token buckets ahead from a store. It is safe for concurrent use. Create it
 // with New, use its Store, and Close it before the inner store is closed.
 type Leases struct {
-	inner     ratelimit.Store
-	subtracts ratelimit.SubtractStore // nil if the inner store is none
-	store     ratelimit.Store
-	opts      Options
-	seed      maphash.Seed
-	table     table
-	buckets   buckets
-	start     time.Time // of which times are the nanoseconds since
-	calls     sync.Pool // of *call
-	takeCalls sync.Pool // of *takeCall
+	inner       ratelimit.Store
+	subtracts   ratelimit.SubtractStore // nil if the inner store is none
+	store       ratelimit.Store
+	opts        Options
+	seed        maphash.Seed
+	table       table
+	buckets     buckets
+	start       time.Time // of which times are the nanoseconds since
+	calls       sync.Pool // of *call
+	chargeCalls sync.Pool // of *chargeCall
 
 	// cannotSubtract is set when the inner store has returned errors.ErrUnsupported.
 	cannotSubtract atomic.Bool
@@ -98,7 +98,7 @@ func New(inner ratelimit.Store, opts *Options) *Leases {
 	l.buckets.init(o.MaxKeys, int64(o.Ahead/time.Microsecond))
 	l.table.short = int64(o.Ahead / looksPerAhead)
 	l.calls.New = func() any { return new(call) }
-	l.takeCalls.New = func() any { return new(takeCall) }
+	l.chargeCalls.New = func() any { return new(chargeCall) }
 	l.subtracts, _ = inner.(ratelimit.SubtractStore)
 	if l.subtracts == nil {
 		l.cannotSubtract.Store(true)

@@ -260,7 +260,7 @@ type instance struct {
 	dead   bool
 	cut    time.Time          // no call reaches the store until then
 	claims map[string][]place // of token buckets, by key, in order
-	asked  int                // calls of the store with takes
+	asked  int                // calls of the store with charges
 }
 
 func (s *simulation) newInstance(seed uint64) *instance {

@@ -222,17 +222,17 @@ func (c *claim) wait(ctx context.Context) error {
 	}
 }
 
-// Take implements ratelimit.TakeStore. Token buckets are leased. It returns errors.ErrUnsupported
-// if the inner store is no TakeStore.
-func (s *leased) Take(ctx context.Context, takes []ratelimit.Take) error {
-	inner, ok := s.l.inner.(ratelimit.TakeStore)
+// Charge implements ratelimit.ChargeStore. Token buckets are leased. It returns errors.ErrUnsupported
+// if the inner store is no ChargeStore.
+func (s *leased) Charge(ctx context.Context, charges []ratelimit.Charge) error {
+	inner, ok := s.l.inner.(ratelimit.ChargeStore)
 	switch {
 	case !ok:
 		return errors.ErrUnsupported
-	case len(takes) == 0:
-		return inner.Take(ctx, takes)
+	case len(charges) == 0:
+		return inner.Charge(ctx, charges)
 	}
-	return s.l.take(ctx, inner, takes)
+	return s.l.charge(ctx, inner, charges)
 }
 
 // Subtract implements ratelimit.SubtractStore. What is left of the leases of the counters is given

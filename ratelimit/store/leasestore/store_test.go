@@ -33,7 +33,7 @@ func TestConformance(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := storetest.NewClock()
-			opts := storetest.Options{Clock: clock, MaxCount: 1 << 62, Subtracts: true, Takes: true}
+			opts := storetest.Options{Clock: clock, MaxCount: 1 << 62, Subtracts: true, Charges: true}
 			for _, c := range storetest.Cases(&opts) {
 				if o != nil && deviations[c.Name] != "" {
 					continue
@@ -45,7 +45,7 @@ func TestConformance(t *testing.T) {
 						opts.Flush = func(ratelimit.Store) { require.NoError(t, l.Close()) }
 					}
 					err := c.Check(l.Store(), &opts)
-					if o != nil && c.Name == "take/race" && err != nil {
+					if o != nil && c.Name == "charge/race" && err != nil {
 						// A take beside the leases has the state of the store, and one of a claim may have
 						// the same as if nothing had been claimed. All other faults are faults.
 						require.ErrorContains(t, err, "has a state that no order of them leads to")
@@ -68,7 +68,7 @@ func (p plain) Add(ctx context.Context, hits []ratelimit.Hit) error { return p.i
 func TestConformanceOfPlainStore(t *testing.T) {
 	opts := &storetest.Options{MaxCount: 1 << 62, NotConditional: true}
 	for _, c := range storetest.Cases(opts) {
-		if c.Name == "subtract/declared" || c.Name == "take/declared" || c.Name == "concurrency/sum" || deviations[c.Name] != "" {
+		if c.Name == "subtract/declared" || c.Name == "charge/declared" || c.Name == "concurrency/sum" || deviations[c.Name] != "" {
 			continue // what was claimed and not used stays in the sum
 		}
 		t.Run(c.Name, func(t *testing.T) {

@@ -85,7 +85,7 @@
 // its decrements, and ignores values whose read began before the last one.
 //
 // States are nine decimal numbers with blanks between them, for people who look at a node. They
-// are kept for whole seconds after the time at which the take says they are as good as none.
+// are kept for whole seconds after the time at which the charge says they are as good as none.
 //
 // Values are parsed as unsigned 64-bit numbers, with the blanks that memcached appends
 // after a decrement. Any other value is an error, not zero: zero would lift the limit.

@@ -26,7 +26,7 @@ func ParseValue(value []byte) (uint64, error) { return parseValue(value) }
 // Expiry exposes expiry, whose results in 2038 no server can show yet.
 func Expiry(ttl time.Duration, now time.Time) int32 { return expiry(ttl, now) }
 
-// WaitingJobs returns the number of takes that wait for an exchange.
+// WaitingJobs returns the number of charges that wait for an exchange.
 func (s *Store) WaitingJobs() (n int) {
 	for _, q := range s.allQueues() {
 		q.mu.Lock()

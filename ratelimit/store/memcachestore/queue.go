@@ -336,7 +336,7 @@ func (q *queue) abort() {
 		q.discard(c)
 	}
 	q.increments = nil
-	q.abortTakes()
+	q.abortCharges()
 	q.node.abort()
 	q.signal()
 }

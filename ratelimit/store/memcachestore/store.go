@@ -12,7 +12,7 @@ import (
 )
 
 // Store keeps counters on memcached nodes. It implements ratelimit.Store,
-// ratelimit.SubtractStore and ratelimit.TakeStore. Create one with New or NewSRV, and close it.
+// ratelimit.SubtractStore and ratelimit.ChargeStore. Create one with New or NewSRV, and close it.
 type Store struct {
 	opts   Options
 	totals totals

@@ -27,7 +27,7 @@ func refuses(key []byte) bool {
 }
 
 func claims() *storetest.Options {
-	return &storetest.Options{MaxCount: 1 << 62, Refuses: refuses, NotConditional: true, Subtracts: true, Takes: true}
+	return &storetest.Options{MaxCount: 1 << 62, Refuses: refuses, NotConditional: true, Subtracts: true, Charges: true}
 }
 
 // conformAtOnce applies the requirements for stores that increment at once to the counts that

@@ -34,38 +34,38 @@ const (
 	checkAfter = 60_000_000
 )
 
-// Take implements ratelimit.TakeStore. The error is always nil.
-func (s *Store) Take(_ context.Context, takes []ratelimit.Take) error {
-	for i := range takes {
-		t := &takes[i]
+// Charge implements ratelimit.ChargeStore. The error is always nil.
+func (s *Store) Charge(_ context.Context, charges []ratelimit.Charge) error {
+	for i := range charges {
+		t := &charges[i]
 		sum := max(maphash.Bytes(s.seed, t.Key), 1)
 		sh := &s.shards[s.index(sum)]
 		sh.mu.Lock()
-		sh.take(t, sum)
+		sh.charge(t, sum)
 		sh.mu.Unlock()
 	}
 	return nil
 }
 
-// take applies a take. The shard must be locked.
-func (sh *shard) take(t *ratelimit.Take, sum uint64) {
+// take applies a charge. The shard must be locked.
+func (sh *shard) charge(t *ratelimit.Charge, sum uint64) {
 	if t.Now >= sh.states.check {
 		sh.dropExpired(t.Now)
 	}
 	sl, free := sh.states.find(sum, t.Now)
-	if sl == nil && t.N > 0 && !t.Back {
+	if sl == nil && t.N > 0 && !t.Refund {
 		if sl = sh.newState(sum, free, t); sl == nil && sh.whenFull == Deny {
 			sh.shared = plus(sh.shared, t.N)
 			var none ratelimit.State
 			n := t.N
 			t.N = 0
 			t.Apply(&none)
-			t.N, t.Taken = n, false
+			t.N, t.Allowed = n, false
 			return
 		}
 	}
 	if sl == nil {
-		if t.N > 0 && !t.Back {
+		if t.N > 0 && !t.Refund {
 			sh.uncounted = plus(sh.uncounted, t.N)
 		}
 		var none ratelimit.State
@@ -118,7 +118,7 @@ func (st *states) insert(from *slot) *slot {
 
 // newState creates a state, in place of one that has expired if there is one. It returns nil if
 // there is no memory for it.
-func (sh *shard) newState(sum uint64, free *slot, t *ratelimit.Take) *slot {
+func (sh *shard) newState(sum uint64, free *slot, t *ratelimit.Charge) *slot {
 	st := &sh.states
 	if free != nil {
 		*free = slot{sum: sum, fixed: t.Fixed}
@@ -132,7 +132,7 @@ func (sh *shard) newState(sum uint64, free *slot, t *ratelimit.Take) *slot {
 
 // growStates makes room for a state: without those that have expired, then in a larger table,
 // then without half of those that expire first.
-func (sh *shard) growStates(t *ratelimit.Take) bool {
+func (sh *shard) growStates(t *ratelimit.Charge) bool {
 	st := &sh.states
 	sh.dropExpired(t.Now)
 	if 5*(st.used+1) <= 4*len(st.slots) {

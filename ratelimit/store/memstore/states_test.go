@@ -10,19 +10,19 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
-// bucket returns a take of n tokens at a time after noon, from a bucket of 10 that a second
+// bucket returns a charge of n tokens at a time after noon, from a bucket of 10 that a second
 // refills by one.
-func bucket(key string, n uint64, after time.Duration) ratelimit.Take {
-	return ratelimit.Take{
+func bucket(key string, n uint64, after time.Duration) ratelimit.Charge {
+	return ratelimit.Charge{
 		Key: []byte(key), Algorithm: ratelimit.TokenBucket, N: n, Now: (noon*1_000_000 + after.Microseconds()),
-		Terms: [6]int64{int64(n) * 1_000_000, 0, 10_000_000, 0, 1, 1_000_000},
+		Params: [6]int64{int64(n) * 1_000_000, 0, 10_000_000, 0, 1, 1_000_000},
 	}
 }
 
-func take(store *memstore.Store, t ratelimit.Take) bool {
-	all := []ratelimit.Take{t}
-	_ = store.Take(context.Background(), all)
-	return all[0].Taken
+func charge(store *memstore.Store, t ratelimit.Charge) bool {
+	all := []ratelimit.Charge{t}
+	_ = store.Charge(context.Background(), all)
+	return all[0].Allowed
 }
 
 // A flood of keys fills the store and leaves it within its memory. A state that ends late stays,
@@ -32,12 +32,12 @@ func TestStatesFlood(t *testing.T) {
 		t.Run(string(whenFull), func(t *testing.T) {
 			store := memstore.New(&memstore.Options{MaxBytes: 1 << 20, Shards: 4, WhenFull: whenFull, Now: atNoon})
 			for range 10 {
-				if !take(store, bucket("early", 1, 0)) {
+				if !charge(store, bucket("early", 1, 0)) {
 					t.Fatal("refused within the limit")
 				}
 			}
 			for i := range 60_000 {
-				take(store, bucket(fmt.Sprint("flood", i), 1, 0))
+				charge(store, bucket(fmt.Sprint("flood", i), 1, 0))
 				flooded := store.Stats()
 				if flooded.Bytes > 1<<20 {
 					t.Fatalf("%d bytes in use after %d keys", flooded.Bytes, i)
@@ -46,18 +46,18 @@ func TestStatesFlood(t *testing.T) {
 					add(store, hit(fmt.Sprint("window", i), 1, ratelimit.Hour, noon))
 				}
 			}
-			if take(store, bucket("early", 1, 0)) {
+			if charge(store, bucket("early", 1, 0)) {
 				t.Error("the flood has filled the bucket of another key again")
 			}
 			if store.Stats().Overflow() == 0 {
 				t.Error("the store does not tell that it is full")
 			}
-			if taken := take(store, bucket("new", 1, 0)); taken != (whenFull != memstore.Deny) {
+			if taken := charge(store, bucket("new", 1, 0)); taken != (whenFull != memstore.Deny) {
 				t.Errorf("a new key: taken %v", taken)
 			}
 			// Two minutes later all buckets are full again, and their memory is free.
 			store.Trim(time.Unix(noon+120, 0))
-			if !take(store, bucket("new", 1, 2*time.Minute)) {
+			if !charge(store, bucket("new", 1, 2*time.Minute)) {
 				t.Error("a new key is refused when there is memory again")
 			}
 			if n := store.Stats().Keys; n > 1+600 {
@@ -72,18 +72,18 @@ func TestStatesFixed(t *testing.T) {
 	store := memstore.New(&memstore.Options{MaxBytes: 1 << 17, Shards: 1, Now: atNoon})
 	fixed := bucket("rule", 10, 0)
 	fixed.Fixed = true
-	take(store, fixed)
+	charge(store, fixed)
 	for i := range 60_000 {
-		take(store, bucket(fmt.Sprint("flood", i), 10, time.Second)) // which end later
+		charge(store, bucket(fmt.Sprint("flood", i), 10, time.Second)) // which end later
 	}
 	fixed = bucket("rule", 5, time.Second)
-	if take(store, fixed) {
+	if charge(store, fixed) {
 		t.Error("a flood has filled the bucket of a rule again")
 	}
 }
 
 // BenchmarkTake is a decision with each algorithm, on existing keys.
-func BenchmarkTake(b *testing.B) {
+func BenchmarkCharge(b *testing.B) {
 	for a := ratelimit.FixedWindow; a <= ratelimit.Concurrency; a++ {
 		b.Run(a.String(), func(b *testing.B) {
 			e := ratelimit.New(memstore.New(nil), nil)

@@ -7,20 +7,20 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// algorithm is how Redis applies takes: a script that does what [ratelimit.Take.Apply] does,
-// for a list of takes from one key.
+// algorithm is how Redis applies takes: a script that does what [ratelimit.Charge.Apply] does,
+// for a list of charges from one key.
 //
-// ARGV[1] is the takes, each as so many 64-bit floating point numbers, little-endian: numbers in
+// ARGV[1] is the charges, each as so many 64-bit floating point numbers, little-endian: numbers in
 // text would take the server longer than the rest of the script. They are whole and below
 // 2^53, so exact. The state is text. It is written if hits were taken or given back, each time with
-// its expiry. For each take the script returns the State, of which the first number is n if the
+// its expiry. For each charge the script returns the State, of which the first number is n if the
 // hits were taken, and -1-n if not.
 type algorithm struct {
 	script script
 	// numbers is how many numbers of State are used.
 	numbers int
-	// append appends a take.
-	append func(b []byte, t *ratelimit.Take) []byte
+	// append appends a charge.
+	append func(b []byte, t *ratelimit.Charge) []byte
 }
 
 // algorithms is indexed by ratelimit.Algorithm.
@@ -86,16 +86,16 @@ if changed then
   local text = string.format(rest == 0 and '%.0f' or '%.0f %.0f', full, rest)
 `
 
-func appendTokenBucket(b []byte, t *ratelimit.Take) []byte {
+func appendTokenBucket(b []byte, t *ratelimit.Charge) []byte {
 	mode := int64(0)
 	switch {
 	case t.N == 0:
-	case t.Back:
+	case t.Refund:
 		mode = 2
 	default:
 		mode = 1
 	}
-	return appendNumbers(b, t.Now, mode, t.Terms[0], t.Terms[1], t.Terms[2], t.Terms[3], t.Terms[4])
+	return appendNumbers(b, t.Now, mode, t.Params[0], t.Params[1], t.Params[2], t.Params[3], t.Params[4])
 }
 
 // slidingWindow keeps "start hits before".
@@ -143,8 +143,8 @@ if changed then
   local text = string.format('%.0f %.0f %.0f', window, hits, last)
 `
 
-func appendSlidingWindow(b []byte, t *ratelimit.Take) []byte {
-	return appendNumbers(b, signed(t), t.Terms[0], t.Terms[1], t.Terms[2], t.Terms[3], t.Terms[4], t.Terms[5], t.Now)
+func appendSlidingWindow(b []byte, t *ratelimit.Charge) []byte {
+	return appendNumbers(b, signed(t), t.Params[0], t.Params[1], t.Params[2], t.Params[3], t.Params[4], t.Params[5], t.Now)
 }
 
 // concurrency keeps the newest slot and the eight numbers of places.
@@ -192,14 +192,14 @@ if changed then
     used[0], used[1], used[2], used[3], used[4], used[5], used[6], used[7])
 `
 
-func appendConcurrency(b []byte, t *ratelimit.Take) []byte {
-	return appendNumbers(b, signed(t), t.Terms[0], t.Terms[1], t.Terms[2], t.Terms[3], t.Now)
+func appendConcurrency(b []byte, t *ratelimit.Charge) []byte {
+	return appendNumbers(b, signed(t), t.Params[0], t.Params[1], t.Params[2], t.Params[3], t.Now)
 }
 
-// signed returns the hits of a take, which are negative if they are given back.
-func signed(t *ratelimit.Take) int64 {
+// signed returns the hits of a charge, which are negative if they are given back.
+func signed(t *ratelimit.Charge) int64 {
 	n := int64(min(t.N, 1<<53-1))
-	if t.Back {
+	if t.Refund {
 		return -n
 	}
 	return n

@@ -110,7 +110,7 @@ func (b *batch) merge(t *expiryTable, now time.Time) {
 		case conditionalCall, pingCall:
 			b.questions = append(b.questions, question{call: c})
 			continue
-		case subtractCall, takeCall:
+		case subtractCall, chargeCall:
 			b.mergeScripted(t, c)
 			continue
 		}

@@ -94,7 +94,7 @@ func compareWithBaseline(b *testing.B, server *redistest.Server, keys, hits int)
 func BenchmarkAlgorithms(b *testing.B) {
 	server := redistest.Start(b, nil)
 	for _, keys := range []int{1, 100_000} {
-		for _, a := range append([]ratelimit.Algorithm{ratelimit.FixedWindow}, takingAlgorithms...) {
+		for _, a := range append([]ratelimit.Algorithm{ratelimit.FixedWindow}, chargingAlgorithms...) {
 			b.Run(fmt.Sprintf("keys=%d/%v", keys, a), func(b *testing.B) { compareWithFloor(b, server, keys, a) })
 		}
 	}

@@ -21,7 +21,7 @@ const (
 	conditionalCall                 // add the hits if none is over its limit
 	pingCall                        // wait for any reply
 	subtractCall                    // subtract every hit
-	takeCall                        // make every take
+	chargeCall                      // make every charge
 )
 
 // States of a call. The side that moves it out of callWaiting decides whether it is sent.
@@ -33,14 +33,14 @@ const (
 
 // call is what one goroutine asks of one server.
 type call struct {
-	kind  callKind
-	keys  []byte // of all items and takes
-	items []item
-	takes []takeItem
-	since time.Duration // when it was queued, on the queue's clock
-	err   error
-	state atomic.Int32
-	done  chan struct{} // with a buffer of one
+	kind    callKind
+	keys    []byte // of all items and takes
+	items   []item
+	charges []chargeItem
+	since   time.Duration // when it was queued, on the queue's clock
+	err     error
+	state   atomic.Int32
+	done    chan struct{} // with a buffer of one
 }
 
 // item is a hit. Its key is a copy: the caller may return before the call is sent.
@@ -69,21 +69,21 @@ func (p *callPool) get(kind callKind) *call {
 		c = &call{done: make(chan struct{}, 1)}
 	}
 	c.kind, c.err = kind, nil
-	c.keys, c.items, c.takes = c.keys[:0], c.items[:0], c.takes[:0]
+	c.keys, c.items, c.charges = c.keys[:0], c.items[:0], c.charges[:0]
 	c.state.Store(callWaiting)
 	return c
 }
 
 func (p *callPool) put(c *call) {
 	const maxKeys = 64 << 10
-	if cap(c.keys) > maxKeys || cap(c.items) > maxBatchHits || cap(c.takes) > maxBatchHits {
+	if cap(c.keys) > maxKeys || cap(c.items) > maxBatchHits || cap(c.charges) > maxBatchHits {
 		return
 	}
 	for i := range c.items {
 		c.items[i].err = nil
 	}
-	for i := range c.takes {
-		c.takes[i].err = nil
+	for i := range c.charges {
+		c.charges[i].err = nil
 	}
 	p.Put(c)
 }
@@ -99,8 +99,8 @@ func (c *call) add(h *ratelimit.Hit, index int) {
 	})
 }
 
-// len returns the number of hits and takes.
-func (c *call) len() int { return len(c.items) + len(c.takes) }
+// len returns the number of hits and charges.
+func (c *call) len() int { return len(c.items) + len(c.charges) }
 
 func (c *call) key(it *item) []byte { return c.keys[it.keyFrom:it.keyTo] }
 
@@ -122,7 +122,7 @@ func (c *call) wait(ctx context.Context) (owned bool, err error) {
 	}
 }
 
-// result stores the results in the caller's hits or takes, or returns the first error of one.
+// result stores the results in the caller's hits or charges, or returns the first error of one.
 func (c *call) result(r *request) error {
 	for i := range c.items {
 		it := &c.items[i]
@@ -131,13 +131,13 @@ func (c *call) result(r *request) error {
 		}
 		r.hits[it.index].Count = it.count
 	}
-	for i := range c.takes {
-		it := &c.takes[i]
+	for i := range c.charges {
+		it := &c.charges[i]
 		if it.err != nil {
 			return it.err
 		}
-		t := &r.takes[it.index]
-		t.Taken, t.State = it.take.Taken, it.take.State
+		t := &r.charges[it.index]
+		t.Allowed, t.State = it.charge.Allowed, it.charge.State
 	}
 	return nil
 }

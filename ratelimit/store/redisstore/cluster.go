@@ -19,7 +19,7 @@ import (
 )
 
 // Cluster keeps counters in a cluster of Redis servers. It is a ratelimit.SubtractStore
-// and a ratelimit.TakeStore, but not a ratelimit.ConditionalStore, because no step is atomic over several servers: an Engine
+// and a ratelimit.ChargeStore, but not a ratelimit.ConditionalStore, because no step is atomic over several servers: an Engine
 // with StopIncrementWhenOverLimit reads first and adds then. Create it with NewCluster.
 type Cluster struct {
 	*shared
@@ -175,7 +175,7 @@ func completeAddr(addr, seedHost string) string {
 	return addr
 }
 
-// part is the hits or takes of one call for one server.
+// part is the hits or charges of one call for one server.
 type part struct {
 	queue *queue
 	call  *call

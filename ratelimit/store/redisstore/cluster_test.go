@@ -35,8 +35,8 @@ func TestCluster(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store := openCluster(t, cluster.Addrs()[:1], &redisstore.Options{Parallelism: most})
 			storetest.Run(t, func(*testing.T) ratelimit.Store { return store },
-				&storetest.Options{MaxCount: math.MaxInt64, NotConditional: true, Subtracts: true, Takes: true})
-			testTakes(t, store, 20)
+				&storetest.Options{MaxCount: math.MaxInt64, NotConditional: true, Subtracts: true, Charges: true})
+			testCharges(t, store, 20)
 		})
 	}
 	t.Run("parallelism", func(t *testing.T) { parallelism(t, cluster) })
@@ -72,7 +72,7 @@ func slotMoves(t *testing.T, cluster *redistest.Cluster) {
 				if hits[2].Count < hits[0].Count {
 					t.Errorf("a call added to get %d, and read %d after that", hits[0].Count, hits[2].Count)
 				}
-				if err := (taker{store}).Add(context.Background(), hits[:2]); err != nil {
+				if err := (charger{store}).Add(context.Background(), hits[:2]); err != nil {
 					t.Errorf("takes while a slot moves: %v", err)
 					return
 				}
@@ -96,7 +96,7 @@ func slotMoves(t *testing.T, cluster *redistest.Cluster) {
 	n := uint64(tried.Load())
 	require.Equal(t, n, add(t, store, hit(moving, 0)), "each hit on the moved slot is counted once")
 	require.Equal(t, n, add(t, store, hit(other, 0)))
-	require.Equal(t, n, add(t, taker{store}, hit(moving, 0)), "each is taken once")
+	require.Equal(t, n, add(t, charger{store}, hit(moving, 0)), "each is taken once")
 	for _, master := range cluster.Masters {
 		requireExpiries(t, master.Client())
 	}

@@ -39,7 +39,7 @@
 // the next pipeline, all together. Hits on the same counter in a pipeline become one
 // INCRBY; each caller gets the count that it would have got alone, in the order of the
 // calls. The more calls there are, the less each costs. In the same way takes from one key
-// become one script call with a list of takes, and subtractions from one counter another.
+// become one script call with a list of charges, and subtractions from one counter another.
 //
 // One pipeline runs at a time, as long as it takes less than a millisecond. If it takes
 // longer, the next one starts beside it on another connection, up to PoolSize of them.
@@ -139,12 +139,12 @@
 // proxies refuse them, users without the right to run scripts can count, and in a cluster
 // each can be redirected by itself.
 //
-// A script has a list of takes in one argument, as binary numbers: in text, the numbers took Redis
+// A script has a list of charges in one argument, as binary numbers: in text, the numbers took Redis
 // longer than the rest of the script (13.7 instead of 9 microseconds a call, on a busy machine,
 // where INCRBY takes 2 and the shortest script with GET and SET 6). States remain text, for people
 // who look: binary states would save a tenth. A state is not written for hits that are refused,
-// so a client over its limit costs one GET. The test of the scripts is [ratelimit.Take.Apply]:
-// both get thousands of random takes.
+// so a client over its limit costs one GET. The test of the scripts is [ratelimit.Charge.Apply]:
+// both get thousands of random charges.
 //
 // Functions (FUNCTION LOAD) were turned down, because they need Redis 7, and the right to load them
 // on every server. So was INCRBY instead of GET and SET, because it can't refuse.

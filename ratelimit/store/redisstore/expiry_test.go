@@ -118,7 +118,7 @@ func TestConnectionCutAtEveryByte(t *testing.T) {
 	for _, add := range []func(*redisstore.Store, context.Context, []ratelimit.Hit) error{
 		(*redisstore.Store).Add, (*redisstore.Store).AddUnlessOver,
 		func(s *redisstore.Store, ctx context.Context, hits []ratelimit.Hit) error {
-			return taker{s}.Add(ctx, hits)
+			return charger{s}.Add(ctx, hits)
 		},
 	} {
 		for most, whole := 0, false; !whole; most++ {

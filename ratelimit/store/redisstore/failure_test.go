@@ -136,7 +136,7 @@ func FuzzReplies(f *testing.F) {
 		_ = withinTestTimeout(t, func(ctx context.Context) error { return store.Add(ctx, hits) })
 		_ = withinTestTimeout(t, func(ctx context.Context) error { return store.AddUnlessOver(ctx, hits) })
 		_ = withinTestTimeout(t, func(ctx context.Context) error { return store.Subtract(ctx, hits) })
-		_ = withinTestTimeout(t, func(ctx context.Context) error { return taker{store}.Add(ctx, hits) })
+		_ = withinTestTimeout(t, func(ctx context.Context) error { return charger{store}.Add(ctx, hits) })
 		require.NoError(t, store.Close())
 	})
 }
@@ -151,7 +151,7 @@ func TestReadOnlyReplica(t *testing.T) {
 		err := store.Add(t.Context(), []ratelimit.Hit{h})
 		require.ErrorContains(t, err, "read-only replica")
 		require.ErrorContains(t, store.AddUnlessOver(t.Context(), []ratelimit.Hit{h}), "read-only replica")
-		require.ErrorContains(t, taker{store}.Add(t.Context(), []ratelimit.Hit{h}), "read-only replica")
+		require.ErrorContains(t, charger{store}.Add(t.Context(), []ratelimit.Hit{h}), "read-only replica")
 		require.ErrorContains(t, store.Subtract(t.Context(), []ratelimit.Hit{h}), "read-only replica")
 	}
 	require.Zero(t, store.Stats().Active, "no connection to it remains")
@@ -165,7 +165,7 @@ func TestServerOutOfMemory(t *testing.T) {
 	h := hit(uniqueName(), 1)
 	require.ErrorContains(t, store.Add(t.Context(), []ratelimit.Hit{h}), "OOM")
 	require.ErrorContains(t, store.AddUnlessOver(t.Context(), []ratelimit.Hit{h}), "OOM")
-	require.ErrorContains(t, taker{store}.Add(t.Context(), []ratelimit.Hit{h}), "OOM")
+	require.ErrorContains(t, charger{store}.Add(t.Context(), []ratelimit.Hit{h}), "OOM")
 	require.Zero(t, add(t, store, hit("other", 0)), "reading needs no memory")
 	require.NoError(t, server.Client().ConfigSet(t.Context(), "maxmemory", "0").Err())
 	require.EqualValues(t, 1, add(t, store, h))

@@ -277,7 +277,7 @@ func TestConnectionReset(t *testing.T) {
 		"known counter": {add, false},
 		"script":        {(*redisstore.Store).AddUnlessOver, false},
 		"take": {func(s *redisstore.Store, ctx context.Context, hits []ratelimit.Hit) error {
-			return taker{s}.Add(ctx, hits)
+			return charger{s}.Add(ctx, hits)
 		}, false},
 	} {
 		for at, counted := range map[resetPoint]uint64{

@@ -16,16 +16,16 @@ type script struct{ source, hash string }
 
 func newScript(source string) script { return script{source, redis.NewScript(source).Hash()} }
 
-// scripted is the takes, or the subtractions, of a batch on one key: one call of a script, which
+// scripted is the charges, or the subtractions, of a batch on one key: one call of a script, which
 // has no other key, so that a cluster and a proxy can pass it on.
 type scripted struct {
 	script  *script
 	key     []byte
 	hash    uint64 // of the key
-	takes   []byte // an argument
+	charges []byte // an argument
 	args    []any  // those of subtractions
 	numbers int    // in the reply for each
-	count   int    // of takes or subtractions
+	count   int    // of charges or subtractions
 
 	source bool // send the script itself: the server does not know its hash
 	done   bool
@@ -40,14 +40,14 @@ type evalScript struct{ *redis.IntSliceCmd }
 // NoRetry implements redis.Cmder.
 func (evalScript) NoRetry() bool { return true }
 
-// mergeScripted assigns the takes and the subtractions of a call to the scripted of their keys.
+// mergeScripted assigns the charges and the subtractions of a call to the scripted of their keys.
 func (b *batch) mergeScripted(t *expiryTable, c *call) {
-	for i := range c.takes {
-		it := &c.takes[i]
-		a := algorithmOf(it.take.Algorithm)
-		s := b.findScripted(t, c.takeKey(it), &a.script)
+	for i := range c.charges {
+		it := &c.charges[i]
+		a := algorithmOf(it.charge.Algorithm)
+		s := b.findScripted(t, c.chargeKey(it), &a.script)
 		it.scripted, it.position = s, b.scripted[s].count
-		b.scripted[s].takes = a.append(b.scripted[s].takes, &it.take)
+		b.scripted[s].charges = a.append(b.scripted[s].charges, &it.charge)
 		b.scripted[s].numbers = a.numbers
 		b.scripted[s].count++
 	}
@@ -78,20 +78,20 @@ func (b *batch) findScripted(t *expiryTable, key []byte, use *script) int {
 	}
 	b.scripted = b.scripted[:at+1]
 	s := &b.scripted[at]
-	*s = scripted{script: use, key: key, hash: hash, takes: s.takes[:0], args: s.args[:0]}
+	*s = scripted{script: use, key: key, hash: hash, charges: s.charges[:0], args: s.args[:0]}
 	return at
 }
 
 // resetScripted keeps the memory of arguments, unless it is large.
 func (b *batch) resetScripted() {
-	const maxTakes = 16 << 10
+	const maxCharges = 16 << 10
 	for i := range b.scripted {
 		s := &b.scripted[i]
 		clear(s.args)
-		if cap(s.takes) > maxTakes || cap(s.args) > maxBatchHits {
-			s.takes, s.args = nil, nil
+		if cap(s.charges) > maxCharges || cap(s.args) > maxBatchHits {
+			s.charges, s.args = nil, nil
 		}
-		*s = scripted{takes: s.takes[:0], args: s.args[:0]}
+		*s = scripted{charges: s.charges[:0], args: s.args[:0]}
 	}
 	b.scripted = b.scripted[:0]
 	clear(b.scriptedIndex)
@@ -104,8 +104,8 @@ func (s *scripted) write() redis.Cmder {
 	if s.source {
 		args[0], args[1] = "eval", s.script.source
 	}
-	if len(s.takes) > 0 {
-		args = append(args, s.takes)
+	if len(s.charges) > 0 {
+		args = append(args, s.charges)
 	}
 	s.cmd = redis.NewIntSliceCmd(noContext, append(args, s.args...)...)
 	return evalScript{s.cmd}
@@ -140,10 +140,10 @@ func scriptRefused(err error) bool {
 	return unsupported(err) || strings.Contains(text, "command called from script") || strings.Contains(text, "can't run this command")
 }
 
-// resolveScripted gives the takes and the subtractions of a call their results.
+// resolveScripted gives the charges and the subtractions of a call their results.
 func (b *batch) resolveScripted(c *call) {
-	for i := range c.takes {
-		it := &c.takes[i]
+	for i := range c.charges {
+		it := &c.charges[i]
 		s := &b.scripted[it.scripted]
 		if it.err = s.err; s.err == nil {
 			it.state(s.reply[it.position*s.numbers:][:s.numbers])
@@ -162,11 +162,11 @@ func (b *batch) resolveScripted(c *call) {
 }
 
 // state stores what a script has replied.
-func (it *takeItem) state(numbers []int64) {
-	t := &it.take
-	t.Taken, t.State = numbers[0] >= 0, ratelimit.State{}
+func (it *chargeItem) state(numbers []int64) {
+	t := &it.charge
+	t.Allowed, t.State = numbers[0] >= 0, ratelimit.State{}
 	copy(t.State[:], numbers)
-	if !t.Taken {
+	if !t.Allowed {
 		t.State[0] = -1 - numbers[0]
 	}
 }

@@ -176,7 +176,7 @@ func TestCounterLostWhileSlotMoves(t *testing.T) {
 		}
 		return ""
 	}
-	taking := func(command string) string {
+	charging := func(command string) string {
 		mu.Lock()
 		defer mu.Unlock()
 		word, _, _ := strings.Cut(command, " ")
@@ -194,7 +194,7 @@ func TestCounterLostWhileSlotMoves(t *testing.T) {
 	}
 	store, err := redisstore.NewCluster([]string{"old:1"}, &redisstore.Options{
 		Dial: func(_ context.Context, _, addr string) (net.Conn, error) {
-			return scriptedServer(map[string]func(string) string{"old:1": old, "new:1": taking}[addr]), nil
+			return scriptedServer(map[string]func(string) string{"old:1": old, "new:1": charging}[addr]), nil
 		},
 	})
 	require.NoError(t, err)
@@ -357,7 +357,7 @@ func TestClusterCountsOnce(t *testing.T) {
 			require.Equal(t, reply == "close", err != nil)
 			require.LessOrEqual(t, added.Load(), int32(1))
 			added.Store(0)
-			require.Error(t, taker{store}.Add(t.Context(), []ratelimit.Hit{hit("first", 1), hit("second", 1)}))
+			require.Error(t, charger{store}.Add(t.Context(), []ratelimit.Hit{hit("first", 1), hit("second", 1)}))
 			require.LessOrEqual(t, added.Load(), int32(1))
 		})
 	}

@@ -141,7 +141,7 @@ func (s *simulation) call(t *testing.T, l *ratelimit.Limiter, random *rand.Rand)
 	began := time.Now()
 	if random.IntN(3) == 0 {
 		hits := []ratelimit.Hit{hit(strconv.Itoa(random.IntN(3)), 1)}
-		_ = s.record(hits, taker{s.inner}.Add(ctx, hits))
+		_ = s.record(hits, charger{s.inner}.Add(ctx, hits))
 	} else {
 		_, _ = l.Allow(ctx, strconv.Itoa(random.IntN(3)))
 	}
@@ -331,8 +331,8 @@ func (f *fakeRedis) execute(command string) string {
 		return fmt.Sprintf(":%d", f.values[words[1]])
 	case "evalsha":
 		key, n := words[3], number(4)
-		if takes := strings.Join(words[4:], " "); strings.HasPrefix(key, "take") {
-			return f.take(strings.TrimPrefix(key, "take"), []byte(takes))
+		if charges := strings.Join(words[4:], " "); strings.HasPrefix(key, "take") {
+			return f.take(strings.TrimPrefix(key, "take"), []byte(charges))
 		}
 		f.values[key] += n
 		return bulk(strconv.FormatInt(min(f.values[key], math.MaxInt64), 10))
@@ -341,10 +341,10 @@ func (f *fakeRedis) execute(command string) string {
 }
 
 // take executes takes of eight numbers each, of which the first is the hits.
-func (f *fakeRedis) take(key string, takes []byte) string {
-	reply := fmt.Sprintf("*%d", 3*len(takes)/64)
-	for ; len(takes) > 0; takes = takes[64:] {
-		f.values[key] += int64(math.Float64frombits(binary.LittleEndian.Uint64(takes)))
+func (f *fakeRedis) take(key string, charges []byte) string {
+	reply := fmt.Sprintf("*%d", 3*len(charges)/64)
+	for ; len(charges) > 0; charges = charges[64:] {
+		f.values[key] += int64(math.Float64frombits(binary.LittleEndian.Uint64(charges)))
 		reply += fmt.Sprintf("\r\n:1\r\n:%d\r\n:0", f.values[key])
 	}
 	return reply

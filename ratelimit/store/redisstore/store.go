@@ -19,7 +19,7 @@ import (
 
 // Store keeps counters in one Redis server, or in the master of a group that sentinels
 // watch. It is a ratelimit.ConditionalStore, a ratelimit.SubtractStore and a
-// ratelimit.TakeStore. Create it with New or NewSentinel.
+// ratelimit.ChargeStore. Create it with New or NewSentinel.
 type Store struct {
 	*shared
 	queue  *queue

@@ -19,7 +19,7 @@ var _ ratelimit.ConditionalStore = (*redisstore.Store)(nil)
 
 // contract returns the options for Redis: a counter stops at 1<<63-1.
 func contract() *storetest.Options {
-	return &storetest.Options{MaxCount: math.MaxInt64, Subtracts: true, Takes: true}
+	return &storetest.Options{MaxCount: math.MaxInt64, Subtracts: true, Charges: true}
 }
 
 func TestStore(t *testing.T) {
@@ -64,12 +64,12 @@ func TestStoreBehindTwemproxy(t *testing.T) {
 		requireExpiries(t, s.Client())
 	}
 	testConditional(t, store)
-	testTakes(t, store, 10)
+	testCharges(t, store, 10)
 }
 
 // notConditional hides AddUnlessOver.
 type notConditional struct {
-	ratelimit.TakeStore
+	ratelimit.ChargeStore
 	subtracting
 }
 

@@ -96,7 +96,7 @@ var defects = map[string]struct {
 var elsewhere = []string{
 	"windows/last second", "windows/last second of lengths", "windows/late", "conditional/declared", "subtract/declared",
 	"subtract/hits", "subtract/zero", "subtract/missing", "subtract/race",
-	"subtract/many", "subtract/keys", "subtract/large", "take/declared",
+	"subtract/many", "subtract/keys", "subtract/large", "charge/declared",
 }
 
 func TestEveryCaseHasADefect(t *testing.T) {
@@ -104,13 +104,13 @@ func TestEveryCaseHasADefect(t *testing.T) {
 	for _, d := range defects {
 		tested = append(tested, d.noticed)
 	}
-	for _, d := range takeDefects {
+	for _, d := range chargeDefects {
 		tested = append(tested, d.noticed)
 	}
-	for _, d := range takeCallDefects {
+	for _, d := range chargeCallDefects {
 		tested = append(tested, d.noticed)
 	}
-	for _, c := range storetest.Cases(&storetest.Options{Clock: storetest.NewClock(), Subtracts: true, Takes: true}) {
+	for _, c := range storetest.Cases(&storetest.Options{Clock: storetest.NewClock(), Subtracts: true, Charges: true}) {
 		if !slices.Contains(tested, c.Name) {
 			t.Errorf("no defect shows that case %q notices anything", c.Name)
 		}

@@ -10,7 +10,7 @@
 //
 // The suite has six layers: basic (one caller), windows (time), concurrency, conditional
 // (ratelimit.ConditionalStore), subtract (ratelimit.SubtractStore) and take
-// (ratelimit.TakeStore, every algorithm against Take.Apply). Every case states why it must
+// (ratelimit.ChargeStore, every algorithm against Charge.Apply). Every case states why it must
 // hold. The reason is part of the failure message, so that a store can be fixed, or a
 // limitation declared, without reading the suite.
 //
@@ -25,7 +25,7 @@
 //
 // The suite waits for nothing: it sets the clock of the store if there is one, and otherwise uses
 // windows that are current or have just ended. Timers only limit how long a store may hang. One
-// case, take/kept, takes two seconds without a clock: it reads states until they expire.
+// case, charge/kept, takes two seconds without a clock: it reads states until they expire.
 //
 // The package imports the standard library only, so that a store without dependencies that
 // is tested with it adds nothing to the go.sum of its importers.

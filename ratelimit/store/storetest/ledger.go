@@ -12,7 +12,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-type takes = []ratelimit.Take
+type charges = []ratelimit.Charge
 
 // eachAlgorithm calls test for every algorithm that takes, at the time at which the case began.
 func (p *probe) eachAlgorithm(test func(a ratelimit.Algorithm) error) error {
@@ -29,7 +29,7 @@ func (p *probe) limit(a ratelimit.Algorithm, n uint32) ratelimit.Limit {
 	return ratelimit.Limit{RequestsPerUnit: n, Unit: ratelimit.Hour, Algorithm: a}
 }
 
-// elapse lets microseconds pass for the takes, and for the store if its clock can be set.
+// elapse lets microseconds pass for the charges, and for the store if its clock can be set.
 func (p *probe) elapse(micro int64) {
 	p.micro += micro
 	if p.Clock != nil {
@@ -43,7 +43,7 @@ type maker struct {
 	p       *probe
 	most    uint64 // hits at once
 	limiter *ratelimit.Limiter
-	made    ratelimit.Take
+	made    ratelimit.Charge
 }
 
 func (p *probe) maker(limit ratelimit.Limit) *maker {
@@ -56,32 +56,32 @@ func (p *probe) maker(limit ratelimit.Limit) *maker {
 	return m
 }
 
-// Take implements ratelimit.TakeStore.
-func (m *maker) Take(_ context.Context, takes []ratelimit.Take) error {
-	m.made = takes[0]
-	m.made.Key = bytes.Clone(takes[0].Key)
-	takes[0].Apply(&ratelimit.State{})
+// Charge implements ratelimit.ChargeStore.
+func (m *maker) Charge(_ context.Context, charges []ratelimit.Charge) error {
+	m.made = charges[0]
+	m.made.Key = bytes.Clone(charges[0].Key)
+	charges[0].Apply(&ratelimit.State{})
 	return nil
 }
 
-// take returns a take of n hits.
-func (m *maker) take(name string, n uint64) ratelimit.Take {
+// take returns a charge of n hits.
+func (m *maker) charge(name string, n uint64) ratelimit.Charge {
 	_, _ = m.limiter.AllowN(m.p.ctx, name+"_"+m.p.run, n)
 	return m.made
 }
 
-// back returns a take that gives n hits back. slot is when they were taken, for algorithms that want to
+// back returns a charge that gives n hits back. slot is when they were taken, for algorithms that want to
 // know; 0 is unknown.
-func (m *maker) back(name string, n uint64, slot int64) ratelimit.Take {
-	t := m.take(name, n)
-	t.Back = true
+func (m *maker) back(name string, n uint64, slot int64) ratelimit.Charge {
+	t := m.charge(name, n)
+	t.Refund = true
 	if t.Algorithm == ratelimit.Concurrency {
-		t.Terms[3] = slot
+		t.Params[3] = slot
 	}
 	return t
 }
 
-// ledger is what the store may hold after the takes so far: it may drop what has expired, and need not
+// ledger is what the store may hold after the charges so far: it may drop what has expired, and need not
 // write what took nothing.
 type ledger struct {
 	p    *probe
@@ -96,15 +96,15 @@ type entry struct {
 func newLedger(p *probe) *ledger { return &ledger{p, make(map[string][]entry)} }
 
 // take makes one call and checks its results.
-func (l *ledger) take(call ...ratelimit.Take) error {
+func (l *ledger) charge(call ...ratelimit.Charge) error {
 	var asked strings.Builder
 	for i := range call {
 		if i < 8 {
-			fmt.Fprintf(&asked, "%s ", describeTake(&call[i]))
+			fmt.Fprintf(&asked, "%s ", describeCharge(&call[i]))
 		}
-		call[i].Taken, call[i].State = i%2 == 0, ratelimit.State{-1, -1, -1} // the store sets them
+		call[i].Allowed, call[i].State = i%2 == 0, ratelimit.State{-1, -1, -1} // the store sets them
 	}
-	if err := l.p.store.(ratelimit.TakeStore).Take(l.p.ctx, call); err != nil {
+	if err := l.p.store.(ratelimit.ChargeStore).Charge(l.p.ctx, call); err != nil {
 		return fmt.Errorf("Take(%s) returned the error %q, want none", asked.String(), err)
 	}
 	for i := range call {
@@ -115,8 +115,8 @@ func (l *ledger) take(call ...ratelimit.Take) error {
 	return nil
 }
 
-// check compares the result of a take with those of Take.Apply to what the store may hold.
-func (l *ledger) check(got *ratelimit.Take) error {
+// check compares the result of a charge with those of Charge.Apply to what the store may hold.
+func (l *ledger) check(got *ratelimit.Charge) error {
 	now := time.Now()
 	if l.p.Clock != nil {
 		now = l.p.Clock.Now()
@@ -131,17 +131,17 @@ func (l *ledger) check(got *ratelimit.Take) error {
 		want = *got
 		state := e.state
 		want.Apply(&state)
-		if want.Taken != got.Taken || want.State != got.State {
+		if want.Allowed != got.Allowed || want.State != got.State {
 			continue
 		}
 		after = append(after, entry{state, want.Expires()})
-		if !got.Taken || got.N == 0 || got.Back && e.state == (ratelimit.State{}) {
+		if !got.Allowed || got.N == 0 || got.Refund && e.state == (ratelimit.State{}) {
 			after = append(after, e)
 		}
 	}
 	if len(after) == 0 {
 		return fmt.Errorf("%s at %d µs from a limit with the terms %d: Taken %t and State %d, want %t and %d",
-			describeTake(got), got.Now, got.Terms, got.Taken, got.State, want.Taken, want.State)
+			describeCharge(got), got.Now, got.Params, got.Allowed, got.State, want.Allowed, want.State)
 	}
 	slices.SortFunc(after, func(a, b entry) int {
 		return slices.Compare(append(a.state[:], a.expires), append(b.state[:], b.expires))
@@ -150,10 +150,10 @@ func (l *ledger) check(got *ratelimit.Take) error {
 	return nil
 }
 
-// describeTake formats a take: its shortened key, and how many hits it takes or gives back.
-func describeTake(t *ratelimit.Take) string {
+// describeCharge formats a charge: its shortened key, and how many hits it takes or gives back.
+func describeCharge(t *ratelimit.Charge) string {
 	key, sign := t.Key, "-"
-	if t.Back {
+	if t.Refund {
 		sign = "+"
 	}
 	return fmt.Sprintf("%q%s%d", key[:min(len(key), 80)], sign, t.N)

@@ -29,8 +29,8 @@ type Options struct {
 	NotConditional bool
 	// Subtracts declares that the store is a ratelimit.SubtractStore.
 	Subtracts bool
-	// Takes declares that the store is a ratelimit.TakeStore.
-	Takes bool
+	// Charges declares that the store is a ratelimit.ChargeStore.
+	Charges bool
 	// Timeout is the time after which a call in a case counts as hanging. It must suit slow
 	// machines. Default, when 0: two minutes.
 	Timeout time.Duration

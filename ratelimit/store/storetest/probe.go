@@ -19,7 +19,7 @@ type probe struct {
 	ctx   context.Context
 	run   string // makes keys unlike those of all other cases and runs
 	now   int64  // the windows are those of this moment, in Unix seconds
-	micro int64  // the takes are made at this moment, in Unix microseconds
+	micro int64  // the charges are made at this moment, in Unix microseconds
 	// unit is the unit of hits for which it does not matter.
 	unit ratelimit.Unit
 }

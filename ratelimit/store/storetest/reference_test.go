@@ -142,20 +142,20 @@ func (f *forgetful) forget(hits []ratelimit.Hit) {
 }
 
 // taking is a reference that holds limits of every algorithm.
-type taking struct {
+type charging struct {
 	*reference
 	states map[string]ratelimit.State
 }
 
-func newTaking() *taking { return &taking{newReference(), make(map[string]ratelimit.State)} }
+func newCharging() *charging { return &charging{newReference(), make(map[string]ratelimit.State)} }
 
-func (s *taking) Take(_ context.Context, takes []ratelimit.Take) error {
+func (s *charging) Charge(_ context.Context, charges []ratelimit.Charge) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range takes {
-		state := s.states[string(takes[i].Key)]
-		takes[i].Apply(&state)
-		s.states[string(takes[i].Key)] = state
+	for i := range charges {
+		state := s.states[string(charges[i].Key)]
+		charges[i].Apply(&state)
+		s.states[string(charges[i].Key)] = state
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func Cases(opts *Options) []Case {
 	cases = append(cases, concurrencyCases(&o)...)
 	cases = append(cases, conditionalCases(&o)...)
 	cases = append(cases, subtractCases(&o)...)
-	return append(cases, takeCases(&o)...)
+	return append(cases, chargeCases(&o)...)
 }
 
 // Check tests one store. The error states the expected and the actual result, and why the case
@@ -61,8 +61,8 @@ func (c Case) Check(store ratelimit.Store, opts *Options) error {
 
 // run runs the case. Those of an interface that the store has not are not asked to find that out.
 func (c Case) run(p *probe) error {
-	if _, is := p.store.(ratelimit.TakeStore); strings.HasPrefix(c.Name, "take/") && !is {
-		return checkTakeDeclared(p)
+	if _, is := p.store.(ratelimit.ChargeStore); strings.HasPrefix(c.Name, "charge/") && !is {
+		return checkChargeDeclared(p)
 	}
 	return c.test(p)
 }

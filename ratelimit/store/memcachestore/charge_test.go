@@ -25,7 +25,7 @@ func limiter(t testing.TB, store ratelimit.Store, limit ratelimit.Limit) *rateli
 
 // TestTakesOfInstances has several instances with several callers each compete for one key: no more than
 // the limit may pass, and each hit that passed must be on the node.
-func TestTakesOfInstances(t *testing.T) {
+func TestChargesOfInstances(t *testing.T) {
 	const instances, callers, each, most = 5, 4, 60, 300
 	for a := ratelimit.SlidingWindow; a.Valid(); a++ {
 		t.Run(a.String(), func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestSwapsAreBounded(t *testing.T) {
 	require.EqualValues(t, 7, s.Remaining)
 }
 
-// TestCallersShareExchanges delays an exchange: the takes that come meanwhile share the next one.
+// TestCallersShareExchanges delays an exchange: the charges that come meanwhile share the next one.
 func TestCallersShareExchanges(t *testing.T) {
 	_, p, store := openProxied(t, nil)
 	l := limiter(t, store, ratelimit.Limit{RequestsPerUnit: 5, Unit: ratelimit.Hour, Algorithm: ratelimit.Concurrency})
@@ -146,7 +146,7 @@ func TestNotAState(t *testing.T) {
 }
 
 // TestTakesWithFailingNode has takes on two nodes of which one does not reply.
-func TestTakesWithFailingNode(t *testing.T) {
+func TestChargesWithFailingNode(t *testing.T) {
 	server, p, store := openProxied(t, &memcachestore.Options{Timeout: 200 * time.Millisecond})
 	l := limiter(t, store, ratelimit.Limit{RequestsPerUnit: 9, Unit: ratelimit.Hour, Algorithm: ratelimit.TokenBucket})
 	p.hold("gets")

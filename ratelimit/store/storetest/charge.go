@@ -15,46 +15,46 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-func takeCases(o *Options) []Case {
-	declared := Case{"take/declared", "what a store can do is found out by its type; who reads its options must not be misled", checkTakeDeclared}
-	if !o.Takes {
+func chargeCases(o *Options) []Case {
+	declared := Case{"charge/declared", "what a store can do is found out by its type; who reads its options must not be misled", checkChargeDeclared}
+	if !o.Charges {
 		return []Case{declared}
 	}
 	return []Case{
 		declared,
-		{"take/apply", "every store must decide as Take.Apply does, whatever comes in which order", checkApply},
-		{"take/order", "takes are applied in order, so the first of two descriptors with one key is the first to be let in", checkTakeOrder},
-		{"take/read", "N = 0 reads how much is left, which must not count", checkTakeRead},
-		{"take/refused", "hits over the limit must not use it up", checkTakeRefused},
-		{"take/back", "hits that are given back are available again, and never more than were taken", checkTakeBack},
-		{"take/none", "an engine asks with no takes whether a store can hold the limits", checkTakeNone},
-		{"take/many", "a request may have any number of descriptors, and the results must not be mixed up", checkTakeMany},
-		{"take/large", "limits go up to 2^32-1 hits and windows up to ten years", checkTakeLarge},
-		{"take/changed", "a rule may get another limit while its keys are in use", checkTakeChanged},
-		{"take/clocks", "the clocks of instances differ, and are set back", checkTakeClocks},
-		{"take/kept", "a state lost before it expires lets more than the limit pass", checkTakeKept},
-		{"take/keys", "keys are made of what clients send, and a client must not be able to count on the key of another", checkTakeKeys},
-		{"take/buffers", "the engine uses the memory of takes and keys again for the next request", checkTakeBuffers},
-		{"take/untouched", "the engine reads its takes again after the call; the store may write Taken and State only", checkTakeUntouched},
-		{"take/fixed", "Fixed is about memory, not about which state a key names", checkTakeFixed},
-		{"take/canceled", "a canceled call must return, and the store must keep working", checkTakeCanceled},
-		{"take/race", "of concurrent requests, exactly as many as the limit allows may be within it", checkTakeRace},
-		{"take/race back", "hits that are given back at the same time must not be lost, nor lift the limit", checkTakeRaceBack},
+		{"charge/apply", "every store must decide as Charge.Apply does, whatever comes in which order", checkApply},
+		{"charge/order", "takes are applied in order, so the first of two descriptors with one key is the first to be let in", checkChargeOrder},
+		{"charge/read", "N = 0 reads how much is left, which must not count", checkChargeRead},
+		{"charge/refused", "hits over the limit must not use it up", checkChargeRefused},
+		{"charge/back", "hits that are given back are available again, and never more than were taken", checkChargeBack},
+		{"charge/none", "an engine asks with no charges whether a store can hold the limits", checkChargeNone},
+		{"charge/many", "a request may have any number of descriptors, and the results must not be mixed up", checkChargeMany},
+		{"charge/large", "limits go up to 2^32-1 hits and windows up to ten years", checkChargeLarge},
+		{"charge/changed", "a rule may get another limit while its keys are in use", checkChargeChanged},
+		{"charge/clocks", "the clocks of instances differ, and are set back", checkChargeClocks},
+		{"charge/kept", "a state lost before it expires lets more than the limit pass", checkChargeKept},
+		{"charge/keys", "keys are made of what clients send, and a client must not be able to count on the key of another", checkChargeKeys},
+		{"charge/buffers", "the engine uses the memory of charges and keys again for the next request", checkChargeBuffers},
+		{"charge/untouched", "the engine reads its takes again after the call; the store may write Allowed and State only", checkChargeUntouched},
+		{"charge/fixed", "Fixed is about memory, not about which state a key names", checkChargeFixed},
+		{"charge/canceled", "a canceled call must return, and the store must keep working", checkChargeCanceled},
+		{"charge/race", "of concurrent requests, exactly as many as the limit allows may be within it", checkChargeRace},
+		{"charge/race back", "hits that are given back at the same time must not be lost, nor lift the limit", checkChargeRaceBack},
 	}
 }
 
-func checkTakeDeclared(p *probe) error {
-	_, is := p.store.(ratelimit.TakeStore)
+func checkChargeDeclared(p *probe) error {
+	_, is := p.store.(ratelimit.ChargeStore)
 	switch {
-	case is && !p.Takes:
-		return errors.New("the store is a ratelimit.TakeStore: set Options.Takes")
-	case !is && p.Takes:
-		return errors.New("the store is no ratelimit.TakeStore, but Options.Takes is set")
+	case is && !p.Charges:
+		return errors.New("the store is a ratelimit.ChargeStore: set Options.Charges")
+	case !is && p.Charges:
+		return errors.New("the store is no ratelimit.ChargeStore, but Options.Charges is set")
 	}
 	return nil
 }
 
-// checkApply makes random takes at times that only grow.
+// checkApply makes random charges at times that only grow.
 func checkApply(p *probe) error {
 	return p.eachAlgorithm(func(a ratelimit.Algorithm) error {
 		random := rand.New(rand.NewPCG(uint64(a), 7))
@@ -68,17 +68,17 @@ func checkApply(p *probe) error {
 		for range 250 {
 			steps := []int64{0, 1, random.Int64N(1_000_000), random.Int64N(600 * 1_000_000), random.Int64N(2 * 3600 * 1_000_000)}
 			p.elapse(steps[random.IntN(len(steps))])
-			var call takes
+			var call charges
 			for range 1 + random.IntN(3) {
 				i := random.IntN(len(limits))
 				name := fmt.Sprintf("%s_%d", a, i)
-				t := limits[i].take(name, random.Uint64N(limits[i].most+2))
+				t := limits[i].charge(name, random.Uint64N(limits[i].most+2))
 				if random.IntN(4) == 0 {
 					t = limits[i].back(name, random.Uint64N(4), max(slot-random.Int64N(10), 0)*random.Int64N(2))
 				}
 				call = append(call, t)
 			}
-			if err := l.take(call...); err != nil {
+			if err := l.charge(call...); err != nil {
 				return err
 			}
 			slot = call[0].State[0]
@@ -87,29 +87,29 @@ func checkApply(p *probe) error {
 	})
 }
 
-func checkTakeOrder(p *probe) error {
+func checkChargeOrder(p *probe) error {
 	l := newLedger(p)
-	var call takes
+	var call charges
 	for a := ratelimit.SlidingWindow; a.Valid(); a++ {
 		m := p.maker(p.limit(a, 4))
-		call = append(call, m.take("order", 3), m.take("else", 1), m.take("order", 2), m.take("order", 1), m.take("order", 0), m.take("order", 1))
+		call = append(call, m.charge("order", 3), m.charge("else", 1), m.charge("order", 2), m.charge("order", 1), m.charge("order", 0), m.charge("order", 1))
 	}
-	if err := l.take(call...); err != nil {
+	if err := l.charge(call...); err != nil {
 		return err
 	}
 	for i, want := range []bool{true, true, false, true, true, false} {
-		if call[i].Taken != want {
-			return fmt.Errorf("take %d of %d was taken: %t, want %t", i, len(call), call[i].Taken, want)
+		if call[i].Allowed != want {
+			return fmt.Errorf("take %d of %d was taken: %t, want %t", i, len(call), call[i].Allowed, want)
 		}
 	}
 	return nil
 }
 
-func checkTakeRead(p *probe) error {
+func checkChargeRead(p *probe) error {
 	return p.eachAlgorithm(func(a ratelimit.Algorithm) error {
 		l, m := newLedger(p), p.maker(p.limit(a, 3))
 		for _, n := range []uint64{0, 2, 0, 0, 1, 0, 1, 0} {
-			if err := l.take(m.take("read", n), m.take("never", 0)); err != nil {
+			if err := l.charge(m.charge("read", n), m.charge("never", 0)); err != nil {
 				return err
 			}
 		}
@@ -117,35 +117,35 @@ func checkTakeRead(p *probe) error {
 	})
 }
 
-func checkTakeRefused(p *probe) error {
+func checkChargeRefused(p *probe) error {
 	return p.eachAlgorithm(func(a ratelimit.Algorithm) error {
 		l, m := newLedger(p), p.maker(p.limit(a, 3))
 		for i, n := range []uint64{4, 2, 2, 2, 1, 1, 1} {
-			call := takes{m.take("refused", n)}
-			if err := l.take(call...); err != nil {
+			call := charges{m.charge("refused", n)}
+			if err := l.charge(call...); err != nil {
 				return err
 			}
-			if want := i == 1 || i == 4; call[0].Taken != want {
-				return fmt.Errorf("%d hits after %d calls were taken: %t, want %t", n, i, call[0].Taken, want)
+			if want := i == 1 || i == 4; call[0].Allowed != want {
+				return fmt.Errorf("%d hits after %d calls were taken: %t, want %t", n, i, call[0].Allowed, want)
 			}
 		}
 		return nil
 	})
 }
 
-func checkTakeBack(p *probe) error {
+func checkChargeBack(p *probe) error {
 	return p.eachAlgorithm(func(a ratelimit.Algorithm) error {
 		l, m := newLedger(p), p.maker(p.limit(a, 4))
-		taken := takes{m.take("back", 4)}
+		taken := charges{m.charge("back", 4)}
 		err := first(
-			func() error { return l.take(m.back("back", 3, 0), m.back("missing", 1, 0)) },
-			func() error { return l.take(taken...) },
+			func() error { return l.charge(m.back("back", 3, 0), m.back("missing", 1, 0)) },
+			func() error { return l.charge(taken...) },
 			func() error {
-				return l.take(m.back("back", 1, taken[0].State[0]), m.take("back", 2), m.take("back", 1))
+				return l.charge(m.back("back", 1, taken[0].State[0]), m.charge("back", 2), m.charge("back", 1))
 			},
-			func() error { return l.take(m.back("back", 9, 0), m.take("back", 5), m.take("back", 4)) },
+			func() error { return l.charge(m.back("back", 9, 0), m.charge("back", 5), m.charge("back", 4)) },
 			func() error {
-				return l.take(m.back("back", math.MaxUint64, 0), m.take("back", 4), m.back("back", 0, 0))
+				return l.charge(m.back("back", math.MaxUint64, 0), m.charge("back", 4), m.back("back", 0, 0))
 			},
 		)
 		if err != nil {
@@ -153,30 +153,30 @@ func checkTakeBack(p *probe) error {
 		}
 		// A unit and a half later the places are free already, and those of others are not.
 		p.elapse(3 * 1800 * 1_000_000)
-		return l.take(m.take("back", 2), m.back("back", 2, taken[0].State[0]), m.take("back", 3), m.take("back", 2))
+		return l.charge(m.charge("back", 2), m.back("back", 2, taken[0].State[0]), m.charge("back", 3), m.charge("back", 2))
 	})
 }
 
-func checkTakeNone(p *probe) error {
-	store := p.store.(ratelimit.TakeStore)
-	for _, none := range []takes{nil, {}} {
-		if err := store.Take(p.ctx, none); err != nil {
-			return fmt.Errorf("Take without takes returned the error %q, want none", err)
+func checkChargeNone(p *probe) error {
+	store := p.store.(ratelimit.ChargeStore)
+	for _, none := range []charges{nil, {}} {
+		if err := store.Charge(p.ctx, none); err != nil {
+			return fmt.Errorf("Take without charges returned the error %q, want none", err)
 		}
 	}
 	return nil
 }
 
-func checkTakeMany(p *probe) error {
+func checkChargeMany(p *probe) error {
 	return p.eachAlgorithm(func(a ratelimit.Algorithm) error {
 		const n = 300
 		l, m := newLedger(p), p.maker(p.limit(a, n-2))
 		for range 2 {
-			var call takes
+			var call charges
 			for i := range uint64(n) {
-				call = append(call, m.take(fmt.Sprint("many", i), i))
+				call = append(call, m.charge(fmt.Sprint("many", i), i))
 			}
-			if err := l.take(call...); err != nil {
+			if err := l.charge(call...); err != nil {
 				return err
 			}
 		}
@@ -184,7 +184,7 @@ func checkTakeMany(p *probe) error {
 	})
 }
 
-func checkTakeLarge(p *probe) error {
+func checkChargeLarge(p *probe) error {
 	return p.eachAlgorithm(func(a ratelimit.Algorithm) error {
 		const most = math.MaxUint32
 		for i, limit := range []ratelimit.Limit{
@@ -202,12 +202,12 @@ func checkTakeLarge(p *probe) error {
 			name := fmt.Sprint("large", i)
 			l, m := newLedger(p), p.maker(limit)
 			for _, n := range []uint64{1, 1 << 31, 999_979, 1<<31 - 999_981, 1 << 31, 1 << 32, 1 << 33, math.MaxUint64} {
-				if err := l.take(m.take(name, n), m.take(name, 1)); err != nil {
+				if err := l.charge(m.charge(name, n), m.charge(name, 1)); err != nil {
 					return err
 				}
 				p.elapse(limit.Unit.Seconds() * 1_000_000 / 5)
 			}
-			if err := l.take(m.back(name, 1<<30, 0), m.take(name, 1<<31), m.back(name, math.MaxUint64, 0), m.take(name, 3)); err != nil {
+			if err := l.charge(m.back(name, 1<<30, 0), m.charge(name, 1<<31), m.back(name, math.MaxUint64, 0), m.charge(name, 3)); err != nil {
 				return err
 			}
 		}
@@ -215,12 +215,12 @@ func checkTakeLarge(p *probe) error {
 	})
 }
 
-func checkTakeChanged(p *probe) error {
+func checkChargeChanged(p *probe) error {
 	return p.eachAlgorithm(func(a ratelimit.Algorithm) error {
 		l := newLedger(p)
 		for i, n := range []uint32{7, 3, 1_000, 0, 11, 4} {
 			m := p.maker(p.limit(a, n))
-			if err := l.take(m.take("changed", uint64(max(n, 2)-1)), m.take("changed", 0), m.take("changed", 1)); err != nil {
+			if err := l.charge(m.charge("changed", uint64(max(n, 2)-1)), m.charge("changed", 0), m.charge("changed", 1)); err != nil {
 				return fmt.Errorf("after %d changes: %w", i, err)
 			}
 			p.elapse(90 * 1_000_000)
@@ -229,14 +229,14 @@ func checkTakeChanged(p *probe) error {
 	})
 }
 
-// checkTakeClocks has some takes come with earlier times than those before.
-func checkTakeClocks(p *probe) error {
+// checkChargeClocks has some charges come with earlier times than those before.
+func checkChargeClocks(p *probe) error {
 	return p.eachAlgorithm(func(a ratelimit.Algorithm) error {
 		l, m := newLedger(p), p.maker(p.limit(a, 5))
 		base := p.micro
 		for i, seconds := range []int64{0, 1, -1, 30, 10, 3600, 3599, 20, 7300, 3605, 7201} {
 			p.micro = base + seconds*1_000_000 + int64(i)
-			if err := l.take(m.take("clocks", 1), m.back("clocks", uint64(i%2), 0)); err != nil {
+			if err := l.charge(m.charge("clocks", 1), m.back("clocks", uint64(i%2), 0)); err != nil {
 				return fmt.Errorf("with a clock set to %+d s: %w", seconds, err)
 			}
 		}
@@ -245,8 +245,8 @@ func checkTakeClocks(p *probe) error {
 	})
 }
 
-// checkTakeKept reads states until they expire. Without a Clock it takes some seconds.
-func checkTakeKept(p *probe) error {
+// checkChargeKept reads states until they expire. Without a Clock it takes some seconds.
+func checkChargeKept(p *probe) error {
 	if p.Clock == nil {
 		return p.keptForSeconds()
 	}
@@ -265,14 +265,14 @@ func checkTakeKept(p *probe) error {
 			}
 			name := fmt.Sprint("kept", i)
 			l, m := newLedger(p), p.maker(limit)
-			taken := takes{m.take(name, 5)}
-			if err := l.take(taken...); err != nil {
+			taken := charges{m.charge(name, 5)}
+			if err := l.charge(taken...); err != nil {
 				return err
 			}
 			left := taken[0].Expires() - p.micro
 			for _, step := range []int64{left / 2, left - left/2 - 2, 1, 1, 1} {
 				p.elapse(step)
-				if err := l.take(m.take(name, 0)); err != nil {
+				if err := l.charge(m.charge(name, 0)); err != nil {
 					return fmt.Errorf("%d µs before the state expires: %w", taken[0].Expires()-p.micro, err)
 				}
 			}
@@ -284,12 +284,12 @@ func checkTakeKept(p *probe) error {
 func (p *probe) keptForSeconds() error {
 	l := newLedger(p)
 	var makers []*maker
-	var call takes
+	var call charges
 	for a := ratelimit.SlidingWindow; a.Valid(); a++ {
 		m := p.maker(ratelimit.Limit{RequestsPerUnit: 5, Unit: ratelimit.Second, Algorithm: a})
-		makers, call = append(makers, m), append(call, m.take("kept", 5))
+		makers, call = append(makers, m), append(call, m.charge("kept", 5))
 	}
-	if err := l.take(call...); err != nil {
+	if err := l.charge(call...); err != nil {
 		return err
 	}
 	last := int64(0)
@@ -301,121 +301,121 @@ func (p *probe) keptForSeconds() error {
 		p.micro = time.Now().UnixMicro()
 		call = call[:0]
 		for _, m := range makers {
-			call = append(call, m.take("kept", 0))
+			call = append(call, m.charge("kept", 0))
 		}
-		if err := l.take(call...); err != nil {
+		if err := l.charge(call...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func checkTakeKeys(p *probe) error {
+func checkChargeKeys(p *probe) error {
 	l, m := newLedger(p), p.maker(p.limit(ratelimit.TokenBucket, 1000))
-	var call takes
+	var call charges
 	for i, odd := range oddKeys() {
-		t := m.take("", uint64(i+1))
+		t := m.charge("", uint64(i+1))
 		t.Key = append([]byte(odd), t.Key...)
 		if !p.Refuses(t.Key) {
 			call = append(call, t)
 			continue
 		}
-		if p.store.(ratelimit.TakeStore).Take(p.ctx, takes{t}) == nil {
-			return fmt.Errorf("Take(%s) returned no error, though Options.Refuses declares one", describeTake(&t))
+		if p.store.(ratelimit.ChargeStore).Charge(p.ctx, charges{t}) == nil {
+			return fmt.Errorf("Take(%s) returned no error, though Options.Refuses declares one", describeCharge(&t))
 		}
 	}
-	if err := l.take(call...); err != nil {
+	if err := l.charge(call...); err != nil {
 		return err
 	}
 	for i := range call {
 		call[i].N = 0
 	}
-	return l.take(call...)
+	return l.charge(call...)
 }
 
-func checkTakeBuffers(p *probe) error {
+func checkChargeBuffers(p *probe) error {
 	l, m := newLedger(p), p.maker(p.limit(ratelimit.SlidingWindow, 9))
 	var key []byte
 	for range 3 {
-		call := takes{m.take("buffers", 1)}
+		call := charges{m.charge("buffers", 1)}
 		key = append(key[:0], call[0].Key...)
 		call[0].Key = key
-		if err := l.take(call...); err != nil {
+		if err := l.charge(call...); err != nil {
 			return err
 		}
 		for i := range key {
 			key[i] = 'z'
 		}
-		call[0] = ratelimit.Take{}
+		call[0] = ratelimit.Charge{}
 	}
-	overwritten := m.take("buffers", 0)
+	overwritten := m.charge("buffers", 0)
 	overwritten.Key = bytes.Repeat([]byte("z"), len(key))
-	return l.take(overwritten, m.take("buffers", 0))
+	return l.charge(overwritten, m.charge("buffers", 0))
 }
 
-func checkTakeUntouched(p *probe) error {
+func checkChargeUntouched(p *probe) error {
 	m := p.maker(p.limit(ratelimit.TokenBucket, 3))
-	call := takes{m.take("one", 3), m.take("two", 0), m.back("one", 1, 0), m.take("one", 2)}
+	call := charges{m.charge("one", 3), m.charge("two", 0), m.back("one", 1, 0), m.charge("one", 2)}
 	before := make([]string, len(call))
 	for i := range call {
 		before[i] = describeWhole(call[i])
 	}
-	if err := p.store.(ratelimit.TakeStore).Take(p.ctx, call); err != nil {
+	if err := p.store.(ratelimit.ChargeStore).Charge(p.ctx, call); err != nil {
 		return err
 	}
 	for i := range call {
 		if after := describeWhole(call[i]); after != before[i] {
-			return fmt.Errorf("Take made of the take %s the take %s", before[i], after)
+			return fmt.Errorf("Take made of the charge %s the charge %s", before[i], after)
 		}
 	}
 	return nil
 }
 
 // describeWhole formats all that a store must not write.
-func describeWhole(t ratelimit.Take) string {
-	t.Taken, t.State = false, ratelimit.State{}
+func describeWhole(t ratelimit.Charge) string {
+	t.Allowed, t.State = false, ratelimit.State{}
 	return fmt.Sprintf("%q %+v", t.Key, t)
 }
 
-func checkTakeFixed(p *probe) error {
+func checkChargeFixed(p *probe) error {
 	l, m := newLedger(p), p.maker(p.limit(ratelimit.TokenBucket, 9))
-	fixed := m.take("fixed", 2)
+	fixed := m.charge("fixed", 2)
 	fixed.Fixed = true
 	return first(
-		func() error { return l.take(fixed) },
-		func() error { return l.take(m.take("fixed", 3)) },
-		func() error { return l.take(fixed, m.take("fixed", 0)) },
+		func() error { return l.charge(fixed) },
+		func() error { return l.charge(m.charge("fixed", 3)) },
+		func() error { return l.charge(fixed, m.charge("fixed", 0)) },
 	)
 }
 
-func checkTakeCanceled(p *probe) error {
-	store, m := p.store.(ratelimit.TakeStore), p.maker(p.limit(ratelimit.TokenBucket, 9))
+func checkChargeCanceled(p *probe) error {
+	store, m := p.store.(ratelimit.ChargeStore), p.maker(p.limit(ratelimit.TokenBucket, 9))
 	canceled, cancel := context.WithCancel(p.ctx)
 	cancel()
 	late, stop := context.WithDeadline(p.ctx, time.Unix(1, 0))
 	defer stop()
 	for _, ctx := range []context.Context{canceled, late} {
 		if err := p.bounded(func() error {
-			_ = store.Take(ctx, takes{m.take("canceled", 1)}) // may or may not count
+			_ = store.Charge(ctx, charges{m.charge("canceled", 1)}) // may or may not count
 			return nil
 		}); err != nil {
 			return fmt.Errorf("calling Take with a context whose error is %q: %w", ctx.Err(), err)
 		}
 	}
-	return newLedger(p).take(m.take("after", 1))
+	return newLedger(p).charge(m.charge("after", 1))
 }
 
-// checkTakeRace has all callers take from one key at one time, so that each hit that passes
+// checkChargeRace has all callers take from one key at one time, so that each hit that passes
 // leaves a state that no other one does.
-func checkTakeRace(p *probe) error {
+func checkChargeRace(p *probe) error {
 	const limit = callers * callsEach / 3
-	store := p.store.(ratelimit.TakeStore)
+	store := p.store.(ratelimit.ChargeStore)
 	return p.eachAlgorithm(func(a ratelimit.Algorithm) error {
 		m := p.maker(p.limit(a, limit))
 		left := make(map[ratelimit.State]bool, limit)
 		var full ratelimit.State
 		for range limit {
-			t := m.take("race", 1)
+			t := m.charge("race", 1)
 			t.Apply(&full)
 			left[full] = true
 		}
@@ -424,16 +424,16 @@ func checkTakeRace(p *probe) error {
 		err := together(func(int) error {
 			for range callsEach {
 				mu.Lock()
-				call := takes{m.take("race", 1)}
+				call := charges{m.charge("race", 1)}
 				mu.Unlock()
-				if err := store.Take(p.ctx, call); err != nil {
+				if err := store.Charge(p.ctx, call); err != nil {
 					return err
 				}
 				mu.Lock()
 				switch t := &call[0]; {
-				case t.Taken && !left[t.State]:
+				case t.Allowed && !left[t.State]:
 					passed = math.MinInt
-				case t.Taken:
+				case t.Allowed:
 					delete(left, t.State)
 					passed++
 				case t.State != full:
@@ -455,21 +455,21 @@ func checkTakeRace(p *probe) error {
 	})
 }
 
-// checkTakeRaceBack has all callers give back what they get.
-func checkTakeRaceBack(p *probe) error {
+// checkChargeRaceBack has all callers give back what they get.
+func checkChargeRaceBack(p *probe) error {
 	const limit = 2
-	store := p.store.(ratelimit.TakeStore)
+	store := p.store.(ratelimit.ChargeStore)
 	return p.eachAlgorithm(func(a ratelimit.Algorithm) error {
 		m := p.maker(p.limit(a, limit))
-		one, back := m.take("race_back", 1), m.back("race_back", 1, 0)
+		one, back := m.charge("race_back", 1), m.back("race_back", 1, 0)
 		var held atomic.Int64
 		err := together(func(int) error {
 			for range callsEach {
-				call := takes{one}
-				if err := store.Take(p.ctx, call); err != nil {
+				call := charges{one}
+				if err := store.Charge(p.ctx, call); err != nil {
 					return err
 				}
-				if !call[0].Taken {
+				if !call[0].Allowed {
 					continue
 				}
 				if n := held.Add(1); n > limit {
@@ -477,7 +477,7 @@ func checkTakeRaceBack(p *probe) error {
 				}
 				runtime.Gosched()
 				held.Add(-1)
-				if err := store.Take(p.ctx, takes{back}); err != nil {
+				if err := store.Charge(p.ctx, charges{back}); err != nil {
 					return err
 				}
 			}
@@ -486,9 +486,9 @@ func checkTakeRaceBack(p *probe) error {
 		if err != nil {
 			return err
 		}
-		read := m.take("race_back", 0)
-		call := takes{read}
-		if err := store.Take(p.ctx, call); err != nil {
+		read := m.charge("race_back", 0)
+		call := charges{read}
+		if err := store.Charge(p.ctx, call); err != nil {
 			return err
 		}
 		var none ratelimit.State

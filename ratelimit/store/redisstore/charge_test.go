@@ -18,14 +18,14 @@ import (
 )
 
 var (
-	_ ratelimit.TakeStore     = (*redisstore.Store)(nil)
+	_ ratelimit.ChargeStore   = (*redisstore.Store)(nil)
 	_ ratelimit.SubtractStore = (*redisstore.Store)(nil)
-	_ ratelimit.TakeStore     = (*redisstore.Cluster)(nil)
+	_ ratelimit.ChargeStore   = (*redisstore.Cluster)(nil)
 	_ ratelimit.SubtractStore = (*redisstore.Cluster)(nil)
 )
 
 // takingAlgorithms lists those that are no fixed windows.
-var takingAlgorithms = []ratelimit.Algorithm{ratelimit.SlidingWindow, ratelimit.TokenBucket, ratelimit.Concurrency}
+var chargingAlgorithms = []ratelimit.Algorithm{ratelimit.SlidingWindow, ratelimit.TokenBucket, ratelimit.Concurrency}
 
 // maxTime is the longest time of tokens, in microseconds.
 const maxTime = 1 << 51
@@ -36,33 +36,33 @@ type limit struct {
 	rate, most, duration int64 // hits in a window, at once, and its microseconds
 }
 
-// take returns a take of n hits at a time in Unix microseconds, as the engine makes it.
-func (l limit) take(key string, n, now int64) ratelimit.Take {
-	t := ratelimit.Take{Key: []byte(key), Algorithm: l.algorithm, N: uint64(n), Now: now}
+// take returns a charge of n hits at a time in Unix microseconds, as the engine makes it.
+func (l limit) charge(key string, n, now int64) ratelimit.Charge {
+	t := ratelimit.Charge{Key: []byte(key), Algorithm: l.algorithm, N: uint64(n), Now: now}
 	switch l.algorithm {
 	case ratelimit.TokenBucket:
-		t.Terms[4], t.Terms[5] = l.rate, l.duration
+		t.Params[4], t.Params[5] = l.rate, l.duration
 		for i, hits := range []int64{n, l.most} {
-			if t.Terms[2*i], t.Terms[2*i+1] = hits*l.duration/l.rate, hits*l.duration%l.rate; t.Terms[2*i] >= maxTime {
-				t.Terms[2*i], t.Terms[2*i+1] = maxTime, 0
+			if t.Params[2*i], t.Params[2*i+1] = hits*l.duration/l.rate, hits*l.duration%l.rate; t.Params[2*i] >= maxTime {
+				t.Params[2*i], t.Params[2*i+1] = maxTime, 0
 			}
 		}
 	case ratelimit.SlidingWindow:
 		start := now - now%l.duration
 		weight := 1<<20 - (now-start)<<20/l.duration
-		t.Terms = [6]int64{start, start - l.duration, weight, l.rate, start + l.duration, start + 2*l.duration}
+		t.Params = [6]int64{start, start - l.duration, weight, l.rate, start + l.duration, start + 2*l.duration}
 	case ratelimit.Concurrency:
-		t.Terms = [6]int64{now / (l.duration / 7), l.rate, l.duration / 7}
+		t.Params = [6]int64{now / (l.duration / 7), l.rate, l.duration / 7}
 	}
 	return t
 }
 
-// randomTake returns a take at some time near now.
-func (l limit) randomTake(key string, r *rand.Rand, now int64, last ratelimit.State) ratelimit.Take {
+// randomCharge returns a charge at some time near now.
+func (l limit) randomCharge(key string, r *rand.Rand, now int64, last ratelimit.State) ratelimit.Charge {
 	n := []int64{0, 1, 1, 1, 2, 3, l.rate, l.rate + 1, l.most, r.Int64N(2*l.most + 1)}[r.IntN(10)]
-	t := l.take(key, n, now)
-	if t.Back = r.IntN(4) == 0; t.Back && l.algorithm == ratelimit.Concurrency && r.IntN(3) > 0 {
-		t.Terms[3] = max(last[0], t.Terms[0]) - 9 + r.Int64N(14) // when they were taken
+	t := l.charge(key, n, now)
+	if t.Refund = r.IntN(4) == 0; t.Refund && l.algorithm == ratelimit.Concurrency && r.IntN(3) > 0 {
+		t.Params[3] = max(last[0], t.Params[0]) - 9 + r.Int64N(14) // when they were taken
 	}
 	return t
 }
@@ -82,17 +82,17 @@ func inHurry(t *testing.T, test func(key string) error) {
 	}
 }
 
-// compareWithApply makes random takes from one key, several in a call, and compares the results
-// with those of Take.Apply.
-func compareWithApply(ctx context.Context, store ratelimit.TakeStore, l limit, r *rand.Rand, key string) error {
+// compareWithApply makes random charges from one key, several in a call, and compares the results
+// with those of Charge.Apply.
+func compareWithApply(ctx context.Context, store ratelimit.ChargeStore, l limit, r *rand.Rand, key string) error {
 	now := time.Now().UnixMicro()
 	var state ratelimit.State
 	for range 10 {
-		takes := make([]ratelimit.Take, 1+r.IntN(8))
+		charges := make([]ratelimit.Charge, 1+r.IntN(8))
 		if r.IntN(5) == 0 {
 			l.rate = 1 + r.Int64N(12) // the limit has been changed
 		}
-		for i := range takes {
+		for i := range charges {
 			switch r.IntN(8) {
 			case 0: // the clock steps
 				now += r.Int64N(4*l.duration) - 2*l.duration
@@ -101,28 +101,28 @@ func compareWithApply(ctx context.Context, store ratelimit.TakeStore, l limit, r
 			default:
 				now += r.Int64N(l.duration/l.rate + 1)
 			}
-			takes[i] = l.randomTake(key, r, now, state)
+			charges[i] = l.randomCharge(key, r, now, state)
 		}
-		if err := compareTakes(ctx, store, takes, &state); err != nil {
+		if err := compareCharges(ctx, store, charges, &state); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// compareTakes makes one call, and compares the results with those of Take.Apply. The state remains
+// compareCharges makes one call, and compares the results with those of Charge.Apply. The state remains
 // if no hits were taken or given back.
-func compareTakes(ctx context.Context, store ratelimit.TakeStore, takes []ratelimit.Take, state *ratelimit.State) error {
-	before, want, changed := *state, slices.Clone(takes), false
-	if err := store.Take(ctx, takes); err != nil {
+func compareCharges(ctx context.Context, store ratelimit.ChargeStore, charges []ratelimit.Charge, state *ratelimit.State) error {
+	before, want, changed := *state, slices.Clone(charges), false
+	if err := store.Charge(ctx, charges); err != nil {
 		return err
 	}
-	for i := range takes {
+	for i := range charges {
 		want[i].Apply(state)
-		if takes[i].Taken != want[i].Taken || takes[i].State != want[i].State {
-			return fmt.Errorf("from %v:\ntake %d of %+v\ngot %v %v, want %v %v", before, i, takes, takes[i].Taken, takes[i].State, want[i].Taken, want[i].State)
+		if charges[i].Allowed != want[i].Allowed || charges[i].State != want[i].State {
+			return fmt.Errorf("from %v:\ntake %d of %+v\ngot %v %v, want %v %v", before, i, charges, charges[i].Allowed, charges[i].State, want[i].Allowed, want[i].State)
 		}
-		changed = changed || want[i].Taken && want[i].N > 0
+		changed = changed || want[i].Allowed && want[i].N > 0
 	}
 	if !changed {
 		*state = before
@@ -131,47 +131,47 @@ func compareTakes(ctx context.Context, store ratelimit.TakeStore, takes []rateli
 }
 
 // TestTakesAtBounds makes takes that random ones hardly meet.
-func TestTakesAtBounds(t *testing.T) {
+func TestChargesAtBounds(t *testing.T) {
 	server := redistest.Start(t, nil)
 	store := open(t, server.Addr, nil)
 	const now = 1_800_000_000_000_000
-	bucket := func(n uint64, terms ...int64) ratelimit.Take {
-		return ratelimit.Take{Algorithm: ratelimit.TokenBucket, N: n, Now: now, Terms: [6]int64(append(terms, 60e6))}
+	bucket := func(n uint64, params ...int64) ratelimit.Charge {
+		return ratelimit.Charge{Algorithm: ratelimit.TokenBucket, N: n, Now: now, Params: [6]int64(append(params, 60e6))}
 	}
 	window := limit{ratelimit.SlidingWindow, 2, 2, 1 << 20}
 	start := int64(now - now%window.duration)
-	early := window.take("", 1, start)
+	early := window.charge("", 1, start)
 	early.Now--
 	// 2^31 hits in 2^21 microseconds are the most that are weighed exactly.
 	const many, most = 1 << 31, 1<<32 - 1
 	large := limit{ratelimit.SlidingWindow, most, most, 1 << 21}
 	last := now - now%large.duration - 1
-	for name, takes := range map[string][]ratelimit.Take{
+	for name, charges := range map[string][]ratelimit.Charge{
 		"hits of a limit of none":         {bucket(1, maxTime, 0, maxTime, 0, 0), bucket(0, 0, 0, maxTime, 0, 0)},
 		"more than the bucket ever holds": {bucket(1<<33, maxTime, 0, maxTime, 0, 1)},
 		"a full bucket":                   {bucket(3, 60e6, 0, 60e6, 0, 3), bucket(1, 20e6, 0, 60e6, 0, 3)},
 		"less than a microsecond":         {bucket(2, 0, 2, 0, 2, 3), bucket(1, 0, 1, 0, 2, 3)},
 		"the last microsecond of a window": {
-			window.take("", 1, start-1), window.take("", 2, start+window.duration-1), window.take("", 1, start+window.duration-1),
+			window.charge("", 1, start-1), window.charge("", 2, start+window.duration-1), window.charge("", 1, start+window.duration-1),
 		},
-		"before the window":    {window.take("", 1, start-1), early},
-		"many hits":            {large.take("", many, last-large.duration), large.take("", most-1024, last), large.take("", 1, last)},
-		"too many hits":        {large.take("", many+1, last-large.duration), large.take("", most-2048, last), large.take("", most-2049, last)},
-		"hits before any time": {limit{ratelimit.Concurrency, 3, 3, 7}.take("", 2, 0), limit{ratelimit.Concurrency, 3, 3, 7}.take("", 2, 1)},
-		"more hits than fit":   {limit{ratelimit.Concurrency, 3, 3, 7e6}.take("", 1<<62, now), limit{ratelimit.SlidingWindow, 3, 3, 7e6}.take("", 1<<62, now)},
+		"before the window":    {window.charge("", 1, start-1), early},
+		"many hits":            {large.charge("", many, last-large.duration), large.charge("", most-1024, last), large.charge("", 1, last)},
+		"too many hits":        {large.charge("", many+1, last-large.duration), large.charge("", most-2048, last), large.charge("", most-2049, last)},
+		"hits before any time": {limit{ratelimit.Concurrency, 3, 3, 7}.charge("", 2, 0), limit{ratelimit.Concurrency, 3, 3, 7}.charge("", 2, 1)},
+		"more hits than fit":   {limit{ratelimit.Concurrency, 3, 3, 7e6}.charge("", 1<<62, now), limit{ratelimit.SlidingWindow, 3, 3, 7e6}.charge("", 1<<62, now)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inHurry(t, func(key string) error {
 				states := make(map[ratelimit.Algorithm]*ratelimit.State)
-				for _, take := range takes {
-					a := take.Algorithm
-					take.Key = []byte(key + a.String())
+				for _, charge := range charges {
+					a := charge.Algorithm
+					charge.Key = []byte(key + a.String())
 					if states[a] == nil {
 						states[a] = new(ratelimit.State)
 					}
 					for _, back := range []bool{false, true, false} {
-						take.Back = back
-						if err := compareTakes(t.Context(), store, []ratelimit.Take{take}, states[a]); err != nil {
+						charge.Refund = back
+						if err := compareCharges(t.Context(), store, []ratelimit.Charge{charge}, states[a]); err != nil {
 							return err
 						}
 					}
@@ -182,10 +182,10 @@ func TestTakesAtBounds(t *testing.T) {
 	}
 }
 
-// testTakes makes thousands of random takes.
-func testTakes(t *testing.T, store ratelimit.TakeStore, sequences int) {
+// testCharges makes thousands of random charges.
+func testCharges(t *testing.T, store ratelimit.ChargeStore, sequences int) {
 	t.Helper()
-	for _, a := range takingAlgorithms {
+	for _, a := range chargingAlgorithms {
 		for seed := range sequences {
 			inHurry(t, func(key string) error {
 				r := rand.New(rand.NewPCG(uint64(a), uint64(seed)))
@@ -200,28 +200,28 @@ func testTakes(t *testing.T, store ratelimit.TakeStore, sequences int) {
 	}
 }
 
-func TestTakes(t *testing.T) {
+func TestCharges(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, nil)
-	testTakes(t, open(t, server.Addr, nil), 100)
+	testCharges(t, open(t, server.Addr, nil), 100)
 	requireExpiries(t, server.Client())
 }
 
 // TestTakesAreMerged has calls wait for each other: they are one script call for each key, and
-// each take gets the result that it would have got alone.
-func TestTakesAreMerged(t *testing.T) {
+// each charge gets the result that it would have got alone.
+func TestChargesAreMerged(t *testing.T) {
 	server := redistest.Start(t, nil)
-	for _, a := range takingAlgorithms {
+	for _, a := range chargingAlgorithms {
 		store, first := frozenServerStore(t, server, oneConnection())
 		const callers, limited = 40, 100
 		l, now := limit{a, limited, limited, 70e6}, time.Now().UnixMicro()
 		key, other := uniqueName(), uniqueName()
-		calls := make([][]ratelimit.Take, callers)
+		calls := make([][]ratelimit.Charge, callers)
 		var all sync.WaitGroup
 		for i := range calls {
-			calls[i] = []ratelimit.Take{l.take(key, 3, now), l.take(other, 1, now), l.take(key, 0, now)}
+			calls[i] = []ratelimit.Charge{l.charge(key, 3, now), l.charge(other, 1, now), l.charge(key, 0, now)}
 			all.Go(func() {
-				if err := store.Take(t.Context(), calls[i]); err != nil {
+				if err := store.Charge(t.Context(), calls[i]); err != nil {
 					t.Error(err)
 				}
 			})
@@ -233,39 +233,39 @@ func TestTakesAreMerged(t *testing.T) {
 		require.Equal(t, 2, commandCalls(t, server.Client(), "eval"), "one for each key: the server did not know the script")
 		require.NoError(t, server.Client().ConfigResetStat(t.Context()).Err())
 
-		slices.SortFunc(calls, func(x, y []ratelimit.Take) int {
-			if c := slices.Compare(x[0].State[:], y[0].State[:]); c != 0 || x[0].Taken == y[0].Taken {
+		slices.SortFunc(calls, func(x, y []ratelimit.Charge) int {
+			if c := slices.Compare(x[0].State[:], y[0].State[:]); c != 0 || x[0].Allowed == y[0].Allowed {
 				return c
-			} else if x[0].Taken {
+			} else if x[0].Allowed {
 				return -1
 			}
 			return 1
 		})
 		var state ratelimit.State
 		for i, call := range calls {
-			want := l.take(key, 3, now)
+			want := l.charge(key, 3, now)
 			want.Apply(&state)
 			require.Equal(t, want, call[0], i)
 			require.Equal(t, call[0].State, call[2].State, "a call takes, and reads that")
-			require.True(t, call[1].Taken)
+			require.True(t, call[1].Allowed)
 		}
 		require.NoError(t, store.Close())
 	}
 }
 
 // TestTakeExpiry checks how long states live: as long as they are of use, and some seconds.
-func TestTakeExpiry(t *testing.T) {
+func TestChargeExpiry(t *testing.T) {
 	server := redistest.Start(t, nil)
 	store, client := open(t, server.Addr, nil), server.Client()
-	for _, a := range takingAlgorithms {
+	for _, a := range chargingAlgorithms {
 		key := uniqueName()
-		takes := []ratelimit.Take{limit{a, 10, 10, 3600e6}.take(key, 5, time.Now().UnixMicro())}
+		charges := []ratelimit.Charge{limit{a, 10, 10, 3600e6}.charge(key, 5, time.Now().UnixMicro())}
 		for _, back := range []bool{false, true} {
-			takes[0].Back = back
+			charges[0].Refund = back
 			asked := time.Now()
-			require.NoError(t, store.Take(t.Context(), takes))
+			require.NoError(t, store.Charge(t.Context(), charges))
 			left := client.PTTL(t.Context(), key).Val()
-			of := time.Duration(takes[0].Expires()-takes[0].Now) * time.Microsecond
+			of := time.Duration(charges[0].Expires()-charges[0].Now) * time.Microsecond
 			require.LessOrEqual(t, left, of+3*time.Second, "%v, back: %v", a, back)
 			require.GreaterOrEqual(t, left+time.Since(asked), of+2*time.Second-10*time.Millisecond, "%v, back: %v", a, back)
 		}
@@ -274,36 +274,36 @@ func TestTakeExpiry(t *testing.T) {
 
 // TestTakeKeepsLongerExpiry has an instance take whose clock is behind: the state of the other
 // one must live as long as that has said.
-func TestTakeKeepsLongerExpiry(t *testing.T) {
+func TestChargeKeepsLongerExpiry(t *testing.T) {
 	server := redistest.Start(t, nil)
 	store, client := open(t, server.Addr, nil), server.Client()
-	for _, a := range takingAlgorithms {
+	for _, a := range chargingAlgorithms {
 		key, now := uniqueName(), time.Now().UnixMicro()
 		l := limit{a, 10, 10, 3600e6}
-		ahead := []ratelimit.Take{l.take(key, 5, now+1800e6), l.take(key, 1, now)}
-		require.NoError(t, store.Take(t.Context(), ahead[:1]))
+		ahead := []ratelimit.Charge{l.charge(key, 5, now+1800e6), l.charge(key, 1, now)}
+		require.NoError(t, store.Charge(t.Context(), ahead[:1]))
 		before := client.PTTL(t.Context(), key).Val()
-		require.NoError(t, store.Take(t.Context(), ahead[1:]))
+		require.NoError(t, store.Charge(t.Context(), ahead[1:]))
 		require.Greater(t, client.PTTL(t.Context(), key).Val(), before-time.Minute, a)
 	}
 }
 
-func TestTakeFromForeignKey(t *testing.T) {
+func TestChargeFromForeignKey(t *testing.T) {
 	server := redistest.Start(t, nil)
 	store, client := open(t, server.Addr, nil), server.Client()
 	require.NoError(t, client.Set(t.Context(), "text", "12 or so", 0).Err())
 	require.NoError(t, client.RPush(t.Context(), "list", "1").Err())
-	for _, a := range takingAlgorithms {
-		good := []ratelimit.Take{limit{a, 10, 10, 3600e6}.take("good"+a.String(), 1, 1e15)}
+	for _, a := range chargingAlgorithms {
+		good := []ratelimit.Charge{limit{a, 10, 10, 3600e6}.charge("good"+a.String(), 1, 1e15)}
 		for key, want := range map[string]string{"text": "the value of the key is not the state of", "list": "WRONGTYPE"} {
-			takes := []ratelimit.Take{limit{a, 10, 10, 3600e6}.take(key, 1, 1e15), good[0]}
-			err := store.Take(t.Context(), takes)
+			charges := []ratelimit.Charge{limit{a, 10, 10, 3600e6}.charge(key, 1, 1e15), good[0]}
+			err := store.Charge(t.Context(), charges)
 			require.ErrorContains(t, err, want)
 			require.ErrorContains(t, err, fmt.Sprintf("(key %q)", key))
 			require.ErrorContains(t, err, server.Addr)
 			require.NotErrorIs(t, err, errors.ErrUnsupported)
 		}
-		require.NoError(t, store.Take(t.Context(), good))
+		require.NoError(t, store.Charge(t.Context(), good))
 		require.Zero(t, store.Stats().Suspensions)
 	}
 	for key, want := range map[string]string{"text": "not a counter", "list": "WRONGTYPE"} {
@@ -312,7 +312,7 @@ func TestTakeFromForeignKey(t *testing.T) {
 			require.ErrorContains(t, err, want)
 		}
 	}
-	require.ErrorContains(t, store.Take(t.Context(), make([]ratelimit.Take, 1)), "algorithm fixed_window")
+	require.ErrorContains(t, store.Charge(t.Context(), make([]ratelimit.Charge, 1)), "algorithm fixed_window")
 }
 
 // TestScriptsRefused uses servers that do not let scripts run: only what needs them fails.
@@ -345,17 +345,17 @@ func TestScriptsRefused(t *testing.T) {
 				err := store.Subtract(t.Context(), []ratelimit.Hit{h})
 				require.ErrorIs(t, err, errors.ErrUnsupported)
 				require.ErrorContains(t, err, server.Addr)
-				err = store.Take(t.Context(), []ratelimit.Take{limit{ratelimit.TokenBucket, 1, 1, 1e6}.take(uniqueName(), 1, 1e15)})
+				err = store.Charge(t.Context(), []ratelimit.Charge{limit{ratelimit.TokenBucket, 1, 1, 1e6}.charge(uniqueName(), 1, 1e15)})
 				require.ErrorIs(t, err, errors.ErrUnsupported)
 			}
-			require.NoError(t, store.Take(t.Context(), nil), "that does not ask the server")
+			require.NoError(t, store.Charge(t.Context(), nil), "that does not ask the server")
 			require.EqualValues(t, 6, add(t, store, h))
 			require.Zero(t, store.Stats().Suspensions)
 		})
 	}
 }
 
-func TestTakeAfterScriptFlush(t *testing.T) {
+func TestChargeAfterScriptFlush(t *testing.T) {
 	server := redistest.Start(t, nil)
 	store, client := open(t, server.Addr, nil), server.Client()
 	slots := limit{ratelimit.Concurrency, 10, 10, 3600e6}
@@ -363,10 +363,10 @@ func TestTakeAfterScriptFlush(t *testing.T) {
 	require.EqualValues(t, 1, add(t, store, h))
 	for range 3 {
 		require.NoError(t, client.ScriptFlush(t.Context()).Err())
-		takes := []ratelimit.Take{slots.take(key, 4, 1e15), slots.take(key, 4, 1e15), slots.take(key, 4, 1e15), slots.take(key, 8, 1e15)}
-		takes[3].Back = true
-		require.NoError(t, store.Take(t.Context(), takes))
-		require.Equal(t, []bool{true, true, false, true}, []bool{takes[0].Taken, takes[1].Taken, takes[2].Taken, takes[3].Taken})
+		charges := []ratelimit.Charge{slots.charge(key, 4, 1e15), slots.charge(key, 4, 1e15), slots.charge(key, 4, 1e15), slots.charge(key, 8, 1e15)}
+		charges[3].Refund = true
+		require.NoError(t, store.Charge(t.Context(), charges))
+		require.Equal(t, []bool{true, true, false, true}, []bool{charges[0].Allowed, charges[1].Allowed, charges[2].Allowed, charges[3].Allowed})
 		require.NoError(t, client.ScriptFlush(t.Context()).Err())
 		hits := []ratelimit.Hit{h, h}
 		hits[1].N = 0
@@ -429,17 +429,17 @@ func numbered(h ratelimit.Hit, n uint64) ratelimit.Hit {
 }
 
 // taker counts hits in sliding windows without an end.
-type taker struct{ ratelimit.TakeStore }
+type charger struct{ ratelimit.ChargeStore }
 
 // Add implements ratelimit.Store.
-func (s taker) Add(ctx context.Context, hits []ratelimit.Hit) error {
-	takes := make([]ratelimit.Take, len(hits))
+func (s charger) Add(ctx context.Context, hits []ratelimit.Hit) error {
+	charges := make([]ratelimit.Charge, len(hits))
 	for i, h := range hits {
-		takes[i] = limit{ratelimit.SlidingWindow, 1 << 31, 1, 1e15}.take("take"+string(h.Key), int64(h.N), started.UnixMicro())
+		charges[i] = limit{ratelimit.SlidingWindow, 1 << 31, 1, 1e15}.charge("take"+string(h.Key), int64(h.N), started.UnixMicro())
 	}
-	err := s.Take(ctx, takes)
+	err := s.Charge(ctx, charges)
 	for i := range hits {
-		hits[i].Count = uint64(takes[i].State[1])
+		hits[i].Count = uint64(charges[i].State[1])
 	}
 	return err
 }

@@ -55,29 +55,29 @@ func (a Algorithm) String() string {
 	return algorithmNames[a]
 }
 
-// TakeStore is a Store that can hold limits of every Algorithm. An Engine fails decisions by
+// ChargeStore is a Store that can hold limits of every Algorithm. An Engine fails decisions by
 // rules with another Algorithm than FixedWindow if its store is none; see [Engine.Check].
-type TakeStore interface {
+type ChargeStore interface {
 	Store
-	// Take applies each take to the state named by its Key, in order, as [Take.Apply] does
+	// Charge applies each charge to the state named by its Key, in order, as [Charge.Apply] does
 	// to that of a Key without one, which is zero. Each take is one atomic step. The store keeps
-	// a state at least until [Take.Expires], and may drop it then. It need not write what a take
+	// a state at least until [Charge.Expires], and may drop it then. It need not write what a charge
 	// of 0 hits or one that was refused makes of a state: later ones make it again.
 	//
 	// An error means that the results are not to be used. Some takes may have happened all
 	// the same. Without takes nothing is done. The takes belong to the caller, as the hits of
-	// Add do. A wrapper around a Store that is no TakeStore returns errors.ErrUnsupported.
-	Take(ctx context.Context, takes []Take) error
+	// Add do. A wrapper around a Store that is no ChargeStore returns errors.ErrUnsupported.
+	Charge(ctx context.Context, charges []Charge) error
 }
 
-// Take is a request to a TakeStore to take N hits from a limit.
-type Take struct {
+// Charge is a request to a ChargeStore to take N hits from a limit.
+type Charge struct {
 	// Key names the state. It holds the algorithm and the length of the window.
 	Key []byte
 	// Algorithm is not FixedWindow.
 	Algorithm Algorithm
-	// Back gives the hits back instead.
-	Back bool
+	// Refund gives the hits back instead.
+	Refund bool
 	// Fixed reports that the Key does not depend on the request: see Hit.Fixed.
 	Fixed bool
 	// Lease reports that a store may claim hits of a TokenBucket ahead: see Limit.Lease.
@@ -86,24 +86,24 @@ type Take struct {
 	N uint64
 	// Now is the time in Unix microseconds.
 	Now int64
-	// Terms are the limit as whole numbers below 2^53, so that scripts can compute with them.
+	// Params are the limit as whole numbers below 2^53, so that scripts can compute with them.
 	// Their meaning depends on the Algorithm: see its file in this package.
-	Terms [6]int64
+	Params [6]int64
 
-	// Taken is set by the store: whether the hits were within the limit. It is true if N is
+	// Allowed is set by the store: whether the hits were within the limit. It is true if N is
 	// 0 and for hits that are given back.
-	Taken bool
-	// State is set by the store: as it is after the take.
+	Allowed bool
+	// State is set by the store: as it is after the charge.
 	State State
 }
 
-// State is what a TakeStore keeps for a Key: whole numbers below 2^53. Those that an algorithm
+// State is what a ChargeStore keeps for a Key: whole numbers below 2^53. Those that an algorithm
 // does not use are 0.
 type State [9]int64
 
-// Apply applies the take to a state, which it changes, and sets Taken and State.
-func (t *Take) Apply(s *State) {
-	t.Taken = true
+// Apply applies the charge to a state, which it changes, and sets Allowed and State.
+func (t *Charge) Apply(s *State) {
+	t.Allowed = true
 	if t.Algorithm != TokenBucket {
 		algorithms[t.Algorithm].apply(s, t)
 		t.State = *s
@@ -116,26 +116,26 @@ func (t *Take) Apply(s *State) {
 	t.State[0], t.State[1] = s[0], s[1]
 }
 
-// SetHits sets N, at most 1<<33, and the Terms that depend on it.
-func (t *Take) SetHits(n uint64) {
+// SetHits sets N, at most 1<<33, and the Params that depend on it.
+func (t *Charge) SetHits(n uint64) {
 	t.N = min(n, maxHits)
 	if t.Algorithm == TokenBucket {
-		time := timeOf(t.N, t.Terms[4], t.Terms[5])
-		t.Terms[0], t.Terms[1] = time.micro, time.rest
+		time := timeOf(t.N, t.Params[4], t.Params[5])
+		t.Params[0], t.Params[1] = time.micro, time.rest
 	}
 }
 
 // Expires returns the time in Unix microseconds from which on the State, as it is after the
 // take, is as good as none.
-func (t *Take) Expires() int64 {
+func (t *Charge) Expires() int64 {
 	if t.Algorithm == TokenBucket {
 		return tokenBucket{}.expires(t)
 	}
 	return algorithms[t.Algorithm].expires(t)
 }
 
-// report describes the State after the take.
-func (t *Take) report() report {
+// report describes the State after the charge.
+func (t *Charge) report() report {
 	if t.Algorithm == TokenBucket {
 		return tokenBucket{}.report(t)
 	}
@@ -144,13 +144,13 @@ func (t *Take) report() report {
 
 // algorithm is what the engine knows of an Algorithm.
 type algorithm interface {
-	// terms sets the Terms of a take of N hits.
-	terms(l *takeLimit, t *Take, now *moment)
-	// apply changes the state as Take.Apply describes. Taken is true before.
-	apply(s *State, t *Take)
-	// report describes the State after a take. Times are microseconds from Now.
-	report(t *Take) report
-	expires(t *Take) int64
+	// params sets the Params of a charge of N hits.
+	params(l *chargeLimit, t *Charge, now *moment)
+	// apply changes the state as Charge.Apply describes. Allowed is true before.
+	apply(s *State, t *Charge)
+	// report describes the State after a charge. Times are microseconds from Now.
+	report(t *Charge) report
+	expires(t *Charge) int64
 }
 
 // report is what clients are told of a limit.
@@ -166,8 +166,8 @@ var algorithms = [...]algorithm{
 	Concurrency:   concurrency{},
 }
 
-// takeLimit is a limit with another Algorithm than FixedWindow.
-type takeLimit struct {
+// chargeLimit is a limit with another Algorithm than FixedWindow.
+type chargeLimit struct {
 	algorithm Algorithm
 	rate      int64                  // hits in a window
 	capacity  int64                  // hits at once
@@ -178,12 +178,12 @@ type takeLimit struct {
 	name      [keyFormats]string     // the end of the keys
 }
 
-// newTakeLimit returns nil for a FixedWindow. The limit is valid.
-func newTakeLimit(l *Limit, p *period) *takeLimit {
+// newChargeLimit returns nil for a FixedWindow. The limit is valid.
+func newChargeLimit(l *Limit, p *period) *chargeLimit {
 	if l.Algorithm == FixedWindow {
 		return nil
 	}
-	t := &takeLimit{algorithm: l.Algorithm, rate: int64(l.RequestsPerUnit), capacity: int64(l.capacity())}
+	t := &chargeLimit{algorithm: l.Algorithm, rate: int64(l.RequestsPerUnit), capacity: int64(l.capacity())}
 	length := l.Unit.Text(l.UnitMultiplier)
 	if l.Align == AlignCalendar {
 		length += " " + l.TimeZone
@@ -209,7 +209,7 @@ func (l *Limit) capacity() uint32 {
 // second is one in microseconds.
 const second = 1_000_000
 
-// maxHits bounds the hits of a take: more are over every limit, and must not overflow.
+// maxHits bounds the hits of a charge: more are over every limit, and must not overflow.
 const maxHits = 1 << 33
 
 // moment is a time at which takes are made.
@@ -217,13 +217,13 @@ type moment struct {
 	micro int64 // Unix
 }
 
-// fill makes t a take of n hits.
-func (l *takeLimit) fill(t *Take, n uint64, m *moment) {
+// fill makes t a charge of n hits.
+func (l *chargeLimit) fill(t *Charge, n uint64, m *moment) {
 	t.Algorithm, t.N, t.Now = l.algorithm, min(n, maxHits), m.micro
-	t.Taken = false
+	t.Allowed = false
 	if l.algorithm == TokenBucket {
-		tokenBucket{}.terms(l, t, m)
+		tokenBucket{}.params(l, t, m)
 		return
 	}
-	algorithms[l.algorithm].terms(l, t, m)
+	algorithms[l.algorithm].params(l, t, m)
 }

@@ -10,38 +10,38 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// takeStore is a mapStore that is a ratelimit.TakeStore and a ratelimit.SubtractStore.
-type takeStore struct {
+// chargeStore is a mapStore that is a ratelimit.ChargeStore and a ratelimit.SubtractStore.
+type chargeStore struct {
 	subtractStore
 	states map[string]*ratelimit.State
 }
 
-func newTakeStore() *takeStore {
-	return &takeStore{subtractStore{newMapStore()}, make(map[string]*ratelimit.State)}
+func newChargeStore() *chargeStore {
+	return &chargeStore{subtractStore{newMapStore()}, make(map[string]*ratelimit.State)}
 }
 
-func (s *takeStore) Take(_ context.Context, takes []ratelimit.Take) error {
+func (s *chargeStore) Charge(_ context.Context, charges []ratelimit.Charge) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.err != nil && len(takes) > 0 {
+	if s.err != nil && len(charges) > 0 {
 		return s.err
 	}
-	for i := range takes {
-		state := s.states[string(takes[i].Key)]
+	for i := range charges {
+		state := s.states[string(charges[i].Key)]
 		if state == nil {
 			state = new(ratelimit.State)
-			s.states[string(takes[i].Key)] = state
+			s.states[string(charges[i].Key)] = state
 		}
-		takes[i].Apply(state)
+		charges[i].Apply(state)
 	}
 	return nil
 }
 
-// takeBench is a bench whose store holds limits of every algorithm.
-func takeBench(t *testing.T, o ratelimit.Options, rules ...ratelimit.Rule) *bench {
+// chargeBench is a bench whose store holds limits of every algorithm.
+func chargeBench(t *testing.T, o ratelimit.Options, rules ...ratelimit.Rule) *bench {
 	b := newBench(t, nil)
 	o.Now, o.Stats, o.CounterKeyFormat = b.clock.Now, b.stats, ratelimit.KeyReference
-	b.engine = ratelimit.New(&takeStore{subtractStore{b.store}, make(map[string]*ratelimit.State)}, &o)
+	b.engine = ratelimit.New(&chargeStore{subtractStore{b.store}, make(map[string]*ratelimit.State)}, &o)
 	b.use(rules...)
 	return b
 }
@@ -54,7 +54,7 @@ func by(a ratelimit.Algorithm, key string, n uint32) ratelimit.Rule {
 }
 
 func back(d ratelimit.Descriptor) ratelimit.Descriptor {
-	d.Back = true
+	d.Refund = true
 	return d
 }
 
@@ -62,7 +62,7 @@ func back(d ratelimit.Descriptor) ratelimit.Descriptor {
 func TestAlgorithms(t *testing.T) {
 	bucket := by(ratelimit.TokenBucket, "bucket", 60)
 	bucket.Limit.Burst = 10
-	b := takeBench(t, ratelimit.Options{}, bucket, by(ratelimit.SlidingWindow, "sliding", 6), by(ratelimit.Concurrency, "places", 2))
+	b := chargeBench(t, ratelimit.Options{}, bucket, by(ratelimit.SlidingWindow, "sliding", 6), by(ratelimit.Concurrency, "places", 2))
 	type told struct {
 		code             ratelimit.Code
 		remaining        uint32
@@ -114,7 +114,7 @@ func TestAlgorithms(t *testing.T) {
 // Negative hits on a fixed window.
 func TestBack(t *testing.T) {
 	cache := newMapCache(func() time.Time { return time.Unix(epoch, 0) })
-	b := takeBench(t, ratelimit.Options{OverLimitCache: cache}, rule("fixed", "", 3))
+	b := chargeBench(t, ratelimit.Options{OverLimitCache: cache}, rule("fixed", "", 3))
 	b.decide(hits(5, desc("fixed", "")))
 	d := b.decide(back(hits(3, desc("fixed", ""))))
 	equal(t, "code", codes(d), "ok")
@@ -133,7 +133,7 @@ func TestBack(t *testing.T) {
 
 // A request that is refused holds no place, and Release gives a place back once.
 func TestRelease(t *testing.T) {
-	b := takeBench(t, ratelimit.Options{}, by(ratelimit.Concurrency, "places", 2), rule("fixed", "", 1))
+	b := chargeBench(t, ratelimit.Options{}, by(ratelimit.Concurrency, "places", 2), rule("fixed", "", 1))
 	left := func() uint32 { return b.decide(hits(0, desc("places", ""))).Statuses[0].Remaining }
 	first := b.decide(desc("places", ""), desc("fixed", ""))
 	equal(t, "first", codes(first), "ok ok")
@@ -158,8 +158,8 @@ func TestRelease(t *testing.T) {
 }
 
 // With StopIncrementWhenOverLimit nothing is taken if a descriptor is over its limit.
-func TestStopWithTakes(t *testing.T) {
-	b := takeBench(t, ratelimit.Options{StopIncrementWhenOverLimit: true}, by(ratelimit.TokenBucket, "bucket", 5), rule("fixed", "", 2))
+func TestStopWithCharges(t *testing.T) {
+	b := chargeBench(t, ratelimit.Options{StopIncrementWhenOverLimit: true}, by(ratelimit.TokenBucket, "bucket", 5), rule("fixed", "", 2))
 	for _, want := range []string{"ok ok", "ok ok", "ok over", "ok over"} {
 		equal(t, "codes", codes(b.decide(desc("bucket", ""), desc("fixed", ""))), want)
 	}
@@ -169,9 +169,9 @@ func TestStopWithTakes(t *testing.T) {
 }
 
 // A store that is down, and one that has only counters.
-func TestTakesWithoutStore(t *testing.T) {
-	local := newTakeStore()
-	b := takeBench(t, ratelimit.Options{Fallback: local}, policy(ratelimit.FailLocal, by(ratelimit.Concurrency, "local", 1)),
+func TestChargesWithoutStore(t *testing.T) {
+	local := newChargeStore()
+	b := chargeBench(t, ratelimit.Options{Fallback: local}, policy(ratelimit.FailLocal, by(ratelimit.Concurrency, "local", 1)),
 		policy(ratelimit.FailDeny, by(ratelimit.TokenBucket, "deny", 5)), policy(ratelimit.FailAllow, by(ratelimit.TokenBucket, "allow", 0)))
 	b.store.err = errDown
 	d := b.decide(desc("local", ""))
@@ -188,23 +188,23 @@ func TestTakesWithoutStore(t *testing.T) {
 		t.Errorf("Check: %v", err)
 	}
 	if err := b.engine.Check(rules); err != nil {
-		t.Errorf("Check with a TakeStore: %v", err)
+		t.Errorf("Check with a ChargeStore: %v", err)
 	}
 }
 
 // A store may take other hits than the engine asks for, from the same limit. Takes of a rule with a
 // lease say so.
-func TestTakeOfOtherHits(t *testing.T) {
-	want := map[bool]ratelimit.Take{}
+func TestChargeOfOtherHits(t *testing.T) {
+	want := map[bool]ratelimit.Charge{}
 	for _, other := range []bool{false, true} {
-		b := takeBench(t, ratelimit.Options{})
-		b.engine = ratelimit.New(takeFunc(func(takes []ratelimit.Take) {
-			take := takes[0]
+		b := chargeBench(t, ratelimit.Options{})
+		b.engine = ratelimit.New(chargeFunc(func(charges []ratelimit.Charge) {
+			charge := charges[0]
 			if other {
-				take.SetHits(7)
+				charge.SetHits(7)
 			}
-			take.Key = nil
-			want[other] = take
+			charge.Key = nil
+			want[other] = charge
 		}), &ratelimit.Options{Now: b.clock.Now})
 		leased := by(ratelimit.TokenBucket, "k", 13)
 		leased.Limit.Lease = true
@@ -221,21 +221,21 @@ func TestTakeOfOtherHits(t *testing.T) {
 	equal(t, "lease", want[true].Lease, true)
 }
 
-// takeFunc is a TakeStore that is called for takes only.
-type takeFunc func(takes []ratelimit.Take)
+// chargeFunc is a ChargeStore that is called for takes only.
+type chargeFunc func(charges []ratelimit.Charge)
 
-func (takeFunc) Add(context.Context, []ratelimit.Hit) error { return nil }
+func (chargeFunc) Add(context.Context, []ratelimit.Hit) error { return nil }
 
-func (f takeFunc) Take(_ context.Context, takes []ratelimit.Take) error {
-	if len(takes) > 0 {
-		f(takes)
+func (f chargeFunc) Charge(_ context.Context, charges []ratelimit.Charge) error {
+	if len(charges) > 0 {
+		f(charges)
 	}
 	return nil
 }
 
 // Decisions of every algorithm allocate nothing.
-func TestTakesAllocateNothing(t *testing.T) {
-	b := takeBench(t, ratelimit.Options{}, by(ratelimit.TokenBucket, "bucket", 5), by(ratelimit.SlidingWindow, "sliding", 6), by(ratelimit.Concurrency, "places", 2))
+func TestChargesAllocateNothing(t *testing.T) {
+	b := chargeBench(t, ratelimit.Options{}, by(ratelimit.TokenBucket, "bucket", 5), by(ratelimit.SlidingWindow, "sliding", 6), by(ratelimit.Concurrency, "places", 2))
 	for _, key := range []string{"bucket", "sliding", "places"} {
 		r, d := ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc(key, "")}}, new(ratelimit.Decision)
 		n := testing.AllocsPerRun(100, func() {

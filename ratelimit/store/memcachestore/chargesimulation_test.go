@@ -16,28 +16,28 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/memcachestore"
 )
 
-// simulatedTakes is what happened to takes on one key.
-type simulatedTakes struct {
+// simulatedCharges is what happened to takes on one key.
+type simulatedCharges struct {
 	limiters [2]*ratelimit.Limiter // of two instances
 	name     string
 	passed   atomic.Uint64
 }
 
-// takeTotals is what all simulations together have covered.
-type takeTotals struct{ passed, refused, failed, contended atomic.Int64 }
+// chargeTotals is what all simulations together have covered.
+type chargeTotals struct{ passed, refused, failed, contended atomic.Int64 }
 
-const simulatedTakeLimit = 40
+const simulatedChargeLimit = 40
 
 // TestSimulationOfTakes has two instances take from limits on two nodes, of which one has faults: no more than the
 // limit may pass, whatever is lost, executed late or sent half.
-func TestSimulationOfTakes(t *testing.T) {
+func TestSimulationOfCharges(t *testing.T) {
 	last := uint64(60)
 	if raceDetector() {
 		last = 15
 	}
-	var total takeTotals
+	var total chargeTotals
 	for seed := uint64(1); seed <= last && !t.Failed(); seed++ {
-		synctest.Test(t, func(t *testing.T) { simulateTakes(t, seed, &total) })
+		synctest.Test(t, func(t *testing.T) { simulateCharges(t, seed, &total) })
 		if t.Failed() {
 			t.Logf("seed %d", seed)
 		}
@@ -46,16 +46,16 @@ func TestSimulationOfTakes(t *testing.T) {
 	require.NotZero(t, min(total.passed.Load(), total.refused.Load(), total.failed.Load()), "the simulation does not cover all of these")
 }
 
-func simulateTakes(t *testing.T, seed uint64, total *takeTotals) {
+func simulateCharges(t *testing.T, seed uint64, total *chargeTotals) {
 	opts := &memcachestore.Options{Timeout: simulatedTimeout, CloseTimeout: time.Second, MaxWorkers: 1 + int(seed%4), MaxIdleConns: 1 + int(seed%5)}
 	s := newSimulation(t, seed, opts)
 	other, err := memcachestore.New([]string{"node:1", "node:2"}, opts)
 	require.NoError(t, err)
-	var keys []*simulatedTakes
+	var keys []*simulatedCharges
 	for a := ratelimit.SlidingWindow; a.Valid(); a++ {
-		limit := ratelimit.Limit{RequestsPerUnit: simulatedTakeLimit, Unit: ratelimit.Year, Algorithm: a}
+		limit := ratelimit.Limit{RequestsPerUnit: simulatedChargeLimit, Unit: ratelimit.Year, Algorithm: a}
 		for _, name := range simulatedValues {
-			keys = append(keys, &simulatedTakes{limiters: [2]*ratelimit.Limiter{limiter(t, s.store, limit), limiter(t, other, limit)}, name: name})
+			keys = append(keys, &simulatedCharges{limiters: [2]*ratelimit.Limiter{limiter(t, s.store, limit), limiter(t, other, limit)}, name: name})
 		}
 	}
 	end := time.Now().Add(simulatedTime)
@@ -64,7 +64,7 @@ func simulateTakes(t *testing.T, seed uint64, total *takeTotals) {
 		random := rand.New(rand.NewPCG(seed, uint64(caller)))
 		callers.Go(func() {
 			for time.Now().Before(end) {
-				keys[random.IntN(len(keys))].take(t, caller%2, uint64(random.IntN(4)), total)
+				keys[random.IntN(len(keys))].charge(t, caller%2, uint64(random.IntN(4)), total)
 				time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond)
 			}
 		})
@@ -79,12 +79,12 @@ func simulateTakes(t *testing.T, seed uint64, total *takeTotals) {
 	callers.Wait()
 	time.Sleep(time.Minute) // commands that were held are executed
 	for _, k := range keys {
-		if n := k.passed.Load(); n > simulatedTakeLimit {
-			t.Errorf("%d hits passed of a limit of %d", n, simulatedTakeLimit)
+		if n := k.passed.Load(); n > simulatedChargeLimit {
+			t.Errorf("%d hits passed of a limit of %d", n, simulatedChargeLimit)
 		}
 		status, err := k.limiters[0].AllowN(t.Context(), k.name, 0)
 		require.NoError(t, err)
-		require.LessOrEqual(t, uint64(status.Remaining)+k.passed.Load(), uint64(simulatedTakeLimit), "a hit that passed is not on the node")
+		require.LessOrEqual(t, uint64(status.Remaining)+k.passed.Load(), uint64(simulatedChargeLimit), "a hit that passed is not on the node")
 	}
 	require.NoError(t, s.store.Close())
 	require.NoError(t, other.Close())
@@ -94,7 +94,7 @@ func simulateTakes(t *testing.T, seed uint64, total *takeTotals) {
 }
 
 // take takes n hits by an instance.
-func (k *simulatedTakes) take(t *testing.T, instance int, n uint64, total *takeTotals) {
+func (k *simulatedCharges) charge(t *testing.T, instance int, n uint64, total *chargeTotals) {
 	began := time.Now()
 	status, err := k.limiters[instance].AllowN(context.Background(), k.name, n)
 	if took := time.Since(began); took > simulatedTimeout {

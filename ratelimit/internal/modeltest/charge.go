@@ -10,11 +10,11 @@ import (
 )
 
 // For limits of other algorithms than fixed windows the model makes takes by itself and applies them with
-// Take.Apply, which the tests of package ratelimit compare with exact models. What clients are told
+// Charge.Apply, which the tests of package ratelimit compare with exact models. What clients are told
 // follows from asking what would pass later.
 
 // taking reports whether the limit has another algorithm than FixedWindow.
-func (t *target) taking() bool { return t.live && t.algorithm != ratelimit.FixedWindow }
+func (t *target) charging() bool { return t.live && t.algorithm != ratelimit.FixedWindow }
 
 // ending returns the end of the key of a limit's state.
 func (t *target) ending() string {
@@ -30,10 +30,10 @@ func (t *target) ending() string {
 	return ending
 }
 
-// take returns a take of n hits at a time in Unix seconds.
-func (t *target) take(n uint64, now int64) ratelimit.Take {
+// take returns a charge of n hits at a time in Unix seconds.
+func (t *target) charge(n uint64, now int64) ratelimit.Charge {
 	const second, full = 1_000_000, 1 << 20
-	take := ratelimit.Take{Key: []byte(t.key), Algorithm: t.algorithm, N: min(n, 1<<33), Now: now * second}
+	charge := ratelimit.Charge{Key: []byte(t.key), Algorithm: t.algorithm, N: min(n, 1<<33), Now: now * second}
 	length := t.length * second
 	switch t.algorithm {
 	case ratelimit.SlidingWindow:
@@ -41,16 +41,16 @@ func (t *target) take(n uint64, now int64) ratelimit.Take {
 		before, _ := t.bounds(start - 1)
 		_, next := t.bounds(end)
 		spent, _ := ratio(now-start, full, end-start)
-		take.Terms = [...]int64{start * second, before * second, full - spent, int64(t.requests), end * second, next * second}
+		charge.Params = [...]int64{start * second, before * second, full - spent, int64(t.requests), end * second, next * second}
 	case ratelimit.TokenBucket:
-		take.Terms[0], take.Terms[1] = tokens(int64(take.N), length, t.requests)
-		take.Terms[2], take.Terms[3] = tokens(int64(t.capacity()), length, t.requests)
-		take.Terms[4], take.Terms[5] = int64(t.requests), length
+		charge.Params[0], charge.Params[1] = tokens(int64(charge.N), length, t.requests)
+		charge.Params[2], charge.Params[3] = tokens(int64(t.capacity()), length, t.requests)
+		charge.Params[4], charge.Params[5] = int64(t.requests), length
 	case ratelimit.Concurrency:
 		slot := length / 7
-		take.Terms = [...]int64{take.Now / slot, int64(t.requests), slot, 0, 0, 0}
+		charge.Params = [...]int64{charge.Now / slot, int64(t.requests), slot, 0, 0, 0}
 	}
-	return take
+	return charge
 }
 
 // tokens returns the time in which n tokens come.
@@ -88,9 +88,9 @@ func (t *target) capacity() uint32 {
 
 // passes reports whether n hits would pass at a time.
 func (t *target) passes(state ratelimit.State, n uint64, at int64) bool {
-	take := t.take(n, at)
-	take.Apply(&state)
-	return take.Taken
+	charge := t.charge(n, at)
+	charge.Apply(&state)
+	return charge.Allowed
 }
 
 // first returns the smallest number from which on something is true.
@@ -102,13 +102,13 @@ func first(is func(n int64) bool) int64 {
 	return int64(sort.Search(int(end), func(n int) bool { return is(int64(n)) }))
 }
 
-// statusOfTake sets what clients are told after a take, and returns the statistics of it.
-func (m *model) statusOfTake(t *target, s *ratelimit.Status, now int64) (c ratelimit.LimitCounts) {
+// statusOfCharge sets what clients are told after a charge, and returns the statistics of it.
+func (m *model) statusOfCharge(t *target, s *ratelimit.Status, now int64) (c ratelimit.LimitCounts) {
 	state, capacity := t.taken.State, uint64(t.capacity())
 	remaining := uint64(sort.Search(int(capacity), func(n int) bool { return !t.passes(state, uint64(n)+1, now) }))
 	reset := first(func(s int64) bool { return t.passes(state, capacity, now+s) })
 	s.Algorithm, s.ResetSeconds = t.algorithm, uint32(reset)
-	if t.taken.Taken {
+	if t.taken.Allowed {
 		s.Remaining = uint32(min(remaining, math.MaxUint32-1))
 		used := capacity - remaining
 		return m.verdict(&target{requests: uint32(capacity), hits: min(t.hits, used), after: used}, new(ratelimit.Status))
@@ -128,11 +128,11 @@ func (m *model) statusOfTake(t *target, s *ratelimit.Status, now int64) (c ratel
 // release gives back the places of a request that was refused.
 func (m *model) release(targets []*target) {
 	for _, t := range targets {
-		if t == nil || t.algorithm != ratelimit.Concurrency || !t.taken.Taken || t.taken.Back || t.taken.N == 0 {
+		if t == nil || t.algorithm != ratelimit.Concurrency || !t.taken.Allowed || t.taken.Refund || t.taken.N == 0 {
 			continue
 		}
 		back := t.taken
-		back.Back, back.Terms[3] = true, t.taken.State[0]
+		back.Refund, back.Params[3] = true, t.taken.State[0]
 		state := m.states[t.key]
 		back.Apply(&state)
 		m.states[t.key] = state
@@ -146,7 +146,7 @@ func (m *model) addsAndGivesBack(r *ratelimit.Request, now int64) bool {
 	rules, _ := m.rulesOf(r.Domain)
 	for i := range r.Descriptors {
 		t := m.target(r, &r.Descriptors[i], rules, now)
-		if t == nil || !t.live || t.taking() {
+		if t == nil || !t.live || t.charging() {
 			continue
 		}
 		if was, known := back[t.key]; known && was != t.back {

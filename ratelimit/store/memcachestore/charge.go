@@ -15,25 +15,25 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// Take implements ratelimit.TakeStore by compare-and-swap: a state is read, and written unless
+// Charge implements ratelimit.ChargeStore by compare-and-swap: a state is read, and written unless
 // another instance has written it meanwhile. That is two round trips for each key, and one if
 // nothing is taken. Takes on one key wait for the exchange under way and share the next one, so
 // only instances compete for a key, not calls. After eight attempts Take fails with ErrContended.
 //
 // Other errors are those of Add. Takes of a call that fails may have happened.
-func (s *Store) Take(ctx context.Context, takes []ratelimit.Take) error {
-	if len(takes) == 0 {
+func (s *Store) Charge(ctx context.Context, charges []ratelimit.Charge) error {
+	if len(charges) == 0 {
 		return nil
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := checkKeys(len(takes), func(i int) []byte { return takes[i].Key }); err != nil {
+	if err := checkKeys(len(charges), func(i int) []byte { return charges[i].Key }); err != nil {
 		return err
 	}
 	for {
 		r := s.ring.Load()
-		err := s.takeFrom(ctx, r, takes)
+		err := s.chargeFrom(ctx, r, charges)
 		if errors.Is(err, errNotBegun) && s.ring.Load() != r {
 			continue // a node was retired after the ring was loaded
 		}
@@ -41,23 +41,23 @@ func (s *Store) Take(ctx context.Context, takes []ratelimit.Take) error {
 	}
 }
 
-// errNotBegun marks ErrClosed of a call of which no take was made.
+// errNotBegun marks ErrClosed of a call of which no charge was made.
 var errNotBegun = fmt.Errorf("%w", ErrClosed)
 
-// takeFrom is Take with a ring.
-func (s *Store) takeFrom(ctx context.Context, r *ring, takes []ratelimit.Take) error {
-	c := &takeCall{done: make(chan struct{})}
+// chargeFrom is Take with a ring.
+func (s *Store) chargeFrom(ctx context.Context, r *ring, charges []ratelimit.Charge) error {
+	c := &chargeCall{done: make(chan struct{})}
 	var queues []*queue
-	jobs := make(map[string]*job, len(takes))
-	for i := range takes {
-		j := jobs[string(takes[i].Key)]
+	jobs := make(map[string]*job, len(charges))
+	for i := range charges {
+		j := jobs[string(charges[i].Key)]
 		if j == nil {
-			j = &job{call: c, key: string(takes[i].Key), queue: r.queue(takes[i].Key)}
+			j = &job{call: c, key: string(charges[i].Key), queue: r.queue(charges[i].Key)}
 			jobs[j.key] = j
 			queues = append(queues, j.queue)
 		}
-		j.takes, j.at = append(j.takes, takes[i]), append(j.at, i)
-		j.takes[len(j.takes)-1].Key = nil // the caller's
+		j.charges, j.at = append(j.charges, charges[i]), append(j.at, i)
+		j.charges[len(j.charges)-1].Key = nil // the caller's
 	}
 	for i, q := range queues { // a queue is entered once for each key
 		if err := q.enter(); err != nil {
@@ -69,7 +69,7 @@ func (s *Store) takeFrom(ctx context.Context, r *ring, takes []ratelimit.Take) e
 	}
 	c.left.Store(int32(len(jobs)))
 	for _, j := range jobs {
-		j.queue.take(j)
+		j.queue.charge(j)
 	}
 	err := c.wait(ctx, s.opts.Timeout)
 	for _, q := range queues {
@@ -83,20 +83,20 @@ func (s *Store) takeFrom(ctx context.Context, r *ring, takes []ratelimit.Take) e
 			return j.err
 		}
 		for i, at := range j.at {
-			takes[at].Taken, takes[at].State = j.takes[i].Taken, j.takes[i].State
+			charges[at].Allowed, charges[at].State = j.charges[i].Allowed, j.charges[i].State
 		}
 	}
 	return nil
 }
 
-// takeCall is one Take.
-type takeCall struct {
+// chargeCall is one Take.
+type chargeCall struct {
 	left      atomic.Int32 // jobs
 	done      chan struct{}
 	abandoned atomic.Bool // the caller waits no longer
 }
 
-func (c *takeCall) wait(ctx context.Context, timeout time.Duration) error {
+func (c *chargeCall) wait(ctx context.Context, timeout time.Duration) error {
 	late := time.NewTimer(timeout)
 	defer late.Stop()
 	select {
@@ -111,14 +111,14 @@ func (c *takeCall) wait(ctx context.Context, timeout time.Duration) error {
 	}
 }
 
-// job is the takes of a call on one key.
+// job is the charges of a call on one key.
 type job struct {
-	call  *takeCall
-	key   string
-	queue *queue
-	takes []ratelimit.Take // copies, because the call may be abandoned
-	at    []int            // where they are in the call
-	err   error
+	call    *chargeCall
+	key     string
+	queue   *queue
+	charges []ratelimit.Charge // copies, because the call may be abandoned
+	at      []int              // where they are in the call
+	err     error
 }
 
 func (j *job) finish(err error) {
@@ -159,7 +159,7 @@ func (q *queue) leave() {
 }
 
 // take queues a job of a call that has entered.
-func (q *queue) take(j *job) {
+func (q *queue) charge(j *job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.phase == aborted {
@@ -192,7 +192,7 @@ func (q *queue) exchange() {
 		s.jobs = nil
 		q.waitingJobs -= len(jobs)
 		q.mu.Unlock()
-		err := q.node.take(s.key, jobs)
+		err := q.node.charge(s.key, jobs)
 		for _, j := range jobs {
 			j.finish(err)
 		}
@@ -207,8 +207,8 @@ func (q *queue) exchange() {
 	q.signal()
 }
 
-// abortTakes fails the calls that wait. The caller holds the lock.
-func (q *queue) abortTakes() {
+// abortCharges fails the calls that wait. The caller holds the lock.
+func (q *queue) abortCharges() {
 	for _, s := range q.exchanges {
 		for _, j := range s.jobs {
 			j.finish(ErrClosed)
@@ -225,8 +225,8 @@ const maxSwaps = 8
 // swapWait keeps instances that compete for a key apart.
 var swapWait = backoff.Backoff{Initial: 500 * time.Microsecond, Max: 10 * time.Millisecond, Jitter: 1}
 
-// take makes the takes of jobs on one key.
-func (n *node) take(key string, jobs []*job) error {
+// take makes the charges of jobs on one key.
+func (n *node) charge(key string, jobs []*job) error {
 	for attempt := range maxSwaps {
 		if attempt > 1 && backoff.Sleep(n.aborted, swapWait.Wait(attempt)) != nil {
 			return ErrClosed
@@ -267,18 +267,18 @@ func (n *node) swap(key string, item *memcache.Item, s ratelimit.State, ttl time
 	return err
 }
 
-// applyJobs makes the takes. It returns how long the state is to be kept, in whole seconds, and 0 if it
+// applyJobs makes the charges. It returns how long the state is to be kept, in whole seconds, and 0 if it
 // need not be written.
 func applyJobs(s ratelimit.State, jobs []*job) (after ratelimit.State, ttl time.Duration) {
 	for _, j := range jobs {
 		if j.call.abandoned.Load() {
 			continue // the caller has an error already
 		}
-		for i := range j.takes {
-			t := &j.takes[i]
+		for i := range j.charges {
+			t := &j.charges[i]
 			none := s == ratelimit.State{}
 			t.Apply(&s)
-			if t.Taken && t.N > 0 && (!t.Back || !none) {
+			if t.Allowed && t.N > 0 && (!t.Refund || !none) {
 				kept := time.Duration(t.Expires()-t.Now) * time.Microsecond
 				ttl = max(ttl, (kept + time.Second - 1).Truncate(time.Second), time.Second)
 			}
