@@ -40,7 +40,7 @@ type Field struct {
 	Number int32
 	// Extension reports that the reference service does not have the field.
 	Extension bool
-	// Counts reports whether the field changes which hits are counted, or how.
+	// Counts reports whether the field changes how hits are counted: it has no effect where none are.
 	Counts bool
 	// Size reports that a text such as "10 per minute" states the field, so that pages need not.
 	Size bool

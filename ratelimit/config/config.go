@@ -84,7 +84,7 @@ func build(files []File, faults []*Fault, opts Options) (*Config, error) {
 	var c Config
 	var docs []*document
 	for _, f := range files {
-		doc := decodeFile(f, opts.MaxFileBytes)
+		doc := decodeFile(f, &opts)
 		faults = append(faults, doc.faults...)
 		c.Warnings = append(c.Warnings, doc.warnings...)
 		if doc.ok {

@@ -14,6 +14,12 @@ type field struct {
 	decode func(value)
 }
 
+// What some values must be, as faults name it.
+const (
+	wantText   = "a string"
+	wantNumber = "a whole number from 0 to 4294967295"
+)
+
 // value is the value of a key, or an element of a list, and its position.
 type value struct {
 	pair
@@ -22,24 +28,16 @@ type value struct {
 
 // The kinds of maps, as faults name them.
 const (
-	inDocument = "at the top of the file"
-	inRule     = "in a descriptor"
-	inLimit    = "in rate_limit"
-	inReplaces = "in an entry of replaces"
-	inTrial    = "in candidate"
-)
-
-// What the value of a field must be, as faults name it.
-const (
-	wantString = "a string"
-	wantBool   = "true or false"
-	wantNumber = "a whole number from 0 to 4294967295"
-	wantCount  = "a whole number from 1 to 4294967295"
+	inDocument  = "at the top of the file"
+	inRule      = "in a descriptor"
+	inLimit     = "in rate_limit"
+	inReplaces  = "in an entry of replaces"
+	inCandidate = "in candidate"
 )
 
 func (d *decoder) documentFields(domain *ratelimit.Domain) []field {
 	return []field{
-		{"domain", scalarInto(d, &domain.Name, wantString)},
+		{"domain", func(v value) { domain.Name = scalar[string](d, v, wantText) }},
 		{"descriptors", func(v value) { domain.Rules = d.rules(v, len(domain.Name)) }},
 	}
 }
@@ -48,68 +46,64 @@ func (d *decoder) documentFields(domain *ratelimit.Domain) []field {
 // key of the descriptor around it. Nested descriptors come last, because they need the
 // key and value.
 func (d *decoder) ruleFields(r *ratelimit.Rule, above int) []field {
-	return []field{
-		{"key", scalarInto(d, &r.Key, wantString)},
-		{"value", scalarInto(d, &r.Value, wantString)},
-		{"rate_limit", func(v value) { r.Limit = d.limit(v) }},
-		{"shadow_mode", scalarInto(d, &r.ShadowMode, wantBool)},
-		{"quota_mode", scalarInto(d, &r.QuotaMode, wantBool)},
-		{"detailed_metric", scalarInto(d, &r.DetailedMetric, wantBool)},
-		{"value_to_metric", scalarInto(d, &r.ValueToMetric, wantBool)},
-		{"share_threshold", scalarInto(d, &r.ShareThreshold, wantBool)},
-		{"on_store_failure", wordInto(d, &r.OnStoreFailure, ratelimit.FailurePolicyNames)},
-		{"metadata", func(v value) { r.Metadata = d.metadata(v) }},
-		{"descriptors", func(v value) { r.Rules = d.rules(v, compositeLen(above, r)) }},
+	fields := append([]field{
+		{"key", func(v value) { r.Key = scalar[string](d, v, wantText) }},
+		{"value", func(v value) { r.Value = scalar[string](d, v, wantText) }},
+		{"rate_limit", func(v value) { d.limit(v, r) }},
+	}, d.described(r, false)...)
+	return append(fields, field{"descriptors", func(v value) { r.Rules = d.rules(v, compositeLen(above, r)) }})
+}
+
+// described lists the fields of a rule, or of its limit, that the options describe.
+func (d *decoder) described(r *ratelimit.Rule, inLimit bool) []field {
+	out := make([]field, 0, len(d.table))
+	for i := range d.table {
+		if f := &d.table[i]; f.InLimit == inLimit {
+			out = append(out, field{f.Name, func(v value) { d.set(r, f, v) }})
+		}
 	}
+	return out
 }
 
-// limit is a rate_limit while it is decoded.
-type limit struct {
-	ratelimit.Limit
-	hasRequests          bool // requests_per_unit is set
-	algorithm, limitType string
-}
-
-// limitFields lists the fields of rate_limit. The unit depends on unlimited.
-func (d *decoder) limitFields(l *limit) []field {
-	return []field{
-		{"unlimited", scalarInto(d, &l.Unlimited, wantBool)},
-		{"unit", func(v value) { l.Unit = d.unit(v, l.Unlimited) }},
-		{"requests_per_unit", func(v value) {
-			l.hasRequests = v.value.Kind != yamltree.Null
-			scalarInto(d, &l.RequestsPerUnit, wantNumber)(v)
-		}},
-		{"algorithm", scalarInto(d, &l.algorithm, wantString)},
-		{"burst", countInto(d, &l.Burst)},
-		{"limit_type", scalarInto(d, &l.limitType, wantString)},
-		{"unit_multiplier", countInto(d, &l.UnitMultiplier)},
-		{"align", wordInto(d, &l.Align, ratelimit.AlignNames)},
-		{"time_zone", scalarInto(d, &l.TimeZone, wantString)},
-		{"lease", scalarInto(d, &l.Lease, wantBool)},
-		{"name", scalarInto(d, &l.Name, wantString)},
-		{"replaces", func(v value) { l.Replaces = d.replaces(v) }},
-		{"candidate", func(v value) { l.Candidate = d.candidate(v) }},
+// set decodes and sets a field. Null leaves it unset.
+func (d *decoder) set(r *ratelimit.Rule, f *ratelimit.Field, v value) {
+	var x any
+	switch kind := f.Value.Kind; kind {
+	case ratelimit.KindBool:
+		x = scalar[bool](d, v, "true or false")
+	case ratelimit.KindNumber:
+		x = scalar[uint32](d, v, wantNumber)
+	case ratelimit.KindCount:
+		const want = "a whole number from 1 to 4294967295"
+		if x = scalar[uint32](d, v, want); x == uint32(0) && v.value.Tag == "!!int" {
+			d.faultIn(v, "%s must be %s", v.name, want)
+		}
+	case ratelimit.KindNames:
+		x = d.names(v)
+	case ratelimit.KindCandidate:
+		x = d.candidate(v)
+	case ratelimit.KindMap:
+		x = d.metadata(v)
+	default:
+		x = scalar[string](d, v, wantText)
 	}
-}
-
-// candidateFields lists the fields of candidate.
-func (d *decoder) candidateFields(c *ratelimit.Candidate, hasRequests *bool) []field {
-	return []field{{"requests_per_unit", func(v value) {
-		*hasRequests = v.value.Kind != yamltree.Null
-		scalarInto(d, &c.RequestsPerUnit, wantNumber)(v)
-	}}}
-}
-
-func (d *decoder) replacesFields(name *string) []field {
-	return []field{{"name", scalarInto(d, name, wantString)}}
+	if v.value.Kind == yamltree.Null || v.position.faulty {
+		return
+	}
+	err := f.Value.Set(r, x)
+	if _, ok := errors.AsType[ratelimit.IgnoredError](err); ok {
+		d.warn(v.value.Pos, "%v", err)
+	} else if err != nil {
+		d.faultIn(v, "%v", err)
+	}
 }
 
 // decodeFile decodes one file; the document has the faults.
-func decodeFile(f File, maxBytes int64) *document {
+func decodeFile(f File, opts *Options) *document {
 	start := yamltree.Pos{Line: 1, Column: 1}
 	doc := &document{file: f.Name, root: &position{at: start}}
-	if int64(len(f.Data)) > maxBytes {
-		doc.fault(yamltree.Pos{}, "the file has more than %d bytes", maxBytes)
+	if int64(len(f.Data)) > opts.MaxFileBytes {
+		doc.fault(yamltree.Pos{}, "the file has more than %d bytes", opts.MaxFileBytes)
 		return doc
 	}
 	roots, err := yamltree.Read(f.Data, maxNesting)
@@ -134,7 +128,7 @@ func decodeFile(f File, maxBytes int64) *document {
 		doc.fault(root.Pos, "error loading config file: yaml: cannot unmarshal %s: the file must be a map with domain and descriptors", tagged(root))
 		return doc
 	}
-	d := &decoder{document: doc, inherited: make(map[*yamltree.Node]inherited)}
+	d := &decoder{document: doc, table: opts.Fields, inherited: make(map[*yamltree.Node]inherited)}
 	d.fields(value{pair{value: root}, doc.root}, inDocument, d.documentFields(&doc.domain))
 	doc.ok = d.keyBytes <= maxKeyBytes
 	return doc
@@ -162,68 +156,35 @@ func compositeLen(above int, r *ratelimit.Rule) int {
 	return above + len("._") + len(r.Key) + len(r.Value)
 }
 
-// limit decodes rate_limit, nil for null.
-func (d *decoder) limit(v value) *ratelimit.Limit {
+// limit decodes rate_limit; null is none.
+func (d *decoder) limit(v value, r *ratelimit.Rule) {
 	if !d.isMap(v, "a map with unit and requests_per_unit") {
-		return nil
-	}
-	var l limit
-	d.fields(v, inLimit, d.limitFields(&l))
-	d.algorithm(v, &l)
-	if l.Unit != 0 && !l.Unlimited && !l.hasRequests {
-		d.warn(v.key.Pos, "requests_per_unit is missing: it counts as 0, which puts every request over the limit")
-	}
-	return &l.Limit
-}
-
-// candidate decodes the candidate of a limit, nil for null.
-func (d *decoder) candidate(v value) *ratelimit.Candidate {
-	if !d.isMap(v, "a map with requests_per_unit") {
-		return nil
-	}
-	var c ratelimit.Candidate
-	hasRequests := false
-	d.fields(v, inTrial, d.candidateFields(&c, &hasRequests))
-	if !hasRequests {
-		d.faultIn(v, "candidate needs requests_per_unit")
-	}
-	return &c
-}
-
-// unit decodes a unit, 0 for an unknown one: only here its name is known.
-func (d *decoder) unit(v value, unlimited bool) ratelimit.Unit {
-	var name string
-	scalarInto(d, &name, wantString)(v)
-	unit, ok := ratelimit.ParseUnit(name)
-	switch {
-	case name == "" || ok:
-	case unlimited:
-		d.warn(v.value.Pos, "unknown unit '%.100s' is ignored because the limit is unlimited: remove it", name)
-	default:
-		d.faultIn(v, "%s", invalid("rate limit unit", name, ratelimit.UnitNames))
-	}
-	return unit
-}
-
-// algorithm sets the algorithm of a limit from its fields.
-func (d *decoder) algorithm(v value, l *limit) {
-	var field, reason string
-	l.Algorithm, field, reason = ParseAlgorithm(l.algorithm, l.limitType)
-	if reason == "" {
 		return
 	}
-	p := v.position.get(field)
-	p.faulty = true
-	d.fault(p.at, "%s", reason)
-	if l.Algorithm == ratelimit.FixedWindow {
-		l.Burst = 0 // nobody knows whether it belongs to the algorithm that was meant
+	r.Limit = &ratelimit.Limit{}
+	d.fields(v, inLimit, d.described(r, true))
+	if r.Limit.Unit != 0 && !r.Limit.Unlimited && !v.position.has("requests_per_unit") {
+		d.warn(v.key.Pos, "requests_per_unit is missing: it counts as 0, which puts every request over the limit")
 	}
 }
 
-func (d *decoder) replaces(v value) (names []string) {
+// candidate decodes the candidate of a limit.
+func (d *decoder) candidate(v value) (n uint32) {
+	if !d.isMap(v, "a map with requests_per_unit") {
+		return 0
+	}
+	d.fields(v, inCandidate, []field{{"requests_per_unit", func(v value) { n = scalar[uint32](d, v, wantNumber) }}})
+	if !v.position.has("requests_per_unit") {
+		d.faultIn(v, "candidate needs requests_per_unit")
+	}
+	return n
+}
+
+// names decodes a list of maps with a name.
+func (d *decoder) names(v value) (names []string) {
 	d.list(v, "a list of maps with a name", func(v value) {
-		var name string
-		d.fields(v, inReplaces, d.replacesFields(&name))
+		name := ""
+		d.fields(v, inReplaces, []field{{"name", func(v value) { name = scalar[string](d, v, wantText) }}})
 		names = append(names, name)
 	})
 	return names

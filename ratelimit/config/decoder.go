@@ -28,6 +28,7 @@ const (
 // decoder decodes the nodes of one document.
 type decoder struct {
 	*document
+	table     []ratelimit.Field
 	keyBytes  int                          // at most maxKeyBytes
 	inherited map[*yamltree.Node]inherited // the joined maps that begin with fields of a merge key
 	known     map[string][]string          // see knownKeys
@@ -109,8 +110,8 @@ func (d *decoder) knownKeys() map[string][]string {
 	}
 	add(inDocument, d.documentFields(new(ratelimit.Domain)))
 	add(inRule, d.ruleFields(new(ratelimit.Rule), 0))
-	add(inLimit, d.limitFields(new(limit)))
-	add(inReplaces, d.replacesFields(new(string)))
+	add(inLimit, d.described(nil, true))
+	add(inReplaces, []field{{name: "name"}})
 	// The fields of candidate have the names of those of rate_limit.
 	return d.known
 }
@@ -153,42 +154,16 @@ func (d *decoder) isMap(v value, want string) bool {
 	return v.value.Kind == yamltree.Map
 }
 
-// scalarInto returns a function that decodes a scalar of the type of *to. Null leaves
-// *to as it is.
-func scalarInto[T ~string | ~bool | ~uint32](d *decoder, to *T, want string) func(value) {
-	return func(v value) {
-		if v.value.Kind >= yamltree.List {
-			d.mismatch(v, want)
-			return
-		}
-		if !d.checkScalar(v.value) {
-			v.position.faulty = true
-			return
-		}
-		if err := v.value.Decode(to); err != nil {
-			d.faultIn(v, "error loading config file: yaml: %.94s: %s must be %s", err, v.name, want)
-		}
+// scalar decodes a scalar; null is the zero value.
+func scalar[T string | bool | uint32](d *decoder, v value, want string) (out T) {
+	if v.value.Kind >= yamltree.List {
+		d.mismatch(v, want)
+	} else if !d.checkScalar(v.value) {
+		v.position.faulty = true
+	} else if err := v.value.Decode(&out); err != nil {
+		d.faultIn(v, "error loading config file: yaml: %.94s: %s must be %s", err, v.name, want)
 	}
-}
-
-// countInto is scalarInto for a number that must not be 0.
-func countInto(d *decoder, to *uint32) func(value) {
-	return func(v value) {
-		scalarInto(d, to, wantCount)(v)
-		if v.value.Tag == "!!int" && *to == 0 {
-			d.faultIn(v, "%s must be %s", v.name, wantCount)
-		}
-	}
-}
-
-// wordInto is scalarInto for one of some words, which are listed as in an error message.
-func wordInto[T ~string](d *decoder, to *T, words string) func(value) {
-	return func(v value) {
-		scalarInto(d, to, wantString)(v)
-		if *to != "" && !slices.Contains(split(words), string(*to)) {
-			d.faultIn(v, "%s", invalid(v.name, string(*to), words))
-		}
-	}
+	return out
 }
 
 // faultIn reports a fault of a value.

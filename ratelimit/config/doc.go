@@ -70,10 +70,8 @@
 //
 // # Design notes
 //
-// Adding a YAML field takes one line in a table of decode.go (such as ruleFields), a
-// field of [ratelimit.Rule] or [ratelimit.Limit], and tests (TestEveryFieldHasAKey fails
-// for a field without a key). The table is the only list of keys: known keys, the hint where a misplaced key belongs, and "did you mean" all
-// follow from it, and each entry decodes into the variable that it names.
+// The keys of a rule are those of [ratelimit.Fields], or of Options.Fields, beside the few that make the tree
+// of rules. Known keys, the hint where a misplaced key belongs, and "did you mean" all follow from these lists.
 //
 // Files are decoded from trees of nodes, not into structs, because only nodes have a
 // line and column, and decoding must go on after the first problem. Scalars are still

@@ -55,12 +55,13 @@ type position struct {
 	// rule, it is the position of everything in the part.
 	from   *yamltree.Pos
 	faulty bool        // a fault was reported for this field
+	null   bool        // the value of the field is null
 	inner  []*position // fields of a map or elements of a list
 }
 
 // field adds the position of a field of a map.
 func (p *position) field(f pair) *position {
-	c := &position{name: f.name, from: cmp.Or(p.from, f.from)}
+	c := &position{name: f.name, from: cmp.Or(p.from, f.from), null: f.value.Kind == yamltree.Null}
 	switch {
 	case c.from != nil:
 		c.at = *c.from
@@ -107,6 +108,12 @@ func (p *position) get(name string) *position {
 		}
 	}
 	return nil
+}
+
+// has reports whether a field has a value, valid or not.
+func (p *position) has(name string) bool {
+	f := p.get(name)
+	return f != nil && !f.null
 }
 
 // aliasPos returns the position of an alias, nil for any other value.

@@ -48,6 +48,7 @@ type running struct {
 	store ratelimit.Store // nil for that of the settings
 	root  string
 	lines bool // AccessLog
+	table []ratelimit.Field
 	log   *lockedBuffer
 	srv   *server.Server
 	addr  server.Addresses // when it listens
@@ -103,6 +104,7 @@ func (r *running) run() *running {
 		Log:       server.NewLogTo(r.log, r.set),
 		Store:     r.store,
 		AccessLog: r.lines,
+		Fields:    r.table,
 		Listening: func(a server.Addresses) { r.up <- a },
 	})
 	require.NoError(r.t, err)

@@ -1,0 +1,58 @@
+package ratelimit_test
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/internal/fieldtest"
+)
+
+var update = flag.Bool("update", false, "write the table of fields in REFERENCE.md")
+
+// The table in the reference is that of Fields.
+func TestFieldReference(t *testing.T) {
+	const first, last = "<!-- fields: written by TestFieldReference -->\n", "<!-- end of fields -->\n"
+	page, err := os.ReadFile("REFERENCE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(page), first)
+	table, after, found := strings.Cut(rest, last)
+	if !ok || !found {
+		t.Fatalf("REFERENCE.md has no lines %q and %q", first, last)
+	}
+	want := fieldtest.Table(ratelimit.Fields())
+	if table == want {
+		return
+	}
+	if !*update {
+		t.Fatalf("REFERENCE.md has another table of fields; -update writes\n%s", want)
+	}
+	if err := os.WriteFile("REFERENCE.md", []byte(before+first+want+last+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// No two fields have one name, and no two of a message one number.
+func TestFieldsAreDistinct(t *testing.T) {
+	type number struct {
+		inLimit bool
+		number  int32
+	}
+	names, numbers := map[string]bool{}, map[number]string{
+		{false, 1}: "key", {false, 2}: "value", {false, 3}: "rate_limit", {false, 4}: "descriptors",
+	}
+	for _, f := range ratelimit.Fields() {
+		at := number{f.InLimit, f.Number}
+		if names[f.Name] || numbers[at] != "" {
+			t.Errorf("%s has the name or number of another field: %s", f.Name, numbers[at])
+		}
+		names[f.Name], numbers[at] = true, f.Name
+		if f.Doc == "" || f.Default == "" || f.Section == "" || f.Extension && f.Number <= 1000 {
+			t.Errorf("%s lacks a description, or an extension has a number of the resource type: %+v", f.Name, f)
+		}
+	}
+}
