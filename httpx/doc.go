@@ -55,6 +55,8 @@
 //	requests of a connection 100 at a time (HTTP/2), with 128 KiB of bodies that were not read
 //	requests in progress     64 MiB of memory, half of it for one client ([Budget])
 //
+// [TokenGuard] admits holders of a token, and [OneTimeCodes] are those of sign-in links.
+//
 // At a limit, those who use most make room: [LimitListener] and [Budget] describe how. [Hosts]
 // protects from DNS rebinding, and has to be set, because only the service knows its names:
 //

@@ -33,7 +33,7 @@ type home struct {
 	kit      *ui.Kit
 	hosts    *httpx.Hosts
 	log      *slog.Logger
-	codes    codes
+	codes    httpx.OneTimeCodes
 	places   *places
 	systems  *systems
 	registry http.Handler
@@ -179,7 +179,7 @@ func (h *home) show(w http.ResponseWriter, r *http.Request, v *view) error {
 		v.Document = exampleManifest
 	}
 	if v.Session == nil && here(r) {
-		v.SignIn, v.TokenLink = signInPath+h.codes.issue(time.Now()), signInPath+h.codes.issue(time.Now())+"&for=token"
+		v.SignIn, v.TokenLink = signInPath+h.codes.Issue("", time.Now()), signInPath+h.codes.Issue("", time.Now())+"&for=token"
 	}
 	v.Numbers = h.systems.numbers(r.Context(), time.Now())
 	return h.kit.Page(w, r, http.StatusOK, &ui.Page{Template: "home.html", Title: "Start", Data: v})

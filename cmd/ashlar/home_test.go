@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -183,20 +182,6 @@ func TestSignInStaysHere(t *testing.T) {
 	}
 	response, _ := fetch(t, "GET", link, "")
 	require.Equal(t, http.StatusOK, response.StatusCode, "refusals do not use it up")
-}
-
-// TestCodesExpire checks that codes are valid for a limited time, and that their number is limited.
-func TestCodesExpire(t *testing.T) {
-	var c codes
-	now := time.Now()
-	late := c.issue(now)
-	require.False(t, c.use(late, now.Add(codeLifetime)))
-	require.False(t, c.use(late, now), "it was used")
-	oldest := c.issue(now)
-	for range maxCodes {
-		c.issue(now)
-	}
-	require.False(t, c.use(oldest, now))
 }
 
 // look checks that a screenshot is not empty and writes it to the directory ASHLAR_SCREENSHOTS.

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/internal/settings"
 	"github.com/ashlar-go/ashlar/ratelimit/server"
 )
@@ -92,7 +93,7 @@ func (h *home) serveAll(ctx context.Context, env cli.Env, all *systems, notes []
 		}
 		// The landing page links to all others, so it starts last.
 		group.Go(func() error { return h.serve(groupCtx, at) })
-		fmt.Fprint(env.Stdout, at.welcome(h.codes.issue(time.Now()), notes))
+		fmt.Fprint(env.Stdout, at.welcome(h.codes.Issue("", time.Now()), notes))
 	})
 	if err != nil {
 		return err
@@ -146,7 +147,7 @@ func (p *places) welcome(code string, notes []string) string {
 
 Limits change when a file is saved: edit one, and try again. -limits DIR uses files of your own.
 
-`, p.GRPC, p.HTTP, p.limits, p.books, p.Debug, p.home, p.network, p.passwordFile, p.signInURL(code), codeLifetime, quoted(p.passwordFile), replaced.String())
+`, p.GRPC, p.HTTP, p.limits, p.books, p.Debug, p.home, p.network, p.passwordFile, p.signInURL(code), httpx.CodeLifetime, quoted(p.passwordFile), replaced.String())
 }
 
 // quoted quotes an argument for a shell.

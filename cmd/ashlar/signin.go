@@ -3,64 +3,18 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"crypto/subtle"
 	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
 )
 
-const (
-	signInPath   = "/sign-in?code="
-	codeLifetime = 10 * time.Minute
-	maxCodes     = 32 // the oldest makes room
-)
-
-// codes are the codes of sign-in links. Each can be used once, within codeLifetime.
-type codes struct {
-	mu   sync.Mutex
-	open []code
-}
-
-type code struct {
-	text    string
-	expires time.Time
-}
-
-// issue returns a new code.
-func (c *codes) issue(now time.Time) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.open) == maxCodes {
-		c.open = slices.Delete(c.open, 0, 1)
-	}
-	issued := code{rand.Text(), now.Add(codeLifetime)}
-	c.open = append(c.open, issued)
-	return issued.text
-}
-
-// use reports whether a code is valid, which it is no longer afterwards.
-func (c *codes) use(text string, now time.Time) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	i := slices.IndexFunc(c.open, func(known code) bool {
-		return subtle.ConstantTimeCompare([]byte(known.text), []byte(text)) == 1
-	})
-	if i < 0 {
-		return false
-	}
-	valid := now.Before(c.open[i].expires)
-	c.open = slices.Delete(c.open, i, i+1)
-	return valid
-}
+const signInPath = "/sign-in?code="
 
 // here reports whether a request comes directly from this machine and names it by a local name. A
 // header that proxies add tells that somebody else may have sent it.
@@ -109,7 +63,7 @@ func (h *home) signIn(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodHead {
 		return nil // a check of the link, which must not use it up
 	}
-	if !h.codes.use(r.URL.Query().Get("code"), time.Now()) {
+	if _, ok := h.codes.Use(r.URL.Query().Get("code"), time.Now()); !ok {
 		return httpx.Errorf(http.StatusGone, "The sign-in link was used or has expired: open the landing page for a new one")
 	}
 	token, cookies, err := h.places.login(r.Context())

@@ -6,7 +6,6 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/hex"
 	"errors"
 	"io"
@@ -81,7 +80,7 @@ func checkToken(w http.ResponseWriter, r *http.Request, visitor string) error {
 			return err
 		}
 	}
-	if visitor == "" || subtle.ConstantTimeCompare([]byte(sent), []byte(tokenOf(visitor))) != 1 {
+	if visitor == "" || !httpx.NewSecret(tokenOf(visitor)).Is(sent) {
 		return httpx.Errorf(http.StatusForbidden, "Forbidden: the page is too old, or cookies are blocked: reload it and try again")
 	}
 	return nil

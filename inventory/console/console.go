@@ -45,7 +45,7 @@ type Options struct {
 type Console struct {
 	site    *site.Site
 	log     *slog.Logger
-	links   links
+	links   httpx.OneTimeCodes // of tokens that one-time links sign in with
 	handler http.Handler
 }
 

@@ -1,11 +1,8 @@
 package console
 
 import (
-	"crypto/rand"
-	"crypto/subtle"
 	"net/http"
 	"net/url"
-	"sync"
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
@@ -129,50 +126,14 @@ func signOut(q *site.Request) error {
 	return q.Redirect(path)
 }
 
-// links are tokens that one-time links sign in with.
-type links struct {
-	mu   sync.Mutex
-	open []oneTimeLink
-}
-
-type oneTimeLink struct {
-	code, token string
-	expires     time.Time
-}
-
-const (
-	linkLifetime = 10 * time.Minute
-	maxLinks     = 32 // the oldest makes room
-)
-
 // Link returns a path, with the prefix, that signs a browser in with a token of the API, once and within
 // 10 minutes. It is for programs that show the link to somebody on the same machine.
 func (c *Console) Link(token string) string {
-	l := oneTimeLink{rand.Text(), token, time.Now().Add(linkLifetime)}
-	c.links.mu.Lock()
-	defer c.links.mu.Unlock()
-	if len(c.links.open) == maxLinks {
-		c.links.open = c.links.open[1:]
-	}
-	c.links.open = append(c.links.open, l)
-	return c.site.UI.URL("/signin/link?code=" + l.code)
-}
-
-// take returns the token of a link, once.
-func (l *links) take(code string) (token string, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for i, o := range l.open {
-		if subtle.ConstantTimeCompare([]byte(o.code), []byte(code)) == 1 {
-			l.open = append(l.open[:i:i], l.open[i+1:]...)
-			return o.token, time.Now().Before(o.expires)
-		}
-	}
-	return "", false
+	return c.site.UI.URL("/signin/link?code=" + c.links.Issue(token, time.Now()))
 }
 
 func (c *Console) followLink(q *site.Request) error {
-	token, ok := c.links.take(q.R.URL.Query().Get("code"))
+	token, ok := c.links.Use(q.R.URL.Query().Get("code"), time.Now())
 	if !ok {
 		return q.PageStatus(http.StatusGone, "signin.html", "Sign in", signInForm{Back: "/", Problem: "The link has been used, or is too old. Sign in, or get a new link."})
 	}

@@ -2,8 +2,6 @@ package registry
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,9 +13,6 @@ import (
 // ErrToken is returned by Options.Authorize for an unknown token.
 var ErrToken = errors.New("unknown token")
 
-// minToken is the minimum length of a token.
-const minToken = 16
-
 // Tokens returns a function for Options.Authorize from a table of tokens and what each may publish to and change:
 //
 //	com.example        servers such as com.example/weather
@@ -28,13 +23,13 @@ const minToken = 16
 // Tokens have at least 16 characters. They are kept as hashes and compared in constant time.
 func Tokens(table map[string][]string) (func(context.Context, string) ([]string, error), error) {
 	type known struct {
-		sum        [sha256.Size]byte
+		token      httpx.Secret
 		namespaces []string
 	}
 	var all []known
 	for token, namespaces := range table {
-		if len(token) < minToken {
-			return nil, fmt.Errorf("a token has %d characters: use at least %d", len(token), minToken)
+		if len(token) < httpx.MinTokenBytes {
+			return nil, fmt.Errorf("a token has %d characters: use at least %d", len(token), httpx.MinTokenBytes)
 		}
 		if len(namespaces) == 0 {
 			return nil, errors.New("a token has no namespaces")
@@ -44,13 +39,12 @@ func Tokens(table map[string][]string) (func(context.Context, string) ([]string,
 				return nil, fmt.Errorf("invalid namespace %q: write com.example, com.example.*, com.example/server or *", n)
 			}
 		}
-		all = append(all, known{sha256.Sum256([]byte(token)), namespaces})
+		all = append(all, known{httpx.NewSecret(token), namespaces})
 	}
 	return func(_ context.Context, token string) ([]string, error) {
-		sum := sha256.Sum256([]byte(token))
 		var found []string
 		for i := range all {
-			if subtle.ConstantTimeCompare(sum[:], all[i].sum[:]) == 1 {
+			if all[i].token.Is(token) {
 				found = all[i].namespaces
 			}
 		}
@@ -78,8 +72,8 @@ func (a *api) authenticate(r *http.Request) ([]string, error) {
 	if a.opts.Authorize == nil {
 		return nil, httpx.Errorf(http.StatusNotImplemented, "This registry is read-only")
 	}
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "Bearer") || token == "" {
+	token := strings.TrimSpace(httpx.BearerToken(r.Header.Get("Authorization")))
+	if token == "" {
 		return nil, unauthorized("The token is missing: send Authorization: Bearer TOKEN")
 	}
 	namespaces, err := a.opts.Authorize(r.Context(), token)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"embed"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"maps"
@@ -45,7 +46,7 @@ type Options struct {
 	// Stats has the statistics of the page about health. Default: none are shown.
 	Stats *stats.Registry
 
-	// ResetToken allows those who know it to reset counters: at least MinTokenBytes bytes. Default: nobody may.
+	// ResetToken allows those who know it to reset counters: at least httpx.MinTokenBytes bytes. Default: nobody may.
 	ResetToken string
 
 	// CounterKeyPrefix and CounterKeyFormat are those of the engine's Options.
@@ -88,8 +89,8 @@ type Console struct {
 	ui      *ui.Kit
 	tree    treeCache
 	rates   rates
-	sending chan struct{} // holds a value while requests are sent
-	reset   *guard        // nil if nobody may
+	sending chan struct{}     // holds a value while requests are sent
+	reset   *httpx.TokenGuard // nil if nobody may
 	handler http.Handler
 }
 
@@ -107,10 +108,12 @@ func New(engine *ratelimit.Engine, opts *Options) (*Console, error) {
 		c.opts.Now = time.Now
 	}
 	var err error
-	if c.reset, err = newGuard("ResetToken", c.opts.ResetToken, c.opts.Now); err != nil {
-		return nil, err
+	if c.opts.ResetToken != "" {
+		if c.reset, err = httpx.NewTokenGuard(c.opts.ResetToken, c.opts.Now); err != nil {
+			return nil, fmt.Errorf("console: Options.ResetToken: %w", err)
+		}
+		c.opts.ResetToken = ""
 	}
-	c.opts.ResetToken = ""
 	if c.ui, err = newKit(engine, &c.opts); err != nil {
 		return nil, err
 	}

@@ -349,7 +349,11 @@ func (c *Console) suggest(w http.ResponseWriter, r *http.Request) error {
 
 // resetCounters resets the counters of the request in the form.
 func (c *Console) resetCounters(w http.ResponseWriter, r *http.Request) error {
-	if err := c.allowed(c.reset, r, "reset of counters"); err != nil {
+	if c.reset == nil {
+		return httpx.Errorf(http.StatusForbidden, "Counters can't be reset here: no token is set")
+	}
+	if err := c.reset.CheckRequest(r, r.PostFormValue("secret")); err != nil {
+		c.log.WarnContext(r.Context(), "a reset of counters was denied", "from", r.RemoteAddr, "err", err)
 		return err
 	}
 	page, request, err := c.form(r.PostForm)

@@ -2,14 +2,10 @@ package service
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net/netip"
 	"runtime/debug"
-	"strings"
-	"sync"
 	"time"
 
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
@@ -20,24 +16,17 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
+	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/internal/clientkey"
 	"github.com/ashlar-go/ashlar/ratelimit"
-	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
 // CountersService is the name of the gRPC service of [Counters].
 const CountersService = "ashlar.ratelimit.v1.Counters"
 
-// MinTokenBytes is the length of the shortest token that is accepted.
-const MinTokenBytes = 16
-
-// failedTries is how many calls with a wrong token or without one an address may make in a
-// minute. Its further calls are refused until the minute ends.
-const failedTries = 10
-
 // CountersOptions are the options of a Counters. Token is required.
 type CountersOptions struct {
-	// Token is what callers must know: at least MinTokenBytes bytes. Use random ones.
+	// Token is what callers must know: at least httpx.MinTokenBytes bytes. Use random ones.
 	Token string
 	// OnDenied, if not nil, is called for each call that is not authorized, with the status of
 	// the response. It must not block. Calls may be many.
@@ -73,23 +62,16 @@ type CountersCall struct {
 type Counters struct {
 	service *Service
 	opts    CountersOptions
-	token   [sha256.Size]byte
-
-	mu       sync.Mutex // of the comparison of tokens, so that calls at once are not more tries
-	failures *ratelimit.Limiter
+	guard   *httpx.TokenGuard
 }
 
 // Counters returns a service for the counters of the engine. It fails if the token is too short.
 func (s *Service) Counters(opts *CountersOptions) (*Counters, error) {
-	if len(opts.Token) < MinTokenBytes {
-		return nil, fmt.Errorf("the token is too short: use at least %d bytes", MinTokenBytes)
-	}
-	store := memstore.New(&memstore.Options{MaxBytes: 1 << 20, Now: opts.Now})
-	failures, err := ratelimit.NewLimiter("failures", store, ratelimit.Per(failedTries, ratelimit.Minute), &ratelimit.Options{Now: opts.Now})
+	guard, err := httpx.NewTokenGuard(opts.Token, opts.Now)
 	if err != nil {
 		return nil, err
 	}
-	c := &Counters{service: s, opts: *opts, token: sha256.Sum256([]byte(opts.Token)), failures: failures}
+	c := &Counters{service: s, opts: *opts, guard: guard}
 	c.opts.Token = ""
 	return c, nil
 }
@@ -143,31 +125,19 @@ func (c *Counters) method(name string, run operation) grpc.MethodDesc {
 // authorize returns the caller's address, and an error unless the call has the token.
 func (c *Counters) authorize(ctx context.Context) (address string, err error) {
 	address, key, private := caller(ctx)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if s, err := c.failures.AllowN(ctx, key, 0); err != nil || s.Remaining == 0 {
-		return address, status.Error(codes.ResourceExhausted, "too many calls without the right token from this address: wait a minute")
+	token := ""
+	if values := metadata.ValueFromIncomingContext(ctx, "authorization"); len(values) == 1 {
+		token = httpx.BearerToken(values[0])
 	}
-	if !private {
+	switch err = c.guard.Check(key, private, token); {
+	case errors.Is(err, httpx.ErrTokenFailures):
+		err = status.Error(codes.ResourceExhausted, err.Error())
+	case errors.Is(err, httpx.ErrTokenExposed):
 		err = status.Error(codes.FailedPrecondition, "the connection is not encrypted: use TLS, a unix socket, or a loopback address")
-	} else if !c.hasToken(ctx) {
-		err = status.Error(codes.Unauthenticated, "the token is missing or wrong: send it as metadata, authorization: Bearer <token>")
-	}
-	if err != nil {
-		_, _ = c.failures.AllowN(context.WithoutCancel(ctx), key, 1)
+	case err != nil:
+		err = status.Error(codes.Unauthenticated, err.Error()+": send it as metadata, authorization: Bearer <token>")
 	}
 	return address, err
-}
-
-// hasToken compares hashes, whose comparison takes as long for all tokens.
-func (c *Counters) hasToken(ctx context.Context) bool {
-	values := metadata.ValueFromIncomingContext(ctx, "authorization")
-	if len(values) != 1 {
-		return false
-	}
-	scheme, token, _ := strings.Cut(values[0], " ")
-	sum := sha256.Sum256([]byte(token))
-	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], c.token[:]) == 1
 }
 
 // caller returns the address of a call's peer, the key of its failures, and whether nobody can read

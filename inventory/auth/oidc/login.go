@@ -3,7 +3,6 @@ package oidc
 import (
 	"context"
 	"crypto/rand"
-	"crypto/subtle"
 	"errors"
 	"net/http"
 	"net/url"
@@ -13,6 +12,7 @@ import (
 	gooidc "github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
+	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 )
@@ -86,7 +86,7 @@ func (p *Provider) Finish(w http.ResponseWriter, r *http.Request) (who *auth.Ext
 }
 
 // same compares secrets.
-func same(a, b string) bool { return a != "" && subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+func same(a, b string) bool { return a != "" && httpx.NewSecret(a).Is(b) }
 
 // code returns the code in a response of the provider.
 func (p *Provider) code(known *remote, query url.Values) (string, error) {
