@@ -2,7 +2,10 @@ package circuit
 
 import (
 	"context"
+	"crypto/tls"
+	"fmt"
 	"net"
+	"strings"
 	"time"
 )
 
@@ -54,4 +57,22 @@ func Dial(ctx context.Context, dial func(context.Context) (net.Conn, error)) (ne
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// DialTLS is like Dial, and begins TLS unless config is nil. transport carries conn. A config
+// without ServerName stands for the host of addr.
+func DialTLS(ctx context.Context, config *tls.Config, addr string, dial func(context.Context) (net.Conn, error)) (conn, transport net.Conn, err error) {
+	if transport, err = Dial(ctx, dial); err != nil || config == nil {
+		return transport, transport, err
+	}
+	if host, _, err := net.SplitHostPort(addr); err == nil && config.ServerName == "" {
+		config = config.Clone()
+		config.ServerName = strings.TrimSuffix(host, ".")
+	}
+	encrypted := tls.Client(transport, config)
+	if err := encrypted.HandshakeContext(ctx); err != nil {
+		_ = transport.Close() // closing TLS might have to wait for the peer
+		return nil, nil, fmt.Errorf("TLS: %w", err)
+	}
+	return encrypted, transport, nil
 }

@@ -2,117 +2,133 @@ package memcachestore
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"iter"
 	"slices"
-	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// call is one Add or Subtract: it first reads all counters, then counts.
-type call struct {
-	back   bool     // subtracts
-	items  []item   // one for each hit
-	queues []*queue // of the items, each once
-	begun  int      // queues that the call has begun on
-
-	unread    atomic.Int32  // queues that have not read the counters yet
-	done      chan struct{} // receives one value when unread is 0
-	abandoned atomic.Bool   // the caller waits no longer; queues may still use the call
-	timer     *time.Timer
+// request holds what a caller asks for: hits to add, or to subtract, or charges.
+type request struct {
+	hits     []ratelimit.Hit
+	subtract bool
+	charges  []ratelimit.Charge
 }
 
-// item is the state of one hit.
-type item struct {
+func (r *request) len() int { return len(r.hits) + len(r.charges) }
+
+// key returns the key of a hit or charge.
+func (r *request) key(i int) []byte {
+	if r.charges != nil {
+		return r.charges[i].Key
+	}
+	return r.hits[i].Key
+}
+
+// part is the part of a request for one queue.
+type part struct {
 	queue   *queue
-	counter *counter
-	value   uint64 // on the node
-	// decrements is the number of the counter when the read of the value began.
-	decrements int
-	err        error
+	indexes []int     // of hits or charges
+	read    *read     // of the counters
+	charges []*charge // with the same indexes
 }
 
-func newCall() any {
-	timer := time.NewTimer(time.Hour)
-	timer.Stop()
-	return &call{done: make(chan struct{}, 1), timer: timer}
+// result is a result that calls wait for.
+type result struct {
+	node string
+	done chan struct{} // closed when there is one
+	err  error
 }
 
-// assign resets the call and distributes the hits over the queues.
-func (c *call) assign(r *ring, hits []ratelimit.Hit) {
-	c.items = slices.Grow(c.items[:0], len(hits))[:len(hits)]
-	c.queues, c.begun = c.queues[:0], 0
-	for i := range hits {
-		q := r.queue(hits[i].Key)
-		c.items[i] = item{queue: q}
-		if !slices.Contains(c.queues, q) {
-			c.queues = append(c.queues, q)
-		}
-	}
-	c.unread.Store(int32(len(c.queues)))
-}
+func newResult(q *queue) result { return result{node: q.node.addr, done: make(chan struct{})} }
 
-// on returns the items of a queue, with the indexes of their hits.
-func (c *call) on(q *queue) iter.Seq2[int, *item] {
-	return func(yield func(int, *item) bool) {
-		for i := range c.items {
-			if c.items[i].queue == q && !yield(i, &c.items[i]) {
-				return
-			}
-		}
+func (r *result) wait(ctx context.Context, late *time.Timer) error {
+	select {
+	case <-r.done:
+		return r.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-late.C:
+		return fmt.Errorf("%w, from node %s", ErrTimeout, r.node)
 	}
 }
 
-// run reads all counters and then counts the hits; if it fails, none is counted.
-func (c *call) run(ctx context.Context, hits []ratelimit.Hit, timeout time.Duration) error {
-	err := c.read(ctx, hits, timeout)
-	for _, q := range c.queues[:c.begun] {
-		if err == nil {
-			q.count(c, hits)
-		} else {
-			q.cancel(c)
+// do makes a request.
+func (s *Store) do(ctx context.Context, r *request) error {
+	if r.len() == 0 {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := checkKeys(r); err != nil {
+		return err
+	}
+	for {
+		ring := s.ring.Load()
+		err := s.doOn(ctx, ring, r)
+		if errors.Is(err, ErrClosed) && s.ring.Load() != ring {
+			continue // the node was retired after the ring was loaded
 		}
+		return err
+	}
+}
+
+// doOn makes a request on the nodes of a ring: it first reads all counters, and then counts the hits;
+// if it fails, none is counted. Charges are made when all queues have admitted the call.
+func (s *Store) doOn(ctx context.Context, ring *ring, r *request) (err error) {
+	parts := make([]part, 0, 1)
+	for i := range r.len() {
+		q := ring.queue(r.key(i))
+		at := slices.IndexFunc(parts, func(p part) bool { return p.queue == q })
+		if at < 0 {
+			at, parts = len(parts), append(parts, part{queue: q})
+		}
+		parts[at].indexes = append(parts[at].indexes, i)
+	}
+	for i := range parts {
+		if err = parts[i].queue.enter(&parts[i], r); err != nil {
+			parts = parts[:i]
+			break
+		}
+	}
+	if err == nil {
+		err = s.wait(ctx, parts, r)
+	}
+	for i := range parts {
+		parts[i].queue.end(&parts[i], r, err == nil)
 	}
 	return err
 }
 
-func (c *call) read(ctx context.Context, hits []ratelimit.Hit, timeout time.Duration) error {
-	c.timer.Reset(timeout)
-	defer c.timer.Stop()
-	for _, q := range c.queues {
-		if err := q.begin(c, hits); err != nil {
-			c.abandoned.Store(true)
-			return err
+// wait returns when all counters are read, or all charges are made.
+func (s *Store) wait(ctx context.Context, parts []part, r *request) error {
+	late := time.NewTimer(s.opts.Timeout)
+	defer late.Stop()
+	for i := range parts {
+		if r.charges != nil {
+			parts[i].queue.addCharges(&parts[i], r)
 		}
-		c.begun++
 	}
-	select {
-	case <-c.done:
-		for i := range c.items {
-			if err := c.items[i].err; err != nil {
+	for _, p := range parts {
+		for _, c := range p.charges {
+			if err := c.exchange.wait(ctx, late); err != nil {
 				return err
 			}
 		}
-		return nil
-	case <-ctx.Done():
-		c.abandoned.Store(true)
-		return context.Cause(ctx)
-	case <-c.timer.C:
-		c.abandoned.Store(true)
-		var nodes []string
-		for _, q := range c.queues {
-			nodes = append(nodes, q.node.addr)
+		if p.read == nil {
+			continue
 		}
-		return fmt.Errorf("%w of %v from %s", ErrTimeout, timeout, strings.Join(nodes, ", "))
+		if err := p.read.wait(ctx, late); err != nil {
+			return err
+		}
+		for _, i := range p.indexes {
+			if _, err := p.read.value(r.key(i)); err != nil {
+				return fmt.Errorf("%w (hit %d, node %s)", err, i, p.read.node)
+			}
+		}
 	}
-}
-
-// readDone is called by each queue when it has read the counters, or has failed to.
-func (c *call) readDone() {
-	if c.unread.Add(-1) == 0 {
-		c.done <- struct{}{}
-	}
+	return nil
 }

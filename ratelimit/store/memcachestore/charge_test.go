@@ -104,7 +104,7 @@ func TestCallersShareExchanges(t *testing.T) {
 			require.Eventually(t, func() bool { return p.held() == 1 }, timeout, time.Millisecond)
 		}
 	}
-	require.Eventually(t, func() bool { return store.WaitingJobs() == 8 }, timeout, time.Millisecond)
+	require.Eventually(t, func() bool { return store.WaitingCharges() == 8 }, timeout, time.Millisecond)
 	p.release()
 	all.Wait()
 	require.EqualValues(t, 5, passed.Load())

@@ -2,11 +2,9 @@ package memcachestore
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
-	"syscall"
 	"time"
 
 	"github.com/ashlar-go/ashlar/internal/circuit"
@@ -23,8 +21,9 @@ var errConnect = errors.New("cannot connect")
 // each command: the client library would grant a new timeout for every line of a reply.
 type conn struct {
 	net.Conn
+	transport net.Conn // carries Conn
 	timeout   time.Duration
-	raw       syscall.RawConn
+	used      bool        // a reply was read
 	writing   bool        // a command has begun
 	stopAbort func() bool // unregisters the connection from node.abort
 }
@@ -34,25 +33,13 @@ func (n *node) dial(ctx context.Context, network, addr string) (net.Conn, error)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(n.aborted, cancel)()
-	tcp, err := circuit.Dial(ctx, func(ctx context.Context) (net.Conn, error) { return n.opts.dial(ctx, network, addr) })
+	c := &conn{timeout: n.opts.Timeout}
+	var err error
+	c.Conn, c.transport, err = circuit.DialTLS(ctx, n.opts.TLS, addr, func(ctx context.Context) (net.Conn, error) { return n.opts.dial(ctx, network, addr) })
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errConnect, err)
 	}
-	c := &conn{Conn: tcp, timeout: n.opts.Timeout}
-	if c.raw, err = tcp.(syscall.Conn).SyscallConn(); err != nil {
-		_ = tcp.Close()
-		return nil, err
-	}
-	if n.tls != nil {
-		encrypted := tls.Client(tcp, n.tls)
-		if err := encrypted.HandshakeContext(ctx); err != nil {
-			_ = tcp.Close()
-			return nil, fmt.Errorf("%w: TLS: %w", errConnect, err)
-		}
-		c.Conn = encrypted
-	}
-	// It closes the TCP connection: closing TLS might have to wait for the peer.
-	c.stopAbort = context.AfterFunc(n.aborted, func() { _ = tcp.Close() })
+	c.stopAbort = context.AfterFunc(n.aborted, func() { _ = c.transport.Close() })
 	return c, nil
 }
 
@@ -63,7 +50,7 @@ func (*conn) SetDeadline(time.Time) error { return nil }
 // no increment is lost on the connections of a node that was restarted.
 func (c *conn) Write(p []byte) (int, error) {
 	if !c.writing {
-		if closedByPeer(c.raw) {
+		if c.used && circuit.Stale(c.transport) {
 			return 0, errUnsent
 		}
 		if err := c.Conn.SetDeadline(time.Now().Add(c.timeout)); err != nil {
@@ -76,7 +63,7 @@ func (c *conn) Write(p []byte) (int, error) {
 
 // Read ends the writing of a command.
 func (c *conn) Read(p []byte) (int, error) {
-	c.writing = false
+	c.writing, c.used = false, true
 	return c.Conn.Read(p)
 }
 

@@ -3,6 +3,7 @@ package memcachestore
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -16,113 +17,84 @@ const maxCount = 1 << 62
 // its node. The lock of its queue protects it.
 type counter struct {
 	key   string
-	calls int    // calls that are reading it
-	batch *batch // the last one that contained it
+	calls int   // calls that are reading it
+	read  *read // the last one that contained it
 
-	seen   uint64 // the highest value known from its node
-	sent   uint64 // hits of the command under way: seen may include them already
-	back   bool   // it is a decrement
-	base   uint64 // seen, when they were sent
-	queued uint64 // hits that wait for the next increment
-	listed bool   // it waits for a command, or one is under way
-	ttl    time.Duration
+	seen    uint64   // the highest value known from its node
+	sent    change   // the command under way: seen may include it already
+	base    uint64   // seen, when the command was sent
+	changes []change // wait for commands, in this order
+	listed  bool     // it waits for a command, or one is under way
+	ttl     time.Duration
 
-	earlier []change // wait for commands before that, if hits are given back
-	// decrements is how many have ended. A value whose read began before the last one is too
+	// decremented numbers the end of the last decrement. A value whose read began before it is too
 	// old: it may be higher than what is on the node.
-	decrements int
+	decremented int
 }
 
-// change is hits to add or to give back.
+// change adds hits to a counter or subtracts them.
 type change struct {
-	n    uint64
-	back bool
+	n        uint64
+	subtract bool
+}
+
+func (c change) apply(n uint64) uint64 {
+	if c.subtract {
+		return n - min(n, c.n)
+	}
+	return addSaturating(n, c.n)
 }
 
 // count returns the value on the node after all commands. It is exact as long as nobody else changes
-// the counter: base+sent is the value after the increment under way then, whether seen was read
-// before it or after it, and seen was read before a decrement under way.
+// the counter: an increment under way leads from base to base+sent, whether seen was read before it
+// or after it, and seen was read before a decrement under way.
 func (c *counter) count() uint64 {
-	n := max(addSaturating(c.base, c.sent), c.seen)
-	if c.back {
-		n = c.seen - min(c.seen, c.sent)
+	n := c.sent.apply(c.seen)
+	if !c.sent.subtract {
+		n = max(c.sent.apply(c.base), c.seen)
 	}
-	for _, e := range c.earlier {
-		if e.back {
-			n -= min(n, e.n)
-		} else {
-			n = addSaturating(n, e.n)
-		}
+	for _, change := range c.changes {
+		n = change.apply(n)
 	}
-	return addSaturating(n, c.queued)
+	return n
 }
 
-// know notes a value of the node that was read when so many decrements had ended.
-func (c *counter) know(value uint64, decrements int) {
-	if decrements == c.decrements {
-		c.seen = max(c.seen, value)
-	}
-}
-
-// add counts n hits, which may be 0, and returns the count after them. The count is never too
-// high: it contains only hits that were made.
-func (c *counter) add(n uint64) uint64 {
+// change adds or subtracts n hits, which may be 0, and returns the count after them. The count is never too
+// high: it contains only hits that were made. Changes stay in order, because a counter stops at zero.
+func (c *counter) change(n uint64, subtract bool) uint64 {
 	before := c.count()
-	if before >= maxCount {
+	if !subtract {
+		n = min(n, maxCount-min(before, maxCount))
+	}
+	if n == 0 {
 		return before
 	}
-	n = min(n, maxCount-before)
-	c.queued += n
-	return before + n
-}
-
-// subtract gives n hits back, and returns the count after that. Earlier hits are added before, because
-// a counter stops at zero.
-func (c *counter) subtract(n uint64) uint64 {
-	if n > 0 {
-		if c.queued > 0 {
-			c.earlier = append(c.earlier, change{n: c.queued})
-			c.queued = 0
-		}
-		if last := len(c.earlier) - 1; last >= 0 && c.earlier[last].back {
-			c.earlier[last].n = addSaturating(c.earlier[last].n, n)
-		} else {
-			c.earlier = append(c.earlier, change{n, true})
-		}
+	if last := len(c.changes) - 1; last >= 0 && c.changes[last].subtract == subtract {
+		c.changes[last].n = addSaturating(c.changes[last].n, n)
+	} else {
+		c.changes = append(c.changes, change{n, subtract})
 	}
 	return c.count()
 }
 
-// waits reports whether there are hits to send.
-func (c *counter) waits() bool { return c.queued > 0 || len(c.earlier) > 0 }
-
 // send begins the next command and returns it.
 func (c *counter) send() change {
-	next := change{n: c.queued}
-	if len(c.earlier) > 0 {
-		next = c.earlier[0]
-		c.earlier = c.earlier[1:]
-	} else {
-		c.queued = 0
-	}
-	c.base, c.sent, c.back = c.seen, next.n, next.back
-	return next
+	c.base, c.sent = c.seen, c.changes[0]
+	c.changes = slices.Delete(c.changes, 0, 1)
+	return c.sent
 }
 
 // arrived ends the command under way. value is the reply of the node, unless it failed.
 func (c *counter) arrived(value uint64, err error) {
 	switch {
-	case c.back && err == nil:
-		c.seen = value
-	case c.back: // it may have been executed
-		c.seen -= min(c.seen, c.sent)
-	case err == nil:
+	case !c.sent.subtract && err == nil:
 		c.seen = max(c.seen, value)
+	case c.sent.subtract && err == nil:
+		c.seen = value
+	case c.sent.subtract: // it may have been executed
+		c.seen = c.sent.apply(c.seen)
 	}
-	if c.back {
-		c.decrements++
-	}
-	c.base, c.sent, c.back = 0, 0, false
+	c.base, c.sent = 0, change{}
 }
 
 func addSaturating(a, b uint64) uint64 {
@@ -132,29 +104,23 @@ func addSaturating(a, b uint64) uint64 {
 	return a + b
 }
 
-const (
-	// maxRelativeTTL is the longest lifetime that memcached accepts as a duration. It takes
-	// a longer one as a Unix time.
-	maxRelativeTTL = 30 * 24 * time.Hour
-	// clockStep is added to lifetimes: the clock of memcached has a resolution of a second,
-	// so that a lifetime of one second could end at once.
-	clockStep = time.Second
-	// maxUnixTime is the latest time that the protocol can express, in January 2038.
-	maxUnixTime = math.MaxInt32
-)
+// maxRelativeTTL is the longest lifetime that memcached accepts as a duration. It takes a longer
+// one as a Unix time.
+const maxRelativeTTL = 30 * 24 * time.Hour
 
-// expiry returns the memcached expiration of a counter with a lifetime that begins now.
-// From 2038 on, it shortens lifetimes to 30 days.
+// expiry returns the memcached expiration of a counter with a lifetime that begins now. It adds a
+// second, because the clock of memcached has that resolution, so that a lifetime of one second could
+// end at once. The protocol can express times until January 2038; from then on, expiry shortens
+// lifetimes to 30 days.
 func expiry(ttl time.Duration, now time.Time) int32 {
-	ttl += clockStep
-	if ttl <= maxRelativeTTL {
-		return int32(ttl / time.Second)
+	if ttl += time.Second; ttl > maxRelativeTTL {
+		at := min(now.Add(ttl).Unix(), math.MaxInt32)
+		if at-now.Unix() > int64(maxRelativeTTL/time.Second) {
+			return int32(at)
+		}
+		ttl = maxRelativeTTL
 	}
-	at := min(now.Add(ttl).Unix(), maxUnixTime)
-	if at-now.Unix() <= int64(maxRelativeTTL/time.Second) {
-		return int32(maxRelativeTTL / time.Second)
-	}
-	return int32(at)
+	return int32(ttl / time.Second)
 }
 
 // maxKey is the maximum length of a memcached key in bytes.
@@ -162,14 +128,10 @@ const maxKey = 250
 
 // checkKeys returns an error of kind Invalid for the first key that memcached does not
 // accept. The error does not contain the key: clients choose it, and it may be a secret.
-func checkKeys(n int, key func(i int) []byte) error {
-	for i := range n {
-		if problem := checkKey(key(i)); problem != "" {
-			return &ratelimit.Error{
-				Kind:    ratelimit.Invalid,
-				Message: fmt.Sprintf("the counter key of hit %d %s", i, problem),
-				Err:     ErrKey,
-			}
+func checkKeys(r *request) error {
+	for i := range r.len() {
+		if problem := checkKey(r.key(i)); problem != "" {
+			return &ratelimit.Error{Kind: ratelimit.Invalid, Message: fmt.Sprintf("the counter key of hit %d %s", i, problem), Err: ErrKey}
 		}
 	}
 	return nil

@@ -11,14 +11,8 @@ func (o *Options) SetDial(dial func(ctx context.Context, network, addr string) (
 	o.dial = dial
 }
 
-// ParseSRV exposes parseSRV for fuzzing.
-func ParseSRV(text string) (service, proto, name string, err error) {
-	r, err := parseSRV(text)
-	if err != nil {
-		return "", "", "", err
-	}
-	return r.service, r.proto, r.name, nil
-}
+// CheckSRV exposes checkSRV for fuzzing.
+func CheckSRV(record string) error { return checkSRV(record) }
 
 // ParseValue exposes parseValue for fuzzing.
 func ParseValue(value []byte) (uint64, error) { return parseValue(value) }
@@ -26,11 +20,11 @@ func ParseValue(value []byte) (uint64, error) { return parseValue(value) }
 // Expiry exposes expiry, whose results in 2038 no server can show yet.
 func Expiry(ttl time.Duration, now time.Time) int32 { return expiry(ttl, now) }
 
-// WaitingJobs returns the number of charges that wait for an exchange.
-func (s *Store) WaitingJobs() (n int) {
+// WaitingCharges returns the number of charges that wait for an exchange.
+func (s *Store) WaitingCharges() (n int) {
 	for _, q := range s.allQueues() {
 		q.mu.Lock()
-		n += q.waitingJobs
+		n += q.charges
 		q.mu.Unlock()
 	}
 	return n

@@ -96,10 +96,8 @@ func FuzzSRV(f *testing.F) {
 	f.Add("_memcache._tcp.example.com")
 	f.Add("_._.")
 	f.Fuzz(func(t *testing.T, text string) {
-		service, proto, name, err := memcachestore.ParseSRV(text)
-		if err == nil {
-			require.Equal(t, text, "_"+service+"._"+proto+"."+name)
-			require.NotContains(t, service+proto, ".")
+		if memcachestore.CheckSRV(text) == nil {
+			require.Regexp(t, `^_[^.]+\._[^.]+\..`, text)
 		}
 	})
 }

@@ -67,15 +67,14 @@ func masked(addr string) string {
 // opts may be nil.
 func NewSRV(ctx context.Context, name string, refresh time.Duration, opts *Options) (*Store, error) {
 	s, err := newStore(opts)
-	record, err2 := parseSRV(name)
-	var err3 error
+	err = errors.Join(err, checkSRV(name))
 	if refresh < 0 {
-		err3 = fmt.Errorf("memcachestore: refresh %v of SRV record: must be more than 0, or 0 for never", refresh)
+		err = errors.Join(err, fmt.Errorf("memcachestore: refresh %v of SRV record: must be more than 0, or 0 for never", refresh))
 	}
-	if err := errors.Join(err, err2, err3); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	nodes, err := record.lookup(ctx, &s.opts)
+	nodes, err := lookup(ctx, name, &s.opts)
 	if err != nil {
 		return nil, err
 	}
@@ -83,13 +82,13 @@ func NewSRV(ctx context.Context, name string, refresh time.Duration, opts *Optio
 	if refresh > 0 {
 		ctx, stop := context.WithCancel(context.Background())
 		s.stopRefresh = stop
-		s.refreshing.Go(func() { s.refresh(ctx, record, refresh) })
+		s.refreshing.Go(func() { s.refresh(ctx, name, refresh) })
 	}
 	return s, nil
 }
 
 // refresh looks up the record at the interval until ctx is done.
-func (s *Store) refresh(ctx context.Context, record *srv, interval time.Duration) {
+func (s *Store) refresh(ctx context.Context, record string, interval time.Duration) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
@@ -98,7 +97,7 @@ func (s *Store) refresh(ctx context.Context, record *srv, interval time.Duration
 			return
 		case <-ticker.C:
 		}
-		nodes, err := record.lookup(ctx, &s.opts)
+		nodes, err := lookup(ctx, record, &s.opts)
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
@@ -109,29 +108,24 @@ func (s *Store) refresh(ctx context.Context, record *srv, interval time.Duration
 	}
 }
 
-// srv is the name of an SRV record, _service._proto.name.
-type srv struct{ service, proto, name string }
-
-func (r *srv) String() string { return "_" + r.service + "._" + r.proto + "." + r.name }
-
-func parseSRV(text string) (*srv, error) {
-	service, rest, _ := strings.Cut(text, ".")
-	proto, name, _ := strings.Cut(rest, ".")
-	r := &srv{service: strings.TrimPrefix(service, "_"), proto: strings.TrimPrefix(proto, "_"), name: name}
-	if r.service == "" || r.proto == "" || r.name == "" || r.String() != text || strings.ContainsFunc(text, isInvalid) {
-		return nil, fmt.Errorf("memcachestore: SRV record %q: must be _service._proto.name, such as _memcache._tcp.example.com", masked(text))
+// checkSRV returns an error unless the name of an SRV record is _service._proto.name.
+func checkSRV(record string) error {
+	labels := strings.SplitN(record, ".", 3)
+	if len(labels) < 3 || len(labels[0]) < 2 || len(labels[1]) < 2 || labels[0][0] != '_' || labels[1][0] != '_' || labels[2] == "" ||
+		strings.ContainsFunc(record, isInvalid) {
+		return fmt.Errorf("memcachestore: SRV record %q: must be _service._proto.name, such as _memcache._tcp.example.com", masked(record))
 	}
-	return r, nil
+	return nil
 }
 
-// lookup returns the addresses of the nodes. It sorts them by their full names, final dot
+// lookup returns the addresses of the nodes of an SRV record. It sorts them by their full names, final dot
 // included, as the reference service does: the order determines where keys are.
-func (r *srv) lookup(ctx context.Context, opts *Options) ([]string, error) {
+func lookup(ctx context.Context, record string, opts *Options) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, opts.Timeout)
 	defer cancel()
-	_, targets, err := opts.Resolver.LookupSRV(ctx, r.service, r.proto, r.name)
+	_, targets, err := opts.Resolver.LookupSRV(ctx, "", "", record)
 	if err != nil {
-		return nil, fmt.Errorf("memcachestore: SRV record %q: %w", r, err)
+		return nil, fmt.Errorf("memcachestore: SRV record %q: %w", record, err)
 	}
 	var nodes []string
 	for _, t := range targets {
@@ -140,7 +134,7 @@ func (r *srv) lookup(ctx context.Context, opts *Options) ([]string, error) {
 		}
 	}
 	if len(nodes) == 0 {
-		return nil, fmt.Errorf("memcachestore: SRV record %q: it has no nodes", r)
+		return nil, fmt.Errorf("memcachestore: SRV record %q: it has no nodes", record)
 	}
 	slices.Sort(nodes)
 	for i, node := range nodes {

@@ -14,17 +14,8 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-const (
-	defaultTimeout      = time.Second
-	defaultCloseTimeout = 5 * time.Second
-	defaultMaxIdleConns = 2
-	defaultMaxReads     = 2
-	defaultMaxWorkers   = 8
-	defaultMaxPending   = 16384
-	defaultMaxWaiting   = 16384
-	// maxConns guards against a typing error that would use up a node's connections.
-	maxConns = 10_000
-)
+// maxConns guards against a typing error that would use up a node's connections.
+const maxConns = 10_000
 
 // Never as Options.BreakerFailures has calls reach a node whatever happens.
 const Never = math.MaxInt
@@ -80,7 +71,7 @@ type Options struct {
 	dial func(ctx context.Context, network, addr string) (net.Conn, error) // tests replace it
 }
 
-// Errors of Add, Subtract and Take, for errors.Is. No hit of an Add that fails is counted.
+// Errors of Add, Subtract and Charge, for errors.Is. No hit of an Add that fails is counted.
 var (
 	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("memcachestore: the store is closed")
@@ -94,10 +85,10 @@ var (
 	// ErrKey is returned for a key that memcached does not accept. A ratelimit.Error of
 	// kind Invalid wraps it.
 	ErrKey = errors.New("memcachestore: invalid memcached key")
-	// ErrContended is returned by Take if other instances changed a state again and again. It wraps
+	// ErrContended is returned by Charge if other instances changed a state again and again. It wraps
 	// ratelimit.ErrOverloaded.
 	ErrContended = fmt.Errorf("memcachestore: too many instances change the state of a limit at once: %w", ratelimit.ErrOverloaded)
-	// ErrNotAState is returned by Take for a value that it has not stored.
+	// ErrNotAState is returned by Charge for a value that it has not stored.
 	ErrNotAState = errors.New("memcachestore: the value is not the state of a limit")
 	// ErrNotANumber is returned if the value of a counter on its node is not a number:
 	// another program must have stored it.
@@ -111,36 +102,16 @@ func (o *Options) orDefault() (Options, error) {
 		opts = *o
 	}
 	var errs []error
-	for _, d := range []struct {
-		name     string
-		value    *time.Duration
-		standard time.Duration
-	}{{"Timeout", &opts.Timeout, defaultTimeout}, {"CloseTimeout", &opts.CloseTimeout, defaultCloseTimeout}} {
-		if *d.value < 0 {
-			errs = append(errs, fmt.Errorf("memcachestore: %s %v: must be more than 0, or 0 for %v", d.name, *d.value, d.standard))
-		}
-		*d.value = cmp.Or(*d.value, d.standard)
-	}
-	for _, n := range []struct {
-		name          string
-		value         *int
-		standard, max int
-	}{
-		{"MaxIdleConns", &opts.MaxIdleConns, defaultMaxIdleConns, maxConns},
-		{"MaxReads", &opts.MaxReads, defaultMaxReads, maxConns},
-		{"MaxWaiting", &opts.MaxWaiting, defaultMaxWaiting, math.MaxInt32},
-		{"MaxWorkers", &opts.MaxWorkers, defaultMaxWorkers, maxConns},
-		{"MaxPending", &opts.MaxPending, defaultMaxPending, math.MaxInt32},
-	} {
-		if *n.value < 0 || *n.value > n.max {
-			errs = append(errs, fmt.Errorf("memcachestore: %s %d: must be 1 to %d, or 0 for %d", n.name, *n.value, n.max, n.standard))
-		}
-		*n.value = cmp.Or(*n.value, n.standard)
-	}
-	if opts.BreakerFailures < 0 || opts.BreakerWait < 0 || opts.BreakerMaxWait < 0 {
-		errs = append(errs, fmt.Errorf("memcachestore: BreakerFailures %d, BreakerWait %v, BreakerMaxWait %v: must be more than 0, or 0 for the defaults",
-			opts.BreakerFailures, opts.BreakerWait, opts.BreakerMaxWait))
-	}
+	setDefault(&errs, "Timeout", &opts.Timeout, time.Second, math.MaxInt64)
+	setDefault(&errs, "CloseTimeout", &opts.CloseTimeout, 5*time.Second, math.MaxInt64)
+	setDefault(&errs, "MaxIdleConns", &opts.MaxIdleConns, 2, maxConns)
+	setDefault(&errs, "MaxReads", &opts.MaxReads, 2, maxConns)
+	setDefault(&errs, "MaxWaiting", &opts.MaxWaiting, 16384, math.MaxInt32)
+	setDefault(&errs, "MaxWorkers", &opts.MaxWorkers, 8, maxConns)
+	setDefault(&errs, "MaxPending", &opts.MaxPending, 16384, math.MaxInt32)
+	setDefault(&errs, "BreakerFailures", &opts.BreakerFailures, 3, Never)
+	setDefault(&errs, "BreakerWait", &opts.BreakerWait, 10*time.Millisecond, math.MaxInt64)
+	setDefault(&errs, "BreakerMaxWait", &opts.BreakerMaxWait, 100*time.Millisecond, math.MaxInt64)
 	opts.Resolver = cmp.Or(opts.Resolver, net.DefaultResolver)
 	opts.Log = cmp.Or(opts.Log, slog.Default())
 	if opts.Now == nil {
@@ -150,4 +121,15 @@ func (o *Options) orDefault() (Options, error) {
 		opts.dial = (&net.Dialer{Resolver: opts.Resolver}).DialContext
 	}
 	return opts, errors.Join(errs...)
+}
+
+// setDefault replaces 0 by the default of an option.
+func setDefault[T int | time.Duration](errs *[]error, name string, option *T, standard, most T) {
+	if *option < 0 {
+		*errs = append(*errs, fmt.Errorf("memcachestore: %s %v: must be more than 0, or 0 for %v", name, *option, standard))
+	}
+	if *option > most {
+		*errs = append(*errs, fmt.Errorf("memcachestore: %s %v: must be at most %v", name, *option, most))
+	}
+	*option = cmp.Or(*option, standard)
 }

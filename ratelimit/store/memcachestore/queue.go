@@ -5,31 +5,34 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/bradfitz/gomemcache/memcache"
 )
 
-// queue holds the work for one node: calls that wait for a read, counters that wait for an
-// increment, and states of other algorithms that wait for an exchange. Worker goroutines start when there is work and end when there is none. A
-// node that does not reply delays its own queue only.
+// queue holds the work for one node: reads, counters that wait for an increment, and states that wait
+// for an exchange. Worker goroutines start when there is work and end when there is none. A node
+// that does not reply delays its own queue only.
 type queue struct {
 	node      *node
 	suspended error // ErrSuspended with the address
 
-	mu         sync.Mutex
-	changed    sync.Cond           // signals the end of any work
-	counters   map[string]*counter // being read, or with hits that have not arrived
-	reads      []*call             // wait for a read
-	increments []*counter          // wait for an increment
-	readers    int                 // goroutines
-	writers    int                 // goroutines
-	sending    int                 // increments under way
-	active     int                 // calls and pings under way
-	phase      phase
+	mu      sync.Mutex
+	changed sync.Cond // signals the end of any work
+	phase   phase
+	active  int // calls under way
 
-	states      map[string]*state // that wait for an exchange, or have one under way
-	exchanges   []*state          // wait for an exchange
-	exchangers  int               // goroutines
-	waitingJobs int
+	counters   map[string]*counter // being read, or with hits that have not arrived
+	decrements int                 // that have ended
+	reads      []*read             // not begun; calls join the last one
+	waiting    int                 // calls for these
+	readers    int                 // goroutines
+	increments []*counter          // wait for an increment
+	sending    int                 // increments under way
+	writers    int                 // goroutines
+
+	states     map[string]*state // wait for an exchange, or have one under way
+	exchanges  []*state          // wait for an exchange
+	charges    int               // wait for these
+	exchangers int               // goroutines
 }
 
 // phase is the phase of a queue. Each includes the restrictions of those before.
@@ -39,7 +42,6 @@ const (
 	serving phase = iota
 	retired       // the node is not in the ring: keep no idle connections
 	closed        // accept no calls
-	aborted       // discard increments
 )
 
 func newQueue(n *node) *queue {
@@ -48,46 +50,122 @@ func newQueue(n *node) *queue {
 	return q
 }
 
-// begin queues the counters of a call for reading. They stay in q.counters until count or
-// cancel, so that no increment is missed between reading and counting.
-func (q *queue) begin(c *call, hits []ratelimit.Hit) error {
+// read is a read of counters, for all calls that joined it before it began.
+type read struct {
+	result
+	keys       []string
+	calls      int
+	begun      bool
+	decrements int // of the queue, when it began
+	found      map[string]*memcache.Item
+}
+
+// value returns the value of a counter.
+func (r *read) value(key []byte) (uint64, error) {
+	if item := r.found[string(key)]; item != nil {
+		return parseValue(item.Value)
+	}
+	return 0, nil
+}
+
+// maxBatch is the number of keys from which on a read takes no further call.
+const maxBatch = 512
+
+// enter admits a call, which must end, and has it join a read of its counters. They stay in
+// q.counters until the end, so that no increment is missed between reading and counting.
+func (q *queue) enter(p *part, r *request) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	waiting := q.waiting
+	if r.charges != nil {
+		waiting = q.charges
+	}
 	switch {
 	case q.phase >= closed:
 		return ErrClosed
-	case len(q.reads) >= q.node.opts.MaxWaiting:
-		return fmt.Errorf("%w: %d for node %s", ErrBusy, len(q.reads), q.node.addr)
+	case waiting >= q.node.opts.MaxWaiting:
+		return fmt.Errorf("%w: %d for node %s", ErrBusy, waiting, q.node.addr)
 	case !q.node.circuit.Allow():
 		return q.suspended
 	}
-	for i, it := range c.on(q) {
-		it.counter = q.counters[string(hits[i].Key)]
-		if it.counter == nil {
-			it.counter = &counter{key: string(hits[i].Key)}
-			q.counters[it.counter.key] = it.counter
-		}
-		it.counter.calls++
-	}
 	q.active++
-	q.reads = append(q.reads, c)
-	if q.readers < q.node.opts.MaxReads {
-		q.readers++
-		go q.read()
+	if r.charges != nil {
+		return nil
 	}
+	if last := len(q.reads) - 1; last < 0 || len(q.reads[last].keys) >= maxBatch {
+		q.reads = append(q.reads, &read{result: newResult(q)})
+	}
+	p.read = q.reads[len(q.reads)-1]
+	p.read.calls++
+	q.waiting++
+	for _, i := range p.indexes {
+		c := q.counters[string(r.hits[i].Key)]
+		if c == nil {
+			c = &counter{key: string(r.hits[i].Key)}
+			q.counters[c.key] = c
+		}
+		c.calls++
+		if c.read != p.read {
+			c.read = p.read
+			p.read.keys = append(p.read.keys, c.key)
+		}
+	}
+	q.start(&q.readers, q.node.opts.MaxReads, (*queue).fetch)
 	return nil
 }
 
-// cancel releases the counters of a call that is not counted.
-func (q *queue) cancel(c *call) {
+// end ends a call. If it has succeeded, end counts its hits, or stores the results of its charges.
+func (q *queue) end(p *part, r *request, succeeded bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, it := range c.on(q) {
-		it.counter.calls--
-		q.forget(it.counter)
+	for at, c := range p.charges {
+		if to := &r.charges[p.indexes[at]]; succeeded {
+			to.Allowed, to.State = c.Allowed, c.State
+		} else {
+			c.abandoned.Store(true)
+		}
+	}
+	if p.read != nil {
+		q.count(p, r, succeeded)
 	}
 	q.active--
 	q.signal()
+}
+
+// count counts the hits of a call, if it has succeeded, and releases their counters. The caller holds
+// the lock.
+func (q *queue) count(p *part, r *request, succeeded bool) {
+	if !p.read.begun {
+		p.read.calls--
+		q.waiting--
+	}
+	var own []*counter // increments for which the queue has no room
+	for _, i := range p.indexes {
+		h := &r.hits[i]
+		c := q.counters[string(h.Key)]
+		if succeeded {
+			if value, _ := p.read.value(h.Key); c.decremented <= p.read.decrements {
+				c.seen = max(c.seen, value)
+			}
+			h.Count = c.change(h.N, r.subtract)
+			c.ttl = max(c.ttl, h.TTL())
+		}
+		c.calls--
+		switch {
+		case len(c.changes) == 0 || c.listed:
+		case len(q.increments) >= q.node.opts.MaxPending:
+			c.listed = true
+			q.sending++
+			own = append(own, c)
+		default:
+			q.addIncrement(c)
+		}
+		q.forget(c)
+	}
+	for _, c := range own {
+		q.node.totals.addTo(&q.node.totals.Held, 1)
+		q.increment(c)
+	}
 }
 
 // forget removes a counter whose hits are all on the node and that no call is reading.
@@ -97,167 +175,92 @@ func (q *queue) forget(c *counter) {
 	}
 }
 
-// batch is one read, on behalf of all calls that were waiting.
-type batch struct {
-	calls []*call
-	keys  []string
+// start starts a goroutine that works until there is no work, unless there are enough. A work
+// function is called with the lock held, releases it while it waits for the node, and returns false
+// if there is no work.
+func (q *queue) start(workers *int, most int, work func(*queue) bool) {
+	if *workers >= most {
+		return
+	}
+	*workers++
+	go func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		for work(q) {
+		}
+		*workers--
+		q.signal()
+	}()
 }
 
-// maxBatch is the number of keys from which on a batch takes no further call.
-const maxBatch = 512
+// next removes the first element of a list.
+func next[T any](list *[]*T) (first *T, ok bool) {
+	if len(*list) == 0 {
+		return nil, false
+	}
+	first, (*list)[0] = (*list)[0], nil
+	*list = (*list)[1:]
+	return first, true
+}
 
-// read is a goroutine that reads until no call waits.
-func (q *queue) read() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for len(q.reads) > 0 {
-		b := q.nextBatch()
+// fetch makes the next read, unless all its calls have given up.
+func (q *queue) fetch() bool {
+	r, ok := next(&q.reads)
+	if !ok {
+		return false
+	}
+	q.waiting -= r.calls
+	r.begun, r.decrements = true, q.decrements
+	if r.calls > 0 {
 		q.mu.Unlock()
-		q.fetch(b)
+		r.found, r.err = q.node.get(r.keys)
 		q.mu.Lock()
 	}
-	q.readers--
-	q.signal()
+	close(r.done)
+	return true
 }
 
-// nextBatch removes waiting calls from the queue. A key that several need is read once.
-func (q *queue) nextBatch() *batch {
-	b := new(batch)
-	n := 0
-	for ; n < len(q.reads) && len(b.keys) < maxBatch; n++ {
-		c := q.reads[n]
-		if c.abandoned.Load() {
-			continue
-		}
-		b.calls = append(b.calls, c)
-		for _, it := range c.on(q) {
-			it.decrements = it.counter.decrements
-			if it.counter.batch != b {
-				it.counter.batch = b
-				b.keys = append(b.keys, it.counter.key)
-			}
-		}
-	}
-	rest := copy(q.reads, q.reads[n:])
-	clear(q.reads[rest:])
-	q.reads = q.reads[:rest]
-	return b
-}
-
-// fetch reads a batch and hands the values to its calls.
-func (q *queue) fetch(b *batch) {
-	if len(b.keys) == 0 {
-		return
-	}
-	found, err := q.node.get(b.keys)
-	for _, c := range b.calls {
-		for i, it := range c.on(q) {
-			it.err = err
-			if value := found[it.counter.key]; value != nil && err == nil {
-				if it.value, it.err = parseValue(value.Value); it.err != nil {
-					it.err = fmt.Errorf("%w (hit %d, node %s)", it.err, i, q.node.addr)
-				}
-			}
-		}
-		c.readDone()
-	}
-}
-
-// count counts the hits of a call that has been read, and ends it.
-func (q *queue) count(c *call, hits []ratelimit.Hit) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	var own []*counter // increments for which the queue has no room
-	for i, it := range c.on(q) {
-		h, counter := &hits[i], it.counter
-		if counter.know(it.value, it.decrements); c.back {
-			h.Count = counter.subtract(h.N)
-		} else {
-			h.Count = counter.add(h.N)
-			counter.ttl = max(counter.ttl, h.TTL())
-		}
-		counter.calls--
-		switch {
-		case !counter.waits() || counter.listed:
-		case len(q.increments) >= q.node.opts.MaxPending:
-			counter.listed = true
-			q.sending++
-			own = append(own, counter)
-		default:
-			q.enqueue(counter)
-		}
-		q.forget(counter)
-	}
-	for _, counter := range own {
-		q.node.totals.held.Add(1)
-		q.increment(counter)
-	}
-	q.active--
-	q.signal()
-}
-
-// enqueue queues a counter for an increment.
-func (q *queue) enqueue(c *counter) {
-	if q.phase == aborted {
-		q.discard(c)
-		return
-	}
+// addIncrement queues a counter for an increment.
+func (q *queue) addIncrement(c *counter) {
 	c.listed = true
 	q.increments = append(q.increments, c)
-	if q.writers < q.node.opts.MaxWorkers {
-		q.writers++
-		go q.write()
-	}
+	q.start(&q.writers, q.node.opts.MaxWorkers, (*queue).write)
 }
 
-// discard drops the queued hits of a counter and counts them as lost.
-func (q *queue) discard(c *counter) {
-	for _, e := range c.earlier {
-		if !e.back {
-			c.queued += e.n
-		}
-	}
-	q.node.totals.lost.Add(c.queued)
-	c.queued, c.earlier, c.listed = 0, nil, false
-	q.forget(c)
-}
-
-// write is a goroutine that increments until no counter waits.
-func (q *queue) write() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for len(q.increments) > 0 {
-		c := q.increments[0]
-		q.increments[0] = nil
-		q.increments = q.increments[1:]
+// write increments the next counter.
+func (q *queue) write() bool {
+	c, ok := next(&q.increments)
+	if ok {
 		q.sending++
 		q.increment(c)
 	}
-	q.writers--
-	q.signal()
+	return ok
 }
 
-// increment sends the hits of a counter to the node; hits that arrive meanwhile wait for the
-// next command. The caller holds the lock, which increment releases while it sends.
+// increment sends the first change of a counter to the node; changes that arrive meanwhile wait for
+// the next command. The caller holds the lock, which increment releases while it sends.
 func (q *queue) increment(c *counter) {
-	next, ttl := c.send(), c.ttl
+	change, ttl := c.send(), c.ttl
 	q.mu.Unlock()
 	var value uint64
 	var err error
-	if next.back {
-		value, err = q.node.decrement(c.key, next.n)
+	if change.subtract {
+		value, err = q.node.decrement(c.key, change.n)
 	} else {
-		value, err = q.node.increment(c.key, next.n, ttl)
+		value, err = q.node.increment(c.key, change.n, ttl)
 	}
 	q.mu.Lock()
-	if err != nil && !next.back {
-		q.node.totals.lost.Add(next.n)
+	if change.subtract {
+		q.decrements++
+		c.decremented = q.decrements
+	} else if err != nil {
+		q.node.totals.addTo(&q.node.totals.Lost, change.n)
 	}
 	c.arrived(value, err)
 	c.listed = false
 	q.sending--
-	if c.waits() {
-		q.enqueue(c)
+	if len(c.changes) > 0 {
+		q.addIncrement(c)
 	}
 	q.forget(c)
 	q.signal()
@@ -299,71 +302,13 @@ func (q *queue) wait(ctx context.Context, done func() bool) error {
 	return nil
 }
 
-// reinstate ends the retirement of a queue whose node is in the ring again.
-func (q *queue) reinstate() {
+// enterPhase begins a phase, and returns it. An idle queue that is retired is closed at once.
+func (q *queue) enterPhase(p phase) phase {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.phase = serving
-}
-
-// retire closes connections as soon as they are idle. It closes an idle queue at once, and
-// reports whether it has.
-func (q *queue) retire() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.phase = retired
-	if q.idle() {
+	if q.phase = p; p == retired && q.idle() {
 		q.phase = closed
 	}
 	q.signal()
-	return q.phase == closed
-}
-
-// close rejects further calls.
-func (q *queue) close() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.phase = max(q.phase, closed)
-	q.signal()
-}
-
-// abort discards waiting increments and closes the connections of commands under way.
-func (q *queue) abort() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.phase = aborted
-	for _, c := range q.increments {
-		q.discard(c)
-	}
-	q.increments = nil
-	q.abortCharges()
-	q.node.abort()
-	q.signal()
-}
-
-// ping waits for a reply of the node, or until ctx is done.
-func (q *queue) ping(ctx context.Context) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.phase >= closed {
-		return ErrClosed
-	}
-	q.active++
-	q.mu.Unlock()
-	reply := make(chan error, 1)
-	go func() {
-		reply <- q.node.do(pinging, q.node.client.Ping)
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		q.active--
-		q.signal()
-	}()
-	var err error
-	select {
-	case err = <-reply:
-	case <-ctx.Done():
-		err = fmt.Errorf("memcachestore: node %s: %w", q.node.addr, context.Cause(ctx))
-	}
-	q.mu.Lock()
-	return err
+	return q.phase
 }

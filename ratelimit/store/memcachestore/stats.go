@@ -2,7 +2,7 @@ package memcachestore
 
 import (
 	"errors"
-	"sync/atomic"
+	"sync"
 
 	"github.com/bradfitz/gomemcache/memcache"
 
@@ -43,45 +43,41 @@ type Codes struct {
 
 // totals collects Stats.
 type totals struct {
-	multiGet, increment, add codes
-	decrement, swap          codes
-	keysRequested, keysFound atomic.Uint64
-	held, lost               atomic.Uint64
-	circuits                 circuit.Totals
+	mu sync.Mutex
+	Stats
+	circuits circuit.Totals
 }
 
-type codes struct{ success, failure, miss, notStored, conflict atomic.Uint64 }
-
-func (c *codes) load() Codes {
-	return Codes{c.success.Load(), c.failure.Load(), c.miss.Load(), c.notStored.Load(), c.conflict.Load()}
+// addTo adds to one of the Stats.
+func (t *totals) addTo(number *uint64, n uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	*number += n
 }
 
 // count counts a command that ended with err.
-func (c *codes) count(err error) {
+func (t *totals) count(codes *Codes, err error) {
+	number := &codes.Error
 	switch {
 	case err == nil:
-		c.success.Add(1)
+		number = &codes.Success
 	case errors.Is(err, memcache.ErrCacheMiss):
-		c.miss.Add(1)
+		number = &codes.Miss
 	case errors.Is(err, memcache.ErrNotStored):
-		c.notStored.Add(1)
+		number = &codes.NotStored
 	case errors.Is(err, memcache.ErrCASConflict):
-		c.conflict.Add(1)
-	default:
-		c.failure.Add(1)
+		number = &codes.Conflict
 	}
+	t.addTo(number, 1)
 }
 
 // Stats returns the statistics.
 func (s *Store) Stats() Stats {
 	t := &s.totals
-	stats := Stats{
-		MultiGet: t.multiGet.load(), Increment: t.increment.load(), Add: t.add.load(),
-		Decrement: t.decrement.load(), CompareAndSwap: t.swap.load(),
-		KeysRequested: t.keysRequested.Load(), KeysFound: t.keysFound.Load(),
-		Held: t.held.Load(), Lost: t.lost.Load(),
-		Suspended: t.circuits.Open.Load(), Suspensions: t.circuits.Opened.Load(), Refused: t.circuits.Refused.Load(),
-	}
+	t.mu.Lock()
+	stats := t.Stats
+	t.mu.Unlock()
+	stats.Suspended, stats.Suspensions, stats.Refused = t.circuits.Open.Load(), t.circuits.Opened.Load(), t.circuits.Refused.Load()
 	for _, q := range s.allQueues() {
 		q.mu.Lock()
 		stats.Pending += q.pending()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -17,7 +18,6 @@ type Store struct {
 	opts   Options
 	totals totals
 	ring   atomic.Pointer[ring]
-	calls  sync.Pool // of *call
 
 	mu     sync.Mutex
 	queues map[string]*queue // by address: those of the ring, and others with unfinished work
@@ -45,7 +45,7 @@ func New(nodes []string, opts *Options) (*Store, error) {
 
 func newStore(opts *Options) (*Store, error) {
 	o, err := opts.orDefault()
-	s := &Store{opts: o, calls: sync.Pool{New: newCall}, queues: make(map[string]*queue), stopRefresh: func() {}}
+	s := &Store{opts: o, queues: make(map[string]*queue), stopRefresh: func() {}}
 	s.ring.Store(new(ring))
 	return s, err
 }
@@ -67,8 +67,8 @@ func (s *Store) setNodes(nodes []string) {
 	s.ring.Store(next)
 	for addr, q := range s.queues {
 		if slices.Contains(nodes, addr) {
-			q.reinstate()
-		} else if q.retire() {
+			q.enterPhase(serving)
+		} else if q.enterPhase(retired) == closed {
 			delete(s.queues, addr)
 			q.node.circuit.Close()
 		}
@@ -82,11 +82,7 @@ func (s *Store) Nodes() []string { return slices.Clone(s.ring.Load().nodes) }
 func (s *Store) allQueues() []*queue {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make([]*queue, 0, len(s.queues))
-	for _, q := range s.queues {
-		all = append(all, q)
-	}
-	return all
+	return slices.Collect(maps.Values(s.queues))
 }
 
 // Add implements ratelimit.Store. It reads all counters, and increments them after it has
@@ -99,7 +95,7 @@ func (s *Store) allQueues() []*queue {
 // (ErrTimeout), if too many calls wait (ErrBusy), after Close (ErrClosed), and when ctx is
 // done. No hit of a call that fails is counted.
 func (s *Store) Add(ctx context.Context, hits []ratelimit.Hit) error {
-	return s.count(ctx, hits, false)
+	return s.do(ctx, &request{hits: hits})
 }
 
 // Subtract implements ratelimit.SubtractStore. Like Add it reads all counters, and
@@ -107,39 +103,21 @@ func (s *Store) Add(ctx context.Context, hits []ratelimit.Hit) error {
 // if no other instance counts. Errors are those of Add. If a node fails after Subtract has
 // returned, hits on their way to it may not be given back.
 func (s *Store) Subtract(ctx context.Context, hits []ratelimit.Hit) error {
-	return s.count(ctx, hits, true)
+	return s.do(ctx, &request{hits: hits, subtract: true})
 }
 
-// count is Add, or with back Subtract.
-func (s *Store) count(ctx context.Context, hits []ratelimit.Hit, back bool) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if len(hits) == 0 {
-		return nil
-	}
-	if err := checkKeys(len(hits), func(i int) []byte { return hits[i].Key }); err != nil {
-		return err
-	}
-	for {
-		r := s.ring.Load()
-		c := s.calls.Get().(*call)
-		c.assign(r, hits)
-		c.back = back
-		err := c.run(ctx, hits, s.opts.Timeout)
-		if !c.abandoned.Load() {
-			clear(c.items)
-			s.calls.Put(c)
-		}
-		if errors.Is(err, ErrClosed) && s.ring.Load() != r {
-			continue // the node was retired after the ring was loaded
-		}
-		return err
-	}
+// Charge implements ratelimit.ChargeStore by compare-and-swap: a state is read, and written unless
+// another instance has written it meanwhile. That is two round trips for each key, and one if
+// nothing is charged. Charges on one key wait for the exchange under way and share the next one, so
+// only instances compete for a key, not calls. After eight attempts Charge fails with ErrContended.
+//
+// Other errors are those of Add. Some charges of a call that fails may have been made.
+func (s *Store) Charge(ctx context.Context, charges []ratelimit.Charge) error {
+	return s.do(ctx, &request{charges: charges})
 }
 
-// Ping sends a command to all nodes and returns an errors.Join of one error for each node
-// that does not reply before ctx is done. A node may take twice Options.Timeout: to
+// Ping sends a command to all nodes, on new connections, and returns an errors.Join of one error for
+// each node that does not reply before ctx is done. A node may take twice Options.Timeout: to
 // connect, and to reply.
 func (s *Store) Ping(ctx context.Context) error {
 	queues := s.ring.Load().queues
@@ -147,7 +125,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	var pings sync.WaitGroup
 	for i, q := range queues {
 		if slices.Index(queues, q) == i {
-			pings.Go(func() { errs[i] = q.ping(ctx) })
+			pings.Go(func() { errs[i] = q.node.ping(ctx) })
 		}
 	}
 	pings.Wait()
@@ -178,9 +156,9 @@ func (s *Store) Close() error {
 	defer cancel()
 	queues := s.allQueues()
 	for _, q := range queues {
-		q.close()
+		q.enterPhase(closed)
 	}
-	lost := s.totals.lost.Load()
+	lost := s.Stats().Lost
 	var err error
 	for _, q := range queues {
 		if err = q.wait(ctx, q.idle); err != nil {
@@ -188,14 +166,14 @@ func (s *Store) Close() error {
 		}
 	}
 	for _, q := range queues {
-		q.abort() // all first: a call on several nodes is active on each until it ends
+		q.node.abort() // all first: a call on several nodes is active on each until it ends
 	}
 	for _, q := range queues {
 		_ = q.wait(context.Background(), q.idle)
 		q.node.circuit.Close()
 	}
 	if err != nil {
-		return fmt.Errorf("memcachestore: closing: %d hits are lost: %w", s.totals.lost.Load()-lost, err)
+		return fmt.Errorf("memcachestore: closing: %d hits are lost: %w", s.Stats().Lost-lost, err)
 	}
 	return nil
 }
