@@ -42,15 +42,13 @@ type batch struct {
 	hits     int
 	deadline time.Time
 
-	counters  []counter
-	index     map[uint64]int // of the counter, by the hash of its key
-	questions []question
-	scripted  []scripted
-	// scriptedIndex is like index.
-	scriptedIndex map[uint64]int
-	pending       int // counters, questions and scripted without a result
-	cmds          []redis.Cmder
-	epoch         uint32 // of the expiries
+	counters    []counter
+	index       map[uint64]int // of the counter, by the hash of its key
+	scripts     []scriptCall
+	scriptIndex map[uint64]int // like index
+	pending     int            // counters and script calls without a result
+	cmds        []redis.Cmder
+	epoch       uint32 // of the expiries
 }
 
 // counter is one key of a batch.
@@ -62,23 +60,15 @@ type counter struct {
 	ttl       time.Duration
 	windowEnd int64 // Unix seconds
 
-	hasExpiry bool // set by this store earlier
-	full      bool // the additions would exceed maxCount
-	done      bool
-	base      int64 // the value before the additions
-	err       error
-	value     redis.Cmder // reads or adds
-	create    *redis.StatusCmd
-	expire    *redis.IntCmd
-	mortal    bool // needs an expiry that was refused
-}
-
-// question is a call with a reply of its own.
-type question struct {
-	call   *call
-	done   bool
-	source bool // send the script itself: the server does not know its hash
-	cmd    *redis.Cmd
+	hasExpiry   bool // set by this store earlier
+	full        bool // the additions would exceed maxCount
+	done        bool
+	base        int64 // the value before the additions
+	err         error
+	value       redis.Cmder // reads or adds
+	create      *redis.StatusCmd
+	expire      *redis.IntCmd
+	needsExpiry bool // its expiry was refused
 }
 
 // incrBy is an INCRBY. It keeps a cluster client from sending the commands of a broken
@@ -89,35 +79,30 @@ type incrBy struct{ *redis.IntCmd }
 func (incrBy) NoRetry() bool { return true }
 
 func newBatch() *batch {
-	return &batch{index: make(map[uint64]int), scriptedIndex: make(map[uint64]int)}
+	return &batch{index: make(map[uint64]int), scriptIndex: make(map[uint64]int)}
 }
 
 func (b *batch) reset() {
 	clear(b.calls)
 	clear(b.counters)
 	clear(b.cmds)
-	clear(b.questions)
 	clear(b.index)
-	b.calls, b.counters, b.cmds, b.questions = b.calls[:0], b.counters[:0], b.cmds[:0], b.questions[:0]
+	b.calls, b.counters, b.cmds = b.calls[:0], b.counters[:0], b.cmds[:0]
 	b.hits = 0
-	b.resetScripted()
+	b.resetScripts()
 }
 
 // merge assigns every hit to its counter.
 func (b *batch) merge(t *expiryTable, now time.Time) {
 	for _, c := range b.calls {
-		switch c.kind {
-		case conditionalCall, pingCall:
-			b.questions = append(b.questions, question{call: c})
-			continue
-		case subtractCall, chargeCall:
-			b.mergeScripted(t, c)
+		if c.kind != addCall {
+			b.mergeScripts(t, c, now)
 			continue
 		}
 		for i := range c.items {
 			it := &c.items[i]
-			it.counter = b.find(t, c.key(it))
-			s := &b.counters[it.counter]
+			it.command = b.find(t, c.key(it))
+			s := &b.counters[it.command]
 			it.before = s.add
 			s.add = addCounts(s.add, it.n)
 			ttl := it.ttl(now)
@@ -127,7 +112,7 @@ func (b *batch) merge(t *expiryTable, now time.Time) {
 			s.windowEnd = max(s.windowEnd, it.windowEnd)
 		}
 	}
-	b.pending = len(b.counters) + len(b.questions) + len(b.scripted)
+	b.pending = len(b.counters) + len(b.scripts)
 }
 
 // find returns the index of the key's counter. If two keys share a hash, only the last
@@ -187,15 +172,9 @@ func (b *batch) write(q *queue) {
 		}
 	}
 	q.expiries.mu.Unlock()
-	for i := range b.questions {
-		if !b.questions[i].done {
-			b.questions[i].write(now)
-			b.cmds = append(b.cmds, b.questions[i].cmd)
-		}
-	}
-	for i := range b.scripted {
-		if !b.scripted[i].done {
-			b.cmds = append(b.cmds, b.scripted[i].write())
+	for i := range b.scripts {
+		if !b.scripts[i].done {
+			b.cmds = append(b.cmds, b.scripts[i].write())
 		}
 	}
 }
@@ -244,7 +223,7 @@ func unsupported(err error) bool {
 		strings.Contains(text, "unknown command") || strings.Contains(text, "unsupported") || strings.Contains(text, "invalid request")
 }
 
-// read takes the replies. It returns the first error that is not a reply.
+// read reads the replies. It returns the first error that is not a reply.
 func (b *batch) read(q *queue) (err error) {
 	readOnly := false
 	note := func(e error) error {
@@ -262,21 +241,14 @@ func (b *batch) read(q *queue) (err error) {
 	for i := range b.counters {
 		if s := &b.counters[i]; !s.done {
 			base, e := s.reply()
-			if s.take(base, note(e)); s.done {
+			if s.finish(base, note(e)); s.done {
 				b.pending--
 			}
 		}
 	}
-	for i := range b.questions {
-		if qu := &b.questions[i]; !qu.done {
-			if qu.take(note(qu.cmd.Err())); qu.done {
-				b.pending--
-			}
-		}
-	}
-	for i := range b.scripted {
-		if s := &b.scripted[i]; !s.done {
-			if s.take(note(s.cmd.Err())); s.done {
+	for i := range b.scripts {
+		if s := &b.scripts[i]; !s.done {
+			if s.finish(note(s.cmd.Err())); s.done {
 				b.pending--
 			}
 		}
@@ -335,8 +307,8 @@ func (s *counter) reply() (base int64, err error) {
 	return base, err
 }
 
-// take stores the result, unless the counter needs another attempt.
-func (s *counter) take(base int64, err error) {
+// finish stores the result, unless the counter needs another attempt.
+func (s *counter) finish(base int64, err error) {
 	switch {
 	case err == nil:
 		s.done, s.base = true, base
@@ -363,8 +335,8 @@ func (b *batch) recordExpiries(q *queue) {
 		case s.expire.Val() == 1 && s.expire.Err() == nil:
 			t.put(s.hash, b.epoch, s.expires/1000)
 		case refused && s.create != nil:
-			s.mortal = true
-		case refused && !q.immortal.Swap(true):
+			s.needsExpiry = true
+		case refused && !q.expiryUnsupported.Swap(true):
 			q.opts.Log.Error("redis: the server refuses PEXPIRE and EXPIRE: counters do not expire", "server", q.name, "err", s.expire.Err())
 		}
 		if refused || s.create != nil && unsupported(s.create.Err()) {
@@ -384,7 +356,7 @@ func (q *queue) restoreExpiries(b *batch) error {
 	for i := range b.counters {
 		s := &b.counters[i]
 		lost := s.hasExpiry && s.base == 0 && !s.full
-		if s.done && s.err == nil && s.add > 0 && (lost || s.mortal) {
+		if s.done && s.err == nil && s.add > 0 && (lost || s.needsExpiry) {
 			ttl := max(s.ttl, minTTL)
 			if q.plain.Load() {
 				cmds = append(cmds, redis.NewIntCmd(noContext, "expire", s.key, seconds(ttl)))
@@ -414,13 +386,8 @@ func (b *batch) fail(err error) {
 			s.done, s.err = true, err
 		}
 	}
-	for i := range b.questions {
-		if qu := &b.questions[i]; !qu.done {
-			qu.done, qu.call.err = true, err
-		}
-	}
-	for i := range b.scripted {
-		if s := &b.scripted[i]; !s.done {
+	for i := range b.scripts {
+		if s := &b.scripts[i]; !s.done {
 			s.done, s.err = true, err
 		}
 	}
@@ -431,12 +398,12 @@ func (b *batch) fail(err error) {
 func (b *batch) resolve() {
 	for _, c := range b.calls {
 		if c.kind != addCall {
-			b.resolveScripted(c)
+			b.resolveScripts(c)
 			continue
 		}
 		for i := range c.items {
 			it := &c.items[i]
-			s := &b.counters[it.counter]
+			s := &b.counters[it.command]
 			it.err = s.err
 			it.count = s.after(addCounts(it.before, it.n))
 		}

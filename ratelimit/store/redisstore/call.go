@@ -24,7 +24,34 @@ const (
 	chargeCall                      // make every charge
 )
 
-// States of a call. The side that moves it out of callWaiting decides whether it is sent.
+// request is what a caller asks for: hits or charges.
+type request struct {
+	kind    callKind
+	hits    []ratelimit.Hit
+	charges []ratelimit.Charge
+}
+
+func (r *request) len() int { return len(r.hits) + len(r.charges) }
+
+// key returns the key of a hit or charge.
+func (r *request) key(i int) []byte {
+	if r.kind == chargeCall {
+		return r.charges[i].Key
+	}
+	return r.hits[i].Key
+}
+
+// check returns an error for charges that no script is for.
+func (r *request) check() error {
+	for i := range r.charges {
+		if a := r.charges[i].Algorithm; algorithmOf(a) == nil {
+			return fmt.Errorf("redisstore: a charge has the algorithm %s: must be another one than fixed_window", a)
+		}
+	}
+	return nil
+}
+
+// States of a call. Whoever moves it out of callWaiting decides whether it is sent.
 const (
 	callWaiting int32 = iota
 	callStarted
@@ -34,28 +61,29 @@ const (
 // call is what one goroutine asks of one server.
 type call struct {
 	kind    callKind
-	keys    []byte // of all items and takes
+	keys    []byte // of all items
 	items   []item
-	charges []chargeItem
-	since   time.Duration // when it was queued, on the queue's clock
+	charges []ratelimit.Charge // of the items, without keys
+	ping    int              // index of the script call in the batch
+	since   time.Duration    // when it was queued, on the queue's clock
 	err     error
 	state   atomic.Int32
 	done    chan struct{} // with a buffer of one
 }
 
-// item is a hit. Its key is a copy: the caller may return before the call is sent.
+// item is a hit or charge. Its key is a copy: the caller may return before the call is sent.
 type item struct {
 	keyFrom, keyTo int // in the call's keys
-	index          int // in the caller's hits
+	index          int // in the request
 	n              uint64
 	limit          uint32
 	windowEnd      int64         // Unix seconds
 	jitter         int64         // seconds
 	maxTTL         time.Duration // the unit's length and the jitter
 
-	counter  int    // in the batch, or the scripted there
+	command  int    // index of the counter in the batch, or of the script call
 	before   uint64 // what the batch adds to the counter before this item
-	position int    // in the scripted
+	position int    // in the script call
 	count    uint64
 	err      error
 }
@@ -82,25 +110,24 @@ func (p *callPool) put(c *call) {
 	for i := range c.items {
 		c.items[i].err = nil
 	}
-	for i := range c.charges {
-		c.charges[i].err = nil
-	}
 	p.Put(c)
 }
 
-// add copies the hit at an index of the caller's hits.
-func (c *call) add(h *ratelimit.Hit, index int) {
+// add copies a hit or charge of a request.
+func (c *call) add(r *request, index int) {
 	from := len(c.keys)
-	c.keys = append(c.keys, h.Key...)
-	c.items = append(c.items, item{
-		keyFrom: from, keyTo: len(c.keys), index: index,
-		n: min(h.N, maxCount), limit: h.Limit,
-		windowEnd: h.End(), jitter: int64(h.Jitter), maxTTL: h.TTL(),
-	})
+	c.keys = append(c.keys, r.key(index)...)
+	it := item{keyFrom: from, keyTo: len(c.keys), index: index}
+	if c.kind == chargeCall {
+		c.charges = append(c.charges, r.charges[index])
+		c.charges[len(c.charges)-1].Key = nil
+	} else {
+		h := &r.hits[index]
+		it.n, it.limit = min(h.N, maxCount), h.Limit
+		it.windowEnd, it.jitter, it.maxTTL = h.End(), int64(h.Jitter), h.TTL()
+	}
+	c.items = append(c.items, it)
 }
-
-// len returns the number of hits and charges.
-func (c *call) len() int { return len(c.items) + len(c.charges) }
 
 func (c *call) key(it *item) []byte { return c.keys[it.keyFrom:it.keyTo] }
 
@@ -122,22 +149,18 @@ func (c *call) wait(ctx context.Context) (owned bool, err error) {
 	}
 }
 
-// result stores the results in the caller's hits or charges, or returns the first error of one.
+// result stores the results in the request, or returns the first error of a hit or charge.
 func (c *call) result(r *request) error {
 	for i := range c.items {
 		it := &c.items[i]
-		if it.err != nil {
+		switch {
+		case it.err != nil:
 			return it.err
+		case c.kind == chargeCall:
+			r.charges[it.index].Allowed, r.charges[it.index].State = c.charges[i].Allowed, c.charges[i].State
+		default:
+			r.hits[it.index].Count = it.count
 		}
-		r.hits[it.index].Count = it.count
-	}
-	for i := range c.charges {
-		it := &c.charges[i]
-		if it.err != nil {
-			return it.err
-		}
-		t := &r.charges[it.index]
-		t.Allowed, t.State = it.charge.Allowed, it.charge.State
 	}
 	return nil
 }

@@ -60,6 +60,7 @@ func NewCluster(servers []string, opts *Options) (*Cluster, error) {
 	}
 	options.ClusterSlots = c.slots
 	c.client = redis.NewClusterClient(options)
+	c.client.OnNewNode(func(server *redis.Client) { server.AddHook(shared.dialer.hook()) })
 	return c, nil
 }
 
@@ -175,7 +176,7 @@ func completeAddr(addr, seedHost string) string {
 	return addr
 }
 
-// part is the hits or charges of one call for one server.
+// part is the part of a request for one server.
 type part struct {
 	queue *queue
 	call  *call
@@ -185,6 +186,17 @@ type part struct {
 // fails, others may have been counted.
 func (c *Cluster) Add(ctx context.Context, hits []ratelimit.Hit) error {
 	return c.do(ctx, request{kind: addCall, hits: hits})
+}
+
+// Charge is like Store.Charge. Each server gets its part of the charges. If one part fails, others
+// may have been made.
+func (c *Cluster) Charge(ctx context.Context, charges []ratelimit.Charge) error {
+	return c.do(ctx, request{kind: chargeCall, charges: charges})
+}
+
+// Subtract is like Store.Subtract. If one part of the hits fails, others may have been subtracted.
+func (c *Cluster) Subtract(ctx context.Context, hits []ratelimit.Hit) error {
+	return c.do(ctx, request{kind: subtractCall, hits: hits})
 }
 
 // do makes a call for each server that is needed.
@@ -219,7 +231,7 @@ func (c *Cluster) split(ctx context.Context, r *request) (parts []part, err erro
 		if at == len(parts) {
 			parts = append(parts, part{q, c.callPool.get(r.kind)})
 		}
-		r.copyTo(parts[at].call, i)
+		parts[at].call.add(r, i)
 	}
 	return parts, nil
 }

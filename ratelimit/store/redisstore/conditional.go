@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -16,7 +15,7 @@ import (
 // limit, and the time to live in milliseconds. It returns the counts as strings, because
 // Lua's numbers are exact only to 2^53, which is enough to compare them with limits. It
 // sets the expiry of counters that have none, with EXPIRE where commands were renamed.
-const unlessOver = `
+var unlessOver = newScript(`
 local refused, over = false, {}
 for i, key in ipairs(KEYS) do
   local value = tonumber(redis.call('GET', key) or '0')
@@ -43,9 +42,7 @@ for i, key in ipairs(KEYS) do
   counts[i] = redis.call('GET', key) or '0'
 end
 return counts
-`
-
-var unlessOverHash = redis.NewScript(unlessOver).Hash()
+`)
 
 // AddUnlessOver implements ratelimit.ConditionalStore with a script, which the server
 // executes as one step. Where scripts are not available, and behind a proxy, which would
@@ -145,58 +142,6 @@ func (s *Store) readThenAdd(ctx context.Context, hits []ratelimit.Hit) error {
 	}
 	for i := range hits {
 		hits[i].Count = reads[i].Count
-	}
-	return nil
-}
-
-// write makes the command.
-func (q *question) write(now time.Time) {
-	c := q.call
-	if c.kind == pingCall {
-		q.cmd = redis.NewCmd(noContext, "ping")
-		return
-	}
-	args := []any{"evalsha", unlessOverHash, len(c.items)}
-	if q.source {
-		args = []any{"eval", unlessOver, len(c.items)}
-	}
-	for i := range c.items {
-		args = append(args, c.key(&c.items[i]))
-	}
-	for i := range c.items {
-		it := &c.items[i]
-		args = append(args, it.n, it.limit, it.ttl(now).Milliseconds())
-	}
-	q.cmd = redis.NewCmd(noContext, args...)
-}
-
-// take stores the result, unless the question needs another attempt.
-func (q *question) take(err error) {
-	switch {
-	case err == nil && q.call.kind == conditionalCall:
-		q.done, q.call.err = true, q.takeCounts()
-	case err == nil, q.call.kind == pingCall && redis.IsPermissionError(err):
-		q.done = true
-	case uncounted(err):
-	case redis.HasErrorPrefix(err, "NOSCRIPT"):
-		q.source = true
-	default:
-		q.done, q.call.err = true, err
-	}
-}
-
-func (q *question) takeCounts() error {
-	counts, err := q.cmd.StringSlice()
-	if err == nil && len(counts) != len(q.call.items) {
-		err = fmt.Errorf("%d counts for %d keys", len(counts), len(q.call.items))
-	}
-	for i := 0; err == nil && i < len(counts); i++ {
-		var n int64
-		n, err = strconv.ParseInt(counts[i], 10, 64)
-		q.call.items[i].count = uint64(max(n, 0))
-	}
-	if err != nil {
-		return fmt.Errorf("redisstore: reply of the script: %w", err)
 	}
 	return nil
 }

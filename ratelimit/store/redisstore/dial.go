@@ -2,14 +2,13 @@ package redisstore
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
@@ -66,15 +65,22 @@ func (d *dialer) clientOptions(addrs ...string) *redis.UniversalOptions {
 	}
 }
 
+// client returns a client for one server.
+func (d *dialer) client(dial func(ctx context.Context, network, addr string) (net.Conn, error)) *redis.Client {
+	options := d.clientOptions().Simple()
+	options.Dialer = dial
+	client := redis.NewClient(options)
+	client.AddHook(d.hook())
+	return client
+}
+
 // single returns a client for one connection, which ends with the context.
 func (d *dialer) single(ctx context.Context, addr string) *redis.Client {
-	options := d.clientOptions().Simple()
-	options.Dialer = func(_ context.Context, network, _ string) (net.Conn, error) {
+	return d.client(func(_ context.Context, network, _ string) (net.Conn, error) {
 		conn, err := d.dial(ctx, network, addr)
 		context.AfterFunc(ctx, func() { _ = conn.Close() })
 		return conn, err
-	}
-	return redis.NewClient(options)
+	})
 }
 
 // notSentError marks errors of commands that were certainly not sent.
@@ -92,16 +98,14 @@ func notSent(err error) bool {
 	return ok
 }
 
-// dial never fails: the connection that it returns does. After a number of errors from
-// its dialer the library would try only once a second, in the background, and repeat the
-// last error meanwhile.
+// dial returns no error; Write on the returned connection does. After a number of errors from its
+// dialer the library would try only once a second, in the background, and repeat the last error
+// meanwhile.
 func (d *dialer) dial(ctx context.Context, _, addr string) (net.Conn, error) {
 	current := d.generation(addr)
 	c := &conn{dialer: d, current: current, generation: current.Load()}
 	if err := d.connect(ctx, c, addr); err != nil {
-		c.failure = &notSentError{err}
-		c.Conn, _ = net.Pipe()
-		return c, nil
+		return failedConn{&notSentError{err}}, nil
 	}
 	d.opened.Add(1)
 	return c, nil
@@ -122,29 +126,12 @@ func (d *dialer) connect(ctx context.Context, c *conn, addr string) (err error) 
 	if addr, err = d.locate(ctx, addr); err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("connecting to %s: %w", addr, err)
-		}
-	}()
-	c.transport, err = circuit.Dial(ctx, func(ctx context.Context) (net.Conn, error) { return d.opts.Dial(ctx, d.opts.network(addr), addr) })
+	c.Conn, c.transport, err = circuit.DialTLS(ctx, d.opts.TLS, addr, func(ctx context.Context) (net.Conn, error) {
+		return d.opts.Dial(ctx, d.opts.network(addr), addr)
+	})
 	if err != nil {
-		return err
+		return fmt.Errorf("connecting to %s: %w", addr, err)
 	}
-	if c.Conn = c.transport; d.opts.TLS == nil {
-		return nil
-	}
-	config := d.opts.TLS
-	if host, _, err := net.SplitHostPort(addr); err == nil && config.ServerName == "" {
-		config = config.Clone()
-		config.ServerName = host
-	}
-	encrypted := tls.Client(c.transport, config)
-	if err := encrypted.HandshakeContext(ctx); err != nil {
-		_ = c.transport.Close()
-		return fmt.Errorf("TLS: %w", err)
-	}
-	c.Conn = encrypted
 	return nil
 }
 
@@ -192,72 +179,117 @@ type conn struct {
 	dialer     *dialer
 	current    *atomic.Uint64
 	generation uint64
-	failure    error // of dialing
 
-	wrote      bool // something of the commands whose replies are read next
-	helloSent  bool
-	helloReply string
-	closed     atomic.Bool
+	used    bool // a reply was read
+	writing bool // a command has begun
+	wrote   bool // something of it
+	closed  atomic.Bool
 }
 
-// Write discards the first command, which is the library's HELLO, and has Read reply to
-// it: with RESP2 it does nothing, costs a round trip, and some proxies close connections
-// on commands that they do not know.
+// errStale is returned for a command of which nothing was sent, because the server had closed the
+// connection or dialer.discard had.
+var errStale = errors.New("the connection was closed")
+
+// Write checks, when a command begins, whether the connection is stale, so that commands are not lost
+// on the connections to a server that was restarted.
 func (c *conn) Write(p []byte) (int, error) {
-	if c.helloSent {
-		n, err := c.Conn.Write(p)
-		if c.wrote = c.wrote || n > 0; err != nil && !c.wrote {
-			err = &notSentError{err}
+	if !c.writing {
+		if c.used && (c.generation != c.current.Load() || circuit.Stale(c.transport)) {
+			return 0, &notSentError{errStale}
 		}
-		return n, err
+		c.writing, c.wrote = true, false
 	}
-	c.helloSent, c.helloReply = true, "-ERR unknown command 'hello'\r\n"
-	return len(p), c.failure
+	n, err := c.Conn.Write(p)
+	if c.wrote = c.wrote || n > 0; err != nil && !c.wrote {
+		err = &notSentError{err}
+	}
+	return n, err
 }
 
-// Read implements net.Conn.
+// Read ends the writing of a command.
 func (c *conn) Read(p []byte) (int, error) {
-	if c.helloReply == "" {
-		c.wrote = false
-		return c.Conn.Read(p)
-	}
-	n := copy(p, c.helloReply)
-	c.helloReply = c.helloReply[n:]
-	return n, nil
+	c.writing, c.used = false, true
+	return c.Conn.Read(p)
 }
 
 // Close implements net.Conn.
 func (c *conn) Close() error {
-	if c.failure == nil && !c.closed.Swap(true) {
+	if !c.closed.Swap(true) {
 		c.dialer.closed.Add(1)
 	}
 	return c.Conn.Close()
 }
 
-var errDiscarded = errors.New("the connection was discarded")
+// failedConn is a connection that could not be opened.
+type failedConn struct{ err error }
 
-// SyscallConn gives the library's pool the socket to look at before each use, that of
-// an encrypted connection too: an idle one has nothing to read, unless the server has
-// closed it.
-func (c *conn) SyscallConn() (syscall.RawConn, error) {
-	if c.generation != c.current.Load() {
-		return nil, errDiscarded
+// Read implements net.Conn.
+func (c failedConn) Read([]byte) (int, error) { return 0, c.err }
+
+// Write implements net.Conn.
+func (c failedConn) Write([]byte) (int, error) { return 0, c.err }
+
+// Close implements net.Conn.
+func (failedConn) Close() error { return nil }
+
+// LocalAddr implements net.Conn.
+func (failedConn) LocalAddr() net.Addr { return &net.TCPAddr{} }
+
+// RemoteAddr implements net.Conn.
+func (failedConn) RemoteAddr() net.Addr { return &net.TCPAddr{} }
+
+// SetDeadline implements net.Conn.
+func (failedConn) SetDeadline(time.Time) error { return nil }
+
+// SetReadDeadline implements net.Conn.
+func (failedConn) SetReadDeadline(time.Time) error { return nil }
+
+// SetWriteDeadline implements net.Conn.
+func (failedConn) SetWriteDeadline(time.Time) error { return nil }
+
+// hook changes what the library does with commands.
+type hook struct{ attempts int }
+
+// hook returns a hook for the clients of the dialer. A pool has at most so many stale connections.
+func (d *dialer) hook() hook { return hook{attempts: 2*d.opts.PoolSize + 1} }
+
+// noHello is a reply to HELLO, which is not sent: with RESP2 it does nothing, costs a round trip, and
+// some proxies close connections on commands that they do not know.
+type noHello struct{}
+
+// Error implements redis.Error.
+func (noHello) Error() string { return "ERR unknown command 'hello'" }
+
+// RedisError implements redis.Error.
+func (noHello) RedisError() {}
+
+// DialHook implements redis.Hook.
+func (hook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook implements redis.Hook. A command that was not sent, because the connection was stale,
+// is sent on another.
+func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) (err error) {
+		if cmd.Name() == "hello" {
+			return noHello{}
+		}
+		for range h.attempts {
+			if err = next(ctx, cmd); !errors.Is(err, errStale) {
+				break
+			}
+		}
+		return err
 	}
-	if socket, ok := c.transport.(syscall.Conn); ok {
-		return socket.SyscallConn()
-	}
-	return noSocket{}, nil
 }
 
-// noSocket is the socket of a connection without one, from Options.Dial. It is always
-// found to be healthy.
-type noSocket struct{}
-
-// Control implements syscall.RawConn.
-func (noSocket) Control(func(uintptr)) error { return nil }
-
-// Read implements syscall.RawConn.
-func (noSocket) Read(func(uintptr) bool) error { return nil }
-
-// Write implements syscall.RawConn.
-func (noSocket) Write(func(uintptr) bool) error { return nil }
+// ProcessPipelineHook is like ProcessHook.
+func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) (err error) {
+		for range h.attempts {
+			if err = next(ctx, cmds); !errors.Is(err, errStale) {
+				break
+			}
+		}
+		return err
+	}
+}

@@ -119,9 +119,10 @@
 // packet that was lost is repeated only after a second. After a timeout the idle connections
 // to the server are closed, because they may lead nowhere too, which nothing shows.
 //
-// The dialer returns failed connections instead of errors, discards HELLO, and gives the
-// pool the socket below TLS to look at: see the comments there. Logins happen in OnConnect,
-// where a second form can be tried.
+// The dialer returns failed connections instead of errors: see there. A hook (redis.Hook) replies to
+// HELLO in place of the server, and sends commands again of which nothing was sent because the
+// connection was stale, which the connection itself finds out before the first byte, below TLS too.
+// Logins happen in OnConnect, where a second form can be tried.
 //
 // The pool has twice PoolSize turns, and the queue decides who may use the second half,
 // because the pool itself has no way to wait first and open a connection beyond its size

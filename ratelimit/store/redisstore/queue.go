@@ -35,11 +35,11 @@ type shared struct {
 
 	// plain is set when SET or PEXPIRE is not known: INCRBY, EXPIRE and GET are used.
 	plain atomic.Bool
-	// immortal is set when no command that sets an expiry is known, which is logged once.
-	immortal atomic.Bool
+	// expiryUnsupported is set when no command that sets an expiry is known, which is logged once.
+	expiryUnsupported atomic.Bool
 }
 
-// queue holds the calls for one server, or for the master of a group. Workers take them
+// queue holds the calls for one server, or for the master of a group. Workers send them
 // in batches: a worker is a goroutine that runs one pipeline after the other as long as
 // there are calls.
 type queue struct {
@@ -53,7 +53,7 @@ type queue struct {
 
 	mu      sync.Mutex
 	calls   []*call
-	hits    int // and takes of the calls
+	hits    int // and charges of the calls
 	workers int
 	extra   int // workers beyond PoolSize
 	timer   *time.Timer
@@ -89,7 +89,7 @@ func (q *queue) probe(ctx context.Context) error {
 }
 
 // do makes a call, waits for it, and stores the results in the request. Only a ping may have
-// neither hits nor takes: nothing is done without.
+// neither hits nor charges: nothing is done without.
 func (q *queue) do(ctx context.Context, r request) error {
 	if r.len() == 0 && r.kind != pingCall {
 		return nil
@@ -102,7 +102,7 @@ func (q *queue) do(ctx context.Context, r request) error {
 	}
 	c := q.callPool.get(r.kind)
 	for i := range r.len() {
-		r.copyTo(c, i)
+		c.add(&r, i)
 	}
 	if err := q.add(c); err != nil {
 		q.callPool.put(c)
@@ -136,7 +136,7 @@ func (q *queue) add(c *call) error {
 		q.circuit.Check(stalled)
 	}
 	q.calls = append(q.calls, c)
-	q.hits += c.len()
+	q.hits += len(c.items)
 	switch {
 	case q.workers == 0, q.hits >= maxBatchHits && q.workers < q.opts.PoolSize:
 		q.startWorker(false)
@@ -197,7 +197,7 @@ func (q *queue) fill(b *batch, extra bool) bool {
 	for used < len(q.calls) && b.hits < maxBatchHits {
 		c := q.calls[used]
 		used++
-		q.hits -= c.len()
+		q.hits -= len(c.items)
 		since := c.since
 		if !c.start() {
 			continue
@@ -206,7 +206,7 @@ func (q *queue) fill(b *batch, extra bool) bool {
 			b.deadline = q.started.Add(since + q.opts.Timeout)
 		}
 		b.calls = append(b.calls, c)
-		b.hits += max(c.len(), 1)
+		b.hits += max(len(c.items), 1)
 	}
 	q.removeFirst(used)
 	if len(b.calls) == 0 {
@@ -226,7 +226,7 @@ func (q *queue) removeFirst(count int) {
 // failFirst fails the first calls with err. The mutex is held.
 func (q *queue) failFirst(count int, err error) {
 	for _, c := range q.calls[:count] {
-		q.hits -= c.len()
+		q.hits -= len(c.items)
 		if c.start() {
 			c.err = err
 			c.finish()

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -16,21 +18,22 @@ type script struct{ source, hash string }
 
 func newScript(source string) script { return script{source, redis.NewScript(source).Hash()} }
 
-// scripted is the charges, or the subtractions, of a batch on one key: one call of a script, which
-// has no other key, so that a cluster and a proxy can pass it on.
-type scripted struct {
-	script  *script
-	key     []byte
-	hash    uint64 // of the key
+// scriptCall is a command with a reply of its own: the charges, or the subtractions, of a batch on one
+// key as one call of a script, which has no other key, so that a cluster and a proxy can pass it on;
+// or a call of unlessOver, or a PING.
+type scriptCall struct {
+	script  *script // nil for a PING
+	key     []byte  // nil if args has the keys
+	keys    int
 	charges []byte // an argument
-	args    []any  // those of subtractions
-	numbers int    // in the reply for each
-	count   int    // of charges or subtractions
+	args    []any
+	numbers int // in the reply for each
+	count   int // of charges or hits
 
 	source bool // send the script itself: the server does not know its hash
 	done   bool
 	err    error
-	cmd    *redis.IntSliceCmd
+	cmd    redis.Cmder
 	reply  []int64
 }
 
@@ -40,91 +43,122 @@ type evalScript struct{ *redis.IntSliceCmd }
 // NoRetry implements redis.Cmder.
 func (evalScript) NoRetry() bool { return true }
 
-// mergeScripted assigns the charges and the subtractions of a call to the scripted of their keys.
-func (b *batch) mergeScripted(t *expiryTable, c *call) {
-	for i := range c.charges {
-		it := &c.charges[i]
-		a := algorithmOf(it.charge.Algorithm)
-		s := b.findScripted(t, c.chargeKey(it), &a.script)
-		it.scripted, it.position = s, b.scripted[s].count
-		b.scripted[s].charges = a.append(b.scripted[s].charges, &it.charge)
-		b.scripted[s].numbers = a.numbers
-		b.scripted[s].count++
-	}
-	if c.kind != subtractCall {
+// mergeScripts assigns a call that is no addition to script calls.
+func (b *batch) mergeScripts(t *expiryTable, c *call, now time.Time) {
+	switch c.kind {
+	case pingCall:
+		c.ping = b.addScript(nil, nil)
+		return
+	case conditionalCall:
+		b.mergeConditional(c, now)
 		return
 	}
 	for i := range c.items {
 		it := &c.items[i]
-		s := b.findScripted(t, c.key(it), &subtraction)
-		it.counter, it.position = s, b.scripted[s].count
-		b.scripted[s].args = append(b.scripted[s].args, it.n)
-		b.scripted[s].numbers = 1
-		b.scripted[s].count++
+		use := &subtraction
+		var a *algorithm
+		if c.kind == chargeCall {
+			a = algorithmOf(c.charges[i].Algorithm)
+			use = &a.script
+		}
+		it.command = b.findScript(t, c.key(it), use)
+		s := &b.scripts[it.command]
+		if it.position = s.count; a != nil {
+			s.charges, s.numbers = a.append(s.charges, &c.charges[i]), a.numbers
+		} else {
+			s.args, s.numbers = append(s.args, it.n), 1
+		}
+		s.count++
 	}
 }
 
-// findScripted returns the index of the last scripted of a key. If two keys share a hash, or
-// two scripts a key, there are several: they are called in the order of the calls.
-func (b *batch) findScripted(t *expiryTable, key []byte, use *script) int {
+func (b *batch) mergeConditional(c *call, now time.Time) {
+	at := b.addScript(&unlessOver, nil)
+	s := &b.scripts[at]
+	s.keys, s.numbers, s.count = len(c.items), 1, len(c.items)
+	for i := range c.items {
+		c.items[i].command, c.items[i].position = at, i
+		s.args = append(s.args, c.key(&c.items[i]))
+	}
+	for i := range c.items {
+		it := &c.items[i]
+		s.args = append(s.args, it.n, it.limit, it.ttl(now).Milliseconds())
+	}
+}
+
+// findScript returns the index of the last call of a script with a key. If two keys share a hash, or
+// two scripts a key, there are several: they are made in the order of the requests.
+func (b *batch) findScript(t *expiryTable, key []byte, use *script) int {
 	hash := t.hash(key)
-	if at, ok := b.scriptedIndex[hash]; ok && b.scripted[at].script == use && bytes.Equal(b.scripted[at].key, key) {
+	if at, ok := b.scriptIndex[hash]; ok && b.scripts[at].script == use && bytes.Equal(b.scripts[at].key, key) {
 		return at
 	}
-	at := len(b.scripted)
-	b.scriptedIndex[hash] = at
-	if at == cap(b.scripted) {
-		b.scripted = append(b.scripted, scripted{})
-	}
-	b.scripted = b.scripted[:at+1]
-	s := &b.scripted[at]
-	*s = scripted{script: use, key: key, hash: hash, charges: s.charges[:0], args: s.args[:0]}
+	b.scriptIndex[hash] = len(b.scripts)
+	return b.addScript(use, key)
+}
+
+// addScript appends a script call, in the memory of an earlier one if there is some.
+func (b *batch) addScript(use *script, key []byte) int {
+	at := len(b.scripts)
+	b.scripts = slices.Grow(b.scripts, 1)[:at+1]
+	s := &b.scripts[at]
+	*s = scriptCall{script: use, key: key, keys: 1, charges: s.charges[:0], args: s.args[:0]}
 	return at
 }
 
-// resetScripted keeps the memory of arguments, unless it is large.
-func (b *batch) resetScripted() {
+// resetScripts keeps the memory of arguments, unless it is large.
+func (b *batch) resetScripts() {
 	const maxCharges = 16 << 10
-	for i := range b.scripted {
-		s := &b.scripted[i]
+	for i := range b.scripts {
+		s := &b.scripts[i]
 		clear(s.args)
 		if cap(s.charges) > maxCharges || cap(s.args) > maxBatchHits {
 			s.charges, s.args = nil, nil
 		}
-		*s = scripted{charges: s.charges[:0], args: s.args[:0]}
+		*s = scriptCall{charges: s.charges[:0], args: s.args[:0]}
 	}
-	b.scripted = b.scripted[:0]
-	clear(b.scriptedIndex)
+	b.scripts = b.scripts[:0]
+	clear(b.scriptIndex)
 }
 
 // write makes the command.
-func (s *scripted) write() redis.Cmder {
-	args := make([]any, 4, 5+len(s.args))
-	args[0], args[1], args[2], args[3] = "evalsha", s.script.hash, "1", s.key
+func (s *scriptCall) write() redis.Cmder {
+	if s.script == nil {
+		s.cmd = redis.NewStatusCmd(noContext, "ping")
+		return s.cmd
+	}
+	args := make([]any, 3, 5+len(s.args))
+	args[0], args[1], args[2] = "evalsha", s.script.hash, s.keys
 	if s.source {
 		args[0], args[1] = "eval", s.script.source
+	}
+	if s.key != nil {
+		args = append(args, s.key)
 	}
 	if len(s.charges) > 0 {
 		args = append(args, s.charges)
 	}
-	s.cmd = redis.NewIntSliceCmd(noContext, append(args, s.args...)...)
-	return evalScript{s.cmd}
+	s.cmd = evalScript{redis.NewIntSliceCmd(noContext, append(args, s.args...)...)}
+	return s.cmd
 }
 
-// take stores the result, unless the script needs another attempt.
-func (s *scripted) take(err error) {
+// finish stores the result, unless the command needs another attempt.
+func (s *scriptCall) finish(err error) {
+	cmd, isScript := s.cmd.(evalScript)
 	switch {
+	case !isScript && (err == nil || redis.IsPermissionError(err)):
+		s.done = true
 	case err == nil:
-		s.done, s.reply = true, s.cmd.Val()
+		s.done, s.reply = true, cmd.Val()
 		if len(s.reply) != s.numbers*s.count {
 			s.err = fmt.Errorf("redisstore: reply of a script: %d numbers instead of %d", len(s.reply), s.numbers*s.count)
 		}
 	case uncounted(err):
 	case redis.HasErrorPrefix(err, "NOSCRIPT"):
 		s.source = true
-	case scriptRefused(err):
+	case isScript && scriptRefused(err):
 		s.done, s.err = true, fmt.Errorf("%w (allow EVALSHA and EVAL, and GET, SET, INCRBY and DECRBY in scripts): %w", err, errors.ErrUnsupported)
-	case isReply(err):
+	case isReply(err) && s.key != nil:
 		s.done, s.err = true, fmt.Errorf("%w (key %q)", err, s.key)
 	default:
 		s.done, s.err = true, err
@@ -140,34 +174,28 @@ func scriptRefused(err error) bool {
 	return unsupported(err) || strings.Contains(text, "command called from script") || strings.Contains(text, "can't run this command")
 }
 
-// resolveScripted gives the charges and the subtractions of a call their results.
-func (b *batch) resolveScripted(c *call) {
-	for i := range c.charges {
-		it := &c.charges[i]
-		s := &b.scripted[it.scripted]
-		if it.err = s.err; s.err == nil {
-			it.state(s.reply[it.position*s.numbers:][:s.numbers])
-		}
-	}
-	if c.kind != subtractCall {
-		return
+// resolveScripts gives a call that is no addition its results.
+func (b *batch) resolveScripts(c *call) {
+	if c.kind == pingCall {
+		c.err = b.scripts[c.ping].err
 	}
 	for i := range c.items {
 		it := &c.items[i]
-		s := &b.scripted[it.counter]
-		if it.err = s.err; s.err == nil {
-			it.count = uint64(max(s.reply[it.position], 0))
+		s := &b.scripts[it.command]
+		if it.err = s.err; s.err != nil {
+			continue
 		}
-	}
-}
-
-// state stores what a script has replied.
-func (it *chargeItem) state(numbers []int64) {
-	t := &it.charge
-	t.Allowed, t.State = numbers[0] >= 0, ratelimit.State{}
-	copy(t.State[:], numbers)
-	if !t.Allowed {
-		t.State[0] = -1 - numbers[0]
+		numbers := s.reply[it.position*s.numbers:][:s.numbers]
+		if c.kind != chargeCall {
+			it.count = uint64(max(numbers[0], 0))
+			continue
+		}
+		to := &c.charges[i]
+		to.Allowed, to.State = numbers[0] >= 0, ratelimit.State{}
+		copy(to.State[:], numbers)
+		if !to.Allowed {
+			to.State[0] = -1 - numbers[0]
+		}
 	}
 }
 

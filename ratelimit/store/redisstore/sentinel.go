@@ -38,7 +38,9 @@ func NewSentinel(master string, sentinels []string, opts *Options) (*Store, erro
 	}
 	d := &dialer{opts: &s.opts, logins: parseAuth(s.opts.SentinelAuth), locate: sameAddr}
 	for _, addr := range addrs {
-		g.sentinels = append(g.sentinels, sentinel{addr, redis.NewSentinelClient(d.clientOptions(addr).Simple())})
+		client := redis.NewSentinelClient(d.clientOptions(addr).Simple())
+		client.AddHook(d.hook())
+		g.sentinels = append(g.sentinels, sentinel{addr, client})
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup

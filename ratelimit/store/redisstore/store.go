@@ -51,11 +51,9 @@ func newStore(name string, locate func(context.Context, string) (string, error),
 	if err != nil {
 		return nil, err
 	}
-	options := shared.dialer.clientOptions().Simple()
-	options.Dialer = func(ctx context.Context, network, _ string) (net.Conn, error) {
+	client := shared.dialer.client(func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return shared.dialer.dial(ctx, network, name)
-	}
-	client := redis.NewClient(options)
+	})
 	return &Store{shared: shared, client: client, queue: shared.newQueue(name, client.Pipeline)}, nil
 }
 
@@ -73,6 +71,18 @@ func newShared(locate func(context.Context, string) (string, error), opts *Optio
 // error wraps its cause; hits that were under way then are counted once.
 func (s *Store) Add(ctx context.Context, hits []ratelimit.Hit) error {
 	return s.queue.do(ctx, request{kind: addCall, hits: hits})
+}
+
+// Charge implements ratelimit.ChargeStore. Charges on one key that calls of this process make at
+// the same time reach the server as one script call. The error wraps errors.ErrUnsupported
+// if the server does not execute scripts. If ctx ends first, charges that were under way are made once.
+func (s *Store) Charge(ctx context.Context, charges []ratelimit.Charge) error {
+	return s.queue.do(ctx, request{kind: chargeCall, charges: charges})
+}
+
+// Subtract implements ratelimit.SubtractStore; for errors see Charge.
+func (s *Store) Subtract(ctx context.Context, hits []ratelimit.Hit) error {
+	return s.queue.do(ctx, request{kind: subtractCall, hits: hits})
 }
 
 // Ping returns nil if the server replies. It waits for a connection like any call, and
