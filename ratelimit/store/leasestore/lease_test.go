@@ -100,7 +100,7 @@ func TestHotKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const instances = 8
 		limit, least := 1_000_000, 995
-		if raceDetector() {
+		if testing.Short() || raceDetector() {
 			limit, least = limit/10, 970 // what instances that have ended hold is a larger part
 		}
 		each := limit * 15 / 100

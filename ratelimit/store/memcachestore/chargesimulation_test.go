@@ -32,7 +32,10 @@ const simulatedChargeLimit = 40
 // limit may pass, whatever is lost, executed late or sent half.
 func TestSimulationOfCharges(t *testing.T) {
 	last := uint64(60)
-	if raceDetector() {
+	switch {
+	case testing.Short():
+		last = 10
+	case raceDetector():
 		last = 15
 	}
 	var total chargeTotals

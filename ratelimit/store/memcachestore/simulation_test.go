@@ -35,7 +35,10 @@ import (
 // "n-m" for some of them.
 func TestSimulation(t *testing.T) {
 	first, last := 1, 100
-	if raceDetector() {
+	switch {
+	case testing.Short():
+		last = 20
+	case raceDetector():
 		last = 25
 	}
 	if text := os.Getenv("ASHLAR_SEEDS"); text != "" {

@@ -64,8 +64,8 @@ type call struct {
 	keys    []byte // of all items
 	items   []item
 	charges []ratelimit.Charge // of the items, without keys
-	ping    int              // index of the script call in the batch
-	since   time.Duration    // when it was queued, on the queue's clock
+	ping    int                // index of the script call in the batch
+	since   time.Duration      // when it was queued, on the queue's clock
 	err     error
 	state   atomic.Int32
 	done    chan struct{} // with a buffer of one

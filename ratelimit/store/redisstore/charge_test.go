@@ -185,6 +185,9 @@ func TestChargesAtBounds(t *testing.T) {
 // testCharges makes thousands of random charges.
 func testCharges(t *testing.T, store ratelimit.ChargeStore, sequences int) {
 	t.Helper()
+	if testing.Short() {
+		sequences = (sequences + 3) / 4
+	}
 	for _, a := range chargingAlgorithms {
 		for seed := range sequences {
 			inHurry(t, func(key string) error {

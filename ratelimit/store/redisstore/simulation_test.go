@@ -31,7 +31,10 @@ import (
 // whose jumps, follow from a seed. ASHLAR_SEEDS is the number of seeds, or "n-m" for some of them.
 func TestSimulation(t *testing.T) {
 	first, last := 1, 100
-	if raceDetector() {
+	switch {
+	case testing.Short():
+		last = 10
+	case raceDetector():
 		last = 25 // they take as long as 100 without it
 	}
 	if text := os.Getenv("ASHLAR_SEEDS"); text != "" {

@@ -11,7 +11,6 @@ import (
 
 const (
 	callers      = 8
-	callsEach    = 400
 	contestedLen = 3 // keys that all callers use
 )
 
@@ -53,7 +52,7 @@ func checkRanks(p *probe) error {
 	var mu sync.Mutex
 	ranks := make([][]uint64, contestedLen)
 	err := together(func(caller int) error {
-		for i := range callsEach {
+		for i := range p.callsEach {
 			key := (caller + i) % contestedLen
 			call := hits{p.hit(contested(key), 1)}
 			if err := p.store.Add(p.ctx, call); err != nil {
@@ -90,7 +89,7 @@ func checkSum(p *probe) error {
 	err := together(func(caller int) error {
 		random := rand.New(rand.NewPCG(uint64(caller), 1))
 		var mine [keys]uint64
-		for range callsEach {
+		for range p.callsEach {
 			call := make(hits, 1+random.IntN(4))
 			for i := range call {
 				key, n := random.IntN(keys), random.Uint64N(4)
@@ -120,7 +119,7 @@ func checkSum(p *probe) error {
 }
 
 func checkReaders(p *probe) error {
-	const most = callers / 2 * callsEach
+	most := uint64(callers / 2 * p.callsEach)
 	return first(
 		func() error {
 			return together(func(caller int) error {
@@ -135,7 +134,7 @@ func checkReaders(p *probe) error {
 }
 
 func (p *probe) write() error {
-	for range callsEach {
+	for range p.callsEach {
 		if err := p.store.Add(p.ctx, hits{p.hit("read", 1)}); err != nil {
 			return err
 		}
@@ -147,7 +146,7 @@ func (p *probe) write() error {
 func (p *probe) watch(most uint64) error {
 	seen := uint64(0)
 	call := make([]ratelimit.Hit, 1)
-	for range callsEach {
+	for range p.callsEach {
 		call[0] = p.hit("read", 0)
 		if err := p.store.Add(p.ctx, call); err != nil {
 			return err

@@ -156,11 +156,12 @@ func checkConditionalRace(p *probe) error {
 	if !is {
 		return checkDeclared(p)
 	}
-	const all, limit = callers * callsEach, callers * callsEach / 10
+	all := uint64(callers * p.callsEach)
+	limit := all / 10
 	var passed atomic.Uint64
 	err := together(func(int) error {
-		for range callsEach {
-			call := hits{p.limited("passed", 1, all), p.limited("scarce", 1, limit)}
+		for range p.callsEach {
+			call := hits{p.limited("passed", 1, uint32(all)), p.limited("scarce", 1, uint32(limit))}
 			if err := store.AddUnlessOver(p.ctx, call); err != nil {
 				return err
 			}
@@ -189,7 +190,7 @@ func checkOppositeOrders(p *probe) error {
 	}
 	const names = 6
 	err := together(func(caller int) error {
-		for range callsEach {
+		for range p.callsEach {
 			call := make(hits, names)
 			for i := range call {
 				at := i
@@ -207,5 +208,5 @@ func checkOppositeOrders(p *probe) error {
 	if err != nil {
 		return err
 	}
-	return p.final(p.hit("order3", 0), callers*callsEach)
+	return p.final(p.hit("order3", 0), uint64(callers*p.callsEach))
 }

@@ -34,6 +34,8 @@ type Options struct {
 	// Timeout is the time after which a call in a case counts as hanging. It must suit slow
 	// machines. Default, when 0: two minutes.
 	Timeout time.Duration
+
+	short bool // fewer calls at once, and no case that waits
 }
 
 func (o *Options) orDefault() Options {

@@ -22,6 +22,8 @@ type probe struct {
 	micro int64  // the charges are made at this moment, in Unix microseconds
 	// unit is the unit of hits for which it does not matter.
 	unit ratelimit.Unit
+	// callsEach is how many calls each of concurrent callers makes.
+	callsEach int
 }
 
 func newProbe(store ratelimit.Store, opts Options) *probe {
@@ -32,6 +34,9 @@ func newProbe(store ratelimit.Store, opts Options) *probe {
 		p.at(ratelimit.Year.Window(p.now))
 	}
 	p.unit = lasting(p.now, p.Timeout)
+	if p.callsEach = 400; p.short {
+		p.callsEach = 60
+	}
 	return p
 }
 

@@ -12,12 +12,15 @@ import (
 
 // Run tests the contract of ratelimit.Store. It calls open for each case; open may return the
 // same store every time, with existing counters, because no two cases use the same keys. It
-// closes stores with t.Cleanup. opts may be nil.
+// closes stores with t.Cleanup. opts may be nil. With -short, fewer calls are made at once, and no case
+// waits for states to expire.
 func Run(t *testing.T, open func(t *testing.T) ratelimit.Store, opts *Options) {
 	t.Helper()
-	for _, c := range Cases(opts) {
+	o := opts.orDefault()
+	o.short = testing.Short()
+	for _, c := range Cases(&o) {
 		t.Run(c.Name, func(t *testing.T) {
-			if err := c.Check(open(t), opts); err != nil {
+			if err := c.Check(open(t), &o); err != nil {
 				t.Fatal(err)
 			}
 		})

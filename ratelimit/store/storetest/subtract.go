@@ -124,15 +124,16 @@ func checkSubtractRace(p *probe) error {
 	if !is {
 		return checkSubtractDeclared(p)
 	}
-	if err := p.add(hits{p.hit("a", callers*callsEach)}, callers*callsEach); err != nil {
+	all := uint64(callers * p.callsEach)
+	if err := p.add(hits{p.hit("a", all)}, all); err != nil {
 		return err
 	}
 	var want atomic.Int64
-	want.Store(callers * callsEach)
+	want.Store(int64(all))
 	err := together(func(caller int) error {
-		for range callsEach {
+		for range p.callsEach {
 			// More than all subtractions, so that lost additions and lost subtractions don't cancel out.
-			method, n, change := store.Add, uint64(callers*callsEach), int64(callers*callsEach)
+			method, n, change := store.Add, all, int64(all)
 			if caller%2 == 1 {
 				method, n, change = store.Subtract, 1, -1
 			}
