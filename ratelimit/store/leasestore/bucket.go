@@ -9,11 +9,11 @@ import (
 // bucket is what an instance knows of a token bucket in the store, and what it has claimed of
 // it. Times are Unix microseconds, of the charges.
 type bucket struct {
-	params   [4]int64 // Params 2 to 5 of its takes: the limit
+	params   [4]int64 // Params 2 to 5 of its charges: the limit
 	capacity int64    // in tokens
 
-	// left tokens of claims may be used, each before its place in the schedule of tokens. These
-	// places are consecutive and end at until.
+	// left tokens of claims may be used, each before its position in the schedule of tokens. These
+	// positions are consecutive and end at until.
 	left, until int64
 	// virtual is the state of the bucket as if the tokens that are left had not been claimed.
 	virtual   ratelimit.State
@@ -60,7 +60,7 @@ func (b *bucket) decide(t *ratelimit.Charge) bool {
 	return true
 }
 
-// expire drops the tokens whose place in the schedule has begun.
+// expire drops the tokens whose position in the schedule has begun.
 func (b *bucket) expire(now int64) {
 	if fit := b.tokens(b.until-now, 0); fit < b.left {
 		b.left = fit
@@ -105,7 +105,7 @@ func (b *bucket) room(s *ratelimit.State, now int64) int64 {
 	return b.tokens(b.params[0]-(s[0]-now), b.params[1]-s[1])
 }
 
-// without returns a state as if n tokens of it had not been taken.
+// without returns a state as if n tokens of it had not been charged.
 func (b *bucket) without(s ratelimit.State, n int64) ratelimit.State {
 	if n <= 0 {
 		return s
@@ -127,7 +127,7 @@ func (b *bucket) time(n int64) (micro, rest int64) {
 	return int64(quotient), int64(remainder)
 }
 
-// demand sets how many tokens an entry claims behind those of its take.
+// demand sets how many tokens an entry claims in addition to those of its charge.
 func (b *bucket) demand(t *ratelimit.Charge, ahead int64, e *chargeEntry) {
 	b.used += int64(t.N)
 	fill := b.params[0]
@@ -171,7 +171,7 @@ func (b *bucket) demand(t *ratelimit.Charge, ahead int64, e *chargeEntry) {
 // pauseOf returns how long hits are refused after the bucket was found empty: long enough that a call
 // is worth it, and short enough that the bucket does not fill by more than a part.
 func pauseOf(rate float64, ahead, fill int64) int64 {
-	pause := max(ahead/looksPerAhead, int64(min(worthCall/rate, float64(maxPause*ahead))))
+	pause := max(ahead/reviewsPerAhead, int64(min(worthCall/rate, float64(maxPause*ahead))))
 	return min(pause, maxPause*ahead, fill/bucketPause)
 }
 

@@ -74,7 +74,7 @@ func (bs *buckets) find(g *bucketGroup, tag uint64, t *ratelimit.Charge) *bucket
 		}
 		b := g.of[i]
 		switch {
-		case b == nil && t.Now-g.seen[i] <= bs.ahead/looksPerAhead && t.Now >= g.seen[i],
+		case b == nil && t.Now-g.seen[i] <= bs.ahead/reviewsPerAhead && t.Now >= g.seen[i],
 			b != nil && (b.params != [4]int64(t.Params[2:]) || t.Now < b.asked-bs.ahead): // another limit, or the clock was set back
 			b = newBucket(t)
 			g.of[i] = b
@@ -116,7 +116,7 @@ func (l *Leases) leasesCharge(t *ratelimit.Charge) bool {
 		t.N <= maxHits && len(t.Key) <= maxKeyLen && !l.closing.Load()
 }
 
-// take decides takes from leases, and calls the store for the others.
+// charge decides charges from leases, and calls the store for the others.
 func (l *Leases) charge(ctx context.Context, inner ratelimit.ChargeStore, charges []ratelimit.Charge) error {
 	for i := range charges {
 		t := &charges[i]
@@ -140,7 +140,7 @@ func (l *Leases) charge(ctx context.Context, inner ratelimit.ChargeStore, charge
 	return nil
 }
 
-// chargeCall is a call of the store for takes that leases don't decide.
+// chargeCall is a call of the store for charges that leases don't decide.
 type chargeCall struct {
 	asked  []ratelimit.Charge // for the store: first those of entries, then the claims
 	entry  []chargeEntry
@@ -149,9 +149,9 @@ type chargeCall struct {
 	failed bool
 }
 
-// chargeEntry is one of these takes.
+// chargeEntry is one of these charges.
 type chargeEntry struct {
-	at       int // index in the caller's takes
+	at       int // index in the caller's charges
 	tag      uint64
 	b        *bucket // nil without a lease
 	claims   bool    // b.caller is this call
@@ -173,7 +173,7 @@ func (c *chargeCall) release(l *Leases) {
 	l.chargeCalls.Put(c)
 }
 
-// chargeRest decides takes of which those before an index are decided.
+// chargeRest decides charges of which those before an index are decided.
 func (l *Leases) chargeRest(ctx context.Context, inner ratelimit.ChargeStore, charges []ratelimit.Charge, from int) error {
 	c := l.chargeCalls.Get().(*chargeCall)
 	defer c.release(l)
@@ -363,7 +363,7 @@ func (b *bucket) noteCharge(t *ratelimit.Charge, e *chargeEntry) {
 	}
 }
 
-// backCharge prepares a charge that gives hits back: the places of all that follow move to the front, and
+// backCharge prepares a charge that gives hits back: the positions of all that follow move to the front, and
 // so do those of the tokens that are left.
 func (l *Leases) backCharge(c *chargeCall, t *ratelimit.Charge, e *chargeEntry) {
 	g, lock := l.buckets.group(e.tag)

@@ -20,7 +20,7 @@ type held struct {
 }
 
 // AddUnlessOver implements ratelimit.ConditionalStore. Hits that leases cover are not over, so
-// they are taken first, and put back if another hit of the call is over.
+// they are counted first, and returned to the lease if another hit of the call is over.
 func (s *leasedConditional) AddUnlessOver(ctx context.Context, hits []ratelimit.Hit) error {
 	l := s.l
 	switch {

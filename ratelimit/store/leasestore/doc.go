@@ -13,7 +13,7 @@
 //
 // # Claims of fixed windows
 //
-// A claim rides on the addition that a hit needs anyway: n hits are added with N = n + extra. The
+// A claim is added to the increment that the hit needs: n hits are added with N = n + extra. The
 // store returns the count C after that, so the hit itself has the count C - extra, as without
 // leases, and of the extra hits those up to the limit L belong to the instance:
 //
@@ -26,7 +26,7 @@
 // wait for one claim together. It is made in a goroutine of its own, so that a caller that gives
 // up does not lose it.
 //
-// A timer, of which there is one while something is claimed and none otherwise, looks at the
+// A timer, of which there is one while something is claimed and none otherwise, reviews the
 // leases. What is not in demand is given back within Options.Ahead, with [ratelimit.SubtractStore].
 // If the inner store is none, unused claims are lost until their window ends; they are a
 // sixteenth as large then.
@@ -66,13 +66,13 @@
 //
 // # Token buckets
 //
-// The state of a token bucket is the time at which it will be full. Each token that is taken moves that
-// time by the time in which one token comes, so it has a place in a schedule: the step by which it
-// moved the time. A token that is claimed may be used until its place begins, and is dropped then.
+// The state of a token bucket is the time at which it will be full. Each token that is charged moves that
+// time by the time in which one token comes, so it has a position in a schedule: the step by which it
+// moved the time. A token that is claimed may be used until its position begins, and is dropped then.
 //
-// So the limit holds. The places are disjoint; none begins before its token is used, and none ends
+// So the limit holds. The positions are disjoint; none begins before its token is used, and none ends
 // later than the time of a full bucket after that. Of the tokens that are used in any time t, the
-// places lie within t and the time of a full bucket: there are no more of them than come in t, and
+// positions lie within t and the time of a full bucket: there are no more of them than come in t, and
 // fit in a bucket. No token need be given back, because one that is dropped is one that would have
 // come while the bucket was full. A claim whose reply is lost, or whose instance crashes, is
 // missing (Stats().Lost) until the bucket is full again. Instances without leases are right too.
@@ -81,37 +81,37 @@
 // shorter, and at most a quarter of its tokens. So it begins with buckets of 64 tokens, and with at least
 // 16 hits expected in that time; a claim of which less than four hits could be used in time is not
 // made. If few tokens are left, the claim goes in parts, each half of the rest, in the same
-// call of the store: those that fit are taken, so that one call gets what there is. The hits
+// call of the store: those that fit are charged, so that one call gets what there is. The hits
 // of the call come before the claims.
 //
 // If nothing is left in the bucket after that, further hits are refused without a call, until one is worth
 // it: for a quarter of Ahead, or the time of 256 hits, up to four times Ahead, and at most a quarter of the
 // time in which the bucket fills, so that no token is lost. This is where leases refuse hits that
 // would pass without them: an instance that found the bucket empty refuses hits for so long, even if
-// tokens have come. And claims of others, up to about a quarter of the bucket, look used. So if
+// tokens have come. And claims of others, up to about a quarter of the bucket, seem used. So if
 // the demand is at most half of the rate, and comes in groups of at most a quarter of the bucket,
 // nothing is refused.
 //
 // Times are those of the charges. A clock that is set back uses nothing that was claimed later. Hits that are
-// given back move all places after them to the front, those of claims too: an instance does that with
+// given back move all positions after them to the front, those of claims too: an instance does that with
 // its own claims, and can't with those of others. So up to as many hits as are given
 // back may come on top, once, if others have claimed that many.
 //
 // # What callers see
 //
 // The Count of a hit decided from a lease is the counter's value after the last claim less what is
-// left of the lease: the hit's own place in the window, but for hits of several at once. It is
+// left of the lease: the hit's own position in the window, but for hits of several at once. It is
 // at most the limit, so statistics are as usual. The remaining hits of a status are those that were left in the window at the last claim,
 // less those that the instance has admitted since; others may have claimed them. A Count above
 // the limit is one that was seen or would follow.
 //
 // Instances without leases on the same counters, of this program or of others, count right. To
-// them hits that are claimed look used.
+// them hits that are claimed seem used.
 //
 // While the store fails, leases go on deciding until they are used up, and full windows stay
 // full. Claims start small again after a failure.
 //
-// With Options.StopIncrementWhenOverLimit of the engine, hits that a lease covers are taken from it
+// With Options.StopIncrementWhenOverLimit of the engine, hits that a lease covers are withdrawn from it
 // first, and put back if another hit of the request is over its limit.
 //
 // # Design notes
@@ -124,8 +124,8 @@
 // Token buckets are in a table with locks: a decision changes several numbers. One call at a time
 // claims for a bucket; others wait for it once.
 //
-// Rejected: giving tokens back. The places of other claims would move, and tokens could be used when
-// their places have begun. Claims through AddUnlessOver, which never pass the limit but need a script and, when
+// Rejected: giving tokens back. The positions of other claims would move, and tokens could be used when
+// their positions have begun. Claims through AddUnlessOver, which never pass the limit but need a script and, when
 // they fail, a second call. A script that claims and shrinks in the store, for the same reason and
 // because every store would need one. Leases with an expiry in the store, from which what
 // crashed instances hold would come back: with clocks that differ, a stalled instance

@@ -33,12 +33,12 @@ type lease struct {
 	hot     bool   // there were so many once
 	waiting uint64 // hits that waited for the last claim
 
-	// Looks.
-	claims, lookedClaims uint64 // how many there were, and had been at the last look
-	lookedLeft           uint64 // what was left then
-	lookedUsed           uint64 // what was used between the last two
-	suspect              bool   // the window was full: read before counting
-	wait, backoff        int    // looks until then, and how many the last time
+	// Reviews.
+	claims, reviewedClaims uint64 // how many there were, and had been at the last review
+	reviewedLeft           uint64 // what was left then
+	reviewedUsed           uint64 // what was used between the last two
+	suspect                bool   // the window was full: read before counting
+	wait, backoff          int    // reviews until then, and how many the last time
 }
 
 func newLease(h *ratelimit.Hit) *lease {
@@ -116,8 +116,8 @@ func plus(a, b uint64) uint64 {
 	return 1<<64 - 1
 }
 
-// take removes up to n hits from what is left, to give them back, and returns how many.
-func (e *lease) take(n uint64) uint64 {
+// withdraw removes up to n hits from what is left, to give them back, and returns how many.
+func (e *lease) withdraw(n uint64) uint64 {
 	for {
 		s := e.state.Load()
 		n = min(n, s&leftMask)
@@ -142,7 +142,7 @@ func (e *lease) put(n, count uint64) {
 	}
 }
 
-// claim is a call that claims hits ahead, behind those of the caller that makes it.
+// claim is a call that claims hits ahead, in addition to those of the caller that makes it.
 type claim struct {
 	n, extra uint64
 	ask      bool // read first
@@ -153,7 +153,7 @@ type claim struct {
 	err   error
 }
 
-// ways in which a hit that the lease can't decide goes on.
+// way is the outcome for a hit that the lease cannot decide.
 type way int
 
 const (
@@ -163,7 +163,7 @@ const (
 	afterward            // another caller's claim is in progress
 )
 
-// next determines how a hit goes on. The hits of the caller are part of the claim if own
+// next determines the outcome for a hit. The hits of the caller are part of the claim if own
 // is set.
 func (e *lease) next(ctx context.Context, l *Leases, h *ratelimit.Hit, own bool) (way, *claim) {
 	e.mu.Lock()
@@ -336,8 +336,8 @@ func (e *lease) note(l *Leases, count uint64) {
 	}
 }
 
-// look returns the hits to give back, and whether to look again.
-func (e *lease) look() (back uint64, again bool) {
+// review returns the hits to give back, and whether to review the lease again.
+func (e *lease) review() (back uint64, again bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.full.Load() > 0 {
@@ -347,17 +347,17 @@ func (e *lease) look() (back uint64, again bool) {
 	}
 	back, e.excess = e.excess, 0
 	left := e.state.Load() & leftMask
-	if e.claims != e.lookedClaims { // there is demand, or was just now
-		e.lookedClaims, e.lookedUsed = e.claims, left
+	if e.claims != e.reviewedClaims { // there is demand, or was just now
+		e.reviewedClaims, e.reviewedUsed = e.claims, left
 	} else if e.claim == nil {
-		used := e.lookedLeft - min(left, e.lookedLeft)
-		if keep := 2 * looksPerAhead * max(used, e.lookedUsed); left > keep {
-			back += e.take(left - keep)
+		used := e.reviewedLeft - min(left, e.reviewedLeft)
+		if keep := 2 * reviewsPerAhead * max(used, e.reviewedUsed); left > keep {
+			back += e.withdraw(left - keep)
 		}
-		e.lookedUsed = used
+		e.reviewedUsed = used
 	}
-	e.lookedLeft = e.state.Load() & leftMask
-	e.listed = e.lookedLeft > 0 || e.full.Load() > 0 || e.claim != nil
+	e.reviewedLeft = e.state.Load() & leftMask
+	e.listed = e.reviewedLeft > 0 || e.full.Load() > 0 || e.claim != nil
 	return back, e.listed
 }
 
@@ -366,7 +366,7 @@ func (e *lease) drain() uint64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.full.Store(0)
-	back := e.excess + e.take(leftMask)
+	back := e.excess + e.withdraw(leftMask)
 	e.excess, e.suspect = 0, false
 	return back
 }

@@ -41,9 +41,9 @@ const (
 	warmUp = 3
 	// growth bounds a claim by that many times what was used of the last one.
 	growth = 4
-	// looksPerAhead is how often leases are looked at in the time Ahead.
-	looksPerAhead = 4
-	// maxBackoff bounds the looks between two questions about a full window.
+	// reviewsPerAhead is how often leases are reviewed in the time Ahead.
+	reviewsPerAhead = 4
+	// maxBackoff bounds the reviews between two reads of a full window.
 	maxBackoff = 16
 	// batchSize is the maximum number of hits that are given back in one call.
 	batchSize = 1000
@@ -72,12 +72,12 @@ type Leases struct {
 	probe          sync.Once
 
 	mu     sync.Mutex
-	listed []*lease // those that have to be looked at
+	listed []*lease // those that have to be reviewed
 	timer  *time.Timer
 	closed bool
 	// closing is set with closed.
 	closing atomic.Bool
-	work    sync.WaitGroup // claims and looks
+	work    sync.WaitGroup // claims and reviews
 
 	stats counters
 }
@@ -96,7 +96,7 @@ func New(inner ratelimit.Store, opts *Options) *Leases {
 	o.Ahead = cmp.Or(max(o.Ahead, 0), defaultAhead)
 	l.table.init(o.MaxKeys)
 	l.buckets.init(o.MaxKeys, int64(o.Ahead/time.Microsecond))
-	l.table.short = int64(o.Ahead / looksPerAhead)
+	l.table.short = int64(o.Ahead / reviewsPerAhead)
 	l.calls.New = func() any { return new(call) }
 	l.chargeCalls.New = func() any { return new(chargeCall) }
 	l.subtracts, _ = inner.(ratelimit.SubtractStore)
@@ -228,7 +228,7 @@ func guard(call func() error) (err error) {
 // now returns the time on which demand is measured, in nanoseconds.
 func (l *Leases) now() int64 { return int64(time.Since(l.start)) }
 
-// list makes sure that the lease is looked at. It reports false after Close. e.mu is held.
+// list makes sure that the lease is reviewed. It reports false after Close. e.mu is held.
 func (l *Leases) list(e *lease) bool {
 	if e.listed {
 		return true
@@ -248,22 +248,22 @@ func (l *Leases) list(e *lease) bool {
 func (l *Leases) schedule() {
 	if l.timer == nil && !l.closed && len(l.listed) > 0 {
 		l.work.Add(1)
-		l.timer = time.AfterFunc(l.opts.Ahead/looksPerAhead, l.look)
+		l.timer = time.AfterFunc(l.opts.Ahead/reviewsPerAhead, l.review)
 	}
 }
 
-// look looks at all listed leases: what is not in demand is given back, and full windows may
+// review reviews all listed leases: what is not in demand is given back, and full windows may
 // be asked about again. There is no timer while none is listed.
-func (l *Leases) look() {
+func (l *Leases) review() {
 	defer l.work.Done()
 	l.mu.Lock()
-	looked := l.listed
+	reviewed := l.listed
 	l.listed = nil
 	l.mu.Unlock()
 	var back []ratelimit.Hit
-	stay := looked[:0]
-	for _, e := range looked {
-		n, again := e.look()
+	stay := reviewed[:0]
+	for _, e := range reviewed {
+		n, again := e.review()
 		if n > 0 {
 			back = append(back, e.hitOf(n))
 		}
@@ -271,7 +271,7 @@ func (l *Leases) look() {
 			stay = append(stay, e)
 		}
 	}
-	clear(looked[len(stay):])
+	clear(reviewed[len(stay):])
 	if len(back) > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), giveBackTimeout)
 		_, _ = l.giveBack(ctx, back)

@@ -31,7 +31,7 @@ func (s *leased) Add(ctx context.Context, hits []ratelimit.Hit) error {
 			if e != nil && e.decide(h) {
 				continue
 			}
-			if e == nil && len(hits) == 1 { // a key that comes seldom
+			if e == nil && len(hits) == 1 { // an infrequent key
 				return l.addUnknown(ctx, hits, tag)
 			}
 		}
@@ -133,7 +133,7 @@ func (l *Leases) leasesAny(hits []ratelimit.Hit) bool {
 	return false
 }
 
-// route decides a hit if its lease can, or else notes how it goes on.
+// route decides a hit if its lease can, or else notes its outcome.
 func (l *Leases) route(ctx context.Context, c *call, hits []ratelimit.Hit, at int) {
 	h := &hits[at]
 	e := l.lease(h)
@@ -270,7 +270,7 @@ func (s *leased) Subtract(ctx context.Context, hits []ratelimit.Hit) error {
 	return err
 }
 
-// restore puts hits that were taken from a lease and not used back.
+// restore returns hits to a lease that were withdrawn and not used.
 func (l *Leases) restore(ctx context.Context, e *lease, n uint64) {
 	if n == 0 {
 		return

@@ -23,7 +23,7 @@ func limiter(t testing.TB, store ratelimit.Store, limit ratelimit.Limit) *rateli
 	return l
 }
 
-// TestTakesOfInstances has several instances with several callers each compete for one key: no more than
+// TestChargesOfInstances has several instances with several callers each compete for one key: no more than
 // the limit may pass, and each hit that passed must be on the node.
 func TestChargesOfInstances(t *testing.T) {
 	const instances, callers, each, most = 5, 4, 60, 300
@@ -145,7 +145,7 @@ func TestNotAState(t *testing.T) {
 	}
 }
 
-// TestTakesWithFailingNode has takes on two nodes of which one does not reply.
+// TestChargesWithFailingNode has takes on two nodes of which one does not reply.
 func TestChargesWithFailingNode(t *testing.T) {
 	server, p, store := openProxied(t, &memcachestore.Options{Timeout: 200 * time.Millisecond})
 	l := limiter(t, store, ratelimit.Limit{RequestsPerUnit: 9, Unit: ratelimit.Hour, Algorithm: ratelimit.TokenBucket})

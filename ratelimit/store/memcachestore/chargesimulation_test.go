@@ -28,7 +28,7 @@ type chargeTotals struct{ passed, refused, failed, contended atomic.Int64 }
 
 const simulatedChargeLimit = 40
 
-// TestSimulationOfTakes has two instances take from limits on two nodes, of which one has faults: no more than the
+// TestSimulationOfCharges has two instances take from limits on two nodes, of which one has faults: no more than the
 // limit may pass, whatever is lost, executed late or sent half.
 func TestSimulationOfCharges(t *testing.T) {
 	last := uint64(60)

@@ -26,11 +26,11 @@
 // [Store.Subtract] does the same with decrements, which stop at zero and create nothing. They
 // are sent after the increments before them.
 //
-// [Store.Take], for limits of other algorithms, reads the state of a key and writes it by
+// [Store.Charge], for limits of other algorithms, reads the state of a key and writes it by
 // compare-and-swap: it is exact with any number of instances, and costs two round trips, or one if
-// nothing is taken. Takes that arrive during an exchange of their key share the next one, so the
+// nothing is charged. Charges that arrive during an exchange of their key share the next one, so the
 // swaps per second of a key don't grow with its calls. If other instances write the state
-// in between eight times in a row, the calls fail with [ErrContended] and have taken nothing.
+// in between eight times in a row, the calls fail with [ErrContended] and have charged nothing.
 // An instance waits up to 10 milliseconds, at random, from the third attempt on. A hot key that many
 // instances share is a case for Redis.
 //
@@ -63,8 +63,8 @@
 //
 // # Design notes
 //
-// A counter stays in memory (counter.go) from before it is read until its hits have
-// arrived. It holds the last value known from the node and the hits on their way. A value
+// A call joins a read that has not begun, and waits for its result, which all its calls share. A
+// counter stays in memory (counter.go) from before it is read until its hits have arrived. It holds the last value known from the node and the hits on their way. A value
 // that is read during an increment may or may not include it, but both cases give a lower
 // bound, and the higher bound is exact as long as nobody else counts. Adding all pending
 // hits to the value would be simpler and deny too much; adding none would allow bursts.
@@ -84,8 +84,8 @@
 // A value that was read before a decrement is higher than what is on the node. So a counter numbers
 // its decrements, and ignores values whose read began before the last one.
 //
-// States are nine decimal numbers with blanks between them, for people who look at a node. They
-// are kept for whole seconds after the time at which the charge says they are as good as none.
+// States are nine decimal numbers with blanks between them, for people who read them. They
+// are kept for whole seconds after [ratelimit.Charge.Expires].
 //
 // Values are parsed as unsigned 64-bit numbers, with the blanks that memcached appends
 // after a decrement. Any other value is an error, not zero: zero would lift the limit.

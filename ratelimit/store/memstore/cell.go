@@ -9,7 +9,7 @@ import (
 const (
 	// maxCount is the maximum of a counter.
 	maxCount = 1 << 62
-	// frozen marks a count that must not be added to without the lock of the shard.
+	// frozen is set in a count that must not be added to without the lock of the shard.
 	frozen = 1 << 63
 	// Below these, no possible number of concurrent atomic additions reaches maxCount.
 	quickCount = 1 << 61
@@ -19,10 +19,10 @@ const (
 // cell is a counter and the beginning of its key, usually all of it. It fills one cache line
 // and contains no pointer.
 type cell struct {
-	count atomic.Uint64
-	tail  uint32 // position of the rest of the key in the arena
-	mark  uint16 // of the name, and its age and pinned; it never changes
-	head  [headSize]byte
+	count  atomic.Uint64
+	tail   uint32 // position of the rest of the key in the arena
+	header uint16 // of the name, and its age and pinned; it never changes
+	head   [headSize]byte
 }
 
 // headSize is the number of bytes of a key in the cell itself.
@@ -63,7 +63,7 @@ func (c *cell) load() (uint64, bool) {
 func (c *cell) freeze() uint64 { return c.count.Or(frozen) }
 
 // length returns the length of the key, or of its digest.
-func (c *cell) length() int { return int(c.mark & (oneAge - 1)) }
+func (c *cell) length() int { return int(c.header & (oneAge - 1)) }
 
 // thaw sets the count, which discards additions to the frozen cell.
 func (c *cell) thaw(count uint64) { c.count.Store(count) }
@@ -79,11 +79,11 @@ func plus(a, b uint64) uint64 {
 const (
 	// maxKey is the maximum length of a key that is stored unchanged, in bytes.
 	maxKey = 512
-	// digested in the mark of a name distinguishes a digest from a key of the same bytes.
+	// digested in the header of a name distinguishes a digest from a key of the same bytes.
 	digested = 1 << 15
-	// pinned in the mark of a cell is the Fixed of the hit that created it.
+	// pinned in the header of a cell is the Fixed of the hit that created it.
 	pinned = 1 << 14
-	// oneAge and allAges count in the mark of a cell how often its table was resized since
+	// oneAge and allAges count in the header of a cell how often its table was resized since
 	// it was created, at most 15 times.
 	oneAge  = 1 << 10
 	allAges = 15 * oneAge
@@ -91,12 +91,12 @@ const (
 	ofName = ^uint16(pinned | allAges)
 )
 
-// older returns a mark with its age increased.
-func older(mark uint16) uint16 {
-	if mark&allAges == allAges {
-		return mark
+// older returns a header with its age increased.
+func older(header uint16) uint16 {
+	if header&allAges == allAges {
+		return header
 	}
-	return mark + oneAge
+	return header + oneAge
 }
 
 // name identifies a counter within a window. It is small enough for registers.
@@ -110,8 +110,8 @@ type name struct {
 // tag is never 0.
 func (k name) tag() uint32 { return uint32(k.sum) | 1 }
 
-// mark is len(key), and digested.
-func (k name) mark() uint16 { return uint16(len(k.key)) | uint16(k.sum&1)*digested }
+// header is len(key), and digested.
+func (k name) header() uint16 { return uint16(len(k.key)) | uint16(k.sum&1)*digested }
 
 // tail returns the number of bytes of the key that do not fit in a cell.
 func (k name) tail() int { return max(len(k.key)-headSize, 0) }

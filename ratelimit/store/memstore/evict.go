@@ -22,12 +22,12 @@ func (t *table) reduced(order WhenFull) *table {
 		}
 		from := &t.cells[i]
 		count := from.freeze()
-		if e.drops(from.mark, count) {
+		if e.drops(from.header, count) {
 			continue
 		}
 		slot := r.vacant(tag)
 		to := &r.cells[slot]
-		to.mark, to.head = older(from.mark), from.head
+		to.header, to.head = older(from.header), from.head
 		if tail := max(from.length()-headSize, 0); tail > 0 {
 			if !r.tails.fits(tail) {
 				r.tails.extend(r.tails.step(tail))
@@ -57,8 +57,8 @@ func (t *table) plan(order WhenFull) eviction {
 	e := eviction{order: order}
 	var ranks [256]int
 	for i, tag := range t.tags {
-		if c := &t.cells[i]; tag != 0 && c.mark&pinned == 0 {
-			ranks[e.rank(c.mark, c.count.Load())]++
+		if c := &t.cells[i]; tag != 0 && c.header&pinned == 0 {
+			ranks[e.rank(c.header, c.count.Load())]++
 			e.left++
 		}
 	}
@@ -73,10 +73,10 @@ func (t *table) plan(order WhenFull) eviction {
 }
 
 // rank is low for counters to drop first.
-func (e *eviction) rank(mark uint16, count uint64) int {
+func (e *eviction) rank(header uint16, count uint64) int {
 	switch {
 	case e.order == EvictOldest:
-		return int(allAges-mark&allAges) / oneAge
+		return int(allAges-header&allAges) / oneAge
 	case count < 128:
 		return int(count)
 	}
@@ -84,11 +84,11 @@ func (e *eviction) rank(mark uint16, count uint64) int {
 }
 
 // drops reports whether to drop a counter, and notes it.
-func (e *eviction) drops(mark uint16, count uint64) bool {
-	if mark&pinned != 0 || e.drop == 0 {
+func (e *eviction) drops(header uint16, count uint64) bool {
+	if header&pinned != 0 || e.drop == 0 {
 		return false
 	}
-	rank := e.rank(mark, count)
+	rank := e.rank(header, count)
 	chosen := rank < e.below
 	if rank == e.below { // evenly, or the rest would be crowded into a part of the table
 		e.debt += e.at

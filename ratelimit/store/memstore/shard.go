@@ -230,7 +230,7 @@ func (sh *shard) extend(t *table, k name, fixed bool) bool {
 
 // grow replaces the table by one that is larger by a quarter, or an eighth if memory is
 // short. It returns nil if there is no memory. The old table is not counted any more. From the
-// reserve it takes an eighth at most, so that the reserve is enough for all tables.
+// reserve it uses an eighth at most, so that the reserve is enough for all tables.
 func (sh *shard) grow(t *table, fixed bool) *table {
 	n := len(t.tags)
 	for _, part := range [...]int{4, 8} {
@@ -308,13 +308,13 @@ func (sh *shard) drop(i int) {
 
 // farthest returns the window that is furthest from now, past or future.
 func (sh *shard) farthest(now int64) int {
-	far, most := 0, uint64(0)
+	farthest, most := 0, uint64(0)
 	for i := range sh.windows[:sh.open] {
 		if away := sh.windows[i].Load().away(now); away > most {
-			far, most = i, away
+			farthest, most = i, away
 		}
 	}
-	return far
+	return farthest
 }
 
 // away returns the number of seconds between now and the window. It is unsigned, because the

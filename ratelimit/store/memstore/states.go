@@ -47,7 +47,7 @@ func (s *Store) Charge(_ context.Context, charges []ratelimit.Charge) error {
 	return nil
 }
 
-// take applies a charge. The shard must be locked.
+// charge applies a charge. The shard must be locked.
 func (sh *shard) charge(t *ratelimit.Charge, sum uint64) {
 	if t.Now >= sh.states.check {
 		sh.dropExpired(t.Now)

@@ -62,7 +62,7 @@ func (t *table) find(k name) *cell {
 
 // holds reports whether the cell belongs to the name.
 func (t *table) holds(c *cell, k name) bool {
-	if c.mark&ofName != k.mark() {
+	if c.header&ofName != k.header() {
 		return false
 	}
 	if len(k.key) > headSize {
@@ -95,7 +95,7 @@ func (t *table) resized(n int) *table {
 		}
 		from, slot := &t.cells[i], r.vacant(tag)
 		to := &r.cells[slot]
-		to.tail, to.mark, to.head = from.tail, older(from.mark), from.head
+		to.tail, to.header, to.head = from.tail, older(from.header), from.head
 		to.count.Store(from.freeze())
 		r.tags[slot] = tag
 	}
@@ -117,9 +117,9 @@ func (t *table) vacant(tag uint32) int {
 func (t *table) insert(k name, fixed bool) *cell {
 	slot := t.vacant(k.tag())
 	c := &t.cells[slot]
-	c.mark = k.mark()
+	c.header = k.header()
 	if fixed {
-		c.mark |= pinned
+		c.header |= pinned
 	}
 	if n := copy(c.head[:], k.key); n < len(k.key) {
 		c.tail = t.tails.put(k.key[n:])

@@ -7,14 +7,14 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// algorithm is how Redis applies takes: a script that does what [ratelimit.Charge.Apply] does,
+// algorithm is how Redis applies charges: a script that does what [ratelimit.Charge.Apply] does,
 // for a list of charges from one key.
 //
 // ARGV[1] is the charges, each as so many 64-bit floating point numbers, little-endian: numbers in
 // text would take the server longer than the rest of the script. They are whole and below
-// 2^53, so exact. The state is text. It is written if hits were taken or given back, each time with
+// 2^53, so exact. The state is text. It is written if hits were allowed or refunded, each time with
 // its expiry. For each charge the script returns the State, of which the first number is n if the
-// hits were taken, and -1-n if not.
+// hits were allowed, and -1-n if not.
 type algorithm struct {
 	script script
 	// numbers is how many numbers of State are used.
@@ -55,14 +55,14 @@ if value then
   if not a then return redis.error_reply('ERR the value of the key is not the state of a token bucket') end
   full, rest = tonumber(a), tonumber(b) or 0
 end
-local takes, at, reply, ttl, changed = ARGV[1], 1, {}, 0, false
-local unpack, size, i = struct.unpack, #takes, 1
+local charges, at, reply, ttl, changed = ARGV[1], 1, {}, 0, false
+local unpack, size, i = struct.unpack, #charges, 1
 while at <= size do
   local now, mode, cost, costRest, most, mostRest, parts
-  now, mode, cost, costRest, most, mostRest, parts, at = unpack('<ddddddd', takes, at)
+  now, mode, cost, costRest, most, mostRest, parts, at = unpack('<ddddddd', charges, at)
   if rest >= parts then rest = parts > 0 and parts - 1 or 0 end
   if full < now then full, rest = now, 0 end
-  local taken = true
+  local allowed = true
   if mode == 2 then
     full, rest = full - cost, rest - costRest
     if rest < 0 then full, rest = full - 1, rest + parts end
@@ -72,14 +72,14 @@ while at <= size do
     if afterRest >= parts and afterRest > 0 then after, afterRest = after + 1, afterRest - parts end
     local used = after - now
     if mode == 1 and (used > most or used == most and afterRest > mostRest or cost == 2251799813685248) then
-      taken = false
+      allowed = false
     else
       full, rest = after, afterRest
     end
   end
-  if taken and mode ~= 0 then changed = true end
+  if allowed and mode ~= 0 then changed = true end
   if full + 1 - now > ttl then ttl = full + 1 - now end
-  reply[i], reply[i + 1] = taken and full or -1 - full, rest
+  reply[i], reply[i + 1] = allowed and full or -1 - full, rest
   i = i + 2
 end
 if changed then
@@ -107,11 +107,11 @@ if value then
   if not a then return redis.error_reply('ERR the value of the key is not the state of a sliding window') end
   window, hits, last = tonumber(a), tonumber(b), tonumber(c)
 end
-local takes, at, reply, ttl, changed = ARGV[1], 1, {}, 0, false
-local unpack, size, i = struct.unpack, #takes, 1
+local charges, at, reply, ttl, changed = ARGV[1], 1, {}, 0, false
+local unpack, size, i = struct.unpack, #charges, 1
 while at <= size do
   local n, start, before, weight, limit, stop, next, now
-  n, start, before, weight, limit, stop, next, now, at = unpack('<dddddddd', takes, at)
+  n, start, before, weight, limit, stop, next, now, at = unpack('<dddddddd', charges, at)
   local left = next - now
   if window == start then
   elseif window == before then
@@ -121,7 +121,7 @@ while at <= size do
   else
     window, hits, last = start, 0, 0
   end
-  local taken = true
+  local allowed = true
   if n < 0 then
     local back = math.min(-n, hits)
     hits, last, changed = hits - back, math.max(last + n + back, 0), true
@@ -133,10 +133,10 @@ while at <= size do
     else
       weighed = math.floor((last * weight + 1048575) / 1048576)
     end
-    if hits + weighed + n > limit then taken = false else hits, changed = hits + n, true end
+    if hits + weighed + n > limit then allowed = false else hits, changed = hits + n, true end
   end
   if left > ttl then ttl = left end
-  reply[i], reply[i + 1], reply[i + 2] = taken and window or -1 - window, hits, last
+  reply[i], reply[i + 1], reply[i + 2] = allowed and window or -1 - window, hits, last
   i = i + 3
 end
 if changed then
@@ -147,7 +147,7 @@ func appendSlidingWindow(b []byte, t *ratelimit.Charge) []byte {
 	return appendNumbers(b, signed(t), t.Params[0], t.Params[1], t.Params[2], t.Params[3], t.Params[4], t.Params[5], t.Now)
 }
 
-// concurrency keeps the newest slot and the eight numbers of places.
+// concurrency keeps the newest slot and the eight numbers of permits.
 const concurrency = `
 local value = redis.call('GET', KEYS[1])
 local newest, used = 0, {[0] = 0, 0, 0, 0, 0, 0, 0, 0}
@@ -156,14 +156,14 @@ if value then
   if not a then return redis.error_reply('ERR the value of the key is not the state of a concurrency limit') end
   newest, used = tonumber(a), {[0] = tonumber(b), tonumber(c), tonumber(d), tonumber(e), tonumber(f), tonumber(g), tonumber(h), tonumber(i)}
 end
-local takes, at, reply, ttl, changed = ARGV[1], 1, {}, 0, false
-local unpack, size, i = struct.unpack, #takes, 1
+local charges, at, reply, ttl, changed = ARGV[1], 1, {}, 0, false
+local unpack, size, i = struct.unpack, #charges, 1
 while at <= size do
   local n, now, limit, length, since, micro
-  n, now, limit, length, since, micro, at = unpack('<dddddd', takes, at)
+  n, now, limit, length, since, micro, at = unpack('<dddddd', charges, at)
   for slot = math.max(newest + 1, now - 7), now do used[slot % 8] = 0 end
   if now > newest then newest = now end
-  local taken = true
+  local allowed = true
   if n < 0 then
     changed = true
     if since <= 0 or since > newest - 8 then
@@ -179,11 +179,11 @@ while at <= size do
   elseif n > 0 then
     local sum = n
     for slot = 0, 7 do sum = sum + used[slot] end
-    if sum > limit then taken = false else used[newest % 8], changed = used[newest % 8] + n, true end
+    if sum > limit then allowed = false else used[newest % 8], changed = used[newest % 8] + n, true end
   end
   local left = (newest + 8) * length - micro
   if left > ttl then ttl = left end
-  reply[i] = taken and newest or -1 - newest
+  reply[i] = allowed and newest or -1 - newest
   for slot = 0, 7 do reply[i + 1 + slot] = used[slot] end
   i = i + 9
 end

@@ -130,7 +130,7 @@ func compareCharges(ctx context.Context, store ratelimit.ChargeStore, charges []
 	return nil
 }
 
-// TestTakesAtBounds makes takes that random ones hardly meet.
+// TestChargesAtBounds makes takes that random ones hardly meet.
 func TestChargesAtBounds(t *testing.T) {
 	server := redistest.Start(t, nil)
 	store := open(t, server.Addr, nil)
@@ -210,7 +210,7 @@ func TestCharges(t *testing.T) {
 	requireExpiries(t, server.Client())
 }
 
-// TestTakesAreMerged has calls wait for each other: they are one script call for each key, and
+// TestChargesAreMerged has calls wait for each other: they are one script call for each key, and
 // each charge gets the result that it would have got alone.
 func TestChargesAreMerged(t *testing.T) {
 	server := redistest.Start(t, nil)
@@ -256,7 +256,7 @@ func TestChargesAreMerged(t *testing.T) {
 	}
 }
 
-// TestTakeExpiry checks how long states live: as long as they are of use, and some seconds.
+// TestChargeExpiry checks how long states live: as long as they are of use, and some seconds.
 func TestChargeExpiry(t *testing.T) {
 	server := redistest.Start(t, nil)
 	store, client := open(t, server.Addr, nil), server.Client()
@@ -275,7 +275,7 @@ func TestChargeExpiry(t *testing.T) {
 	}
 }
 
-// TestTakeKeepsLongerExpiry has an instance take whose clock is behind: the state of the other
+// TestChargeKeepsLongerExpiry has an instance take whose clock is behind: the state of the other
 // one must live as long as that has said.
 func TestChargeKeepsLongerExpiry(t *testing.T) {
 	server := redistest.Start(t, nil)

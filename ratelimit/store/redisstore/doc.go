@@ -27,18 +27,18 @@
 //
 //	sliding window   "1795392000000000 17 3"  the start of the window, its hits, and those before
 //	token bucket     "1795394312540400 2"     when it will be full, and the rest of a microsecond
-//	concurrency      "179539431 0 0 0 2 ..."  the newest slot, and the places of eight slots
+//	concurrency      "179539431 0 0 0 2 ..."  the newest slot, and the permits of eight slots
 //
 // The times are those of the instances' clocks, in Unix microseconds, as the windows of counters
 // are. A state outlives its use by two seconds, so that none is lost too early for an
-// instance whose clock is behind by as much.
+// instance whose clock is late by as much.
 //
 // # Pipelines
 //
 // A call that finds no pipeline running starts one. Calls that arrive meanwhile wait for
 // the next pipeline, all together. Hits on the same counter in a pipeline become one
 // INCRBY; each caller gets the count that it would have got alone, in the order of the
-// calls. The more calls there are, the less each costs. In the same way takes from one key
+// calls. The more calls there are, the less each costs. In the same way charges on one key
 // become one script call with a list of charges, and subtractions from one counter another.
 //
 // One pipeline runs at a time, as long as it takes less than a millisecond. If it takes
@@ -55,7 +55,7 @@
 // this one is a read-only replica, or if a cluster has moved the key. While no connection
 // can be opened, calls wait for about 300 milliseconds. If a call's context ends while the
 // call waits, nothing is counted; if the call is under way, it is counted once. The same holds
-// for takes and subtractions.
+// for charges and subtractions.
 //
 // Each server has a breaker. It opens if at least half of the pipelines have failed over 250
 // milliseconds, at least Options.BreakerFailures, and no new connection works meanwhile. Calls
@@ -83,7 +83,7 @@
 // # Passwords with a colon
 //
 // Options.Auth is "password" or "username:password". If there is a colon, the text before
-// the first one is taken as a user name. If the server refuses that, the whole text is
+// the first one is a user name. If the server refuses that, the whole text is
 // tried as the password of the default user; the server may log the refusal. To prevent
 // this, prefix the password with a colon: ":pass:word" has no user name. The form that
 // was accepted last is tried first.
@@ -108,7 +108,7 @@
 // all commands of a broken connection again, and all commands of a pipeline if the first
 // reply is, for example, READONLY: commands with NoRetry prevent both, and leave MOVED,
 // ASK and connections that can't be opened, of which nothing was counted. A cluster
-// client looks for the servers of its slots once a minute, so it is told to when a
+// client looks for the servers of its slots once a minute, so it is made to when a
 // connection fails; and it would wait for a server that hangs, so it gets the slots from a
 // function of ours that asks another one after 100 milliseconds.
 //
@@ -143,7 +143,7 @@
 // A script has a list of charges in one argument, as binary numbers: in text, the numbers took Redis
 // longer than the rest of the script (13.7 instead of 9 microseconds a call, on a busy machine,
 // where INCRBY takes 2 and the shortest script with GET and SET 6). States remain text, for people
-// who look: binary states would save a tenth. A state is not written for hits that are refused,
+// who read them: binary states would save a tenth. A state is not written for hits that are refused,
 // so a client over its limit costs one GET. The test of the scripts is [ratelimit.Charge.Apply]:
 // both get thousands of random charges.
 //

@@ -117,15 +117,15 @@ func TestRenamedCommands(t *testing.T) {
 			}
 			testConditional(t, store)
 			if !strings.Contains(renamed, " expire") {
-				requireMortal(t, server)
+				requireTTL(t, server)
 			}
 			require.Zero(t, store.Stats().Suspensions)
 		})
 	}
 }
 
-// requireMortal requires an expiry of every key. It uses TTL, which is not renamed.
-func requireMortal(t *testing.T, server *redistest.Server) {
+// requireTTL requires an expiry of every key. It uses TTL, which is not renamed.
+func requireTTL(t *testing.T, server *redistest.Server) {
 	t.Helper()
 	client := server.Client()
 	keys := client.Keys(t.Context(), "*").Val()
