@@ -33,7 +33,7 @@ var layers = []struct {
 		"ratelimit/store/*", "ratelimit/internal/*", "ratelimit/config", "ratelimit/explain", "ratelimit/replay", "ratelimit/localcache",
 		"ratelimit/settings", "ratelimit/stats", "manifest/launch", "manifest/fetch", "manifest/schematest", "manifest/registry",
 		"inventory/auth", "inventory/mail", "inventory/openapi", "inventory/demo", "inventory/storetest", "inventory/sqlstore", "inventory/feed", "inventory/topology", "inventory/discovery", "inventory/importer", "inventory/collect",
-		"bookcatalog/sqlstore", "bookcatalog/storetest", "httpx/*",
+		"bookcatalog/storetest", "httpx/*",
 	}},
 	{"over those", []string{
 		"ratelimit/stats/*", "ratelimit/tracing", "ratelimit/xds", "ratelimit/httplimit", "ratelimit/grpclimit",
@@ -79,7 +79,7 @@ var clients = map[string][]string{
 	"gopkg.in/yaml.v3":                          {"internal/yamltree"},
 	"modernc.org/sqlite":                        {"*/sqlstore/sqlite", "manifest/registry/sqlite"},
 	"github.com/jackc/pgx/v5":                   {"inventory/sqlstore/postgres"},
-	"github.com/pressly/goose/v3":               {"*/sqlstore"},
+	"github.com/pressly/goose/v3":               {"inventory/sqlstore", "bookcatalog/sqlstore/sqlite"},
 	"github.com/huandu/go-sqlbuilder":           {"inventory/sqlstore"},
 	"github.com/rs/cors":                        {"inventory/server"},
 	"github.com/klauspost/compress":             {"inventory/server"},

@@ -65,8 +65,7 @@
 //   - [github.com/ashlar-go/ashlar/bookcatalog]: the smallest system, and a tour of how all are
 //     built.
 //   - [github.com/ashlar-go/ashlar/bookcatalog/httpapi]: the catalog as an http.Handler.
-//   - [github.com/ashlar-go/ashlar/bookcatalog/sqlstore] and
-//     [github.com/ashlar-go/ashlar/bookcatalog/sqlstore/sqlite]: books in a database.
+//   - [github.com/ashlar-go/ashlar/bookcatalog/sqlstore/sqlite]: books in an SQLite file.
 //   - [github.com/ashlar-go/ashlar/bookcatalog/storetest]: the conformance suite of stores.
 //
 // # Inventory

@@ -33,8 +33,8 @@
 //
 // [Store] has five methods and is declared here, where it is used. What all stores have in common
 // is above it, in Catalog or in helpers such as [Query.Select]. What must be atomic is below it:
-// uniqueness and the comparison of versions. [MemStore] is one implementation, package sqlstore
-// another, and examples/bookcatalog-store a third.
+// uniqueness and the comparison of versions. [MemStore] is one implementation, package
+// sqlstore/sqlite another, and examples/bookcatalog-store a third.
 //
 // Package storetest is the contract of a store as a test suite. Every store runs it, and the
 // suite itself is tested with broken stores.

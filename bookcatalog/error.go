@@ -44,28 +44,11 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Errors that a [Store] returns, for errors.Is. They convert to an *Error with errors.As.
+// Errors that a [Store] returns, for errors.Is.
 var (
-	ErrNotFound error = sentinel{NotFound, "Book not found"}                                  // no such id
-	ErrStale    error = sentinel{Stale, "The book was changed by another request: reload it"} // not the current version
+	ErrNotFound error = &Error{Kind: NotFound, Message: "Book not found"}                                  // no such id
+	ErrStale    error = &Error{Kind: Stale, Message: "The book was changed by another request: reload it"} // not the current version
 )
-
-// sentinel is an error without mutable fields.
-type sentinel struct {
-	kind    ErrorKind
-	message string
-}
-
-func (s sentinel) Error() string { return s.message }
-
-// As sets target to a new *Error.
-func (s sentinel) As(target any) bool {
-	e, ok := target.(**Error)
-	if ok {
-		*e = &Error{Kind: s.kind, Message: s.message}
-	}
-	return ok
-}
 
 // DuplicateISBN returns the error of a [Store] for a book with the ISBN13 of another book.
 func DuplicateISBN(isbn13 string) *Error {

@@ -69,32 +69,21 @@ func invalid(fields []FieldError) error {
 
 // reason returns the requirement of a rule.
 func reason(w validator.FieldError) string {
-	switch w.Tag() {
-	case "required":
-		return "must not be empty"
-	case "required_with":
-		return "must be given together with price_minor"
-	case "line":
-		return "must be one line of text without control characters"
-	case "iso4217":
-		return "must be a currency code such as EUR (ISO 4217)"
-	case "iso3166_1_alpha2":
-		return "must be a country code such as GB (ISO 3166)"
-	case "bcp47_language_tag":
-		return "must be a language tag such as en or pt-BR (BCP 47)"
-	case "datetime":
-		return "must be a date such as 1775-12-16"
-	}
-	return bound(w)
-}
-
-// bound returns the requirement of a rule about sizes.
-func bound(w validator.FieldError) string {
 	order := map[string]string{"min": "at least", "max": "at most"}[w.Tag()]
-	switch w.Kind() {
-	case reflect.String:
+	switch {
+	case order == "":
+		return map[string]string{
+			"required":           "must not be empty",
+			"required_with":      "must be given together with price_minor",
+			"line":               "must be one line of text without control characters",
+			"iso4217":            "must be a currency code such as EUR (ISO 4217)",
+			"iso3166_1_alpha2":   "must be a country code such as GB (ISO 3166)",
+			"bcp47_language_tag": "must be a language tag such as en or pt-BR (BCP 47)",
+			"datetime":           "must be a date such as 1775-12-16",
+		}[w.Tag()]
+	case w.Kind() == reflect.String:
 		return fmt.Sprintf("must have %s %s characters", order, w.Param())
-	case reflect.Slice:
+	case w.Kind() == reflect.Slice:
 		return fmt.Sprintf("must have %s %s elements", order, w.Param())
 	}
 	return fmt.Sprintf("must be %s %s", order, w.Param())

@@ -21,12 +21,9 @@ type cursor struct {
 	Updated   time.Time `json:"u,omitzero"`
 }
 
-// order returns the name of a sort order.
-func order(q *bookcatalog.Query) string { return fmt.Sprint(q.Sort) }
-
-// place returns the cursor after a book.
-func (l *request) place(b *bookcatalog.Book) string {
-	c := cursor{Order: order(&l.query), ID: b.ID}
+// cursorAfter returns the cursor after a book.
+func (l *request) cursorAfter(b *bookcatalog.Book) string {
+	c := cursor{Order: fmt.Sprint(l.query.Sort), ID: b.ID}
 	for _, key := range l.query.Sort {
 		switch key.Field {
 		case bookcatalog.SortTitle:
@@ -57,7 +54,7 @@ func (l *request) after(text string) error {
 	if !listquery.DecodeCursor(text, &c) || !bookcatalog.ValidID(c.ID) {
 		return badField("cursor", "invalid cursor: use one from the Link header, or send cursor= to begin")
 	}
-	if c.Order != order(&l.query) {
+	if c.Order != fmt.Sprint(l.query.Sort) {
 		return badField("cursor", "cursor of another order: send the same sortby, or cursor= to begin")
 	}
 	b := &bookcatalog.Book{

@@ -17,11 +17,16 @@ var document []byte
 
 // sendDocument responds with the document.
 func sendDocument(w http.ResponseWriter, r *http.Request) error {
-	sum := sha256.Sum256(document)
-	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
+	tag := contentTag(document)
 	httpx.SetTag(w, tag)
 	if httpx.NotModified(w, r, tag) {
 		return nil
 	}
 	return httpx.WriteJSON(w, http.StatusOK, json.RawMessage(document))
+}
+
+// contentTag returns the entity tag of a body.
+func contentTag(body []byte) string {
+	sum := sha256.Sum256(body)
+	return `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
 }

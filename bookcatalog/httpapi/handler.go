@@ -27,11 +27,11 @@ type Options struct {
 
 // NewHandler returns the handler of a catalog over a store.
 func NewHandler(store bookcatalog.Store, opts *Options) http.Handler {
-	o := Options{}
+	var o Options
 	if opts != nil {
 		o = *opts
 	}
-	chain := httpx.StandardOptions{}
+	var chain httpx.StandardOptions
 	if o.Chain != nil {
 		chain = *o.Chain
 	}
@@ -200,15 +200,11 @@ func translate(err error) error {
 
 // status maps kinds to HTTP status codes.
 func status(kind bookcatalog.ErrorKind) int {
-	switch kind {
-	case bookcatalog.Invalid:
-		return http.StatusBadRequest
-	case bookcatalog.NotFound:
-		return http.StatusNotFound
-	case bookcatalog.Conflict, bookcatalog.Stale:
-		return http.StatusConflict
-	case bookcatalog.Full:
-		return http.StatusInsufficientStorage
-	}
-	return http.StatusInternalServerError
+	return map[bookcatalog.ErrorKind]int{
+		bookcatalog.Invalid:  http.StatusBadRequest,
+		bookcatalog.NotFound: http.StatusNotFound,
+		bookcatalog.Conflict: http.StatusConflict,
+		bookcatalog.Stale:    http.StatusConflict,
+		bookcatalog.Full:     http.StatusInsufficientStorage,
+	}[kind]
 }

@@ -2,9 +2,6 @@ package httpapi
 
 import (
 	"bytes"
-	"context"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,115 +27,55 @@ func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	hash := sha256.New()
-	length, err := body.writeTo(r.Context(), hash)
-	if err != nil {
-		return err
-	}
-	tag := `"` + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:16]) + `"`
+	tag := contentTag(body)
 	httpx.SetTag(w, tag)
 	if httpx.NotModified(w, r, tag) {
 		return nil
 	}
-	if err := httpx.Reserve(r.Context(), length-int64(l.Limit)*typicalBook); err != nil {
-		return err // the books take about as much as their JSON
-	}
-	body.turns = nil // the budget bounds how many large lists are sent at the same time
-	httpx.WriteStream(w, http.StatusOK, "application/json", length, func(w io.Writer) error {
-		_, err := body.writeTo(r.Context(), w)
+	httpx.WriteStream(w, http.StatusOK, "application/json", int64(len(body)), func(w io.Writer) error {
+		_, err := w.Write(body)
 		return err
 	})
 	return nil
 }
 
-// maxLarge is the maximum number of large lists that are read or encoded at the same time, so that
-// small requests do not wait for the processor.
-const maxLarge = 2
+const (
+	// maxLarge is the maximum number of large lists that are read and encoded at the same time, so
+	// that small requests do not wait for the processor.
+	maxLarge = 2
+	// typicalBook is the memory in bytes that a book of a list takes, and its JSON.
+	typicalBook = 2 << 10
+)
 
-// typicalBook is the memory in bytes that a book of a list takes.
-const typicalBook = 2 << 10
-
-// find reads the books of a list and sets its header.
-func (a *api) find(w http.ResponseWriter, r *http.Request, l *request) (*array, error) {
-	body := new(array)
+// find returns the JSON of a list and sets its header.
+func (a *api) find(w http.ResponseWriter, r *http.Request, l *request) ([]byte, error) {
+	ctx := r.Context()
 	if l.Limit > httpx.DefaultLimit {
-		body.turns = a.large
+		select {
+		case a.large <- struct{}{}:
+			defer func() { <-a.large }()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
-	if err := body.begin(r.Context()); err != nil {
+	expected := int64(l.Limit) * typicalBook
+	if err := httpx.Reserve(ctx, expected); err != nil {
 		return nil, err
 	}
-	defer body.end()
-	if err := httpx.Reserve(r.Context(), int64(l.Limit)*typicalBook); err != nil {
-		return nil, err
-	}
-	books, total, err := a.catalog.List(r.Context(), &l.query)
+	books, total, err := a.catalog.List(ctx, &l.query)
 	if err != nil {
 		return nil, err
 	}
-	body.books = l.links(w, r, books, total)
-	return body, nil
-}
-
-// array is a JSON array of books. It is encoded in chunks, once for the entity tag and once for the
-// client, because a hundred books may take 10 MB.
-type array struct {
-	books []bookcatalog.Book
-	turns chan struct{} // held while a chunk of a large list is encoded; nil for small lists
-}
-
-// begin waits for a turn.
-func (a *array) begin(ctx context.Context) error {
-	if a.turns == nil {
-		return nil
-	}
-	select {
-	case a.turns <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (a *array) end() {
-	if a.turns != nil {
-		<-a.turns
-	}
-}
-
-// chunkSize is the size in bytes from which on a chunk is written.
-const chunkSize = 32 << 10
-
-// writeTo writes the array and returns its length in bytes.
-func (a *array) writeTo(ctx context.Context, w io.Writer) (length int64, err error) {
-	var chunk bytes.Buffer
-	encoder := json.NewEncoder(&chunk)
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
 	encoder.SetEscapeHTML(false)
-	chunk.WriteByte('[')
-	for next, last := 0, false; !last; {
-		if err := a.begin(ctx); err != nil {
-			return length, err
-		}
-		for ; next < len(a.books) && chunk.Len() < chunkSize && err == nil; next++ {
-			if next > 0 {
-				chunk.WriteByte(',')
-			}
-			if err = encoder.Encode(&a.books[next]); err == nil {
-				chunk.Truncate(chunk.Len() - 1) // the line feed
-			}
-		}
-		a.end()
-		if err != nil {
-			return length, fmt.Errorf("encode a list: %w", err)
-		}
-		if last = next == len(a.books); last {
-			chunk.WriteString("]\n")
-		}
-		n, err := chunk.WriteTo(w)
-		if length += n; err != nil {
-			return length, err
-		}
+	if books = l.links(w, r, books, total); books == nil {
+		books = []bookcatalog.Book{} // [] in JSON
 	}
-	return length, nil
+	if err := encoder.Encode(books); err != nil {
+		return nil, fmt.Errorf("encode a list: %w", err)
+	}
+	return body.Bytes(), httpx.Reserve(ctx, int64(body.Len())-expected)
 }
 
 // request is a parsed list request.
@@ -239,7 +176,7 @@ func (l *request) links(w http.ResponseWriter, r *http.Request, books []bookcata
 		links := []string{httpx.Link(r, "cursor", "", "first")}
 		if len(books) > l.Limit {
 			books = books[:l.Limit]
-			links = append(links, httpx.Link(r, "cursor", l.place(&books[l.Limit-1]), "next"))
+			links = append(links, httpx.Link(r, "cursor", l.cursorAfter(&books[l.Limit-1]), "next"))
 		}
 		w.Header().Set("Link", strings.Join(links, ", "))
 		w.Header().Set("X-Total-Count", strconv.FormatInt(total, 10))

@@ -11,12 +11,11 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/bookcatalog"
-	"github.com/ashlar-go/ashlar/bookcatalog/sqlstore"
 	"github.com/ashlar-go/ashlar/bookcatalog/sqlstore/sqlite"
 	"github.com/ashlar-go/ashlar/bookcatalog/storetest"
 )
 
-func open(t testing.TB, path string) *sqlstore.Store {
+func open(t testing.TB, path string) *sqlite.Store {
 	t.Helper()
 	store, err := sqlite.Open(context.Background(), path)
 	if err != nil {
@@ -34,27 +33,6 @@ func TestStore(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) bookcatalog.Store {
 		return open(t, filepath.Join(t.TempDir(), "books.db"))
-	})
-}
-
-// TestNumberedParameters runs the suite on one handle and with numbered parameters, as for a
-// database server.
-func TestNumberedParameters(t *testing.T) {
-	t.Parallel()
-	dialect := sqlite.Dialect()
-	dialect.Placeholder = func(n int) string { return fmt.Sprintf("?%d", n) }
-	storetest.Run(t, func(t *testing.T) bookcatalog.Store {
-		db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "books.db"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		db.SetMaxOpenConns(1)
-		store, err := sqlstore.New(t.Context(), db, db, dialect)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = store.Close() })
-		return store
 	})
 }
 
@@ -92,7 +70,7 @@ func TestTwoProcesses(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "books.db")
 	one, other := open(t, path), open(t, path)
-	for i, store := range []*sqlstore.Store{one, other, one, other} {
+	for i, store := range []*sqlite.Store{one, other, one, other} {
 		if err := store.Create(t.Context(), &bookcatalog.Book{ID: string(rune('a' + i)), Title: "x", Version: 1}); err != nil {
 			t.Fatal(err)
 		}
