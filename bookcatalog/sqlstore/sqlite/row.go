@@ -19,8 +19,15 @@ const (
 // fields returns pointers to the fields of a book, to read and to write the columns.
 func fields(b *bookcatalog.Book) []any {
 	return []any{
-		&b.ID, &b.ISBN, &b.ISBN13, &b.Title, document{&b.Author}, document{&b.Authors}, &b.Publisher, &b.PublishedYear, &b.Language, &b.Pages, document{&b.Subjects},
-		&b.PriceMinor, &b.Currency, micros{&b.CreatedAt}, micros{&b.UpdatedAt}, &b.Version,
+		&b.ID, &b.ISBN, &b.ISBN13, &b.Title,
+		document{&b.Author},
+		document{&b.Authors},
+		&b.Publisher, &b.PublishedYear, &b.Language, &b.Pages,
+		document{&b.Subjects},
+		&b.PriceMinor, &b.Currency,
+		micros{&b.CreatedAt},
+		micros{&b.UpdatedAt},
+		&b.Version,
 	}
 }
 
