@@ -206,7 +206,7 @@ func TestAliasesAndMergeKeys(t *testing.T) {
 	}, c.Domains[0].Rules)
 }
 
-// Faults of Compile have the place of the alias or merge key.
+// Faults of Compile have the position of the alias or merge key.
 func TestPlacesOfAliases(t *testing.T) {
 	faults, _ := problems(yaml(
 		"domain: d",

@@ -37,7 +37,7 @@ const (
 
 func (d *decoder) documentFields(domain *ratelimit.Domain) []field {
 	return []field{
-		{"domain", func(v value) { domain.Name = scalar[string](d, v, wantText) }},
+		{"domain", d.text(&domain.Name)},
 		{"descriptors", func(v value) { domain.Rules = d.rules(v, len(domain.Name)) }},
 	}
 }
@@ -47,11 +47,16 @@ func (d *decoder) documentFields(domain *ratelimit.Domain) []field {
 // key and value.
 func (d *decoder) ruleFields(r *ratelimit.Rule, above int) []field {
 	fields := append([]field{
-		{"key", func(v value) { r.Key = scalar[string](d, v, wantText) }},
-		{"value", func(v value) { r.Value = scalar[string](d, v, wantText) }},
+		{"key", d.text(&r.Key)},
+		{"value", d.text(&r.Value)},
 		{"rate_limit", func(v value) { d.limit(v, r) }},
 	}, d.described(r, false)...)
 	return append(fields, field{"descriptors", func(v value) { r.Rules = d.rules(v, compositeLen(above, r)) }})
+}
+
+// text returns a function that decodes a string.
+func (d *decoder) text(to *string) func(value) {
+	return func(v value) { *to = scalar[string](d, v, wantText) }
 }
 
 // described lists the fields of a rule, or of its limit, that the options describe.
@@ -83,7 +88,9 @@ func (d *decoder) set(r *ratelimit.Rule, f *ratelimit.Field, v value) {
 	case ratelimit.KindCandidate:
 		x = d.candidate(v)
 	case ratelimit.KindMap:
-		x = d.metadata(v)
+		if d.isMap(v, "a map") {
+			x = d.json(v.value)
+		}
 	default:
 		x = scalar[string](d, v, wantText)
 	}
@@ -128,7 +135,7 @@ func decodeFile(f File, opts *Options) *document {
 		doc.fault(root.Pos, "error loading config file: yaml: cannot unmarshal %s: the file must be a map with domain and descriptors", tagged(root))
 		return doc
 	}
-	d := &decoder{document: doc, table: opts.Fields, inherited: make(map[*yamltree.Node]inherited)}
+	d := &decoder{document: doc, table: opts.Fields, known: make(map[string][]string), inherited: make(map[*yamltree.Node]inherited)}
 	d.fields(value{pair{value: root}, doc.root}, inDocument, d.documentFields(&doc.domain))
 	doc.ok = d.keyBytes <= maxKeyBytes
 	return doc
@@ -184,7 +191,7 @@ func (d *decoder) candidate(v value) (n uint32) {
 func (d *decoder) names(v value) (names []string) {
 	d.list(v, "a list of maps with a name", func(v value) {
 		name := ""
-		d.fields(v, inReplaces, []field{{"name", func(v value) { name = scalar[string](d, v, wantText) }}})
+		d.fields(v, inReplaces, []field{{"name", d.text(&name)}})
 		names = append(names, name)
 	})
 	return names

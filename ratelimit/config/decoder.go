@@ -39,7 +39,7 @@ func (d *decoder) fields(v value, in string, table []field) {
 	pairs := d.pairs(v.value, keyFault)
 	usable := make([]pair, 0, len(table))
 	for _, p := range pairs {
-		if !has(table, p.name) {
+		if !slices.ContainsFunc(table, func(f field) bool { return f.name == p.name }) {
 			if p.name = d.unexpected(p, in, table); p.name == "" || slices.ContainsFunc(pairs, named(p.name)) {
 				continue
 			}
@@ -55,29 +55,22 @@ func (d *decoder) fields(v value, in string, table []field) {
 
 func named(name string) func(pair) bool { return func(p pair) bool { return p.name == name } }
 
-func has(table []field, name string) bool {
-	return slices.ContainsFunc(table, func(f field) bool { return f.name == name })
-}
-
 // unexpected reports a key that its map must not have. It returns the key of the table
 // that was probably meant, so that its value is checked too and Compile does not miss it.
 func (d *decoder) unexpected(p pair, in string, table []field) string {
 	where := d.knownKeys()[p.name]
 	if where == nil {
-		if meant := d.unknown(p, table); has(table, meant) {
-			return meant
-		}
-		return ""
+		return d.unknown(p, table)
 	}
-	d.warn(p.key.Pos, "key '%s' has no effect %s: it belongs %s", p.name, in, strings.Join(where, " or "))
+	d.warn(p.key.Pos, "key '%s' has no effect %s: it belongs %s", p.name, in, strings.Join(slices.Sorted(slices.Values(where)), " or "))
 	if p.name != "metadata" {
 		d.check(p.value)
 	}
 	return ""
 }
 
-// unknown reports an unknown key and returns the most similar one. Of equally similar
-// keys, one of the table wins.
+// unknown reports an unknown key. It returns the most similar one if that is in the table, else "". Of equally
+// similar keys, one of the table wins.
 func (d *decoder) unknown(p pair, table []field) string {
 	if len(d.faults) > maxFaults {
 		return ""
@@ -86,33 +79,33 @@ func (d *decoder) unknown(p pair, table []field) string {
 	for i, f := range table {
 		keys[i] = f.name
 	}
-	keys = append(keys, slices.Sorted(maps.Keys(d.knownKeys()))...)
-	meant := suggest.Among(p.name, keys)
-	hint := ""
+	meant, hint := suggest.Among(p.name, append(keys, slices.Sorted(maps.Keys(d.knownKeys()))...)), ""
 	if meant != "" {
 		hint = fmt.Sprintf(": did you mean '%s'?", meant)
 	}
 	d.fault(p.key.Pos, "config error, unknown key '%.100s'%s", p.name, hint)
+	if !slices.Contains(keys, meant) {
+		return ""
+	}
 	return meant
 }
 
 // knownKeys returns all keys of the format with the kinds of maps that have them. It
-// derives them from the tables, so that these are the only place that lists keys.
+// derives them from the tables, so that nothing else lists keys.
 func (d *decoder) knownKeys() map[string][]string {
-	if d.known != nil {
+	if len(d.known) > 0 {
 		return d.known
 	}
-	d.known = make(map[string][]string)
-	add := func(in string, table []field) {
+	for in, table := range map[string][]field{
+		inDocument: d.documentFields(new(ratelimit.Domain)),
+		inRule:     d.ruleFields(new(ratelimit.Rule), 0),
+		inLimit:    d.described(nil, true), // those of candidate have the same names
+		inReplaces: {{name: "name"}},
+	} {
 		for _, f := range table {
 			d.known[f.name] = append(d.known[f.name], in)
 		}
 	}
-	add(inDocument, d.documentFields(new(ratelimit.Domain)))
-	add(inRule, d.ruleFields(new(ratelimit.Rule), 0))
-	add(inLimit, d.described(nil, true))
-	add(inReplaces, []field{{name: "name"}})
-	// The fields of candidate have the names of those of rate_limit.
 	return d.known
 }
 
@@ -216,15 +209,6 @@ func (d *decoder) checkScalar(n *yamltree.Node) bool {
 	d.fault(n.Pos, "error checking config: '%.100s' is %.100s, not a string, an integer or a boolean: quote it to make it a string",
 		n.Text, cmp.Or(kind, "of type "+n.Tag))
 	return false
-}
-
-// metadata decodes a map of JSON values; null is none.
-func (d *decoder) metadata(v value) map[string]any {
-	if !d.isMap(v, "a map") {
-		return nil
-	}
-	m, _ := d.json(v.value).(map[string]any)
-	return m
 }
 
 // json decodes a value as JSON has it. It returns nil for the rest, and reports a fault.

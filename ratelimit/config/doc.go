@@ -36,7 +36,7 @@
 // Files that the reference service accepts are accepted, and what it rejects is
 // rejected in the same words, to which a hint may be added (REFERENCE.md, 7.2):
 //
-//   - A known key in the wrong place is ignored, with a warning.
+//   - A misplaced known key is ignored, with a warning.
 //   - A string may be written as an integer, a boolean or a date; a floating-point number
 //     or an integer beyond 64 bits must be quoted.
 //   - Booleans are true, yes, y and on, or false, no, n and off.

@@ -19,8 +19,8 @@ var update = flag.Bool("update", false, "write the golden files")
 // TestGolden loads each directory in testdata/golden and compares the result with the
 // file of that name. Directories named merge-... are loaded with MergeDomains.
 //
-// In the golden file, each fault or warning has a line "place: key words": the message
-// must have that place and contain the key words. The domains follow as JSON.
+// In the golden file, each fault or warning has a line "position: key words": the message
+// must have that position and contain the key words. The domains follow as JSON.
 func TestGolden(t *testing.T) {
 	const root = "testdata/golden"
 	entries, err := os.ReadDir(root)
@@ -49,8 +49,8 @@ func TestGolden(t *testing.T) {
 			}
 			require.Len(t, messages, len(lines), strings.Join(messages, "\n"))
 			for i, line := range lines {
-				place, words, _ := strings.Cut(line, ": ")
-				assert.True(t, strings.HasPrefix(messages[i], place+": "), "%q: want the place %s", messages[i], place)
+				at, words, _ := strings.Cut(line, ": ")
+				assert.True(t, strings.HasPrefix(messages[i], at+": "), "%q: want the position %s", messages[i], at)
 				assert.Contains(t, messages[i], words)
 			}
 		})

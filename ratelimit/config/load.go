@@ -77,11 +77,6 @@ func load(fsys fs.FS, opts *Options) (*Config, []File, error) {
 	return c, l.files, err
 }
 
-// isConfiguration reports whether a file of that name is read.
-func isConfiguration(name string) bool {
-	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
-}
-
 // loader collects the files of a file system.
 type loader struct {
 	walker
@@ -95,27 +90,27 @@ func (l *loader) fault(path string, err error, format string, args ...any) {
 	l.faults = append(l.faults, &Fault{File: oneLine(path), Reason: oneLine(fmt.Sprintf(format, args...)), Cause: err})
 }
 
-func (l *loader) file(path string) {
-	if !isConfiguration(path) {
-		l.ignored = append(l.ignored, oneLine(path))
+func (l *loader) file(name string) {
+	if ext := path.Ext(name); ext != ".yaml" && ext != ".yml" {
+		l.ignored = append(l.ignored, oneLine(name))
 		return
 	}
-	f, err := l.fsys.Open(path)
+	f, err := l.fsys.Open(name)
 	var data []byte
 	if err == nil {
 		data, err = io.ReadAll(io.LimitReader(f, l.opts.MaxFileBytes+1)) // one byte more, for Parse to reject it
 		_ = f.Close()
 	}
 	if err != nil {
-		l.fault(path, err, "cannot be read: %v", withoutPath(err))
+		l.fault(name, err, "cannot be read: %v", withoutPath(err))
 		return
 	}
 	if l.bytes += int64(len(data)); l.bytes > l.opts.MaxTotalBytes {
-		l.fault(path, nil, "more than %d bytes in all files together", l.opts.MaxTotalBytes)
+		l.fault(name, nil, "more than %d bytes in all files together", l.opts.MaxTotalBytes)
 		l.full = true
 		return
 	}
-	l.files = append(l.files, File{Name: strings.ReplaceAll(path, "/", "."), Data: data})
+	l.files = append(l.files, File{Name: strings.ReplaceAll(name, "/", "."), Data: data})
 }
 
 // withoutPath removes the path from an error, for messages that begin with it.

@@ -20,7 +20,7 @@ import (
 )
 
 // The model decodes into structs with the YAML library, which handles aliases, merge keys
-// and scalar types but reports no places.
+// and scalar types but reports no positions.
 type modelDomain struct {
 	Domain      string
 	Descriptors []modelRule
@@ -88,7 +88,7 @@ var modelKeys = strings.Fields(`domain descriptors key value rate_limit shadow_m
 	value_to_metric share_threshold on_store_failure metadata unit requests_per_unit unlimited name replaces unit_multiplier align time_zone algorithm burst
 	limit_type lease candidate`)
 
-// modelCheck validates a value at any place like the reference service.
+// modelCheck validates any value like the reference service.
 func modelCheck(v any) error {
 	switch v := v.(type) {
 	case nil, string, int, bool:

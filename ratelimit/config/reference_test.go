@@ -22,7 +22,7 @@ func limit(fields string) string {
 }
 
 // rejections returns a case for everything that the reference service rejects
-// (REFERENCE.md, 7.2). The fault begins with the place and its words (want); hint is part
+// (REFERENCE.md, 7.2). The fault begins with the position and its words (want); hint is part
 // of what follows.
 func rejections() []struct{ name, text, want, hint string } {
 	return []struct{ name, text, want, hint string }{
@@ -150,7 +150,7 @@ func rejections() []struct{ name, text, want, hint string } {
 			"4:3: config error, unknown key 'colour'", "",
 		},
 		{
-			"unknown key in the wrong place", rule("key: a", "unit: {color: [{colour: blue}]}"),
+			"unknown key below a misplaced one", rule("key: a", "unit: {color: [{colour: blue}]}"),
 			"4:10: config error, unknown key 'color'", "",
 		},
 		{
@@ -170,7 +170,7 @@ func rejections() []struct{ name, text, want, hint string } {
 			"3:2: config error, yaml file contains list of type other than map: <nil>", "",
 		},
 		{
-			"list in the wrong place", limit("unlimited: true, descriptors: [1.5]"),
+			"misplaced list", limit("unlimited: true, descriptors: [1.5]"),
 			"4:47: config error, yaml file contains list of type other than map: 1.5", "",
 		},
 		{
@@ -302,7 +302,7 @@ func TestWarnings(t *testing.T) {
 		},
 		{
 			"name at the top", "domain: d\nname: n\n",
-			[]string{"2:1: key 'name' has no effect at the top of the file: it belongs in rate_limit or in an entry of replaces"},
+			[]string{"2:1: key 'name' has no effect at the top of the file: it belongs in an entry of replaces or in rate_limit"},
 		},
 		{
 			"metadata in the limit", limit("unlimited: true, metadata: {anything: [1.5]}"),
@@ -332,7 +332,7 @@ func TestWarnings(t *testing.T) {
 			[]string{"5:3: mapping key \"rate_limit\" is already defined at line 4, column 3; the fields here replace its fields: remove one of them"},
 		},
 		{
-			"merge key behind a key", yaml("domain: d", "descriptors:", "- &a {key: a, value: b}", "- value: c", "  <<: *a", "  key: e"),
+			"merge key after a key", yaml("domain: d", "descriptors:", "- &a {key: a, value: b}", "- value: c", "  <<: *a", "  key: e"),
 			[]string{"5:3: mapping key \"value\" is already defined at line 4, column 3; the merge key comes later, so that the value here replaces it: put the merge key first"},
 		},
 		{

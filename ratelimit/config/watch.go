@@ -25,7 +25,7 @@ type WatchOptions struct {
 	// Quiet is the time without changes that ends a series of them, so that it leads
 	// to one load; 0 means 100 ms. MaxWait bounds the wait for that; 0 means 1 s.
 	Quiet, MaxWait time.Duration
-	// Poll is how often paths are checked for directories that are new, missing or
+	// Poll is the interval at which paths are checked for directories that are new, missing or
 	// replaced; 0 means 1 s.
 	Poll time.Duration
 	// MaxDirs bounds the number of watched directories; 0 means 256. Files in other

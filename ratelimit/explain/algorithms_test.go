@@ -8,7 +8,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// Algorithms are told in words, with the counter and, where there is one, the window.
+// Algorithms are described in words, with the counter and, where there is one, the window.
 func TestExplainAlgorithms(t *testing.T) {
 	limited := func(key string, l ratelimit.Limit) ratelimit.Rule { return ratelimit.Rule{Key: key, Limit: &l} }
 	rules := []ratelimit.Rule{

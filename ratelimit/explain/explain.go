@@ -44,7 +44,7 @@ type Explanation struct {
 	Descriptors []Descriptor `json:"descriptors"`
 }
 
-// Outcome is what applies to a descriptor.
+// Outcome names the decision about a descriptor.
 type Outcome string
 
 // The outcomes. All but OutcomeLimit let the descriptor pass without counting it.
@@ -141,7 +141,7 @@ func (l *Level) Match() *Attempt {
 	return nil
 }
 
-// Way is how a rule is looked up.
+// Way names a way of looking up a rule.
 type Way string
 
 // The ways, in the order in which they are tried.
@@ -160,7 +160,7 @@ type Attempt struct {
 	// Configured reports whether the rule exists.
 	Configured bool `json:"configured"`
 	Matched    bool `json:"matched"`
-	// Place is where the rule stands. Decision leaves it empty; callers who know the
+	// Place is the position of the rule in its source. Decision leaves it empty; callers who know the
 	// source of the rules may set it.
 	Place string `json:"place,omitempty"`
 }
@@ -223,7 +223,7 @@ func Decision(rules *ratelimit.Ruleset, request *ratelimit.Request, opts *Option
 	return out, nil
 }
 
-// walk is how far the entries of one descriptor lead.
+// walk is the path of one descriptor through the levels.
 type walk struct {
 	levels []Level
 	views  []ratelimit.LevelView // those that were reached

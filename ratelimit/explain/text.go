@@ -61,7 +61,7 @@ func (d *Descriptor) write(b *strings.Builder, index int) {
 	if d.Limit != nil {
 		d.Limit.write(t)
 	}
-	_ = t.Flush() // a strings.Builder takes everything
+	_ = t.Flush() // writing to a strings.Builder never fails
 }
 
 func (l *Level) write(t *tabwriter.Writer) {
@@ -70,35 +70,20 @@ func (l *Level) write(t *tabwriter.Writer) {
 		if i == len(l.Tried)-1 && l.TriedLeftOut > 0 {
 			fmt.Fprintf(t, "    %s\t%d more\tdo not match\n", ByWildcard, l.TriedLeftOut)
 		}
-		fmt.Fprintf(t, "    %s\t%s\t%s%s\n", a.Way, a.rule(), a.verdict(), inColumn(a.Place))
+		rule, verdict := ruleText(a.Key, a.Value), "no such rule"
+		if a.Way == ByExactValue {
+			rule = pairText(a.Key, a.Value)
+		}
+		if a.Matched {
+			verdict = "matches"
+		} else if a.Configured {
+			verdict = "does not match"
+		}
+		fmt.Fprintln(t, strings.TrimSuffix(fmt.Sprintf("    %s\t%s\t%s\t%s", a.Way, rule, verdict, a.Place), "\t"))
 	}
 	for _, m := range l.NearMisses {
 		fmt.Fprintf(t, "    near miss\t%s\t%s\n", ruleText(m.Key, m.Value), m.Why)
 	}
-}
-
-func (a *Attempt) rule() string {
-	if a.Way == ByExactValue {
-		return pairText(a.Key, a.Value)
-	}
-	return ruleText(a.Key, a.Value)
-}
-
-func (a *Attempt) verdict() string {
-	switch {
-	case a.Matched:
-		return "matches"
-	case a.Configured:
-		return "does not match"
-	}
-	return "no such rule"
-}
-
-func inColumn(place string) string {
-	if place == "" {
-		return ""
-	}
-	return "\t" + place
 }
 
 func (d *Descriptor) result() string {

@@ -1,6 +1,8 @@
 package service
 
 import (
+	"errors"
+
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -29,25 +31,10 @@ func Descriptors() (protodesc.Resolver, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := descriptors{new(protoregistry.Files)}
-	return all, all.RegisterFile(file)
-}
-
-// descriptors adds files to those that are linked.
-type descriptors struct{ *protoregistry.Files }
-
-// FindFileByPath implements protodesc.Resolver.
-func (d descriptors) FindFileByPath(path string) (protoreflect.FileDescriptor, error) {
-	if f, err := d.Files.FindFileByPath(path); err == nil {
-		return f, nil
-	}
-	return protoregistry.GlobalFiles.FindFileByPath(path)
-}
-
-// FindDescriptorByName implements protodesc.Resolver.
-func (d descriptors) FindDescriptorByName(name protoreflect.FullName) (protoreflect.Descriptor, error) {
-	if f, err := d.Files.FindDescriptorByName(name); err == nil {
-		return f, nil
-	}
-	return protoregistry.GlobalFiles.FindDescriptorByName(name)
+	all := new(protoregistry.Files)
+	protoregistry.GlobalFiles.RangeFiles(func(linked protoreflect.FileDescriptor) bool {
+		err = all.RegisterFile(linked)
+		return err == nil
+	})
+	return all, errors.Join(err, all.RegisterFile(file))
 }

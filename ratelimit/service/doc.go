@@ -34,5 +34,5 @@
 // the response has been sent. Engine and stores retain no strings of a request.
 //
 // A descriptor with is_negative_hits gives its hits back: see ratelimit.Descriptor.Refund. Through the
-// protocol that is also how a place of a concurrency limit is released.
+// protocol that is also how a permit of a concurrency limit is released.
 package service

@@ -2,6 +2,7 @@ package service
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -146,13 +147,8 @@ func fieldNames(message protoreflect.MessageDescriptor, names []string) []string
 
 func writeDecision(w http.ResponseWriter, out *ratelimitv3.RateLimitResponse) {
 	body, err := protojson.Marshal(out)
-	if err != nil {
-		writeError(w, http.StatusInternalServerError, "the decision could not be written as JSON")
-		return
-	}
-	// protojson adds random white space.
 	var compact bytes.Buffer
-	if err := json.Compact(&compact, body); err != nil {
+	if err = cmp.Or(err, json.Compact(&compact, body)); err != nil { // protojson adds random white space
 		writeError(w, http.StatusInternalServerError, "the decision could not be written as JSON")
 		return
 	}

@@ -253,87 +253,59 @@ func (b bounds) check(request []byte) error {
 // for byte like the generated code.
 func (s *Service) appendResponse(b []byte, d *ratelimit.Decision) []byte {
 	if b == nil {
-		b = make([]byte, 0, s.responseSize(d))
+		b = make([]byte, 0, statusSize*(1+len(d.Statuses)))
 	}
 	b = appendUint(b, 1, uint64(d.Code))
 	for i := range d.Statuses {
-		st := &d.Statuses[i]
-		b = protowire.AppendTag(b, 2, bytesType)
-		b = protowire.AppendVarint(b, uint64(statusSize(st)))
-		b = appendStatus(b, st)
+		start := len(b)
+		b = appendMessage(appendStatus(b, &d.Statuses[i]), start, 2)
 	}
 	if t := s.headerStatus(d); t != nil {
 		for _, f := range s.headers.Fields(t) {
-			b = appendHeader(b, f.Name, f.Value)
+			start := len(b)
+			b = appendText(b, 1, f.Name)
+			var digits [20]byte
+			b = protowire.AppendTag(b, 2, bytesType)
+			b = protowire.AppendBytes(b, strconv.AppendUint(digits[:0], f.Value, 10))
+			b = appendMessage(b, start, 3)
 		}
 	}
 	return b
 }
 
-// responseSize returns an upper bound of the size of a response.
-func (s *Service) responseSize(d *ratelimit.Decision) int {
-	size := 2
-	for i := range d.Statuses {
-		size += 4 + statusSize(&d.Statuses[i])
-	}
-	if s.headers != nil {
-		for _, f := range s.headers.Fields(&ratelimit.Status{}) {
-			size += 24 + len(f.Name)
-		}
-	}
-	return size
+// statusSize is about the size of an encoded status with a name of some bytes.
+const statusSize = 40
+
+// appendMessage makes what was appended since start the message in a field.
+func appendMessage(b []byte, start int, num protowire.Number) []byte {
+	var head [16]byte
+	h := protowire.AppendVarint(protowire.AppendTag(head[:0], num, bytesType), uint64(len(b)-start))
+	end := len(b)
+	b = append(b, h...)
+	copy(b[start+len(h):], b[start:end])
+	copy(b[start:], h)
+	return b
 }
 
 func appendStatus(b []byte, s *ratelimit.Status) []byte {
 	b = appendUint(b, 1, uint64(s.Code))
 	if s.Limited {
-		b = protowire.AppendTag(b, 2, bytesType)
-		b = protowire.AppendVarint(b, uint64(limitSize(s)))
+		start := len(b)
 		b = appendUint(b, 1, uint64(s.RequestsPerUnit))
 		b = appendUint(b, 2, uint64(s.Unit))
 		b = appendText(b, 3, s.Name)
 		if s.UnitMultiplier > 0 {
-			b = protowire.AppendTag(b, 4, bytesType)
-			b = protowire.AppendVarint(b, uint64(uintSize(uint64(s.UnitMultiplier))))
-			b = appendUint(b, 1, uint64(s.UnitMultiplier))
+			multiplier := len(b)
+			b = appendMessage(appendUint(b, 1, uint64(s.UnitMultiplier)), multiplier, 4)
 		}
+		b = appendMessage(b, start, 2)
 	}
 	b = appendUint(b, 3, uint64(s.Remaining))
 	if s.Limited {
-		b = protowire.AppendTag(b, 4, bytesType)
-		b = protowire.AppendVarint(b, uint64(uintSize(uint64(s.ResetSeconds))))
-		b = appendUint(b, 1, uint64(s.ResetSeconds))
+		start := len(b)
+		b = appendMessage(appendUint(b, 1, uint64(s.ResetSeconds)), start, 4)
 	}
 	return b
-}
-
-func statusSize(s *ratelimit.Status) int {
-	n := uintSize(uint64(s.Code)) + uintSize(uint64(s.Remaining))
-	if s.Limited {
-		n += messageSize(limitSize(s)) + messageSize(uintSize(uint64(s.ResetSeconds)))
-	}
-	return n
-}
-
-func limitSize(s *ratelimit.Status) int {
-	n := uintSize(uint64(s.RequestsPerUnit)) + uintSize(uint64(s.Unit))
-	if s.Name != "" {
-		n += messageSize(len(s.Name))
-	}
-	if s.UnitMultiplier > 0 {
-		n += messageSize(uintSize(uint64(s.UnitMultiplier)))
-	}
-	return n
-}
-
-func appendHeader(b []byte, name string, value uint64) []byte {
-	var digits [20]byte
-	text := strconv.AppendUint(digits[:0], value, 10)
-	b = protowire.AppendTag(b, 3, bytesType)
-	b = protowire.AppendVarint(b, uint64(messageSize(len(name))+messageSize(len(text))))
-	b = appendText(b, 1, name)
-	b = protowire.AppendTag(b, 2, bytesType)
-	return protowire.AppendBytes(b, text)
 }
 
 // appendUint omits zero, as proto3 does.
@@ -352,14 +324,3 @@ func appendText(b []byte, num protowire.Number, v string) []byte {
 	b = protowire.AppendTag(b, num, bytesType)
 	return protowire.AppendString(b, v)
 }
-
-// Field numbers are below 16 here, so a tag is one byte.
-
-func uintSize(v uint64) int {
-	if v == 0 {
-		return 0
-	}
-	return 1 + protowire.SizeVarint(v)
-}
-
-func messageSize(n int) int { return 1 + protowire.SizeVarint(uint64(n)) + n }

@@ -54,7 +54,7 @@ type Options struct {
 	// means 5 minutes, and the minimum is 10 s. Many servers close connections with
 	// more frequent pings than every 5 minutes.
 	KeepaliveTime time.Duration
-	// KeepaliveTimeout is how long the response to a ping may take; 0 means 20 s.
+	// KeepaliveTimeout bounds the wait for the response to a ping; 0 means 20 s.
 	KeepaliveTimeout time.Duration
 
 	// MergeDomains lets several resources describe one domain (MERGE_DOMAIN_CONFIG):

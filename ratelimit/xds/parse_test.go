@@ -134,7 +134,7 @@ func TestParseFaults(t *testing.T) {
 	}
 }
 
-// requireLines checks that each line of an error has the place, and in any order the words, of a line of want.
+// requireLines checks that each line of an error has the path, and in any order the words, of a line of want.
 func requireLines(t *testing.T, want string, err error) {
 	t.Helper()
 	lines, wants := strings.Split(err.Error(), "\n"), strings.Split(want, "\n")

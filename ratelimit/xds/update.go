@@ -40,7 +40,7 @@ type Update struct {
 	Resources []string
 	// Warnings report likely mistakes, in the order of the rules.
 	Warnings []*config.Fault
-	// Faults report the resources of the response that can't be used. In their place are
+	// Faults report the resources of the response that can't be used. Instead, the Update has
 	// the last ones with the same names that could be, if there were any. Empty with
 	// Options.Strict.
 	Faults config.Faults
@@ -189,14 +189,14 @@ func (d *decoder) report(found []*ratelimit.Fault) []*config.Fault {
 	slices.SortStableFunc(found, func(a, b *ratelimit.Fault) int {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), slices.Compare(a.Path, b.Path))
 	})
-	place := func(at ratelimit.Position, field string) *config.Fault {
+	position := func(at ratelimit.Position, field string) *config.Fault {
 		path := ""
 		for _, n := range at.Path {
 			path += fmt.Sprintf("descriptors[%d].", n)
 		}
 		return &config.Fault{File: d.resources[at.Source].name, Path: strings.TrimSuffix(path+field, ".")}
 	}
-	out := config.Translate(found[:min(len(found), maxFaults)], place)
+	out := config.Translate(found[:min(len(found), maxFaults)], position)
 	if len(found) > maxFaults {
 		last := out[len(out)-1]
 		out = append(out, &config.Fault{File: last.File, Reason: fmt.Sprintf("more than %d problems: the rest is omitted", maxFaults)})
@@ -243,7 +243,7 @@ func (d *decoder) rules(in []wireValue) []ratelimit.Rule {
 	d.at.Path = append(d.at.Path, 0)
 	for i, v := range in {
 		d.at.Path[depth] = i
-		r, m := &out[i], read(v.bytes)
+		r, m := &out[i], read(v.bytes())
 		r.Key, r.Value = text(m[ruleKey]), text(m[ruleValue])
 		d.fields(r, m, "", ruleKey, ruleValue, ruleLimit, ruleSub)
 		if limit := m[ruleLimit]; limit != nil {
@@ -269,7 +269,7 @@ func (d *decoder) fields(r *ratelimit.Rule, m message, in string, others ...prot
 		if m[number] == nil {
 			continue
 		}
-		v, err := d.value(f.Value.Kind, path, m[number])
+		v, err := d.value(f, path, m[number])
 		if err == nil && v != nil {
 			err = f.Value.Set(r, v)
 		}
@@ -284,31 +284,33 @@ func (d *decoder) fields(r *ratelimit.Rule, m message, in string, others ...prot
 
 // value converts the values of a field, nil if they are the default. The last one counts, and
 // messages are merged.
-func (d *decoder) value(kind ratelimit.Kind, path string, values []wireValue) (any, error) {
+func (d *decoder) value(f *ratelimit.Field, path string, values []wireValue) (any, error) {
 	want, last := protowire.BytesType, values[len(values)-1]
-	switch kind {
+	switch f.Value.Kind {
 	case ratelimit.KindBool, ratelimit.KindNumber, ratelimit.KindCount, ratelimit.KindCandidate, ratelimit.KindUnit:
 		want = protowire.VarintType
 	}
-	if i := slices.IndexFunc(values, func(v wireValue) bool { return v.typ != want }); i >= 0 {
-		return nil, fmt.Errorf("field %d has an unknown type", values[i].number)
+	if slices.ContainsFunc(values, func(v wireValue) bool { return v.typ != want }) {
+		return nil, fmt.Errorf("field %d has an unknown type", f.Number)
 	}
-	switch kind {
+	n, _ := protowire.ConsumeVarint(last.encoded)
+	switch f.Value.Kind {
 	case ratelimit.KindBool:
-		return protowire.DecodeBool(last.varint), nil
+		return protowire.DecodeBool(n), nil
 	case ratelimit.KindUnit:
-		if unit := ratelimit.Unit(last.varint); last.varint <= math.MaxUint8 && unit.Valid() {
-			return unit.String(), nil
-		} else if last.varint == 0 {
+		switch unit := ratelimit.Unit(n); {
+		case n == 0:
 			return nil, nil
+		case n <= math.MaxUint8 && unit.Valid():
+			return unit.String(), nil
 		}
-		return fmt.Sprint(int32(last.varint)), nil
+		return fmt.Sprint(int32(n)), nil
 	case ratelimit.KindText, ratelimit.KindWord:
 		return text(values), nil
 	case ratelimit.KindNames:
 		names := make([]string, len(values))
 		for i, v := range values {
-			m := read(v.bytes)
+			m := read(v.bytes())
 			d.warnUnknown(fmt.Sprintf("%s[%d]", path, i), m, replacesName)
 			names[i] = text(m[replacesName])
 		}
@@ -320,7 +322,7 @@ func (d *decoder) value(kind ratelimit.Kind, path string, values []wireValue) (a
 		}
 		return s.AsMap(), nil
 	}
-	return uint32(min(last.varint, math.MaxUint32)), nil
+	return uint32(min(n, math.MaxUint32)), nil
 }
 
 // warnUnknown warns about fields with other numbers than the known ones, which a newer server may send.
@@ -341,30 +343,30 @@ func (d *decoder) warnUnknown(field string, m message, known ...protowire.Number
 type message map[protowire.Number][]wireValue
 
 type wireValue struct {
-	number protowire.Number
-	typ    protowire.Type
-	varint uint64 // of VarintType
-	bytes  []byte // of BytesType
+	typ     protowire.Type
+	encoded []byte // without the tag
+}
+
+// bytes returns the value of a string, bytes or a message, nil for other types.
+func (v wireValue) bytes() []byte {
+	if v.typ != protowire.BytesType {
+		return nil
+	}
+	b, _ := protowire.ConsumeBytes(v.encoded)
+	return b
 }
 
 // read splits an encoded message, which is valid.
 func read(b []byte) message {
 	m := make(message)
 	for len(b) > 0 {
-		number, typ, n := protowire.ConsumeTag(b)
-		size := protowire.ConsumeFieldValue(number, typ, b[max(n, 0):])
-		if n < 0 || size < 0 {
+		_, _, tag := protowire.ConsumeTag(b)
+		number, typ, n := protowire.ConsumeField(b)
+		if n < 0 {
 			break
 		}
-		v := wireValue{number: number, typ: typ}
-		switch typ {
-		case protowire.VarintType:
-			v.varint, _ = protowire.ConsumeVarint(b[n:])
-		case protowire.BytesType:
-			v.bytes, _ = protowire.ConsumeBytes(b[n:])
-		}
-		m[number] = append(m[number], v)
-		b = b[n+size:]
+		m[number] = append(m[number], wireValue{typ, b[tag:n]})
+		b = b[n:]
 	}
 	return m
 }
@@ -374,13 +376,13 @@ func text(values []wireValue) string {
 	if len(values) == 0 {
 		return ""
 	}
-	return strings.ToValidUTF8(string(values[len(values)-1].bytes), "?")
+	return strings.ToValidUTF8(string(values[len(values)-1].bytes()), "?")
 }
 
 // merged returns the fields of all values, as one message has them.
 func merged(values []wireValue) (b []byte) {
 	for _, v := range values {
-		b = append(b, v.bytes...)
+		b = append(b, v.bytes()...)
 	}
 	return b
 }
