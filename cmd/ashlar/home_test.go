@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"image/png"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -16,8 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
-
-	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
 )
 
 var startHere = regexp.MustCompile(`start here +(http://\S+/)`)
@@ -31,60 +28,6 @@ func get(t *testing.T, url string) (int, string) {
 	text, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	return response.StatusCode, string(text)
-}
-
-// TestLandingPage opens the page in a browser, in light and dark, wide and narrow: it is complete,
-// accessible, fits the window, requests nothing from other hosts, and its links work.
-func TestLandingPage(t *testing.T) {
-	welcome, stop := start(t)
-	defer func() { require.Zero(t, stop()) }()
-	page := browsertest.Open(t, startHere.FindStringSubmatch(welcome)[1], nil)
-	for name, size := range map[string]struct {
-		width, height int64
-		dark          bool
-	}{"home": {1280, 800, false}, "home-dark": {1280, 800, true}, "home-narrow": {390, 844, false}, "home-narrow-dark": {390, 844, true}} {
-		page.Resize(size.width, size.height, size.dark)
-		for _, id := range []string{"#inventory", "#limits", "#catalog", "#manifest"} {
-			page.Await(id)
-		}
-		assert.False(t, page.Overflows(), "%s: the page scrolls horizontally", name)
-		page.Accessible()
-		look(t, name, page)
-	}
-	page.Silent()
-	var links []string
-	page.Eval("Array.from(document.links, a => a.href)", &links)
-	require.GreaterOrEqual(t, len(links), 8)
-	for _, link := range links {
-		code, _ := get(t, link)
-		assert.Equal(t, http.StatusOK, code, link)
-	}
-	page.Goto(startHere.FindStringSubmatch(welcome)[1])
-	page.AwaitText("#numbers", "20\ndevices")
-	copied := copies(page)
-	require.Len(t, copied, 2)
-	for _, line := range copied { // both are commands that work
-		if strings.HasPrefix(line, "go run") || hasCurl() {
-			shell(t, line)
-		}
-	}
-	page.AwaitText("#numbers", "of 6 decisions refused")
-	var rate string
-	page.Eval(`(async () => { for (;;) { const n = document.querySelector("#numbers .fact:nth-child(2) strong").textContent; if (n !== "0") return n; await new Promise((f) => setTimeout(f, 20)); } })()`, &rate)
-	require.Regexp(t, `^\d+(\.\d)?$`, rate, "decisions a second")
-	page.Submit("#sign-in")
-	page.Await(".frame:not(.frame-single)")
-	assert.True(t, strings.HasSuffix(page.Address(), "/console/"), page.Address())
-	assert.Empty(t, page.Errors())
-}
-
-// copies clicks on all buttons that copy and returns what they put into the clipboard.
-func copies(page *browsertest.Page) (all []string) {
-	page.Eval(`(async () => { const all = []; navigator.clipboard.writeText = async (text) => { all.push(text); };
-		for (const b of document.querySelectorAll("[data-copy-from]")) { const n = all.length; b.click(); while (all.length === n) await new Promise((f) => setTimeout(f, 20)); }
-		return all; })()`, &all)
-	page.AwaitText("#toasts", "Copied.")
-	return all
 }
 
 // fetch sends a request for a host, with headers given as name, value, name, value.
@@ -184,47 +127,10 @@ func TestSignInStaysHere(t *testing.T) {
 	require.Equal(t, http.StatusOK, response.StatusCode, "refusals do not use it up")
 }
 
-// look checks that a screenshot is not empty and writes it to the directory ASHLAR_SCREENSHOTS.
-func look(t *testing.T, name string, page *browsertest.Page) {
-	t.Helper()
-	shot := page.WholeScreenshot()
-	picture, err := png.Decode(bytes.NewReader(shot))
-	require.NoError(t, err)
-	colours := map[any]bool{}
-	for y := range picture.Bounds().Dy() {
-		for x := range picture.Bounds().Dx() {
-			colours[picture.At(x, y)] = true
-		}
-	}
-	assert.Greater(t, len(colours), 10, "%s: the page is empty", name)
-	if dir := os.Getenv("ASHLAR_SCREENSHOTS"); dir != "" {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name+".png"), shot, 0o644))
-	}
-}
-
-// TestPastedManifest types manifests into the form.
-func TestPastedManifest(t *testing.T) {
+// TestPastedManifestVerdict sends manifests as the form does.
+func TestPastedManifestVerdict(t *testing.T) {
 	welcome, stop := start(t)
 	defer func() { require.Zero(t, stop()) }()
-	page := browsertest.Open(t, startHere.FindStringSubmatch(welcome)[1], nil)
-	page.Click("#validate")
-	page.AwaitText("#result", "line 5, column 14") // the mistake in the example
-	var typed string
-	page.Eval("document.querySelector('textarea').value = ''", &typed)
-	page.Type("textarea", `{"name":"com.example/weather","version":"^1.4.2"}`)
-	page.Click("#validate")
-	page.AwaitText("#result", "line 1, column 41")
-	page.Eval("document.querySelector('textarea').value", &typed)
-	assert.Contains(t, typed, `"com.example/weather"`, "the input is kept")
-	page.Silent()
-
-	plain := browsertest.Open(t, startHere.FindStringSubmatch(welcome)[1], &browsertest.Options{NoScript: true})
-	plain.Submit("#validate")
-	require.Contains(t, plain.Text("#result"), "line 5, column 14", "without JavaScript")
-	plain.Click(`summary[aria-label="Theme"]`)
-	plain.Submit(`button[value="dark"]`)
-	plain.Await(`html[data-theme="dark"]`)
-
 	good, err := os.ReadFile(filepath.Join("..", "..", "manifest", "testdata", "examples", "local.json"))
 	require.NoError(t, err)
 	verdict := validate(good)

@@ -12,23 +12,22 @@ import (
 	"flag"
 	"iter"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 )
 
-// Only restricts a test program that runs with -short, and without -run, to the named tests. Call
-// it in TestMain. Other tests do not appear as skipped.
-func Only(names ...string) {
+// Only restricts a test program that runs with -short, and without -run, to the named tests, and
+// reports whether it did. Call it in TestMain. Other tests do not appear as skipped.
+func Only(names ...string) bool {
 	flag.Parse()
-	if testing.Short() && flag.Lookup("test.run").Value.String() == "" {
-		for i, name := range names {
-			names[i] = regexp.QuoteMeta(name)
-		}
-		_ = flag.Set("test.run", "^("+strings.Join(names, "|")+")$") // the flag is a string
+	run := flag.Lookup("test.run")
+	if !testing.Short() || run.Value.String() != "" {
+		return false
 	}
+	_ = run.Value.Set("^(" + strings.Join(names, "|") + ")$") // any string is valid
+	return true
 }
 
 // Soak returns the duration in the variable ASHLAR_SOAK, or 0 if it is not set. A load test takes

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/httpx/apidocs"
 	"github.com/ashlar-go/ashlar/inventory"
@@ -41,8 +40,8 @@ func document(t *testing.T) []byte {
 	return doc
 }
 
-// network serves the API and its documentation below a prefix, with the middleware of the servers.
-func network(t *testing.T) string {
+// startNetwork serves the API and its documentation below a prefix, with the middleware of the servers.
+func startNetwork(t *testing.T) string {
 	t.Helper()
 	doc := document(t)
 	docs := http.StripPrefix("/network/docs", apidocs.New(&apidocs.Options{Title: "Network: API", LoginURL: "../users/login"}))
@@ -76,8 +75,8 @@ func network(t *testing.T) string {
 // can try out an operation, and causes neither errors nor requests to other origins.
 func TestAPIPage(t *testing.T) {
 	t.Parallel()
-	base := network(t)
-	page := browsertest.Open(t, base+"/docs", nil) // redirects to the path with a slash
+	base := startNetwork(t)
+	page := Open(t, base+"/docs", nil) // redirects to the path with a slash
 	page.AwaitText("h2.title, h1.title", "Small network")
 	assert.Equal(t, base+"/docs/", page.Address())
 	var title, lang string
@@ -111,7 +110,7 @@ func TestAPIPage(t *testing.T) {
 // send the token, and that the page follows the colours of the system.
 func TestAPIPageLogin(t *testing.T) {
 	t.Parallel()
-	page := browsertest.Open(t, network(t)+"/docs/", &browsertest.Options{Dark: true})
+	page := Open(t, startNetwork(t)+"/docs/", &Options{Dark: true})
 	page.AwaitText("#docs", "List locations")
 	ground := func() (color string) {
 		page.Eval("getComputedStyle(document.body).backgroundColor + getComputedStyle(document.querySelector('.swagger-ui')).color", &color)
@@ -147,8 +146,8 @@ func TestAPIPageLogin(t *testing.T) {
 // page fits the screen of a phone.
 func TestAPIPageOnAPhone(t *testing.T) {
 	t.Parallel()
-	base := network(t)
-	page := browsertest.Open(t, base+"/docs/?url=/other.json&configUrl=/config.json", &browsertest.Options{Width: 390, Height: 844})
+	base := startNetwork(t)
+	page := Open(t, base+"/docs/?url=/other.json&configUrl=/config.json", &Options{Width: 390, Height: 844})
 	page.AwaitText("#docs", "Count them")
 	assert.False(t, page.Overflows())
 	page.Keep("apidocs-phone")

@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/httpx/apidocs"
 	"github.com/ashlar-go/ashlar/manifest/registry"
@@ -49,9 +48,10 @@ func startCatalog(t *testing.T) string {
 // TestCatalog: the list is searched as one types, leads from page to page, and the page of a server has its
 // launch lines and inputs.
 func TestCatalog(t *testing.T) {
+	t.Parallel()
 	url := startCatalog(t)
 	looks := (&consoleServer{t: t}).looks
-	page := browsertest.Open(t, url+"/", nil)
+	page := Open(t, url+"/", nil)
 	page.AwaitText("main", "Tickets")
 	looks(page, "catalog-list")
 	page.Submit(`a[rel=next]`)

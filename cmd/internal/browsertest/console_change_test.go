@@ -8,15 +8,13 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
-
-	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
 )
 
 // mainButton sends the form of a page that changes something.
 const mainButton = ".change-actions .button-main"
 
 // write replaces the text of an input, as a user who types does.
-func write(page *browsertest.Page, selector, text string) {
+func write(page *Page, selector, text string) {
 	page.Eval(`(() => { const i = document.querySelector("`+selector+`"); i.value = ""; i.focus(); })()`, new(any))
 	if text != "" {
 		page.Type(selector, text)
@@ -24,12 +22,12 @@ func write(page *browsertest.Page, selector, text string) {
 }
 
 // pick chooses a value of a select.
-func pick(page *browsertest.Page, selector, value string) {
+func pick(page *Page, selector, value string) {
 	page.Eval(`(() => { const i = document.querySelector("`+selector+`"); i.value = "`+value+`"; i.dispatchEvent(new Event("change", {bubbles: true})); })()`, new(any))
 }
 
 // landed returns the id of the record that the page has led to after a change.
-func (s *consoleServer) landed(page *browsertest.Page, resource, done string) string {
+func (s *consoleServer) landed(page *Page, resource, done string) string {
 	s.t.Helper()
 	m := regexp.MustCompile(`/console/r/` + resource + `/([0-9a-f-]{36})\?done=` + done + `$`).FindStringSubmatch(page.Address())
 	require.NotNil(s.t, m, page.Address())
@@ -59,6 +57,7 @@ func (s *consoleServer) count(path string) int {
 // TestConsoleChangeForms: an admin declares a field, creates a device with it, a reference and difficult texts,
 // corrects what the API refuses, and edits and deletes it.
 func TestConsoleChangeForms(t *testing.T) {
+	t.Parallel()
 	s := startConsole(t, 12)
 	place := s.first("/locations?limit=1")
 	name := place["name"].(string)
@@ -129,7 +128,7 @@ func TestConsoleChangeForms(t *testing.T) {
 }
 
 // focused returns the id of the element with the focus.
-func focused(page *browsertest.Page) (id string) {
+func focused(page *Page) (id string) {
 	page.Eval("document.activeElement.id", &id)
 	return id
 }
@@ -137,6 +136,7 @@ func focused(page *browsertest.Page) (id string) {
 // TestConsoleChangeConflict: an edit of an old version shows both versions, and saves what the user chooses.
 // Without JavaScript too.
 func TestConsoleChangeConflict(t *testing.T) {
+	t.Parallel()
 	s := startConsole(t, 3)
 	device := s.first("/devices?limit=1")["id"].(string)
 	s.api("PATCH", "/devices/"+device, map[string]any{"role": "access", "notes": "old", "model": "M1"}, nil)
@@ -159,18 +159,18 @@ func TestConsoleChangeConflict(t *testing.T) {
 	rec := s.record("/devices/" + device)
 	require.Equal(t, []any{"mine", "core", "M2"}, []any{rec["notes"], rec["role"], rec["model"]})
 
-	plain := s.open("admin", "/r/devices/new", &browsertest.Options{NoScript: true})
+	plain := s.open("admin", "/r/devices/new", &Options{NoScript: true})
 	plain.Type("#f-hostname", "no-script")
 	plain.Type("#f-location_id", "nowhere at all")
 	plain.Submit(mainButton)
 	require.Contains(t, plain.Text("#f-location_id-e"), `no location is called "nowhere at all"`)
 	place := s.first("/locations?limit=1")
-	plain = s.open("admin", "/r/devices/new?hostname=no-script", &browsertest.Options{NoScript: true})
+	plain = s.open("admin", "/r/devices/new?hostname=no-script", &Options{NoScript: true})
 	plain.Type("#f-location_id", place["name"].(string))
 	plain.Submit(mainButton)
 	id := s.landed(plain, "devices", "created")
 	require.Equal(t, place["id"], s.record("/devices/" + id)["location_id"])
-	plain = s.open("admin", "/r/devices/"+id+"/edit", &browsertest.Options{NoScript: true})
+	plain = s.open("admin", "/r/devices/"+id+"/edit", &Options{NoScript: true})
 	plain.Type("#f-vendor", "Acme")
 	plain.Submit(mainButton)
 	s.landed(plain, "devices", "saved")
@@ -180,6 +180,7 @@ func TestConsoleChangeConflict(t *testing.T) {
 // TestConsoleChangeMany: a change of several records is previewed and applied, refuses what has changed since the
 // preview, and needs the right to change. A form that is sent twice creates one record.
 func TestConsoleChangeMany(t *testing.T) {
+	t.Parallel()
 	s := startConsole(t, 8)
 	var list struct{ Data []map[string]any }
 	s.api("GET", "/devices?limit=3", nil, &list)
@@ -244,7 +245,7 @@ func TestConsoleChangeMany(t *testing.T) {
 }
 
 // post sends a form with the token of the open page, as a list with a selection does.
-func (s *consoleServer) post(page *browsertest.Page, path string, values url.Values) {
+func (s *consoleServer) post(page *Page, path string, values url.Values) {
 	s.t.Helper()
 	page.Eval(`(() => { const f = document.querySelector(".change-form"); f.id = "posted"; f.innerHTML = f.querySelector("[name=_token]").outerHTML; f.action = "/console`+path+`";
 		for (const [n, v] of new URLSearchParams("`+values.Encode()+`")) { const i = document.createElement("input"); i.name = n; i.value = v; f.append(i); }

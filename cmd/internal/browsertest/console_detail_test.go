@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
 )
 
 // create creates a record through the API, and returns its id.
@@ -77,13 +75,14 @@ func (s *consoleServer) detailNetwork() (n detailNetwork) {
 }
 
 // text returns the text of the page without runs of blanks.
-func visible(page *browsertest.Page, selector string) string {
+func visible(page *Page, selector string) string {
 	return strings.Join(strings.Fields(page.Text(selector)), " ")
 }
 
 // TestConsoleDetailHome: the numbers of the home page are those of the API, bars lead to filtered lists, and an event
 // is acknowledged there. Whoever may not read the audit log sees no changes; limited users see their locations only.
 func TestConsoleDetailHome(t *testing.T) {
+	t.Parallel()
 	s := startConsole(t, 60)
 	n := s.detailNetwork()
 	page := s.open("admin", "/", nil)
@@ -128,6 +127,7 @@ func TestConsoleDetailHome(t *testing.T) {
 // TestConsoleDetailDevice: the page of a device shows its ports with their far ends, its neighbours, rack, events,
 // measurements and history, and escapes every text. A trace leads through patch panels.
 func TestConsoleDetailDevice(t *testing.T) {
+	t.Parallel()
 	s := startConsole(t, 20)
 	n := s.detailNetwork()
 	s.api("PATCH", "/devices/"+n.sw1, map[string]any{"status": "maintenance"}, nil)
@@ -171,9 +171,10 @@ func TestConsoleDetailDevice(t *testing.T) {
 
 // TestConsoleDetailViewer: a viewer has no buttons that change something, and pages work without JavaScript.
 func TestConsoleDetailViewer(t *testing.T) {
+	t.Parallel()
 	s := startConsole(t, 10)
 	n := s.detailNetwork()
-	page := s.open("viewer", "/r/devices/"+n.sw1, &browsertest.Options{NoScript: true})
+	page := s.open("viewer", "/r/devices/"+n.sw1, &Options{NoScript: true})
 	require.Contains(t, visible(page, "#device-interfaces"), "pp1 1")
 	html := page.HTML()
 	for _, not := range []string{"/edit", "/delete", "/new?", "/acknowledge", `id="record-history"`} {

@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
 )
 
 // writeFile writes a file to import.
@@ -35,6 +33,7 @@ func (s *consoleServer) number(path string) int {
 // TestConsoleImport: a file with a wrong column and wrong rows is mapped, its wrong rows are shown with line and
 // column and downloaded, corrected and applied. A second import changes nothing.
 func TestConsoleImport(t *testing.T) {
+	t.Parallel()
 	s := startConsole(t, 4)
 	known := s.first("/devices?limit=1")
 	rows := "Host name,status,Serial,rack_height,Comment\n" +
@@ -98,8 +97,9 @@ func TestConsoleImport(t *testing.T) {
 
 // TestConsoleImportPlain: without JavaScript, rows that are pasted are imported. Viewers do not have the pages.
 func TestConsoleImportPlain(t *testing.T) {
+	t.Parallel()
 	s := startConsole(t, 2)
-	page := s.open("admin", "/import?resource=locations", &browsertest.Options{NoScript: true, Width: 390, Height: 844})
+	page := s.open("admin", "/import?resource=locations", &Options{NoScript: true, Width: 390, Height: 844})
 	page.Type("#text", "name,site_code\nPasted place,PASTE-1\n")
 	page.Submit("#import-form .button-main")
 	page.Submit("#import-form .button-main")
@@ -127,6 +127,7 @@ func TestConsoleImportPlain(t *testing.T) {
 
 // TestConsoleDrift: the output of a device is compared, one of two differences is chosen, previewed and applied.
 func TestConsoleDrift(t *testing.T) {
+	t.Parallel()
 	s := startConsole(t, 2)
 	for _, host := range []string{"drift-a", "drift-b"} {
 		s.api("POST", "/devices", map[string]any{"hostname": host}, nil)

@@ -7,12 +7,10 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
-
-	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
 )
 
 // choose chooses a value of a select element as a user does.
-func choose(t *testing.T, page *browsertest.Page, selector, value string) {
+func choose(t *testing.T, page *Page, selector, value string) {
 	t.Helper()
 	var chosen string
 	page.Eval(`(() => { const s = document.querySelector("`+selector+`"); s.value = "`+value+`"; s.dispatchEvent(new Event("change", {bubbles: true})); return s.value })()`, &chosen)
@@ -21,6 +19,7 @@ func choose(t *testing.T, page *browsertest.Page, selector, value string) {
 
 // TestConsoleLists: somebody searches, filters, sorts and chooses columns, and the address has all of it.
 func TestConsoleLists(t *testing.T) {
+	t.Parallel()
 	s := startConsole(t, 120)
 	s.api("POST", "/devices", map[string]any{"hostname": "a-first", "model": `a < b & "c"`, "role": "lab", "tags": []string{"lab"}}, nil)
 	page := s.open("admin", "/r/devices", nil)
@@ -88,6 +87,7 @@ func TestConsoleLists(t *testing.T) {
 
 // TestConsoleListsLive: a change of another user is shown and marked, the palette finds a device, and the search all records.
 func TestConsoleListsLive(t *testing.T) {
+	t.Parallel()
 	s := startConsole(t, 20)
 	page := s.open("editor", "/r/devices", nil)
 	page.Await(`[data-live-state="open"]`)
@@ -112,6 +112,7 @@ func TestConsoleListsLive(t *testing.T) {
 
 // TestConsoleListsRights: a viewer sees records and nothing to change them, and a list needs no script.
 func TestConsoleListsRights(t *testing.T) {
+	t.Parallel()
 	s := startConsole(t, 20)
 	page := s.open("viewer", "/r/devices", nil)
 	page.Await(".lists-table")
@@ -124,7 +125,7 @@ func TestConsoleListsRights(t *testing.T) {
 	page.AwaitText("main", "ber1-wan-01")
 	s.looks(page, "lists-search")
 
-	plain := s.open("editor", "/r/devices?limit=25&add-field=status&add-op=eq", &browsertest.Options{NoScript: true})
+	plain := s.open("editor", "/r/devices?limit=25&add-field=status&add-op=eq", &Options{NoScript: true})
 	plain.Submit(`#lists-suggestions a[href*="status=active"]`)
 	require.Contains(t, plain.Text(".lists-chips"), "active")
 	plain.Keep("lists-no-script")

@@ -9,8 +9,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
 )
 
 // campus creates a network of a location: two cores with two links between them, distribution switches with
@@ -87,14 +85,14 @@ func (s *consoleServer) wire(ids map[string]string, ends [][2]string) {
 }
 
 // devicesOnMap waits for the map and returns the number of its devices.
-func devicesOnMap(page *browsertest.Page) (n int) {
+func devicesOnMap(page *Page) (n int) {
 	page.Await("#maps-canvas[data-ready]")
 	page.Eval(`ashlar.map.cy.nodes().filter((n) => !n.isParent()).length`, &n)
 	return n
 }
 
 // chooseOnMap selects a value of a form field whose change submits its form.
-func chooseOnMap(page *browsertest.Page, selector, value string) {
+func chooseOnMap(page *Page, selector, value string) {
 	page.Eval(fmt.Sprintf(`(() => { const s = document.querySelector(%q); s.value = %q; setTimeout(() => s.dispatchEvent(new Event("change", {bubbles: true})), 0); })()`, selector, value), new(any))
 }
 
@@ -107,6 +105,7 @@ type graphOf struct {
 // TestConsoleMap: the map has the devices of the API; it is searched and filtered, shows the neighbours and the
 // paths of devices, keeps saved positions for everybody, and is exported.
 func TestConsoleMap(t *testing.T) {
+	t.Parallel()
 	s := startConsole(t, 4)
 	ids := s.campus("Vienna", 3, 12)
 	page := s.open("editor", "/map", nil)
@@ -141,7 +140,7 @@ func TestConsoleMap(t *testing.T) {
 
 // savesPositions checks that a dragged device stays where it is for everybody once it is saved, and that a
 // viewer cannot save.
-func (s *consoleServer) savesPositions(page *browsertest.Page, id string) {
+func (s *consoleServer) savesPositions(page *Page, id string) {
 	t := s.t
 	t.Helper()
 	page.Eval(fmt.Sprintf(`(() => { const n = ashlar.map.cy.getElementById(%q); n.position({x: -777, y: 333}); n.emit("dragfree"); })()`, id), new(any))
@@ -168,7 +167,7 @@ func (s *consoleServer) savesPositions(page *browsertest.Page, id string) {
 }
 
 // checkMapFiles checks the files of the map.
-func checkMapFiles(t *testing.T, page *browsertest.Page) {
+func checkMapFiles(t *testing.T, page *Page) {
 	t.Helper()
 	var svg struct {
 		Text          string
@@ -187,7 +186,7 @@ func checkMapFiles(t *testing.T, page *browsertest.Page) {
 }
 
 // showsPaths picks two devices, and compares the hops with those of the API.
-func (s *consoleServer) showsPaths(page *browsertest.Page, ids map[string]string) {
+func (s *consoleServer) showsPaths(page *Page, ids map[string]string) {
 	t := s.t
 	t.Helper()
 	from, to := ids["vienna-acc-1"], ids["vienna-acc-3"]
@@ -224,6 +223,7 @@ func (s *consoleServer) showsPaths(page *browsertest.Page, ids map[string]string
 
 // TestConsoleMapLarge: a network of 500 devices is drawn with labels that do not overlap.
 func TestConsoleMapLarge(t *testing.T) {
+	t.Parallel()
 	s := startConsole(t, 10)
 	for _, site := range []string{"Vienna", "Graz", "Linz", "Bonn"} {
 		s.campus(site, 8, 113)
@@ -245,6 +245,7 @@ func TestConsoleMapLarge(t *testing.T) {
 // TestConsoleMapOverview: a network of many devices is shown as its sites, whose boxes do not overlap. A site leads to
 // its devices, also those at locations within it, and a device is found by its name.
 func TestConsoleMapOverview(t *testing.T) {
+	t.Parallel()
 	s := startConsole(t, 700)
 	page := s.open("viewer", "/map", nil)
 	page.Await("#maps-canvas[data-ready]")
@@ -288,6 +289,7 @@ func TestConsoleMapOverview(t *testing.T) {
 // TestConsoleRack: a device moves by the form and by dragging, after the change is shown; units that others
 // have are refused; a viewer only sees the rack.
 func TestConsoleRack(t *testing.T) {
+	t.Parallel()
 	s := startConsole(t, 2)
 	location := s.create("locations", map[string]any{"name": "Vienna"})
 	rack := s.create("racks", map[string]any{"name": "A1", "location_id": location, "height": 20})
@@ -342,7 +344,7 @@ func TestConsoleRack(t *testing.T) {
 	require.EqualValues(t, 14, unit(server))
 	page.Silent()
 
-	plain := s.open("viewer", "/elevation/"+rack, &browsertest.Options{NoScript: true})
+	plain := s.open("viewer", "/elevation/"+rack, &Options{NoScript: true})
 	require.Contains(t, plain.Text(".maps-rack"), "chassis-1")
 	require.NotContains(t, plain.HTML(), "Move a device")
 }
@@ -393,6 +395,7 @@ func (s *consoleServer) networks() map[string]string {
 // TestConsolePrefixes: the tree shows which prefixes contain others and how much is used, as the API says, and
 // stays small however many there are.
 func TestConsolePrefixes(t *testing.T) {
+	t.Parallel()
 	s := startConsole(t, 2)
 	ids := s.networks()
 	page := s.open("admin", "/prefixes", nil)
@@ -434,7 +437,7 @@ func TestConsolePrefixes(t *testing.T) {
 	require.Equal(t, []string{"10.1.0.0/16"}, paths)
 	page.Silent()
 
-	plain := s.open("viewer", "/prefixes?under="+ids["10.0.0.0/8"], &browsertest.Options{NoScript: true})
+	plain := s.open("viewer", "/prefixes?under="+ids["10.0.0.0/8"], &Options{NoScript: true})
 	require.Contains(t, plain.Text("main"), "10.1.0.0/16")
 	require.NotContains(t, plain.HTML(), "New prefix")
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // TestConsoleNoScript: without JavaScript, somebody finds a device in the list, edits it, creates another one, and
 // deletes it.
 func TestConsoleNoScript(t *testing.T) {
+	t.Parallel()
 	s := startConsole(t, 8)
 	id := s.create("devices", map[string]any{"hostname": "plain-1", "role": "lab"})
-	page := s.open("admin", "/r/devices", &browsertest.Options{NoScript: true})
+	page := s.open("admin", "/r/devices", &Options{NoScript: true})
 	page.Type("#lists-q", "plain\n")
 	page.Await(`#lists-q[value="plain"]`)
 	page.Submit(".lists-name")
@@ -75,6 +75,7 @@ func (v *visitor) markAll() (marked int) {
 
 // TestConsoleMarkup: markup in every field of every resource is text on every page.
 func TestConsoleMarkup(t *testing.T) {
+	t.Parallel()
 	s := startConsole(t, 8)
 	n := s.detailNetwork()
 	s.api("PATCH", "/users/"+s.first("/users?username=viewer")["id"].(string), map[string]any{"first_name": markup, "last_name": markup}, nil)

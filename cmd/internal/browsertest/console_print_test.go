@@ -8,6 +8,7 @@ import (
 
 // TestConsolePrint: on paper pages have their content, dark on white in every theme, and no navigation and buttons.
 func TestConsolePrint(t *testing.T) {
+	t.Parallel()
 	s := startConsole(t, 60)
 	n := s.detailNetwork()
 	page := s.open("admin", "/", nil)

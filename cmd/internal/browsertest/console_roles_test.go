@@ -49,6 +49,7 @@ func (s *consoleServer) foreignPlace() []string {
 // TestConsoleRoles: in each role, every link and button of every page is one that the API allows, every operation
 // that the API allows has its button, and others are refused.
 func TestConsoleRoles(t *testing.T) {
+	t.Parallel()
 	s := startConsole(t, 24)
 	n := s.detailNetwork()
 	pages := s.foreignPlace()

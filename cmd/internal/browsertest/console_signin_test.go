@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
 	"github.com/ashlar-go/ashlar/internal/servertest"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/auth/oidc"
@@ -22,8 +21,9 @@ import (
 // TestConsoleSignIn: a wrong password is said, a right one leads to where the user wanted to go, and after
 // signing out the page is closed.
 func TestConsoleSignIn(t *testing.T) {
+	t.Parallel()
 	s := startConsole(t, 3)
-	page := browsertest.Open(t, s.url+"/console/account", nil)
+	page := Open(t, s.url+"/console/account", nil)
 	s.looks(page, "sign-in")
 	page.Type("#username", "viewer")
 	page.Type("#password", "wrong")
@@ -44,7 +44,7 @@ func TestConsoleSignIn(t *testing.T) {
 }
 
 // signOut signs the user of a page out.
-func (s *consoleServer) signOut(page *browsertest.Page) {
+func (s *consoleServer) signOut(page *Page) {
 	s.t.Helper()
 	page.Click(`summary[title="Account"]`)
 	page.Submit(".menu-panel form[action$=signout] button")
@@ -54,6 +54,7 @@ func (s *consoleServer) signOut(page *browsertest.Page) {
 // TestConsoleSignInCode: a user with a second factor needs a code of the app or a recovery code, each once. What is
 // wrong is said at the field.
 func TestConsoleSignInCode(t *testing.T) {
+	t.Parallel()
 	s := startConsole(t, 1)
 	viewer := s.as("viewer")
 	path := "/users/" + s.first("/users?username=viewer")["id"].(string) + "/totp"
@@ -69,7 +70,7 @@ func TestConsoleSignInCode(t *testing.T) {
 	}
 	viewer.api("PUT", path, map[string]any{"code": code(0)}, &recovery)
 
-	page := browsertest.Open(t, s.url+"/console/r/devices?status=active", nil)
+	page := Open(t, s.url+"/console/r/devices?status=active", nil)
 	page.Type("#username", "viewer")
 	send := func(code string) {
 		page.Type("#password", consolePassword)
@@ -147,6 +148,7 @@ func (s *consoleServer) status(method, path string) int {
 // TestConsoleSignInProvider: the button leads to the identity provider and back to the page that was wanted. A user
 // without a role, one who cancels, and everybody while the provider is down are told so.
 func TestConsoleSignInProvider(t *testing.T) {
+	t.Parallel()
 	of := func(name string, groups ...string) map[string]any {
 		return map[string]any{"preferred_username": name, "email": name + "@example.org", "email_verified": true, "groups": groups}
 	}
@@ -160,7 +162,7 @@ func TestConsoleSignInProvider(t *testing.T) {
 	})
 	provider.Kill()
 	const button, back = ".sign-in-provider a", "/console/r/devices?status=active"
-	page := browsertest.Open(t, s.url+back, nil)
+	page := Open(t, s.url+back, nil)
 	s.looks(page, "sign-in-provider")
 	page.Submit(button)
 	page.AwaitText(".problems", "The identity provider is not available: try again later")
@@ -171,7 +173,7 @@ func TestConsoleSignInProvider(t *testing.T) {
 
 	provider.Restart()
 	require.Eventually(t, func() bool { return s.status(http.MethodGet, "/users/oidc/login") == http.StatusFound }, timeout, 10*tick)
-	page = browsertest.Open(t, s.url+back, nil)
+	page = Open(t, s.url+back, nil)
 	page.Submit(button)
 	page.Type("[name=login]", "joe")
 	page.Type("[name=password]", "x\n")
@@ -181,7 +183,7 @@ func TestConsoleSignInProvider(t *testing.T) {
 	page.Keep("sign-in-refused")
 	page.Accessible()
 
-	page = browsertest.Open(t, s.url+back, nil)
+	page = Open(t, s.url+back, nil)
 	page.Submit(button)
 	page.Click("a[href$=abort]")
 	page.AwaitText(".problems", "The identity provider refused the login")

@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
 )
 
 // The loads of a page of which the speed test prints the median, and the most bytes that a page and all that it
@@ -42,9 +40,9 @@ func TestConsoleSpeed(t *testing.T) {
 	for _, of := range []struct{ name, path string }{
 		{"sign-in", "/signin"}, {"home", "/"}, {"list", "/r/devices?limit=100"}, {"device", "/r/devices/" + device},
 	} {
-		open := func() *browsertest.Page {
+		open := func() *Page {
 			if of.name == "sign-in" {
-				return browsertest.Open(t, s.url+"/console/signin", nil)
+				return Open(t, s.url+"/console/signin", nil)
 			}
 			return s.open("admin", "/account", nil)
 		}
@@ -64,7 +62,7 @@ func TestConsoleSpeed(t *testing.T) {
 }
 
 // loads loads a page several times.
-func (s *consoleServer) loads(page *browsertest.Page, address string, cold bool) (all []load) {
+func (s *consoleServer) loads(page *Page, address string, cold bool) (all []load) {
 	s.t.Helper()
 	page.Cache(true)
 	page.Goto(address)

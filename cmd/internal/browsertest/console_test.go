@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/demo"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -113,9 +112,9 @@ func (s *consoleServer) first(path string) map[string]any {
 }
 
 // open opens a page of the console as a user, who signs in on the way.
-func (s *consoleServer) open(user, path string, opts *browsertest.Options) *browsertest.Page {
+func (s *consoleServer) open(user, path string, opts *Options) *Page {
 	s.t.Helper()
-	page := browsertest.Open(s.t, s.url+"/console"+path, opts)
+	page := Open(s.t, s.url+"/console"+path, opts)
 	page.Type("#username", user)
 	page.Type("#password", consolePassword)
 	page.Submit(".sign-in .button-main")
@@ -125,17 +124,24 @@ func (s *consoleServer) open(user, path string, opts *browsertest.Options) *brow
 
 // looks checks the open page in light and dark, wide and narrow: accessible, not wider than the window, and
 // without errors. It keeps screenshots.
-func (s *consoleServer) looks(page *browsertest.Page, name string) {
+func (s *consoleServer) looks(page *Page, name string) {
 	s.t.Helper()
-	for suffix, size := range map[string]struct {
+	for _, size := range []struct {
+		suffix        string
 		width, height int64
 		dark          bool
-	}{"": {1280, 800, false}, "-dark": {1280, 800, true}, "-narrow": {390, 844, false}, "-narrow-dark": {390, 844, true}} {
+		rules         string
+	}{
+		{"", 1280, 800, false, allRules},
+		{"-dark", 1280, 800, true, ruleColor},
+		{"-narrow", 390, 844, false, ruleColor},
+		{"-narrow-dark", 390, 844, true, allRules},
+	} {
 		page.Resize(size.width, size.height, size.dark)
-		page.Keep(name + suffix)
-		page.Accessible()
+		page.Keep(name + size.suffix)
+		page.accessible(size.rules)
 		if page.Overflows() {
-			s.t.Errorf("%s%s: the page scrolls horizontally", name, suffix)
+			s.t.Errorf("%s%s: the page scrolls horizontally", name, size.suffix)
 		}
 	}
 	page.Resize(1280, 800, false)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/httpx/ui"
 )
@@ -28,31 +27,14 @@ func gallery(t *testing.T) string {
 
 // TestGallery: all components are accessible in light and dark, wide and narrow.
 func TestGallery(t *testing.T) {
-	page := browsertest.Open(t, gallery(t), nil)
-	for _, size := range []struct {
-		name   string
-		width  int64
-		height int64
-	}{{"wide", 1280, 800}, {"narrow", 390, 844}} {
-		for _, dark := range []bool{false, true} {
-			name := "gallery-" + size.name
-			if dark {
-				name += "-dark"
-			}
-			page.Resize(size.width, size.height, dark)
-			page.Keep(name)
-			page.Accessible()
-			if page.Overflows() {
-				t.Errorf("%s: the page scrolls horizontally", name)
-			}
-		}
-	}
-	page.Silent()
+	t.Parallel()
+	(&consoleServer{t: t}).looks(Open(t, gallery(t), nil), "gallery")
 }
 
 // TestTheme: a chosen theme counts more than that of the system, on every page from then on.
 func TestTheme(t *testing.T) {
-	page := browsertest.Open(t, gallery(t), nil)
+	t.Parallel()
+	page := Open(t, gallery(t), nil)
 	page.Click(`summary[aria-label="Theme"]`)
 	page.Submit(`button[value="dark"]`)
 	page.Await(`html[data-theme="dark"]`)

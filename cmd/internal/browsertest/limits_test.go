@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
 	"github.com/ashlar-go/ashlar/ratelimit/server"
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
@@ -89,19 +88,20 @@ func (l *limitsServer) ask(n int, value string) {
 }
 
 // looks is consoleServer.looks.
-func (l *limitsServer) looks(page *browsertest.Page, name string) {
+func (l *limitsServer) looks(page *Page, name string) {
 	l.t.Helper()
 	(&consoleServer{t: l.t}).looks(page, "limits-"+name)
 }
 
 // fill replaces the text of a field.
-func fill(page *browsertest.Page, selector, text string) {
+func fill(page *Page, selector, text string) {
 	page.Eval(fmt.Sprintf("(() => { const f = document.querySelector(%q); f.value = %q; f.dispatchEvent(new Event('input', {bubbles: true})); })()", selector, text), new(any))
 }
 
 // TestLimitsRules: the page of rules follows what clients do without a reload, the filter finds rules, and the page
 // of a rule has its busiest keys, with what clients sent as text.
 func TestLimitsRules(t *testing.T) {
+	t.Parallel()
 	l := startLimits(t)
 	sampled := regexp.MustCompile(`limits-line-allowed" points="0\.0,\S+ [^"]*,2\.0 `)
 	require.Eventually(t, func() bool { // a sample is taken every two seconds
@@ -112,7 +112,7 @@ func TestLimitsRules(t *testing.T) {
 		text, err := io.ReadAll(response.Body)
 		return err == nil && sampled.Match(text)
 	}, timeout, 100*tick, "hits before a browser has opened the page")
-	page := browsertest.Open(t, l.url+"/", nil)
+	page := Open(t, l.url+"/", nil)
 	page.AwaitText("main", "3 limits")
 	row := `details:nth-of-type(2) tr:first-child ` // domains are sorted
 	require.Equal(t, "40 per year", page.Text(row+`td[data-label="Limit"]`))
@@ -126,11 +126,12 @@ func TestLimitsRules(t *testing.T) {
 	page.Type("#limits-q", "LOGIN user")
 	page.AwaitText("#rules", "1 rule matches")
 	page.AwaitText("#rules", "shop › path=/login* › user")
+	l.ask(20, limitsMarkup) // the order is that of the last seconds
 	page.Goto(l.url + "/?sort=refused")
 	page.AwaitText("#rules tbody tr:first-child", "shop › client")
 	page.Submit("#rules tbody tr:first-child a")
 	page.AwaitText("#top-keys", limitsMarkup)
-	page.AwaitText("#top-keys", "20") // refused
+	page.AwaitText("#top-keys", "40") // refused
 	page.AwaitText("main", "By the candidate")
 	l.looks(page, "rule")
 	page.Submit("#top-keys a")
@@ -142,8 +143,9 @@ func TestLimitsRules(t *testing.T) {
 // TestLimitsTry: the page explains which rule applies, sends requests that count, and resets the counter for those
 // with the token.
 func TestLimitsTry(t *testing.T) {
+	t.Parallel()
 	l := startLimits(t)
-	page := browsertest.Open(t, l.url+"/try", nil)
+	page := Open(t, l.url+"/try", nil)
 	page.Type("#try-domain", "shop")
 	page.Click("#try-d0k0")
 	page.Await("#try-d0k0")
@@ -176,9 +178,10 @@ func TestLimitsTry(t *testing.T) {
 
 // TestLimitsConfiguration: a faulty file is shown with its fault at its line while the old rules stay.
 func TestLimitsConfiguration(t *testing.T) {
+	t.Parallel()
 	l := startLimits(t)
 	file := filepath.Join(l.dir, "shop.yaml")
-	page := browsertest.Open(t, l.url+"/configuration", nil)
+	page := Open(t, l.url+"/configuration", nil)
 	page.AwaitText("main", "blog.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(limitsConfig, "unit: year", "unit: decade", 1)), 0o600))
 	failures := func() uint64 { return l.srv.Statistics().Snapshot().Counters["ratelimit.service.config_load_error"] }

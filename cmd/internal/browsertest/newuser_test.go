@@ -8,31 +8,26 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
+	"github.com/ashlar-go/ashlar/internal/servertest"
 )
 
-// startAshlar builds and starts the program on free ports, with data in a directory of the test, and returns the
+// startAshlar starts the program on free ports, with so many devices in a directory of the test, and returns the
 // address of its landing page. The program is killed when the test ends.
-func startAshlar(t *testing.T) string {
+func startAshlar(t *testing.T, devices int) string {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "ashlar")
-	if runtime.GOOS == "windows" {
-		binary += ".exe"
-	}
-	text, err := exec.Command("go", "build", "-o", binary, "github.com/ashlar-go/ashlar/cmd/ashlar").CombinedOutput()
-	require.NoError(t, err, "%s", text)
-	args := []string{"-data", filepath.Join(t.TempDir(), "data"), "-devices", "60"}
+	programs, err := servertest.Build("../../..", nil, "./cmd/ashlar")
+	require.NoError(t, err)
+	args := []string{"-data", filepath.Join(t.TempDir(), "data"), "-devices", fmt.Sprint(devices)}
 	for _, port := range []string{"-port", "-inventory-port", "-catalog-port", "-http-port", "-grpc-port", "-debug-port"} {
 		args = append(args, port, "0")
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	program := exec.CommandContext(ctx, binary, args...)
+	program := exec.CommandContext(ctx, filepath.Join(programs, "ashlar"), args...)
 	output, err := program.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, program.Start())
@@ -54,7 +49,7 @@ func startAshlar(t *testing.T) string {
 // newUser knows nothing but what pages show: links, buttons and fields by their texts.
 type newUser struct {
 	t    *testing.T
-	page *browsertest.Page
+	page *Page
 	seen int // pages
 }
 
@@ -109,8 +104,8 @@ func (u *newUser) field(label string) string {
 // TestNewUser: somebody starts the program and, without reading anything, gets to a device, edits one of its ports,
 // imports devices from a file, traces a path, and watches how a limit refuses.
 func TestNewUser(t *testing.T) {
-	start := startAshlar(t)
-	page := browsertest.Open(t, start, nil)
+	t.Parallel()
+	page := Open(t, startAshlar(t, 60), nil)
 	u := &newUser{t: t, page: page}
 	page.AwaitText("#numbers", "60\ndevices")
 

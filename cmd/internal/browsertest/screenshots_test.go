@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
 )
 
 // TestScreenshots writes the pictures of the documentation into the directory of ASHLAR_DOC_SCREENSHOTS
@@ -20,7 +18,7 @@ func TestScreenshots(t *testing.T) {
 		t.Skip("ASHLAR_DOC_SCREENSHOTS is not set")
 	}
 	require.NoError(t, os.MkdirAll(dir, 0o750))
-	keep := func(page *browsertest.Page, name string) {
+	keep := func(page *Page, name string) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name+".png"), page.Screenshot(), 0o600))
 	}
 	s := startConsole(t, 1000)
@@ -29,7 +27,7 @@ func TestScreenshots(t *testing.T) {
 	site := s.first("/locations?site_code=nyc1")["id"]
 	panel := s.first("/devices?hostname=ber1-pp-02")["id"]
 	port := s.first(fmt.Sprintf("/front-ports?device_id=%v", panel))["id"]
-	page := s.open("admin", "/", &browsertest.Options{Height: 860})
+	page := s.open("admin", "/", &Options{Height: 860})
 	for _, shot := range []struct{ name, path, wait string }{
 		{"home", "/", ".facts"},
 		{"devices", "/r/devices?status=active&limit=20", ".chip"},
@@ -56,6 +54,6 @@ func TestScreenshots(t *testing.T) {
 		limits.ask(5, "ann")
 		<-time.After(500 * time.Millisecond)
 	}
-	rules := browsertest.Open(t, limits.url+"/", &browsertest.Options{Height: 640})
+	rules := Open(t, limits.url+"/", &Options{Height: 640})
 	keep(rules, "limits")
 }

@@ -1,29 +1,28 @@
 package deploytest_test
 
 import (
-	"flag"
+	"errors"
+	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+	"gopkg.in/yaml.v3"
 
 	"github.com/ashlar-go/ashlar/internal/markdown"
 	inventory "github.com/ashlar-go/ashlar/inventory/server"
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
 
-var update = flag.Bool("update", false, "write the tables of settings and metrics in cmd/inventoryd/OPERATIONS.md")
-
 // checkout is the root of this module.
 const checkout = "../../.."
-
-// timeout limits the time of a program. It is long because the machine may be slow and busy.
-const timeout = 5 * time.Minute
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -31,27 +30,24 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type system struct {
 	name      string
 	variables []string // names of its settings, with aliases
-	// parse parses an environment.
-	parse func(environ map[string]string) (warnings []string, err error)
-	ports []string // default ports
-	paths []string // HTTP paths
+	ports     []string // its default ports
+	paths     []string // HTTP paths that it serves
+	// parse parses an environment, and fails for warnings.
+	parse func(environ map[string]string) error
 }
 
-func systems() []system {
-	return []system{ratelimitd(), inventoryd()}
-}
+func systems() []system { return []system{ratelimitd(), inventoryd()} }
 
 func ratelimitd() system {
 	s := system{
-		name:  "ratelimitd",
-		ports: []string{"8080", "8081", "6070", "9090"},
+		name: "ratelimitd", ports: []string{"6070", "8080", "8081", "9090"},
 		paths: []string{"/healthcheck", "/json", "/", "/stats", "/rlconfig", "/topkeys", "/debug/pprof/", "/metrics"},
-		parse: func(environ map[string]string) (warnings []string, err error) {
+		parse: func(environ map[string]string) error {
+			_, err := settings.Parse(environ)
 			for _, w := range settings.Warnings(environ) {
-				warnings = append(warnings, w.String())
+				err = errors.Join(err, errors.New(w.String()))
 			}
-			_, err = settings.Parse(environ)
-			return warnings, err
+			return err
 		},
 	}
 	for _, v := range settings.Table() {
@@ -61,24 +57,18 @@ func ratelimitd() system {
 }
 
 func inventoryd() system {
-	s := system{
-		name:  "inventoryd",
-		ports: []string{"3000"},
-		paths: []string{"/healthz", "/docs", "/openapi.json", "/audit-logs", "/"},
-	}
+	s := system{name: "inventoryd", ports: []string{"3000"}, paths: []string{"/healthz", "/docs", "/openapi.json", "/audit-logs", "/"}}
 	for _, v := range inventory.Table() {
-		if v.Env != "" {
-			s.variables = append(s.variables, v.Env)
-		}
+		s.variables = append(s.variables, v.Env)
 	}
-	s.parse = func(environ map[string]string) (warnings []string, err error) {
+	s.parse = func(environ map[string]string) error {
+		_, err := inventory.Parse(environ, nil)
 		for name := range environ {
 			if !slices.Contains(s.variables, name) {
-				warnings = append(warnings, name+": is not a setting")
+				err = errors.Join(err, fmt.Errorf("%s is not a setting", name))
 			}
 		}
-		_, err = inventory.Parse(environ, nil)
-		return warnings, err
+		return err
 	}
 	return s
 }
@@ -88,23 +78,6 @@ func (s system) dir() string { return "cmd/" + s.name }
 
 // page returns OPERATIONS.md of the program.
 func (s system) page(t *testing.T) *markdown.Page { return readPage(t, s.dir()+"/OPERATIONS.md") }
-
-// deployed returns the paths of its files that match a pattern, relative to the root.
-func (s system) deployed(t *testing.T, pattern string) []string {
-	t.Helper()
-	found := globbed(s, pattern)
-	require.NotEmpty(t, found, pattern)
-	return found
-}
-
-// globbed is like deployed, for optional files.
-func globbed(s system, pattern string) []string {
-	found, _ := filepath.Glob(filepath.Join(checkout, s.dir(), "deploy", pattern)) // the patterns are valid
-	for i, path := range found {
-		found[i] = s.dir() + "/deploy/" + filepath.Base(path)
-	}
-	return found
-}
 
 // each runs a test for each system.
 func each(t *testing.T, test func(t *testing.T, s system)) {
@@ -131,12 +104,9 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// report fails the test with each fault.
-func report(t *testing.T, faults []string) {
+func readPage(t *testing.T, name string) *markdown.Page {
 	t.Helper()
-	for _, fault := range faults {
-		t.Error(fault)
-	}
+	return markdown.New(name, read(t, name))
 }
 
 // environment reads lines of NAME=value, as an EnvironmentFile of systemd has them.
@@ -150,14 +120,79 @@ func environment(lines []string) map[string]string {
 	return environ
 }
 
+// tool runs a program in a directory, requires success and returns the output. The program is one
+// on the PATH or, for name such as $ASHLAR_ENVOY, the one that a variable names. Without it the test
+// is skipped, or fails if ASHLAR_REQUIRE_SERVICES is 1.
+func tool(t *testing.T, dir, name string, args ...string) string {
+	t.Helper()
+	program, err := exec.LookPath(os.ExpandEnv(name))
+	if err != nil {
+		if os.Getenv("ASHLAR_REQUIRE_SERVICES") == "1" {
+			t.Fatalf("%s: %v", name, err)
+		}
+		t.Skipf("THIS TEST DID NOT RUN: %s: %v", name, err)
+	}
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%v\n%s", cmd.Args, out)
+	return string(out)
+}
+
+// documents reads YAML documents.
+func documents(t *testing.T, text string) (all []any) {
+	t.Helper()
+	for d := yaml.NewDecoder(strings.NewReader(text)); ; {
+		var doc any
+		if err := d.Decode(&doc); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, doc)
+	}
+}
+
+// at returns the value at a path in a document, such as "spec containers 0 image", or nil.
+func at(node any, path string) any {
+	for _, name := range strings.Fields(path) {
+		if list, ok := node.([]any); ok {
+			i, err := strconv.Atoi(name)
+			if err != nil || i >= len(list) {
+				return nil
+			}
+			node = list[i]
+			continue
+		}
+		object, _ := node.(map[string]any)
+		node = object[name]
+	}
+	return node
+}
+
+// requireAt requires values at paths in a document.
+func requireAt(t *testing.T, node any, want map[string]string) {
+	t.Helper()
+	for path, value := range want {
+		require.Equal(t, value, fmt.Sprint(at(node, path)), path)
+	}
+}
+
+// texts returns the object at a path as a map of strings.
+func texts(node any, path string) map[string]string {
+	all := map[string]string{}
+	object, _ := at(node, path).(map[string]any)
+	for name, value := range object {
+		all[name] = fmt.Sprint(value)
+	}
+	return all
+}
+
 // TestDefaultsOfPorts checks that the ports used here are the defaults of the programs.
 func TestDefaultsOfPorts(t *testing.T) {
-	defaults, err := settings.Parse(map[string]string{})
+	t.Parallel()
+	s, err := settings.Parse(map[string]string{})
 	require.NoError(t, err)
-	require.Equal(t, 8080, defaults.Port)
-	require.Equal(t, 8081, defaults.GRPCPort)
-	require.Equal(t, 6070, defaults.DebugPort)
-	require.Equal(t, ":9090", defaults.ScrapeAddr)
-	require.Equal(t, "/metrics", defaults.ScrapePath)
-	require.Equal(t, ":3000", inventory.Default().Addr)
+	require.Equal(t, ratelimitd().ports, strings.Fields(fmt.Sprintln(s.DebugPort, s.Port, s.GRPCPort, s.ScrapeAddr[1:])))
+	require.Equal(t, ":"+inventoryd().ports[0], inventory.Default().Addr)
 }

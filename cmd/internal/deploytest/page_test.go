@@ -2,8 +2,8 @@ package deploytest_test
 
 import (
 	"fmt"
+	"net/url"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,39 +13,52 @@ import (
 	"github.com/stretchr/testify/require"
 	"gopkg.in/yaml.v3"
 
-	"github.com/ashlar-go/ashlar/internal/markdown"
-	inventory "github.com/ashlar-go/ashlar/inventory/server"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
 )
 
-func readPage(t *testing.T, name string) *markdown.Page {
-	t.Helper()
-	return markdown.New(name, read(t, name))
-}
-
+// TestPages checks the settings, commands, flags, environments and limits on the pages for
+// operators, and that they name each file in the directory deploy.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s system) {
 		p := s.page(t)
-		report(t, p.CheckLinks(os.DirFS(checkout)))
-		report(t, checkVariables(p.Name, p.Lines, s.variables))
-		report(t, checkEnvironments(p, s.parse))
-		report(t, checkLimits(p))
-		report(t, checkShape(p))
-		for _, file := range s.deployed(t, "*") {
-			require.Contains(t, strings.Join(p.Lines, "\n")+"Dockerfile.dockerignore", path.Base(file), "the page does not name the file")
+		files, err := filepath.Glob(filepath.Join(checkout, s.dir(), "deploy", "*"))
+		require.NoError(t, err)
+		for _, file := range files {
+			require.Contains(t, p.Content()+"Dockerfile.dockerignore", filepath.Base(file))
+		}
+		for i, line := range p.Lines {
+			// Words without an underscore count only as inline code.
+			for _, word := range regexp.MustCompile("\\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\\b|`[A-Z][A-Z0-9]+[`=]").FindAllString(line, -1) {
+				word = strings.Trim(word, "`=")
+				require.True(t, slices.Contains(s.variables, word) || foreign(word), p.Fault(i+1, "unknown setting %s", word))
+			}
+		}
+		for i, line := range p.Prose() {
+			for _, code := range regexp.MustCompile("`[^`]*`").FindAllString(line, -1) {
+				for _, flag := range regexp.MustCompile("[` ]-([a-z][a-z0-9_-]+)").FindAllStringSubmatch(code, -1) {
+					require.True(t, slices.Contains([]string{"wal", "shm", "hex"}, flag[1]) || hasFlag("*", flag[1]), p.Fault(i+1, "unknown flag -%s", flag[1]))
+				}
+			}
+		}
+		for _, b := range p.Blocks() {
+			switch b.Language {
+			case "ini":
+				require.NoError(t, s.parse(environment(b.Lines)), p.Fault(b.First, ""))
+			case "yaml":
+				require.NoError(t, yaml.Unmarshal([]byte(b.Text()), new(any)), p.Fault(b.First, ""))
+				if strings.HasPrefix(b.Text(), "domain:") {
+					requireLimits(t, map[string]string{"limits.yaml": b.Text()})
+				}
+			case "sh":
+				for i, line := range b.Lines {
+					require.NoError(t, checkCommand(words(line), s), p.Fault(b.First+i, ""))
+				}
+			default:
+				require.Equal(t, "nginx", b.Language, p.Fault(b.First, "a block in a language without a check"))
+			}
 		}
 	})
-}
-
-// checkShape reports blocks in a language without a check.
-func checkShape(p *markdown.Page) (faults []string) {
-	for _, b := range p.Blocks() {
-		if !slices.Contains([]string{"sh", "ini", "yaml", "nginx"}, b.Language) {
-			faults = append(faults, p.Fault(b.First-1, "a block of %q: unsupported language", b.Language))
-		}
-	}
-	return faults
 }
 
 // foreign reports whether a word looks like a setting of the program but is not: a value of a setting,
@@ -59,93 +72,73 @@ func foreign(word string) bool {
 	}, word)
 }
 
-// checkVariables reports unknown settings. Words without an underscore count only as inline code.
-func checkVariables(name string, lines []string, variables []string) (faults []string) {
-	form := regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b|` + "`" + `[A-Z][A-Z0-9]+` + "[`=]")
-	for i, line := range lines {
-		for _, word := range form.FindAllString(line, -1) {
-			word = strings.Trim(word, "`=")
-			if !slices.Contains(variables, word) && !foreign(word) {
-				faults = append(faults, fmt.Sprintf("%s:%d: unknown setting %s", name, i+1, word))
+// requireLimits requires files of limits without errors and warnings.
+func requireLimits(t *testing.T, files map[string]string) {
+	t.Helper()
+	var all []config.File
+	for name, text := range files {
+		all = append(all, config.File{Name: name, Data: []byte(text)})
+	}
+	c, err := config.Parse(all, nil)
+	require.NoError(t, err)
+	require.Empty(t, c.Warnings)
+}
+
+// words splits a line of shell, which may quote with single quotes and has no other syntax. It
+// returns none for other lines.
+func words(line string) (all []string) {
+	if !regexp.MustCompile(`^(?:'[^']*'|[^'"$;&|<>\x60\\])+$`).MatchString(line) {
+		return nil
+	}
+	for _, word := range regexp.MustCompile(`(?:'[^']*'|[^\s'])+`).FindAllString(line, -1) {
+		all = append(all, strings.ReplaceAll(word, "'", ""))
+	}
+	return all
+}
+
+// checkCommand returns an error if a command names a file, target, URL or flag that does not exist.
+func checkCommand(words []string, s system) error {
+	if len(words) == 0 {
+		return fmt.Errorf("write one plain command per line")
+	}
+	ours := exists("cmd/" + words[0])
+	for _, word := range words[1:] {
+		flag, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		switch {
+		case strings.HasPrefix(strings.TrimPrefix(word, "./"), "cmd/") && !exists(word):
+			return fmt.Errorf("no %s", word)
+		case ours && strings.HasPrefix(word, "-") && !hasFlag(words[0], flag):
+			return fmt.Errorf("%s has no flag -%s", words[0], flag)
+		}
+	}
+	switch words[0] {
+	case "make":
+		if makefile, err := os.ReadFile(filepath.Join(checkout, "Makefile")); err != nil || !strings.Contains(string(makefile), "\n"+words[1]+":") {
+			return fmt.Errorf("no target %s", words[1])
+		}
+	case "curl":
+		u, err := url.Parse(words[len(words)-1])
+		if err != nil || !slices.Contains(s.ports, u.Port()) || !slices.Contains(s.paths, u.Path) {
+			return fmt.Errorf("%s does not serve %s at port %s", s.name, u.Path, u.Port())
+		}
+	default:
+		if known := []string{"go", "install", "systemctl", "journalctl", "docker", "kubectl", "rm", "cp", "redis-cli", "sqlite3", "createuser", "createdb", "pg_dump", "pg_restore"}; !ours && !slices.Contains(known, words[0]) {
+			return fmt.Errorf("unknown program %s", words[0])
+		}
+	}
+	return nil
+}
+
+// hasFlag reports whether the sources of a program, or of any for "*", name a flag.
+func hasFlag(program, name string) bool {
+	form := regexp.MustCompile(`["\x60:]` + regexp.QuoteMeta(name) + `["\x60]`) // also in the tag of a field
+	for _, dir := range []string{"cmd/" + program, "inventory", "inventory/server"} {
+		files, _ := filepath.Glob(filepath.Join(checkout, dir, "*.go")) // the pattern is valid
+		for _, file := range files {
+			if text, err := os.ReadFile(file); err == nil && !strings.HasSuffix(file, "_test.go") && form.Match(text) {
+				return true
 			}
 		}
 	}
-	return faults
-}
-
-// checkEnvironments parses every block of environment variables with the program.
-func checkEnvironments(p *markdown.Page, parse func(map[string]string) ([]string, error)) (faults []string) {
-	for _, b := range p.BlocksOf("ini") {
-		warnings, err := parse(environment(b.Lines))
-		if err != nil {
-			faults = append(faults, p.Fault(b.First, "%v", err))
-		}
-		for _, w := range warnings {
-			faults = append(faults, p.Fault(b.First, "warning: %s", w))
-		}
-	}
-	return faults
-}
-
-// checkLimits loads every block of limits, and decodes other YAML.
-func checkLimits(p *markdown.Page) (faults []string) {
-	for _, b := range p.BlocksOf("yaml") {
-		text := strings.Join(b.Lines, "\n")
-		err := yaml.Unmarshal([]byte(text), new(any))
-		if strings.HasPrefix(text, "domain:") {
-			_, err = config.Parse([]config.File{{Name: "limits.yaml", Data: []byte(text)}}, nil)
-		}
-		if err != nil {
-			faults = append(faults, p.Fault(b.First, "%v", err))
-		}
-	}
-	return faults
-}
-
-// TestTables checks that the page of the inventory contains the tables of the program's settings and
-// metrics verbatim.
-func TestTables(t *testing.T) {
-	t.Parallel()
-	p := inventoryd().page(t)
-	have := strings.Join(p.Lines, "\n")
-	want := have
-	for name, table := range map[string]string{"settings": settingsTable(), "metrics": metricsTable()} {
-		place := regexp.MustCompile(`(?s)<!-- ` + name + ` -->.*<!-- /` + name + ` -->`)
-		require.True(t, place.MatchString(have), "%s has no place for the %s", p.Name, name)
-		want = place.ReplaceAllLiteralString(want, "<!-- "+name+" -->\n\n"+table+"\n<!-- /"+name+" -->")
-	}
-	if *update {
-		require.NoError(t, os.WriteFile(filepath.Join(checkout, p.Name), []byte(want), 0o644))
-		return
-	}
-	require.Equal(t, want, have, "go test ./cmd/internal/deploytest -update writes it")
-}
-
-func settingsTable() string {
-	var table strings.Builder
-	table.WriteString("| Variable, flag | Default | Meaning |\n|---|---|---|\n")
-	for _, v := range inventory.Table() {
-		var names []string
-		if v.Env != "" {
-			names = append(names, "`"+v.Env+"`")
-		}
-		if v.Flag != "" {
-			names = append(names, "`-"+v.Flag+"`")
-		}
-		byDefault := v.Default
-		if byDefault != "" {
-			byDefault = "`" + strings.ReplaceAll(byDefault, ",", ", ") + "`"
-		}
-		fmt.Fprintf(&table, "| %s | %s | %s |\n", strings.Join(names, ", "), byDefault, v.Doc)
-	}
-	return table.String()
-}
-
-func metricsTable() string {
-	var table strings.Builder
-	table.WriteString("| Metric | Labels | Meaning |\n|---|---|---|\n")
-	for _, m := range inventory.Metrics() {
-		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", m.Name, strings.Join(m.Labels, ", "), m.Help)
-	}
-	return table.String()
+	return false
 }

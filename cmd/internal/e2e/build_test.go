@@ -5,13 +5,17 @@ package e2e_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"go.uber.org/goleak"
+
+	"github.com/ashlar-go/ashlar/internal/scaletest"
+	"github.com/ashlar-go/ashlar/internal/servertest"
 )
 
 // checkout is the root of this module.
@@ -33,30 +37,29 @@ func programs() []string {
 var binaries string
 
 func TestMain(m *testing.M) {
+	needed := programs()
+	// TestSources makes the result depend on all sources.
+	if scaletest.Only("TestSources", "TestEveryProgramExplainsItself", "TestReadmeShowsTheWelcome", "TestDecisions", "TestInventoryDemo",
+		"TestBooksOfEarlierSchemas", "TestManifestValidate", "TestMistakes") {
+		needed = slices.DeleteFunc(needed, func(dir string) bool { return strings.HasPrefix(dir, "./examples/") })
+	}
 	openapi3filter.RegisterBodyDecoder("text/dns", openapi3filter.RegisteredBodyDecoder("text/plain")) // of /sd/zone
 	var err error
-	if binaries, err = build(); err != nil {
+	if binaries, err = servertest.Build(checkout, raceFlags(), needed...); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		_ = os.RemoveAll(binaries) // the system cleans its temporary directory too
-		os.Exit(code)
-	}))
+	goleak.VerifyTestMain(m)
 }
 
-func build() (dir string, err error) {
-	if dir, err = os.MkdirTemp("", "ashlar-e2e-"); err != nil {
-		return "", err
+// raceFlags returns the flags to build programs as these tests were built. As in the Makefile, the
+// SQLite driver is not instrumented.
+func raceFlags() []string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || !slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		return nil
 	}
-	args := slices.Concat([]string{"build"}, raceFlags(), []string{"-o", dir}, programs())
-	cmd := exec.Command("go", args...)
-	cmd.Dir = checkout
-	if out, err := cmd.CombinedOutput(); err != nil {
-		_ = os.RemoveAll(dir)
-		return "", fmt.Errorf("go %q: %w\n%s", args, err, out)
-	}
-	return dir, nil
+	return []string{"-race", "-gcflags=modernc.org/...=-race=false"}
 }
 
 // built returns the path of a built program.

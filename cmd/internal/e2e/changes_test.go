@@ -18,13 +18,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/internal/postgrestest"
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory/feed"
 )
 
-// TestChangesKilled kills servers and a client of the change feed while several writers create
+// TestSoakChanges kills servers and a client of the change feed while several writers create
 // records. The client must have each change once, in the order of commits: every acknowledged one,
-// after those that were acknowledged before it began. ASHLAR_LONG_TESTS=1 kills them 50 times.
-func TestChangesKilled(t *testing.T) {
+// after those that were acknowledged before it began.
+func TestSoakChanges(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		killChanges(t, filepath.Join(t.TempDir(), "inventory.db"), 1)
@@ -41,10 +42,6 @@ type write struct {
 }
 
 func killChanges(t *testing.T, database string, servers int) {
-	rounds := 10
-	if longTests() {
-		rounds = 50
-	}
 	addrs := make([]string, servers)
 	running := make([]*inventory, servers)
 	var mu sync.Mutex               // guards running, launched, writes and acked
@@ -116,7 +113,8 @@ func killChanges(t *testing.T, database string, servers int) {
 			}
 		})
 	}
-	for range rounds {
+	rounds, until := 0, time.Now().Add(scaletest.Soak(t)/10)
+	for ; rounds < 5 || time.Now().Before(until); rounds++ {
 		waitForWrites(10 + rand.IntN(100))
 		follower.signal(syscall.SIGKILL)
 		<-follower.ended

@@ -84,13 +84,13 @@ func (i *inventory) count(resource string) (n int) {
 	return n
 }
 
-// TestInventoryDemo checks that -demo adds records once and prints its progress. It uses -devices,
-// because the default number takes too long with the race detector.
+// TestInventoryDemo checks that -demo adds records once and prints its progress. With -short it uses
+// -devices, because the default number takes long.
 func TestInventoryDemo(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "inventory.db")
 	args, devices := []string{"-demo"}, 10_000
-	if len(raceFlags()) > 0 {
+	if testing.Short() {
 		args, devices = append(args, "-devices", "500"), 500
 	}
 	i := startInventory(t, file, nil, args...)

@@ -20,7 +20,6 @@ import (
 	"github.com/getkin/kin-openapi/routers/legacy"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 )
 
@@ -325,26 +324,4 @@ func (c *conformant) accounts() {
 	c.do(200, true, "DELETE", "/users", `["`+other+`"]`)
 	c.do(200, true, "DELETE", "/users/"+id, "")
 	c.do(200, true, "POST", "/users/logout", "")
-}
-
-// TestAPIPage opens the documentation of the API in a browser and lists records with it.
-func TestAPIPage(t *testing.T) {
-	t.Parallel()
-	i := startInventory(t, filepath.Join(t.TempDir(), "inventory.db"), nil)
-	page := browsertest.Open(t, i.url+"/docs", nil)
-	page.AwaitText("#docs", "Network inventory")
-	page.Type(".operation-filter-input", "devices") // the page shows operations as they come into view
-	page.Await("#operations-devices-listDevices")
-	page.Silent()
-}
-
-// TestBooksPage opens the documentation of the book catalog in a browser.
-func TestBooksPage(t *testing.T) {
-	t.Parallel()
-	p := start(t, nil, "bookcatalogd", "-addr", "127.0.0.1:0")
-	url := p.waitFor(p.stderr, `(http://[0-9.:]+)/api/books, `)[1]
-	page := browsertest.Open(t, url+"/docs", nil)
-	page.AwaitText("#docs", "Book catalog")
-	page.Await("#operations-books-listBooks")
-	page.Silent()
 }

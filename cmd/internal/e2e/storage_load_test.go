@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -21,9 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" // registers the driver sqlite
 )
-
-// longTests reports whether tests run in their long form (CONTRIBUTING.md).
-func longTests() bool { return os.Getenv("ASHLAR_LONG_TESTS") == "1" }
 
 // storageBulk is the number of records in a call of a storageLoad.
 const storageBulk = 10

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 )
 
 // restartInventory starts an inventoryd on the database of another one, whose token it accepts.
@@ -28,19 +30,16 @@ func restartInventory(t *testing.T, file, token string) *inventory {
 	return i
 }
 
-// TestStorageKilled kills inventoryd during bulk writes, again and again.
-func TestStorageKilled(t *testing.T) {
+// TestSoakStorageKilled kills inventoryd during bulk writes, again and again.
+func TestSoakStorageKilled(t *testing.T) {
 	t.Parallel()
-	kills := 50
-	if len(raceFlags()) > 0 && !longTests() {
-		kills = 10
-	}
 	file := filepath.Join(t.TempDir(), "inventory.db")
 	i := startInventory(t, file, nil)
 	load := loadStorage(i, 4)
 	var recovery []time.Duration
-	for n := range kills {
-		load.await(1 + n%5)
+	kills, until := 0, time.Now().Add(scaletest.Soak(t)/10)
+	for ; kills < 10 || time.Now().Before(until); kills++ {
+		load.await(1 + kills%5)
 		begin := time.Now()
 		i.signal(syscall.SIGKILL)
 		<-i.ended

@@ -1,6 +1,4 @@
-//go:build unix
-
-package e2e_test
+package browsertest_test
 
 import (
 	"io"
@@ -11,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ashlar-go/ashlar/cmd/internal/browsertest"
 	network "github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
@@ -69,7 +66,7 @@ func TestExternalLoginInBrowser(t *testing.T) {
 	t.Cleanup(own.Close)
 	url := strings.Replace(own.URL, "127.0.0.1", "localhost", 1)
 	e.back = url + "/users/oidc/callback?code=x&session_state=unknown"
-	page := browsertest.Open(t, url+"/users/oidc/login?return_to=/locations?page=1", nil)
+	page := Open(t, url+"/users/oidc/login?return_to=/locations?page=1", nil)
 	page.Click("button")
 	page.AwaitText("body", `"data":[]`)
 	require.Equal(t, url+"/locations?page=1", page.Address())

@@ -1,4 +1,4 @@
-package browsertest
+package browsertest_test
 
 import (
 	"context"

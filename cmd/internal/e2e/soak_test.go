@@ -1,0 +1,68 @@
+//go:build unix
+
+package e2e_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/internal/scaletest"
+)
+
+// soakGrowth is the growth of the resident memory of a server after the first tenth of a load, in
+// bytes, that is no leak.
+const soakGrowth = 64 << 20
+
+// TestSoakLoad loads ratelimitd with old and new keys, and inventoryd with changes. No hit and no
+// acknowledged change may be lost, and memory must stay bounded.
+func TestSoakLoad(t *testing.T) {
+	t.Parallel()
+	length := max(scaletest.Soak(t), 2*time.Second)
+	t.Run("ratelimitd", func(t *testing.T) {
+		t.Parallel()
+		s := serve(t, map[string]string{"shop.yaml": yearly}, map[string]string{"EMBEDDED_MAX_BYTES": "2000000"})
+		const calls = 500
+		flood := func(n int) {
+			s.flood(n*calls, (n+1)*calls, func(call int) *ratelimitv3.RateLimitRequest {
+				return newRequest("shop", "load", "always", fmt.Sprint("new ", call))
+			})
+		}
+		begin, n := time.Now(), 0
+		for ; n == 0 || time.Since(begin) < length/10; n++ {
+			flood(n)
+		}
+		before := s.memory()
+		for ; time.Since(begin) < length; n++ {
+			flood(n)
+		}
+		require.Less(t, s.memory(), before+soakGrowth, "bytes after %d calls", n*calls)
+		response, err := ratelimitv3.NewRateLimitServiceClient(dial(t, s.grpc)).ShouldRateLimit(t.Context(), newRequest("shop", "load", "always"))
+		require.NoError(t, err)
+		require.EqualValues(t, 4_000_000_000-n*calls-1, response.GetStatuses()[0].GetLimitRemaining())
+		s.terminate()
+	})
+	t.Run("inventoryd", func(t *testing.T) {
+		t.Parallel()
+		file := filepath.Join(t.TempDir(), "inventory.db")
+		i := startInventory(t, file, nil)
+		watch := &server{process: i.process}
+		load := loadStorage(i, 2)
+		begin := time.Now()
+		for time.Since(begin) < length/10 {
+			load.await(1)
+		}
+		before := watch.memory()
+		for time.Since(begin) < length {
+			load.await(1)
+		}
+		load.end("load")
+		require.Less(t, watch.memory(), before+soakGrowth, "bytes")
+		i.stop()
+		load.requireExact("sqlite", file)
+	})
+}
