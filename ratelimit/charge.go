@@ -6,55 +6,6 @@ import (
 	"sync/atomic"
 )
 
-// Algorithm is how a limit counts. The zero Algorithm is FixedWindow.
-type Algorithm uint8
-
-// The algorithms.
-const (
-	// FixedWindow counts the hits of each window, those over the limit included, as the
-	// reference service does.
-	FixedWindow Algorithm = iota
-	// SlidingWindow also counts the hits of the window before, by the share of it that is less
-	// than a window ago. Hits over the limit do not count. At no time do the hits of the window and
-	// that share of those before exceed the limit; so in any time of a part p of a window, at most
-	// 1+p times the limit pass.
-	SlidingWindow
-	// TokenBucket lets Burst hits pass at once and RequestsPerUnit in each unit after that, evenly:
-	// each hit takes a token, and tokens come back one by one. Hits over the limit take none.
-	TokenBucket
-	// Concurrency bounds how many hits are in progress at the same time: a hit takes a place, which
-	// [Decision.Release] or a negative hit gives back, or the end of the unit. A place that is
-	// not given back becomes free between one and 8/7 units after it was taken.
-	Concurrency
-)
-
-var algorithmNames = [...]string{"fixed_window", "sliding_window", "token_bucket", "concurrency"}
-
-// AlgorithmNames lists the algorithms of rates, for error messages.
-const AlgorithmNames = "fixed_window, sliding_window or token_bucket"
-
-// ParseAlgorithm returns the algorithm with a name, in any letter case. It reports false for
-// unknown names.
-func ParseAlgorithm(name string) (Algorithm, bool) {
-	for i, n := range algorithmNames {
-		if strings.EqualFold(name, n) {
-			return Algorithm(i), true
-		}
-	}
-	return 0, false
-}
-
-// Valid reports whether a is one of the constants.
-func (a Algorithm) Valid() bool { return int(a) < len(algorithmNames) }
-
-// String returns the name, or "unknown".
-func (a Algorithm) String() string {
-	if !a.Valid() {
-		return "unknown"
-	}
-	return algorithmNames[a]
-}
-
 // ChargeStore is a Store that can hold limits of every Algorithm. An Engine fails decisions by
 // rules with another Algorithm than FixedWindow if its store is none; see [Engine.Check].
 type ChargeStore interface {
@@ -68,6 +19,15 @@ type ChargeStore interface {
 	// the same. Without takes nothing is done. The takes belong to the caller, as the hits of
 	// Add do. A wrapper around a Store that is no ChargeStore returns errors.ErrUnsupported.
 	Charge(ctx context.Context, charges []Charge) error
+}
+
+// AlgorithmStore is a ChargeStore that may not hold every Algorithm, or a wrapper around one. Other
+// ChargeStores hold all.
+type AlgorithmStore interface {
+	ChargeStore
+	// Supports returns an error, which wraps errors.ErrUnsupported, if the store can't hold limits of an
+	// algorithm that needs a ChargeStore. It does not call a server.
+	Supports(a Algorithm) error
 }
 
 // Charge is a request to a ChargeStore to take N hits from a limit.
@@ -104,67 +64,21 @@ type State [9]int64
 // Apply applies the charge to a state, which it changes, and sets Allowed and State.
 func (t *Charge) Apply(s *State) {
 	t.Allowed = true
-	if t.Algorithm != TokenBucket {
-		algorithms[t.Algorithm].apply(s, t)
-		t.State = *s
-		return
-	}
-	// Without an interface, and without a copy of what was written just now in wider words, which
-	// processors wait for.
-	tokenBucket{}.apply(s, t)
-	t.State = State{}
-	t.State[0], t.State[1] = s[0], s[1]
+	algorithms[t.Algorithm].apply(s, t)
 }
 
 // SetHits sets N, at most 1<<33, and the Params that depend on it.
 func (t *Charge) SetHits(n uint64) {
 	t.N = min(n, maxHits)
-	if t.Algorithm == TokenBucket {
-		time := timeOf(t.N, t.Params[4], t.Params[5])
-		t.Params[0], t.Params[1] = time.micro, time.rest
-	}
+	algorithms[t.Algorithm].setHits(t)
 }
 
-// Expires returns the time in Unix microseconds from which on the State, as it is after the
-// take, is as good as none.
-func (t *Charge) Expires() int64 {
-	if t.Algorithm == TokenBucket {
-		return tokenBucket{}.expires(t)
-	}
-	return algorithms[t.Algorithm].expires(t)
-}
+// Expires returns the time in Unix microseconds after which the State, as it is after the
+// charge, equals the zero State and may be dropped.
+func (t *Charge) Expires() int64 { return algorithms[t.Algorithm].expires(t) }
 
 // report describes the State after the charge.
-func (t *Charge) report() report {
-	if t.Algorithm == TokenBucket {
-		return tokenBucket{}.report(t)
-	}
-	return algorithms[t.Algorithm].report(t)
-}
-
-// algorithm is what the engine knows of an Algorithm.
-type algorithm interface {
-	// params sets the Params of a charge of N hits.
-	params(l *chargeLimit, t *Charge, now *moment)
-	// apply changes the state as Charge.Apply describes. Allowed is true before.
-	apply(s *State, t *Charge)
-	// report describes the State after a charge. Times are microseconds from Now.
-	report(t *Charge) report
-	expires(t *Charge) int64
-}
-
-// report is what clients are told of a limit.
-type report struct {
-	remaining int64 // hits that would pass now
-	reset     int64 // until as many pass as at first
-	retry     int64 // until the hits that did not pass would
-}
-
-var algorithms = [...]algorithm{
-	SlidingWindow: slidingWindow{},
-	TokenBucket:   tokenBucket{},
-	Concurrency:   concurrency{},
-}
+func (t *Charge) report() report { return algorithms[t.Algorithm].report(t) }
 
 // chargeLimit is a limit with another Algorithm than FixedWindow.
 type chargeLimit struct {
@@ -180,7 +94,7 @@ type chargeLimit struct {
 
 // newChargeLimit returns nil for a FixedWindow. The limit is valid.
 func newChargeLimit(l *Limit, p *period) *chargeLimit {
-	if l.Algorithm == FixedWindow {
+	if !l.Algorithm.NeedsChargeStore() {
 		return nil
 	}
 	t := &chargeLimit{algorithm: l.Algorithm, rate: int64(l.RequestsPerUnit), capacity: int64(l.capacity())}
@@ -221,9 +135,5 @@ type moment struct {
 func (l *chargeLimit) fill(t *Charge, n uint64, m *moment) {
 	t.Algorithm, t.N, t.Now = l.algorithm, min(n, maxHits), m.micro
 	t.Allowed = false
-	if l.algorithm == TokenBucket {
-		tokenBucket{}.params(l, t, m)
-		return
-	}
 	algorithms[l.algorithm].params(l, t, m)
 }

@@ -192,6 +192,36 @@ func TestChargesWithoutStore(t *testing.T) {
 	}
 }
 
+// limitedStore holds all algorithms but one.
+type limitedStore struct {
+	ratelimit.ChargeStore
+	lacks ratelimit.Algorithm
+}
+
+func (s limitedStore) Supports(a ratelimit.Algorithm) error {
+	if a == s.lacks {
+		return errors.ErrUnsupported
+	}
+	return nil
+}
+
+// Check asks a store for each algorithm, not only whether it is a ChargeStore.
+func TestCheckAsksForTheAlgorithm(t *testing.T) {
+	var rules []ratelimit.Rule
+	for a := ratelimit.FixedWindow; a.Valid(); a++ {
+		rules = append(rules, by(a, a.String(), 5))
+	}
+	all := compile(t, ratelimit.Domain{Name: "domain", Rules: rules})
+	for a := ratelimit.FixedWindow; a.Valid(); a++ {
+		err := ratelimit.New(limitedStore{newChargeStore(), a}, nil).Check(all)
+		if !a.NeedsChargeStore() {
+			equal(t, "error", err, nil)
+		} else if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "rule "+a.String()) {
+			t.Errorf("a store without %s: Check returned %v", a, err)
+		}
+	}
+}
+
 // A store may take other hits than the engine asks for, from the same limit. Takes of a rule with a
 // lease say so.
 func TestChargeOfOtherHits(t *testing.T) {

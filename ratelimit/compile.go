@@ -210,8 +210,8 @@ func (c *compiler) checkLimit(p spot, l *Limit) {
 	case !l.Lease:
 	case l.Unlimited:
 		c.warn(p, "rate_limit.lease", "lease has no effect when unlimited")
-	case l.Algorithm != FixedWindow && l.Algorithm != TokenBucket:
-		c.warn(p, "rate_limit.lease", "lease has no effect on a %s: only hits of a fixed_window or token_bucket are claimed ahead", strings.Replace(l.Algorithm.String(), "concurrency", "concurrency limit", 1))
+	case l.Algorithm.Valid() && !l.Algorithm.Leasable():
+		c.warn(p, "rate_limit.lease", "lease has no effect with algorithm %s: its hits can't be claimed ahead", l.Algorithm)
 	}
 	c.checkWindow(p, l)
 	c.checkAlgorithm(p, l)
@@ -251,12 +251,12 @@ func (c *compiler) checkAlgorithm(p spot, l *Limit) {
 	case !l.Algorithm.Valid():
 		c.fault(p, "rate_limit.algorithm", "invalid algorithm %d: use %s", l.Algorithm, AlgorithmNames)
 	case l.Unlimited:
-		if l.Algorithm != FixedWindow || l.Burst != 0 {
+		if l.Algorithm != 0 || l.Burst != 0 {
 			c.warn(p, "rate_limit", "algorithm, burst and limit_type have no effect when unlimited")
 		}
-	case l.Burst != 0 && l.Algorithm != TokenBucket:
+	case l.Burst != 0 && !l.Algorithm.HasBursts():
 		c.fault(p, "rate_limit.burst", "burst needs algorithm: token_bucket: %s has no bursts", l.Algorithm)
-	case l.Align == AlignCalendar && (l.Algorithm == TokenBucket || l.Algorithm == Concurrency):
+	case l.Align == AlignCalendar && !l.Algorithm.HasWindows():
 		c.fault(p, "rate_limit.align", "align: calendar needs windows, and %s has none", l.Algorithm)
 	}
 	c.checkBurst(p, "rate_limit.burst", l)
@@ -265,7 +265,7 @@ func (c *compiler) checkAlgorithm(p spot, l *Limit) {
 // checkBurst checks that a bucket fills in MaxWindow.
 func (c *compiler) checkBurst(p spot, field string, l *Limit) {
 	rate, length := int64(l.RequestsPerUnit), l.Unit.Seconds()*int64(max(l.UnitMultiplier, 1))
-	if l.Algorithm == TokenBucket && rate > 0 && length > 0 && length <= MaxWindow && int64(l.Burst) > rate*(MaxWindow/length) {
+	if l.Algorithm.HasBursts() && rate > 0 && length > 0 && length <= MaxWindow && int64(l.Burst) > rate*(MaxWindow/length) {
 		c.fault(p, field, "burst %d takes more than ten years to fill: use at most %d", l.Burst, rate*(MaxWindow/length))
 	}
 }

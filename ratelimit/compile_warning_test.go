@@ -58,8 +58,8 @@ var warningTests = []struct {
 			{Key: "c", Limit: &ratelimit.Limit{RequestsPerUnit: 1, Unit: ratelimit.Hour, Lease: true, Algorithm: ratelimit.Concurrency}},
 		},
 		[]string{
-			"0/0 rate_limit.lease: lease has no effect on a sliding_window: only hits of a fixed_window or token_bucket are claimed ahead",
-			"0/2 rate_limit.lease: lease has no effect on a concurrency limit: only hits of a fixed_window or token_bucket are claimed ahead",
+			"0/0 rate_limit.lease: lease has no effect with algorithm sliding_window: its hits can't be claimed ahead",
+			"0/2 rate_limit.lease: lease has no effect with algorithm concurrency: its hits can't be claimed ahead",
 		},
 	},
 	{

@@ -56,7 +56,8 @@
 //
 // A place of the second is given back with [Decision.Release], which packages httplimit and
 // grpclimit call; one that is not is free again after a minute. All but fixed windows need a
-// [ChargeStore], which the stores of this module are. [Engine.Check] tells whether an engine has one.
+// [ChargeStore], which the stores of this module are. [Engine.Check] tells whether the store of an engine
+// holds the algorithms of the rules.
 //
 // # Counters
 //
@@ -123,11 +124,11 @@
 //
 // An algorithm is arithmetic on a few whole numbers, which a [ChargeStore] keeps by key and changes in
 // one atomic step. The numbers stay below 2^53, so that a script of Redis computes the same as Go.
-// A further algorithm touches one file here (such as token.go: what a charge's Params mean, how
-// it changes the State, and what clients are told), the list in charge.go, one script in
-// store/redisstore (memstore and memcachestore call [Charge.Apply]), and the names and conditions in
-// config, explain and compile.go. The cases of storetest run for every algorithm by themselves. Pages,
-// reports and logs (console, replay, server) describe it like a fixed window until they have words for it.
+// A further algorithm is one value in one file (such as algorithm_token.go), an entry in the list of
+// algorithm.go, and one script in store/redisstore: memstore and memcachestore call [Charge.Apply]. The value
+// says what limits may have and what a store must do: pages, reports and other packages ask it, as
+// [Algorithm.HasWindows], and compare no names. The cases of storetest run for every algorithm by
+// themselves.
 //
 // A sliding window is two weighted counters and not a log of hits: a log needs memory for each hit, and
 // what the counters allow beyond an exact log is bounded (see [SlidingWindow]). A place of a

@@ -53,6 +53,6 @@ const MaxStatsName = maxStatsName
 // Report returns what clients are told after a charge: the hits that would pass now, and the
 // microseconds until as many pass as at first and until those that did not pass would.
 func Report(t *Charge) (remaining, reset, retry int64) {
-	r := algorithms[t.Algorithm].report(t)
+	r := t.Algorithm.value().report(t)
 	return r.remaining, r.reset, r.retry
 }

@@ -301,16 +301,16 @@ func limitTypeValue() FieldValue {
 	return FieldValue{
 		Kind: KindWord, Words: types,
 		Get: func(r *Rule) any {
-			if r.Limit.Algorithm != Concurrency {
+			if !r.Limit.Algorithm.HasPermits() {
 				return nil
 			}
-			return Concurrency.String()
+			return r.Limit.Algorithm.String()
 		},
 		Set: func(r *Rule, v any) error {
 			name := v.(string)
 			meant := closestWord(name, types)
-			if meant == Concurrency.String() {
-				r.Limit.Algorithm = Concurrency
+			if a, ok := ParseAlgorithm(meant); ok {
+				r.Limit.Algorithm = a
 			}
 			if name == "" || strings.EqualFold(name, meant) {
 				return nil
@@ -327,7 +327,7 @@ func algorithmValue() FieldValue {
 	return FieldValue{
 		Kind: KindWord, Words: AlgorithmNames,
 		Get: func(r *Rule) any {
-			if r.Limit.Algorithm == FixedWindow || r.Limit.Algorithm == Concurrency {
+			if r.Limit.Algorithm == 0 || r.Limit.Algorithm.HasPermits() {
 				return nil
 			}
 			return r.Limit.Algorithm.String()
@@ -337,13 +337,13 @@ func algorithmValue() FieldValue {
 			if name == "" {
 				return nil
 			}
-			if r.Limit.Algorithm == Concurrency {
+			if r.Limit.Algorithm.HasPermits() {
 				return errors.New("algorithm can't be combined with limit_type: concurrency, which counts requests in progress: remove one of them")
 			}
 			a, ok := ParseAlgorithm(name)
 			if ok {
 				r.Limit.Algorithm = a
-				if a == Concurrency {
+				if a.HasPermits() {
 					return errors.New("invalid algorithm 'concurrency': write limit_type: concurrency instead")
 				}
 				return nil

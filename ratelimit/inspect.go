@@ -213,7 +213,7 @@ func (r *Ruleset) Plan(request *Request, now time.Time, opts *Options) ([]*Plann
 		if c.charge != nil {
 			t := &d.work.charges[c.hit]
 			hits[i].Hit = Hit{Key: t.Key, N: c.hits, Limit: c.requests, Unit: c.unit, Fixed: t.Fixed}
-			if hits[i].Algorithm = t.Algorithm; t.Algorithm == SlidingWindow {
+			if hits[i].Algorithm = t.Algorithm; t.Algorithm.HasWindows() {
 				hits[i].Window, hits[i].Length = c.window.start, uint32(c.window.seconds())
 			}
 		} else {

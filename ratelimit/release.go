@@ -52,7 +52,7 @@ func (d *Decision) Release(ctx context.Context) error {
 
 // holdsPlaces reports whether the charge has taken places.
 func (t *Charge) holdsPlaces() bool {
-	return t.Algorithm == Concurrency && t.Allowed && t.N > 0 && !t.Refund
+	return t.Algorithm.HasPermits() && t.Allowed && t.N > 0 && !t.Refund
 }
 
 // HoldsPermits reports whether the request holds places that Release gives back.
@@ -65,17 +65,18 @@ func (d *Decision) abandon(ctx context.Context) {
 	_ = d.Release(ctx)
 }
 
-// Check returns an error if the rules have limits that the engine's stores can't hold: those
-// with another Algorithm than FixedWindow need a [ChargeStore]. Decisions by such rules would fail.
+// Check returns an error if the rules have limits that the engine's store can't hold, such as those with
+// another Algorithm than FixedWindow if it is no [ChargeStore]. Decisions by such rules would fail.
 func (e *Engine) Check(rules *Ruleset) error {
+	checked := make(map[Algorithm]bool)
 	for _, l := range rules.limits {
-		if l.charge == nil {
+		if l.charge == nil || checked[l.charge.algorithm] {
 			continue
 		}
-		if err := chargeFrom(context.Background(), e.store, nil); err != nil {
+		checked[l.charge.algorithm] = true
+		if err := l.charge.algorithm.SupportedBy(e.store); err != nil {
 			return fmt.Errorf("domain '%s', rule %s: %s: %w", l.domain, l.pathText(), l.charge.algorithm, err)
 		}
-		return nil
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func sizeText(l *ratelimit.Limit) string {
 		return ""
 	case l.Unlimited:
 		return "unlimited"
-	case l.Algorithm == ratelimit.Concurrency:
+	case l.Algorithm.HasPermits():
 		return fmt.Sprintf("%d at the same time", l.RequestsPerUnit)
 	}
 	return fmt.Sprintf("%d per %s", l.RequestsPerUnit, l.Unit.Text(l.UnitMultiplier))
@@ -269,17 +269,17 @@ func explained(l *ratelimit.Limit) []string {
 	switch {
 	case l.Unlimited:
 		return []string{"Requests that match pass without being counted."}
-	case l.Algorithm == ratelimit.SlidingWindow:
+	case l.Algorithm.HasWindows() && l.Algorithm.NeedsChargeStore():
 		return []string{
 			fmt.Sprintf("At most %d hits pass in any %s: hits of the window before count by the share of it that is less than a window ago.", l.RequestsPerUnit, window),
 			"Remaining is how many more would pass now. Reset is when as many would pass as on a new key.",
 		}
-	case l.Algorithm == ratelimit.TokenBucket:
+	case l.Algorithm.HasBursts():
 		return []string{
 			fmt.Sprintf("A bucket of %d tokens for each key. A hit takes one; %d come back evenly in each %s.", cmp.Or(l.Burst, l.RequestsPerUnit), l.RequestsPerUnit, l.Unit.Text(l.UnitMultiplier)),
 			"Remaining is the number of tokens now. Reset is when the bucket is full again.",
 		}
-	case l.Algorithm == ratelimit.Concurrency:
+	case l.Algorithm.HasPermits():
 		return []string{
 			fmt.Sprintf("At most %d hits of a key are in progress at the same time. A permit that is not released expires after %s.", l.RequestsPerUnit, window),
 			"Remaining is the number of free permits.",

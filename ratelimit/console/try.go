@@ -236,7 +236,7 @@ func (c *Console) sendAll(ctx context.Context, request *ratelimit.Request, n int
 		}
 		s.Last, s.RetryAfter = d.Tightest(), d.RetryAfter()
 		s.Permits = s.Permits || slices.ContainsFunc(d.Statuses, func(s ratelimit.Status) bool {
-			return s.Limited && s.Algorithm == ratelimit.Concurrency
+			return s.Limited && s.Algorithm.HasPermits()
 		})
 	}
 	s.After, _ = c.engine.Counters(ctx, request)

@@ -350,7 +350,7 @@ func descriptorsWith(walks []walk, condition func(*ratelimit.Limit) bool) (indic
 
 func (l *Limit) addCounter(h *ratelimit.PlannedHit) {
 	l.CounterKey, l.StatisticsKey = string(h.Key), h.StatisticsKey
-	if h.Algorithm == ratelimit.FixedWindow || h.Algorithm == ratelimit.SlidingWindow {
+	if h.Algorithm.HasWindows() {
 		l.WindowStart, l.WindowEnd = h.Window, h.End()
 	}
 }

@@ -101,12 +101,12 @@ func (l *Limit) size() string {
 	switch {
 	case l.Limit.Unlimited:
 		return "unlimited"
-	case l.Limit.Algorithm == ratelimit.SlidingWindow:
+	case l.Limit.Algorithm.HasWindows() && l.Limit.Algorithm.NeedsChargeStore():
 		return n + " in a sliding window of " + l.length()
-	case l.Limit.Algorithm == ratelimit.TokenBucket:
+	case l.Limit.Algorithm.HasBursts():
 		return fmt.Sprintf("a bucket of %s, refilled with %d per %s",
 			requests(cmp.Or(l.Limit.Burst, l.Limit.RequestsPerUnit)), l.Limit.RequestsPerUnit, l.window())
-	case l.Limit.Algorithm == ratelimit.Concurrency:
+	case l.Limit.Algorithm.HasPermits():
 		return "at most " + n + " at the same time"
 	}
 	return n + " per " + l.window()
@@ -157,7 +157,7 @@ func (l *Limit) write(t *tabwriter.Writer) {
 	if l.CounterKey == "" {
 		return
 	}
-	if l.Limit.Algorithm == ratelimit.Concurrency {
+	if l.Limit.Algorithm.HasPermits() {
 		row("held", "for "+l.length()+" if it is not given back")
 	}
 	row("counter", plain(l.CounterKey))

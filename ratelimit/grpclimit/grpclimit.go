@@ -77,7 +77,7 @@ func PerKey(limiter *ratelimit.Limiter, key func(ctx context.Context, fullMethod
 		if k == "" {
 			return &ratelimit.Decision{}, nil
 		}
-		if limiter.Algorithm() == ratelimit.Concurrency {
+		if limiter.Algorithm().HasPermits() {
 			d := new(ratelimit.Decision)
 			return d, limiter.AllowInto(ctx, clientkey.Short(k), 1, d)
 		}

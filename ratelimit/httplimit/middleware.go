@@ -32,7 +32,7 @@ func PerKey(limiter *ratelimit.Limiter, key func(*http.Request) string, opts *Op
 		if k == "" {
 			return result{}, nil
 		}
-		if limiter.Algorithm() != ratelimit.Concurrency {
+		if !limiter.Algorithm().HasPermits() {
 			s, err := limiter.Allow(r.Context(), clientkey.Short(k))
 			return result{status: s, denied: s.Code == ratelimit.OverLimit, retryAfter: s.RetryAfter()}, err
 		}

@@ -70,7 +70,7 @@ func (c *counters) Add(_ context.Context, hits []ratelimit.Hit) error {
 func (c *counters) Charge(_ context.Context, charges []ratelimit.Charge) error {
 	for i := range charges {
 		t := &charges[i]
-		if t.Algorithm == ratelimit.Concurrency {
+		if t.Algorithm.HasPermits() {
 			t.Allowed, t.State = true, ratelimit.State{}
 			continue
 		}

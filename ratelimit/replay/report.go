@@ -131,10 +131,10 @@ func (t *ruleTally) report() Rule {
 	}
 	if !r.Unlimited {
 		r.Unit = t.Limit.Unit.Text(t.Limit.UnitMultiplier)
-		if t.Limit.Algorithm != ratelimit.FixedWindow {
+		if t.Limit.Algorithm.NeedsChargeStore() {
 			r.Algorithm = t.Limit.Algorithm.String()
 		}
-		if t.Limit.Algorithm == ratelimit.TokenBucket {
+		if t.Limit.Algorithm.HasBursts() {
 			r.Burst = cmp.Or(t.Limit.Burst, t.Limit.RequestsPerUnit)
 		}
 	}

@@ -100,11 +100,12 @@ const (
 	algorithmCaveat   = "the smallest limit that refuses none is found for fixed windows only"
 )
 
-// counts reports whether requests were held to a limit of an algorithm.
-func (r *Report) counts(algorithm ratelimit.Algorithm) bool {
+// counts reports whether a limit was applied to requests whose algorithm has a property.
+func (r *Report) counts(property func(ratelimit.Algorithm) bool) bool {
 	for _, result := range []*Result{&r.Result, r.Against} {
 		for i := 0; result != nil && i < len(result.Rules); i++ {
-			if rule := &result.Rules[i]; rule.Algorithm == algorithm.String() && rule.Requests > 0 {
+			rule := &result.Rules[i]
+			if a, _ := ratelimit.ParseAlgorithm(rule.Algorithm); rule.Requests > 0 && property(a) {
 				return true
 			}
 		}
@@ -123,10 +124,10 @@ func (t *textWriter) caveats(r *Report) {
 				plural(result.KeysForgotten, "key"), count(result.KeysMissing))
 		}
 	}
-	if r.counts(ratelimit.Concurrency) {
+	if r.counts(ratelimit.Algorithm.HasPermits) {
 		t.printf("%s: %s\n", t.in("33", "warning"), concurrencyCaveat)
 	}
-	if r.counts(ratelimit.SlidingWindow) || r.counts(ratelimit.TokenBucket) {
+	if r.counts(func(a ratelimit.Algorithm) bool { return a.NeedsChargeStore() && !a.HasPermits() }) {
 		t.printf("%s\n", algorithmCaveat)
 	}
 }
@@ -241,14 +242,15 @@ func (r *Rule) title() string {
 // than fixed_window: "20/minute sliding", "20/minute, burst 5" or "20 at the same time".
 func (r *Rule) LimitText() string {
 	text := count(uint64(r.Limit)) + "/" + r.Unit
+	a, _ := ratelimit.ParseAlgorithm(r.Algorithm) // fixed_window for ""
 	switch {
 	case r.Unlimited:
 		return "unlimited"
-	case r.Algorithm == ratelimit.Concurrency.String():
+	case a.HasPermits():
 		return count(uint64(r.Limit)) + " at the same time"
-	case r.Algorithm == ratelimit.TokenBucket.String():
+	case a.HasBursts():
 		return text + ", burst " + count(uint64(r.Burst))
-	case r.Algorithm == ratelimit.SlidingWindow.String():
+	case a.NeedsChargeStore():
 		return text + " sliding"
 	}
 	return text

@@ -142,10 +142,10 @@ func descriptorLine(rules *ratelimit.Ruleset, domain string, d *ratelimit.Descri
 	text := fmt.Sprintf("%s: %s: %s", strings.Join(entries, ","), rule, s.Code)
 	switch {
 	case !s.Limited:
-	case s.Algorithm == ratelimit.Concurrency:
+	case s.Algorithm.HasPermits():
 		text += fmt.Sprintf(", %d of %d at the same time left", s.Remaining, s.RequestsPerUnit)
-	case s.Algorithm == ratelimit.TokenBucket:
-		text += fmt.Sprintf(", %d left of a token_bucket with %d per %s", s.Remaining, s.RequestsPerUnit, s.Unit.Text(s.UnitMultiplier))
+	case s.Algorithm.HasBursts():
+		text += fmt.Sprintf(", %d left of a %s with %d per %s", s.Remaining, s.Algorithm, s.RequestsPerUnit, s.Unit.Text(s.UnitMultiplier))
 	default:
 		text += fmt.Sprintf(", %d of %d per %s left", s.Remaining, s.RequestsPerUnit, s.Unit.Text(s.UnitMultiplier))
 	}

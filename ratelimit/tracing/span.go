@@ -175,6 +175,9 @@ func (s *store) Charge(ctx context.Context, charges []ratelimit.Charge) (err err
 	return inner.Charge(ctx, charges)
 }
 
+// Supports asks the inner store.
+func (s *store) Supports(a ratelimit.Algorithm) error { return a.SupportedBy(s.inner) }
+
 type conditionalStore struct {
 	store
 	inner ratelimit.ConditionalStore

@@ -112,7 +112,7 @@ func (g *bucketGroup) victim(tag uint64, before int64) int {
 
 // leasesCharge reports whether a charge may be leased.
 func (l *Leases) leasesCharge(t *ratelimit.Charge) bool {
-	return t.Algorithm == ratelimit.TokenBucket && (t.Lease || l.opts.All) && !t.Refund && t.Params[4] > 0 &&
+	return t.Algorithm.Leasable() && (t.Lease || l.opts.All) && !t.Refund && t.Params[4] > 0 &&
 		t.N <= maxHits && len(t.Key) <= maxKeyLen && !l.closing.Load()
 }
 
@@ -217,7 +217,7 @@ func (l *Leases) routeCharge(ctx context.Context, c *chargeCall, charges []ratel
 			return fmt.Errorf("leasestore: given up: %w", context.Cause(ctx))
 		}
 	}
-	if t.Refund && t.Algorithm == ratelimit.TokenBucket {
+	if t.Refund && t.Algorithm.Leasable() {
 		e.tag = l.tag(t.Key)
 		l.backCharge(c, t, &e)
 	}

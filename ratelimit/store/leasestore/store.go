@@ -235,6 +235,9 @@ func (s *leased) Charge(ctx context.Context, charges []ratelimit.Charge) error {
 	return s.l.charge(ctx, inner, charges)
 }
 
+// Supports implements ratelimit.AlgorithmStore.
+func (s *leased) Supports(a ratelimit.Algorithm) error { return a.SupportedBy(s.l.inner) }
+
 // Subtract implements ratelimit.SubtractStore. What is left of the leases of the counters is given
 // back too, so that the counts are exact if no other instance has leases. It
 // returns errors.ErrUnsupported if the inner store can't subtract.

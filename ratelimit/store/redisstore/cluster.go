@@ -194,6 +194,9 @@ func (c *Cluster) Charge(ctx context.Context, charges []ratelimit.Charge) error 
 	return c.do(ctx, request{kind: chargeCall, charges: charges})
 }
 
+// Supports is like Store.Supports.
+func (c *Cluster) Supports(a ratelimit.Algorithm) error { return supports(a) }
+
 // Subtract is like Store.Subtract. If one part of the hits fails, others may have been subtracted.
 func (c *Cluster) Subtract(ctx context.Context, hits []ratelimit.Hit) error {
 	return c.do(ctx, request{kind: subtractCall, hits: hits})

@@ -80,6 +80,9 @@ func (s *Store) Charge(ctx context.Context, charges []ratelimit.Charge) error {
 	return s.queue.do(ctx, request{kind: chargeCall, charges: charges})
 }
 
+// Supports implements ratelimit.AlgorithmStore.
+func (s *Store) Supports(a ratelimit.Algorithm) error { return supports(a) }
+
 // Subtract implements ratelimit.SubtractStore; for errors see Charge.
 func (s *Store) Subtract(ctx context.Context, hits []ratelimit.Hit) error {
 	return s.queue.do(ctx, request{kind: subtractCall, hits: hits})

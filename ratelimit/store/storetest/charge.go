@@ -196,7 +196,7 @@ func checkChargeLarge(p *probe) error {
 			{RequestsPerUnit: 1, Unit: ratelimit.Year, Burst: 10},
 			{RequestsPerUnit: 999_983, Unit: ratelimit.Week, Burst: 1_000_003},
 		} {
-			if limit.Algorithm = a; limit.Burst > 0 && a != ratelimit.TokenBucket {
+			if limit.Algorithm = a; limit.Burst > 0 && !a.HasBursts() {
 				continue
 			}
 			name := fmt.Sprint("large", i)

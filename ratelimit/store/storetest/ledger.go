@@ -75,7 +75,7 @@ func (m *maker) charge(name string, n uint64) ratelimit.Charge {
 func (m *maker) back(name string, n uint64, slot int64) ratelimit.Charge {
 	t := m.charge(name, n)
 	t.Refund = true
-	if t.Algorithm == ratelimit.Concurrency {
+	if t.Algorithm.HasPermits() {
 		t.Params[3] = slot
 	}
 	return t

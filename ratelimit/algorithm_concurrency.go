@@ -1,6 +1,6 @@
 package ratelimit
 
-// concurrency counts places in use. A place that nobody gives back becomes free by itself: places
+// permitCharger counts places in use. A place that nobody gives back becomes free by itself: places
 // are counted by the eighth of time in which they were taken, and one of these is forgotten
 // when it is eight of them ago.
 //
@@ -8,19 +8,23 @@ package ratelimit
 //	       at 1 plus the slot modulo 8
 //	Params: 0 the slot of Now, 1 the limit, 2 the length of a slot, 3 for places that are
 //	       given back, the slot in which they were taken, or 0 if it is unknown
-type concurrency struct{}
+type permitCharger struct{}
+
+var concurrency = algorithm{name: "concurrency", permits: true, charger: permitCharger{}}
 
 // slots is the number of slots of time. A unit is as long as one less, or up to 6 microseconds
 // longer.
 const slots = 8
 
-func (concurrency) params(l *chargeLimit, t *Charge, m *moment) {
+func (permitCharger) params(l *chargeLimit, t *Charge, m *moment) {
 	t.Params[1] = l.rate
 	t.Params[2] = max(l.length/(slots-1), 1)
 	t.Params[0] = floor(m.micro, t.Params[2]) / t.Params[2]
 }
 
-func (concurrency) apply(s *State, t *Charge) {
+func (permitCharger) setHits(*Charge) {}
+
+func (permitCharger) apply(s *State, t *Charge) {
 	now := t.Params[0]
 	for next := max(s[0]+1, now-slots+1); next <= now; next++ {
 		s[1+next%slots] = 0
@@ -42,6 +46,7 @@ func (concurrency) apply(s *State, t *Charge) {
 	default:
 		s[1+s[0]%slots] += n
 	}
+	t.State = *s
 }
 
 // free gives back up to n places of a slot, and returns how many.
@@ -62,7 +67,7 @@ func places(s *State) (n int64) {
 	return n
 }
 
-func (concurrency) report(t *Charge) (r report) {
+func (permitCharger) report(t *Charge) (r report) {
 	used := places(&t.State)
 	r.remaining = max(t.Params[1]-used, 0)
 	if used > 0 {
@@ -78,4 +83,4 @@ func (concurrency) report(t *Charge) (r report) {
 	return r
 }
 
-func (concurrency) expires(t *Charge) int64 { return (t.State[0] + slots) * t.Params[2] }
+func (permitCharger) expires(t *Charge) int64 { return (t.State[0] + slots) * t.Params[2] }

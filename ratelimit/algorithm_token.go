@@ -2,7 +2,7 @@ package ratelimit
 
 import "math/bits"
 
-// tokenBucket is the generic cell rate algorithm: the state is the time at which the bucket
+// tokenCharger is the generic cell rate algorithm: the state is the time at which the bucket
 // will be full. A hit moves it by the time of one token, and passes if the bucket is then not
 // emptied by more than its capacity.
 //
@@ -12,12 +12,14 @@ import "math/bits"
 //	State: 0 the time when the bucket is full, 1 its rest
 //	Params: 0 the time of N tokens, 1 its rest, 2 that of a full bucket, 3 its rest,
 //	       4 the hits in a window, 5 the length of a window
-type tokenBucket struct{}
+type tokenCharger struct{}
+
+var tokenBucket = algorithm{name: "token_bucket", bursts: true, leasable: true, charger: tokenCharger{}}
 
 // maxTime bounds the times of a charge, so that sums stay below 2^53.
 const maxTime = 1 << 51
 
-func (tokenBucket) params(l *chargeLimit, t *Charge, _ *moment) {
+func (tokenCharger) params(l *chargeLimit, t *Charge, _ *moment) {
 	time := l.one
 	if t.N != 1 {
 		time = timeOf(t.N, l.rate, l.length)
@@ -46,7 +48,12 @@ func timeOf(n uint64, rate, length int64) tokenTime {
 	return tokenTime{int64(quotient), int64(remainder)}
 }
 
-func (tokenBucket) apply(s *State, t *Charge) {
+func (tokenCharger) setHits(t *Charge) {
+	time := timeOf(t.N, t.Params[4], t.Params[5])
+	t.Params[0], t.Params[1] = time.micro, time.rest
+}
+
+func (tokenCharger) apply(s *State, t *Charge) {
 	full, rest := s[0], min(s[1], max(t.Params[4]-1, 0)) // the limit may have been changed
 	if full < t.Now {
 		full, rest = t.Now, 0
@@ -59,7 +66,7 @@ func (tokenBucket) apply(s *State, t *Charge) {
 		if full < t.Now {
 			full, rest = t.Now, 0
 		}
-		s[0], s[1] = full, rest
+		s.set(t, full, rest)
 		return
 	}
 	next, nextRest := full+t.Params[0], rest+t.Params[1]
@@ -70,10 +77,17 @@ func (tokenBucket) apply(s *State, t *Charge) {
 		t.Allowed = false
 		next, nextRest = full, rest
 	}
-	s[0], s[1] = next, nextRest
+	s.set(t, next, nextRest)
 }
 
-func (tokenBucket) report(t *Charge) (r report) {
+// set sets the numbers of the state, and the state of the charge without a copy of what was written just
+// now in wider words, which processors wait for.
+func (s *State) set(t *Charge, full, rest int64) {
+	s[0], s[1] = full, rest
+	t.State = State{full, rest}
+}
+
+func (tokenCharger) report(t *Charge) (r report) {
 	r.reset = t.State[0] - t.Now
 	if t.State[1] > 0 {
 		r.reset++
@@ -105,4 +119,4 @@ func (tokenBucket) report(t *Charge) (r report) {
 	return r
 }
 
-func (tokenBucket) expires(t *Charge) int64 { return t.State[0] + 1 }
+func (tokenCharger) expires(t *Charge) int64 { return t.State[0] + 1 }

@@ -2,13 +2,15 @@ package ratelimit
 
 import "math/bits"
 
-// slidingWindow counts the hits of two windows and weighs those of the one before by the share
+// slidingCharger counts the hits of two windows and weighs those of the one before by the share
 // of it that is less than a window ago.
 //
 //	State: 0 the start of the window, 1 its hits, 2 the hits of the window before
 //	Params: 0 the start of the window, 1 that of the one before, 2 the weight of that in
 //	       parts of 2^20, rounded up, 3 the limit, 4 the end of the window, 5 that of the next
-type slidingWindow struct{}
+type slidingCharger struct{}
+
+var slidingWindow = algorithm{name: "sliding_window", windows: true, charger: slidingCharger{}}
 
 // window is a window, the start of the one before and the end of the next, in Unix microseconds.
 type window struct{ before, start, end, next int64 }
@@ -20,7 +22,7 @@ const (
 	maxProduct = 1 << 52
 )
 
-func (slidingWindow) params(l *chargeLimit, t *Charge, m *moment) {
+func (slidingCharger) params(l *chargeLimit, t *Charge, m *moment) {
 	w := l.window.Load()
 	if w == nil || m.micro < w.start || m.micro >= w.end {
 		start, end := l.period.bounds(floor(m.micro, second) / second)
@@ -34,7 +36,9 @@ func (slidingWindow) params(l *chargeLimit, t *Charge, m *moment) {
 	t.Params[2] = fullWeight - scale(m.micro-w.start, fullWeight, w.end-w.start)
 }
 
-func (slidingWindow) apply(s *State, t *Charge) {
+func (slidingCharger) setHits(*Charge) {}
+
+func (slidingCharger) apply(s *State, t *Charge) {
 	switch {
 	case s[0] == t.Params[0]:
 	case s[0] == t.Params[1]:
@@ -53,6 +57,7 @@ func (slidingWindow) apply(s *State, t *Charge) {
 	default:
 		s[1] += n
 	}
+	t.State = *s
 }
 
 // weighed returns the hits of the window before that count, rounded up. So that products stay below
@@ -69,7 +74,7 @@ func weighed(s *State, t *Charge) int64 {
 	}
 }
 
-func (slidingWindow) report(t *Charge) (r report) {
+func (slidingCharger) report(t *Charge) (r report) {
 	start, end, next := t.Params[0], t.Params[4], t.Params[5]
 	rest := end - t.Now
 	hits, before, limit, n := t.State[1], t.State[2], t.Params[3], int64(t.N)
@@ -116,7 +121,7 @@ func scale(a, b, c int64) int64 {
 
 // expires returns the end of the window after that of the state, which may be longer than
 // that one: 28 days before 31, or the rest of a day before 15 hours.
-func (slidingWindow) expires(t *Charge) int64 {
+func (slidingCharger) expires(t *Charge) int64 {
 	if t.State[0] > t.Params[0] { // the clock of another instance is ahead: at least as long
 		return t.State[0] + 2*(t.Params[5]-t.Params[0])
 	}
