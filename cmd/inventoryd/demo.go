@@ -15,7 +15,7 @@ import (
 func fillDemo(ctx context.Context, env cli.Env, store records.Store, devices int) error {
 	w, begin, p := env.Stderr, time.Now(), cli.NewProgress(env, "demo")
 	n, err := demo.Fill(ctx, store, &demo.Options{Devices: devices, Progress: func(done, total int) {
-		p.Show(func(elapsed time.Duration) string { return cli.Done(int64(done), int64(total), "records", elapsed) })
+		p.Show(func(elapsed time.Duration) string { return cli.Done(int64(done), int64(total), "devices", elapsed) })
 	}})
 	p.End()
 	if records.KindOf(err) == records.Conflict {
@@ -26,6 +26,6 @@ func fillDemo(ctx context.Context, env cli.Env, store records.Store, devices int
 		return err
 	}
 	fmt.Fprintf(w, "demo: %d locations, %d devices, %d interfaces, %d links, %d cables, %d metrics, %d events in %.1f s\n",
-		n.Locations, n.Devices, n.Interfaces, n.Links, n.Cables, n.Metrics, n.Events, time.Since(begin).Seconds())
+		n["locations"], n["devices"], n["interfaces"], n["links"], n["cables"], n["metrics"], n["events"], time.Since(begin).Seconds())
 	return nil
 }

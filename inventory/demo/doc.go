@@ -18,9 +18,8 @@
 //
 // # Design notes
 //
-// What a site has follows from its number and its size (type shape), so that [Plan] counts without writing. The
-// network is generated site by site, and a site has a few thousand devices at most, so memory use does not
-// depend on the size of the network. The cables of the first ten sites are recorded: they are three records
+// The data is in catalog.json. The network is generated site by site, and a site has a few thousand devices at
+// most, so memory use hardly depends on the size of the network. The cables of the first ten sites are recorded: they are three records
 // each, and those sites show all that cables can be.
 //
 // The same number of devices, seed and time produce the same records, ids included, so that

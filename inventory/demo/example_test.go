@@ -15,7 +15,7 @@ func ExampleFill() {
 	ctx := context.Background()
 	store := records.NewMemStore(inventory.Schema())
 	counts, err := demo.Fill(ctx, store, &demo.Options{Devices: 100, Now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)})
-	fmt.Printf("%+v %v\n", counts, err)
+	fmt.Println(counts, err)
 
 	q := (&records.Query{Resource: records.Of[inventory.Device](inventory.Schema())}).Where("hostname", "ber1-acc-01")
 	page, err := store.List(ctx, q)
@@ -24,6 +24,6 @@ func ExampleFill() {
 		fmt.Println(d.Hostname, d.IP, d.Role, d.Vendor, err)
 	}
 	// Output:
-	// {Locations:13 Racks:10 DeviceTypes:25 PortTemplates:56 Devices:100 Interfaces:366 VLANs:13 TaggedVLANs:45 VRFs:3 Prefixes:25 Addresses:89 RearPorts:12 FrontPorts:72 Terminations:4 Links:139 Cables:180 CableEnds:360 Metrics:144 Events:20} <nil>
+	// map[addresses:95 audit-logs:1 cable-ends:376 cables:188 device-types:25 devices:100 events:20 front-ports:72 interfaces:398 links:153 locations:13 metrics:144 port-templates:56 prefixes:30 racks:10 rear-ports:12 tagged-vlans:42 terminations:2 vlans:18 vrfs:3] <nil>
 	// ber1-acc-01 172.16.0.10 access-switch Cisco <nil>
 }

@@ -1,15 +1,16 @@
 package demo
 
 import (
-	"context"
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
-	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // The time spans before Options.Now in which records are created.
@@ -18,254 +19,254 @@ const (
 	eventSpan  = 30 * 24 * time.Hour // no device is younger
 )
 
+// The sizes of sites and their parts, in devices.
+const (
+	redundant   = 24 // of a site with two of what others have one of
+	perBuilding = 72
+	perFloor    = 12
+	perRack     = 12 // servers
+)
+
+// documentedSites is the number of sites whose cables are recorded.
+const documentedSites = 10
+
 // network generates records in the order in which they are written.
 type network struct {
 	*writer
-	*design
-	plan    Counts
-	types   map[string]string // the ids of device types by model
-	vrfs    map[string]string // ids by name
-	regions map[string]string // ids by name
-	ports   [][2]*circuitPort // of the circuits
-	blocks  int               // of management addresses
+	catalog
+	types   map[string]*string // ids of device types by model
+	vrfs    map[string]*string // ids by name
+	regions map[string]*string // ids by name
+	blocks  int                // of management addresses
+	hub     *host              // the first router of the first site
+	before  *host              // the last router of the site before
+	wan     int                // the number of circuits
+}
+
+// build writes the network.
+func build(w *writer) error {
+	n := &network{writer: w, types: map[string]*string{}, vrfs: map[string]*string{}, regions: map[string]*string{}}
+	if err := json.Unmarshal(catalogJSON, &n.catalog); err != nil {
+		return fmt.Errorf("demo: catalog.json: %w", err)
+	}
+	begin := n.Now.Add(-deviceSpan - 48*time.Hour).Truncate(time.Microsecond)
+	n.deviceTypes(begin)
+	n.tables(begin)
+	sites, left := max(1, min(60, n.Devices/50), n.Devices/2500), n.Devices
+	for i := range sites {
+		size := left / (sites - i)
+		switch {
+		case i == sites-1:
+		case i == 0: // the headquarters
+			size = min(4*size, left/2)
+		default:
+			size += size * (i%5 - 2) / 3
+		}
+		left -= size
+		if n.site(i, size); n.err != nil {
+			return n.err
+		}
+	}
+	return nil
+}
+
+// deviceTypes writes the models with the templates of their ports.
+func (n *network) deviceTypes(at time.Time) {
+	for i := range n.Roles {
+		r := &n.Roles[i]
+		for j := range r.Models {
+			m, height, templates := &r.Models[j], max(1, r.Height), slices.Clone(r.Templates)
+			t := &inventory.DeviceType{Manufacturer: m.Vendor, Model: m.Name, Height: &height, Description: strings.ToUpper(r.Name[:1]) + strings.ReplaceAll(r.Name[1:], "-", " ")}
+			n.add(t, at)
+			n.types[m.Name] = &t.ID
+			if s := n.Systems[m.OS]; s != nil {
+				for _, name := range []string{cmp.Or(m.Management, s.Management), fmt.Sprintf("%s[%d-%d]", s.portPrefix(gigabit), s.First, s.First+r.Ports-1)} {
+					templates = append(templates, inventory.PortTemplate{Kind: inventory.PortInterface, Name: name, Type: "copper"})
+				}
+			}
+			for i := range templates {
+				templates[i].DeviceTypeID = t.ID
+				n.add(&templates[i], at)
+			}
+		}
+	}
 }
 
 // site is a site that is being written.
 type site struct {
-	*shape
-	code, name string
-	placeIDs   []string
-	rackIDs    []string
-	vlans      []string // ids
-	block      int      // the first one with its management addresses
-	hosts      []host
-	ends       [][2]*inventory.Interface // of each wire
-	cables     int
-}
-
-// host is a device that is being written.
-type host struct {
-	*inventory.Device
-	unit     *unit
-	role     *role
-	model    *model
-	system   system
-	works    bool
-	down, up int64                // the numbers of ports used
-	ports    int64                // interfaces
-	lag      *inventory.Interface // nil without one
-	uplink   *inventory.Interface // the first one
-}
-
-// circuitPort is the end of a circuit at a router.
-type circuitPort struct {
-	*inventory.Interface
-	host *host
-}
-
-func (n *network) build(ctx context.Context) error {
-	n.types, n.vrfs, n.regions = map[string]string{}, map[string]string{}, map[string]string{}
-	begin := n.Now.Add(-deviceSpan - 48*time.Hour).Truncate(time.Microsecond)
-	n.deviceTypes(ctx, begin)
-	n.tables(ctx, begin)
-	for _, name := range n.design.regions {
-		region := &inventory.Location{Name: name, Kind: inventory.LocationRegion}
-		n.add(ctx, region, begin)
-		n.regions[name] = region.ID
-	}
-	for i := range n.sizes {
-		n.site(ctx, i)
-		if n.err != nil {
-			return n.err
-		}
-	}
-	entry, err := records.New(n.store, nil).AuditEntry(records.Caller{Name: "demo"}, "fill", "inventory", "",
-		records.Changes{"devices": {After: int64(n.devices)}})
-	if err != nil {
-		return err
-	}
-	n.add(ctx, entry, n.Now)
-	n.flush(ctx)
-	return n.err
-}
-
-// deviceTypes writes the models with their ports.
-func (n *network) deviceTypes(ctx context.Context, at time.Time) {
-	for i := range n.Roles {
-		r := &n.Roles[i]
-		for j := range r.Models {
-			m, height := &r.Models[j], max(1, heights[i])
-			t := &inventory.DeviceType{Manufacturer: m.Vendor, Model: m.Name, Height: &height, Description: strings.ToUpper(r.Name[:1]) + strings.ReplaceAll(r.Name[1:], "-", " ")}
-			n.add(ctx, t, at)
-			n.types[m.Name] = t.ID
-			for _, p := range n.templates(r, m) {
-				p.DeviceTypeID = t.ID
-				p.Normalize()
-				n.add(ctx, p, at)
-			}
-		}
-	}
+	*network
+	index, size int
+	left        int // devices to be added
+	city        *city
+	code        string
+	created     time.Time // of all but the devices
+	root        *inventory.Location
+	racks       int
+	numbers     [roles]int // of devices by role
+	vlans       []*string  // ids
+	block       int        // the first one with its management addresses
+	hosts       []*host
+	links       int
+	cables      int
 }
 
 // site writes a site with all that belongs to it.
-func (n *network) site(ctx context.Context, index int) {
-	city := &n.Cities[index%len(n.Cities)]
-	number := index/len(n.Cities) + 1
-	s := &site{shape: newShape(index, n.sizes[index]), code: city.Code + strconv.Itoa(number), name: city.Name, block: n.blocks}
-	if number > 1 {
-		s.name += " " + strconv.Itoa(number)
+func (n *network) site(index, size int) {
+	city, number := &n.Cities[index%len(n.Cities)], strconv.Itoa(index/len(n.Cities)+1)
+	s := &site{network: n, index: index, size: size, left: size, city: city, code: city.Code + number, block: n.blocks}
+	s.created = n.Now.Add(-deviceSpan - 24*time.Hour + time.Duration(index)*time.Second)
+	n.blocks += (size + 253) / 254
+	s.location(strings.TrimSuffix(city.City+" "+number, " 1"))
+	s.addressing()
+	building := s.place(s.root, inventory.LocationBuilding, "1")
+	room := s.place(building, inventory.LocationRoom, "server room")
+	r := s.rack(room, 42)
+	routers := s.layer(router, r, nil, 0, fortyGig, 0)
+	top := s.layer(firewall, r, routers, tenGigabit, 0, 6)
+	top = s.layer(core, r, top, fortyGig, hundredGig, 2)
+	if s.left >= 5*redundant {
+		s.layer(balancer, r, top, tenGigabit, 0, 0)
 	}
-	n.blocks += blocks(len(s.units))
-	at := n.Now.Add(-deviceSpan - 24*time.Hour + time.Duration(index)*time.Second)
-	n.locations(ctx, s, at)
-	for _, r := range s.racks {
-		height := r.height
-		rack := &inventory.Rack{
-			Name: r.name, LocationID: &s.placeIDs[r.place], Height: &height, Status: inventory.RackActive,
-			AssetTag: fmt.Sprintf("RACK-%05d", n.made.Racks+1),
+	servers := s.left * 3 / 10
+	if size < redundant {
+		servers = 0
+	}
+	for i := 1; s.left > servers; i++ {
+		if i > 1 {
+			building = s.place(s.root, inventory.LocationBuilding, strconv.Itoa(i))
+			r = s.rack(s.place(building, inventory.LocationRoom, "network room"), 42)
 		}
-		n.add(ctx, rack, at)
-		s.rackIDs = append(s.rackIDs, rack.ID)
+		s.building(building, r, top, max(servers, s.left-perBuilding))
 	}
-	n.virtualNetworks(ctx, s, at)
-	n.prefixes(ctx, s, at)
-	n.hosts(ctx, s)
-	n.interfaces(ctx, s)
-	n.services(ctx, s)
-	n.links(ctx, s)
-	if s.documented {
-		n.cabling(ctx, s)
+	for s.left > 0 {
+		s.servers(s.rack(room, 42), top)
 	}
-	n.circuits(ctx, s)
-	n.metrics(ctx, s)
-	n.events(ctx, s)
+	s.services()
+	if index == 0 {
+		n.hub = routers[0]
+	} else {
+		n.circuit(n.before, routers[0])
+	}
+	n.before = routers[len(routers)-1]
+	if index > 1 && index < 60 && index%3 == 0 {
+		n.circuit(n.hub, n.before)
+	}
+	s.metrics()
+	s.events()
 }
 
-// locations writes the places of a site.
-func (n *network) locations(ctx context.Context, s *site, at time.Time) {
-	city := &n.Cities[s.index%len(n.Cities)]
+// location writes the site itself, and its region if it is the first one there.
+func (s *site) location(name string) {
+	if s.regions[s.city.Region] == nil {
+		region := &inventory.Location{Name: s.city.Region, Kind: inventory.LocationRegion}
+		s.add(region, s.created)
+		s.regions[s.city.Region] = &region.ID
+	}
 	near := func(degrees float64) *float64 {
-		degrees = math.Round(degrees*10_000+float64(n.rng.IntN(1001)-500)) / 10_000
+		degrees = math.Round(degrees*10_000+float64(s.rng.IntN(1001)-500)) / 10_000
 		return &degrees
 	}
-	names, codes := make([]string, len(s.places)), make([]string, len(s.places))
-	for i, p := range s.places {
-		l := &inventory.Location{City: city.Name, Country: city.Country, Timezone: city.Zone, Kind: p.kind}
-		switch {
-		case i == 0:
-			region := n.regions[city.Region]
-			names[i], codes[i], l.ParentID = s.name, s.code, &region
-			l.Address = strconv.Itoa(1+n.rng.IntN(200)) + " " + pick(n, n.Streets)
-			l.Lat, l.Lon = near(city.Lat), near(city.Lon)
-		default:
-			label := ", " + p.name
-			switch p.kind {
-			case inventory.LocationBuilding:
-				label = " " + p.name
-			case inventory.LocationFloor:
-				label = ", floor " + p.name
-			}
-			names[i], codes[i] = names[p.parent]+label, codes[p.parent]+"-"+strings.ToLower(strings.ReplaceAll(p.name, " ", "-"))
-			l.ParentID = &s.placeIDs[p.parent]
+	l := s.city.Location
+	l.Name, l.SiteCode, l.Kind, l.ParentID = name, s.code, inventory.LocationSite, s.regions[s.city.Region]
+	l.Lat, l.Lon, l.Address = near(*l.Lat), near(*l.Lon), strconv.Itoa(1+s.rng.IntN(200))+" "+pick(s.rng, s.Streets)
+	s.add(&l, s.created)
+	s.root = &l
+}
+
+// labels stand between the name of a location and that of its parent.
+var labels = map[inventory.LocationKind]string{inventory.LocationBuilding: ", building ", inventory.LocationFloor: ", floor ", inventory.LocationRoom: ", "}
+
+// place writes a location within another one.
+func (s *site) place(parent *inventory.Location, kind inventory.LocationKind, name string) *inventory.Location {
+	l := s.city.Location
+	l.Name, l.SiteCode, l.Kind = parent.Name+labels[kind]+name, parent.SiteCode+"-"+strings.ReplaceAll(name, " ", "-"), kind
+	l.ParentID, l.Lat, l.Lon = &parent.ID, nil, nil
+	s.add(&l, s.created)
+	return &l
+}
+
+// rack is a rack with its next free unit.
+type rack struct {
+	*inventory.Rack
+	free  int64
+	front int64 // the unit of the last device in front; 0 for none
+}
+
+// rack writes a rack.
+func (s *site) rack(place *inventory.Location, height int64) *rack {
+	s.racks++
+	r := &inventory.Rack{
+		Name: "R" + strconv.Itoa(s.racks), LocationID: &place.ID, Height: &height, Status: inventory.RackActive,
+		AssetTag: fmt.Sprintf("RACK-%05d", s.made["racks"]+1),
+	}
+	s.add(r, s.created)
+	return &rack{Rack: r, free: height}
+}
+
+// layer adds a device, or two to a redundant site, if more than so many others are left. It connects them with
+// each of those above, and with each other, twice; a speed of 0 is no connection. It returns the devices that
+// the next layer is below.
+func (s *site) layer(role int, r *rack, above []*host, mbps, peers int64, others int) (added []*host) {
+	for len(added) < 1+min(1, s.size/redundant) && s.left > others {
+		h := s.device(role, r, false)
+		for _, a := range above {
+			s.connect(a, h, mbps, nil)
 		}
-		l.Name, l.SiteCode = names[i], codes[i]
-		n.add(ctx, l, at)
-		s.placeIDs = append(s.placeIDs, l.ID)
+		if len(added) > 0 && peers > 0 {
+			s.connect(added[0], h, peers, nil)
+			s.connect(added[0], h, peers, nil)
+		}
+		added = append(added, h)
+	}
+	if len(added) == 0 {
+		return above
+	}
+	return added
+}
+
+// building adds the floors of a building until so many devices are left, and the switches and the patch panel
+// that they are connected to.
+func (s *site) building(building *inventory.Location, r *rack, above []*host, end int) {
+	if s.left-end >= 2*perFloor {
+		above = s.layer(distribution, r, above, fortyGig, fortyGig, 0)
+	}
+	var hub *host
+	if s.index < documentedSites && s.left-end >= perFloor/2 {
+		hub = s.device(panel, r, false)
+	}
+	for i := 1; s.left > end; i++ {
+		s.floor(s.rack(s.place(building, inventory.LocationFloor, strconv.Itoa(i)), 24), above, hub, max(end, s.left-perFloor))
 	}
 }
 
-// created returns the creation time of a device.
-func (n *network) created(device int) time.Time {
-	span := deviceSpan - eventSpan - 24*time.Hour
-	return n.Now.Add(-deviceSpan + span/time.Duration(n.devices)*time.Duration(device)).Truncate(time.Microsecond)
-}
-
-func pick[T any](n *network, from []T) T { return from[n.rng.IntN(len(from))] }
-
-// metrics writes a series of the last 24 hours for the first devices of a site.
-func (n *network) metrics(ctx context.Context, s *site) {
-	const step = 20 * time.Minute
-	left := seriesOf(len(s.units))
-	for i := 0; left > 0; i++ {
-		h := &s.hosts[i%len(s.hosts)]
-		if !h.works || !managed(h.unit.role) && i < len(s.hosts) {
-			continue
+// floor adds up to three access switches with access points until so many devices are left. Hub is the panel
+// that the panel of the floor is connected to, nil for none.
+func (s *site) floor(r *rack, above []*host, hub *host, end int) {
+	switches := make([]*host, min(3, (s.left-end+3)/4))
+	for i := range switches {
+		switches[i] = s.device(access, r, len(above) == 2)
+	}
+	through := make([]*[2]string, positions) // none
+	if hub != nil && s.left > end {
+		through = s.trunk(hub, s.device(panel, r, false))
+	}
+	for i, b := range switches {
+		for j, a := range above {
+			s.connect(a, b, tenGigabit, through[i*len(above)+j])
 		}
-		left--
-		load, memory := 12+35*n.rng.Float64(), 35+40*n.rng.Float64()
-		uptime := n.rng.Int64N(400 * 24 * 3600)
-		for point := range seriesPoints {
-			at := n.Now.Add(-step*time.Duration(seriesPoints-1-point) - time.Duration(n.rng.IntN(30))*time.Second).Truncate(time.Microsecond)
-			hour := float64(at.Hour()) + float64(at.Minute())/60
-			day := max(0, math.Sin((hour-6)*math.Pi/14)) // work from 6 to 20 o'clock
-			value := func(v float64) *float64 {
-				v = math.Round(10*min(max(v+2*n.rng.NormFloat64(), 1), 99)) / 10
-				return &v
-			}
-			up := uptime + int64(step/time.Second)*int64(point)
-			m := &inventory.Metric{
-				DeviceID: h.ID, CPU: value(load * (0.5 + day)), Memory: value(memory + 6*day), Temp: value(31 + load/4 + 7*day), UptimeSeconds: &up, TS: &at,
-			}
-			n.add(ctx, m, at)
-		}
+	}
+	for i := 0; s.left > end; i++ {
+		s.connect(switches[i%len(switches)], s.device(accessPoint, r, false), gigabit, nil)
 	}
 }
 
-// The series of metrics.
-const seriesPoints = 72 // in 24 hours
-
-// seriesOf returns the number of devices of a site that have metrics.
-func seriesOf(devices int) int {
-	if devices == 0 {
-		return 0
-	}
-	return max(1, devices/100)
-}
-
-// events writes the share of the events that a site has: first those of devices that cannot be reached.
-func (n *network) events(ctx context.Context, s *site) {
-	var offline []*host
-	var others []*host
-	for i := range s.hosts {
-		switch h := &s.hosts[i]; {
-		case h.Status == inventory.DeviceOffline && h.LastSeen != nil:
-			offline = append(offline, h)
-		case h.works && h.unit.role != panel:
-			others = append(others, h)
+// servers fills a rack with two leaf switches and servers.
+func (s *site) servers(r *rack, top []*host) {
+	leaves := s.layer(leaf, r, top, hundredGig, 0, 0)
+	for range min(s.left, perRack) {
+		h := s.device(server, r, len(leaves) == 2)
+		for _, a := range leaves {
+			s.connect(a, h, tenGigabit, nil)
 		}
 	}
-	for i := range n.plan.Events*n.made.Devices/n.devices - n.made.Events {
-		if i < len(offline) {
-			n.event(ctx, offline[i], &n.Events[len(n.Events)-1], *offline[i].LastSeen)
-			continue
-		}
-		kinds := n.Events[:len(n.Events)-1] // without that of devices that cannot be reached
-		percent := n.rng.IntN(100 - n.Events[len(kinds)].Share)
-		kind := &kinds[0]
-		for k := range kinds {
-			if kind = &kinds[k]; percent < kind.Share {
-				break
-			}
-			percent -= kind.Share
-		}
-		ago := n.rng.Float64()
-		n.event(ctx, pick(n, others), kind, n.Now.Add(-time.Duration(ago*ago*float64(eventSpan))).Truncate(time.Microsecond))
-	}
-}
-
-func (n *network) event(ctx context.Context, h *host, kind *eventKind, at time.Time) {
-	e := &inventory.Event{Severity: kind.Severity, Type: kind.Type, DeviceID: &h.ID, LocationID: h.LocationID}
-	name := "management"
-	if h.uplink != nil {
-		name = h.uplink.Name
-	}
-	e.Message = strings.NewReplacer("{port}", name, "{detail}", pick(n, kind.Details)).Replace(kind.Message)
-	if h.uplink != nil && strings.Contains(kind.Message, "{port}") {
-		e.InterfaceID = &h.uplink.ID
-	}
-	if n.Now.Sub(at) > 7*24*time.Hour && n.rng.IntN(4) > 0 {
-		acknowledged := at.Add(time.Duration(1+n.rng.IntN(240)) * time.Minute)
-		e.AcknowledgedAt = &acknowledged
-	}
-	n.add(ctx, e, at)
 }
