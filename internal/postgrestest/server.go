@@ -6,8 +6,8 @@
 //		t.Run("list", func(t *testing.T) { open(t, server.Database(t)) })
 //	}
 //
-// A server takes about a second to start and a database some hundredths of a second. So the
-// subtests of one test share a server, and each has its own database.
+// A server takes about a second to start and a database some hundredths of a second. So tests
+// share a server ([Shared], or the subtests of one test), and each has its own database.
 //
 // A server listens on a free port of the loopback interface, asks for no password, keeps its
 // files in a temporary directory, and ends with the test. The programs initdb, postgres and

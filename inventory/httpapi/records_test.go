@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/internal/postgrestest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
@@ -88,6 +90,23 @@ var emptyDatabase = sync.OnceValues(func() (file []byte, err error) {
 	}
 	return os.ReadFile(path)
 })
+
+// server is the PostgreSQL server of all tests.
+var server postgrestest.Shared
+
+func TestMain(m *testing.M) { os.Exit(server.Main(m).Run()) }
+
+// migrated returns the URL of a PostgreSQL database without records.
+func migrated(t testing.TB) (url string) {
+	t.Helper()
+	return server.Filled(t, func(url string) error {
+		store, err := postgres.Open(context.Background(), url, inventory.Schema(), nil)
+		if err != nil {
+			return err
+		}
+		return store.Close()
+	})
+}
 
 // database returns a store in a temporary file.
 func database(t testing.TB) records.Store {

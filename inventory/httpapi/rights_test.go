@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
-	"github.com/ashlar-go/ashlar/internal/postgrestest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
@@ -36,7 +35,7 @@ func twoProcesses(t *testing.T, test func(t *testing.T, first, second records.St
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		url := postgrestest.Start(t).Database(t)
+		url := migrated(t)
 		open := func() records.Store {
 			store, err := postgres.Open(t.Context(), url, inventory.Schema(), nil)
 			ok(t, err)

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
-	"github.com/ashlar-go/ashlar/internal/postgrestest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
@@ -157,7 +156,7 @@ func TestRemovedRole(t *testing.T) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		url := postgrestest.Start(t).Database(t)
+		url := migrated(t)
 		removedRole(t, func(schema *records.Schema) (closable, error) { return postgres.Open(t.Context(), url, schema, nil) })
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
-	"github.com/ashlar-go/ashlar/internal/postgrestest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
@@ -21,7 +20,7 @@ func databases(t *testing.T, test func(t *testing.T, g *harness)) {
 	stores(t, test)
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		store, err := postgres.Open(t.Context(), postgrestest.Start(t).Database(t), inventory.Schema(), nil)
+		store, err := postgres.Open(t.Context(), migrated(t), inventory.Schema(), nil)
 		ok(t, err)
 		t.Cleanup(func() { ok(t, store.Close()) })
 		test(t, newHarness(t, &choices{store: store}))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,6 +19,11 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
+
+// server is the PostgreSQL server of all tests.
+var server postgrestest.Shared
+
+func TestMain(m *testing.M) { os.Exit(server.Main(m).Run()) }
 
 // memory returns an engine over an empty store in memory.
 func memory() *records.Engine { return records.New(records.NewMemStore(inventory.Schema()), nil) }
@@ -39,7 +45,7 @@ func engines(t *testing.T, test func(t *testing.T, engine *records.Engine)) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		store, err := postgres.Open(t.Context(), postgrestest.Start(t).Database(t), inventory.Schema(), nil)
+		store, err := postgres.Open(t.Context(), server.Database(t), inventory.Schema(), nil)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, store.Close()) })
 		test(t, records.New(store, nil))

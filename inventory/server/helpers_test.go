@@ -17,10 +17,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/ashlar-go/ashlar/internal/postgrestest"
 	"github.com/ashlar-go/ashlar/inventory/server"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// shared is the PostgreSQL server of tests that do not stop it.
+var shared postgrestest.Shared
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(shared.Main(m)) }
 
 const password = "a long enough password"
 

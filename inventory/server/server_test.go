@@ -78,7 +78,7 @@ func TestResetAdmin(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]func(t *testing.T) string{
 		"sqlite":   func(t *testing.T) string { return filepath.Join(t.TempDir(), "inventory.db") },
-		"postgres": func(t *testing.T) string { return postgrestest.Start(t).Database(t) },
+		"postgres": func(t *testing.T) string { return shared.Database(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ashlar-go/ashlar/internal/postgrestest"
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/server"
@@ -32,12 +31,12 @@ func (x *measured) exchange() {
 
 	address := filepath.Join(x.t.TempDir(), "copy.db")
 	if x.driver == "pgx" {
-		address = postgrestest.Start(x.t).Database(x.t)
+		address = shared.Database(x.t)
 	}
 	baseline = x.once(func() {
 		to := &measured{t: x.t, driver: x.driver, url: filepath.Join(x.t.TempDir(), "baseline.db"), sizes: x.sizes}
 		if x.driver == "pgx" {
-			to.url = postgrestest.Start(x.t).Database(x.t)
+			to.url = shared.Database(x.t)
 		}
 		to.Server = to.open(map[string]string{"DATABASE_TIMEOUT": "10m"})
 		newFiller(x.t, to.Store(), 1, tableEpoch).network(x.sizes.devices, x.sizes.ports)

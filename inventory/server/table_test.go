@@ -20,7 +20,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ashlar-go/ashlar/internal/postgrestest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/server"
@@ -120,8 +119,7 @@ func (s sizes) name() string {
 // postgresAddress returns the URLs of databases in a server.
 func postgresAddress(t *testing.T) func(sizes) string {
 	if *tablePostgres == "" || !*fullTable {
-		s := postgrestest.Start(t)
-		return func(sizes) string { return s.Database(t) }
+		return func(sizes) string { return shared.Database(t) }
 	}
 	return func(s sizes) string {
 		u, err := url.Parse(*tablePostgres)

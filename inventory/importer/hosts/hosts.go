@@ -35,11 +35,11 @@ type File struct {
 
 // Inventory has the hosts of some files.
 type Inventory struct {
-	hosts    []*host // in the order of the files
-	groups   map[string]*group
-	byName   map[string]*host
-	members  int
-	counts   map[string]int64
+	hosts   []*host // in the order of the files
+	groups  map[string]*group
+	byName  map[string]*host
+	members int
+	counts  map[string]int64
 }
 
 // host is a host with its own variables.

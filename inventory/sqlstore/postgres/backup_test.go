@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ashlar-go/ashlar/internal/postgrestest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
@@ -20,7 +19,7 @@ import (
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	dump, restore := client(t, "pg_dump"), client(t, "pg_restore")
-	server := postgrestest.Start(t)
+	server := shared.Server(t)
 	url, other := server.Database(t), server.Database(t)
 	store, by := open(t, url, nil), records.Caller{Name: "jane"}
 	v := records.New(store, nil)

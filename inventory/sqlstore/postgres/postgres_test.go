@@ -29,6 +29,9 @@ import (
 // test runs it.
 const summarizing = "ASHLAR_TEST_SUMMARIZE_UNTIL_KILLED"
 
+// shared is the server of tests that do not stop it.
+var shared postgrestest.Shared
+
 func TestMain(m *testing.M) {
 	if url := os.Getenv(summarizing); url != "" {
 		store, err := postgres.Open(context.Background(), url, inventory.Schema(), nil)
@@ -38,7 +41,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(shared.Main(m))
 }
 
 // open opens a store until the end of the test, when no connection may be in use.
@@ -73,7 +76,7 @@ func openSchema(t testing.TB, url string, schema *records.Schema, opts *postgres
 // TestServer has the tests that share a running server. Each has its own database.
 func TestServer(t *testing.T) {
 	t.Parallel()
-	server := postgrestest.Start(t)
+	server := shared.Server(t)
 	t.Run("contract", func(t *testing.T) {
 		t.Parallel()
 		empty := server.Database(t) // to migrate a new one takes longer than most tests

@@ -14,7 +14,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ashlar-go/ashlar/internal/postgrestest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
@@ -28,7 +27,7 @@ var update = flag.Bool("update", false, "write the dump of the newest schema, if
 // missing. An existing file is never written again, or it would prove nothing.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
-	server := postgrestest.Start(t)
+	server := shared.Server(t)
 	all, err := fs.Glob(inventory.Schema().MigrationFiles(), "postgres/*.sql")
 	require.NoError(t, err)
 	number, _, _ := strings.Cut(filepath.Base(all[len(all)-1]), "_")
@@ -56,7 +55,7 @@ func TestUpgrade(t *testing.T) {
 // TestUpgradeProgress: an upgrade that takes long, here because of a lock, logs what it does.
 func TestUpgradeProgress(t *testing.T) {
 	t.Parallel()
-	address := postgrestest.Start(t).Database(t)
+	address := shared.Server(t).Database(t)
 	dump, err := os.ReadFile(filepath.Join("testdata", "schema-00001.sql"))
 	require.NoError(t, err)
 	db := raw(t, address)
