@@ -52,22 +52,26 @@ func build(w *writer) error {
 	begin := n.Now.Add(-deviceSpan - 48*time.Hour).Truncate(time.Microsecond)
 	n.deviceTypes(begin)
 	n.tables(begin)
-	sites, left := max(1, min(60, n.Devices/50), n.Devices/2500), n.Devices
-	for i := range sites {
-		size := left / (sites - i)
-		switch {
-		case i == sites-1:
-		case i == 0: // the headquarters
-			size = min(4*size, left/2)
-		default:
-			size += size * (i%5 - 2) / 3
+	weights, total, left := make([]int, max(1, min(60, n.Devices/50), n.Devices/2500)), 0, n.Devices
+	for i := range weights {
+		weights[i] = []int{11, 5, 3, 2, 6, 11, 5, 3, 11, 6}[i%10]
+		weights[0] = 22 // the headquarters
+		total += weights[i]
+	}
+	for i, weight := range weights {
+		size := n.Devices * weight / total
+		if i == len(weights)-1 {
+			size = left
 		}
 		left -= size
 		if n.site(i, size); n.err != nil {
 			return n.err
 		}
 	}
-	return nil
+	if len(weights) > 2 { // a ring
+		n.circuit(n.hub, n.before)
+	}
+	return n.err
 }
 
 // deviceTypes writes the models with the templates of their ports.
@@ -128,7 +132,7 @@ func (n *network) site(index, size int) {
 		s.layer(balancer, r, top, tenGigabit, 0, 0)
 	}
 	servers := s.left * 3 / 10
-	if size < redundant {
+	if servers < 5 {
 		servers = 0
 	}
 	for i := 1; s.left > servers; i++ {
@@ -148,9 +152,6 @@ func (n *network) site(index, size int) {
 		n.circuit(n.before, routers[0])
 	}
 	n.before = routers[len(routers)-1]
-	if index > 1 && index < 60 && index%3 == 0 {
-		n.circuit(n.hub, n.before)
-	}
 	s.metrics()
 	s.events()
 }

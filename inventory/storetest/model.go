@@ -164,7 +164,11 @@ func modelCases() []Case {
 // checkRandomTransactions makes random calls on a few ids, and rolls back one of four
 // transactions.
 func checkRandomTransactions(f *fixture) {
-	for range 140 {
+	rounds := 140
+	if f.brief {
+		rounds = 40
+	}
+	for range rounds {
 		calls, m := []call{}, f.model.clone()
 		for range 1 + f.IntN(6) {
 			calls = append(calls, f.randomCall(m))

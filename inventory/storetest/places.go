@@ -42,7 +42,7 @@ func checkGrants(f *fixture) {
 		}
 	}
 	slices.Sort(locations)
-	for _, r := range storedResources() {
+	for _, r := range f.some(storedResources()) {
 		own := ""
 		if !r.Placed() {
 			own = f.any(r).Meta().ID

@@ -25,7 +25,8 @@
 // through the interface. To open a database for each case would take longer than the cases,
 // and a store that can't be emptied has a defect.
 //
-// Random calls use fixed seeds: a failure can be repeated.
+// Random calls use fixed seeds: a failure can be repeated. With -short, cases that take long are
+// for some of the resources only.
 //
 // Every store must pass the whole suite. There are no options, since no part of the contract
 // is optional.
@@ -65,6 +66,7 @@ func Run(t *testing.T, open func(t testing.TB) records.Store) {
 			case f = <-free:
 			default:
 				f = newFixture(t.Context(), open(t))
+				f.brief = testing.Short()
 			}
 			for _, c := range layer {
 				_, name, _ := strings.Cut(c.Name, "/")
@@ -76,6 +78,7 @@ func Run(t *testing.T, open func(t testing.TB) records.Store) {
 				})
 				if !passed {
 					f = newFixture(t.Context(), open(t)) // the content of the other store is unknown
+					f.brief = testing.Short()
 				}
 			}
 			free <- f

@@ -27,7 +27,11 @@ func TestCrash(t *testing.T) {
 	stores := []*sqlstore.Store{open(t, url, nil), open(t, url, nil)}
 	w := &crashWriters{acked: map[string]bool{}, seen: map[int64]string{}}
 	devices := records.Of[inventory.Device](stores[0].Schema())
-	for round := range 12 {
+	rounds := 12
+	if testing.Short() {
+		rounds = 2
+	}
+	for round := range rounds {
 		var stop atomic.Bool
 		var group sync.WaitGroup
 		for i := range 8 {

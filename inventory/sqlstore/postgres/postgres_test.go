@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -73,6 +74,21 @@ func openSchema(t testing.TB, url string, schema *records.Schema, opts *postgres
 	return store
 }
 
+// migrated returns the URL of a database without records.
+func migrated(t testing.TB) (url string) {
+	t.Helper()
+	return shared.Filled(t, func(url string) error {
+		store, err := postgres.Open(context.Background(), url, inventory.Schema(), nil)
+		if err != nil {
+			return err
+		}
+		return store.Close()
+	})
+}
+
+// long are the checks that take many seconds.
+var long = []string{"counts", "lists", "estimates", "placed estimates", "prune", "prune audit", "rollups", "addresses", "cables", "custom fields"}
+
 // TestServer has the tests that share a running server. Each has its own database.
 func TestServer(t *testing.T) {
 	t.Parallel()
@@ -86,8 +102,25 @@ func TestServer(t *testing.T) {
 		storetest.Run(t, func(t testing.TB) records.Store { return openSchema(t, server.Copy(t, empty), storetest.Schema(), nil) })
 	})
 	for name, check := range map[string]func(*testing.T, string){
-		"schema": checkSchema, "plans": checkPlans, "counts": checkCounts, "lists": checkLists, "search": checkSearch, "estimates": checkEstimates, "placed estimates": checkPlacedEstimates, "later migration": checkLaterMigration,
-		"openers at once": checkOpeners, "canceled": checkCanceled, "checks": checkChecks, "timeout": checkTimeout, "errors": checkErrors, "deadlocks": checkDeadlocks, "failing bulk calls": checkFailingBulk,
+		"schema": checkSchema, "later migration": checkLaterMigration, "openers at once": checkOpeners, "extended": checkExtended, "extenders at once": checkExtenders,
+		"unique hostnames": func(t *testing.T, url string) {
+			sqlstoretest.CheckUniqueHostnames(t, func(schema *records.Schema) (records.Store, error) {
+				store, err := postgres.Open(t.Context(), url, schema, nil)
+				if err == nil {
+					t.Cleanup(func() { require.NoError(t, store.Close()) })
+				}
+				return store, err
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			check(t, server.Database(t))
+		})
+	}
+	for name, check := range map[string]func(*testing.T, string){
+		"plans": checkPlans, "counts": checkCounts, "lists": checkLists, "search": checkSearch, "estimates": checkEstimates, "placed estimates": checkPlacedEstimates,
+		"canceled": checkCanceled, "checks": checkChecks, "timeout": checkTimeout, "errors": checkErrors, "deadlocks": checkDeadlocks, "failing bulk calls": checkFailingBulk,
 		"custom fields": func(t *testing.T, url string) {
 			sqlstoretest.CheckCustomFields(t, open(t, url, nil), func() records.Store { return open(t, url, nil) })
 		},
@@ -98,17 +131,8 @@ func TestServer(t *testing.T) {
 			})
 		},
 		"remembered": func(t *testing.T, url string) { sqlstoretest.CheckRemembered(t, open(t, url, nil), open(t, url, nil)) },
-		"generated":  checkGenerated, "extended": checkExtended, "extenders at once": checkExtenders,
+		"generated":  checkGenerated,
 		"replica": checkReplica, "latest": func(t *testing.T, url string) { sqlstoretest.CheckLatest(t, open(t, url, nil)) }, "backup": checkBackup,
-		"unique hostnames": func(t *testing.T, url string) {
-			sqlstoretest.CheckUniqueHostnames(t, func(schema *records.Schema) (records.Store, error) {
-				store, err := postgres.Open(t.Context(), url, schema, nil)
-				if err == nil {
-					t.Cleanup(func() { require.NoError(t, store.Close()) })
-				}
-				return store, err
-			})
-		},
 		"latest of many": func(t *testing.T, url string) { sqlstoretest.CheckLatestOfMany(t, open(t, url, nil)) },
 		"prune":          func(t *testing.T, url string) { sqlstoretest.CheckPrune(t, open(t, url, nil), 20_000) },
 		"rollups": func(t *testing.T, url string) {
@@ -136,7 +160,10 @@ func TestServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			check(t, server.Database(t))
+			if testing.Short() && slices.Contains(long, name) {
+				t.Skip("the tests of SQLite run the same check")
+			}
+			check(t, migrated(t))
 		})
 	}
 }

@@ -15,7 +15,15 @@ import (
 func TestCounts(t *testing.T) {
 	t.Parallel()
 	unraced(t)
-	sqlstoretest.CheckCounts(t, open(t, filepath.Join(t.TempDir(), "inventory.db")), 3, 60)
+	sqlstoretest.CheckCounts(t, open(t, filepath.Join(t.TempDir(), "inventory.db")), 3, scaled(60))
+}
+
+// scaled returns a number of changes, fewer with -short.
+func scaled(n int) int {
+	if testing.Short() {
+		return n / 4
+	}
+	return n
 }
 
 func TestLatest(t *testing.T) {
@@ -88,7 +96,7 @@ func TestEstimates(t *testing.T) {
 func TestPrune(t *testing.T) {
 	t.Parallel()
 	size := 20_000
-	if raced {
+	if raced || testing.Short() {
 		size = 4_000
 	}
 	sqlstoretest.CheckPrune(t, open(t, filepath.Join(t.TempDir(), "inventory.db")), size)

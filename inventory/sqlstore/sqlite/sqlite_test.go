@@ -131,6 +131,9 @@ func unraced(t *testing.T) {
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	unraced(t)
+	if testing.Short() {
+		t.Skip("TestFile has the same cases")
+	}
 	storetest.Run(t, func(t testing.TB) records.Store { return openWith(t, sqlite.Memory, storetest.Schema()) })
 }
 
