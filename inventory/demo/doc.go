@@ -5,9 +5,9 @@
 //
 // A site is in a region and has buildings with floors and rooms. Its routers, firewalls and core switches are
 // redundant, and so are the uplinks of the switches of buildings, floors and server racks; access points and
-// servers are at the edge. The sites form a ring over circuits of a provider. Devices are in racks; the uplinks of floors pass two patch
-// panels. Sites have VLANs, networks in several VRFs, and addresses. A few devices have measurements of the last
-// 24 hours, some are down, and some have not been seen lately.
+// servers are at the edge. The sites form a ring over circuits of a provider. Devices are in racks; the uplinks of
+// floors pass two patch panels. Sites have VLANs, networks in several VRFs, and addresses. A few devices have
+// measurements of the last 24 hours, some are down, and some have not been seen lately.
 //
 // The records are consistent: a hostname starts with the code of its site, models belong to
 // their vendors, interface names follow the vendor's scheme, both ends of a link have the same
@@ -18,8 +18,8 @@
 // # Design notes
 //
 // The data is in catalog.json. The network is generated site by site, and a site has a few thousand devices at
-// most, so memory use hardly depends on the size of the network. The cables of the first ten sites are recorded: they are three records
-// each, and those sites show all that cables can be.
+// most, so memory use hardly depends on the size of the network. The cables of the first ten sites are recorded:
+// they are three records each, and those sites show all that cables can be.
 //
 // The same number of devices, seed and time produce the same records, ids included, so that
 // benchmarks are comparable. The ids are UUIDs of version 7 with the creation times.

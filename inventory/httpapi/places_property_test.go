@@ -335,6 +335,9 @@ func TestWorlds(t *testing.T) {
 		found := 0
 		for _, id := range ids {
 			for i, query := range queries(op, b.ids) {
+				if testing.Short() && i%5 != 0 {
+					continue
+				}
 				if i > 0 && !slices.Contains(a.granted, id) && id != unknown && i%7 != 0 {
 					continue // a sample
 				}

@@ -59,11 +59,20 @@ func each(t *testing.T, test func(t *testing.T, g *harness, k kind)) {
 	}
 }
 
+// one skips a test that another store has too, with -short.
+func one(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("SQLite only")
+	}
+}
+
 // stores runs a test with each store.
 func stores(t *testing.T, test func(t *testing.T, g *harness)) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
+		one(t)
 		test(t, newHarness(t, nil))
 	})
 	t.Run("sqlite", func(t *testing.T) {

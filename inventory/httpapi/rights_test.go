@@ -35,6 +35,7 @@ func twoProcesses(t *testing.T, test func(t *testing.T, first, second records.St
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
+		one(t)
 		url := migrated(t)
 		open := func() records.Store {
 			store, err := postgres.Open(t.Context(), url, inventory.Schema(), nil)

@@ -156,6 +156,7 @@ func TestRemovedRole(t *testing.T) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
+		one(t)
 		url := migrated(t)
 		removedRole(t, func(schema *records.Schema) (closable, error) { return postgres.Open(t.Context(), url, schema, nil) })
 	})

@@ -20,6 +20,7 @@ func databases(t *testing.T, test func(t *testing.T, g *harness)) {
 	stores(t, test)
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
+		one(t)
 		store, err := postgres.Open(t.Context(), migrated(t), inventory.Schema(), nil)
 		ok(t, err)
 		t.Cleanup(func() { ok(t, store.Close()) })

@@ -92,6 +92,9 @@ func TestTable(t *testing.T) {
 
 // eachDatabase calls f for each kind of database. address returns the URL of one for the numbers of records.
 func eachDatabase(t *testing.T, f func(t *testing.T, name, driver string, address func(sizes) string)) {
+	if testing.Short() && !*fullTable {
+		t.Skip("without -short")
+	}
 	for name, driver := range map[string]string{"sqlite": "sqlite", "postgres": "pgx"} {
 		if *fullTable && *tableDatabase != "" && *tableDatabase != name {
 			continue
