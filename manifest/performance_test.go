@@ -169,6 +169,9 @@ func usual() []byte {
 // size. A quadratic algorithm would take hundreds of times as long. Both are measured side
 // by side, so that other load affects them equally.
 func TestPathologicalDocuments(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures time")
+	}
 	plain := usual()
 	decode := func() {
 		var v any
@@ -245,7 +248,11 @@ func TestPathologicalDocuments(t *testing.T) {
 // TestPathologicalFixes checks that fixes come to an end in a time that is linear in the size of a
 // document: in rounds, each of which takes about as long as a validation.
 func TestPathologicalFixes(t *testing.T) {
-	const rounds, parts = 20, 10_000
+	const rounds = 20
+	parts := 10_000
+	if testing.Short() {
+		parts = 500
+	}
 	for _, part := range []string{
 		"{}", `{"version":"","runtimeHint":null}`, `{"runtimeArguments":[{"value":""}]}`, `{"N_AME":0,"NAME_":0}`, `{"version":"^1"}`,
 	} {

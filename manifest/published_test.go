@@ -162,6 +162,9 @@ func TestPublishedAreRead(t *testing.T) {
 // each manifest, and the shortest of several runs counts, because other load of the machine
 // affects that least.
 func TestPublishedAreValidatedFast(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures time")
+	}
 	all := published(t)
 	const runs = 25
 	profiles := []manifest.Profile{manifest.Neutral, manifest.Registry, manifest.Declared}

@@ -309,8 +309,11 @@ func TestAnyRuntimeArguments(t *testing.T) {
 		evil evil@1 evil==2 evil/image:1 @evil/x mcp run exec x dlx tool install true false -- - -y --yes -i -it --rm -q -e -e=X -eX_Y=1 --env --env=A_B=1 -v -v/a:/b
 		-p -p=good -p=evil -pevil --package --package=good --package=evil --from --from=good-tool --from=evil --spec --spec=evil --with --with=evil -c --call
 		--registry --what --what=x --what-value -w --git --path --version --locked --name --network --no-fund --no --yes=false -y=true --rm=false --features npx docker`)
-	count := 0
-	for range 20_000 {
+	count, runs := 0, 20_000
+	if testing.Short() {
+		runs = 2_000
+	}
+	for range runs {
 		pack := packs[r.IntN(len(packs))]
 		var list []string
 		for range 1 + r.IntN(5) {
@@ -330,8 +333,8 @@ func TestAnyRuntimeArguments(t *testing.T) {
 			t.Fatalf("%s %q: %v\n%q", pack, list, err, plan.Argv())
 		}
 	}
-	if count < 1_000 {
-		t.Errorf("only %d of 20000 have a plan", count)
+	if count < runs/20 {
+		t.Errorf("only %d of %d have a plan", count, runs)
 	}
 }
 

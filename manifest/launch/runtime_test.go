@@ -467,6 +467,9 @@ func TestOptionsOfTools(t *testing.T) {
 // TestRealNpx runs plans with npx, which finds the package in the current directory.
 func TestRealNpx(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts npx several times")
+	}
 	npx, err := exec.LookPath("npx")
 	if err != nil {
 		t.Skip("there is no npx on this machine")

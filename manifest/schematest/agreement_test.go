@@ -53,6 +53,10 @@ func TestGeneratedAgreement(t *testing.T) {
 	t.Parallel()
 	b := newComparison(t)
 	g := generator{rand.New(rand.NewPCG(7, 42))}
+	documents := documents
+	if testing.Short() {
+		documents /= 20
+	}
 	for range documents {
 		value := g.document()
 		data, err := json.Marshal(value)
