@@ -13,7 +13,7 @@ import (
 // Severity distinguishes errors and warnings.
 type Severity string
 
-// A document with an Error is not valid under the profile. A Warning marks a likely
+// A document with an Error is not valid under the profile. A Warning reports a likely
 // mistake in a valid document.
 const (
 	Error   Severity = "error"

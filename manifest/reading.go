@@ -9,7 +9,7 @@ import (
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
 )
 
-// Reading is as much of a manifest as can be read, with its problems.
+// Reading is the result of lenient parsing.
 type Reading struct {
 	// Server has what could be read. A value of the wrong type is absent, a package or
 	// remote that is not an object is empty, so that indices are those of the document.

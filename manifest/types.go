@@ -107,7 +107,7 @@ type Package struct {
 	Extra                []Field         `json:"-"`
 }
 
-// Transport is how a client connects to the server of a package.
+// Transport describes the connection to the server of a package.
 type Transport struct {
 	Type TransportType `json:"type"`
 	// URL is a template whose variables are the names of arguments and environment

@@ -14,7 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/manifest/launch"
 )
 
-// Manifest is the manifest.json of a bundle, as far as it is about starting the server.
+// Manifest has the parts of a bundle's manifest.json that start the server.
 type Manifest struct {
 	ManifestVersion string `json:"manifest_version"` // 0.1 to 0.4
 	DXTVersion      string `json:"dxt_version"`      // its name in the first files of 0.1

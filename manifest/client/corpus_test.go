@@ -247,7 +247,7 @@ func TestPublishedServers(t *testing.T) {
 }
 
 // kinds groups messages by a part of them.
-var kinds = []string{"would replace", "cannot refer to a secret", "no place for a server", "bundle", "is a secret"}
+var kinds = []string{"would replace", "cannot refer to a secret", "does not accept", "bundle", "is a secret"}
 
 // roundTrip writes and reads one server, or returns why it is refused.
 func roundTrip(t *testing.T, p *client.Program, s *client.Server) string {

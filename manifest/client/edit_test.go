@@ -128,7 +128,7 @@ func TestRefusedFiles(t *testing.T) {
 	}
 }
 
-// What a program has no place for is a fault that says so, and secrets are never taken as values.
+// What the file of a program cannot express is a fault, and secrets are never taken as values.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	yes, token := true, "Bearer {token}"
@@ -142,7 +142,7 @@ func TestFaults(t *testing.T) {
 	}{
 		{"zed", client.Server{Name: "w", Remote: remote}, "Zed cannot refer to a secret in a header"},
 		{"codex", client.Server{Name: "w", Remote: remote}, "Codex cannot refer to a secret in a part of a header"},
-		{"claude-desktop", client.Server{Name: "w", Remote: remote}, "Claude Desktop has no place for a server of transport streamable-http"},
+		{"claude-desktop", client.Server{Name: "w", Remote: remote}, "does not accept"},
 		{"cursor", client.Server{Name: "w", Remote: remote, Values: map[string][]string{"token": {"hunter2"}}}, `"token" is a secret, which is never written to a file`},
 		{"cursor", client.Server{Name: "w", Remote: &manifest.Remote{Type: manifest.SSE, URL: "https://example.com/", Headers: []manifest.KeyValueInput{{Name: "A", Input: manifest.Input{Value: new("${env:HOME}")}}}}}, `Cursor would replace "${env:HOME}" in a header`},
 		{"cursor", client.Server{Name: "a b", Remote: remote}, "must have 1 to 128 letters"},

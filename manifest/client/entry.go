@@ -28,7 +28,7 @@ type Server struct {
 	Launch *launch.Options
 }
 
-// Name returns a name for the configuration from the name of a manifest: the part behind the
+// Name returns a name for the configuration from the name of a manifest: the part after the
 // slash, with a dash for each character that is not a letter, a digit, a dash or an underscore.
 func Name(server string) string {
 	return strings.Map(func(c rune) rune {
@@ -56,7 +56,7 @@ type Entry struct {
 	// headers, for programs that refer to variables in this way.
 	BearerVariable  string
 	HeaderVariables []Pair
-	// Needs is what a person has to provide.
+	// Needs lists the values that a person has to provide.
 	Needs []Need
 	// Setup are commands to run once before, and Start is one to keep running, for display.
 	Setup []string
@@ -80,14 +80,14 @@ type Need struct {
 	Choices     []string
 	Default     string
 
-	mark string
+	marker string
 }
 
 // maxName is the longest name of a server.
 const maxName = 128
 
 // Entry resolves a server. The error is launch.Faults: those of package launch, and one for each
-// value for which the program has no place.
+// value that the file of the program cannot express.
 func (p *Program) Entry(s *Server) (*Entry, error) {
 	if s.Name == "" || len(s.Name) > maxName || strings.ContainsFunc(s.Name, func(c rune) bool { return !isWord(c) && c != '-' }) {
 		return nil, fmt.Errorf("the name %s must have 1 to %d letters, digits, dashes and underscores", jsonpos.Quote(s.Name), maxName)
@@ -103,7 +103,7 @@ func (p *Program) Entry(s *Server) (*Entry, error) {
 	if s.Package != nil {
 		err = b.local()
 	} else {
-		err = b.remote()
+		err = b.resolveRemote()
 	}
 	if err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ type builder struct {
 	server  *Server
 	options launch.Options
 	pack    *manifest.Package // copies in which inputs that are referred to take any text
-	far     *manifest.Remote
+	remote  *manifest.Remote
 	values  launch.Values
 	needs   []Need
 	entry   *Entry
@@ -132,7 +132,7 @@ func (b *builder) fault(f launch.Fault) {
 	b.faults = append(b.faults, f)
 }
 
-// prepare decides which inputs are referred to, and gives each a mark as its value.
+// prepare decides which inputs are referred to, and gives each a marker as its value.
 func (b *builder) prepare() error {
 	s := b.server
 	var form *launch.Form
@@ -141,7 +141,7 @@ func (b *builder) prepare() error {
 		b.pack, err = clone(s.Package)
 		form = launch.PackageForm(s.Package)
 	} else {
-		b.far, err = clone(s.Remote)
+		b.remote, err = clone(s.Remote)
 		form = launch.RemoteForm(s.Remote)
 	}
 	if err != nil {
@@ -179,11 +179,11 @@ func (b *builder) prompt(p *launch.Prompt) {
 	}
 }
 
-// refer gives an input a mark as its value.
+// refer gives an input a marker as its value.
 func (b *builder) refer(p *launch.Prompt, secret bool) {
 	n := Need{
 		Key: p.Key, Description: p.Description, Secret: secret, Choices: p.Choices, Asked: b.program.inputs,
-		mark: fmt.Sprintf("ashlarmark%dx", len(b.needs)),
+		marker: fmt.Sprintf("ashlarmark%dx", len(b.needs)),
 	}
 	if p.Default != nil && !p.Default.IsSecret() {
 		n.Default = p.Default.Reveal()
@@ -193,7 +193,7 @@ func (b *builder) refer(p *launch.Prompt, secret bool) {
 		in.Format, in.Choices = nil, nil
 	}
 	b.needs = append(b.needs, n)
-	b.values[p.Pointer] = []string{n.mark}
+	b.values[p.Pointer] = []string{n.marker}
 }
 
 // variable returns the name of the variable, or the id of the input, for a prompt: that of the
@@ -256,9 +256,9 @@ func (b *builder) local() error {
 	return nil
 }
 
-// remote fills the entry from a remote.
-func (b *builder) remote() error {
-	to, err := launch.ResolveRemote(b.far, b.values, &b.options)
+// resolveRemote fills the entry from a remote.
+func (b *builder) resolveRemote() error {
+	to, err := launch.ResolveRemote(b.remote, b.values, &b.options)
 	if err != nil {
 		return err
 	}
@@ -271,8 +271,8 @@ func (b *builder) remote() error {
 func (b *builder) connect(transport manifest.TransportType, link *launch.Item, headers []launch.Setting) {
 	p, e := b.program, b.entry
 	if p.links[transport] == "" {
-		f := launch.Fault{Message: fmt.Sprintf("%s has no place for a server of transport %s in its file", p.Title, transport)}
-		if b.far != nil {
+		f := launch.Fault{Message: fmt.Sprintf("%s does not accept a server of transport %s in its file", p.Title, transport)}
+		if b.remote != nil {
 			f.Pointer = "/type"
 		} else {
 			f.Pointer = "/transport/type"
@@ -302,7 +302,7 @@ func (b *builder) environment(v launch.Setting) {
 func (b *builder) header(h launch.Setting) {
 	p, e := b.program, b.entry
 	value := h.Value.Reveal()
-	if p.variables == "" || !b.marked(value) {
+	if p.variables == "" || !b.hasMarker(value) {
 		e.Headers = append(e.Headers, Pair{h.Name, b.text(h.Value, h.Origin, "a header")})
 		if p.named != "" {
 			b.pass(value)
@@ -320,51 +320,51 @@ func (b *builder) header(h launch.Setting) {
 		b.need(n)
 		return
 	}
-	b.noPlace(value, h.Origin, "a part of a header")
+	b.refuse(value, h.Origin, "a part of a header")
 }
 
 // pass lists the variables of a text among those that are passed on: the program replaces only
 // these.
 func (b *builder) pass(value string) {
 	for i := range b.needs {
-		if n := &b.needs[i]; strings.Contains(value, n.mark) && !slices.Contains(b.entry.Passed, n.Name) {
+		if n := &b.needs[i]; strings.Contains(value, n.marker) && !slices.Contains(b.entry.Passed, n.Name) {
 			b.entry.Passed = append(b.entry.Passed, n.Name)
 		}
 	}
 }
 
-// text replaces the marks in a value by references.
-func (b *builder) text(v launch.Value, origin, place string) string {
+// text replaces the markers in a value by references.
+func (b *builder) text(v launch.Value, origin, where string) string {
 	s, p := v.Reveal(), b.program
 	if p.expands != nil {
 		if found := p.expands.FindString(s); found != "" {
 			b.faults = append(b.faults, launch.Fault{
-				Kind: launch.FaultManifest, Pointer: origin, Message: fmt.Sprintf("%s would replace %s in %s", p.Title, jsonpos.Quote(found), place),
+				Kind: launch.FaultManifest, Pointer: origin, Message: fmt.Sprintf("%s would replace %s in %s", p.Title, jsonpos.Quote(found), where),
 			})
 			return ""
 		}
 	}
-	if b.marked(s) && (p.reference == nil || p.variables != "") {
-		b.noPlace(s, origin, place)
+	if b.hasMarker(s) && (p.reference == nil || p.variables != "") {
+		b.refuse(s, origin, where)
 		return ""
 	}
 	for i := range b.needs {
 		n := &b.needs[i]
-		if strings.Contains(s, n.mark) {
-			s = strings.ReplaceAll(s, n.mark, p.reference(n.Name))
+		if strings.Contains(s, n.marker) {
+			s = strings.ReplaceAll(s, n.marker, p.reference(n.Name))
 			b.need(n)
 		}
 	}
 	return s
 }
 
-// noPlace reports that the program cannot refer to a value where it is needed.
-func (b *builder) noPlace(s, origin, place string) {
+// refuse reports that the program cannot refer to a value where it is needed.
+func (b *builder) refuse(s, origin, where string) {
 	for i := range b.needs {
-		if n := &b.needs[i]; strings.Contains(s, n.mark) {
+		if n := &b.needs[i]; strings.Contains(s, n.marker) {
 			b.faults = append(b.faults, launch.Fault{
 				Kind: launch.FaultManifest, Key: n.Key, Pointer: origin,
-				Message:    fmt.Sprintf("%s cannot refer to a secret in %s, and %s is never written to a file", b.program.Title, place, jsonpos.Quote(n.Key)),
+				Message:    fmt.Sprintf("%s cannot refer to a secret in %s, and %s is never written to a file", b.program.Title, where, jsonpos.Quote(n.Key)),
 				Suggestion: "use another program, or another package or remote of the manifest",
 			})
 		}
@@ -380,15 +380,15 @@ func (b *builder) need(n *Need) {
 
 // only returns what a text refers to if it is nothing else.
 func (b *builder) only(s string) *Need {
-	i := slices.IndexFunc(b.needs, func(n Need) bool { return n.mark == s })
+	i := slices.IndexFunc(b.needs, func(n Need) bool { return n.marker == s })
 	if i < 0 {
 		return nil
 	}
 	return &b.needs[i]
 }
 
-func (b *builder) marked(s string) bool {
-	return slices.ContainsFunc(b.needs, func(n Need) bool { return strings.Contains(s, n.mark) })
+func (b *builder) hasMarker(s string) bool {
+	return slices.ContainsFunc(b.needs, func(n Need) bool { return strings.Contains(s, n.marker) })
 }
 
 // display returns words as text, with $NAME for what is referred to.
@@ -397,7 +397,7 @@ func (b *builder) display(words []string) string {
 	for i, w := range words {
 		shown[i] = shellWord(w)
 		for j := range b.needs {
-			shown[i] = strings.ReplaceAll(shown[i], b.needs[j].mark, "$"+b.needs[j].Name)
+			shown[i] = strings.ReplaceAll(shown[i], b.needs[j].marker, "$"+b.needs[j].Name)
 		}
 	}
 	return strings.Join(shown, " ")
@@ -419,7 +419,7 @@ func (b *builder) start(plan *launch.Plan) string {
 	words := append(plan.Env(), plan.Argv()...)
 	for i := range b.needs {
 		n := &b.needs[i]
-		if slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, n.mark) }) {
+		if slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, n.marker) }) {
 			n.Asked = false
 			b.need(n)
 		}
@@ -463,10 +463,10 @@ func (b *builder) input(pointer string) *manifest.Input {
 		setting(b.pack.EnvironmentVariables)
 	case b.pack != nil && list == "/transport/headers":
 		setting(b.pack.Transport.Headers)
-	case b.far != nil && list == "/headers":
-		setting(b.far.Headers)
-	case b.far != nil && head == "":
-		variables = b.far.Variables
+	case b.remote != nil && list == "/headers":
+		setting(b.remote.Headers)
+	case b.remote != nil && head == "":
+		variables = b.remote.Variables
 	}
 	if !nested {
 		return in

@@ -111,7 +111,7 @@ func (f *text) replace(from, to int, by string) {
 // lineStart returns the offset of the line with an offset.
 func (f *text) lineStart(at int) int { return bytes.LastIndexByte(f.data[:at], '\n') + 1 }
 
-// lineEnd returns the offset behind the line with an offset, its line break included.
+// lineEnd returns the offset after the line with an offset, its line break included.
 func (f *text) lineEnd(at int) int {
 	if i := bytes.IndexByte(f.data[at:], '\n'); i >= 0 {
 		return at + i + 1

@@ -11,7 +11,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// node is an object or array of a JSON file with its place.
+// node is an object or array of a JSON file with its position.
 type node struct {
 	*hujson.Value
 	unit string // the indentation of one level
@@ -265,10 +265,10 @@ func (f *text) addElement(n node, value any) {
 
 // append adds a value with what is before it to an object or array: on a line of its own, unless
 // the others are on one line. last is the last value, nil if there is none, and inner its
-// indentation. rest is the length of what is before the closing bracket and behind the last value
+// indentation. rest is the length of what is before the closing bracket and after the last value
 // or its comma.
 func (f *text) append(n node, last *hujson.Value, rest int, inner, before string, value any) {
-	if last == nil { // behind the comments that it may have
+	if last == nil { // after the comments that it may have
 		outer, end := f.lineIndentation(n.StartOffset), n.EndOffset-1
 		inner = outer + n.unit
 		at := end - rest + len(bytes.TrimRight(f.data[end-rest:end], " \t\r\n"))

@@ -60,7 +60,7 @@ func (f *text) checkTOML() error {
 	return nil
 }
 
-// table returns the place of the table key.name with those in it, and {0, 0} if there is none.
+// table returns the position of the table key.name with those in it, and {0, 0} if there is none.
 func (f *text) table(key, name string) (span, error) {
 	if err := toml.Unmarshal(f.data, new(map[string]any)); err != nil {
 		return span{}, fmt.Errorf("the file is not TOML: %w", err)

@@ -152,7 +152,7 @@ func (f *text) offset(line, column int) int {
 	return at
 }
 
-// insertLine inserts lines behind a line.
+// insertLine inserts lines after a line.
 func (f *text) insertLine(line int, added string) {
 	at := f.offset(line+1, 1)
 	if at > 0 && f.data[at-1] != '\n' {

@@ -10,8 +10,8 @@
 //	}
 //
 // A file appears under its name only when it is complete. Until then it grows in a hidden
-// file next to it, which a later call resumes. A wrong or too large file leaves nothing
-// behind.
+// file next to it, which a later call resumes. A wrong or too large file is
+// removed.
 //
 // The url comes from a manifest, which is untrusted: by default only https is used, with at
 // most five redirects, and only addresses of the public network are connected to, so that

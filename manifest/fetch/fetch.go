@@ -29,13 +29,13 @@ type Options struct {
 	// AllowPrivate permits addresses outside of the public network: this machine, private
 	// networks, link-local and reserved ones.
 	AllowPrivate bool
-	// Attempts is how often a download is tried if it is interrupted or gets a response 429
+	// Attempts is the maximum number of attempts if a download is interrupted or gets a response 429
 	// or 5xx; each attempt resumes the previous one. Default: 3.
 	Attempts int
 	// Wait is the delay before the second attempt. It doubles before each further one.
 	// Default: 500 ms.
 	Wait time.Duration
-	// Stall is how long a server may send nothing. Default: 30 s.
+	// Stall is the maximum time without data from the server. Default: 30 s.
 	Stall time.Duration
 	// Progress is called with the number of bytes that are done and the total, or -1 if
 	// that is unknown. It runs in the goroutine that called Download.

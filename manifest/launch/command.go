@@ -125,14 +125,14 @@ func (c *commandBuilder) packageWords() []string {
 
 // arrange places the package among the runtimeArguments. Those of a launcher whose syntax
 // is not known precede it.
-func (c *commandBuilder) arrange() placed {
+func (c *commandBuilder) arrange() arrangement {
 	words := c.cutCommand(c.words())
 	if c.launcher.syntax != nil {
-		p := c.place(c.read(words))
+		p := c.findPackage(c.read(words))
 		c.review(p.options)
 		return p
 	}
-	p := placed{target: c.packageItems()}
+	p := arrangement{target: c.packageItems()}
 	for _, w := range words {
 		e := element{items: []Item{w.Item}, value: w.text}
 		if isOption(w.string) {

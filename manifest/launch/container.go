@@ -19,7 +19,7 @@ func (c *commandBuilder) hideSecrets(options []element) map[string]bool {
 	hidden := make(map[string]Setting)
 	for i := range options {
 		e := &options[i]
-		if e.mark != markVariable {
+		if e.effect != effectVariable {
 			continue
 		}
 		name, value, assigned := strings.Cut(e.value.string, "=")
@@ -86,11 +86,11 @@ func isLocal(host string) bool {
 // separators refuses values in a template that would begin another field of it: -v {path}:/data
 // and --mount src={path},dst=/data.
 func (c *commandBuilder) separators(e *element, name string) {
-	if e.mark == markVariable || among(name, "-l --label --annotation --env-file --entrypoint") {
+	if e.effect == effectVariable || among(name, "-l --label --annotation --env-file --entrypoint") {
 		return
 	}
 	for _, f := range e.value.filled {
-		bad := separator(name, e.value.frame, f.value, e.mark == markMount)
+		bad := separator(name, e.value.frame, f.value, e.effect == effectMount)
 		if bad == "" {
 			continue
 		}

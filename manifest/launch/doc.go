@@ -21,7 +21,7 @@
 // value. A token without a value stays unchanged, except in a url or a header, where it is
 // a fault. A token of a header that is not declared is a required and secret input.
 //
-// A value never leaves its place (REFERENCE.md, 9). It is one argument or a part of one.
+// A value never leaves its position (REFERENCE.md, 9). It is one argument or a part of one.
 // A positional argument from a user must not begin with a dash, and a flag gets such a
 // value as --flag=-value. A header has one line. In the path or query of a url a value is
 // escaped, slashes included; in the host it is rejected unless it can be a host; a url
@@ -42,7 +42,7 @@
 //
 // The runtimeArguments are read as the launcher reads them (REFERENCE.md, 8.4): a table
 // for each launcher states which options take a value and what they do. So the package has
-// the place and the command that the publisher gave it, and the version of the manifest;
+// the position and the command that the publisher gave it, and the version of the manifest;
 // what would let the launcher run anything else is a fault. Options that widen what a
 // server may do, and environment variables that other programs read, are a [Notice] with
 // a [Severity]. Options.Strict allows no doubt.
@@ -62,7 +62,7 @@
 //
 // Resolving takes the struct and not the document, so that a client can resolve what it
 // got from a registry. Two inputs may have the same name; then only a pointer identifies
-// one of them, because a value must not reach a place that the user did not mean.
+// one of them, because a value must not reach a position that the user did not mean.
 //
 // A token of a declared variable without a value stays in the value, as the specification
 // requires; -e TOKEN={token} then passes a wrong token rather than none.

@@ -9,7 +9,7 @@ import (
 	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
 )
 
-// Launcher is how packages of one registryType are run (REFERENCE.md, 8.2). In Package,
+// Launcher describes how packages of one registryType are run (REFERENCE.md, 8.2). In Package,
 // Unversioned and Setup, {identifier} is replaced by the package's identifier, {version}
 // by its version and {name} by the identifier without extras in brackets.
 type Launcher struct {

@@ -71,7 +71,7 @@ func (v Value) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 // LogValue returns String, for package slog.
 func (v Value) LogValue() slog.Value { return slog.StringValue(v.String()) }
 
-// Plan is how to start a package for one user: what to download, what to run with which
+// Plan describes how to start a package for one user: what to download, what to run with which
 // environment, and how to connect to it. Nothing in it goes through a shell: pass
 // [Plan.Argv] and [Plan.Env] to os/exec unchanged.
 //
@@ -91,11 +91,11 @@ type Plan struct {
 	Environment []Setting `json:"environment,omitempty"`
 	// Paths are the inputs of format filepath.
 	Paths []Setting `json:"paths,omitempty"`
-	// Transport is how to connect to Command. URL and Headers are nil for Stdio.
+	// Transport says how to connect to Command. URL and Headers are nil for Stdio.
 	Transport manifest.TransportType `json:"transport"`
 	URL       *Item                  `json:"url,omitempty"`
 	Headers   []Setting              `json:"headers,omitempty"`
-	// Notices are what a person should know before they agree.
+	// Notices are for the person who has to agree.
 	Notices []Notice `json:"notices,omitempty"`
 }
 
@@ -117,7 +117,7 @@ type Setting struct {
 	Origin string `json:"origin,omitempty"` // as in Item
 }
 
-// Severity is how much a notice matters.
+// Severity ranks notices.
 type Severity string
 
 // The severities. SeverityInfo states how the plan differs from what the manifest says,
@@ -136,7 +136,7 @@ type Notice struct {
 	Message  string   `json:"message"` // one line, without secrets
 }
 
-// Endpoint is how one user connects to a remote. Printing and encoding it does not reveal
+// Endpoint describes the connection of one user to a remote. Printing and encoding it does not reveal
 // its secrets.
 type Endpoint struct {
 	Type    manifest.TransportType `json:"type"`

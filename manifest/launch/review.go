@@ -21,8 +21,8 @@ func (c *commandBuilder) review(options []element) {
 			}
 			if n == len(e.names)-1 {
 				c.reviewOption(e, name)
-			} else if o.mark == markUnsure || o.mark == markDanger {
-				c.reviewOption(&element{names: []string{name}, mark: o.mark, pointer: e.pointer}, name)
+			} else if o.effect == effectUnsure || o.effect == effectDanger {
+				c.reviewOption(&element{names: []string{name}, effect: o.effect, pointer: e.pointer}, name)
 			}
 		}
 	}
@@ -33,28 +33,28 @@ func (c *commandBuilder) reviewOption(e *element, name string) {
 	if c.launcher.Container {
 		c.separators(e, name)
 	}
-	switch e.mark {
-	case markUnsure:
+	switch e.effect {
+	case effectUnsure:
 		c.notice(SeverityWarning, e.pointer, "%s is an option of %s that servers seldom need", jsonpos.Quote(name), c.program())
-	case markDanger:
+	case effectDanger:
 		if name != "--security-opt" || !strings.HasPrefix(value, "no-new-privileges") || strings.HasSuffix(value, "false") {
 			c.notice(SeverityDanger, e.pointer, "%s %s", jsonpos.Quote(name), c.launcher.syntax.danger)
 		}
-	case markShell:
+	case effectShell:
 		c.shellText(e, name)
-	case markURL:
+	case effectURL:
 		c.source(e, name)
-	case markExtra, markMaybe:
+	case effectExtra, effectMaybe:
 		c.notice(SeverityWarning, e.pointer, "%s installs a further package beside that of the manifest", jsonpos.Quote(name))
-	case markNamespace:
+	case effectNamespace:
 		c.namespace(e, name)
-	case markMount:
+	case effectMount:
 		c.mount(e, name)
-	case markVariable:
+	case effectVariable:
 		if _, _, assigned := strings.Cut(value, "="); !assigned && !c.declares(value) {
 			c.notice(SeverityWarning, e.pointer, "the container gets an environment variable of this machine that the manifest does not declare")
 		}
-	case markPort:
+	case effectPort:
 		if !strings.HasPrefix(value, "127.0.0.1:") && !strings.HasPrefix(value, "[::1]:") {
 			c.notice(SeverityWarning, e.pointer, "%s publishes a port to the network, not to this machine alone", jsonpos.Quote(name))
 		}
@@ -95,7 +95,7 @@ func (c *commandBuilder) source(e *element, name string) {
 		c.notice(SeverityDanger, e.pointer, "%s names an http address: everyone between can replace the packages", jsonpos.Quote(name))
 		return
 	}
-	c.notice(SeverityWarning, e.pointer, "%s makes packages come from another place than the default registry", jsonpos.Quote(name))
+	c.notice(SeverityWarning, e.pointer, "%s makes packages come from another source than the default registry", jsonpos.Quote(name))
 }
 
 // namespace reports what a container shares with this machine or another container.

@@ -53,7 +53,7 @@ type word struct {
 // element is what a launcher takes one or two words for: an option, or else an operand.
 type element struct {
 	names   []string // of an option; several for -it
-	mark    mark     // of the last name
+	effect  effect   // of the last name
 	value   text     // of the option, or the operand
 	items   []Item
 	pointer string
@@ -124,7 +124,7 @@ func (c *commandBuilder) option(words []word) (element, int) {
 	if !known && (w.secret || len(w.filled) > 0) {
 		last = "this argument"
 	}
-	e := element{names: names, mark: o.mark, items: []Item{w.Item}, pointer: w.pointer}
+	e := element{names: names, effect: o.effect, items: []Item{w.Item}, pointer: w.pointer}
 	e.value = text{string: value, secret: w.secret, given: w.given, fixed: w.fixed, filled: w.filled}
 	var next *word
 	if len(words) > 1 {
@@ -134,7 +134,7 @@ func (c *commandBuilder) option(words []word) (element, int) {
 	case !known:
 		n := c.unknown(&e, last, attached, next)
 		return e, n
-	case o.mark == markRefused:
+	case o.effect == effectRefused:
 		c.manifestFault(w.pointer, "remove it", "with %s, %s does not run the package", last, c.program())
 		return e, 1
 	case !o.value:
@@ -181,7 +181,7 @@ func (c *commandBuilder) flag(e element, name string, attached bool, next *word)
 			item.Value = plainValue(name + "=false")
 			e.items = []Item{item}
 		}
-		e.mark = markNone
+		e.effect = effectNone
 	default:
 		c.manifestFault(e.pointer, "use true, false or no value", "%s of %s takes no value", name, c.program())
 	}

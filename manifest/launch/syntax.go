@@ -9,9 +9,9 @@ import (
 // (REFERENCE.md, 8.4). The tables are facts from the public documentation of each program.
 type syntax struct {
 	// options are the names that the program knows, separated by white space: with = if a
-	// value follows, and then with a mark.
+	// value follows, and then with the character of its effect.
 	options string
-	// danger completes "--option ..." in notices about options with the mark !.
+	// danger completes "--option ..." in notices about options with effectDanger.
 	danger string
 	// anyDash: the program ignores how many dashes an option has, never combines short
 	// options, and ignores what it does not know.
@@ -34,33 +34,33 @@ type syntax struct {
 	leading bool
 }
 
-// mark states what an option does. Those without a mark need no notice.
-type mark byte
+// effect states what an option does. Those with effectNone need no notice.
+type effect byte
 
 const (
-	markNone      mark = 0
-	markUnsure    mark = '?' // not known to be harmless
-	markDanger    mark = '!' // see syntax.danger
-	markSource    mark = '@' // names the package, and a command of it follows as the operand
-	markMaybe     mark = '*' // the same if it names this package, else names a further one
-	markExtra     mark = '+' // names a further package
-	markVersion   mark = '#' // the version of the package
-	markRefused   mark = '%' // something else than the package is run
-	markShell     mark = '$' // a text for a shell, which replaces the operand
-	markURL       mark = '&' // where packages come from
-	markNamespace mark = '|' // the value "host" shares a part of this machine
-	markMount     mark = '/' // a file or directory of this machine
-	markVariable  mark = '^' // an environment variable
-	markPort      mark = '~' // publishes a port
+	effectNone      effect = 0
+	effectUnsure    effect = '?' // not known to be harmless
+	effectDanger    effect = '!' // see syntax.danger
+	effectSource    effect = '@' // names the package, and a command of it follows as the operand
+	effectMaybe     effect = '*' // the same if it names this package, else names a further one
+	effectExtra     effect = '+' // names a further package
+	effectVersion   effect = '#' // the version of the package
+	effectRefused   effect = '%' // something else than the package is run
+	effectShell     effect = '$' // a text for a shell, which replaces the operand
+	effectURL       effect = '&' // where packages come from
+	effectNamespace effect = '|' // the value "host" shares a part of this machine
+	effectMount     effect = '/' // a file or directory of this machine
+	effectVariable  effect = '^' // an environment variable
+	effectPort      effect = '~' // publishes a port
 )
 
-const allMarks = "?!@*+#%$&|/^~"
+const allEffects = "?!@*+#%$&|/^~"
 
 // option is one option of a program.
 type option struct {
-	name  string
-	value bool // a value follows
-	mark  mark
+	name   string
+	value  bool // a value follows
+	effect effect
 }
 
 // all returns the options of the program whose names begin with a string.
@@ -71,9 +71,9 @@ func (s *syntax) all(beginning string) iter.Seq[option] {
 				continue
 			}
 			var o option
-			name := strings.TrimRight(w, allMarks)
+			name := strings.TrimRight(w, allEffects)
 			if name != w {
-				o.mark = mark(w[len(w)-1])
+				o.effect = effect(w[len(w)-1])
 			}
 			if o.name, o.value = strings.CutSuffix(name, "="); !yield(o) {
 				return
@@ -92,7 +92,7 @@ func (s *syntax) find(name string) (option, bool) {
 	if positive, ok := strings.CutPrefix(name, "--no-"); ok && s.anyDash {
 		o, known := s.find("--" + positive)
 		if known && !o.value {
-			return option{name: name, mark: markUnsure}, true
+			return option{name: name, effect: effectUnsure}, true
 		}
 	}
 	return option{}, false

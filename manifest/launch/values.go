@@ -9,7 +9,7 @@ import (
 	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
 )
 
-// Values are what a user provides, by [Prompt.Key] or by the pointer of the input within
+// Values holds the values from a user, by [Prompt.Key] or by the pointer of the input within
 // the package or remote. Only repeated arguments may have more than one value.
 //
 // The JSON form is an object of strings, numbers, booleans and arrays of these, as

@@ -23,7 +23,7 @@ import (
 // maxFile is the largest file of a project.
 const maxFile = 4 << 20
 
-// Project is what the files of a directory say.
+// Project has the contents of the package files in a directory.
 type Project struct {
 	Dir      string
 	Packages []Package
@@ -180,9 +180,9 @@ func (k *Package) readNPM(text []byte) error {
 	return nil
 }
 
-// tables reads the strings of a TOML file by their dotted keys, with their places.
+// tables reads the strings of a TOML file by their dotted keys, with their positions.
 func tables(text []byte) (map[string]string, map[string]span, error) {
-	values, places := map[string]string{}, map[string]span{}
+	values, positions := map[string]string{}, map[string]span{}
 	var p unstable.Parser
 	p.Reset(text)
 	var table []string
@@ -202,22 +202,22 @@ func tables(text []byte) (map[string]string, map[string]span, error) {
 		if v := e.Value(); v.Kind == unstable.String {
 			name := strings.Join(append(slices.Clone(table), key...), ".")
 			values[name] = string(v.Data)
-			places[name] = span{int(v.Raw.Offset), int(v.Raw.Offset + v.Raw.Length)}
+			positions[name] = span{int(v.Raw.Offset), int(v.Raw.Offset + v.Raw.Length)}
 		}
 	}
-	return values, places, p.Error()
+	return values, positions, p.Error()
 }
 
 // readPython reads a pyproject.toml.
 func (k *Package) readPython(text []byte) error {
-	values, places, err := tables(text)
+	values, positions, err := tables(text)
 	if err != nil {
 		return err
 	}
 	k.readme = values["project.readme"]
 	for _, table := range []string{"project", "tool.poetry"} {
 		if k.Version == "" {
-			k.Version, k.version = values[table+".version"], places[table+".version"]
+			k.Version, k.version = values[table+".version"], positions[table+".version"]
 		}
 		k.Name = either(k.Name, values[table+".name"])
 		k.Description = either(k.Description, values[table+".description"])
@@ -233,11 +233,11 @@ func (k *Package) readPython(text []byte) error {
 
 // readCargo reads a Cargo.toml.
 func (k *Package) readCargo(text []byte) error {
-	values, places, err := tables(text)
+	values, positions, err := tables(text)
 	if err != nil {
 		return err
 	}
-	k.Name, k.Version, k.version = values["package.name"], values["package.version"], places["package.version"]
+	k.Name, k.Version, k.version = values["package.name"], values["package.version"], positions["package.version"]
 	k.Description, k.Website, k.readme = values["package.description"], values["package.homepage"], values["package.readme"]
 	k.Repository = webURL(values["package.repository"])
 	return nil
@@ -300,11 +300,11 @@ func (k *Package) readDockerfile(text []byte) error {
 		if label {
 			for _, m := range labelPattern.FindAllSubmatchIndex(line, -1) {
 				value := line[m[4]:m[5]]
-				place := span{at + m[4], at + m[5]}
+				position := span{at + m[4], at + m[5]}
 				if len(value) > 1 && (value[0] == '"' || value[0] == '\'') {
-					value, place = value[1:len(value)-1], span{place.from + 1, place.to - 1}
+					value, position = value[1:len(value)-1], span{position.from + 1, position.to - 1}
 				}
-				k.label(string(line[m[2]:m[3]]), string(value), place)
+				k.label(string(line[m[2]:m[3]]), string(value), position)
 			}
 		}
 		label = label && strings.HasSuffix(trimmed, `\`)

@@ -11,7 +11,7 @@ import (
 	"github.com/ashlar-go/ashlar/manifest"
 )
 
-// Difference is one place where a file does not say what the manifest says.
+// Difference is a statement of a file that differs from what the manifest says.
 type Difference struct {
 	File    string
 	Message string // what it says and what it should, in one line
@@ -39,7 +39,7 @@ func (p *Project) Sync(s *manifest.Server) (*Changes, error) {
 			return nil, fmt.Errorf("%s: %w", k.File, err)
 		}
 	}
-	for i := range p.Packages { // after the versions, whose places are those of the files as read
+	for i := range p.Packages { // after the versions, whose positions are those of the files as read
 		k := &p.Packages[i]
 		if err := p.syncMark(c, k, s.Name); err != nil {
 			return nil, fmt.Errorf("%s: %w", k.File, err)

@@ -27,7 +27,7 @@ type Entry struct {
 	State         State
 }
 
-// State is what a registry knows about a version. Times are UTC and have microseconds.
+// State has the status and the times of a version in a registry. Times are UTC and have microseconds.
 type State struct {
 	Status          Status    `json:"status"`
 	StatusMessage   string    `json:"statusMessage,omitempty"` // why it is deprecated or deleted

@@ -26,14 +26,14 @@ type Options struct {
 	HTTP *http.Client
 	// Token is the bearer token for publishing. It is sent to the registry only. Default: none.
 	Token string
-	// Attempts is how often a request is sent at most. Default: 5.
+	// Attempts is the maximum number of attempts of a request. Default: 5.
 	Attempts int
 	// MaxWait is the longest wait before another attempt. If a registry asks for a longer one, the call fails.
 	// Default: 1 min.
 	MaxWait time.Duration
 	// MaxBytes is the maximum size of a response. Default: 64 MiB.
 	MaxBytes int64
-	// PageSize is how many entries are requested at once, at most 100. Default: 100.
+	// PageSize is the number of entries of a request, at most 100. Default: 100.
 	PageSize int
 }
 

@@ -6,7 +6,7 @@
 //	}
 //	result, err := mirror.Run(ctx, source, store, nil)
 //
-// Each page is stored together with the position behind it, in one transaction. So a run that is
+// Each page is stored together with the position after it, in one transaction. So a run that is
 // interrupted at any point, by a signal or a loss of power, continues where it was. Deleted versions are
 // kept, with their status.
 //

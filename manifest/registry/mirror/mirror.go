@@ -21,7 +21,7 @@ type Source interface {
 	Base() string
 }
 
-// Store is where the copy is.
+// Store stores the copy.
 type Store interface {
 	// Mirrored adds or replaces entries, and keeps a position, in one transaction.
 	Mirrored(ctx context.Context, entries []registry.Entry, position []byte) error
@@ -31,7 +31,7 @@ type Store interface {
 
 // Options configures [Run]. Nil and zero fields mean the defaults.
 type Options struct {
-	// Overlap is how much earlier than necessary a pass begins. Default: 10 min.
+	// Overlap moves the start of each pass back. Default: 10 min.
 	Overlap time.Duration
 	// Now returns the time. Default: time.Now.
 	Now func() time.Time
@@ -39,7 +39,7 @@ type Options struct {
 	Progress func(Result)
 }
 
-// Result is what a run has done so far.
+// Result has the progress of a run.
 type Result struct {
 	Since      time.Time // the pass requests what was updated since; zero for everything
 	Resumed    bool      // the run continues a pass that was interrupted
@@ -52,12 +52,12 @@ type Result struct {
 // maxPages bounds a pass of a source that has no end.
 const maxPages = 1_000_000
 
-// position is where a mirror is. It is kept with the entries.
+// position says where the next pass continues. It is stored with the entries.
 type position struct {
 	Source string    `json:"source"`
 	Since  time.Time `json:"since,omitzero"`   // of the pass
 	Began  time.Time `json:"began,omitzero"`   // when the pass began; zero between passes
-	Cursor string    `json:"cursor,omitempty"` // behind the last page that is stored
+	Cursor string    `json:"cursor,omitempty"` // after the last page that is stored
 	Newest time.Time `json:"newest,omitzero"`  // the latest update that was seen
 }
 

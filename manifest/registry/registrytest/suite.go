@@ -14,7 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/manifest/registry"
 )
 
-// Mirror is what a store needs to be the target of a mirror.
+// Mirror adds the methods that a store needs as the target of a mirror.
 type Mirror interface {
 	Mirrored(ctx context.Context, entries []registry.Entry, position []byte) error
 	MirrorPosition(ctx context.Context) ([]byte, error)

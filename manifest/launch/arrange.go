@@ -8,17 +8,17 @@ import (
 	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
 )
 
-// placed is a command around the package.
-type placed struct {
+// arrangement is a command around the package.
+type arrangement struct {
 	options []element
 	target  []Item // the package, or a command in a package that an option names
 	rest    []Item // the operands after it
 }
 
-// place finds the package among what the launcher reads, and adds it if it is not there.
+// findPackage finds the package among what the launcher reads, and adds it if it is not there.
 // Everything else that the launcher would run is a fault.
-func (c *commandBuilder) place(list []element) placed {
-	var out placed
+func (c *commandBuilder) findPackage(list []element) arrangement {
+	var out arrangement
 	var operands []element
 	for _, e := range list {
 		if e.names == nil {
@@ -28,13 +28,13 @@ func (c *commandBuilder) place(list []element) placed {
 		}
 	}
 	c.pin(&out, operands)
-	shell := slices.ContainsFunc(out.options, func(e element) bool { return e.mark == markShell })
-	sourced := slices.ContainsFunc(out.options, func(e element) bool { return e.mark == markSource })
+	shell := slices.ContainsFunc(out.options, func(e element) bool { return e.effect == effectShell })
+	sourced := slices.ContainsFunc(out.options, func(e element) bool { return e.effect == effectSource })
 	switch first := c.firstOperand(operands); {
 	case shell:
 		c.shell(sourced, len(operands) > 0)
 	case first == operandPackage || first == operandNone:
-		out.options = slices.DeleteFunc(out.options, func(e element) bool { return e.mark == markSource || e.mark == markVersion })
+		out.options = slices.DeleteFunc(out.options, func(e element) bool { return e.effect == effectSource || e.effect == effectVersion })
 		out.target = c.packageItems()
 		operands = operands[min(1, len(operands)):]
 		out.rest = itemsOfElements(operands)
@@ -57,7 +57,7 @@ func (c *commandBuilder) place(list []element) placed {
 }
 
 // precede checks the last option before the package, which may take it for its value.
-func (c *commandBuilder) precede(out *placed) {
+func (c *commandBuilder) precede(out *arrangement) {
 	for _, item := range out.target { // cargo accepts --locked once
 		out.options = slices.DeleteFunc(out.options, func(e element) bool { return slices.Equal(e.names, []string{item.Value.Reveal()}) })
 	}
@@ -116,20 +116,20 @@ func (e *element) shown() string {
 
 // pin checks what the options and the first operand name, and writes the version of the
 // manifest there. If the manifest has none, that of the publisher's word is used.
-func (c *commandBuilder) pin(out *placed, operands []element) {
+func (c *commandBuilder) pin(out *arrangement, operands []element) {
 	for i := range out.options {
 		e := &out.options[i]
 		version, own := c.reference.names(e.value.string)
 		switch {
-		case e.mark == markMaybe && own:
-			e.mark = markSource
+		case e.effect == effectMaybe && own:
+			e.effect = effectSource
 			fallthrough
-		case e.mark == markSource && own:
+		case e.effect == effectSource && own:
 			c.adopt(e, version)
-		case e.mark == markSource:
+		case e.effect == effectSource:
 			c.manifestFault(e.pointer, "write "+e.names[len(e.names)-1]+" "+jsonpos.Quote(c.reference.identifier),
 				"%s would take %s instead of %s", c.program(), e.shown(), jsonpos.Quote(c.reference.identifier))
-		case e.mark == markVersion && strings.TrimPrefix(e.value.string, "=") != c.reference.version:
+		case e.effect == effectVersion && strings.TrimPrefix(e.value.string, "=") != c.reference.version:
 			c.manifestFault(e.pointer, "remove it, or write it as the version of the package", "%s names another version than the manifest", e.names[len(e.names)-1])
 		}
 	}
@@ -146,7 +146,7 @@ func (c *commandBuilder) pin(out *placed, operands []element) {
 		spec = spec[1:]
 	}
 	for i := range out.options {
-		if e := &out.options[i]; e.mark == markSource {
+		if e := &out.options[i]; e.effect == effectSource {
 			e.items = []Item{{Value: plainValue(e.names[0]), Origin: e.items[0].Origin}, {Value: spec[0].Value, Origin: spec[0].Origin}}
 		}
 	}
