@@ -1,23 +1,5 @@
 package ratelimit
 
-// checkCandidate checks the limit on trial.
-func (c *compiler) checkCandidate(p spot, l *Limit) {
-	const field = "rate_limit.candidate"
-	switch {
-	case l.Candidate == nil:
-	case l.Unlimited:
-		c.warn(p, field, "candidate has no effect when unlimited")
-		return
-	case l.Candidate.RequestsPerUnit == l.RequestsPerUnit:
-		c.warn(p, field, "candidate has the same requests_per_unit as the limit: %d", l.RequestsPerUnit)
-	}
-	if l.Candidate != nil && l.Burst > 0 {
-		trial := *l
-		trial.RequestsPerUnit = l.Candidate.RequestsPerUnit
-		c.checkBurst(p, field, &trial)
-	}
-}
-
 // setCandidate compiles the limit on trial.
 func (l *limit) setCandidate(in *Limit) {
 	if in.Candidate == nil {

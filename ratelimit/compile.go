@@ -3,7 +3,6 @@ package ratelimit
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // CompileOptions configure Compile.
@@ -159,11 +158,9 @@ func (c *compiler) rule(d *draft, l *draftLevel, r *Rule, p spot, above []pathRu
 	} else if first := l.add(dr); first != nil {
 		c.faultOf(p, first.spot, "key", "duplicate descriptor composite key '%s'", composite)
 	}
-	c.checkShare(p, r)
-	c.checkFailure(p, r)
+	c.checkFields(p, r)
 	path := append(slices.Clone(above), newPathRule(r))
 	if r.Limit != nil {
-		c.checkLimit(p, r.Limit)
 		d.addLimit(c.rules, dr, path)
 	}
 	if len(r.Rules) > 0 {
@@ -171,112 +168,6 @@ func (c *compiler) rule(d *draft, l *draftLevel, r *Rule, p spot, above []pathRu
 		d.levels = append(d.levels, dr.next)
 		c.level(d, dr.next, r.Rules, p, path, composite)
 	}
-}
-
-func (c *compiler) checkShare(p spot, r *Rule) {
-	if !r.ShareThreshold || strings.HasSuffix(r.Value, "*") {
-		return
-	}
-	// The reference service accepts a star anywhere; here it must be
-	// last, because the text before it names the counter.
-	hint := ""
-	if isGlob(r.Value) {
-		hint = fmt.Sprintf(": value '%s' must end in '*'", r.Value)
-	}
-	c.fault(p, "share_threshold", "share_threshold can only be used with wildcard values (containing '*'), but found key '%s'%s",
-		joinValue(r.Key, r.Value), hint)
-}
-
-func (c *compiler) checkFailure(p spot, r *Rule) {
-	switch {
-	case r.OnStoreFailure == "":
-	case !r.OnStoreFailure.Valid():
-		c.fault(p, "on_store_failure", "%v", unknownWord("on_store_failure", string(r.OnStoreFailure), FailurePolicyNames))
-	case r.Limit == nil || r.Limit.Unlimited:
-		c.warn(p, "on_store_failure", "on_store_failure has no effect on a rule that counts nothing")
-	}
-}
-
-func (c *compiler) checkLimit(p spot, l *Limit) {
-	switch {
-	case l.Unlimited && l.Unit.Valid():
-		c.fault(p, "rate_limit.unit", "should not specify rate limit unit when unlimited")
-	case l.Unlimited && l.RequestsPerUnit != 0:
-		c.warn(p, "rate_limit.requests_per_unit", "requests_per_unit %d has no effect when unlimited", l.RequestsPerUnit)
-	case !l.Unlimited && !l.Unit.Valid():
-		c.fault(p, "rate_limit.unit", "invalid rate limit unit '%s': use %s", unitText(l.Unit), UnitNames)
-	}
-	switch {
-	case !l.Lease:
-	case l.Unlimited:
-		c.warn(p, "rate_limit.lease", "lease has no effect when unlimited")
-	case l.Algorithm.Valid() && !l.Algorithm.Leasable():
-		c.warn(p, "rate_limit.lease", "lease has no effect with algorithm %s: its hits can't be claimed ahead", l.Algorithm)
-	}
-	c.checkWindow(p, l)
-	c.checkAlgorithm(p, l)
-	c.checkCandidate(p, l)
-	for i, name := range l.Replaces {
-		field := replacesField(i)
-		if name == "" {
-			c.fault(p, field, "should not have an empty replaces entry")
-		} else if name == l.Name {
-			c.fault(p, field, "replaces should not contain name of same descriptor: '%s'", name)
-		}
-	}
-}
-
-// checkWindow checks what makes windows others than those of the unit.
-func (c *compiler) checkWindow(p spot, l *Limit) {
-	switch {
-	case l.Align != "" && l.Align != AlignEpoch && l.Align != AlignCalendar:
-		c.fault(p, "rate_limit.align", "%v", unknownWord("align", string(l.Align), AlignNames))
-	case l.Unlimited && (l.UnitMultiplier != 0 || l.Align != "" || l.TimeZone != ""):
-		c.warn(p, "rate_limit", "unit_multiplier, align and time_zone have no effect when unlimited")
-		return
-	case l.TimeZone != "" && l.Align != AlignCalendar:
-		c.fault(p, "rate_limit.time_zone", "time_zone needs align: calendar, because other windows are aligned to UTC")
-	}
-	if _, err := l.zone(); err != nil {
-		c.fault(p, "rate_limit.time_zone", "%v", err)
-	}
-	if s := l.Unit.Seconds(); s > 0 && int64(l.UnitMultiplier) > MaxWindow/s {
-		c.fault(p, "rate_limit.unit_multiplier", "unit_multiplier %d makes windows longer than ten years: use at most %d", l.UnitMultiplier, MaxWindow/s)
-	}
-}
-
-// checkAlgorithm checks the algorithm and what belongs to it.
-func (c *compiler) checkAlgorithm(p spot, l *Limit) {
-	switch {
-	case !l.Algorithm.Valid():
-		c.fault(p, "rate_limit.algorithm", "invalid algorithm %d: use %s", l.Algorithm, AlgorithmNames)
-	case l.Unlimited:
-		if l.Algorithm != 0 || l.Burst != 0 {
-			c.warn(p, "rate_limit", "algorithm, burst and limit_type have no effect when unlimited")
-		}
-	case l.Burst != 0 && !l.Algorithm.HasBursts():
-		c.fault(p, "rate_limit.burst", "burst needs algorithm: token_bucket: %s has no bursts", l.Algorithm)
-	case l.Align == AlignCalendar && !l.Algorithm.HasWindows():
-		c.fault(p, "rate_limit.align", "align: calendar needs windows, and %s has none", l.Algorithm)
-	}
-	c.checkBurst(p, "rate_limit.burst", l)
-}
-
-// checkBurst checks that a bucket fills in MaxWindow.
-func (c *compiler) checkBurst(p spot, field string, l *Limit) {
-	rate, length := int64(l.RequestsPerUnit), l.Unit.Seconds()*int64(max(l.UnitMultiplier, 1))
-	if l.Algorithm.HasBursts() && rate > 0 && length > 0 && length <= MaxWindow && int64(l.Burst) > rate*(MaxWindow/length) {
-		c.fault(p, field, "burst %d takes more than ten years to fill: use at most %d", l.Burst, rate*(MaxWindow/length))
-	}
-}
-
-func replacesField(i int) string { return fmt.Sprintf("rate_limit.replaces[%d]", i) }
-
-func unitText(u Unit) string {
-	if u == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d", u)
 }
 
 func newPathRule(r *Rule) pathRule {

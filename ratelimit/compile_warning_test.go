@@ -43,7 +43,7 @@ var warningTests = []struct {
 	{
 		"a number when unlimited",
 		[]ratelimit.Rule{{Key: "u", Limit: &ratelimit.Limit{Unlimited: true, RequestsPerUnit: 5}}},
-		[]string{"0/0 rate_limit.requests_per_unit: requests_per_unit 5 has no effect when unlimited"},
+		[]string{"0/0 rate_limit.requests_per_unit: requests_per_unit has no effect when unlimited"},
 	},
 	{
 		"a lease when unlimited",

@@ -67,15 +67,15 @@ func (r *Rule) alone() Rule {
 
 // Limit is the limit of a rule.
 type Limit struct {
-	// RequestsPerUnit is how many hits one window holds, or how many are in progress at the same
-	// time with Concurrency. 0 refuses every hit.
+	// RequestsPerUnit bounds the hits of one window, or with Concurrency those that are in progress at the same
+	// time. 0 refuses every hit.
 	RequestsPerUnit uint32
 	// Unit is the window's length, or with Concurrency how long a hit holds its place at least
 	// if it is not given back. Required unless Unlimited.
 	Unit Unit
-	// Algorithm is how hits are counted. The zero Algorithm is FixedWindow.
+	// Algorithm determines how hits are counted. The zero Algorithm is FixedWindow.
 	Algorithm Algorithm
-	// Burst is how many hits of a TokenBucket may pass at once. 0 means RequestsPerUnit.
+	// Burst bounds the hits of a TokenBucket that pass at once. 0 means RequestsPerUnit.
 	Burst uint32
 	// UnitMultiplier makes a window that many units long, up to MaxWindow: 15 minutes, say.
 	// 0 means 1.

@@ -321,7 +321,7 @@ func TestWarnings(t *testing.T) {
 		},
 		{
 			"number with unlimited", limit("unlimited: true, requests_per_unit: 5"),
-			[]string{"4:52: requests_per_unit 5 has no effect when unlimited"},
+			[]string{"4:52: requests_per_unit has no effect when unlimited"},
 		},
 		{
 			"duplicate key", rule("key: a", "value: b", "key: c"),
