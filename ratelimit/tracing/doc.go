@@ -68,7 +68,6 @@
 // Health checks over gRPC are not traced: they are periodic, and would be most of what
 // a trace viewer shows.
 //
-// Turned down: the library's middleware for HTTP, which is a further dependency for one
-// span; and an interface in this package for what is traced, since the packages that
+// Turned down: an interface in this package for what is traced, since the packages that
 // trace must not import this one.
 package tracing

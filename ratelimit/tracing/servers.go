@@ -3,17 +3,18 @@ package tracing
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 	"go.opentelemetry.io/contrib/propagators/b3"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/propagation"
-	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc/stats"
 )
@@ -42,113 +43,54 @@ func traced(info *stats.RPCTagInfo) bool {
 // method and, if next is or was found by an http.ServeMux, the path of the pattern:
 // "POST /json". Statuses from 500 up, and panics, are errors of the span.
 func (t *Tracing) HTTP(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx := t.propagators.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
-		if t.skips(ctx) {
-			next.ServeHTTP(w, r.WithContext(ctx))
-			return
-		}
-		ctx, span := t.tracer.Start(ctx, spanName(r), trace.WithSpanKind(trace.SpanKindServer))
-		r = r.WithContext(ctx)
-		if span.IsRecording() {
-			record(next, w, r, span)
-		} else {
-			next.ServeHTTP(w, r)
-		}
+	noted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		finished := false
+		defer func() {
+			if !finished {
+				trace.SpanFromContext(r.Context()).SetStatus(codes.Error, "the handler panicked")
+			}
+		}()
+		next.ServeHTTP(w, r)
+		finished = true
 	})
-}
-
-// record serves a request and ends its span.
-func record(next http.Handler, w http.ResponseWriter, r *http.Request, span trace.Span) {
-	sw := &statusWriter{ResponseWriter: w, status: http.StatusOK}
-	finished := false
-	defer func() {
-		span.SetName(spanName(r)) // now the pattern is known
-		span.SetAttributes(semconv.HTTPRequestMethodKey.String(method(r)), semconv.URLPath(limited(r.URL.Path)))
-		if route := route(r); route != "" {
-			span.SetAttributes(semconv.HTTPRoute(route))
-		}
-		switch {
-		case !finished:
-			span.SetStatus(codes.Error, "the handler panicked")
-		case sw.status >= http.StatusInternalServerError:
-			span.SetStatus(codes.Error, http.StatusText(sw.status))
-		}
-		if finished {
-			span.SetAttributes(semconv.HTTPResponseStatusCode(sw.status))
-		}
-		span.End()
-	}()
-	next.ServeHTTP(sw, r)
-	finished = true
+	return otelhttp.NewHandler(noted, "",
+		otelhttp.WithTracerProvider(t.provider),
+		otelhttp.WithPropagators(t.propagators),
+		otelhttp.WithMeterProvider(noop.NewMeterProvider()),
+		otelhttp.WithSpanNameFormatter(spanName),
+	)
 }
 
 // spanName contains nothing that clients choose freely.
-func spanName(r *http.Request) string {
-	name := method(r)
-	if name == otherMethod {
-		name = "HTTP"
+func spanName(_ string, r *http.Request) string {
+	name := "HTTP"
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace:
+		name = r.Method
 	}
-	if route := route(r); route != "" {
-		name += " " + route
+	if slash := strings.IndexByte(r.Pattern, '/'); slash >= 0 { // "POST example.com/json"
+		name += " " + r.Pattern[slash:]
 	}
 	return name
 }
 
-// otherMethod stands for unknown methods in the semantic conventions.
-const otherMethod = "_OTHER"
+// attributeLimiter cuts what clients choose in the attributes of a new span, and makes it valid UTF-8.
+type attributeLimiter struct{}
 
-func method(r *http.Request) string {
-	known := []string{
-		http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
-		http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace,
+// OnStart implements sdktrace.SpanProcessor.
+func (attributeLimiter) OnStart(_ context.Context, span sdktrace.ReadWriteSpan) {
+	for _, a := range span.Attributes() {
+		if text := a.Value.String(); a.Value.Type() == attribute.STRING && limited(text) != text {
+			span.SetAttributes(a.Key.String(limited(text)))
+		}
 	}
-	if slices.Contains(known, r.Method) {
-		return r.Method
-	}
-	return otherMethod
 }
 
-// route returns the path of the pattern that r matched: "/json" of "POST example.com/json".
-func route(r *http.Request) string {
-	if slash := strings.IndexByte(r.Pattern, '/'); slash >= 0 {
-		return r.Pattern[slash:]
-	}
-	return ""
-}
-
-// statusWriter records the status of a response, which is 200 if none was written.
-type statusWriter struct {
-	http.ResponseWriter
-	status int
-	final  bool // the header was written
-}
-
-// WriteHeader records the status, unless it is informational.
-func (w *statusWriter) WriteHeader(status int) {
-	if !w.final && (status >= 200 || status == http.StatusSwitchingProtocols) {
-		w.status, w.final = status, true
-	}
-	w.ResponseWriter.WriteHeader(status)
-}
-
-// Write writes the header first if it was not written.
-func (w *statusWriter) Write(p []byte) (int, error) {
-	w.final = true
-	return w.ResponseWriter.Write(p)
-}
-
-// FlushError implements the interface that http.ResponseController uses.
-func (w *statusWriter) FlushError() error {
-	w.final = true
-	return http.NewResponseController(w.ResponseWriter).Flush()
-}
-
-// Flush implements http.Flusher.
-func (w *statusWriter) Flush() { _ = w.FlushError() }
-
-// Unwrap returns the underlying writer for http.ResponseController.
-func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+// OnEnd, Shutdown and ForceFlush implement sdktrace.SpanProcessor.
+func (attributeLimiter) OnEnd(sdktrace.ReadOnlySpan)      {}
+func (attributeLimiter) Shutdown(context.Context) error   { return nil }
+func (attributeLimiter) ForceFlush(context.Context) error { return nil }
 
 // propagators read in this order; later ones take precedence.
 func propagators() propagation.TextMapPropagator {

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -33,7 +31,7 @@ const MaxText = 4096
 // must be called once; further calls have no effect.
 //
 // attrs returns the attributes, and is only called if the span is recorded; it may be
-// nil. Groups become names with dots. Strings are retained until the span was sent, so
+// nil. Numbers that are no int64 or float64 become text. Strings are retained until the span was sent, so
 // they must not be in memory that is reused.
 func (t *Tracing) StartSpan(ctx context.Context, name string, attrs func() []slog.Attr) (context.Context, func(err error)) {
 	if t.skips(ctx) {
@@ -44,7 +42,7 @@ func (t *Tracing) StartSpan(ctx context.Context, name string, attrs func() []slo
 		return ctx, endNothing
 	}
 	if attrs != nil {
-		span.SetAttributes(attributes(nil, "", attrs())...)
+		span.SetAttributes(attributes(attrs())...)
 	}
 	return ctx, func(err error) {
 		if err != nil {
@@ -65,31 +63,20 @@ func (t *Tracing) skips(ctx context.Context) bool {
 
 func endNothing(error) {}
 
-// attributes appends attrs to list, with prefix before each name.
-func attributes(list []attribute.KeyValue, prefix string, attrs []slog.Attr) []attribute.KeyValue {
-	for _, a := range attrs {
-		value, key := a.Value.Resolve(), attribute.Key(limited(prefix+a.Key))
-		switch value.Kind() {
-		case slog.KindGroup:
-			inner := prefix
-			if a.Key != "" { // as in slog, the members of a group without a name are inlined
-				inner += a.Key + "."
-			}
-			list = attributes(list, inner, value.Group())
-		case slog.KindBool:
-			list = append(list, key.Bool(value.Bool()))
-		case slog.KindInt64:
-			list = append(list, key.Int64(value.Int64()))
-		case slog.KindFloat64:
-			list = append(list, key.Float64(value.Float64()))
-		case slog.KindTime:
-			list = append(list, key.String(value.Time().Format(time.RFC3339Nano)))
+// attributes returns attrs in the types of the library.
+func attributes(attrs []slog.Attr) []attribute.KeyValue {
+	list := make([]attribute.KeyValue, len(attrs))
+	for i, a := range attrs {
+		value, key := a.Value.Resolve(), attribute.Key(limited(a.Key))
+		switch v := value.Any().(type) {
+		case bool:
+			list[i] = key.Bool(v)
+		case int64:
+			list[i] = key.Int64(v)
+		case float64:
+			list[i] = key.Float64(v)
 		default:
-			if value.Kind() == slog.KindUint64 && value.Uint64() <= math.MaxInt64 {
-				list = append(list, key.Int64(int64(value.Uint64())))
-			} else {
-				list = append(list, key.String(limited(value.String())))
-			}
+			list[i] = key.String(limited(value.String()))
 		}
 	}
 	return list

@@ -26,20 +26,19 @@ func TestAttributes(t *testing.T) {
 	tr := start(t, 1, nil)
 	_, end := tr.StartSpan(context.Background(), "s", func() []slog.Attr {
 		return []slog.Attr{
-			slog.String("string", "ü"), slog.Int("int", -3), slog.Uint64("uint", 3), slog.Uint64("big", math.MaxUint64),
+			slog.String("string", "ü"), slog.Int("int", -3), slog.Uint64("big", math.MaxUint64),
 			slog.Float64("float", 0.5), slog.Bool("bool", true), slog.Duration("duration", 1500*time.Millisecond),
-			slog.Time("time", time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)), slog.Any("any", []int{1, 2}),
+			slog.Any("any", []int{1, 2}),
 			slog.Any("nil", nil), slog.Any("resolved", resolved{}), slog.Any("error", errors.New("e")),
-			slog.Group("g", slog.Int("a", 1), slog.Group("h", slog.Int("b", 2))), slog.Group("", slog.Int("inline", 3)),
 			slog.String("bad", "a\xffb"),
 		}
 	})
 	end(nil)
 	flush(t, tr)
 	assert.Equal(t, map[string]any{
-		"string": "ü", "int": int64(-3), "uint": int64(3), "big": "18446744073709551615",
-		"float": 0.5, "bool": true, "duration": "1.5s", "time": "2026-01-02T03:04:05.000000006Z", "any": "[1 2]",
-		"nil": "<nil>", "resolved": int64(7), "error": "e", "g.a": int64(1), "g.h.b": int64(2), "inline": int64(3),
+		"string": "ü", "int": int64(-3), "big": "18446744073709551615",
+		"float": 0.5, "bool": true, "duration": "1.5s", "any": "[1 2]",
+		"nil": "<nil>", "resolved": int64(7), "error": "e",
 		"bad": "a\uFFFDb",
 	}, r.named(t, "s").attrs)
 }

@@ -82,6 +82,7 @@ func New(ctx context.Context, samplingRate float64, opts *Options) (*Tracing, er
 	}
 	provider := sdktrace.NewTracerProvider(
 		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(samplingRate))),
+		sdktrace.WithSpanProcessor(attributeLimiter{}),
 		sdktrace.WithBatcher(exporter),
 		sdktrace.WithResource(attributes),
 	)
