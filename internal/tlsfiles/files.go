@@ -26,7 +26,7 @@ type Options struct {
 	Log *slog.Logger
 	// Now is the clock for the validity of certificates; nil means time.Now.
 	Now func() time.Time
-	// Poll is how often Server.Watch reads the files; 0 means 1 s.
+	// Poll is the interval at which Server.Watch reads the files; 0 means 1 s.
 	Poll time.Duration
 }
 

@@ -17,7 +17,7 @@ type Options struct {
 	Quiet time.Duration
 	// MaxWait bounds the wait for Quiet, counted from the first event; 0 means 1 s.
 	MaxWait time.Duration
-	// Poll is how often each path is checked for a directory that is new, missing or
+	// Poll is the interval at which each path is checked for a directory that is new, missing or
 	// replaced; 0 means 1 s.
 	Poll time.Duration
 

@@ -64,7 +64,7 @@ type Load struct {
 	Origin string
 	// Domains are the active rules, as given to ratelimit.Compile.
 	Domains []ratelimit.Domain
-	// Loaded is when they became active, and Tried when a configuration was loaded last. Zero is never.
+	// Loaded is the time at which they became active, Tried that of the last attempt. Zero is never.
 	Loaded, Tried time.Time
 	// Err says why the last one is not active, nil if it is.
 	Err error

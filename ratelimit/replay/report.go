@@ -42,7 +42,7 @@ type BadLine struct {
 	Reason string `json:"reason"`
 }
 
-// Result is what one configuration does with the requests.
+// Result has the decisions of one configuration.
 type Result struct {
 	Refused uint64 `json:"refused"`
 	// Unlimited counts the requests that no rule with a limit applies to.
@@ -106,7 +106,7 @@ type Difference struct {
 	OnlyAgainst uint64 `json:"only_against"` // no longer refused
 }
 
-func (s *side) result(top int) Result {
+func (s *replayer) result(top int) Result {
 	r := Result{
 		Refused: s.refusals, Unlimited: s.unlimited, CountersDropped: s.counters.dropped,
 		KeysForgotten: s.keys.forgotten + s.clients.forgotten, KeysMissing: max(s.keys.missing, s.clients.missing),

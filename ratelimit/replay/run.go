@@ -30,7 +30,7 @@ type Options struct {
 	// MaxKeys bounds the keys and the clients with figures of their own, of about 200 bytes each,
 	// for each configuration. Default, when 0 or less: 100,000.
 	MaxKeys int
-	// Top is how many keys and clients of each rule are reported. Default, when 0 or less: 10.
+	// Top is the number of keys and clients that are reported of each rule. Default, when 0 or less: 10.
 	Top int
 	// Progress, if not nil, is called now and then with the number of lines so far.
 	Progress func(lines uint64)
@@ -67,12 +67,12 @@ func Run(ctx context.Context, log io.Reader, rules *ratelimit.Ruleset, opts *Opt
 		return nil, err
 	}
 	in := bufio.NewReaderSize(text, maxLine)
-	r := &run{Options: o, sides: []*side{newSide(rules, &o)}, report: &Report{}}
+	r := &run{Options: o, replayers: []*replayer{newReplayer(rules, &o)}, report: &Report{}}
 	if err := r.prepare(in, rules); err != nil {
 		return nil, err
 	}
 	if o.Against != nil {
-		r.sides = append(r.sides, newSide(o.Against, &o))
+		r.replayers = append(r.replayers, newReplayer(o.Against, &o))
 		r.report.Difference = &Difference{}
 	}
 	if err := r.lines(ctx, in); err != nil {
@@ -84,9 +84,9 @@ func Run(ctx context.Context, log io.Reader, rules *ratelimit.Ruleset, opts *Opt
 	if r.report.Lines == r.report.Unreadable {
 		return nil, fmt.Errorf("%w: line %d: %s", ErrUnreadable, r.report.BadLines[0].Line, r.report.BadLines[0].Reason)
 	}
-	r.report.Result = r.sides[0].result(o.Top)
+	r.report.Result = r.replayers[0].result(o.Top)
 	if o.Against != nil {
-		r.report.Against = new(r.sides[1].result(o.Top))
+		r.report.Against = new(r.replayers[1].result(o.Top))
 	}
 	return r.report, nil
 }
@@ -107,9 +107,9 @@ func uncompressed(log io.Reader) (io.Reader, error) {
 // run is the state of a replay.
 type run struct {
 	Options
-	parser *parser
-	sides  []*side
-	report *Report
+	parser    *parser
+	replayers []*replayer
+	report    *Report
 }
 
 // prepare determines format and mapping.
@@ -241,8 +241,8 @@ func (r *run) replay(ctx context.Context, when int64, client string) error {
 	} else {
 		t.Last = at
 	}
-	refused := make([]bool, len(r.sides), 2)
-	for i, s := range r.sides {
+	refused := make([]bool, len(r.replayers), 2)
+	for i, s := range r.replayers {
 		var err error
 		if refused[i], err = s.replay(ctx, &r.parser.request, when, client); err != nil {
 			return err

@@ -12,8 +12,8 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// side replays the requests against one configuration.
-type side struct {
+// replayer replays the requests against one configuration.
+type replayer struct {
 	engine   *ratelimit.Engine
 	now      time.Time
 	counters *counters
@@ -38,8 +38,8 @@ type ruleTally struct {
 	mostWindow     int64
 }
 
-func newSide(rules *ratelimit.Ruleset, opts *Options) *side {
-	s := &side{
+func newReplayer(rules *ratelimit.Ruleset, opts *Options) *replayer {
+	s := &replayer{
 		counters: newCounters(opts.MaxCounters), hasher: newHasher(),
 		keys: newTracker(opts.MaxKeys), clients: newTracker(opts.MaxKeys),
 	}
@@ -52,7 +52,7 @@ func newSide(rules *ratelimit.Ruleset, opts *Options) *side {
 }
 
 // replay decides a request at its own time, in Unix nanoseconds, and reports whether it is refused.
-func (s *side) replay(ctx context.Context, request *ratelimit.Request, when int64, client string) (refused bool, err error) {
+func (s *replayer) replay(ctx context.Context, request *ratelimit.Request, when int64, client string) (refused bool, err error) {
 	s.now = time.Unix(0, when)
 	s.counters.now = s.now.Unix()
 	if err := s.engine.DecideInto(ctx, request, &s.decision); err != nil {
@@ -77,7 +77,7 @@ func (s *side) replay(ctx context.Context, request *ratelimit.Request, when int6
 
 // countRule counts a descriptor that was held to a limit: hit and charge are nil if the limit is
 // unlimited, else one of them is not.
-func (s *side) countRule(limit int, hit *ratelimit.Hit, charge *ratelimit.Charge, over bool, when int64, client string, entries []ratelimit.Entry) {
+func (s *replayer) countRule(limit int, hit *ratelimit.Hit, charge *ratelimit.Charge, over bool, when int64, client string, entries []ratelimit.Entry) {
 	t := s.rules[limit]
 	t.requests++
 	var key *tracked
@@ -113,7 +113,7 @@ func (s *side) countRule(limit int, hit *ratelimit.Hit, charge *ratelimit.Charge
 }
 
 // key returns the figures of a key, which are valid until the next call.
-func (s *side) key(counter []byte, limit int, entries []ratelimit.Entry) *tracked {
+func (s *replayer) key(counter []byte, limit int, entries []ratelimit.Entry) *tracked {
 	return s.keys.get(s.hasher.id(withoutWindow(counter)), limit, func() string { return entriesText(entries) })
 }
 

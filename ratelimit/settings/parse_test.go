@@ -2,6 +2,7 @@ package settings_test
 
 import (
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,16 @@ func refused(t *testing.T, environ map[string]string) []string {
 		}
 	}
 	return lines
+}
+
+// settingName matches a name of a setting in a message.
+var settingName = regexp.MustCompile(`\b[A-Z][A-Z0-9]*(_[A-Z0-9]+)+\b|\b(PORT|HOST)\b`)
+
+// requireNames checks that the settings that a message names begin with those of want.
+func requireNames(t *testing.T, want, message string) {
+	t.Helper()
+	require.NotEmpty(t, want)
+	require.True(t, strings.HasPrefix(strings.Join(settingName.FindAllString(message, -1), " ")+" ", want+" "), "%s: %s", want, message)
 }
 
 func parse(t *testing.T, environ map[string]string) *settings.Settings {
@@ -123,11 +134,11 @@ func TestBadValues(t *testing.T) {
 		{"GRPC_HOST", "[::1]", "without port and brackets"},
 		{"DEBUG_HOST", "a b", "is not a host"},
 		{"GRPC_UDS", "/" + long, "use at most 107 bytes"},
-		{"GRPC_MAX_CONNECTION_AGE", "-1s", `"-1s" is out of range: use a duration of at least 0s, such as 30s or 1m30s`},
+		{"GRPC_MAX_CONNECTION_AGE", "-1s", `"-1s" is out of range`},
 		{"GRPC_MAX_CONNECTION_AGE_GRACE", "-1ns", "of at least 0s"},
 		{"GRPC_MAX_CONNECTION_AGE", "1 hour", "is not a duration"},
-		{"SHADOW_MODE", "perhaps", `"perhaps" is not a boolean: use true or false`},
-		{"LOG_LEVEL", "LOUD", `unknown value "LOUD": use DEBUG, INFO, WARN or ERROR`},
+		{"SHADOW_MODE", "perhaps", "use true or false"},
+		{"LOG_LEVEL", "LOUD", "use DEBUG, INFO, WARN or ERROR"},
 		{"LOG_FORMAT", "xml", "use text or json"},
 		{"CONFIG_TYPE", "ETCD", "use FILE or GRPC_XDS_SOTW"},
 		{"CONFIG_GRPC_XDS_SERVER_URL", "http://localhost:18000", "is a URL: use host:port"},

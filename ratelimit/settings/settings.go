@@ -131,7 +131,7 @@ type Settings struct {
 	ShutdownDrainDelay, ShutdownTimeout time.Duration
 }
 
-// KV is where a key-value store is and how it is used.
+// KV has the settings of a key-value store.
 type KV struct {
 	SocketType          string // SocketTCP, SocketTCP4, SocketTCP6 or SocketUnix
 	Type                string // Single, Sentinel or Cluster

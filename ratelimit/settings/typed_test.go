@@ -143,16 +143,16 @@ func TestBadMogrifiers(t *testing.T) {
 		environ environment
 		want    string
 	}{
-		{environment{pattern: "", name: "n"}, "AGENTSTATS_MOGRIFIERS: has x, but AGENTSTATS_MOGRIFIER_X_PATTERN is not set: set it, or remove the name from the list"},
-		{environment{pattern: "a", name: ""}, "AGENTSTATS_MOGRIFIERS: has x, but AGENTSTATS_MOGRIFIER_X_NAME is not set"},
-		{environment{pattern: "a(b", name: "n"}, pattern + `: is not a regular expression, missing closing ) at "a(b": use the syntax of RE2`},
+		{environment{pattern: "", name: "n"}, "AGENTSTATS_MOGRIFIER_X_PATTERN is not set"},
+		{environment{pattern: "a", name: ""}, "AGENTSTATS_MOGRIFIER_X_NAME is not set"},
+		{environment{pattern: "a(b", name: "n"}, pattern + `: is not a regular expression`},
 		{environment{pattern: "(a)", name: "n.$2"}, name + `: refers to group "$2", but the pattern has 1`},
 		{environment{pattern: "a", name: "n.$99999999999999999999"}, name + ": refers to"},
 		{environment{pattern: "a", name: "n", tags: "t:$1"}, tags + `: refers to group "$1"`},
 		{environment{pattern: "a", name: "n", tags: "t:"}, tags + `: has the tag "t:": use name:value`},
 		{environment{pattern: "a", name: "n", tags: ":v"}, tags + `: has the tag ":v"`},
 		{environment{pattern: "a", name: "n", tags: "a:b,,c:d"}, tags + `: has the tag ""`},
-		{environment{pattern: "a", name: "n", "DOG_STATSD_MOGRIFIER_X_NAME": "m"}, name + ", DOG_STATSD_MOGRIFIER_X_NAME: two names of one setting have different values"},
+		{environment{pattern: "a", name: "n", "DOG_STATSD_MOGRIFIER_X_NAME": "m"}, name + ", DOG_STATSD_MOGRIFIER_X_NAME: two names"},
 	} {
 		tt.environ["AGENTSTATS_MOGRIFIERS"] = "x"
 		lines := refused(t, tt.environ)
@@ -166,11 +166,11 @@ func TestBadMogrifiers(t *testing.T) {
 		require.Contains(t, strings.Join(refused(t, environment{"AGENTSTATS_MOGRIFIERS": list}), "\n"), "AGENTSTATS_MOGRIFIERS: "+want)
 	}
 	environ := environment{pattern: "a", name: "n", "AGENTSTATS_MOGRIFIERS": "x,x"}
-	require.Equal(t, []string{"AGENTSTATS_MOGRIFIERS: has x twice: use each name once"}, refused(t, environ))
-	require.Equal(t, []string{
-		"USE_DOG_STATSD_MOGRIFIERS: has y, but DOG_STATSD_MOGRIFIER_Y_PATTERN is not set: set it, or remove the name from the list",
-		"USE_DOG_STATSD_MOGRIFIERS: has y, but DOG_STATSD_MOGRIFIER_Y_NAME is not set: set it, or remove the name from the list",
-	}, refused(t, environment{"USE_DOG_STATSD_MOGRIFIERS": "y"}))
+	require.Contains(t, refused(t, environ)[0], "AGENTSTATS_MOGRIFIERS: has x twice")
+	lines := refused(t, environment{"USE_DOG_STATSD_MOGRIFIERS": "y"})
+	require.Len(t, lines, 2)
+	requireNames(t, "USE_DOG_STATSD_MOGRIFIERS DOG_STATSD_MOGRIFIER_Y_PATTERN", lines[0])
+	requireNames(t, "USE_DOG_STATSD_MOGRIFIERS DOG_STATSD_MOGRIFIER_Y_NAME", lines[1])
 }
 
 // Counter keys are those of the reference service where it may share the counters.

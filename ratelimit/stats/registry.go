@@ -12,7 +12,7 @@ import (
 
 // Options configure a Registry. A nil *Options means all defaults.
 type Options struct {
-	// Keep is how long the counters of a limit are retained after the engine stops
+	// Keep is the time for which the counters of a limit are retained after the engine stops
 	// using them. It should be longer than a call may take and than the time between
 	// two readings of any sink. Default: 10 minutes.
 	Keep time.Duration

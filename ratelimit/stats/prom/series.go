@@ -35,15 +35,15 @@ type labelSet struct {
 	series int
 }
 
-// place identifies a series in a scrape.
-type place struct {
+// seriesID identifies a series in a scrape.
+type seriesID struct {
 	family *family
 	labels *labelSet
 }
 
 // series is what one statistic, or several mapped by a file, is exported as.
 type series struct {
-	place
+	seriesID
 	shared   bool
 	users    int      // statistics
 	observer observer // of histograms and summaries
@@ -85,13 +85,13 @@ type table struct {
 	tags     prometheus.Labels
 	families map[string]*family
 	sets     map[string]*labelSet // by id
-	series   map[place]*series
+	series   map[seriesID]*series
 }
 
 func newTable(tags prometheus.Labels, reserved []target) *table {
 	t := &table{
 		tags: tags, families: make(map[string]*family),
-		sets: make(map[string]*labelSet), series: make(map[place]*series),
+		sets: make(map[string]*labelSet), series: make(map[seriesID]*series),
 	}
 	for i := range reserved {
 		f := newFamily(reserved[i].metric, &reserved[i])
@@ -110,7 +110,7 @@ func (t *table) claim(to *target, statistic string) (*series, error) {
 	labels := maps.Clone(t.tags)
 	maps.Copy(labels, to.labels)
 	normalize(labels)
-	at := place{f, t.set(labels)}
+	at := seriesID{f, t.set(labels)}
 	if s := t.series[at]; s != nil {
 		if s.shared && to.shared {
 			s.users++
@@ -121,7 +121,7 @@ func (t *table) claim(to *target, statistic string) (*series, error) {
 			return nil, fmt.Errorf("another statistic has the metric %s with the same labels", f.name)
 		}
 	}
-	s := &series{place: at, shared: to.shared, users: 1}
+	s := &series{seriesID: at, shared: to.shared, users: 1}
 	switch to.kind {
 	case histogram:
 		opts := to.histogram
@@ -159,7 +159,7 @@ func (t *table) release(s *series) {
 	if s.users--; s.users > 0 {
 		return
 	}
-	delete(t.series, s.place)
+	delete(t.series, s.seriesID)
 	if s.labels.series--; s.labels.series == 0 {
 		delete(t.sets, s.labels.id)
 	}

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// carrier delivers lines.
-type carrier interface {
+// transport delivers lines.
+type transport interface {
 	// open prepares for a flush and limits how long it may take. It connects if it has
 	// to, unless ctx ends.
 	open(ctx context.Context) error
 	// send sends lines, whose ends are given, and returns how many of them were
-	// accepted, even if others were not. The carrier is closed after an error.
+	// accepted, even if others were not. The transport is closed after an error.
 	send(lines []byte, ends []int) (int, error)
-	// close closes the connection. The carrier may be opened again.
+	// close closes the connection. The transport may be opened again.
 	close()
 }
 

@@ -34,7 +34,7 @@
 // # Design notes
 //
 // There is one flush for all protocols. A format determines how a line is written, a
-// carrier how it is delivered and how many lines were accepted.
+// transport how it is delivered and how many lines were accepted.
 //
 // There is no queue. A sink stores what was not sent of each counter, and how many
 // calls of each duration were sent of each timer: memory is bounded by the number of

@@ -20,7 +20,7 @@ func (s *Sink) Retained() int { return len(s.deltas.counters) + len(s.deltas.gau
 const MaxForgotten = maxForgotten
 
 // Close closes the connection of Flush.
-func (s *Sink) Close() { s.carrier.close() }
+func (s *Sink) Close() { s.transport.close() }
 
 // AwaitRefusal waits on a port that was refused before.
 func AwaitRefusal(wait time.Duration) error {

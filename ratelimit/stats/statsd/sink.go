@@ -17,15 +17,15 @@ import (
 // Sink sends the statistics of a registry at intervals. Create one with New, NewAgent
 // or NewWriter, and call Run. A sink that is not running costs nothing.
 type Sink struct {
-	deltas   *deltas
-	format   format
-	carrier  carrier
-	batch    batch
-	maxLines uint64 // for each timer and flush
-	interval time.Duration
-	addr     string
-	log      *slog.Logger
-	ran      atomic.Bool
+	deltas    *deltas
+	format    format
+	transport transport
+	batch     batch
+	maxLines  uint64 // for each timer and flush
+	interval  time.Duration
+	addr      string
+	log       *slog.Logger
+	ran       atomic.Bool
 
 	reportedLong bool // a name that is too long
 	reached      bool // a daemon was reached once
@@ -83,9 +83,9 @@ func (o *Options) conn(addr string) *conn {
 	return &conn{network: o.Network, addr: addr, dial: o.DialTimeout, timeout: o.WriteTimeout, maxPacket: o.MaxPacket}
 }
 
-func newSink(registry *stats.Registry, addr string, f format, c carrier, o *Options) *Sink {
+func newSink(registry *stats.Registry, addr string, f format, c transport, o *Options) *Sink {
 	s := &Sink{
-		format: f, carrier: c, addr: addr, log: o.Log,
+		format: f, transport: c, addr: addr, log: o.Log,
 		interval: o.FlushInterval, maxLines: uint64(o.MaxTimerLines),
 	}
 	s.deltas = newDeltas(registry, s.label)
@@ -110,7 +110,7 @@ func (s *Sink) Run(ctx context.Context) error {
 	if s.ran.Swap(true) {
 		return errors.New("statsd: Run has been called before: create another Sink")
 	}
-	defer s.carrier.close()
+	defer s.transport.close()
 	tick := time.NewTicker(s.interval)
 	defer tick.Stop()
 	for {
@@ -195,7 +195,7 @@ func (b *batch) clear() {
 
 // sendAll sends everything that was not sent.
 func (s *Sink) sendAll(ctx context.Context) error {
-	if err := s.carrier.open(ctx); err != nil {
+	if err := s.transport.open(ctx); err != nil {
 		return err
 	}
 	s.reached = true
@@ -203,7 +203,7 @@ func (s *Sink) sendAll(ctx context.Context) error {
 	err := s.writeAll()
 	s.batch.clear()
 	if err != nil {
-		s.carrier.close()
+		s.transport.close()
 	}
 	return err
 }
@@ -259,7 +259,7 @@ func (s *Sink) send() error {
 	if len(s.batch.ends) == 0 {
 		return nil
 	}
-	n, err := s.carrier.send(s.batch.lines, s.batch.ends)
+	n, err := s.transport.send(s.batch.lines, s.batch.ends)
 	for _, p := range s.batch.parts[:n] {
 		if p.of != nil {
 			p.of.sent(p.n)
