@@ -62,8 +62,8 @@ var weakRandom = []string{
 // clients names the packages that may import a third-party module, by the prefix of its
 // import paths. Programs, examples and tests of packages above the core are free.
 var clients = map[string][]string{
-	"github.com/google/uuid":                    {"inventory*", "inventory/*", "bookcatalog*", "bookcatalog/*", "ratelimit/tracing"},
-	"github.com/go-playground/validator/v10":    {"inventory", "inventory/httpapi", "bookcatalog"},
+	"github.com/google/uuid":                    {"inventory*", "inventory/*", "bookcatalog*", "ratelimit/tracing"},
+	"github.com/go-playground/validator/v10":    {"bookcatalog"},
 	"golang.org/x/crypto":                       {"inventory/auth"},
 	"golang.org/x/text":                         {"inventory"},
 	"github.com/ccojocar/zxcvbn-go":             {"inventory/auth"},
@@ -73,32 +73,25 @@ var clients = map[string][]string{
 	"github.com/redis/go-redis/v9":              {"ratelimit/store/redisstore", "internal/redistest"},
 	"github.com/bradfitz/gomemcache":            {"ratelimit/store/memcachestore"},
 	"google.golang.org/grpc":                    {"ratelimit/service", "ratelimit/server", "ratelimit/xds", "ratelimit/tracing", "ratelimit/grpclimit"},
-	"google.golang.org/protobuf":                {"ratelimit/service", "ratelimit/server", "ratelimit/xds", "ratelimit/tracing", "ratelimit/grpclimit"},
+	"google.golang.org/protobuf":                {"ratelimit/service", "ratelimit/xds", "ratelimit/grpclimit"},
 	"google.golang.org/genproto/googleapis/rpc": {"ratelimit/grpclimit"},
-	"github.com/envoyproxy/go-control-plane":    {"ratelimit/service", "ratelimit/server", "ratelimit/xds"},
+	"github.com/envoyproxy/go-control-plane":    {"ratelimit/service", "ratelimit/xds"},
 	"gopkg.in/yaml.v3":                          {"internal/yamltree"},
 	"modernc.org/sqlite":                        {"*/sqlstore/sqlite", "manifest/registry/sqlite"},
 	"github.com/jackc/pgx/v5":                   {"inventory/sqlstore/postgres"},
 	"github.com/pressly/goose/v3":               {"inventory/sqlstore", "bookcatalog/sqlstore/sqlite"},
-	"github.com/huandu/go-sqlbuilder":           {"inventory/sqlstore"},
-	"github.com/rs/cors":                        {"inventory/server"},
-	"github.com/klauspost/compress":             {"inventory/server"},
 	"github.com/microcosm-cc/bluemonday":        {"httpx/sanitize"},
 	"github.com/maypok86/otter/v2":              {"ratelimit/localcache"},
 	"github.com/prometheus":                     {"ratelimit/stats/prom", "inventory/server"},
-	"github.com/DataDog/datadog-go/v5":          {"ratelimit/stats/statsd"},
-	"go.opentelemetry.io":                       {"ratelimit/tracing", "ratelimit/server"},
+	"go.opentelemetry.io":                       {"ratelimit/tracing"},
 	"github.com/fsnotify/fsnotify":              {"internal/watch"},
 	"github.com/gosnmp/gosnmp":                  {"inventory/collect", "internal/snmptest"},
-	"golang.org/x/sync":                         {"inventory/records", "inventory/httpapi", "ratelimit/store/redisstore", "ratelimit/server", "inventory", "inventory/auth", "inventory/server"},
+	"golang.org/x/sync":                         {"inventory/records", "inventory/httpapi", "ratelimit/store/redisstore", "ratelimit/server", "inventory/server"},
 	"golang.org/x/mod":                          {"manifest/registry"},
 	"github.com/tailscale/hujson":               {"manifest/client"},
 	"github.com/pelletier/go-toml/v2":           {"manifest/client", "manifest/publish"},
 	"github.com/wneessen/go-mail":               {"inventory/mail"},
-	"github.com/chromedp":                       {"cmd/internal/browsertest"},
-	"github.com/go-chi/chi/v5":                  {"httpx/httpxtest"},
 	"github.com/stretchr/testify":               {"*test"},
-	"github.com/santhosh-tekuri/jsonschema/v6":  {"manifest/schematest"},
 	"pgregory.net/rapid":                        {"*test"},
 }
 
@@ -216,6 +209,63 @@ func TestImports(t *testing.T) {
 	for _, p := range listPackages(t) {
 		for _, v := range violations(p) {
 			t.Error(v)
+		}
+	}
+}
+
+// TestTablesMatch reports entries of the tables above that no package needs.
+func TestTablesMatch(t *testing.T) {
+	t.Parallel()
+	needed := map[string]bool{} // table, then entry
+	for _, p := range listPackages(t) {
+		rel := p.rel()
+		if layer := layerOf(rel); layer >= 0 {
+			for _, pattern := range layers[layer].packages {
+				if matches([]string{pattern}, rel) {
+					needed["layers "+pattern] = true
+					break // the first that matches counts
+				}
+			}
+		}
+		needed["standardOnly "+rel] = true
+		for _, imported := range p.Imports {
+			target := strings.TrimPrefix(imported, modulePath+"/")
+			if own(imported) && layerOf(target) == layerOf(rel) {
+				needed["sideways "+layers[layerOf(rel)].name] = true
+			}
+			for _, pattern := range weakRandom {
+				if strings.HasPrefix(imported, "math/rand") && matches([]string{pattern}, rel) {
+					needed["weakRandom "+pattern] = true
+				}
+			}
+			client := clientOf(imported)
+			for _, pattern := range clients[client] {
+				if matches([]string{pattern}, rel) {
+					needed["clients "+client+" "+pattern] = true
+				}
+			}
+		}
+	}
+	entries := []string{}
+	for _, layer := range layers {
+		for _, pattern := range layer.packages {
+			entries = append(entries, "layers "+pattern)
+		}
+	}
+	for table, list := range map[string][]string{"sideways": sideways, "weakRandom": weakRandom, "standardOnly": standardOnly} {
+		for _, entry := range list {
+			entries = append(entries, table+" "+entry)
+		}
+	}
+	for client, list := range clients {
+		for _, pattern := range list {
+			entries = append(entries, "clients "+client+" "+pattern)
+		}
+	}
+	slices.Sort(entries)
+	for _, entry := range entries {
+		if !needed[entry] {
+			t.Errorf("%s: no package needs this entry of arch_test.go: remove it", entry)
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"flag"
 	"iter"
 	"os"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -45,14 +47,22 @@ func Soak(tb testing.TB) time.Duration {
 	return d
 }
 
-// Seeds yields the seeds of a simulation: those from 1 to short with -short, to full without, and
-// for a tenth of ASHLAR_SOAK if it is set. ASHLAR_SEED=n yields n only, to repeat a failure. Seeds
+// Race reports whether the race detector is on.
+func Race() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}
+
+// Seeds yields the seeds of a simulation: those from 1 to short with -short, to full without, to a
+// quarter of it with the race detector, and for a tenth of ASHLAR_SOAK if it is set. ASHLAR_SEED=n yields n only, to repeat a failure. Seeds
 // ends when the test has failed, and names the failed seed.
 func Seeds(tb testing.TB, short, full int) iter.Seq[uint64] {
 	tb.Helper()
 	first, count, deadline := uint64(1), full, time.Time{}
 	if testing.Short() {
 		count = short
+	} else if Race() {
+		count = (full + 3) / 4
 	}
 	if soak := Soak(tb); soak > 0 {
 		count, deadline = 1, time.Now().Add(soak/10)

@@ -1,12 +1,8 @@
 package importer_test
 
 import (
-	"os"
 	"runtime"
 )
-
-// long reports whether tests run in full.
-func long() bool { return os.Getenv("ASHLAR_LONG_TESTS") == "1" }
 
 // repeated is a reader that repeats a row for ever.
 type repeated struct {

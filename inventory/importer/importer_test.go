@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/internal/postgrestest"
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -261,13 +262,10 @@ func TestBounds(t *testing.T) {
 	require.Equal(t, int64(2501), report.Created)
 }
 
-// TestLargeFile reads a file of 1 GiB with constant memory. Every row is invalid, so that nothing is
-// stored.
-func TestLargeFile(t *testing.T) {
-	size := int64(4 << 20)
-	if long() {
-		size = 1 << 30
-	}
+// TestSoakLargeFile reads a file of 4 MiB, or of 1 MiB for each second of ASHLAR_SOAK, with constant
+// memory. Every row is invalid, so that nothing is stored.
+func TestSoakLargeFile(t *testing.T) {
+	size := int64(max(4, scaletest.Soak(t).Seconds())) << 20
 	for name, row := range map[string]string{
 		"devices.csv": "sw1," + strings.Repeat("x", 200) + "\n", "devices.jsonl": `{"hostname":7,"notes":"` + strings.Repeat("x", 200) + "\"}\n",
 		"devices.yaml": "- hostname: [7]\n  notes: " + strings.Repeat("x", 200) + "\n",

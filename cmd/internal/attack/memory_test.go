@@ -30,6 +30,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/attack"
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/internal/servertest"
 )
 
@@ -85,6 +86,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	scaletest.Only("TestNothingToAttack")
 	os.Exit(m.Run())
 }
 
@@ -171,21 +173,6 @@ func serveDuring(t *testing.T, normal func(context.Context) error, length time.D
 	}
 }
 
-// buildServers builds programs without the race detector, whose memory does not fit the limit.
-func buildServers(t *testing.T, names ...string) (dir string) {
-	t.Helper()
-	dir = t.TempDir()
-	args := []string{"build", "-o", dir}
-	for _, name := range names {
-		args = append(args, "./cmd/"+name)
-	}
-	cmd := exec.CommandContext(t.Context(), "go", args...)
-	cmd.Dir = "../../.."
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	return dir
-}
-
 // startLimited starts a program under the memory limit. env and args may use the port.
 func startLimited(t *testing.T, program string, ready func(context.Context, string) error, env, args func(port string) []string) *servertest.Process {
 	t.Helper()
@@ -250,7 +237,8 @@ func send(ctx context.Context, method, url, body string, headers ...string) ([]b
 // gets its responses within a second throughout.
 func TestMemory(t *testing.T) {
 	servertest.Find(t, "prlimit")
-	dir := buildServers(t, "inventoryd", "ratelimitd", "bookcatalogd")
+	dir, err := servertest.Build("../../..", nil, "./cmd/inventoryd", "./cmd/ratelimitd", "./cmd/bookcatalogd") // without the race detector, whose memory does not fit the limit
+	require.NoError(t, err)
 	for name, attacked := range map[string]func(t *testing.T, program string){
 		"inventoryd": attackInventory, "ratelimitd": attackRateLimit, "bookcatalogd": attackBooks,
 	} {

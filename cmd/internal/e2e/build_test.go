@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -55,8 +54,7 @@ func TestMain(m *testing.M) {
 // raceFlags returns the flags to build programs as these tests were built. As in the Makefile, the
 // SQLite driver is not instrumented.
 func raceFlags() []string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || !slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+	if !scaletest.Race() {
 		return nil
 	}
 	return []string{"-race", "-gcflags=modernc.org/...=-race=false"}

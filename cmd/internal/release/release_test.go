@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 )
 
 // clone clones the repository and returns the directory.
@@ -25,6 +27,12 @@ func clone(t *testing.T) string {
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return dir
+}
+
+// A release takes long: with -short there is none.
+func TestMain(m *testing.M) {
+	scaletest.Only("none")
+	os.Exit(m.Run())
 }
 
 // Two builds in two directories are equal byte by byte, and the program in the archive says which

@@ -18,7 +18,7 @@ import (
 // claimed tokens of the instance must be dropped no later than their places in the store begin.
 func TestBucketSimulation(t *testing.T) {
 	sum := simulate(t, true)
-	if *seedCount >= 20 && slices.Contains([]int{sum.admitted, sum.refused, sum.failed, sum.crashes, sum.claims}, 0) {
+	if sum.seeds >= 20 && slices.Contains([]int{sum.admitted, sum.refused, sum.failed, sum.crashes, sum.claims}, 0) {
 		t.Error("the simulation does not cover all of these")
 	}
 }

@@ -4,12 +4,10 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"flag"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"testing"
@@ -18,13 +16,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/leasestore"
-)
-
-var (
-	seedCount = flag.Int("seeds", 200, "how many `seeds` each simulation runs")
-	firstSeed = flag.Uint64("seed", 1, "the first `seed` of the simulations")
 )
 
 // TestSimulation runs 100 instances and a store in a bubble, where calls take time, get lost
@@ -32,28 +26,15 @@ var (
 // admit more than it allows, at any moment, and no hit may be missing that no failure explains.
 func TestSimulation(t *testing.T) {
 	sum := simulate(t, false)
-	if *seedCount >= 20 && slices.Contains([]int{sum.admitted, sum.refused, sum.failed, sum.crashes, sum.lost, sum.claims, sum.full}, 0) {
+	if sum.seeds >= 20 && slices.Contains([]int{sum.admitted, sum.refused, sum.failed, sum.crashes, sum.lost, sum.claims, sum.full}, 0) {
 		t.Error("the simulation does not cover all of these")
 	}
 }
 
 // simulate runs the seeds, with token buckets or fixed windows.
 func simulate(t *testing.T, buckets bool) (sum tally) {
-	seeds := *seedCount
-	if testing.Short() {
-		seeds = min(seeds, 20)
-	}
-	for seed := *firstSeed; seed < *firstSeed+uint64(seeds); seed++ {
-		events := simulateSeed(t, seed, buckets, &sum)
-		if seeds == 1 {
-			t.Logf("seed %d, events %x", seed, events)
-		}
-		if t.Failed() {
-			return sum
-		}
-		if done := seed - *firstSeed + 1; done%1000 == 0 {
-			t.Logf("%d seeds of %d: %+v", done, seeds, sum)
-		}
+	for seed := range scaletest.Seeds(t, 20, 200) {
+		simulateSeed(t, seed, buckets, &sum)
 	}
 	t.Logf("%+v", sum)
 	return sum
@@ -63,15 +44,10 @@ func simulate(t *testing.T, buckets bool) (sum tally) {
 func simulateSeed(t *testing.T, seed uint64, buckets bool, sum *tally) (events uint64) {
 	// Goroutines that become ready at the same moment run in the same order each time on one
 	// processor, unless they run for so long that they are preempted. The race detector changes the order anyway.
-	if !raceDetector() {
+	if !scaletest.Race() {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	}
 	synctest.Test(t, func(t *testing.T) {
-		defer func() {
-			if t.Failed() {
-				t.Logf("repeat with: go test ./ratelimit/store/leasestore -run '%s$' -seeds 1 -seed %d", t.Name(), seed)
-			}
-		}()
 		s := newSimulation(t, seed, buckets)
 		s.run()
 		sum.add(&s.tally)
@@ -82,7 +58,7 @@ func simulateSeed(t *testing.T, seed uint64, buckets bool, sum *tally) (events u
 
 // A seed that fails fails again: everything that happens follows from it.
 func TestSimulationsRepeat(t *testing.T) {
-	if raceDetector() {
+	if scaletest.Race() {
 		t.Skip("the race detector changes the order of goroutines")
 	}
 	for _, buckets := range []bool{false, true} {
@@ -94,16 +70,11 @@ func TestSimulationsRepeat(t *testing.T) {
 	}
 }
 
-// raceDetector reports whether the test was built with -race.
-func raceDetector() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
-}
-
 // tally counts what happened. lost counts hits; full windows that reached their limit.
-type tally struct{ calls, storeCalls, claims, admitted, refused, failed, crashes, lost, full, checks int }
+type tally struct{ seeds, calls, storeCalls, claims, admitted, refused, failed, crashes, lost, full, checks int }
 
 func (t *tally) add(o *tally) {
+	t.seeds++
 	t.calls += o.calls
 	t.storeCalls += o.storeCalls
 	t.claims += o.claims

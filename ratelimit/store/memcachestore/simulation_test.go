@@ -11,9 +11,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
-	"os"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,48 +24,24 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memcachestore"
 )
 
 // TestSimulation runs engines and a store with two nodes in a bubble. The faults of one node,
-// and the jumps of the clock, follow from a seed. ASHLAR_SEEDS is the number of seeds, or
-// "n-m" for some of them.
+// and the jumps of the clock, follow from a seed.
 func TestSimulation(t *testing.T) {
-	first, last := 1, 100
-	switch {
-	case testing.Short():
-		last = 20
-	case raceDetector():
-		last = 25
-	}
-	if text := os.Getenv("ASHLAR_SEEDS"); text != "" {
-		from, to, ok := strings.Cut(text, "-")
-		if !ok {
-			from, to = "1", from
-		}
-		var err, err2 error
-		first, err = strconv.Atoi(from)
-		last, err2 = strconv.Atoi(to)
-		require.NoError(t, errors.Join(err, err2), "ASHLAR_SEEDS")
-	}
 	var total totals
-	for seed := first; seed <= last && !t.Failed(); seed++ {
-		synctest.Test(t, func(t *testing.T) { simulate(t, uint64(seed), &total) })
-		if t.Failed() {
-			t.Logf("repeat with ASHLAR_SEEDS=%d-%[1]d", seed)
-		}
+	seeds := 0
+	for seed := range scaletest.Seeds(t, 20, 100) {
+		synctest.Test(t, func(t *testing.T) { simulate(t, seed, &total) })
+		seeds++
 	}
-	t.Logf("%+v", total)
-	if last-first >= 20 && !t.Failed() {
+	t.Logf("%d seeds: %+v", seeds, total)
+	if seeds >= 20 && !t.Failed() {
 		require.NotZero(t, min(total.failed, total.overLimit, total.lost, total.suspensions), "the simulation does not cover all of these")
 	}
-}
-
-// raceDetector reports whether the test was built with -race.
-func raceDetector() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
 // totals is what all simulations together have covered.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -13,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/explain"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
@@ -21,20 +21,11 @@ import (
 // TestSimulation runs an engine with memory stores in a bubble with its own time: callers make
 // random calls at random moments, while the clock jumps and rules are replaced. Each call is
 // compared with what the stores did and with package explain, and no limit may admit more than
-// it allows. ASHLAR_SEEDS is the number of seeds.
+// it allows.
 func TestSimulation(t *testing.T) {
-	seeds := 200
-	if testing.Short() {
-		seeds = 20
-	}
-	if text := os.Getenv("ASHLAR_SEEDS"); text != "" {
-		var err error
-		if seeds, err = strconv.Atoi(text); err != nil {
-			t.Fatalf("ASHLAR_SEEDS: %v", err)
-		}
-	}
-	var calls, denied, jumps, overflows int
-	for seed := range uint64(seeds) {
+	var seeds, calls, denied, jumps, overflows int
+	for seed := range scaletest.Seeds(t, 20, 200) {
+		seeds++
 		synctest.Test(t, func(t *testing.T) {
 			s := newSimulation(t, seed)
 			s.run()
@@ -43,12 +34,9 @@ func TestSimulation(t *testing.T) {
 				overflows++
 			}
 		})
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
 	}
 	t.Logf("%d calls, %d denied, %d jumps of the clock, %d of %d stores full", calls, denied, jumps, overflows, seeds)
-	if calls == 0 || denied == 0 || jumps == 0 || overflows == 0 && seeds >= 20 {
+	if seeds >= 20 && (calls == 0 || denied == 0 || jumps == 0 || overflows == 0) {
 		t.Error("the simulation does not cover all of these")
 	}
 }

@@ -10,9 +10,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"net"
-	"os"
-	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,42 +20,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
 )
 
 // TestSimulation runs an engine and a store in a bubble, with a server whose faults, and a clock
-// whose jumps, follow from a seed. ASHLAR_SEEDS is the number of seeds, or "n-m" for some of them.
+// whose jumps, follow from a seed.
 func TestSimulation(t *testing.T) {
-	first, last := 1, 100
-	switch {
-	case testing.Short():
-		last = 10
-	case raceDetector():
-		last = 25 // they take as long as 100 without it
+	for seed := range scaletest.Seeds(t, 10, 100) {
+		synctest.Test(t, func(t *testing.T) { simulate(t, seed) })
 	}
-	if text := os.Getenv("ASHLAR_SEEDS"); text != "" {
-		from, to, ok := strings.Cut(text, "-")
-		if !ok {
-			from, to = "1", from
-		}
-		var err, err2 error
-		first, err = strconv.Atoi(from)
-		last, err2 = strconv.Atoi(to)
-		require.NoError(t, errors.Join(err, err2), "ASHLAR_SEEDS")
-	}
-	for seed := first; seed <= last && !t.Failed(); seed++ {
-		synctest.Test(t, func(t *testing.T) { simulate(t, uint64(seed)) })
-		if t.Failed() {
-			t.Logf("repeat with ASHLAR_SEEDS=%d-%[1]d", seed)
-		}
-	}
-}
-
-// raceDetector reports whether the test was built with -race.
-func raceDetector() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
 const (
