@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 )
@@ -29,24 +30,17 @@ func (p *Program) members(e *Entry) []member {
 	add("type", p.types[e.Type], p.types[e.Type] != "")
 	add("name", e.Name, p.namedEntry)
 	if e.URL == "" {
-		add(or(p.command, "command"), e.Command, true)
+		add(cmp.Or(p.command, "command"), e.Command, true)
 		add("args", e.Args, len(e.Args) > 0 || p.Format == YAML)
-		add(or(p.env, "env"), e.Env, len(e.Env) > 0)
+		add(cmp.Or(p.env, "env"), e.Env, len(e.Env) > 0)
 	} else {
 		add(p.links[e.Type], e.URL, true)
-		add(or(p.headers, "headers"), e.Headers, len(e.Headers) > 0)
+		add(cmp.Or(p.headers, "headers"), e.Headers, len(e.Headers) > 0)
 		add(p.bearer, e.BearerVariable, e.BearerVariable != "")
 		add(p.variables, e.HeaderVariables, len(e.HeaderVariables) > 0)
 	}
 	add(p.named, e.Passed, len(e.Passed) > 0)
 	return append(all, p.constants...)
-}
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }
 
 // Add returns a file of the program with an entry, which replaces one of the same name. Every

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -113,7 +114,7 @@ func (f *text) addInputs(needs []Need) error {
 
 // inputMembers returns an input as Visual Studio Code has it.
 func inputMembers(n *Need) []member {
-	all := []member{{"type", "promptString"}, {"id", n.Name}, {"description", or(n.Description, n.Key)}}
+	all := []member{{"type", "promptString"}, {"id", n.Name}, {"description", cmp.Or(n.Description, n.Key)}}
 	if len(n.Choices) > 0 {
 		all[0].value = "pickString"
 		all = append(all, member{"options", n.Choices})
@@ -185,7 +186,7 @@ func (f *text) root() (node, error) {
 	}
 	root := node{&v, "  "}
 	if all := root.members(); len(all) > 0 {
-		root.unit = or(f.indentation(all[0].Name.StartOffset), root.unit)
+		root.unit = cmp.Or(f.indentation(all[0].Name.StartOffset), root.unit)
 	}
 	return root, nil
 }

@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -143,132 +144,130 @@ func (c *checker) pack(ctx context.Context, k *manifest.Package, at string) erro
 	if base == "" {
 		return nil
 	}
-	version := ""
+	p := &packageChecker{c, base, k.Identifier, "", at}
 	if k.Version != nil {
-		version = *k.Version
+		p.version = *k.Version
 	}
-	check := map[string]func(context.Context, string, string, string, string) error{
-		"npm": c.npm, "pypi": c.pypi, "nuget": c.nuget, "cargo": c.cargo, "oci": c.oci,
-	}[k.RegistryType]
+	check := map[string]func(context.Context) error{"npm": p.npm, "pypi": p.pypi, "nuget": p.nuget, "cargo": p.cargo, "oci": p.oci}[k.RegistryType]
 	if check == nil {
 		return nil
 	}
-	return check(ctx, base, k.Identifier, version, at)
+	return check(ctx)
+}
+
+// packageChecker checks one package of the manifest.
+type packageChecker struct {
+	*checker
+	base, name, version string
+	at                  string // the pointer of the package
+}
+
+// published is decode for a document that each published package has. It reports a package without one.
+func (c *packageChecker) published(ctx context.Context, path, accept string, to any) (found bool, err error) {
+	found, err = c.decode(ctx, c.base, path, accept, to)
+	if err == nil && !found {
+		c.absent()
+	}
+	return found, err
 }
 
 // absent reports a package that is not there.
-func (c *checker) absent(at, name, version string) {
-	c.add(at, "%s %s is not published: publish the package before its manifest", jsonpos.Quote(name), version)
+func (c *packageChecker) absent() {
+	c.add(c.at, "%s %s is not published: publish the package before its manifest", jsonpos.Quote(c.name), c.version)
 }
 
 // owner compares the server that a package names.
-func (c *checker) owner(at, mark, how string) {
+func (c *packageChecker) owner(mark, how string) {
 	switch mark {
 	case c.server.Name:
 	case "":
-		c.add(at, "the package does not name its server: add %s, and publish it again", how)
+		c.add(c.at, "the package does not name its server: add %s, and publish it again", how)
 	default:
-		c.add(at, "the package is of the server %s: it must have %s", jsonpos.Quote(mark), how)
+		c.add(c.at, "the package is of the server %s: it must have %s", jsonpos.Quote(mark), how)
 	}
 }
 
 // readme looks for the mark in a README. Another name that begins with the server's is another one.
-func (c *checker) readme(at, text string) {
+func (c *packageChecker) readme(text string) {
 	found := ""
 	for _, m := range markPattern.FindAllStringSubmatch(text, -1) {
 		if found == "" || m[1] == c.server.Name {
 			found = m[1]
 		}
 	}
-	c.owner(at, found, fmt.Sprintf("the line %q to its README", "mcp-name: "+c.server.Name))
+	c.owner(found, fmt.Sprintf("the line %q to its README", "mcp-name: "+c.server.Name))
 }
 
-func (c *checker) npm(ctx context.Context, base, name, version, at string) error {
+func (c *packageChecker) npm(ctx context.Context) error {
 	var answer struct {
 		Name string `json:"mcpName"`
 	}
-	found, err := c.decode(ctx, base, "/"+strings.ReplaceAll(url.PathEscape(name), "%40", "@")+"/"+url.PathEscape(version), anyJSON, &answer)
-	if err != nil {
+	if found, err := c.published(ctx, "/"+strings.ReplaceAll(url.PathEscape(c.name), "%40", "@")+"/"+url.PathEscape(c.version), anyJSON, &answer); !found {
 		return err
 	}
-	if !found {
-		c.absent(at, name, version)
-		return nil
-	}
-	c.owner(at, answer.Name, fmt.Sprintf(`"mcpName": %q to its package.json`, c.server.Name))
+	c.owner(answer.Name, fmt.Sprintf(`"mcpName": %q to its package.json`, c.server.Name))
 	return nil
 }
 
-func (c *checker) pypi(ctx context.Context, base, name, version, at string) error {
+func (c *packageChecker) pypi(ctx context.Context) error {
 	var answer struct {
 		Info struct {
 			Description string `json:"description"`
 		} `json:"info"`
 	}
-	found, err := c.decode(ctx, base, "/pypi/"+url.PathEscape(name)+"/"+url.PathEscape(version)+"/json", anyJSON, &answer)
-	if err != nil {
+	if found, err := c.published(ctx, "/pypi/"+url.PathEscape(c.name)+"/"+url.PathEscape(c.version)+"/json", anyJSON, &answer); !found {
 		return err
 	}
-	if !found {
-		c.absent(at, name, version)
-		return nil
-	}
-	c.readme(at, answer.Info.Description)
+	c.readme(answer.Info.Description)
 	return nil
 }
 
-func (c *checker) nuget(ctx context.Context, base, name, version, at string) error {
-	path := "/v3-flatcontainer/" + url.PathEscape(strings.ToLower(name))
+func (c *packageChecker) nuget(ctx context.Context) error {
+	path := "/v3-flatcontainer/" + url.PathEscape(strings.ToLower(c.name))
 	var index struct {
 		Versions []string `json:"versions"`
 	}
-	found, err := c.decode(ctx, base, path+"/index.json", anyJSON, &index)
-	if err != nil {
+	if found, err := c.published(ctx, path+"/index.json", anyJSON, &index); !found {
 		return err
 	}
-	if !found || !slices.ContainsFunc(index.Versions, func(v string) bool { return strings.EqualFold(v, version) }) {
-		c.absent(at, name, version)
+	if !slices.ContainsFunc(index.Versions, func(v string) bool { return strings.EqualFold(v, c.version) }) {
+		c.absent()
 		return nil
 	}
-	readme, err := c.get(ctx, base, path+"/"+url.PathEscape(strings.ToLower(version))+"/readme", "*/*")
+	readme, err := c.get(ctx, c.base, path+"/"+url.PathEscape(strings.ToLower(c.version))+"/readme", "*/*")
 	if err != nil {
 		return err
 	}
-	c.readme(at, string(readme))
+	c.readme(string(readme))
 	return nil
 }
 
-func (c *checker) cargo(ctx context.Context, base, name, version, at string) error {
-	path := "/api/v1/crates/" + url.PathEscape(name) + "/" + url.PathEscape(version)
+func (c *packageChecker) cargo(ctx context.Context) error {
+	path := "/api/v1/crates/" + url.PathEscape(c.name) + "/" + url.PathEscape(c.version)
 	var crate, readme struct {
 		URL string `json:"url"`
 	}
-	found, err := c.decode(ctx, base, path, anyJSON, &crate)
-	if err != nil {
+	if found, err := c.published(ctx, path, anyJSON, &crate); !found {
 		return err
 	}
-	if !found {
-		c.absent(at, name, version)
-		return nil
-	}
-	if _, err := c.decode(ctx, base, path+"/readme", anyJSON, &readme); err != nil {
+	if _, err := c.decode(ctx, c.base, path+"/readme", anyJSON, &readme); err != nil {
 		return err
 	}
 	var text []byte
 	if readme.URL != "" {
 		// The registry says where the README is; a relative address is its own.
 		to, err := url.Parse(readme.URL)
-		if err != nil || to.IsAbs() && to.Scheme != "https" && !strings.HasPrefix(readme.URL, base) {
-			return fmt.Errorf("%s%s/readme: the address of the README is refused", base, path)
+		if err != nil || to.IsAbs() && to.Scheme != "https" && !strings.HasPrefix(readme.URL, c.base) {
+			return fmt.Errorf("%s%s/readme: the address of the README is refused", c.base, path)
 		}
 		if !to.IsAbs() {
-			readme.URL = strings.TrimSuffix(base, "/") + readme.URL
+			readme.URL = strings.TrimSuffix(c.base, "/") + readme.URL
 		}
 		if text, err = c.get(ctx, readme.URL, "", "text/html"); err != nil {
 			return err
 		}
 	}
-	c.readme(at, string(text))
+	c.readme(string(text))
 	return nil
 }
 
@@ -280,13 +279,13 @@ const (
 
 // oci reads the labels of an image: through its index, if it is for several platforms, and its
 // configuration.
-func (c *checker) oci(ctx context.Context, base, image, version, at string) error {
-	reference := image
+func (c *packageChecker) oci(ctx context.Context) error {
+	reference := c.name
 	if i := strings.IndexByte(reference, '/'); i > 0 && strings.ContainsAny(reference[:i], ".:") {
 		reference = reference[i+1:] // the registry is base
 	}
 	name, digest, _ := strings.Cut(reference, "@")
-	tag := either(digest, either(tagOf(reference), version))
+	tag := cmp.Or(digest, tagOf(reference), c.version)
 	if t := tagOf(name); t != "" {
 		name = strings.TrimSuffix(name, ":"+t)
 	}
@@ -302,13 +301,8 @@ func (c *checker) oci(ctx context.Context, base, image, version, at string) erro
 	}
 	for range 2 { // an index, then a manifest
 		m.Manifests = nil
-		found, err := c.decode(ctx, base, "/v2/"+name+"/manifests/"+tag, imageTypes, &m)
-		if err != nil {
+		if found, err := c.published(ctx, "/v2/"+name+"/manifests/"+tag, imageTypes, &m); !found {
 			return err
-		}
-		if !found {
-			c.absent(at, image, version)
-			return nil
 		}
 		if len(m.Manifests) == 0 {
 			break
@@ -320,10 +314,10 @@ func (c *checker) oci(ctx context.Context, base, image, version, at string) erro
 			Labels map[string]string `json:"Labels"`
 		} `json:"config"`
 	}
-	if _, err := c.decode(ctx, base, "/v2/"+name+"/blobs/"+m.Config.Digest, configType, &config); err != nil {
+	if _, err := c.decode(ctx, c.base, "/v2/"+name+"/blobs/"+m.Config.Digest, configType, &config); err != nil {
 		return err
 	}
-	c.owner(at, config.Config.Labels[imageLabel], fmt.Sprintf("LABEL %s=%q to its Dockerfile", imageLabel, c.server.Name))
+	c.owner(config.Config.Labels[imageLabel], fmt.Sprintf("LABEL %s=%q to its Dockerfile", imageLabel, c.server.Name))
 	return nil
 }
 

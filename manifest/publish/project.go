@@ -2,6 +2,7 @@ package publish
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -219,14 +220,14 @@ func (k *Package) readPython(text []byte) error {
 		if k.Version == "" {
 			k.Version, k.version = values[table+".version"], positions[table+".version"]
 		}
-		k.Name = either(k.Name, values[table+".name"])
-		k.Description = either(k.Description, values[table+".description"])
+		k.Name = cmp.Or(k.Name, values[table+".name"])
+		k.Description = cmp.Or(k.Description, values[table+".description"])
 	}
 	for _, word := range []string{"Homepage", "homepage", "Documentation", "documentation"} {
-		k.Website = either(k.Website, values["project.urls."+word])
+		k.Website = cmp.Or(k.Website, values["project.urls."+word])
 	}
 	for _, word := range []string{"Repository", "repository", "Source", "source", "GitHub"} {
-		k.Repository = either(k.Repository, webURL(values["project.urls."+word]))
+		k.Repository = cmp.Or(k.Repository, webURL(values["project.urls."+word]))
 	}
 	return nil
 }
@@ -328,7 +329,7 @@ func (k *Package) label(key, value string, at span) {
 	case "org.opencontainers.image.version":
 		k.Version, k.version = value, at
 	case "org.opencontainers.image.url", "org.opencontainers.image.documentation":
-		k.Website = either(k.Website, value)
+		k.Website = cmp.Or(k.Website, value)
 	case "org.opencontainers.image.source":
 		k.Repository = webURL(value)
 	case "org.opencontainers.image.ref.name":
@@ -390,13 +391,6 @@ func webURL(text string) string {
 	return "https://" + u.Hostname() + strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), ".git")
 }
 
-func either(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
-
 // hosts are the services of repositories that manifests name.
 var hosts = map[string]string{"github.com": "github", "gitlab.com": "gitlab", "bitbucket.org": "bitbucket", "codeberg.org": "codeberg"}
 
@@ -407,8 +401,8 @@ func (p *Project) Draft() *manifest.Server {
 	repository, title, website := p.Repository, "", ""
 	for i := range p.Packages {
 		k := &p.Packages[i]
-		s.Name, s.Version, s.Description = either(s.Name, k.Mark), either(s.Version, k.Version), either(s.Description, shortened(k.Description))
-		repository, title, website = either(repository, k.Repository), either(title, k.Title), either(website, k.Website)
+		s.Name, s.Version, s.Description = cmp.Or(s.Name, k.Mark), cmp.Or(s.Version, k.Version), cmp.Or(s.Description, shortened(k.Description))
+		repository, title, website = cmp.Or(repository, k.Repository), cmp.Or(title, k.Title), cmp.Or(website, k.Website)
 		if pack := k.draft(); pack != nil {
 			s.Packages = append(s.Packages, *pack)
 		}
