@@ -1,14 +1,14 @@
 package ratelimit
 
-// setCandidate compiles the limit on trial.
+// setCandidate compiles the candidate of a limit.
 func (l *limit) setCandidate(in *Limit) {
 	if in.Candidate == nil {
 		return
 	}
 	l.candidate = new(*in.Candidate)
-	trial := *in
-	trial.RequestsPerUnit = in.Candidate.RequestsPerUnit
-	if l.candidateCharge = newChargeLimit(&trial, l.period); l.candidateCharge == nil {
+	candidate := *in
+	candidate.RequestsPerUnit = in.Candidate.RequestsPerUnit
+	if l.candidateCharge = newChargeLimit(&candidate, l.period); l.candidateCharge == nil {
 		return
 	}
 	for f, name := range l.candidateCharge.name {
@@ -29,7 +29,7 @@ func (c *check) countCandidate(w *workspace, counts LimitCounts) {
 	c.stats.openCandidate().stripe(w.stripe).add(counts, false)
 }
 
-// takes returns how many takes a check has: the second is that of the candidate.
+// charges returns the number of charges of a check: the second is that of the candidate.
 func (c *check) charges() int {
 	switch {
 	case c.charge == nil:
@@ -48,7 +48,7 @@ func (c *check) chargeLimit(i int) *chargeLimit {
 	return c.charge
 }
 
-// addCandidateCharge lists a charge from the candidate. key is that of the limit.
+// addCandidateCharge lists a charge of the candidate. key is that of the limit.
 func (e *Engine) addCandidateCharge(key []byte, c *check, w *workspace) {
 	l, start := c.rule.limit.candidateCharge, len(w.keys)
 	w.keys = append(w.keys, key[:len(key)-len(c.charge.name[e.keys])]...)
@@ -56,7 +56,7 @@ func (e *Engine) addCandidateCharge(key []byte, c *check, w *workspace) {
 	w.addCharge(w.keys[start:len(w.keys):len(w.keys)], c, l)
 }
 
-// compareCandidateCharge counts what the candidate decided.
+// compareCandidateCharge counts the decision of the candidate.
 func (e *Engine) compareCandidateCharge(c *check, w *workspace) {
 	t, l := &w.charges[c.hit+1], c.rule.limit.candidateCharge
 	w.places = w.places || t.holdsPlaces()
@@ -64,7 +64,7 @@ func (e *Engine) compareCandidateCharge(c *check, w *workspace) {
 	c.countCandidate(w, l.counts(t, c.hits, r.remaining, e.ratio))
 }
 
-// Candidate returns the counters of the limit on trial ([Limit.Candidate]), nil if the limit had
+// Candidate returns the counters of the candidate ([Limit.Candidate]), nil if the limit had
 // none since the start. Of its LimitCounts, WithinLimit, NearLimit and OverLimit are used.
 func (s *LimitStats) Candidate() *LimitStats { return s.candidate.Load() }
 

@@ -122,6 +122,9 @@
 // A [FailurePolicy] belongs to a rule, so the engine applies it. Detecting that a store has
 // failed is the store's job: redisstore and memcachestore have a circuit breaker for each server.
 //
+// A field of a rule is one row in fields.go: files, discovery, /rlconfig, explanations, the console and the reference
+// iterate that table ([Fields]), and fields_check.go says which values go together.
+//
 // An algorithm is arithmetic on a few whole numbers, which a [ChargeStore] keeps by key and changes in
 // one atomic step. The numbers stay below 2^53, so that a script of Redis computes the same as Go.
 // A further algorithm is one value in one file (such as algorithm_token.go), an entry in the list of

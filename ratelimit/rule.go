@@ -21,7 +21,7 @@ type Rule struct {
 	// entry's key, an underscore and its value.
 	Key string
 	// Value narrows the match. Empty matches every value of Key. A "*" in it
-	// stands for zero or more bytes, at any place and any number of times.
+	// stands for zero or more bytes, at any position and any number of times.
 	Value string
 	// Limit applies to descriptors whose last entry matches; nil for none.
 	Limit *Limit
@@ -70,8 +70,8 @@ type Limit struct {
 	// RequestsPerUnit bounds the hits of one window, or with Concurrency those that are in progress at the same
 	// time. 0 refuses every hit.
 	RequestsPerUnit uint32
-	// Unit is the window's length, or with Concurrency how long a hit holds its place at least
-	// if it is not given back. Required unless Unlimited.
+	// Unit is the window's length, or with Concurrency the minimum time after which a permit expires
+	// if it is not released. Required unless Unlimited.
 	Unit Unit
 	// Algorithm determines how hits are counted. The zero Algorithm is FixedWindow.
 	Algorithm Algorithm
@@ -100,15 +100,16 @@ type Limit struct {
 	Replaces []string
 }
 
-// Candidate is a limit on trial: what a rule would refuse if its RequestsPerUnit were another. Its
+// Candidate is a second limit that is counted and not enforced: it shows what a rule would refuse with another
+// RequestsPerUnit. Its
 // hits are in [LimitStats.Candidate]. Everything else is as in the rule's Limit, the Burst of a
 // TokenBucket included if it is set.
 //
 // With a FixedWindow the candidate is compared with the rule's own counter, and nothing else is
-// counted. A candidate above the limit takes the counters of its rule out of
+// counted. A candidate above the limit keeps the counters of its rule out of
 // Options.OverLimitCache, because the hits that this answers are not counted. With another
-// Algorithm the candidate has a state of its own in the store, taken from in the same call; under
-// Concurrency a hit that the limit refuses holds no place of the candidate either.
+// Algorithm the candidate has a state of its own in the store, charged in the same call; under
+// Concurrency a hit that the limit refuses holds no permit of the candidate either.
 type Candidate struct {
 	// RequestsPerUnit is that of the candidate. 0 would refuse every hit.
 	RequestsPerUnit uint32
