@@ -35,6 +35,33 @@ type part struct {
 	charges []*charge // with the same indexes
 }
 
+// call is the memory of a request.
+type call struct {
+	parts []part
+	late  *time.Timer
+}
+
+func newCall() any {
+	late := time.NewTimer(time.Hour)
+	late.Stop()
+	return &call{late: late}
+}
+
+// split distributes a request over the queues of a ring.
+func (c *call) split(ring *ring, r *request) {
+	c.parts = c.parts[:0]
+	for i := range r.len() {
+		q := ring.queue(r.key(i))
+		at := slices.IndexFunc(c.parts, func(p part) bool { return p.queue == q })
+		if at < 0 {
+			at = len(c.parts)
+			c.parts = slices.Grow(c.parts, 1)[:at+1]
+			c.parts[at] = part{queue: q, indexes: c.parts[at].indexes[:0]}
+		}
+		c.parts[at].indexes = append(c.parts[at].indexes, i)
+	}
+}
+
 // result is a result that calls wait for.
 type result struct {
 	node string
@@ -79,15 +106,10 @@ func (s *Store) do(ctx context.Context, r *request) error {
 // doOn makes a request on the nodes of a ring: it first reads all counters, and then counts the hits;
 // if it fails, none is counted. Charges are made when all queues have admitted the call.
 func (s *Store) doOn(ctx context.Context, ring *ring, r *request) (err error) {
-	parts := make([]part, 0, 1)
-	for i := range r.len() {
-		q := ring.queue(r.key(i))
-		at := slices.IndexFunc(parts, func(p part) bool { return p.queue == q })
-		if at < 0 {
-			at, parts = len(parts), append(parts, part{queue: q})
-		}
-		parts[at].indexes = append(parts[at].indexes, i)
-	}
+	c := s.calls.Get().(*call)
+	defer s.calls.Put(c)
+	c.split(ring, r)
+	parts := c.parts
 	for i := range parts {
 		if err = parts[i].queue.enter(&parts[i], r); err != nil {
 			parts = parts[:i]
@@ -95,7 +117,9 @@ func (s *Store) doOn(ctx context.Context, ring *ring, r *request) (err error) {
 		}
 	}
 	if err == nil {
-		err = s.wait(ctx, parts, r)
+		c.late.Reset(s.opts.Timeout)
+		err = c.wait(ctx, r)
+		c.late.Stop()
 	}
 	for i := range parts {
 		parts[i].queue.end(&parts[i], r, err == nil)
@@ -104,24 +128,22 @@ func (s *Store) doOn(ctx context.Context, ring *ring, r *request) (err error) {
 }
 
 // wait returns when all counters are read, or all charges are made.
-func (s *Store) wait(ctx context.Context, parts []part, r *request) error {
-	late := time.NewTimer(s.opts.Timeout)
-	defer late.Stop()
-	for i := range parts {
+func (c *call) wait(ctx context.Context, r *request) error {
+	for i := range c.parts {
 		if r.charges != nil {
-			parts[i].queue.addCharges(&parts[i], r)
+			c.parts[i].queue.addCharges(&c.parts[i], r)
 		}
 	}
-	for _, p := range parts {
-		for _, c := range p.charges {
-			if err := c.exchange.wait(ctx, late); err != nil {
+	for _, p := range c.parts {
+		for _, charge := range p.charges {
+			if err := charge.exchange.wait(ctx, c.late); err != nil {
 				return err
 			}
 		}
 		if p.read == nil {
 			continue
 		}
-		if err := p.read.wait(ctx, late); err != nil {
+		if err := p.read.wait(ctx, c.late); err != nil {
 			return err
 		}
 		for _, i := range p.indexes {

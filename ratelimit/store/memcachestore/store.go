@@ -18,6 +18,7 @@ type Store struct {
 	opts   Options
 	totals totals
 	ring   atomic.Pointer[ring]
+	calls  sync.Pool // of *call
 
 	mu     sync.Mutex
 	queues map[string]*queue // by address: those of the ring, and others with unfinished work
@@ -45,7 +46,7 @@ func New(nodes []string, opts *Options) (*Store, error) {
 
 func newStore(opts *Options) (*Store, error) {
 	o, err := opts.orDefault()
-	s := &Store{opts: o, queues: make(map[string]*queue), stopRefresh: func() {}}
+	s := &Store{opts: o, calls: sync.Pool{New: newCall}, queues: make(map[string]*queue), stopRefresh: func() {}}
 	s.ring.Store(new(ring))
 	return s, err
 }
