@@ -54,7 +54,7 @@ const (
 	defaultWait     = 10 * time.Millisecond
 	defaultMaxWait  = 100 * time.Millisecond
 	defaultTimeout  = time.Second
-	// shortProbe limits all probes but one at a time, which has Timeout: a server far away
+	// shortProbe limits all probes but one at a time, which has Timeout: a distant server
 	// may need longer.
 	shortProbe = 600 * time.Millisecond
 	// maxProbes is how many probes run at once.
@@ -65,7 +65,7 @@ const (
 
 // Options configures a Circuit.
 type Options struct {
-	// Failures is how many attempts must have failed at least, probes included. Default: 3.
+	// Failures is the least number of attempts that have failed, probes included. Default: 3.
 	Failures int
 	// Wait is the pause after the first probe, MaxWait the longest. Defaults: 10 and 100
 	// milliseconds. MaxWait is at least Wait.
@@ -108,7 +108,7 @@ type Circuit struct {
 
 // Totals counts what happened to all circuits of a store.
 type Totals struct {
-	// Open is how many circuits are open now. Opened is how often one has opened, and
+	// Open counts the circuits that are open now. Opened counts how often one has opened, and
 	// Refused how many calls were not allowed.
 	Open            atomic.Int64
 	Opened, Refused atomic.Uint64
@@ -260,7 +260,7 @@ func (c *Circuit) probe() {
 	results := make(chan result, maxProbes)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	running, patient, wanted := 0, false, time.Now()
+	running, long, wanted := 0, false, time.Now()
 	for count := 0; ; {
 		select {
 		case <-timer.C:
@@ -275,12 +275,12 @@ func (c *Circuit) probe() {
 				continue
 			}
 			running++
-			isPatient := !patient
-			patient = true
-			all.Go(func() { results <- c.probeOnce(ctx, isPatient) })
+			isLong := !long
+			long = true
+			all.Go(func() { results <- c.probeOnce(ctx, isLong) })
 		case r := <-results:
 			running--
-			patient = patient && !r.patient
+			long = long && !r.long
 			if succeeded = r.err == nil; succeeded {
 				return
 			}
@@ -293,18 +293,18 @@ func (c *Circuit) probe() {
 
 // result is that of one probe.
 type result struct {
-	patient bool
-	err     error
+	long bool // it had the whole timeout
+	err  error
 }
 
-func (c *Circuit) probeOnce(ctx context.Context, patient bool) result {
+func (c *Circuit) probeOnce(ctx context.Context, long bool) result {
 	timeout := min(shortProbe, c.opts.Timeout)
-	if patient {
+	if long {
 		timeout = c.opts.Timeout
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	return result{patient, c.opts.Probe(ctx)}
+	return result{long, c.opts.Probe(ctx)}
 }
 
 // probeFailed counts a probe, once an attempt has failed.

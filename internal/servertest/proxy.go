@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Fault is what a Proxy does to the bytes of its connections.
+// Fault selects what a Proxy does to the bytes of its connections.
 type Fault int32
 
 // The faults that last. Those of connections that end are methods of Proxy.

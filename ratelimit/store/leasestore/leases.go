@@ -18,7 +18,7 @@ import (
 type Options struct {
 	// All leases all hits, whatever their Lease says. Default: those of rules with Lease.
 	All bool
-	// MaxKeys is how many counters can be leased at the same time; hits on others go to the
+	// MaxKeys limits the counters that can be leased at the same time; hits on others go to the
 	// store. It is rounded up to 8 times a power of two. A table of 24 bytes for each is
 	// allocated at once, and about 300 bytes for each in use. Default, when 0 or less: 16,384.
 	MaxKeys int

@@ -50,7 +50,7 @@ type Options struct {
 	// may take longer than Timeout. Default, when 0: 16,384.
 	MaxPending int
 
-	// BreakerFailures is how many commands and connections must fail at least before calls to
+	// BreakerFailures is the least number of commands and connections that fail before calls to
 	// a node are suspended: see the package documentation. Default, when 0: 3; Never means
 	// never.
 	BreakerFailures int

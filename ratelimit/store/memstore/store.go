@@ -44,7 +44,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// WhenFull is what a full Store does for a new counter: see the package documentation.
+// WhenFull selects what a full Store does for a new counter: see the package documentation.
 type WhenFull string
 
 // The choices. Hits on counters that exist are counted exactly with each of them.

@@ -63,7 +63,7 @@ type Options struct {
 	// stands for the host of the address. Default: no TLS.
 	TLS *tls.Config
 
-	// PoolSize is how many connections to a server are used at once, 1 to 10,000.
+	// PoolSize limits the connections to a server that are used at once, 1 to 10,000.
 	// Default: 10.
 	PoolSize int
 	// OnEmpty selects what happens when all of them are in use, and OnEmptyWait after
@@ -74,18 +74,18 @@ type Options struct {
 	// connecting, writing and reading, together. Default: 10 seconds.
 	Timeout time.Duration
 
-	// PipelineWindow is how long calls are gathered before they are sent together, at
+	// PipelineWindow is the time for which calls are gathered before they are sent together, at
 	// most Timeout/2. Without it calls are gathered only while a pipeline is running.
 	// Default: no window.
 	PipelineWindow time.Duration
-	// Parallelism is how many servers of a cluster one call waits for at once, at most
+	// Parallelism limits the servers of a cluster that one call waits for at once, at most
 	// PoolSize; 1 asks one after the other. Default: PoolSize.
 	Parallelism int
-	// MaxWaiting is how many calls may wait for a pipeline to one server; further ones
+	// MaxWaiting limits the calls that may wait for a pipeline to one server; further ones
 	// fail with ErrBusy. Default: 16,384.
 	MaxWaiting int
 
-	// BreakerFailures is how many attempts to reach a server must fail at least before
+	// BreakerFailures is the least number of attempts to reach a server that fail before
 	// calls to it are suspended: see the package documentation. Default: 3; Never means
 	// never.
 	BreakerFailures int

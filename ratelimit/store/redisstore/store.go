@@ -106,10 +106,10 @@ func (s *Store) Close() error {
 
 // Stats describes the connections of a store, to all servers together, and its breakers.
 type Stats struct {
-	// Active is how many connections are open, those of the breakers' attempts included. One
+	// Active counts the connections that are open, those of the breakers' attempts included. One
 	// that the server has closed counts until a call would use it.
 	Active int64
-	// Total is how many connections were opened, and Closed how many of them were
+	// Total counts the connections that were opened, and Closed those of them that were
 	// closed, by either side.
 	Total, Closed uint64
 
@@ -134,7 +134,7 @@ type Backoff struct {
 	// Initial is the first wait. Each is twice as long as the one before, up to Max, with
 	// a random part removed. Defaults: one second and 30 seconds.
 	Initial, Max time.Duration
-	// MaxElapsed is when to give up. Default: never.
+	// MaxElapsed limits the time until WaitReady gives up. Default: never.
 	MaxElapsed time.Duration
 }
 
