@@ -222,17 +222,27 @@ func checkUntouched(p *probe) error {
 }
 
 func checkCanceled(p *probe) error {
+	return first(
+		func() error {
+			return p.ended(func(ctx context.Context) { _ = p.store.Add(ctx, hits{p.hit("canceled", 1)}) })
+		},
+		func() error { return p.add(hits{p.hit("after", 1)}, 1) },
+	)
+}
+
+// ended makes calls, which may or may not count, with contexts that have ended.
+func (p *probe) ended(call func(context.Context)) error {
 	canceled, cancel := context.WithCancel(p.ctx)
 	cancel()
 	late, stop := context.WithDeadline(p.ctx, time.Unix(1, 0))
 	defer stop()
 	for _, ctx := range []context.Context{canceled, late} {
 		if err := p.bounded(func() error {
-			_ = p.store.Add(ctx, hits{p.hit("canceled", 1)}) // may or may not count
+			call(ctx)
 			return nil
 		}); err != nil {
-			return fmt.Errorf("calling Add with a context whose error is %q: %w", ctx.Err(), err)
+			return fmt.Errorf("a call with a context whose error is %q: %w", ctx.Err(), err)
 		}
 	}
-	return p.add(hits{p.hit("after", 1)}, 1)
+	return nil
 }

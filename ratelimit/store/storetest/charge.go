@@ -3,7 +3,6 @@ package storetest
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -45,13 +44,7 @@ func chargeCases(o *Options) []Case {
 
 func checkChargeDeclared(p *probe) error {
 	_, is := p.store.(ratelimit.ChargeStore)
-	switch {
-	case is && !p.Charges:
-		return errors.New("the store is a ratelimit.ChargeStore: set Options.Charges")
-	case !is && p.Charges:
-		return errors.New("the store is no ratelimit.ChargeStore, but Options.Charges is set")
-	}
-	return nil
+	return declared("ChargeStore", is, "Charges", p.Charges)
 }
 
 // checkApply makes random charges at times that only grow.
@@ -393,22 +386,13 @@ func checkChargeFixed(p *probe) error {
 
 func checkChargeCanceled(p *probe) error {
 	store, m := p.store.(ratelimit.ChargeStore), p.maker(p.limit(ratelimit.TokenBucket, 9))
-	canceled, cancel := context.WithCancel(p.ctx)
-	cancel()
-	late, stop := context.WithDeadline(p.ctx, time.Unix(1, 0))
-	defer stop()
-	for _, ctx := range []context.Context{canceled, late} {
-		if err := p.bounded(func() error {
-			_ = store.Charge(ctx, charges{m.charge("canceled", 1)}) // may or may not count
-			return nil
-		}); err != nil {
-			return fmt.Errorf("calling Take with a context whose error is %q: %w", ctx.Err(), err)
-		}
+	if err := p.ended(func(ctx context.Context) { _ = store.Charge(ctx, charges{m.charge("canceled", 1)}) }); err != nil {
+		return err
 	}
 	return newLedger(p).charge(m.charge("after", 1))
 }
 
-// checkChargeRace has all callers take from one key at one time, so that each hit that passes
+// checkChargeRace has all callers charge one key at one time, so that each hit that passes
 // leaves a state that no other one does.
 func checkChargeRace(p *probe) error {
 	all := callers * p.callsEach
@@ -425,25 +409,21 @@ func checkChargeRace(p *probe) error {
 		}
 		var mu sync.Mutex
 		passed := 0
-		err := together(func(int) error {
-			for range p.callsEach {
-				mu.Lock()
-				call := charges{m.charge("race", 1)}
-				mu.Unlock()
-				if err := store.Charge(p.ctx, call); err != nil {
-					return err
-				}
-				mu.Lock()
-				switch t := &call[0]; {
-				case t.Allowed && !left[t.State]:
-					passed = math.MinInt
-				case t.Allowed:
-					delete(left, t.State)
-					passed++
-				case t.State != full:
-					passed = math.MinInt
-				}
-				mu.Unlock()
+		err := p.togetherEach(func(int, int) error {
+			mu.Lock()
+			call := charges{m.charge("race", 1)}
+			mu.Unlock()
+			if err := store.Charge(p.ctx, call); err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			switch c := &call[0]; {
+			case c.Allowed && !left[c.State], !c.Allowed && c.State != full:
+				passed = math.MinInt
+			case c.Allowed:
+				delete(left, c.State)
+				passed++
 			}
 			return nil
 		})
@@ -451,9 +431,9 @@ func checkChargeRace(p *probe) error {
 		case err != nil:
 			return err
 		case passed < 0:
-			return fmt.Errorf("one of %d takes of 1 at once from a limit of %d has a state that no order of them leads to", all, limit)
+			return fmt.Errorf("one of %d charges of 1 at once from a limit of %d has a state that no order of them leads to", all, limit)
 		case passed != limit:
-			return fmt.Errorf("%d of %d takes of 1 at once were within a limit of %d, want %d", passed, all, limit, limit)
+			return fmt.Errorf("%d of %d charges of 1 at once were within a limit of %d, want %d", passed, all, limit, limit)
 		}
 		return nil
 	})
@@ -467,25 +447,17 @@ func checkChargeRaceBack(p *probe) error {
 		m := p.maker(p.limit(a, limit))
 		one, back := m.charge("race_back", 1), m.back("race_back", 1, 0)
 		var held atomic.Int64
-		err := together(func(int) error {
-			for range p.callsEach {
-				call := charges{one}
-				if err := store.Charge(p.ctx, call); err != nil {
-					return err
-				}
-				if !call[0].Allowed {
-					continue
-				}
-				if n := held.Add(1); n > limit {
-					return fmt.Errorf("%d hits at once were within a limit of %d", n, limit)
-				}
-				runtime.Gosched()
-				held.Add(-1)
-				if err := store.Charge(p.ctx, charges{back}); err != nil {
-					return err
-				}
+		err := p.togetherEach(func(int, int) error {
+			call := charges{one}
+			if err := store.Charge(p.ctx, call); err != nil || !call[0].Allowed {
+				return err
 			}
-			return nil
+			if n := held.Add(1); n > limit {
+				return fmt.Errorf("%d hits at once were within a limit of %d", n, limit)
+			}
+			runtime.Gosched()
+			held.Add(-1)
+			return store.Charge(p.ctx, charges{back})
 		})
 		if err != nil {
 			return err

@@ -46,23 +46,31 @@ func together(f func(caller int) error) error {
 	return nil
 }
 
+// togetherEach runs f p.callsEach times per caller, the callers concurrently.
+func (p *probe) togetherEach(f func(caller, call int) error) error {
+	return together(func(caller int) error {
+		for call := range p.callsEach {
+			if err := f(caller, call); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 func contested(i int) string { return fmt.Sprint("contested", i%contestedLen) }
 
 func checkRanks(p *probe) error {
 	var mu sync.Mutex
 	ranks := make([][]uint64, contestedLen)
-	err := together(func(caller int) error {
-		for i := range p.callsEach {
-			key := (caller + i) % contestedLen
-			call := hits{p.hit(contested(key), 1)}
-			if err := p.store.Add(p.ctx, call); err != nil {
-				return err
-			}
-			mu.Lock()
-			ranks[key] = append(ranks[key], call[0].Count)
-			mu.Unlock()
-		}
-		return nil
+	err := p.togetherEach(func(caller, i int) error {
+		key := (caller + i) % contestedLen
+		call := hits{p.hit(contested(key), 1)}
+		err := p.store.Add(p.ctx, call)
+		mu.Lock()
+		defer mu.Unlock()
+		ranks[key] = append(ranks[key], call[0].Count)
+		return err
 	})
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -30,13 +31,15 @@ func conditionalCases(o *Options) []Case {
 
 func checkDeclared(p *probe) error {
 	_, is := p.store.(ratelimit.ConditionalStore)
-	switch {
-	case is && p.NotConditional:
-		return errors.New("the store is a ratelimit.ConditionalStore, but Options.NotConditional is set")
-	case !is && !p.NotConditional:
-		return errors.New("the store is not a ratelimit.ConditionalStore, but Options.NotConditional is not set")
+	return declared("ConditionalStore", is, "NotConditional", !p.NotConditional)
+}
+
+// declared compares what a store is with what its options claim.
+func declared(name string, is bool, option string, claimed bool) error {
+	if is == claimed {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("the store is a ratelimit.%s: %t, but Options.%s claims %t", name, is, option, claimed)
 }
 
 // ask makes one conditional call and compares its counts.
@@ -159,17 +162,13 @@ func checkConditionalRace(p *probe) error {
 	all := uint64(callers * p.callsEach)
 	limit := all / 10
 	var passed atomic.Uint64
-	err := together(func(int) error {
-		for range p.callsEach {
-			call := hits{p.limited("passed", 1, uint32(all)), p.limited("scarce", 1, uint32(limit))}
-			if err := store.AddUnlessOver(p.ctx, call); err != nil {
-				return err
-			}
-			if call[1].Count <= limit {
-				passed.Add(1)
-			}
+	err := p.togetherEach(func(int, int) error {
+		call := hits{p.limited("passed", 1, uint32(all)), p.limited("scarce", 1, uint32(limit))}
+		err := store.AddUnlessOver(p.ctx, call)
+		if err == nil && call[1].Count <= limit {
+			passed.Add(1)
 		}
-		return nil
+		return err
 	})
 	switch {
 	case err != nil:
@@ -189,21 +188,15 @@ func checkOppositeOrders(p *probe) error {
 		return checkDeclared(p)
 	}
 	const names = 6
-	err := together(func(caller int) error {
-		for range p.callsEach {
-			call := make(hits, names)
-			for i := range call {
-				at := i
-				if caller%2 == 1 {
-					at = names - 1 - i
-				}
-				call[at] = p.hit(fmt.Sprint("order", i), 1)
-			}
-			if err := store.AddUnlessOver(p.ctx, call); err != nil {
-				return err
-			}
+	err := p.togetherEach(func(caller, _ int) error {
+		call := make(hits, names)
+		for i := range call {
+			call[i] = p.hit(fmt.Sprint("order", i), 1)
 		}
-		return nil
+		if caller%2 == 1 {
+			slices.Reverse(call)
+		}
+		return store.AddUnlessOver(p.ctx, call)
 	})
 	if err != nil {
 		return err

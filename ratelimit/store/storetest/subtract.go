@@ -27,13 +27,7 @@ func subtractCases(o *Options) []Case {
 
 func checkSubtractDeclared(p *probe) error {
 	_, is := p.store.(ratelimit.SubtractStore)
-	switch {
-	case is && !p.Subtracts:
-		return errors.New("the store is a ratelimit.SubtractStore: set Options.Subtracts")
-	case !is && p.Subtracts:
-		return errors.New("the store is no ratelimit.SubtractStore, but Options.Subtracts is set")
-	}
-	return nil
+	return declared("SubtractStore", is, "Subtracts", p.Subtracts)
 }
 
 // subtract makes one call and compares the counts after it.
@@ -130,19 +124,14 @@ func checkSubtractRace(p *probe) error {
 	}
 	var want atomic.Int64
 	want.Store(int64(all))
-	err := together(func(caller int) error {
-		for range p.callsEach {
-			// More than all subtractions, so that lost additions and lost subtractions don't cancel out.
-			method, n, change := store.Add, all, int64(all)
-			if caller%2 == 1 {
-				method, n, change = store.Subtract, 1, -1
-			}
-			if err := method(p.ctx, hits{p.hit("a", n)}); err != nil {
-				return fmt.Errorf("caller %d: %w", caller, err)
-			}
-			want.Add(change)
+	err := p.togetherEach(func(caller, _ int) error {
+		// More than all subtractions, so that lost additions and lost subtractions don't cancel out.
+		method, n, change := store.Add, all, int64(all)
+		if caller%2 == 1 {
+			method, n, change = store.Subtract, 1, -1
 		}
-		return nil
+		want.Add(change)
+		return method(p.ctx, hits{p.hit("a", n)})
 	})
 	if err != nil {
 		return err
