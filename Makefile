@@ -133,7 +133,7 @@ bench: ## run the benchmarks, those against other libraries too
 	done
 
 table: ## measure ratelimitd with each kind of counter store beside a bare gRPC server
-	@cmd/ratelimit-load/table
+	@cmd/internal/ratelimit-load/table
 
 # Flags of the table, such as TABLE="-table.metrics 10000000 -table.growth 1000000 -table.dir DIR".
 TABLE ?=

@@ -46,7 +46,7 @@ var layers = []struct {
 	{"console", []string{"ratelimit/console", "inventory/console"}},
 	{"server", []string{"ratelimit/server", "inventory/server"}},
 	{"support of programs", []string{"cmd/internal/attack", "cmd/internal/browsertest", "cmd/internal/cli", "cmd/internal/deploytest", "cmd/internal/e2e"}},
-	{"program", []string{"cmd/*", "cmd/internal/release", "examples/*", "."}},
+	{"program", []string{"cmd/*", "cmd/internal/clitest", "cmd/internal/ratelimit-load", "cmd/internal/release", "examples/*", "."}},
 }
 
 // sideways lists the layers whose packages may import each other.
@@ -55,7 +55,7 @@ var sideways = []string{"internal"}
 // weakRandom lists the packages whose random numbers an attacker may predict: jitter, the choice
 // of a shard, made-up data, tests.
 var weakRandom = []string{
-	"internal/backoff", "ratelimit", "ratelimit/store/redisstore", "ratelimit/stats", "inventory/sqlstore", "inventory/demo", "cmd/ratelimit-load",
+	"internal/backoff", "ratelimit", "ratelimit/store/redisstore", "ratelimit/stats", "inventory/sqlstore", "inventory/demo", "cmd/internal/ratelimit-load",
 	"*/storetest", "ratelimit/store/storetest", "inventory/sqlstore/internal/*",
 }
 

@@ -121,8 +121,7 @@
 // # Programs
 //
 // ashlar (everything in one process), ratelimitd (the rate limit server), ratelimit-client (one
-// decision), ratelimit-load (a load generator), ratelimit-check (checks a configuration,
-// explains decisions and replays access logs), manifest (validate, resolve, fix, migrate and more),
+// decision), ratelimit-check (checks a configuration, explains decisions and replays access logs), manifest (validate, resolve, fix, migrate and more),
 // inventoryd (the network inventory), inventoryctl (its client), inventory-collect (reads devices over
 // SNMP), bookcatalogd (the book catalog).
 //

@@ -2,8 +2,9 @@ package main
 
 import (
 	"context"
-	"flag"
 	"log/slog"
+
+	"github.com/spf13/pflag"
 
 	"github.com/ashlar-go/ashlar/bookcatalog"
 	"github.com/ashlar-go/ashlar/bookcatalog/httpapi"
@@ -19,7 +20,7 @@ type books struct {
 	hosts *httpx.Hosts
 }
 
-func newBooks(flags *flag.FlagSet) *books {
+func newBooks(flags *pflag.FlagSet) *books {
 	return &books{port: newPort(flags, "catalog-port", 8000, "the book catalog"), store: bookcatalog.NewMemStore()}
 }
 

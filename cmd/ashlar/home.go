@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"embed"
-	"flag"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -12,6 +11,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/httpx"
@@ -39,7 +40,7 @@ type home struct {
 	registry http.Handler
 }
 
-func newHome(flags *flag.FlagSet) *home {
+func newHome(flags *pflag.FlagSet) *home {
 	return &home{port: newPort(flags, "port", 8888, "the landing page")}
 }
 

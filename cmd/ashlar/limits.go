@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -12,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/spf13/pflag"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
@@ -39,7 +40,7 @@ type limits struct {
 	server   *server.Server
 }
 
-func newLimits(flags *flag.FlagSet) *limits {
+func newLimits(flags *pflag.FlagSet) *limits {
 	l := &limits{settings: settings.Default()}
 	l.settings.DisableStats = true // nothing to push to; the debug port has them
 	l.settings.RuntimeWatchRoot = false

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -14,6 +13,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/spf13/pflag"
 
 	"github.com/ashlar-go/ashlar/httpx/ui"
 	"github.com/ashlar-go/ashlar/internal/sqlitefile"
@@ -38,7 +39,7 @@ type network struct {
 	server   *server.Server
 }
 
-func newNetwork(flags *flag.FlagSet) *network {
+func newNetwork(flags *pflag.FlagSet) *network {
 	n := &network{port: newPort(flags, "inventory-port", 3000, "the inventory")}
 	flags.StringVar(&n.dir, "data", "ashlar-data", "`directory` of persistent data, created if missing")
 	flags.IntVar(&n.devices, "devices", demoDevices, "number of demo `devices` for an empty inventory")

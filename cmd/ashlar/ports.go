@@ -3,11 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"net"
 	"slices"
 	"strconv"
+
+	"github.com/spf13/pflag"
 )
 
 // port is a port that a system listens on.
@@ -18,7 +19,7 @@ type port struct {
 }
 
 // newPort defines the flag of a port. what says what listens there.
-func newPort(flags *flag.FlagSet, name string, number int, what string) *port {
+func newPort(flags *pflag.FlagSet, name string, number int, what string) *port {
 	p := &port{flag: name, what: what}
 	flags.IntVar(&p.number, name, number, "`port` of "+what+"; 0 picks a free one")
 	return p
@@ -42,11 +43,9 @@ func (p *port) release() (int, error) {
 
 // openPorts opens the listeners of all ports. A port that the user has not chosen and that is taken is replaced by
 // a free one: the notes say so. Chosen ports come first, and the error names all of them that are taken.
-func openPorts(ctx context.Context, host string, flags *flag.FlagSet, all ...*port) (notes []string, err error) {
-	chosen := map[string]bool{}
-	flags.Visit(func(f *flag.Flag) { chosen[f.Name] = true })
+func openPorts(ctx context.Context, host string, flags *pflag.FlagSet, all ...*port) (notes []string, err error) {
 	rank := func(p *port) int {
-		if chosen[p.flag] {
+		if flags.Changed(p.flag) {
 			return 0
 		}
 		return 1
@@ -66,7 +65,7 @@ func openPorts(ctx context.Context, host string, flags *flag.FlagSet, all ...*po
 		switch {
 		case hostFailure != nil:
 			return nil, fmt.Errorf("-host: %w", hostFailure)
-		case chosen[p.flag]:
+		case flags.Changed(p.flag):
 			taken = append(taken, portTaken(failure, "-"+p.flag), other.Close())
 		default:
 			p.listener = other

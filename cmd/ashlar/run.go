@@ -3,13 +3,14 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"net"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
@@ -18,37 +19,46 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/server"
 )
 
-func run(ctx context.Context, env cli.Env) (err error) {
-	flags := flag.NewFlagSet("ashlar", flag.ContinueOnError)
-	host := flags.String("host", "127.0.0.1", "`address` to listen on")
-	allowed := flags.String("allowed-hosts", "", "comma-separated `names` in the Host header besides those of the machine; * allows all")
-	home, network := newHome(flags), newNetwork(flags)
-	limits, books := newLimits(flags), newBooks(flags)
-	help().Define(flags)
-	if err := env.Parse(flags); err != nil {
-		return err
+func run(ctx context.Context, env cli.Env) error {
+	c := &cobra.Command{
+		Use: "ashlar [flags]", Args: cli.Args(0, 0, "no arguments"),
+		Long: "ashlar runs everything in one process on embedded defaults: the rate limit service, the inventory with demo records, the book catalog and manifests, each with its pages.",
+		Example: `  ashlar
+    	on free ports of this machine, with data in ashlar-data; it prints the address to open
+  ashlar -limits limits/config -fresh
+    	with rate limits of your own, whose changes take effect at once, and new data`,
 	}
-	if flags.NArg() > 0 {
-		return cli.Usagef("unexpected argument %q: see -help", flags.Arg(0))
+	host := c.Flags().String("host", "127.0.0.1", "`address` to listen on")
+	allowed := c.Flags().String("allowed-hosts", "", "comma-separated `names` in the Host header besides those of the machine; * allows all")
+	home := newHome(c.Flags())
+	all := &systems{limits: newLimits(c.Flags()), network: newNetwork(c.Flags()), books: newBooks(c.Flags())}
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return home.run(c.Context(), env, all, c.Flags(), *host, *allowed)
 	}
+	return env.Execute(ctx, c)
+}
+
+// run opens and serves the landing page and all systems.
+func (h *home) run(ctx context.Context, env cli.Env, all *systems, flags *pflag.FlagSet, host, allowed string) (err error) {
+	limits, network, books := all.limits, all.network, all.books
 	var names []string
-	if *allowed != "" {
-		names = settings.Split(*allowed)
+	if allowed != "" {
+		names = settings.Split(allowed)
 	}
 	log := newTerminal(env)
 	defer log.flush()
-	if err := limits.load(*host, names, log.log("limits")); err != nil {
+	if err := limits.load(host, names, log.log("limits")); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, books.close(), home.close(), limits.close(), network.close()) }()
+	defer func() { err = errors.Join(err, books.close(), h.close(), limits.close(), network.close()) }()
 	if err := network.claim(env.Stderr); err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
-	notes, err := openPorts(ctx, *host, flags, home.port, network.port, books.port, limits.ports.http, limits.ports.grpc, limits.ports.debug)
+	notes, err := openPorts(ctx, host, flags, h.port, network.port, books.port, limits.ports.http, limits.ports.grpc, limits.ports.debug)
 	if err != nil {
 		return err
 	}
-	if err := network.lock.setAddress(localURL(home.port.listener.Addr()) + "/"); err != nil {
+	if err := network.lock.setAddress(localURL(h.port.listener.Addr()) + "/"); err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
 	if err := network.prepare(env.Stderr); err != nil {
@@ -60,25 +70,14 @@ func run(ctx context.Context, env cli.Env) (err error) {
 	if err := books.open(ctx, names, log.log("catalog")); err != nil {
 		return err
 	}
-	if err := home.open(ctx, names, log.log("home")); err != nil {
+	if err := h.open(ctx, names, log.log("home")); err != nil {
 		return err
 	}
-	network.links, limits.opts.ConsoleLinks = home.links(), home.links()
+	network.links, limits.opts.ConsoleLinks = h.links(), h.links()
 	if err := network.open(ctx, names, log.log("inventory")); err != nil {
 		return err
 	}
-	return home.serveAll(ctx, env, &systems{limits: limits, network: network, books: books}, notes)
-}
-
-func help() *cli.Help {
-	return &cli.Help{
-		About: "ashlar runs everything in one process on embedded defaults: the rate limit service, the inventory with demo records, the book catalog and manifests, each with its pages.",
-		Usage: []string{"ashlar [flags]"},
-		Examples: [][2]string{
-			{"ashlar", "on free ports of this machine, with data in ashlar-data; it prints the address to open"},
-			{"ashlar -limits limits/config -fresh", "with rate limits of your own, whose changes take effect at once, and new data"},
-		},
-	}
+	return h.serveAll(ctx, env, all, notes)
 }
 
 // serveAll serves the systems and the landing page, and prints where. notes are about ports.

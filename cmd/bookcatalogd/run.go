@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/ashlar-go/ashlar/bookcatalog"
 	"github.com/ashlar-go/ashlar/bookcatalog/httpapi"
 	"github.com/ashlar-go/ashlar/bookcatalog/sqlstore/sqlite"
@@ -53,11 +55,32 @@ func (c *config) table() []settings.Setting {
 	}
 }
 
-func run(ctx context.Context, env cli.Env) (err error) {
-	c, err := parse(env)
-	if err != nil {
-		return err
+func run(ctx context.Context, env cli.Env) error {
+	c := &config{}
+	command := &cobra.Command{
+		Use: "bookcatalogd [flags]", Args: cli.Args(0, 0, "no arguments"),
+		Long: "bookcatalogd serves the book catalog, the smallest of the four systems, over HTTP.",
+		Example: `  bookcatalogd -seed
+    	serves a few sample books, kept in memory, on port 8000
+  bookcatalogd -db books.db -addr localhost:8000
+    	keeps the books in a file, for this machine only`,
 	}
+	flags := flag.NewFlagSet("bookcatalogd", flag.ContinueOnError)
+	settings.Flags(flags, c.table())
+	given := cli.GoFlags(command.Flags(), flags)
+	command.Flags().BoolVar(&c.seed, "seed", false, "add a few sample books if the catalog is empty")
+	command.Flags().BoolVar(&c.lenient, "lenient-isbn", false, "accept any string as an ISBN")
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		if err := c.read(env, given()); err != nil {
+			return err
+		}
+		return c.serve(command.Context(), env)
+	}
+	return env.Execute(ctx, command)
+}
+
+// serve serves the catalog until ctx ends.
+func (c *config) serve(ctx context.Context, env cli.Env) (err error) {
 	origins, err := httpx.NewOrigins(c.origins)
 	if err != nil {
 		return cli.Usagef("-allowed-origins: %w", err)
@@ -94,42 +117,22 @@ func run(ctx context.Context, env cli.Env) (err error) {
 	})
 }
 
-func parse(env cli.Env) (*config, error) {
-	c := &config{}
-	flags := flag.NewFlagSet("bookcatalogd", flag.ContinueOnError)
-	given := settings.Flags(flags, c.table())
-	flags.BoolVar(&c.seed, "seed", false, "add a few sample books if the catalog is empty")
-	flags.BoolVar(&c.lenient, "lenient-isbn", false, "accept any string as an ISBN")
-	help := &cli.Help{
-		About: "bookcatalogd serves the book catalog, the smallest of the four systems, over HTTP.",
-		Usage: []string{"bookcatalogd [flags]"},
-		Examples: [][2]string{
-			{"bookcatalogd -seed", "serves a few sample books, kept in memory, on port 8000"},
-			{"bookcatalogd -db books.db -addr localhost:8000", "keeps the books in a file, for this machine only"},
-		},
+// read reads the settings from the environment and the given flags.
+func (c *config) read(env cli.Env, given map[string]string) error {
+	_, port := given["p"]
+	_, addr := given["addr"]
+	if port && addr {
+		return cli.Usagef("-p and -addr are mutually exclusive: use one of them")
 	}
-	help.Define(flags)
-	if err := env.Parse(flags); err != nil {
-		return c, err
-	}
-	set := given()
-	_, port := set["p"]
-	_, addr := set["addr"]
-	switch {
-	case flags.NArg() > 0:
-		return c, cli.Usagef("unexpected argument %q: see -help", flags.Arg(0))
-	case port && addr:
-		return c, cli.Usagef("-p and -addr are mutually exclusive: use one of them")
-	}
-	r := settings.Read(c.table(), env.Environ, set)
+	r := settings.Read(c.table(), env.Environ, given)
 	r.Require(c.db != "", "DATABASE", "is empty: specify a file, or memory")
 	if err := r.Err(); err != nil {
-		return c, cli.Usagef("settings:\n%w", err)
+		return cli.Usagef("settings:\n%w", err)
 	}
 	if c.addr == "" || port {
 		c.addr = net.JoinHostPort("", strconv.Itoa(c.port))
 	}
-	return c, nil
+	return nil
 }
 
 // open opens the store that -db names.

@@ -3,30 +3,44 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/inventory/collect"
 )
 
 func run(ctx context.Context, env cli.Env) error {
-	o, err := parseOptions(env)
-	if err != nil {
-		return err
+	c := &cobra.Command{
+		Use:  "inventory-collect [flags] [HOST...]",
+		Long: "inventory-collect reads the ports and neighbours of devices over SNMP, for the drift comparison or the import of an inventory.",
+		Example: `  SNMP_COMMUNITY=public inventory-collect sw1.example.com
+    	prints the tables of one device
+  inventory-collect -targets devices.txt -credentials-file snmp.env -format jsonl -output rows.jsonl
+    	writes rows for inventoryd import`,
 	}
-	if o.output == "" {
-		return o.print(ctx, env, env.Stdout)
+	parse := defineOptions(c.Flags())
+	c.RunE = func(c *cobra.Command, hosts []string) error {
+		o, err := parse(env.Environ, hosts)
+		if err != nil {
+			return &cli.UsageError{Err: err}
+		}
+		if o.output == "" {
+			return o.print(c.Context(), env, env.Stdout)
+		}
+		f, err := os.Create(o.output)
+		if err != nil {
+			return fmt.Errorf("-output: %w", err)
+		}
+		return errors.Join(o.print(c.Context(), env, f), f.Close())
 	}
-	f, err := os.Create(o.output)
-	if err != nil {
-		return fmt.Errorf("-output: %w", err)
-	}
-	return errors.Join(o.print(ctx, env, f), f.Close())
+	return env.Execute(ctx, c)
 }
 
 // print reads the devices and prints them to out, and what failed to the standard error.
@@ -78,9 +92,9 @@ type options struct {
 	output    string
 }
 
-func parseOptions(env cli.Env) (*options, error) {
+// defineOptions defines the flags. parse returns the options of parsed flags and arguments.
+func defineOptions(flags *pflag.FlagSet) (parse func(environ map[string]string, hosts []string) (*options, error)) {
 	o := &options{}
-	flags := flag.NewFlagSet("inventory-collect", flag.ContinueOnError)
 	targets := flags.String("targets", "", "`file` with a device on each line: host, host:port or [address]:port")
 	community := flags.String("community-file", "", "`file` of the community of SNMPv2c, which only its owner may read; default: the value of SNMP_COMMUNITY")
 	credentials := flags.String("credentials-file", "", "`file` with lines such as SNMP_USER=name, which only its owner may read; default: the environment variables of these names")
@@ -91,48 +105,35 @@ func parseOptions(env cli.Env) (*options, error) {
 	maxRows := flags.Int("max-rows", collect.DefaultMaxRows, "maximum number of rows of a table")
 	flags.StringVar(&o.format, "format", "json", "json: tables for POST /drift; jsonl: rows for POST /import and inventoryd import")
 	flags.StringVar(&o.output, "output", "", "`file` to write; default: standard output")
-	help := &cli.Help{
-		About: "inventory-collect reads the ports and neighbours of devices over SNMP, for the drift comparison or the import of an inventory.",
-		Usage: []string{"inventory-collect [flags] [HOST...]"},
-		Examples: [][2]string{
-			{"SNMP_COMMUNITY=public inventory-collect sw1.example.com", "prints the tables of one device"},
-			{"inventory-collect -targets devices.txt -credentials-file snmp.env -format jsonl -output rows.jsonl", "writes rows for inventoryd import"},
-		},
-	}
-	help.Define(flags)
-	if err := env.Parse(flags); err != nil {
-		return nil, err
-	}
-	invalid := func(name string, n, least, most any, outside bool) error {
-		if !outside {
-			return nil
+	return func(environ map[string]string, hosts []string) (*options, error) {
+		invalid := func(name string, n, least, most any, outside bool) error {
+			if !outside {
+				return nil
+			}
+			return fmt.Errorf("-%s is %v: use %v to %v", name, n, least, most)
 		}
-		return fmt.Errorf("-%s is %v: use %v to %v", name, n, least, most)
+		err := errors.Join(
+			invalid("timeout", *timeout, "1ms", collect.MaxTimeout, *timeout <= 0 || *timeout > collect.MaxTimeout),
+			invalid("retries", *retries, 0, collect.MaxRetries, *retries < 0 || *retries > collect.MaxRetries),
+			invalid("device-time", *deviceTime, "1ms", collect.MaxDeviceTime, *deviceTime <= 0 || *deviceTime > collect.MaxDeviceTime),
+			invalid("concurrency", *concurrency, 1, collect.MaxConcurrency, *concurrency < 1 || *concurrency > collect.MaxConcurrency),
+			invalid("max-rows", *maxRows, 1, collect.MaxMaxRows, *maxRows < 1 || *maxRows > collect.MaxMaxRows),
+		)
+		if o.format != "json" && o.format != "jsonl" {
+			err = errors.Join(err, fmt.Errorf("unknown -format %q: use json or jsonl", o.format))
+		}
+		given, err2 := readCredentials(environ, *community, *credentials)
+		var err3 error
+		o.targets, err3 = readTargets(hosts, *targets)
+		if err := errors.Join(err, err2, err3); err != nil {
+			return nil, err
+		}
+		if *retries == 0 {
+			*retries = collect.NoRetries
+		}
+		o.collector, err = collect.New(given, &collect.Options{
+			Timeout: *timeout, Retries: *retries, DeviceTime: *deviceTime, Concurrency: *concurrency, MaxRows: *maxRows,
+		})
+		return o, err
 	}
-	err := errors.Join(
-		invalid("timeout", *timeout, "1ms", collect.MaxTimeout, *timeout <= 0 || *timeout > collect.MaxTimeout),
-		invalid("retries", *retries, 0, collect.MaxRetries, *retries < 0 || *retries > collect.MaxRetries),
-		invalid("device-time", *deviceTime, "1ms", collect.MaxDeviceTime, *deviceTime <= 0 || *deviceTime > collect.MaxDeviceTime),
-		invalid("concurrency", *concurrency, 1, collect.MaxConcurrency, *concurrency < 1 || *concurrency > collect.MaxConcurrency),
-		invalid("max-rows", *maxRows, 1, collect.MaxMaxRows, *maxRows < 1 || *maxRows > collect.MaxMaxRows),
-	)
-	if o.format != "json" && o.format != "jsonl" {
-		err = errors.Join(err, fmt.Errorf("unknown -format %q: use json or jsonl", o.format))
-	}
-	given, err2 := readCredentials(env.Environ, *community, *credentials)
-	var err3 error
-	o.targets, err3 = readTargets(flags.Args(), *targets)
-	if err := errors.Join(err, err2, err3); err != nil {
-		return nil, &cli.UsageError{Err: err}
-	}
-	if *retries == 0 {
-		*retries = collect.NoRetries
-	}
-	o.collector, err = collect.New(given, &collect.Options{
-		Timeout: *timeout, Retries: *retries, DeviceTime: *deviceTime, Concurrency: *concurrency, MaxRows: *maxRows,
-	})
-	if err != nil {
-		return nil, &cli.UsageError{Err: err}
-	}
-	return o, nil
 }

@@ -169,7 +169,7 @@ func TestUsage(t *testing.T) {
 		"line 1: must begin with a variable and =: use SNMP_COMMUNITY, ": {"-credentials-file", writeFile(t, "SNMP_PASWORD=secret"), "a"},
 		"line 2: duplicate SNMP_USER":                                    {"-credentials-file", writeFile(t, "SNMP_USER=a\nSNMP_USER=b"), "a"},
 		"-community-file and -credentials-file: use one of them":         {"-community-file", open, "-credentials-file", open, "a"},
-		"flag provided but not defined: -community\n":                    {"-community", "x", "a"},
+		"--comunity-file: did you mean -community-file?":                 {"-comunity-file", "x", "a"},
 	} {
 		code, _, stderr := execute(t, args...)
 		require.Equal(t, cli.ExitUsage, code, want)

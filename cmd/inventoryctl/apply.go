@@ -40,7 +40,7 @@ func (a *app) applyCommand() *cobra.Command {
 	var prune bool
 	o := &applyOptions{}
 	c := &cobra.Command{
-		Use: "apply -f FILE|DIR", Short: "Make the inventory what files say, in one transaction", Args: exactly(0, "no arguments beside -f"),
+		Use: "apply -f FILE|DIR", Short: "Make the inventory what files say, in one transaction", Args: cli.Args(0, 0, "no arguments beside -f"),
 		Long: "Make the inventory what files say: print what would change, ask, and change it in one transaction. A row creates a record, or changes the one with its natural key. With --prune the records of the resources in the files that no row is for are deleted.",
 		RunE: func(command *cobra.Command, _ []string) error {
 			o.query = url.Values{}
@@ -61,7 +61,7 @@ func (a *app) diffCommand() *cobra.Command {
 	var files []string
 	var prune bool
 	c := &cobra.Command{
-		Use: "diff -f FILE|DIR", Short: "Show what apply would change; the exit code is 1 if there is something", Args: exactly(0, "no arguments beside -f"),
+		Use: "diff -f FILE|DIR", Short: "Show what apply would change; the exit code is 1 if there is something", Args: cli.Args(0, 0, "no arguments beside -f"),
 		RunE: func(command *cobra.Command, _ []string) error {
 			query := url.Values{}
 			if prune {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -23,7 +24,7 @@ func (a *app) createCommand() *cobra.Command {
 	var files []string
 	parent := &cobra.Command{Use: "create RESOURCE FIELD=VALUE... | create -f FILE", Short: "Create records"}
 	a.each(parent, records.RouteCreate, func(r *records.Resource) *cobra.Command {
-		return &cobra.Command{Use: "RESOURCE FIELD=VALUE...", Args: atLeast(1, "values such as name=Vienna"), ValidArgsFunction: a.completeFields(r, 0), RunE: func(command *cobra.Command, args []string) error {
+		return &cobra.Command{Use: "RESOURCE FIELD=VALUE...", Args: cli.Args(1, math.MaxInt, "values such as name=Vienna"), ValidArgsFunction: a.completeFields(r, 0), RunE: func(command *cobra.Command, args []string) error {
 			c, err := a.loaded(command)
 			if err != nil {
 				return err
@@ -70,7 +71,7 @@ func (a *app) loaded(command *cobra.Command) (*client, error) {
 func (a *app) setCommand() *cobra.Command {
 	return a.each(&cobra.Command{Use: "set RESOURCE NAME FIELD=VALUE...", Short: "Change fields of a record"}, records.RouteChange, func(r *records.Resource) *cobra.Command {
 		var dry bool
-		c := &cobra.Command{Use: "RESOURCE NAME FIELD=VALUE...", Args: atLeast(2, "the name of a record, and values such as status=active"), ValidArgsFunction: a.completeFields(r, 1), RunE: func(command *cobra.Command, args []string) error {
+		c := &cobra.Command{Use: "RESOURCE NAME FIELD=VALUE...", Args: cli.Args(2, math.MaxInt, "the name of a record, and values such as status=active"), ValidArgsFunction: a.completeFields(r, 1), RunE: func(command *cobra.Command, args []string) error {
 			c, err := a.loaded(command)
 			if err != nil {
 				return err
@@ -121,9 +122,9 @@ func (a *app) deleteCommand() *cobra.Command {
 			}
 			switch {
 			case len(names) == 0 && len(query) == 0 && !all:
-				return usagef(command, "delete: name the records, choose them by filters, or add --all")
+				return cli.Usagef("delete: name the records, choose them by filters, or add --all")
 			case all && len(names)+len(query) > 0:
-				return usagef(command, "delete: --all is for all records: leave out names and filters")
+				return cli.Usagef("delete: --all is for all records: leave out names and filters")
 			}
 			if err := c.only(r, names, query); err != nil {
 				return err

@@ -150,7 +150,7 @@ func serverURL(s string) (string, error) {
 }
 
 func (a *app) contextCommand() *cobra.Command {
-	command := &cobra.Command{Use: "context", Short: "List, choose and forget the servers that you are logged in to", Args: exactly(0, "one of list, use and delete")}
+	command := &cobra.Command{Use: "context COMMAND", Short: "List, choose and forget the servers that you are logged in to"}
 	names := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		c, err := a.readConfig()
 		if err != nil {
@@ -159,7 +159,7 @@ func (a *app) contextCommand() *cobra.Command {
 		return c.names(), cobra.ShellCompDirectiveNoFileComp
 	}
 	change := func(use, short string, do func(c *config, name string)) *cobra.Command {
-		return &cobra.Command{Use: use + " NAME", Short: short, Args: exactly(1, "the name of a context"), ValidArgsFunction: names, RunE: func(_ *cobra.Command, args []string) error {
+		return &cobra.Command{Use: use + " NAME", Short: short, Args: cli.Args(1, 1, "the name of a context"), ValidArgsFunction: names, RunE: func(_ *cobra.Command, args []string) error {
 			c, err := a.readConfig()
 			if err != nil {
 				return err
@@ -172,7 +172,7 @@ func (a *app) contextCommand() *cobra.Command {
 		}}
 	}
 	command.AddCommand(
-		&cobra.Command{Use: "list", Short: "List the contexts", Args: exactly(0, "no arguments"), RunE: func(*cobra.Command, []string) error {
+		&cobra.Command{Use: "list", Short: "List the contexts", Args: cli.Args(0, 0, "no arguments"), RunE: func(*cobra.Command, []string) error {
 			c, err := a.readConfig()
 			if err != nil {
 				return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -17,7 +18,7 @@ const related = 20
 
 func (a *app) describeCommand() *cobra.Command {
 	return a.each(&cobra.Command{Use: "describe RESOURCE NAME", Short: "Show a record, and what refers to it"}, records.RouteGet, func(r *records.Resource) *cobra.Command {
-		return &cobra.Command{Use: "RESOURCE NAME", Args: exactly(1, "the name of a record"), ValidArgsFunction: a.completeNames(r), RunE: func(command *cobra.Command, args []string) error {
+		return &cobra.Command{Use: "RESOURCE NAME", Args: cli.Args(1, 1, "the name of a record"), ValidArgsFunction: a.completeNames(r), RunE: func(command *cobra.Command, args []string) error {
 			c, err := a.client(command)
 			if err != nil {
 				return err

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -57,7 +58,7 @@ func (a *app) driftCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "drift FILE...", Short: "Compare what devices report with the inventory, and apply differences",
 		Long: "Compare what devices report with the inventory. A file is a table of neighbours (LLDP, CDP) or interfaces of the device that the file is named after: what ntc-templates or NAPALM have parsed as JSON or YAML, the text of show lldp neighbors detail, or the output of inventory-collect, which has the tables of several devices. The exit code is 1 if there are differences that were not applied.",
-		Args: atLeast(1, "files with tables"),
+		Args: cli.Args(1, math.MaxInt, "files with tables"),
 		RunE: func(command *cobra.Command, files []string) error {
 			c, err := a.client(command)
 			if err != nil {
@@ -208,7 +209,7 @@ func part(values map[string]any, fields []string) string {
 func (a *app) searchCommand() *cobra.Command {
 	var limit int
 	c := &cobra.Command{
-		Use: "search TEXT", Short: "Find records by names, addresses, MAC addresses, serial numbers and other texts", Args: exactly(1, "what to look for"),
+		Use: "search TEXT", Short: "Find records by names, addresses, MAC addresses, serial numbers and other texts", Args: cli.Args(1, 1, "what to look for"),
 		RunE: func(command *cobra.Command, args []string) error {
 			c, err := a.client(command)
 			if err != nil {

@@ -33,7 +33,7 @@ func (a *app) exportCommand() *cobra.Command {
 		},
 		RunE: func(command *cobra.Command, args []string) error {
 			if !slices.Contains([]string{"yaml", "jsonl", "csv"}, format) {
-				return usagef(command, "--format is %q: use yaml, jsonl or csv", format)
+				return cli.Usagef("--format is %q: use yaml, jsonl or csv", format)
 			}
 			c, err := a.loaded(command)
 			if err != nil {

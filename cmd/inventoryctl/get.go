@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -87,7 +88,7 @@ func (f *filters) query(c *client, r *records.Resource, command *cobra.Command) 
 	for _, more := range f.more {
 		name, text, ok := strings.Cut(more, "=")
 		if !ok {
-			return nil, usagef(command, "--filter %q: use name=value", more)
+			return nil, cli.Usagef("--filter %q: use name=value", more)
 		}
 		query.Add(name, text)
 	}
@@ -127,7 +128,7 @@ func (a *app) each(parent *cobra.Command, does records.Routes, add func(r *recor
 	parent.FParseErrWhitelist.UnknownFlags = true // of a resource that does not exist
 	parent.Args = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return usagef(c, "%s needs a resource, such as devices", c.Name())
+			return cli.Usagef("%s needs a resource, such as devices", c.Name())
 		}
 		_, err := (&client{app: a, schema: a.schema}).resource(args[0])
 		return err

@@ -24,7 +24,7 @@ func (a *app) loginCommand() *cobra.Command {
 	var name, user, code string
 	var token bool
 	command := &cobra.Command{
-		Use: "login URL", Short: "Log in to a server, and make it the current context", Args: exactly(1, "the URL of a server"),
+		Use: "login URL", Short: "Log in to a server, and make it the current context", Args: cli.Args(1, 1, "the URL of a server"),
 		Long: "Log in to a server, and make it the current context. The password is read from the terminal, or else from the first line of standard input.",
 		RunE: func(c *cobra.Command, args []string) error {
 			server, err := serverURL(args[0])
@@ -106,7 +106,7 @@ func (a *app) logIn(c *cobra.Command, p *profile, in *prompter, code string) (er
 }
 
 func (a *app) logoutCommand() *cobra.Command {
-	return &cobra.Command{Use: "logout", Short: "End the session of the context, and forget its token", Args: exactly(0, "no arguments"), RunE: func(c *cobra.Command, _ []string) error {
+	return &cobra.Command{Use: "logout", Short: "End the session of the context, and forget its token", Args: cli.Args(0, 0, "no arguments"), RunE: func(c *cobra.Command, _ []string) error {
 		p, err := a.profile()
 		if err != nil {
 			return err

@@ -254,7 +254,7 @@ func TestNames(t *testing.T) {
 	s.fails([]string{"describe", "device", "sw9"}, `no device "sw9"`)
 	s.fails([]string{"describe", "interface", "eth0"}, "DEVICE:NAME")
 	s.fails([]string{"get", "devicez"}, "did you mean devices")
-	s.fails([]string{"get", "devices", "--vendr", "x"}, "unknown flag: --vendr: did you mean --vendor?", "--help")
+	s.fails([]string{"get", "devices", "--vendr", "x"}, "--vendr", "did you mean -vendor?", "-help")
 	require.Equal(t, s.do("--help"), s.do("-help"))
 	s.fails([]string{"set", "device", "sw1@VIE", "colour=red"}, "no field", "hostname")
 	s.fails([]string{"set", "device", "sw1@VIE", "status=broken"}, "status", "active")

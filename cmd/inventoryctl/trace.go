@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -18,7 +19,7 @@ import (
 func (a *app) traceCommand() *cobra.Command {
 	var kind string
 	c := &cobra.Command{
-		Use: "trace DEVICE:PORT", Short: "Follow cables from a port to the far end", Args: exactly(1, "a port, such as sw1:eth0"),
+		Use: "trace DEVICE:PORT", Short: "Follow cables from a port to the far end", Args: cli.Args(1, 1, "a port, such as sw1:eth0"),
 		ValidArgsFunction: a.completeNames(records.Of[inventory.Interface](a.schema)),
 		RunE: func(command *cobra.Command, args []string) error {
 			c, err := a.client(command)
@@ -42,7 +43,7 @@ func (a *app) traceCommand() *cobra.Command {
 				return c.trace(url.Values{port.parameter: {id}})
 			}
 			if first == nil {
-				first = usagef(command, "--kind is %q: use interfaces, front-ports, rear-ports or terminations", kind)
+				first = cli.Usagef("--kind is %q: use interfaces, front-ports, rear-ports or terminations", kind)
 			}
 			return first
 		},
@@ -84,7 +85,7 @@ func (c *client) trace(query url.Values) error {
 
 func (a *app) nextCommand() *cobra.Command {
 	prefixes := records.Of[inventory.Prefix](a.schema)
-	parent := &cobra.Command{Use: "next", Short: "Create the first free address or prefix in a prefix", Args: exactly(0, "one of address and prefix")}
+	parent := &cobra.Command{Use: "next COMMAND", Short: "Create the first free address or prefix in a prefix"}
 	create := func(c *cobra.Command, resource, name, path string, query url.Values, args []string) error {
 		client, err := a.loaded(c)
 		if err != nil {
@@ -110,12 +111,12 @@ func (a *app) nextCommand() *cobra.Command {
 		return nil
 	}
 	parent.AddCommand(
-		&cobra.Command{Use: "address PREFIX [FIELD=VALUE...]", Short: "Create the first free address", Args: atLeast(1, "a prefix"), ValidArgsFunction: a.completeNames(prefixes), RunE: func(c *cobra.Command, args []string) error {
+		&cobra.Command{Use: "address PREFIX [FIELD=VALUE...]", Short: "Create the first free address", Args: cli.Args(1, math.MaxInt, "a prefix"), ValidArgsFunction: a.completeNames(prefixes), RunE: func(c *cobra.Command, args []string) error {
 			return create(c, "addresses", args[0], "/next-address", nil, args[1:])
 		}},
-		&cobra.Command{Use: "prefix PREFIX LENGTH [FIELD=VALUE...]", Short: "Create the first free prefix of a length", Args: atLeast(2, "a prefix and a length"), ValidArgsFunction: a.completeNames(prefixes), RunE: func(c *cobra.Command, args []string) error {
+		&cobra.Command{Use: "prefix PREFIX LENGTH [FIELD=VALUE...]", Short: "Create the first free prefix of a length", Args: cli.Args(2, math.MaxInt, "a prefix and a length"), ValidArgsFunction: a.completeNames(prefixes), RunE: func(c *cobra.Command, args []string) error {
 			if _, err := strconv.Atoi(args[1]); err != nil {
-				return usagef(c, "the length %q is no number", args[1])
+				return cli.Usagef("the length %q is no number", args[1])
 			}
 			return create(c, "prefixes", args[0], "/next-prefix", url.Values{"prefix_length": {args[1]}}, args[2:])
 		}},
@@ -127,14 +128,14 @@ func (a *app) ansibleCommand() *cobra.Command {
 	var list bool
 	var host string
 	c := &cobra.Command{
-		Use: "ansible --list | --host NAME", Short: "Print the devices as a dynamic inventory of Ansible", Args: exactly(0, "no arguments"),
+		Use: "ansible --list | --host NAME", Short: "Print the devices as a dynamic inventory of Ansible", Args: cli.Args(0, 0, "no arguments"),
 		RunE: func(command *cobra.Command, _ []string) error {
 			c, err := a.client(command)
 			if err != nil {
 				return err
 			}
 			if !list && host == "" {
-				return usagef(command, "ansible needs --list or --host NAME")
+				return cli.Usagef("ansible needs --list or --host NAME")
 			}
 			var hosts json.RawMessage
 			if err := c.get("/sd/ansible", nil, &hosts); err != nil {

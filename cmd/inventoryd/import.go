@@ -4,13 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/inventory/importer"
@@ -22,115 +24,117 @@ import (
 // maxImportRows bounds the rows of an import that is one transaction, about 1 KiB of memory each.
 const maxImportRows = 100_000
 
-// importOptions are the flags of import.
+// importOptions are the flags that all imports have.
 type importOptions struct {
 	importer.Options
-	file     importer.FileOptions
 	rejected string // the directory for rejected rows; "" for none
 }
 
-// importFlags returns the flags of import.
-func importFlags(name string) (flags *flag.FlagSet, parse func() (*importOptions, error)) {
-	flags = flag.NewFlagSet("inventoryd "+name, flag.ContinueOnError)
+// importKind is a command that imports from a kind of source.
+type importKind struct {
+	use, short string
+	args       cobra.PositionalArgs
+	// define defines further flags. It returns the function that imports what the arguments name.
+	define func(c *cobra.Command, o *importOptions) func(s *server.Settings, args []string) error
+}
+
+// importCommand returns the command import, with those for further sources below it.
+func (a *app) importCommand() *cobra.Command {
+	one := func(what string) cobra.PositionalArgs { return cli.Args(1, 1, "one argument, "+what) }
+	files := func(what string) cobra.PositionalArgs { return cli.Args(1, math.MaxInt, "files: "+what) }
+	c := a.importFrom(&importKind{"import FILE...", "Create and change records by CSV, JSON lines and YAML files", files("name those to import, such as locations.csv devices.csv"), a.importFiles})
+	c.AddCommand(
+		a.importFrom(&importKind{"netbox URL|FILE", "The same from a NetBox", one("the URL of a NetBox, whose API token is NETBOX_TOKEN, or a file of manage.py dumpdata"), a.importNetBox}),
+		a.importFrom(&importKind{"containerlab FILE", "The same from the topology of a lab", one("the file of a topology, such as lab.clab.yml"), a.importContainerlab}),
+		a.importFrom(&importKind{"hosts FILE...", "The same from an inventory of Ansible", files("name those of one inventory of Ansible, such as inventory.ini"), a.importHosts}),
+	)
+	return c
+}
+
+func (a *app) importFrom(k *importKind) *cobra.Command {
+	c := &cobra.Command{Use: k.use, Short: k.short, Args: k.args}
 	o := &importOptions{}
-	onError := flags.String("on-error", "stop", fmt.Sprintf("what a rejected row does: stop changes nothing, with at most %d rows; skip applies the others", maxImportRows))
-	flags.BoolVar(&o.DryRun, "dry-run", false, "change nothing, and print what would change as JSON lines")
-	flags.StringVar(&o.rejected, "rejected", "", "`directory` for files with the rejected rows, to correct and import again")
-	return flags, func() (*importOptions, error) {
+	onError := c.Flags().String("on-error", "stop", fmt.Sprintf("what a rejected row does: stop changes nothing, with at most %d rows; skip applies the others", maxImportRows))
+	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "change nothing, and print what would change as JSON lines")
+	c.Flags().StringVar(&o.rejected, "rejected", "", "`directory` for files with the rejected rows, to correct and import again")
+	run := k.define(c, o)
+	c.RunE = func(c *cobra.Command, args []string) error {
 		switch *onError {
 		case "stop":
 		case "skip":
 			o.OnError = importer.Skip
 		default:
-			return nil, cli.Usagef("-on-error is %q: use stop or skip", *onError)
+			return cli.Usagef("-on-error is %q: use stop or skip", *onError)
 		}
 		o.MaxRows, o.By = maxImportRows, records.Caller{Name: "inventoryd import"}
-		return o, nil
+		return a.with(func(s *server.Settings) error {
+			if err := run(s, args); err != nil {
+				return fmt.Errorf("import: %w", err)
+			}
+			return nil
+		})
 	}
+	return c
+}
+
+// change calls f with the engine of the database.
+func (a *app) change(c *cobra.Command, s *server.Settings, f func(engine *records.Engine) error) error {
+	return server.Change(c.Context(), s, server.NewLog(a.env.Stderr, s), f)
 }
 
 // importFiles imports files (package importer).
-func importFiles(ctx context.Context, env cli.Env, s *server.Settings, args []string) error {
-	if len(args) > 0 && args[0] == "netbox" {
-		return importNetBox(ctx, env, s, args[1:])
-	}
-	if len(args) > 0 && args[0] == "containerlab" {
-		return importContainerlab(ctx, env, s, args[1:])
-	}
-	if len(args) > 0 && args[0] == "hosts" {
-		return importHosts(ctx, env, s, args[1:])
-	}
-	flags, parse := importFlags("import")
-	format := flags.String("format", "", "`format` of the files, csv, jsonl or yaml; default: that of their endings")
-	resource := flags.String("resource", "", "`resource` of the rows, such as devices; default: the names of the files")
-	env.Args = args
-	if err := env.Parse(flags); err != nil {
-		return err
-	}
-	o, err := parse()
-	if err != nil {
-		return err
-	}
-	o.file = importer.FileOptions{Format: *format, Resource: *resource}
-	if flags.NArg() == 0 {
-		return cli.Usagef("import: name the files to import, such as locations.csv devices.csv")
-	}
-	return server.Change(ctx, s, server.NewLog(env.Stderr, s), func(engine *records.Engine) (err error) {
-		p := newImportProgress(env)
-		var sources []importer.Source
-		for _, name := range flags.Args() {
-			f, err := os.Open(name)
-			if err != nil {
-				return fmt.Errorf("import: %w", err)
+func (a *app) importFiles(c *cobra.Command, o *importOptions) func(s *server.Settings, args []string) error {
+	file := importer.FileOptions{}
+	c.Flags().StringVar(&file.Format, "format", "", "`format` of the files, csv, jsonl or yaml; default: that of their endings")
+	c.Flags().StringVar(&file.Resource, "resource", "", "`resource` of the rows, such as devices; default: the names of the files")
+	return func(s *server.Settings, args []string) error {
+		return a.change(c, s, func(engine *records.Engine) error {
+			p := newImportProgress(a.env)
+			var sources []importer.Source
+			for _, name := range args {
+				f, err := os.Open(name)
+				if err != nil {
+					return err
+				}
+				defer func() { _ = f.Close() }() // it was read only
+				if info, err := f.Stat(); err == nil {
+					p.total += info.Size()
+				}
+				source, err := importer.Open(name, io.TeeReader(f, p), engine.Store().Schema(), &file)
+				if err != nil {
+					return err
+				}
+				sources = append(sources, source)
 			}
-			defer func() { _ = f.Close() }() // it was read only
-			if info, err := f.Stat(); err == nil {
-				p.total += info.Size()
-			}
-			source, err := importer.Open(name, io.TeeReader(f, p), engine.Store().Schema(), &o.file)
-			if err != nil {
-				return fmt.Errorf("import: %w", err)
-			}
-			sources = append(sources, source)
-		}
-		return runImport(ctx, env, engine, sources, o, p)
-	})
+			return runImport(c.Context(), a.env, engine, sources, o, p)
+		})
+	}
 }
 
 // importNetBox imports what a NetBox has (package netbox).
-func importNetBox(ctx context.Context, env cli.Env, s *server.Settings, args []string) error {
-	flags, parse := importFlags("import netbox")
-	keep := flags.Bool("keep-unknown", false, "keep the custom fields of NetBox, and texts that have no field here, in custom fields such as netbox_facility")
-	env.Args = args
-	if err := env.Parse(flags); err != nil {
-		return err
-	}
-	o, err := parse()
-	if err != nil {
-		return err
-	}
-	if flags.NArg() != 1 {
-		return cli.Usagef("import netbox: takes one argument, the URL of a NetBox, whose API token is NETBOX_TOKEN, or a file of manage.py dumpdata")
-	}
-	export, err := readNetBox(ctx, env, flags.Arg(0))
-	if err != nil {
-		return fmt.Errorf("import: %w", err)
-	}
-	return server.Change(ctx, s, server.NewLog(env.Stderr, s), func(engine *records.Engine) error {
-		p := newImportProgress(env)
-		if *keep {
-			unknown, err := export.KeepUnknown(ctx, engine, o.By, o.DryRun)
-			if err != nil {
-				return fmt.Errorf("import: %w", err)
-			}
-			printUnknown(env.Stderr, unknown)
-		}
-		if err := runImport(ctx, env, engine, []importer.Source{export.Source(engine.Store().Schema())}, o, p); err != nil {
+func (a *app) importNetBox(c *cobra.Command, o *importOptions) func(s *server.Settings, args []string) error {
+	keep := c.Flags().Bool("keep-unknown", false, "keep the custom fields of NetBox, and texts that have no field here, in custom fields such as netbox_facility")
+	return func(s *server.Settings, args []string) error {
+		export, err := readNetBox(c.Context(), a.env, args[0])
+		if err != nil {
 			return err
 		}
-		printUnplaced(env.Stderr, export.Unplaced())
-		return nil
-	})
+		return a.change(c, s, func(engine *records.Engine) error {
+			p := newImportProgress(a.env)
+			if *keep {
+				unknown, err := export.KeepUnknown(c.Context(), engine, o.By, o.DryRun)
+				if err != nil {
+					return err
+				}
+				printUnknown(a.env.Stderr, unknown)
+			}
+			if err := runImport(c.Context(), a.env, engine, []importer.Source{export.Source(engine.Store().Schema())}, o, p); err != nil {
+				return err
+			}
+			printUnplaced(a.env.Stderr, export.Unplaced())
+			return nil
+		})
+	}
 }
 
 // maxUnknown is the number of attributes without a field that are listed.
@@ -198,15 +202,15 @@ func runImport(ctx context.Context, env cli.Env, engine *records.Engine, sources
 		report.Rows, time.Since(p.begin).Seconds(), report.Created, would, report.Updated, would, report.Unchanged, report.Rejected)
 	switch {
 	case err != nil:
-		return fmt.Errorf("import: %w", err)
+		return err
 	case report.Rejected == 0:
 		return nil
 	case o.OnError == importer.Stop:
-		return fmt.Errorf("import: nothing was changed, because %d of %d rows are rejected: correct them, or use -on-error skip", report.Rejected, report.Rows)
+		return fmt.Errorf("nothing was changed, because %d of %d rows are rejected: correct them, or use -on-error skip", report.Rejected, report.Rows)
 	case o.rejected == "":
-		return fmt.Errorf("import: %d of %d rows are rejected: -rejected DIRECTORY writes them to files", report.Rejected, report.Rows)
+		return fmt.Errorf("%d of %d rows are rejected: -rejected DIRECTORY writes them to files", report.Rejected, report.Rows)
 	}
-	return fmt.Errorf("import: %d of %d rows are rejected: correct them in %s, and import them again", report.Rejected, report.Rows, o.rejected)
+	return fmt.Errorf("%d of %d rows are rejected: correct them in %s, and import them again", report.Rejected, report.Rows, o.rejected)
 }
 
 // rejectedFiles are files with the rejected rows, one for each file that was read.

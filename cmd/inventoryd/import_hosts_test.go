@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -48,18 +49,14 @@ func TestImportHosts(t *testing.T) {
 
 	for _, c := range []struct{ want, name, arg string }{
 		{"takes one argument", "containerlab", ""},
-		{"name the files of one inventory", "hosts", ""},
-		{`-format is "chef"`, "hosts", "-format=chef"},
+		{"takes files", "hosts", ""},
+		{`-format is "chef"`, "hosts", "-format=chef x"},
 		{"no such file", "containerlab", filepath.Join(dir, "none")},
 		{"no such file", "hosts", filepath.Join(dir, "none")},
 		{"hosts:1: has no topology", "containerlab", file("hosts", "a: b\n")},
 		{"hosts:1: the group", "hosts", file("hosts", "a: b\n")},
 	} {
-		args := []string{c.name}
-		if c.arg != "" {
-			args = append(args, c.arg)
-		}
-		_, err := command(args...)
+		_, err := command(append([]string{c.name}, strings.Fields(c.arg)...)...)
 		require.ErrorContains(t, err, c.want)
 	}
 }

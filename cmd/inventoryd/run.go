@@ -11,6 +11,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/internal/sqlitefile"
 	"github.com/ashlar-go/ashlar/inventory"
@@ -19,45 +21,87 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/server"
 )
 
-func run(ctx context.Context, env cli.Env) (err error) {
+// app is what the commands share.
+type app struct {
+	env cli.Env
+	// settings returns the settings of the environment and the flags.
+	settings func() (*server.Settings, error)
+}
+
+func run(ctx context.Context, env cli.Env) error {
+	root := &cobra.Command{
+		Use:  "inventoryd [flags] [COMMAND]",
+		Long: "inventoryd serves a network inventory over HTTP: an API, and pages to work in. Flags and environment variables configure it; -settings lists them.",
+		Example: `  inventoryd -demo -addr localhost:3000
+    	serves inventory.db, filled with demo records, to this machine only
+  DATABASE_URL=postgres://inventory@db/inventory inventoryd
+    	keeps the records in PostgreSQL`,
+	}
 	flags := flag.NewFlagSet("inventoryd", flag.ContinueOnError)
-	given := server.Flags(flags)
-	fill := flags.Bool("demo", false, "fill the inventory with demo records before serving, if it has no devices")
-	devices := flags.Int("devices", demo.DefaultDevices, "number of `devices` that -demo creates; the other records are in proportion")
-	list := flags.Bool("settings", false, "list the settings and exit")
-	env.Commands = help().Define(flags)
-	if err := env.Parse(flags); err != nil {
+	server.Flags(flags)
+	given := cli.GoFlags(root.PersistentFlags(), flags)
+	a := &app{env: env, settings: func() (*server.Settings, error) {
+		s, err := server.Parse(env.Environ, given())
+		if err != nil {
+			return nil, cli.Usagef("settings:\n%w", err)
+		}
+		return s, nil
+	}}
+	fill := root.Flags().Bool("demo", false, "fill the inventory with demo records before serving, if it has no devices")
+	devices := root.Flags().Int("devices", demo.DefaultDevices, "number of `devices` that -demo creates; the other records are in proportion")
+	list := root.Flags().Bool("settings", false, "list the settings and exit")
+	root.RunE = func(c *cobra.Command, _ []string) error {
+		if *devices < 1 || *devices > demo.MaxDevices {
+			return cli.Usagef("-devices is %d: use a number from 1 to %d", *devices, demo.MaxDevices)
+		}
+		if *list {
+			return printSettings(env.Stdout)
+		}
+		if !*fill {
+			*devices = 0
+		}
+		return a.with(func(s *server.Settings) error { return serve(c.Context(), env, s, *devices) })
+	}
+	root.AddCommand(a.adminCommand(), a.backupCommand(), a.importCommand(),
+		a.keyCommand("rotate-key", "Add a new key that signs tokens"), a.keyCommand("revoke-keys", "Replace all such keys, which ends all sessions"), a.auditCommand())
+	return env.Execute(ctx, root)
+}
+
+// with calls f with the settings. It says what to do about a damaged database.
+func (a *app) with(f func(s *server.Settings) error) error {
+	s, err := a.settings()
+	if err != nil {
 		return err
 	}
-	if *devices < 1 || *devices > demo.MaxDevices {
-		return cli.Usagef("-devices is %d: use a number from 1 to %d", *devices, demo.MaxDevices)
+	err = f(s)
+	if cause := sqlitefile.Damage(err); cause != nil {
+		return fmt.Errorf("the database %[1]s is damaged: stop all servers that use it, delete %[1]s-wal and %[1]s-shm, and replace it with a copy that inventoryd backup has made: %[2]w",
+			s.Database(), cause)
 	}
-	if *list {
-		return printSettings(env.Stdout)
-	}
-	s, err := server.Parse(env.Environ, given())
-	if err != nil {
-		return cli.Usagef("settings:\n%w", err)
-	}
-	defer func() { err = explain(err, s) }()
-	if flags.NArg() > 0 {
-		return command(ctx, env, s, flags.Args())
-	}
+	return err
+}
+
+// serve serves the inventory, which it fills with demo records first if devices is not 0.
+func serve(ctx context.Context, env cli.Env, s *server.Settings, devices int) (err error) {
 	// The port comes first: without it, no database and no password of a first admin are made.
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.Addr)
 	if err != nil {
 		return fmt.Errorf("%w: choose another address with -addr, port 0 for any free one", err)
 	}
-	defer func() { err = errors.Join(err, closeListener(listener)) }()
+	defer func() {
+		if closed := listener.Close(); !errors.Is(closed, net.ErrClosed) { // by a server that stopped
+			err = errors.Join(err, closed)
+		}
+	}()
 	first := &noted{Writer: env.Stdout}
 	srv, err := server.New(ctx, s, &server.Options{Log: server.NewLog(env.Stderr, s), Output: first})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, srv.Close()) }()
-	if *fill {
-		announceDemo(ctx, env.Stderr, srv.Store(), *devices, s.Database())
-		if err := fillDemo(ctx, env, srv.Store(), *devices); err != nil {
+	if devices > 0 {
+		announceDemo(ctx, env.Stderr, srv.Store(), devices, s.Database())
+		if err := fillDemo(ctx, env, srv.Store(), devices); err != nil {
 			return fmt.Errorf("-demo: %w", err)
 		}
 	}
@@ -90,74 +134,26 @@ func announceDemo(ctx context.Context, w io.Writer, store records.Store, devices
 	fmt.Fprintf(w, "demo: adding %d devices, with about %d records in all, to %s; this takes about %d s\n", devices, total, database, 1+total/perSecond)
 }
 
-// explain says what to do about a damaged database.
-func explain(err error, s *server.Settings) error {
-	if cause := sqlitefile.Damage(err); cause != nil {
-		return fmt.Errorf("the database %[1]s is damaged: stop all servers that use it, delete %[1]s-wal and %[1]s-shm, and replace it with a copy that inventoryd backup has made: %[2]w",
-			s.Database(), cause)
-	}
-	return err
-}
-
-// closeListener closes a listener that a server may have closed before.
-func closeListener(l net.Listener) error {
-	if err := l.Close(); !errors.Is(err, net.ErrClosed) {
-		return err
-	}
-	return nil
-}
-
-func help() *cli.Help {
-	return &cli.Help{
-		About: "inventoryd serves a network inventory over HTTP: an API, and pages to work in. Flags and environment variables configure it; -settings lists them.",
-		Usage: []string{"inventoryd [flags]", "inventoryd [flags] COMMAND"},
-		Commands: [][2]string{
-			{"admin -reset NAME", "make a user an active admin with a new password"},
-			{"backup FILE", "copy a SQLite database, even while it is in use"},
-			{"import FILE...", "create and change records by CSV, JSON lines and YAML files"},
-			{"import netbox URL|FILE", "the same from a NetBox; containerlab and hosts are further sources"},
-			{"rotate-key", "add a new key that signs tokens"},
-			{"revoke-keys", "replace all such keys, which ends all sessions"},
-			{"verify-audit", "check that no entry of the audit log was changed or deleted"},
-		},
-		Examples: [][2]string{
-			{"inventoryd -demo -addr localhost:3000", "serves inventory.db, filled with demo records, to this machine only"},
-			{"DATABASE_URL=postgres://inventory@db/inventory inventoryd", "keeps the records in PostgreSQL"},
+func (a *app) backupCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "backup FILE", Short: "Copy a SQLite database, even while it is in use", Args: cli.Args(1, 1, "one argument, the file to create, which must not exist"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.with(func(s *server.Settings) error { return backup(c.Context(), a.env, s, args[0]) })
 		},
 	}
 }
 
-// command runs the command that args names.
-func command(ctx context.Context, env cli.Env, s *server.Settings, args []string) error {
-	switch args[0] {
-	case "backup":
-		return backup(ctx, env, s, args[1:])
-	case "rotate-key", "revoke-keys":
-		return rotateKey(ctx, env, s, args)
-	case "admin":
-		return resetAdmin(ctx, env, s, args[1:])
-	case "verify-audit":
-		return verifyAudit(ctx, env, s, args)
-	case "import":
-		return importFiles(ctx, env, s, args[1:])
-	}
-	return cli.UnknownCommand(args[0], env.Commands, " Use admin -reset NAME, backup FILE, import FILE..., rotate-key, revoke-keys or verify-audit; run inventoryd -settings for the flags and environment variables")
-}
-
-func backup(ctx context.Context, env cli.Env, s *server.Settings, args []string) error {
-	if len(args) != 1 {
-		return cli.Usagef("backup: takes one argument, the file to create, which must not exist")
-	}
+func backup(ctx context.Context, env cli.Env, s *server.Settings, file string) error {
 	total := size(s.DatabaseURL)
 	stop := cli.NewProgress(env, "backup").Watch(func(elapsed time.Duration) string {
-		return cli.DoneBytes(size(args[0]+".part"), total, elapsed)
+		return cli.DoneBytes(size(file+".part"), total, elapsed)
 	})
-	err := server.Backup(ctx, s, args[0])
+	err := server.Backup(ctx, s, file)
 	stop()
 	if err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
-	fmt.Fprintf(env.Stdout, "copied %s to %s\n", s.Database(), args[0])
+	fmt.Fprintf(env.Stdout, "copied %s to %s\n", s.Database(), file)
 	return nil
 }
 
@@ -170,34 +166,39 @@ func size(name string) int64 {
 	return info.Size()
 }
 
-func resetAdmin(ctx context.Context, env cli.Env, s *server.Settings, args []string) error {
-	flags := flag.NewFlagSet("inventoryd admin", flag.ContinueOnError)
-	name := flags.String("reset", "", "`name` of the user")
-	flags.Usage = func() {
-		fmt.Fprint(flags.Output(), "Usage: inventoryd [flags] admin -reset NAME\n\nMakes a user an active admin with a new password, which is printed and must be changed first. It ends the user's\nsessions and API tokens, and turns off the second factor. Servers may run meanwhile. Use the settings of the server,\nsuch as DATABASE_URL.\n\nFlags:\n")
-		flags.PrintDefaults()
+func (a *app) adminCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "admin -reset NAME", Short: "Make a user an active admin with a new password", Args: cli.Args(0, 0, "no arguments: use admin -reset NAME"),
+		Long: "Makes a user an active admin with a new password, which is printed and must be changed first. It ends the user's sessions and API tokens, " +
+			"and turns off the second factor. Servers may run meanwhile. Use the settings of the server, such as DATABASE_URL.",
 	}
-	env.Args = args
-	if err := env.Parse(flags); err != nil {
-		return err
+	name := c.Flags().String("reset", "", "`name` of the user")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return a.with(func(s *server.Settings) error {
+			if *name == "" {
+				return cli.Usagef("admin: use admin -reset NAME, with the name of a user")
+			}
+			if err := server.ResetAdmin(c.Context(), s, *name, a.env.Stdout, server.NewLog(a.env.Stderr, s)); err != nil {
+				return fmt.Errorf("admin: %w", err)
+			}
+			return nil
+		})
 	}
-	if *name == "" || flags.NArg() > 0 {
-		return cli.Usagef("admin: use admin -reset NAME, with the name of a user")
-	}
-	if err := server.ResetAdmin(ctx, s, *name, env.Stdout, server.NewLog(env.Stderr, s)); err != nil {
-		return fmt.Errorf("admin: %w", err)
-	}
-	return nil
+	return c
 }
 
-func rotateKey(ctx context.Context, env cli.Env, s *server.Settings, args []string) error {
-	if len(args) > 1 {
-		return cli.Usagef("%s: takes no arguments", args[0])
-	}
-	revoke := args[0] == "revoke-keys"
+// keyCommand returns the command rotate-key or revoke-keys.
+func (a *app) keyCommand(name, short string) *cobra.Command {
+	return &cobra.Command{Use: name, Short: short, Args: cli.Args(0, 0, "no arguments"), RunE: func(c *cobra.Command, _ []string) error {
+		return a.with(func(s *server.Settings) error { return rotateKey(c.Context(), a.env, s, name) })
+	}}
+}
+
+func rotateKey(ctx context.Context, env cli.Env, s *server.Settings, command string) error {
+	revoke := command == "revoke-keys"
 	r, err := server.RotateKey(ctx, s, revoke, server.NewLog(env.Stderr, s))
 	if err != nil {
-		return fmt.Errorf("%s: %w", args[0], err)
+		return fmt.Errorf("%s: %w", command, err)
 	}
 	if revoke {
 		fmt.Fprintln(env.Stdout, "replaced the key that signs tokens; running servers notice within 5 seconds, and all sessions end")
@@ -208,17 +209,23 @@ func rotateKey(ctx context.Context, env cli.Env, s *server.Settings, args []stri
 	return nil
 }
 
-func verifyAudit(ctx context.Context, env cli.Env, s *server.Settings, args []string) error {
-	if len(args) > 1 {
-		return cli.Usagef("%s: takes no arguments", args[0])
+func (a *app) auditCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "verify-audit", Short: "Check that no entry of the audit log was changed or deleted", Args: cli.Args(0, 0, "no arguments"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.with(func(s *server.Settings) error { return verifyAudit(c.Context(), a.env, s) })
+		},
 	}
+}
+
+func verifyAudit(ctx context.Context, env cli.Env, s *server.Settings) error {
 	p := cli.NewProgress(env, "verify-audit")
 	r, err := server.VerifyAudit(ctx, s, server.NewLog(env.Stderr, s), &records.VerifyOptions{Progress: func(done, total int64) {
 		p.Show(func(elapsed time.Duration) string { return cli.Done(done, total, "entries", elapsed) })
 	}})
 	p.End()
 	if err != nil {
-		return fmt.Errorf("%s: %w", args[0], err)
+		return fmt.Errorf("verify-audit: %w", err)
 	}
 	fmt.Fprintf(env.Stdout, "the audit log is intact: checked %d entries", r.Checked)
 	if r.Unhashed > 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/ashlar-go/ashlar/manifest/launch"
 )
 
-// runBundle shows what a bundle file would run, and unpacks it.
-func runBundle(_ context.Context, c *call) (err error) {
+// defineBundle defines the command that shows what a bundle file would run, and unpacks it.
+func defineBundle(c *call) runner {
 	q := &resolveCall{call: c, given: launch.Values{}, pack: -1, remote: -1}
 	f := c.flags
 	sum := f.String("sha256", "", "the `hash` that the file must have: 64 hexadecimal digits, as in the manifest that names it")
@@ -22,54 +22,53 @@ func runBundle(_ context.Context, c *call) (err error) {
 	f.Func("set", "set an input: `name=value`; a name alone takes the value of the environment variable; may be repeated", q.set)
 	f.BoolVar(&q.inputs, "inputs", false, "list the inputs and resolve nothing")
 	f.BoolVar(&q.reveal, "reveal", false, "with -format json: write argv and env with their secrets")
-	q.format = c.choice("format", "the output format; schema is for -inputs", "text", "json", "schema")
-	if err := c.parse(); err != nil {
-		return err
-	}
-	switch {
-	case len(c.files) != 1:
-		return cli.Usagef("name one bundle file")
-	case *sum == "":
-		return cli.Usagef("-sha256 is missing: a file that cannot be verified is not read")
-	}
-	if err := q.checkFormat(); err != nil {
-		return err
-	}
-	b, err := bundle.Open(c.files[0], *sum, nil)
-	if err != nil {
-		return c.bundleError(err)
-	}
-	defer func() { err = errors.Join(err, b.Close()) }()
-	if q.inputs {
-		return q.writeForm(b.Form())
-	}
-	dir := *to
-	if dir == "" {
-		dir = "DIRECTORY"
-	} else if dir, err = filepath.Abs(dir); err != nil {
-		return unreadable(err)
-	}
-	plan, err := b.Resolve(dir, q.given, nil)
-	if err != nil {
-		return q.reportFaults(cli.Printable(c.files[0]), nil, err)
-	}
-	if *to != "" {
-		if err := b.Unpack(dir); err != nil {
-			return unreadable(err)
+	q.format = c.choice("format", "the output `format`; schema is for -inputs", "text", "json", "schema")
+	return func(_ context.Context) (err error) {
+		switch {
+		case len(c.files) != 1:
+			return cli.Usagef("name one bundle file")
+		case *sum == "":
+			return cli.Usagef("-sha256 is missing: a file that cannot be verified is not read")
 		}
-	}
-	switch {
-	case q.reveal:
-		o, err := revealed(plan, runtime.GOOS)
-		if err != nil {
+		if err := q.checkFormat(); err != nil {
 			return err
 		}
-		return writeIndented(q.Stdout, o)
-	case *q.format == "json":
-		return writeIndented(q.Stdout, plan)
+		b, err := bundle.Open(c.files[0], *sum, nil)
+		if err != nil {
+			return c.bundleError(err)
+		}
+		defer func() { err = errors.Join(err, b.Close()) }()
+		if q.inputs {
+			return q.writeForm(b.Form())
+		}
+		dir := *to
+		if dir == "" {
+			dir = "DIRECTORY"
+		} else if dir, err = filepath.Abs(dir); err != nil {
+			return unreadable(err)
+		}
+		plan, err := b.Resolve(dir, q.given, nil)
+		if err != nil {
+			return q.reportFaults(cli.Printable(c.files[0]), nil, err)
+		}
+		if *to != "" {
+			if err := b.Unpack(dir); err != nil {
+				return unreadable(err)
+			}
+		}
+		switch {
+		case q.reveal:
+			o, err := revealed(plan, runtime.GOOS)
+			if err != nil {
+				return err
+			}
+			return writeIndented(q.Stdout, o)
+		case *q.format == "json":
+			return writeIndented(q.Stdout, plan)
+		}
+		_, err = io.WriteString(q.Stdout, plan.Consent())
+		return err
 	}
-	_, err = io.WriteString(q.Stdout, plan.Consent())
-	return err
 }
 
 // bundleError returns an error of a file that cannot be read, or reports the faults of its manifest.

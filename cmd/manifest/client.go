@@ -26,7 +26,7 @@ type clientCall struct {
 	ask                []string
 }
 
-func runClient(ctx context.Context, c *call) error {
+func defineClient(c *call) runner {
 	q := &clientCall{resolveCall: newResolveCall(c)}
 	f := c.flags
 	var ids []string
@@ -47,30 +47,29 @@ func runClient(ctx context.Context, c *call) error {
 		return nil
 	})
 	c.limits()
-	if err := c.parse(); err != nil {
-		return err
+	return func(ctx context.Context) error {
+		if q.pack >= 0 && q.remote >= 0 {
+			return cli.Usagef("-package and -remote exclude each other")
+		}
+		if q.program == nil {
+			return cli.Usagef("name the program with -for: %s", strings.Join(ids, ", "))
+		}
+		if err := q.findFile(); err != nil {
+			return err
+		}
+		if q.remove != "" {
+			return q.removeServer()
+		}
+		s, err := c.one(ctx)
+		if err != nil {
+			return err
+		}
+		doc, server, err := q.part(s)
+		if err != nil {
+			return err
+		}
+		return q.add(s.name(), doc, server)
 	}
-	if q.pack >= 0 && q.remote >= 0 {
-		return cli.Usagef("-package and -remote exclude each other")
-	}
-	if q.program == nil {
-		return cli.Usagef("name the program with -for: %s", strings.Join(ids, ", "))
-	}
-	if err := q.findFile(); err != nil {
-		return err
-	}
-	if q.remove != "" {
-		return q.removeServer()
-	}
-	s, err := c.one(ctx)
-	if err != nil {
-		return err
-	}
-	doc, server, err := q.part(s)
-	if err != nil {
-		return err
-	}
-	return q.add(s.name(), doc, server)
 }
 
 // findFile sets the path of the configuration file.

@@ -18,49 +18,44 @@ type riskError struct{ risk risks.Risk }
 func (riskError) Error() string   { return "" }
 func (e riskError) ExitCode() int { return exitRisk + int(e.risk) }
 
-// runDiff compares two versions of a manifest.
-func runDiff(ctx context.Context, c *call) error {
-	format := c.choice("format", "the output format", "text", "json")
-	usage := c.flags.Usage
-	c.flags.Usage = func() {
-		usage()
-		var codes []string
-		for _, r := range risks.Risks()[1:] {
-			codes = append(codes, fmt.Sprintf("%d %s", exitRisk+int(r), r))
+// defineDiff defines the command that compares two versions of a manifest.
+func defineDiff(c *call) runner {
+	format := c.choice("format", "the output `format`", "text", "json")
+	var codes []string
+	for _, r := range risks.Risks()[1:] {
+		codes = append(codes, fmt.Sprintf("%d %s", exitRisk+int(r), r))
+	}
+	c.command.Long = c.command.Short + ".\n\nThe exit code is 0 without changes or for text only, else that of the gravest change: " + strings.Join(codes, ", ") + "."
+	return func(ctx context.Context) error {
+		if len(c.files) != 2 {
+			return cli.Usagef("name the older and the newer file")
 		}
-		fmt.Fprintf(c.flags.Output(), "The exit code is 0 without changes or for text only, else that of the gravest change: %s.\n", strings.Join(codes, ", "))
-	}
-	if err := c.parse(); err != nil {
-		return err
-	}
-	if len(c.files) != 2 {
-		return cli.Usagef("name the older and the newer file")
-	}
-	all, err := c.sources(ctx)
-	if err != nil {
-		return err
-	}
-	if len(all) != 2 {
-		return cli.Usagef("name two files, not directories or patterns")
-	}
-	_, before, err := c.server(&all[0])
-	if err != nil {
-		return err
-	}
-	_, after, err := c.server(&all[1])
-	if err != nil {
-		return err
-	}
-	changes := risks.Compare(before, after)
-	if *format == "json" {
-		err = writeIndented(c.Stdout, append([]risks.Change{}, changes...))
-	} else {
-		for _, change := range changes {
-			fmt.Fprintf(c.Stdout, "%-8s %s: %s\n", change.Risk, cli.Printable(change.Pointer), cli.Printable(change.Message))
+		all, err := c.sources(ctx)
+		if err != nil {
+			return err
 		}
+		if len(all) != 2 {
+			return cli.Usagef("name two files, not directories or patterns")
+		}
+		_, before, err := c.server(&all[0])
+		if err != nil {
+			return err
+		}
+		_, after, err := c.server(&all[1])
+		if err != nil {
+			return err
+		}
+		changes := risks.Compare(before, after)
+		if *format == "json" {
+			err = writeIndented(c.Stdout, append([]risks.Change{}, changes...))
+		} else {
+			for _, change := range changes {
+				fmt.Fprintf(c.Stdout, "%-8s %s: %s\n", change.Risk, cli.Printable(change.Pointer), cli.Printable(change.Message))
+			}
+		}
+		if err != nil || len(changes) == 0 || changes[0].Risk == risks.Text {
+			return err
+		}
+		return riskError{changes[0].Risk}
 	}
-	if err != nil || len(changes) == 0 || changes[0].Risk == risks.Text {
-		return err
-	}
-	return riskError{changes[0].Risk}
 }

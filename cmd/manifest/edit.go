@@ -72,78 +72,75 @@ func (c *call) save(s *source, e *edited, dryRun bool) error {
 	return replace(s.path, e.data)
 }
 
-func runFix(ctx context.Context, c *call) error {
+func defineFix(c *call) runner {
 	c.fromFlag()
 	c.profile()
 	c.limits()
-	dryRun := c.flags.Bool("n", false, "show the diff and change nothing")
-	if err := c.parse(); err != nil {
+	dryRun := c.flags.BoolP("n", "n", false, "show the diff and change nothing")
+	return func(ctx context.Context) error {
+		left := 0
+		err := c.editAll(ctx, *dryRun, func(s *source) (*edited, error) {
+			fixed, done, r := manifest.Fix(s.data, &c.options)
+			e := &edited{data: fixed}
+			for i := range done {
+				e.notes = append(e.notes, done[i].Error())
+			}
+			if left += r.Errors; r.Errors > 0 {
+				e.notes = append(e.notes, cli.Count(r.Errors, "error")+" left: see manifest validate")
+			}
+			return e, nil
+		})
+		if err == nil && left > 0 {
+			return errReported
+		}
 		return err
 	}
-	left := 0
-	err := c.editAll(ctx, *dryRun, func(s *source) (*edited, error) {
-		fixed, done, r := manifest.Fix(s.data, &c.options)
-		e := &edited{data: fixed}
-		for i := range done {
-			e.notes = append(e.notes, done[i].Error())
-		}
-		if left += r.Errors; r.Errors > 0 {
-			e.notes = append(e.notes, cli.Count(r.Errors, "error")+" left: see manifest validate")
-		}
-		return e, nil
-	})
-	if err == nil && left > 0 {
-		return errReported
-	}
-	return err
 }
 
-func runMigrate(ctx context.Context, c *call) error {
+func defineMigrate(c *call) runner {
 	c.limits()
 	from := c.flags.String("from", "", "the `date` of the schema (default: that of $schema, or of the oldest keys)")
-	dryRun := c.flags.Bool("n", false, "show the diff and change nothing")
-	if err := c.parse(); err != nil {
-		return err
+	dryRun := c.flags.BoolP("n", "n", false, "show the diff and change nothing")
+	return func(ctx context.Context) error {
+		return c.editAll(ctx, *dryRun, func(s *source) (*edited, error) {
+			doc, err := manifest.Parse(s.data, &c.options)
+			if err != nil {
+				return nil, err
+			}
+			m, err := doc.Migrate(*from)
+			if err != nil {
+				return nil, err
+			}
+			e := &edited{data: m.Apply(doc.Text())}
+			for _, change := range m.Changes {
+				e.notes = append(e.notes, change.Pointer+": "+change.Message)
+			}
+			return e, nil
+		})
 	}
-	return c.editAll(ctx, *dryRun, func(s *source) (*edited, error) {
-		doc, err := manifest.Parse(s.data, &c.options)
-		if err != nil {
-			return nil, err
-		}
-		m, err := doc.Migrate(*from)
-		if err != nil {
-			return nil, err
-		}
-		e := &edited{data: m.Apply(doc.Text())}
-		for _, change := range m.Changes {
-			e.notes = append(e.notes, change.Pointer+": "+change.Message)
-		}
-		return e, nil
-	})
 }
 
-func runFormat(ctx context.Context, c *call) error {
+func defineFormat(c *call) runner {
 	c.limits()
 	check := c.flags.Bool("check", false, "change nothing; name the files that are not formatted and exit with 1")
-	if err := c.parse(); err != nil {
-		return err
-	}
-	all, err := c.sources(ctx)
-	if err != nil {
-		return err
-	}
-	failed := false
-	for i := range all {
-		ok, err := c.format(&all[i], *check)
+	return func(ctx context.Context) error {
+		all, err := c.sources(ctx)
 		if err != nil {
 			return err
 		}
-		failed = failed || !ok
+		failed := false
+		for i := range all {
+			ok, err := c.format(&all[i], *check)
+			if err != nil {
+				return err
+			}
+			failed = failed || !ok
+		}
+		if failed {
+			return errReported
+		}
+		return nil
 	}
-	if failed {
-		return errReported
-	}
-	return nil
 }
 
 // format formats one file. It returns false for a file that is not JSON and, if it only

@@ -15,40 +15,39 @@ import (
 	"github.com/ashlar-go/ashlar/manifest/fetch"
 )
 
-func runFetch(ctx context.Context, c *call) error {
+func defineFetch(c *call) runner {
 	var opts fetch.Options
-	out := c.flags.String("o", "", "write to `file` (default: the last segment of the URL, in this directory)")
+	out := c.flags.StringP("o", "o", "", "write to `file` (default: the last segment of the URL, in this directory)")
 	sum := c.flags.String("sha256", "", "the `hash` that the file at URL must have: 64 hexadecimal digits")
 	pack := c.flags.Int("package", -1, "download the file of package `N` of a manifest, counted from 0, instead of the only one that is a file")
 	c.flags.Int64Var(&opts.MaxBytes, "max-bytes", 0, "refuse files of more than `n` bytes (default 512 MiB)")
 	c.flags.BoolVar(&opts.AllowHTTP, "allow-http", false, "permit http")
 	c.flags.BoolVar(&opts.AllowPrivate, "allow-private", false, "permit addresses of this machine and of private networks")
-	if err := c.parse(); err != nil {
-		return err
-	}
-	f, err := c.fileToFetch(ctx, *sum, *pack)
-	if err != nil {
-		return err
-	}
-	if *out == "" {
-		if *out, err = fileNameOf(f.URL); err != nil {
+	return func(ctx context.Context) error {
+		f, err := c.fileToFetch(ctx, *sum, *pack)
+		if err != nil {
 			return err
 		}
-		if _, err := os.Lstat(*out); err == nil {
-			return cli.Usagef("%s already exists: name it with -o to replace it", *out)
+		if *out == "" {
+			if *out, err = fileNameOf(f.URL); err != nil {
+				return err
+			}
+			if _, err := os.Lstat(*out); err == nil {
+				return cli.Usagef("%s already exists: name it with -o to replace it", *out)
+			}
 		}
-	}
-	p := cli.NewProgress(c.Env, "fetch")
-	opts.Progress = func(done, total int64) {
-		p.Show(func(elapsed time.Duration) string { return cli.DoneBytes(done, total, elapsed) })
-	}
-	err = fetch.Download(ctx, f, *out, &opts)
-	p.End()
-	if err != nil {
+		p := cli.NewProgress(c.Env, "fetch")
+		opts.Progress = func(done, total int64) {
+			p.Show(func(elapsed time.Duration) string { return cli.DoneBytes(done, total, elapsed) })
+		}
+		err = fetch.Download(ctx, f, *out, &opts)
+		p.End()
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(c.Stdout, "%s is complete and has the SHA-256 %s\n", cli.Printable(*out), f.SHA256)
 		return err
 	}
-	_, err = fmt.Fprintf(c.Stdout, "%s is complete and has the SHA-256 %s\n", cli.Printable(*out), f.SHA256)
-	return err
 }
 
 // fileToFetch returns the file that the arguments name.

@@ -17,44 +17,43 @@ import (
 	"github.com/ashlar-go/ashlar/manifest/publish"
 )
 
-func runInit(ctx context.Context, c *call) error {
-	out := c.flags.String("o", "server.json", "write to `file`; - means the standard output")
+func defineInit(c *call) runner {
+	out := c.flags.StringP("o", "o", "server.json", "write to `file`; - means the standard output")
 	force := c.flags.Bool("force", false, "replace an existing file")
 	yes := c.flags.Bool("yes", false, "ask nothing: take what the package files, the README and git say")
-	if err := c.parse(); err != nil {
+	return func(ctx context.Context) error {
+		if len(c.files) > 0 {
+			return cli.Usagef("init takes no arguments: name the file with -o")
+		}
+		if _, err := os.Lstat(*out); *out != "-" && !*force && !errors.Is(err, fs.ErrNotExist) {
+			return cli.Usagef("%s already exists: use -force to replace it, or another name with -o", *out)
+		}
+		project, err := publish.Read(filepath.Dir(*out))
+		if err != nil {
+			return unreadable(err)
+		}
+		var data []byte
+		if *yes {
+			data, err = c.drafted(project)
+		} else {
+			i := newInterview(ctx, c)
+			defer i.stop()
+			i.project, i.draft = project, project.Draft()
+			data, err = i.manifest()
+		}
+		if err != nil {
+			return err
+		}
+		if *out == "-" {
+			_, err := c.Stdout.Write(data)
+			return err
+		}
+		if err := replace(*out, data); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(c.Stderr, "wrote %s, which is valid\n", *out)
 		return err
 	}
-	if len(c.files) > 0 {
-		return cli.Usagef("init takes no arguments: name the file with -o")
-	}
-	if _, err := os.Lstat(*out); *out != "-" && !*force && !errors.Is(err, fs.ErrNotExist) {
-		return cli.Usagef("%s already exists: use -force to replace it, or another name with -o", *out)
-	}
-	project, err := publish.Read(filepath.Dir(*out))
-	if err != nil {
-		return unreadable(err)
-	}
-	var data []byte
-	if *yes {
-		data, err = c.drafted(project)
-	} else {
-		i := newInterview(ctx, c)
-		defer i.stop()
-		i.project, i.draft = project, project.Draft()
-		data, err = i.manifest()
-	}
-	if err != nil {
-		return err
-	}
-	if *out == "-" {
-		_, err := c.Stdout.Write(data)
-		return err
-	}
-	if err := replace(*out, data); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(c.Stderr, "wrote %s, which is valid\n", *out)
-	return err
 }
 
 // drafted returns the manifest that the files of a project give, or reports what they leave out.

@@ -48,45 +48,44 @@ func (c *call) own(ctx context.Context) (*source, *manifest.Document, *publish.P
 	return s, doc, p, nil
 }
 
-// runBump sets another version everywhere.
-func runBump(ctx context.Context, c *call) error {
-	dryRun := c.flags.Bool("n", false, "show the change and write nothing")
-	if err := c.parse(); err != nil {
-		return err
+// defineBump defines the command that sets another version everywhere.
+func defineBump(c *call) runner {
+	dryRun := c.flags.BoolP("n", "n", false, "show the change and write nothing")
+	return func(ctx context.Context) error {
+		if len(c.files) == 0 {
+			return cli.Usagef("name the version: major, minor, patch or the version itself")
+		}
+		step := c.files[0]
+		c.files = c.files[1:]
+		s, doc, project, err := c.own(ctx)
+		if err != nil {
+			return err
+		}
+		version, err := publish.Next(doc.Lookup("/version").Text, step)
+		if err != nil {
+			return cli.Usagef("%w", err)
+		}
+		bumped, notes, err := publish.Bump(doc, version)
+		if err != nil {
+			return err
+		}
+		if report := bumped.Validate(nil); !report.Valid() {
+			changed := source{path: s.path, data: []byte(bumped.Text())}
+			return errors.Join(c.writeText(c.Stderr, []checked{{changed, report}}, false), errReported)
+		}
+		if err := c.save(s, &edited{[]byte(bumped.Text()), notes}, *dryRun); err != nil {
+			return err
+		}
+		server, err := bumped.Server()
+		if err != nil {
+			return err
+		}
+		changes, err := project.Sync(server)
+		if err != nil {
+			return err
+		}
+		return c.saveProject(project, changes, *dryRun)
 	}
-	if len(c.files) == 0 {
-		return cli.Usagef("name the version: major, minor, patch or the version itself")
-	}
-	step := c.files[0]
-	c.files = c.files[1:]
-	s, doc, project, err := c.own(ctx)
-	if err != nil {
-		return err
-	}
-	version, err := publish.Next(doc.Lookup("/version").Text, step)
-	if err != nil {
-		return cli.Usagef("%w", err)
-	}
-	bumped, notes, err := publish.Bump(doc, version)
-	if err != nil {
-		return err
-	}
-	if report := bumped.Validate(nil); !report.Valid() {
-		changed := source{path: s.path, data: []byte(bumped.Text())}
-		return errors.Join(c.writeText(c.Stderr, []checked{{changed, report}}, false), errReported)
-	}
-	if err := c.save(s, &edited{[]byte(bumped.Text()), notes}, *dryRun); err != nil {
-		return err
-	}
-	server, err := bumped.Server()
-	if err != nil {
-		return err
-	}
-	changes, err := project.Sync(server)
-	if err != nil {
-		return err
-	}
-	return c.saveProject(project, changes, *dryRun)
 }
 
 // saveProject shows and writes the changes of a project.
@@ -104,45 +103,44 @@ func (c *call) saveProject(p *publish.Project, changes *publish.Changes, dryRun 
 	return nil
 }
 
-// runSync makes the files of a project say what the manifest says.
-func runSync(ctx context.Context, c *call) error {
+// defineSync defines the command that makes the files of a project say what the manifest says.
+func defineSync(c *call) runner {
 	check := c.flags.Bool("check", false, "change nothing; name what differs and exit with 1")
-	if err := c.parse(); err != nil {
-		return err
-	}
-	s, doc, project, err := c.own(ctx)
-	if err != nil {
-		return err
-	}
-	server, err := doc.Server()
-	if err != nil {
-		return err
-	}
-	changes, err := project.Sync(server)
-	if err != nil {
-		return err
-	}
-	left := false
-	for _, d := range changes.Differences {
-		fmt.Fprintf(c.Stdout, "%s: %s\n", cli.Printable(filepath.Join(project.Dir, d.File)), cli.Printable(d.Message))
-		left = left || !d.Fixed || *check
-	}
-	switch {
-	case len(changes.Differences) == 0:
-		fmt.Fprintf(c.Stdout, "%s: %s and the README agree with it\n", s.name(), cli.Count(len(project.Packages), "package file"))
-	case !*check:
-		if err := c.saveProject(project, changes, false); err != nil {
+	return func(ctx context.Context) error {
+		s, doc, project, err := c.own(ctx)
+		if err != nil {
 			return err
 		}
+		server, err := doc.Server()
+		if err != nil {
+			return err
+		}
+		changes, err := project.Sync(server)
+		if err != nil {
+			return err
+		}
+		left := false
+		for _, d := range changes.Differences {
+			fmt.Fprintf(c.Stdout, "%s: %s\n", cli.Printable(filepath.Join(project.Dir, d.File)), cli.Printable(d.Message))
+			left = left || !d.Fixed || *check
+		}
+		switch {
+		case len(changes.Differences) == 0:
+			fmt.Fprintf(c.Stdout, "%s: %s and the README agree with it\n", s.name(), cli.Count(len(project.Packages), "package file"))
+		case !*check:
+			if err := c.saveProject(project, changes, false); err != nil {
+				return err
+			}
+		}
+		if left {
+			return errReported
+		}
+		return nil
 	}
-	if left {
-		return errReported
-	}
-	return nil
 }
 
-// runPublishCheck checks what a registry would check.
-func runPublishCheck(ctx context.Context, c *call) error {
+// definePublishCheck defines the command that checks what a registry would check.
+func definePublishCheck(c *call) runner {
 	opts := &publish.Options{Packages: map[string]string{}}
 	c.flags.StringVar(&opts.Registry, "registry", "", "ask the registry of servers at `url` whether the version is new")
 	c.flags.Func("packages", "ask a registry of packages: `type=url`, such as npm=https://...; may be repeated", func(text string) error {
@@ -154,50 +152,49 @@ func runPublishCheck(ctx context.Context, c *call) error {
 		return nil
 	})
 	c.flags.BoolVar(&opts.Files, "files", false, "ask whether the files of bundles can be downloaded")
-	if err := c.parse(); err != nil {
-		return err
-	}
-	if len(c.files) == 0 {
-		c.files = []string{"server.json"}
-	}
-	s, err := c.one(ctx)
-	if err != nil {
-		return err
-	}
-	registry := &manifest.Options{Profile: manifest.Registry}
-	report := manifest.Validate(s.data, registry)
-	if err := c.writeText(c.Stdout, []checked{{*s, report}}, false); err != nil || !report.Valid() {
-		return errors.Join(err, errReported)
-	}
-	doc, server, err := c.server(s)
-	if err != nil {
-		return err
-	}
-	failed, err := c.checkProject(s, server)
-	if err != nil {
-		return err
-	}
-	problems, err := publish.Check(ctx, server, opts)
-	for _, p := range problems {
-		failed = true
-		line, column := 1, 1
-		if n := doc.Lookup(p.Pointer); n != nil {
-			line, column = doc.Position(n.Start)
+	return func(ctx context.Context) error {
+		if len(c.files) == 0 {
+			c.files = []string{"server.json"}
 		}
-		fmt.Fprintf(c.Stdout, "%s:%d:%d: %s\n", s.name(), line, column, cli.Printable(p.Message))
-	}
-	if err != nil {
+		s, err := c.one(ctx)
+		if err != nil {
+			return err
+		}
+		registry := &manifest.Options{Profile: manifest.Registry}
+		report := manifest.Validate(s.data, registry)
+		if err := c.writeText(c.Stdout, []checked{{*s, report}}, false); err != nil || !report.Valid() {
+			return errors.Join(err, errReported)
+		}
+		doc, server, err := c.server(s)
+		if err != nil {
+			return err
+		}
+		failed, err := c.checkProject(s, server)
+		if err != nil {
+			return err
+		}
+		problems, err := publish.Check(ctx, server, opts)
+		for _, p := range problems {
+			failed = true
+			line, column := 1, 1
+			if n := doc.Lookup(p.Pointer); n != nil {
+				line, column = doc.Position(n.Start)
+			}
+			fmt.Fprintf(c.Stdout, "%s:%d:%d: %s\n", s.name(), line, column, cli.Printable(p.Message))
+		}
+		if err != nil {
+			return err
+		}
+		if failed {
+			return errReported
+		}
+		asked := "offline"
+		if opts.Registry != "" || len(opts.Packages) > 0 || opts.Files {
+			asked = "at the registries"
+		}
+		_, err = fmt.Fprintf(c.Stdout, "%s: ready to publish, checked %s\n", s.name(), asked)
 		return err
 	}
-	if failed {
-		return errReported
-	}
-	asked := "offline"
-	if opts.Registry != "" || len(opts.Packages) > 0 || opts.Files {
-		asked = "at the registries"
-	}
-	_, err = fmt.Fprintf(c.Stdout, "%s: ready to publish, checked %s\n", s.name(), asked)
-	return err
 }
 
 // checkProject reports the files beside a manifest that differ from it.

@@ -27,7 +27,7 @@ type resolveCall struct {
 	opts           launch.Options
 }
 
-func runResolve(ctx context.Context, c *call) error {
+func defineResolve(c *call) runner {
 	q := newResolveCall(c)
 	c.fromFlag()
 	f := c.flags
@@ -36,22 +36,21 @@ func runResolve(ctx context.Context, c *call) error {
 	f.BoolVar(&q.reveal, "reveal", false, "with -format json: write argv, env, url and headers with their secrets")
 	f.StringVar(&q.system, "os", "", "with -reveal: write argv for an operating `system` instead of this one: on windows npx is started by cmd")
 	c.limits()
-	q.format = c.choice("format", "the output format; schema is for -inputs", "text", "json", "schema")
-	if err := c.parse(); err != nil {
-		return err
+	q.format = c.choice("format", "the output `format`; schema is for -inputs", "text", "json", "schema")
+	return func(ctx context.Context) error {
+		if err := q.checkFormat(); err != nil {
+			return err
+		}
+		s, err := c.one(ctx)
+		if err != nil {
+			return err
+		}
+		doc, server, err := q.part(s)
+		if err != nil {
+			return err
+		}
+		return q.resolve(s.name(), doc, server)
 	}
-	if err := q.checkFormat(); err != nil {
-		return err
-	}
-	s, err := c.one(ctx)
-	if err != nil {
-		return err
-	}
-	doc, server, err := q.part(s)
-	if err != nil {
-		return err
-	}
-	return q.resolve(s.name(), doc, server)
 }
 
 // part reads a manifest and chooses a part of it.

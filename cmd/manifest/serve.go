@@ -22,40 +22,39 @@ import (
 	"github.com/ashlar-go/ashlar/manifest/registry/sqlite"
 )
 
-// runServe serves files or a mirror as a read-only registry.
-func runServe(ctx context.Context, c *call) error {
+// defineServe defines the command that serves files or a mirror as a read-only registry.
+func defineServe(c *call) runner {
 	addr := c.flags.String("addr", "127.0.0.1:8787", "`address` to listen on; port 0 picks a free one")
 	allowed := c.flags.String("allowed-hosts", "", "comma-separated `names` in the Host header besides those of the machine; * allows all")
 	from := c.flags.String("allowed-origins", strings.Join(httpx.LocalOrigins(), ","), "comma-separated web `origins` whose pages may use the API")
-	if err := c.parse(); err != nil {
-		return err
+	return func(ctx context.Context) error {
+		origins, err := httpx.NewOrigins(list(*from))
+		if err != nil {
+			return cli.Usagef("-allowed-origins: %w", err)
+		}
+		store, closeStore, err := c.openRegistry(ctx)
+		if err != nil {
+			return err
+		}
+		pages, err := catalog.New(store, &catalog.Options{Docs: true})
+		if err != nil {
+			return errors.Join(err, closeStore())
+		}
+		l, err := new(net.ListenConfig).Listen(ctx, "tcp", *addr)
+		if err != nil {
+			return errors.Join(unreadable(fmt.Errorf("%w: choose another address with -addr, port 0 for any free one", err)), closeStore())
+		}
+		hosts, err := httpx.NewHosts(l.Addr(), &httpx.HostsOptions{Names: list(*allowed), Setting: "-allowed-hosts"})
+		if err != nil {
+			return errors.Join(cli.Usagef("-allowed-hosts: %w", err), l.Close(), closeStore())
+		}
+		log := slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		handler := registry.NewHandler(store, &registry.Options{
+			Chain: &httpx.StandardOptions{Log: log, Hosts: hosts, Origins: origins}, Docs: apidocs.New(&apidocs.Options{Title: "MCP registry"}), Pages: pages,
+		})
+		fmt.Fprintf(c.Stdout, "catalog  http://%[1]s/\nAPI      http://%[1]s/v0.1/servers\ndocs     http://%[1]s/docs/\n", l.Addr())
+		return errors.Join(httpx.Serve(ctx, l, handler, &httpx.ServeOptions{Log: log}), closeStore())
 	}
-	origins, err := httpx.NewOrigins(list(*from))
-	if err != nil {
-		return cli.Usagef("-allowed-origins: %w", err)
-	}
-	store, closeStore, err := c.openRegistry(ctx)
-	if err != nil {
-		return err
-	}
-	pages, err := catalog.New(store, &catalog.Options{Docs: true})
-	if err != nil {
-		return errors.Join(err, closeStore())
-	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", *addr)
-	if err != nil {
-		return errors.Join(unreadable(fmt.Errorf("%w: choose another address with -addr, port 0 for any free one", err)), closeStore())
-	}
-	hosts, err := httpx.NewHosts(l.Addr(), &httpx.HostsOptions{Names: list(*allowed), Setting: "-allowed-hosts"})
-	if err != nil {
-		return errors.Join(cli.Usagef("-allowed-hosts: %w", err), l.Close(), closeStore())
-	}
-	log := slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	handler := registry.NewHandler(store, &registry.Options{
-		Chain: &httpx.StandardOptions{Log: log, Hosts: hosts, Origins: origins}, Docs: apidocs.New(&apidocs.Options{Title: "MCP registry"}), Pages: pages,
-	})
-	fmt.Fprintf(c.Stdout, "catalog  http://%[1]s/\nAPI      http://%[1]s/v0.1/servers\ndocs     http://%[1]s/docs/\n", l.Addr())
-	return errors.Join(httpx.Serve(ctx, l, handler, &httpx.ServeOptions{Log: log}), closeStore())
 }
 
 // list splits the value of a flag at commas.

@@ -19,41 +19,41 @@ type checked struct {
 	report *manifest.Report
 }
 
-func runValidate(ctx context.Context, c *call) error {
+func defineValidate(c *call) runner {
 	c.fromFlag()
 	c.profile()
 	c.limits()
-	format := c.choice("format", "the output format", "text", "json", "sarif", "github")
-	color := c.choice("color", "colors in text; auto uses them on a terminal, unless NO_COLOR is set", "auto", "always", "never")
+	format := c.choice("format", "the output `format`", "text", "json", "sarif", "github")
+	var color cli.Color
+	color.Define(c.flags)
 	strict := c.flags.Bool("strict", false, "treat warnings as errors")
 	c.flags.IntVar(&c.options.MaxProblems, "max-problems", 0, "list at most `n` problems of a file (default 100)")
-	if err := c.parse(); err != nil {
+	return func(ctx context.Context) error {
+		all, err := c.sources(ctx)
+		if err != nil {
+			return err
+		}
+		failed := false
+		results := make([]checked, len(all))
+		for i, s := range all {
+			results[i] = checked{s, manifest.Validate(s.data, &c.options)}
+			failed = failed || !results[i].report.Valid() || *strict && results[i].report.Warnings > 0
+		}
+		switch *format {
+		case "json":
+			err = writeJSON(c.Stdout, results)
+		case "sarif":
+			err = writeSARIF(c.Stdout, results)
+		case "github":
+			err = writeGitHub(c.Stdout, results)
+		default:
+			err = c.writeText(c.Stdout, results, colors(color.On(c.Env)))
+		}
+		if err == nil && failed {
+			return errReported
+		}
 		return err
 	}
-	all, err := c.sources(ctx)
-	if err != nil {
-		return err
-	}
-	failed := false
-	results := make([]checked, len(all))
-	for i, s := range all {
-		results[i] = checked{s, manifest.Validate(s.data, &c.options)}
-		failed = failed || !results[i].report.Valid() || *strict && results[i].report.Warnings > 0
-	}
-	switch *format {
-	case "json":
-		err = writeJSON(c.Stdout, results)
-	case "sarif":
-		err = writeSARIF(c.Stdout, results)
-	case "github":
-		err = writeGitHub(c.Stdout, results)
-	default:
-		err = c.writeText(c.Stdout, results, colors(cli.Color(*color).On(c.Env)))
-	}
-	if err == nil && failed {
-		return errReported
-	}
-	return err
 }
 
 // colors reports whether output has colors.

@@ -1,14 +1,17 @@
 package main
 
 import (
+	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -42,38 +45,32 @@ type settings struct {
 type question struct {
 	domain     string
 	descriptor ratelimit.Descriptor
+	after      int // number of arguments before it
 }
 
-func parseSettings(env cli.Env) (*settings, error) {
+func run(ctx context.Context, env cli.Env) error {
+	c := &cobra.Command{
+		Use:  "ratelimit-check [flags] DIR|FILE|-...",
+		Long: "ratelimit-check checks the configuration of rate limits, explains decisions, and replays access logs against it.",
+		Example: `  ratelimit-check limits/config -explain demo client=alice
+    	which rule the descriptor matches, and why
+  ratelimit-check limits/config -replay access.log.gz
+    	what would have been refused`,
+		Annotations: map[string]string{cli.ExitCodes: "1 also for faults in the configuration"},
+	}
 	s := &settings{}
-	var domains []string // of -explain, each still without its descriptor
-	flags := s.flags(&domains)
-	for rest := env.Args; ; {
-		env.Args = rest
-		if err := env.Parse(flags); err != nil {
-			return nil, err
+	s.define(c.Flags())
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := errors.Join(s.arguments(args, c.ArgsLenAtDash()), s.check()); err != nil {
+			return &cli.UsageError{Err: err}
 		}
-		left := flags.Args()
-		if ended(rest, left) {
-			s.paths = append(s.paths, left...)
-			break
-		}
-		if len(left) == 0 {
-			break
-		}
-		if err := s.argument(left[0], &domains); err != nil {
-			return nil, err
-		}
-		rest = left[1:]
+		return s.run(c.Context(), env)
 	}
-	if err := s.check(domains); err != nil {
-		return nil, &cli.UsageError{Err: err}
-	}
-	return s, nil
+	return env.Execute(ctx, c)
 }
 
-func (s *settings) flags(domains *[]string) *flag.FlagSet {
-	f := flag.NewFlagSet("ratelimit-check", flag.ContinueOnError)
+// define defines the flags.
+func (s *settings) define(f *pflag.FlagSet) {
 	f.Func("config_dir", "check the files in `directory`; the same as naming it as an argument", func(dir string) error {
 		s.paths = append(s.paths, dir)
 		return nil
@@ -83,31 +80,17 @@ func (s *settings) flags(domains *[]string) *flag.FlagSet {
 	f.BoolVar(&s.strict, "strict", false, "treat warnings as errors")
 	f.StringVar(&s.format, "format", "text", "output `format`: text or json")
 	f.Func("explain", "explain which rule a descriptor of `domain` matches and why; the descriptor is the next argument, as key=value,key=value,...; may be repeated", func(domain string) error {
-		*domains = append(*domains, domain)
+		s.questions = append(s.questions, question{domain: domain, after: f.NArg()})
 		return nil
 	})
 	f.Func("at", "`time` of the explained counter keys: 2006-01-02T15:04:05Z or Unix seconds (default now)", s.setAt)
 	f.StringVar(&s.prefix, "cache_key_prefix", "", "`prefix` of the explained counter keys, like CACHE_KEY_PREFIX")
 	f.StringVar(&s.keyFormat, "counter_key_format", string(ratelimit.KeyReference), "`format` of the explained counter keys, like COUNTER_KEY_FORMAT: "+ratelimit.KeyFormatNames)
-	s.replayFlags(f)
 	s.color.Define(f)
-	help := &cli.Help{
-		About: "ratelimit-check checks the configuration of rate limits, explains decisions, and replays access logs against it.",
-		Usage: []string{
-			"ratelimit-check [flags] DIR|FILE|-...", "ratelimit-check DIR -explain DOMAIN key=value,key=value",
-			"ratelimit-check DIR -replay LOG [-against DIR] [-mapping FILE]",
-		},
-		Examples: [][2]string{
-			{"ratelimit-check limits/config -explain demo client=alice", "which rule the descriptor matches, and why"},
-			{"ratelimit-check limits/config -replay access.log.gz", "what would have been refused"},
-		},
-		Exit: []string{"1 also for faults in the configuration"},
-	}
-	help.Define(f)
-	return f
+	s.defineReplay(f)
 }
 
-func (s *settings) replayFlags(f *flag.FlagSet) {
+func (s *settings) defineReplay(f *pflag.FlagSet) {
 	f.StringVar(&s.replay, "replay", "", "replay the access log in `file`, or - for the standard input, and report what would have been refused")
 	f.StringVar(&s.against, "against", "", "compare the replay with the configuration in a `directory` or file")
 	f.StringVar(&s.mapping, "mapping", "", "`file` that maps the fields of the log to descriptors (default: fields with the names of the rules' keys)")
@@ -139,32 +122,30 @@ func (s *settings) checkReplay() error {
 	return errors.Join(errs...)
 }
 
-// ended reports whether the flags ended with "--", so that the rest are arguments.
-func ended(args, left []string) bool {
-	at := len(args) - len(left)
-	return at > 0 && args[at-1] == "--"
-}
-
-// argument accepts the descriptor of the first -explain that lacks one, else a path.
-func (s *settings) argument(text string, domains *[]string) error {
-	if len(*domains) == 0 {
-		s.paths = append(s.paths, text)
-		return nil
+// arguments reads the arguments: the descriptor of each -explain that comes before, and paths. After -- there are
+// only paths; dash is the number of arguments before it, or -1.
+func (s *settings) arguments(args []string, dash int) error {
+	next := 0 // the first question without a descriptor
+	for i, arg := range args {
+		if next == len(s.questions) || s.questions[next].after > i || dash >= 0 && i >= dash {
+			s.paths = append(s.paths, arg)
+			continue
+		}
+		q := &s.questions[next]
+		var err error
+		if q.descriptor, err = parseDescriptor(arg); err != nil {
+			return fmt.Errorf("-explain %s: %w", q.domain, err)
+		}
+		next++
 	}
-	d, err := parseDescriptor(text)
-	if err != nil {
-		return cli.Usagef("-explain %s: %w", (*domains)[0], err)
+	if next < len(s.questions) {
+		return fmt.Errorf("-explain %s: the descriptor is missing: pass it as the next argument, such as client=bob,path=/login", s.questions[next].domain)
 	}
-	s.questions = append(s.questions, question{(*domains)[0], d})
-	*domains = (*domains)[1:]
 	return nil
 }
 
-func (s *settings) check(domains []string) error {
+func (s *settings) check() error {
 	var errs []error
-	if len(domains) > 0 {
-		errs = append(errs, fmt.Errorf("-explain %s: the descriptor is missing: pass it as the next argument, such as client=bob,path=/login", domains[0]))
-	}
 	for _, q := range s.questions {
 		if q.domain == "" {
 			errs = append(errs, errors.New("-explain: the domain is empty: use -explain DOMAIN key=value,key=value"))

@@ -8,11 +8,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-func run(ctx context.Context, env cli.Env) error {
-	s, err := parseSettings(env)
-	if err != nil {
-		return err
-	}
+func (s *settings) run(ctx context.Context, env cli.Env) (err error) {
 	var stdin []byte
 	if s.reads(standardInput) {
 		if stdin, err = env.ReadInput(ctx, maxInput); err != nil {

@@ -104,7 +104,7 @@ func TestUsage(t *testing.T) {
 		{"a bad descriptor", `"b" is not key=value`, []string{"d", "-explain", "shop", "a=1,b"}},
 		{"an empty key", `"=1" is not key=value`, []string{"d", "-explain", "shop", "=1"}},
 		{"an empty domain", "the domain is empty", []string{"d", "-explain", "", "a=1"}},
-		{"an unknown flag", "not defined: -x", []string{"d", "-x"}},
+		{"an unknown flag", "unknown shorthand", []string{"d", "-x"}},
 	} {
 		code, out, errs := call(t, "", c.args...)
 		assert.Equal(t, cli.ExitUsage, code, c.why)
@@ -113,7 +113,7 @@ func TestUsage(t *testing.T) {
 	}
 	code, out, _ := call(t, "", "-help")
 	assert.Zero(t, code)
-	assert.Contains(t, out, "ratelimit-check DIR -explain DOMAIN key=value")
+	assert.Contains(t, out, "-explain demo client=alice")
 }
 
 // After "--" everything is a path.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math"
 	"net"
@@ -31,19 +30,10 @@ type countersOptions struct {
 	token  string
 }
 
-func (o *countersOptions) flags(f *flag.FlagSet) {
-	f.BoolVar(&o.get, "get", false, "print the counters of the descriptors; needs the admin token")
-	f.BoolVar(&o.reset, "reset", false, "set the counters of the descriptors to zero; needs the admin token")
-	f.Uint64Var(&o.giveBack, "give-back", 0, "give back `count` hits of each descriptor; needs the admin token")
-	f.StringVar(&o.tokenFile, "token-file", "", "`file` of the admin token of the service; default: that of ADMIN_TOKEN_FILE, or the value of ADMIN_TOKEN")
-}
-
-// validate reports flags that are invalid or conflict, and sets method and token.
-func (o *countersOptions) validate(all *options, environ map[string]string) error {
-	set := make(map[string]bool)
-	all.flags.Visit(func(f *flag.Flag) { set[f.Name] = true })
+// validate reports flags that are invalid or conflict, and sets method and token. set reports whether a flag is set.
+func (o *countersOptions) validate(all *options, set func(flag string) bool, environ map[string]string) error {
 	var names []string
-	for name, use := range map[string]bool{"get": o.get, "reset": o.reset, "give-back": set["give-back"]} {
+	for name, use := range map[string]bool{"get": o.get, "reset": o.reset, "give-back": set("give-back")} {
 		if use {
 			names = append(names, name)
 		}
@@ -55,7 +45,7 @@ func (o *countersOptions) validate(all *options, environ map[string]string) erro
 		return errors.New("-token-file has no effect without -get, -reset or -give-back")
 	case len(names) == 0:
 		return nil
-	case set["hits"]:
+	case set("hits"):
 		return fmt.Errorf("-%s does not take -hits: use -give-back to give hits back", names[0])
 	case all.repeat > 1:
 		return fmt.Errorf("-%s does not take -n: it is sent once", names[0])

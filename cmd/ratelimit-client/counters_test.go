@@ -71,7 +71,7 @@ func TestCountersFailures(t *testing.T) {
 		{environ, []string{"-get", "-reset"}, 2, "use only one of -get, -reset and -give-back"},
 		{environ, []string{"-give-back", "0"}, 2, "invalid -give-back 0: use 1 to 4294967295"},
 		{environ, []string{"-give-back", "4294967296"}, 2, "invalid -give-back 4294967296"},
-		{environ, []string{"-give-back", "-1"}, 2, `invalid value "-1" for flag -give-back`},
+		{environ, []string{"-give-back", "-1"}, 2, `"-1" for "--give-back"`},
 		{environ, []string{"-reset", "-hits", "3"}, 2, "-reset does not take -hits: use -give-back to give hits back"},
 		{environ, []string{"-reset", "-n", "3"}, 2, "-reset does not take -n"},
 		{environ, []string{"-rest"}, 2, "did you mean -reset?"},

@@ -15,6 +15,9 @@ type descriptorsFlag struct {
 // String returns nothing: the flag has no default.
 func (d *descriptorsFlag) String() string { return "" }
 
+// Type implements pflag.Value.
+func (d *descriptorsFlag) Type() string { return "descriptors" }
+
 // text returns a descriptor as in the flag.
 func (d *descriptorsFlag) text(i int) string {
 	pairs := make([]string, len(d.list[i]))

@@ -7,16 +7,35 @@ import (
 	"io"
 
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 )
 
 func run(ctx context.Context, env cli.Env) error {
-	o, err := parseOptions(env)
-	if err != nil {
-		return err
+	c := &cobra.Command{
+		Use: "ratelimit-client -domain NAME -descriptors NAME=VALUE,... [flags]", Args: cli.Args(0, 0, "no arguments: use -descriptors for descriptors"),
+		Long: "ratelimit-client sends requests to a v3 rate limit service and prints the decisions. With an admin token it reads and changes counters.",
+		Example: `  ratelimit-client -domain demo -descriptors client=alice -n 10
+    	ten requests with a line each
+  ADMIN_TOKEN_FILE=token ratelimit-client -domain demo -descriptors client=alice -reset
+    	sets the counter back`,
+		Annotations: map[string]string{cli.ExitCodes: "1 also for a refused request with -fail"},
 	}
+	o := &options{}
+	o.define(c.Flags())
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if err := errors.Join(o.validate(), o.counters.validate(o, c.Flags().Changed, env.Environ)); err != nil {
+			return &cli.UsageError{Err: err}
+		}
+		return o.run(c.Context(), env)
+	}
+	return env.Execute(ctx, c)
+}
+
+// run sends the requests.
+func (o *options) run(ctx context.Context, env cli.Env) error {
 	credentials, err := o.tls.credentials()
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 
 	"google.golang.org/grpc/credentials"
@@ -17,13 +16,6 @@ type tlsOptions struct {
 	caFile   string
 	certFile string
 	keyFile  string
-}
-
-func (o *tlsOptions) flags(f *flag.FlagSet) {
-	f.BoolVar(&o.use, "grpc-use-tls", false, "connect with TLS")
-	f.StringVar(&o.caFile, "grpc-server-ca-file", "", "`file` with CA certificates for the server, besides those of the system")
-	f.StringVar(&o.certFile, "grpc-cert-file", "", "`file` with the client certificate, for mutual TLS")
-	f.StringVar(&o.keyFile, "grpc-key-file", "", "`file` with the key of the client certificate")
 }
 
 // validate reports flags that conflict.

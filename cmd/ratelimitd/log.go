@@ -33,15 +33,6 @@ func logsJSON(environ map[string]string) bool {
 	return strings.EqualFold(environ["LOG_FORMAT"], "json")
 }
 
-func environOf(list []string) map[string]string {
-	all := make(map[string]string, len(list))
-	for _, entry := range list {
-		name, value, _ := strings.Cut(entry, "=")
-		all[name] = value
-	}
-	return all
-}
-
 // reported is an error that was logged. It has the exit code of the error and no text, which
 // package cli would print as it is.
 type reported struct{ error }

@@ -13,7 +13,7 @@ import (
 
 func main() {
 	// Libraries log where the program does.
-	log := newLog(os.Stderr, environOf(os.Environ()))
+	log := newLog(os.Stderr, cli.Environ(os.Environ()))
 	slog.SetDefault(log)
 	if os.Getenv("GRPC_GO_LOG_SEVERITY_LEVEL") == "" {
 		grpclog.SetLoggerV2(grpcLog{log})

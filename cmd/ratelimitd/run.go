@@ -2,11 +2,12 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+
+	"github.com/spf13/cobra"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/ratelimit/server"
@@ -14,41 +15,37 @@ import (
 )
 
 func run(ctx context.Context, env cli.Env) error {
-	flags := flag.NewFlagSet("ratelimitd", flag.ContinueOnError)
-	limits := flags.String("limits", "", "serve the limits in `directory` and follow its changes, whatever CONFIG_TYPE and RUNTIME_* say")
-	list := flags.Bool("settings", false, "list the environment variables and exit")
-	effective := flags.Bool("print-settings", false, "print the value of every setting and where it comes from, secrets masked, and exit")
-	help := &cli.Help{
-		About: "ratelimitd serves the v3 rate limit service over gRPC and HTTP/JSON. Environment variables configure it; -settings lists them.",
-		Usage: []string{"ratelimitd [flags]"},
-		Examples: [][2]string{
-			{"ratelimitd -limits limits", "serves the rules in the directory limits, with counters in memory"},
-			{"REDIS_URL=localhost:6379 ratelimitd -limits limits", "the same with counters in Redis"},
-			{"REDIS_URL=localhost:6379 ratelimitd -print-settings", "shows every setting and where its value comes from"},
-		},
+	c := &cobra.Command{
+		Use: "ratelimitd [flags]", Args: cli.Args(0, 0, "no arguments: environment variables configure it, see -settings"),
+		Long: "ratelimitd serves the v3 rate limit service over gRPC and HTTP/JSON. Environment variables configure it; -settings lists them.",
+		Example: `  ratelimitd -limits limits
+    	serves the rules in the directory limits, with counters in memory
+  REDIS_URL=localhost:6379 ratelimitd -limits limits
+    	the same with counters in Redis
+  REDIS_URL=localhost:6379 ratelimitd -print-settings
+    	shows every setting and where its value comes from`,
 	}
-	help.Define(flags)
-	if err := env.Parse(flags); err != nil {
-		return err
+	limits := c.Flags().String("limits", "", "serve the limits in `directory` and follow its changes, whatever CONFIG_TYPE and RUNTIME_* say")
+	list := c.Flags().Bool("settings", false, "list the environment variables and exit")
+	effective := c.Flags().Bool("print-settings", false, "print the value of every setting and where it comes from, secrets masked, and exit")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		fromFlag, err := limitsSettings(*limits)
+		if err != nil {
+			return err
+		}
+		environ := map[string]string{}
+		maps.Copy(environ, env.Environ)
+		maps.Copy(environ, fromFlag)
+		env.Environ = environ
+		if *list {
+			return printTable(env.Stdout)
+		}
+		if *effective {
+			return printEffective(env, fromFlag)
+		}
+		return logError(c.Context(), env, serve(c.Context(), env))
 	}
-	if flags.NArg() > 0 {
-		return cli.Usagef("unexpected argument %q: ratelimitd is configured by environment variables, see -settings", flags.Arg(0))
-	}
-	fromFlag, err := limitsSettings(*limits)
-	if err != nil {
-		return err
-	}
-	environ := map[string]string{}
-	maps.Copy(environ, env.Environ)
-	maps.Copy(environ, fromFlag)
-	env.Environ = environ
-	if *list {
-		return printTable(env.Stdout)
-	}
-	if *effective {
-		return printEffective(env, fromFlag)
-	}
-	return logError(ctx, env, serve(ctx, env))
+	return env.Execute(ctx, c)
 }
 
 // limitsSettings returns the settings that serve the files in a directory and follow its changes.

@@ -5,15 +5,15 @@
 //	func main() { cli.Main("ratelimitd", run) }
 //
 //	func run(ctx context.Context, env cli.Env) error {
-//		flags := flag.NewFlagSet("ratelimitd", flag.ContinueOnError)
-//		config := flags.String("config", "", "directory of configuration `files`")
-//		if err := env.Parse(flags); err != nil {
-//			return err
+//		c := &cobra.Command{Use: "ratelimitd [flags]", Long: "ratelimitd serves rate limits.", Args: cobra.NoArgs}
+//		config := c.Flags().String("config", "", "directory of configuration `files`")
+//		c.RunE = func(c *cobra.Command, _ []string) error {
+//			if *config == "" {
+//				return cli.Usagef("-config is missing: name the directory of the configuration files")
+//			}
+//			return serve(c.Context(), *config, env.Stdout)
 //		}
-//		if *config == "" {
-//			return cli.Usagef("-config is missing: name the directory of the configuration files")
-//		}
-//		return serve(ctx, *config, env.Stdout)
+//		return env.Execute(ctx, c)
 //	}
 //
 // A test calls [Run], or run itself, with an [Env] of its own: arguments,
@@ -29,9 +29,6 @@
 //
 // The environment is a map, not a lookup function, because the reader of settings checks all of it.
 //
-// Parse buffers the output of the flag set: requested help goes to standard output, where it can be
-// paged and searched, and errors go to standard error.
-//
-// There is no command line framework: the programs have flags with single dashes, which package
-// flag reads. inventoryctl, which has many commands and completes names in the shell, uses one.
+// Programs are commands of cobra, which prints help and completes arguments in shells. Execute gives single-dash
+// flags such as -config the second dash that cobra needs, since scripts and manuals use one dash.
 package cli

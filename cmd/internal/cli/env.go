@@ -1,24 +1,18 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"flag"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
-	"github.com/ashlar-go/ashlar/internal/suggest"
+	"github.com/spf13/cobra"
 )
 
 // Env is what a program uses of its process.
 type Env struct {
 	// Args are the arguments without the program's name.
 	Args []string
-	// Commands are the names of the program's commands, for completion.
-	Commands []string
 	// Environ are the environment variables. A nil map is an empty environment.
 	Environ map[string]string
 
@@ -27,50 +21,9 @@ type Env struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
-}
 
-// Parse reads Args with the flag set. It returns nil, [flag.ErrHelp] after printing the usage or the
-// completions of a shell to Stdout, or a [*UsageError] after printing the error and the usage to Stderr. The program should
-// return the error unchanged.
-func (e Env) Parse(flags *flag.FlagSet) error {
-	if len(e.Args) == 2 && isFlag(e.Args[0], "completion") {
-		if err := completion(e.Stdout, e.Args[1], flags, e.Commands); err != nil {
-			return err
-		}
-		return flag.ErrHelp // which ends the program with success
-	}
-	var printed bytes.Buffer
-	flags.Init(flags.Name(), flag.ContinueOnError)
-	flags.SetOutput(&printed)
-	err := flags.Parse(e.Args)
-	flags.SetOutput(e.Stderr)
-
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, flag.ErrHelp):
-		_, _ = e.Stdout.Write(printed.Bytes())
-		return err
-	default:
-		_, _ = e.Stderr.Write(withSuggestion(printed.Bytes(), err, flags))
-		return &UsageError{Err: err, printed: true}
-	}
-}
-
-// withSuggestion adds the flag that was probably meant to the error about an unknown one.
-func withSuggestion(printed []byte, err error, flags *flag.FlagSet) []byte {
-	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
-	first, rest, _ := bytes.Cut(printed, []byte("\n"))
-	if !unknown || string(first) != err.Error() {
-		return printed
-	}
-	var names []string
-	flags.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
-	meant := suggest.Closest(name, names, max(1, len(name)/3))
-	if meant == "" {
-		return printed
-	}
-	return slices.Concat(first, []byte(": did you mean -"+meant+"?\n"), rest)
+	// Instead, if not nil, is called instead of the command that Execute selects. Tests look at its flags.
+	Instead func(c *cobra.Command)
 }
 
 // ReadInput reads at most limit bytes of Stdin. It returns the cause of ctx as soon as ctx ends,
@@ -97,15 +50,15 @@ func (e Env) ReadInput(ctx context.Context, limit int64) ([]byte, error) {
 func processEnv() Env {
 	return Env{
 		Args:    os.Args[1:],
-		Environ: environ(os.Environ()),
+		Environ: Environ(os.Environ()),
 		Stdin:   os.Stdin,
 		Stdout:  os.Stdout,
 		Stderr:  os.Stderr,
 	}
 }
 
-// environ converts lines of KEY=value to a map. The last line of a key wins.
-func environ(lines []string) map[string]string {
+// Environ converts lines of KEY=value to a map. The last line of a key wins.
+func Environ(lines []string) map[string]string {
 	m := make(map[string]string, len(lines))
 	for _, line := range lines {
 		key, value, _ := strings.Cut(line, "=")

@@ -3,88 +3,60 @@ package cli_test
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
+
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 )
 
-// greet is a small program with one flag.
-func greet(handling flag.ErrorHandling) cli.Program {
-	return func(_ context.Context, env cli.Env) error {
-		flags := flag.NewFlagSet("greet", handling)
-		name := flags.String("name", "you", "who is `greeted`")
-		if err := env.Parse(flags); err != nil {
-			return err
-		}
-		fmt.Fprintf(env.Stdout, "hello %s %v", *name, flags.Args())
+// greet is a small program with flags.
+func greet(ctx context.Context, env cli.Env) error {
+	c := &cobra.Command{Use: "greet [flags]", Long: "Greet greets."}
+	name := c.Flags().String("name", "you", "who is `greeted`")
+	n := c.Flags().IntP("n", "n", 1, "`times`")
+	loud := c.Flags().Bool("loud", false, "whether to shout")
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		fmt.Fprintf(env.Stdout, "hello %s %d %v %q", *name, *n, *loud, args)
 		return nil
 	}
+	return env.Execute(ctx, c)
 }
 
-func TestParse(t *testing.T) {
+func TestExecute(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		why            string
-		args           []string
+		args           string
 		code           int
 		stdout, stderr string // how they begin
 	}{
-		{"flags and arguments arrive", []string{"-name", "Ada", "rest"}, 0, "hello Ada [rest]", ""},
-		{"defaults hold", nil, 0, "hello you []", ""},
-		{"help goes to the standard output", []string{"-help"}, 0, "Usage of greet:\n", ""},
-		{"help is also -h", []string{"-h"}, 0, "Usage of greet:\n", ""},
-		{"an unknown flag goes to the error stream", []string{"-nmae", "x"}, 2, "", "flag provided but not defined: -nmae: did you mean -name?\nUsage of greet:\n"},
-		{"an unlike flag has no suggestion", []string{"-zzzzzz"}, 2, "", "flag provided but not defined: -zzzzzz\nUsage of greet:\n"},
-		{"a missing value as well", []string{"-name"}, 2, "", "flag needs an argument: -name\nUsage of greet:\n"},
+		{"flags and arguments arrive", "-name Ada rest", 0, `hello Ada 1 false ["rest"]`, ""},
+		{"flags come after arguments too", "rest --name=Ada -loud", 0, `hello Ada 1 true ["rest"]`, ""},
+		{"the value of a switch follows an equals sign", "-loud=false -n=3", 0, `hello you 3 false []`, ""},
+		{"a value may begin with a dash", "-name -loud -n -2", 0, `hello -loud -2 false []`, ""},
+		{"the last value wins", "-name A -name=B", 0, `hello B 1 false []`, ""},
+		{"one dash is an argument", "- -name -", 0, `hello - 1 false ["-"]`, ""},
+		{"flags end with two dashes", "-loud -- -name Ada", 0, `hello you 1 true ["-name" "Ada"]`, ""},
+		{"defaults hold", "", 0, `hello you 1 false []`, ""},
+		{"help goes to the standard output", "-help", 0, "Greet greets.\n\nUsage:\n", ""},
+		{"help is also -h", "-h", 0, "Greet greets.\n\nUsage:\n", ""},
+		{"an unknown flag goes to the error stream", "-nmae x", 2, "", "greet: unknown flag: --nmae: did you mean -name?"},
+		{"an unlike flag has no suggestion", "-zzzzzz", 2, "", "greet: unknown flag: --zzzzzz; see greet -help\n"},
+		{"a missing value as well", "-name", 2, "", "greet: flag needs an argument: --name; see greet -help\n"},
+		{"and an invalid one", "-n x", 2, "", `greet: invalid argument "x" for "-n, --n"`},
 	} {
-		for _, handling := range []flag.ErrorHandling{flag.ContinueOnError, flag.ExitOnError, flag.PanicOnError} {
-			t.Run(fmt.Sprintf("%s/%d", tc.why, handling), func(t *testing.T) {
-				t.Parallel()
-				var stdout, stderr bytes.Buffer
-				env := cli.Env{Args: tc.args, Stdout: &stdout, Stderr: &stderr}
-				code := cli.Run(context.Background(), "greet", greet(handling), env)
-				if code != tc.code {
-					t.Errorf("exit code %d, want %d: %s", code, tc.code, tc.why)
-				}
-				begins(t, "stdout", stdout.String(), tc.stdout)
-				begins(t, "stderr", stderr.String(), tc.stderr)
-			})
-		}
-	}
-}
-
-// begins fails unless got begins with want, and is empty if want is.
-func begins(t *testing.T, stream, got, want string) {
-	t.Helper()
-	if !strings.HasPrefix(got, want) || want == "" && got != "" {
-		t.Errorf("%s is %q, want it to begin with %q", stream, got, want)
-	}
-}
-
-// TestParsePrintsOnce checks that an invalid flag is reported once.
-func TestParsePrintsOnce(t *testing.T) {
-	t.Parallel()
-	var stderr bytes.Buffer
-	env := cli.Env{Args: []string{"-x"}, Stderr: &stderr}
-	cli.Run(context.Background(), "greet", greet(flag.ContinueOnError), env)
-	if n := strings.Count(stderr.String(), "not defined"); n != 1 {
-		t.Errorf("the error was printed %d times:\n%s", n, stderr.String())
-	}
-}
-
-// TestParseLeavesOutput checks that usage printed later goes to the error stream.
-func TestParseLeavesOutput(t *testing.T) {
-	t.Parallel()
-	var stderr bytes.Buffer
-	flags := flag.NewFlagSet("greet", flag.ContinueOnError)
-	if err := (cli.Env{Stderr: &stderr}).Parse(flags); err != nil {
-		t.Fatal(err)
-	}
-	flags.Usage()
-	if got := stderr.String(); got != "Usage of greet:\n" {
-		t.Errorf("Usage printed %q to the error stream", got)
+		t.Run(tc.why, func(t *testing.T) {
+			t.Parallel()
+			var stdout, stderr bytes.Buffer
+			code := cli.Run(t.Context(), "greet", greet, cli.Env{Args: strings.Fields(tc.args), Stdout: &stdout, Stderr: &stderr})
+			assert.Equal(t, tc.code, code)
+			for got, want := range map[string]string{stdout.String(): tc.stdout, stderr.String(): tc.stderr} {
+				assert.True(t, strings.HasPrefix(got, want) && (got == "") == (want == ""), "got %q, want it to begin with %q", got, want)
+			}
+		})
 	}
 }

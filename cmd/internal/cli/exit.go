@@ -3,11 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"slices"
-
-	"github.com/ashlar-go/ashlar/internal/suggest"
 )
 
 // The exit codes of all programs.
@@ -21,22 +18,11 @@ const (
 type UsageError struct {
 	// Err says what was wrong and what is valid. Required.
 	Err error
-
-	printed bool // already shown
 }
 
 // Usagef returns a [*UsageError] with a message formatted by [fmt.Errorf].
 func Usagef(format string, args ...any) error {
-	return &UsageError{Err: fmt.Errorf(format, args...)}
-}
-
-// UnknownCommand returns a [*UsageError] about a command, with the one that was probably meant. more says
-// which ones there are.
-func UnknownCommand(name string, known []string, more string) error {
-	if meant := suggest.Among(name, known); meant != "" {
-		return Usagef("unknown command %q: did you mean %s?%s", name, meant, more)
-	}
-	return Usagef("unknown command %q%s", name, more)
+	return &UsageError{fmt.Errorf(format, args...)}
 }
 
 // Error returns the message of Err.
@@ -50,7 +36,7 @@ func (e *UsageError) ExitCode() int { return ExitUsage }
 
 // exitCode returns the code for the result of a program.
 func exitCode(ctx context.Context, err error) int {
-	if err == nil || errors.Is(err, flag.ErrHelp) || ctx.Err() != nil && onlyCanceled(err) {
+	if err == nil || ctx.Err() != nil && onlyCanceled(err) {
 		return ExitOK
 	}
 	coded, ok := errors.AsType[interface {
@@ -78,15 +64,4 @@ func onlyCanceled(err error) bool {
 		return len(e.Unwrap()) > 0 && !slices.ContainsFunc(e.Unwrap(), other)
 	}
 	return err == context.Canceled
-}
-
-// report returns the line for the user, or "".
-func report(name string, err error) string {
-	if usage, ok := errors.AsType[*UsageError](err); ok && usage.printed {
-		return ""
-	}
-	if err.Error() == "" {
-		return ""
-	}
-	return name + ": " + err.Error() + "\n"
 }

@@ -4,27 +4,34 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"fmt"
 	"os/exec"
-	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 )
 
-// tool is a program with a help.
-func tool(_ context.Context, env cli.Env) error {
-	f := flag.NewFlagSet("my-tool", flag.ContinueOnError)
-	f.String("name", "", "the `name`")
-	h := &cli.Help{
-		About: "My-tool starts things.", Usage: []string{"my-tool [flags] start", "my-tool stop"},
-		Commands: [][2]string{{"start", "starts"}, {"stop", "stops"}},
-		Examples: [][2]string{{"my-tool start", "starts it"}}, Exit: []string{"7 nothing to start"},
+// tool is a program with commands.
+func tool(ctx context.Context, env cli.Env) error {
+	c := &cobra.Command{
+		Use: "my-tool [flags] COMMAND", Long: "My-tool starts things.", Example: "  my-tool start\n    \tstarts it",
+		Annotations: map[string]string{cli.ExitCodes: "7 nothing to start"},
 	}
-	env.Commands = h.Define(f)
-	return env.Parse(f)
+	own := flag.NewFlagSet("", flag.ContinueOnError)
+	own.String("name", "", "the `name`")
+	given := cli.GoFlags(c.PersistentFlags(), own)
+	run := func(c *cobra.Command, args []string) error {
+		_, err := fmt.Fprint(env.Stdout, c.Name(), given(), args)
+		return err
+	}
+	start := &cobra.Command{Use: "start", Short: "starts", Args: cli.Args(0, 1, "at most one argument"), RunE: run}
+	start.Flags().Bool("fast", false, "now")
+	c.AddCommand(start, &cobra.Command{Use: "stop", Short: "stops", RunE: run})
+	return env.Execute(ctx, c)
 }
 
 func call(t *testing.T, args ...string) (code int, out, errs string) {
@@ -36,64 +43,66 @@ func call(t *testing.T, args ...string) (code int, out, errs string) {
 
 func TestHelp(t *testing.T) {
 	t.Parallel()
-	code, out, errs := call(t, "-h")
-	assert.Equal(t, cli.ExitOK, code)
-	assert.Empty(t, errs)
-	assert.Equal(t, `My-tool starts things.
-
-Usage: my-tool [flags] start
-       my-tool stop
-
-Commands:
-  start  starts
-  stop   stops
-
-Examples:
-  my-tool start
-    	starts it
-
-Flags:
-  -name name
-    	the name
-  -completion shell
-    	print completions for bash, zsh or fish, and exit
-  -version
-    	print the version and exit
-
-Exit codes: 0 success, or stopped by a signal; 1 failure; 2 wrong arguments or settings; 7 nothing to start.
-`, out)
+	for _, args := range [][]string{{"-h"}, {"-help"}, {"help"}, nil} {
+		code, out, errs := call(t, args...)
+		assert.Equal(t, cli.ExitOK, code)
+		assert.Empty(t, errs)
+		for _, part := range []string{
+			"My-tool starts things.\n\nUsage:\n", "\n\nExamples:\n  my-tool start\n    \tstarts it\n", "\n  start  ", "\n      --name name ",
+			"\nExit codes: 0 success, or stopped by a signal; 1 failure; 2 wrong arguments or settings; 7 nothing to start.\n",
+		} {
+			assert.Contains(t, out, part)
+		}
+	}
+	_, out, _ := call(t, "start", "-h")
+	assert.Contains(t, out, "--fast")
+	assert.NotContains(t, out, "--name")
 	for _, flag := range []string{"-version", "--version"} {
-		code, out, _ = call(t, flag)
+		code, out, _ := call(t, flag)
 		assert.Equal(t, cli.ExitOK, code)
 		assert.Regexp(t, `^my-tool \S+ \((commit [0-9a-f]{12}( with changes)?, )?go1\.\d+(\.\d+)?, \w+/\w+\)\n$`, out)
 	}
 }
 
-// The completions of bash complete, and those of the other shells are accepted by these.
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args      []string
+		out, errs string
+	}{
+		{[]string{"-name", "stop", "start"}, "startmap[name:stop] []", ""},
+		{[]string{"start", "-fast", "-name=x", "stop"}, "startmap[name:x] [stop]", ""},
+		{[]string{"stat"}, "", `my-tool: unknown command "stat": did you mean start?; see my-tool -help` + "\n"},
+		{[]string{"help", "stat"}, "", `my-tool: unknown command "stat": did you mean start?; see my-tool -help` + "\n"},
+		{[]string{"start", "a", "b"}, "", "my-tool: start takes at most one argument; see my-tool start -help\n"},
+		{[]string{"stop", "-fast"}, "", "my-tool: unknown flag: --fast; see my-tool stop -help\n"},
+	} {
+		code, out, errs := call(t, c.args...)
+		assert.Equal(t, map[bool]int{true: cli.ExitOK, false: cli.ExitUsage}[c.errs == ""], code, c.args)
+		assert.Equal(t, c.out, out)
+		assert.Equal(t, c.errs, errs)
+	}
+}
+
+// The scripts of shells are accepted by these, and the program completes what they ask for.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
-	code, script, errs := call(t, "-completion", "bash")
-	require.Equal(t, cli.ExitOK, code, errs)
-	for _, c := range []struct{ words, want string }{
-		{"my-tool -na", "-name"}, {"my-tool --na", ""}, {"my-tool st", "start stop"}, {"my-tool start st", ""}, {"my-tool -vers", "-version"},
-	} {
-		args := append([]string{"-c", script + `COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _my_tool; echo "${COMPREPLY[@]}"`, "bash"}, strings.Fields(c.words)...)
-		out, err := exec.CommandContext(t.Context(), "bash", args...).Output()
-		require.NoError(t, err)
-		assert.Equal(t, c.want, strings.TrimSpace(string(out)), c.words)
-	}
-	_, script, _ = call(t, "--completion", "zsh")
-	assert.Contains(t, script, "compadd -- -completion -help -name -version")
-	_, script, _ = call(t, "-completion", "fish")
-	assert.Contains(t, script, "complete -c my-tool -o name\n")
-	for shell, flag := range map[string]string{"zsh": "zsh", "fish": "fish"} {
-		if path, err := exec.LookPath(shell); err == nil {
-			_, script, _ := call(t, "-completion", flag)
-			out, err := exec.CommandContext(t.Context(), path, "-n", "-c", script).CombinedOutput()
-			assert.NoError(t, err, "%s", out)
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		for _, args := range [][]string{{"-completion", shell}, {"completion", shell}} {
+			code, script, errs := call(t, args...)
+			require.Equal(t, cli.ExitOK, code, errs)
+			assert.Contains(t, script, "my-tool")
+			if path, err := exec.LookPath(shell); err == nil {
+				out, err := exec.CommandContext(t.Context(), path, "-n", "-c", script).CombinedOutput()
+				assert.NoError(t, err, "%s", out)
+			}
 		}
 	}
-	code, _, errs = call(t, "-completion", "tcsh")
+	_, out, _ := call(t, "__complete", "-name", "x", "sta")
+	assert.Contains(t, out, "start\tstarts\n")
+	_, out, _ = call(t, "__complete", "start", "--fa")
+	assert.Contains(t, out, "--fast\tnow\n")
+	code, _, errs := call(t, "-completion", "tcsh")
 	assert.Equal(t, cli.ExitUsage, code)
-	assert.Contains(t, errs, "use bash, zsh or fish")
+	assert.Contains(t, errs, "bash, zsh or fish")
 }

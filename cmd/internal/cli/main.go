@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -22,17 +21,14 @@ func Main(name string, run Program) {
 	os.Exit(Run(ctx, name, run, processEnv()))
 }
 
-// Run runs the program, or prints its version for -version, and returns its exit code, after printing "name: error" to env.Stderr for an
-// error. An error with an empty message, and one that [Env.Parse] has printed, is not printed.
-// [context.Canceled] is success if ctx has ended and failure otherwise.
+// Run runs the program and returns its exit code, after printing "name: error" to env.Stderr for an
+// error. An error with an empty message is not printed. [context.Canceled] is success if ctx has ended
+// and failure otherwise.
 func Run(ctx context.Context, name string, run Program, env Env) int {
-	done, err := special(name, env)
-	if !done {
-		err = run(ctx, env)
-	}
+	err := run(ctx, env)
 	code := exitCode(ctx, err)
-	if code != ExitOK {
-		_, _ = io.WriteString(env.Stderr, report(name, err))
+	if code != ExitOK && err.Error() != "" {
+		_, _ = fmt.Fprintf(env.Stderr, "%s: %v\n", name, err)
 	}
 	return code
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"strings"
@@ -53,8 +52,6 @@ func TestRun(t *testing.T) {
 		{"a child killed by a signal has no code to pass on", live, coded{-1, "killed"}, 1, "prog: killed\n"},
 		{"256 would wrap around to success", live, coded{256, "large"}, 1, "prog: large\n"},
 		{"255 is the largest code", live, coded{255, "last"}, 255, "prog: last\n"},
-		{"asking for help is success", live, flag.ErrHelp, 0, ""},
-		{"asking for help is success when wrapped", live, fmt.Errorf("client: %w", flag.ErrHelp), 0, ""},
 		{"told to end, it ended", ended, context.Canceled, 0, ""},
 		{"told to end, it says what it was doing", ended, fmt.Errorf("watch: %w", context.Canceled), 0, ""},
 		{"told to end, all of its parts ended", ended, errors.Join(context.Canceled, fmt.Errorf("b: %w", context.Canceled)), 0, ""},

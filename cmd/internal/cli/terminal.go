@@ -2,9 +2,10 @@ package cli
 
 import (
 	"errors"
-	"flag"
 	"io"
 	"os"
+
+	"github.com/spf13/pflag"
 )
 
 // IsTerminal reports whether w is a terminal.
@@ -21,7 +22,7 @@ func IsTerminal(w io.Writer) bool {
 type Color string
 
 // Define defines the flag.
-func (c *Color) Define(f *flag.FlagSet) {
+func (c *Color) Define(f *pflag.FlagSet) {
 	f.Func("color", "colors in text: auto, always or never; auto uses them on a terminal, unless NO_COLOR is set (default auto)", func(s string) error {
 		if s != "auto" && s != "always" && s != "never" {
 			return errors.New("use auto, always or never")

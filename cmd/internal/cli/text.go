@@ -3,22 +3,14 @@ package cli
 import (
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/ashlar-go/ashlar/internal/printable"
 )
 
 // Printable makes a string safe for a terminal: one column for each character and no control
 // characters.
 func Printable(s string) string {
-	return strings.Map(func(c rune) rune {
-		switch {
-		case c == '\t':
-			return ' '
-		case c == utf8.RuneError || !unicode.IsPrint(c):
-			return '?'
-		}
-		return c
-	}, s)
+	return printable.String(strings.ReplaceAll(s, "\t", " "))
 }
 
 // Count returns a number with a noun: "1 error", "2 errors".

@@ -23,7 +23,7 @@ const checkout = "../../.."
 // programs returns the packages to build, each as a binary with its base name.
 func programs() []string {
 	return []string{
-		"./cmd/ashlar", "./cmd/bookcatalogd", "./cmd/ratelimitd", "./cmd/inventoryctl", "./cmd/ratelimit-check", "./cmd/ratelimit-client", "./cmd/ratelimit-load",
+		"./cmd/ashlar", "./cmd/bookcatalogd", "./cmd/ratelimitd", "./cmd/inventoryctl", "./cmd/ratelimit-check", "./cmd/ratelimit-client", "./cmd/internal/ratelimit-load",
 		"./cmd/inventoryd", "./cmd/inventory-collect", "./cmd/manifest", "./examples/manifest-upload", "./examples/manifest-launch",
 		"./examples/limiter", "./examples/mux", "./examples/grpcserver", "./examples/inventory-store",
 		"./examples/counter-store", "./examples/discovery", "./examples/everything",

@@ -22,7 +22,7 @@ func TestDrain(t *testing.T) {
 	t.Parallel()
 	s := serve(t, map[string]string{"shop.yaml": yearly}, map[string]string{"SHUTDOWN_DRAIN_DELAY": "10s"})
 	load := start(t, nil, "ratelimit-load", "-addr", s.grpc, "-domain", "shop", "-entry", "load",
-		"-distribution", "hot", "-warmup", "0s", "-duration", "1h", "-concurrency", "16", "-format", "json")
+		"-distribution", "hot", "-warmup", "0s", "-duration", "1h", "-concurrency", "16")
 	eventually(t, "hundreds of calls", func() bool { return s.counted(t) > 500 })
 	s.signal(syscall.SIGTERM)
 	eventually(t, "an unhealthy server", func() bool { return !s.healthy() })

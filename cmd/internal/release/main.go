@@ -13,12 +13,13 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 )
@@ -29,34 +30,37 @@ const platforms = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd
 func main() { cli.Main("release", run) }
 
 func run(ctx context.Context, env cli.Env) error {
-	flags := flag.NewFlagSet("release", flag.ContinueOnError)
-	out := flags.String("o", "dist", "the `directory` to make anew")
-	targets := flags.String("platforms", platforms, "comma-separated `platforms` to build for")
-	kinds := flags.String("packages", "deb,rpm", "comma-separated `kinds` of Linux packages; empty for none")
-	programs := flags.String("programs", "", "comma-separated `names` of programs (default: all)")
-	help := &cli.Help{
-		About: "release builds the archives, packages, SBOM and checksums of a release, the same for the same commit.",
-		Usage: []string{"go run ./cmd/internal/release [flags]"},
-		Examples: [][2]string{
-			{"go run ./cmd/internal/release", "everything, in dist"},
-			{"go run ./cmd/internal/release -o /tmp/x -platforms linux/amd64 -packages ''", "one archive"},
-		},
+	c := &cobra.Command{
+		Use: "go run ./cmd/internal/release [flags]", Args: cli.Args(0, 0, "no arguments"),
+		Long: "release builds the archives, packages, SBOM and checksums of a release, the same for the same commit.",
+		Example: `  go run ./cmd/internal/release
+    	everything, in dist
+  go run ./cmd/internal/release -o /tmp/x -platforms linux/amd64 -packages ''
+    	one archive`,
 	}
-	help.Define(flags)
-	if err := env.Parse(flags); err != nil {
-		return err
+	out := c.Flags().StringP("o", "o", "dist", "the `directory` to make anew")
+	targets := c.Flags().String("platforms", platforms, "comma-separated `platforms` to build for")
+	kinds := c.Flags().String("packages", "deb,rpm", "comma-separated `kinds` of Linux packages; empty for none")
+	programs := c.Flags().String("programs", "", "comma-separated `names` of programs (default: all)")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		r := &release{ctx: c.Context(), out: *out, log: env.Stderr}
+		return r.make(strings.Split(*targets, ","), *kinds, *programs)
 	}
-	r := &release{ctx: ctx, out: *out, log: env.Stderr}
+	return env.Execute(ctx, c)
+}
+
+// make builds a release of programs, "" for all, for targets such as linux/amd64.
+func (r *release) make(targets []string, kinds, programs string) error {
 	if err := r.describe(); err != nil {
 		return err
 	}
-	if err := r.list(*programs); err != nil {
+	if err := r.list(programs); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(*out); err != nil {
+	if err := os.RemoveAll(r.out); err != nil {
 		return err
 	}
-	for _, target := range strings.Split(*targets, ",") {
+	for _, target := range targets {
 		system, arch, found := strings.Cut(target, "/")
 		if !found {
 			return cli.Usagef("-platforms %q: write system/architecture, such as linux/amd64", target)
@@ -64,8 +68,8 @@ func run(ctx context.Context, env cli.Env) error {
 		if err := r.build(system, arch); err != nil {
 			return fmt.Errorf("%s: %w", target, err)
 		}
-		if system == "linux" && *kinds != "" {
-			if err := r.pack(arch, strings.Split(*kinds, ",")); err != nil {
+		if system == "linux" && kinds != "" {
+			if err := r.pack(arch, strings.Split(kinds, ",")); err != nil {
 				return fmt.Errorf("%s: %w", target, err)
 			}
 		}
@@ -76,7 +80,7 @@ func run(ctx context.Context, env cli.Env) error {
 	if err := r.writeSums(); err != nil {
 		return err
 	}
-	return os.RemoveAll(filepath.Join(*out, "build"))
+	return os.RemoveAll(filepath.Join(r.out, "build"))
 }
 
 // release is one release.

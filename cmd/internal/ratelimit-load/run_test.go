@@ -3,9 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"os"
-	"regexp"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,69 +14,12 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// short ends after a count and not after a time: so many calls cost several ticks of CPU
-// time on any machine, and are completed on a slow one too.
-const short = " -calls 1000 -duration 1m -warmup 20ms -keys 50 -concurrency 8 -connections 2 "
-
-// withoutNumbers replaces every number by N and runs of blanks by one.
-func withoutNumbers(text string) string {
-	text = regexp.MustCompile(`\d+(\.\d+)?`).ReplaceAllString(text, "N")
-	return regexp.MustCompile(` +`).ReplaceAllString(text, " ")
-}
-
-const percentilesText = "pN N ms, pN N ms, pN N ms, pN N ms, max N ms"
-
-func TestClosedLoopText(t *testing.T) {
-	addr := startBaseline(t)
-	code, stdout, stderr := program(t.Context(), fmt.Sprint("-addr ", addr, " -pids ", os.Getpid(), short))
-	require.Equal(t, 0, code, stderr)
-	assert.Equal(t, `target N.N:N, N connections, N in flight, closed loop
-calls N in N s, N a second
-responses OK N, OVER_LIMIT N, UNKNOWN N
-errors none
-latency `+percentilesText+`
-cpu N us a call, process N
-cpu N us a call, the generator
-`, withoutNumbers(stdout))
-}
-
-func TestOpenLoopText(t *testing.T) {
-	addr := startBaseline(t)
-	code, stdout, stderr := program(t.Context(), "-addr "+addr+short+"-rate 2000 -calls 300")
-	require.Equal(t, 0, code, stderr)
-	assert.Contains(t, withoutNumbers(stdout), `N in flight, open loop at N a second
-calls N in N s, N a second
-responses OK N, OVER_LIMIT N, UNKNOWN N
-errors none
-latency `+percentilesText+`
-sent late by `+percentilesText+`
-missed N
-`)
-}
-
 // runJSON runs the generator and decodes its report.
 func runJSON(t *testing.T, ctx context.Context, arguments string) (r report, code int) {
 	t.Helper()
-	code, stdout, stderr := program(ctx, arguments+" -format json")
+	code, stdout, stderr := program(ctx, arguments)
 	require.NoError(t, json.Unmarshal([]byte(stdout), &r), "stdout %q, stderr %q", stdout, stderr)
 	return r, code
-}
-
-func TestJSONFields(t *testing.T) {
-	addr := startBaseline(t)
-	_, stdout, _ := program(t.Context(), fmt.Sprint("-addr ", addr, " -pids ", os.Getpid(), short, "-rate 20000 -format json"))
-	var fields map[string]any
-	require.NoError(t, json.Unmarshal([]byte(stdout), &fields))
-	for _, name := range []string{
-		"target", "connections", "concurrency", "seconds", "interrupted", "calls", "calls_per_second", "ok", "over_limit",
-		"unknown", "errors", "unfinished", "latency_us", "schedule", "cpu", "generator_cpu_us_per_call",
-	} {
-		assert.Contains(t, fields, name)
-	}
-	for _, name := range []string{"p50", "p90", "p99", "p99_9", "max"} {
-		assert.Contains(t, fields["latency_us"], name)
-	}
-	assert.Contains(t, fields["schedule"], "missed")
 }
 
 func TestClosedLoopCounts(t *testing.T) {
@@ -101,17 +41,15 @@ func TestClosedLoopCounts(t *testing.T) {
 	assert.EqualValues(t, []uint64{100, 100, 100}, []uint64{r.OK, r.OverLimit, r.Unknown})
 	assert.Equal(t, map[string]uint64{"ResourceExhausted": 100}, r.Errors)
 	assert.False(t, r.Interrupted, "the count was reached, nothing cut it short")
-	assert.GreaterOrEqual(t, r.Latency.P99, r.Latency.P50)
-	assert.GreaterOrEqual(t, r.Latency.Max, r.Latency.P999)
+	assert.GreaterOrEqual(t, r.P99, r.P50)
+	assert.GreaterOrEqual(t, r.Max, r.P99)
 }
 
 func TestOpenLoopKeepsRate(t *testing.T) {
 	addr := startBaseline(t)
 	r, code := runJSON(t, t.Context(), "-addr "+addr+" -rate 400 -calls 200 -duration 1m -warmup 0")
 	assert.Equal(t, 0, code)
-	require.NotNil(t, r.Schedule)
 	assert.EqualValues(t, 200, r.Calls)
-	assert.Zero(t, r.Schedule.Missed, "what is late is sent, as long as there is time")
 	assert.GreaterOrEqual(t, r.Seconds, 0.497, "the calls are spread over the time, not sent at once")
 }
 
@@ -128,20 +66,8 @@ func startSlow(t *testing.T) string {
 // ended, after 280 ms. A latency taken from the sending would be 20 ms for all.
 func TestOpenLoopShowsOmission(t *testing.T) {
 	r, _ := runJSON(t, t.Context(), "-addr "+startSlow(t)+" -rate 1000 -calls 15 -duration 1m -warmup 0 -concurrency 1 -connections 1")
-	require.NotNil(t, r.Schedule)
 	assert.EqualValues(t, 15, r.Calls)
-	assert.Greater(t, r.Latency.Max, 285_000.0, "the wait for a free worker is part of the latency")
-	assert.Greater(t, r.Schedule.Delay.Max, 265_000.0, "and is told apart as delay")
-	assert.Less(t, r.Schedule.Delay.Max, r.Latency.Max)
-}
-
-// TestOpenLoopCountsMissed has the same service and 1000 calls a second for 0.3 s, of
-// which 15 at most can go out.
-func TestOpenLoopCountsMissed(t *testing.T) {
-	r, _ := runJSON(t, t.Context(), "-addr "+startSlow(t)+" -rate 1000 -duration 300ms -warmup 0 -concurrency 1 -connections 1")
-	require.NotNil(t, r.Schedule)
-	assert.EqualValues(t, 300, r.Calls+r.Unfinished+r.Schedule.Missed, "all calls are accounted for")
-	assert.LessOrEqual(t, r.Calls, uint64(15))
+	assert.Greater(t, r.Max, 285_000.0, "the wait for a free worker is part of the latency")
 }
 
 // TestStalledServiceIsGivenUp has a service that responses the probe and then never.
@@ -210,7 +136,7 @@ func TestInterruptedBeforeTheFirstCall(t *testing.T) {
 }
 
 func TestProcessNotThere(t *testing.T) {
-	code, _, stderr := program(t.Context(), "-pids 2147483647")
+	code, _, stderr := program(t.Context(), "-warmup 0 -compare a="+startBaseline(t)+":2147483647,b="+startBaseline(t))
 	assert.Equal(t, 1, code)
-	assert.Equal(t, "ratelimit-load: no process 2147483647 to read the CPU time of\n", stderr)
+	assert.Contains(t, stderr, "no process 2147483647")
 }

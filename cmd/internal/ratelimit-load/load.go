@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,23 +24,18 @@ type load struct {
 	concurrency int
 	rate        float64 // calls a second in the open loop; 0 is the closed loop
 	calls       uint64  // the maximum
-	progress    *progress
 }
 
-func newLoad(s *settings, p *progress) (*load, error) {
+func newLoad(s *settings) (*load, error) {
 	encoded, err := encodeRequests(s)
-	if err != nil {
-		return nil, err
-	}
-	pick := func(worker int) picker { return newPicker(s.distribution, s.keys, s.seed, worker) }
-	return &load{requests: encoded, pick: pick, concurrency: s.concurrency, rate: s.rate, calls: s.calls, progress: p}, nil
+	pick := func(worker int) picker { return newPicker(s.distribution, s.keys, worker) }
+	return &load{requests: encoded, pick: pick, concurrency: s.concurrency, rate: s.rate, calls: s.calls}, err
 }
 
 // outcome is the result of one stretch of load.
 type outcome struct {
 	callCounts
 	elapsed     time.Duration // until the last call ended or was cancelled
-	missed      uint64        // open loop: due but never sent
 	interrupted bool          // the context ended first
 }
 
@@ -56,16 +50,10 @@ func (l *load) drive(ctx context.Context, t *target, d time.Duration) *outcome {
 	defer context.AfterFunc(ctx, func() { giveUp.Reset(grace) })()
 
 	s := &stretch{load: l, start: time.Now(), duration: d}
-	stop := l.progress.watch(s)
 	workers := s.run(ctx, inFlight, t)
 	o := &outcome{elapsed: time.Since(s.start), interrupted: ctx.Err() != nil}
-	stop()
 	for _, w := range workers {
 		o.merge(&w.counts)
-		t.limited = t.limited || w.exchange.limited
-	}
-	if l.rate > 0 {
-		o.missed = s.missed(o.elapsed, o.sent())
 	}
 	return o
 }
@@ -142,15 +130,13 @@ func (w *worker) call(inFlight context.Context, ticket uint64, from time.Time) (
 
 // open sends calls at scheduled times: call n is due n/rate seconds after the start. A worker waits
 // until its call is due and sends it; if all workers were busy, the call is sent late. The latency
-// starts at the scheduled time, so that it includes the wait for a slow service. Calls that found
-// no worker before the end of the stretch are missed.
+// starts at the scheduled time, so that it includes the wait for a slow service.
 func (w *worker) open(ctx, inFlight context.Context) {
 	for !w.over(ctx, time.Now()) {
 		ticket, due, ok := w.next(ctx)
 		if !ok {
 			return
 		}
-		w.counts.delay.Record(time.Since(due))
 		w.call(inFlight, ticket, due)
 	}
 }
@@ -161,7 +147,7 @@ func (w *worker) next(ctx context.Context) (ticket uint64, due time.Time, ok boo
 	w.turn.Lock()
 	defer w.turn.Unlock()
 	ticket, more := w.ticket()
-	offset := w.offset(ticket)
+	offset := time.Duration(float64(ticket) / w.rate * float64(time.Second))
 	if !more || offset >= w.duration {
 		return 0, time.Time{}, false
 	}
@@ -183,26 +169,6 @@ func waitUntil(ctx context.Context, instant time.Time) {
 	if wait := time.Until(instant); wait > 0 && ctx.Err() == nil {
 		sleepExactly(wait)
 	}
-}
-
-// offset returns when the call with this ticket is due, after the start.
-func (s *stretch) offset(ticket uint64) time.Duration {
-	return time.Duration(float64(ticket) / s.rate * float64(time.Second))
-}
-
-// scheduled returns the number of calls due before elapsed.
-func (s *stretch) scheduled(elapsed time.Duration) uint64 {
-	n := uint64(math.Ceil(elapsed.Seconds() * s.rate))
-	if n > 0 && s.offset(n-1) >= elapsed {
-		n-- // the product was rounded up past a whole number
-	}
-	return min(n, s.calls)
-}
-
-// missed returns the number of calls that were due and not sent.
-func (s *stretch) missed(elapsed time.Duration, sent uint64) uint64 {
-	due := s.scheduled(min(elapsed, s.duration))
-	return due - min(due, sent)
 }
 
 // errorPause is the wait of the closed loop after an error, to avoid a busy loop.
@@ -241,7 +207,6 @@ type callCounts struct {
 	unfinished             uint64 // cancelled at the end of the run
 
 	latency stats.Histogram // of completed calls; in the open loop since the scheduled time
-	delay   stats.Histogram // open loop only: how late calls were sent
 }
 
 // completed returns the number of calls with a decision. Rates, latencies and CPU refer to them.
@@ -287,5 +252,4 @@ func (t *callCounts) merge(o *callCounts) {
 		t.fail(code, n)
 	}
 	t.latency.Merge(&o.latency)
-	t.delay.Merge(&o.delay)
 }

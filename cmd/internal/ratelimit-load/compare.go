@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"slices"
+	"text/tabwriter"
 )
 
 // The compared figures of one target in one round.
@@ -18,18 +20,15 @@ const (
 
 type figures [figureCount]float64
 
-func newFigures(m *measurement) figures {
+func newFigures(m *measurement, t *target) figures {
 	f := figures{
-		callsPerSecond: m.perSecond(),
-		cpuMicros:      math.NaN(),
+		callsPerSecond: float64(m.completed()) / m.elapsed.Seconds(),
+		cpuMicros:      micros(m.cpu) / float64(m.completed()),
 		p50Micros:      micros(m.latency.Quantile(0.5)),
 		p99Micros:      micros(m.latency.Quantile(0.99)),
 	}
-	if len(m.cpu) > 0 {
-		f[cpuMicros] = 0
-		for _, d := range m.cpu {
-			f[cpuMicros] += m.perCall(d)
-		}
+	if len(t.pids) == 0 {
+		f[cpuMicros] = math.NaN()
 	}
 	return f
 }
@@ -50,7 +49,6 @@ type round []figures
 type comparison struct {
 	targets []*target
 	load    *load
-	meter   *meter
 	rounds  []round
 	failed  []uint64 // calls of each target without a decision, in all rounds
 }
@@ -64,9 +62,7 @@ func (c *comparison) run(ctx context.Context, s *settings) error {
 		if err := t.connect(ctx, s.connections, c.load.requests.get(0)); err != nil {
 			return fmt.Errorf("target %q: %w", t.name, err)
 		}
-		c.load.progress.phase = "warming up " + t.name
 		c.load.drive(ctx, t, s.warmup)
-		c.load.progress.warnWithoutLimit(s, t)
 	}
 	for len(c.rounds) < s.rounds && ctx.Err() == nil {
 		r, err := c.round(ctx, s)
@@ -86,8 +82,7 @@ func (c *comparison) round(ctx context.Context, s *settings) (round, error) {
 	r := make(round, len(c.targets))
 	for _, i := range turns(len(c.rounds), len(c.targets)) {
 		t := c.targets[i]
-		c.load.progress.phase = fmt.Sprintf("round %d of %d, %s", len(c.rounds)+1, s.rounds, t.name)
-		m, err := c.meter.measure(ctx, c.load, t, s.duration)
+		m, err := c.load.measure(ctx, t, s.duration)
 		if err != nil {
 			return nil, fmt.Errorf("target %q: %w", t.name, err)
 		}
@@ -95,7 +90,7 @@ func (c *comparison) round(ctx context.Context, s *settings) (round, error) {
 			return nil, fmt.Errorf("target %q: no call was completed, %d failed: check that the service is running", t.name, m.sent())
 		}
 		c.failed[i] += m.failed() + m.unfinished
-		r[i] = newFigures(m)
+		r[i] = newFigures(m, t)
 	}
 	return r, nil
 }
@@ -137,4 +132,31 @@ func median(values []float64) float64 {
 		return values[middle]
 	}
 	return (values[middle-1] + values[middle]) / 2
+}
+
+// write prints the medians of the targets and of their ratios to the first target as a table. It needs a complete
+// round.
+func (c *comparison) write(w io.Writer, rounds int) error {
+	ending := ""
+	if len(c.rounds) < rounds {
+		ending = ", interrupted"
+	}
+	fmt.Fprintf(w, "medians of %d rounds%s; ratios to %s\n", len(c.rounds), ending, c.targets[0].name)
+	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(tab, "target\tcalls/s\tratio\tcpu us/call\tratio\tp50 ms\tratio\tp99 ms\tratio\tfailed\t\n")
+	for i, t := range c.targets {
+		m, ratio := c.medians(i)
+		fmt.Fprintf(tab, "%s\t%.0f\t%.3f\t%s\t%s\t%.3f\t%.3f\t%.3f\t%.3f\t%d\t\n", t.name,
+			m[callsPerSecond], ratio[callsPerSecond], decimals(m[cpuMicros], 2), decimals(ratio[cpuMicros], 3),
+			m[p50Micros]/1000, ratio[p50Micros], m[p99Micros]/1000, ratio[p99Micros], c.failed[i])
+	}
+	return tab.Flush()
+}
+
+// decimals formats a figure that may be missing.
+func decimals(v float64, n int) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return "-"
+	}
+	return fmt.Sprintf("%.*f", n, v)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,8 +32,6 @@ type target struct {
 	addr  string
 	pids  []int
 	conns []*grpc.ClientConn
-	// limited reports whether a response so far had a limit.
-	limited bool
 }
 
 // connect opens n connections and makes one call on each. A service that is unreachable or returns
@@ -64,7 +61,6 @@ func (t *target) probe(ctx context.Context, conn *grpc.ClientConn, request []byt
 		return fmt.Errorf("first call to %s: %s: %s; check that a v3 rate limit service listens there",
 			t.addr, status.Code(err), status.Convert(err).Message())
 	}
-	t.limited = t.limited || x.limited
 	return nil
 }
 
@@ -89,19 +85,6 @@ func dial(addr string) (*grpc.ClientConn, error) {
 	)
 }
 
-// parsePIDs reads process ids, joined by the separator.
-func parsePIDs(list, separator string) ([]int, error) {
-	var pids []int
-	for id := range strings.SplitSeq(list, separator) {
-		pid, err := strconv.Atoi(id)
-		if err != nil || pid <= 0 {
-			return nil, fmt.Errorf("invalid process id %q: use a positive number", id)
-		}
-		pids = append(pids, pid)
-	}
-	return pids, nil
-}
-
 // parseTargets reads the value of -compare.
 func parseTargets(list string) ([]*target, error) {
 	var targets []*target
@@ -123,15 +106,18 @@ func parseTargets(list string) ([]*target, error) {
 	return targets, nil
 }
 
-// parseTarget reads name=host:port or name=host:port:pid. The part before the last colon is an
+// parseTarget reads name=host:port or name=host:port:pid+pid. The part before the last colon is an
 // address in the second form only.
 func parseTarget(text string) (*target, error) {
 	name, addr, _ := strings.Cut(text, "=")
 	t := &target{name: name, addr: addr}
 	if i := strings.LastIndexByte(addr, ':'); i >= 0 && isAddress(addr[:i]) {
-		var err error
-		if t.pids, err = parsePIDs(addr[i+1:], "+"); err != nil {
-			return nil, fmt.Errorf("target %q: %w", text, err)
+		for id := range strings.SplitSeq(addr[i+1:], "+") {
+			pid, err := strconv.Atoi(id)
+			if err != nil || pid <= 0 {
+				return nil, fmt.Errorf("target %q: invalid process id %q: use a positive number", text, id)
+			}
+			t.pids = append(t.pids, pid)
 		}
 		t.addr = addr[:i]
 	}
@@ -151,8 +137,6 @@ func isAddress(s string) bool {
 type exchange struct {
 	request []byte
 	code    ratelimitv3.RateLimitResponse_Code
-	// limited reports whether one of the responses had a limit.
-	limited bool
 }
 
 // byteCodec is the gRPC codec of exchanges. It passes prepared bytes and reads one field of the
@@ -181,7 +165,6 @@ func (byteCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	defer response.Free()
 	code, err := overallCode(response.ReadOnlyData())
 	x.code = code
-	x.limited = x.limited || hasLimit(response.ReadOnlyData())
 	return err
 }
 
@@ -209,41 +192,6 @@ func overallCode(response []byte) (ratelimitv3.RateLimitResponse_Code, error) {
 		rest = value[size:]
 	}
 	return code, nil
-}
-
-// hasLimit reports whether a status of an encoded RateLimitResponse has a limit, or remaining hits
-// of an unlimited rule.
-func hasLimit(response []byte) (found bool) {
-	const statuses, currentLimit, remaining = 2, 2, 3 // field numbers
-	eachField(response, func(number protowire.Number, status []byte) {
-		if number != statuses {
-			return
-		}
-		eachField(status, func(number protowire.Number, _ []byte) {
-			found = found || number == currentLimit || number == remaining
-		})
-	})
-	return found
-}
-
-// eachField calls f with the fields of a message and the contents of those with a length.
-func eachField(message []byte, f func(number protowire.Number, contents []byte)) {
-	for rest := message; len(rest) > 0; {
-		number, kind, n := protowire.ConsumeTag(rest)
-		if n < 0 {
-			return
-		}
-		size := protowire.ConsumeFieldValue(number, kind, rest[n:])
-		if size < 0 {
-			return
-		}
-		var contents []byte
-		if kind == protowire.BytesType {
-			contents, _ = protowire.ConsumeBytes(rest[n:])
-		}
-		f(number, contents)
-		rest = rest[n+size:]
-	}
 }
 
 func malformed(response, rest []byte, n int) error {
@@ -283,7 +231,7 @@ func (r *requests) get(key int) []byte {
 }
 
 func newRequest(s *settings, key int) *ratelimitv3.RateLimitRequest {
-	request := &ratelimitv3.RateLimitRequest{Domain: s.domain, HitsAddend: uint32(s.hits)}
+	request := &ratelimitv3.RateLimitRequest{Domain: s.domain, HitsAddend: 1}
 	for i := range s.descriptors {
 		value := strconv.Itoa((key + i) % s.keys)
 		request.Descriptors = append(request.Descriptors, &commonv3.RateLimitDescriptor{
@@ -293,36 +241,18 @@ func newRequest(s *settings, key int) *ratelimitv3.RateLimitRequest {
 	return request
 }
 
-// zipfExponent is s of the zipf distribution, in which key k has the weight 1/(1+k)^s. Web and cache
-// traffic has values from 0.6 to 1.2; the generator of math/rand needs s > 1.
-const zipfExponent = 1.1
-
 // picker chooses the prepared request of the call with a ticket. A picker belongs to one worker.
 type picker func(ticket uint64) int
 
-// distributions returns the names that newPicker accepts.
-func distributions() []string { return []string{"uniform", "zipf", "hot", "sequence"} }
-
-func checkDistribution(name string) error {
-	if slices.Contains(distributions(), name) {
-		return nil
-	}
-	return fmt.Errorf("-distribution %q: use %s", name, strings.Join(distributions(), ", "))
-}
-
-// newPicker returns a picker of indexes from 0 to keys-1. Choices are determined by seed and worker.
-// The name has passed checkDistribution.
-func newPicker(name string, keys int, seed uint64, worker int) picker {
-	random := rand.New(rand.NewPCG(seed, uint64(worker)))
+// newPicker returns a picker of indexes from 0 to keys-1. The worker determines its random choices.
+func newPicker(name string, keys, worker int) picker {
 	switch name {
-	case "zipf":
-		zipf := rand.NewZipf(random, zipfExponent, 1, uint64(keys-1))
-		return func(uint64) int { return int(zipf.Uint64()) }
 	case "hot":
 		return func(uint64) int { return 0 }
 	case "sequence":
 		return func(ticket uint64) int { return int(ticket % uint64(keys)) }
 	default:
+		random := rand.New(rand.NewPCG(1, uint64(worker)))
 		return func(uint64) int { return random.IntN(keys) }
 	}
 }
