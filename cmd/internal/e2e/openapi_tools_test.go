@@ -73,12 +73,15 @@ func TestOpenAPITools(t *testing.T) {
 	require.NoError(t, err)
 	quiet := []string{"REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true", "NO_COLOR=1"}
 	t.Run("redocly", func(t *testing.T) {
+		t.Parallel()
 		tool(t, dir, quiet, filepath.Join(npmTools(t), "redocly"), "lint", "--config", filepath.Join(rules, "redocly.yaml"), "inventory.json", "books.json")
 	})
 	t.Run("spectral", func(t *testing.T) {
+		t.Parallel()
 		tool(t, dir, quiet, filepath.Join(npmTools(t), "spectral"), "lint", "--fail-severity", "warn", "--ruleset", filepath.Join(rules, "spectral.yaml"), "inventory.json", "books.json")
 	})
 	t.Run("openapi-typescript", func(t *testing.T) {
+		t.Parallel()
 		npm := npmTools(t)
 		for _, name := range []string{"inventory", "books"} {
 			tool(t, dir, quiet, filepath.Join(npm, "openapi-typescript"), name+".json", "-o", name+".ts")
@@ -88,7 +91,10 @@ func TestOpenAPITools(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "usage.ts"), usage, 0o600))
 		tool(t, dir, quiet, filepath.Join(npm, "tsc"), "--noEmit", "--strict", "--module", "esnext", "--moduleResolution", "bundler", "usage.ts")
 	})
-	t.Run("oapi-codegen", func(t *testing.T) { testGoClient(t, inventory, books, dir) })
+	t.Run("oapi-codegen", func(t *testing.T) {
+		t.Parallel()
+		testGoClient(t, inventory, books, dir)
+	})
 }
 
 // testGoClient generates packages from the documents and runs a program that makes calls with

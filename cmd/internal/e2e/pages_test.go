@@ -240,7 +240,7 @@ func startShell(t *testing.T, dir string) *interactive {
 	require.NoError(t, os.WriteFile(filepath.Join(home, ".curlrc"), []byte("silent\nshow-error\nmax-time = 60\nnoproxy = \"localhost,127.0.0.1\"\n"), 0o600))
 	cmd := exec.Command("sh")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), promptRaces, "CURL_HOME="+home, "NO_COLOR=1")
+	cmd.Env = append(os.Environ(), promptRaces, trimpath(), "CURL_HOME="+home, "NO_COLOR=1")
 	s := &interactive{t: t, output: newOutput(), ended: make(chan struct{}), dir: home}
 	cmd.Stdout, cmd.Stderr = s.output, s.output
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -279,6 +279,10 @@ func (s *interactive) run(script string, strict bool) (out string, ok bool) {
 	out, _, _ = strings.Cut(s.output.String()[before:], end)
 	return out, found != nil
 }
+
+// trimpath returns a variable that makes go build ignore the path of a copy, so that its packages are
+// compiled once for all copies.
+func trimpath() string { return "GOFLAGS=" + strings.TrimSpace(os.Getenv("GOFLAGS")+" -trimpath") }
 
 // copyRepository copies the files of the repository, those that a clone has, to a directory.
 func copyRepository(t *testing.T) string {

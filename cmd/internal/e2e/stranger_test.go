@@ -26,6 +26,7 @@ func TestStranger(t *testing.T) {
 		p := &process{t: t, stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
 		p.cmd = exec.Command("go", append([]string{"run", "./cmd/ashlar"}, isolated(t)...)...)
 		p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = clone, p.stdout, p.stderr
+		p.cmd.Env = append(os.Environ(), trimpath())
 		p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		require.NoError(t, p.cmd.Start())
 		go func() {
@@ -51,7 +52,7 @@ func TestStranger(t *testing.T) {
 	t.Run("install", func(t *testing.T) {
 		bin := t.TempDir()
 		install := exec.CommandContext(t.Context(), "make", "install")
-		install.Dir, install.Env = clone, append(os.Environ(), "GOBIN="+bin)
+		install.Dir, install.Env = clone, append(os.Environ(), trimpath(), "GOBIN="+bin)
 		out, err := install.CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		for _, dir := range programs() {
