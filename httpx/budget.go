@@ -69,7 +69,7 @@ func (b *Budget) Used() int64 {
 	return b.total.bytes
 }
 
-// reservation is what one request uses of a budget.
+// reservation is the part of a budget that one request uses.
 type reservation struct {
 	budget *Budget
 	client netip.Addr
@@ -85,7 +85,7 @@ type reservation struct {
 
 type reservationKey struct{}
 
-// requestCost is what a request is counted with besides its header: goroutine, buffers, values.
+// requestCost is the size that is counted for a request besides its header: goroutine, buffers, values.
 const requestCost = 16 << 10
 
 // Middleware counts requests and what they buffer. clients finds the address that a request is
@@ -132,7 +132,7 @@ func reservationOf(ctx context.Context) *reservation {
 // budget is used up; nothing is reserved then. Without a budget it returns nil.
 func Reserve(ctx context.Context, bytes int64) error { return reservationOf(ctx).add(bytes) }
 
-// maxRelease is how long a request waits for memory that others are about to release.
+// maxRelease is the time that a request waits for memory that others are about to release.
 const maxRelease = time.Second
 
 // add reserves bytes. A nil reservation has no limit.

@@ -132,7 +132,7 @@ func (l *connections) Accept() (net.Conn, error) {
 	}
 }
 
-// parkTime is how long a connection without a place is kept open.
+// parkTime is the time for which a connection without a place is kept open.
 const parkTime = time.Second
 
 // park closes a connection after parkTime, or now if too many wait for that.
@@ -387,7 +387,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// writeChunk is what a client must accept within ConnectionLimits.WriteStall.
+// writeChunk is the number of bytes that a client must accept within ConnectionLimits.WriteStall.
 const writeChunk = 64 << 10
 
 // Write writes in chunks, each with its own deadline.

@@ -26,7 +26,7 @@ func from(t *testing.T, addr string) *http.Client {
 	return &http.Client{Transport: transport, Timeout: patience}
 }
 
-// patience is how long anything may take on a busy machine.
+// patience is the time that anything may take on a busy machine.
 const patience = 30 * time.Second
 
 func dialerFrom(addr string) *net.Dialer {

@@ -39,9 +39,9 @@ func BearerToken(authorization string) string {
 const (
 	// MinTokenBytes is the length of the shortest token of a TokenGuard.
 	MinTokenBytes = 16
-	// maxFailures is how many wrong tokens an address may send in a minute.
+	// maxFailures is the number of wrong tokens that an address may send in a minute.
 	maxFailures = 10
-	// maxFailing is how many addresses are counted at a time. Beyond that, counting starts again.
+	// maxFailing is the number of addresses that are counted at a time. Beyond that, counting starts again.
 	maxFailing = 10_000
 )
 
@@ -113,7 +113,7 @@ func (g *TokenGuard) CheckRequest(r *http.Request, token string) error {
 }
 
 const (
-	// CodeLifetime is how long a code of OneTimeCodes is valid.
+	// CodeLifetime is the time for which a code of OneTimeCodes is valid.
 	CodeLifetime = 10 * time.Minute
 	maxCodes     = 32 // the oldest makes room
 )

@@ -34,10 +34,10 @@ type ServeOptions struct {
 	// Default: 100.
 	MaxStreams int
 
-	// DrainDelay is how long the server continues after ctx ends, so that load balancers notice
+	// DrainDelay is the time for which the server continues after ctx ends, so that load balancers notice
 	// a failing health check. Default: none.
 	DrainDelay time.Duration
-	// DrainTimeout is how long active requests may take after that. Default: 20 s.
+	// DrainTimeout is the time that active requests may take after that. Default: 20 s.
 	DrainTimeout time.Duration
 
 	// TLS, if set, makes the server use TLS, HTTP/2 included. It must have certificates.

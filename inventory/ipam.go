@@ -40,7 +40,7 @@ func (AddressStatus) Values() []string {
 	return valueStrings(AddressActive, AddressReserved, AddressDeprecated, AddressDHCP, AddressSLAAC)
 }
 
-// AddressRole is what an address is for. Most addresses have none.
+// AddressRole is the purpose of an address. Most addresses have none.
 type AddressRole string
 
 // The roles of an address.

@@ -2,7 +2,7 @@ package inventory
 
 import "github.com/ashlar-go/ashlar/inventory/records"
 
-// MapPosition is where a device is on a map of the network, for everybody who sees the map.
+// MapPosition is the position of a device on a map of the network, for everybody who sees the map.
 type MapPosition struct {
 	records.Base
 	DeviceID string  `json:"device_id" field:"required,ref=devices:cascade"`

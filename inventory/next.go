@@ -220,7 +220,7 @@ func (v *values) from(ctx context.Context, addr netip.Addr) (netip.Addr, error) 
 	return v.head.Addr(), nil
 }
 
-// Usage is how much of a prefix is used, by the records of its VRF.
+// Usage counts the used addresses of a prefix, by the records of its VRF.
 type Usage struct {
 	Prefixes, Addresses int64    // within it
 	Hosts               *big.Int // how many addresses hosts may have

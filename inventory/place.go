@@ -8,7 +8,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// LocationKind is what kind of place a location is.
+// LocationKind is the kind of a location.
 type LocationKind string
 
 // The kinds of locations.

@@ -100,7 +100,7 @@ type Job struct {
 	Until  *time.Time `json:"until"` // when another process may take it over
 }
 
-// Retention is how long metrics are kept by their time. Zero keeps them.
+// Retention is the time for which metrics are kept by their time. Zero keeps them.
 type Retention struct {
 	Raw, FiveMinutes, OneHour time.Duration
 }

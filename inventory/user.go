@@ -10,7 +10,7 @@ import (
 
 // User is an account of the inventory.
 //
-// Password is what a client sends. It is never stored: the caller of [records.Engine] stores its
+// Password holds the password of a request. It is never stored: the caller of [records.Engine] stores its
 // hash in PasswordHash. A higher Epoch invalidates all earlier tokens of the user.
 type User struct {
 	records.Base
@@ -123,7 +123,7 @@ type Reset struct {
 	ExpiresAt *time.Time `json:"expires_at"`
 }
 
-// SecondFactor is what checks the codes of a user's authenticator app (auth.CheckTOTP). It is in use
+// SecondFactor checks the codes of a user's authenticator app (auth.CheckTOTP). It is in use
 // while User.TOTP is set. It is not visible to clients.
 type SecondFactor struct {
 	records.Base

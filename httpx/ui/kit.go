@@ -138,7 +138,7 @@ func (k *Kit) asset(name string) (string, error) {
 	return k.prefix + "/assets/" + hashed, nil
 }
 
-// Page is what a handler shows.
+// Page is a page of a handler.
 type Page struct {
 	// Template is the name of a file of Options.Templates. Required.
 	Template string
@@ -148,7 +148,7 @@ type Page struct {
 	Data any
 	// Nav are the links of the navigation, in groups. Default: no navigation.
 	Nav []NavGroup
-	// User is who is signed in; empty hides the menu of the account.
+	// User is the name of the signed-in user; empty hides the menu of the account.
 	User string
 	// Search is the path of the command palette, which gets the parameter q; empty for none.
 	Search string
@@ -172,7 +172,7 @@ type NavLink struct {
 	Current          bool
 }
 
-// View is what templates get.
+// View is the data of templates.
 type View struct {
 	*Page
 	Product, Prefix string

@@ -86,7 +86,7 @@ func checkToken(w http.ResponseWriter, r *http.Request, visitor string) error {
 	return nil
 }
 
-// maxFirst is how many bytes of a form with files may precede the end of its first field.
+// maxFirst is the maximum number of bytes of a form with files that precede the end of its first field.
 const maxFirst = 1 << 10
 
 // firstField returns the token of a form with files if it is the first field, and else "". The body can

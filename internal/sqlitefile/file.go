@@ -249,7 +249,7 @@ type conn struct {
 	locks  bool
 }
 
-// patience is how long SQLite itself waits for the write lock before BeginTx tries again. SQLite looks
+// patience is the time that SQLite itself waits for the write lock before BeginTx tries again. SQLite looks
 // for the lock after 1 and 2 ms, and then more and more rarely, up to every 100 ms: another process
 // that changes the database all the time would take the lock between two looks.
 const patience = 3 * time.Millisecond

@@ -48,7 +48,7 @@ func Migrate(ctx context.Context, db *sql.DB, migrate func(db *sql.DB) error) er
 	})
 }
 
-// migrateWait is how long Migrate waits for other processes.
+// migrateWait is the time that Migrate waits for other processes.
 const migrateWait = time.Minute
 
 // beginMigration begins a transaction with the write lock, for which each attempt waits as long as any

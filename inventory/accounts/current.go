@@ -8,7 +8,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 )
 
-// confirmed is what a sender proved with their current password.
+// confirmed holds the proofs by a current password.
 type confirmed struct{ passwordChangedAt *time.Time }
 
 // ConfirmPassword verifies the current password of a sender who changes their own record, for

@@ -10,7 +10,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// NoticeKind is what a [Notice] is about.
+// NoticeKind is the subject of a [Notice].
 type NoticeKind string
 
 // The kinds of notices.
@@ -28,7 +28,7 @@ const (
 	ByCode  = "code"  // who had a reset code
 )
 
-// Notice is what the user of an account is told by email.
+// Notice is a message by email to the user of an account.
 type Notice struct {
 	Kind    NoticeKind
 	To      string          // the email address, which is not always User.Email

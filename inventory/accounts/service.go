@@ -79,7 +79,7 @@ func New(engine *records.Engine, hasher *auth.Hasher, opts *Options) (*Service, 
 	return s, err
 }
 
-// Request is what the service knows of a request.
+// Request describes the sender of a request.
 type Request struct {
 	Identity  *auth.Identity   // of the sender; nil for none
 	Address   string           // for the audit log

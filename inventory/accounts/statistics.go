@@ -9,7 +9,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// Statistics are what a [Service] has counted since it was created.
+// Statistics holds the counts of a [Service] since it was created.
 type Statistics struct {
 	// Logins are attempts to log in by result: ok, wrong_password (also for an unknown user), inactive,
 	// throttled, and failed for other errors.

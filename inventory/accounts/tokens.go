@@ -18,7 +18,7 @@ import (
 
 // API tokens (REFERENCE.md, 3.8).
 const (
-	// TokenPrefix is what API tokens begin with. 26 characters of A-Z and 2-7 follow, 130 random bits.
+	// TokenPrefix begins each API token. 26 characters of A-Z and 2-7 follow, 130 random bits.
 	TokenPrefix = "ashlar_"
 	// MaxTokens is the maximum number of API tokens of a user that have not expired.
 	MaxTokens = 50

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Identity is who sends a request, as an authenticator found out. Programs with accounts of their
+// Identity identifies the sender of a request, as an authenticator found out. Programs with accounts of their
 // own make it from these.
 type Identity struct {
 	UserID   string // the user's id; not empty for users of the inventory
@@ -14,7 +14,7 @@ type Identity struct {
 	// Role is one of the roles of this package or a program's own, which the permissions of
 	// resources then name.
 	Role Role
-	// Method is how the user signed in, such as "password". Empty is unknown.
+	// Method names the way of the login, such as "password". Empty is unknown.
 	Method string
 	// Session is the id of the session. Empty for none.
 	Session string

@@ -17,7 +17,7 @@ const (
 	MaxKeys = 8
 	// MaxLeeway is the maximum clock difference between who issues tokens and who verifies them.
 	MaxLeeway = 5 * time.Minute
-	// KeyDelay is how long a new key of [KeySet.Rotate] only verifies. All processes with the set
+	// KeyDelay is the time for which a new key of [KeySet.Rotate] only verifies. All processes with the set
 	// must read it within that time.
 	KeyDelay = 30 * time.Second
 

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// TOTPPeriod is how long a code of a second factor is shown (RFC 6238). A code is accepted in the
+	// TOTPPeriod is the time for which a code of a second factor is shown (RFC 6238). A code is accepted in the
 	// period before and after its own too, for clocks that differ.
 	TOTPPeriod = 30 * time.Second
 	// TOTPDigits is the number of digits of a code.

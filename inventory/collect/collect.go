@@ -31,9 +31,9 @@ const maxValues = 32 << 20
 
 // Options are the settings of a [Collector]. Nil and zero values mean the defaults.
 type Options struct {
-	// Timeout is how long to wait for each response. Default: 2 seconds; at most a minute.
+	// Timeout is the time to wait for each response. Default: 2 seconds; at most a minute.
 	Timeout time.Duration
-	// Retries is how often a request without a response is sent again. Default: 2; at most 10.
+	// Retries is the number of times that a request without a response is sent again. Default: 2; at most 10.
 	Retries int
 	// DeviceTime is the maximum duration of all requests to a device. Default: 2 minutes; at most an hour.
 	DeviceTime time.Duration

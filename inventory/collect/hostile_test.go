@@ -15,7 +15,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/collect"
 )
 
-// netTimeout is how long tests wait for a response that does not come.
+// netTimeout is the time that tests wait for a response that does not come.
 const netTimeout = 300 * time.Millisecond
 
 // TestHostile: whatever an agent does ends with an error that says it, within the bounds.

@@ -1,6 +1,6 @@
 package collect
 
-// Result is what a device reports. Strings are one line of UTF-8 of at most 255 bytes; an empty one was not
+// Result holds the report of a device. Strings are one line of UTF-8 of at most 255 bytes; an empty one was not
 // reported.
 type Result struct {
 	Target string // as it was given

@@ -10,7 +10,7 @@ type Expected struct {
 	PortMAC   string   // its address, which may be the port ID
 }
 
-// Kind is how what was found differs from what is expected.
+// Kind classifies a difference between the found and the expected.
 type Kind string
 
 // The kinds of differences.

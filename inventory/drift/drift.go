@@ -21,7 +21,7 @@ const (
 	MaxDifferences = 10_000
 )
 
-// Kind is what a table is about.
+// Kind is the subject of a table.
 type Kind string
 
 // The kinds of tables.
@@ -30,7 +30,7 @@ const (
 	Interfaces Kind = "interfaces"
 )
 
-// Table is what a device reports. It is complete: what it lacks, the device does not have. Tables of one device
+// Table is one report of a device. It is complete: what it lacks, the device does not have. Tables of one device
 // and kind count as one, such as those of LLDP and CDP.
 type Table struct {
 	DeviceID   string
@@ -86,7 +86,7 @@ func pairOf(a, b string) pair {
 	return pair{a, b}
 }
 
-// comparison is what Compare knows.
+// comparison holds the state of Compare.
 type comparison struct {
 	from       records.Reader
 	devices    map[string]*inventory.Device    // of the tables, and those that are linked to them

@@ -171,7 +171,7 @@ func (c *call) placeNames() *placeNames {
 const (
 	// maxLookup is the number of ids of one query.
 	maxLookup = 500
-	// maxPlaceNames is how many locations are kept for the next page.
+	// maxPlaceNames is the number of locations that are kept for the next page.
 	maxPlaceNames = 1000
 )
 
@@ -226,7 +226,7 @@ type spool struct {
 	reserved int
 }
 
-// spoolStep is how much memory a spool reserves at once.
+// spoolStep is the memory that a spool reserves at once.
 const spoolStep = 256 << 10
 
 func newSpool() *spool {

@@ -28,7 +28,7 @@ const driftPath = "/drift"
 // maxTables is the maximum number of tables in a request.
 const maxTables = 500
 
-// driftMemory is what the records and the report take, in bytes.
+// driftMemory is the size of the records and the report in bytes.
 const driftMemory = 24 << 20
 
 // driftAll chooses each difference with a change.
@@ -161,8 +161,16 @@ func (c *call) drift(sent driftRequest) error {
 	if err != nil {
 		return err
 	}
-	report.Message = fmt.Sprintf("There are %d differences", len(report.Differences))
+	report.Message = differences(len(report.Differences))
 	return c.sendDrift(report)
+}
+
+// differences returns a number of differences, as in "1 difference".
+func differences(n int) string {
+	if n == 1 {
+		return "1 difference"
+	}
+	return fmt.Sprintf("%d differences", n)
 }
 
 // applyDrift applies the chosen differences in one transaction, which compares the tables again.
@@ -189,7 +197,7 @@ func (c *call) applyDrift(sent driftRequest, tables []drift.Table) error {
 	if err != nil {
 		return err
 	}
-	report.Message = fmt.Sprintf("Applied %d differences", len(report.Differences))
+	report.Message = "Applied " + differences(len(report.Differences))
 	if c.dryRun {
 		p := c.visiblePreview()
 		report.Message, report.Changes, report.Truncated = p.Message(), previewChanges(p.Changes), p.Truncated

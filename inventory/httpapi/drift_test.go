@@ -85,7 +85,7 @@ func (g *harness) network() map[string]string {
 	return ids
 }
 
-// lldp is what sw1 hears: the link of 1 as expected, that of 2 at another port, none on 3, and sw3 and a phone on 4.
+// lldp lists the neighbours that sw1 hears: the link of 1 as expected, that of 2 at another port, none on 3, and sw3 and a phone on 4.
 const lldp = `Local Intf: Gi1/0/1
 Chassis id: 0200.0000.0201
 Port id: Gi1/0/1

@@ -14,14 +14,14 @@ import (
 
 // ChangesOptions bound the change feed. Zero means the default.
 type ChangesOptions struct {
-	// Streams is how many streams and waiting requests there may be; others get 503. Each has an
+	// Streams is the maximum number of streams and waiting requests; others get 503. Each has an
 	// open connection. Default: 200.
 	Streams int
-	// StreamsPerCaller is how many of them one user may have; others get 429. Default: 10.
+	// StreamsPerCaller is the number of them that one user may have; others get 429. Default: 10.
 	StreamsPerCaller int
 }
 
-// pollChanges is how often the feed looks for changes of other processes while somebody waits.
+// pollChanges is the interval at which the feed looks for changes of other processes while somebody waits.
 const pollChanges = 200 * time.Millisecond
 
 // feed wakes those who wait for changes.

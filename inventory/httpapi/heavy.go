@@ -21,10 +21,10 @@ import (
 // [records.Query.HeavyLatest], and the overviews and summaries of a store that has to read all
 // records for them. Zero means the default.
 type HeavyOptions struct {
-	// PerCaller is how many of them one user, or one address without a token, may run at once.
+	// PerCaller is the number of them that one user, or one address without a token, may run at once.
 	// 32 more wait, and further ones get 429. Default: 2.
 	PerCaller int
-	// Total is how many of them run at once. At most three of four connections with which the
+	// Total is the maximum number of them that run at once. At most three of four connections with which the
 	// store reads are for them (records.ReadBounder), so that other requests always find one.
 	// Default: half of the processors, at least 3 and at most 8.
 	Total int

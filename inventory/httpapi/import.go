@@ -55,7 +55,7 @@ type importReport struct {
 	Changes      []previewChange `json:"changes"`
 }
 
-// importProblem is what is wrong with a row.
+// importProblem describes an invalid row.
 type importProblem struct {
 	Line   int64  `json:"line"`
 	Column string `json:"column"`

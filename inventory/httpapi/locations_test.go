@@ -21,7 +21,7 @@ type sites struct {
 	link, border     object // links; the last is between the two
 }
 
-// requestIDs are what differs between equal responses.
+// requestIDs matches the part that differs between equal responses.
 var requestIDs = regexp.MustCompile(`"request_id":"[^"]*"`)
 
 func masked(body string) string { return requestIDs.ReplaceAllString(body, "") }

@@ -8,7 +8,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// Rights are what the sender of a request may do, for a page that offers it. Changes are decided again,
+// Rights lists the permissions of the sender of a request, for a page that offers it. Changes are decided again,
 // in their transaction.
 type Rights struct {
 	Identity *auth.Identity

@@ -25,7 +25,7 @@ func (rt *route) overviewing() {
 	}
 }
 
-// hostname is what the overview has beside the fields of a metric.
+// hostname adds the hostname to the fields of a metric in the overview.
 func hostname() openapi.Property {
 	return openapi.Optional("hostname", openapi.String("The hostname of the device. In the overview only."))
 }

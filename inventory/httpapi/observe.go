@@ -9,7 +9,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// Observation is what a request was and how it ended, with values of bounded number.
+// Observation describes a request and its end, with values of bounded number.
 type Observation struct {
 	// Route is the path of a route, such as "/devices/{id}"; "other" for a request that reached
 	// none, because it was refused before or has an unknown path.
@@ -17,7 +17,7 @@ type Observation struct {
 	Method string // that of the route; "other" for a request that reached none
 	Status int
 	Took   time.Duration // until the handler returned
-	// Refusal is why the request was refused for lack of a valid token or of a permission, such as
+	// Refusal is the reason that the request was refused for lack of a valid token or of a permission, such as
 	// "expired" or "forbidden": the name of an [auth.Kind]. Empty for other requests, and for those that
 	// need no token.
 	Refusal string

@@ -14,7 +14,7 @@ import (
 // A search first looks up the text as a value: in indexes, from which each query reads a bounded number
 // of entries. If there is room for more results, it looks for records that contain the text.
 
-// fewFound is how many records of an index are read to see whether there are any results.
+// fewFound is the number of records of an index that are read to see whether there are any results.
 const fewFound = 3
 
 // lookUp finds the records with the text, or with the address that it is, as a value, and those with a

@@ -149,7 +149,7 @@ type graphAnswer struct {
 	Edges      []networkEdge `json:"edges"`
 }
 
-// topologyQuery is what the sender asks about a part of the network.
+// topologyQuery is a query for a part of the network.
 type topologyQuery struct {
 	state        string
 	depth, limit int

@@ -15,7 +15,7 @@ type crlf struct {
 	doubled bool // and it is doubled
 }
 
-// cellState is where a byte of CSV is.
+// cellState is the position of a byte within CSV.
 type cellState uint8
 
 const (

@@ -326,7 +326,7 @@ func Importable(schema *records.Schema, r *records.Resource) bool {
 // seen remembers which records rows were for, so far back as memory allows.
 type seen struct{ now, before map[string]*place }
 
-// place is where a row was.
+// place is the position of a row.
 type place struct {
 	file string
 	line int64

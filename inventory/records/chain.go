@@ -82,7 +82,7 @@ func (p AuditPosition) Next(digest [sha256.Size]byte) AuditPosition {
 	return AuditPosition{p.Seq + 1, sum.Sum(nil)}
 }
 
-// AuditDefect is what [VerifyAudit] finds: an entry of the chain that was changed or is missing, or an
+// AuditDefect describes a defect that [VerifyAudit] finds: an entry of the chain that was changed or is missing, or an
 // entry beside the chain.
 type AuditDefect struct {
 	Seq    int64  // the position, 0 for an entry without one

@@ -202,7 +202,7 @@ func (l *lookup) reason() string {
 		named += " with the " + strings.Join(names, " or ")
 	}
 	if l.cause.Several {
-		return fmt.Sprintf("names several records of %s, each a %s %q: name one by an object with %s, or by id",
+		return fmt.Sprintf("names several records of %s (%s %q): name one by an object with %s, or by id",
 			of.Name, named, shorten(l.cause.Value), strings.Join(of.KeyMembers(), ", "))
 	}
 	return fmt.Sprintf("names no record of %s: there is no %s %q", of.Name, named, shorten(l.cause.Value))

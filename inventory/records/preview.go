@@ -10,7 +10,7 @@ import (
 // MaxPreview is the maximum number of changes that a [Preview] has.
 const MaxPreview = 1000
 
-// Preview is what a call would change (see [Engine.DryRun]).
+// Preview lists the changes that a call would make (see [Engine.DryRun]).
 type Preview struct {
 	// Created, Updated and Deleted are the numbers of records, those that go along included.
 	Created, Updated, Deleted int64

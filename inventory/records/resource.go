@@ -20,7 +20,7 @@ type Resource struct {
 	goType    reflect.Type // of the struct
 }
 
-// Definition is what the struct of a record does not say about its resource.
+// Definition completes the description of a resource beyond the struct of its records.
 type Definition struct {
 	// Name is the name of the resource in paths, in the plural: "devices", "audit-logs".
 	// Required.

@@ -16,7 +16,7 @@ func (v *Engine) LimitTo(places func() *Places) *Engine {
 	return &more
 }
 
-// scope is what a transaction knows of places: those that its records belong to, for the audit log,
+// scope holds the places of a transaction: those that its records belong to, for the audit log,
 // and those that its caller is limited to.
 type scope struct {
 	*placer

@@ -51,7 +51,7 @@ type Tx interface {
 // EffectSize is the maximum number of records of one [Effect].
 const EffectSize = 500
 
-// Effect is what the deletion of a record does to some records of one resource that refer to it,
+// Effect describes changes by the deletion of a record to some records of one resource that refer to it,
 // or to one that it deletes.
 type Effect struct {
 	Resource *Resource

@@ -80,7 +80,7 @@ func ResetAdmin(ctx context.Context, s *Settings, username string, output io.Wri
 	return err
 }
 
-// maxKnown is how many users knownUsers reads.
+// maxKnown is the maximum number of users that knownUsers reads.
 const maxKnown = 1000
 
 // knownUsers returns the end of the error about an unknown user: the name that was probably meant, or an admin.

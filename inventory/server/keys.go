@@ -18,7 +18,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// keyInterval is how often the signing keys are read, which must be well within auth.KeyDelay.
+// keyInterval is the interval at which the signing keys are read, which must be well within auth.KeyDelay.
 const keyInterval = auth.KeyDelay / 6
 
 // signingKeys reads the keys that sign and verify tokens: from the settings, the file

@@ -12,7 +12,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// Catalog is what a database has: the tables with their columns, and the indexes. The zero
+// Catalog lists the contents of a database: the tables with their columns, and the indexes. The zero
 // Catalog is that of an empty database.
 type Catalog struct {
 	columns map[string]map[string]catalogColumn // by table and name

@@ -19,7 +19,7 @@ type declarations struct {
 	stopped chan struct{}
 }
 
-// pollSchema is how often a store looks for changes of the schema by other processes.
+// pollSchema is the interval at which a store looks for changes of the schema by other processes.
 const pollSchema = 2 * time.Second
 
 // declares notes that a transaction changes a record of a resource, which may declare a part of the

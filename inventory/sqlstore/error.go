@@ -74,7 +74,7 @@ type damage struct {
 	at  time.Time
 }
 
-// forgetDamage is how long a database counts as damaged after an error, if it is so large that
+// forgetDamage is the time for which a database counts as damaged after an error, if it is so large that
 // Dialect.Check does not end within the time of a ping.
 const forgetDamage = time.Minute
 

@@ -216,7 +216,7 @@ func (d *Dialect) unfilled(ctx context.Context, db querier, schema *records.Sche
 	return all, nil
 }
 
-// maxRounds is how often complete looks for records without a key. Another round finds those that
+// maxRounds bounds the rounds in which complete looks for records without a key. Another round finds those that
 // programs of an earlier version have added in the meantime.
 const maxRounds = 4
 

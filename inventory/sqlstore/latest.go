@@ -64,7 +64,7 @@ func newLatestTable(of *table, d *Dialect) *latestTable {
 	return l
 }
 
-// latestChanges are what a transaction has done to the records of a table with latest records.
+// latestChanges collects the changes of a transaction to the records of a table with latest records.
 type latestChanges struct {
 	created map[string]latestRow           // the latest of the new records, by the value of per
 	gone    map[string]map[string]struct{} // ids of deleted and changed records, by the value of per

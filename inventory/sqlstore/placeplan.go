@@ -17,7 +17,7 @@ const (
 	fromPlaces         // by the references that lead to the places
 )
 
-// placing is how the page and the total of a query are found.
+// placing selects the way to the page and the total of a query.
 type placing struct {
 	page, count int
 	by          *records.Field // whose index finds the records; nil is any

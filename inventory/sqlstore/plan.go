@@ -18,7 +18,7 @@ type fieldIndex struct {
 	contains []string // its columns
 }
 
-// plan is how a page of a list with filters is read. The store chooses it by the counts: a
+// plan selects the way to read a page of a list with filters. The store chooses it by the counts: a
 // database that keeps no statistics can't, and one that does takes the filters for independent.
 type plan struct {
 	index string // the index to read

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// reportProgress is how often the progress of an upgrade is logged.
+// reportProgress is the interval at which the progress of an upgrade is logged.
 const reportProgress = 2 * time.Second
 
 // progress logs what an upgrade of the schema does, while it takes long.

@@ -12,7 +12,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// table is what the store derives from the description of one resource.
+// table holds the SQL of one resource, derived from its description.
 type table struct {
 	*records.Resource
 	name     string

@@ -53,7 +53,7 @@ func (s *Store) Change(ctx context.Context, f func(tx records.Tx) error) error {
 	}
 }
 
-// outcome is what Change does after a transaction.
+// outcome selects the end of a transaction by Change.
 type outcome uint8
 
 const (

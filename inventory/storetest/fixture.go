@@ -92,7 +92,7 @@ type call struct {
 	wants outcome
 }
 
-// outcome is what a case expects of a call, to detect mistakes in the cases.
+// outcome is the expectation of a case for a call, to detect mistakes in the cases.
 type outcome int
 
 const (

@@ -62,7 +62,7 @@ const (
 	towardsB
 )
 
-// step is how a search got to a state: by a link, or without one within a node.
+// step records the way of a search to a state: by a link, or without one within a node.
 type step struct{ state, link int32 }
 
 func newFlow(g *Graph, s, t int32, by Disjointness) *flow {

@@ -20,7 +20,7 @@ const NoCache = time.Duration(math.MinInt64)
 
 // GuardOptions configures a Guard. Nil means the defaults.
 type GuardOptions struct {
-	// Remember is how long the state of an account is cached. It bounds how long a token stays
+	// Remember is the time for which the state of an account is cached. It bounds how long a token stays
 	// valid after a change in another process. NoCache disables the cache. Default: 5 seconds.
 	Remember time.Duration
 	// Users is the maximum number of cached accounts with their sessions, and of cached verified tokens: about 500

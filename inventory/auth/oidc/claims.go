@@ -13,7 +13,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/auth"
 )
 
-// claims are what a provider says of a user.
+// claims holds the statements of a provider about a user.
 type claims map[string]json.RawMessage
 
 // text returns a claim that is a string, or "".

@@ -17,7 +17,7 @@ import (
 const (
 	// CookieName is the name of the cookie with a login in progress.
 	CookieName = "oidc_login"
-	// PendingLifetime is how long a login may take at the provider.
+	// PendingLifetime is the time that a login may take at the provider.
 	PendingLifetime = 10 * time.Minute
 	// KeyPurpose is the purpose of the keys of [Options] for jwt.Tokens.Derive.
 	KeyPurpose = "oidc pending login"

@@ -43,7 +43,7 @@ type Options struct {
 	ClientID string
 	// ClientSecret authenticates the program. Default: none, for a public client.
 	ClientSecret string
-	// RedirectURL is where the provider sends browsers back to, as registered there: https, or http on
+	// RedirectURL is the address that the provider sends browsers back to, as registered there: https, or http on
 	// this machine. Required.
 	RedirectURL string
 	// Keys returns the keys, of 32 bytes, that encrypt logins in progress: the first encrypts, all

@@ -101,7 +101,7 @@ func (n *node) isTag(name string) bool {
 		utf8.RuneCountInString(tag) <= records.MaxElement && !strings.ContainsFunc(tag, unicode.IsControl)
 }
 
-// product is what a kind of node is.
+// product names the product of a kind of nodes.
 type product struct{ vendor, os string }
 
 // products are the kinds whose vendor and system are known, older names included.

@@ -61,7 +61,7 @@ type group struct {
 	above []*group // all groups that it is within, the nearest first
 }
 
-// member is where a group is made a part of another one.
+// member records the line that makes a group a part of another one.
 type member struct {
 	group *group
 	at    place

@@ -40,7 +40,7 @@ const vaultMark = "$ANSIBLE_VAULT"
 // secrets are parts of the names of variables with secrets.
 var secrets = []string{"pass", "secret", "token", "vault", "private_key", "api_key", "apikey", "credential", "community"}
 
-// secretKind is what variables with secrets are counted as.
+// secretKind is the kind that variables with secrets are counted under.
 const secretKind = "variables with secrets, which are not read"
 
 // kindOf returns what a variable without a place is counted as.

@@ -26,7 +26,7 @@ const (
 // object has the fields of one object of NetBox, by name.
 type object map[string]any
 
-// Export is what a NetBox has.
+// Export holds the objects of a NetBox.
 type Export struct {
 	ends    map[int64][]cableEnd        // by the number of the cable
 	tagged  map[tagged][]int64          // the numbers of the tags of objects

@@ -117,7 +117,7 @@ func TestCrashRead(t *testing.T) {
 	}
 }
 
-// crashWriters is what callers of a server know when it is killed.
+// crashWriters records the acknowledged changes of a server until it is killed.
 type crashWriters struct {
 	mu    sync.Mutex
 	acked map[string]bool  // host names of created devices

@@ -132,7 +132,7 @@ func TestServer(t *testing.T) {
 		},
 		"remembered": func(t *testing.T, url string) { sqlstoretest.CheckRemembered(t, open(t, url, nil), open(t, url, nil)) },
 		"generated":  checkGenerated,
-		"replica": checkReplica, "latest": func(t *testing.T, url string) { sqlstoretest.CheckLatest(t, open(t, url, nil)) }, "backup": checkBackup,
+		"replica":    checkReplica, "latest": func(t *testing.T, url string) { sqlstoretest.CheckLatest(t, open(t, url, nil)) }, "backup": checkBackup,
 		"latest of many": func(t *testing.T, url string) { sqlstoretest.CheckLatestOfMany(t, open(t, url, nil)) },
 		"prune":          func(t *testing.T, url string) { sqlstoretest.CheckPrune(t, open(t, url, nil), 20_000) },
 		"rollups": func(t *testing.T, url string) {

@@ -182,7 +182,7 @@ func TestDamagedLarge(t *testing.T) {
 	eventually("<nil>")
 }
 
-// lateCancel is what late_cancel, a function of SQL, returns. The driver does not lock its list of
+// lateCancel implements late_cancel, a function of SQL. The driver does not lock its list of
 // functions, so that this one is added before connections are opened.
 var lateCancel atomic.Pointer[func() int64]
 

@@ -131,7 +131,7 @@ func (f *form) conflictNames(now *form) (map[string]string, error) {
 	return namesOf(f.q, ids)
 }
 
-// author is who has changed a field last, and when.
+// author names the last author of a field, and the time.
 type author struct{ by, when string }
 
 // authors returns who has changed the fields of the record, by the last entries of the audit log, if the user

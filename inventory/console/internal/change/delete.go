@@ -44,7 +44,7 @@ type deletion struct {
 	Stopping  []crumb // lists of the records that prevent it
 }
 
-// effect is what a deletion does to records of one resource.
+// effect describes the changes of a deletion to records of one resource.
 type effect struct {
 	Title string
 	Count int

@@ -16,7 +16,7 @@ import (
 const (
 	homeRows = 8
 	homeBars = 6
-	// silentAfter is how long a device may not be seen before the home page shows it.
+	// silentAfter is the time for which a device may not be seen before the home page shows it.
 	silentAfter = 24 * time.Hour
 	// measuredPrefixes is of how many prefixes the home page reads the usage, and nearFull the percentage
 	// from which it shows them.

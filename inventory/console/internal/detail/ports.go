@@ -16,7 +16,7 @@ var portFields = map[string]string{"interfaces": "interface", "front-ports": "fr
 
 func isPort(resource string) bool { return portFields[resource] != "" }
 
-// maxIDs is how many ids a filter of the API may have, and how many records a page.
+// maxIDs is the maximum number of ids of a filter of the API, and of records of a page.
 const maxIDs = 100
 
 // port is a port of a device.

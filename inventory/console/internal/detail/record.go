@@ -151,7 +151,7 @@ func clip(text string, most int) string {
 	return strings.TrimSpace(string([]rune(text)[:most-1])) + "…"
 }
 
-// maxParents is how many records a trail has above a record, as the API allows for locations.
+// maxParents is the number of records that a trail has above a record, as the API allows for locations.
 const maxParents = 15
 
 // crumbs sets the trail to the record: its list, and the records that it belongs to.
@@ -307,7 +307,7 @@ func (p *page) locationCells(f *records.Field) ([]site.Cell, error) {
 	return cells, err
 }
 
-// childRows is how many records a list on the page of the record has that they refer to.
+// childRows is the maximum number of records in a list of those that they refer to.
 const childRows = 8
 
 // children adds a list for each resource with a field that refers to this one, except those of special.

@@ -88,7 +88,7 @@ func loadAll(q *site.Request, template string, sections []*section) (done bool, 
 	return false, together(calls...)
 }
 
-// atOnce is how many calls of the API one request has at the same time.
+// atOnce is the number of calls of the API that one request has at the same time.
 const atOnce = 4
 
 // together runs functions at once, and returns the error of the first of them that has one. It panics

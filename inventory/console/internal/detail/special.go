@@ -92,7 +92,7 @@ func (p *page) loadLocationCounts(s *section) error {
 	return nil
 }
 
-// usage is how much of a prefix is used.
+// usage counts the used addresses of a prefix.
 type usage struct {
 	Prefix, URL         string
 	Prefixes, Addresses int64

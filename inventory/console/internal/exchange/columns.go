@@ -376,7 +376,7 @@ func (t *table) nameOf(field string) string {
 	return ""
 }
 
-// maxPath is how many names a path such as device.location.name has at most.
+// maxPath is the number of names that a path such as device.location.name has at most.
 const maxPath = 3
 
 // targets returns what columns of CSV may go to.

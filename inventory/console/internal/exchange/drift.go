@@ -55,7 +55,7 @@ func (p *driftPage) StepTitle() string {
 	return map[string]string{stepTable: "Output", stepCompare: "Differences", stepPreview: "Preview", stepResult: "Result"}[p.Step]
 }
 
-// count is how many differences of a type there are.
+// count is the number of differences of a type.
 type count struct {
 	Type string
 	N    int
@@ -134,7 +134,7 @@ func runDrift(q *site.Request) error {
 	return p.perform(q, f, table)
 }
 
-// maxSame is how many devices of one name a page offers.
+// maxSame is the number of devices of one name that a page offers.
 const maxSame = 20
 
 // find finds the device that was typed, by its id or name.
@@ -176,7 +176,7 @@ func placed(rec site.Record, labels map[string]string) string {
 	return rec.Text("hostname") + ", " + place
 }
 
-// maxSuggested is how many devices a field suggests.
+// maxSuggested is the number of devices that a field suggests.
 const maxSuggested = 10
 
 // suggestDevices responds with options for the field of the device.

@@ -34,7 +34,7 @@ const (
 	work    = 15 * time.Minute
 )
 
-// form is what a page has sent.
+// form holds the form of a request.
 type form struct {
 	url.Values
 	name string // of the file; empty if it was pasted

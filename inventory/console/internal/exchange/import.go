@@ -53,7 +53,7 @@ type importPage struct {
 	Recent   []recent
 }
 
-// MaxPreview is how many rows a preview has at most.
+// MaxPreview is the number of rows that a preview has at most.
 func (p *importPage) MaxPreview() int { return importer.DefaultMaxRows }
 
 // StepTitle returns the title of the step.
@@ -293,7 +293,7 @@ type recent struct {
 
 type link struct{ Label, URL string }
 
-// maxRecent is how many records of a resource a page links to; the list has the others.
+// maxRecent is the number of records of a resource that a page links to; the list has the others.
 const maxRecent = 24
 
 // recent returns the records that have changed since a time, by resource.

@@ -20,7 +20,7 @@ type importReport struct {
 	Changes                                     []change
 }
 
-// problem is what is wrong with a row.
+// problem describes an invalid row.
 type problem struct {
 	Line                  int64
 	Column, Value, Reason string

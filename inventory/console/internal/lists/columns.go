@@ -8,7 +8,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// maxDefault is how many columns a list has that nobody has chosen.
+// maxDefault is the number of columns that a list has that nobody has chosen.
 const maxDefault = 7
 
 // usual are the columns of lists whose fields do not say which are the most useful ones.

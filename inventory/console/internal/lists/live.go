@@ -10,7 +10,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// maxFollowed is how many resources one page may follow.
+// maxFollowed is the number of resources that one page may follow.
 const maxFollowed = 50
 
 // live sends the changes of resources that the sender may list, as server-sent events with the name change

@@ -22,7 +22,7 @@ const (
 	manyChosen = 100 // ids in one filter
 )
 
-// view is what a map shows, as its address says.
+// view holds the parameters of a map.
 type view struct {
 	Device                 string // with what is up to Depth links away
 	Depth                  int

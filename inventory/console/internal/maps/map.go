@@ -254,7 +254,7 @@ type neighbour struct {
 	ID, Hostname, Local, Remote, State, Status string
 }
 
-// deviceFacts is what the panel of a device shows.
+// deviceFacts holds the facts in the panel of a device.
 type deviceFacts struct {
 	Rec        site.Record
 	Location   string

@@ -21,10 +21,10 @@ type Fault struct {
 	RetryAfter string       `json:"-"`
 }
 
-// FieldFault is what is wrong with a field.
+// FieldFault describes an invalid field.
 type FieldFault struct{ Field, Reason string }
 
-// ItemFault is what is wrong with an item of a bulk request.
+// ItemFault describes an invalid item of a bulk request.
 type ItemFault struct {
 	Index   int
 	ID      string

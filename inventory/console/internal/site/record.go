@@ -118,7 +118,7 @@ func short(id string) string {
 	return id
 }
 
-// maxIDs is how many ids a filter may have.
+// maxIDs is the number of ids that a filter may have.
 const maxIDs = 100
 
 // Owner returns the reference to the record that one of a resource is a part of, such as the device of an

@@ -235,7 +235,7 @@ func (q *Request) Redirect(path string) error {
 	return nil
 }
 
-// notices are what the parameter done may say.
+// notices holds the texts for the parameter done.
 var notices = map[string]string{
 	"created": "Created.", "saved": "Saved.", "deleted": "Deleted.", "applied": "The changes are applied.", "imported": "Imported.",
 	"moved": "Moved.", "password": "The password is changed.", "acknowledged": "Acknowledged.", "ended": "The session is ended.",
