@@ -118,7 +118,7 @@ func pruneUntilKilled(path string) error {
 
 // killedEntries is the number of entries in the audit log that the process prunes.
 func killedEntries() int {
-	if raced || testing.Short() {
+	if raced {
 		return 3_000
 	}
 	return 20_000
