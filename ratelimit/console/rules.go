@@ -243,7 +243,7 @@ type ruleTop struct {
 	Rule *ratelimit.RuleKeys // nil without hits
 }
 
-// topOf returns the busiest keys of a rule, nil if they are not looked for.
+// topOf returns the busiest keys of a rule, nil if they are not counted.
 func (c *Console) topOf(n *node) *ruleTop {
 	all := c.engine.TopKeys()
 	if all == nil {

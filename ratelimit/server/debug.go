@@ -178,27 +178,40 @@ func (l *ruleLine) members(fields []ratelimit.Field) map[string]any {
 
 // serveRules lists the active limits, sorted by key.
 func (s *Server) serveRules(w http.ResponseWriter, r *http.Request) {
+	if !allowGet(w, r) {
+		return
+	}
+	lines := s.ruleLines()
+	limits := make([]map[string]any, len(lines)) // not null in JSON
+	var text strings.Builder
+	for i := range lines {
+		limits[i] = lines[i].members(s.fields)
+		text.WriteString(lines[i].text(s.fields))
+	}
+	writePage(w, r, map[string]any{"limits": limits}, text.String())
+}
+
+// allowGet refuses other methods than GET and HEAD, and sets the headers of pages that are not cached.
+func allowGet(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		http.Error(w, "use GET", http.StatusMethodNotAllowed)
-		return
+		return false
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	lines := s.ruleLines()
+	return true
+}
+
+// writePage writes a page as JSON or as text, as the request asks for.
+func writePage(w http.ResponseWriter, r *http.Request, data any, text string) {
 	switch format := cmp.Or(r.URL.Query().Get("format"), accepted(r)); format {
 	case "json":
 		w.Header().Set("Content-Type", "application/json")
-		limits := make([]map[string]any, len(lines)) // not null in JSON
-		for i := range lines {
-			limits[i] = lines[i].members(s.fields)
-		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"limits": limits})
+		_ = json.NewEncoder(w).Encode(data)
 	case "text":
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		for i := range lines {
-			fmt.Fprint(w, lines[i].text(s.fields))
-		}
+		_, _ = w.Write([]byte(text))
 	default:
 		http.Error(w, fmt.Sprintf("format %q: use text or json", format), http.StatusBadRequest)
 	}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -49,13 +48,9 @@ type topEntry struct {
 
 // serveTopKeys lists the busiest keys of the busiest rules.
 func (s *Server) serveTopKeys(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "use GET", http.StatusMethodNotAllowed)
+	if !allowGet(w, r) {
 		return
 	}
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
 	rules, err := countParameter(r, "rules", topRules, maxTopRules)
 	keys, keysErr := countParameter(r, "keys", topKeys, maxTopKeys)
 	if err = cmp.Or(err, keysErr); err != nil {
@@ -64,20 +59,11 @@ func (s *Server) serveTopKeys(w http.ResponseWriter, r *http.Request) {
 	}
 	top := s.engine.TopKeys()
 	if top == nil {
-		http.Error(w, "the busiest keys are not looked for: set TOP_KEYS=true", http.StatusNotFound)
+		http.Error(w, "the busiest keys are not counted: set TOP_KEYS=true", http.StatusNotFound)
 		return
 	}
 	page := newTopPage(top, rules, keys)
-	switch format := cmp.Or(r.URL.Query().Get("format"), accepted(r)); format {
-	case "json":
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(page)
-	case "text":
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = w.Write([]byte(page.String()))
-	default:
-		http.Error(w, fmt.Sprintf("format %q: use text or json", format), http.StatusBadRequest)
-	}
+	writePage(w, r, page, page.String())
 }
 
 // countParameter returns a number of the query, n if it is missing.
