@@ -37,36 +37,6 @@ var algorithms = [...]algorithm{
 // AlgorithmNames lists the algorithms of rates, for error messages.
 const AlgorithmNames = "fixed_window, sliding_window or token_bucket"
 
-// algorithm describes an Algorithm: what it needs of a limit and of a store, and how it counts.
-type algorithm struct {
-	name     string
-	windows  bool // limits may be aligned to a calendar
-	bursts   bool // limits may have a Burst
-	leasable bool // a store may claim hits ahead
-	permits  bool // hits are in progress until they are released
-	charger       // nil if it counts the hits of windows in a Store
-}
-
-// charger is the arithmetic of an Algorithm on the State that a ChargeStore keeps.
-type charger interface {
-	// params sets the Params of a charge.
-	params(l *chargeLimit, t *Charge, now *moment)
-	// setHits sets those Params that depend on the number of hits.
-	setHits(t *Charge)
-	// apply changes the state as Charge.Apply describes, and sets that of the charge. Allowed is true before.
-	apply(s *State, t *Charge)
-	// report describes the State after a charge. Times are microseconds from Now.
-	report(t *Charge) report
-	expires(t *Charge) int64
-}
-
-// report describes a limit to clients.
-type report struct {
-	remaining int64 // hits that would pass now
-	reset     int64 // until as many pass as at first
-	retry     int64 // until the hits that did not pass would
-}
-
 // ParseAlgorithm returns the algorithm with a name, in any letter case. It reports false for
 // unknown names.
 func ParseAlgorithm(name string) (Algorithm, bool) {

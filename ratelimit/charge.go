@@ -2,6 +2,8 @@ package ratelimit
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 )
@@ -120,20 +122,59 @@ func (l *Limit) capacity() uint32 {
 	return l.RequestsPerUnit
 }
 
-// second is one in microseconds.
-const second = 1_000_000
-
 // maxHits bounds the hits of a charge: more are over every limit, and must not overflow.
 const maxHits = 1 << 33
-
-// moment is a time at which takes are made.
-type moment struct {
-	micro int64 // Unix
-}
 
 // fill makes t a charge of n hits.
 func (l *chargeLimit) fill(t *Charge, n uint64, m *moment) {
 	t.Algorithm, t.N, t.Now = l.algorithm, min(n, maxHits), m.micro
 	t.Allowed = false
 	algorithms[l.algorithm].params(l, t, m)
+}
+
+// algorithm describes an Algorithm: what it needs of a limit and of a store, and how it counts.
+type algorithm struct {
+	name     string
+	windows  bool // limits may be aligned to a calendar
+	bursts   bool // limits may have a Burst
+	leasable bool // a store may claim hits ahead
+	permits  bool // hits are in progress until they are released
+	charger       // nil if it counts the hits of windows in a Store
+}
+
+// charger is the arithmetic of an Algorithm on the State that a ChargeStore keeps.
+type charger interface {
+	// params sets the Params of a charge.
+	params(l *chargeLimit, t *Charge, now *moment)
+	// setHits sets those Params that depend on the number of hits.
+	setHits(t *Charge)
+	// apply changes the state as Charge.Apply describes, and sets that of the charge. Allowed is true before.
+	apply(s *State, t *Charge)
+	// report describes the State after a charge. Times are microseconds from Now.
+	report(t *Charge) report
+	expires(t *Charge) int64
+}
+
+// report describes a limit to clients.
+type report struct {
+	remaining int64 // hits that would pass now
+	reset     int64 // until as many pass as at first
+	retry     int64 // until the hits that did not pass would
+}
+
+// chargeFrom calls Take of a store that may be no ChargeStore.
+func chargeFrom(ctx context.Context, store Store, charges []Charge) error {
+	err := errors.ErrUnsupported
+	if s, ok := store.(ChargeStore); ok {
+		err = s.Charge(ctx, charges)
+	}
+	return chargeError(store, err)
+}
+
+// chargeError explains an error of Take.
+func chargeError(store Store, err error) error {
+	if errors.Is(err, errors.ErrUnsupported) {
+		return fmt.Errorf("the counter store (%T) can't hold limits of other algorithms than fixed_window: %w", store, err)
+	}
+	return err
 }

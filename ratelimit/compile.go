@@ -364,3 +364,19 @@ func (l *level) keyRules(key string) *keyRules {
 	}
 	return k
 }
+
+// setCandidate compiles the candidate of a limit.
+func (l *limit) setCandidate(in *Limit) {
+	if in.Candidate == nil {
+		return
+	}
+	l.candidate = new(*in.Candidate)
+	candidate := *in
+	candidate.RequestsPerUnit = in.Candidate.RequestsPerUnit
+	if l.candidateCharge = newChargeLimit(&candidate, l.period); l.candidateCharge == nil {
+		return
+	}
+	for f, name := range l.candidateCharge.name {
+		l.candidateCharge.name[f] = name[:1] + "candidate_" + name[1:]
+	}
+}

@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"context"
 	"maps"
 	"math"
 	"time"
@@ -165,18 +166,6 @@ func (w *workspace) addCharge(key []byte, c *check, l *chargeLimit) {
 	charge := w.nextCharge()
 	charge.Key, charge.Refund, charge.Fixed, charge.Lease = key, c.back, c.rule.fixed, c.rule.lease
 	l.fill(charge, c.hits, &w.moment)
-}
-
-// nextCharge appends a charge without Params, whose other fields are to be set.
-func (w *workspace) nextCharge() *Charge {
-	n := len(w.charges)
-	if n == cap(w.charges) {
-		w.charges = append(w.charges, Charge{})
-	}
-	w.charges = w.charges[:n+1]
-	charge := &w.charges[n]
-	charge.Params = [6]int64{}
-	return charge
 }
 
 func (e *Engine) addHit(key []byte, c *check, w *workspace) {
@@ -442,106 +431,85 @@ func mergeMetadata(dst, src map[string]any) map[string]any {
 	return dst
 }
 
-// workspace is the memory that a decision needs. It is a part of the Decision, so that a
-// caller who reuses that reuses all memory.
-type workspace struct {
-	checks      []check
-	hits        [4][]Hit // to add and to subtract, in the main and the per-second store
-	charges     []Charge // from the main store
-	failed      [5]bool  // which of these five lists was not counted
-	local       []Hit    // for the fallback store
-	localCharge []Charge
-	moment      moment // of the charges
-	engine      *Engine
-	places      bool     // were taken under limits of Concurrency, and are to be released
-	keys        []byte   // all counter keys, one after the other
-	text        []byte   // scratch for statistics keys and patterns
-	names       []uint64 // bit set of the names replaced in this request
-	stripe      uint32   // index of the stripe of the statistics
-	draw        uint32   // random, for topKeys
-	hasStripe   bool
-	anyCached   bool
-	listed      bool // whether there may be hits, charges or places
+// Decide counts the hits of r and returns the decision.
+//
+// The error, if any, is an *Error. An invalid request counts nothing. After a
+// StoreFailure some counters may have been added to.
+func (e *Engine) Decide(ctx context.Context, r *Request) (*Decision, error) {
+	d := new(Decision)
+	if err := e.DecideInto(ctx, r, d); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
-// check is the state of one descriptor during a decision.
-type check struct {
-	hits     uint64
-	back     bool        // gives the hits back
-	override *Override   // the limit that came along, if it is to apply
-	rule     *node       // with a limit; nil if none applies
-	stats    *LimitStats // nil without statistics
-
-	// The limit, wherever it comes from. live reports whether there is one to count.
-	requests uint32
-	unit     Unit
-	live     bool
-	window   *span   // that the hits belong to
-	period   *period // nil for windows of a unit
-
-	cached  bool         // known by the over-limit cache
-	failure failure      // the policy that decides because the store failed
-	store   int8         // which of workspace.hits, or taking
-	hit     int          // index there
-	charge  *chargeLimit // nil for a FixedWindow
+// DecideInto is Decide for callers who keep a Decision per goroutine: d is
+// overwritten and its memory reused, so that a decision allocates nothing. After an
+// error d holds no decision.
+func (e *Engine) DecideInto(ctx context.Context, r *Request, d *Decision) error {
+	d.reset(e, len(r.Descriptors))
+	u := e.inUse.Load()
+	if u != nil && len(r.Descriptors) == 1 && r.Descriptors[0].Limit == nil {
+		if dom := u.rules.domain(r.Domain); dom != nil {
+			desc := &r.Descriptors[0]
+			return e.decideBy(ctx, u, r, d, dom.match(desc.Entries, &d.work.text), hitsOf(r, desc))
+		}
+	}
+	return d.failed(e.decide(ctx, u, r, d))
 }
 
-const (
-	mainStore = 0
-	perSecond = 1
-	mainBack  = 2 // with mainStore or perSecond: hits to subtract
-	charging  = 4
-	// Memory beyond these that a huge request needed is released.
-	keepBytes  = 64 << 10
-	keepChecks = 1 << 10
-)
-
-// reset empties d for a decision on n descriptors.
-func (d *Decision) reset(e *Engine, n int) {
-	w := &d.work
-	if cap(w.keys) > keepBytes || cap(w.text) > keepBytes || cap(w.checks) > keepChecks {
-		*w = workspace{stripe: w.stripe, draw: w.draw, hasStripe: w.hasStripe}
-		d.Statuses = nil
+// failed empties the decision if there is an error, which it returns.
+func (d *Decision) failed(err error) error {
+	if err != nil {
+		clear(d.Statuses)
 	}
-	if !w.hasStripe {
-		// Neighbouring numbers for decisions made one after the other: the goroutines
-		// that own them are likely to run side by side.
-		w.stripe, w.hasStripe = e.stripes.Add(1), true
-		w.draw = w.stripe * 2654435769
-	}
-	d.Code = Unknown
-	if d.Metadata != nil {
-		d.Metadata = nil
-	}
-	// Old contents are overwritten.
-	if len(d.Statuses) != n || len(w.checks) != n {
-		d.Statuses, w.checks = sized(d.Statuses, n), sized(w.checks, n)
-	}
-	w.keys = w.keys[:0]
-	w.hits[mainStore] = w.hits[mainStore][:0]
-	w.charges, w.places = w.charges[:0], false
-	if w.engine != e {
-		w.engine = e
-	}
-	if w.listed {
-		w.empty()
-	}
+	return err
 }
 
-// empty removes all hits, and what is known about them.
-func (w *workspace) empty() {
-	w.listed, w.places, w.anyCached = false, false, false
-	for i := range w.hits {
-		w.hits[i] = w.hits[i][:0]
+func (e *Engine) decide(ctx context.Context, u *inUse, r *Request, d *Decision) error {
+	if err := validate(r); err != nil {
+		return err
 	}
-	w.charges = w.charges[:0]
-	w.failed = [len(w.failed)]bool{}
+	if u == nil {
+		return sentinelError(NotReady, ErrNoRules)
+	}
+	e.match(u, r, d)
+	return e.countAndEvaluate(ctx, u, r, d)
 }
 
-// sized returns a slice of n elements, in the memory of s if it has the capacity.
-func sized[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
+// decideBy decides a request with one descriptor by its rule, which is nil if there is none.
+func (e *Engine) decideBy(ctx context.Context, u *inUse, r *Request, d *Decision, n *node, hits uint64) error {
+	if n != nil && n.plain && e.plain && !r.Descriptors[0].Refund {
+		switch {
+		case !n.charging:
+			return e.decidePlain(ctx, u, r, d, n, hits)
+		case e.charges != nil:
+			return e.decidePlainCharge(ctx, u, r, d, n, hits)
+		}
 	}
-	return s[:n]
+	d.work.checks[0] = check{hits: hits, back: r.Descriptors[0].Refund, rule: n}
+	return d.failed(e.countAndEvaluate(ctx, u, r, d))
+}
+
+// countAndEvaluate counts the hits of matched descriptors and decides.
+func (e *Engine) countAndEvaluate(ctx context.Context, u *inUse, r *Request, d *Decision) error {
+	t := e.clock.read()
+	e.prepare(u, r, d, t)
+	return e.finish(ctx, u, r, d, t, e.count(ctx, d))
+}
+
+// finish decides after hits were counted, or could not be.
+func (e *Engine) finish(ctx context.Context, u *inUse, r *Request, d *Decision, t *tick, err error) error {
+	if err != nil {
+		if err = e.fallBack(ctx, d, err); err != nil {
+			d.abandon(ctx)
+			return storeError(err)
+		}
+	}
+	e.evaluate(u, r, d, t)
+	e.conclude(d)
+	if d.Code == OverLimit && d.work.places {
+		_ = d.Release(ctx) // a request that is refused holds no place
+	}
+	return nil
 }

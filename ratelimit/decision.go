@@ -204,3 +204,30 @@ func (n *HeaderNames) Fields(s *Status) [3]HeaderField {
 		{cmp.Or(n.Reset, "RateLimit-Reset"), uint64(s.ResetSeconds)},
 	}
 }
+
+// Charge returns the charge of descriptor i of the last request as the store decided it, nil if the
+// limit is a FixedWindow or nothing was taken. It is valid until the next call of DecideInto.
+func (d *Decision) Charge(i int) *Charge {
+	c := &d.work.checks[i]
+	if !c.live || c.charge == nil {
+		return nil
+	}
+	return &d.work.charges[c.hit]
+}
+
+// Applied returns what descriptor i of the last request was held to: the index of the rule's limit
+// in [Ruleset.Limits], and the hit as the store counted it. The index is -1 if no rule applied or
+// the limit came with the request; the hit is nil if nothing was counted, and for another Algorithm
+// than FixedWindow: see [Decision.Charge]. Both are valid until the
+// next call of DecideInto.
+func (d *Decision) Applied(i int) (limit int, hit *Hit) {
+	c := &d.work.checks[i]
+	limit = -1
+	if c.rule != nil {
+		limit = int(c.rule.id)
+	}
+	if c.live && !c.cached && c.charge == nil {
+		hit = &d.work.hits[c.store][c.hit]
+	}
+	return limit, hit
+}

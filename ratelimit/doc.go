@@ -86,6 +86,11 @@
 //
 // # Design notes
 //
+// The files read top down, in this order: limiter, inspect*, candidate, decide_plain, decide,
+// decide_release, decide_failure, decide_count, topkeys, decide_workspace, engine, stats, compile*,
+// fields_check, match, error, decision, fields, algorithm*, charge, store, window, keys, rule, match_glob. Few names are used
+// by a file after the one that declares them.
+//
 // Keys and values are matched separately. The reference service joins them with an
 // underscore first, so that there a rule for key "a_b" also matches the entry a=b. Two
 // things use the joined form here too, because counters and statistics are named so:
@@ -112,12 +117,13 @@
 // 4 times more. These are the slot of the index, the rule and its text, which depend on each other,
 // and the pattern. Without the comparison of the text it would be 1.4, but a hash must not decide which rule applies.
 //
-// Wildcards are indexed by the rarest literal that a match must contain (glob.go), so that
+// Wildcards are indexed by the rarest literal that a match must contain (match_glob.go), so that
 // thousands of them are not compared one after the other.
 //
 // Nearly all requests have one descriptor, whose rule has nothing but a limit of a unit's fixed
-// window or of another algorithm. plain.go decides those in one pass, with half to two thirds of the
-// instructions; a test compares it with the path for any request.
+// window or of another algorithm. decide_plain.go decides those in one pass; a test compares it with the path for
+// any request. Without it a decision by one rule takes 1.6 times the instructions, 1,680 instead of 1,050, and
+// one by a token bucket 1,530 instead of 930 (BenchmarkDecide/1_rule, BenchmarkCharge; callgrind).
 //
 // A [FailurePolicy] belongs to a rule, so the engine applies it. Detecting that a store has
 // failed is the store's job: redisstore and memcachestore have a circuit breaker for each server.

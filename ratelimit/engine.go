@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math"
 	"math/rand/v2"
@@ -220,99 +221,30 @@ func (e *Engine) Rules() *Ruleset {
 	return nil
 }
 
-// Decide counts the hits of r and returns the decision.
-//
-// The error, if any, is an *Error. An invalid request counts nothing. After a
-// StoreFailure some counters may have been added to.
-func (e *Engine) Decide(ctx context.Context, r *Request) (*Decision, error) {
-	d := new(Decision)
-	if err := e.DecideInto(ctx, r, d); err != nil {
-		return nil, err
-	}
-	return d, nil
-}
-
-// DecideInto is Decide for callers who keep a Decision per goroutine: d is
-// overwritten and its memory reused, so that a decision allocates nothing. After an
-// error d holds no decision.
-func (e *Engine) DecideInto(ctx context.Context, r *Request, d *Decision) error {
-	d.reset(e, len(r.Descriptors))
-	u := e.inUse.Load()
-	if u != nil && len(r.Descriptors) == 1 && r.Descriptors[0].Limit == nil {
-		if dom := u.rules.domain(r.Domain); dom != nil {
-			desc := &r.Descriptors[0]
-			return e.decideBy(ctx, u, r, d, dom.match(desc.Entries, &d.work.text), hitsOf(r, desc))
+// Check returns an error if the rules have limits that the engine's store can't hold, such as those with
+// another Algorithm than FixedWindow if it is no [ChargeStore]. Decisions by such rules would fail.
+func (e *Engine) Check(rules *Ruleset) error {
+	checked := make(map[Algorithm]bool)
+	for _, l := range rules.limits {
+		if l.charge == nil || checked[l.charge.algorithm] {
+			continue
 		}
-	}
-	return d.failed(e.decide(ctx, u, r, d))
-}
-
-// failed empties the decision if there is an error, which it returns.
-func (d *Decision) failed(err error) error {
-	if err != nil {
-		clear(d.Statuses)
-	}
-	return err
-}
-
-func (e *Engine) decide(ctx context.Context, u *inUse, r *Request, d *Decision) error {
-	if err := validate(r); err != nil {
-		return err
-	}
-	if u == nil {
-		return sentinelError(NotReady, ErrNoRules)
-	}
-	e.match(u, r, d)
-	return e.countAndEvaluate(ctx, u, r, d)
-}
-
-// decideBy decides a request with one descriptor by its rule, which is nil if there is none.
-func (e *Engine) decideBy(ctx context.Context, u *inUse, r *Request, d *Decision, n *node, hits uint64) error {
-	if n != nil && n.plain && e.plain && !r.Descriptors[0].Refund {
-		switch {
-		case !n.charging:
-			return e.decidePlain(ctx, u, r, d, n, hits)
-		case e.charges != nil:
-			return e.decidePlainCharge(ctx, u, r, d, n, hits)
-		}
-	}
-	d.work.checks[0] = check{hits: hits, back: r.Descriptors[0].Refund, rule: n}
-	return d.failed(e.countAndEvaluate(ctx, u, r, d))
-}
-
-// countAndEvaluate counts the hits of matched descriptors and decides.
-func (e *Engine) countAndEvaluate(ctx context.Context, u *inUse, r *Request, d *Decision) error {
-	t := e.clock.read()
-	e.prepare(u, r, d, t)
-	return e.finish(ctx, u, r, d, t, e.count(ctx, d))
-}
-
-// finish decides after hits were counted, or could not be.
-func (e *Engine) finish(ctx context.Context, u *inUse, r *Request, d *Decision, t *tick, err error) error {
-	if err != nil {
-		if err = e.fallBack(ctx, d, err); err != nil {
-			d.abandon(ctx)
-			return storeError(err)
-		}
-	}
-	e.evaluate(u, r, d, t)
-	e.conclude(d)
-	if d.Code == OverLimit && d.work.places {
-		_ = d.Release(ctx) // a request that is refused holds no place
-	}
-	return nil
-}
-
-// validate rejects requests that are invalid whatever the rules, before anything is
-// counted.
-func validate(r *Request) error {
-	if r.Domain == "" || len(r.Descriptors) == 0 {
-		return emptyError(r)
-	}
-	for i := range r.Descriptors {
-		if o := r.Descriptors[i].Limit; o != nil && !o.valid() {
-			return overrideError(i, o)
+		checked[l.charge.algorithm] = true
+		if err := l.charge.algorithm.SupportedBy(e.store); err != nil {
+			return fmt.Errorf("domain '%s', rule %s: %s: %w", l.domain, l.pathText(), l.charge.algorithm, err)
 		}
 	}
 	return nil
+}
+
+// pathText returns the keys and values of a rule.
+func (l *limit) pathText() string {
+	text := ""
+	for i := range l.path {
+		if i > 0 {
+			text += "."
+		}
+		text += joinValue(l.path[i].key, l.path[i].value)
+	}
+	return text
 }

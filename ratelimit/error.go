@@ -170,3 +170,17 @@ func (fs Faults) Unwrap() []error {
 	}
 	return errs
 }
+
+// validate rejects requests that are invalid whatever the rules, before anything is
+// counted.
+func validate(r *Request) error {
+	if r.Domain == "" || len(r.Descriptors) == 0 {
+		return emptyError(r)
+	}
+	for i := range r.Descriptors {
+		if o := r.Descriptors[i].Limit; o != nil && !o.valid() {
+			return overrideError(i, o)
+		}
+	}
+	return nil
+}

@@ -233,3 +233,27 @@ func (r *Ruleset) Plan(request *Request, now time.Time, opts *Options) ([]*Plann
 	}
 	return hits, nil
 }
+
+// LimitView shows a rule with a limit, to tools that analyze decisions: see package replay.
+type LimitView struct {
+	Domain string
+	// Path holds the keys and values of the rule, the top level first.
+	Path []Entry
+	// Limit is a copy.
+	Limit                 Limit
+	ShadowMode, QuotaMode bool
+}
+
+// Limits returns the rules with a limit, in the order of the configuration: the index is the
+// one that [Decision.Applied] returns.
+func (r *Ruleset) Limits() []LimitView {
+	all := make([]LimitView, len(r.limits))
+	for i, l := range r.limits {
+		rule := l.rule.alone()
+		all[i] = LimitView{Domain: l.domain, Limit: *rule.Limit, ShadowMode: rule.ShadowMode, QuotaMode: rule.QuotaMode}
+		for j := range l.path {
+			all[i].Path = append(all[i].Path, Entry{Key: l.path[j].key, Value: l.path[j].value})
+		}
+	}
+	return all
+}

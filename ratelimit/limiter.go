@@ -160,3 +160,7 @@ func (l *Limiter) release(c *limiterCall) {
 	c.entries[0].Value = ""
 	l.calls.Put(c)
 }
+
+// TopKeys returns the busiest keys, nil without Options.TopKeys: see [Engine.TopKeys]. The value
+// of the only entry of a key is the key.
+func (l *Limiter) TopKeys() *TopKeys { return l.engine.TopKeys() }

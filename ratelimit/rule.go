@@ -117,3 +117,47 @@ type Candidate struct {
 
 // Per returns a limit of n hits in each window of one unit.
 func Per(n uint32, unit Unit) Limit { return Limit{RequestsPerUnit: n, Unit: unit} }
+
+// FailurePolicy decides a descriptor whose store failed. The empty policy stands for
+// Options.OnStoreFailure.
+type FailurePolicy string
+
+// The policies.
+const (
+	// FailError fails the whole call with a StoreFailure (REFERENCE.md, 6.3). One descriptor with this policy is enough.
+	FailError FailurePolicy = "error"
+	// FailAllow lets the descriptor pass uncounted.
+	FailAllow FailurePolicy = "allow"
+	// FailDeny treats the descriptor as over its limit; shadow mode applies.
+	FailDeny FailurePolicy = "deny"
+	// FailLocal counts the descriptor in Options.Fallback, at its full limit. Each instance
+	// counts by itself, so all of them together may let more pass.
+	FailLocal FailurePolicy = "local"
+)
+
+// FailurePolicyNames lists the policies, for error messages.
+const FailurePolicyNames = "error, allow, deny or local"
+
+// Valid reports whether p is one of the constants.
+func (p FailurePolicy) Valid() bool { return p.number() != failUnset }
+
+// failure is a FailurePolicy as a rule holds it.
+type failure uint8
+
+const (
+	failUnset failure = iota
+	failError
+	failAllow
+	failDeny
+	failLocal
+)
+
+var failureNumbers = [...]FailurePolicy{failError: FailError, failAllow: FailAllow, failDeny: FailDeny, failLocal: FailLocal}
+
+// number returns failUnset for the empty and for unknown policies.
+func (p FailurePolicy) number() failure {
+	if p == "" {
+		return failUnset
+	}
+	return failure(max(slices.Index(failureNumbers[:], p), 0))
+}

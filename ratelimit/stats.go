@@ -334,3 +334,17 @@ func (r *requestStats) warnOnce(logged *bool, what, domain string) {
 	r.log.Warn("too many names in requests: further ones are counted together as \"other\"",
 		"kind", what, "domain", domain, "names", r.max, "longest", maxStatsName)
 }
+
+// Candidate returns the counters of the limit on trial ([Limit.Candidate]), nil if the limit had
+// none since the start. Of its LimitCounts, WithinLimit, NearLimit and OverLimit are used.
+func (s *LimitStats) Candidate() *LimitStats { return s.candidate.Load() }
+
+// openCandidate returns them, and creates them before the first use.
+func (s *LimitStats) openCandidate() *LimitStats {
+	c := s.candidate.Load()
+	if c == nil {
+		s.candidate.CompareAndSwap(nil, NewLimitStats())
+		c = s.candidate.Load()
+	}
+	return c
+}

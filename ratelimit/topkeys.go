@@ -313,10 +313,6 @@ func (e *Engine) TopKeys() *TopKeys {
 	return out
 }
 
-// TopKeys returns the busiest keys, nil without Options.TopKeys: see [Engine.TopKeys]. The value
-// of the only entry of a key is the key.
-func (l *Limiter) TopKeys() *TopKeys { return l.engine.TopKeys() }
-
 // view returns the domain and path of a limit.
 func (l *limit) view() (domain string, path []Entry) {
 	for i := range l.path {

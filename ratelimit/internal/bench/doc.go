@@ -8,7 +8,7 @@
 // processor, are the same for both.
 //
 // What limits a decision on one key, 71 ns beside go-limiter's 88: it takes 1,100 instructions
-// (valgrind --tool=callgrind), half of what it took before package ratelimit had plain.go. About 300 of
+// (valgrind --tool=callgrind), half of what it took before package ratelimit had decide_plain.go. About 300 of
 // them build the counter's key and hash it, 250 find the counter, 250 match the rule, and the
 // rest fill in the request to the store and the status. go-limiter takes 320 instructions, but four
 // locked ones and a reading of the clock, where a decision has one locked instruction, and one more

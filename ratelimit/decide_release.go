@@ -2,7 +2,6 @@ package ratelimit
 
 import (
 	"context"
-	"fmt"
 )
 
 // Release gives back the places that the request took under limits of Concurrency. Call it when
@@ -63,32 +62,4 @@ func (d *Decision) abandon(ctx context.Context) {
 	// If the charges failed, which places were taken is unknown.
 	d.work.places = len(d.work.charges) > 0 && !d.work.failed[charging]
 	_ = d.Release(ctx)
-}
-
-// Check returns an error if the rules have limits that the engine's store can't hold, such as those with
-// another Algorithm than FixedWindow if it is no [ChargeStore]. Decisions by such rules would fail.
-func (e *Engine) Check(rules *Ruleset) error {
-	checked := make(map[Algorithm]bool)
-	for _, l := range rules.limits {
-		if l.charge == nil || checked[l.charge.algorithm] {
-			continue
-		}
-		checked[l.charge.algorithm] = true
-		if err := l.charge.algorithm.SupportedBy(e.store); err != nil {
-			return fmt.Errorf("domain '%s', rule %s: %s: %w", l.domain, l.pathText(), l.charge.algorithm, err)
-		}
-	}
-	return nil
-}
-
-// pathText returns the keys and values of a rule.
-func (l *limit) pathText() string {
-	text := ""
-	for i := range l.path {
-		if i > 0 {
-			text += "."
-		}
-		text += joinValue(l.path[i].key, l.path[i].value)
-	}
-	return text
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"sync"
 )
 
@@ -43,12 +42,6 @@ func (w *workspace) giveBack() {
 	}
 }
 
-// note records whether a store failed.
-func (w *workspace) note(store int, err error) error {
-	w.failed[store] = err != nil
-	return err
-}
-
 // add has the stores add, subtract and take, at the same time if there are several lists. It
 // returns only when no store writes to them any more.
 func (e *Engine) add(ctx context.Context, w *workspace) error {
@@ -67,14 +60,6 @@ func (e *Engine) add(ctx context.Context, w *workspace) error {
 		return w.note(first, e.call(ctx, w, first))
 	}
 	return e.addAll(ctx, w, first)
-}
-
-// len returns the length of a list.
-func (w *workspace) len(list int) int {
-	if list == charging {
-		return len(w.charges)
-	}
-	return len(w.hits[list])
 }
 
 // addAll is add for several lists.
@@ -117,23 +102,6 @@ func (e *Engine) call(ctx context.Context, w *workspace, list int) (err error) {
 		return store.Add(ctx, w.hits[list])
 	}
 	return subtractFrom(ctx, store, w.hits[list])
-}
-
-// chargeFrom calls Take of a store that may be no ChargeStore.
-func chargeFrom(ctx context.Context, store Store, charges []Charge) error {
-	err := errors.ErrUnsupported
-	if s, ok := store.(ChargeStore); ok {
-		err = s.Charge(ctx, charges)
-	}
-	return chargeError(store, err)
-}
-
-// chargeError explains an error of Take.
-func chargeError(store Store, err error) error {
-	if errors.Is(err, errors.ErrUnsupported) {
-		return fmt.Errorf("the counter store (%T) can't hold limits of other algorithms than fixed_window: %w", store, err)
-	}
-	return err
 }
 
 // subtractFrom calls Subtract of a store that may be no SubtractStore.
@@ -287,71 +255,6 @@ func (w *workspace) exceeds(c *check) bool {
 	return h.Count > uint64(h.Limit) || c.hits > uint64(h.Limit)-h.Count
 }
 
-// FailurePolicy decides a descriptor whose store failed. The empty policy stands for
-// Options.OnStoreFailure.
-type FailurePolicy string
-
-// The policies.
-const (
-	// FailError fails the whole call with a StoreFailure (REFERENCE.md, 6.3). One descriptor with this policy is enough.
-	FailError FailurePolicy = "error"
-	// FailAllow lets the descriptor pass uncounted.
-	FailAllow FailurePolicy = "allow"
-	// FailDeny treats the descriptor as over its limit; shadow mode applies.
-	FailDeny FailurePolicy = "deny"
-	// FailLocal counts the descriptor in Options.Fallback, at its full limit. Each instance
-	// counts by itself, so all of them together may let more pass.
-	FailLocal FailurePolicy = "local"
-)
-
-// FailurePolicyNames lists the policies, for error messages.
-const FailurePolicyNames = "error, allow, deny or local"
-
-// Valid reports whether p is one of the constants.
-func (p FailurePolicy) Valid() bool { return p.number() != failUnset }
-
-// failure is a FailurePolicy as a rule holds it.
-type failure uint8
-
-const (
-	failUnset failure = iota
-	failError
-	failAllow
-	failDeny
-	failLocal
-)
-
-var failureNumbers = [...]FailurePolicy{failError: FailError, failAllow: FailAllow, failDeny: FailDeny, failLocal: FailLocal}
-
-// number returns failUnset for the empty and for unknown policies.
-func (p FailurePolicy) number() failure {
-	if p == "" {
-		return failUnset
-	}
-	return failure(max(slices.Index(failureNumbers[:], p), 0))
-}
-
-// fallBack applies the policies of descriptors whose store failed. It returns the store's
-// error if a policy is FailError, if the context is done, and if the request is invalid.
-func (e *Engine) fallBack(ctx context.Context, d *Decision, cause error) error {
-	w := &d.work
-	if !e.mayGoOn(ctx, w, cause) {
-		return cause
-	}
-	if err := e.countLocally(ctx, w); err != nil {
-		return cause
-	}
-	for i := range w.checks {
-		if f := w.checks[i].failure; f != failUnset && e.fallbacks[f] != nil {
-			e.fallbacks[f].Add(1)
-		}
-	}
-	if e.opts.OnFallback != nil {
-		e.opts.OnFallback(ctx, cause)
-	}
-	return nil
-}
-
 // mayGoOn reports whether a call may be decided although a store has failed.
 func (e *Engine) mayGoOn(ctx context.Context, w *workspace, cause error) bool {
 	return ctx.Err() == nil && KindOf(cause) != Invalid && e.policies(w)
@@ -374,46 +277,4 @@ func (e *Engine) policies(w *workspace) bool {
 		}
 	}
 	return true
-}
-
-// countLocally counts the descriptors with FailLocal in the fallback store.
-func (e *Engine) countLocally(ctx context.Context, w *workspace) error {
-	w.local, w.localCharge = w.local[:0], w.localCharge[:0]
-	for i := range w.checks {
-		switch c := &w.checks[i]; {
-		case c.failure != failLocal || c.store == mainBack || c.store == mainBack+perSecond:
-		case c.charge != nil:
-			for i := range c.charges() {
-				t := w.charges[c.hit+i]
-				c.chargeLimit(i).fill(&t, c.hits, &w.moment) // N may have been held back
-				w.localCharge = append(w.localCharge, t)
-			}
-		default:
-			h := w.hits[c.store][c.hit]
-			h.N, h.Count = c.hits, 0
-			w.local = append(w.local, h)
-		}
-	}
-	if len(w.local) > 0 {
-		if err := guardedAdd(ctx, e.opts.Fallback, w.local); err != nil {
-			return err
-		}
-	}
-	if len(w.localCharge) > 0 {
-		if err := guard(func() error { return chargeFrom(ctx, e.opts.Fallback, w.localCharge) }); err != nil {
-			return err
-		}
-	}
-	hit, charge := 0, 0
-	for i := range w.checks {
-		switch c := &w.checks[i]; {
-		case c.failure != failLocal || c.store == mainBack || c.store == mainBack+perSecond:
-		case c.charge != nil:
-			charge += copy(w.charges[c.hit:c.hit+c.charges()], w.localCharge[charge:])
-		default:
-			w.hits[c.store][c.hit].Count = w.local[hit].Count
-			hit++
-		}
-	}
-	return nil
 }
