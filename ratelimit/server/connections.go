@@ -62,7 +62,7 @@ type connections struct {
 	limits connectionLimits
 	stats  *stats.Registry
 	log    *slog.Logger
-	logged errorLog
+	logged throttle
 
 	tick  time.Duration
 	now   atomic.Uint32 // ticks
@@ -179,23 +179,16 @@ func (d dispensable) before(other dispensable) bool {
 
 // watch ends messages that do not arrive in time, until ctx ends.
 func (l *connections) watch(ctx context.Context) {
-	ticker := time.NewTicker(l.tick)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+	every(l.tick, func(context.Context) {
 		l.now.Add(1)
 		l.mu.Lock()
+		defer l.mu.Unlock()
 		for c := range l.open {
 			if c.expire() {
 				l.closeLocked(c)
 			}
 		}
-		l.mu.Unlock()
-	}
+	})(ctx)
 }
 
 // relieve closes connections until unfinished calls hold less than the limit.
@@ -247,7 +240,7 @@ func (l *connections) forgetLocked(c *connection) {
 // event counts what was done to a connection, and logs it at most once a second.
 func (l *connections) event(name, message string, args ...any) {
 	l.stats.Counter("ratelimit.grpc." + name).Add(1)
-	if suppressed, ok := l.logged.allow(time.Now()); ok {
+	if suppressed, ok := l.logged.allow(1); ok {
 		l.log.Warn(message, append(args, "others_since_last", suppressed)...)
 	}
 }
@@ -265,11 +258,7 @@ func (l *connections) abort() {
 	}
 }
 
-// credentials returns the credentials of the gRPC server, with connections that count.
-func (l *connections) credentials(inner credentials.TransportCredentials) credentials.TransportCredentials {
-	return countingCredentials{inner}
-}
-
+// countingCredentials are the credentials of the gRPC server, with connections that count.
 type countingCredentials struct {
 	credentials.TransportCredentials
 }

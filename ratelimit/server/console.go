@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -129,6 +128,3 @@ func (s *Server) consoleHealth() []console.Component {
 	}
 	return all
 }
-
-// consoleHandler serves the console below consolePath.
-func (s *Server) consoleHandler() http.Handler { return http.StripPrefix(consolePath, s.console) }

@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
-	"strings"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/reflection"
@@ -25,11 +23,11 @@ func (s *Server) buildCounters(context.Context) error {
 	if err != nil || token == "" {
 		return err
 	}
-	denied := &errorLog{}
+	denied := &throttle{}
 	s.counters, err = s.service.Counters(&service.CountersOptions{
 		Token: token,
 		OnDenied: func(ctx context.Context, address string, err error) {
-			if suppressed, ok := denied.allow(time.Now()); ok {
+			if suppressed, ok := denied.allow(1); ok {
 				s.log.WarnContext(ctx, "access to counters denied", "from", address, "err", err, "others_since_last", suppressed)
 			}
 		},
@@ -92,11 +90,7 @@ func (s *Server) logCountersCall(ctx context.Context, c *service.CountersCall) {
 // changeLine returns "<entries>: <hits> given back, <used> used".
 func changeLine(c *service.CountersCall, i int) string {
 	d := &c.Request.Descriptors[i]
-	entries := make([]string, len(d.Entries))
-	for j, e := range d.Entries {
-		entries[j] = printable.Truncate(e.Key, maxText) + "=" + printable.Truncate(e.Value, maxText)
-	}
-	line := strings.Join(entries, ",")
+	line := entriesText(d.Entries)
 	if c.Err != nil {
 		return line
 	}

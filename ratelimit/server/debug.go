@@ -28,7 +28,7 @@ func (s *Server) debugPaths() []debugPath {
 		{"/topkeys", "busiest keys of each rule in the last two minutes; ?format=json, ?rules=100, ?keys=10", http.HandlerFunc(s.serveTopKeys)},
 	}
 	if s.console != nil {
-		all = append(all, debugPath{consolePath + "/", "rules with live rates, health and configuration, for browsers", s.consoleHandler()})
+		all = append(all, debugPath{consolePath + "/", "rules with live rates, health and configuration, for browsers", http.StripPrefix(consolePath, s.console)})
 	}
 	return all
 }
@@ -205,7 +205,11 @@ func allowGet(w http.ResponseWriter, r *http.Request) bool {
 
 // writePage writes a page as JSON or as text, as the request asks for.
 func writePage(w http.ResponseWriter, r *http.Request, data any, text string) {
-	switch format := cmp.Or(r.URL.Query().Get("format"), accepted(r)); format {
+	format := "text"
+	if strings.Contains(r.Header.Get("Accept"), "application/json") {
+		format = "json"
+	}
+	switch format = cmp.Or(r.URL.Query().Get("format"), format); format {
 	case "json":
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(data)
@@ -215,13 +219,6 @@ func writePage(w http.ResponseWriter, r *http.Request, data any, text string) {
 	default:
 		http.Error(w, fmt.Sprintf("format %q: use text or json", format), http.StatusBadRequest)
 	}
-}
-
-func accepted(r *http.Request) string {
-	if strings.Contains(r.Header.Get("Accept"), "application/json") {
-		return "json"
-	}
-	return "text"
 }
 
 func (s *Server) ruleLines() []ruleLine {

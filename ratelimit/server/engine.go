@@ -69,24 +69,16 @@ func (s *Server) buildEngine(ctx context.Context) error {
 
 // onDecision returns what is done with each decision, nil for nothing.
 func (s *Server) onDecision(ctx context.Context) func(context.Context, *ratelimit.Request, *ratelimit.Decision) {
-	var all []func(context.Context, *ratelimit.Request, *ratelimit.Decision)
-	if s.opts.AccessLog {
-		all = append(all, accessLog{s.log}.decided)
-	}
-	if s.log.Enabled(ctx, slog.LevelDebug) {
-		all = append(all, func(ctx context.Context, r *ratelimit.Request, d *ratelimit.Decision) {
-			s.decisionLog.decided(ctx, s.log, s.engine.Rules(), r, d)
-		})
-	}
-	switch len(all) {
-	case 0:
+	access, debug := s.opts.AccessLog, s.log.Enabled(ctx, slog.LevelDebug)
+	if !access && !debug {
 		return nil
-	case 1:
-		return all[0]
 	}
 	return func(ctx context.Context, r *ratelimit.Request, d *ratelimit.Decision) {
-		for _, observe := range all {
-			observe(ctx, r, d)
+		if access {
+			accessLog{s.log}.decided(ctx, r, d)
+		}
+		if debug {
+			s.logDecision(ctx, r, d)
 		}
 	}
 }
@@ -120,7 +112,9 @@ func (s *Server) callFailed(ctx context.Context, err error) {
 	if ratelimit.KindOf(err) != ratelimit.Invalid {
 		s.logFailure(ctx, err)
 	} else if s.log.Enabled(ctx, slog.LevelDebug) {
-		s.decisionLog.failed(ctx, s.log, err)
+		if suppressed, ok := s.decisionLog.allow(maxDecisions); ok {
+			s.log.DebugContext(ctx, "invalid request", "err", err, "others_since_last", suppressed)
+		}
 	}
 }
 
@@ -132,7 +126,7 @@ func (s *Server) storeFailed(ctx context.Context, err error) {
 }
 
 func (s *Server) logFailure(ctx context.Context, err error) {
-	if suppressed, ok := s.errorLog.allow(time.Now()); ok {
+	if suppressed, ok := s.errorLog.allow(1); ok {
 		s.log.ErrorContext(ctx, "rate limit call failed", "err", err, "others_since_last", suppressed)
 	}
 }

@@ -73,6 +73,7 @@ func TestKeyValueStoreURL(t *testing.T) {
 
 // A server waits for its store before it listens.
 func TestWaitsForStore(t *testing.T) {
+	t.Parallel()
 	redis := redistest.Start(t, nil)
 	redis.Freeze()
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{
@@ -92,7 +93,7 @@ func TestWaitsForStore(t *testing.T) {
 
 	redis.Freeze() // so that time is up before there is an error with an address
 	silent := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{
-		"REDIS_URL": redis.Addr, "REDIS_STARTUP_MAX_ELAPSED_TIME": "20ms",
+		"REDIS_URL": redis.Addr, "REDIS_TIMEOUT": "500ms", "REDIS_STARTUP_MAX_ELAPSED_TIME": "20ms",
 	})
 	require.ErrorContains(t, silent.fail(), redis.Addr)
 }
@@ -100,6 +101,7 @@ func TestWaitsForStore(t *testing.T) {
 // Health depends on connections (REFERENCE.md, 8.3): without a connection the
 // counter store is unhealthy, if the setting is true. Calls fail with the reason.
 func TestHealthOfCounterStore(t *testing.T) {
+	t.Parallel()
 	redis := redistest.Start(t, nil)
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{
 		"REDIS_URL": redis.Addr, "REDIS_HEALTH_CHECK_ACTIVE_CONNECTION": "true",
@@ -154,6 +156,7 @@ func TestStoreTLS(t *testing.T) {
 
 // An instance claims hits ahead for rules with a lease, or for all, and says so in its statistics.
 func TestLeases(t *testing.T) {
+	t.Parallel()
 	redis := redistest.Start(t, nil)
 	config := func(lease bool) string {
 		return fmt.Sprintf("domain: d\ndescriptors: [{key: client, rate_limit: {unit: year, requests_per_unit: 1000000, lease: %t}}]\n", lease)

@@ -38,69 +38,47 @@ func NewLogTo(w io.Writer, s *settings.Settings) *slog.Logger {
 			a.Key = name
 		}
 		if level, ok := a.Value.Any().(slog.Level); ok && a.Key == slog.LevelKey {
-			a.Value = slog.StringValue(levelName(level))
+			a.Value = slog.StringValue(strings.ToLower(level.String()))
+			if level == slog.LevelWarn {
+				a.Value = slog.StringValue("warning")
+			}
 		}
 		return a
 	}
 	return slog.New(slog.NewJSONHandler(w, opts))
 }
 
-func levelName(level slog.Level) string {
-	if level == slog.LevelWarn {
-		return "warning"
-	}
-	return strings.ToLower(level.String())
-}
-
-// errorLog limits failures in the log to one a second.
-type errorLog struct {
+// throttle limits lines in the log.
+type throttle struct {
 	mu         sync.Mutex
-	next       time.Time
+	until      time.Time // the end of the second that the first line began
+	logged     int       // lines in it
 	suppressed int
 }
 
-// allow reports whether to log a failure, and how many were suppressed since the last one.
-func (l *errorLog) allow(now time.Time) (suppressed int, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now.Before(l.next) {
-		l.suppressed++
+// allow reports whether to log one more line, of at most n in a second, and how many were
+// suppressed since the last one.
+func (t *throttle) allow(n int) (suppressed int, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now := time.Now(); !now.Before(t.until) {
+		t.until, t.logged = now.Add(time.Second), 0
+	}
+	if t.logged >= n {
+		t.suppressed++
 		return 0, false
 	}
-	suppressed, l.suppressed = l.suppressed, 0
-	l.next = now.Add(time.Second)
+	t.logged++
+	suppressed, t.suppressed = t.suppressed, 0
 	return suppressed, true
 }
 
 // maxDecisions limits the decisions in the log of a second.
 const maxDecisions = 100
 
-// decisionLog logs requests and their decisions, up to maxDecisions a second.
-type decisionLog struct {
-	mu         sync.Mutex
-	second     int64
-	logged     int
-	suppressed int
-}
-
-func (l *decisionLog) allow() (suppressed int, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now := time.Now().Unix(); now != l.second {
-		l.second, l.logged = now, 0
-	}
-	if l.logged == maxDecisions {
-		l.suppressed++
-		return 0, false
-	}
-	l.logged++
-	suppressed, l.suppressed = l.suppressed, 0
-	return suppressed, true
-}
-
-// decided logs a request with the rule of each descriptor and the decision.
-func (l *decisionLog) decided(ctx context.Context, log *slog.Logger, rules *ratelimit.Ruleset, r *ratelimit.Request, d *ratelimit.Decision) {
-	suppressed, ok := l.allow()
+// logDecision logs a request with the rule of each descriptor and the decision.
+func (s *Server) logDecision(ctx context.Context, r *ratelimit.Request, d *ratelimit.Decision) {
+	suppressed, ok := s.decisionLog.allow(maxDecisions)
 	if !ok {
 		return
 	}
@@ -111,35 +89,33 @@ func (l *decisionLog) decided(ctx context.Context, log *slog.Logger, rules *rate
 			lines = append(lines, fmt.Sprintf("and %d more", len(d.Statuses)-i))
 			break
 		}
-		lines = append(lines, descriptorLine(rules, r.Domain, &r.Descriptors[i], &d.Statuses[i]))
+		lines = append(lines, descriptorLine(s.engine.Rules(), r.Domain, &r.Descriptors[i], &d.Statuses[i]))
 	}
-	log.DebugContext(ctx, "decision", "domain", printable.Truncate(r.Domain, maxText), "code", d.Code.String(),
+	s.log.DebugContext(ctx, "decision", "domain", printable.Truncate(r.Domain, maxText), "code", d.Code.String(),
 		"descriptors", lines, "others_since_last", suppressed)
-}
-
-// failed logs an invalid request.
-func (l *decisionLog) failed(ctx context.Context, log *slog.Logger, err error) {
-	if suppressed, ok := l.allow(); ok {
-		log.DebugContext(ctx, "invalid request", "err", err, "others_since_last", suppressed)
-	}
 }
 
 // maxText limits each text of a request in the log.
 const maxText = 200
 
+// entriesText returns "<key>=<value>,<key>=<value>".
+func entriesText(entries []ratelimit.Entry) string {
+	texts := make([]string, len(entries))
+	for i, e := range entries {
+		texts[i] = printable.Truncate(e.Key, maxText) + "=" + printable.Truncate(e.Value, maxText)
+	}
+	return strings.Join(texts, ",")
+}
+
 // descriptorLine returns "<entries>: <rule>: <status>".
 func descriptorLine(rules *ratelimit.Ruleset, domain string, d *ratelimit.Descriptor, s *ratelimit.Status) string {
-	entries := make([]string, len(d.Entries))
-	for i, e := range d.Entries {
-		entries[i] = printable.Truncate(e.Key, maxText) + "=" + printable.Truncate(e.Value, maxText)
-	}
 	rule := "no rule"
 	if d.Limit != nil {
 		rule = "limit of the request"
 	} else if name := ruleName(rules, domain, d.Entries); name != "" {
 		rule = "rule " + name
 	}
-	text := fmt.Sprintf("%s: %s: %s", strings.Join(entries, ","), rule, s.Code)
+	text := fmt.Sprintf("%s: %s: %s", entriesText(d.Entries), rule, s.Code)
 	switch {
 	case !s.Limited:
 	case s.Algorithm.HasPermits():

@@ -13,6 +13,7 @@ import (
 // A flood of invented keys fills the memory: it is reported and logged, clients that were there
 // before keep their counts, new ones are served, and so is a rule whose key is configured.
 func TestCounterFlood(t *testing.T) {
+	t.Parallel()
 	const rules = `
 domain: d
 descriptors:

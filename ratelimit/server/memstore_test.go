@@ -15,6 +15,7 @@ import (
 
 // Counters are on memcached nodes, with the setting names of the reference service.
 func TestMemoryCacheStore(t *testing.T) {
+	t.Parallel()
 	a, b := memcachetest.Start(t, nil), memcachetest.Start(t, nil)
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{
 		"BACKEND_TYPE": "memcache", "MEMCACHE_HOST_PORT": a.Addr + "," + b.Addr,

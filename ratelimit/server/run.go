@@ -40,7 +40,11 @@ const (
 // serves decisions, and ends all in reverse order: the debug and scrape listeners respond,
 // and statistics are pushed, until the last call has ended.
 func (s *Server) run(ctx context.Context) error {
-	operational, err := listen(ctx, s.operationalEndpoints()...)
+	endpoints := []endpoint{tcp("DEBUG_PORT", s.settings.DebugHost, s.settings.DebugPort)}
+	if s.scrape != nil {
+		endpoints = append(endpoints, endpoint{"SCRAPE_ADDR", "tcp", s.settings.ScrapeAddr})
+	}
+	operational, err := listen(ctx, endpoints...)
 	if err != nil {
 		return unlessDone(ctx, err)
 	}
@@ -59,12 +63,7 @@ func (s *Server) run(ctx context.Context) error {
 	if s.certs != nil {
 		tasks = append(tasks, s.watchCertificates)
 	}
-	if s.backend.watch != nil {
-		tasks = append(tasks, s.backend.watch)
-	}
-	if s.backend.watchMemory != nil {
-		tasks = append(tasks, s.backend.watchMemory)
-	}
+	tasks = append(tasks, s.backend.watch...)
 	s.addresses.Store(&addresses)
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -138,7 +137,10 @@ func (s *Server) serveHTTP(ctx context.Context, l net.Listener, h http.Handler, 
 // runDecisions waits for the counter store and a configuration, then serves decisions until
 // ctx ends.
 func (s *Server) runDecisions(ctx context.Context, addresses Addresses) error {
-	endpoints := s.decisionEndpoints()
+	endpoints := []endpoint{tcp("GRPC_PORT", s.settings.GRPCHost, s.settings.GRPCPort), tcp("PORT", s.settings.Host, s.settings.Port)}
+	if path := s.settings.GRPCUDS; path != "" {
+		endpoints[0] = endpoint{"GRPC_UDS", "unix", path}
+	}
 	// An address that can't be used is reported now, not after the wait.
 	tried, err := listen(ctx, endpoints...)
 	if err != nil {
@@ -162,7 +164,11 @@ func (s *Server) runDecisions(ctx context.Context, addresses Addresses) error {
 	addresses.GRPC, addresses.HTTP = listeners[0].Addr(), listeners[1].Addr()
 	s.addresses.Store(&addresses)
 	return s.serveDecisions(ctx, listeners[0], listeners[1], func() {
-		s.log.Info("listening", addresses.attributes()...)
+		attributes := []any{"grpc", addresses.GRPC, "http", addresses.HTTP, "debug", addresses.Debug}
+		if addresses.Scrape != nil {
+			attributes = append(attributes, "scrape", addresses.Scrape)
+		}
+		s.log.Info("listening", attributes...)
 		if s.opts.Listening != nil {
 			s.opts.Listening(addresses)
 		}
@@ -240,7 +246,7 @@ func (s *Server) grpcServer(connections *connections) *grpc.Server {
 	}
 	opts := []grpc.ServerOption{
 		grpc.ForceServerCodecV2(service.Codec()),
-		grpc.Creds(connections.credentials(creds)),
+		grpc.Creds(countingCredentials{creds}),
 		grpc.MaxRecvMsgSize(s.settings.GRPCMaxMessageBytes),
 		grpc.MaxHeaderListSize(uint32(s.settings.GRPCMaxHeaderBytes)),
 		grpc.MaxConcurrentStreams(uint32(s.settings.GRPCMaxConcurrentStreams)),
@@ -314,15 +320,6 @@ type Addresses struct {
 	Scrape            net.Addr // nil unless USE_SCRAPE is true
 }
 
-// attributes returns the addresses for a line of the log.
-func (a *Addresses) attributes() []any {
-	all := []any{"grpc", a.GRPC, "http", a.HTTP, "debug", a.Debug}
-	if a.Scrape != nil {
-		all = append(all, "scrape", a.Scrape)
-	}
-	return all
-}
-
 // ListenError is returned by Run if an address can't be listened on.
 type ListenError struct {
 	Setting string // the setting to change: GRPC_PORT, GRPC_UDS, PORT, DEBUG_PORT or SCRAPE_ADDR
@@ -349,22 +346,6 @@ type endpoint struct{ setting, network, address string }
 
 func tcp(setting, host string, port int) endpoint {
 	return endpoint{setting, "tcp", net.JoinHostPort(host, strconv.Itoa(port))}
-}
-
-func (s *Server) operationalEndpoints() []endpoint {
-	all := []endpoint{tcp("DEBUG_PORT", s.settings.DebugHost, s.settings.DebugPort)}
-	if s.scrape != nil {
-		all = append(all, endpoint{"SCRAPE_ADDR", "tcp", s.settings.ScrapeAddr})
-	}
-	return all
-}
-
-func (s *Server) decisionEndpoints() []endpoint {
-	grpcEndpoint := tcp("GRPC_PORT", s.settings.GRPCHost, s.settings.GRPCPort)
-	if path := s.settings.GRPCUDS; path != "" {
-		grpcEndpoint = endpoint{"GRPC_UDS", "unix", path}
-	}
-	return []endpoint{grpcEndpoint, tcp("PORT", s.settings.Host, s.settings.Port)}
 }
 
 // listen opens all endpoints or none.

@@ -59,8 +59,8 @@ type Server struct {
 	sinks       []func(context.Context)
 	scrape      http.Handler // nil without a scrape listener
 	tracing     *tracing.Tracing
-	errorLog    errorLog
-	decisionLog decisionLog
+	errorLog    throttle
+	decisionLog throttle
 
 	health           *health
 	reportConfig     func(healthy bool, reason string)

@@ -254,6 +254,7 @@ func TestTakenPort(t *testing.T) {
 // The server turns unhealthy immediately, serves during the drain delay, and health watches
 // do not delay the shutdown (REFERENCE.md, 8.3).
 func TestDrain(t *testing.T) {
+	t.Parallel()
 	delay := 300 * time.Millisecond
 	for !drains(t, delay) {
 		delay *= 2 // the machine is busy

@@ -30,8 +30,19 @@ func (s *Server) buildSource(context.Context) error {
 	return nil
 }
 
-// use makes rules effective.
-func (s *Server) use(rules *ratelimit.Ruleset, domains []ratelimit.Domain, warnings []*config.Fault) {
+// use makes rules effective, unless the store can't hold their limits. It logs the warnings,
+// and attrs.
+func (s *Server) use(rules *ratelimit.Ruleset, domains []ratelimit.Domain, warnings []*config.Fault, attrs ...any) error {
+	if err := s.engine.Check(rules); err != nil {
+		return err
+	}
+	for _, w := range warnings[:min(len(warnings), maxWarnings)] {
+		s.log.Warn("configuration", "warning", w)
+	}
+	if omitted := len(warnings) - maxWarnings; omitted > 0 {
+		s.log.Warn("more warnings about the configuration are omitted", "omitted", omitted)
+	}
+	s.log.Info("configuration loaded", append(attrs, "domains", rules.Len())...)
 	s.engine.Use(rules)
 	s.loads.succeeded(warnings)
 	s.domains.Store(&domains)
@@ -39,6 +50,7 @@ func (s *Server) use(rules *ratelimit.Ruleset, domains []ratelimit.Domain, warni
 	s.counts.loadOK.Set(1)
 	s.reportConfig(rules.Len() > 0, fmt.Sprintf("%d domains loaded", rules.Len()))
 	s.once.Do(func() { close(s.configured) })
+	return nil
 }
 
 // reject counts and logs an invalid configuration. The previous one stays active.
@@ -58,10 +70,10 @@ func (s *Server) reject(err error) {
 // useFiles uses a configuration that never changes.
 func (s *Server) useFiles(list []config.File) error {
 	c, err := config.Parse(list, s.configOptions())
-	if err != nil {
-		return fmt.Errorf("invalid configuration:\n%w", err)
+	if err == nil {
+		err = s.useConfig(c)
 	}
-	if err := s.useConfig(c); err != nil {
+	if err != nil {
 		return fmt.Errorf("invalid configuration:\n%w", err)
 	}
 	s.source = func(ctx context.Context) { <-ctx.Done() }
@@ -74,18 +86,13 @@ func (s *Server) configOptions() *config.Options {
 	}
 }
 
-// useConfig uses a configuration, unless the store can't hold its limits.
+// useConfig uses a configuration of files.
 func (s *Server) useConfig(c *config.Config) error {
-	if err := s.engine.Check(c.Ruleset); err != nil {
-		return err
-	}
-	logWarnings(s, c.Warnings)
-	if n := len(c.Ignored); n > 0 {
+	err := s.use(c.Ruleset, c.Domains, c.Warnings, "files", len(c.Files))
+	if n := len(c.Ignored); n > 0 && err == nil {
 		s.log.Warn("files ignored: their names end in neither .yaml nor .yml", "number", n, "files", c.Ignored[:min(n, maxIgnored)])
 	}
-	s.log.Info("configuration loaded", "files", len(c.Files), "domains", c.Ruleset.Len())
-	s.use(c.Ruleset, c.Domains, c.Warnings)
-	return nil
+	return err
 }
 
 // followFiles loads the files, and reloads them when they change. Its statistics are
@@ -155,17 +162,10 @@ func (s *Server) buildDiscovery() error {
 	if err != nil {
 		return fmt.Errorf("configuration server (CONFIG_GRPC_XDS_SERVER_URL, CONFIG_GRPC_XDS_NODE_ID, CONFIG_GRPC_XDS_NODE_METADATA, CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS):\n%w", err)
 	}
-	s.source = func(ctx context.Context) { client.Run(ctx, s.useUpdate, s.rejectUpdate) }
-	return nil
-}
-
-func (s *Server) useUpdate(u *xds.Update) error {
-	if err := s.engine.Check(u.Ruleset); err != nil {
-		return err
+	use := func(u *xds.Update) error {
+		return s.use(u.Ruleset, u.Domains, u.Warnings, "version", u.Version, "resources", len(u.Resources))
 	}
-	logWarnings(s, u.Warnings)
-	s.log.Info("configuration loaded", "version", u.Version, "resources", len(u.Resources), "domains", u.Ruleset.Len())
-	s.use(u.Ruleset, u.Domains, u.Warnings)
+	s.source = func(ctx context.Context) { client.Run(ctx, use, s.rejectUpdate) }
 	return nil
 }
 
@@ -177,13 +177,4 @@ func (s *Server) rejectUpdate(err error) {
 		return
 	}
 	s.reject(err)
-}
-
-func logWarnings[W error](s *Server, warnings []W) {
-	for _, w := range warnings[:min(len(warnings), maxWarnings)] {
-		s.log.Warn("configuration", "warning", w)
-	}
-	if omitted := len(warnings) - maxWarnings; omitted > 0 {
-		s.log.Warn("more warnings about the configuration are omitted", "omitted", omitted)
-	}
 }

@@ -25,10 +25,8 @@ type backend struct {
 	perSecond ratelimit.Store             // nil without a separate store for per-second limits
 	fallback  ratelimit.Store             // nil for stores that are always reachable
 	start     func(context.Context) error // waits until the stores are reachable
-	watch     func(context.Context)       // runs while the server serves
-	// watchMemory is watch for counters in the memory of the process.
-	watchMemory func(context.Context)
-	close       func() error
+	watch     []func(context.Context)     // run while the server serves
+	close     func() error
 }
 
 func (s *Server) openBackend(ctx context.Context) (*backend, error) {
@@ -39,7 +37,7 @@ func (s *Server) openBackend(ctx context.Context) (*backend, error) {
 	switch s.settings.Backend {
 	case settings.Embedded:
 		store := s.openMemory(false)
-		return &backend{store: store, watchMemory: s.watchMemory(store)}, nil
+		return &backend{store: store, watch: []func(context.Context){s.watchMemory(store)}}, nil
 	case settings.KVStore:
 		return s.openKVStores()
 	case settings.MemStore:
@@ -57,7 +55,7 @@ func (s *Server) guard(b *backend, span string) *backend {
 		}
 	}
 	fallback := s.openMemory(true)
-	b.fallback, b.watchMemory = fallback, s.watchMemory(fallback)
+	b.fallback, b.watch = fallback, append(b.watch, s.watchMemory(fallback))
 	return b
 }
 
@@ -75,7 +73,18 @@ func (s *Server) lease(b *backend) *backend {
 		leases := leasestore.New(*store, opts)
 		*store = leases.Store()
 		all = append(all, leases)
-		s.registry.Source(leaseStatistics(leases, prefix))
+		s.registry.Source(func(to stats.Reader) {
+			l := leases.Stats()
+			if l.Claims == 0 && l.Lost == 0 {
+				return // until there have been any
+			}
+			to.Gauge(prefix+"keys", uint64(max(l.Keys, 0)))
+			to.Gauge(prefix+"held_hits", l.Held)
+			to.Counter(prefix+"claims", l.Claims)
+			to.Counter(prefix+"claimed_hits", l.Claimed)
+			to.Counter(prefix+"returned_hits", l.Returned)
+			to.Counter(prefix+"lost_hits", l.Lost)
+		})
 	}
 	add(&b.store, "ratelimit.leases.")
 	add(&b.perSecond, "ratelimit.per_second_leases.")
@@ -89,22 +98,6 @@ func (s *Server) lease(b *backend) *backend {
 		return inner()
 	}
 	return b
-}
-
-// leaseStatistics reports leases once there have been any.
-func leaseStatistics(leases *leasestore.Leases, prefix string) func(stats.Reader) {
-	return func(to stats.Reader) {
-		l := leases.Stats()
-		if l.Claims == 0 && l.Lost == 0 {
-			return
-		}
-		to.Gauge(prefix+"keys", uint64(max(l.Keys, 0)))
-		to.Gauge(prefix+"held_hits", l.Held)
-		to.Counter(prefix+"claims", l.Claims)
-		to.Counter(prefix+"claimed_hits", l.Claimed)
-		to.Counter(prefix+"returned_hits", l.Returned)
-		to.Counter(prefix+"lost_hits", l.Lost)
-	}
 }
 
 // breakerStatistics reports the breakers of a store, one for each of its servers. The state
@@ -184,7 +177,7 @@ func (s *Server) openKVStores() (*backend, error) {
 		b.perSecond = stores[1]
 	}
 	if s.settings.KVStoreHealthCheck {
-		b.watch = s.watchConnections(stores)
+		b.watch = append(b.watch, s.watchConnections(stores))
 	}
 	return s.lease(s.guard(b, tracing.SpanRedis)), nil
 }
@@ -283,7 +276,7 @@ func (s *Server) openMemStore(ctx context.Context) (*backend, error) {
 			}
 			return nil
 		},
-		watch: s.watchNodes(store),
+		watch: []func(context.Context){s.watchNodes(store)},
 		close: func() error {
 			if err := store.Close(); err != nil {
 				s.log.Warn("not all increments reached memcached", "err", err)

@@ -63,6 +63,7 @@ func TestMutualTLS(t *testing.T) {
 // A new certificate and new client authorities take effect without a restart; invalid
 // files change nothing.
 func TestCertificatesAreReloaded(t *testing.T) {
+	t.Parallel()
 	s := secure(t)
 	proxy := s.clients.Issue("proxy.example")
 	next := certstest.NewAuthority(t)
