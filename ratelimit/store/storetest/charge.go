@@ -154,7 +154,7 @@ func checkChargeNone(p *probe) error {
 	store := p.store.(ratelimit.ChargeStore)
 	for _, none := range []charges{nil, {}} {
 		if err := store.Charge(p.ctx, none); err != nil {
-			return fmt.Errorf("Take without charges returned the error %q, want none", err)
+			return fmt.Errorf("calling Charge without charges returned the error %q, want none", err)
 		}
 	}
 	return nil
@@ -317,7 +317,7 @@ func checkChargeKeys(p *probe) error {
 			continue
 		}
 		if p.store.(ratelimit.ChargeStore).Charge(p.ctx, charges{t}) == nil {
-			return fmt.Errorf("Take(%s) returned no error, though Options.Refuses declares one", describeCharge(&t))
+			return fmt.Errorf("Charge(%s) returned no error, though Options.Refuses declares one", describeCharge(&t))
 		}
 	}
 	if err := l.charge(call...); err != nil {
@@ -361,7 +361,7 @@ func checkChargeUntouched(p *probe) error {
 	}
 	for i := range call {
 		if after := describeWhole(call[i]); after != before[i] {
-			return fmt.Errorf("Take made of the charge %s the charge %s", before[i], after)
+			return fmt.Errorf("calling Charge made of the charge %s the charge %s", before[i], after)
 		}
 	}
 	return nil
