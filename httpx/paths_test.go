@@ -12,18 +12,6 @@ import (
 	"github.com/ashlar-go/ashlar/httpx"
 )
 
-// lockedLog is a log that requests in parallel may write.
-type lockedLog struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *lockedLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
 // TestOddRequests checks that every request that net/http accepts gets its response from the
 // chain: with security headers, rate limit and a record of the access.
 func TestOddRequests(t *testing.T) {
@@ -33,7 +21,8 @@ func TestOddRequests(t *testing.T) {
 	mux.Handle("GET /dir/", text("dir"))
 	mux.Handle("GET /docs/{name}/page", text("page"))
 	mux.Handle("example.com/host", text("host"))
-	log := &lockedLog{}
+	var handling sync.Mutex // held until the record of a request is in log
+	var log bytes.Buffer
 	var limitedBy sync.Map
 	limit := func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,10 +30,10 @@ func TestOddRequests(t *testing.T) {
 			limited(next).ServeHTTP(w, r)
 		})
 	}
-	h := httpx.Standard(&httpx.StandardOptions{Log: logTo(&log.buf), Limit: limit})(httpx.Mux(mux))
+	h := httpx.Standard(&httpx.StandardOptions{Log: logTo(&log), Limit: limit})(httpx.Mux(mux))
 	r := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		log.mu.Lock()
-		defer log.mu.Unlock()
+		handling.Lock()
+		defer handling.Unlock()
 		h.ServeHTTP(w, r)
 	}), &httpx.ServeOptions{})
 	for _, line := range []string{
@@ -54,7 +43,7 @@ func TestOddRequests(t *testing.T) {
 		"GET http://example.com/host", "GET http://example.com//host", "GET /host", "PRI /x", "ODD /x", "TRACE /x", "GET /?a=1&a=2", "GET /x?%zz", "GET /",
 	} {
 		id := strings.NewReplacer(" ", "_", "/", "-", "%", ".", "*", "star", ";", ".", "?", ".", "&", ".", "=", ".").Replace(line)
-		log.buf.Reset()
+		log.Reset()
 		response := dial(t, r.url, line+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Request-ID: "+id+"\r\n\r\n")
 		header, _, _ := strings.Cut(response, "\r\n\r\n")
 		for _, name := range []string{"X-Frame-Options", "X-Response-Time", "X-Ratelimit-Limit"} {
@@ -65,9 +54,9 @@ func TestOddRequests(t *testing.T) {
 		if _, counted := limitedBy.Load(id); !counted {
 			t.Errorf("%s: the limiter has not seen the request", line)
 		}
-		log.mu.Lock()
-		record := log.buf.String()
-		log.mu.Unlock()
+		handling.Lock()
+		record := log.String()
+		handling.Unlock()
 		if !strings.Contains(record, "msg=request") || !strings.Contains(record, "request_id="+id) {
 			t.Errorf("%s: the log is %q", line, record)
 		}

@@ -3,7 +3,6 @@ package ratelimit_test
 import (
 	"bytes"
 	"context"
-	"log/slog"
 	"maps"
 	"reflect"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
@@ -203,7 +203,7 @@ type bench struct {
 	clock  *clock
 	store  *mapStore
 	stats  *mapStats
-	log    *bytes.Buffer
+	log    *logtest.Log
 	engine *ratelimit.Engine
 }
 
@@ -214,7 +214,7 @@ const epoch = 1234
 // statistics, the log and the store are filled in.
 func newBench(t testing.TB, opts *ratelimit.Options, rules ...ratelimit.Rule) *bench {
 	t.Helper()
-	b := &bench{t: t, clock: &clock{unix: epoch}, store: newMapStore(), stats: newMapStats(), log: new(bytes.Buffer)}
+	b := &bench{t: t, clock: &clock{unix: epoch}, store: newMapStore(), stats: newMapStats(), log: new(logtest.Log)}
 	var o ratelimit.Options
 	if opts != nil {
 		o = *opts
@@ -223,7 +223,7 @@ func newBench(t testing.TB, opts *ratelimit.Options, rules ...ratelimit.Rule) *b
 		o.CounterKeyFormat = ratelimit.KeyReference // the shorter one to read
 	}
 	o.Now, o.Stats = b.clock.Now, b.stats
-	o.Log = slog.New(slog.NewTextHandler(b.log, nil))
+	o.Log = b.log.Logger()
 	b.engine = ratelimit.New(b.store, &o)
 	b.use(rules...)
 	return b

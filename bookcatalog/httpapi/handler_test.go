@@ -17,6 +17,7 @@ import (
 	"github.com/ashlar-go/ashlar/bookcatalog/httpapi"
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/internal/logtest"
 )
 
 func noon() time.Time { return time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC) }
@@ -339,8 +340,8 @@ func (failing) List(context.Context, *bookcatalog.Query) ([]bookcatalog.Book, in
 // TestFailure checks that the error of a failing store is not shown.
 func TestFailure(t *testing.T) {
 	t.Parallel()
-	var log strings.Builder
-	opts := &httpapi.Options{Chain: &httpx.StandardOptions{Log: slog.New(slog.NewTextHandler(&log, nil))}}
+	var log logtest.Log
+	opts := &httpapi.Options{Chain: &httpx.StandardOptions{Log: log.Logger()}}
 	c := httpxtest.New(t, httpapi.NewHandler(failing{}, opts))
 	c.Send("GET", "/api/books", nil).WantError(500, "Internal Server Error")
 	if !strings.Contains(log.String(), "disk on fire") {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -17,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/internal/sqlitefile"
 )
 
@@ -119,8 +119,8 @@ func TestModes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var log strings.Builder
-	open(t, &fake{}, path, &sqlitefile.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	var log logtest.Log
+	open(t, &fake{}, path, &sqlitefile.Options{Log: log.Logger()})
 	for suffix, mode := range want {
 		if info, err := os.Stat(path + suffix); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s: %v, %v; want mode %o", suffix, info, err, mode)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 )
 
@@ -142,14 +143,14 @@ func witness(t *testing.T, ca *authority) (addr string, shown <-chan []byte) {
 // and the previous one is used.
 func TestClientCertificateIsReloaded(t *testing.T) {
 	t.Parallel()
-	ca, dir, log := newAuthority(t, "ca"), t.TempDir(), new(logged)
+	ca, dir, log := newAuthority(t, "ca"), t.TempDir(), new(logtest.Log)
 	first, second := ca.issue(t, nil), ca.issue(t, nil)
 	addr, seen := witness(t, ca)
 	config, err := tlsfiles.ClientConfig(tlsfiles.ClientFiles{
 		CACert: write(t, dir, "ca", ca.pem),
 		Cert:   write(t, dir, "crt", first.cert),
 		Key:    write(t, dir, "key", first.key),
-	}, log.options())
+	}, &tlsfiles.Options{Log: log.Logger()})
 	require.NoError(t, err)
 	shown := func() []byte {
 		t.Helper()
@@ -164,7 +165,7 @@ func TestClientCertificateIsReloaded(t *testing.T) {
 	for range 3 {
 		require.Equal(t, first.der, shown())
 	}
-	require.Equal(t, 1, strings.Count(log.String(), "the previous one stays in use"), log.String())
+	require.Equal(t, 1, log.Count("the previous one stays in use"), log.String())
 	require.Contains(t, log.String(), filepath.Join(dir, "key"))
 
 	write(t, dir, "key", second.key)
@@ -172,7 +173,7 @@ func TestClientCertificateIsReloaded(t *testing.T) {
 
 	write(t, dir, "key", first.key)
 	require.Equal(t, second.der, shown())
-	require.Equal(t, 2, strings.Count(log.String(), "the previous one stays in use"), "logged again after a valid one")
+	require.Equal(t, 2, log.Count("the previous one stays in use"), "logged again after a valid one")
 }
 
 func TestHandshakesDuringRotation(t *testing.T) {
@@ -184,7 +185,7 @@ func TestHandshakesDuringRotation(t *testing.T) {
 		CACert: write(t, dir, "ca", ca.pem),
 		Cert:   write(t, dir, "crt", first.cert),
 		Key:    write(t, dir, "key", first.key),
-	}, new(logged).options())
+	}, &tlsfiles.Options{Log: new(logtest.Log).Logger()})
 	require.NoError(t, err)
 	done := make(chan struct{})
 	var group sync.WaitGroup

@@ -20,6 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 )
 
@@ -241,17 +242,17 @@ func TestWarnings(t *testing.T) {
 	}{
 		"valid": {ca.issue(t, nil), 0}, "expired": {expired, 2}, "not valid yet": {early, 2},
 	} {
-		log, dir := new(logged), t.TempDir()
+		log, dir := new(logtest.Log), t.TempDir()
 		cert, key := write(t, dir, "crt", row.own.cert), write(t, dir, "key", row.own.key)
-		s, err := tlsfiles.NewServer(tlsfiles.Files{Cert: cert, Key: key}, log.options())
+		s, err := tlsfiles.NewServer(tlsfiles.Files{Cert: cert, Key: key}, &tlsfiles.Options{Log: log.Logger()})
 		require.NoError(t, err, name)
-		_, err = tlsfiles.ClientConfig(tlsfiles.ClientFiles{Cert: cert, Key: key}, log.options())
+		_, err = tlsfiles.ClientConfig(tlsfiles.ClientFiles{Cert: cert, Key: key}, &tlsfiles.Options{Log: log.Logger()})
 		require.NoError(t, err, name)
-		require.Equal(t, row.want, strings.Count(log.String(), "validity period"), name)
-		require.Equal(t, row.want, strings.Count(log.String(), cert), name)
+		require.Equal(t, row.want, log.Count("validity period"), name)
+		require.Equal(t, row.want, log.Count(cert), name)
 		_, err = s.Reload()
 		require.NoError(t, err)
-		require.Equal(t, row.want, strings.Count(log.String(), cert), "a reload without changes does not warn again")
+		require.Equal(t, row.want, log.Count(cert), "a reload without changes does not warn again")
 	}
 }
 

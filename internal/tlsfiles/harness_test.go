@@ -1,11 +1,9 @@
 package tlsfiles_test
 
 import (
-	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"io"
-	"log/slog"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -15,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 )
 
@@ -119,38 +118,16 @@ func versions(t *testing.T, f func(t *testing.T, limit func(*tls.Config) *tls.Co
 	}
 }
 
-// logged collects log lines.
-type logged struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
-}
-
-func (l *logged) options() *tlsfiles.Options {
-	return &tlsfiles.Options{Log: slog.New(slog.NewTextHandler(l, nil))}
-}
-
 // noLog returns options whose log must stay empty.
 func noLog(t *testing.T) *tlsfiles.Options {
 	t.Helper()
-	l := new(logged)
+	l := new(logtest.Log)
 	t.Cleanup(func() {
 		if text := l.String(); text != "" {
 			t.Errorf("logged: %s", text)
 		}
 	})
-	return l.options()
+	return &tlsfiles.Options{Log: l.Logger()}
 }
 
 // clock is a clock that can be advanced.

@@ -3,15 +3,12 @@
 package watch_test
 
 import (
-	"bytes"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -20,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/internal/watch"
 )
 
@@ -55,36 +53,18 @@ func TestDroppedEventsAreAChange(t *testing.T) {
 	r.changes(func() { write(t, filepath.Join(dir, "c"), "text") })
 }
 
-// log collects log lines and may be read meanwhile.
-type log struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *log) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *log) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
-}
-
 func TestFileInsteadOfDirectoryIsLoggedOnce(t *testing.T) {
 	parent := t.TempDir()
 	path := filepath.Join(parent, "dir")
 	write(t, path, "text")
-	var lines log
+	var lines logtest.Log
 	opts := fast()
-	opts.Log = slog.New(slog.NewTextHandler(&lines, nil))
+	opts.Log = lines.Logger()
 	r := start(t, opts, parent, path, filepath.Join(parent, "missing"))
 	for range 3 {
 		r.changes(func() { write(t, filepath.Join(parent, "file"), "text") })
 	}
-	assert.Equal(t, 1, strings.Count(lines.String(), "\n"), lines.String())
+	assert.Equal(t, 1, lines.Count("\n"), lines.String())
 	assert.Contains(t, lines.String(), path+": not a directory")
 
 	r.changes(func() {
@@ -92,7 +72,7 @@ func TestFileInsteadOfDirectoryIsLoggedOnce(t *testing.T) {
 		mkdir(t, path)
 	})
 	r.changes(func() { write(t, filepath.Join(path, "file"), "text") })
-	assert.Equal(t, 1, strings.Count(lines.String(), "\n"), lines.String())
+	assert.Equal(t, 1, lines.Count("\n"), lines.String())
 }
 
 // openFiles counts the file descriptors of this process.
@@ -200,9 +180,9 @@ func TestNoSecondWatcher(t *testing.T) {
 func TestNoWatcherForAWhile(t *testing.T) {
 	parent := t.TempDir()
 	below := filepath.Join(parent, "below")
-	var lines log
+	var lines logtest.Log
 	opts := fast()
-	opts.Log = slog.New(slog.NewTextHandler(&lines, nil))
+	opts.Log = lines.Logger()
 	r := startFunc(t, opts, func() []string {
 		if _, err := os.Stat(below); err != nil {
 			return []string{parent}
@@ -215,6 +195,6 @@ func TestNoWatcherForAWhile(t *testing.T) {
 		}
 	})
 	r.changes(func() { write(t, filepath.Join(below, "file"), "text") })
-	assert.Equal(t, 1, strings.Count(lines.String(), "\n"), lines.String())
+	assert.Equal(t, 1, lines.Count("\n"), lines.String())
 	assert.Contains(t, lines.String(), "too many open files")
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
@@ -44,7 +45,7 @@ type harness struct {
 	clock   *clock
 	mails   *mails
 	users   map[string]*inventory.User // by name
-	log     *logged
+	log     *logtest.Log
 }
 
 // clock is an adjustable clock.
@@ -121,24 +122,6 @@ func (m *mails) count() int {
 	return len(m.all)
 }
 
-// logged records the log.
-type logged struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
 // choices override the defaults of a harness.
 type choices struct {
 	store     records.Store
@@ -157,7 +140,7 @@ func newHarness(t testing.TB, want *choices) *harness {
 		want = &choices{}
 	}
 	g := &harness{
-		t: t, store: want.store, mails: &mails{}, users: map[string]*inventory.User{}, log: &logged{},
+		t: t, store: want.store, mails: &mails{}, users: map[string]*inventory.User{}, log: new(logtest.Log),
 		clock: &clock{at: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)},
 	}
 	if want.beside != nil {
@@ -181,7 +164,7 @@ func newHarness(t testing.TB, want *choices) *harness {
 	guarding.Now = g.clock.now
 	guard, err := jwt.NewGuard(g.tokens, accounts.NewStates(g.store), &guarding)
 	ok(t, err)
-	log := slog.New(slog.NewTextHandler(g.log, nil))
+	log := g.log.Logger()
 	opts := &httpapi.Options{
 		Chain: &httpx.StandardOptions{Log: log}, Log: log,
 	}

@@ -1,14 +1,13 @@
 package httpapi_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -74,9 +73,9 @@ func TestOldNames(t *testing.T) {
 			t.Helper()
 			g.as("").Send("POST", "/users/login", object{"username": name, "password": password}).Want(status)
 		}
-		var log bytes.Buffer
+		var log logtest.Log
 		for range 2 {
-			ok(t, accounts.KeyUsernames(ctx, second, slog.New(slog.NewTextHandler(&log, nil))))
+			ok(t, accounts.KeyUsernames(ctx, second, log.Logger()))
 		}
 		for _, name := range []string{"old", "Old", "Old User"} {
 			login(name, 200)

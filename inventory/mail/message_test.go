@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/inventory/mail"
 )
 
@@ -60,8 +61,8 @@ func TestCheck(t *testing.T) {
 func TestFormattingHidesBodies(t *testing.T) {
 	t.Parallel()
 	m := mail.Reset("jane@example.org", "Jane", "SECRETCODE", time.Minute)
-	var log bytes.Buffer
-	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "mail", m)
+	var log logtest.Log
+	log.Logger().Info("x", "mail", m)
 	all := fmt.Sprintf("%v %+v %#v %s", m, m, m, log.String())
 	require.NotContains(t, all, "SECRETCODE")
 	require.Equal(t, 4, strings.Count(all, "jane@example.org"))

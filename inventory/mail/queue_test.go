@@ -1,7 +1,6 @@
 package mail_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -16,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/inventory/mail"
 )
 
@@ -65,7 +65,7 @@ func (permanentError) Permanent() bool { return true }
 func TestQueueRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
+		var log logtest.Log
 		m := newMailer(func(_ context.Context, subject string) error {
 			switch subject {
 			case "later":
@@ -76,7 +76,7 @@ func TestQueueRetries(t *testing.T) {
 			return nil
 		})
 		q := mail.NewQueue(m, &mail.QueueOptions{
-			Attempts: 4, FirstWait: 4 * time.Second, MaxWait: 10 * time.Second, Log: slog.New(slog.NewTextHandler(&log, nil)),
+			Attempts: 4, FirstWait: 4 * time.Second, MaxWait: 10 * time.Second, Log: log.Logger(),
 		})
 		defer run(q)()
 		for _, s := range []string{"later", "never", "now"} {
@@ -97,8 +97,8 @@ func TestQueueRetries(t *testing.T) {
 			require.LessOrEqual(t, wait, full)
 			require.GreaterOrEqual(t, wait, full*3/4)
 		}
-		require.Equal(t, 2, bytes.Count(log.Bytes(), []byte("mail given up")))
-		require.Equal(t, 3, bytes.Count(log.Bytes(), []byte("mail not sent yet")))
+		require.Equal(t, 2, log.Count("mail given up"))
+		require.Equal(t, 3, log.Count("mail not sent yet"))
 		require.NotContains(t, log.String(), "SECRETCODE")
 	})
 }
@@ -147,7 +147,7 @@ func TestQueueDrainIsBounded(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		})
-		var log bytes.Buffer
+		var log logtest.Log
 		var q *mail.Queue
 		readStats := func(_ []string, a slog.Attr) slog.Attr {
 			q.Stats() // must not deadlock
@@ -165,7 +165,7 @@ func TestQueueDrainIsBounded(t *testing.T) {
 		end()
 		require.Equal(t, 3*time.Second, time.Since(begin))
 		require.Equal(t, mail.QueueStats{Lost: 4}, q.Stats())
-		require.Equal(t, 4, bytes.Count(log.Bytes(), []byte("mail lost")))
+		require.Equal(t, 4, log.Count("mail lost"))
 	})
 }
 

@@ -1,11 +1,9 @@
 package server_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -17,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/internal/postgrestest"
 	"github.com/ashlar-go/ashlar/inventory/server"
 )
@@ -27,24 +26,6 @@ var shared postgrestest.Shared
 func TestMain(m *testing.M) { goleak.VerifyTestMain(shared.Main(m)) }
 
 const password = "a long enough password"
-
-// output is a buffer that several goroutines may write to.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
 
 // settings returns the settings of a test server with a database file of its own.
 func settings(t testing.TB, environ map[string]string) *server.Settings {
@@ -65,8 +46,8 @@ type running struct {
 	t    testing.TB
 	srv  *server.Server
 	url  string
-	log  *output
-	out  *output
+	log  *logtest.Log
+	out  *logtest.Log
 	http *http.Client
 	stop func() error // waits until the server has ended; may be called again
 }
@@ -74,8 +55,8 @@ type running struct {
 // serve runs a server until the test ends.
 func serve(t testing.TB, s *server.Settings) *running {
 	t.Helper()
-	r := &running{t: t, log: &output{}, out: &output{}, http: &http.Client{Timeout: time.Minute, Transport: &http.Transport{}}}
-	srv, err := server.New(t.Context(), s, &server.Options{Log: slog.New(slog.NewTextHandler(r.log, nil)), Output: r.out})
+	r := &running{t: t, log: new(logtest.Log), out: new(logtest.Log), http: &http.Client{Timeout: time.Minute, Transport: &http.Transport{}}}
+	srv, err := server.New(t.Context(), s, &server.Options{Log: r.log.Logger(), Output: r.out})
 	require.NoError(t, err)
 	r.srv = srv
 	l, err := net.Listen("tcp", s.Addr)

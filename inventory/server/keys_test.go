@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
@@ -30,14 +31,14 @@ import (
 type handled struct {
 	t *testing.T
 	*server.Server
-	log *output
+	log *logtest.Log
 }
 
 func handle(t *testing.T, s *server.Settings, store records.Store) *handled {
 	t.Helper()
-	h := &handled{t: t, log: &output{}}
+	h := &handled{t: t, log: new(logtest.Log)}
 	var err error
-	h.Server, err = server.New(t.Context(), s, &server.Options{Log: slog.New(slog.NewTextHandler(h.log, nil)), Store: store})
+	h.Server, err = server.New(t.Context(), s, &server.Options{Log: h.log.Logger(), Store: store})
 	require.NoError(t, err)
 	return h
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/cookiejar"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/internal/servertest"
 	"github.com/ashlar-go/ashlar/inventory/server"
 )
@@ -34,7 +34,7 @@ type provider struct {
 	users string // the file with the claims of users
 	url   string // of the inventory
 	serve atomic.Pointer[http.Handler]
-	log   *output
+	log   *logtest.Log
 }
 
 // startProvider starts a provider, and an inventory with more settings. Without the npm package the test
@@ -49,7 +49,7 @@ func startProvider(t *testing.T, where string, more map[string]string) *provider
 		}
 		t.Skip(what)
 	}
-	p := &provider{T: t, users: filepath.Join(t.TempDir(), "users.json"), log: &output{}}
+	p := &provider{T: t, users: filepath.Join(t.TempDir(), "users.json"), log: new(logtest.Log)}
 	own := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*p.serve.Load()).ServeHTTP(w, r) }))
 	t.Cleanup(own.Close)
 	p.url = own.URL
@@ -86,7 +86,7 @@ func (p *provider) settings(more map[string]string) *server.Settings {
 // start returns the handler of another inventory.
 func (p *provider) start(s *server.Settings) http.Handler {
 	p.Helper()
-	srv, err := server.New(p.Context(), s, &server.Options{Log: slog.New(slog.NewTextHandler(p.log, nil)), Output: io.Discard})
+	srv, err := server.New(p.Context(), s, &server.Options{Log: p.log.Logger(), Output: io.Discard})
 	require.NoError(p, err)
 	p.Cleanup(func() { require.NoError(p, srv.Close()) })
 	return srv.Handler()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/server"
@@ -60,7 +61,7 @@ func (x *measured) importInto(address string, files map[string][]byte) int64 {
 	x.t.Helper()
 	s := settings(x.t, map[string]string{"DATABASE_URL": address, "DATABASE_TIMEOUT": "10m"})
 	var report *importer.Report
-	err := server.Change(x.t.Context(), s, server.NewLog(&output{}, s), func(engine *records.Engine) (err error) {
+	err := server.Change(x.t.Context(), s, server.NewLog(new(logtest.Log), s), func(engine *records.Engine) (err error) {
 		var sources []importer.Source
 		for name, text := range files {
 			source, err := importer.Open(name+".csv", bytes.NewReader(text), engine.Store().Schema(), nil)

@@ -1,10 +1,8 @@
 package config_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
 )
 
@@ -32,7 +31,7 @@ const (
 // harness runs one call of Watch and records its results.
 type harness struct {
 	t    *testing.T
-	log  buffer
+	log  logtest.Log
 	end  context.CancelFunc
 	done chan error
 
@@ -51,7 +50,7 @@ func start(t *testing.T, source config.Dir, opts *config.WatchOptions) *harness 
 		o.WatchContents, o.Load, o.MaxDirs = opts.WatchContents, opts.Load, opts.MaxDirs
 		o.Poll = max(o.Poll, opts.Poll)
 	}
-	o.Log = slog.New(slog.NewTextHandler(&r.log, nil))
+	o.Log = r.log.Logger()
 	go func() { r.done <- config.Watch(ctx, source, &o, r.onLoaded, r.onFailed) }()
 	t.Cleanup(r.stop)
 	r.until("a first load", func() bool { return len(r.loaded)+len(r.failed) > 0 })
@@ -194,22 +193,4 @@ func relink(t *testing.T, target, path string) {
 	next := filepath.Join(filepath.Dir(path), ".next")
 	require.NoError(t, os.Symlink(target, next))
 	require.NoError(t, os.Rename(next, path))
-}
-
-// buffer collects a log and may be read meanwhile.
-type buffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }

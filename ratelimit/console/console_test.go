@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
 	"github.com/ashlar-go/ashlar/ratelimit/console"
@@ -37,7 +37,7 @@ type bench struct {
 	now    time.Time
 	engine *ratelimit.Engine
 	pages  *console.Console
-	log    strings.Builder
+	log    logtest.Log
 	cookie string
 	token  string
 	from   string // address of the browser
@@ -53,7 +53,7 @@ func newBench(t *testing.T, opts *console.Options, rules ...ratelimit.Rule) *ben
 	if opts != nil {
 		o = *opts
 	}
-	o.Now, o.Log = clock, slog.New(slog.NewTextHandler(&b.log, nil))
+	o.Now, o.Log = clock, b.log.Logger()
 	var err error
 	b.pages, err = console.New(b.engine, &o)
 	require.NoError(t, err)

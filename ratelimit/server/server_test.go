@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,6 +22,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/server"
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
@@ -49,7 +48,7 @@ type running struct {
 	root  string
 	lines bool // AccessLog
 	table []ratelimit.Field
-	log   *lockedBuffer
+	log   *logtest.Log
 	srv   *server.Server
 	addr  server.Addresses // when it listens
 	up    chan server.Addresses
@@ -57,27 +56,10 @@ type running struct {
 	done  chan error
 }
 
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 // prepare writes files below a temporary RUNTIME_ROOT.
 func prepare(t *testing.T, files map[string]string, environ map[string]string) *running {
 	t.Helper()
-	r := &running{t: t, root: t.TempDir(), log: &lockedBuffer{}, done: make(chan error, 1)}
+	r := &running{t: t, root: t.TempDir(), log: new(logtest.Log), done: make(chan error, 1)}
 	for name, data := range files {
 		path := filepath.Join(r.root, "sub", "config", name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))

@@ -14,6 +14,7 @@ import (
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/ratelimit/server"
 )
 
@@ -22,7 +23,7 @@ func datagrams(t *testing.T) (port string, received func() string) {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	require.NoError(t, err)
-	var all lockedBuffer
+	var all logtest.Log
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -83,7 +84,7 @@ func TestStatisticsOnOutput(t *testing.T) {
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{
 		"DISABLE_STATS": "false", "USE_PUSHSTATS": "false", "STATS_FLUSH_INTERVAL": "1h",
 	})
-	var out lockedBuffer
+	var out logtest.Log
 	srv, err := server.New(t.Context(), r.set, &server.Options{Log: server.NewLogTo(r.log, r.set), Output: &out, Listening: func(server.Addresses) { close(r.done) }})
 	require.NoError(t, err)
 	ctx, stop := context.WithTimeout(t.Context(), testTimeout)

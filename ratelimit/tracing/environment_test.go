@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/ratelimit/tracing"
 )
 
@@ -133,8 +134,8 @@ func TestTimeoutOfAnExport(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "3600000")
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "200") // wins
 	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "1")
-	var log logBuffer
-	tr := start(t, 1, &tracing.Options{Log: log.logger()})
+	var log logtest.Log
+	tr := start(t, 1, &tracing.Options{Log: log.Logger()})
 	_, end := tr.StartSpan(context.Background(), "s", nil)
 	end(nil)
 	<-h.received // by the first attempt or a retry
@@ -142,7 +143,7 @@ func TestTimeoutOfAnExport(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // ends the retries
 	require.ErrorContains(t, tr.Shutdown(ctx), "1 spans were not delivered")
-	assert.Contains(t, log.lines()[0], "Timeout exceeded")
+	assert.Contains(t, log.String(), "Timeout exceeded")
 }
 
 // writeCertificate writes a certificate and its key, and returns the names of the files.

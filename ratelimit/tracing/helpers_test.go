@@ -1,7 +1,6 @@
 package tracing_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"io"
@@ -238,26 +237,4 @@ func flush(t testing.TB, tr *tracing.Tracing) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // for a busy machine
 	defer cancel()
 	require.NoError(t, tr.Shutdown(ctx))
-}
-
-// logBuffer is a log for inspection.
-type logBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-// Write adds to the log.
-func (j *logBuffer) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.buf.Write(p)
-}
-
-func (j *logBuffer) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
-
-// lines returns what was logged so far.
-func (j *logBuffer) lines() []string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return strings.Split(strings.TrimSuffix(j.buf.String(), "\n"), "\n")
 }

@@ -2,6 +2,7 @@ package tracing_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/ratelimit/tracing"
 )
 
@@ -20,10 +22,10 @@ func TestFailingReceiverIsLogged(t *testing.T) {
 			r := receive(t, protocol)
 			t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "1")
 			t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-user=hunt,x-api-key=hunter%202") // one is a prefix of the other
-			var log logBuffer
+			var log logtest.Log
 			var clock atomic.Int64
 			failed := make(chan struct{}, 100) // receives a value when the clock is read
-			tr := start(t, 1, &tracing.Options{Protocol: protocol, Log: log.logger(), Now: func() time.Time {
+			tr := start(t, 1, &tracing.Options{Protocol: protocol, Log: log.Logger(), Now: func() time.Time {
 				now := time.Unix(clock.Load(), 0)
 				failed <- struct{}{}
 				return now
@@ -44,7 +46,7 @@ func TestFailingReceiverIsLogged(t *testing.T) {
 			send()
 			flush(t, tr)
 
-			lines := log.lines()
+			lines := slices.Collect(strings.Lines(log.String()))
 			require.Len(t, lines, 3)
 			assert.Contains(t, lines[0], "trace spans were not delivered")
 			assert.Contains(t, lines[0], "key *** is not known")

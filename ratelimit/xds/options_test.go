@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/ratelimit/xds"
 )
 
@@ -79,7 +80,7 @@ Options.Headers[6] "x-token": the value must be printable ASCII; a name that end
 func TestHeaderValuesAreNotShown(t *testing.T) {
 	t.Parallel()
 	opts := &xds.Options{Headers: []xds.Header{{Name: "x-token", Value: "secret"}}}
-	log := &lockedBuffer{}
+	log := new(logtest.Log)
 	slog.New(slog.NewJSONHandler(log, nil)).Info("m", "header", opts.Headers[0])
 	for _, text := range []string{fmt.Sprintf("%v", opts.Headers), fmt.Sprintf("%+v", *opts), log.String()} {
 		require.Contains(t, text, "x-token: ***")
@@ -95,20 +96,20 @@ func TestLog(t *testing.T) {
 	addr, stop := server.serve("127.0.0.1:0")
 	opts := quick()
 	opts.Headers = []xds.Header{{Name: "x-token", Value: "secret"}}
-	taken, log := &lockedBuffer{}, &lockedBuffer{}
+	taken, log := new(logtest.Log), new(logtest.Log)
 
-	opts.Log = slog.New(slog.NewTextHandler(taken, nil))
+	opts.Log = taken.Logger()
 	r := start(t, addr, opts)
 	rejection(t, r)
 
-	opts.Log = slog.New(slog.NewTextHandler(log, nil))
+	opts.Log = log.Logger()
 	runWithoutFailed(t, addr, opts)
 	require.Eventually(t, func() bool { return contains(log, "mongo: descriptors[0].rate_limit.unit") }, timeout, time.Millisecond)
 	stop()
 	require.Eventually(t, func() bool { return contains(log, "next attempt in") }, timeout, time.Millisecond)
 	connectionFailure(t, r)
 
-	for _, l := range []*lockedBuffer{taken, log} {
+	for _, l := range []*logtest.Log{taken, log} {
 		require.Contains(t, l.String(), "connected to the configuration server")
 		require.Contains(t, l.String(), addr)
 		require.NotContains(t, l.String(), "secret")

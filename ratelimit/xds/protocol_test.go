@@ -1,7 +1,6 @@
 package xds_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -18,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
 	"github.com/ashlar-go/ashlar/ratelimit/xds"
 )
@@ -151,8 +151,8 @@ func TestOtherTypesAreIgnored(t *testing.T) {
 	t.Parallel()
 	server := newConversation()
 	addr, _ := serve(t, "127.0.0.1:0", server.server())
-	log := &lockedBuffer{}
-	r := start(t, addr, &xds.Options{Log: slog.New(slog.NewTextHandler(log, nil))})
+	log := new(logtest.Log)
+	r := start(t, addr, &xds.Options{Log: log.Logger()})
 	receive(t, server.got, "first request")
 	other := response("v1", pack(t, domain("mongo")))
 	other.TypeUrl = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
@@ -283,21 +283,4 @@ func TestLongDetailWithoutLines(t *testing.T) {
 	require.Equal(t, strings.Repeat("ü", 4<<10)+"...", text)
 }
 
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-func contains(l *lockedBuffer, what string) bool { return strings.Contains(l.String(), what) }
+func contains(l *logtest.Log, what string) bool { return strings.Contains(l.String(), what) }

@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
-	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -21,6 +20,7 @@ import (
 	gojwt "github.com/golang-jwt/jwt/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/auth/oidc"
 )
@@ -136,18 +136,18 @@ func (f *fake) exchange(w http.ResponseWriter, r *http.Request) {
 type client struct {
 	*oidc.Provider
 	f   *fake
-	log *bytes.Buffer
+	log *logtest.Log
 }
 
 func newClient(f *fake, change func(*oidc.Options)) *client {
 	f.Helper()
 	key := bytes.Repeat([]byte("k"), 32)
-	c := &client{f: f, log: &bytes.Buffer{}}
+	c := &client{f: f, log: new(logtest.Log)}
 	opts := &oidc.Options{
 		Issuer: f.URL, ClientID: "inventory", ClientSecret: secret, RedirectURL: callback,
 		Keys: func() [][]byte { return [][]byte{key} }, RoleClaim: "groups",
 		Roles: []oidc.RoleOf{{"net-admins", auth.Admin}, {"noc", auth.Editor}},
-		Log:   slog.New(slog.NewTextHandler(c.log, nil)),
+		Log:   c.log.Logger(),
 	}
 	if change != nil {
 		change(opts)

@@ -7,7 +7,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	modernc "modernc.org/sqlite"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
@@ -283,8 +283,8 @@ func TestModeOfLog(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, store.Close())
 	require.NoError(t, os.Chmod(path, 0o666))
-	var log strings.Builder
-	store, err = sqlite.Open(t.Context(), path, inventory.Schema(), &sqlite.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	var log logtest.Log
+	store, err = sqlite.Open(t.Context(), path, inventory.Schema(), &sqlite.Options{Log: log.Logger()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	require.NoError(t, create(t, store, makeDevices(0, 1)...))

@@ -1,11 +1,9 @@
 package prom_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -20,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
 	"github.com/ashlar-go/ashlar/ratelimit/stats/prom"
@@ -28,10 +27,10 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // exporter returns an exporter without metrics of the runtime, and its log.
-func exporter(t require.TestingT, registry *stats.Registry, opts prom.Options) (*prom.Exporter, *bytes.Buffer) {
-	log := new(bytes.Buffer)
+func exporter(t require.TestingT, registry *stats.Registry, opts prom.Options) (*prom.Exporter, *logtest.Log) {
+	log := new(logtest.Log)
 	opts.NoRuntimeMetrics = true
-	opts.Log = slog.New(slog.NewTextHandler(log, nil))
+	opts.Log = log.Logger()
 	e, err := prom.New(registry, &opts)
 	require.NoError(t, err)
 	return e, log

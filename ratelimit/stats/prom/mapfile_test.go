@@ -1,7 +1,6 @@
 package prom_test
 
 import (
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
 	"github.com/ashlar-go/ashlar/ratelimit/stats/prom"
 )
@@ -144,7 +144,7 @@ mappings:
 	assert.Contains(t, lines, "plain_c_count 1")
 	assert.NotContains(t, strings.Join(lines, "\n"), " 3")
 	assert.Contains(t, text(t, e), "\nratelimit_service_scrape_conflicts 4\n")
-	assert.Equal(t, 1, strings.Count(log.String(), "level=WARN"), "logged once, not at each scrape: %s", log)
+	assert.Equal(t, 1, log.Count("level=WARN"), "logged once, not at each scrape: %s", log)
 	assert.Contains(t, log.String(), `count=4 one=a.gauge error="the metric a, a gauge, would clash with the metric a, a counter"`)
 }
 
@@ -233,9 +233,9 @@ func TestBadMappings(t *testing.T) {
 
 // A setting that has no effect is logged.
 func TestMillisecondsWithAMapping(t *testing.T) {
-	var log strings.Builder
+	var log logtest.Log
 	_, err := prom.New(stats.New(nil), &prom.Options{
-		Mapping: []byte("mappings: []"), ResponseTimeAsMilliseconds: true, Log: slog.New(slog.NewTextHandler(&log, nil)),
+		Mapping: []byte("mappings: []"), ResponseTimeAsMilliseconds: true, Log: log.Logger(),
 	})
 	require.NoError(t, err)
 	assert.Contains(t, log.String(), "level=WARN")

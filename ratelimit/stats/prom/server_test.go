@@ -1,7 +1,6 @@
 package prom_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -13,7 +12,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -21,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
 	"github.com/ashlar-go/ashlar/ratelimit/stats/prom"
 )
@@ -50,24 +49,6 @@ func TestPrometheus(t *testing.T) {
 	assert.Equal(t, "1", query(t, api, `up == 1`)) // a busy machine may miss a scrape and then not the next
 }
 
-// logBuffer is a log that can be read while it is written.
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (j *logBuffer) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.b.Write(p)
-}
-
-func (j *logBuffer) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.b.String()
-}
-
 // listening matches the line of the server's log that contains its port.
 var listening = regexp.MustCompile(`msg="Listening on".* address=(\S+)`)
 
@@ -81,7 +62,7 @@ global: {scrape_interval: 200ms, scrape_timeout: 200ms}
 scrape_configs:
 - {job_name: ratelimit, scrape_interval: 1s, scrape_timeout: 1s, static_configs: [{targets: [%q]}]}
 `, target), 0o600))
-	log := &logBuffer{}
+	log := new(logtest.Log)
 	server := exec.Command(binary, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address=127.0.0.1:0")
 	server.Stdout, server.Stderr = log, log
 	require.NoError(t, server.Start())

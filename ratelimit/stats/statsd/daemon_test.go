@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
 	"github.com/ashlar-go/ashlar/ratelimit/stats/statsd"
 )
@@ -344,8 +345,8 @@ func TestDaemonCountsSampledCalls(t *testing.T) {
 func TestDaemonIsRestarted(t *testing.T) {
 	first := startDaemon(t, "", never)
 	r := stats.New(nil)
-	var log logBuffer
-	stop := run(t, newPlain(t, r, first.addr, &statsd.Options{FlushInterval: 5 * time.Millisecond, Log: log.logger()}))
+	var log logtest.Log
+	stop := run(t, newPlain(t, r, first.addr, &statsd.Options{FlushInterval: 5 * time.Millisecond, Log: log.Logger()}))
 	r.Counter("a").Add(100)
 	r.Counter("b").Add(7)
 	first.becomes(t, "counters", map[string]float64{"a": 100, "b": 7})
@@ -361,7 +362,7 @@ func TestDaemonIsRestarted(t *testing.T) {
 	second.becomes(t, "counters", map[string]float64{"a": 50, "b": 1, "c": 100})
 	stop()
 	second.becomes(t, "counters", map[string]float64{"a": 50, "b": 1, "c": 100})
-	require.Equal(t, 2, strings.Count(log.String(), "\n"), log.String())
+	require.Equal(t, 2, log.Count("\n"), log.String())
 }
 
 // The daemon accepts tags in the form of agents, and appends them to the name.

@@ -1,7 +1,6 @@
 package statsd_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -16,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/ratelimit/stats/statsd"
 )
 
@@ -63,26 +63,6 @@ func flushOnce(t *testing.T, s *statsd.Sink) {
 	require.NoError(t, s.Run(ctx))
 }
 
-// logBuffer is a log that can be read while it is written.
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (j *logBuffer) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.b.Write(p)
-}
-
-func (j *logBuffer) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.b.String()
-}
-
-func (j *logBuffer) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
-
 // discard drops everything.
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
@@ -99,7 +79,7 @@ func sorted(text string) []string {
 
 // collector is a daemon that only records, for what the real one does not show.
 type collector struct {
-	*logBuffer
+	logtest.Log
 	addr string
 	stop func() // ends the daemon and its connections
 
@@ -111,7 +91,7 @@ func newCollector(t *testing.T, addr string) *collector {
 	t.Helper()
 	l, err := net.Listen("tcp", addr)
 	require.NoError(t, err)
-	c := &collector{logBuffer: &logBuffer{}, addr: l.Addr().String()}
+	c := &collector{addr: l.Addr().String()}
 	var all sync.WaitGroup
 	all.Go(func() {
 		for {

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
 	"github.com/ashlar-go/ashlar/ratelimit/stats/statsd"
 )
@@ -144,10 +145,10 @@ func TestLongNamesAreLeftOutAndLogged(t *testing.T) {
 		r.Timer(strings.Repeat("x", 9000+i)).Record(1)
 	}
 	r.Counter("short").Add(1)
-	var log logBuffer
-	flushOnce(t, newPlain(t, r, c.addr, &statsd.Options{Log: log.logger()}))
+	var log logtest.Log
+	flushOnce(t, newPlain(t, r, c.addr, &statsd.Options{Log: log.Logger()}))
 	eventually(t, func() bool { return c.String() == "short:1|c\n" }, "the short name has not arrived")
-	require.Equal(t, 1, strings.Count(log.String(), "\n"), log.String())
+	require.Equal(t, 1, log.Count("\n"), log.String())
 	require.Contains(t, log.String(), "too long")
 }
 
@@ -156,8 +157,8 @@ func TestLongNamesAreLeftOutAndLogged(t *testing.T) {
 func TestDaemonRestarts(t *testing.T) {
 	first := newCollector(t, loopback())
 	r := stats.New(nil)
-	var log logBuffer
-	run(t, newPlain(t, r, first.addr, &statsd.Options{FlushInterval: 5 * time.Millisecond, Log: log.logger()}))
+	var log logtest.Log
+	run(t, newPlain(t, r, first.addr, &statsd.Options{FlushInterval: 5 * time.Millisecond, Log: log.Logger()}))
 	r.Counter("c").Add(1)
 	eventually(t, func() bool { return first.String() == "c:1|c\n" }, "the first flush has not arrived")
 	first.stop()
@@ -168,14 +169,14 @@ func TestDaemonRestarts(t *testing.T) {
 	eventually(t, func() bool { return strings.Count(second.String(), "\n") == 2 }, "the flush after the failure has not arrived")
 	require.Equal(t, []string{"c:2|c", "d:4|c"}, sorted(second.String()))
 	eventually(t, func() bool { return strings.Contains(log.String(), "can be sent again") }, "the end of the failure was not logged")
-	require.Equal(t, 2, strings.Count(log.String(), "\n"), log.String())
+	require.Equal(t, 2, log.Count("\n"), log.String())
 }
 
 func TestAddressThatDoesNotResolve(t *testing.T) {
 	for _, network := range []string{"tcp", "udp"} {
-		var log logBuffer
+		var log logtest.Log
 		r := stats.New(nil)
-		stop := run(t, newPlain(t, r, "no-such-host.invalid:8125", &statsd.Options{Network: network, FlushInterval: time.Millisecond, Log: log.logger()}))
+		stop := run(t, newPlain(t, r, "no-such-host.invalid:8125", &statsd.Options{Network: network, FlushInterval: time.Millisecond, Log: log.Logger()}))
 		eventually(t, func() bool { return strings.Contains(log.String(), "no-such-host.invalid") }, "the host is not in the log")
 		stop()
 	}
@@ -185,7 +186,7 @@ func TestAddressThatDoesNotResolve(t *testing.T) {
 // records whole lines: an unterminated one counts as not sent.
 type stalledDaemon struct {
 	net.Listener
-	logBuffer
+	logtest.Log
 	readers sync.WaitGroup
 
 	mu    sync.Mutex
@@ -245,7 +246,7 @@ func (s *stalledDaemon) record(c net.Conn) {
 		if err != nil {
 			return
 		}
-		io.WriteString(&s.logBuffer, line) // a buffer never fails
+		io.WriteString(&s.Log, line) // a buffer never fails
 	}
 }
 
@@ -287,8 +288,8 @@ func TestDaemonThatNeverReads(t *testing.T) {
 			to.Gauge(name, 1)
 		}
 	})
-	var log logBuffer
-	s := newPlain(t, r, addr, &statsd.Options{FlushInterval: time.Millisecond, WriteTimeout: 50 * time.Millisecond, Log: log.logger()})
+	var log logtest.Log
+	s := newPlain(t, r, addr, &statsd.Options{FlushInterval: time.Millisecond, WriteTimeout: 50 * time.Millisecond, Log: log.Logger()})
 	stop := run(t, s)
 	want := map[string]uint64{}
 	count := func() {
@@ -329,8 +330,8 @@ func TestNothingIsLostToDaemonThatReadsLate(t *testing.T) {
 	addr := hold.Addr().String()
 	r := stats.New(nil)
 	padding := strings.Repeat("x", 1000)
-	var log logBuffer
-	run(t, newPlain(t, r, addr, &statsd.Options{FlushInterval: time.Millisecond, WriteTimeout: 50 * time.Millisecond, Log: log.logger()}))
+	var log logtest.Log
+	run(t, newPlain(t, r, addr, &statsd.Options{FlushInterval: time.Millisecond, WriteTimeout: 50 * time.Millisecond, Log: log.Logger()}))
 	want := map[string]uint64{}
 	count := func() {
 		for i := range 2000 {
@@ -410,8 +411,8 @@ func TestUDPPortRefused(t *testing.T) {
 	addr := l.LocalAddr().String()
 	require.NoError(t, l.Close())
 	r := stats.New(nil)
-	var log logBuffer
-	run(t, newPlain(t, r, addr, &statsd.Options{Network: "udp", FlushInterval: time.Millisecond, Log: log.logger()}))
+	var log logtest.Log
+	run(t, newPlain(t, r, addr, &statsd.Options{Network: "udp", FlushInterval: time.Millisecond, Log: log.Logger()}))
 	r.Counter("c").Add(1)
 	eventually(t, func() bool { return strings.Contains(log.String(), "refused") }, "the refusal was not noticed")
 	r.Counter("c").Add(1)
@@ -429,5 +430,5 @@ func TestUDPPortRefused(t *testing.T) {
 		}
 	}
 	eventually(t, func() bool { return strings.Contains(log.String(), "can be sent again") }, "the end of the failure was not logged")
-	require.Equal(t, 2, strings.Count(log.String(), "\n"), log.String())
+	require.Equal(t, 2, log.Count("\n"), log.String())
 }

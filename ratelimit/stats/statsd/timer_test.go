@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
 	"github.com/ashlar-go/ashlar/ratelimit/stats/statsd"
 )
@@ -133,7 +134,7 @@ func TestRecordWithSinkAllocatesNothing(t *testing.T) {
 
 func TestConcurrentRecord(t *testing.T) {
 	r := stats.New(nil)
-	var out logBuffer
+	var out logtest.Log
 	stop := run(t, newWriter(t, r, &out, &statsd.Options{FlushInterval: time.Millisecond}))
 	const workers, each = 8, 2000
 	var wg sync.WaitGroup

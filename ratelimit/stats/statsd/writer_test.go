@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
 	"github.com/ashlar-go/ashlar/ratelimit/stats/statsd"
 )
@@ -94,7 +95,7 @@ func texts(all []entry) []string {
 func TestFlushesByInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := stats.New(nil)
-		var out logBuffer
+		var out logtest.Log
 		stop := run(t, newWriter(t, r, &out, nil))
 		next := func(wait time.Duration) []string {
 			before := len(out.String())
@@ -218,15 +219,15 @@ func rateOf(t testing.TB, s entry) float64 {
 // fail, and attempts become rarer.
 func TestFailuresAreLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log logBuffer
+		var log logtest.Log
 		var out faultyWriter
 		out.failing.Store(true)
 		r := stats.New(nil)
-		run(t, newWriter(t, r, &out, &statsd.Options{FlushInterval: time.Second, Log: log.logger()}))
+		run(t, newWriter(t, r, &out, &statsd.Options{FlushInterval: time.Second, Log: log.Logger()}))
 		r.Counter("c").Add(1)
 		time.Sleep(10*time.Minute + time.Second/2)
 		synctest.Wait()
-		require.Equal(t, 1, strings.Count(log.String(), "\n"), log.String())
+		require.Equal(t, 1, log.Count("\n"), log.String())
 		require.Contains(t, log.String(), "statistics cannot be sent")
 		require.Contains(t, log.String(), errDisk.Error())
 		require.Greater(t, out.tries.Load(), int64(15))
@@ -236,7 +237,7 @@ func TestFailuresAreLoggedOnce(t *testing.T) {
 		time.Sleep(31 * time.Second)
 		synctest.Wait()
 		require.Contains(t, texts(parse(t, out.String())), "c 2 counter")
-		require.Equal(t, 2, strings.Count(log.String(), "\n"), log.String())
+		require.Equal(t, 2, log.Count("\n"), log.String())
 		require.Contains(t, log.String(), "can be sent again")
 	})
 }
@@ -250,31 +251,31 @@ func failing() *faultyWriter {
 // A loss is a warning only if something was lost and a receiver was there before.
 func TestLossIsLoggedAtTheEnd(t *testing.T) {
 	const lost = "the last statistics could not be sent and are lost"
-	unreachable := func(r *stats.Registry, log *logBuffer, network string) *statsd.Sink {
-		return newPlain(t, r, freePort(t), &statsd.Options{Network: network, Log: log.logger()})
+	unreachable := func(r *stats.Registry, log *logtest.Log, network string) *statsd.Sink {
+		return newPlain(t, r, freePort(t), &statsd.Options{Network: network, Log: log.Logger()})
 	}
 	t.Run("something", func(t *testing.T) {
-		var log logBuffer
+		var log logtest.Log
 		r := stats.New(nil)
-		s := newWriter(t, r, failing(), &statsd.Options{Log: log.logger()})
+		s := newWriter(t, r, failing(), &statsd.Options{Log: log.Logger()})
 		r.Counter("c").Add(3)
 		r.Timer("t").Record(time.Second)
 		flushOnce(t, s)
-		require.Equal(t, 1, strings.Count(log.String(), "\n"), log.String())
+		require.Equal(t, 1, log.Count("\n"), log.String())
 		require.Contains(t, log.String(), "level=WARN")
 		require.Contains(t, log.String(), lost)
 		require.Contains(t, log.String(), "counts=3 calls=1")
 	})
 	t.Run("nothing", func(t *testing.T) {
-		var log logBuffer
+		var log logtest.Log
 		r := stats.New(nil)
 		r.Gauge("g").Set(1)
-		flushOnce(t, newWriter(t, r, failing(), &statsd.Options{Log: log.logger()}))
+		flushOnce(t, newWriter(t, r, failing(), &statsd.Options{Log: log.Logger()}))
 		require.Empty(t, log.String())
 	})
 	for _, network := range []string{"tcp", "udp"} {
 		t.Run("no daemon over "+network, func(t *testing.T) {
-			var log logBuffer
+			var log logtest.Log
 			r := stats.New(nil)
 			r.Counter("c").Add(3)
 			flushOnce(t, unreachable(r, &log, network))
@@ -287,7 +288,7 @@ func TestLossIsLoggedAtTheEnd(t *testing.T) {
 
 // faultyWriter is a log that can be made to fail.
 type faultyWriter struct {
-	logBuffer
+	logtest.Log
 	failing atomic.Bool
 	tries   atomic.Int64
 }
@@ -297,7 +298,7 @@ func (w *faultyWriter) Write(p []byte) (int, error) {
 	if w.failing.Load() {
 		return 0, errDisk
 	}
-	return w.logBuffer.Write(p)
+	return w.Log.Write(p)
 }
 
 // The sink forgets what the registry has forgotten, but not before it was sent.
@@ -353,10 +354,10 @@ func TestForgottenNamesAreBounded(t *testing.T) {
 			to.Counter(fmt.Sprintf("%d.%d", round, i), 1)
 		}
 	})
-	var log logBuffer
+	var log logtest.Log
 	var out faultyWriter
 	out.failing.Store(true)
-	s := newWriter(t, r, &out, &statsd.Options{Log: log.logger()})
+	s := newWriter(t, r, &out, &statsd.Options{Log: log.Logger()})
 	for round = range 10 {
 		s.Flush()
 		require.LessOrEqual(t, s.Retained(), statsd.MaxForgotten+3000)

@@ -1,11 +1,9 @@
 package memcachestore_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"strings"
 	"sync"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/internal/memcachetest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memcachestore"
@@ -33,30 +32,10 @@ func keyOn(t *testing.T, store *memcachestore.Store, server *memcachetest.Server
 	return ""
 }
 
-// log collects log lines.
-type log struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *log) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *log) count(what string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.b.String(), what)
-}
-
-func (l *log) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
-
 func TestKilledNode(t *testing.T) {
 	servers, nodes := start(t, 2, nil)
-	var log log
-	store := open(t, &memcachestore.Options{Log: log.logger()}, nodes...)
+	var log logtest.Log
+	store := open(t, &memcachestore.Options{Log: log.Logger()}, nodes...)
 	here, there := keyOn(t, store, servers[0]), keyOn(t, store, servers[1])
 	require.NoError(t, store.Ping(t.Context()))
 	servers[0].Kill()
@@ -73,14 +52,14 @@ func TestKilledNode(t *testing.T) {
 	require.ErrorContains(t, err, servers[0].Addr)
 	require.NotContains(t, err.Error(), servers[1].Addr)
 	require.GreaterOrEqual(t, store.Stats().MultiGet.Error, uint64(1))
-	require.Equal(t, 1, log.count("memcached node fails"), "a failure is logged once")
+	require.Equal(t, 1, log.Count("memcached node fails"), "a failure is logged once")
 
 	servers[0].Restart()
 	require.NoError(t, store.Ping(t.Context()))
 	require.Equal(t, []uint64{5}, add(t, store, hit(here, 5)), "a restarted node is used at once, and counts from zero")
 	flush(t, store)
 	require.Equal(t, "5", servers[0].Value(here))
-	require.Equal(t, 1, log.count("memcached node has recovered"))
+	require.Equal(t, 1, log.Count("memcached node has recovered"))
 	require.Zero(t, store.Stats().Lost)
 }
 

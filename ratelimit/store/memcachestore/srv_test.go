@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/internal/memcachetest"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memcachestore"
 )
@@ -73,16 +74,16 @@ func TestSRVIsRefreshed(t *testing.T) {
 	servers, _ := start(t, 2, nil)
 	one, other := target{"localhost.", port(t, servers[0])}, target{"localhost.", port(t, servers[1])}
 	names, resolver := newDNS(t, one)
-	var log log
-	store := openSRV(t, 2*time.Millisecond, memcachestore.Options{Resolver: resolver, Log: log.logger()})
+	var log logtest.Log
+	store := openSRV(t, 2*time.Millisecond, memcachestore.Options{Resolver: resolver, Log: log.Logger()})
 	add(t, store, hit("key", 3))
 	before := store.Nodes()
 
 	names.set()
-	require.Eventually(t, func() bool { return log.count("cannot refresh the memcached nodes") > 1 }, timeout, time.Millisecond)
+	require.Eventually(t, func() bool { return log.Count("cannot refresh the memcached nodes") > 1 }, timeout, time.Millisecond)
 	require.Equal(t, before, store.Nodes(), "a failed lookup changes nothing")
 	require.Equal(t, []uint64{4}, add(t, store, hit("key", 1)))
-	require.Positive(t, log.count(srv))
+	require.Positive(t, log.Count(srv))
 
 	names.set(other)
 	require.Eventually(t, func() bool { return !slices.Equal(before, store.Nodes()) }, timeout, time.Millisecond)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"log/slog"
 	"net"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/internal/redistest"
 	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
 )
@@ -34,8 +34,8 @@ func TestAuth(t *testing.T) {
 		"alice:wonder":       false,
 		"alice:wonder:land ": false,
 	} {
-		var log strings.Builder
-		store := open(t, server.Addr, &redisstore.Options{Auth: auth, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		var log logtest.Log
+		store := open(t, server.Addr, &redisstore.Options{Auth: auth, Log: log.Logger()})
 		for range 2 {
 			err := store.Ping(t.Context())
 			if good {
@@ -106,9 +106,9 @@ func TestWaitReadyGivesUp(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var log strings.Builder
+				var log logtest.Log
 				store := open(t, "192.0.2.1:6379", &redisstore.Options{
-					Log: slog.New(slog.NewTextHandler(&log, nil)),
+					Log: log.Logger(),
 					Dial: func(context.Context, string, string) (net.Conn, error) {
 						return nil, errors.New("no server")
 					},
