@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-playground/validator/v10"
 	"github.com/google/uuid"
 )
 
@@ -14,36 +15,25 @@ type Options struct {
 	LenientISBN bool
 	// Now returns the time. Default: time.Now.
 	Now func() time.Time
-	// NewID returns the id of a new book; ids sort by creation.
-	// Default: a UUID of version 7.
-	NewID func() (string, error)
 }
 
 // Catalog validates and applies changes to the books of a [Store]. It is safe for concurrent use.
 type Catalog struct {
-	store Store
-	rules *rules
-	opts  Options
+	store    Store
+	validate *validator.Validate
+	opts     Options
 }
 
 // New returns a catalog over a store.
 func New(store Store, opts *Options) *Catalog {
-	c := &Catalog{store: store, rules: newRules()}
+	c := &Catalog{store: store, validate: newValidator()}
 	if opts != nil {
 		c.opts = *opts
 	}
 	if c.opts.Now == nil {
 		c.opts.Now = time.Now
 	}
-	if c.opts.NewID == nil {
-		c.opts.NewID = newID
-	}
 	return c
-}
-
-func newID() (string, error) {
-	id, err := uuid.NewV7()
-	return id.String(), err
 }
 
 // ValidID reports whether a string has the form of an id: a UUID of 36 characters.
@@ -57,10 +47,11 @@ func (c *Catalog) Add(ctx context.Context, draft *Book) (*Book, error) {
 	if err != nil {
 		return nil, err
 	}
-	if b.ID, err = c.opts.NewID(); err != nil {
+	id, err := uuid.NewV7() // ids sort by creation
+	if err != nil {
 		return nil, fmt.Errorf("make an id: %w", err)
 	}
-	b.Version, b.CreatedAt = 1, c.now()
+	b.ID, b.Version, b.CreatedAt = id.String(), 1, c.now()
 	b.UpdatedAt = b.CreatedAt
 	if err := c.store.Create(ctx, b); err != nil {
 		return nil, err
@@ -123,14 +114,11 @@ func (c *Catalog) change(ctx context.Context, id string, check, apply func(*Book
 
 // prepare validates a draft and returns a copy with its ISBN13.
 func (c *Catalog) prepare(draft *Book) (*Book, error) {
-	if err := c.rules.check(draft, c.opts.LenientISBN); err != nil {
+	if err := c.check(draft); err != nil {
 		return nil, err
 	}
 	b := draft.Clone()
-	b.ISBN13 = ""
-	if isbn13, err := ParseISBN(b.ISBN); err == nil {
-		b.ISBN13 = isbn13
-	}
+	b.ISBN13, _ = ParseISBN(b.ISBN) // empty for an invalid ISBN
 	return b, nil
 }
 

@@ -189,14 +189,6 @@ func TestReplaceGivesUp(t *testing.T) {
 	}
 }
 
-func TestNoID(t *testing.T) {
-	t.Parallel()
-	c := catalog(&bookcatalog.Options{NewID: func() (string, error) { return "", errors.New("no randomness") }})
-	if _, err := c.Add(t.Context(), &bookcatalog.Book{Title: "x"}); err == nil || bookcatalog.KindOf(err) != 0 {
-		t.Errorf("got %v, want a failure", err)
-	}
-}
-
 func TestValidID(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]bool{

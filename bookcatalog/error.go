@@ -52,18 +52,16 @@ var (
 
 // DuplicateISBN returns the error of a [Store] for a book with the ISBN13 of another book.
 func DuplicateISBN(isbn13 string) *Error {
-	return &Error{
-		Kind: Conflict, Message: "A book with the ISBN " + isbn13 + " already exists",
-		Fields: []FieldError{{"isbn", "belongs to another book"}},
-	}
+	return duplicate("isbn", "A book with the ISBN "+isbn13+" already exists")
 }
 
 // DuplicateID returns the error of a [Store] for a new book with the id of another book.
 func DuplicateID(id string) *Error {
-	return &Error{
-		Kind: Conflict, Message: "A book with the id " + id + " already exists",
-		Fields: []FieldError{{"id", "belongs to another book"}},
-	}
+	return duplicate("id", "A book with the id "+id+" already exists")
+}
+
+func duplicate(field, message string) *Error {
+	return &Error{Kind: Conflict, Message: message, Fields: []FieldError{{field, "belongs to another book"}}}
 }
 
 // KindOf returns the kind of the first *Error in the tree of err, or 0.

@@ -16,46 +16,25 @@ func ParseISBN(s string) (string, error) {
 			return "", errors.New("must be an ISBN: 10 or 13 digits with optional hyphens and spaces; X only as the last of 10")
 		}
 	}
-	switch len(digits) {
-	case 10:
-		if err := checkDigit(digits, digit10(digits)); err != nil {
-			return "", err
-		}
-		isbn13 := "978" + digits[:9]
-		return isbn13 + string(digit13(isbn13)), nil
-	case 13:
-		return digits, check13(digits)
-	}
-	return "", fmt.Errorf("must be an ISBN of 10 or 13 digits, not %d", len(digits))
-}
-
-// ISBN10 returns the form of ten digits of a result of [ParseISBN]. Only ISBNs that begin with
-// 978 have one.
-func ISBN10(isbn13 string) (string, bool) {
-	if len(isbn13) != 13 || !strings.HasPrefix(isbn13, "978") {
-		return "", false
-	}
-	body := isbn13[3:12]
-	return body + string(digit10(body)), true
-}
-
-// check13 checks prefix and check digit of thirteen digits.
-func check13(digits string) error {
+	isbn13, want := digits, byte(0)
 	switch {
+	case len(digits) == 10:
+		isbn13 = "978" + digits[:9]
+		isbn13 += string(digit13(isbn13))
+		want = digit10(digits)
+	case len(digits) != 13:
+		return "", fmt.Errorf("must be an ISBN of 10 or 13 digits, not %d", len(digits))
 	case strings.HasPrefix(digits, "9790"):
-		return errors.New("must be the ISBN of a book: 979-0 is printed music")
+		return "", errors.New("must be the ISBN of a book: 979-0 is printed music")
 	case !strings.HasPrefix(digits, "978") && !strings.HasPrefix(digits, "979"):
-		return errors.New("must begin with 978 or 979 if it has 13 digits")
+		return "", errors.New("must begin with 978 or 979 if it has 13 digits")
+	default:
+		want = digit13(digits)
 	}
-	return checkDigit(digits, digit13(digits))
-}
-
-func checkDigit(digits string, want byte) error {
-	got := strings.ToUpper(digits)[len(digits)-1]
-	if got != want {
-		return fmt.Errorf("has check digit %c instead of %c: look for a typing error", got, want)
+	if got := strings.ToUpper(digits)[len(digits)-1]; got != want {
+		return "", fmt.Errorf("has check digit %c instead of %c: look for a typing error", got, want)
 	}
-	return nil
+	return isbn13, nil
 }
 
 // digit10 returns the check digit for the first nine: weights 10 to 2, modulo 11, X for ten.

@@ -63,14 +63,15 @@ type Keys struct {
 // KeysOf returns the keys of a book.
 func KeysOf(b *Book) Keys {
 	k := Keys{Title: fold(b.Title), Author: authorKey(b.Author)}
-	var names []string
+	authors := b.Authors
 	if b.Author != nil {
-		names = append(names, bothOrders(b.Author))
+		authors = append([]Author{*b.Author}, authors...)
 	}
-	for i := range b.Authors {
-		names = append(names, bothOrders(&b.Authors[i]))
+	var names []string
+	for _, a := range authors {
+		names = append(names, a.FirstName+" "+a.LastName, a.LastName+" "+a.FirstName)
 	}
-	k.Authors = strings.Join(names, "\n")
+	k.Authors = fold(strings.Join(names, "\n"))
 	k.Text = strings.Join([]string{k.Title, k.Authors, fold(b.ISBN), b.ISBN13}, "\n")
 	if len(b.Subjects) > 0 {
 		k.Subjects = "\n" + fold(strings.Join(b.Subjects, "\n")) + "\n"
@@ -83,10 +84,6 @@ func authorKey(a *Author) string {
 		return ""
 	}
 	return fold(a.LastName + " " + a.FirstName)
-}
-
-func bothOrders(a *Author) string {
-	return fold(a.FirstName + " " + a.LastName + "\n" + a.LastName + " " + a.FirstName)
 }
 
 // fold removes the difference of case.
@@ -126,12 +123,7 @@ func (q *Query) choose(books []*Book) (page []*Book, total int64) {
 	slices.SortFunc(found, q.Compare)
 	total = int64(len(found))
 	if q.After != nil {
-		after := func(b *Book) bool { return q.Compare(b, q.After) > 0 }
-		if i := slices.IndexFunc(found, after); i >= 0 {
-			found = found[i:]
-		} else {
-			found = nil
-		}
+		found = slices.DeleteFunc(found, func(b *Book) bool { return q.Compare(b, q.After) <= 0 })
 	}
 	found = found[min(max(q.Offset, 0), int64(len(found))):]
 	if q.Limit > 0 {

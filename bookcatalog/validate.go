@@ -11,12 +11,9 @@ import (
 	"github.com/go-playground/validator/v10"
 )
 
-// rules validates books by the tags of their fields. It is safe for concurrent use.
-type rules struct {
-	validate *validator.Validate
-}
-
-func newRules() *rules {
+// newValidator returns a validator of books by the tags of their fields. It is safe for concurrent
+// use.
+func newValidator() *validator.Validate {
 	v := validator.New(validator.WithRequiredStructEnabled())
 	v.RegisterTagNameFunc(func(f reflect.StructField) string {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -24,7 +21,7 @@ func newRules() *rules {
 	})
 	// Cannot fail: the name is valid and the function not nil.
 	_ = v.RegisterValidation("line", func(field validator.FieldLevel) bool { return isLine(field.Field().String()) })
-	return &rules{v}
+	return v
 }
 
 // isLine reports whether a string is empty or one line of visible text.
@@ -36,9 +33,9 @@ func isLine(s string) bool {
 }
 
 // check returns an *Error of kind Invalid that names every invalid field.
-func (r *rules) check(b *Book, lenientISBN bool) error {
+func (c *Catalog) check(b *Book) error {
 	var fields []FieldError
-	err := r.validate.Struct(b)
+	err := c.validate.Struct(b)
 	if wrong, ok := errors.AsType[validator.ValidationErrors](err); ok {
 		for _, w := range wrong {
 			_, field, _ := strings.Cut(w.Namespace(), ".")
@@ -47,16 +44,11 @@ func (r *rules) check(b *Book, lenientISBN bool) error {
 	} else if err != nil {
 		return err
 	}
-	if b.ISBN != "" && !lenientISBN {
+	if b.ISBN != "" && !c.opts.LenientISBN {
 		if _, err := ParseISBN(b.ISBN); err != nil {
 			fields = append(fields, FieldError{"isbn", err.Error()})
 		}
 	}
-	return invalid(fields)
-}
-
-// invalid returns the error for these fields, or nil for none.
-func invalid(fields []FieldError) error {
 	if len(fields) == 0 {
 		return nil
 	}

@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 	_ "embed" // the document
 	"encoding/base64"
-	"encoding/json"
+	"io"
 	"net/http"
 
 	"github.com/ashlar-go/ashlar/httpx"
@@ -15,18 +15,17 @@ import (
 //go:embed openapi.json
 var document []byte
 
-// sendDocument responds with the document.
-func sendDocument(w http.ResponseWriter, r *http.Request) error {
-	tag := contentTag(document)
+// send responds with JSON and a tag of its content.
+func send(w http.ResponseWriter, r *http.Request, body []byte) error {
+	sum := sha256.Sum256(body)
+	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
 	httpx.SetTag(w, tag)
 	if httpx.NotModified(w, r, tag) {
 		return nil
 	}
-	return httpx.WriteJSON(w, http.StatusOK, json.RawMessage(document))
-}
-
-// contentTag returns the entity tag of a body.
-func contentTag(body []byte) string {
-	sum := sha256.Sum256(body)
-	return `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
+	httpx.WriteStream(w, http.StatusOK, "application/json", int64(len(body)), func(w io.Writer) error {
+		_, err := w.Write(body)
+		return err
+	})
+	return nil
 }

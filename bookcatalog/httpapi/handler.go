@@ -43,7 +43,9 @@ func NewHandler(store bookcatalog.Store, opts *Options) http.Handler {
 		drafts:  httpx.NewBody[bookcatalog.Book](nil),
 		large:   make(chan struct{}, maxLarge),
 	}
-	return httpx.Standard(&chain)(httpx.MuxWith(a.routes(o.Docs), notFound))
+	return httpx.Standard(&chain)(httpx.MuxWith(a.routes(o.Docs), func(w http.ResponseWriter, r *http.Request) {
+		httpx.NotFoundAmong(w, r, []string{"/api/books", "/api/books/{id}", "/openapi.json"})
+	}))
 }
 
 // api holds the catalog and the decoder of bodies.
@@ -53,19 +55,14 @@ type api struct {
 	large   chan struct{} // holds an element for each large list that is being built
 }
 
-// notFound responds to paths without a route.
-func notFound(w http.ResponseWriter, r *http.Request) {
-	httpx.NotFoundAmong(w, r, []string{"/api/books", "/api/books/{id}", "/openapi.json"})
-}
-
 func (a *api) routes(docs http.Handler) *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.Handle("GET /api/books", handler(a.list))
 	mux.Handle("POST /api/books", handler(a.create))
-	mux.Handle("GET /api/books/{id}", handler(a.get))
-	mux.Handle("PUT /api/books/{id}", handler(a.replace))
-	mux.Handle("DELETE /api/books/{id}", handler(a.remove))
-	mux.Handle("GET /openapi.json", handler(sendDocument))
+	mux.Handle("GET /api/books/{id}", bookHandler(a.get))
+	mux.Handle("PUT /api/books/{id}", bookHandler(a.replace))
+	mux.Handle("DELETE /api/books/{id}", bookHandler(a.remove))
+	mux.Handle("GET /openapi.json", handler(func(w http.ResponseWriter, r *http.Request) error { return send(w, r, document) }))
 	if docs != nil {
 		docs = http.StripPrefix("/docs", docs)
 		mux.Handle("GET /docs", docs) // redirects to /docs/
@@ -88,11 +85,7 @@ func (a *api) create(w http.ResponseWriter, r *http.Request) error {
 	return httpx.WriteJSON(w, http.StatusCreated, b)
 }
 
-func (a *api) get(w http.ResponseWriter, r *http.Request) error {
-	id, err := pathID(r)
-	if err != nil {
-		return err
-	}
+func (a *api) get(w http.ResponseWriter, r *http.Request, id string) error {
 	b, err := a.catalog.Get(r.Context(), id)
 	if err != nil {
 		return err
@@ -104,11 +97,7 @@ func (a *api) get(w http.ResponseWriter, r *http.Request) error {
 	return httpx.WriteJSON(w, http.StatusOK, b)
 }
 
-func (a *api) replace(w http.ResponseWriter, r *http.Request) error {
-	id, err := pathID(r)
-	if err != nil {
-		return err
-	}
+func (a *api) replace(w http.ResponseWriter, r *http.Request, id string) error {
 	draft, err := a.drafts.Read(r)
 	if err != nil {
 		return err
@@ -124,11 +113,7 @@ func (a *api) replace(w http.ResponseWriter, r *http.Request) error {
 	return httpx.WriteJSON(w, http.StatusOK, b)
 }
 
-func (a *api) remove(w http.ResponseWriter, r *http.Request) error {
-	id, err := pathID(r)
-	if err != nil {
-		return err
-	}
+func (a *api) remove(w http.ResponseWriter, r *http.Request, id string) error {
 	if err := a.catalog.Remove(r.Context(), id, preconditions(r)); err != nil {
 		return err
 	}
@@ -148,13 +133,15 @@ func preconditions(r *http.Request) func(*bookcatalog.Book) error {
 	}
 }
 
-// pathID returns the id in the path.
-func pathID(r *http.Request) (string, error) {
-	id := r.PathValue("id")
-	if !bookcatalog.ValidID(id) {
-		return "", badField("id", "must be a UUID such as 018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f")
-	}
-	return id, nil
+// bookHandler returns a handler for a function of the book with the id in the path.
+func bookHandler(f func(w http.ResponseWriter, r *http.Request, id string) error) http.Handler {
+	return handler(func(w http.ResponseWriter, r *http.Request) error {
+		id := r.PathValue("id")
+		if !bookcatalog.ValidID(id) {
+			return badField("id", "must be a UUID such as 018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f")
+		}
+		return f(w, r, id)
+	})
 }
 
 func badField(field, reason string) error {
@@ -174,37 +161,30 @@ func location(r *http.Request, id string) string {
 	return path + "/" + id
 }
 
-// handler returns a handler for a function with errors of the catalog or of httpx.
+// handler returns a handler for a function, and converts the errors of the catalog that it returns.
 func handler(f httpx.HandlerFunc) http.Handler {
 	return httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
-		return translate(f(w, r))
+		err := f(w, r)
+		e, ok := errors.AsType[*bookcatalog.Error](err)
+		if !ok {
+			return err
+		}
+		converted := &httpx.Error{Status: statuses[e.Kind], Message: e.Message, Err: e.Err}
+		for _, f := range e.Fields {
+			converted.Fields = append(converted.Fields, httpx.FieldError(f))
+		}
+		if e.Kind == bookcatalog.Full {
+			converted.Header = http.Header{"Retry-After": {"60"}} // somebody has to make room
+		}
+		return converted
 	})
 }
 
-// translate converts the catalog's errors and returns others unchanged.
-func translate(err error) error {
-	e, ok := errors.AsType[*bookcatalog.Error](err)
-	if !ok {
-		return err
-	}
-	fields := make([]httpx.FieldError, len(e.Fields))
-	for i, f := range e.Fields {
-		fields[i] = httpx.FieldError(f)
-	}
-	converted := &httpx.Error{Status: status(e.Kind), Message: e.Message, Fields: fields, Err: e.Err}
-	if e.Kind == bookcatalog.Full {
-		converted.Header = http.Header{"Retry-After": {"60"}} // somebody has to make room
-	}
-	return converted
-}
-
-// status maps kinds to HTTP status codes.
-func status(kind bookcatalog.ErrorKind) int {
-	return map[bookcatalog.ErrorKind]int{
-		bookcatalog.Invalid:  http.StatusBadRequest,
-		bookcatalog.NotFound: http.StatusNotFound,
-		bookcatalog.Conflict: http.StatusConflict,
-		bookcatalog.Stale:    http.StatusConflict,
-		bookcatalog.Full:     http.StatusInsufficientStorage,
-	}[kind]
+// statuses maps kinds to HTTP status codes.
+var statuses = map[bookcatalog.ErrorKind]int{
+	bookcatalog.Invalid:  http.StatusBadRequest,
+	bookcatalog.NotFound: http.StatusNotFound,
+	bookcatalog.Conflict: http.StatusConflict,
+	bookcatalog.Stale:    http.StatusConflict,
+	bookcatalog.Full:     http.StatusInsufficientStorage,
 }

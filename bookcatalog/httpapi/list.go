@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -27,23 +26,14 @@ func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	tag := contentTag(body)
-	httpx.SetTag(w, tag)
-	if httpx.NotModified(w, r, tag) {
-		return nil
-	}
-	httpx.WriteStream(w, http.StatusOK, "application/json", int64(len(body)), func(w io.Writer) error {
-		_, err := w.Write(body)
-		return err
-	})
-	return nil
+	return send(w, r, body)
 }
 
 const (
 	// maxLarge is the maximum number of large lists that are read and encoded at the same time, so
 	// that small requests do not wait for the processor.
 	maxLarge = 2
-	// typicalBook is the memory in bytes that a book of a list takes, and its JSON.
+	// typicalBook is the typical memory in bytes of a book of a list and its JSON.
 	typicalBook = 2 << 10
 )
 
@@ -125,78 +115,54 @@ func parse(values url.Values) (*request, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, page := values["page"]
-	_, limit := values["limit"]
-	_, cursor := values["cursor"]
-	if page && cursor {
+	l := &request{List: *list, paged: values.Has("page") || values.Has("limit"), cursor: values.Has("cursor")}
+	if l.cursor && values.Has("page") {
 		return nil, badField("cursor", "can't be used together with page: use one of them")
 	}
-	l := &request{List: *list, paged: page || limit, cursor: cursor}
+	q := &l.query
+	text := map[string]*string{"q": &q.Text, "title": &q.Title, "author": &q.Author, "isbn": &q.ISBN, "subject": &q.Subject}
+	years := map[string]**int{"year": &q.Year, "year_gte": &q.YearMin, "year_lte": &q.YearMax}
 	for _, f := range list.Filters {
-		l.filter(f.Field, f.Value)
+		switch value := f.Value.(type) {
+		case string:
+			*text[f.Field] = value
+		case int:
+			*years[f.Field] = &value
+		}
 	}
 	for _, key := range list.Sort {
-		l.query.Sort = append(l.query.Sort, bookcatalog.SortKey{Field: bookcatalog.SortField(key.Field), Desc: key.Desc})
+		q.Sort = append(q.Sort, bookcatalog.SortKey{Field: bookcatalog.SortField(key.Field), Desc: key.Desc})
 	}
-	return l, l.bounds(values.Get("cursor"))
-}
-
-// filter sets one field of the query.
-func (l *request) filter(field string, value any) {
-	text := map[string]*string{
-		"q": &l.query.Text, "title": &l.query.Title, "author": &l.query.Author, "isbn": &l.query.ISBN, "subject": &l.query.Subject,
+	if l.cursor {
+		q.Limit = int64(l.Limit) + 1 // one more, to see whether there is a next page
+		return l, l.after(values.Get("cursor"))
 	}
-	years := map[string]**int{"year": &l.query.Year, "year_gte": &l.query.YearMin, "year_lte": &l.query.YearMax}
-	switch value := value.(type) {
-	case string:
-		*text[field] = value
-	case int:
-		*years[field] = &value
-	}
-}
-
-// bounds sets the page, the first with the most books by default. With a cursor it selects one book
-// more, to see whether there is a next page.
-func (l *request) bounds(cursor string) error {
-	switch {
-	case l.cursor:
-		l.query.Limit = int64(l.Limit) + 1
-		return l.after(cursor)
-	case !l.paged:
+	if !l.paged {
 		l.Limit = httpx.MaxLimit
 	}
-	l.query.Offset, l.query.Limit = l.Offset(), int64(l.Limit)
-	return nil
+	q.Offset, q.Limit = l.Offset(), int64(l.Limit)
+	return l, nil
 }
 
 // links sets X-Total-Count and Link and returns the books of the page.
 func (l *request) links(w http.ResponseWriter, r *http.Request, books []bookcatalog.Book, total int64) []bookcatalog.Book {
+	w.Header().Set("X-Total-Count", strconv.FormatInt(total, 10))
 	switch {
 	case l.cursor:
-		links := []string{httpx.Link(r, "cursor", "", "first")}
+		links := httpx.Link(r, "cursor", "", "first")
 		if len(books) > l.Limit {
 			books = books[:l.Limit]
-			links = append(links, httpx.Link(r, "cursor", l.cursorAfter(&books[l.Limit-1]), "next"))
+			links += ", " + httpx.Link(r, "cursor", l.cursorAfter(&books[l.Limit-1]), "next")
 		}
-		w.Header().Set("Link", strings.Join(links, ", "))
-		w.Header().Set("X-Total-Count", strconv.FormatInt(total, 10))
+		w.Header().Set("Link", links)
 	case l.paged:
 		httpx.SetPageLinks(w, r, &l.List, total)
 	case total > int64(len(books)):
-		httpx.SetPageLinks(w, withLimit(r, l.Limit), &l.List, total)
-	default:
-		w.Header().Set("X-Total-Count", strconv.FormatInt(total, 10))
+		r = r.Clone(r.Context()) // the links have a limit
+		query := r.URL.Query()
+		query.Set("limit", strconv.Itoa(l.Limit))
+		r.URL.RawQuery = query.Encode()
+		httpx.SetPageLinks(w, r, &l.List, total)
 	}
 	return books
-}
-
-// withLimit returns the request with a limit in its query, for links to other pages.
-func withLimit(r *http.Request, limit int) *http.Request {
-	query := r.URL.Query()
-	query.Set("limit", strconv.Itoa(limit))
-	u := *r.URL
-	u.RawQuery = query.Encode()
-	linked := *r
-	linked.URL = &u
-	return &linked
 }

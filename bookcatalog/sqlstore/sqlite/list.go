@@ -28,15 +28,14 @@ func (s *Store) List(ctx context.Context, q *bookcatalog.Query) (books []bookcat
 		return books, int64(len(books)), nil
 	}
 	c := filters(q)
-	err = tx.QueryRowContext(ctx, "SELECT count(*) FROM books"+c.where(), c.args...).Scan(&total)
+	err = tx.QueryRowContext(ctx, "SELECT count(*) FROM books"+c.text, c.args...).Scan(&total)
 	return books, total, failure("count books", nil, err)
 }
 
 func page(ctx context.Context, tx *sql.Tx, q *bookcatalog.Query) (books []bookcatalog.Book, err error) {
 	c, keys := filters(q), sortKeys(q)
-	if q.After != nil {
-		c.after(keys)
-	}
+	condition, args := after(keys)
+	c.add(q.After != nil, condition, args...)
 	order := make([]string, len(keys))
 	for i, key := range keys {
 		order[i] = key.column + key.direction
@@ -45,7 +44,7 @@ func page(ctx context.Context, tx *sql.Tx, q *bookcatalog.Query) (books []bookca
 	if q.Limit > 0 {
 		limit = q.Limit
 	}
-	text := "SELECT " + columns + " FROM books" + c.where() + " ORDER BY " + strings.Join(order, ", ") + " LIMIT ? OFFSET ?" // #nosec G202 -- constants of this package and parameters
+	text := "SELECT " + columns + " FROM books" + c.text + " ORDER BY " + strings.Join(order, ", ") + " LIMIT ? OFFSET ?" // #nosec G202 -- constants of this package and parameters
 	rows, err := tx.QueryContext(ctx, text, append(c.args, limit, max(q.Offset, 0))...)
 	if err != nil {
 		return nil, err
@@ -61,48 +60,30 @@ func page(ctx context.Context, tx *sql.Tx, q *bookcatalog.Query) (books []bookca
 	return books, rows.Err()
 }
 
-// conditions are what rows must match, with parameters.
+// conditions restrict the rows of a statement, with parameters.
 type conditions struct {
-	all  []string
+	text string
 	args []any
 }
 
-func (c *conditions) add(condition string, args ...any) {
-	c.all, c.args = append(c.all, condition), append(c.args, args...)
-}
-
-func (c *conditions) where() string {
-	if len(c.all) == 0 {
-		return ""
+// add adds a condition if the query contains it.
+func (c *conditions) add(contained bool, condition string, args ...any) {
+	if contained {
+		c.text, c.args = c.text+" AND "+condition, append(c.args, args...)
 	}
-	return " WHERE " + strings.Join(c.all, " AND ")
 }
 
 // filters returns the conditions of a query, one for each field that is set.
 func filters(q *bookcatalog.Query) *conditions {
-	c, folded := &conditions{}, q.Folded()
-	for _, f := range []struct{ column, part string }{
-		{"text_key", folded.Text}, {"title_key", folded.Title}, {"authors_key", folded.Author}, {"subjects_key", folded.Subject},
-	} {
-		if f.part != "" {
-			c.add("instr("+f.column+", ?) > 0", f.part)
-		}
-	}
-	if folded.ISBN != "" {
-		c.add("(isbn = ? OR isbn13 = ?)", folded.ISBN, folded.ISBN)
-	}
-	for _, f := range []struct {
-		condition string
-		year      *int
-	}{
-		{"published_year = ?", q.Year},
-		{"published_year <> 0 AND published_year >= ?", q.YearMin},
-		{"published_year <> 0 AND published_year <= ?", q.YearMax},
-	} {
-		if f.year != nil {
-			c.add(f.condition, *f.year)
-		}
-	}
+	c, f := &conditions{text: " WHERE TRUE"}, q.Folded()
+	c.add(f.Text != "", "instr(text_key, ?) > 0", f.Text)
+	c.add(f.Title != "", "instr(title_key, ?) > 0", f.Title)
+	c.add(f.Author != "", "instr(authors_key, ?) > 0", f.Author)
+	c.add(f.Subject != "", "instr(subjects_key, ?) > 0", f.Subject)
+	c.add(f.ISBN != "", "(isbn = ? OR isbn13 = ?)", f.ISBN, f.ISBN)
+	c.add(f.Year != nil, "published_year = ?", f.Year)
+	c.add(f.YearMin != nil, "published_year <> 0 AND published_year >= ?", f.YearMin)
+	c.add(f.YearMax != nil, "published_year <> 0 AND published_year <= ?", f.YearMax)
 	return c
 }
 
@@ -122,36 +103,34 @@ func sortKeys(q *bookcatalog.Query) (all []sortKey) {
 	}
 	k := bookcatalog.KeysOf(after)
 	known := map[bookcatalog.SortField]sortKey{
-		bookcatalog.SortTitle:   {column: "title_key", after: k.Title},
-		bookcatalog.SortAuthor:  {column: "author_key", after: k.Author},
-		bookcatalog.SortISBN:    {column: "isbn13", after: after.ISBN13},
-		bookcatalog.SortYear:    {column: "published_year", after: after.PublishedYear},
-		bookcatalog.SortCreated: {column: "created_at", after: after.CreatedAt.UnixMicro()},
-		bookcatalog.SortUpdated: {column: "updated_at", after: after.UpdatedAt.UnixMicro()},
+		bookcatalog.SortTitle:   {"title_key", k.Title, ""},
+		bookcatalog.SortAuthor:  {"author_key", k.Author, ""},
+		bookcatalog.SortISBN:    {"isbn13", after.ISBN13, ""},
+		bookcatalog.SortYear:    {"published_year", after.PublishedYear, ""},
+		bookcatalog.SortCreated: {"created_at", after.CreatedAt.UnixMicro(), ""},
+		bookcatalog.SortUpdated: {"updated_at", after.UpdatedAt.UnixMicro(), ""},
 	}
 	for _, s := range q.Sort {
-		if key, ok := known[s.Field]; ok {
-			if s.Desc {
-				key.direction = " DESC"
-			}
+		key, ok := known[s.Field]
+		if s.Desc {
+			key.direction = " DESC"
+		}
+		if ok {
 			all = append(all, key)
 		}
 	}
-	return append(all, sortKey{column: "id", after: after.ID})
+	return append(all, sortKey{"id", after.ID, ""})
 }
 
-// after adds the condition that a book comes after another one: by the first key, or equal in the
-// first and by the second, and so on. A comparison of rows would not do, since keys may have
+// after returns the condition that a book comes after another one: by the first key, or equal in
+// the first and by the second, and so on. A comparison of rows would not do, since keys may have
 // different directions.
-func (c *conditions) after(keys []sortKey) {
-	condition, args := "FALSE", []any{}
+func after(keys []sortKey) (condition string, args []any) {
+	condition = "FALSE"
 	for _, key := range slices.Backward(keys) {
-		operator := " > ?"
-		if key.direction != "" {
-			operator = " < ?"
-		}
+		operator := map[string]string{"": " > ?", " DESC": " < ?"}[key.direction]
 		condition = "(" + key.column + operator + " OR " + key.column + " = ? AND " + condition + ")"
 		args = append([]any{key.after, key.after}, args...)
 	}
-	c.add(condition, args...)
+	return condition, args
 }

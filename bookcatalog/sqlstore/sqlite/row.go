@@ -4,12 +4,13 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ashlar-go/ashlar/bookcatalog"
 )
 
-// The columns of a book, and of its keys. [fields] and [keys] have their values in this order.
+// The columns of a book, and of its keys. [fields] and [values] use this order.
 const (
 	columns = `id, isbn, isbn13, title, author, authors, publisher, published_year, language, pages, subjects,
 		price_minor, currency, created_at, updated_at, version`
@@ -31,12 +32,14 @@ func fields(b *bookcatalog.Book) []any {
 	}
 }
 
-func keys(b *bookcatalog.Book) []any {
+// values returns the values of all columns, and a parameter for each.
+func values(b *bookcatalog.Book) (all []any, parameters string) {
 	k := bookcatalog.KeysOf(b)
-	return []any{k.Title, k.Author, k.Authors, k.Text, k.Subjects}
+	all = append(fields(b), k.Title, k.Author, k.Authors, k.Text, k.Subjects)
+	return all, strings.Repeat("?, ", len(all)-1) + "?"
 }
 
-// document is a pointer to a value that its column holds as JSON.
+// document is a pointer to a value whose column contains JSON.
 type document struct{ to any }
 
 // Value returns the JSON.
@@ -47,14 +50,11 @@ func (d document) Value() (driver.Value, error) {
 
 // Scan reads the JSON.
 func (d document) Scan(column any) error {
-	text, ok := column.(string)
-	if !ok {
-		return fmt.Errorf("the column has a %T, not a text", column)
-	}
+	text, _ := column.(string) // an empty text is not JSON
 	return json.Unmarshal([]byte(text), d.to)
 }
 
-// micros is a pointer to a time that its column holds in microseconds since 1970.
+// micros is a pointer to a time whose column contains microseconds since 1970.
 type micros struct{ to *time.Time }
 
 // Value returns the microseconds.

@@ -68,8 +68,8 @@ func migrate(ctx context.Context, db *sql.DB) error {
 
 // Create adds a book.
 func (s *Store) Create(ctx context.Context, b *bookcatalog.Book) error {
-	values := append(fields(b), keys(b)...)
-	_, err := s.db.Writer.ExecContext(ctx, "INSERT INTO books ("+columns+", "+keyColumns+") VALUES ("+parameters(len(values))+")", values...) // #nosec G202 -- constants
+	all, parameters := values(b)
+	_, err := s.db.Writer.ExecContext(ctx, "INSERT INTO books ("+columns+", "+keyColumns+") VALUES ("+parameters+")", all...) // #nosec G202 -- constants
 	return failure("add a book", b, err)
 }
 
@@ -85,29 +85,25 @@ func (s *Store) Get(ctx context.Context, id string) (*bookcatalog.Book, error) {
 
 // Replace replaces a version of the book with the same id.
 func (s *Store) Replace(ctx context.Context, b *bookcatalog.Book, version int64) error {
-	values := append(fields(b), keys(b)...)
-	text := "UPDATE books SET (" + columns + ", " + keyColumns + ") = (" + parameters(len(values)) + ") WHERE id = ? AND version = ?" // #nosec G202 -- constants
-	result, err := s.db.Writer.ExecContext(ctx, text, append(values, b.ID, version)...)
-	if err != nil {
-		return failure("replace a book", b, err)
-	}
-	return s.changed(ctx, result, b.ID)
+	all, parameters := values(b)
+	text := "UPDATE books SET (" + columns + ", " + keyColumns + ") = (" + parameters + ") WHERE id = ? AND version = ?" // #nosec G202 -- constants
+	result, err := s.db.Writer.ExecContext(ctx, text, append(all, b.ID, version)...)
+	return s.changed(ctx, b.ID, result, failure("replace a book", b, err))
 }
 
 // Delete deletes a version of a book.
 func (s *Store) Delete(ctx context.Context, id string, version int64) error {
 	result, err := s.db.Writer.ExecContext(ctx, "DELETE FROM books WHERE id = ? AND version = ?", id, version)
-	if err != nil {
-		return failure("delete a book", nil, err)
-	}
-	return s.changed(ctx, result, id)
+	return s.changed(ctx, id, result, failure("delete a book", nil, err))
 }
 
-// changed returns nil if a statement has changed a row, else why it has not:
+// changed returns the error of a statement that changes a book, or if it has changed no row,
 // bookcatalog.ErrNotFound or bookcatalog.ErrStale.
-func (s *Store) changed(ctx context.Context, result sql.Result, id string) error {
-	n, err := result.RowsAffected()
-	if err != nil || n > 0 {
+func (s *Store) changed(ctx context.Context, id string, result sql.Result, err error) error {
+	if err != nil {
+		return err
+	}
+	if n, err := result.RowsAffected(); err != nil || n > 0 {
 		return failure("count the changed books", nil, err)
 	}
 	if _, err := s.Get(ctx, id); err != nil {
@@ -131,6 +127,3 @@ func failure(what string, b *bookcatalog.Book, err error) error {
 	}
 	return bookcatalog.DuplicateID(b.ID)
 }
-
-// parameters returns n parameters of a statement.
-func parameters(n int) string { return strings.Repeat("?, ", n-1) + "?" }
