@@ -59,23 +59,20 @@ type Address struct {
 // Clone returns a deep copy.
 func (b *Book) Clone() *Book {
 	c := *b
-	c.Author = b.Author.clone()
+	if b.Author != nil {
+		c.Author = new(b.Author.clone())
+	}
 	c.Subjects = slices.Clone(b.Subjects)
 	c.Authors = slices.Clone(b.Authors)
 	for i := range c.Authors {
-		c.Authors[i] = *c.Authors[i].clone()
+		c.Authors[i] = c.Authors[i].clone()
 	}
 	return &c
 }
 
-func (a *Author) clone() *Author {
-	if a == nil {
-		return nil
-	}
-	c := *a
+func (a Author) clone() Author {
 	if a.Address != nil {
-		address := *a.Address
-		c.Address = &address
+		a.Address = new(*a.Address)
 	}
-	return &c
+	return a
 }

@@ -1,6 +1,7 @@
 package bookcatalog
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -26,10 +27,7 @@ type Catalog struct {
 
 // New returns a catalog over a store.
 func New(store Store, opts *Options) *Catalog {
-	c := &Catalog{store: store, validate: newValidator()}
-	if opts != nil {
-		c.opts = *opts
-	}
+	c := &Catalog{store: store, validate: newValidator(), opts: *cmp.Or(opts, &Options{})}
 	if c.opts.Now == nil {
 		c.opts.Now = time.Now
 	}

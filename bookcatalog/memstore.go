@@ -125,7 +125,7 @@ func (s *MemStore) List(ctx context.Context, q *Query) ([]Book, int64, error) {
 	s.mu.RLock()
 	all := slices.Collect(maps.Values(s.books)) // stored books are replaced and never modified
 	s.mu.RUnlock()
-	selected, total := q.choose(all)
+	selected, total := q.Select(all)
 	page := make([]Book, len(selected))
 	for i, b := range selected {
 		page[i] = *b.Clone()

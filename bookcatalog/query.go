@@ -103,21 +103,9 @@ func (q *Query) Folded() *Query {
 	return &f
 }
 
-// Select returns the page of a query from all books, and the number of all that match.
-func (q *Query) Select(books []Book) (page []Book, total int64) {
-	all := make([]*Book, len(books))
-	for i := range books {
-		all[i] = &books[i]
-	}
-	selected, total := q.choose(all)
-	for _, b := range selected {
-		page = append(page, *b)
-	}
-	return page, total
-}
-
-// choose is Select for pointers. It reorders books.
-func (q *Query) choose(books []*Book) (page []*Book, total int64) {
+// Select returns the page of a query from all books, and the number of all that match. It uses the
+// slice books as working memory.
+func (q *Query) Select(books []*Book) (page []*Book, total int64) {
 	folded := q.Folded()
 	found := slices.DeleteFunc(books, func(b *Book) bool { return !folded.matches(b) })
 	slices.SortFunc(found, q.Compare)

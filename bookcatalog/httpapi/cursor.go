@@ -7,7 +7,8 @@ import (
 	"github.com/ashlar-go/ashlar/internal/listquery"
 )
 
-// cursor is a position in a list: the sort order, and the id and the sort keys of the last book.
+// cursor is a position in a list: the sort order, and the last book with the id and, in an order
+// by other fields, the fields to sort by.
 type cursor struct {
 	Order string           `json:"o"`
 	After bookcatalog.Book `json:"b"`
@@ -16,22 +17,11 @@ type cursor struct {
 // cursorAfter returns the cursor after a book.
 func (l *request) cursorAfter(b *bookcatalog.Book) string {
 	after := bookcatalog.Book{ID: b.ID}
-	for _, key := range l.query.Sort {
-		switch key.Field {
-		case bookcatalog.SortTitle:
-			after.Title = b.Title
-		case bookcatalog.SortAuthor:
-			if b.Author != nil {
-				after.Author = &bookcatalog.Author{FirstName: b.Author.FirstName, LastName: b.Author.LastName}
-			}
-		case bookcatalog.SortISBN:
-			after.ISBN13 = b.ISBN13
-		case bookcatalog.SortYear:
-			after.PublishedYear = b.PublishedYear
-		case bookcatalog.SortCreated:
-			after.CreatedAt = b.CreatedAt
-		case bookcatalog.SortUpdated:
-			after.UpdatedAt = b.UpdatedAt
+	if len(l.query.Sort) > 0 {
+		after.Title, after.ISBN13, after.PublishedYear = b.Title, b.ISBN13, b.PublishedYear
+		after.CreatedAt, after.UpdatedAt = b.CreatedAt, b.UpdatedAt
+		if b.Author != nil {
+			after.Author = &bookcatalog.Author{FirstName: b.Author.FirstName, LastName: b.Author.LastName}
 		}
 	}
 	return listquery.EncodeCursor(cursor{fmt.Sprint(l.query.Sort), after})

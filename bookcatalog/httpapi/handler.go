@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -27,14 +28,8 @@ type Options struct {
 
 // NewHandler returns the handler of a catalog over a store.
 func NewHandler(store bookcatalog.Store, opts *Options) http.Handler {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
-	var chain httpx.StandardOptions
-	if o.Chain != nil {
-		chain = *o.Chain
-	}
+	o := cmp.Or(opts, &Options{})
+	chain := *cmp.Or(o.Chain, &httpx.StandardOptions{})
 	if chain.Check == nil {
 		chain.Check = sanitize.New(nil).Middleware
 	}
@@ -85,39 +80,46 @@ func (a *api) create(w http.ResponseWriter, r *http.Request) error {
 	return httpx.WriteJSON(w, http.StatusCreated, b)
 }
 
-func (a *api) get(w http.ResponseWriter, r *http.Request, id string) error {
-	b, err := a.catalog.Get(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	httpx.SetTag(w, tag(b))
-	if httpx.NotModified(w, r, tag(b)) {
-		return nil
-	}
-	return httpx.WriteJSON(w, http.StatusOK, b)
+func (a *api) get(r *http.Request, id string) (*bookcatalog.Book, error) {
+	return a.catalog.Get(r.Context(), id)
 }
 
-func (a *api) replace(w http.ResponseWriter, r *http.Request, id string) error {
+func (a *api) replace(r *http.Request, id string) (*bookcatalog.Book, error) {
 	draft, err := a.drafts.Read(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if draft.ID != "" && draft.ID != id {
-		return badField("id", "does not match the path: leave it out, or send "+id)
+		return nil, badField("id", "does not match the path: leave it out, or send "+id)
 	}
-	b, err := a.catalog.Replace(r.Context(), id, &draft, preconditions(r))
-	if err != nil {
-		return err
-	}
-	httpx.SetTag(w, tag(b))
-	return httpx.WriteJSON(w, http.StatusOK, b)
+	return a.catalog.Replace(r.Context(), id, &draft, preconditions(r))
 }
 
-func (a *api) remove(w http.ResponseWriter, r *http.Request, id string) error {
-	if err := a.catalog.Remove(r.Context(), id, preconditions(r)); err != nil {
-		return err
-	}
-	return httpx.WriteJSON(w, http.StatusOK, httpx.Confirm("Book deleted"))
+func (a *api) remove(r *http.Request, id string) (*bookcatalog.Book, error) {
+	return nil, a.catalog.Remove(r.Context(), id, preconditions(r))
+}
+
+// bookHandler returns a handler for a function of the book with the id in the path. It responds with
+// the book that the function returns, or confirms that the book is deleted.
+func bookHandler(f func(r *http.Request, id string) (*bookcatalog.Book, error)) http.Handler {
+	return handler(func(w http.ResponseWriter, r *http.Request) error {
+		id := r.PathValue("id")
+		if !bookcatalog.ValidID(id) {
+			return badField("id", "must be a UUID such as 018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f")
+		}
+		b, err := f(r, id)
+		if err != nil {
+			return err
+		}
+		if b == nil {
+			return httpx.WriteJSON(w, http.StatusOK, httpx.Confirm("Book deleted"))
+		}
+		httpx.SetTag(w, tag(b))
+		if httpx.NotModified(w, r, tag(b)) {
+			return nil
+		}
+		return httpx.WriteJSON(w, http.StatusOK, b)
+	})
 }
 
 // tag returns the entity tag of a book.
@@ -131,17 +133,6 @@ func preconditions(r *http.Request) func(*bookcatalog.Book) error {
 		}
 		return httpx.IfNoneMatch(r, tag(b))
 	}
-}
-
-// bookHandler returns a handler for a function of the book with the id in the path.
-func bookHandler(f func(w http.ResponseWriter, r *http.Request, id string) error) http.Handler {
-	return handler(func(w http.ResponseWriter, r *http.Request) error {
-		id := r.PathValue("id")
-		if !bookcatalog.ValidID(id) {
-			return badField("id", "must be a UUID such as 018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f")
-		}
-		return f(w, r, id)
-	})
 }
 
 func badField(field, reason string) error {

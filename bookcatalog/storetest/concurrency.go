@@ -15,7 +15,7 @@ const (
 )
 
 func concurrencyCases() []Case {
-	cases := []Case{
+	return []Case{
 		{"concurrency/one isbn", "of those who add the same book at once exactly one may succeed", func(f *fixture) {
 			f.succeed(bookcatalog.Conflict, func(caller, i int) error {
 				return f.store.Create(f.ctx, withISBN(minimal(1+caller*calls+i, "x"), isbn(i)))
@@ -45,23 +45,10 @@ func concurrencyCases() []Case {
 		}},
 		{"concurrency/readers", "a reader must see a book before a change or after it, not in between", checkReaders},
 	}
-	for i, c := range cases {
-		cases[i].test = func(f *fixture) {
-			c.test(f)
-			f.reload()
-		}
-	}
-	return cases
 }
 
-// reload has the model take over the content of the store.
-func (f *fixture) reload() {
-	var err error
-	f.books, _, err = f.store.List(f.ctx, &bookcatalog.Query{})
-	must("list", err)
-}
-
-// concurrently has all callers make all calls at the same time.
+// concurrently has all callers make all calls at the same time, and copies the books of the store
+// to the model.
 func (f *fixture) concurrently(call func(caller, i int)) {
 	errs := make([]error, callers)
 	var group sync.WaitGroup
@@ -79,6 +66,12 @@ func (f *fixture) concurrently(call func(caller, i int)) {
 	close(start)
 	group.Wait()
 	must("concurrent callers", errors.Join(errs...))
+	books, _, err := f.store.List(f.ctx, &bookcatalog.Query{})
+	must("list", err)
+	f.model = bookcatalog.NewMemStore()
+	for i := range books {
+		must("a listed book", f.model.Create(f.ctx, &books[i]))
+	}
 }
 
 // succeed requires that each call succeeds for one caller, and that the others get an error.

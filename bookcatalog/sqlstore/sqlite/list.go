@@ -1,9 +1,9 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"slices"
 	"strings"
 
@@ -16,16 +16,9 @@ func (s *Store) List(ctx context.Context, q *bookcatalog.Query) (books []bookcat
 	if err != nil {
 		return nil, 0, failure("list books", nil, err)
 	}
-	defer func() { // the transaction only reads, so there is nothing to commit
-		if rollback := tx.Rollback(); !errors.Is(rollback, sql.ErrTxDone) { // its context has ended it
-			err = errors.Join(err, rollback)
-		}
-	}()
+	defer func() { _ = tx.Rollback() }() // it only reads, so there is nothing to commit
 	if books, err = page(ctx, tx, q); err != nil {
 		return nil, 0, failure("list books", nil, err)
-	}
-	if q.After == nil && q.Offset <= 0 && q.Limit <= 0 {
-		return books, int64(len(books)), nil
 	}
 	c := filters(q)
 	err = tx.QueryRowContext(ctx, "SELECT count(*) FROM books"+c.text, c.args...).Scan(&total)
@@ -40,10 +33,7 @@ func page(ctx context.Context, tx *sql.Tx, q *bookcatalog.Query) (books []bookca
 	for i, key := range keys {
 		order[i] = key.column + key.direction
 	}
-	limit := int64(-1) // all
-	if q.Limit > 0 {
-		limit = q.Limit
-	}
+	limit := cmp.Or(max(q.Limit, 0), -1)                                                                                  // -1 for all
 	text := "SELECT " + columns + " FROM books" + c.text + " ORDER BY " + strings.Join(order, ", ") + " LIMIT ? OFFSET ?" // #nosec G202 -- constants of this package and parameters
 	rows, err := tx.QueryContext(ctx, text, append(c.args, limit, max(q.Offset, 0))...)
 	if err != nil {
@@ -97,10 +87,7 @@ type sortKey struct {
 // sortKeys returns the columns that a query sorts by. The id is the last, so that no two books are
 // equal.
 func sortKeys(q *bookcatalog.Query) (all []sortKey) {
-	after := &bookcatalog.Book{}
-	if q.After != nil {
-		after = q.After
-	}
+	after := cmp.Or(q.After, &bookcatalog.Book{})
 	k := bookcatalog.KeysOf(after)
 	known := map[bookcatalog.SortField]sortKey{
 		bookcatalog.SortTitle:   {"title_key", k.Title, ""},
