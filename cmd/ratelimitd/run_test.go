@@ -166,7 +166,10 @@ func TestJSONLines(t *testing.T) {
 			[]string{`"level":"warning","@message":"settings","warning":"GRPC_PRT: `, `"level":"error","@message":"ratelimitd ends","err":"settings:\n`},
 		},
 		"start fails": {
-			environ(t, map[string]string{"GRPC_PORT": "", "GRPC_UDS": os.DevNull}), cli.ExitFailure,
+			map[string]string{
+				"RUNTIME_ROOT": t.TempDir(), "DISABLE_STATS": "true", "HOST": "127.0.0.1", "PORT": "0", "DEBUG_PORT": "0", "GRPC_UDS": os.DevNull,
+			},
+			cli.ExitFailure,
 			[]string{`"level":"error","@message":"ratelimitd ends","err":"/dev/null exists and is not a socket`},
 		},
 	} {

@@ -1,14 +1,14 @@
-// Package attack sends hostile traffic to a server, for tests of the server's bounds: requests that
-// stop before their end, headers that expand, clients that do not read.
+// Package attack tests the bounds of servers with hostile traffic: requests that stop before their
+// end, headers that expand, clients that do not read.
 //
 //	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 //	defer cancel()
-//	result, err := attack.HalfMessages(ctx, &attack.Target{Addr: addr, Connections: 3}, 100, 4<<20)
+//	result, err := halfMessages(ctx, &target{Addr: addr, Connections: 3}, 100, 4<<20, 0)
 //
 // Each attack opens all its connections, sends what it has to send, and holds them open until the
 // context ends. A connection that the server closes is opened again after a pause, as a persistent
 // client would. The error is only about connections that could not be opened at first: a server that
-// defends itself is not an error but a [Result].
+// defends itself is not an error but a result.
 //
 // # Design notes
 //

@@ -29,7 +29,6 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/ashlar-go/ashlar/cmd/internal/attack"
 	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/internal/servertest"
 )
@@ -38,7 +37,7 @@ const (
 	dataLimit = 512 << 20       // bytes of private memory of a server under attack, enforced by the kernel
 	goLimit   = "320MiB"        // GOMEMLIMIT, below it
 	client    = "127.0.0.2"     // the normal client; the attackers have other addresses
-	patience  = time.Second     // for a normal request
+	longest   = time.Second     // for a normal request
 	pause     = 2 * time.Second // before an attacker connects again: the attacks are on memory, not on the processor
 	plain     = "Accept-Encoding: identity"
 
@@ -50,7 +49,7 @@ const (
 type assault struct {
 	Name       string
 	Kind       string
-	Target     attack.Target
+	Target     target
 	Path       string
 	Headers    []string
 	Streams    int // on each connection, or requests
@@ -60,22 +59,22 @@ type assault struct {
 	Message    []byte
 }
 
-func (a *assault) run(ctx context.Context) (attack.Result, error) {
+func (a *assault) run(ctx context.Context) (result, error) {
 	switch a.Kind {
 	case "half bodies":
-		return attack.HalfBodies(ctx, &a.Target, a.Path, a.Size, a.Headers...)
+		return halfBodies(ctx, &a.Target, a.Path, a.Size, a.Headers...)
 	case "half headers":
-		return attack.HalfHeaders(ctx, &a.Target, a.Size)
+		return halfHeaders(ctx, &a.Target, a.Size)
 	case "slow readers":
-		return attack.SlowReaders(ctx, &a.Target, a.Path, a.Streams, a.Headers...)
+		return slowReaders(ctx, &a.Target, a.Path, a.Streams, a.Headers...)
 	case "half messages":
-		return attack.HalfMessages(ctx, &a.Target, a.Streams, a.Size, a.Frame)
+		return halfMessages(ctx, &a.Target, a.Streams, a.Size, a.Frame)
 	case "header bombs":
-		return attack.HeaderBombs(ctx, &a.Target, a.Streams, a.References, a.Size)
+		return headerBombs(ctx, &a.Target, a.Streams, a.References, a.Size)
 	case "unread calls":
-		return attack.UnreadCalls(ctx, &a.Target, a.Streams, a.Message)
+		return unreadCalls(ctx, &a.Target, a.Streams, a.Message)
 	}
-	return attack.Result{}, fmt.Errorf("unknown attack %q", a.Kind)
+	return result{}, fmt.Errorf("unknown attack %q", a.Kind)
 }
 
 func TestMain(m *testing.M) {
@@ -86,7 +85,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	scaletest.Only("TestNothingToAttack")
+	scaletest.Only("TestNothingToAttack", "TestBounds", "TestMessageTimeout", "TestConnectionLimits", "TestBytesInFlight")
 	os.Exit(m.Run())
 }
 
@@ -106,9 +105,9 @@ func attackAll(list, length string) error {
 	var group sync.WaitGroup
 	for i, a := range attacks {
 		group.Go(func() {
-			var result attack.Result
-			result, errs[i] = a.run(ctx)
-			fmt.Printf("%s: %v\n", a.Name, result)
+			var achieved result
+			achieved, errs[i] = a.run(ctx)
+			fmt.Printf("%s: %v\n", a.Name, achieved)
 		})
 	}
 	group.Wait()
@@ -154,7 +153,7 @@ func serveDuring(t *testing.T, normal func(context.Context) error, length time.D
 
 	for requests, slowest := 1, time.Duration(0); ; requests++ {
 		start := time.Now()
-		ctx, stop := context.WithTimeout(t.Context(), patience)
+		ctx, stop := context.WithTimeout(t.Context(), longest)
 		err := normal(ctx)
 		stop()
 		took := time.Since(start)
@@ -247,12 +246,12 @@ func TestMemory(t *testing.T) {
 }
 
 // three returns a target with connections from three addresses, one from a single one.
-func three(addr string, connections int) attack.Target {
-	return attack.Target{Addr: addr, Connections: connections, From: []string{"127.0.0.3", "127.0.0.4", "127.0.0.5"}, Pause: pause}
+func three(addr string, connections int) target {
+	return target{Addr: addr, Connections: connections, From: []string{"127.0.0.3", "127.0.0.4", "127.0.0.5"}, Pause: pause}
 }
 
-func one(addr string, connections int) attack.Target {
-	return attack.Target{Addr: addr, Connections: connections, From: []string{"127.0.0.3"}, Pause: pause}
+func one(addr string, connections int) target {
+	return target{Addr: addr, Connections: connections, From: []string{"127.0.0.3"}, Pause: pause}
 }
 
 func none(string) []string { return nil }

@@ -1,4 +1,4 @@
-package attack
+package attack_test
 
 import (
 	"bytes"
@@ -15,10 +15,10 @@ import (
 // shouldRateLimit is the method that the attacks call.
 const shouldRateLimit = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"
 
-// HalfMessages opens gRPC streams, on each of which it sends a message of size bytes without its
+// halfMessages opens gRPC streams, on each of which it sends a message of size bytes without its
 // last byte, in DATA frames of at most frame bytes. A frame of 0 means 16 KiB. Small frames cost a
 // server more memory than their content.
-func HalfMessages(ctx context.Context, t *Target, streams, size, frame int) (Result, error) {
+func halfMessages(ctx context.Context, t *target, streams, size, frame int) (result, error) {
 	if frame <= 0 {
 		frame = 16 << 10
 	}
@@ -32,13 +32,13 @@ func HalfMessages(ctx context.Context, t *Target, streams, size, frame int) (Res
 			if c.headers(id, c.requestBlock(), false) != nil || c.data(id, prefix, false) != nil {
 				return
 			}
-			c.take(id, len(prefix))
+			c.reserve(id, len(prefix))
 			left[id] = size - 1
 		}
 		for len(left) > 0 {
 			sent := false
 			for id := range left {
-				n := c.take(id, min(left[id], frame))
+				n := c.reserve(id, min(left[id], frame))
 				if n == 0 {
 					continue
 				}
@@ -58,9 +58,9 @@ func HalfMessages(ctx context.Context, t *Target, streams, size, frame int) (Res
 	})
 }
 
-// UnreadCalls sends complete gRPC calls and allows the server to send no responses: the flow control
+// unreadCalls sends complete gRPC calls and allows the server to send no responses: the flow control
 // window of each stream is 0.
-func UnreadCalls(ctx context.Context, t *Target, streams int, message []byte) (Result, error) {
+func unreadCalls(ctx context.Context, t *target, streams int, message []byte) (result, error) {
 	return t.run(ctx, func(conn net.Conn, all *counts) {
 		c := newH2(conn, all, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
 		defer c.end()
@@ -75,9 +75,9 @@ func UnreadCalls(ctx context.Context, t *Target, streams int, message []byte) (R
 	})
 }
 
-// HeaderBombs opens gRPC streams whose header refers references times to one entry of the HPACK
+// headerBombs opens gRPC streams whose header refers references times to one entry of the HPACK
 // table, with a value of size bytes, at most 3,000. On the wire a reference is one byte.
-func HeaderBombs(ctx context.Context, t *Target, streams, references, size int) (Result, error) {
+func headerBombs(ctx context.Context, t *target, streams, references, size int) (result, error) {
 	return t.run(ctx, func(conn net.Conn, all *counts) {
 		c := newH2(conn, all, http2.Setting{})
 		defer c.end()
@@ -96,7 +96,7 @@ func HeaderBombs(ctx context.Context, t *Target, streams, references, size int) 
 	})
 }
 
-// h2 is a client connection that sends frames as it is told.
+// h2 sends frames on a client connection, without checks.
 type h2 struct {
 	conn  net.Conn
 	all   *counts
@@ -182,8 +182,8 @@ func (c *h2) read() {
 	}
 }
 
-// take reserves up to n bytes of a stream's window.
-func (c *h2) take(id uint32, n int) int {
+// reserve reserves up to n bytes of a stream's window.
+func (c *h2) reserve(id uint32, n int) int {
 	c.windows.Lock()
 	defer c.windows.Unlock()
 	n = max(min(n, c.initial+c.window[id]), 0)

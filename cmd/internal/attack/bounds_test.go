@@ -1,9 +1,9 @@
-package main
+package attack_test
 
 import (
 	"context"
-	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net"
 	"net/http"
@@ -23,53 +23,46 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"github.com/ashlar-go/ashlar/cmd/internal/attack"
-	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/ratelimit/server"
+	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
 
-// addresses are where a running ratelimitd listens.
+// addresses says where a running server listens.
 type addresses struct{ grpc, http, debug string }
 
-// scan reads them from a line of the program.
-func (a *addresses) scan(line string) bool {
-	_, err := fmt.Sscanf(strings.ReplaceAll(line, ",", " ,"), "ratelimitd: gRPC on %s , HTTP on %s , debug on %s ,", &a.grpc, &a.http, &a.debug)
-	return err == nil
-}
-
-// environ returns settings for free ports and one rule, client in domain d, that limits nobody.
-func environ(t *testing.T, more map[string]string) map[string]string {
+// startServer runs ratelimitd until the test ends, with one rule, client in domain d, that limits
+// nobody.
+func startServer(t *testing.T, more map[string]string) *addresses {
 	t.Helper()
 	root := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(root, "config"), 0o755))
 	rules := "domain: d\ndescriptors:\n  - key: client\n    rate_limit: {unit: year, requests_per_unit: 1000000000}\n"
 	require.NoError(t, os.WriteFile(filepath.Join(root, "config", "d.yaml"), []byte(rules), 0o644))
-	all := map[string]string{
+	environ := map[string]string{
 		"RUNTIME_ROOT": root, "DISABLE_STATS": "true", "HOST": "127.0.0.1", "PORT": "0",
 		"GRPC_HOST": "127.0.0.1", "GRPC_PORT": "0", "DEBUG_PORT": "0",
 	}
-	maps.Copy(all, more)
-	return all
-}
-
-// startServer runs ratelimitd until the test ends.
-func startServer(t *testing.T, settings map[string]string) *addresses {
-	t.Helper()
+	maps.Copy(environ, more)
+	parsed, err := settings.Parse(environ)
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
-	errs := &ownLine{line: make(chan string, 1)}
-	done := make(chan int, 1)
-	go func() { done <- cli.Run(ctx, "ratelimitd", run, cli.Env{Stderr: errs, Environ: environ(t, settings)}) }()
+	listening, ended := make(chan server.Addresses, 1), make(chan error, 1)
+	go func() {
+		ended <- server.Run(ctx, parsed, &server.Options{
+			Log: slog.New(slog.DiscardHandler), Output: io.Discard, Listening: func(a server.Addresses) { listening <- a },
+		})
+	}()
 	t.Cleanup(func() {
 		cancel()
-		require.Zero(t, <-done)
+		require.NoError(t, <-ended)
 	})
-	a := &addresses{}
 	select {
-	case line := <-errs.line:
-		require.True(t, a.scan(line), line)
+	case a := <-listening:
+		return &addresses{a.GRPC.String(), a.HTTP.String(), a.Debug.String()}
 	case <-time.After(time.Minute):
 		t.Fatal("does not start")
+		return nil
 	}
-	return a
 }
 
 func (a *addresses) dial(t *testing.T, opts ...grpc.DialOption) *grpc.ClientConn {
@@ -90,23 +83,6 @@ func call(ctx context.Context, conn *grpc.ClientConn, in *ratelimitv3.RateLimitR
 	return err
 }
 
-// becomes repeats an attack, each time for longer, until its result is as expected.
-func becomes(t *testing.T, run func(context.Context) (attack.Result, error), expected func(attack.Result) bool) {
-	t.Helper()
-	var r attack.Result
-	for wait := 500 * time.Millisecond; wait < time.Minute; wait *= 2 {
-		ctx, cancel := context.WithTimeout(t.Context(), wait)
-		var err error
-		r, err = run(ctx)
-		cancel()
-		require.NoError(t, err)
-		if expected(r) {
-			return
-		}
-	}
-	t.Fatal(r)
-}
-
 // Each bound on gRPC has a setting.
 func TestBounds(t *testing.T) {
 	a := startServer(t, map[string]string{
@@ -121,9 +97,9 @@ func TestBounds(t *testing.T) {
 	// The client knows the limit of the server, and does not send the header.
 	big := metadata.AppendToOutgoingContext(t.Context(), "x-big", strings.Repeat("x", 5000))
 	require.Error(t, call(big, conn, ask("a")))
-	becomes(t, func(ctx context.Context) (attack.Result, error) {
-		return attack.HeaderBombs(ctx, &attack.Target{Addr: a.grpc}, 3, 2, 3000)
-	}, func(r attack.Result) bool { return r.Refused == r.Streams && r.Closed == 0 })
+	until(t, func(ctx context.Context) (result, error) {
+		return headerBombs(ctx, &target{Addr: a.grpc}, 3, 2, 3000)
+	}, func(r result) bool { return r.Refused == r.Streams && r.Closed == 0 })
 
 	in := ask("a")
 	in.Descriptors = append(in.Descriptors, in.Descriptors[0], in.Descriptors[0])
@@ -145,9 +121,9 @@ func TestBounds(t *testing.T) {
 // of the connection.
 func TestMessageTimeout(t *testing.T) {
 	a := startServer(t, map[string]string{"GRPC_MESSAGE_TIMEOUT": "200ms"})
-	becomes(t, func(ctx context.Context) (attack.Result, error) {
-		return attack.HalfMessages(ctx, &attack.Target{Addr: a.grpc}, 5, 1000, 0)
-	}, func(r attack.Result) bool { return r.Refused >= r.Streams && r.Closed == 0 })
+	until(t, func(ctx context.Context) (result, error) {
+		return halfMessages(ctx, &target{Addr: a.grpc}, 5, 1000, 0)
+	}, func(r result) bool { return r.Refused >= r.Streams && r.Closed == 0 })
 }
 
 // A client that opens connections up to a limit does not keep others out: connections of the
@@ -156,12 +132,12 @@ func TestConnectionLimits(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs several loopback addresses")
 	}
-	for name, run := range map[string]func(context.Context, *attack.Target) (attack.Result, error){
-		"half headers": func(ctx context.Context, to *attack.Target) (attack.Result, error) {
-			return attack.HalfHeaders(ctx, to, 0)
+	for name, run := range map[string]func(context.Context, *target) (result, error){
+		"half headers": func(ctx context.Context, to *target) (result, error) {
+			return halfHeaders(ctx, to, 0)
 		},
-		"half messages": func(ctx context.Context, to *attack.Target) (attack.Result, error) {
-			return attack.HalfMessages(ctx, to, 1, 1000, 0)
+		"half messages": func(ctx context.Context, to *target) (result, error) {
+			return halfMessages(ctx, to, 1, 1000, 0)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -169,9 +145,9 @@ func TestConnectionLimits(t *testing.T) {
 				"GRPC_MAX_CONNECTIONS": "20", "GRPC_MAX_CONNECTIONS_PER_ADDRESS": "15", "GRPC_MESSAGE_TIMEOUT": "1h",
 			})
 			ctx, stop := context.WithCancel(t.Context())
-			attacked := make(chan attack.Result, 1)
+			attacked := make(chan result, 1)
 			go func() {
-				r, err := run(ctx, &attack.Target{Addr: a.grpc, Connections: 30, From: []string{"127.0.0.1", "127.0.0.2", "127.0.0.3"}})
+				r, err := run(ctx, &target{Addr: a.grpc, Connections: 30, From: []string{"127.0.0.1", "127.0.0.2", "127.0.0.3"}})
 				if err != nil {
 					t.Error(err)
 				}
@@ -204,22 +180,22 @@ func TestBytesInFlight(t *testing.T) {
 	conn := a.dial(t)
 	defer conn.Close()
 	require.NoError(t, call(t.Context(), conn, ask("a")))
-	for name, run := range map[string]func(context.Context) (attack.Result, error){
-		"half messages": func(ctx context.Context) (attack.Result, error) {
-			return attack.HalfMessages(ctx, &attack.Target{Addr: a.grpc, Connections: 2}, 100, 100_000, 0)
+	for name, run := range map[string]func(context.Context) (result, error){
+		"half messages": func(ctx context.Context) (result, error) {
+			return halfMessages(ctx, &target{Addr: a.grpc, Connections: 2}, 100, 100_000, 0)
 		},
-		"small frames": func(ctx context.Context) (attack.Result, error) {
-			return attack.HalfMessages(ctx, &attack.Target{Addr: a.grpc, Connections: 2}, 10, 60_000, 1)
+		"small frames": func(ctx context.Context) (result, error) {
+			return halfMessages(ctx, &target{Addr: a.grpc, Connections: 2}, 10, 60_000, 1)
 		},
-		"headers": func(ctx context.Context) (attack.Result, error) {
-			return attack.HeaderBombs(ctx, &attack.Target{Addr: a.grpc, Connections: 2}, 1000, 100, 1)
+		"headers": func(ctx context.Context) (result, error) {
+			return headerBombs(ctx, &target{Addr: a.grpc, Connections: 2}, 1000, 100, 1)
 		},
-		"unread": func(ctx context.Context) (attack.Result, error) {
-			return attack.UnreadCalls(ctx, &attack.Target{Addr: a.grpc, Connections: 2}, 1000, nil)
+		"unread": func(ctx context.Context) (result, error) {
+			return unreadCalls(ctx, &target{Addr: a.grpc, Connections: 2}, 1000, nil)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			becomes(t, run, func(r attack.Result) bool { return r.Closed > 0 })
+			until(t, run, func(r result) bool { return r.Closed > 0 })
 			require.NoError(t, call(t.Context(), conn, ask("a")))
 		})
 	}

@@ -1,4 +1,4 @@
-package attack
+package attack_test
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Target is what to attack, and from where.
-type Target struct {
+// target names the server to attack and the addresses to attack it from.
+type target struct {
 	Addr        string   // host:port
 	Connections int      // open at the same time; 0 means 1
 	From        []string // local IP addresses to connect from, in turn; empty lets the system choose
@@ -19,8 +19,8 @@ type Target struct {
 	Pause time.Duration
 }
 
-// Result is what an attack achieved.
-type Result struct {
+// result counts what an attack achieved.
+type result struct {
 	Connections int64 // opened, again ones included
 	Closed      int64 // connections that the server closed or did not accept
 	Streams     int64 // gRPC streams, or HTTP requests, that were begun
@@ -29,21 +29,21 @@ type Result struct {
 }
 
 // String lists the numbers.
-func (r Result) String() string {
+func (r result) String() string {
 	return fmt.Sprintf("%d connections (%d closed by the server), %d streams or requests (%d refused), %d bytes sent",
 		r.Connections, r.Closed, r.Streams, r.Refused, r.Bytes)
 }
 
-// counts is a Result that is being counted.
+// counts is a result that is being counted.
 type counts struct{ connections, closed, streams, refused, bytes atomic.Int64 }
 
-func (c *counts) result() Result {
-	return Result{c.connections.Load(), c.closed.Load(), c.streams.Load(), c.refused.Load(), c.bytes.Load()}
+func (c *counts) result() result {
+	return result{c.connections.Load(), c.closed.Load(), c.streams.Load(), c.refused.Load(), c.bytes.Load()}
 }
 
 // run holds connections open until ctx ends. hold sends the attack on one connection, and returns
 // when the server has closed it.
-func (t *Target) run(ctx context.Context, hold func(net.Conn, *counts)) (Result, error) {
+func (t *target) run(ctx context.Context, hold func(net.Conn, *counts)) (result, error) {
 	var all counts
 	var group sync.WaitGroup
 	errs := make([]error, max(t.Connections, 1))
@@ -58,7 +58,7 @@ func (t *Target) run(ctx context.Context, hold func(net.Conn, *counts)) (Result,
 }
 
 // persist opens a connection again and again. It returns the last error of opening one.
-func (t *Target) persist(ctx context.Context, i int, all *counts, hold func(net.Conn, *counts)) (err error) {
+func (t *target) persist(ctx context.Context, i int, all *counts, hold func(net.Conn, *counts)) (err error) {
 	pause := t.Pause
 	if pause <= 0 {
 		pause = 100 * time.Millisecond
@@ -83,7 +83,7 @@ func (t *Target) persist(ctx context.Context, i int, all *counts, hold func(net.
 	return err
 }
 
-func (t *Target) dial(ctx context.Context, i int) (net.Conn, error) {
+func (t *target) dial(ctx context.Context, i int) (net.Conn, error) {
 	d := &net.Dialer{Timeout: 10 * time.Second}
 	if len(t.From) > 0 {
 		d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(t.From[i%len(t.From)])}

@@ -1,4 +1,4 @@
-package attack
+package attack_test
 
 import (
 	"bufio"
@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// HalfHeaders sends the header of an HTTP/1.1 request of about size bytes, without its end.
-func HalfHeaders(ctx context.Context, t *Target, size int) (Result, error) {
+// halfHeaders sends the header of an HTTP/1.1 request of about size bytes, without its end.
+func halfHeaders(ctx context.Context, t *target, size int) (result, error) {
 	header := "GET / HTTP/1.1\r\nHost: " + t.Addr + "\r\n"
 	for i := 0; len(header) < size; i++ {
 		header += fmt.Sprintf("X-%d: %s\r\n", i, strings.Repeat("x", 1000))
@@ -19,9 +19,9 @@ func HalfHeaders(ctx context.Context, t *Target, size int) (Result, error) {
 	return t.run(ctx, func(conn net.Conn, all *counts) { sendAndWait(conn, all, header) })
 }
 
-// HalfBodies sends POST requests whose JSON body of size bytes lacks its last byte. headers are
+// halfBodies sends POST requests whose JSON body of size bytes lacks its last byte. headers are
 // added to each request, such as "Authorization: Bearer x".
-func HalfBodies(ctx context.Context, t *Target, path string, size int, headers ...string) (Result, error) {
+func halfBodies(ctx context.Context, t *target, path string, size int, headers ...string) (result, error) {
 	request := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", path, t.Addr, size)
 	for _, h := range headers {
 		request += h + "\r\n"
@@ -42,9 +42,9 @@ func sendAndWait(conn net.Conn, all *counts, request string) {
 	_, _ = io.Copy(io.Discard, conn)
 }
 
-// SlowReaders sends GET requests, many on each connection, and reads nothing. headers are added to
+// slowReaders sends GET requests, many on each connection, and reads nothing. headers are added to
 // each request.
-func SlowReaders(ctx context.Context, t *Target, path string, requests int, headers ...string) (Result, error) {
+func slowReaders(ctx context.Context, t *target, path string, requests int, headers ...string) (result, error) {
 	request := fmt.Sprintf("GET %s HTTP/1.1\r\nHost: %s\r\n", path, t.Addr)
 	for _, h := range headers {
 		request += h + "\r\n"
