@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Algorithm is how a limit counts. The zero Algorithm is FixedWindow.
+// Algorithm selects how a limit counts. The zero Algorithm is FixedWindow.
 type Algorithm uint8
 
 // The algorithms.
@@ -19,7 +19,7 @@ const (
 	// 1+p times the limit pass.
 	SlidingWindow
 	// TokenBucket lets Burst hits pass at once and RequestsPerUnit in each unit after that, evenly:
-	// each hit takes a token, and tokens come back one by one. Hits over the limit take none.
+	// each hit uses a token, and tokens are refilled one by one. Hits over the limit use none.
 	TokenBucket
 	// Concurrency bounds how many hits are in progress at the same time: a hit holds a permit, which
 	// [Decision.Release] or a negative hit releases. A permit that is not released expires between one

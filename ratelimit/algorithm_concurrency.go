@@ -1,13 +1,12 @@
 package ratelimit
 
-// permitCharger counts places in use. A place that nobody gives back becomes free by itself: places
-// are counted by the eighth of time in which they were taken, and one of these is forgotten
-// when it is eight of them ago.
+// permitCharger counts permits in use, by the slot of time in which they were acquired. A permit that
+// is not released expires: the permits of a slot are dropped when it is eight slots old.
 //
-//	State: 0 the newest slot of time, 1 to 8 the places taken in the last eight slots, each
+//	State: 0 the newest slot of time, 1 to 8 the permits acquired in the last eight slots, each
 //	       at 1 plus the slot modulo 8
-//	Params: 0 the slot of Now, 1 the limit, 2 the length of a slot, 3 for places that are
-//	       given back, the slot in which they were taken, or 0 if it is unknown
+//	Params: 0 the slot of Now, 1 the limit, 2 the length of a slot, 3 for permits that are
+//	       released, the slot in which they were acquired, or 0 if it is unknown
 type permitCharger struct{}
 
 var concurrency = algorithm{name: "concurrency", permits: true, charger: permitCharger{}}
@@ -16,10 +15,10 @@ var concurrency = algorithm{name: "concurrency", permits: true, charger: permitC
 // longer.
 const slots = 8
 
-func (permitCharger) params(l *chargeLimit, t *Charge, m *moment) {
+func (permitCharger) params(l *chargeLimit, t *Charge) {
 	t.Params[1] = l.rate
 	t.Params[2] = max(l.length/(slots-1), 1)
-	t.Params[0] = floor(m.micro, t.Params[2]) / t.Params[2]
+	t.Params[0] = floor(t.Now, t.Params[2]) / t.Params[2]
 }
 
 func (permitCharger) setHits(*Charge) {}
@@ -30,12 +29,12 @@ func (permitCharger) apply(s *State, t *Charge) {
 		s[1+next%slots] = 0
 	}
 	s[0] = max(s[0], now)
-	used := places(s)
+	used := permits(s)
 	switch n := int64(t.N); {
-	case t.Refund && t.Params[3] > 0 && t.Params[3] <= s[0]-slots: // they are free already
+	case t.Refund && t.Params[3] > 0 && t.Params[3] <= s[0]-slots: // they have expired already
 	case t.Refund:
-		if taken := t.Params[3]; taken > 0 && taken <= s[0] {
-			n -= free(s, taken, n)
+		if slot := t.Params[3]; slot > 0 && slot <= s[0] {
+			n -= free(s, slot, n)
 		}
 		// Those whose slot is unknown are the oldest.
 		for slot := s[0] - slots + 1; slot <= s[0] && n > 0; slot++ {
@@ -49,7 +48,7 @@ func (permitCharger) apply(s *State, t *Charge) {
 	t.State = *s
 }
 
-// free gives back up to n places of a slot, and returns how many.
+// free releases up to n permits of a slot, and returns how many.
 func free(s *State, slot, n int64) int64 {
 	if slot < 0 {
 		return 0
@@ -59,8 +58,8 @@ func free(s *State, slot, n int64) int64 {
 	return n
 }
 
-// places returns how many places are in use.
-func places(s *State) (n int64) {
+// permits returns how many permits are in use.
+func permits(s *State) (n int64) {
 	for _, c := range s[1:] {
 		n += c
 	}
@@ -68,7 +67,7 @@ func places(s *State) (n int64) {
 }
 
 func (permitCharger) report(t *Charge) (r report) {
-	used := places(&t.State)
+	used := permits(&t.State)
 	r.remaining = max(t.Params[1]-used, 0)
 	if used > 0 {
 		last := t.State[0]
@@ -78,7 +77,7 @@ func (permitCharger) report(t *Charge) (r report) {
 		r.reset = (last+slots)*t.Params[2] - t.Now
 	}
 	if !t.Allowed {
-		r.retry = second // nobody knows when a place is given back
+		r.retry = second // it is unknown when a permit is released
 	}
 	return r
 }

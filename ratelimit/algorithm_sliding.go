@@ -22,10 +22,10 @@ const (
 	maxProduct = 1 << 52
 )
 
-func (slidingCharger) params(l *chargeLimit, t *Charge, m *moment) {
+func (slidingCharger) params(l *chargeLimit, t *Charge) {
 	w := l.window.Load()
-	if w == nil || m.micro < w.start || m.micro >= w.end {
-		start, end := l.period.bounds(floor(m.micro, second) / second)
+	if w == nil || t.Now < w.start || t.Now >= w.end {
+		start, end := l.period.bounds(floor(t.Now, second) / second)
 		before, _ := l.period.bounds(start - 1)
 		_, next := l.period.bounds(end)
 		w = &window{before * second, start * second, end * second, next * second}
@@ -33,7 +33,7 @@ func (slidingCharger) params(l *chargeLimit, t *Charge, m *moment) {
 	}
 	t.Params[0], t.Params[1], t.Params[3], t.Params[4] = w.start, w.before, l.rate, w.end
 	t.Params[5] = w.next
-	t.Params[2] = fullWeight - scale(m.micro-w.start, fullWeight, w.end-w.start)
+	t.Params[2] = fullWeight - scale(t.Now-w.start, fullWeight, w.end-w.start)
 }
 
 func (slidingCharger) setHits(*Charge) {}

@@ -19,7 +19,7 @@ var tokenBucket = algorithm{name: "token_bucket", bursts: true, leasable: true, 
 // maxTime bounds the times of a charge, so that sums stay below 2^53.
 const maxTime = 1 << 51
 
-func (tokenCharger) params(l *chargeLimit, t *Charge, _ *moment) {
+func (tokenCharger) params(l *chargeLimit, t *Charge) {
 	time := l.one
 	if t.N != 1 {
 		time = timeOf(t.N, l.rate, l.length)

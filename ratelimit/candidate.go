@@ -16,7 +16,7 @@ func (e *Engine) addCandidateCharge(key []byte, c *check, w *workspace) {
 // compareCandidateCharge counts the decision of the candidate.
 func (e *Engine) compareCandidateCharge(c *check, w *workspace) {
 	t, l := &w.charges[c.hit+1], c.rule.limit.candidateCharge
-	w.places = w.places || t.holdsPlaces()
+	w.permits = w.permits || t.holdsPermits()
 	r := t.report()
 	c.countCandidate(w, l.counts(t, c.hits, r.remaining, e.ratio))
 }

@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,16 +10,16 @@ import (
 )
 
 // ChargeStore is a Store that can hold limits of every Algorithm. An Engine fails decisions by
-// rules with another Algorithm than FixedWindow if its store is none; see [Engine.Check].
+// rules with another Algorithm than FixedWindow if its store does not implement ChargeStore; see [Engine.Check].
 type ChargeStore interface {
 	Store
 	// Charge applies each charge to the state named by its Key, in order, as [Charge.Apply] does
-	// to that of a Key without one, which is zero. Each take is one atomic step. The store keeps
+	// to that of a Key without one, which is zero. Each charge is one atomic step. The store keeps
 	// a state at least until [Charge.Expires], and may drop it then. It need not write what a charge
 	// of 0 hits or one that was refused makes of a state: later ones make it again.
 	//
-	// An error means that the results are not to be used. Some takes may have happened all
-	// the same. Without takes nothing is done. The takes belong to the caller, as the hits of
+	// An error means that the results are not to be used. Some charges may already have been
+	// applied. Without charges nothing is done. The charges belong to the caller, as the hits of
 	// Add do. A wrapper around a Store that is no ChargeStore returns errors.ErrUnsupported.
 	Charge(ctx context.Context, charges []Charge) error
 }
@@ -32,19 +33,19 @@ type AlgorithmStore interface {
 	Supports(a Algorithm) error
 }
 
-// Charge is a request to a ChargeStore to take N hits from a limit.
+// Charge is a request to a ChargeStore to charge N hits to a limit.
 type Charge struct {
 	// Key names the state. It holds the algorithm and the length of the window.
 	Key []byte
 	// Algorithm is not FixedWindow.
 	Algorithm Algorithm
-	// Refund gives the hits back instead.
+	// Refund subtracts the hits instead.
 	Refund bool
 	// Fixed reports that the Key does not depend on the request: see Hit.Fixed.
 	Fixed bool
 	// Lease reports that a store may claim hits of a TokenBucket ahead: see Limit.Lease.
 	Lease bool
-	// N is how many hits to take; 0 reads.
+	// N is the number of hits to charge; 0 reads.
 	N uint64
 	// Now is the time in Unix microseconds.
 	Now int64
@@ -59,7 +60,7 @@ type Charge struct {
 	State State
 }
 
-// State is what a ChargeStore keeps for a Key: whole numbers below 2^53. Those that an algorithm
+// State holds the numbers that a ChargeStore keeps for a Key, each whole and below 2^53. Those that an algorithm
 // does not use are 0.
 type State [9]int64
 
@@ -99,7 +100,7 @@ func newChargeLimit(l *Limit, p *period) *chargeLimit {
 	if !l.Algorithm.NeedsChargeStore() {
 		return nil
 	}
-	t := &chargeLimit{algorithm: l.Algorithm, rate: int64(l.RequestsPerUnit), capacity: int64(l.capacity())}
+	t := &chargeLimit{algorithm: l.Algorithm, rate: int64(l.RequestsPerUnit), capacity: int64(cmp.Or(l.Burst, l.RequestsPerUnit))}
 	length := l.Unit.Text(l.UnitMultiplier)
 	if l.Align == AlignCalendar {
 		length += " " + l.TimeZone
@@ -114,22 +115,14 @@ func newChargeLimit(l *Limit, p *period) *chargeLimit {
 	return t
 }
 
-// capacity returns how many hits may come at once.
-func (l *Limit) capacity() uint32 {
-	if l.Burst > 0 {
-		return l.Burst
-	}
-	return l.RequestsPerUnit
-}
-
 // maxHits bounds the hits of a charge: more are over every limit, and must not overflow.
 const maxHits = 1 << 33
 
-// fill makes t a charge of n hits.
-func (l *chargeLimit) fill(t *Charge, n uint64, m *moment) {
-	t.Algorithm, t.N, t.Now = l.algorithm, min(n, maxHits), m.micro
+// fill makes t a charge of n hits at a time in Unix microseconds.
+func (l *chargeLimit) fill(t *Charge, n uint64, now int64) {
+	t.Algorithm, t.N, t.Now = l.algorithm, min(n, maxHits), now
 	t.Allowed = false
-	algorithms[l.algorithm].params(l, t, m)
+	algorithms[l.algorithm].params(l, t)
 }
 
 // algorithm describes an Algorithm: what it needs of a limit and of a store, and how it counts.
@@ -144,8 +137,8 @@ type algorithm struct {
 
 // charger is the arithmetic of an Algorithm on the State that a ChargeStore keeps.
 type charger interface {
-	// params sets the Params of a charge.
-	params(l *chargeLimit, t *Charge, now *moment)
+	// params sets the Params of a charge, whose other fields are set.
+	params(l *chargeLimit, t *Charge)
 	// setHits sets those Params that depend on the number of hits.
 	setHits(t *Charge)
 	// apply changes the state as Charge.Apply describes, and sets that of the charge. Allowed is true before.
@@ -162,7 +155,7 @@ type report struct {
 	retry     int64 // until the hits that did not pass would
 }
 
-// chargeFrom calls Take of a store that may be no ChargeStore.
+// chargeFrom calls Charge of a store that may be no ChargeStore.
 func chargeFrom(ctx context.Context, store Store, charges []Charge) error {
 	err := errors.ErrUnsupported
 	if s, ok := store.(ChargeStore); ok {
@@ -171,7 +164,7 @@ func chargeFrom(ctx context.Context, store Store, charges []Charge) error {
 	return chargeError(store, err)
 }
 
-// chargeError explains an error of Take.
+// chargeError explains an error of Charge.
 func chargeError(store Store, err error) error {
 	if errors.Is(err, errors.ErrUnsupported) {
 		return fmt.Errorf("the counter store (%T) can't hold limits of other algorithms than fixed_window: %w", store, err)

@@ -63,7 +63,7 @@ type compiler struct {
 }
 
 func (c *compiler) domain(source int, in *Domain) {
-	p := spot{source: source, domain: in.Name}
+	p := rulePosition{source: source, domain: in.Name}
 	if in.Name == "" {
 		c.fault(p, "domain", "config file cannot have empty domain")
 	}
@@ -84,49 +84,49 @@ func (c *compiler) domain(source int, in *Domain) {
 	c.level(d, d.top, in.Rules, p, nil, in.Name)
 }
 
-// spot is a place in the input.
-type spot struct {
+// rulePosition is a place in the input.
+type rulePosition struct {
 	source int
 	domain string
 	path   []int
 }
 
-func (p spot) down(i int) spot {
+func (p rulePosition) down(i int) rulePosition {
 	p.path = append(slices.Clone(p.path), i)
 	return p
 }
 
-func (c *compiler) fault(p spot, field, format string, args ...any) {
+func (c *compiler) fault(p rulePosition, field, format string, args ...any) {
 	if len(c.faults) < MaxFaults {
 		c.faults = append(c.faults, p.fault(field, format, args...))
 	}
 }
 
 // faultOf reports a fault at one place because of another.
-func (c *compiler) faultOf(p, other spot, field, format string, args ...any) {
+func (c *compiler) faultOf(p, other rulePosition, field, format string, args ...any) {
 	if len(c.faults) < MaxFaults {
 		c.faults = append(c.faults, p.faultOf(other, field, format, args...))
 	}
 }
 
-func (c *compiler) warn(p spot, field, format string, args ...any) {
+func (c *compiler) warn(p rulePosition, field, format string, args ...any) {
 	if len(c.rules.warnings) < MaxFaults {
 		c.rules.warnings = append(c.rules.warnings, p.fault(field, format, args...))
 	}
 }
 
 // warnOf warns about a rule because of another one.
-func (c *compiler) warnOf(p, other spot, field, format string, args ...any) {
+func (c *compiler) warnOf(p, other rulePosition, field, format string, args ...any) {
 	if len(c.rules.warnings) < MaxFaults {
 		c.rules.warnings = append(c.rules.warnings, p.faultOf(other, field, format, args...))
 	}
 }
 
-func (p spot) fault(field, format string, args ...any) *Fault {
+func (p rulePosition) fault(field, format string, args ...any) *Fault {
 	return &Fault{Domain: p.domain, Source: p.source, Path: p.path, Field: field, Reason: fmt.Sprintf(format, args...)}
 }
 
-func (p spot) faultOf(other spot, field, format string, args ...any) *Fault {
+func (p rulePosition) faultOf(other rulePosition, field, format string, args ...any) *Fault {
 	f := p.fault(field, format, args...)
 	f.Other = &Position{Source: other.source, Path: other.path}
 	return f
@@ -140,7 +140,7 @@ func compareFaults(a, b *Fault) int {
 }
 
 // level adds rules to a level; parent is the composite key of the rule above.
-func (c *compiler) level(d *draft, l *draftLevel, rules []Rule, p spot, above []pathRule, parent string) {
+func (c *compiler) level(d *draft, l *draftLevel, rules []Rule, p rulePosition, above []pathRule, parent string) {
 	if len(p.path) >= MaxDepth && len(rules) > 0 {
 		c.fault(p, "descriptors", "nested more than %d levels deep", MaxDepth)
 		return
@@ -150,13 +150,13 @@ func (c *compiler) level(d *draft, l *draftLevel, rules []Rule, p spot, above []
 	}
 }
 
-func (c *compiler) rule(d *draft, l *draftLevel, r *Rule, p spot, above []pathRule, parent string) {
+func (c *compiler) rule(d *draft, l *draftLevel, r *Rule, p rulePosition, above []pathRule, parent string) {
 	composite := parent + "." + joinValue(r.Key, r.Value)
-	dr := &draftRule{spot: p, rule: r, node: &node{value: r.Value}}
+	dr := &draftRule{rulePosition: p, rule: r, node: &node{value: r.Value}}
 	if r.Key == "" {
 		c.fault(p, "key", "descriptor has empty key")
 	} else if first := l.add(dr); first != nil {
-		c.faultOf(p, first.spot, "key", "duplicate descriptor composite key '%s'", composite)
+		c.faultOf(p, first.rulePosition, "key", "duplicate descriptor composite key '%s'", composite)
 	}
 	c.checkFields(p, r)
 	path := append(slices.Clone(above), newPathRule(r))
@@ -189,7 +189,7 @@ func (p pathRule) dependsOnRequest() bool {
 // because merging may extend a level until the last domain has been read.
 type draft struct {
 	*domain
-	first  spot // where the domain first occurs
+	first  rulePosition // where the domain first occurs
 	top    *draftLevel
 	levels []*draftLevel // all of them, top first
 	names  map[string]int32
@@ -202,7 +202,7 @@ type draftLevel struct {
 }
 
 type draftRule struct {
-	spot
+	rulePosition
 	rule *Rule
 	node *node
 	next *draftLevel

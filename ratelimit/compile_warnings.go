@@ -21,7 +21,7 @@ func (d *draft) warnNames(c *compiler) {
 			continue
 		}
 		if f := first[name]; f != nil {
-			c.warnOf(r.spot, f.spot, "rate_limit.name", "duplicate name '%s': replacing it replaces every limit with that name", name)
+			c.warnOf(r.rulePosition, f.rulePosition, "rate_limit.name", "duplicate name '%s': replacing it replaces every limit with that name", name)
 			continue
 		}
 		first[name] = r
@@ -29,9 +29,9 @@ func (d *draft) warnNames(c *compiler) {
 	for _, r := range d.limits {
 		for i, name := range r.rule.Limit.Replaces {
 			if f := first[name]; f == nil {
-				c.warn(r.spot, replacesField(i), "unknown limit name in replaces: '%s'", name)
+				c.warn(r.rulePosition, replacesField(i), "unknown limit name in replaces: '%s'", name)
 			} else if f.rule.Limit.Unlimited {
-				c.warnOf(r.spot, f.spot, replacesField(i), "replaces names an unlimited limit, which can't be replaced: '%s'", name)
+				c.warnOf(r.rulePosition, f.rulePosition, replacesField(i), "replaces names an unlimited limit, which can't be replaced: '%s'", name)
 			}
 		}
 	}
@@ -79,7 +79,7 @@ func (l *draftLevel) warnWildcards(c *compiler) {
 func warnAlone(c *compiler, r *draftRule, wild []wildRule) {
 	for i := range wild {
 		if strings.Trim(wild[i].pattern, "*") == "" {
-			c.warnOf(r.spot, wild[i].spot, "key", "unreachable: the wildcard '%s' matches every value of key '%s'",
+			c.warnOf(r.rulePosition, wild[i].rulePosition, "key", "unreachable: the wildcard '%s' matches every value of key '%s'",
 				wild[i].pattern, r.rule.Key)
 			return
 		}
@@ -138,10 +138,10 @@ func warnOverlap(c *compiler, w, earlier *wildRule) {
 		field = "key"
 	}
 	if earlier.covers(&w.glob) {
-		c.warnOf(w.spot, earlier.spot, field, "unreachable: the earlier wildcard '%s' matches everything that '%s' matches",
+		c.warnOf(w.rulePosition, earlier.rulePosition, field, "unreachable: the earlier wildcard '%s' matches everything that '%s' matches",
 			earlier.pattern, w.pattern)
 		return
 	}
-	c.warnOf(w.spot, earlier.spot, field, "wildcard '%s' overlaps with the earlier '%s', which wins where both match",
+	c.warnOf(w.rulePosition, earlier.rulePosition, field, "wildcard '%s' overlaps with the earlier '%s', which wins where both match",
 		w.pattern, earlier.pattern)
 }

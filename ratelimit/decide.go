@@ -12,7 +12,7 @@ func (e *Engine) match(u *inUse, r *Request, d *Decision) {
 	dom, w := u.rules.domain(r.Domain), &d.work
 	for i := range r.Descriptors {
 		desc, c := &r.Descriptors[i], &w.checks[i]
-		*c = check{hits: hitsOf(r, desc), back: desc.Refund}
+		*c = check{hits: hitsOf(r, desc), refund: desc.Refund}
 		switch {
 		case dom == nil:
 			e.domainNotFound(r.Domain)
@@ -63,9 +63,9 @@ func replace(dom *domain, w *workspace) {
 	}
 }
 
-// prepare determines what each descriptor is held to, counts its total hits, and lists
-// the hits for the stores.
-func (e *Engine) prepare(u *inUse, r *Request, d *Decision, t *tick) {
+// prepare determines the limit of each descriptor, counts its total hits, and lists the hits
+// for the stores.
+func (e *Engine) prepare(u *inUse, r *Request, d *Decision, t *clockSecond) {
 	w := &d.work
 	w.listed = true
 	for i := range w.checks {
@@ -78,14 +78,14 @@ func (e *Engine) prepare(u *inUse, r *Request, d *Decision, t *tick) {
 		}
 		switch {
 		case c.override != nil:
-			e.holdToOverride(r.Domain, entries, c, w, t)
+			e.applyOverride(r.Domain, entries, c, w, t)
 			w.keys = e.keys.appendCounterKey(w.keys, r.Domain, entries, nil, c.window.text[e.keys])
 		case c.rule != nil && !c.rule.unlimited:
-			e.holdToRule(u, r.Domain, entries, c, w, t)
+			e.applyRule(u, r.Domain, entries, c, w, t)
 		default:
 			continue
 		}
-		if c.stats != nil && !c.back {
+		if c.stats != nil && !c.refund {
 			c.stats.stripe(w.stripe).total.Add(c.hits)
 		}
 		key := w.keys[start:len(w.keys):len(w.keys)]
@@ -97,16 +97,16 @@ func (e *Engine) prepare(u *inUse, r *Request, d *Decision, t *tick) {
 	}
 }
 
-// countBack counts hits to give back.
-func (c *check) countBack(w *workspace) {
+// countRefund counts the hits of a refund.
+func (c *check) countRefund(w *workspace) {
 	if c.stats != nil && c.hits <= maxHits {
 		c.stats.stripe(w.stripe).negative.Add(c.hits)
 	}
 }
 
-// holdToOverride holds a descriptor to the limit that came with it; rules are not
-// consulted (REFERENCE.md, 1.3).
-func (e *Engine) holdToOverride(domain string, entries []Entry, c *check, w *workspace, t *tick) {
+// applyOverride applies the limit sent with the request; rules are not consulted
+// (REFERENCE.md, 1.3).
+func (e *Engine) applyOverride(domain string, entries []Entry, c *check, w *workspace, t *clockSecond) {
 	c.live, c.requests, c.unit = true, c.override.RequestsPerUnit, c.override.Unit
 	c.window = &t.units[c.unit]
 	if m := c.override.UnitMultiplier; m > 1 {
@@ -119,7 +119,7 @@ func (e *Engine) holdToOverride(domain string, entries []Entry, c *check, w *wor
 	}
 }
 
-func (e *Engine) holdToRule(u *inUse, domain string, entries []Entry, c *check, w *workspace, t *tick) {
+func (e *Engine) applyRule(u *inUse, domain string, entries []Entry, c *check, w *workspace, t *clockSecond) {
 	n := c.rule
 	c.live, c.requests, c.unit, c.window = true, n.requests, n.unit, &t.units[n.unit]
 	if n.periodic {
@@ -146,13 +146,13 @@ func (e *Engine) holdToRule(u *inUse, domain string, entries []Entry, c *check, 
 	}
 }
 
-// addCharge lists a charge. All takes go to the main store.
-func (e *Engine) addCharge(key []byte, c *check, w *workspace, t *tick) {
-	if c.back {
-		c.countBack(w)
+// addCharge lists a charge. All charges go to the main store.
+func (e *Engine) addCharge(key []byte, c *check, w *workspace, t *clockSecond) {
+	if c.refund {
+		c.countRefund(w)
 	}
 	if len(w.charges) == 0 {
-		w.moment = e.clock.moment(t)
+		w.now = e.clock.micro(t)
 	}
 	c.store, c.hit = charging, len(w.charges)
 	w.addCharge(key, c, c.charge)
@@ -164,13 +164,13 @@ func (e *Engine) addCharge(key []byte, c *check, w *workspace, t *tick) {
 // addCharge appends a charge from a limit of a check.
 func (w *workspace) addCharge(key []byte, c *check, l *chargeLimit) {
 	charge := w.nextCharge()
-	charge.Key, charge.Refund, charge.Fixed, charge.Lease = key, c.back, c.rule.fixed, c.rule.lease
-	l.fill(charge, c.hits, &w.moment)
+	charge.Key, charge.Refund, charge.Fixed, charge.Lease = key, c.refund, c.rule.fixed, c.rule.lease
+	l.fill(charge, c.hits, w.now)
 }
 
 func (e *Engine) addHit(key []byte, c *check, w *workspace) {
 	if cache := e.opts.OverLimitCache; cache != nil && !c.candidateAbove() {
-		if c.back {
+		if c.refund {
 			cache.Remove(key)
 		} else if cache.Contains(key) {
 			c.cached, w.anyCached = true, true
@@ -180,8 +180,8 @@ func (e *Engine) addHit(key []byte, c *check, w *workspace) {
 	if c.unit == Second && c.period == nil && e.opts.PerSecond != nil {
 		c.store = perSecond
 	}
-	if c.back {
-		c.store += mainBack
+	if c.refund {
+		c.store += refunds
 	}
 	hits := &w.hits[c.store]
 	c.hit = len(*hits)
@@ -195,9 +195,9 @@ func (e *Engine) addHit(key []byte, c *check, w *workspace) {
 	if c.period != nil {
 		h.Length = uint32(c.window.seconds())
 	}
-	if c.back {
+	if c.refund {
 		h.Count = 0 // if the store fails
-		c.countBack(w)
+		c.countRefund(w)
 	}
 	h.Fixed, h.Lease = false, false
 	if c.rule != nil {
@@ -209,7 +209,7 @@ func (e *Engine) addHit(key []byte, c *check, w *workspace) {
 }
 
 // evaluate derives statuses and statistics from counts.
-func (e *Engine) evaluate(u *inUse, r *Request, d *Decision, t *tick) {
+func (e *Engine) evaluate(u *inUse, r *Request, d *Decision, t *clockSecond) {
 	w := &d.work
 	for i := range w.checks {
 		c, s := &w.checks[i], &d.Statuses[i]
@@ -231,7 +231,7 @@ func (e *Engine) evaluate(u *inUse, r *Request, d *Decision, t *tick) {
 			}
 		}
 		e.compare(c, s, w)
-		if e.top != nil && !c.back && e.top.due(w, t.now) {
+		if e.top != nil && !c.refund && e.top.due(w, t.now) {
 			e.top.add(u, c, w, r, i, s.Code == OverLimit, t.now)
 		}
 		if shadow {
@@ -266,7 +266,7 @@ func (e *Engine) compare(c *check, s *Status, w *workspace) {
 		s.Code, s.Remaining = OK, c.requests
 		return
 	case failDeny:
-		if s.Code, s.Remaining = OverLimit, 0; c.back {
+		if s.Code, s.Remaining = OverLimit, 0; c.refund {
 			s.Code = OK
 		}
 		return
@@ -276,7 +276,7 @@ func (e *Engine) compare(c *check, s *Status, w *workspace) {
 		return
 	}
 	h := &w.hits[c.store][c.hit]
-	if c.back {
+	if c.refund {
 		s.Code, s.Remaining = OK, uint32(uint64(c.requests)-min(h.Count, uint64(c.requests)))
 		return
 	}
@@ -301,9 +301,9 @@ func (e *Engine) compare(c *check, s *Status, w *workspace) {
 func (e *Engine) compareCharge(c *check, s *Status, w *workspace) {
 	t := &w.charges[c.hit]
 	r := t.report()
-	w.places = w.places || t.holdsPlaces()
-	r.tell(t, s)
-	if c.stats == nil || c.back {
+	w.permits = w.permits || t.holdsPermits()
+	r.fillStatus(t, s)
+	if c.stats == nil || c.refund {
 		return
 	}
 	c.stats.stripe(w.stripe).add(c.charge.counts(t, c.hits, r.remaining, e.ratio), c.rule.shadow)
@@ -312,8 +312,8 @@ func (e *Engine) compareCharge(c *check, s *Status, w *workspace) {
 	}
 }
 
-// tell sets what a status says of a charge.
-func (r *report) tell(t *Charge, s *Status) {
+// fillStatus fills the status from the report.
+func (r *report) fillStatus(t *Charge, s *Status) {
 	s.Code, s.Algorithm = OK, t.Algorithm
 	s.Remaining = uint32(min(r.remaining, math.MaxUint32-1))
 	s.ResetSeconds, s.RetrySeconds = seconds(r.reset), 0
@@ -487,7 +487,7 @@ func (e *Engine) decideBy(ctx context.Context, u *inUse, r *Request, d *Decision
 			return e.decidePlainCharge(ctx, u, r, d, n, hits)
 		}
 	}
-	d.work.checks[0] = check{hits: hits, back: r.Descriptors[0].Refund, rule: n}
+	d.work.checks[0] = check{hits: hits, refund: r.Descriptors[0].Refund, rule: n}
 	return d.failed(e.countAndEvaluate(ctx, u, r, d))
 }
 
@@ -499,7 +499,7 @@ func (e *Engine) countAndEvaluate(ctx context.Context, u *inUse, r *Request, d *
 }
 
 // finish decides after hits were counted, or could not be.
-func (e *Engine) finish(ctx context.Context, u *inUse, r *Request, d *Decision, t *tick, err error) error {
+func (e *Engine) finish(ctx context.Context, u *inUse, r *Request, d *Decision, t *clockSecond, err error) error {
 	if err != nil {
 		if err = e.fallBack(ctx, d, err); err != nil {
 			d.abandon(ctx)
@@ -508,8 +508,8 @@ func (e *Engine) finish(ctx context.Context, u *inUse, r *Request, d *Decision, 
 	}
 	e.evaluate(u, r, d, t)
 	e.conclude(d)
-	if d.Code == OverLimit && d.work.places {
-		_ = d.Release(ctx) // a request that is refused holds no place
+	if d.Code == OverLimit && d.work.permits {
+		_ = d.Release(ctx) // a refused request holds no permit
 	}
 	return nil
 }

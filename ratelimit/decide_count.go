@@ -36,13 +36,13 @@ func (e *Engine) addUnlessOver(ctx context.Context, w *workspace) error {
 // giveBack restores the hits to give back, which no limit can prevent.
 func (w *workspace) giveBack() {
 	for i := range w.checks {
-		if c := &w.checks[i]; c.back && c.live {
+		if c := &w.checks[i]; c.refund && c.live {
 			w.restoreCheck(c)
 		}
 	}
 }
 
-// add has the stores add, subtract and take, at the same time if there are several lists. It
+// add has the stores add, subtract and charge, at the same time if there are several lists. It
 // returns only when no store writes to them any more.
 func (e *Engine) add(ctx context.Context, w *workspace) error {
 	first, lists := -1, 0
@@ -95,10 +95,10 @@ func (e *Engine) call(ctx context.Context, w *workspace, list int) (err error) {
 		return chargeFrom(ctx, e.store, w.charges)
 	}
 	store := e.store
-	if list%mainBack == perSecond {
+	if list%refunds == perSecond {
 		store = e.opts.PerSecond
 	}
-	if list < mainBack {
+	if list < refunds {
 		return store.Add(ctx, w.hits[list])
 	}
 	return subtractFrom(ctx, store, w.hits[list])
@@ -129,7 +129,7 @@ func guardedAdd(ctx context.Context, store Store, hits []Hit) (err error) {
 	return err
 }
 
-// guardedCharge calls the store's Take and turns a panic into an error.
+// guardedCharge calls the store's Charge and turns a panic into an error.
 func guardedCharge(ctx context.Context, store ChargeStore, charges []Charge) (err error) {
 	returned := false
 	defer func() {
@@ -162,7 +162,7 @@ func recovered(p any, err *error) {
 // have some too.
 func (e *Engine) onlyStore(w *workspace) (int, Store) {
 	switch {
-	case len(w.charges)+len(w.hits[mainBack])+len(w.hits[mainBack+perSecond]) > 0:
+	case len(w.charges)+len(w.hits[refunds])+len(w.hits[refunds+perSecond]) > 0:
 	case len(w.hits[perSecond]) == 0:
 		return mainStore, e.store
 	case len(w.hits[mainStore]) == 0:
@@ -203,7 +203,7 @@ func (w *workspace) holdBack() {
 	for i := range w.checks {
 		c := &w.checks[i]
 		for j := range c.charges() {
-			c.chargeLimit(j).fill(&w.charges[c.hit+j], 0, &w.moment)
+			c.chargeLimit(j).fill(&w.charges[c.hit+j], 0, w.now)
 		}
 	}
 }
@@ -223,7 +223,7 @@ func (w *workspace) anyOver() bool {
 func (w *workspace) restore(over bool) {
 	for i := range w.checks {
 		c := &w.checks[i]
-		if c.live && !c.cached && !w.failed[c.store] && (!over || c.back || w.exceeds(c)) {
+		if c.live && !c.cached && !w.failed[c.store] && (!over || c.refund || w.exceeds(c)) {
 			w.restoreCheck(c)
 		}
 	}
@@ -235,19 +235,19 @@ func (w *workspace) restoreCheck(c *check) {
 		w.hits[c.store][c.hit].N = c.hits
 	}
 	for i := range c.charges() {
-		c.chargeLimit(i).fill(&w.charges[c.hit+i], c.hits, &w.moment)
+		c.chargeLimit(i).fill(&w.charges[c.hit+i], c.hits, w.now)
 	}
 }
 
 // exceeds reports whether hits that were only read would be over their limit.
 func (w *workspace) exceeds(c *check) bool {
 	switch {
-	case c.back:
+	case c.refund:
 		return false
 	case c.charge != nil:
 		t := w.charges[c.hit]
 		state := t.State
-		c.charge.fill(&t, c.hits, &w.moment)
+		c.charge.fill(&t, c.hits, w.now)
 		t.Apply(&state)
 		return !t.Allowed
 	}

@@ -28,11 +28,11 @@ func (e *Engine) countLocally(ctx context.Context, w *workspace) error {
 	w.local, w.localCharge = w.local[:0], w.localCharge[:0]
 	for i := range w.checks {
 		switch c := &w.checks[i]; {
-		case c.failure != failLocal || c.store == mainBack || c.store == mainBack+perSecond:
+		case c.failure != failLocal || c.store == refunds || c.store == refunds+perSecond:
 		case c.charge != nil:
 			for i := range c.charges() {
 				t := w.charges[c.hit+i]
-				c.chargeLimit(i).fill(&t, c.hits, &w.moment) // N may have been held back
+				c.chargeLimit(i).fill(&t, c.hits, w.now) // N may have been held back
 				w.localCharge = append(w.localCharge, t)
 			}
 		default:
@@ -54,7 +54,7 @@ func (e *Engine) countLocally(ctx context.Context, w *workspace) error {
 	hit, charge := 0, 0
 	for i := range w.checks {
 		switch c := &w.checks[i]; {
-		case c.failure != failLocal || c.store == mainBack || c.store == mainBack+perSecond:
+		case c.failure != failLocal || c.store == refunds || c.store == refunds+perSecond:
 		case c.charge != nil:
 			charge += copy(w.charges[c.hit:c.hit+c.charges()], w.localCharge[charge:])
 		default:

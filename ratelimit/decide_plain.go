@@ -57,7 +57,7 @@ func (l *stripe) addPlain(n *node, ratio float32, hits, after uint64) {
 // decidePlainCharge is decidePlain for a rule with another Algorithm than FixedWindow.
 func (e *Engine) decidePlainCharge(ctx context.Context, u *inUse, r *Request, d *Decision, n *node, hits uint64) error {
 	w, now, l := &d.work, e.clock.read(), n.limit.charge
-	w.moment = e.clock.moment(now)
+	w.now = e.clock.micro(now)
 	w.checks[0] = check{hits: hits, rule: n, live: true, store: charging, charge: l}
 	if e.opts.CounterKeyPrefix != "" {
 		w.keys = append(w.keys, e.opts.CounterKeyPrefix...)
@@ -65,18 +65,18 @@ func (e *Engine) decidePlainCharge(ctx context.Context, u *inUse, r *Request, d 
 	w.keys = n.plan.append(w.keys, e.keys, r.Descriptors[0].Entries, l.name[e.keys])
 	t := w.nextCharge()
 	t.Key, t.Refund, t.Fixed, t.Lease = w.keys, false, n.fixed, n.lease
-	l.fill(t, hits, &w.moment)
+	l.fill(t, hits, w.now)
 	if err := guardedCharge(ctx, e.charges, w.charges); err != nil {
 		return e.plainFailed(ctx, u, r, d, now, err)
 	}
-	told := t.report()
+	rep := t.report()
 	if e.limits != nil {
-		u.stats[n.id].stripe(w.stripe).addPlainCharge(n, t, e.ratio, hits, told.remaining)
+		u.stats[n.id].stripe(w.stripe).addPlainCharge(n, t, e.ratio, hits, rep.remaining)
 	}
 	if e.top != nil && e.top.due(w, now.now) {
 		e.top.add(u, &w.checks[0], w, r, 0, !t.Allowed, now.now)
 	}
-	w.places = t.holdsPlaces()
+	w.permits = t.holdsPermits()
 	s := &d.Statuses[0]
 	s.Limited, s.Quota, s.RequestsPerUnit, s.Unit = true, e.opts.QuotaMode || n.quota, n.requests, n.unit
 	s.UnitMultiplier, s.Name = 0, ""
@@ -86,7 +86,7 @@ func (e *Engine) decidePlainCharge(ctx context.Context, u *inUse, r *Request, d 
 	if n.named {
 		s.Name = n.limit.name
 	}
-	told.tell(t, s)
+	rep.fillStatus(t, s)
 	if n.shadow {
 		s.Code = OK
 	}
@@ -109,7 +109,7 @@ func (l *stripe) addPlainCharge(n *node, t *Charge, ratio float32, hits uint64, 
 }
 
 // plainFailed goes on as with any request after the store failed.
-func (e *Engine) plainFailed(ctx context.Context, u *inUse, r *Request, d *Decision, t *tick, err error) error {
+func (e *Engine) plainFailed(ctx context.Context, u *inUse, r *Request, d *Decision, t *clockSecond, err error) error {
 	w := &d.work
 	store := int(w.checks[0].store)
 	w.empty()

@@ -1,22 +1,20 @@
 package ratelimit
 
-import (
-	"context"
-)
+import "context"
 
-// Release gives back the places that the request took under limits of Concurrency. Call it when
-// what the request was for has ended, before the Decision is used again. It has no effect without such
-// limits, after a request that was refused, which holds no place, and the second time. It does not
+// Release releases the permits that the request holds under limits of Concurrency. Call it when the
+// work of the request has ended, before the Decision is used again. It has no effect without such
+// limits, after a request that was refused, which holds no permit, and the second time. It does not
 // end with ctx, which the caller of a request may have canceled. The error is an *Error of kind
-// StoreFailure; the places become free by themselves then.
+// StoreFailure; the permits then expire.
 func (d *Decision) Release(ctx context.Context) error {
 	w := &d.work
-	if !w.places {
+	if !w.permits {
 		return nil
 	}
-	w.places = false
+	w.permits = false
 	e := w.engine
-	m := e.clock.moment(e.clock.read())
+	now := e.clock.micro(e.clock.read())
 	ctx = context.WithoutCancel(ctx)
 	var err error
 	for i := range w.checks {
@@ -27,11 +25,11 @@ func (d *Decision) Release(ctx context.Context) error {
 		w.localCharge = w.localCharge[:0]
 		for i := range c.charges() {
 			t := w.charges[c.hit+i]
-			if !t.holdsPlaces() {
+			if !t.holdsPermits() {
 				continue
 			}
 			slot := t.State[0]
-			c.chargeLimit(i).fill(&t, c.hits, &m)
+			c.chargeLimit(i).fill(&t, c.hits, now)
 			t.Refund, t.Params[3] = true, slot
 			w.localCharge = append(w.localCharge, t)
 		}
@@ -49,17 +47,17 @@ func (d *Decision) Release(ctx context.Context) error {
 	return err
 }
 
-// holdsPlaces reports whether the charge has taken places.
-func (t *Charge) holdsPlaces() bool {
+// holdsPermits reports whether the charge holds permits.
+func (t *Charge) holdsPermits() bool {
 	return t.Algorithm.HasPermits() && t.Allowed && t.N > 0 && !t.Refund
 }
 
-// HoldsPermits reports whether the request holds places that Release gives back.
-func (d *Decision) HoldsPermits() bool { return d.work.places }
+// HoldsPermits reports whether the request holds permits, which Release releases.
+func (d *Decision) HoldsPermits() bool { return d.work.permits }
 
-// abandon gives back the places of a request that failed because of another store.
+// abandon releases the permits of a request that failed because of another store.
 func (d *Decision) abandon(ctx context.Context) {
-	// If the charges failed, which places were taken is unknown.
-	d.work.places = len(d.work.charges) > 0 && !d.work.failed[charging]
+	// If the charges failed, which permits are held is unknown.
+	d.work.permits = len(d.work.charges) > 0 && !d.work.failed[charging]
 	_ = d.Release(ctx)
 }

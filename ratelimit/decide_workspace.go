@@ -9,9 +9,9 @@ type workspace struct {
 	failed      [5]bool  // which of these five lists was not counted
 	local       []Hit    // for the fallback store
 	localCharge []Charge
-	moment      moment // of the charges
+	now         int64 // of the charges, in Unix microseconds
 	engine      *Engine
-	places      bool     // were taken under limits of Concurrency, and are to be released
+	permits     bool     // permits are held under limits of Concurrency, for Release
 	keys        []byte   // all counter keys, one after the other
 	text        []byte   // scratch for statistics keys and patterns
 	names       []uint64 // bit set of the names replaced in this request
@@ -19,13 +19,13 @@ type workspace struct {
 	draw        uint32   // random, for topKeys
 	hasStripe   bool
 	anyCached   bool
-	listed      bool // whether there may be hits, charges or places
+	listed      bool // whether there may be hits, charges or permits
 }
 
 // check is the state of one descriptor during a decision.
 type check struct {
 	hits     uint64
-	back     bool        // gives the hits back
+	refund   bool        // subtracts the hits
 	override *Override   // the limit that came along, if it is to apply
 	rule     *node       // with a limit; nil if none applies
 	stats    *LimitStats // nil without statistics
@@ -39,7 +39,7 @@ type check struct {
 
 	cached  bool         // known by the over-limit cache
 	failure failure      // the policy that decides because the store failed
-	store   int8         // which of workspace.hits, or taking
+	store   int8         // index in workspace.hits, or charging
 	hit     int          // index there
 	charge  *chargeLimit // nil for a FixedWindow
 }
@@ -47,7 +47,7 @@ type check struct {
 const (
 	mainStore = 0
 	perSecond = 1
-	mainBack  = 2 // with mainStore or perSecond: hits to subtract
+	refunds   = 2 // with mainStore or perSecond: hits to subtract
 	charging  = 4
 	// Memory beyond these that a huge request needed is released.
 	keepBytes  = 64 << 10
@@ -77,7 +77,7 @@ func (d *Decision) reset(e *Engine, n int) {
 	}
 	w.keys = w.keys[:0]
 	w.hits[mainStore] = w.hits[mainStore][:0]
-	w.charges, w.places = w.charges[:0], false
+	w.charges, w.permits = w.charges[:0], false
 	if w.engine != e {
 		w.engine = e
 	}
@@ -88,7 +88,7 @@ func (d *Decision) reset(e *Engine, n int) {
 
 // empty removes all hits, and what is known about them.
 func (w *workspace) empty() {
-	w.listed, w.places, w.anyCached = false, false, false
+	w.listed, w.permits, w.anyCached = false, false, false
 	for i := range w.hits {
 		w.hits[i] = w.hits[i][:0]
 	}
@@ -118,7 +118,7 @@ func (w *workspace) note(store int, err error) error {
 	return err
 }
 
-// takes returns how many takes a check has: the second is that of the candidate.
+// charges returns how many charges a check has: the second is that of the candidate.
 func (c *check) charges() int {
 	switch {
 	case c.charge == nil:

@@ -25,8 +25,8 @@ type Descriptor struct {
 	// HitsAddend is the number of hits of this descriptor; nil means that of the
 	// request. 0 reads the counter without counting.
 	HitsAddend *uint64
-	// Refund gives the hits back instead of counting them, never below zero: hits that were not
-	// used, or places of a limit of Concurrency. The descriptor is never over its limit.
+	// Refund subtracts the hits instead of counting them, never below zero: hits that were not
+	// used, or permits of a limit of Concurrency. The descriptor is never over its limit.
 	Refund bool
 }
 
@@ -206,7 +206,7 @@ func (n *HeaderNames) Fields(s *Status) [3]HeaderField {
 }
 
 // Charge returns the charge of descriptor i of the last request as the store decided it, nil if the
-// limit is a FixedWindow or nothing was taken. It is valid until the next call of DecideInto.
+// limit is a FixedWindow or nothing was charged. It is valid until the next call of DecideInto.
 func (d *Decision) Charge(i int) *Charge {
 	c := &d.work.checks[i]
 	if !c.live || c.charge == nil {

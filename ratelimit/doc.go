@@ -54,7 +54,7 @@
 //	ratelimit.Limit{RequestsPerUnit: 100, Unit: ratelimit.Minute, Algorithm: ratelimit.TokenBucket, Burst: 20}
 //	ratelimit.Limit{RequestsPerUnit: 10, Unit: ratelimit.Minute, Algorithm: ratelimit.Concurrency}
 //
-// A place of the second is given back with [Decision.Release], which packages httplimit and
+// A permit of the second is released with [Decision.Release], which packages httplimit and
 // grpclimit call; one that is not is free again after a minute. All but fixed windows need a
 // [ChargeStore], which the stores of this module are. [Engine.Check] tells whether the store of an engine
 // holds the algorithms of the rules.
@@ -82,7 +82,7 @@
 // The engine counts in a [Stats], one [LimitStats] for each statistics key. Keys and
 // arithmetic are those of the reference service. The number of names that come with
 // requests is bounded, see Options.MaxRequestStats. A limit can have a [Candidate] beside it, which is
-// decided and counted and never enforced. [Engine.TopKeys] tells which keys are behind the numbers.
+// decided and counted and never enforced. [Engine.TopKeys] lists the keys with the greatest numbers.
 //
 // # Design notes
 //
@@ -140,21 +140,21 @@
 // themselves.
 //
 // A sliding window is two weighted counters and not a log of hits: a log needs memory for each hit, and
-// what the counters allow beyond an exact log is bounded (see [SlidingWindow]). A place of a
-// concurrency limit has no owner, because the protocol gives a hit none: what comes back without a
-// known age is the oldest. So a lost place is free again after the unit only if fewer requests than
-// are counted began in it; those that Decision.Release gives back are known.
+// what the counters allow beyond an exact log is bounded (see [SlidingWindow]). A permit of a
+// concurrency limit has no owner, because the protocol gives a hit none: a release without a known
+// age releases the oldest. So a lost permit expires after the unit only if fewer requests than
+// are counted began in it; the age of those that Decision.Release releases is known.
 //
-// Time in microseconds is read for takes only: reading the clock costs 25 ns. A decision by a token
+// Time in microseconds is read for charges only: reading the clock costs 25 ns. A decision by a token
 // bucket takes 1.2 times the instructions of one by a fixed window. It takes 1.15 times its time with
 // 100,000 keys, and 1.3 to 1.4 times with 10,000. With one key it is 1.5, 99 ns beside 67: the clock alone
 // makes it 1.4, and without the clock it would be 1.1 (BenchmarkTokenBucket).
 //
 // Top keys come from two sketches for each rule, of 64 keys each (topkeys.go): one by hits and one
-// by refusals, because a client that is over its limit may have few of all hits. The engine looks
-// at no more than some 8,192 decisions a second: a look costs about as much as a decision, and up to 500 ns
+// by refusals, because a client that is over its limit may have few of all hits. The engine samples
+// no more than some 8,192 decisions a second: a sample costs about as much as a decision, and up to 500 ns
 // with thousands of rules, whose sketches are in no cache. That is at most half a percent of a core. Drawing
-// whether to look costs about 2 ns. Together it is 1 to 3 % of a decision of a busy engine (BenchmarkTopKeys).
+// whether to sample costs about 2 ns. Together it is 1 to 3 % of a decision of a busy engine (BenchmarkTopKeys).
 //
 // Rejected: a lookup table keyed by whole descriptors, which values chosen by clients would fill.
 package ratelimit

@@ -99,7 +99,7 @@ type Fault struct {
 	Field string
 	// Reason states the problem and the solution.
 	Reason string
-	// Other is the place of the other rule of a conflict between two; nil without one.
+	// Other is the position of the other rule of a conflict between two; nil without one.
 	Other *Position
 }
 
@@ -118,7 +118,7 @@ func (p *Position) String() string {
 	return s
 }
 
-// Error names the place in the tree and the reason, such as
+// Error names the position in the tree and the reason, such as
 //
 //	domain "mongo": descriptors[0].descriptors[2].rate_limit.unit: invalid rate limit unit 'x'
 func (f *Fault) Error() string {

@@ -50,7 +50,7 @@ func SanitiseMetric(s string) string {
 // MaxStatsName is the longest name, in bytes, with counters of its own.
 const MaxStatsName = maxStatsName
 
-// Report returns what clients are told after a charge: the hits that would pass now, and the
+// Report returns the report to clients after a charge: the hits that would pass now, and the
 // microseconds until as many pass as at first and until those that did not pass would.
 func Report(t *Charge) (remaining, reset, retry int64) {
 	r := t.Algorithm.value().report(t)

@@ -6,7 +6,7 @@ import (
 )
 
 // checkFields checks the fields of a rule: that their values are valid and go together, and that they have an effect.
-func (c *compiler) checkFields(p spot, r *Rule) {
+func (c *compiler) checkFields(p rulePosition, r *Rule) {
 	if r.ShareThreshold && !strings.HasSuffix(r.Value, "*") {
 		// The reference service accepts a star anywhere; here it must be
 		// last, because the text before it names the counter.
@@ -50,7 +50,7 @@ func (c *compiler) checkFields(p spot, r *Rule) {
 }
 
 // checkUnlimited checks that a limit has no field that is for those that count.
-func (c *compiler) checkUnlimited(p spot, r *Rule) {
+func (c *compiler) checkUnlimited(p rulePosition, r *Rule) {
 	if r.Limit.Unit.Valid() {
 		c.fault(p, "rate_limit.unit", "should not specify rate limit unit when unlimited")
 	}
@@ -63,7 +63,7 @@ func (c *compiler) checkUnlimited(p spot, r *Rule) {
 }
 
 // checkWindow checks the fields that determine windows.
-func (c *compiler) checkWindow(p spot, l *Limit) {
+func (c *compiler) checkWindow(p rulePosition, l *Limit) {
 	if l.Unit == 0 {
 		c.fault(p, "rate_limit.unit", "invalid rate limit unit '': use %s", UnitNames)
 	} else if !l.Unit.Valid() {
@@ -81,7 +81,7 @@ func (c *compiler) checkWindow(p spot, l *Limit) {
 }
 
 // checkAlgorithm checks the fields that belong to an algorithm, if that is valid.
-func (c *compiler) checkAlgorithm(p spot, l *Limit) {
+func (c *compiler) checkAlgorithm(p rulePosition, l *Limit) {
 	if !l.Algorithm.Valid() {
 		return
 	}
@@ -104,7 +104,7 @@ func (c *compiler) checkAlgorithm(p spot, l *Limit) {
 }
 
 // checkBurst checks that a bucket fills in MaxWindow.
-func (c *compiler) checkBurst(p spot, field string, l *Limit, requests uint32) {
+func (c *compiler) checkBurst(p rulePosition, field string, l *Limit, requests uint32) {
 	rate, length := int64(requests), l.Unit.Seconds()*int64(max(l.UnitMultiplier, 1))
 	if l.Algorithm.HasBursts() && rate > 0 && length > 0 && length <= MaxWindow && int64(l.Burst) > rate*(MaxWindow/length) {
 		c.fault(p, field, "burst %d takes more than ten years to fill: use at most %d", l.Burst, rate*(MaxWindow/length))

@@ -172,7 +172,7 @@ func (v LevelView) rule(key string, n *node) *RuleView {
 	return r
 }
 
-// PlannedHit is what a descriptor would count.
+// PlannedHit describes the hit that a descriptor would count.
 type PlannedHit struct {
 	// Hit has no window with a TokenBucket and with Concurrency. The Key of all algorithms but
 	// FixedWindow is that of a state, see [Charge].
@@ -202,7 +202,7 @@ func (r *Ruleset) Plan(request *Request, now time.Time, opts *Options) ([]*Plann
 	d.reset(e, len(request.Descriptors))
 	e.match(u, request, d)
 	e.clock.now = func() time.Time { return now }
-	e.prepare(u, request, d, newTick(now.Unix()))
+	e.prepare(u, request, d, newClockSecond(now.Unix()))
 	hits := make([]*PlannedHit, len(request.Descriptors))
 	for i := range hits {
 		c, entries := &d.work.checks[i], request.Descriptors[i].Entries

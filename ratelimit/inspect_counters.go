@@ -7,18 +7,18 @@ import (
 	"math"
 )
 
-// CounterState is what a descriptor is held to and what its counter holds.
+// CounterState describes the limit and the counter of a descriptor.
 type CounterState struct {
 	// Status is that of a request without hits: the limit, Remaining and ResetSeconds.
 	Status
-	// Used is how many hits count against the limit: those of the window, which may be more than
+	// Used is the number of hits that count against the limit: those of the window, which may be more than
 	// the limit; with a SlidingWindow also the share of the window before, with a TokenBucket the
-	// tokens that are missing, with Concurrency the places in use, all three up to the limit. It is
+	// tokens that are missing, with Concurrency the permits in use, all three up to the limit. It is
 	// 0 without a limit.
 	Used uint64
 }
 
-// Counters reads the counters that the descriptors of r are held to, in their order. It counts
+// Counters reads the counters of the limits of the descriptors of r, in their order. It counts
 // nothing, in statistics either; numbers of hits and Descriptor.Refund have no effect. Where the
 // over-limit cache would decide, it asks the store nevertheless. FailurePolicies don't apply, and the
 // counters of Options.Fallback are not read.
@@ -26,25 +26,25 @@ type CounterState struct {
 // Errors are those of Decide. The error wraps errors.ErrUnsupported if the store is no ChargeStore and
 // a limit has another Algorithm than FixedWindow.
 func (e *Engine) Counters(ctx context.Context, r *Request) ([]CounterState, error) {
-	return e.counters(ctx, r, func(c *check) { c.hits, c.back = 0, false })
+	return e.counters(ctx, r, func(c *check) { c.hits, c.refund = 0, false })
 }
 
-// ResetCounters takes all hits back from the counters that the descriptors of r are held to, and
-// returns what Counters does after that: nothing is used then, buckets are full and all places are
+// ResetCounters subtracts all hits from the counters of the limits of the descriptors of r, and
+// returns what Counters does after that: nothing is used then, buckets are full and all permits are
 // free. Statistics are not corrected. The over-limit cache of this engine
 // forgets the counters; those of other instances remember them until their time is over.
 //
 // Errors are those of Counters; errors.ErrUnsupported also if a limit is a FixedWindow and its store
 // no SubtractStore. After an error some counters may have been reset.
 func (e *Engine) ResetCounters(ctx context.Context, r *Request) ([]CounterState, error) {
-	return e.counters(ctx, r, func(c *check) { c.hits, c.back = math.MaxUint64, true })
+	return e.counters(ctx, r, func(c *check) { c.hits, c.refund = math.MaxUint64, true })
 }
 
-// Refund gives the hits of r back, never below zero, and returns what Counters does after that. It
-// is a Decide where all descriptors have Back, except that it does not count, and that errors are
+// Refund subtracts the hits of r, never below zero, and returns what Counters does after that. It
+// is a Decide where all descriptors have Refund, except that it does not count, and that errors are
 // those of ResetCounters.
 func (e *Engine) Refund(ctx context.Context, r *Request) ([]CounterState, error) {
-	return e.counters(ctx, r, func(c *check) { c.back = true })
+	return e.counters(ctx, r, func(c *check) { c.refund = true })
 }
 
 // counters calls the stores for r, whose checks were changed, and returns the result.
@@ -91,7 +91,7 @@ func (e *Engine) withoutStats() *Engine {
 // forget makes the over-limit cache forget the counters of which hits were taken back. A decision
 // that is made at the same time may have it remember one again.
 func (e *Engine) forget(w *workspace) {
-	for _, list := range w.hits[mainBack:] {
+	for _, list := range w.hits[refunds:] {
 		for i := range list {
 			if e.opts.OverLimitCache != nil {
 				e.opts.OverLimitCache.Remove(list[i].Key)

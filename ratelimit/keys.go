@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// KeyFormat is how counter keys are built (REFERENCE.md, 3.1).
+// KeyFormat selects how counter keys are built (REFERENCE.md, 3.1).
 type KeyFormat string
 
 // The formats. The empty KeyFormat is KeyUnambiguous.

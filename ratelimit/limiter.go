@@ -102,7 +102,7 @@ func (l *Limiter) AllowN(ctx context.Context, key string, n uint64) (s Status, e
 }
 
 // AllowInto is AllowN with a Decision of the caller, which is overwritten: for a limit of
-// Concurrency, whose place [Decision.Release] gives back.
+// Concurrency, whose permit [Decision.Release] releases.
 func (l *Limiter) AllowInto(ctx context.Context, key string, n uint64, d *Decision) error {
 	active, c, _ := l.acquire(key)
 	defer l.release(c)
@@ -118,7 +118,7 @@ func (l *Limiter) Algorithm() Algorithm {
 	return FixedWindow
 }
 
-// Refund takes n hits on key back, in the current window and never below zero: for
+// Refund subtracts n hits on key, in the current window and never below zero: for
 // hits that were counted and then not used. Statistics count them as negative hits. The error
 // wraps errors.ErrUnsupported if the store is not a SubtractStore, or not a ChargeStore where the
 // limit has another Algorithm than FixedWindow, and is an *Error otherwise. FailurePolicies
@@ -130,7 +130,7 @@ func (l *Limiter) Refund(ctx context.Context, key string, n uint64) error {
 		return nil
 	}
 	e, w := l.engine, &d.work
-	w.checks[0] = check{hits: n, back: true, rule: active.rule}
+	w.checks[0] = check{hits: n, refund: true, rule: active.rule}
 	e.prepare(active.inUse, &c.request, d, e.clock.read())
 	err := e.add(ctx, w)
 	switch {
@@ -142,7 +142,7 @@ func (l *Limiter) Refund(ctx context.Context, key string, n uint64) error {
 	return nil
 }
 
-// Reset takes all hits on key back, in the current window and, with a SlidingWindow, in the one
+// Reset subtracts all hits on key, in the current window and, with a SlidingWindow, in the one
 // before. Errors are those of Refund.
 func (l *Limiter) Reset(ctx context.Context, key string) error {
 	return l.Refund(ctx, key, math.MaxUint64)

@@ -80,7 +80,7 @@ type node struct {
 	failure failure
 	// periodic reports whether limit.period is set.
 	periodic bool
-	// taking reports whether limit.take is set.
+	// charging reports whether limit.charge is set.
 	charging bool
 	// candidate reports whether limit.candidate is set.
 	candidate bool
@@ -111,7 +111,7 @@ type limit struct {
 	candidateCharge *chargeLimit // nil for a FixedWindow
 }
 
-// pathRule is what a rule contributes to the keys of the limits below it.
+// pathRule holds what a rule contributes to the keys of the limits below it.
 type pathRule struct {
 	key    string
 	value  string
@@ -202,7 +202,7 @@ func (l *level) matchWild(k *keyRules, e *Entry, scratch *[]byte) *node {
 	return &byBoth.node
 }
 
-// match descends the levels with the entries and never goes back: where a rule matched and
+// match descends the levels with the entries and never goes refund: where a rule matched and
 // its nested rules do not, its siblings are not tried. Only a limit at exactly the depth of
 // the last entry counts (REFERENCE.md, 2.1).
 func (d *domain) match(entries []Entry, scratch *[]byte) *node {

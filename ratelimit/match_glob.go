@@ -31,8 +31,8 @@ func (g *glob) prefix() string { return g.pattern[:g.head] }
 
 func (g *glob) suffix() string { return g.pattern[len(g.pattern)-int(g.tail):] }
 
-// match needs no backtracking: taking each middle part at its first place leaves
-// the most room for the parts behind it.
+// match needs no backtracking: the first occurrence of each middle part leaves the
+// most room for the parts after it.
 func (g *glob) match(s string) bool {
 	if len(s) < int(g.head+g.tail) || s[:g.head] != g.prefix() || s[len(s)-int(g.tail):] != g.suffix() {
 		return false
@@ -58,7 +58,7 @@ func (g *glob) covers(h *glob) bool { return g.match(h.pattern) }
 
 // overlaps reports whether some string matches both. With a star in each, that
 // is so exactly when their ends agree: put the longer prefix first, the middle
-// parts of both behind it, and the longer suffix last.
+// parts of both after it, and the longer suffix last.
 func (g *glob) overlaps(h *glob) bool {
 	return (strings.HasPrefix(g.prefix(), h.prefix()) || strings.HasPrefix(h.prefix(), g.prefix())) &&
 		(strings.HasSuffix(g.suffix(), h.suffix()) || strings.HasSuffix(h.suffix(), g.suffix()))
@@ -79,7 +79,7 @@ type globIndex struct {
 // globRule fills two cache lines, of which the second is the node: it is loaded while the pattern is compared.
 type globRule struct {
 	glob
-	order int32 // place among all rules of the level
+	order int32 // position among all rules of the level
 	_     [12]byte
 	node  node
 }
@@ -87,7 +87,7 @@ type globRule struct {
 const (
 	// Up to this many patterns a plain scan is faster than hashing.
 	scanGlobs = 8
-	// A lookup of infixes hashes at every place of the string, once per length:
+	// A lookup of infixes hashes at every position of the string, once per length:
 	// short literals keep the number of lengths small and still tell patterns apart.
 	maxInfix = 6
 	// In longer strings, which a client may make of one literal over and over, the
@@ -189,7 +189,7 @@ func (x *globIndex) file() {
 func short(literal string) string { return literal[:min(len(literal), maxInfix)] }
 
 // literalFile finds patterns by a literal: one hash lookup for each length that
-// occurs, at the places where it may stand.
+// occurs, at the positions where it may stand.
 type literalFile struct {
 	lengths []int
 	all     []int32
@@ -295,7 +295,7 @@ func (f *literalFile) firstAtEnd(x *globIndex, s string, best int32) int32 {
 }
 
 // firstAnywhere tries the patterns of a literal where it stands first, and not
-// again at every other place: that could take the square of the string's length.
+// again at every other position: that could take the square of the string's length.
 func (f *literalFile) firstAnywhere(x *globIndex, s string, best int32) int32 {
 	if len(s) > maxHashed {
 		return x.firstOf(f.all, s, best)

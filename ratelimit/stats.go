@@ -28,7 +28,7 @@ type Stats interface {
 	GlobalShadowMode() *Counter
 }
 
-// ExtendedStats is a Stats that takes part in more than the statistics of limits.
+// ExtendedStats is a Stats that counts more than the statistics of limits.
 type ExtendedStats interface {
 	Stats
 	// Release is called once for each call of Limit for a configured limit that is no
@@ -62,7 +62,7 @@ type LimitCounts struct {
 	OverLimit               uint64 // hits that did not fit
 	OverLimitWithLocalCache uint64 // those of OverLimit that found in the over-limit cache
 	ShadowMode              uint64 // those of OverLimit that a rule's shadow mode let pass
-	// TotalNegativeHits is the hits to give back, counted before the store is called. More than
+	// TotalNegativeHits are the hits to subtract, counted before the store is called. More than
 	// 1<<33 at once, which empty any counter, are not counted.
 	TotalNegativeHits uint64
 }

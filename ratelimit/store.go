@@ -19,7 +19,7 @@ type Store interface {
 	// A counter that is at or over some limit is a count, never an error.
 	//
 	// An error means that the counts are not to be used. Some additions may
-	// have happened all the same. A key that the store can't hold is an *Error of kind
+	// already have been applied. A key that the store can't hold is an *Error of kind
 	// Invalid: the request's fault, not the store's.
 	//
 	// The hits, their keys included, belong to the caller and may be overwritten
@@ -29,7 +29,7 @@ type Store interface {
 
 // ConditionalStore is a Store that can decide for all hits of a request at once whether
 // they are added. An Engine with Options.StopIncrementWhenOverLimit reads first and adds
-// then, which is not atomic, if its store is none.
+// then, which is not atomic, if its store does not implement ConditionalStore.
 type ConditionalStore interface {
 	Store
 	// AddUnlessOver compares for each hit the counter's value plus N with Limit.
@@ -40,7 +40,7 @@ type ConditionalStore interface {
 	AddUnlessOver(ctx context.Context, hits []Hit) error
 }
 
-// SubtractStore is a Store that can take hits back, for [Limiter.Refund] and
+// SubtractStore is a Store that can subtract hits, for [Limiter.Refund] and
 // [Limiter.Reset].
 type SubtractStore interface {
 	Store
@@ -58,7 +58,7 @@ type Hit struct {
 	// unit: a Store may or may not keep apart hits of one Key whose windows end at
 	// different times, as when a limit's unit is changed at the full hour.
 	Key []byte
-	// N is how many hits to add; 0 reads.
+	// N is the number of hits to add; 0 reads.
 	N uint64
 	// Limit is the largest count that is not over the limit.
 	Limit uint32
@@ -94,7 +94,7 @@ func (h *Hit) seconds() int64 {
 	return h.Unit.Seconds()
 }
 
-// TTL is how long a store that expires counters after their last change should
+// TTL returns for how long a store that expires counters after their last change should
 // keep this one: the window's length and the jitter (REFERENCE.md, 3.1 to 3.3).
 func (h *Hit) TTL() time.Duration {
 	return time.Duration(h.seconds()+int64(h.Jitter)) * time.Second
@@ -109,6 +109,6 @@ type OverLimitCache interface {
 	Contains(key []byte) bool
 	// Add remembers the counter for as long as ttl.
 	Add(key []byte, ttl time.Duration)
-	// Remove forgets the counter, of which hits have been taken back.
+	// Remove forgets the counter, from which hits were subtracted.
 	Remove(key []byte)
 }

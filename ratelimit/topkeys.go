@@ -46,7 +46,7 @@ type KeyCount struct {
 	Count   uint64
 	// Error bounds by how much the true number differs from Count. It is strict, and 0 as long as a
 	// rule has at most 64 keys, while the engine decides up to 8,192 descriptors a second. Beyond
-	// that only a random part of them is looked at, and the bound is that of three standard deviations.
+	// that only a random part of them is sampled, and the bound is that of three standard deviations.
 	Error uint64
 }
 
@@ -54,18 +54,18 @@ const (
 	topSlots     = 64      // keys of a sketch
 	topText      = 256     // bytes of a key
 	topPeriod    = 60      // seconds of a generation
-	topPerSecond = 1 << 13 // decisions that are looked at
+	topPerSecond = 1 << 13 // decisions that are sampled
 	topShift     = 20      // at least one of 2^20 decisions
 	// topRoom bounds the keys of all sketches; beyond it each has at least one.
 	topRoom = 1 << 16
 	topHits = 1 << 32 // bounds the hits of one descriptor
 )
 
-// topKeys finds the busiest keys. It looks at all decisions while there are few, and at a random
-// part of them, each with the weight of those that it stands for, while there are many: a look
+// topKeys finds the busiest keys. It samples all decisions while there are few, and a random
+// part of them, each with the weight of those that it stands for, while there are many: a sample
 // costs about as much as a decision.
 type topKeys struct {
-	// gate holds the second to which it applies and, below, the largest draw that is looked at.
+	// gate holds the second to which it applies and, below, the largest draw that is sampled.
 	gate atomic.Uint64
 	_    [56]byte // it is read by every decision, the rest is written
 
@@ -73,8 +73,8 @@ type topKeys struct {
 	seed    maphash.Seed
 	from    int64 // Unix seconds
 	second  int64
-	shift   int    // one of 2^shift decisions is looked at
-	looks   int    // in this second, or since shift was increased
+	shift   int    // one of 2^shift decisions is sampled
+	samples int    // in this second, or since shift was increased
 	seen    uint64 // an estimate of the decisions in this second
 	slots   int    // of all sketches
 	scratch []byte
@@ -101,7 +101,7 @@ type sketch struct {
 
 type topSlot struct {
 	count uint64
-	over  uint64  // the hits that may be those of others
+	over  uint64  // maximum overestimate
 	noise float64 // the variance of the estimate
 	text  []byte  // what appendTopKey returns, cut
 }
@@ -116,7 +116,7 @@ func gateOf(second int64, shift int) uint64 {
 	return uint64(uint32(second))<<32 | math.MaxUint32>>shift
 }
 
-// due draws whether a decision may be looked at: add decides. The first one of a second is.
+// due draws whether a decision may be sampled: add decides. The first one of a second is.
 func (k *topKeys) due(w *workspace, now int64) bool {
 	w.draw = w.draw*1664525 + 1013904223
 	gate := k.gate.Load()
@@ -133,7 +133,7 @@ func (k *topKeys) add(u *inUse, c *check, w *workspace, r *Request, i int, over 
 	if w.draw > math.MaxUint32>>k.shift || c.hits == 0 {
 		return
 	}
-	k.looked()
+	k.sampled()
 	id := len(u.top) - 1
 	if c.rule != nil {
 		id = int(c.rule.id)
@@ -155,7 +155,7 @@ func (k *topKeys) add(u *inUse, c *check, w *workspace, r *Request, i int, over 
 	}
 }
 
-// turn begins another second, with as many looks as the last one suggests.
+// turn begins another second, with as many samples as the last one suggests.
 func (k *topKeys) turn(now int64) {
 	if now != k.second+1 {
 		k.seen = 0
@@ -164,16 +164,16 @@ func (k *topKeys) turn(now int64) {
 	for k.seen>>k.shift > topPerSecond && k.shift < topShift {
 		k.shift++
 	}
-	k.second, k.looks, k.seen = now, 0, 0
+	k.second, k.samples, k.seen = now, 0, 0
 	k.gate.Store(gateOf(now, k.shift))
 }
 
-// looked counts a look, and makes further ones rarer if there are many.
-func (k *topKeys) looked() {
+// sampled counts a sample, and makes further ones rarer if there are many.
+func (k *topKeys) sampled() {
 	k.seen += 1 << k.shift
-	if k.looks++; k.looks > topPerSecond && k.shift < topShift {
+	if k.samples++; k.samples > topPerSecond && k.shift < topShift {
 		k.shift++
-		k.looks = topPerSecond / 2
+		k.samples = topPerSecond / 2
 		k.gate.Store(gateOf(k.second, k.shift))
 	}
 }
@@ -267,7 +267,7 @@ func appendTopText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// topTexts takes a key apart. The text that was cut ends in "…".
+// topTexts splits a key. The text that was cut ends in "…".
 func topTexts(b []byte) (texts []string) {
 	for len(b) > 0 {
 		n, size := binary.Uvarint(b)
@@ -395,7 +395,7 @@ func (t *topSlot) missed(other *sketch) {
 }
 
 // view shows a slot. The random part of the error is the score interval of a Poisson distribution, which
-// is right for few looks too.
+// is right for few samples too.
 func (t *topSlot) view(fromRequest bool, spread float64) KeyCount {
 	const z = 3.0 // standard deviations
 	noise := z*z/2*spread + z*math.Sqrt(t.noise+z*z/4*spread*spread)

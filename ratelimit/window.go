@@ -94,11 +94,11 @@ func (u Unit) Text(n uint32) string {
 // second, because reading the system's clock can cost as much as the rest of a decision.
 type clock struct {
 	now     func() time.Time // nil for the system's
-	current atomic.Pointer[tick]
+	current atomic.Pointer[clockSecond]
 }
 
-// tick is one second.
-type tick struct {
+// clockSecond holds one second.
+type clockSecond struct {
 	read  time.Time            // when it was read from the system's clock
 	micro int64                // read in Unix microseconds
 	now   int64                // Unix seconds
@@ -109,7 +109,7 @@ type tick struct {
 // a timer has not yet declared to be over; the timer may be late by as much as the
 // scheduler is, some milliseconds on a busy machine, and by up to a second when
 // the clock is set. Windows then begin that much late and are whole nevertheless, since every hit carries its window.
-func (c *clock) read() *tick {
+func (c *clock) read() *clockSecond {
 	if t := c.current.Load(); t != nil && c.now == nil {
 		return t
 	}
@@ -117,31 +117,32 @@ func (c *clock) read() *tick {
 }
 
 // readAgain is read for another clock, and for a second that is over.
-func (c *clock) readAgain() *tick {
+func (c *clock) readAgain() *clockSecond {
 	if c.now == nil {
 		return c.refresh()
 	}
 	t, now := c.current.Load(), c.now().Unix()
 	if t == nil || t.now != now {
-		t = newTick(now)
+		t = newClockSecond(now)
 		c.current.Store(t)
 	}
 	return t
 }
 
-// moment returns the time in microseconds. The clock of a second that t is follows the system's when that ends.
-func (c *clock) moment(t *tick) moment {
+// micro returns the Unix time in microseconds. With the system's clock it is counted from the time at
+// which t was read.
+func (c *clock) micro(t *clockSecond) int64 {
 	if c.now != nil {
-		return moment{c.now().UnixMicro()}
+		return c.now().UnixMicro()
 	}
-	return moment{t.micro + int64(time.Since(t.read)/time.Microsecond)}
+	return t.micro + int64(time.Since(t.read)/time.Microsecond)
 }
 
 // refresh reads the system's clock and sets the timer that ends the second. There is a timer
 // only while decisions are made, and never more than one.
-func (c *clock) refresh() *tick {
+func (c *clock) refresh() *clockSecond {
 	now := time.Now()
-	t := newTick(now.Unix())
+	t := newClockSecond(now.Unix())
 	t.read, t.micro = now, now.UnixMicro()
 	if c.current.CompareAndSwap(nil, t) {
 		rest := min(time.Until(time.Unix(t.now+1, 0)), time.Second) // less if the clock is set back just now
@@ -150,18 +151,13 @@ func (c *clock) refresh() *tick {
 	return t
 }
 
-func newTick(now int64) *tick {
-	t := &tick{now: now}
+func newClockSecond(now int64) *clockSecond {
+	t := &clockSecond{now: now}
 	for u := Second; u.Valid(); u++ {
 		start := u.Window(now)
 		t.units[u] = newSpan(start, start+u.Seconds())
 	}
 	return t
-}
-
-// moment is a time at which takes are made.
-type moment struct {
-	micro int64 // Unix
 }
 
 // second is one in microseconds.
