@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -49,7 +50,9 @@ func Compile(domains []Domain, opts *CompileOptions) (*Ruleset, error) {
 	if len(c.order) == 1 {
 		c.rules.only = c.order[0].domain
 	}
-	slices.SortStableFunc(c.rules.warnings, compareFaults)
+	slices.SortStableFunc(c.rules.warnings, func(a, b *Fault) int {
+		return cmp.Or(a.Source-b.Source, slices.Compare(a.Path, b.Path))
+	})
 	return c.rules, nil
 }
 
@@ -63,13 +66,13 @@ type compiler struct {
 }
 
 func (c *compiler) domain(source int, in *Domain) {
-	p := rulePosition{source: source, domain: in.Name}
+	p := rulePosition{Position{Source: source}, in.Name}
 	if in.Name == "" {
 		c.fault(p, "domain", "config file cannot have empty domain")
 	}
 	d, seen := c.parts[in.Name]
 	if seen && !c.merge && in.Name != "" {
-		c.faultOf(p, d.first, "domain", "duplicate domain '%s' in config file", in.Name)
+		c.fault(p, "domain", "duplicate domain '%s' in config file", in.Name).Other = &d.first.Position
 	}
 	if !seen {
 		d = newDraft(in.Name)
@@ -84,79 +87,52 @@ func (c *compiler) domain(source int, in *Domain) {
 	c.level(d, d.top, in.Rules, p, nil, in.Name)
 }
 
-// rulePosition is a place in the input.
+// rulePosition is the position of a rule or of a domain in the input.
 type rulePosition struct {
-	source int
+	Position
 	domain string
-	path   []int
 }
 
-func (p rulePosition) down(i int) rulePosition {
-	p.path = append(slices.Clone(p.path), i)
-	return p
+// fault reports a fault, and returns it so that the caller can set Other.
+func (c *compiler) fault(p rulePosition, field, format string, args ...any) *Fault {
+	return p.report((*[]*Fault)(&c.faults), field, format, args...)
 }
 
-func (c *compiler) fault(p rulePosition, field, format string, args ...any) {
-	if len(c.faults) < MaxFaults {
-		c.faults = append(c.faults, p.fault(field, format, args...))
+// warn reports a warning, and returns it so that the caller can set Other.
+func (c *compiler) warn(p rulePosition, field, format string, args ...any) *Fault {
+	return p.report(&c.rules.warnings, field, format, args...)
+}
+
+// report appends a fault to a list that is not full.
+func (p rulePosition) report(to *[]*Fault, field, format string, args ...any) *Fault {
+	f := &Fault{Domain: p.domain, Source: p.Source, Path: p.Path, Field: field}
+	if len(*to) < MaxFaults {
+		f.Reason = fmt.Sprintf(format, args...)
+		*to = append(*to, f)
 	}
-}
-
-// faultOf reports a fault at one place because of another.
-func (c *compiler) faultOf(p, other rulePosition, field, format string, args ...any) {
-	if len(c.faults) < MaxFaults {
-		c.faults = append(c.faults, p.faultOf(other, field, format, args...))
-	}
-}
-
-func (c *compiler) warn(p rulePosition, field, format string, args ...any) {
-	if len(c.rules.warnings) < MaxFaults {
-		c.rules.warnings = append(c.rules.warnings, p.fault(field, format, args...))
-	}
-}
-
-// warnOf warns about a rule because of another one.
-func (c *compiler) warnOf(p, other rulePosition, field, format string, args ...any) {
-	if len(c.rules.warnings) < MaxFaults {
-		c.rules.warnings = append(c.rules.warnings, p.faultOf(other, field, format, args...))
-	}
-}
-
-func (p rulePosition) fault(field, format string, args ...any) *Fault {
-	return &Fault{Domain: p.domain, Source: p.source, Path: p.path, Field: field, Reason: fmt.Sprintf(format, args...)}
-}
-
-func (p rulePosition) faultOf(other rulePosition, field, format string, args ...any) *Fault {
-	f := p.fault(field, format, args...)
-	f.Other = &Position{Source: other.source, Path: other.path}
 	return f
-}
-
-func compareFaults(a, b *Fault) int {
-	if a.Source != b.Source {
-		return a.Source - b.Source
-	}
-	return slices.Compare(a.Path, b.Path)
 }
 
 // level adds rules to a level; parent is the composite key of the rule above.
 func (c *compiler) level(d *draft, l *draftLevel, rules []Rule, p rulePosition, above []pathRule, parent string) {
-	if len(p.path) >= MaxDepth && len(rules) > 0 {
+	if len(p.Path) >= MaxDepth && len(rules) > 0 {
 		c.fault(p, "descriptors", "nested more than %d levels deep", MaxDepth)
 		return
 	}
 	for i := range rules {
-		c.rule(d, l, &rules[i], p.down(i), above, parent)
+		at := p
+		at.Path = append(slices.Clone(p.Path), i)
+		c.rule(d, l, &rules[i], at, above, parent)
 	}
 }
 
 func (c *compiler) rule(d *draft, l *draftLevel, r *Rule, p rulePosition, above []pathRule, parent string) {
 	composite := parent + "." + joinValue(r.Key, r.Value)
-	dr := &draftRule{rulePosition: p, rule: r, node: &node{value: r.Value}}
+	dr := &draftRule{at: p, rule: r, node: &node{value: r.Value}}
 	if r.Key == "" {
 		c.fault(p, "key", "descriptor has empty key")
 	} else if first := l.add(dr); first != nil {
-		c.faultOf(p, first.rulePosition, "key", "duplicate descriptor composite key '%s'", composite)
+		c.fault(p, "key", "duplicate descriptor composite key '%s'", composite).Other = &first.at.Position
 	}
 	c.checkFields(p, r)
 	path := append(slices.Clone(above), newPathRule(r))
@@ -202,7 +178,7 @@ type draftLevel struct {
 }
 
 type draftRule struct {
-	rulePosition
+	at   rulePosition
 	rule *Rule
 	node *node
 	next *draftLevel
@@ -253,27 +229,15 @@ func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []pathRule) {
 		n.candidate = l.candidate != nil
 	}
 	n.shadow, n.quota, n.failure = r.ShadowMode, r.QuotaMode, r.OnStoreFailure.number()
-	if l.metric, n.perRequest = l.nameMetric(); n.perRequest || n.unlimited {
-		l.metric = ""
+	n.perRequest = l.detailed || slices.ContainsFunc(path, func(p pathRule) bool { return p.fromValue })
+	if !n.perRequest && !n.unlimited {
+		l.metric = string(l.appendMetric(nil, make([]Entry, len(path)), false))
 	}
 	n.plan = rs.plan(newKeyPlan(d.name, path))
 	n.plain = n.plan != nil && !n.unlimited && (n.charging || !n.periodic) && !n.candidate && !n.perRequest
 	n.fixed = !slices.ContainsFunc(path, pathRule.dependsOnRequest)
 	rs.limits = append(rs.limits, l)
 	d.limits = append(d.limits, dr)
-}
-
-// nameMetric returns the statistics key, and whether it depends on the request instead.
-func (l *limit) nameMetric() (metric string, perRequest bool) {
-	key := []byte(l.domain)
-	perRequest = l.detailed
-	for i := range l.path {
-		perRequest = perRequest || l.path[i].fromValue
-		key = append(key, '.')
-		key = append(key, l.path[i].metric...)
-	}
-	sanitiseMetric(key)
-	return string(key), perRequest
 }
 
 // nameID numbers the names of a domain, -1 for no name.
@@ -312,7 +276,7 @@ func (l *draftLevel) finish() *level {
 	for i, r := range l.rules {
 		key, value := r.rule.Key, r.rule.Value
 		if isGlob(key) {
-			patterns = append(patterns, newGlobRule(joinValue(key, value), i, r.node))
+			patterns = append(patterns, globRule{glob: parseGlob(joinValue(key, value)), order: int32(i), node: *r.node})
 			continue
 		}
 		k := out.keyRules(key)
@@ -320,7 +284,7 @@ func (l *draftLevel) finish() *level {
 		case value == "":
 			k.any = r.node
 		case isGlob(value):
-			wild[k] = append(wild[k], newGlobRule(value, i, r.node))
+			wild[k] = append(wild[k], globRule{glob: parseGlob(value), order: int32(i), node: *r.node})
 		default:
 			exact[k] = append(exact[k], *r.node)
 		}
@@ -338,21 +302,13 @@ func (l *draftLevel) finish() *level {
 		k.values = len(k.exact.nodes) > 0
 		k.patterns = k.wild != nil || out.patterns != nil
 	}
-	out.keepFewOrMany()
-	return out
-}
-
-func newGlobRule(pattern string, order int, n *node) globRule {
-	return globRule{glob: parseGlob(pattern), order: int32(order), node: *n}
-}
-
-// keepFewOrMany drops the form that find does not use.
-func (l *level) keepFewOrMany() {
-	if len(l.many) <= fewKeys {
-		l.many = nil
+	// Drop the form that find does not use.
+	if len(out.many) <= fewKeys {
+		out.many = nil
 	} else {
-		l.few = nil
+		out.few = nil
 	}
+	return out
 }
 
 func (l *level) keyRules(key string) *keyRules {

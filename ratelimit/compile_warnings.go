@@ -21,7 +21,7 @@ func (d *draft) warnNames(c *compiler) {
 			continue
 		}
 		if f := first[name]; f != nil {
-			c.warnOf(r.rulePosition, f.rulePosition, "rate_limit.name", "duplicate name '%s': replacing it replaces every limit with that name", name)
+			c.warn(r.at, "rate_limit.name", "duplicate name '%s': replacing it replaces every limit with that name", name).Other = &f.at.Position
 			continue
 		}
 		first[name] = r
@@ -29,9 +29,9 @@ func (d *draft) warnNames(c *compiler) {
 	for _, r := range d.limits {
 		for i, name := range r.rule.Limit.Replaces {
 			if f := first[name]; f == nil {
-				c.warn(r.rulePosition, replacesField(i), "unknown limit name in replaces: '%s'", name)
+				c.warn(r.at, replacesField(i), "unknown limit name in replaces: '%s'", name)
 			} else if f.rule.Limit.Unlimited {
-				c.warnOf(r.rulePosition, f.rulePosition, replacesField(i), "replaces names an unlimited limit, which can't be replaced: '%s'", name)
+				c.warn(r.at, replacesField(i), "replaces names an unlimited limit, which can't be replaced: '%s'", name).Other = &f.at.Position
 			}
 		}
 	}
@@ -79,8 +79,8 @@ func (l *draftLevel) warnWildcards(c *compiler) {
 func warnAlone(c *compiler, r *draftRule, wild []wildRule) {
 	for i := range wild {
 		if strings.Trim(wild[i].pattern, "*") == "" {
-			c.warnOf(r.rulePosition, wild[i].rulePosition, "key", "unreachable: the wildcard '%s' matches every value of key '%s'",
-				wild[i].pattern, r.rule.Key)
+			c.warn(r.at, "key", "unreachable: the wildcard '%s' matches every value of key '%s'",
+				wild[i].pattern, r.rule.Key).Other = &wild[i].at.Position
 			return
 		}
 	}
@@ -138,10 +138,10 @@ func warnOverlap(c *compiler, w, earlier *wildRule) {
 		field = "key"
 	}
 	if earlier.covers(&w.glob) {
-		c.warnOf(w.rulePosition, earlier.rulePosition, field, "unreachable: the earlier wildcard '%s' matches everything that '%s' matches",
-			earlier.pattern, w.pattern)
+		c.warn(w.at, field, "unreachable: the earlier wildcard '%s' matches everything that '%s' matches",
+			earlier.pattern, w.pattern).Other = &earlier.at.Position
 		return
 	}
-	c.warnOf(w.rulePosition, earlier.rulePosition, field, "wildcard '%s' overlaps with the earlier '%s', which wins where both match",
-		w.pattern, earlier.pattern)
+	c.warn(w.at, field, "wildcard '%s' overlaps with the earlier '%s', which wins where both match",
+		w.pattern, earlier.pattern).Other = &earlier.at.Position
 }

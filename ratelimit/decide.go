@@ -15,7 +15,9 @@ func (e *Engine) match(u *inUse, r *Request, d *Decision) {
 		*c = check{hits: hitsOf(r, desc), refund: desc.Refund}
 		switch {
 		case dom == nil:
-			e.domainNotFound(r.Domain)
+			if e.limits != nil {
+				e.limits.domainNotFound(r.Domain).Add(1)
+			}
 		case desc.Limit != nil:
 			c.override = desc.Limit
 		default:
@@ -33,12 +35,6 @@ func hitsOf(r *Request, d *Descriptor) uint64 {
 		return *d.HitsAddend
 	}
 	return uint64(max(1, r.HitsAddend))
-}
-
-func (e *Engine) domainNotFound(name string) {
-	if e.limits != nil {
-		e.limits.domainNotFound(name).Add(1)
-	}
 }
 
 // replace drops the limits that another limit of the same request replaces. A
@@ -183,13 +179,8 @@ func (e *Engine) addHit(key []byte, c *check, w *workspace) {
 	if c.refund {
 		c.store += refunds
 	}
-	hits := &w.hits[c.store]
-	c.hit = len(*hits)
-	if c.hit == cap(*hits) {
-		*hits = append(*hits, Hit{})
-	}
-	*hits = (*hits)[:c.hit+1]
-	h := &(*hits)[c.hit]
+	c.hit = len(w.hits[c.store])
+	h := next(&w.hits[c.store])
 	h.Key, h.N, h.Limit = key, c.hits, c.requests
 	h.Unit, h.Length, h.Window, h.Jitter = c.unit, 0, c.window.start, 0
 	if c.period != nil {
@@ -214,7 +205,10 @@ func (e *Engine) evaluate(u *inUse, r *Request, d *Decision, t *clockSecond) {
 	for i := range w.checks {
 		c, s := &w.checks[i], &d.Statuses[i]
 		if !c.live {
-			e.pass(c, s)
+			*s = Status{Code: OK, Quota: e.opts.QuotaMode}
+			if c.rule != nil { // an unlimited one
+				s.Remaining, s.Quota = UnlimitedRemaining, false
+			}
 			continue
 		}
 		s.Limited, s.RequestsPerUnit, s.Unit, s.UnitMultiplier = true, c.requests, c.unit, 0
@@ -240,21 +234,13 @@ func (e *Engine) evaluate(u *inUse, r *Request, d *Decision, t *clockSecond) {
 	}
 }
 
-// pass sets the status of a descriptor without a limit.
-func (e *Engine) pass(c *check, s *Status) {
-	*s = Status{Code: OK, Quota: e.opts.QuotaMode}
-	if c.rule != nil { // an unlimited one
-		s.Remaining, s.Quota = UnlimitedRemaining, false
-	}
-}
-
 // compare compares the count with the limit, for the status and the statistics.
 func (e *Engine) compare(c *check, s *Status, w *workspace) {
 	shadow := c.rule != nil && c.rule.shadow
 	if c.cached {
 		s.Code, s.Remaining = OverLimit, 0
 		if c.stats != nil {
-			c.stats.stripe(w.stripe).add(cachedCounts(c.hits), shadow)
+			c.stats.stripe(w.stripe).add(LimitCounts{OverLimit: c.hits, OverLimitWithLocalCache: c.hits}, shadow)
 			if c.onTrial() {
 				c.countCandidate(w, LimitCounts{OverLimit: c.hits}) // it is not above the limit
 			}
@@ -402,11 +388,6 @@ func countsOf(limit uint32, ratio float32, hits, after uint64) LimitCounts {
 	return LimitCounts{OverLimit: after - most, NearLimit: most - max(near, before)}
 }
 
-// cachedCounts is for hits on a counter that the over-limit cache remembers.
-func cachedCounts(hits uint64) LimitCounts {
-	return LimitCounts{OverLimit: hits, OverLimitWithLocalCache: hits}
-}
-
 // mergeMetadata adds to dst the keys that it lacks, in nested maps too, and returns dst.
 // It neither modifies nor retains src and its maps.
 func mergeMetadata(dst, src map[string]any) map[string]any {
@@ -495,7 +476,7 @@ func (e *Engine) decideBy(ctx context.Context, u *inUse, r *Request, d *Decision
 func (e *Engine) countAndEvaluate(ctx context.Context, u *inUse, r *Request, d *Decision) error {
 	t := e.clock.read()
 	e.prepare(u, r, d, t)
-	return e.finish(ctx, u, r, d, t, e.count(ctx, d))
+	return e.finish(ctx, u, r, d, t, e.count(ctx, &d.work))
 }
 
 // finish decides after hits were counted, or could not be.

@@ -9,20 +9,15 @@ import (
 	"sync"
 )
 
-// count has the stores add the hits.
-func (e *Engine) count(ctx context.Context, d *Decision) error {
-	w := &d.work
-	if e.opts.StopIncrementWhenOverLimit {
-		return e.addUnlessOver(ctx, w)
+// count has the stores add the hits. With Options.StopIncrementWhenOverLimit it increments only the
+// counters that exceed their limit, if there are any (REFERENCE.md, 3.6).
+func (e *Engine) count(ctx context.Context, w *workspace) error {
+	if !e.opts.StopIncrementWhenOverLimit {
+		return e.add(ctx, w)
 	}
-	return e.add(ctx, w)
-}
-
-// addUnlessOver increments only the counters that exceed their limit, if there are any (REFERENCE.md, 3.6).
-func (e *Engine) addUnlessOver(ctx context.Context, w *workspace) error {
 	if w.anyCached {
 		w.holdBack()
-		w.giveBack()
+		w.restore(func(c *check) bool { return c.refund }) // no limit prevents a refund
 		return e.add(ctx, w)
 	}
 	if i, store := e.onlyStore(w); store != nil {
@@ -31,15 +26,6 @@ func (e *Engine) addUnlessOver(ctx context.Context, w *workspace) error {
 		}
 	}
 	return e.readThenAdd(ctx, w)
-}
-
-// giveBack restores the hits to give back, which no limit can prevent.
-func (w *workspace) giveBack() {
-	for i := range w.checks {
-		if c := &w.checks[i]; c.refund && c.live {
-			w.restoreCheck(c)
-		}
-	}
 }
 
 // add has the stores add, subtract and charge, at the same time if there are several lists. It
@@ -179,7 +165,8 @@ func (e *Engine) readThenAdd(ctx context.Context, w *workspace) error {
 	if failed != nil && !e.mayGoOn(ctx, w, failed) {
 		return failed
 	}
-	w.restore(w.anyOver())
+	over := w.anyOver()
+	w.restore(func(c *check) bool { return !over || c.refund || w.exceeds(c) })
 	if failed == nil {
 		return e.add(ctx, w)
 	}
@@ -218,24 +205,19 @@ func (w *workspace) anyOver() bool {
 	return false
 }
 
-// restore sets the numbers of the hits that were only read: with over only those of hits that
-// exceed their limits, and of those that are given back.
-func (w *workspace) restore(over bool) {
+// restore sets the numbers of some hits that were only read.
+func (w *workspace) restore(selected func(*check) bool) {
 	for i := range w.checks {
 		c := &w.checks[i]
-		if c.live && !c.cached && !w.failed[c.store] && (!over || c.refund || w.exceeds(c)) {
-			w.restoreCheck(c)
+		if !c.live || c.cached || w.failed[c.store] || !selected(c) {
+			continue
 		}
-	}
-}
-
-// restoreCheck sets the number of the hits of a check.
-func (w *workspace) restoreCheck(c *check) {
-	if c.charge == nil {
-		w.hits[c.store][c.hit].N = c.hits
-	}
-	for i := range c.charges() {
-		c.chargeLimit(i).fill(&w.charges[c.hit+i], c.hits, w.now)
+		if c.charge == nil {
+			w.hits[c.store][c.hit].N = c.hits
+		}
+		for j := range c.charges() {
+			c.chargeLimit(j).fill(&w.charges[c.hit+j], c.hits, w.now)
+		}
 	}
 }
 

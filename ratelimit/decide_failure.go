@@ -23,12 +23,17 @@ func (e *Engine) fallBack(ctx context.Context, d *Decision, cause error) error {
 	return nil
 }
 
+// countsLocally reports whether the hits go to the fallback store. Refunds of windows do not.
+func (c *check) countsLocally() bool {
+	return c.failure == failLocal && (c.store < refunds || c.store == charging)
+}
+
 // countLocally counts the descriptors with FailLocal in the fallback store.
 func (e *Engine) countLocally(ctx context.Context, w *workspace) error {
 	w.local, w.localCharge = w.local[:0], w.localCharge[:0]
 	for i := range w.checks {
 		switch c := &w.checks[i]; {
-		case c.failure != failLocal || c.store == refunds || c.store == refunds+perSecond:
+		case !c.countsLocally():
 		case c.charge != nil:
 			for i := range c.charges() {
 				t := w.charges[c.hit+i]
@@ -54,7 +59,7 @@ func (e *Engine) countLocally(ctx context.Context, w *workspace) error {
 	hit, charge := 0, 0
 	for i := range w.checks {
 		switch c := &w.checks[i]; {
-		case c.failure != failLocal || c.store == refunds || c.store == refunds+perSecond:
+		case !c.countsLocally():
 		case c.charge != nil:
 			charge += copy(w.charges[c.hit:c.hit+c.charges()], w.localCharge[charge:])
 		default:

@@ -13,7 +13,7 @@ func (e *Engine) decidePlain(ctx context.Context, u *inUse, r *Request, d *Decis
 		w.keys = append(w.keys, e.opts.CounterKeyPrefix...)
 	}
 	w.keys = n.plan.append(w.keys, e.keys, r.Descriptors[0].Entries, window.text[e.keys])
-	h := w.oneHit()
+	h := next(&w.hits[mainStore])
 	h.Key, h.N, h.Limit, h.Unit, h.Window = w.keys, hits, n.requests, n.unit, window.start
 	h.Fixed, h.Lease, h.Length, h.Jitter = n.fixed, n.lease, 0, 0
 	if err := guardedAdd(ctx, e.store, w.hits[mainStore]); err != nil {
@@ -69,9 +69,9 @@ func (e *Engine) decidePlainCharge(ctx context.Context, u *inUse, r *Request, d 
 	if err := guardedCharge(ctx, e.charges, w.charges); err != nil {
 		return e.plainFailed(ctx, u, r, d, now, err)
 	}
-	rep := t.report()
+	report := t.report()
 	if e.limits != nil {
-		u.stats[n.id].stripe(w.stripe).addPlainCharge(n, t, e.ratio, hits, rep.remaining)
+		u.stats[n.id].stripe(w.stripe).addPlainCharge(n, t, e.ratio, hits, report.remaining)
 	}
 	if e.top != nil && e.top.due(w, now.now) {
 		e.top.add(u, &w.checks[0], w, r, 0, !t.Allowed, now.now)
@@ -86,7 +86,7 @@ func (e *Engine) decidePlainCharge(ctx context.Context, u *inUse, r *Request, d 
 	if n.named {
 		s.Name = n.limit.name
 	}
-	rep.fillStatus(t, s)
+	report.fillStatus(t, s)
 	if n.shadow {
 		s.Code = OK
 	}
@@ -115,14 +115,4 @@ func (e *Engine) plainFailed(ctx context.Context, u *inUse, r *Request, d *Decis
 	w.empty()
 	e.prepare(u, r, d, t)
 	return d.failed(e.finish(ctx, u, r, d, t, w.note(store, err)))
-}
-
-// oneHit makes the list of hits for the main store one of one hit.
-func (w *workspace) oneHit() *Hit {
-	list := &w.hits[mainStore]
-	if cap(*list) == 0 {
-		*list = make([]Hit, 1)
-	}
-	*list = (*list)[:1]
-	return &(*list)[0]
 }

@@ -137,14 +137,19 @@ func (c *check) chargeLimit(i int) *chargeLimit {
 	return c.charge
 }
 
+// next appends an element with old contents, which are to be overwritten.
+func next[T any](list *[]T) *T {
+	n := len(*list)
+	if n == cap(*list) {
+		*list = append(*list, *new(T))
+	}
+	*list = (*list)[:n+1]
+	return &(*list)[n]
+}
+
 // nextCharge appends a charge without Params, whose other fields are to be set.
 func (w *workspace) nextCharge() *Charge {
-	n := len(w.charges)
-	if n == cap(w.charges) {
-		w.charges = append(w.charges, Charge{})
-	}
-	w.charges = w.charges[:n+1]
-	charge := &w.charges[n]
+	charge := next(&w.charges)
 	charge.Params = [6]int64{}
 	return charge
 }

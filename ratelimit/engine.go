@@ -240,11 +240,8 @@ func (e *Engine) Check(rules *Ruleset) error {
 // pathText returns the keys and values of a rule.
 func (l *limit) pathText() string {
 	text := ""
-	for i := range l.path {
-		if i > 0 {
-			text += "."
-		}
-		text += joinValue(l.path[i].key, l.path[i].value)
+	for _, e := range l.entries() {
+		text += "." + joinValue(e.Key, e.Value)
 	}
-	return text
+	return text[1:]
 }

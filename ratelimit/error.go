@@ -61,14 +61,6 @@ func KindOf(err error) ErrorKind {
 	return 0
 }
 
-// emptyError is for a request without a domain or without descriptors.
-func emptyError(r *Request) error {
-	if r.Domain == "" {
-		return sentinelError(Invalid, ErrEmptyDomain)
-	}
-	return sentinelError(Invalid, ErrNoDescriptors)
-}
-
 func overrideError(i int, o *Override) error {
 	if s := o.Unit.Seconds(); s > 0 {
 		return &Error{Kind: Invalid, Message: fmt.Sprintf(
@@ -110,9 +102,11 @@ type Position struct {
 }
 
 // String returns the path from the list given to Compile: "domains[0].descriptors[2]".
-func (p *Position) String() string {
-	s := fmt.Sprintf("domains[%d]", p.Source)
-	for _, n := range p.Path {
+func (p *Position) String() string { return fmt.Sprintf("domains[%d]%s", p.Source, pathText(p.Path)) }
+
+// pathText returns a path with a dot before each descriptor.
+func pathText(path []int) (s string) {
+	for _, n := range path {
 		s += fmt.Sprintf(".descriptors[%d]", n)
 	}
 	return s
@@ -122,31 +116,18 @@ func (p *Position) String() string {
 //
 //	domain "mongo": descriptors[0].descriptors[2].rate_limit.unit: invalid rate limit unit 'x'
 func (f *Fault) Error() string {
-	s := fmt.Sprintf("domain %q: %s", f.Domain, f.locate()+f.Reason)
+	at := pathText(f.Path)
+	if f.Field != "" {
+		at += "." + f.Field
+	}
+	if at != "" {
+		at = at[1:] + ": "
+	}
+	s := fmt.Sprintf("domain %q: %s%s", f.Domain, at, f.Reason)
 	if f.Other != nil {
 		s += " (the other is at " + f.Other.String() + ")"
 	}
 	return s
-}
-
-func (f *Fault) locate() string {
-	var b strings.Builder
-	for i, n := range f.Path {
-		if i > 0 {
-			b.WriteByte('.')
-		}
-		fmt.Fprintf(&b, "descriptors[%d]", n)
-	}
-	if f.Field != "" {
-		if b.Len() > 0 {
-			b.WriteByte('.')
-		}
-		b.WriteString(f.Field)
-	}
-	if b.Len() > 0 {
-		b.WriteString(": ")
-	}
-	return b.String()
 }
 
 // Faults is the error of Compile: all faults, in the order of the input. It is never
@@ -174,8 +155,11 @@ func (fs Faults) Unwrap() []error {
 // validate rejects requests that are invalid whatever the rules, before anything is
 // counted.
 func validate(r *Request) error {
-	if r.Domain == "" || len(r.Descriptors) == 0 {
-		return emptyError(r)
+	if r.Domain == "" {
+		return sentinelError(Invalid, ErrEmptyDomain)
+	}
+	if len(r.Descriptors) == 0 {
+		return sentinelError(Invalid, ErrNoDescriptors)
 	}
 	for i := range r.Descriptors {
 		if o := r.Descriptors[i].Limit; o != nil && !o.valid() {

@@ -136,16 +136,8 @@ func ruleFields() []Field {
 		{
 			Name: "metadata", Number: 8, Default: "none",
 			Doc: "responses have these values when a descriptor passes the rule", Section: "4.6",
-			Value: FieldValue{
-				Kind: KindMap,
-				Get: func(r *Rule) any {
-					if len(r.Metadata) == 0 {
-						return nil
-					}
-					return r.Metadata
-				},
-				Set: func(r *Rule, v any) error { r.Metadata = v.(map[string]any); return nil },
-			},
+			Value: valueOf(KindMap, func(r *Rule) *map[string]any { return &r.Metadata },
+				func(m map[string]any) bool { return len(m) == 0 }),
 		},
 	}
 }
@@ -224,16 +216,8 @@ func limitFields() []Field {
 		{
 			Name: "replaces", Number: 5, Default: "none",
 			Doc: "these limits do not apply if this rule matches in the same request", Section: "2.4",
-			Value: FieldValue{
-				Kind: KindNames,
-				Get: func(r *Rule) any {
-					if r.Limit.Replaces == nil {
-						return nil
-					}
-					return r.Limit.Replaces
-				},
-				Set: func(r *Rule, v any) error { r.Limit.Replaces = v.([]string); return nil },
-			},
+			Value: valueOf(KindNames, func(r *Rule) *[]string { return &r.Limit.Replaces },
+				func(names []string) bool { return names == nil }),
 		},
 	}
 	for i := range fields {
@@ -244,10 +228,15 @@ func limitFields() []Field {
 
 // ruleValue returns the values of a field whose default is the zero value.
 func ruleValue[T comparable](kind Kind, at func(*Rule) *T) FieldValue {
+	return valueOf(kind, at, func(v T) bool { return v == *new(T) })
+}
+
+// valueOf returns the values of a field that is stored as the rule has it.
+func valueOf[T any](kind Kind, at func(*Rule) *T, isDefault func(T) bool) FieldValue {
 	return FieldValue{
 		Kind: kind,
 		Get: func(r *Rule) any {
-			if *at(r) == *new(T) {
+			if isDefault(*at(r)) {
 				return nil
 			}
 			return *at(r)

@@ -250,10 +250,7 @@ func (r *Ruleset) Limits() []LimitView {
 	all := make([]LimitView, len(r.limits))
 	for i, l := range r.limits {
 		rule := l.rule.alone()
-		all[i] = LimitView{Domain: l.domain, Limit: *rule.Limit, ShadowMode: rule.ShadowMode, QuotaMode: rule.QuotaMode}
-		for j := range l.path {
-			all[i].Path = append(all[i].Path, Entry{Key: l.path[j].key, Value: l.path[j].value})
-		}
+		all[i] = LimitView{l.domain, l.entries(), *rule.Limit, rule.ShadowMode, rule.QuotaMode}
 	}
 	return all
 }

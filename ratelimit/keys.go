@@ -262,8 +262,8 @@ func sharedPrefix(value string) string {
 	return prefix
 }
 
-// appendMetric builds the key of a limit whose key depends on the request. With dots, those of
-// keys and values become "_".
+// appendMetric builds the key of a limit. If that does not depend on the request, the entries may be
+// zero. With dots, those of keys and values become "_".
 func (l *limit) appendMetric(b []byte, entries []Entry, dots bool) []byte {
 	start := len(b)
 	b = append(b, l.domain...)
@@ -274,11 +274,7 @@ func (l *limit) appendMetric(b []byte, entries []Entry, dots bool) []byte {
 		switch {
 		case l.detailed && n.shared:
 			b = append(b, n.sharedMetric...)
-		case l.detailed:
-			b = append(b, e.Key...)
-			b = append(b, '_')
-			b = append(b, e.Value...)
-		case n.fromValue && e.Value != "":
+		case l.detailed, n.fromValue && e.Value != "":
 			b = append(b, e.Key...)
 			b = append(b, '_')
 			b = append(b, e.Value...)
@@ -298,15 +294,7 @@ func (l *limit) fixedMetric(dots bool) string {
 	if !dots || l.metric == "" {
 		return l.metric
 	}
-	b := []byte(l.domain)
-	for i := range l.path {
-		b = append(b, '.')
-		part := len(b)
-		b = append(b, l.path[i].metric...)
-		replaceDots(b[part:], dots)
-	}
-	sanitiseMetric(b)
-	return string(b)
+	return string(l.appendMetric(nil, make([]Entry, len(l.path)), dots))
 }
 
 // appendOverrideMetric builds the key of a limit that came with the request.

@@ -111,6 +111,15 @@ type limit struct {
 	candidateCharge *chargeLimit // nil for a FixedWindow
 }
 
+// entries returns the keys and values of the rules from the top to the limit.
+func (l *limit) entries() []Entry {
+	path := make([]Entry, len(l.path))
+	for i := range path {
+		path[i] = Entry{Key: l.path[i].key, Value: l.path[i].value}
+	}
+	return path
+}
+
 // pathRule holds what a rule contributes to the keys of the limits below it.
 type pathRule struct {
 	key    string
@@ -253,20 +262,26 @@ func newValueIndex(nodes []node) valueIndex {
 	if len(nodes) <= fewValues {
 		return x
 	}
-	size := 8
-	for 2*size < 3*len(nodes) {
-		size *= 2
-	}
-	x.slots, x.seed = make([]uint64, size), maphash.MakeSeed()
+	x.slots, x.seed = newSlots(len(nodes)), maphash.MakeSeed()
+	mask := uint64(len(x.slots) - 1)
 	for i := range nodes {
 		hash := maphash.String(x.seed, nodes[i].value)
-		at := hash & uint64(size-1)
+		at := hash & mask
 		for x.slots[at] != 0 {
-			at = (at + 1) & uint64(size-1)
+			at = (at + 1) & mask
 		}
 		x.slots[at] = hash>>32<<32 | uint64(i+1)
 	}
 	return x
+}
+
+// newSlots returns the slots of a hash table for n entries: a power of two, at most two thirds full.
+func newSlots(n int) []uint64 {
+	size := 8
+	for 2*size < 3*n {
+		size *= 2
+	}
+	return make([]uint64, size)
 }
 
 func (x *valueIndex) find(value string) *node {

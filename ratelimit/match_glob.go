@@ -98,10 +98,9 @@ const (
 
 func newGlobIndex(globs []globRule) *globIndex {
 	x := &globIndex{globs: globs}
-	if len(globs) <= scanGlobs {
-		return x
+	if len(globs) > scanGlobs {
+		x.file()
 	}
-	x.file()
 	return x
 }
 
@@ -123,10 +122,10 @@ func (x *globIndex) first(s string) *globRule {
 		best = x.firstOf(x.loose, s, best)
 	}
 	if len(x.prefixes.all) > 0 {
-		best = x.prefixes.firstAtStart(x, s, best)
+		best = x.prefixes.firstAtEnd(x, s, best, false)
 	}
 	if len(x.suffixes.all) > 0 {
-		best = x.suffixes.firstAtEnd(x, s, best)
+		best = x.suffixes.firstAtEnd(x, s, best, true)
 	}
 	if len(x.infixes.all) > 0 {
 		best = x.infixes.firstAnywhere(x, s, best)
@@ -215,13 +214,9 @@ func (f *literalFile) add(literal string, glob int32) {
 	}
 }
 
-// finish builds the hash table, at most two thirds full.
+// finish builds the hash table.
 func (f *literalFile) finish() {
-	size := 8
-	for 2*size < 3*len(f.globs) {
-		size *= 2
-	}
-	for f.slots = make([]uint64, size); !f.fill(); {
+	for f.slots = newSlots(len(f.globs)); !f.fill(); {
 		clear(f.slots)
 	}
 	f.globs = nil
@@ -272,24 +267,17 @@ func (f *literalFile) firstAt(x *globIndex, s string, from, to int, best int32, 
 	return best
 }
 
-// firstAtStart tries the patterns that have a literal which s begins with.
-func (f *literalFile) firstAtStart(x *globIndex, s string, best int32) int32 {
+// firstAtEnd tries the patterns that have a literal which s begins with, or ends in.
+func (f *literalFile) firstAtEnd(x *globIndex, s string, best int32, end bool) int32 {
 	for _, n := range f.lengths {
 		if n > len(s) {
 			break
 		}
-		best = f.firstAt(x, s, 0, n, best, false)
-	}
-	return best
-}
-
-// firstAtEnd tries the patterns that have a literal which s ends in.
-func (f *literalFile) firstAtEnd(x *globIndex, s string, best int32) int32 {
-	for _, n := range f.lengths {
-		if n > len(s) {
-			break
+		from := 0
+		if end {
+			from = len(s) - n
 		}
-		best = f.firstAt(x, s, len(s)-n, len(s), best, false)
+		best = f.firstAt(x, s, from, from+n, best, false)
 	}
 	return best
 }

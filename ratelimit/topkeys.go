@@ -3,10 +3,10 @@ package ratelimit
 import (
 	"cmp"
 	"encoding/binary"
+	"fmt"
 	"hash/maphash"
 	"math"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -306,19 +306,12 @@ func (e *Engine) TopKeys() *TopKeys {
 		if r.Limit = id; id == len(u.rules.limits) {
 			r.Limit = -1
 		} else {
-			r.Domain, r.Path = u.rules.limits[id].view()
+			l := u.rules.limits[id]
+			r.Domain, r.Path = l.domain, l.entries()
 		}
 		out.Rules = append(out.Rules, *r)
 	}
 	return out
-}
-
-// view returns the domain and path of a limit.
-func (l *limit) view() (domain string, path []Entry) {
-	for i := range l.path {
-		path = append(path, Entry{Key: l.path[i].key, Value: l.path[i].value})
-	}
-	return l.domain, path
 }
 
 // read returns the keys of a rule, nil if it had no hits.
@@ -330,20 +323,17 @@ func (k *topKeys) read(u *inUse, id int, minute int64) *RuleKeys {
 		return nil
 	}
 	top.turn(minute)
-	now, before := top.now.clone(), top.before.clone()
+	hits, refusals := top.now.hits.clone(), top.now.refusals.clone()
+	hitsBefore, refusalsBefore := top.before.hits.clone(), top.before.refusals.clone()
 	k.mu.Unlock()
 	fromRequests := id == len(u.rules.limits)
 	r := new(RuleKeys)
-	r.Hits, r.ByHits = merge(&now.hits, &before.hits, fromRequests)
-	r.Refusals, r.ByRefusals = merge(&now.refusals, &before.refusals, fromRequests)
+	r.Hits, r.ByHits = merge(&hits, &hitsBefore, fromRequests)
+	r.Refusals, r.ByRefusals = merge(&refusals, &refusalsBefore, fromRequests)
 	if r.Hits == 0 {
 		return nil
 	}
 	return r
-}
-
-func (g *topGeneration) clone() topGeneration {
-	return topGeneration{g.hits.clone(), g.refusals.clone()}
 }
 
 func (s *sketch) clone() sketch {
@@ -446,10 +436,4 @@ func (k *topKeys) topOf(rules *Ruleset, old *inUse) []*ruleTop {
 }
 
 // topName identifies a rule.
-func (l *limit) topName() string {
-	name := strconv.Quote(l.domain)
-	for i := range l.path {
-		name += strconv.Quote(l.path[i].key) + strconv.Quote(l.path[i].value)
-	}
-	return name
-}
+func (l *limit) topName() string { return fmt.Sprintf("%q%q", l.domain, l.entries()) }
