@@ -36,9 +36,7 @@ func (o *Options) withDefaults() Options {
 		r = *o
 	}
 	r.Poll = cmp.Or(max(r.Poll, 0), time.Second)
-	if r.Log == nil {
-		r.Log = slog.Default()
-	}
+	r.Log = cmp.Or(r.Log, slog.Default())
 	if r.Now == nil {
 		r.Now = time.Now
 	}

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const (
 	timeout = 30 * time.Second
 	tick    = 2 * time.Millisecond
-	// never is how long to wait for a call that must not come. A slow machine may miss
+	// never is the wait for a call that must not come. A slow machine may miss
 	// one that a fast machine detects.
 	never = 100 * time.Millisecond
 	// idleTicks is the number of ticks without a call after which none is pending. It is

@@ -24,25 +24,25 @@ type set struct {
 	done    chan struct{} // closed when receive ends
 }
 
-// newSet returns a set without watched directories. It calls mark, on a goroutine of
+// newSet returns a set without watched directories. It calls signal, on a goroutine of
 // its own, when an event counts.
-func newSet(dirs []string, only func(dir, name string) bool, mark func()) (*set, error) {
+func newSet(dirs []string, only func(dir, name string) bool, signal func()) (*set, error) {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil, fmt.Errorf("watching directories: %w (if the system is out of watchers, raise the limit fs.inotify.max_user_instances)", err)
 	}
 	s := &set{dirs: dirs, notify: notify, watched: map[string]fs.FileInfo{}, done: make(chan struct{})}
-	go s.receive(only, mark)
+	go s.receive(only, signal)
 	return s, nil
 }
 
-// close ends the set. mark is not called afterwards.
+// close ends the set. signal is not called afterwards.
 func (s *set) close() {
 	_ = s.notify.Close()
 	<-s.done
 }
 
-func (s *set) receive(only func(dir, name string) bool, mark func()) {
+func (s *set) receive(only func(dir, name string) bool, signal func()) {
 	defer close(s.done)
 	for events, errs := s.notify.Events, s.notify.Errors; events != nil; {
 		select {
@@ -50,7 +50,7 @@ func (s *set) receive(only func(dir, name string) bool, mark func()) {
 			if !ok {
 				events = nil
 			} else if s.counts(e, only) {
-				mark()
+				signal()
 			}
 		case _, ok := <-errs:
 			if !ok {
@@ -58,7 +58,7 @@ func (s *set) receive(only func(dir, name string) bool, mark func()) {
 				continue
 			}
 			s.lost.Store(true) // events or directories may have been lost
-			mark()
+			signal()
 		}
 	}
 }

@@ -40,9 +40,7 @@ func (o *Options) withDefaults() Options {
 	r.Quiet = cmp.Or(max(r.Quiet, 0), 100*time.Millisecond)
 	r.MaxWait = cmp.Or(max(r.MaxWait, 0), time.Second)
 	r.Poll = cmp.Or(max(r.Poll, 0), time.Second)
-	if r.Log == nil {
-		r.Log = slog.Default()
-	}
+	r.Log = cmp.Or(r.Log, slog.Default())
 	return r
 }
 
@@ -94,11 +92,11 @@ type watcher struct {
 	find   func() []string
 	set    *set
 	dirty  chan struct{}     // holds one signal after a change
-	behind bool              // the last update failed
+	failed bool              // the last update failed
 	logged map[string]string // last error by directory
 }
 
-func (w *watcher) mark() {
+func (w *watcher) signal() {
 	select {
 	case w.dirty <- struct{}{}:
 	default:
@@ -106,7 +104,7 @@ func (w *watcher) mark() {
 }
 
 // update watches the directories that find returns, until it returns the same twice.
-// After five attempts it marks a change instead.
+// After five attempts it signals a change instead.
 func (w *watcher) update() error {
 	for range 5 {
 		dirs := slices.Clone(w.find())
@@ -116,7 +114,7 @@ func (w *watcher) update() error {
 		slices.Sort(dirs)
 		dirs = slices.Compact(dirs)
 		if w.set == nil || !slices.Equal(dirs, w.set.dirs) || w.set.stale() {
-			next, err := newSet(dirs, w.opts.Only, w.mark)
+			next, err := newSet(dirs, w.opts.Only, w.signal)
 			if err != nil {
 				return err
 			}
@@ -129,7 +127,7 @@ func (w *watcher) update() error {
 			return nil
 		}
 	}
-	w.mark()
+	w.signal()
 	return nil
 }
 
@@ -137,7 +135,7 @@ func (w *watcher) update() error {
 func (w *watcher) retry() bool {
 	err := w.update()
 	w.logOnce("", err)
-	w.behind = err != nil
+	w.failed = err != nil
 	return err == nil
 }
 
@@ -145,13 +143,13 @@ func (w *watcher) retry() bool {
 // paths that lead elsewhere because something above them changed.
 func (w *watcher) poll() {
 	changed := false
-	if w.behind || w.set.stale() {
+	if w.failed || w.set.stale() {
 		changed = w.retry()
 	} else {
 		changed = w.add()
 	}
 	if changed {
-		w.mark()
+		w.signal()
 	}
 }
 

@@ -39,6 +39,7 @@ func TestEveryOperation(t *testing.T) {
 }
 
 func TestReadingIsNoChange(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "file"), "text")
 	r := start(t, fast(), dir)
@@ -49,6 +50,7 @@ func TestReadingIsNoChange(t *testing.T) {
 }
 
 func TestDirectoriesBelowAreNotWatched(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	below := mkdir(t, filepath.Join(dir, "below"))
 	r := start(t, fast(), dir)
@@ -86,6 +88,7 @@ func (f *filter) has(dir, name string) bool {
 }
 
 func TestOnlySelectsEvents(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	f := &filter{only: func(name string) bool { return name == "picked" }}
 	opts := withoutPolling()
@@ -129,6 +132,7 @@ func TestADirectoryThatComesGoesAndComesBack(t *testing.T) {
 }
 
 func TestADirectoryThatIsReplaced(t *testing.T) {
+	t.Parallel()
 	parent := t.TempDir()
 	dir, next, last := filepath.Join(parent, "dir"), filepath.Join(parent, "next"), filepath.Join(parent, "last")
 	mkdir(t, dir)
@@ -143,6 +147,7 @@ func TestADirectoryThatIsReplaced(t *testing.T) {
 }
 
 func TestALinkThatIsSwapped(t *testing.T) {
+	t.Parallel()
 	for name, below := range map[string]string{"to the directory": "", "above it": "config"} {
 		t.Run(name, func(t *testing.T) {
 			parent := t.TempDir()
@@ -164,6 +169,7 @@ func TestALinkThatIsSwapped(t *testing.T) {
 // A directory may be watched under two names; removing one must not end the watch of
 // the other.
 func TestTwoNamesOfOneDirectory(t *testing.T) {
+	t.Parallel()
 	parent := t.TempDir()
 	dir, alias := mkdir(t, filepath.Join(parent, "dir")), filepath.Join(parent, "alias")
 	relink(t, "dir", alias)
@@ -180,6 +186,7 @@ func TestTwoNamesOfOneDirectory(t *testing.T) {
 // fsnotify reports the removal of a directory through its watched parent only. If the
 // parent has just a link to it, there is no event, and the inode number may be reused.
 func TestALinkedDirectoryIsMadeAnew(t *testing.T) {
+	t.Parallel()
 	parent, elsewhere := t.TempDir(), t.TempDir()
 	dir := mkdir(t, filepath.Join(elsewhere, "dir"))
 	relink(t, dir, filepath.Join(parent, "link"))
@@ -194,6 +201,7 @@ func TestALinkedDirectoryIsMadeAnew(t *testing.T) {
 }
 
 func TestDirsFollowsFind(t *testing.T) {
+	t.Parallel()
 	parent := t.TempDir()
 	var dirs atomic.Pointer[[]string]
 	a, b := mkdir(t, filepath.Join(parent, "a")), mkdir(t, filepath.Join(parent, "b"))
@@ -246,6 +254,7 @@ func TestFindThatNeverReturnsTheSame(t *testing.T) {
 
 // A steady stream of events must not delay the call forever.
 func TestASteadyStream(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	opts := withoutPolling()
 	opts.Quiet, opts.MaxWait = time.Hour, 50*time.Millisecond
