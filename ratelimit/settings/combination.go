@@ -20,7 +20,16 @@ func (r *reading) checkCombinations() {
 	r.Require(!r.GRPCServerUseTLS || r.GRPCServerTLSCert != "", on, "needs a certificate: set $GRPC_SERVER_TLS_CERT to its file, or set this to false")
 	r.Require(!r.GRPCServerUseTLS || r.GRPCServerTLSKey != "", on, "needs a private key: set $GRPC_SERVER_TLS_KEY to its file, or set this to false")
 	r.Require(r.AdminToken == "" || r.AdminTokenFile == "", "ADMIN_TOKEN", "must not be set together with $ADMIN_TOKEN_FILE: unset one of them")
-	r.checkKVStores()
+	if r.Backend == KVStore {
+		r.checkKV(&r.KVStore, "KVSTORE_")
+		if r.UsePerSecond {
+			r.Require(r.KVStorePerSecond.URL != "", "KVSTORE_PERSECOND",
+				"needs the address of the second store: set $KVSTORE_PERSECOND_URL, or set this to false")
+		}
+		if r.UsePerSecond && r.KVStorePerSecond.URL != "" {
+			r.checkKV(&r.KVStorePerSecond, "KVSTORE_PERSECOND_")
+		}
+	}
 	if r.Backend == MemStore {
 		r.Require(len(r.MemStoreHostPort) == 0 || r.MemStoreSRV == "", "MEMSTORE_HOST_PORT", "must not be set together with $MEMSTORE_SRV: unset one of them")
 		r.Require(len(r.MemStoreHostPort) > 0 || r.MemStoreSRV != "", "BACKEND_TYPE", "is memstore, but no node is set: set $MEMSTORE_HOST_PORT or $MEMSTORE_SRV")
@@ -34,7 +43,7 @@ func (r *reading) checkCombinations() {
 func (r *reading) repair() {
 	warn := func(id, text string) {
 		if expanded, ok := r.Expand(id, text); ok && r.IsSet(id) {
-			r.repaired = append(r.repaired, Warning{r.SetBy(id), expanded})
+			r.repaired = append(r.repaired, Warning{Variable: r.SetBy(id), Text: expanded})
 		}
 	}
 	if r.GRPCClientTLSSAN != "" && r.GRPCClientTLSCACert == "" {
@@ -118,19 +127,6 @@ func (a listener) includes(b listener) bool {
 	return a.host == "" || a.host == "::" || a.host == "0.0.0.0" && (err != nil || ip.Unmap().Is4())
 }
 
-func (r *reading) checkKVStores() {
-	if r.Backend == KVStore {
-		r.checkKV(&r.KVStore, "KVSTORE_")
-	}
-	if r.Backend == KVStore && r.UsePerSecond {
-		r.Require(r.KVStorePerSecond.URL != "", "KVSTORE_PERSECOND",
-			"needs the address of the second store: set $KVSTORE_PERSECOND_URL, or set this to false")
-		if r.KVStorePerSecond.URL != "" {
-			r.checkKV(&r.KVStorePerSecond, "KVSTORE_PERSECOND_")
-		}
-	}
-}
-
 // checkKV checks the address of a store that is in use. An invalid default is reported for
 // the setting that makes it invalid.
 func (r *reading) checkKV(k *KV, prefix string) {
@@ -181,7 +177,7 @@ func (r *reading) ineffective() []Warning {
 	var all []Warning
 	warn := func(when bool, id, text string) {
 		if expanded, ok := r.Expand(id, text); when && ok && r.IsSet(id) {
-			all = append(all, Warning{r.SetBy(id), expanded})
+			all = append(all, Warning{Variable: r.SetBy(id), Text: expanded})
 		}
 	}
 	warnEach := func(when bool, prefix, text string, ids ...string) {
@@ -199,7 +195,7 @@ func (r *reading) ineffective() []Warning {
 	warn((r.AdminToken != "" || r.AdminTokenFile != "") && r.LogLevel == "ERROR", "LOG_LEVEL", "is ERROR: changes of counters by holders of the admin token are logged as WARN, so they are not logged")
 	for _, name := range []string{"CONSOLE_TOKEN", "CONSOLE_TOKEN_FILE", "CONSOLE_RECENT_REQUESTS"} {
 		if r.environ[name] != "" {
-			all = append(all, Warning{name, "was removed and has no effect: limit files are edited outside of the console; unset it"})
+			all = append(all, Warning{Variable: name, Text: "was removed and has no effect: limit files are edited outside of the console; unset it"})
 		}
 	}
 	warn(r.ScrapeMilliseconds && r.ScrapeMapperYAML != "", "SCRAPE_RESPONSE_TIME_AS_MILLISECONDS", "has no effect: $SCRAPE_MAPPER_YAML maps response times")

@@ -122,7 +122,7 @@ func (r *reading) unusedMogrifiers() []Warning {
 			})
 		})
 		if mogrifierVariable.MatchString(variable) && !listed {
-			all = append(all, Warning{variable, "has no effect: the mogrifier is not in the list " + r.Spelling(mogrifierList, "")})
+			all = append(all, Warning{Variable: variable, Text: "has no effect: the mogrifier is not in the list " + r.Spelling(mogrifierList, "")})
 		}
 	}
 	return all

@@ -85,8 +85,20 @@ func read(environ map[string]string) *reading {
 	s := &Settings{}
 	r := &reading{Reading: settings.Read(table(s), environ, nil), Settings: s, environ: environ}
 	r.readMogrifiers()
-	r.chooseBackend()
-	r.chooseKeyFormat()
+	switch {
+	case r.Backend != "":
+		r.BackendReason = r.Spelling("BACKEND_TYPE", "") + " is set"
+	case r.IsSet("KVSTORE_URL"):
+		r.Backend, r.BackendReason = KVStore, "BACKEND_TYPE is not set, but "+r.SetBy("KVSTORE_URL")+" is"
+	default:
+		r.Backend, r.BackendReason = Embedded, "neither BACKEND_TYPE nor KVSTORE_URL is set"
+	}
+	if r.CounterKeyFormat == "" {
+		r.CounterKeyFormat = "reference"
+		if r.Backend == Embedded { // whose counters can't be shared with the reference service
+			r.CounterKeyFormat = "unambiguous"
+		}
+	}
 	for _, k := range []*KV{&s.KVStore, &s.KVStorePerSecond} {
 		if k.SocketType == "" || k.SocketType == SocketUnix && k.Type != Single {
 			k.SocketType = SocketTCP
@@ -100,37 +112,8 @@ func read(environ map[string]string) *reading {
 	return r
 }
 
-func (r *reading) chooseBackend() {
-	switch {
-	case r.Backend != "":
-		r.BackendReason = r.Spelling("BACKEND_TYPE", "") + " is set"
-	case r.IsSet("KVSTORE_URL"):
-		r.Backend, r.BackendReason = KVStore, "BACKEND_TYPE is not set, but "+r.SetBy("KVSTORE_URL")+" is"
-	default:
-		r.Backend, r.BackendReason = Embedded, "neither BACKEND_TYPE nor KVSTORE_URL is set"
-	}
-}
-
-// chooseKeyFormat makes keys unambiguous by default where counters can't be shared with the
-// reference service.
-func (r *reading) chooseKeyFormat() {
-	switch {
-	case r.CounterKeyFormat != "":
-	case r.Backend == Embedded:
-		r.CounterKeyFormat = "unambiguous"
-	default:
-		r.CounterKeyFormat = "reference"
-	}
-}
-
 // Warning reports a variable that is valid, but probably does not do what was intended.
-type Warning struct {
-	Variable string // as the environment has it
-	Text     string // what is wrong, on one line
-}
-
-// String is "<variable>: <text>".
-func (w Warning) String() string { return w.Variable + ": " + w.Text }
+type Warning = settings.Warning
 
 // Warnings reports settings that have no effect, and variables that look like settings and
 // are not. Settings come first, then other variables by name. Invalid settings cause no
@@ -142,10 +125,7 @@ func Warnings(environ map[string]string) []Warning {
 		"GRPC_", "CONFIG_GRPC_XDS_", "XDS_CLIENT_", "RUNTIME_", "TRACING_", "LIMIT_", "STATS_", "SHUTDOWN_", "EMBEDDED_",
 		"KVSTORE_", "REDIS_", "MEMSTORE_", "MEMCACHE_", "SCRAPE_", "PROMETHEUS_", "PUSHSTATS_", "STATSD_", "AGENTSTATS_", "DOG_STATSD_",
 	}
-	for _, w := range r.Unknown(prefixes, isForeign) {
-		all = append(all, Warning(w))
-	}
-	return all
+	return append(all, r.Unknown(prefixes, isForeign)...)
 }
 
 // isForeign reports whether the gRPC libraries or the tracing libraries read the variable,

@@ -216,8 +216,10 @@ func TestBadValues(t *testing.T) {
 // A Kubernetes service named statsd causes this.
 func TestValueOfKubernetes(t *testing.T) {
 	lines := refused(t, map[string]string{"STATSD_PORT": "tcp://10.0.0.1:8125"})
-	require.Equal(t, []string{`STATSD_PORT: "tcp://10.0.0.1:8125" is not a whole number: use a whole number from 1 to 65535; ` +
-		`Kubernetes sets STATSD_PORT to this for a service named statsd: set enableServiceLinks: false in the pod, or set STATSD_PORT yourself`}, lines)
+	require.Len(t, lines, 1)
+	for _, word := range []string{"STATSD_PORT: ", "65535", "Kubernetes", "named statsd", "enableServiceLinks: false"} {
+		require.Contains(t, lines[0], word)
+	}
 	lines = refused(t, map[string]string{"STATSD_PORT": "tcp://10.0.0.1:8125", "PUSHSTATS_PORT": "8125"})
 	require.Len(t, lines, 1)
 	require.Contains(t, lines[0], "enableServiceLinks: false")
