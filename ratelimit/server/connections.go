@@ -160,7 +160,7 @@ func (l *connections) dispensable(address string) (found *connection) {
 	return found
 }
 
-// dispensable is what decides which connection is closed first.
+// dispensable orders connections by which is closed first.
 type dispensable struct {
 	connections int // of its address
 	idle        bool

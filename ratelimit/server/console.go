@@ -17,7 +17,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
 
-// consolePath is where the debug listener serves the console.
+// consolePath is the path of the console on the debug listener.
 const consolePath = "/console"
 
 // loads remembers how the last configurations were loaded.

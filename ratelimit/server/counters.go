@@ -58,7 +58,7 @@ func (s *Server) registerCounters(g *grpc.Server) {
 	reflectionv1alpha.RegisterServerReflectionServer(g, reflection.NewServer(opts))
 }
 
-// loggedCounters is how many counters a record of the log has; more are in further records.
+// loggedCounters limits the counters in a record of the log; more are in further records.
 const loggedCounters = 20
 
 // logCountersCall logs each change of counters, and reads that fail.

@@ -19,7 +19,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/tracing"
 )
 
-// backend is where counters are stored. Its functions may be nil.
+// backend holds the counter stores. Its functions may be nil.
 type backend struct {
 	store     ratelimit.Store
 	perSecond ratelimit.Store             // nil without a separate store for per-second limits
@@ -111,11 +111,11 @@ func breakerStatistics(to stats.Reader, prefix string, open int64, opened, refus
 // every calls do at intervals until the context ends.
 func every(interval time.Duration, do func(context.Context)) func(context.Context) {
 	return func(ctx context.Context) {
-		tick := time.NewTicker(interval)
-		defer tick.Stop()
+		ticker := time.NewTicker(interval)
+		defer ticker.Stop()
 		for {
 			select {
-			case <-tick.C:
+			case <-ticker.C:
 				do(ctx)
 			case <-ctx.Done():
 				return

@@ -1,6 +1,11 @@
 package stats
 
-import "github.com/ashlar-go/ashlar/ratelimit"
+import (
+	"maps"
+	"slices"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
 
 // Reader receives statistics. Timers are not among them: see [Registry.Timers] and
 // [Registry.Observe].
@@ -25,7 +30,11 @@ func (r *Registry) Source(read func(Reader)) {
 // Read passes all counters and gauges to a Reader, zeros included, in no particular
 // order. The registry is not locked meanwhile, so a slow Reader does not delay counting.
 func (r *Registry) Read(to Reader) {
-	limits, sources := r.current()
+	r.mu.Lock()
+	r.forget(r.now())
+	limits := slices.Collect(maps.Values(r.limits))
+	sources := slices.Clip(r.sources)
+	r.mu.Unlock()
 	for _, l := range limits {
 		l.read(to)
 	}
@@ -40,16 +49,4 @@ func (r *Registry) Read(to Reader) {
 	for _, read := range sources {
 		read(to)
 	}
-}
-
-// current forgets the limits that were released long enough ago, and returns the others.
-func (r *Registry) current() ([]*limit, []func(Reader)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.forget(r.now())
-	limits := make([]*limit, 0, len(r.limits))
-	for _, l := range r.limits {
-		limits = append(limits, l)
-	}
-	return limits, r.sources[:len(r.sources):len(r.sources)]
 }

@@ -20,7 +20,7 @@ func Tagged(name string, tags ...Tag) string {
 	var b strings.Builder
 	b.WriteString(name)
 	for _, t := range sorted {
-		b.WriteString(tagMark)
+		b.WriteString(tagPrefix)
 		writeClean(&b, t.Name, ".:|=")
 		b.WriteByte('=')
 		writeClean(&b, t.Value, ".:|")
@@ -28,7 +28,7 @@ func Tagged(name string, tags ...Tag) string {
 	return b.String()
 }
 
-const tagMark = ".__"
+const tagPrefix = ".__"
 
 func writeClean(b *strings.Builder, s, bad string) {
 	for i := range len(s) {
@@ -43,12 +43,12 @@ func writeClean(b *strings.Builder, s, bad string) {
 // SplitTags is the inverse of Tagged: it returns the name without its tags, and the
 // tags. If a part after ".__" has no "=", the whole name is returned without tags.
 func SplitTags(name string) (string, []Tag) {
-	at := strings.Index(name, tagMark)
+	at := strings.Index(name, tagPrefix)
 	if at < 0 {
 		return name, nil
 	}
 	var tags []Tag
-	for _, part := range strings.Split(name[at+len(tagMark):], tagMark) {
+	for _, part := range strings.Split(name[at+len(tagPrefix):], tagPrefix) {
 		tag, value, ok := strings.Cut(part, "=")
 		if !ok {
 			return name, nil

@@ -28,7 +28,7 @@ type observer struct {
 	of      *observation
 }
 
-// observation is what a call of Observe was given.
+// observation holds the argument of a call of Observe.
 type observation struct {
 	start func(name string) func(time.Duration)
 }

@@ -20,7 +20,7 @@ type statistic struct {
 	sort mapper.MetricType
 }
 
-// entry is what the exporter stores about a counter or a gauge.
+// entry holds the state of a counter or a gauge in the exporter.
 type entry struct {
 	series  *series // nil if it is not shown
 	factor  float64
@@ -30,7 +30,7 @@ type entry struct {
 	scrape  uint64 // the last one that read it
 }
 
-// timer is what the exporter stores about a timer.
+// timer holds the state of a timer in the exporter.
 type timer struct {
 	series  *series
 	ttl     time.Duration

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,7 +30,8 @@ func (e *Exporter) newHandler(opts *Options) (http.Handler, error) {
 		OfferedCompressions: []promhttp.Compression{promhttp.Identity, promhttp.Gzip},
 	})
 	if !opts.NoRuntimeMetrics {
-		labeled := prometheus.WrapRegistererWith(e.runtimeTags(), registry)
+		// Labels of go_info and promhttp_metric_handler_requests_total are no tags.
+		labeled := prometheus.WrapRegistererWith(e.tagsExcept("version", "code"), registry)
 		for _, c := range []prometheus.Collector{
 			collectors.NewGoCollector(),
 			collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -54,12 +56,10 @@ func (e *Exporter) newHandler(opts *Options) (http.Handler, error) {
 	return onlyGet(h), nil
 }
 
-// runtimeTags returns the tags without labels that metrics of the runtime have: version
-// of go_info and code of promhttp_metric_handler_requests_total.
-func (e *Exporter) runtimeTags() prometheus.Labels {
+// tagsExcept returns the tags without those that have the names of a metric's own labels.
+func (e *Exporter) tagsExcept(own ...string) prometheus.Labels {
 	labels := maps.Clone(e.table.tags)
-	delete(labels, "version")
-	delete(labels, "code")
+	maps.DeleteFunc(labels, func(name, _ string) bool { return slices.Contains(own, name) })
 	return labels
 }
 

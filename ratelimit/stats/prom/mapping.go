@@ -111,16 +111,6 @@ var leaseHelp = map[string]string{
 	"lost_hits":     "Hits that calls that failed may have claimed or not given back.",
 }
 
-// leaseText returns the help of a statistic of leases.
-func leaseText(name string) (help string, ok bool) {
-	for _, prefix := range [...]string{"ratelimit.leases.", "ratelimit.per_second_leases."} {
-		if stat, cut := strings.CutPrefix(name, prefix); cut {
-			help, ok = leaseHelp[stat]
-		}
-	}
-	return help, ok
-}
-
 // rule maps a statistic whose name is before and after with one part between them,
 // which becomes the label. Without a label, the name is before.
 type rule struct {
@@ -176,8 +166,10 @@ func (b builtin) target(name string, sort mapper.MetricType) (target, error) {
 		}
 	}
 	t := unmapped(name, sort)
-	if help, ok := leaseText(name); ok {
-		t.help = help
+	for _, prefix := range [...]string{"ratelimit.leases.", "ratelimit.per_second_leases."} {
+		if stat, ok := strings.CutPrefix(name, prefix); ok {
+			t.help = cmp.Or(leaseHelp[stat], t.help)
+		}
 	}
 	return t, nil
 }

@@ -41,7 +41,7 @@ type seriesID struct {
 	labels *labelSet
 }
 
-// series is what one statistic, or several mapped by a file, is exported as.
+// series is the export of one statistic, or of several mapped by a file.
 type series struct {
 	seriesID
 	shared   bool
@@ -210,7 +210,7 @@ func (k kind) writes(suffix string) bool {
 	return k == histogram || k == summary && suffix != "_bucket"
 }
 
-// reserve takes names that belong to other collectors of the same scrape.
+// reserve blocks names that belong to other collectors of the same scrape.
 func (t *table) reserve(others []*dto.MetricFamily) {
 	for _, o := range others {
 		t.families[o.GetName()] = &family{

@@ -26,6 +26,9 @@ import (
 
 // A real server scrapes the handler.
 func TestPrometheus(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a server and waits for its scrapes: 6 s")
+	}
 	binary := needBinary(t, "prometheus")
 	registry := stats.New(nil)
 	e, err := prom.New(registry, &prom.Options{Tags: []stats.Tag{{Name: "zone", Value: "a"}}})

@@ -2,7 +2,6 @@ package prom
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -29,27 +28,19 @@ type topKeys struct {
 	hits, refusals *prometheus.Desc
 }
 
-func newTopKeys(opts *Options) *topKeys {
-	labels := []string{"domain", "rule", "key"}
-	return &topKeys{
-		opts.TopKeys, opts.TopKeysPerRule,
-		prometheus.NewDesc(TopKeyHitsName, "Estimated hits of the busiest keys of a rule in the current minute and the one before.", labels, nil),
-		prometheus.NewDesc(TopKeyRefusalsName, "Estimated hits over the limit of the keys with the most, in the current minute and the one before.", labels, nil),
-	}
-}
-
 // registerTopKeys adds the metrics of Options.TopKeys.
 func (e *Exporter) registerTopKeys(registry prometheus.Registerer, opts *Options) error {
 	if opts.TopKeys == nil || opts.TopKeysPerRule <= 0 {
 		return nil
 	}
-	tags := maps.Clone(e.table.tags)
-	for _, own := range []string{"domain", "rule", "key"} {
-		delete(tags, own)
-	}
+	labels := []string{"domain", "rule", "key"}
 	gauge := dto.MetricType_GAUGE.Enum()
 	e.table.reserve([]*dto.MetricFamily{{Name: new(TopKeyHitsName), Type: gauge}, {Name: new(TopKeyRefusalsName), Type: gauge}})
-	return prometheus.WrapRegistererWith(tags, registry).Register(newTopKeys(opts))
+	return prometheus.WrapRegistererWith(e.tagsExcept(labels...), registry).Register(&topKeys{
+		opts.TopKeys, opts.TopKeysPerRule,
+		prometheus.NewDesc(TopKeyHitsName, "Estimated hits of the busiest keys of a rule in the current minute and the one before.", labels, nil),
+		prometheus.NewDesc(TopKeyRefusalsName, "Estimated hits over the limit of the keys with the most, in the current minute and the one before.", labels, nil),
+	})
 }
 
 // Describe implements prometheus.Collector.
@@ -97,7 +88,7 @@ func (t *topKeys) send(to chan<- prometheus.Metric, desc *prometheus.Desc, top *
 	}
 }
 
-// topLabels returns the labels of a key: domain, rule and key.
+// topLabels returns the labels of a key: domain, rule and key, cut and made printable.
 func topLabels(r *ratelimit.RuleKeys, k *ratelimit.KeyCount) [3]string {
 	var rule, key []string
 	for _, e := range r.Path {
@@ -110,12 +101,9 @@ func topLabels(r *ratelimit.RuleKeys, k *ratelimit.KeyCount) [3]string {
 	for _, e := range k.Entries {
 		key = append(key, e.Key+"="+e.Value)
 	}
-	return [...]string{
-		topLabel(cmp.Or(r.Domain, k.Domain)),
-		topLabel(strings.Join(rule, ".")),
-		topLabel(strings.Join(key, ",")),
+	labels := [...]string{cmp.Or(r.Domain, k.Domain), strings.Join(rule, "."), strings.Join(key, ",")}
+	for i := range labels {
+		labels[i] = printable.Truncate(labels[i], maxTopLabel)
 	}
+	return labels
 }
-
-// topLabel cuts a text of a client and makes it printable.
-func topLabel(s string) string { return printable.Truncate(s, maxTopLabel) }

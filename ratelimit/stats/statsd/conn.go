@@ -112,10 +112,10 @@ func (c *conn) send(lines []byte, ends []int) (int, error) {
 }
 
 const (
-	// refusalWait is how long to wait for a refusal after each batch of datagrams. It
+	// refusalWait limits the wait for a refusal after each batch of datagrams. It
 	// also keeps a large flush from filling the daemon's receive buffer at once.
 	refusalWait = time.Millisecond
-	// firstRefusalWait is how long to wait after the first datagram to a port.
+	// firstRefusalWait limits that wait after the first datagram to a port.
 	firstRefusalWait = 20 * time.Millisecond
 )
 

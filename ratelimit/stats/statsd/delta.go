@@ -8,7 +8,7 @@ import (
 // forgotten them, because a part of their counts was not sent.
 const maxForgotten = 10_000
 
-// counter is what a sink stores about a counter.
+// counter holds the state of a counter in a sink.
 type counter struct {
 	label  label
 	last   uint64 // the total at the last reading
@@ -18,14 +18,14 @@ type counter struct {
 
 func (c *counter) sent(n uint64) { c.unsent -= n }
 
-// gauge is what a sink stores about a gauge.
+// gauge holds the state of a gauge in a sink.
 type gauge struct {
 	label label
 	value uint64
 	round uint64
 }
 
-// timer is what a sink stores about a timer.
+// timer holds the state of a timer in a sink.
 type timer struct {
 	source *stats.Timer
 	label  label

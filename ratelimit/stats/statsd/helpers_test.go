@@ -33,7 +33,7 @@ func loopback() string {
 	return host + ":0"
 }
 
-// timeout is how long to wait for another process on a busy machine.
+// timeout limits the wait for another process on a busy machine.
 const timeout = time.Minute
 
 func eventually(t *testing.T, ok func() bool, what string, args ...any) {

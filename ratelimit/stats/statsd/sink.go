@@ -111,14 +111,14 @@ func (s *Sink) Run(ctx context.Context) error {
 		return errors.New("statsd: Run has been called before: create another Sink")
 	}
 	defer s.transport.close()
-	tick := time.NewTicker(s.interval)
-	defer tick.Stop()
+	ticker := time.NewTicker(s.interval)
+	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			s.flush(context.WithoutCancel(ctx), true)
 			return nil
-		case <-tick.C:
+		case <-ticker.C:
 			s.flush(ctx, false)
 		}
 	}
@@ -171,7 +171,7 @@ func (s *Sink) reportLoss(err error) {
 		"to", s.addr, "counts", counts, "calls", calls, "error", err)
 }
 
-// batchBytes is how much is written before it is sent.
+// batchBytes is the size from which on a batch is sent.
 const batchBytes = 32 << 10
 
 // batch holds the lines that are being written, their ends, and what to update when
@@ -182,7 +182,7 @@ type batch struct {
 	parts []part
 }
 
-// part is what a line contains: n counts of a counter or n calls of a timer.
+// part is the content of a line: n counts of a counter or n calls of a timer.
 type part struct {
 	of interface{ sent(n uint64) } // nil for lines that are not retained
 	n  uint64
