@@ -7,6 +7,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // checkEnvironment rejects variables that the OpenTelemetry libraries would print to
@@ -77,22 +79,13 @@ func checkHeader(pair string) (secrets []string, problem string) {
 			secrets = append(secrets, secret)
 		}
 	}
-	control := func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }
 	switch {
 	case !found:
 		return nil, `no "=": use name=value,name=value`
-	case !isToken(strings.TrimSpace(name)):
+	case !httpguts.ValidHeaderFieldName(strings.TrimSpace(name)):
 		return secrets, `the name before the "=" is empty or has characters that header names may not contain`
-	case err != nil, strings.ContainsFunc(strings.TrimSpace(value), control):
+	case err != nil, !httpguts.ValidHeaderFieldValue(strings.TrimSpace(value)):
 		return secrets, `the value must be escaped as in a URL ("%20" for a space), without control characters`
 	}
 	return secrets, ""
-}
-
-// isToken reports whether s is a token (RFC 9110, section 5.6.2).
-func isToken(s string) bool {
-	const other = "!#$%&'*+-.^_`|~"
-	return s != "" && !strings.ContainsFunc(s, func(c rune) bool {
-		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune(other, c)
-	})
 }

@@ -15,14 +15,22 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// exporter is an OTLP exporter that logs its failures, instead of passing them to the
-// library's global handler, and whose exports can be aborted.
+// exporter is an OTLP exporter whose exports can be aborted. Instead of passing failures to
+// the library's global handler, it logs when exports begin to fail, once a minute while they
+// fail, and when they succeed again.
 type exporter struct {
-	next   sdktrace.SpanExporter
-	report *report
-
+	next  sdktrace.SpanExporter
 	quit  context.Context // ends when exports must be aborted
 	abort context.CancelFunc
+	log   *slog.Logger
+	now   func() time.Time
+	mask  *strings.Replacer // of secrets, which a receiver may have sent back
+
+	mu      sync.Mutex
+	all     uint64 // spans lost since the start
+	lost    uint64 // spans lost since exports began to fail
+	failing bool
+	logged  time.Time
 }
 
 func newExporter(ctx context.Context, o *Options, secrets []string) (*exporter, error) {
@@ -34,7 +42,13 @@ func newExporter(ctx context.Context, o *Options, secrets []string) (*exporter, 
 	if err != nil {
 		return nil, err
 	}
-	e := &exporter{next: next, report: newReport(o, secrets)}
+	var pairs []string
+	// The replacer uses the first match, and one secret may be a prefix of another.
+	longest := func(a, b string) int { return len(b) - len(a) }
+	for _, secret := range slices.SortedFunc(slices.Values(secrets), longest) {
+		pairs = append(pairs, secret, "***")
+	}
+	e := &exporter{next: next, log: o.Log, now: o.Now, mask: strings.NewReplacer(pairs...)}
 	e.quit, e.abort = context.WithCancel(context.Background())
 	return e, nil
 }
@@ -45,16 +59,16 @@ var errAborted = errors.New("the time for the shutdown is over")
 // library would log a second time.
 func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	if e.quit.Err() != nil {
-		e.report.failed(len(spans), errAborted)
+		e.failed(len(spans), errAborted)
 		return nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(e.quit, cancel)()
 	if err := e.next.ExportSpans(ctx, spans); err != nil {
-		e.report.failed(len(spans), err)
+		e.failed(len(spans), err)
 	} else {
-		e.report.delivered()
+		e.delivered()
 	}
 	return nil
 }
@@ -72,54 +86,30 @@ const (
 	maxReason = 500
 )
 
-// report logs when exports begin to fail, once a minute while they fail, and when they
-// succeed again.
-type report struct {
-	log  *slog.Logger
-	now  func() time.Time
-	mask *strings.Replacer // of secrets, which a receiver may have sent back
-
-	mu      sync.Mutex
-	all     uint64 // spans lost since the start
-	lost    uint64 // spans lost since exports began to fail
-	failing bool
-	logged  time.Time
-}
-
-func newReport(o *Options, secrets []string) *report {
-	var pairs []string
-	// The replacer uses the first match, and one secret may be a prefix of another.
-	longest := func(a, b string) int { return len(b) - len(a) }
-	for _, secret := range slices.SortedFunc(slices.Values(secrets), longest) {
-		pairs = append(pairs, secret, "***")
-	}
-	return &report{log: o.Log, now: o.Now, mask: strings.NewReplacer(pairs...)}
-}
-
-func (r *report) failed(spans int, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.all += uint64(spans)
-	r.lost += uint64(spans)
-	now := r.now()
-	if r.failing && now.Sub(r.logged) < repeatAfter {
+func (e *exporter) failed(spans int, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.all += uint64(spans)
+	e.lost += uint64(spans)
+	now := e.now()
+	if e.failing && now.Sub(e.logged) < repeatAfter {
 		return
 	}
-	r.failing, r.logged = true, now
-	r.log.Warn("trace spans were not delivered", "err", shorten(r.mask.Replace(err.Error()), maxReason), "lost", r.lost)
+	e.failing, e.logged = true, now
+	e.log.Warn("trace spans were not delivered", "err", shorten(e.mask.Replace(err.Error()), maxReason), "lost", e.lost)
 }
 
-func (r *report) delivered() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.failing {
-		r.log.Info("trace spans are delivered again", "lost", r.lost)
-		r.failing, r.lost = false, 0
+func (e *exporter) delivered() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.failing {
+		e.log.Info("trace spans are delivered again", "lost", e.lost)
+		e.failing, e.lost = false, 0
 	}
 }
 
-func (r *report) total() uint64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.all
+func (e *exporter) total() uint64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.all
 }

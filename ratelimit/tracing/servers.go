@@ -8,7 +8,6 @@ import (
 
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
-	"go.opentelemetry.io/contrib/propagators/b3"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/codes"
@@ -91,11 +90,6 @@ func (attributeLimiter) OnStart(_ context.Context, span sdktrace.ReadWriteSpan) 
 func (attributeLimiter) OnEnd(sdktrace.ReadOnlySpan)      {}
 func (attributeLimiter) Shutdown(context.Context) error   { return nil }
 func (attributeLimiter) ForceFlush(context.Context) error { return nil }
-
-// propagators read in this order; later ones take precedence.
-func propagators() propagation.TextMapPropagator {
-	return propagation.NewCompositeTextMapPropagator(b3.New(), propagation.TraceContext{}, quietBaggage{})
-}
 
 // quietBaggage is the baggage propagator, except that it does not report malformed
 // headers of clients to the library's global handler. The well-formed members of such a

@@ -35,11 +35,11 @@ const MaxText = 4096
 // they must not be in memory that is reused.
 func (t *Tracing) StartSpan(ctx context.Context, name string, attrs func() []slog.Attr) (context.Context, func(err error)) {
 	if t.skips(ctx) {
-		return ctx, endNothing
+		return ctx, func(error) {}
 	}
 	ctx, span := t.tracer.Start(ctx, name)
 	if !span.IsRecording() {
-		return ctx, endNothing
+		return ctx, func(error) {}
 	}
 	if attrs != nil {
 		span.SetAttributes(attributes(attrs())...)
@@ -60,8 +60,6 @@ func (t *Tracing) skips(ctx context.Context) bool {
 	}
 	return t.never
 }
-
-func endNothing(error) {}
 
 // attributes returns attrs in the types of the library.
 func attributes(attrs []slog.Attr) []attribute.KeyValue {

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/contrib/propagators/b3"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -87,9 +88,10 @@ func New(ctx context.Context, samplingRate float64, opts *Options) (*Tracing, er
 		sdktrace.WithResource(attributes),
 	)
 	return &Tracing{
-		provider:    provider,
-		tracer:      provider.Tracer(scope),
-		propagators: propagators(),
+		provider: provider,
+		tracer:   provider.Tracer(scope),
+		// They read in this order; later ones take precedence.
+		propagators: propagation.NewCompositeTextMapPropagator(b3.New(), propagation.TraceContext{}, quietBaggage{}),
 		exporter:    exporter,
 		never:       samplingRate == 0,
 	}, nil
@@ -151,12 +153,12 @@ func (t *Tracing) shutdown(ctx context.Context) error {
 		ctx, cancel = context.WithTimeout(ctx, shutdownTimeout)
 		defer cancel()
 	}
-	before := t.exporter.report.total()
+	before := t.exporter.total()
 	stop := context.AfterFunc(ctx, t.exporter.abort)
 	defer stop()
 	// If the context had ended, the library would stop nothing.
 	err := t.provider.Shutdown(context.WithoutCancel(ctx))
-	if n := t.exporter.report.total() - before; n > 0 {
+	if n := t.exporter.total() - before; n > 0 {
 		err = errors.Join(fmt.Errorf("%d spans were not delivered", n), ctx.Err(), err)
 	}
 	if err != nil {
