@@ -22,23 +22,21 @@ const consolePath = "/console"
 
 // loads remembers how the last configurations were loaded.
 type loads struct {
-	mu            sync.Mutex
-	loaded, tried time.Time
-	err           error
-	warnings      []*config.Fault
+	mu   sync.Mutex
+	last console.Load // without Origin
 }
 
-func (l *loads) succeeded(warnings []*config.Fault) {
+func (l *loads) succeeded(domains []ratelimit.Domain, warnings []*config.Fault) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.tried = time.Now()
-	l.loaded, l.err, l.warnings = l.tried, nil, warnings
+	now := time.Now()
+	l.last = console.Load{Domains: domains, Loaded: now, Tried: now, Warnings: warnings}
 }
 
 func (l *loads) failed(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.tried, l.err = time.Now(), err
+	l.last.Tried, l.last.Err = time.Now(), err
 }
 
 // buildConsole creates the pages of the console.
@@ -82,13 +80,10 @@ func (s *Server) storeName() string {
 
 // loadState returns the state of the configuration.
 func (s *Server) loadState() console.Load {
-	out := console.Load{Origin: s.origin()}
-	if domains := s.domains.Load(); domains != nil {
-		out.Domains = *domains
-	}
 	s.loads.mu.Lock()
 	defer s.loads.mu.Unlock()
-	out.Loaded, out.Tried, out.Err, out.Warnings = s.loads.loaded, s.loads.tried, s.loads.err, s.loads.warnings
+	out := s.loads.last
+	out.Origin = s.origin()
 	return out
 }
 

@@ -16,9 +16,14 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// debugPaths returns the pages of the debug port (REFERENCE.md, 8.4).
-func (s *Server) debugPaths() []debugPath {
-	all := []debugPath{
+// debugHandler serves the pages of the debug port (REFERENCE.md, 8.4), and a list of them at
+// /. Other paths respond 404 with the list.
+func (s *Server) debugHandler() http.Handler {
+	type page struct {
+		path, help string
+		handler    http.Handler
+	}
+	pages := []page{
 		{"/debug/pprof/", "profiles of this process, listed", http.HandlerFunc(profileIndex)},
 		{"/debug/pprof/profile", "CPU profile: ?seconds=30", http.HandlerFunc(cpuProfile)},
 		{"/debug/pprof/trace", "execution trace: ?seconds=1", http.HandlerFunc(executionTrace)},
@@ -28,22 +33,11 @@ func (s *Server) debugPaths() []debugPath {
 		{"/topkeys", "busiest keys of each rule in the last two minutes; ?format=json, ?rules=100, ?keys=10", http.HandlerFunc(s.serveTopKeys)},
 	}
 	if s.console != nil {
-		all = append(all, debugPath{consolePath + "/", "rules with live rates, health and configuration, for browsers", http.StripPrefix(consolePath, s.console)})
+		pages = append(pages, page{consolePath + "/", "rules with live rates, health and configuration, for browsers", http.StripPrefix(consolePath, s.console)})
 	}
-	return all
-}
-
-type debugPath struct {
-	path, help string
-	handler    http.Handler
-}
-
-// debugHandler serves debugPaths, and a list of them at /. Other paths respond 404 with
-// the list.
-func (s *Server) debugHandler() http.Handler {
 	mux := http.NewServeMux()
 	var lines []string
-	for _, p := range s.debugPaths() {
+	for _, p := range pages {
 		mux.Handle(p.path, p.handler)
 		lines = append(lines, p.path+": "+p.help+"\n")
 	}
@@ -223,10 +217,8 @@ func writePage(w http.ResponseWriter, r *http.Request, data any, text string) {
 
 func (s *Server) ruleLines() []ruleLine {
 	var lines []ruleLine
-	if domains := s.domains.Load(); domains != nil {
-		for _, d := range *domains {
-			lines = appendRules(lines, d.Name, d.Name, d.Rules)
-		}
+	for _, d := range s.loadState().Domains {
+		lines = appendRules(lines, d.Name, d.Name, d.Rules)
 	}
 	// Stable, so that rules of equal keys, which only patterns can have, keep their order.
 	slices.SortStableFunc(lines, func(a, b ruleLine) int { return strings.Compare(a.key, b.key) })

@@ -24,25 +24,6 @@ type health struct {
 	components []Component
 }
 
-// add adds a component. The function returned reports its state.
-func (h *health) add(name string, healthy bool) (report func(healthy bool, reason string)) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	i := len(h.components)
-	h.components = append(h.components, Component{Name: name, Healthy: healthy, Reason: "not reported yet", Since: time.Now()})
-	h.probe.Set(h.healthy())
-	return func(healthy bool, reason string) {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		c := &h.components[i]
-		if c.Healthy != healthy {
-			c.Healthy, c.Since = healthy, time.Now()
-		}
-		c.Reason = reason
-		h.probe.Set(h.healthy())
-	}
-}
-
 // healthy requires the lock.
 func (h *health) healthy() bool {
 	return !slices.ContainsFunc(h.components, func(c Component) bool { return !c.Healthy })
@@ -67,5 +48,20 @@ func (s *Server) Components() []Component {
 // AddComponent makes the health of the server depend on a part of the program around it.
 // report may be called by any number of goroutines.
 func (s *Server) AddComponent(name string, healthy bool) (report func(healthy bool, reason string)) {
-	return s.health.add(name, healthy)
+	h := s.health
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	i := len(h.components)
+	h.components = append(h.components, Component{Name: name, Healthy: healthy, Reason: "not reported yet", Since: time.Now()})
+	h.probe.Set(h.healthy())
+	return func(healthy bool, reason string) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		c := &h.components[i]
+		if c.Healthy != healthy {
+			c.Healthy, c.Since = healthy, time.Now()
+		}
+		c.Reason = reason
+		h.probe.Set(h.healthy())
+	}
 }

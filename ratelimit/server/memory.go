@@ -38,7 +38,7 @@ const (
 // watchMemory logs and reports that the memory for counters is used up. The server stays
 // healthy: if it did not, a client that invents keys could take all servers out of service.
 func (s *Server) watchMemory(store *memstore.Store) func(context.Context) {
-	report := s.health.add("embedded counters", true)
+	report := s.AddComponent("embedded counters", true)
 	var seen uint64
 	var fullAt, loggedAt time.Time
 	return every(memoryCheck, func(context.Context) {

@@ -74,11 +74,10 @@ type Server struct {
 	certs    *tlsfiles.Server          // nil without TLS
 	source   func(ctx context.Context) // follows the configuration until ctx ends
 
-	domains    atomic.Pointer[[]ratelimit.Domain] // the configuration of the engine's rules
-	loads      loads                              // when they were loaded
-	console    *console.Console                   // nil without DEBUG_CONSOLE
-	configured chan struct{}                      // closed when a configuration has been loaded
-	once       sync.Once                          // closes configured
+	loads      loads
+	console    *console.Console // nil without DEBUG_CONSOLE
+	configured chan struct{}    // closed when a configuration has been loaded
+	once       sync.Once        // closes configured
 
 	used      atomic.Bool        // Run or Close was called
 	stop      context.CancelFunc // ends Run
@@ -102,10 +101,10 @@ func New(ctx context.Context, s *settings.Settings, opts *Options) (*Server, err
 	srv.log = cmp.Or(srv.opts.Log, slog.Default())
 	srv.buildStatistics()
 	srv.health = &health{probe: service.NewHealth(&service.HealthOptions{Calls: srv.method("Check")})}
-	srv.reportTerminated = srv.health.add("termination", true)
+	srv.reportTerminated = srv.AddComponent("termination", true)
 	srv.reportConfig = func(bool, string) {}
 	if s.HealthyWithConfig {
-		srv.reportConfig = srv.health.add("configuration", false)
+		srv.reportConfig = srv.AddComponent("configuration", false)
 	}
 	for _, build := range []func(context.Context) error{
 		srv.buildSinks, srv.buildTLS, srv.buildTracing, srv.buildEngine, srv.buildCounters, srv.buildSource, srv.buildConsole,

@@ -44,8 +44,7 @@ func (s *Server) use(rules *ratelimit.Ruleset, domains []ratelimit.Domain, warni
 	}
 	s.log.Info("configuration loaded", append(attrs, "domains", rules.Len())...)
 	s.engine.Use(rules)
-	s.loads.succeeded(warnings)
-	s.domains.Store(&domains)
+	s.loads.succeeded(domains, warnings)
 	s.counts.loadSuccess.Add(1)
 	s.counts.loadOK.Set(1)
 	s.reportConfig(rules.Len() > 0, fmt.Sprintf("%d domains loaded", rules.Len()))

@@ -244,7 +244,7 @@ const connectionCheck = time.Second
 // (REFERENCE.md, 8.3). It opens connections itself: an unhealthy server receives no calls
 // that would.
 func (s *Server) watchConnections(stores []kvStore) func(context.Context) {
-	report := s.health.add("counter store", true)
+	report := s.AddComponent("counter store", true)
 	return every(connectionCheck, func(ctx context.Context) {
 		for _, store := range stores {
 			ctx, cancel := context.WithTimeout(ctx, connectionCheck)
@@ -314,7 +314,7 @@ const nodeCheck = 2 * time.Second
 // affects only its own counters, and is seen by all servers: if it made them unhealthy,
 // none would be left. (The reference service is never healthy with this kind of store.)
 func (s *Server) watchNodes(store *memcachestore.Store) func(context.Context) {
-	report := s.health.add("counter store", true)
+	report := s.AddComponent("counter store", true)
 	return every(nodeCheck, func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, nodeCheck)
 		defer cancel()
