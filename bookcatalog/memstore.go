@@ -27,12 +27,7 @@ func NewMemStore() *MemStore {
 
 // Create adds a book.
 func (s *MemStore) Create(ctx context.Context, b *Book) error {
-	return s.change(ctx, b.ID, b, func(old *Book) error {
-		if old != nil {
-			return DuplicateID(b.ID)
-		}
-		return nil
-	})
+	return s.change(ctx, b.ID, nil, b)
 }
 
 // Get returns a book.
@@ -51,38 +46,30 @@ func (s *MemStore) Get(ctx context.Context, id string) (*Book, error) {
 
 // Replace replaces a version of a book.
 func (s *MemStore) Replace(ctx context.Context, b *Book, version int64) error {
-	return s.change(ctx, b.ID, b, requireVersion(version))
+	return s.change(ctx, b.ID, &version, b)
 }
 
 // Delete removes a version of a book.
 func (s *MemStore) Delete(ctx context.Context, id string, version int64) error {
-	return s.change(ctx, id, nil, requireVersion(version))
+	return s.change(ctx, id, &version, nil)
 }
 
-// requireVersion returns a check that the stored book has a version.
-func requireVersion(version int64) func(old *Book) error {
-	return func(old *Book) error {
-		switch {
-		case old == nil:
-			return ErrNotFound
-		case old.Version != version:
-			return ErrStale
-		}
-		return nil
-	}
-}
-
-// change stores b as the book with an id, or deletes the book if b is nil. check is called first
-// with the stored book, or with nil if there is none.
-func (s *MemStore) change(ctx context.Context, id string, b *Book, check func(old *Book) error) error {
+// change replaces a version of the book with an id by b, or deletes it if b is nil. If version is
+// nil, it creates the book.
+func (s *MemStore) change(ctx context.Context, id string, version *int64, b *Book) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.books[id]
-	if err := check(old); err != nil {
-		return err
+	switch {
+	case version == nil && old != nil:
+		return DuplicateID(id)
+	case version != nil && old == nil:
+		return ErrNotFound
+	case version != nil && old.Version != *version:
+		return ErrStale
 	}
 	grows := size(b) - size(old)
 	if grows > 0 && s.size+grows > MaxMemBytes {

@@ -122,10 +122,9 @@ func (q *Query) Select(books []*Book) (page []*Book, total int64) {
 
 // matches reports whether a book matches a folded query.
 func (q *Query) matches(b *Book) bool {
-	return (q.ISBN == "" || b.ISBN == q.ISBN || b.ISBN13 == q.ISBN) && q.matchesYear(b.PublishedYear) && q.matchesText(b)
-}
-
-func (q *Query) matchesText(b *Book) bool {
+	if q.ISBN != "" && b.ISBN != q.ISBN && b.ISBN13 != q.ISBN || !q.matchesYear(b.PublishedYear) {
+		return false
+	}
 	if q.Text == "" && q.Title == "" && q.Author == "" && q.Subject == "" {
 		return true
 	}

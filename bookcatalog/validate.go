@@ -36,13 +36,13 @@ func isLine(s string) bool {
 func (c *Catalog) check(b *Book) error {
 	var fields []FieldError
 	err := c.validate.Struct(b)
-	if wrong, ok := errors.AsType[validator.ValidationErrors](err); ok {
-		for _, w := range wrong {
-			_, field, _ := strings.Cut(w.Namespace(), ".")
-			fields = append(fields, FieldError{field, reason(w)})
-		}
-	} else if err != nil {
+	wrong, ok := errors.AsType[validator.ValidationErrors](err)
+	if err != nil && !ok {
 		return err
+	}
+	for _, w := range wrong {
+		_, field, _ := strings.Cut(w.Namespace(), ".")
+		fields = append(fields, FieldError{field, reason(w)})
 	}
 	if b.ISBN != "" && !c.opts.LenientISBN {
 		if _, err := ParseISBN(b.ISBN); err != nil {

@@ -54,7 +54,9 @@ type Case struct {
 
 // Cases returns all cases, in the order in which Run runs them.
 func Cases() []Case {
-	return slices.Concat(basicCases(), listCases(), concurrencyCases(), modelCases())
+	return slices.Concat(basicCases(), listCases(), concurrencyCases(), []Case{
+		{"model/random calls", "after any sequence of calls a store must behave as the simplest store would", checkRandom},
+	})
 }
 
 // Check runs the case on a store, which must be empty. The error says what was expected, what
