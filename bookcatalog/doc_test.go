@@ -35,7 +35,7 @@ func TestTour(t *testing.T) {
 			examples = examples[1:]
 		}
 		if len(examples) == 0 {
-			t.Fatalf("the tour shows a line that is in no example, or not at this place:\n%s", code)
+			t.Fatalf("the tour shows a line that is in no example, or not in this order:\n%s", code)
 		}
 	}
 	if shown < 20 {

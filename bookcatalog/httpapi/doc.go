@@ -36,8 +36,8 @@
 // not in package bookcatalog because it depends on httpx/sanitize: users of the catalog without
 // HTTP do not link an HTML parser.
 //
-// A cursor contains the sort keys of the last book and the sort order. It is not signed, because a
-// client could request everything in it directly.
+// A cursor contains the sort order, and of the last book the id and, with sortby, the fields that
+// sortby can name. It is not signed, because a client could request everything in it directly.
 //
 // The OpenAPI document is a file. For five routes that is shorter than a generator, and the tests
 // send requests that compare it with the handler: routes, parameters, fields and their limits.

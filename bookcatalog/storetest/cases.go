@@ -24,7 +24,7 @@ func isbn(n int) string {
 	panic("storetest: no check digit fits") // one of ten always does
 }
 
-// epoch returns when the first book was created.
+// epoch returns the creation time of most books.
 func epoch() time.Time { return time.Date(2026, 1, 31, 12, 0, 0, 123456000, time.UTC) }
 
 // full returns a book with a value in every field.

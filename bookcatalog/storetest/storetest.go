@@ -88,11 +88,10 @@ func fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...
 // failureOf calls f and returns the failure that ends it, or nil.
 func failureOf(f func()) (err error) {
 	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case failure:
-			err = r.err
-		default:
+		r := recover()
+		if f, ok := r.(failure); ok {
+			err = f.err
+		} else if r != nil {
 			panic(r)
 		}
 	}()

@@ -4,50 +4,45 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"slices"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/bookcatalog"
 )
 
 // List returns the books of a query.
-func (s *Store) List(ctx context.Context, q *bookcatalog.Query) (books []bookcatalog.Book, total int64, err error) {
-	tx, err := s.db.Reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return nil, 0, failure("list books", nil, err)
-	}
-	defer func() { _ = tx.Rollback() }() // it only reads, so there is nothing to commit
-	if books, err = page(ctx, tx, q); err != nil {
-		return nil, 0, failure("list books", nil, err)
-	}
-	c := filters(q)
-	err = tx.QueryRowContext(ctx, "SELECT count(*) FROM books"+c.text, c.args...).Scan(&total)
-	return books, total, failure("count books", nil, err)
+func (s *Store) List(ctx context.Context, q *bookcatalog.Query) ([]bookcatalog.Book, int64, error) {
+	books, total, err := s.list(ctx, q)
+	return books, total, failure("list books", nil, err)
 }
 
-func page(ctx context.Context, tx *sql.Tx, q *bookcatalog.Query) (books []bookcatalog.Book, err error) {
-	c, keys := filters(q), sortKeys(q)
-	condition, args := after(keys)
-	c.add(q.After != nil, condition, args...)
-	order := make([]string, len(keys))
-	for i, key := range keys {
-		order[i] = key.column + key.direction
+func (s *Store) list(ctx context.Context, q *bookcatalog.Query) (books []bookcatalog.Book, total int64, err error) {
+	tx, err := s.db.Reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, 0, err
 	}
-	limit := cmp.Or(max(q.Limit, 0), -1)                                                                                  // -1 for all
-	text := "SELECT " + columns + " FROM books" + c.text + " ORDER BY " + strings.Join(order, ", ") + " LIMIT ? OFFSET ?" // #nosec G202 -- constants of this package and parameters
+	defer func() { _ = tx.Rollback() }() // it only reads, so there is nothing to commit
+	c := filters(q)
+	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM books"+c.text, c.args...).Scan(&total); err != nil {
+		return nil, 0, err
+	}
+	orderBy, after, args := order(q)
+	c.add(q.After != nil, after, args...)
+	// A limit of -1 means all.
+	limit := cmp.Or(max(q.Limit, 0), -1)
+	text := "SELECT " + columns + " FROM books" + c.text + " ORDER BY " + orderBy + " LIMIT ? OFFSET ?" // #nosec G202 -- constants of this package and parameters
 	rows, err := tx.QueryContext(ctx, text, append(c.args, limit, max(q.Offset, 0))...)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var b bookcatalog.Book
 		if err := rows.Scan(fields(&b)...); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		books = append(books, b)
 	}
-	return books, rows.Err()
+	return books, total, rows.Err()
 }
 
 // conditions restrict the rows of a statement, with parameters.
@@ -77,47 +72,38 @@ func filters(q *bookcatalog.Query) *conditions {
 	return c
 }
 
-// sortKey is a column to sort by, and its value for the book that a page starts after.
-type sortKey struct {
-	column    string
-	after     any
-	direction string // " DESC" or ""
-}
-
-// sortKeys returns the columns that a query sorts by. The id is the last, so that no two books are
-// equal.
-func sortKeys(q *bookcatalog.Query) (all []sortKey) {
+// order returns the columns that a query sorts by, and the condition that a book comes after
+// q.After: by the first column, or equal in the first and by the second, and so on. The id is the
+// last column, so that no two books are equal. A comparison of rows would not do, since columns may
+// have different directions.
+func order(q *bookcatalog.Query) (columns, condition string, args []any) {
 	after := cmp.Or(q.After, &bookcatalog.Book{})
+	add := func(column string, value any, desc bool) {
+		direction, operator := "", " > ? OR "
+		if desc {
+			direction, operator = " DESC", " < ? OR "
+		}
+		columns += column + direction + ", "
+		condition += "(" + column + operator + column + " = ? AND "
+		args = append(args, value, value)
+	}
 	k := bookcatalog.KeysOf(after)
-	known := map[bookcatalog.SortField]sortKey{
-		bookcatalog.SortTitle:   {"title_key", k.Title, ""},
-		bookcatalog.SortAuthor:  {"author_key", k.Author, ""},
-		bookcatalog.SortISBN:    {"isbn13", after.ISBN13, ""},
-		bookcatalog.SortYear:    {"published_year", after.PublishedYear, ""},
-		bookcatalog.SortCreated: {"created_at", after.CreatedAt.UnixMicro(), ""},
-		bookcatalog.SortUpdated: {"updated_at", after.UpdatedAt.UnixMicro(), ""},
-	}
 	for _, s := range q.Sort {
-		key, ok := known[s.Field]
-		if s.Desc {
-			key.direction = " DESC"
-		}
-		if ok {
-			all = append(all, key)
+		switch s.Field {
+		case bookcatalog.SortTitle:
+			add("title_key", k.Title, s.Desc)
+		case bookcatalog.SortAuthor:
+			add("author_key", k.Author, s.Desc)
+		case bookcatalog.SortISBN:
+			add("isbn13", after.ISBN13, s.Desc)
+		case bookcatalog.SortYear:
+			add("published_year", after.PublishedYear, s.Desc)
+		case bookcatalog.SortCreated:
+			add("created_at", after.CreatedAt.UnixMicro(), s.Desc)
+		case bookcatalog.SortUpdated:
+			add("updated_at", after.UpdatedAt.UnixMicro(), s.Desc)
 		}
 	}
-	return append(all, sortKey{"id", after.ID, ""})
-}
-
-// after returns the condition that a book comes after another one: by the first key, or equal in
-// the first and by the second, and so on. A comparison of rows would not do, since keys may have
-// different directions.
-func after(keys []sortKey) (condition string, args []any) {
-	condition = "FALSE"
-	for _, key := range slices.Backward(keys) {
-		operator := map[string]string{"": " > ?", " DESC": " < ?"}[key.direction]
-		condition = "(" + key.column + operator + " OR " + key.column + " = ? AND " + condition + ")"
-		args = append([]any{key.after, key.after}, args...)
-	}
-	return condition, args
+	add("id", after.ID, false)
+	return strings.TrimSuffix(columns, ", "), condition + "FALSE" + strings.Repeat(")", len(args)/2), args
 }
