@@ -31,7 +31,7 @@ func TestExplainAlgorithms(t *testing.T) {
 		},
 		{
 			"places", "at most 10 requests at the same time",
-			"    held        for 1 hour if it is not given back\n    counter     domain_places_x_concurrency_hour\n    statistics",
+			"    held        for 1 hour if it is not released\n    counter     domain_places_x_concurrency_hour\n    statistics",
 		},
 	} {
 		x := explanation(t, rules, desc(row.key, "x"))

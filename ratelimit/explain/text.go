@@ -158,7 +158,7 @@ func (l *Limit) write(t *tabwriter.Writer) {
 		return
 	}
 	if l.Limit.Algorithm.HasPermits() {
-		row("held", "for "+l.length()+" if it is not given back")
+		row("held", "for "+l.length()+" if it is not released")
 	}
 	row("counter", plain(l.CounterKey))
 	if l.WindowEnd != 0 {
@@ -180,7 +180,7 @@ func instant(unix int64) string { return time.Unix(unix, 0).UTC().Format("2006-0
 // pairText is an entry of a request.
 func pairText(key, value string) string { return plain(key) + "=" + plain(value) }
 
-// ruleText is what an entry is compared with.
+// ruleText formats the rule that an entry is compared with.
 func ruleText(key, value string) string {
 	if value == "" {
 		return plain(key)

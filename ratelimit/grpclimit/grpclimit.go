@@ -11,7 +11,7 @@
 // opened. A call over its limit fails with ResourceExhausted, and its status has the time to
 // retry after (google.rpc.RetryInfo).
 //
-// Under a limit of ratelimit.Concurrency a call holds its place until its handler has returned,
+// Under a limit of ratelimit.Concurrency a call holds its permit until its handler has returned,
 // and a stream until it has ended. Whether the handler succeeds, fails or panics makes no
 // difference.
 //
@@ -51,7 +51,7 @@ type Options struct {
 	// calls pass, uncounted and without headers.
 	FailClosed bool
 	// OnError, if not nil, is called with the *ratelimit.Error of each failed decision,
-	// but not for calls whose context is done, and when the places that a call held under limits
+	// but not for calls whose context is done, and when the permits that a call held under limits
 	// of ratelimit.Concurrency can't be given back: then they become free by themselves. It must
 	// be safe for concurrent use and return soon: the call waits.
 	OnError func(ctx context.Context, fullMethod string, err error)
@@ -135,7 +135,7 @@ func (i *Interceptor) Stream(srv any, stream grpc.ServerStream, info *grpc.Strea
 	return handler(srv, stream)
 }
 
-// release gives back the places that a call holds.
+// release releases the permits of a call.
 func (i *Interceptor) release(ctx context.Context, fullMethod string, d *ratelimit.Decision) {
 	if err := d.Release(ctx); err != nil && i.opts.OnError != nil {
 		i.opts.OnError(ctx, fullMethod, err)
@@ -143,7 +143,7 @@ func (i *Interceptor) release(ctx context.Context, fullMethod string, d *ratelim
 }
 
 // check returns the status error of a call that is not to be handled, and the decision about one
-// that holds places.
+// that holds permits.
 func (i *Interceptor) check(ctx context.Context, fullMethod string) (*ratelimit.Decision, error) {
 	d, err := i.decide(ctx, fullMethod)
 	switch {

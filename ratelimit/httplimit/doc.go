@@ -20,9 +20,9 @@
 // reach the handler with the original http.ResponseWriter, so that flushing, hijacking and
 // deadlines work.
 //
-// Under a limit of ratelimit.Concurrency a request holds its place until its handler has returned or
+// Under a limit of ratelimit.Concurrency a request holds its permit until its handler has returned or
 // panicked; a connection that the handler hijacked no longer counts then. The limit's unit bounds
-// how long a place is held, so choose one that is longer than any request:
+// how long a permit is held, so choose one that is longer than any request:
 //
 //	limiter, err := ratelimit.NewLimiter("downloads", store, ratelimit.Limit{
 //		Algorithm: ratelimit.Concurrency, RequestsPerUnit: 4, Unit: ratelimit.Hour,

@@ -27,7 +27,7 @@ func RemoteHost(r *http.Request) string {
 // the client and ignored. Addresses become keys as in [RemoteHost].
 //
 // A request with fewer addresses has not passed all proxies, and one with something else
-// at that place has not passed the right ones: for both the key is RemoteHost, as it is
+// at that position has not passed the right ones: for both the key is RemoteHost, as it is
 // for proxies < 1. Count only proxies that can't be bypassed, or clients may write the
 // whole header.
 func ForwardedFor(proxies int) func(*http.Request) string {

@@ -17,9 +17,9 @@ import (
 // [ForwardedFor] or the caller's own. A request with an empty key is not limited.
 //
 // A key of more than 256 bytes is replaced by a hash, so that a client who can choose
-// keys can't choose how much memory each one takes.
+// keys can't choose how much memory each one needs.
 //
-// A request under a limit of ratelimit.Concurrency holds its place until its handler has returned.
+// A request under a limit of ratelimit.Concurrency holds its permit until its handler has returned.
 //
 // PerKey panics if limiter or key is nil. opts may be nil.
 func PerKey(limiter *ratelimit.Limiter, key func(*http.Request) string, opts *Options) func(http.Handler) http.Handler {
@@ -49,7 +49,7 @@ func PerKey(limiter *ratelimit.Limiter, key func(*http.Request) string, opts *Op
 // The headers report the tightest of the limits that were applied
 // ([ratelimit.Decision.Tightest]). Retry-After is [ratelimit.Decision.RetryAfter].
 //
-// A request under limits of ratelimit.Concurrency holds its places until its handler has returned.
+// A request under limits of ratelimit.Concurrency holds its permits until its handler has returned.
 //
 // PerRequest panics if engine or describe is nil or domain is empty. opts may be nil.
 func PerRequest(engine *ratelimit.Engine, domain string, describe func(*http.Request, *Descriptors), opts *Options) func(http.Handler) http.Handler {
@@ -89,7 +89,7 @@ func (c *call) put() {
 	c.pool.Put(c)
 }
 
-// result returns what was decided. The call returns to its pool, unless it holds places.
+// result returns the decision. The call returns to its pool, unless it holds permits.
 func (c *call) result(err error) (result, error) {
 	if err != nil {
 		c.put()
@@ -138,12 +138,12 @@ func (d *Descriptors) reset() {
 	}
 }
 
-// result is what was decided about a request. The zero result lets it pass.
+// result describes the decision about a request. The zero result lets it pass.
 type result struct {
 	status     ratelimit.Status // for the headers
 	denied     bool
 	retryAfter time.Duration
-	holding    *call // of places that the request holds, or nil
+	holding    *call // of permits that the request holds, or nil
 }
 
 // statusClientClosed is the status of a request that was canceled while it was being
@@ -178,7 +178,7 @@ func middleware(opts *Options, decide func(*http.Request) (result, error)) func(
 	}
 }
 
-// serveHolding runs the handler and then gives back the places of the request, even if the
+// serveHolding runs the handler and then releases the permits of the request, even if the
 // handler panics or calls runtime.Goexit.
 func (o *Options) serveHolding(w http.ResponseWriter, r *http.Request, next http.Handler, c *call) {
 	defer func() {

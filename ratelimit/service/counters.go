@@ -26,7 +26,7 @@ const CountersService = "ashlar.ratelimit.v1.Counters"
 
 // CountersOptions are the options of a Counters. Token is required.
 type CountersOptions struct {
-	// Token is what callers must know: at least httpx.MinTokenBytes bytes. Use random ones.
+	// Token must be sent by callers; it has at least httpx.MinTokenBytes bytes. Use random ones.
 	Token string
 	// OnDenied, if not nil, is called for each call that is not authorized, with the status of
 	// the response. It must not block. Calls may be many.

@@ -85,7 +85,7 @@ func (s *Service) readJSON(r *http.Request) (*ratelimitv3.RateLimitRequest, erro
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, badBody(`request body is empty: send {"domain": ..., "descriptors": [{"entries": [{"key": ..., "value": ...}]}]}`)
 	}
-	// Objects are what decoding allocates.
+	// Objects are allocated by decoding.
 	objects, most := bytes.Count(body, []byte("{")), partsPerDescriptor*s.bounds.maxDescriptors
 	if objects > most {
 		return nil, badBody("request body has too many objects: use at most %d", most)

@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"sort"
@@ -9,11 +10,11 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// For limits of other algorithms than fixed windows the model makes takes by itself and applies them with
-// Charge.Apply, which the tests of package ratelimit compare with exact models. What clients are told
+// For limits of other algorithms than fixed windows the model makes charges by itself and applies them with
+// Charge.Apply, which the tests of package ratelimit compare with exact models. The report to clients
 // follows from asking what would pass later.
 
-// taking reports whether the limit has another algorithm than FixedWindow.
+// charging reports whether the limit has another algorithm than FixedWindow.
 func (t *target) charging() bool { return t.live && t.algorithm != ratelimit.FixedWindow }
 
 // ending returns the end of the key of a limit's state.
@@ -30,7 +31,7 @@ func (t *target) ending() string {
 	return ending
 }
 
-// take returns a charge of n hits at a time in Unix seconds.
+// charge returns a charge of n hits at a time in Unix seconds.
 func (t *target) charge(n uint64, now int64) ratelimit.Charge {
 	const second, full = 1_000_000, 1 << 20
 	charge := ratelimit.Charge{Key: []byte(t.key), Algorithm: t.algorithm, N: min(n, 1<<33), Now: now * second}
@@ -79,12 +80,7 @@ func ratio(a, b, c int64) (quotient, rest int64) {
 }
 
 // capacity returns how many hits pass on a new key.
-func (t *target) capacity() uint32 {
-	if t.burst > 0 {
-		return t.burst
-	}
-	return t.requests
-}
+func (t *target) capacity() uint32 { return cmp.Or(t.burst, t.requests) }
 
 // passes reports whether n hits would pass at a time.
 func (t *target) passes(state ratelimit.State, n uint64, at int64) bool {
@@ -102,7 +98,7 @@ func first(is func(n int64) bool) int64 {
 	return int64(sort.Search(int(end), func(n int) bool { return is(int64(n)) }))
 }
 
-// statusOfCharge sets what clients are told after a charge, and returns the statistics of it.
+// statusOfCharge sets the status after a charge, and returns the statistics of it.
 func (m *model) statusOfCharge(t *target, s *ratelimit.Status, now int64) (c ratelimit.LimitCounts) {
 	state, capacity := t.taken.State, uint64(t.capacity())
 	remaining := uint64(sort.Search(int(capacity), func(n int) bool { return !t.passes(state, uint64(n)+1, now) }))
@@ -125,7 +121,7 @@ func (m *model) statusOfCharge(t *target, s *ratelimit.Status, now int64) (c rat
 	return ratelimit.LimitCounts{OverLimit: t.hits}
 }
 
-// release gives back the places of a request that was refused.
+// release releases the permits of a request that was refused.
 func (m *model) release(targets []*target) {
 	for _, t := range targets {
 		if t == nil || t.algorithm != ratelimit.Concurrency || !t.taken.Allowed || t.taken.Refund || t.taken.N == 0 {
@@ -143,10 +139,8 @@ func (m *model) release(targets []*target) {
 // to the stores.
 func (m *model) addsAndGivesBack(r *ratelimit.Request, now int64) bool {
 	back := make(map[string]bool)
-	rules, _ := m.rulesOf(r.Domain)
-	for i := range r.Descriptors {
-		t := m.target(r, &r.Descriptors[i], rules, now)
-		if t == nil || !t.live || t.charging() {
+	for _, t := range m.live(r, now) {
+		if t.charging() {
 			continue
 		}
 		if was, known := back[t.key]; known && was != t.back {

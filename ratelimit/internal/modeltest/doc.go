@@ -22,7 +22,7 @@
 //
 // Limits of other algorithms than fixed windows are applied by Charge.Apply in the model, too: the tests
 // of package ratelimit compare that with exact models. The model derives the terms of charges
-// by itself, and what clients are told by asking what would pass at other times. A store that
+// by itself, and the report to clients by asking what would pass at other times. A store that
 // is no ratelimit.ChargeStore and ratelimit.SubtractStore plays scripts without them.
 //
 // The model is slow on purpose. It follows the text of REFERENCE.md, not the code of the

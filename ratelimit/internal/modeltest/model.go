@@ -36,21 +36,24 @@ func newModel(c choices) *model {
 // mixesLengths reports whether a request would count in a window of one length under
 // the key of another's.
 func (m *model) mixesLengths(r *ratelimit.Request, now int64) bool {
-	rules, known := m.rulesOf(r.Domain)
-	for i := range r.Descriptors {
-		if !known {
-			return false
-		}
-		t := m.target(r, &r.Descriptors[i], rules, now)
-		if t == nil || !t.live {
-			continue
-		}
+	for _, t := range m.live(r, now) {
 		if length, seen := m.lengths[t.key]; seen && length != t.length {
 			return true
 		}
 		m.lengths[t.key] = t.length
 	}
 	return false
+}
+
+// live returns the limits that count the hits of a request.
+func (m *model) live(r *ratelimit.Request, now int64) (targets []*target) {
+	rules, known := m.rulesOf(r.Domain)
+	for i := range r.Descriptors {
+		if t := m.target(r, &r.Descriptors[i], rules, now); known && t != nil && t.live {
+			targets = append(targets, t)
+		}
+	}
+	return targets
 }
 
 // target is the limit that applies to one descriptor.
@@ -159,13 +162,10 @@ func (m *model) target(r *ratelimit.Request, d *ratelimit.Descriptor, rules []ra
 
 // hitsOf returns the number of hits of a descriptor (REFERENCE.md, 1.2).
 func hitsOf(r *ratelimit.Request, d *ratelimit.Descriptor) uint64 {
-	switch {
-	case d.HitsAddend != nil:
+	if d.HitsAddend != nil {
 		return *d.HitsAddend
-	case r.HitsAddend > 1:
-		return uint64(r.HitsAddend)
 	}
-	return 1
+	return uint64(max(r.HitsAddend, 1))
 }
 
 // dropReplaced removes the limits whose names any rule of the request replaces

@@ -199,7 +199,7 @@ func drawLimit(t *rapid.T) *ratelimit.Limit {
 		l.RequestsPerUnit = rapid.SampledFrom(limits).Draw(t, "requests")
 		l.Unit = rapid.SampledFrom(units).Draw(t, "unit")
 		l.UnitMultiplier = drawMultiplier(t)
-		if seldom(t, 3, "takes") {
+		if seldom(t, 3, "charges") {
 			l.Algorithm = rapid.SampledFrom([]ratelimit.Algorithm{ratelimit.SlidingWindow, ratelimit.TokenBucket, ratelimit.Concurrency}).Draw(t, "algorithm")
 		}
 		if l.Algorithm == ratelimit.TokenBucket && l.RequestsPerUnit > 0 {

@@ -86,14 +86,14 @@ func counterKey(reference bool, domain string, path []ratelimit.Rule, entries []
 	parts := []string{domain}
 	escape := strings.NewReplacer("~", "~0", "|", "~1", "{", "~2")
 	for i, e := range entries {
-		value, mark := e.Value, ""
+		value, prefix := e.Value, ""
 		if len(path) > 0 && path[i].ShareThreshold {
-			value, mark = path[i].Value, "~*"
+			value, prefix = path[i].Value, "~*"
 		}
 		if reference {
 			parts = append(parts, e.Key, value)
 		} else {
-			parts = append(parts, escape.Replace(e.Key), mark+escape.Replace(value))
+			parts = append(parts, escape.Replace(e.Key), prefix+escape.Replace(value))
 		}
 	}
 	if reference {
