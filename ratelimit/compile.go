@@ -127,11 +127,15 @@ func (c *compiler) level(d *draft, l *draftLevel, rules []Rule, p rulePosition, 
 }
 
 func (c *compiler) rule(d *draft, l *draftLevel, r *Rule, p rulePosition, above []pathRule, parent string) {
-	composite := parent + "." + joinValue(r.Key, r.Value)
+	key := joinValue(r.Key, r.Value)
+	composite := parent + "." + key
 	dr := &draftRule{at: p, rule: r, node: &node{value: r.Value}}
 	if r.Key == "" {
 		c.fault(p, "key", "descriptor has empty key")
-	} else if first := l.add(dr); first != nil {
+	} else if first := l.composite[key]; first == nil {
+		l.composite[key] = dr
+		l.rules = append(l.rules, dr)
+	} else { // counters and statistics would have the same names
 		c.fault(p, "key", "duplicate descriptor composite key '%s'", composite).Other = &first.at.Position
 	}
 	c.checkFields(p, r)
@@ -190,18 +194,6 @@ func newDraft(name string) *draft {
 }
 
 func newDraftLevel() *draftLevel { return &draftLevel{composite: make(map[string]*draftRule)} }
-
-// add adds a rule, or returns an existing one with the same key and value, or with others
-// that give counters and statistics the same names.
-func (l *draftLevel) add(r *draftRule) *draftRule {
-	key := joinValue(r.rule.Key, r.rule.Value)
-	if first := l.composite[key]; first != nil {
-		return first
-	}
-	l.composite[key] = r
-	l.rules = append(l.rules, r)
-	return nil
-}
 
 func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []pathRule) {
 	r, in, n := dr.rule, dr.rule.Limit, dr.node

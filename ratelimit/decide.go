@@ -81,8 +81,12 @@ func (e *Engine) prepare(u *inUse, r *Request, d *Decision, t *clockSecond) {
 		default:
 			continue
 		}
-		if c.stats != nil && !c.refund {
+		switch {
+		case c.stats == nil:
+		case !c.refund:
 			c.stats.stripe(w.stripe).total.Add(c.hits)
+		case c.hits <= maxHits:
+			c.stats.stripe(w.stripe).negative.Add(c.hits)
 		}
 		key := w.keys[start:len(w.keys):len(w.keys)]
 		if c.charge != nil {
@@ -90,13 +94,6 @@ func (e *Engine) prepare(u *inUse, r *Request, d *Decision, t *clockSecond) {
 		} else {
 			e.addHit(key, c, w)
 		}
-	}
-}
-
-// countRefund counts the hits of a refund.
-func (c *check) countRefund(w *workspace) {
-	if c.stats != nil && c.hits <= maxHits {
-		c.stats.stripe(w.stripe).negative.Add(c.hits)
 	}
 }
 
@@ -144,9 +141,6 @@ func (e *Engine) applyRule(u *inUse, domain string, entries []Entry, c *check, w
 
 // addCharge lists a charge. All charges go to the main store.
 func (e *Engine) addCharge(key []byte, c *check, w *workspace, t *clockSecond) {
-	if c.refund {
-		c.countRefund(w)
-	}
 	if len(w.charges) == 0 {
 		w.now = e.clock.micro(t)
 	}
@@ -186,11 +180,7 @@ func (e *Engine) addHit(key []byte, c *check, w *workspace) {
 	if c.period != nil {
 		h.Length = uint32(c.window.seconds())
 	}
-	if c.refund {
-		h.Count = 0 // if the store fails
-		c.countRefund(w)
-	}
-	h.Fixed, h.Lease = false, false
+	h.Count, h.Fixed, h.Lease = 0, false, false // a refund has this Count if the store fails
 	if c.rule != nil {
 		h.Fixed, h.Lease = c.rule.fixed, c.rule.lease
 	}

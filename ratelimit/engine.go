@@ -146,25 +146,19 @@ func New(store Store, opts *Options) *Engine {
 		e.failure = failError
 	}
 	e.plain = e.jitter == 0 && o.PerSecond == nil && o.OverLimitCache == nil && !o.StopIncrementWhenOverLimit
-	e.openStats()
-	if o.TopKeys {
-		e.top = newTopKeys(e.clock.read().now)
+	if o.Stats != nil {
+		e.limits = newRequestStats(o.Stats, o)
+		e.shadow = o.Stats.GlobalShadowMode()
 	}
-	return e
-}
-
-func (e *Engine) openStats() {
-	stats := e.opts.Stats
-	if stats == nil {
-		return
-	}
-	e.limits = newRequestStats(stats, &e.opts)
-	e.shadow = stats.GlobalShadowMode()
-	if f, ok := stats.(ExtendedStats); ok {
+	if f, ok := o.Stats.(ExtendedStats); ok {
 		for n := failAllow; n <= failLocal; n++ {
 			e.fallbacks[n] = f.Fallback(failureNumbers[n])
 		}
 	}
+	if o.TopKeys {
+		e.top = newTopKeys(e.clock.read().now)
+	}
+	return e
 }
 
 // Use activates rules atomically; calls in progress finish with the old ones. Nil removes

@@ -202,18 +202,9 @@ func (p *keyPlan) append(b []byte, f keyFormat, entries []Entry, window string) 
 	}
 	for i := range plan.parts {
 		part := &plan.parts[i]
-		b = append(b, part.text...)
-		value := entries[part.entry].Value
-		if f == unambiguous && mayNeedEscape(value) {
-			b = appendEscapedSlowly(b, value)
-		} else {
-			b = append(b, value...)
-		}
+		b = f.appendPart(append(b, part.text...), entries[part.entry].Value)
 	}
-	if plan.tail != "" {
-		b = append(b, plan.tail...)
-	}
-	return append(b, window...)
+	return append(append(b, plan.tail...), window...)
 }
 
 // appendCounterKey builds the key of a limit without a plan. l is nil if the limit came with

@@ -116,10 +116,18 @@ func (c *clock) read() *clockSecond {
 	return c.readAgain()
 }
 
-// readAgain is read for another clock, and for a second that is over.
+// readAgain is read for another clock, and for a second that is over. With the system's clock it sets
+// the timer that ends the second. There is a timer only while decisions are made, and never more than one.
 func (c *clock) readAgain() *clockSecond {
 	if c.now == nil {
-		return c.refresh()
+		now := time.Now()
+		t := newClockSecond(now.Unix())
+		t.read, t.micro = now, now.UnixMicro()
+		if c.current.CompareAndSwap(nil, t) {
+			rest := min(time.Until(time.Unix(t.now+1, 0)), time.Second) // less if the clock is set back just now
+			time.AfterFunc(rest, func() { c.current.Store(nil) })
+		}
+		return t
 	}
 	t, now := c.current.Load(), c.now().Unix()
 	if t == nil || t.now != now {
@@ -136,19 +144,6 @@ func (c *clock) micro(t *clockSecond) int64 {
 		return c.now().UnixMicro()
 	}
 	return t.micro + int64(time.Since(t.read)/time.Microsecond)
-}
-
-// refresh reads the system's clock and sets the timer that ends the second. There is a timer
-// only while decisions are made, and never more than one.
-func (c *clock) refresh() *clockSecond {
-	now := time.Now()
-	t := newClockSecond(now.Unix())
-	t.read, t.micro = now, now.UnixMicro()
-	if c.current.CompareAndSwap(nil, t) {
-		rest := min(time.Until(time.Unix(t.now+1, 0)), time.Second) // less if the clock is set back just now
-		time.AfterFunc(rest, func() { c.current.Store(nil) })
-	}
-	return t
 }
 
 func newClockSecond(now int64) *clockSecond {

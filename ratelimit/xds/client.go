@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -148,7 +149,11 @@ func (c *Client) Run(ctx context.Context, load func(*Update) error, failed func(
 		if ctx.Err() != nil {
 			return
 		}
-		wait := r.opts.Backoff.schedule(r.firstWait()).Wait(r.failures)
+		first := r.opts.RetryInterval
+		if r.reached {
+			first = r.opts.Backoff.Initial
+		}
+		wait := r.opts.Backoff.schedule(first).Wait(r.failures)
 		r.failures++
 		failed(&connectionError{c.target, err, wait})
 		if backoff.Sleep(ctx, wait) != nil {
@@ -175,13 +180,6 @@ type run struct {
 	reported   string // the last rejection that failed was called with
 }
 
-func (r *run) firstWait() time.Duration {
-	if r.reached {
-		return r.opts.Backoff.Initial
-	}
-	return r.opts.RetryInterval
-}
-
 var errConnectTimeout = errors.New("timed out")
 
 // attempt opens a stream and follows it to its end.
@@ -191,11 +189,14 @@ func (r *run) attempt(ctx context.Context) error {
 		return err
 	}
 	defer conn.Close()
-	ctx, cancel := context.WithCancelCause(withHeaders(ctx, r.opts.Headers))
+	for _, h := range r.opts.Headers {
+		ctx = metadata.AppendToOutgoingContext(ctx, h.Name, h.Value)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	// A deadline would also end the stream, so a timer bounds its opening.
 	timer := time.AfterFunc(r.opts.ConnectTimeout, func() { cancel(errConnectTimeout) })
-	s, err := openStream(ctx, conn, r)
+	ads, err := discoveryv3.NewAggregatedDiscoveryServiceClient(conn).StreamAggregatedResources(ctx)
 	timer.Stop()
 	if err != nil {
 		if context.Cause(ctx) == errConnectTimeout {
@@ -208,6 +209,7 @@ func (r *run) attempt(ctx context.Context) error {
 	}
 	r.opts.Log.Info("connected to the configuration server", "server", r.target, "version", r.accepted)
 	opened := time.Now()
+	s := &stream{run: r, ads: ads}
 	err = s.follow()
 	// A stream was useful if it had a response and did not end at once, or lasted long.
 	b, lasted := r.opts.Backoff, time.Since(opened)

@@ -2,7 +2,6 @@ package xds
 
 import (
 	"cmp"
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/metadata"
 
 	"github.com/ashlar-go/ashlar/internal/backoff"
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -197,12 +195,4 @@ func (h Header) fault() string {
 		return "the value must be printable ASCII; a name that ends in '-bin' takes any bytes"
 	}
 	return ""
-}
-
-// withHeaders adds headers to the stream that is opened with ctx.
-func withHeaders(ctx context.Context, headers []Header) context.Context {
-	for _, h := range headers {
-		ctx = metadata.AppendToOutgoingContext(ctx, h.Name, h.Value)
-	}
-	return ctx
 }

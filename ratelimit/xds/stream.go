@@ -1,7 +1,6 @@
 package xds
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -21,11 +19,6 @@ type stream struct {
 	*run
 	ads      discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesClient
 	received bool // there was a response
-}
-
-func openStream(ctx context.Context, conn *grpc.ClientConn, r *run) (*stream, error) {
-	ads, err := discoveryv3.NewAggregatedDiscoveryServiceClient(conn).StreamAggregatedResources(ctx)
-	return &stream{run: r, ads: ads}, err
 }
 
 // follow subscribes to the configuration and handles responses until the stream ends.
@@ -60,7 +53,14 @@ func (s *stream) handle(in *discoveryv3.DiscoveryResponse) error {
 	if s.repeats(in) {
 		return s.reject(in, s.inPartErrs)
 	}
-	u, use, err := s.update(in)
+	var u *Update
+	var use []resource
+	var err error
+	if s.opts.Strict {
+		u, err = Parse(in.GetResources(), &s.opts)
+	} else {
+		u, use, err = s.partial(in)
+	}
 	if err == nil {
 		u.Version = in.GetVersionInfo()
 		err = s.load(u)
@@ -75,14 +75,6 @@ func (s *stream) handle(in *discoveryv3.DiscoveryResponse) error {
 	}
 	s.accepted, s.rejections, s.reported = in.GetVersionInfo(), 0, ""
 	return s.send(in.GetNonce(), nil)
-}
-
-func (s *stream) update(in *discoveryv3.DiscoveryResponse) (u *Update, use []resource, err error) {
-	if !s.opts.Strict {
-		return s.partial(in)
-	}
-	u, err = Parse(in.GetResources(), &s.opts)
-	return u, nil, err
 }
 
 // reject reports a rejection, unless it repeats the last one, and sends it. Some servers
