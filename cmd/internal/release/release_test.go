@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/internal/scaletest"
+	"github.com/ashlar-go/ashlar/internal/servertest"
 )
 
 // clone clones the repository and returns the directory.
@@ -41,12 +42,14 @@ func TestReproducible(t *testing.T) {
 	if _, err := os.Stat(filepath.Join("..", "..", "..", ".git")); err != nil {
 		t.Skip("SKIPPED: this is not a git repository, and the version of a release is that of a commit")
 	}
+	tools, err := servertest.Build(filepath.Join("..", "..", ".."), []string{"-trimpath"}, "./cmd/internal/release")
+	require.NoError(t, err)
 	var sums []string
 	var out string
 	for range 2 {
 		dir := clone(t)
-		cmd := exec.CommandContext(t.Context(), "go", "run", "./cmd/internal/release", "-platforms", "linux/amd64", "-programs", "manifest")
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-buildvcs=false")
+		cmd := exec.CommandContext(t.Context(), filepath.Join(tools, "release"), "-platforms", "linux/amd64", "-programs", "ratelimit-check")
+		cmd.Dir = dir
 		text, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", text)
 		out = filepath.Join(dir, "dist")
@@ -66,11 +69,11 @@ func TestReproducible(t *testing.T) {
 	require.NoError(t, err)
 	added := strings.NewReplacer("${VERSION}", name, "${TARGETARCH}", "amd64").Replace(string(image))
 	require.Contains(t, added, "\nADD "+filepath.Base(archives[0])+" /\n", "what the image is built from")
-	for _, name := range []string{"manifest", "LICENSE", "README.md", "CHANGELOG.md", "systemd/ratelimitd.service", "systemd/inventoryd.service"} {
+	for _, name := range []string{"ratelimit-check", "LICENSE", "README.md", "CHANGELOG.md", "systemd/ratelimitd.service", "systemd/inventoryd.service"} {
 		require.Contains(t, files, name)
 	}
-	program := filepath.Join(t.TempDir(), "manifest")
-	require.NoError(t, os.WriteFile(program, files["manifest"], 0o700)) // #nosec G306 -- a program
+	program := filepath.Join(t.TempDir(), "ratelimit-check")
+	require.NoError(t, os.WriteFile(program, files["ratelimit-check"], 0o700)) // #nosec G306 -- a program
 	version, err := exec.CommandContext(t.Context(), program, "-version").Output()
 	require.NoError(t, err)
 	cmd := exec.CommandContext(t.Context(), "git", "rev-parse", "--short=12", "HEAD")
