@@ -115,13 +115,15 @@ func attackAll(list, length string) error {
 }
 
 // survive runs each attack, and then all together, while a normal client sends requests. Each of
-// these must succeed in time, and the server must not end.
+// these must succeed in time, and the server must not end. An attack takes as long as it needs to
+// send everything once, or a twentieth of ASHLAR_SOAK.
 func survive(t *testing.T, p *servertest.Process, normal func(context.Context) error, attacks []assault) {
 	t.Helper()
+	length := max(1500*time.Millisecond, scaletest.Soak(t)/20)
 	for _, a := range attacks {
-		t.Run(a.Name, func(t *testing.T) { withstand(t, p, normal, 3*time.Second, a) })
+		t.Run(a.Name, func(t *testing.T) { withstand(t, p, normal, length, a) })
 	}
-	t.Run("all together", func(t *testing.T) { withstand(t, p, normal, 6*time.Second, attacks...) })
+	t.Run("all together", func(t *testing.T) { withstand(t, p, normal, 3*length, attacks...) })
 }
 
 // withstand checks that a normal client is served during attacks. It repeats them once if a request
@@ -241,7 +243,10 @@ func TestMemory(t *testing.T) {
 	for name, attacked := range map[string]func(t *testing.T, program string){
 		"inventoryd": attackInventory, "ratelimitd": attackRateLimit, "bookcatalogd": attackBooks,
 	} {
-		t.Run(name, func(t *testing.T) { attacked(t, filepath.Join(dir, name)) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			attacked(t, filepath.Join(dir, name))
+		})
 	}
 }
 
