@@ -183,7 +183,7 @@ func TestClientSANErrors(t *testing.T) {
 	} {
 		files.ClientSAN = name
 		_, err := tlsfiles.NewServer(files, noLog(t))
-		require.ErrorContains(t, err, "not a DNS name: use one like client.example.com", "%q", name)
+		require.ErrorContains(t, err, "not a DNS name", "%q", name)
 		require.NotContains(t, err.Error(), "\n")
 	}
 	for _, name := range []string{"localhost", "envoy.example.com", "envoy.example.com.", "my_client.example", "1a.example"} {

@@ -152,7 +152,7 @@ func TestNoWatcher(t *testing.T) {
 	})
 	require.ErrorIs(t, err, syscall.EMFILE)
 	assert.ErrorContains(t, err, "watching directories: ")
-	assert.ErrorContains(t, err, "raise the limit fs.inotify.max_user_instances")
+	assert.ErrorContains(t, err, "fs.inotify.max_user_instances")
 }
 
 // An error of a second set leaves nothing of the first behind.

@@ -96,7 +96,7 @@ func TestDiscoveryInPart(t *testing.T) {
 	r.becomes("the valid domain changes", func() bool { return limit("d") == 5 })
 	require.EqualValues(t, 3, limit("other"), "the invalid one keeps its limit")
 	r.becomes("the error is counted", func() bool { return r.count(loadError) == 1 })
-	require.Contains(t, r.log.String(), "other: descriptors[0].rate_limit.unit: invalid rate limit unit")
+	require.Contains(t, r.log.String(), "descriptors[0].rate_limit.unit")
 	r.end()
 }
 
@@ -129,7 +129,7 @@ func TestDiscoveryOfALimitThatTheStoreCantHold(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, d.cache.SetSnapshot(t.Context(), "limits", snapshot))
 	r.becomes("the error is counted", func() bool { return r.count(loadError) == 1 })
-	require.Contains(t, r.log.String(), "domain 'd', rule client: sliding_window: the counter store")
+	require.Contains(t, r.log.String(), "sliding_window")
 	out, err := ratelimitv3.NewRateLimitServiceClient(r.dial()).ShouldRateLimit(t.Context(), ask("d", "x"))
 	require.NoError(t, err)
 	require.EqualValues(t, 3, out.GetStatuses()[0].GetCurrentLimit().GetRequestsPerUnit())

@@ -58,7 +58,7 @@ descriptors:
 	r.becomes("it is logged and reported", func() bool {
 		components := r.srv.Components()
 		return strings.Contains(r.log.String(), "memory for counters is full") &&
-			strings.Contains(components[len(components)-1].Reason, "memory is full (EMBEDDED_MAX_BYTES, EMBEDDED_WHEN_FULL=evict-fewest)")
+			strings.Contains(components[len(components)-1].Reason, "EMBEDDED_WHEN_FULL=evict-fewest")
 	})
 	code, page := r.getAt(r.addr.Debug, "/healthz")
 	require.Equal(t, 200, code)

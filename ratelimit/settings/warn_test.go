@@ -46,13 +46,13 @@ func TestUnknownVariables(t *testing.T) {
 		"MEMCACHE_NOTHING_LIKE_IT":          "",
 		"GRPC_" + strings.Repeat("X", 1000): "",
 	} {
-		text := "unknown setting"
-		if want != "" {
-			text += ": did you mean " + want + "?"
-		}
 		got := settings.Warnings(environment{name: "a-value-not-to-show"})
-		require.Equal(t, []settings.Warning{{Variable: name, Text: text}}, got)
-		require.Equal(t, name+": "+text, got[0].String())
+		require.Len(t, got, 1)
+		require.Equal(t, name, got[0].Variable)
+		_, meant, _ := strings.Cut(got[0].Text, "did you mean ")
+		require.Equal(t, want, strings.TrimSuffix(meant, "?"))
+		require.NotContains(t, got[0].String(), "a-value-not-to-show")
+		require.True(t, strings.HasPrefix(got[0].String(), name+": "))
 	}
 }
 
