@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,16 +57,34 @@ func (a *api) find(w http.ResponseWriter, r *http.Request, l *request) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
+	books = l.links(w, r, books, total)
+	return encode(ctx, books, expected)
+}
+
+// encode returns books as a JSON array. It encodes them one by one, and reserves the memory that
+// exceeds reserved as it is needed, because a hundred books may take 10 MB.
+func encode(ctx context.Context, books []bookcatalog.Book, reserved int64) ([]byte, error) {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
 	encoder.SetEscapeHTML(false)
-	if books = l.links(w, r, books, total); books == nil {
-		books = []bookcatalog.Book{} // [] in JSON
+	body.WriteByte('[')
+	for i := range books {
+		if i > 0 {
+			body.WriteByte(',')
+		}
+		if err := encoder.Encode(&books[i]); err != nil {
+			return nil, fmt.Errorf("encode a list: %w", err)
+		}
+		body.Truncate(body.Len() - 1) // the line feed
+		if more := int64(body.Cap()) - reserved; more > 0 {
+			if err := httpx.Reserve(ctx, more); err != nil {
+				return nil, err
+			}
+			reserved += more
+		}
 	}
-	if err := encoder.Encode(books); err != nil {
-		return nil, fmt.Errorf("encode a list: %w", err)
-	}
-	return body.Bytes(), httpx.Reserve(ctx, int64(body.Len())-expected)
+	body.WriteString("]\n")
+	return body.Bytes(), nil
 }
 
 // request is a parsed list request.
