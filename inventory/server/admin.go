@@ -21,18 +21,18 @@ import (
 
 // firstAdmin creates an administrator if there are no users. It prints a generated password,
 // which is not available later.
-func (s *Server) firstAdmin(ctx context.Context, engine *records.Engine, hasher *auth.Hasher, output io.Writer) error {
+func (s *Server) firstAdmin(ctx context.Context, engine *records.Engine, hasher *auth.Hasher, o *Options) error {
 	admin, password, err := accounts.FirstAdmin(ctx, engine, hasher, s.settings.AdminUsername, s.settings.AdminPassword)
 	if err != nil {
 		return fmt.Errorf("ADMIN_USERNAME, ADMIN_PASSWORD: %w", err)
 	}
-	if admin != nil {
+	if admin != nil && o.passwordCost == (auth.Cost{}) {
 		debug.FreeOSMemory() // hashing used more memory than serving will
 	}
 	if admin == nil || s.settings.AdminPassword != "" {
 		return nil
 	}
-	_, err = fmt.Fprintf(output, "the first admin is %q with the password %s\n%s", admin.Username, password, changeFirst(s.settings, admin, password))
+	_, err = fmt.Fprintf(o.Output, "the first admin is %q with the password %s\n%s", admin.Username, password, changeFirst(s.settings, admin, password))
 	return err
 }
 

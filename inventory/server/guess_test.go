@@ -11,13 +11,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/inventory/server"
 )
 
 // TestLoginDuringGuesses checks that right passwords from other addresses are accepted
 // while 20 clients guess passwords of the same user and of others as fast as they can.
 func TestLoginDuringGuesses(t *testing.T) {
 	t.Parallel()
-	r := serve(t, settings(t, map[string]string{"TRUSTED_PROXIES": "127.0.0.1"}))
+	r := serveWith(t, settings(t, map[string]string{"TRUSTED_PROXIES": "127.0.0.1"}), &server.Options{}) // with expensive hashes
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var all sync.WaitGroup

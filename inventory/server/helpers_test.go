@@ -55,8 +55,15 @@ type running struct {
 // serve runs a server until the test ends.
 func serve(t testing.TB, s *server.Settings) *running {
 	t.Helper()
+	return serveWith(t, s, new(server.Options).Cheap())
+}
+
+// serveWith is like serve, with options, of which it sets Log and Output.
+func serveWith(t testing.TB, s *server.Settings, opts *server.Options) *running {
+	t.Helper()
 	r := &running{t: t, log: new(logtest.Log), out: new(logtest.Log), http: &http.Client{Timeout: time.Minute, Transport: &http.Transport{}}}
-	srv, err := server.New(t.Context(), s, &server.Options{Log: r.log.Logger(), Output: r.out})
+	opts.Log, opts.Output = r.log.Logger(), r.out
+	srv, err := server.New(t.Context(), s, opts)
 	require.NoError(t, err)
 	r.srv = srv
 	l, err := net.Listen("tcp", s.Addr)

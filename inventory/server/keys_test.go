@@ -38,7 +38,7 @@ func handle(t *testing.T, s *server.Settings, store records.Store) *handled {
 	t.Helper()
 	h := &handled{t: t, log: new(logtest.Log)}
 	var err error
-	h.Server, err = server.New(t.Context(), s, &server.Options{Log: h.log.Logger(), Store: store})
+	h.Server, err = server.New(t.Context(), s, (&server.Options{Log: h.log.Logger(), Store: store}).Cheap())
 	require.NoError(t, err)
 	return h
 }
@@ -164,7 +164,7 @@ func TestKeyFile(t *testing.T) {
 
 	for text, want := range map[string]string{"short": "has 5 bytes: use at least 32", "": "write a key of at least 32", "{}": "0 token keys"} {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-		_, err := server.New(t.Context(), s, &server.Options{Log: slog.New(slog.DiscardHandler), Store: records.NewMemStore(inventory.Schema())})
+		_, err := server.New(t.Context(), s, (&server.Options{Log: slog.New(slog.DiscardHandler), Store: records.NewMemStore(inventory.Schema())}).Cheap())
 		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, err, "JWT_SECRET_FILE: ")
 	}

@@ -86,7 +86,7 @@ func (p *provider) settings(more map[string]string) *server.Settings {
 // start returns the handler of another inventory.
 func (p *provider) start(s *server.Settings) http.Handler {
 	p.Helper()
-	srv, err := server.New(p.Context(), s, &server.Options{Log: p.log.Logger(), Output: io.Discard})
+	srv, err := server.New(p.Context(), s, (&server.Options{Log: p.log.Logger(), Output: io.Discard}).Cheap())
 	require.NoError(p, err)
 	p.Cleanup(func() { require.NoError(p, srv.Close()) })
 	return srv.Handler()

@@ -49,6 +49,8 @@ type Options struct {
 	Version string
 	// ConsoleLinks are further links of the console's navigation. Default: none.
 	ConsoleLinks []ui.NavLink
+
+	passwordCost auth.Cost // of the hashes; zero means the default, which tests lower
 }
 
 // Server is a complete inventory server. Create one with [New].
@@ -112,7 +114,7 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	if err := s.openStore(ctx); err != nil {
 		return err
 	}
-	hasher, err := auth.NewHasher(nil)
+	hasher, err := auth.NewHasher(&auth.HasherOptions{Cost: o.passwordCost})
 	if err != nil {
 		return err
 	}
@@ -120,7 +122,7 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	engine := records.New(s.store, nil)
-	if err := s.firstAdmin(ctx, engine, hasher, o.Output); err != nil {
+	if err := s.firstAdmin(ctx, engine, hasher, o); err != nil {
 		return err
 	}
 	tokens, err := s.openTokens(ctx)

@@ -129,6 +129,9 @@ func killedEntries() int {
 func TestKilledPruning(t *testing.T) {
 	t.Parallel()
 	unraced(t)
+	if testing.Short() {
+		t.Skip("TestPruneKilled has a process that only seems to be killed")
+	}
 	path := filepath.Join(t.TempDir(), "inventory.db")
 	store := open(t, path)
 	v := records.New(store, nil)

@@ -15,15 +15,7 @@ import (
 func TestCounts(t *testing.T) {
 	t.Parallel()
 	unraced(t)
-	sqlstoretest.CheckCounts(t, open(t, filepath.Join(t.TempDir(), "inventory.db")), 3, scaled(60))
-}
-
-// scaled returns a number of changes, fewer with -short.
-func scaled(n int) int {
-	if testing.Short() {
-		return n / 4
-	}
-	return n
+	sqlstoretest.CheckCounts(t, open(t, filepath.Join(t.TempDir(), "inventory.db")), 3, sqlstoretest.Scaled(60))
 }
 
 func TestLatest(t *testing.T) {

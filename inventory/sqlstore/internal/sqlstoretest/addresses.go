@@ -2,6 +2,7 @@ package sqlstoretest
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,18 +11,22 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// CheckAddresses has two stores with one database take 200 addresses and 200 prefixes of one prefix at the
+// CheckAddresses has two stores with one database take 200 addresses, fewer with -short, and 48 prefixes of one prefix at the
 // same time, in which some are taken: each call gets another one, and all free ones are used.
 func CheckAddresses(t *testing.T, stores [2]records.Store) {
 	t.Helper()
 	c := &cabling{T: t, by: records.Caller{Name: "test"}, engines: [2]*records.Engine{records.New(stores[0], nil), records.New(stores[1], nil)}}
+	number := 200
+	if testing.Short() {
+		number = 100
+	}
 	vrf := c.add(&inventory.VRF{Name: "red"})
 	for _, of := range []*string{nil, new(vrf)} {
 		prefix := c.add(&inventory.Prefix{Prefix: "10.0.0.0/24", VRFID: of})
 		for _, taken := range []string{"10.0.0.3/24", "10.0.0.100/32"} {
 			c.add(&inventory.Address{Address: taken, VRFID: of})
 		}
-		c.allocate(prefix, 200, inventory.NextAddress, func(p *inventory.Prefix, value string) records.Record {
+		c.allocate(prefix, number, inventory.NextAddress, func(p *inventory.Prefix, value string) records.Record {
 			return &inventory.Address{Address: value, VRFID: p.VRFID}
 		})
 		c.add(&inventory.Prefix{Prefix: "10.0.0.64/26", VRFID: of})
@@ -35,8 +40,8 @@ func CheckAddresses(t *testing.T, stores [2]records.Store) {
 	for _, rec := range c.list(0, (&records.Query{Resource: records.Of[inventory.Address](stores[0].Schema())}).Where("vrf_id", vrf)) {
 		last[rec.(*inventory.Address).Address] = true
 	}
-	require.Len(t, last, 202)
-	require.True(t, last["10.0.0.202/24"] && !last["10.0.0.203/24"], "the lowest addresses are used")
+	require.Len(t, last, number+2)
+	require.True(t, last[fmt.Sprintf("10.0.0.%d/24", number+2)] && !last[fmt.Sprintf("10.0.0.%d/24", number+3)], "the lowest addresses are used")
 }
 
 // allocate makes calls that create records with free values at the same time.

@@ -28,7 +28,7 @@ func CheckCables(t *testing.T, stores [2]records.Store) {
 	t.Helper()
 	c := &cabling{T: t, by: records.Caller{Name: "test"}, engines: [2]*records.Engine{records.New(stores[0], nil), records.New(stores[1], nil)}}
 	c.device = c.add(newDevice("cabled"))
-	for range 5 {
+	for range Scaled(5) {
 		c.checkOccupied()
 		c.checkParents()
 		c.checkPositions()

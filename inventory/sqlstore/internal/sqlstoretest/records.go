@@ -203,3 +203,11 @@ func checkRelaxed(t testing.TB, store records.Store) {
 		return tx.Delete(t.Context(), records.Of[inventory.Location](inventory.Schema()), site, 1, nil)
 	}), "a device would become a duplicate")
 }
+
+// Scaled returns a number of rounds, a quarter of it with -short.
+func Scaled(n int) int {
+	if testing.Short() {
+		return max(1, n/4)
+	}
+	return n
+}
