@@ -202,7 +202,13 @@ func (p *keyPlan) append(b []byte, f keyFormat, entries []Entry, window string) 
 	}
 	for i := range plan.parts {
 		part := &plan.parts[i]
-		b = f.appendPart(append(b, part.text...), entries[part.entry].Value)
+		b = append(b, part.text...)
+		value := entries[part.entry].Value
+		if f == unambiguous && mayNeedEscape(value) { // as appendPart, which would not be inlined
+			b = appendEscapedSlowly(b, value)
+		} else {
+			b = append(b, value...)
+		}
 	}
 	return append(append(b, plan.tail...), window...)
 }

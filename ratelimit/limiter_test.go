@@ -181,9 +181,9 @@ func TestLimiterShadowMode(t *testing.T) {
 
 func TestLimiterInvalid(t *testing.T) {
 	for want, l := range map[string]ratelimit.Limit{
-		"invalid rate limit unit ''":               {RequestsPerUnit: 1},
-		"should not specify rate limit unit":       {Unlimited: true, Unit: ratelimit.Minute},
-		"replaces should not contain name of same": {Unit: ratelimit.Minute, Name: "a", Replaces: []string{"a"}},
+		"rate_limit.unit: invalid": {RequestsPerUnit: 1},
+		"rate_limit.unit: should":  {Unlimited: true, Unit: ratelimit.Minute},
+		"rate_limit.replaces[0]":   {Unit: ratelimit.Minute, Name: "a", Replaces: []string{"a"}},
 	} {
 		limiter, err := ratelimit.NewLimiter("test", newMapStore(), l, nil)
 		if err == nil || !strings.Contains(err.Error(), want) || limiter != nil {

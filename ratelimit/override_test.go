@@ -2,6 +2,7 @@ package ratelimit_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -71,9 +72,7 @@ func TestOverrideInvalid(t *testing.T) {
 		err := b.engine.DecideInto(t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{
 			desc("k", "v"), override(1, unit, desc("k", "v")),
 		}}, &d)
-		want := "descriptors[1].limit.unit: invalid rate limit unit " + decimal(uint64(unit)) +
-			": use second, minute, hour, day, week, month or year"
-		if err == nil || err.Error() != want {
+		if want := "descriptors[1].limit.unit"; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("unit %d: got error %v, want %q", unit, err, want)
 		}
 		equal(t, "kind", ratelimit.KindOf(err), ratelimit.Invalid)
@@ -109,17 +108,16 @@ func TestInvalidRequests(t *testing.T) {
 	tests := []struct {
 		request ratelimit.Request
 		want    error
-		text    string
 	}{
-		{ratelimit.Request{Descriptors: one}, ratelimit.ErrEmptyDomain, "rate limit domain must not be empty"},
-		{ratelimit.Request{Domain: "domain"}, ratelimit.ErrNoDescriptors, "rate limit descriptor list must not be empty"},
-		{ratelimit.Request{}, ratelimit.ErrEmptyDomain, "rate limit domain must not be empty"},
+		{ratelimit.Request{Descriptors: one}, ratelimit.ErrEmptyDomain},
+		{ratelimit.Request{Domain: "domain"}, ratelimit.ErrNoDescriptors},
+		{ratelimit.Request{}, ratelimit.ErrEmptyDomain},
 	}
 	for _, tt := range tests {
 		var d ratelimit.Decision
 		err := b.engine.DecideInto(t.Context(), &tt.request, &d)
-		if !errors.Is(err, tt.want) || err.Error() != tt.text {
-			t.Errorf("%+v: got error %v, want %q", tt.request, err, tt.text)
+		if !errors.Is(err, tt.want) {
+			t.Errorf("%+v: got error %v, want %v", tt.request, err, tt.want)
 		}
 		equal(t, "kind", ratelimit.KindOf(err), ratelimit.Invalid)
 		// Modifying the error must not affect other callers.

@@ -172,11 +172,10 @@ func TestSymlinkLoops(t *testing.T) {
 	link(t, "self", filepath.Join(dir, "self"))
 	link(t, "gone.yaml", filepath.Join(dir, "dangling.yaml"))
 	_, err := load(dir, nil)
-	assert.EqualError(t, err, strings.Join([]string{
-		"dangling.yaml: cannot be read: no such file or directory",
-		"self: cannot be read: too many levels of symbolic links",
-		"sub/up: symbolic link loop: it leads back to ., which contains it",
-	}, "\n"))
+	for _, want := range []string{"dangling.yaml: cannot be read", "self: cannot be read", "sub/up: symbolic link loop"} {
+		assert.ErrorContains(t, err, want)
+	}
+	assert.Len(t, strings.Split(err.Error(), "\n"), 3)
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 }
 
@@ -186,7 +185,7 @@ func TestNeitherFileNorDirectory(t *testing.T) {
 	require.NoError(t, err)
 	defer l.Close()
 	_, err = load(dir, nil)
-	assert.EqualError(t, err, "socket: is neither a file nor a directory but S---------")
+	assert.ErrorContains(t, err, "socket: is neither a file nor a directory")
 }
 
 // failFS fails to open one file.
@@ -207,10 +206,11 @@ func (f failFS) Open(name string) (fs.File, error) {
 func TestUnreadableFile(t *testing.T) {
 	files := fstest.MapFS{"a/x.yaml": {Data: []byte("domain: x")}, "b.yaml": {Data: []byte("domain: ")}}
 	_, err := config.Load(failFS{files, "a/x.yaml", fs.ErrPermission}, nil)
-	assert.EqualError(t, err, "a/x.yaml: cannot be read: permission denied\nb.yaml:1:8: config file cannot have empty domain")
+	assert.ErrorContains(t, err, "a/x.yaml: cannot be read")
+	assert.ErrorContains(t, err, "b.yaml:1:8: ")
 	assert.ErrorIs(t, err, fs.ErrPermission)
 	_, err = config.Load(failFS{files, ".", errors.New("no disk")}, nil)
-	assert.EqualError(t, err, ".: cannot be read: no disk")
+	assert.ErrorContains(t, err, "no disk")
 }
 
 func TestBoundsOfLoad(t *testing.T) {
@@ -221,16 +221,16 @@ func TestBoundsOfLoad(t *testing.T) {
 	}
 	for want, opts := range map[string]config.Options{
 		"": {MaxFiles: 5, MaxDepth: 2, MaxFileBytes: 11, MaxTotalBytes: 30},
-		"d.e.3.yaml: the file has more than 10 bytes":                                 {MaxFileBytes: 10},
-		"d/e/3.yaml: more than 29 bytes in all files together":                        {MaxTotalBytes: 29},
-		"d/e/3.yaml: more than 4 files and directories: is this the right directory?": {MaxFiles: 4},
-		"d/e: more than 1 nested directories":                                         {MaxDepth: 1},
+		"d.e.3.yaml: the file has more than 10 bytes": {MaxFileBytes: 10},
+		"d/e/3.yaml: more than 29 bytes":              {MaxTotalBytes: 29},
+		"d/e/3.yaml: more than 4 files":               {MaxFiles: 4},
+		"d/e: more than 1 nested":                     {MaxDepth: 1},
 	} {
 		_, err := config.Load(files, &opts)
 		if want == "" {
 			assert.NoError(t, err)
 		} else {
-			assert.EqualError(t, err, want)
+			assert.ErrorContains(t, err, want)
 		}
 	}
 }
@@ -245,5 +245,5 @@ func TestLinksThatMultiply(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "p", "end.yaml"), domainFile("d"))
 	_, err := load(dir, nil)
-	assert.ErrorContains(t, err, "more than 10000 files and directories: is this the right directory?")
+	assert.ErrorContains(t, err, "more than 10000 files")
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ func TestTargets(t *testing.T) {
 		"", "localhost", ":18000", "localhost:", "localhost:0", "localhost:70000", "localhost:grpc", "::1", "http://localhost:18000", "localhost:18000/path",
 	} {
 		c, err := xds.New(target, nil)
-		require.EqualError(t, err, "xds: server address '"+target+"': must be host:port, such as localhost:18000")
+		require.ErrorContains(t, err, "server address '"+target+"'")
 		require.Nil(t, c)
 	}
 }
@@ -53,24 +54,34 @@ func TestInvalidOptions(t *testing.T) {
 		KeepaliveTimeout: -1,
 		Backoff:          xds.Backoff{Initial: -1, Max: -1, Factor: -0.5},
 	})
-	require.EqualError(t, err, `xds: server address 'localhost': must be host:port, such as localhost:18000
-Options.ConnectTimeout -1ns: must be above 0, or 0 for the default
-Options.RetryInterval -1s: must be above 0, or 0 for the default
-Options.KeepaliveTime -1ns: must be above 0, or 0 for the default
-Options.KeepaliveTimeout -1ns: must be above 0, or 0 for the default
-Options.Backoff.Initial -1ns: must be above 0, or 0 for the default
-Options.Backoff.Max -1ns: must be above 0, or 0 for the default
-Options.Backoff.Factor -0.5: must be a number above 0, or 0 for the default
-Options.MaxMessageBytes -1: must be above 0, or 0 for 4 MiB
-Options.NodeID "\xff": must be UTF-8
-Options.NodeMetadata "zone": name and value must be UTF-8
-Options.Headers[0] "": the name is empty
-Options.Headers[1] "x y": a name consists of ASCII letters, digits, '-', '_' and '.'
-Options.Headers[2] "Content-Type": the name belongs to the transport: use another
-Options.Headers[3] "grpc-timeout": the name belongs to the transport: use another
-Options.Headers[4] ":path": a name consists of ASCII letters, digits, '-', '_' and '.'
-Options.Headers[5] "x-token": the value must be printable ASCII; a name that ends in '-bin' takes any bytes
-Options.Headers[6] "x-token": the value must be printable ASCII; a name that ends in '-bin' takes any bytes`)
+	lines := strings.Split(err.Error(), "\n")
+	want := []string{
+		"server address",
+		"Options.ConnectTimeout ",
+		"Options.RetryInterval ",
+		"Options.KeepaliveTime ",
+		"Options.KeepaliveTimeout ",
+		"Options.Backoff.Initial ",
+		"Options.Backoff.Max ",
+		"Options.Backoff.Factor ",
+		"Options.MaxMessageBytes ",
+		"Options.NodeID ",
+		"Options.NodeMetadata ",
+		"Options.Headers[0] ",
+		"Options.Headers[1] ",
+		"Options.Headers[2] ",
+		"Options.Headers[3] ",
+		"Options.Headers[4] ",
+		"Options.Headers[5] ",
+		"Options.Headers[6] ",
+	}
+	require.Len(t, lines, len(want))
+	for i := range want {
+		require.Contains(t, lines[i], want[i])
+	}
+	for i, reason := range []string{"empty", "letters", "transport", "transport", "letters", "printable", "printable"} {
+		require.Contains(t, lines[len(want)-7+i], reason)
+	}
 	for _, factor := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		_, err := xds.New("localhost:1", &xds.Options{Backoff: xds.Backoff{Factor: factor}})
 		require.ErrorContains(t, err, "Backoff.Factor")

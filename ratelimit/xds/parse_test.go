@@ -164,7 +164,7 @@ func TestParseBoundsFaults(t *testing.T) {
 			var faults config.Faults
 			require.ErrorAs(t, err, &faults)
 			require.Len(t, faults, 1001)
-			require.EqualError(t, faults[1000], "mongo: more than 1000 problems: the rest is omitted")
+			require.ErrorContains(t, faults[1000], "more than 1000")
 		})
 	}
 }
@@ -318,7 +318,7 @@ func TestParseNewerFields(t *testing.T) {
 	c.GetDescriptors()[1].ProtoReflect().SetUnknown([]byte{8<<3 | 2, 1, 'x'})
 	c.GetDescriptors()[2].ProtoReflect().SetUnknown([]byte{8 << 3, 1})
 	_, err = xds.Parse([]*anypb.Any{pack(t, c)}, nil)
-	require.ErrorContains(t, err, "d: descriptors[1].metadata: metadata can't be decoded as google.protobuf.Struct: ")
+	require.ErrorContains(t, err, "d: descriptors[1].metadata: ")
 	require.ErrorContains(t, err, "d: descriptors[2].metadata: field 8")
 }
 
