@@ -210,7 +210,10 @@ func (p *keyPlan) append(b []byte, f keyFormat, entries []Entry, window string) 
 			b = append(b, value...)
 		}
 	}
-	return append(append(b, plan.tail...), window...)
+	if plan.tail != "" { // an append of nothing is not free
+		b = append(b, plan.tail...)
+	}
+	return append(b, window...)
 }
 
 // appendCounterKey builds the key of a limit without a plan. l is nil if the limit came with
