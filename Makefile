@@ -57,7 +57,7 @@ RACEPACKAGES = ./ratelimit/store/memstore $$(grep -rlE '^\s*go [a-zA-Z(.]+\(|\.G
 
 # Prints a line for each package, the output of failed tests, and at the end all skipped tests
 # with their reasons.
-TESTSUM = go run $(GOTESTSUM) --format=pkgname --format-hide-empty-pkg --
+TESTSUM = go run $(GOTESTSUM) --format=pkgname-and-test-fails --format-hide-empty-pkg --
 
 # The race detector needs cgo, a C compiler and the C library's headers. Building a package
 # that needs them shows whether they exist, and the reason if not.
