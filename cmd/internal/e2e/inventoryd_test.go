@@ -183,8 +183,8 @@ func TestInventoryBackup(t *testing.T) {
 	require.Equal(t, 10, restored.count("locations"))
 	restored.stop()
 	require.Regexp(t, `(?m)^inventoryd: backup: .*copy\.db`, run(t, 1, "inventoryd", "-database-url", file, "backup", copied).stderr.String())
-	require.Regexp(t, `backup: takes one argument`, run(t, 2, "inventoryd", "backup").stderr.String())
-	require.Regexp(t, `unknown command "bakcup"`, run(t, 2, "inventoryd", "bakcup", "x").stderr.String())
+	require.Regexp(t, `backup.* one argument`, run(t, 2, "inventoryd", "backup").stderr.String())
+	require.Regexp(t, `"bakcup"`, run(t, 2, "inventoryd", "bakcup", "x").stderr.String())
 }
 
 // TestInventoryAdmin: an admin who is lost gets a new password beside a running server.
@@ -197,7 +197,7 @@ func TestInventoryAdmin(t *testing.T) {
 	code, body := i.send("POST", "/users/login", `{"username":"admin","password":"`+inventoryPassword+`"}`)
 	require.Equal(t, 401, code, body)
 	require.Regexp(t, `(?m)^inventoryd: admin: there is no user with the name "nobody"`, run(t, 1, "inventoryd", "-database-url", file, "admin", "-reset", "nobody").stderr.String())
-	require.Regexp(t, `admin: use admin -reset NAME`, run(t, 2, "inventoryd", "-database-url", file, "admin").stderr.String())
+	require.Regexp(t, `admin -reset NAME`, run(t, 2, "inventoryd", "-database-url", file, "admin").stderr.String())
 	i.stop()
 }
 
