@@ -75,7 +75,7 @@ RACE = race='$(RACEFLAGS)'; \
 		fi; \
 	fi
 
-test: ## run the tests that every change needs (5 minutes)
+test: ## run the tests that every change needs (6 minutes)
 	@$(RACE); \
 	if [ -n "$$race" ]; then \
 		echo "== go test -short $$race, packages with goroutines"; \
@@ -86,7 +86,7 @@ test: ## run the tests that every change needs (5 minutes)
 
 # Tests that count allocations or compare times have the constraint !race, or skip themselves
 # with the race detector. They run one package at a time.
-test-all: ## run all tests, with the race detector where there is a C compiler (20 minutes)
+test-all: ## run all tests, with the race detector where there is a C compiler (30 minutes)
 	@$(RACE); \
 	for module in $(MODULES); do \
 		echo "== $$module: go test $${race:+$$race }-shuffle=on -timeout=20m ./..."; \
