@@ -13,10 +13,11 @@ GOTESTSUM   ?= gotest.tools/gotestsum@v1.13.0
 # Examples are left out: one executes what its user names, after asking.
 GOSECEXCLUDE = G115,G304,G404
 
-# The duration of each target of "make fuzz", and the seconds after which it starts no
-# further one; 0 means no limit.
-FUZZTIME   ?= 10s
-FUZZBUDGET ?= 0
+# The duration of each target of "make fuzz", the seconds after which it starts no further one
+# (0 means no limit), and the packages.
+FUZZTIME     ?= 10s
+FUZZBUDGET   ?= 0
+FUZZPACKAGES ?= ./...
 
 # The duration of "make soak": of the load, and then of all fuzz targets. Each simulation takes a
 # tenth of it.
@@ -96,7 +97,7 @@ test-all: ## run all tests, with the race detector where there is a C compiler (
 		echo "== packages with tests for which the race detector must be off"; \
 		$(TESTSUM) -p 1 $$(grep -rlE --include='*_test.go' '^//go:build (.* )?!race|scaletest\.Race\(\)' . | xargs -n1 dirname | sort -u | grep -vE '/(e2e|scaletest)$$') || exit 1; \
 	fi
-	@$(MAKE) --no-print-directory soak SOAK=60s
+	@$(MAKE) --no-print-directory soak SOAK=60s FUZZPACKAGES="./httpx ./manifest ./ratelimit"
 
 soak: ## run load, simulations and fuzz targets for SOAK (1h)
 	@seconds=$$(echo $(SOAK) | awk '/h$$/ {u = 3600} /m$$/ {u = 60} /s$$/ {u = 1} {print int($$0 * u)}'); \
@@ -166,7 +167,7 @@ api: ## list changes of exported names since BASE
 # package precede its "ok" line. A fuzzer that is interrupted at its time limit sometimes
 # reports a failure without a failing input.
 fuzz: ## run every fuzz target for FUZZTIME (10s), one after the other
-	@list=$$(go test -list '^Fuzz' ./...) || { echo "$$list"; exit 1; }; \
+	@list=$$(go test -list '^Fuzz' $(FUZZPACKAGES)) || { echo "$$list"; exit 1; }; \
 	targets=$$(echo "$$list" | awk '/^Fuzz/ { name[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2 ":" name[i]; n = 0 }'); \
 	start=$$(date +%s); late=0; \
 	for target in $$targets; do \
