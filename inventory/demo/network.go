@@ -36,16 +36,23 @@ type network struct {
 	catalog
 	types   map[string]*string // ids of device types by model
 	vrfs    map[string]*string // ids by name
-	regions map[string]*string // ids by name
+	regions []*region          // in the order of their first sites
 	blocks  int                // of management addresses
-	hub     *host              // the first router of the first site
-	before  *host              // the last router of the site before
 	wan     int                // the number of circuits
+}
+
+// region is a region, whose sites are a ring.
+type region struct {
+	name  string
+	id    *string
+	hub   *host // the first router of the first site
+	last  *host // the last router of the last site until now
+	sites int
 }
 
 // build writes the network.
 func build(w *writer) error {
-	n := &network{writer: w, types: map[string]*string{}, vrfs: map[string]*string{}, regions: map[string]*string{}}
+	n := &network{writer: w, types: map[string]*string{}, vrfs: map[string]*string{}}
 	if err := json.Unmarshal(catalogJSON, &n.catalog); err != nil {
 		return fmt.Errorf("demo: catalog.json: %w", err)
 	}
@@ -68,8 +75,16 @@ func build(w *writer) error {
 			return n.err
 		}
 	}
-	if len(weights) > 2 { // a ring
-		n.circuit(n.hub, n.before)
+	for i, r := range n.regions {
+		if r.sites > 2 { // closes the ring
+			n.circuit(r.last, r.hub)
+		}
+		if i > 0 {
+			n.circuit(n.regions[i-1].hub, r.hub)
+		}
+	}
+	if last := len(n.regions) - 1; last > 1 {
+		n.circuit(n.regions[last].hub, n.regions[0].hub)
 	}
 	return n.err
 }
@@ -104,6 +119,7 @@ type site struct {
 	city        *city
 	code        string
 	created     time.Time // of all but the devices
+	region      *region
 	root        *inventory.Location
 	racks       int
 	numbers     [roles]int // of devices by role
@@ -146,29 +162,33 @@ func (n *network) site(index, size int) {
 		s.servers(s.rack(room, 42), top)
 	}
 	s.services()
-	if index == 0 {
-		n.hub = routers[0]
+	if r := s.region; r.sites == 1 {
+		r.hub = routers[0]
 	} else {
-		n.circuit(n.before, routers[0])
+		n.circuit(r.last, routers[0])
 	}
-	n.before = routers[len(routers)-1]
+	s.region.last = routers[len(routers)-1]
 	s.metrics()
 	s.events()
 }
 
 // location writes the site itself, and its region if it is the first one there.
 func (s *site) location(name string) {
-	if s.regions[s.city.Region] == nil {
-		region := &inventory.Location{Name: s.city.Region, Kind: inventory.LocationRegion}
-		s.add(region, s.created)
-		s.regions[s.city.Region] = &region.ID
+	i := slices.IndexFunc(s.regions, func(r *region) bool { return r.name == s.city.Region })
+	if i < 0 {
+		l := &inventory.Location{Name: s.city.Region, Kind: inventory.LocationRegion}
+		s.add(l, s.created)
+		i = len(s.regions)
+		s.regions = append(s.regions, &region{name: l.Name, id: &l.ID})
 	}
+	s.region = s.regions[i]
+	s.region.sites++
 	near := func(degrees float64) *float64 {
 		degrees = math.Round(degrees*10_000+float64(s.rng.IntN(1001)-500)) / 10_000
 		return &degrees
 	}
 	l := s.city.Location
-	l.Name, l.SiteCode, l.Kind, l.ParentID = name, s.code, inventory.LocationSite, s.regions[s.city.Region]
+	l.Name, l.SiteCode, l.Kind, l.ParentID = name, s.code, inventory.LocationSite, s.region.id
 	l.Lat, l.Lon, l.Address = near(*l.Lat), near(*l.Lon), strconv.Itoa(1+s.rng.IntN(200))+" "+pick(s.rng, s.Streets)
 	s.add(&l, s.created)
 	s.root = &l
