@@ -7,7 +7,7 @@ func (c *check) countCandidate(w *workspace, counts LimitCounts) {
 
 // addCandidateCharge lists a charge of the candidate. key is that of the limit.
 func (e *Engine) addCandidateCharge(key []byte, c *check, w *workspace) {
-	l, start := c.rule.limit.candidateCharge, len(w.keys)
+	l, start := c.rule.limit.candidate, len(w.keys)
 	w.keys = append(w.keys, key[:len(key)-len(c.charge.name[e.keys])]...)
 	w.keys = append(w.keys, l.name[e.keys]...)
 	w.addCharge(w.keys[start:len(w.keys):len(w.keys)], c, l)
@@ -15,7 +15,7 @@ func (e *Engine) addCandidateCharge(key []byte, c *check, w *workspace) {
 
 // compareCandidateCharge counts the decision of the candidate.
 func (e *Engine) compareCandidateCharge(c *check, w *workspace) {
-	t, l := &w.charges[c.hit+1], c.rule.limit.candidateCharge
+	t, l := &w.charges[c.hit+1], c.rule.limit.candidate
 	w.permits = w.permits || t.holdsPermits()
 	r := t.report()
 	c.countCandidate(w, l.counts(t, c.hits, r.remaining, e.ratio))

@@ -129,7 +129,7 @@ func (c *compiler) level(d *draft, l *draftLevel, rules []Rule, p rulePosition, 
 func (c *compiler) rule(d *draft, l *draftLevel, r *Rule, p rulePosition, above []pathRule, parent string) {
 	key := joinValue(r.Key, r.Value)
 	composite := parent + "." + key
-	dr := &draftRule{at: p, rule: r, node: &node{value: r.Value}}
+	dr := &draftRule{at: p, rule: r, node: &node{value: r.Value, limit: &limit{rule: r.alone()}}}
 	if r.Key == "" {
 		c.fault(p, "key", "descriptor has empty key")
 	} else if first := l.composite[key]; first == nil {
@@ -196,32 +196,24 @@ func newDraft(name string) *draft {
 func newDraftLevel() *draftLevel { return &draftLevel{composite: make(map[string]*draftRule)} }
 
 func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []pathRule) {
-	r, in, n := dr.rule, dr.rule.Limit, dr.node
-	l := &limit{
-		domain:   d.name,
-		name:     in.Name,
-		nameID:   d.nameID(in.Name),
-		detailed: r.DetailedMetric,
-		metadata: r.Metadata,
-		path:     path,
-		rule:     r.alone(),
-	}
+	r, in, n, l := dr.rule, dr.rule.Limit, dr.node, dr.node.limit
+	l.domain, l.nameID, l.path = d.name, d.nameID(in.Name), path
 	for _, name := range in.Replaces {
 		l.replaces = append(l.replaces, d.nameID(name))
 		d.domain.replaces = true
 	}
-	n.limit, n.id, n.named = l, int32(len(rs.limits)), in.Name != ""
+	n.limited, n.id, n.named = true, int32(len(rs.limits)), in.Name != ""
 	n.requests, n.unit, n.unlimited, n.lease = in.RequestsPerUnit, in.Unit, in.Unlimited, in.Lease
 	if !in.Unlimited {
 		l.period, _ = newPeriod(in) // checkLimit reports the error
 		n.periodic = l.period != nil
 		l.charge = newChargeLimit(in, l.period)
 		n.charging = l.charge != nil
+		n.candidate = in.Candidate != nil
 		l.setCandidate(in)
-		n.candidate = l.candidate != nil
 	}
 	n.shadow, n.quota, n.failure = r.ShadowMode, r.QuotaMode, r.OnStoreFailure.number()
-	n.perRequest = l.detailed || slices.ContainsFunc(path, func(p pathRule) bool { return p.fromValue })
+	n.perRequest = r.DetailedMetric || slices.ContainsFunc(path, func(p pathRule) bool { return p.fromValue })
 	if !n.perRequest && !n.unlimited {
 		l.metric = string(l.appendMetric(nil, make([]Entry, len(path)), false))
 	}
@@ -318,13 +310,12 @@ func (l *limit) setCandidate(in *Limit) {
 	if in.Candidate == nil {
 		return
 	}
-	l.candidate = new(*in.Candidate)
 	candidate := *in
 	candidate.RequestsPerUnit = in.Candidate.RequestsPerUnit
-	if l.candidateCharge = newChargeLimit(&candidate, l.period); l.candidateCharge == nil {
+	if l.candidate = newChargeLimit(&candidate, l.period); l.candidate == nil {
 		return
 	}
-	for f, name := range l.candidateCharge.name {
-		l.candidateCharge.name[f] = name[:1] + "candidate_" + name[1:]
+	for f, name := range l.candidate.name {
+		l.candidate.name[f] = name[:1] + "candidate_" + name[1:]
 	}
 }

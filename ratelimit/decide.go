@@ -211,7 +211,7 @@ func (e *Engine) evaluate(u *inUse, r *Request, d *Decision, t *clockSecond) {
 		if n := c.rule; n != nil {
 			s.Quota, shadow = s.Quota || n.quota, n.shadow
 			if n.named {
-				s.Name = n.limit.name
+				s.Name = n.limit.rule.Limit.Name
 			}
 		}
 		e.compare(c, s, w)
@@ -268,7 +268,7 @@ func (e *Engine) compare(c *check, s *Status, w *workspace) {
 	if c.stats != nil {
 		c.stats.stripe(w.stripe).add(countsOf(c.requests, e.ratio, c.hits, h.Count), shadow)
 		if c.rule != nil && c.rule.candidate {
-			c.countCandidate(w, countsOf(c.rule.limit.candidate.RequestsPerUnit, e.ratio, c.hits, h.Count))
+			c.countCandidate(w, countsOf(c.rule.limit.rule.Limit.Candidate.RequestsPerUnit, e.ratio, c.hits, h.Count))
 		}
 	}
 }
@@ -332,7 +332,7 @@ func (e *Engine) conclude(d *Decision) {
 			d.Code = OverLimit
 		}
 		if n := d.work.checks[i].rule; e.opts.Metadata && !over && n != nil {
-			d.Metadata = mergeMetadata(d.Metadata, n.limit.metadata)
+			d.Metadata = mergeMetadata(d.Metadata, n.limit.rule.Metadata)
 		}
 	}
 	if quotas > 0 && quotas == quotasOver {

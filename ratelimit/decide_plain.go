@@ -31,7 +31,7 @@ func (e *Engine) decidePlain(ctx context.Context, u *inUse, r *Request, d *Decis
 	s.UnitMultiplier, s.Algorithm, s.Name = 0, FixedWindow, ""
 	s.ResetSeconds, s.RetrySeconds, s.Remaining = uint32(window.end-t.now), 0, 0
 	if n.named {
-		s.Name = n.limit.name
+		s.Name = n.limit.rule.Limit.Name
 	}
 	if !over {
 		s.Remaining = n.requests - uint32(h.Count)
@@ -84,7 +84,7 @@ func (e *Engine) decidePlainCharge(ctx context.Context, u *inUse, r *Request, d 
 		s.UnitMultiplier = n.limit.period.multiplier
 	}
 	if n.named {
-		s.Name = n.limit.name
+		s.Name = n.limit.rule.Limit.Name
 	}
 	report.fillStatus(t, s)
 	if n.shadow {

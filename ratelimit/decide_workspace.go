@@ -132,7 +132,7 @@ func (c *check) charges() int {
 // chargeLimit returns the limit of one of the charges.
 func (c *check) chargeLimit(i int) *chargeLimit {
 	if i == 1 {
-		return c.rule.limit.candidateCharge
+		return c.rule.limit.candidate
 	}
 	return c.charge
 }
@@ -159,5 +159,5 @@ func (c *check) onTrial() bool { return c.rule != nil && c.rule.candidate && c.s
 
 // candidateAbove reports whether there is a candidate above the limit.
 func (c *check) candidateAbove() bool {
-	return c.onTrial() && c.rule.limit.candidate.RequestsPerUnit > c.requests
+	return c.onTrial() && c.rule.limit.rule.Limit.Candidate.RequestsPerUnit > c.requests
 }

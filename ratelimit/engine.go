@@ -185,7 +185,7 @@ func (e *Engine) statsOf(rules *Ruleset) []*LimitStats {
 	for i, l := range rules.limits {
 		if metric := l.fixedMetric(e.opts.SanitizeMetricDots); metric != "" {
 			stats[i] = e.opts.Stats.Limit(metric)
-			if l.candidate != nil {
+			if l.rule.Limit.Candidate != nil {
 				stats[i].openCandidate()
 			}
 		}

@@ -4,20 +4,16 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 )
 
 // LevelView shows the rules that an entry is compared with at one depth, to tools that
 // explain decisions: see package explain. The zero value has no rules.
-type LevelView struct {
-	domain *domain
-	level  *level
-}
+type LevelView struct{ level *level }
 
 // RuleView shows one compiled rule.
 type RuleView struct {
-	// Rule is a copy without the nested Rules. Of a rule without a limit it has only Key and Value.
+	// Rule is a copy without the nested Rules.
 	Rule
 	Next LevelView // the nested rules
 }
@@ -31,7 +27,7 @@ func (r *Ruleset) Domains() []string { return slices.Sorted(maps.Keys(r.domains)
 // Level returns the top level of a domain, the zero LevelView if it is not configured.
 func (r *Ruleset) Level(domain string) LevelView {
 	if d := r.domain(domain); d != nil {
-		return LevelView{d, d.top}
+		return LevelView{d.top}
 	}
 	return LevelView{}
 }
@@ -72,26 +68,12 @@ func (v LevelView) Values(key string) []string {
 }
 
 // Match returns the rule that an entry matches, nil if there is none.
-func (v LevelView) Match(e Entry) *RuleView {
-	n := v.at().match(&e, new([]byte))
-	if n == nil {
-		return nil
-	}
-	if exact := v.Exact(e); exact != nil {
-		return exact
-	}
-	for _, g := range v.globs(e.Key) {
-		if &g.node == n {
-			return v.rule(g.key(e.Key), n)
-		}
-	}
-	return v.rule(e.Key, n)
-}
+func (v LevelView) Match(e Entry) *RuleView { return v.at().match(&e, new([]byte)).view() }
 
 // Exact returns the rule with the key and value of an entry, nil if there is none.
 func (v LevelView) Exact(e Entry) *RuleView {
 	if k := v.at().find(e.Key); k != nil {
-		return v.rule(e.Key, k.exact.find(e.Value))
+		return k.exact.find(e.Value).view()
 	}
 	return nil
 }
@@ -99,7 +81,7 @@ func (v LevelView) Exact(e Entry) *RuleView {
 // KeyAlone returns the rule with a key and no value, nil if there is none.
 func (v LevelView) KeyAlone(key string) *RuleView {
 	if k := v.at().find(key); k != nil {
-		return v.rule(key, k.any)
+		return k.any.view()
 	}
 	return nil
 }
@@ -108,68 +90,36 @@ func (v LevelView) KeyAlone(key string) *RuleView {
 type Wildcard struct {
 	*RuleView
 	Matches bool
+	order   int32
 }
 
 // Wildcards returns the rules with a star that an entry is compared with, in the order
 // of the configuration.
 func (v LevelView) Wildcards(e Entry) []Wildcard {
 	var all []Wildcard
-	for _, g := range v.globs(e.Key) {
-		text := e.Value
-		if g.joined {
-			text = e.Key + "_" + e.Value
+	add := func(x *globIndex, text string) {
+		if x == nil {
+			return
 		}
-		all = append(all, Wildcard{v.rule(g.key(e.Key), &g.node), g.match(text)})
+		for i := range x.globs {
+			g := &x.globs[i]
+			all = append(all, Wildcard{g.node.view(), g.match(text), g.order})
+		}
 	}
+	if k := v.at().find(e.Key); k != nil {
+		add(k.wild, e.Value)
+	}
+	add(v.at().patterns, e.Key+"_"+e.Value)
+	slices.SortStableFunc(all, func(a, b Wildcard) int { return int(a.order - b.order) })
 	return all
 }
 
-// viewedGlob is a pattern, and whether it is one for key and value together.
-type viewedGlob struct {
-	*globRule
-	joined bool
-}
-
-func (v LevelView) globs(key string) []viewedGlob {
-	var all []viewedGlob
-	add := func(x *globIndex, joined bool) {
-		if x != nil {
-			for i := range x.globs {
-				all = append(all, viewedGlob{&x.globs[i], joined})
-			}
-		}
-	}
-	if k := v.at().find(key); k != nil {
-		add(k.wild, false)
-	}
-	add(v.at().patterns, true)
-	slices.SortStableFunc(all, func(a, b viewedGlob) int { return int(a.order - b.order) })
-	return all
-}
-
-// key returns the rule's key, which for a pattern on the value is that of the entry.
-func (g *viewedGlob) key(entryKey string) string {
-	switch {
-	case !g.joined:
-		return entryKey
-	case g.node.value == "":
-		return g.pattern
-	}
-	return strings.TrimSuffix(g.pattern, "_"+g.node.value)
-}
-
-func (v LevelView) rule(key string, n *node) *RuleView {
+// view returns nil for no rule.
+func (n *node) view() *RuleView {
 	if n == nil {
 		return nil
 	}
-	r := &RuleView{Rule: Rule{Key: key, Value: n.value}}
-	if n.limit != nil {
-		r.Rule = n.limit.rule.alone()
-	}
-	if n.next != nil {
-		r.Next = LevelView{v.domain, n.next}
-	}
-	return r
+	return &RuleView{n.limit.rule.alone(), LevelView{n.next}}
 }
 
 // PlannedHit describes the hit that a descriptor would count.

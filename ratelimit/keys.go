@@ -272,9 +272,9 @@ func (l *limit) appendMetric(b []byte, entries []Entry, dots bool) []byte {
 		part := len(b)
 		n, e := &l.path[i], &entries[i]
 		switch {
-		case l.detailed && n.shared:
+		case l.rule.DetailedMetric && n.shared:
 			b = append(b, n.sharedMetric...)
-		case l.detailed, n.fromValue && e.Value != "":
+		case l.rule.DetailedMetric, n.fromValue && e.Value != "":
 			b = append(b, e.Key...)
 			b = append(b, '_')
 			b = append(b, e.Value...)

@@ -57,22 +57,23 @@ func (r *Ruleset) Has(domain string) bool { return r.domains[domain] != nil }
 // unreachable rules, overlapping wildcards. They are in the order of the input.
 func (r *Ruleset) Warnings() []*Fault { return r.warnings }
 
-// node is a compiled rule, with what a match and a decision need in one cache line. With
-// thousands of rules, the number of cache lines determines how long a decision takes.
+// node is a compiled rule, with what a match and a decision need in one cache line: 64 bytes, so that
+// nodes in a slice do not straddle two. With thousands of rules, the number of cache lines determines
+// how long a decision takes.
 type node struct {
 	value string   // as configured
 	next  *level   // the nested rules, or nil
-	limit *limit   // the rest about the rule's limit, nil without one
+	limit *limit   // the rest
 	plan  *keyPlan // of the limit's counter keys; nil where keys of entries are patterns
 
 	id       int32 // of the limit: its index in Ruleset.limits
 	requests uint32
 	unit     Unit
-	// Properties of the limit and the rule.
-	unlimited, shadow, quota bool
+	// Properties of the limit and the rule. limited reports whether there is a limit.
+	limited, unlimited, shadow, quota bool
 	// perRequest reports whether the statistics key depends on the request's values.
 	perRequest bool
-	// named reports whether limit.name is set.
+	// named reports whether the limit has a name.
 	named bool
 	// fixed reports whether all counters of the limit follow from the rules alone.
 	fixed bool
@@ -82,33 +83,26 @@ type node struct {
 	periodic bool
 	// charging reports whether limit.charge is set.
 	charging bool
-	// candidate reports whether limit.candidate is set.
+	// candidate reports whether the limit has a Candidate.
 	candidate bool
 	// lease is Limit.Lease.
 	lease bool
 	// plain reports whether the rule has a limit of a unit's FixedWindow or of another Algorithm,
 	// whose statistics key and plan are known, and no candidate.
 	plain bool
-
-	_ [1]byte // so that nodes in a slice do not straddle cache lines
 }
 
-// limit holds the rarely used part of a rule with a limit.
+// limit holds the rarely used part of a rule. Without a limit, only rule is set.
 type limit struct {
-	domain   string
-	name     string
-	nameID   int32   // index of the name in its domain, -1 without one
-	replaces []int32 // indices of names
-	metric   string  // the statistics key, sanitised; empty if there is none or it depends on the request
-	detailed bool
-	metadata map[string]any
-	path     []pathRule   // from the top to the rule itself
-	period   *period      // nil for windows of a unit
-	charge   *chargeLimit // nil for a FixedWindow
-	rule     Rule         // as configured, without the nested rules
-
-	candidate       *Candidate   // nil without one
-	candidateCharge *chargeLimit // nil for a FixedWindow
+	rule      Rule // as configured, without the nested rules
+	domain    string
+	nameID    int32        // index of the name in its domain, -1 without one
+	replaces  []int32      // indices of names
+	metric    string       // the statistics key, sanitised; empty if there is none or it depends on the request
+	path      []pathRule   // from the top to the rule itself
+	period    *period      // nil for windows of a unit
+	charge    *chargeLimit // nil for a FixedWindow
+	candidate *chargeLimit // nil for a FixedWindow, and without a candidate
 }
 
 // entries returns the keys and values of the rules from the top to the limit.
@@ -225,7 +219,7 @@ func (d *domain) match(entries []Entry, scratch *[]byte) *node {
 			return nil
 		}
 		if i == len(entries)-1 {
-			if n.limit == nil {
+			if !n.limited {
 				return nil
 			}
 			return n
