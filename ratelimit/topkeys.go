@@ -90,6 +90,8 @@ type ruleTop struct {
 // topGeneration holds the hits of a minute.
 type topGeneration struct{ hits, refusals sketch }
 
+func (g *topGeneration) slots() int { return len(g.hits.slots) + len(g.refusals.slots) }
+
 // sketch estimates the greatest counts of a stream with the Space-Saving algorithm: a new key takes
 // the slot of the one with the least hits, and these count as its possible error.
 type sketch struct {
@@ -142,7 +144,7 @@ func (k *topKeys) add(u *inUse, c *check, w *workspace, r *Request, i int, over 
 		u.top[id] = new(ruleTop)
 	}
 	top := u.top[id]
-	top.turn(now / topPeriod)
+	k.turnRule(top, now/topPeriod)
 	k.scratch = appendTopKey(k.scratch[:0], c, r.Domain, r.Descriptors[i].Entries)
 	hash := maphash.Bytes(k.seed, k.scratch)
 	weight := uint64(1) << k.shift
@@ -200,17 +202,9 @@ func addUpTo(a, b uint64) uint64 { return a + min(b, math.MaxUint64-a) }
 
 // slot returns a slot for a new key: an unused one, or that of the key with the least hits.
 func (k *topKeys) slot(s *sketch) int {
-	n := len(s.slots)
-	switch {
-	case n < cap(s.slots) && n < topSlots: // its text is reused
-		s.slots, s.hashes = s.slots[:n+1], s.hashes[:n+1]
-		s.slots[n].count = 0
-		return n
-	case n < topSlots && (k.slots < topRoom || n == 0):
-		size := max(1, 2*n)
-		k.slots += size - n
-		s.slots = append(make([]topSlot, 0, size), s.slots...)[:n+1]
-		s.hashes = append(make([]uint64, 0, size), s.hashes...)[:n+1]
+	if n := len(s.slots); n < topSlots && (k.slots < topRoom || n == 0) {
+		k.slots++
+		s.slots, s.hashes = append(s.slots, topSlot{}), append(s.hashes, 0)
 		return n
 	}
 	s.replaced = true
@@ -228,23 +222,17 @@ func (s *sketch) least() int {
 	return least
 }
 
-func (s *sketch) clear() {
-	s.hashes, s.slots = s.hashes[:0], s.slots[:0]
-	s.replaced, s.spread = false, 0
-}
-
-// turn begins another minute. A clock that is set back by up to a minute is ignored.
-func (t *ruleTop) turn(minute int64) {
+// turnRule begins another minute of a rule. A clock that is set back by up to a minute is ignored.
+func (k *topKeys) turnRule(t *ruleTop, minute int64) {
 	if minute == t.minute || minute == t.minute-1 {
 		return
 	}
-	t.now, t.before = t.before, t.now
+	k.slots -= t.before.slots()
+	t.before, t.now = t.now, topGeneration{}
 	if minute != t.minute+1 {
-		t.before.hits.clear()
-		t.before.refusals.clear()
+		k.slots -= t.before.slots()
+		t.before = topGeneration{}
 	}
-	t.now.hits.clear()
-	t.now.refusals.clear()
 	t.minute = minute
 }
 
@@ -317,57 +305,44 @@ func (e *Engine) TopKeys() *TopKeys {
 // read returns the keys of a rule, nil if it had no hits.
 func (k *topKeys) read(u *inUse, id int, minute int64) *RuleKeys {
 	k.mu.Lock()
+	defer k.mu.Unlock()
 	top := u.top[id]
 	if top == nil {
-		k.mu.Unlock()
 		return nil
 	}
-	top.turn(minute)
-	hits, refusals := top.now.hits.clone(), top.now.refusals.clone()
-	hitsBefore, refusalsBefore := top.before.hits.clone(), top.before.refusals.clone()
-	k.mu.Unlock()
+	k.turnRule(top, minute)
 	fromRequests := id == len(u.rules.limits)
 	r := new(RuleKeys)
-	r.Hits, r.ByHits = merge(&hits, &hitsBefore, fromRequests)
-	r.Refusals, r.ByRefusals = merge(&refusals, &refusalsBefore, fromRequests)
+	r.Hits, r.ByHits = merge(top.now.hits, top.before.hits, fromRequests)
+	r.Refusals, r.ByRefusals = merge(top.now.refusals, top.before.refusals, fromRequests)
 	if r.Hits == 0 {
 		return nil
 	}
 	return r
 }
 
-func (s *sketch) clone() sketch {
-	c := *s
-	c.hashes, c.slots = slices.Clone(s.hashes), slices.Clone(s.slots)
-	for i := range c.slots {
-		c.slots[i].text = slices.Clone(c.slots[i].text)
-	}
-	return c
-}
-
 // merge returns the sum of two sketches and their keys, those with the most hits first.
-func merge(a, b *sketch, fromRequests bool) (total uint64, keys []KeyCount) {
+func merge(a, b sketch, fromRequests bool) (total uint64, keys []KeyCount) {
+	a.slots, b.slots = slices.Clone(a.slots), slices.Clone(b.slots)
 	for i := range b.slots {
-		if j := slices.Index(a.hashes, b.hashes[i]); j < 0 {
-			b.slots[i].missed(a)
+		if !slices.Contains(a.hashes, b.hashes[i]) {
+			b.slots[i].missed(&a)
 		}
 	}
 	for i := range a.slots {
 		j := slices.Index(b.hashes, a.hashes[i])
 		if j < 0 {
-			a.slots[i].missed(b)
+			a.slots[i].missed(&b)
 			continue
 		}
 		slot, other := &a.slots[i], &b.slots[j]
 		slot.count, slot.over, slot.noise = addUpTo(slot.count, other.count), addUpTo(slot.over, other.over), slot.noise+other.noise
 		other.count = 0
 	}
-	for _, slots := range [...][]topSlot{a.slots, b.slots} {
-		for i := range slots {
-			if slots[i].count > 0 {
-				total = addUpTo(total, slots[i].count)
-				keys = append(keys, slots[i].view(fromRequests, max(a.spread, b.spread)))
-			}
+	for _, slot := range append(a.slots, b.slots...) {
+		if slot.count > 0 {
+			total = addUpTo(total, slot.count)
+			keys = append(keys, slot.view(fromRequests, max(a.spread, b.spread)))
 		}
 	}
 	slices.SortStableFunc(keys, func(x, y KeyCount) int { return cmp.Compare(y.Count, x.Count) })
@@ -427,9 +402,7 @@ func (k *topKeys) topOf(rules *Ruleset, old *inUse) []*ruleTop {
 	}
 	for _, t := range top {
 		if t != nil {
-			for _, g := range [...]*topGeneration{&t.now, &t.before} {
-				k.slots += cap(g.hits.slots) + cap(g.refusals.slots)
-			}
+			k.slots += t.now.slots() + t.before.slots()
 		}
 	}
 	return top
