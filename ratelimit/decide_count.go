@@ -75,19 +75,20 @@ func (e *Engine) addAll(ctx context.Context, w *workspace, first int) error {
 }
 
 // call calls the store of a list. It turns a panic into an error.
-func (e *Engine) call(ctx context.Context, w *workspace, list int) (err error) {
-	defer recoverStore(&err)
-	if list == charging {
-		return chargeFrom(ctx, e.store, w.charges)
-	}
+func (e *Engine) call(ctx context.Context, w *workspace, list int) error {
 	store := e.store
 	if list%refunds == perSecond {
 		store = e.opts.PerSecond
 	}
-	if list < refunds {
-		return store.Add(ctx, w.hits[list])
-	}
-	return subtractFrom(ctx, store, w.hits[list])
+	return guard(func() error {
+		switch {
+		case list == charging:
+			return chargeFrom(ctx, e.store, w.charges)
+		case list < refunds:
+			return store.Add(ctx, w.hits[list])
+		}
+		return subtractFrom(ctx, store, w.hits[list])
+	})
 }
 
 // subtractFrom calls Subtract of a store that may be no SubtractStore.
@@ -102,46 +103,20 @@ func subtractFrom(ctx context.Context, store Store, hits []Hit) error {
 	return err
 }
 
-// guardedAdd calls the store's Add and turns a panic into an error.
-func guardedAdd(ctx context.Context, store Store, hits []Hit) (err error) {
-	returned := false
-	defer func() {
-		if !returned { // recover is not free
-			recovered(recover(), &err)
-		}
-	}()
-	err = store.Add(ctx, hits)
-	returned = true
-	return err
-}
-
-// guardedCharge calls the store's Charge and turns a panic into an error.
-func guardedCharge(ctx context.Context, store ChargeStore, charges []Charge) (err error) {
-	returned := false
-	defer func() {
-		if !returned {
-			recovered(recover(), &err)
-		}
-	}()
-	err = store.Charge(ctx, charges)
-	if returned = true; err != nil {
-		return chargeError(store, err)
-	}
-	return nil
-}
-
 // guard turns a panic of a call to a store into an error.
 func guard(call func() error) (err error) {
-	defer recoverStore(&err)
-	return call()
-}
-
-func recoverStore(err *error) { recovered(recover(), err) }
-
-func recovered(p any, err *error) {
-	if p != nil {
-		*err = fmt.Errorf("the counter store panicked: %v\n%s", p, debug.Stack())
-	}
+	returned := false
+	defer func() {
+		if returned { // recover is not free
+			return
+		}
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the counter store panicked: %v\n%s", p, debug.Stack())
+		}
+	}()
+	err = call()
+	returned = true
+	return err
 }
 
 // onlyStore returns the store that has all hits of the request and its index, nil if others

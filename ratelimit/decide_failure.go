@@ -47,7 +47,7 @@ func (e *Engine) countLocally(ctx context.Context, w *workspace) error {
 		}
 	}
 	if len(w.local) > 0 {
-		if err := guardedAdd(ctx, e.opts.Fallback, w.local); err != nil {
+		if err := guard(func() error { return e.opts.Fallback.Add(ctx, w.local) }); err != nil {
 			return err
 		}
 	}

@@ -16,7 +16,7 @@ func (e *Engine) decidePlain(ctx context.Context, u *inUse, r *Request, d *Decis
 	h := next(&w.hits[mainStore])
 	h.Key, h.N, h.Limit, h.Unit, h.Window = w.keys, hits, n.requests, n.unit, window.start
 	h.Fixed, h.Lease, h.Length, h.Jitter = n.fixed, n.lease, 0, 0
-	if err := guardedAdd(ctx, e.store, w.hits[mainStore]); err != nil {
+	if err := guard(func() error { return e.store.Add(ctx, w.hits[mainStore]) }); err != nil {
 		return e.plainFailed(ctx, u, r, d, t, err)
 	}
 	over := h.Count > uint64(n.requests)
@@ -66,7 +66,7 @@ func (e *Engine) decidePlainCharge(ctx context.Context, u *inUse, r *Request, d 
 	t := w.nextCharge()
 	t.Key, t.Refund, t.Fixed, t.Lease = w.keys, false, n.fixed, n.lease
 	l.fill(t, hits, w.now)
-	if err := guardedCharge(ctx, e.charges, w.charges); err != nil {
+	if err := guard(func() error { return chargeError(e.store, e.charges.Charge(ctx, w.charges)) }); err != nil {
 		return e.plainFailed(ctx, u, r, d, now, err)
 	}
 	report := t.report()
