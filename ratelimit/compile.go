@@ -27,64 +27,89 @@ const MaxFaults = 10_000
 // No domains are a valid, empty Ruleset. The domains are not retained, except for the
 // Metadata of their rules, which must not be modified afterwards.
 func Compile(domains []Domain, opts *CompileOptions) (*Ruleset, error) {
-	c := &compiler{
-		rules: &Ruleset{domains: make(map[string]*domain), plans: make(map[string]*keyPlan)},
-		parts: make(map[string]*draft),
+	if opts == nil {
+		opts = &CompileOptions{}
 	}
-	if opts != nil {
-		c.merge, c.rules.fields = opts.MergeDomains, opts.Fields
-	}
+	c := &compiler{rules: &Ruleset{domains: make(map[string]*domain), plans: make(map[string]*keyPlan), fields: opts.Fields}}
 	if c.rules.fields == nil {
 		c.rules.fields = Fields()
 	}
-	for i := range domains {
-		c.domain(i, &domains[i])
+	for _, d := range c.drafts(domains, opts.MergeDomains) {
+		c.rules.only = d.domain
+		c.rules.domains[d.name] = d.domain
+		d.domain.top = c.level(d, d.inputs, nil, d.name)
+		d.warnNames(c)
 	}
 	if len(c.faults) > 0 {
+		sortFaults(c.faults)
 		return nil, c.faults
 	}
-	for _, d := range c.order {
-		d.finish()
-		d.warn(c)
+	if len(c.rules.domains) > 1 {
+		c.rules.only = nil
 	}
-	if len(c.order) == 1 {
-		c.rules.only = c.order[0].domain
-	}
-	slices.SortStableFunc(c.rules.warnings, func(a, b *Fault) int {
+	sortFaults(c.rules.warnings)
+	return c.rules, nil
+}
+
+// sortFaults sorts in the order of the input.
+func sortFaults(fs []*Fault) {
+	slices.SortStableFunc(fs, func(a, b *Fault) int {
 		return cmp.Or(a.Source-b.Source, slices.Compare(a.Path, b.Path))
 	})
-	return c.rules, nil
 }
 
 // compiler holds the state of one Compile.
 type compiler struct {
-	merge  bool
 	rules  *Ruleset
-	parts  map[string]*draft // by domain name
-	order  []*draft          // in the order of the input
 	faults Faults
 }
 
-func (c *compiler) domain(source int, in *Domain) {
-	p := rulePosition{Position{Source: source}, in.Name}
-	if in.Name == "" {
-		c.fault(p, "domain", "config file cannot have empty domain")
+// draft is a domain that is being compiled.
+type draft struct {
+	*domain
+	inputs []input // several if domains are merged
+	names  map[string]int32
+	limits []*draftRule // those with a limit, in order
+}
+
+// input holds rules of a level and the position of the rule or domain that has them.
+type input struct {
+	rulePosition
+	rules []Rule
+}
+
+// draftRule is a rule that is being compiled.
+type draftRule struct {
+	at   rulePosition
+	rule *Rule
+	node *node
+}
+
+// drafts returns a draft for each domain, or for each input of one that must not be merged, so that the faults
+// inside are reported too.
+func (c *compiler) drafts(domains []Domain, merge bool) (all []*draft) {
+	first := make(map[string]*draft)
+	for i := range domains {
+		name := domains[i].Name
+		in := input{rulePosition{Position{Source: i}, name}, domains[i].Rules}
+		if name == "" {
+			c.fault(in.rulePosition, "domain", "config file cannot have empty domain")
+		}
+		d := first[name]
+		if d != nil && merge {
+			d.inputs = append(d.inputs, in)
+			continue
+		}
+		if d != nil && name != "" {
+			c.fault(in.rulePosition, "domain", "duplicate domain '%s' in config file", name).Other = &d.inputs[0].Position
+		}
+		next := &draft{domain: &domain{name: name}, inputs: []input{in}, names: make(map[string]int32)}
+		if d == nil {
+			first[name] = next
+		}
+		all = append(all, next)
 	}
-	d, seen := c.parts[in.Name]
-	if seen && !c.merge && in.Name != "" {
-		c.fault(p, "domain", "duplicate domain '%s' in config file", in.Name).Other = &d.first.Position
-	}
-	if !seen {
-		d = newDraft(in.Name)
-		d.first = p
-		c.parts[in.Name] = d
-		c.order = append(c.order, d)
-		c.rules.domains[in.Name] = d.domain
-	}
-	if seen && !c.merge {
-		d = newDraft(in.Name) // report the faults inside too
-	}
-	c.level(d, d.top, in.Rules, p, nil, in.Name)
+	return all
 }
 
 // rulePosition is the position of a rule or of a domain in the input.
@@ -113,40 +138,44 @@ func (p rulePosition) report(to *[]*Fault, field, format string, args ...any) *F
 	return f
 }
 
-// level adds rules to a level; parent is the composite key of the rule above.
-func (c *compiler) level(d *draft, l *draftLevel, rules []Rule, p rulePosition, above []pathRule, parent string) {
-	if len(p.Path) >= MaxDepth && len(rules) > 0 {
-		c.fault(p, "descriptors", "nested more than %d levels deep", MaxDepth)
-		return
+// level compiles the rules of a level; parent is the composite key of the rule above.
+func (c *compiler) level(d *draft, inputs []input, above []pathRule, parent string) *level {
+	var rules []*draftRule
+	first := make(map[string]*draftRule) // by composite key
+	for _, in := range inputs {
+		if len(in.Path) >= MaxDepth && len(in.rules) > 0 {
+			c.fault(in.rulePosition, "descriptors", "nested more than %d levels deep", MaxDepth)
+			continue
+		}
+		for i := range in.rules {
+			r, p := &in.rules[i], in.rulePosition
+			p.Path = append(slices.Clone(in.Path), i)
+			dr := &draftRule{p, r, &node{value: r.Value, limit: &limit{rule: r.alone()}}}
+			key := joinValue(r.Key, r.Value)
+			if r.Key == "" {
+				c.fault(p, "key", "descriptor has empty key")
+			} else if same := first[key]; same == nil {
+				first[key] = dr
+				rules = append(rules, dr)
+			} else { // counters and statistics would have the same names
+				c.fault(p, "key", "duplicate descriptor composite key '%s'", parent+"."+key).Other = &same.at.Position
+			}
+			c.rule(d, dr, above, parent+"."+key)
+		}
 	}
-	for i := range rules {
-		at := p
-		at.Path = append(slices.Clone(p.Path), i)
-		c.rule(d, l, &rules[i], at, above, parent)
-	}
+	warnWildcards(c, rules)
+	return newLevel(rules)
 }
 
-func (c *compiler) rule(d *draft, l *draftLevel, r *Rule, p rulePosition, above []pathRule, parent string) {
-	key := joinValue(r.Key, r.Value)
-	composite := parent + "." + key
-	dr := &draftRule{at: p, rule: r, node: &node{value: r.Value, limit: &limit{rule: r.alone()}}}
-	if r.Key == "" {
-		c.fault(p, "key", "descriptor has empty key")
-	} else if first := l.composite[key]; first == nil {
-		l.composite[key] = dr
-		l.rules = append(l.rules, dr)
-	} else { // counters and statistics would have the same names
-		c.fault(p, "key", "duplicate descriptor composite key '%s'", composite).Other = &first.at.Position
-	}
-	c.checkFields(p, r)
-	path := append(slices.Clone(above), newPathRule(r))
-	if r.Limit != nil {
+// rule compiles a rule and those below it.
+func (c *compiler) rule(d *draft, dr *draftRule, above []pathRule, composite string) {
+	c.checkFields(dr.at, dr.rule)
+	path := append(slices.Clone(above), newPathRule(dr.rule))
+	if dr.rule.Limit != nil {
 		d.addLimit(c.rules, dr, path)
 	}
-	if len(r.Rules) > 0 {
-		dr.next = newDraftLevel()
-		d.levels = append(d.levels, dr.next)
-		c.level(d, dr.next, r.Rules, p, path, composite)
+	if len(dr.rule.Rules) > 0 {
+		dr.node.next = c.level(d, []input{{dr.at, dr.rule.Rules}}, path, composite)
 	}
 }
 
@@ -164,36 +193,6 @@ func newPathRule(r *Rule) pathRule {
 func (p pathRule) dependsOnRequest() bool {
 	return isGlob(p.key) || p.value == "" || isGlob(p.value) && !p.shared
 }
-
-// draft is a domain that is being compiled. It becomes the indexed form at the end,
-// because merging may extend a level until the last domain has been read.
-type draft struct {
-	*domain
-	first  rulePosition // where the domain first occurs
-	top    *draftLevel
-	levels []*draftLevel // all of them, top first
-	names  map[string]int32
-	limits []*draftRule // those with a limit, in order
-}
-
-type draftLevel struct {
-	rules     []*draftRule
-	composite map[string]*draftRule
-}
-
-type draftRule struct {
-	at   rulePosition
-	rule *Rule
-	node *node
-	next *draftLevel
-}
-
-func newDraft(name string) *draft {
-	top := newDraftLevel()
-	return &draft{domain: &domain{name: name}, top: top, levels: []*draftLevel{top}, names: make(map[string]int32)}
-}
-
-func newDraftLevel() *draftLevel { return &draftLevel{composite: make(map[string]*draftRule)} }
 
 func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []pathRule) {
 	r, in, n, l := dr.rule, dr.rule.Limit, dr.node, dr.node.limit
@@ -238,26 +237,13 @@ func (d *draft) nameID(name string) int32 {
 	return id
 }
 
-// finish builds the index of every level, the deepest first, so that nested levels are
-// ready.
-func (d *draft) finish() {
-	done := make(map[*draftLevel]*level, len(d.levels))
-	for i := len(d.levels) - 1; i >= 0; i-- {
-		dl := d.levels[i]
-		for _, r := range dl.rules {
-			r.node.next = done[r.next]
-		}
-		done[dl] = dl.finish()
-	}
-	d.domain.top = done[d.top]
-}
-
-func (l *draftLevel) finish() *level {
+// newLevel indexes rules.
+func newLevel(rules []*draftRule) *level {
 	out := &level{many: make(map[string]*keyRules)}
 	var patterns []globRule
 	wild := make(map[*keyRules][]globRule)
 	exact := make(map[*keyRules][]node)
-	for i, r := range l.rules {
+	for i, r := range rules {
 		key, value := r.rule.Key, r.rule.Value
 		if isGlob(key) {
 			patterns = append(patterns, globRule{glob: parseGlob(joinValue(key, value)), order: int32(i), node: *r.node})

@@ -5,14 +5,7 @@ import (
 	"strings"
 )
 
-// warn adds the likely mistakes of a domain without faults.
-func (d *draft) warn(c *compiler) {
-	d.warnNames(c)
-	for _, l := range d.levels {
-		l.warnWildcards(c)
-	}
-}
-
+// warnNames warns of names that replace nothing, or that several limits have.
 func (d *draft) warnNames(c *compiler) {
 	first := make(map[string]*draftRule)
 	for _, r := range d.limits {
@@ -47,11 +40,11 @@ type wildRule struct {
 // warnWildcards finds the rules of one level that are never reached because an
 // earlier wildcard matches everything that they match, and those that share matches with
 // an earlier one, so that their order decides.
-func (l *draftLevel) warnWildcards(c *compiler) {
+func warnWildcards(c *compiler, rules []*draftRule) {
 	byKey := make(map[string][]wildRule)
 	alone := make(map[string]*draftRule)
 	var keys []string
-	for i, r := range l.rules {
+	for i, r := range rules {
 		key, pattern := r.rule.Key, r.rule.Value
 		if isGlob(key) {
 			key, pattern = "", joinValue(key, pattern)
