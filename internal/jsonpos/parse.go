@@ -21,6 +21,9 @@ type Limits struct {
 	Values int
 	// Problems bounds how many problems are listed. Default: 100.
 	Problems int
+	// Memory, if not nil, is used instead of new memory. What an earlier call with it returned
+	// is then no longer valid, but for texts.
+	Memory *Memory
 }
 
 // What to allocate at first: most documents have at most 8 levels, a member for every 32
@@ -90,12 +93,16 @@ type Document struct {
 
 // Parse reads a text.
 func Parse(data []byte, limits *Limits) *Document {
-	guess := min(fewest+len(data)/bytesPerOpen, mostGuessed)
-	p := parser{
-		Document: &Document{}, path: make(Path, 0, usualDepth), elements: make([]Node, 0, fewest), members: make([]Member, 0, guess),
-	}
+	p := parser{Document: &Document{}}
 	if limits != nil {
 		p.limits = *limits
+	}
+	if m := p.limits.Memory; m != nil {
+		p.Memory = Memory{m.path[:0], m.elements[:0], m.members[:0], m.block[:0]}
+		defer func() { *m = p.Memory }()
+	} else {
+		guess := min(fewest+len(data)/bytesPerOpen, mostGuessed)
+		p.Memory = Memory{path: make(Path, 0, usualDepth), elements: make([]Node, 0, fewest), members: make([]Member, 0, guess)}
 	}
 	if p.limits.Problems <= 0 {
 		p.limits.Problems = defaultProblems
@@ -126,7 +133,12 @@ type parser struct {
 	pos      int
 	depth    int
 	values   int
-	path     Path
+	Memory
+}
+
+// Memory is the working memory of Parse.
+type Memory struct {
+	path Path
 	// What the arrays and objects that are being read have so far. Each is copied at its
 	// end, the members of several objects to one block of memory.
 	elements []Node

@@ -16,78 +16,68 @@ var combinedFields = [...]string{
 //
 //	192.0.2.1 - ann [02/Jan/2026:03:04:05 +0000] "GET /a?b HTTP/1.1" 200 12 "https://example.com/" "curl/8"
 //
-// More fields after these are ignored. A dash is an empty field.
-type combinedLine struct {
-	slots [len(combinedFields)][]int // slots for each field
-	rest  string
-}
+// More fields after these are ignored. A dash is an empty field. The values are those of combinedFields.
+type combinedLine []int
 
 var errNotCombined = errors.New("not in the combined log format")
 
-func (c *combinedLine) read(line string, values []string) error {
-	c.rest = strings.TrimSpace(line)
-	for i := range 3 {
-		c.set(i, c.word(), values)
-	}
-	end := strings.IndexByte(c.rest, ']')
-	if end < 0 || c.rest[0] != '[' {
+func (c combinedLine) read(line []byte, values []string) error {
+	var found [len(combinedFields)]string
+	s := combinedScanner{strings.TrimSpace(string(line))}
+	found[0], found[1], found[2] = s.word(), s.word(), s.word()
+	end := strings.IndexByte(s.rest, ']')
+	if end < 0 || s.rest[0] != '[' {
 		return errNotCombined
 	}
-	c.set(3, c.rest[1:end], values)
-	c.rest = strings.TrimLeft(c.rest[end+1:], " ")
-	request, ok := c.quoted()
+	found[3] = s.rest[1:end]
+	s.skip(end + 1)
+	request, ok := s.quoted()
 	if !ok {
 		return errNotCombined
 	}
-	method, target, _ := strings.Cut(request, " ")
-	target, protocol, _ := strings.Cut(target, " ")
-	c.set(4, method, values)
-	c.set(5, target, values)
-	c.set(6, protocol, values)
-	status := c.word()
-	if _, err := strconv.ParseUint(status, 10, 16); err != nil {
+	found[4], request, _ = strings.Cut(request, " ")
+	found[5], found[6], _ = strings.Cut(request, " ")
+	found[7] = s.word()
+	if _, err := strconv.ParseUint(found[7], 10, 16); err != nil {
 		return errNotCombined
 	}
-	c.set(7, status, values)
-	c.set(8, c.word(), values)
-	for i := 9; i < len(combinedFields) && c.rest != ""; i++ {
-		text, ok := c.quoted()
-		if !ok {
-			break // fields of another format
+	found[8] = s.word()
+	for i := 9; i < len(found) && ok; i++ {
+		found[i], ok = s.quoted() // false for fields of another format
+	}
+	for i, field := range c {
+		if field >= 0 && found[field] != "-" {
+			values[i] = found[field]
 		}
-		c.set(i, text, values)
 	}
 	return nil
 }
 
-func (c *combinedLine) set(field int, text string, values []string) {
-	if text == "-" {
-		return
-	}
-	for _, slot := range c.slots[field] {
-		values[slot] = text
-	}
-}
+// combinedScanner reads the fields of a line.
+type combinedScanner struct{ rest string }
+
+// skip removes n bytes and the spaces after them.
+func (s *combinedScanner) skip(n int) { s.rest = strings.TrimLeft(s.rest[n:], " ") }
 
 // word returns the text up to the next space.
-func (c *combinedLine) word() string {
-	word, rest, _ := strings.Cut(c.rest, " ")
-	c.rest = strings.TrimLeft(rest, " ")
+func (s *combinedScanner) word() string {
+	word, _, _ := strings.Cut(s.rest, " ")
+	s.skip(len(word))
 	return word
 }
 
 // quoted returns the next text in quotes, without the escapes that servers write.
-func (c *combinedLine) quoted() (string, bool) {
-	if c.rest == "" || c.rest[0] != '"' {
+func (s *combinedScanner) quoted() (string, bool) {
+	if s.rest == "" || s.rest[0] != '"' {
 		return "", false
 	}
-	for i := 1; i < len(c.rest); i++ {
-		switch c.rest[i] {
+	for i := 1; i < len(s.rest); i++ {
+		switch s.rest[i] {
 		case '\\':
 			i++
 		case '"':
-			text := c.rest[1:i]
-			c.rest = strings.TrimLeft(c.rest[i+1:], " ")
+			text := s.rest[1:i]
+			s.skip(i + 1)
 			if strings.IndexByte(text, '\\') >= 0 {
 				text = unescape(text)
 			}

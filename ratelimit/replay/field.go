@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -113,20 +114,18 @@ func (f *fields) slot(name string) int {
 
 // lineReader sets the values of a line, which are empty before.
 type lineReader interface {
-	read(line string, values []string) error
+	read(line []byte, values []string) error
 }
 
 // newLineReader returns a reader of the fields.
 func newLineReader(format Format, f *fields) lineReader {
 	if format == Combined {
-		c := &combinedLine{}
-		for slot, name := range f.names {
+		var c combinedLine
+		for _, name := range f.names {
 			if name == "path" {
 				name = "target"
 			}
-			if i := slices.Index(combinedFields[:], name); i >= 0 {
-				c.slots[i] = append(c.slots[i], slot)
-			}
+			c = append(c, slices.Index(combinedFields[:], name))
 		}
 		return c
 	}
@@ -175,10 +174,10 @@ const (
 )
 
 // detectFirst returns the format of the first line that has a known one.
-func detectFirst(text string) (f Format, err error) {
+func detectFirst(text []byte) (f Format, err error) {
 	n := 0
-	for line := range strings.Lines(text) {
-		if strings.TrimSpace(line) == "" {
+	for line := range bytes.Lines(text) {
+		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
 		if f, err = detect(line); err == nil {
@@ -194,8 +193,8 @@ func detectFirst(text string) (f Format, err error) {
 	return "", err
 }
 
-func detect(line string) (Format, error) {
-	if strings.HasPrefix(strings.TrimSpace(line), "{") {
+func detect(line []byte) (Format, error) {
+	if bytes.HasPrefix(bytes.TrimSpace(line), []byte("{")) {
 		var found fields
 		for _, name := range []string{"start_time", "response_flags", "response_code", "upstream_cluster", "downstream_remote_address"} {
 			found.slot(name)

@@ -15,12 +15,13 @@ type jsonLine struct {
 	// sources are the paths at which a value may be; the first with a value wins. The parts of a path are
 	// separated by dots, which names may contain too.
 	sources [][]string
+	memory  jsonpos.Memory
 }
 
 var errNotObject = errors.New("not a JSON object")
 
-func (j *jsonLine) read(line string, values []string) error {
-	doc := jsonpos.Parse([]byte(line), &jsonpos.Limits{Depth: maxNesting})
+func (j *jsonLine) read(line []byte, values []string) error {
+	doc := jsonpos.Parse(line, &jsonpos.Limits{Depth: maxNesting, Memory: &j.memory})
 	for _, p := range doc.Problems {
 		if doc.Root == nil || p.Code == jsonpos.TrailingData {
 			return fmt.Errorf("invalid JSON at byte %d: %s", p.Offset+1, p.Message)
@@ -31,7 +32,7 @@ func (j *jsonLine) read(line string, values []string) error {
 	}
 	for slot, paths := range j.sources {
 		for _, path := range paths {
-			if values[slot] = member(doc.Root, path); values[slot] != "" {
+			if values[slot] = textAt(doc.Root, path); values[slot] != "" {
 				break
 			}
 		}
@@ -39,15 +40,15 @@ func (j *jsonLine) read(line string, values []string) error {
 	return nil
 }
 
-// member returns the text of a string, number or boolean, "" for anything else.
-func member(object *jsonpos.Node, path string) string {
+// textAt returns the text of a string, number or boolean, "" for anything else.
+func textAt(object *jsonpos.Node, path string) string {
 	if n := object.Get(path); n != nil && n.Kind != jsonpos.Null && n.Text != "" {
 		return n.Text
 	}
 	for i := range len(path) {
 		if path[i] == '.' {
 			if n := object.Get(path[:i]); n != nil {
-				if text := member(n, path[i+1:]); text != "" {
+				if text := textAt(n, path[i+1:]); text != "" {
 					return text
 				}
 			}

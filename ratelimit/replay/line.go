@@ -2,11 +2,11 @@ package replay
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
@@ -16,8 +16,8 @@ const maxLine = 1 << 20
 
 var errOverlong = fmt.Errorf("longer than %d bytes", maxLine)
 
-// nextLine returns the next line of a log, errOverlong for one that is skipped, or io.EOF after the last.
-func nextLine(in *bufio.Reader) (string, error) {
+// nextLine returns the next line of a log, which is valid until the next call, errOverlong for one that is skipped, or io.EOF after the last.
+func nextLine(in *bufio.Reader) ([]byte, error) {
 	text, err := in.ReadSlice('\n')
 	switch {
 	case errors.Is(err, bufio.ErrBufferFull):
@@ -30,7 +30,7 @@ func nextLine(in *bufio.Reader) (string, error) {
 	case ended(err) && len(text) > 0:
 		err = nil
 	}
-	return strings.TrimRight(string(text), "\r\n"), err
+	return bytes.TrimRight(text, "\r\n"), err
 }
 
 // ended reports whether an error is the end of the log.
@@ -85,7 +85,7 @@ func newParser(m *Mapping, format Format) *parser {
 
 // parse sets the request of a line and returns its time, in Unix nanoseconds, and the client. A line without a
 // descriptor makes a request without any.
-func (p *parser) parse(line string) (when int64, client string, err error) {
+func (p *parser) parse(line []byte) (when int64, client string, err error) {
 	clear(p.values)
 	p.request.Descriptors, p.entries = p.request.Descriptors[:0], p.entries[:0]
 	if err := p.reader.read(line, p.values); err != nil {

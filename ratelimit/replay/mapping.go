@@ -162,16 +162,13 @@ const maxDescriptors = 100
 
 // check returns the first error of a mapping for a format.
 func (m *Mapping) check(format Format) error {
-	if len(m.Descriptors) == 0 {
-		return errors.New("the mapping has no descriptors")
-	}
-	if len(m.Descriptors) > maxDescriptors {
-		return fmt.Errorf("the mapping has %d descriptors: use at most %d", len(m.Descriptors), maxDescriptors)
+	if problem := m.problem(); problem != "" {
+		return errors.New(problem)
 	}
 	for i := range m.Descriptors {
 		d := &m.Descriptors[i]
-		if len(d.Entries) == 0 {
-			return fmt.Errorf("descriptors[%d] has no entries", i)
+		if problem := d.problem(); problem != "" {
+			return fmt.Errorf("descriptors[%d]: %s", i, problem)
 		}
 		for _, name := range d.fields() {
 			if err := format.check(name); err != nil {

@@ -103,7 +103,7 @@ m.yaml:15:5: a descriptor must be a map`, faults.Error())
 	for text, want := range map[string]string{
 		"":                     "m.yaml:1:1: is empty",
 		"domain: d\n":          "m.yaml:1:1: the mapping has no descriptors",
-		"descriptors: []\n":    "m.yaml:1:14: descriptors must have 1 to 100 elements",
+		"descriptors: []\n":    "m.yaml:1:1: the mapping has no descriptors",
 		"domain: d\ndomain: d": "m.yaml:2:1: duplicate key \"domain\"",
 		"a: [\n":               "m.yaml:2:1: is not YAML",
 	} {

@@ -119,7 +119,7 @@ func (r *run) prepare(in *bufio.Reader, rules *ratelimit.Ruleset) error {
 		if err != nil && !ended(err) {
 			return err
 		}
-		if r.Format, err = detectFirst(string(first)); err != nil {
+		if r.Format, err = detectFirst(first); err != nil {
 			return err
 		}
 	}
@@ -194,7 +194,7 @@ func (r *run) lines(ctx context.Context, in *bufio.Reader) error {
 			}
 			return err
 		}
-		if err == nil && strings.TrimSpace(line) == "" {
+		if err == nil && len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
 		t.Lines++

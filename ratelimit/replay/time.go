@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -20,18 +21,22 @@ func readTime(layout, text string) (int64, error) {
 	if layout != "" {
 		return inRange(time.Parse(layout, text))
 	}
+	if len(text) > 10 {
+		switch {
+		case text[2] == '/':
+			return inRange(time.Parse(combinedTime, text))
+		case text[10] == 'T':
+			if t, err := time.Parse(time.RFC3339, text); err == nil {
+				return inRange(t, nil)
+			}
+		}
+	}
 	if f, err := strconv.ParseFloat(text, 64); err == nil {
 		return unixTime(text, f)
 	}
-	if len(text) > 2 && text[2] == '/' {
-		return inRange(time.Parse(combinedTime, text))
-	}
-	date := "2006-01-02T15:04:05"
-	if len(text) > 10 && text[10] == ' ' {
-		date = time.DateTime
-	}
+	text = strings.Replace(text, " ", "T", 1)
 	for _, zone := range [...]string{"Z07:00", "-0700", "", " -0700", " MST"} {
-		if t, err := time.Parse(date+zone, text); err == nil { // with a fraction, too
+		if t, err := time.Parse("2006-01-02T15:04:05"+zone, text); err == nil { // with a fraction, too
 			return inRange(t, nil)
 		}
 	}

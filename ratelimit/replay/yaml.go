@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -43,9 +44,8 @@ func ParseMapping(name string, data []byte) (*Mapping, error) {
 	if wrong, ok := errors.AsType[*yamltree.Error](err); ok {
 		return nil, Faults{{name, wrong.Line, wrong.Column, wrong.Reason}}
 	}
-	p := &mappingParser{file: name}
-	m := &Mapping{}
-	if p.mapping(root, m); len(p.faults) > 0 {
+	p, m := &mappingParser{file: name}, &Mapping{}
+	if p.value(root, "the mapping", m); len(p.faults) > 0 {
 		return nil, p.faults
 	}
 	return m, nil
@@ -65,160 +65,74 @@ func (p *mappingParser) fault(n *yamltree.Node, format string, args ...any) {
 	}
 }
 
-// setter is a key that a map may have, with the function that reads its value.
-type setter struct {
+// structure is a map of the file.
+type structure interface {
+	// members returns the keys that the map may have.
+	members() []member
+	// problem says what is missing or contradictory once they are set, "" for nothing.
+	problem() string
+}
+
+// member is a key of a map with a pointer to the variable for its value.
+type member struct {
 	key string
-	set func(n *yamltree.Node)
+	to  any
 }
 
-type setters []setter
+// mappingTime is the value of time: a field, or a map with its layout. hitCount is that of hits: a number, or a map
+// like that of an entry.
+type (
+	mappingTime Mapping
+	hitCount    Value
+)
 
-// fields reads a map.
-func (p *mappingParser) fields(n *yamltree.Node, what string, known setters) {
-	if n.Kind != yamltree.Map {
-		p.fault(n, "%s must be a map", what)
-		return
-	}
-	for _, f := range n.Fields {
-		if i := slices.IndexFunc(known, func(k setter) bool { return k.key == f.Name }); i >= 0 {
-			known[i].set(f.Value)
-		} else {
-			p.unknown(f.Key, what, known)
-		}
-	}
+func (m *Mapping) members() []member {
+	return []member{{"domain", &m.Domain}, {"time", (*mappingTime)(m)}, {"client", &m.Client}, {"descriptors", &m.Descriptors}}
 }
 
-func (p *mappingParser) unknown(key *yamltree.Node, what string, known setters) {
-	names := make([]string, len(known))
-	for i, k := range known {
-		names[i] = k.key
+func (m *Mapping) problem() string {
+	switch n := len(m.Descriptors); {
+	case n == 0:
+		return "the mapping has no descriptors"
+	case n > maxDescriptors:
+		return fmt.Sprintf("the mapping has %d descriptors: use at most %d", n, maxDescriptors)
 	}
-	hint := "use " + strings.Join(names, ", ")
-	if meant := suggest.Closest(key.Text, names, 2); meant != "" {
-		hint = fmt.Sprintf("did you mean %q?", meant)
-	}
-	p.fault(key, "unknown key %.100q of %s: %s", key.Text, what, hint)
+	return ""
 }
 
-// list calls f with the elements of a list.
-func (p *mappingParser) list(n *yamltree.Node, what string, f func(*yamltree.Node)) {
-	if n.Kind != yamltree.List {
-		p.fault(n, "%s must be a list", what)
-		return
-	}
-	for _, e := range n.Items {
-		f(e)
-	}
+func (m *mappingTime) members() []member {
+	return []member{{"field", &m.Time}, {"layout", &m.TimeLayout}}
 }
 
-func (p *mappingParser) text(n *yamltree.Node, to *string) {
-	if n.Kind != yamltree.Text {
-		p.fault(n, "the value must be text")
-		return
-	}
-	*to = n.Text
+func (m *mappingTime) problem() string { return "" }
+
+func (d *Descriptor) members() []member {
+	return []member{{"entries", &d.Entries}, {"when", &d.When}, {"hits", (*hitCount)(&d.Hits)}}
 }
 
-func (p *mappingParser) texts(n *yamltree.Node, what string, to *[]string) {
-	*to = []string{}
-	p.list(n, what, func(n *yamltree.Node) {
-		var s string
-		p.text(n, &s)
-		*to = append(*to, s)
-	})
-	if len(*to) == 0 {
-		p.fault(n, "%s must not be empty", what)
+func (d *Descriptor) problem() string {
+	if len(d.Entries) == 0 {
+		return "the descriptor has no entries"
+	}
+	return ""
+}
+
+func (e *Entry) members() []member { return append([]member{{"key", &e.Key}}, e.Value.members()...) }
+
+func (e *Entry) problem() string {
+	if e.Key == "" {
+		return "the entry has no key"
+	}
+	return e.Value.problem()
+}
+
+func (v *Value) members() []member {
+	return []member{
+		{"value", &v.Constant}, {"field", &v.Field}, {"regexp", &v.Regexp}, {"prefixes", &v.Prefixes}, {"segments", &v.Segments}, {"default", &v.Default},
 	}
 }
 
-func (p *mappingParser) regexp(n *yamltree.Node, to **regexp.Regexp) {
-	var s string
-	p.text(n, &s)
-	r, err := regexp.Compile(s)
-	if err != nil {
-		p.fault(n, "invalid expression: %v", err)
-		return
-	}
-	*to = r
-}
-
-func (p *mappingParser) mapping(n *yamltree.Node, m *Mapping) {
-	hasDescriptors := false
-	p.fields(n, "the mapping", setters{
-		{"domain", func(n *yamltree.Node) { p.text(n, &m.Domain) }},
-		{"time", func(n *yamltree.Node) { p.time(n, m) }},
-		{"client", func(n *yamltree.Node) { p.text(n, &m.Client) }},
-		{"descriptors", func(n *yamltree.Node) {
-			hasDescriptors = true
-			p.list(n, "descriptors", func(n *yamltree.Node) { m.Descriptors = append(m.Descriptors, p.descriptor(n)) })
-			if len(m.Descriptors) == 0 || len(m.Descriptors) > maxDescriptors {
-				p.fault(n, "descriptors must have 1 to %d elements", maxDescriptors)
-			}
-		}},
-	})
-	if n.Kind == yamltree.Map && !hasDescriptors && len(p.faults) == 0 {
-		p.fault(n, "the mapping has no descriptors")
-	}
-}
-
-func (p *mappingParser) time(n *yamltree.Node, m *Mapping) {
-	if n.Kind == yamltree.Text {
-		p.text(n, &m.Time)
-		return
-	}
-	p.fields(n, "time", setters{
-		{"field", func(n *yamltree.Node) { p.text(n, &m.Time) }},
-		{"layout", func(n *yamltree.Node) { p.text(n, &m.TimeLayout) }},
-	})
-}
-
-func (p *mappingParser) descriptor(n *yamltree.Node) (d Descriptor) {
-	before := len(p.faults)
-	p.fields(n, "a descriptor", setters{
-		{"entries", func(n *yamltree.Node) {
-			p.list(n, "entries", func(n *yamltree.Node) { d.Entries = append(d.Entries, p.entry(n)) })
-		}},
-		{"when", func(n *yamltree.Node) {
-			p.list(n, "when", func(n *yamltree.Node) { d.When = append(d.When, p.condition(n)) })
-		}},
-		{"hits", func(n *yamltree.Node) { p.hits(n, &d.Hits) }},
-	})
-	if len(p.faults) == before && len(d.Entries) == 0 {
-		p.fault(n, "the descriptor has no entries")
-	}
-	return d
-}
-
-func (p *mappingParser) entry(n *yamltree.Node) (e Entry) {
-	before := len(p.faults)
-	p.fields(n, "an entry", append(setters{{"key", func(n *yamltree.Node) { p.text(n, &e.Key) }}}, p.valueSetters(&e.Value)...))
-	if len(p.faults) == before && e.Key == "" {
-		p.fault(n, "the entry has no key")
-	}
-	p.checkValue(n, before, &e.Value)
-	return e
-}
-
-func (p *mappingParser) valueSetters(v *Value) setters {
-	return setters{
-		{"value", func(n *yamltree.Node) { p.text(n, &v.Constant) }},
-		{"field", func(n *yamltree.Node) { p.text(n, &v.Field) }},
-		{"regexp", func(n *yamltree.Node) { p.regexp(n, &v.Regexp) }},
-		{"prefixes", func(n *yamltree.Node) { p.texts(n, "prefixes", &v.Prefixes) }},
-		{"segments", func(n *yamltree.Node) {
-			var s string
-			p.text(n, &s)
-			count, err := strconv.Atoi(s)
-			if v.Segments = count; err != nil || count < 1 {
-				p.fault(n, "segments must be a number of at least 1")
-			}
-		}},
-		{"default", func(n *yamltree.Node) { p.text(n, &v.Default) }},
-	}
-}
-
-// checkValue reports a value that is none, or several at a time.
-func (p *mappingParser) checkValue(n *yamltree.Node, before int, v *Value) {
+func (v *Value) problem() string {
 	parts := 0
 	for _, is := range []bool{v.Regexp != nil, v.Prefixes != nil, v.Segments != 0} {
 		if is {
@@ -226,49 +140,113 @@ func (p *mappingParser) checkValue(n *yamltree.Node, before int, v *Value) {
 		}
 	}
 	switch {
-	case len(p.faults) > before:
 	case v.Constant == "" && v.Field == "":
-		p.fault(n, "use value for a constant, or field for the field of the log")
+		return "use value for a constant, or field for the field of the log"
 	case v.Constant != "" && (v.Field != "" || parts > 0 || v.Default != ""):
-		p.fault(n, "value is a constant: remove it, or everything else")
+		return "value is a constant: remove it, or everything else"
 	case parts > 1:
-		p.fault(n, "use one of regexp, prefixes and segments")
+		return "use one of regexp, prefixes and segments"
 	}
+	return ""
 }
 
-func (p *mappingParser) condition(n *yamltree.Node) (c Condition) {
-	before := len(p.faults)
-	p.fields(n, "a condition", setters{
-		{"field", func(n *yamltree.Node) { p.text(n, &c.Field) }},
-		{"in", func(n *yamltree.Node) { p.texts(n, "in", &c.In) }},
-		{"prefix", func(n *yamltree.Node) { p.text(n, &c.Prefix) }},
-		{"regexp", func(n *yamltree.Node) { p.regexp(n, &c.Regexp) }},
-		{"not", func(n *yamltree.Node) {
-			if err := n.Decode(&c.Not); err != nil {
-				p.fault(n, "not must be true or false")
-			}
-		}},
-	})
+func (c *Condition) members() []member {
+	return []member{{"field", &c.Field}, {"in", &c.In}, {"prefix", &c.Prefix}, {"regexp", &c.Regexp}, {"not", &c.Not}}
+}
+
+func (c *Condition) problem() string {
 	switch {
-	case len(p.faults) > before:
 	case c.Field == "":
-		p.fault(n, "the condition has no field")
+		return "the condition has no field"
 	case c.In == nil && c.Prefix == "" && c.Regexp == nil:
-		p.fault(n, "the condition needs in, prefix or regexp")
+		return "the condition needs in, prefix or regexp"
 	}
-	return c
+	return ""
 }
 
-// hits reads a number, or a value of a field.
-func (p *mappingParser) hits(n *yamltree.Node, v *Value) {
-	if n.Kind == yamltree.Map {
-		before := len(p.faults)
-		p.fields(n, "hits", p.valueSetters(v))
-		p.checkValue(n, before, v)
+// value stores a value in a variable. name is that of its key, or with its article that of a map.
+func (p *mappingParser) value(n *yamltree.Node, name string, to any) {
+	switch to := to.(type) {
+	case *string:
+		if *to = n.Text; n.Kind != yamltree.Text {
+			p.fault(n, "the value must be text")
+		}
+	case *bool:
+		if n.Decode(to) != nil {
+			p.fault(n, "%s must be true or false", name)
+		}
+	case *int:
+		var err error
+		if *to, err = strconv.Atoi(n.Text); err != nil || *to < 1 {
+			p.fault(n, "%s must be a number of at least 1", name)
+		}
+	case **regexp.Regexp:
+		var err error
+		if *to, err = regexp.Compile(n.Text); err != nil {
+			p.fault(n, "invalid expression: %v", err)
+		}
+	case *[]string:
+		if list(p, n, name, "", to); n.Kind == yamltree.List && len(*to) == 0 {
+			p.fault(n, "%s must not be empty", name)
+		}
+	case *[]Entry:
+		list(p, n, name, "an entry", to)
+	case *[]Condition:
+		list(p, n, name, "a condition", to)
+	case *[]Descriptor:
+		list(p, n, name, "a descriptor", to)
+	case *mappingTime:
+		if to.Time = n.Text; n.Kind != yamltree.Text {
+			p.structure(n, name, to)
+		}
+	case *hitCount:
+		if n.Kind == yamltree.Map {
+			p.structure(n, name, (*Value)(to))
+		} else if _, err := strconv.ParseUint(n.Text, 10, 32); err != nil {
+			p.fault(n, "hits must be a number from 0 to 4294967295, or a map with a field")
+		}
+		to.Constant = cmp.Or(to.Constant, n.Text)
+	case structure:
+		p.structure(n, name, to)
+	}
+}
+
+// list stores the elements of a list.
+func list[T any](p *mappingParser, n *yamltree.Node, name, element string, to *[]T) {
+	if n.Kind != yamltree.List {
+		p.fault(n, "%s must be a list", name)
 		return
 	}
-	p.text(n, &v.Constant)
-	if _, err := strconv.ParseUint(n.Text, 10, 32); err != nil {
-		p.fault(n, "hits must be a number from 0 to 4294967295, or a map with a field")
+	*to = make([]T, len(n.Items))
+	for i, item := range n.Items {
+		p.value(item, element, &(*to)[i])
+	}
+}
+
+// structure stores a map.
+func (p *mappingParser) structure(n *yamltree.Node, name string, to structure) {
+	if n.Kind != yamltree.Map {
+		p.fault(n, "%s must be a map", name)
+		return
+	}
+	before, members := len(p.faults), to.members()
+	for _, f := range n.Fields {
+		i := slices.IndexFunc(members, func(m member) bool { return m.key == f.Name })
+		if i >= 0 {
+			p.value(f.Value, f.Name, members[i].to)
+			continue
+		}
+		names := make([]string, len(members))
+		for i, m := range members {
+			names[i] = m.key
+		}
+		hint := "use " + strings.Join(names, ", ")
+		if meant := suggest.Closest(f.Name, names, 2); meant != "" {
+			hint = fmt.Sprintf("did you mean %q?", meant)
+		}
+		p.fault(f.Key, "unknown key %.100q of %s: %s", f.Name, name, hint)
+	}
+	if problem := to.problem(); problem != "" && len(p.faults) == before {
+		p.fault(n, "%s", problem)
 	}
 }
