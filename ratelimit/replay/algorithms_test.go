@@ -56,7 +56,6 @@ func TestAlgorithms(t *testing.T) {
 			for _, shadow := range []bool{false, true} {
 				r := run(t, log+lineAt("b", c.times[len(c.times)-1]), compile(t, ratelimit.Rule{Key: "client", ShadowMode: shadow, Limit: &c.limit}), nil)
 				rule := r.Result.Rules[0]
-				assert.Equal(t, c.text, rule.LimitText())
 				assert.Equal(t, c.over, rule.OverLimit)
 				if !shadow {
 					assert.Equal(t, c.over, r.Result.Refused)
@@ -67,6 +66,7 @@ func TestAlgorithms(t *testing.T) {
 				assert.EqualValues(t, len(c.times), rule.Keys[0].Requests)
 				var text bytes.Buffer
 				require.NoError(t, r.WriteText(&text, false))
+				assert.Contains(t, text.String(), " "+c.text+" ")
 				assert.Contains(t, text.String(), c.caveat)
 				if c.over > 0 {
 					assert.Equal(t, c.first, rule.FirstOver.Format(time.TimeOnly))

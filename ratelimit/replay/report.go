@@ -127,7 +127,7 @@ func (t *ruleTally) report() Rule {
 	r := Rule{
 		Name: pathText(t.Path), Limit: t.Limit.RequestsPerUnit, Unlimited: t.Limit.Unlimited,
 		ShadowMode: t.ShadowMode, QuotaMode: t.QuotaMode,
-		Requests: t.requests, OverLimit: t.over, SmallestLimit: t.most, PeakKey: t.mostKey,
+		Requests: t.requests, OverLimit: t.over.n, SmallestLimit: t.most, PeakKey: t.mostKey,
 	}
 	if !r.Unlimited {
 		r.Unit = t.Limit.Unit.Text(t.Limit.UnitMultiplier)
@@ -138,10 +138,9 @@ func (t *ruleTally) report() Rule {
 			r.Burst = cmp.Or(t.Limit.Burst, t.Limit.RequestsPerUnit)
 		}
 	}
-	r.FirstOver, r.LastOver = times(t.over, t.first, t.last)
+	r.FirstOver, r.LastOver = t.over.times()
 	if t.most > 0 {
-		window := time.Unix(t.mostWindow, 0).UTC()
-		r.PeakWindow = &window
+		r.PeakWindow = new(time.Unix(t.mostWindow, 0).UTC())
 	}
 	return r
 }
@@ -157,19 +156,19 @@ func pathText(path []ratelimit.Entry) string {
 	return strings.Join(parts, " > ")
 }
 
-func times(n uint64, first, last int64) (from, to *time.Time) {
-	if n == 0 {
+// times returns the times of the first and the last request over the limit, nil without any.
+func (o *overLimit) times() (first, last *time.Time) {
+	if o.n == 0 {
 		return nil, nil
 	}
-	a, b := time.Unix(0, first).UTC(), time.Unix(0, last).UTC()
-	return &a, &b
+	return new(time.Unix(0, o.first).UTC()), new(time.Unix(0, o.last).UTC())
 }
 
 func keysOf(items []tracked) (keys []Key) {
 	for i := range items {
 		item := &items[i]
-		k := Key{Name: item.text, Requests: item.requests, OverLimit: item.over, SmallestLimit: item.most}
-		k.FirstOver, k.LastOver = times(item.over, item.first, item.last)
+		k := Key{Name: item.text, Requests: item.requests, OverLimit: item.over.n, SmallestLimit: item.most}
+		k.FirstOver, k.LastOver = item.over.times()
 		keys = append(keys, k)
 	}
 	return keys

@@ -237,11 +237,10 @@ func TestAgainst(t *testing.T) {
 	require.Equal(t, &replay.Difference{Both: 5, OnlyResult: 3, OnlyAgainst: 1}, r.Difference)
 	require.Equal(t, uint64(8), r.Result.Refused)
 	require.Equal(t, uint64(6), r.Against.Refused)
-	pairs := r.Pairs()
-	require.Len(t, pairs, 3)
-	require.Equal(t, "k=a", pairs[0].Rule.Name)
-	require.Equal(t, uint64(5), pairs[0].Against.OverLimit)
-	require.Nil(t, pairs[2].Rule)
+	var text bytes.Buffer
+	require.NoError(t, r.WriteText(&text, false))
+	require.Regexp(t, `2/hour +5/hour +10 +8 +5 +\+3 +10 +k=a\n`, text.String())
+	require.Regexp(t, `- +1/hour +0 +0 +0 +\+0 +- +k=c\n`, text.String())
 }
 
 // rule limits one value of a key, by the hour.

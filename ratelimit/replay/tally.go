@@ -31,11 +31,24 @@ type replayer struct {
 // ruleTally counts the requests that one rule holds to its limit.
 type ruleTally struct {
 	ratelimit.LimitView
-	requests, over uint64
-	first, last    int64 // over the limit, in Unix nanoseconds
-	most           uint64
-	mostKey        string
-	mostWindow     int64
+	requests   uint64
+	over       overLimit
+	most       uint64
+	mostKey    string
+	mostWindow int64
+}
+
+// overLimit counts requests over a limit, and holds the time of the first and the last in Unix nanoseconds.
+type overLimit struct {
+	n           uint64
+	first, last int64
+}
+
+func (o *overLimit) add(when int64) {
+	if o.n++; o.n == 1 {
+		o.first, o.last = when, when
+	}
+	o.first, o.last = min(o.first, when), max(o.last, when)
 }
 
 func newReplayer(rules *ratelimit.Ruleset, opts *Options) *replayer {
@@ -80,49 +93,33 @@ func (s *replayer) replay(ctx context.Context, request *ratelimit.Request, when 
 func (s *replayer) countRule(limit int, hit *ratelimit.Hit, charge *ratelimit.Charge, over bool, when int64, client string, entries []ratelimit.Entry) {
 	t := s.rules[limit]
 	t.requests++
-	var key *tracked
-	exceeded := over
+	var counter []byte
 	switch {
 	case hit != nil:
-		key = s.key(hit.Key, limit, entries)
+		counter, over = hit.Key, over || t.ShadowMode && hit.Count > uint64(hit.Limit)
+	case charge != nil:
+		counter, over = charge.Key, over || t.ShadowMode && !charge.Allowed
+	default:
+		return
+	}
+	key := s.keys.get(s.hasher.id(withoutWindow(counter)), limit, func() string { return entriesText(entries) })
+	key.requests++
+	if hit != nil {
 		key.most = max(key.most, hit.Count)
 		if hit.Count > t.most {
 			t.most, t.mostKey, t.mostWindow = hit.Count, key.text, hit.Window
 		}
-		exceeded = over || t.ShadowMode && hit.Count > uint64(hit.Limit)
-	case charge != nil:
-		key = s.key(charge.Key, limit, entries)
-		exceeded = over || t.ShadowMode && !charge.Allowed
 	}
-	if key == nil {
+	if !over {
 		return
 	}
-	key.requests++
-	if !exceeded {
-		return
+	t.over.add(when)
+	key.over.add(when)
+	if client != "" {
+		s.scratch = binary.LittleEndian.AppendUint64(s.scratch[:0], uint64(limit))
+		s.scratch = append(s.scratch, client...)
+		s.clients.get(s.hasher.id(s.scratch), limit, func() string { return shorten(client) }).over.add(when)
 	}
-	t.over++
-	t.first, t.last = span(t.over, t.first, t.last, when)
-	key.count(when)
-	if client == "" {
-		return
-	}
-	s.scratch = binary.LittleEndian.AppendUint64(s.scratch[:0], uint64(limit))
-	s.scratch = append(s.scratch, client...)
-	s.clients.get(s.hasher.id(s.scratch), limit, func() string { return shorten(client) }).count(when)
-}
-
-// key returns the figures of a key, which are valid until the next call.
-func (s *replayer) key(counter []byte, limit int, entries []ratelimit.Entry) *tracked {
-	return s.keys.get(s.hasher.id(withoutWindow(counter)), limit, func() string { return entriesText(entries) })
-}
-
-// span extends a span of time by the n-th time.
-func span(n uint64, first, last, when int64) (newFirst, newLast int64) {
-	if n == 1 {
-		return when, when
-	}
-	return min(first, when), max(last, when)
 }
 
 // withoutWindow returns the part of a counter's key that its windows have in common.
@@ -170,12 +167,12 @@ type tracker struct {
 
 // tracked is one key or client.
 type tracked struct {
-	id             id
-	limit          int
-	text           string
-	requests, over uint64
-	most           uint64 // in one window
-	first, last    int64  // over the limit, in Unix nanoseconds
+	id       id
+	limit    int
+	text     string
+	requests uint64
+	over     overLimit
+	most     uint64 // in one window
 }
 
 func newTracker(most int) *tracker { return &tracker{index: make(map[id]int32), max: most} }
@@ -193,20 +190,15 @@ func (t *tracker) get(k id, limit int, text func() string) *tracked {
 	return &t.items[len(t.items)-1]
 }
 
-func (i *tracked) count(when int64) {
-	i.over++
-	i.first, i.last = span(i.over, i.first, i.last, when)
-}
-
 // worst orders by requests over the limit, then by requests, the most first.
 func worst(a, b tracked) int {
-	return cmp.Or(cmp.Compare(b.over, a.over), cmp.Compare(b.most, a.most), cmp.Compare(b.requests, a.requests), cmp.Compare(a.text, b.text))
+	return cmp.Or(cmp.Compare(b.over.n, a.over.n), cmp.Compare(b.most, a.most), cmp.Compare(b.requests, a.requests), cmp.Compare(a.text, b.text))
 }
 
 func (t *tracker) forget() {
 	slices.SortFunc(t.items, worst)
 	keep := t.max / 2
-	t.missing += t.items[keep].over
+	t.missing += t.items[keep].over.n
 	t.forgotten += uint64(len(t.items) - keep)
 	clear(t.items[keep:])
 	t.items = t.items[:keep]

@@ -21,6 +21,7 @@ const maxShown = 20
 func (r *Report) WriteText(w io.Writer, color bool) error {
 	t := &textWriter{color: color}
 	t.log(r)
+	t.printf("\n")
 	if r.Against != nil {
 		t.compare(r)
 	} else {
@@ -94,12 +95,6 @@ func (t *textWriter) log(r *Report) {
 	}
 }
 
-// What a replay does not find out.
-const (
-	concurrencyCaveat = "limits of requests at the same time refuse none here: a log does not tell when requests end"
-	algorithmCaveat   = "the smallest limit that refuses none is found for fixed windows only"
-)
-
 // counts reports whether a limit was applied to requests whose algorithm has a property.
 func (r *Report) counts(property func(ratelimit.Algorithm) bool) bool {
 	for _, result := range []*Result{&r.Result, r.Against} {
@@ -125,10 +120,10 @@ func (t *textWriter) caveats(r *Report) {
 		}
 	}
 	if r.counts(ratelimit.Algorithm.HasPermits) {
-		t.printf("%s: %s\n", t.in("33", "warning"), concurrencyCaveat)
+		t.printf("%s: limits of requests at the same time refuse none here: a log does not tell when requests end\n", t.in("33", "warning"))
 	}
 	if r.counts(func(a ratelimit.Algorithm) bool { return a.NeedsChargeStore() && !a.HasPermits() }) {
-		t.printf("%s\n", algorithmCaveat)
+		t.printf("the smallest limit that refuses none is found for fixed windows only\n")
 	}
 }
 
@@ -136,59 +131,44 @@ func (t *textWriter) rules(rules []Rule) {
 	tab := t.table("limit\trequests\tover limit\t%\tsmallest limit\tfirst over limit\tlast over limit\t  rule\n")
 	for i := range rules {
 		r := &rules[i]
-		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t  %s\n", r.LimitText(), count(r.Requests), count(r.OverLimit),
+		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t  %s\n", r.limitText(), count(r.Requests), count(r.OverLimit),
 			percent(r.OverLimit, r.Requests), smallest(r.SmallestLimit), instant(r.FirstOver), instant(r.LastOver), r.title())
 	}
 	_ = tab.Flush() // into memory
 }
 
 func (t *textWriter) table(head string) *tabwriter.Writer {
-	t.printf("\n")
 	tab := tabwriter.NewWriter(&t.b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(tab, head)
 	return tab
 }
 
-// compare lists the rules of both configurations.
+// compare lists the rules of both configurations, matched by name.
 func (t *textWriter) compare(r *Report) {
 	tab := t.table("limit\tother limit\trequests\tover limit\tof the other\tchange\tsmallest limit\t  rule\n")
-	for _, p := range r.Pairs() {
-		either, limits, over := p.Rule, [2]string{"-", "-"}, [2]uint64{}
-		for i, rule := range []*Rule{p.Rule, p.Against} {
-			if rule == nil {
-				continue
-			}
-			limits[i], over[i] = rule.LimitText(), rule.OverLimit
-			if either == nil {
-				either = rule
-			}
-		}
-		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t  %s\n", limits[0], limits[1], count(either.Requests), count(over[0]), count(over[1]),
-			change(over[1], over[0]), smallest(either.SmallestLimit), either.title())
+	row := func(either *Rule, limit, other string, over, otherOver uint64) {
+		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t  %s\n", limit, other, count(either.Requests), count(over), count(otherOver),
+			change(otherOver, over), smallest(either.SmallestLimit), either.title())
 	}
-	_ = tab.Flush() // into memory
-}
-
-// Pair is a rule of both configurations of a comparison. One of them may be nil.
-type Pair struct{ Rule, Against *Rule }
-
-// Pairs matches the rules of both configurations by name.
-func (r *Report) Pairs() (pairs []Pair) {
 	others := make(map[string]*Rule)
 	for i := range r.Against.Rules {
 		others[r.Against.Rules[i].Name] = &r.Against.Rules[i]
 	}
 	for i := range r.Result.Rules {
 		rule := &r.Result.Rules[i]
-		pairs = append(pairs, Pair{rule, others[rule.Name]})
-		delete(others, rule.Name)
-	}
-	for i := range r.Against.Rules {
-		if rule := &r.Against.Rules[i]; others[rule.Name] != nil {
-			pairs = append(pairs, Pair{nil, rule})
+		if other := others[rule.Name]; other != nil {
+			row(rule, rule.limitText(), other.limitText(), rule.OverLimit, other.OverLimit)
+			delete(others, rule.Name)
+		} else {
+			row(rule, rule.limitText(), "-", rule.OverLimit, 0)
 		}
 	}
-	return pairs
+	for i := range r.Against.Rules {
+		if other := &r.Against.Rules[i]; others[other.Name] != nil {
+			row(other, "-", other.limitText(), 0, other.OverLimit)
+		}
+	}
+	_ = tab.Flush() // into memory
 }
 
 // rule prints the worst keys and clients of a rule.
@@ -198,10 +178,9 @@ func (t *textWriter) rule(r *Rule) {
 		t.printf("%s is the smallest limit that refuses none, because of %s in the %s from %s\n",
 			count(r.SmallestLimit), printable.String(r.PeakKey), r.Unit, instant(r.PeakWindow))
 	} else {
-		t.printf("%s\n", r.LimitText())
+		t.printf("%s\n", r.limitText())
 	}
-	tab := tabwriter.NewWriter(&t.b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(tab, "requests\tover limit\tsmallest limit\tfirst over limit\tlast over limit\t  key\n")
+	tab := t.table("requests\tover limit\tsmallest limit\tfirst over limit\tlast over limit\t  key\n")
 	for i := range r.Keys {
 		k := &r.Keys[i]
 		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\t  %s\n", count(k.Requests), count(k.OverLimit), smallest(k.SmallestLimit), instant(k.FirstOver), instant(k.LastOver), printable.String(k.Name))
@@ -238,9 +217,9 @@ func (r *Rule) title() string {
 	return name
 }
 
-// LimitText returns the limit as "20/minute", or "unlimited", with the algorithm if it is another
+// limitText returns the limit as "20/minute", or "unlimited", with the algorithm if it is another
 // than fixed_window: "20/minute sliding", "20/minute, burst 5" or "20 at the same time".
-func (r *Rule) LimitText() string {
+func (r *Rule) limitText() string {
 	text := count(uint64(r.Limit)) + "/" + r.Unit
 	a, _ := ratelimit.ParseAlgorithm(r.Algorithm) // fixed_window for ""
 	switch {
