@@ -47,8 +47,11 @@ func ClientConfig(files ClientFiles, opts *Options) (*tls.Config, error) {
 	}
 	if ca := (file{"CA certificate", files.CACert}); ca.path != "" {
 		data, err := ca.read()
+		if config.RootCAs, _ = x509.SystemCertPool(); config.RootCAs == nil { // a minimal image has none
+			config.RootCAs = x509.NewCertPool()
+		}
 		if err == nil {
-			config.RootCAs, err = parsePool(ca, data, systemPool())
+			err = ca.addTo(config.RootCAs, data)
 		}
 		errs = append(errs, err)
 	}
@@ -66,14 +69,6 @@ func ClientConfig(files ClientFiles, opts *Options) (*tls.Config, error) {
 		return nil, err
 	}
 	return config, nil
-}
-
-// systemPool returns the authorities of the system, which a minimal image may not have.
-func systemPool() *x509.CertPool {
-	if pool, err := x509.SystemCertPool(); err == nil {
-		return pool
-	}
-	return x509.NewCertPool()
 }
 
 // verifyChain verifies everything but the name, also for resumed sessions. Nil roots are

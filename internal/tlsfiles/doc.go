@@ -26,10 +26,8 @@
 // reading a few kilobytes is cheap, and polling also works for symbolic links, mounted
 // secrets and network file systems.
 //
-// A session ticket contains a checksum of the authorities that its client was verified
-// with, and is invalid after these change: then the client must send its certificate
-// again. crypto/tls verifies the chain of resumed sessions in some versions only. The DNS
-// name is checked for every connection.
+// For a resumed session crypto/tls verifies the client's chain again, against the present
+// authorities. The DNS name is checked for every connection, too.
 //
 // A client reads its certificate at each handshake that requires one, which is cheap
 // compared to the handshake; it reads its authorities once.

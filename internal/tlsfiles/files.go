@@ -26,8 +26,6 @@ type Options struct {
 	Log *slog.Logger
 	// Now is the clock for the validity of certificates; nil means time.Now.
 	Now func() time.Time
-	// Poll is the interval at which Server.Watch reads the files; 0 means 1 s.
-	Poll time.Duration
 }
 
 func (o *Options) withDefaults() Options {
@@ -35,7 +33,6 @@ func (o *Options) withDefaults() Options {
 	if o != nil {
 		r = *o
 	}
-	r.Poll = cmp.Or(max(r.Poll, 0), time.Second)
 	r.Log = cmp.Or(r.Log, slog.Default())
 	if r.Now == nil {
 		r.Now = time.Now
@@ -56,11 +53,12 @@ const maxFile = 1 << 20
 // read returns the content. It rejects what is not a regular file, because reading a
 // pipe would block.
 func (f file) read() ([]byte, error) {
+	if f.path == "" {
+		return nil, fmt.Errorf("%s: no file is configured", f.use)
+	}
 	info, err := os.Stat(f.path)
 	var data []byte
 	switch {
-	case f.path == "":
-		return nil, fmt.Errorf("%s: no file is configured", f.use)
 	case err != nil:
 	case !info.Mode().IsRegular():
 		err = errors.New("not a regular file")
@@ -81,15 +79,14 @@ func (f file) read() ([]byte, error) {
 // readAll returns the contents of files and a checksum of them.
 func readAll(files ...file) (data [][]byte, sum [sha256.Size]byte, err error) {
 	var errs []error
-	all := sha256.New()
+	var sums []byte
 	for _, f := range files {
 		content, err := f.read()
-		errs = append(errs, err)
-		data = append(data, content)
+		errs, data = append(errs, err), append(data, content)
 		part := sha256.Sum256(content)
-		all.Write(part[:])
+		sums = append(sums, part[:]...)
 	}
-	return data, [sha256.Size]byte(all.Sum(nil)), errors.Join(errs...)
+	return data, sha256.Sum256(sums), errors.Join(errs...)
 }
 
 // parsePair parses a certificate chain and its key. Errors quote nothing of the key.
@@ -110,12 +107,12 @@ func parsePair(certFile, keyFile file, cert, key []byte, o *Options) (*tls.Certi
 	return &pair, nil
 }
 
-// parsePool adds the certificates of authorities to a pool.
-func parsePool(f file, data []byte, pool *x509.CertPool) (*x509.CertPool, error) {
+// addTo adds the certificates of authorities to a pool.
+func (f file) addTo(pool *x509.CertPool, data []byte) error {
 	if !pool.AppendCertsFromPEM(data) {
-		return nil, f.errorf("contains no PEM certificate")
+		return f.errorf("contains no PEM certificate")
 	}
-	return pool, nil
+	return nil
 }
 
 var dnsName = regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9_-]{0,62}\.)*[A-Za-z0-9_][A-Za-z0-9_-]{0,62}\.?$`)

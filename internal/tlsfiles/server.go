@@ -1,7 +1,6 @@
 package tlsfiles
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
@@ -32,9 +31,8 @@ type Files struct {
 // Server is the TLS identity of a server and its trust in clients, which can be
 // reloaded. It is safe for concurrent use.
 type Server struct {
-	files   Files
-	opts    Options
-	tickets *tls.Config // holds the session ticket keys, which it rotates daily
+	files Files
+	opts  Options
 
 	reloading sync.Mutex // orders reloads, so that the last to read is the last to store
 	current   atomic.Pointer[identity]
@@ -51,7 +49,6 @@ type identity struct {
 // be nil.
 func NewServer(files Files, opts *Options) (*Server, error) {
 	s := &Server{files: files, opts: opts.withDefaults()}
-	s.tickets = &tls.Config{MinVersion: tls.VersionTLS12, Time: s.opts.Now}
 	var err error
 	switch name := files.ClientSAN; {
 	case name != "" && files.ClientCA == "":
@@ -87,8 +84,8 @@ func (s *Server) Config(protocols ...string) *tls.Config {
 // afterwards use the new content. After an error, which is like that of NewServer, the
 // previous content stays in use.
 //
-// When the client authorities have changed, earlier sessions can't be resumed. Open
-// connections are not affected.
+// Sessions of clients whose authority is gone can't be resumed. Open connections are not
+// affected.
 func (s *Server) Reload() (changed bool, err error) {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
@@ -97,11 +94,14 @@ func (s *Server) Reload() (changed bool, err error) {
 	return s.current.Load() != before, err
 }
 
+// pollInterval is the time between two readings of the files.
+const pollInterval = time.Second
+
 // Watch reloads the files when their content changes, until ctx ends. It reads them every
-// [Options].Poll, and calls reloaded after each change with nil or the error of Reload.
-// An error that persists is reported once.
+// second, and calls reloaded after each change with nil or the error of Reload. An error that
+// persists is reported once.
 func (s *Server) Watch(ctx context.Context, reloaded func(error)) {
-	poll := time.NewTicker(s.opts.Poll)
+	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
 	for reported := ""; ; {
 		select {
@@ -138,7 +138,9 @@ func (s *Server) load() error {
 	pair, err := parsePair(cert, key, data[0], data[1], &s.opts)
 	config := &tls.Config{MinVersion: tls.VersionTLS12, Time: s.opts.Now}
 	if ca.path != "" {
-		err = errors.Join(err, s.requireClients(config, ca, data[2]))
+		config.ClientAuth, config.VerifyConnection = tls.RequireAndVerifyClientCert, s.verifyClient
+		config.ClientCAs = x509.NewCertPool()
+		err = errors.Join(err, ca.addTo(config.ClientCAs, data[2]))
 	}
 	if err != nil {
 		return err
@@ -146,27 +148,6 @@ func (s *Server) load() error {
 	config.Certificates = []tls.Certificate{*pair}
 	s.current.Store(&identity{sum: sum, config: config})
 	return nil
-}
-
-// requireClients makes a configuration require client certificates of the authorities.
-// Session tickets have the checksum of the authorities, and are valid with these only.
-func (s *Server) requireClients(config *tls.Config, ca file, data []byte) (err error) {
-	sum := sha256.Sum256(data)
-	config.ClientAuth = tls.RequireAndVerifyClientCert
-	config.ClientCAs, err = parsePool(ca, data, x509.NewCertPool())
-	config.VerifyConnection = s.verifyClient
-	config.WrapSession = func(state tls.ConnectionState, session *tls.SessionState) ([]byte, error) {
-		session.Extra = append(session.Extra, sum[:])
-		return s.tickets.EncryptTicket(state, session)
-	}
-	config.UnwrapSession = func(ticket []byte, state tls.ConnectionState) (*tls.SessionState, error) {
-		session, err := s.tickets.DecryptTicket(ticket, state)
-		if err != nil || session == nil || !slices.ContainsFunc(session.Extra, func(e []byte) bool { return bytes.Equal(e, sum[:]) }) {
-			return nil, err
-		}
-		return session, nil
-	}
-	return err
 }
 
 // verifyClient checks the DNS name, also for resumed sessions. The error, which is
