@@ -7,27 +7,22 @@ import (
 	"strings"
 	"time"
 
-	grpcstats "google.golang.org/grpc/stats"
+	"google.golang.org/grpc"
 
 	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// accessLog logs decisions over gRPC, for Options.AccessLog. As a stats.Handler it remembers when a call began.
+// accessLog logs decisions over gRPC, for Options.AccessLog.
 type accessLog struct{ log *slog.Logger }
 
 // begunKey is the key of the time in the context of a call over gRPC.
 type begunKey struct{}
 
-// TagRPC implements stats.Handler.
-func (accessLog) TagRPC(ctx context.Context, _ *grpcstats.RPCTagInfo) context.Context {
-	return context.WithValue(ctx, begunKey{}, time.Now())
+// begin is a grpc.UnaryServerInterceptor that remembers when a call began.
+func (accessLog) begin(ctx context.Context, request any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+	return handle(context.WithValue(ctx, begunKey{}, time.Now()), request)
 }
-
-// TagConn, HandleRPC and HandleConn implement stats.Handler.
-func (accessLog) TagConn(ctx context.Context, _ *grpcstats.ConnTagInfo) context.Context { return ctx }
-func (accessLog) HandleRPC(context.Context, grpcstats.RPCStats)                         {}
-func (accessLog) HandleConn(context.Context, grpcstats.ConnStats)                       {}
 
 // decided logs a decision over gRPC. Those over HTTP are requests, which are logged there.
 func (a accessLog) decided(ctx context.Context, r *ratelimit.Request, d *ratelimit.Decision) {
@@ -56,24 +51,17 @@ const (
 
 // shortDescriptors writes the first entries of the first descriptors, such as "client=bob; method=POST,path=/api".
 func shortDescriptors(all []ratelimit.Descriptor) string {
-	var b strings.Builder
+	var texts []string
 	for i := range all[:min(len(all), maxAccessDescriptors)] {
-		if i > 0 {
-			b.WriteString("; ")
-		}
 		entries := all[i].Entries
-		for j, e := range entries[:min(len(entries), maxAccessEntries)] {
-			if j > 0 {
-				b.WriteByte(',')
-			}
-			b.WriteString(printable.Truncate(e.Key, maxAccessText) + "=" + printable.Truncate(e.Value, maxAccessText))
-		}
+		text := entriesText(entries[:min(len(entries), maxAccessEntries)], maxAccessText)
 		if len(entries) > maxAccessEntries {
-			b.WriteString(",...")
+			text += ",..."
 		}
+		texts = append(texts, text)
 	}
 	if more := len(all) - maxAccessDescriptors; more > 0 {
-		fmt.Fprintf(&b, "; and %d more", more)
+		texts = append(texts, fmt.Sprintf("and %d more", more))
 	}
-	return b.String()
+	return strings.Join(texts, "; ")
 }

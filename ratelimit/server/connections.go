@@ -7,6 +7,7 @@ import (
 	"math"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -64,9 +65,9 @@ type connections struct {
 	log    *slog.Logger
 	logged throttle
 
-	tick  time.Duration
-	now   atomic.Uint32 // ticks
-	bytes atomic.Int64  // held for unfinished calls
+	interval time.Duration // between two looks at the messages
+	now      atomic.Uint32 // the number of intervals since the start
+	bytes    atomic.Int64  // held for unfinished calls
 
 	mu        sync.Mutex // before that of a connection
 	open      map[*connection]struct{}
@@ -77,8 +78,8 @@ type connections struct {
 func newConnections(l net.Listener, limits connectionLimits, registry *stats.Registry, log *slog.Logger) *connections {
 	return &connections{
 		Listener: l, limits: limits, stats: registry, log: log,
-		tick: min(max(limits.messageTimeout/8, time.Millisecond), time.Second),
-		open: map[*connection]struct{}{}, byAddress: map[string]int{},
+		interval: min(max(limits.messageTimeout/8, time.Millisecond), time.Second),
+		open:     map[*connection]struct{}{}, byAddress: map[string]int{},
 	}
 }
 
@@ -86,8 +87,8 @@ func newConnections(l net.Listener, limits connectionLimits, registry *stats.Reg
 // an incomplete one: the counter store has had its time, so the client does not read.
 const oldAfter = 3
 
-func (l *connections) timeoutTicks() uint32 {
-	return uint32(min((l.limits.messageTimeout+l.tick-1)/l.tick, math.MaxUint32/oldAfter))
+func (l *connections) timeoutIntervals() uint32 {
+	return uint32(min((l.limits.messageTimeout+l.interval-1)/l.interval, math.MaxUint32/oldAfter))
 }
 
 // Accept implements net.Listener.
@@ -142,44 +143,31 @@ func (l *connections) admit(raw net.Conn) *connection {
 // of the address with the most, then one without unfinished calls, unused for longest. So a
 // client that opens many connections displaces none that has few.
 func (l *connections) dispensable(address string) (found *connection) {
-	var best dispensable
+	var best [3]int64 // the connections of its address, 1 if it is idle, and the time without use
 	n, now := l.byAddress[address], l.now.Load()
 	for c := range l.open {
 		waiting, all := c.holds()
-		d := dispensable{connections: l.byAddress[c.address], idle: all == 0, unused: now - c.used.Load()}
+		own, idle := l.byAddress[c.address], all == 0
 		switch {
 		case waiting < all: // has a call that is being decided
 			continue
-		case d.idle && d.connections <= n && c.address != address, !d.idle && d.connections <= n+1:
+		case idle && own <= n && c.address != address, !idle && own <= n+1:
 			continue
 		}
-		if found == nil || d.before(best) {
-			found, best = c, d
+		rank := [...]int64{int64(own), 0, int64(now - c.used.Load())}
+		if idle {
+			rank[1] = 1
+		}
+		if found == nil || slices.Compare(rank[:], best[:]) > 0 {
+			found, best = c, rank
 		}
 	}
 	return found
 }
 
-// dispensable orders connections by which is closed first.
-type dispensable struct {
-	connections int // of its address
-	idle        bool
-	unused      uint32 // ticks
-}
-
-func (d dispensable) before(other dispensable) bool {
-	switch {
-	case d.connections != other.connections:
-		return d.connections > other.connections
-	case d.idle != other.idle:
-		return d.idle
-	}
-	return d.unused > other.unused
-}
-
 // watch ends messages that do not arrive in time, until ctx ends.
 func (l *connections) watch(ctx context.Context) {
-	every(l.tick, func(context.Context) {
+	every(l.interval, func(context.Context) {
 		l.now.Add(1)
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -283,7 +271,7 @@ type connection struct {
 	all         *connections
 	address     string        // see clientkey.Network; empty for unix sockets
 	handshaking bool          // guarded by all.mu
-	used        atomic.Uint32 // the tick of the last read
+	used        atomic.Uint32 // the interval of the last read
 
 	mu       sync.Mutex
 	in       frames // from the client
@@ -297,7 +285,7 @@ type connection struct {
 // call is an unfinished call.
 type call struct {
 	bytes    int64
-	begun    uint32 // tick
+	begun    uint32 // interval
 	complete bool   // its message has arrived
 	expired  bool
 }
@@ -334,7 +322,7 @@ func (c *connection) release() {
 
 // holds returns the bytes of calls that are incomplete or old, and those of all.
 func (c *connection) holds() (idle, all int64) {
-	old := oldAfter * c.all.timeoutTicks()
+	old := oldAfter * c.all.timeoutIntervals()
 	now := c.all.now.Load()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -364,17 +352,12 @@ func (c *connection) received(b []byte) {
 
 // sent counts the calls that end with the frames that were sent to the client.
 func (c *connection) sent(out *frames, b []byte) {
-	var freed int64
 	for f, rest, ok := out.next(b); ok; f, rest, ok = out.next(rest) {
-		if !f.ends() {
-			continue
+		if f.ends() {
+			c.mu.Lock()
+			c.all.bytes.Add(-c.finish(f.stream))
+			c.mu.Unlock()
 		}
-		c.mu.Lock()
-		freed += c.finish(f.stream)
-		c.mu.Unlock()
-	}
-	if freed != 0 {
-		c.all.bytes.Add(-freed)
 	}
 }
 
@@ -409,19 +392,16 @@ func (c *connection) count(f frame, now uint32) {
 
 // finish requires the lock. It returns the bytes that the call held.
 func (c *connection) finish(stream uint32) (freed int64) {
-	s, ok := c.calls[stream]
-	if !ok {
-		return 0
-	}
+	freed = c.calls[stream].bytes
 	delete(c.calls, stream)
-	c.bytes -= s.bytes
-	return s.bytes
+	c.bytes -= freed
+	return freed
 }
 
 // expire ends the calls whose message has not arrived in time. It reports true if they have
 // not ended long after that.
 func (c *connection) expire() (hopeless bool) {
-	now, timeout := c.all.now.Load(), c.all.timeoutTicks()
+	now, timeout := c.all.now.Load(), c.all.timeoutIntervals()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for stream, s := range c.calls {

@@ -90,7 +90,7 @@ func (s *Server) logCountersCall(ctx context.Context, c *service.CountersCall) {
 // changeLine returns "<entries>: <hits> given back, <used> used".
 func changeLine(c *service.CountersCall, i int) string {
 	d := &c.Request.Descriptors[i]
-	line := entriesText(d.Entries)
+	line := entriesText(d.Entries, maxText)
 	if c.Err != nil {
 		return line
 	}

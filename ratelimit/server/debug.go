@@ -19,31 +19,32 @@ import (
 // debugHandler serves the pages of the debug port (REFERENCE.md, 8.4), and a list of them at
 // /. Other paths respond 404 with the list.
 func (s *Server) debugHandler() http.Handler {
-	type page struct {
-		path, help string
-		handler    http.Handler
-	}
-	pages := []page{
-		{"/debug/pprof/", "profiles of this process, listed", http.HandlerFunc(profileIndex)},
-		{"/debug/pprof/profile", "CPU profile: ?seconds=30", http.HandlerFunc(cpuProfile)},
-		{"/debug/pprof/trace", "execution trace: ?seconds=1", http.HandlerFunc(executionTrace)},
-		{"/healthz", "health of each part, 503 unless all are healthy", http.HandlerFunc(s.serveHealth)},
-		{"/rlconfig", "active limits, sorted; ?format=json", http.HandlerFunc(s.serveRules)},
-		{"/stats", "statistics, sorted; ?format=json, ?filter=TEXT, ?usedonly", s.registry},
-		{"/topkeys", "busiest keys of each rule in the last two minutes; ?format=json, ?rules=100, ?keys=10", http.HandlerFunc(s.serveTopKeys)},
-	}
-	if s.console != nil {
-		pages = append(pages, page{consolePath + "/", "rules with live rates, health and configuration, for browsers", http.StripPrefix(consolePath, s.console)})
-	}
 	mux := http.NewServeMux()
 	var lines []string
-	for _, p := range pages {
-		mux.Handle(p.path, p.handler)
+	for _, p := range []struct {
+		path, help string
+		handle     http.HandlerFunc
+	}{
+		{"/debug/pprof/", "profiles of this process, listed", profileIndex},
+		{"/debug/pprof/profile", "CPU profile: ?seconds=30", cpuProfile},
+		{"/debug/pprof/trace", "execution trace: ?seconds=1", executionTrace},
+		{"/healthz", "health of each part, 503 unless all are healthy", s.serveHealth},
+		{"/rlconfig", "active limits, sorted; ?format=json", s.serveRules},
+		{"/stats", "statistics, sorted; ?format=json, ?filter=TEXT, ?usedonly", s.registry.ServeHTTP},
+		{"/topkeys", "busiest keys of each rule in the last two minutes; ?format=json, ?rules=100, ?keys=10", s.serveTopKeys},
+	} {
+		mux.Handle("GET "+p.path, p.handle)
 		lines = append(lines, p.path+": "+p.help+"\n")
+	}
+	if s.console != nil {
+		pages := http.StripPrefix(consolePath, s.console)
+		mux.Handle("GET "+consolePath+"/", pages)
+		mux.Handle("POST "+consolePath+"/", pages)
+		lines = append(lines, consolePath+"/: rules with live rates, health and configuration, for browsers\n")
 	}
 	slices.Sort(lines)
 	index := []byte(strings.Join(lines, ""))
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		if r.URL.Path != "/" {
 			w.WriteHeader(http.StatusNotFound)
@@ -172,9 +173,6 @@ func (l *ruleLine) members(fields []ratelimit.Field) map[string]any {
 
 // serveRules lists the active limits, sorted by key.
 func (s *Server) serveRules(w http.ResponseWriter, r *http.Request) {
-	if !allowGet(w, r) {
-		return
-	}
 	lines := s.ruleLines()
 	limits := make([]map[string]any, len(lines)) // not null in JSON
 	var text strings.Builder
@@ -185,20 +183,9 @@ func (s *Server) serveRules(w http.ResponseWriter, r *http.Request) {
 	writePage(w, r, map[string]any{"limits": limits}, text.String())
 }
 
-// allowGet refuses other methods than GET and HEAD, and sets the headers of pages that are not cached.
-func allowGet(w http.ResponseWriter, r *http.Request) bool {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "use GET", http.StatusMethodNotAllowed)
-		return false
-	}
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	return true
-}
-
 // writePage writes a page as JSON or as text, as the request asks for.
 func writePage(w http.ResponseWriter, r *http.Request, data any, text string) {
+	w.Header().Set("Cache-Control", "no-store")
 	format := "text"
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
 		format = "json"
@@ -228,10 +215,7 @@ func (s *Server) ruleLines() []ruleLine {
 func appendRules(lines []ruleLine, domain, above string, rules []ratelimit.Rule) []ruleLine {
 	for i := range rules {
 		r := &rules[i]
-		key := above + "." + r.Key
-		if r.Value != "" {
-			key += "_" + r.Value
-		}
+		key := belowName(above, r.Key, r.Value)
 		if r.Limit != nil {
 			lines = append(lines, ruleLine{key, domain, r})
 		}

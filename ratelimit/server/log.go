@@ -98,11 +98,11 @@ func (s *Server) logDecision(ctx context.Context, r *ratelimit.Request, d *ratel
 // maxText limits each text of a request in the log.
 const maxText = 200
 
-// entriesText returns "<key>=<value>,<key>=<value>".
-func entriesText(entries []ratelimit.Entry) string {
+// entriesText returns "<key>=<value>,<key>=<value>", with at most so many bytes of each.
+func entriesText(entries []ratelimit.Entry, most int) string {
 	texts := make([]string, len(entries))
 	for i, e := range entries {
-		texts[i] = printable.Truncate(e.Key, maxText) + "=" + printable.Truncate(e.Value, maxText)
+		texts[i] = printable.Truncate(e.Key, most) + "=" + printable.Truncate(e.Value, most)
 	}
 	return strings.Join(texts, ",")
 }
@@ -115,7 +115,7 @@ func descriptorLine(rules *ratelimit.Ruleset, domain string, d *ratelimit.Descri
 	} else if name := ruleName(rules, domain, d.Entries); name != "" {
 		rule = "rule " + name
 	}
-	text := fmt.Sprintf("%s: %s: %s", entriesText(d.Entries), rule, s.Code)
+	text := fmt.Sprintf("%s: %s: %s", entriesText(d.Entries, maxText), rule, s.Code)
 	switch {
 	case !s.Limited:
 	case s.Algorithm.HasPermits():
@@ -134,8 +134,7 @@ func ruleName(rules *ratelimit.Ruleset, domain string, entries []ratelimit.Entry
 	if rules == nil {
 		return ""
 	}
-	name := printable.String(domain)
-	level := rules.Level(domain)
+	name, level := domain, rules.Level(domain)
 	for _, e := range entries {
 		if level.Empty() {
 			return ""
@@ -144,11 +143,15 @@ func ruleName(rules *ratelimit.Ruleset, domain string, entries []ratelimit.Entry
 		if rule == nil {
 			return ""
 		}
-		name += "." + printable.String(rule.Key)
-		if rule.Value != "" {
-			name += "_" + printable.String(rule.Value)
-		}
-		level = rule.Next
+		name, level = belowName(name, rule.Key, rule.Value), rule.Next
 	}
-	return name
+	return printable.String(name)
+}
+
+// belowName returns the name of a rule below another one or a domain: "<above>.<key>_<value>".
+func belowName(above, key, value string) string {
+	if value != "" {
+		key += "_" + value
+	}
+	return above + "." + key
 }

@@ -264,7 +264,7 @@ func (s *Server) grpcServer(connections *connections) *grpc.Server {
 		opts = append(opts, grpc.StatsHandler(s.tracing.GRPC()))
 	}
 	if s.opts.AccessLog {
-		opts = append(opts, grpc.StatsHandler(accessLog{s.log}))
+		opts = append(opts, grpc.UnaryInterceptor(accessLog{s.log}.begin))
 	}
 	g := grpc.NewServer(opts...)
 	s.service.Register(g)

@@ -48,9 +48,6 @@ type topEntry struct {
 
 // serveTopKeys lists the busiest keys of the busiest rules.
 func (s *Server) serveTopKeys(w http.ResponseWriter, r *http.Request) {
-	if !allowGet(w, r) {
-		return
-	}
 	rules, err := countParameter(r, "rules", topRules, maxTopRules)
 	keys, keysErr := countParameter(r, "keys", topKeys, maxTopKeys)
 	if err = cmp.Or(err, keysErr); err != nil {
@@ -98,10 +95,7 @@ func topRuleName(r *ratelimit.RuleKeys) string {
 	}
 	name := r.Domain
 	for _, e := range r.Path {
-		name += "." + e.Key
-		if e.Value != "" {
-			name += "_" + e.Value
-		}
+		name = belowName(name, e.Key, e.Value)
 	}
 	return name
 }
