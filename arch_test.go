@@ -88,7 +88,7 @@ var clients = map[string][]string{
 	"github.com/gosnmp/gosnmp":                  {"inventory/collect", "internal/snmptest"},
 	"golang.org/x/sync":                         {"inventory/records", "inventory/httpapi", "ratelimit/store/redisstore", "ratelimit/server", "inventory/server"},
 	"golang.org/x/mod":                          {"manifest/registry"},
-	"golang.org/x/net":                          {"ratelimit/tracing"},
+	"golang.org/x/net":                          {"ratelimit/tracing", "ratelimit/server"},
 	"github.com/tailscale/hujson":               {"manifest/client"},
 	"github.com/pelletier/go-toml/v2":           {"manifest/client", "manifest/publish"},
 	"github.com/wneessen/go-mail":               {"inventory/mail"},

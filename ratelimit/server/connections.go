@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/net/http2"
 	"google.golang.org/grpc/credentials"
 
 	"github.com/ashlar-go/ashlar/internal/clientkey"
@@ -28,17 +29,15 @@ const (
 
 // dataCharge returns the memory of a DATA frame: small ones have buffers of their size,
 // others have pooled ones.
-func dataCharge(length int) int64 {
+func dataCharge(length int64) int64 {
 	switch {
 	case length <= 1<<10:
-		return int64(dataFrameBytes + length)
+		return dataFrameBytes + length
 	case length <= 4<<10:
 		return dataFrameBytes + 4<<10
 	}
 	return dataFrameBytes + 16<<10
 }
-
-func headerCharge(length int) int64 { return min(headerFactor*int64(length), maxHeaderCharge) }
 
 // connectionLimits bound what the clients of the gRPC listener make the process hold.
 type connectionLimits struct {
@@ -353,9 +352,9 @@ func (c *connection) received(b []byte) {
 // sent counts the calls that end with the frames that were sent to the client.
 func (c *connection) sent(out *frames, b []byte) {
 	for f, rest, ok := out.next(b); ok; f, rest, ok = out.next(rest) {
-		if f.ends() {
+		if ends(f) {
 			c.mu.Lock()
-			c.all.bytes.Add(-c.finish(f.stream))
+			c.all.bytes.Add(-c.finish(f.StreamID))
 			c.mu.Unlock()
 		}
 	}
@@ -363,30 +362,30 @@ func (c *connection) sent(out *frames, b []byte) {
 
 // count counts a frame of the client. It requires the lock. Frames of a call that is unknown
 // or has ended are dropped by the gRPC server.
-func (c *connection) count(f frame, now uint32) {
+func (c *connection) count(f http2.FrameHeader, now uint32) {
 	var n int64
-	switch f.kind {
-	case frameHeaders, frameContinuation:
-		n = headerCharge(f.length)
-	case frameData:
-		n = dataCharge(f.length)
-	case frameRSTStream:
-		c.finish(f.stream)
+	switch f.Type {
+	case http2.FrameHeaders, http2.FrameContinuation:
+		n = min(headerFactor*int64(f.Length), maxHeaderCharge)
+	case http2.FrameData:
+		n = dataCharge(int64(f.Length))
+	case http2.FrameRSTStream:
+		c.finish(f.StreamID)
 		return
 	default:
 		return
 	}
-	s, known := c.calls[f.stream]
+	s, known := c.calls[f.StreamID]
 	if !known {
-		if f.kind != frameHeaders || c.released {
+		if f.Type != http2.FrameHeaders || c.released {
 			return
 		}
 		s.begun = now
 		n += streamBytes
 	}
 	s.bytes += n
-	s.complete = s.complete || f.ends()
-	c.calls[f.stream] = s
+	s.complete = s.complete || ends(f)
+	c.calls[f.StreamID] = s
 	c.bytes += n
 }
 
@@ -463,8 +462,7 @@ func (c *connection) insertEnd(b []byte) int {
 		stream := c.expired[0]
 		c.expired = c.expired[1:]
 		if s, ok := c.calls[stream]; ok && !s.complete {
-			end := endOfStream(stream)
-			return copy(b, end[:])
+			return copy(b, endOfStream(stream))
 		}
 	}
 	return 0

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/net/http2"
 
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
 )
@@ -22,7 +23,7 @@ func (r remote) RemoteAddr() net.Addr {
 	return &net.TCPAddr{IP: net.ParseIP(r.address), Port: 1}
 }
 
-// Which connection is closed for a new one when all places are taken. A call that waits has
+// Which connection is closed for a new one when there are too many. A call that waits has
 // sent its header and not its message; one that is busy has sent both.
 func TestDispensable(t *testing.T) {
 	const many, few, none = "10.0.0.1", "10.0.0.2", "10.0.0.3"
@@ -56,10 +57,10 @@ func TestDispensable(t *testing.T) {
 				l.now.Add(1) // so the first is unused for longest
 				conn := admit(o.address)
 				if o.call != "" {
-					conn.count(frame{kind: frameHeaders, stream: 1, length: 10}, 0)
+					conn.count(http2.FrameHeader{Type: http2.FrameHeaders, StreamID: 1, Length: 10}, 0)
 				}
 				if o.call == "busy" {
-					conn.count(frame{kind: frameData, stream: 1, length: 10, flags: flagEndStream}, 0)
+					conn.count(http2.FrameHeader{Type: http2.FrameData, StreamID: 1, Length: 10, Flags: http2.FlagDataEndStream}, 0)
 				}
 				conns = append(conns, conn)
 			}

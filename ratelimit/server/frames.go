@@ -1,47 +1,32 @@
 package server
 
-import "encoding/binary"
+import (
+	"encoding/binary"
 
-// Frame types and flags of HTTP/2 (RFC 9113, section 6).
-const (
-	frameData         = 0x0
-	frameHeaders      = 0x1
-	frameRSTStream    = 0x3
-	frameContinuation = 0x9
-
-	flagEndStream  = 0x1
-	flagEndHeaders = 0x4
-
-	frameHeaderSize   = 9
-	clientPrefaceSize = 24 // RFC 9113, section 3.4
+	"golang.org/x/net/http2"
 )
 
-// frame is the header of an HTTP/2 frame.
-type frame struct {
-	length int // of the payload
-	kind   byte
-	flags  byte
-	stream uint32
-}
+const (
+	frameHeaderSize   = 9 // RFC 9113, section 4.1
+	clientPrefaceSize = len(http2.ClientPreface)
+)
 
-func parseFrame(b []byte) frame {
-	return frame{
-		length: int(b[0])<<16 | int(b[1])<<8 | int(b[2]),
-		kind:   b[3], flags: b[4],
-		stream: binary.BigEndian.Uint32(b[5:]) & (1<<31 - 1),
+// parseFrame reads the header of a frame.
+func parseFrame(b []byte) http2.FrameHeader {
+	return http2.FrameHeader{
+		Length: uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2]), Type: http2.FrameType(b[3]), Flags: http2.Flags(b[4]),
+		StreamID: binary.BigEndian.Uint32(b[5:]) & (1<<31 - 1),
 	}
 }
 
 // endOfStream returns an empty DATA frame that ends a stream.
-func endOfStream(stream uint32) [frameHeaderSize]byte {
-	b := [frameHeaderSize]byte{3: frameData, 4: flagEndStream}
-	binary.BigEndian.PutUint32(b[5:], stream)
-	return b
+func endOfStream(stream uint32) []byte {
+	return binary.BigEndian.AppendUint32([]byte{3: byte(http2.FrameData), 4: byte(http2.FlagDataEndStream)}, stream)
 }
 
-// ends reports whether the sender's side of the stream ends with the frame.
-func (f frame) ends() bool {
-	return f.kind == frameRSTStream || (f.kind == frameData || f.kind == frameHeaders) && f.flags&flagEndStream != 0
+// ends reports whether the sender's part of the stream ends with the frame.
+func ends(f http2.FrameHeader) bool {
+	return f.Type == http2.FrameRSTStream || (f.Type == http2.FrameData || f.Type == http2.FrameHeaders) && f.Flags.Has(http2.FlagDataEndStream)
 }
 
 // frames finds the frames in one direction of a connection, in parts of any size.
@@ -54,10 +39,10 @@ type frames struct {
 
 // next returns the header of the first frame that begins in b, and what follows that header.
 // It reports false if none is complete.
-func (p *frames) next(b []byte) (f frame, rest []byte, ok bool) {
+func (p *frames) next(b []byte) (f http2.FrameHeader, rest []byte, ok bool) {
 	if p.skip >= len(b) {
 		p.skip -= len(b)
-		return frame{}, nil, false
+		return f, nil, false
 	}
 	b = b[p.skip:]
 	p.skip = 0
@@ -66,13 +51,13 @@ func (p *frames) next(b []byte) (f frame, rest []byte, ok bool) {
 	} else {
 		n := copy(p.header[p.have:], b)
 		if p.have += n; p.have < frameHeaderSize {
-			return frame{}, nil, false
+			return f, nil, false
 		}
 		f, rest, p.have = parseFrame(p.header[:]), b[n:], 0
 	}
-	p.skip = f.length
-	if f.kind == frameHeaders || f.kind == frameContinuation {
-		p.inBlock = f.flags&flagEndHeaders == 0
+	p.skip = int(f.Length)
+	if f.Type == http2.FrameHeaders || f.Type == http2.FrameContinuation {
+		p.inBlock = !f.Flags.Has(http2.FlagHeadersEndHeaders)
 	}
 	return f, rest, true
 }
