@@ -12,7 +12,7 @@ import (
 // Timer records durations. Any number of goroutines may call Record.
 type Timer struct {
 	shards    []shard
-	observers atomic.Pointer[[]observer] // nil without any
+	observers atomic.Pointer[[]observer] // never nil
 }
 
 // shard is the part of a timer that some of the goroutines write to. The padding
@@ -28,24 +28,22 @@ type observer struct {
 	of      *observation
 }
 
-// observation holds the argument of a call of Observe.
-type observation struct {
-	start func(name string) func(time.Duration)
-}
+// observation is the argument of a call of Observe.
+type observation func(name string) func(time.Duration)
 
 func newTimer() *Timer {
 	n := 1 << bits.Len(uint(runtime.GOMAXPROCS(0)-1))
-	return &Timer{shards: make([]shard, min(n, 16))}
+	t := &Timer{shards: make([]shard, min(n, 16))}
+	t.observers.Store(new([]observer))
+	return t
 }
 
 // Record records one duration. A negative one counts as 0.
 func (t *Timer) Record(d time.Duration) {
 	d = max(d, 0)
 	t.shards[int(rand.Uint32())&(len(t.shards)-1)].Record(d)
-	if observers := t.observers.Load(); observers != nil {
-		for i := range *observers {
-			(*observers)[i].receive(d)
-		}
+	for _, o := range *t.observers.Load() {
+		o.receive(d)
 	}
 }
 
@@ -63,21 +61,8 @@ func (t *Timer) Summary() Summary { return t.Histogram().Summary() }
 
 // observe starts an observation of t. The registry is locked.
 func (t *Timer) observe(name string, o *observation) {
-	if receive := o.start(name); receive != nil {
-		t.edit(func(all []observer) []observer { return append(all, observer{receive, o}) })
-	}
-}
-
-// edit replaces the observers by an edited copy. The registry is locked.
-func (t *Timer) edit(edit func([]observer) []observer) {
-	var all []observer
-	if now := t.observers.Load(); now != nil {
-		all = slices.Clone(*now)
-	}
-	if all = edit(all); len(all) > 0 {
-		t.observers.Store(&all)
-	} else {
-		t.observers.Store(nil)
+	if receive := (*o)(name); receive != nil {
+		t.observers.Store(new(append(slices.Clip(*t.observers.Load()), observer{receive, o})))
 	}
 }
 
@@ -90,7 +75,7 @@ func (t *Timer) edit(edit func([]observer) []observer) {
 func (r *Registry) Observe(start func(name string) func(time.Duration)) (end func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	o := &observation{start}
+	o := new(observation(start))
 	r.observations = append(r.observations, o)
 	for name, t := range r.timers {
 		t.observe(name, o)
@@ -100,9 +85,8 @@ func (r *Registry) Observe(start func(name string) func(time.Duration)) (end fun
 		defer r.mu.Unlock()
 		r.observations = slices.DeleteFunc(r.observations, func(other *observation) bool { return other == o })
 		for _, t := range r.timers {
-			t.edit(func(all []observer) []observer {
-				return slices.DeleteFunc(all, func(other observer) bool { return other.of == o })
-			})
+			others := slices.DeleteFunc(slices.Clone(*t.observers.Load()), func(other observer) bool { return other.of == o })
+			t.observers.Store(&others)
 		}
 	}
 }

@@ -43,12 +43,21 @@ func accepted(ends []int, n int) int { return sort.SearchInts(ends, n+1) }
 // port.
 type conn struct {
 	network, addr string
-	dial, timeout time.Duration // for connecting, and for writing a flush
-	maxPacket     int
+	timeout       time.Duration // for writing a flush
 
 	net.Conn
 	ended chan struct{} // closed when the peer has ended the connection
 }
+
+const (
+	// dialTimeout limits each attempt to connect, name resolution included.
+	dialTimeout = 2 * time.Second
+	// writeTimeout limits how long one flush waits for a daemon that does not read.
+	writeTimeout = 5 * time.Second
+	// maxPacket is the size of a UDP datagram in bytes, which fits an Ethernet frame. A longer
+	// line is sent alone.
+	maxPacket = 1432
+)
 
 // open connects unless it is connected. A connection that has ended since the last
 // flush is replaced before anything is written to it.
@@ -57,7 +66,7 @@ func (c *conn) open(ctx context.Context) error {
 		c.close()
 	}
 	if c.Conn == nil {
-		ctx, cancel := context.WithTimeout(ctx, c.dial)
+		ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 		defer cancel()
 		connect := c.connect
 		if c.network == "udp" {
@@ -170,7 +179,7 @@ func (c *conn) awaitRefusal(wait time.Duration) error {
 func (c *conn) sendPackets(lines []byte, ends []int) (int, error) {
 	start := 0
 	for i, end := range ends {
-		if i+1 < len(ends) && ends[i+1]-start <= c.maxPacket {
+		if i+1 < len(ends) && ends[i+1]-start <= maxPacket {
 			continue
 		}
 		if _, err := c.Write(lines[start:end]); err != nil {

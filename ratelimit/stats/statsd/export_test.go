@@ -52,3 +52,9 @@ func counterLine(f format, name string) string {
 	}
 	return string(f.line(nil, sample{label: l, kind: counterKind, value: 7, rate: 1}))
 }
+
+// SetWriteTimeout limits how long a flush waits for a daemon that does not read.
+func (s *Sink) SetWriteTimeout(d time.Duration) *Sink {
+	s.transport.(*conn).timeout = d
+	return s
+}

@@ -32,29 +32,12 @@ type Options struct {
 	// Network is "tcp" or "udp". Default: "tcp", as in the reference service. NewAgent
 	// always uses UDP.
 	Network string
-	// MaxPacket is the size of a UDP datagram in bytes, 64 to 65,507. A longer line is
-	// sent alone. Default: 1432, which fits an Ethernet frame.
-	MaxPacket int
-	// DialTimeout limits each attempt to connect, name resolution included. Default: 2
-	// seconds.
-	DialTimeout time.Duration
-	// WriteTimeout limits how long one flush waits for a daemon that does not read.
-	// Default: 5 seconds.
-	WriteTimeout time.Duration
-
 	// Mogrifiers, for NewAgent, map statistics to metrics with tags. The first one that
 	// matches applies; other statistics keep their names.
 	Mogrifiers []Mogrifier
 	// Now, for NewWriter, is the clock of the lines. Default: time.Now.
 	Now func() time.Time
 }
-
-// Bounds of MaxPacket: the most that a datagram can hold, and a minimum below which
-// headers would be longer than lines.
-const (
-	minPacket = 64
-	maxPacket = 65_507
-)
 
 const maxTimerLines = 1_000_000
 
@@ -64,10 +47,7 @@ func (o *Options) withDefaults() (*Options, error) {
 	c.Tags = slices.Clone(c.Tags)
 	c.Network = cmp.Or(c.Network, "tcp")
 	c.FlushInterval = cmp.Or(c.FlushInterval, 10*time.Second)
-	c.MaxPacket = cmp.Or(c.MaxPacket, 1432)
 	c.MaxTimerLines = cmp.Or(c.MaxTimerLines, 10_000)
-	c.DialTimeout = cmp.Or(c.DialTimeout, 2*time.Second)
-	c.WriteTimeout = cmp.Or(c.WriteTimeout, 5*time.Second)
 	c.Log = cmp.Or(c.Log, slog.Default())
 	if c.Now == nil {
 		c.Now = time.Now
@@ -76,19 +56,11 @@ func (o *Options) withDefaults() (*Options, error) {
 }
 
 func (o *Options) validate() error {
-	for _, d := range []struct {
-		name  string
-		value time.Duration
-	}{{"FlushInterval", o.FlushInterval}, {"DialTimeout", o.DialTimeout}, {"WriteTimeout", o.WriteTimeout}} {
-		if d.value < 0 {
-			return fmt.Errorf("%s %v: use a duration above 0, such as 5s", d.name, d.value)
-		}
-	}
 	switch {
+	case o.FlushInterval < 0:
+		return fmt.Errorf("FlushInterval %v: use a duration above 0, such as 5s", o.FlushInterval)
 	case o.Network != "tcp" && o.Network != "udp":
 		return fmt.Errorf(`network %q: use "tcp" or "udp"`, o.Network)
-	case o.MaxPacket < minPacket || o.MaxPacket > maxPacket:
-		return fmt.Errorf("MaxPacket %d: use %d to %d bytes", o.MaxPacket, minPacket, maxPacket)
 	case o.MaxTimerLines < 1 || o.MaxTimerLines > maxTimerLines:
 		return fmt.Errorf("MaxTimerLines %d: use 1 to %d", o.MaxTimerLines, maxTimerLines)
 	}

@@ -45,7 +45,7 @@ func New(registry *stats.Registry, addr string, opts *Options) (*Sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("statsd: %w", err)
 	}
-	return newSink(registry, addr, plain{tags: o.Tags}, o.conn(addr), o), nil
+	return newSink(registry, addr, plain{tags: o.Tags}, &conn{network: o.Network, addr: addr, timeout: writeTimeout}, o), nil
 }
 
 // NewAgent returns a Sink that sends the protocol with tags to an agent at addr,
@@ -64,8 +64,7 @@ func NewAgent(registry *stats.Registry, addr string, opts *Options) (*Sink, erro
 	if err != nil {
 		return nil, fmt.Errorf("statsd: agent: %w", err)
 	}
-	o.Network = "udp"
-	return newSink(registry, addr, f, o.conn(addr), o), nil
+	return newSink(registry, addr, f, &conn{network: "udp", addr: addr, timeout: writeTimeout}, o), nil
 }
 
 // NewWriter returns a Sink that writes a JSON object for each line of the push
@@ -77,10 +76,6 @@ func NewWriter(registry *stats.Registry, w io.Writer, opts *Options) (*Sink, err
 		return nil, fmt.Errorf("statsd: writer: %w", err)
 	}
 	return newSink(registry, "writer", &jsonLines{tags: o.Tags, now: o.Now}, writer{w}, o), nil
-}
-
-func (o *Options) conn(addr string) *conn {
-	return &conn{network: o.Network, addr: addr, dial: o.DialTimeout, timeout: o.WriteTimeout, maxPacket: o.MaxPacket}
 }
 
 func newSink(registry *stats.Registry, addr string, f format, c transport, o *Options) *Sink {
@@ -104,8 +99,8 @@ func (s *Sink) label(name string) label {
 }
 
 // Run flushes at intervals until ctx ends, and then once more. A flush that is in
-// progress when ctx ends may complete first, so Run returns at most DialTimeout and
-// twice WriteTimeout after ctx. It may be called once; a second call is the only error.
+// progress when ctx ends may complete first, so Run returns at most 12
+// seconds after ctx. It may be called once; a second call is the only error.
 func (s *Sink) Run(ctx context.Context) error {
 	if s.ran.Swap(true) {
 		return errors.New("statsd: Run has been called before: create another Sink")
