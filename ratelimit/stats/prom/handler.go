@@ -53,7 +53,9 @@ func (e *Exporter) newHandler(opts *Options) (http.Handler, error) {
 	if err := registry.Register(e); err != nil {
 		return nil, fmt.Errorf("prom: %w", err)
 	}
-	return onlyGet(h), nil
+	get := http.NewServeMux()
+	get.Handle("GET /", h)
+	return get, nil
 }
 
 // tagsExcept returns the tags without those that have the names of a metric's own labels.
@@ -61,17 +63,6 @@ func (e *Exporter) tagsExcept(own ...string) prometheus.Labels {
 	labels := maps.Clone(e.table.tags)
 	maps.DeleteFunc(labels, func(name, _ string) bool { return slices.Contains(own, name) })
 	return labels
-}
-
-func onlyGet(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			w.Header().Set("Allow", "GET, HEAD")
-			http.Error(w, "use GET", http.StatusMethodNotAllowed)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
 }
 
 // scrapeLog logs errors of scrapes, and omits one that equals the one before.

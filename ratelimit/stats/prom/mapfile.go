@@ -1,6 +1,7 @@
 package prom
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -86,57 +87,43 @@ func (f fileMapping) target(name string, sort mapper.MetricType) (target, error)
 
 // setKind makes the target a counter, a gauge, or what the mapping wants timers to be.
 func (f fileMapping) setKind(to *target, m *mapper.MetricMapping, sort mapper.MetricType) {
-	if sort == mapper.MetricTypeCounter || sort == mapper.MetricTypeGauge {
-		to.kind = kind(sort)
-		return
-	}
 	to.unit = time.Millisecond
-	wanted := m.ObserverType
-	if wanted == mapper.ObserverTypeDefault {
-		wanted = f.m.Defaults.ObserverType
-	}
-	if wanted == mapper.ObserverTypeHistogram {
+	switch {
+	case sort != mapper.MetricTypeObserver:
+		to.kind = kind(sort)
+	case cmp.Or(m.ObserverType, f.m.Defaults.ObserverType) == mapper.ObserverTypeHistogram:
 		to.kind, to.histogram = histogram, f.histogram(m)
-	} else {
+	default:
 		to.kind, to.summary = summary, f.summary(m)
 	}
 }
 
+// histogram completes the options of a mapping, of which the library completes a part.
 func (f fileMapping) histogram(m *mapper.MetricMapping) prometheus.HistogramOpts {
-	opts := f.m.Defaults.HistogramOptions // complete
-	if own := m.HistogramOptions; own != nil {
-		if len(own.Buckets) > 0 {
-			opts.Buckets = own.Buckets
-		}
-		if own.NativeHistogramBucketFactor > 0 {
-			opts.NativeHistogramBucketFactor = own.NativeHistogramBucketFactor
-		}
-		if own.NativeHistogramMaxBuckets > 0 {
-			opts.NativeHistogramMaxBuckets = own.NativeHistogramMaxBuckets
-		}
+	all := f.m.Defaults.HistogramOptions
+	own := cmp.Or(m.HistogramOptions, &all)
+	if len(own.Buckets) > 0 {
+		all.Buckets = own.Buckets
 	}
 	return prometheus.HistogramOpts{
-		Buckets:                        opts.Buckets,
-		NativeHistogramBucketFactor:    opts.NativeHistogramBucketFactor,
-		NativeHistogramMaxBucketNumber: opts.NativeHistogramMaxBuckets,
+		Buckets:                        all.Buckets,
+		NativeHistogramBucketFactor:    cmp.Or(own.NativeHistogramBucketFactor, all.NativeHistogramBucketFactor),
+		NativeHistogramMaxBucketNumber: cmp.Or(own.NativeHistogramMaxBuckets, all.NativeHistogramMaxBuckets),
 	}
 }
 
 func (f fileMapping) summary(m *mapper.MetricMapping) prometheus.SummaryOpts {
-	opts := f.m.Defaults.SummaryOptions
-	if own := m.SummaryOptions; own != nil {
-		quantiles := opts.Quantiles
-		if opts = *own; len(opts.Quantiles) == 0 {
-			opts.Quantiles = quantiles
-		}
+	all := &f.m.Defaults.SummaryOptions
+	own := cmp.Or(m.SummaryOptions, all)
+	quantiles := own.Quantiles
+	if len(quantiles) == 0 {
+		quantiles = all.Quantiles
 	}
-	objectives := make(map[float64]float64, len(opts.Quantiles))
-	for _, q := range opts.Quantiles {
+	objectives := make(map[float64]float64, len(quantiles))
+	for _, q := range quantiles {
 		objectives[q.Quantile] = q.Error
 	}
-	return prometheus.SummaryOpts{
-		Objectives: objectives, MaxAge: opts.MaxAge, AgeBuckets: opts.AgeBuckets, BufCap: opts.BufCap,
-	}
+	return prometheus.SummaryOpts{Objectives: objectives, MaxAge: own.MaxAge, AgeBuckets: own.AgeBuckets, BufCap: own.BufCap}
 }
 
 func (f fileMapping) owns(label string) bool {
@@ -220,40 +207,43 @@ func checkHistogram(o *mapper.HistogramOptions) error {
 	if f := o.NativeHistogramBucketFactor; f != 0 && (!finite(f) || f <= 1) {
 		return fmt.Errorf("native_histogram_bucket_factor %v: must be above 1", f)
 	}
-	return errors.Join(
-		atMost("buckets", len(o.Buckets), 1000),
-		atMost("native_histogram_max_buckets", o.NativeHistogramMaxBuckets, 10_000),
-	)
+	return atMost([]bound{
+		{"buckets", len(o.Buckets), 1000}, {"native_histogram_max_buckets", int(o.NativeHistogramMaxBuckets), 10_000},
+	})
 }
 
 func checkSummary(o *mapper.SummaryOptions) error {
 	if o == nil {
 		return nil
 	}
-	seen := make(map[float64]bool, len(o.Quantiles))
 	for i, q := range o.Quantiles {
-		if !(q.Quantile >= 0 && q.Quantile <= 1) || !(q.Error >= 0 && q.Error <= 1) {
+		switch {
+		case !(q.Quantile >= 0 && q.Quantile <= 1) || !(q.Error >= 0 && q.Error <= 1):
 			return fmt.Errorf("quantile %d is %v with error %v: both must be from 0 to 1", i+1, q.Quantile, q.Error)
-		}
-		if seen[q.Quantile] {
+		case slices.ContainsFunc(o.Quantiles[:i], func(before mapper.MetricObjective) bool { return before.Quantile == q.Quantile }):
 			return fmt.Errorf("duplicate quantile %v", q.Quantile)
 		}
-		seen[q.Quantile] = true
 	}
 	if o.MaxAge != 0 && o.MaxAge < time.Second {
 		return fmt.Errorf("max_age %v: must be at least 1s", o.MaxAge)
 	}
-	return errors.Join(
-		atMost("quantiles", len(o.Quantiles), 100),
-		atMost("age_buckets", o.AgeBuckets, 100),
-		atMost("buf_cap", o.BufCap, 100_000),
-	)
+	return atMost([]bound{
+		{"quantiles", len(o.Quantiles), 100}, {"age_buckets", int(o.AgeBuckets), 100}, {"buf_cap", int(o.BufCap), 100_000},
+	})
 }
 
-// atMost limits the memory that a histogram or summary may allocate.
-func atMost[N int | uint32](name string, n, limit N) error {
-	if n > limit {
-		return fmt.Errorf("%s %d: at most %d", name, n, limit)
+// bound is a number of a histogram or summary, and the largest one.
+type bound struct {
+	name    string
+	n, most int
+}
+
+// atMost bounds the memory that a histogram or summary may allocate.
+func atMost(all []bound) error {
+	for _, b := range all {
+		if b.n > b.most {
+			return fmt.Errorf("%s %d: at most %d", b.name, b.n, b.most)
+		}
 	}
 	return nil
 }
