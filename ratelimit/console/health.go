@@ -25,7 +25,6 @@ type healthPage struct {
 	Numbers  []number
 	Loaded   Load
 	Rules    int
-	At       time.Time
 }
 
 // breakerState is the state of the breaker of a store.
@@ -37,9 +36,8 @@ type breakerState struct {
 
 // callTimes are the durations of calls.
 type callTimes struct {
-	Name               string
-	Count              uint64
-	P50, P90, P99, Max time.Duration
+	Name string
+	stats.Summary
 }
 
 // number is a statistic of the program.
@@ -51,11 +49,10 @@ type number struct {
 
 // health shows the health of the parts of the program.
 func (c *Console) health(w http.ResponseWriter, r *http.Request) error {
-	page := &healthPage{Store: c.opts.Store, Loaded: c.load(), At: c.opts.Now()}
+	page := &healthPage{Store: c.opts.Store, Loaded: c.load(), Rules: c.current().limits}
 	if c.opts.Health != nil {
 		page.Components = c.opts.Health()
 	}
-	page.Rules = c.current().limits
 	c.ask(r.Context(), page)
 	if c.opts.Stats != nil {
 		page.read(c.opts.Stats)
@@ -109,18 +106,18 @@ func (p *healthPage) read(registry *stats.Registry) {
 		if !ok {
 			continue
 		}
-		state := "closed"
-		if all.Gauges[name] > 0 {
-			state = "open"
-		}
-		p.Breakers = append(p.Breakers, breakerState{
-			Name: strings.Trim(strings.ReplaceAll(strings.TrimPrefix(prefix, "ratelimit."), "_", " "), ". "), State: state,
+		b := breakerState{
+			Name: strings.Trim(strings.ReplaceAll(strings.TrimPrefix(prefix, "ratelimit."), "_", " "), ". "), State: "closed",
 			Opened: all.Counters[prefix+"breaker.opened"], Refused: all.Counters[prefix+"breaker.refused"],
-		})
+		}
+		if all.Gauges[name] > 0 {
+			b.State = "open"
+		}
+		p.Breakers = append(p.Breakers, b)
 	}
 	for _, name := range slices.Sorted(maps.Keys(all.Timers)) {
 		if t := all.Timers[name]; t.Count > 0 && len(p.Calls) < maxNumbers {
-			p.Calls = append(p.Calls, callTimes{Name: name, Count: t.Count, P50: t.P50, P90: t.P90, P99: t.P99, Max: t.Max})
+			p.Calls = append(p.Calls, callTimes{name, t})
 		}
 	}
 }

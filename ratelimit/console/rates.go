@@ -39,35 +39,37 @@ type rates struct {
 // ring holds the points of a rule.
 type ring struct {
 	stats  *ratelimit.LimitStats // nil if they depend on the request
-	last   reading
+	last   ratelimit.LimitCounts
 	now    point         // the last one
 	points *[slots]point // by slot modulo slots; nil without hits in that time
 	busy   int64         // the last slot with hits
 }
 
-// reading is the counters of a rule, and point what they grew by each second.
-type (
-	reading struct{ allowed, near, refused uint64 }
-	point   struct{ Allowed, Near, Refused float32 }
-)
+// point is what the counters of a rule grew by each second.
+type point struct{ Allowed, Near, Refused float32 }
 
-func readingOf(s *ratelimit.LimitStats) reading {
-	if s == nil {
-		return reading{}
+// read returns the present counters.
+func (g *ring) read() (c ratelimit.LimitCounts) {
+	if g.stats != nil {
+		c = g.stats.Load()
 	}
-	c := s.Load()
-	return reading{c.WithinLimit, c.NearLimit, c.OverLimit}
+	return c
 }
 
-// since returns the growth in a second. Counters that began anew count from zero.
-func (r reading) since(before reading, seconds float64) point {
-	per := func(now, before uint64) float32 {
+// sum adds the counters that points are made of.
+func sum(a, b ratelimit.LimitCounts) ratelimit.LimitCounts {
+	return ratelimit.LimitCounts{WithinLimit: a.WithinLimit + b.WithinLimit, NearLimit: a.NearLimit + b.NearLimit, OverLimit: a.OverLimit + b.OverLimit}
+}
+
+// growth returns the growth in a second. Counters that began anew count from zero.
+func growth(before, now ratelimit.LimitCounts, seconds float64) point {
+	per := func(before, now uint64) float32 {
 		if now < before {
 			before = 0
 		}
 		return float32(float64(now-before) / seconds)
 	}
-	return point{per(r.allowed, before.allowed), per(r.near, before.near), per(r.refused, before.refused)}
+	return point{per(before.WithinLimit, now.WithinLimit), per(before.NearLimit, now.NearLimit), per(before.OverLimit, now.OverLimit)}
 }
 
 // Sample reads the counters of all rules every two seconds until ctx ends, so that a page shows the last three
@@ -103,12 +105,12 @@ func (r *rates) sample(engine *ratelimit.Engine, now time.Time) {
 	case passed == 0:
 		return
 	}
-	var total reading
+	var total ratelimit.LimitCounts
 	points := 0
 	for _, ring := range r.rings {
-		reads := readingOf(ring.stats)
-		total.allowed, total.near, total.refused = total.allowed+reads.allowed, total.near+reads.near, total.refused+reads.refused
-		ring.add(reads, slot, passed, points < maxRings)
+		now := ring.read()
+		total = sum(total, now)
+		ring.add(now, slot, passed, points < maxRings)
 		if ring.points != nil {
 			points++
 		}
@@ -118,14 +120,14 @@ func (r *rates) sample(engine *ratelimit.Engine, now time.Time) {
 }
 
 // add adds the points since the last sample. Without hits in the last minutes, or without room, there are none.
-func (g *ring) add(reads reading, slot, passed int64, room bool) {
+func (g *ring) add(now ratelimit.LimitCounts, slot, passed int64, room bool) {
 	before := g.last
-	g.last = reads
+	g.last = now
 	if passed == 0 {
 		g.now, g.points = point{}, nil
 		return
 	}
-	if g.now = reads.since(before, (time.Duration(passed) * slotLength).Seconds()); g.now != (point{}) {
+	if g.now = growth(before, now, (time.Duration(passed) * slotLength).Seconds()); g.now != (point{}) {
 		g.busy = slot
 	}
 	if !room || slot-g.busy >= slots {
@@ -147,15 +149,16 @@ func (r *rates) use(rules *ratelimit.Ruleset, live []*ratelimit.LimitStats) {
 	if r.live = live != nil; rules == nil || !r.live {
 		return
 	}
-	var total reading
+	var total ratelimit.LimitCounts
 	for i, l := range rules.Limits() {
 		id := ruleID(l.Domain, l.Path)
 		g := known[id]
 		if g == nil {
-			g = &ring{last: readingOf(live[i])}
+			g = &ring{stats: live[i]}
+			g.last = g.read()
 		}
 		g.stats = live[i]
-		total.allowed, total.near, total.refused = total.allowed+g.last.allowed, total.near+g.last.near, total.refused+g.last.refused
+		total = sum(total, g.last)
 		if r.rings = append(r.rings, g); live[i] != nil {
 			r.known[id] = g
 		}
@@ -170,40 +173,37 @@ type rate struct {
 	Points []point
 }
 
-// of returns the rate of a rule, false if its hits are not counted by rule.
-func (r *rates) of(id string) (rate, bool) {
+// find calls do with the ring of a rule, and reports false if its hits are not counted by rule.
+func (r *rates) find(id string, do func(g *ring)) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	g := r.known[id]
-	if g == nil {
-		return rate{}, false
+	if g != nil {
+		do(g)
 	}
-	return r.rateOf(g), true
+	return g != nil
+}
+
+// of returns the rate of a rule, false if its hits are not counted by rule.
+func (r *rates) of(id string) (out rate, ok bool) {
+	ok = r.find(id, func(g *ring) { out = r.rateOf(g) })
+	return out, ok
 }
 
 // now returns the current rate of a rule.
-func (r *rates) now(id string) point {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	g := r.known[id]
-	if g == nil {
-		return point{}
-	}
-	return r.currentOf(g)
+func (r *rates) now(id string) (out point) {
+	r.find(id, func(g *ring) { out = r.currentOf(g) })
+	return out
 }
 
 // counts returns the counters of a rule since the start, and those of its candidate. Either may be nil.
 func (r *rates) counts(id string) (counts, candidate *ratelimit.LimitCounts) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	g := r.known[id]
-	if g == nil {
-		return nil, nil
-	}
-	counts = new(g.stats.Load())
-	if trial := g.stats.Candidate(); trial != nil {
-		candidate = new(trial.Load())
-	}
+	r.find(id, func(g *ring) {
+		counts = new(g.stats.Load())
+		if trial := g.stats.Candidate(); trial != nil {
+			candidate = new(trial.Load())
+		}
+	})
 	return counts, candidate
 }
 
@@ -237,12 +237,12 @@ func (r *rates) currentOf(g *ring) point {
 	if g.points == nil || n == 0 {
 		return g.now
 	}
-	var sum point
+	var mean point
 	for s := r.slot - int64(n) + 1; s <= r.slot; s++ {
-		p := g.points[s%slots]
-		sum.Allowed, sum.Near, sum.Refused = sum.Allowed+p.Allowed, sum.Near+p.Near, sum.Refused+p.Refused
+		p, n := g.points[s%slots], float32(n)
+		mean.Allowed, mean.Near, mean.Refused = mean.Allowed+p.Allowed/n, mean.Near+p.Near/n, mean.Refused+p.Refused/n
 	}
-	return point{sum.Allowed / float32(n), sum.Near / float32(n), sum.Refused / float32(n)}
+	return mean
 }
 
 // The numbers of a point.

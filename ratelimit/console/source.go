@@ -23,10 +23,16 @@ type configurationPage struct {
 
 // problem is a fault or a warning.
 type problem struct {
-	File, Location string // Location is empty, line and column, or a path in the file
-	Line, Column   int
-	Reason         string
-	Warning        bool
+	*config.Fault
+	Warning bool
+}
+
+// Location returns line and column, a path in the file, or nothing.
+func (p problem) Location() string {
+	if p.Line > 0 {
+		return fmt.Sprintf("line %d, column %d", p.Line, p.Column)
+	}
+	return p.Path
 }
 
 // fileView is a file with its problems.
@@ -59,11 +65,7 @@ const (
 func problems(faults []*config.Fault, warning bool) []problem {
 	var out []problem
 	for _, f := range faults[:min(len(faults), maxProblems)] {
-		p := problem{File: f.File, Line: f.Line, Column: f.Column, Reason: f.Reason, Warning: warning, Location: f.Path}
-		if f.Line > 0 {
-			p.Location = fmt.Sprintf("line %d, column %d", f.Line, f.Column)
-		}
-		out = append(out, p)
+		out = append(out, problem{f, warning})
 	}
 	return out
 }
@@ -76,7 +78,7 @@ func problemsOf(err error) []problem {
 	if all, ok := errors.AsType[config.Faults](err); ok {
 		return problems(all, false)
 	}
-	return []problem{{Reason: err.Error()}}
+	return []problem{{Fault: &config.Fault{Reason: err.Error()}}}
 }
 
 // configuration shows where the rules come from, how the last load ended, and the files.
