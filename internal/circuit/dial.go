@@ -3,9 +3,11 @@ package circuit
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -59,11 +61,12 @@ func Dial(ctx context.Context, dial func(context.Context) (net.Conn, error)) (ne
 	}
 }
 
-// DialTLS is like Dial, and begins TLS unless config is nil. transport carries conn. A config
-// without ServerName stands for the host of addr.
-func DialTLS(ctx context.Context, config *tls.Config, addr string, dial func(context.Context) (net.Conn, error)) (conn, transport net.Conn, err error) {
-	if transport, err = Dial(ctx, dial); err != nil || config == nil {
-		return transport, transport, err
+// DialTLS is like Dial, and begins TLS unless config is nil. A config without ServerName stands for
+// the host of addr.
+func DialTLS(ctx context.Context, config *tls.Config, addr string, dial func(context.Context) (net.Conn, error)) (*Conn, error) {
+	transport, err := Dial(ctx, dial)
+	if err != nil || config == nil {
+		return &Conn{Conn: transport, Transport: transport}, err
 	}
 	if host, _, err := net.SplitHostPort(addr); err == nil && config.ServerName == "" {
 		config = config.Clone()
@@ -72,7 +75,96 @@ func DialTLS(ctx context.Context, config *tls.Config, addr string, dial func(con
 	encrypted := tls.Client(transport, config)
 	if err := encrypted.HandshakeContext(ctx); err != nil {
 		_ = transport.Close() // closing TLS might have to wait for the peer
-		return nil, nil, fmt.Errorf("TLS: %w", err)
+		return nil, fmt.Errorf("TLS: %w", err)
 	}
-	return encrypted, transport, nil
+	return &Conn{Conn: encrypted, Transport: transport}, nil
+}
+
+// Conn is a connection that carries one command at a time. When a command begins, it checks
+// whether the peer has closed the connection, so that no command is lost on the connections to a server
+// that was restarted. Set its fields before it is used.
+type Conn struct {
+	net.Conn           // encrypted or not
+	Transport net.Conn // carries Conn
+	// Timeout, if not 0, limits each command, in place of deadlines that are set from outside.
+	Timeout time.Duration
+	// Begin, if not nil, is called when a command begins. used means that a reply was read before. If it
+	// fails, nothing is sent.
+	Begin func(used bool) error
+	// Closed, if not nil, is called once, when Conn is closed.
+	Closed func()
+
+	closed  sync.Once
+	used    bool
+	writing bool // a command has begun
+	wrote   bool // something of it
+}
+
+// ErrStale is returned for a command on a connection that was closed before it began.
+var ErrStale = errors.New("the connection was closed")
+
+// Write implements net.Conn. Its errors are Unsent if nothing of the command was sent.
+func (c *Conn) Write(p []byte) (int, error) {
+	if !c.writing {
+		if err := c.begin(); err != nil {
+			return 0, &Unsent{err}
+		}
+		c.writing, c.wrote = true, false
+	}
+	n, err := c.Conn.Write(p)
+	if c.wrote = c.wrote || n > 0; err != nil && !c.wrote {
+		err = &Unsent{err}
+	}
+	return n, err
+}
+
+func (c *Conn) begin() error {
+	if c.used && isStale(c.Transport) {
+		return ErrStale
+	}
+	if c.Begin != nil {
+		return c.Begin(c.used)
+	}
+	if c.Timeout > 0 {
+		return c.Conn.SetDeadline(time.Now().Add(c.Timeout))
+	}
+	return nil
+}
+
+// SetDeadline implements net.Conn. It does nothing if Conn has a timeout of its own.
+func (c *Conn) SetDeadline(t time.Time) error {
+	if c.Timeout > 0 {
+		return nil
+	}
+	return c.Conn.SetDeadline(t)
+}
+
+// Close implements net.Conn.
+func (c *Conn) Close() error {
+	if c.Closed != nil {
+		c.closed.Do(c.Closed)
+	}
+	return c.Conn.Close()
+}
+
+// Read implements net.Conn. It ends the writing of a command.
+func (c *Conn) Read(p []byte) (int, error) {
+	c.writing, c.used = false, true
+	return c.Conn.Read(p)
+}
+
+// Unsent marks errors of commands that were certainly not sent: they may be sent again.
+type Unsent struct{ Err error }
+
+// Error implements error.
+func (e *Unsent) Error() string { return e.Err.Error() }
+
+// Unwrap returns a list because go-redis unwraps errors of new connections once, with
+// errors.Unwrap, which ignores lists.
+func (e *Unsent) Unwrap() []error { return []error{e.Err} }
+
+// IsUnsent reports whether an error is Unsent or wraps it.
+func IsUnsent(err error) bool {
+	_, ok := errors.AsType[*Unsent](err)
+	return ok
 }

@@ -4,5 +4,5 @@ package circuit
 
 import "net"
 
-// Stale cannot be determined here without reading.
-func Stale(net.Conn) bool { return false }
+// isStale cannot be determined here without reading.
+func isStale(net.Conn) bool { return false }

@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// Stale reports whether the peer has closed a connection between commands, or has sent something that
+// isStale reports whether the peer has closed a connection between commands, or has sent something that
 // nobody asked for. It peeks at the socket without waiting. Connections without a socket are never
 // stale.
-func Stale(transport net.Conn) bool {
+func isStale(transport net.Conn) bool {
 	socket, ok := transport.(syscall.Conn)
 	if !ok {
 		return false

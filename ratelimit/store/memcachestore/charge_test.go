@@ -18,7 +18,7 @@ import (
 
 func limiter(t testing.TB, store ratelimit.Store, limit ratelimit.Limit) *ratelimit.Limiter {
 	t.Helper()
-	l, err := ratelimit.NewLimiter("take", store, limit, nil)
+	l, err := ratelimit.NewLimiter("limit", store, limit, nil)
 	require.NoError(t, err)
 	return l
 }
@@ -68,7 +68,7 @@ func TestSwapsAreBounded(t *testing.T) {
 	l := limiter(t, store, ratelimit.Limit{RequestsPerUnit: 9, Unit: ratelimit.Hour, Algorithm: ratelimit.TokenBucket})
 	_, err := l.Allow(t.Context(), "key")
 	require.NoError(t, err)
-	const key = "take|key|key|token_bucket_hour"
+	const key = "limit|key|key|token_bucket_hour"
 	value := server.Value(key)
 	require.NotEmpty(t, value)
 	p.intercept(func(line string) {
@@ -124,7 +124,7 @@ func TestLifetimesOfStates(t *testing.T) {
 		l := limiter(t, store, ratelimit.Limit{RequestsPerUnit: 1, Unit: c.unit, Algorithm: ratelimit.SlidingWindow})
 		_, err := l.Allow(t.Context(), name)
 		require.NoError(t, err)
-		reply := servers[0].Do("mg take|key|" + name + "|sliding_window_" + name + " t")
+		reply := servers[0].Do("mg limit|key|" + name + "|sliding_window_" + name + " t")
 		left, err := strconv.Atoi(strings.TrimPrefix(reply, "HD t"))
 		require.NoError(t, err, reply)
 		const about = 30 // the clock of a busy node is late
@@ -138,14 +138,14 @@ func TestNotAState(t *testing.T) {
 	store := open(t, nil, nodes...)
 	l := limiter(t, store, ratelimit.Limit{RequestsPerUnit: 9, Unit: ratelimit.Hour, Algorithm: ratelimit.TokenBucket})
 	for _, value := range []string{"", "x", "5", "1 2 3 4 5 6 7 8 9 10", "1 2 3 4 5 6 7 8 x", "1 2 3 4 5 6 7 8 9007199254740993"} {
-		servers[0].Set("take|key|key|token_bucket_hour", value)
+		servers[0].Set("limit|key|key|token_bucket_hour", value)
 		_, err := l.Allow(t.Context(), "key")
 		require.ErrorIs(t, err, memcachestore.ErrNotAState, "%q", value)
 		require.ErrorContains(t, err, servers[0].Addr)
 	}
 }
 
-// TestChargesWithFailingNode has takes on two nodes of which one does not reply.
+// TestChargesWithFailingNode charges on a node that does not reply.
 func TestChargesWithFailingNode(t *testing.T) {
 	server, p, store := openProxied(t, &memcachestore.Options{Timeout: 200 * time.Millisecond})
 	l := limiter(t, store, ratelimit.Limit{RequestsPerUnit: 9, Unit: ratelimit.Hour, Algorithm: ratelimit.TokenBucket})
@@ -160,7 +160,7 @@ func TestChargesWithFailingNode(t *testing.T) {
 	require.NoError(t, store.Close())
 	_, err = l.Allow(t.Context(), "key")
 	require.ErrorIs(t, err, memcachestore.ErrClosed)
-	require.Empty(t, server.Value("take|key|key|token_bucket_hour"), "a call that nobody waits for takes nothing")
+	require.Empty(t, server.Value("limit|key|key|token_bucket_hour"), "a call that nobody waits for charges nothing")
 }
 
 // FuzzState checks that only what the store has written is read, and that as it was.
@@ -174,7 +174,7 @@ func FuzzState(f *testing.F) {
 			require.ErrorIs(t, err, memcachestore.ErrNotAState)
 			return
 		}
-		again, err := memcachestore.ParseState(memcachestore.AppendState(nil, state))
+		again, err := memcachestore.ParseState(memcachestore.FormatState(state))
 		require.NoError(t, err)
 		require.Equal(t, state, again)
 	})

@@ -17,19 +17,19 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/memcachestore"
 )
 
-// simulatedCharges is what happened to takes on one key.
+// simulatedCharges counts the charges of one key.
 type simulatedCharges struct {
 	limiters [2]*ratelimit.Limiter // of two instances
 	name     string
 	passed   atomic.Uint64
 }
 
-// chargeTotals is what all simulations together have covered.
+// chargeTotals counts what all simulations together have covered.
 type chargeTotals struct{ passed, refused, failed, contended atomic.Int64 }
 
 const simulatedChargeLimit = 40
 
-// TestSimulationOfCharges has two instances take from limits on two nodes, of which one has faults: no more than the
+// TestSimulationOfCharges has two instances charge limits on two nodes, of which one has faults: no more than the
 // limit may pass, whatever is lost, executed late or sent half.
 func TestSimulationOfCharges(t *testing.T) {
 	var total chargeTotals
@@ -91,7 +91,7 @@ func simulateCharges(t *testing.T, seed uint64, total *chargeTotals) {
 	}
 }
 
-// take takes n hits by an instance.
+// charge charges n hits by an instance.
 func (k *simulatedCharges) charge(t *testing.T, instance int, n uint64, total *chargeTotals) {
 	began := time.Now()
 	status, err := k.limiters[instance].AllowN(context.Background(), k.name, n)

@@ -64,22 +64,25 @@
 // # Design notes
 //
 // A call joins a read that has not begun, and waits for its result, which all its calls share. A
-// counter stays in memory (counter.go) from before it is read until its hits have arrived. It holds the last value known from the node and the hits on their way. A value
-// that is read during an increment may or may not include it, but both cases give a lower
-// bound, and the higher bound is exact as long as nobody else counts. Adding all pending
-// hits to the value would be simpler and deny too much; adding none would allow bursts.
+// counter stays in memory (work.go) from before it is read until its hits have arrived. It has the
+// last value known from the node and the hits on their way. A value that is read during an increment
+// may or may not include it, but both cases give a lower bound, and the higher bound is exact as long
+// as nobody else counts. Adding all pending hits to the value would be simpler and deny too much;
+// adding none would allow bursts.
 //
-// Each node has a queue of its own (queue.go): with a common queue, a node that hangs would
-// delay the counters of the others.
+// Each node has work of its own: with a common queue, a node that hangs would delay the counters of
+// the others. One lock protects the work of all nodes, and nothing waits for the network while it holds
+// the lock. So a call joins all its reads in one step, and no read begins between two of its hits; locks
+// for each node made every call a list of parts.
 //
 // A counter has at most one increment under way. So the queue is bounded by the number of
 // counters, not of hits, and replies need no ordering. When Options.MaxPending counters
-// wait, calls send their increments themselves: memory is bounded, nothing is dropped, and
+// wait, calls send increments themselves: memory is bounded, nothing is dropped, and
 // the callers that cause the load are slowed down. Rejected: failing such calls, because a
 // limiter must work under load, and blocking them, because they can as well do the work.
 //
-// Worker goroutines start when there is work and end when there is none. Close only has to
-// wait, and a node that leaves the list needs no special handling.
+// Goroutines start when there is work and end when there is none. Close only has to wait, and a node that
+// leaves the list is stopped when the record is looked up and the node has no work.
 //
 // A value that was read before a decrement is higher than what is on the node. So a counter numbers
 // its decrements, and ignores values whose read began before the last one.
@@ -96,7 +99,7 @@
 // are the rule after a restart of a node.
 //
 // The client library grants a timeout for every line of a reply, so connections set their
-// own deadline, one for each command (conn.go). It can panic when it parses a malformed
+// own deadline, one for each command (circuit.Conn). It can panic when it parses a malformed
 // reply, so node.run recovers.
 //
 // STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT works by reading first: memcached cannot decide

@@ -22,7 +22,7 @@ func ExampleNew() {
 	fmt.Println(err)
 	// Output:
 	// [10.0.0.2:11211 10.0.0.1:11211]
-	// memcachestore: node 0, "10.0.0.1": must be host:port, with a port from 1 to 65535
+	// memcachestore: nodes: "10.0.0.1", number 0, is not an address: use host:port, with a port from 1 to 65535
 }
 
 // An SRV record follows nodes that change. It is looked up now and every ten seconds; the

@@ -11,8 +11,8 @@ func (o *Options) SetDial(dial func(ctx context.Context, network, addr string) (
 	o.dial = dial
 }
 
-// CheckSRV exposes checkSRV for fuzzing.
-func CheckSRV(record string) error { return checkSRV(record) }
+// IsSRV reports whether text may be the name of an SRV record.
+func IsSRV(text string) bool { return srvName.MatchString(text) }
 
 // ParseValue exposes parseValue for fuzzing.
 func ParseValue(value []byte) (uint64, error) { return parseValue(value) }
@@ -22,16 +22,16 @@ func Expiry(ttl time.Duration, now time.Time) int32 { return expiry(ttl, now) }
 
 // WaitingCharges returns the number of charges that wait for an exchange.
 func (s *Store) WaitingCharges() (n int) {
-	for _, q := range s.allQueues() {
-		q.mu.Lock()
-		n += q.charges
-		q.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, node := range s.nodes {
+		n += node.waiting
 	}
 	return n
 }
 
-// ParseState and AppendState expose functions for fuzzing.
+// ParseState and FormatState expose functions for fuzzing.
 var (
 	ParseState  = parseState
-	AppendState = appendState
+	FormatState = formatState
 )

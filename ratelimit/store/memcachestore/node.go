@@ -8,7 +8,6 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -18,29 +17,51 @@ import (
 	"github.com/ashlar-go/ashlar/internal/circuit"
 )
 
-// node sends commands to one memcached node and counts their results.
+// node is a memcached node, with the work for it: reads, counters that wait for an increment, and states
+// that wait for an exchange. Goroutines start when there is some and end when there is none. A node that does
+// not reply delays its own work only.
 type node struct {
 	addr    string
-	opts    *Options
-	totals  *totals
+	store   *Store
 	client  *memcache.Client
-	failing atomic.Bool // the last command failed
 	circuit *circuit.Circuit
 
 	aborted context.Context // done when all connections are to be closed
 	abort   context.CancelFunc
+
+	// The lock of the Store protects these.
+	waiting int // hits and charges that wait for reads and exchanges that have not begun
+
+	counters map[string]*counter // being read, or with hits that have not arrived
+	next     *read               // has not begun; hits join it
+	reading  chan struct{}       // has an element for each read under way
+
+	increments []*counter // wait for an increment
+	writers    int        // goroutines
+	decrements int        // that have ended
+
+	exchanges  map[string]*exchange // by key: the next, which charges join, nil if there is none but one is under way
+	exchanging chan struct{}        // has an element for each exchange under way
 }
 
-func newNode(addr string, opts *Options, t *totals) *node {
-	n := &node{addr: addr, opts: opts, totals: t}
+func newNode(addr string, s *Store) *node {
+	n := &node{addr: addr, store: s}
+	n.counters, n.reading = make(map[string]*counter), make(chan struct{}, s.opts.MaxReads)
+	n.exchanges, n.exchanging = make(map[string]*exchange), make(chan struct{}, s.opts.MaxWorkers)
 	n.aborted, n.abort = context.WithCancel(context.Background())
 	n.circuit = circuit.New(&circuit.Options{
-		Failures: opts.BreakerFailures, Wait: opts.BreakerWait, MaxWait: opts.BreakerMaxWait,
-		Timeout: 2 * opts.Timeout, Probe: n.probe, Name: addr, Log: opts.Log,
-	}, &t.circuits)
+		Failures: s.opts.BreakerFailures, Wait: s.opts.BreakerWait, MaxWait: s.opts.BreakerMaxWait,
+		Timeout: 2 * s.opts.Timeout, Probe: n.ping, Name: addr, Log: s.opts.Log,
+	}, &s.circuits)
 	n.client = memcache.NewFromSelector(address(addr))
-	n.client.DialContext, n.client.Timeout, n.client.MaxIdleConns = n.dial, opts.Timeout, opts.MaxIdleConns
+	n.client.DialContext, n.client.Timeout, n.client.MaxIdleConns = n.dial, s.opts.Timeout, s.opts.MaxIdleConns
 	return n
+}
+
+// stop closes all connections; commands fail from now on.
+func (n *node) stop() {
+	n.abort()
+	n.circuit.Close()
 }
 
 // address is the server of a memcache.Client. It contains a host name, which is resolved for each
@@ -59,52 +80,54 @@ func (a address) PickServer(string) (net.Addr, error) { return a, nil }
 // Each implements memcache.ServerSelector.
 func (a address) Each(f func(net.Addr) error) error { return f(a) }
 
-// kind is a kind of commands. They differ in the failures after which they are sent again.
-type kind int
-
-const (
-	reading kind = iota
-	modifying
-)
+// dial opens a connection for memcache.Client, which limits ctx by the timeout. The connection has its own
+// timeout for each command: the client library would grant one for every line of a reply.
+func (n *node) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	if n.aborted.Err() != nil {
+		return nil, ErrClosed
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(n.aborted, cancel)()
+	c, err := circuit.DialTLS(ctx, n.store.opts.TLS, addr, func(ctx context.Context) (net.Conn, error) { return n.store.opts.dial(ctx, network, addr) })
+	if err != nil {
+		return nil, &circuit.Unsent{Err: fmt.Errorf("cannot connect: %w", err)}
+	}
+	stop := context.AfterFunc(n.aborted, func() { _ = c.Transport.Close() })
+	c.Timeout, c.Closed = n.store.opts.Timeout, func() { stop() }
+	return c, nil
+}
 
 // maxConnects is how often a connection is tried for a command, in all for about as long as a
 // circuit needs to open.
-const maxConnects = 6
+const maxConnects = 7
 
 var connectWait = backoff.Backoff{Initial: 10 * time.Millisecond}
 
-// do runs a command, counts its result in codes, and logs when the node begins to
-// fail and when it recovers. A command that was not sent, because the node had closed the connection
-// or none could be opened, is sent again, and a read also if the connection was lost: after a restart
-// all connections are dead. An error has the address of the node, unless it is an ordinary reply.
-func (n *node) do(kind kind, codes *Codes, command func() error) error {
-	began, again := time.Now(), true
+// do runs a command and counts its result in codes. A command that was not sent, because the node had
+// closed the connection or none could be opened, is sent again, and a read also if the connection was lost: after a
+// restart all connections are dead. An error has the address of the node, unless it is an ordinary reply.
+func (n *node) do(codes *Codes, command func() error) error {
+	began := time.Now()
 	err := n.run(command)
-	for connects := 0; err != nil; connects++ {
-		if again && (errors.Is(err, errUnsent) || kind == reading && isLost(err)) {
-			again = false
-			_ = n.client.Close() // the other idle connections are dead too
-		} else if !errors.Is(err, errConnect) || connects == maxConnects || n.circuit.Open() ||
-			backoff.Sleep(n.aborted, connectWait.Wait(connects)) != nil {
+	for attempt := range maxConnects {
+		lostRead := attempt == 0 && codes == &n.store.stats.MultiGet && isLost(err)
+		if !lostRead && !circuit.IsUnsent(err) || attempt > 0 && (n.circuit.Open() || backoff.Sleep(n.aborted, connectWait.Wait(attempt-1)) != nil) {
 			break
 		}
+		_ = n.client.Close() // the other idle connections are dead too
 		err = n.run(command)
 	}
-	switch err {
-	case nil, memcache.ErrCacheMiss, memcache.ErrNotStored, memcache.ErrCASConflict:
-		n.succeeded()
-	default:
+	number := codes.of(err)
+	if number != &codes.Error {
+		n.circuit.Succeeded()
+	} else {
 		err = n.failed(began, err)
 	}
-	n.totals.count(codes, err)
+	n.store.mu.Lock()
+	defer n.store.mu.Unlock()
+	*number++
 	return err
-}
-
-func (n *node) succeeded() {
-	n.circuit.Succeeded()
-	if n.failing.Load() && n.failing.Swap(false) {
-		n.opts.Log.Info("memcached node has recovered", "node", n.addr)
-	}
 }
 
 func isLost(err error) bool {
@@ -114,11 +137,8 @@ func isLost(err error) bool {
 // failed reports a failure and returns the error with the address of the node.
 func (n *node) failed(began time.Time, err error) error {
 	netErr, isNet := errors.AsType[net.Error](err)
-	if isNet || isLost(err) || errors.Is(err, errUnsent) || errors.Is(err, errConnect) {
+	if isNet || isLost(err) || circuit.IsUnsent(err) {
 		n.circuit.Failed(began, err)
-	}
-	if !n.failing.Swap(true) {
-		n.opts.Log.Warn("memcached node fails", "node", n.addr, "err", err)
 	}
 	if isNet && netErr.Timeout() {
 		return fmt.Errorf("%w: node %s: %w", ErrTimeout, n.addr, err)
@@ -126,55 +146,30 @@ func (n *node) failed(began time.Time, err error) error {
 	return fmt.Errorf("memcachestore: node %s: %w", n.addr, err)
 }
 
-// probe opens a connection of its own and returns nil if the node replies on it.
-func (n *node) probe(ctx context.Context) error {
-	_, err := n.version(ctx)
-	return err
-}
-
-// version returns the first bytes of the reply to the command version, on a connection of its own.
-func (n *node) version(ctx context.Context) (string, error) {
-	c, err := n.dial(ctx, "tcp", n.addr)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = c.Close() }()
-	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
-	if _, err = io.WriteString(c, "version\r\n"); err != nil {
-		return "", err
-	}
-	reply := make([]byte, 64)
-	size, err := c.Read(reply)
-	return string(reply[:size]), err
-}
-
-// ping returns nil if the node replies as a memcached does.
+// ping returns nil if the node replies as a memcached does, on a connection of its own.
 func (n *node) ping(ctx context.Context) error {
-	if n.aborted.Err() != nil {
-		return ErrClosed
-	}
-	connecting, cancel := context.WithTimeout(ctx, 2*n.opts.Timeout)
+	limited, cancel := context.WithTimeout(ctx, 2*n.store.opts.Timeout)
 	defer cancel()
-	reply, err := n.version(connecting)
-	switch {
-	case ctx.Err() != nil:
+	c, err := n.dial(limited, "tcp", n.addr)
+	if err == nil {
+		defer func() { _ = c.Close() }()
+		defer context.AfterFunc(limited, func() { _ = c.Close() })()
+		_, _ = io.WriteString(c, "version\r\n") // if it fails, reading does
+		_, err = fmt.Fscanf(c, "VERSION %s", new(string))
+	}
+	if ctx.Err() != nil {
 		err = context.Cause(ctx)
-	case err == nil && !strings.HasPrefix(reply, "VERSION"):
-		err = fmt.Errorf("the server is no memcached: its reply has %d bytes", len(reply))
 	}
 	if err != nil {
 		return fmt.Errorf("memcachestore: node %s: %w", n.addr, err)
 	}
-	n.succeeded()
+	n.circuit.Succeeded()
 	return nil
 }
 
-// run runs a command unless the store is closed. It turns a panic of the client, which a malformed
+// run runs a command. It turns a panic of the client, which a malformed
 // reply can cause, into an error.
 func (n *node) run(command func() error) (err error) {
-	if n.aborted.Err() != nil {
-		return ErrClosed
-	}
 	defer func() {
 		if r := recover(); r != nil {
 			_ = n.client.Close() // the connection is out of step
@@ -186,22 +181,23 @@ func (n *node) run(command func() error) (err error) {
 
 // get reads values. Those that do not exist are missing from the result.
 func (n *node) get(keys []string) (found map[string]*memcache.Item, err error) {
-	err = n.do(reading, &n.totals.MultiGet, func() (err error) {
+	err = n.do(&n.store.stats.MultiGet, func() (err error) {
 		if len(keys) > 1 {
 			found, err = n.client.GetMulti(keys)
 			return err
 		}
 		item, err := n.client.Get(keys[0]) // faster than GetMulti
-		if errors.Is(err, memcache.ErrCacheMiss) {
+		if err == nil {
+			found = map[string]*memcache.Item{keys[0]: item}
+		} else if errors.Is(err, memcache.ErrCacheMiss) {
 			return nil
 		}
-		found = map[string]*memcache.Item{keys[0]: item}
 		return err
 	})
-	n.totals.addTo(&n.totals.KeysRequested, uint64(len(keys)))
-	if err == nil {
-		n.totals.addTo(&n.totals.KeysFound, uint64(len(found)))
-	}
+	n.store.mu.Lock()
+	defer n.store.mu.Unlock()
+	n.store.stats.KeysRequested += uint64(len(keys))
+	n.store.stats.KeysFound += uint64(len(found))
 	return found, err
 }
 
@@ -222,15 +218,15 @@ const maxAttempts = 3
 // increment adds delta to a counter, or creates it, and returns its new value.
 func (n *node) increment(key string, delta uint64, ttl time.Duration) (value uint64, err error) {
 	for range maxAttempts {
-		err = n.do(modifying, &n.totals.Increment, func() (err error) {
+		err = n.do(&n.store.stats.Increment, func() (err error) {
 			value, err = n.client.Increment(key, delta)
 			return err
 		})
 		if !errors.Is(err, memcache.ErrCacheMiss) {
 			return value, err
 		}
-		item := &memcache.Item{Key: key, Value: strconv.AppendUint(nil, delta, 10), Expiration: expiry(ttl, n.opts.Now())}
-		err = n.do(modifying, &n.totals.Add, func() error { return n.client.Add(item) })
+		item := &memcache.Item{Key: key, Value: strconv.AppendUint(nil, delta, 10), Expiration: expiry(ttl, n.store.opts.Now())}
+		err = n.do(&n.store.stats.Add, func() error { return n.client.Add(item) })
 		if !errors.Is(err, memcache.ErrNotStored) {
 			return delta, err
 		}
@@ -241,7 +237,7 @@ func (n *node) increment(key string, delta uint64, ttl time.Duration) (value uin
 // decrement subtracts delta from a counter, which stops at zero, and returns its new value. A counter that
 // does not exist has the value 0, and is not created.
 func (n *node) decrement(key string, delta uint64) (value uint64, err error) {
-	err = n.do(modifying, &n.totals.Decrement, func() (err error) {
+	err = n.do(&n.store.stats.Decrement, func() (err error) {
 		value, err = n.client.Decrement(key, delta)
 		return err
 	})

@@ -11,6 +11,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/settings"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
@@ -39,15 +40,15 @@ type Options struct {
 	// MaxReads is the number of concurrent reads of one node, up to 10,000. Calls that
 	// arrive meanwhile wait, and are read together. Default, when 0: 2.
 	MaxReads int
-	// MaxWaiting is the number of calls that may wait for a read of one node; further
-	// calls fail with ErrBusy. Default, when 0: 16,384.
+	// MaxWaiting is the number of hits and charges that may wait for one node; further calls
+	// fail with ErrBusy. Default, when 0: 16,384.
 	MaxWaiting int
 	// MaxWorkers is the number of concurrent increments on one node, up to 10,000.
 	// Default, when 0: 8.
 	MaxWorkers int
 	// MaxPending is the number of counters that may wait for an increment on one node. If
-	// that many wait, a call on another counter sends its increment before it returns, and
-	// may take longer than Timeout. Default, when 0: 16,384.
+	// that many wait, a call on another counter sends an increment before it returns, and
+	// may last longer than Timeout. Default, when 0: 16,384.
 	MaxPending int
 
 	// BreakerFailures is the least number of commands and connections that fail before calls to
@@ -58,7 +59,7 @@ type Options struct {
 	// up to BreakerMaxWait. Defaults, when 0: 10 and 100 milliseconds.
 	BreakerWait, BreakerMaxWait time.Duration
 
-	// Log reports nodes that fail and recover, and SRV records that cannot be looked up.
+	// Log reports nodes to which calls are suspended and that recover, and SRV records that cannot be looked up.
 	// Default: slog.Default().
 	Log *slog.Logger
 	// Now returns the current time, which determines the expiry of counters that live for
@@ -75,7 +76,7 @@ type Options struct {
 var (
 	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("memcachestore: the store is closed")
-	// ErrBusy is returned if Options.MaxWaiting calls already wait for a node. It wraps
+	// ErrBusy is returned if Options.MaxWaiting hits already wait for a node. It wraps
 	// ratelimit.ErrOverloaded.
 	ErrBusy = fmt.Errorf("memcachestore: too many calls are waiting: %w", ratelimit.ErrOverloaded)
 	// ErrSuspended is returned while calls to a node are suspended because it fails.
@@ -97,21 +98,18 @@ var (
 
 // orDefault returns a copy with defaults, or an error that lists all invalid options.
 func (o *Options) orDefault() (Options, error) {
-	var opts Options
-	if o != nil {
-		opts = *o
-	}
+	opts := *cmp.Or(o, new(Options))
 	var errs []error
-	setDefault(&errs, "Timeout", &opts.Timeout, time.Second, math.MaxInt64)
-	setDefault(&errs, "CloseTimeout", &opts.CloseTimeout, 5*time.Second, math.MaxInt64)
-	setDefault(&errs, "MaxIdleConns", &opts.MaxIdleConns, 2, maxConns)
-	setDefault(&errs, "MaxReads", &opts.MaxReads, 2, maxConns)
-	setDefault(&errs, "MaxWaiting", &opts.MaxWaiting, 16384, math.MaxInt32)
-	setDefault(&errs, "MaxWorkers", &opts.MaxWorkers, 8, maxConns)
-	setDefault(&errs, "MaxPending", &opts.MaxPending, 16384, math.MaxInt32)
-	setDefault(&errs, "BreakerFailures", &opts.BreakerFailures, 3, Never)
-	setDefault(&errs, "BreakerWait", &opts.BreakerWait, 10*time.Millisecond, math.MaxInt64)
-	setDefault(&errs, "BreakerMaxWait", &opts.BreakerMaxWait, 100*time.Millisecond, math.MaxInt64)
+	settings.Default(&errs, "Timeout", &opts.Timeout, time.Second, math.MaxInt64)
+	settings.Default(&errs, "CloseTimeout", &opts.CloseTimeout, 5*time.Second, math.MaxInt64)
+	settings.Default(&errs, "MaxIdleConns", &opts.MaxIdleConns, 2, maxConns)
+	settings.Default(&errs, "MaxReads", &opts.MaxReads, 2, maxConns)
+	settings.Default(&errs, "MaxWaiting", &opts.MaxWaiting, 16384, math.MaxInt32)
+	settings.Default(&errs, "MaxWorkers", &opts.MaxWorkers, 8, maxConns)
+	settings.Default(&errs, "MaxPending", &opts.MaxPending, 16384, math.MaxInt32)
+	settings.Default(&errs, "BreakerFailures", &opts.BreakerFailures, 3, Never)
+	settings.Default(&errs, "BreakerWait", &opts.BreakerWait, 10*time.Millisecond, math.MaxInt64)
+	settings.Default(&errs, "BreakerMaxWait", &opts.BreakerMaxWait, 100*time.Millisecond, math.MaxInt64)
 	opts.Resolver = cmp.Or(opts.Resolver, net.DefaultResolver)
 	opts.Log = cmp.Or(opts.Log, slog.Default())
 	if opts.Now == nil {
@@ -121,15 +119,4 @@ func (o *Options) orDefault() (Options, error) {
 		opts.dial = (&net.Dialer{Resolver: opts.Resolver}).DialContext
 	}
 	return opts, errors.Join(errs...)
-}
-
-// setDefault replaces 0 by the default of an option.
-func setDefault[T int | time.Duration](errs *[]error, name string, option *T, standard, most T) {
-	if *option < 0 {
-		*errs = append(*errs, fmt.Errorf("memcachestore: %s %v: must be more than 0, or 0 for %v", name, *option, standard))
-	}
-	if *option > most {
-		*errs = append(*errs, fmt.Errorf("memcachestore: %s %v: must be at most %v", name, *option, most))
-	}
-	*option = cmp.Or(*option, standard)
 }

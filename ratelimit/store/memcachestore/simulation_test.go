@@ -44,7 +44,7 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// totals is what all simulations together have covered.
+// totals counts what all simulations together have covered.
 type totals struct{ calls, failed, overLimit, lost, suspensions uint64 }
 
 const (
@@ -212,7 +212,7 @@ func newSimulation(t *testing.T, seed uint64, opts *memcachestore.Options) *simu
 // nodeOf returns the node that has a key.
 func (s *simulation) nodeOf(key []byte) *fakeNode { return s.nodes[crc32.ChecksumIEEE(key)%2] }
 
-// keyRecord is what was counted on one key.
+// keyRecord counts the hits on one key.
 type keyRecord struct {
 	node                          *fakeNode
 	underWay, succeeded, admitted uint64
@@ -341,7 +341,7 @@ func (s *simulation) check() {
 	}
 }
 
-// fault is what is wrong with a fakeNode.
+// fault is a fault of a fakeNode.
 type fault int32
 
 const (

@@ -4,28 +4,35 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
+	"time"
 
+	"github.com/bradfitz/gomemcache/memcache"
+
+	"github.com/ashlar-go/ashlar/internal/circuit"
+	"github.com/ashlar-go/ashlar/internal/settings"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
 // Store keeps counters on memcached nodes. It implements ratelimit.Store,
 // ratelimit.SubtractStore and ratelimit.ChargeStore. Create one with New or NewSRV, and close it.
 type Store struct {
-	opts   Options
-	totals totals
-	ring   atomic.Pointer[ring]
-	calls  sync.Pool // of *call
+	opts     Options
+	circuits circuit.Totals
+	timers   sync.Pool          // of *time.Timer
+	workers  sync.WaitGroup     // all goroutines
+	stop     context.CancelFunc // ends lookups of the SRV record
 
-	mu     sync.Mutex
-	queues map[string]*queue // by address: those of the ring, and others with unfinished work
-	closed bool
-
-	stopRefresh context.CancelFunc // of the SRV record
-	refreshing  sync.WaitGroup
+	mu      sync.Mutex // protects the work of all nodes too
+	stats   Stats
+	changed sync.Cond        // signals the end of any work
+	addrs   []string         // of the ring
+	ring    []*node          // in their order; a node that is listed twice is there twice
+	nodes   map[string]*node // by address: those of the ring, and others with unfinished work
+	closed  bool
 }
 
 // New returns a Store that distributes counters over the nodes, each host:port. All
@@ -36,9 +43,9 @@ type Store struct {
 // address or an option is invalid. opts may be nil.
 func New(nodes []string, opts *Options) (*Store, error) {
 	s, err := newStore(opts)
-	nodes, err2 := parseNodes(nodes)
+	nodes, err2 := settings.HostPorts("nodes", nodes)
 	if err := errors.Join(err, err2); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("memcachestore: %w", err)
 	}
 	s.setNodes(nodes)
 	return s, nil
@@ -46,99 +53,154 @@ func New(nodes []string, opts *Options) (*Store, error) {
 
 func newStore(opts *Options) (*Store, error) {
 	o, err := opts.orDefault()
-	s := &Store{opts: o, calls: sync.Pool{New: newCall}, queues: make(map[string]*queue), stopRefresh: func() {}}
-	s.ring.Store(new(ring))
+	s := &Store{opts: o, nodes: make(map[string]*node), stop: func() {}}
+	s.changed.L = &s.mu
 	return s, err
 }
 
-// setNodes distributes counters over the nodes from now on.
-func (s *Store) setNodes(nodes []string) {
+// setNodes distributes counters over the nodes from now on. It stops other nodes that have no work left.
+func (s *Store) setNodes(addrs []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || slices.Equal(nodes, s.ring.Load().nodes) {
+	if s.closed {
 		return
 	}
-	next := &ring{nodes: nodes}
-	for _, addr := range nodes {
-		if s.queues[addr] == nil {
-			s.queues[addr] = newQueue(newNode(addr, &s.opts, &s.totals))
+	s.addrs, s.ring = addrs, nil
+	for _, addr := range addrs {
+		if s.nodes[addr] == nil {
+			s.nodes[addr] = newNode(addr, s)
 		}
-		next.queues = append(next.queues, s.queues[addr])
+		s.ring = append(s.ring, s.nodes[addr])
 	}
-	s.ring.Store(next)
-	for addr, q := range s.queues {
-		if slices.Contains(nodes, addr) {
-			q.enterPhase(serving)
-		} else if q.enterPhase(retired) == closed {
-			delete(s.queues, addr)
-			q.node.circuit.Close()
+	for addr, n := range s.nodes {
+		if !slices.Contains(addrs, addr) && n.idle() {
+			delete(s.nodes, addr)
+			n.stop()
 		}
 	}
 }
 
 // Nodes returns the addresses of the nodes, in the order that determines where keys are.
-func (s *Store) Nodes() []string { return slices.Clone(s.ring.Load().nodes) }
-
-// allQueues returns each queue once.
-func (s *Store) allQueues() []*queue {
+func (s *Store) Nodes() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Collect(maps.Values(s.queues))
+	return slices.Clone(s.addrs)
 }
 
-// Add implements ratelimit.Store. It reads all counters, and increments them after it has
-// returned. Count is the sum of the value read, the hits of this Store that have not
-// arrived on the node yet, and N. It is exact if no other instance counts, and never too
-// high. Counters stop at 1<<62.
-//
-// It fails if a key is invalid (ErrKey, of kind ratelimit.Invalid), if a counter is not a
-// number (ErrNotANumber), if a node fails or does not reply within Options.Timeout
-// (ErrTimeout), if too many calls wait (ErrBusy), after Close (ErrClosed), and when ctx is
-// done. No hit of a call that fails is counted.
-func (s *Store) Add(ctx context.Context, hits []ratelimit.Hit) error {
-	return s.do(ctx, &request{hits: hits})
+// nodeOf returns the node that has the key: the same that memcache.ServerList of the client
+// library, which the reference service uses, selects from the same list. The lock is held.
+func (s *Store) nodeOf(key []byte) *node {
+	return s.ring[crc32.ChecksumIEEE(key)%uint32(len(s.ring))]
 }
 
-// Subtract implements ratelimit.SubtractStore. Like Add it reads all counters, and
-// decrements them after it has returned, after the hits that Add counted before. Count is exact
-// if no other instance counts. Errors are those of Add. If a node fails after Subtract has
-// returned, hits on their way to it may not be given back.
-func (s *Store) Subtract(ctx context.Context, hits []ratelimit.Hit) error {
-	return s.do(ctx, &request{hits: hits, subtract: true})
+// result is the result of work that calls wait for.
+type result struct {
+	node *node
+	done chan struct{} // closed when there is one
+	err  error
 }
 
-// Charge implements ratelimit.ChargeStore by compare-and-swap: a state is read, and written unless
-// another instance has written it meanwhile. That is two round trips for each key, and one if
-// nothing is charged. Charges on one key wait for the exchange under way and share the next one, so
-// only instances compete for a key, not calls. After eight attempts Charge fails with ErrContended.
-//
-// Other errors are those of Add. Some charges of a call that fails may have been made.
-func (s *Store) Charge(ctx context.Context, charges []ratelimit.Charge) error {
-	return s.do(ctx, &request{charges: charges})
+// do has n hits or charges join the work of their nodes, and waits for all results, no
+// longer than Options.Timeout. If a node does not admit one, none joins.
+func (s *Store) do(ctx context.Context, n int, key func(i int) []byte, join func(i int, to *node) *result) error {
+	if n == 0 || ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var memory [8]*result
+	results, err := s.join(memory[:0], n, key, join)
+	if err != nil {
+		return err
+	}
+	late, ok := s.timers.Get().(*time.Timer)
+	if !ok {
+		late = time.NewTimer(s.opts.Timeout)
+	}
+	late.Reset(s.opts.Timeout)
+	defer s.timers.Put(late)
+	defer late.Stop()
+	for _, r := range results {
+		select {
+		case <-r.done:
+			if r.err != nil {
+				return r.err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-late.C:
+			return fmt.Errorf("%w, from node %s", ErrTimeout, r.node.addr)
+		}
+	}
+	return nil
+}
+
+// maxKey is the maximum length of a memcached key in bytes.
+const maxKey = 250
+
+func (s *Store) join(results []*result, n int, key func(i int) []byte, join func(i int, to *node) *result) ([]*result, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	for i := range n {
+		// The error does not show the key: clients choose it, and it may be a secret.
+		if k := key(i); len(k) == 0 || len(k) > maxKey || slices.ContainsFunc(k, func(b byte) bool { return b <= ' ' || b == 0x7f }) {
+			return nil, &ratelimit.Error{Kind: ratelimit.Invalid, Err: ErrKey, Message: fmt.Sprintf(
+				"the counter key of hit %d has %d bytes: memcached accepts 1 to %d, without whitespace and control characters", i, len(k), maxKey)}
+		}
+		switch n := s.nodeOf(key(i)); {
+		case n.waiting >= s.opts.MaxWaiting:
+			return nil, fmt.Errorf("%w: %d for node %s", ErrBusy, n.waiting, n.addr)
+		case !n.circuit.Allow():
+			return nil, fmt.Errorf("%w (node %s)", ErrSuspended, n.addr)
+		}
+	}
+	for i := range n {
+		results = append(results, join(i, s.nodeOf(key(i))))
+	}
+	return results, nil
 }
 
 // Ping sends a command to all nodes, on new connections, and returns an errors.Join of one error for
-// each node that does not reply before ctx is done. A node may take twice Options.Timeout: to
-// connect, and to reply.
+// each node that does not reply before ctx is done. This may last twice
+// Options.Timeout: to connect, and to reply.
 func (s *Store) Ping(ctx context.Context) error {
-	queues := s.ring.Load().queues
-	errs := make([]error, len(queues))
+	s.mu.Lock()
+	ring := s.ring
+	s.mu.Unlock()
+	errs := make([]error, len(ring))
 	var pings sync.WaitGroup
-	for i, q := range queues {
-		if slices.Index(queues, q) == i {
-			pings.Go(func() { errs[i] = q.node.ping(ctx) })
+	for i, n := range ring {
+		if slices.Index(ring, n) == i {
+			pings.Go(func() { errs[i] = n.ping(ctx) })
 		}
 	}
 	pings.Wait()
 	return errors.Join(errs...)
 }
 
-// Flush waits, for one node after the other, until all hits of calls that have returned
-// are on the node. It returns an error if ctx is done before.
+// Flush waits until all hits of calls that have returned are on their nodes. It returns an error if ctx
+// is done before.
 func (s *Store) Flush(ctx context.Context) error {
-	for _, q := range s.allQueues() {
-		if err := q.wait(ctx, func() bool { return q.pending() == 0 }); err != nil {
-			return fmt.Errorf("memcachestore: node %s: not all counters are incremented: %w", q.node.addr, err)
+	return s.wait(ctx, func(*node) bool { return s.stats.Pending == 0 })
+}
+
+// wait returns when done, called with the lock held, returns true for all nodes, or an error when ctx is
+// done before.
+func (s *Store) wait(ctx context.Context, done func(*node) bool) error {
+	defer context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.changed.Broadcast()
+	})()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range slices.Collect(maps.Values(s.nodes)) {
+		for !done(n) {
+			if ctx.Err() != nil {
+				return fmt.Errorf("memcachestore: node %s: not all hits have arrived: %w", n.addr, context.Cause(ctx))
+			}
+			s.changed.Wait()
 		}
 	}
 	return nil
@@ -149,32 +211,76 @@ func (s *Store) Flush(ctx context.Context) error {
 // the number of hits lost. No goroutine is left when it returns.
 func (s *Store) Close() error {
 	s.mu.Lock()
-	s.closed = true
+	s.closed = true // s.nodes does not change from now on
 	s.mu.Unlock()
-	s.stopRefresh()
-	s.refreshing.Wait()
+	s.stop()
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.CloseTimeout)
 	defer cancel()
-	queues := s.allQueues()
-	for _, q := range queues {
-		q.enterPhase(closed)
-	}
 	lost := s.Stats().Lost
-	var err error
-	for _, q := range queues {
-		if err = q.wait(ctx, q.idle); err != nil {
-			break
-		}
+	err := s.wait(ctx, (*node).idle)
+	for _, n := range s.nodes {
+		n.stop()
 	}
-	for _, q := range queues {
-		q.node.abort() // all first: a call on several nodes is active on each until it ends
-	}
-	for _, q := range queues {
-		_ = q.wait(context.Background(), q.idle)
-		q.node.circuit.Close()
-	}
+	_ = s.wait(context.Background(), (*node).idle) // calls that were aborted end
+	s.workers.Wait()
 	if err != nil {
 		return fmt.Errorf("memcachestore: closing: %d hits are lost: %w", s.Stats().Lost-lost, err)
 	}
 	return nil
+}
+
+// Stats are the statistics of a Store since it was created (REFERENCE.md, 6.2).
+type Stats struct {
+	// MultiGet, Increment, Add, Decrement and CompareAndSwap count commands by their result. A
+	// read may serve several calls.
+	MultiGet, Increment, Add, Decrement, CompareAndSwap Codes
+	// KeysRequested and KeysFound count the keys of reads, and those that existed.
+	KeysRequested, KeysFound uint64
+
+	// Pending is the number of counters that wait for an increment now, or are being
+	// incremented.
+	Pending int
+	// Held counts increments that calls had to send themselves, because
+	// Options.MaxPending counters were waiting.
+	Held uint64
+	// Lost counts hits that were not added to their counter, because the node failed after
+	// Add had returned. Hits that were not given back are not included.
+	Lost uint64
+
+	// Suspended is the number of nodes to which calls are suspended now. Suspensions counts how often
+	// that happened, and Refused the calls that have failed with ErrSuspended.
+	Suspended            int64
+	Suspensions, Refused uint64
+}
+
+// Codes counts commands by their result.
+type Codes struct {
+	Success, Error uint64
+	Miss           uint64 // the counter does not exist
+	NotStored      uint64 // additions of a counter that already exists
+	Conflict       uint64 // swaps of a state that another instance has written meanwhile
+}
+
+// of returns the counter of commands that end with err.
+func (c *Codes) of(err error) *uint64 {
+	switch {
+	case err == nil:
+		return &c.Success
+	case errors.Is(err, memcache.ErrCacheMiss):
+		return &c.Miss
+	case errors.Is(err, memcache.ErrNotStored):
+		return &c.NotStored
+	case errors.Is(err, memcache.ErrCASConflict):
+		return &c.Conflict
+	}
+	return &c.Error
+}
+
+// Stats returns the statistics.
+func (s *Store) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stats := s.stats
+	stats.Suspended, stats.Suspensions, stats.Refused = s.circuits.Open.Load(), s.circuits.Opened.Load(), s.circuits.Refused.Load()
+	return stats
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/ashlar-go/ashlar/internal/backoff"
+	"github.com/ashlar-go/ashlar/internal/circuit"
 )
 
 const (
@@ -145,7 +146,7 @@ func (q *queue) exchange(ctx context.Context, b *batch) (err error) {
 			// Packets may be lost on the other connections too, which nothing else shows.
 			q.dialer.discard(q.name)
 		}
-		if !notSent(err) || b.onlyPings() || attempt > 0 && q.circuit.Open() || backoff.Sleep(ctx, rerouteWait.Wait(attempt)) != nil {
+		if !circuit.IsUnsent(err) || b.onlyPings() || attempt > 0 && q.circuit.Open() || backoff.Sleep(ctx, rerouteWait.Wait(attempt)) != nil {
 			break
 		}
 	}
@@ -280,7 +281,7 @@ func isReply(err error) bool {
 
 // uncounted reports whether the error means that the command was not executed, and that
 // another attempt may succeed.
-func uncounted(err error) bool { return isReadOnly(err) || notSent(err) }
+func uncounted(err error) bool { return isReadOnly(err) || circuit.IsUnsent(err) }
 
 // isReadOnly reports whether a server is a replica. Before Redis 7 the reply of a script has
 // other text in front.

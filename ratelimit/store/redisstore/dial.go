@@ -83,30 +83,23 @@ func (d *dialer) single(ctx context.Context, addr string) *redis.Client {
 	})
 }
 
-// notSentError marks errors of commands that were certainly not sent.
-type notSentError struct{ err error }
-
-// Error implements error.
-func (e *notSentError) Error() string { return e.err.Error() }
-
-// Unwrap returns a list because the library unwraps errors of new connections once,
-// with errors.Unwrap, which ignores lists.
-func (e *notSentError) Unwrap() []error { return []error{e.err} }
-
-func notSent(err error) bool {
-	_, ok := errors.AsType[*notSentError](err)
-	return ok
-}
-
 // dial returns no error; Write on the returned connection does. After a number of errors from its
 // dialer the library would try only once a second, in the background, and repeat the last error
 // meanwhile.
 func (d *dialer) dial(ctx context.Context, _, addr string) (net.Conn, error) {
 	current := d.generation(addr)
-	c := &conn{dialer: d, current: current, generation: current.Load()}
-	if err := d.connect(ctx, c, addr); err != nil {
-		return failedConn{&notSentError{err}}, nil
+	generation := current.Load()
+	c, err := d.connect(ctx, addr)
+	if err != nil {
+		return failedConn{&circuit.Unsent{Err: err}}, nil
 	}
+	c.Begin = func(used bool) error {
+		if used && generation != current.Load() {
+			return circuit.ErrStale
+		}
+		return nil
+	}
+	c.Closed = func() { d.closed.Add(1) }
 	d.opened.Add(1)
 	return c, nil
 }
@@ -122,17 +115,18 @@ func (d *dialer) generation(addr string) *atomic.Uint64 {
 // discard has the connections to an address closed.
 func (d *dialer) discard(addr string) { d.generation(addr).Add(1) }
 
-func (d *dialer) connect(ctx context.Context, c *conn, addr string) (err error) {
-	if addr, err = d.locate(ctx, addr); err != nil {
-		return err
+func (d *dialer) connect(ctx context.Context, addr string) (*circuit.Conn, error) {
+	addr, err := d.locate(ctx, addr)
+	if err != nil {
+		return nil, err
 	}
-	c.Conn, c.transport, err = circuit.DialTLS(ctx, d.opts.TLS, addr, func(ctx context.Context) (net.Conn, error) {
+	c, err := circuit.DialTLS(ctx, d.opts.TLS, addr, func(ctx context.Context) (net.Conn, error) {
 		return d.opts.Dial(ctx, d.opts.network(addr), addr)
 	})
 	if err != nil {
-		return fmt.Errorf("connecting to %s: %w", addr, err)
+		return nil, fmt.Errorf("connecting to %s: %w", addr, err)
 	}
-	return nil
+	return c, nil
 }
 
 // logIn authenticates a new connection and selects the database. If the server refuses one
@@ -142,7 +136,7 @@ func (d *dialer) logIn(ctx context.Context, c *redis.Conn) error {
 		return err
 	}
 	if err := c.Do(ctx, "select", d.database).Err(); err != nil {
-		return &notSentError{fmt.Errorf("selecting database %d: %v", d.database, err)}
+		return &circuit.Unsent{Err: fmt.Errorf("selecting database %d: %v", d.database, err)}
 	}
 	return nil
 }
@@ -169,55 +163,7 @@ func (d *dialer) authenticate(ctx context.Context, c *redis.Conn) error {
 		return nil
 	}
 	// Not wrapped: the library would take a reply for that of a command.
-	return &notSentError{fmt.Errorf("logging in: %v", errs[0])}
-}
-
-// conn is a connection as the library sees it.
-type conn struct {
-	net.Conn            // encrypted or not
-	transport  net.Conn // carries Conn
-	dialer     *dialer
-	current    *atomic.Uint64
-	generation uint64
-
-	used    bool // a reply was read
-	writing bool // a command has begun
-	wrote   bool // something of it
-	closed  atomic.Bool
-}
-
-// errStale is returned for a command of which nothing was sent, because the server had closed the
-// connection or dialer.discard had.
-var errStale = errors.New("the connection was closed")
-
-// Write checks, when a command begins, whether the connection is stale, so that commands are not lost
-// on the connections to a server that was restarted.
-func (c *conn) Write(p []byte) (int, error) {
-	if !c.writing {
-		if c.used && (c.generation != c.current.Load() || circuit.Stale(c.transport)) {
-			return 0, &notSentError{errStale}
-		}
-		c.writing, c.wrote = true, false
-	}
-	n, err := c.Conn.Write(p)
-	if c.wrote = c.wrote || n > 0; err != nil && !c.wrote {
-		err = &notSentError{err}
-	}
-	return n, err
-}
-
-// Read ends the writing of a command.
-func (c *conn) Read(p []byte) (int, error) {
-	c.writing, c.used = false, true
-	return c.Conn.Read(p)
-}
-
-// Close implements net.Conn.
-func (c *conn) Close() error {
-	if !c.closed.Swap(true) {
-		c.dialer.closed.Add(1)
-	}
-	return c.Conn.Close()
+	return &circuit.Unsent{Err: fmt.Errorf("logging in: %v", errs[0])}
 }
 
 // failedConn is a connection that could not be opened.
@@ -274,7 +220,7 @@ func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 			return noHello{}
 		}
 		for range h.attempts {
-			if err = next(ctx, cmd); !errors.Is(err, errStale) {
+			if err = next(ctx, cmd); !errors.Is(err, circuit.ErrStale) {
 				break
 			}
 		}
@@ -286,7 +232,7 @@ func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) (err error) {
 		for range h.attempts {
-			if err = next(ctx, cmds); !errors.Is(err, errStale) {
+			if err = next(ctx, cmds); !errors.Is(err, circuit.ErrStale) {
 				break
 			}
 		}
