@@ -85,8 +85,13 @@ test: ## run the tests that every change needs (6 minutes)
 	echo "== go test -short ./..."; \
 	$(TESTSUM) -short ./...
 
-# Tests that count allocations or compare times have the constraint !race, or skip themselves
-# with the race detector. They run one package at a time.
+# The tests of files without the race detector, and those that ask scaletest whether it is on: they
+# count allocations, compare times or take too long. They run again, one package at a time.
+UNRACED = git grep -lE '^//go:build .*!race|scaletest\.(Race|Unraced)\(' -- '*_test.go' ':!*/e2e/*' ':!*/scaletest/*'
+UNRACEDTESTS = awk 'FNR == 1 { all = /!race/ } \
+	/^func / { name = match($$0, /^func Test[A-Za-z0-9_]*/) ? substr($$0, 6, RLENGTH - 5) : "" } \
+	name && (all || /scaletest\.(Race|Unraced)\(/) { print name }'
+
 test-all: ## run all tests, with the race detector where there is a C compiler (30 minutes)
 	@$(RACE); \
 	for module in $(MODULES); do \
@@ -95,7 +100,8 @@ test-all: ## run all tests, with the race detector where there is a C compiler (
 	done; \
 	if [ -n "$$race" ]; then \
 		echo "== packages with tests for which the race detector must be off"; \
-		$(TESTSUM) -p 1 $$(grep -rlE --include='*_test.go' '^//go:build (.* )?!race|scaletest\.Race\(\)' . | xargs -n1 dirname | sort -u | grep -vE '/(e2e|scaletest)$$') || exit 1; \
+		$(TESTSUM) -p 1 -run "^($$($(UNRACED) | xargs $(UNRACEDTESTS) | sort -u | paste -sd '|' -))$$" \
+			$$($(UNRACED) | xargs -n1 dirname | sort -u | sed 's|^|./|') || exit 1; \
 	fi
 	@$(MAKE) --no-print-directory soak SOAK=60s FUZZPACKAGES="./httpx ./manifest ./ratelimit"
 

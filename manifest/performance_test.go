@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/manifest"
 )
 
@@ -152,7 +153,7 @@ func TestValidateIsFast(t *testing.T) {
 	})
 	validate := fastest(300, func() { manifest.Validate(data, nil) })
 	t.Logf("%d bytes: validated in %v, decoded by encoding/json in %v", len(data), validate, decode)
-	if validate > decode*11/10 && !raceDetector {
+	if validate > decode*11/10 && !scaletest.Race() {
 		t.Errorf("validating takes %v, more than 1.1 times the %v of decoding", validate, decode)
 	}
 }

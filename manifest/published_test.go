@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/manifest"
 )
 
@@ -196,7 +197,7 @@ func TestPublishedAreValidatedFast(t *testing.T) {
 	for i, p := range profiles {
 		ratio := took[i].Seconds() / decode.Seconds()
 		t.Logf("%v: %d manifests are validated in %v, decoded in %v: ratio %.2f", p, len(all), took[i], decode, ratio)
-		if ratio > 1.1 && !raceDetector {
+		if ratio > 1.1 && !scaletest.Race() {
 			t.Errorf("%v: validating takes %.2f times as long as decoding, more than 1.1", p, ratio)
 		}
 	}

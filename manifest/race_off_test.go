@@ -7,5 +7,4 @@ package manifest_test
 const (
 	pathological = 1 << 20
 	slowest      = 30
-	raceDetector = false
 )

@@ -8,5 +8,4 @@ package manifest_test
 const (
 	pathological = 1 << 17
 	slowest      = 60
-	raceDetector = true
 )

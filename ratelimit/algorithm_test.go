@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
@@ -123,7 +124,7 @@ func (k *charger) step(random *rand.Rand, length int64) int64 {
 // seeds calls test with a random source for each of some seeds.
 func seeds(t *testing.T, n uint64, test func(random *rand.Rand) error) {
 	t.Helper()
-	if raceDetector {
+	if scaletest.Race() {
 		n /= 5 // nothing here is concurrent
 	}
 	for seed := range n {

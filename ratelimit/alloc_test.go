@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
@@ -95,7 +96,7 @@ func checkAllocs(t *testing.T, name string, o *ratelimit.Options, r *ratelimit.R
 			t.Fatal(err)
 		}
 	})
-	if n != 0 && !raceDetector {
+	if n != 0 && !scaletest.Race() {
 		t.Errorf("%s (stop increments %v): %v allocations", name, o.StopIncrementWhenOverLimit, n)
 	}
 }
@@ -129,7 +130,7 @@ func TestChargeAllocatesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if n != 0 && !raceDetector {
+	if n != 0 && !scaletest.Race() {
 		t.Errorf("Take: %v allocations", n)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
@@ -152,7 +153,7 @@ func TestCandidateAllocatesNothing(t *testing.T) {
 	}}))
 	r := ratelimit.Request{Domain: "domain", Descriptors: repeat(3, desc("t", "v"))}
 	var d ratelimit.Decision
-	if n := testing.AllocsPerRun(100, func() { _ = e.DecideInto(t.Context(), &r, &d) }); n != 0 && !raceDetector {
+	if n := testing.AllocsPerRun(100, func() { _ = e.DecideInto(t.Context(), &r, &d) }); n != 0 && !scaletest.Race() {
 		t.Errorf("%v allocations", n)
 	}
 }

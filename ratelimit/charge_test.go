@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
@@ -273,7 +274,7 @@ func TestChargesAllocateNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		if n != 0 && !raceDetector {
+		if n != 0 && !scaletest.Race() {
 			t.Errorf("%s: %v allocations", key, n)
 		}
 	}

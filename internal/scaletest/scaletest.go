@@ -53,6 +53,14 @@ func Race() bool {
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
+// Unraced skips a test with the race detector, because it takes too long and has no goroutines.
+func Unraced(tb testing.TB) {
+	tb.Helper()
+	if Race() {
+		tb.Skip("takes too long with the race detector: runs without it")
+	}
+}
+
 // Seeds yields the seeds of a simulation: those from 1 to short with -short, to full without, to a
 // quarter of it with the race detector, and for a tenth of ASHLAR_SOAK if it is set. ASHLAR_SEED=n yields n only, to repeat a failure. Seeds
 // ends when the test has failed, and names the failed seed.

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 )
 
 // corpusFiles returns the files of the corpus, and of another one in the same form if the
@@ -53,9 +55,9 @@ func TestGeneratedAgreement(t *testing.T) {
 	t.Parallel()
 	b := newComparison(t)
 	g := generator{rand.New(rand.NewPCG(7, 42))}
-	documents := documents
-	if testing.Short() {
-		documents /= 20
+	documents := 100_000
+	if testing.Short() || scaletest.Race() { // there are no races to find
+		documents = 5_000
 	}
 	for range documents {
 		value := g.document()

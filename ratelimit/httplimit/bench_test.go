@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/httplimit"
 )
@@ -37,7 +38,7 @@ func subjects(t testing.TB, n uint32) map[string]http.Handler {
 }
 
 func TestAllocations(t *testing.T) {
-	if raceEnabled {
+	if scaletest.Race() {
 		t.Log("the race detector drops pooled memory at random: only run, not counted")
 	}
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
@@ -47,7 +48,7 @@ func TestAllocations(t *testing.T) {
 			most = 0
 		}
 		w := &sink{h: http.Header{}}
-		if n := testing.AllocsPerRun(1000, func() { h.ServeHTTP(w, r) }); n > most && !raceEnabled {
+		if n := testing.AllocsPerRun(1000, func() { h.ServeHTTP(w, r) }); n > most && !scaletest.Race() {
 			t.Errorf("%s: %v allocations for a request that passes, want at most %v", name, n, most)
 		}
 	}

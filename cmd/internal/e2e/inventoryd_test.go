@@ -87,10 +87,7 @@ func (i *inventory) count(resource string) (n int) {
 func TestInventoryDemo(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "inventory.db")
-	args, devices := []string{"-demo"}, 10_000
-	if testing.Short() {
-		args, devices = append(args, "-devices", "500"), 500
-	}
+	args, devices := []string{"-demo", "-devices", "500"}, 500
 	i := startInventory(t, file, nil, args...)
 	require.Regexp(t, fmt.Sprintf(`demo: .*\b%d devices`, devices), i.stderr.String())
 	for _, resource := range []string{"locations", "devices", "interfaces", "links", "cables"} {

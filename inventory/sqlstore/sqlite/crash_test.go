@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
@@ -74,7 +75,7 @@ func declareUntilKilled(store records.Store) error {
 // declared ones, and no others.
 func TestKilledFields(t *testing.T) {
 	t.Parallel()
-	unraced(t)
+	scaletest.Unraced(t)
 	path := filepath.Join(t.TempDir(), fieldsFile)
 	require.NoError(t, create(t, open(t, path), makeDevices(0, 200)...))
 	for times := range 5 {
@@ -118,7 +119,7 @@ func pruneUntilKilled(path string) error {
 
 // killedEntries is the number of entries in the audit log that the process prunes.
 func killedEntries() int {
-	if raced {
+	if scaletest.Race() {
 		return 3_000
 	}
 	return 20_000
@@ -128,7 +129,7 @@ func killedEntries() int {
 // verified, and that the next call prunes to the end.
 func TestKilledPruning(t *testing.T) {
 	t.Parallel()
-	unraced(t)
+	scaletest.Unraced(t)
 	if testing.Short() {
 		t.Skip("TestPruneKilled has a process that only seems to be killed")
 	}

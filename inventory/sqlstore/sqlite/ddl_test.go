@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
@@ -70,7 +71,7 @@ func TestExtended(t *testing.T) {
 // all, and a column that does not fit is named.
 func TestStatements(t *testing.T) {
 	t.Parallel()
-	unraced(t)
+	scaletest.Unraced(t)
 	path := filepath.Join(t.TempDir(), "inventory.db")
 	schema, d := sqlstoretest.Extended(t), sqlite.Dialect()
 	first, err := d.Statements(schema, &sqlstore.Catalog{})

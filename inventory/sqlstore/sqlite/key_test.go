@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
@@ -54,7 +55,7 @@ func fillUntilKilled(path string) error {
 // killed.
 func TestKilledKeys(t *testing.T) {
 	t.Parallel()
-	unraced(t)
+	scaletest.Unraced(t)
 	if testing.Short() {
 		t.Skip("TestKeys has keys that a process has not filled to the end")
 	}

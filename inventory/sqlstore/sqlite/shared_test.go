@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
@@ -14,7 +15,7 @@ import (
 
 func TestCounts(t *testing.T) {
 	t.Parallel()
-	unraced(t)
+	scaletest.Unraced(t)
 	sqlstoretest.CheckCounts(t, open(t, filepath.Join(t.TempDir(), "inventory.db")), 3, sqlstoretest.Scaled(60))
 }
 
@@ -47,7 +48,7 @@ func TestLatestOfMany(t *testing.T) {
 
 func TestLists(t *testing.T) {
 	t.Parallel()
-	unraced(t)
+	scaletest.Unraced(t)
 	sqlstoretest.CheckLists(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
 }
 
@@ -58,7 +59,7 @@ func TestSearch(t *testing.T) {
 
 func TestPairs(t *testing.T) {
 	t.Parallel()
-	unraced(t)
+	scaletest.Unraced(t)
 	sqlstoretest.CheckPairs(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
 }
 
@@ -70,7 +71,7 @@ func TestRemembered(t *testing.T) {
 
 func TestRememberedAudit(t *testing.T) {
 	t.Parallel()
-	unraced(t)
+	scaletest.Unraced(t)
 	path := filepath.Join(t.TempDir(), "inventory.db")
 	sqlstoretest.CheckRememberedAudit(t, open(t, path), open(t, path), func(text string) {
 		_, err := raw(t, path).ExecContext(t.Context(), text)
@@ -80,7 +81,7 @@ func TestRememberedAudit(t *testing.T) {
 
 func TestEstimates(t *testing.T) {
 	t.Parallel()
-	unraced(t)
+	scaletest.Unraced(t)
 	sqlstoretest.CheckEstimates(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
 	sqlstoretest.CheckPlacedEstimates(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
 }
@@ -88,7 +89,7 @@ func TestEstimates(t *testing.T) {
 func TestPrune(t *testing.T) {
 	t.Parallel()
 	size := 20_000
-	if raced || testing.Short() {
+	if scaletest.Race() || testing.Short() {
 		size = 4_000
 	}
 	sqlstoretest.CheckPrune(t, open(t, filepath.Join(t.TempDir(), "inventory.db")), size)

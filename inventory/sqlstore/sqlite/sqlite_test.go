@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
@@ -107,7 +108,7 @@ func TestFile(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, file, 0o600))
 		return openWith(t, path, storetest.Schema())
 	}
-	if !raced {
+	if !scaletest.Race() {
 		storetest.Run(t, open)
 		return
 	}
@@ -119,18 +120,9 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// unraced skips a test with the race detector, which makes the driver about ten times slower. CI also runs the
-// tests of this package without it.
-func unraced(t *testing.T) {
-	t.Helper()
-	if raced {
-		t.Skip("takes too long with the race detector: runs without it")
-	}
-}
-
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	unraced(t)
+	scaletest.Unraced(t)
 	if testing.Short() {
 		t.Skip("TestFile has the same cases")
 	}

@@ -1,6 +1,0 @@
-//go:build race
-
-package ratelimit_test
-
-// raceDetector reports whether the race detector is on, which allocates itself.
-const raceDetector = true
