@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // CompileOptions configure Compile.
@@ -180,18 +181,18 @@ func (c *compiler) rule(d *draft, dr *draftRule, above []pathRule, composite str
 }
 
 func newPathRule(r *Rule) pathRule {
-	p := pathRule{key: r.Key, value: r.Value, shared: r.ShareThreshold}
-	p.metric, p.fromValue = metricPart(r)
+	p := pathRule{key: r.Key, value: r.Value, shared: r.ShareThreshold, metric: joinValue(r.Key, r.Value)}
 	if p.shared {
-		p.sharedMetric = joinValue(r.Key, sharedPrefix(r.Value))
+		prefix, _, _ := strings.Cut(r.Value, "*")
+		p.sharedMetric = joinValue(r.Key, prefix)
+	}
+	switch {
+	case p.shared && (r.ValueToMetric || r.DetailedMetric):
+		p.metric = p.sharedMetric
+	case r.ValueToMetric && (r.Value == "" || isGlob(r.Value) || isGlob(r.Key)):
+		p.metric, p.fromValue = "", true
 	}
 	return p
-}
-
-// dependsOnRequest reports whether the counter keys below the rule contain text of the request
-// that the rule does not determine.
-func (p pathRule) dependsOnRequest() bool {
-	return isGlob(p.key) || p.value == "" || isGlob(p.value) && !p.shared
 }
 
 func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []pathRule) {
@@ -218,7 +219,7 @@ func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []pathRule) {
 	}
 	n.plan = rs.plan(newKeyPlan(d.name, path))
 	n.plain = n.plan != nil && !n.unlimited && (n.charging || !n.periodic) && !n.candidate && !n.perRequest
-	n.fixed = !slices.ContainsFunc(path, pathRule.dependsOnRequest)
+	n.fixed = !slices.ContainsFunc(path, func(p pathRule) bool { return isGlob(p.key) || p.value == "" || isGlob(p.value) && !p.shared })
 	rs.limits = append(rs.limits, l)
 	d.limits = append(d.limits, dr)
 }

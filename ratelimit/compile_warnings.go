@@ -61,20 +61,10 @@ func warnWildcards(c *compiler, rules []*draftRule) {
 	}
 	for _, key := range keys {
 		warnOverlaps(c, byKey[key])
-		if r := alone[key]; r != nil {
-			warnAlone(c, r, byKey[key])
-		}
-	}
-}
-
-// warnAlone reports a rule with the key alone that is unreachable because a wildcard
-// matches every value.
-func warnAlone(c *compiler, r *draftRule, wild []wildRule) {
-	for i := range wild {
-		if strings.Trim(wild[i].pattern, "*") == "" {
-			c.warn(r.at, "key", "unreachable: the wildcard '%s' matches every value of key '%s'",
-				wild[i].pattern, r.rule.Key).Other = &wild[i].at.Position
-			return
+		all := slices.IndexFunc(byKey[key], func(w wildRule) bool { return strings.Trim(w.pattern, "*") == "" })
+		if r := alone[key]; r != nil && all >= 0 {
+			w := &byKey[key][all]
+			c.warn(r.at, "key", "unreachable: the wildcard '%s' matches every value of key '%s'", w.pattern, r.rule.Key).Other = &w.at.Position
 		}
 	}
 }

@@ -147,7 +147,10 @@ func (e *Engine) addCharge(key []byte, c *check, w *workspace, t *clockSecond) {
 	c.store, c.hit = charging, len(w.charges)
 	w.addCharge(key, c, c.charge)
 	if c.onTrial() {
-		e.addCandidateCharge(key, c, w)
+		l, start := c.rule.limit.candidate, len(w.keys)
+		w.keys = append(w.keys, key[:len(key)-len(c.charge.name[e.keys])]...)
+		w.keys = append(w.keys, l.name[e.keys]...)
+		w.addCharge(w.keys[start:len(w.keys):len(w.keys)], c, l)
 	}
 }
 
@@ -284,8 +287,15 @@ func (e *Engine) compareCharge(c *check, s *Status, w *workspace) {
 	}
 	c.stats.stripe(w.stripe).add(c.charge.counts(t, c.hits, r.remaining, e.ratio), c.rule.shadow)
 	if c.rule.candidate {
-		e.compareCandidateCharge(c, w)
+		t, l := &w.charges[c.hit+1], c.rule.limit.candidate
+		w.permits = w.permits || t.holdsPermits()
+		c.countCandidate(w, l.counts(t, c.hits, t.report().remaining, e.ratio))
 	}
+}
+
+// countCandidate adds to the statistics of the candidate.
+func (c *check) countCandidate(w *workspace, counts LimitCounts) {
+	c.stats.openCandidate().stripe(w.stripe).add(counts, false)
 }
 
 // fillStatus fills the status from the report.
@@ -426,7 +436,16 @@ func (e *Engine) DecideInto(ctx context.Context, r *Request, d *Decision) error 
 			return e.decideBy(ctx, u, r, d, dom.match(desc.Entries, &d.work.text), hitsOf(r, desc))
 		}
 	}
-	return d.failed(e.decide(ctx, u, r, d))
+	err := validate(r)
+	switch {
+	case err != nil:
+	case u == nil:
+		err = sentinelError(NotReady, ErrNoRules)
+	default:
+		e.match(u, r, d)
+		err = e.countAndEvaluate(ctx, u, r, d)
+	}
+	return d.failed(err)
 }
 
 // failed empties the decision if there is an error, which it returns.
@@ -435,17 +454,6 @@ func (d *Decision) failed(err error) error {
 		clear(d.Statuses)
 	}
 	return err
-}
-
-func (e *Engine) decide(ctx context.Context, u *inUse, r *Request, d *Decision) error {
-	if err := validate(r); err != nil {
-		return err
-	}
-	if u == nil {
-		return sentinelError(NotReady, ErrNoRules)
-	}
-	e.match(u, r, d)
-	return e.countAndEvaluate(ctx, u, r, d)
 }
 
 // decideBy decides a request with one descriptor by its rule, which is nil if there is none.
@@ -473,7 +481,9 @@ func (e *Engine) countAndEvaluate(ctx context.Context, u *inUse, r *Request, d *
 func (e *Engine) finish(ctx context.Context, u *inUse, r *Request, d *Decision, t *clockSecond, err error) error {
 	if err != nil {
 		if err = e.fallBack(ctx, d, err); err != nil {
-			d.abandon(ctx)
+			// Release what the main store charged if another one failed.
+			d.work.permits = len(d.work.charges) > 0 && !d.work.failed[charging]
+			_ = d.Release(ctx)
 			return storeError(err)
 		}
 	}

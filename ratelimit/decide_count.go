@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 )
 
@@ -87,20 +88,15 @@ func (e *Engine) call(ctx context.Context, w *workspace, list int) error {
 		case list < refunds:
 			return store.Add(ctx, w.hits[list])
 		}
-		return subtractFrom(ctx, store, w.hits[list])
+		err := errors.ErrUnsupported
+		if s, ok := store.(SubtractStore); ok {
+			err = s.Subtract(ctx, w.hits[list])
+		}
+		if errors.Is(err, errors.ErrUnsupported) {
+			return fmt.Errorf("the counter store (%T) can't subtract hits: %w", store, err)
+		}
+		return err
 	})
-}
-
-// subtractFrom calls Subtract of a store that may be no SubtractStore.
-func subtractFrom(ctx context.Context, store Store, hits []Hit) error {
-	err := errors.ErrUnsupported
-	if s, ok := store.(SubtractStore); ok {
-		err = s.Subtract(ctx, hits)
-	}
-	if errors.Is(err, errors.ErrUnsupported) {
-		return fmt.Errorf("the counter store (%T) can't subtract hits: %w", store, err)
-	}
-	return err
 }
 
 // guard turns a panic of a call to a store into an error.
@@ -140,7 +136,7 @@ func (e *Engine) readThenAdd(ctx context.Context, w *workspace) error {
 	if failed != nil && !e.mayGoOn(ctx, w, failed) {
 		return failed
 	}
-	over := w.anyOver()
+	over := slices.ContainsFunc(w.checks, func(c check) bool { return c.live && !c.cached && !w.failed[c.store] && w.exceeds(&c) })
 	w.restore(func(c *check) bool { return !over || c.refund || w.exceeds(c) })
 	if failed == nil {
 		return e.add(ctx, w)
@@ -168,16 +164,6 @@ func (w *workspace) holdBack() {
 			c.chargeLimit(j).fill(&w.charges[c.hit+j], 0, w.now)
 		}
 	}
-}
-
-// anyOver reports whether any of the hits that were only read would exceed its limit.
-func (w *workspace) anyOver() bool {
-	for i := range w.checks {
-		if c := &w.checks[i]; c.live && !c.cached && !w.failed[c.store] && w.exceeds(c) {
-			return true
-		}
-	}
-	return false
 }
 
 // restore sets the numbers of some hits that were only read.

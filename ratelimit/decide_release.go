@@ -54,10 +54,3 @@ func (t *Charge) holdsPermits() bool {
 
 // HoldsPermits reports whether the request holds permits, which Release releases.
 func (d *Decision) HoldsPermits() bool { return d.work.permits }
-
-// abandon releases the permits of a request that failed because of another store.
-func (d *Decision) abandon(ctx context.Context) {
-	// If the charges failed, which permits are held is unknown.
-	d.work.permits = len(d.work.charges) > 0 && !d.work.failed[charging]
-	_ = d.Release(ctx)
-}

@@ -44,11 +44,6 @@ type Override struct {
 	UnitMultiplier uint32
 }
 
-// valid reports whether the unit is valid and the window not longer than MaxWindow.
-func (o *Override) valid() bool {
-	return o.Unit.Valid() && int64(o.UnitMultiplier) <= MaxWindow/o.Unit.Seconds()
-}
-
 // Code is the verdict on a request or on one of its descriptors.
 type Code uint8
 

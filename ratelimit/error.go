@@ -61,15 +61,6 @@ func KindOf(err error) ErrorKind {
 	return 0
 }
 
-func overrideError(i int, o *Override) error {
-	if s := o.Unit.Seconds(); s > 0 {
-		return &Error{Kind: Invalid, Message: fmt.Sprintf(
-			"descriptors[%d].limit.unit_multiplier: %d makes windows longer than ten years: use at most %d", i, o.UnitMultiplier, MaxWindow/s)}
-	}
-	return &Error{Kind: Invalid, Message: fmt.Sprintf(
-		"descriptors[%d].limit.unit: invalid rate limit unit %d: use %s", i, o.Unit, UnitNames)}
-}
-
 func storeError(err error) error {
 	if e, ok := errors.AsType[*Error](err); ok && e.Kind == Invalid {
 		return e
@@ -162,8 +153,13 @@ func validate(r *Request) error {
 		return sentinelError(Invalid, ErrNoDescriptors)
 	}
 	for i := range r.Descriptors {
-		if o := r.Descriptors[i].Limit; o != nil && !o.valid() {
-			return overrideError(i, o)
+		switch o := r.Descriptors[i].Limit; {
+		case o == nil:
+		case !o.Unit.Valid():
+			return &Error{Kind: Invalid, Message: fmt.Sprintf("descriptors[%d].limit.unit: invalid rate limit unit %d: use %s", i, o.Unit, UnitNames)}
+		case int64(o.UnitMultiplier) > MaxWindow/o.Unit.Seconds():
+			return &Error{Kind: Invalid, Message: fmt.Sprintf("descriptors[%d].limit.unit_multiplier: %d makes windows longer than ten years: use at most %d",
+				i, o.UnitMultiplier, MaxWindow/o.Unit.Seconds())}
 		}
 	}
 	return nil

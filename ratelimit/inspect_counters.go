@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // CounterState describes the limit and the counter of a descriptor.
@@ -56,7 +57,11 @@ func (e *Engine) counters(ctx context.Context, r *Request, change func(*check)) 
 	if u == nil {
 		return nil, sentinelError(NotReady, ErrNoRules)
 	}
-	quiet, d := e.withoutStats(), new(Decision)
+	// On the same stores and counters, without statistics and without an over-limit cache.
+	quiet, d := &Engine{store: e.store, keys: e.keys, opts: Options{
+		CounterKeyPrefix: e.opts.CounterKeyPrefix, PerSecond: e.opts.PerSecond, QuotaMode: e.opts.QuotaMode,
+	}}, new(Decision)
+	quiet.clock.now = e.clock.now
 	d.reset(quiet, len(r.Descriptors))
 	quiet.match(u, r, d)
 	w := &d.work
@@ -66,7 +71,12 @@ func (e *Engine) counters(ctx context.Context, r *Request, change func(*check)) 
 	t := e.clock.read()
 	quiet.prepare(&inUse{rules: u.rules}, r, d, t)
 	err := quiet.add(ctx, w)
-	e.forget(w)
+	if cache := e.opts.OverLimitCache; cache != nil {
+		// A decision that is made at the same time may have it remember a counter again.
+		for _, h := range slices.Concat(w.hits[refunds:]...) {
+			cache.Remove(h.Key)
+		}
+	}
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		return nil, fmt.Errorf("ratelimit: %w", err)
@@ -75,29 +85,6 @@ func (e *Engine) counters(ctx context.Context, r *Request, change func(*check)) 
 	}
 	quiet.evaluate(&inUse{rules: u.rules}, r, d, t)
 	return d.counterStates(), nil
-}
-
-// withoutStats returns an Engine on the same stores and counters, without statistics and without an
-// over-limit cache.
-func (e *Engine) withoutStats() *Engine {
-	o := &e.opts
-	quiet := &Engine{store: e.store, keys: e.keys, opts: Options{
-		CounterKeyPrefix: o.CounterKeyPrefix, PerSecond: o.PerSecond, QuotaMode: o.QuotaMode,
-	}}
-	quiet.clock.now = e.clock.now
-	return quiet
-}
-
-// forget makes the over-limit cache forget the counters of which hits were taken back. A decision
-// that is made at the same time may have it remember one again.
-func (e *Engine) forget(w *workspace) {
-	for _, list := range w.hits[refunds:] {
-		for i := range list {
-			if e.opts.OverLimitCache != nil {
-				e.opts.OverLimitCache.Remove(list[i].Key)
-			}
-		}
-	}
 }
 
 func (d *Decision) counterStates() []CounterState {

@@ -237,29 +237,11 @@ func (f keyFormat) appendCounterKey(b []byte, domain string, entries []Entry, l 
 // Statistics keys (REFERENCE.md, 5.2): the domain
 // and one part per level, joined with dots.
 
-// metricPart returns the part of a level in the keys of the limits below it, and whether
-// it depends on the request's value instead.
-func metricPart(r *Rule) (part string, fromValue bool) {
-	switch {
-	case r.ShareThreshold && (r.ValueToMetric || r.DetailedMetric):
-		return joinValue(r.Key, sharedPrefix(r.Value)), false
-	case r.ValueToMetric && (r.Value == "" || isGlob(r.Value) || isGlob(r.Key)):
-		return "", true
-	}
-	return joinValue(r.Key, r.Value), false
-}
-
 func joinValue(key, value string) string {
 	if value == "" {
 		return key
 	}
 	return key + "_" + value
-}
-
-// sharedPrefix is the text before the wildcard.
-func sharedPrefix(value string) string {
-	prefix, _, _ := strings.Cut(value, "*")
-	return prefix
 }
 
 // appendMetric builds the key of a limit. If that does not depend on the request, the entries may be
