@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -225,17 +226,12 @@ func (e *Engine) Check(rules *Ruleset) error {
 		}
 		checked[l.charge.algorithm] = true
 		if err := l.charge.algorithm.SupportedBy(e.store); err != nil {
-			return fmt.Errorf("domain '%s', rule %s: %s: %w", l.domain, l.pathText(), l.charge.algorithm, err)
+			var path []string
+			for _, r := range l.path {
+				path = append(path, joinValue(r.key, r.value))
+			}
+			return fmt.Errorf("domain '%s', rule %s: %s: %w", l.domain, strings.Join(path, "."), l.charge.algorithm, err)
 		}
 	}
 	return nil
-}
-
-// pathText returns the keys and values of a rule.
-func (l *limit) pathText() string {
-	text := ""
-	for _, e := range l.entries() {
-		text += "." + joinValue(e.Key, e.Value)
-	}
-	return text[1:]
 }

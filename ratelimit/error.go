@@ -68,6 +68,17 @@ func storeError(err error) error {
 	return &Error{Kind: StoreFailure, Message: "rate limit counter store failed", Err: err}
 }
 
+// counterError is storeError for operations that a store may lack.
+func counterError(err error) error {
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return fmt.Errorf("ratelimit: %w", err)
+	case err != nil:
+		return storeError(err)
+	}
+	return nil
+}
+
 // Fault is an error or a warning about the domains given to Compile.
 type Fault struct {
 	// Domain is the domain's name, and Source its index in the list given to

@@ -2,8 +2,6 @@ package ratelimit
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 )
@@ -77,11 +75,8 @@ func (e *Engine) counters(ctx context.Context, r *Request, change func(*check)) 
 			cache.Remove(h.Key)
 		}
 	}
-	switch {
-	case errors.Is(err, errors.ErrUnsupported):
-		return nil, fmt.Errorf("ratelimit: %w", err)
-	case err != nil:
-		return nil, storeError(err)
+	if err != nil {
+		return nil, counterError(err)
 	}
 	quiet.evaluate(&inUse{rules: u.rules}, r, d, t)
 	return d.counterStates(), nil

@@ -324,38 +324,30 @@ func sanitiseMetric(b []byte) {
 		}
 	}
 	for i := 0; i < len(b); i++ {
-		end := dottedQuad(b, i)
-		if end < 0 {
-			continue
+		if n := dottedQuad(b[i:]); n > 0 {
+			replaceDots(b[i:i+n], true)
+			i += n - 1
 		}
-		for j := i; j < end; j++ {
-			if b[j] == '.' {
-				b[j] = '_'
-			}
-		}
-		i = end - 1
 	}
 }
 
-// dottedQuad returns where four groups of one to three digits with dots between
-// them, beginning at i, end; -1 if there are none.
-func dottedQuad(b []byte, i int) int {
+// dottedQuad returns the length of the four groups of one to three digits, with dots between them, that
+// b begins with, 0 if it does not.
+func dottedQuad(b []byte) (n int) {
 	for group := range 4 {
-		n := 0
-		for n < 3 && i+n < len(b) && b[i+n] >= '0' && b[i+n] <= '9' {
+		if group > 0 {
+			if n == len(b) || b[n] != '.' {
+				return 0
+			}
 			n++
 		}
-		if n == 0 {
-			return -1
+		first := n
+		for n < len(b) && n < first+3 && b[n] >= '0' && b[n] <= '9' {
+			n++
 		}
-		i += n
-		if group == 3 {
-			return i
+		if n == first {
+			return 0
 		}
-		if i >= len(b) || b[i] != '.' {
-			return -1
-		}
-		i++
 	}
-	return -1
+	return n
 }

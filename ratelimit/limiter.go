@@ -132,14 +132,7 @@ func (l *Limiter) Refund(ctx context.Context, key string, n uint64) error {
 	e, w := l.engine, &d.work
 	w.checks[0] = check{hits: n, refund: true, rule: active.rule}
 	e.prepare(active.inUse, &c.request, d, e.clock.read())
-	err := e.add(ctx, w)
-	switch {
-	case errors.Is(err, errors.ErrUnsupported):
-		return fmt.Errorf("ratelimit: %w", err)
-	case err != nil:
-		return storeError(err)
-	}
-	return nil
+	return counterError(e.add(ctx, w))
 }
 
 // Reset subtracts all hits on key, in the current window and, with a SlidingWindow, in the one

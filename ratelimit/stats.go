@@ -154,13 +154,13 @@ type requestStats struct {
 	folded *Counter
 	start  time.Time // that of used
 
-	mu      sync.RWMutex
-	limits  map[string]*domainStats // by domain; configured ones only
-	domains map[string]*Counter
-	// The counter of further unknown domains, once there are any.
-	otherDomains *Counter
-	// The kinds of names that have been logged.
-	loggedLimits, loggedDomains bool
+	mu           sync.RWMutex
+	limits       map[string]*domainStats // by domain; configured ones only
+	loggedLimits bool                    // that there were too many
+
+	domainsMu     sync.Mutex
+	domains       map[string]*Counter // unknown ones
+	loggedDomains bool
 }
 
 // domainStats are the names of a domain.
@@ -233,7 +233,7 @@ func (r *requestStats) limit(domain string, key []byte) *LimitStats {
 		if d.other == nil {
 			d.other = r.stats.Limit(sanitised(domain + "." + otherName))
 		}
-		return counted(r, d.other)
+		return r.counted(d.other)
 	}
 	n := &nameStats{LimitStats: r.stats.Limit(string(key))}
 	n.used.Store(int64(now / time.Second))
@@ -256,7 +256,7 @@ func (r *requestStats) knownLimit(d *domainStats, key []byte, now time.Duration)
 	if !r.folds(len(d.names), len(key)) || len(key) <= maxStatsName && now >= d.sweep {
 		return nil
 	}
-	return counted(r, d.other)
+	return r.counted(d.other)
 }
 
 // dropUnused drops the names that were not used for unusedAfter, if the domain has no room.
@@ -279,36 +279,24 @@ func (r *requestStats) dropUnused(d *domainStats, now time.Duration) {
 
 // domainNotFound returns the counter of an unknown domain, or that of "other".
 func (r *requestStats) domainNotFound(domain string) *Counter {
-	r.mu.RLock()
-	c := r.knownDomain(domain)
-	r.mu.RUnlock()
-	if c != nil {
-		return c
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if c = r.knownDomain(domain); c != nil {
-		return c
-	}
-	if r.folds(len(r.domains), len(domain)) {
+	r.domainsMu.Lock()
+	defer r.domainsMu.Unlock()
+	c := r.domains[domain]
+	switch {
+	case c != nil:
+	case r.folds(len(r.domains), len(domain)):
 		r.warnOnce(&r.loggedDomains, "unknown domain", otherName)
-		r.otherDomains = r.stats.DomainNotFound(otherName)
-		return counted(r, r.otherDomains)
+		r.folded.Add(1)
+		c = r.stats.DomainNotFound(otherName)
+	default:
+		c = r.stats.DomainNotFound(sanitised(domain))
+		r.domains[strings.Clone(domain)] = c // the domain may be a part of a call's buffer
 	}
-	c = r.stats.DomainNotFound(sanitised(domain))
-	r.domains[strings.Clone(domain)] = c // the domain may be a part of a call's buffer
 	return c
 }
 
-func (r *requestStats) knownDomain(domain string) *Counter {
-	if c := r.domains[domain]; c != nil || !r.folds(len(r.domains), len(domain)) {
-		return c
-	}
-	return counted(r, r.otherDomains)
-}
-
 // counted counts a folded name, unless other does not exist yet.
-func counted[T any](r *requestStats, other *T) *T {
+func (r *requestStats) counted(other *LimitStats) *LimitStats {
 	if other != nil {
 		r.folded.Add(1)
 	}
