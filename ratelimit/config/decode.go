@@ -11,7 +11,7 @@ import (
 // field is a key that a map may have, and the function that decodes its value.
 type field struct {
 	name   string
-	decode func(value)
+	decode func(*value)
 }
 
 // What some values must be, as faults name it.
@@ -19,12 +19,6 @@ const (
 	wantText   = "a string"
 	wantNumber = "a whole number from 0 to 4294967295"
 )
-
-// value is the value of a key, or an element of a list, and its position.
-type value struct {
-	pair
-	position *position
-}
 
 // The kinds of maps, as faults name them.
 const (
@@ -38,7 +32,7 @@ const (
 func (d *decoder) documentFields(domain *ratelimit.Domain) []field {
 	return []field{
 		{"domain", d.text(&domain.Name)},
-		{"descriptors", func(v value) { domain.Rules = d.rules(v, len(domain.Name)) }},
+		{"descriptors", func(v *value) { domain.Rules = d.rules(v, len(domain.Name)) }},
 	}
 }
 
@@ -49,14 +43,14 @@ func (d *decoder) ruleFields(r *ratelimit.Rule, above int) []field {
 	fields := append([]field{
 		{"key", d.text(&r.Key)},
 		{"value", d.text(&r.Value)},
-		{"rate_limit", func(v value) { d.limit(v, r) }},
+		{"rate_limit", func(v *value) { d.limit(v, r) }},
 	}, d.described(r, false)...)
-	return append(fields, field{"descriptors", func(v value) { r.Rules = d.rules(v, compositeLen(above, r)) }})
+	return append(fields, field{"descriptors", func(v *value) { r.Rules = d.rules(v, compositeLen(above, r)) }})
 }
 
 // text returns a function that decodes a string.
-func (d *decoder) text(to *string) func(value) {
-	return func(v value) { *to = scalar[string](d, v, wantText) }
+func (d *decoder) text(to *string) func(*value) {
+	return func(v *value) { *to = scalar[string](d, v, wantText) }
 }
 
 // described lists the fields of a rule, or of its limit, that the options describe.
@@ -64,14 +58,14 @@ func (d *decoder) described(r *ratelimit.Rule, inLimit bool) []field {
 	out := make([]field, 0, len(d.table))
 	for i := range d.table {
 		if f := &d.table[i]; f.InLimit == inLimit {
-			out = append(out, field{f.Name, func(v value) { d.set(r, f, v) }})
+			out = append(out, field{f.Name, func(v *value) { d.set(r, f, v) }})
 		}
 	}
 	return out
 }
 
 // set decodes and sets a field. Null leaves it unset.
-func (d *decoder) set(r *ratelimit.Rule, f *ratelimit.Field, v value) {
+func (d *decoder) set(r *ratelimit.Rule, f *ratelimit.Field, v *value) {
 	var x any
 	switch kind := f.Value.Kind; kind {
 	case ratelimit.KindBool:
@@ -94,7 +88,7 @@ func (d *decoder) set(r *ratelimit.Rule, f *ratelimit.Field, v value) {
 	default:
 		x = scalar[string](d, v, wantText)
 	}
-	if v.value.Kind == yamltree.Null || v.position.faulty {
+	if v.value.Kind == yamltree.Null || v.faulty {
 		return
 	}
 	err := f.Value.Set(r, x)
@@ -108,7 +102,7 @@ func (d *decoder) set(r *ratelimit.Rule, f *ratelimit.Field, v value) {
 // decodeFile decodes one file; the document has the faults.
 func decodeFile(f File, opts *Options) *document {
 	start := yamltree.Pos{Line: 1, Column: 1}
-	doc := &document{file: f.Name, root: &position{at: start}}
+	doc := &document{file: f.Name, root: &value{at: start}}
 	if int64(len(f.Data)) > opts.MaxFileBytes {
 		doc.fault(yamltree.Pos{}, "the file has more than %d bytes", opts.MaxFileBytes)
 		return doc
@@ -130,21 +124,21 @@ func decodeFile(f File, opts *Options) *document {
 		return doc
 	}
 	root := roots[0]
-	doc.root.at = root.Pos
+	doc.root.value, doc.root.at = root, root.Pos
 	if root.Kind != yamltree.Map {
 		doc.fault(root.Pos, "error loading config file: yaml: cannot unmarshal %s: the file must be a map with domain and descriptors", tagged(root))
 		return doc
 	}
 	d := &decoder{document: doc, table: opts.Fields, known: make(map[string][]string), inherited: make(map[*yamltree.Node]inherited)}
-	d.fields(value{pair{value: root}, doc.root}, inDocument, d.documentFields(&doc.domain))
+	d.fields(doc.root, inDocument, d.documentFields(&doc.domain))
 	doc.ok = d.keyBytes <= maxKeyBytes
 	return doc
 }
 
 // rules decodes a list of descriptors; above is the length of the composite key of the
 // descriptor that holds it.
-func (d *decoder) rules(v value, above int) (rules []ratelimit.Rule) {
-	d.list(v, "a list of descriptors", func(v value) {
+func (d *decoder) rules(v *value, above int) (rules []ratelimit.Rule) {
+	d.list(v, "a list of descriptors", func(v *value) {
 		if d.keyBytes > maxKeyBytes {
 			return
 		}
@@ -164,32 +158,32 @@ func compositeLen(above int, r *ratelimit.Rule) int {
 }
 
 // limit decodes rate_limit; null is none.
-func (d *decoder) limit(v value, r *ratelimit.Rule) {
+func (d *decoder) limit(v *value, r *ratelimit.Rule) {
 	if !d.isMap(v, "a map with unit and requests_per_unit") {
 		return
 	}
 	r.Limit = &ratelimit.Limit{}
 	d.fields(v, inLimit, d.described(r, true))
-	if r.Limit.Unit != 0 && !r.Limit.Unlimited && !v.position.has("requests_per_unit") {
+	if r.Limit.Unit != 0 && !r.Limit.Unlimited && !v.has("requests_per_unit") {
 		d.warn(v.key.Pos, "requests_per_unit is missing: it counts as 0, which puts every request over the limit")
 	}
 }
 
 // candidate decodes the candidate of a limit.
-func (d *decoder) candidate(v value) (n uint32) {
+func (d *decoder) candidate(v *value) (n uint32) {
 	if !d.isMap(v, "a map with requests_per_unit") {
 		return 0
 	}
-	d.fields(v, inCandidate, []field{{"requests_per_unit", func(v value) { n = scalar[uint32](d, v, wantNumber) }}})
-	if !v.position.has("requests_per_unit") {
+	d.fields(v, inCandidate, []field{{"requests_per_unit", func(v *value) { n = scalar[uint32](d, v, wantNumber) }}})
+	if !v.has("requests_per_unit") {
 		d.faultIn(v, "candidate needs requests_per_unit")
 	}
 	return n
 }
 
 // names decodes a list of maps with a name.
-func (d *decoder) names(v value) (names []string) {
-	d.list(v, "a list of maps with a name", func(v value) {
+func (d *decoder) names(v *value) (names []string) {
+	d.list(v, "a list of maps with a name", func(v *value) {
 		name := ""
 		d.fields(v, inReplaces, []field{{"name", d.text(&name)}})
 		names = append(names, name)

@@ -35,7 +35,7 @@ type decoder struct {
 }
 
 // fields decodes a map. Each of its keys is in the table, or reported.
-func (d *decoder) fields(v value, in string, table []field) {
+func (d *decoder) fields(v *value, in string, table []field) {
 	pairs := d.pairs(v.value, keyFault)
 	usable := make([]pair, 0, len(table))
 	for _, p := range pairs {
@@ -48,7 +48,7 @@ func (d *decoder) fields(v value, in string, table []field) {
 	}
 	for _, f := range table {
 		if i := slices.IndexFunc(usable, named(f.name)); i >= 0 {
-			f.decode(value{usable[i], v.position.field(usable[i])})
+			f.decode(v.field(usable[i]))
 		}
 	}
 }
@@ -110,11 +110,11 @@ func (d *decoder) knownKeys() map[string][]string {
 }
 
 // list calls f with each map of a list of maps; null is an empty list.
-func (d *decoder) list(v value, want string, f func(value)) {
+func (d *decoder) list(v *value, want string, f func(*value)) {
 	switch v.value.Kind {
 	case yamltree.Null:
 	case yamltree.List:
-		d.maps(v.value, func(n *yamltree.Node) { f(value{pair{value: n}, v.position.element(n)}) })
+		d.maps(v.value, func(n *yamltree.Node) { f(v.element(n)) })
 	default:
 		d.mismatch(v, want)
 	}
@@ -140,7 +140,7 @@ func (d *decoder) maps(list *yamltree.Node, f func(n *yamltree.Node)) {
 }
 
 // isMap reports whether the value is a map. It reports a fault for anything else but null.
-func (d *decoder) isMap(v value, want string) bool {
+func (d *decoder) isMap(v *value, want string) bool {
 	if v.value.Kind == yamltree.List || v.value.Kind == yamltree.Text {
 		d.mismatch(v, want)
 	}
@@ -148,11 +148,11 @@ func (d *decoder) isMap(v value, want string) bool {
 }
 
 // scalar decodes a scalar; null is the zero value.
-func scalar[T string | bool | uint32](d *decoder, v value, want string) (out T) {
+func scalar[T string | bool | uint32](d *decoder, v *value, want string) (out T) {
 	if v.value.Kind >= yamltree.List {
 		d.mismatch(v, want)
 	} else if !d.checkScalar(v.value) {
-		v.position.faulty = true
+		v.faulty = true
 	} else if err := v.value.Decode(&out); err != nil {
 		d.faultIn(v, "error loading config file: yaml: %.94s: %s must be %s", err, v.name, want)
 	}
@@ -160,14 +160,14 @@ func scalar[T string | bool | uint32](d *decoder, v value, want string) (out T) 
 }
 
 // faultIn reports a fault of a value.
-func (d *decoder) faultIn(v value, format string, args ...any) {
-	v.position.faulty = true
+func (d *decoder) faultIn(v *value, format string, args ...any) {
+	v.faulty = true
 	d.fault(v.value.Pos, format, args...)
 }
 
 // mismatch reports a value of the wrong kind.
-func (d *decoder) mismatch(v value, want string) {
-	v.position.faulty = true
+func (d *decoder) mismatch(v *value, want string) {
+	v.faulty = true
 	if v.value.Kind < yamltree.List && !d.checkScalar(v.value) {
 		return
 	}

@@ -15,8 +15,8 @@ type document struct {
 	file             string
 	faults, warnings []*Fault
 	domain           ratelimit.Domain
-	root             *position // of domain
-	ok               bool      // domain is worth compiling
+	root             *value // that domain was decoded from
+	ok               bool   // domain is worth compiling
 }
 
 func (doc *document) fault(at yamltree.Pos, format string, args ...any) {
@@ -47,21 +47,20 @@ func (doc *document) locate(path []int, field string) *Fault {
 	return &Fault{File: doc.file, Line: p.at.Line, Column: p.at.Column}
 }
 
-// position records where a rule or field stands in a file.
-type position struct {
-	name string // of the field; empty for an element of a list
-	at   yamltree.Pos
+// value is a value of the file: a field of a map or an element of a list.
+type value struct {
+	pair              // without name and key in a list
+	at   yamltree.Pos // of what is written for it
 	// from is the alias or merge key that the rule has this part through. Within the
 	// rule, it is the position of everything in the part.
 	from   *yamltree.Pos
-	faulty bool        // a fault was reported for this field
-	null   bool        // the value of the field is null
-	inner  []*position // fields of a map or elements of a list
+	faulty bool     // a fault was reported for this field
+	inner  []*value // the fields and elements that were decoded
 }
 
-// field adds the position of a field of a map.
-func (p *position) field(f pair) *position {
-	c := &position{name: f.name, from: cmp.Or(p.from, f.from), null: f.value.Kind == yamltree.Null}
+// field adds a field of a map.
+func (p *value) field(f pair) *value {
+	c := &value{pair: f, from: cmp.Or(p.from, f.from)}
 	switch {
 	case c.from != nil:
 		c.at = *c.from
@@ -74,16 +73,16 @@ func (p *position) field(f pair) *position {
 	return c
 }
 
-// element adds the position of an element of a list.
-func (p *position) element(n *yamltree.Node) *position {
-	c := &position{at: n.Pos, from: aliasPos(n)}
+// element adds an element of a list.
+func (p *value) element(n *yamltree.Node) *value {
+	c := &value{pair: pair{value: n}, at: n.Pos, from: aliasPos(n)}
 	p.inner = append(p.inner, c)
 	return c
 }
 
-// find returns the position of a field, or of the innermost existing part that it would
+// find returns a field, or of the innermost existing part that it would
 // belong to. Path and field are those of ratelimit.Fault.
-func (p *position) find(path []int, field string) *position {
+func (p *value) find(path []int, field string) *value {
 	for _, i := range path {
 		p = p.get("descriptors").inner[i]
 	}
@@ -101,7 +100,7 @@ func (p *position) find(path []int, field string) *position {
 	return p
 }
 
-func (p *position) get(name string) *position {
+func (p *value) get(name string) *value {
 	for _, f := range p.inner {
 		if f.name == name {
 			return f
@@ -111,9 +110,9 @@ func (p *position) get(name string) *position {
 }
 
 // has reports whether a field has a value, valid or not.
-func (p *position) has(name string) bool {
+func (p *value) has(name string) bool {
 	f := p.get(name)
-	return f != nil && !f.null
+	return f != nil && f.value.Kind != yamltree.Null
 }
 
 // aliasPos returns the position of an alias, nil for any other value.

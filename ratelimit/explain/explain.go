@@ -188,7 +188,13 @@ func Decision(rules *ratelimit.Ruleset, request *ratelimit.Request, opts *Option
 	out := &Explanation{Domain: request.Domain, Configured: !top.Empty()}
 	if !out.Configured {
 		out.Domains = rules.Domains()
-		sortSimilarFirst(out.Domains, request.Domain)
+		rank := func(name string) int { // similar ones first
+			if difference(request.Domain, name) != "" {
+				return 0
+			}
+			return 1
+		}
+		slices.SortStableFunc(out.Domains, func(a, b string) int { return rank(a) - rank(b) })
 		shown := min(len(out.Domains), maxShown)
 		out.Domains, out.DomainsLeftOut = out.Domains[:shown:shown], len(out.Domains)-shown
 	}
@@ -214,7 +220,10 @@ func Decision(rules *ratelimit.Ruleset, request *ratelimit.Request, opts *Option
 		}
 		switch {
 		case hits[i] != nil:
-			d.Limit.addCounter(hits[i])
+			d.Limit.CounterKey, d.Limit.StatisticsKey = string(hits[i].Key), hits[i].StatisticsKey
+			if hits[i].Algorithm.HasWindows() {
+				d.Limit.WindowStart, d.Limit.WindowEnd = hits[i].Window, hits[i].End()
+			}
 		case d.Outcome == OutcomeLimit:
 			d.Outcome, d.Reason = OutcomeReplaced, "a limit of the same request replaces it"
 		}
@@ -346,11 +355,4 @@ func descriptorsWith(walks []walk, condition func(*ratelimit.Limit) bool) (indic
 		}
 	}
 	return indices
-}
-
-func (l *Limit) addCounter(h *ratelimit.PlannedHit) {
-	l.CounterKey, l.StatisticsKey = string(h.Key), h.StatisticsKey
-	if h.Algorithm.HasWindows() {
-		l.WindowStart, l.WindowEnd = h.Window, h.End()
-	}
 }

@@ -110,17 +110,3 @@ func difference(a, b string) string {
 	}
 	return ""
 }
-
-// sortSimilarFirst sorts names, those first that differ from name only a little.
-func sortSimilarFirst(names []string, name string) {
-	slices.SortStableFunc(names, func(a, b string) int {
-		similarA, similarB := difference(name, a) != "", difference(name, b) != ""
-		switch {
-		case similarA && !similarB:
-			return -1
-		case similarB && !similarA:
-			return 1
-		}
-		return 0
-	})
-}
