@@ -122,12 +122,12 @@ func (s *Service) response(c *call) *ratelimitv3.RateLimitResponse {
 		out.Statuses[i] = descriptorStatus(&d.Statuses[i])
 	}
 	if t := s.headerStatus(d); t != nil {
-		for _, f := range s.headers.Fields(t) {
+		for _, f := range s.opts.Headers.Fields(t) {
 			h := &corev3.HeaderValue{Key: f.Name, Value: strconv.FormatUint(f.Value, 10)}
 			out.ResponseHeadersToAdd = append(out.ResponseHeadersToAdd, h)
 		}
 	}
-	if s.metadata {
+	if s.opts.DynamicMetadata {
 		out.DynamicMetadata = dynamicMetadata(&c.request, d)
 	}
 	return out
@@ -135,7 +135,7 @@ func (s *Service) response(c *call) *ratelimitv3.RateLimitResponse {
 
 // headerStatus returns the status for the response headers, or nil for none.
 func (s *Service) headerStatus(d *ratelimit.Decision) *ratelimit.Status {
-	if s.headers == nil {
+	if s.opts.Headers == nil {
 		return nil
 	}
 	return d.Tightest()

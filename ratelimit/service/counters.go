@@ -109,8 +109,11 @@ func (c *Counters) method(name string, run operation) grpc.MethodDesc {
 		}
 		call := func(ctx context.Context, in any) (any, error) {
 			out, err := c.call(ctx, name, address, run, in.(*ratelimitv3.RateLimitRequest))
-			if err != nil {
-				return nil, countersStatus(ctx, err)
+			switch {
+			case errors.Is(err, errors.ErrUnsupported):
+				return nil, status.Error(codes.FailedPrecondition, err.Error())
+			case err != nil:
+				return nil, Status(ctx, err).Err()
 			}
 			return out, nil
 		}
@@ -201,12 +204,4 @@ func countersResponse(states []ratelimit.CounterState) *ratelimitv3.RateLimitRes
 	}
 	out.DynamicMetadata = jsonValue(map[string]any{"counters": list}).GetStructValue()
 	return out
-}
-
-// countersStatus is Status for errors of a store that lacks an operation, too.
-func countersStatus(ctx context.Context, err error) error {
-	if errors.Is(err, errors.ErrUnsupported) {
-		return status.Error(codes.FailedPrecondition, err.Error())
-	}
-	return Status(ctx, err).Err()
 }

@@ -10,6 +10,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/ashlar-go/ashlar/httpx"
 )
 
 // HealthServiceName is the service whose state gRPC health reports, besides the empty
@@ -73,8 +75,7 @@ func (h *Health) Register(r grpc.ServiceRegistrar) {
 // ServeHTTP handles GET /healthcheck: 200 "OK", or 500 without a body.
 func (h *Health) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		w.Header().Set("Allow", "GET, HEAD")
-		writeError(w, http.StatusMethodNotAllowed, "use GET")
+		httpx.WriteError(w, r, &httpx.Error{Status: http.StatusMethodNotAllowed, Message: "use GET", Header: http.Header{"Allow": {"GET, HEAD"}}})
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")

@@ -3,7 +3,6 @@ package service
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"log/slog"
 	"mime"
@@ -51,23 +50,28 @@ func (s *Service) serveJSON(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	ctx, end := s.startJSON(r.Context())
+	ctx := r.Context()
+	if s.opts.Spans != nil {
+		var end func(error)
+		ctx, end = s.opts.Spans.StartSpan(ctx, jsonSpan, func() []slog.Attr { return nil })
+		defer func() { end(err) }()
+	}
 	out, err := s.decide(ctx, in)
-	defer func() { end(err) }()
 	if err != nil {
 		o, message := classify(err)
 		return httpx.Errorf(o.http, "%s", message)
 	}
-	writeDecision(w, out)
-	return nil
-}
-
-// startJSON starts the span of everything after reading the request.
-func (s *Service) startJSON(ctx context.Context) (context.Context, func(error)) {
-	if s.spans == nil {
-		return ctx, func(error) {}
+	body, err := protojson.Marshal(out)
+	var compact bytes.Buffer
+	if err = cmp.Or(err, json.Compact(&compact, body)); err != nil { // protojson adds random white space
+		return err
 	}
-	return s.spans.StartSpan(ctx, jsonSpan, func() []slog.Attr { return nil })
+	code := http.StatusOK
+	if out.GetOverallCode() == ratelimitv3.RateLimitResponse_OVER_LIMIT {
+		code = http.StatusTooManyRequests
+	}
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	return httpx.WriteBytes(w, code, "application/json", compact.Bytes())
 }
 
 // objectBytes is what decoding allocates for an object, besides its text.
@@ -78,7 +82,7 @@ func (s *Service) readJSON(r *http.Request) (*ratelimitv3.RateLimitRequest, erro
 	if err := checkContent(r.Header); err != nil {
 		return nil, err
 	}
-	body, err := httpx.ReadBody(r, s.maxBody)
+	body, err := httpx.ReadBody(r, s.opts.MaxBodyBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -143,30 +147,4 @@ func fieldNames(message protoreflect.MessageDescriptor, names []string) []string
 		}
 	}
 	return names
-}
-
-func writeDecision(w http.ResponseWriter, out *ratelimitv3.RateLimitResponse) {
-	body, err := protojson.Marshal(out)
-	var compact bytes.Buffer
-	if err = cmp.Or(err, json.Compact(&compact, body)); err != nil { // protojson adds random white space
-		writeError(w, http.StatusInternalServerError, "the decision could not be written as JSON")
-		return
-	}
-	code := http.StatusOK
-	if out.GetOverallCode() == ratelimitv3.RateLimitResponse_OVER_LIMIT {
-		code = http.StatusTooManyRequests
-	}
-	writeJSON(w, code, compact.Bytes())
-}
-
-func writeError(w http.ResponseWriter, code int, message string) {
-	body, _ := json.Marshal(map[string]string{"status": "error", "message": message}) // strings never fail
-	writeJSON(w, code, body)
-}
-
-func writeJSON(w http.ResponseWriter, code int, body []byte) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(code)
-	_, _ = w.Write(body)
 }

@@ -61,43 +61,29 @@ type Recorder interface{ Record(time.Duration) }
 type Service struct {
 	ratelimitv3.UnimplementedRateLimitServiceServer // methods of future versions
 
-	engine   *ratelimit.Engine
-	headers  *ratelimit.HeaderNames
-	metadata bool
-	maxBody  int64
-	bounds   bounds
-	onError  func(context.Context, error)
-	decided  func(context.Context, *ratelimit.Request, *ratelimit.Decision)
-	recorder Recorder
-	spans    Spans
-	calls    sync.Pool // of *call
+	engine *ratelimit.Engine
+	opts   Options
+	bounds bounds
+	calls  sync.Pool // of *call
 }
 
 var _ ratelimitv3.RateLimitServiceServer = (*Service)(nil)
 
 // New returns a Service over engine. opts may be nil.
 func New(engine *ratelimit.Engine, opts *Options) *Service {
-	if opts == nil {
-		opts = &Options{}
+	s := &Service{engine: engine}
+	if opts != nil {
+		s.opts = *opts
 	}
-	s := &Service{
-		engine:   engine,
-		headers:  opts.Headers,
-		metadata: opts.DynamicMetadata,
-		maxBody:  cmp.Or(opts.MaxBodyBytes, 1<<20),
-		bounds:   newBounds(opts),
-		onError:  opts.OnError,
-		decided:  opts.OnDecision,
-		recorder: opts.Calls,
-		spans:    opts.Spans,
-	}
+	s.opts.MaxBodyBytes = cmp.Or(s.opts.MaxBodyBytes, 1<<20)
+	s.bounds = newBounds(&s.opts)
 	s.calls.New = func() any { return &call{bounds: s.bounds} }
 	return s
 }
 
 // ShouldRateLimit decides a request. Its errors are gRPC statuses, see [Status].
 func (s *Service) ShouldRateLimit(ctx context.Context, in *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
-	if s.recorder != nil {
+	if s.opts.Calls != nil {
 		defer s.record(time.Now())
 	}
 	out, err := s.decide(ctx, in)
@@ -107,7 +93,7 @@ func (s *Service) ShouldRateLimit(ctx context.Context, in *ratelimitv3.RateLimit
 	return out, nil
 }
 
-func (s *Service) record(start time.Time) { s.recorder.Record(time.Since(start)) }
+func (s *Service) record(start time.Time) { s.opts.Calls.Record(time.Since(start)) }
 
 // decide decides a request of the generated type. Its errors are those of the engine.
 func (s *Service) decide(ctx context.Context, in *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
@@ -125,7 +111,7 @@ func (s *Service) decide(ctx context.Context, in *ratelimitv3.RateLimitRequest) 
 // run decides the call's request. A panic in the engine's over-limit cache or statistics
 // fails the call.
 func (s *Service) run(ctx context.Context, c *call) (err error) {
-	if s.spans != nil {
+	if s.opts.Spans != nil {
 		var end func(error)
 		ctx, end = s.span(ctx, c)
 		defer func() { end(err) }()
@@ -138,15 +124,15 @@ func (s *Service) run(ctx context.Context, c *call) (err error) {
 	if err := s.engine.DecideInto(ctx, &c.request, &c.decision); err != nil {
 		return s.failed(ctx, err)
 	}
-	if s.decided != nil {
-		s.decided(ctx, &c.request, &c.decision)
+	if s.opts.OnDecision != nil {
+		s.opts.OnDecision(ctx, &c.request, &c.decision)
 	}
 	return nil
 }
 
 func (s *Service) failed(ctx context.Context, err error) error {
-	if s.onError != nil {
-		s.onError(ctx, err)
+	if s.opts.OnError != nil {
+		s.opts.OnError(ctx, err)
 	}
 	return err
 }
@@ -222,7 +208,7 @@ func (s *Service) respond(ctx context.Context, in *wireRequest) (any, error) {
 	if !in.decoded && in.err == nil {
 		return s.ShouldRateLimit(ctx, &in.RateLimitRequest)
 	}
-	if s.recorder != nil {
+	if s.opts.Calls != nil {
 		defer s.record(time.Now())
 	}
 	if in.err != nil {
@@ -232,7 +218,7 @@ func (s *Service) respond(ctx context.Context, in *wireRequest) (any, error) {
 	if err := s.run(ctx, c); err != nil {
 		return nil, Status(ctx, err).Err()
 	}
-	if s.metadata {
+	if s.opts.DynamicMetadata {
 		return s.response(c), nil
 	}
 	return wireResponse(s.appendResponse(nil, &c.decision)), nil
@@ -303,7 +289,7 @@ const (
 // span starts the span of a decision. Its attributes copy the request, whose memory is
 // reused.
 func (s *Service) span(ctx context.Context, c *call) (context.Context, func(error)) {
-	return s.spans.StartSpan(ctx, decisionSpan, func() []slog.Attr {
+	return s.opts.Spans.StartSpan(ctx, decisionSpan, func() []slog.Attr {
 		return []slog.Attr{
 			slog.String("domain", strings.Clone(c.request.Domain)),
 			slog.String("request string", requestText(&c.request)),

@@ -261,7 +261,7 @@ func (s *Service) appendResponse(b []byte, d *ratelimit.Decision) []byte {
 		b = appendMessage(appendStatus(b, &d.Statuses[i]), start, 2)
 	}
 	if t := s.headerStatus(d); t != nil {
-		for _, f := range s.headers.Fields(t) {
+		for _, f := range s.opts.Headers.Fields(t) {
 			start := len(b)
 			b = appendText(b, 1, f.Name)
 			var digits [20]byte
