@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ashlar-go/ashlar/internal/jsonpos"
+	"github.com/ashlar-go/ashlar/internal/printable"
 )
 
 // AccessLogOptions configures [AccessLog]. Nil means the defaults.
@@ -94,7 +94,7 @@ func loggedPath(r *http.Request) string { return loggable(r.URL.EscapedPath()) }
 // loggable truncates a string and escapes what is not printable.
 func loggable(s string) string {
 	if len(s) > maxLogged {
-		s = jsonpos.Truncate(s, maxLogged) + "..."
+		s = printable.Cut(s, maxLogged) + "..."
 	}
 	if strings.IndexFunc(s, func(c rune) bool { return c < ' ' || c > '~' }) < 0 {
 		return s

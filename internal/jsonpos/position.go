@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ashlar-go/ashlar/internal/printable"
 )
 
 // Position returns the line and column of a byte offset in text. Both count from 1,
@@ -82,33 +84,18 @@ func (p Path) Pointer() string {
 		if s.Indexed {
 			b.WriteString(strconv.Itoa(s.Index))
 		} else {
-			b.WriteString(EscapeToken(Truncate(s.Key, maxPointer+utf8.UTFMax)))
+			b.WriteString(EscapeToken(printable.Cut(s.Key, maxPointer+utf8.UTFMax)))
 		}
 	}
 	if b.Len() <= maxPointer {
 		return b.String()
 	}
-	return Truncate(b.String(), maxPointer) + "..."
+	return printable.Cut(b.String(), maxPointer) + "..."
 }
 
 // EscapeToken returns a key as a token of a JSON pointer.
 func EscapeToken(key string) string {
-	if !strings.ContainsAny(key, "~/") {
-		return key
-	}
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
-}
-
-// Truncate returns the longest prefix of s that has at most n bytes and does not end
-// inside a code point.
-func Truncate(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
+	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
 }
 
 // Quote quotes text of a document for a message: on one line and cut after 60 code points.

@@ -24,17 +24,17 @@ func Truncate(s string, n int) string {
 	if len(s) <= n {
 		return String(s)
 	}
-	return String(prefix(s, n)) + "..."
+	return String(Cut(s, n)) + "..."
 }
 
 // Prefix returns [String] of the first n characters of s.
 func Prefix(s string, n int) string {
-	runes := []rune(String(prefix(s, utf8.UTFMax*n)))
+	runes := []rune(String(Cut(s, utf8.UTFMax*n)))
 	return string(runes[:min(n, len(runes))])
 }
 
-// prefix returns at most n bytes of s, and no part of a character at their end.
-func prefix(s string, n int) string {
+// Cut returns at most the first n bytes of s, and no part of a character at their end.
+func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

@@ -9,7 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"github.com/ashlar-go/ashlar/internal/printable"
 )
 
 // CheckHost accepts a host name or an IP address.
@@ -94,11 +95,7 @@ func Quote(text string) string {
 	const longest = 80
 	text = MaskURL(text)
 	if len(text) > longest {
-		end := longest
-		for end > 0 && !utf8.RuneStart(text[end]) {
-			end--
-		}
-		text = text[:end] + "..."
+		text = printable.Cut(text, longest) + "..."
 	}
 	return strconv.Quote(text)
 }
