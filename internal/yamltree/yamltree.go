@@ -220,19 +220,12 @@ func (p *parser) node(raw *yaml.Node, depth int) (*Node, error) {
 		return p.alias(raw, depth)
 	}
 	n := &Node{Pos: posOf(raw), Kind: Text, Anchor: raw.Anchor, Tag: raw.ShortTag(), Flow: raw.Style&yaml.FlowStyle != 0, Text: raw.Value, raw: raw, size: 1}
-	if raw.Kind != yaml.ScalarNode {
-		if depth >= p.depth {
-			return nil, &Error{n.Pos, fmt.Sprintf("nested more than %d levels deep", p.depth)}
-		}
-		convert := p.list
-		if raw.Kind == yaml.MappingNode {
-			convert = p.mapping
-		}
-		if err := convert(n, depth+1); err != nil {
+	switch {
+	case raw.Kind != yaml.ScalarNode:
+		if err := p.children(n, depth); err != nil {
 			return nil, err
 		}
-		n.height++
-	} else if n.Tag == "!!null" {
+	case n.Tag == "!!null":
 		var v any
 		if raw.Decode(&v) == nil { // not !!null x
 			n.Kind = Null
@@ -261,44 +254,31 @@ func (p *parser) alias(raw *yaml.Node, depth int) (*Node, error) {
 	return &n, nil
 }
 
-// child converts a value of n.
-func (p *parser) child(n *Node, raw *yaml.Node, depth int) (*Node, error) {
-	c, err := p.node(raw, depth)
-	if err == nil {
-		n.size += c.size
-		n.height = max(n.height, c.height)
+// children converts the values in a list or map.
+func (p *parser) children(n *Node, depth int) error {
+	if depth >= p.depth {
+		return &Error{n.Pos, fmt.Sprintf("nested more than %d levels deep", p.depth)}
 	}
-	return c, err
-}
-
-func (p *parser) list(n *Node, depth int) error {
-	n.Kind = List
-	n.Items = make([]*Node, len(n.raw.Content))
-	for i, raw := range n.raw.Content {
-		var err error
-		if n.Items[i], err = p.child(n, raw, depth); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (p *parser) mapping(n *Node, depth int) error {
-	n.Kind = Map
-	n.Fields = make([]Field, 0, len(n.raw.Content)/2)
-	for i := 0; i+1 < len(n.raw.Content); i += 2 {
-		key, err := p.child(n, n.raw.Content[i], depth)
+	content := n.raw.Content
+	n.Kind, n.Items = List, make([]*Node, len(content))
+	for i := range content {
+		c, err := p.node(content[i], depth+1)
 		if err != nil {
 			return err
 		}
-		value, err := p.child(n, n.raw.Content[i+1], depth)
-		if err != nil {
-			return err
-		}
-		tag := n.raw.Content[i].Tag
+		n.Items[i], n.size, n.height = c, n.size+c.size, max(n.height, c.height)
+	}
+	n.height++
+	if n.raw.Kind != yaml.MappingNode {
+		return nil
+	}
+	n.Kind, n.Fields = Map, make([]Field, 0, len(content)/2)
+	for i := 0; i+1 < len(content); i += 2 {
+		key, tag := n.Items[i], content[i].Tag
 		merge := !key.Alias && key.Kind == Text && key.Text == "<<" && (tag == "" || tag == "!" || key.Tag == "!!merge")
-		n.Fields = append(n.Fields, Field{key.Pos, key.Text, key, value, merge})
+		n.Fields = append(n.Fields, Field{key.Pos, key.Text, key, n.Items[i+1], merge})
 	}
+	n.Items = nil
 	if p.strict {
 		return n.merge()
 	}

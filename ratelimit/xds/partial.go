@@ -21,27 +21,25 @@ func (r *run) partial(in *discoveryv3.DiscoveryResponse) (u *Update, use []resou
 	for i, a := range in.GetResources() {
 		use[i] = decode(i, a)
 	}
-	var faulty []resource
-	u, faulty, err = parse(use, &r.opts, false)
 	var all config.Faults
-	for faulty != nil {
-		if faults, ok := errors.AsType[config.Faults](err); ok {
-			all = append(all, faults...)
+	for {
+		u, faulty, err := parse(use, &r.opts, false)
+		faults, ok := errors.AsType[config.Faults](err)
+		switch all = append(all, faults...); {
+		case ok:
+			if use = r.replace(use, faulty); !slices.ContainsFunc(use, func(r resource) bool { return !r.kept }) {
+				return nil, nil, all
+			}
+		case err != nil:
+			return nil, nil, err
+		default:
+			u.Faults = all[:min(len(all), maxFaults)]
+			for i := range use {
+				use[i].kept = true
+			}
+			return u, use, nil
 		}
-		use = r.replace(use, faulty)
-		if !slices.ContainsFunc(use, func(r resource) bool { return !r.kept }) {
-			return nil, nil, all
-		}
-		u, faulty, err = parse(use, &r.opts, false)
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	u.Faults = all[:min(len(all), maxFaults)]
-	for i := range use {
-		use[i].kept = true
-	}
-	return u, use, nil
 }
 
 // replace removes faulty resources and adds those in use for them, unless another resource

@@ -190,11 +190,8 @@ func (d *decoder) report(found []*ratelimit.Fault) []*config.Fault {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), slices.Compare(a.Path, b.Path))
 	})
 	position := func(at ratelimit.Position, field string) *config.Fault {
-		path := ""
-		for _, n := range at.Path {
-			path += fmt.Sprintf("descriptors[%d].", n)
-		}
-		return &config.Fault{File: d.resources[at.Source].name, Path: strings.TrimSuffix(path+field, ".")}
+		_, path, _ := strings.Cut(at.String()+"."+field, ".") // without the number of the domain
+		return &config.Fault{File: d.resources[at.Source].name, Path: strings.TrimSuffix(path, ".")}
 	}
 	out := config.Translate(found[:min(len(found), maxFaults)], position)
 	if len(found) > maxFaults {
