@@ -68,8 +68,7 @@ type compiler struct {
 // draft is a domain that is being compiled.
 type draft struct {
 	*domain
-	inputs []input // several if domains are merged
-	names  map[string]int32
+	inputs []input      // several if domains are merged
 	limits []*draftRule // those with a limit, in order
 }
 
@@ -104,7 +103,7 @@ func (c *compiler) drafts(domains []Domain, merge bool) (all []*draft) {
 		if d != nil && name != "" {
 			c.fault(in.rulePosition, "domain", "duplicate domain '%s' in config file", name).Other = &d.inputs[0].Position
 		}
-		next := &draft{domain: &domain{name: name}, inputs: []input{in}, names: make(map[string]int32)}
+		next := &draft{domain: &domain{name: name}, inputs: []input{in}}
 		if d == nil {
 			first[name] = next
 		}
@@ -197,11 +196,8 @@ func newPathRule(r *Rule) pathRule {
 
 func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []pathRule) {
 	r, in, n, l := dr.rule, dr.rule.Limit, dr.node, dr.node.limit
-	l.domain, l.nameID, l.path = d.name, d.nameID(in.Name), path
-	for _, name := range in.Replaces {
-		l.replaces = append(l.replaces, d.nameID(name))
-		d.domain.replaces = true
-	}
+	l.domain, l.path = d.name, path
+	d.replaces = d.replaces || len(in.Replaces) > 0
 	n.limited, n.id, n.named = true, int32(len(rs.limits)), in.Name != ""
 	n.requests, n.unit, n.unlimited, n.lease = in.RequestsPerUnit, in.Unit, in.Unlimited, in.Lease
 	if !in.Unlimited {
@@ -212,7 +208,7 @@ func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []pathRule) {
 		n.candidate = in.Candidate != nil
 		l.setCandidate(in)
 	}
-	n.shadow, n.quota, n.failure = r.ShadowMode, r.QuotaMode, r.OnStoreFailure.number()
+	n.shadow, n.quota = r.ShadowMode, r.QuotaMode
 	n.perRequest = r.DetailedMetric || slices.ContainsFunc(path, func(p pathRule) bool { return p.fromValue })
 	if !n.perRequest && !n.unlimited {
 		l.metric = string(l.appendMetric(nil, make([]Entry, len(path)), false))
@@ -222,20 +218,6 @@ func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []pathRule) {
 	n.fixed = !slices.ContainsFunc(path, func(p pathRule) bool { return isGlob(p.key) || p.value == "" || isGlob(p.value) && !p.shared })
 	rs.limits = append(rs.limits, l)
 	d.limits = append(d.limits, dr)
-}
-
-// nameID numbers the names of a domain, -1 for no name.
-func (d *draft) nameID(name string) int32 {
-	if name == "" {
-		return -1
-	}
-	id, seen := d.names[name]
-	if !seen {
-		id = int32(len(d.domain.names))
-		d.names[name] = id
-		d.domain.names = append(d.domain.names, name)
-	}
-	return id
 }
 
 // newLevel indexes rules.

@@ -25,7 +25,7 @@ func (e *Engine) match(u *inUse, r *Request, d *Decision) {
 		}
 	}
 	if dom != nil && dom.replaces {
-		replace(dom, w)
+		w.replace()
 	}
 }
 
@@ -40,21 +40,21 @@ func hitsOf(r *Request, d *Descriptor) uint64 {
 // replace drops the limits that another limit of the same request replaces. A
 // dropped one still replaces others, so two that replace each other both go; an
 // unlimited one replaces and is never replaced (REFERENCE.md, 2.4).
-func replace(dom *domain, w *workspace) {
-	w.names = sized(w.names, (len(dom.names)+63)/64)
-	clear(w.names)
+func (w *workspace) replace() {
+	if w.replaced == nil {
+		w.replaced = make(map[string]bool)
+	}
+	clear(w.replaced)
 	for i := range w.checks {
 		if n := w.checks[i].rule; n != nil {
-			for _, id := range n.limit.replaces {
-				w.names[id/64] |= 1 << (id % 64)
+			for _, name := range n.limit.rule.Limit.Replaces {
+				w.replaced[name] = true
 			}
 		}
 	}
 	for i := range w.checks {
-		if n := w.checks[i].rule; n != nil && n.named && !n.unlimited {
-			if id := n.limit.nameID; w.names[id/64]&(1<<(id%64)) != 0 {
-				w.checks[i].rule = nil
-			}
+		if n := w.checks[i].rule; n != nil && n.named && !n.unlimited && w.replaced[n.limit.rule.Limit.Name] {
+			w.checks[i].rule = nil
 		}
 	}
 }
@@ -241,10 +241,10 @@ func (e *Engine) compare(c *check, s *Status, w *workspace) {
 		return
 	}
 	switch c.failure {
-	case failAllow:
+	case FailAllow:
 		s.Code, s.Remaining = OK, c.requests
 		return
-	case failDeny:
+	case FailDeny:
 		if s.Code, s.Remaining = OverLimit, 0; c.refund {
 			s.Code = OK
 		}
@@ -264,7 +264,7 @@ func (e *Engine) compare(c *check, s *Status, w *workspace) {
 	} else {
 		s.Code, s.Remaining = OverLimit, 0
 		// A counter that is over in the fallback store only must not be remembered.
-		if cache := e.opts.OverLimitCache; cache != nil && c.failure == failUnset && !c.candidateAbove() {
+		if cache := e.opts.OverLimitCache; cache != nil && c.failure == "" && !c.candidateAbove() {
 			cache.Add(h.Key, time.Duration(c.window.seconds())*time.Second)
 		}
 	}

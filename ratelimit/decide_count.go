@@ -211,11 +211,11 @@ func (e *Engine) policies(w *workspace) bool {
 		if !c.live || c.cached || !w.failed[c.store] {
 			continue
 		}
-		c.failure = e.failure
-		if c.rule != nil && c.rule.failure != failUnset {
-			c.failure = c.rule.failure
+		c.failure = e.opts.OnStoreFailure
+		if c.rule != nil && c.rule.limit.rule.OnStoreFailure != "" {
+			c.failure = c.rule.limit.rule.OnStoreFailure
 		}
-		if c.failure == failError || c.failure == failLocal && e.opts.Fallback == nil {
+		if c.failure == FailError || c.failure == FailLocal && e.opts.Fallback == nil {
 			return false
 		}
 	}

@@ -13,8 +13,8 @@ func (e *Engine) fallBack(ctx context.Context, d *Decision, cause error) error {
 		return cause
 	}
 	for i := range w.checks {
-		if f := w.checks[i].failure; f != failUnset && e.fallbacks[f] != nil {
-			e.fallbacks[f].Add(1)
+		if counter := e.fallbacks[w.checks[i].failure]; counter != nil {
+			counter.Add(1)
 		}
 	}
 	if e.opts.OnFallback != nil {
@@ -25,7 +25,7 @@ func (e *Engine) fallBack(ctx context.Context, d *Decision, cause error) error {
 
 // countsLocally reports whether the hits go to the fallback store. Refunds of windows do not.
 func (c *check) countsLocally() bool {
-	return c.failure == failLocal && (c.store < refunds || c.store == charging)
+	return c.failure == FailLocal && (c.store < refunds || c.store == charging)
 }
 
 // countLocally counts the descriptors with FailLocal in the fallback store.

@@ -19,7 +19,7 @@ func (d *Decision) Release(ctx context.Context) error {
 	var err error
 	for i := range w.checks {
 		c := &w.checks[i]
-		if c.failure != failUnset && c.failure != failLocal {
+		if c.failure != "" && c.failure != FailLocal {
 			continue
 		}
 		w.localCharge = w.localCharge[:0]
@@ -37,7 +37,7 @@ func (d *Decision) Release(ctx context.Context) error {
 			continue
 		}
 		store := e.store
-		if c.failure == failLocal {
+		if c.failure == FailLocal {
 			store = e.opts.Fallback
 		}
 		if failed := guard(func() error { return chargeFrom(ctx, store, w.localCharge) }); failed != nil && err == nil {

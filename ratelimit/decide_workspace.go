@@ -11,12 +11,12 @@ type workspace struct {
 	localCharge []Charge
 	now         int64 // of the charges, in Unix microseconds
 	engine      *Engine
-	permits     bool     // permits are held under limits of Concurrency, for Release
-	keys        []byte   // all counter keys, one after the other
-	text        []byte   // scratch for statistics keys and patterns
-	names       []uint64 // bit set of the names replaced in this request
-	stripe      uint32   // index of the stripe of the statistics
-	draw        uint32   // random, for topKeys
+	permits     bool            // permits are held under limits of Concurrency, for Release
+	keys        []byte          // all counter keys, one after the other
+	text        []byte          // scratch for statistics keys and patterns
+	replaced    map[string]bool // the names replaced in this request
+	stripe      uint32          // index of the stripe of the statistics
+	draw        uint32          // random, for topKeys
 	hasStripe   bool
 	anyCached   bool
 	listed      bool // whether there may be hits, charges or permits
@@ -37,11 +37,11 @@ type check struct {
 	window   *span   // that the hits belong to
 	period   *period // nil for windows of a unit
 
-	cached  bool         // known by the over-limit cache
-	failure failure      // the policy that decides because the store failed
-	store   int8         // index in workspace.hits, or charging
-	hit     int          // index there
-	charge  *chargeLimit // nil for a FixedWindow
+	cached  bool          // known by the over-limit cache
+	failure FailurePolicy // the policy that decides because the store failed
+	store   int8          // index in workspace.hits, or charging
+	hit     int           // index there
+	charge  *chargeLimit  // nil for a FixedWindow
 }
 
 const (

@@ -101,8 +101,7 @@ type Engine struct {
 	shadow  *Counter
 	top     *topKeys // nil without Options.TopKeys
 
-	failure   failure
-	fallbacks [len(failureNumbers)]*Counter // nil without statistics
+	fallbacks map[FailurePolicy]*Counter // empty without statistics
 
 	clock   clock
 	inUse   atomic.Pointer[inUse]
@@ -143,8 +142,8 @@ func New(store Store, opts *Options) *Engine {
 	}
 	e.keys = o.CounterKeyFormat.number()
 	e.jitter = uint32(min(max(o.ExpiryJitter/time.Second, 0), 1<<31))
-	if e.failure = o.OnStoreFailure.number(); e.failure == failUnset {
-		e.failure = failError
+	if !o.OnStoreFailure.Valid() {
+		o.OnStoreFailure = FailError
 	}
 	e.plain = e.jitter == 0 && o.PerSecond == nil && o.OverLimitCache == nil && !o.StopIncrementWhenOverLimit
 	if o.Stats != nil {
@@ -152,8 +151,9 @@ func New(store Store, opts *Options) *Engine {
 		e.shadow = o.Stats.GlobalShadowMode()
 	}
 	if f, ok := o.Stats.(ExtendedStats); ok {
-		for n := failAllow; n <= failLocal; n++ {
-			e.fallbacks[n] = f.Fallback(failureNumbers[n])
+		e.fallbacks = make(map[FailurePolicy]*Counter)
+		for _, p := range []FailurePolicy{FailAllow, FailDeny, FailLocal} {
+			e.fallbacks[p] = f.Fallback(p)
 		}
 	}
 	if o.TopKeys {

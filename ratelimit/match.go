@@ -20,8 +20,6 @@ type Ruleset struct {
 type domain struct {
 	name string
 	top  *level
-	// names are those of the domain's limits, which refer to them by index.
-	names []string
 	// replaces reports that some limit replaces another.
 	replaces bool
 }
@@ -77,8 +75,6 @@ type node struct {
 	named bool
 	// fixed reports whether all counters of the limit follow from the rules alone.
 	fixed bool
-	// failure is the policy if the store fails; failUnset means that of the engine.
-	failure failure
 	// periodic reports whether limit.period is set.
 	periodic bool
 	// charging reports whether limit.charge is set.
@@ -96,8 +92,6 @@ type node struct {
 type limit struct {
 	rule      Rule // as configured, without the nested rules
 	domain    string
-	nameID    int32        // index of the name in its domain, -1 without one
-	replaces  []int32      // indices of names
 	metric    string       // the statistics key, sanitised; empty if there is none or it depends on the request
 	path      []pathRule   // from the top to the rule itself
 	period    *period      // nil for windows of a unit

@@ -139,25 +139,6 @@ const (
 const FailurePolicyNames = "error, allow, deny or local"
 
 // Valid reports whether p is one of the constants.
-func (p FailurePolicy) Valid() bool { return p.number() != failUnset }
-
-// failure is a FailurePolicy as a rule holds it.
-type failure uint8
-
-const (
-	failUnset failure = iota
-	failError
-	failAllow
-	failDeny
-	failLocal
-)
-
-var failureNumbers = [...]FailurePolicy{failError: FailError, failAllow: FailAllow, failDeny: FailDeny, failLocal: FailLocal}
-
-// number returns failUnset for the empty and for unknown policies.
-func (p FailurePolicy) number() failure {
-	if p == "" {
-		return failUnset
-	}
-	return failure(max(slices.Index(failureNumbers[:], p), 0))
+func (p FailurePolicy) Valid() bool {
+	return p == FailError || p == FailAllow || p == FailDeny || p == FailLocal
 }
