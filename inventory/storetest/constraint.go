@@ -141,7 +141,7 @@ func checkGoesOn(f *fixture) {
 
 func checkHalfKeys(f *fixture) {
 	f.apply(create(allSamples()...))
-	for _, r := range storedResources() {
+	for _, r := range f.some(storedResources()) {
 		for _, key := range r.Uniques() {
 			for _, name := range key.Fields {
 				field := r.KeyField(name)
@@ -166,7 +166,7 @@ func checkHalfKeys(f *fixture) {
 
 func checkKeyBytes(f *fixture) {
 	f.apply(create(allSamples()...))
-	for _, r := range storedResources() {
+	for _, r := range f.some(storedResources()) {
 		for _, key := range r.Uniques() {
 			field := r.KeyField(last(key.Fields))
 			if field.Format != "line" || field.Kind != records.Text {
@@ -189,7 +189,7 @@ func checkFreedKeys(f *fixture) {
 	f.apply(create(allSamples()...), remove(full(records.Of[inventory.Device](schema), 1)))
 	f.empty() // also deletes what the device has left
 	f.apply(create(allSamples()...))
-	for _, r := range slices.Backward(storedResources()) { // nothing refers to the last ones
+	for _, r := range slices.Backward(f.some(storedResources())) { // nothing refers to the last ones
 		if keyOfReferences(r) {
 			continue
 		}

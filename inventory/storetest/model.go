@@ -9,8 +9,8 @@ import (
 
 // model is the reference implementation of a store's changes: it looks through all records.
 type model struct {
-	records  map[string]records.Record    // by id
-	absent   map[string]*records.Resource // ids that the store must not have
+	records  map[string]records.Record    // by id; a changed record replaces the old one
+	absent   map[string]*records.Resource // ids that the store must not have, until it was asked for them
 	released map[string]bool              // ids of records that have just lost a reference
 }
 
@@ -19,18 +19,14 @@ func newModel() *model {
 }
 
 func (m *model) clone() *model {
-	c := &model{map[string]records.Record{}, maps.Clone(m.absent), map[string]bool{}}
-	for id, rec := range m.records {
-		c.records[id] = records.Clone(rec)
-	}
-	return c
+	return &model{maps.Clone(m.records), maps.Clone(m.absent), map[string]bool{}}
 }
 
-// of returns copies of the records of a resource, in any order.
+// of returns the records of a resource, in any order.
 func (m *model) of(r *records.Resource) (all []records.Record) {
 	for _, rec := range m.records {
 		if resourceOf(rec) == r {
-			all = append(all, records.Clone(rec))
+			all = append(all, rec)
 		}
 	}
 	return all
@@ -40,15 +36,19 @@ func (m *model) of(r *records.Resource) (all []records.Record) {
 // with the id except, which the record replaces.
 func (m *model) violations(rec records.Record, except string) (all []*records.Error) {
 	r := resourceOf(rec)
-	for _, key := range r.Uniques() {
-		for id, other := range m.records {
-			if resourceOf(other) == r && id != except && sameKey(r, key, rec, other) {
+	keys := r.Uniques()
+	for id, other := range m.records {
+		if id == except || resourceOf(other) != r {
+			continue
+		}
+		for _, key := range keys {
+			if sameKey(r, key, rec, other) {
 				all = append(all, records.Duplicate(r, key))
 			}
 		}
 	}
-	for _, field := range r.Fields() {
-		if id, ok := field.Value(rec).(string); ok && field.Ref != nil && m.records[id] == nil {
+	for _, field := range references[r] {
+		if id, ok := field.Value(rec).(string); ok && m.records[id] == nil {
 			all = append(all, records.Dangling(r, field))
 		}
 	}
@@ -141,9 +141,9 @@ func (m *model) drop(id string) {
 	delete(m.records, id)
 	delete(m.released, id)
 	for other, rec := range m.records {
-		for _, field := range resourceOf(rec).Fields() {
+		for _, field := range references[resourceOf(rec)] {
 			switch {
-			case field.Ref == nil || field.Value(rec) != id || m.records[other] == nil:
+			case field.Value(rec) != id || m.records[other] == nil:
 			case field.Ref.Cascade:
 				m.drop(other)
 			default:

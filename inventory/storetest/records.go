@@ -14,7 +14,7 @@ const samples = 4
 
 // id returns the id of record n of a resource. Ids are in the order of n.
 func id(r *records.Resource, n int) string {
-	return fmt.Sprintf("018f4c2e-7b1a-7c3d-%04x-%012x", 0x8000+slices.Index(storedResources(), r), n)
+	return fmt.Sprintf("018f4c2e-7b1a-7c3d-%04x-%012x", 0x8000+slices.Index(stored, r), n)
 }
 
 // moment returns a time n minutes and n microseconds after noon.

@@ -54,15 +54,27 @@ func newSchema() *records.Schema {
 	return schema
 }
 
+// stored are the resources whose records the suite makes: all but those that declare parts of the
+// schema, which it would change. public are those of them that clients use.
+var stored, public = undeclaring(schema.StoredResources()), undeclaring(schema.Resources())
+
+// references are the fields of each resource that refer to records.
+var references = referencesOf(schema)
+
+func referencesOf(schema *records.Schema) map[*records.Resource][]*records.Field {
+	all := map[*records.Resource][]*records.Field{}
+	for _, r := range schema.StoredResources() {
+		all[r] = slices.DeleteFunc(r.Fields(), func(field *records.Field) bool { return field.Ref == nil })
+	}
+	return all
+}
+
 // Schema returns the schema of the stores that the suite tests.
 func Schema() *records.Schema { return schema }
 
-// storedResources returns the resources whose records the suite makes: all but those that declare
-// parts of the schema, which it would change.
-func storedResources() []*records.Resource { return undeclaring(schema.StoredResources()) }
+func storedResources() []*records.Resource { return slices.Clone(stored) }
 
-// publicResources are those of them that clients use.
-func publicResources() []*records.Resource { return undeclaring(schema.Resources()) }
+func publicResources() []*records.Resource { return slices.Clone(public) }
 
 func undeclaring(all []*records.Resource) []*records.Resource {
 	return slices.DeleteFunc(all, func(r *records.Resource) bool {

@@ -91,8 +91,8 @@ type Case struct {
 	Name string // its layer, a slash, and its own name
 	Why  string // why it must hold
 	test func(f *fixture)
-	// reads says that the case queries the data set and changes nothing. Consecutive cases
-	// share the data set.
+	// reads says that the case queries the data set, and leaves it as it was or deletes all of it.
+	// Consecutive cases share the data set.
 	reads bool
 }
 

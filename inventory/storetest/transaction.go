@@ -206,6 +206,7 @@ func checkPanic(f *fixture) {
 		})
 		fail("a transaction that panics returns %v", err)
 	}()
+	clear(f.got) // to read what was changed again
 	f.verify(f.store, f.model)
 	f.apply(changes()...)
 }
@@ -226,8 +227,9 @@ func checkNoDirtyReads(f *fixture) {
 		}
 		return errRollback
 	})
+	readErr := <-read
 	f.ended(err, errRollback, nil)
-	must("read what is not committed", <-read)
+	must("read what is not committed", readErr)
 	f.verify(f.store, f.model)
 	f.apply(changes()...)
 }
