@@ -12,43 +12,43 @@ import (
 func basicCases() []Case {
 	return []Case{
 		{"basic/stores every field", "a record must be read as it was written, or clients lose what they sent", func(f *fixture) {
-			for _, rec := range allSamples() {
+			for _, rec := range f.samples() {
 				f.apply(create(rec))
 			}
 		}, false},
 		{"basic/stores missing values", "a value that a record does not have must not appear, and null is not zero", func(f *fixture) {
-			for _, r := range storedResources() {
+			for _, r := range f.resources {
 				for n := range samples {
 					f.apply(create(minimal(r, n+1)))
 				}
 			}
 		}, false},
 		{"basic/several at once", "a bulk call may bring records of all resources, those that are referred to first", func(f *fixture) {
-			f.apply(create(), create(allSamples()...))
+			f.apply(create(), create(f.samples()...))
 		}, false},
 		{"basic/absent", "an unknown id is a result and not a failure", func(f *fixture) {
 			unknown := func() {
-				for _, r := range storedResources() {
+				for _, r := range f.resources {
 					f.apply(absent(r)...)
 				}
 				f.verify(f.store, f.model)
 			}
 			unknown()
-			f.apply(create(allSamples()...))
+			f.apply(create(f.samples()...))
 			unknown()
 		}, false},
 		{"basic/update", "an update must replace all of a record and nothing else", func(f *fixture) {
-			f.apply(create(allSamples()...))
-			for _, r := range storedResources() {
+			f.apply(create(f.samples()...))
+			for _, r := range f.resources {
 				f.apply(update(at(minimal(r, 1), 2)))
 			}
 			f.verify(f.store, f.model)
-			for _, r := range storedResources() {
+			for _, r := range f.resources {
 				f.apply(update(at(full(r, 1), 3)))
 			}
 		}, false},
 		{"basic/delete", "a deleted record must be gone, and nothing else", func(f *fixture) {
-			all, every := allSamples(), samples
+			all, every := f.samples(), samples
 			if f.brief {
 				every *= 4
 			}
@@ -89,11 +89,11 @@ func deface(rec records.Record) {
 }
 
 func checkCopies(f *fixture) {
-	for _, given := range allSamples() {
+	for _, given := range f.samples() {
 		f.apply(create(given))
 		deface(given)
 	}
-	for _, r := range storedResources() {
+	for _, r := range f.resources {
 		got, err := f.store.Get(f.ctx, r, id(r, 1))
 		must("get", err)
 		deface(got)

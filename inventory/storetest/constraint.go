@@ -28,8 +28,8 @@ const spare = 9
 // each returns a case that makes calls for each resource, or for some, in a store with the samples.
 func each(calls func(r *records.Resource) []call) func(f *fixture) {
 	return func(f *fixture) {
-		f.apply(create(allSamples()...))
-		for _, r := range f.some(storedResources()) {
+		f.apply(create(f.samples()...))
+		for _, r := range f.some(stored) {
 			f.apply(calls(r)...)
 		}
 	}
@@ -70,7 +70,7 @@ func checkKeysWithout(f *fixture) {
 			if !ok {
 				continue
 			}
-			f.apply(create(allSamples()...))
+			f.apply(create(f.samples()...))
 			free := func(n int) records.Record {
 				rec := taking(full(r, n), full(r, 1), key.Fields...)
 				field.Set(rec, nil)
@@ -127,9 +127,9 @@ func keyOfReferences(r *records.Resource) bool {
 }
 
 func checkGoesOn(f *fixture) {
-	f.apply(create(allSamples()...))
+	f.apply(create(f.samples()...))
 	var calls []call
-	for _, r := range storedResources() {
+	for _, r := range f.resources {
 		calls = slices.Concat(calls, duplicateIDs(r), duplicateKeys(r), absent(r))
 		if !keyOfReferences(r) {
 			calls = append(calls, create(full(r, spare+3)))
@@ -140,8 +140,8 @@ func checkGoesOn(f *fixture) {
 }
 
 func checkHalfKeys(f *fixture) {
-	f.apply(create(allSamples()...))
-	for _, r := range f.some(storedResources()) {
+	f.apply(create(f.samples()...))
+	for _, r := range f.some(stored) {
 		for _, key := range r.Uniques() {
 			for _, name := range key.Fields {
 				field := r.KeyField(name)
@@ -165,8 +165,8 @@ func checkHalfKeys(f *fixture) {
 }
 
 func checkKeyBytes(f *fixture) {
-	f.apply(create(allSamples()...))
-	for _, r := range f.some(storedResources()) {
+	f.apply(create(f.samples()...))
+	for _, r := range f.some(stored) {
 		for _, key := range r.Uniques() {
 			field := r.KeyField(last(key.Fields))
 			if field.Format != "line" || field.Kind != records.Text {
@@ -186,10 +186,10 @@ func checkKeyBytes(f *fixture) {
 }
 
 func checkFreedKeys(f *fixture) {
-	f.apply(create(allSamples()...), remove(full(records.Of[inventory.Device](schema), 1)))
+	f.apply(create(f.samples()...), remove(full(records.Of[inventory.Device](schema), 1)))
 	f.empty() // also deletes what the device has left
-	f.apply(create(allSamples()...))
-	for _, r := range slices.Backward(f.some(storedResources())) { // nothing refers to the last ones
+	f.apply(create(f.samples()...))
+	for _, r := range slices.Backward(f.some(stored)) { // nothing refers to the last ones
 		if keyOfReferences(r) {
 			continue
 		}

@@ -16,14 +16,14 @@ func listCases() []Case {
 	return []Case{
 		{"list/filters", "a filter that returns too much or too little shows records that nobody requested", checkFilters, true},
 		{"list/search", "a search covers the fields that are declared for it, and folds the letters A to Z only", func(f *fixture) {
-			for _, r := range f.some(storedResources()) {
+			for _, r := range f.some(stored) {
 				for _, s := range []string{"ALPHA", "K", "i", "Ä", "%", "_", `\`, "'", "\u212a", ":3C:", "pha", "l_h", "al%", `\a"`, "a\x1fb"} {
 					f.agrees(&records.Query{Resource: r, Text: s, Count: true, Limit: 2})
 				}
 			}
 		}, true},
 		{"list/random queries", "parts of a query must be right in combination", func(f *fixture) {
-			for _, r := range f.some(publicResources()) {
+			for _, r := range f.some(public) {
 				for range 15 {
 					f.agrees(f.query(r))
 				}
@@ -56,7 +56,7 @@ func (f *fixture) filters(r *records.Resource, limit int64, filters ...records.F
 
 // shared reports whether all resources have a field. It is tested with the first of them.
 func shared(r *records.Resource, field *records.Field) bool {
-	return r != storedResources()[0] && slices.Contains([]string{"id", "created_at", "updated_at", "version"}, field.Column)
+	return r != stored[0] && slices.Contains([]string{"id", "created_at", "updated_at", "version"}, field.Column)
 }
 
 // operand returns a value to compare a field with.
@@ -132,7 +132,7 @@ func checkFilters(f *fixture) {
 		records.Eq, records.Ne, records.In, records.Gt, records.Gte, records.Lt, records.Lte, records.IsNull,
 		records.Contains, records.StartsWith, records.Host, // the last three of strings only
 	}
-	for _, r := range f.some(storedResources()) {
+	for _, r := range f.some(stored) {
 		for _, field := range r.Fields() {
 			of := ops
 			switch {
@@ -224,7 +224,7 @@ func checkZones(f *fixture) {
 // checkLargeStrings gives each string the most characters that its field allows, of four bytes
 // each, and half a million where there is no bound.
 func checkLargeStrings(f *fixture) {
-	for _, r := range storedResources() {
+	for _, r := range f.resources {
 		rec := full(r, 1)
 		var filters []records.Filter
 		for _, field := range r.Fields() {
@@ -251,7 +251,7 @@ func checkLargeStrings(f *fixture) {
 // are rolled back.
 func checkCounts(f *fixture) {
 	f.counts()
-	for _, r := range f.some(publicResources()) {
+	for _, r := range f.some(public) {
 		for _, end := range []error{errRollback, nil, nil} {
 			all := (&records.Query{Resource: r}).Select(f.model.of(r)).Records
 			if len(all) > 1 {
@@ -265,7 +265,7 @@ func checkCounts(f *fixture) {
 
 // counts compares the totals of all records, and of one value of each field with few values.
 func (f *fixture) counts() {
-	for _, r := range f.some(storedResources()) {
+	for _, r := range f.some(stored) {
 		f.filters(r, 1)
 		for _, field := range r.Fields() {
 			if field.Scalar() && (len(field.Enum) > 0 || field.Counted || field.Ref != nil || field.Kind == records.Bool) {
@@ -277,7 +277,7 @@ func (f *fixture) counts() {
 
 func checkPages(f *fixture) {
 	const limit = 10
-	for _, r := range f.some(storedResources()) {
+	for _, r := range f.some(stored) {
 		for _, field := range sortable(r) {
 			for _, desc := range []bool{false, true} {
 				if shared(r, field) {

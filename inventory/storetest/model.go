@@ -175,7 +175,7 @@ func checkRandomTransactions(f *fixture) {
 			last(calls).model(m)
 		}
 		f.transaction(pick(f.Rand, []error{nil, nil, nil, errRollback}), calls...)
-		r := pick(f.Rand, storedResources())
+		r := pick(f.Rand, f.resources)
 		q := &records.Query{Resource: r, Count: true}
 		if lister, ok := f.store.(records.LatestLister); ok {
 			f.latest(lister, f.model, records.Of[inventory.Metric](schema))
@@ -190,7 +190,7 @@ func checkRandomTransactions(f *fixture) {
 // randomCall returns a call on a record with one of a few ids, keys and references.
 func (f *fixture) randomCall(m *model) (c call) {
 	n := func() int { return 1 + f.IntN(5) }
-	r := pick(f.Rand, storedResources())
+	r := pick(f.Rand, f.resources)
 	rec := full(r, n())
 	key := id(r, n())
 	have := m.records[key]

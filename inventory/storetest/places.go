@@ -34,7 +34,7 @@ func (m *model) belongs(only *records.Places, rec records.Record) bool {
 // checkGrants lists the records of different places, of all resources and in every way.
 func checkGrants(f *fixture) {
 	var locations []string
-	for _, r := range storedResources() {
+	for _, r := range f.resources {
 		if r.IsPlace() {
 			for _, rec := range f.model.of(r) {
 				locations = append(locations, rec.Meta().ID)
@@ -42,7 +42,7 @@ func checkGrants(f *fixture) {
 		}
 	}
 	slices.Sort(locations)
-	for _, r := range f.some(storedResources()) {
+	for _, r := range f.some(stored) {
 		own := ""
 		if !r.Placed() {
 			own = f.any(r).Meta().ID

@@ -12,7 +12,7 @@ import (
 // them with those of the model.
 func checkProjections(f *fixture) {
 	var places []string
-	for _, r := range f.some(storedResources()) {
+	for _, r := range f.some(stored) {
 		if r.IsPlace() {
 			for _, rec := range f.model.of(r) {
 				places = append(places, rec.Meta().ID)
@@ -20,7 +20,7 @@ func checkProjections(f *fixture) {
 		}
 	}
 	slices.Sort(places)
-	for _, r := range f.some(storedResources()) {
+	for _, r := range f.some(stored) {
 		names := columnsOf(r, "")
 		for _, name := range r.Within {
 			if field, _ := r.Field(name); field.Ref != nil {

@@ -125,9 +125,9 @@ func samplesOf(r *records.Resource) (all []records.Record) {
 	return all
 }
 
-// allSamples returns the sample records of all resources, those that are referred to first.
-func allSamples() (all []records.Record) {
-	for _, r := range storedResources() {
+// samples returns the sample records of the resources, those that are referred to first.
+func (f *fixture) samples() (all []records.Record) {
+	for _, r := range f.resources {
 		all = append(all, samplesOf(r)...)
 	}
 	return all
@@ -170,7 +170,7 @@ const many = 18
 // are equal.
 func (f *fixture) createDataset() {
 	f.Rand = rand.New(rand.NewPCG(1, 2))
-	for _, r := range storedResources() {
+	for _, r := range f.resources {
 		size := many
 		for _, key := range r.Uniques() {
 			if field := r.KeyField(last(key.Fields)); field.Ref != nil {

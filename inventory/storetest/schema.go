@@ -72,10 +72,6 @@ func referencesOf(schema *records.Schema) map[*records.Resource][]*records.Field
 // Schema returns the schema of the stores that the suite tests.
 func Schema() *records.Schema { return schema }
 
-func storedResources() []*records.Resource { return slices.Clone(stored) }
-
-func publicResources() []*records.Resource { return slices.Clone(public) }
-
 func undeclaring(all []*records.Resource) []*records.Resource {
 	return slices.DeleteFunc(all, func(r *records.Resource) bool {
 		return slices.ContainsFunc(schema.Declaring(), func(d *records.Resource) bool { return d == r })

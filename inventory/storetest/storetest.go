@@ -65,8 +65,7 @@ func Run(t *testing.T, open func(t testing.TB) records.Store) {
 			select {
 			case f = <-free:
 			default:
-				f = newFixture(t.Context(), open(t))
-				f.brief = testing.Short()
+				f = newFixture(t.Context(), open(t), testing.Short())
 			}
 			for _, c := range layer {
 				_, name, _ := strings.Cut(c.Name, "/")
@@ -77,8 +76,7 @@ func Run(t *testing.T, open func(t testing.TB) records.Store) {
 					}
 				})
 				if !passed {
-					f = newFixture(t.Context(), open(t)) // the content of the other store is unknown
-					f.brief = testing.Short()
+					f = newFixture(t.Context(), open(t), testing.Short()) // the content of the other store is unknown
 				}
 			}
 			free <- f
@@ -109,7 +107,7 @@ func layers() [][]Case {
 // Check runs the case on a store, which must be empty. The store is empty again if the error
 // is nil. The error says what was expected, what was returned, and why the case must hold.
 func (c Case) Check(ctx context.Context, s records.Store) error {
-	f := newFixture(ctx, s)
+	f := newFixture(ctx, s, false)
 	if err := c.check(f); err != nil {
 		return err
 	}

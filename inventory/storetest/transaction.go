@@ -31,53 +31,61 @@ func referenceCases() []Case {
 }
 
 func checkCascades(f *fixture) {
-	for _, r := range f.some(storedResources()) {
-		f.apply(create(allSamples()...), remove(full(r, 1)))
+	for _, r := range f.some(stored) {
+		f.apply(create(f.samples()...), remove(full(r, 1)))
 		f.verify(f.store, f.model)
 		f.empty()
 	}
 }
 
-// checkEffects deletes each kind of sample and compares what the store reports with what has
-// changed. More devices than one Effect may have refer to one location.
+// checkEffects deletes each kind of sample, in transactions that are rolled back, and compares what
+// the store reports with what has changed. More devices than one Effect may have refer to one
+// location.
 func checkEffects(f *fixture) {
-	for _, r := range f.some(storedResources()) {
-		f.apply(create(allSamples()...))
-		if r.Kind() == "location" {
-			for i := range 2 {
-				var more []records.Record
-				for n := range records.EffectSize/2 + 3 {
-					d := full(records.Of[inventory.Device](schema), spare+i*records.EffectSize+n).(*inventory.Device)
-					d.LocationID = new(id(r, 1))
-					more = append(more, d)
-				}
-				f.apply(create(more...))
-			}
+	f.apply(create(f.samples()...))
+	for i := range 2 {
+		var more []records.Record
+		for n := range records.EffectSize/2 + 3 {
+			d := full(records.Of[inventory.Device](schema), spare+i*records.EffectSize+n).(*inventory.Device)
+			d.LocationID = new(id(records.Of[inventory.Location](schema), 1))
+			more = append(more, d)
 		}
-		deleted := id(r, 1)
-		before, c := f.model.clone(), remove(full(r, 1))
+		f.apply(create(more...))
+	}
+	for _, r := range f.some(stored) {
+		deleted, c := id(r, 1), remove(full(r, 1))
 		reported := map[string]bool{}
 		c.store = func(ctx context.Context, tx records.Tx) error {
 			clear(reported)
-			return tx.Delete(ctx, r, deleted, 1, func(e *records.Effect) error { before.report(e, reported); return nil })
+			return tx.Delete(ctx, r, deleted, 1, func(e *records.Effect) error { f.model.report(e, reported); return nil })
 		}
-		f.apply(c)
-		for other, rec := range before.records {
-			of, after := resourceOf(rec), f.model.records[other]
-			if of.Unaudited || other == deleted {
-				continue
+		var after *model
+		err := f.store.Change(f.ctx, func(tx records.Tx) error {
+			after = f.model.clone()
+			f.calls(tx, after, []call{c})
+			return errRollback
+		})
+		f.ended(err, errRollback, nil)
+		f.reportedAll(deleted, after, reported)
+	}
+}
+
+// reportedAll requires that a deletion has reported what differs from a model after it.
+func (f *fixture) reportedAll(deleted string, after *model, reported map[string]bool) {
+	for other, before := range f.model.records {
+		of, rec := resourceOf(before), after.records[other]
+		if of.Unaudited || other == deleted {
+			continue
+		}
+		for _, field := range of.Fields() {
+			lost := rec == nil
+			if rec != nil {
+				lost = field.Ref != nil && field.Value(before) != nil && field.Value(rec) == nil
 			}
-			for _, field := range of.Fields() {
-				lost := after == nil
-				if after != nil {
-					lost = field.Ref != nil && field.Value(rec) != nil && field.Value(after) == nil
-				}
-				if key := effectKey(rec, field, after == nil); lost != reported[key] {
-					fail("delete %s: reported %q: %t; want %t", names(full(r, 1)), key, reported[key], lost)
-				}
+			if key := effectKey(before, field, rec == nil); lost != reported[key] {
+				fail("delete %s: reported %q: %t; want %t", names(f.model.records[deleted]), key, reported[key], lost)
 			}
 		}
-		f.empty()
 	}
 }
 
@@ -114,8 +122,8 @@ func (m *model) report(e *records.Effect, reported map[string]bool) {
 }
 
 func checkCascadeRollback(f *fixture) {
-	f.apply(create(allSamples()...))
-	for _, r := range f.some(storedResources()) {
+	f.apply(create(f.samples()...))
+	for _, r := range f.some(stored) {
 		calls := []call{remove(full(r, 1))}
 		after := f.model.clone()
 		after.drop(id(r, 1))
@@ -128,9 +136,9 @@ func checkCascadeRollback(f *fixture) {
 }
 
 func checkReleased(f *fixture) {
-	f.apply(create(allSamples()...), remove(full(records.Of[inventory.Location](schema), 1)))
+	f.apply(create(f.samples()...), remove(full(records.Of[inventory.Location](schema), 1)))
 	released := 0
-	for _, before := range allSamples() {
+	for _, before := range f.samples() {
 		rec := f.model.records[before.Meta().ID]
 		if rec == nil || rec.Meta().Version == 1 {
 			continue
@@ -145,7 +153,7 @@ func checkReleased(f *fixture) {
 }
 
 func checkReleasedKeys(f *fixture) {
-	f.apply(create(allSamples()...))
+	f.apply(create(f.samples()...))
 	for n := range samples {
 		v := full(records.Of[inventory.VLAN](schema), n+1).(*inventory.VLAN)
 		v.VLANID = 100
@@ -157,11 +165,11 @@ func checkReleasedKeys(f *fixture) {
 func transactionCases() []Case {
 	return []Case{
 		{"transaction/sees itself", "a change depends on what the transaction has already done", func(f *fixture) {
-			f.apply(create(allSamples()...))
+			f.apply(create(f.samples()...))
 			f.transaction(nil, changes()...)
 		}, false},
 		{"transaction/rolled back after an error", "a change whose audit entry failed must not happen", func(f *fixture) {
-			f.apply(create(allSamples()...))
+			f.apply(create(f.samples()...))
 			f.transaction(errRollback, changes()...)
 			f.verify(f.store, f.model)
 			f.apply(changes()...)
@@ -193,7 +201,7 @@ func changes() []call {
 }
 
 func checkPanic(f *fixture) {
-	f.apply(create(allSamples()...))
+	f.apply(create(f.samples()...))
 	func() {
 		defer func() {
 			if r := recover(); r != any(errRollback) {
@@ -215,7 +223,7 @@ func checkPanic(f *fixture) {
 // have to wait for the transaction, so the transaction does not wait for them.
 func checkNoDirtyReads(f *fixture) {
 	const timeout = 20 * time.Millisecond
-	f.apply(create(allSamples()...))
+	f.apply(create(f.samples()...))
 	read := make(chan error, 1)
 	err := f.store.Change(f.ctx, func(tx records.Tx) error {
 		f.calls(tx, f.model.clone(), changes())
