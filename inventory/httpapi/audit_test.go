@@ -100,7 +100,7 @@ func TestAuditEntry(t *testing.T) {
 // TestAuditTogether checks that a change is rolled back if its entry can't be stored.
 func TestAuditTogether(t *testing.T) {
 	t.Parallel()
-	g := newHarness(t, &choices{store: unlogged{records.NewMemStore(inventory.Schema())}})
+	g := newHarness(t, &choices{store: unlogged{records.NewMemStore(builtIn)}})
 	c := g.as("root")
 	c.Send("POST", "/devices", device("core-1")).WantError(500, "Internal Server Error")
 	c.Send("POST", "/users/login", object{"username": "root", "password": password}).WantError(500, "Internal Server Error")

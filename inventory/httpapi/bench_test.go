@@ -31,9 +31,9 @@ func BenchmarkNew(b *testing.B) {
 // BenchmarkRead compares the whole chain with a baseline that only runs the same query and
 // encodes the result with encoding/json.
 func BenchmarkRead(b *testing.B) {
-	b.Run("memory", func(b *testing.B) { reads(b, records.NewMemStore(inventory.Schema())) })
+	b.Run("memory", func(b *testing.B) { reads(b, records.NewMemStore(builtIn)) })
 	b.Run("sqlite", func(b *testing.B) {
-		store, err := sqlite.Open(context.Background(), filepath.Join(b.TempDir(), "bench.db"), inventory.Schema(), nil)
+		store, err := sqlite.Open(context.Background(), filepath.Join(b.TempDir(), "bench.db"), builtIn, nil)
 		ok(b, err)
 		defer func() { ok(b, store.Close()) }()
 		reads(b, store)
@@ -43,7 +43,7 @@ func BenchmarkRead(b *testing.B) {
 func reads(b *testing.B, store records.Store) {
 	g := newHarness(b, &choices{store: store, options: func(o *httpapi.Options) { o.Chain = nil }})
 	fill(b, g.store, 100)
-	devices := records.Of[inventory.Device](inventory.Schema())
+	devices := records.Of[inventory.Device](builtIn)
 	page, err := g.store.List(context.Background(), &records.Query{Resource: devices, Limit: 1})
 	ok(b, err)
 	first := page.Records[0].Meta().ID
@@ -66,12 +66,12 @@ func reads(b *testing.B, store records.Store) {
 
 // BenchmarkBulk changes a thousand devices with their entries in the audit log.
 func BenchmarkBulk(b *testing.B) {
-	store, err := sqlite.Open(context.Background(), filepath.Join(b.TempDir(), "bench.db"), inventory.Schema(), nil)
+	store, err := sqlite.Open(context.Background(), filepath.Join(b.TempDir(), "bench.db"), builtIn, nil)
 	ok(b, err)
 	defer func() { ok(b, store.Close()) }()
 	g := newHarness(b, &choices{store: store, options: func(o *httpapi.Options) { o.Chain = nil }})
 	fill(b, g.store, records.MaxItems)
-	page, err := store.List(context.Background(), &records.Query{Resource: records.Of[inventory.Device](inventory.Schema())})
+	page, err := store.List(context.Background(), &records.Query{Resource: records.Of[inventory.Device](builtIn)})
 	ok(b, err)
 	token := "Bearer " + g.token("root")
 	for i := 0; b.Loop(); i++ {
@@ -116,7 +116,7 @@ func BenchmarkEncode(b *testing.B) {
 func floorList(b *testing.B, store records.Store, query string) http.HandlerFunc {
 	values, err := url.ParseQuery(query)
 	ok(b, err)
-	q, err := records.ParseQuery(records.Of[inventory.Device](inventory.Schema()), values)
+	q, err := records.ParseQuery(records.Of[inventory.Device](builtIn), values)
 	ok(b, err)
 	return func(w http.ResponseWriter, r *http.Request) {
 		page, err := store.List(r.Context(), q)

@@ -16,7 +16,6 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx/apidocs"
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -119,7 +118,7 @@ func TestDryRunEverywhere(t *testing.T) {
 // TestDocs checks that the page is public and works under a prefix.
 func TestDocs(t *testing.T) {
 	t.Parallel()
-	api, err := httpapi.New(records.New(records.NewMemStore(inventory.Schema()), nil), authenticatorOf("viewer"), &httpapi.Options{Docs: apidocs.New(nil)})
+	api, err := httpapi.New(records.New(records.NewMemStore(builtIn), nil), authenticatorOf("viewer"), &httpapi.Options{Docs: apidocs.New(nil)})
 	ok(t, err)
 	server := httptest.NewServer(http.StripPrefix("/inventory", api))
 	defer server.Close()

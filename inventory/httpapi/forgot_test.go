@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -70,7 +69,7 @@ func (g *harness) forgotFrom(addr, email string) string {
 // time says nothing of the address, under load too; also if too many requests wait.
 func TestForgotDoesNotWait(t *testing.T) {
 	t.Parallel()
-	store := &blocking{Store: records.NewMemStore(inventory.Schema())}
+	store := &blocking{Store: records.NewMemStore(builtIn)}
 	g := newHarness(t, &choices{store: store})
 	g.as("root").Send("PATCH", "/users/"+g.users["editor"].ID, object{"inactive_status": true}).Want(200)
 	gate := make(chan struct{})

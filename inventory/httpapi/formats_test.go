@@ -232,7 +232,7 @@ type many struct {
 
 func manyDevices(t *testing.T, n int) *many {
 	t.Helper()
-	s := &many{Store: records.NewMemStore(inventory.Schema())}
+	s := &many{Store: records.NewMemStore(builtIn)}
 	for from := 0; from < n; from += 1000 {
 		var all []records.Record
 		for i := from; i < min(n, from+1000); i++ {

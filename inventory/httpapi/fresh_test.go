@@ -33,8 +33,8 @@ func (s lagging) Fresh() records.Reader { return s.Store }
 // read from a replica.
 func TestReplica(t *testing.T) {
 	t.Parallel()
-	behind := records.NewMemStore(inventory.Schema())
-	g := newHarness(t, &choices{store: lagging{records.NewMemStore(inventory.Schema()), behind}})
+	behind := records.NewMemStore(builtIn)
+	g := newHarness(t, &choices{store: lagging{records.NewMemStore(builtIn), behind}})
 	root := g.as("root")
 
 	t.Log("changes of a user take effect immediately")
@@ -90,7 +90,7 @@ func (s stuck) Get(ctx context.Context, _ *records.Resource, _ string) (records.
 // TestTimeout checks that Options.Timeout bounds the wait for a store.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
-	g := newHarness(t, &choices{store: stuck{records.NewMemStore(inventory.Schema())}, options: func(o *httpapi.Options) { o.Timeout = 10 * time.Millisecond }})
+	g := newHarness(t, &choices{store: stuck{records.NewMemStore(builtIn)}, options: func(o *httpapi.Options) { o.Timeout = 10 * time.Millisecond }})
 	a := g.as("root").Send("GET", "/devices/"+unknown, nil)
 	a.WantError(503, "The inventory did not respond in time: try again later")
 	a.WantHeader("Retry-After", "1")
@@ -114,7 +114,7 @@ func (s *meanwhile) Change(ctx context.Context, f func(records.Tx) error) error 
 // one is stored, after a concurrent change.
 func TestPasswordChangedMeanwhile(t *testing.T) {
 	t.Parallel()
-	store := &meanwhile{Store: records.NewMemStore(inventory.Schema())}
+	store := &meanwhile{Store: records.NewMemStore(builtIn)}
 	g := newHarness(t, &choices{store: store})
 	c, id := g.as("viewer"), g.users["viewer"].ID
 	store.happens = func() {

@@ -147,7 +147,7 @@ func newHarness(t testing.TB, want *choices) *harness {
 		g.users, g.mails, g.clock = want.beside.users, want.beside.mails, want.beside.clock
 	}
 	if g.store == nil {
-		g.store = records.NewMemStore(inventory.Schema())
+		g.store = records.NewMemStore(builtIn)
 	}
 	var err error
 	g.tokens, err = jwt.NewTokens([][]byte{key}, &jwt.TokensOptions{Now: g.clock.now})

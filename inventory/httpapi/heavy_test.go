@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -35,7 +34,7 @@ func (s *endless) List(ctx context.Context, q *records.Query) (*records.Page, er
 func TestHeavyQueries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := &endless{Store: records.NewMemStore(inventory.Schema())}
+		store := &endless{Store: records.NewMemStore(builtIn)}
 		g := newHarness(t, &choices{store: store})
 		var mu sync.Mutex
 		statuses := map[int]int{}
@@ -103,7 +102,7 @@ func (s *pool) List(ctx context.Context, q *records.Query) (*records.Page, error
 func TestHeavyQueriesLeaveConnections(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := &pool{endless: endless{Store: records.NewMemStore(inventory.Schema())}, connections: make(chan struct{}, 4)}
+		store := &pool{endless: endless{Store: records.NewMemStore(builtIn)}, connections: make(chan struct{}, 4)}
 		g := newHarness(t, &choices{store: store, options: func(o *httpapi.Options) {
 			o.Heavy = httpapi.HeavyOptions{Total: 100, PerCaller: 50}
 		}})

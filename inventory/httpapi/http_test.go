@@ -14,7 +14,6 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -326,7 +325,7 @@ func TestStatuses(t *testing.T) {
 		{context.Canceled, 499, "Client Closed Request", ""},
 		{errors.New("disk on fire"), 500, "Internal Server Error", ""},
 	} {
-		api, err := httpapi.New(records.New(failing{records.NewMemStore(inventory.Schema()), tc.err}, nil), authenticatorOf("admin"), &httpapi.Options{Chain: &httpx.StandardOptions{Log: discard()}})
+		api, err := httpapi.New(records.New(failing{records.NewMemStore(builtIn), tc.err}, nil), authenticatorOf("admin"), &httpapi.Options{Chain: &httpx.StandardOptions{Log: discard()}})
 		ok(t, err)
 		c := httpxtest.New(t, api)
 		for _, a := range []*httpxtest.Response{c.Send("GET", "/devices", nil), c.Send("POST", "/devices", device("x"))} {
@@ -358,7 +357,7 @@ func TestMounted(t *testing.T) {
 // that its users are in the audit log by name.
 func TestOwnAccounts(t *testing.T) {
 	t.Parallel()
-	store := records.NewMemStore(inventory.Schema())
+	store := records.NewMemStore(builtIn)
 	api, err := httpapi.New(records.New(store, nil), authenticatorOf("admin"), nil)
 	ok(t, err)
 	c := httpxtest.New(t, api)
@@ -379,7 +378,7 @@ func TestOwnAccounts(t *testing.T) {
 // TestNew checks invalid options.
 func TestNew(t *testing.T) {
 	t.Parallel()
-	engine := records.New(records.NewMemStore(inventory.Schema()), nil)
+	engine := records.New(records.NewMemStore(builtIn), nil)
 	for _, tc := range []struct {
 		engine  *records.Engine
 		gate    httpapi.Authenticator

@@ -99,7 +99,7 @@ func TestLoginHashes(t *testing.T) {
 	g := newHarness(t, nil)
 	costly, err := auth.NewHasher(&auth.HasherOptions{Cost: auth.Cost{Memory: 16, Time: 1, Parallelism: 1}})
 	ok(t, err)
-	other := newHarness(t, &choices{store: records.NewMemStore(inventory.Schema()), hasher: costly})
+	other := newHarness(t, &choices{store: records.NewMemStore(builtIn), hasher: costly})
 	old := other.user("viewer").PasswordHash
 	other.login(t, "viewer", password).Want(200)
 	if now := other.user("viewer").PasswordHash; now == old || costly.NeedsRehash(now) {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
@@ -145,7 +144,7 @@ func (scoped) Authenticate(r *http.Request) (*auth.Identity, error) {
 // TestScopes: the scopes of an identity restrict an admin, and what Options.Permit allows.
 func TestScopes(t *testing.T) {
 	t.Parallel()
-	api, err := httpapi.New(records.New(records.NewMemStore(inventory.Schema()), nil), scoped{}, &httpapi.Options{
+	api, err := httpapi.New(records.New(records.NewMemStore(builtIn), nil), scoped{}, &httpapi.Options{
 		Permit: func(*http.Request, *auth.Identity, *records.Resource, records.Routes, error) error { return nil },
 	})
 	ok(t, err)
@@ -178,7 +177,7 @@ func TestScopes(t *testing.T) {
 func TestOwnRights(t *testing.T) {
 	t.Parallel()
 	fired := ""
-	engine := records.New(records.NewMemStore(inventory.Schema()), nil).BeforeChange(func(ctx context.Context, _ records.Tx) error {
+	engine := records.New(records.NewMemStore(builtIn), nil).BeforeChange(func(ctx context.Context, _ records.Tx) error {
 		if who := httpapi.IdentityFrom(ctx); who == nil || who.Username == fired {
 			return auth.Unauthorized(auth.TokenRevoked, "was fired")
 		}

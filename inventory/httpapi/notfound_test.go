@@ -7,7 +7,6 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx/apidocs"
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -16,7 +15,7 @@ import (
 // TestMisspelledPaths checks that a path without a route gets a 404 with the path that was probably meant.
 func TestMisspelledPaths(t *testing.T) {
 	t.Parallel()
-	api, err := httpapi.New(records.New(records.NewMemStore(inventory.Schema()), nil), authenticatorOf("viewer"), &httpapi.Options{Docs: apidocs.New(nil)})
+	api, err := httpapi.New(records.New(records.NewMemStore(builtIn), nil), authenticatorOf("viewer"), &httpapi.Options{Docs: apidocs.New(nil)})
 	ok(t, err)
 	c := httpxtest.New(t, api)
 	for sent, meant := range map[string]string{
@@ -51,7 +50,7 @@ func (nobody) Authenticate(*http.Request) (*auth.Identity, error) {
 // other paths do not.
 func TestHomeWithoutToken(t *testing.T) {
 	t.Parallel()
-	engine := records.New(records.NewMemStore(inventory.Schema()), nil)
+	engine := records.New(records.NewMemStore(builtIn), nil)
 	for want, docs := range map[string]http.Handler{
 		"Unauthorized: No security token provided; /docs/ and /openapi.json describe the API": apidocs.New(nil),
 		"Unauthorized: No security token provided; /openapi.json describes the API":           nil,

@@ -14,7 +14,6 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
 	"github.com/ashlar-go/ashlar/internal/postgrestest"
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
@@ -90,7 +89,7 @@ var emptyDatabase = sync.OnceValues(func() (file []byte, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path := filepath.Join(dir, "empty.db")
-	store, err := sqlite.Open(context.Background(), path, inventory.Schema(), nil)
+	store, err := sqlite.Open(context.Background(), path, builtIn, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +108,7 @@ func TestMain(m *testing.M) { os.Exit(server.Main(m).Run()) }
 func migrated(t testing.TB) (url string) {
 	t.Helper()
 	return server.Filled(t, func(url string) error {
-		store, err := postgres.Open(context.Background(), url, inventory.Schema(), nil)
+		store, err := postgres.Open(context.Background(), url, builtIn, nil)
 		if err != nil {
 			return err
 		}
@@ -124,7 +123,7 @@ func database(t testing.TB) records.Store {
 	ok(t, err)
 	path := filepath.Join(t.TempDir(), "inventory.db")
 	ok(t, os.WriteFile(path, file, 0o600))
-	store, err := sqlite.Open(context.Background(), path, inventory.Schema(), nil)
+	store, err := sqlite.Open(context.Background(), path, builtIn, nil)
 	ok(t, err)
 	t.Cleanup(func() { ok(t, store.Close()) })
 	return store

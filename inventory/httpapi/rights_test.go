@@ -26,7 +26,7 @@ func twoProcesses(t *testing.T, test func(t *testing.T, first, second records.St
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "inventory.db")
 		open := func() records.Store {
-			store, err := sqlite.Open(t.Context(), path, inventory.Schema(), nil)
+			store, err := sqlite.Open(t.Context(), path, builtIn, nil)
 			ok(t, err)
 			t.Cleanup(func() { ok(t, store.Close()) })
 			return store
@@ -38,7 +38,7 @@ func twoProcesses(t *testing.T, test func(t *testing.T, first, second records.St
 		one(t)
 		url := migrated(t)
 		open := func() records.Store {
-			store, err := postgres.Open(t.Context(), url, inventory.Schema(), nil)
+			store, err := postgres.Open(t.Context(), url, builtIn, nil)
 			ok(t, err)
 			t.Cleanup(func() { ok(t, store.Close()) })
 			return store

@@ -182,7 +182,7 @@ func removedRole(t *testing.T, connect func(*records.Schema) (closable, error)) 
 	id, c := g.enlist(t, "ann", "collector")
 	c.Send("POST", "/devices", device("core-1")).Want(201)
 
-	h := newHarness(t, &choices{store: open(inventory.Schema()), beside: g})
+	h := newHarness(t, &choices{store: open(builtIn), beside: g})
 	h.login(t, "ann", password).WantError(403, "The role of this account no longer exists")
 	c = h.withToken(t, strings.TrimPrefix(c.Header.Get("Authorization"), "Bearer "))
 	for _, path := range []string{"/", "/devices", "/users/" + id, "/changes", "/summary?resource=devices&by=status"} {

@@ -20,7 +20,7 @@ import (
 // empty returns empty stores.
 func empty(t *testing.T, test func(t *testing.T, store records.Store)) {
 	t.Parallel()
-	t.Run("memory", func(t *testing.T) { test(t, records.NewMemStore(inventory.Schema())) })
+	t.Run("memory", func(t *testing.T) { test(t, records.NewMemStore(builtIn)) })
 	t.Run("sqlite", func(t *testing.T) { test(t, database(t)) })
 }
 
@@ -79,7 +79,7 @@ func TestFirstAdmin(t *testing.T) {
 // TestFirstAdminRefused checks invalid names and passwords.
 func TestFirstAdminRefused(t *testing.T) {
 	t.Parallel()
-	store := records.NewMemStore(inventory.Schema())
+	store := records.NewMemStore(builtIn)
 	for _, tc := range []struct{ name, word, message string }{
 		{"admin", "short", "at least 8 characters"},
 		{"admin", "admin@localhost", "must not be your user name"},
@@ -188,7 +188,7 @@ func TestRotateSigningKey(t *testing.T) {
 // invalidate all tokens.
 func TestDamagedKey(t *testing.T) {
 	t.Parallel()
-	ctx, store := context.Background(), records.NewMemStore(inventory.Schema())
+	ctx, store := context.Background(), records.NewMemStore(builtIn)
 	v := records.New(store, nil)
 	ok(t, v.Create(ctx, records.Caller{}, &inventory.Secret{Name: "token signing key", Value: "c2hvcnQ"}))
 	if _, err := accounts.SigningKeys(ctx, store, time.Now()); err == nil || !strings.Contains(err.Error(), "damaged") {

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
 )
@@ -21,7 +20,7 @@ func databases(t *testing.T, test func(t *testing.T, g *harness)) {
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
 		one(t)
-		store, err := postgres.Open(t.Context(), migrated(t), inventory.Schema(), nil)
+		store, err := postgres.Open(t.Context(), migrated(t), builtIn, nil)
 		ok(t, err)
 		t.Cleanup(func() { ok(t, store.Close()) })
 		test(t, newHarness(t, &choices{store: store}))
@@ -215,7 +214,7 @@ func (s *countedLinks) List(ctx context.Context, q *records.Query) (*records.Pag
 // TestNetworkIsRemembered: the network is read again after a change of it only.
 func TestNetworkIsRemembered(t *testing.T) {
 	t.Parallel()
-	store := &countedLinks{MemStore: records.NewMemStore(inventory.Schema())}
+	store := &countedLinks{MemStore: records.NewMemStore(builtIn)}
 	g := newHarness(t, &choices{store: store})
 	n := cable(g)
 	viewer, root := g.as("viewer"), g.as("root")

@@ -3,9 +3,11 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -17,7 +19,9 @@ import (
 
 	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/internal/postgrestest"
+	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/server"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
 // shared is the PostgreSQL server of tests that do not stop it.
@@ -27,6 +31,24 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(shared.Main(m)) }
 
 const password = "a long enough password"
 
+// emptyDatabase returns the file of an empty database.
+var emptyDatabase = sync.OnceValues(func() (file []byte, err error) {
+	dir, err := os.MkdirTemp("", "server")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "empty.db")
+	store, err := sqlite.Open(context.Background(), path, inventory.Schema(), nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := store.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
 // settings returns the settings of a test server with a database file of its own.
 func settings(t testing.TB, environ map[string]string) *server.Settings {
 	t.Helper()
@@ -35,6 +57,11 @@ func settings(t testing.TB, environ map[string]string) *server.Settings {
 	}
 	for name, value := range environ {
 		all[name] = value
+	}
+	if environ["DATABASE_URL"] == "" { // to create the tables takes longer than most tests
+		file, err := emptyDatabase()
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(all["DATABASE_URL"], file, 0o600))
 	}
 	s, err := server.Parse(all, map[string]string{"addr": "127.0.0.1:0"})
 	require.NoError(t, err)

@@ -342,7 +342,7 @@ func TestTOTPIssuer(t *testing.T) {
 // TestRotateKeyWhere checks where a key can be rotated.
 func TestRotateKeyWhere(t *testing.T) {
 	t.Parallel()
-	s := settings(t, nil)
+	s := settings(t, map[string]string{"DATABASE_URL": filepath.Join(t.TempDir(), "inventory.db")})
 	_, err := server.RotateKey(t.Context(), s, false, nil)
 	require.ErrorIs(t, err, os.ErrNotExist, "a rotation creates no database")
 	h := handle(t, s, nil)

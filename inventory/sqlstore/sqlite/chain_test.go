@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -13,6 +14,15 @@ import (
 // found where it is.
 func TestVerifyAudit(t *testing.T) {
 	t.Parallel()
+	whole := filepath.Join(t.TempDir(), "whole.db")
+	store := open(t, whole)
+	require.NoError(t, records.New(store, nil).Create(t.Context(), records.Caller{UserID: "u1", Name: "jane"}, makeDevices(0, 1000)...))
+	before, err := records.VerifyAudit(t.Context(), store, nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 1000, before.Checked)
+	require.NoError(t, store.Backup(t.Context(), whole+".copy"))
+	file, err := os.ReadFile(whole + ".copy")
+	require.NoError(t, err)
 	for name, tc := range map[string]struct {
 		change string
 		seq    int64 // of the defect; 0 for none, -1 for an entry without a position
@@ -38,13 +48,9 @@ func TestVerifyAudit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "inventory.db")
+			require.NoError(t, os.WriteFile(path, file, 0o600))
 			store := open(t, path)
-			v := records.New(store, nil)
-			require.NoError(t, v.Create(t.Context(), records.Caller{UserID: "u1", Name: "jane"}, makeDevices(0, 1000)...))
-			before, err := records.VerifyAudit(t.Context(), store, nil)
-			require.NoError(t, err)
-			require.EqualValues(t, 1000, before.Checked)
-			_, err = raw(t, path).Exec(tc.change)
+			_, err := raw(t, path).Exec(tc.change)
 			require.NoError(t, err)
 			_, err = records.VerifyAudit(t.Context(), store, nil)
 			if tc.seq == 0 {
