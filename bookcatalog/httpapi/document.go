@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 	_ "embed" // the document
 	"encoding/base64"
-	"io"
+	"hash"
 	"net/http"
 
 	"github.com/ashlar-go/ashlar/httpx"
@@ -15,17 +15,19 @@ import (
 //go:embed openapi.json
 var document []byte
 
-// send responds with JSON and a tag of its content.
-func send(w http.ResponseWriter, r *http.Request, body []byte) error {
-	sum := sha256.Sum256(body)
-	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
+// sendDocument responds with the document.
+func sendDocument(w http.ResponseWriter, r *http.Request) error {
+	content := sha256.New()
+	content.Write(document)
+	tag := contentTag(content)
 	httpx.SetTag(w, tag)
 	if httpx.NotModified(w, r, tag) {
 		return nil
 	}
-	httpx.WriteStream(w, http.StatusOK, "application/json", int64(len(body)), func(w io.Writer) error {
-		_, err := w.Write(body)
-		return err
-	})
-	return nil
+	return httpx.WriteBytes(w, http.StatusOK, "application/json", document)
+}
+
+// contentTag returns the entity tag of a body with a hash.
+func contentTag(content hash.Hash) string {
+	return `"` + base64.RawURLEncoding.EncodeToString(content.Sum(nil)[:16]) + `"`
 }

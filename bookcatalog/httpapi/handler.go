@@ -57,7 +57,7 @@ func (a *api) routes(docs http.Handler) *http.ServeMux {
 	mux.Handle("GET /api/books/{id}", bookHandler(a.get))
 	mux.Handle("PUT /api/books/{id}", bookHandler(a.replace))
 	mux.Handle("DELETE /api/books/{id}", bookHandler(a.remove))
-	mux.Handle("GET /openapi.json", handler(func(w http.ResponseWriter, r *http.Request) error { return send(w, r, document) }))
+	mux.Handle("GET /openapi.json", handler(sendDocument))
 	if docs != nil {
 		docs = http.StripPrefix("/docs", docs)
 		mux.Handle("GET /docs", docs) // redirects to /docs/

@@ -2,10 +2,11 @@ package httpapi
 
 import (
 	"bytes"
-	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -17,74 +18,87 @@ import (
 	"github.com/ashlar-go/ashlar/httpx"
 )
 
-// list responds with an array, for pages too.
+// list responds with an array, for pages too. A hundred books may take 10 MB, so the array is never
+// in memory: its books are encoded one by one, for the tag and the length first, and then for the
+// client.
 func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 	l, err := parse(r.URL.Query())
 	if err != nil {
 		return err
 	}
-	body, err := a.find(w, r, l)
+	books, tag, length, err := a.find(w, r, l)
 	if err != nil {
 		return err
 	}
-	return send(w, r, body)
+	httpx.SetTag(w, tag)
+	if httpx.NotModified(w, r, tag) {
+		return nil
+	}
+	httpx.WriteStream(w, http.StatusOK, "application/json", length, func(w io.Writer) error {
+		_, err := encode(w, books)
+		return err
+	})
+	return nil
 }
 
 const (
-	// maxLarge is the maximum number of large lists that are read and encoded at the same time, so
-	// that small requests do not wait for the processor.
+	// maxLarge is the maximum number of large lists that are read at the same time, so that small
+	// requests do not wait for the processor.
 	maxLarge = 2
-	// typicalBook is the typical memory in bytes of a book of a list and its JSON.
+	// typicalBook is the typical memory in bytes of a book of a list.
 	typicalBook = 2 << 10
 )
 
-// find returns the JSON of a list and sets its header.
-func (a *api) find(w http.ResponseWriter, r *http.Request, l *request) ([]byte, error) {
+// find returns the books of a list with the tag and the length of their JSON, and sets the header
+// of the list.
+func (a *api) find(w http.ResponseWriter, r *http.Request, l *request) (books []bookcatalog.Book, tag string, length int64, err error) {
 	ctx := r.Context()
 	if l.Limit > httpx.DefaultLimit {
 		select {
 		case a.large <- struct{}{}:
 			defer func() { <-a.large }()
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, "", 0, ctx.Err()
 		}
 	}
 	expected := int64(l.Limit) * typicalBook
 	if err := httpx.Reserve(ctx, expected); err != nil {
-		return nil, err
+		return nil, "", 0, err
 	}
 	books, total, err := a.catalog.List(ctx, &l.query)
 	if err != nil {
-		return nil, err
+		return nil, "", 0, err
 	}
 	books = l.links(w, r, books, total)
-	return encode(ctx, books, expected)
+	hash := sha256.New()
+	if length, err = encode(hash, books); err != nil {
+		return nil, "", 0, err
+	}
+	// The books take about as much memory as their JSON.
+	return books, contentTag(hash), length, httpx.Reserve(ctx, length-expected)
 }
 
-// encode returns books as a JSON array. It encodes them one by one, and reserves the memory that
-// exceeds reserved as it is needed, because a hundred books may take 10 MB.
-func encode(ctx context.Context, books []bookcatalog.Book, reserved int64) ([]byte, error) {
-	var body bytes.Buffer
-	encoder := json.NewEncoder(&body)
+// encode writes books as a JSON array and returns its length in bytes.
+func encode(w io.Writer, books []bookcatalog.Book) (length int64, err error) {
+	buffer := bytes.NewBufferString("[")
+	encoder := json.NewEncoder(buffer)
 	encoder.SetEscapeHTML(false)
-	body.WriteByte('[')
 	for i := range books {
 		if i > 0 {
-			body.WriteByte(',')
+			buffer.WriteByte(',')
 		}
 		if err := encoder.Encode(&books[i]); err != nil {
-			return nil, fmt.Errorf("encode a list: %w", err)
+			return length, fmt.Errorf("encode a list: %w", err)
 		}
-		body.Truncate(body.Len() - 1) // the line feed
-		if more := int64(body.Cap()) - reserved; more > 0 {
-			if err := httpx.Reserve(ctx, more); err != nil {
-				return nil, err
-			}
-			reserved += more
+		buffer.Truncate(buffer.Len() - 1) // the line feed
+		n, err := buffer.WriteTo(w)
+		if length += n; err != nil {
+			return length, err
 		}
 	}
-	body.WriteString("]\n")
-	return body.Bytes(), nil
+	buffer.WriteString("]\n")
+	n, err := buffer.WriteTo(w)
+	return length + n, err
 }
 
 // request is a parsed list request.
