@@ -1,6 +1,9 @@
 package bookcatalog
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // ErrorKind classifies errors. Transports map it to their status codes.
 type ErrorKind uint8
@@ -50,17 +53,9 @@ var (
 	ErrStale    error = &Error{Kind: Stale, Message: "The book was changed by another request: reload it"} // not the current version
 )
 
-// DuplicateISBN returns the error of a [Store] for a book with the ISBN13 of another book.
-func DuplicateISBN(isbn13 string) *Error {
-	return duplicate("isbn", "A book with the ISBN "+isbn13+" already exists")
-}
-
-// DuplicateID returns the error of a [Store] for a new book with the id of another book.
-func DuplicateID(id string) *Error {
-	return duplicate("id", "A book with the id "+id+" already exists")
-}
-
-func duplicate(field, message string) *Error {
+// Duplicate returns the error of a [Store] for a book with the id or isbn of another book.
+func Duplicate(field, value string) *Error {
+	message := "A book with the " + strings.ToUpper(field) + " " + value + " already exists"
 	return &Error{Kind: Conflict, Message: message, Fields: []FieldError{{field, "belongs to another book"}}}
 }
 

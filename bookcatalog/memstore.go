@@ -65,7 +65,7 @@ func (s *MemStore) change(ctx context.Context, id string, version *int64, b *Boo
 	old := s.books[id]
 	switch {
 	case version == nil && old != nil:
-		return DuplicateID(id)
+		return Duplicate("id", id)
 	case version != nil && old == nil:
 		return ErrNotFound
 	case version != nil && old.Version != *version:
@@ -77,7 +77,7 @@ func (s *MemStore) change(ctx context.Context, id string, version *int64, b *Boo
 	}
 	if b != nil {
 		if owner, used := s.byISBN[b.ISBN13]; used && owner != id {
-			return DuplicateISBN(b.ISBN13)
+			return Duplicate("isbn", b.ISBN13)
 		}
 	}
 	s.size += grows

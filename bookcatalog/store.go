@@ -9,13 +9,13 @@ import "context"
 // caller may modify. Errors that are not *Error are failures. Package bookcatalog/storetest tests
 // these rules.
 type Store interface {
-	// Create adds a book. The error is [DuplicateID] if another book has its id, and
-	// [DuplicateISBN] if its ISBN13 is not empty and another book has that.
+	// Create adds a book. The error is a [Duplicate] of "id" if another book has its id, and of
+	// "isbn" if its ISBN13 is not empty and another book has that.
 	Create(ctx context.Context, b *Book) error
 	// Get returns a book, or [ErrNotFound].
 	Get(ctx context.Context, id string) (*Book, error)
 	// Replace replaces a version of the book with the id of b. The error is ErrNotFound if there
-	// is no such book, [ErrStale] if it has another version, or DuplicateISBN as above.
+	// is no such book, [ErrStale] if it has another version, or a Duplicate of "isbn".
 	Replace(ctx context.Context, b *Book, version int64) error
 	// Delete removes a version of a book. The error is ErrNotFound or ErrStale as above.
 	Delete(ctx context.Context, id string, version int64) error

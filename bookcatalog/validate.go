@@ -19,17 +19,13 @@ func newValidator() *validator.Validate {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		return name
 	})
-	// Cannot fail: the name is valid and the function not nil.
-	_ = v.RegisterValidation("line", func(field validator.FieldLevel) bool { return isLine(field.Field().String()) })
+	// A line is empty or one line of visible text. An error is impossible: the name is valid and the
+	// function not nil.
+	_ = v.RegisterValidation("line", func(field validator.FieldLevel) bool {
+		s := field.Field().String()
+		return utf8.ValidString(s) && (s == "" || strings.TrimSpace(s) != "") && !strings.ContainsFunc(s, unicode.IsControl)
+	})
 	return v
-}
-
-// isLine reports whether a string is empty or one line of visible text.
-func isLine(s string) bool {
-	if !utf8.ValidString(s) || s != "" && strings.TrimSpace(s) == "" {
-		return false
-	}
-	return !strings.ContainsFunc(s, unicode.IsControl)
 }
 
 // check returns an *Error of kind Invalid that names every invalid field.

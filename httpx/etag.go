@@ -52,6 +52,15 @@ func IfNoneMatch(r *http.Request, tag string) error {
 		tag, printable.Truncate(strings.Join(r.Header["If-None-Match"], ", "), maxPrinted))
 }
 
+// Preconditions returns nil if the request may change the record with this tag: both [IfMatch] and
+// [IfNoneMatch] return nil.
+func Preconditions(r *http.Request, tag string) error {
+	if err := IfMatch(r, tag); err != nil {
+		return err
+	}
+	return IfNoneMatch(r, tag)
+}
+
 // NotModified responds with 304 if the client of a GET or HEAD has the response with this tag,
 // and reports whether it did. The tag must have been set with [SetTag]. A client that has the
 // compressed form gets the tag of that form.

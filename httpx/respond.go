@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -252,6 +253,15 @@ func RenderErrors(render func(w http.ResponseWriter, r *http.Request, e *Error))
 			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), renderKey{}, render)))
 		})
 	}
+}
+
+// SentPath returns the escaped path of a request as the client has sent it. That of its URL is shorter
+// if outer handlers have stripped a prefix.
+func SentPath(r *http.Request) string {
+	if sent, err := url.ParseRequestURI(r.RequestURI); err == nil {
+		return sent.EscapedPath()
+	}
+	return r.URL.EscapedPath()
 }
 
 // NotFound responds with 404 through [WriteError].

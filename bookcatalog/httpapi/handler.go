@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/ashlar-go/ashlar/bookcatalog"
@@ -38,7 +37,19 @@ func NewHandler(store bookcatalog.Store, opts *Options) http.Handler {
 		drafts:  httpx.NewBody[bookcatalog.Book](nil),
 		large:   make(chan struct{}, maxLarge),
 	}
-	return httpx.Standard(&chain)(httpx.MuxWith(a.routes(o.Docs), func(w http.ResponseWriter, r *http.Request) {
+	mux := http.NewServeMux()
+	mux.Handle("GET /api/books", handler(a.list))
+	mux.Handle("POST /api/books", handler(a.create))
+	mux.Handle("GET /api/books/{id}", bookHandler(a.get))
+	mux.Handle("PUT /api/books/{id}", bookHandler(a.replace))
+	mux.Handle("DELETE /api/books/{id}", bookHandler(a.remove))
+	mux.Handle("GET /openapi.json", handler(sendDocument))
+	if o.Docs != nil {
+		docs := http.StripPrefix("/docs", o.Docs)
+		mux.Handle("GET /docs", docs) // redirects to /docs/
+		mux.Handle("GET /docs/", docs)
+	}
+	return httpx.Standard(&chain)(httpx.MuxWith(mux, func(w http.ResponseWriter, r *http.Request) {
 		httpx.NotFoundAmong(w, r, []string{"/api/books", "/api/books/{id}", "/openapi.json"})
 	}))
 }
@@ -50,22 +61,6 @@ type api struct {
 	large   chan struct{} // holds an element for each large list that is being built
 }
 
-func (a *api) routes(docs http.Handler) *http.ServeMux {
-	mux := http.NewServeMux()
-	mux.Handle("GET /api/books", handler(a.list))
-	mux.Handle("POST /api/books", handler(a.create))
-	mux.Handle("GET /api/books/{id}", bookHandler(a.get))
-	mux.Handle("PUT /api/books/{id}", bookHandler(a.replace))
-	mux.Handle("DELETE /api/books/{id}", bookHandler(a.remove))
-	mux.Handle("GET /openapi.json", handler(sendDocument))
-	if docs != nil {
-		docs = http.StripPrefix("/docs", docs)
-		mux.Handle("GET /docs", docs) // redirects to /docs/
-		mux.Handle("GET /docs/", docs)
-	}
-	return mux
-}
-
 func (a *api) create(w http.ResponseWriter, r *http.Request) error {
 	draft, err := a.drafts.Read(r)
 	if err != nil {
@@ -75,7 +70,7 @@ func (a *api) create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Location", location(r, b.ID))
+	w.Header().Set("Location", httpx.SentPath(r)+"/"+b.ID)
 	httpx.SetTag(w, tag(b))
 	return httpx.WriteJSON(w, http.StatusCreated, b)
 }
@@ -127,12 +122,7 @@ func tag(b *bookcatalog.Book) string { return httpx.VersionTag(b.ID, b.Version) 
 
 // preconditions checks If-Match and If-None-Match of a request against a book.
 func preconditions(r *http.Request) func(*bookcatalog.Book) error {
-	return func(b *bookcatalog.Book) error {
-		if err := httpx.IfMatch(r, tag(b)); err != nil {
-			return err
-		}
-		return httpx.IfNoneMatch(r, tag(b))
-	}
+	return func(b *bookcatalog.Book) error { return httpx.Preconditions(r, tag(b)) }
 }
 
 func badField(field, reason string) error {
@@ -140,16 +130,6 @@ func badField(field, reason string) error {
 		Status: http.StatusBadRequest, Message: field + " " + reason,
 		Fields: []httpx.FieldError{{Field: field, Reason: reason}},
 	}
-}
-
-// location returns the path of a new book as the client sees it: a prefix may have been stripped
-// from the request's path.
-func location(r *http.Request, id string) string {
-	path := r.URL.EscapedPath()
-	if sent, err := url.ParseRequestURI(r.RequestURI); err == nil {
-		path = sent.EscapedPath()
-	}
-	return path + "/" + id
 }
 
 // handler returns a handler for a function, and converts the errors of the catalog that it returns.

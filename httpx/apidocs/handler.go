@@ -120,14 +120,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
 // redirect adds a slash to the path. It is relative to the path that the client sent, of which
 // the handler sees only a part.
 func redirect(w http.ResponseWriter, r *http.Request) {
-	name := "."
-	if u, err := url.ParseRequestURI(r.RequestURI); err == nil {
-		name = path.Base(u.EscapedPath())
-	}
-	if name == "." || name == "/" {
+	name := path.Base(httpx.SentPath(r)) + "/"
+	if name == "./" || name == "//" {
 		name = ""
-	} else {
-		name += "/"
 	}
 	w.Header().Set("Location", "./"+name)
 	w.WriteHeader(http.StatusMovedPermanently)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -68,21 +67,11 @@ func tagOf(rec records.Record) string {
 
 // checkPreconditions evaluates If-Match and If-None-Match against the current record.
 func (c *call) checkPreconditions(rec records.Record) error {
-	if err := httpx.IfMatch(c.r, tagOf(rec)); err != nil {
-		return err
-	}
-	return httpx.IfNoneMatch(c.r, tagOf(rec))
+	return httpx.Preconditions(c.r, tagOf(rec))
 }
 
-// location returns the path of a created record as the client sees it: outer handlers may
-// have stripped a prefix from the URL.
-func (c *call) location(id string) string {
-	path := c.r.URL.EscapedPath()
-	if sent, err := url.ParseRequestURI(c.r.RequestURI); err == nil {
-		path = sent.EscapedPath()
-	}
-	return path + "/" + id
-}
+// location returns the path of a created record as the client sees it.
+func (c *call) location(id string) string { return httpx.SentPath(c.r) + "/" + id }
 
 // translate converts errors of the inventory and of auth to HTTP errors. Other errors are
 // returned unchanged: those of httpx have a status, and the rest becomes a 500.

@@ -78,6 +78,19 @@ func filters(q *bookcatalog.Query) *conditions {
 // have different directions.
 func order(q *bookcatalog.Query) (columns, condition string, args []any) {
 	after := cmp.Or(q.After, &bookcatalog.Book{})
+	k := bookcatalog.KeysOf(after)
+	type field struct {
+		column string
+		after  any
+	}
+	fields := map[bookcatalog.SortField]field{
+		bookcatalog.SortTitle:   {"title_key", k.Title},
+		bookcatalog.SortAuthor:  {"author_key", k.Author},
+		bookcatalog.SortISBN:    {"isbn13", after.ISBN13},
+		bookcatalog.SortYear:    {"published_year", after.PublishedYear},
+		bookcatalog.SortCreated: {"created_at", after.CreatedAt.UnixMicro()},
+		bookcatalog.SortUpdated: {"updated_at", after.UpdatedAt.UnixMicro()},
+	}
 	add := func(column string, value any, desc bool) {
 		direction, operator := "", " > ? OR "
 		if desc {
@@ -87,21 +100,9 @@ func order(q *bookcatalog.Query) (columns, condition string, args []any) {
 		condition += "(" + column + operator + column + " = ? AND "
 		args = append(args, value, value)
 	}
-	k := bookcatalog.KeysOf(after)
 	for _, s := range q.Sort {
-		switch s.Field {
-		case bookcatalog.SortTitle:
-			add("title_key", k.Title, s.Desc)
-		case bookcatalog.SortAuthor:
-			add("author_key", k.Author, s.Desc)
-		case bookcatalog.SortISBN:
-			add("isbn13", after.ISBN13, s.Desc)
-		case bookcatalog.SortYear:
-			add("published_year", after.PublishedYear, s.Desc)
-		case bookcatalog.SortCreated:
-			add("created_at", after.CreatedAt.UnixMicro(), s.Desc)
-		case bookcatalog.SortUpdated:
-			add("updated_at", after.UpdatedAt.UnixMicro(), s.Desc)
+		if f, ok := fields[s.Field]; ok {
+			add(f.column, f.after, s.Desc)
 		}
 	}
 	add("id", after.ID, false)

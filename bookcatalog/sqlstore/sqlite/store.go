@@ -120,7 +120,7 @@ func failure(what string, b *bookcatalog.Book, err error) error {
 	case !duplicate || b == nil:
 		return fmt.Errorf("%s: %w", what, err)
 	case slices.ContainsFunc(of, func(column string) bool { return strings.Contains(column, "isbn13") }):
-		return bookcatalog.DuplicateISBN(b.ISBN13)
+		return bookcatalog.Duplicate("isbn", b.ISBN13)
 	}
-	return bookcatalog.DuplicateID(b.ID)
+	return bookcatalog.Duplicate("id", b.ID)
 }
