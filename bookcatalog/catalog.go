@@ -3,6 +3,8 @@ package bookcatalog
 import (
 	"cmp"
 	"context"
+	_ "embed" // the samples
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -45,11 +47,7 @@ func (c *Catalog) Add(ctx context.Context, draft *Book) (*Book, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, err := uuid.NewV7() // ids sort by creation
-	if err != nil {
-		return nil, fmt.Errorf("make an id: %w", err)
-	}
-	b.ID, b.Version, b.CreatedAt = id.String(), 1, c.now()
+	b.ID, b.Version, b.CreatedAt = uuid.Must(uuid.NewV7()).String(), 1, c.now() // ids sort by creation
 	b.UpdatedAt = b.CreatedAt
 	if err := c.store.Create(ctx, b); err != nil {
 		return nil, err
@@ -110,15 +108,28 @@ func (c *Catalog) change(ctx context.Context, id string, check, apply func(*Book
 	}
 }
 
-// prepare validates a draft and returns a copy with its ISBN13.
-func (c *Catalog) prepare(draft *Book) (*Book, error) {
-	if err := c.check(draft); err != nil {
-		return nil, err
-	}
-	b := draft.Clone()
-	b.ISBN13, _ = ParseISBN(b.ISBN) // empty for an invalid ISBN
-	return b, nil
-}
-
 // now returns the time in the precision of stores: UTC and whole microseconds.
 func (c *Catalog) now() time.Time { return c.opts.Now().UTC().Truncate(time.Microsecond) }
+
+// samples contains example books.
+//
+//go:embed seed.json
+var samples []byte
+
+// Seed adds a few example books to an empty catalog. It does nothing if there are books.
+func (c *Catalog) Seed(ctx context.Context) error {
+	_, total, err := c.List(ctx, &Query{Limit: 1})
+	if err != nil || total > 0 {
+		return err
+	}
+	var books []Book
+	if err := json.Unmarshal(samples, &books); err != nil {
+		return fmt.Errorf("read the samples: %w", err)
+	}
+	for i := range books {
+		if _, err := c.Add(ctx, &books[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

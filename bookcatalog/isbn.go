@@ -9,10 +9,9 @@ import (
 // ParseISBN reads an ISBN of ten or thirteen digits with optional spaces and hyphens, verifies its
 // check digit, and returns its thirteen digits (ISO 2108). The error says what is valid.
 func ParseISBN(s string) (string, error) {
-	digits := strings.NewReplacer("-", "", " ", "").Replace(s)
+	digits := strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(s))
 	for i, c := range []byte(digits) {
-		last := i == 9 && len(digits) == 10
-		if (c < '0' || c > '9') && !(last && (c == 'X' || c == 'x')) {
+		if (c < '0' || c > '9') && !(c == 'X' && i == 9 && len(digits) == 10) {
 			return "", errors.New("must be an ISBN: 10 or 13 digits with optional hyphens and spaces; X only as the last of 10")
 		}
 	}
@@ -31,7 +30,7 @@ func ParseISBN(s string) (string, error) {
 	default:
 		want = digit13(digits)
 	}
-	if got := strings.ToUpper(digits)[len(digits)-1]; got != want {
+	if got := digits[len(digits)-1]; got != want {
 		return "", fmt.Errorf("has check digit %c instead of %c: look for a typing error", got, want)
 	}
 	return isbn13, nil

@@ -2,6 +2,7 @@ package bookcatalog
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -46,8 +47,16 @@ const (
 )
 
 // SortFields returns all sort fields.
-func SortFields() []SortField {
-	return []SortField{SortTitle, SortAuthor, SortISBN, SortYear, SortCreated, SortUpdated}
+func SortFields() []SortField { return slices.Sorted(maps.Keys(orders)) }
+
+// orders compares books by one field.
+var orders = map[SortField]func(a, b *Book) int{
+	SortTitle:   func(a, b *Book) int { return strings.Compare(fold(a.Title), fold(b.Title)) },
+	SortAuthor:  func(a, b *Book) int { return strings.Compare(authorKey(a.Author), authorKey(b.Author)) },
+	SortISBN:    func(a, b *Book) int { return strings.Compare(a.ISBN13, b.ISBN13) },
+	SortYear:    func(a, b *Book) int { return cmp.Compare(a.PublishedYear, b.PublishedYear) },
+	SortCreated: func(a, b *Book) int { return a.CreatedAt.Compare(b.CreatedAt) },
+	SortUpdated: func(a, b *Book) int { return a.UpdatedAt.Compare(b.UpdatedAt) },
 }
 
 // Keys holds the search and sort keys of a book, for stores that store them with the book. They
@@ -144,7 +153,10 @@ func (q *Query) matchesYear(year int) bool {
 // comes after b, and 0 only for books with the same id.
 func (q *Query) Compare(a, b *Book) int {
 	for _, key := range q.Sort {
-		order := key.Field.compare(a, b)
+		order := 0
+		if compare, ok := orders[key.Field]; ok {
+			order = compare(a, b)
+		}
 		if key.Desc {
 			order = -order
 		}
@@ -153,22 +165,4 @@ func (q *Query) Compare(a, b *Book) int {
 		}
 	}
 	return strings.Compare(a.ID, b.ID)
-}
-
-func (f SortField) compare(a, b *Book) int {
-	switch f {
-	case SortTitle:
-		return strings.Compare(fold(a.Title), fold(b.Title))
-	case SortAuthor:
-		return strings.Compare(authorKey(a.Author), authorKey(b.Author))
-	case SortISBN:
-		return strings.Compare(a.ISBN13, b.ISBN13)
-	case SortYear:
-		return cmp.Compare(a.PublishedYear, b.PublishedYear)
-	case SortCreated:
-		return a.CreatedAt.Compare(b.CreatedAt)
-	case SortUpdated:
-		return a.UpdatedAt.Compare(b.UpdatedAt)
-	}
-	return 0
 }

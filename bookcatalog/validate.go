@@ -28,31 +28,29 @@ func newValidator() *validator.Validate {
 	return v
 }
 
-// check returns an *Error of kind Invalid that names every invalid field.
-func (c *Catalog) check(b *Book) error {
+// prepare returns a copy of a draft with its ISBN13, or an *Error of kind Invalid that names every
+// invalid field.
+func (c *Catalog) prepare(draft *Book) (*Book, error) {
 	var fields []FieldError
-	err := c.validate.Struct(b)
-	wrong, ok := errors.AsType[validator.ValidationErrors](err)
-	if err != nil && !ok {
-		return err
-	}
+	wrong, _ := errors.AsType[validator.ValidationErrors](c.validate.Struct(draft))
 	for _, w := range wrong {
 		_, field, _ := strings.Cut(w.Namespace(), ".")
 		fields = append(fields, FieldError{field, reason(w)})
 	}
-	if b.ISBN != "" && !c.opts.LenientISBN {
-		if _, err := ParseISBN(b.ISBN); err != nil {
-			fields = append(fields, FieldError{"isbn", err.Error()})
+	isbn13, err := ParseISBN(draft.ISBN)
+	if err != nil && draft.ISBN != "" && !c.opts.LenientISBN {
+		fields = append(fields, FieldError{"isbn", err.Error()})
+	}
+	if len(fields) > 0 {
+		messages := make([]string, len(fields))
+		for i, f := range fields {
+			messages[i] = f.Field + " " + f.Reason
 		}
+		return nil, &Error{Kind: Invalid, Message: "Invalid book: " + strings.Join(messages, "; "), Fields: fields}
 	}
-	if len(fields) == 0 {
-		return nil
-	}
-	messages := make([]string, len(fields))
-	for i, f := range fields {
-		messages[i] = f.Field + " " + f.Reason
-	}
-	return &Error{Kind: Invalid, Message: "Invalid book: " + strings.Join(messages, "; "), Fields: fields}
+	b := draft.Clone()
+	b.ISBN13 = isbn13 // empty for an invalid ISBN
+	return b, nil
 }
 
 // reason returns the requirement of a rule.

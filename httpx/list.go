@@ -195,6 +195,11 @@ func SetPageLinks(w http.ResponseWriter, r *http.Request, l *List, total int64) 
 	h := w.Header()
 	h.Set("X-Total-Count", strconv.FormatInt(total, 10))
 	page, last := int64(l.Page), max(l.pages(total), 1)
+	if l.Limit != DefaultLimit {
+		query := r.URL.Query()
+		query.Set("limit", strconv.Itoa(l.Limit))
+		r = &http.Request{URL: &url.URL{RawQuery: query.Encode()}}
+	}
 	link := func(page int64, rel string) string { return Link(r, "page", strconv.FormatInt(page, 10), rel) }
 	links := []string{link(1, "first")}
 	if page > 1 {

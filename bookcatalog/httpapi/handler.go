@@ -2,6 +2,9 @@ package httpapi
 
 import (
 	"cmp"
+	"crypto/sha256"
+	_ "embed" // the document
+	"encoding/base64"
 	"errors"
 	"net/http"
 	"time"
@@ -150,6 +153,25 @@ func handler(f httpx.HandlerFunc) http.Handler {
 		return converted
 	})
 }
+
+// document is the OpenAPI document. It is written by hand; tests compare it with the handler.
+//
+//go:embed openapi.json
+var document []byte
+
+// sendDocument responds with the document.
+func sendDocument(w http.ResponseWriter, r *http.Request) error {
+	sum := sha256.Sum256(document)
+	tag := contentTag(sum[:])
+	httpx.SetTag(w, tag)
+	if httpx.NotModified(w, r, tag) {
+		return nil
+	}
+	return httpx.WriteBytes(w, http.StatusOK, "application/json", document)
+}
+
+// contentTag returns the entity tag of a body by its SHA-256.
+func contentTag(sum []byte) string { return `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"` }
 
 // statuses maps kinds to HTTP status codes.
 var statuses = map[bookcatalog.ErrorKind]int{

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/bookcatalog"
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/internal/listquery"
 )
 
 // list responds with an array, for pages too. A hundred books may take 10 MB, so the array is never
@@ -75,7 +76,7 @@ func (a *api) find(w http.ResponseWriter, r *http.Request, l *request) (books []
 		return nil, "", 0, err
 	}
 	// The books take about as much memory as their JSON.
-	return books, contentTag(hash), length, httpx.Reserve(ctx, length-expected)
+	return books, contentTag(hash.Sum(nil)), length, httpx.Reserve(ctx, length-expected)
 }
 
 // encode writes books as a JSON array and returns its length in bytes.
@@ -188,14 +189,44 @@ func (l *request) links(w http.ResponseWriter, r *http.Request, books []bookcata
 			links += ", " + httpx.Link(r, "cursor", l.cursorAfter(&books[l.Limit-1]), "next")
 		}
 		w.Header().Set("Link", links)
-	case l.paged:
-		httpx.SetPageLinks(w, r, &l.List, total)
-	case total > int64(len(books)):
-		r = r.Clone(r.Context()) // the links have a limit
-		query := r.URL.Query()
-		query.Set("limit", strconv.Itoa(l.Limit))
-		r.URL.RawQuery = query.Encode()
+	case l.paged || total > int64(len(books)):
 		httpx.SetPageLinks(w, r, &l.List, total)
 	}
 	return books
+}
+
+// cursor is a position in a list: the sort order, and the last book with the id and, in an order
+// by other fields, the fields to sort by.
+type cursor struct {
+	Order string           `json:"o"`
+	After bookcatalog.Book `json:"b"`
+}
+
+// cursorAfter returns the cursor after a book.
+func (l *request) cursorAfter(b *bookcatalog.Book) string {
+	after := bookcatalog.Book{ID: b.ID}
+	if len(l.query.Sort) > 0 {
+		after.Title, after.ISBN13, after.PublishedYear = b.Title, b.ISBN13, b.PublishedYear
+		after.CreatedAt, after.UpdatedAt = b.CreatedAt, b.UpdatedAt
+		if b.Author != nil {
+			after.Author = &bookcatalog.Author{FirstName: b.Author.FirstName, LastName: b.Author.LastName}
+		}
+	}
+	return listquery.EncodeCursor(cursor{fmt.Sprint(l.query.Sort), after})
+}
+
+// after continues after the position of a cursor. An empty one is the beginning.
+func (l *request) after(text string) error {
+	if text == "" {
+		return nil
+	}
+	var c cursor
+	if !listquery.DecodeCursor(text, &c) || !bookcatalog.ValidID(c.After.ID) {
+		return badField("cursor", "invalid cursor: use one from the Link header, or send cursor= to begin")
+	}
+	if c.Order != fmt.Sprint(l.query.Sort) {
+		return badField("cursor", "cursor of another order: send the same sortby, or cursor= to begin")
+	}
+	l.query.After = &c.After
+	return nil
 }

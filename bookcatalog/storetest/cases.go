@@ -71,7 +71,7 @@ func basicCases() []Case {
 			f.replace(full(1), 1)
 			f.remove(id(1), 1)
 		}},
-		{"basic/duplicates", "two books with one ISBN can't be told apart by those who order them", func(f *fixture) {
+		{"basic/duplicates", "those who order a book name it by its ISBN", func(f *fixture) {
 			f.create(full(1), full(3), withISBN(full(2), isbn(1)), withISBN(full(1), isbn(9)))
 			f.replace(withISBN(full(3), isbn(1)), 1)
 			f.create(withISBN(minimal(4, "x"), isbn(9)))
@@ -219,8 +219,7 @@ func checkFilters(f *fixture) {
 
 func checkOrders(f *fixture) {
 	f.create(novels()...)
-	type keys = []bookcatalog.SortKey
-	for titles, sort := range map[string]keys{
+	for titles, sort := range map[string][]bookcatalog.SortKey{
 		"Emma, persuasion, " + ode + ", Beowulf, emma": nil,
 		"Beowulf, Emma, emma, persuasion, " + ode:      {asc("title")},
 		ode + ", persuasion, Emma, emma, Beowulf":      {desc("title")},
@@ -231,7 +230,7 @@ func checkOrders(f *fixture) {
 	} {
 		f.finds(&bookcatalog.Query{Sort: sort}, titles)
 	}
-	f.finds(&bookcatalog.Query{Sort: keys{asc("created_at")}}, "emma, Beowulf, "+ode+", persuasion, Emma")
+	f.finds(&bookcatalog.Query{Sort: []bookcatalog.SortKey{asc("created_at")}}, "emma, Beowulf, "+ode+", persuasion, Emma")
 }
 
 // checkRandom makes random calls.

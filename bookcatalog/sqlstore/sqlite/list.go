@@ -10,12 +10,8 @@ import (
 )
 
 // List returns the books of a query.
-func (s *Store) List(ctx context.Context, q *bookcatalog.Query) ([]bookcatalog.Book, int64, error) {
-	books, total, err := s.list(ctx, q)
-	return books, total, failure("list books", nil, err)
-}
-
-func (s *Store) list(ctx context.Context, q *bookcatalog.Query) (books []bookcatalog.Book, total int64, err error) {
+func (s *Store) List(ctx context.Context, q *bookcatalog.Query) (books []bookcatalog.Book, total int64, err error) {
+	defer func() { err = failure("list books", nil, err) }()
 	tx, err := s.db.Reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, 0, err

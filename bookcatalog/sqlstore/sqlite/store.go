@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"github.com/pressly/goose/v3"
@@ -119,7 +118,7 @@ func failure(what string, b *bookcatalog.Book, err error) error {
 	switch {
 	case !duplicate || b == nil:
 		return fmt.Errorf("%s: %w", what, err)
-	case slices.ContainsFunc(of, func(column string) bool { return strings.Contains(column, "isbn13") }):
+	case strings.Contains(strings.Join(of, " "), "isbn13"):
 		return bookcatalog.Duplicate("isbn", b.ISBN13)
 	}
 	return bookcatalog.Duplicate("id", b.ID)

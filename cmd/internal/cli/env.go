@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Env is what a program uses of its process.
+// Env holds the arguments, environment and streams of a program.
 type Env struct {
 	// Args are the arguments without the program's name.
 	Args []string
