@@ -1,8 +1,6 @@
 // Package deploytest tests the files for operators: the pages OPERATIONS.md, and the units, manifests,
 // Dockerfiles, alert rules, dashboards and compose files. The package has no other code.
 //
-//	go test ./cmd/internal/deploytest
-//
 // # Design notes
 //
 // Files are checked by the tools that read them: systemd-analyze, promtool, Envoy, the parser of

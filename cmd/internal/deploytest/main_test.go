@@ -1,6 +1,7 @@
 package deploytest_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/ashlar-go/ashlar/internal/markdown"
+	"github.com/ashlar-go/ashlar/internal/servertest"
 	inventory "github.com/ashlar-go/ashlar/inventory/server"
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
@@ -76,9 +78,6 @@ func inventoryd() system {
 // dir returns the directory of the program, relative to the root.
 func (s system) dir() string { return "cmd/" + s.name }
 
-// page returns OPERATIONS.md of the program.
-func (s system) page(t *testing.T) *markdown.Page { return readPage(t, s.dir()+"/OPERATIONS.md") }
-
 // each runs a test for each system.
 func each(t *testing.T, test func(t *testing.T, s system)) {
 	t.Helper()
@@ -121,18 +120,10 @@ func environment(lines []string) map[string]string {
 }
 
 // tool runs a program in a directory, requires success and returns the output. The program is one
-// on the PATH or, for name such as $ASHLAR_ENVOY, the one that a variable names. Without it the test
-// is skipped, or fails if ASHLAR_REQUIRE_SERVICES is 1.
+// on the PATH or, for name such as $ASHLAR_ENVOY, the one that a variable names.
 func tool(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
-	program, err := exec.LookPath(os.ExpandEnv(name))
-	if err != nil {
-		if os.Getenv("ASHLAR_REQUIRE_SERVICES") == "1" {
-			t.Fatalf("%s: %v", name, err)
-		}
-		t.Skipf("THIS TEST DID NOT RUN: %s: %v", name, err)
-	}
-	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd := exec.CommandContext(t.Context(), servertest.Find(t, cmp.Or(os.ExpandEnv(name), name)), args...)
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%v\n%s", cmd.Args, out)

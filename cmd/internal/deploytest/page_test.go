@@ -21,7 +21,7 @@ import (
 func TestPages(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s system) {
-		p := s.page(t)
+		p := readPage(t, s.dir()+"/OPERATIONS.md")
 		files, err := filepath.Glob(filepath.Join(checkout, s.dir(), "deploy", "*"))
 		require.NoError(t, err)
 		for _, file := range files {
@@ -31,7 +31,7 @@ func TestPages(t *testing.T) {
 			// Words without an underscore count only as inline code.
 			for _, word := range regexp.MustCompile("\\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\\b|`[A-Z][A-Z0-9]+[`=]").FindAllString(line, -1) {
 				word = strings.Trim(word, "`=")
-				require.True(t, slices.Contains(s.variables, word) || foreign(word), p.Fault(i+1, "unknown setting %s", word))
+				require.True(t, slices.Contains(s.variables, word) || slices.Contains(foreign, word), p.Fault(i+1, "unknown setting %s", word))
 			}
 		}
 		for i, line := range p.Prose() {
@@ -61,15 +61,13 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// foreign reports whether a word looks like a setting of the program but is not: a value of a setting,
-// a file name, or a variable of the Go tools or of a command that imports.
-func foreign(word string) bool {
-	return slices.Contains([]string{
-		"GRPC_XDS_SOTW", "STRICT_DNS", "GOMEMLIMIT", "GOGC", "OPERATIONS", "README", "OK",
-		"SNMP_COMMUNITY", "SNMP_USER", "SNMP_AUTH_PROTOCOL", "SNMP_AUTH_PASSPHRASE", "SNMP_PRIV_PROTOCOL", "SNMP_PRIV_PASSPHRASE",
-		"INVENTORYCTL_CONFIG", "INVENTORY_URL", "INVENTORY_TOKEN",
-		"NETBOX_TOKEN", "CGO_ENABLED", "GOTOOLCHAIN", "GOFLAGS", "GOPROXY",
-	}, word)
+// foreign holds words that look like settings of the programs: values of settings, file names, and variables of the
+// Go tools or of a command that imports.
+var foreign = []string{
+	"GRPC_XDS_SOTW", "STRICT_DNS", "GOMEMLIMIT", "GOGC", "OPERATIONS", "README", "OK",
+	"SNMP_COMMUNITY", "SNMP_USER", "SNMP_AUTH_PROTOCOL", "SNMP_AUTH_PASSPHRASE", "SNMP_PRIV_PROTOCOL", "SNMP_PRIV_PASSPHRASE",
+	"INVENTORYCTL_CONFIG", "INVENTORY_URL", "INVENTORY_TOKEN",
+	"NETBOX_TOKEN", "CGO_ENABLED", "GOTOOLCHAIN", "GOFLAGS", "GOPROXY",
 }
 
 // requireLimits requires files of limits without errors and warnings.
