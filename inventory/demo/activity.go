@@ -27,12 +27,10 @@ func (s *site) metrics() {
 			hour := float64(at.Hour()) + float64(at.Minute())/60
 			day := max(0, math.Sin((hour-6)*math.Pi/14)) // work from 6 to 20 o'clock
 			value := func(v float64) *float64 {
-				v = math.Round(10*min(max(v+2*s.rng.NormFloat64(), 1), 99)) / 10
-				return &v
+				return new(math.Round(10*min(max(v+2*s.rng.NormFloat64(), 1), 99)) / 10)
 			}
-			up := uptime + int64((24*time.Hour-ago)/time.Second)
 			s.add(&inventory.Metric{
-				DeviceID: h.ID, CPU: value(load * (0.5 + day)), Memory: value(memory + 6*day), Temp: value(31 + load/4 + 7*day), UptimeSeconds: &up, TS: &at,
+				DeviceID: h.ID, CPU: value(load * (0.5 + day)), Memory: value(memory + 6*day), Temp: value(31 + load/4 + 7*day), UptimeSeconds: new(uptime + int64((24*time.Hour-ago)/time.Second)), TS: &at,
 			}, at)
 		}
 	}
@@ -63,8 +61,7 @@ func (s *site) event(h *host, kind *eventKind, at time.Time) {
 		e.InterfaceID = &h.uplink.ID
 	}
 	if s.Now.Sub(at) > 7*24*time.Hour && s.rng.IntN(4) > 0 {
-		acknowledged := at.Add(time.Duration(1+s.rng.IntN(240)) * time.Minute)
-		e.AcknowledgedAt = &acknowledged
+		e.AcknowledgedAt = new(at.Add(time.Duration(1+s.rng.IntN(240)) * time.Minute))
 	}
 	s.add(e, at)
 }

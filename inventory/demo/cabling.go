@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,16 +13,16 @@ import (
 const positions = 6
 
 // connect writes the interfaces of a connection, its link and its cables: a is nearer to the core. Through are
-// the ids of the front ports that the cables pass, nil for one cable.
-func (s *site) connect(a, b *host, mbps int64, through *[2]string) {
+// the ids of the front ports that the cables pass, empty for one cable.
+func (s *site) connect(a, b *host, mbps int64, through [2]string) {
 	works := a.works && b.works && s.rng.IntN(150) > 0
 	upper := &inventory.Interface{Name: a.next(mbps), Description: "to " + b.Hostname}
 	lower := &inventory.Interface{Name: b.next(mbps), Description: "to " + a.Hostname}
 	switch {
 	case b.kind == accessPoint:
-		upper.Mode, upper.UntaggedVLANID = "access", s.vlan(managementVLAN)
+		upper.Mode, upper.UntaggedVLANID = "access", s.vlans["management"]
 	case b.kind == server:
-		upper.Mode, upper.UntaggedVLANID = "access", s.vlan(serverVLAN)
+		upper.Mode, upper.UntaggedVLANID = "access", cmp.Or(s.vlans["servers"], s.vlans["management"])
 	case a.kind <= firewall:
 		upper.Mode, lower.Mode = "routed", "routed"
 		upper.IPAddress, lower.IPAddress = linkIP(s.index, s.links, 0), linkIP(s.index, s.links, 1)
@@ -44,7 +45,7 @@ func (s *site) connect(a, b *host, mbps int64, through *[2]string) {
 		medium.kind, medium.color, medium.metres = "dac", "black", 2
 	}
 	s.link(a, b, upper, lower, medium.kind)
-	if through == nil {
+	if through[0] == "" {
 		s.cable(a, medium, &inventory.Cable{AInterfaceID: &upper.ID, BInterfaceID: &lower.ID})
 		return
 	}
@@ -55,12 +56,9 @@ func (s *site) connect(a, b *host, mbps int64, through *[2]string) {
 
 // link writes the link that devices report.
 func (n *network) link(a, b *host, from, to *inventory.Interface, kind string) {
-	l := &inventory.Link{AInterfaceID: from.ID, BInterfaceID: to.ID, Type: kind, Status: inventory.LinkDown, Discovery: "lldp"}
-	if from.Status == inventory.LinkUp && to.Status == inventory.LinkUp {
-		l.Status = inventory.LinkUp
-	}
-	if a.Vendor == "Cisco" && b.Vendor == "Cisco" {
-		l.Discovery = "cdp"
+	l := &inventory.Link{AInterfaceID: from.ID, BInterfaceID: to.ID, Type: kind, Status: inventory.LinkUp, Discovery: "lldp"}
+	if from.Status != inventory.LinkUp || to.Status != inventory.LinkUp {
+		l.Status = inventory.LinkDown
 	}
 	if a.LastSeen != nil {
 		l.LastSeen = b.LastSeen
@@ -80,8 +78,7 @@ func (s *site) cable(at *host, m medium, c *inventory.Cable) {
 		return
 	}
 	s.cables++
-	metres := float64(2+s.rng.IntN(2*m.metres)) / 2
-	c.Type, c.Color, c.Length, c.Status = m.kind, m.color, &metres, inventory.CableConnected
+	c.Type, c.Color, c.Length, c.Status = m.kind, m.color, new(float64(2+s.rng.IntN(2*m.metres))/2), inventory.CableConnected
 	c.Label = fmt.Sprintf("%s-%04d", strings.ToUpper(s.code), s.cables)
 	s.add(c, at.CreatedAt)
 	a, b := c.Ends()
@@ -92,8 +89,8 @@ func (s *site) cable(at *host, m medium, c *inventory.Cable) {
 
 // trunk connects two patch panels with a cable of six fibre pairs, and returns the ids of the front ports of
 // each pair at the two panels.
-func (s *site) trunk(a, b *host) []*[2]string {
-	through := make([]*[2]string, positions)
+func (s *site) trunk(a, b *host) [][2]string {
+	through := make([][2]string, positions)
 	var rears [2]*string
 	for end, h := range []*host{a, b} {
 		rear := &inventory.RearPort{DeviceID: h.ID, Name: strconv.Itoa(h.rears + 1), Type: "mpo-12", Positions: new(int64(positions))}
@@ -104,9 +101,6 @@ func (s *site) trunk(a, b *host) []*[2]string {
 				DeviceID: h.ID, Name: strconv.Itoa(h.rears*positions + i + 1), Type: "lc", RearPortID: rear.ID, RearPortPosition: new(int64(i + 1)),
 			}
 			s.add(f, h.CreatedAt)
-			if end == 0 {
-				through[i] = &[2]string{}
-			}
 			through[i][end] = f.ID
 		}
 		h.rears++

@@ -76,14 +76,12 @@ const (
 	router = iota
 	firewall
 	core
-	balancer
 	distribution
 	leaf
 	server
 	access
 	accessPoint
 	panel
-	roles
 )
 
 // The speeds of connections in Mbps.

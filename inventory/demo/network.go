@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -34,25 +35,15 @@ const documentedSites = 10
 type network struct {
 	*writer
 	catalog
-	types   map[string]*string // ids of device types by model
-	vrfs    map[string]*string // ids by name
-	regions []*region          // in the order of their first sites
-	blocks  int                // of management addresses
-	wan     int                // the number of circuits
-}
-
-// region is a region, whose sites are a ring.
-type region struct {
-	name  string
-	id    *string
-	hub   *host // the first router of the first site
-	last  *host // the last router of the last site until now
-	sites int
+	ids    map[string]*string   // of VRFs, regions and, by model, device types
+	rings  map[string][][]*host // the routers of the sites of each region; "" has the first of each region
+	blocks int                  // of management addresses
+	wan    int                  // the number of circuits
 }
 
 // build writes the network.
 func build(w *writer) error {
-	n := &network{writer: w, types: map[string]*string{}, vrfs: map[string]*string{}}
+	n := &network{writer: w, ids: map[string]*string{}, rings: map[string][][]*host{}}
 	if err := json.Unmarshal(catalogJSON, &n.catalog); err != nil {
 		return fmt.Errorf("demo: catalog.json: %w", err)
 	}
@@ -75,16 +66,13 @@ func build(w *writer) error {
 			return n.err
 		}
 	}
-	for i, r := range n.regions {
-		if r.sites > 2 { // closes the ring
-			n.circuit(r.last, r.hub)
+	for _, region := range slices.Sorted(maps.Keys(n.rings)) {
+		sites := n.rings[region]
+		for i, routers := range sites {
+			if next := (i + 1) % len(sites); next > 0 || i > 1 { // two sites are no ring
+				n.circuit(routers[len(routers)-1], sites[next][0])
+			}
 		}
-		if i > 0 {
-			n.circuit(n.regions[i-1].hub, r.hub)
-		}
-	}
-	if last := len(n.regions) - 1; last > 1 {
-		n.circuit(n.regions[last].hub, n.regions[0].hub)
 	}
 	return n.err
 }
@@ -97,7 +85,7 @@ func (n *network) deviceTypes(at time.Time) {
 			m, height, templates := &r.Models[j], max(1, r.Height), slices.Clone(r.Templates)
 			t := &inventory.DeviceType{Manufacturer: m.Vendor, Model: m.Name, Height: &height, Description: strings.ToUpper(r.Name[:1]) + strings.ReplaceAll(r.Name[1:], "-", " ")}
 			n.add(t, at)
-			n.types[m.Name] = &t.ID
+			n.ids[m.Name] = &t.ID
 			if s := n.Systems[m.OS]; s != nil {
 				for _, name := range []string{cmp.Or(m.Management, s.Management), fmt.Sprintf("%s[%d-%d]", s.portPrefix(gigabit), s.First, s.First+r.Ports-1)} {
 					templates = append(templates, inventory.PortTemplate{Kind: inventory.PortInterface, Name: name, Type: "copper"})
@@ -119,12 +107,11 @@ type site struct {
 	city        *city
 	code        string
 	created     time.Time // of all but the devices
-	region      *region
 	root        *inventory.Location
 	racks       int
-	numbers     [roles]int // of devices by role
-	vlans       []*string  // ids
-	block       int        // the first one with its management addresses
+	numbers     [panel + 1]int     // of devices by role
+	vlans       map[string]*string // ids by name
+	block       int                // the first one with its management addresses
 	hosts       []*host
 	links       int
 	cables      int
@@ -133,62 +120,52 @@ type site struct {
 // site writes a site with all that belongs to it.
 func (n *network) site(index, size int) {
 	city, number := &n.Cities[index%len(n.Cities)], strconv.Itoa(index/len(n.Cities)+1)
-	s := &site{network: n, index: index, size: size, left: size, city: city, code: city.Code + number, block: n.blocks}
+	s := &site{network: n, index: index, size: size, left: size, city: city, code: city.Code + number, block: n.blocks, vlans: map[string]*string{}}
 	s.created = n.Now.Add(-deviceSpan - 24*time.Hour + time.Duration(index)*time.Second)
 	n.blocks += (size + 253) / 254
 	s.location(strings.TrimSuffix(city.City+" "+number, " 1"))
 	s.addressing()
-	building := s.place(s.root, inventory.LocationBuilding, "1")
-	room := s.place(building, inventory.LocationRoom, "server room")
+	building := s.within(s.root, inventory.LocationBuilding, "1")
+	room := s.within(building, inventory.LocationRoom, "server room")
 	r := s.rack(room, 42)
 	routers := s.layer(router, r, nil, 0, fortyGig, 0)
 	top := s.layer(firewall, r, routers, tenGigabit, 0, 6)
 	top = s.layer(core, r, top, fortyGig, hundredGig, 2)
-	if s.left >= 5*redundant {
-		s.layer(balancer, r, top, tenGigabit, 0, 0)
-	}
 	servers := s.left * 3 / 10
 	if servers < 5 {
 		servers = 0
 	}
 	for i := 1; s.left > servers; i++ {
 		if i > 1 {
-			building = s.place(s.root, inventory.LocationBuilding, strconv.Itoa(i))
-			r = s.rack(s.place(building, inventory.LocationRoom, "network room"), 42)
+			building = s.within(s.root, inventory.LocationBuilding, strconv.Itoa(i))
+			r = s.rack(s.within(building, inventory.LocationRoom, "network room"), 42)
 		}
 		s.building(building, r, top, max(servers, s.left-perBuilding))
 	}
 	for s.left > 0 {
 		s.servers(s.rack(room, 42), top)
 	}
-	s.services()
-	if r := s.region; r.sites == 1 {
-		r.hub = routers[0]
-	} else {
-		n.circuit(r.last, routers[0])
+	if n.rings[city.Region] == nil {
+		n.rings[""] = append(n.rings[""], routers[:1])
 	}
-	s.region.last = routers[len(routers)-1]
+	n.rings[city.Region] = append(n.rings[city.Region], routers)
 	s.metrics()
 	s.events()
+	s.hosts = nil // the memory of a site is free again, except that of its routers
 }
 
 // location writes the site itself, and its region if it is the first one there.
 func (s *site) location(name string) {
-	i := slices.IndexFunc(s.regions, func(r *region) bool { return r.name == s.city.Region })
-	if i < 0 {
-		l := &inventory.Location{Name: s.city.Region, Kind: inventory.LocationRegion}
-		s.add(l, s.created)
-		i = len(s.regions)
-		s.regions = append(s.regions, &region{name: l.Name, id: &l.ID})
+	if s.ids[s.city.Region] == nil {
+		region := &inventory.Location{Name: s.city.Region, Kind: inventory.LocationRegion}
+		s.add(region, s.created)
+		s.ids[s.city.Region] = &region.ID
 	}
-	s.region = s.regions[i]
-	s.region.sites++
 	near := func(degrees float64) *float64 {
-		degrees = math.Round(degrees*10_000+float64(s.rng.IntN(1001)-500)) / 10_000
-		return &degrees
+		return new(math.Round(degrees*10_000+float64(s.rng.IntN(1001)-500)) / 10_000)
 	}
 	l := s.city.Location
-	l.Name, l.SiteCode, l.Kind, l.ParentID = name, s.code, inventory.LocationSite, s.region.id
+	l.Name, l.SiteCode, l.Kind, l.ParentID = name, s.code, inventory.LocationSite, s.ids[s.city.Region]
 	l.Lat, l.Lon, l.Address = near(*l.Lat), near(*l.Lon), strconv.Itoa(1+s.rng.IntN(200))+" "+pick(s.rng, s.Streets)
 	s.add(&l, s.created)
 	s.root = &l
@@ -197,8 +174,8 @@ func (s *site) location(name string) {
 // labels stand between the name of a location and that of its parent.
 var labels = map[inventory.LocationKind]string{inventory.LocationBuilding: ", building ", inventory.LocationFloor: ", floor ", inventory.LocationRoom: ", "}
 
-// place writes a location within another one.
-func (s *site) place(parent *inventory.Location, kind inventory.LocationKind, name string) *inventory.Location {
+// within writes a location within another one.
+func (s *site) within(parent *inventory.Location, kind inventory.LocationKind, name string) *inventory.Location {
 	l := s.city.Location
 	l.Name, l.SiteCode, l.Kind = parent.Name+labels[kind]+name, parent.SiteCode+"-"+strings.ReplaceAll(name, " ", "-"), kind
 	l.ParentID, l.Lat, l.Lon = &parent.ID, nil, nil
@@ -209,15 +186,14 @@ func (s *site) place(parent *inventory.Location, kind inventory.LocationKind, na
 // rack is a rack with its next free unit.
 type rack struct {
 	*inventory.Rack
-	free  int64
-	front int64 // the unit of the last device in front; 0 for none
+	free int64
 }
 
 // rack writes a rack.
-func (s *site) rack(place *inventory.Location, height int64) *rack {
+func (s *site) rack(at *inventory.Location, height int64) *rack {
 	s.racks++
 	r := &inventory.Rack{
-		Name: "R" + strconv.Itoa(s.racks), LocationID: &place.ID, Height: &height, Status: inventory.RackActive,
+		Name: "R" + strconv.Itoa(s.racks), LocationID: &at.ID, Height: &height, Status: inventory.RackActive,
 		AssetTag: fmt.Sprintf("RACK-%05d", s.made["racks"]+1),
 	}
 	s.add(r, s.created)
@@ -231,11 +207,11 @@ func (s *site) layer(role int, r *rack, above []*host, mbps, peers int64, others
 	for len(added) < 1+min(1, s.size/redundant) && s.left > others {
 		h := s.device(role, r, false)
 		for _, a := range above {
-			s.connect(a, h, mbps, nil)
+			s.connect(a, h, mbps, [2]string{})
 		}
 		if len(added) > 0 && peers > 0 {
-			s.connect(added[0], h, peers, nil)
-			s.connect(added[0], h, peers, nil)
+			s.connect(added[0], h, peers, [2]string{})
+			s.connect(added[0], h, peers, [2]string{})
 		}
 		added = append(added, h)
 	}
@@ -256,7 +232,7 @@ func (s *site) building(building *inventory.Location, r *rack, above []*host, en
 		hub = s.device(panel, r, false)
 	}
 	for i := 1; s.left > end; i++ {
-		s.floor(s.rack(s.place(building, inventory.LocationFloor, strconv.Itoa(i)), 24), above, hub, max(end, s.left-perFloor))
+		s.floor(s.rack(s.within(building, inventory.LocationFloor, strconv.Itoa(i)), 24), above, hub, max(end, s.left-perFloor))
 	}
 }
 
@@ -267,7 +243,7 @@ func (s *site) floor(r *rack, above []*host, hub *host, end int) {
 	for i := range switches {
 		switches[i] = s.device(access, r, len(above) == 2)
 	}
-	through := make([]*[2]string, positions) // none
+	through := make([][2]string, positions) // none
 	if hub != nil && s.left > end {
 		through = s.trunk(hub, s.device(panel, r, false))
 	}
@@ -277,7 +253,7 @@ func (s *site) floor(r *rack, above []*host, hub *host, end int) {
 		}
 	}
 	for i := 0; s.left > end; i++ {
-		s.connect(switches[i%len(switches)], s.device(accessPoint, r, false), gigabit, nil)
+		s.connect(switches[i%len(switches)], s.device(accessPoint, r, false), gigabit, [2]string{})
 	}
 }
 
@@ -287,7 +263,7 @@ func (s *site) servers(r *rack, top []*host) {
 	for range min(s.left, perRack) {
 		h := s.device(server, r, len(leaves) == 2)
 		for _, a := range leaves {
-			s.connect(a, h, tenGigabit, nil)
+			s.connect(a, h, tenGigabit, [2]string{})
 		}
 	}
 }
