@@ -9,10 +9,10 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// holder has places since some time.
+// holder has permits since some time.
 type holder struct{ since, n, slot int64 }
 
-// TestConcurrencyAgainstSet compares places with a set of their holders. Those who keep them longer than a unit
+// TestConcurrencyAgainstSet compares permits with a set of their holders. Those who keep them longer than a unit
 // may have lost them, and after 8/7 units have.
 func TestConcurrencyAgainstSet(t *testing.T) {
 	t.Parallel()
@@ -27,7 +27,7 @@ func TestConcurrencyAgainstSet(t *testing.T) {
 // rounding is by how many microseconds a slot of time may be short, times seven.
 const rounding = 6
 
-// runConcurrency has places taken and given back at random. With known, those who give back know when they
+// runConcurrency acquires and releases permits at random. With known, those who release know when they
 // took.
 func runConcurrency(t *testing.T, random *rand.Rand, known bool) error {
 	limit := ratelimit.Limit{
@@ -51,12 +51,12 @@ func runConcurrency(t *testing.T, random *rand.Rand, known bool) error {
 			h := holders[i]
 			holders = slices.Delete(holders, i, i+1)
 			if !known && k.now-h.since >= unit-rounding {
-				continue // its place may be that of another by now
+				continue // its permit may be that of another by now
 			}
 			if k.slot = 0; known {
 				k.slot = h.slot
 			}
-			k.back(uint64(h.n))
+			k.refund(uint64(h.n))
 		} else {
 			n := random.Int64N(most + 2)
 			sure, possible := held(unit-rounding), held(unit+unit/7+1)
@@ -64,9 +64,9 @@ func runConcurrency(t *testing.T, random *rand.Rand, known bool) error {
 			switch {
 			case n == 0:
 			case charge.Allowed && sure+n > most:
-				return fmt.Errorf("%d got a place while %d of %d places were held", n, sure, most)
+				return fmt.Errorf("%d got a permit while %d of %d permits were held", n, sure, most)
 			case !charge.Allowed && known && possible+n <= most:
-				return fmt.Errorf("%d got no place while at most %d of %d places were held", n, possible, most)
+				return fmt.Errorf("%d got no permit while at most %d of %d permits were held", n, possible, most)
 			case charge.Allowed:
 				holders = append(holders, holder{k.now, n, charge.State[0]})
 			}
@@ -78,8 +78,8 @@ func runConcurrency(t *testing.T, random *rand.Rand, known bool) error {
 	return nil
 }
 
-// TestPlacesAreHeldForAUnit has nobody give back.
-func TestPlacesAreHeldForAUnit(t *testing.T) {
+// TestPermitsAreHeldForAUnit releases nothing.
+func TestPermitsAreHeldForAUnit(t *testing.T) {
 	t.Parallel()
 	seeds(t, 300, func(random *rand.Rand) error {
 		limit := ratelimit.Limit{RequestsPerUnit: 1, Unit: pick(random, ratelimit.Second, ratelimit.Minute, ratelimit.Day), Algorithm: ratelimit.Concurrency}
@@ -87,10 +87,10 @@ func TestPlacesAreHeldForAUnit(t *testing.T) {
 		k := newCharger(t, limit, start+random.Int64N(2*unit))
 		k.charge(1)
 		if passes, _ := k.would(1, unit-rounding); passes {
-			return fmt.Errorf("a place was free before a %s was over", limit.Unit)
+			return fmt.Errorf("a permit was free before a %s was over", limit.Unit)
 		}
 		if passes, _ := k.would(1, unit+unit/7+1); !passes {
-			return fmt.Errorf("a place was not free after 8/7 of a %s", limit.Unit)
+			return fmt.Errorf("a permit was not free after 8/7 of a %s", limit.Unit)
 		}
 		return nil
 	})

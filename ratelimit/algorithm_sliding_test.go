@@ -127,8 +127,8 @@ func TestSlidingWindowsOfACalendar(t *testing.T) {
 	}
 }
 
-// TestSlidingWindowGivesBack gives back more than there is.
-func TestSlidingWindowGivesBack(t *testing.T) {
+// TestSlidingWindowRefunds refunds more than there is.
+func TestSlidingWindowRefunds(t *testing.T) {
 	t.Parallel()
 	seeds(t, 40, func(random *rand.Rand) error {
 		limit := slidingLimit(random)
@@ -138,7 +138,7 @@ func TestSlidingWindowGivesBack(t *testing.T) {
 			if n := 1 + random.Uint64N(uint64(most)+1); random.IntN(2) == 0 {
 				k.charge(n)
 			} else {
-				k.back(n)
+				k.refund(n)
 			}
 			if s := k.state; s[1] < 0 || s[2] < 0 || s[1] > most || s[2] > most {
 				return fmt.Errorf("the state is %d, with a limit of %d", s, most)

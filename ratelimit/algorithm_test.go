@@ -12,13 +12,13 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// taker holds one key to a limit, at times that it sets. It is the store of its Limiter.
+// charger holds one key to a limit, at times that it sets. It is the store of its Limiter.
 type charger struct {
 	t       *testing.T
 	limit   ratelimit.Limit
 	limiter *ratelimit.Limiter
 	now     int64 // Unix microseconds
-	slot    int64 // when places that are given back were taken; 0 is unknown
+	slot    int64 // when released permits were acquired; 0 is unknown
 
 	state   ratelimit.State
 	drops   bool // the state when it expires
@@ -29,7 +29,7 @@ type charger struct {
 func newCharger(t *testing.T, limit ratelimit.Limit, now int64) *charger {
 	k := &charger{t: t, limit: limit, now: now}
 	var err error
-	k.limiter, err = ratelimit.NewLimiter("taker", k, limit, &ratelimit.Options{Now: func() time.Time { return time.UnixMicro(k.now) }})
+	k.limiter, err = ratelimit.NewLimiter("charger", k, limit, &ratelimit.Options{Now: func() time.Time { return time.UnixMicro(k.now) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func (k *charger) Charge(_ context.Context, charges []ratelimit.Charge) error {
 	return nil
 }
 
-// take takes n hits. The take is valid until the next one.
+// charge charges n hits. The charge is valid until the next one.
 func (k *charger) charge(n uint64) *ratelimit.Charge {
 	if _, err := k.limiter.AllowN(k.t.Context(), "key", n); err != nil {
 		k.t.Fatal(err)
@@ -60,16 +60,16 @@ func (k *charger) charge(n uint64) *ratelimit.Charge {
 	return &k.last
 }
 
-func (k *charger) back(n uint64) {
+func (k *charger) refund(n uint64) {
 	if err := k.limiter.Refund(k.t.Context(), "key", n); err != nil {
 		k.t.Fatal(err)
 	}
 }
 
-// told describes the result of the last take.
-func (k *charger) told() string {
+// result describes the last charge.
+func (k *charger) result() string {
 	remaining, reset, retry := ratelimit.Report(&k.last)
-	return fmt.Sprintf("taken %t, remaining %d, reset %d, retry %d", k.last.Allowed, remaining, reset, retry)
+	return fmt.Sprintf("allowed %t, remaining %d, reset %d, retry %d", k.last.Allowed, remaining, reset, retry)
 }
 
 // would reports whether n hits would pass after some microseconds, and how many more would then.
@@ -82,7 +82,7 @@ func (k *charger) would(n uint64, after int64) (passes bool, remaining int64) {
 	return passes, remaining
 }
 
-// check compares what clients are told after the last take with what happens then. full is how many hits pass
+// check compares the last report to clients with what happens then. full is how many hits pass
 // on a new key.
 func (k *charger) check(full int64) error {
 	t := k.last
@@ -166,7 +166,7 @@ func TestTokenBucketIsExact(t *testing.T) {
 			k.now += wait
 			parts = min(parts+min(wait, most*length/rate+1)*rate, most*length)
 			if random.IntN(5) == 0 {
-				k.back(uint64(n))
+				k.refund(uint64(n))
 				parts = min(parts+n*length, most*length)
 			} else {
 				want := n*length <= parts
@@ -190,7 +190,7 @@ func TestTokenBucketIsExact(t *testing.T) {
 	})
 }
 
-// TestTokenBucketSustains takes each token when it is there: after the burst they come at the rate, without drift.
+// TestTokenBucketSustains uses each token as soon as there is one: after the burst they come at the rate, without drift.
 func TestTokenBucketSustains(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []ratelimit.Limit{
@@ -235,15 +235,15 @@ func TestStatesExpire(t *testing.T) {
 			drops.drops = true
 			for i := range 200 {
 				wait := keeps.step(random, micros(limit))
-				n, back := random.Uint64N(uint64(limit.RequestsPerUnit)+1), random.IntN(6) == 0
+				n, refund := random.Uint64N(uint64(limit.RequestsPerUnit)+1), random.IntN(6) == 0
 				for _, k := range []*charger{keeps, drops} {
-					if k.now += wait; back {
-						k.back(n)
+					if k.now += wait; refund {
+						k.refund(n)
 					} else {
 						k.charge(n)
 					}
 				}
-				if a, b := keeps.told(), drops.told(); a != b {
+				if a, b := keeps.result(), drops.result(); a != b {
 					return fmt.Errorf("step %d of %d per %s: %s of a store that keeps states, and %s of one that drops them", i, limit.RequestsPerUnit, limit.Unit.Text(limit.UnitMultiplier), a, b)
 				}
 			}

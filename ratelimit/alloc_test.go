@@ -131,7 +131,7 @@ func TestChargeAllocatesNothing(t *testing.T) {
 		}
 	})
 	if n != 0 && !scaletest.Race() {
-		t.Errorf("Take: %v allocations", n)
+		t.Errorf("Charge: %v allocations", n)
 	}
 }
 

@@ -27,7 +27,7 @@ func (b *bench) candidateOf(key string) counts {
 
 // A candidate changes nothing but its own statistics, and those are what the statistics of the rule
 // would be if it were the limit: for every algorithm, smaller and greater candidates, hits that are
-// given back, and calls that are held back because another descriptor is over.
+// refunded, and calls that are only read because another descriptor is over.
 func TestCandidateCountsWhatALimitWould(t *testing.T) {
 	algorithms := []ratelimit.Algorithm{ratelimit.FixedWindow, ratelimit.SlidingWindow, ratelimit.TokenBucket}
 	for seed := range uint64(40) {
@@ -105,7 +105,7 @@ func TestCandidateOfADetailedMetric(t *testing.T) {
 	equal(t, "b", b.candidateOf("domain.k_b"), counts{OverLimit: 1, NearLimit: 1})
 }
 
-// A place of the candidate is given back with that of the limit, and at once if the limit refuses.
+// A permit of the candidate is released with that of the limit, and at once if the limit refuses.
 func TestCandidateOfConcurrency(t *testing.T) {
 	b, store := newChargingBench(t, &ratelimit.Options{}, onTrial(1, atOnce("a", 2)), onTrial(3, atOnce("b", 1)))
 	var held []*ratelimit.Decision
@@ -124,7 +124,7 @@ func TestCandidateOfConcurrency(t *testing.T) {
 		for _, n := range s[1:] {
 			used += n
 		}
-		equal(t, "places in use of "+key, used, 0)
+		equal(t, "permits in use of "+key, used, 0)
 	}
 	equal(t, "states", len(store.states), 4)
 }
@@ -175,6 +175,6 @@ func TestCandidateFaults(t *testing.T) {
 	bucket := ratelimit.Limit{Algorithm: ratelimit.TokenBucket, RequestsPerUnit: 1000, Burst: 1000, Unit: ratelimit.Year}
 	_, err := ratelimit.Compile(limited(bucket, 1), nil)
 	if err == nil {
-		t.Error("a candidate that takes a thousand years to fill is accepted")
+		t.Error("a candidate that needs a thousand years to fill is accepted")
 	}
 }

@@ -54,7 +54,7 @@ type Charge struct {
 	Params [6]int64
 
 	// Allowed is set by the store: whether the hits were within the limit. It is true if N is
-	// 0 and for hits that are given back.
+	// 0 and for hits that are refunded.
 	Allowed bool
 	// State is set by the store: as it is after the charge.
 	State State

@@ -54,17 +54,17 @@ func by(a ratelimit.Algorithm, key string, n uint32) ratelimit.Rule {
 	return r
 }
 
-func back(d ratelimit.Descriptor) ratelimit.Descriptor {
+func refund(d ratelimit.Descriptor) ratelimit.Descriptor {
 	d.Refund = true
 	return d
 }
 
-// What clients are told of each algorithm, and what is counted in statistics.
+// What is reported to clients for each algorithm, and what is counted in statistics.
 func TestAlgorithms(t *testing.T) {
 	bucket := by(ratelimit.TokenBucket, "bucket", 60)
 	bucket.Limit.Burst = 10
-	b := chargeBench(t, ratelimit.Options{}, bucket, by(ratelimit.SlidingWindow, "sliding", 6), by(ratelimit.Concurrency, "places", 2))
-	type told struct {
+	b := chargeBench(t, ratelimit.Options{}, bucket, by(ratelimit.SlidingWindow, "sliding", 6), by(ratelimit.Concurrency, "permits", 2))
+	type report struct {
 		code             ratelimit.Code
 		remaining        uint32
 		reset, retry     uint32
@@ -73,30 +73,30 @@ func TestAlgorithms(t *testing.T) {
 	for i, step := range []struct {
 		at   int64
 		ask  ratelimit.Descriptor
-		want told
+		want report
 	}{
-		{1200, hits(4, desc("bucket", "")), told{ratelimit.OK, 6, 4, 0, 4 * time.Second, 0}},
-		{1201, hits(7, desc("bucket", "")), told{ratelimit.OK, 0, 10, 0, 10 * time.Second, 0}},
-		{1201, hits(3, desc("bucket", "")), told{ratelimit.OverLimit, 0, 10, 3, 10 * time.Second, 3 * time.Second}},
-		{1201, hits(11, desc("bucket", "")), told{ratelimit.OverLimit, 0, 10, 10, 10 * time.Second, 10 * time.Second}}, // never
-		{1203, hits(0, desc("bucket", "")), told{ratelimit.OK, 2, 8, 0, 8 * time.Second, 0}},
-		{1203, back(hits(5, desc("bucket", ""))), told{ratelimit.OK, 7, 3, 0, 3 * time.Second, 0}},
-		{1203, back(hits(9, desc("bucket", ""))), told{ratelimit.OK, 10, 0, 0, 0, 0}},
+		{1200, hits(4, desc("bucket", "")), report{ratelimit.OK, 6, 4, 0, 4 * time.Second, 0}},
+		{1201, hits(7, desc("bucket", "")), report{ratelimit.OK, 0, 10, 0, 10 * time.Second, 0}},
+		{1201, hits(3, desc("bucket", "")), report{ratelimit.OverLimit, 0, 10, 3, 10 * time.Second, 3 * time.Second}},
+		{1201, hits(11, desc("bucket", "")), report{ratelimit.OverLimit, 0, 10, 10, 10 * time.Second, 10 * time.Second}}, // never
+		{1203, hits(0, desc("bucket", "")), report{ratelimit.OK, 2, 8, 0, 8 * time.Second, 0}},
+		{1203, refund(hits(5, desc("bucket", ""))), report{ratelimit.OK, 7, 3, 0, 3 * time.Second, 0}},
+		{1203, refund(hits(9, desc("bucket", ""))), report{ratelimit.OK, 10, 0, 0, 0, 0}},
 
-		{1230, hits(6, desc("sliding", "")), told{ratelimit.OK, 0, 90, 0, 90 * time.Second, 0}},
-		{1250, desc("sliding", ""), told{ratelimit.OverLimit, 0, 70, 20, 70 * time.Second, 20 * time.Second}}, // 5 of 6 count at 1270
-		{1270, desc("sliding", ""), told{ratelimit.OK, 0, 110, 0, 110 * time.Second, 0}},
-		{1290, back(hits(9, desc("sliding", ""))), told{ratelimit.OK, 6, 0, 0, 0, 0}},
+		{1230, hits(6, desc("sliding", "")), report{ratelimit.OK, 0, 90, 0, 90 * time.Second, 0}},
+		{1250, desc("sliding", ""), report{ratelimit.OverLimit, 0, 70, 20, 70 * time.Second, 20 * time.Second}}, // 5 of 6 count at 1270
+		{1270, desc("sliding", ""), report{ratelimit.OK, 0, 110, 0, 110 * time.Second, 0}},
+		{1290, refund(hits(9, desc("sliding", ""))), report{ratelimit.OK, 6, 0, 0, 0, 0}},
 
-		{1300, hits(2, desc("places", "")), told{ratelimit.OK, 0, 63, 0, 63 * time.Second, 0}},
-		{1301, desc("places", ""), told{ratelimit.OverLimit, 0, 62, 1, 62 * time.Second, time.Second}},
-		{1301, back(desc("places", "")), told{ratelimit.OK, 1, 62, 0, 62 * time.Second, 0}},
-		{1380, hits(2, desc("places", "")), told{ratelimit.OK, 0, 69, 0, 69 * time.Second, 0}},
+		{1300, hits(2, desc("permits", "")), report{ratelimit.OK, 0, 63, 0, 63 * time.Second, 0}},
+		{1301, desc("permits", ""), report{ratelimit.OverLimit, 0, 62, 1, 62 * time.Second, time.Second}},
+		{1301, refund(desc("permits", "")), report{ratelimit.OK, 1, 62, 0, 62 * time.Second, 0}},
+		{1380, hits(2, desc("permits", "")), report{ratelimit.OK, 0, 69, 0, 69 * time.Second, 0}},
 	} {
 		b.clock.set(step.at)
 		d := b.decide(step.ask)
 		s := &d.Statuses[0]
-		got := told{s.Code, s.Remaining, s.ResetSeconds, s.RetrySeconds, s.Reset(), d.RetryAfter()}
+		got := report{s.Code, s.Remaining, s.ResetSeconds, s.RetrySeconds, s.Reset(), d.RetryAfter()}
 		if !s.Limited || s.Algorithm == ratelimit.FixedWindow {
 			t.Errorf("step %d: the status does not tell the algorithm: %+v", i, s)
 		}
@@ -107,7 +107,7 @@ func TestAlgorithms(t *testing.T) {
 	equal(t, "statistics", b.stats.counts(), map[string]counts{
 		"domain.bucket":  {TotalHits: 25, WithinLimit: 11, OverLimit: 14, NearLimit: 2, TotalNegativeHits: 14},
 		"domain.sliding": {TotalHits: 8, WithinLimit: 7, OverLimit: 1, NearLimit: 3, TotalNegativeHits: 9},
-		"domain.places":  {TotalHits: 5, WithinLimit: 4, OverLimit: 1, NearLimit: 2, TotalNegativeHits: 1},
+		"domain.permits": {TotalHits: 5, WithinLimit: 4, OverLimit: 1, NearLimit: 2, TotalNegativeHits: 1},
 	})
 	equal(t, "counters of fixed windows", b.store.contents(), map[string]uint64{})
 }
@@ -117,28 +117,28 @@ func TestBack(t *testing.T) {
 	cache := newMapCache(func() time.Time { return time.Unix(epoch, 0) })
 	b := chargeBench(t, ratelimit.Options{OverLimitCache: cache}, rule("fixed", "", 3))
 	b.decide(hits(5, desc("fixed", "")))
-	d := b.decide(back(hits(3, desc("fixed", ""))))
+	d := b.decide(refund(hits(3, desc("fixed", ""))))
 	equal(t, "code", codes(d), "ok")
 	equal(t, "remaining", d.Statuses[0].Remaining, 1)
 	equal(t, "counters", b.store.contents(), map[string]uint64{"domain_fixed__1200": 2})
-	b.decide(back(hits(3, desc("fixed", ""))))
+	b.decide(refund(hits(3, desc("fixed", ""))))
 	equal(t, "counters, not below zero", b.store.contents(), map[string]uint64{"domain_fixed__1200": 0})
 	equal(t, "statistics", b.stats.counts()["domain.fixed"].TotalHits, 5)
 
 	plain := newBench(t, nil, rule("fixed", "", 3))
-	err := plain.engine.DecideInto(t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{back(desc("fixed", ""))}}, new(ratelimit.Decision))
+	err := plain.engine.DecideInto(t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{refund(desc("fixed", ""))}}, new(ratelimit.Decision))
 	if !errors.Is(err, errors.ErrUnsupported) || ratelimit.KindOf(err) != ratelimit.StoreFailure {
 		t.Errorf("a store that can't subtract: %v", err)
 	}
 }
 
-// A request that is refused holds no place, and Release gives a place back once.
+// A request that is refused holds no permit, and Release releases a permit once.
 func TestRelease(t *testing.T) {
-	b := chargeBench(t, ratelimit.Options{}, by(ratelimit.Concurrency, "places", 2), rule("fixed", "", 1))
-	left := func() uint32 { return b.decide(hits(0, desc("places", ""))).Statuses[0].Remaining }
-	first := b.decide(desc("places", ""), desc("fixed", ""))
+	b := chargeBench(t, ratelimit.Options{}, by(ratelimit.Concurrency, "permits", 2), rule("fixed", "", 1))
+	left := func() uint32 { return b.decide(hits(0, desc("permits", ""))).Statuses[0].Remaining }
+	first := b.decide(desc("permits", ""), desc("fixed", ""))
 	equal(t, "first", codes(first), "ok ok")
-	second := b.decide(desc("places", ""), desc("fixed", ""))
+	second := b.decide(desc("permits", ""), desc("fixed", ""))
 	equal(t, "second", codes(second), "ok over")
 	equal(t, "left after a refusal", left(), 1)
 	for _, d := range []*ratelimit.Decision{second, first, first} {
@@ -148,17 +148,17 @@ func TestRelease(t *testing.T) {
 	}
 	equal(t, "left at the end", left(), 2)
 
-	// One whose time is over does not give back the place of another.
-	late := b.decide(desc("places", ""))
+	// One whose time is over does not release the permit of another.
+	late := b.decide(desc("permits", ""))
 	b.clock.set(epoch + 100)
-	b.decide(desc("places", ""))
+	b.decide(desc("permits", ""))
 	if err := late.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "left after a late release", left(), 1)
 }
 
-// With StopIncrementWhenOverLimit nothing is taken if a descriptor is over its limit.
+// With StopIncrementWhenOverLimit nothing is charged if a descriptor is over its limit.
 func TestStopWithCharges(t *testing.T) {
 	b := chargeBench(t, ratelimit.Options{StopIncrementWhenOverLimit: true}, by(ratelimit.TokenBucket, "bucket", 5), rule("fixed", "", 2))
 	for _, want := range []string{"ok ok", "ok ok", "ok over", "ok over"} {
@@ -223,7 +223,7 @@ func TestCheckAsksForTheAlgorithm(t *testing.T) {
 	}
 }
 
-// A store may take other hits than the engine asks for, from the same limit. Takes of a rule with a
+// A store may charge other hits than the engine asks for, to the same limit. Charges of a rule with a
 // lease say so.
 func TestChargeOfOtherHits(t *testing.T) {
 	want := map[bool]ratelimit.Charge{}
@@ -248,11 +248,11 @@ func TestChargeOfOtherHits(t *testing.T) {
 		d.HitsAddend = &n
 		b.decide(d)
 	}
-	equal(t, "take", want[true], want[false])
+	equal(t, "charge", want[true], want[false])
 	equal(t, "lease", want[true].Lease, true)
 }
 
-// chargeFunc is a ChargeStore that is called for takes only.
+// chargeFunc is a ChargeStore that is called for charges only.
 type chargeFunc func(charges []ratelimit.Charge)
 
 func (chargeFunc) Add(context.Context, []ratelimit.Hit) error { return nil }
@@ -266,8 +266,8 @@ func (f chargeFunc) Charge(_ context.Context, charges []ratelimit.Charge) error 
 
 // Decisions of every algorithm allocate nothing.
 func TestChargesAllocateNothing(t *testing.T) {
-	b := chargeBench(t, ratelimit.Options{}, by(ratelimit.TokenBucket, "bucket", 5), by(ratelimit.SlidingWindow, "sliding", 6), by(ratelimit.Concurrency, "places", 2))
-	for _, key := range []string{"bucket", "sliding", "places"} {
+	b := chargeBench(t, ratelimit.Options{}, by(ratelimit.TokenBucket, "bucket", 5), by(ratelimit.SlidingWindow, "sliding", 6), by(ratelimit.Concurrency, "permits", 2))
+	for _, key := range []string{"bucket", "sliding", "permits"} {
 		r, d := ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc(key, "")}}, new(ratelimit.Decision)
 		n := testing.AllocsPerRun(100, func() {
 			if err := b.engine.DecideInto(t.Context(), &r, d); err != nil {

@@ -156,7 +156,7 @@ var faultTests = []struct {
 	},
 }
 
-// TestCompileFault checks each fault alone: message and place (REFERENCE.md, 7.2).
+// TestCompileFault checks each fault alone: message and position (REFERENCE.md, 7.2).
 func TestCompileFault(t *testing.T) {
 	for _, tt := range faultTests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -218,7 +218,7 @@ func TestCompileAllFaults(t *testing.T) {
 	}
 }
 
-// Each fault is one line that names its place.
+// Each fault is one line that names its position.
 func TestFaultText(t *testing.T) {
 	_, err := ratelimit.Compile([]ratelimit.Domain{
 		{Name: "mongo", Rules: []ratelimit.Rule{rule("a", "", 1), {Key: "b", Rules: []ratelimit.Rule{limited(ratelimit.Limit{})}}}},

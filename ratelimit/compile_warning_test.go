@@ -109,7 +109,7 @@ var warningTests = []struct {
 	},
 }
 
-// TestCompileWarning checks each warning alone: message and places.
+// TestCompileWarning checks each warning alone: message and positions.
 func TestCompileWarning(t *testing.T) {
 	for _, tt := range warningTests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestCompileWarningOrder(t *testing.T) {
 	}
 }
 
-// A warning between two sources names the other one's place.
+// A warning between two sources names the other one's position.
 func TestWarningText(t *testing.T) {
 	rules := compile(t, oneDomain(wild("a*", "ab*")...))
 	equal(t, "text", rules.Warnings()[0].Error(),

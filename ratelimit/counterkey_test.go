@@ -147,7 +147,7 @@ func TestUserNameCannotUseUpAnotherLimit(t *testing.T) {
 }
 
 // FuzzCounterKey compares keys with their definition in both formats. A limit from a rule and
-// one from the request must have the same key. An unambiguous key can be taken apart again, so
+// one from the request must have the same key. An unambiguous key can be split again, so
 // that no two counters have the same.
 func FuzzCounterKey(f *testing.F) {
 	f.Add("domain", "key", "value", "", "", uint8(1), int64(1234))
@@ -165,7 +165,7 @@ func FuzzCounterKey(f *testing.F) {
 			want := map[string]uint64{"p" + strings.Join(append(slices.Clone(parts), window), "_"): 1}
 			equal(t, what, countersOf(t, ratelimit.KeyReference, domain, now, d, rules...), want)
 			for key := range countersOf(t, ratelimit.KeyUnambiguous, domain, now, d, rules...) {
-				got := chargeApart(t, strings.TrimPrefix(key, "p"))
+				got := splitKey(t, strings.TrimPrefix(key, "p"))
 				equal(t, what+", parts of the key", got, append(slices.Clone(parts), window+"+"+decimal(uint64(unit.Seconds()))))
 				if strings.Contains(key, "{") {
 					t.Errorf("%s: key %q has a hash tag", what, key)
@@ -184,17 +184,17 @@ func FuzzCounterKey(f *testing.F) {
 		check("by a pattern", d, ratelimit.Rule{Key: k1 + "*", Rules: []ratelimit.Rule{leaf}})
 		if v2 != "" && !strings.Contains(v2, "*") {
 			leaf.Value, leaf.ShareThreshold = v2+"*", true
-			parts[4] = "~*" + v2 + "*" // what chargeApart shows for a shared wildcard
+			parts[4] = "~*" + v2 + "*" // what splitKey shows for a shared wildcard
 			for key := range countersOf(t, ratelimit.KeyUnambiguous, domain, now, d, ratelimit.Rule{Key: k1, Rules: []ratelimit.Rule{leaf}}) {
-				equal(t, "shared", chargeApart(t, strings.TrimPrefix(key, "p"))[4], parts[4])
+				equal(t, "shared", splitKey(t, strings.TrimPrefix(key, "p"))[4], parts[4])
 			}
 		}
 	})
 }
 
-// chargeApart decodes an unambiguous key without a prefix. A shared wildcard keeps its mark,
+// splitKey decodes an unambiguous key without a prefix. A shared wildcard keeps its prefix,
 // which a literal value can't have in the key.
-func chargeApart(t *testing.T, key string) []string {
+func splitKey(t *testing.T, key string) []string {
 	t.Helper()
 	parts := strings.Split(key, "|")
 	for i, p := range parts {

@@ -126,7 +126,7 @@ func (p *pair) release() {
 
 func (p *pair) fail(err error) { p.store.err = err }
 
-// outcome is what a decision says of its first descriptor.
+// outcome describes the first descriptor of a decision.
 type outcome struct {
 	status   ratelimit.Status
 	code     ratelimit.Code

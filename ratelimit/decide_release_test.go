@@ -24,7 +24,7 @@ func atOnce(key string, n uint32) ratelimit.Rule {
 	return ratelimit.Rule{Key: key, Limit: &ratelimit.Limit{Algorithm: ratelimit.Concurrency, RequestsPerUnit: n, Unit: ratelimit.Hour}}
 }
 
-// A request that fails because of another store holds no place.
+// A request that fails because of another store holds no permit.
 func TestFailedRequestHoldsNoPlace(t *testing.T) {
 	seconds := newMapStore()
 	b, _ := newChargingBench(t, &ratelimit.Options{PerSecond: seconds}, atOnce("a", 1),

@@ -86,7 +86,7 @@
 //
 // # Design notes
 //
-// The files read top down, in this order: limiter, inspect*, candidate, decide_plain, decide,
+// The files read top down, in this order: limiter, inspect*, decide_plain, decide,
 // decide_release, decide_failure, decide_count, topkeys, decide_workspace, engine, stats, compile*,
 // fields_check, match, error, decision, fields, algorithm*, charge, store, window, keys, rule, match_glob. Few names are used
 // by a file after the one that declares them.

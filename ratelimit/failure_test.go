@@ -50,7 +50,7 @@ func TestFailurePolicies(t *testing.T) {
 	equal(t, "statistics of the allowed", b.stats.counts()["domain.allow"], counts{TotalHits: 4})
 	equal(t, "statistics of the local", b.stats.counts()["domain.local"], counts{TotalHits: 4, WithinLimit: 2, NearLimit: 1, OverLimit: 2})
 
-	// When the store is back, its counters apply.
+	// When the store responds again, its counters apply.
 	b.store.err = nil
 	equal(t, "codes with the store", codes(ask()), "over ok ok ok ok")
 }
@@ -170,7 +170,7 @@ func TestFailureOfOneStoreToBeRead(t *testing.T) {
 	// A counter over its limit still stops the increments of its own store.
 	b.store.err, seconds.err = nil, errDown
 	b.decide(desc("slow", ""), desc("fast", ""), desc("slow", "third"))
-	equal(t, "held back", b.store.contents()["domain_slow_third_1200"], 0)
+	equal(t, "only read", b.store.contents()["domain_slow_third_1200"], 0)
 }
 
 // With both stores read first, a call that fails for one store counts nothing in the

@@ -35,25 +35,25 @@ func TestHitsAddend(t *testing.T) {
 	}
 }
 
-// Hits are given back, and counted apart from others. The statuses are OK, whatever happens.
+// Hits are refunded, and counted apart from others. The statuses are OK, whatever happens.
 func TestNegativeHits(t *testing.T) {
 	b := newBench(t, &ratelimit.Options{OnStoreFailure: ratelimit.FailDeny}, rule("k", "", 10))
 	store := subtractStore{b.store}
 	b.engine = ratelimit.New(store, &ratelimit.Options{Now: b.clock.Now, Stats: b.stats, OnStoreFailure: ratelimit.FailDeny})
 	b.use(rule("k", "", 10))
-	back := func(n uint64, d ratelimit.Descriptor) ratelimit.Descriptor {
+	refund := func(n uint64, d ratelimit.Descriptor) ratelimit.Descriptor {
 		d = hits(n, d)
 		d.Refund = true
 		return d
 	}
 	b.decide(hits(12, desc("k", "v")))
-	d := b.decide(back(5, desc("k", "v")), back(3, override(10, ratelimit.Minute, desc("o", "v"))), back(1, desc("none", "")))
+	d := b.decide(refund(5, desc("k", "v")), refund(3, override(10, ratelimit.Minute, desc("o", "v"))), refund(1, desc("none", "")))
 	equal(t, "codes", codes(d), "ok ok ok")
 	equal(t, "remaining", d.Statuses[0].Remaining, 3)
 	equal(t, "remaining of a new counter", d.Statuses[1].Remaining, 10)
-	equal(t, "remaining of an empty counter", b.decide(back(math.MaxUint64, desc("k", "v"))).Statuses[0].Remaining, 10)
+	equal(t, "remaining of an empty counter", b.decide(refund(math.MaxUint64, desc("k", "v"))).Statuses[0].Remaining, 10)
 	store.err = errDown
-	equal(t, "code without the store", codes(b.decide(back(1, desc("k", "v")))), "ok")
+	equal(t, "code without the store", codes(b.decide(refund(1, desc("k", "v")))), "ok")
 	equal(t, "statistics", b.stats.counts()["domain.k"], counts{TotalHits: 12, OverLimit: 2, NearLimit: 2, TotalNegativeHits: 6})
 	equal(t, "statistics of the override", b.stats.counts()["domain.o_v"], counts{TotalNegativeHits: 3})
 }

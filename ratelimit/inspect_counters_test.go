@@ -21,14 +21,14 @@ func counterRules(t *testing.T) *ratelimit.Ruleset {
 		{Key: "second", Limit: per(5, ratelimit.Second)},
 		algorithm("sliding", ratelimit.SlidingWindow),
 		algorithm("bucket", ratelimit.TokenBucket),
-		algorithm("places", ratelimit.Concurrency),
+		algorithm("permits", ratelimit.Concurrency),
 		{Key: "free", Limit: &ratelimit.Limit{Unlimited: true}},
 	}})
 }
 
-var countedKeys = []string{"fixed", "second", "sliding", "bucket", "places"}
+var countedKeys = []string{"fixed", "second", "sliding", "bucket", "permits"}
 
-// TestCounters reads, gives back and resets counters of each algorithm.
+// TestCounters reads, refunds and resets counters of each algorithm.
 func TestCounters(t *testing.T) {
 	c, stats := &clock{unix: epoch}, newMapStats()
 	main, second := newChargeStore(), newChargeStore()
@@ -68,7 +68,7 @@ func TestCounters(t *testing.T) {
 
 	r.HitsAddend = 3
 	got, err = e.Refund(t.Context(), r)
-	check("3 of 4 given back", got, err, 1)
+	check("3 of 4 refunded", got, err, 1)
 	got, err = e.Refund(t.Context(), r)
 	check("never below zero", got, err, 0)
 
@@ -101,7 +101,7 @@ func TestCountersOverTheLimit(t *testing.T) {
 	equal(t, "counters", b.store.contents(), map[string]uint64{"domain_k_x_1200": 7})
 }
 
-// Hits of the window before are taken back as well.
+// Hits of the window before are subtracted as well.
 func TestResetCountersOfSlidingWindow(t *testing.T) {
 	c := &clock{unix: 1200}
 	e := ratelimit.New(newChargeStore(), &ratelimit.Options{Now: c.Now})
@@ -118,7 +118,7 @@ func TestResetCountersOfSlidingWindow(t *testing.T) {
 	r.HitsAddend = 2
 	got, err := e.Refund(t.Context(), r)
 	if err != nil || got[0].Used != 3 {
-		t.Errorf("2 of 5 hits given back: got %+v, %v, want 3 used", got, err)
+		t.Errorf("2 of 5 hits refunded: got %+v, %v, want 3 used", got, err)
 	}
 	got, err = e.ResetCounters(t.Context(), r)
 	if err != nil || got[0].Used != 0 || got[0].Remaining != 5 || got[0].ResetSeconds != 0 {
@@ -127,7 +127,7 @@ func TestResetCountersOfSlidingWindow(t *testing.T) {
 }
 
 // The store is asked although the over-limit cache knows the counter, which it forgets only when
-// hits are taken back.
+// hits are subtracted.
 func TestCountersOverLimitCache(t *testing.T) {
 	c, store := &clock{unix: epoch}, newChargeStore()
 	cache := newMapCache(c.Now)
@@ -172,9 +172,9 @@ func TestCountersErrors(t *testing.T) {
 		t.Errorf("any store can be read: %v", err)
 	}
 	for what, call := range map[string]func() ([]ratelimit.CounterState, error){
-		"read":  func() ([]ratelimit.CounterState, error) { return e.Counters(t.Context(), bucket) },
-		"reset": func() ([]ratelimit.CounterState, error) { return e.ResetCounters(t.Context(), fixed) },
-		"back":  func() ([]ratelimit.CounterState, error) { return e.Refund(t.Context(), fixed) },
+		"read":   func() ([]ratelimit.CounterState, error) { return e.Counters(t.Context(), bucket) },
+		"reset":  func() ([]ratelimit.CounterState, error) { return e.ResetCounters(t.Context(), fixed) },
+		"refund": func() ([]ratelimit.CounterState, error) { return e.Refund(t.Context(), fixed) },
 	} {
 		if _, err := call(); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "mapStore") {
 			t.Errorf("%s: got %v, want an error that names the store", what, err)

@@ -199,7 +199,7 @@ func (l *level) matchWild(k *keyRules, e *Entry, scratch *[]byte) *node {
 	return &byBoth.node
 }
 
-// match descends the levels with the entries and never goes refund: where a rule matched and
+// match descends the levels with the entries and never goes back: where a rule matched and
 // its nested rules do not, its siblings are not tried. Only a limit at exactly the depth of
 // the last entry counts (REFERENCE.md, 2.1).
 func (d *domain) match(entries []Entry, scratch *[]byte) *node {

@@ -181,7 +181,7 @@ func scan(patterns []string, s string) int {
 	return -1
 }
 
-// Mixed kinds compete for the first place; the stars-only pattern at the end
+// Mixed kinds compete for the first position; the stars-only pattern at the end
 // catches the rest, and at the start catches all.
 func TestGlobIndexMixedKinds(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
@@ -213,8 +213,8 @@ func TestGlobIndexLongValues(t *testing.T) {
 	}
 }
 
-// A value that repeats a pattern's literal at every place must not be compared
-// with the pattern at every place: a client could keep a core busy for minutes.
+// A value that repeats a pattern's literal at every position must not be compared
+// with the pattern at every position: a client could keep a core busy for minutes.
 func TestGlobIndexDoesNotHang(t *testing.T) {
 	values := map[string]string{
 		"one letter":         strings.Repeat("a", 1<<20),

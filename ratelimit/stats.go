@@ -176,7 +176,7 @@ type nameStats struct {
 	used atomic.Int64 // seconds
 }
 
-// unusedAfter is how long a name is kept for its next use. A name that is dropped is still
+// unusedAfter bounds the time for which an unused name is kept. A name that is dropped is still
 // exported for a while (see ExtendedStats), so a shorter time would let a flood of names hold
 // more memory than the bound allows for.
 const unusedAfter = 5 * time.Minute

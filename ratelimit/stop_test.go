@@ -173,7 +173,7 @@ func TestStopByShadowRule(t *testing.T) {
 	})
 }
 
-// givingStore is a mapStore that takes hits back.
+// givingStore is a mapStore that can subtract hits.
 type givingStore struct{ *mapStore }
 
 func (s givingStore) Subtract(_ context.Context, hits []ratelimit.Hit) error {
@@ -188,7 +188,7 @@ func (s givingStore) Subtract(_ context.Context, hits []ratelimit.Hit) error {
 }
 
 // TestStopGivesBack has a request with a counter that the cache knows to be over its limit: no hits are added then,
-// but those to give back are.
+// but refunds are.
 func TestStopGivesBack(t *testing.T) {
 	o := ratelimit.Options{StopIncrementWhenOverLimit: true, CounterKeyFormat: ratelimit.KeyReference}
 	b := newBench(t, nil)
@@ -197,8 +197,8 @@ func TestStopGivesBack(t *testing.T) {
 	b.use(rule("full", "", 1), rule("used", "", 9))
 	b.decide(hits(5, desc("used", "")))
 	b.decide(hits(2, desc("full", "")))
-	back := hits(3, desc("used", ""))
-	back.Refund = true
-	equal(t, "codes", codes(b.decide(desc("full", ""), back)), "over ok")
+	refund := hits(3, desc("used", ""))
+	refund.Refund = true
+	equal(t, "codes", codes(b.decide(desc("full", ""), refund)), "over ok")
 	equal(t, "counters", b.store.contents(), map[string]uint64{"domain_used__1200": 2, "domain_full__1200": 2})
 }

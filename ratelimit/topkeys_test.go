@@ -100,7 +100,7 @@ func TestTopKeysOfNewRules(t *testing.T) {
 	equal(t, "keys", topText(top.Rules[0].ByHits), "b=y 2")
 }
 
-// What clients send can't take much memory: long keys are cut, and distinguished all the same.
+// What clients send can't occupy much memory: long keys are cut, and distinguished all the same.
 func TestLongTopKeys(t *testing.T) {
 	b := newTopBench(t, rule("k", "", 9))
 	long := strings.Repeat("x", 100_000)

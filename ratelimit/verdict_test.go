@@ -105,7 +105,7 @@ func TestVerdictCached(t *testing.T) {
 	}
 }
 
-// nearAt is how many hits count as near the limit when a whole limit is used up
+// nearAt returns the number of hits that count as near the limit when a whole limit is used up
 // in one call: the limit less the near-limit threshold.
 func nearAt(t *testing.T, limit uint32, ratio float32) uint64 {
 	t.Helper()

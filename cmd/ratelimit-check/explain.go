@@ -70,7 +70,7 @@ func addPlaces(levels []explain.Level, at []placedRules) {
 			if !a.Configured || !found {
 				continue
 			}
-			a.Place = below.file + " " + strings.Join(below.path, ".")
+			a.Position = below.file + " " + strings.Join(below.path, ".")
 			if a.Matched {
 				next = []placedRules{below}
 			}

@@ -17,8 +17,8 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
-	timeout = 30 * time.Second
-	tick    = 2 * time.Millisecond
+	timeout  = 30 * time.Second
+	interval = 2 * time.Millisecond
 	// never is the wait for a call that must not come. A slow machine may miss
 	// one that a fast machine detects.
 	never = 100 * time.Millisecond
@@ -82,7 +82,7 @@ func (r *harness) stop() {
 // wait waits until changed has been called n times, or more.
 func (r *harness) wait(n int64) {
 	r.t.Helper()
-	require.Eventually(r.t, func() bool { return r.calls.Load() >= n }, timeout, tick, "changed was not called %d times", n)
+	require.Eventually(r.t, func() bool { return r.calls.Load() >= n }, timeout, interval, "changed was not called %d times", n)
 }
 
 // changes runs a function that must lead to a call of changed.
@@ -109,7 +109,7 @@ func (r *harness) restFor(ticks int) {
 			last, same = now, 0
 		}
 		return same > ticks
-	}, timeout, tick, "calls never end")
+	}, timeout, interval, "calls never end")
 }
 
 // ignores runs a function that must not lead to a call of changed.
@@ -118,7 +118,7 @@ func (r *harness) ignores(what func()) {
 	r.restFor(idleTicks) // earlier changes must not be mistaken for this one
 	before := r.calls.Load()
 	what()
-	require.Never(r.t, func() bool { return r.calls.Load() > before }, never, tick, "changed was called")
+	require.Never(r.t, func() bool { return r.calls.Load() > before }, never, interval, "changed was called")
 }
 
 func write(t *testing.T, path, text string) {

@@ -118,7 +118,7 @@ func TestNoLeaks(t *testing.T) {
 // values: while a set is being replaced there are two.
 func noMoreThan(t *testing.T, files, goroutines int) {
 	t.Helper()
-	for deadline := time.Now().Add(timeout / 3); time.Now().Before(deadline); <-time.After(tick) {
+	for deadline := time.Now().Add(timeout / 3); time.Now().Before(deadline); <-time.After(interval) {
 		if openFiles(t) <= files && runtime.NumGoroutine() <= goroutines {
 			return
 		}

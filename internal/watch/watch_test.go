@@ -293,7 +293,7 @@ func TestCallsFollowEachOther(t *testing.T) {
 		})
 	}()
 	for n := range int64(5) {
-		require.Eventually(t, func() bool { return calls.Load() > n }, timeout, tick)
+		require.Eventually(t, func() bool { return calls.Load() > n }, timeout, interval)
 		write(t, filepath.Join(dir, "file"), "text")
 		release <- struct{}{}
 	}
@@ -317,7 +317,7 @@ func TestTheContextEndsTheWatchAtOnce(t *testing.T) {
 	opts.Only = f.accept
 	r := start(t, opts, dir)
 	write(t, filepath.Join(dir, "file"), "text")
-	require.Eventually(t, func() bool { return f.has(dir, "file") }, timeout, tick)
+	require.Eventually(t, func() bool { return f.has(dir, "file") }, timeout, interval)
 	r.stop() // while the change is pending
 	assert.EqualValues(t, 1, r.calls.Load())
 }

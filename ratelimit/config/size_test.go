@@ -89,7 +89,7 @@ func TestHugeExpansions(t *testing.T) {
 			"domain: d\ndescriptors:\n- &a0 {key: k}\n" + bomb("- &a%[1]d {<<: [%[2]s]}\n", "*a%[1]d"),
 			"document contains excessive aliasing",
 		},
-		"wrong place": {
+		"wrong position": {
 			"domain: d\nname:\n- &a0 {key: k}\n" + bomb("- &a%[1]d {replaces: [%[2]s]}\n", "*a%[1]d"),
 			"document contains excessive aliasing",
 		},

@@ -20,9 +20,9 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
-	timeout = 30 * time.Second
-	tick    = 2 * time.Millisecond
-	never   = 100 * time.Millisecond // how long to wait for a load that must not come
+	timeout  = 30 * time.Second
+	interval = 2 * time.Millisecond
+	never    = 100 * time.Millisecond // how long to wait for a load that must not come
 	// idleTicks is the number of ticks without a load after which none is pending. It is
 	// not a duration, because a process that gets no CPU time makes no progress in it.
 	idleTicks = 50
@@ -90,7 +90,7 @@ func (r *harness) until(what string, reached func() bool) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		return reached()
-	}, timeout, tick, what)
+	}, timeout, interval, what)
 }
 
 // untilUsed waits until the last loaded configuration has these limits.
@@ -170,7 +170,7 @@ func (r *harness) ignores(what func()) {
 	require.Never(r.t, func() bool {
 		l, f := r.counts()
 		return l > loaded || f > failed
-	}, never, tick, "there was a load")
+	}, never, interval, "there was a load")
 }
 
 // limits returns the first limit of each domain.

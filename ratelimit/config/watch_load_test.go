@@ -167,7 +167,7 @@ func decide(t *testing.T, engine *ratelimit.Engine, worker int, done <-chan stru
 	}
 }
 
-// usage is what the process holds.
+// usage describes the resources of the process.
 type usage struct {
 	goroutines, files int
 	heap              uint64
@@ -194,7 +194,7 @@ func measure(t *testing.T) usage {
 func noMoreThan(t *testing.T, before usage, when string) {
 	t.Helper()
 	var now usage
-	for deadline := time.Now().Add(timeout / 3); time.Now().Before(deadline); <-time.After(tick) {
+	for deadline := time.Now().Add(timeout / 3); time.Now().Before(deadline); <-time.After(interval) {
 		// The test itself uses some of the heap.
 		now = measure(t)
 		if now.goroutines <= before.goroutines && now.files <= before.files && now.heap < before.heap+heapSlack {

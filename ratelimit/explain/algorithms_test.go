@@ -16,7 +16,7 @@ func TestExplainAlgorithms(t *testing.T) {
 		limited("even", ratelimit.Limit{RequestsPerUnit: 1, Unit: ratelimit.Second, UnitMultiplier: 10, Algorithm: ratelimit.TokenBucket}),
 		limited("slide", ratelimit.Limit{RequestsPerUnit: 5, Unit: ratelimit.Minute, UnitMultiplier: 15, Algorithm: ratelimit.SlidingWindow}),
 		limited("month", ratelimit.Limit{RequestsPerUnit: 5, Unit: ratelimit.Month, Align: ratelimit.AlignCalendar, TimeZone: "Europe/Vienna", Algorithm: ratelimit.SlidingWindow}),
-		limited("places", ratelimit.Limit{RequestsPerUnit: 10, Unit: ratelimit.Hour, Algorithm: ratelimit.Concurrency}),
+		limited("permits", ratelimit.Limit{RequestsPerUnit: 10, Unit: ratelimit.Hour, Algorithm: ratelimit.Concurrency}),
 	}
 	for _, row := range []struct{ key, size, rest string }{
 		{"bucket", "a bucket of 20 requests, refilled with 100 per minute", "    counter     domain_bucket_x_token_bucket_minute\n    statistics"},
@@ -30,8 +30,8 @@ func TestExplainAlgorithms(t *testing.T) {
 			"    window      1969-12-31T23:00:00Z to 1970-01-31T23:00:00Z\n",
 		},
 		{
-			"places", "at most 10 requests at the same time",
-			"    held        for 1 hour if it is not released\n    counter     domain_places_x_concurrency_hour\n    statistics",
+			"permits", "at most 10 requests at the same time",
+			"    held        for 1 hour if it is not released\n    counter     domain_permits_x_concurrency_hour\n    statistics",
 		},
 	} {
 		x := explanation(t, rules, desc(row.key, "x"))

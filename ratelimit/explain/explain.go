@@ -160,12 +160,12 @@ type Attempt struct {
 	// Configured reports whether the rule exists.
 	Configured bool `json:"configured"`
 	Matched    bool `json:"matched"`
-	// Place is the position of the rule in its source. Decision leaves it empty; callers who know the
+	// Position is that of the rule in its source. Decision leaves it empty; callers who know the
 	// source of the rules may set it.
-	Place string `json:"place,omitempty"`
+	Position string `json:"place,omitempty"`
 }
 
-// maxShown is how many rules, values or domains of one kind are listed.
+// maxShown bounds the rules, values or domains of one kind that are listed.
 const maxShown = 10
 
 // Decision explains what an engine with these rules would do with a request. It counts

@@ -145,7 +145,7 @@ func TestExplainOutcome(t *testing.T) {
 	}
 }
 
-// attempts are what was tried at a level, in short.
+// attempts lists what was tried at a level, in short.
 func attempts(l *explain.Level) []string {
 	var texts []string
 	for _, a := range l.Tried {
@@ -378,7 +378,7 @@ func TestExplainShowsModesAndDefaults(t *testing.T) {
 func tree(r *rand.Rand, depth int) []ratelimit.Rule {
 	pick := func(from ...string) string { return from[r.IntN(len(from))] }
 	seldom := func() bool { return r.IntN(4) == 0 }
-	taken := make(map[string]bool)
+	seen := make(map[string]bool)
 	var rules []ratelimit.Rule
 	for range r.IntN(2 + 6*depth) {
 		n := ratelimit.Rule{
@@ -386,10 +386,10 @@ func tree(r *rand.Rand, depth int) []ratelimit.Rule {
 			ShadowMode: seldom(), QuotaMode: seldom(), DetailedMetric: seldom(), ValueToMetric: seldom(),
 		}
 		joined := strings.TrimSuffix(n.Key+"_"+n.Value, "_")
-		if taken[joined] {
+		if seen[joined] {
 			continue
 		}
-		taken[joined] = true
+		seen[joined] = true
 		n.ShareThreshold = strings.HasSuffix(n.Value, "*") && seldom()
 		if r.IntN(5) > 0 {
 			n.Limit = drawLimit(r, pick)

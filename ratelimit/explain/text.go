@@ -79,7 +79,7 @@ func (l *Level) write(t *tabwriter.Writer) {
 		} else if a.Configured {
 			verdict = "does not match"
 		}
-		fmt.Fprintln(t, strings.TrimSuffix(fmt.Sprintf("    %s\t%s\t%s\t%s", a.Way, rule, verdict, a.Place), "\t"))
+		fmt.Fprintln(t, strings.TrimSuffix(fmt.Sprintf("    %s\t%s\t%s\t%s", a.Way, rule, verdict, a.Position), "\t"))
 	}
 	for _, m := range l.NearMisses {
 		fmt.Fprintf(t, "    near miss\t%s\t%s\n", ruleText(m.Key, m.Value), m.Why)

@@ -11,7 +11,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
-// A tenant may have one report in progress. The place is given back when the handler has returned.
+// A tenant may have one report in progress. The permit is released when the handler has returned.
 func ExamplePerKey_concurrency() {
 	limiter, err := ratelimit.NewLimiter("reports", memstore.New(nil), ratelimit.Limit{
 		Algorithm: ratelimit.Concurrency, RequestsPerUnit: 1, Unit: ratelimit.Hour,

@@ -52,7 +52,7 @@ type Options struct {
 	FailClosed bool
 	// OnError, if not nil, is called with the *ratelimit.Error of each failed decision,
 	// but not for calls whose context is done, and when the permits that a call held under limits
-	// of ratelimit.Concurrency can't be given back: then they become free by themselves. It must
+	// of ratelimit.Concurrency can't be released: then they expire. It must
 	// be safe for concurrent use and return soon: the call waits.
 	OnError func(ctx context.Context, fullMethod string, err error)
 }

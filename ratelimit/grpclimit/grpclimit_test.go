@@ -232,7 +232,7 @@ func atOnceLimits(t *testing.T, store ratelimit.Store, opts *grpclimit.Options) 
 	}
 }
 
-// A stream holds its place until it has ended, also when its client goes away.
+// A stream holds its permit until it has ended, also when its client goes away.
 func TestStreamHoldsItsPlace(t *testing.T) {
 	for name, limit := range atOnceLimits(t, memstore.New(nil), nil) {
 		t.Run(name, func(t *testing.T) {
@@ -272,7 +272,7 @@ func serve(t *testing.T, limit *grpclimit.Interceptor, watch func(healthpb.Healt
 	return client
 }
 
-// A call gives its place back however its handler ends.
+// A call releases its permit however its handler ends.
 func TestUnaryHoldsItsPlace(t *testing.T) {
 	info := &grpc.UnaryServerInfo{FullMethod: "/a/b"}
 	ctx := peer.NewContext(t.Context(), &peer.Peer{Addr: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)}})
@@ -297,7 +297,7 @@ func TestUnaryHoldsItsPlace(t *testing.T) {
 	}
 }
 
-// failingRelease is a store whose places can't be given back.
+// failingRelease is a store whose permits can't be released.
 type failingRelease struct{ *memstore.Store }
 
 func (s failingRelease) Charge(ctx context.Context, charges []ratelimit.Charge) error {

@@ -40,7 +40,7 @@ func atOnceLimits(t testing.TB, store ratelimit.Store, opts *httplimit.Options) 
 	}
 }
 
-// A request holds its place while its handler runs, however that ends.
+// A request holds its permit while its handler runs, however that ends.
 func TestPlaceIsHeldWhileTheHandlerRuns(t *testing.T) {
 	for name, limit := range atOnceLimits(t, memstore.New(nil), nil) {
 		t.Run(name, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestPlaceIsHeldWhileTheHandlerRuns(t *testing.T) {
 				h := limit(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					calls++
 					rec := httptest.NewRecorder()
-					inner.ServeHTTP(rec, r) // the only place is taken
+					inner.ServeHTTP(rec, r) // the only permit is in use
 					if rec.Code == http.StatusTooManyRequests {
 						denied++
 					}
@@ -94,7 +94,7 @@ func TestPlaceIsHeldWhileTheHandlerRuns(t *testing.T) {
 }
 
 // A WebSocket or an upload ends when its client disconnects: the canceled context must not keep
-// the place.
+// the permit.
 func TestPlaceIsGivenBackAfterTheClientDisconnected(t *testing.T) {
 	for name, limit := range atOnceLimits(t, memstore.New(nil), nil) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -108,7 +108,7 @@ func TestPlaceIsGivenBackAfterTheClientDisconnected(t *testing.T) {
 	}
 }
 
-// failingRelease is a store whose places can't be given back.
+// failingRelease is a store whose permits can't be released.
 type failingRelease struct{ *memstore.Store }
 
 func (s failingRelease) Charge(ctx context.Context, charges []ratelimit.Charge) error {
@@ -146,7 +146,7 @@ func TestRetryAfterOfATokenBucket(t *testing.T) {
 	wantHeaders(t, get(h), map[string]string{"Retry-After": "30", "RateLimit-Reset": "60"})
 }
 
-// A client may have one download in progress. The place is given back when the handler
+// A client may have one download in progress. The permit is released when the handler
 // has returned.
 func ExamplePerKey_concurrency() {
 	limiter, err := ratelimit.NewLimiter("downloads", memstore.New(nil), ratelimit.Limit{

@@ -51,7 +51,7 @@ type Options struct {
 	FailClosed bool
 	// OnError, if not nil, is called with the *ratelimit.Error of each failed decision,
 	// whether the request passes or not, and when the permits that a request held under limits of
-	// ratelimit.Concurrency can't be given back: then they become free by themselves. It is not
+	// ratelimit.Concurrency can't be released: then they expire. It is not
 	// called for requests that clients
 	// canceled while they were being counted: those get status 499 and never pass. It
 	// must be safe for concurrent use and return soon: the request waits.

@@ -28,7 +28,7 @@ import (
 
 const adminToken = "0123456789abcdef"
 
-// countersServer is a gRPC server with a Counters, which records what its hooks are told.
+// countersServer is a gRPC server with a Counters, which records the calls of its hooks.
 type countersServer struct {
 	t    *testing.T
 	conn *grpc.ClientConn
@@ -81,8 +81,8 @@ func (s *countersServer) call(method, authorization string, in *ratelimitv3.Rate
 	return out, err
 }
 
-// told returns what the hooks were told.
-func (s *countersServer) told() (calls, denied []string) {
+// recorded returns the calls of the hooks.
+func (s *countersServer) recorded() (calls, denied []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.calls, s.denied
@@ -123,7 +123,7 @@ func TestCountersOverGRPC(t *testing.T) {
 			in.Descriptors[0].HitsAddend = wrapperspb.UInt64(2)
 			call("GiveBack", "OK", "OK", "0", `"limitRemaining":2,`)
 			call("Reset", "OK", "OK", "0", `"limitRemaining":2,`)
-			calls, denied := s.told()
+			calls, denied := s.recorded()
 			require.Equal(t, []string{"Get d", "Get d", "GiveBack d", "GiveBack d", "Reset d"}, calls)
 			require.Empty(t, denied)
 		})
@@ -147,7 +147,7 @@ func TestCountersToken(t *testing.T) {
 		_, err = s.call(method, "Bearer "+adminToken, ask("a"))
 		require.Equal(t, codes.ResourceExhausted, status.Code(err), method)
 	}
-	calls, denied := s.told()
+	calls, denied := s.recorded()
 	require.Len(t, denied, 13)
 	require.Equal(t, []string{"Get d"}, calls)
 	_, err = ratelimitv3.NewRateLimitServiceClient(s.conn).ShouldRateLimit(t.Context(), ask("a"))
@@ -205,14 +205,14 @@ func TestCountersEncryption(t *testing.T) {
 	secret := credentials.NewTLS(&tls.Config{Certificates: []tls.Certificate{authority.Issue("limits.example")}})
 	for name, c := range map[string]struct {
 		network string
-		far     bool
+		remote  bool
 		tls     bool
 		code    codes.Code
 		denied  string
 	}{
-		"far":      {"tcp", true, false, codes.FailedPrecondition, "192.0.2.7:1234 FailedPrecondition"},
-		"far, TLS": {"tcp", true, true, codes.OK, ""},
-		"unix":     {"unix", false, false, codes.OK, ""},
+		"remote":      {"tcp", true, false, codes.FailedPrecondition, "192.0.2.7:1234 FailedPrecondition"},
+		"remote, TLS": {"tcp", true, true, codes.OK, ""},
+		"unix":        {"unix", false, false, codes.OK, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			address := "127.0.0.1:0"
@@ -225,7 +225,7 @@ func TestCountersEncryption(t *testing.T) {
 			if c.network == "unix" {
 				target = "unix:" + target
 			}
-			if c.far {
+			if c.remote {
 				l = farListener{l}
 			}
 			s := &countersServer{t: t}
@@ -247,7 +247,7 @@ func TestCountersEncryption(t *testing.T) {
 			})
 			_, err = s.call("Get", "Bearer "+adminToken, ask("a"))
 			require.Equal(t, c.code, status.Code(err), "%v", err)
-			_, denied := s.told()
+			_, denied := s.recorded()
 			require.Equal(t, c.denied, strings.Join(denied, ","))
 		})
 	}

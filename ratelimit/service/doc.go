@@ -33,6 +33,6 @@
 // Strings that the codec decodes refer to the transport's buffer, which is retained until
 // the response has been sent. Engine and stores retain no strings of a request.
 //
-// A descriptor with is_negative_hits gives its hits back: see ratelimit.Descriptor.Refund. Through the
+// A descriptor with is_negative_hits refunds its hits: see ratelimit.Descriptor.Refund. Through the
 // protocol that is also how a permit of a concurrency limit is released.
 package service

@@ -57,14 +57,14 @@ func TestDecisionsOverGRPC(t *testing.T) {
 	}
 }
 
-// negative is ask with hits to give back.
+// negative is ask with hits to refund.
 func negative(client string) *ratelimitv3.RateLimitRequest {
 	in := ask(client)
 	in.Descriptors[0].IsNegativeHits = true
 	return in
 }
 
-// Hits are given back, never below zero, and the status is OK.
+// Hits are refunded, never below zero, and the status is OK.
 func TestNegativeHits(t *testing.T) {
 	for _, setup := range setups() {
 		t.Run(setup.name, func(t *testing.T) {

@@ -74,7 +74,7 @@ func (s *Service) serveJSON(w http.ResponseWriter, r *http.Request) error {
 	return httpx.WriteBytes(w, code, "application/json", compact.Bytes())
 }
 
-// objectBytes is what decoding allocates for an object, besides its text.
+// objectBytes estimates what decoding allocates for an object besides its text.
 const objectBytes = 160
 
 // readJSON returns the request, or an error with its status.

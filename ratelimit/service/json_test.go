@@ -69,11 +69,11 @@ func TestJSONMapping(t *testing.T) {
 
 func TestNegativeHitsAsJSON(t *testing.T) {
 	h := service.New(newEngine(t, nil, nil), nil).JSON()
-	const back = `{"domain":"d","descriptors":[{"entries":[{"key":"client","value":"a"}],"hitsAddend":"5","isNegativeHits":true}]}`
+	const refund = `{"domain":"d","descriptors":[{"entries":[{"key":"client","value":"a"}],"hitsAddend":"5","isNegativeHits":true}]}`
 	for i, step := range []struct {
 		body string
 		code int
-	}{{askJSON, 200}, {askJSON, 200}, {askJSON, 429}, {back, 200}, {askJSON, 200}, {askJSON, 200}, {askJSON, 429}} {
+	}{{askJSON, 200}, {askJSON, 200}, {askJSON, 429}, {refund, 200}, {askJSON, 200}, {askJSON, 200}, {askJSON, 429}} {
 		require.Equal(t, step.code, post(h, step.body).Code, "call %d", i)
 	}
 }

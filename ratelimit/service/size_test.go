@@ -31,7 +31,7 @@ func many(descriptors, entries int) *ratelimitv3.RateLimitRequest {
 }
 
 func TestRequestsOfManyParts(t *testing.T) {
-	odd := many(4, 1) // takes the other way through the codec
+	odd := many(4, 1) // is decoded by the generated code
 	odd.ProtoReflect().SetUnknown([]byte{0x7a, 1, 'x'})
 	for _, setup := range setups() {
 		t.Run(setup.name, func(t *testing.T) {

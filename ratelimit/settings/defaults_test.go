@@ -198,7 +198,7 @@ func TestTable(t *testing.T) {
 			seen[name] = true
 		}
 		_, err := settings.Parse(map[string]string{v.Name: v.Default})
-		require.NoError(t, err, "%s does not take its own default %q", v.Name, v.Default)
+		require.NoError(t, err, "%s does not accept its own default %q", v.Name, v.Default)
 	}
 }
 

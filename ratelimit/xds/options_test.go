@@ -107,9 +107,9 @@ func TestLog(t *testing.T) {
 	addr, stop := server.serve("127.0.0.1:0")
 	opts := quick()
 	opts.Headers = []xds.Header{{Name: "x-token", Value: "secret"}}
-	taken, log := new(logtest.Log), new(logtest.Log)
+	used, log := new(logtest.Log), new(logtest.Log)
 
-	opts.Log = taken.Logger()
+	opts.Log = used.Logger()
 	r := start(t, addr, opts)
 	rejection(t, r)
 
@@ -120,10 +120,10 @@ func TestLog(t *testing.T) {
 	require.Eventually(t, func() bool { return contains(log, "next attempt in") }, timeout, time.Millisecond)
 	connectionFailure(t, r)
 
-	for _, l := range []*logtest.Log{taken, log} {
+	for _, l := range []*logtest.Log{used, log} {
 		require.Contains(t, l.String(), "connected to the configuration server")
 		require.Contains(t, l.String(), addr)
 		require.NotContains(t, l.String(), "secret")
 	}
-	require.NotContains(t, taken.String(), "mongo")
+	require.NotContains(t, used.String(), "mongo")
 }

@@ -62,8 +62,8 @@ func (r *run) replace(use, faulty []resource) []resource {
 		domains[use[i].config.GetDomain()] = true
 	}
 	for _, old := range r.inUse {
-		taken := domains[old.config.GetDomain()] && !r.opts.MergeDomains
-		if key := old.key(); !present[key] && !taken && (wanted[key] || anyUnknown) {
+		configured := domains[old.config.GetDomain()] && !r.opts.MergeDomains
+		if key := old.key(); !present[key] && !configured && (wanted[key] || anyUnknown) {
 			use = append(use, old)
 		}
 	}

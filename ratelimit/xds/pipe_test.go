@@ -26,10 +26,10 @@ func newPipeListener() *pipeListener {
 }
 
 func (l *pipeListener) dial(ctx context.Context) (net.Conn, error) {
-	near, far := net.Pipe()
+	client, server := net.Pipe()
 	select {
-	case l.conns <- far:
-		return &frozenConn{Conn: near, l: l}, nil
+	case l.conns <- server:
+		return &frozenConn{Conn: client, l: l}, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-l.closed:

@@ -178,9 +178,9 @@ func TestConnectTimeout(t *testing.T) {
 			}
 		}()
 		opts := inPipe(xds.Options{ConnectTimeout: 7 * time.Second}, func(context.Context) (net.Conn, error) {
-			near, far := net.Pipe()
-			ends = append(ends, far)
-			return near, nil
+			client, server := net.Pipe()
+			ends = append(ends, server)
+			return client, nil
 		})
 		bubble(t, opts, &[]*xds.Update{}, func(failures <-chan error) {
 			began := time.Now()
