@@ -141,7 +141,8 @@ func TestCandidate(t *testing.T) {
 		assert.Contains(t, faults[0], "f.yaml:2:", text)
 	}
 	_, warnings := problems(limit("{requests_per_unit: 7, unit: day}"), nil)
-	assert.Equal(t, []string{"f.yaml:2:104: key 'unit' has no effect in candidate: it belongs in rate_limit"}, warnings)
+	require.Len(t, warnings, 1)
+	requireWords(t, errors.New(warnings[0]), "f.yaml:2:104: ", "'unit'", "belongs in rate_limit")
 }
 
 // All spellings of booleans in YAML 1.1.
@@ -280,21 +281,30 @@ func mergeFiles() []config.File {
 	}
 }
 
+// requireWords requires that an error begins with a position and contains key words.
+func requireWords(t *testing.T, err error, at string, words ...string) {
+	t.Helper()
+	require.Error(t, err)
+	require.True(t, strings.HasPrefix(err.Error(), at), "%v: want the position %s", err, at)
+	for _, w := range words {
+		require.ErrorContains(t, err, w)
+	}
+}
+
 func TestMergeDomains(t *testing.T) {
 	_, err := config.Parse(mergeFiles(), nil)
-	require.EqualError(t, err, "2.yaml:1:9: duplicate domain 'd' in config file (the other is at 1.yaml:1:9)")
+	requireWords(t, err, "2.yaml:1:9: ", "duplicate domain 'd'", "1.yaml:1:9")
 
 	c, err := config.Parse(mergeFiles(), &config.Options{MergeDomains: true})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"1.yaml", "2.yaml"}, c.Files)
 	assert.Equal(t, "xy*", c.Domains[0].Rules[0].Value, "rules come in the order of the file names")
 	require.Len(t, c.Warnings, 1)
-	assert.Equal(t, "2.yaml:4:10: wildcard 'x*' overlaps with the earlier 'xy*', which wins where both match (the other is at 1.yaml:4:10)",
-		c.Warnings[0].Error())
+	requireWords(t, c.Warnings[0], "2.yaml:4:10: ", "'x*' overlaps", "'xy*'", "1.yaml:4:10")
 
 	files := append(mergeFiles(), config.File{Name: "3.yaml", Data: []byte("domain: d\ndescriptors:\n- key: c\n")})
 	_, err = config.Parse(files, &config.Options{MergeDomains: true})
-	require.EqualError(t, err, "3.yaml:3:8: duplicate descriptor composite key 'd.c' (the other is at 1.yaml:5:8)")
+	requireWords(t, err, "3.yaml:3:8: ", "duplicate", "'d.c'", "1.yaml:5:8")
 }
 
 func TestTooManyProblems(t *testing.T) {
@@ -302,5 +312,5 @@ func TestTooManyProblems(t *testing.T) {
 	var faults config.Faults
 	require.True(t, errors.As(err, &faults))
 	assert.Len(t, faults, 1001)
-	assert.Equal(t, "f: more than 1000 problems: the rest is omitted", faults[0].Error())
+	requireWords(t, faults[0], "f: ", "more than 1000")
 }

@@ -126,20 +126,20 @@ func TestExplainOutcome(t *testing.T) {
 		outcome    explain.Outcome
 		reason     string
 	}{
-		{desc("limited", "1"), explain.OutcomeLimit, "the rule that matched at level 1 has a limit"},
-		{desc("deep", "1", "x", "2"), explain.OutcomeLimit, "the rule that matched at level 2 has a limit"},
-		{desc("free", ""), explain.OutcomeUnlimited, "the rule that matched at level 1 is unlimited"},
-		{desc("white", "1"), explain.OutcomeWhitelisted, "the rule that matched at level 1 has neither a limit nor rules below"},
-		{desc("deep", "1"), explain.OutcomeNone, "the request ends at level 1 but the rule that matched there has no limit of its own, only rules below"},
-		{desc("limited", "1", "a", "b", "c", "d"), explain.OutcomeNone, "the request has 3 pairs but the rule that matched has its limit at level 1 and no rules below: only a limit at the depth of the last pair counts"},
-		{desc("white", "1", "a", "b"), explain.OutcomeNone, "the request has 2 pairs but the rule that matched at level 1 has no rules below"},
-		{desc("nope", "1"), explain.OutcomeNone, "no rule at level 1 for nope=1"},
-		{desc("deep", "1", "y", "a b"), explain.OutcomeNone, `no rule at level 2 for y="a b"`},
-		{desc(), explain.OutcomeNone, "the descriptor has no pairs, and rules begin with one"},
-		{override(9, ratelimit.Day, desc("nope", "1")), explain.OutcomeLimit, "the request sets its own limit for the descriptor, and rules are not consulted"},
+		{desc("limited", "1"), explain.OutcomeLimit, "level 1"},
+		{desc("deep", "1", "x", "2"), explain.OutcomeLimit, "level 2"},
+		{desc("free", ""), explain.OutcomeUnlimited, "unlimited"},
+		{desc("white", "1"), explain.OutcomeWhitelisted, "neither"},
+		{desc("deep", "1"), explain.OutcomeNone, "only rules below"},
+		{desc("limited", "1", "a", "b", "c", "d"), explain.OutcomeNone, "limit at level 1"},
+		{desc("white", "1", "a", "b"), explain.OutcomeNone, "2 pairs"},
+		{desc("nope", "1"), explain.OutcomeNone, "nope=1"},
+		{desc("deep", "1", "y", "a b"), explain.OutcomeNone, `y="a b"`},
+		{desc(), explain.OutcomeNone, "no pairs"},
+		{override(9, ratelimit.Day, desc("nope", "1")), explain.OutcomeLimit, "own limit"},
 	} {
 		d := explanation(t, rules, tt.descriptor).Descriptors[0]
-		if d.Outcome != tt.outcome || d.Reason != tt.reason {
+		if d.Outcome != tt.outcome || !strings.Contains(d.Reason, tt.reason) {
 			t.Errorf("%v:\n got %s: %s\nwant %s: %s", tt.descriptor.Entries, d.Outcome, d.Reason, tt.outcome, tt.reason)
 		}
 	}
@@ -197,66 +197,72 @@ func TestExplainNearMisses(t *testing.T) {
 		rules      []ratelimit.Rule
 		descriptor ratelimit.Descriptor
 		level      int
-		want       []explain.NearMiss
+		want       []explain.NearMiss // with key words of Why
 	}{
 		{
 			"the case of the value",
 			[]ratelimit.Rule{rule("k", "", 1), rule("k", "Bob", 2)},
 			desc("k", "bob"), 0,
-			[]explain.NearMiss{{Key: "k", Value: "Bob", Why: "the letter case of the value differs"}},
+			[]explain.NearMiss{{Key: "k", Value: "Bob", Why: "letter case of the value"}},
 		},
 		{
 			"the case of the key",
 			[]ratelimit.Rule{rule("Client", "", 1)},
 			desc("client", "x"), 0,
-			[]explain.NearMiss{{Key: "Client", Why: "the letter case of the key differs"}},
+			[]explain.NearMiss{{Key: "Client", Why: "letter case of the key"}},
 		},
 		{
 			"white space",
 			[]ratelimit.Rule{rule("k", "bob", 1)},
 			desc("k", " bob"), 0,
-			[]explain.NearMiss{{Key: "k", Value: "bob", Why: "the white space of the value differs"}},
+			[]explain.NearMiss{{Key: "k", Value: "bob", Why: "white space of the value"}},
 		},
 		{
 			"the spelling",
 			[]ratelimit.Rule{rule("client", "", 1), rule("path", "/login", 1), rule("path", "/logout", 2)},
 			desc("path", "/logni"), 0,
-			[]explain.NearMiss{{Key: "path", Value: "/login", Why: "the spelling of the value differs"}},
+			[]explain.NearMiss{{Key: "path", Value: "/login", Why: "spelling of the value"}},
 		},
 		{
 			"other values",
 			[]ratelimit.Rule{rule("k", "a", 1), rule("k", "b", 2), rule("z", "c", 2)},
 			desc("k", "x"), 0,
-			[]explain.NearMiss{{Key: "k", Value: "a", Why: "the value differs"}, {Key: "k", Value: "b", Why: "the value differs"}},
+			[]explain.NearMiss{{Key: "k", Value: "a", Why: "value"}, {Key: "k", Value: "b", Why: "value"}},
 		},
 		{
 			"other keys",
 			[]ratelimit.Rule{rule("a", "", 1), rule("b", "", 2)},
 			desc("k", "x"), 0,
-			[]explain.NearMiss{{Key: "a", Why: "the key differs"}, {Key: "b", Why: "the key differs"}},
+			[]explain.NearMiss{{Key: "a", Why: "key"}, {Key: "b", Why: "key"}},
 		},
 		{
 			"the order",
 			[]ratelimit.Rule{rule("a", "", 1), rule("b", "", 2)},
 			desc("k", "x", "b", "y"), 0,
-			[]explain.NearMiss{{Key: "b", Why: "another pair of the descriptor has this key: is the order of the pairs right?"}},
+			[]explain.NearMiss{{Key: "b", Why: "order"}},
 		},
 		{"nothing when the exact rule matched", []ratelimit.Rule{rule("k", "bob", 1), rule("k", "Bob", 2)}, desc("k", "bob"), 0, nil},
 		{
 			"a key alone that was passed over",
 			[]ratelimit.Rule{rule("k", "x", 1), below(rule("k", "", 1))},
 			desc("k", "x", "path", "/"), 0,
-			[]explain.NearMiss{{Key: "k", Why: "would lead to a limit, but the rule that matched is tried first, and matching does not go back"}},
+			[]explain.NearMiss{{Key: "k", Why: "would lead to a limit"}},
 		},
 		{
 			"a wildcard that was passed over",
 			[]ratelimit.Rule{rule("k", "x", 1), below(rule("k", "*y", 1)), below(rule("*", "x*", 1))},
 			desc("k", "x", "path", "/"), 0,
-			[]explain.NearMiss{{Key: "*", Value: "x*", Why: "would lead to a limit, but the rule that matched is tried first, and matching does not go back"}},
+			[]explain.NearMiss{{Key: "*", Value: "x*", Why: "would lead to a limit"}},
 		},
 	} {
 		x := explanation(t, tt.rules, tt.descriptor)
-		equal(t, tt.why, x.Descriptors[0].Levels[tt.level].NearMisses, tt.want)
+		got := x.Descriptors[0].Levels[tt.level].NearMisses
+		same := func(a, b explain.NearMiss) bool {
+			return a.Key == b.Key && a.Value == b.Value && strings.Contains(a.Why, b.Why)
+		}
+		if !slices.EqualFunc(got, tt.want, same) {
+			t.Errorf("%s:\n got %+v\nwant %+v", tt.why, got, tt.want)
+		}
 	}
 }
 
@@ -271,8 +277,10 @@ func TestExplainUnknownDomain(t *testing.T) {
 	}
 	x := explain("shop")
 	equal(t, "domains", x.Domains, []string{"Shop", "api"})
-	if want := "domain shop: not configured; known: Shop, api\n\ndescriptors[0]: a=b\n  result: no limit: domain \"shop\" is not configured\n"; x.String() != want {
-		t.Errorf("got %q\nwant %q", x, want)
+	for _, want := range []string{"not configured", "Shop, api", "descriptors[0]: a=b\n", "result: no limit"} {
+		if !strings.Contains(x.String(), want) {
+			t.Errorf("no %q in\n%s", want, x)
+		}
 	}
 	if x := explain("Shop"); !x.Configured || x.Domains != nil {
 		t.Errorf("a known domain: %+v", x)
@@ -280,11 +288,11 @@ func TestExplainUnknownDomain(t *testing.T) {
 	for i := range 20 {
 		domains = append(domains, ratelimit.Domain{Name: fmt.Sprint("d", i)})
 	}
-	if x := explain("x"); len(x.Domains) != 10 || x.DomainsLeftOut != 12 || !strings.Contains(x.String(), " and 12 more\n") {
+	if x := explain("x"); len(x.Domains) != 10 || x.DomainsLeftOut != 12 || !strings.Contains(x.String(), "12 more") {
 		t.Errorf("of many domains it lists %v and leaves out %d:\n%s", x.Domains, x.DomainsLeftOut, x)
 	}
 	domains = nil
-	if x := explain("x"); !strings.HasPrefix(x.String(), "domain x: not configured; no domain is\n") {
+	if x := explain("x"); !strings.Contains(x.String(), "no domain") {
 		t.Errorf("without any domain: %s", x)
 	}
 }
