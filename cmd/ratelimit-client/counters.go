@@ -92,26 +92,12 @@ func isLocal(address string) bool {
 	return host == "" || host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// client returns the service that answers the requests.
-func (o *countersOptions) client(conn *grpc.ClientConn) ratelimitv3.RateLimitServiceClient {
-	if o.method == "" {
-		return ratelimitv3.NewRateLimitServiceClient(conn)
-	}
-	return &countersClient{conn, o}
-}
-
-// countersClient calls the service for counters.
-type countersClient struct {
-	conn *grpc.ClientConn
-	opts *countersOptions
-}
-
-// ShouldRateLimit implements ratelimitv3.RateLimitServiceClient with the method of the options.
-func (c *countersClient) ShouldRateLimit(ctx context.Context, in *ratelimitv3.RateLimitRequest, opts ...grpc.CallOption) (*ratelimitv3.RateLimitResponse, error) {
-	in.HitsAddend = uint32(c.opts.giveBack)
-	ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+c.opts.token)
+// call calls the service for counters.
+func (o *countersOptions) call(ctx context.Context, conn *grpc.ClientConn, in *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
+	in.HitsAddend = uint32(o.giveBack)
+	ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+o.token)
 	out := new(ratelimitv3.RateLimitResponse)
-	err := c.conn.Invoke(ctx, "/"+service.CountersService+"/"+c.opts.method, in, out, opts...)
+	err := conn.Invoke(ctx, "/"+service.CountersService+"/"+o.method, in, out)
 	if status.Code(err) == codes.Unimplemented {
 		err = fmt.Errorf("%w: the service does not serve its counters: start it with ADMIN_TOKEN", err)
 	}
@@ -123,7 +109,7 @@ func (p *printer) countersText(m *ratelimitv3.RateLimitResponse) string {
 	text := ""
 	counters := m.GetDynamicMetadata().GetFields()["counters"].GetListValue().GetValues()
 	for i, s := range m.GetStatuses() {
-		if i >= len(p.descriptors.list) {
+		if i >= len(p.descriptors) {
 			break
 		}
 		text += cli.Printable(p.descriptors.text(i)) + ": "

@@ -6,7 +6,6 @@ import (
 	"math"
 	"time"
 
-	commonv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -18,7 +17,7 @@ import (
 type options struct {
 	address     string
 	domain      string
-	descriptors descriptorsFlag
+	descriptors descriptors
 	traceProto  string
 	tls         tlsOptions
 	counters    countersOptions
@@ -35,7 +34,7 @@ type options struct {
 func (o *options) define(f *pflag.FlagSet) {
 	f.StringVar(&o.address, "dial_string", "localhost:8081", "`address` of the rate limit service: host:port, or unix:path")
 	f.StringVar(&o.domain, "domain", "", "`name` of the rate limit domain")
-	f.Var(&o.descriptors, "descriptors", "one descriptor as comma-separated `name=value` pairs; repeatable")
+	f.Func("descriptors", "one descriptor as comma-separated `name=value` pairs; repeatable", o.descriptors.add)
 	f.StringVar(&o.traceProto, "oltp-protocol", "", "accepted for compatibility, no effect: `protocol` of the trace exporter, http or grpc")
 	f.BoolVar(&o.tls.use, "grpc-use-tls", false, "connect with TLS")
 	f.StringVar(&o.tls.caFile, "grpc-server-ca-file", "", "`file` with CA certificates for the server, besides those of the system")
@@ -63,7 +62,7 @@ func (o *options) validate() error {
 		}
 	}
 	bad(o.domain == "", "-domain is missing: set it to the name of a rate limit domain")
-	bad(len(o.descriptors.list) == 0, "-descriptors is missing: specify at least one, such as -descriptors client=alice")
+	bad(len(o.descriptors) == 0, "-descriptors is missing: specify at least one, such as -descriptors client=alice")
 	bad(o.traceProto != "" && o.traceProto != "http" && o.traceProto != "grpc", "unknown -oltp-protocol %q: use http or grpc, or omit the flag", o.traceProto)
 	bad(o.hits > math.MaxUint32, "-hits %d is too large: the maximum is %d", o.hits, uint32(math.MaxUint32))
 	bad(o.repeat < 1, "invalid -n %d: use at least 1", o.repeat)
@@ -74,13 +73,10 @@ func (o *options) validate() error {
 // request returns the request to send. To add no hits, it sets the hits of every descriptor
 // to 0: in the request itself, 0 means unset and counts as 1.
 func (o *options) request() *ratelimitv3.RateLimitRequest {
-	in := &ratelimitv3.RateLimitRequest{Domain: o.domain, HitsAddend: uint32(o.hits)}
-	for _, entries := range o.descriptors.list {
-		d := &commonv3.RateLimitDescriptor{Entries: entries}
-		if o.hits == 0 {
+	if o.hits == 0 {
+		for _, d := range o.descriptors {
 			d.HitsAddend = wrapperspb.UInt64(0)
 		}
-		in.Descriptors = append(in.Descriptors, d)
 	}
-	return in
+	return &ratelimitv3.RateLimitRequest{Domain: o.domain, HitsAddend: uint32(o.hits), Descriptors: o.descriptors}
 }

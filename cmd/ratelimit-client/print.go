@@ -25,7 +25,7 @@ type printer struct {
 	out         io.Writer
 	json        bool
 	color       bool
-	descriptors *descriptorsFlag
+	descriptors descriptors
 	counters    *countersOptions
 	codes       map[string]int
 	responses   int
@@ -65,11 +65,11 @@ func (p *printer) text(m *ratelimitv3.RateLimitResponse) string {
 		return p.countersText(m)
 	}
 	line := p.paint(m.GetOverallCode()) + ": " + limitText(tightest(m)) + "\n"
-	if len(p.descriptors.list) == 1 {
+	if len(p.descriptors) == 1 {
 		return line
 	}
 	for i, s := range m.GetStatuses() {
-		if i < len(p.descriptors.list) {
+		if i < len(p.descriptors) {
 			line += fmt.Sprintf("  %s: %s, %s\n", cli.Printable(p.descriptors.text(i)), verdict(s.GetCode()), limitText(s))
 		}
 	}

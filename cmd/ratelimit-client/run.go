@@ -40,7 +40,7 @@ func (o *options) run(ctx context.Context, env cli.Env) error {
 	if err != nil {
 		return err
 	}
-	p := &printer{out: env.Stdout, json: o.json, color: o.color.On(env), descriptors: &o.descriptors, counters: &o.counters}
+	p := &printer{out: env.Stdout, json: o.json, color: o.color.On(env), descriptors: o.descriptors, counters: &o.counters}
 	if o.traceProto != "" {
 		fmt.Fprintln(env.Stderr, "ratelimit-client: -oltp-protocol has no effect: this client does not export trace spans")
 	}
@@ -49,14 +49,14 @@ func (o *options) run(ctx context.Context, env cli.Env) error {
 		return fmt.Errorf("error connecting: %w", err)
 	}
 	defer conn.Close()
-	return o.sendAll(ctx, o.counters.client(conn), p, env.Stderr)
+	return o.sendAll(ctx, conn, p, env.Stderr)
 }
 
 // sendAll sends the request the specified number of times, or until one fails.
-func (o *options) sendAll(ctx context.Context, client ratelimitv3.RateLimitServiceClient, p *printer, stderr io.Writer) error {
+func (o *options) sendAll(ctx context.Context, conn *grpc.ClientConn, p *printer, stderr io.Writer) error {
 	request := o.request()
 	for range o.repeat {
-		response, err := o.send(ctx, client, request)
+		response, err := o.send(ctx, conn, request)
 		switch {
 		case err == nil:
 			err = errors.Join(p.response(response), o.counters.unchanged(response))
@@ -72,11 +72,14 @@ func (o *options) sendAll(ctx context.Context, client ratelimitv3.RateLimitServi
 	return errors.Join(p.summary(o.repeat, stderr), p.verdict(o.fail))
 }
 
-func (o *options) send(ctx context.Context, client ratelimitv3.RateLimitServiceClient, in *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
+func (o *options) send(ctx context.Context, conn *grpc.ClientConn, in *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
 	if o.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, o.timeout)
 		defer cancel()
 	}
-	return client.ShouldRateLimit(ctx, in)
+	if o.counters.method != "" {
+		return o.counters.call(ctx, conn, in)
+	}
+	return ratelimitv3.NewRateLimitServiceClient(conn).ShouldRateLimit(ctx, in)
 }

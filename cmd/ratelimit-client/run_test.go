@@ -302,13 +302,13 @@ func FuzzDescriptors(f *testing.F) {
 	f.Add("a=")
 	f.Add(",=")
 	f.Fuzz(func(t *testing.T, list string) {
-		var d descriptorsFlag
-		if err := d.Set(list); err != nil {
-			require.Empty(t, d.list, "Set must add nothing if it fails")
+		var d descriptors
+		if err := d.add(list); err != nil {
+			require.Empty(t, d, "add must add nothing if it fails")
 			return
 		}
 		var pairs []string
-		for _, e := range d.list[0] {
+		for _, e := range d[0].Entries {
 			require.NotEmpty(t, e.GetKey())
 			pairs = append(pairs, e.GetKey()+"="+e.GetValue())
 		}

@@ -71,34 +71,25 @@ func announce(env cli.Env, s *settings.Settings, a server.Addresses) {
 		"counters", s.Backend, "because", s.BackendReason)
 }
 
-// grpcLog is the log of the gRPC library, which by default writes errors only.
-type grpcLog struct{ log *slog.Logger }
-
-var _ grpclog.LoggerV2 = grpcLog{}
-
-// Info and the other methods implement grpclog.LoggerV2.
-func (grpcLog) Info(...any)          {}
-func (grpcLog) Infoln(...any)        {}
-func (grpcLog) Infof(string, ...any) {}
-
-func (l grpcLog) Warning(args ...any)                 { l.log.Debug(fmt.Sprint(args...)) }
-func (l grpcLog) Warningln(args ...any)               { l.log.Debug(sprintln(args)) }
-func (l grpcLog) Warningf(format string, args ...any) { l.log.Debug(fmt.Sprintf(format, args...)) }
-func (l grpcLog) Error(args ...any)                   { l.log.Error(fmt.Sprint(args...)) }
-func (l grpcLog) Errorln(args ...any)                 { l.log.Error(sprintln(args)) }
-func (l grpcLog) Errorf(format string, args ...any)   { l.log.Error(fmt.Sprintf(format, args...)) }
-
-// Fatal ends the process, as the library expects.
-func (l grpcLog) Fatal(args ...any)                 { l.fatal(fmt.Sprint(args...)) }
-func (l grpcLog) Fatalln(args ...any)               { l.fatal(sprintln(args)) }
-func (l grpcLog) Fatalf(format string, args ...any) { l.fatal(fmt.Sprintf(format, args...)) }
-
-func (l grpcLog) fatal(text string) {
-	l.log.Error(text)
-	os.Exit(cli.ExitFailure)
+// grpcLog is the log of the gRPC library, which by default writes errors only. The library calls the methods that end
+// in ln; the others write nothing.
+type grpcLog struct {
+	grpclog.LoggerV2
+	log *slog.Logger
 }
 
-// V reports that the library need not log details.
-func (grpcLog) V(int) bool { return false }
+func newGRPCLog(log *slog.Logger) grpcLog {
+	return grpcLog{grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard), log}
+}
+
+// Warningln and the others implement grpclog.LoggerV2.
+func (l grpcLog) Warningln(args ...any) { l.log.Debug(sprintln(args)) }
+func (l grpcLog) Errorln(args ...any)   { l.log.Error(sprintln(args)) }
+
+// Fatalln ends the process, as the library expects.
+func (l grpcLog) Fatalln(args ...any) {
+	l.log.Error(sprintln(args))
+	os.Exit(cli.ExitFailure)
+}
 
 func sprintln(args []any) string { return strings.TrimSuffix(fmt.Sprintln(args...), "\n") }

@@ -16,7 +16,7 @@ func main() {
 	log := newLog(os.Stderr, cli.Environ(os.Environ()))
 	slog.SetDefault(log)
 	if os.Getenv("GRPC_GO_LOG_SEVERITY_LEVEL") == "" {
-		grpclog.SetLoggerV2(grpcLog{log})
+		grpclog.SetLoggerV2(newGRPCLog(log))
 	}
 	cli.Main("ratelimitd", run)
 }

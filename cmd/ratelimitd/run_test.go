@@ -190,8 +190,8 @@ func TestJSONLines(t *testing.T) {
 // The log of the gRPC library has the format of the program's.
 func TestLibraryLog(t *testing.T) {
 	var out bytes.Buffer
-	l := grpcLog{newLog(&out, map[string]string{"LOG_FORMAT": "json"})}
-	l.Warning("hidden")
+	l := newGRPCLog(newLog(&out, map[string]string{"LOG_FORMAT": "json"}))
+	l.Warningln("hidden")
 	l.Errorln("a", 1)
 	require.Regexp(t, `^\{"@timestamp":"[^"]+","level":"error","@message":"a 1"\}\n$`, out.String())
 }

@@ -73,26 +73,25 @@ type Condition struct {
 	Not    bool // the opposite
 }
 
-// DefaultMapping derives a mapping from the rules of a domain: a descriptor for each list of keys
-// that leads to a limit, with the field of the same name for each key. The keys of known fields have
-// some more usual names: client, or ip, is the field remote_address if the line has no field of
-// its own name. The values of a generic_key are constants. It returns the keys that the format has no
-// field for.
-func DefaultMapping(rules *ratelimit.Ruleset, domain string, format Format) (m *Mapping, without []string) {
+// DefaultMapping derives a mapping from the rules of a domain, of one configuration or several: a descriptor for each
+// list of keys that leads to a limit, with the field of the same name for each key. The keys of known fields have some
+// more usual names: client, or ip, is the field remote_address if the line has no field of its own name. The values of
+// a generic_key are constants. It returns the keys that the format has no field for.
+func DefaultMapping(domain string, format Format, rules ...*ratelimit.Ruleset) (m *Mapping, without []string) {
 	m = &Mapping{Domain: domain}
 	seen := make(map[string]bool)
-	for _, limit := range rules.Limits() {
-		if limit.Domain != domain {
-			continue
-		}
-		d, missing := defaultDescriptor(limit.Path, format)
-		if missing != "" {
-			without = append(without, missing)
-			continue
-		}
-		if id := d.String(); !seen[id] {
-			seen[id] = true
-			m.Descriptors = append(m.Descriptors, d)
+	for _, set := range rules {
+		for _, limit := range set.Limits() {
+			if limit.Domain != domain {
+				continue
+			}
+			d, missing := defaultDescriptor(limit.Path, format)
+			if missing != "" {
+				without = append(without, missing)
+			} else if id := d.String(); !seen[id] {
+				seen[id] = true
+				m.Descriptors = append(m.Descriptors, d)
+			}
 		}
 	}
 	slices.Sort(without)

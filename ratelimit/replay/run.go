@@ -123,24 +123,28 @@ func (r *run) prepare(in *bufio.Reader, rules *ratelimit.Ruleset) error {
 			return err
 		}
 	}
-	m := r.Mapping
-	if m == nil {
-		m = &Mapping{}
+	m := Mapping{}
+	if r.Mapping != nil {
+		m = *r.Mapping
+	}
+	configurations := []*ratelimit.Ruleset{rules}
+	if r.Against != nil {
+		configurations = append(configurations, r.Against)
 	}
 	if m.Domain == "" {
 		names := rules.Domains()
 		if len(names) != 1 {
 			return fmt.Errorf("the configuration has %d domains: name one in the mapping", len(names))
 		}
-		named := *m
-		named.Domain = names[0]
-		m = &named
+		m.Domain = names[0]
 	}
-	if !rules.Has(m.Domain) && (r.Against == nil || !r.Against.Has(m.Domain)) {
+	if !slices.ContainsFunc(configurations, func(set *ratelimit.Ruleset) bool { return set.Has(m.Domain) }) {
 		return fmt.Errorf("unknown domain %q: the configuration has %s", m.Domain, strings.Join(rules.Domains(), ", "))
 	}
 	if len(m.Descriptors) == 0 {
-		m = r.derive(m, rules)
+		var derived *Mapping
+		derived, r.report.KeysWithoutField = DefaultMapping(m.Domain, r.Format, configurations...)
+		m.Descriptors = derived.Descriptors
 	}
 	if err := m.check(r.Format); err != nil {
 		if r.report.KeysWithoutField != nil {
@@ -148,32 +152,12 @@ func (r *run) prepare(in *bufio.Reader, rules *ratelimit.Ruleset) error {
 		}
 		return err
 	}
-	r.parser = newParser(m, r.Format)
+	r.parser = newParser(&m, r.Format)
 	r.report.Format, r.report.Domain = r.Format, m.Domain
 	for i := range m.Descriptors {
 		r.report.Descriptors = append(r.report.Descriptors, m.Descriptors[i].String())
 	}
 	return nil
-}
-
-// derive adds the default descriptors of both configurations to a mapping.
-func (r *run) derive(m *Mapping, rules *ratelimit.Ruleset) *Mapping {
-	all := *m
-	for _, rules := range []*ratelimit.Ruleset{rules, r.Against} {
-		if rules == nil {
-			continue
-		}
-		d, without := DefaultMapping(rules, m.Domain, r.Format)
-		r.report.KeysWithoutField = append(r.report.KeysWithoutField, without...)
-		for _, d := range d.Descriptors {
-			if !slices.ContainsFunc(all.Descriptors, func(has Descriptor) bool { return has.String() == d.String() }) {
-				all.Descriptors = append(all.Descriptors, d)
-			}
-		}
-	}
-	slices.Sort(r.report.KeysWithoutField)
-	r.report.KeysWithoutField = slices.Compact(r.report.KeysWithoutField)
-	return &all
 }
 
 const (

@@ -333,14 +333,14 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 func TestDefaultMapping(t *testing.T) {
 	nested := ratelimit.Rule{Key: "path", Value: "/login", Rules: []ratelimit.Rule{rule("client", "", 1), rule("client", "x", 2)}}
 	rules := compile(t, rule("remote_address", "", 1), nested, rule("generic_key", "all", 1), rule("tenant", "", 1), rule("method", "", 1))
-	m, without := replay.DefaultMapping(rules, "d", replay.Combined)
+	m, without := replay.DefaultMapping("d", replay.Combined, rules)
 	var shown []string
 	for i := range m.Descriptors {
 		shown = append(shown, m.Descriptors[i].String())
 	}
 	require.Equal(t, []string{"remote_address=<remote_address>", "path=<path>,client=<remote_address>", "generic_key=all", "method=<method>"}, shown)
 	require.Equal(t, []string{"tenant"}, without)
-	_, without = replay.DefaultMapping(rules, "d", replay.JSON)
+	_, without = replay.DefaultMapping("d", replay.JSON, rules)
 	require.Empty(t, without)
 }
 
