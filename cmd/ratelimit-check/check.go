@@ -27,7 +27,7 @@ type report struct {
 	Replay *replay.Report `json:"replay,omitempty"`
 
 	directories []string
-	questions   int
+	explains    int
 	color       bool
 	config      *config.Config // nil if there are errors
 }
@@ -38,12 +38,12 @@ type finding struct {
 	Line    int    `json:"line,omitempty"` // 0 for the file as a whole
 	Column  int    `json:"column,omitempty"`
 	Message string `json:"message"`
-	// Excerpt is the line with a mark below the column, if it is known.
+	// Excerpt is the line with a caret below the column, if it is known.
 	Excerpt string `json:"excerpt,omitempty"`
 }
 
-// maxShown is how many errors, and how many warnings, come with their line and are
-// printed as text.
+// maxShown bounds the errors, and the warnings, that come with their line and are printed
+// as text.
 const maxShown = 1000
 
 func (s *settings) reads(path string) bool { return slices.Contains(s.paths, path) }
@@ -51,7 +51,7 @@ func (s *settings) reads(path string) bool { return slices.Contains(s.paths, pat
 func check(s *settings, stdin []byte) (*report, error) {
 	src := newSources(s.paths, stdin)
 	c, err := config.Load(src, &config.Options{MergeDomains: s.merge, IgnoreDotFiles: s.ignoreDotFiles})
-	r := &report{Files: []string{}, Errors: []finding{}, Warnings: []finding{}, questions: len(s.questions)}
+	r := &report{Files: []string{}, Errors: []finding{}, Warnings: []finding{}, explains: len(s.explains)}
 	for _, f := range src.files {
 		r.Files = append(r.Files, f.path)
 	}
@@ -120,15 +120,15 @@ func userPaths(src *sources, reason string) string {
 		return reason
 	}
 	at += len(before)
-	name, rest := cutPlace(reason[at:])
+	name, rest := cutPosition(reason[at:])
 	if f := src.named[name]; f != nil {
 		return reason[:at] + f.path + rest
 	}
 	return reason
 }
 
-// cutPlace cuts "name:line:column)" behind the name.
-func cutPlace(s string) (name, rest string) {
+// cutPosition cuts "name:line:column)" after the name.
+func cutPosition(s string) (name, rest string) {
 	end := len(s)
 	for range 2 {
 		end = max(strings.LastIndexByte(s[:end], ':'), 0)

@@ -7,10 +7,10 @@ import (
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 )
 
-// maxLine is how long a line may be, in bytes, to be searched for a column.
+// maxLine is the length of the longest line, in bytes, that is searched for a column.
 const maxLine = 64 << 10
 
-// excerpt is a line of the file and, below it, a mark at a column; empty if there is
+// excerpt is a line of the file and, below it, a caret at a column; empty if there is
 // no such line. Both count from 1, columns in characters.
 func (f *source) excerpt(line, column int) string {
 	lines := f.split()
@@ -18,9 +18,9 @@ func (f *source) excerpt(line, column int) string {
 		return ""
 	}
 	text := []rune(lines[line-1])
-	at := min(max(column-1, 0), len(text)) // behind the end for what is missing there
-	shown, mark := cli.Excerpt(line, string(text[:at]), string(text[at:]), 1)
-	return shown + mark + "\n"
+	at := min(max(column-1, 0), len(text)) // after the end for what is missing there
+	shown, caret := cli.Excerpt(line, string(text[:at]), string(text[at:]), 1)
+	return shown + caret + "\n"
 }
 
 // split returns the lines, counted as YAML does.

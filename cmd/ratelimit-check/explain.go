@@ -15,22 +15,22 @@ import (
 func explainAll(s *settings, c *config.Config, src *sources) ([]*explain.Explanation, error) {
 	var out []*explain.Explanation
 	opts := &explain.Options{Now: s.at, CounterKeyPrefix: s.prefix, CounterKeyFormat: ratelimit.KeyFormat(s.keyFormat)}
-	for _, request := range requests(s.questions) {
+	for _, request := range requests(s.explains) {
 		x, err := explain.Decision(c.Ruleset, request, opts)
 		if err != nil {
 			return nil, fmt.Errorf("-explain %s: %w", request.Domain, err)
 		}
 		for i := range x.Descriptors {
-			addPlaces(x.Descriptors[i].Levels, topLevels(x.Domain, c, src))
+			addPositions(x.Descriptors[i].Levels, topLevels(x.Domain, c, src))
 		}
 		out = append(out, x)
 	}
 	return out, nil
 }
 
-func requests(questions []question) []*ratelimit.Request {
+func requests(explains []explainFlag) []*ratelimit.Request {
 	var out []*ratelimit.Request
-	for _, q := range questions {
+	for _, q := range explains {
 		at := slices.IndexFunc(out, func(r *ratelimit.Request) bool { return r.Domain == q.domain })
 		if at < 0 {
 			at = len(out)
@@ -41,29 +41,29 @@ func requests(questions []question) []*ratelimit.Request {
 	return out
 }
 
-// placedRules is a list of rules with its file and path.
-type placedRules struct {
+// locatedRules is a list of rules with its file and path.
+type locatedRules struct {
 	file  string
 	path  []string
 	rules []ratelimit.Rule
 }
 
 // topLevels returns the top levels of a domain, one for each file that configures it.
-func topLevels(domain string, c *config.Config, src *sources) []placedRules {
-	var out []placedRules
+func topLevels(domain string, c *config.Config, src *sources) []locatedRules {
+	var out []locatedRules
 	for i := range c.Domains {
 		if d := &c.Domains[i]; d.Name == domain {
 			file, _ := src.find(c.Files[i])
-			out = append(out, placedRules{file: file, rules: d.Rules})
+			out = append(out, locatedRules{file: file, rules: d.Rules})
 		}
 	}
 	return out
 }
 
-// addPlaces sets the places of the rules that were tried.
-func addPlaces(levels []explain.Level, at []placedRules) {
+// addPositions sets the positions of the rules that were tried.
+func addPositions(levels []explain.Level, at []locatedRules) {
 	for i := range levels {
-		var next []placedRules
+		var next []locatedRules
 		for j := range levels[i].Tried {
 			a := &levels[i].Tried[j]
 			below, found := find(at, a.Key, a.Value)
@@ -72,7 +72,7 @@ func addPlaces(levels []explain.Level, at []placedRules) {
 			}
 			a.Position = below.file + " " + strings.Join(below.path, ".")
 			if a.Matched {
-				next = []placedRules{below}
+				next = []locatedRules{below}
 			}
 		}
 		at = next
@@ -80,14 +80,14 @@ func addPlaces(levels []explain.Level, at []placedRules) {
 }
 
 // find returns the rules nested in the only rule with that key and value.
-func find(in []placedRules, key, value string) (below placedRules, found bool) {
+func find(in []locatedRules, key, value string) (below locatedRules, found bool) {
 	for _, s := range in {
 		for i := range s.rules {
 			if r := &s.rules[i]; r.Key == key && r.Value == value {
 				path := append(slices.Clone(s.path), fmt.Sprintf("descriptors[%d]", i))
-				return placedRules{s.file, path, r.Rules}, true
+				return locatedRules{s.file, path, r.Rules}, true
 			}
 		}
 	}
-	return placedRules{}, false
+	return locatedRules{}, false
 }

@@ -25,7 +25,7 @@ type settings struct {
 	ignoreDotFiles bool
 	strict         bool
 	format         string
-	questions      []question
+	explains       []explainFlag
 	at             time.Time // zero means now
 	prefix         string
 	keyFormat      string
@@ -41,8 +41,8 @@ type settings struct {
 	fail      bool
 }
 
-// question is one -explain flag with its descriptor.
-type question struct {
+// explainFlag is one -explain flag with its descriptor.
+type explainFlag struct {
 	domain     string
 	descriptor ratelimit.Descriptor
 	after      int // number of arguments before it
@@ -80,7 +80,7 @@ func (s *settings) define(f *pflag.FlagSet) {
 	f.BoolVar(&s.strict, "strict", false, "treat warnings as errors")
 	f.StringVar(&s.format, "format", "text", "output `format`: text or json")
 	f.Func("explain", "explain which rule a descriptor of `domain` matches and why; the descriptor is the next argument, as key=value,key=value,...; may be repeated", func(domain string) error {
-		s.questions = append(s.questions, question{domain: domain, after: f.NArg()})
+		s.explains = append(s.explains, explainFlag{domain: domain, after: f.NArg()})
 		return nil
 	})
 	f.Func("at", "`time` of the explained counter keys: 2006-01-02T15:04:05Z or Unix seconds (default now)", s.setAt)
@@ -125,28 +125,28 @@ func (s *settings) checkReplay() error {
 // arguments reads the arguments: the descriptor of each -explain that comes before, and paths. After -- there are
 // only paths; dash is the number of arguments before it, or -1.
 func (s *settings) arguments(args []string, dash int) error {
-	next := 0 // the first question without a descriptor
+	next := 0 // the first explainFlag without a descriptor
 	for i, arg := range args {
-		if next == len(s.questions) || s.questions[next].after > i || dash >= 0 && i >= dash {
+		if next == len(s.explains) || s.explains[next].after > i || dash >= 0 && i >= dash {
 			s.paths = append(s.paths, arg)
 			continue
 		}
-		q := &s.questions[next]
+		q := &s.explains[next]
 		var err error
 		if q.descriptor, err = parseDescriptor(arg); err != nil {
 			return fmt.Errorf("-explain %s: %w", q.domain, err)
 		}
 		next++
 	}
-	if next < len(s.questions) {
-		return fmt.Errorf("-explain %s: the descriptor is missing: pass it as the next argument, such as client=bob,path=/login", s.questions[next].domain)
+	if next < len(s.explains) {
+		return fmt.Errorf("-explain %s: the descriptor is missing: pass it as the next argument, such as client=bob,path=/login", s.explains[next].domain)
 	}
 	return nil
 }
 
 func (s *settings) check() error {
 	var errs []error
-	for _, q := range s.questions {
+	for _, q := range s.explains {
 		if q.domain == "" {
 			errs = append(errs, errors.New("-explain: the domain is empty: use -explain DOMAIN key=value,key=value"))
 		}

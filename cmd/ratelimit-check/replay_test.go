@@ -98,7 +98,7 @@ func TestColors(t *testing.T) {
 	_, plain, _ := call(t, "", "broken")
 	_, color, _ := call(t, "", "broken", "-color", "always")
 	require.Contains(t, color, "\x1b[1mbroken/a.yaml:5:10\x1b[0m: \x1b[31merror\x1b[0m: ")
-	require.Contains(t, color, "| \x1b[31m", "the mark is colored")
+	require.Contains(t, color, "| \x1b[31m", "the caret is colored")
 	for _, code := range []string{"0", "1", "31", "32", "33"} {
 		color = strings.ReplaceAll(color, "\x1b["+code+"m", "")
 	}

@@ -49,7 +49,7 @@ func (r *report) text(b *bytes.Buffer) error {
 	for _, x := range r.Explanations {
 		fmt.Fprintf(b, "\n%v", x)
 	}
-	if len(r.Errors) > 0 && r.questions > 0 {
+	if len(r.Errors) > 0 && r.explains > 0 {
 		fmt.Fprintln(b, "explanations skipped: fix the errors first")
 	}
 	if r.Replay == nil {
@@ -66,12 +66,12 @@ func (r *report) list(b *bytes.Buffer, findings []finding, severity, shade strin
 			return
 		}
 		f := &findings[i]
-		fmt.Fprintf(b, "%s: %s: %s\n%s", cli.Paint(r.color, "1", f.place()), cli.Paint(r.color, shade, severity), cli.Printable(f.Message), r.paintMark(f.Excerpt, shade))
+		fmt.Fprintf(b, "%s: %s: %s\n%s", cli.Paint(r.color, "1", f.position()), cli.Paint(r.color, shade, severity), cli.Printable(f.Message), r.paintCaret(f.Excerpt, shade))
 	}
 }
 
-// paintMark colors the mark at the end of an excerpt.
-func (r *report) paintMark(excerpt, shade string) string {
+// paintCaret colors the caret at the end of an excerpt.
+func (r *report) paintCaret(excerpt, shade string) string {
 	at := strings.LastIndexByte(excerpt, ' ') + 1
 	if at == 0 {
 		return excerpt
@@ -79,8 +79,8 @@ func (r *report) paintMark(excerpt, shade string) string {
 	return excerpt[:at] + cli.Paint(r.color, shade, strings.TrimSuffix(excerpt[at:], "\n")) + "\n"
 }
 
-// place returns file:line:column.
-func (f *finding) place() string {
+// position returns file:line:column.
+func (f *finding) position() string {
 	if f.Line == 0 {
 		return cli.Printable(f.File)
 	}
@@ -102,9 +102,9 @@ func (r *report) verdict() string {
 	const bad = "error loading rate limit configs: "
 	switch n := len(r.Errors); {
 	case n > 1:
-		return fmt.Sprintf("%s%s: %s (and %d more)", bad, r.Errors[0].place(), cli.Printable(r.Errors[0].Message), n-1)
+		return fmt.Sprintf("%s%s: %s (and %d more)", bad, r.Errors[0].position(), cli.Printable(r.Errors[0].Message), n-1)
 	case n == 1:
-		return fmt.Sprintf("%s%s: %s", bad, r.Errors[0].place(), cli.Printable(r.Errors[0].Message))
+		return fmt.Sprintf("%s%s: %s", bad, r.Errors[0].position(), cli.Printable(r.Errors[0].Message))
 	case !r.OK:
 		return bad + cli.Count(len(r.Warnings), "warning") + ": -strict treats warnings as errors"
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // sources is the file system that the configuration is loaded from: one directory,
-// or several arguments side by side. It remembers what was read.
+// or several arguments side by side. It keeps what was read.
 type sources struct {
 	roots map[string]string  // paths by the first element of a name; by "." if there is one directory
 	order []string           // the keys of roots
@@ -130,7 +130,7 @@ func (s *sources) Open(name string) (fs.File, error) {
 
 func (s *sources) add(src *source) {
 	s.files = append(s.files, src)
-	if _, taken := s.named[src.name]; taken {
+	if _, ok := s.named[src.name]; ok {
 		s.named[src.name] = nil
 		return
 	}

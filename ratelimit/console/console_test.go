@@ -119,7 +119,7 @@ func limited(key, value string, n uint32, below ...ratelimit.Rule) ratelimit.Rul
 	return ratelimit.Rule{Key: key, Value: value, Limit: new(ratelimit.Per(n, ratelimit.Hour)), Rules: below}
 }
 
-// rates is what the page reads every two seconds.
+// rates reads what the page reads every two seconds.
 type rates struct {
 	Total struct{ Allowed, Near, Refused string }
 	Rules map[string]struct {

@@ -16,7 +16,7 @@ import (
 type healthPage struct {
 	Components []Component
 	Store      string
-	// Asked reports whether a counter was read, Answer how long that took, and Failure why it failed.
+	// Asked reports whether a counter was read. Answer is the time that it took, and Failure the reason why it failed.
 	Asked    bool
 	Answer   time.Duration
 	Failure  string

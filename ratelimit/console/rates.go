@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// slotLength is how long the hits are that one point of a rate is the average of.
+	// slotLength is the time that one point of a rate is the average of.
 	slotLength = 2 * time.Second
 	// slots is the number of points that are kept of each rule: three minutes.
 	slots = 90
@@ -45,7 +45,7 @@ type ring struct {
 	busy   int64         // the last slot with hits
 }
 
-// point is what the counters of a rule grew by each second.
+// point is the growth of the counters of a rule in a second.
 type point struct{ Allowed, Near, Refused float32 }
 
 // read returns the present counters.
@@ -163,10 +163,10 @@ func (r *rates) use(rules *ratelimit.Ruleset, live []*ratelimit.LimitStats) {
 			r.known[id] = g
 		}
 	}
-	r.total.last = total // rules that are gone take their counts with them
+	r.total.last = total // the counts of removed rules are not part of it
 }
 
-// rate is what pages show of a rule.
+// rate is the part of a rule's points that pages show.
 type rate struct {
 	point
 	// Points are those of the last minutes, the oldest first.

@@ -234,7 +234,7 @@ func (c *Console) topKeys(w http.ResponseWriter, r *http.Request) error {
 	return c.part(w, r, "rule.html", "top-keys", &rulePageData{row: row{node: n}, Top: c.topOf(n)})
 }
 
-// maxKeys is how many keys of a rule are shown.
+// maxKeys bounds the keys of a rule that are shown.
 const maxKeys = 10
 
 // ruleTop is the busiest keys of a rule.

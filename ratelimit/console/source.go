@@ -53,9 +53,10 @@ type lineView struct {
 }
 
 const (
-	// maxProblems is how many faults, and how many warnings, a page shows.
+	// maxProblems bounds the faults, and the warnings, of a page.
 	maxProblems = 100
-	// maxLines is how many lines of a file a page shows whole; of longer ones, those around faults.
+	// maxLines is the length of the longest file that a page shows whole; of longer ones it shows the lines around
+	// faults.
 	maxLines = 600
 	around   = 4
 	maxLine  = 500 // bytes that are shown of a line

@@ -179,10 +179,10 @@ type selection struct {
 // sorts are the orders of rules: that of the configuration, or the highest rate first.
 var sorts = map[string]func(point) float32{"": nil, "allowed": allowed, "near": near, "refused": refused}
 
-// maxRows is how many rules a page shows.
+// maxRows bounds the rules of a page.
 const maxRows = 200
 
-// maxQuery is how long the text of a filter may be.
+// maxQuery bounds the text of a filter, in bytes.
 const maxQuery = 200
 
 // flat returns the rules that match, in the chosen order, as one list.

@@ -314,7 +314,7 @@ func durationText(d time.Duration) string {
 	return d.Round(time.Millisecond).String()
 }
 
-// maxSuggestions is how many suggestions a field has.
+// maxSuggestions bounds the suggestions of a field.
 const maxSuggestions = 50
 
 // suggest responds with suggestions for a field of the form: keys and values of the rules that are reached by the

@@ -11,7 +11,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// keepEnded is how long counters are kept after the end of their window, in seconds of the log:
+// keepEnded is the time for which counters are kept after the end of their window, in seconds of the log:
 // lines that are late by less are counted in their window.
 const keepEnded = 15 * 60
 

@@ -48,7 +48,7 @@ type Entry struct {
 	Value
 }
 
-// Value is a constant or is taken from a field. The zero Value is none.
+// Value is a constant, or comes from a field. The zero Value is none.
 type Value struct {
 	Constant string
 	Field    string

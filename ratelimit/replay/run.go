@@ -32,7 +32,7 @@ type Options struct {
 	MaxKeys int
 	// Top is the number of keys and clients that are reported of each rule. Default, when 0 or less: 10.
 	Top int
-	// Progress, if not nil, is called now and then with the number of lines so far.
+	// Progress, if not nil, is called every 10,000 lines with the number of lines that were read.
 	Progress func(lines uint64)
 }
 
@@ -163,7 +163,7 @@ func (r *run) prepare(in *bufio.Reader, rules *ratelimit.Ruleset) error {
 const (
 	// progressLines is the number of lines after which Options.Progress is called, and the context checked.
 	progressLines = 10_000
-	// maxBadLines is how many unreadable lines are reported with their reason.
+	// maxBadLines bounds the unreadable lines that are reported with their reason.
 	maxBadLines = 5
 )
 

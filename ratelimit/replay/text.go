@@ -13,7 +13,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// maxShown is how many rules are printed with their keys.
+// maxShown bounds the rules that are printed with their keys.
 const maxShown = 20
 
 // WriteText writes the report as tables for people. The form may change; programs read JSON.

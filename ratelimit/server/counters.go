@@ -39,7 +39,7 @@ func (s *Server) buildCounters(context.Context) error {
 	return nil
 }
 
-// registerCounters registers the service for counters and gRPC reflection, as far as they are on.
+// registerCounters registers the service for counters and gRPC reflection, if they are on.
 func (s *Server) registerCounters(g *grpc.Server) {
 	if s.counters != nil {
 		s.counters.Register(g)

@@ -78,13 +78,13 @@ func TestAlgorithmsShown(t *testing.T) {
 	const rules = `domain: d
 descriptors:
   - {key: bucket, rate_limit: {unit: minute, requests_per_unit: 100, algorithm: token_bucket, burst: 20}}
-  - {key: places, rate_limit: {unit: hour, requests_per_unit: 10, limit_type: concurrency}}
+  - {key: jobs, rate_limit: {unit: hour, requests_per_unit: 10, limit_type: concurrency}}
   - {key: slide, rate_limit: {unit: year, requests_per_unit: 9, algorithm: sliding_window, unit_multiplier: 2, candidate: {requests_per_unit: 5}}}
 `
 	r := prepare(t, map[string]string{"d.yaml": rules}, map[string]string{"LOG_LEVEL": "DEBUG"}).start()
 	_, page := r.getAt(r.addr.Debug, "/rlconfig")
 	require.Equal(t, `d.bucket: unit=MINUTE requests_per_unit=100 algorithm=token_bucket burst=20, shadow_mode: false, quota_mode: false
-d.places: unit=HOUR requests_per_unit=10 limit_type=concurrency, shadow_mode: false, quota_mode: false
+d.jobs: unit=HOUR requests_per_unit=10 limit_type=concurrency, shadow_mode: false, quota_mode: false
 d.slide: unit=YEAR requests_per_unit=9 algorithm=sliding_window unit_multiplier=2 candidate=5, shadow_mode: false, quota_mode: false
 `, page)
 	_, page = r.getAt(r.addr.Debug, "/rlconfig?format=json")
@@ -92,7 +92,7 @@ d.slide: unit=YEAR requests_per_unit=9 algorithm=sliding_window unit_multiplier=
 		require.Contains(t, page, want)
 	}
 	request := &ratelimitv3.RateLimitRequest{Domain: "d"}
-	for _, key := range []string{"bucket", "places", "slide"} {
+	for _, key := range []string{"bucket", "jobs", "slide"} {
 		request.Descriptors = append(request.Descriptors, &commonv3.RateLimitDescriptor{Entries: []*commonv3.RateLimitDescriptor_Entry{{Key: key, Value: "x"}}})
 	}
 	_, err := ratelimitv3.NewRateLimitServiceClient(r.dial()).ShouldRateLimit(t.Context(), request)

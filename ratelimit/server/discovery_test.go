@@ -111,7 +111,7 @@ func TestBadDiscovery(t *testing.T) {
 	require.NotContains(t, err.Error(), "hunter2")
 }
 
-// A limit that the store can't hold is rejected, and the server is told.
+// A limit that the store can't hold is rejected, and the server receives the reason.
 func TestDiscoveryOfALimitThatTheStoreCantHold(t *testing.T) {
 	d := startDiscovery(t)
 	r := prepare(t, nil, map[string]string{

@@ -31,9 +31,9 @@ func TestUnixSocket(t *testing.T) {
 
 		// A second server does not replace the socket of a running one.
 		second := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"GRPC_UDS": path}).fail()
-		var taken *server.ListenError
-		require.ErrorAs(t, second, &taken)
-		require.Equal(t, "GRPC_UDS", taken.Setting)
+		var failed *server.ListenError
+		require.ErrorAs(t, second, &failed)
+		require.Equal(t, "GRPC_UDS", failed.Setting)
 		require.ErrorContains(t, second, "another process listens on "+path)
 		r.end()
 	}
@@ -76,9 +76,9 @@ func TestTakenPortIsToldBeforeTheWait(t *testing.T) {
 	_, port, err := net.SplitHostPort(l.Addr().String())
 	require.NoError(t, err)
 	for _, setting := range []string{"PORT", "GRPC_PORT"} {
-		var taken *server.ListenError
-		require.ErrorAs(t, prepare(t, nil, map[string]string{setting: port}).fail(), &taken)
-		require.Equal(t, setting, taken.Setting)
+		var failed *server.ListenError
+		require.ErrorAs(t, prepare(t, nil, map[string]string{setting: port}).fail(), &failed)
+		require.Equal(t, setting, failed.Setting)
 	}
 }
 

@@ -36,7 +36,7 @@ const (
 )
 
 // watchMemory logs and reports that the memory for counters is used up. The server stays
-// healthy: if it did not, a client that invents keys could take all servers out of service.
+// healthy: if it did not, a client that invents keys could make all servers unhealthy.
 func (s *Server) watchMemory(store *memstore.Store) func(context.Context) {
 	report := s.AddComponent("embedded counters", true)
 	var seen uint64

@@ -41,7 +41,7 @@ type Options struct {
 	// ConsoleLinks are further links of the console's navigation. Default: none.
 	ConsoleLinks []ui.NavLink
 	// AccessLog logs at level Info each decision over gRPC and each HTTP request of all listeners, the paths as
-	// sent. It takes time from each, and is meant for small programs.
+	// sent. It slows each down, and is meant for small programs.
 	AccessLog bool
 	// Listening, if not nil, is called once, when all listeners are open.
 	Listening func(Addresses)

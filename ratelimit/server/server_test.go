@@ -225,9 +225,9 @@ func TestTakenPort(t *testing.T) {
 	port := fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
 	for _, setting := range []string{"GRPC_PORT", "PORT", "DEBUG_PORT"} {
 		err := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{setting: port}).fail()
-		var taken *server.ListenError
-		require.ErrorAs(t, err, &taken)
-		require.Equal(t, setting, taken.Setting)
+		var failed *server.ListenError
+		require.ErrorAs(t, err, &failed)
+		require.Equal(t, setting, failed.Setting)
 		require.ErrorContains(t, err, l.Addr().String())
 		require.ErrorContains(t, err, "set "+setting+" to a free port")
 	}

@@ -120,8 +120,8 @@ func TestTakenScrapePort(t *testing.T) {
 	err = prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{
 		"DISABLE_STATS": "false", "USE_PUSHSTATS": "false", "USE_SCRAPE": "true", "SCRAPE_ADDR": l.Addr().String(),
 	}).fail()
-	var taken *server.ListenError
-	require.ErrorAs(t, err, &taken)
-	require.Equal(t, "SCRAPE_ADDR", taken.Setting)
+	var failed *server.ListenError
+	require.ErrorAs(t, err, &failed)
+	require.Equal(t, "SCRAPE_ADDR", failed.Setting)
 	require.ErrorContains(t, err, l.Addr().String())
 }

@@ -19,8 +19,8 @@
 // Counting is an atomic addition, whether or not the statistics are exported. Anything
 // else that a sink needs, such as the total that it sent last, is stored in the sink.
 //
-// A timer records into one [Histogram], from which the page takes quantiles and the
-// push protocol takes whole milliseconds. Only a scrape, whose buckets and quantiles
+// A timer records into one [Histogram], from which the page computes quantiles and the
+// push protocol whole milliseconds. Only a scrape, whose buckets and quantiles
 // are configurable, observes single durations, and only until it is closed. A sink that
 // was created and discarded therefore costs nothing per call.
 //

@@ -159,7 +159,7 @@ func (s Summary) Mean() time.Duration {
 	return s.Sum / time.Duration(s.Count)
 }
 
-// Summary summarises what was recorded so far. A duration that is being recorded may
+// Summary summarises what was recorded. A duration that is being recorded may
 // be included in a part of it only.
 func (h *Histogram) Summary() Summary {
 	n := h.Count()

@@ -47,7 +47,7 @@ func (t *Timer) Record(d time.Duration) {
 	}
 }
 
-// Histogram returns a copy of everything recorded so far.
+// Histogram returns a copy of everything that was recorded.
 func (t *Timer) Histogram() *Histogram {
 	h := new(Histogram)
 	for i := range t.shards {
@@ -56,7 +56,7 @@ func (t *Timer) Histogram() *Histogram {
 	return h
 }
 
-// Summary summarises what was recorded so far.
+// Summary summarises what was recorded.
 func (t *Timer) Summary() Summary { return t.Histogram().Summary() }
 
 // observe starts an observation of t. The registry is locked.

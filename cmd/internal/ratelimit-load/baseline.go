@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// baselineDrain is how long active calls may take after the baseline is stopped.
+// baselineDrain is the time that active calls have after the baseline is stopped.
 const baselineDrain = 2 * time.Second
 
 // baseline is the cheapest grpc-go server with generated code: it decodes the request and encodes a

@@ -37,7 +37,7 @@ func TestBaselineAddressTaken(t *testing.T) {
 }
 
 // TestBaselineStopsWithAnOpenCall has a client that never sends its request. The call
-// behind it on the same connection proves that the baseline has it.
+// after it on the same connection proves that the baseline has it.
 func TestBaselineStopsWithAnOpenCall(t *testing.T) {
 	t.Parallel()
 	addr, stop := runBaseline(t)

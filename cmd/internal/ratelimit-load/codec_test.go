@@ -18,7 +18,7 @@ func TestOverallCode(t *testing.T) {
 	}{
 		"empty is UNKNOWN":        {nil, 0},
 		"first field":             {[]byte{0x08, 2}, 2},
-		"behind a status":         {[]byte{0x12, 2, 0x08, 1, 0x08, 2}, 2},
+		"after a status":          {[]byte{0x12, 2, 0x08, 1, 0x08, 2}, 2},
 		"the last one counts":     {[]byte{0x08, 2, 0x08, 1}, 1},
 		"unknown fields, a group": {[]byte{0xfb, 0x01, 0x08, 2, 0xfc, 0x01, 0x08, 1}, 1},
 		"of another wire type":    {[]byte{0x0d, 2, 0, 0, 0}, 0},

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCPUOfThisProcess burns CPU until the account has grown by five ticks.
+// TestCPUOfThisProcess burns CPU until the account has grown by five units.
 func TestCPUOfThisProcess(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		_, err := cpu(os.Getpid())
@@ -20,7 +20,7 @@ func TestCPUOfThisProcess(t *testing.T) {
 	before, err := cpu(os.Getpid())
 	require.NoError(t, err)
 	start := time.Now()
-	for after := before; after < before+5*tick; {
+	for after := before; after < before+5*cpuUnit; {
 		after, err = cpuOf([]int{os.Getpid()})
 		require.NoError(t, err)
 		require.Less(t, time.Since(start), time.Minute, "the CPU time of a busy process does not grow")
@@ -31,16 +31,16 @@ func TestCPUOfThisProcess(t *testing.T) {
 
 func TestStat(t *testing.T) {
 	t.Parallel()
-	ticks, err := statTicks([]byte("7 (a) R 1 (b)) S 1 2 3 4 5 6 7 8 9 10 150 50 0 0 20 0\n"))
+	units, err := statUnits([]byte("7 (a) R 1 (b)) S 1 2 3 4 5 6 7 8 9 10 150 50 0 0 20 0\n"))
 	require.NoError(t, err)
-	assert.EqualValues(t, 200, ticks, "whatever the name contains")
+	assert.EqualValues(t, 200, units, "whatever the name contains")
 	for stat, want := range map[string]string{
 		"":                                       "0 fields",
 		"7 (a) S 1 2 3":                          "4 fields",
 		"7 (a) S 1 2 3 4 5 6 7 8 9 10 x 50 0 0":  "utime",
 		"7 (a) S 1 2 3 4 5 6 7 8 9 10 50 -1 0 0": "stime",
 	} {
-		_, err = statTicks([]byte(stat))
+		_, err = statUnits([]byte(stat))
 		assert.ErrorContains(t, err, want)
 	}
 }

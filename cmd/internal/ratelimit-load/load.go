@@ -14,7 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
 )
 
-// grace is how long calls in flight may take after the last one was sent.
+// grace is the time that calls in flight have after the last one was sent.
 const grace = time.Second
 
 // load describes what is sent and how, for any target.

@@ -30,7 +30,7 @@ func (l *load) measure(ctx context.Context, t *target, d time.Duration) (*measur
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// cpuOf returns the CPU time that processes have used so far, together.
+// cpuOf returns the CPU time that processes have used, together.
 func cpuOf(pids []int) (sum time.Duration, err error) {
 	for _, pid := range pids {
 		d, err := cpu(pid)
@@ -42,10 +42,10 @@ func cpuOf(pids []int) (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// tick is the unit of CPU times in the proc file system of Linux, proc(5): USER_HZ is 100.
-const tick = 10 * time.Millisecond
+// cpuUnit is the unit of CPU times in the proc file system of Linux, proc(5): USER_HZ is 100.
+const cpuUnit = 10 * time.Millisecond
 
-// cpu returns the CPU time that a process has used so far, in user mode and in the kernel, all its
+// cpu returns the CPU time that a process has used, in user mode and in the kernel, all its
 // threads together. It needs the proc file system of Linux.
 func cpu(pid int) (time.Duration, error) {
 	path := "/proc/" + strconv.Itoa(pid) + "/stat"
@@ -56,17 +56,17 @@ func cpu(pid int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	ticks, err := statTicks(stat)
+	units, err := statUnits(stat)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", path, err)
 	}
-	return time.Duration(ticks) * tick, nil
+	return time.Duration(units) * cpuUnit, nil
 }
 
-// statTicks adds fields 14 and 15 of a stat file, utime and stime. The second
+// statUnits adds fields 14 and 15 of a stat file, utime and stime. The second
 // field is the command's name in parentheses and may itself contain spaces and
 // parentheses, so the count starts after the last one.
-func statTicks(stat []byte) (uint64, error) {
+func statUnits(stat []byte) (uint64, error) {
 	const utime, stime = 14 - 3, 15 - 3 // field 3 follows the name
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) <= stime {

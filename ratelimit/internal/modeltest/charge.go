@@ -100,11 +100,11 @@ func first(is func(n int64) bool) int64 {
 
 // statusOfCharge sets the status after a charge, and returns the statistics of it.
 func (m *model) statusOfCharge(t *target, s *ratelimit.Status, now int64) (c ratelimit.LimitCounts) {
-	state, capacity := t.taken.State, uint64(t.capacity())
+	state, capacity := t.charged.State, uint64(t.capacity())
 	remaining := uint64(sort.Search(int(capacity), func(n int) bool { return !t.passes(state, uint64(n)+1, now) }))
 	reset := first(func(s int64) bool { return t.passes(state, capacity, now+s) })
 	s.Algorithm, s.ResetSeconds = t.algorithm, uint32(reset)
-	if t.taken.Allowed {
+	if t.charged.Allowed {
 		s.Remaining = uint32(min(remaining, math.MaxUint32-1))
 		used := capacity - remaining
 		return m.verdict(&target{requests: uint32(capacity), hits: min(t.hits, used), after: used}, new(ratelimit.Status))
@@ -124,11 +124,11 @@ func (m *model) statusOfCharge(t *target, s *ratelimit.Status, now int64) (c rat
 // release releases the permits of a request that was refused.
 func (m *model) release(targets []*target) {
 	for _, t := range targets {
-		if t == nil || t.algorithm != ratelimit.Concurrency || !t.taken.Allowed || t.taken.Refund || t.taken.N == 0 {
+		if t == nil || t.algorithm != ratelimit.Concurrency || !t.charged.Allowed || t.charged.Refund || t.charged.N == 0 {
 			continue
 		}
-		back := t.taken
-		back.Refund, back.Params[3] = true, t.taken.State[0]
+		back := t.charged
+		back.Refund, back.Params[3] = true, t.charged.State[0]
 		state := m.states[t.key]
 		back.Apply(&state)
 		m.states[t.key] = state

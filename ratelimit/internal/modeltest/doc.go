@@ -28,7 +28,7 @@
 // The model is slow on purpose. It follows the text of REFERENCE.md, not the code of the
 // engine: a mistake made in both would not be detected.
 //
-// Time is far in the future, so that a store that expires counters by the
+// Time begins in the year 2100, so that a store that expires counters by the
 // real clock retains all of them during a script, and the jitter is an
 // hour, for stores that expire counters after their last change. Hits are small
 // enough for stores that count in 63 bits.

@@ -76,7 +76,7 @@ type target struct {
 	second      bool // in the per-second store
 	cached      bool
 	after       uint64
-	taken       ratelimit.Charge // of another algorithm
+	charged     ratelimit.Charge // of another algorithm
 }
 
 // outcome is the result of the model.
@@ -231,10 +231,10 @@ func (m *model) add(t *target, counts bool, now int64) {
 		n = 0
 	}
 	if t.charging() {
-		t.taken = t.charge(n, now)
-		t.taken.Refund = t.back
+		t.charged = t.charge(n, now)
+		t.charged.Refund = t.back
 		state := m.states[t.key]
-		t.taken.Apply(&state)
+		t.charged.Apply(&state)
 		m.states[t.key] = state
 		return
 	}
@@ -430,7 +430,7 @@ func (o *outcome) kinds() map[string]int {
 			n["over"]++
 		case t.back:
 			n["back"]++
-		case t.charging() && !t.taken.Allowed, !t.charging() && t.after > uint64(t.requests):
+		case t.charging() && !t.charged.Allowed, !t.charging() && t.after > uint64(t.requests):
 			n["shadowed"]++
 		default:
 			n["within"]++

@@ -148,15 +148,15 @@ func drawRules(t *rapid.T, depth int) []ratelimit.Rule {
 		return nil
 	}
 	var rules []ratelimit.Rule
-	taken := make(map[string]bool)
+	used := make(map[string]bool)
 	for range rapid.IntRange(0, 2+4*depth).Draw(t, "rules") {
 		r := drawRule(t, depth)
 		joined := r.Key
 		if r.Value != "" {
 			joined += "_" + r.Value
 		}
-		if !taken[joined] {
-			taken[joined] = true
+		if !used[joined] {
+			used[joined] = true
 			rules = append(rules, r)
 		}
 	}

@@ -25,7 +25,7 @@ type stage struct {
 	covered map[string]int
 }
 
-// Scripts begin at a time in the far future.
+// Scripts begin at a time in the year 2100.
 const begin = 4_102_444_800 // 2100-01-01
 
 // performance is an engine and its model.

@@ -257,7 +257,7 @@ func tagLabels(tags []stats.Tag, owns func(string) bool) (prometheus.Labels, err
 		case strings.HasPrefix(name, "__"): // reserved by Prometheus
 			name = "tag" + name
 		}
-		if other, taken := from[name]; taken {
+		if other, ok := from[name]; ok {
 			return nil, fmt.Errorf("prom: tags %q and %q would both be the label %s: rename one", other, tag.Name, name)
 		}
 		from[name], labels[name] = tag.Name, tag.Value

@@ -114,7 +114,7 @@ func TestTimersAreSampledEvenly(t *testing.T) {
 		require.Len(t, values, most)
 		require.InDelta(t, calls, sum, 0.01, "calls that %d lines represent", most)
 		require.True(t, slices.IsSorted(values))
-		for i, v := range values { // each is at its place in the sorted calls
+		for i, v := range values { // each is at its index in the sorted calls
 			require.LessOrEqual(t, all[i*calls/most], v)
 			require.GreaterOrEqual(t, all[((i+1)*calls-1)/most], v)
 		}
