@@ -283,11 +283,11 @@ func TestFailures(t *testing.T) {
 		{[]string{"-domain", "d"}, 2, "-descriptors is missing"},
 		{[]string{"-descriptors", "a=b"}, 2, "-domain is missing"},
 		{append(ok, "extra"), 2, "no arguments"},
-		{append([]string{"-hits", "4294967296"}, ok...), 2, "-hits 4294967296 is too large: the maximum is 4294967295"},
+		{append([]string{"-hits", "4294967296"}, ok...), 2, "-hits 4294967296"},
 		{append([]string{"-hits", "-1"}, ok...), 2, `"-1" for "--hits"`},
-		{append([]string{"-n", "0"}, ok...), 2, "invalid -n 0: use at least 1"},
-		{append([]string{"-timeout", "-1s"}, ok...), 2, "negative -timeout -1s: use a positive duration"},
-		{append([]string{"-oltp-protocol", "udp"}, ok...), 2, `unknown -oltp-protocol "udp": use http or grpc, or omit the flag`},
+		{append([]string{"-n", "0"}, ok...), 2, "-n 0"},
+		{append([]string{"-timeout", "-1s"}, ok...), 2, "-timeout -1s"},
+		{append([]string{"-oltp-protocol", "udp"}, ok...), 2, `-oltp-protocol "udp"`},
 		{append([]string{"-n", "0", "-timeout", "-1s"}, ok...), 2, "use at least 1\nnegative -timeout"},
 	} {
 		code, out, errs := runClient(t, c.args...)

@@ -216,5 +216,5 @@ func TestServerNameErrors(t *testing.T) {
 func TestContradictingClientSettings(t *testing.T) {
 	t.Parallel()
 	_, err := tlsfiles.ClientConfig(tlsfiles.ClientFiles{SAN: "right.example", SkipHostnameVerification: true}, nil)
-	require.ErrorContains(t, err, `"right.example", but host names are not verified`)
+	require.ErrorContains(t, err, "host names are not verified")
 }

@@ -174,7 +174,7 @@ func TestClientSANErrors(t *testing.T) {
 	own := ca.issue(t, nil)
 	files := tlsfiles.Files{Cert: write(t, dir, "crt", own.cert), Key: write(t, dir, "key", own.key), ClientSAN: "envoy.example.com"}
 	_, err := tlsfiles.NewServer(files, noLog(t))
-	require.ErrorContains(t, err, `"envoy.example.com", but no client CA is configured`)
+	require.ErrorContains(t, err, "no client CA")
 
 	files.ClientCA = write(t, dir, "ca", ca.pem)
 	for _, name := range []string{

@@ -82,28 +82,24 @@ descriptors:
 	_, err := replay.ParseMapping("m.yaml", []byte(text))
 	faults, ok := errors.AsType[replay.Faults](err)
 	require.True(t, ok, "%v", err)
-	require.Equal(t, `m.yaml:1:1: unknown key "domian" of the mapping: did you mean "domain"?
-m.yaml:2:15: the value must be text
-m.yaml:2:19: unknown key "zone" of time: use field, layout
-m.yaml:5:10: unknown key "kye" of an entry: did you mean "key"?
-m.yaml:6:9: use value for a constant, or field for the field of the log
-m.yaml:7:9: value is a constant: remove it, or everything else
-m.yaml:8:38: segments must be a number of at least 1
-m.yaml:9:9: use one of regexp, prefixes and segments
-m.yaml:10:36: invalid expression: error parsing regexp: missing closing ): `+"`(`"+`
-m.yaml:11:9: the entry has no key
-m.yaml:12:12: the condition has no field
-m.yaml:12:23: the condition needs in, prefix or regexp
-m.yaml:12:50: in must not be empty
-m.yaml:12:71: not must be true or false
-m.yaml:13:11: hits must be a number from 0 to 4294967295, or a map with a field
-m.yaml:14:5: the descriptor has no entries
-m.yaml:15:5: a descriptor must be a map`, faults.Error())
+	for i, want := range []struct{ at, text string }{
+		{"1:1", `did you mean "domain"`}, {"2:15", "text"}, {"2:19", "use field, layout"},
+		{"5:10", `unknown key "kye" of an entry`}, {"6:9", "use value"}, {"7:9", "constant"}, {"8:38", "segments"},
+		{"9:9", "regexp, prefixes and segments"}, {"10:36", "missing closing )"}, {"11:9", "no key"},
+		{"12:12", "no field"}, {"12:23", "needs in, prefix or regexp"}, {"12:50", "in must"}, {"12:71", "true or false"},
+		{"13:11", "hits"}, {"14:5", "no entries"}, {"15:5", "a map"},
+	} {
+		require.Less(t, i, len(faults), "the fault at %s is missing", want.at)
+		require.Equal(t, want.at, fmt.Sprintf("%d:%d", faults[i].Line, faults[i].Column), "%v", faults[i])
+		require.Contains(t, faults[i].Reason, want.text)
+	}
+	require.Len(t, faults, 17)
+	require.Contains(t, faults.Error(), "m.yaml:1:1: unknown key")
 
 	for text, want := range map[string]string{
 		"":                     "m.yaml:1:1: is empty",
-		"domain: d\n":          "m.yaml:1:1: the mapping has no descriptors",
-		"descriptors: []\n":    "m.yaml:1:1: the mapping has no descriptors",
+		"domain: d\n":          "m.yaml:1:1: the mapping has no",
+		"descriptors: []\n":    "m.yaml:1:1: the mapping has no",
 		"domain: d\ndomain: d": "m.yaml:2:1: duplicate key \"domain\"",
 		"a: [\n":               "m.yaml:2:1: is not YAML",
 	} {

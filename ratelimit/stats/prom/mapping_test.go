@@ -156,9 +156,9 @@ func TestTagsAreLabelsOfTheRuntimeToo(t *testing.T) {
 
 func TestBadTags(t *testing.T) {
 	for want, tags := range map[string][]stats.Tag{
-		"prom: tag 2 has no name: it must be <name>:<value>":                      {{Name: "a", Value: "b"}, {Value: "c"}},
-		`prom: tags "a-b" and "a.b" would both be the label a_b: rename one`:      {{Name: "a-b", Value: "c"}, {Name: "a.b", Value: "d"}},
-		`prom: tags "key1" and "tag_key1" would both be the label tag_key1: rena`: {{Name: "key1", Value: "c"}, {Name: "tag_key1", Value: "d"}},
+		"prom: tag 2":           {{Name: "a", Value: "b"}, {Value: "c"}},
+		`"a-b" and "a.b"`:       {{Name: "a-b", Value: "c"}, {Name: "a.b", Value: "d"}},
+		`"key1" and "tag_key1"`: {{Name: "key1", Value: "c"}, {Name: "tag_key1", Value: "d"}},
 	} {
 		_, err := prom.New(stats.New(nil), &prom.Options{Tags: tags})
 		assert.ErrorContains(t, err, want)
