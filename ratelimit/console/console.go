@@ -26,13 +26,8 @@ var files embed.FS
 type Options struct {
 	// Prefix is the path under which the console is mounted, such as "/console". Default: "", the root.
 	Prefix string
-	// Product is the name in the header. Default: "Rate limits".
-	Product string
 	// Links are further links of the navigation. Default: none.
 	Links []ui.NavLink
-	// Chain configures the middleware around the pages; its RenderError, Security, MaxBody, Repeatable and
-	// Check are not used. Default: the defaults of httpx.Standard.
-	Chain *httpx.StandardOptions
 
 	// Load returns the state of the configuration. Default: only the rules of the engine are shown.
 	Load func() Load
@@ -117,13 +112,8 @@ func New(engine *ratelimit.Engine, opts *Options) (*Console, error) {
 	if c.ui, err = newKit(engine, &c.opts); err != nil {
 		return nil, err
 	}
-	chain := httpx.StandardOptions{}
-	if c.opts.Chain != nil {
-		chain = *c.opts.Chain
-	}
-	chain.RenderError, chain.Security, chain.Check = c.ui.RenderError, &httpx.SecurityOptions{ContentSecurityPolicy: ui.Policy}, nil
-	chain.MaxBody, chain.Repeatable = 0, nil
-	c.handler = httpx.Standard(&chain)(c.ui.Protect(c.mux()))
+	chain := httpx.Standard(&httpx.StandardOptions{RenderError: c.ui.RenderError, Security: &httpx.SecurityOptions{ContentSecurityPolicy: ui.Policy}})
+	c.handler = chain(c.ui.Protect(c.mux()))
 	return c, nil
 }
 
@@ -140,7 +130,7 @@ func newKit(engine *ratelimit.Engine, o *Options) (*ui.Kit, error) {
 	funcs := maps.Clone(functions)
 	funcs["chips"] = func(r *ratelimit.Rule) []chip { return chipsOf(engine.Rules().Fields(), r) }
 	return ui.New(&ui.Options{
-		Product: cmp.Or(o.Product, "Rate limits"), Prefix: o.Prefix, Templates: []fs.FS{templates}, Assets: []fs.FS{assets},
+		Product: "Rate limits", Prefix: o.Prefix, Templates: []fs.FS{templates}, Assets: []fs.FS{assets},
 		Styles: []string{"style-limits.css"}, Funcs: funcs,
 	})
 }

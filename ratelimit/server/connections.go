@@ -108,7 +108,7 @@ func (l *connections) Accept() (net.Conn, error) {
 
 // admit returns nil if there are too many connections.
 func (l *connections) admit(raw net.Conn) *connection {
-	c := &connection{Conn: raw, all: l, handshaking: true, calls: map[uint32]call{}}
+	c := &connection{Conn: raw, all: l, calls: map[uint32]call{}}
 	c.in.skip = clientPrefaceSize
 	c.used.Store(l.now.Load())
 	if key, ok := clientkey.Network(raw.RemoteAddr().String()); ok {
@@ -239,7 +239,7 @@ func (l *connections) abort() {
 	defer l.mu.Unlock()
 	l.aborted = true
 	for c := range l.open {
-		if c.handshaking {
+		if !c.greeted.Load() {
 			_ = c.Conn.Close()
 		}
 	}
@@ -267,10 +267,10 @@ func (c countingCredentials) Clone() credentials.TransportCredentials {
 // connection is an accepted connection, before TLS.
 type connection struct {
 	net.Conn
-	all         *connections
-	address     string        // see clientkey.Network; empty for unix sockets
-	handshaking bool          // guarded by all.mu
-	used        atomic.Uint32 // the interval of the last read
+	all     *connections
+	address string        // see clientkey.Network; empty for unix sockets
+	greeted atomic.Bool   // the client has sent a frame
+	used    atomic.Uint32 // the interval of the last read
 
 	mu       sync.Mutex
 	in       frames // from the client
@@ -287,17 +287,6 @@ type call struct {
 	begun    uint32 // interval
 	complete bool   // its message has arrived
 	expired  bool
-}
-
-// SetDeadline implements net.Conn. The gRPC server sets a deadline for the handshake and
-// removes it afterwards.
-func (c *connection) SetDeadline(t time.Time) error {
-	if t.IsZero() {
-		c.all.mu.Lock()
-		c.handshaking = false
-		c.all.mu.Unlock()
-	}
-	return c.Conn.SetDeadline(t)
 }
 
 // Close implements net.Conn.
@@ -340,6 +329,7 @@ func (c *connection) received(b []byte) {
 	c.mu.Lock()
 	before := c.bytes
 	for f, rest, ok := c.in.next(b); ok; f, rest, ok = c.in.next(rest) {
+		c.greeted.Store(true)
 		c.count(f, now)
 	}
 	grown := c.bytes - before
