@@ -2,7 +2,6 @@ package main
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 )
@@ -23,32 +22,13 @@ func (f *source) excerpt(line, column int) string {
 	return shown + caret + "\n"
 }
 
+// breaks makes all line breaks of YAML the same.
+var breaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
+
 // split returns the lines, counted as YAML does.
 func (f *source) split() []string {
-	if f.lines != nil {
-		return f.lines
+	if f.lines == nil {
+		f.lines = strings.Split(breaks.Replace(strings.TrimPrefix(f.data.String(), "\ufeff")), "\n")
 	}
-	rest := strings.TrimPrefix(f.data.String(), "\ufeff")
-	for {
-		end, size := lineBreak(rest)
-		f.lines = append(f.lines, rest[:end])
-		if size == 0 {
-			return f.lines
-		}
-		rest = rest[end+size:]
-	}
-}
-
-// lineBreak returns the position and length of the first line break; the end of the text
-// and 0 if there is none.
-func lineBreak(text string) (at, size int) {
-	at = strings.IndexAny(text, "\r\n\u0085\u2028\u2029")
-	if at < 0 {
-		return len(text), 0
-	}
-	if strings.HasPrefix(text[at:], "\r\n") {
-		return at, 2
-	}
-	_, size = utf8.DecodeRuneInString(text[at:])
-	return at, size
+	return f.lines
 }

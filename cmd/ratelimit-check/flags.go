@@ -104,28 +104,10 @@ func (s *settings) defineReplay(f *pflag.FlagSet) {
 	})
 }
 
-// checkReplay checks the flags of a replay.
-func (s *settings) checkReplay() error {
-	var errs []error
-	if s.replay == "" && (s.against != "" || s.mapping != "" || s.domain != "" || s.fail) {
-		errs = append(errs, errors.New("-against, -mapping, -domain and -fail need -replay"))
-	}
-	if s.replay == standardInput && s.reads(standardInput) {
-		errs = append(errs, errors.New("-replay -: the standard input is the configuration already"))
-	}
-	if !replay.Format(s.logFormat).Valid() {
-		errs = append(errs, fmt.Errorf("-log_format %q: use %s", s.logFormat, replay.FormatNames))
-	}
-	if s.top < 1 {
-		errs = append(errs, fmt.Errorf("-top %d: use at least 1", s.top))
-	}
-	return errors.Join(errs...)
-}
-
 // arguments reads the arguments: the descriptor of each -explain that comes before, and paths. After -- there are
 // only paths; dash is the number of arguments before it, or -1.
 func (s *settings) arguments(args []string, dash int) error {
-	next := 0 // the first explainFlag without a descriptor
+	next := 0 // the first -explain without a descriptor
 	for i, arg := range args {
 		if next == len(s.explains) || s.explains[next].after > i || dash >= 0 && i >= dash {
 			s.paths = append(s.paths, arg)
@@ -146,24 +128,22 @@ func (s *settings) arguments(args []string, dash int) error {
 
 func (s *settings) check() error {
 	var errs []error
-	for _, q := range s.explains {
-		if q.domain == "" {
-			errs = append(errs, errors.New("-explain: the domain is empty: use -explain DOMAIN key=value,key=value"))
+	bad := func(invalid bool, format string, args ...any) {
+		if invalid {
+			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	if s.format != "text" && s.format != "json" {
-		errs = append(errs, fmt.Errorf("-format %q: use text or json", s.format))
+	for _, x := range s.explains {
+		bad(x.domain == "", "-explain: the domain is empty: use -explain DOMAIN key=value,key=value")
 	}
-	if !ratelimit.KeyFormat(s.keyFormat).Valid() {
-		errs = append(errs, fmt.Errorf("-counter_key_format %q: use %s", s.keyFormat, ratelimit.KeyFormatNames))
-	}
-	if len(s.paths) == 0 {
-		errs = append(errs, errors.New("nothing to check: pass a directory or file, or - for the standard input"))
-	}
-	if slices.Contains(s.paths, "") {
-		errs = append(errs, errors.New("empty directory name"))
-	}
-	errs = append(errs, s.checkReplay())
+	bad(s.format != "text" && s.format != "json", "-format %q: use text or json", s.format)
+	bad(!ratelimit.KeyFormat(s.keyFormat).Valid(), "-counter_key_format %q: use %s", s.keyFormat, ratelimit.KeyFormatNames)
+	bad(len(s.paths) == 0, "nothing to check: pass a directory or file, or - for the standard input")
+	bad(slices.Contains(s.paths, ""), "empty directory name")
+	bad(s.replay == "" && (s.against != "" || s.mapping != "" || s.domain != "" || s.fail), "-against, -mapping, -domain and -fail need -replay")
+	bad(s.replay == standardInput && s.reads(standardInput), "-replay -: the standard input is the configuration already")
+	bad(!replay.Format(s.logFormat).Valid(), "-log_format %q: use %s", s.logFormat, replay.FormatNames)
+	bad(s.top < 1, "-top %d: use at least 1", s.top)
 	s.paths = distinct(s.paths)
 	return errors.Join(errs...)
 }

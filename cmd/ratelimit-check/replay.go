@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync/atomic"
 	"time"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
@@ -16,15 +15,13 @@ import (
 
 // replayLog replays the log of -replay against a configuration.
 func replayLog(ctx context.Context, s *settings, c *config.Config, against *ratelimit.Ruleset, env cli.Env) (*replay.Report, error) {
-	opts := &replay.Options{Format: replay.Format(s.logFormat), Against: against, Top: s.top}
 	mapping, err := readMapping(s)
 	if err != nil {
 		return nil, err
 	}
-	opts.Mapping = mapping
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends a read of the standard input
-	log, err := openLog(ctx, s.replay, env.Stdin)
+	log, err := openLog(ctx, s.replay, env)
 	if err != nil {
 		return nil, err
 	}
@@ -34,10 +31,12 @@ func replayLog(ctx context.Context, s *settings, c *config.Config, against *rate
 		name = s.replay
 	}
 	p := cli.NewProgress(env, "ratelimit-check")
-	opts.Progress = func(lines uint64) {
-		p.Show(func(elapsed time.Duration) string { return progressText(lines, log.read.Load(), log.total, elapsed) })
-	}
-	r, err := replay.Run(ctx, log, c.Ruleset, opts)
+	r, err := replay.Run(ctx, log, c.Ruleset, &replay.Options{
+		Format: replay.Format(s.logFormat), Mapping: mapping, Against: against, Top: s.top,
+		Progress: func(lines uint64) {
+			p.Show(func(elapsed time.Duration) string { return progressText(lines, log.read, log.total, elapsed) })
+		},
+	})
 	p.End()
 	if err != nil {
 		return nil, fmt.Errorf("-replay %s: %w", cli.Printable(name), err)
@@ -68,13 +67,13 @@ type logFile struct {
 	io.Reader
 	file  *os.File // nil for the standard input
 	total int64    // bytes; 0 if they are not known
-	read  atomic.Int64
+	read  int64
 }
 
 // openLog opens a file, or the standard input for "-", whose reading ends with ctx.
-func openLog(ctx context.Context, path string, stdin io.Reader) (*logFile, error) {
+func openLog(ctx context.Context, path string, env cli.Env) (*logFile, error) {
 	if path == standardInput {
-		return &logFile{Reader: interruptible(ctx, stdin)}, nil
+		return &logFile{Reader: env.Input(ctx)}, nil
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -89,7 +88,7 @@ func openLog(ctx context.Context, path string, stdin io.Reader) (*logFile, error
 
 func (l *logFile) Read(p []byte) (int, error) {
 	n, err := l.Reader.Read(p)
-	l.read.Add(int64(n))
+	l.read += int64(n)
 	return n, err
 }
 
@@ -97,18 +96,6 @@ func (l *logFile) close() {
 	if l.file != nil {
 		_ = l.file.Close() // only read
 	}
-}
-
-// interruptible returns a reader that ends with ctx, although a read from a terminal or pipe can't
-// be interrupted.
-func interruptible(ctx context.Context, r io.Reader) io.Reader {
-	out, in := io.Pipe()
-	go func() { // may stay blocked until the process ends
-		_, err := io.Copy(in, r)
-		_ = in.CloseWithError(err) // never fails
-	}()
-	context.AfterFunc(ctx, func() { _ = in.CloseWithError(context.Cause(ctx)) })
-	return out
 }
 
 // progressText returns a line such as "1200000 lines, 40 %, 400000 lines/s, 5s left".

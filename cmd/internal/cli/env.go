@@ -26,24 +26,23 @@ type Env struct {
 	Instead func(c *cobra.Command)
 }
 
-// ReadInput reads at most limit bytes of Stdin. It returns the cause of ctx as soon as ctx ends,
-// because a read from a terminal cannot be interrupted.
-func (e Env) ReadInput(ctx context.Context, limit int64) ([]byte, error) {
-	type input struct {
-		data []byte
-		err  error
-	}
-	done := make(chan input, 1)
+// Input returns Stdin as a reader that fails with the cause of ctx as soon as ctx ends, because a read from a terminal
+// cannot be interrupted.
+func (e Env) Input(ctx context.Context) io.Reader {
+	out, in := io.Pipe()
 	go func() { // may stay blocked until the process ends
-		data, err := io.ReadAll(io.LimitReader(e.Stdin, limit))
-		done <- input{data, err}
+		_, err := io.Copy(in, e.Stdin)
+		_ = in.CloseWithError(err) // never fails
 	}()
-	select {
-	case in := <-done:
-		return in.data, in.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
+	context.AfterFunc(ctx, func() { _ = in.CloseWithError(context.Cause(ctx)) })
+	return out
+}
+
+// ReadInput reads at most limit bytes of Input.
+func (e Env) ReadInput(ctx context.Context, limit int64) ([]byte, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	return io.ReadAll(io.LimitReader(e.Input(ctx), limit))
 }
 
 // processEnv returns the Env of this process.
