@@ -2,6 +2,7 @@ package prom
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -59,12 +60,6 @@ func (t *topKeys) Collect(to chan<- prometheus.Metric) {
 	t.send(to, t.refusals, top, func(r *ratelimit.RuleKeys) []ratelimit.KeyCount { return r.ByRefusals })
 }
 
-// topSeries is a key with its labels.
-type topSeries struct {
-	labels [3]string
-	count  uint64
-}
-
 // send sends the series with the greatest counts. Those whose labels are equal once they are cut
 // are added up.
 func (t *topKeys) send(to chan<- prometheus.Metric, desc *prometheus.Desc, top *ratelimit.TopKeys, keys func(*ratelimit.RuleKeys) []ratelimit.KeyCount) {
@@ -76,15 +71,11 @@ func (t *topKeys) send(to chan<- prometheus.Metric, desc *prometheus.Desc, top *
 			counts[topLabels(r, &k)] += k.Count
 		}
 	}
-	series := make([]topSeries, 0, len(counts))
-	for labels, count := range counts {
-		series = append(series, topSeries{labels, count})
-	}
-	slices.SortFunc(series, func(a, b topSeries) int {
-		return cmp.Or(cmp.Compare(b.count, a.count), slices.Compare(a.labels[:], b.labels[:]))
+	greatest := slices.SortedFunc(maps.Keys(counts), func(a, b [3]string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), slices.Compare(a[:], b[:]))
 	})
-	for _, s := range series[:min(len(series), maxTopSeries)] {
-		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(s.count), s.labels[:]...)
+	for _, labels := range greatest[:min(len(greatest), maxTopSeries)] {
+		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(counts[labels]), labels[:]...)
 	}
 }
 
