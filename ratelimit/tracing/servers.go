@@ -56,22 +56,7 @@ func (t *Tracing) HTTP(next http.Handler) http.Handler {
 		otelhttp.WithTracerProvider(t.provider),
 		otelhttp.WithPropagators(t.propagators),
 		otelhttp.WithMeterProvider(noop.NewMeterProvider()),
-		otelhttp.WithSpanNameFormatter(spanName),
 	)
-}
-
-// spanName contains nothing that clients choose freely.
-func spanName(_ string, r *http.Request) string {
-	name := "HTTP"
-	switch r.Method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
-		http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace:
-		name = r.Method
-	}
-	if slash := strings.IndexByte(r.Pattern, '/'); slash >= 0 { // "POST example.com/json"
-		name += " " + r.Pattern[slash:]
-	}
-	return name
 }
 
 // attributeLimiter cuts what clients choose in the attributes of a new span, and makes it valid UTF-8.
