@@ -83,11 +83,23 @@ descriptors:
 	faults, ok := errors.AsType[replay.Faults](err)
 	require.True(t, ok, "%v", err)
 	for i, want := range []struct{ at, text string }{
-		{"1:1", `did you mean "domain"`}, {"2:15", "text"}, {"2:19", "use field, layout"},
-		{"5:10", `unknown key "kye" of an entry`}, {"6:9", "use value"}, {"7:9", "constant"}, {"8:38", "segments"},
-		{"9:9", "regexp, prefixes and segments"}, {"10:36", "missing closing )"}, {"11:9", "no key"},
-		{"12:12", "no field"}, {"12:23", "needs in, prefix or regexp"}, {"12:50", "in must"}, {"12:71", "true or false"},
-		{"13:11", "hits"}, {"14:5", "no entries"}, {"15:5", "a map"},
+		{"1:1", `did you mean "domain"`},
+		{"2:15", "text"},
+		{"2:19", "use field, layout"},
+		{"5:10", `unknown key "kye" of an entry`},
+		{"6:9", "use value"},
+		{"7:9", "constant"},
+		{"8:38", "segments"},
+		{"9:9", "regexp, prefixes and segments"},
+		{"10:36", "missing closing )"},
+		{"11:9", "no key"},
+		{"12:12", "no field"},
+		{"12:23", "needs in, prefix or regexp"},
+		{"12:50", "in must"},
+		{"12:71", "true or false"},
+		{"13:11", "hits"},
+		{"14:5", "no entries"},
+		{"15:5", "a map"},
 	} {
 		require.Less(t, i, len(faults), "the fault at %s is missing", want.at)
 		require.Equal(t, want.at, fmt.Sprintf("%d:%d", faults[i].Line, faults[i].Column), "%v", faults[i])
