@@ -42,7 +42,7 @@ func startConsoleWith(t *testing.T, devices int, configure func(settings *server
 	s := &consoleServer{t: t, url: "http://" + listening.Listener.Addr().String()}
 	settings := server.Default()
 	settings.DatabaseURL, settings.AdminPassword = filepath.Join(t.TempDir(), "inventory.db"), consolePassword
-	settings.RateLimit = 100_000
+	settings.RateLimit, settings.DatabaseTimeout = 100_000, timeout
 	configure(settings, s.url)
 	inventory, err := server.New(t.Context(), settings, &server.Options{
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Output: io.Discard, Roles: map[auth.Role][]string{technician: {"devices:*", "interfaces:*", "locations:read"}},

@@ -252,7 +252,7 @@ func kind(address string) string {
 // walk opens the pages that a visitor can reach from some, one of each kind and a bounded number with each path.
 func (v *visitor) walk(check func(*reply), starts ...string) (seen []*reply) {
 	v.t.Helper()
-	const each = 5
+	const each = 3
 	opened, paths := map[string]bool{}, map[string]int{}
 	for queue := starts; len(queue) > 0; queue = queue[1:] {
 		of := kind(queue[0])
