@@ -3,7 +3,6 @@ package ratelimit
 import (
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // ErrorKind classifies errors. Transports map it to their status codes.
@@ -137,13 +136,7 @@ func (f *Fault) Error() string {
 type Faults []*Fault
 
 // Error returns one line per fault.
-func (fs Faults) Error() string {
-	lines := make([]string, len(fs))
-	for i, f := range fs {
-		lines[i] = f.Error()
-	}
-	return strings.Join(lines, "\n")
-}
+func (fs Faults) Error() string { return errors.Join(fs.Unwrap()...).Error() }
 
 // Unwrap gives errors.As access to the single faults.
 func (fs Faults) Unwrap() []error {

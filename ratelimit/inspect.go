@@ -128,8 +128,6 @@ type PlannedHit struct {
 	// FixedWindow is that of a state, see [Charge].
 	Hit
 	Algorithm Algorithm
-	// UnitMultiplier is the number of units in the window, 0 for one.
-	UnitMultiplier uint32
 	// StatisticsKey is the key that an engine requests from its Stats, before names
 	// that come with requests are folded together.
 	StatisticsKey string
@@ -168,9 +166,6 @@ func (r *Ruleset) Plan(request *Request, now time.Time, opts *Options) ([]*Plann
 			}
 		} else {
 			hits[i].Hit = d.work.hits[c.store][c.hit]
-		}
-		if c.period != nil && c.period.multiplier > 1 {
-			hits[i].UnitMultiplier = c.period.multiplier
 		}
 		switch {
 		case c.override != nil:

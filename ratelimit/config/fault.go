@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,13 +52,7 @@ func (f *Fault) position() string {
 type Faults []*Fault
 
 // Error returns one line for each fault.
-func (fs Faults) Error() string {
-	lines := make([]string, len(fs))
-	for i, f := range fs {
-		lines[i] = f.Error()
-	}
-	return strings.Join(lines, "\n")
-}
+func (fs Faults) Error() string { return errors.Join(fs.Unwrap()...).Error() }
 
 // Unwrap gives errors.As and errors.Is access to the single faults.
 func (fs Faults) Unwrap() []error {

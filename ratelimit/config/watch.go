@@ -59,7 +59,8 @@ func Watch(ctx context.Context, dir Dir, opts *WatchOptions, loaded func(*Config
 	}
 	o := &watch.Options{Quiet: w.opts.Quiet, MaxWait: w.opts.MaxWait, Poll: w.opts.Poll, Log: w.opts.Log}
 	if !w.opts.WatchContents {
-		o.Only = w.isSwap
+		// Directories other than the root's parent are watched only while everything in them counts.
+		o.Only = func(dir, name string) bool { return dir != w.parent || name == w.name || name == "..data" }
 	}
 	err = watch.Dirs(ctx, w.find, o, func() {
 		if c, err := LoadDir(dir, w.opts.Load); err != nil {
@@ -86,12 +87,6 @@ type watcher struct {
 	inPlace  bool
 	previous fs.FileInfo
 	tooMany  bool // MaxDirs has been logged
-}
-
-// isSwap accepts swaps of the root. Directories other than its parent are watched only
-// while everything in them counts.
-func (w *watcher) isSwap(dir, name string) bool {
-	return dir != w.parent || name == w.name || name == "..data"
 }
 
 // find returns the directories to watch.

@@ -47,21 +47,15 @@ func fromRight(lines []string, n int) (string, bool) {
 	if n < 1 {
 		return "", false
 	}
-	for i := len(lines) - 1; i >= 0; i-- {
-		rest, more := lines[i], true
-		for more {
-			element := rest
-			if comma := strings.LastIndexByte(rest, ','); comma >= 0 {
-				rest, element = rest[:comma], rest[comma+1:]
-			} else {
-				more = false
-			}
-			if n--; n == 0 {
-				return strings.Trim(element, " \t"), true
-			}
+	list := strings.Join(lines, ",")
+	for ; n > 1; n-- {
+		comma := strings.LastIndexByte(list, ',')
+		if comma < 0 {
+			return "", false
 		}
+		list = list[:comma]
 	}
-	return "", false
+	return strings.Trim(list[strings.LastIndexByte(list, ',')+1:], " \t"), true
 }
 
 // Header returns a key function for the first value of a request header. A request

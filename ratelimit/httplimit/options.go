@@ -1,7 +1,6 @@
 package httplimit
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
@@ -91,14 +90,7 @@ func (o *Options) withDefaults() *Options {
 // errorResponse returns a handler with always the same response, which caches must not
 // store.
 func errorResponse(status int, message string) http.Handler {
-	body, err := json.Marshal(struct {
-		Status  string `json:"status"`
-		Message string `json:"message"`
-	}{"error", message})
-	if err != nil {
-		panic(err) // two strings always marshal
-	}
-	body = append(body, '\n')
+	body := []byte(`{"status":"error","message":"` + message + "\"}\n")
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		h := w.Header()
 		h.Set("Content-Type", "application/json")

@@ -191,8 +191,15 @@ func (s *Service) Register(r grpc.ServiceRegistrar) {
 
 func handle(srv any, ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
 	s := srv.(*Service)
-	if interceptor != nil {
-		return s.intercepted(ctx, decode, interceptor)
+	if interceptor != nil { // as the generated handler does
+		in := new(ratelimitv3.RateLimitRequest)
+		if err := decode(in); err != nil {
+			return nil, err
+		}
+		info := &grpc.UnaryServerInfo{Server: s, FullMethod: ratelimitv3.RateLimitService_ShouldRateLimit_FullMethodName}
+		return interceptor(ctx, in, info, func(ctx context.Context, req any) (any, error) {
+			return s.ShouldRateLimit(ctx, req.(*ratelimitv3.RateLimitRequest))
+		})
 	}
 	in := &wireRequest{service: s}
 	defer in.free()
@@ -222,18 +229,6 @@ func (s *Service) respond(ctx context.Context, in *wireRequest) (any, error) {
 		return s.response(c), nil
 	}
 	return wireResponse(s.appendResponse(nil, &c.decision)), nil
-}
-
-// intercepted does what the generated handler does.
-func (s *Service) intercepted(ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
-	in := new(ratelimitv3.RateLimitRequest)
-	if err := decode(in); err != nil {
-		return nil, err
-	}
-	info := &grpc.UnaryServerInfo{Server: s, FullMethod: ratelimitv3.RateLimitService_ShouldRateLimit_FullMethodName}
-	return interceptor(ctx, in, info, func(ctx context.Context, req any) (any, error) {
-		return s.ShouldRateLimit(ctx, req.(*ratelimitv3.RateLimitRequest))
-	})
 }
 
 // outcome is the status of a kind of error on each transport.

@@ -111,14 +111,11 @@ func (r *reading) checkListeners() {
 			if !r.IsSet(r.FirstSet(a.settings...)) {
 				culprit, other = b, a
 			}
-			r.Require(!a.conflicts(b), r.FirstSet(culprit.settings...), "%s is also the address of the "+other.name+" listener, see $"+other.settings[0]+
+			same := a.port == b.port && a.port != "0" && (a.host == b.host || a.includes(b) || b.includes(a))
+			r.Require(!same, r.FirstSet(culprit.settings...), "%s is also the address of the "+other.name+" listener, see $"+other.settings[0]+
 				": use another port, or 0 for a free one", net.JoinHostPort(culprit.host, culprit.port))
 		}
 	}
-}
-
-func (a listener) conflicts(b listener) bool {
-	return a.port == b.port && a.port != "0" && (a.host == b.host || a.includes(b) || b.includes(a))
 }
 
 // includes reports whether a listens on all addresses, b's among them.

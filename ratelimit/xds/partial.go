@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/ashlar-go/ashlar/ratelimit/config"
 )
@@ -68,11 +66,4 @@ func (r *run) replace(use, faulty []resource) []resource {
 		}
 	}
 	return use
-}
-
-// repeats reports whether a response repeats the one that was used in part: some servers send
-// it again after each rejection.
-func (r *run) repeats(in *discoveryv3.DiscoveryResponse) bool {
-	last := r.inPart
-	return last != nil && last.GetVersionInfo() == in.GetVersionInfo() && slices.EqualFunc(last.GetResources(), in.GetResources(), func(a, b *anypb.Any) bool { return proto.Equal(a, b) })
 }

@@ -4,12 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/ashlar-go/ashlar/internal/backoff"
 )
@@ -50,7 +53,10 @@ func (s *stream) handle(in *discoveryv3.DiscoveryResponse) error {
 		return nil
 	}
 	s.received = true
-	if s.repeats(in) {
+	// Some servers send a response that was used in part again after each rejection.
+	last := s.inPart
+	if last != nil && last.GetVersionInfo() == in.GetVersionInfo() &&
+		slices.EqualFunc(last.GetResources(), in.GetResources(), func(a, b *anypb.Any) bool { return proto.Equal(a, b) }) {
 		return s.reject(in, s.inPartErrs)
 	}
 	var u *Update
