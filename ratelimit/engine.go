@@ -140,7 +140,9 @@ func New(store Store, opts *Options) *Engine {
 	if e.ratio = max(o.NearLimitRatio, 0); o.NearLimitRatio == 0 {
 		e.ratio = 0.8
 	}
-	e.keys = o.CounterKeyFormat.number()
+	if o.CounterKeyFormat == KeyReference {
+		e.keys = reference
+	}
 	e.jitter = uint32(min(max(o.ExpiryJitter/time.Second, 0), 1<<31))
 	if !o.OnStoreFailure.Valid() {
 		o.OnStoreFailure = FailError

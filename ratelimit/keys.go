@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 )
@@ -36,14 +37,6 @@ const (
 	reference
 	keyFormats
 )
-
-// number returns unambiguous for everything but KeyReference.
-func (f KeyFormat) number() keyFormat {
-	if f == KeyReference {
-		return reference
-	}
-	return unambiguous
-}
 
 // The separators of a key. In the unambiguous format, no part contains keySeparator, and no
 // part that a request supplies begins with keyShared.
@@ -109,11 +102,7 @@ func mayNeedEscape(s string) bool {
 }
 
 // word returns the first eight bytes of s.
-func word(s string) uint64 {
-	_ = s[7]
-	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-}
+func word(s string) uint64 { return binary.LittleEndian.Uint64([]byte(s)) }
 
 func appendEscapedSlowly(b []byte, s string) []byte {
 	for i := range len(s) {
