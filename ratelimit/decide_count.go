@@ -21,9 +21,9 @@ func (e *Engine) count(ctx context.Context, w *workspace) error {
 		w.restore(func(c *check) bool { return c.refund }) // no limit prevents a refund
 		return e.add(ctx, w)
 	}
-	if i, store := e.onlyStore(w); store != nil {
-		if cs, ok := store.(ConditionalStore); ok {
-			return w.note(i, guard(func() error { return cs.AddUnlessOver(ctx, w.hits[i]) }))
+	if list, n := w.lists(); n == 1 && list < refunds {
+		if cs, ok := e.storeOf(list).(ConditionalStore); ok {
+			return w.note(list, guard(func() error { return cs.AddUnlessOver(ctx, w.hits[list]) }))
 		}
 	}
 	return e.readThenAdd(ctx, w)
@@ -32,21 +32,34 @@ func (e *Engine) count(ctx context.Context, w *workspace) error {
 // add has the stores add, subtract and charge, at the same time if there are several lists. It
 // returns only when no store writes to them any more.
 func (e *Engine) add(ctx context.Context, w *workspace) error {
-	first, lists := -1, 0
-	for i := range w.failed {
-		if w.len(i) > 0 {
-			if lists++; lists == 1 {
-				first = i
-			}
-		}
-	}
-	switch lists {
+	switch first, n := w.lists(); n {
 	case 0:
 		return nil
 	case 1:
 		return w.note(first, e.call(ctx, w, first))
+	default:
+		return e.addAll(ctx, w, first)
 	}
-	return e.addAll(ctx, w, first)
+}
+
+// lists returns the first list that is not empty, and how many there are.
+func (w *workspace) lists() (first, n int) {
+	for i := range w.failed {
+		if w.len(i) > 0 {
+			if n++; n == 1 {
+				first = i
+			}
+		}
+	}
+	return first, n
+}
+
+// storeOf returns the store of a list.
+func (e *Engine) storeOf(list int) Store {
+	if list%refunds == perSecond {
+		return e.opts.PerSecond
+	}
+	return e.store
 }
 
 // addAll is add for several lists.
@@ -77,23 +90,19 @@ func (e *Engine) addAll(ctx context.Context, w *workspace, first int) error {
 
 // call calls the store of a list. It turns a panic into an error.
 func (e *Engine) call(ctx context.Context, w *workspace, list int) error {
-	store := e.store
-	if list%refunds == perSecond {
-		store = e.opts.PerSecond
-	}
 	return guard(func() error {
 		switch {
 		case list == charging:
 			return chargeFrom(ctx, e.store, w.charges)
 		case list < refunds:
-			return store.Add(ctx, w.hits[list])
+			return e.storeOf(list).Add(ctx, w.hits[list])
 		}
 		err := errors.ErrUnsupported
-		if s, ok := store.(SubtractStore); ok {
+		if s, ok := e.storeOf(list).(SubtractStore); ok {
 			err = s.Subtract(ctx, w.hits[list])
 		}
 		if errors.Is(err, errors.ErrUnsupported) {
-			return fmt.Errorf("the counter store (%T) can't subtract hits: %w", store, err)
+			return fmt.Errorf("the counter store (%T) can't subtract hits: %w", e.storeOf(list), err)
 		}
 		return err
 	})
@@ -113,19 +122,6 @@ func guard(call func() error) (err error) {
 	err = call()
 	returned = true
 	return err
-}
-
-// onlyStore returns the store that has all hits of the request and its index, nil if others
-// have some too.
-func (e *Engine) onlyStore(w *workspace) (int, Store) {
-	switch {
-	case len(w.charges)+len(w.hits[refunds])+len(w.hits[refunds+perSecond]) > 0:
-	case len(w.hits[perSecond]) == 0:
-		return mainStore, e.store
-	case len(w.hits[mainStore]) == 0:
-		return perSecond, e.opts.PerSecond
-	}
-	return 0, nil
 }
 
 // readThenAdd does in two steps what a ConditionalStore does in one: hits that others count
