@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/ashlar-go/ashlar/httpx/ui"
 	"github.com/ashlar-go/ashlar/internal/printable"
@@ -19,25 +17,6 @@ import (
 
 // consolePath is the path of the console on the debug listener.
 const consolePath = "/console"
-
-// loads remembers how the last configurations were loaded.
-type loads struct {
-	mu   sync.Mutex
-	last console.Load // without Origin
-}
-
-func (l *loads) succeeded(domains []ratelimit.Domain, warnings []*config.Fault) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := time.Now()
-	l.last = console.Load{Domains: domains, Loaded: now, Tried: now, Warnings: warnings}
-}
-
-func (l *loads) failed(err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.last.Tried, l.last.Err = time.Now(), err
-}
 
 // buildConsole creates the pages of the console.
 func (s *Server) buildConsole(context.Context) error {
@@ -80,9 +59,7 @@ func (s *Server) storeName() string {
 
 // loadState returns the state of the configuration.
 func (s *Server) loadState() console.Load {
-	s.loads.mu.Lock()
-	defer s.loads.mu.Unlock()
-	out := s.loads.last
+	out := *s.load.Load()
 	out.Origin = s.origin()
 	return out
 }
@@ -117,9 +94,9 @@ func (s *Server) dir() config.Dir {
 }
 
 func (s *Server) consoleHealth() []console.Component {
-	var all []console.Component
-	for _, c := range s.Components() {
-		all = append(all, console.Component{Name: c.Name, Healthy: c.Healthy, Reason: printable.String(cmp.Or(c.Reason, "–")), Since: c.Since})
+	all := s.Components()
+	for i := range all {
+		all[i].Reason = printable.String(cmp.Or(all[i].Reason, "–"))
 	}
 	return all
 }

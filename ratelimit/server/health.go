@@ -5,16 +5,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ashlar-go/ashlar/ratelimit/console"
 	"github.com/ashlar-go/ashlar/ratelimit/service"
 )
 
-// Component is the health of a part of the server.
-type Component struct {
-	Name    string
-	Healthy bool
-	Reason  string    // "not reported yet" until the first report
-	Since   time.Time // when Healthy last changed
-}
+// Component is the health of a part of the server. Its reason is "not reported yet" until the first report.
+type Component = console.Component
 
 // health is healthy while all of its components are (REFERENCE.md, 8.3).
 type health struct {

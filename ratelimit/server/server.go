@@ -74,10 +74,10 @@ type Server struct {
 	certs    *tlsfiles.Server          // nil without TLS
 	source   func(ctx context.Context) // follows the configuration until ctx ends
 
-	loads      loads
-	console    *console.Console // nil without DEBUG_CONSOLE
-	configured chan struct{}    // closed when a configuration has been loaded
-	once       sync.Once        // closes configured
+	load       atomic.Pointer[console.Load] // the last one, without Origin
+	console    *console.Console             // nil without DEBUG_CONSOLE
+	configured chan struct{}                // closed when a configuration has been loaded
+	once       sync.Once                    // closes configured
 
 	used      atomic.Bool        // Run or Close was called
 	stop      context.CancelFunc // ends Run
@@ -99,6 +99,7 @@ func New(ctx context.Context, s *settings.Settings, opts *Options) (*Server, err
 		srv.fields = ratelimit.Fields()
 	}
 	srv.log = cmp.Or(srv.opts.Log, slog.Default())
+	srv.load.Store(&console.Load{})
 	srv.buildStatistics()
 	srv.health = &health{probe: service.NewHealth(&service.HealthOptions{Calls: srv.method("Check")})}
 	srv.reportTerminated = srv.AddComponent("termination", true)

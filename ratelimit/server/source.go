@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
+	"github.com/ashlar-go/ashlar/ratelimit/console"
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
 	"github.com/ashlar-go/ashlar/ratelimit/xds"
 )
@@ -44,7 +46,8 @@ func (s *Server) use(rules *ratelimit.Ruleset, domains []ratelimit.Domain, warni
 	}
 	s.log.Info("configuration loaded", append(attrs, "domains", rules.Len())...)
 	s.engine.Use(rules)
-	s.loads.succeeded(domains, warnings)
+	now := time.Now()
+	s.load.Store(&console.Load{Domains: domains, Loaded: now, Tried: now, Warnings: warnings})
 	s.counts.loadSuccess.Add(1)
 	s.counts.loadOK.Set(1)
 	s.reportConfig(rules.Len() > 0, fmt.Sprintf("%d domains loaded", rules.Len()))
@@ -58,7 +61,9 @@ func (s *Server) reject(err error) {
 	if all, ok := errors.AsType[config.Faults](err); ok {
 		faults = all.Unwrap()
 	}
-	s.loads.failed(err)
+	last := *s.load.Load()
+	last.Tried, last.Err = time.Now(), err
+	s.load.Store(&last)
 	for _, fault := range faults {
 		s.log.Error("error loading configuration", "err", fault)
 	}

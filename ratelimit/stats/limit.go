@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -10,73 +9,49 @@ import (
 // limitPrefix begins the names of the statistics of limits (REFERENCE.md, 5.1).
 const limitPrefix = "ratelimit.service.rate_limit."
 
-// limitSuffixes end the names of the statistics of one limit, in the order of counts.
+// limitSuffixes end the names of the statistics of one limit, and from candidateSuffixes on those of its candidate.
 var limitSuffixes = [...]string{
 	".total_hits", ".over_limit", ".near_limit", ".over_limit_with_local_cache", ".within_limit", ".shadow_mode",
-	".total_negative_hits",
+	".total_negative_hits", ".candidate_over_limit", ".candidate_near_limit", ".candidate_within_limit",
 }
 
-// candidateSuffixes end those of the limit's candidate, in the order of candidateCounts.
-var candidateSuffixes = [...]string{".candidate_over_limit", ".candidate_near_limit", ".candidate_within_limit"}
-
-func candidateCounts(c ratelimit.LimitCounts) [len(candidateSuffixes)]uint64 {
-	return [...]uint64{c.OverLimit, c.NearLimit, c.WithinLimit}
-}
-
-func counts(c ratelimit.LimitCounts) [len(limitSuffixes)]uint64 {
-	return [...]uint64{c.TotalHits, c.OverLimit, c.NearLimit, c.OverLimitWithLocalCache, c.WithinLimit, c.ShadowMode, c.TotalNegativeHits}
-}
+const candidateSuffixes = 7
 
 // limit holds the counters of one statistics key and their names.
 type limit struct {
-	stats *ratelimit.LimitStats
-	key   string
-	names [len(limitSuffixes)]string
-	// trial holds the names of the candidate's statistics, once there are any.
-	trial    atomic.Pointer[[len(candidateSuffixes)]string]
+	stats    *ratelimit.LimitStats
+	names    [len(limitSuffixes)]string
 	uses     int // calls of Limit that were not released
 	releases int // how often uses has become 0
 }
 
+// newLimit returns the counters of a key. One string holds all names: there may be tens of thousands of rules.
 func newLimit(key string) *limit {
-	l := &limit{stats: ratelimit.NewLimitStats(), key: key}
-	nameAll(l.names[:], key, limitSuffixes[:])
-	return l
-}
-
-// nameAll sets the names of statistics. One string holds them all: there may be tens of thousands
-// of rules.
-func nameAll(names []string, key string, suffixes []string) {
+	l := &limit{stats: ratelimit.NewLimitStats()}
 	var all []byte
-	ends := make([]int, len(suffixes))
-	for i, suffix := range suffixes {
+	var ends [len(limitSuffixes)]int
+	for i, suffix := range limitSuffixes {
 		all = append(append(append(all, limitPrefix...), key...), suffix...)
 		ends[i] = len(all)
 	}
 	text, start := string(all), 0
 	for i, end := range ends {
-		names[i], start = text[start:end], end
+		l.names[i], start = text[start:end], end
 	}
+	return l
 }
 
 // read passes the statistics of the limit to a Reader.
 func (l *limit) read(to Reader) {
-	for i, n := range counts(l.stats.Load()) {
+	c := l.stats.Load()
+	for i, n := range [...]uint64{c.TotalHits, c.OverLimit, c.NearLimit, c.OverLimitWithLocalCache, c.WithinLimit, c.ShadowMode, c.TotalNegativeHits} {
 		to.Counter(l.names[i], n)
 	}
-	candidate := l.stats.Candidate()
-	if candidate == nil {
-		return
-	}
-	names := l.trial.Load()
-	if names == nil {
-		names = new([len(candidateSuffixes)]string)
-		nameAll(names[:], l.key, candidateSuffixes[:])
-		l.trial.CompareAndSwap(nil, names)
-		names = l.trial.Load()
-	}
-	for i, n := range candidateCounts(candidate.Load()) {
-		to.Counter(names[i], n)
+	if candidate := l.stats.Candidate(); candidate != nil {
+		c := candidate.Load()
+		for i, n := range [...]uint64{c.OverLimit, c.NearLimit, c.WithinLimit} {
+			to.Counter(l.names[candidateSuffixes+i], n)
+		}
 	}
 }
 
