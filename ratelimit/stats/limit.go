@@ -9,17 +9,16 @@ import (
 // limitPrefix begins the names of the statistics of limits (REFERENCE.md, 5.1).
 const limitPrefix = "ratelimit.service.rate_limit."
 
-// limitSuffixes end the names of the statistics of one limit, and from candidateSuffixes on those of its candidate.
+// limitSuffixes end the names of the statistics of one limit.
 var limitSuffixes = [...]string{
 	".total_hits", ".over_limit", ".near_limit", ".over_limit_with_local_cache", ".within_limit", ".shadow_mode",
-	".total_negative_hits", ".candidate_over_limit", ".candidate_near_limit", ".candidate_within_limit",
+	".total_negative_hits",
 }
-
-const candidateSuffixes = 7
 
 // limit holds the counters of one statistics key and their names.
 type limit struct {
 	stats    *ratelimit.LimitStats
+	key      string
 	names    [len(limitSuffixes)]string
 	uses     int // calls of Limit that were not released
 	releases int // how often uses has become 0
@@ -27,7 +26,7 @@ type limit struct {
 
 // newLimit returns the counters of a key. One string holds all names: there may be tens of thousands of rules.
 func newLimit(key string) *limit {
-	l := &limit{stats: ratelimit.NewLimitStats()}
+	l := &limit{stats: ratelimit.NewLimitStats(), key: key}
 	var all []byte
 	var ends [len(limitSuffixes)]int
 	for i, suffix := range limitSuffixes {
@@ -47,11 +46,11 @@ func (l *limit) read(to Reader) {
 	for i, n := range [...]uint64{c.TotalHits, c.OverLimit, c.NearLimit, c.OverLimitWithLocalCache, c.WithinLimit, c.ShadowMode, c.TotalNegativeHits} {
 		to.Counter(l.names[i], n)
 	}
-	if candidate := l.stats.Candidate(); candidate != nil {
-		c := candidate.Load()
-		for i, n := range [...]uint64{c.OverLimit, c.NearLimit, c.WithinLimit} {
-			to.Counter(l.names[candidateSuffixes+i], n)
-		}
+	if candidate := l.stats.Candidate(); candidate != nil { // few limits have one, so its names are not kept
+		c, name := candidate.Load(), limitPrefix+l.key
+		to.Counter(name+".candidate_over_limit", c.OverLimit)
+		to.Counter(name+".candidate_near_limit", c.NearLimit)
+		to.Counter(name+".candidate_within_limit", c.WithinLimit)
 	}
 }
 
