@@ -76,6 +76,8 @@ RACE = race='$(RACEFLAGS)'; \
 		fi; \
 	fi
 
+# Tests keep little memory. To collect garbage less often saves them a sixth of the CPU time.
+test: export GOGC = 400
 test: ## run the tests that every change needs (6 minutes)
 	@$(RACE); \
 	if [ -n "$$race" ]; then \

@@ -186,12 +186,12 @@ func (s *Server) Database(t testing.TB) (address string) {
 }
 
 // Copy creates a database with the contents of another one, to which nobody is connected, and returns
-// its URL.
+// its URL. It copies the files, which takes less time than a log of their pages.
 func (s *Server) Copy(t testing.TB, of string) (address string) {
 	t.Helper()
 	u, err := url.Parse(of)
 	check(t, err)
-	return s.create(t, " TEMPLATE "+strings.TrimPrefix(u.Path, "/"))
+	return s.create(t, " STRATEGY FILE_COPY TEMPLATE "+strings.TrimPrefix(u.Path, "/"))
 }
 
 func (s *Server) create(t testing.TB, options string) (address string) {

@@ -51,7 +51,7 @@ func (p process) Cleanup(f func()) { p.shared.cleanups = append(p.shared.cleanup
 // Server returns the server.
 func (s *Shared) Server(t testing.TB) *Server {
 	t.Helper()
-	s.once.Do(func() { s.server = Start(process{t, s}) })
+	s.once.Do(func() { s.server = Start(process{t, s}, "wal_level=minimal", "max_wal_senders=0", "autovacuum=off") })
 	if s.server == nil {
 		t.Skip("THIS TEST DID NOT RUN: the server did not start for another test")
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/storetest"
@@ -44,7 +45,7 @@ func TestEveryCaseCanFail(t *testing.T) {
 func TestDefects(t *testing.T) {
 	t.Parallel()
 	for i, d := range defects() {
-		if testing.Short() && i%4 != 0 {
+		if (testing.Short() || scaletest.Race()) && i%4 != 0 {
 			continue
 		}
 		t.Run(d.what, func(t *testing.T) {
@@ -61,6 +62,7 @@ func TestDefects(t *testing.T) {
 // TestWithoutDefect: the store of [TestDefects] passes every case while it has no defect.
 func TestWithoutDefect(t *testing.T) {
 	t.Parallel()
+	scaletest.Unraced(t)
 	if testing.Short() {
 		t.Skip("TestMemStore runs the cases too")
 	}

@@ -25,8 +25,8 @@
 // through the interface. To open a database for each case would take longer than the cases,
 // and a store that can't be emptied has a defect.
 //
-// Random calls use fixed seeds: a failure can be repeated. With -short, cases that take long are
-// for some of the resources only.
+// Random calls use fixed seeds: a failure can be repeated. With -short, and with the race
+// detector, the cases are for some of the resources only.
 //
 // Every store must pass the whole suite. There are no options, since no part of the contract
 // is optional.
@@ -40,6 +40,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -56,6 +57,7 @@ func resourceOf(rec records.Record) *records.Resource {
 // return a new, empty store each time, and close it with t.Cleanup.
 func Run(t *testing.T, open func(t testing.TB) records.Store) {
 	t.Helper()
+	brief := testing.Short() || scaletest.Race()
 	free := make(chan *fixture, len(layers()))
 	for _, layer := range layers() {
 		name, _, _ := strings.Cut(layer[0].Name, "/")
@@ -65,7 +67,7 @@ func Run(t *testing.T, open func(t testing.TB) records.Store) {
 			select {
 			case f = <-free:
 			default:
-				f = newFixture(t.Context(), open(t), testing.Short())
+				f = newFixture(t.Context(), open(t), brief)
 			}
 			for _, c := range layer {
 				_, name, _ := strings.Cut(c.Name, "/")
@@ -76,7 +78,7 @@ func Run(t *testing.T, open func(t testing.TB) records.Store) {
 					}
 				})
 				if !passed {
-					f = newFixture(t.Context(), open(t), testing.Short()) // the content of the other store is unknown
+					f = newFixture(t.Context(), open(t), brief) // the content of the other store is unknown
 				}
 			}
 			free <- f

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ashlar-go/ashlar/internal/postgrestest"
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
@@ -162,8 +163,11 @@ func TestServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if testing.Short() && slices.Contains(long, name) {
-				t.Skip("the tests of SQLite run the same check")
+			if slices.Contains(long, name) {
+				scaletest.Unraced(t)
+				if testing.Short() {
+					t.Skip("the tests of SQLite run the same check")
+				}
 			}
 			check(t, migrated(t))
 		})
