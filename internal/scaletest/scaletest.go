@@ -61,16 +61,17 @@ func Unraced(tb testing.TB) {
 	}
 }
 
-// Seeds yields the seeds of a simulation: those from 1 to short with -short, to full without, to a
-// quarter of it with the race detector, and for a tenth of ASHLAR_SOAK if it is set. ASHLAR_SEED=n yields n only, to repeat a failure. Seeds
-// ends when the test has failed, and names the failed seed.
+// Seeds yields the seeds of a simulation: those from 1 to short with -short, to full without, with the
+// race detector to a quarter of it, and for a tenth of ASHLAR_SOAK if it is set. ASHLAR_SEED=n yields n
+// only, to repeat a failure. Seeds ends when the test has failed, and names the failed seed.
 func Seeds(tb testing.TB, short, full int) iter.Seq[uint64] {
 	tb.Helper()
 	first, count, deadline := uint64(1), full, time.Time{}
 	if testing.Short() {
 		count = short
-	} else if Race() {
-		count = (full + 3) / 4
+	}
+	if Race() {
+		count = (count + 3) / 4
 	}
 	if soak := Soak(tb); soak > 0 {
 		count, deadline = 1, time.Now().Add(soak/10)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/ashlar-go/ashlar/internal/settings"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
@@ -40,9 +41,9 @@ type Cluster struct {
 // network: see WaitReady. It returns an error if an address or an option is invalid. opts
 // may be nil.
 func NewCluster(servers []string, opts *Options) (*Cluster, error) {
-	seeds, err := checkHostPorts("servers", servers)
+	seeds, err := settings.HostPorts("servers", servers)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("redisstore: %w", err)
 	}
 	shared, err := newShared(sameAddr, opts)
 	if err != nil {

@@ -25,7 +25,7 @@ func ExampleNew() {
 	fmt.Println("connections:", store.Stats().Active) // WaitReady connects
 	fmt.Println(store.Close())
 	// Output:
-	// redisstore: address "localhost": must be host:port
+	// redisstore: "localhost" is not an address: use host:port, with a port from 1 to 65535
 	// connections: 0
 	// <nil>
 }

@@ -110,7 +110,7 @@ func (c recordingConn) Write(p []byte) (int, error) {
 }
 
 // TestConnectionCutAtEveryByte cuts the connection after each number of bytes of the
-// pipeline that creates a counter, with -short after each 17th.
+// pipeline that creates a counter, with -short after each 47th.
 func TestConnectionCutAtEveryByte(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, nil)
@@ -123,7 +123,7 @@ func TestConnectionCutAtEveryByte(t *testing.T) {
 	} {
 		step := 1
 		if testing.Short() {
-			step = 17
+			step = 47
 		}
 		for most, whole := 0, false; !whole; most += step {
 			require.NoError(t, client.FlushAll(t.Context()).Err())

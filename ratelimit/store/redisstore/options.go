@@ -13,18 +13,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/settings"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-const (
-	defaultPoolSize    = 10
-	defaultOnEmptyWait = time.Second
-	defaultTimeout     = 10 * time.Second
-	defaultMaxWaiting  = 16384
-	// maxPoolSize guards against typing errors: more connections need more ports than
-	// a host has.
-	maxPoolSize = 10_000
-)
+// maxPoolSize guards against typing errors: more connections need more ports than a host has.
+const maxPoolSize = 10_000
 
 // NoWait as Options.OnEmptyWait makes OnEmpty apply at once.
 const NoWait = time.Nanosecond
@@ -120,54 +114,39 @@ var (
 	ErrTimeout = errors.New("redisstore: no connection was free within the timeout")
 )
 
-// withDefaults returns a copy with the defaults filled in.
+// withDefaults returns a copy with the defaults filled in, and one error for all invalid options.
 func (o *Options) withDefaults() (Options, error) {
-	var opts Options
-	if o != nil {
-		opts = *o
+	opts := *cmp.Or(o, new(Options))
+	var errs []error
+	settings.Default(&errs, "Database", &opts.Database, 0, math.MaxInt)
+	settings.Default(&errs, "PoolSize", &opts.PoolSize, 10, maxPoolSize)
+	settings.Default(&errs, "OnEmptyWait", &opts.OnEmptyWait, time.Second, math.MaxInt64)
+	settings.Default(&errs, "Timeout", &opts.Timeout, 10*time.Second, math.MaxInt64)
+	settings.Default(&errs, "PipelineWindow", &opts.PipelineWindow, 0, opts.Timeout/2)
+	settings.Default(&errs, "Parallelism", &opts.Parallelism, opts.PoolSize, math.MaxInt)
+	settings.Default(&errs, "MaxWaiting", &opts.MaxWaiting, 16384, math.MaxInt)
+	settings.Default(&errs, "BreakerFailures", &opts.BreakerFailures, 3, Never)
+	settings.Default(&errs, "BreakerWait", &opts.BreakerWait, 10*time.Millisecond, math.MaxInt64)
+	settings.Default(&errs, "BreakerMaxWait", &opts.BreakerMaxWait, 100*time.Millisecond, math.MaxInt64)
+	if !slices.Contains([]string{"", "tcp", "tcp4", "tcp6"}, opts.Network) {
+		errs = append(errs, fmt.Errorf("Network %q: must be tcp, tcp4 or tcp6", opts.Network))
 	}
-	if err := opts.validate(); err != nil {
-		return opts, err
+	if opts.OnEmpty > Wait {
+		errs = append(errs, fmt.Errorf("OnEmpty %d: must be Create, Fail or Wait", opts.OnEmpty))
 	}
 	opts.Network = cmp.Or(opts.Network, "tcp")
-	opts.PoolSize = cmp.Or(opts.PoolSize, defaultPoolSize)
-	opts.OnEmptyWait = cmp.Or(opts.OnEmptyWait, defaultOnEmptyWait)
-	opts.Timeout = cmp.Or(opts.Timeout, defaultTimeout)
-	opts.MaxWaiting = cmp.Or(opts.MaxWaiting, defaultMaxWaiting)
-	opts.Parallelism = min(cmp.Or(opts.Parallelism, opts.PoolSize), opts.PoolSize)
+	opts.Parallelism = min(opts.Parallelism, opts.PoolSize)
+	opts.Log = cmp.Or(opts.Log, slog.Default())
 	if opts.Now == nil {
 		opts.Now = time.Now
-	}
-	if opts.Log == nil {
-		opts.Log = slog.Default()
 	}
 	if opts.Dial == nil {
 		opts.Dial = new(net.Dialer).DialContext
 	}
-	return opts, nil
-}
-
-// validate reports all invalid options at once.
-func (o *Options) validate() error {
-	var errs []error
-	check := func(invalid bool, format string, args ...any) {
-		if invalid {
-			errs = append(errs, fmt.Errorf("redisstore: "+format, args...))
-		}
+	if err := errors.Join(errs...); err != nil {
+		return opts, fmt.Errorf("redisstore: %w", err)
 	}
-	timeout := cmp.Or(o.Timeout, defaultTimeout)
-	check(o.Database < 0, "Database %d: must be 0 or more", o.Database)
-	check(!slices.Contains([]string{"", "tcp", "tcp4", "tcp6"}, o.Network), "Network %q: must be tcp, tcp4 or tcp6", o.Network)
-	check(o.PoolSize < 0 || o.PoolSize > maxPoolSize, "PoolSize %d: must be 1 to %d, or 0 for %d", o.PoolSize, maxPoolSize, defaultPoolSize)
-	check(o.OnEmpty > Wait, "OnEmpty %d: must be Create, Fail or Wait", o.OnEmpty)
-	check(o.OnEmptyWait < 0, "OnEmptyWait %v: must be NoWait or more, or 0 for %v", o.OnEmptyWait, defaultOnEmptyWait)
-	check(o.Timeout < 0, "Timeout %v: must be more than 0, or 0 for %v", o.Timeout, defaultTimeout)
-	check(o.PipelineWindow < 0 || o.PipelineWindow > timeout/2, "PipelineWindow %v: must be 0 to %v, half of Timeout", o.PipelineWindow, timeout/2)
-	check(o.Parallelism < 0, "Parallelism %d: must be 1 or more, or 0 for PoolSize", o.Parallelism)
-	check(o.BreakerFailures < 0, "BreakerFailures %d: must be 1 or more, or 0 for the default", o.BreakerFailures)
-	check(o.BreakerWait < 0 || o.BreakerMaxWait < 0, "BreakerWait %v, BreakerMaxWait %v: must be more than 0, or 0 for the defaults", o.BreakerWait, o.BreakerMaxWait)
-	check(o.MaxWaiting < 0, "MaxWaiting %d: must be 1 or more, or 0 for %d", o.MaxWaiting, defaultMaxWaiting)
-	return errors.Join(errs...)
+	return opts, nil
 }
 
 // isSocket reports whether an address is a unix socket: a path, or an abstract name that
@@ -182,33 +161,4 @@ func (o *Options) network(addr string) string {
 		return "unix"
 	}
 	return o.Network
-}
-
-// checkHostPort returns the address without surrounding space. The error hides what
-// stands before an "@", which may be a password.
-func checkHostPort(addr string) (string, error) {
-	addr = strings.TrimSpace(addr)
-	if host, port, err := net.SplitHostPort(addr); err == nil && host != "" && port != "" {
-		return addr, nil
-	}
-	if at := strings.LastIndexByte(addr, '@'); at >= 0 {
-		addr = "***" + addr[at:]
-	}
-	return "", fmt.Errorf("redisstore: address %q: must be host:port", addr)
-}
-
-// checkHostPorts checks a list that must not be empty.
-func checkHostPorts(what string, addrs []string) ([]string, error) {
-	if len(addrs) == 0 {
-		return nil, fmt.Errorf("redisstore: no %s: give at least one address, host:port", what)
-	}
-	checked := make([]string, len(addrs))
-	var errs []error
-	for i, addr := range addrs {
-		var err error
-		if checked[i], err = checkHostPort(addr); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	return checked, errors.Join(errs...)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/ashlar-go/ashlar/internal/backoff"
+	"github.com/ashlar-go/ashlar/internal/settings"
 )
 
 // watchInterval is how often a sentinel is asked for the master. A demoted master shows
@@ -27,9 +28,9 @@ func NewSentinel(master string, sentinels []string, opts *Options) (*Store, erro
 	if master == "" {
 		return nil, errors.New("redisstore: no master name: give the name that the sentinels know the master by")
 	}
-	addrs, err := checkHostPorts("sentinels", sentinels)
+	addrs, err := settings.HostPorts("sentinels", sentinels)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("redisstore: %w", err)
 	}
 	g := &sentinelGroup{master: master}
 	s, err := newStore(fmt.Sprintf("%q", master), func(ctx context.Context, _ string) (string, error) { return g.dialAddr(ctx) }, opts)

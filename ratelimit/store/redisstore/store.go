@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/ashlar-go/ashlar/internal/backoff"
+	"github.com/ashlar-go/ashlar/internal/settings"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
@@ -35,8 +36,8 @@ type Store struct {
 // or an option is invalid. opts may be nil.
 func New(addr string, opts *Options) (*Store, error) {
 	if addr = strings.TrimSpace(addr); !isSocket(addr) {
-		if _, err := checkHostPort(addr); err != nil {
-			return nil, err
+		if err := settings.CheckHostPort(addr); err != nil {
+			return nil, fmt.Errorf("redisstore: %q %w", settings.MaskURL(addr), err)
 		}
 	}
 	return newStore(addr, sameAddr, opts)

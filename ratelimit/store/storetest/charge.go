@@ -58,7 +58,7 @@ func checkApply(p *probe) error {
 			p.maker(ratelimit.Limit{RequestsPerUnit: 3, Unit: ratelimit.Hour, UnitMultiplier: 5, Align: ratelimit.AlignCalendar, Algorithm: ratelimit.SlidingWindow}),
 		}
 		slot := int64(0)
-		for range 250 {
+		for range p.randomCalls {
 			steps := []int64{0, 1, random.Int64N(1_000_000), random.Int64N(600 * 1_000_000), random.Int64N(2 * 3600 * 1_000_000)}
 			p.elapse(steps[random.IntN(len(steps))])
 			var call charges

@@ -21,9 +21,9 @@ type probe struct {
 	now   int64  // the windows are those of this moment, in Unix seconds
 	micro int64  // the charges are made at this moment, in Unix microseconds
 	// unit is the unit of hits for which it does not matter.
-	unit ratelimit.Unit
-	// callsEach is how many calls each of concurrent callers makes.
-	callsEach int
+	unit        ratelimit.Unit
+	callsEach   int // of each concurrent caller
+	randomCalls int // of cases that make random calls one after the other
 }
 
 func newProbe(store ratelimit.Store, opts Options) *probe {
@@ -34,8 +34,8 @@ func newProbe(store ratelimit.Store, opts Options) *probe {
 		p.at(ratelimit.Year.Window(p.now))
 	}
 	p.unit = lasting(p.now, p.Timeout)
-	if p.callsEach = 400; p.short {
-		p.callsEach = 60
+	if p.callsEach, p.randomCalls = 400, 250; p.short {
+		p.callsEach, p.randomCalls = 60, 60
 	}
 	return p
 }
