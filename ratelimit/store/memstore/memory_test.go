@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
@@ -44,8 +45,17 @@ func (c *counter) add(store *memstore.Store, i int, unit ratelimit.Unit, now int
 	return h.Count
 }
 
+// withoutRace skips a test of one goroutine with many keys, in which the race detector finds nothing.
+func withoutRace(t *testing.T) {
+	t.Helper()
+	if scaletest.Race() {
+		t.Skip("takes a minute with the race detector, and has one goroutine")
+	}
+}
+
 // TestBytesPerKey measures what a million counters take beyond their keys.
 func TestBytesPerKey(t *testing.T) {
+	withoutRace(t)
 	const keys = 1_000_000
 	before := heap()
 	store := memstore.New(&memstore.Options{Now: atNoon})
@@ -71,6 +81,7 @@ func TestBytesPerKey(t *testing.T) {
 
 // TestFootprintIsFlat counts on new keys in window after window.
 func TestFootprintIsFlat(t *testing.T) {
+	withoutRace(t)
 	const windows = 40
 	for _, unit := range []ratelimit.Unit{ratelimit.Second, ratelimit.Minute} {
 		t.Run(unit.String(), func(t *testing.T) {

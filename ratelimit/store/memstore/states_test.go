@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
@@ -28,6 +29,10 @@ func charge(store *memstore.Store, t ratelimit.Charge) bool {
 // A flood of keys fills the store and leaves it within its memory. A state that ends late stays,
 // unless nothing is dropped at all, and then new keys are refused or not counted.
 func TestStatesFlood(t *testing.T) {
+	keys := 60_000
+	if testing.Short() || scaletest.Race() {
+		keys = 20_000
+	}
 	for _, whenFull := range allWhenFull {
 		t.Run(string(whenFull), func(t *testing.T) {
 			store := memstore.New(&memstore.Options{MaxBytes: 1 << 20, Shards: 4, WhenFull: whenFull, Now: atNoon})
@@ -36,10 +41,9 @@ func TestStatesFlood(t *testing.T) {
 					t.Fatal("refused within the limit")
 				}
 			}
-			for i := range 60_000 {
+			for i := range keys {
 				charge(store, bucket(fmt.Sprint("flood", i), 1, 0))
-				flooded := store.Stats()
-				if flooded.Bytes > 1<<20 {
+				if flooded := store.Stats(); flooded.Bytes > 1<<20 {
 					t.Fatalf("%d bytes in use after %d keys", flooded.Bytes, i)
 				}
 				if i%100 == 0 { // a client that comes again and again
