@@ -45,17 +45,9 @@ func (c *counter) add(store *memstore.Store, i int, unit ratelimit.Unit, now int
 	return h.Count
 }
 
-// withoutRace skips a test of one goroutine with many keys, in which the race detector finds nothing.
-func withoutRace(t *testing.T) {
-	t.Helper()
-	if scaletest.Race() {
-		t.Skip("takes a minute with the race detector, and has one goroutine")
-	}
-}
-
 // TestBytesPerKey measures what a million counters take beyond their keys.
 func TestBytesPerKey(t *testing.T) {
-	withoutRace(t)
+	scaletest.Unraced(t)
 	const keys = 1_000_000
 	before := heap()
 	store := memstore.New(&memstore.Options{Now: atNoon})
@@ -81,7 +73,7 @@ func TestBytesPerKey(t *testing.T) {
 
 // TestFootprintIsFlat counts on new keys in window after window.
 func TestFootprintIsFlat(t *testing.T) {
-	withoutRace(t)
+	scaletest.Unraced(t)
 	const windows = 40
 	for _, unit := range []ratelimit.Unit{ratelimit.Second, ratelimit.Minute} {
 		t.Run(unit.String(), func(t *testing.T) {
