@@ -3,7 +3,6 @@ package leasestore
 import (
 	"context"
 	"fmt"
-	"math/bits"
 	"sync"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -49,13 +48,8 @@ type bucketGroup struct {
 }
 
 func (bs *buckets) init(keys int, ahead int64) {
-	n := 1
-	for n*groupSize < keys {
-		n *= 2
-	}
-	bs.groups = make([]bucketGroup, n)
-	bs.shift = uint(64 - bits.Len(uint(n-1)))
-	bs.ahead = ahead
+	n, shift := groupsFor(keys)
+	bs.groups, bs.shift, bs.ahead = make([]bucketGroup, n), shift, ahead
 }
 
 // group returns the locked group of a tag, and its lock.
@@ -186,7 +180,7 @@ func (l *Leases) chargeRest(ctx context.Context, inner ratelimit.ChargeStore, ch
 		return nil
 	}
 	for i := range c.entry {
-		c.addClaims(&c.entry[i])
+		c.addClaims(i)
 	}
 	c.failed = true
 	defer l.endClaims(c, charges) // also if the store panics
@@ -232,8 +226,9 @@ func (c *chargeCall) add(t *ratelimit.Charge, e *chargeEntry) {
 	}
 }
 
-// addClaims appends the charges that claim.
-func (c *chargeCall) addClaims(e *chargeEntry) {
+// addClaims appends the charges that claim for an entry.
+func (c *chargeCall) addClaims(at int) {
+	e := &c.entry[at]
 	e.from = len(c.asked)
 	for left := e.extra; left > 0; {
 		n := left
@@ -241,7 +236,7 @@ func (c *chargeCall) addClaims(e *chargeEntry) {
 			n = (left + 1) / 2
 		}
 		left -= n
-		t := c.asked[c.index(e)]
+		t := c.asked[at]
 		t.SetHits(uint64(n))
 		c.asked = append(c.asked, t)
 	}
@@ -276,15 +271,6 @@ func (l *Leases) nextCharge(c *chargeCall, t *ratelimit.Charge, e *chargeEntry) 
 		e.reserved, b.left = min(b.left, max(int64(t.N)-1, 0)), 0
 	}
 	return nil, false
-}
-
-func (c *chargeCall) index(e *chargeEntry) int {
-	for i := range c.entry {
-		if &c.entry[i] == e {
-			return i
-		}
-	}
-	panic("an entry of another call")
 }
 
 // endClaims gives the charges their results, and the buckets what was claimed.

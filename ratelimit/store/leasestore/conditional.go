@@ -74,18 +74,17 @@ func (l *Leases) hold(ctx context.Context, h *ratelimit.Hit) (*lease, error) {
 	if e == nil {
 		return nil, nil
 	}
-	switch way, claim := e.next(ctx, l, h, false); way {
-	case decided:
-		return e, nil
-	case withClaim, afterward:
+	decided, claim, _ := e.next(ctx, l, h, false)
+	if claim != nil {
 		if err := claim.wait(ctx); err != nil {
 			return nil, err
 		}
-		if e.decide(h) {
-			return e, nil
-		}
+		decided = e.decide(h)
 	}
-	return nil, nil
+	if !decided {
+		return nil, nil
+	}
+	return e, nil
 }
 
 // undo puts the hits back that leases have decided, and makes their counts those without them.

@@ -60,13 +60,6 @@ func (e *lease) hitOf(n uint64) ratelimit.Hit {
 	return h
 }
 
-// busy reports whether the lease must stay in the table.
-func (e *lease) busy() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.listed || e.claim != nil
-}
-
 // retire makes sure that nothing is claimed for the lease any more. It reports false if the
 // lease must stay in the table.
 func (e *lease) retire() bool {
@@ -153,54 +146,38 @@ type claim struct {
 	err   error
 }
 
-// way is the outcome for a hit that the lease cannot decide.
-type way int
-
-const (
-	decided   way = iota // meanwhile it could
-	toStore              // to the store, without a claim
-	withClaim            // a claim was begun
-	afterward            // another caller's claim is in progress
-)
-
-// next determines the outcome for a hit. The hits of the caller are part of the claim if own
-// is set.
-func (e *lease) next(ctx context.Context, l *Leases, h *ratelimit.Hit, own bool) (way, *claim) {
+// next decides a hit, or returns the claim to wait for, which the hit has begun if begun is set, or
+// another caller. Without both the hit is for the store. The hits of the caller are part of a claim that
+// it begins if own is set.
+func (e *lease) next(ctx context.Context, l *Leases, h *ratelimit.Hit, own bool) (decided bool, c *claim, begun bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
 	case e.decide(h):
-		return decided, nil
+		return true, nil, false
 	case e.claim != nil && h.N > 0:
 		e.waiting += h.N
-		return afterward, e.claim
+		return false, e.claim, false
 	case e.retired || h.N == 0 || h.N > uint64(h.Limit):
-		return toStore, nil
+		return false, nil, false
 	}
 	extra := e.demand(l, h.N)
 	if extra == 0 && !e.suspect || !own && extra < h.N {
-		return toStore, nil
+		return false, nil, false
 	}
-	c := &claim{n: h.N, extra: extra, ask: e.suspect, done: make(chan struct{})}
+	c = &claim{n: h.N, extra: extra, ask: e.suspect, done: make(chan struct{})}
 	if !own {
 		c.n = 0
 	}
-	if !l.begin() {
-		return toStore, nil
-	}
-	e.claim, e.waiting = c, 0
-	go l.make(context.WithoutCancel(ctx), e, c)
-	return withClaim, c
-}
-
-// begin notes a claim in progress. It reports false after Close.
-func (l *Leases) begin() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.closed {
-		l.work.Add(1)
+	if l.closed {
+		return false, nil, false
 	}
-	return !l.closed
+	l.work.Add(1)
+	e.claim, e.waiting = c, 0
+	go l.make(context.WithoutCancel(ctx), e, c)
+	return false, c, true
 }
 
 // demand returns how many hits to claim beyond n: what was used of the last claim in a time,

@@ -79,10 +79,8 @@ type Leases struct {
 	closing atomic.Bool
 	work    sync.WaitGroup // claims and reviews
 
-	stats counters
+	stats struct{ claims, claimed, returned, lost atomic.Uint64 }
 }
-
-type counters struct{ claims, claimed, returned, lost atomic.Uint64 }
 
 // New returns Leases from a store whose additions are atomic; memcachestore's are not. opts
 // may be nil.

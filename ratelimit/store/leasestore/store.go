@@ -125,12 +125,7 @@ func (l *Leases) add(ctx context.Context, hits []ratelimit.Hit) error {
 }
 
 func (l *Leases) leasesAny(hits []ratelimit.Hit) bool {
-	for i := range hits {
-		if l.leases(&hits[i]) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(hits, func(h ratelimit.Hit) bool { return l.leases(&h) })
 }
 
 // route decides a hit if its lease can, or else notes its outcome.
@@ -141,11 +136,11 @@ func (l *Leases) route(ctx context.Context, c *call, hits []ratelimit.Hit, at in
 		c.toStore(hits, at, nil)
 		return
 	}
-	switch way, claim := e.next(ctx, l, h, true); way {
-	case toStore:
+	switch decided, claim, begun := e.next(ctx, l, h, true); {
+	case claim != nil:
+		c.pending = append(c.pending, pending{at, claim, begun})
+	case !decided:
 		c.toStore(hits, at, e)
-	case withClaim, afterward:
-		c.pending = append(c.pending, pending{at, claim, way == withClaim})
 	}
 }
 

@@ -29,13 +29,17 @@ type slot struct {
 	seen  int64 // when the key was seen, while there is no lease, in nanoseconds
 }
 
-func (t *table) init(keys int) {
-	n := 1
-	for n*groupSize < keys {
+// groupsFor returns the number of groups for a number of keys, and the shift that makes an index of a tag.
+func groupsFor(keys int) (n int, shift uint) {
+	for n = 1; n*groupSize < keys; {
 		n *= 2
 	}
-	t.groups = make([]group, n)
-	t.shift = uint(64 - bits.Len(uint(n-1)))
+	return n, uint(64 - bits.Len(uint(n-1)))
+}
+
+func (t *table) init(keys int) {
+	n, shift := groupsFor(keys)
+	t.groups, t.shift = make([]group, n), shift
 }
 
 // index returns that of the group of a tag.
@@ -95,7 +99,7 @@ func (t *table) enter(tag uint64, h *ratelimit.Hit, now int64, must bool) *lease
 // are in use.
 func (g *group) victim(h *ratelimit.Hit, tag uint64) int {
 	first := int(tag>>8) % groupSize // another one for each key
-	once, idle := -1, -1
+	once := -1
 	for j := range g {
 		i := (first + j) % groupSize
 		e := g[i].lease.Load()
@@ -106,15 +110,12 @@ func (g *group) victim(h *ratelimit.Hit, tag uint64) int {
 			once = i
 		case e.hit.End() <= h.Window && e.retire():
 			return i
-		case idle < 0 && !e.busy():
-			idle = i
 		}
 	}
-	switch {
-	case once >= 0:
-		return once
-	case idle >= 0 && g[idle].lease.Load().retire():
-		return idle
+	for j := 0; j < groupSize && once < 0; j++ {
+		if i := (first + j) % groupSize; g[i].lease.Load().retire() {
+			once = i
+		}
 	}
-	return -1
+	return once
 }
