@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -175,3 +176,78 @@ func (it *item) ttl(now time.Time) time.Duration {
 
 // addCounts adds without exceeding maxCount.
 func addCounts(a, b uint64) uint64 { return min(a+b, maxCount) }
+
+// part is the part of a request for one server.
+type part struct {
+	queue *queue
+	call  *call
+}
+
+// do makes a call for each server that has keys of the request, by find, and stores the results in the
+// request. Calls of Options.Parallelism servers are made at once. Only a ping may have neither hits nor
+// charges: nothing is done without.
+func (s *shared) do(ctx context.Context, r *request, find func(key []byte) (*queue, error)) error {
+	if r.len() == 0 && r.kind != pingCall {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("redisstore: %w", context.Cause(ctx))
+	}
+	if err := r.check(); err != nil {
+		return err
+	}
+	var memory [4]part
+	parts, err := s.split(memory[:0], r, find)
+	for len(parts) > 0 && err == nil {
+		together := parts[:min(len(parts), s.opts.Parallelism)]
+		parts = parts[len(together):]
+		err = s.makeCalls(ctx, together, r)
+	}
+	for _, p := range parts {
+		s.callPool.put(p.call)
+	}
+	return err
+}
+
+func (s *shared) split(parts []part, r *request, find func(key []byte) (*queue, error)) ([]part, error) {
+	if r.kind == pingCall {
+		q, err := find(nil)
+		return append(parts, part{q, s.callPool.get(r.kind)}), err
+	}
+	for i := range r.len() {
+		q, err := find(r.key(i))
+		if err != nil {
+			return parts, err
+		}
+		at := slices.IndexFunc(parts, func(p part) bool { return p.queue == q })
+		if at < 0 {
+			at = len(parts)
+			parts = append(parts, part{q, s.callPool.get(r.kind)})
+		}
+		parts[at].call.add(r, i)
+	}
+	return parts, nil
+}
+
+// makeCalls makes calls at the same time. It returns the first error when all have ended.
+func (s *shared) makeCalls(ctx context.Context, parts []part, r *request) (first error) {
+	for _, p := range parts {
+		if err := p.queue.add(p.call); err != nil {
+			p.call.err = err
+			p.call.finish()
+		}
+	}
+	for _, p := range parts {
+		owned, err := p.call.wait(ctx)
+		if owned {
+			if err == nil {
+				err = p.call.result(r)
+			}
+			s.callPool.put(p.call)
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return first
+}

@@ -177,12 +177,6 @@ func completeAddr(addr, seedHost string) string {
 	return addr
 }
 
-// part is the part of a request for one server.
-type part struct {
-	queue *queue
-	call  *call
-}
-
 // Add implements ratelimit.Store. Each server gets its part of the hits. If one part
 // fails, others may have been counted.
 func (c *Cluster) Add(ctx context.Context, hits []ratelimit.Hit) error {
@@ -203,41 +197,10 @@ func (c *Cluster) Subtract(ctx context.Context, hits []ratelimit.Hit) error {
 	return c.do(ctx, request{kind: subtractCall, hits: hits})
 }
 
-// do makes a call for each server that is needed.
 func (c *Cluster) do(ctx context.Context, r request) error {
-	if err := r.check(); err != nil || r.len() == 0 {
-		return err
-	}
-	parts, err := c.split(ctx, &r)
-	for len(parts) > 0 && err == nil {
-		together := parts[:min(len(parts), c.opts.Parallelism)]
-		parts = parts[len(together):]
-		err = c.addParts(ctx, together, &r)
-	}
-	for _, p := range parts {
-		c.callPool.put(p.call)
-	}
-	return err
-}
-
-func (c *Cluster) split(ctx context.Context, r *request) (parts []part, err error) {
-	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
+	limited, cancel := context.WithTimeout(ctx, c.opts.Timeout)
 	defer cancel()
-	for i := range r.len() {
-		q, err := c.queueFor(ctx, r.key(i))
-		if err != nil {
-			return parts, err
-		}
-		at := 0
-		for at < len(parts) && parts[at].queue != q {
-			at++
-		}
-		if at == len(parts) {
-			parts = append(parts, part{q, c.callPool.get(r.kind)})
-		}
-		parts[at].call.add(r, i)
-	}
-	return parts, nil
+	return c.shared.do(ctx, &r, func(key []byte) (*queue, error) { return c.queueFor(limited, key) })
 }
 
 // queueFor returns the queue for the server that has the key.
@@ -259,29 +222,6 @@ func (c *Cluster) queueFor(ctx context.Context, key []byte) (*queue, error) {
 		c.queues[addr] = q
 	}
 	return q, nil
-}
-
-// addParts makes calls at the same time. It returns the first error when all have ended.
-func (c *Cluster) addParts(ctx context.Context, parts []part, r *request) (first error) {
-	for _, p := range parts {
-		if err := p.queue.add(p.call); err != nil {
-			p.call.err = err
-			p.call.finish()
-		}
-	}
-	for _, p := range parts {
-		owned, err := p.call.wait(ctx)
-		if owned {
-			if err == nil {
-				err = p.call.result(r)
-			}
-			c.callPool.put(p.call)
-		}
-		if first == nil {
-			first = err
-		}
-	}
-	return first
 }
 
 // Ping returns nil if every slot has a server, and all of these reply.

@@ -88,37 +88,6 @@ func (q *queue) probe(ctx context.Context) error {
 	return nil
 }
 
-// do makes a call, waits for it, and stores the results in the request. Only a ping may have
-// neither hits nor charges: nothing is done without.
-func (q *queue) do(ctx context.Context, r request) error {
-	if r.len() == 0 && r.kind != pingCall {
-		return nil
-	}
-	if ctx.Err() != nil {
-		return fmt.Errorf("redisstore: %w", context.Cause(ctx))
-	}
-	if err := r.check(); err != nil {
-		return err
-	}
-	c := q.callPool.get(r.kind)
-	for i := range r.len() {
-		c.add(&r, i)
-	}
-	if err := q.add(c); err != nil {
-		q.callPool.put(c)
-		return err
-	}
-	owned, err := c.wait(ctx)
-	if !owned {
-		return err
-	}
-	if err == nil {
-		err = c.result(&r)
-	}
-	q.callPool.put(c)
-	return err
-}
-
 // add appends a call. If no worker is running, it starts one.
 func (q *queue) add(c *call) error {
 	q.mu.Lock()

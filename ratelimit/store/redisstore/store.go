@@ -71,14 +71,14 @@ func newShared(locate func(context.Context, string) (string, error), opts *Optio
 // Add implements ratelimit.Store. A counter holds up to 1<<63-1. If ctx ends first, the
 // error wraps its cause; hits that were under way then are counted once.
 func (s *Store) Add(ctx context.Context, hits []ratelimit.Hit) error {
-	return s.queue.do(ctx, request{kind: addCall, hits: hits})
+	return s.do(ctx, request{kind: addCall, hits: hits})
 }
 
 // Charge implements ratelimit.ChargeStore. Charges on one key that calls of this process make at
 // the same time reach the server as one script call. The error wraps errors.ErrUnsupported
 // if the server does not execute scripts. If ctx ends first, charges that were under way are made once.
 func (s *Store) Charge(ctx context.Context, charges []ratelimit.Charge) error {
-	return s.queue.do(ctx, request{kind: chargeCall, charges: charges})
+	return s.do(ctx, request{kind: chargeCall, charges: charges})
 }
 
 // Supports implements ratelimit.AlgorithmStore.
@@ -86,12 +86,16 @@ func (s *Store) Supports(a ratelimit.Algorithm) error { return supports(a) }
 
 // Subtract implements ratelimit.SubtractStore; for errors see Charge.
 func (s *Store) Subtract(ctx context.Context, hits []ratelimit.Hit) error {
-	return s.queue.do(ctx, request{kind: subtractCall, hits: hits})
+	return s.do(ctx, request{kind: subtractCall, hits: hits})
+}
+
+func (s *Store) do(ctx context.Context, r request) error {
+	return s.shared.do(ctx, &r, func([]byte) (*queue, error) { return s.queue, nil })
 }
 
 // Ping returns nil if the server replies. It waits for a connection like any call, and
 // opens one if there is none.
-func (s *Store) Ping(ctx context.Context) error { return s.queue.do(ctx, request{kind: pingCall}) }
+func (s *Store) Ping(ctx context.Context) error { return s.do(ctx, request{kind: pingCall}) }
 
 // Close fails the calls that wait, waits for those under way, which takes Timeout at
 // most, and closes all connections. Later calls fail with ErrClosed. The error is always
