@@ -21,12 +21,16 @@ func (s *Store) AddUnlessOver(_ context.Context, hits []ratelimit.Hit) error {
 		b.tickets, b.locks = make([]ticket, len(hits)), make([]uint64, len(hits))
 	}
 	b.locks = s.prepare(&b)
-	s.lock(&b)
+	for _, i := range b.locks { // in ascending order, as all calls do, which prevents deadlocks
+		s.shards[i].mu.Lock()
+	}
 	s.create(&b)
 	s.freeze(&b)
 	b.count()
 	s.thaw(&b)
-	s.unlock(&b)
+	for _, i := range b.locks {
+		s.shards[i].mu.Unlock()
+	}
 	if slices.ContainsFunc(hits, func(h ratelimit.Hit) bool { return h.Count%lookEvery == 0 }) {
 		s.sweep()
 	}
@@ -78,19 +82,6 @@ func (s *Store) ticketName(key []byte, t *ticket) name {
 		return s.longName(key, &t.digest)
 	}
 	return s.name(key)
-}
-
-// lock locks the shards in ascending order, as all calls do, which prevents deadlocks.
-func (s *Store) lock(b *batch) {
-	for _, i := range b.locks {
-		s.shards[i].mu.Lock()
-	}
-}
-
-func (s *Store) unlock(b *batch) {
-	for _, i := range b.locks {
-		s.shards[i].mu.Unlock()
-	}
 }
 
 // create creates missing counters. If there is no memory for one, its hit counts on a shared

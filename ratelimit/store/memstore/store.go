@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"hash/maphash"
@@ -77,17 +78,12 @@ type Store struct {
 
 // New returns an empty Store. opts may be nil.
 func New(opts *Options) *Store {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(Options))
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.WhenFull == "" {
-		o.WhenFull = EvictFewest
-	}
-	total := maxBytes(o.MaxBytes)
+	o.WhenFull = cmp.Or(o.WhenFull, EvictFewest)
+	total := int(max(min(cmp.Or(max(o.MaxBytes, 0), defaultMaxBytes), math.MaxInt), minShardBytes))
 	n := shardCount(o.Shards, total)
 	s := &Store{
 		seed:   maphash.MakeSeed(),
@@ -99,13 +95,6 @@ func New(opts *Options) *Store {
 		s.shards[i].whenFull = o.WhenFull
 	}
 	return s
-}
-
-func maxBytes(asked int64) int {
-	if asked <= 0 {
-		return defaultMaxBytes
-	}
-	return int(max(min(asked, math.MaxInt), minShardBytes))
 }
 
 func shardCount(asked, total int) int {
