@@ -23,49 +23,22 @@ func (e *Engine) fallBack(ctx context.Context, d *Decision, cause error) error {
 	return nil
 }
 
-// countsLocally reports whether the hits go to the fallback store. Refunds of windows do not.
-func (c *check) countsLocally() bool {
-	return c.failure == FailLocal && (c.store < refunds || c.store == charging)
-}
-
-// countLocally counts the descriptors with FailLocal in the fallback store.
-func (e *Engine) countLocally(ctx context.Context, w *workspace) error {
-	w.local, w.localCharge = w.local[:0], w.localCharge[:0]
-	for i := range w.checks {
+// countLocally counts the descriptors with FailLocal in the fallback store. Refunds of windows are not counted.
+func (e *Engine) countLocally(ctx context.Context, w *workspace) (err error) {
+	for i := 0; i < len(w.checks) && err == nil; i++ {
 		switch c := &w.checks[i]; {
-		case !c.countsLocally():
+		case c.failure != FailLocal:
 		case c.charge != nil:
-			for i := range c.charges() {
-				t := w.charges[c.hit+i]
-				c.chargeLimit(i).fill(&t, c.hits, w.now) // N may have been held back
-				w.localCharge = append(w.localCharge, t)
+			charges := w.charges[c.hit : c.hit+c.charges()]
+			for j := range charges {
+				c.chargeLimit(j).fill(&charges[j], c.hits, w.now) // N may have been held back
 			}
-		default:
-			h := w.hits[c.store][c.hit]
-			h.N, h.Count = c.hits, 0
-			w.local = append(w.local, h)
+			err = guard(func() error { return chargeFrom(ctx, e.opts.Fallback, charges) })
+		case c.store < refunds:
+			hits := w.hits[c.store][c.hit : c.hit+1]
+			hits[0].N, hits[0].Count = c.hits, 0
+			err = guard(func() error { return e.opts.Fallback.Add(ctx, hits) })
 		}
 	}
-	if len(w.local) > 0 {
-		if err := guard(func() error { return e.opts.Fallback.Add(ctx, w.local) }); err != nil {
-			return err
-		}
-	}
-	if len(w.localCharge) > 0 {
-		if err := guard(func() error { return chargeFrom(ctx, e.opts.Fallback, w.localCharge) }); err != nil {
-			return err
-		}
-	}
-	hit, charge := 0, 0
-	for i := range w.checks {
-		switch c := &w.checks[i]; {
-		case !c.countsLocally():
-		case c.charge != nil:
-			charge += copy(w.charges[c.hit:c.hit+c.charges()], w.localCharge[charge:])
-		default:
-			w.hits[c.store][c.hit].Count = w.local[hit].Count
-			hit++
-		}
-	}
-	return nil
+	return err
 }

@@ -22,7 +22,7 @@ func (d *Decision) Release(ctx context.Context) error {
 		if c.failure != "" && c.failure != FailLocal {
 			continue
 		}
-		w.localCharge = w.localCharge[:0]
+		w.released = w.released[:0]
 		for i := range c.charges() {
 			t := w.charges[c.hit+i]
 			if !t.holdsPermits() {
@@ -31,16 +31,16 @@ func (d *Decision) Release(ctx context.Context) error {
 			slot := t.State[0]
 			c.chargeLimit(i).fill(&t, c.hits, now)
 			t.Refund, t.Params[3] = true, slot
-			w.localCharge = append(w.localCharge, t)
+			w.released = append(w.released, t)
 		}
-		if len(w.localCharge) == 0 {
+		if len(w.released) == 0 {
 			continue
 		}
 		store := e.store
 		if c.failure == FailLocal {
 			store = e.opts.Fallback
 		}
-		if failed := guard(func() error { return chargeFrom(ctx, store, w.localCharge) }); failed != nil && err == nil {
+		if failed := guard(func() error { return chargeFrom(ctx, store, w.released) }); failed != nil && err == nil {
 			err = storeError(failed)
 		}
 	}

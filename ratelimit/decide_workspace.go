@@ -3,23 +3,22 @@ package ratelimit
 // workspace is the memory that a decision needs. It is a part of the Decision, so that a
 // caller who reuses that reuses all memory.
 type workspace struct {
-	checks      []check
-	hits        [4][]Hit // to add and to subtract, in the main and the per-second store
-	charges     []Charge // from the main store
-	failed      [5]bool  // which of these five lists was not counted
-	local       []Hit    // for the fallback store
-	localCharge []Charge
-	now         int64 // of the charges, in Unix microseconds
-	engine      *Engine
-	permits     bool            // permits are held under limits of Concurrency, for Release
-	keys        []byte          // all counter keys, one after the other
-	text        []byte          // scratch for statistics keys and patterns
-	replaced    map[string]bool // the names replaced in this request
-	stripe      uint32          // index of the stripe of the statistics
-	draw        uint32          // random, for topKeys
-	hasStripe   bool
-	anyCached   bool
-	listed      bool // whether there may be hits, charges or permits
+	checks    []check
+	hits      [4][]Hit // to add and to subtract, in the main and the per-second store
+	charges   []Charge // from the main store
+	failed    [5]bool  // which of these five lists was not counted
+	released  []Charge // scratch for Release
+	now       int64    // of the charges, in Unix microseconds
+	engine    *Engine
+	permits   bool            // permits are held under limits of Concurrency, for Release
+	keys      []byte          // all counter keys, one after the other
+	text      []byte          // scratch for statistics keys and patterns
+	replaced  map[string]bool // the names replaced in this request
+	stripe    uint32          // index of the stripe of the statistics
+	draw      uint32          // random, for topKeys
+	hasStripe bool
+	anyCached bool
+	listed    bool // whether there may be hits, charges or permits
 }
 
 // check is the state of one descriptor during a decision.
