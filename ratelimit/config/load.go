@@ -67,50 +67,37 @@ func Load(fsys fs.FS, opts *Options) (*Config, error) {
 }
 
 func load(fsys fs.FS, opts *Options) (*Config, []File, error) {
-	l := &loader{walker: walker{fsys: fsys, opts: opts.withDefaults()}}
-	l.walker.file, l.walker.fault = l.file, l.fault
-	l.walk()
-	c, err := build(l.files, l.faults, l.opts)
+	w := &walker{fsys: fsys, opts: opts.withDefaults()}
+	w.walk(true)
+	var files []File
+	var ignored []string
+	total := int64(0)
+	for _, name := range w.files {
+		if ext := path.Ext(name); ext != ".yaml" && ext != ".yml" {
+			ignored = append(ignored, oneLine(name))
+			continue
+		}
+		f, err := fsys.Open(name)
+		var data []byte
+		if err == nil {
+			data, err = io.ReadAll(io.LimitReader(f, w.opts.MaxFileBytes+1)) // one byte more, for Parse to reject it
+			_ = f.Close()
+		}
+		if err != nil {
+			w.fault(name, err, "cannot be read: %v", withoutPath(err))
+			continue
+		}
+		if total += int64(len(data)); total > w.opts.MaxTotalBytes {
+			w.fault(name, nil, "more than %d bytes in all files together", w.opts.MaxTotalBytes)
+			break
+		}
+		files = append(files, File{Name: strings.ReplaceAll(name, "/", "."), Data: data})
+	}
+	c, err := build(files, w.faults, w.opts)
 	if c != nil {
-		c.Ignored = l.ignored
+		c.Ignored = ignored
 	}
-	return c, l.files, err
-}
-
-// loader collects the files of a file system.
-type loader struct {
-	walker
-	files   []File
-	ignored []string // paths
-	faults  []*Fault
-	bytes   int64
-}
-
-func (l *loader) fault(path string, err error, format string, args ...any) {
-	l.faults = append(l.faults, &Fault{File: oneLine(path), Reason: oneLine(fmt.Sprintf(format, args...)), Cause: err})
-}
-
-func (l *loader) file(name string) {
-	if ext := path.Ext(name); ext != ".yaml" && ext != ".yml" {
-		l.ignored = append(l.ignored, oneLine(name))
-		return
-	}
-	f, err := l.fsys.Open(name)
-	var data []byte
-	if err == nil {
-		data, err = io.ReadAll(io.LimitReader(f, l.opts.MaxFileBytes+1)) // one byte more, for Parse to reject it
-		_ = f.Close()
-	}
-	if err != nil {
-		l.fault(name, err, "cannot be read: %v", withoutPath(err))
-		return
-	}
-	if l.bytes += int64(len(data)); l.bytes > l.opts.MaxTotalBytes {
-		l.fault(name, nil, "more than %d bytes in all files together", l.opts.MaxTotalBytes)
-		l.full = true
-		return
-	}
-	l.files = append(l.files, File{Name: strings.ReplaceAll(name, "/", "."), Data: data})
+	return c, files, err
 }
 
 // withoutPath removes the path from an error, for messages that begin with it.
@@ -121,16 +108,15 @@ func withoutPath(err error) error {
 	return err
 }
 
-// walker visits the directories and files of a file system, upper levels first.
+// walker finds the directories and files of a file system, upper levels first.
 type walker struct {
-	fsys  fs.FS
-	opts  Options
-	file  func(path string) // nil skips files
-	fault func(path string, err error, format string, args ...any)
-
-	dirs []*directory // the visited directories
-	seen int          // files and directories
-	full bool         // a bound was reached: nothing more is visited
+	fsys   fs.FS
+	opts   Options
+	dirs   []*directory
+	files  []string // paths
+	faults []*Fault
+	seen   int  // files and directories
+	full   bool // a bound was reached: nothing more is visited
 }
 
 type directory struct {
@@ -140,7 +126,12 @@ type directory struct {
 	depth int
 }
 
-func (w *walker) walk() {
+func (w *walker) fault(path string, err error, format string, args ...any) {
+	w.faults = append(w.faults, &Fault{File: oneLine(path), Reason: oneLine(fmt.Sprintf(format, args...)), Cause: err})
+}
+
+// walk visits everything, or without files only what may be a directory.
+func (w *walker) walk(files bool) {
 	w.visit(".", nil)
 	for i := 0; i < len(w.dirs) && !w.full; i++ {
 		d := w.dirs[i]
@@ -151,7 +142,7 @@ func (w *walker) walk() {
 		mount := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == "..data" })
 		for _, e := range entries {
 			hidden := w.opts.IgnoreDotFiles && strings.HasPrefix(e.Name(), ".") || mount && strings.HasPrefix(e.Name(), "..")
-			if !hidden && !w.full && (w.file != nil || !e.Type().IsRegular()) {
+			if !hidden && !w.full && (files || !e.Type().IsRegular()) {
 				w.visit(path.Join(d.path, e.Name()), d)
 			}
 		}
@@ -173,8 +164,8 @@ func (w *walker) visit(path string, above *directory) {
 		w.directory(&directory{path: path, info: info, above: above})
 	case !info.Mode().IsRegular():
 		w.fault(path, nil, "is neither a file nor a directory but %v", info.Mode().Type())
-	case w.file != nil:
-		w.file(path)
+	default:
+		w.files = append(w.files, path)
 	}
 }
 

@@ -123,12 +123,8 @@ func swapped(before, now fs.FileInfo) bool {
 // tree returns the directory of the files, also if it is missing, and the directories
 // below whose files are loaded: upper ones first, at most MaxDirs.
 func (w *watcher) tree() []string {
-	below := &walker{
-		fsys:  os.DirFS(w.dir),
-		opts:  w.opts.Load.withDefaults(),
-		fault: func(string, error, string, ...any) {}, // loading reports it
-	}
-	below.walk()
+	below := &walker{fsys: os.DirFS(w.dir), opts: w.opts.Load.withDefaults()}
+	below.walk(false) // loading reports the faults
 	paths := []string{w.dir}
 	for i, d := range below.dirs {
 		if i > 0 {
