@@ -224,34 +224,38 @@ func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []pathRule) {
 func newLevel(rules []*draftRule) *level {
 	out := &level{many: make(map[string]*keyRules)}
 	var patterns []globRule
-	wild := make(map[*keyRules][]globRule)
-	exact := make(map[*keyRules][]node)
 	for i, r := range rules {
 		key, value := r.rule.Key, r.rule.Value
 		if isGlob(key) {
 			patterns = append(patterns, globRule{glob: parseGlob(joinValue(key, value)), order: int32(i), node: *r.node})
 			continue
 		}
-		k := out.keyRules(key)
+		k := out.many[key]
+		if k == nil {
+			k = &keyRules{key: key}
+			out.many[key] = k
+			out.few = append(out.few, k)
+		}
 		switch {
 		case value == "":
 			k.any = r.node
 		case isGlob(value):
-			wild[k] = append(wild[k], globRule{glob: parseGlob(value), order: int32(i), node: *r.node})
+			if k.wild == nil {
+				k.wild = &globIndex{}
+			}
+			k.wild.globs = append(k.wild.globs, globRule{glob: parseGlob(value), order: int32(i), node: *r.node})
 		default:
-			exact[k] = append(exact[k], *r.node)
+			k.exact.nodes = append(k.exact.nodes, *r.node)
 		}
-	}
-	for k, globs := range wild {
-		k.wild = newGlobIndex(globs)
-	}
-	for k, nodes := range exact {
-		k.exact = newValueIndex(nodes)
 	}
 	if patterns != nil {
 		out.patterns = newGlobIndex(patterns)
 	}
 	for _, k := range out.few {
+		k.exact = newValueIndex(k.exact.nodes)
+		if k.wild != nil {
+			k.wild = newGlobIndex(k.wild.globs)
+		}
 		k.values = len(k.exact.nodes) > 0
 		k.patterns = k.wild != nil || out.patterns != nil
 	}
@@ -262,16 +266,6 @@ func newLevel(rules []*draftRule) *level {
 		out.few = nil
 	}
 	return out
-}
-
-func (l *level) keyRules(key string) *keyRules {
-	k := l.many[key]
-	if k == nil {
-		k = &keyRules{key: key}
-		l.many[key] = k
-		l.few = append(l.few, k)
-	}
-	return k
 }
 
 // setCandidate compiles the candidate of a limit.

@@ -69,7 +69,7 @@ func (h *Health) Close() {
 
 // Register registers the gRPC health service.
 func (h *Health) Register(r grpc.ServiceRegistrar) {
-	healthv1.RegisterHealthServer(r, healthServer{h.grpc, h.calls, h.closed})
+	healthv1.RegisterHealthServer(r, healthServer{h.grpc, h})
 }
 
 // ServeHTTP handles GET /healthcheck: 200 "OK", or 500 without a body.
@@ -90,13 +90,12 @@ func (h *Health) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // healthServer ends the watches of the library's server on Close.
 type healthServer struct {
 	*health.Server
-	calls  Recorder
-	closed context.Context
+	health *Health
 }
 
 func (s healthServer) Check(ctx context.Context, in *healthv1.HealthCheckRequest) (*healthv1.HealthCheckResponse, error) {
-	if s.calls != nil {
-		defer func(start time.Time) { s.calls.Record(time.Since(start)) }(time.Now())
+	if calls := s.health.calls; calls != nil {
+		defer func(start time.Time) { calls.Record(time.Since(start)) }(time.Now())
 	}
 	return s.Server.Check(ctx, in)
 }
@@ -104,7 +103,7 @@ func (s healthServer) Check(ctx context.Context, in *healthv1.HealthCheckRequest
 func (s healthServer) Watch(in *healthv1.HealthCheckRequest, stream healthv1.Health_WatchServer) error {
 	ctx, cancel := context.WithCancel(stream.Context())
 	defer cancel()
-	defer context.AfterFunc(s.closed, cancel)()
+	defer context.AfterFunc(s.health.closed, cancel)()
 	return s.Server.Watch(in, watchStream{stream, ctx})
 }
 

@@ -15,10 +15,7 @@ import (
 // The error is config.Faults if the response has no resource that can be used. use are the
 // resources of the Update.
 func (r *run) partial(in *discoveryv3.DiscoveryResponse) (u *Update, use []resource, err error) {
-	use = make([]resource, len(in.GetResources()))
-	for i, a := range in.GetResources() {
-		use[i] = decode(i, a)
-	}
+	use = decode(in.GetResources())
 	var all config.Faults
 	for {
 		u, faulty, err := parse(use, &r.opts, false)

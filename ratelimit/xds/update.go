@@ -52,11 +52,7 @@ type Update struct {
 //
 // A [Client] does not need it; it is exported for tests of a control plane.
 func Parse(resources []*anypb.Any, opts *Options) (*Update, error) {
-	decoded := make([]resource, len(resources))
-	for i, in := range resources {
-		decoded[i] = decode(i, in)
-	}
-	u, _, err := parse(decoded, opts, true)
+	u, _, err := parse(decode(resources), opts, true)
 	return u, err
 }
 
@@ -106,18 +102,22 @@ type resource struct {
 // key identifies the resource in later responses; empty if that is not known.
 func (r *resource) key() string { return cmp.Or(r.config.GetName(), r.config.GetDomain()) }
 
-// decode decodes the i-th resource of a response.
-func decode(i int, in *anypb.Any) resource {
-	r := resource{name: fmt.Sprintf("resources[%d]", i), data: in.GetValue()}
-	c := &ratelimitv3.RateLimitConfig{}
-	if url := in.GetTypeUrl(); !isType(url) {
-		r.fault = fmt.Sprintf("resource has type '%.100s': want '%s'", url, TypeURL)
-	} else if err := proto.Unmarshal(in.GetValue(), c); err != nil {
-		r.fault = fmt.Sprintf("resource can't be decoded as %s: %v", typeName, err)
-	} else {
-		r.config, r.name = c, cmp.Or(c.GetName(), r.name)
+// decode decodes the resources of a response.
+func decode(in []*anypb.Any) []resource {
+	out := make([]resource, len(in))
+	for i, a := range in {
+		c := &ratelimitv3.RateLimitConfig{}
+		r := resource{name: fmt.Sprintf("resources[%d]", i), data: a.GetValue()}
+		if url := a.GetTypeUrl(); !isType(url) {
+			r.fault = fmt.Sprintf("resource has type '%.100s': want '%s'", url, TypeURL)
+		} else if err := proto.Unmarshal(a.GetValue(), c); err != nil {
+			r.fault = fmt.Sprintf("resource can't be decoded as %s: %v", typeName, err)
+		} else {
+			r.config, r.name = c, cmp.Or(c.GetName(), r.name)
+		}
+		out[i] = r
 	}
-	return r
+	return out
 }
 
 // decoder converts resources to domains.
