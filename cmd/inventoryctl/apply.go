@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -36,48 +37,38 @@ type applyOptions struct {
 var errDiffer = errors.New("the files and the inventory differ")
 
 func (a *app) applyCommand() *cobra.Command {
-	var files []string
-	var prune bool
 	o := &applyOptions{}
-	c := &cobra.Command{
-		Use: "apply -f FILE|DIR", Short: "Make the inventory what files say, in one transaction", Args: cli.Args(0, 0, "no arguments beside -f"),
+	c := a.importing(o, "also delete the records of the resources in the files that no row is for", &cobra.Command{
+		Use: "apply -f FILE|DIR", Short: "Make the inventory what files say, in one transaction",
 		Long: "Make the inventory what files say: print what would change, ask, and change it in one transaction. A row creates a record, or changes the one with its natural key. With --prune the records of the resources in the files that no row is for are deleted.",
-		RunE: func(command *cobra.Command, _ []string) error {
-			o.query = url.Values{}
-			if prune {
-				o.query.Set("prune", "true")
-			}
-			return a.applyFiles(command, files, o)
-		},
-	}
-	fileFlag(c, &files)
-	c.Flags().BoolVar(&prune, "prune", false, "also delete the records of the resources in the files that no row is for")
+	})
 	c.Flags().BoolVar(&o.dry, "dry-run", false, "only print what would change")
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	return c
 }
 
 func (a *app) diffCommand() *cobra.Command {
-	var files []string
-	var prune bool
-	c := &cobra.Command{
-		Use: "diff -f FILE|DIR", Short: "Show what apply would change; the exit code is 1 if there is something", Args: cli.Args(0, 0, "no arguments beside -f"),
-		RunE: func(command *cobra.Command, _ []string) error {
-			query := url.Values{}
-			if prune {
-				query.Set("prune", "true")
-			}
-			return a.applyFiles(command, files, &applyOptions{query: query, dry: true, differ: true})
-		},
-	}
-	fileFlag(c, &files)
-	c.Flags().BoolVar(&prune, "prune", false, "also show the records that apply --prune would delete")
-	return c
+	return a.importing(&applyOptions{dry: true, differ: true}, "also show the records that apply --prune would delete", &cobra.Command{
+		Use: "diff -f FILE|DIR", Short: "Show what apply would change; the exit code is 1 if there is something",
+	})
 }
 
-func fileFlag(c *cobra.Command, files *[]string) {
-	c.Flags().StringArrayVarP(files, "file", "f", nil, "a `file` with records in CSV, JSON lines or YAML, or a directory of such files; may be repeated")
+// importing makes c a command that applies files.
+func (a *app) importing(o *applyOptions, pruneHelp string, c *cobra.Command) *cobra.Command {
+	var files []string
+	var prune bool
+	c.Args = cli.Args(0, 0, "no arguments beside -f")
+	c.RunE = func(command *cobra.Command, _ []string) error {
+		o.query = url.Values{}
+		if prune {
+			o.query.Set("prune", "true")
+		}
+		return a.applyFiles(command, files, o)
+	}
+	c.Flags().StringArrayVarP(&files, "file", "f", nil, "a `file` with records in CSV, JSON lines or YAML, or a directory of such files; may be repeated")
 	_ = c.MarkFlagRequired("file")
+	c.Flags().BoolVar(&prune, "prune", false, pruneHelp)
+	return c
 }
 
 // importProblem is what is wrong with a row.
@@ -105,7 +96,7 @@ func (a *app) applyFiles(command *cobra.Command, files []string, o *applyOptions
 		return err
 	}
 	apply := func(dry bool) (*importReport, error) {
-		query := clone(o.query)
+		query := maps.Clone(o.query)
 		if dry {
 			query.Set("dry_run", "true")
 		}
@@ -116,7 +107,7 @@ func (a *app) applyFiles(command *cobra.Command, files []string, o *applyOptions
 			defer got.Close()
 			err = read(got, "/import", report)
 		}
-		if failed, ok := errors.AsType[*problemsError](err); ok {
+		if failed, ok := errors.AsType[*responseError](err); ok {
 			for _, p := range failed.problems {
 				failed.details = append(failed.details, places.problem(p))
 			}

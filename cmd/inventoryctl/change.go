@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -29,10 +31,7 @@ func (a *app) createCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			of, err := c.resource(r.Name)
-			if err != nil {
-				return err
-			}
+			of, _ := c.schema.Named(r.Name)
 			body, err := values(of, args)
 			if err != nil {
 				return err
@@ -76,10 +75,7 @@ func (a *app) setCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			of, err := c.resource(r.Name)
-			if err != nil {
-				return err
-			}
+			of, _ := c.schema.Named(r.Name)
 			id, err := c.find(of, args[0])
 			if err != nil {
 				return err
@@ -185,17 +181,17 @@ type change struct {
 
 // printChanges prints what would change, a line for each record and field.
 func (c *client) printChanges(changes []change) {
-	marks := map[string]string{"create": "+", "update": "~", "delete": "-"}
+	signs := map[string]string{"create": "+", "update": "~", "delete": "-"}
 	for _, ch := range changes {
 		because := ""
 		if ch.Cause != "" {
 			because = " (because of " + ch.Cause + ")"
 		}
-		printf(c.env.Stdout, "%s %s %s%s", firstOf(marks[ch.Action], ch.Action), ch.Type, cli.Printable(c.nameOf(ch)), because)
+		printf(c.env.Stdout, "%s %s %s%s", cmp.Or(signs[ch.Action], ch.Action), ch.Type, cli.Printable(c.nameOf(ch)), because)
 		if ch.Action == "delete" {
 			continue
 		}
-		for _, name := range sortedNames(ch.Fields) {
+		for _, name := range slices.Sorted(maps.Keys(ch.Fields)) {
 			f := ch.Fields[name]
 			switch {
 			case ch.Action == "create" && (label(f.After) == "" || name == "id" || name == "version" || strings.HasSuffix(name, "_at")):
@@ -215,15 +211,6 @@ func shown(v any) string {
 	return `""`
 }
 
-func sortedNames[T any](m map[string]T) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // nameOf returns the name of a changed record: what the change has of it, or what the server has.
 func (c *client) nameOf(ch change) string {
 	for _, r := range c.schema.Resources() {
@@ -232,7 +219,7 @@ func (c *client) nameOf(ch change) string {
 		}
 		for _, f := range r.ShortKeys() {
 			if v, ok := ch.Fields[f.Name]; ok {
-				if text := firstOf(label(v.Before), label(v.After)); text != "" {
+				if text := cmp.Or(label(v.Before), label(v.After)); text != "" {
 					return text
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/internal/suggest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -45,7 +47,7 @@ func (a *app) client(c *cobra.Command) (*client, error) {
 func (c *client) load() error {
 	var fields []records.Record
 	r := records.Of[inventory.CustomField](c.schema)
-	err := c.pages(r.Name, nil, func(doc json.RawMessage) error {
+	err := c.pages(r.Name, url.Values{}, func(doc json.RawMessage) error {
 		f := &inventory.CustomField{}
 		fields = append(fields, f)
 		return json.Unmarshal(doc, f)
@@ -61,10 +63,11 @@ func (c *client) load() error {
 
 // responseError is the error of a server.
 type responseError struct {
-	what    string // the request
-	status  int
-	message string
-	details []string
+	what     string // the request
+	status   int
+	message  string
+	details  []string
+	problems []importProblem // of an import
 }
 
 func (e *responseError) Error() string {
@@ -144,14 +147,9 @@ func failure(what string, response *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(response.Body, maxResponse))
 	e := &responseError{what: what, status: response.StatusCode}
 	var body struct {
-		Message string
-		Errors  []struct{ Field, Reason string }
-		Items   []struct {
-			Index   int
-			ID      string
-			Message string
-			Errors  []struct{ Field, Reason string }
-		}
+		Message  string
+		Errors   []httpx.FieldError
+		Items    []httpx.ItemError
 		Problems []importProblem
 	}
 	if json.Unmarshal(text, &body) != nil || body.Message == "" {
@@ -170,16 +168,9 @@ func failure(what string, response *http.Response) error {
 			e.details = append(e.details, fmt.Sprintf("item %d: %s %s", item.Index, f.Field, f.Reason))
 		}
 	}
-	return &problemsError{e, body.Problems}
+	e.problems = body.Problems
+	return e
 }
-
-// problemsError is a responseError with the problems of an import.
-type problemsError struct {
-	*responseError
-	problems []importProblem
-}
-
-func (e *problemsError) Unwrap() error { return e.responseError }
 
 // send sends JSON and reads JSON. in and out may be nil.
 func (c *client) send(method, path string, query url.Values, in, out any) error {
@@ -222,7 +213,7 @@ func (c *client) get(path string, query url.Values, out any) error {
 
 // pages calls f with each record of a list.
 func (c *client) pages(resource string, query url.Values, f func(doc json.RawMessage) error) error {
-	query = clone(query)
+	query = maps.Clone(query)
 	query.Set("limit", "100")
 	query.Set("count", "none")
 	query.Set("cursor", "")
@@ -246,14 +237,6 @@ func (c *client) pages(resource string, query url.Values, f func(doc json.RawMes
 		}
 		query.Set("cursor", page.Meta.Next)
 	}
-}
-
-func clone(query url.Values) url.Values {
-	own := url.Values{}
-	for name, values := range query {
-		own[name] = append([]string(nil), values...)
-	}
-	return own
 }
 
 // resource returns a resource by its name: devices, or device.

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,7 +65,7 @@ func (c *client) names(r *records.Resource, typed string) (names []string) {
 		if key.Kind != records.Text {
 			continue
 		}
-		own := clone(query)
+		own := maps.Clone(query)
 		if typed != "" {
 			own.Set(key.Name+"__startswith", typed)
 		}
@@ -101,7 +103,7 @@ func (a *app) completeValues(r *records.Resource, f *records.Field) completer {
 			if client.get("/summary", url.Values{"resource": {r.Name}, "by": {f.Name}}, &summary) != nil {
 				return nil
 			}
-			return sortedNames(summary.By[f.Name])
+			return slices.Sorted(maps.Keys(summary.By[f.Name]))
 		})
 	}
 }

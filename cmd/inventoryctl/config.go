@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -89,23 +91,12 @@ func (c *config) write() error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(c.path), ".inventoryctl-*") // with mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(text, '\n'))
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), c.path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return cli.WriteFile(c.path, 0o600, bytes.NewReader(append(text, '\n')))
 }
 
 // profile returns what the flags and variables, or the context, say.
 func (a *app) profile() (*profile, error) {
-	if server := firstOf(a.server, a.env.Environ["INVENTORY_URL"]); server != "" && a.context == "" {
+	if server := cmp.Or(a.server, a.env.Environ["INVENTORY_URL"]); server != "" && a.context == "" {
 		u, err := serverURL(server)
 		return &profile{Server: u, Token: a.env.Environ["INVENTORY_TOKEN"]}, err
 	}
@@ -113,7 +104,7 @@ func (a *app) profile() (*profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := firstOf(a.context, c.Current)
+	name := cmp.Or(a.context, c.Current)
 	p := c.Contexts[name]
 	switch {
 	case p != nil:
@@ -124,21 +115,7 @@ func (a *app) profile() (*profile, error) {
 	return nil, cli.Usagef("not logged in: run inventoryctl login URL, or set INVENTORY_URL and INVENTORY_TOKEN")
 }
 
-func (c *config) names() []string {
-	names := make([]string, 0, len(c.Contexts))
-	for name := range c.Contexts {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
+func (c *config) names() []string { return slices.Sorted(maps.Keys(c.Contexts)) }
 
 // serverURL checks the URL of a server.
 func serverURL(s string) (string, error) {
@@ -177,18 +154,16 @@ func (a *app) contextCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var b bytes.Buffer
-			t := newTable(&b, "", "CONTEXT", "SERVER", "USER")
+			t := newTable(a.env.Stdout, "", "CONTEXT", "SERVER", "USER")
 			for _, name := range c.names() {
-				mark := ""
+				current := ""
 				if name == c.Current {
-					mark = "*"
+					current = "*"
 				}
-				t.row(mark, name, c.Contexts[name].Server, c.Contexts[name].User)
+				t.row(current, name, c.Contexts[name].Server, c.Contexts[name].User)
 			}
 			t.flush()
-			_, err = a.env.Stdout.Write(b.Bytes())
-			return err
+			return nil
 		}},
 		change("use", "Make a context the current one", func(c *config, name string) { c.Current = name }),
 		change("delete", "Forget a context and its token, without a logout", func(c *config, name string) {

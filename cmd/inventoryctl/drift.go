@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -104,7 +106,7 @@ func (c *client) driftTables(files []string, device, kind string) (tables []drif
 			continue
 		}
 		name, _, _ := strings.Cut(filepath.Base(path), ".")
-		id, err := c.find(records.Of[inventory.Device](c.schema), firstOf(device, name))
+		id, err := c.find(records.Of[inventory.Device](c.schema), cmp.Or(device, name))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w: name the file after its device, or add --device", path, err)
 		}
@@ -198,7 +200,7 @@ func (c *client) drift(tables []driftTable, choose []string, dry, yes bool) erro
 // part returns the different fields of what was expected or observed, or all.
 func part(values map[string]any, fields []string) string {
 	var parts []string
-	for _, name := range sortedNames(values) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if text := label(values[name]); text != "" && (len(fields) == 0 || slices.Contains(fields, name)) {
 			parts = append(parts, name+"="+text)
 		}

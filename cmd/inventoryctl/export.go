@@ -102,33 +102,21 @@ func (f writerFunc) Write(b []byte) (int, error) {
 }
 
 // exportFile writes the records of a resource. A file is there only when it is complete.
-func (c *client) exportFile(path string, r *records.Resource, format string) (err error) {
+func (c *client) exportFile(path string, r *records.Resource, format string) error {
 	query := url.Values{"format": {format}, "keys": {"natural"}}
 	body, err := c.open(http.MethodGet, "/"+r.Name, query, "", nil)
 	if err != nil {
 		return err
 	}
 	defer body.Close()
-	f, err := os.CreateTemp(filepath.Dir(path), ".export-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
 	p, n := cli.NewProgress(c.env, path), int64(0)
-	_, err = io.Copy(f, io.TeeReader(body, writerFunc(func(b []byte) {
+	err = cli.WriteFile(path, 0o600, io.TeeReader(body, writerFunc(func(b []byte) {
 		n += int64(len(b))
 		p.Show(func(elapsed time.Duration) string { return cli.DoneBytes(n, 0, elapsed) })
 	})))
 	p.End()
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
 	}
 	printf(c.env.Stderr, "%s: %d bytes", path, n)
 	return nil

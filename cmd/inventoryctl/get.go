@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -217,7 +218,7 @@ var errEnough = errors.New("enough rows")
 // rows calls f with each record of a query, with natural keys in place of references if the user may read what
 // these refer to.
 func (c *client) rows(r *records.Resource, query url.Values, limit int, f func(row map[string]json.RawMessage) error) error {
-	query = clone(query)
+	query = maps.Clone(query)
 	query.Set("format", "jsonl")
 	if limit > 0 && limit <= 100 { // else the rest of the response is not read
 		query.Set("limit", strconv.Itoa(limit))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -53,7 +54,7 @@ func (a *app) loginCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			config.Current = firstOf(name, u.Host)
+			config.Current = cmp.Or(name, u.Host)
 			config.Contexts[config.Current] = p
 			if err := config.write(); err != nil {
 				return err
@@ -117,7 +118,7 @@ func (a *app) logoutCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if of := config.Contexts[firstOf(a.context, config.Current)]; of != nil {
+		if of := config.Contexts[cmp.Or(a.context, config.Current)]; of != nil {
 			of.Token = ""
 			err = config.write()
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"strings"
 
@@ -53,7 +54,7 @@ func (c *client) find(r *records.Resource, name string) (string, error) {
 		return "", cli.Usagef("%s have no names: use the id of one", r.Name)
 	}
 	for _, key := range keys {
-		query := clone(query)
+		query := maps.Clone(query)
 		query.Set(key.Name, own)
 		query.Set("fields", "id")
 		query.Set("limit", "2")

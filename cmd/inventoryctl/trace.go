@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -64,9 +65,9 @@ func (c *client) trace(query url.Values) error {
 		return err
 	}
 	for i, hop := range path.Hops {
-		mark := "  "
+		begin := "  "
 		if i == path.Start {
-			mark = "* "
+			begin = "* "
 		}
 		name := hop.Name
 		if hop.Hostname != "" {
@@ -75,7 +76,7 @@ func (c *client) trace(query url.Values) error {
 		if hop.Status != "" {
 			name += " (" + hop.Status + ")"
 		}
-		printf(c.env.Stdout, "%s%-10s %s", mark, hop.Type, cli.Printable(name))
+		printf(c.env.Stdout, "%s%-10s %s", begin, hop.Type, cli.Printable(name))
 	}
 	if !path.Complete {
 		return fmt.Errorf("the path is not complete: it ends at %v", path.Ends)
@@ -91,10 +92,7 @@ func (a *app) nextCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		of, err := client.resource(resource)
-		if err != nil {
-			return err
-		}
+		of, _ := client.schema.Named(resource)
 		id, err := client.find(prefixes, name)
 		if err != nil {
 			return err
@@ -107,7 +105,7 @@ func (a *app) nextCommand() *cobra.Command {
 		if err := client.send(http.MethodPost, "/prefixes/"+id+path, query, body, &made); err != nil {
 			return err
 		}
-		printf(a.env.Stdout, "%s", firstOf(cell(made["address"]), cell(made["prefix"])))
+		printf(a.env.Stdout, "%s", cmp.Or(cell(made["address"]), cell(made["prefix"])))
 		return nil
 	}
 	parent.AddCommand(

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
-	"runtime"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/manifest/bundle"
@@ -56,18 +54,7 @@ func defineBundle(c *call) runner {
 				return unreadable(err)
 			}
 		}
-		switch {
-		case q.reveal:
-			o, err := revealed(plan, runtime.GOOS)
-			if err != nil {
-				return err
-			}
-			return writeIndented(q.Stdout, o)
-		case *q.format == "json":
-			return writeIndented(q.Stdout, plan)
-		}
-		_, err = io.WriteString(q.Stdout, plan.Consent())
-		return err
+		return q.write(plan)
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,7 +84,7 @@ func (q *clientCall) findFile() error {
 		q.file = filepath.FromSlash(q.program.Project)
 		return nil
 	}
-	home := or(q.Environ["HOME"], q.Environ["USERPROFILE"])
+	home := cmp.Or(q.Environ["HOME"], q.Environ["USERPROFILE"])
 	if home == "" {
 		return errors.New("no home directory: name the configuration with -file")
 	}
@@ -91,16 +92,9 @@ func (q *clientCall) findFile() error {
 	return nil
 }
 
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
-
 func (q *clientCall) add(name string, doc *manifest.Document, s *manifest.Server) error {
 	what, n := q.chosen()
-	to := &client.Server{Name: or(q.name, client.Name(s.Name)), Values: q.given, Ask: q.ask, Launch: &q.opts}
+	to := &client.Server{Name: cmp.Or(q.name, client.Name(s.Name)), Values: q.given, Ask: q.ask, Launch: &q.opts}
 	if what == "package" {
 		to.Package = &s.Packages[n]
 	} else {

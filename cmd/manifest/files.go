@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -189,17 +190,8 @@ func replace(path string, data []byte) error {
 	if err != nil {
 		real = path // a new file
 	}
-	f, err := os.CreateTemp(filepath.Dir(real), ".manifest-*")
-	if err != nil {
+	if err := cli.WriteFile(real, mode, bytes.NewReader(data)); err != nil {
 		return unreadable(err)
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), real)
-	}
-	if err != nil {
-		return unreadable(errors.Join(err, os.Remove(f.Name())))
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -193,7 +194,7 @@ func (i *interview) about() error {
 		{"Name, such as com.example/weather", d.Name, "/name", func(a string) { s.Name = a }},
 		{"Title (may be empty)", orEmpty(d.Title), "/title", func(a string) { s.Title = optional(a) }},
 		{"Description, in at most 100 characters", d.Description, "/description", func(a string) { s.Description = a }},
-		{"Version", or(d.Version, "1.0.0"), "/version", func(a string) { s.Version = a }},
+		{"Version", cmp.Or(d.Version, "1.0.0"), "/version", func(a string) { s.Version = a }},
 		{"Website (may be empty)", orEmpty(d.WebsiteURL), "/websiteUrl", func(a string) { s.WebsiteURL = optional(a) }},
 	} {
 		if err := i.ask(q.question, q.preset, q.pointer, q.set); err != nil {
@@ -258,9 +259,7 @@ func (i *interview) pack(kind string) error {
 	i.server.Packages = []manifest.Package{{RegistryType: kind}}
 	p := &i.server.Packages[0]
 	question := map[string]string{manifest.OCI: "Image with its tag, such as images.example/weather:1.0.0", manifest.MCPB: "URL of the file"}[kind]
-	if question == "" {
-		question = "Name of the package"
-	}
+	question = cmp.Or(question, "Name of the package")
 	if err := i.ask(question, "", "/packages/0/identifier", func(a string) { p.Identifier = a }); err != nil {
 		return err
 	}

@@ -162,19 +162,28 @@ func (q *resolveCall) resolve(name string, doc *manifest.Document, s *manifest.S
 		return err
 	}
 	r, err := resolve(q.given, &q.opts)
-	switch {
-	case err != nil:
+	if err == nil {
+		err = q.write(r)
+	}
+	if err != nil {
 		return q.reportFaults(name, doc, err)
+	}
+	return nil
+}
+
+// write writes what was resolved.
+func (q *resolveCall) write(r result) error {
+	switch {
 	case q.reveal:
 		o, err := revealed(r, q.system)
 		if err != nil {
-			return q.reportFaults(name, doc, err)
+			return err
 		}
 		return writeIndented(q.Stdout, o)
 	case *q.format == "json":
 		return writeIndented(q.Stdout, r)
 	}
-	_, err = io.WriteString(q.Stdout, r.Consent())
+	_, err := io.WriteString(q.Stdout, r.Consent())
 	return err
 }
 
