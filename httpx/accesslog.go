@@ -1,6 +1,7 @@
 package httpx
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -25,13 +26,8 @@ type AccessLogOptions struct {
 // Values chosen by a client are escaped and truncated, so that no log handler can be made to
 // begin a new line. The query is left out, because search terms may be private.
 func AccessLog(log *slog.Logger, opts *AccessLogOptions) Middleware {
-	o := AccessLogOptions{}
-	if opts != nil {
-		o = *opts
-	}
-	if log == nil {
-		log = slog.Default()
-	}
+	o := *cmp.Or(opts, &AccessLogOptions{})
+	log = cmp.Or(log, slog.Default())
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			own, start := wrap(w), time.Now()

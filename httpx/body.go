@@ -110,9 +110,7 @@ func checkType(h http.Header) error {
 	content := h.Get("Content-Type")
 	kind, parameters, err := mime.ParseMediaType(content)
 	if err != nil || kind != "application/json" && !strings.HasSuffix(kind, "+json") {
-		if content == "" {
-			content = "missing"
-		}
+		content = cmp.Or(content, "missing")
 		return Errorf(http.StatusUnsupportedMediaType, "Content-Type is %s: send application/json", printable.Truncate(content, maxPrinted))
 	}
 	if charset := parameters["charset"]; charset != "" && !strings.EqualFold(charset, "utf-8") {

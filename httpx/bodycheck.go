@@ -1,6 +1,7 @@
 package httpx
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -171,9 +172,7 @@ func (c *checker) fault(field string, offset int, format string, args ...any) {
 	if len(c.faults) == maxFaults {
 		return
 	}
-	if field == "" {
-		field = "body"
-	}
+	field = cmp.Or(field, "body")
 	reason := fmt.Sprintf(format, args...) + " (" + position(c.text, offset) + ")"
 	c.faults = append(c.faults, FieldError{Field: field, Reason: reason})
 }

@@ -51,10 +51,7 @@ func (u *usage) remains() int64 { return u.bytes - u.leaving }
 
 // NewBudget returns a budget. opts may be nil.
 func NewBudget(opts *BudgetOptions) *Budget {
-	o := BudgetOptions{}
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, &BudgetOptions{})
 	b := &Budget{
 		size: cmp.Or(o.Bytes, 64<<20), clients: map[netip.Addr]*usage{}, waiting: map[*reservation]struct{}{}, changed: make(chan struct{}),
 	}

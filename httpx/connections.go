@@ -55,16 +55,11 @@ func LimitListener(l net.Listener, opts *ConnectionLimits) net.Listener {
 }
 
 func newConnections(l net.Listener, opts *ConnectionLimits) *connections {
-	o := ConnectionLimits{}
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, &ConnectionLimits{})
 	o.Total = cmp.Or(o.Total, 1024)
 	o.PerAddress = cmp.Or(o.PerAddress, 128)
 	o.WriteStall = cmp.Or(o.WriteStall, 10*time.Second)
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
 	return &connections{Listener: l, opts: o, peers: map[peerKey]*peer{}}
 }
 

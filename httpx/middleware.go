@@ -1,6 +1,7 @@
 package httpx
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -88,10 +89,7 @@ type StandardOptions struct {
 //
 // Each works alone in any router; a service with other needs composes its own [Chain].
 func Standard(opts *StandardOptions) Middleware {
-	o := StandardOptions{}
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, &StandardOptions{})
 	if o.Repeatable == nil {
 		o.Repeatable = []string{"sortby", "tags"}
 	}
@@ -210,9 +208,7 @@ func handlePanic(w *writer, r *http.Request, log *slog.Logger, value any) {
 	if value == http.ErrAbortHandler {
 		panic(value)
 	}
-	if log == nil {
-		log = slog.Default()
-	}
+	log = cmp.Or(log, slog.Default())
 	log.ErrorContext(r.Context(), "panic", "value", loggable(fmt.Sprint(value)), "method", loggable(r.Method),
 		"path", loggedPath(r), "request_id", RequestIDFrom(r.Context()), "stack", string(debug.Stack()))
 	sent := w.status != 0
@@ -295,9 +291,7 @@ const DefaultBodyLimit = 1 << 20
 // bytes. Reading a longer body fails with an error that [WriteError] renders as 413 too. 0 means
 // [DefaultBodyLimit].
 func BodyLimit(limit int64) Middleware {
-	if limit == 0 {
-		limit = DefaultBodyLimit
-	}
+	limit = cmp.Or(limit, DefaultBodyLimit)
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.ContentLength > limit {

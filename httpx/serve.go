@@ -52,10 +52,7 @@ type ServeOptions struct {
 //
 // The contexts of requests have the values of ctx, but do not end with it.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, opts *ServeOptions) error {
-	o := ServeOptions{}
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, &ServeOptions{})
 	l = onceClosed{l, sync.OnceValue(l.Close)}
 	defer l.Close() // net/http closes it unless the settings are invalid
 	conns := o.limit(l)
@@ -110,10 +107,7 @@ const (
 )
 
 func (o *ServeOptions) server(ctx context.Context, h http.Handler, conns *connections) *http.Server {
-	log := o.Log
-	if log == nil {
-		log = slog.Default()
-	}
+	log := cmp.Or(o.Log, slog.Default())
 	return &http.Server{
 		Handler:           followBodies(h),
 		ReadHeaderTimeout: cmp.Or(o.ReadHeaderTimeout, 10*time.Second),

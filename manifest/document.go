@@ -65,10 +65,7 @@ const (
 
 // withDefaults returns a copy of the options without zero fields.
 func (o *Options) withDefaults() Options {
-	var full Options
-	if o != nil {
-		full = *o
-	}
+	full := *cmp.Or(o, &Options{})
 	full.MaxBytes = cmp.Or(max(0, full.MaxBytes), defaultBytes)
 	full.MaxDepth = cmp.Or(max(0, full.MaxDepth), defaultDepth)
 	full.MaxMetaDepth = cmp.Or(max(0, full.MaxMetaDepth), defaultMetaDepth)

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -151,9 +152,7 @@ func (s *style) replacement(old *Node, value string) string {
 func (s *style) indented(value, prefix string) string {
 	var b bytes.Buffer
 	unit := s.indent
-	if unit == "" {
-		unit = "  "
-	}
+	unit = cmp.Or(unit, "  ")
 	if len(prefix) > maxPrefix || json.Indent(&b, []byte(value), prefix, unit) != nil {
 		return value
 	}
@@ -247,9 +246,7 @@ func (s *style) addFirst(n *Node, item func(write func(string) string) string) E
 		return e
 	}
 	unit := s.indent
-	if unit == "" {
-		unit = "  "
-	}
+	unit = cmp.Or(unit, "  ")
 	e.Text = s.newline + outer + unit + item(func(v string) string { return s.indented(v, outer+unit) }) + s.newline + outer
 	return e
 }

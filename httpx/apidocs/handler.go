@@ -2,6 +2,7 @@ package apidocs
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -48,16 +49,9 @@ type Handler struct {
 // New returns a handler. It panics if DocumentURL is neither a path nor an http or https URL, or if
 // LoginURL is not a path: passwords are sent to the page's own origin only.
 func New(opts *Options) *Handler {
-	o := Options{}
-	if opts != nil {
-		o = *opts
-	}
-	if o.Title == "" {
-		o.Title = "API"
-	}
-	if o.DocumentURL == "" {
-		o.DocumentURL = "../openapi.json"
-	}
+	o := *cmp.Or(opts, &Options{})
+	o.Title = cmp.Or(o.Title, "API")
+	o.DocumentURL = cmp.Or(o.DocumentURL, "../openapi.json")
 	allowed, err := policyFor(o.DocumentURL)
 	if err != nil {
 		panic("apidocs: Options.DocumentURL: " + err.Error())

@@ -55,10 +55,7 @@ type Kit struct {
 
 // New parses the templates. opts may be nil. The error names a template or file that is invalid.
 func New(opts *Options) (*Kit, error) {
-	o := Options{}
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, &Options{})
 	if o.Prefix != "" && (!strings.HasPrefix(o.Prefix, "/") || strings.HasSuffix(o.Prefix, "/")) {
 		return nil, fmt.Errorf("ui: Options.Prefix %q: must begin with a slash and not end with one", o.Prefix)
 	}

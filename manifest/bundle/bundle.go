@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"archive/zip"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -31,10 +32,7 @@ type Options struct {
 }
 
 func (o *Options) withDefaults() Options {
-	var full Options
-	if o != nil {
-		full = *o
-	}
+	full := *cmp.Or(o, &Options{})
 	if full.MaxBytes <= 0 {
 		full.MaxBytes = 2 << 30
 	}

@@ -48,10 +48,7 @@ type Options struct {
 }
 
 func (o *Options) withDefaults() Options {
-	var full Options
-	if o != nil {
-		full = *o
-	}
+	full := *cmp.Or(o, &Options{})
 	full.MaxBytes = positive(full.MaxBytes, 512<<20)
 	full.Attempts = positive(full.Attempts, 3)
 	full.Wait = positive(full.Wait, 500*time.Millisecond)

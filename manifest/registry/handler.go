@@ -41,10 +41,7 @@ type Options struct {
 
 // NewHandler returns the handler of a registry over a store. opts may be nil.
 func NewHandler(store Store, opts *Options) http.Handler {
-	o := Options{}
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, &Options{})
 	if o.Validate == nil {
 		o.Validate = &manifest.Options{Profile: manifest.Registry}
 	}

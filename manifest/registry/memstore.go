@@ -42,10 +42,7 @@ func sizeOf(e *Entry) int64 { return int64(len(e.Server)+2*len(e.Name)+len(e.Ver
 
 // NewMemStore returns an empty store. opts may be nil.
 func NewMemStore(opts *MemOptions) *MemStore {
-	o := MemOptions{}
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, &MemOptions{})
 	return &MemStore{max: cmp.Or(o.MaxBytes, 1<<30), servers: map[string]*memServer{}}
 }
 

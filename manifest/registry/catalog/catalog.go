@@ -29,10 +29,7 @@ type Options struct {
 
 // New returns the handler of the pages. opts may be nil.
 func New(store registry.Reader, opts *Options) (http.Handler, error) {
-	o := Options{}
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, &Options{})
 	templates, err := fs.Sub(files, "templates")
 	if err != nil {
 		return nil, err

@@ -46,10 +46,7 @@ type Client struct {
 
 // New returns a client of the registry at a URL, which may end with the version of the API, v0.1 or v0. opts may be nil.
 func New(address string, opts *Options) (*Client, error) {
-	o := Options{}
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, &Options{})
 	if o.HTTP == nil {
 		o.HTTP = &http.Client{Timeout: time.Minute}
 	}

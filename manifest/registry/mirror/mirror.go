@@ -64,10 +64,7 @@ type position struct {
 // Run brings a store up to date with its source, in one pass. opts may be nil. It returns what it has done
 // also with an error; another run continues there.
 func Run(ctx context.Context, source Source, store Store, opts *Options) (Result, error) {
-	o := Options{}
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, &Options{})
 	o.Overlap = cmp.Or(o.Overlap, 10*time.Minute)
 	if o.Now == nil {
 		o.Now = time.Now
