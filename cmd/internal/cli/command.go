@@ -45,7 +45,7 @@ Exit codes: 0 success, or stopped by a signal; 1 failure; 2 wrong arguments or s
 // flags and commands, and a [UsageError] for wrong flags and arguments.
 func (e Env) Execute(ctx context.Context, root *cobra.Command) error {
 	root.SilenceErrors, root.SilenceUsage = true, true
-	root.Version = Version()
+	root.Version = version()
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SetUsageTemplate(usage)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
@@ -225,9 +225,9 @@ func GoFlags(to *pflag.FlagSet, from *flag.FlagSet) (given func() map[string]str
 	}
 }
 
-// Version returns the version of this program, such as "v1.2.3 (commit 0123456789ab, go1.26.0,
+// version returns the version of this program, such as "v1.2.3 (commit 0123456789ab, go1.26.0,
 // linux/amd64)", as the Go command has recorded it.
-func Version() string {
+func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown version"

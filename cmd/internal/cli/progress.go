@@ -31,7 +31,7 @@ type Progress struct {
 // NewProgress returns the progress of a task that begins now. The name begins the lines.
 func NewProgress(env Env, name string) *Progress {
 	now := time.Now()
-	terminal := IsTerminal(env.Stderr) && env.Environ["TERM"] != "dumb"
+	terminal := isTerminal(env.Stderr) && env.Environ["TERM"] != "dumb"
 	return &Progress{w: env.Stderr, name: name, terminal: terminal, begin: now, next: now.Add(quietTime)}
 }
 

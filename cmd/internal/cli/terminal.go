@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// IsTerminal reports whether w is a terminal.
-func IsTerminal(w io.Writer) bool {
+// isTerminal reports whether w is a terminal.
+func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {
 		return false
@@ -35,7 +35,7 @@ func (c *Color) Define(f *pflag.FlagSet) {
 // On reports whether text for the standard output has colors.
 func (c Color) On(e Env) bool {
 	plain := e.Environ["NO_COLOR"] != "" || e.Environ["TERM"] == "dumb"
-	return c == "always" || c != "never" && !plain && IsTerminal(e.Stdout)
+	return c == "always" || c != "never" && !plain && isTerminal(e.Stdout)
 }
 
 // Paint returns text in colors, if on is true. The code is that of the terminal's escape sequence:

@@ -166,8 +166,8 @@ func isHyphenRange(s string) bool {
 	return ok && isVersionLike(strings.TrimSpace(left)) && isVersionLike(strings.TrimSpace(right))
 }
 
-// Image is a reference to a container image.
-type Image struct {
+// image is a reference to a container image.
+type image struct {
 	Reference string
 	// Based reports that the registry comes from the base url.
 	Based bool
@@ -178,8 +178,8 @@ type Image struct {
 // NewImage joins identifier, version and the url of a registry, as older manifests have
 // them, to a reference. The version becomes the tag or digest unless the identifier has
 // one.
-func NewImage(identifier, version, base string) Image {
-	i := Image{Reference: identifier, Pinned: version != ""}
+func NewImage(identifier, version, base string) image {
+	i := image{Reference: identifier, Pinned: version != ""}
 	if host := registryHost(base); host != "" {
 		i.Based = true
 		if first, _, slash := strings.Cut(identifier, "/"); !slash || !strings.ContainsAny(first, ".:") && first != "localhost" {
