@@ -3,6 +3,8 @@ package httpx
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -62,6 +64,18 @@ func WriteBytes(w http.ResponseWriter, status int, contentType string, body []by
 	}
 	send(w, status, contentType, body)
 	return nil
+}
+
+// WriteTagged responds with 200 and a body of a content type, and with an entity tag of the content, or with 304 to
+// a client that has it.
+func WriteTagged(w http.ResponseWriter, r *http.Request, contentType string, body []byte) error {
+	sum := sha256.Sum256(body)
+	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
+	SetTag(w, tag)
+	if NotModified(w, r, tag) {
+		return nil
+	}
+	return WriteBytes(w, http.StatusOK, contentType, body)
 }
 
 // WriteStream responds with a status and a body of a content type and length in bytes that write

@@ -151,8 +151,7 @@ func (s *style) replacement(old *Node, value string) string {
 // indented writes a value on several lines, of which the first one has begun.
 func (s *style) indented(value, prefix string) string {
 	var b bytes.Buffer
-	unit := s.indent
-	unit = cmp.Or(unit, "  ")
+	unit := cmp.Or(s.indent, "  ")
 	if len(prefix) > maxPrefix || json.Indent(&b, []byte(value), prefix, unit) != nil {
 		return value
 	}
@@ -245,8 +244,7 @@ func (s *style) addFirst(n *Node, item func(write func(string) string) string) E
 		e.Text = item(s.inline)
 		return e
 	}
-	unit := s.indent
-	unit = cmp.Or(unit, "  ")
+	unit := cmp.Or(s.indent, "  ")
 	e.Text = s.newline + outer + unit + item(func(v string) string { return s.indented(v, outer+unit) }) + s.newline + outer
 	return e
 }

@@ -2,9 +2,7 @@ package httpapi
 
 import (
 	"cmp"
-	"crypto/sha256"
 	_ "embed" // the document
-	"encoding/base64"
 	"errors"
 	"net/http"
 	"time"
@@ -159,19 +157,9 @@ func handler(f httpx.HandlerFunc) http.Handler {
 //go:embed openapi.json
 var document []byte
 
-// sendDocument responds with the document.
 func sendDocument(w http.ResponseWriter, r *http.Request) error {
-	sum := sha256.Sum256(document)
-	tag := contentTag(sum[:])
-	httpx.SetTag(w, tag)
-	if httpx.NotModified(w, r, tag) {
-		return nil
-	}
-	return httpx.WriteBytes(w, http.StatusOK, "application/json", document)
+	return httpx.WriteTagged(w, r, "application/json", document)
 }
-
-// contentTag returns the entity tag of a body by its SHA-256.
-func contentTag(sum []byte) string { return `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"` }
 
 // statuses maps kinds to HTTP status codes.
 var statuses = map[bookcatalog.ErrorKind]int{

@@ -42,17 +42,12 @@ type Options struct {
 // NewHandler returns the handler of a registry over a store. opts may be nil.
 func NewHandler(store Store, opts *Options) http.Handler {
 	o := *cmp.Or(opts, &Options{})
-	if o.Validate == nil {
-		o.Validate = &manifest.Options{Profile: manifest.Registry}
-	}
+	o.Validate = cmp.Or(o.Validate, &manifest.Options{Profile: manifest.Registry})
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	o.MaxVersions, o.MaxServerBytes = cmp.Or(o.MaxVersions, 10_000), cmp.Or(o.MaxServerBytes, 16<<20)
-	chain := httpx.StandardOptions{}
-	if o.Chain != nil {
-		chain = *o.Chain
-	}
+	chain := *cmp.Or(o.Chain, &httpx.StandardOptions{})
 	if chain.RenderError == nil {
 		chain.RenderError = renderProblem
 	}
@@ -78,7 +73,7 @@ func (a *api) routes() *http.ServeMux {
 			"GET %/ping":                              about(map[string]bool{"pong": true}),
 			"GET %/version":                           about(map[string]string{"version": cmp.Or(a.opts.Version, "unknown")}),
 		} {
-			mux.Handle(below(pattern, base), handler(f))
+			mux.Handle(strings.Replace(pattern, "%", base, 1), handler(f))
 		}
 		for _, method := range []string{"PATCH", "PUT"} {
 			mux.Handle(method+" "+base+"/servers/{name}/versions/{version}/status", handler(a.setStatus))
@@ -102,16 +97,6 @@ func (a *api) notFound(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a.opts.Pages.ServeHTTP(w, r)
-}
-
-// below replaces the % in a pattern by the path of a version of the API.
-func below(pattern, base string) string {
-	for i := range pattern {
-		if pattern[i] == '%' {
-			return pattern[:i] + base + pattern[i+1:]
-		}
-	}
-	return pattern
 }
 
 // about returns a handler with a constant response.

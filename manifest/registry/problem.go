@@ -16,7 +16,9 @@ var openAPI []byte
 
 // static returns a handler for a constant JSON document.
 func static(body []byte) httpx.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) error { return sendBytes(w, r, body) }
+	return func(w http.ResponseWriter, r *http.Request) error {
+		return httpx.WriteTagged(w, r, "application/json", body)
+	}
 }
 
 // problem is the body of an error (RFC 9457). Error repeats Detail, because the specification of the API has

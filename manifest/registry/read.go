@@ -2,8 +2,6 @@ package registry
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -163,15 +161,5 @@ func sendTagged(w http.ResponseWriter, r *http.Request, size int, v any) error {
 	if err := encoder.Encode(v); err != nil {
 		return err
 	}
-	return sendBytes(w, r, b.Bytes())
-}
-
-func sendBytes(w http.ResponseWriter, r *http.Request, body []byte) error {
-	sum := sha256.Sum256(body)
-	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
-	httpx.SetTag(w, tag)
-	if httpx.NotModified(w, r, tag) {
-		return nil
-	}
-	return httpx.WriteBytes(w, http.StatusOK, "application/json", body)
+	return httpx.WriteTagged(w, r, "application/json", b.Bytes())
 }
