@@ -203,11 +203,7 @@ func (n *network) serve(ctx context.Context) error { return n.server.Serve(ctx, 
 
 // count returns the number of devices.
 func (n *network) count(ctx context.Context) (int64, error) {
-	devices, ok := n.server.Store().Schema().Named("devices")
-	if !ok {
-		return 0, nil
-	}
-	page, err := n.server.Store().List(ctx, &records.Query{Resource: devices, Limit: 1, Count: true})
+	page, err := n.server.Store().List(ctx, &records.Query{Resource: records.Of[inventory.Device](n.server.Store().Schema()), Limit: 1, Count: true})
 	if err != nil {
 		return 0, err
 	}

@@ -253,7 +253,7 @@ func TestLines(t *testing.T) {
 	log.Debug("hidden")
 	require.Regexp(t, `^\d\d:\d\d:\d\d inventory 200 GET    /devices 1.23ms
 \d\d:\d\d:\d\d inventory 404 GET    /x 1ms Not Found
-\d\d:\d\d:\d\d inventory configuration loaded files=1 g.note=a\?\[31m\?b
+\d\d:\d\d:\d\d inventory configuration loaded files=1 note=a\?\[31m\?b
 \d\d:\d\d:\d\d inventory WARN slow for=1s
 $`, out.String())
 }

@@ -96,35 +96,22 @@ type lines struct {
 	*terminal
 	system string
 	attrs  []slog.Attr
-	group  string // of further attributes, with a final dot
 }
 
 func (l *lines) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
 
 func (l *lines) WithAttrs(attrs []slog.Attr) slog.Handler {
 	next := *l
-	next.attrs = append(l.attrs[:len(l.attrs):len(l.attrs)], l.named(attrs)...)
+	next.attrs = slices.Concat(l.attrs, attrs)
 	return &next
 }
 
-func (l *lines) WithGroup(name string) slog.Handler {
-	next := *l
-	next.group += name + "."
-	return &next
-}
-
-func (l *lines) named(attrs []slog.Attr) []slog.Attr {
-	all := make([]slog.Attr, len(attrs))
-	for i, a := range attrs {
-		all[i] = slog.Attr{Key: l.group + a.Key, Value: a.Value}
-	}
-	return all
-}
+func (l *lines) WithGroup(string) slog.Handler { return l } // nobody logs in groups
 
 func (l *lines) Handle(_ context.Context, r slog.Record) error {
-	attrs := l.attrs[:len(l.attrs):len(l.attrs)]
+	attrs := slices.Clone(l.attrs)
 	r.Attrs(func(a slog.Attr) bool {
-		attrs = append(attrs, l.named([]slog.Attr{a})...)
+		attrs = append(attrs, a)
 		return true
 	})
 	values := make(map[string]slog.Value, len(attrs))

@@ -47,7 +47,7 @@ func defineValidate(c *call) runner {
 		case "github":
 			err = writeGitHub(c.Stdout, results)
 		default:
-			err = c.writeText(c.Stdout, results, colors(color.On(c.Env)))
+			err = c.writeText(c.Stdout, results, color.On(c.Env))
 		}
 		if err == nil && failed {
 			return errReported
@@ -56,16 +56,8 @@ func defineValidate(c *call) runner {
 	}
 }
 
-// colors reports whether output has colors.
-type colors bool
-
-// in returns text in a color: 31 is red, 33 yellow, 36 cyan, 1 bold.
-func (on colors) in(color, text string) string {
-	return cli.Paint(bool(on), color, text)
-}
-
 // writeText writes problems for people: file:line:column, the line, and a mark below it.
-func (c *call) writeText(w io.Writer, results []checked, color colors) error {
+func (c *call) writeText(w io.Writer, results []checked, color bool) error {
 	var b bytes.Buffer
 	nErrors, nWarnings := 0, 0
 	for i := range results {
@@ -84,18 +76,18 @@ func (c *call) writeText(w io.Writer, results []checked, color colors) error {
 	return err
 }
 
-func writeProblem(b *bytes.Buffer, name string, data []byte, p *manifest.Problem, color colors) {
+func writeProblem(b *bytes.Buffer, name string, data []byte, p *manifest.Problem, color bool) {
 	shade := "31"
 	if p.Severity != manifest.Error {
 		shade = "33"
 	}
 	position := fmt.Sprintf("%s:%d:%d:", name, p.Line, p.Column)
-	fmt.Fprintf(b, "%s %s: %s [%s]\n", color.in("1", position), color.in(shade, string(p.Severity)), cli.Printable(p.Message), p.Rule)
+	fmt.Fprintf(b, "%s %s: %s [%s]\n", cli.Paint(color, "1", position), cli.Paint(color, shade, string(p.Severity)), cli.Printable(p.Message), p.Rule)
 	if line, mark := excerpt(data, p.Line, p.Offset, p.End); line != "" {
-		fmt.Fprintf(b, "%s%s\n", line, color.in(shade, mark))
+		fmt.Fprintf(b, "%s%s\n", line, cli.Paint(color, shade, mark))
 	}
 	if p.Suggestion != "" {
-		fmt.Fprintf(b, "      %s %s\n", color.in("36", "="), cli.Printable(p.Suggestion))
+		fmt.Fprintf(b, "      %s %s\n", cli.Paint(color, "36", "="), cli.Printable(p.Suggestion))
 	}
 }
 

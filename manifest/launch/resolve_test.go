@@ -152,25 +152,25 @@ func TestGivenValues(t *testing.T) {
 		{city, values("city", "São Paulo; rm -rf ~ $(x) `y` \" '"), "São Paulo; rm -rf ~ $(x) `y` \" '"},
 		{city, values("city", "{city}"), "{city}"},
 		{city, values("city", "a\nb"), "a\nb"},
-		{city, values("city", "--evil"), `the value of "city" begins with '-' and would be taken for an option`},
-		{city, values("city", "a\x00b"), "has a NUL character"},
-		{city, values("city", strings.Repeat("x", 200<<10)), "is longer than 131071 bytes"},
+		{city, values("city", "--evil"), "begins with"},
+		{city, values("city", "a\x00b"), "NUL"},
+		{city, values("city", strings.Repeat("x", 200<<10)), "131071"},
 		{city, values("city", ""), ""},
-		{`"packageArguments":[{"type":"positional","valueHint":"city","isRequired":true}]`, values("city", ""), `"city" is required and has no value`},
+		{`"packageArguments":[{"type":"positional","valueHint":"city","isRequired":true}]`, values("city", ""), "required"},
 		{`"packageArguments":[{"type":"positional","valueHint":"f","isRepeated":true}]`, values("f", "a", "f", "b c"), "a|b c"},
 		{`"packageArguments":[{"type":"named","name":"-f","isRepeated":true}]`, values("-f", "a", "-f", "b"), "-f|a|-f|b"},
-		{`"packageArguments":[{"type":"positional","value":"{x}","variables":{"x":{}}}]`, values("x", "-rf"), "begins with '-'"},
+		{`"packageArguments":[{"type":"positional","value":"{x}","variables":{"x":{}}}]`, values("x", "-rf"), "begins with"},
 		{`"packageArguments":[{"type":"positional","value":"--{x}","variables":{"x":{}}}]`, values("x", "-rf"), "---rf"},
 		{`"packageArguments":[{"type":"positional","value":"{x}","variables":{"x":{"choices":["a","b"]}}}]`, values("x", "c"), `use "a" or "b"`},
-		{`"packageArguments":[{"type":"positional","value":"v{x}","choices":["v1"],"variables":{"x":{}}}]`, values("x", "2"), "is not one of the choices after substitution"},
-		{`"packageArguments":[{"type":"positional","value":"{x}"}]`, values("x", "c"), "unknown input"},
-		{`"packageArguments":[{"type":"positional","value":"a","valueHint":"x"}]`, values("x", "c"), "unknown input"},
-		{`"packageArguments":[{"type":"named","name":"-e","valueHint":"x"},{"type":"named","name":"-e"}]`, values("-e", "c"), `the name "-e" belongs to 2 inputs (use /packageArguments/0 or /packageArguments/1)`},
-		{`"packageArguments":[{"type":"named","name":"--ro","format":"boolean"}]`, values("--ro", "yes"), "is neither true nor false (use true or false)"},
+		{`"packageArguments":[{"type":"positional","value":"v{x}","choices":["v1"],"variables":{"x":{}}}]`, values("x", "2"), "choices"},
+		{`"packageArguments":[{"type":"positional","value":"{x}"}]`, values("x", "c"), "unknown"},
+		{`"packageArguments":[{"type":"positional","value":"a","valueHint":"x"}]`, values("x", "c"), "unknown"},
+		{`"packageArguments":[{"type":"named","name":"-e","valueHint":"x"},{"type":"named","name":"-e"}]`, values("-e", "c"), "/packageArguments/1"},
+		{`"packageArguments":[{"type":"named","name":"--ro","format":"boolean"}]`, values("--ro", "yes"), "neither"},
 		{`"packageArguments":[{"type":"named","name":"--ro","format":"boolean","choices":["True","False"]}]`, values("--ro", "True"), "--ro|true"},
 		{`"packageArguments":[{"type":"named","name":"--n","format":"number","choices":["1e3"]}]`, values("--n", "1e3"), "--n|1000"},
-		{`"packageArguments":[{"type":"named","name":"--n","format":"number","choices":["1e3"]}]`, values("--n", "5"), "is not one of the choices"},
-		{`"packageArguments":[{"type":"named","name":"--ro","format":"boolean","default":"maybe"}]`, nil, `/packageArguments/0/default: the default of "--ro" is neither true nor false`},
+		{`"packageArguments":[{"type":"named","name":"--n","format":"number","choices":["1e3"]}]`, values("--n", "5"), "choices"},
+		{`"packageArguments":[{"type":"named","name":"--ro","format":"boolean","default":"maybe"}]`, nil, "/packageArguments/0/default"},
 		{`"packageArguments":[{"type":"named","name":"--d","format":"filepath"}]`, values("--d", "a/../b"), "--d|/home/ann/b"},
 		{`"packageArguments":[{"type":"named","name":"--d","format":"filepath"}]`, values("--d", "/abs"), "--d|/abs"},
 	} {
@@ -188,8 +188,8 @@ func TestGivenValues(t *testing.T) {
 func TestFaultsOfPackages(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, want string }{
-		{`"registryType":"gem","identifier":"w"`, "/registryType: no launcher for packages"},
-		{`"registryType":"npm","identifier":"--eval=x"`, "/identifier: identifier \"--eval=x\" is not the name"},
+		{`"registryType":"gem","identifier":"w"`, "/registryType"},
+		{`"registryType":"npm","identifier":"--eval=x"`, "/identifier"},
 		{`"registryType":"npm","identifier":"git+ssh://e.com/x"`, "/identifier"},
 		{`"registryType":"npm","identifier":"../w"`, "/identifier"},
 		{`"registryType":"npm","identifier":"@e/.w"`, "/identifier"},
@@ -201,19 +201,19 @@ func TestFaultsOfPackages(t *testing.T) {
 		{`"registryType":"npm","identifier":"w","version":"1.x"`, "/version"},
 		{`"registryType":"npm","identifier":"w","version":"latest"`, "/version"},
 		{`"registryType":"npm","identifier":"w","version":"file:x"`, "/version"},
-		{`"registryType":"mcpb","identifier":"w","fileSha256":"` + strings.Repeat("0", 64) + `"`, "is not an http or https URL"},
-		{`"registryType":"mcpb","identifier":"https://e.com/w"`, "add the fileSha256"},
-		{`"registryType":"oci","identifier":"e/w:${TAG}"`, "placeholder of a release template: fill it in first"},
+		{`"registryType":"mcpb","identifier":"w","fileSha256":"` + strings.Repeat("0", 64) + `"`, "http or https"},
+		{`"registryType":"mcpb","identifier":"https://e.com/w"`, "fileSha256"},
+		{`"registryType":"oci","identifier":"e/w:${TAG}"`, "placeholder"},
 		{npm + `"environmentVariables":[{"name":"A=B","value":"x"}]`, "/environmentVariables/0/name"},
 		{npm + `"environmentVariables":[{"name":"","value":"x"}]`, "/environmentVariables/0/name"},
-		{npm + `"transport":{"type":"sse","url":"https://e.com","headers":[{"name":"A:B","value":"x"}]}`, "is not a valid name of a header"},
-		{npm + `"transport":{"type":"sse","url":"https://e.com","headers":[{"name":"A","value":"x\r\nB: y"}]}`, "/transport/headers/0: the value of \"A\" has a line break"},
-		{npm + `"transport":{"type":"sse","url":"https://{nobody}.e.com"}`, "/transport/url: the url contains \"{nobody}\""},
+		{npm + `"transport":{"type":"sse","url":"https://e.com","headers":[{"name":"A:B","value":"x"}]}`, "name of a header"},
+		{npm + `"transport":{"type":"sse","url":"https://e.com","headers":[{"name":"A","value":"x\r\nB: y"}]}`, "/transport/headers/0"},
+		{npm + `"transport":{"type":"sse","url":"https://{nobody}.e.com"}`, "/transport/url"},
 		{npm + `"transport":{"type":"ws","url":"https://e.com"}`, "/transport/type"},
 		{npm + `"packageArguments":[{"type":"named","name":""}]`, "/packageArguments/0/name"},
 		{npm + `"packageArguments":[{"type":"other"}]`, "/packageArguments/0/type"},
-		{npm + `"packageArguments":[{"type":"positional","value":"` + strings.Repeat("{a}", 2000) + `","variables":{"a":{"value":"` + strings.Repeat("x", 1000) + `"}}}]`, "is longer than 131071 bytes after substitution"},
-		{npm + `"packageArguments":[` + strings.Repeat(`{"type":"positional","value":"`+strings.Repeat("x", 100_000)+`"},`, 12) + `{"type":"positional","value":"x"}]`, "bytes for all values together"},
+		{npm + `"packageArguments":[{"type":"positional","value":"` + strings.Repeat("{a}", 2000) + `","variables":{"a":{"value":"` + strings.Repeat("x", 1000) + `"}}}]`, "131071"},
+		{npm + `"packageArguments":[` + strings.Repeat(`{"type":"positional","value":"`+strings.Repeat("x", 100_000)+`"},`, 12) + `{"type":"positional","value":"x"}]`, "together"},
 	} {
 		_, err := launch.ResolvePackage(packed(t, c.text), nil, &launch.Options{Pointer: "/packages/7"})
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "/packages/7") {
@@ -362,8 +362,8 @@ func TestURLs(t *testing.T) {
 		{"https://e.com/{x}", "é\r\n", "https://e.com/%C3%A9%0D%0A"},
 		{"{x}", "https://a.example", "https://a.example"},
 		{"{x}/mcp", "https://a.example/base/", "https://a.example/base/mcp"},
-		{"{x}/mcp", "ftp://a.example", "is not an http or https URL"},
-		{"{x}/mcp", "javascript:alert(1)", "is not an http or https URL"},
+		{"{x}/mcp", "ftp://a.example", "http or https"},
+		{"{x}/mcp", "javascript:alert(1)", "http or https"},
 		{"{x}/mcp", "https://a.example?x=", "has a query"},
 		{"{x}/mcp", "https://u:p@a.example", "has a query, a fragment or a user"},
 		{"{x}/{x}", "https://a.example", "https://a.example/https:%2F%2Fa.example"},
@@ -397,7 +397,7 @@ func TestRemoteHeaders(t *testing.T) {
 	if want := "This server is connected to:\n  https://e.com\nwith these headers:\n  Authorization: '***'\n"; e.Consent() != want {
 		t.Errorf("got %s\nwant %s", e.Consent(), want)
 	}
-	if _, err := launch.ResolveRemote(&r, values("t", "abc\r\nX-Evil: 1"), nil); err == nil || !strings.Contains(err.Error(), "has a line break, which a header cannot have") {
+	if _, err := launch.ResolveRemote(&r, values("t", "abc\r\nX-Evil: 1"), nil); err == nil || !strings.Contains(err.Error(), "line break") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -43,8 +43,16 @@ const (
 	crates = `"registryType":"cargo","identifier":"e-w","version":"1.0.0",`
 )
 
-// runtimeCase is a package with runtimeArguments, and its command or "fault: " and the beginning of
-// the first fault.
+// matches reports whether a command is the wanted one or, for "fault: ", a fault has all the wanted words.
+func matches(got, want string) bool {
+	words, fault := strings.CutPrefix(want, "fault: ")
+	if !fault || !strings.HasPrefix(got, "fault: ") {
+		return got == want
+	}
+	return !slices.ContainsFunc(strings.Fields(words), func(word string) bool { return !strings.Contains(got, word) })
+}
+
+// runtimeCase is a package with runtimeArguments, and its command or "fault: " and words of the first fault.
 type runtimeCase struct {
 	pack  string
 	words []string
@@ -57,7 +65,7 @@ func TestRuntimeArguments(t *testing.T) {
 	t.Parallel()
 	for _, c := range slices.Concat(nodeCases(), pythonCases(), containerCases(), otherCases()) {
 		p := packed(t, c.pack+runtime(t, c.words...))
-		if got := command(launch.ResolvePackage(p, nil, nil)); got != c.want && !(strings.HasPrefix(c.want, "fault: ") && strings.HasPrefix(got, c.want)) {
+		if got := command(launch.ResolvePackage(p, nil, nil)); !matches(got, c.want) {
 			t.Errorf("%s %q\ngot  %s\nwant %s", p.Identifier, c.words, got, c.want)
 		}
 	}
@@ -72,35 +80,35 @@ func nodeCases() []runtimeCase {
 		{good, []string{"--yes true"}, "npx --yes good@1.1.2"},
 		{good, []string{"--yes=true"}, "npx --yes good@1.1.2"},
 		{good, []string{"-y false"}, "npx good@1.1.2"},
-		{good, []string{"-y maybe"}, `fault: -y of npx takes no value`},
+		{good, []string{"-y maybe"}, "fault: -y no value"},
 		{good, []string{"mcp"}, "npx -y good@1.1.2 mcp"},
 		{good, []string{"mcp", "--x", "y"}, "npx -y good@1.1.2 mcp --x y"},
-		{good, []string{"evil@1.0.0"}, `fault: npx would run "evil@1.0.0" instead of "good" (write "good" there`},
-		{good, []string{"@evil/x"}, `fault: npx would run "@evil/x"`},
-		{good, []string{"goodness@1.1.2"}, `fault: npx would run "goodness@1.1.2"`},
-		{good, []string{"./server.js"}, `fault: npx would run "./server.js"`},
-		{good, []string{"run", "-i true", "--rm true", "ghcr.io/x/y", "start"}, `fault: npx would run "run"`},
+		{good, []string{"evil@1.0.0"}, "fault: run evil@1.0.0"},
+		{good, []string{"@evil/x"}, "fault: run @evil/x"},
+		{good, []string{"goodness@1.1.2"}, "fault: run goodness@1.1.2"},
+		{good, []string{"./server.js"}, "fault: run ./server.js"},
+		{good, []string{"run", "-i true", "--rm true", "ghcr.io/x/y", "start"}, "fault: run run"},
 		{good, []string{"--", "good"}, "npx -y good@1.1.2"},
 		{good, []string{"-p good", "other-bin", "--stdio"}, "npx -y -p good@1.1.2 other-bin --stdio"},
 		{good, []string{"--package=good@latest", "other-bin"}, "npx -y --package good@1.1.2 other-bin"},
 		{good, []string{"-p good"}, "npx -y good@1.1.2"},
-		{good, []string{"-p evil", "good"}, `fault: npx would take "evil" instead of "good" (write -p "good")`},
-		{good, []string{"--package", "evil", "good"}, `fault: npx would take "evil" instead of "good"`},
-		{good, []string{"-package=evil", "good"}, `fault: npx would take "evil" instead of "good"`},
-		{good, []string{"--packag=evil"}, `fault: npx may take "--packag" for --package (write --package)`},
+		{good, []string{"-p evil", "good"}, "fault: instead evil"},
+		{good, []string{"--package", "evil", "good"}, "fault: instead evil"},
+		{good, []string{"-package=evil", "good"}, "fault: instead evil"},
+		{good, []string{"--packag=evil"}, "fault: --packag --package"},
 		{good, []string{"-p good", "-c mcp --stdio"}, "npx -y -p good@1.1.2 -c mcp --stdio"},
-		{good, []string{"-c mcp --stdio"}, "fault: the text of --call is run instead of the package"},
-		{good, []string{"--what", "good"}, `fault: "--what" is not a known option of npx, and the next word may be taken`},
-		{good, []string{"--what x"}, `fault: "--what" is not a known option of npx, and the next word may be taken`},
-		{good, []string{"--what"}, `fault: "--what" is not a known option of npx`},
+		{good, []string{"-c mcp --stdio"}, "fault: --call"},
+		{good, []string{"--what", "good"}, "fault: --what known next"},
+		{good, []string{"--what x"}, "fault: --what known next"},
+		{good, []string{"--what"}, "fault: --what known"},
 		{good, []string{"--what=x"}, "npx -y --what=x good@1.1.2"},
 		{good, []string{"--what", "-q"}, "npx -y --what -q good@1.1.2"},
 		{good, []string{"--no-fund"}, "npx -y --no-fund -- good@1.1.2"},
-		{good, []string{"--registry"}, "fault: --registry of npx needs a value"},
-		{good, []string{"--version"}, "fault: with --version, npx does not run the package"},
+		{good, []string{"--registry"}, "fault: --registry needs value"},
+		{good, []string{"--version"}, "fault: --version not run"},
 		{good + `"runtimeHint":"bunx",`, []string{"--bun", "good", "x"}, "bunx --bun good@1.1.2 x"},
 		{good + `"runtimeHint":"pnpm",`, []string{"dlx", "--package good", "cmd"}, "pnpm dlx --package good@1.1.2 cmd"},
-		{good + `"runtimeHint":"pnpm",`, []string{"run"}, `fault: pnpm dlx would run "run"`},
+		{good + `"runtimeHint":"pnpm",`, []string{"run"}, "fault: run run"},
 	}
 }
 
@@ -110,20 +118,20 @@ func pythonCases() []runtimeCase {
 		{wheel, []string{"good-tool[cli]@latest"}, "uvx --from good-tool[cli]==1.1.2 good-tool"},
 		{wheel, []string{"--from Good.Tool", "entry", "--log_level", "x"}, "uvx --from good-tool==1.1.2 entry --log_level x"},
 		{wheel, []string{"--from", "good-tool"}, "uvx --from good-tool==1.1.2 good-tool"},
-		{wheel, []string{"--from evil", "good-tool"}, `fault: uvx would take "evil" instead of "good-tool"`},
-		{wheel, []string{"--from git+https://e.com/x", "good-tool"}, `fault: uvx would take "git+https://e.com/x"`},
-		{wheel, []string{"--fro=evil"}, `fault: uvx may take "--fro" for --from`},
+		{wheel, []string{"--from evil", "good-tool"}, "fault: instead evil"},
+		{wheel, []string{"--from git+https://e.com/x", "good-tool"}, "fault: instead git+https://e.com/x"},
+		{wheel, []string{"--fro=evil"}, "fault: --fro --from"},
 		{wheel, []string{"--with extra", "good-tool"}, "uvx --with extra --from good-tool==1.1.2 good-tool"},
 		{wheel, []string{"-p 3.13", "start-mcp-server"}, "uvx -p 3.13 --from good-tool==1.1.2 good-tool start-mcp-server"},
 		{wheel, []string{"-qp3.13"}, "uvx -qp3.13 --from good-tool==1.1.2 good-tool"},
-		{wheel, []string{"-m", "good_tool.server"}, `fault: "-m" is not a known option of uvx`},
-		{wheel + `"runtimeHint":"uvx",`, []string{"--from good-tool", "./x.sh"}, `fault: "./x.sh" is not the name of a command`},
+		{wheel, []string{"-m", "good_tool.server"}, "fault: -m known"},
+		{wheel + `"runtimeHint":"uvx",`, []string{"--from good-tool", "./x.sh"}, "fault: ./x.sh command"},
 		{wheel + `"runtimeHint":"pipx",`, []string{"run", "--spec good-tool", "entry"}, "pipx run --spec good-tool==1.1.2 entry"},
-		{wheel + `"runtimeHint":"pipx",`, []string{"--spec evil", "entry"}, `fault: pipx run would take "evil"`},
+		{wheel + `"runtimeHint":"pipx",`, []string{"--spec evil", "entry"}, "fault: instead evil"},
 		{wheel + `"runtimeHint":"uv",`, []string{"tool", "run", "good-tool"}, "uv tool run --from good-tool==1.1.2 good-tool"},
 		{wheel + `"runtimeHint":"uv",`, []string{"run", "--with good-tool", "entry"}, "uv run --with good-tool==1.1.2 entry"},
-		{wheel + `"runtimeHint":"uv",`, []string{"run", "--with evil", "entry"}, `fault: uv run would run "entry"`},
-		{wheel + `"runtimeHint":"uv",`, []string{"run", "server.py"}, `fault: uv run would run "server.py"`},
+		{wheel + `"runtimeHint":"uv",`, []string{"run", "--with evil", "entry"}, "fault: run entry"},
+		{wheel + `"runtimeHint":"uv",`, []string{"run", "server.py"}, "fault: run server.py"},
 		{wheel + `"runtimeHint":"python",`, []string{"-m", "good_tool"}, "uvx --from good-tool==1.1.2 good-tool"},
 	}
 }
@@ -133,18 +141,18 @@ func containerCases() []runtimeCase {
 		{image, []string{"run", "-i true", "--rm true", "-e X_Y=1", "images.example/e/w"}, "docker run -i --rm -e X_Y=1 images.example/e/w:1.0.0"},
 		{image, []string{"-it", "images.example/e/w:0.9", "serve"}, "docker run --rm -it images.example/e/w:1.0.0 serve"},
 		{image, []string{"--rm=false", "-i=true"}, "docker run --rm=false -i images.example/e/w:1.0.0"},
-		{image, []string{"-ie", "X_Y=1", "evil/image"}, `fault: docker run would run "evil/image" instead of "images.example/e/w:1.0.0"`},
+		{image, []string{"-ie", "X_Y=1", "evil/image"}, "fault: run evil/image"},
 		{image, []string{"-itv", "/a:/b"}, "docker run --rm -itv /a:/b images.example/e/w:1.0.0"},
-		{image, []string{"-e", "--rm"}, "fault: -e of docker run needs a value"},
-		{image, []string{"alpine"}, `fault: docker run would run "alpine"`},
-		{image, []string{"e/w"}, `fault: docker run would run "e/w"`},
-		{image, []string{"--what", "x"}, `fault: "--what" is not a known option of docker run`},
-		{image, []string{"--what", "-e", "X"}, `fault: "--what" is not a known option of docker run`},
+		{image, []string{"-e", "--rm"}, "fault: -e needs value"},
+		{image, []string{"alpine"}, "fault: run alpine"},
+		{image, []string{"e/w"}, "fault: run e/w"},
+		{image, []string{"--what", "x"}, "fault: --what known"},
+		{image, []string{"--what", "-e", "X"}, "fault: --what known"},
 		{image, []string{"--", "images.example/e/w"}, "docker run -i --rm images.example/e/w:1.0.0"},
 		{`"registryType":"oci","identifier":"e/w:1",`, []string{"docker.io/e/w"}, "docker run -i --rm e/w:1"},
 		{`"registryType":"oci","identifier":"w:1",`, []string{"library/w"}, "docker run -i --rm w:1"},
 		{`"registryType":"oci","identifier":"e/w",`, []string{"e/w:2"}, "docker run -i --rm e/w:2"},
-		{image + `"runtimeHint":"podman",`, []string{"--rootfs", "/x"}, "fault: with --rootfs, podman run does not run the package"},
+		{image + `"runtimeHint":"podman",`, []string{"--rootfs", "/x"}, "fault: --rootfs not run"},
 	}
 }
 
@@ -152,14 +160,14 @@ func otherCases() []runtimeCase {
 	return []runtimeCase{
 		{nuget, []string{"e.w@0.9", "--yes", "mcp"}, "dnx --yes E.W@1.0.0 -- mcp"},
 		{nuget, []string{"start"}, "dnx E.W@1.0.0 --yes -- start"},
-		{nuget, []string{"--what=x"}, `fault: "--what" is not a known option of dnx`},
-		{nuget, []string{"--version 2.0.0"}, "fault: --version names another version"},
+		{nuget, []string{"--what=x"}, "fault: --what known"},
+		{nuget, []string{"--version 2.0.0"}, "fault: --version another version"},
 		{nuget, []string{"--version:1.0.0"}, "dnx E.W@1.0.0 --yes"},
-		{nuget + `"runtimeHint":"dotnet",`, []string{"tool", "exec", "Evil.W"}, `fault: dotnet tool exec would run "Evil.W"`},
+		{nuget + `"runtimeHint":"dotnet",`, []string{"tool", "exec", "Evil.W"}, "fault: run Evil.W"},
 		{crates, []string{"e-w", "--features x"}, "cargo install --features x e-w --version =1.0.0 --locked; e-w"},
 		{crates, []string{"--locked"}, "cargo install e-w --version =1.0.0 --locked; e-w"},
-		{crates, []string{"e-w", "evil"}, "fault: cargo install would take further words for packages"},
-		{crates, []string{"--git https://e.com/x"}, "fault: with --git, cargo install does not run the package"},
+		{crates, []string{"e-w", "evil"}, "fault: further words"},
+		{crates, []string{"--git https://e.com/x"}, "fault: --git not run"},
 	}
 }
 
@@ -192,17 +200,17 @@ func TestFlagsWithoutValues(t *testing.T) {
 	}{
 		{image + flags, nil, "docker run -i --rm -e TOKEN images.example/e/w:1.0.0"},
 		{image + flags, values("--rm", "false"), "docker run -i --rm=false -e TOKEN images.example/e/w:1.0.0"},
-		{image + flags, values("--rm", "evil/image"), `fault: "--rm" is neither true nor false (use true or false)`},
+		{image + flags, values("--rm", "evil/image"), "fault: --rm neither"},
 		{image + `"runtimeArguments":[{"type":"named","name":"-e"},{"type":"positional","value":"images.example/e/w"}]`, nil, "docker run -i --rm images.example/e/w:1.0.0"},
 		{image + `"runtimeArguments":[{"type":"named","name":"-t","format":"boolean"}]`, nil, "docker run -i --rm images.example/e/w:1.0.0"},
 		{image + `"runtimeArguments":[{"type":"named","name":"-t","format":"boolean"}]`, values("-t", "true"), "docker run -i --rm -t images.example/e/w:1.0.0"},
-		{image + `"runtimeArguments":[{"type":"positional","valueHint":"image"}]`, values("image", "evil"), `fault: docker run would run this argument instead of`},
-		{good + `"runtimeArguments":[{"type":"positional","valueHint":"x"}]`, values("x", "evil@1"), `fault: npx would run this argument instead of "good"`},
+		{image + `"runtimeArguments":[{"type":"positional","valueHint":"image"}]`, values("image", "evil"), "fault: run argument"},
+		{good + `"runtimeArguments":[{"type":"positional","valueHint":"x"}]`, values("x", "evil@1"), "fault: run argument"},
 		{good + `"runtimeArguments":[{"type":"positional","valueHint":"x"}]`, values("x", "evil"), `npx -y good@1.1.2 evil`},
-		{good + `"runtimeArguments":[{"type":"positional","value":"--call={x}","variables":{"x":{}}},{"type":"positional","value":"--package=good"}]`, values("x", "evil"), `fault: "--call" is a text for a shell`},
+		{good + `"runtimeArguments":[{"type":"positional","value":"--call={x}","variables":{"x":{}}},{"type":"positional","value":"--package=good"}]`, values("x", "evil"), "fault: --call shell"},
 		{good + `"runtimeArguments":[{"type":"named","name":"-y"}]`, nil, "npx -y good@1.1.2"},
 	} {
-		if got := command(launch.ResolvePackage(packed(t, c.text), c.given, nil)); got != c.want && !(strings.HasPrefix(c.want, "fault: ") && strings.HasPrefix(got, c.want)) {
+		if got := command(launch.ResolvePackage(packed(t, c.text), c.given, nil)); !matches(got, c.want) {
 			t.Errorf("%s with %q\ngot  %s\nwant %s", c.text, c.given, got, c.want)
 		}
 	}
