@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -127,7 +128,7 @@ func (l *connections) Accept() (net.Conn, error) {
 	}
 }
 
-// parkTime is the time for which a connection without a place is kept open.
+// parkTime is the time for which a connection that was refused is kept open.
 const parkTime = time.Second
 
 // park closes a connection after parkTime, or now if too many wait for that.
@@ -263,15 +264,9 @@ func (l *connections) report(closed bool) int {
 
 // forget removes a connection. The caller holds the lock.
 func (l *connections) forget(c *conn) {
-	conns := c.peer.conns
-	for i := range conns {
-		if conns[i] == c {
-			copy(conns[i:], conns[i+1:])
-			conns[len(conns)-1] = nil
-			c.peer.conns = conns[:len(conns)-1]
-			l.open--
-			break
-		}
+	if i := slices.Index(c.peer.conns, c); i >= 0 {
+		c.peer.conns = slices.Delete(c.peer.conns, i, i+1)
+		l.open--
 	}
 	if len(c.peer.conns) == 0 && l.peers[c.peer.peerKey] == c.peer {
 		delete(l.peers, c.peer.peerKey)
@@ -298,13 +293,8 @@ func (l *connections) connState(nc net.Conn, state http.ConnState) {
 func (c *conn) moveBack() {
 	c.owner.mu.Lock()
 	defer c.owner.mu.Unlock()
-	conns := c.peer.conns
-	for i := range conns {
-		if conns[i] == c {
-			copy(conns[i:], conns[i+1:])
-			conns[len(conns)-1] = c
-			return
-		}
+	if i := slices.Index(c.peer.conns, c); i >= 0 {
+		c.peer.conns = append(slices.Delete(c.peer.conns, i, i+1), c)
 	}
 }
 
@@ -327,7 +317,7 @@ func (l *connections) connContext(ctx context.Context, nc net.Conn) context.Cont
 	return ctx
 }
 
-// followBodies marks HTTP/1 connections that wait for the body of a request.
+// followBodies records which HTTP/1 connections wait for the body of a request.
 func followBodies(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, ok := r.Context().Value(connKey{}).(*conn)
@@ -339,7 +329,7 @@ func followBodies(next http.Handler) http.Handler {
 	})
 }
 
-// followedBody is a body that tells its connection when it is complete.
+// followedBody is a body whose connection is busy when it is complete.
 type followedBody struct {
 	io.ReadCloser
 	conn *conn
@@ -458,10 +448,5 @@ func networkOf(addr netip.Addr) netip.Addr {
 }
 
 func inNetworks(networks []netip.Prefix, addr netip.Addr) bool {
-	for _, network := range networks {
-		if network.Contains(addr) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(networks, func(network netip.Prefix) bool { return network.Contains(addr) })
 }
