@@ -116,7 +116,7 @@ func newLayouts(examples ...any) map[reflect.Type]*layout {
 	all := make(map[reflect.Type]*layout)
 	for _, e := range examples {
 		l, t := new(layout), reflect.TypeOf(e)
-		for _, f := range reflect.VisibleFields(t) { // those of an embedded Input in its place
+		for _, f := range reflect.VisibleFields(t) { // with those of an embedded Input
 			key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			switch {
 			case f.Anonymous:

@@ -123,7 +123,7 @@ func (s *style) before(offset int) string {
 	return s.text[len(rest):offset]
 }
 
-// maxLine bounds how far back the beginning of a line is looked for. A longer line, as of a
+// maxLine bounds the search for the beginning of a line. A longer line, as of a
 // document without line breaks, has no indentation.
 const maxLine = 4096
 
@@ -138,7 +138,7 @@ func (s *style) line(offset int) string {
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
-// replacement returns a value for the place of another one: on several lines if that was,
+// replacement returns a value to replace another one: on several lines if that was,
 // and also if it was no array or object and the document has several lines.
 func (s *style) replacement(old *Node, value string) string {
 	scalar := old.Kind != KindObject && old.Kind != KindArray

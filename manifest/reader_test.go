@@ -141,7 +141,7 @@ func checkReport(t *testing.T, data []byte, r *manifest.Report) {
 	for i := range r.Problems {
 		p := &r.Problems[i]
 		if p.Offset < last || p.End < p.Offset || p.End > len(data) || p.Line < 1 || p.Column < 1 {
-			t.Fatalf("%+v is not at a place of the %d bytes, or not in order", p, len(data))
+			t.Fatalf("%+v is not within the %d bytes, or not in order", p, len(data))
 		}
 		last = p.Offset
 		if s := p.Error(); strings.ContainsAny(s, "\n\r\x00") || !utf8.ValidString(s) {

@@ -44,7 +44,7 @@ func TestRead(t *testing.T) {
 		}
 		for j := range ps {
 			if ps[j].Line != 3+i || !strings.HasPrefix(ps[j].Pointer, "/packages/") {
-				t.Errorf("package %d: %v is not at its place", i, &ps[j])
+				t.Errorf("package %d: %v has another index", i, &ps[j])
 			}
 		}
 	}

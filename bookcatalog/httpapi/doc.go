@@ -42,6 +42,6 @@
 // The OpenAPI document is a file. For five routes that is shorter than a generator, and the tests
 // send requests that compare it with the handler: routes, parameters, fields and their limits.
 //
-// Location is derived from the path that the client sent, so that it is correct behind
+// Location is derived from the path that the client sent, so that it is correct within
 // http.StripPrefix.
 package httpapi

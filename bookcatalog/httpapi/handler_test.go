@@ -317,7 +317,7 @@ func nextLink(a *httpxtest.Response) string {
 	return ""
 }
 
-// TestMounted checks that Location is right behind http.StripPrefix.
+// TestMounted checks that Location is right within http.StripPrefix.
 func TestMounted(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()

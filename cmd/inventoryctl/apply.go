@@ -91,7 +91,7 @@ func (a *app) applyFiles(command *cobra.Command, files []string, o *applyOptions
 	if err != nil {
 		return err
 	}
-	body, places, err := c.readRows(files)
+	body, lines, err := c.readRows(files)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (a *app) applyFiles(command *cobra.Command, files []string, o *applyOptions
 		}
 		if failed, ok := errors.AsType[*responseError](err); ok {
 			for _, p := range failed.problems {
-				failed.details = append(failed.details, places.problem(p))
+				failed.details = append(failed.details, lines.problem(p))
 			}
 		}
 		return report, err
@@ -153,11 +153,11 @@ func (a *app) waiting(name string, size int) (stop func()) {
 	})
 }
 
-// places are the files and lines of the rows, by the line in the body.
-type places []string
+// positions holds the file and line of each row.
+type positions []string
 
 // problem returns what is wrong with a row, with its file and line.
-func (p places) problem(of importProblem) string {
+func (p positions) problem(of importProblem) string {
 	at := ""
 	if of.Line > 0 && of.Line <= len(p) {
 		at = p[of.Line-1] + ": "
@@ -170,7 +170,7 @@ func (p places) problem(of importProblem) string {
 }
 
 // readRows reads files into JSON lines, whose order does not matter.
-func (c *client) readRows(names []string) (body []byte, at places, err error) {
+func (c *client) readRows(names []string) (body []byte, at positions, err error) {
 	paths, err := filesOf(names)
 	if err != nil {
 		return nil, nil, err
@@ -187,7 +187,7 @@ func (c *client) readRows(names []string) (body []byte, at places, err error) {
 }
 
 // readFile adds the rows of a file.
-func (c *client) readFile(path string, body *[]byte, at *places) error {
+func (c *client) readFile(path string, body *[]byte, at *positions) error {
 	f, err := os.Open(path) // #nosec G304 -- the user names the file
 	if err != nil {
 		return err

@@ -108,7 +108,7 @@ func (a *app) completeValues(r *records.Resource, f *records.Field) completer {
 	}
 }
 
-// completeFields completes FIELD=VALUE behind some names of records.
+// completeFields completes FIELD=VALUE after some names of records.
 func (a *app) completeFields(r *records.Resource, names int) completer {
 	return func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) < names {

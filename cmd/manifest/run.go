@@ -75,7 +75,7 @@ func run(ctx context.Context, env cli.Env) error {
 		Use:  "manifest COMMAND [flags] [ARGUMENT...]",
 		Long: "manifest is for the publishers and users of tool servers: it checks, changes, resolves and compares their manifests.",
 		Example: `  manifest validate -profile registry server.json
-    	all problems with their places
+    	all problems with their lines
   manifest client -for vscode -set city=Rome server.json
     	the server in the configuration of an editor`,
 		Annotations: map[string]string{cli.ExitCodes: "2 also for files that cannot be read; diff has a code for each class of changes"},

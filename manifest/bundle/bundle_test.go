@@ -97,7 +97,7 @@ const config = `"dirs": {"type": "directory", "title": "Directories", "multiple"
 const arguments = `"args": ["ENTRY", "${user_config.dirs}", "--size=${user_config.size}", "--home", "${HOME}${/}x", "${user_config.note}", "{literal}"],
 	"env": {"API_KEY": "k-${user_config.key}", "NOTE": "${user_config.note}"}`
 
-// A bundle of each type starts from its plan, with the values of the user in their places.
+// A bundle of each type starts from its plan, with the values of the user.
 func TestServersStart(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -221,7 +221,7 @@ func many(n int) []entry {
 	return all
 }
 
-// A bundle whose sizes are not what its directory says leaves nothing behind.
+// A bundle whose sizes are not what its directory says leaves no file.
 func TestUnpackDamaged(t *testing.T) {
 	t.Parallel()
 	good := document("0.3", `{"type": "node", "entry_point": "i.js", "mcp_config": {"command": "node", "args": ["i.js"]}}`, "")

@@ -49,7 +49,7 @@ func TestFiles(t *testing.T) {
 			"{\n  \"mcpServers\": { // mine\n    \"weather\": {\n      " + cursorEntry + "\n  }\n}\n",
 		},
 		{
-			"comment behind the last entry", "cursor", "{\n  \"mcpServers\": {\n    \"x\": {} // the last\n    // and more\n  }\n}\n",
+			"comment after the last entry", "cursor", "{\n  \"mcpServers\": {\n    \"x\": {} // the last\n    // and more\n  }\n}\n",
 			"{\n  \"mcpServers\": {\n    \"x\": {}, // the last\n    // and more\n    \"weather\": {\n      " + cursorEntry + "\n  }\n}\n",
 		},
 		{

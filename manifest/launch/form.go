@@ -98,7 +98,7 @@ func (f *Form) addVariables(pointer, template string, variables []manifest.Varia
 	}
 }
 
-// headersWithTokens returns headers that are never sent with a token in place of a value:
+// headersWithTokens returns headers that are never sent with a token instead of a value:
 // tokens that a value does not declare are secret and required variables, and a default
 // with a token is a placeholder.
 func headersWithTokens(list []manifest.KeyValueInput) []manifest.KeyValueInput {

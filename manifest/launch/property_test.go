@@ -166,7 +166,7 @@ func TestCorpusResolves(t *testing.T) {
 	}
 }
 
-// nasty are strings that could move a value out of its place.
+// nasty are strings that could end a value early.
 var nasty = [...]string{
 	"a", " ", "-", "--", "-rf", "\"", "'", "`", "$(x)", "${X}", ";", "|", "&", "\n", "\r\n", "\t", "\\", "/", "..", "?", "#", "@", ":", "%", "%2e", "{a}", "{b}", "{", "}",
 	"=", "X: y", "é", "\u202e", "\xff", "://", "[", "]", "*", "~", "<", ">", "\u2028", "http://evil.example",
@@ -180,7 +180,7 @@ func nastyText(r *rand.Rand) string {
 	return b.String()
 }
 
-// everywhere is a package with a value of a user in every place.
+// everywhere is a package with a value of a user wherever one is possible.
 const everywhere = `"registryType":"oci","identifier":"e/w:1",
 	"runtimeArguments":[{"type":"named","name":"--mount","value":"src={a},dst=/x","variables":{"a":{}}}],
 	"packageArguments":[{"type":"positional","valueHint":"p"},{"type":"named","name":"--n"},{"type":"positional","value":"x{c}","variables":{"c":{}}}],

@@ -53,7 +53,7 @@ func Alternatives(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// MaxKey is far longer than any known key.
+// MaxKey is the maximum length of a key in messages, in bytes. Every known key is shorter.
 const MaxKey = 64
 
 // Closest returns the word that was probably meant, or "": one that differs in case and
