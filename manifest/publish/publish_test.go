@@ -236,7 +236,7 @@ func TestCheck(t *testing.T) {
 		require.Len(t, problems, 5)
 		for i, p := range problems {
 			require.Equal(t, fmt.Sprintf("/packages/%d", i), p.Pointer)
-			require.Contains(t, p.Message, "the package is of the server \""+mark+"\": it must have ")
+			require.Contains(t, p.Message, "\""+mark+"\"")
 			require.Contains(t, p.Message, name)
 		}
 	}
