@@ -23,11 +23,7 @@ type completer = func(c *cobra.Command, args []string, typed string) ([]string, 
 
 // completing runs f with a client that has little time.
 func (a *app) completing(c *cobra.Command, f func(client *client) []string) ([]string, cobra.ShellCompDirective) {
-	parent := c.Context()
-	if parent == nil {
-		parent = context.Background()
-	}
-	ctx, cancel := context.WithTimeout(parent, completeTime)
+	ctx, cancel := context.WithTimeout(c.Context(), completeTime)
 	defer cancel()
 	p, err := a.profile()
 	if err != nil {

@@ -3,6 +3,7 @@ package client
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -147,9 +148,7 @@ func (b *builder) prepare() error {
 	if err != nil {
 		return err
 	}
-	for key, given := range s.Values {
-		b.values[key] = given
-	}
+	maps.Copy(b.values, s.Values)
 	for i := range form.Prompts {
 		b.prompt(&form.Prompts[i])
 	}
@@ -440,7 +439,8 @@ func (b *builder) secretParent(pointer string) bool {
 // input returns the input with a pointer in the copies, nil if there is none.
 func (b *builder) input(pointer string) *manifest.Input {
 	head, variable, nested := strings.Cut(pointer, "/variables/")
-	list, index, _ := cutLast(head)
+	last := strings.LastIndexByte(head, '/')
+	list, index := head[:max(last, 0)], head[last+1:]
 	i, err := strconv.Atoi(index)
 	var in *manifest.Input
 	var variables []manifest.Variable
@@ -476,15 +476,6 @@ func (b *builder) input(pointer string) *manifest.Input {
 		return nil
 	}
 	return &variables[at].Input
-}
-
-// cutLast cuts a pointer before its last token.
-func cutLast(pointer string) (before, last string, found bool) {
-	i := strings.LastIndexByte(pointer, '/')
-	if i < 0 {
-		return pointer, "", false
-	}
-	return pointer[:i], pointer[i+1:], true
 }
 
 // clone copies a value by its JSON text.

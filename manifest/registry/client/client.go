@@ -47,9 +47,7 @@ type Client struct {
 // New returns a client of the registry at a URL, which may end with the version of the API, v0.1 or v0. opts may be nil.
 func New(address string, opts *Options) (*Client, error) {
 	o := *cmp.Or(opts, &Options{})
-	if o.HTTP == nil {
-		o.HTTP = &http.Client{Timeout: time.Minute}
-	}
+	o.HTTP = cmp.Or(o.HTTP, &http.Client{Timeout: time.Minute})
 	o.Attempts = cmp.Or(o.Attempts, 5)
 	o.MaxWait = cmp.Or(o.MaxWait, time.Minute)
 	o.MaxBytes = cmp.Or(o.MaxBytes, 64<<20)
@@ -277,7 +275,7 @@ type temporary struct {
 
 func (t *temporary) Error() string { return t.err.Error() }
 
-// unwrap removes the mark of an error.
+// unwrap returns the error of an attempt.
 func unwrap(err error) error {
 	if t, ok := errors.AsType[*temporary](err); ok {
 		return t.err
