@@ -128,10 +128,10 @@ func (c *Cable) ends() (ends [2]cableEnd) {
 // Normalize puts the ends in order, and sets their types.
 func (c *Cable) Normalize() {
 	if a, b := c.Ends(); b.ID < a.ID && b.ID != "" {
-		c.AInterfaceID, c.BInterfaceID = c.BInterfaceID, c.AInterfaceID
-		c.AFrontPortID, c.BFrontPortID = c.BFrontPortID, c.AFrontPortID
-		c.ARearPortID, c.BRearPortID = c.BRearPortID, c.ARearPortID
-		c.ATerminationID, c.BTerminationID = c.BTerminationID, c.ATerminationID
+		sides := c.sides()
+		for i, ref := range sides[0] {
+			*ref.id, *sides[1][i].id = *sides[1][i].id, *ref.id
+		}
 	}
 	a, b := c.Ends()
 	c.AType, c.BType = a.Type, b.Type
@@ -214,7 +214,7 @@ func endChanges(ctx context.Context, tx records.Tx, old, now *Cable) (changes []
 		if e.ID == "" || has(is, e) {
 			continue
 		}
-		end, err := endOf(ctx, tx, e.Port)
+		end, err := records.First[CableEnd](ctx, tx, "port", e.key())
 		if err != nil {
 			return nil, err
 		}
@@ -229,7 +229,7 @@ func endChanges(ctx context.Context, tx records.Tx, old, now *Cable) (changes []
 		if err := records.Serialize(ctx, tx, lockPort(e.Port)); err != nil {
 			return nil, err
 		}
-		end, err := endOf(ctx, tx, e.Port)
+		end, err := records.First[CableEnd](ctx, tx, "port", e.key())
 		if err != nil {
 			return nil, err
 		}
@@ -244,19 +244,9 @@ func endChanges(ctx context.Context, tx records.Tx, old, now *Cable) (changes []
 // lockPort names what changes of the cables and links of a port take turns with.
 func lockPort(p Port) string { return "cable of " + p.key() }
 
-// endOf returns the end of the cable that a port has, nil if it has none.
-func endOf(ctx context.Context, from records.Reader, p Port) (*CableEnd, error) {
-	q := &records.Query{Resource: records.Of[CableEnd](from.Schema()), Limit: 1}
-	page, err := from.List(ctx, q.Where("port", p.key()))
-	if err != nil || len(page.Records) == 0 {
-		return nil, err
-	}
-	return page.Records[0].(*CableEnd), nil
-}
-
 // cableOf returns the cable that a port has, nil if it has none.
 func cableOf(ctx context.Context, from records.Reader, p Port) (*Cable, error) {
-	end, err := endOf(ctx, from, p)
+	end, err := records.First[CableEnd](ctx, from, "port", p.key())
 	if err != nil || end == nil {
 		return nil, err
 	}
@@ -329,29 +319,19 @@ func (c *Cable) linked() (a, b string, ok bool) {
 	return *c.AInterfaceID, *c.BInterfaceID, true
 }
 
-// linkBetween returns the link of two interfaces, nil if they have none.
-func linkBetween(ctx context.Context, tx records.Tx, a, b string) (*Link, error) {
-	q := &records.Query{Resource: records.Of[Link](tx.Schema()), Limit: 1}
-	page, err := tx.List(ctx, q.Where("a_interface_id", a).Where("b_interface_id", b))
-	if err != nil || len(page.Records) == 0 {
-		return nil, err
-	}
-	return page.Records[0].(*Link), nil
-}
-
 // linkChange returns the change of the link of a cable: it exists while the cable is between two
 // interfaces. A link that exists already becomes that of the cable.
 func linkChange(ctx context.Context, tx records.Tx, old, now *Cable) (changes []records.Companion, err error) {
 	var was, is *Link
 	a, b, linked := old.linked()
 	if linked {
-		if was, err = linkBetween(ctx, tx, a, b); err != nil {
+		if was, err = records.First[Link](ctx, tx, "a_interface_id", a, "b_interface_id", b); err != nil {
 			return nil, err
 		}
 	}
 	x, y, links := now.linked()
 	if links {
-		if is, err = linkBetween(ctx, tx, x, y); err != nil {
+		if is, err = records.First[Link](ctx, tx, "a_interface_id", x, "b_interface_id", y); err != nil {
 			return nil, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -133,20 +134,10 @@ func (p *PortTemplate) ValidateIn(ctx context.Context, tx records.Tx, _ records.
 
 // templates returns the port templates of a device type, rear ports first.
 func templates(ctx context.Context, tx records.Reader, id string) (all []*PortTemplate, err error) {
-	q := &records.Query{Resource: records.Of[PortTemplate](tx.Schema()), Limit: MaxPorts + 1}
-	page, err := tx.List(ctx, q.Where("device_type_id", id))
-	if err != nil {
-		return nil, err
-	}
-	var others []*PortTemplate
-	for _, rec := range page.Records {
-		if p := rec.(*PortTemplate); p.Kind == PortRear {
-			all = append(all, p)
-		} else {
-			others = append(others, p)
-		}
-	}
-	return append(all, others...), nil
+	all, err = records.Select[PortTemplate](ctx, tx, &records.Query{Limit: MaxPorts + 1}, "device_type_id", id)
+	rank := func(p *PortTemplate) int { return map[PortType]int{PortRear: -1}[p.Kind] }
+	slices.SortStableFunc(all, func(a, b *PortTemplate) int { return rank(a) - rank(b) })
+	return all, err
 }
 
 // completeByType sets the vendor, the model and the height of a device that gets a type.

@@ -77,17 +77,13 @@ func primaryChange(ctx context.Context, tx records.Tx, id string, next func(i *I
 // firstAddress returns the first address of an interface that may be its primary one, empty if it has
 // none.
 func firstAddress(ctx context.Context, tx records.Tx, id string) (string, error) {
-	q := &records.Query{Resource: records.Of[Address](tx.Schema()), Limit: 100}
-	page, err := tx.List(ctx, q.Where("interface_id", id))
-	if err != nil {
-		return "", err
-	}
-	for _, rec := range page.Records {
-		if a := rec.(*Address); a.mayBePrimary() {
+	all, err := records.Select[Address](ctx, tx, &records.Query{Limit: 100}, "interface_id", id)
+	for _, a := range all {
+		if a.mayBePrimary() {
 			return a.Address, nil
 		}
 	}
-	return "", nil
+	return "", err
 }
 
 // Accompany keeps the address record of the primary address in step, if there is one
@@ -156,17 +152,12 @@ const maxEqual = 1000
 
 // addressWhere returns the first record with an address that matches, nil if there is none.
 func addressWhere(ctx context.Context, tx records.Tx, op records.Op, address string, match func(*Address) bool) (*Address, error) {
-	q := &records.Query{Resource: records.Of[Address](tx.Schema()), Limit: maxEqual}
-	f, _ := q.Resource.Field("address")
-	q.Filters = []records.Filter{{Field: f, Op: op, Value: address}}
-	page, err := tx.List(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	for _, rec := range page.Records {
-		if a := rec.(*Address); match(a) {
+	f, _ := records.Of[Address](tx.Schema()).Field("address")
+	all, err := records.Select[Address](ctx, tx, &records.Query{Limit: maxEqual, Filters: []records.Filter{{Field: f, Op: op, Value: address}}})
+	for _, a := range all {
+		if match(a) {
 			return a, nil
 		}
 	}
-	return nil, nil
+	return nil, err
 }

@@ -89,15 +89,7 @@ func (r *Rack) ValidateIn(ctx context.Context, tx records.Tx, before records.Rec
 
 // Mounted returns the devices of a rack that a reader shows, those without a unit included; at most 1,000.
 func Mounted(ctx context.Context, from records.Reader, id string) (all []*Device, err error) {
-	q := &records.Query{Resource: records.Of[Device](from.Schema()), Limit: maxMounted}
-	page, err := from.List(ctx, q.Where("rack_id", id))
-	if err != nil {
-		return nil, err
-	}
-	for _, rec := range page.Records {
-		all = append(all, rec.(*Device))
-	}
-	return all, nil
+	return records.Select[Device](ctx, from, &records.Query{Limit: maxMounted}, "rack_id", id)
 }
 
 // Units returns the first and the last unit of its rack that the device occupies, 0 and 0 for none.

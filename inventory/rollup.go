@@ -179,16 +179,13 @@ func (r *Roller) Step(ctx context.Context) (more bool, err error) {
 // job returns the state of the job, a new one that is not stored yet, or nil while another process
 // has it.
 func (r *Roller) job(ctx context.Context) (*Job, error) {
-	q := (&records.Query{Resource: records.Of[Job](r.store.Schema())}).Where("name", rollupJob)
-	page, err := records.Fresh(r.store).List(ctx, q)
-	if err != nil {
+	job, err := records.First[Job](ctx, records.Fresh(r.store), "name", rollupJob)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if len(page.Records) == 0 {
+	case job == nil:
 		return &Job{Name: rollupJob}, nil
-	}
-	job := page.Records[0].(*Job)
-	if job.Owner != r.owner && job.Until != nil && job.Until.After(r.now()) {
+	case job.Owner != r.owner && job.Until != nil && job.Until.After(r.now()):
 		return nil, nil
 	}
 	return job, nil

@@ -187,15 +187,11 @@ func (t *tracer) pass(at *tracePort, positions []int64) (*tracePort, []int64, Pa
 		last := len(positions) - 1
 		position, positions = positions[last], positions[:last]
 	}
-	q := &records.Query{Resource: records.Of[FrontPort](t.from.Schema()), Limit: 1}
-	page, err := t.from.List(t.ctx, q.Where("rear_port_id", at.Port.ID).Where("rear_port_position", position))
-	if err != nil {
-		return nil, nil, "", err
+	found, err := records.First[FrontPort](t.ctx, t.from, "rear_port_id", at.Port.ID, "rear_port_position", position)
+	if err != nil || found == nil {
+		return nil, nil, EndUnmapped, err
 	}
-	if len(page.Records) == 0 {
-		return nil, nil, EndUnmapped, nil
-	}
-	front, err := t.next(Port{PortFront, page.Records[0].Meta().ID})
+	front, err := t.next(Port{PortFront, found.ID})
 	if err != nil || front == nil {
 		return nil, nil, EndUnmapped, err
 	}
@@ -283,14 +279,11 @@ func (t *tracer) link(at *tracePort) (hops []Hop, end PathEnd, err error) {
 func (t *tracer) onlyLink(id string) (*Link, error) {
 	var found []*Link
 	for _, field := range []string{"a_interface_id", "b_interface_id"} {
-		q := &records.Query{Resource: records.Of[Link](t.from.Schema()), Limit: 2}
-		page, err := t.from.List(t.ctx, q.Where(field, id))
+		links, err := records.Select[Link](t.ctx, t.from, &records.Query{Limit: 2}, field, id)
 		if err != nil {
 			return nil, err
 		}
-		for _, rec := range page.Records {
-			found = append(found, rec.(*Link))
-		}
+		found = append(found, links...)
 	}
 	switch len(found) {
 	case 0:

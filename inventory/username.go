@@ -73,7 +73,7 @@ func (u *User) validateName(ctx context.Context, tx records.Tx, before records.R
 	if _, err := keyUsernames(ctx, tx, u.ID); err != nil {
 		return err
 	}
-	other, err := userWithKey(ctx, tx, key)
+	other, err := records.First[User](ctx, tx, "username_key", key)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (u *User) setOldKey(ctx context.Context, tx records.Tx) (*OldUsername, erro
 	key, invalid := UsernameKey(u.Username)
 	old := &OldUsername{ID: u.ID, Username: u.Username}
 	if invalid == nil {
-		other, err := userWithKey(ctx, tx, key)
+		other, err := records.First[User](ctx, tx, "username_key", key)
 		if err != nil {
 			return nil, err
 		}
@@ -147,15 +147,4 @@ func (u *User) setOldKey(ctx context.Context, tx records.Tx) (*OldUsername, erro
 	}
 	u.UsernameKey = oldUsernameKey(u.Username)
 	return old, nil
-}
-
-// userWithKey returns the user with a key, nil if there is none.
-func userWithKey(ctx context.Context, from records.Reader, key string) (*User, error) {
-	q := &records.Query{Resource: records.Of[User](from.Schema()), Limit: 1}
-	q.Filters = []records.Filter{{Field: q.Resource.KeyField("username_key"), Op: records.Eq, Value: key}}
-	page, err := from.List(ctx, q)
-	if err != nil || len(page.Records) == 0 {
-		return nil, err
-	}
-	return page.Records[0].(*User), nil
 }

@@ -106,13 +106,11 @@ func (s *Service) externalUser(ctx context.Context, q *Request, who *auth.Extern
 
 // findExternal returns the user with an external identity, nil if there is none.
 func (s *Service) findExternal(ctx context.Context, who *auth.External) (*inventory.User, error) {
-	fresh := records.Fresh(s.store)
-	q := &records.Query{Resource: records.Of[inventory.ExternalIdentity](s.store.Schema()), Limit: 1}
-	page, err := fresh.List(ctx, q.Where("issuer", who.Issuer).Where("subject", who.Subject))
-	if err != nil || len(page.Records) == 0 {
+	identity, err := records.First[inventory.ExternalIdentity](ctx, records.Fresh(s.store), "issuer", who.Issuer, "subject", who.Subject)
+	if err != nil || identity == nil {
 		return nil, err
 	}
-	u, err := s.user(ctx, page.Records[0].(*inventory.ExternalIdentity).UserID)
+	u, err := s.user(ctx, identity.UserID)
 	if records.KindOf(err) == records.NotFound { // deleted meanwhile
 		return nil, nil
 	}
@@ -162,12 +160,11 @@ func (s *Service) linkExternal(ctx context.Context, q *Request, u *inventory.Use
 	v := s.unchecked(q).BeforeChange(func(ctx context.Context, tx records.Tx) error {
 		return records.Serialize(ctx, tx, "users")
 	}).BeforeCommit(func(ctx context.Context, tx records.Tx) error {
-		own := &records.Query{Resource: records.Of[inventory.ExternalIdentity](tx.Schema()), Limit: 1}
-		page, err := tx.List(ctx, own.Where("user_id", u.ID).Where("issuer", who.Issuer))
+		own, err := records.First[inventory.ExternalIdentity](ctx, tx, "user_id", u.ID, "issuer", who.Issuer)
 		if err != nil {
 			return err
 		}
-		if len(page.Records) > 0 {
+		if own != nil {
 			return &records.Error{Kind: records.Conflict, Message: otherIdentity}
 		}
 		return s.addExternal(ctx, tx, u.ID, who)

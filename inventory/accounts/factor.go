@@ -25,16 +25,6 @@ const (
 	methodRecovery = "password+recovery"
 )
 
-// factorOf returns what is stored of the second factor of a user, nil for nothing.
-func factorOf(ctx context.Context, from records.Reader, userID string) (*inventory.SecondFactor, error) {
-	q := (&records.Query{Resource: records.Of[inventory.SecondFactor](from.Schema()), Limit: 1}).Where("user_id", userID)
-	page, err := from.List(ctx, q)
-	if err != nil || len(page.Records) == 0 {
-		return nil, err
-	}
-	return page.Records[0].(*inventory.SecondFactor), nil
-}
-
 // store updates a second factor in a transaction.
 func store(ctx context.Context, tx records.Tx, f *inventory.SecondFactor) error {
 	f.Version++
@@ -64,7 +54,7 @@ func (p *proof) in(v *records.Engine) *records.Engine {
 	return v.BeforeChange(func(ctx context.Context, tx records.Tx) error {
 		p.method, p.wait = "", 0
 		var err error
-		p.factor, err = factorOf(ctx, tx, p.user.ID)
+		p.factor, err = records.First[inventory.SecondFactor](ctx, tx, "user_id", p.user.ID)
 		switch {
 		case err != nil:
 			return err
@@ -192,7 +182,7 @@ func (s *Service) StartTOTP(ctx context.Context, q *Request, password string) (s
 	}
 	secret = auth.NewTOTPSecret()
 	err = s.UserChanges(q).BeforeChange(s.factorIs(u.ID, false)).BeforeCommit(func(ctx context.Context, tx records.Tx) error {
-		f, err := factorOf(ctx, tx, u.ID)
+		f, err := records.First[inventory.SecondFactor](ctx, tx, "user_id", u.ID)
 		if err != nil {
 			return err
 		}
@@ -272,7 +262,7 @@ func (s *Service) DisableTOTP(ctx context.Context, q *Request, id, password stri
 		return s.changeFactor(ctx, q, u, true, "totp_disabled", func(u *inventory.User) { u.TOTP = false }, forget)
 	}
 	v := s.UserChanges(q).BeforeChange(s.factorIs(id, true)).BeforeCommit(func(ctx context.Context, tx records.Tx) error {
-		f, err := factorOf(ctx, tx, id)
+		f, err := records.First[inventory.SecondFactor](ctx, tx, "user_id", id)
 		if err != nil || f == nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
@@ -53,19 +54,17 @@ func resetBasis(u *inventory.User) string { return u.PasswordHash + "\x00" + u.E
 // pruneResets deletes some codes that have expired, whose ids are in order of age, and the oldest ones of
 // a user with too many.
 func (s *Service) pruneResets(ctx context.Context, tx records.Tx, userID string) error {
-	r := records.Of[inventory.Reset](tx.Schema())
-	oldest, err := tx.List(ctx, &records.Query{Resource: r, Limit: expiredAtOnce})
+	oldest, err := records.Select[inventory.Reset](ctx, tx, &records.Query{Limit: expiredAtOnce})
 	if err != nil {
 		return err
 	}
-	own, err := tx.List(ctx, (&records.Query{Resource: r, Limit: maxCodes}).Where("user_id", userID))
+	own, err := records.Select[inventory.Reset](ctx, tx, &records.Query{Limit: maxCodes}, "user_id", userID)
 	if err != nil {
 		return err
 	}
 	gone := map[string]bool{}
-	for i, rec := range append(oldest.Records, own.Records...) {
-		reset := rec.(*inventory.Reset)
-		tooMany := i == len(oldest.Records) && len(own.Records) == maxCodes
+	for i, reset := range slices.Concat(oldest, own) {
+		tooMany := i == len(oldest) && len(own) == maxCodes
 		if gone[reset.ID] || !tooMany && reset.ExpiresAt != nil && s.engine.Now().Before(*reset.ExpiresAt) {
 			continue
 		}
@@ -144,15 +143,13 @@ func (s *Service) findReset(ctx context.Context, code string) (*inventory.User, 
 		return nil, nil, err
 	}
 	fresh := records.Fresh(s.store)
-	q := &records.Query{Resource: records.Of[inventory.Reset](s.store.Schema()), Limit: 1}
-	page, err := fresh.List(ctx, q.Where("code_hash", codeHash))
+	reset, err := records.First[inventory.Reset](ctx, fresh, "code_hash", codeHash)
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(page.Records) == 0 {
+	if reset == nil {
 		return nil, nil, auth.ResetNotFound()
 	}
-	reset := page.Records[0].(*inventory.Reset)
 	u, err := records.Get[inventory.User](ctx, fresh, reset.UserID)
 	switch {
 	case records.KindOf(err) == records.NotFound:

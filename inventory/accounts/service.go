@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
 
@@ -154,16 +153,7 @@ func (s *Service) find(ctx context.Context, column, value string) (*inventory.Us
 	if strings.ContainsRune(value, 0) {
 		return nil, nil // no database stores it, and some refuse to search for it
 	}
-	users := s.users()
-	fields := users.Fields()
-	f := fields[slices.IndexFunc(fields, func(f *records.Field) bool { return f.Column == column })] // hidden ones included
-	page, err := records.Fresh(s.store).List(ctx, &records.Query{
-		Resource: users, Limit: 1, Filters: []records.Filter{{Field: f, Op: records.Eq, Value: value}},
-	})
-	if err != nil || len(page.Records) == 0 {
-		return nil, err
-	}
-	return page.Records[0].(*inventory.User), nil
+	return records.First[inventory.User](ctx, records.Fresh(s.store), column, value)
 }
 
 // note adds an audit log entry for an event of an account. Its resource is the user, so that others

@@ -31,19 +31,8 @@ func live(session *inventory.Session, u *inventory.User, now time.Time) bool {
 
 // sessionsOf returns stored sessions of a user, ended ones included: the oldest, or the newest.
 func sessionsOf(ctx context.Context, from records.Reader, userID string, newest bool, limit int64) ([]*inventory.Session, error) {
-	r := records.Of[inventory.Session](from.Schema())
-	q := (&records.Query{Resource: r, Limit: limit}).Where("user_id", userID)
-	id, _ := r.Field("id")
-	q.Sort = []records.SortKey{{Field: id, Desc: newest}}
-	page, err := from.List(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]*inventory.Session, len(page.Records))
-	for i, rec := range page.Records {
-		all[i] = rec.(*inventory.Session)
-	}
-	return all, nil
+	id, _ := records.Of[inventory.Session](from.Schema()).Field("id")
+	return records.Select[inventory.Session](ctx, from, &records.Query{Limit: limit, Sort: []records.SortKey{{Field: id, Desc: newest}}}, "user_id", userID)
 }
 
 // newSession returns the session of a login that is not stored yet.

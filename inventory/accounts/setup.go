@@ -24,8 +24,12 @@ import (
 // error is of kind auth.WeakPassword or records.Invalid for an unusable password or name,
 // or a failure.
 func FirstAdmin(ctx context.Context, engine *records.Engine, hasher *auth.Hasher, username, password string) (*inventory.User, string, error) {
-	if empty, err := hasNoUsers(ctx, engine.Store()); err != nil || !empty {
-		return nil, "", err
+	user, err := records.First[inventory.User](ctx, records.Fresh(engine.Store()))
+	if err != nil {
+		return nil, "", fmt.Errorf("search for users: %w", err)
+	}
+	if user != nil {
+		return nil, "", nil
 	}
 	generated := password == ""
 	if generated {
@@ -96,11 +100,11 @@ func ResetAdmin(ctx context.Context, engine *records.Engine, hasher *auth.Hasher
 // or Stale, except for one. Searching for other users is not enough, because transactions
 // may not see those of each other.
 func claimFirstAdmin(ctx context.Context, v *records.Engine, tx records.Tx, id string) error {
-	page, err := tx.List(ctx, &records.Query{Resource: records.Of[inventory.User](tx.Schema()), Limit: 2})
+	users, err := records.Select[inventory.User](ctx, tx, &records.Query{Limit: 2})
 	if err != nil {
 		return err
 	}
-	if len(page.Records) > 1 {
+	if len(users) > 1 {
 		return &records.Error{Kind: records.Conflict, Message: "A user already exists"}
 	}
 	secret, err := findSecret(ctx, tx, firstAdmin)
@@ -113,14 +117,6 @@ func claimFirstAdmin(ctx context.Context, v *records.Engine, tx records.Tx, id s
 		return tx.Update(ctx, secret, secret.Version-1)
 	}
 	return createSecret(ctx, v, tx, &inventory.Secret{Name: firstAdmin, Value: id})
-}
-
-func hasNoUsers(ctx context.Context, store records.Store) (bool, error) {
-	page, err := records.Fresh(store).List(ctx, &records.Query{Resource: records.Of[inventory.User](store.Schema()), Limit: 1})
-	if err != nil {
-		return false, fmt.Errorf("search for users: %w", err)
-	}
-	return len(page.Records) == 0, nil
 }
 
 func newAdmin(ctx context.Context, schema *records.Schema, hasher *auth.Hasher, username, password string) (*inventory.User, error) {
@@ -235,13 +231,9 @@ func createSecret(ctx context.Context, v *records.Engine, tx records.Tx, secret 
 
 // findSecret returns the secret with a name, nil if there is none.
 func findSecret(ctx context.Context, from records.Reader, name string) (*inventory.Secret, error) {
-	q := (&records.Query{Resource: records.Of[inventory.Secret](from.Schema()), Limit: 1}).Where("name", name)
-	page, err := from.List(ctx, q)
+	secret, err := records.First[inventory.Secret](ctx, from, "name", name)
 	if err != nil {
 		return nil, fmt.Errorf("read the %s: %w", name, err)
 	}
-	if len(page.Records) == 0 {
-		return nil, nil
-	}
-	return page.Records[0].(*inventory.Secret), nil
+	return secret, nil
 }

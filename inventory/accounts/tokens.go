@@ -162,19 +162,8 @@ func (s *Service) addToken(ctx context.Context, tx records.Tx, token *inventory.
 
 // tokensOf returns the stored API tokens of a user, the newest first.
 func tokensOf(ctx context.Context, from records.Reader, userID string) ([]*inventory.APIToken, error) {
-	r := records.Of[inventory.APIToken](from.Schema())
-	q := (&records.Query{Resource: r, Limit: MaxTokens + 1}).Where("user_id", userID)
-	id, _ := r.Field("id")
-	q.Sort = []records.SortKey{{Field: id, Desc: true}}
-	page, err := from.List(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]*inventory.APIToken, len(page.Records))
-	for i, rec := range page.Records {
-		all[i] = rec.(*inventory.APIToken)
-	}
-	return all, nil
+	id, _ := records.Of[inventory.APIToken](from.Schema()).Field("id")
+	return records.Select[inventory.APIToken](ctx, from, &records.Query{Limit: MaxTokens + 1, Sort: []records.SortKey{{Field: id, Desc: true}}}, "user_id", userID)
 }
 
 // Tokens returns the API tokens of a user, the newest first, among them expired ones.
@@ -269,14 +258,14 @@ func tokenExpired() error { return auth.Unauthorized(auth.TokenExpired, "the API
 // findToken reads an API token and its user.
 func (s *Service) findToken(ctx context.Context, hash string) (*knownToken, error) {
 	fresh := records.Fresh(s.store)
-	page, err := fresh.List(ctx, (&records.Query{Resource: records.Of[inventory.APIToken](fresh.Schema()), Limit: 1}).Where("hash", hash))
+	token, err := records.First[inventory.APIToken](ctx, fresh, "hash", hash)
 	if err != nil {
 		return nil, err
 	}
-	if len(page.Records) == 0 {
+	if token == nil {
 		return nil, auth.Unauthorized(auth.TokenRevoked, "the API token is unknown or has been ended")
 	}
-	token, u := page.Records[0].(*inventory.APIToken), &inventory.User{}
+	u := &inventory.User{}
 	state, err := stateOf(fresh.Schema(), token.UserID, "", func(r *records.Resource, id string) (records.Record, error) {
 		rec, err := fresh.Get(ctx, r, id)
 		if err == nil {

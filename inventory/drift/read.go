@@ -3,6 +3,7 @@ package drift
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -19,38 +20,23 @@ const (
 	pageSize  = 1000 // records
 )
 
-// each calls do with the records whose field has one of some values, in pages. Without a field these are all.
-func each(ctx context.Context, from records.Reader, r *records.Resource, field string, values []string, do func(records.Record) error) error {
-	chunks := slices.Collect(slices.Chunk(values, maxValues))
-	if field == "" {
-		chunks = [][]string{nil}
-	}
-	for _, chunk := range chunks {
-		q := &records.Query{Resource: r, Limit: pageSize}
-		if field != "" {
-			f, _ := r.Field(field)
+// each iterates over the records whose field has one of some values.
+func each(ctx context.Context, from records.Reader, r *records.Resource, field string, values []string) iter.Seq2[records.Record, error] {
+	f, _ := r.Field(field)
+	return func(yield func(records.Record, error) bool) {
+		for chunk := range slices.Chunk(values, maxValues) {
 			of := make([]any, len(chunk))
 			for i, v := range chunk {
 				of[i] = v
 			}
-			q.Filters = []records.Filter{{Field: f, Op: records.In, Value: of}}
-		}
-		for more := true; more; {
-			page, err := from.List(ctx, q)
-			if err != nil {
-				return err
-			}
-			for _, rec := range page.Records {
-				if err := do(rec); err != nil {
-					return err
+			q := &records.Query{Resource: r, Limit: pageSize, Filters: []records.Filter{{Field: f, Op: records.In, Value: of}}}
+			for rec, err := range records.All(ctx, from, q) {
+				if !yield(rec, err) || err != nil {
+					return
 				}
-			}
-			if more = page.More && len(page.Records) > 0; more {
-				q.After = q.PlaceOf(page.Records[len(page.Records)-1])
 			}
 		}
 	}
-	return nil
 }
 
 // readOwn reads the devices of the tables, their interfaces, and the links of these with what they lead to.
@@ -67,17 +53,16 @@ func (c *comparison) readOwn(ctx context.Context, tables []Table) error {
 	if err := c.readDevices(ctx, ids); err != nil {
 		return err
 	}
-	err := each(ctx, c.from, records.Of[inventory.Interface](c.from.Schema()), "device_id", ids, func(rec records.Record) error {
-		i := rec.(*inventory.Interface)
+	for rec, err := range each(ctx, c.from, records.Of[inventory.Interface](c.from.Schema()), "device_id", ids) {
+		if err != nil {
+			return err
+		}
 		if len(c.interfaces) == MaxRecords {
 			return tooMany(fmt.Sprintf("the devices of the tables have more than %d interfaces", MaxRecords))
 		}
+		i := rec.(*inventory.Interface)
 		c.interfaces[i.ID] = i
 		c.own[i.DeviceID] = append(c.own[i.DeviceID], i)
-		return nil
-	})
-	if err != nil {
-		return err
 	}
 	if err := c.readLinks(ctx, talking); err != nil {
 		return err
@@ -86,10 +71,13 @@ func (c *comparison) readOwn(ctx context.Context, tables []Table) error {
 }
 
 func (c *comparison) readDevices(ctx context.Context, ids []string) error {
-	return each(ctx, c.from, records.Of[inventory.Device](c.from.Schema()), "id", ids, func(rec records.Record) error {
+	for rec, err := range each(ctx, c.from, records.Of[inventory.Device](c.from.Schema()), "id", ids) {
+		if err != nil {
+			return err
+		}
 		c.devices[rec.Meta().ID] = rec.(*inventory.Device)
-		return nil
-	})
+	}
+	return nil
 }
 
 // readLinks reads the links of devices, and the interfaces and devices at their other ends.
@@ -102,10 +90,13 @@ func (c *comparison) readLinks(ctx context.Context, devices []string) error {
 	}
 	seen := map[string]bool{}
 	for _, field := range []string{"a_interface_id", "b_interface_id"} {
-		err := each(ctx, c.from, records.Of[inventory.Link](c.from.Schema()), field, ids, func(rec records.Record) error {
+		for rec, err := range each(ctx, c.from, records.Of[inventory.Link](c.from.Schema()), field, ids) {
+			if err != nil {
+				return err
+			}
 			link := rec.(*inventory.Link)
 			if seen[link.ID] {
-				return nil
+				continue
 			}
 			if len(seen) == MaxRecords {
 				return tooMany(fmt.Sprintf("the devices of the tables have more than %d links", MaxRecords))
@@ -117,23 +108,18 @@ func (c *comparison) readLinks(ctx context.Context, devices []string) error {
 					far = append(far, id)
 				}
 			}
-			return nil
-		})
-		if err != nil {
-			return err
 		}
 	}
 	unknown := map[string]bool{}
-	err := each(ctx, c.from, records.Of[inventory.Interface](c.from.Schema()), "id", far, func(rec records.Record) error {
+	for rec, err := range each(ctx, c.from, records.Of[inventory.Interface](c.from.Schema()), "id", far) {
+		if err != nil {
+			return err
+		}
 		i := rec.(*inventory.Interface)
 		c.interfaces[i.ID] = i
 		if c.devices[i.DeviceID] == nil {
 			unknown[i.DeviceID] = true
 		}
-		return nil
-	})
-	if err != nil {
-		return err
 	}
 	return c.readDevices(ctx, slices.Sorted(maps.Keys(unknown)))
 }
@@ -154,7 +140,10 @@ func (c *comparison) readChassis(ctx context.Context, tables []Table) error {
 	slices.Sort(sent)
 	sent = slices.Compact(sent)
 	count, owners := 0, map[string]bool{}
-	err := each(ctx, c.from, records.Of[inventory.Interface](c.from.Schema()), "mac_address", sent, func(rec records.Record) error {
+	for rec, err := range each(ctx, c.from, records.Of[inventory.Interface](c.from.Schema()), "mac_address", sent) {
+		if err != nil {
+			return err
+		}
 		if count++; count > MaxRecords {
 			return tooMany(fmt.Sprintf("more than %d interfaces have MAC addresses that neighbours have sent", MaxRecords))
 		}
@@ -163,10 +152,6 @@ func (c *comparison) readChassis(ctx context.Context, tables []Table) error {
 		if c.devices[i.DeviceID] == nil {
 			owners[i.DeviceID] = true
 		}
-		return nil
-	})
-	if err != nil {
-		return err
 	}
 	return c.readDevices(ctx, slices.Sorted(maps.Keys(owners)))
 }
@@ -202,7 +187,15 @@ func (c *comparison) readNamed(ctx context.Context, names []string) (map[string]
 	case len(wanted) == 0:
 		return wanted, nil
 	case len(wanted) > maxLookups || foreign:
-		return wanted, each(ctx, c.from, records.Of[inventory.Device](c.from.Schema()), "", nil, add)
+		for rec, err := range records.All(ctx, c.from, &records.Query{Resource: records.Of[inventory.Device](c.from.Schema()), Limit: pageSize}) {
+			if err == nil {
+				err = add(rec)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		return wanted, nil
 	}
 	for _, label := range slices.Sorted(maps.Keys(wanted)) {
 		if err := c.lookUp(ctx, label, "", add); err != nil {
@@ -221,44 +214,36 @@ func (c *comparison) readNamed(ctx context.Context, names []string) (map[string]
 func (c *comparison) lookUp(ctx context.Context, label, follows string, add func(records.Record) error) error {
 	r := records.Of[inventory.Device](c.from.Schema())
 	hostname, _ := r.Field("hostname")
-	q := &records.Query{Resource: r, Limit: 10, Sort: []records.SortKey{{Field: hostname}}, After: &records.Place{Values: []any{label + follows}}}
-	for {
-		page, err := c.from.List(ctx, q)
+	q := &records.Query{Resource: r, Limit: 50, Sort: []records.SortKey{{Field: hostname}}, After: &records.Place{Values: []any{label + follows}}}
+	for rec, err := range records.All(ctx, c.from, q) {
 		if err != nil {
 			return err
 		}
-		for _, rec := range page.Records {
-			name := records.FoldASCII(rec.(*inventory.Device).Hostname)
-			switch {
-			case name == label && follows == "", follows != "" && strings.HasPrefix(name, label+follows):
-				if err := add(rec); err != nil {
-					return err
-				}
-			case records.NaturalKey(name) != records.NaturalKey(label) || follows != "": // sw01 is between sw1 and sw1
-				return nil
+		name := records.FoldASCII(rec.(*inventory.Device).Hostname)
+		switch {
+		case name == label && follows == "", follows != "" && strings.HasPrefix(name, label+follows):
+			if err := add(rec); err != nil {
+				return err
 			}
-		}
-		if !page.More || len(page.Records) == 0 {
+		case records.NaturalKey(name) != records.NaturalKey(label) || follows != "": // sw01 is between sw1 and sw1
 			return nil
 		}
-		q.After, q.Limit = q.PlaceOf(page.Records[len(page.Records)-1]), pageSize
 	}
+	return nil
 }
 
 // readPorts adds the interfaces of devices that have one of some names, by device and key of the name.
 func (c *comparison) readPorts(ctx context.Context, wanted map[string]map[string]*inventory.Interface) error {
 	ids := slices.Sorted(maps.Keys(wanted))
-	return each(ctx, c.from, records.Of[inventory.Interface](c.from.Schema()), "device_id", ids, func(rec records.Record) error {
+	for rec, err := range each(ctx, c.from, records.Of[inventory.Interface](c.from.Schema()), "device_id", ids) {
+		if err != nil {
+			return err
+		}
 		i := rec.(*inventory.Interface)
-		keep(wanted[i.DeviceID], i)
-		return nil
-	})
-}
-
-// keep adds an interface to those that are wanted, unless there is one with an equal name already.
-func keep(ports map[string]*inventory.Interface, i *inventory.Interface) {
-	key := discovery.InterfaceKey(i.Name)
-	if known, wanted := ports[key]; wanted && known == nil {
-		ports[key] = i
+		ports, key := wanted[i.DeviceID], discovery.InterfaceKey(i.Name)
+		if known, ok := ports[key]; ok && known == nil { // the first of equal names
+			ports[key] = i
+		}
 	}
+	return nil
 }

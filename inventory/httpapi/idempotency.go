@@ -142,12 +142,7 @@ func (c *call) replay(key *idempotencyKey) (done bool, err error) {
 
 // findResponse returns the stored response of a key, nil if there is none.
 func findResponse(ctx context.Context, from records.Reader, key *idempotencyKey) (*records.IdempotencyRecord, error) {
-	q := &records.Query{Resource: records.Of[records.IdempotencyRecord](from.Schema()), Limit: 1}
-	page, err := from.List(ctx, q.Where("owner", key.owner).Where("key", key.key))
-	if err != nil || len(page.Records) == 0 {
-		return nil, err
-	}
-	return page.Records[0].(*records.IdempotencyRecord), nil
+	return records.First[records.IdempotencyRecord](ctx, from, "owner", key.owner, "key", key.key)
 }
 
 func (c *call) expired(stored *records.IdempotencyRecord) bool {

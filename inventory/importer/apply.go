@@ -329,19 +329,12 @@ func (p *pass) prune(ctx context.Context, rows []*Row) error {
 			continue
 		}
 		var extra []records.Edit
-		q := &records.Query{Resource: r, Limit: batchRows}
-		for more := true; more; {
-			page, err := p.in.List(ctx, q)
+		for rec, err := range records.All(ctx, p.in, &records.Query{Resource: r, Limit: batchRows}) {
 			if err != nil {
 				return err
 			}
-			for _, rec := range page.Records {
-				if p.seen[shortKey(rec.Meta().ID)] == nil {
-					extra = append(extra, records.Edit{ID: rec.Meta().ID})
-				}
-			}
-			if more = page.More && len(page.Records) > 0; more {
-				q.After = q.PlaceOf(page.Records[len(page.Records)-1])
+			if p.seen[shortKey(rec.Meta().ID)] == nil {
+				extra = append(extra, records.Edit{ID: rec.Meta().ID})
 			}
 		}
 		if len(extra) == 0 {

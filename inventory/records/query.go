@@ -102,10 +102,10 @@ type Place struct {
 }
 
 // Where adds the condition that a field equals a value, which has the Go type of the field's
-// kind. It panics for an unknown field.
+// kind. A hidden field is named by its column. It panics for an unknown field.
 func (q *Query) Where(field string, value any) *Query {
-	f, ok := q.Resource.byName[field]
-	if !ok {
+	f := q.Resource.KeyField(field)
+	if f == nil {
 		panic("inventory: " + q.Resource.Name + " has no field " + field)
 	}
 	q.Filters = append(q.Filters, Filter{f, Eq, value})

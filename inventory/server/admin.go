@@ -85,14 +85,13 @@ const maxKnown = 1000
 
 // knownUsers returns the end of the error about an unknown user: the name that was probably meant, or an admin.
 func knownUsers(ctx context.Context, store records.Reader, username string) string {
-	page, err := store.List(ctx, &records.Query{Resource: records.Of[inventory.User](store.Schema()), Limit: maxKnown})
+	all, err := records.Select[inventory.User](ctx, store, &records.Query{Limit: maxKnown})
 	if err != nil {
 		return ""
 	}
 	var names []string
 	admin := ""
-	for _, rec := range page.Records {
-		u := rec.(*inventory.User)
+	for _, u := range all {
 		names = append(names, u.Username)
 		if admin == "" && u.Role == inventory.Admin {
 			admin = u.Username

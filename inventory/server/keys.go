@@ -88,8 +88,7 @@ func (s *Server) createKey(ctx context.Context) (err error) {
 	if !created {
 		return nil
 	}
-	sessions := &records.Query{Resource: records.Of[inventory.Session](s.store.Schema()), Limit: 1}
-	if page, err := s.store.List(ctx, sessions); err != nil || len(page.Records) == 0 {
+	if session, err := records.First[inventory.Session](ctx, s.store); err != nil || session == nil {
 		return err
 	}
 	s.log.Warn("a new key that signs tokens was created, because there was none: all earlier sessions have ended. "+

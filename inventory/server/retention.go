@@ -68,19 +68,17 @@ func (s *Server) pruneOnce(ctx context.Context) error {
 // within the interval. Its record is a secret, which clients do not see.
 func claimPruning(ctx context.Context, store records.Store, now time.Time) (bool, error) {
 	err := store.Change(ctx, func(tx records.Tx) error {
-		q := (&records.Query{Resource: records.Of[inventory.Secret](tx.Schema()), Limit: 1}).Where("name", pruneRecord)
-		page, err := tx.List(ctx, q)
+		last, err := records.First[inventory.Secret](ctx, tx, "name", pruneRecord)
 		if err != nil {
 			return err
 		}
-		if len(page.Records) == 0 {
+		if last == nil {
 			secret := &inventory.Secret{Name: pruneRecord, Value: now.UTC().Format(time.RFC3339)}
 			if err := records.New(store, nil).Init(secret); err != nil {
 				return err
 			}
 			return tx.Create(ctx, secret)
 		}
-		last := page.Records[0].(*inventory.Secret)
 		if at, err := time.Parse(time.RFC3339, last.Value); err == nil && !at.After(now) && now.Sub(at) < pruneInterval-time.Second {
 			return errClaimed
 		}
