@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/expiring"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -48,9 +49,9 @@ type Service struct {
 	hasher    *auth.Hasher
 	opts      Options
 	throttle  *throttle
-	digestKey [32]byte // of user names that do not exist
-	used      lastUses // of sessions and API tokens
-	tokens    tokenCache
+	digestKey [32]byte                             // of user names that do not exist
+	used      *expiring.Cache[string, struct{}]    // sessions and API tokens whose last use was stored
+	tokens    *expiring.Cache[string, *knownToken] // by their hash
 	logins    counts
 	tokenUses counts
 	requested *resetQueue
@@ -62,7 +63,10 @@ func New(engine *records.Engine, hasher *auth.Hasher, opts *Options) (*Service, 
 	if engine == nil || hasher == nil {
 		return nil, errors.New("accounts: engine and hasher are required")
 	}
-	s := &Service{engine: engine, store: engine.Store(), hasher: hasher, used: lastUses{when: map[string]time.Time{}}}
+	s := &Service{
+		engine: engine, store: engine.Store(), hasher: hasher,
+		used: expiring.New[string, struct{}](maxUsed), tokens: expiring.New[string, *knownToken](maxTokenMemory),
+	}
 	if opts != nil {
 		s.opts = *opts
 	}

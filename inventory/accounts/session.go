@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/ashlar-go/ashlar/internal/printable"
@@ -119,9 +118,11 @@ func (s *Service) Used(ctx context.Context, who *auth.Identity) {
 		r, id = records.Of[inventory.APIToken](s.store.Schema()), who.Token
 	}
 	now := s.engine.Now()
-	if !s.used.due(id, now) {
+	_, recent, age := s.used.Get(id, now)
+	if recent {
 		return
 	}
+	s.used.Put(id, struct{}{}, now, now.Add(usedInterval), age)
 	ctx, cancel := context.WithTimeout(ctx, usedTimeout)
 	defer cancel()
 	_, err := records.New(s.store, nil).Update(ctx, records.Caller{}, r, records.Edit{ID: id, Apply: func(rec records.Record) error {
@@ -142,28 +143,6 @@ func lastUse(rec records.Record) **time.Time {
 		return &t.LastUsed
 	}
 	return &rec.(*inventory.Session).LastUsed
-}
-
-// lastUses remembers when uses of sessions and API tokens were stored.
-type lastUses struct {
-	mu   sync.Mutex
-	when map[string]time.Time
-}
-
-// due reports whether a use is to be stored, and remembers it then.
-func (l *lastUses) due(session string, now time.Time) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if last, ok := l.when[session]; ok && now.Sub(last) < usedInterval {
-		return false
-	} else if !ok && len(l.when) >= maxUsed {
-		for other := range l.when {
-			delete(l.when, other)
-			break
-		}
-	}
-	l.when[session] = now
-	return true
 }
 
 // stateOf returns the state of a user and of a session, "" for none, that read returns.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/expiring"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -27,6 +28,7 @@ const (
 	noticesPerHour  = 20 // of changes, to an email address; each process counts its own
 	throttleMemory  = 8 << 20
 	maxKnown        = 10_000 // remembered pairs of a user name and a network
+	knownFor        = 10 * 365 * 24 * time.Hour
 )
 
 // throttle counts failures and requested resets in bounded memory.
@@ -41,8 +43,8 @@ type throttle struct {
 	noted                        *counter // refusals with an audit log entry
 	guesses                      inFlight
 
-	mu    sync.Mutex
-	known map[string]struct{}
+	known *expiring.Cache[string, struct{}] // pairs
+	now   func() time.Time
 }
 
 // counter is a limit with its name in the audit log.
@@ -53,7 +55,7 @@ type counter struct {
 
 func newThrottle(now func() time.Time) (*throttle, error) {
 	store := memstore.New(&memstore.Options{MaxBytes: throttleMemory, Now: now})
-	t := &throttle{known: map[string]struct{}{}, guesses: inFlight{keys: map[string]*flights{}}}
+	t := &throttle{known: expiring.New[string, struct{}](maxKnown), now: now, guesses: inFlight{keys: map[string]*flights{}}}
 	for _, row := range []struct {
 		counter **counter
 		name    string
@@ -81,23 +83,14 @@ func newThrottle(now func() time.Time) (*throttle, error) {
 
 // isKnown reports whether a pair has logged in.
 func (t *throttle) isKnown(pair string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	_, ok := t.known[pair]
+	_, ok, _ := t.known.Get(pair, t.now())
 	return ok
 }
 
-// remember makes a pair known, and forgets an arbitrary one if there are too many.
+// remember makes a pair known.
 func (t *throttle) remember(pair string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if _, ok := t.known[pair]; !ok && len(t.known) >= maxKnown {
-		for other := range t.known {
-			delete(t.known, other)
-			break
-		}
-	}
-	t.known[pair] = struct{}{}
+	now := t.now()
+	t.known.Put(pair, struct{}{}, now, now.Add(knownFor), 0)
 }
 
 // pair returns the key of a user name and the network of the sender.

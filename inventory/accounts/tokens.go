@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
@@ -238,13 +237,12 @@ func (s *Service) AuthenticateToken(ctx context.Context, text string) (who *auth
 		return nil, auth.Unauthorized(auth.TokenMalformed, "not an API token")
 	}
 	hash, now := hashToken(text), s.engine.Now()
-	known, age := s.tokens.get(hash, now)
-	if known == nil {
+	known, ok, age := s.tokens.Get(hash, now)
+	if !ok {
 		if known, err = s.findToken(ctx, hash); err != nil {
 			return nil, err
 		}
-		known.from = now
-		s.tokens.put(hash, known, age)
+		s.tokens.Put(hash, known, now, now.Add(tokenMemory), age)
 	}
 	if !now.Before(known.expires) {
 		return nil, tokenExpired()
@@ -323,58 +321,12 @@ func checkTokenEdit(q *Request, before, u *inventory.User) error {
 
 // Forget forgets what is remembered of the API tokens of a user. Call it after a change of the user is
 // committed, so that the change takes effect at once in this process.
-func (s *Service) Forget(userID string) { s.tokens.forget(userID) }
-
-// tokenCache remembers API tokens with their users, by their hash.
-type tokenCache struct {
-	mu    sync.Mutex
-	known map[string]*knownToken
-	age   uint64 // increases with each forget
+func (s *Service) Forget(userID string) {
+	s.tokens.Forget(func(_ string, known *knownToken) bool { return known.identity.UserID == userID })
 }
 
-// knownToken is an API token and its user as they were at a time.
+// knownToken is an API token and its user.
 type knownToken struct {
-	identity      auth.Identity
-	from, expires time.Time
-}
-
-// get returns what is known of a token, nil for nothing, and the argument for put.
-func (c *tokenCache) get(hash string, now time.Time) (*knownToken, uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	known := c.known[hash]
-	if known == nil || now.Before(known.from) || now.Sub(known.from) >= tokenMemory {
-		return nil, c.age
-	}
-	return known, c.age
-}
-
-// put remembers a token. After a forget since it was read, it may be from before the change.
-func (c *tokenCache) put(hash string, known *knownToken, age uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.age != age {
-		return
-	}
-	if c.known == nil {
-		c.known = map[string]*knownToken{}
-	}
-	if c.known[hash] == nil && len(c.known) >= maxTokenMemory {
-		for other := range c.known {
-			delete(c.known, other)
-			break
-		}
-	}
-	c.known[hash] = known
-}
-
-func (c *tokenCache) forget(userID string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.age++
-	for hash, known := range c.known {
-		if known.identity.UserID == userID {
-			delete(c.known, hash)
-		}
-	}
+	identity auth.Identity
+	expires  time.Time
 }

@@ -6,12 +6,11 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"net/http"
-	"sync"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/expiring"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 )
 
@@ -35,10 +34,13 @@ type GuardOptions struct {
 // Guard authenticates requests: the token must be valid and the account active. Create it with
 // NewGuard. It is safe for concurrent use.
 type Guard struct {
-	tokens   *verified
+	tokens   *Tokens
+	verified *expiring.Cache[[sha256.Size]byte, verifiedToken]
 	accounts auth.Accounts
-	states   *accountStates
+	states   *expiring.Cache[account, auth.AccountState]
+	remember time.Duration // of states
 	cookie   auth.Cookie
+	now      func() time.Time // for states
 }
 
 // NewGuard returns a Guard that checks tokens against accounts. It fails if one of the two is nil or
@@ -59,12 +61,9 @@ func NewGuard(tokens *Tokens, accounts auth.Accounts, opts *GuardOptions) (*Guar
 	}
 	users := cmp.Or(opts.Users, 10_000)
 	return &Guard{
-		tokens:   &verified{tokens: tokens, seen: newBounded[[sha256.Size]byte, verifiedToken](users)},
-		accounts: accounts, cookie: opts.Cookie,
-		states: &accountStates{
-			ttl: cmp.Or(opts.Remember, 5*time.Second), now: now,
-			cached: newBounded[account, auth.AccountState](users),
-		},
+		tokens: tokens, verified: expiring.New[[sha256.Size]byte, verifiedToken](users),
+		accounts: accounts, states: expiring.New[account, auth.AccountState](users),
+		remember: cmp.Or(opts.Remember, 5*time.Second), cookie: opts.Cookie, now: now,
 	}, nil
 }
 
@@ -75,7 +74,7 @@ func (g *Guard) Authenticate(r *http.Request) (*auth.Identity, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := g.tokens.verify(token)
+	c, err := g.verify(token)
 	if err != nil {
 		return nil, err
 	}
@@ -108,149 +107,47 @@ func (g *Guard) Cookie() auth.Cookie { return g.cookie }
 
 // Forget removes a user from the cache. Call it after a change of the account is committed, so that
 // the change takes effect at once in this process.
-func (g *Guard) Forget(userID string) { g.states.forget(userID) }
+func (g *Guard) Forget(userID string) {
+	g.states.Forget(func(of account, _ auth.AccountState) bool { return of.userID == userID })
+}
 
 // account identifies a cached state.
 type account struct{ userID, session string }
 
 // state returns the cached or current state of a user and a session.
 func (g *Guard) state(ctx context.Context, userID, session string) (auth.AccountState, error) {
-	s, ok, l := g.states.get(account{userID, session})
+	of, now := account{userID, session}, g.now()
+	s, ok, age := g.states.Get(of, now)
 	if ok {
 		return s, nil
 	}
 	s, err := g.accounts.AccountState(ctx, userID, session)
 	if err == nil {
-		g.states.put(account{userID, session}, s, l)
+		g.states.Put(of, s, now, now.Add(g.remember), age)
 	}
 	return s, err
 }
 
-// accountStates caches the states of accounts.
-type accountStates struct {
-	ttl time.Duration
-	now func() time.Time
-
-	mu     sync.RWMutex
-	cached bounded[account, auth.AccountState]
-	age    uint64 // increases with each forget
-}
-
-// lookup identifies the begin of a read from Accounts.
-type lookup struct {
-	at  time.Time
-	age uint64
-}
-
-// get returns the cached state of a user, and the argument for put.
-func (s *accountStates) get(of account) (st auth.AccountState, ok bool, l lookup) {
-	now := s.now()
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	st, ok = s.cached.get(of, now)
-	return st, ok, lookup{now, s.age}
-}
-
-// put caches the result of a lookup. After a forget since the lookup began, the result may be from
-// before the change, so it is not cached.
-func (s *accountStates) put(of account, st auth.AccountState, l lookup) {
-	if s.ttl <= 0 {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.age == l.age {
-		s.cached.put(of, expiring[auth.AccountState]{st, l.at, l.at.Add(s.ttl)}, l.at)
-	}
-}
-
-func (s *accountStates) forget(userID string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	maps.DeleteFunc(s.cached.entries, func(of account, _ expiring[auth.AccountState]) bool { return of.userID == userID })
-	s.age++
-}
-
-// verified caches verified tokens by their SHA-256, because most requests repeat a recent token and
-// hashing costs a tenth of verifying. Validity times are checked each time, and new keys make all
-// tokens be verified again.
-type verified struct {
-	tokens *Tokens
-	mu     sync.RWMutex
-	seen   bounded[[sha256.Size]byte, verifiedToken]
-}
-
-// verifiedToken is the claims of a token that was verified with these keys.
+// verifiedToken holds the claims of a token that was verified with some keys.
 type verifiedToken struct {
 	claims Claims
 	keys   *keyRing
 }
 
-// verify is Tokens.Verify with a cache.
-func (v *verified) verify(token string) (*Claims, error) {
+// verify is Tokens.Verify with a cache of verified tokens by their SHA-256: most requests repeat a recent
+// token, and hashing costs a tenth of verifying. New keys make all tokens be verified again.
+func (g *Guard) verify(token string) (*Claims, error) {
 	if len(token) > MaxTokenLength {
-		return v.tokens.Verify(token) // returns an error
+		return g.tokens.Verify(token) // returns an error
 	}
-	sum, now, keys := sha256.Sum256([]byte(token)), v.tokens.now(), v.tokens.keys.Load()
-	v.mu.RLock()
-	c, ok := v.seen.get(sum, now)
-	v.mu.RUnlock()
-	if ok && c.keys == keys {
-		return &c.claims, nil
+	sum, now, keys := sha256.Sum256([]byte(token)), g.tokens.now(), g.tokens.keys.Load()
+	known, ok, age := g.verified.Get(sum, now)
+	if ok && known.keys == keys {
+		return &known.claims, nil
 	}
-	found, err := v.tokens.Verify(token)
-	if err != nil {
-		return nil, err
+	found, err := g.tokens.Verify(token)
+	if err == nil {
+		g.verified.Put(sum, verifiedToken{*found, keys}, now, found.ExpiresAt.Add(g.tokens.leeway), age)
 	}
-	l := expiring[verifiedToken]{verifiedToken{*found, keys}, v.tokens.opens(found), found.ExpiresAt.Add(v.tokens.leeway)}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.seen.put(sum, l, now)
-	return found, nil
-}
-
-// bounded is a map with a maximum number of entries that expire. The caller locks it.
-type bounded[K comparable, V any] struct {
-	limit   int
-	entries map[K]expiring[V]
-}
-
-// expiring is a value that is valid from one time until before another.
-type expiring[V any] struct {
-	value       V
-	from, until time.Time
-}
-
-func (l *expiring[V]) valid(now time.Time) bool { return !now.Before(l.from) && now.Before(l.until) }
-
-func newBounded[K comparable, V any](limit int) bounded[K, V] {
-	return bounded[K, V]{limit: limit, entries: map[K]expiring[V]{}}
-}
-
-// get returns the value of key if it is valid.
-func (b *bounded[K, V]) get(key K, now time.Time) (V, bool) {
-	l, ok := b.entries[key]
-	return l.value, ok && l.valid(now)
-}
-
-// put stores the value of key and removes others if there are too many.
-func (b *bounded[K, V]) put(key K, l expiring[V], now time.Time) {
-	if _, ok := b.entries[key]; !ok && len(b.entries) >= b.limit {
-		b.makeRoom(now)
-	}
-	b.entries[key] = l
-}
-
-// makeRoom examines 8 entries and removes the first and all expired ones. Examining all would delay
-// one caller in many.
-func (b *bounded[K, V]) makeRoom(now time.Time) {
-	examined := 0
-	for key, l := range b.entries {
-		if examined == 0 || !l.valid(now) {
-			delete(b.entries, key)
-		}
-		if examined++; examined == 8 {
-			return
-		}
-	}
+	return found, err
 }

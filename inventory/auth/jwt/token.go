@@ -247,15 +247,6 @@ func (t *Tokens) Verify(token string) (*Claims, error) {
 	return w.claims(), nil
 }
 
-// opens returns when Verify starts to accept a token with these claims.
-func (t *Tokens) opens(c *Claims) time.Time {
-	from := c.NotBefore
-	if c.IssuedAt.After(from) {
-		from = c.IssuedAt
-	}
-	return from.Add(-t.leeway)
-}
-
 // keysFor ignores headers that name a key, such as kid, jwk, jku and x5u. Critical headers are not
 // supported (RFC 7515, section 4.1.11).
 func (t *Tokens) keysFor(token *gojwt.Token) (any, error) {
