@@ -54,15 +54,6 @@ func New(opts *Options) *Registry {
 	return r
 }
 
-// Names of single statistics of the engine.
-const (
-	// GlobalShadowModeName counts decisions that global shadow mode turned to OK.
-	GlobalShadowModeName = "ratelimit.service.global_shadow_mode"
-	// FoldedNamesName counts hits and requests that were counted under "other",
-	// because there were too many names.
-	FoldedNamesName = "ratelimit.service.folded_names"
-)
-
 // Gauge is a value that goes up and down, such as a number of connections. The zero
 // value is ready to use.
 type Gauge struct{ n atomic.Uint64 }
@@ -119,11 +110,16 @@ func (r *Registry) Timers() map[string]*Timer {
 	return maps.Clone(r.timers)
 }
 
-// GlobalShadowMode returns the counter of GlobalShadowModeName.
-func (r *Registry) GlobalShadowMode() *ratelimit.Counter { return r.Counter(GlobalShadowModeName) }
+// GlobalShadowMode returns the counter of decisions that global shadow mode turned to OK.
+func (r *Registry) GlobalShadowMode() *ratelimit.Counter {
+	return r.Counter("ratelimit.service.global_shadow_mode")
+}
 
-// FoldedNames returns the counter of FoldedNamesName.
-func (r *Registry) FoldedNames() *ratelimit.Counter { return r.Counter(FoldedNamesName) }
+// FoldedNames returns the counter of hits and requests that were counted under "other",
+// because there were too many names.
+func (r *Registry) FoldedNames() *ratelimit.Counter {
+	return r.Counter("ratelimit.service.folded_names")
+}
 
 // Fallback returns the counter "ratelimit.service.store_failure.<policy>": descriptors
 // that the policy decided because their store had failed.
