@@ -1,6 +1,7 @@
 package change
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -23,30 +24,26 @@ type many struct {
 	Set   []*setting
 	Back  string // the path of the list
 
-	Message   string // of the dry run
-	Sums      []sum
-	Effects   []effect
-	Refused   []*item
-	Truncated bool
-	Applying  bool // the change itself was refused
+	site.Preview // of the dry run
+	Sums         []sum
+	Effects      []effect
+	Refused      []*item
+	Applying     bool // the change itself was refused
 }
 
 // item is a record to change.
 type item struct {
 	ID, Label, URL string
 	Version        string // that the preview has shown; empty before
-	Diff           []row
+	Diff           []site.Diff
 	Why            string // it is refused
 
 	rec site.Record
 }
 
-// row is the change of a field, for the template "diff".
-type row struct{ Field, Before, After string }
-
 // sum is a change that several records have in common.
 type sum struct {
-	row
+	site.Diff
 	Count int
 }
 
@@ -124,18 +121,18 @@ func (m *many) done(word string) error {
 
 // load reads the selected records. A value is an id, with the version that the preview has shown behind an @.
 func (m *many) load() error {
-	versions := map[string]string{}
-	var ids []string
-	for _, value := range m.q.R.PostForm["id"] {
+	versions, position := map[string]string{}, map[string]int{}
+	for i, value := range m.q.R.PostForm["id"] {
 		id, version, _ := strings.Cut(strings.ToLower(value), "@")
 		if !records.ValidID(id) {
 			return httpx.Errorf(http.StatusBadRequest, "The selection has an invalid id")
 		}
 		if _, known := versions[id]; !known {
-			ids = append(ids, id)
+			position[id] = i
 		}
 		versions[id] = version
 	}
+	ids := slices.Collect(maps.Keys(versions))
 	switch {
 	case len(ids) == 0:
 		return httpx.Errorf(http.StatusBadRequest, "No records are selected: go back and select some")
@@ -143,10 +140,11 @@ func (m *many) load() error {
 		return httpx.Errorf(http.StatusBadRequest, "%s %s are selected, and one change may have at most %s: select fewer",
 			ui.Count(len(ids)), site.Plural(m.Resource), ui.Count(records.MaxItems))
 	}
-	recs, err := readAll(m.q, m.Resource, ids)
+	recs, err := m.q.ByIDs(m.Resource.Name, ids)
 	if err != nil {
 		return err
 	}
+	slices.SortFunc(recs, func(a, b site.Record) int { return position[a.ID()] - position[b.ID()] })
 	choices, err := describe(m.q, m.Resource, recs)
 	if err != nil {
 		return err
@@ -290,7 +288,11 @@ func (s *setting) value(rec site.Record) any {
 	if !isList || s.List == "replace" {
 		return value
 	}
-	before := elementsOf(rec[s.Name])
+	before := []string{}
+	list, _ := rec[s.Name].([]any)
+	for _, e := range list {
+		before = append(before, site.Text(e))
+	}
 	if s.List == "remove" {
 		return slices.DeleteFunc(before, func(e string) bool { return slices.Contains(typed, e) })
 	}
@@ -302,16 +304,6 @@ func (s *setting) value(rec site.Record) any {
 	return before
 }
 
-// elementsOf returns the elements of a list of a record.
-func elementsOf(value any) []string {
-	all := []string{}
-	list, _ := value.([]any)
-	for _, e := range list {
-		all = append(all, site.Record{"": e}.Text(""))
-	}
-	return all
-}
-
 // apply makes the change, on the condition that no record has changed since the preview.
 func (m *many) apply() error {
 	items := make([]map[string]any, len(m.Items))
@@ -319,7 +311,7 @@ func (m *many) apply() error {
 		items[i] = m.patch(it, it.Version)
 	}
 	_, err := m.q.Do(&site.Call{Method: http.MethodPatch, Path: "/" + m.Resource.Name, Body: items}, nil)
-	if fault, ok := isShown(err); ok {
+	if fault, ok := site.Refused(err); ok {
 		m.Applying = true
 		m.refuseItems(fault, m.Items)
 		m.Problem = "Nothing was changed: " + fault.Message

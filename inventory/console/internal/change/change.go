@@ -72,12 +72,3 @@ func isCustomFields(r *records.Resource) bool {
 
 // pathOf returns the path of a record, of the API or, below /r, of the console.
 func pathOf(r *records.Resource, id string) string { return "/" + r.Name + "/" + url.PathEscape(id) }
-
-// isShown reports whether a form shows a refusal of the API, and keeps what was typed.
-func isShown(err error) (*site.Fault, bool) {
-	f, ok := site.AsFault(err)
-	if !ok {
-		f, ok = site.AsFault(err, http.StatusServiceUnavailable, http.StatusInsufficientStorage)
-	}
-	return f, ok && f.Status != http.StatusUnauthorized
-}

@@ -122,11 +122,7 @@ func (f *form) conflictNames(now *form) (map[string]string, error) {
 		if in.Ref == nil {
 			continue
 		}
-		for _, id := range []string{in.Base, in.ID, now.input(in.Name).Was} {
-			if id != "" {
-				ids[in.To] = append(ids[in.To], id)
-			}
-		}
+		ids[in.To] = append(ids[in.To], in.Base, in.ID, now.input(in.Name).Was)
 	}
 	return namesOf(f.q, ids)
 }

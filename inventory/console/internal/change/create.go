@@ -62,7 +62,7 @@ func create(q *site.Request) error {
 	}
 	rec := site.Record{}
 	_, err = q.Do(&site.Call{Method: http.MethodPost, Path: "/" + f.Resource.Name, Body: f.body(), Key: f.Key}, &rec)
-	if fault, ok := isShown(err); ok {
+	if fault, ok := site.Refused(err); ok {
 		f.refuse(fault)
 		if fault.Status == http.StatusUnprocessableEntity && len(fault.Fields) == 0 {
 			f.Key, f.Problem = "", "This form has created a record before. Save it again to create another one."

@@ -10,38 +10,19 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// preview is a response of the API to a dry run.
-type preview struct {
-	Message   string  `json:"message"`
-	Changes   []entry `json:"changes"`
-	Truncated bool    `json:"truncated"`
-}
-
-// entry is a change that a dry run would make.
-type entry struct {
-	Action  string           `json:"action"`
-	Kind    string           `json:"resource_type"`
-	ID      string           `json:"resource_id"`
-	Changes map[string]delta `json:"changes"`
-}
-
-// delta is the value of a field before and after a change.
-type delta struct{ Before, After any }
-
 // deletion is the data of the page that asks before a deletion.
 type deletion struct {
-	Resource  *records.Resource
-	Crumbs    []map[string]string
-	Title     string
-	Label     string
-	Action    string
-	Cancel    string
-	Match     string
-	Message   string // of the dry run
-	Effects   []effect
-	Truncated bool
-	Problem   string
-	Stopping  []crumb // lists of the records that prevent it
+	Resource *records.Resource
+	Crumbs   []map[string]string
+	Title    string
+	Label    string
+	Action   string
+	Cancel   string
+	Match    string
+	*site.Preview
+	Effects  []effect
+	Problem  string
+	Stopping []crumb // lists of the records that prevent it
 }
 
 // effect describes the changes of a deletion to records of one resource.
@@ -56,12 +37,12 @@ type effect struct {
 const maxLinks = 12
 
 // effects groups the changes of a dry run, except those of the records that are deleted themselves.
-func effects(q *site.Request, p *preview, deleted func(id string) bool) ([]effect, error) {
+func effects(q *site.Request, changes []site.Change, deleted func(id string) bool) ([]effect, error) {
 	var all []effect
 	type group struct{ kind, action, field string }
-	members := map[group][]entry{}
+	members := map[group][]site.Change{}
 	var order []group
-	for _, e := range p.Changes {
+	for _, e := range changes {
 		if e.Action == "delete" && deleted(e.ID) {
 			continue
 		}
@@ -77,7 +58,7 @@ func effects(q *site.Request, p *preview, deleted func(id string) bool) ([]effec
 		members[g] = append(members[g], e)
 	}
 	for _, g := range order {
-		r := ofKind(q, g.kind)
+		r := q.OfKind(g.kind)
 		if r == nil {
 			continue
 		}
@@ -98,18 +79,8 @@ func effects(q *site.Request, p *preview, deleted func(id string) bool) ([]effec
 	return all, nil
 }
 
-// ofKind returns the resource whose records have a name in audit logs, nil if there is none.
-func ofKind(q *site.Request, kind string) *records.Resource {
-	for _, r := range q.Schema.Resources() {
-		if r.Kind() == kind {
-			return r
-		}
-	}
-	return nil
-}
-
 // links returns links to the records of entries.
-func links(q *site.Request, r *records.Resource, entries []entry) ([]crumb, error) {
+func links(q *site.Request, r *records.Resource, entries []site.Change) ([]crumb, error) {
 	ids := map[string][]string{}
 	for _, e := range entries {
 		ids[r.Name] = append(ids[r.Name], e.ID)
@@ -147,10 +118,8 @@ func askDelete(q *site.Request, status int, problem string) error {
 	}
 	d.Title = "Delete " + d.Label
 	d.Crumbs = []map[string]string{{"label": site.Title(r), "url": q.ListURL(r.Name)}, {"label": d.Label, "url": d.Cancel}}
-	var p preview
-	call := &site.Call{Method: http.MethodDelete, Path: pathOf(r, rec.ID()), Query: url.Values{"dry_run": {"true"}}}
-	_, err = q.Do(call, &p)
-	if fault, ok := isShown(err); ok {
+	d.Preview, err = q.DryRun(&site.Call{Method: http.MethodDelete, Path: pathOf(r, rec.ID())})
+	if fault, ok := site.Refused(err); ok {
 		d.Problem, d.Match = fault.Message, ""
 		d.Stopping = stopping(q, r, rec.ID())
 		return q.PageStatus(status, "change-delete.html", d.Title, d)
@@ -158,8 +127,7 @@ func askDelete(q *site.Request, status int, problem string) error {
 	if err != nil {
 		return err
 	}
-	d.Message, d.Truncated = p.Message, p.Truncated
-	if d.Effects, err = effects(q, &p, func(id string) bool { return id == rec.ID() }); err != nil {
+	if d.Effects, err = effects(q, d.Changes, func(id string) bool { return id == rec.ID() }); err != nil {
 		return err
 	}
 	return q.PageStatus(status, "change-delete.html", d.Title, d)
@@ -186,7 +154,7 @@ func remove(q *site.Request) error {
 		return err
 	}
 	_, err = q.Do(&site.Call{Method: http.MethodDelete, Path: pathOf(r, q.R.PathValue("id")), Match: q.R.PostForm.Get("_match")}, nil)
-	fault, refused := isShown(err)
+	fault, refused := site.Refused(err)
 	switch {
 	case refused && fault.Status == http.StatusPreconditionFailed:
 		return askDelete(q, fault.Status, "The "+r.Noun()+" has been changed since this page was opened. Check what is shown now, and delete it again if you still want to.")

@@ -78,7 +78,7 @@ func save(q *site.Request) error {
 	if body := f.body(); len(body) > 0 {
 		_, err = q.Do(&site.Call{Method: http.MethodPatch, Path: pathOf(f.Resource, f.ID), Body: body, Match: f.Match}, nil)
 	}
-	fault, refused := isShown(err)
+	fault, refused := site.Refused(err)
 	switch {
 	case refused && fault.Status == http.StatusPreconditionFailed:
 		return f.conflict(fault.Status)
@@ -96,7 +96,7 @@ func save(q *site.Request) error {
 // again shows the form with what is wrong.
 func (f *form) again(status int) error {
 	rec, _, err := f.q.One(f.Resource.Name, f.ID)
-	if _, shown := isShown(err); err != nil && !shown {
+	if _, shown := site.Refused(err); err != nil && !shown {
 		return err
 	}
 	f.entitle(rec)

@@ -283,32 +283,18 @@ func (f *form) suggest() error {
 		}
 	}
 	for some := range slices.Chunk(fields, maxSummaryFields) {
-		var all struct{ By map[string]map[string]int64 }
-		err := f.q.Get("/summary", url.Values{"resource": {f.Resource.Name}, "by": {strings.Join(some, ",")}}, &all)
-		if _, refused := isShown(err); refused {
+		counts, err := f.q.Summary(f.Resource.Name, some...)
+		if _, refused := site.Refused(err); refused {
 			return nil // the form works without
 		}
 		if err != nil {
 			return err
 		}
 		for _, name := range some {
-			f.input(name).Examples = frequent(all.By[name])
+			delete(counts.By[name], "")
+			values := site.Frequent(counts.By[name])
+			f.input(name).Examples = slices.Sorted(slices.Values(values[:min(len(values), maxExamples)]))
 		}
 	}
 	return nil
-}
-
-// frequent returns the values with the highest counts in alphabetical order.
-func frequent(counts map[string]int64) []string {
-	values := make([]string, 0, len(counts))
-	for v := range counts {
-		if v != "" {
-			values = append(values, v)
-		}
-	}
-	slices.Sort(values)
-	slices.SortStableFunc(values, func(a, b string) int { return int(counts[b] - counts[a]) })
-	values = values[:min(len(values), maxExamples)]
-	slices.Sort(values)
-	return values
 }

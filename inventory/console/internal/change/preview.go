@@ -3,7 +3,6 @@ package change
 import (
 	"cmp"
 	"net/http"
-	"net/url"
 	"slices"
 
 	"github.com/ashlar-go/ashlar/httpx/ui"
@@ -21,15 +20,14 @@ func (m *many) preview(status int) error {
 		for i, it := range items {
 			bodies[i] = m.patch(it, it.version())
 		}
-		var p preview
-		_, err := m.q.Do(&site.Call{Method: http.MethodPatch, Path: "/" + m.Resource.Name, Query: url.Values{"dry_run": {"true"}}, Body: bodies}, &p)
-		fault, refused := isShown(err)
+		p, err := m.q.DryRun(&site.Call{Method: http.MethodPatch, Path: "/" + m.Resource.Name, Body: bodies})
+		fault, refused := site.Refused(err)
 		switch {
 		case !refused && err != nil:
 			return err
 		case !refused:
 			m.Items = items
-			if err := m.show(&p); err != nil {
+			if err := m.show(p); err != nil {
 				return err
 			}
 			return m.respond(status, "change-preview.html")
@@ -77,18 +75,22 @@ func (m *many) refuseAll(fault *site.Fault) error {
 }
 
 // show arranges the changes of a dry run by record, and those that several records have in common.
-func (m *many) show(p *preview) error {
-	m.Message, m.Truncated = p.Message, p.Truncated
+func (m *many) show(p *site.Preview) error {
+	m.Preview = *p
 	byID := map[string]*item{}
 	for _, it := range m.Items {
 		byID[it.ID] = it
 	}
-	names, err := m.namesIn(p.Changes)
+	ids := map[string][]string{}
+	for _, e := range p.Changes {
+		site.RefIDs(ids, m.Resource, e.Changes)
+	}
+	names, err := namesOf(m.q, ids)
 	if err != nil {
 		return err
 	}
-	var along []entry
-	counts := map[row]int{}
+	var along []site.Change
+	counts := map[site.Diff]int{}
 	for _, e := range p.Changes {
 		it := byID[e.ID]
 		if it == nil {
@@ -101,7 +103,7 @@ func (m *many) show(p *preview) error {
 				continue
 			}
 			in := &input{Field: f}
-			r := row{site.FieldLabel(f), in.show(stored(f, d.Before), names), in.show(stored(f, d.After), names)}
+			r := site.Diff{Field: site.FieldLabel(f), Before: in.show(stored(f, d.Before), names), After: in.show(stored(f, d.After), names)}
 			it.Diff = append(it.Diff, r)
 			counts[r]++
 		}
@@ -112,29 +114,8 @@ func (m *many) show(p *preview) error {
 	slices.SortFunc(m.Sums, func(a, b sum) int {
 		return cmp.Or(b.Count-a.Count, cmp.Compare(a.Field, b.Field), cmp.Compare(a.Before, b.Before))
 	})
-	m.Effects, err = effects(m.q, &preview{Changes: along}, func(string) bool { return false })
+	m.Effects, err = effects(m.q, along, func(string) bool { return false })
 	return err
-}
-
-// namesIn returns what the records are called that changes have references to.
-func (m *many) namesIn(changes []entry) (map[string]string, error) {
-	ids := map[string][]string{}
-	known := map[string]bool{}
-	for _, e := range changes {
-		for name, d := range e.Changes {
-			f, ok := m.Resource.Field(name)
-			if !ok || f.Ref == nil {
-				continue
-			}
-			for _, v := range []any{d.Before, d.After} {
-				if id, isID := v.(string); isID && !known[id] {
-					known[id] = true
-					ids[f.Ref.To] = append(ids[f.Ref.To], id)
-				}
-			}
-		}
-	}
-	return namesOf(m.q, ids)
 }
 
 // Changed are the records that would change.
@@ -169,7 +150,7 @@ func (m *many) deleteStep() error {
 		items[i] = it.body(it.Version)
 	}
 	_, err := m.q.Do(&site.Call{Method: http.MethodDelete, Path: "/" + m.Resource.Name, Body: items}, nil)
-	if fault, ok := isShown(err); ok {
+	if fault, ok := site.Refused(err); ok {
 		m.Problem = "Nothing was deleted: " + fault.Message
 		if fault.Status == http.StatusPreconditionFailed {
 			m.refuseItems(fault, m.Items)
@@ -196,9 +177,8 @@ func (m *many) askDelete(status int) error {
 	if len(m.Items) == 0 {
 		return m.respond(status, "change-preview.html")
 	}
-	var p preview
-	_, err := m.q.Do(&site.Call{Method: http.MethodDelete, Path: "/" + m.Resource.Name, Query: url.Values{"dry_run": {"true"}}, Body: m.ids()}, &p)
-	if fault, ok := isShown(err); ok {
+	p, err := m.q.DryRun(&site.Call{Method: http.MethodDelete, Path: "/" + m.Resource.Name, Body: m.ids()})
+	if fault, ok := site.Refused(err); ok {
 		m.Items = m.refuseItems(fault, m.Items)
 		if m.Problem == "" && len(m.Refused) == 0 {
 			m.Problem = fault.Message
@@ -212,9 +192,9 @@ func (m *many) askDelete(status int) error {
 	if err != nil {
 		return err
 	}
-	m.Message, m.Truncated = p.Message, p.Truncated
+	m.Preview = *p
 	ids := m.ids()
-	if m.Effects, err = effects(m.q, &p, func(id string) bool { return slices.Contains(ids, id) }); err != nil {
+	if m.Effects, err = effects(m.q, p.Changes, func(id string) bool { return slices.Contains(ids, id) }); err != nil {
 		return err
 	}
 	return m.respond(status, "change-preview.html")

@@ -88,13 +88,13 @@ func details(r *records.Resource, rec site.Record, label string) (all []string) 
 func namesOf(q *site.Request, ids map[string][]string) (map[string]string, error) {
 	all := map[string]string{}
 	for resource, wanted := range ids {
-		r, ok := q.Schema.Named(resource)
-		if !ok || !q.May(resource, records.RouteList) {
-			continue
-		}
-		recs, err := readAll(q, r, slices.DeleteFunc(wanted, func(id string) bool { return !records.ValidID(id) }))
+		recs, err := q.ByIDs(resource, wanted)
 		if err != nil {
 			return nil, err
+		}
+		r, ok := q.Schema.Named(resource)
+		if !ok {
+			continue
 		}
 		choices, err := describe(q, r, recs)
 		if err != nil {
@@ -102,28 +102,6 @@ func namesOf(q *site.Request, ids map[string][]string) (map[string]string, error
 		}
 		for _, c := range choices {
 			all[c.ID] = c.Text
-		}
-	}
-	return all, nil
-}
-
-// readAll reads the records with ids, as far as the sender may see them, in the order of the ids.
-func readAll(q *site.Request, r *records.Resource, ids []string) ([]site.Record, error) {
-	found := map[string]site.Record{}
-	for part := range slices.Chunk(ids, records.MaxLimit) {
-		page, err := q.List(r.Name, url.Values{"id__in": {strings.Join(part, ",")}, "limit": {strconv.Itoa(records.MaxLimit)}, "count": {"none"}})
-		if err != nil {
-			return nil, err
-		}
-		for _, rec := range page.Data {
-			found[rec.ID()] = rec
-		}
-	}
-	var all []site.Record
-	for _, id := range ids {
-		if rec := found[strings.ToLower(id)]; rec != nil {
-			all = append(all, rec)
-			delete(found, strings.ToLower(id))
 		}
 	}
 	return all, nil

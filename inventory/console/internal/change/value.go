@@ -21,7 +21,7 @@ func stored(f *records.Field, value any) string {
 	if list, ok := value.([]any); ok {
 		lines := make([]string, len(list))
 		for i, e := range list {
-			lines[i] = site.Record{"": e}.Text("")
+			lines[i] = site.Text(e)
 		}
 		return strings.Join(lines, "\n")
 	}
@@ -29,7 +29,7 @@ func stored(f *records.Field, value any) string {
 		encoded, _ := json.MarshalIndent(value, "", "  ") // decoded JSON can be encoded
 		return string(encoded)
 	}
-	return site.Record{"": value}.Text("")
+	return site.Text(value)
 }
 
 // localTime is the form of times in fields of browsers, which have no zone: forms are in UTC.

@@ -25,13 +25,10 @@ type entry struct {
 	ActorURL             string
 	Address, Cause       string
 	Kind, Record, Target string // the record: its kind, and its label and address if it exists
-	Changes              []change
+	Changes              []site.Diff
 	// Brief says which fields changed.
 	Brief string
 }
-
-// change is a changed field, as the template "diff" shows it.
-type change struct{ Field, Before, After string }
 
 // readEntries reads the newest entries of the audit log that match a query.
 func readEntries(q *site.Request, query url.Values, limit int) ([]entry, string, error) {
@@ -45,72 +42,31 @@ func readEntries(q *site.Request, query url.Values, limit int) ([]entry, string,
 	if err != nil {
 		return nil, "", err
 	}
-	kinds := map[string]*records.Resource{}
-	for _, r := range q.Schema.Resources() {
-		kinds[r.Kind()] = r
+	ids := map[string][]string{}
+	for _, rec := range page.Data {
+		if r := q.OfKind(rec.Text("resource_type")); r != nil {
+			ids[r.Name] = append(ids[r.Name], rec.Text("resource_id"))
+			site.RefIDs(ids, r, changesOf(rec))
+		}
 	}
-	labels, err := entryLabels(q, kinds, page.Data)
+	labels, err := q.LabelsOf(ids)
 	if err != nil {
 		return nil, "", err
 	}
 	entries := make([]entry, len(page.Data))
 	for i, rec := range page.Data {
-		entries[i] = entryOf(q, kinds[rec.Text("resource_type")], rec, labels)
+		entries[i] = entryOf(q, q.OfKind(rec.Text("resource_type")), rec, labels)
 	}
 	return entries, page.Meta.NextCursor, nil
 }
 
-// entryLabels returns what people call the records that entries are about, and those that changed fields refer to.
-func entryLabels(q *site.Request, kinds map[string]*records.Resource, recs []site.Record) (map[string]string, error) {
-	wanted := map[string][]string{}
-	for _, rec := range recs {
-		r := kinds[rec.Text("resource_type")]
-		if r == nil {
-			continue
-		}
-		wanted[r.Name] = append(wanted[r.Name], rec.Text("resource_id"))
-		for name, c := range changesOf(rec) {
-			f, ok := r.Field(name)
-			if !ok || f.Ref == nil {
-				continue
-			}
-			for _, side := range []string{"before", "after"} {
-				if id := c.Text(side); records.ValidID(id) {
-					wanted[f.Ref.To] = append(wanted[f.Ref.To], id)
-				}
-			}
-		}
-	}
-	all := map[string]string{}
-	for resource, ids := range wanted {
-		ids = slices.DeleteFunc(ids, func(id string) bool { return !records.ValidID(id) })
-		var labels map[string]string
-		var err error
-		if isPort(resource) {
-			var ports map[string]port
-			ports, err = readPorts(q, map[string][]string{resource: ids})
-			labels = map[string]string{}
-			for id, p := range ports {
-				labels[id] = p.String()
-			}
-		} else {
-			labels, err = q.Labels(resource, ids)
-		}
-		if err != nil {
-			return nil, err
-		}
-		maps.Copy(all, labels)
-	}
-	return all, nil
-}
-
 // changesOf returns the changed fields of an entry, by their names.
-func changesOf(rec site.Record) map[string]site.Record {
-	all := map[string]site.Record{}
+func changesOf(rec site.Record) map[string]site.Delta {
+	all := map[string]site.Delta{}
 	fields, _ := rec["changes"].(map[string]any)
 	for name, v := range fields {
 		if c, ok := v.(map[string]any); ok {
-			all[name] = c
+			all[name] = site.Delta{Before: c["before"], After: c["after"]}
 		}
 	}
 	return all
@@ -141,9 +97,9 @@ func entryOf(q *site.Request, r *records.Resource, rec site.Record, labels map[s
 				label = site.FieldLabel(f)
 			}
 		}
-		e.Changes = append(e.Changes, change{label, changedText(c, "before", f, labels), changedText(c, "after", f, labels)})
+		e.Changes = append(e.Changes, site.Diff{Field: label, Before: changedText(c.Before, f, labels), After: changedText(c.After, f, labels)})
 		if e.Record == "" && r != nil && site.LabelField(r) != nil && site.LabelField(r).Name == name {
-			e.Record = clip(c.Text("before"), 60) // of a deleted record
+			e.Record = clip(site.Text(c.Before), 60) // of a deleted record
 		}
 	}
 	if e.Action == "update" {
@@ -153,7 +109,7 @@ func entryOf(q *site.Request, r *records.Resource, rec site.Record, labels map[s
 }
 
 // orderOf returns the names of changed fields in the order of the resource.
-func orderOf(r *records.Resource, changed map[string]site.Record) []string {
+func orderOf(r *records.Resource, changed map[string]site.Delta) []string {
 	var names []string
 	if r != nil {
 		for _, f := range r.Fields() {
@@ -170,13 +126,13 @@ func orderOf(r *records.Resource, changed map[string]site.Record) []string {
 	return names
 }
 
-// changedText returns a side of a change for people.
-func changedText(c site.Record, side string, f *records.Field, labels map[string]string) string {
-	text := c.Text(side)
+// changedText returns a changed value for people.
+func changedText(value any, f *records.Field, labels map[string]string) string {
+	text := site.Text(value)
 	if f != nil && f.Ref != nil && labels[text] != "" {
 		return labels[text]
 	}
-	if v, ok := c[side].(map[string]any); ok {
+	if v, ok := value.(map[string]any); ok {
 		if encoded, err := json.MarshalIndent(v, "", " "); err == nil {
 			return clip(string(encoded), 500)
 		}
@@ -185,7 +141,7 @@ func changedText(c site.Record, side string, f *records.Field, labels map[string
 }
 
 // brief names the first of the changed fields.
-func brief(changes []change) string {
+func brief(changes []site.Diff) string {
 	const most = 3
 	var names []string
 	for _, c := range changes[:min(len(changes), most)] {

@@ -124,17 +124,12 @@ func loadBars(q *site.Request, s *section) error {
 			fields, names = append(fields, f), append(names, name)
 		}
 	}
-	var counts struct {
-		Total int64
-		By    map[string]map[string]int64
-		Other map[string]int64
-	}
-	if err := q.Get("/summary", url.Values{"resource": {"devices"}, "by": {strings.Join(names, ",")}}, &counts); err != nil || counts.Total == 0 {
+	counts, err := q.Summary("devices", names...)
+	if err != nil || counts.Total == 0 {
 		return err
 	}
 	all := make([]bars, len(fields))
 	for i, f := range fields {
-		var err error
 		all[i].Title = "Devices by " + strings.ToLower(site.FieldLabel(f))
 		if all[i].Rows, err = barsOf(q, f, counts.By[f.Name], counts.Other[f.Name]); err != nil {
 			return err
@@ -146,11 +141,7 @@ func loadBars(q *site.Request, s *section) error {
 
 // barsOf returns the highest counts by a field of devices, and one bar for the others.
 func barsOf(q *site.Request, f *records.Field, counts map[string]int64, other int64) ([]bar, error) {
-	values := make([]string, 0, len(counts))
-	for v := range counts {
-		values = append(values, v)
-	}
-	slices.SortFunc(values, func(a, b string) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
+	values := site.Frequent(counts)
 	shown := values[:min(len(values), homeBars)]
 	labels := map[string]string{}
 	if f.Ref != nil {

@@ -16,9 +16,6 @@ var portFields = map[string]string{"interfaces": "interface", "front-ports": "fr
 
 func isPort(resource string) bool { return portFields[resource] != "" }
 
-// maxIDs is the maximum number of ids of a filter of the API, and of records of a page.
-const maxIDs = 100
-
 // port is a port of a device.
 type port struct {
 	Resource, ID, Name, DeviceID, Device string
@@ -26,9 +23,6 @@ type port struct {
 	DeviceStatus                         string
 	Down                                 bool // of an interface
 }
-
-// String returns the names of the device and of the port.
-func (p port) String() string { return strings.TrimSpace(p.Device + " " + p.Name) }
 
 // portFieldsOf returns the fields of a port that pages need.
 func portFieldsOf(resource string) string {
@@ -54,7 +48,7 @@ func readPorts(q *site.Request, wanted map[string][]string) (map[string]port, er
 	found := map[string]port{}
 	var ids []string
 	for _, resource := range slices.Sorted(maps.Keys(wanted)) {
-		recs, err := readIDs(q, resource, portFieldsOf(resource), wanted[resource])
+		recs, err := q.ByIDs(resource, wanted[resource], portFieldsOf(resource))
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +60,7 @@ func readPorts(q *site.Request, wanted map[string][]string) (map[string]port, er
 			found[p.ID], ids = p, append(ids, p.DeviceID)
 		}
 	}
-	devices, err := readIDs(q, "devices", "id,hostname,status", ids)
+	devices, err := q.ByIDs("devices", ids, "id", "hostname", "status")
 	if err != nil {
 		return nil, err
 	}
@@ -81,26 +75,6 @@ func readPorts(q *site.Request, wanted map[string][]string) (map[string]port, er
 		found[id] = p
 	}
 	return found, nil
-}
-
-// readIDs returns the records with some ids that the sender may see, with some fields, or all if that is empty.
-func readIDs(q *site.Request, resource, fields string, ids []string) (recs []site.Record, err error) {
-	if !q.May(resource, records.RouteList) {
-		return nil, nil
-	}
-	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
-	for part := range slices.Chunk(ids, maxIDs) {
-		query := url.Values{"id__in": {strings.Join(part, ",")}, "limit": {"100"}, "count": {"none"}}
-		if fields != "" {
-			query.Set("fields", fields)
-		}
-		page, err := q.List(resource, query)
-		if err != nil {
-			return nil, err
-		}
-		recs = append(recs, page.Data...)
-	}
-	return recs, nil
 }
 
 // connection is a cable or link of a port.

@@ -122,7 +122,7 @@ func titleOf(q *site.Request, r *records.Resource, rec site.Record) (string, err
 			refs = append(refs, f)
 		}
 	}
-	labels, err := refLabels(q, refs, []site.Record{rec})
+	labels, err := q.RefLabels(refs, []site.Record{rec})
 	if err != nil {
 		return "", err
 	}
@@ -258,7 +258,7 @@ func (p *page) values() *section {
 				fields = append(fields, f)
 			}
 		}
-		labels, err := refLabels(p.q, fields, []site.Record{p.Rec})
+		labels, err := p.q.RefLabels(fields, []site.Record{p.Rec})
 		if err != nil {
 			return err
 		}

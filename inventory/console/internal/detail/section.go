@@ -27,7 +27,7 @@ type section struct {
 }
 
 // action is a link of a section.
-type action struct{ Label, URL, Icon, Key string }
+type action struct{ Label, URL, Icon string }
 
 // Shown reports whether there is anything to show.
 func (s *section) Shown() bool { return s.Data != nil || s.Problem != "" }
@@ -40,12 +40,9 @@ func (s *section) add(label, url, icon string) {
 // run loads the section. A refusal of the API is shown in it; what the sender may not see is absent.
 func (s *section) run() error {
 	err := s.load(s)
-	f, ok := site.AsFault(err)
-	if !ok {
-		f, ok = site.AsFault(err, http.StatusServiceUnavailable)
-	}
+	f, ok := site.Refused(err)
 	switch {
-	case !ok || f.Status == http.StatusUnauthorized:
+	case !ok:
 		return err
 	case f.Status == http.StatusForbidden || f.Status == http.StatusNotFound:
 		s.Data = nil

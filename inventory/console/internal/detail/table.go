@@ -53,7 +53,7 @@ func readTable(q *site.Request, resource string, query url.Values, limit int, na
 	if err != nil {
 		return nil, err
 	}
-	labels, err := refLabels(q, t.Fields, page.Data)
+	labels, err := q.RefLabels(t.Fields, page.Data)
 	if err != nil {
 		return nil, err
 	}
@@ -126,34 +126,4 @@ func listed(f *records.Field) bool {
 		return false
 	}
 	return f.Kind != records.List && f.Kind != records.Object && f.Format != "text"
-}
-
-// refLabels returns what people call the records that fields refer to. Ports have the name of their device in
-// front.
-func refLabels(q *site.Request, fields []*records.Field, recs []site.Record) (map[string]string, error) {
-	ports := map[string][]string{}
-	var others []*records.Field
-	for _, f := range fields {
-		if f.Ref == nil {
-			continue
-		}
-		if !isPort(f.Ref.To) {
-			others = append(others, f)
-			continue
-		}
-		for _, rec := range recs {
-			if id := rec.Text(f.Name); id != "" {
-				ports[f.Ref.To] = append(ports[f.Ref.To], id)
-			}
-		}
-	}
-	labels, err := q.RefLabels(others, recs)
-	if err != nil {
-		return nil, err
-	}
-	named, err := readPorts(q, ports)
-	for id, p := range named {
-		labels[id] = p.String()
-	}
-	return labels, err
 }

@@ -97,7 +97,7 @@ func (t *trace) describe(q *site.Request, start int) error {
 			cables = append(cables, h.ID)
 		}
 	}
-	recs, err := readIDs(q, "cables", "", cables)
+	recs, err := q.ByIDs("cables", cables)
 	if err != nil {
 		return err
 	}

@@ -107,7 +107,7 @@ func (d *difference) URL() string {
 }
 
 // Rows returns the values that differ: of the inventory, and of the device.
-func (d *difference) Rows() (rows []fieldChange) {
+func (d *difference) Rows() (rows []site.Diff) {
 	names := d.Fields
 	if d.Type != "different" {
 		for name := range d.Observed {
@@ -118,7 +118,7 @@ func (d *difference) Rows() (rows []fieldChange) {
 		slices.Sort(names)
 	}
 	for _, name := range names {
-		rows = append(rows, fieldChange{strings.ReplaceAll(name, "_", " "), d.Expected.Text(name), d.Observed.Text(name)})
+		rows = append(rows, site.Diff{Field: strings.ReplaceAll(name, "_", " "), Before: d.Expected.Text(name), After: d.Observed.Text(name)})
 	}
 	return rows
 }

@@ -255,7 +255,7 @@ type driftReport struct {
 	Missing, Unexpected, Different, Applied int
 	Differences                             []*difference
 	Problems                                []struct{ Reason string }
-	Changes                                 []change
+	Changes                                 []site.Change
 	Truncated                               bool
 }
 
@@ -332,11 +332,9 @@ func (p *driftPage) apply(q *site.Request, t *driftTable, chosen []string) error
 
 // failed says why the chosen differences were not applied.
 func (p *driftPage) failed(q *site.Request, err error) error {
-	fault, ok := site.AsFault(err, http.StatusServiceUnavailable)
+	fault, ok := site.Refused(err)
 	if !ok {
-		if fault, ok = site.AsFault(err); !ok || fault.Status == http.StatusUnauthorized {
-			return err
-		}
+		return err
 	}
 	p.Step, p.Fault = stepResult, fault.Message
 	for _, field := range fault.Fields {

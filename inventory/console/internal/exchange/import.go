@@ -241,11 +241,9 @@ func (p *importPage) preview(q *site.Request, f *form, fault string) error {
 
 // failed shows the columns again, with what the API says about the file.
 func (p *importPage) failed(q *site.Request, f *form, err error) error {
-	fault, ok := site.AsFault(err, http.StatusServiceUnavailable)
+	fault, ok := site.Refused(err)
 	if !ok {
-		if fault, ok = site.AsFault(err); !ok || fault.Status == http.StatusUnauthorized {
-			return err
-		}
+		return err
 	}
 	p.Step, p.Fault, p.Problems = stepColumns, fault.Message, nil
 	for _, field := range fault.Fields {

@@ -17,7 +17,7 @@ type importReport struct {
 	Problems                                    []problem
 	Truncated                                   bool
 	RejectedRows                                string `json:"rejected_rows"`
-	Changes                                     []change
+	Changes                                     []site.Change
 }
 
 // problem describes an invalid row.
@@ -26,14 +26,6 @@ type problem struct {
 	Column, Value, Reason string
 
 	InFile string `json:"-"` // the name of the column in the file, if it is another one
-}
-
-// change is a change of a dry run, as the API sends it.
-type change struct {
-	Action       string
-	ResourceType string `json:"resource_type"`
-	ResourceID   string `json:"resource_id"`
-	Changes      map[string]struct{ Before, After any }
 }
 
 // report is a report for a page.
@@ -49,10 +41,8 @@ type report struct {
 // changed is a record that is changed or deleted.
 type changed struct {
 	Action, Kind, Label, URL string
-	Fields                   []fieldChange
+	Fields                   []site.Diff
 }
-
-type fieldChange struct{ Field, Before, After string }
 
 // newRecords are new records of a resource.
 type newRecords struct {
@@ -87,8 +77,8 @@ func (a *importReport) view(q *site.Request, t *table) (*report, error) {
 }
 
 // describeChanges returns the first changes of a dry run for a page, and how many it leaves out.
-func describeChanges(q *site.Request, changes []change) (others []*changed, added []*newRecords, more int, err error) {
-	var shown []change
+func describeChanges(q *site.Request, changes []site.Change) (others []*changed, added []*newRecords, more int, err error) {
+	var shown []site.Change
 	count := map[bool]int{}
 	for _, c := range changes {
 		isNew := c.Action == "create"
@@ -96,70 +86,40 @@ func describeChanges(q *site.Request, changes []change) (others []*changed, adde
 			shown = append(shown, c)
 		}
 	}
-	kinds := map[string]*records.Resource{}
-	for _, r := range q.Schema.Resources() {
-		kinds[r.Kind()] = r
+	ids := map[string][]string{}
+	for _, c := range shown {
+		if r := q.OfKind(c.Kind); r != nil {
+			ids[r.Name] = append(ids[r.Name], c.ID)
+			site.RefIDs(ids, r, c.Changes)
+		}
 	}
-	labels, err := labelsOf(q, kinds, shown)
+	labels, err := q.LabelsOf(ids)
 	if err != nil {
 		return nil, nil, 0, err
 	}
 	for _, c := range shown {
-		r := kinds[c.ResourceType]
+		r := q.OfKind(c.Kind)
 		switch {
 		case r == nil:
 		case c.Action == "create":
 			added = addNew(added, r, c, labels)
 		default:
-			others = append(others, c.view(q, r, labels))
+			others = append(others, describeChange(q, r, c, labels))
 		}
 	}
 	return others, added, len(changes) - len(shown), nil
 }
 
-// labelsOf returns what people call the records that changes are of, and that they refer to, by id.
-func labelsOf(q *site.Request, kinds map[string]*records.Resource, changes []change) (map[string]string, error) {
-	ids := map[string][]string{}
-	for _, c := range changes {
-		r := kinds[c.ResourceType]
-		if r == nil {
-			continue
-		}
-		if c.ResourceID != "" {
-			ids[r.Name] = append(ids[r.Name], c.ResourceID)
-		}
-		for name, value := range c.Changes {
-			if f, ok := r.Field(name); ok && f.Ref != nil {
-				rec := site.Record{"before": value.Before, "after": value.After}
-				ids[f.Ref.To] = append(ids[f.Ref.To], rec.Text("before"), rec.Text("after"))
-			}
-		}
-	}
-	all := map[string]string{}
-	for resource, of := range ids {
-		labels, err := q.Labels(resource, of)
-		if err != nil {
-			return nil, err
-		}
-		for id, label := range labels {
-			all[id] = label
-		}
-	}
-	return all, nil
-}
-
-// view returns a change of a record for a page.
-func (c *change) view(q *site.Request, r *records.Resource, labels map[string]string) *changed {
-	v := &changed{Action: c.Action, Kind: r.Label, Label: labels[c.ResourceID], URL: q.RecordURL(r.Name, c.ResourceID)}
-	if v.Label == "" {
-		v.Label = site.Label(r, site.Record{"id": c.ResourceID})
-	}
+// describeChange returns a change of a record for a page.
+func describeChange(q *site.Request, r *records.Resource, c site.Change, labels map[string]string) *changed {
+	v := &changed{Action: c.Action, Kind: r.Label, URL: q.RecordURL(r.Name, c.ID)}
+	v.Label = cmp.Or(labels[c.ID], site.Label(r, site.Record{"id": c.ID}))
 	if c.Action == "delete" {
 		return v
 	}
 	for _, f := range r.Fields() {
 		if value, ok := c.Changes[f.Name]; ok {
-			v.Fields = append(v.Fields, fieldChange{site.FieldLabel(f), valueOf(f, value.Before, labels), valueOf(f, value.After, labels)})
+			v.Fields = append(v.Fields, site.Diff{Field: site.FieldLabel(f), Before: valueOf(f, value.Before, labels), After: valueOf(f, value.After, labels)})
 		}
 	}
 	return v
@@ -167,7 +127,7 @@ func (c *change) view(q *site.Request, r *records.Resource, labels map[string]st
 
 // valueOf returns a value for a page: of a reference, what people call the record.
 func valueOf(f *records.Field, value any, labels map[string]string) string {
-	text := site.Record{"value": value}.Text("value")
+	text := site.Text(value)
 	if f.Ref == nil || text == "" {
 		return printable.Truncate(text, 300)
 	}
@@ -178,7 +138,7 @@ func valueOf(f *records.Field, value any, labels map[string]string) string {
 }
 
 // addNew adds a new record to those of its resource. Its columns are the fields with values.
-func addNew(all []*newRecords, r *records.Resource, c change, labels map[string]string) []*newRecords {
+func addNew(all []*newRecords, r *records.Resource, c site.Change, labels map[string]string) []*newRecords {
 	at := slices.IndexFunc(all, func(n *newRecords) bool { return n.Resource == r })
 	if at < 0 {
 		at, all = len(all), append(all, &newRecords{Resource: r})

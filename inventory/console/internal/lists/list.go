@@ -310,10 +310,8 @@ func (v *view) valueOf(f *records.Field, rec site.Record, labels map[string]stri
 	if f.Name != "resource_id" || kind == "" || c.Text == "" {
 		return c
 	}
-	for _, r := range v.Schema.Resources() {
-		if r.Kind() == kind && v.May(r.Name, records.RouteGet) {
-			c.Kind, c.URL, c.Text = "link", v.RecordURL(r.Name, c.Text), strings.ToLower(r.Label)+" …"+c.Text[max(0, len(c.Text)-8):]
-		}
+	if r := v.OfKind(kind); r != nil && v.May(r.Name, records.RouteGet) {
+		c.Kind, c.URL, c.Text = "link", v.RecordURL(r.Name, c.Text), strings.ToLower(r.Label)+" …"+c.Text[max(0, len(c.Text)-8):]
 	}
 	return c
 }

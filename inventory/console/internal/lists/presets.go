@@ -2,8 +2,6 @@ package lists
 
 import (
 	"maps"
-	"net/url"
-	"slices"
 
 	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -20,12 +18,6 @@ type preset struct {
 // maxPresets is the number of states that have a preset.
 const maxPresets = 5
 
-// summary is a summary of the API.
-type summary struct {
-	Total int64
-	By    map[string]map[string]int64
-}
-
 // valueCount is a value and how many records have it.
 type valueCount struct {
 	Value string
@@ -35,24 +27,14 @@ type valueCount struct {
 // summarize counts the records of the resource by the values of a field, the most frequent first. There are
 // no counts if the API has too much to do.
 func (v *view) summarize(f *records.Field) ([]valueCount, int64, error) {
-	var s summary
-	err := v.Get("/summary", url.Values{"resource": {v.resource.Name}, "by": {f.Name}}, &s)
+	s, err := v.Summary(v.resource.Name, f.Name)
 	if _, ok := site.AsFault(err); ok {
 		return nil, 0, nil
 	}
-	counts := make([]valueCount, 0, len(s.By[f.Name]))
-	for value, n := range s.By[f.Name] {
-		counts = append(counts, valueCount{value, n})
+	var counts []valueCount
+	for _, value := range site.Frequent(s.By[f.Name]) {
+		counts = append(counts, valueCount{value, s.By[f.Name][value]})
 	}
-	slices.SortFunc(counts, func(a, b valueCount) int {
-		if a.Count != b.Count {
-			return int(b.Count - a.Count)
-		}
-		if a.Value < b.Value {
-			return -1
-		}
-		return 1
-	})
 	return counts, s.Total, err
 }
 

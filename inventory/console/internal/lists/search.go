@@ -1,6 +1,8 @@
 package lists
 
 import (
+	"cmp"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -113,19 +115,13 @@ func hits(q *site.Request, all []result) ([]hit, error) {
 	for _, r := range all {
 		ids[r.Resource] = append(ids[r.Resource], r.ID)
 	}
-	labels := map[string]string{}
-	for name, of := range ids {
+	maps.DeleteFunc(ids, func(name string, _ []string) bool {
 		r, ok := q.Schema.Named(name)
-		if !ok || site.Owner(r) == nil {
-			continue // the label of the result is enough
-		}
-		some, err := q.Labels(name, of)
-		if err != nil {
-			return nil, err
-		}
-		for id, label := range some {
-			labels[id] = label
-		}
+		return !ok || site.Owner(r) == nil // the label of the result is enough
+	})
+	labels, err := q.LabelsOf(ids)
+	if err != nil {
+		return nil, err
 	}
 	shown := make([]hit, 0, len(all))
 	for _, found := range all {
@@ -133,10 +129,7 @@ func hits(q *site.Request, all []result) ([]hit, error) {
 		if !ok {
 			continue
 		}
-		h := hit{Label: labels[found.ID], URL: q.RecordURL(r.Name, found.ID), Icon: site.Icon(r.Name), Kind: r.Label}
-		if h.Label == "" {
-			h.Label = site.Label(r, found.Record)
-		}
+		h := hit{Label: cmp.Or(labels[found.ID], site.Label(r, found.Record)), URL: q.RecordURL(r.Name, found.ID), Icon: site.Icon(r.Name), Kind: r.Label}
 		if f, ok := r.Field(found.Field); ok && f != site.LabelField(r) && f.Name != "id" {
 			h.Field, h.Value = site.FieldLabel(f), abridged(found.Record.Text(f.Name))
 		}

@@ -1,6 +1,7 @@
 package lists
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -125,16 +126,13 @@ func (v *view) valuesInWords(p records.Parameter, values []string) ([]string, er
 
 // labelsOf returns what people call records, or the ids of those that are not found.
 func (v *view) labelsOf(resource string, ids []string) ([]string, error) {
-	valid := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !records.ValidID(id) })
-	labels, err := v.Labels(resource, valid)
+	labels, err := v.Labels(resource, ids)
 	if err != nil {
 		return nil, err
 	}
 	names := make([]string, len(ids))
 	for i, id := range ids {
-		if names[i] = labels[id]; names[i] == "" {
-			names[i] = id
-		}
+		names[i] = cmp.Or(labels[id], id)
 	}
 	return names, nil
 }

@@ -35,13 +35,10 @@ type move struct {
 	Device, Unit, Face string // a unit of "out" takes the device out of the rack, an empty one leaves the unit open
 	Version            string
 	Rec                site.Record
-	Changes            []change
+	Changes            []site.Diff
 	Problem            string
 	Items              []string
 }
-
-// change is a row of the template "diff".
-type change struct{ Field, Before, After string }
 
 // rackPage is the data of a rack.
 type rackPage struct {
@@ -167,38 +164,30 @@ func (p *rackPage) read(q *site.Request) error {
 
 // devices reads the devices of the rack, by id, and the others that may be placed.
 func (p *rackPage) devices(q *site.Request) (map[string]*slot, error) {
-	query := url.Values{
-		"rack_id": {p.Rack.ID()}, "limit": {"100"}, "count": {"none"}, "cursor": {""}, "sortby": {"hostname:asc"},
-		"fields": {"id,hostname,status,role,rack_unit,rack_height,rack_face"},
+	recs, err := q.All("devices", url.Values{
+		"rack_id": {p.Rack.ID()}, "sortby": {"hostname:asc"}, "fields": {"id,hostname,status,role,rack_unit,rack_height,rack_face"},
+	}, maxInRack)
+	if err != nil {
+		return nil, err
 	}
 	all := map[string]*slot{}
-	for range maxRackPages {
-		page, err := q.List("devices", query)
-		if err != nil {
-			return nil, err
-		}
-		for _, rec := range page.Data {
-			s := slotFrom(rec)
-			all[s.ID] = s
-			if unit := rec.Text("rack_unit"); unit == "" {
-				p.Loose = append(p.Loose, s)
-			} else {
-				p.Inside, p.positions = append(p.Inside, s), append(p.positions, [2]string{unit, rec.Text("rack_face")})
-				if s.ID == p.Marked {
-					p.Unit, p.Face = unit, rec.Text("rack_face")
-				}
+	for _, rec := range recs {
+		s := slotFrom(rec)
+		all[s.ID] = s
+		if unit := rec.Text("rack_unit"); unit == "" {
+			p.Loose = append(p.Loose, s)
+		} else {
+			p.Inside, p.positions = append(p.Inside, s), append(p.positions, [2]string{unit, rec.Text("rack_face")})
+			if s.ID == p.Marked {
+				p.Unit, p.Face = unit, rec.Text("rack_face")
 			}
 		}
-		if page.Meta.NextCursor == "" {
-			break
-		}
-		query.Set("cursor", page.Meta.NextCursor)
 	}
 	return all, nil
 }
 
-// maxRackPages bounds the devices of a rack that are read, in hundreds.
-const maxRackPages = 10
+// maxInRack bounds the devices of a rack that are read.
+const maxInRack = 1000
 
 func slotFrom(rec site.Record) *slot {
 	height, err := strconv.Atoi(rec.Text("rack_height"))
@@ -273,37 +262,28 @@ func (m *move) send(q *site.Request, dry bool) error {
 		return err
 	}
 	m.Version = tag
-	call.Query = url.Values{"dry_run": {"true"}}
-	var preview struct {
-		Changes []struct {
-			Changes map[string]struct{ Before, After any }
-		}
-	}
-	if _, err := q.Do(call, &preview); err != nil {
+	preview, err := q.DryRun(call)
+	if err != nil {
 		return err
 	}
 	r, _ := q.Schema.Named("devices")
+	ids := map[string][]string{}
+	for _, c := range preview.Changes {
+		site.RefIDs(ids, r, c.Changes)
+	}
+	names, err := q.LabelsOf(ids)
+	if err != nil {
+		return err
+	}
 	for _, c := range preview.Changes {
 		for _, f := range r.Fields() {
-			if ch, ok := c.Changes[f.Name]; ok {
-				rec := site.Record{"before": ch.Before, "after": ch.After}
-				m.Changes = append(m.Changes, change{site.FieldLabel(f), m.shown(q, f, rec.Text("before")), m.shown(q, f, rec.Text("after"))})
+			if d, ok := c.Changes[f.Name]; ok {
+				before, after := site.Text(d.Before), site.Text(d.After)
+				m.Changes = append(m.Changes, site.Diff{Field: site.FieldLabel(f), Before: cmp.Or(names[before], before), After: cmp.Or(names[after], after)})
 			}
 		}
 	}
 	return nil
-}
-
-// shown returns a value of a field as the panel shows it: of references the name.
-func (m *move) shown(q *site.Request, f *records.Field, value string) string {
-	if f.Ref == nil || value == "" {
-		return value
-	}
-	labels, err := q.Labels(f.Ref.To, []string{value})
-	if err != nil {
-		return value
-	}
-	return cmp.Or(labels[value], value)
 }
 
 // refused keeps why the API refuses a move, for the page, and returns the status.

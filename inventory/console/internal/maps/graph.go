@@ -248,27 +248,18 @@ func (g *graph) loadFiltered(q *site.Request, v *view) error {
 
 // rolesOf returns the roles of the devices that the filters of a view choose, by their ids, of at most maxRead.
 func rolesOf(q *site.Request, v *view) (map[string]string, error) {
-	query := url.Values{"fields": {"id,role"}, "limit": {"100"}, "count": {"none"}, "cursor": {""}}
+	query := url.Values{"fields": {"id,role"}}
 	for name, value := range map[string]string{"below": v.Location, "role": v.Role, "status": v.Status} {
 		if value != "" {
 			query.Set(name, value)
 		}
 	}
+	recs, err := q.All("devices", query, maxRead)
 	chosen := map[string]string{}
-	for len(chosen) < maxRead {
-		page, err := q.List("devices", query)
-		if err != nil {
-			return nil, err
-		}
-		for _, rec := range page.Data {
-			chosen[rec.ID()] = rec.Text("role")
-		}
-		if page.Meta.NextCursor == "" {
-			break
-		}
-		query.Set("cursor", page.Meta.NextCursor)
+	for _, rec := range recs {
+		chosen[rec.ID()] = rec.Text("role")
 	}
-	return chosen, nil
+	return chosen, err
 }
 
 // loadPaths reads the paths between two devices, and makes a graph of them.

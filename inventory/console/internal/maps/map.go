@@ -2,6 +2,7 @@ package maps
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -152,10 +153,8 @@ func (p *mapPage) ends(q *site.Request) (err error) {
 
 // choices sets the values of the filters, with the numbers of devices.
 func (p *mapPage) choices(q *site.Request) error {
-	var counts struct {
-		By map[string]map[string]int
-	}
-	if err := q.Get("/summary", url.Values{"resource": {"devices"}, "by": {"location_id,role,status"}}, &counts); err != nil {
+	counts, err := q.Summary("devices", "location_id", "role", "status")
+	if err != nil {
 		return err
 	}
 	v := p.View
@@ -177,14 +176,12 @@ func (p *mapPage) choices(q *site.Request) error {
 }
 
 // values returns the values of a summary, without that of records without one.
-func values(counts map[string]int, chosen string) []choice {
-	var all []choice
-	for value, n := range counts {
-		if value != "" && (n > 0 || value == chosen) {
-			all = append(all, choice{Label: value, Value: value, Chosen: value == chosen, Count: n})
+func values(counts map[string]int64, chosen string) (all []choice) {
+	for _, value := range slices.Sorted(maps.Keys(counts)) {
+		if n := counts[value]; value != "" && (n > 0 || value == chosen) {
+			all = append(all, choice{Label: value, Value: value, Chosen: value == chosen, Count: int(n)})
 		}
 	}
-	slices.SortFunc(all, func(a, b choice) int { return strings.Compare(a.Value, b.Value) })
 	return all
 }
 

@@ -35,19 +35,12 @@ func readPlaces(q *site.Request) (places, error) {
 	if !q.May("locations", records.RouteList) {
 		return all, nil
 	}
-	query := url.Values{"fields": {"id,name,kind,parent_id"}, "limit": {"100"}, "count": {"none"}, "cursor": {""}}
-	for len(all) < maxRead {
-		page, err := q.List("locations", query)
-		if err != nil {
-			return nil, err
-		}
-		for _, rec := range page.Data {
-			all[rec.ID()] = &place{ID: rec.ID(), Name: rec.Text("name"), Kind: rec.Text("kind"), Parent: rec.Text("parent_id")}
-		}
-		if page.Meta.NextCursor == "" {
-			break
-		}
-		query.Set("cursor", page.Meta.NextCursor)
+	recs, err := q.All("locations", url.Values{"fields": {"id,name,kind,parent_id"}}, maxRead)
+	if err != nil {
+		return nil, err
+	}
+	for _, rec := range recs {
+		all[rec.ID()] = &place{ID: rec.ID(), Name: rec.Text("name"), Kind: rec.Text("kind"), Parent: rec.Text("parent_id")}
 	}
 	for _, p := range all {
 		if all[p.Parent] == nil {
@@ -67,10 +60,10 @@ func (t places) above(id string) (chain []string) {
 }
 
 // count adds the devices of locations to those above them.
-func (t places) count(devices map[string]int) {
+func (t places) count(devices map[string]int64) {
 	for id, n := range devices {
 		for _, above := range t.above(id) {
-			t[above].Devices += n
+			t[above].Devices += int(n)
 		}
 	}
 }

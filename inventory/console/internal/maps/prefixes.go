@@ -28,14 +28,19 @@ type prefix struct {
 	Rec            site.Record
 	ID, Prefix     string
 	Location, VLAN string
-	Prefixes       int64 // within it
-	Addresses      int64
-	Hosts          string
-	Percent        float64
-	Children       []*prefix
-	More           string // the prefix behind which there are more children; empty for none
-	Open           bool
-	network        netip.Prefix
+	usage
+	Children []*prefix
+	More     string // the prefix behind which there are more children; empty for none
+	Open     bool
+	network  netip.Prefix
+}
+
+// usage is how much of a prefix is used, as the API counts it.
+type usage struct {
+	Prefixes  int64 // within it
+	Addresses int64
+	Hosts     string
+	Percent   float64
 }
 
 // Share returns the used part, for a meter.
@@ -70,7 +75,6 @@ type prefixPage struct {
 	NextPrefix  string
 	Length      int
 	Lengths     []int
-	NextProblem string
 	New         bool
 	NewAddress  bool
 	Part        []*prefix // for htmx: children, and what is behind them
@@ -290,25 +294,18 @@ func (p *prefixPage) free(q *site.Request) error {
 		p.Length = 24
 	}
 	next := func(path, field string, query url.Values) (string, error) {
-		var preview struct {
-			Changes []struct {
-				Changes map[string]struct{ After any }
-			}
-		}
-		query.Set("dry_run", "true")
-		_, err := q.Do(&site.Call{Method: http.MethodPost, Path: "/prefixes/" + p.Under.ID + path, Query: query}, &preview)
-		if f, ok := site.AsFault(err); ok {
-			p.NextProblem = f.Message
+		preview, err := q.DryRun(&site.Call{Method: http.MethodPost, Path: "/prefixes/" + p.Under.ID + path, Query: query})
+		if _, full := site.AsFault(err); full {
 			return "", nil
 		}
 		if err != nil || len(preview.Changes) == 0 {
 			return "", err
 		}
-		return site.Record{field: preview.Changes[0].Changes[field].After}.Text(field), nil
+		return site.Text(preview.Changes[0].Changes[field].After), nil
 	}
 	var err error
 	if p.NewAddress {
-		if p.NextAddress, err = next("/next-address", "address", url.Values{}); err != nil {
+		if p.NextAddress, err = next("/next-address", "address", nil); err != nil {
 			return err
 		}
 	}
@@ -426,15 +423,9 @@ func describe(q *site.Request, all []*prefix) error {
 	recs := make([]site.Record, len(all))
 	for i, p := range all {
 		recs[i] = p.Rec
-		var usage struct {
-			Prefixes, Addresses int64
-			Hosts               string
-			Percent             float64
-		}
-		if err := q.Get("/prefixes/"+p.ID+"/usage", nil, &usage); err != nil {
+		if err := q.Get("/prefixes/"+p.ID+"/usage", nil, &p.usage); err != nil {
 			return err
 		}
-		p.Prefixes, p.Addresses, p.Hosts, p.Percent = usage.Prefixes, usage.Addresses, usage.Hosts, usage.Percent
 	}
 	r, _ := q.Schema.Named("prefixes")
 	fields := slices.DeleteFunc(slices.Clone(r.Fields()), func(f *records.Field) bool { return f.Name != "location_id" && f.Name != "vlan_id" })

@@ -2,6 +2,7 @@ package site
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,27 +10,27 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
+	"slices"
+
+	"github.com/ashlar-go/ashlar/httpx"
 )
 
 // Fault is a response of the API that is an error.
 type Fault struct {
 	Status     int `json:"-"`
 	Message    string
-	Fields     []FieldFault `json:"errors"`
-	Items      []ItemFault  `json:"items"`
-	RetryAfter string       `json:"-"`
+	Fields     []httpx.FieldError `json:"errors"`
+	Items      []httpx.ItemError  `json:"items"`
+	RetryAfter string             `json:"-"`
 }
 
-// FieldFault describes an invalid field.
-type FieldFault struct{ Field, Reason string }
-
-// ItemFault describes an invalid item of a bulk request.
-type ItemFault struct {
-	Index   int
-	ID      string
-	Message string
-	Errors  []FieldFault
+// newFault returns the fault that a response has.
+func newFault(status int, h http.Header, body []byte) *Fault {
+	f := &Fault{}
+	_ = json.Unmarshal(body, f) // a body in another form has no message
+	f.Status, f.RetryAfter = status, h.Get("Retry-After")
+	f.Message = cmp.Or(f.Message, http.StatusText(status))
+	return f
 }
 
 // Error returns the message, with the fields that are wrong.
@@ -44,15 +45,20 @@ func (f *Fault) Error() string {
 // AsFault returns the fault that an error is, if it has one of the given statuses, or one below 500 without any.
 func AsFault(err error, statuses ...int) (*Fault, bool) {
 	f, ok := errors.AsType[*Fault](err)
-	if !ok {
-		return nil, false
-	}
-	for _, status := range statuses {
-		if f.Status == status {
-			return f, true
-		}
+	if !ok || slices.Contains(statuses, f.Status) {
+		return f, ok
 	}
 	return f, len(statuses) == 0 && f.Status < http.StatusInternalServerError
+}
+
+// Refused returns the fault that an error is, if a page shows it instead of what was asked for: one that the
+// sender can do something about, or that waiting may help against.
+func Refused(err error) (*Fault, bool) {
+	f, ok := AsFault(err)
+	if !ok {
+		f, ok = AsFault(err, http.StatusServiceUnavailable, http.StatusInsufficientStorage)
+	}
+	return f, ok && f.Status != http.StatusUnauthorized
 }
 
 // Call is a request to the API.
@@ -82,13 +88,7 @@ func (q *Request) Do(c *Call, into any) (http.Header, error) {
 		return nil, fmt.Errorf("%s: the response has more than %d bytes", c.Path, maxAnswer)
 	}
 	if w.status >= http.StatusBadRequest {
-		f := &Fault{}
-		_ = json.Unmarshal(w.body.Bytes(), f) // a body in another form has no message
-		f.Status, f.RetryAfter = w.status, w.header.Get("Retry-After")
-		if f.Message == "" {
-			f.Message = http.StatusText(w.status)
-		}
-		return w.header, f
+		return w.header, newFault(w.status, w.header, w.body.Bytes())
 	}
 	if into == nil {
 		return w.header, nil
@@ -117,20 +117,14 @@ func (q *Request) Forward(c *Call, header http.Header) error {
 	w := &forwarder{ResponseWriter: q.W, own: header}
 	q.bare.ServeHTTP(w, r)
 	if w.fault != nil {
-		f := &Fault{}
-		_ = json.Unmarshal(w.fault.Bytes(), f) // as above
-		f.Status = w.status
-		return f
+		return newFault(w.status, w.Header(), w.fault.Bytes())
 	}
 	return nil
 }
 
 // request returns the request of a call.
 func (q *Request) request(c *Call) (*http.Request, error) {
-	method := c.Method
-	if method == "" {
-		method = http.MethodGet
-	}
+	method := cmp.Or(c.Method, http.MethodGet)
 	body, isReader := c.Body.(io.Reader)
 	kind := c.Type
 	if !isReader && c.Body != nil {
@@ -142,7 +136,7 @@ func (q *Request) request(c *Call) (*http.Request, error) {
 	}
 	ctx := q.R.Context()
 	if method != http.MethodGet {
-		ctx = q.detached()
+		ctx = context.WithoutCancel(ctx) // it must end although the client has left
 	}
 	target := c.Path
 	if len(c.Query) > 0 {
@@ -152,14 +146,10 @@ func (q *Request) request(c *Call) (*http.Request, error) {
 	if r == nil {
 		return nil, fmt.Errorf("invalid path %q", c.Path)
 	}
-	if kind != "" {
-		r.Header.Set("Content-Type", kind)
-	}
-	if c.Match != "" {
-		r.Header.Set("If-Match", c.Match)
-	}
-	if c.Key != "" {
-		r.Header.Set("Idempotency-Key", c.Key)
+	for name, value := range map[string]string{"Content-Type": kind, "If-Match": c.Match, "Idempotency-Key": c.Key} {
+		if value != "" {
+			r.Header.Set(name, value)
+		}
 	}
 	return r, nil
 }
@@ -174,20 +164,16 @@ func (q *Request) outgoing(ctx context.Context, method, target string, body io.R
 		return nil
 	}
 	r.RemoteAddr, r.Host, r.TLS, r.RequestURI = q.R.RemoteAddr, q.R.Host, q.R.TLS, target
-	for _, name := range passed {
+	names := passed
+	if q.SignIn == "" {
+		names = append([]string{"Authorization", "Cookie"}, passed...)
+	} else if q.token != "" {
+		r.Header.Set("Authorization", "Bearer "+q.token)
+	}
+	for _, name := range names {
 		if values := q.R.Header.Values(name); len(values) > 0 {
 			r.Header[name] = values
 		}
-	}
-	switch {
-	case q.SignIn == "":
-		for _, name := range []string{"Authorization", "Cookie"} {
-			if values := q.R.Header.Values(name); len(values) > 0 {
-				r.Header[name] = values
-			}
-		}
-	case q.token != "":
-		r.Header.Set("Authorization", "Bearer "+q.token)
 	}
 	return r
 }
@@ -250,6 +236,3 @@ func (w *forwarder) Write(p []byte) (int, error) {
 
 // Unwrap lets http.ResponseController flush and set deadlines.
 func (w *forwarder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// ETag returns the value of If-Match for a version of a record that a form has read, as the API sent it.
-func ETag(h http.Header) string { return strings.TrimPrefix(h.Get("ETag"), "W/") }

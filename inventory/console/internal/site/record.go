@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -17,12 +18,13 @@ import (
 type Record map[string]any
 
 // Text returns a field as text, empty for null.
-func (r Record) Text(name string) string { return text(r[name]) }
+func (r Record) Text(name string) string { return Text(r[name]) }
 
 // ID returns the id.
 func (r Record) ID() string { return r.Text("id") }
 
-func text(v any) string {
+// Text returns a value of a record as text, empty for null.
+func Text(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return ""
@@ -35,7 +37,7 @@ func text(v any) string {
 	case []any:
 		parts := make([]string, len(v))
 		for i, e := range v {
-			parts[i] = text(e)
+			parts[i] = Text(e)
 		}
 		return strings.Join(parts, ", ")
 	case map[string]any:
@@ -67,11 +69,120 @@ func (q *Request) List(resource string, query url.Values) (*Page, error) {
 	return p, q.Get("/"+resource, query, p)
 }
 
-// One reads a record, and its ETag.
+// All reads a list of up to so many records, page by page.
+func (q *Request) All(resource string, query url.Values, most int) (all []Record, err error) {
+	query = maps.Clone(query)
+	query.Set("limit", strconv.Itoa(records.MaxLimit))
+	query.Set("count", "none")
+	for cursor, more := "", true; more && len(all) < most; {
+		query.Set("cursor", cursor)
+		page, err := q.List(resource, query)
+		if err != nil {
+			return nil, err
+		}
+		all, cursor = append(all, page.Data...), page.Meta.NextCursor
+		more = cursor != ""
+	}
+	return all, nil
+}
+
+// ByIDs reads the records with some ids that the sender may see, with some fields, or all of them if none are
+// named. Invalid ids are left out.
+func (q *Request) ByIDs(resource string, ids []string, fields ...string) (all []Record, err error) {
+	if !q.May(resource, records.RouteList) {
+		return nil, nil
+	}
+	ids = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(ids))), func(id string) bool { return !records.ValidID(id) })
+	for part := range slices.Chunk(ids, records.MaxLimit) {
+		query := url.Values{"id__in": {strings.Join(part, ",")}, "limit": {strconv.Itoa(records.MaxLimit)}, "count": {"none"}}
+		if len(fields) > 0 {
+			query.Set("fields", strings.Join(fields, ","))
+		}
+		page, err := q.List(resource, query)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page.Data...)
+	}
+	return all, nil
+}
+
+// One reads a record, and its version for If-Match, as the API sent it.
 func (q *Request) One(resource, id string) (Record, string, error) {
 	rec := Record{}
 	h, err := q.Do(&Call{Path: "/" + resource + "/" + url.PathEscape(id)}, &rec)
-	return rec, ETag(h), err
+	return rec, strings.TrimPrefix(h.Get("ETag"), "W/"), err
+}
+
+// OfKind returns the resource whose records have a name in audit logs and in changes, nil if there is none.
+func (q *Request) OfKind(kind string) *records.Resource {
+	all := q.Schema.Resources()
+	if i := slices.IndexFunc(all, func(r *records.Resource) bool { return r.Kind() == kind }); i >= 0 {
+		return all[i]
+	}
+	return nil
+}
+
+// Summary counts the records of a resource by the values of some fields.
+type Summary struct {
+	Total int64
+	By    map[string]map[string]int64
+	Other map[string]int64
+}
+
+// Summary reads the summary of a resource.
+func (q *Request) Summary(resource string, by ...string) (*Summary, error) {
+	s := &Summary{}
+	return s, q.Get("/summary", url.Values{"resource": {resource}, "by": {strings.Join(by, ",")}}, s)
+}
+
+// Frequent returns the values of counts, those with the highest count first.
+func Frequent(counts map[string]int64) []string {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+}
+
+// Preview is the response of the API to a dry run.
+type Preview struct {
+	Message   string
+	Changes   []Change
+	Truncated bool
+}
+
+// Change is a change of a record.
+type Change struct {
+	Action  string
+	Kind    string `json:"resource_type"`
+	ID      string `json:"resource_id"`
+	Changes map[string]Delta
+}
+
+// Delta is the value of a field before and after a change.
+type Delta struct{ Before, After any }
+
+// Diff is the change of a field, for the template "diff".
+type Diff struct{ Field, Before, After string }
+
+// DryRun sends a call that changes nothing.
+func (q *Request) DryRun(c *Call) (*Preview, error) {
+	dry, p := *c, &Preview{}
+	dry.Query = maps.Clone(c.Query)
+	if dry.Query == nil {
+		dry.Query = url.Values{}
+	}
+	dry.Query.Set("dry_run", "true")
+	_, err := q.Do(&dry, p)
+	return p, err
+}
+
+// RefIDs adds the ids of the records that changes of a resource refer to, by resource.
+func RefIDs(ids map[string][]string, r *records.Resource, changes map[string]Delta) {
+	for name, d := range changes {
+		if f, ok := r.Field(name); ok && f.Ref != nil {
+			ids[f.Ref.To] = append(ids[f.Ref.To], Text(d.Before), Text(d.After))
+		}
+	}
 }
 
 // LabelField returns the field by which people know records of a resource: the last text of its natural
@@ -118,9 +229,6 @@ func short(id string) string {
 	return id
 }
 
-// maxIDs is the number of ids that a filter may have.
-const maxIDs = 100
-
 // Owner returns the reference to the record that one of a resource is a part of, such as the device of an
 // interface, or nil. Names of parts are only unique together with it.
 func Owner(r *records.Resource) *records.Field {
@@ -135,7 +243,7 @@ func Owner(r *records.Resource) *records.Field {
 }
 
 // labelFields returns the names of the fields that Label and Owner need.
-func labelFields(r *records.Resource, owner *records.Field) string {
+func labelFields(r *records.Resource, owner *records.Field) []string {
 	names := []string{"id"}
 	for _, f := range []*records.Field{LabelField(r), owner} {
 		if f != nil {
@@ -145,7 +253,7 @@ func labelFields(r *records.Resource, owner *records.Field) string {
 	if f, ok := r.Field("vlan_id"); ok && f.Ref == nil {
 		names = append(names, f.Name)
 	}
-	return strings.Join(names, ",")
+	return names
 }
 
 // Labels returns what people call records, by their ids: parts of others with the name of their [Owner] in
@@ -156,29 +264,23 @@ func (q *Request) Labels(resource string, ids []string) (map[string]string, erro
 
 // labels is Labels, with or without the names of owners.
 func (q *Request) labels(resource string, ids []string, withOwners bool) (map[string]string, error) {
+	labels, owners := map[string]string{}, map[string]string{}
 	r, ok := q.Schema.Named(resource)
-	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
-	ids = slices.DeleteFunc(ids, func(id string) bool { return id == "" })
-	labels := make(map[string]string, len(ids))
-	if !ok || !q.May(resource, records.RouteList) {
+	if !ok {
 		return labels, nil
 	}
-	owner, owners := (*records.Field)(nil), map[string]string{}
+	var owner *records.Field
 	if withOwners {
 		owner = Owner(r)
 	}
-	for part := range slices.Chunk(ids, maxIDs) {
-		page, err := q.List(resource, url.Values{
-			"id__in": {strings.Join(part, ",")}, "limit": {strconv.Itoa(maxIDs)}, "count": {"none"}, "fields": {labelFields(r, owner)},
-		})
-		if err != nil {
-			return nil, err
-		}
-		for _, rec := range page.Data {
-			labels[rec.ID()] = Label(r, rec)
-			if owner != nil {
-				owners[rec.ID()] = rec.Text(owner.Name)
-			}
+	recs, err := q.ByIDs(resource, ids, labelFields(r, owner)...)
+	if err != nil {
+		return nil, err
+	}
+	for _, rec := range recs {
+		labels[rec.ID()] = Label(r, rec)
+		if owner != nil {
+			owners[rec.ID()] = rec.Text(owner.Name)
 		}
 	}
 	if len(owners) == 0 {
@@ -191,28 +293,28 @@ func (q *Request) labels(resource string, ids []string, withOwners bool) (map[st
 	return labels, err
 }
 
-// RefLabels returns what people call the records that fields of records refer to, by their ids.
-func (q *Request) RefLabels(fields []*records.Field, recs []Record) (map[string]string, error) {
-	ids := map[string][]string{}
-	for _, f := range fields {
-		if f.Ref == nil {
-			continue
-		}
-		for _, rec := range recs {
-			if id := rec.Text(f.Name); id != "" {
-				ids[f.Ref.To] = append(ids[f.Ref.To], id)
-			}
-		}
-	}
+// LabelsOf is Labels for the records of several resources.
+func (q *Request) LabelsOf(ids map[string][]string) (map[string]string, error) {
 	all := map[string]string{}
 	for resource, wanted := range ids {
 		labels, err := q.Labels(resource, wanted)
 		if err != nil {
 			return nil, err
 		}
-		for id, label := range labels {
-			all[id] = label
-		}
+		maps.Copy(all, labels)
 	}
 	return all, nil
+}
+
+// RefLabels returns what people call the records that fields of records refer to, by their ids.
+func (q *Request) RefLabels(fields []*records.Field, recs []Record) (map[string]string, error) {
+	ids := map[string][]string{}
+	for _, f := range fields {
+		for _, rec := range recs {
+			if f.Ref != nil {
+				ids[f.Ref.To] = append(ids[f.Ref.To], rec.Text(f.Name))
+			}
+		}
+	}
+	return q.LabelsOf(ids)
 }

@@ -43,7 +43,7 @@ func (q *Request) Cell(f *records.Field, rec Record, labels map[string]string) C
 		c.Kind = "tags"
 		if list, ok := rec[f.Name].([]any); ok {
 			for _, e := range list {
-				c.Items = append(c.Items, text(e))
+				c.Items = append(c.Items, Text(e))
 			}
 		}
 	case f.Kind == records.Time:

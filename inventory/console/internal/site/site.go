@@ -7,7 +7,6 @@ package site
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -131,10 +130,7 @@ func (q *Request) answer(err error) error {
 	case errors.Is(err, errSignIn), errors.As(err, &fault) && fault.Status == http.StatusUnauthorized && q.SignIn != "":
 		return q.toSignIn()
 	case errors.As(err, &fault):
-		e := &httpx.Error{Status: fault.Status, Message: fault.Message, Header: http.Header{}}
-		for _, f := range fault.Fields {
-			e.Fields = append(e.Fields, httpx.FieldError{Field: f.Field, Reason: f.Reason})
-		}
+		e := &httpx.Error{Status: fault.Status, Message: fault.Message, Fields: fault.Fields, Header: http.Header{}}
 		if fault.RetryAfter != "" {
 			e.Header.Set("Retry-After", fault.RetryAfter)
 		}
@@ -210,9 +206,9 @@ func (q *Request) Resource() (*records.Resource, error) {
 	return r, nil
 }
 
-// Page responds with a page. notice is shown if the parameter "done" has one of the known words.
+// Page responds with a page. A notice is shown if the parameter "done" has one of the known words.
 func (q *Request) Page(template, title string, data any) error {
-	return q.UI.Page(q.W, q.R, http.StatusOK, q.page(template, title, data))
+	return q.PageStatus(http.StatusOK, template, title, data)
 }
 
 // PageStatus is Page with another status, such as that of a form with errors.
@@ -250,6 +246,3 @@ func (q *Request) page(template, title string, data any) *ui.Page {
 	p.Nav, p.Search, p.Live = q.Nav(), "/search", "/live"
 	return p
 }
-
-// detached returns a context for a call that must end although the client has left.
-func (q *Request) detached() context.Context { return context.WithoutCancel(q.R.Context()) }
