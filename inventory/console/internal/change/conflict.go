@@ -137,7 +137,7 @@ func (f *form) authors() map[string]author {
 	if !f.q.May("audit-logs", records.RouteList) {
 		return all
 	}
-	page, err := f.q.List("audit-logs", url.Values{"resource_id": {f.ID}, "limit": {"50"}, "count": {"none"}})
+	page, err := f.q.Some("audit-logs", 50, url.Values{"resource_id": {f.ID}})
 	if err != nil {
 		return all // the page is complete without
 	}

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx"
@@ -140,9 +139,7 @@ func (s *search) list(query url.Values) error {
 	if len(s.found) >= maxPicked {
 		return nil
 	}
-	query.Set("limit", strconv.Itoa(maxPicked))
-	query.Set("count", "none")
-	page, err := s.q.List(s.resource.Name, query)
+	page, err := s.q.Some(s.resource.Name, maxPicked, query)
 	if _, refused := site.AsFault(err, http.StatusBadRequest); refused {
 		return nil
 	}

@@ -1,7 +1,6 @@
 package detail
 
 import (
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -64,10 +63,7 @@ func eventOf(q *site.Request, rec site.Record) event {
 
 // loadEvents lists the newest events that match a query, with their devices if the page is not that of one.
 func loadEvents(q *site.Request, s *section, query url.Values, limit int, devices bool) error {
-	asked := maps.Clone(query)
-	asked.Set("limit", strconv.Itoa(limit))
-	asked.Set("count", "none")
-	page, err := q.List("events", asked)
+	page, err := q.Some("events", limit, query)
 	if err != nil || len(page.Data) == 0 {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // rack is a drawing of the units of a rack.
@@ -114,9 +115,7 @@ func (p *page) loadNeighbours(s *section) error {
 	rows := map[string]*neighbour{}
 	cursor, more := "", false
 	for range neighbourPages {
-		list, err := p.q.List("interfaces", url.Values{
-			"device_id": {p.Rec.ID()}, "limit": {"100"}, "count": {"none"}, "cursor": {cursor}, "fields": {portFieldsOf("interfaces")},
-		})
+		list, err := p.q.Some("interfaces", records.MaxLimit, url.Values{"device_id": {p.Rec.ID()}, "cursor": {cursor}, "fields": {portFieldsOf("interfaces")}})
 		if err != nil {
 			return err
 		}

@@ -32,13 +32,7 @@ type entry struct {
 
 // readEntries reads the newest entries of the audit log that match a query.
 func readEntries(q *site.Request, query url.Values, limit int) ([]entry, string, error) {
-	asked := maps.Clone(query)
-	asked.Set("limit", strconv.Itoa(limit))
-	asked.Set("count", "none")
-	if !asked.Has("cursor") {
-		asked["cursor"] = []string{""}
-	}
-	page, err := q.List("audit-logs", asked)
+	page, err := q.Some("audit-logs", limit, query)
 	if err != nil {
 		return nil, "", err
 	}

@@ -34,12 +34,9 @@ type home struct {
 func showHome(q *site.Request) error {
 	h := &home{}
 	add := func(at *[]*section, s *section, needs ...string) {
-		for _, resource := range needs {
-			if !q.May(resource, records.RouteList) {
-				return
-			}
+		if q.MaySee(needs...) {
+			*at = append(*at, s)
 		}
-		*at = append(*at, s)
 	}
 	facts := &section{ID: "home-facts", Kind: "facts", Follow: follow(q, "devices", "interfaces", "links", "prefixes", "addresses", "events"), load: func(s *section) error { return loadFacts(q, s) }}
 	add(&h.Top, facts)

@@ -137,7 +137,7 @@ func connectionsAt(q *site.Request, source, side, resource string, ids []string,
 		return nil
 	}
 	near := side + "_" + portFields[resource] + "_id"
-	page, err := q.List(source, url.Values{near + "__in": {strings.Join(ids, ",")}, "limit": {"100"}, "count": {"none"}})
+	page, err := q.Some(source, records.MaxLimit, url.Values{near + "__in": {strings.Join(ids, ",")}})
 	if err != nil {
 		return err
 	}
@@ -233,21 +233,11 @@ func portRows(q *site.Request, resource string, recs []site.Record) ([]portRow, 
 	for i, rec := range recs {
 		id := rec.ID()
 		rows[i] = portRow{Rec: rec, URL: q.RecordURL(resource, id), VLANs: vlans[id], Addresses: addresses[id], Rear: rears[rec.Text("rear_port_id")], Far: far[id]}
-		if len(far[id]) > 0 && mayTrace(q) {
+		if len(far[id]) > 0 && q.MaySee("interfaces", "front-ports", "rear-ports", "cables", "links") {
 			rows[i].Trace = q.UI.URL("/trace/" + resource + "/" + id)
 		}
 	}
 	return rows, nil
-}
-
-// mayTrace reports whether the sender may see traces.
-func mayTrace(q *site.Request) bool {
-	for _, name := range []string{"interfaces", "front-ports", "rear-ports", "cables", "links"} {
-		if !q.May(name, records.RouteList) {
-			return false
-		}
-	}
-	return true
 }
 
 // vlansOf returns the VLANs of interfaces, the untagged one first.
@@ -263,7 +253,7 @@ func vlansOf(q *site.Request, recs []site.Record, ids []string) (map[string][]vl
 		}
 	}
 	if q.May("tagged-vlans", records.RouteList) {
-		page, err := q.List("tagged-vlans", url.Values{"interface_id__in": {strings.Join(ids, ",")}, "limit": {"100"}, "count": {"none"}})
+		page, err := q.Some("tagged-vlans", records.MaxLimit, url.Values{"interface_id__in": {strings.Join(ids, ",")}})
 		if err != nil {
 			return nil, err
 		}
@@ -303,7 +293,7 @@ func addressesOf(q *site.Request, recs []site.Record, ids []string) (map[string]
 	if len(ids) == 0 || !q.May("addresses", records.RouteList) {
 		return all, nil
 	}
-	page, err := q.List("addresses", url.Values{"interface_id__in": {strings.Join(ids, ",")}, "fields": {"id,address,interface_id"}, "limit": {"100"}, "count": {"none"}})
+	page, err := q.Some("addresses", records.MaxLimit, url.Values{"interface_id__in": {strings.Join(ids, ",")}, "fields": {"id,address,interface_id"}})
 	if err != nil {
 		return nil, err
 	}

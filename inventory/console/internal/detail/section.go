@@ -2,13 +2,13 @@ package detail
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/httpx/ui"
 	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
-	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // section is a part of a page that is loaded by itself: with the page, and again when records change that
@@ -54,13 +54,7 @@ func (s *section) run() error {
 
 // follow returns the resources of some that the sender may list, for section.Follow.
 func follow(q *site.Request, resources ...string) string {
-	var seen []string
-	for _, name := range resources {
-		if q.May(name, records.RouteList) {
-			seen = append(seen, name)
-		}
-	}
-	return strings.Join(seen, " ")
+	return strings.Join(slices.DeleteFunc(resources, func(name string) bool { return !q.MaySee(name) }), " ")
 }
 
 // loadAll loads sections at once. For a request of htmx, which asks for one of them, it responds with that

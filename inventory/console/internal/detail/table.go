@@ -68,7 +68,9 @@ func readTable(q *site.Request, resource string, query url.Values, limit int, na
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	t.MoreURL = q.ListURL(resource) + "?" + listQuery(query).Encode()
+	filter := maps.Clone(query)
+	filter.Del("count")
+	t.MoreURL = q.ListURL(resource) + "?" + filter.Encode()
 	switch more := page.Meta.Total - int64(len(page.Data)); {
 	case page.Meta.NextCursor == "":
 	case asked.Get("count") == "none" || page.Meta.Count == "estimated":
@@ -77,13 +79,6 @@ func readTable(q *site.Request, resource string, query url.Values, limit int, na
 		t.More = strconv.FormatInt(more, 10) + " more"
 	}
 	return t, nil
-}
-
-// listQuery returns the filters and the order of a query, for a link to a list.
-func listQuery(query url.Values) url.Values {
-	all := maps.Clone(query)
-	all.Del("count")
-	return all
 }
 
 // maxColumns is the number of columns of a list of records that refer to another one.

@@ -63,17 +63,14 @@ type count struct {
 
 // allowed refuses senders who may change neither links nor interfaces, or may not compare.
 func allowed(q *site.Request) error {
-	for _, name := range []string{"devices", "interfaces", "links"} {
-		if !q.May(name, records.RouteList) {
-			return httpx.Errorf(http.StatusForbidden, "Your role may not compare devices with the inventory")
-		}
+	if !q.MaySee("devices", "interfaces", "links") {
+		return httpx.Errorf(http.StatusForbidden, "Your role may not compare devices with the inventory")
 	}
-	for _, name := range []string{"interfaces", "links"} {
-		if q.May(name, records.RouteCreate|records.RouteChange|records.RouteDelete) {
-			return nil
-		}
+	const changes = records.RouteCreate | records.RouteChange | records.RouteDelete
+	if !q.May("interfaces", changes) && !q.May("links", changes) {
+		return httpx.Errorf(http.StatusForbidden, "Your role may change neither links nor interfaces")
 	}
-	return httpx.Errorf(http.StatusForbidden, "Your role may change neither links nor interfaces")
+	return nil
 }
 
 // showDrift shows the form for a table.
@@ -156,8 +153,7 @@ func (p *driftPage) find(q *site.Request) error {
 		p.ID, p.Label = page.Data[0].ID(), site.Label(r, page.Data[0])
 		return nil
 	}
-	fields := r.Fields()
-	labels, err := q.RefLabels(fields, page.Data)
+	labels, err := q.RefLabels(r.Fields(), page.Data)
 	if err != nil {
 		return err
 	}
@@ -186,7 +182,7 @@ func suggestDevices(q *site.Request) error {
 	}
 	r, _ := q.Schema.Named("devices")
 	typed := q.R.URL.Query().Get("device")
-	page, err := q.List("devices", url.Values{"hostname__contains": {typed}, "limit": {strconv.Itoa(maxSuggested)}, "count": {"none"}})
+	page, err := q.Some("devices", maxSuggested, url.Values{"hostname__contains": {typed}})
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,8 @@ type editor struct {
 
 // suggestion is a value that adds the filter with one click.
 type suggestion struct {
-	Label, URL, Count string
+	Value, Label, URL string
+	Count             string // of the records with it, or what else is said about it
 }
 
 // editor returns the form, with the field and the comparison that the address names.

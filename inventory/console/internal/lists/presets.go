@@ -1,8 +1,6 @@
 package lists
 
 import (
-	"maps"
-
 	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -41,7 +39,7 @@ func (v *view) summarize(f *records.Field) ([]valueCount, int64, error) {
 // presets returns the presets of the first state of the records. Their counts are those of all records, so
 // they are shown only if nothing else is filtered, and if they do not take longer than the list.
 func (v *view) presets(l *list) ([]preset, error) {
-	f := v.stateField()
+	f := stateOf(v.Request, v.resource, func(f *records.Field) bool { return f.Counted && f.Scalar() })
 	if f == nil || l.Problem != nil || !forAll(v.resource) {
 		return nil, nil
 	}
@@ -58,11 +56,7 @@ func (v *view) presets(l *list) ([]preset, error) {
 	if err != nil || len(counts) < 2 {
 		return nil, err
 	}
-	others := maps.Clone(v.query)
-	for _, name := range []string{f.Name, "page", "cursor", "limit", "sortby", "sort"} {
-		delete(others, name)
-	}
-	alone := len(others) == 0 && !v.placed
+	alone := len(v.without(f.Name, "page", "cursor", "limit", "sortby", "sort")) == 0 && !v.placed
 	now := v.query.Get(f.Name)
 	all := []preset{{Label: "All", URL: v.with(f.Name), Count: total, Counted: alone, Current: now == "" && !v.query.Has(f.Name+"__in")}}
 	for _, c := range counts[:min(len(counts), maxPresets)] {
@@ -71,14 +65,4 @@ func (v *view) presets(l *list) ([]preset, error) {
 		}
 	}
 	return all, nil
-}
-
-// stateField returns the first field with a state whose values are counted, or nil.
-func (v *view) stateField() *records.Field {
-	for _, f := range v.resource.Fields() {
-		if visible(f) && f.Counted && f.Scalar() && v.Cell(f, nil, nil).Kind == "badge" {
-			return f
-		}
-	}
-	return nil
 }

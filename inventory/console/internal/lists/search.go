@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -133,7 +132,7 @@ func hits(q *site.Request, all []result) ([]hit, error) {
 		if f, ok := r.Field(found.Field); ok && f != site.LabelField(r) && f.Name != "id" {
 			h.Field, h.Value = site.FieldLabel(f), abridged(found.Record.Text(f.Name))
 		}
-		if f := stateOf(q, r); f != nil {
+		if f := stateOf(q, r, visible); f != nil {
 			h.Status = found.Record.Text(f.Name)
 		}
 		shown = append(shown, h)
@@ -141,11 +140,12 @@ func hits(q *site.Request, all []result) ([]hit, error) {
 	return shown, nil
 }
 
-// stateOf returns the first field with a state, or nil.
-func stateOf(q *site.Request, r *records.Resource) *records.Field {
-	fields := r.Fields()
-	if i := slices.IndexFunc(fields, func(f *records.Field) bool { return visible(f) && q.Cell(f, nil, nil).Kind == "badge" }); i >= 0 {
-		return fields[i]
+// stateOf returns the first of some fields that has a state, or nil.
+func stateOf(q *site.Request, r *records.Resource, of func(*records.Field) bool) *records.Field {
+	for _, f := range r.Fields() {
+		if of(f) && visible(f) && q.Cell(f, nil, nil).Kind == "badge" {
+			return f
+		}
 	}
 	return nil
 }

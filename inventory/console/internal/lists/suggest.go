@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,9 +17,6 @@ const (
 	maxRead        = 100 // records in which values are looked for
 )
 
-// value is a value of a filter, with its name.
-type value struct{ Value, Label, Count string }
-
 // suggestions returns values for a filter that begin with or contain a text.
 func (v *view) suggestions(p records.Parameter, text string) ([]suggestion, error) {
 	values, err := v.valuesFor(p, strings.TrimSpace(text))
@@ -30,23 +26,20 @@ func (v *view) suggestions(p records.Parameter, text string) ([]suggestion, erro
 	if err != nil {
 		return nil, err
 	}
-	var all []suggestion
-	for _, s := range values {
-		if s.Value == "" {
-			continue
-		}
-		all = append(all, suggestion{Label: s.Label, Count: s.Count, URL: v.adding(p, s.Value)})
+	values = slices.DeleteFunc(values, func(s suggestion) bool { return s.Value == "" })
+	for i := range values {
+		values[i].URL = v.adding(p, values[i].Value)
 	}
-	return all[:min(len(all), max(maxSuggestions, len(p.Field.Enum)))], nil
+	return values[:min(len(values), max(maxSuggestions, len(p.Field.Enum)))], nil
 }
 
-func (v *view) valuesFor(p records.Parameter, text string) ([]value, error) {
+func (v *view) valuesFor(p records.Parameter, text string) ([]suggestion, error) {
 	f := p.Field
 	switch {
 	case p.Op == records.IsNull:
-		return []value{{"true", "is empty", ""}, {"false", "has a value", ""}}, nil
+		return []suggestion{{Value: "true", Label: "is empty"}, {Value: "false", Label: "has a value"}}, nil
 	case f.Kind == records.Bool:
-		return []value{{"true", "yes", ""}, {"false", "no", ""}}, nil
+		return []suggestion{{Value: "true", Label: "yes"}, {Value: "false", Label: "no"}}, nil
 	case f.Kind == records.Time:
 		return times(p), nil
 	case p.Op == records.Within, p.Op == records.AnyWithin:
@@ -62,7 +55,7 @@ func (v *view) valuesFor(p records.Parameter, text string) ([]value, error) {
 }
 
 // times returns times that are often meant.
-func times(p records.Parameter) (all []value) {
+func times(p records.Parameter) (all []suggestion) {
 	if p.Op == records.Eq || p.Op == records.Ne || p.Op == records.In {
 		return nil
 	}
@@ -71,32 +64,32 @@ func times(p records.Parameter) (all []value) {
 		label string
 		age   time.Duration
 	}{{"an hour ago", time.Hour}, {"a day ago", 24 * time.Hour}, {"7 days ago", 7 * 24 * time.Hour}, {"30 days ago", 30 * 24 * time.Hour}} {
-		all = append(all, value{now.Add(-t.age).Format(time.RFC3339), t.label, ""})
+		all = append(all, suggestion{Value: now.Add(-t.age).Format(time.RFC3339), Label: t.label})
 	}
 	return all
 }
 
 // prefixes returns networks that the inventory has.
-func (v *view) prefixes(text string) (all []value, err error) {
+func (v *view) prefixes(text string) (all []suggestion, err error) {
 	if !v.May("prefixes", records.RouteList) {
 		return nil, nil
 	}
-	query := url.Values{"fields": {"prefix,description"}, "limit": {strconv.Itoa(maxSuggestions)}, "count": {"none"}, "sortby": {"prefix:asc"}}
+	query := url.Values{"fields": {"prefix,description"}, "sortby": {"prefix:asc"}}
 	if text != "" {
 		query.Set("prefix__startswith", text)
 	}
-	page, err := v.List("prefixes", query)
+	page, err := v.Some("prefixes", maxSuggestions, query)
 	if err != nil {
 		return nil, err
 	}
 	for _, rec := range page.Data {
-		all = append(all, value{rec.Text("prefix"), rec.Text("prefix"), rec.Text("description")})
+		all = append(all, suggestion{Value: rec.Text("prefix"), Label: rec.Text("prefix"), Count: rec.Text("description")})
 	}
 	return all, nil
 }
 
 // frequent returns the values of a field with few values, those that most records have first.
-func (v *view) frequent(f *records.Field, text string) ([]value, error) {
+func (v *view) frequent(f *records.Field, text string) ([]suggestion, error) {
 	var counts []valueCount
 	if f.Counted {
 		var err error
@@ -109,12 +102,12 @@ func (v *view) frequent(f *records.Field, text string) ([]value, error) {
 			counts = append(counts, valueCount{e, 0})
 		}
 	}
-	var all []value
+	var all []suggestion
 	for _, c := range counts {
 		if !strings.Contains(strings.ToLower(c.Value), strings.ToLower(text)) {
 			continue
 		}
-		one := value{c.Value, c.Value, ""}
+		one := suggestion{Value: c.Value, Label: c.Value}
 		if f.Counted {
 			one.Count = ui.Count(c.Count)
 		}
@@ -125,7 +118,7 @@ func (v *view) frequent(f *records.Field, text string) ([]value, error) {
 
 // references returns records that a field may refer to: those that most records do, or those whose name
 // contains a text.
-func (v *view) references(f *records.Field, text string) (all []value, err error) {
+func (v *view) references(f *records.Field, text string) (all []suggestion, err error) {
 	if !v.May(f.Ref.To, records.RouteList) {
 		return nil, nil
 	}
@@ -133,14 +126,14 @@ func (v *view) references(f *records.Field, text string) (all []value, err error
 		return v.mostReferred(f)
 	}
 	to := f.Ref.Resource()
-	query := url.Values{"fields": {"id"}, "limit": {strconv.Itoa(maxSuggestions)}, "count": {"none"}}
+	query := url.Values{"fields": {"id"}}
 	if name := site.LabelField(to); name != nil && to.Indexed(name) && name.Sortable() {
 		query.Set("sortby", name.Name+":asc")
 	}
 	if text != "" {
 		query.Set("q", text)
 	}
-	page, err := v.List(f.Ref.To, query)
+	page, err := v.Some(f.Ref.To, maxSuggestions, query)
 	if err != nil {
 		return nil, err
 	}
@@ -150,13 +143,13 @@ func (v *view) references(f *records.Field, text string) (all []value, err error
 	}
 	labels, err := v.Labels(f.Ref.To, ids)
 	for _, id := range ids {
-		all = append(all, value{id, labels[id], ""})
+		all = append(all, suggestion{Value: id, Label: labels[id]})
 	}
 	return all, err
 }
 
 // mostReferred returns the records that most records refer to.
-func (v *view) mostReferred(f *records.Field) (all []value, err error) {
+func (v *view) mostReferred(f *records.Field) (all []suggestion, err error) {
 	counts, _, err := v.summarize(f)
 	if err != nil {
 		return nil, err
@@ -168,18 +161,18 @@ func (v *view) mostReferred(f *records.Field) (all []value, err error) {
 	labels, err := v.Labels(f.Ref.To, ids)
 	for i, id := range ids {
 		if labels[id] != "" {
-			all = append(all, value{id, labels[id], ui.Count(counts[i].Count)})
+			all = append(all, suggestion{Value: id, Label: labels[id], Count: ui.Count(counts[i].Count)})
 		}
 	}
 	return all, err
 }
 
 // existing returns values that some records have.
-func (v *view) existing(f *records.Field, text string) (all []value, err error) {
+func (v *view) existing(f *records.Field, text string) (all []suggestion, err error) {
 	if f.Kind != records.Text && f.Kind != records.List || f.Format == "text" || f.Format == "uuid" {
 		return nil, nil
 	}
-	query := url.Values{"fields": {f.Name}, "limit": {strconv.Itoa(maxRead)}, "count": {"none"}}
+	query := url.Values{"fields": {f.Name}}
 	if f.Kind == records.Text {
 		query.Set("sortby", f.Name+":asc")
 		if text != "" {
@@ -190,7 +183,7 @@ func (v *view) existing(f *records.Field, text string) (all []value, err error) 
 	} else if text != "" && f.Search {
 		query.Set("q", text)
 	}
-	page, err := v.List(v.resource.Name, query)
+	page, err := v.Some(v.resource.Name, maxRead, query)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +200,7 @@ func (v *view) existing(f *records.Field, text string) (all []value, err error) 
 		found = append(found, rec.Text(f.Name))
 	}
 	for _, s := range unique(found) {
-		all = append(all, value{s, s, ""})
+		all = append(all, suggestion{Value: s, Label: s})
 	}
 	return all, nil
 }

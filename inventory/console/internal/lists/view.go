@@ -1,6 +1,7 @@
 package lists
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -71,14 +72,18 @@ func (v *view) shown(names []string) (fields []*records.Field) {
 	return fields
 }
 
+// without returns the query without some parameters.
+func (v *view) without(names ...string) url.Values {
+	query := maps.Clone(v.query)
+	for _, name := range names {
+		query.Del(name)
+	}
+	return query
+}
+
 // state returns the parameters of another view of the same list: on its first page.
 func (v *view) state() url.Values {
-	state := url.Values{}
-	for name, values := range v.query {
-		if name != "page" && name != "cursor" {
-			state[name] = values
-		}
-	}
+	state := v.without("page", "cursor")
 	if v.chosen {
 		for _, f := range v.columns {
 			state.Add(columnParam, f.Name)
@@ -120,12 +125,7 @@ func (v *view) order() []string {
 
 // apiQuery returns the query of the list of the API, without its page.
 func (v *view) apiQuery() url.Values {
-	query := url.Values{}
-	for name, values := range v.query {
-		if name != "page" && name != "cursor" && name != "limit" {
-			query[name] = values
-		}
-	}
+	query := v.without("page", "cursor", "limit")
 	if order := v.order(); order != nil {
 		query["sortby"] = order
 	}
@@ -152,29 +152,17 @@ func (v *view) read() (*site.Page, error) {
 	query.Set("fields", v.fieldNames())
 	query.Set("count", "estimated")
 	query.Set("limit", strconv.Itoa(defaultRows))
-	if limit := v.query["limit"]; len(limit) > 0 {
-		query["limit"] = limit
-	}
-	if v.query.Has("cursor") {
-		query["cursor"] = v.query["cursor"]
-	} else if v.query.Has("page") {
-		query["page"] = v.query["page"]
+	for _, name := range []string{"limit", "cursor", "page"} {
+		if v.query.Has(name) && (name != "page" || !v.query.Has("cursor")) {
+			query[name] = v.query[name]
+		}
 	}
 	return v.List(v.resource.Name, query)
 }
 
 // filters returns the parameters that filter, in the order of the alphabet.
 func (v *view) filters() []string {
-	var names []string
-	for name := range v.query {
-		switch name {
-		case "q", "page", "cursor", "limit", "sortby", "sort":
-		default:
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(v.without("q", "page", "cursor", "limit", "sortby", "sort")))
 }
 
 // pair is a hidden value of a form.
@@ -186,12 +174,11 @@ func (v *view) hidden(without ...string) (pairs []pair) {
 	for _, name := range without {
 		state.Del(name)
 	}
-	for name, values := range state {
-		for _, value := range values {
+	for _, name := range slices.Sorted(maps.Keys(state)) {
+		for _, value := range state[name] {
 			pairs = append(pairs, pair{name, value})
 		}
 	}
-	slices.SortStableFunc(pairs, func(a, b pair) int { return strings.Compare(a.Name, b.Name) })
 	return pairs
 }
 

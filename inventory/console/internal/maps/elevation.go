@@ -23,8 +23,17 @@ type rackUnit struct {
 type slot struct {
 	ID, Hostname string
 	Status, Role string
+	Unit, Face   string // empty without
 	Height       int
 	Marked       bool // the device that the address names
+}
+
+// Position says where the device is.
+func (s *slot) Position() string {
+	if s.Face == "" {
+		return "unit " + s.Unit
+	}
+	return "unit " + s.Unit + ", " + s.Face
 }
 
 // Tone returns the meaning of the status of the device.
@@ -42,32 +51,22 @@ type move struct {
 
 // rackPage is the data of a rack.
 type rackPage struct {
-	Rack      site.Record
-	Location  string
-	Height    int64
-	Units     []rackUnit
-	Free      int
-	Used      float64     // share
-	Inside    []*slot     // devices with a unit
-	Loose     []*slot     // devices of the rack without a unit
-	Others    []*slot     // devices of the location without a rack
-	More      bool        // there are more of these
-	Numbers   []int64     // of units
-	May       bool        // move devices
-	Marked    string      // the device that the address names
-	Move      *move       // to confirm
-	Unit      string      // that the form proposes
-	Face      string      // as above
-	positions [][2]string // of Inside, by index: unit and face
-}
-
-// Position says where a device of Inside is.
-func (p *rackPage) Position(i int) string {
-	text := "unit " + p.positions[i][0]
-	if face := p.positions[i][1]; face != "" {
-		text += ", " + face
-	}
-	return text
+	Rack     site.Record
+	Location string
+	Height   int64
+	Units    []rackUnit
+	Free     int
+	Used     float64 // share
+	Inside   []*slot // devices with a unit
+	Loose    []*slot // devices of the rack without a unit
+	Others   []*slot // devices of the location without a rack
+	More     bool    // there are more of these
+	Numbers  []int64 // of units
+	May      bool    // move devices
+	Marked   string  // the device that the address names
+	Move     *move   // to confirm
+	Unit     string  // that the form proposes
+	Face     string  // as above
 }
 
 // readMove returns the move of a form.
@@ -174,14 +173,14 @@ func (p *rackPage) devices(q *site.Request) (map[string]*slot, error) {
 	for _, rec := range recs {
 		s := slotFrom(rec)
 		all[s.ID] = s
-		if unit := rec.Text("rack_unit"); unit == "" {
+		switch {
+		case s.Unit == "":
 			p.Loose = append(p.Loose, s)
-		} else {
-			p.Inside, p.positions = append(p.Inside, s), append(p.positions, [2]string{unit, rec.Text("rack_face")})
-			if s.ID == p.Marked {
-				p.Unit, p.Face = unit, rec.Text("rack_face")
-			}
+			continue
+		case s.ID == p.Marked:
+			p.Unit, p.Face = s.Unit, s.Face
 		}
+		p.Inside = append(p.Inside, s)
 	}
 	return all, nil
 }
@@ -194,13 +193,16 @@ func slotFrom(rec site.Record) *slot {
 	if err != nil {
 		height = 1
 	}
-	return &slot{ID: rec.ID(), Hostname: rec.Text("hostname"), Status: rec.Text("status"), Role: rec.Text("role"), Height: height}
+	return &slot{
+		ID: rec.ID(), Hostname: rec.Text("hostname"), Status: rec.Text("status"), Role: rec.Text("role"),
+		Unit: rec.Text("rack_unit"), Face: rec.Text("rack_face"), Height: height,
+	}
 }
 
 // places reads the name of the location, and its devices without a rack.
 func (p *rackPage) places(q *site.Request) error {
 	location := p.Rack.Text("location_id")
-	query := url.Values{"rack_id__isnull": {"true"}, "limit": {"100"}, "count": {"none"}, "sortby": {"hostname:asc"}, "cursor": {""}, "fields": {"id,hostname,status,role,rack_height"}}
+	query := url.Values{"rack_id__isnull": {"true"}, "sortby": {"hostname:asc"}, "fields": {"id,hostname,status,role,rack_height"}}
 	if location == "" {
 		query.Set("location_id__isnull", "true")
 	} else {
@@ -211,7 +213,7 @@ func (p *rackPage) places(q *site.Request) error {
 		}
 		p.Location = labels[location]
 	}
-	page, err := q.List("devices", query)
+	page, err := q.Some("devices", records.MaxLimit, query)
 	if err != nil {
 		return err
 	}

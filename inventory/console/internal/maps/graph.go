@@ -165,16 +165,17 @@ type graph struct {
 	Many   bool       `json:"many"`   // there are too many: no nodes
 	Places bool       `json:"places"` // the nodes are locations
 
-	devices, links int               // before locations replace them
-	of             []string          // the group of each node, nil for none
-	around         string            // the location that all nodes are in, empty for none
-	roles          map[string]string // by the id of a device, nil if they have not been read
-	places         places
+	Devices int               `json:"-"` // before locations replace them
+	Links   int               `json:"-"`
+	of      []string          // the group of each node, nil for none
+	around  string            // the location that all nodes are in, empty for none
+	roles   map[string]string // by the id of a device, nil if they have not been read
+	places  places
 
-	paths         []path
-	morePaths     bool
-	failures      []failure
-	totalFailures int
+	Paths         []path    `json:"-"`
+	MorePaths     bool      `json:"-"`
+	Failures      []failure `json:"-"` // the first ones
+	TotalFailures int       `json:"-"`
 }
 
 // topology is the response of the API.
@@ -278,9 +279,9 @@ func (g *graph) loadPaths(q *site.Request, v *view) error {
 	if err := q.Get("/topology/path", query, &found); err != nil {
 		return err
 	}
-	g.paths, g.morePaths = found.Paths, found.Truncated
+	g.Paths, g.MorePaths = found.Paths, found.Truncated
 	seen := map[string]bool{}
-	for _, p := range g.paths {
+	for _, p := range g.Paths {
 		for _, n := range p.Nodes {
 			if !seen[n.ID] {
 				seen[n.ID] = true
@@ -325,11 +326,11 @@ func (g *graph) loadFailures(q *site.Request) error {
 		on := f.Device != nil && slices.ContainsFunc(g.Nodes, func(n node) bool { return n.ID == f.Device.ID }) ||
 			f.Link != nil && slices.ContainsFunc(g.Edges, func(e edge) bool { return e.ID == f.Link.ID })
 		if on {
-			g.failures = append(g.failures, f)
+			g.Failures = append(g.Failures, f)
 		}
 	}
-	g.totalFailures = len(g.failures)
-	g.failures = g.failures[:min(len(g.failures), manyChosen)]
+	g.TotalFailures = len(g.Failures)
+	g.Failures = g.Failures[:min(len(g.Failures), manyChosen)]
 	return nil
 }
 
@@ -358,12 +359,12 @@ func (g *graph) complete() {
 		g.Nodes[at[e.A.Device]].Degree++
 		g.Nodes[at[e.B.Device]].Degree++
 	}
-	for _, f := range g.failures {
+	for _, f := range g.Failures {
 		if f.Link != nil {
 			name(f.Link)
 		}
 	}
-	g.devices, g.links = len(g.Nodes), len(g.Edges)
+	g.Devices, g.Links = len(g.Nodes), len(g.Edges)
 }
 
 // divide decides how the nodes are grouped: by the locations within the one that all are in, not at all if these
@@ -411,9 +412,9 @@ func (g *graph) place(v *view) {
 	}
 	var points []point
 	switch {
-	case len(g.paths) > 0:
-		all := make([][]int, len(g.paths))
-		for i, p := range g.paths {
+	case len(g.Paths) > 0:
+		all := make([][]int, len(g.Paths))
+		for i, p := range g.Paths {
 			for _, n := range p.Nodes {
 				all[i] = append(all[i], at[n.ID])
 			}

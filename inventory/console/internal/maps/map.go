@@ -61,12 +61,6 @@ type mapPage struct {
 	Wanted    string // a device that was not found
 }
 
-// Paths, Failed, MorePaths and FailedTotal are for the template.
-func (p *mapPage) Paths() []path     { return p.Graph.paths }
-func (p *mapPage) MorePaths() bool   { return p.Graph.morePaths }
-func (p *mapPage) Failed() []failure { return p.Graph.failures }
-func (p *mapPage) FailedTotal() int  { return p.Graph.totalFailures }
-
 // URL returns the address of the view with changes, below the prefix.
 func (p *mapPage) URL(changes ...string) string { return address(p.View.values(changes...)) }
 
@@ -79,13 +73,6 @@ func (p *mapPage) Start(id string) string {
 
 // MaxNodes is the maximum number of devices of a map.
 func (p *mapPage) MaxNodes() int { return maxNodes }
-
-// LinkName returns what people call a link.
-func (p *mapPage) LinkName(e *edge) string { return e.AName + " – " + e.BName }
-
-// Devices and LinkCount are the numbers of the devices and links of the map, also if it shows locations.
-func (p *mapPage) Devices() int   { return p.Graph.devices }
-func (p *mapPage) LinkCount() int { return p.Graph.links }
 
 func address(values url.Values) string {
 	if len(values) == 0 {
@@ -125,7 +112,7 @@ func showMap(q *site.Request) error {
 // find returns the id of a device by its name or a part of it, empty if there is none.
 func find(q *site.Request, name string) (string, error) {
 	for _, filter := range []string{"hostname", "hostname__contains"} {
-		page, err := q.List("devices", url.Values{filter: {name}, "fields": {"id"}, "limit": {"1"}, "count": {"none"}})
+		page, err := q.Some("devices", 1, url.Values{filter: {name}, "fields": {"id"}})
 		if err != nil {
 			return "", err
 		}

@@ -19,7 +19,6 @@ const (
 	maxChildren = 100 // of one prefix at once
 	maxOpen     = 120 // prefixes that are shown without opening others
 	maxTables   = 20  // VRFs
-	maxFound    = 100 // prefixes that match a text
 	maxReads    = 200 // for the children of one prefix
 )
 
@@ -130,26 +129,15 @@ func showPrefixes(q *site.Request) error {
 
 // part responds with the children of a prefix, or with more roots.
 func (p *prefixPage) part(q *site.Request, after string) error {
-	var err error
-	of := p.scope()
+	of, under, vrf := &prefix{}, "", p.scope()
 	if p.Under != nil {
-		p.Part, p.PartMore, err = children(q, p.Under.Rec.Text("vrf_id"), p.Under.network, after)
-	} else {
-		p.Part, p.PartMore, err = children(q, of, netip.Prefix{}, after)
+		of, under, vrf = p.Under, p.Under.ID, p.Under.Rec.Text("vrf_id")
 	}
-	if err == nil {
-		err = describe(q, p.Part)
-	}
-	if err != nil {
+	var err error
+	if p.Part, p.PartMore, err = children(q, vrf, of.network, after); err != nil {
 		return err
 	}
-	if p.PartMore != "" {
-		under := ""
-		if p.Under != nil {
-			under = p.Under.ID
-		}
-		p.PartOf = p.After(under, of, p.PartMore)
-	}
+	p.PartOf = p.After(under, vrf, p.PartMore)
 	if ui.IsPart(q.R) {
 		return q.Part("prefixes.html", "maps-part", p)
 	}
@@ -214,9 +202,6 @@ func (p *prefixPage) roots(q *site.Request) error {
 		if t.Roots, t.More, err = children(q, t.ID, netip.Prefix{}, ""); err != nil {
 			return err
 		}
-		if err := describe(q, t.Roots); err != nil {
-			return err
-		}
 		left -= len(t.Roots)
 		if err := expand(q, t.ID, t.Roots, &left); err != nil {
 			return err
@@ -238,9 +223,6 @@ func expand(q *site.Request, vrf string, level []*prefix, left *int) error {
 			if p.Children, p.More, err = children(q, vrf, p.network, ""); err != nil {
 				return err
 			}
-			if err := describe(q, p.Children); err != nil {
-				return err
-			}
 			p.Open = true
 			*left -= len(p.Children)
 			next = append(next, p.Children...)
@@ -255,24 +237,15 @@ func (p *prefixPage) subtree(q *site.Request) error {
 	vrf := p.Under.Rec.Text("vrf_id")
 	query := inVRF(vrf)
 	query.Set("prefix__covers", p.Under.Prefix)
-	query.Set("sortby", "prefix:asc")
-	query.Set("limit", "100")
-	page, err := q.List("prefixes", query)
-	if err != nil {
+	var err error
+	if p.Above, _, err = list(q, query); err != nil {
 		return err
 	}
-	for _, rec := range page.Data {
-		if rec.ID() != p.Under.ID {
-			p.Above = append(p.Above, prefixFrom(rec))
-		}
-	}
+	p.Above = slices.DeleteFunc(p.Above, func(above *prefix) bool { return above.ID == p.Under.ID })
 	if err := describe(q, []*prefix{p.Under}); err != nil {
 		return err
 	}
 	if p.Under.Children, p.Under.More, err = children(q, vrf, p.Under.network, ""); err != nil {
-		return err
-	}
-	if err := describe(q, p.Under.Children); err != nil {
 		return err
 	}
 	left := maxOpen - len(p.Under.Children)
@@ -321,10 +294,6 @@ func (p *prefixPage) search(q *site.Request) error {
 	if p.VRF != "" {
 		query = inVRF(p.scope())
 	}
-	query.Set("sortby", "prefix:asc")
-	query.Set("limit", strconv.Itoa(maxFound))
-	query.Set("count", "none")
-	query.Set("cursor", "")
 	network, err := netip.ParsePrefix(p.Query)
 	switch addr, notAddr := netip.ParseAddr(p.Query); {
 	case err == nil:
@@ -334,15 +303,23 @@ func (p *prefixPage) search(q *site.Request) error {
 	default:
 		query.Set("q", p.Query)
 	}
-	page, err := q.List("prefixes", query)
-	if err != nil {
+	if p.Found, p.FoundMore, err = list(q, query); err != nil {
 		return err
 	}
-	for _, rec := range page.Data {
-		p.Found = append(p.Found, prefixFrom(rec))
-	}
-	p.FoundMore = page.Meta.NextCursor != ""
 	return describe(q, p.Found)
+}
+
+// list reads the first 100 prefixes of a query in the order of addresses, and whether there are more.
+func list(q *site.Request, query url.Values) (all []*prefix, more bool, err error) {
+	query.Set("sortby", "prefix:asc")
+	page, err := q.Some("prefixes", records.MaxLimit, query)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, rec := range page.Data {
+		all = append(all, prefixFrom(rec))
+	}
+	return all, page.Meta.NextCursor != "", nil
 }
 
 func prefixFrom(rec site.Record) *prefix {
@@ -370,36 +347,31 @@ func children(q *site.Request, vrf string, within netip.Prefix, after string) (f
 		}
 	}
 	query := inVRF(vrf)
-	query.Set("sortby", "prefix:asc")
-	query.Set("limit", "100")
-	query.Set("count", "none")
-	query.Set("cursor", "")
 	for range maxReads {
 		if len(queue) == 0 {
-			return found, "", nil
+			return found, "", describe(q, found)
 		}
 		block := queue[0]
 		queue = queue[1:]
 		query.Set("within", block.String())
-		page, err := q.List("prefixes", query)
+		all, more, err := list(q, query)
 		if err != nil {
 			return nil, "", err
 		}
-		for _, rec := range page.Data {
-			p := prefixFrom(rec)
+		for _, p := range all {
 			if p.network == within || last.IsValid() && last.Overlaps(p.network) {
 				continue
 			}
 			if len(found) == maxChildren {
-				return found, last.String(), nil
+				return found, last.String(), describe(q, found)
 			}
 			found, last = append(found, p), p.network
 		}
-		if page.Meta.NextCursor != "" {
+		if more {
 			queue = append(behindIn(last, block), queue...)
 		}
 	}
-	return found, last.String(), nil
+	return found, last.String(), describe(q, found)
 }
 
 // behindIn returns the networks that make up the part of a network behind one within it, in the order of
@@ -428,7 +400,7 @@ func describe(q *site.Request, all []*prefix) error {
 		}
 	}
 	r, _ := q.Schema.Named("prefixes")
-	fields := slices.DeleteFunc(slices.Clone(r.Fields()), func(f *records.Field) bool { return f.Name != "location_id" && f.Name != "vlan_id" })
+	fields := slices.DeleteFunc(r.Fields(), func(f *records.Field) bool { return f.Name != "location_id" && f.Name != "vlan_id" })
 	labels, err := q.RefLabels(fields, recs)
 	for _, p := range all {
 		p.Location, p.VLAN = labels[p.Rec.Text("location_id")], labels[p.Rec.Text("vlan_id")]

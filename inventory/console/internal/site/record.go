@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -47,12 +46,6 @@ func Text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// Time returns a field that is a time, or the zero time.
-func (r Record) Time(name string) time.Time {
-	t, _ := time.Parse(time.RFC3339Nano, r.Text(name)) // the zero time for null
-	return t
-}
-
 // Page is a page of a list of the API.
 type Page struct {
 	Meta struct {
@@ -69,14 +62,23 @@ func (q *Request) List(resource string, query url.Values) (*Page, error) {
 	return p, q.Get("/"+resource, query, p)
 }
 
+// Some reads the first records of a list, up to so many, and whether there are more. It does not count them.
+func (q *Request) Some(resource string, most int, query url.Values) (*Page, error) {
+	query = maps.Clone(query)
+	query.Set("limit", strconv.Itoa(most))
+	query.Set("count", "none")
+	if !query.Has("cursor") {
+		query.Set("cursor", "")
+	}
+	return q.List(resource, query)
+}
+
 // All reads a list of up to so many records, page by page.
 func (q *Request) All(resource string, query url.Values, most int) (all []Record, err error) {
 	query = maps.Clone(query)
-	query.Set("limit", strconv.Itoa(records.MaxLimit))
-	query.Set("count", "none")
 	for cursor, more := "", true; more && len(all) < most; {
 		query.Set("cursor", cursor)
-		page, err := q.List(resource, query)
+		page, err := q.Some(resource, records.MaxLimit, query)
 		if err != nil {
 			return nil, err
 		}
@@ -94,11 +96,11 @@ func (q *Request) ByIDs(resource string, ids []string, fields ...string) (all []
 	}
 	ids = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(ids))), func(id string) bool { return !records.ValidID(id) })
 	for part := range slices.Chunk(ids, records.MaxLimit) {
-		query := url.Values{"id__in": {strings.Join(part, ",")}, "limit": {strconv.Itoa(records.MaxLimit)}, "count": {"none"}}
+		query := url.Values{"id__in": {strings.Join(part, ",")}}
 		if len(fields) > 0 {
 			query.Set("fields", strings.Join(fields, ","))
 		}
-		page, err := q.List(resource, query)
+		page, err := q.Some(resource, records.MaxLimit, query)
 		if err != nil {
 			return nil, err
 		}

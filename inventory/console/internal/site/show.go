@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -27,18 +28,10 @@ func (q *Request) Cell(f *records.Field, rec Record, labels map[string]string) C
 	c := Cell{Field: f, Kind: "text", Text: rec.Text(f.Name), Rec: rec}
 	switch {
 	case f.Ref != nil:
-		c.Kind = "link"
-		if c.Text != "" {
-			c.URL = q.RecordURL(f.Ref.To, c.Text)
-			if label := labels[c.Text]; label != "" {
-				c.Text = label
-			} else {
-				c.Text = short(c.Text)
-			}
-			if !q.May(f.Ref.To, records.RouteGet) {
-				c.Kind, c.URL = "text", ""
-			}
+		if c.Text == "" || q.May(f.Ref.To, records.RouteGet) {
+			c.Kind, c.URL = "link", q.RecordURL(f.Ref.To, c.Text)
 		}
+		c.Text = cmp.Or(labels[c.Text], short(c.Text))
 	case f.Kind == records.List:
 		c.Kind = "tags"
 		if list, ok := rec[f.Name].([]any); ok {
@@ -77,15 +70,12 @@ func (q *Request) ListURL(resource string) string { return q.UI.URL("/r/" + reso
 
 // FieldLabel returns the name of a field for people.
 func FieldLabel(f *records.Field) string {
-	if f.Label != "" {
-		return f.Label
-	}
-	return humanize(strings.TrimSuffix(f.Name, "_id"))
+	return cmp.Or(f.Label, humanize(strings.TrimSuffix(f.Name, "_id")))
 }
 
 // words are those that are written in another way than in names of fields.
 var words = map[string]string{
-	"id": "ID", "ip": "IP", "mac": "MAC", "os": "OS", "mtu": "MTU", "vlan": "VLAN", "vrf": "VRF", "cidr": "CIDR", "rd": "RD", "dns": "DNS",
+	"id": "ID", "ip": "IP", "mac": "MAC", "os": "OS", "mtu": "MTU", "vlan": "VLAN", "vlans": "VLANs", "vrf": "VRF", "vrfs": "VRFs", "cidr": "CIDR", "rd": "RD", "dns": "DNS",
 	"lag": "LAG", "cpu": "CPU", "totp": "second factor", "a": "A", "b": "B", "ifindex": "ifIndex", "lat": "latitude", "lon": "longitude", "ts": "time",
 }
 
@@ -93,9 +83,7 @@ var words = map[string]string{
 func humanize(name string) string {
 	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '-' })
 	for i, p := range parts {
-		if w := words[p]; w != "" {
-			parts[i] = w
-		}
+		parts[i] = cmp.Or(words[p], p)
 	}
 	all := strings.Join(parts, " ")
 	if all == "" {
@@ -107,23 +95,14 @@ func humanize(name string) string {
 // Plural returns the name of the records of a resource in a sentence: "devices", "VLANs".
 func Plural(r *records.Resource) string {
 	all := humanize(r.Name)
-	for _, w := range []string{"VLAN", "VRF"} {
-		all = strings.ReplaceAll(all, strings.ToLower(w)+"s", w+"s")
-	}
-	if all = strings.Replace(all, "Vlans", "VLANs", 1); strings.HasPrefix(all, "Vrfs") {
-		all = "VRFs"
-	}
-	if strings.HasPrefix(all, "VL") || strings.HasPrefix(all, "VR") {
+	if len(all) > 1 && all[1:2] == strings.ToUpper(all[1:2]) {
 		return all
 	}
 	return strings.ToLower(all[:1]) + all[1:]
 }
 
 // Title returns the name of the records of a resource as a title: "Devices".
-func Title(r *records.Resource) string {
-	p := Plural(r)
-	return strings.ToUpper(p[:1]) + p[1:]
-}
+func Title(r *records.Resource) string { return humanize(r.Name) }
 
 // resourceIcons are the icons of resources; others have a dot.
 var resourceIcons = map[string]string{
@@ -134,10 +113,7 @@ var resourceIcons = map[string]string{
 
 // Icon returns the icon of a resource.
 func Icon(resource string) string {
-	if i := resourceIcons[resource]; i != "" {
-		return i
-	}
-	return "dot"
+	return cmp.Or(resourceIcons[resource], "dot")
 }
 
 // groups are the groups of the navigation; resources that no group names are in the last.

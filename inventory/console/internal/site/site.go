@@ -22,8 +22,8 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// Cookie is the name of the cookie with the token of the sender. The API does not read it.
-const Cookie = "ashlar_session"
+// cookieName is the name of the cookie with the token of the sender. The API does not read it.
+const cookieName = "ashlar_session"
 
 // Site serves routes. Its fields are set before the first request.
 type Site struct {
@@ -78,7 +78,7 @@ type Request struct {
 func (s *Site) Handler(route Route) http.Handler {
 	return httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
 		q := &Request{Site: s, W: w, R: r, Schema: s.API.Schema()}
-		if c, err := r.Cookie(Cookie); err == nil {
+		if c, err := r.Cookie(cookieName); err == nil {
 			q.token = c.Value
 		}
 		err := q.identify(route.Public)
@@ -101,19 +101,21 @@ func (q *Request) identify(public bool) error {
 		return errSignIn
 	}
 	rights, err := q.API.Rights(q.outgoing(q.R.Context(), http.MethodGet, "/", nil))
-	e, refused := errors.AsType[*httpx.Error](err)
-	switch {
-	case err == nil:
-		q.Rights = rights
-		if rights.Identity.MustChangePassword && !public && !strings.HasPrefix(q.R.URL.Path, "/account") {
-			http.Redirect(q.W, q.R, q.UI.URL("/account?must=change"), http.StatusSeeOther)
-			return errAnswered
+	if e, ok := errors.AsType[*httpx.Error](err); ok && e.Status == http.StatusUnauthorized {
+		switch {
+		case public:
+			return nil
+		case q.SignIn != "":
+			return errSignIn
 		}
-	case refused && e.Status == http.StatusUnauthorized && public:
-	case refused && e.Status == http.StatusUnauthorized && q.SignIn != "":
-		return errSignIn
-	default:
+	}
+	if err != nil {
 		return err
+	}
+	q.Rights = rights
+	if rights.Identity.MustChangePassword && !public && !strings.HasPrefix(q.R.URL.Path, "/account") {
+		http.Redirect(q.W, q.R, q.UI.URL("/account?must=change"), http.StatusSeeOther)
+		return errAnswered
 	}
 	return nil
 }
@@ -167,16 +169,8 @@ func (q *Request) Forget() {
 
 func (q *Request) cookie(token string, age int) {
 	http.SetCookie(q.W, &http.Cookie{ // #nosec G124 -- Secure over TLS
-		Name: Cookie, Value: token, Path: q.UI.URL("/"), MaxAge: age, HttpOnly: true, Secure: ui.OverTLS(q.R), SameSite: http.SameSiteStrictMode,
+		Name: cookieName, Value: token, Path: q.UI.URL("/"), MaxAge: age, HttpOnly: true, Secure: ui.OverTLS(q.R), SameSite: http.SameSiteStrictMode,
 	})
-}
-
-// UserName returns the name of the sender.
-func (q *Request) UserName() string {
-	if q.Rights == nil {
-		return ""
-	}
-	return cmp.Or(q.Rights.Identity.Username, q.Rights.Identity.UserID)
 }
 
 // Identity returns the sender, who has a token.
@@ -238,11 +232,12 @@ var notices = map[string]string{
 }
 
 func (q *Request) page(template, title string, data any) *ui.Page {
-	p := &ui.Page{Template: template, Title: title, Data: data, User: q.UserName(), Notice: notices[q.R.URL.Query().Get("done")]}
+	p := &ui.Page{Template: template, Title: title, Data: data, Notice: notices[q.R.URL.Query().Get("done")]}
 	if q.Rights == nil {
 		p.Public = true
 		return p
 	}
+	p.User = cmp.Or(q.Identity().Username, q.Identity().UserID)
 	p.Nav, p.Search, p.Live = q.Nav(), "/search", "/live"
 	return p
 }
