@@ -57,9 +57,9 @@ const (
 	// shortProbe limits all probes but one at a time, which has Timeout: a distant server
 	// may need longer.
 	shortProbe = 600 * time.Millisecond
-	// maxProbes is how many probes run at once.
+	// maxProbes bounds the probes that run at once.
 	maxProbes = 8
-	// idleProbes is how long probes go on without a call.
+	// idleProbes is the time for which probes go on without a call.
 	idleProbes = 10 * time.Second
 )
 

@@ -15,7 +15,7 @@ import (
 
 var errDown = errors.New("connection refused")
 
-// server is what probes reach.
+// server is the server that probes reach.
 type server struct {
 	down, hangs             atomic.Bool
 	probes, running, atOnce atomic.Int32

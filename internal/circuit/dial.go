@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// redialAfter is when another connection is tried beside one that is still being opened.
+	// redialAfter is the time after which another connection is tried beside one that is still being opened.
 	redialAfter = 100 * time.Millisecond
 	// maxRedial limits all but the first, so that there are few at once.
 	maxRedial = 300 * time.Millisecond

@@ -36,7 +36,7 @@ func BenchmarkHotKey(b *testing.B) {
 	}
 }
 
-// takes returns a way to take from token buckets.
+// takes returns a function that charges token buckets.
 func charges(b *testing.B, store ratelimit.Store, limit ratelimit.Limit, keys, first int) func(from, to int) {
 	template := slices.Repeat([]ratelimit.Charge{chargeOf(b, limit)}, keys)
 	for i := range template {

@@ -6,7 +6,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// bucket is what an instance knows of a token bucket in the store, and what it has claimed of
+// bucket has what an instance knows of a token bucket in the store, and what it has claimed of
 // it. Times are Unix microseconds, of the charges.
 type bucket struct {
 	params   [4]int64 // Params 2 to 5 of its charges: the limit

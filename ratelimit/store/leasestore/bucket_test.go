@@ -35,7 +35,7 @@ func bucketOf(rate uint32, unit ratelimit.Unit, burst uint32) ratelimit.Limit {
 	return ratelimit.Limit{RequestsPerUnit: rate, Unit: unit, Algorithm: ratelimit.TokenBucket, Burst: burst, Lease: true}
 }
 
-// taker is an instance that asks for tokens of one bucket.
+// charger is an instance that asks for tokens of one bucket.
 type charger struct {
 	*ratelimit.Engine
 	leases *leasestore.Leases
@@ -66,7 +66,7 @@ func (i *charger) decide(ctx context.Context, n uint64, back bool) (ratelimit.St
 	return d.Statuses[0], nil
 }
 
-// take is decide without failures. It reports whether the hits passed, and how many more would.
+// charge is decide without failures. It reports whether the hits passed, and how many more would.
 func (i *charger) charge(t testing.TB, n uint64) (bool, uint32) {
 	s, err := i.decide(t.Context(), n, false)
 	if err != nil {
@@ -198,7 +198,7 @@ func TestBucketBack(t *testing.T) {
 	}
 }
 
-// Keys that come in turn do not take each other's place while there is room.
+// Keys that come in turn do not replace each other while there is room.
 func TestBucketsOfFewKeys(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	clock := &ratelimit.Options{Now: func() time.Time { return now }}

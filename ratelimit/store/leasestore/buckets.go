@@ -15,17 +15,17 @@ const (
 	bucketShare = 4
 	// bucketPause bounds how long hits are refused in memory, as bucketAhead does.
 	bucketPause = 4
-	// worthCall is how many hits make a call of the store worth it.
+	// worthCall is the least number of hits that make a call of the store worth it.
 	worthCall = 256
-	// worthClaim is how many hits must be expected to use a claim.
+	// worthClaim is the least number of hits that must be expected to use a claim.
 	worthClaim = 4
 	// maxPause bounds how long hits are refused in memory to so many times Options.Ahead.
 	maxPause = 4
 	// maxClaim bounds a claim.
 	maxClaim = 1 << 31
-	// maxHits is what a charge is at most of: more pass no limit.
+	// maxHits limits the hits of a charge: more pass no limit.
 	maxHits = 1 << 33
-	// bucketLocks is how many locks the groups of buckets share.
+	// bucketLocks is the number of locks that the groups of buckets share.
 	bucketLocks = 64
 )
 

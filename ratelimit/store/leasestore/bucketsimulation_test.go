@@ -15,7 +15,7 @@ import (
 
 // TestBucketSimulation is TestSimulation with token buckets. All hits that were admitted, in the
 // order of their times, must fit in buckets that hold each of them exactly. After each decision the
-// claimed tokens of the instance must be dropped no later than their places in the store begin.
+// claimed tokens of the instance must be dropped no later than their positions in the store begin.
 func TestBucketSimulation(t *testing.T) {
 	sum := simulate(t, true)
 	if sum.seeds >= 20 && slices.Contains([]int{sum.admitted, sum.refused, sum.failed, sum.crashes, sum.claims}, 0) {
@@ -23,7 +23,7 @@ func TestBucketSimulation(t *testing.T) {
 	}
 }
 
-// bucketRun is what a simulation of token buckets has of its own.
+// bucketRun has the state that only simulations of token buckets have.
 type bucketRun struct {
 	limit  ratelimit.Limit
 	skew   bool                       // the clocks of instances differ
@@ -38,8 +38,8 @@ type admission struct {
 	at  int64
 }
 
-// place is where claimed tokens begin in the schedule of the store, in microseconds.
-type place struct{ begin, n int64 }
+// position is the beginning of claimed tokens in the schedule of the store, in microseconds.
+type position struct{ begin, n int64 }
 
 func newBucketRun(random *rand.Rand) *bucketRun {
 	b := &bucketRun{states: make(map[string]ratelimit.State), limit: ratelimit.Limit{
@@ -127,7 +127,7 @@ func (i *instance) decide(r *rand.Rand) {
 	}
 }
 
-// check takes from exact buckets what was admitted.
+// check charges exact buckets with what was admitted.
 func (b *bucketRun) check(t *testing.T) {
 	now := int64(0)
 	clock := &ratelimit.Options{Now: func() time.Time { return time.UnixMicro(now) }}
@@ -145,31 +145,31 @@ func (b *bucketRun) check(t *testing.T) {
 	}
 }
 
-// claimed notes takes of a call that has returned. Those behind a hit of the same key are claims.
+// claimed notes charges of a call that has returned. Those after a hit of the same key are claims.
 func (i *instance) claimed(charges []ratelimit.Charge, begins []int64) {
 	for j, t := range charges {
 		if !t.Allowed || t.N == 0 || !slices.ContainsFunc(charges[:j], func(o ratelimit.Charge) bool { return string(o.Key) == string(t.Key) }) {
 			continue
 		}
-		places := i.claims[string(t.Key)]
-		at, _ := slices.BinarySearchFunc(places, begins[j], func(p place, begin int64) int { return cmp.Compare(p.begin, begin) })
-		i.claims[string(t.Key)] = slices.Insert(places, at, place{begins[j], int64(t.N)})
+		positions := i.claims[string(t.Key)]
+		at, _ := slices.BinarySearchFunc(positions, begins[j], func(p position, begin int64) int { return cmp.Compare(p.begin, begin) })
+		i.claims[string(t.Key)] = slices.Insert(positions, at, position{begins[j], int64(t.N)})
 	}
 }
 
 // checkClaims compares the tokens that the instance may use with the last ones that it claimed: none may
-// be used after its place has begun.
+// be used after its position has begun.
 func (i *instance) checkClaims() {
 	rate := int64(i.s.bucket.limit.RequestsPerUnit)
-	for key, places := range i.claims {
+	for key, positions := range i.claims {
 		left, until := i.leases.BucketClaim([]byte(key))
 		for n := int64(0); n < left; {
-			if len(places) == 0 {
+			if len(positions) == 0 {
 				i.s.t.Errorf("%s: %d tokens may be used, but %d were claimed", key, left, n)
 				break
 			}
-			last := places[len(places)-1]
-			places, n = places[:len(places)-1], n+last.n
+			last := positions[len(positions)-1]
+			positions, n = positions[:len(positions)-1], n+last.n
 			if end := last.begin + n*time.Minute.Microseconds()/rate; until > end {
 				i.s.t.Errorf("%s: %d claimed tokens may be used %d µs too long", key, left, until-end)
 			}
@@ -177,19 +177,19 @@ func (i *instance) checkClaims() {
 	}
 }
 
-// checkUsed compares tokens that were used without a call of the store with their places, of which those that
+// checkUsed compares tokens that were used without a call of the store with their positions, of which those that
 // may still be used are the last: none may have begun.
 func (i *instance) checkUsed(used map[string]int64, now int64) {
 	rate := int64(i.s.bucket.limit.RequestsPerUnit)
 	for value, n := range used {
 		left, until := i.leases.BucketClaim([]byte("d|k|" + value + "|token_bucket_minute"))
 		if ahead := (until - now) * rate / time.Minute.Microseconds(); n > 0 && left+n > ahead {
-			i.s.t.Errorf("%s: %d tokens were used and %d may still be, but the places of only %d have not begun", value, n, left, ahead)
+			i.s.t.Errorf("%s: %d tokens were used and %d may still be, but the positions of only %d have not begun", value, n, left, ahead)
 		}
 	}
 }
 
-// Charge applies takes to the states in the store. Sometimes takes of others come between those of a call.
+// Charge applies charges to the states in the store. Sometimes charges of others come between those of a call.
 func (l *link) Charge(ctx context.Context, charges []ratelimit.Charge) error {
 	s := l.i.s
 	s.mu.Lock()

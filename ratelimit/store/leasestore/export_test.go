@@ -14,7 +14,7 @@ func (l *Leases) Audit(visit func(key []byte, held, excess uint64)) {
 	}
 }
 
-// BucketClaim returns how many claimed tokens of a bucket may be used, and when the place of the last one ends.
+// BucketClaim returns how many claimed tokens of a bucket may be used, and when the position of the last one ends.
 func (l *Leases) BucketClaim(key []byte) (left, until int64) {
 	tag := l.tag(key)
 	g, lock := l.buckets.group(tag)

@@ -10,7 +10,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// lease is what is known of one counter with one limit in one window.
+// lease has what is known of one counter with one limit in one window.
 type lease struct {
 	// state is the counter's value after the last claim in the upper 32 bits, and the hits that
 	// are left of claims in the lower 32.
@@ -74,7 +74,7 @@ func (e *lease) retire() bool {
 
 const (
 	leftMask = 1<<32 - 1
-	// maxCount is what every store can count to.
+	// maxCount is a count that every store can reach.
 	maxCount = 1 << 62
 )
 

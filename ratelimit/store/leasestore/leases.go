@@ -35,13 +35,13 @@ const (
 	maxKeyLen = 512
 	// share is the part of a window's rest that one claim may take: 1/share.
 	share = 32
-	// minDemand is how many hits must be expected in the time Ahead for a claim.
+	// minDemand is the least number of hits that must be expected in the time Ahead for a claim.
 	minDemand = 16
-	// warmUp is how many hits in quick succession precede the first claim.
+	// warmUp is the number of hits in quick succession that precede the first claim.
 	warmUp = 3
 	// growth bounds a claim by that many times what was used of the last one.
 	growth = 4
-	// reviewsPerAhead is how often leases are reviewed in the time Ahead.
+	// reviewsPerAhead is the number of reviews of leases in the time Ahead.
 	reviewsPerAhead = 4
 	// maxBackoff bounds the reviews between two reads of a full window.
 	maxBackoff = 16

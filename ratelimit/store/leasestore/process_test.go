@@ -44,7 +44,7 @@ type worker struct {
 	Hit    ratelimit.Hit
 	Calls  int
 	Lease  bool
-	Bucket *ratelimit.Limit // of which it takes tokens instead of hits
+	Bucket *ratelimit.Limit // whose tokens it charges, instead of hits
 	Admits int              // set by the worker
 }
 
@@ -135,7 +135,7 @@ func TestProcessesWithBucket(t *testing.T) {
 	require.LessOrEqual(t, run.commands, run.wanted/100)
 }
 
-// processRun is what processes have done.
+// processRun counts what processes have done.
 type processRun struct {
 	admitted, wanted, commands int
 	took                       time.Duration

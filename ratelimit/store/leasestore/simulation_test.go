@@ -105,7 +105,7 @@ const (
 	simulatedAhead     = 6 * time.Second
 )
 
-// account is what happened to the hits of one counter. All but count are parts of it.
+// account counts the hits of one counter by what happened to them. All but count are parts of it.
 type account struct {
 	count    uint64 // the counter in the store
 	admitted uint64
@@ -241,9 +241,9 @@ type instance struct {
 
 	// These are guarded by s.mu.
 	dead   bool
-	cut    time.Time          // no call reaches the store until then
-	claims map[string][]place // of token buckets, by key, in order
-	asked  int                // calls of the store with charges
+	cut    time.Time             // no call reaches the store until then
+	claims map[string][]position // of token buckets, by key, in order
+	asked  int                   // calls of the store with charges
 }
 
 func (s *simulation) newInstance(seed uint64) *instance {
@@ -255,7 +255,7 @@ func (s *simulation) newInstance(seed uint64) *instance {
 	if r.IntN(20) == 0 {
 		i.offset *= 30
 	}
-	i.claims = make(map[string][]place)
+	i.claims = make(map[string][]position)
 	i.leases = leasestore.New(&link{i, rand.New(rand.NewPCG(r.Uint64(), 0))}, &leasestore.Options{Ahead: simulatedAhead, MaxKeys: 256})
 	if s.bucket != nil {
 		i.engine = s.bucket.engine(i)

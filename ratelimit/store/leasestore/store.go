@@ -89,7 +89,7 @@ func (c *call) toStore(hits []ratelimit.Hit, at int, of *lease) {
 	c.rest, c.at, c.of = append(c.rest, hits[at]), append(c.at, at), append(c.of, of)
 }
 
-// attempts is how often a hit waits for a claim of others before it goes to the store itself.
+// attempts bounds how often a hit waits for a claim of others before it goes to the store itself.
 const attempts = 3
 
 // add counts hits of which the first is not decided.

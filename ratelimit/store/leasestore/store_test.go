@@ -21,7 +21,7 @@ var deviations = map[string]string{
 	"conditional/twice":   "a hit over the limit is refused without being counted",
 	"conditional/race":    "a hit over the limit is refused without being counted",
 	"concurrency/readers": "a reader may see hits that are claimed and not used",
-	"concurrency/ranks":   "a hit that does not wait for a claim has a count behind it",
+	"concurrency/ranks":   "a hit that does not wait for a claim may have a later count",
 }
 
 // TestConformance counts with and without leases, for all hits, through one wrapper. The
@@ -46,7 +46,7 @@ func TestConformance(t *testing.T) {
 					}
 					err := c.Check(l.Store(), &opts)
 					if o != nil && c.Name == "charge/race" && err != nil {
-						// A take beside the leases has the state of the store, and one of a claim may have
+						// A charge beside the leases has the state of the store, and one of a claim may have
 						// the same as if nothing had been claimed. All other faults are faults.
 						require.ErrorContains(t, err, "has a state that no order of them leads to")
 						err = nil

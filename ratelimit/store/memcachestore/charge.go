@@ -88,7 +88,7 @@ func (n *node) exchange(key string) {
 	}
 }
 
-// maxSwaps is how often a state is read until it could be written.
+// maxSwaps bounds how often a state is read until it could be written.
 const maxSwaps = 8
 
 // swapWait keeps instances that compete for a key apart.

@@ -98,7 +98,7 @@ func (n *node) dial(ctx context.Context, network, addr string) (net.Conn, error)
 	return c, nil
 }
 
-// maxConnects is how often a connection is tried for a command, in all for about as long as a
+// maxConnects bounds how often a connection is tried for a command, in all for about as long as a
 // circuit needs to open.
 const maxConnects = 7
 
@@ -211,7 +211,7 @@ func parseValue(value []byte) (uint64, error) {
 	return n, nil
 }
 
-// maxAttempts is how often a counter may appear and disappear between two commands until
+// maxAttempts bounds how often a counter may appear and disappear between two commands until
 // increment fails.
 const maxAttempts = 3
 

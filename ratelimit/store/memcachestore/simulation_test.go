@@ -617,7 +617,7 @@ func (c *fakeConn) Write(p []byte) (int, error) {
 	return n, c.socketError("write", err)
 }
 
-// socketError returns what a socket would in place of an error of net.Pipe.
+// socketError replaces an error of net.Pipe by that of a socket.
 func (c *fakeConn) socketError(op string, err error) error {
 	switch {
 	case err == io.EOF:

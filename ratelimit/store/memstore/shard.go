@@ -15,9 +15,9 @@ const (
 	// maxWindows is the maximum number of tables of a shard: the windows of other lengths have at most
 	// three for each of the 15 grids of gridEnd.
 	maxWindows = 64
-	// grace is how long a window is retained after its end, in seconds.
+	// grace is the time for which a window is retained after its end, in seconds.
 	grace = 2
-	// lateFor is how long a window that had ended before its first hit is retained, in seconds.
+	// lateFor is the time for which a window that had ended before its first hit is retained, in seconds.
 	lateFor = 60
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// algorithm is how Redis applies charges: a script that does what [ratelimit.Charge.Apply] does,
+// algorithm applies charges in Redis: its script does what [ratelimit.Charge.Apply] does,
 // for a list of charges from one key.
 //
 // ARGV[1] is the charges, each as so many 64-bit floating point numbers, little-endian: numbers in
@@ -19,7 +19,7 @@ import (
 // hits were allowed, and -1-n if not.
 type algorithm struct {
 	script script
-	// numbers is how many numbers of State are used.
+	// numbers counts the numbers of State that are used.
 	numbers int
 	// append appends a charge.
 	append func(b []byte, t *ratelimit.Charge) []byte

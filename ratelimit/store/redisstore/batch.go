@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	// minTTL is how long a counter lives at least after a hit.
+	// minTTL is the least lifetime of a counter after a hit.
 	minTTL = 2 * time.Second
-	// maxAttempts is how often a batch is sent while it is certain that it was not counted.
+	// maxAttempts bounds how often a batch is sent while it is certain that it was not counted.
 	maxAttempts = 6
-	// maxRedirects is how often each attempt is sent on within a cluster.
+	// maxRedirects bounds how often each attempt is sent on within a cluster.
 	maxRedirects = 8
 )
 

@@ -83,11 +83,11 @@ func TestAbandonedWaitingCallIsNotCounted(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, <-cause, context.Canceled)
 
-	patient := make(chan error, 1)
-	go func() { patient <- store.Add(context.Background(), []ratelimit.Hit{hit("patient", 1)}) }()
+	other := make(chan error, 1)
+	go func() { other <- store.Add(context.Background(), []ratelimit.Hit{hit("other", 1)}) }()
 	server.Thaw()
 	require.NoError(t, <-first)
-	require.NoError(t, <-patient, "the other calls of the batch are not delayed")
+	require.NoError(t, <-other, "the other calls of the batch are not delayed")
 	require.Zero(t, add(t, store, hit("given up", 0)))
 }
 

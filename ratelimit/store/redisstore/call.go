@@ -25,7 +25,7 @@ const (
 	chargeCall                      // make every charge
 )
 
-// request is what a caller asks for: hits or charges.
+// request has the hits or charges of a caller.
 type request struct {
 	kind    callKind
 	hits    []ratelimit.Hit
@@ -59,7 +59,7 @@ const (
 	callAbandoned
 )
 
-// call is what one goroutine asks of one server.
+// call has the part of a request that is for one server.
 type call struct {
 	kind    callKind
 	keys    []byte // of all items
@@ -166,7 +166,7 @@ func (c *call) result(r *request) error {
 	return nil
 }
 
-// ttl is how long the counter must live from now on: until the end of the window and of
+// ttl returns the least lifetime of the counter from now on: until the end of the window and of
 // the jitter, at least minTTL for hits that come late, and no longer than the unit and
 // the jitter.
 func (it *item) ttl(now time.Time) time.Duration {

@@ -24,19 +24,19 @@ var (
 	_ ratelimit.SubtractStore = (*redisstore.Cluster)(nil)
 )
 
-// takingAlgorithms lists those that are no fixed windows.
+// chargingAlgorithms lists those that are no fixed windows.
 var chargingAlgorithms = []ratelimit.Algorithm{ratelimit.SlidingWindow, ratelimit.TokenBucket, ratelimit.Concurrency}
 
 // maxTime is the longest time of tokens, in microseconds.
 const maxTime = 1 << 51
 
-// limit is what takes are made of.
+// limit makes charges.
 type limit struct {
 	algorithm            ratelimit.Algorithm
 	rate, most, duration int64 // hits in a window, at once, and its microseconds
 }
 
-// take returns a charge of n hits at a time in Unix microseconds, as the engine makes it.
+// charge returns a charge of n hits at a time in Unix microseconds, as the engine makes it.
 func (l limit) charge(key string, n, now int64) ratelimit.Charge {
 	t := ratelimit.Charge{Key: []byte(key), Algorithm: l.algorithm, N: uint64(n), Now: now}
 	switch l.algorithm {
@@ -120,7 +120,7 @@ func compareCharges(ctx context.Context, store ratelimit.ChargeStore, charges []
 	for i := range charges {
 		want[i].Apply(state)
 		if charges[i].Allowed != want[i].Allowed || charges[i].State != want[i].State {
-			return fmt.Errorf("from %v:\ntake %d of %+v\ngot %v %v, want %v %v", before, i, charges, charges[i].Allowed, charges[i].State, want[i].Allowed, want[i].State)
+			return fmt.Errorf("from %v:\ncharge %d of %+v\ngot %v %v, want %v %v", before, i, charges, charges[i].Allowed, charges[i].State, want[i].Allowed, want[i].State)
 		}
 		changed = changed || want[i].Allowed && want[i].N > 0
 	}
@@ -130,7 +130,7 @@ func compareCharges(ctx context.Context, store ratelimit.ChargeStore, charges []
 	return nil
 }
 
-// TestChargesAtBounds makes takes that random ones hardly meet.
+// TestChargesAtBounds makes charges that random ones hardly meet.
 func TestChargesAtBounds(t *testing.T) {
 	server := redistest.Start(t, nil)
 	store := open(t, server.Addr, nil)
@@ -249,7 +249,7 @@ func TestChargesAreMerged(t *testing.T) {
 			want := l.charge(key, 3, now)
 			want.Apply(&state)
 			require.Equal(t, want, call[0], i)
-			require.Equal(t, call[0].State, call[2].State, "a call takes, and reads that")
+			require.Equal(t, call[0].State, call[2].State, "a call charges, and reads that")
 			require.True(t, call[1].Allowed)
 		}
 		require.NoError(t, store.Close())
@@ -275,7 +275,7 @@ func TestChargeExpiry(t *testing.T) {
 	}
 }
 
-// TestChargeKeepsLongerExpiry has an instance take whose clock is behind: the state of the other
+// TestChargeKeepsLongerExpiry has an instance charge whose clock is late: the state of the other
 // one must live as long as that has said.
 func TestChargeKeepsLongerExpiry(t *testing.T) {
 	server := redistest.Start(t, nil)
@@ -431,7 +431,7 @@ func numbered(h ratelimit.Hit, n uint64) ratelimit.Hit {
 	return h
 }
 
-// taker counts hits in sliding windows without an end.
+// charger counts hits in sliding windows without an end.
 type charger struct{ ratelimit.ChargeStore }
 
 // Add implements ratelimit.Store.

@@ -65,7 +65,7 @@ func NewCluster(servers []string, opts *Options) (*Cluster, error) {
 	return c, nil
 }
 
-// nextServer is when another server is asked for the slots, beside one that does not reply.
+// nextServer is the time after which another server is asked for the slots, beside one that does not reply.
 const nextServer = 100 * time.Millisecond
 
 // slots asks servers for their slots until one replies. The library would wait for one that

@@ -76,7 +76,7 @@ func slotMoves(t *testing.T, cluster *redistest.Cluster) {
 					t.Errorf("a call added to get %d, and read %d after that", hits[0].Count, hits[2].Count)
 				}
 				if err := (charger{store}).Add(context.Background(), hits[:2]); err != nil {
-					t.Errorf("takes while a slot moves: %v", err)
+					t.Errorf("charges while a slot moves: %v", err)
 					return
 				}
 				tried.Add(1)

@@ -15,7 +15,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
 )
 
-// testTimeout is when a call counts as hanging.
+// testTimeout is the time after which a call counts as hanging.
 const testTimeout = time.Minute
 
 // withinTestTimeout makes a call without a deadline and fails the test if it hangs.

@@ -38,7 +38,7 @@ func open(t testing.TB, addr string, opts *redisstore.Options) *redisstore.Store
 // uniqueName returns a name that no other test uses.
 func uniqueName() string { return rand.Text() }
 
-// started is when the tests began. All hits are of that hour, so that the counter does not
+// started is the time at which the tests began. All hits are of that hour, so that the counter does not
 // change when an hour ends during a test.
 var started = time.Now()
 

@@ -106,7 +106,7 @@ func TestServerKilledUnderLoad(t *testing.T) {
 	}
 }
 
-// resetPoint is when a proxy resets a connection.
+// resetPoint is the point at which a proxy resets a connection.
 type resetPoint int32
 
 const (
@@ -277,7 +277,7 @@ func TestConnectionReset(t *testing.T) {
 		"new counter":   {add, true},
 		"known counter": {add, false},
 		"script":        {(*redisstore.Store).AddUnlessOver, false},
-		"take": {func(s *redisstore.Store, ctx context.Context, hits []ratelimit.Hit) error {
+		"charge": {func(s *redisstore.Store, ctx context.Context, hits []ratelimit.Hit) error {
 			return charger{s}.Add(ctx, hits)
 		}, false},
 	} {
@@ -344,7 +344,7 @@ func TestConnectionResetsUnderLoad(t *testing.T) {
 	requireExpiries(t, server.Client())
 }
 
-// deafConn fails a write without having sent anything, once it is told to.
+// deafConn fails a write without having sent anything, once fail is set.
 type deafConn struct {
 	net.Conn
 	fail *atomic.Bool

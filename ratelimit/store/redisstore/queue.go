@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// maxPipelineTime is how long calls wait for the pipeline that is running before
+	// maxPipelineTime limits how long calls wait for the pipeline that is running before
 	// another begins beside it. A single pipeline at a time gathers the most calls, and
 	// with a server nearby none takes that long.
 	maxPipelineTime = time.Millisecond
-	// maxBatchHits is how many hits a pipeline may have.
+	// maxBatchHits limits the hits of a pipeline.
 	maxBatchHits = 1024
-	// stalled is how long a server may take for a pipeline before it is probed.
+	// stalled is the time without a reply after which a server is probed.
 	stalled = 250 * time.Millisecond
 )
 
-// shared is what the queues of a store have in common.
+// shared has the state that the queues of a store share.
 type shared struct {
 	opts     Options
 	dialer   *dialer
@@ -217,7 +217,7 @@ func (q *queue) setTimer() {
 	q.timer.Reset(wait)
 }
 
-// nextEvent returns when something happens to the first call unless a worker takes it:
+// nextEvent returns when something happens to the first call unless a worker sends it:
 // another worker starts, or the call fails.
 func (q *queue) nextEvent() time.Duration {
 	since := q.calls[0].since

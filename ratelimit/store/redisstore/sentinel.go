@@ -14,7 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/internal/settings"
 )
 
-// watchInterval is how often a sentinel is asked for the master. A demoted master shows
+// watchInterval is the interval at which a sentinel is asked for the master. A demoted master shows
 // with its next reply; this is for one that was cut off and does not know.
 const watchInterval = 250 * time.Millisecond
 
@@ -98,7 +98,7 @@ func (g *sentinelGroup) distrust() {
 	}
 }
 
-// otherOpinion is how long each of the other sentinels has to report another master than the
+// otherOpinion limits how long each of the other sentinels has to report another master than the
 // suspect.
 const otherOpinion = 100 * time.Millisecond
 

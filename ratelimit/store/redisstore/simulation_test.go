@@ -96,7 +96,7 @@ type simulation struct {
 	keys map[string]*keyRecord
 }
 
-// keyRecord is what was counted on one key.
+// keyRecord counts the hits on one key.
 type keyRecord struct {
 	limit                     uint32
 	sent, succeeded, admitted uint64
@@ -174,7 +174,7 @@ func (s *simulation) check(t *testing.T) {
 	}
 }
 
-// fault is what is wrong with a fakeRedis.
+// fault is a fault of a fakeRedis.
 type fault int32
 
 const (

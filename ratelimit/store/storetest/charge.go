@@ -92,7 +92,7 @@ func checkChargeOrder(p *probe) error {
 	}
 	for i, want := range []bool{true, true, false, true, true, false} {
 		if call[i].Allowed != want {
-			return fmt.Errorf("take %d of %d was taken: %t, want %t", i, len(call), call[i].Allowed, want)
+			return fmt.Errorf("charge %d of %d was allowed: %t, want %t", i, len(call), call[i].Allowed, want)
 		}
 	}
 	return nil

@@ -81,7 +81,7 @@ func (m *maker) back(name string, n uint64, slot int64) ratelimit.Charge {
 	return t
 }
 
-// ledger is what the store may hold after the charges so far: it may drop what has expired, and need not
+// ledger has the states that the store may hold after the charges so far: it may drop what has expired, and need not
 // write what took nothing.
 type ledger struct {
 	p    *probe
