@@ -120,9 +120,11 @@ func (d *dialer) connect(ctx context.Context, addr string) (*circuit.Conn, error
 	if err != nil {
 		return nil, err
 	}
-	c, err := circuit.DialTLS(ctx, d.opts.TLS, addr, func(ctx context.Context) (net.Conn, error) {
-		return d.opts.Dial(ctx, d.opts.network(addr), addr)
-	})
+	network := d.opts.Network
+	if isSocket(addr) {
+		network = "unix"
+	}
+	c, err := circuit.DialTLS(ctx, d.opts.TLS, addr, func(ctx context.Context) (net.Conn, error) { return d.opts.Dial(ctx, network, addr) })
 	if err != nil {
 		return nil, fmt.Errorf("connecting to %s: %w", addr, err)
 	}

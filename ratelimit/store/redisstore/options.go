@@ -129,10 +129,10 @@ func (o *Options) withDefaults() (Options, error) {
 	settings.Default(&errs, "BreakerWait", &opts.BreakerWait, 10*time.Millisecond, math.MaxInt64)
 	settings.Default(&errs, "BreakerMaxWait", &opts.BreakerMaxWait, 100*time.Millisecond, math.MaxInt64)
 	if !slices.Contains([]string{"", "tcp", "tcp4", "tcp6"}, opts.Network) {
-		errs = append(errs, fmt.Errorf("Network %q: must be tcp, tcp4 or tcp6", opts.Network))
+		errs = append(errs, fmt.Errorf("option Network %q: must be tcp, tcp4 or tcp6", opts.Network))
 	}
 	if opts.OnEmpty > Wait {
-		errs = append(errs, fmt.Errorf("OnEmpty %d: must be Create, Fail or Wait", opts.OnEmpty))
+		errs = append(errs, fmt.Errorf("option OnEmpty %d: must be Create, Fail or Wait", opts.OnEmpty))
 	}
 	opts.Network = cmp.Or(opts.Network, "tcp")
 	opts.Parallelism = min(opts.Parallelism, opts.PoolSize)
@@ -153,12 +153,4 @@ func (o *Options) withDefaults() (Options, error) {
 // begins with "@".
 func isSocket(addr string) bool {
 	return strings.HasPrefix(addr, "/") || strings.HasPrefix(addr, "@")
-}
-
-// network returns the network of an address.
-func (o *Options) network(addr string) string {
-	if isSocket(addr) {
-		return "unix"
-	}
-	return o.Network
 }

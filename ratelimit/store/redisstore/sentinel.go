@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -106,7 +107,7 @@ const otherOpinion = 100 * time.Millisecond
 // reports a master that is no suspect.
 func (g *sentinelGroup) masterAddr(ctx context.Context) (suspect string, _ error) {
 	g.mu.Lock()
-	sentinels := append([]sentinel{}, g.sentinels...)
+	sentinels := slices.Clone(g.sentinels)
 	is := g.suspect
 	g.mu.Unlock()
 	deadline, _ := ctx.Deadline()
@@ -128,22 +129,16 @@ func (g *sentinelGroup) masterAddr(ctx context.Context) (suspect string, _ error
 		}
 	}
 	if suspect != "" {
-		if len(errs) == 0 {
-			g.trust(suspect)
+		if len(errs) == 0 { // all report it, so ask one again instead of all of them
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			if g.suspect == suspect {
+				g.suspect = ""
+			}
 		}
 		return suspect, nil
 	}
 	return "", fmt.Errorf("no sentinel knows the master %q: %w", g.master, errors.Join(errs...))
-}
-
-// trust ends the suspicion of a master that all sentinels report, so that one is asked again instead
-// of all of them.
-func (g *sentinelGroup) trust(addr string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.suspect == addr {
-		g.suspect = ""
-	}
 }
 
 // ask returns the address of the master that a sentinel reports.
