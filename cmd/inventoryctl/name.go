@@ -78,46 +78,28 @@ func (c *client) find(r *records.Resource, name string) (string, error) {
 }
 
 // value returns the text of a field as JSON for a body. Texts are JSON strings; "" is null.
-func value(r *records.Resource, name, text string) (field string, doc json.RawMessage, err error) {
-	if _, member := r.ByMember(name); member {
-		if text == "" {
-			return name, json.RawMessage("null"), nil
-		}
-		if strings.HasPrefix(text, "{") && json.Valid([]byte(text)) {
-			return name, json.RawMessage(text), nil
-		}
-		doc, err = json.Marshal(text)
-		return name, doc, err
-	}
+func value(r *records.Resource, name, text string) (json.RawMessage, error) {
+	_, member := r.ByMember(name)
 	f, ok := r.Field(name)
-	if !ok {
-		return "", nil, cli.Usagef("%s have no field %q: use one of %s", r.Name, name, strings.Join(settable(r), ", "))
+	if !ok && !member {
+		return nil, cli.Usagef("%s have no field %q: use one of %s", r.Name, name, strings.Join(settable(r), ", "))
 	}
-	switch f.Kind {
-	case records.Text:
-		if text == "" && f.Nullable {
-			return name, json.RawMessage("null"), nil
-		}
-		doc, err = json.Marshal(text)
-		return name, doc, err
-	case records.List:
+	var v any = text // also a time, or what the server refuses
+	switch {
+	case !member && f.Kind == records.List:
 		values := []string{}
 		for part := range strings.SplitSeq(text, ",") {
 			if part = strings.TrimSpace(part); part != "" {
 				values = append(values, part)
 			}
 		}
-		doc, err = json.Marshal(values)
-		return name, doc, err
+		v = values
+	case text == "" && (member || f.Kind != records.Text || f.Nullable):
+		v = nil
+	case json.Valid([]byte(text)) && (member && text[0] == '{' || !member && f.Kind != records.Text):
+		v = json.RawMessage(text)
 	}
-	switch {
-	case text == "":
-		return name, json.RawMessage("null"), nil
-	case json.Valid([]byte(text)):
-		return name, json.RawMessage(text), nil
-	}
-	doc, err = json.Marshal(text) // a time, or what the server refuses
-	return name, doc, err
+	return json.Marshal(v)
 }
 
 // settable returns the names of the fields that a user can set, with those of references.
@@ -142,11 +124,11 @@ func values(r *records.Resource, args []string) (map[string]json.RawMessage, err
 		if !ok {
 			return nil, cli.Usagef("%q is no value: use FIELD=VALUE, such as status=active", arg)
 		}
-		field, doc, err := value(r, name, text)
+		doc, err := value(r, name, text)
 		if err != nil {
 			return nil, err
 		}
-		body[field] = doc
+		body[name] = doc
 	}
 	return body, nil
 }
