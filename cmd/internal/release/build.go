@@ -7,7 +7,6 @@ import (
 	"compress/gzip"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path"
@@ -38,13 +37,12 @@ func (r *release) describe() (err error) {
 	if r.version, err = r.command(trusted, "git", "describe", "--tags", "--always", "--dirty", "--match", "v*"); err != nil {
 		return err
 	}
-	if r.commit, err = r.command(trusted, "git", "rev-parse", "HEAD"); err != nil {
-		return err
-	}
-	seconds, err := r.command(trusted, "git", "log", "-1", "--format=%ct")
+	commit, err := r.command(trusted, "git", "log", "-1", "--format=%H %ct")
 	if err != nil {
 		return err
 	}
+	hash, seconds, _ := strings.Cut(commit, " ")
+	r.commit = hash
 	if !strings.HasPrefix(r.version, "v") { // no tag yet
 		r.version = "v0.0.0-" + r.version
 	}
@@ -88,16 +86,13 @@ func (r *release) build(system, arch string) error {
 			name += ".exe"
 		}
 		r.built = append(r.built, filepath.Join(dir, name))
-		files = append(files, archived{name, filepath.Join(dir, name), true})
+		files = append(files, archived{name, filepath.Join(dir, name), 0o755})
 	}
-	files = append(files, archived{"LICENSE", "LICENSE", false}, archived{"README.md", "README.md", false}, archived{"CHANGELOG.md", "CHANGELOG.md", false})
+	files = append(files, archived{"LICENSE", "LICENSE", 0o644}, archived{"README.md", "README.md", 0o644}, archived{"CHANGELOG.md", "CHANGELOG.md", 0o644})
 	if system == "linux" {
-		units, err := filepath.Glob(filepath.Join("cmd", "*", "deploy", "*.service"))
-		if err != nil {
-			return err
-		}
+		units, _ := filepath.Glob(filepath.Join("cmd", "*", "deploy", "*.service")) // the pattern is valid
 		for _, unit := range units {
-			files = append(files, archived{"systemd/" + filepath.Base(unit), unit, false})
+			files = append(files, archived{"systemd/" + filepath.Base(unit), unit, 0o644})
 		}
 	}
 	if system == "windows" {
@@ -109,14 +104,7 @@ func (r *release) build(system, arch string) error {
 // archived is a file of an archive.
 type archived struct {
 	name, path string
-	program    bool
-}
-
-func (a archived) mode() int64 {
-	if a.program {
-		return 0o755
-	}
-	return 0o644
+	mode       int64
 }
 
 // tar writes an archive with the time of the commit.
@@ -133,7 +121,7 @@ func (r *release) tar(name string, files []archived) error {
 		if err != nil {
 			return err
 		}
-		h := &tar.Header{Name: root + "/" + f.name, Mode: f.mode(), Size: int64(len(data)), ModTime: time.Unix(r.epoch, 0).UTC(), Format: tar.FormatPAX}
+		h := &tar.Header{Name: root + "/" + f.name, Mode: f.mode, Size: int64(len(data)), ModTime: time.Unix(r.epoch, 0).UTC(), Format: tar.FormatPAX}
 		if err := w.WriteHeader(h); err != nil {
 			return err
 		}
@@ -154,16 +142,15 @@ func (r *release) zip(name string, files []archived) error {
 	root := strings.TrimSuffix(name, ".zip")
 	for _, f := range files {
 		h := &zip.FileHeader{Name: root + "/" + f.name, Method: zip.Deflate, Modified: time.Unix(r.epoch, 0).UTC()}
+		data, err := os.ReadFile(f.path) // #nosec G304 -- a file of the release
+		if err != nil {
+			return err
+		}
 		to, err := w.CreateHeader(h)
 		if err != nil {
 			return err
 		}
-		from, err := os.Open(f.path) // #nosec G304 -- a file of the release
-		if err != nil {
-			return err
-		}
-		_, err = io.Copy(to, from)
-		if err := errors.Join(err, from.Close()); err != nil {
+		if _, err := to.Write(data); err != nil {
 			return err
 		}
 	}
@@ -188,14 +175,8 @@ func (r *release) units() (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil { // #nosec G301 -- of a release, which is public
 		return "", err
 	}
-	services, err := filepath.Glob(filepath.Join("cmd", "*", "deploy", "*.service"))
-	if err != nil {
-		return "", err
-	}
-	timers, err := filepath.Glob(filepath.Join("cmd", "*", "deploy", "*.timer"))
-	if err != nil {
-		return "", err
-	}
+	services, _ := filepath.Glob(filepath.Join("cmd", "*", "deploy", "*.service")) // the patterns are valid
+	timers, _ := filepath.Glob(filepath.Join("cmd", "*", "deploy", "*.timer"))
 	for _, file := range append(services, timers...) {
 		text, err := os.ReadFile(file) // #nosec G304 -- a file of the release
 		if err != nil {
