@@ -313,6 +313,9 @@ func sanitiseMetric(b []byte) {
 		}
 	}
 	for i := 0; i < len(b); i++ {
+		if b[i]-'0' > 9 { // no digit, as nearly everywhere
+			continue
+		}
 		if n := dottedQuad(b[i:]); n > 0 {
 			replaceDots(b[i:i+n], true)
 			i += n - 1
@@ -331,7 +334,7 @@ func dottedQuad(b []byte) (n int) {
 			n++
 		}
 		first := n
-		for n < len(b) && n < first+3 && b[n] >= '0' && b[n] <= '9' {
+		for n < len(b) && n < first+3 && b[n]-'0' <= 9 {
 			n++
 		}
 		if n == first {
