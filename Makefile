@@ -89,10 +89,10 @@ test: ## run the tests that every change needs (6 minutes)
 
 # The tests of files without the race detector, and those that ask scaletest whether it is on: they
 # count allocations, compare times or take too long. They run again, one package at a time.
-UNRACED = git grep -lE '^//go:build .*!race|scaletest\.(Race|Unraced)\(' -- '*_test.go' ':!*/e2e/*' ':!*/scaletest/*'
+UNRACED = git grep -lE '^//go:build .*!race|scaletest\.(Race|Unraced)\>' -- '*_test.go' ':!*/e2e/*' ':!*/scaletest/*'
 UNRACEDTESTS = awk 'FNR == 1 { all = /!race/ } \
 	/^func / { name = match($$0, /^func Test[A-Za-z0-9_]*/) ? substr($$0, 6, RLENGTH - 5) : "" } \
-	name && (all || /scaletest\.(Race|Unraced)\(/) { print name }'
+	name && (all || /scaletest\.(Race|Unraced)/) { print name }'
 
 test-all: ## run all tests, with the race detector where there is a C compiler (30 minutes)
 	@$(RACE); \

@@ -5,13 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // TestAudit checks that every change and every event of an account writes one audit log
 // entry with the user, the address, the request and the changed fields.
-func TestAudit(t *testing.T) { stores(t, audit) }
+func TestAudit(t *testing.T) { stores(t, scaletest.Unraced, audit) }
 
 func audit(t *testing.T, g *harness) {
 	t.Helper()

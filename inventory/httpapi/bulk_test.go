@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // TestBulk creates, changes and deletes several of each kind.
-func TestBulk(t *testing.T) { stores(t, several) }
+func TestBulk(t *testing.T) { stores(t, scaletest.Unraced, several) }
 
 func several(t *testing.T, g *harness) {
 	t.Helper()
@@ -80,7 +81,7 @@ func bulk(t *testing.T, a *httpxtest.Response, verb, done string, n int) []objec
 
 // TestAllOrNothing checks that a bulk call that fails changes nothing, and that the error has
 // every item that failed, by index and id.
-func TestAllOrNothing(t *testing.T) { stores(t, allOrNothing) }
+func TestAllOrNothing(t *testing.T) { stores(t, scaletest.Unraced, allOrNothing) }
 
 func allOrNothing(t *testing.T, g *harness) {
 	t.Helper()

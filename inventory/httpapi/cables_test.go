@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 )
 
 // panel adds a patch panel with a rear port and as many front ports as it has positions, and returns
@@ -31,7 +32,7 @@ func connect(c *httpxtest.Client, a, aID, b, bID string) *httpxtest.Response {
 
 // TestPassThroughPorts: a front port leads to one position of a rear port of its device.
 func TestPassThroughPorts(t *testing.T) {
-	stores(t, func(t *testing.T, g *harness) {
+	stores(t, scaletest.Unraced, func(t *testing.T, g *harness) {
 		c := g.on(t, "root")
 		here, there := g.create("/devices", device("pp1"))["id"].(string), g.create("/devices", device("pp2"))["id"].(string)
 		rear := read(t, c.Send("POST", "/rear-ports", object{"device_id": here, "name": "r1"}).Want(201))
@@ -57,7 +58,7 @@ func TestPassThroughPorts(t *testing.T) {
 
 // TestCables: a cable occupies two ports, and is deleted with either.
 func TestCables(t *testing.T) {
-	stores(t, func(t *testing.T, g *harness) {
+	stores(t, scaletest.Unraced, func(t *testing.T, g *harness) {
 		c := g.on(t, "root")
 		sw := g.create("/devices", device("sw1"))["id"]
 		_, id := ports(g, sw, "a", "b", "c")
@@ -107,7 +108,7 @@ func TestCables(t *testing.T) {
 // TestCablesAndLinks: a cable between two interfaces has a link, whichever of them is changed. Links
 // without a cable are what they were before cables: an interface may have several.
 func TestCablesAndLinks(t *testing.T) {
-	stores(t, func(t *testing.T, g *harness) {
+	stores(t, scaletest.Unraced, func(t *testing.T, g *harness) {
 		c := g.on(t, "editor")
 		_, id := ports(g, g.create("/devices", device("sw1"))["id"], "a", "b", "c", "d")
 		links := func() []object { return data(t, c.Send("GET", "/links", nil)) }

@@ -11,12 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory/feed"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 )
 
 // TestChanges checks the pages of the change feed: order, cursors, filters, and who sees what.
-func TestChanges(t *testing.T) { stores(t, changes) }
+func TestChanges(t *testing.T) { stores(t, scaletest.Unraced, changes) }
 
 func changes(t *testing.T, g *harness) {
 	t.Helper()
@@ -80,7 +81,7 @@ func changes(t *testing.T, g *harness) {
 
 // TestChangesPruned follows changes behind a cursor after the audit log was pruned: each way gets 410,
 // and what the message says leads to all records and the changes after them.
-func TestChangesPruned(t *testing.T) { stores(t, changesPruned) }
+func TestChangesPruned(t *testing.T) { stores(t, scaletest.Unraced, changesPruned) }
 
 func changesPruned(t *testing.T, g *harness) {
 	t.Helper()
@@ -161,7 +162,7 @@ var errEnough = errors.New("enough")
 
 // TestFollow follows changes with the client: all of them in order, behind the last one that it
 // has accepted, as events and by polling, until the user is deactivated.
-func TestFollow(t *testing.T) { stores(t, followChanges) }
+func TestFollow(t *testing.T) { stores(t, scaletest.Unraced, followChanges) }
 
 func followChanges(t *testing.T, g *harness) {
 	t.Helper()

@@ -4,11 +4,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 )
 
 // TestCurrentPassword: users who change their own password or email address send their current password,
 // on every route, and guesses of it are limited.
-func TestCurrentPassword(t *testing.T) { stores(t, currentPassword) }
+func TestCurrentPassword(t *testing.T) { stores(t, scaletest.Unraced, currentPassword) }
 
 func currentPassword(t *testing.T, g *harness) {
 	t.Helper()
@@ -65,7 +67,9 @@ func TestWithoutCurrentPassword(t *testing.T) {
 
 // TestRightPasswordLeavesEntry: nobody learns that a password is right without an entry in the audit log,
 // whatever else the request says.
-func TestRightPasswordLeavesEntry(t *testing.T) { stores(t, rightPasswordLeavesEntry) }
+func TestRightPasswordLeavesEntry(t *testing.T) {
+	stores(t, scaletest.Unraced, rightPasswordLeavesEntry)
+}
 
 func rightPasswordLeavesEntry(t *testing.T, g *harness) {
 	t.Helper()

@@ -3,10 +3,12 @@ package httpapi_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 )
 
 // TestCustomFields declares, uses and removes a custom field over HTTP.
-func TestCustomFields(t *testing.T) { stores(t, customFields) }
+func TestCustomFields(t *testing.T) { stores(t, scaletest.Unraced, customFields) }
 
 func customFields(t *testing.T, g *harness) {
 	c := g.on(t, "root")

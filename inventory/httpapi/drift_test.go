@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gopkg.in/yaml.v3"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -107,7 +108,7 @@ System Name: phone
 `
 
 // TestDrift: a report has each type of difference, and what is applied is in no later one.
-func TestDrift(t *testing.T) { stores(t, drifts) }
+func TestDrift(t *testing.T) { stores(t, scaletest.Unraced, drifts) }
 
 func drifts(t *testing.T, g *harness) {
 	t.Helper()
@@ -156,7 +157,7 @@ func drifts(t *testing.T, g *harness) {
 }
 
 // TestDriftOfInterfaces: interfaces are created, changed and deleted by their tables, in long and short names.
-func TestDriftOfInterfaces(t *testing.T) { stores(t, driftOfInterfaces) }
+func TestDriftOfInterfaces(t *testing.T) { stores(t, scaletest.Unraced, driftOfInterfaces) }
 
 func driftOfInterfaces(t *testing.T, g *harness) {
 	t.Helper()
@@ -185,7 +186,7 @@ func driftOfInterfaces(t *testing.T, g *harness) {
 }
 
 // TestMovedCable: all devices report a cable that has moved, and its link becomes the new one.
-func TestMovedCable(t *testing.T) { stores(t, movedCable) }
+func TestMovedCable(t *testing.T) { stores(t, scaletest.Unraced, movedCable) }
 
 func movedCable(t *testing.T, g *harness) {
 	t.Helper()

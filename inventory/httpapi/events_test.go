@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 )
 
 // TestAcknowledge checks that an acknowledgement records the user and the time, and does not
@@ -83,7 +85,7 @@ func measured(t *testing.T, g *harness) []object {
 
 // TestOverview checks that /metrics has the latest metric of each device, the latest first,
 // in all orders (REFERENCE.md, 2.8).
-func TestOverview(t *testing.T) { stores(t, overview) }
+func TestOverview(t *testing.T) { stores(t, scaletest.Unraced, overview) }
 
 func overview(t *testing.T, g *harness) {
 	t.Helper()
@@ -138,7 +140,7 @@ func overview(t *testing.T, g *harness) {
 }
 
 // TestLatestMetric checks the latest metric of a device.
-func TestLatestMetric(t *testing.T) { stores(t, latestMetric) }
+func TestLatestMetric(t *testing.T) { stores(t, scaletest.Unraced, latestMetric) }
 
 func latestMetric(t *testing.T, g *harness) {
 	t.Helper()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
@@ -83,7 +84,7 @@ func (g *harness) actions(from int) string {
 
 // TestSecondFactor: users turn a second factor on and off for themselves, and then log in with codes of
 // the app or recovery codes, each of which works once.
-func TestSecondFactor(t *testing.T) { stores(t, secondFactor) }
+func TestSecondFactor(t *testing.T) { stores(t, scaletest.Unraced, secondFactor) }
 
 func secondFactor(t *testing.T, g *harness) {
 	t.Helper()
@@ -274,7 +275,7 @@ func TestWrongCodes(t *testing.T) {
 }
 
 // TestFactorStaysInside: secrets and recovery codes are in no response, entry, change, dry run or log.
-func TestFactorStaysInside(t *testing.T) { stores(t, factorInside) }
+func TestFactorStaysInside(t *testing.T) { stores(t, scaletest.Unraced, factorInside) }
 
 func factorInside(t *testing.T, g *harness) {
 	t.Helper()

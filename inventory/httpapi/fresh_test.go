@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
@@ -134,7 +135,7 @@ func TestPasswordChangedMeanwhile(t *testing.T) {
 
 // TestZeroInNames checks that names with a NUL byte are unknown names.
 func TestZeroInNames(t *testing.T) {
-	stores(t, func(t *testing.T, g *harness) {
+	stores(t, scaletest.Unraced, func(t *testing.T, g *harness) {
 		g.login(t, "root\x00", password).WantError(401, "Invalid credentials")
 		g.forgot("root@example.org\x00")
 		if n := g.mails.count(); n != 0 {

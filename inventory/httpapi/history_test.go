@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -13,7 +14,7 @@ import (
 // TestHistory checks raw, 5-minute and hourly metrics: late ones count, doing it again changes
 // nothing, and old metrics are deleted while their summaries stay.
 func TestHistory(t *testing.T) {
-	stores(t, func(t *testing.T, g *harness) {
+	stores(t, scaletest.Unraced, func(t *testing.T, g *harness) {
 		d := g.create("/devices", device("core-1"))
 		measure := func(ts string, cpu any, uptime int) {
 			t.Helper()

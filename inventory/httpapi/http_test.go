@@ -14,6 +14,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -196,7 +197,7 @@ func TestBodyAfterAuthentication(t *testing.T) {
 
 // TestText checks that special characters of HTML are accepted in text, in a record and in
 // a filter, and that a password may be anything.
-func TestText(t *testing.T) { stores(t, text) }
+func TestText(t *testing.T) { stores(t, scaletest.Unraced, text) }
 
 func text(t *testing.T, g *harness) {
 	t.Helper()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -19,7 +20,7 @@ const idempotency = "Idempotency-Key"
 
 // TestIdempotency checks that a repeated request with the same key is executed once and has
 // the same response.
-func TestIdempotency(t *testing.T) { stores(t, idempotent) }
+func TestIdempotency(t *testing.T) { stores(t, scaletest.Unraced, idempotent) }
 
 func idempotent(t *testing.T, g *harness) {
 	t.Helper()
@@ -88,7 +89,7 @@ func TestIdempotencyKeys(t *testing.T) {
 
 // TestIdempotencyConcurrent checks that one of several concurrent requests is executed, and
 // that the others get its response.
-func TestIdempotencyConcurrent(t *testing.T) { stores(t, idempotencyAtOnce) }
+func TestIdempotencyConcurrent(t *testing.T) { stores(t, scaletest.Unraced, idempotencyAtOnce) }
 
 func idempotencyAtOnce(t *testing.T, g *harness) {
 	t.Helper()
@@ -114,7 +115,9 @@ func idempotencyAtOnce(t *testing.T, g *harness) {
 }
 
 // TestIdempotencyRecordsExpire checks that a key is valid for 24 hours and old records are pruned.
-func TestIdempotencyRecordsExpire(t *testing.T) { stores(t, idempotencyRecordsExpire) }
+func TestIdempotencyRecordsExpire(t *testing.T) {
+	stores(t, scaletest.Unraced, idempotencyRecordsExpire)
+}
 
 func idempotencyRecordsExpire(t *testing.T, g *harness) {
 	t.Helper()

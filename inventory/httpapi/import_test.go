@@ -5,10 +5,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 )
 
 // TestImport: POST /import applies rows atomically, or skips bad ones, with the rights of the sender.
-func TestImport(t *testing.T) { stores(t, imports) }
+func TestImport(t *testing.T) { stores(t, scaletest.Unraced, imports) }
 
 func imports(t *testing.T, g *harness) {
 	t.Helper()
@@ -85,7 +87,7 @@ func imports(t *testing.T, g *harness) {
 
 // TestReplace: an export with natural keys creates the same records in another inventory, prune deletes what
 // the rows lack, and existing=reject creates only.
-func TestReplace(t *testing.T) { stores(t, replace) }
+func TestReplace(t *testing.T) { stores(t, scaletest.Unraced, replace) }
 
 func replace(t *testing.T, g *harness) {
 	t.Helper()

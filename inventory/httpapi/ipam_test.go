@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 )
 
 // TestPrefixes: prefixes and addresses are unique within their VRF, which can't be deleted while it has any.
 func TestPrefixes(t *testing.T) {
-	stores(t, func(t *testing.T, g *harness) {
+	stores(t, scaletest.Unraced, func(t *testing.T, g *harness) {
 		c := g.on(t, "root")
 		vrf := read(t, c.Send("POST", "/vrfs", object{"name": "red", "rd": "65000:1"}).Want(201))
 		for _, p := range []string{"10.0.0.0/8", "10.2.0.0/16", "10.10.0.0/16", "10.2.3.0/24", "2001:db8::/32"} {
@@ -48,7 +50,7 @@ func TestPrefixes(t *testing.T) {
 
 // TestNextFree: the next free address and prefix are the lowest ones, created in one request.
 func TestNextFree(t *testing.T) {
-	stores(t, func(t *testing.T, g *harness) {
+	stores(t, scaletest.Unraced, func(t *testing.T, g *harness) {
 		c := g.on(t, "root")
 		vrf := g.create("/vrfs", object{"name": "red"})["id"]
 		small := path("/prefixes", g.create("/prefixes", object{"prefix": "192.0.2.8/29", "vrf_id": vrf}))
@@ -104,7 +106,7 @@ func TestNextFree(t *testing.T) {
 
 // TestPrimaryAddress: ip_address of an interface is its primary address.
 func TestPrimaryAddress(t *testing.T) {
-	stores(t, func(t *testing.T, g *harness) {
+	stores(t, scaletest.Unraced, func(t *testing.T, g *harness) {
 		c := g.on(t, "root")
 		sw := g.create("/devices", device("sw1"))["id"]
 		_, id := ports(g, sw, "a", "b")

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -214,7 +215,7 @@ func TestGuessesAreNotHashed(t *testing.T) {
 }
 
 // TestConcurrentGuesses checks that concurrent guesses are limited like sequential ones.
-func TestConcurrentGuesses(t *testing.T) { stores(t, guessesAtOnce) }
+func TestConcurrentGuesses(t *testing.T) { stores(t, scaletest.Unraced, guessesAtOnce) }
 
 func guessesAtOnce(t *testing.T, g *harness) {
 	t.Helper()
@@ -278,7 +279,7 @@ func TestParallelLogins(t *testing.T) {
 
 // TestLogout checks that a logout ends the user's sessions, clears the cookie, and needs no
 // token.
-func TestLogout(t *testing.T) { stores(t, logout) }
+func TestLogout(t *testing.T) { stores(t, scaletest.Unraced, logout) }
 
 func logout(t *testing.T, g *harness) {
 	t.Helper()
@@ -303,7 +304,7 @@ func logout(t *testing.T, g *harness) {
 
 // TestAccountsDry checks that a dry run of an account operation says what it would do and
 // changes nothing: sessions, codes, passwords, mails, the audit log. A login can't be a dry run.
-func TestAccountsDry(t *testing.T) { stores(t, accountsDry) }
+func TestAccountsDry(t *testing.T) { stores(t, scaletest.Unraced, accountsDry) }
 
 func accountsDry(t *testing.T, g *harness) {
 	t.Helper()
@@ -366,7 +367,7 @@ func TestSessionsEnd(t *testing.T) {
 
 // TestGoneMeanwhile checks that a user who was deleted by another process, and is still
 // cached in this one, gets 401 for a change.
-func TestGoneMeanwhile(t *testing.T) { stores(t, goneMeanwhile) }
+func TestGoneMeanwhile(t *testing.T) { stores(t, scaletest.Unraced, goneMeanwhile) }
 
 func goneMeanwhile(t *testing.T, g *harness) {
 	t.Helper()

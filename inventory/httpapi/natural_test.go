@@ -4,10 +4,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 )
 
 // TestNaturalKeys checks that bodies may name the records that they refer to by natural keys.
-func TestNaturalKeys(t *testing.T) { stores(t, naturalKeys) }
+func TestNaturalKeys(t *testing.T) { stores(t, scaletest.Unraced, naturalKeys) }
 
 func naturalKeys(t *testing.T, g *harness) {
 	t.Helper()

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -40,7 +41,7 @@ func (g *harness) since(n int) string {
 
 // TestEventsOfAccounts: what people do with accounts is in the audit log, also if it fails, bounded in
 // number, and never with what they typed.
-func TestEventsOfAccounts(t *testing.T) { stores(t, eventsOfAccounts) }
+func TestEventsOfAccounts(t *testing.T) { stores(t, scaletest.Unraced, eventsOfAccounts) }
 
 func eventsOfAccounts(t *testing.T, g *harness) {
 	t.Helper()

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 )
 
 // TestNotices: users are told by email about a new password, whoever set it, and about a new email
 // address, at both addresses.
-func TestNotices(t *testing.T) { stores(t, notices) }
+func TestNotices(t *testing.T) { stores(t, scaletest.Unraced, notices) }
 
 func notices(t *testing.T, g *harness) {
 	t.Helper()

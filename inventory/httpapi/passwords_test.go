@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -127,7 +128,7 @@ func TestResetEnds(t *testing.T) {
 }
 
 // TestResetsBeside: a newer code, which a stranger may have requested, leaves earlier ones valid.
-func TestResetsBeside(t *testing.T) { stores(t, resetsBeside) }
+func TestResetsBeside(t *testing.T) { stores(t, scaletest.Unraced, resetsBeside) }
 
 func resetsBeside(t *testing.T, g *harness) {
 	t.Helper()
@@ -159,7 +160,7 @@ func resetsBeside(t *testing.T, g *harness) {
 }
 
 // TestResetOnce checks that only one of several concurrent uses of a code succeeds.
-func TestResetOnce(t *testing.T) { stores(t, resetOnce) }
+func TestResetOnce(t *testing.T) { stores(t, scaletest.Unraced, resetOnce) }
 
 func resetOnce(t *testing.T, g *harness) {
 	t.Helper()

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 )
 
 // ports adds interfaces of a device and returns their paths and ids.
@@ -43,7 +44,7 @@ func (g *harness) along(cause string) string {
 
 // TestInterfaceTree: parents and LAGs are interfaces of the same device, without cycles.
 func TestInterfaceTree(t *testing.T) {
-	stores(t, func(t *testing.T, g *harness) {
+	stores(t, scaletest.Unraced, func(t *testing.T, g *harness) {
 		c := g.on(t, "root")
 		here, there := g.create("/devices", device("sw1"))["id"], g.create("/devices", device("sw2"))["id"]
 		at, id := ports(g, here, "a", "b", "c", "lag1", "lag2")
@@ -84,7 +85,7 @@ func TestInterfaceTree(t *testing.T) {
 
 // TestVLANMembership: interfaces have an untagged VLAN and, as trunks, tagged ones.
 func TestVLANMembership(t *testing.T) {
-	stores(t, func(t *testing.T, g *harness) {
+	stores(t, scaletest.Unraced, func(t *testing.T, g *harness) {
 		c := g.on(t, "root")
 		here := g.create("/devices", device("sw1"))["id"]
 		at, id := ports(g, here, "a", "b")

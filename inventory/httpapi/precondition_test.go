@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 )
 
 // TestPreconditions checks optimistic concurrency.
@@ -39,7 +41,7 @@ func TestPreconditions(t *testing.T) {
 
 // TestOneWins checks that one of several changes of the same version succeeds, and that all
 // succeed without a precondition.
-func TestOneWins(t *testing.T) { stores(t, oneWins) }
+func TestOneWins(t *testing.T) { stores(t, scaletest.Unraced, oneWins) }
 
 func oneWins(t *testing.T, g *harness) {
 	t.Helper()

@@ -5,11 +5,13 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 )
 
 // TestCascades checks that the records that a deletion deletes or changes have entries in the audit
 // log with the record that they come from, and that a dry run shows them.
-func TestCascades(t *testing.T) { stores(t, cascades) }
+func TestCascades(t *testing.T) { stores(t, scaletest.Unraced, cascades) }
 
 func cascades(t *testing.T, g *harness) {
 	t.Helper()

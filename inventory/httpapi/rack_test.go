@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -27,7 +28,7 @@ func hostnames(t *testing.T, recs []object) string {
 
 // TestBelow: a list has the records of a location and of those within it.
 func TestBelow(t *testing.T) {
-	stores(t, func(t *testing.T, g *harness) {
+	stores(t, scaletest.Unraced, func(t *testing.T, g *harness) {
 		c := g.on(t, "root")
 		id := map[string]string{}
 		for _, place := range []struct{ name, in, kind string }{
@@ -71,7 +72,7 @@ func TestBelow(t *testing.T) {
 
 // TestRacks: devices occupy units of racks, each of them once.
 func TestRacks(t *testing.T) {
-	stores(t, func(t *testing.T, g *harness) {
+	stores(t, scaletest.Unraced, func(t *testing.T, g *harness) {
 		c := g.on(t, "root")
 		site := g.create("/locations", object{"name": "vienna"})["id"]
 		rack := read(t, c.Send("POST", "/racks", object{"name": "R1", "location_id": site, "height": 10}).Want(201))
@@ -126,7 +127,7 @@ func TestRacks(t *testing.T) {
 
 // TestDeviceTypes: a new device has the ports of its type.
 func TestDeviceTypes(t *testing.T) {
-	stores(t, func(t *testing.T, g *harness) {
+	stores(t, scaletest.Unraced, func(t *testing.T, g *harness) {
 		c := g.on(t, "root")
 		kind := g.create("/device-types", object{"manufacturer": "Arista", "model": "7050", "height": 2})
 		template := func(more object) object {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
 	"github.com/ashlar-go/ashlar/internal/postgrestest"
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
@@ -66,8 +67,8 @@ func one(t *testing.T) {
 	}
 }
 
-// stores runs a test with each store.
-func stores(t *testing.T, test func(t *testing.T, g *harness)) {
+// stores runs a test with each store: with SQLite unless sqlite skips the subtest.
+func stores(t *testing.T, sqlite func(testing.TB), test func(t *testing.T, g *harness)) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
@@ -76,6 +77,7 @@ func stores(t *testing.T, test func(t *testing.T, g *harness)) {
 	})
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
+		sqlite(t)
 		test(t, newHarness(t, &choices{store: database(t)}))
 	})
 }
@@ -136,7 +138,7 @@ func TestLife(t *testing.T) {
 
 // TestLifeInDatabase does the same with SQLite, one kind after the other.
 func TestLifeInDatabase(t *testing.T) {
-	stores(t, func(t *testing.T, g *harness) {
+	stores(t, scaletest.Unraced, func(t *testing.T, g *harness) {
 		for _, k := range kinds() {
 			life(t, g, k)
 			var ids []any // of the devices that it referred to
@@ -298,7 +300,7 @@ func TestIDs(t *testing.T) {
 
 // TestRealNetworks: what networks have in their inventories is accepted (REFERENCE.md, 1.1-1.3).
 func TestRealNetworks(t *testing.T) {
-	stores(t, testRealNetworks)
+	stores(t, scaletest.Unraced, testRealNetworks)
 }
 
 func testRealNetworks(t *testing.T, g *harness) {

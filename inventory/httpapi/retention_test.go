@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -12,7 +13,7 @@ import (
 // TestRetention prunes events and the audit log by number, previews it, and reads what was said
 // about it.
 func TestRetention(t *testing.T) {
-	stores(t, func(t *testing.T, g *harness) {
+	stores(t, scaletest.Unraced, func(t *testing.T, g *harness) {
 		root := g.as("root")
 		var recs []records.Record
 		for n := range 20 {

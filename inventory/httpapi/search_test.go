@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 )
 
 // searched returns the results of a search as "resource label field match".
@@ -47,7 +48,7 @@ func searchable(g *harness) (first, second object) {
 
 // TestSearch finds records by names, addresses and texts, the best matches first.
 func TestSearch(t *testing.T) {
-	stores(t, func(t *testing.T, g *harness) {
+	stores(t, scaletest.Unraced, func(t *testing.T, g *harness) {
 		searchable(g)
 		c := g.on(t, "viewer")
 		for text, want := range map[string][]string{

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -31,7 +32,7 @@ func sessions(t testing.TB, c *httpxtest.Client, path string) []object {
 }
 
 // TestSessions: users and admins see and end single sessions; a logout ends one, or all.
-func TestSessions(t *testing.T) { stores(t, userSessions) }
+func TestSessions(t *testing.T) { stores(t, scaletest.Unraced, userSessions) }
 
 func userSessions(t *testing.T, g *harness) {
 	t.Helper()

@@ -7,13 +7,14 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // TestSummary checks that counts follow changes, deletions and references that become null.
 func TestSummary(t *testing.T) {
-	stores(t, func(t *testing.T, g *harness) {
+	stores(t, scaletest.Unraced, func(t *testing.T, g *harness) {
 		viewer, root := g.as("viewer"), g.as("root")
 		site := g.create("/locations", location("Berlin"))
 		first := g.create("/devices", with(device("a"), "location_id", site["id"]))
@@ -57,7 +58,7 @@ func TestSummary(t *testing.T) {
 
 // TestSummaryIsBounded checks that a summary has the 1,000 most frequent values only.
 func TestSummaryIsBounded(t *testing.T) {
-	stores(t, func(t *testing.T, g *harness) {
+	stores(t, scaletest.Unraced, func(t *testing.T, g *harness) {
 		var recs []records.Record
 		v := records.New(g.store, nil)
 		for n := range 1003 {

@@ -1,9 +1,13 @@
 package httpapi_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/ashlar-go/ashlar/internal/scaletest"
+)
 
 // TestTimes checks that times in any zone are stored, shown and filtered in UTC.
-func TestTimes(t *testing.T) { stores(t, times) }
+func TestTimes(t *testing.T) { stores(t, scaletest.Unraced, times) }
 
 func times(t *testing.T, g *harness) {
 	t.Helper()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -26,7 +27,7 @@ func (g *harness) withToken(t testing.TB, token any) *httpxtest.Client {
 }
 
 // TestAPITokens: users and admins create, list and end API tokens, which work until they end.
-func TestAPITokens(t *testing.T) { stores(t, apiTokens) }
+func TestAPITokens(t *testing.T) { stores(t, scaletest.Unraced, apiTokens) }
 
 func apiTokens(t *testing.T, g *harness) {
 	t.Helper()
@@ -108,7 +109,7 @@ func apiTokens(t *testing.T, g *harness) {
 
 // TestAPITokensEnd: a user has a bounded number of API tokens, expired ones are refused and make room,
 // and all of them end at once or with the user.
-func TestAPITokensEnd(t *testing.T) { stores(t, apiTokensEnd) }
+func TestAPITokensEnd(t *testing.T) { stores(t, scaletest.Unraced, apiTokensEnd) }
 
 func apiTokensEnd(t *testing.T, g *harness) {
 	t.Helper()
@@ -159,7 +160,7 @@ func TestAPITokenNeedsPassword(t *testing.T) {
 
 // TestAPITokenLocations: an API token limited to locations sees and changes what belongs there, and what
 // its user may see.
-func TestAPITokenLocations(t *testing.T) { stores(t, apiTokenLocations) }
+func TestAPITokenLocations(t *testing.T) { stores(t, scaletest.Unraced, apiTokenLocations) }
 
 func apiTokenLocations(t *testing.T, g *harness) {
 	t.Helper()

@@ -9,14 +9,15 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
 )
 
 // databases runs a test with each store, PostgreSQL included.
-func databases(t *testing.T, test func(t *testing.T, g *harness)) {
+func databases(t *testing.T, sqlite func(testing.TB), test func(t *testing.T, g *harness)) {
 	t.Helper()
-	stores(t, test)
+	stores(t, sqlite, test)
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
 		one(t)
@@ -157,7 +158,7 @@ func (n *cabled) failures(t *testing.T, c *httpxtest.Client, query string) strin
 
 // TestTopology: the graph of a location, neighbours, paths and failures, also while something is down.
 func TestTopology(t *testing.T) {
-	databases(t, func(t *testing.T, g *harness) {
+	databases(t, scaletest.Unraced, func(t *testing.T, g *harness) {
 		n := cable(g)
 		c, root := g.on(t, "viewer"), g.on(t, "root")
 		const all = "a b c d e f, ab bc cd da de ef ef2"
@@ -312,7 +313,7 @@ func TestTopologyBounds(t *testing.T) {
 // TestTopologyRights: what a sender may not see is not in the network, and without the right to list
 // devices, interfaces and links there is none.
 func TestTopologyRights(t *testing.T) {
-	databases(t, func(t *testing.T, g *harness) {
+	databases(t, scaletest.Unraced, func(t *testing.T, g *harness) {
 		n := cable(g)
 		viewer := "/users/" + g.users["viewer"].ID
 		g.on(t, "root").Send("PATCH", viewer, object{"location_ids": []any{n.there["id"]}}).Want(200)

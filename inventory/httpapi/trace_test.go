@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 )
 
 // traceOf is the response of a trace.
@@ -43,7 +44,7 @@ func traced(t testing.TB, c *httpxtest.Client, kind, id string) *traceOf {
 
 // TestTrace follows cables through two panels, and says where a path ends.
 func TestTrace(t *testing.T) {
-	stores(t, func(t *testing.T, g *harness) {
+	stores(t, scaletest.Unraced, func(t *testing.T, g *harness) {
 		c := g.on(t, "root")
 		_, id := ports(g, g.create("/devices", device("sw1"))["id"], "a", "b", "c", "d", "e")
 		_, far := ports(g, g.create("/devices", device("sw2"))["id"], "a", "b", "c")

@@ -4,11 +4,13 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 )
 
 // TestUsers checks that user records never show a hash, and what their owner can see and
 // change.
-func TestUsers(t *testing.T) { stores(t, users) }
+func TestUsers(t *testing.T) { stores(t, scaletest.Unraced, users) }
 
 func users(t *testing.T, g *harness) {
 	t.Helper()
