@@ -113,13 +113,13 @@ func commonHeaders() []Header {
 // The objects of an OpenAPI 3.1 document, with the members that are used here.
 type (
 	document struct {
-		OpenAPI    string               `json:"openapi"`
-		Info       Info                 `json:"info"`
-		Servers    []map[string]string  `json:"servers"`
-		Security   []requirement        `json:"security"`
-		Tags       []tag                `json:"tags"`
-		Paths      map[string]*pathItem `json:"paths"`
-		Components components           `json:"components"`
+		OpenAPI    string                           `json:"openapi"`
+		Info       Info                             `json:"info"`
+		Servers    []map[string]string              `json:"servers"`
+		Security   []requirement                    `json:"security"`
+		Tags       []tag                            `json:"tags"`
+		Paths      map[string]map[string]*operation `json:"paths"` // by method, in lower case
+		Components components                       `json:"components"`
 
 		conflicts []error // components of one name that differ
 	}
@@ -127,13 +127,6 @@ type (
 	tag         struct {
 		Name        string `json:"name"`
 		Description string `json:"description,omitempty"`
-	}
-	pathItem struct {
-		Get    *operation `json:"get,omitempty"`
-		Post   *operation `json:"post,omitempty"`
-		Put    *operation `json:"put,omitempty"`
-		Patch  *operation `json:"patch,omitempty"`
-		Delete *operation `json:"delete,omitempty"`
 	}
 	operation struct {
 		Tags        []string       `json:"tags"`
@@ -176,7 +169,7 @@ type (
 func Document(info Info, ops []Operation) ([]byte, error) {
 	d := &document{
 		OpenAPI: "3.1.0", Info: info, Servers: []map[string]string{{"url": cmp.Or(info.Server, ".")}},
-		Security: []requirement{{"bearer": {}}, {"cookie": {}}}, Paths: map[string]*pathItem{},
+		Security: []requirement{{"bearer": {}}, {"cookie": {}}}, Paths: map[string]map[string]*operation{},
 		Components: components{
 			Schemas: map[string]*component{}, Parameters: map[string]Parameter{},
 			Responses: map[string]response{}, Headers: map[string]Header{},
@@ -202,19 +195,14 @@ func (d *document) add(op *Operation) error {
 	if t := (tag{op.Tag, d.Info.Tags[op.Tag]}); !slices.Contains(d.Tags, t) {
 		d.Tags = append(d.Tags, t)
 	}
-	item := d.Paths[op.Path]
-	if item == nil {
-		item = &pathItem{}
-		d.Paths[op.Path] = item
+	if d.Paths[op.Path] == nil {
+		d.Paths[op.Path] = map[string]*operation{}
 	}
-	methods := map[string]**operation{
-		"GET": &item.Get, "POST": &item.Post, "PUT": &item.Put, "PATCH": &item.Patch, "DELETE": &item.Delete,
-	}
-	method, ok := methods[op.Method]
-	if !ok || *method != nil {
+	method := strings.ToLower(op.Method)
+	if !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, op.Method) || d.Paths[op.Path][method] != nil {
 		return fmt.Errorf("openapi: %s %s: unknown method, or a duplicate operation", op.Method, op.Path)
 	}
-	*method = d.operation(op)
+	d.Paths[op.Path][method] = d.operation(op)
 	return nil
 }
 
@@ -229,9 +217,19 @@ func (d *document) operation(op *Operation) *operation {
 	for _, p := range append(pathParameters(op.Path), op.Parameters...) {
 		out.Parameters = append(out.Parameters, d.parameter(p))
 	}
-	for r, p := range op.queried() {
-		ref := define(d, "parameters", d.Components.Parameters, r.Name+"."+p.Name, d.parameter(p))
-		out.Parameters = append(out.Parameters, ref)
+	queried := func(r *records.Resource, all []Parameter) {
+		for _, p := range all {
+			ref := define(d, "parameters", d.Components.Parameters, r.Name+"."+p.Name, d.parameter(p))
+			out.Parameters = append(out.Parameters, ref)
+		}
+	}
+	if op.List != nil {
+		queried(op.List, listParameters(op.List))
+	}
+	if op.Filters != nil {
+		queried(op.Filters, slices.DeleteFunc(append([]Parameter{search()}, filters(op.Filters)...), func(p Parameter) bool {
+			return slices.ContainsFunc(op.Parameters, func(own Parameter) bool { return own.Name == p.Name })
+		}))
 	}
 	if op.Body != nil {
 		out.RequestBody = &requestBody{Required: !op.OptionalBody, Content: content{}}
@@ -257,28 +255,6 @@ func (d *document) operation(op *Operation) *operation {
 		out.Responses[strconv.Itoa(status)] = d.failure(status)
 	}
 	return out
-}
-
-// queried iterates over the parameters of List and Filters.
-func (op *Operation) queried() func(yield func(*records.Resource, Parameter) bool) {
-	return func(yield func(*records.Resource, Parameter) bool) {
-		if op.List != nil {
-			for _, p := range listParameters(op.List) {
-				if !yield(op.List, p) {
-					return
-				}
-			}
-		}
-		if op.Filters == nil {
-			return
-		}
-		for _, p := range append([]Parameter{search()}, filters(op.Filters)...) {
-			own := slices.ContainsFunc(op.Parameters, func(own Parameter) bool { return own.Name == p.Name })
-			if !own && !yield(op.Filters, p) {
-				return
-			}
-		}
-	}
 }
 
 // errors are the statuses of all errors of the operation.
