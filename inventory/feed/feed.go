@@ -92,8 +92,8 @@ func Follow(ctx context.Context, address, token, since string, opts *Options, f 
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case isFinal(err):
-			return unwrapCallback(err)
+		case c.final(err):
+			return err
 		case err == nil || c.since != before:
 			failures = 0
 		}
@@ -129,6 +129,8 @@ type client struct {
 	since  string
 	f      func(Change) error
 	stalls int // streams in a row that a proxy seems to hold back
+
+	refused bool // f has returned an error
 }
 
 func newClient(address, token string, opts *Options) (*client, error) {
@@ -148,27 +150,18 @@ func newClient(address, token string, opts *Options) (*client, error) {
 	return c, nil
 }
 
-// callbackError is an error of f.
-type callbackError struct{ error }
-
-func unwrapCallback(err error) error {
-	if e, ok := errors.AsType[callbackError](err); ok {
-		return e.error
-	}
-	return err
-}
-
-func isFinal(err error) bool {
-	_, callback := errors.AsType[callbackError](err)
+// final reports whether another attempt after an error makes no sense.
+func (c *client) final(err error) bool {
 	_, gone := errors.AsType[*GoneError](err)
 	_, status := errors.AsType[*StatusError](err)
-	return callback || gone || status
+	return c.refused || gone || status
 }
 
 // accept passes a change to f.
 func (c *client) accept(change Change) error {
 	if err := c.f(change); err != nil {
-		return callbackError{err}
+		c.refused = true
+		return err
 	}
 	c.since = change.Cursor
 	return nil
