@@ -127,8 +127,8 @@ type file struct {
 func (f *file) rowsOf() *records.Resource { return f.resource }
 
 // fail returns the error for a file that can't be read on.
-func (f *file) fail(line int64, format string, args ...any) *FileError {
-	return &FileError{[]Problem{{File: f.name, Line: line, Reason: fmt.Sprintf(format, args...)}}}
+func (f *file) fail(line int64, format string, args ...any) error {
+	return Fail(f.name, int(line), format, args...)
 }
 
 // importable returns a resource by name, or why its records can't be imported.

@@ -3,9 +3,13 @@ package importer
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
+	"net/netip"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -25,6 +29,28 @@ func NewRow(file string, line int, r *records.Resource, values map[string]any) (
 	text, err := json.Marshal(named)
 	row.Text = append(append([]byte("- "), text...), '\n')
 	return row, err
+}
+
+// Fail returns the [*FileError] for a line of a file, from 1; 0 is the first one.
+func Fail(file string, line int, format string, args ...any) error {
+	return &FileError{[]Problem{{File: file, Line: int64(max(line, 1)), Reason: fmt.Sprintf(format, args...)}}}
+}
+
+// Address returns the address that a text is, without a zone; "" for any other text.
+func Address(text string) string {
+	a, err := netip.ParseAddr(text)
+	if err != nil || a.Zone() != "" {
+		return ""
+	}
+	return a.String()
+}
+
+// MaxTags is the maximum number of tags of a device.
+const MaxTags = 50
+
+// IsTag reports whether a text can be a tag of a device: a short line.
+func IsTag(text string) bool {
+	return strings.TrimSpace(text) != "" && utf8.RuneCountInString(text) <= records.MaxElement && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
 // Rows returns a source of n rows, each made when it is read.

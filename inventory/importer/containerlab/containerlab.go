@@ -3,9 +3,7 @@ package containerlab
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
-	"net/netip"
 	"path"
 	"path/filepath"
 	"slices"
@@ -89,7 +87,7 @@ func Read(name string, r io.Reader) (*Lab, error) {
 
 // fail returns the error for a topology that is wrong.
 func (l *Lab) fail(line int, format string, args ...any) error {
-	return &importer.FileError{Problems: []importer.Problem{{File: l.file, Line: int64(max(line, 1)), Reason: fmt.Sprintf(format, args...)}}}
+	return importer.Fail(l.file, line, format, args...)
 }
 
 // shown returns a text of the file for messages.
@@ -234,12 +232,11 @@ func (l *Lab) address(n *yamltree.Node) string {
 		return ""
 	}
 	text, _, _ := strings.Cut(n.Text, "/")
-	a, err := netip.ParseAddr(text)
-	if err != nil || a.Zone() != "" {
+	a := importer.Address(text)
+	if a == "" {
 		l.counts["management addresses that are none"]++
-		return ""
 	}
-	return a.String()
+	return a
 }
 
 // outside are the names that links have in place of a node, for what is no node.

@@ -5,11 +5,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/ashlar-go/ashlar/inventory"
-	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/importer"
 )
 
 // object has values by name.
@@ -78,13 +76,10 @@ func (n *node) version(of product) string {
 // drawing are the prefixes of labels that say how tools draw a node.
 var drawing = []string{"graph-", "topoViewer-"}
 
-// maxTags is the maximum number of tags of a device.
-const maxTags = 50
-
 // tags returns the labels that can be tags, as name=value.
 func (n *node) tags() (tags []string) {
 	for _, name := range slices.Sorted(maps.Keys(n.labels)) {
-		if n.isTag(name) && len(tags) < maxTags {
+		if n.isTag(name) && len(tags) < importer.MaxTags {
 			tags = append(tags, n.tag(name))
 		}
 	}
@@ -97,8 +92,7 @@ func (n *node) tag(name string) string { return strings.TrimSuffix(name+"="+n.la
 func (n *node) isTag(name string) bool {
 	tag := n.tag(name)
 	draws := slices.ContainsFunc(drawing, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
-	return !draws && !hasVariable(tag) && strings.TrimSpace(tag) != "" &&
-		utf8.RuneCountInString(tag) <= records.MaxElement && !strings.ContainsFunc(tag, unicode.IsControl)
+	return !draws && !hasVariable(tag) && importer.IsTag(tag)
 }
 
 // product names the product of a kind of nodes.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"path"
@@ -75,7 +74,7 @@ type place struct {
 
 // fail returns the error for a file that is wrong.
 func (p place) fail(format string, args ...any) error {
-	return &importer.FileError{Problems: []importer.Problem{{File: p.file, Line: int64(max(p.line, 1)), Reason: fmt.Sprintf(format, args...)}}}
+	return importer.Fail(p.file, p.line, format, args...)
 }
 
 // shown returns a name in a file for messages.

@@ -5,11 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/netip"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/ashlar-go/ashlar/internal/yamltree"
 	"github.com/ashlar-go/ashlar/inventory/importer"
@@ -99,7 +96,7 @@ func (v *Inventory) readText(into vars, name, value string) {
 func (v *Inventory) countHosts() {
 	for _, h := range v.hosts {
 		groups := v.groupsOf(h)
-		if ip, _ := v.text(h, groups, "ip"); ip != "" && address(ip) == "" {
+		if ip, _ := v.text(h, groups, "ip"); ip != "" && importer.Address(ip) == "" {
 			v.count("addresses that are names")
 		}
 		if _, rest := tagsOf(groups); rest > 0 {
@@ -133,7 +130,7 @@ func (v *Inventory) device(h *host) map[string]any {
 			value = value[strings.LastIndexByte(value, '.')+1:]
 		}
 		if field == "ip" {
-			value = cmp.Or(address(value), address(h.name))
+			value = cmp.Or(importer.Address(value), importer.Address(h.name))
 		}
 		if value != "" {
 			values[field] = value
@@ -145,25 +142,12 @@ func (v *Inventory) device(h *host) map[string]any {
 	return values
 }
 
-// address returns a text that is an address, "" for any other one.
-func address(text string) string {
-	a, err := netip.ParseAddr(text)
-	if err != nil || a.Zone() != "" {
-		return ""
-	}
-	return a.String()
-}
-
-// maxTags is the maximum number of tags of a device.
-const maxTags = 50
-
 // tagsOf returns the names of groups that can be tags, and the number of others.
 func tagsOf(groups []*group) (tags []string, rest int) {
 	for _, g := range groups {
-		valid := strings.TrimSpace(g.name) != "" && !strings.ContainsFunc(g.name, unicode.IsControl) && utf8.RuneCountInString(g.name) <= records.MaxElement
 		switch {
 		case g.name == everything || g.name == "ungrouped":
-		case valid && len(tags) < maxTags:
+		case importer.IsTag(g.name) && len(tags) < importer.MaxTags:
 			tags = append(tags, g.name)
 		default:
 			rest++

@@ -2,7 +2,7 @@ package netbox
 
 import (
 	"bufio"
-	"cmp"
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -11,7 +11,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -198,7 +197,7 @@ func (x *Export) addEnds(cable int64, o object) {
 }
 
 // Unplaced returns the kinds that have no place in the inventory, the most objects first.
-func (x *Export) Unplaced() (all []importer.Count) {
+func (x *Export) Unplaced() []importer.Count {
 	counts := maps.Clone(x.counts)
 	for _, k := range kinds() {
 		for number, o := range x.objects[k.model] {
@@ -222,20 +221,12 @@ func (x *Export) Unplaced() (all []importer.Count) {
 			}
 		}
 	}
-	for model, n := range counts {
-		if n > 0 {
-			all = append(all, importer.Count{Kind: model, Objects: n})
-		}
-	}
-	slices.SortFunc(all, func(a, b importer.Count) int {
-		return cmp.Or(cmp.Compare(b.Objects, a.Objects), strings.Compare(a.Kind, b.Kind))
-	})
-	return all
+	return importer.Counts(counts)
 }
 
 // Source returns the rows for a schema. Their file is the kind and their line the number of the object.
 func (x *Export) Source(schema *records.Schema) importer.Source {
-	s := &source{export: x}
+	var rows []func() (*importer.Row, error)
 	for _, k := range kinds() {
 		r, ok := schema.Named(k.resource)
 		if !ok {
@@ -245,25 +236,10 @@ func (x *Export) Source(schema *records.Schema) importer.Source {
 			if k.row(x, n, x.objects[k.model][n]) == nil {
 				continue
 			}
-			s.rows = append(s.rows, func() (*importer.Row, error) { return x.row(k, r, n) })
+			rows = append(rows, func() (*importer.Row, error) { return x.row(k, r, n) })
 		}
 	}
-	return s
-}
-
-type source struct {
-	export *Export
-	rows   []func() (*importer.Row, error)
-}
-
-// Next returns the next row.
-func (s *source) Next() (*importer.Row, error) {
-	if len(s.rows) == 0 {
-		return nil, io.EOF
-	}
-	next := s.rows[0]
-	s.rows = s.rows[1:]
-	return next()
+	return importer.Rows(len(rows), func(i int) (*importer.Row, error) { return rows[i]() })
 }
 
 // row returns the row of an object.
@@ -271,20 +247,14 @@ func (x *Export) row(k kind, r *records.Resource, number int64) (*importer.Row, 
 	o := x.objects[k.model][number]
 	values := k.row(x, number, o)
 	x.keep(values, k, r, number, o)
-	row := &importer.Row{File: k.model, Line: number, Resource: r, Patch: records.Patch{}}
+	line := number
 	if k.model == taggedVLANs {
-		row.Line = o["interface"].(int64)
+		line = o["interface"].(int64)
 	}
-	for name, value := range values {
-		doc, err := json.Marshal(value)
-		if err != nil {
-			return nil, err
-		}
-		row.Patch[name] = doc
+	row, err := importer.NewRow(k.model, int(line), r, values)
+	if err == nil {
+		row.Text = bytes.TrimPrefix(row.Text, []byte("- ")) // a line of JSON
 	}
-	values["_resource"] = r.Name
-	line, err := json.Marshal(values)
-	row.Text = append(line, '\n')
 	return row, err
 }
 
