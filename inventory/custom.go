@@ -165,12 +165,7 @@ func customizable(schema *records.Schema) (names []string) {
 	return names
 }
 
-func refuseField(field, reason string) error {
-	return &records.Error{
-		Kind: records.Invalid, Message: "Invalid custom field: " + field + " " + reason,
-		Fields: []records.FieldError{{Field: field, Reason: reason}},
-	}
-}
+func refuseField(field, reason string) error { return refuse("custom field", field, reason) }
 
 // validateSchema makes the schema with the field.
 func (f *CustomField) validateSchema(ctx context.Context, tx records.Tx) error {

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -145,22 +146,11 @@ func (d *Device) completeByType(ctx context.Context, tx records.Tx, old *Device)
 	if d.DeviceTypeID == nil || equalIDs(d.DeviceTypeID, old.DeviceTypeID) {
 		return nil
 	}
-	t, err := records.Get[DeviceType](ctx, tx, *d.DeviceTypeID)
-	if records.KindOf(err) == records.NotFound {
-		return dangling[Device](tx, "device_type_id")
-	}
+	t, err := referred[Device, DeviceType](ctx, tx, "device_type_id", *d.DeviceTypeID)
 	if err != nil {
 		return err
 	}
-	if d.Vendor == "" {
-		d.Vendor = t.Manufacturer
-	}
-	if d.Model == "" {
-		d.Model = t.Model
-	}
-	if d.RackHeight == nil {
-		d.RackHeight = t.Height
-	}
+	d.Vendor, d.Model, d.RackHeight = cmp.Or(d.Vendor, t.Manufacturer), cmp.Or(d.Model, t.Model), cmp.Or(d.RackHeight, t.Height)
 	return nil
 }
 

@@ -1,5 +1,13 @@
 package inventory
 
+// stringOf returns an optional string, empty for none.
+func stringOf(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
 func valueStrings[E ~string](values ...E) []string {
 	all := make([]string, len(values))
 	for i, v := range values {

@@ -108,11 +108,7 @@ type Address struct {
 func (a *Address) Normalize() {
 	a.Host = ""
 	if host, ok := hostOf(a.Address); ok && !a.Role.shared() {
-		vrf := ""
-		if a.VRFID != nil {
-			vrf = *a.VRFID
-		}
-		a.Host = vrf + "/" + host.String()
+		a.Host = stringOf(a.VRFID) + "/" + host.String()
 	}
 }
 

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,11 +111,7 @@ func noSpace(message string) *records.Error {
 
 // network returns the network of the prefix, and makes transactions for the VRF take turns.
 func (p *Prefix) network(ctx context.Context, tx records.Tx) (netip.Prefix, error) {
-	vrf := "global"
-	if p.VRFID != nil {
-		vrf = *p.VRFID
-	}
-	if err := records.Serialize(ctx, tx, "addresses of VRF "+vrf); err != nil {
+	if err := records.Serialize(ctx, tx, "addresses of VRF "+cmp.Or(stringOf(p.VRFID), "global")); err != nil {
 		return netip.Prefix{}, err
 	}
 	return netip.ParsePrefix(p.Prefix)

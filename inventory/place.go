@@ -45,17 +45,11 @@ func (l *Location) ValidateIn(ctx context.Context, tx records.Tx, before records
 		if above > maxParents {
 			return refuse("location", "parent_id", fmt.Sprintf("must have at most %d locations above it", maxParents-1))
 		}
-		parent, err := records.Get[Location](ctx, tx, id)
-		switch {
-		case records.KindOf(err) == records.NotFound && above == 1:
-			return dangling[Location](tx, "parent_id")
-		case err != nil:
+		parent, err := referred[Location, Location](ctx, tx, "parent_id", id)
+		if err != nil {
 			return err
 		}
-		id = ""
-		if parent.ParentID != nil {
-			id = *parent.ParentID
-		}
+		id = stringOf(parent.ParentID)
 	}
 	return nil
 }
@@ -64,7 +58,6 @@ func (l *Location) ValidateIn(ctx context.Context, tx records.Tx, before records
 // others.
 func Below(ctx context.Context, from records.Reader, id string) (ids []string, more bool, err error) {
 	r := records.Of[Location](from.Schema())
-	parent, _ := r.Field("parent_id")
 	ids = []string{id}
 	for level := ids; len(level) > 0; {
 		var next []string
@@ -73,9 +66,7 @@ func Below(ctx context.Context, from records.Reader, id string) (ids []string, m
 			for i, id := range some {
 				values[i] = id
 			}
-			page, err := from.List(ctx, &records.Query{
-				Resource: r, Limit: MaxBelow, Filters: []records.Filter{{Field: parent, Op: records.In, Value: values}},
-			})
+			page, err := from.List(ctx, &records.Query{Resource: r, Limit: MaxBelow, Filters: []records.Filter{in(r, "parent_id", values)}})
 			if err != nil {
 				return nil, false, err
 			}

@@ -130,37 +130,42 @@ func (i *Interface) validateVLANs(ctx context.Context, tx records.Tx, old *Inter
 	if err := records.Serialize(ctx, tx, lockVLANs(i.ID)); err != nil {
 		return err
 	}
-	switch page, err := referring[TaggedVLAN](ctx, tx, "interface_id", i.ID); {
-	case err != nil:
-		return err
-	case page.Total > 0:
-		return refuseInterface("mode", fmt.Sprintf("must stay trunk while the interface has %d tagged VLANs: delete these first", page.Total))
+	n, err := referring[TaggedVLAN](ctx, tx, "interface_id", i.ID)
+	if n > 0 {
+		return refuseInterface("mode", fmt.Sprintf("must stay trunk while the interface has %d tagged VLANs: delete these first", n))
 	}
-	return nil
+	return err
 }
 
-// referring returns the first record whose field refers to an id, and the number of all.
-func referring[T any, P interface {
+// referring returns the number of records whose field refers to an id.
+func referring[T any](ctx context.Context, tx records.Tx, field, id string) (int64, error) {
+	q := &records.Query{Resource: records.Of[T](tx.Schema()), Limit: 1, Count: true}
+	page, err := tx.List(ctx, q.Where(field, id))
+	if err != nil {
+		return 0, err
+	}
+	return page.Total, nil
+}
+
+// referred returns the record that a field of an O refers to. The error for one that does not exist names the
+// field.
+func referred[O, T any, P interface {
 	*T
 	records.Record
-}](ctx context.Context, tx records.Tx, field, id string) (*records.Page, error) {
-	q := &records.Query{Resource: records.Of[T](tx.Schema()), Limit: 1, Count: true}
-	return tx.List(ctx, q.Where(field, id))
-}
-
-// dangling returns the error for a reference to a record that does not exist.
-func dangling[T any](tx records.Tx, field string) error {
-	r := records.Of[T](tx.Schema())
-	f, _ := r.Field(field)
-	return records.Dangling(r, f)
+}](ctx context.Context, tx records.Tx, field, id string) (P, error) {
+	rec, err := records.Get[T, P](ctx, tx, id)
+	if records.KindOf(err) == records.NotFound {
+		r := records.Of[O](tx.Schema())
+		f, _ := r.Field(field)
+		return nil, records.Dangling(r, f)
+	}
+	return rec, err
 }
 
 // sameDevice returns another interface of the same device.
 func (i *Interface) sameDevice(ctx context.Context, tx records.Tx, field, id string) (*Interface, error) {
-	other, err := records.Get[Interface](ctx, tx, id)
+	other, err := referred[Interface, Interface](ctx, tx, field, id)
 	switch {
-	case records.KindOf(err) == records.NotFound:
-		return nil, dangling[Interface](tx, field)
 	case err != nil:
 		return nil, err
 	case other.DeviceID != i.DeviceID:
@@ -218,8 +223,8 @@ func (i *Interface) validateBelow(ctx context.Context, tx records.Tx, moved bool
 		return err
 	}
 	if !moved {
-		if members.Total > 0 {
-			return refuseInterface("type", fmt.Sprintf("must stay lag while the interface has %d members: clear their lag_id first", members.Total))
+		if members > 0 {
+			return refuseInterface("type", fmt.Sprintf("must stay lag while the interface has %d members: clear their lag_id first", members))
 		}
 		return nil
 	}
@@ -227,8 +232,8 @@ func (i *Interface) validateBelow(ctx context.Context, tx records.Tx, moved bool
 	if err != nil {
 		return err
 	}
-	if n := members.Total + below.Total; n > 0 {
-		return refuseInterface("device_id", fmt.Sprintf("can't be changed while %d interfaces have this one as their parent or LAG: clear these first", n))
+	if members+below > 0 {
+		return refuseInterface("device_id", fmt.Sprintf("can't be changed while %d interfaces have this one as their parent or LAG: clear these first", members+below))
 	}
 	return nil
 }
@@ -264,14 +269,12 @@ func (p *RearPort) ValidateIn(ctx context.Context, tx records.Tx, before records
 	if err := records.Serialize(ctx, tx, lockRearPort(p.ID)); err != nil {
 		return err
 	}
-	q := (&records.Query{Resource: records.Of[FrontPort](tx.Schema()), Limit: 1}).Where("rear_port_id", p.ID)
-	last, _ := q.Resource.Field("rear_port_position")
-	q.Sort = []records.SortKey{{Field: last, Desc: true}}
-	page, err := tx.List(ctx, q)
-	if err != nil || len(page.Records) == 0 {
+	last, _ := records.Of[FrontPort](tx.Schema()).Field("rear_port_position")
+	fronts, err := records.Select[FrontPort](ctx, tx, &records.Query{Limit: 1, Sort: []records.SortKey{{Field: last, Desc: true}}}, "rear_port_id", p.ID)
+	if err != nil || len(fronts) == 0 {
 		return err
 	}
-	switch most := *page.Records[0].(*FrontPort).RearPortPosition; {
+	switch most := *fronts[0].RearPortPosition; {
 	case old.DeviceID != p.DeviceID:
 		return refuse("rear port", "device_id", "can't be changed while front ports lead to the rear port: delete these first")
 	case *p.Positions < most:
@@ -308,10 +311,8 @@ func (p *FrontPort) ValidateIn(ctx context.Context, tx records.Tx, before record
 	if err := records.Serialize(ctx, tx, lockRearPort(p.RearPortID)); err != nil {
 		return err
 	}
-	rear, err := records.Get[RearPort](ctx, tx, p.RearPortID)
+	rear, err := referred[FrontPort, RearPort](ctx, tx, "rear_port_id", p.RearPortID)
 	switch {
-	case records.KindOf(err) == records.NotFound:
-		return dangling[FrontPort](tx, "rear_port_id")
 	case err != nil:
 		return err
 	case rear.DeviceID != p.DeviceID:

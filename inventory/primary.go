@@ -46,10 +46,10 @@ func (a *Address) Accompany(ctx context.Context, tx records.Tx, before, after re
 
 // interfaceID returns the id of the interface, empty for none.
 func (a *Address) interfaceID() string {
-	if a == nil || a.InterfaceID == nil {
+	if a == nil {
 		return ""
 	}
-	return *a.InterfaceID
+	return stringOf(a.InterfaceID)
 }
 
 // primaryChange returns the change of the ip_address of an interface to what next returns.

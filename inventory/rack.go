@@ -97,11 +97,7 @@ func (d *Device) Units() (first, last int64) {
 	if d.RackID == nil || d.RackUnit == nil {
 		return 0, 0
 	}
-	height := int64(1)
-	if d.RackHeight != nil {
-		height = *d.RackHeight
-	}
-	return *d.RackUnit, *d.RackUnit + height - 1
+	return *d.RackUnit, *d.RackUnit + max(1, value(d.RackHeight)) - 1
 }
 
 // Patched clears the unit of a device that leaves its rack.
@@ -132,10 +128,8 @@ func (d *Device) ValidateIn(ctx context.Context, tx records.Tx, before records.R
 	if err := records.Serialize(ctx, tx, lockRack(*d.RackID)); err != nil {
 		return err
 	}
-	rack, err := records.Get[Rack](ctx, tx, *d.RackID)
+	rack, err := referred[Device, Rack](ctx, tx, "rack_id", *d.RackID)
 	switch {
-	case records.KindOf(err) == records.NotFound:
-		return dangling[Device](tx, "rack_id")
 	case err != nil:
 		return err
 	case !equalIDs(rack.LocationID, d.LocationID):

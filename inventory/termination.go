@@ -41,11 +41,7 @@ type Termination struct {
 
 // Normalize sets the unique key.
 func (t *Termination) Normalize() {
-	device := ""
-	if t.DeviceID != nil {
-		device = *t.DeviceID
-	}
-	t.Key = device + "/" + string(t.Kind) + "/" + t.Name
+	t.Key = stringOf(t.DeviceID) + "/" + string(t.Kind) + "/" + t.Name
 }
 
 // ValidateIn refuses a location beside a device, which has its own (records.TxValidator).

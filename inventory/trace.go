@@ -124,11 +124,10 @@ func (t *tracer) port(p Port) (*tracePort, error) {
 	case *RearPort:
 		at.rear, at.Name, at.DeviceID = rec, rec.Name, rec.DeviceID
 	case *Termination:
-		at.Name = rec.Name
+		at.Name, at.DeviceID = rec.Name, stringOf(rec.DeviceID)
 		if rec.DeviceID == nil {
 			return at, nil
 		}
-		at.DeviceID = *rec.DeviceID
 	}
 	name, known := t.hostnames[at.DeviceID]
 	if !known {

@@ -65,8 +65,7 @@ func (u *User) validateLocations(ctx context.Context, tx records.Tx, before reco
 		}
 		_, err := records.Get[Location](ctx, tx, id)
 		if records.KindOf(err) == records.NotFound {
-			wrong := records.FieldError{Field: "location_ids", Reason: "refers to a location that does not exist: " + id}
-			return &records.Error{Kind: records.Invalid, Message: "Invalid user: " + wrong.Field + " " + wrong.Reason, Fields: []records.FieldError{wrong}}
+			return refuse("user", "location_ids", "refers to a location that does not exist: "+id)
 		} else if err != nil {
 			return err
 		}

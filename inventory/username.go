@@ -65,10 +65,7 @@ func (u *User) validateName(ctx context.Context, tx records.Tx, before records.R
 	users := records.Of[User](tx.Schema())
 	key, err := UsernameKey(u.Username)
 	if err != nil {
-		return &records.Error{
-			Kind: records.Invalid, Message: "Invalid user: username " + err.Error(),
-			Fields: []records.FieldError{{Field: "username", Reason: err.Error()}},
-		}
+		return refuse("user", "username", err.Error())
 	}
 	if _, err := keyUsernames(ctx, tx, u.ID); err != nil {
 		return err
