@@ -206,10 +206,7 @@ func (r *Roller) take(ctx context.Context, job *Job) (bool, error) {
 func (r *Roller) save(ctx context.Context, tx records.Tx, job *Job) error {
 	if job.Version == 0 {
 		created := records.Clone(job)
-		err := r.changes.Init(created)
-		if err == nil {
-			err = tx.Create(ctx, created)
-		}
+		err := r.changes.Insert(ctx, tx, created)
 		if err == nil {
 			*job = *created
 		}

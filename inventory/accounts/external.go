@@ -179,11 +179,7 @@ func (s *Service) linkExternal(ctx context.Context, q *Request, u *inventory.Use
 
 // addExternal stores an external identity of a user.
 func (s *Service) addExternal(ctx context.Context, tx records.Tx, userID string, who *auth.External) error {
-	identity := &inventory.ExternalIdentity{UserID: userID, Issuer: who.Issuer, Subject: who.Subject}
-	if err := s.engine.Init(identity); err != nil {
-		return err
-	}
-	return tx.Create(ctx, identity)
+	return s.engine.Insert(ctx, tx, &inventory.ExternalIdentity{UserID: userID, Issuer: who.Issuer, Subject: who.Subject})
 }
 
 // setExternalRole stores the role that the provider gives a user. Without one it ends the sessions of
@@ -240,11 +236,7 @@ func (s *Service) acceptExternal(ctx context.Context, q *Request, u *inventory.U
 	if err != nil {
 		return nil, err
 	}
-	now := done[0].(*inventory.User)
-	return &auth.Identity{
-		UserID: now.ID, Username: now.Username, Role: auth.Role(now.Role), Epoch: now.Epoch, Session: session.ID, Method: who.Method,
-		MustChangePassword: now.MustChangePassword,
-	}, nil
+	return identityOf(done[0].(*inventory.User), session.ID, who.Method), nil
 }
 
 // checkOwnPassword refuses users without a password who set one for themselves: they log in through an

@@ -61,7 +61,7 @@ func (p *proof) in(v *records.Engine) *records.Engine {
 		case p.factor == nil && !p.user.TOTP:
 			return &records.Error{Kind: records.Conflict, Message: "No second factor was set up: begin with a POST of the current password"}
 		case p.factor == nil: // nothing can check the code
-			return p.note(ctx, tx, p.by, "code_wrong")
+			return p.noteIn(ctx, tx, p.by, "code_wrong", p.user.ID)
 		case auth.IsTOTPCode(p.q.Code):
 			return p.checkCode(ctx, tx)
 		}
@@ -78,17 +78,9 @@ func (p *proof) of(v *records.Engine) *records.Engine {
 	return p.in(v.BeforeChange(func(ctx context.Context, tx records.Tx) error { return records.Serialize(ctx, tx, "users") }))
 }
 
-// signedIn returns how the user signed in.
-func (p *proof) signedIn() string {
-	if p == nil {
-		return methodPassword
-	}
-	return p.method
-}
-
-// note adds an audit log entry in the transaction.
-func (p *proof) note(ctx context.Context, tx records.Tx, by records.Caller, action string) error {
-	entry, err := p.engine.AuditEntry(by, action, p.users().Kind(), p.user.ID, nil)
+// noteIn adds an audit log entry about a user in a transaction.
+func (s *Service) noteIn(ctx context.Context, tx records.Tx, by records.Caller, action, userID string) error {
+	entry, err := s.engine.AuditEntry(by, action, s.users().Kind(), userID, nil)
 	if err != nil {
 		return err
 	}
@@ -99,10 +91,10 @@ func (p *proof) note(ctx context.Context, tx records.Tx, by records.Caller, acti
 func (p *proof) checkRecovery(ctx context.Context, tx records.Tx) error {
 	left, ok := auth.UseRecoveryCode(p.factor.Recovery, p.user.ID, p.q.Code)
 	if !ok {
-		return p.note(ctx, tx, p.by, "code_wrong")
+		return p.noteIn(ctx, tx, p.by, "code_wrong", p.user.ID)
 	}
 	p.method, p.factor.Recovery = methodRecovery, left
-	if err := p.note(ctx, tx, p.q.as(p.user), "recovery_code_used"); err != nil {
+	if err := p.noteIn(ctx, tx, p.q.as(p.user), "recovery_code_used", p.user.ID); err != nil {
 		return err
 	}
 	return store(ctx, tx, p.factor)
@@ -111,7 +103,8 @@ func (p *proof) checkRecovery(ctx context.Context, tx records.Tx) error {
 // checkCode checks a code of the app, and counts a wrong one.
 func (p *proof) checkCode(ctx context.Context, tx records.Tx) error {
 	f, now := p.factor, p.engine.Now().UTC().Truncate(time.Microsecond)
-	if f.WrongSince == nil || now.Sub(*f.WrongSince) >= codeWindow || changedAfter(p.user, *f.WrongSince) {
+	changed := p.user.PasswordChangedAt // who guessed codes before does not know the password
+	if f.WrongSince == nil || now.Sub(*f.WrongSince) >= codeWindow || changed != nil && changed.After(*f.WrongSince) {
 		f.Wrong, f.WrongSince = 0, &now
 	}
 	if f.Wrong >= maxWrongCodes {
@@ -123,16 +116,10 @@ func (p *proof) checkCode(ctx context.Context, tx records.Tx) error {
 		return store(ctx, tx, f)
 	}
 	f.Wrong++
-	if err := p.note(ctx, tx, p.by, "code_wrong"); err != nil {
+	if err := p.noteIn(ctx, tx, p.by, "code_wrong", p.user.ID); err != nil {
 		return err
 	}
 	return store(ctx, tx, f)
-}
-
-// changedAfter reports whether the password of a user was changed after a time, so that who guessed
-// codes does not know it.
-func changedAfter(u *inventory.User, at time.Time) bool {
-	return u.PasswordChangedAt != nil && u.PasswordChangedAt.After(at)
 }
 
 // refusal returns the error for a code that was not accepted, and counts it as a failed attempt.
@@ -190,11 +177,7 @@ func (s *Service) StartTOTP(ctx context.Context, q *Request, password string) (s
 			f.Secret, f.Step, f.Recovery, f.Wrong, f.WrongSince = secret, 0, "", 0, nil
 			return store(ctx, tx, f)
 		}
-		f = &inventory.SecondFactor{UserID: u.ID, Secret: secret}
-		if err := s.engine.Init(f); err != nil {
-			return err
-		}
-		return tx.Create(ctx, f)
+		return s.engine.Insert(ctx, tx, &inventory.SecondFactor{UserID: u.ID, Secret: secret})
 	}).Log(ctx, q.Caller(), "totp_setup", s.users().Kind(), u.ID, nil)
 	return secret, auth.TOTPURL(secret, s.opts.Issuer, u.Username), err
 }
@@ -230,11 +213,7 @@ func (s *Service) ReplaceRecoveryCodes(ctx context.Context, q *Request, password
 	}
 	recovery, stored := auth.NewRecoveryCodes(u.ID)
 	err = s.changeFactor(ctx, q, u, true, "", func(*inventory.User) {}, func(ctx context.Context, tx records.Tx, f *inventory.SecondFactor) error {
-		entry, err := s.engine.AuditEntry(q.Caller(), "recovery_codes_replaced", s.users().Kind(), u.ID, nil)
-		if err != nil {
-			return err
-		}
-		if err := tx.Create(ctx, entry); err != nil {
+		if err := s.noteIn(ctx, tx, q.Caller(), "recovery_codes_replaced", u.ID); err != nil {
 			return err
 		}
 		f.Recovery = stored

@@ -95,11 +95,19 @@ func (s *Service) acceptLogin(ctx context.Context, q *Request, u *inventory.User
 		return nil, err
 	}
 	g.throttle.remember(g.pair)
-	now := done[0].(*inventory.User)
+	method := methodPassword
+	if p != nil {
+		method = p.method
+	}
+	return identityOf(done[0].(*inventory.User), session.ID, method), nil
+}
+
+// identityOf returns the identity of a user who has logged in.
+func identityOf(u *inventory.User, session, method string) *auth.Identity {
 	return &auth.Identity{
-		UserID: now.ID, Username: now.Username, Role: auth.Role(now.Role), Epoch: now.Epoch, Session: session.ID, Method: p.signedIn(),
-		MustChangePassword: now.MustChangePassword,
-	}, nil
+		UserID: u.ID, Username: u.Username, Role: auth.Role(u.Role), Epoch: u.Epoch, Session: session, Method: method,
+		MustChangePassword: u.MustChangePassword,
+	}
 }
 
 // recordLogin updates a user at a login. The password must still be the one that was verified, though

@@ -33,11 +33,7 @@ func (s *Service) sendReset(ctx context.Context, q *Request, email string) error
 		}
 		var reset auth.Reset
 		code, reset = auth.NewReset(u.ID, resetBasis(u), s.engine.Now())
-		stored := &inventory.Reset{UserID: u.ID, CodeHash: reset.CodeHash, Account: reset.Password, ExpiresAt: &reset.ExpiresAt}
-		if err := s.engine.Init(stored); err != nil {
-			return err
-		}
-		return tx.Create(ctx, stored)
+		return s.engine.Insert(ctx, tx, &inventory.Reset{UserID: u.ID, CodeHash: reset.CodeHash, Account: reset.Password, ExpiresAt: &reset.ExpiresAt})
 	}).Log(ctx, q.unverified(u.Username), "password_forgotten", s.users().Kind(), u.ID, nil)
 	if err != nil {
 		return err

@@ -116,9 +116,7 @@ func (s *Service) Deleted(q *Request, u *inventory.User) error {
 	if !q.isSender(u.ID) {
 		return nil
 	}
-	e := records.PermissionDenied()
-	e.Fields = []records.FieldError{{Field: "id", Reason: "is your own: ask another admin to delete it"}}
-	return e
+	return denied("id", "is your own: ask another admin to delete it")
 }
 
 // keepAdmin refuses a change that leaves no active admin.

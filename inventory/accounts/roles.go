@@ -7,7 +7,6 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
-	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // checkRoles checks Options.Roles.
@@ -54,9 +53,7 @@ func (s *Service) CheckRoles(q *Request, users ...*inventory.User) error {
 	}
 	for _, u := range users {
 		if inventory.Role(strings.ToLower(string(u.Role))) == inventory.Admin && !q.isSender(u.ID) {
-			e := records.PermissionDenied()
-			e.Fields = []records.FieldError{{Field: "role", Reason: "is or becomes admin: only admins change and create admins"}}
-			return e
+			return denied("role", "is or becomes admin: only admins change and create admins")
 		}
 	}
 	return nil

@@ -189,3 +189,10 @@ func invalid(field, reason string) error {
 		Kind: records.Invalid, Message: field + " " + reason, Fields: []records.FieldError{{Field: field, Reason: reason}},
 	}
 }
+
+// denied returns the error for a field that the sender may not change.
+func denied(field, reason string) error {
+	e := records.PermissionDenied()
+	e.Fields = []records.FieldError{{Field: field, Reason: reason}}
+	return e
+}

@@ -116,7 +116,7 @@ func claimFirstAdmin(ctx context.Context, v *records.Engine, tx records.Tx, id s
 		secret.Version++
 		return tx.Update(ctx, secret, secret.Version-1)
 	}
-	return createSecret(ctx, v, tx, &inventory.Secret{Name: firstAdmin, Value: id})
+	return v.Insert(ctx, tx, &inventory.Secret{Name: firstAdmin, Value: id})
 }
 
 func newAdmin(ctx context.Context, schema *records.Schema, hasher *auth.Hasher, username, password string) (*inventory.User, error) {
@@ -169,7 +169,7 @@ func CreateSigningKey(ctx context.Context, store records.Store) (created bool, e
 	_, _ = rand.Read(random) // never fails
 	err = store.Change(ctx, func(tx records.Tx) error {
 		secret := &inventory.Secret{Name: signingKey, Value: base64.RawStdEncoding.EncodeToString(random)}
-		return createSecret(ctx, records.New(store, nil), tx, secret)
+		return records.New(store, nil).Insert(ctx, tx, secret)
 	})
 	switch {
 	case records.KindOf(err) == records.Conflict:
@@ -219,14 +219,6 @@ func RotateSigningKey(ctx context.Context, store records.Store, change func(*aut
 		secret.Version++
 		return tx.Update(ctx, secret, secret.Version-1)
 	})
-}
-
-// createSecret adds a secret, without an audit log entry.
-func createSecret(ctx context.Context, v *records.Engine, tx records.Tx, secret *inventory.Secret) error {
-	if err := v.Init(secret); err != nil {
-		return err
-	}
-	return tx.Create(ctx, secret)
 }
 
 // findSecret returns the secret with a name, nil if there is none.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/backoff"
 	"github.com/ashlar-go/ashlar/internal/expiring"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -125,7 +126,7 @@ func (s *Service) beginGuess(ctx context.Context, q *Request, username string) (
 	g := &guess{Service: s, q: q, account: account, pair: q.pair(account)}
 	known := s.throttle.isKnown(g.pair)
 	if !known && s.peek(ctx, q, s.throttle.account, account) != nil {
-		if err := sleep(ctx, accountDelay); err != nil {
+		if err := backoff.Sleep(ctx, accountDelay); err != nil {
 			return nil, err
 		}
 	}
@@ -174,17 +175,6 @@ func (g *guess) verify(ctx context.Context, stored, password string) (bool, erro
 func (g *guess) failed(ctx context.Context) error {
 	_ = g.count(ctx, g.q, g.throttle.account, g.account) // delays attempts only
 	return cmp.Or(g.count(ctx, g.q, g.throttle.pair, g.pair), g.count(ctx, g.q, g.throttle.network, g.q.Network))
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // inFlight bounds the calls in flight for each key.

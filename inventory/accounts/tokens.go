@@ -311,9 +311,7 @@ func checkTokenEdit(q *Request, before, u *inventory.User) error {
 		{"username", before.Username, u.Username}, {"email", before.Email, strings.ToLower(u.Email)},
 	} {
 		if f.before != f.now {
-			e := records.PermissionDenied()
-			e.Fields = []records.FieldError{{Field: f.name, Reason: "can't be changed with an API token: log in"}}
-			return e
+			return denied(f.name, "can't be changed with an API token: log in")
 		}
 	}
 	return nil

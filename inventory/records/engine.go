@@ -265,6 +265,14 @@ func (v *Engine) Init(rec Record) error {
 	return nil
 }
 
+// Insert calls Init, and creates the record in a transaction of the caller, without an audit log entry.
+func (v *Engine) Insert(ctx context.Context, tx Tx, rec Record) error {
+	if err := v.Init(rec); err != nil {
+		return err
+	}
+	return tx.Create(ctx, rec)
+}
+
 // prepare validates a record to be stored.
 func (v *Engine) prepare(r *Resource, rec Record, check func(Record) error) error {
 	if i, ok := rec.(Initializer); ok {

@@ -1,14 +1,11 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"runtime/debug"
 	"strings"
 
@@ -50,34 +47,26 @@ func changeFirst(s *Settings, u *inventory.User, password string) string {
 // ResetAdmin makes the user with a name an active administrator again, in the database of the
 // settings, while servers use it or not (accounts.ResetAdmin). It prints the new password to output,
 // once. A nil log means slog.Default().
-func ResetAdmin(ctx context.Context, s *Settings, username string, output io.Writer, log *slog.Logger) (err error) {
-	if s.DatabaseURL == ":memory:" {
-		return errors.New("DATABASE_URL is :memory:, which only the running process can change: use a file")
+func ResetAdmin(ctx context.Context, s *Settings, username string, output io.Writer, log *slog.Logger) error {
+	if err := mustExist(s); err != nil {
+		return err
 	}
-	if !isPostgres(s.DatabaseURL) {
-		if _, err := os.Stat(s.DatabaseURL); err != nil {
-			return fmt.Errorf("DATABASE_URL: %w: name the database of the server", err) // opening it would create it
+	return withStore(ctx, s, log, "change", func(store records.Store) error {
+		hasher, err := auth.NewHasher(nil)
+		if err != nil {
+			return err
 		}
-	}
-	store, err := open(ctx, s, inventory.Schema(), cmp.Or(log, slog.Default()))
-	if err != nil {
-		return fmt.Errorf("DATABASE_URL: %w", err)
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	hasher, err := auth.NewHasher(nil)
-	if err != nil {
+		admin, password, err := accounts.ResetAdmin(ctx, records.New(store, nil), hasher, username)
+		if records.KindOf(err) == records.NotFound {
+			return fmt.Errorf("%w%s", err, knownUsers(ctx, store, username))
+		}
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(output, "%q is an active admin with the password %s; earlier sessions end within 5 seconds\n%s",
+			admin.Username, password, changeFirst(s, admin, password))
 		return err
-	}
-	admin, password, err := accounts.ResetAdmin(ctx, records.New(store, nil), hasher, username)
-	if records.KindOf(err) == records.NotFound {
-		return fmt.Errorf("%w%s", err, knownUsers(ctx, store, username))
-	}
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(output, "%q is an active admin with the password %s; earlier sessions end within 5 seconds\n%s",
-		admin.Username, password, changeFirst(s, admin, password))
-	return err
+	})
 }
 
 // maxKnown is the maximum number of users that knownUsers reads.

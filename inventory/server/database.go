@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"os"
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -70,13 +71,34 @@ func Backup(ctx context.Context, s *Settings, file string) error {
 // VerifyAudit checks the audit log of the database in the settings (records.VerifyAudit). It may
 // run beside a server. A nil log means slog.Default().
 func VerifyAudit(ctx context.Context, s *Settings, log *slog.Logger, opts *records.VerifyOptions) (r *records.AuditReport, err error) {
+	err = withStore(ctx, s, log, "read", func(store records.Store) (err error) {
+		r, err = records.VerifyAudit(ctx, store, opts)
+		return err
+	})
+	return r, err
+}
+
+// withStore calls f with the database of the settings, which servers may use at the same time. verb says what f
+// does with it: read or change. A nil log means slog.Default().
+func withStore(ctx context.Context, s *Settings, log *slog.Logger, verb string, f func(store records.Store) error) (err error) {
 	if s.DatabaseURL == ":memory:" {
-		return nil, errors.New("DATABASE_URL is :memory:, which only the running process can read: use a file")
+		return fmt.Errorf("DATABASE_URL is :memory:, which only the running process can %s: use a file", verb)
 	}
 	store, err := open(ctx, s, inventory.Schema(), cmp.Or(log, slog.Default()))
 	if err != nil {
-		return nil, fmt.Errorf("DATABASE_URL: %w", err)
+		return fmt.Errorf("DATABASE_URL: %w", err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	return records.VerifyAudit(ctx, store, opts)
+	return f(store)
+}
+
+// mustExist refuses a SQLite file that does not exist: opening would create it.
+func mustExist(s *Settings) error {
+	if isPostgres(s.DatabaseURL) || s.DatabaseURL == ":memory:" {
+		return nil
+	}
+	if _, err := os.Stat(s.DatabaseURL); err != nil {
+		return fmt.Errorf("DATABASE_URL: %w: name the database of the server", err)
+	}
+	return nil
 }

@@ -156,25 +156,18 @@ func RotateKey(ctx context.Context, s *Settings, revoke bool, log *slog.Logger) 
 			return r, fmt.Errorf("JWT_SECRET_FILE: %w", err)
 		}
 		return r, nil
-	case s.DatabaseURL == ":memory:":
-		return r, errors.New("DATABASE_URL is :memory:, which only the running process can change: use a file")
 	}
-	if !isPostgres(s.DatabaseURL) {
-		if _, err := os.Stat(s.DatabaseURL); err != nil {
-			return r, fmt.Errorf("DATABASE_URL: %w", err) // opening it would create it
+	if err := mustExist(s); err != nil {
+		return r, err
+	}
+	err = withStore(ctx, s, log, "change", func(store records.Store) error {
+		if revoke { // also a lost key
+			if _, err := accounts.CreateSigningKey(ctx, store); err != nil {
+				return err
+			}
 		}
-	}
-	store, err := open(ctx, s, inventory.Schema(), log)
-	if err != nil {
-		return r, fmt.Errorf("DATABASE_URL: %w", err)
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	if revoke { // also a lost key
-		if _, err := accounts.CreateSigningKey(ctx, store); err != nil {
-			return r, err
-		}
-	}
-	err = accounts.RotateSigningKey(ctx, store, change)
+		return accounts.RotateSigningKey(ctx, store, change)
+	})
 	switch {
 	case records.KindOf(err) == records.Stale:
 		err = errors.New("another process has changed the keys at the same time: try again")

@@ -74,10 +74,7 @@ func claimPruning(ctx context.Context, store records.Store, now time.Time) (bool
 		}
 		if last == nil {
 			secret := &inventory.Secret{Name: pruneRecord, Value: now.UTC().Format(time.RFC3339)}
-			if err := records.New(store, nil).Init(secret); err != nil {
-				return err
-			}
-			return tx.Create(ctx, secret)
+			return records.New(store, nil).Insert(ctx, tx, secret)
 		}
 		if at, err := time.Parse(time.RFC3339, last.Value); err == nil && !at.After(now) && now.Sub(at) < pruneInterval-time.Second {
 			return errClaimed
