@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 )
@@ -40,10 +41,7 @@ const maxHighSpeed = 1_000_000_000
 
 // interfaceColumns are the columns of ifTable and ifXTable that are read (RFC 2863). ifSpeed is before
 // ifHighSpeed, which replaces it.
-var interfaceColumns = []struct {
-	column
-	set func(i *Interface, v value)
-}{
+var interfaceColumns = []cells[Interface]{
 	{column{"ifDescr", "1.3.6.1.2.1.2.2.1.2"}, func(i *Interface, v value) { i.descr = v.text() }},
 	{column{"ifType", "1.3.6.1.2.1.2.2.1.3"}, func(i *Interface, v value) { i.Type = v.number() }},
 	{column{"ifMtu", "1.3.6.1.2.1.2.2.1.4"}, func(i *Interface, v value) { i.MTU = max(v.number(), 0) }},
@@ -62,26 +60,11 @@ var interfaceColumns = []struct {
 
 // readInterfaces reads ifTable and ifXTable. Rows without a name are left out.
 func readInterfaces(s *session, r *Result) error {
-	rows := map[uint32]*Interface{}
-	for _, c := range interfaceColumns {
-		err := s.walk(c.column, func(index []uint32, v value) {
-			if len(index) != 1 || index[0] == 0 {
-				return
-			}
-			i := rows[index[0]]
-			if i == nil {
-				if len(rows) >= s.maxRows { // of other columns, with other indexes
-					return
-				}
-				i = &Interface{IfIndex: index[0]}
-				rows[index[0]] = i
-			}
-			c.set(i, v)
-		})
-		if err != nil {
-			return err
-		}
+	rows, err := readTable(s, interfaceColumns, onlyIndex)
+	if err != nil {
+		return err
 	}
+	delete(rows, 0)
 	if len(rows) == 0 {
 		r.absent("IF-MIB")
 		return nil
@@ -89,9 +72,7 @@ func readInterfaces(s *session, r *Result) error {
 	r.Interfaces = []Interface{}
 	for _, index := range slices.Sorted(maps.Keys(rows)) {
 		i := rows[index]
-		if i.Name == "" {
-			i.Name = i.descr
-		}
+		i.IfIndex, i.Name = index, cmp.Or(i.Name, i.descr)
 		if i.Name != "" {
 			r.Interfaces = append(r.Interfaces, *i)
 		}

@@ -24,10 +24,7 @@ type localPort struct {
 	description string
 }
 
-var localPortColumns = []struct {
-	column
-	set func(p *localPort, v value)
-}{
+var localPortColumns = []cells[localPort]{
 	{column{"lldpLocPortIdSubtype", "1.0.8802.1.1.2.1.3.7.1.2"}, func(p *localPort, v value) { p.kind = v.number() }},
 	{column{"lldpLocPortId", "1.0.8802.1.1.2.1.3.7.1.3"}, func(p *localPort, v value) { p.id = slices.Clone(v.raw()) }},
 	{column{"lldpLocPortDesc", "1.0.8802.1.1.2.1.3.7.1.4"}, func(p *localPort, v value) { p.description = v.text() }},
@@ -38,13 +35,12 @@ type remoteSystem struct {
 	chassisKind, portKind            int64
 	chassis, port                    []byte
 	portDescription, name, reachable string
+
+	listed bool // the first column has it
 }
 
-var remoteColumns = []struct {
-	column
-	set func(n *remoteSystem, v value)
-}{
-	{column{"lldpRemChassisIdSubtype", "1.0.8802.1.1.2.1.4.1.1.4"}, func(n *remoteSystem, v value) { n.chassisKind = v.number() }},
+var remoteColumns = []cells[remoteSystem]{
+	{column{"lldpRemChassisIdSubtype", "1.0.8802.1.1.2.1.4.1.1.4"}, func(n *remoteSystem, v value) { n.chassisKind, n.listed = v.number(), true }},
 	{column{"lldpRemChassisId", "1.0.8802.1.1.2.1.4.1.1.5"}, func(n *remoteSystem, v value) { n.chassis = slices.Clone(v.raw()) }},
 	{column{"lldpRemPortIdSubtype", "1.0.8802.1.1.2.1.4.1.1.6"}, func(n *remoteSystem, v value) { n.portKind = v.number() }},
 	{column{"lldpRemPortId", "1.0.8802.1.1.2.1.4.1.1.7"}, func(n *remoteSystem, v value) { n.port = slices.Clone(v.raw()) }},
@@ -59,7 +55,7 @@ type remoteKey [2]uint32
 
 // readNeighbors reads the tables of LLDP-MIB.
 func readNeighbors(s *session, r *Result) error {
-	ports, err := readLocalPorts(s)
+	ports, err := readTable(s, localPortColumns, onlyIndex)
 	if err != nil {
 		return err
 	}
@@ -83,49 +79,20 @@ func readNeighbors(s *session, r *Result) error {
 	return nil
 }
 
-// readLocalPorts reads lldpLocPortTable, by the numbers of ports.
-func readLocalPorts(s *session) (map[uint32]*localPort, error) {
-	ports := map[uint32]*localPort{}
-	for _, c := range localPortColumns {
-		err := s.walk(c.column, func(index []uint32, v value) {
-			if len(index) != 1 {
-				return
-			}
-			p := ports[index[0]]
-			if p == nil {
-				p = &localPort{}
-				ports[index[0]] = p
-			}
-			c.set(p, v)
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return ports, nil
-}
-
 // readRemoteSystems reads lldpRemTable, whose index is the time of a change, the local port and the number of
 // the system, and the management addresses of its rows.
 func readRemoteSystems(s *session) (map[remoteKey]*remoteSystem, error) {
-	remotes := map[remoteKey]*remoteSystem{}
-	for n, c := range remoteColumns {
-		err := s.walk(c.column, func(index []uint32, v value) {
-			if len(index) != 3 {
-				return
-			}
-			key := remoteKey(index[1:])
-			if n == 0 && len(remotes) < s.maxRows { // a system that appears later has no other columns
-				remotes[key] = &remoteSystem{}
-			}
-			if remote := remotes[key]; remote != nil {
-				c.set(remote, v)
-			}
-		})
-		if err != nil {
-			return nil, err
+	remotes, err := readTable(s, remoteColumns, func(index []uint32) (key remoteKey, ok bool) {
+		if len(index) != 3 {
+			return key, false
 		}
+		return remoteKey(index[1:]), true
+	})
+	if err != nil {
+		return nil, err
 	}
+	// A system that has appeared meanwhile has no values of the first columns.
+	maps.DeleteFunc(remotes, func(_ remoteKey, n *remoteSystem) bool { return !n.listed })
 	return remotes, s.walk(managementAddresses, func(index []uint32, _ value) {
 		if len(index) < 5 || uint64(len(index)-5) != uint64(index[4]) {
 			return

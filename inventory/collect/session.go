@@ -156,6 +156,35 @@ func (s *session) walk(c column, row func(index []uint32, v value)) error {
 	}
 }
 
+// cells is a column of a table with rows of a type, and sets its value in a row.
+type cells[T any] struct {
+	column
+	set func(row *T, v value)
+}
+
+// readTable reads the columns of a table, by the keys of its rows. key returns false for what is no row.
+func readTable[K comparable, T any](s *session, columns []cells[T], key func(index []uint32) (K, bool)) (map[K]*T, error) {
+	rows := map[K]*T{}
+	for _, c := range columns {
+		err := s.walk(c.column, func(index []uint32, v value) {
+			k, ok := key(index)
+			if ok && rows[k] == nil && len(rows) < s.maxRows { // other columns may have other indexes
+				rows[k] = new(T)
+			}
+			if row := rows[k]; ok && row != nil {
+				c.set(row, v)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+// onlyIndex is the key of rows with an index of one number.
+func onlyIndex(index []uint32) (uint32, bool) { return index[0], len(index) == 1 }
+
 // indexOf returns the numbers of an object identifier behind that of a column, or false if it is not one of
 // the column.
 func indexOf(name, column string) ([]uint32, bool) {
