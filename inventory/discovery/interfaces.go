@@ -3,9 +3,7 @@ package discovery
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -37,31 +35,18 @@ var portNames = struct{ name, description, mac, address, mtu, state []string }{
 // none. The error says why the document is no such table: it is larger than [MaxBytes], has more than
 // [MaxNeighbors] interfaces, or one without a name.
 func ParseInterfaces(doc []byte) ([]Port, error) {
-	if len(doc) > MaxBytes {
-		return nil, errTooLarge
-	}
-	var rows []map[string]any
-	if err := json.Unmarshal(doc, &rows); err == nil {
-		return portsOf(rows)
-	}
-	var by map[string]map[string]any
-	if err := json.Unmarshal(doc, &by); err != nil {
-		return nil, fmt.Errorf("must be an array of objects, as of ntc-templates, or an object with an object for each interface, as of NAPALM: %w", err)
-	}
-	if inner, ok := by["get_interfaces"]; ok && len(by) == 1 {
-		encoded, err := json.Marshal(inner)
-		if err != nil {
-			return nil, err
+	rows, err := readRows(doc, "object", "get_interfaces", "interface", func(name string, inner json.RawMessage) ([]map[string]any, error) {
+		var row map[string]any
+		if err := json.Unmarshal(inner, &row); err != nil {
+			return nil, noTable("object", err)
 		}
-		return ParseInterfaces(encoded)
-	}
-	for _, name := range slices.Sorted(maps.Keys(by)) {
-		row := by[name]
 		if row == nil {
 			return nil, fmt.Errorf("%q must be an object, not null", name)
 		}
-		row["interface"] = name
-		rows = append(rows, row)
+		return []map[string]any{row}, nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return portsOf(rows)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -23,43 +24,54 @@ var fieldNames = struct{ local, name, chassis, port, description, address []stri
 // object with an array of neighbours for each interface, which may be the only member of another object.
 // The error says what is wrong, as for [ParseText].
 func ParseJSON(doc []byte) ([]Neighbor, error) {
+	rows, err := readRows(doc, "array", "neighbors", "local_interface", func(name string, inner json.RawMessage) (rows []map[string]any, err error) {
+		if err := json.Unmarshal(inner, &rows); err != nil {
+			return nil, fmt.Errorf("%q must be an array of neighbours: %w", name, err)
+		}
+		if slices.ContainsFunc(rows, func(row map[string]any) bool { return row == nil }) {
+			return nil, fmt.Errorf("%q: a neighbour must be an object, not null", name)
+		}
+		return rows, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return fromRows(rows)
+}
+
+// readRows returns the rows of a parsed table: an array of objects as ntc-templates has them, or an object of
+// NAPALM with an array or object for each interface, whose name is a field of its rows. That object may be the
+// only member of another one, whose name contains wrapper.
+func readRows(doc []byte, of, wrapper, field string, rowsOf func(name string, inner json.RawMessage) ([]map[string]any, error)) ([]map[string]any, error) {
 	if len(doc) > MaxBytes {
 		return nil, errTooLarge
 	}
 	var rows []map[string]any
-	if err := json.Unmarshal(doc, &rows); err == nil {
-		return fromRows(rows)
+	if json.Unmarshal(doc, &rows) == nil {
+		return rows, nil
 	}
 	var by map[string]json.RawMessage
 	if err := json.Unmarshal(doc, &by); err != nil {
-		return nil, fmt.Errorf("must be an array of objects, as of ntc-templates, or an object with an array for each interface, as of NAPALM: %w", err)
+		return nil, noTable(of, err)
 	}
-	if len(by) == 1 {
-		for name, inner := range by {
-			if strings.Contains(name, "neighbors") {
-				return ParseJSON(inner)
-			}
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		if len(by) == 1 && strings.Contains(name, wrapper) {
+			return readRows(by[name], of, wrapper, field, rowsOf)
 		}
-	}
-	local := make([]string, 0, len(by))
-	for name := range by {
-		local = append(local, name)
-	}
-	slices.Sort(local)
-	for _, name := range local {
-		var more []map[string]any
-		if err := json.Unmarshal(by[name], &more); err != nil {
-			return nil, fmt.Errorf("%q must be an array of neighbours: %w", name, err)
+		more, err := rowsOf(name, by[name])
+		if err != nil {
+			return nil, err
 		}
 		for _, row := range more {
-			if row == nil {
-				return nil, fmt.Errorf("%q: a neighbour must be an object, not null", name)
-			}
-			row["local_interface"] = name
+			row[field] = name
 			rows = append(rows, row)
 		}
 	}
-	return fromRows(rows)
+	return rows, nil
+}
+
+func noTable(of string, err error) error {
+	return fmt.Errorf("must be an array of objects, as of ntc-templates, or an object with an %s for each interface, as of NAPALM: %w", of, err)
 }
 
 // HasNeighbors reports whether a parsed table is one of neighbours, for [ParseJSON], and not one of
