@@ -76,16 +76,18 @@ RACE = race='$(RACEFLAGS)'; \
 		fi; \
 	fi
 
-# Tests keep little memory. To collect garbage less often saves them a sixth of the CPU time.
-test: export GOGC = 400
+# Tests keep little memory. To collect garbage less often saves them a sixth of the CPU time. The
+# tests without the race detector in "make test-all" measure memory, and do without this.
+LESSGC = GOGC=400
+
 test: ## run the tests that every change needs (6 minutes)
 	@$(RACE); \
 	if [ -n "$$race" ]; then \
 		echo "== go test -short $$race, packages with goroutines"; \
-		$(TESTSUM) -short $$race $(RACEPACKAGES) || exit 1; \
+		$(LESSGC) $(TESTSUM) -short $$race $(RACEPACKAGES) || exit 1; \
 	fi; \
 	echo "== go test -short ./..."; \
-	$(TESTSUM) -short ./...
+	$(LESSGC) $(TESTSUM) -short ./...
 
 # The tests of files without the race detector, and those that ask scaletest whether it is on: they
 # count allocations, compare times or take too long. They run again, one package at a time.
@@ -98,7 +100,7 @@ test-all: ## run all tests, with the race detector where there is a C compiler (
 	@$(RACE); \
 	for module in $(MODULES); do \
 		echo "== $$module: go test $${race:+$$race }-shuffle=on -timeout=20m ./..."; \
-		(cd "$$module" && $(TESTSUM) $$race -shuffle=on -timeout=20m ./...) || exit 1; \
+		(cd "$$module" && $(LESSGC) $(TESTSUM) $$race -shuffle=on -timeout=20m ./...) || exit 1; \
 	done; \
 	if [ -n "$$race" ]; then \
 		echo "== packages with tests for which the race detector must be off"; \
