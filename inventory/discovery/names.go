@@ -1,6 +1,8 @@
 package discovery
 
 import (
+	"encoding/hex"
+	"net"
 	"regexp"
 	"strings"
 )
@@ -57,29 +59,15 @@ func InterfaceKey(name string) string {
 // MAC returns a MAC address as lower-case pairs with colons, from any common notation, or false for any
 // other string.
 func MAC(s string) (string, bool) {
-	digits := make([]byte, 0, 12)
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c >= '0' && c <= '9' || c >= 'a' && c <= 'f':
-			digits = append(digits, c)
-		case c >= 'A' && c <= 'F':
-			digits = append(digits, c+'a'-'A')
-		case c != ':' && c != '.' && c != '-':
-			return "", false
-		}
-		if len(digits) > 12 {
-			return "", false
-		}
-	}
-	if len(digits) != 12 {
+	b, err := hex.DecodeString(separators.Replace(s))
+	if err != nil || len(b) != 6 {
 		return "", false
 	}
-	pairs := make([]string, 6)
-	for i := range pairs {
-		pairs[i] = string(digits[2*i : 2*i+2])
-	}
-	return strings.Join(pairs, ":"), true
+	return net.HardwareAddr(b).String(), true
 }
+
+// separators removes what separates the digits of a MAC address.
+var separators = strings.NewReplacer(":", "", ".", "", "-", "")
 
 // SameHost reports whether two names are those of one device: equal in any case, or one is the other
 // with a domain behind it. NX-OS adds the serial number in parentheses, which is ignored. No name is
