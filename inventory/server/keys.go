@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,17 +55,7 @@ func (s *Server) openTokens(ctx context.Context) (*jwt.Tokens, error) {
 	if err != nil || s.settings.JWTSecret != "" {
 		return tokens, err
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		s.watchKeys(ctx, tokens)
-	}()
-	s.closers = append(s.closers, func() error {
-		stop()
-		<-ended
-		return nil
-	})
+	s.background(func(ctx context.Context) error { return s.watchKeys(ctx, tokens) })
 	return tokens, nil
 }
 
@@ -98,14 +89,14 @@ func (s *Server) createKey(ctx context.Context) (err error) {
 
 // watchKeys puts changed keys into use until ctx ends. While they can't be read, the previous
 // ones stay in use.
-func (s *Server) watchKeys(ctx context.Context, tokens *jwt.Tokens) {
+func (s *Server) watchKeys(ctx context.Context, tokens *jwt.Tokens) error {
 	tick := time.NewTicker(keyInterval)
 	defer tick.Stop()
 	failing := false
 	for {
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case <-tick.C:
 		}
 		keys, err := s.signingKeys(ctx)
@@ -114,7 +105,7 @@ func (s *Server) watchKeys(ctx context.Context, tokens *jwt.Tokens) {
 		}
 		switch {
 		case ctx.Err() != nil:
-			return
+			return nil
 		case err != nil && !failing:
 			s.log.Warn("the keys that sign tokens can't be read; the previous ones stay in use", "err", err)
 		case err == nil && failing:
@@ -135,9 +126,7 @@ type Rotation struct {
 // JWT_EXPIRATION says; with revoke it is dropped, which ends all sessions. s are the settings of
 // the servers. A nil log means slog.Default.
 func RotateKey(ctx context.Context, s *Settings, revoke bool, log *slog.Logger) (r Rotation, err error) {
-	if log == nil {
-		log = slog.Default()
-	}
+	log = cmp.Or(log, slog.Default())
 	change := func(set *auth.KeySet) error {
 		if revoke {
 			set.Revoke()

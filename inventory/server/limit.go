@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -105,9 +106,6 @@ func openRedis(text string, log *slog.Logger) (*redisstore.Store, error) {
 	if u.Scheme == "rediss" {
 		opts.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
-	port := u.Port()
-	if port == "" {
-		port = "6379"
-	}
+	port := cmp.Or(u.Port(), "6379")
 	return redisstore.New(net.JoinHostPort(u.Hostname(), port), opts)
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -15,13 +16,7 @@ func (s *Server) openMail() error {
 		return err
 	}
 	s.mails = mail.NewQueue(mailer, &mail.QueueOptions{Log: s.log})
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- s.mails.Run(ctx) }()
-	s.closers = append(s.closers, func() error {
-		stop()
-		return <-ended
-	})
+	s.background(s.mails.Run)
 	return nil
 }
 
@@ -42,10 +37,7 @@ func (s *Server) mailer() (mail.Mailer, error) {
 
 // notify queues a mail about an account.
 func (s *Server) notify(_ context.Context, n *accounts.Notice) error {
-	name := n.User.FirstName
-	if name == "" {
-		name = n.User.Username
-	}
+	name := cmp.Or(n.User.FirstName, n.User.Username)
 	change := &mail.Change{At: n.At, Address: n.Address, By: map[string]string{
 		accounts.ByOwner: "by somebody who logged in as you",
 		accounts.ByAdmin: "by an administrator",

@@ -126,69 +126,59 @@ func (c *storeCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect collects the metrics. One that can't be read is an error of the page.
 func (c *storeCollector) Collect(to chan<- prometheus.Metric) {
-	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	gauge := func(name string, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(describe(name), prometheus.GaugeValue, value, labels...)
+	}
+	counter := func(name string, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(describe(name), prometheus.CounterValue, value, labels...)
 	}
 	running, waiting := c.api.HeavyQueries()
-	heavy := describe("heavy_queries")
-	gauge(heavy, float64(running), "running")
-	gauge(heavy, float64(waiting), "waiting")
+	gauge("heavy_queries", float64(running), "running")
+	gauge("heavy_queries", float64(waiting), "waiting")
 	counted := c.users.Statistics()
 	for name, results := range map[string]map[string]int64{"logins_total": counted.Logins, "api_token_uses_total": counted.APITokens} {
-		d := describe(name)
 		for result, n := range results {
-			to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), result)
+			counter(name, float64(n), result)
 		}
 	}
 	if pools, ok := c.store.(interface {
 		Stats() (writer, reader sql.DBStats)
 	}); ok {
-		c.pools(to, pools.Stats)
+		writer, reader := pools.Stats()
+		for pool, s := range map[string]sql.DBStats{"writer": writer, "reader": reader} {
+			gauge("database_connections", float64(s.Idle), pool, "idle")
+			gauge("database_connections", float64(s.InUse), pool, "in_use")
+			gauge("database_connections_max", float64(s.MaxOpenConnections), pool)
+			counter("database_waits_total", float64(s.WaitCount), pool)
+			counter("database_wait_seconds_total", s.WaitDuration.Seconds(), pool)
+		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout/2)
 	defer cancel()
 	c.content(ctx, to, gauge)
 }
 
-// pools collects the statistics of the connections.
-func (c *storeCollector) pools(to chan<- prometheus.Metric, stats func() (writer, reader sql.DBStats)) {
-	connections := describe("database_connections")
-	limit := describe("database_connections_max")
-	waits := describe("database_waits_total")
-	waited := describe("database_wait_seconds_total")
-	writer, reader := stats()
-	for pool, s := range map[string]sql.DBStats{"writer": writer, "reader": reader} {
-		to <- prometheus.MustNewConstMetric(connections, prometheus.GaugeValue, float64(s.Idle), pool, "idle")
-		to <- prometheus.MustNewConstMetric(connections, prometheus.GaugeValue, float64(s.InUse), pool, "in_use")
-		to <- prometheus.MustNewConstMetric(limit, prometheus.GaugeValue, float64(s.MaxOpenConnections), pool)
-		to <- prometheus.MustNewConstMetric(waits, prometheus.CounterValue, float64(s.WaitCount), pool)
-		to <- prometheus.MustNewConstMetric(waited, prometheus.CounterValue, s.WaitDuration.Seconds(), pool)
-	}
-}
-
 // content collects the number of records, if the store keeps it, and the size of the database.
-func (c *storeCollector) content(ctx context.Context, to chan<- prometheus.Metric, gauge func(*prometheus.Desc, float64, ...string)) {
-	number := describe("records")
+func (c *storeCollector) content(ctx context.Context, to chan<- prometheus.Metric, gauge func(string, float64, ...string)) {
 	if store, ok := c.store.(records.Summarizer); ok {
 		for _, r := range c.store.Schema().Resources() {
 			s, err := store.Summarize(ctx, r, nil)
 			if err != nil {
-				to <- prometheus.NewInvalidMetric(number, err)
+				to <- prometheus.NewInvalidMetric(describe("records"), err)
 				break
 			}
-			gauge(number, float64(s.Total), r.Name)
+			gauge("records", float64(s.Total), r.Name)
 		}
 	}
-	size := describe("database_size_bytes")
 	if store, ok := c.store.(interface {
 		Size(ctx context.Context) (int64, error)
 	}); ok {
 		n, err := store.Size(ctx)
 		if err != nil {
-			to <- prometheus.NewInvalidMetric(size, err)
+			to <- prometheus.NewInvalidMetric(describe("database_size_bytes"), err)
 			return
 		}
-		gauge(size, float64(n))
+		gauge("database_size_bytes", float64(n))
 	}
 }
 

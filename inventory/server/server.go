@@ -95,6 +95,17 @@ func New(ctx context.Context, s *Settings, opts *Options) (*Server, error) {
 	return srv, nil
 }
 
+// background runs f until Close.
+func (s *Server) background(f func(ctx context.Context) error) {
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- f(ctx) }()
+	s.closers = append(s.closers, func() error {
+		stop()
+		return <-ended
+	})
+}
+
 // addRoles adds the names of Options.Roles to the schema.
 func (s *Server) addRoles(o *Options) (err error) {
 	var names []string
