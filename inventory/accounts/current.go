@@ -20,7 +20,7 @@ func (s *Service) ConfirmPassword(ctx context.Context, q *Request, id, current s
 	if !q.isSender(id) {
 		return nil
 	}
-	u, err := s.user(ctx, id)
+	u, err := s.User(ctx, id)
 	if err != nil {
 		return err
 	}

@@ -110,7 +110,7 @@ func (s *Service) findExternal(ctx context.Context, who *auth.External) (*invent
 	if err != nil || identity == nil {
 		return nil, err
 	}
-	u, err := s.user(ctx, identity.UserID)
+	u, err := s.User(ctx, identity.UserID)
 	if records.KindOf(err) == records.NotFound { // deleted meanwhile
 		return nil, nil
 	}

@@ -186,7 +186,7 @@ func (s *Service) StartTOTP(ctx context.Context, q *Request, password string) (s
 // returns the recovery codes, to be shown once. The errors are [records.Conflict] if a factor is in use
 // or none was set up, [records.Invalid] for a wrong code, [*TooManyError], and those of changes.
 func (s *Service) EnableTOTP(ctx context.Context, q *Request) (recovery []string, err error) {
-	u, err := s.user(ctx, q.Identity.UserID)
+	u, err := s.User(ctx, q.Identity.UserID)
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +258,7 @@ func (s *Service) DisableTOTP(ctx context.Context, q *Request, id, password stri
 
 // confirmedSender returns the sender after verifying their current password.
 func (s *Service) confirmedSender(ctx context.Context, q *Request, password string) (*inventory.User, error) {
-	u, err := s.user(ctx, q.Identity.UserID)
+	u, err := s.User(ctx, q.Identity.UserID)
 	if err != nil {
 		return nil, err
 	}

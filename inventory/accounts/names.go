@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -53,9 +54,7 @@ func accountKey(username string) string {
 // (REFERENCE.md, 1.7). Call it when a program starts. It logs each name that breaks the rules; its user
 // logs in with exactly this name. A nil log means slog.Default().
 func KeyUsernames(ctx context.Context, store records.Store, log *slog.Logger) error {
-	if log == nil {
-		log = slog.Default()
-	}
+	log = cmp.Or(log, slog.Default())
 	users := records.Of[inventory.User](store.Schema())
 	q := &records.Query{Resource: users, Limit: 1}
 	q.Filters = []records.Filter{{Field: users.KeyField("username_key"), Op: records.IsNull, Value: true}}

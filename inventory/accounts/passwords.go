@@ -34,7 +34,7 @@ func checkPassword(field, password string, u *inventory.User) error {
 
 // HashPasswordOf is HashPassword for the user with an id, after [Service.Confirmed].
 func (s *Service) HashPasswordOf(ctx context.Context, q *Request, field, password, id string) (string, error) {
-	u, err := s.user(ctx, id)
+	u, err := s.User(ctx, id)
 	if err != nil {
 		return "", err
 	}
@@ -58,7 +58,7 @@ func (s *Service) SetPassword(u *inventory.User, hash string) {
 // verified, and required unless the options say otherwise. The errors are [records.Invalid] with the
 // field, and those of changes. The caller has checked that the sender may change the user.
 func (s *Service) ChangePassword(ctx context.Context, q *Request, id, password string, current *string) error {
-	u, err := s.user(ctx, id)
+	u, err := s.User(ctx, id)
 	if err != nil {
 		return err
 	}

@@ -142,14 +142,9 @@ func (s *Service) unchecked(q *Request) *records.Engine {
 // users returns the resource of users.
 func (s *Service) users() *records.Resource { return records.Of[inventory.User](s.store.Schema()) }
 
-// user returns the current state of a user, bypassing replicas.
-func (s *Service) user(ctx context.Context, id string) (*inventory.User, error) {
-	return records.Get[inventory.User](ctx, records.Fresh(s.store), id)
-}
-
-// User returns the current state of the user with an id.
+// User returns the current state of the user with an id, bypassing replicas.
 func (s *Service) User(ctx context.Context, id string) (*inventory.User, error) {
-	return s.user(ctx, id)
+	return records.Get[inventory.User](ctx, records.Fresh(s.store), id)
 }
 
 // find returns the user with a value of a column, bypassing replicas; nil if there is none.

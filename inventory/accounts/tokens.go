@@ -48,7 +48,7 @@ type NewToken struct {
 // errors are [records.Invalid] with the field, [records.Conflict] for a name in use or too many tokens,
 // and those of changes. The caller has checked that the sender may change the user.
 func (s *Service) CreateToken(ctx context.Context, q *Request, userID string, t NewToken) (token *inventory.APIToken, text string, err error) {
-	u, err := s.user(ctx, userID)
+	u, err := s.User(ctx, userID)
 	if err != nil {
 		return nil, "", err
 	}
@@ -168,7 +168,7 @@ func tokensOf(ctx context.Context, from records.Reader, userID string) ([]*inven
 // Tokens returns the API tokens of a user, the newest first, among them expired ones.
 func (s *Service) Tokens(ctx context.Context, userID string) ([]*inventory.APIToken, error) {
 	fresh := records.Fresh(s.store)
-	if _, err := s.user(ctx, userID); err != nil {
+	if _, err := s.User(ctx, userID); err != nil {
 		return nil, err
 	}
 	return tokensOf(ctx, fresh, userID)
@@ -188,7 +188,7 @@ func (s *Service) EndToken(ctx context.Context, q *Request, userID, id string) e
 
 // EndTokens deletes all API tokens of a user. The caller has checked that the sender may change the user.
 func (s *Service) EndTokens(ctx context.Context, q *Request, userID string) error {
-	if _, err := s.user(ctx, userID); err != nil {
+	if _, err := s.User(ctx, userID); err != nil {
 		return err
 	}
 	return s.endTokens(ctx, q, userID, func(ctx context.Context, tx records.Tx) ([]*inventory.APIToken, error) {

@@ -83,9 +83,7 @@ type Hasher struct {
 
 // NewHasher returns a Hasher, or an error that names the invalid option.
 func NewHasher(opts *HasherOptions) (*Hasher, error) {
-	if opts == nil {
-		opts = &HasherOptions{}
-	}
+	opts = cmp.Or(opts, &HasherOptions{})
 	c := cmp.Or(opts.Cost, DefaultCost())
 	if reason := c.fault(); reason != "" {
 		return nil, fmt.Errorf("auth: invalid HasherOptions.Cost: %s", reason)
@@ -96,10 +94,10 @@ func NewHasher(opts *HasherOptions) (*Hasher, error) {
 	if opts.Waiting < 0 {
 		return nil, fmt.Errorf("auth: invalid HasherOptions.Waiting %d: use at least 1, or 0 for the default", opts.Waiting)
 	}
-	concurrent := cmp.Or(opts.Concurrent, min(runtime.GOMAXPROCS(0), defaultConcurrent))
+	size := int64(cmp.Or(opts.Concurrent, min(runtime.GOMAXPROCS(0), defaultConcurrent))) * int64(c.Memory)
 	return &Hasher{
 		cost:    c,
-		memory:  newMemoryLimit(int64(concurrent)*int64(c.Memory), cmp.Or(opts.Waiting, 256)),
+		memory:  &memoryLimit{size: size, free: size, limit: cmp.Or(opts.Waiting, 256), origins: map[string]*origin{}},
 		unknown: &hash{cost: c, salt: make([]byte, newSalt), key: make([]byte, newKey)},
 	}, nil
 }

@@ -53,10 +53,6 @@ type origin struct {
 	waiting int
 }
 
-func newMemoryLimit(size int64, waiting int) *memoryLimit {
-	return &memoryLimit{size: size, free: size, limit: waiting, origins: map[string]*origin{}}
-}
-
 // acquire waits until kib KiB are free and returns a function that releases them. A request beyond the
 // total waits for all of it.
 func (g *memoryLimit) acquire(ctx context.Context, kib int64) (release func(), err error) {

@@ -49,9 +49,7 @@ func NewGuard(tokens *Tokens, accounts auth.Accounts, opts *GuardOptions) (*Guar
 	if tokens == nil || accounts == nil {
 		return nil, errors.New("jwt: NewGuard needs tokens and accounts")
 	}
-	if opts == nil {
-		opts = &GuardOptions{}
-	}
+	opts = cmp.Or(opts, &GuardOptions{})
 	if opts.Users < 0 {
 		return nil, fmt.Errorf("jwt: invalid GuardOptions.Users %d: use at least 1, or 0 for the default", opts.Users)
 	}

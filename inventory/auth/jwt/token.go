@@ -89,9 +89,7 @@ func (t *Tokens) SetKeys(keys [][]byte) error {
 // [auth.KeySet]. A key is at least
 // auth.MinKeyBytes random bytes. Keys are copied. The error names the invalid key or option.
 func NewTokens(keys [][]byte, opts *TokensOptions) (*Tokens, error) {
-	if opts == nil {
-		opts = &TokensOptions{}
-	}
+	opts = cmp.Or(opts, &TokensOptions{})
 	t := &Tokens{
 		lifetime: cmp.Or(opts.Lifetime, DefaultLifetime),
 		leeway:   max(cmp.Or(opts.Leeway, 5*time.Second), 0),
