@@ -24,9 +24,7 @@ type DeviceType struct {
 
 // Normalize sets the default height.
 func (t *DeviceType) Normalize() {
-	if t.Height == nil {
-		t.Height = new(int64(1))
-	}
+	t.Height = cmp.Or(t.Height, new(int64(1)))
 }
 
 // MaxPorts is the maximum number of ports of a device type.

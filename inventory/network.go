@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"time"
@@ -202,7 +203,5 @@ type Metric struct {
 
 // Initialize sets the default of ts.
 func (m *Metric) Initialize() {
-	if m.TS == nil {
-		m.TS = new(m.CreatedAt)
-	}
+	m.TS = cmp.Or(m.TS, new(m.CreatedAt))
 }

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -252,9 +253,7 @@ type RearPort struct {
 
 // Normalize sets the default of positions, which is 1.
 func (p *RearPort) Normalize() {
-	if p.Positions == nil {
-		p.Positions = new(int64(1))
-	}
+	p.Positions = cmp.Or(p.Positions, new(int64(1)))
 }
 
 // lockRearPort names what changes of a rear port and of its front ports take turns with.
@@ -298,9 +297,7 @@ type FrontPort struct {
 
 // Normalize sets the default of the position, which is 1.
 func (p *FrontPort) Normalize() {
-	if p.RearPortPosition == nil {
-		p.RearPortPosition = new(int64(1))
-	}
+	p.RearPortPosition = cmp.Or(p.RearPortPosition, new(int64(1)))
 }
 
 // ValidateIn checks the rear port (records.TxValidator).

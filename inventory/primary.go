@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -91,9 +92,7 @@ func firstAddress(ctx context.Context, tx records.Tx, id string) (string, error)
 func (i *Interface) Accompany(ctx context.Context, tx records.Tx, before, after records.Record) ([]records.Companion, error) {
 	old, _ := before.(*Interface)
 	now, _ := after.(*Interface)
-	if old == nil {
-		old = &Interface{}
-	}
+	old = cmp.Or(old, &Interface{})
 	if now == nil || now.IPAddress == old.IPAddress {
 		return nil, nil // addresses are deleted with their interface
 	}

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -52,9 +53,7 @@ const defaultRackHeight = 42
 
 // Normalize sets the default height.
 func (r *Rack) Normalize() {
-	if r.Height == nil {
-		r.Height = new(int64(defaultRackHeight))
-	}
+	r.Height = cmp.Or(r.Height, new(int64(defaultRackHeight)))
 }
 
 // lockRack names what changes of the devices of a rack take turns with.

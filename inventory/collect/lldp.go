@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"encoding/hex"
 	"maps"
 	"slices"
@@ -175,10 +176,7 @@ func newPortNames(interfaces []Interface, ports map[uint32]*localPort) *portName
 // or the number of the port.
 func (p *portNames) of(number uint32) string {
 	decimal := strconv.FormatUint(uint64(number), 10)
-	port := p.ports[number]
-	if port == nil {
-		port = &localPort{}
-	}
+	port := cmp.Or(p.ports[number], &localPort{})
 	id := identifier(port.kind, port.id)
 	ofLocal, ofMAC := "", ""
 	switch port.kind {

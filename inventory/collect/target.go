@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/netip"
@@ -28,8 +29,6 @@ func ParseTarget(target string) (host string, port uint16, err error) {
 	if host == "" || len(host) > 253 || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r > '~' || r == '/' }) {
 		return "", 0, fmt.Errorf("target %q: use a host name or address, without blanks and slashes", target)
 	}
-	if port == 0 {
-		port = DefaultPort
-	}
+	port = cmp.Or(port, DefaultPort)
 	return host, port, nil
 }

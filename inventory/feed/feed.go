@@ -303,10 +303,7 @@ func (c *client) stream(ctx context.Context) error {
 			data = value
 		}
 	}
-	err = lines.Err()
-	if err == nil {
-		err = io.ErrUnexpectedEOF
-	}
+	err = cmp.Or(lines.Err(), io.ErrUnexpectedEOF)
 	err = fmt.Errorf("the stream ended: %w", err)
 	if first {
 		return c.stalled(ctx, err)

@@ -3,6 +3,7 @@ package importer
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -81,9 +82,7 @@ func Open(name string, r io.Reader, schema *records.Schema, opts *FileOptions) (
 		of = *opts
 	}
 	f := &file{name: path.Base(filepath.ToSlash(name)), schema: schema}
-	if of.Format == "" {
-		of.Format = formats[strings.ToLower(path.Ext(f.name))]
-	}
+	of.Format = cmp.Or(of.Format, formats[strings.ToLower(path.Ext(f.name))])
 	if !slices.Contains([]string{CSV, JSONL, YAML}, of.Format) {
 		return nil, f.fail(1, "the format is not known by the name: name it .csv, .jsonl or .yaml, or give the format: csv, jsonl or yaml")
 	}

@@ -75,9 +75,7 @@ func NewQueue(mailer Mailer, opts *QueueOptions) *Queue {
 	o := &q.opts
 	o.Size, o.Attempts = cmp.Or(max(o.Size, 0), 100), cmp.Or(max(o.Attempts, 0), 5)
 	o.Timeout, o.Drain = cmp.Or(max(o.Timeout, 0), time.Minute), cmp.Or(max(o.Drain, 0), 5*time.Second)
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
 	q.backoff = backoff.Backoff{
 		Initial: cmp.Or(max(o.FirstWait, 0), 5*time.Second), Max: cmp.Or(max(o.MaxWait, 0), 2*time.Minute), Jitter: 0.25,
 	}

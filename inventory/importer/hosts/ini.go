@@ -1,9 +1,11 @@
 package hosts
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -198,12 +200,11 @@ func valuesOf(inner string, most int) (values []string, err error) {
 			first, last, letters = m[i], m[i+1], true
 		}
 	}
-	from, to, step := number(first), number(last), 1
+	from, _ := strconv.Atoi(first) // digits or letters; empty is 0
+	to, _ := strconv.Atoi(last)
+	step, _ := strconv.Atoi(cmp.Or(m[7], "1"))
 	if letters {
 		from, to = int(first[0]), int(last[0])
-	}
-	if m[7] != "" {
-		step = number(m[7])
 	}
 	width := 0
 	if len(first) > 1 && first[0] == '0' {
@@ -223,12 +224,4 @@ func valuesOf(inner string, most int) (values []string, err error) {
 		}
 	}
 	return values, nil
-}
-
-// number returns the value of up to 9 digits.
-func number(digits string) (n int) {
-	for _, c := range digits {
-		n = 10*n + int(c-'0')
-	}
-	return n
 }

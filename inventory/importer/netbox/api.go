@@ -1,6 +1,7 @@
 package netbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,9 +48,7 @@ func Fetch(ctx context.Context, base, token string, client *http.Client) (*Expor
 	if err != nil || root.Host == "" || root.Scheme != "http" && root.Scheme != "https" || root.User != nil {
 		return nil, errors.New("netbox: the address must be a URL such as https://netbox.example.org, without a user")
 	}
-	if client == nil {
-		client = &http.Client{Timeout: pageTimeout}
-	}
+	client = cmp.Or(client, &http.Client{Timeout: pageTimeout})
 	a := &api{root: root, token: token, client: client}
 	x := newExport()
 	for model, path := range paths {
