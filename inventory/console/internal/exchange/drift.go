@@ -29,17 +29,12 @@ const (
 
 // driftPage is the data of a page of a comparison.
 type driftPage struct {
-	Step    string
+	steps
 	Device  string // as it was typed
 	ID      string // of the device; empty before it is known
 	Label   string // of the device
 	Several []link // devices with the name; URL is the id
 	Kind    string // neighbors, interfaces, or empty for what the table looks like
-	Pasted  string
-	Kept    string
-
-	Fault    string
-	Problems []string
 
 	Differences []*difference
 	Counts      []count
@@ -48,11 +43,6 @@ type driftPage struct {
 	Changed     []*changed // by a dry run
 	New         []*newRecords
 	More        int
-}
-
-// StepTitle returns the title of the step.
-func (p *driftPage) StepTitle() string {
-	return map[string]string{stepTable: "Output", stepCompare: "Differences", stepPreview: "Preview", stepResult: "Result"}[p.Step]
 }
 
 // count is the number of differences of a type.
@@ -78,7 +68,7 @@ func showDrift(q *site.Request) error {
 	if err := allowed(q); err != nil {
 		return err
 	}
-	p := &driftPage{Step: stepTable, Device: q.R.URL.Query().Get("device")}
+	p := &driftPage{steps: steps{Step: stepTable}, Device: q.R.URL.Query().Get("device")}
 	if p.Device != "" && p.find(q) == nil && p.ID != "" {
 		p.Device = p.Label
 		if len(p.Several) > 0 {
@@ -328,13 +318,9 @@ func (p *driftPage) apply(q *site.Request, t *driftTable, chosen []string) error
 
 // failed says why the chosen differences were not applied.
 func (p *driftPage) failed(q *site.Request, err error) error {
-	fault, ok := site.Refused(err)
+	fault, ok := p.fail(stepResult, err)
 	if !ok {
 		return err
-	}
-	p.Step, p.Fault = stepResult, fault.Message
-	for _, field := range fault.Fields {
-		p.Problems = append(p.Problems, field.Field+": "+field.Reason)
 	}
 	for _, item := range fault.Items {
 		p.Problems = append(p.Problems, item.Message)

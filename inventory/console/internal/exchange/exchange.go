@@ -26,3 +26,32 @@ func Pages() site.Pages {
 		{Pattern: "GET /drift/devices", Handle: suggestDevices},
 	}}
 }
+
+// steps is what the pages of imports and of drift have in common.
+type steps struct {
+	Step     string
+	Fault    string // why the step failed
+	Problems []string
+	Pasted   string // the text of the form, after a fault
+	Kept     string // the file, packed; empty if it must be chosen again
+}
+
+// StepTitle returns the title of the step.
+func (s *steps) StepTitle() string {
+	return map[string]string{
+		stepFile: "File", stepColumns: "Columns", stepTable: "Output", stepCompare: "Differences", stepPreview: "Preview", stepResult: "Result",
+	}[s.Step]
+}
+
+// fail goes to a step with what the API says about the file. It reports whether that is a refusal.
+func (s *steps) fail(step string, err error) (*site.Fault, bool) {
+	fault, ok := site.Refused(err)
+	if !ok {
+		return nil, false
+	}
+	s.Step, s.Fault, s.Problems = step, fault.Message, nil
+	for _, field := range fault.Fields {
+		s.Problems = append(s.Problems, field.Field+": "+field.Reason)
+	}
+	return fault, true
+}

@@ -32,7 +32,7 @@ const (
 
 // importPage is the data of a page of an import.
 type importPage struct {
-	Step      string
+	steps
 	Resources []*records.Resource // that the sender may import
 	Resource  *records.Resource   // of the rows; nil if they name it
 	Help      []helpRow           // the columns of the resource
@@ -40,26 +40,17 @@ type importPage struct {
 
 	Name   string // of the file
 	Format string
-	Kept   string // the file, packed; empty if it must be chosen again
-	Pasted string // after a fault
-	Skip   bool   // apply the other rows
-	New    bool   // reject rows for records that exist
+	Skip   bool // apply the other rows
+	New    bool // reject rows for records that exist
 
-	Table    *table
-	Fault    string // why the step failed
-	Problems []string
-	Report   *report
-	Many     bool // more rows than a preview has
-	Recent   []recent
+	Table  *table
+	Report *report
+	Many   bool // more rows than a preview has
+	Recent []recent
 }
 
 // MaxPreview is the number of rows that a preview has at most.
 func (p *importPage) MaxPreview() int { return importer.DefaultMaxRows }
-
-// StepTitle returns the title of the step.
-func (p *importPage) StepTitle() string {
-	return map[string]string{stepFile: "File", stepColumns: "Columns", stepPreview: "Preview", stepResult: "Result"}[p.Step]
-}
 
 // FormatNames returns the names of formats with those for people.
 func (p *importPage) FormatNames() [][2]string {
@@ -98,7 +89,7 @@ func importable(q *site.Request) (all []*records.Resource) {
 
 // newImport returns a page for a resource by name, which is empty if the rows name it.
 func newImport(q *site.Request, name string) (*importPage, error) {
-	p := &importPage{Step: stepFile, Resources: importable(q)}
+	p := &importPage{steps: steps{Step: stepFile}, Resources: importable(q)}
 	if len(p.Resources) == 0 {
 		return nil, httpx.Errorf(http.StatusForbidden, "Your role may not import records")
 	}
@@ -241,13 +232,9 @@ func (p *importPage) preview(q *site.Request, f *form, fault string) error {
 
 // failed shows the columns again, with what the API says about the file.
 func (p *importPage) failed(q *site.Request, f *form, err error) error {
-	fault, ok := site.Refused(err)
+	fault, ok := p.fail(stepColumns, err)
 	if !ok {
 		return err
-	}
-	p.Step, p.Fault, p.Problems = stepColumns, fault.Message, nil
-	for _, field := range fault.Fields {
-		p.Problems = append(p.Problems, field.Field+": "+field.Reason)
 	}
 	if fault.Status == http.StatusServiceUnavailable {
 		p.Problems = append(p.Problems, fmt.Sprintf("The file has %s. Send it in smaller parts if waiting does not help.", size(len(f.text))))

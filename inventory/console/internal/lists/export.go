@@ -23,26 +23,24 @@ var formats = []choice{{Label: "CSV", Value: "csv"}, {Label: "JSON lines", Value
 
 // exports returns the links to export the view: the columns that it shows, or all fields.
 func (v *view) exports() []exportLinks {
-	of := func(title string, columns []string) exportLinks {
-		links := exportLinks{Title: title}
+	var shown []string
+	for _, f := range v.columns {
+		shown = append(shown, f.Name)
+	}
+	all := []exportLinks{{Title: "The columns shown"}, {Title: "All fields"}}
+	for i, columns := range [][]string{shown, nil} {
+		state := v.state()
+		state.Del("limit")
+		if state.Del(columnParam); columns != nil {
+			state[columnParam] = columns
+		}
 		for _, f := range formats {
-			state := v.state()
-			state.Del("limit")
-			delete(state, columnParam)
-			if columns != nil {
-				state[columnParam] = columns
-			}
 			state.Set(formatParam, f.Value)
 			f.URL = v.ListURL(v.resource.Name) + "/export?" + state.Encode()
-			links.Links = append(links.Links, f)
+			all[i].Links = append(all[i].Links, f)
 		}
-		return links
 	}
-	var names []string
-	for _, f := range v.columns {
-		names = append(names, f.Name)
-	}
-	return []exportLinks{of("The columns shown", names), of("All fields", nil)}
+	return all
 }
 
 // export serves all records of a view as a file.

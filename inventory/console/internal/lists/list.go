@@ -23,10 +23,9 @@ const (
 
 // list is the data of the page of a list.
 type list struct {
-	Resource            *records.Resource
-	Title, Plural, Icon string
-	Self                string // the address of the list without parameters
-	Here                string // with the parameters of this view
+	Resource *records.Resource
+	Self     string // the address of the list without parameters
+	Here     string // with the parameters of this view
 
 	Search                        string
 	Searchable                    bool
@@ -103,14 +102,14 @@ func showList(q *site.Request) error {
 	if l.Problem != nil {
 		status = l.Problem.Status
 	}
-	return q.PageStatus(status, listTemplate, l.Title, l)
+	return q.PageStatus(status, listTemplate, site.Title(l.Resource), l)
 }
 
 // list returns the data of the page.
 func (v *view) list() (*list, error) {
 	r := v.resource
 	l := &list{
-		Resource: r, Title: site.Title(r), Plural: site.Plural(r), Icon: site.Icon(r.Name), Self: v.ListURL(r.Name),
+		Resource: r, Self: v.ListURL(r.Name),
 		Search: v.query.Get("q"), SearchState: v.hidden("q"), Columns: v.hidden(columnParam), RowsFor: v.hidden("limit"),
 		Edit: v.May(r.Name, records.RouteChangeMany), Delete: v.May(r.Name, records.RouteDeleteMany),
 	}
@@ -241,12 +240,10 @@ func (v *view) addPages(l *list, page *site.Page) {
 
 // head returns the heads of the columns, behind that of the name of a record.
 func (v *view) head() []column {
-	name := nameField(v.resource)
-	first := column{Label: v.resource.Label}
+	name, all := nameField(v.resource), []column{{Label: v.resource.Label}}
 	if name != nil {
-		first = v.column(name)
+		all[0] = v.column(name)
 	}
-	all := []column{first}
 	for _, f := range v.columns {
 		if f != name {
 			all = append(all, v.column(f))

@@ -22,64 +22,52 @@ const (
 	manyChosen = 100 // ids in one filter
 )
 
-// view holds the parameters of a map.
-type view struct {
-	Device                 string // with what is up to Depth links away
-	Depth                  int
-	From, To               string // paths between two devices
-	Disjoint, State        string // of paths
-	Location, Role, Status string
-	Group                  string // places, location, none, or empty for what suits
-	Failures               bool
-}
+// view holds the parameters of a map that are not empty: "device" with what is up to "depth" links away; the ends
+// of paths "from" and "to", with "disjoint" and "state"; the filters "location", "role" and "status"; "group", which
+// is places, location or none; and "failures", which is 1.
+type view map[string]string
 
 // readView returns the view of a request.
-func readView(values url.Values) *view {
-	v := &view{
-		Device: values.Get("device"), From: values.Get("from"), To: values.Get("to"), Disjoint: values.Get("disjoint"), State: values.Get("state"),
-		Location: values.Get("location"), Role: values.Get("role"), Status: values.Get("status"), Group: values.Get("group"), Failures: values.Get("failures") == "1",
+func readView(values url.Values) view {
+	v := view{}
+	for _, name := range []string{"device", "from", "to", "disjoint", "state", "location", "role", "status", "group"} {
+		if value := values.Get(name); value != "" {
+			v[name] = value
+		}
 	}
-	if v.Depth, _ = strconv.Atoi(values.Get("depth")); v.Depth < 1 || v.Depth > maxDepth {
-		v.Depth = 1
+	if depth, err := strconv.Atoi(values.Get("depth")); err == nil && v["device"] != "" && depth > 1 && depth <= maxDepth {
+		v["depth"] = strconv.Itoa(depth)
+	}
+	if values.Get("failures") == "1" {
+		v["failures"] = "1"
 	}
 	return v
 }
 
+// depth returns how many links away the devices of the map are.
+func (v view) depth() string { return cmp.Or(v["depth"], "1") }
+
 // values returns the view as parameters, with changes in pairs of a name and a value.
-func (v *view) values(changes ...string) url.Values {
+func (v view) values(changes ...string) url.Values {
 	values := url.Values{}
-	set := func(name, value string) {
-		if value == "" {
-			values.Del(name)
-		} else {
-			values.Set(name, value)
-		}
-	}
-	for name, value := range map[string]string{
-		"device": v.Device, "from": v.From, "to": v.To, "disjoint": v.Disjoint, "state": v.State,
-		"location": v.Location, "role": v.Role, "status": v.Status, "group": v.Group,
-	} {
-		set(name, value)
-	}
-	if v.Device != "" && v.Depth > 1 {
-		set("depth", strconv.Itoa(v.Depth))
-	}
-	if v.Failures {
-		set("failures", "1")
+	for name, value := range v {
+		values.Set(name, value)
 	}
 	for i := 0; i+1 < len(changes); i += 2 {
-		set(changes[i], changes[i+1])
+		if values.Del(changes[i]); changes[i+1] != "" {
+			values.Set(changes[i], changes[i+1])
+		}
 	}
 	return values
 }
 
 // Saved returns the name of the view under which positions are kept, empty for none.
-func (v *view) Saved() string {
+func (v view) Saved() string {
 	switch {
-	case v.Device != "" || v.To != "":
+	case v["device"] != "" || v["to"] != "":
 		return ""
-	case v.Location != "":
-		return "location:" + v.Location
+	case v["location"] != "":
+		return "location:" + v["location"]
 	}
 	return "all"
 }
@@ -187,7 +175,7 @@ type topology struct {
 }
 
 // load reads what a view shows.
-func load(q *site.Request, v *view) (*graph, error) {
+func load(q *site.Request, v view) (*graph, error) {
 	g := &graph{Nodes: []node{}, Edges: []edge{}}
 	var err error
 	if g.places, err = readPlaces(q); err != nil {
@@ -195,15 +183,15 @@ func load(q *site.Request, v *view) (*graph, error) {
 	}
 	whole := false
 	switch {
-	case v.From != "" && v.To != "":
+	case v["from"] != "" && v["to"] != "":
 		err = g.loadPaths(q, v)
-	case v.Device != "":
-		err = g.loadTopology(q, "/devices/"+url.PathEscape(v.Device)+"/neighbors", url.Values{"depth": {strconv.Itoa(v.Depth)}, "limit": {strconv.Itoa(maxNodes)}})
+	case v["device"] != "":
+		err = g.loadTopology(q, "/devices/"+url.PathEscape(v["device"])+"/neighbors", url.Values{"depth": {v.depth()}, "limit": {strconv.Itoa(maxNodes)}})
 	default:
 		whole = true
 		err = g.loadFiltered(q, v)
 	}
-	if err == nil && v.Failures {
+	if err == nil && v["failures"] != "" {
 		err = g.loadFailures(q)
 	}
 	if err != nil {
@@ -232,9 +220,9 @@ func (g *graph) loadTopology(q *site.Request, at string, query url.Values) error
 }
 
 // loadFiltered reads the network, or the devices of it that filters choose and the links between them.
-func (g *graph) loadFiltered(q *site.Request, v *view) error {
+func (g *graph) loadFiltered(q *site.Request, v view) error {
 	err := g.loadTopology(q, "/topology", url.Values{"limit": {strconv.Itoa(maxRead)}})
-	if err != nil || g.Many || v.Location == "" && v.Role == "" && v.Status == "" {
+	if err != nil || g.Many || v["location"] == "" && v["role"] == "" && v["status"] == "" {
 		return err
 	}
 	if g.roles, err = rolesOf(q, v); err != nil {
@@ -248,9 +236,9 @@ func (g *graph) loadFiltered(q *site.Request, v *view) error {
 }
 
 // rolesOf returns the roles of the devices that the filters of a view choose, by their ids, of at most maxRead.
-func rolesOf(q *site.Request, v *view) (map[string]string, error) {
+func rolesOf(q *site.Request, v view) (map[string]string, error) {
 	query := url.Values{"fields": {"id,role"}}
-	for name, value := range map[string]string{"below": v.Location, "role": v.Role, "status": v.Status} {
+	for name, value := range map[string]string{"below": v["location"], "role": v["role"], "status": v["status"]} {
 		if value != "" {
 			query.Set(name, value)
 		}
@@ -264,13 +252,12 @@ func rolesOf(q *site.Request, v *view) (map[string]string, error) {
 }
 
 // loadPaths reads the paths between two devices, and makes a graph of them.
-func (g *graph) loadPaths(q *site.Request, v *view) error {
-	query := url.Values{"from": {v.From}, "to": {v.To}, "limit": {strconv.Itoa(maxPaths)}}
-	if v.Disjoint != "" {
-		query.Set("disjoint", v.Disjoint)
-	}
-	if v.State != "" {
-		query.Set("state", v.State)
+func (g *graph) loadPaths(q *site.Request, v view) error {
+	query := url.Values{"from": {v["from"]}, "to": {v["to"]}, "limit": {strconv.Itoa(maxPaths)}}
+	for _, name := range []string{"disjoint", "state"} {
+		if v[name] != "" {
+			query.Set(name, v[name])
+		}
 	}
 	var found struct {
 		Paths     []path
@@ -370,16 +357,16 @@ func (g *graph) complete() {
 // divide decides how the nodes are grouped: by the locations within the one that all are in, not at all if these
 // have few devices each or are parts of a building, and by showing the locations instead if there are too many
 // devices.
-func (g *graph) divide(v *view) {
+func (g *graph) divide(v view) {
 	const fewest = 3
 	var of []string
-	of, g.around = g.places.split(g.Nodes, v.Location)
+	of, g.around = g.places.split(g.Nodes, v["location"])
 	different := len(slices.Compact(slices.Sorted(slices.Values(of))))
-	switch collapse := v.Group == "places" || v.Group == "" && len(g.Nodes) > maxClear; {
-	case v.Group == "none" || different < 2 && v.Group != "location":
+	switch collapse := v["group"] == "places" || v["group"] == "" && len(g.Nodes) > maxClear; {
+	case v["group"] == "none" || different < 2 && v["group"] != "location":
 	case collapse:
 		g.collapse(g.places, of, g.around)
-	case v.Group == "location" || len(g.Nodes) >= fewest*different && !g.places.within(of):
+	case v["group"] == "location" || len(g.Nodes) >= fewest*different && !g.places.within(of):
 		g.of = of
 	}
 }
@@ -398,7 +385,7 @@ func shape(status string) string {
 }
 
 // place sets the positions of all nodes.
-func (g *graph) place(v *view) {
+func (g *graph) place(v view) {
 	at := make(map[string]int, len(g.Nodes))
 	for i := range g.Nodes {
 		at[g.Nodes[i].ID] = i
@@ -420,8 +407,8 @@ func (g *graph) place(v *view) {
 			}
 		}
 		points = rows(all, len(g.Nodes))
-	case v.Device != "" && len(g.Nodes) > 0:
-		points = linked.radial(at[v.Device])
+	case v["device"] != "" && len(g.Nodes) > 0:
+		points = linked.radial(at[v["device"]])
 	case g.Places:
 		points = linked.overview(g.regions())
 	default:

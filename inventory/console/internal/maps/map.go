@@ -41,7 +41,7 @@ type legendItem struct {
 
 // mapPage is the data of the map.
 type mapPage struct {
-	View      *view
+	View      view
 	Graph     *graph
 	Locations []choice
 	Roles     []choice
@@ -65,7 +65,7 @@ type mapPage struct {
 func (p *mapPage) URL(changes ...string) string { return address(p.View.values(changes...)) }
 
 // Focus and Start return the address of a view around a device, and of the choice of a path from it.
-func (p *mapPage) Focus(id string) string { return address((&view{}).values("device", id)) }
+func (p *mapPage) Focus(id string) string { return address(view{}.values("device", id)) }
 
 func (p *mapPage) Start(id string) string {
 	return p.URL("from", id, "to", "", "device", "", "depth", "")
@@ -96,7 +96,7 @@ func showMap(q *site.Request) error {
 	p.May = q.May("map-positions", records.RouteCreate) && v.Saved() != "" && !p.Graph.Places
 	p.Source = q.UI.URL("/map/graph.json") + "?" + v.values().Encode()
 	p.Failures = p.URL("failures", "1")
-	if v.Failures {
+	if v["failures"] != "" {
 		p.Failures = p.URL("failures", "")
 	}
 	if err := p.choices(q); err != nil {
@@ -125,15 +125,15 @@ func find(q *site.Request, name string) (string, error) {
 
 // ends reads the devices that the view names.
 func (p *mapPage) ends(q *site.Request) (err error) {
-	for id, into := range map[string]*site.Record{p.View.From: &p.From, p.View.To: &p.To} {
+	for id, into := range map[string]*site.Record{p.View["from"]: &p.From, p.View["to"]: &p.To} {
 		if id != "" {
 			if *into, _, err = q.One("devices", id); err != nil {
 				return err
 			}
 		}
 	}
-	if p.View.Device != "" {
-		p.Device, err = factsOf(q, p.View.Device, p.View.From)
+	if p.View["device"] != "" {
+		p.Device, err = factsOf(q, p.View["device"], p.View["from"])
 	}
 	return err
 }
@@ -145,16 +145,16 @@ func (p *mapPage) choices(q *site.Request) error {
 		return err
 	}
 	v := p.View
-	p.Roles, p.Statuses = values(counts.By["role"], v.Role), values(counts.By["status"], v.Status)
+	p.Roles, p.Statuses = values(counts.By["role"], v["role"]), values(counts.By["status"], v["status"])
 	if q.May("locations", records.RouteList) {
 		p.Graph.places.count(counts.By["location_id"])
-		p.Locations = p.Graph.places.choices(v.Location)
+		p.Locations = p.Graph.places.choices(v["location"])
 	}
 	for _, g := range [][2]string{{"Automatic", ""}, {"Locations only", "places"}, {"By location", "location"}, {"By links", "none"}} {
-		p.Groups = append(p.Groups, choice{Label: g[0], Value: g[1], Chosen: v.Group == g[1]})
+		p.Groups = append(p.Groups, choice{Label: g[0], Value: g[1], Chosen: v["group"] == g[1]})
 	}
 	for d := 1; d <= maxDepth; d++ {
-		p.Depths = append(p.Depths, choice{Label: strconv.Itoa(d), URL: p.URL("depth", strconv.Itoa(d)), Chosen: v.Depth == d})
+		p.Depths = append(p.Depths, choice{Label: strconv.Itoa(d), URL: p.URL("depth", strconv.Itoa(d)), Chosen: v.depth() == strconv.Itoa(d)})
 	}
 	if p.Graph.Many {
 		p.offer()
@@ -219,7 +219,7 @@ func sendGraph(q *site.Request) error {
 		return err
 	}
 	if g.roles == nil && v.Saved() != "" && !g.Places {
-		if g.roles, err = rolesOf(q, &view{}); err != nil {
+		if g.roles, err = rolesOf(q, view{}); err != nil {
 			return err
 		}
 	}
@@ -259,7 +259,7 @@ func showDevice(q *site.Request) error {
 }
 
 func factsOf(q *site.Request, id, from string) (*deviceFacts, error) {
-	f := &deviceFacts{From: from, Map: func(pairs ...string) string { return address((&view{}).values(pairs...)) }}
+	f := &deviceFacts{From: from, Map: func(pairs ...string) string { return address(view{}.values(pairs...)) }}
 	var err error
 	if f.Rec, _, err = q.One("devices", id); err != nil {
 		return nil, err

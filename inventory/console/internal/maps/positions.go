@@ -16,7 +16,7 @@ import (
 
 // useSaved moves the nodes whose positions have been saved for a view. New devices beside them are placed
 // near a neighbour.
-func (g *graph) useSaved(q *site.Request, v *view) error {
+func (g *graph) useSaved(q *site.Request, v view) error {
 	if v.Saved() == "" || !q.May("map-positions", records.RouteList) {
 		return nil
 	}
