@@ -219,10 +219,7 @@ func (s *search) children(text string) error {
 		if err := parents.list(url.Values{name.Name + "__startswith": {way[0]}}); err != nil {
 			return err
 		}
-		var ids []string
-		for _, rec := range parents.found[:min(len(parents.found), maxParents)] {
-			ids = append(ids, rec.ID())
-		}
+		ids := site.IDs(parents.found[:min(len(parents.found), maxParents)])
 		if len(ids) == 0 {
 			continue
 		}

@@ -67,13 +67,11 @@ func loadEvents(q *site.Request, s *section, query url.Values, limit int, device
 	if err != nil || len(page.Data) == 0 {
 		return err
 	}
-	var ids []string
-	for _, rec := range page.Data {
-		ids = append(ids, rec.Text("device_id"))
-	}
 	names := map[string]string{}
 	if devices {
-		if names, err = q.Labels("devices", ids); err != nil {
+		r, _ := q.Schema.Named("events")
+		f, _ := r.Field("device_id")
+		if names, err = q.RefLabels([]*records.Field{f}, page.Data); err != nil {
 			return err
 		}
 	}

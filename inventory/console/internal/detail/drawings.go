@@ -148,11 +148,7 @@ func (p *page) loadNeighbours(s *section) error {
 
 // neighboursOf adds the devices at the far ends of interfaces.
 func (p *page) neighboursOf(interfaces []site.Record, rows map[string]*neighbour) error {
-	ids := make([]string, len(interfaces))
-	for i, rec := range interfaces {
-		ids[i] = rec.ID()
-	}
-	all, err := connections(p.q, "interfaces", ids)
+	all, err := connections(p.q, "interfaces", site.IDs(interfaces))
 	if err != nil {
 		return err
 	}

@@ -20,14 +20,10 @@ const (
 
 // entry is an entry of the audit log.
 type entry struct {
-	ID, URL              string
-	Action, Actor, At    string
-	ActorURL             string
-	Address, Cause       string
+	Rec                  site.Record
+	URL, ActorURL        string
 	Kind, Record, Target string // the record: its kind, and its label and address if it exists
 	Changes              []site.Diff
-	// Brief says which fields changed.
-	Brief string
 }
 
 // readEntries reads the newest entries of the audit log that match a query.
@@ -68,10 +64,7 @@ func changesOf(rec site.Record) map[string]site.Delta {
 
 // entryOf returns how pages show an entry. r is the resource of its record, or nil.
 func entryOf(q *site.Request, r *records.Resource, rec site.Record, labels map[string]string) entry {
-	e := entry{
-		ID: rec.ID(), URL: q.RecordURL("audit-logs", rec.ID()), Action: rec.Text("action"), Actor: rec.Text("actor"), At: rec.Text("created_at"),
-		Address: rec.Text("ip_address"), Cause: rec.Text("cause"), Kind: strings.ReplaceAll(rec.Text("resource_type"), "_", " "),
-	}
+	e := entry{Rec: rec, URL: q.RecordURL("audit-logs", rec.ID()), Kind: strings.ReplaceAll(rec.Text("resource_type"), "_", " ")}
 	if user := rec.Text("user_id"); user != "" && q.May("users", records.RouteGet) {
 		e.ActorURL = q.RecordURL("users", user)
 	}
@@ -95,9 +88,6 @@ func entryOf(q *site.Request, r *records.Resource, rec site.Record, labels map[s
 		if e.Record == "" && r != nil && site.LabelField(r) != nil && site.LabelField(r).Name == name {
 			e.Record = clip(site.Text(c.Before), 60) // of a deleted record
 		}
-	}
-	if e.Action == "update" {
-		e.Brief = brief(e.Changes)
 	}
 	return e
 }
@@ -134,10 +124,14 @@ func changedText(value any, f *records.Field, labels map[string]string) string {
 	return clip(text, 500)
 }
 
-// brief names the first of the changed fields.
-func brief(changes []site.Diff) string {
+// Brief names the first of the fields that an update has changed.
+func (e entry) Brief() string {
+	if e.Rec.Text("action") != "update" {
+		return ""
+	}
 	const most = 3
 	var names []string
+	changes := e.Changes
 	for _, c := range changes[:min(len(changes), most)] {
 		names = append(names, strings.ToLower(c.Field[:1])+c.Field[1:])
 	}

@@ -2,7 +2,6 @@ package detail
 
 import (
 	"cmp"
-	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -18,10 +17,10 @@ func isPort(resource string) bool { return portFields[resource] != "" }
 
 // port is a port of a device.
 type port struct {
-	Resource, ID, Name, DeviceID, Device string
-	URL, DeviceURL                       string
-	DeviceStatus                         string
-	Down                                 bool // of an interface
+	Name, DeviceID, Device string
+	URL, DeviceURL         string
+	DeviceStatus           string
+	Down                   bool // of an interface
 }
 
 // portFieldsOf returns the fields of a port that pages need.
@@ -47,17 +46,16 @@ func down(rec site.Record) bool {
 func readPorts(q *site.Request, wanted map[string][]string) (map[string]port, error) {
 	found := map[string]port{}
 	var ids []string
-	for _, resource := range slices.Sorted(maps.Keys(wanted)) {
+	for resource := range wanted {
 		recs, err := q.ByIDs(resource, wanted[resource], portFieldsOf(resource))
 		if err != nil {
 			return nil, err
 		}
 		for _, rec := range recs {
-			p := port{
-				Resource: resource, ID: rec.ID(), Name: rec.Text("name"), DeviceID: rec.Text("device_id"), URL: q.RecordURL(resource, rec.ID()),
-				Down: resource == "interfaces" && down(rec),
+			found[rec.ID()] = port{
+				Name: rec.Text("name"), DeviceID: rec.Text("device_id"), URL: q.RecordURL(resource, rec.ID()), Down: resource == "interfaces" && down(rec),
 			}
-			found[p.ID], ids = p, append(ids, p.DeviceID)
+			ids = append(ids, rec.Text("device_id"))
 		}
 	}
 	devices, err := q.ByIDs("devices", ids, "id", "hostname", "status")
@@ -79,18 +77,18 @@ func readPorts(q *site.Request, wanted map[string][]string) (map[string]port, er
 
 // connection is a cable or link of a port.
 type connection struct {
-	Resource, ID, URL   string
-	Label, Type, Status string
-	Color, Length       string // of a cable
-	Far                 port   // its name is empty if the sender may not see it
-	down                bool
-	farID, farResource  string
+	Resource, URL      string
+	Rec                site.Record
+	Status             string
+	Far                port // its name is empty if the sender may not see it
+	down               bool
+	farID, farResource string
 }
 
 // Name returns what people call the cable or link.
 func (c connection) Name() string {
 	if c.Resource == "cables" {
-		return cmp.Or(c.Label, "Cable")
+		return cmp.Or(c.Rec.Text("label"), "Cable")
 	}
 	return "Link"
 }
@@ -102,12 +100,11 @@ func connections(q *site.Request, resource string, ids []string) (map[string][]c
 	if len(ids) == 0 {
 		return all, nil
 	}
-	sources := []string{"cables"}
-	if resource == "interfaces" {
-		sources = append(sources, "links")
-	}
-	for _, source := range sources {
+	for _, source := range []string{"cables", "links"} {
 		for _, side := range []string{"a", "b"} {
+			if source == "links" && resource != "interfaces" || !q.MaySee(source) {
+				continue
+			}
 			if err := connectionsAt(q, source, side, resource, ids, all); err != nil {
 				return nil, err
 			}
@@ -133,9 +130,6 @@ func connections(q *site.Request, resource string, ids []string) (map[string][]c
 
 // connectionsAt adds the cables or links that have one of some ports at a side.
 func connectionsAt(q *site.Request, source, side, resource string, ids []string, all map[string][]connection) error {
-	if !q.May(source, records.RouteList) {
-		return nil
-	}
 	near := side + "_" + portFields[resource] + "_id"
 	page, err := q.Some(source, records.MaxLimit, url.Values{near + "__in": {strings.Join(ids, ",")}})
 	if err != nil {
@@ -143,10 +137,7 @@ func connectionsAt(q *site.Request, source, side, resource string, ids []string,
 	}
 	other := map[string]string{"a": "b", "b": "a"}[side]
 	for _, rec := range page.Data {
-		c := connection{
-			Resource: source, ID: rec.ID(), URL: q.RecordURL(source, rec.ID()), Label: rec.Text("label"), Type: rec.Text("type"),
-			Status: rec.Text("status"), Color: rec.Text("color"), Length: rec.Text("length"), down: source == "links" && down(rec),
-		}
+		c := connection{Resource: source, URL: q.RecordURL(source, rec.ID()), Rec: rec, Status: rec.Text("status"), down: source == "links" && down(rec)}
 		for of, field := range portFields {
 			if id := rec.Text(other + "_" + field + "_id"); id != "" {
 				c.farID, c.farResource = id, of
@@ -207,10 +198,7 @@ func loadPorts(q *site.Request, s *section, resource, device string) error {
 
 // portRows returns how lists show ports.
 func portRows(q *site.Request, resource string, recs []site.Record) ([]portRow, error) {
-	ids := make([]string, len(recs))
-	for i, rec := range recs {
-		ids[i] = rec.ID()
-	}
+	ids := site.IDs(recs)
 	far, err := connections(q, resource, ids)
 	if err != nil {
 		return nil, err

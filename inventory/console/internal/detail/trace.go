@@ -33,9 +33,8 @@ type hop struct {
 	Start          bool // it is the port of the trace
 	Cable          bool // or a link
 	URL, DeviceURL string
-	Label          string // "Front port"
-	Medium         string // the type of a cable
-	Color, Length  string
+	Label          string      // "Front port"
+	Rec            site.Record // of a cable
 }
 
 // hopResources are the resources of hops by their types.
@@ -101,15 +100,14 @@ func (t *trace) describe(q *site.Request, start int) error {
 	if err != nil {
 		return err
 	}
-	byID := map[string]site.Record{}
-	for _, rec := range recs {
-		byID[rec.ID()] = rec
-		t.Length += number(rec, "length")
-	}
 	t.Cables = len(cables)
-	for i := range t.Hops {
-		rec := byID[t.Hops[i].ID]
-		t.Hops[i].Medium, t.Hops[i].Color, t.Hops[i].Length = rec.Text("type"), rec.Text("color"), rec.Text("length")
+	for _, rec := range recs {
+		t.Length += number(rec, "length")
+		for i := range t.Hops {
+			if t.Hops[i].ID == rec.ID() {
+				t.Hops[i].Rec = rec
+			}
+		}
 	}
 	first, at, last := t.Hops[0], t.Hops[start], t.Hops[len(t.Hops)-1]
 	t.Title, t.From, t.To = at.Hostname+" "+at.Name, first.Hostname+" "+first.Name, last.Hostname+" "+last.Name

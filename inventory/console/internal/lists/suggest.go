@@ -137,10 +137,7 @@ func (v *view) references(f *records.Field, text string) (all []suggestion, err 
 	if err != nil {
 		return nil, err
 	}
-	var ids []string
-	for _, rec := range page.Data {
-		ids = append(ids, rec.ID())
-	}
+	ids := site.IDs(page.Data)
 	labels, err := v.Labels(f.Ref.To, ids)
 	for _, id := range ids {
 		all = append(all, suggestion{Value: id, Label: labels[id]})

@@ -22,6 +22,15 @@ func (r Record) Text(name string) string { return Text(r[name]) }
 // ID returns the id.
 func (r Record) ID() string { return r.Text("id") }
 
+// IDs returns the ids of records.
+func IDs(recs []Record) []string {
+	ids := make([]string, len(recs))
+	for i, rec := range recs {
+		ids[i] = rec.ID()
+	}
+	return ids
+}
+
 // Text returns a value of a record as text, empty for null.
 func Text(v any) string {
 	switch v := v.(type) {
