@@ -76,19 +76,11 @@ func bulk(q *site.Request) error {
 	if err := m.load(); err != nil {
 		return err
 	}
-	m.Title = strings.ToUpper(verb[:1]) + verb[1:] + " " + ui.Count(len(m.Items)) + " " + m.noun(len(m.Items))
+	m.Title = strings.ToUpper(verb[:1]) + verb[1:] + " " + ui.Count(len(m.Items)) + " " + m.Noun()
 	if m.Do == "delete" {
 		return m.deleteStep()
 	}
 	return m.editStep()
-}
-
-// noun is the name of so many records.
-func (m *many) noun(n int) string {
-	if n == 1 {
-		return m.Resource.Noun()
-	}
-	return site.Plural(m.Resource)
 }
 
 // back returns the path of the list that the selection comes from.
@@ -316,7 +308,7 @@ func (m *many) apply() error {
 		m.refuseItems(fault, m.Items)
 		m.Problem = "Nothing was changed: " + fault.Message
 		if len(m.Refused) > 0 {
-			m.Problem = "Nothing was changed: " + ui.Count(len(m.Refused)) + " of " + ui.Count(len(m.Items)) + " " + m.noun(len(m.Items)) + " were refused"
+			m.Problem = "Nothing was changed: " + ui.Count(len(m.Refused)) + " of " + ui.Count(len(m.Items)) + " " + m.Noun() + " were refused"
 		}
 		return m.respond(fault.Status, "change-preview.html")
 	}
@@ -327,4 +319,9 @@ func (m *many) apply() error {
 }
 
 // Noun is the name of the selected records.
-func (m *many) Noun() string { return m.noun(len(m.Items)) }
+func (m *many) Noun() string {
+	if len(m.Items) == 1 {
+		return m.Resource.Noun()
+	}
+	return site.Plural(m.Resource)
+}

@@ -11,7 +11,6 @@ import (
 	"embed"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory"
@@ -54,9 +53,7 @@ func target(q *site.Request, does records.Routes, verb string) (*records.Resourc
 }
 
 // isOwn reports whether the record of the path is the user of the sender, who may always change it.
-func isOwn(q *site.Request) bool {
-	return q.SignIn != "" && q.R.PathValue("resource") == "users" && strings.EqualFold(q.R.PathValue("id"), q.Identity().UserID)
-}
+func isOwn(q *site.Request) bool { return q.IsOwn(q.R.PathValue("resource"), q.R.PathValue("id")) }
 
 // isEvents reports whether only the acknowledgement of records can be changed.
 func isEvents(r *records.Resource) bool {

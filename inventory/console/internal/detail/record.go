@@ -79,7 +79,7 @@ func openRecord(q *site.Request) (*page, error) {
 	if p.Title, err = titleOf(q, r, p.Rec); err != nil {
 		return nil, err
 	}
-	own := isOwn(q, r, p.Rec.ID())
+	own := q.IsOwn(r.Name, p.Rec.ID())
 	address := "/r/" + r.Name + "/" + p.Rec.ID()
 	if r.Name != "events" && (own || q.May(r.Name, records.RouteChange|records.RouteReplace)) {
 		p.Edit = q.UI.URL(address + "/edit")
@@ -92,7 +92,7 @@ func openRecord(q *site.Request) (*page, error) {
 
 // resourceOf returns the resource of the path. One's own user may be read without the right to list users.
 func resourceOf(q *site.Request) (*records.Resource, error) {
-	if users, ok := q.Schema.Named("users"); ok && q.R.PathValue("resource") == users.Name && isOwn(q, users, q.R.PathValue("id")) {
+	if users, ok := q.Schema.Named("users"); ok && q.IsOwn(q.R.PathValue("resource"), q.R.PathValue("id")) {
 		return users, nil
 	}
 	r, err := q.Resource()
@@ -100,11 +100,6 @@ func resourceOf(q *site.Request) (*records.Resource, error) {
 		return nil, httpx.Errorf(http.StatusNotFound, "There is no such page")
 	}
 	return r, err
-}
-
-// isOwn reports whether a record is the user of the sender.
-func isOwn(q *site.Request, r *records.Resource, id string) bool {
-	return r.Name == "users" && q.SignIn != "" && strings.EqualFold(id, q.Identity().UserID)
 }
 
 // titleOf returns what people call a record: its label, or else what it refers to.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,9 +57,6 @@ func (c *column) Why() string {
 	return "This " + c.Unknown
 }
 
-// Renamed reports whether the column goes to a field of another name.
-func (c *column) Renamed() bool { return c.To != "" && c.To != c.Name }
-
 // targetGroup is a titled group of what columns may go to.
 type targetGroup struct {
 	Title   string
@@ -100,8 +98,9 @@ func readColumns(schema *records.Schema, r *records.Resource, format string, tex
 	}
 	source, err := importer.Open("file", bytes.NewReader(text), schema, opts)
 	bad, refused := errors.AsType[*importer.FileError](err)
+	ofColumn := func(p importer.Problem) bool { return p.Column != "" || strings.HasPrefix(p.Reason, "column ") }
 	if refused && !slices.ContainsFunc(bad.Problems, ofColumn) {
-		return nil, bad.Problems
+		return nil, bad.Problems // of the whole file
 	}
 	switch {
 	case format == importer.CSV && r == nil:
@@ -116,11 +115,6 @@ func readColumns(schema *records.Schema, r *records.Resource, format string, tex
 		return &table{}, nil
 	}
 	return readMembers(source, r), nil
-}
-
-// ofColumn reports whether a problem is that of a column, and not of the whole file.
-func ofColumn(p importer.Problem) bool {
-	return p.Column != "" || strings.HasPrefix(p.Reason, "column ")
 }
 
 // readHeader returns the columns of a file of CSV. wrong are the problems of its header.
@@ -167,12 +161,7 @@ func readMembers(source importer.Source, r *records.Resource) *table {
 		if err != nil {
 			break
 		}
-		of := make([]string, 0, len(row.Patch))
-		for name := range row.Patch {
-			of = append(of, name)
-		}
-		slices.Sort(of)
-		for _, name := range of {
+		for _, name := range slices.Sorted(maps.Keys(row.Patch)) {
 			c := byName[name]
 			if c == nil && len(t.Columns) < maxColumns {
 				c = &column{Index: len(t.Columns), Name: printable.String(name), To: name}
@@ -279,7 +268,7 @@ func (t *table) explain(r *records.Resource) {
 	t.Missing = nil
 	for _, f := range r.Fields() {
 		if needed(f) && !has[f.Name] && (f.Member == "" || !has[f.Member]) {
-			t.Missing = append(t.Missing, columnOf(f))
+			t.Missing = append(t.Missing, cmp.Or(f.Member, f.Name))
 		}
 	}
 }
@@ -287,14 +276,6 @@ func (t *table) explain(r *records.Resource) {
 // needed reports whether a new record must have a value in a field.
 func needed(f *records.Field) bool {
 	return (f.Required || f.OnCreate) && !f.ReadOnly && f.DefaultValue() == nil
-}
-
-// columnOf returns the column that people fill in for a field: for a reference that with a natural key.
-func columnOf(f *records.Field) string {
-	if f.Member != "" {
-		return f.Member
-	}
-	return f.Name
 }
 
 // choose takes over where a form says that columns go. The error names two that go to the same.
@@ -369,7 +350,7 @@ func (t *table) apply(text []byte) []byte {
 func (t *table) nameOf(field string) string {
 	field, _, _ = strings.Cut(field, "[")
 	for _, c := range t.Columns {
-		if c.Renamed() && c.To == field {
+		if c.To == field && c.To != c.Name {
 			return c.Name
 		}
 	}

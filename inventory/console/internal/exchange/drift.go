@@ -37,18 +37,12 @@ type driftPage struct {
 	Kind    string // neighbors, interfaces, or empty for what the table looks like
 
 	Differences []*difference
-	Counts      []count
+	Counts      []string // of differences, by type
 	Chosen      int
 	Applied     int
 	Changed     []*changed // by a dry run
 	New         []*newRecords
 	More        int
-}
-
-// count is the number of differences of a type.
-type count struct {
-	Type string
-	N    int
 }
 
 // allowed refuses senders who may change neither links nor interfaces, or may not compare.
@@ -273,9 +267,9 @@ func (p *driftPage) compare(q *site.Request, f *form, t *driftTable) error {
 		return p.refuse(q, f, "The device cannot be compared: it "+report.Problems[0].Reason)
 	}
 	p.Step, p.Differences = stepCompare, report.Differences
-	for _, c := range []count{{"missing", report.Missing}, {"unexpected", report.Unexpected}, {"different", report.Different}} {
-		if c.N > 0 {
-			p.Counts = append(p.Counts, c)
+	for i, n := range []int{report.Missing, report.Unexpected, report.Different} {
+		if n > 0 {
+			p.Counts = append(p.Counts, fmt.Sprint(n, " ", []string{"missing", "unexpected", "different"}[i]))
 		}
 	}
 	for _, d := range p.Differences {

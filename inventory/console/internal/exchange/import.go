@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"net/http"
@@ -77,19 +78,9 @@ func (p *importPage) Target() string {
 	return p.Resource.Name
 }
 
-// importable returns the resources whose records the sender may import.
-func importable(q *site.Request) (all []*records.Resource) {
-	for _, r := range q.Schema.Resources() {
-		if importer.Importable(q.Schema, r) && q.May(r.Name, records.RouteCreate|records.RouteChange) {
-			all = append(all, r)
-		}
-	}
-	return all
-}
-
 // newImport returns a page for a resource by name, which is empty if the rows name it.
 func newImport(q *site.Request, name string) (*importPage, error) {
-	p := &importPage{steps: steps{Step: stepFile}, Resources: importable(q)}
+	p := &importPage{steps: steps{Step: stepFile}, Resources: q.Importable()}
 	if len(p.Resources) == 0 {
 		return nil, httpx.Errorf(http.StatusForbidden, "Your role may not import records")
 	}
@@ -113,7 +104,7 @@ func newImport(q *site.Request, name string) (*importPage, error) {
 // showImport shows the form for a file.
 func showImport(q *site.Request) error {
 	name := q.R.URL.Query().Get("resource")
-	if all := importable(q); len(all) > 0 && !q.R.URL.Query().Has("resource") {
+	if all := q.Importable(); len(all) > 0 && !q.R.URL.Query().Has("resource") {
 		name = all[0].Name
 		if slices.ContainsFunc(all, func(r *records.Resource) bool { return r.Name == "devices" }) {
 			name = "devices"
@@ -141,7 +132,7 @@ func (p *importPage) refuse(q *site.Request, f *form, fault string, problems ...
 
 // runImport performs a step.
 func runImport(q *site.Request) error {
-	if len(importable(q)) == 0 {
+	if len(q.Importable()) == 0 {
 		return httpx.Errorf(http.StatusForbidden, "Your role may not import records")
 	}
 	f, err := readForm(q, maxFile)
@@ -330,7 +321,7 @@ func importTemplate(q *site.Request) error {
 
 // rejectedRows sends the rejected rows that a page has as a file.
 func rejectedRows(q *site.Request) error {
-	if len(importable(q)) == 0 {
+	if len(q.Importable()) == 0 {
 		return httpx.Errorf(http.StatusForbidden, "Your role may not import records")
 	}
 	f, err := readForm(q, maxFile)
@@ -379,7 +370,7 @@ func help(r *records.Resource) (rows []helpRow) {
 		if f.Hidden || f.WriteOnly || f.ReadOnly {
 			continue
 		}
-		row := helpRow{columnOf(f), needed(f), describe(f)}
+		row := helpRow{cmp.Or(f.Member, f.Name), needed(f), describe(f)}
 		if row.Need {
 			rows = append(rows, row)
 		} else {

@@ -16,24 +16,14 @@ type preset struct {
 // maxPresets is the number of states that have a preset.
 const maxPresets = 5
 
-// valueCount is a value and how many records have it.
-type valueCount struct {
-	Value string
-	Count int64
-}
-
-// summarize counts the records of the resource by the values of a field, the most frequent first. There are
-// no counts if the API has too much to do.
-func (v *view) summarize(f *records.Field) ([]valueCount, int64, error) {
+// summarize counts the records of the resource by the values of a field. There are no counts if the API has too
+// much to do.
+func (v *view) summarize(f *records.Field) (counts map[string]int64, total int64, err error) {
 	s, err := v.Summary(v.resource.Name, f.Name)
 	if _, ok := site.AsFault(err); ok {
 		return nil, 0, nil
 	}
-	var counts []valueCount
-	for _, value := range site.Frequent(s.By[f.Name]) {
-		counts = append(counts, valueCount{value, s.By[f.Name][value]})
-	}
-	return counts, s.Total, err
+	return s.By[f.Name], s.Total, err
 }
 
 // presets returns the presets of the first state of the records. Their counts are those of all records, so
@@ -43,25 +33,25 @@ func (v *view) presets(l *list) ([]preset, error) {
 	if f == nil || l.Problem != nil || !forAll(v.resource) {
 		return nil, nil
 	}
-	var counts []valueCount
+	var counts map[string]int64
 	var total int64
-	var err error
-	if v.placed {
-		for _, value := range f.Enum {
-			counts = append(counts, valueCount{Value: value})
+	values := f.Enum
+	if !v.placed {
+		var err error
+		if counts, total, err = v.summarize(f); err != nil {
+			return nil, err
 		}
-	} else {
-		counts, total, err = v.summarize(f)
+		values = site.Frequent(counts)
 	}
-	if err != nil || len(counts) < 2 {
-		return nil, err
+	if len(values) < 2 {
+		return nil, nil
 	}
 	alone := len(v.without(f.Name, "page", "cursor", "limit", "sortby", "sort")) == 0 && !v.placed
 	now := v.query.Get(f.Name)
 	all := []preset{{Label: "All", URL: v.with(f.Name), Count: total, Counted: alone, Current: now == "" && !v.query.Has(f.Name+"__in")}}
-	for _, c := range counts[:min(len(counts), maxPresets)] {
-		if c.Value != "" {
-			all = append(all, preset{Label: c.Value, URL: v.with(f.Name, c.Value), Count: c.Count, Counted: alone, Current: c.Value == now})
+	for _, value := range values[:min(len(values), maxPresets)] {
+		if value != "" {
+			all = append(all, preset{Label: value, URL: v.with(f.Name, value), Count: counts[value], Counted: alone, Current: value == now})
 		}
 	}
 	return all, nil

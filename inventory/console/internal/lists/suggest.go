@@ -90,26 +90,22 @@ func (v *view) prefixes(text string) (all []suggestion, err error) {
 
 // frequent returns the values of a field with few values, those that most records have first.
 func (v *view) frequent(f *records.Field, text string) ([]suggestion, error) {
-	var counts []valueCount
+	var counts map[string]int64
 	if f.Counted {
 		var err error
 		if counts, _, err = v.summarize(f); err != nil {
 			return nil, err
 		}
 	}
-	for _, e := range f.Enum {
-		if !slices.ContainsFunc(counts, func(c valueCount) bool { return c.Value == e }) {
-			counts = append(counts, valueCount{e, 0})
-		}
-	}
+	others := slices.DeleteFunc(slices.Clone(f.Enum), func(e string) bool { _, counted := counts[e]; return counted })
 	var all []suggestion
-	for _, c := range counts {
-		if !strings.Contains(strings.ToLower(c.Value), strings.ToLower(text)) {
+	for _, value := range slices.Concat(site.Frequent(counts), others) {
+		if !strings.Contains(strings.ToLower(value), strings.ToLower(text)) {
 			continue
 		}
-		one := suggestion{Value: c.Value, Label: c.Value}
+		one := suggestion{Value: value, Label: value}
 		if f.Counted {
-			one.Count = ui.Count(c.Count)
+			one.Count = ui.Count(counts[value])
 		}
 		all = append(all, one)
 	}
@@ -151,14 +147,12 @@ func (v *view) mostReferred(f *records.Field) (all []suggestion, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var ids []string
-	for _, c := range counts[:min(len(counts), maxSuggestions+1)] {
-		ids = append(ids, c.Value)
-	}
+	ids := site.Frequent(counts)
+	ids = ids[:min(len(ids), maxSuggestions+1)]
 	labels, err := v.Labels(f.Ref.To, ids)
-	for i, id := range ids {
+	for _, id := range ids {
 		if labels[id] != "" {
-			all = append(all, suggestion{Value: id, Label: labels[id], Count: ui.Count(counts[i].Count)})
+			all = append(all, suggestion{Value: id, Label: labels[id], Count: ui.Count(counts[id])})
 		}
 	}
 	return all, err

@@ -76,22 +76,29 @@ func (n net) center() int {
 	return best
 }
 
-// tree returns the nodes in the order of their distance from a root, the parent of each, and the number of
-// leaves below each, of a connected network.
-func (n net) tree(root int) (order, parent []int, leaves []float64) {
-	parent, leaves = make([]int, len(n)), make([]float64, len(n))
-	for i := range parent {
-		parent[i] = -1
+// walk returns the nodes of a connected network in the order of their distance from some of them, and the node
+// before each, which is the node itself for these.
+func (n net) walk(from []int) (order, before []int) {
+	order, before = slices.Clone(from), slices.Repeat([]int{-1}, len(n))
+	for _, i := range from {
+		before[i] = i
 	}
-	parent[root], order = root, []int{root}
 	for at := 0; at < len(order); at++ {
 		for _, j := range n[order[at]] {
-			if parent[j] < 0 {
-				parent[j] = order[at]
+			if before[j] < 0 {
+				before[j] = order[at]
 				order = append(order, j)
 			}
 		}
 	}
+	return order, before
+}
+
+// tree returns the nodes in the order of their distance from a root, the parent of each, and the number of
+// leaves below each, of a connected network.
+func (n net) tree(root int) (order, parent []int, leaves []float64) {
+	order, parent = n.walk([]int{root})
+	leaves = make([]float64, len(n))
 	for _, i := range slices.Backward(order) {
 		leaves[i] = max(leaves[i], 1)
 		if i != root {

@@ -59,26 +59,19 @@ type branch struct {
 // or from its center if most devices have the first rank.
 func (n net) layers(ranks []int) (layer []int, count int) {
 	first := slices.Min(ranks)
-	layer = slices.Repeat([]int{-1}, len(n))
-	var order []int
+	var top []int
 	for i, r := range ranks {
 		if r == first {
-			order = append(order, i)
+			top = append(top, i)
 		}
 	}
-	if len(order) > 2 && 2*len(order) > len(n) {
-		order = []int{n.center()}
+	if len(top) > 2 && 2*len(top) > len(n) {
+		top = []int{n.center()}
 	}
-	for _, i := range order {
-		layer[i] = 0
-	}
-	for at := 0; at < len(order); at++ {
-		for _, j := range n[order[at]] {
-			if layer[j] < 0 {
-				layer[j] = layer[order[at]] + 1
-				order = append(order, j)
-			}
-		}
+	layer = make([]int, len(n))
+	order, before := n.walk(top)
+	for _, i := range order[len(top):] {
+		layer[i] = layer[before[i]] + 1
 	}
 	return layer, layer[order[len(order)-1]] + 1
 }

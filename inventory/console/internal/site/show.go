@@ -129,6 +129,13 @@ var groups = []struct {
 	{"Administration", []string{"users", "custom-fields", "audit-logs"}},
 }
 
+// Importable returns the resources whose records the sender may import.
+func (q *Request) Importable() []*records.Resource {
+	return slices.DeleteFunc(q.Schema.Resources(), func(r *records.Resource) bool {
+		return !importer.Importable(q.Schema, r) || !q.May(r.Name, records.RouteCreate|records.RouteChange)
+	})
+}
+
 // Nav returns the navigation: what the sender may see.
 func (q *Request) Nav() []ui.NavGroup {
 	at := q.R.URL.Path
@@ -147,9 +154,7 @@ func (q *Request) Nav() []ui.NavGroup {
 	if q.May("prefixes", records.RouteList) {
 		first.Links = append(first.Links, link("Prefix tree", "/prefixes", "prefix", false))
 	}
-	if slices.ContainsFunc(q.Schema.Resources(), func(r *records.Resource) bool {
-		return importer.Importable(q.Schema, r) && q.May(r.Name, records.RouteCreate|records.RouteChange)
-	}) {
+	if len(q.Importable()) > 0 {
 		first.Links = append(first.Links, link("Import", "/import", "upload", false))
 	}
 	all := []ui.NavGroup{first}

@@ -182,6 +182,11 @@ func (q *Request) May(resource string, does records.Routes) bool {
 	return ok && q.Rights != nil && q.Rights.May(resource, does)
 }
 
+// IsOwn reports whether a record is the user of the sender.
+func (q *Request) IsOwn(resource, id string) bool {
+	return q.SignIn != "" && resource == "users" && strings.EqualFold(id, q.Identity().UserID)
+}
+
 // MaySee reports whether the sender may list the records of all these resources.
 func (q *Request) MaySee(resources ...string) bool {
 	return !slices.ContainsFunc(resources, func(name string) bool { return !q.May(name, records.RouteList) })
