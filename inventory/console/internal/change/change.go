@@ -35,9 +35,6 @@ func Pages() site.Pages {
 	}}
 }
 
-// crumb is a link to a page above.
-type crumb struct{ Label, URL string }
-
 // target returns the resource of the path, if the sender may perform an operation on its records. verb says
 // it in words.
 func target(q *site.Request, does records.Routes, verb string) (*records.Resource, error) {

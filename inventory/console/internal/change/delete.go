@@ -13,7 +13,7 @@ import (
 // deletion is the data of the page that asks before a deletion.
 type deletion struct {
 	Resource *records.Resource
-	Crumbs   []map[string]string
+	Crumbs   []site.Link
 	Title    string
 	Label    string
 	Action   string
@@ -22,14 +22,14 @@ type deletion struct {
 	*site.Preview
 	Effects  []effect
 	Problem  string
-	Stopping []crumb // lists of the records that prevent it
+	Stopping []site.Link // lists of the records that prevent it
 }
 
 // effect describes the changes of a deletion to records of one resource.
 type effect struct {
 	Title string
 	Count int
-	Links []crumb // the first ones
+	Links []site.Link // the first ones
 	More  int
 }
 
@@ -80,7 +80,7 @@ func effects(q *site.Request, changes []site.Change, deleted func(id string) boo
 }
 
 // links returns links to the records of entries.
-func links(q *site.Request, r *records.Resource, entries []site.Change) ([]crumb, error) {
+func links(q *site.Request, r *records.Resource, entries []site.Change) ([]site.Link, error) {
 	ids := map[string][]string{}
 	for _, e := range entries {
 		ids[r.Name] = append(ids[r.Name], e.ID)
@@ -89,13 +89,13 @@ func links(q *site.Request, r *records.Resource, entries []site.Change) ([]crumb
 	if err != nil {
 		return nil, err
 	}
-	all := make([]crumb, len(entries))
+	all := make([]site.Link, len(entries))
 	for i, e := range entries {
 		label := names[e.ID]
 		if label == "" {
 			label = site.Label(r, site.Record{"id": e.ID})
 		}
-		all[i] = crumb{label, q.RecordURL(r.Name, e.ID)}
+		all[i] = site.Link{Label: label, URL: q.RecordURL(r.Name, e.ID)}
 	}
 	return all, nil
 }
@@ -117,7 +117,7 @@ func askDelete(q *site.Request, status int, problem string) error {
 		Action: "/r" + pathOf(r, rec.ID()) + "/delete", Cancel: q.RecordURL(r.Name, rec.ID()),
 	}
 	d.Title = "Delete " + d.Label
-	d.Crumbs = []map[string]string{{"label": site.Title(r), "url": q.ListURL(r.Name)}, {"label": d.Label, "url": d.Cancel}}
+	d.Crumbs = []site.Link{{Label: site.Title(r), URL: q.ListURL(r.Name)}, {Label: d.Label, URL: d.Cancel}}
 	d.Preview, err = q.DryRun(&site.Call{Method: http.MethodDelete, Path: pathOf(r, rec.ID())})
 	if fault, ok := site.Refused(err); ok {
 		d.Problem, d.Match = fault.Message, ""
@@ -134,11 +134,11 @@ func askDelete(q *site.Request, status int, problem string) error {
 }
 
 // stopping returns the lists of the records whose references restrict the deletion of a record.
-func stopping(q *site.Request, r *records.Resource, id string) (all []crumb) {
+func stopping(q *site.Request, r *records.Resource, id string) (all []site.Link) {
 	for _, ref := range r.Referrers() {
 		if ref.Field.Ref.Restrict && q.May(ref.From.Name, records.RouteList) {
 			label := "The " + site.Plural(ref.From) + " that refer to it"
-			all = append(all, crumb{label, q.ListURL(ref.From.Name) + "?" + url.Values{ref.Field.Name: {id}}.Encode()})
+			all = append(all, site.Link{Label: label, URL: q.ListURL(ref.From.Name) + "?" + url.Values{ref.Field.Name: {id}}.Encode()})
 		}
 	}
 	return slices.Clip(all)

@@ -18,7 +18,7 @@ func existing(q *site.Request) (*form, error) {
 	f.Cancel = q.RecordURL(r.Name, f.ID)
 	if isOwn(q) && !q.May(r.Name, records.RouteList) {
 		f.Cancel = q.UI.URL("/account")
-		f.Crumbs = []map[string]string{{"label": "Your account", "url": f.Cancel}}
+		f.Crumbs = []site.Link{{Label: "Your account", URL: f.Cancel}}
 	}
 	return f, nil
 }
@@ -27,7 +27,7 @@ func existing(q *site.Request) (*form, error) {
 func (f *form) entitle(rec site.Record) {
 	label := site.Label(f.Resource, rec)
 	f.Title = "Edit " + label
-	f.Crumbs = append(f.Crumbs, map[string]string{"label": label, "url": f.Cancel})
+	f.Crumbs = append(f.Crumbs, site.Link{Label: label, URL: f.Cancel})
 	if !isCustomFields(f.Resource) {
 		return
 	}

@@ -17,7 +17,7 @@ type form struct {
 	Resource *records.Resource
 	Inputs   []*input
 	Groups   []group
-	Crumbs   []map[string]string
+	Crumbs   []site.Link
 
 	ID      string // of the record; empty for a new one
 	Match   string // the version that the form was made from
@@ -35,7 +35,7 @@ type fixed struct{ Label, Value string }
 
 // newForm returns an empty form.
 func newForm(q *site.Request, r *records.Resource, id string) *form {
-	f := &form{q: q, Resource: r, ID: id, Crumbs: []map[string]string{{"label": site.Title(r), "url": q.ListURL(r.Name)}}}
+	f := &form{q: q, Resource: r, ID: id, Crumbs: []site.Link{{Label: site.Title(r), URL: q.ListURL(r.Name)}}}
 	for _, field := range fieldsOf(q, r, id == "") {
 		f.Inputs = append(f.Inputs, newInput(q, r, field, id == ""))
 	}

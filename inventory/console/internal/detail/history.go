@@ -195,6 +195,6 @@ func showHistory(q *site.Request) error {
 	if err := p.crumbs(); err != nil {
 		return err
 	}
-	p.Crumbs = append(p.Crumbs, map[string]string{"label": p.Title, "url": q.RecordURL(p.Resource.Name, p.Rec.ID())})
+	p.Crumbs = append(p.Crumbs, site.Link{Label: p.Title, URL: q.RecordURL(p.Resource.Name, p.Rec.ID())})
 	return q.Page("history.html", "History of "+p.Title, h)
 }

@@ -24,7 +24,7 @@ type page struct {
 	Title    string
 	Icon     string
 	State    string // of the badge beside the title
-	Crumbs   []map[string]string
+	Crumbs   []site.Link
 	Actions  []action
 	Edit     string // addresses; empty without the right
 	Delete   string
@@ -151,12 +151,9 @@ const maxParents = 15
 
 // crumbs sets the trail to the record: its list, and the records that it belongs to.
 func (p *page) crumbs() error {
-	link := func(label, address string) map[string]string {
-		return map[string]string{"label": label, "url": address}
-	}
-	p.Crumbs = []map[string]string{link(site.Title(p.Resource), p.q.ListURL(p.Resource.Name))}
+	p.Crumbs = []site.Link{{Label: site.Title(p.Resource), URL: p.q.ListURL(p.Resource.Name)}}
 	r, rec := p.Resource, p.Rec
-	var above []map[string]string
+	var above []site.Link
 	for range maxParents {
 		f := parentField(r, rec)
 		if f == nil || !p.q.May(f.Ref.To, records.RouteGet) {
@@ -174,7 +171,7 @@ func (p *page) crumbs() error {
 		if err != nil {
 			return err
 		}
-		above = append(above, link(label, p.q.RecordURL(r.Name, rec.ID())))
+		above = append(above, site.Link{Label: label, URL: p.q.RecordURL(r.Name, rec.ID())})
 	}
 	slices.Reverse(above)
 	p.Crumbs = append(p.Crumbs, above...)

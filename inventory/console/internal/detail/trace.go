@@ -12,7 +12,7 @@ import (
 // trace is the data of the page of a trace.
 type trace struct {
 	Resource     *records.Resource
-	Crumbs       []map[string]string
+	Crumbs       []site.Link
 	Title        string
 	Complete     bool
 	Hops         []hop
@@ -114,10 +114,10 @@ func (t *trace) describe(q *site.Request, start int) error {
 	if t.Complete && first.DeviceID != last.DeviceID && q.MaySee("links", "devices", "interfaces") {
 		t.MapURL = q.UI.URL("/map") + "?" + url.Values{"from": {first.DeviceID}, "to": {last.DeviceID}}.Encode()
 	}
-	t.Crumbs = []map[string]string{{"label": site.Title(t.Resource), "url": q.ListURL(t.Resource.Name)}}
+	t.Crumbs = []site.Link{{Label: site.Title(t.Resource), URL: q.ListURL(t.Resource.Name)}}
 	if at.DeviceURL != "" {
-		t.Crumbs = append(t.Crumbs, map[string]string{"label": at.Hostname, "url": at.DeviceURL})
+		t.Crumbs = append(t.Crumbs, site.Link{Label: at.Hostname, URL: at.DeviceURL})
 	}
-	t.Crumbs = append(t.Crumbs, map[string]string{"label": at.Name, "url": at.URL})
+	t.Crumbs = append(t.Crumbs, site.Link{Label: at.Name, URL: at.URL})
 	return nil
 }

@@ -30,11 +30,11 @@ const (
 // driftPage is the data of a page of a comparison.
 type driftPage struct {
 	steps
-	Device  string // as it was typed
-	ID      string // of the device; empty before it is known
-	Label   string // of the device
-	Several []link // devices with the name; URL is the id
-	Kind    string // neighbors, interfaces, or empty for what the table looks like
+	Device  string      // as it was typed
+	ID      string      // of the device; empty before it is known
+	Label   string      // of the device
+	Several []site.Link // devices with the name; URL is the id
+	Kind    string      // neighbors, interfaces, or empty for what the table looks like
 
 	Differences []*difference
 	Counts      []string // of differences, by type
@@ -142,7 +142,7 @@ func (p *driftPage) find(q *site.Request) error {
 		return err
 	}
 	for _, rec := range page.Data {
-		p.Several = append(p.Several, link{placed(rec, labels), rec.ID()})
+		p.Several = append(p.Several, site.Link{Label: placed(rec, labels), URL: rec.ID()})
 	}
 	return nil
 }
@@ -174,9 +174,9 @@ func suggestDevices(q *site.Request) error {
 	if err != nil {
 		return err
 	}
-	var options []link
+	var options []site.Link
 	for _, rec := range page.Data {
-		options = append(options, link{rec.Text("hostname"), placed(rec, labels)})
+		options = append(options, site.Link{Label: rec.Text("hostname"), URL: placed(rec, labels)})
 	}
 	return q.Part("drift.html", "drift-devices", options)
 }

@@ -264,10 +264,8 @@ type recent struct {
 	Resource *records.Resource
 	URL      string // of the list
 	Total    int64
-	Links    []link
+	Links    []site.Link
 }
-
-type link struct{ Label, URL string }
 
 // maxRecent is the number of records of a resource that a page links to; the list has the others.
 const maxRecent = 24
@@ -290,7 +288,7 @@ func (p *importPage) recent(q *site.Request, since time.Time) (all []recent, err
 			return nil, err
 		}
 		for _, rec := range page.Data {
-			found.Links = append(found.Links, link{site.Label(r, rec), q.RecordURL(r.Name, rec.ID())})
+			found.Links = append(found.Links, site.Link{Label: site.Label(r, rec), URL: q.RecordURL(r.Name, rec.ID())})
 		}
 		if found.Total = page.Meta.Total; len(found.Links) > 0 {
 			all = append(all, found)

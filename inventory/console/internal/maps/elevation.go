@@ -288,11 +288,14 @@ func (m *move) send(q *site.Request, dry bool) error {
 	return nil
 }
 
-// refused keeps why the API refuses a move, for the page, and returns the status.
-func (m *move) refused(err error) (status int, ok bool) {
-	f, ok := site.AsFault(err)
-	if !ok {
-		return 0, false
+// respond shows a move, or why the API refuses it.
+func (m *move) respond(q *site.Request, err error) error {
+	f, refused := site.AsFault(err)
+	switch {
+	case err == nil:
+		return rackResponse(q, http.StatusOK, m)
+	case !refused:
+		return err
 	}
 	m.Problem = f.Message
 	for _, field := range f.Fields {
@@ -300,20 +303,14 @@ func (m *move) refused(err error) (status int, ok bool) {
 			m.Items = append(m.Items, field.Field+" "+field.Reason)
 		}
 	}
-	return f.Status, true
+	return rackResponse(q, f.Status, m)
 }
 
 // previewMove shows what a move would change, to confirm it.
 func previewMove(q *site.Request) error {
-	m, status := readMove(q.R.URL.Query()), http.StatusOK
+	m := readMove(q.R.URL.Query())
 	m.Version = ""
-	if err := m.send(q, true); err != nil {
-		var ok bool
-		if status, ok = m.refused(err); !ok {
-			return err
-		}
-	}
-	return rackResponse(q, status, m)
+	return m.respond(q, m.send(q, true))
 }
 
 // moveDevice moves a device.
@@ -323,10 +320,7 @@ func moveDevice(q *site.Request) error {
 	}
 	m := readMove(q.R.PostForm)
 	if err := m.send(q, false); err != nil {
-		if status, ok := m.refused(err); ok {
-			return rackResponse(q, status, m)
-		}
-		return err
+		return m.respond(q, err)
 	}
 	return q.Redirect("/elevation/" + url.PathEscape(q.R.PathValue("rack")) + "?" + url.Values{"device": {m.Device}, "done": {"moved"}}.Encode())
 }

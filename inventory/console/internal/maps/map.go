@@ -85,8 +85,12 @@ func showMap(q *site.Request) error {
 	v := readView(q.R.URL.Query())
 	p := &mapPage{View: v}
 	if p.Wanted = q.R.URL.Query().Get("find"); p.Wanted != "" {
-		if id, err := find(q, p.Wanted); err != nil || id != "" {
-			return cmp.Or(err, q.Redirect(p.Focus(id)))
+		id, err := find(q, p.Wanted)
+		if err != nil {
+			return err
+		}
+		if id != "" {
+			return q.Redirect(p.Focus(id))
 		}
 	}
 	var err error

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -22,15 +23,6 @@ type Fault struct {
 	Fields     []httpx.FieldError `json:"errors"`
 	Items      []httpx.ItemError  `json:"items"`
 	RetryAfter string             `json:"-"`
-}
-
-// newFault returns the fault that a response has.
-func newFault(status int, h http.Header, body []byte) *Fault {
-	f := &Fault{}
-	_ = json.Unmarshal(body, f) // a body in another form has no message
-	f.Status, f.RetryAfter = status, h.Get("Retry-After")
-	f.Message = cmp.Or(f.Message, http.StatusText(status))
-	return f
 }
 
 // Error returns the message, with the fields that are wrong.
@@ -78,20 +70,9 @@ const maxAnswer = 64 << 20
 // Do sends a call and decodes the body of its response into the value that into points to, unless that is
 // nil. Numbers in values of type any are json.Number. The error is a [*Fault] if the API refuses the call.
 func (q *Request) Do(c *Call, into any) (http.Header, error) {
-	w := &recorder{header: http.Header{}}
-	r, err := q.request(c)
-	if err != nil {
-		return nil, err
-	}
-	q.bare.ServeHTTP(w, r)
-	if w.tooLarge {
-		return nil, fmt.Errorf("%s: the response has more than %d bytes", c.Path, maxAnswer)
-	}
-	if w.status >= http.StatusBadRequest {
-		return w.header, newFault(w.status, w.header, w.body.Bytes())
-	}
-	if into == nil {
-		return w.header, nil
+	w := &response{header: http.Header{}}
+	if err := q.send(c, w); err != nil || into == nil {
+		return w.header, err
 	}
 	d := json.NewDecoder(&w.body)
 	d.UseNumber()
@@ -99,6 +80,26 @@ func (q *Request) Do(c *Call, into any) (http.Header, error) {
 		return nil, fmt.Errorf("%s: %w", c.Path, err)
 	}
 	return w.header, nil
+}
+
+// send sends a call.
+func (q *Request) send(c *Call, w *response) error {
+	r, err := q.request(c)
+	if err != nil {
+		return err
+	}
+	q.bare.ServeHTTP(w, r)
+	if w.tooLarge {
+		return fmt.Errorf("%s: the response has more than %d bytes", c.Path, maxAnswer)
+	}
+	if w.status < http.StatusBadRequest {
+		return nil
+	}
+	f := &Fault{}
+	_ = json.Unmarshal(w.body.Bytes(), f) // a body in another form has no message
+	f.Status, f.RetryAfter = w.status, w.Header().Get("Retry-After")
+	f.Message = cmp.Or(f.Message, http.StatusText(w.status))
+	return f
 }
 
 // Get reads from the API.
@@ -110,16 +111,7 @@ func (q *Request) Get(path string, query url.Values, into any) error {
 // Forward sends the response of the API on to the browser as it comes: exports and the feed of changes. An
 // error before its begin is a [*Fault].
 func (q *Request) Forward(c *Call, header http.Header) error {
-	r, err := q.request(c)
-	if err != nil {
-		return err
-	}
-	w := &forwarder{ResponseWriter: q.W, own: header}
-	q.bare.ServeHTTP(w, r)
-	if w.fault != nil {
-		return newFault(w.status, w.Header(), w.fault.Bytes())
-	}
-	return nil
+	return q.send(c, &response{to: q.W, own: header})
 }
 
 // request returns the request of a call.
@@ -178,24 +170,45 @@ func (q *Request) outgoing(ctx context.Context, method, target string, body io.R
 	return r
 }
 
-// recorder keeps a response.
-type recorder struct {
+// response keeps the response to a call, or passes it on to a browser unless it is an error.
+type response struct {
 	header   http.Header
 	status   int
 	body     bytes.Buffer
 	tooLarge bool
+
+	to  http.ResponseWriter // nil to keep the response
+	own http.Header         // of the response that is passed on
 }
 
-func (w *recorder) Header() http.Header { return w.header }
+// Header returns the header.
+func (w *response) Header() http.Header {
+	if w.to != nil {
+		return w.to.Header()
+	}
+	return w.header
+}
 
-func (w *recorder) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
+// passes reports whether the body goes to the browser.
+func (w *response) passes() bool { return w.to != nil && w.status < http.StatusBadRequest }
+
+// WriteHeader sets the status, once.
+func (w *response) WriteHeader(status int) {
+	if w.status != 0 {
+		return
+	}
+	if w.status = status; w.passes() {
+		maps.Copy(w.to.Header(), w.own)
+		w.to.WriteHeader(status)
 	}
 }
 
-func (w *recorder) Write(p []byte) (int, error) {
+// Write writes a part of the body.
+func (w *response) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
+	if w.passes() {
+		return w.to.Write(p)
+	}
 	if w.body.Len()+len(p) > maxAnswer {
 		w.tooLarge = true
 		return 0, errors.New("the response is too large")
@@ -203,36 +216,5 @@ func (w *recorder) Write(p []byte) (int, error) {
 	return w.body.Write(p)
 }
 
-// forwarder passes a response on, except errors, and except its cookies and caching headers.
-type forwarder struct {
-	http.ResponseWriter
-	own    http.Header
-	status int
-	fault  *bytes.Buffer
-}
-
-func (w *forwarder) WriteHeader(status int) {
-	if w.status != 0 {
-		return
-	}
-	w.status = status
-	if status >= http.StatusBadRequest {
-		w.fault = &bytes.Buffer{}
-		return
-	}
-	for name, values := range w.own {
-		w.Header()[name] = values
-	}
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *forwarder) Write(p []byte) (int, error) {
-	w.WriteHeader(http.StatusOK)
-	if w.fault != nil {
-		return w.fault.Write(p)
-	}
-	return w.ResponseWriter.Write(p)
-}
-
 // Unwrap lets http.ResponseController flush and set deadlines.
-func (w *forwarder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *response) Unwrap() http.ResponseWriter { return w.to }

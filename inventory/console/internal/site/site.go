@@ -57,6 +57,9 @@ type Route struct {
 	Public  bool // without a token; Rights and Schema are set only if there is a valid one
 }
 
+// Link is a link to a page, such as one above another.
+type Link struct{ Label, URL string }
+
 // Pages are the routes of a package, with its files in the directories templates and assets.
 type Pages struct {
 	Files  fs.FS
