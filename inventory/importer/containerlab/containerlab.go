@@ -110,40 +110,23 @@ func (l *Lab) setName(root *yamltree.Node) error {
 	return nil
 }
 
-// section returns a part of the topology that is a map or missing.
-func (l *Lab) section(topology *yamltree.Node, name string) (*yamltree.Node, error) {
-	part := topology.Get(name)
-	if part.Kind != yamltree.Map && part.Kind != yamltree.Null {
-		return nil, l.fail(part.Line, "%s must be a mapping, not %s", name, part.Kind.Describe())
-	}
-	return part, nil
-}
-
-// sections are the parts of a topology that nodes have values of.
-type sections struct {
-	defaults      *yamltree.Node
-	kinds, groups map[string]*yamltree.Node
-}
-
 // readNodes reads nodes with what they inherit.
 func (l *Lab) readNodes(topology *yamltree.Node) error {
 	parts := map[string]*yamltree.Node{}
 	for _, name := range []string{"defaults", "kinds", "groups", "nodes"} {
-		part, err := l.section(topology, name)
-		if err != nil {
-			return err
+		part := topology.Get(name)
+		if part.Kind != yamltree.Map && part.Kind != yamltree.Null {
+			return l.fail(part.Line, "%s must be a mapping, not %s", name, part.Kind.Describe())
 		}
 		parts[name] = part
+		fields := part.Fields
 		if name == "defaults" {
-			err = l.checkSize(yamltree.Field{Name: name, Pos: part.Pos, Value: part})
+			fields = []yamltree.Field{{Name: name, Pos: part.Pos, Value: part}}
 		}
-		for _, f := range part.Fields {
-			if name != "defaults" && err == nil {
-				err = l.checkSize(f)
+		for _, f := range fields {
+			if err := l.checkSize(f); err != nil {
+				return err
 			}
-		}
-		if err != nil {
-			return err
 		}
 	}
 	nodes := parts["nodes"].Fields
@@ -153,12 +136,12 @@ func (l *Lab) readNodes(topology *yamltree.Node) error {
 	case len(nodes) > maxNodes:
 		return l.fail(topology.Line, "the topology has more than %d nodes", maxNodes)
 	}
-	from := &sections{parts["defaults"], byName(parts["kinds"]), byName(parts["groups"])}
+	kinds, groups := byName(parts["kinds"]), byName(parts["groups"])
 	for _, f := range nodes {
 		if f.Name == "" || hasVariable(f.Name) {
 			return l.fail(f.Line, "the name of the node %q is empty or has a variable: replace it by its value", shown(f.Name))
 		}
-		n := l.node(f, from)
+		n := l.node(f, parts["defaults"], kinds, groups)
 		if l.labels += len(n.labels); l.labels > maxLabels {
 			return l.fail(f.Line, "the nodes have more than %d labels, with those that they inherit", maxLabels)
 		}
@@ -179,13 +162,13 @@ func (l *Lab) checkSize(f yamltree.Field) error {
 }
 
 // node returns a node, which has its own values, else those of its group, of its kind, and of the defaults.
-func (l *Lab) node(f yamltree.Field, of *sections) *node {
+func (l *Lab) node(f yamltree.Field, defaults *yamltree.Node, kinds, groups map[string]*yamltree.Node) *node {
 	own := f.Value
 	n := &node{name: f.Name, line: f.Line, labels: map[string]string{}}
-	n.group = l.first("group", own, of.kinds[own.Get("kind").Text], of.defaults)
-	group := of.groups[n.group]
-	n.kind = l.first("kind", own, group, of.defaults)
-	from := []*yamltree.Node{own, group, of.kinds[n.kind], of.defaults}
+	n.group = l.first("group", own, kinds[own.Get("kind").Text], defaults)
+	group := groups[n.group]
+	n.kind = l.first("kind", own, group, defaults)
+	from := []*yamltree.Node{own, group, kinds[n.kind], defaults}
 	n.image, n.variant = l.first("image", from...), l.first("type", from...)
 	for _, name := range []string{"mgmt-ipv4", "mgmt_ipv4", "mgmt-ipv6", "mgmt_ipv6"} { // older files have the underscore
 		n.address = cmp.Or(n.address, l.address(own.Get(name)))
