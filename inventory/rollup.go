@@ -63,7 +63,7 @@ func (m *MetricRollup) Start() time.Time {
 }
 
 // summarize computes the values from the metrics of the period, in the order of their time.
-func (m *MetricRollup) summarize(metrics []records.Record) {
+func (m *MetricRollup) summarize(metrics []*Metric) {
 	m.Samples = int64(len(metrics))
 	for _, f := range []struct {
 		of               func(*Metric) *float64
@@ -75,8 +75,8 @@ func (m *MetricRollup) summarize(metrics []records.Record) {
 	} {
 		var values []float64
 		sum := 0.0
-		for _, rec := range metrics {
-			if v := f.of(rec.(*Metric)); v != nil {
+		for _, metric := range metrics {
+			if v := f.of(metric); v != nil {
 				values, sum = append(values, *v), sum+*v
 			}
 		}
@@ -84,10 +84,8 @@ func (m *MetricRollup) summarize(metrics []records.Record) {
 			*f.least, *f.avg, *f.most = new(slices.Min(values)), new(sum/float64(len(values))), new(slices.Max(values))
 		}
 	}
-	for _, rec := range metrics {
-		if up := rec.(*Metric).UptimeSeconds; up != nil {
-			m.UptimeSeconds = new(*up)
-		}
+	for _, metric := range metrics {
+		m.UptimeSeconds = cmp.Or(metric.UptimeSeconds, m.UptimeSeconds)
 	}
 }
 
@@ -270,7 +268,7 @@ func (r *Roller) write(ctx context.Context, tx records.Tx, periods []period) err
 		}
 		equal[p.bucket] = append(equal[p.bucket], p.device)
 	}
-	of := map[string][]records.Record{} // the metrics by device and bucket
+	of := map[string][]*Metric{} // the metrics by device and bucket
 	for _, p := range periods {
 		if len(equal[p.bucket]) == 0 {
 			continue // with those of another device
@@ -281,13 +279,12 @@ func (r *Roller) write(ctx context.Context, tx records.Tx, periods []period) err
 		equal[p.bucket] = nil
 	}
 	rollups := records.Of[MetricRollup](tx.Schema())
-	page, err := tx.List(ctx, &records.Query{Resource: rollups, Filters: []records.Filter{in(rollups, "device_id", devices), in(rollups, "bucket", buckets)}})
+	known, err := records.Select[MetricRollup](ctx, tx, &records.Query{Filters: []records.Filter{in(rollups, "device_id", devices), in(rollups, "bucket", buckets)}})
 	if err != nil {
 		return err
 	}
 	have := map[string]*records.Base{}
-	for _, rec := range page.Records {
-		m := rec.(*MetricRollup)
+	for _, m := range known {
 		have[m.DeviceID+m.Bucket] = &m.Base
 	}
 	var created []records.Record
@@ -315,10 +312,10 @@ func (r *Roller) write(ctx context.Context, tx records.Tx, periods []period) err
 }
 
 // measured reads the metrics of some devices in a period, in the order of their time.
-func (r *Roller) measured(ctx context.Context, tx records.Tx, p period, devices []any, of map[string][]records.Record) error {
+func (r *Roller) measured(ctx context.Context, tx records.Tx, p period, devices []any, of map[string][]*Metric) error {
 	metrics := records.Of[Metric](tx.Schema())
 	ts, _ := metrics.Field("ts")
-	page, err := tx.List(ctx, &records.Query{Resource: metrics, Filters: []records.Filter{
+	all, err := records.Select[Metric](ctx, tx, &records.Query{Filters: []records.Filter{
 		in(metrics, "device_id", devices),
 		{Field: ts, Op: records.Gte, Value: p.start},
 		{Field: ts, Op: records.Lt, Value: p.start.Add(p.step.Duration())},
@@ -326,10 +323,9 @@ func (r *Roller) measured(ctx context.Context, tx records.Tx, p period, devices 
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(page.Records, func(a, b records.Record) int { return a.(*Metric).TS.Compare(*b.(*Metric).TS) })
-	for _, rec := range page.Records {
-		key := rec.(*Metric).DeviceID + p.bucket
-		of[key] = append(of[key], rec)
+	slices.SortStableFunc(all, func(a, b *Metric) int { return a.TS.Compare(*b.TS) })
+	for _, m := range all {
+		of[m.DeviceID+p.bucket] = append(of[m.DeviceID+p.bucket], m)
 	}
 	return nil
 }
@@ -346,22 +342,15 @@ func create(ctx context.Context, tx records.Tx, all []records.Record) error {
 		return nil
 	}
 	err := tx.Create(ctx, all...)
-	if records.KindOf(err) != records.Invalid || len(all) == 1 {
-		return ignoreInvalid(err)
+	if records.KindOf(err) != records.Invalid {
+		return err
 	}
 	for _, rec := range all {
-		if err := ignoreInvalid(tx.Create(ctx, rec)); err != nil {
+		if err := tx.Create(ctx, rec); err != nil && records.KindOf(err) != records.Invalid {
 			return err
 		}
 	}
 	return nil
-}
-
-func ignoreInvalid(err error) error {
-	if records.KindOf(err) == records.Invalid {
-		return nil
-	}
-	return err
 }
 
 // expired returns some records that are older than the retention. Metrics that are not rolled up

@@ -198,10 +198,7 @@ func (c *comparison) readNamed(ctx context.Context, names []string) (map[string]
 		return wanted, nil
 	}
 	for _, label := range slices.Sorted(maps.Keys(wanted)) {
-		if err := c.lookUp(ctx, label, "", add); err != nil {
-			return nil, err
-		}
-		for _, rest := range []string{".", "("} { // sw1.example.org, and sw1(FOX1234) of CDP
+		for _, rest := range []string{"", ".", "("} { // sw1, sw1.example.org, and sw1(FOX1234) of CDP
 			if err := c.lookUp(ctx, label, rest, add); err != nil {
 				return nil, err
 			}
