@@ -41,7 +41,8 @@ func Select[T any, P interface {
 // All iterates over the records of all pages of a query. The last element may be an error.
 func All(ctx context.Context, from interface {
 	List(ctx context.Context, q *Query) (*Page, error)
-}, q *Query) iter.Seq2[Record, error] {
+}, q *Query,
+) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		next := *q
 		for {
