@@ -62,7 +62,7 @@
 // Passwords are bytes of UTF-8 without normalisation, as in most services. Normalisation tables
 // change with Unicode versions, and stored hashes cannot follow.
 //
-// Frequently used passwords are found in a map, also with digits behind them and with digits for
+// Frequently used passwords are found in a map, also with digits after them and with digits for
 // letters. An estimate of strength would refuse more, with reasons that no message could name.
 //
 // The scheme Bearer is accepted in any case (RFC 9110). The cookie lasts 24 hours even if the token

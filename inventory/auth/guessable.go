@@ -67,7 +67,7 @@ func checkGuessable(password string, about []string) error {
 }
 
 // formsOf returns the words that a password may be made from: itself in lower case, without digits and
-// punctuation behind, with the letters that digits and symbols look like, and without everything
+// punctuation after, with the letters that digits and symbols look like, and without everything
 // else between the letters.
 func formsOf(password string) []string {
 	lower := strings.ToLower(password)
@@ -87,7 +87,7 @@ var looksLike = struct{ one, other *strings.Replacer }{
 	strings.NewReplacer("@", "a", "4", "a", "8", "b", "3", "e", "9", "g", "1", "l", "|", "l", "0", "o", "$", "s", "5", "s", "7", "t", "+", "t"),
 }
 
-// trimmed returns a word without the digits and punctuation behind it.
+// trimmed returns a word without the digits and punctuation after it.
 func trimmed(word string) string {
 	return strings.TrimRightFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })
 }

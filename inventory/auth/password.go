@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"runtime"
 	"unicode/utf8"
+
+	"golang.org/x/crypto/argon2"
 )
 
 const (
@@ -22,7 +24,7 @@ const (
 // MinPasswordLength characters or more than MaxPasswordBytes, for invalid UTF-8, for one repeated
 // character, for frequently used passwords, and for the words in about, such as the names and the mail
 // address of the user, also up to the @. These are also found in other case, with digits and
-// punctuation behind them, and with digits and symbols that look like letters ("P4ssw0rd1!"). There
+// punctuation after them, and with digits and symbols that look like letters ("P4ssw0rd1!"). There
 // are no composition rules.
 func CheckPassword(password string, about ...string) error {
 	if err := checkBytes(password); err != nil {
@@ -165,5 +167,6 @@ func (h *Hasher) run(ctx context.Context, with *hash, password string) ([]byte, 
 		return nil, err
 	}
 	defer release()
-	return with.derive(password), nil
+	c := with.cost
+	return argon2.IDKey([]byte(password), with.salt, c.Time, c.Memory, c.Parallelism, uint32(len(with.key))), nil
 }

@@ -34,12 +34,6 @@ type hash struct {
 	salt, key []byte
 }
 
-// derive returns the key of a password with h's cost, salt and key length.
-func (h *hash) derive(password string) []byte {
-	c := h.cost
-	return argon2.IDKey([]byte(password), h.salt, c.Time, c.Memory, c.Parallelism, uint32(len(h.key)))
-}
-
 // String returns h in PHC form.
 func (h *hash) String() string {
 	enc := base64.RawStdEncoding

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -219,11 +220,15 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
+	var config *tls.Config // nil without a certificate
+	if s.certs != nil {
+		config = s.certs.Config("h2", "http/1.1")
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		return httpx.Serve(context.WithValue(ctx, hostsKey{}, hosts), l, s.handler, &httpx.ServeOptions{
 			MaxConnections: s.settings.MaxConnections, MaxConnectionsPerAddress: s.settings.MaxConnectionsPerAddress,
-			TrustedProxies: s.settings.TrustedProxies, TLS: s.tlsConfig(), Log: s.log,
+			TrustedProxies: s.settings.TrustedProxies, TLS: config, Log: s.log,
 		})
 	})
 	group.Go(func() error { return s.watchCertificate(ctx) })
@@ -242,8 +247,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 // Close sends queued mails, for some seconds at most, and closes everything that New opened.
 func (s *Server) Close() error {
 	var failed []error
-	for i := len(s.closers) - 1; i >= 0; i-- {
-		failed = append(failed, s.closers[i]())
+	for _, closer := range slices.Backward(s.closers) {
+		failed = append(failed, closer())
 	}
 	s.closers = nil
 	return errors.Join(failed...)
@@ -263,10 +268,7 @@ func (s *Settings) url(addr string) string {
 	if err != nil {
 		return scheme + "://" + addr
 	}
-	if host == "" {
-		host = "localhost"
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "localhost"
 	}
 	return scheme + "://" + net.JoinHostPort(host, port)

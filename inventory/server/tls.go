@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"log/slog"
 
@@ -19,14 +18,6 @@ func loadTLS(s *Settings, log *slog.Logger) (*tlsfiles.Server, error) {
 		return nil, fmt.Errorf("TLS_CERT, TLS_KEY:\n%w", err)
 	}
 	return server, nil
-}
-
-// tlsConfig returns nil without a certificate.
-func (s *Server) tlsConfig() *tls.Config {
-	if s.certs == nil {
-		return nil
-	}
-	return s.certs.Config("h2", "http/1.1")
 }
 
 // watchCertificate reloads the certificate when its files change, until ctx ends.
