@@ -2,7 +2,6 @@ package discovery
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -117,20 +116,16 @@ func fromRows(rows []map[string]any) ([]Neighbor, error) {
 			Interface: first(of, fieldNames.local), Name: first(of, fieldNames.name), ChassisID: first(of, fieldNames.chassis),
 			Port: first(of, fieldNames.port), PortDescription: first(of, fieldNames.description), Address: first(of, fieldNames.address),
 		}
-		if n.Name == "" && n.ChassisID != "" && of["neighbor_port_id"] == nil && !isMAC(n.ChassisID) { // the device ID of CDP
+		_, isMAC := MAC(n.ChassisID)
+		if n.Name == "" && n.ChassisID != "" && of["neighbor_port_id"] == nil && !isMAC { // the device ID of CDP
 			n.Name = n.ChassisID
 		}
 		if n.Interface == "" {
-			return nil, fmt.Errorf("[%d]: %w", i, errors.New("has no local_interface"))
+			return nil, fmt.Errorf("[%d]: has no local_interface", i)
 		}
 		found = append(found, n)
 	}
 	return found, nil
-}
-
-func isMAC(s string) bool {
-	_, ok := MAC(s)
-	return ok
 }
 
 // first returns the first value that is present. Some templates have lists of one.

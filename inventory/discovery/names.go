@@ -70,7 +70,7 @@ func MAC(s string) (string, bool) {
 var separators = strings.NewReplacer(":", "", ".", "", "-", "")
 
 // SameHost reports whether two names are those of one device: equal in any case, or one is the other
-// with a domain behind it. NX-OS adds the serial number in parentheses, which is ignored. No name is
+// with a domain after it. NX-OS adds the serial number in parentheses, which is ignored. No name is
 // the same as none.
 func SameHost(a, b string) bool {
 	return sameKey(hostKey(a), hostKey(b))

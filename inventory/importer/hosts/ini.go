@@ -50,7 +50,7 @@ func (v *Inventory) readINI(in *input) error {
 	return nil
 }
 
-func (v *Inventory) iniChild(text string, g *group, at place) error {
+func (v *Inventory) iniChild(text string, g *group, at position) error {
 	words, err := split(text)
 	if err != nil || len(words) != 1 {
 		return at.fail("must be the name of one group, as all lines of a section children")
@@ -60,7 +60,7 @@ func (v *Inventory) iniChild(text string, g *group, at place) error {
 }
 
 // iniVariable reads a line name=value.
-func (v *Inventory) iniVariable(into vars, text string, at place) error {
+func (v *Inventory) iniVariable(into vars, text string, at position) error {
 	name, value, ok := strings.Cut(text, "=")
 	if name = strings.TrimSpace(name); !ok || name == "" {
 		return at.fail("must be a variable name=value, as all lines of a section vars")
@@ -78,7 +78,7 @@ func unquote(value string) string {
 }
 
 // iniHost reads a line with a host, or a range of them, and variables.
-func (v *Inventory) iniHost(text string, g *group, at place) error {
+func (v *Inventory) iniHost(text string, g *group, at position) error {
 	words, err := split(text)
 	if err != nil {
 		return at.fail("%s", err)
@@ -97,18 +97,11 @@ func (v *Inventory) iniHost(text string, g *group, at place) error {
 	if name, _, ok := strings.Cut(words[0], "="); ok {
 		return at.fail("begins with a variable: put the name of the host first, or %s into a section vars", shown(name))
 	}
-	return v.addHosts(withoutPort(words[0]), g, own, at)
+	return v.addHosts(port.ReplaceAllString(words[0], "$1"), g, own, at)
 }
 
-// port is the port behind the name of a host. An IPv6 address has more colons.
+// port matches the name of a host with a port. An IPv6 address has more colons.
 var port = regexp.MustCompile(`^([^:]*(?:\[[^\]]*\][^:\[]*)*):[0-9]+$`)
-
-func withoutPort(host string) string {
-	if m := port.FindStringSubmatch(host); m != nil {
-		return m[1]
-	}
-	return host
-}
 
 // split returns the words of a line, of which parts may be in quotes, up to a comment.
 func split(text string) (words []string, err error) {
