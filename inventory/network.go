@@ -9,7 +9,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// Location is a place with devices.
+// Location is a region, site, building, floor or room with devices.
 type Location struct {
 	records.Base
 	Name     string       `json:"name" field:"required,max=200,search,natural,index"`

@@ -150,7 +150,7 @@ func usable(p netip.Prefix) (first, last netip.Addr) {
 	return first, last
 }
 
-// following returns the first network with a prefix length behind another network, the zero Prefix if
+// following returns the first network with a prefix length after another network, the zero Prefix if
 // there is none.
 func following(p netip.Prefix, bits int) netip.Prefix {
 	next := lastOf(p).Next()
@@ -167,9 +167,9 @@ type values struct {
 	field *records.Field
 	omit  netip.Prefix // is skipped
 
-	rest []records.Record // that were read and are behind head
-	more bool             // there are more behind rest
-	head netip.Prefix     // the current one; the zero Prefix behind the last one
+	rest []records.Record // that were read and are after head
+	more bool             // there are more after rest
+	head netip.Prefix     // the current one; the zero Prefix after the last one
 }
 
 // valuesPage is the number of records that are read at once.
@@ -188,7 +188,7 @@ func valuesIn(tx records.Tx, r *records.Resource, field string, network netip.Pr
 	return &values{tx: tx, q: q, field: f, more: true, head: netip.PrefixFrom(network.Addr(), 0)}
 }
 
-// from moves to the first value that ends at an address or behind it, and returns its address.
+// from moves to the first value that ends at an address or after it, and returns its address.
 func (v *values) from(ctx context.Context, addr netip.Addr) (netip.Addr, error) {
 	for v.head.IsValid() && (v.head == v.omit || v.head.Bits() == 0 || lastOf(v.head).Less(addr)) {
 		if len(v.rest) == 0 {

@@ -107,7 +107,7 @@ func (d *Device) Patched(p records.Patch) {
 	}
 }
 
-// ValidateIn checks the place of the device in its rack, and sets what follows from a device type
+// ValidateIn checks the position of the device in its rack, and sets what follows from a device type
 // (records.TxValidator).
 func (d *Device) ValidateIn(ctx context.Context, tx records.Tx, before records.Record) error {
 	old, changed := before.(*Device)

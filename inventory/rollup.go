@@ -165,7 +165,7 @@ func (r *Roller) Step(ctx context.Context) (more bool, err error) {
 	if err != nil || len(page.Records) == 0 && len(old) == 0 {
 		return false, err
 	}
-	if owns, err := r.take(ctx, job); err != nil || !owns {
+	if owns, err := r.own(ctx, job); err != nil || !owns {
 		return false, err
 	}
 	if err := r.rollUp(ctx, job, page.Records); err != nil {
@@ -189,8 +189,8 @@ func (r *Roller) job(ctx context.Context) (*Job, error) {
 	return job, nil
 }
 
-// take makes this process the owner of the job for a minute, unless another one has been faster.
-func (r *Roller) take(ctx context.Context, job *Job) (bool, error) {
+// own makes this process the owner of the job for a minute, unless another one has been faster.
+func (r *Roller) own(ctx context.Context, job *Job) (bool, error) {
 	job.Owner, job.Until = r.owner, new(r.now().Add(lease))
 	err := r.store.Change(ctx, func(tx records.Tx) error { return r.save(ctx, tx, job) })
 	switch records.KindOf(err) {

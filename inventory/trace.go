@@ -151,7 +151,7 @@ func (t *tracer) next(p Port) (*tracePort, error) {
 	return at, err
 }
 
-// inward returns the part of a path that does not begin with the cable of the port: behind a
+// inward returns the part of a path that does not begin with the cable of the port: after a
 // pass-through port, on its other side.
 func (t *tracer) inward(at *tracePort) ([]Hop, PathEnd, error) {
 	if at.front == nil && at.rear == nil {
@@ -197,7 +197,7 @@ func (t *tracer) pass(at *tracePort, positions []int64) (*tracePort, []int64, Pa
 	return front, positions, "", nil
 }
 
-// walk returns the hops behind a port, beginning with its cable.
+// walk returns the hops after a port, beginning with its cable.
 func (t *tracer) walk(at *tracePort, positions []int64) (hops []Hop, end PathEnd, err error) {
 	seen := map[string]bool{}
 	for {

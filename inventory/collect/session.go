@@ -185,7 +185,7 @@ func readTable[K comparable, T any](s *session, columns []cells[T], key func(ind
 // onlyIndex is the key of rows with an index of one number.
 func onlyIndex(index []uint32) (uint32, bool) { return index[0], len(index) == 1 }
 
-// indexOf returns the numbers of an object identifier behind that of a column, or false if it is not one of
+// indexOf returns the numbers of an object identifier after that of a column, or false if it is not one of
 // the column.
 func indexOf(name, column string) ([]uint32, bool) {
 	rest, ok := strings.CutPrefix(strings.TrimPrefix(name, "."), column+".")

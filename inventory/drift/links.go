@@ -13,10 +13,10 @@ import (
 // neighbor is a difference with a neighbour that was heard, of which records are to be found.
 type neighbor struct {
 	*Difference
-	own   *inventory.Interface // that heard it, nil if the inventory has none
-	link  *inventory.Link      // that is expected, nil if unexpected
-	heard *discovery.Neighbor
-	far   *inventory.Device
+	own    *inventory.Interface // that heard it, nil if the inventory has none
+	link   *inventory.Link      // that is expected, nil if unexpected
+	heard  *discovery.Neighbor
+	remote *inventory.Device
 }
 
 // compareNeighbors adds the differences of a table of neighbours, and returns those that need the records of a
@@ -31,11 +31,11 @@ func (c *comparison) compareNeighbors(device *inventory.Device, t *Table) (heard
 			own[key] = i
 		}
 		for _, link := range c.links[i.ID] {
-			far := c.interfaces[otherEnd(link, i.ID)]
-			if far == nil || c.devices[far.DeviceID] == nil {
+			remote := c.interfaces[otherEnd(link, i.ID)]
+			if remote == nil || c.devices[remote.DeviceID] == nil {
 				continue // deleted since
 			}
-			expected = append(expected, c.expect(link, i, far, chassis[key]))
+			expected = append(expected, c.expect(link, i, remote, chassis[key]))
 			links[link.ID] = link
 		}
 	}
@@ -73,10 +73,10 @@ func (c *comparison) compareNeighbors(device *inventory.Device, t *Table) (heard
 }
 
 // expect returns the neighbour that a link leads to. Of its MAC addresses it has those that were heard.
-func (c *comparison) expect(link *inventory.Link, own, far *inventory.Interface, heard []string) discovery.Expected {
-	e := discovery.Expected{ID: link.ID, Interface: own.Name, Host: c.devices[far.DeviceID].Hostname, Port: far.Name, PortMAC: far.MACAddress}
+func (c *comparison) expect(link *inventory.Link, own, remote *inventory.Interface, heard []string) discovery.Expected {
+	e := discovery.Expected{ID: link.ID, Interface: own.Name, Host: c.devices[remote.DeviceID].Hostname, Port: remote.Name, PortMAC: remote.MACAddress}
 	for _, mac := range heard {
-		if slices.ContainsFunc(c.byMAC[mac], func(i *inventory.Interface) bool { return i.DeviceID == far.DeviceID }) {
+		if slices.ContainsFunc(c.byMAC[mac], func(i *inventory.Interface) bool { return i.DeviceID == remote.DeviceID }) {
 			e.MACs = append(e.MACs, mac)
 		}
 	}
@@ -156,16 +156,16 @@ func (c *comparison) explain(ctx context.Context, heard []*neighbor) error {
 	}
 	ports := map[string]map[string]*inventory.Interface{} // by device and key
 	for _, n := range heard {
-		n.far, n.Reason = c.deviceOf(n.heard, named[discovery.HostLabel(n.heard.Name)])
-		if n.far == nil {
+		n.remote, n.Reason = c.deviceOf(n.heard, named[discovery.HostLabel(n.heard.Name)])
+		if n.remote == nil {
 			continue
 		}
-		if ports[n.far.ID] == nil {
-			ports[n.far.ID] = map[string]*inventory.Interface{}
+		if ports[n.remote.ID] == nil {
+			ports[n.remote.ID] = map[string]*inventory.Interface{}
 		}
 		for _, name := range []string{n.heard.Port, n.heard.PortDescription} {
 			if name != "" {
-				ports[n.far.ID][discovery.InterfaceKey(name)] = nil
+				ports[n.remote.ID][discovery.InterfaceKey(name)] = nil
 			}
 		}
 	}
@@ -217,23 +217,23 @@ func (c *comparison) deviceOf(n *discovery.Neighbor, named []*inventory.Device) 
 
 // propose adds the change that removes a difference, or why there is none.
 func (c *comparison) propose(n *neighbor, ports map[string]map[string]*inventory.Interface) {
-	if n.far == nil {
+	if n.remote == nil {
 		return
 	}
-	far := c.portOf(n.heard, n.far.ID, ports[n.far.ID])
+	remote := c.portOf(n.heard, n.remote.ID, ports[n.remote.ID])
 	switch {
-	case far == nil:
-		n.Reason = fmt.Sprintf("the device %s has no interface %q in the inventory", shorten(n.far.Hostname), shorten(n.heard.Port))
+	case remote == nil:
+		n.Reason = fmt.Sprintf("the device %s has no interface %q in the inventory", shorten(n.remote.Hostname), shorten(n.heard.Port))
 		return
 	case n.own == nil:
 		n.Reason = "the inventory has no such interface of the device: create it first, such as by a table of interfaces"
 		return
-	case far.ID == n.own.ID:
+	case remote.ID == n.own.ID:
 		n.Reason = "the interface hears itself"
 		return
 	}
-	change := &Change{Action: Create, Resource: "links", ends: pairOf(n.own.ID, far.ID), protocol: n.heard.Protocol}
-	end := keyOf(n.far, far.Name)
+	change := &Change{Action: Create, Resource: "links", ends: pairOf(n.own.ID, remote.ID), protocol: n.heard.Protocol}
+	end := keyOf(n.remote, remote.Name)
 	if n.link == nil {
 		change.Values = map[string]any{"a_interface": keyOf(c.devices[n.DeviceID], n.own.Name), "b_interface": end}
 		if change.protocol != "" {

@@ -82,7 +82,7 @@ func (c *comparison) readDevices(ctx context.Context, ids []string) error {
 
 // readLinks reads the links of devices, and the interfaces and devices at their other ends.
 func (c *comparison) readLinks(ctx context.Context, devices []string) error {
-	var ids, far []string
+	var ids, remote []string
 	for _, device := range devices {
 		for _, i := range c.own[device] {
 			ids = append(ids, i.ID)
@@ -105,13 +105,13 @@ func (c *comparison) readLinks(ctx context.Context, devices []string) error {
 			for _, id := range []string{link.AInterfaceID, link.BInterfaceID} {
 				c.links[id] = append(c.links[id], link)
 				if c.interfaces[id] == nil {
-					far = append(far, id)
+					remote = append(remote, id)
 				}
 			}
 		}
 	}
 	unknown := map[string]bool{}
-	for rec, err := range each(ctx, c.from, records.Of[inventory.Interface](c.from.Schema()), "id", far) {
+	for rec, err := range each(ctx, c.from, records.Of[inventory.Interface](c.from.Schema()), "id", remote) {
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ import (
 
 // Change is a change of a record, or an event of an account such as a login.
 type Change struct {
-	Cursor       string          `json:"cursor"`        // continues behind the change; cursors compare as strings like their changes
+	Cursor       string          `json:"cursor"`        // continues after the change; cursors compare as strings like their changes
 	Action       string          `json:"action"`        // create, update, delete, or another one of the audit log
 	ResourceType string          `json:"resource_type"` // such as device
 	ResourceID   string          `json:"resource_id"`
@@ -49,7 +49,7 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// GoneError says that the changes behind a cursor are no longer kept, or that it belongs to
+// GoneError says that the changes after a cursor are no longer kept, or that it belongs to
 // another database: read the cursor, list all records, and continue from there.
 type GoneError struct{ Message string }
 
@@ -76,9 +76,9 @@ const (
 	maxLine   = 16 << 20
 )
 
-// Follow calls f with each change behind a cursor, in order, until ctx ends or f fails. since may be
+// Follow calls f with each change after a cursor, in order, until ctx ends or f fails. since may be
 // "" for the changes from now on, and "0" for all that are kept. After a failure of the server or of
-// the network Follow connects again, behind the last change that f has accepted. It returns the
+// the network Follow connects again, after the last change that f has accepted. It returns the
 // error of f or of ctx, a [*GoneError], or a [*StatusError].
 func Follow(ctx context.Context, address, token, since string, opts *Options, f func(Change) error) error {
 	c, err := newClient(address, token, opts)
@@ -108,7 +108,7 @@ func Follow(ctx context.Context, address, token, since string, opts *Options, f 
 	}
 }
 
-// Cursor returns the cursor behind the last change.
+// Cursor returns the cursor after the last change.
 func Cursor(ctx context.Context, address, token string, opts *Options) (string, error) {
 	c, err := newClient(address, token, opts)
 	if err != nil {

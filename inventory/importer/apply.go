@@ -26,7 +26,7 @@ func (m *run) apply(ctx context.Context, rows []*Row, last bool) (waiting []*Row
 	for range maxPasses {
 		var p *pass
 		err := m.engine.Together(ctx, func(ctx context.Context, in *records.Engine) error {
-			p = &pass{run: m, in: in, seen: map[string]*place{}, bad: map[*Row][]Problem{}}
+			p = &pass{run: m, in: in, seen: map[string]*position{}, bad: map[*Row][]Problem{}}
 			if err := p.all(ctx, rows, last); err != nil {
 				return err
 			}
@@ -93,7 +93,7 @@ func (m *run) check(ctx context.Context, rows []*Row) ([]*Row, error) {
 type pass struct {
 	*run
 	in      *records.Engine
-	seen    map[string]*place
+	seen    map[string]*position
 	bad     map[*Row][]Problem
 	waiting []*Row
 	failed  bool // the transaction must not be committed
@@ -208,7 +208,7 @@ func (p *pass) chunk(ctx context.Context, r *records.Resource, rows []*Row) (wai
 }
 
 // first notes that a row is for a record, and returns where an earlier row was for it, or nil.
-func (p *pass) first(key string, row *Row) *place {
+func (p *pass) first(key string, row *Row) *position {
 	short := shortKey(key)
 	if at := p.seen[short]; at != nil {
 		return at
@@ -216,7 +216,7 @@ func (p *pass) first(key string, row *Row) *place {
 	if at := p.run.seen.get(short); at != nil {
 		return at
 	}
-	p.seen[short] = &place{row.File, row.Line}
+	p.seen[short] = &position{row.File, row.Line}
 	return nil
 }
 

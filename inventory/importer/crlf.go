@@ -6,7 +6,7 @@ import (
 )
 
 // crlf reads CSV for csv.Reader, which drops the CR of each CR LF, also within quotation marks. There it
-// doubles the CR, so that one is left. It follows csv.Reader in what is within quotation marks, also behind
+// doubles the CR, so that one is left. It follows csv.Reader in what is within quotation marks, also after
 // a row that is wrong, which ends with its line.
 type crlf struct {
 	in      *bufio.Reader
@@ -22,8 +22,8 @@ const (
 	cellStart  cellState = iota
 	cellPlain            // in a cell without quotation marks
 	cellQuoted           // within quotation marks
-	cellQuote            // behind the second one, or the first of two that stand for one
-	rowWrong             // behind an error, up to the end of the line
+	cellQuote            // after the second one, or the first of two that stand for one
+	rowWrong             // after an error, up to the end of the line
 )
 
 func newCRLF(in *bufio.Reader) *csv.Reader { return csv.NewReader(&crlf{in: in}) }
@@ -49,7 +49,7 @@ func (c *crlf) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// next returns the state behind a byte.
+// next returns the state after a byte.
 func (s cellState) next(b byte) cellState {
 	switch {
 	case s == cellQuoted && b == '"':

@@ -146,7 +146,7 @@ type run struct {
 	failed         map[string]*Row
 }
 
-// sorted puts files of one resource behind those of the resources that it refers to, and others last.
+// sorted puts files of one resource after those of the resources that it refers to, and others last.
 func (m *run) sorted(sources []Source) []Source {
 	rowsOf := func(s Source) *records.Resource {
 		if f, ok := s.(interface{ rowsOf() *records.Resource }); ok {
@@ -324,10 +324,10 @@ func Importable(schema *records.Schema, r *records.Resource) bool {
 }
 
 // seen remembers which records rows were for, so far back as memory allows.
-type seen struct{ now, before map[string]*place }
+type seen struct{ now, before map[string]*position }
 
-// place is the position of a row.
-type place struct {
+// position is the line of a row.
+type position struct {
 	file string
 	line int64
 }
@@ -335,16 +335,16 @@ type place struct {
 // maxSeen is the number of keys of one generation; there are two.
 const maxSeen = 500_000
 
-func (s *seen) get(key string) *place {
+func (s *seen) get(key string) *position {
 	if p := s.now[key]; p != nil {
 		return p
 	}
 	return s.before[key]
 }
 
-func (s *seen) add(key string, p *place) {
+func (s *seen) add(key string, p *position) {
 	if s.now == nil || len(s.now) >= maxSeen {
-		s.now, s.before = map[string]*place{}, s.now
+		s.now, s.before = map[string]*position{}, s.now
 	}
 	s.now[key] = p
 }

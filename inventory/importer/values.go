@@ -70,7 +70,7 @@ func (s *rowsSource) Next() (*Row, error) {
 	return s.row(s.at - 1)
 }
 
-// Count is a number of objects of a kind that have no place in the inventory.
+// Count is a number of objects of a kind that have no counterpart in the inventory.
 type Count struct {
 	Kind    string
 	Objects int64

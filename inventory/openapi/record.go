@@ -90,7 +90,7 @@ func ItemDeletion(r *records.Resource) *Schema {
 		Optional("if_version", Integer("The version that the record must have.", 1)))
 }
 
-// withKeys adds the members that stand for references by a natural key, each behind its reference.
+// withKeys adds the members that stand for references by a natural key, each after its reference.
 func withKeys(r *records.Resource, properties []Property) (all []Property) {
 	for _, p := range properties {
 		f, ok := r.Field(p.Name)

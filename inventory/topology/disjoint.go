@@ -29,7 +29,7 @@ func (g *Graph) Disjoint(from, to string, by Disjointness, most int) []Path {
 	}
 	paths := make([]Path, n)
 	for i := range paths {
-		paths[i] = g.path(s, f.take())
+		paths[i] = g.path(s, f.removePath())
 	}
 	byWeight(paths)
 	return paths
@@ -119,22 +119,22 @@ func (f *flow) augment() bool {
 	return false
 }
 
-// expand reaches the states behind one.
+// expand reaches the next states of one.
 func (f *flow) expand(state int32, distance int64) {
 	n := state / 2
-	behind := func(next int32, cost int64, link int32) {
+	reachNext := func(next int32, cost int64, link int32) {
 		f.reach(next, distance+cost+f.potential[state]-f.potential[next], step{state, link})
 	}
 	leaves, arrives := state == f.out(n), state == f.in(n)
 	if f.byNode && n != f.s && n != f.t && leaves == f.through[n] {
-		behind(state^1, 0, -1) // to the other state of the node
+		reachNext(state^1, 0, -1) // to the other state of the node
 	}
 	for _, a := range f.of(n) {
 		switch used := f.used[a.link]; {
 		case used == unused && leaves && a.to != f.s:
-			behind(f.in(a.to), f.weight(a.link), a.link)
+			reachNext(f.in(a.to), f.weight(a.link), a.link)
 		case used != unused && arrives && used == f.towards(a.link, n):
-			behind(f.out(a.to), -f.weight(a.link), a.link)
+			reachNext(f.out(a.to), -f.weight(a.link), a.link)
 		}
 	}
 }
@@ -178,9 +178,9 @@ func (f *flow) apply(goal int32) {
 	}
 }
 
-// take removes a path from the flow and returns its links. A flow of least cost has no cycles, because
+// removePath removes a path from the flow and returns its links. A flow of least cost has no cycles, because
 // no weight is 0, so no path passes a node twice.
-func (f *flow) take() (links []int32) {
+func (f *flow) removePath() (links []int32) {
 	for n := f.s; n != f.t; {
 		i := slices.IndexFunc(f.of(n), func(a arc) bool { return f.used[a.link] != unused && f.used[a.link] == f.towards(a.link, a.to) })
 		a := f.of(n)[i]

@@ -84,7 +84,7 @@ func newWalk(g *Graph) *walk {
 // component walks the part of the network with a node, and appends its failures.
 func (w *walk) component(root int32, all []Failure) []Failure {
 	whole := span{first: int32(len(w.order))}
-	var bridges []int32 // the nodes behind them, and the links
+	var bridges []int32 // the nodes after them, and the links
 	w.enter(root, -1)
 	for len(w.stack) > 0 {
 		v := &w.stack[len(w.stack)-1]
@@ -151,7 +151,7 @@ func divide(whole span, lost int32, parts []span) (f Failure, ok bool) {
 		}
 		from = next
 	}
-	if lost >= 0 { // all parts are behind it
+	if lost >= 0 { // all parts are after it
 		gap(lost, lost+1)
 	}
 	for _, p := range parts {

@@ -79,7 +79,7 @@ func (g *Graph) connect() {
 	sum := int32(0)
 	for i, n := range g.first {
 		sum += n
-		g.first[i] = sum // the end, until the arcs are filled in from behind
+		g.first[i] = sum // the end, until the arcs are filled in from the end
 	}
 	g.arcs = make([]arc, total)
 	for i := len(g.ends) - 1; i >= 0; i-- {

@@ -317,7 +317,7 @@ func (l *Lab) didYouMean(name string) string {
 	return ": add it to nodes"
 }
 
-// Unplaced returns what has no place in the inventory, the most objects first.
+// Unplaced returns what has no counterpart in the inventory, the most objects first.
 func (l *Lab) Unplaced() []importer.Count { return importer.Counts(l.counts) }
 
 // Source returns the rows for a schema.

@@ -21,7 +21,7 @@ func (v *Inventory) readYAML(in *input) error {
 }
 
 // child returns a group, and makes it a part of another one; nil means all.
-func (v *Inventory) child(name string, parent *group, at place) (*group, error) {
+func (v *Inventory) child(name string, parent *group, at position) (*group, error) {
 	g, err := v.group(name, at)
 	if err != nil {
 		return nil, err

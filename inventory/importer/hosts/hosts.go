@@ -63,17 +63,17 @@ type group struct {
 // member records the line that makes a group a part of another one.
 type member struct {
 	group *group
-	at    place
+	at    position
 }
 
-// place is a line of a file.
-type place struct {
+// position is a line of a file.
+type position struct {
 	file string
 	line int
 }
 
 // fail returns the error for a file that is wrong.
-func (p place) fail(format string, args ...any) error {
+func (p position) fail(format string, args ...any) error {
 	return importer.Fail(p.file, p.line, format, args...)
 }
 
@@ -87,7 +87,7 @@ type input struct {
 	root *yamltree.Node // nil for INI
 }
 
-func (in *input) at(line int) place { return place{in.name, line} }
+func (in *input) at(line int) position { return position{in.name, line} }
 
 // Read reads the files of one inventory of Ansible. Errors are an [*importer.FileError], or that of a reader.
 func Read(files ...File) (*Inventory, error) {
@@ -153,7 +153,7 @@ func looksLikeYAML(text []byte) bool {
 	return false
 }
 
-// count counts something that has no place.
+// count counts something that has no counterpart.
 func (v *Inventory) count(kind string) {
 	if _, ok := v.counts[kind]; !ok && len(v.counts) >= maxKinds {
 		kind = "other variables"
@@ -161,12 +161,12 @@ func (v *Inventory) count(kind string) {
 	v.counts[kind]++
 }
 
-// Unplaced returns what has no place in the inventory, the most objects first: variables by name, in the number
+// Unplaced returns what has no counterpart in the inventory, the most objects first: variables by name, in the number
 // of times that the files give them a value.
 func (v *Inventory) Unplaced() []importer.Count { return importer.Counts(v.counts) }
 
 // host returns a host, a new one if there is none.
-func (v *Inventory) host(name string, at place) (*host, error) {
+func (v *Inventory) host(name string, at position) (*host, error) {
 	if h := v.byName[name]; h != nil {
 		return h, nil
 	}
@@ -182,7 +182,7 @@ func (v *Inventory) host(name string, at place) (*host, error) {
 }
 
 // group returns a group, a new one if there is none.
-func (v *Inventory) group(name string, at place) (*group, error) {
+func (v *Inventory) group(name string, at position) (*group, error) {
 	if g := v.groups[name]; g != nil {
 		return g, nil
 	}
@@ -198,7 +198,7 @@ func (v *Inventory) group(name string, at place) (*group, error) {
 }
 
 // join counts members of groups.
-func (v *Inventory) join(n int, at place) error {
+func (v *Inventory) join(n int, at position) error {
 	if v.members += n; v.members > maxMembers {
 		return at.fail("the groups have more than %d members, those of groups within groups included: split the inventory", maxMembers)
 	}
@@ -206,7 +206,7 @@ func (v *Inventory) join(n int, at place) error {
 }
 
 // addHosts adds the hosts of a pattern to a group with their variables.
-func (v *Inventory) addHosts(pattern string, g *group, own vars, at place) error {
+func (v *Inventory) addHosts(pattern string, g *group, own vars, at position) error {
 	names, err := expand(pattern, maxHosts)
 	if err != nil {
 		return at.fail("the host %q %s", shown(pattern), err)
@@ -243,7 +243,7 @@ func (v *Inventory) nest() error {
 	}
 	for _, h := range v.hosts {
 		for _, g := range h.groups {
-			if err := v.join(len(g.above), place{h.file, h.line}); err != nil {
+			if err := v.join(len(g.above), position{h.file, h.line}); err != nil {
 				return err
 			}
 		}

@@ -40,7 +40,7 @@ var secrets = []string{"pass", "secret", "token", "vault", "private_key", "api_k
 // secretKind is the kind that variables with secrets are counted under.
 const secretKind = "variables with secrets, which are not read"
 
-// kindOf returns what a variable without a place is counted as.
+// kindOf returns what a variable without a counterpart is counted as.
 func kindOf(name string) string {
 	lower := strings.ToLower(name)
 	if slices.ContainsFunc(secrets, func(part string) bool { return strings.Contains(lower, part) }) {
@@ -92,7 +92,7 @@ func (v *Inventory) readText(into vars, name, value string) {
 	}
 }
 
-// countHosts counts what hosts have that has no place.
+// countHosts counts what hosts have that has no counterpart.
 func (v *Inventory) countHosts() {
 	for _, h := range v.hosts {
 		groups := v.groupsOf(h)

@@ -7,7 +7,7 @@
 //	}
 //	report, err := importer.Run(ctx, engine, []importer.Source{export.Source(schema)}, nil)
 //
-// Each kind of object that has a place in the inventory is a row of a table in this package. Sites become
+// Each kind of object that has a counterpart in the inventory is a row of a table in this package. Sites become
 // locations, with their slug as site_code; a device without a name gets the one that NetBox shows.
 // [Export.Unplaced] counts the rest by kind, and [Export.KeepUnknown] keeps what has no field in custom fields.
 package netbox

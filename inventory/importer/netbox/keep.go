@@ -72,7 +72,7 @@ var references = map[string]string{
 	"dcim.powerfeed rack": "dcim.rack", "provider_network": "circuits.providernetwork", "power_port": "dcim.powerport",
 }
 
-// named are the kinds that have no place, but whose names do in other records.
+// named are the kinds that have no counterpart, but whose names do in other records.
 var named = []string{
 	"dcim.sitegroup", "dcim.rackrole", "dcim.virtualchassis", "dcim.powerpanel", "ipam.vlangroup", "ipam.routetarget", "circuits.circuit",
 	"circuits.provider", "circuits.providernetwork",

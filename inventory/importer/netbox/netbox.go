@@ -196,7 +196,7 @@ func (x *Export) addEnds(cable int64, o object) {
 	}
 }
 
-// Unplaced returns the kinds that have no place in the inventory, the most objects first.
+// Unplaced returns the kinds that have no counterpart in the inventory, the most objects first.
 func (x *Export) Unplaced() []importer.Count {
 	counts := maps.Clone(x.counts)
 	for _, k := range kinds() {

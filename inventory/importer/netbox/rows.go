@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The rows of objects. References are natural keys. A row of nil has no place.
+// The rows of objects. References are natural keys. A row of nil has no counterpart.
 
 func (x *Export) region(_ int64, o object) object {
 	return object{"name": o.text("name"), "kind": "region", "site_code": "region-" + o.text("slug"), "parent": x.regionKey(o["parent"])}
@@ -179,11 +179,11 @@ func (x *Export) deviceOf(number int64) object {
 	if device == nil {
 		return nil
 	}
-	place := x.placeOf(device)
+	location := x.placeOf(device)
 	if rack := x.referenced("dcim.rack", device["rack"]); rack != nil {
-		place = x.placeOf(rack)
+		location = x.placeOf(rack)
 	}
-	return object{"hostname": x.hostname(number, device), "location": place}
+	return object{"hostname": x.hostname(number, device), "location": location}
 }
 
 // port returns the fields that all ports have.
@@ -343,7 +343,7 @@ func (x *Export) terminationKey(model string, number int64) any {
 	return object{"device": row["device"], "kind": row["kind"], "name": row["name"]}
 }
 
-// cable returns the row of a cable with one end on each side that has a place here.
+// cable returns the row of a cable with one end on each side that has a counterpart here.
 func (x *Export) cable(number int64, o object) object {
 	both := x.ends[number]
 	if len(both) != 2 || both[0].side == both[1].side {
