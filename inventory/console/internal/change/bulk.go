@@ -111,7 +111,7 @@ func (m *many) done(word string) error {
 	return m.q.Redirect(m.Back + separator + "done=" + word)
 }
 
-// load reads the selected records. A value is an id, with the version that the preview has shown behind an @.
+// load reads the selected records. A value is an id, with the version that the preview has shown after an @.
 func (m *many) load() error {
 	versions, position := map[string]string{}, map[string]int{}
 	for i, value := range m.q.R.PostForm["id"] {

@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -81,21 +82,17 @@ func effects(q *site.Request, changes []site.Change, deleted func(id string) boo
 
 // links returns links to the records of entries.
 func links(q *site.Request, r *records.Resource, entries []site.Change) ([]site.Link, error) {
-	ids := map[string][]string{}
-	for _, e := range entries {
-		ids[r.Name] = append(ids[r.Name], e.ID)
+	ids := make([]string, len(entries))
+	for i, e := range entries {
+		ids[i] = e.ID
 	}
-	names, err := namesOf(q, ids)
+	names, err := namesOf(q, map[string][]string{r.Name: ids})
 	if err != nil {
 		return nil, err
 	}
-	all := make([]site.Link, len(entries))
-	for i, e := range entries {
-		label := names[e.ID]
-		if label == "" {
-			label = site.Label(r, site.Record{"id": e.ID})
-		}
-		all[i] = site.Link{Label: label, URL: q.RecordURL(r.Name, e.ID)}
+	all := make([]site.Link, len(ids))
+	for i, id := range ids {
+		all[i] = site.Link{Label: cmp.Or(names[id], site.Label(r, site.Record{"id": id})), URL: q.RecordURL(r.Name, id)}
 	}
 	return all, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx/ui"
 	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // maxTries bounds the dry runs of a preview: each leaves out the records that the one before has refused.
@@ -97,15 +98,11 @@ func (m *many) show(p *site.Preview) error {
 			along = append(along, e)
 			continue
 		}
-		for _, f := range m.Resource.Fields() {
-			d, ok := e.Changes[f.Name]
-			if !ok {
-				continue
-			}
-			in := &input{Field: f}
-			r := site.Diff{Field: site.FieldLabel(f), Before: in.show(stored(f, d.Before), names), After: in.show(stored(f, d.After), names)}
-			it.Diff = append(it.Diff, r)
-			counts[r]++
+		it.Diff = site.Diffs(m.Resource, e.Changes, func(f *records.Field, value any) string {
+			return (&input{Field: f}).show(stored(f, value), names)
+		})
+		for _, d := range it.Diff {
+			counts[d]++
 		}
 	}
 	for r, n := range counts {

@@ -54,7 +54,7 @@ func showRecord(q *site.Request) error {
 	return q.Page("record.html", p.Title, p)
 }
 
-// empty returns 1 for a list without records, which comes behind the others, and 0 for other sections.
+// empty returns 1 for a list without records, which comes after the others, and 0 for other sections.
 func empty(s *section) int {
 	if s.Kind == "none" {
 		return 1

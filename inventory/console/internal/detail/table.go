@@ -91,19 +91,19 @@ func columns(r *records.Resource, without string) []string {
 	if f := site.LabelField(r); f != nil {
 		names = append(names, f.Name)
 	}
-	take := func(fits func(*records.Field) bool) {
+	add := func(fits func(*records.Field) bool) {
 		for _, f := range r.Fields() {
 			if len(names) < maxColumns && listed(f) && f.Name != without && !slices.Contains(names, f.Name) && fits(f) {
 				names = append(names, f.Name)
 			}
 		}
 	}
-	take(func(f *records.Field) bool { return f.Ref != nil && f.Required })
-	take(func(f *records.Field) bool { return f.Ref == nil && f.Required })
-	take(func(f *records.Field) bool {
+	add(func(f *records.Field) bool { return f.Ref != nil && f.Required })
+	add(func(f *records.Field) bool { return f.Ref == nil && f.Required })
+	add(func(f *records.Field) bool {
 		return slices.Contains([]string{"status", "severity", "role", "kind"}, f.Name)
 	})
-	take(func(f *records.Field) bool {
+	add(func(f *records.Field) bool {
 		return f.Ref == nil && (f.Search || f.Counted || f.Extra) && f.Name != "site_code" && !strings.HasSuffix(f.Name, "_status")
 	})
 	if len(names) == 0 {

@@ -31,7 +31,7 @@ type table struct {
 	Missing []string      // what new records need, and no column has
 	Unknown int           // columns that are unknown
 
-	body   int // where the first row behind the header begins
+	body   int // where the first row after the header begins
 	breaks int // line breaks up to there
 }
 

@@ -114,13 +114,8 @@ func describeChanges(q *site.Request, changes []site.Change) (others []*changed,
 func describeChange(q *site.Request, r *records.Resource, c site.Change, labels map[string]string) *changed {
 	v := &changed{Action: c.Action, Kind: r.Label, URL: q.RecordURL(r.Name, c.ID)}
 	v.Label = cmp.Or(labels[c.ID], site.Label(r, site.Record{"id": c.ID}))
-	if c.Action == "delete" {
-		return v
-	}
-	for _, f := range r.Fields() {
-		if value, ok := c.Changes[f.Name]; ok {
-			v.Fields = append(v.Fields, site.Diff{Field: site.FieldLabel(f), Before: valueOf(f, value.Before, labels), After: valueOf(f, value.After, labels)})
-		}
+	if c.Action != "delete" {
+		v.Fields = site.Diffs(r, c.Changes, func(f *records.Field, value any) string { return valueOf(f, value, labels) })
 	}
 	return v
 }

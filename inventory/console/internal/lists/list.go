@@ -217,7 +217,7 @@ func counted(r *records.Resource, total int64, more bool) string {
 	return text
 }
 
-// addPages adds the links to other pages. A next page begins behind a cursor; its number says what the page
+// addPages adds the links to other pages. A next page begins after a cursor; its number says what the page
 // before it is.
 func (v *view) addPages(l *list, page *site.Page) {
 	number, size := v.number("page", 1), min(v.number("limit", defaultRows), records.MaxLimit)
@@ -238,7 +238,7 @@ func (v *view) addPages(l *list, page *site.Page) {
 	}
 }
 
-// head returns the heads of the columns, behind that of the name of a record.
+// head returns the heads of the columns, after that of the name of a record.
 func (v *view) head() []column {
 	name, all := nameField(v.resource), []column{{Label: v.resource.Label}}
 	if name != nil {

@@ -15,7 +15,7 @@ const maxFollowed = 50
 
 // live sends the changes of resources that the sender may list, as server-sent events with the name change
 // and the data {"id", "resource"}. It ends with the request, or when the API ends its stream: when the
-// token becomes invalid, and when the server stops. A browser continues behind its last event; if that is
+// token becomes invalid, and when the server stops. A browser continues after its last event; if that is
 // no longer kept it gets the event reset.
 func live(q *site.Request) error {
 	names := map[string]string{} // of resources, by what the feed calls their records

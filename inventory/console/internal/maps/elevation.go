@@ -278,12 +278,9 @@ func (m *move) send(q *site.Request, dry bool) error {
 		return err
 	}
 	for _, c := range preview.Changes {
-		for _, f := range r.Fields() {
-			if d, ok := c.Changes[f.Name]; ok {
-				before, after := site.Text(d.Before), site.Text(d.After)
-				m.Changes = append(m.Changes, site.Diff{Field: site.FieldLabel(f), Before: cmp.Or(names[before], before), After: cmp.Or(names[after], after)})
-			}
-		}
+		m.Changes = append(m.Changes, site.Diffs(r, c.Changes, func(_ *records.Field, value any) string {
+			return cmp.Or(names[site.Text(value)], site.Text(value))
+		})...)
 	}
 	return nil
 }

@@ -19,5 +19,5 @@ func Rank(role string) int { return rank(role) }
 // Rows is rows.
 func Rows(paths [][]int, nodes int) []Point { return rows(paths, nodes) }
 
-// BehindIn is behindIn.
-func BehindIn(p, in netip.Prefix) []netip.Prefix { return behindIn(p, in) }
+// BlocksAfter is blocksAfter.
+func BlocksAfter(p, in netip.Prefix) []netip.Prefix { return blocksAfter(p, in) }

@@ -109,7 +109,7 @@ func (n net) tree(root int) (order, parent []int, leaves []float64) {
 }
 
 // radial places a connected network in rings around a node, by distance. Each node has a part of the circle
-// for the nodes behind it.
+// for the nodes after it.
 func (n net) radial(root int) []point {
 	order, parent, leaves := n.tree(root)
 	depth, begin, next := make([]int, len(n)), make([]float64, len(n)), make([]float64, len(n))
@@ -384,7 +384,7 @@ func packed(blocks []*block, spaceX, spaceY float64) *block {
 	all := &block{}
 	all.width, all.height = pack(blocks, spaceX, spaceY, best)
 	for _, b := range blocks {
-		all.take(b, b.x, b.y)
+		all.add(b, b.x, b.y)
 	}
 	return all
 }
@@ -455,8 +455,8 @@ func (of *grouping) together(blocks []*block) *block {
 	}
 	above := stack(first, all, of.below)
 	beside := &block{width: first.width + groupAside + all.width, height: max(first.height, all.height)}
-	beside.take(first, 0, 0)
-	beside.take(all, first.width+groupAside, 0)
+	beside.add(first, 0, 0)
+	beside.add(all, first.width+groupAside, 0)
 	if beside.zoom() > 1.35*above.zoom() {
 		return beside
 	}

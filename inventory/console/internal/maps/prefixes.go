@@ -29,7 +29,7 @@ type prefix struct {
 	Location, VLAN string
 	usage
 	Children []*prefix
-	More     string // the prefix behind which there are more children; empty for none
+	More     string // the prefix after which there are more children; empty for none
 	Open     bool
 	network  netip.Prefix
 }
@@ -76,12 +76,12 @@ type prefixPage struct {
 	Lengths     []int
 	New         bool
 	NewAddress  bool
-	Part        []*prefix // for htmx: children, and what is behind them
+	Part        []*prefix // for htmx: children, and what is after them
 	PartMore    string
 	PartOf      string // the address of the next part
 }
 
-// After returns the address of the children of a prefix, or of the roots of a VRF, behind one of them.
+// After returns the address of the children of a prefix, or of the roots of a VRF, after one of them.
 func (p *prefixPage) After(under, vrf, after string) string {
 	values := url.Values{"after": {after}}
 	if under != "" {
@@ -328,22 +328,22 @@ func prefixFrom(rec site.Record) *prefix {
 	return p
 }
 
-// children reads the prefixes of a VRF directly within a network, or its first level for the zero one, behind
+// children reads the prefixes of a VRF directly within a network, or its first level for the zero one, after
 // a given one. Lists have all levels in the order of addresses, so that the prefixes within a child follow it:
-// the next read begins behind them.
+// the next read begins after them.
 func children(q *site.Request, vrf string, within netip.Prefix, after string) (found []*prefix, more string, err error) {
 	queue := []netip.Prefix{within} // networks that are still to be read, in the order of addresses
 	if !within.IsValid() {
 		queue = []netip.Prefix{netip.PrefixFrom(netip.IPv4Unspecified(), 0), netip.PrefixFrom(netip.IPv6Unspecified(), 0)}
 	}
 	var last netip.Prefix // the last child
-	if behind, err := netip.ParsePrefix(after); err == nil {
-		last = behind.Masked()
+	if first, err := netip.ParsePrefix(after); err == nil {
+		last = first.Masked()
 		for len(queue) > 0 && !queue[0].Contains(last.Addr()) {
 			queue = queue[1:]
 		}
 		if len(queue) > 0 {
-			queue = append(behindIn(last, queue[0]), queue[1:]...)
+			queue = append(blocksAfter(last, queue[0]), queue[1:]...)
 		}
 	}
 	query := inVRF(vrf)
@@ -368,15 +368,15 @@ func children(q *site.Request, vrf string, within netip.Prefix, after string) (f
 			found, last = append(found, p), p.network
 		}
 		if more {
-			queue = append(behindIn(last, block), queue...)
+			queue = append(blocksAfter(last, block), queue...)
 		}
 	}
 	return found, last.String(), describe(q, found)
 }
 
-// behindIn returns the networks that make up the part of a network behind one within it, in the order of
+// blocksAfter returns the networks that make up the part of a network after one within it, in the order of
 // addresses.
-func behindIn(p, in netip.Prefix) (blocks []netip.Prefix) {
+func blocksAfter(p, in netip.Prefix) (blocks []netip.Prefix) {
 	for bits := p.Bits(); bits > in.Bits(); bits-- {
 		bytes := p.Addr().AsSlice()
 		at, mask := (bits-1)/8, byte(0x80)>>((bits-1)%8)

@@ -172,13 +172,13 @@ func (b *branch) block() *block {
 // stack returns a block of two blocks, the first one above the other.
 func stack(top, bottom *block, space float64) *block {
 	all := &block{width: max(top.width, bottom.width), height: top.height + space + bottom.height}
-	all.take(top, (all.width-top.width)/2, 0)
-	all.take(bottom, (all.width-bottom.width)/2, top.height+space)
+	all.add(top, (all.width-top.width)/2, 0)
+	all.add(bottom, (all.width-bottom.width)/2, top.height+space)
 	return all
 }
 
-// take adds the nodes of another block at a place.
-func (b *block) take(other *block, x, y float64) {
+// add adds the nodes of another block at a position.
+func (b *block) add(other *block, x, y float64) {
 	for i, node := range other.nodes {
 		b.nodes = append(b.nodes, node)
 		b.points = append(b.points, point{x + other.points[i].X, y + other.points[i].Y})
@@ -213,7 +213,7 @@ func wrap(blocks []*block, spaceX, spaceY float64) *block {
 		}
 		x = (all.width - x) / 2
 		for _, b := range row {
-			all.take(b, x, all.height)
+			all.add(b, x, all.height)
 			x += b.width + spaceX
 		}
 		all.height += high + spaceY

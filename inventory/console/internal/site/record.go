@@ -175,6 +175,16 @@ type Delta struct{ Before, After any }
 // Diff is the change of a field, for the template "diff".
 type Diff struct{ Field, Before, After string }
 
+// Diffs returns changed fields in the order of the resource. show writes a value for people.
+func Diffs(r *records.Resource, changes map[string]Delta, show func(*records.Field, any) string) (all []Diff) {
+	for _, f := range r.Fields() {
+		if d, ok := changes[f.Name]; ok {
+			all = append(all, Diff{Field: FieldLabel(f), Before: show(f, d.Before), After: show(f, d.After)})
+		}
+	}
+	return all
+}
+
 // DryRun sends a call that changes nothing.
 func (q *Request) DryRun(c *Call) (*Preview, error) {
 	dry, p := *c, &Preview{}
