@@ -13,13 +13,12 @@ import (
 
 // deletion is the data of the page that asks before a deletion.
 type deletion struct {
-	Resource *records.Resource
-	Crumbs   []site.Link
-	Title    string
-	Label    string
-	Action   string
-	Cancel   string
-	Match    string
+	Crumbs []site.Link
+	Title  string
+	Label  string
+	Action string
+	Cancel string
+	Match  string
 	*site.Preview
 	Effects  []effect
 	Problem  string
@@ -110,7 +109,7 @@ func askDelete(q *site.Request, status int, problem string) error {
 		return err
 	}
 	d := &deletion{
-		Resource: r, Label: site.Label(r, rec), Match: match, Problem: problem,
+		Label: site.Label(r, rec), Match: match, Problem: problem,
 		Action: "/r" + pathOf(r, rec.ID()) + "/delete", Cancel: q.RecordURL(r.Name, rec.ID()),
 	}
 	d.Title = "Delete " + d.Label

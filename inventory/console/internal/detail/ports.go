@@ -230,44 +230,33 @@ func portRows(q *site.Request, resource string, recs []site.Record) ([]portRow, 
 
 // vlansOf returns the VLANs of interfaces, the untagged one first.
 func vlansOf(q *site.Request, recs []site.Record, ids []string) (map[string][]vlan, error) {
-	all := map[string][]vlan{}
-	if len(ids) == 0 || !q.May("vlans", records.RouteList) {
+	all, tagged := map[string][]vlan{}, &site.Page{}
+	if len(ids) == 0 || !q.MaySee("vlans") {
 		return all, nil
 	}
-	wanted := map[string][]vlan{} // by interface, with ids as labels
-	for _, rec := range recs {
-		if id := rec.Text("untagged_vlan_id"); id != "" {
-			wanted[rec.ID()] = append(wanted[rec.ID()], vlan{Label: id})
-		}
-	}
-	if q.May("tagged-vlans", records.RouteList) {
-		page, err := q.Some("tagged-vlans", records.MaxLimit, url.Values{"interface_id__in": {strings.Join(ids, ",")}})
-		if err != nil {
+	var err error
+	if q.MaySee("tagged-vlans") {
+		if tagged, err = q.Some("tagged-vlans", records.MaxLimit, url.Values{"interface_id__in": {strings.Join(ids, ",")}}); err != nil {
 			return nil, err
 		}
-		for _, rec := range page.Data {
-			at := rec.Text("interface_id")
-			wanted[at] = append(wanted[at], vlan{Label: rec.Text("vlan_id"), Tagged: true})
+	}
+	var wanted []string
+	for _, rec := range slices.Concat(recs, tagged.Data) {
+		wanted = append(wanted, rec.Text("untagged_vlan_id"), rec.Text("vlan_id"))
+	}
+	labels, err := q.Labels("vlans", wanted)
+	add := func(to, id string, tagged bool) {
+		if label := labels[id]; label != "" {
+			all[to] = append(all[to], vlan{Label: label, URL: q.RecordURL("vlans", id), Tagged: tagged})
 		}
 	}
-	var vlans []string
-	for _, list := range wanted {
-		for _, v := range list {
-			vlans = append(vlans, v.Label)
-		}
+	for _, rec := range recs {
+		add(rec.ID(), rec.Text("untagged_vlan_id"), false)
 	}
-	labels, err := q.Labels("vlans", vlans)
-	if err != nil {
-		return nil, err
+	for _, rec := range tagged.Data {
+		add(rec.Text("interface_id"), rec.Text("vlan_id"), true)
 	}
-	for at, list := range wanted {
-		for _, v := range list {
-			if label := labels[v.Label]; label != "" {
-				all[at] = append(all[at], vlan{Label: label, URL: q.RecordURL("vlans", v.Label), Tagged: v.Tagged})
-			}
-		}
-	}
-	return all, nil
+	return all, err
 }
 
 // addressesOf returns the addresses of interfaces, the primary one first.

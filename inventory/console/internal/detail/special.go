@@ -3,10 +3,10 @@ package detail
 import (
 	"math"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx/ui"
 	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
@@ -122,13 +122,8 @@ func (p *page) loadUsage(s *section) error {
 		return err
 	}
 	u.Address, u.Next = p.q.May("addresses", records.RouteCreate), p.q.May("prefixes", records.RouteCreate)
-	_, bits, _ := strings.Cut(u.Prefix, "/")
-	from, _ := strconv.Atoi(bits) // a prefix of the API has a length
-	most := 32
-	if strings.Contains(u.Prefix, ":") {
-		most = 128
-	}
-	for n := from + 1; n <= min(most, from+16); n++ {
+	network, _ := netip.ParsePrefix(u.Prefix) // the API has checked it
+	for n := network.Bits() + 1; n <= min(network.Addr().BitLen(), network.Bits()+16); n++ {
 		u.Lengths = append(u.Lengths, n)
 	}
 	s.Data = u
@@ -144,13 +139,11 @@ func (p *page) loadWithin(resource, field string) func(*section) error {
 		} else {
 			query.Set("vrf_id__isnull", "true")
 		}
+		names := []string{"address", "interface_id", "status", "dns_name"}
 		if resource == "prefixes" {
 			query.Set("prefix__ne", p.Rec.Text("prefix"))
-		}
-		r, _ := p.q.Schema.Named(resource)
-		names := slices.DeleteFunc(columns(r, "vrf_id"), func(name string) bool { return name == "dns_name" && resource == "prefixes" })
-		if resource == "addresses" {
-			names = []string{"address", "interface_id", "status", "dns_name"}
+			r, _ := p.q.Schema.Named(resource)
+			names = columns(r, "vrf_id")
 		}
 		t, err := readTable(p.q, resource, query, childRows, names)
 		if err != nil {

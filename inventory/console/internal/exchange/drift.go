@@ -38,7 +38,6 @@ type driftPage struct {
 
 	Differences []*difference
 	Counts      []string // of differences, by type
-	Chosen      int
 	Applied     int
 	Changed     []*changed // by a dry run
 	New         []*newRecords
@@ -289,7 +288,7 @@ func (p *driftPage) preview(q *site.Request, t *driftTable, chosen []string) err
 	if err != nil {
 		return p.failed(q, err)
 	}
-	p.Step, p.Differences, p.Chosen = stepPreview, report.Differences, len(report.Differences)
+	p.Step, p.Differences = stepPreview, report.Differences
 	p.Changed, p.New, p.More, err = describeChanges(q, report.Changes)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,15 +33,17 @@ type result struct {
 
 // hit is a result as it is shown.
 type hit struct {
-	Label, URL, Icon, Kind string
-	Field, Value           string // what matches, unless that is the label
-	Status                 string
+	Label, URL   string
+	Resource     *records.Resource
+	Field, Value string // what matches, unless that is the label
+	Status       string
 }
 
 // group is the results of one resource.
 type group struct {
-	Title, Icon, URL string // URL of the list with the same search, if that finds at least these
-	Hits             []hit
+	Resource *records.Resource
+	URL      string // of the list with the same search, if that finds at least these
+	Hits     []hit
 }
 
 // results is the data of the page with the results of a search, and of the options of the palette.
@@ -128,7 +131,7 @@ func hits(q *site.Request, all []result) ([]hit, error) {
 		if !ok {
 			continue
 		}
-		h := hit{Label: cmp.Or(labels[found.ID], site.Label(r, found.Record)), URL: q.RecordURL(r.Name, found.ID), Icon: site.Icon(r.Name), Kind: r.Label}
+		h := hit{Label: cmp.Or(labels[found.ID], site.Label(r, found.Record)), URL: q.RecordURL(r.Name, found.ID), Resource: r}
 		if f, ok := r.Field(found.Field); ok && f != site.LabelField(r) && f.Name != "id" {
 			h.Field, h.Value = site.FieldLabel(f), abridged(found.Record.Text(f.Name))
 		}
@@ -170,21 +173,13 @@ func grouped(q *site.Request, text string, all []result) ([]group, error) {
 		return nil, err
 	}
 	var groups []group
-	at := map[string]int{}
 	for _, h := range shown {
-		i, ok := at[h.Kind]
-		if !ok {
+		i := slices.IndexFunc(groups, func(g group) bool { return g.Resource == h.Resource })
+		if i < 0 {
 			i = len(groups)
-			at[h.Kind] = i
-			groups = append(groups, group{Icon: h.Icon})
+			groups = append(groups, group{Resource: h.Resource, URL: q.ListURL(h.Resource.Name) + "?" + url.Values{"q": {text}}.Encode()})
 		}
 		groups[i].Hits = append(groups[i].Hits, h)
-	}
-	for _, r := range q.Schema.Resources() {
-		if i, ok := at[r.Label]; ok {
-			groups[i].Title = site.Title(r)
-			groups[i].URL = q.ListURL(r.Name) + "?" + url.Values{"q": {text}}.Encode()
-		}
 	}
 	return groups, nil
 }

@@ -75,7 +75,6 @@ type prefixPage struct {
 	Length      int
 	Lengths     []int
 	New         bool
-	NewAddress  bool
 	Part        []*prefix // for htmx: children, and what is after them
 	PartMore    string
 	PartOf      string // the address of the next part
@@ -96,7 +95,7 @@ func showPrefixes(q *site.Request) error {
 	given := q.R.URL.Query()
 	p := &prefixPage{
 		VRF: given.Get("vrf"), Query: strings.TrimSpace(given.Get("q")),
-		New: q.May("prefixes", records.RouteCreate), NewAddress: q.May("addresses", records.RouteCreate),
+		New: q.May("prefixes", records.RouteCreate),
 	}
 	under, after := given.Get("under"), given.Get("after")
 	if under != "" {
@@ -277,7 +276,7 @@ func (p *prefixPage) free(q *site.Request) error {
 		return site.Text(preview.Changes[0].Changes[field].After), nil
 	}
 	var err error
-	if p.NewAddress {
+	if q.May("addresses", records.RouteCreate) {
 		if p.NextAddress, err = next("/next-address", "address", nil); err != nil {
 			return err
 		}
