@@ -21,7 +21,7 @@ func TestPeakMemory(t *testing.T) {
 	const child = "ASHLAR_TEST_PEAK_MEMORY"
 	if os.Getenv(child) == "" {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestPeakMemory$", "-test.v") // #nosec G204 G702 -- this test
-		cmd.Env = append(os.Environ(), child+"=1")
+		cmd.Env = append(os.Environ(), child+"=1", "GOGC=100")
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		require.Contains(t, string(out), "MiB in use at most", "the child has not measured")
