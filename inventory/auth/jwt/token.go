@@ -124,8 +124,14 @@ func (t *Tokens) Issue(who auth.Identity) (token string, expires time.Time, err 
 		return "", time.Time{}, fmt.Errorf("jwt: token for user %.40q: %s", who.UserID, reason)
 	}
 	from := t.now().UTC().Truncate(time.Second)
-	c := &Claims{Identity: who, ID: rand.Text(), IssuedAt: from, NotBefore: from, ExpiresAt: from.Add(t.lifetime)}
-	token, err = gojwt.NewWithClaims(gojwt.SigningMethodHS256, t.wire(c)).SignedString(t.keys.Load().keys[0])
+	expires = from.Add(t.lifetime)
+	token, err = gojwt.NewWithClaims(gojwt.SigningMethodHS256, &wire{
+		UserID: who.UserID, Username: who.Username, Role: who.Role, Epoch: who.Epoch, Session: who.Session,
+		RegisteredClaims: gojwt.RegisteredClaims{
+			Issuer: t.issuer, Subject: who.UserID, Audience: gojwt.ClaimStrings{t.audience}, ID: rand.Text(),
+			IssuedAt: gojwt.NewNumericDate(from), NotBefore: gojwt.NewNumericDate(from), ExpiresAt: gojwt.NewNumericDate(expires),
+		},
+	}).SignedString(t.keys.Load().keys[0])
 	if err != nil {
 		return "", time.Time{}, fmt.Errorf("jwt: token for user %.40q: %w", who.UserID, err)
 	}
@@ -133,7 +139,7 @@ func (t *Tokens) Issue(who auth.Identity) (token string, expires time.Time, err 
 		return "", time.Time{}, fmt.Errorf("jwt: token for user %.40q has %d bytes, at most %d are allowed: shorten the user name",
 			who.UserID, len(token), MaxTokenLength)
 	}
-	return token, c.ExpiresAt, nil
+	return token, expires, nil
 }
 
 // fault returns what is invalid in i, or "".
@@ -165,27 +171,6 @@ type wire struct {
 	Epoch    int64     `json:"epoch"`
 	Session  string    `json:"sid,omitempty"`
 	gojwt.RegisteredClaims
-}
-
-// wire returns the payload for c.
-func (t *Tokens) wire(c *Claims) *wire {
-	return &wire{
-		UserID: c.UserID, Username: c.Username, Role: c.Role, Epoch: c.Epoch, Session: c.Session,
-		RegisteredClaims: gojwt.RegisteredClaims{
-			Issuer: t.issuer, Subject: c.UserID, Audience: gojwt.ClaimStrings{t.audience}, ID: c.ID,
-			IssuedAt:  gojwt.NewNumericDate(c.IssuedAt),
-			NotBefore: gojwt.NewNumericDate(c.NotBefore),
-			ExpiresAt: gojwt.NewNumericDate(c.ExpiresAt),
-		},
-	}
-}
-
-// claims returns the claims of a valid payload.
-func (w *wire) claims() *Claims {
-	return &Claims{
-		Identity: w.identity(), ID: w.ID,
-		IssuedAt: w.IssuedAt.UTC(), NotBefore: w.NotBefore.UTC(), ExpiresAt: w.ExpiresAt.UTC(),
-	}
 }
 
 func (w *wire) identity() auth.Identity {
@@ -242,7 +227,10 @@ func (t *Tokens) Verify(token string) (*Claims, error) {
 	if _, err := t.parser.ParseWithClaims(token, w, t.keysFor); err != nil {
 		return nil, tokenError(err)
 	}
-	return w.claims(), nil
+	return &Claims{
+		Identity: w.identity(), ID: w.ID,
+		IssuedAt: w.IssuedAt.UTC(), NotBefore: w.NotBefore.UTC(), ExpiresAt: w.ExpiresAt.UTC(),
+	}, nil
 }
 
 // keysFor ignores headers that name a key, such as kid, jwk, jku and x5u. Critical headers are not
