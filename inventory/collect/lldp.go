@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -133,15 +134,8 @@ func identifier(kind int64, id []byte) string {
 
 // printable reports whether an ID is text. Some devices end it with zeros.
 func printable(id []byte) bool {
-	for len(id) > 0 && id[len(id)-1] == 0 {
-		id = id[:len(id)-1]
-	}
-	for _, r := range string(id) {
-		if r == utf8.RuneError || !unicode.IsPrint(r) {
-			return false
-		}
-	}
-	return true
+	text := strings.TrimRight(string(id), "\x00")
+	return !strings.ContainsFunc(text, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) })
 }
 
 // portNames finds the names of interfaces by the numbers of ports of LLDP.
@@ -178,23 +172,14 @@ func (p *portNames) of(number uint32) string {
 	decimal := strconv.FormatUint(uint64(number), 10)
 	port := cmp.Or(p.ports[number], &localPort{})
 	id := identifier(port.kind, port.id)
-	ofLocal, ofMAC := "", ""
+	ofLocal, ofMAC, ofName := "", "", ""
 	switch port.kind {
 	case idLocal:
 		ofLocal = p.byIndex[id]
 	case idMAC:
 		ofMAC = p.byMAC[id]
-	}
-	ofName := ""
-	if port.kind == idIfName {
+	case idIfName:
 		ofName = id
 	}
-	for _, name := range []string{
-		p.names[id], ofName, p.names[port.description], ofLocal, ofMAC, p.byIndex[decimal], port.description, id,
-	} {
-		if name != "" {
-			return name
-		}
-	}
-	return decimal
+	return cmp.Or(p.names[id], ofName, p.names[port.description], ofLocal, ofMAC, p.byIndex[decimal], port.description, id, decimal)
 }

@@ -1,5 +1,7 @@
 package discovery
 
+import "slices"
+
 // Expected is a neighbour that a device should hear on an interface.
 type Expected struct {
 	ID        string   // identifies it in differences, such as the id of a link
@@ -108,15 +110,7 @@ func compareInterface(found []*Neighbor, expected []*Expected) (all []Difference
 
 // sameNeighbor reports whether a neighbour is the expected one, by its name or its chassis.
 func (e *Expected) sameNeighbor(n *Neighbor) bool {
-	if SameHost(e.Host, n.Name) {
-		return true
-	}
-	for _, mac := range e.MACs {
-		if sameMAC(mac, n.ChassisID) {
-			return true
-		}
-	}
-	return false
+	return SameHost(e.Host, n.Name) || slices.ContainsFunc(e.MACs, func(mac string) bool { return sameMAC(mac, n.ChassisID) })
 }
 
 // samePort reports whether a port is the expected one. The description may have its name.

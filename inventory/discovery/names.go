@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"net"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -47,10 +48,8 @@ func InterfaceKey(name string) string {
 		kind, rest = short, kind[len(short):]+rest
 	}
 	for _, forms := range interfaceTypes {
-		for _, form := range forms {
-			if kind == form {
-				return forms[0] + rest
-			}
+		if slices.Contains(forms, kind) {
+			return forms[0] + rest
 		}
 	}
 	return kind + rest

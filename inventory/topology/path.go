@@ -55,10 +55,7 @@ func (g *Graph) path(from int32, links []int32) Path {
 // distances returns the distance of nodes from one of them, until that of another one is known; -1 for
 // those that are not known.
 func (g *Graph) distances(from, until int32) []int64 {
-	distance := make([]int64, len(g.nodes))
-	for i := range distance {
-		distance[i] = -1
-	}
+	distance := slices.Repeat([]int64{-1}, len(g.nodes))
 	queue := heap{{0, from}}
 	for len(queue) > 0 {
 		at := queue.pop()

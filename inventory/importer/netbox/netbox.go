@@ -283,10 +283,7 @@ func (o object) decimal(name string) any {
 
 // number returns a whole number, 0 for none.
 func number(v any) int64 {
-	n, ok := v.(json.Number)
-	if !ok {
-		return 0
-	}
+	n, _ := v.(json.Number)
 	i, err := n.Int64()
 	if err != nil {
 		return 0
