@@ -70,14 +70,12 @@ func bulk(q *site.Request) error {
 	m := &many{form: newForm(q, r, "many"), Do: "edit", Back: back(q, r)}
 	m.Action, m.Cancel = "/r/"+r.Name+"/bulk", q.UI.URL(m.Back)
 	m.ID = ""
-	if does == records.RouteDeleteMany {
-		m.Do = "delete"
-	}
 	if err := m.load(); err != nil {
 		return err
 	}
 	m.Title = strings.ToUpper(verb[:1]) + verb[1:] + " " + ui.Count(len(m.Items)) + " " + m.Noun()
-	if m.Do == "delete" {
+	if does == records.RouteDeleteMany {
+		m.Do = "delete"
 		return m.deleteStep()
 	}
 	return m.editStep()
@@ -298,11 +296,11 @@ func (s *setting) value(rec site.Record) any {
 
 // apply makes the change, on the condition that no record has changed since the preview.
 func (m *many) apply() error {
-	items := make([]map[string]any, len(m.Items))
-	for i, it := range m.Items {
-		items[i] = m.patch(it, it.Version)
+	var bodies []map[string]any
+	for _, it := range m.Items {
+		bodies = append(bodies, m.patch(it, it.Version))
 	}
-	_, err := m.q.Do(&site.Call{Method: http.MethodPatch, Path: "/" + m.Resource.Name, Body: items}, nil)
+	_, err := m.q.Do(&site.Call{Method: http.MethodPatch, Path: "/" + m.Resource.Name, Body: bodies}, nil)
 	if fault, ok := site.Refused(err); ok {
 		m.Applying = true
 		m.refuseItems(fault, m.Items)

@@ -2,6 +2,7 @@ package change
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -159,18 +160,15 @@ func (s *search) list(query url.Values) error {
 // for other texts that contain it.
 func (s *search) find(text string) error {
 	label := site.LabelField(s.resource)
+	query := url.Values{}
+	if label != nil && label.Index && label.Sortable() {
+		query.Set("sortby", label.Name+":asc")
+	}
 	if text == "" {
-		query := url.Values{}
-		if label != nil && label.Index && label.Sortable() {
-			query.Set("sortby", label.Name+":asc")
-		}
 		return s.list(query)
 	}
 	if label != nil {
-		query := url.Values{label.Name + "__startswith": {text}}
-		if label.Index && label.Sortable() {
-			query.Set("sortby", label.Name+":asc")
-		}
+		query.Set(label.Name+"__startswith", text)
 		if err := s.list(query); err != nil {
 			return err
 		}
@@ -294,9 +292,7 @@ func exact(q *site.Request, r *records.Resource, text string, with url.Values) (
 	for _, f := range r.ShortKeys() {
 		s := &search{q: q, resource: r}
 		query := url.Values{f.Name: {text}}
-		for name, values := range with {
-			query[name] = values
-		}
+		maps.Copy(query, with)
 		if err := s.list(query); err != nil {
 			return nil, err
 		}

@@ -23,12 +23,8 @@ var formats = []choice{{Label: "CSV", Value: "csv"}, {Label: "JSON lines", Value
 
 // exports returns the links to export the view: the columns that it shows, or all fields.
 func (v *view) exports() []exportLinks {
-	var shown []string
-	for _, f := range v.columns {
-		shown = append(shown, f.Name)
-	}
 	all := []exportLinks{{Title: "The columns shown"}, {Title: "All fields"}}
-	for i, columns := range [][]string{shown, nil} {
+	for i, columns := range [][]string{v.names(), nil} {
 		state := v.state()
 		state.Del("limit")
 		if state.Del(columnParam); columns != nil {
@@ -56,11 +52,7 @@ func export(q *site.Request) error {
 	}
 	query.Set(formatParam, format)
 	if v.chosen {
-		names := make([]string, len(v.columns))
-		for i, f := range v.columns {
-			names[i] = f.Name
-		}
-		query.Set("fields", strings.Join(names, ","))
+		query.Set("fields", strings.Join(v.names(), ","))
 	}
 	name := v.resource.Name + "-" + time.Now().UTC().Format("2006-01-02") + "." + format
 	return q.Forward(&site.Call{Path: "/" + v.resource.Name, Query: query}, http.Header{"Content-Disposition": {`attachment; filename="` + name + `"`}})

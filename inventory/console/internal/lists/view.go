@@ -85,9 +85,7 @@ func (v *view) without(names ...string) url.Values {
 func (v *view) state() url.Values {
 	state := v.without("page", "cursor")
 	if v.chosen {
-		for _, f := range v.columns {
-			state.Add(columnParam, f.Name)
-		}
+		state[columnParam] = v.names()
 	}
 	return state
 }
@@ -132,18 +130,21 @@ func (v *view) apiQuery() url.Values {
 	return query
 }
 
+// names returns the names of the columns.
+func (v *view) names() (names []string) {
+	for _, f := range v.columns {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
 // fieldNames returns the parameter fields of the API for what is shown.
 func (v *view) fieldNames() string {
 	names := []string{"id"}
 	if f := nameField(v.resource); f != nil {
 		names = append(names, f.Name)
 	}
-	for _, f := range v.columns {
-		if !slices.Contains(names, f.Name) {
-			names = append(names, f.Name)
-		}
-	}
-	return strings.Join(names, ",")
+	return strings.Join(unique(append(names, v.names()...)), ",")
 }
 
 // read returns the records of the page that the address asks for.

@@ -323,23 +323,16 @@ func (g *graph) loadFailures(q *site.Request) error {
 
 // complete sets what follows from other fields, and the names of the locations.
 func (g *graph) complete() {
-	at := make(map[string]int, len(g.Nodes))
+	at, names := make(map[string]int, len(g.Nodes)), make(map[string]string, len(g.Nodes))
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
 		n.Tone, n.Shape = ui.Tone(n.Status), shape(n.Status)
-		at[n.ID] = i
+		at[n.ID], names[n.ID] = i, n.Hostname
 		if p := g.places[n.Location]; p != nil {
 			n.LocationName = p.Name
 		}
 	}
-	name := func(e *edge) {
-		if a, ok := at[e.A.Device]; ok {
-			e.AName = g.Nodes[a].Hostname
-		}
-		if b, ok := at[e.B.Device]; ok {
-			e.BName = g.Nodes[b].Hostname
-		}
-	}
+	name := func(e *edge) { e.AName, e.BName = names[e.A.Device], names[e.B.Device] }
 	for i := range g.Edges {
 		e := &g.Edges[i]
 		name(e)
