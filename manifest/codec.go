@@ -94,7 +94,7 @@ func unmarshal[T any](data []byte, to *T) error {
 	return decode(doc, to)
 }
 
-// layout is how a struct is read and written: its known keys in their order, and the
+// layout guides the reading and writing of a struct: its known keys in their order, and the
 // index of its field Extra.
 type layout struct {
 	fields []layoutField

@@ -78,7 +78,7 @@ func (d *Document) edit(pointer, value string) (Edit, error) {
 	return Edit{}, fmt.Errorf("%s is %s, which has no members", jsonpos.Quote(pointer[:at]), parent.Kind)
 }
 
-// style is how a document is written, as its root shows.
+// style is the form of a document, as its root shows.
 type style struct {
 	text    string
 	newline string

@@ -97,7 +97,7 @@ func dateOf(root *Node) string {
 	return currentDate
 }
 
-// officialKey is what a registry added to the _meta of the first schemas.
+// officialKey is the key that a registry added to the _meta of the first schemas.
 const officialKey = "io.modelcontextprotocol.registry/official"
 
 func hasOldName(n *Node) bool {

@@ -40,7 +40,7 @@ func (d *Document) validator(found *findings, opts *Options) *validator {
 	}
 }
 
-// usualSteps is how deep most values are.
+// usualSteps is the depth of most values.
 const usualSteps = 6
 
 // validator walks a tree of values along the shapes.

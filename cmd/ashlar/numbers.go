@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// systems are what the landing page shows numbers of.
+// systems are the systems whose numbers the landing page shows.
 type systems struct {
 	limits  *limits
 	network *network
@@ -17,13 +17,13 @@ type systems struct {
 	before, last reading
 }
 
-// reading is how many limits were decided at a time.
+// reading is the number of limits decided until a time.
 type reading struct {
 	at      time.Time
 	decided uint64
 }
 
-// numbers are what the systems have and do.
+// numbers describe the content and the work of the systems.
 type numbers struct {
 	Devices          int64
 	Books            int

@@ -28,7 +28,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// output is what the program prints, to be waited for.
+// output keeps what the program prints, for tests that wait for it.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -92,7 +92,7 @@ func launch(t *testing.T, args ...string) (out *output, welcome string, stop fun
 	}
 }
 
-// timeout is how long a start or an end may take on a busy machine.
+// timeout bounds a start or an end on a busy machine.
 const timeout = 2 * time.Minute
 
 // anywhere are the flags for free ports, and a directory that is gone with the test.

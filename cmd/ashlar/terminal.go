@@ -15,7 +15,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// maxLines is how many requests of a second are shown. Of the others it is said how many they were.
+// maxLines is the number of requests shown in a second. The others are counted.
 const maxLines = 20
 
 // terminal writes log records as lines for people: one for each request, call, reload or problem.

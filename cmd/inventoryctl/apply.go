@@ -71,7 +71,7 @@ func (a *app) importing(o *applyOptions, pruneHelp string, c *cobra.Command) *co
 	return c
 }
 
-// importProblem is what is wrong with a row.
+// importProblem describes a wrong row.
 type importProblem struct {
 	Line                  int
 	Column, Value, Reason string

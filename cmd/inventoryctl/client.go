@@ -109,7 +109,7 @@ func (c *client) open(method, path string, query url.Values, contentType string,
 	return response.Body, nil
 }
 
-// maxWaits is how often a request waits for the rate limit of the server, and maxWait how long.
+// maxWaits is the number of times that a request waits for the rate limit of the server, and maxWait the longest wait.
 const (
 	maxWaits = 3
 	maxWait  = time.Minute

@@ -14,7 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// app is what the commands share.
+// app has the parts that the commands share.
 type app struct {
 	env     cli.Env
 	schema  *records.Schema // of the program; the server may have more

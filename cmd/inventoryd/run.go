@@ -21,7 +21,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/server"
 )
 
-// app is what the commands share.
+// app has the parts that the commands share.
 type app struct {
 	env cli.Env
 	// settings returns the settings of the environment and the flags.

@@ -7,7 +7,7 @@ import (
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 )
 
-// contextLines is how many equal lines a diff shows around a change.
+// contextLines is the number of equal lines that a diff shows around a change.
 const contextLines = 3
 
 // maxCells limits the table that lines are compared with. Beyond it a diff shows everything

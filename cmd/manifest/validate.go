@@ -91,7 +91,7 @@ func writeProblem(b *bytes.Buffer, name string, data []byte, p *manifest.Problem
 	}
 }
 
-// maxLine is how many bytes of a line are read on either side of a position: more than are
+// maxLine is the number of bytes of a line that are read before and after a position: more than are
 // shown, because a manifest may be a single line.
 const maxLine = 1 << 10
 

@@ -165,7 +165,7 @@ func (r *resolver) directories(s string) string {
 	).Replace(s)
 }
 
-// reference is how the manifest refers to an input, without its key and the closing brace.
+// reference begins a reference of the manifest to an input; its key and the closing brace follow.
 const reference = "${user_config."
 
 // pack returns the command as a package.

@@ -87,7 +87,7 @@ func values(form *launch.Form) launch.Values {
 	return v
 }
 
-// server is what a configuration says, with references replaced by secrets.
+// server is a server of a configuration, with references replaced by secrets.
 type server struct {
 	argv    []string
 	env     map[string]string
@@ -95,7 +95,7 @@ type server struct {
 	headers map[string]string
 }
 
-// layout is what each program documents: the format, the key of the servers, and the keys of an
+// layout is the documented form of each program: the format, the key of the servers, and the keys of an
 // entry. It is written apart from the package's own table.
 var layouts = map[string]struct{ root, command, env, url, sse, headers, open, end string }{
 	"claude":         {"mcpServers", "command", "env", "url", "url", "headers", "${", "}"},

@@ -49,7 +49,7 @@ type Program struct {
 	namedEntry bool                              // an entry repeats its name
 }
 
-// dollar is what most programs replace: ${NAME}, ${NAME:-default}, ${env:NAME}, ${input:ID}.
+// dollar matches what most programs replace: ${NAME}, ${NAME:-default}, ${env:NAME}, ${input:ID}.
 var dollar = regexp.MustCompile(`\$\{[^}]*\}`)
 
 // dollarBare also has $NAME.

@@ -76,7 +76,7 @@ func (c *commandBuilder) precede(out *arrangement) {
 	}
 }
 
-// operandKind is what the first operand is.
+// operandKind is the kind of the first operand.
 type operandKind uint8
 
 const (

@@ -14,7 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
 )
 
-// target is where the values of an input go.
+// target receives the values of an input.
 type target struct {
 	in        *manifest.Input
 	variables []manifest.Variable

@@ -158,7 +158,7 @@ func answersFor(f *launch.Form) launch.Values {
 	return given
 }
 
-// grammar is how a launcher reads its options, written for this test: options with a value, and
+// grammar describes the options of a launcher, written for this test: options with a value, and
 // those without one, by the documentation of the launcher.
 type grammar struct {
 	words          int // of the launcher

@@ -50,7 +50,7 @@ type word struct {
 	bound   bool // it is the value of a named argument, whose flag is the word before
 }
 
-// element is what a launcher takes one or two words for: an option, or else an operand.
+// element is an option of one or two words, or else an operand.
 type element struct {
 	names   []string // of an option; several for -it
 	effect  effect   // of the last name

@@ -30,7 +30,7 @@ type Options struct {
 	Client *http.Client
 }
 
-// maxResponse is how much of a response is read.
+// maxResponse is the number of bytes of a response that are read.
 const maxResponse = 5 << 20
 
 // Problem is a reason why a registry would refuse the manifest.

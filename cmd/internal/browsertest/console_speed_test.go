@@ -15,7 +15,7 @@ const (
 	maxPageWeight = 150_000
 )
 
-// load is what a browser measured while it loaded a page.
+// load has the measurements of a browser while it loaded a page.
 type load struct {
 	Paint  float64 // milliseconds until the first contentful paint, from the start of the navigation
 	Server float64 // until the first byte of the page

@@ -40,7 +40,7 @@ descriptors:
 
 const year = 365 * 24 * time.Hour
 
-// algorithmCase is what one limit does with a sequence of calls.
+// algorithmCase is one limit with a sequence of calls and their results.
 type algorithmCase struct {
 	name, descriptor, statistics string
 	// steps are calls with one hit, "+", or with one that is given back, "-", and the status

@@ -30,7 +30,7 @@ import (
 var allFaults = flag.Bool("faults", false, "run every fault of TestFaults at full length, and print a table")
 
 const (
-	// callers is how many calls are under way at once.
+	// callers is the number of calls under way at once.
 	callers = 64
 	// exactLimit is the limit of the keys that are to reach it.
 	exactLimit = 1000
@@ -171,7 +171,7 @@ type outcome struct {
 	slowFail      time.Duration
 }
 
-// span is when a fault began and ended, on the clock of the load.
+// span has the begin and the end of a fault, on the clock of the load.
 type span struct{ begin, end time.Duration }
 
 // finish stops the load. Recovery is how long after the end of a fault the last call began that

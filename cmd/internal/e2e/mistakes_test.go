@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mistake is what a new user types, the exit code, and a pattern of what the text has to say.
+// mistake is a command of a new user, its exit code, and a pattern of its output.
 type mistake struct {
 	line string
 	code int

@@ -14,7 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/manifest/registry"
 )
 
-// maxVersions is how many versions the page of a server lists.
+// maxVersions is the number of versions that the page of a server lists.
 const maxVersions = 200
 
 // rowOf returns a server for the list. Of a manifest that is not valid it has what can be read.

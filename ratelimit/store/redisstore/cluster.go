@@ -167,8 +167,8 @@ func (c *Cluster) remember(slots []redis.ClusterSlot) {
 	c.known.Store(&all)
 }
 
-// completeAddr adds the host to the address of a server that does not know its own: such
-// servers are where the first one is.
+// completeAddr adds the host to the address of a server that does not know its own: it is that of
+// the first server.
 func completeAddr(addr, seedHost string) string {
 	host, port, _ := strings.Cut(addr, ":")
 	if host == "" || host == "?" {

@@ -27,7 +27,7 @@ func Pages() site.Pages {
 	}}
 }
 
-// steps is what the pages of imports and of drift have in common.
+// steps has the parts that the pages of imports and of drift share.
 type steps struct {
 	Step     string
 	Fault    string // why the step failed

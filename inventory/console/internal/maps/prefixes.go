@@ -34,7 +34,7 @@ type prefix struct {
 	network  netip.Prefix
 }
 
-// usage is how much of a prefix is used, as the API counts it.
+// usage is the used part of a prefix, as the API counts it.
 type usage struct {
 	Prefixes  int64 // within it
 	Addresses int64
