@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// timeout limits each wait. It is long because the machine may be slow and busy.
-const timeout = 2 * time.Minute
+// timeout limits each wait. It is long because the machine may be slow, and busy compiling.
+const timeout = 5 * time.Minute
 
 // output collects the output of a program, and can wait for a pattern.
 type output struct {
