@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -239,6 +240,7 @@ func guessesAtOnce(t *testing.T, g *harness) {
 
 // TestParallelLogins checks that two hundred concurrent logins use a bounded amount of memory.
 func TestParallelLogins(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	hasher, err := auth.NewHasher(&auth.HasherOptions{Cost: auth.Cost{Memory: 1 << 10, Time: 1, Parallelism: 1}, Concurrent: 2})
 	ok(t, err)
 	g := newHarness(t, &choices{hasher: hasher})
