@@ -80,7 +80,7 @@ RACE = race='$(RACEFLAGS)'; \
 # tests without the race detector in "make test-all" measure memory, and do without this.
 LESSGC = GOGC=400
 
-test: ## run the tests that every change needs (6 minutes)
+test: ## run the tests that every change needs (5 minutes)
 	@$(RACE); \
 	if [ -n "$$race" ]; then \
 		echo "== go test -short $$race, packages with goroutines"; \
