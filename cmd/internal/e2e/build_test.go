@@ -3,13 +3,10 @@
 package e2e_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -44,10 +41,6 @@ func TestMain(m *testing.M) {
 	if scaletest.Only("TestSources", "TestEveryProgramExplainsItself", "TestReadmeShowsTheWelcome", "TestDecisions", "TestInventoryDemo",
 		"TestBooksOfEarlierSchemas", "TestManifestValidate", "TestMistakes") {
 		needed = slices.DeleteFunc(needed, func(dir string) bool { return strings.HasPrefix(dir, "./examples/") })
-	}
-	// The tests wait for programs most of the time.
-	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
-		panic(err)
 	}
 	openapi3filter.RegisterBodyDecoder("text/dns", openapi3filter.RegisteredBodyDecoder("text/plain")) // of /sd/zone
 	var err error

@@ -30,7 +30,7 @@ type Store struct {
 	stats   Stats
 	changed sync.Cond        // signals the end of any work
 	addrs   []string         // of the ring
-	ring    []*node          // in their order; a node that is listed twice is there twice
+	ring    []*node          // in the order of addrs, duplicates included
 	nodes   map[string]*node // by address: those of the ring, and others with unfinished work
 	closed  bool
 }
