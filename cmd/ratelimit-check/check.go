@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
@@ -49,24 +48,18 @@ const maxShown = 1000
 func (s *settings) reads(path string) bool { return slices.Contains(s.paths, path) }
 
 func check(s *settings, stdin []byte) (*report, error) {
-	src := newSources(s.paths, stdin)
-	c, err := config.Load(src, &config.Options{MergeDomains: s.merge, IgnoreDotFiles: s.ignoreDotFiles})
+	opts := &config.Options{MergeDomains: s.merge, IgnoreDotFiles: s.ignoreDotFiles}
 	r := &report{Files: []string{}, Errors: []finding{}, Warnings: []finding{}, explains: len(s.explains)}
-	for _, f := range src.files {
-		r.Files = append(r.Files, f.path)
+	files := r.read(s.paths, stdin, opts)
+	c, err := config.Parse(files, opts)
+	lines := sourceLines(files)
+	if faults, ok := errors.AsType[config.Faults](err); ok {
+		r.Errors = append(r.Errors, findings(lines, faults)...)
+		return r, nil
+	} else if err != nil {
+		return r, err
 	}
-	for _, p := range s.paths {
-		if p != standardInput && !isFile(p) {
-			r.directories = append(r.directories, p)
-		}
-	}
-	if err != nil {
-		return r, r.fail(src, err)
-	}
-	for _, name := range c.Ignored {
-		r.Ignored = append(r.Ignored, src.path(name))
-	}
-	r.Warnings = append(r.Warnings, findings(src, c.Warnings)...)
+	r.Warnings = append(r.Warnings, findings(lines, c.Warnings)...)
 	if len(r.Files) == 0 {
 		r.Warnings = append(r.Warnings, finding{File: s.paths[0], Message: "no configuration files found: nothing is limited"})
 	}
@@ -76,18 +69,8 @@ func check(s *settings, stdin []byte) (*report, error) {
 	for i := range c.Domains {
 		r.Rules += countRules(c.Domains[i].Rules)
 	}
-	r.Explanations, err = explainAll(s, c, src)
+	r.Explanations, err = explainAll(s, c)
 	return r, err
-}
-
-// fail records configuration faults as errors and returns any other error unchanged.
-func (r *report) fail(src *sources, err error) error {
-	faults, ok := errors.AsType[config.Faults](err)
-	if !ok {
-		return err
-	}
-	r.Errors = append(r.Errors, findings(src, faults)...)
-	return nil
 }
 
 func countRules(rules []ratelimit.Rule) int {
@@ -98,40 +81,14 @@ func countRules(rules []ratelimit.Rule) int {
 	return n
 }
 
-func findings(src *sources, faults []*config.Fault) []finding {
+func findings(lines func(path string) []string, faults []*config.Fault) []finding {
 	var out []finding
 	for _, f := range faults {
-		path, file := src.find(f.File)
-		n := finding{File: path, Line: f.Line, Column: f.Column, Message: userPaths(src, f.Reason)}
-		if file != nil && len(out) < maxShown {
-			n.Excerpt = file.excerpt(f.Line, f.Column)
+		n := finding{File: f.File, Line: f.Line, Column: f.Column, Message: f.Reason}
+		if len(out) < maxShown {
+			n.Excerpt = excerpt(lines(f.File), f.Line, f.Column)
 		}
 		out = append(out, n)
 	}
 	return out
-}
-
-// userPaths replaces the configuration name of a file that a reason refers to
-// with its path.
-func userPaths(src *sources, reason string) string {
-	const before = "(the other is at "
-	at := strings.LastIndex(reason, before)
-	if at < 0 {
-		return reason
-	}
-	at += len(before)
-	name, rest := cutPosition(reason[at:])
-	if f := src.named[name]; f != nil {
-		return reason[:at] + f.path + rest
-	}
-	return reason
-}
-
-// cutPosition cuts "name:line:column)" after the name.
-func cutPosition(s string) (name, rest string) {
-	end := len(s)
-	for range 2 {
-		end = max(strings.LastIndexByte(s[:end], ':'), 0)
-	}
-	return s[:end], s[end:]
 }

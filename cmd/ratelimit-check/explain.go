@@ -12,7 +12,7 @@ import (
 
 // explainAll returns one explanation per domain: the descriptors of -explain flags with the
 // same domain form one request.
-func explainAll(s *settings, c *config.Config, src *sources) ([]*explain.Explanation, error) {
+func explainAll(s *settings, c *config.Config) ([]*explain.Explanation, error) {
 	var out []*explain.Explanation
 	opts := &explain.Options{Now: s.at, CounterKeyPrefix: s.prefix, CounterKeyFormat: ratelimit.KeyFormat(s.keyFormat)}
 	for _, request := range requests(s.explains) {
@@ -21,7 +21,7 @@ func explainAll(s *settings, c *config.Config, src *sources) ([]*explain.Explana
 			return nil, fmt.Errorf("-explain %s: %w", request.Domain, err)
 		}
 		for i := range x.Descriptors {
-			addPositions(x.Descriptors[i].Levels, topLevels(x.Domain, c, src))
+			addPositions(x.Descriptors[i].Levels, topLevels(x.Domain, c))
 		}
 		out = append(out, x)
 	}
@@ -49,12 +49,11 @@ type locatedRules struct {
 }
 
 // topLevels returns the top levels of a domain, one for each file that configures it.
-func topLevels(domain string, c *config.Config, src *sources) []locatedRules {
+func topLevels(domain string, c *config.Config) []locatedRules {
 	var out []locatedRules
 	for i := range c.Domains {
 		if d := &c.Domains[i]; d.Name == domain {
-			file, _ := src.find(c.Files[i])
-			out = append(out, locatedRules{file: file, rules: d.Rules})
+			out = append(out, locatedRules{file: c.Files[i], rules: d.Rules})
 		}
 	}
 	return out

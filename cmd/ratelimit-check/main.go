@@ -61,8 +61,7 @@
 // search for them. With several errors E is the first.
 //
 // Packages config and ratelimit do the validation: a configuration passes here exactly
-// if the server accepts it. This program reads the files on behalf of package config and
-// keeps their contents to print excerpts; it parses no YAML of its own.
+// if the server accepts it. It parses no YAML of its own.
 //
 // Errors are the result of a check, so they go to the standard output like warnings.
 package main

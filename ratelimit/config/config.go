@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -13,11 +14,20 @@ import (
 // File is one configuration file: YAML with one domain.
 type File struct {
 	Name string // precedes line and column in faults
+	Path string // precedes them instead if it is not empty
 	Data []byte
+	Err  error // why the file can't be read, which Parse reports
 }
 
-// Options configure [Parse], [Load] and [LoadDir]. Nil, like each bound that is not
-// positive, means the default.
+// The bounds of a set of files.
+const (
+	MaxFileBytes   = 16 << 20 // of a file
+	maxTotalBytes  = 64 << 20 // of all files together
+	maxFiles       = 10_000   // files and directories
+	maxDirectories = 32       // within each other
+)
+
+// Options configure [Parse], [Load] and [LoadDir]. Nil means the default.
 type Options struct {
 	// MergeDomains lets several files describe one domain (MERGE_DOMAIN_CONFIG):
 	// their rules are joined in the order of the file names. By default the second
@@ -28,15 +38,6 @@ type Options struct {
 	// IgnoreDotFiles skips files and directories whose name begins with a dot
 	// (RUNTIME_IGNOREDOTFILES).
 	IgnoreDotFiles bool
-
-	// MaxFileBytes is the size of the largest file; 0 means 16 MiB.
-	MaxFileBytes int64
-	// MaxTotalBytes bounds the size of all files together; 0 means 64 MiB.
-	MaxTotalBytes int64
-	// MaxFiles bounds the number of files and directories; 0 means 10,000.
-	MaxFiles int
-	// MaxDepth bounds how deep directories may be nested; 0 means 32.
-	MaxDepth int
 }
 
 func (o *Options) withDefaults() Options {
@@ -44,10 +45,6 @@ func (o *Options) withDefaults() Options {
 	if o != nil {
 		r = *o
 	}
-	r.MaxFileBytes = cmp.Or(max(r.MaxFileBytes, 0), 16<<20)
-	r.MaxTotalBytes = cmp.Or(max(r.MaxTotalBytes, 0), 64<<20)
-	r.MaxFiles = cmp.Or(max(r.MaxFiles, 0), 10_000)
-	r.MaxDepth = cmp.Or(max(r.MaxDepth, 0), 32)
 	if r.Fields == nil {
 		r.Fields = ratelimit.Fields()
 	}
@@ -60,7 +57,7 @@ type Config struct {
 	Ruleset *ratelimit.Ruleset
 	// Domains is the input of Ruleset, one domain for each of Files.
 	Domains []ratelimit.Domain
-	// Files are the names of the files, sorted.
+	// Files are the paths of the files, or the names of those without, sorted by name.
 	Files []string
 	// Ignored are the paths of files that Load did not read, because their names end in
 	// neither ".yaml" nor ".yml".
@@ -72,29 +69,29 @@ type Config struct {
 // Parse decodes and compiles files, in the order of their names. The error is
 // [Faults]. No files make an empty Config.
 func Parse(files []File, opts *Options) (*Config, error) {
-	return build(files, nil, opts.withDefaults())
-}
-
-// build is Parse for files of which some could not be read, for which faults has the
-// reasons.
-func build(files []File, faults []*Fault, opts Options) (*Config, error) {
+	o := opts.withDefaults()
 	files = slices.SortedFunc(slices.Values(files), func(a, b File) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), bytes.Compare(a.Data, b.Data))
 	})
 	var c Config
 	var docs []*document
+	var faults []*Fault
 	for _, f := range files {
-		doc := decodeFile(f, &opts)
+		if f.Err != nil {
+			faults = append(faults, f.unreadable())
+			continue
+		}
+		doc := decodeFile(f, &o)
 		faults = append(faults, doc.faults...)
 		c.Warnings = append(c.Warnings, doc.warnings...)
 		if doc.ok {
 			docs = append(docs, doc)
-			c.Files = append(c.Files, f.Name)
+			c.Files = append(c.Files, doc.file)
 			c.Domains = append(c.Domains, doc.domain)
 		}
 	}
 	position := func(at ratelimit.Position, field string) *Fault { return docs[at.Source].locate(at.Path, field) }
-	rules, err := ratelimit.Compile(c.Domains, &ratelimit.CompileOptions{MergeDomains: opts.MergeDomains, Fields: opts.Fields})
+	rules, err := ratelimit.Compile(c.Domains, &ratelimit.CompileOptions{MergeDomains: o.MergeDomains, Fields: o.Fields})
 	if compiled, ok := errors.AsType[ratelimit.Faults](err); ok {
 		faults = append(faults, Translate(compiled, position)...)
 	} else if err != nil {
@@ -106,4 +103,13 @@ func build(files []File, faults []*Fault, opts Options) (*Config, error) {
 	c.Ruleset = rules
 	c.Warnings = sortFaults(append(c.Warnings, Translate(rules.Warnings(), position)...))
 	return &c, nil
+}
+
+// unreadable returns the fault of a file with an Err.
+func (f *File) unreadable() *Fault {
+	reason := f.Err.Error()
+	if e, ok := errors.AsType[*fs.PathError](f.Err); ok {
+		reason = "cannot be read: " + e.Err.Error()
+	}
+	return &Fault{File: oneLine(cmp.Or(f.Path, f.Name)), Reason: oneLine(reason), Cause: f.Err}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -102,9 +103,9 @@ func (d *decoder) set(r *ratelimit.Rule, f *ratelimit.Field, v *value) {
 // decodeFile decodes one file; the document has the faults.
 func decodeFile(f File, opts *Options) *document {
 	start := yamltree.Pos{Line: 1, Column: 1}
-	doc := &document{file: f.Name, root: &value{at: start}}
-	if int64(len(f.Data)) > opts.MaxFileBytes {
-		doc.fault(yamltree.Pos{}, "the file has more than %d bytes", opts.MaxFileBytes)
+	doc := &document{file: cmp.Or(f.Path, f.Name), root: &value{at: start}}
+	if len(f.Data) > MaxFileBytes {
+		doc.fault(yamltree.Pos{}, "the file has more than %d bytes", MaxFileBytes)
 		return doc
 	}
 	roots, err := yamltree.Read(f.Data, maxNesting)

@@ -25,7 +25,7 @@ type Fault struct {
 	Path string
 	// Reason states the problem and, where it is not obvious, the remedy.
 	Reason string
-	// Cause is the error of the file system for a file that can't be read, else nil.
+	// Cause is File.Err for a file that can't be read, else nil.
 	Cause error
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -26,78 +27,86 @@ func (d Dir) Path() string { return filepath.Join(d.Root, d.Subdirectory, d.AppD
 // LoadDir is [Load] of a directory. If there is no such directory, the error names it
 // and its settings, and is fs.ErrNotExist.
 func LoadDir(dir Dir, opts *Options) (*Config, error) {
-	c, _, err := loadDir(dir, opts)
-	return c, err
+	fsys, err := dir.open()
+	if err != nil {
+		return nil, err
+	}
+	return Load(fsys, opts)
 }
 
-// ReadDir returns the files that LoadDir parses, as far as they can be read, and the error of LoadDir.
+// ReadDir returns the files that LoadDir parses, and the error of LoadDir.
 func ReadDir(dir Dir, opts *Options) ([]File, error) {
-	_, files, err := loadDir(dir, opts)
+	fsys, err := dir.open()
+	if err != nil {
+		return nil, err
+	}
+	files, _ := Read(fsys, "", opts)
+	_, err = Parse(files, opts)
 	return files, err
 }
 
-func loadDir(dir Dir, opts *Options) (*Config, []File, error) {
-	path := dir.Path()
+func (d Dir) open() (fs.FS, error) {
+	path := d.Path()
 	info, err := os.Stat(path)
 	if err == nil && !info.IsDir() {
 		err = errors.New("not a directory")
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("configuration directory %s, made of RUNTIME_ROOT %q, RUNTIME_SUBDIRECTORY %q and RUNTIME_APPDIRECTORY %q: %w",
-			path, dir.Root, dir.Subdirectory, dir.AppDirectory, withoutPath(err))
+		return nil, fmt.Errorf("configuration directory %s, made of RUNTIME_ROOT %q, RUNTIME_SUBDIRECTORY %q and RUNTIME_APPDIRECTORY %q: %w",
+			path, d.Root, d.Subdirectory, d.AppDirectory, withoutPath(err))
 	}
-	return load(os.DirFS(path), opts)
+	return os.DirFS(path), nil
 }
 
-// Load parses the files of a file system whose names end in ".yaml" or ".yml", also in its
-// directories, and lists the others in Config.Ignored. The name of a file is its path with "."
-// for "/".
-//
-// Load follows symbolic links; one that leads back to a directory that contains it is
-// a fault. In a directory with a "..data" entry, which is how Kubernetes mounts a
-// ConfigMap, it skips names that begin with "..": the other links lead to the files.
+// Load reads the files of a file system, see [Read], and parses them. It lists the others in Config.Ignored.
 //
 // The error is [Faults] and covers files that can't be read as well as the content of
 // the others. An empty file system makes an empty Config. Load of a directory that is
 // being changed may see a mixture of versions, or fail; [Watch] loads it again after
 // the last change.
 func Load(fsys fs.FS, opts *Options) (*Config, error) {
-	c, _, err := load(fsys, opts)
+	files, ignored := Read(fsys, "", opts)
+	c, err := Parse(files, opts)
+	if c != nil {
+		c.Ignored = ignored
+	}
 	return c, err
 }
 
-func load(fsys fs.FS, opts *Options) (*Config, []File, error) {
-	w := &walker{fsys: fsys, opts: opts.withDefaults()}
+// Read returns the files of a file system whose names end in ".yaml" or ".yml", also in its
+// directories, and the paths of the others. The name of a file is its path with "."
+// for "/". Files and directories that can't be read have an Err. root, unless empty, is the path of
+// the file system: the paths are then those below it, and faults name files by them.
+//
+// Read follows symbolic links; one that leads back to a directory that contains it
+// can't be read. In a directory with a "..data" entry, which is how Kubernetes mounts a
+// ConfigMap, it skips names that begin with "..": the other links lead to the files.
+func Read(fsys fs.FS, root string, opts *Options) (files []File, ignored []string) {
+	w := &walker{fsys: fsys, root: root, opts: opts.withDefaults()}
 	w.walk(true)
-	var files []File
-	var ignored []string
-	total := int64(0)
+	total := 0
 	for _, name := range w.files {
 		if ext := path.Ext(name); ext != ".yaml" && ext != ".yml" {
-			ignored = append(ignored, oneLine(name))
+			ignored = append(ignored, oneLine(cmp.Or(w.below(name), name)))
 			continue
 		}
 		f, err := fsys.Open(name)
 		var data []byte
 		if err == nil {
-			data, err = io.ReadAll(io.LimitReader(f, w.opts.MaxFileBytes+1)) // one byte more, for Parse to reject it
+			data, err = io.ReadAll(io.LimitReader(f, MaxFileBytes+1)) // one byte more, for Parse to reject it
 			_ = f.Close()
 		}
 		if err != nil {
-			w.fault(name, err, "cannot be read: %v", withoutPath(err))
+			w.fail(name, err)
 			continue
 		}
-		if total += int64(len(data)); total > w.opts.MaxTotalBytes {
-			w.fault(name, nil, "more than %d bytes in all files together", w.opts.MaxTotalBytes)
+		if total += len(data); total > maxTotalBytes {
+			w.fail(name, fmt.Errorf("more than %d bytes in all files together", maxTotalBytes))
 			break
 		}
-		files = append(files, File{Name: strings.ReplaceAll(name, "/", "."), Data: data})
+		files = append(files, File{Name: strings.ReplaceAll(name, "/", "."), Path: w.below(name), Data: data})
 	}
-	c, err := build(files, w.faults, w.opts)
-	if c != nil {
-		c.Ignored = ignored
-	}
-	return c, files, err
+	return append(files, w.failed...), ignored
 }
 
 // withoutPath removes the path from an error, for messages that begin with it.
@@ -111,10 +120,11 @@ func withoutPath(err error) error {
 // walker finds the directories and files of a file system, upper levels first.
 type walker struct {
 	fsys   fs.FS
+	root   string // its path, if that is shown
 	opts   Options
 	dirs   []*directory
 	files  []string // paths
-	faults []*Fault
+	failed []File
 	seen   int  // files and directories
 	full   bool // a bound was reached: nothing more is visited
 }
@@ -126,8 +136,17 @@ type directory struct {
 	depth int
 }
 
-func (w *walker) fault(path string, err error, format string, args ...any) {
-	w.faults = append(w.faults, &Fault{File: oneLine(path), Reason: oneLine(fmt.Sprintf(format, args...)), Cause: err})
+// below returns the path of a file below the root, "" without one.
+func (w *walker) below(name string) string {
+	if w.root == "" {
+		return ""
+	}
+	return filepath.Join(w.root, filepath.FromSlash(name))
+}
+
+// fail adds a file or directory that can't be read.
+func (w *walker) fail(name string, err error) {
+	w.failed = append(w.failed, File{Name: name, Path: w.below(name), Err: err})
 }
 
 // walk visits everything, or without files only what may be a directory.
@@ -137,7 +156,7 @@ func (w *walker) walk(files bool) {
 		d := w.dirs[i]
 		entries, err := fs.ReadDir(w.fsys, d.path)
 		if err != nil {
-			w.fault(d.path, err, "cannot be read: %v", withoutPath(err))
+			w.fail(d.path, err)
 		}
 		mount := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == "..data" })
 		for _, e := range entries {
@@ -151,19 +170,19 @@ func (w *walker) walk(files bool) {
 
 // visit handles a file, or adds a directory to those to read.
 func (w *walker) visit(path string, above *directory) {
-	if w.seen++; w.seen > w.opts.MaxFiles+1 { // the top is not counted
-		w.fault(path, nil, "more than %d files and directories: is this the right directory?", w.opts.MaxFiles)
+	if w.seen++; w.seen > maxFiles+1 { // the top is not counted
+		w.fail(path, fmt.Errorf("more than %d files and directories: is this the right directory?", maxFiles))
 		w.full = true
 		return
 	}
 	info, err := fs.Stat(w.fsys, path)
 	switch {
 	case err != nil:
-		w.fault(path, err, "cannot be read: %v", withoutPath(err))
+		w.fail(path, err)
 	case info.IsDir():
 		w.directory(&directory{path: path, info: info, above: above})
 	case !info.Mode().IsRegular():
-		w.fault(path, nil, "is neither a file nor a directory but %v", info.Mode().Type())
+		w.fail(path, fmt.Errorf("is neither a file nor a directory but %v", info.Mode().Type()))
 	default:
 		w.files = append(w.files, path)
 	}
@@ -172,12 +191,12 @@ func (w *walker) visit(path string, above *directory) {
 func (w *walker) directory(d *directory) {
 	for a := d.above; a != nil; a = a.above {
 		if d.depth++; os.SameFile(a.info, d.info) {
-			w.fault(d.path, nil, "symbolic link loop: it leads back to %s, which contains it", a.path)
+			w.fail(d.path, fmt.Errorf("symbolic link loop: it leads back to %s, which contains it", a.path))
 			return
 		}
 	}
-	if d.depth > w.opts.MaxDepth {
-		w.fault(d.path, nil, "more than %d nested directories", w.opts.MaxDepth)
+	if d.depth > maxDirectories {
+		w.fail(d.path, fmt.Errorf("more than %d nested directories", maxDirectories))
 		return
 	}
 	w.dirs = append(w.dirs, d)

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -214,24 +215,19 @@ func TestUnreadableFile(t *testing.T) {
 }
 
 func TestBoundsOfLoad(t *testing.T) {
-	files := fstest.MapFS{
-		"1.yaml":     {Data: []byte("domain: a")},
-		"2.yaml":     {Data: []byte("domain: bb")},
-		"d/e/3.yaml": {Data: []byte("domain: ccc")},
+	big := &fstest.MapFile{Data: make([]byte, config.MaxFileBytes)}
+	many := fstest.MapFS{}
+	for i := range 10_001 {
+		many[strconv.Itoa(i)+".txt"] = &fstest.MapFile{}
 	}
-	for want, opts := range map[string]config.Options{
-		"": {MaxFiles: 5, MaxDepth: 2, MaxFileBytes: 11, MaxTotalBytes: 30},
-		"d.e.3.yaml: the file has more than 10 bytes": {MaxFileBytes: 10},
-		"d/e/3.yaml: more than 29 bytes":              {MaxTotalBytes: 29},
-		"d/e/3.yaml: more than 4 files":               {MaxFiles: 4},
-		"d/e: more than 1 nested":                     {MaxDepth: 1},
+	for want, files := range map[string]fstest.MapFS{
+		"d.3.yaml: the file has more than": {"d/3.yaml": {Data: make([]byte, config.MaxFileBytes+1)}},
+		"e/5.yaml: more than":              {"1.yaml": big, "2.yaml": big, "3.yaml": big, "4.yaml": big, "e/5.yaml": {Data: []byte("domain: e")}},
+		"9999.txt: more than":              many,
+		"d: more than 32 nested":           {strings.Repeat("d/", 33) + "1.yaml": {}},
 	} {
-		_, err := config.Load(files, &opts)
-		if want == "" {
-			assert.NoError(t, err)
-		} else {
-			assert.ErrorContains(t, err, want)
-		}
+		_, err := config.Load(files, nil)
+		assert.ErrorContains(t, err, want)
 	}
 }
 
