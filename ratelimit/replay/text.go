@@ -1,104 +1,76 @@
 package replay
 
 import (
-	"bytes"
+	_ "embed"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"text/template"
 	"time"
 
 	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
+//go:embed report.txt.tmpl
+var reportText string
+
 // maxShown bounds the rules that are printed with their keys.
 const maxShown = 20
+
+var reportTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
+	"plural": plural, "count": count, "percent": percent, "number": smallest, "instant": instant, "line": printable.String, "join": strings.Join,
+	"title": (*Rule).title, "limit": (*Rule).limitText, "showClients": (*Rule).showClients, "maxShown": func() int { return maxShown },
+}).Parse(reportText))
 
 // WriteText writes the report as tables for people. The form may change; programs read JSON.
 // With color it has escape sequences for a terminal.
 func (r *Report) WriteText(w io.Writer, color bool) error {
-	t := &textWriter{color: color}
-	t.log(r)
-	t.printf("\n")
-	if r.Against != nil {
-		t.compare(r)
-	} else {
-		t.rules(r.Result.Rules)
+	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	if err := reportTemplate.Execute(tab, reportData{r, color}); err != nil {
+		return err
 	}
-	t.caveats(r)
-	shown := 0
-	for i := range r.Result.Rules {
-		rule := &r.Result.Rules[i]
-		if rule.OverLimit == 0 {
-			continue
-		}
-		if shown++; shown > maxShown {
-			t.printf("\nkeys of more rules are not shown: use JSON for all\n")
-			break
-		}
-		t.rule(rule)
-	}
-	_, err := w.Write(t.b.Bytes())
-	return err
+	return tab.Flush()
 }
 
-type textWriter struct {
-	b     bytes.Buffer
+// reportData is a report for the template.
+type reportData struct {
+	*Report
 	color bool
 }
 
-func (t *textWriter) printf(format string, args ...any) { fmt.Fprintf(&t.b, format, args...) }
-
-// in returns text in a color: 31 is red, 32 green, 33 yellow, 1 bold.
-func (t *textWriter) in(color, text string) string {
-	if !t.color {
+// In returns text in a color: 31 is red, 32 green, 33 yellow, 1 bold.
+func (d reportData) In(color, text string) string {
+	if !d.color {
 		return text
 	}
 	return "\x1b[" + color + "m" + text + "\x1b[0m"
 }
 
-func (t *textWriter) log(r *Report) {
-	t.printf("%s in format %s", plural(r.Lines, "line"), r.Format)
-	if r.Requests > 0 {
-		t.printf(" from %s to %s UTC", instant(&r.First), instant(&r.Last))
+// Warning returns the word before a warning.
+func (d reportData) Warning() string { return d.In("33", "warning") }
+
+// Results returns the results of both configurations.
+func (d reportData) Results() []*Result {
+	if d.Against == nil {
+		return []*Result{&d.Result}
 	}
-	t.printf("\ndescriptors of domain %s: %s\n", printable.String(r.Domain), printable.String(strings.Join(r.Descriptors, "; ")))
-	for _, key := range r.KeysWithoutField {
-		t.printf("%s: no field for key %s: write a mapping to replay its rules\n", t.in("33", "warning"), printable.String(key))
-	}
-	if r.Unreadable > 0 {
-		t.printf("%s: %s could not be read\n", t.in("33", "warning"), plural(r.Unreadable, "line"))
-		for _, bad := range r.BadLines {
-			t.printf("  line %d: %s\n", bad.Line, printable.String(bad.Reason))
-		}
-	}
-	if r.Skipped > 0 {
-		t.printf("%s without a descriptor\n", plural(r.Skipped, "line"))
-	}
-	if r.OutOfOrder > 0 {
-		t.printf("%s older than a line before, decided at its own time\n", plural(r.OutOfOrder, "line"))
-	}
-	if r.Requests == 0 {
-		t.printf("%s: no line has the fields of a descriptor: write a mapping\n", t.in("33", "warning"))
-	}
-	refused := fmt.Sprintf("%s would have been refused (%s)", count(r.Result.Refused), percent(r.Result.Refused, r.Requests))
-	shade := "1;32"
-	if r.Result.Refused > 0 {
-		shade = "1;31"
-	}
-	t.printf("%s: %s, %s without a limit\n", plural(r.Requests, "request"), t.in(shade, refused), count(r.Result.Unlimited))
-	if d := r.Difference; d != nil {
-		t.printf("the other configuration refuses %s (%s): %s are refused only now, %s no longer\n", count(r.Against.Refused),
-			percent(r.Against.Refused, r.Requests), t.in("1", count(d.OnlyResult)), t.in("1", count(d.OnlyAgainst)))
-	}
+	return []*Result{&d.Result, d.Against}
+}
+
+// Permits reports whether there were requests under limits of concurrency, and States under others that have no
+// counter for each window.
+func (d reportData) Permits() bool { return d.counts(ratelimit.Algorithm.HasPermits) }
+func (d reportData) States() bool {
+	return d.counts(func(a ratelimit.Algorithm) bool { return a.NeedsChargeStore() && !a.HasPermits() })
 }
 
 // counts reports whether a limit was applied to requests whose algorithm has a property.
-func (r *Report) counts(property func(ratelimit.Algorithm) bool) bool {
-	for _, result := range []*Result{&r.Result, r.Against} {
-		for i := 0; result != nil && i < len(result.Rules); i++ {
+func (d reportData) counts(property func(ratelimit.Algorithm) bool) bool {
+	for _, result := range d.Results() {
+		for i := range result.Rules {
 			rule := &result.Rules[i]
 			if a, _ := ratelimit.ParseAlgorithm(rule.Algorithm); rule.Requests > 0 && property(a) {
 				return true
@@ -108,91 +80,52 @@ func (r *Report) counts(property func(ratelimit.Algorithm) bool) bool {
 	return false
 }
 
-// caveats says what bounded memory has made inexact.
-func (t *textWriter) caveats(r *Report) {
-	for _, result := range []*Result{&r.Result, r.Against} {
-		if result != nil && result.CountersDropped > 0 {
-			t.printf("%s: %s were dropped for lack of memory: more requests may be over a limit\n", t.in("33", "warning"), plural(result.CountersDropped, "counter"))
-		}
-		if result != nil && result.KeysForgotten > 0 {
-			t.printf("%s were forgotten: a key or client may have up to %s more requests over the limit than shown\n",
-				plural(result.KeysForgotten, "key"), count(result.KeysMissing))
+// OverLimit returns the rules with requests over the limit.
+func (d reportData) OverLimit() (rules []*Rule) {
+	for i := range d.Result.Rules {
+		if d.Result.Rules[i].OverLimit > 0 {
+			rules = append(rules, &d.Result.Rules[i])
 		}
 	}
-	if r.counts(ratelimit.Algorithm.HasPermits) {
-		t.printf("%s: limits of requests at the same time refuse none here: a log does not tell when requests end\n", t.in("33", "warning"))
-	}
-	if r.counts(func(a ratelimit.Algorithm) bool { return a.NeedsChargeStore() && !a.HasPermits() }) {
-		t.printf("the smallest limit that refuses none is found for fixed windows only\n")
-	}
+	return rules
 }
 
-func (t *textWriter) rules(rules []Rule) {
-	tab := t.table("limit\trequests\tover limit\t%\tsmallest limit\tfirst over limit\tlast over limit\t  rule\n")
-	for i := range rules {
-		r := &rules[i]
-		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t  %s\n", r.limitText(), count(r.Requests), count(r.OverLimit),
-			percent(r.OverLimit, r.Requests), smallest(r.SmallestLimit), instant(r.FirstOver), instant(r.LastOver), r.title())
-	}
-	_ = tab.Flush() // into memory
+// comparedRule is a rule of either configuration or of both.
+type comparedRule struct {
+	*Rule
+	Limit, Other    string
+	Over, OtherOver uint64
 }
 
-func (t *textWriter) table(head string) *tabwriter.Writer {
-	tab := tabwriter.NewWriter(&t.b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(tab, head)
-	return tab
+// Change returns by how much the requests over the limit have changed.
+func (c comparedRule) Change() string {
+	if c.Over < c.OtherOver {
+		return "-" + count(c.OtherOver-c.Over)
+	}
+	return "+" + count(c.Over-c.OtherOver)
 }
 
-// compare lists the rules of both configurations, matched by name.
-func (t *textWriter) compare(r *Report) {
-	tab := t.table("limit\tother limit\trequests\tover limit\tof the other\tchange\tsmallest limit\t  rule\n")
-	row := func(either *Rule, limit, other string, over, otherOver uint64) {
-		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t  %s\n", limit, other, count(either.Requests), count(over), count(otherOver),
-			change(otherOver, over), smallest(either.SmallestLimit), either.title())
-	}
+// Compared returns the rules of both configurations, matched by name.
+func (d reportData) Compared() (rows []comparedRule) {
 	others := make(map[string]*Rule)
-	for i := range r.Against.Rules {
-		others[r.Against.Rules[i].Name] = &r.Against.Rules[i]
+	for i := range d.Against.Rules {
+		others[d.Against.Rules[i].Name] = &d.Against.Rules[i]
 	}
-	for i := range r.Result.Rules {
-		rule := &r.Result.Rules[i]
-		if other := others[rule.Name]; other != nil {
-			row(rule, rule.limitText(), other.limitText(), rule.OverLimit, other.OverLimit)
-			delete(others, rule.Name)
-		} else {
-			row(rule, rule.limitText(), "-", rule.OverLimit, 0)
+	for i := range d.Result.Rules {
+		r := &d.Result.Rules[i]
+		row := comparedRule{r, r.limitText(), "-", r.OverLimit, 0}
+		if other := others[r.Name]; other != nil {
+			row.Other, row.OtherOver = other.limitText(), other.OverLimit
+			delete(others, r.Name)
+		}
+		rows = append(rows, row)
+	}
+	for i := range d.Against.Rules {
+		if r := &d.Against.Rules[i]; others[r.Name] != nil {
+			rows = append(rows, comparedRule{r, "-", r.limitText(), 0, r.OverLimit})
 		}
 	}
-	for i := range r.Against.Rules {
-		if other := &r.Against.Rules[i]; others[other.Name] != nil {
-			row(other, "-", other.limitText(), 0, other.OverLimit)
-		}
-	}
-	_ = tab.Flush() // into memory
-}
-
-// rule prints the worst keys and clients of a rule.
-func (t *textWriter) rule(r *Rule) {
-	t.printf("\n%s: ", t.in("1", r.title()))
-	if r.Algorithm == "" {
-		t.printf("%s is the smallest limit that refuses none, because of %s in the %s from %s\n",
-			count(r.SmallestLimit), printable.String(r.PeakKey), r.Unit, instant(r.PeakWindow))
-	} else {
-		t.printf("%s\n", r.limitText())
-	}
-	tab := t.table("requests\tover limit\tsmallest limit\tfirst over limit\tlast over limit\t  key\n")
-	for i := range r.Keys {
-		k := &r.Keys[i]
-		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\t  %s\n", count(k.Requests), count(k.OverLimit), smallest(k.SmallestLimit), instant(k.FirstOver), instant(k.LastOver), printable.String(k.Name))
-	}
-	if r.showClients() {
-		fmt.Fprint(tab, "\t\t\t\t\t  client\n")
-		for i := range r.Clients {
-			k := &r.Clients[i]
-			fmt.Fprintf(tab, "\t%s\t\t%s\t%s\t  %s\n", count(k.OverLimit), instant(k.FirstOver), instant(k.LastOver), printable.String(k.Name))
-		}
-	}
-	_ = tab.Flush() // into memory
+	return rows
 }
 
 // showClients reports whether the clients are not the keys once more.
@@ -256,13 +189,6 @@ func percent(part, all uint64) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.2f %%", 100*float64(part)/float64(all))
-}
-
-func change(before, after uint64) string {
-	if after < before {
-		return "-" + count(before-after)
-	}
-	return "+" + count(after-before)
 }
 
 func smallest(n uint64) string {
