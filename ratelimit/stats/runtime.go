@@ -1,80 +1,35 @@
 package stats
 
-import (
-	"runtime/debug"
-	"runtime/metrics"
-)
-
-const goPrefix = "ratelimit.go."
-
-// Memory classes that several statistics are computed from.
-const (
-	heapObjects  = "/memory/classes/heap/objects:bytes"
-	heapUnused   = "/memory/classes/heap/unused:bytes"
-	heapFree     = "/memory/classes/heap/free:bytes"
-	heapReleased = "/memory/classes/heap/released:bytes"
-)
-
-// runtimeStatistics lists the statistics and the runtime metrics that each is the sum of.
-var runtimeStatistics = []struct {
-	name    string
-	counter bool
-	of      []string
-}{
-	{"alloc", false, []string{heapObjects}},
-	{"totalAlloc", true, []string{"/gc/heap/allocs:bytes"}},
-	{"sys", false, []string{"/memory/classes/total:bytes"}},
-	{"mallocs", true, []string{"/gc/heap/allocs:objects", "/gc/heap/tiny/allocs:objects"}},
-	{"frees", true, []string{"/gc/heap/frees:objects", "/gc/heap/tiny/allocs:objects"}},
-	{"heapAlloc", false, []string{heapObjects}},
-	{"heapSys", false, []string{heapObjects, heapUnused, heapFree, heapReleased}},
-	{"heapIdle", false, []string{heapFree, heapReleased}},
-	{"heapInuse", false, []string{heapObjects, heapUnused}},
-	{"heapReleased", false, []string{heapReleased}},
-	{"heapObjects", false, []string{"/gc/heap/objects:objects"}},
-	{"nextGC", false, []string{"/gc/heap/goal:bytes"}},
-	{"numGC", true, []string{"/gc/cycles/total:gc-cycles"}},
-	{"numGoroutine", false, []string{"/sched/goroutines:goroutines"}},
-}
+import "runtime"
 
 // GoRuntime is a [Registry.Source] of the memory, garbage collector and goroutines of
-// the Go runtime, under "ratelimit.go." (REFERENCE.md, 5.1). It reads runtime/metrics,
-// which does not stop the world as runtime.ReadMemStats does.
+// the Go runtime, under "ratelimit.go." (REFERENCE.md, 5.1). It stops the program for some
+// microseconds.
 func GoRuntime(to Reader) {
-	value := readRuntime()
-	for _, f := range runtimeStatistics {
-		var sum uint64
-		for _, metric := range f.of {
-			sum += value[metric]
-		}
-		if f.counter {
-			to.Counter(goPrefix+f.name, sum)
-		} else {
-			to.Gauge(goPrefix+f.name, sum)
-		}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	for _, s := range []struct {
+		receive func(name string, n uint64)
+		name    string
+		n       uint64
+	}{
+		{to.Gauge, "alloc", m.Alloc},
+		{to.Counter, "totalAlloc", m.TotalAlloc},
+		{to.Gauge, "sys", m.Sys},
+		{to.Counter, "mallocs", m.Mallocs},
+		{to.Counter, "frees", m.Frees},
+		{to.Gauge, "heapAlloc", m.HeapAlloc},
+		{to.Gauge, "heapSys", m.HeapSys},
+		{to.Gauge, "heapIdle", m.HeapIdle},
+		{to.Gauge, "heapInuse", m.HeapInuse},
+		{to.Gauge, "heapReleased", m.HeapReleased},
+		{to.Gauge, "heapObjects", m.HeapObjects},
+		{to.Gauge, "nextGC", m.NextGC},
+		{to.Gauge, "lastGC", m.LastGC},
+		{to.Counter, "numGC", uint64(m.NumGC)},
+		{to.Counter, "pauseTotalNs", m.PauseTotalNs},
+		{to.Gauge, "numGoroutine", uint64(runtime.NumGoroutine())},
+	} {
+		s.receive("ratelimit.go."+s.name, s.n)
 	}
-	var gc debug.GCStats
-	debug.ReadGCStats(&gc)
-	to.Counter(goPrefix+"pauseTotalNs", uint64(gc.PauseTotal))
-	to.Gauge(goPrefix+"lastGC", uint64(max(gc.LastGC.UnixNano(), 0)))
-}
-
-func readRuntime() map[string]uint64 {
-	var samples []metrics.Sample
-	value := make(map[string]uint64)
-	for _, f := range runtimeStatistics {
-		for _, metric := range f.of {
-			if _, ok := value[metric]; !ok {
-				value[metric] = 0
-				samples = append(samples, metrics.Sample{Name: metric})
-			}
-		}
-	}
-	metrics.Read(samples)
-	for _, s := range samples {
-		if s.Value.Kind() == metrics.KindUint64 {
-			value[s.Name] = s.Value.Uint64()
-		}
-	}
-	return value
 }
