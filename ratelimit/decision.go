@@ -32,8 +32,8 @@ type Descriptor struct {
 
 // Entry is one key/value pair.
 type Entry struct {
-	Key   string
-	Value string
+	Key   string `json:"key"`
+	Value string `json:"value"`
 }
 
 // Override is a limit that comes with the request.

@@ -16,38 +16,41 @@ import (
 type TopKeys struct {
 	// From and To are the period: the current minute of the clock and the one before, or the time
 	// since the engine was created if that is shorter.
-	From, To time.Time
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
 	// Rules are the rules with hits in the period, in the order of [Ruleset.Limits].
-	Rules []RuleKeys
+	Rules []RuleKeys `json:"rules"`
 }
 
 // RuleKeys are the busiest counters of one rule.
 type RuleKeys struct {
 	// Limit is the index in [Ruleset.Limits], and -1 for all limits that came with requests, which
 	// are the last and have no Domain and Path.
-	Limit  int
-	Domain string
-	Path   []Entry
+	Limit  int     `json:"-"`
+	Domain string  `json:"-"`
+	Path   []Entry `json:"-"`
 	// Hits and Refusals are estimates of all hits of the rule, and of those over its limit, in shadow
 	// mode too.
-	Hits, Refusals uint64
+	Hits     uint64 `json:"hits"`
+	Refusals uint64 `json:"refusals"`
 	// ByHits are the keys with the most hits, and ByRefusals those with the most hits over the
 	// limit: at most 64 each, the greatest first.
-	ByHits, ByRefusals []KeyCount
+	ByHits     []KeyCount `json:"by_hits"`
+	ByRefusals []KeyCount `json:"by_refusals"`
 }
 
 // KeyCount is an estimate for one key.
 type KeyCount struct {
 	// Domain is set where the limit came with the request.
-	Domain string
+	Domain string `json:"domain,omitempty"`
 	// Entries are those of the descriptor. A wildcard whose values share one counter stands for them.
 	// Text after 256 bytes is replaced by "…".
-	Entries []Entry
-	Count   uint64
+	Entries []Entry `json:"entries"`
+	Count   uint64  `json:"count"`
 	// Error bounds by how much the true number differs from Count. It is strict, and 0 as long as a
 	// rule has at most 64 keys, while the engine decides up to 8,192 descriptors a second. Beyond
 	// that only a random part of them is sampled, and the bound is that of three standard deviations.
-	Error uint64
+	Error uint64 `json:"error"`
 }
 
 const (
