@@ -148,9 +148,9 @@ func (r *Reading) Require(condition bool, id, text string, args ...any) {
 
 // Effective is the value of a setting, and where it comes from.
 type Effective struct {
-	Setting *Setting
-	Value   string // as a user would write it, with secrets masked
-	Origin  string // "default", "environment, as NAME", or "flag -name"
+	*Setting
+	Value  string // as a user would write it, with secrets masked
+	Origin string // "default", "environment, as NAME", or "flag -name"
 }
 
 // Effective returns the values of all settings in the order of the table. Invalid values

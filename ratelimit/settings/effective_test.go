@@ -22,7 +22,7 @@ func TestEffectiveDefaults(t *testing.T) {
 	require.Len(t, entries, len(table))
 	derived := environment{"BACKEND_TYPE": "embedded", "COUNTER_KEY_FORMAT": "unambiguous", "KVSTORE_SOCKET_TYPE": "unix", "KVSTORE_PERSECOND_SOCKET_TYPE": "tcp"}
 	for i, e := range entries {
-		require.Equal(t, table[i], e.Variable, "in the order of the table")
+		require.Equal(t, table[i].Name, e.Name, "in the order of the table")
 		require.Equal(t, "default", e.Origin, e.Name)
 		if want, ok := derived[e.Name]; ok {
 			require.Equal(t, want, e.Value, e.Name)

@@ -27,51 +27,29 @@ func Default() *Settings {
 	return s
 }
 
-// Variable describes a setting.
-type Variable struct {
-	Name    string   // the environment variable
-	Aliases []string // other variables with the same meaning; mostly none or one
-	Default string   // as a user would write it; empty for none
-	Doc     string   // what the setting does
-	Group   string   // the heading that it belongs under
-	Secret  bool     // the value must not be logged
-}
+// Variable describes a setting: its Name, Aliases, Default, Doc and Group, and whether it is a Secret.
+type Variable = settings.Setting
 
 // Table describes all settings. AGENTSTATS_MOGRIFIERS describes the variables of single
 // mogrifiers, which have no rows.
 func Table() []Variable {
 	rows := table(&Settings{})
-	all := make([]Variable, len(rows))
-	for i, row := range rows {
-		if row.Group == "" {
-			row.Group = all[i-1].Group
+	for i := range rows {
+		if rows[i].Group == "" {
+			rows[i].Group = rows[i-1].Group
 		}
-		all[i] = Variable{row.Name, row.Aliases, row.Default, row.Doc, row.Group, row.Secret}
 	}
-	return all
+	return rows
 }
 
-// Entry is a setting with its effective value.
-type Entry struct {
-	Variable
-	// Value is the value as a user would write it. Secrets are ***, and so is what precedes
-	// the host in a URL.
-	Value string
-	// Origin is "default", or "environment, as <variable>".
-	Origin string
-}
+// Entry is a setting with its effective Value, as a user would write it, and the Origin of that:
+// "default", or "environment, as <variable>". Secrets are ***, and so is what precedes the host in a URL.
+type Entry = settings.Effective
 
 // Effective lists all settings with their values, in the order of Table. Settings that are
 // derived from others, such as BACKEND_TYPE, show the result. Invalid values are listed
 // unchanged.
-func Effective(environ map[string]string) []Entry {
-	all := make([]Entry, 0, len(environ))
-	variables := Table()
-	for i, e := range read(environ).Effective() {
-		all = append(all, Entry{Variable: variables[i], Value: e.Value, Origin: e.Origin})
-	}
-	return all
-}
+func Effective(environ map[string]string) []Entry { return read(environ).Effective() }
 
 // reading is an environment as far as it could be read.
 type reading struct {
