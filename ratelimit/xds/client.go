@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,12 +37,10 @@ type Client struct {
 // server or resolve its name. The error names all invalid values of target and opts,
 // which may be nil.
 func New(target string, opts *Options) (*Client, error) {
-	o := opts.withDefaults()
-	if err := errors.Join(checkTarget(target), o.check()); err != nil {
+	o, err := opts.withDefaults()
+	if err := errors.Join(checkTarget(target), err); err != nil {
 		return nil, fmt.Errorf("xds: %w", err)
 	}
-	o.Headers = slices.Clone(o.Headers)
-	o.DialOptions = slices.Clone(o.DialOptions)
 	c := &Client{target: target, opts: o, node: &corev3.Node{Id: o.NodeID}}
 	if len(o.NodeMetadata) > 0 {
 		fields := make(map[string]*structpb.Value, len(o.NodeMetadata))
@@ -84,8 +81,8 @@ func (c *Client) dial() (*grpc.ClientConn, error) {
 	opts := []grpc.DialOption{
 		grpc.WithTransportCredentials(transport),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(o.MaxMessageBytes)),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: grpcbackoff.DefaultConfig, MinConnectTimeout: o.ConnectTimeout}),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: o.KeepaliveTime, Timeout: o.KeepaliveTimeout}),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: grpcbackoff.DefaultConfig, MinConnectTimeout: connectTimeout}),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		grpc.WithDisableServiceConfig(), // the name service does not configure the client
 		grpc.WithDisableRetry(),
 	}
@@ -195,12 +192,12 @@ func (r *run) attempt(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	// A deadline would also end the stream, so a timer bounds its opening.
-	timer := time.AfterFunc(r.opts.ConnectTimeout, func() { cancel(errConnectTimeout) })
+	timer := time.AfterFunc(connectTimeout, func() { cancel(errConnectTimeout) })
 	ads, err := discoveryv3.NewAggregatedDiscoveryServiceClient(conn).StreamAggregatedResources(ctx)
 	timer.Stop()
 	if err != nil {
 		if context.Cause(ctx) == errConnectTimeout {
-			return fmt.Errorf("no connection within %v: %w", r.opts.ConnectTimeout, err)
+			return fmt.Errorf("no connection within %v: %w", connectTimeout, err)
 		}
 		return err
 	}

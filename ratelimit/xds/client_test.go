@@ -250,7 +250,7 @@ func TestContextEnds(t *testing.T) {
 	server.set("v1", domain("mongo"))
 	streaming, _ := server.serve("127.0.0.1:0")
 	ending, _ := serve(t, "127.0.0.1:0", failing)
-	hour := &xds.Options{Backoff: xds.Backoff{Initial: time.Hour, Max: time.Hour}, ConnectTimeout: time.Hour}
+	hour := &xds.Options{Backoff: xds.Backoff{Initial: time.Hour, Max: time.Hour}}
 
 	t.Run("connecting", func(t *testing.T) {
 		r := start(t, silent.Addr().String(), hour)

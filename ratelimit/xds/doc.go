@@ -50,7 +50,7 @@
 // context ends; [Backoff] is the schedule. Each attempt makes a new connection, so that
 // addresses are resolved and client certificates are read again.
 //
-// A silent server is pinged, see [Options].KeepaliveTime. A response longer than
+// A silent server is pinged after five minutes. A response longer than
 // [Options].MaxMessageBytes ends the stream like any other failure; the error names the
 // setting.
 //

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/ashlar-go/ashlar/internal/backoff"
+	"github.com/ashlar-go/ashlar/internal/settings"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
@@ -39,21 +40,12 @@ type Options struct {
 	// (XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES).
 	MaxMessageBytes int
 
-	// ConnectTimeout bounds one attempt to connect, with name resolution and TLS
-	// handshake; 0 means 20 s.
-	ConnectTimeout time.Duration
 	// RetryInterval replaces Backoff.Initial until the server was reached for the first
 	// time; 0 means 3 s (CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL).
 	RetryInterval time.Duration
 	// Backoff is the schedule of attempts. It starts over after a stream that had a
 	// response and lasted for Backoff.Initial, or that lasted for Backoff.Max.
 	Backoff Backoff
-	// KeepaliveTime is the time without messages after which the server is pinged; 0
-	// means 5 minutes, and the minimum is 10 s. Many servers close connections with
-	// more frequent pings than every 5 minutes.
-	KeepaliveTime time.Duration
-	// KeepaliveTimeout bounds the wait for the response to a ping; 0 means 20 s.
-	KeepaliveTimeout time.Duration
 
 	// MergeDomains lets several resources describe one domain (MERGE_DOMAIN_CONFIG):
 	// their rules are joined in the order of the resources' names. By default the second
@@ -100,65 +92,45 @@ func (b Backoff) schedule(initial time.Duration) backoff.Backoff {
 	return s
 }
 
-func (o *Options) withDefaults() Options {
-	var r Options
-	if o != nil {
-		r = *o
-	}
-	r.NodeID = cmp.Or(r.NodeID, "default")
-	r.MaxMessageBytes = cmp.Or(r.MaxMessageBytes, 4<<20)
-	r.ConnectTimeout = cmp.Or(r.ConnectTimeout, 20*time.Second)
-	r.RetryInterval = cmp.Or(r.RetryInterval, 3*time.Second)
-	r.Backoff.Initial = cmp.Or(r.Backoff.Initial, 10*time.Second)
-	r.Backoff.Max = cmp.Or(r.Backoff.Max, 60*time.Second)
-	r.Backoff.Factor = cmp.Or(r.Backoff.Factor, 0.5)
-	r.KeepaliveTime = cmp.Or(r.KeepaliveTime, 5*time.Minute)
-	r.KeepaliveTimeout = cmp.Or(r.KeepaliveTimeout, 20*time.Second)
-	if r.Log == nil {
-		r.Log = slog.Default()
-	}
-	return r
-}
+const (
+	// connectTimeout bounds one attempt to connect, with name resolution and TLS handshake.
+	connectTimeout = 20 * time.Second
+	// keepaliveTime is the time without messages after which the server is pinged. Many servers
+	// close connections with more frequent pings. keepaliveTimeout bounds the wait for the response.
+	keepaliveTime    = 5 * time.Minute
+	keepaliveTimeout = 20 * time.Second
+)
 
-// check reports all invalid options.
-func (o *Options) check() error {
+// withDefaults returns a copy with every field set, and an error that names all invalid options.
+func (o *Options) withDefaults() (Options, error) {
+	r := *cmp.Or(o, &Options{})
+	r.NodeID = cmp.Or(r.NodeID, "default")
+	r.Log = cmp.Or(r.Log, slog.Default())
+	r.Headers, r.DialOptions = slices.Clone(r.Headers), slices.Clone(r.DialOptions)
 	var errs []error
+	settings.Default(&errs, "Options.RetryInterval", &r.RetryInterval, 3*time.Second, math.MaxInt64)
+	settings.Default(&errs, "Options.Backoff.Initial", &r.Backoff.Initial, 10*time.Second, math.MaxInt64)
+	settings.Default(&errs, "Options.Backoff.Max", &r.Backoff.Max, time.Minute, math.MaxInt64)
+	settings.Default(&errs, "Options.MaxMessageBytes", &r.MaxMessageBytes, 4<<20, math.MaxInt)
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	for _, d := range []struct {
-		name  string
-		value time.Duration
-	}{
-		{"ConnectTimeout", o.ConnectTimeout},
-		{"RetryInterval", o.RetryInterval},
-		{"KeepaliveTime", o.KeepaliveTime},
-		{"KeepaliveTimeout", o.KeepaliveTimeout},
-		{"Backoff.Initial", o.Backoff.Initial},
-		{"Backoff.Max", o.Backoff.Max},
-	} {
-		if d.value < 0 {
-			fault("Options.%s %v: must be above 0, or 0 for the default", d.name, d.value)
-		}
-	}
-	if f := o.Backoff.Factor; math.IsNaN(f) || f < 0 || math.IsInf(f, 1) {
+	r.Backoff.Factor = cmp.Or(r.Backoff.Factor, 0.5)
+	if f := r.Backoff.Factor; math.IsNaN(f) || f < 0 || math.IsInf(f, 1) {
 		fault("Options.Backoff.Factor %v: must be a number above 0, or 0 for the default", f)
 	}
-	if o.MaxMessageBytes < 0 {
-		fault("Options.MaxMessageBytes %d: must be above 0, or 0 for 4 MiB", o.MaxMessageBytes)
+	if !utf8.ValidString(r.NodeID) {
+		fault("Options.NodeID %q: must be UTF-8", r.NodeID)
 	}
-	if !utf8.ValidString(o.NodeID) {
-		fault("Options.NodeID %q: must be UTF-8", o.NodeID)
-	}
-	for name, value := range o.NodeMetadata {
+	for name, value := range r.NodeMetadata {
 		if !utf8.ValidString(name) || !utf8.ValidString(value) {
 			fault("Options.NodeMetadata %q: name and value must be UTF-8", name)
 		}
 	}
-	for i, h := range o.Headers {
+	for i, h := range r.Headers {
 		if reason := h.fault(); reason != "" {
 			fault("Options.Headers[%d] %q: %s", i, h.Name, reason)
 		}
 	}
-	return errors.Join(errs...)
+	return r, errors.Join(errs...)
 }
 
 // Header is sent to the server when a stream is opened.

@@ -134,40 +134,29 @@ func TestScheduleOfServerThatEndsStreams(t *testing.T) {
 // A silent server is detected by keepalive pings.
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		opts    xds.Options
-		noticed time.Duration
-	}{
-		"defaults": {xds.Options{}, 5*time.Minute + 20*time.Second},
-		"as set":   {xds.Options{KeepaliveTime: 30 * time.Second, KeepaliveTimeout: 3 * time.Second}, 33 * time.Second},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				l, stop := serveInBubble(func(s discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
-					if err := s.Send(response("v")); err != nil {
-						return err
-					}
-					<-s.Context().Done()
-					return nil
-				})
-				defer stop()
-				var updates []*xds.Update
-				bubble(t, inPipe(c.opts, l.dial), &updates, func(failures <-chan error) {
-					synctest.Wait()
-					began := time.Now()
-					l.frozen.Store(true)
-					err := <-failures
-					require.ErrorContains(t, err, "keepalive ping failed")
-					require.InDelta(t, c.noticed.Seconds(), time.Since(began).Seconds(), 1)
-				})
-				require.Len(t, updates, 1)
-			})
+	synctest.Test(t, func(t *testing.T) {
+		l, stop := serveInBubble(func(s discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
+			if err := s.Send(response("v")); err != nil {
+				return err
+			}
+			<-s.Context().Done()
+			return nil
 		})
-	}
+		defer stop()
+		var updates []*xds.Update
+		bubble(t, inPipe(xds.Options{}, l.dial), &updates, func(failures <-chan error) {
+			synctest.Wait()
+			began := time.Now()
+			l.frozen.Store(true)
+			err := <-failures
+			require.ErrorContains(t, err, "keepalive ping failed")
+			require.InDelta(t, (5*time.Minute + 20*time.Second).Seconds(), time.Since(began).Seconds(), 1)
+		})
+		require.Len(t, updates, 1)
+	})
 }
 
-// A server that accepts connections and sends nothing is detected by ConnectTimeout.
+// A server that accepts connections and sends nothing is detected after 20 seconds.
 func TestConnectTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -177,7 +166,7 @@ func TestConnectTimeout(t *testing.T) {
 				end.Close()
 			}
 		}()
-		opts := inPipe(xds.Options{ConnectTimeout: 7 * time.Second}, func(context.Context) (net.Conn, error) {
+		opts := inPipe(xds.Options{}, func(context.Context) (net.Conn, error) {
 			client, server := net.Pipe()
 			ends = append(ends, server)
 			return client, nil
@@ -185,7 +174,7 @@ func TestConnectTimeout(t *testing.T) {
 		bubble(t, opts, &[]*xds.Update{}, func(failures <-chan error) {
 			began := time.Now()
 			err := <-failures
-			require.InDelta(t, 7, time.Since(began).Seconds(), 0.1)
+			require.InDelta(t, 20, time.Since(began).Seconds(), 0.1)
 			require.Regexp(t, "configuration server passthrough:///server: .*; next attempt in 3s", err.Error())
 		})
 	})
