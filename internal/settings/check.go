@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -49,6 +50,27 @@ func CheckHostPort(text string) error {
 func isPort(text string, lowest uint64) bool {
 	n, err := strconv.ParseUint(text, 10, 16)
 	return err == nil && n >= lowest
+}
+
+// CheckHeader accepts what gRPC can send as metadata. Its errors never show the value.
+func CheckHeader(name, value string) error {
+	name = strings.ToLower(name)
+	// gRPC sets these itself and drops them from other sources, or HTTP/2 forbids them.
+	reserved := []string{
+		"connection", "content-length", "content-type", "host", "keep-alive",
+		"proxy-connection", "te", "transfer-encoding", "upgrade", "user-agent",
+	}
+	switch {
+	case name == "":
+		return errors.New("has an empty name")
+	case strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "":
+		return errors.New("has an invalid header name: use letters, digits and . _ -")
+	case slices.Contains(reserved, name) || strings.HasPrefix(name, "grpc-"):
+		return errors.New("has a name that gRPC reserves: use another")
+	case !strings.HasSuffix(name, "-bin") && strings.ContainsFunc(value, func(c rune) bool { return c < ' ' || c > '~' }):
+		return errors.New("has an invalid header value: use printable ASCII characters, or a name that ends in -bin")
+	}
+	return nil
 }
 
 // CheckSocket refuses paths of unix sockets that the operating system would refuse with

@@ -66,7 +66,7 @@ func table(s *Settings) []settings.Setting {
 		{Name: "CONFIG_GRPC_XDS_NODE_METADATA", Doc: "node metadata, k1=v1,k2=v2", Value: pairMap(&s.XDSNodeMetadata, "=")},
 		{Name: "CONFIG_GRPC_XDS_SERVER_URL", Default: "localhost:18000", URL: true, Doc: "address of the configuration server", Value: settings.Text(&s.XDSServerURL, checkTarget)},
 		{Name: "CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL", Default: "3s", Doc: "wait between attempts to connect until the first one succeeds; 0 is the same as 3s", Value: settings.Duration(&s.XDSRetryInterval, notNegative)},
-		{Name: "CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS", Secret: true, Doc: "headers of requests to it, <k1:v1>,<k2:v2>; the angle brackets are optional", Value: pairs(&s.XDSHeaders, ":", checkMetadata)},
+		{Name: "CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS", Secret: true, Doc: "headers of requests to it, <k1:v1>,<k2:v2>; the angle brackets are optional", Value: pairs(&s.XDSHeaders, ":", func(p Pair, _ []Pair) error { return settings.CheckHeader(p.Name, p.Value) })},
 		{Name: "CONFIG_GRPC_XDS_SERVER_USE_TLS", Default: "false", Doc: "connect to it over TLS", Value: settings.Bool(&s.XDSUseTLS)},
 		{Name: "CONFIG_GRPC_XDS_CLIENT_TLS_CERT", Doc: "file of the client certificate for it", Value: settings.Text(&s.XDSClientTLSCert)},
 		{Name: "CONFIG_GRPC_XDS_CLIENT_TLS_KEY", Doc: "file of the private key of that certificate", Value: settings.Text(&s.XDSClientTLSKey)},

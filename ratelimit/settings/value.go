@@ -3,7 +3,6 @@ package settings
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 
@@ -103,21 +102,6 @@ func checkTag(p Pair, before []Pair) error {
 }
 
 func isBlankOrControl(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }
-
-var metadataName = regexp.MustCompile(`^[a-zA-Z0-9_.-]*$`)
-
-// checkMetadata accepts headers that gRPC can send. Its errors never show them.
-func checkMetadata(p Pair, _ []Pair) error {
-	switch {
-	case !metadataName.MatchString(p.Name):
-		return errors.New("has an invalid header name: use letters, digits and . _ -")
-	case strings.HasPrefix(strings.ToLower(p.Name), "grpc-"):
-		return errors.New("has a name that gRPC reserves: use one that does not begin with grpc-")
-	case strings.ContainsFunc(p.Value, func(c rune) bool { return c < ' ' || c > '~' }):
-		return errors.New("has an invalid header value: use printable ASCII characters")
-	}
-	return nil
-}
 
 // checkTarget accepts what gRPC can connect to: host:port, or one of its schemes.
 func checkTarget(text string) error {

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"math"
 	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -126,8 +125,8 @@ func (o *Options) withDefaults() (Options, error) {
 		}
 	}
 	for i, h := range r.Headers {
-		if reason := h.fault(); reason != "" {
-			fault("Options.Headers[%d] %q: %s", i, h.Name, reason)
+		if err := settings.CheckHeader(h.Name, h.Value); err != nil {
+			fault("Options.Headers[%d] %q: %w", i, h.Name, err)
 		}
 	}
 	return r, errors.Join(errs...)
@@ -147,24 +146,3 @@ func (h Header) String() string { return h.Name + ": ***" }
 
 // LogValue returns String.
 func (h Header) LogValue() slog.Value { return slog.StringValue(h.String()) }
-
-// fault returns why a header can't be sent, without its value, or "".
-func (h Header) fault() string {
-	name := strings.ToLower(h.Name)
-	// gRPC sets these itself and drops them from other sources, or HTTP/2 forbids them.
-	reserved := []string{
-		"connection", "content-length", "content-type", "host", "keep-alive",
-		"proxy-connection", "te", "transfer-encoding", "upgrade", "user-agent",
-	}
-	switch {
-	case name == "":
-		return "the name is empty"
-	case strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "":
-		return "a name consists of ASCII letters, digits, '-', '_' and '.'"
-	case slices.Contains(reserved, name) || strings.HasPrefix(name, "grpc-"):
-		return "the name belongs to the transport: use another"
-	case !strings.HasSuffix(name, "-bin") && strings.ContainsFunc(h.Value, func(c rune) bool { return c < ' ' || c > '~' }):
-		return "the value must be printable ASCII; a name that ends in '-bin' takes any bytes"
-	}
-	return ""
-}

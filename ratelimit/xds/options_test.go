@@ -73,7 +73,7 @@ func TestInvalidOptions(t *testing.T) {
 	for i := range want {
 		require.Contains(t, lines[i], want[i])
 	}
-	for i, reason := range []string{"empty", "letters", "transport", "transport", "letters", "printable", "printable"} {
+	for i, reason := range []string{"empty", "letters", "reserves", "reserves", "letters", "printable", "printable"} {
 		require.Contains(t, lines[len(want)-7+i], reason)
 	}
 	for _, factor := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
