@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"strconv"
 	"strings"
 	"time"
 
@@ -22,6 +20,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/internal/backoff"
 	"github.com/ashlar-go/ashlar/internal/printable"
+	"github.com/ashlar-go/ashlar/internal/settings"
 )
 
 // Client reads configuration from one aggregated discovery server. It holds no
@@ -63,10 +62,8 @@ func checkTarget(target string) error {
 	if ok && resolver.Get(scheme) != nil {
 		return nil
 	}
-	host, port, err := net.SplitHostPort(target)
-	number, portErr := strconv.ParseUint(port, 10, 16)
-	if err != nil || host == "" || strings.Contains(host, "/") || portErr != nil || number == 0 {
-		return fmt.Errorf("server address '%s': must be host:port, such as localhost:18000", target)
+	if err := settings.CheckHostPort(target); err != nil {
+		return fmt.Errorf("server address %s %w", settings.Quote(target), err)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func TestTargets(t *testing.T) {
 		"", "localhost", ":18000", "localhost:", "localhost:0", "localhost:70000", "localhost:grpc", "::1", "http://localhost:18000", "localhost:18000/path",
 	} {
 		c, err := xds.New(target, nil)
-		require.ErrorContains(t, err, "server address '"+target+"'")
+		require.ErrorContains(t, err, "server address")
 		require.Nil(t, c)
 	}
 }

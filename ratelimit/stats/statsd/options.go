@@ -2,13 +2,14 @@ package statsd
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
-	"net"
+	"math"
 	"slices"
-	"strconv"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/settings"
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
 )
 
@@ -39,47 +40,34 @@ type Options struct {
 	Now func() time.Time
 }
 
-const maxTimerLines = 1_000_000
-
 // withDefaults returns a validated copy with every field set.
 func (o *Options) withDefaults() (*Options, error) {
 	c := *cmp.Or(o, &Options{})
 	c.Tags = slices.Clone(c.Tags)
 	c.Network = cmp.Or(c.Network, "tcp")
-	c.FlushInterval = cmp.Or(c.FlushInterval, 10*time.Second)
-	c.MaxTimerLines = cmp.Or(c.MaxTimerLines, 10_000)
 	c.Log = cmp.Or(c.Log, slog.Default())
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &c, c.validate()
-}
-
-func (o *Options) validate() error {
-	switch {
-	case o.FlushInterval < 0:
-		return fmt.Errorf("FlushInterval %v: use a duration above 0, such as 5s", o.FlushInterval)
-	case o.Network != "tcp" && o.Network != "udp":
-		return fmt.Errorf(`network %q: use "tcp" or "udp"`, o.Network)
-	case o.MaxTimerLines < 1 || o.MaxTimerLines > maxTimerLines:
-		return fmt.Errorf("MaxTimerLines %d: use 1 to %d", o.MaxTimerLines, maxTimerLines)
+	var errs []error
+	settings.Default(&errs, "FlushInterval", &c.FlushInterval, 10*time.Second, math.MaxInt64)
+	settings.Default(&errs, "MaxTimerLines", &c.MaxTimerLines, 10_000, 1_000_000)
+	if c.Network != "tcp" && c.Network != "udp" {
+		errs = append(errs, fmt.Errorf(`network %q: use "tcp" or "udp"`, c.Network))
 	}
-	for i, t := range o.Tags {
+	for i, t := range c.Tags {
 		if t.Name == "" || t.Value == "" {
-			return fmt.Errorf("tag %d, %q with value %q: neither the name nor the value may be empty", i+1, t.Name, t.Value)
+			errs = append(errs, fmt.Errorf("tag %d, %q with value %q: neither the name nor the value may be empty", i+1, t.Name, t.Value))
 		}
 	}
-	return nil
+	return &c, errors.Join(errs...)
 }
 
 // checkAddr validates the form of an address. The host is resolved when the sink
 // connects, because that may change.
 func checkAddr(addr string) error {
-	host, port, err := net.SplitHostPort(addr)
-	if err == nil && host != "" {
-		if n, err := strconv.ParseUint(port, 10, 16); err == nil && n != 0 {
-			return nil
-		}
+	if err := settings.CheckHostPort(addr); err != nil {
+		return fmt.Errorf("address %q %w", addr, err)
 	}
-	return fmt.Errorf("address %q: use <host>:<port> with a port from 1 to 65535, such as localhost:8125", addr)
+	return nil
 }

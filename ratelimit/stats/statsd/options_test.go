@@ -16,8 +16,8 @@ func TestBadOptions(t *testing.T) {
 		want []string
 	}{
 		{statsd.Options{Network: "unix"}, []string{`"unix"`, `"tcp" or "udp"`}},
-		{statsd.Options{FlushInterval: -1}, []string{"FlushInterval -1ns", "above 0"}},
-		{statsd.Options{MaxTimerLines: -1}, []string{"MaxTimerLines -1", "1 to 1000000"}},
+		{statsd.Options{FlushInterval: -1}, []string{"FlushInterval -1ns", "more than 0"}},
+		{statsd.Options{MaxTimerLines: -1}, []string{"MaxTimerLines -1", "1000000"}},
 		{statsd.Options{MaxTimerLines: 1_000_001}, []string{"MaxTimerLines 1000001"}},
 		{statsd.Options{Tags: []stats.Tag{{Name: "a", Value: "b"}, {Value: "b"}}}, []string{"tag 2", "may be empty"}},
 		{statsd.Options{Tags: []stats.Tag{{Name: "a"}}}, []string{`tag 1, "a"`, "may be empty"}},
@@ -44,7 +44,7 @@ func TestBadAddresses(t *testing.T) {
 			s, err := create()
 			require.Nil(t, s)
 			require.ErrorContains(t, err, "address "+`"`+addr+`"`)
-			require.ErrorContains(t, err, "localhost:8125")
+			require.ErrorContains(t, err, "host:port")
 		}
 	}
 	for _, addr := range []string{"localhost:8125", "192.0.2.1:1", "[2001:db8::1]:65535", "not.there.invalid:8125"} {

@@ -1,6 +1,7 @@
 package statsd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,9 +40,7 @@ type Sink struct {
 // not connect.
 func New(registry *stats.Registry, addr string, opts *Options) (*Sink, error) {
 	o, err := opts.withDefaults()
-	if err == nil {
-		err = checkAddr(addr)
-	}
+	err = cmp.Or(err, checkAddr(addr))
 	if err != nil {
 		return nil, fmt.Errorf("statsd: %w", err)
 	}
@@ -52,9 +51,7 @@ func New(registry *stats.Registry, addr string, opts *Options) (*Sink, error) {
 // "<host>:<port>", over UDP. It fails if addr or opts, which may be nil, are invalid.
 func NewAgent(registry *stats.Registry, addr string, opts *Options) (*Sink, error) {
 	o, err := opts.withDefaults()
-	if err == nil {
-		err = checkAddr(addr)
-	}
+	err = cmp.Or(err, checkAddr(addr))
 	f := &agent{tags: o.Tags}
 	for i := 0; i < len(o.Mogrifiers) && err == nil; i++ {
 		var m mogrifier
