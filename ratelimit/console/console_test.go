@@ -297,3 +297,21 @@ func TestConfiguration(t *testing.T) {
 	require.Contains(t, newBench(t, &console.Options{Files: missing}).get("/configuration"), os.ErrNotExist.Error())
 	require.Contains(t, newBench(t, nil).get("/configuration"), "not come from files")
 }
+
+// The page of a rule says how its limit counts, whatever the algorithm.
+func TestAlgorithms(t *testing.T) {
+	t.Parallel()
+	for want, limit := range map[string]ratelimit.Limit{
+		"full units":               {RequestsPerUnit: 2, Unit: ratelimit.Hour},
+		"start of 1970":            {RequestsPerUnit: 2, Unit: ratelimit.Week},
+		"calendar in UTC":          {RequestsPerUnit: 2, Unit: ratelimit.Day, Align: ratelimit.AlignCalendar},
+		"in any 1 minute":          {RequestsPerUnit: 2, Unit: ratelimit.Minute, Algorithm: ratelimit.SlidingWindow},
+		"bucket of 3 tokens":       {RequestsPerUnit: 2, Unit: ratelimit.Minute, Algorithm: ratelimit.TokenBucket, Burst: 3},
+		"expires after 10 minutes": {RequestsPerUnit: 2, Unit: ratelimit.Minute, UnitMultiplier: 10, Algorithm: ratelimit.Concurrency},
+		"without being counted":    {Unlimited: true},
+	} {
+		b := newBench(t, nil, ratelimit.Rule{Key: "k", Limit: &limit})
+		id := regexp.MustCompile(`/rules/(\w+)`).FindStringSubmatch(b.get("/"))[1]
+		require.Contains(t, b.get("/rules/"+id), want)
+	}
+}

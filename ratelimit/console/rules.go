@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"fmt"
 	"html/template"
 	"math"
@@ -19,7 +18,7 @@ import (
 
 // functions are those of the templates.
 var functions = template.FuncMap{
-	"rate": rateText, "size": sizeText, "tryURL": tryQuery, "entries": entriesText, "algorithm": algorithmText, "explained": explained,
+	"rate": rateText, "size": sizeText, "tryURL": tryQuery, "entries": entriesText, "algorithm": algorithmText, "window": windowText,
 	"outcome": outcomeText, "sentence": sentence, "unix": unixText, "duration": durationText, "seconds": secondsText, "share": share,
 }
 
@@ -260,40 +259,11 @@ func (c *Console) topOf(n *node) *ruleTop {
 	return top
 }
 
-// explained says in sentences how a limit counts and what remaining and reset mean.
-func explained(l *ratelimit.Limit) []string {
-	window := l.Unit.Text(max(l.UnitMultiplier, 1))
+// windowText writes the length of a window.
+func windowText(l *ratelimit.Limit) string {
+	text := l.Unit.Text(l.UnitMultiplier)
 	if l.UnitMultiplier <= 1 {
-		window = "1 " + window
+		text = "1 " + text
 	}
-	switch {
-	case l.Unlimited:
-		return []string{"Requests that match pass without being counted."}
-	case l.Algorithm.HasWindows() && l.Algorithm.NeedsChargeStore():
-		return []string{
-			fmt.Sprintf("At most %d hits pass in any %s: hits of the window before count by the share of it that is less than a window ago.", l.RequestsPerUnit, window),
-			"Remaining is how many more would pass now. Reset is when as many would pass as on a new key.",
-		}
-	case l.Algorithm.HasBursts():
-		return []string{
-			fmt.Sprintf("A bucket of %d tokens for each key. A hit takes one; %d come back evenly in each %s.", cmp.Or(l.Burst, l.RequestsPerUnit), l.RequestsPerUnit, l.Unit.Text(l.UnitMultiplier)),
-			"Remaining is the number of tokens now. Reset is when the bucket is full again.",
-		}
-	case l.Algorithm.HasPermits():
-		return []string{
-			fmt.Sprintf("At most %d hits of a key are in progress at the same time. A permit that is not released expires after %s.", l.RequestsPerUnit, window),
-			"Remaining is the number of free permits.",
-		}
-	}
-	begin := "Windows begin at full units in UTC."
-	switch {
-	case l.Align == ratelimit.AlignCalendar:
-		begin = "Windows begin where those of the calendar in " + cmp.Or(l.TimeZone, "UTC") + " do."
-	case l.UnitMultiplier > 1 || l.Unit == ratelimit.Week || l.Unit == ratelimit.Month || l.Unit == ratelimit.Year:
-		begin = "Windows follow each other from the start of 1970 in UTC."
-	}
-	return []string{
-		fmt.Sprintf("Each key has a counter of its own for each window of %s. The first %d hits pass, further ones are refused. %s", window, l.RequestsPerUnit, begin),
-		"Remaining is what is left of the current window. Reset is its end; the next one starts with all of it.",
-	}
+	return text
 }
