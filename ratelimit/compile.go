@@ -31,7 +31,7 @@ func Compile(domains []Domain, opts *CompileOptions) (*Ruleset, error) {
 	if opts == nil {
 		opts = &CompileOptions{}
 	}
-	c := &compiler{rules: &Ruleset{domains: make(map[string]*domain), plans: make(map[string]*keyPlan), fields: opts.Fields}}
+	c := &compiler{rules: &Ruleset{domains: make(map[string]*domain), plans: make(map[string]*keyPlan), fields: opts.Fields, source: domains}}
 	if c.rules.fields == nil {
 		c.rules.fields = Fields()
 	}

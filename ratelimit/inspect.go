@@ -21,6 +21,14 @@ type RuleView struct {
 // Fields returns those of [CompileOptions]. It must not be changed.
 func (r *Ruleset) Fields() []Field { return r.fields }
 
+// Source returns the domains that were given to Compile, none for a nil Ruleset. They must not be changed.
+func (r *Ruleset) Source() []Domain {
+	if r == nil {
+		return nil
+	}
+	return r.source
+}
+
 // Domains returns the names of all domains, sorted.
 func (r *Ruleset) Domains() []string { return slices.Sorted(maps.Keys(r.domains)) }
 

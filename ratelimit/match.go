@@ -15,6 +15,7 @@ type Ruleset struct {
 	plans    map[string]*keyPlan // by keyPlan.id
 	warnings []*Fault
 	fields   []Field
+	source   []Domain
 }
 
 type domain struct {

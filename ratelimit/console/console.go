@@ -29,7 +29,7 @@ type Options struct {
 	// Links are further links of the navigation. Default: none.
 	Links []ui.NavLink
 
-	// Load returns the state of the configuration. Default: only the rules of the engine are shown.
+	// Load returns the state of the configuration. Default: it is not shown.
 	Load func() Load
 	// Files returns the configuration files as they are now, and why they can't be read or are invalid, such as
 	// config.ReadDir does. Default: no files are shown.
@@ -57,8 +57,6 @@ type Options struct {
 type Load struct {
 	// Origin says where it comes from, such as "files in /srv/limits".
 	Origin string
-	// Domains are the active rules, as given to ratelimit.Compile.
-	Domains []ratelimit.Domain
 	// Loaded is the time at which they became active, Tried that of the last attempt. Zero is never.
 	Loaded, Tried time.Time
 	// Err says why the last one is not active, nil if it is.

@@ -97,58 +97,22 @@ func (t *tree) add(d *domainTree, above []ratelimit.Entry, rules []ratelimit.Rul
 	}
 }
 
-// domainsOf returns the rules with a limit as domains, for an engine whose input is not known.
-func domainsOf(rules *ratelimit.Ruleset) []ratelimit.Domain {
-	var all []ratelimit.Domain
-	at := map[string]int{}
-	for _, name := range rules.Domains() {
-		at[name] = len(all)
-		all = append(all, ratelimit.Domain{Name: name})
-	}
-	for _, l := range rules.Limits() {
-		level := &all[at[l.Domain]].Rules
-		for i, e := range l.Path {
-			found := slices.IndexFunc(*level, func(r ratelimit.Rule) bool { return r.Key == e.Key && r.Value == e.Value })
-			if found < 0 {
-				found = len(*level)
-				*level = append(*level, ratelimit.Rule{Key: e.Key, Value: e.Value})
-			}
-			r := &(*level)[found]
-			if i == len(l.Path)-1 {
-				r.Limit, r.ShadowMode, r.QuotaMode = &l.Limit, l.ShadowMode, l.QuotaMode
-			}
-			level = &r.Rules
-		}
-	}
-	return all
-}
-
 // treeCache holds the tree of the active rules.
 type treeCache struct {
-	mu      sync.Mutex
-	rules   *ratelimit.Ruleset
-	domains []ratelimit.Domain
-	tree    *tree
-}
-
-// get returns the tree of rules, which domains are the input of, if that is known.
-func (c *treeCache) get(rules *ratelimit.Ruleset, domains []ratelimit.Domain) *tree {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	same := len(domains) == len(c.domains) && (len(domains) == 0 || &domains[0] == &c.domains[0])
-	if c.tree != nil && c.rules == rules && same {
-		return c.tree
-	}
-	c.rules, c.domains = rules, domains
-	if domains == nil && rules != nil {
-		domains = domainsOf(rules)
-	}
-	c.tree = newTree(domains)
-	return c.tree
+	mu    sync.Mutex
+	rules *ratelimit.Ruleset
+	tree  *tree
 }
 
 // current returns the tree of the active rules.
-func (c *Console) current() *tree { return c.tree.get(c.engine.Rules(), c.load().Domains) }
+func (c *Console) current() *tree {
+	c.tree.mu.Lock()
+	defer c.tree.mu.Unlock()
+	if rules := c.engine.Rules(); c.tree.tree == nil || c.tree.rules != rules {
+		c.tree.rules, c.tree.tree = rules, newTree(rules.Source())
+	}
+	return c.tree.tree
+}
 
 // row is a rule in a list.
 type row struct {

@@ -204,7 +204,7 @@ func writePage(w http.ResponseWriter, r *http.Request, data any, text string) {
 
 func (s *Server) ruleLines() []ruleLine {
 	var lines []ruleLine
-	for _, d := range s.loadState().Domains {
+	for _, d := range s.engine.Rules().Source() {
 		lines = appendRules(lines, d.Name, d.Name, d.Rules)
 	}
 	// Stable, so that rules of equal keys, which only patterns can have, keep their order.

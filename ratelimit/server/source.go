@@ -34,7 +34,7 @@ func (s *Server) buildSource(context.Context) error {
 
 // use makes rules effective, unless the store can't hold their limits. It logs the warnings,
 // and attrs.
-func (s *Server) use(rules *ratelimit.Ruleset, domains []ratelimit.Domain, warnings []*config.Fault, attrs ...any) error {
+func (s *Server) use(rules *ratelimit.Ruleset, warnings []*config.Fault, attrs ...any) error {
 	if err := s.engine.Check(rules); err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (s *Server) use(rules *ratelimit.Ruleset, domains []ratelimit.Domain, warni
 	s.log.Info("configuration loaded", append(attrs, "domains", rules.Len())...)
 	s.engine.Use(rules)
 	now := time.Now()
-	s.load.Store(&console.Load{Domains: domains, Loaded: now, Tried: now, Warnings: warnings})
+	s.load.Store(&console.Load{Loaded: now, Tried: now, Warnings: warnings})
 	s.counts.loadSuccess.Add(1)
 	s.counts.loadOK.Set(1)
 	s.reportConfig(rules.Len() > 0, fmt.Sprintf("%d domains loaded", rules.Len()))
@@ -92,7 +92,7 @@ func (s *Server) configOptions() *config.Options {
 
 // useConfig uses a configuration of files.
 func (s *Server) useConfig(c *config.Config) error {
-	err := s.use(c.Ruleset, c.Domains, c.Warnings, "files", len(c.Files))
+	err := s.use(c.Ruleset, c.Warnings, "files", len(c.Files))
 	if n := len(c.Ignored); n > 0 && err == nil {
 		s.log.Warn("files ignored: their names end in neither .yaml nor .yml", "number", n, "files", c.Ignored[:min(n, maxIgnored)])
 	}
@@ -167,7 +167,7 @@ func (s *Server) buildDiscovery() error {
 		return fmt.Errorf("configuration server (CONFIG_GRPC_XDS_SERVER_URL, CONFIG_GRPC_XDS_NODE_ID, CONFIG_GRPC_XDS_NODE_METADATA, CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS):\n%w", err)
 	}
 	use := func(u *xds.Update) error {
-		return s.use(u.Ruleset, u.Domains, u.Warnings, "version", u.Version, "resources", len(u.Resources))
+		return s.use(u.Ruleset, u.Warnings, "version", u.Version, "resources", len(u.Resources))
 	}
 	s.source = func(ctx context.Context) { client.Run(ctx, use, s.rejectUpdate) }
 	return nil
