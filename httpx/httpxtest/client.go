@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/internal/errtest"
 )
 
 // Client sends requests to a handler.
@@ -99,14 +100,14 @@ func (a *Response) JSON(v any) *Response {
 	return a
 }
 
-// WantError ends the test unless the answer is an error in the one form that errors
-// have, with this status and a message that holds this text.
-func (a *Response) WantError(status int, message string) httpx.ErrorBody {
+// WantError ends the test unless the response is an error in the one form that errors have, with this
+// status and a message that contains each of the words, which spaces separate.
+func (a *Response) WantError(status int, words string) httpx.ErrorBody {
 	a.t.Helper()
 	var body httpx.ErrorBody
 	a.Want(status).JSON(&body)
-	if body.Status != "error" || !strings.Contains(body.Message, message) {
-		a.t.Errorf("%s: %s, want an error with the message %q", a.request, a.Body, message)
+	if body.Status != "error" || !errtest.Names(body.Message, words) {
+		a.t.Errorf("%s: %s, want an error with the words %q", a.request, a.Body, words)
 	}
 	return body
 }

@@ -40,15 +40,15 @@ func TestPassThroughPorts(t *testing.T) {
 			t.Errorf("the positions are %v", rear["positions"])
 		}
 		front := object{"device_id": here, "name": "f1", "rear_port_id": rear["id"]}
-		c.Send("POST", "/front-ports", with(front, "rear_port_position", 2)).WantError(400, "rear_port_position must be from 1 to 1")
-		c.Send("POST", "/front-ports", with(front, "device_id", there)).WantError(400, "rear_port_id must be a rear port of the same device")
-		c.Send("POST", "/front-ports", with(front, "rear_port_id", unknown)).WantError(400, "rear_port_id refers to a record of rear-ports that does not exist")
+		c.Send("POST", "/front-ports", with(front, "rear_port_position", 2)).WantError(400, "rear_port_position 1")
+		c.Send("POST", "/front-ports", with(front, "device_id", there)).WantError(400, "rear_port_id device")
+		c.Send("POST", "/front-ports", with(front, "rear_port_id", unknown)).WantError(400, "rear_port_id rear-ports exist")
 		made := read(t, c.Send("POST", "/front-ports", front).Want(201))
-		c.Send("POST", "/front-ports", with(front, "name", "f2")).WantError(409, "Another front port already has this position of the rear port")
+		c.Send("POST", "/front-ports", with(front, "name", "f2")).WantError(409, "front position")
 		patch(c, path("/rear-ports", rear), object{"positions": 4}, 200, "")
 		patch(c, path("/front-ports", made), object{"rear_port_position": 3}, 200, "")
-		patch(c, path("/rear-ports", rear), object{"positions": 2}, 400, "positions must be at least 3, the position of a front port")
-		patch(c, path("/rear-ports", rear), object{"device_id": there}, 400, "device_id can't be changed while front ports lead to the rear port")
+		patch(c, path("/rear-ports", rear), object{"positions": 2}, 400, "positions least 3")
+		patch(c, path("/rear-ports", rear), object{"device_id": there}, 400, "device_id changed")
 		c.Send("DELETE", path("/rear-ports", rear), nil).Want(200)
 		if got := g.along("rear_port/" + rear["id"].(string)); got != "delete front_port/"+made["id"].(string) {
 			t.Errorf("what went along is %q", got)
@@ -75,17 +75,17 @@ func TestCables(t *testing.T) {
 		second := read(t, connect(c, "interface", id["b"], "front_port", fronts[1]).Want(201))
 		patch(c, path("/cables", second), object{"b_front_port_id": fronts[0]}, 409, "Front port pp1/1"+named)
 		patch(c, path("/cables", second), object{"b_rear_port_id": rear}, 200, "") // instead of the front port
-		patch(c, path("/cables", second), object{"b_rear_port_id": nil}, 400, "b_interface_id needs a value, or b_front_port_id, b_rear_port_id or b_termination_id does")
+		patch(c, path("/cables", second), object{"b_rear_port_id": nil}, 400, "b_interface_id b_termination_id")
 		c.Send("POST", "/cables", object{"a_interface_id": id["c"], "a_rear_port_id": rear}).WantError(400, "a_interface_id needs a value")
-		connect(c, "interface", id["c"], "interface", id["c"]).WantError(400, "b_interface_id must be another port than the other end")
-		connect(c, "interface", id["c"], "interface", unknown).WantError(400, "a_interface_id refers to a record of interfaces that does not exist")
+		connect(c, "interface", id["c"], "interface", id["c"]).WantError(400, "b_interface_id other")
+		connect(c, "interface", id["c"], "interface", unknown).WantError(400, "a_interface_id interfaces exist")
 		c.Send("POST", "/cables", []object{
 			{"a_interface_id": id["c"], "b_front_port_id": fronts[1]}, {"a_front_port_id": fronts[1], "b_interface_id": unknown},
 		}).Want(400)
 		spare, _ := panel(g, "pp2", 1)
 		c.Send("POST", "/cables", []object{
 			{"a_interface_id": id["c"], "b_front_port_id": fronts[1]}, {"a_front_port_id": fronts[1], "b_rear_port_id": spare},
-		}).WantError(409, "item 1: Front port pp1/2 already has the cable")
+		}).WantError(409, "item 1 pp1/2")
 		if n := len(data(t, c.Send("GET", "/cables?label=A-17&b_type=front-port", nil))); n != 1 {
 			t.Errorf("%d cables have the label", n)
 		}
@@ -150,7 +150,7 @@ func TestCablesAndLinks(t *testing.T) {
 				patch(c, path("/links", moved), object{"b_interface_id": id["c"]}, 409, "")
 			}
 			if moved["b_interface_id"] == id["d"] && moved["a_interface_id"] == id["c"] {
-				patch(c, path("/links", moved), object{"a_interface_id": id["b"]}, 409, "Interface b already has the cable "+cable["id"].(string))
+				patch(c, path("/links", moved), object{"a_interface_id": id["b"]}, 409, "Interface b cable "+cable["id"].(string))
 			}
 		}
 		c.Send("DELETE", path("/cables", cable), nil).Want(200)
@@ -176,10 +176,10 @@ func TestCableElsewhere(t *testing.T) {
 	hidden := g.create("/cables", object{"a_interface_id": s.port["id"], "b_interface_id": s.far["id"], "label": "secret"})
 	c := g.as("second")
 	a := connect(c, "interface", s.port["id"].(string), "interface", s.other["id"].(string))
-	a.WantError(409, "Interface eth0 already has a cable: ")
+	a.WantError(409, "eth0 cable")
 	if strings.Contains(a.Body.String(), "secret") || strings.Contains(a.Body.String(), hidden["id"].(string)) {
 		t.Errorf("the error shows the cable: %s", a.Body)
 	}
 	c.Send("GET", path("/cables", hidden), nil).Want(404)
-	connect(c, "interface", s.other["id"].(string), "interface", s.far["id"].(string)).WantError(400, "interface_id refers to a record of interfaces that does not exist")
+	connect(c, "interface", s.other["id"].(string), "interface", s.far["id"].(string)).WantError(400, "interface_id interfaces exist")
 }

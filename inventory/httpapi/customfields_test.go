@@ -23,10 +23,10 @@ func customFields(t *testing.T, g *harness) {
 	at := path("/locations", site)
 
 	c.Send("POST", "/custom-fields?dry_run=true", draft)
-	c.Send("PATCH", at, `{"tier":"gold"}`).WantError(400, "tier is an unknown field")
+	c.Send("PATCH", at, `{"tier":"gold"}`).WantError(400, "tier unknown")
 	made := c.Send("POST", "/custom-fields", draft, "Idempotency-Key", "k").Want(201)
 	c.Send("POST", "/custom-fields", draft, "Idempotency-Key", "k").Want(201).WantHeader("Idempotent-Replayed", "true")
-	c.Send("POST", "/custom-fields", draft).WantError(409, "locations have a field tier")
+	c.Send("POST", "/custom-fields", draft).WantError(409, "field tier")
 	field := made.Header().Get("Location")
 
 	var rec object
@@ -34,7 +34,7 @@ func customFields(t *testing.T, g *harness) {
 	if value, ok := rec["tier"]; !ok || value != "" {
 		t.Errorf("tier is %v", value)
 	}
-	c.Send("PATCH", at, `{"tier":"iron"}`).WantError(400, "tier must be one of gold, silver")
+	c.Send("PATCH", at, `{"tier":"iron"}`).WantError(400, "tier gold")
 	c.Send("PATCH", at, `{"tier":"GOLD"}`).Want(200)
 	if change := g.last().Changes["tier"]; change.After != "gold" {
 		t.Errorf("the audit log has %v", g.last().Changes)
@@ -54,7 +54,7 @@ func customFields(t *testing.T, g *harness) {
 		}
 	}
 
-	c.Send("PATCH", field, `{"choices":["gold"]}`).WantError(400, "choices must contain silver, which 1 records of locations have")
+	c.Send("PATCH", field, `{"choices":["gold"]}`).WantError(400, "choices locations")
 	c.Send("PATCH", field, `{"choices":["gold","silver","iron"],"label":"Level"}`).Want(200)
 	c.Send("PATCH", at, `{"tier":"iron"}`).Want(200)
 	preview := c.Send("DELETE", field+"?dry_run=true", nil).Want(200).Body.String()

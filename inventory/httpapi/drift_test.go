@@ -223,21 +223,20 @@ func TestDriftRequests(t *testing.T) {
 	}{
 		{object{"device": "sw1", "rows": rows}, "tables[0].rows[1] has no local_interface"},
 		{object{"device": "sw1", "rows": []object{{"mtu": 7}}}, "tables[0].rows[0] has no interface"},
-		{object{"device": "sw1", "rows": 7, "kind": "neighbors"}, "tables[0].rows must be an array of objects"},
+		{object{"device": "sw1", "rows": 7, "kind": "neighbors"}, "tables[0].rows array"},
 		{object{"device": "sw1", "rows": []object{}}, "tables[0].kind is missing"},
-		{object{"device": "sw1", "rows": []object{}, "kind": "ports"}, "tables[0].kind must be neighbors or interfaces"},
+		{object{"device": "sw1", "rows": []object{}, "kind": "ports"}, "tables[0].kind neighbors"},
 		{object{"device": "sw1", "text": "Gi1 sw2"}, "tables[0].text has no neighbours"},
-		{object{"device": "sw1", "text": "x", "kind": "interfaces"}, "tables[0].text must be a table of neighbors"},
-		{object{"device": "sw1", "text": "x", "rows": rows}, "tables[0].rows or text is required"},
-		{object{"device": "sw1"}, "tables[0].rows or text is required"},
+		{object{"device": "sw1", "text": "x", "kind": "interfaces"}, "tables[0].text table"},
+		{object{"device": "sw1", "text": "x", "rows": rows}, "tables[0].rows text required"},
+		{object{"device": "sw1"}, "tables[0].rows text required"},
 		{object{"rows": rows[:1]}, "tables[0].device is missing"},
-		{object{"device": 7, "rows": rows[:1]}, "tables[0].device must be the hostname of a device"},
-		{object{"device_id": "7", "rows": rows[:1]}, "tables[0].device has an id that"},
+		{object{"device": 7, "rows": rows[:1]}, "tables[0].device hostname"},
+		{object{"device_id": "7", "rows": rows[:1]}, "tables[0].device id"},
 		{object{"device": "", "rows": rows[:1]}, "tables[0].device is missing"},
 		{object{"device": "sw1", "rows": rows[:1], "kin": 1}, "kin"},
 	} {
-		text := g.as("viewer").Send("POST", "/drift", object{"tables": []object{tc.table}}).Want(http.StatusBadRequest).Body.String()
-		require.Contains(t, text, tc.want, "%v", tc.table)
+		g.as("viewer").Send("POST", "/drift", object{"tables": []object{tc.table}}).WantError(http.StatusBadRequest, tc.want)
 	}
 	g.as("viewer").Send("POST", "/drift", object{"tables": []object{}}).Want(http.StatusBadRequest)
 	g.as("").Send("POST", "/drift", object{"tables": []object{}}).Want(http.StatusUnauthorized)

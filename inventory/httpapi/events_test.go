@@ -32,11 +32,11 @@ func TestAcknowledge(t *testing.T) {
 		t.Errorf("undone it is %v", rec)
 	}
 	for body, message := range map[string]string{
-		`{}`:                                  "acknowledged must be true or false",
-		`{"acknowledged":1}`:                  "acknowledged must be true or false",
-		`{"acknowledged":null}`:               "acknowledged must be true or false",
-		`{"acknowledged":true,"message":"x"}`: "message can't be changed in an event",
-		`{"acknowledged_at":"2001-01-01T00:00:00Z"}`:                "acknowledged_at can't be changed in an event",
+		`{}`:                                  "acknowledged true",
+		`{"acknowledged":1}`:                  "acknowledged true",
+		`{"acknowledged":null}`:               "acknowledged true",
+		`{"acknowledged":true,"message":"x"}`: "message changed",
+		`{"acknowledged_at":"2001-01-01T00:00:00Z"}`:                "acknowledged_at changed",
 		`{"acknowledged":true,"acknowledged_by":"` + unknown + `"}`: "acknowledged_by can't be changed",
 	} {
 		c.Send("PATCH", at, body).WantError(400, message)
@@ -128,12 +128,12 @@ func overview(t *testing.T, g *harness) {
 		}
 	}
 	for query, message := range map[string]string{
-		"sort=value":              "sort must be one of value, cpu, memory, temp, uptime and ts",
-		"sort=frob:desc":          "sort must be one of",
+		"sort=value":              "sort value",
+		"sort=frob:desc":          "sort one",
 		"sort=cpu:desc&sort=ts:x": "Duplicate query parameter forbidden: sort",
-		"sort=cpu:desc&sortby=x":  "sort can't be used together with sortby",
-		"latest=maybe":            "latest must be true or false",
-		"frob=1":                  "frob is an unknown query parameter",
+		"sort=cpu:desc&sortby=x":  "sort sortby",
+		"latest=maybe":            "latest true",
+		"frob=1":                  "frob unknown",
 	} {
 		c.Send("GET", "/metrics?"+query, nil).WantError(400, message)
 	}

@@ -89,7 +89,7 @@ func TestSecondFactor(t *testing.T) { stores(t, scaletest.Unraced, secondFactor)
 func secondFactor(t *testing.T, g *harness) {
 	t.Helper()
 	c, path, start := g.as("viewer"), g.factorPath("viewer"), len(g.entries())
-	c.Send("POST", path, object{"current_password": "wrong password"}).WantError(400, "current_password is not the current password")
+	c.Send("POST", path, object{"current_password": "wrong password"}).WantError(400, "current_password not")
 	c.Send("PUT", path, object{"code": "123456"}).WantError(409, "set up")
 	a := read(t, c.Send("POST", path, object{"current_password": password}).Want(200).WantHeader("Cache-Control", "no-store"))
 	secret := a["secret"].(string)
@@ -98,32 +98,32 @@ func secondFactor(t *testing.T, g *harness) {
 	}
 	g.login(t, "viewer", password).Want(200) // it is not on yet
 	wrong := g.wrongCode(secret)
-	c.Send("PUT", path, object{"code": wrong}).WantError(400, "code is wrong, expired or used")
+	c.Send("PUT", path, object{"code": wrong}).WantError(400, "code expired")
 	secret = read(t, c.Send("POST", path, object{"current_password": password}).Want(200))["secret"].(string)
 	first := g.code(secret)
 	recovery := recoveryCodes(t, c.Send("PUT", path, object{"code": first}))
 	if got := read(t, g.as("root").Send("GET", "/users/"+g.users["viewer"].ID, nil).Want(200)); got["totp"] != true {
 		t.Errorf("an admin sees %v", got)
 	}
-	c.Send("POST", path, object{"current_password": password}).WantError(409, "The second factor is on")
-	c.Send("PUT", path, object{"code": first}).WantError(409, "The second factor is on")
+	c.Send("POST", path, object{"current_password": password}).WantError(409, "factor on")
+	c.Send("PUT", path, object{"code": first}).WantError(409, "factor on")
 	if got := g.actions(start); got != "password_wrong password_confirmed totp_setup login code_wrong password_confirmed totp_setup totp_enabled read password_confirmed" {
 		t.Errorf("the entries are %s", got)
 	}
 
 	start = len(g.entries())
 	missing := g.login(t, "viewer", password)
-	missing.WantError(401, "A code of the second factor is required")
+	missing.WantError(401, "factor required")
 	if fields := read(t, missing)["errors"]; fmt.Sprint(fields) != "[map[field:code reason:is required]]" {
 		t.Errorf("the fields are %v", fields)
 	}
 	g.login(t, "viewer", "wrong password").WantError(401, "Invalid credentials")
-	g.loginWith("viewer", first).WantError(401, "The code of the second factor is wrong") // it was used
+	g.loginWith("viewer", first).WantError(401, "factor wrong") // it was used
 	g.clock.forward(auth.TOTPPeriod)
 	code := g.code(secret)
 	token := read(t, g.loginWith("viewer", code[:3]+" "+code[3:]).Want(200))["token"].(string)
 	g.as("").Send("GET", "/devices", nil, "Authorization", "Bearer "+token).Want(200)
-	g.loginWith("viewer", code).WantError(401, "The code of the second factor is wrong")
+	g.loginWith("viewer", code).WantError(401, "factor wrong")
 	g.loginWith("viewer", recovery[0]).Want(200)
 	g.loginWith("viewer", recovery[0]).Want(401)
 	g.loginWith("viewer", strings.ToLower(recovery[1])).Want(200)
@@ -145,13 +145,13 @@ func secondFactor(t *testing.T, g *harness) {
 	g.loginWith("viewer", renewed[3]).Want(200)
 
 	// Only the owner turns it off, with password and code, or an admin.
-	c.Send("DELETE", path, object{}).WantError(400, "current_password must not be empty")
+	c.Send("DELETE", path, object{}).WantError(400, "current_password empty")
 	c.Send("DELETE", path, object{"current_password": password, "code": wrong}).WantError(400, "code is wrong")
 	g.as("editor").Send("DELETE", path, nil).WantError(403, "Forbidden")
 	g.as("root").Send("DELETE", path, object{"code": wrong}).WantError(400, "send no body")
 	c.Send("DELETE", path, object{"current_password": password, "code": renewed[4]}).Want(200)
 	g.login(t, "viewer", password).Want(200)
-	c.Send("DELETE", path, object{"current_password": password, "code": renewed[5]}).WantError(409, "The second factor is off")
+	c.Send("DELETE", path, object{"current_password": password, "code": renewed[5]}).WantError(409, "factor off")
 	if got := g.actions(start); got != "password_confirmed recovery_code_used recovery_codes_replaced password_confirmed code_wrong code_wrong recovery_code_used login password_confirmed code_wrong refused password_confirmed recovery_code_used totp_disabled login password_confirmed" {
 		t.Errorf("the entries are %s", got)
 	}
@@ -173,7 +173,7 @@ func TestSecondFactorOfReset(t *testing.T) {
 	g.forgot("viewer@example.org")
 	a := g.as("").Send("POST", "/users/reset-password/"+g.mails.last(t), object{"new_password": another, "confirm_password": another})
 	a.Want(200).WantHeader("Set-Cookie", "")
-	g.login(t, "viewer", another).WantError(401, "A code of the second factor is required")
+	g.login(t, "viewer", another).WantError(401, "factor required")
 	g.as("").Send("POST", "/users/login", object{"username": "viewer", "password": another, "code": g.code(secret)}).Want(200)
 }
 

@@ -17,8 +17,8 @@ func TestPrefixes(t *testing.T) {
 			g.create("/prefixes", object{"prefix": p})
 		}
 		g.create("/prefixes", object{"prefix": "10.2.0.0/16", "vrf": "red", "status": "container", "role": "transfer"})
-		c.Send("POST", "/prefixes", object{"prefix": "10.2.0.0/16"}).WantError(409, "Prefix already exists in this VRF")
-		c.Send("POST", "/prefixes", object{"prefix": "10.2.0.0/16", "vrf_id": vrf["id"]}).WantError(409, "Prefix already exists in this VRF")
+		c.Send("POST", "/prefixes", object{"prefix": "10.2.0.0/16"}).WantError(409, "exists VRF")
+		c.Send("POST", "/prefixes", object{"prefix": "10.2.0.0/16", "vrf_id": vrf["id"]}).WantError(409, "exists VRF")
 		c.Send("POST", "/prefixes", object{"prefix": "10.2.0.1/16"}).WantError(400, "without host bits")
 		for query, want := range map[string]string{
 			"vrf_id__isnull=true&sortby=prefix:asc":                         "10.0.0.0/8 10.2.0.0/16 10.2.3.0/24 10.10.0.0/16 2001:db8::/32",
@@ -35,13 +35,13 @@ func TestPrefixes(t *testing.T) {
 				t.Errorf("%s: %v, want %s", query, got, want)
 			}
 		}
-		c.Send("DELETE", path("/vrfs", vrf), nil).WantError(409, "VRF can't be deleted: 1 of prefixes refer to it: delete or change these first")
+		c.Send("DELETE", path("/vrfs", vrf), nil).WantError(409, "VRF first")
 		c.Send("DELETE", path("/vrfs", vrf)+"?dry_run=true", nil).Want(409)
 		first := read(t, c.Send("POST", "/addresses", object{"address": "10.2.3.4/24"}).Want(201))
-		c.Send("POST", "/addresses", object{"address": "10.2.3.4/32"}).WantError(409, "Address already exists in this VRF")
+		c.Send("POST", "/addresses", object{"address": "10.2.3.4/32"}).WantError(409, "exists VRF")
 		patch(c, path("/addresses", first), object{"vrf_id": vrf["id"]}, 200, "")
 		g.create("/addresses", object{"address": "10.2.3.4"})
-		patch(c, path("/addresses", first), object{"vrf_id": nil}, 409, "Address already exists in this VRF")
+		patch(c, path("/addresses", first), object{"vrf_id": nil}, 409, "exists VRF")
 		for range 2 {
 			g.create("/addresses", object{"address": "192.0.2.1/32", "role": "anycast"})
 		}
@@ -72,8 +72,8 @@ func TestNextFree(t *testing.T) {
 		for _, n := range []int{11, 12, 13, 14} {
 			next(small+"/next-address", object{}, fmt.Sprintf("192.0.2.%d/29", n))
 		}
-		c.Send("POST", small+"/next-address", nil).WantError(409, "Prefix 192.0.2.8/29 has no free address")
-		c.Send("POST", small+"/next-address", object{"address": "192.0.2.9"}).WantError(400, "address follows from the prefix: omit it")
+		c.Send("POST", small+"/next-address", nil).WantError(409, "192.0.2.8/29 free")
+		c.Send("POST", small+"/next-address", object{"address": "192.0.2.9"}).WantError(400, "address prefix")
 		c.Send("POST", "/prefixes/"+unknown+"/next-address", nil).WantError(404, "Prefix not found")
 
 		// In the global table, addresses of interfaces and devices without records are used too.
@@ -92,7 +92,7 @@ func TestNextFree(t *testing.T) {
 		next(space+"/next-prefix?prefix_length=24", object{"description": "new"}, "10.0.1.0/24")
 		next(space+"/next-prefix?prefix_length=22", nil, "10.0.4.0/22")
 		next(space+"/next-prefix?prefix_length=24", nil, "10.0.8.0/24")
-		c.Send("POST", space+"/next-prefix?prefix_length=16", nil).WantError(400, "prefix_length must be from 17 to 32")
+		c.Send("POST", space+"/next-prefix?prefix_length=16", nil).WantError(400, "prefix_length 32")
 		c.Send("POST", space+"/next-prefix", nil).Want(400)
 		c.Send("POST", path("/prefixes", g.create("/prefixes", object{"prefix": "255.255.255.0/24", "vrf_id": vrf}))+"/next-prefix?prefix_length=25", nil).Want(201)
 		if u := read(t, c.Send("GET", small+"/usage", nil)); u["addresses"] != 6.0 || u["hosts"] != "6" || u["percent"] != 100.0 || u["prefixes"] != 0.0 {

@@ -25,9 +25,9 @@ func TestNames(t *testing.T) {
 		}
 		root := g.as("root")
 		root.Send("POST", "/users", with(user("ROOT"), "email", "other@example.org")).WantError(409, "Username already exists")
-		root.Send("POST", "/users", with(user("root "), "email", "other@example.org")).WantError(400, "username must have letters, digits and characters such as")
+		root.Send("POST", "/users", with(user("root "), "email", "other@example.org")).WantError(400, "username letters")
 		for _, word := range []string{"Doe-Jane!", "jane2026", "D0e!!!!!", "        ", "Snowball22"} {
-			root.Send("POST", "/users", with(user("Jane"), "first_name", "Jane", "last_name", "Doe", "password", word)).WantError(400, ": choose another, such as four words")
+			root.Send("POST", "/users", with(user("Jane"), "first_name", "Jane", "last_name", "Doe", "password", word)).WantError(400, "choose words")
 		}
 		made := read(t, root.Send("POST", "/users", user("Jane")).Want(201))
 		h.as("root").Send("PATCH", path("/users", made), object{"username": "Editor"}).WantError(409, "Username already exists")

@@ -49,23 +49,23 @@ func TestInterfaceTree(t *testing.T) {
 		here, there := g.create("/devices", device("sw1"))["id"], g.create("/devices", device("sw2"))["id"]
 		at, id := ports(g, here, "a", "b", "c", "lag1", "lag2")
 		_, elsewhere := ports(g, there, "a")
-		patch(c, at["a"], object{"parent_id": id["a"]}, 400, "parent_id must not be the interface itself")
-		patch(c, at["a"], object{"parent_id": elsewhere["a"]}, 400, "parent_id must be an interface of the same device")
-		patch(c, at["a"], object{"parent_id": unknown}, 400, "parent_id refers to a record of interfaces that does not exist")
+		patch(c, at["a"], object{"parent_id": id["a"]}, 400, "parent_id itself")
+		patch(c, at["a"], object{"parent_id": elsewhere["a"]}, 400, "parent_id device")
+		patch(c, at["a"], object{"parent_id": unknown}, 400, "parent_id interfaces exist")
 		patch(c, at["a"], object{"parent_id": id["b"]}, 200, "")
 		patch(c, at["b"], object{"parent_id": id["c"]}, 200, "")
-		patch(c, at["c"], object{"parent_id": id["a"]}, 400, "parent_id must not be the interface itself, or one below it")
+		patch(c, at["c"], object{"parent_id": id["a"]}, 400, "parent_id below")
 		c.Send("PATCH", "/interfaces", []object{{"id": id["lag1"], "parent_id": id["lag2"]}, {"id": id["lag2"], "parent_id": id["lag1"]}}).
 			WantError(400, "one below it")
 
-		patch(c, at["a"], object{"lag_id": id["lag1"]}, 400, "lag_id must be an interface with the type lag")
+		patch(c, at["a"], object{"lag_id": id["lag1"]}, 400, "lag_id type")
 		patch(c, at["lag1"], object{"type": "LAG"}, 200, "")
 		patch(c, at["lag2"], object{"type": "lag"}, 200, "")
-		patch(c, at["lag2"], object{"lag_id": id["lag1"]}, 400, "lag_id must be empty in an interface with the type lag")
+		patch(c, at["lag2"], object{"lag_id": id["lag1"]}, 400, "lag_id empty")
 		patch(c, at["a"], object{"lag_id": id["lag1"], "mtu": 9000}, 200, "")
-		patch(c, at["lag1"], object{"type": "fiber"}, 400, "type must stay lag while the interface has 1 members")
-		patch(c, at["lag1"], object{"device_id": there}, 400, "device_id can't be changed while 1 interfaces")
-		patch(c, at["a"], object{"device_id": there}, 400, "parent_id must be an interface of the same device")
+		patch(c, at["lag1"], object{"type": "fiber"}, 400, "type lag 1")
+		patch(c, at["lag1"], object{"device_id": there}, 400, "device_id changed 1")
+		patch(c, at["a"], object{"device_id": there}, 400, "parent_id device")
 		if got := values(data(t, c.Send("GET", "/interfaces?lag_id="+id["lag1"], nil)), "name"); got != "a" {
 			t.Errorf("the members are %q", got)
 		}
@@ -93,13 +93,13 @@ func TestVLANMembership(t *testing.T) {
 			return g.create("/vlans", object{"vlan_id": n, "name": name})["id"].(string)
 		}
 		users, voice := vlan(10, "users"), vlan(20, "voice")
-		patch(c, at["a"], object{"untagged_vlan_id": users}, 400, "untagged_vlan_id needs an interface with the mode access, trunk or trunk-all")
+		patch(c, at["a"], object{"untagged_vlan_id": users}, 400, "untagged_vlan_id trunk-all")
 		patch(c, at["a"], object{"untagged_vlan_id": users, "mode": "access"}, 200, "")
 		tagged := object{"interface_id": id["a"], "vlan_id": voice}
-		c.Send("POST", "/tagged-vlans", tagged).WantError(400, "interface_id must be an interface with the mode trunk")
+		c.Send("POST", "/tagged-vlans", tagged).WantError(400, "interface_id trunk")
 		patch(c, at["a"], object{"mode": "Trunk"}, 200, "")
 		made := read(t, c.Send("POST", "/tagged-vlans", tagged).Want(201))
-		c.Send("POST", "/tagged-vlans", tagged).WantError(409, "The interface already has this tagged VLAN")
+		c.Send("POST", "/tagged-vlans", tagged).WantError(409, "tagged VLAN")
 		c.Send("POST", "/tagged-vlans", with(tagged, "interface_id", unknown)).WantError(400, "interface_id refers to")
 		g.on(t, "editor").Send("POST", "/tagged-vlans", tagged).Want(403)
 		for _, filter := range []string{"interface_id=" + id["a"], "vlan_id=" + voice} {
@@ -110,7 +110,7 @@ func TestVLANMembership(t *testing.T) {
 		if n := len(data(t, c.Send("GET", "/interfaces?untagged_vlan_id="+users, nil))); n != 1 {
 			t.Errorf("%d interfaces have the untagged VLAN", n)
 		}
-		patch(c, at["a"], object{"mode": "trunk all"}, 400, "mode must stay trunk while the interface has 1 tagged VLANs")
+		patch(c, at["a"], object{"mode": "trunk all"}, 400, "mode trunk 1")
 		c.Send("DELETE", "/vlans/"+voice, nil).Want(200)
 		if got := g.along("vlan/" + voice); got != "delete tagged_vlan/"+made["id"].(string) {
 			t.Errorf("what went along is %q", got)

