@@ -105,11 +105,11 @@ func TestFiles(t *testing.T) {
 func TestRefusedFiles(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ program, file, message string }{
-		{"cursor", "[]", "must be a JSON object"},
+		{"cursor", "[]", "JSON object"},
 		{"cursor", "{", "not JSON"},
-		{"cursor", `{"mcpServers": []}`, `"mcpServers" must be an object`},
+		{"cursor", `{"mcpServers": []}`, `"mcpServers"`},
 		{"cursor", strings.Repeat("[", 2000), "more than 500 levels"},
-		{"vscode", `{"inputs": {}}`, `"inputs" must be an array`},
+		{"vscode", `{"inputs": {}}`, `"inputs"`},
 		{"codex", "a = ", "not TOML"},
 		{"codex", "mcp_servers = { x = { command = \"x\" } }", "by hand"},
 		{"codex", "mcp_servers.x.command = \"x\"", "by hand"},
@@ -140,11 +140,11 @@ func TestFaults(t *testing.T) {
 		server  client.Server
 		message string
 	}{
-		{"zed", client.Server{Name: "w", Remote: remote}, "Zed cannot refer to a secret in a header"},
-		{"codex", client.Server{Name: "w", Remote: remote}, "Codex cannot refer to a secret in a part of a header"},
+		{"zed", client.Server{Name: "w", Remote: remote}, "Zed"},
+		{"codex", client.Server{Name: "w", Remote: remote}, "Codex"},
 		{"claude-desktop", client.Server{Name: "w", Remote: remote}, "does not accept"},
-		{"cursor", client.Server{Name: "w", Remote: remote, Values: map[string][]string{"token": {"hunter2"}}}, `"token" is a secret, which is never written to a file`},
-		{"cursor", client.Server{Name: "w", Remote: &manifest.Remote{Type: manifest.SSE, URL: "https://example.com/", Headers: []manifest.KeyValueInput{{Name: "A", Input: manifest.Input{Value: new("${env:HOME}")}}}}}, `Cursor would replace "${env:HOME}" in a header`},
+		{"cursor", client.Server{Name: "w", Remote: remote, Values: map[string][]string{"token": {"hunter2"}}}, `"token" is a secret`},
+		{"cursor", client.Server{Name: "w", Remote: &manifest.Remote{Type: manifest.SSE, URL: "https://example.com/", Headers: []manifest.KeyValueInput{{Name: "A", Input: manifest.Input{Value: new("${env:HOME}")}}}}}, `${env:HOME}`},
 		{"cursor", client.Server{Name: "a b", Remote: remote}, "must have 1 to 128 letters"},
 	} {
 		_, err := program(t, c.program).Entry(&c.server)
@@ -152,7 +152,7 @@ func TestFaults(t *testing.T) {
 		require.NotContains(t, err.Error(), "hunter2")
 	}
 	_, err := client.Find("cursr")
-	require.EqualError(t, err, `unknown program "cursr": did you mean "cursor"?`)
+	require.ErrorContains(t, err, `cursor"?`)
 }
 
 // FuzzFiles adds an entry to any file. What was in the file stays, byte by byte and in order, and

@@ -284,11 +284,11 @@ func TestRefusedURLs(t *testing.T) {
 	for url, why := range map[string]string{
 		"http://e.com/f":                      "it is http",
 		"ftp://e.com/f":                       "neither https nor http",
-		"file:///etc/passwd":                  "not the URL of a file",
-		"":                                    "not the URL of a file",
-		"https://127.0.0.1:1/f":               "an address of this machine",
-		"https://localhost:1/f":               "an address of this machine",
-		"https://[::1]:1/f":                   "an address of this machine",
+		"file:///etc/passwd":                  "not the URL",
+		"":                                    "not the URL",
+		"https://127.0.0.1:1/f":               "this machine",
+		"https://localhost:1/f":               "this machine",
+		"https://[::1]:1/f":                   "this machine",
 		"https://10.1.2.3/f":                  "a private network",
 		"https://169.254.1.1/f":               "a private network",
 		"https://100.64.0.1/f":                "reserved range",
@@ -337,7 +337,7 @@ func TestRedirects(t *testing.T) {
 	require.Zero(t, referers.Load(), "the URL of one server is not sent to another")
 
 	r.opts.AllowHTTP = true
-	for path, why := range map[string]string{"/loop": "redirect 6: at most 5 are followed", "/plain": "comes from https", "/file": "refused"} {
+	for path, why := range map[string]string{"/loop": "at most 5", "/plain": "comes from https", "/file": "refused"} {
 		err := fetch.Download(t.Context(), manifest.File{URL: r.URL + path, SHA256: sumOf("x")}, r.path+".2", r.opts)
 		var refused *fetch.RefusedError
 		require.ErrorAs(t, err, &refused, path)
@@ -353,7 +353,7 @@ func TestPrivateAddress(t *testing.T) {
 	t.Parallel()
 	r := newFixture(t, serve)
 	r.opts.AllowPrivate = false
-	require.ErrorContains(t, r.get(t, sumOf(content)), "an address of this machine")
+	require.ErrorContains(t, r.get(t, sumOf(content)), "this machine")
 	require.Zero(t, r.requests.Load())
 }
 
@@ -430,7 +430,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	victim := filepath.Join(t.TempDir(), "victim")
 	require.NoError(t, os.WriteFile(victim, []byte("precious"), 0o600))
 	require.NoError(t, os.Symlink(victim, filepath.Join(r.dir, ".w.mcpb."+sumOf(content)[:16]+".part")))
-	require.ErrorContains(t, r.get(t, sumOf(content)), "is not a regular file")
+	require.ErrorContains(t, r.get(t, sumOf(content)), "regular file")
 	data, err := os.ReadFile(victim)
 	require.NoError(t, err)
 	require.Equal(t, "precious", string(data))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/errtest"
 	"github.com/ashlar-go/ashlar/manifest"
 	"github.com/ashlar-go/ashlar/manifest/publish"
 )
@@ -163,11 +164,10 @@ func TestBump(t *testing.T) {
 	bumped, notes, err := publish.Bump(d, "1.3.0")
 	require.NoError(t, err)
 	require.Equal(t, strings.NewReplacer("1.2.3@sha256:00", "1.3.0", "1.2.3", "1.3.0").Replace(text), bumped.Text())
-	require.Equal(t, []string{
-		`/packages/1/version stays "9.0.0", which was not the version of the server`,
-		"/packages/2/identifier has no digest any more: add that of the new image",
-		"/packages/3/fileSha256 is that of the old file: set it after the new one is built",
-	}, notes)
+	require.Len(t, notes, 3)
+	for i, words := range []string{`/packages/1/version "9.0.0"`, "/packages/2/identifier digest", "/packages/3/fileSha256"} {
+		require.True(t, errtest.Names(notes[i], words), notes[i])
+	}
 }
 
 // registry answers as the registries of packages and servers do.
@@ -243,21 +243,22 @@ func TestCheck(t *testing.T) {
 	problems, err = check(paths(""), "1.2.3")
 	require.NoError(t, err)
 	require.Len(t, problems, 5)
-	require.Equal(t, `the package does not name its server: add "mcpName": "`+name+`" to its package.json, and publish it again`, problems[0].Message)
+	require.Contains(t, problems[0].Message, `"mcpName": "`+name+`"`)
 
 	problems, err = check(map[string]string{"GET /v0.1/servers/io.github.ann%2Fweather/versions/1.2.3": `{"server": {"name": "a/b", "description": "d", "version": "1"}}`}, "1.2.3")
 	require.NoError(t, err)
 	require.Len(t, problems, 7)
-	require.Equal(t, publish.Problem{Pointer: "/version", Message: `version "1.2.3" is published already, and versions do not change: use the next one`}, problems[0])
-	require.Equal(t, `"@ann/weather" 1.2.3 is not published: publish the package before its manifest`, problems[1].Message)
-	require.Contains(t, problems[6].Message, "the file cannot be downloaded: the response is 404")
+	require.Equal(t, "/version", problems[0].Pointer)
+	require.Contains(t, problems[0].Message, "published already")
+	require.Contains(t, problems[1].Message, `"@ann/weather" 1.2.3 is not published`)
+	require.Contains(t, problems[6].Message, "404")
 
 	broken := paths(name)
 	broken["GET /@ann%2Fweather/1.2.3"] = "status 500"
 	broken["GET /pypi/ann-weather/1.2.3/json"] = "<html>"
 	_, err = check(broken, "1.2.3")
-	require.ErrorContains(t, err, "the response is 500 Internal Server Error")
-	require.ErrorContains(t, err, "is not the JSON of this API")
+	require.ErrorContains(t, err, "500")
+	require.ErrorContains(t, err, "not the JSON")
 }
 
 // Files that cannot be read are errors that name them.

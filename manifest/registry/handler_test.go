@@ -174,7 +174,7 @@ func TestRefusals(t *testing.T) {
 		status               int
 		want                 string
 	}{
-		{"GET /v0.1/servers?limit=0", "", "", 422, "limit must be a number from 1 to 100"},
+		{"GET /v0.1/servers?limit=0", "", "", 422, "query.limit"},
 		{"GET /v0.1/servers?limit=101", "", "", 422, "query.limit"},
 		{"GET /v0.1/servers?cursor=abc", "", "", 400, "use nextCursor"},
 		{"GET /v0.1/servers?updated_since=2026-01-31T12:00:00Z&cursor=" + byName, "", "", 400, "another order"},

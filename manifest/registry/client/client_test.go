@@ -155,7 +155,7 @@ func TestRetries(t *testing.T) {
 		"endless": {func(int, *http.Request) (*http.Response, error) {
 			return respond(200, "", strings.Repeat(" ", 300_000)), nil
 		}, false, 1, 0, "more than 200000 bytes"},
-		"another service": {func(int, *http.Request) (*http.Response, error) { return respond(200, "", `<html>`), nil }, false, 1, 0, "not one of a registry"},
+		"another service": {func(int, *http.Request) (*http.Response, error) { return respond(200, "", `<html>`), nil }, false, 1, 0, "of a registry"},
 		"other JSON":      {func(int, *http.Request) (*http.Response, error) { return respond(200, "", `{}`), nil }, false, 1, 0, "has no servers"},
 	} {
 		t.Run(why, func(t *testing.T) {
