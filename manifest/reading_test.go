@@ -48,7 +48,7 @@ func TestRead(t *testing.T) {
 			}
 		}
 	}
-	if _, err := r.Package(4); err == nil || !strings.Contains(err.Error(), "no package 4: the manifest has 4") {
+	if _, err := r.Package(4); err == nil || !strings.Contains(err.Error(), "no package 4") {
 		t.Errorf("a package that does not exist: %v", err)
 	}
 	if want := manifest.Validate([]byte(mixed), nil); r.Report.Errors != want.Errors || r.Report.Errors < 8 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ashlar-go/ashlar/internal/errtest"
 	"github.com/ashlar-go/ashlar/manifest"
 )
 
@@ -135,13 +136,13 @@ func TestServerErrors(t *testing.T) {
 		text string
 		want []string // line, column and pointer of each problem, and key words
 	}{
-		{`[]`, []string{"1:1: the manifest must be an object, not an array"}},
-		{`{"name":null,"description":"d","version":"1"}`, []string{"1:9: /name: name must be a string, not null"}},
-		{`{"name":"n","version":1}`, []string{`1:1: missing required key "description" in the manifest`, "1:23: /version: version must be a string, not a number"}},
-		{`{"name":"n","description":"d","version":"1","icons":{}}`, []string{"1:53: /icons: icons must be an array, not an object"}},
-		{`{"name":"n","description":"d","version":"1","remotes":[{"type":"sse","url":"u","variables":{"a":1}}]}`, []string{"1:97: /remotes/0/variables/a: remotes[0].variables.a must be an object, not a number"}},
+		{`[]`, []string{"1:1: object array"}},
+		{`{"name":null,"description":"d","version":"1"}`, []string{"1:9: /name: string null"}},
+		{`{"name":"n","version":1}`, []string{`1:1: missing "description"`, "1:23: /version: string number"}},
+		{`{"name":"n","description":"d","version":"1","icons":{}}`, []string{"1:53: /icons: array object"}},
+		{`{"name":"n","description":"d","version":"1","remotes":[{"type":"sse","url":"u","variables":{"a":1}}]}`, []string{"1:97: /remotes/0/variables/a: object number"}},
 		{`{"name":"n","name":"m","description":"d","version":"1"}`, []string{`1:13: /name: duplicate key "name"`}},
-		{`{`, []string{"1:2: unexpected end of the document"}},
+		{`{`, []string{"1:2: end"}},
 	} {
 		d, _ := manifest.Parse([]byte(c.text), nil)
 		_, err := d.Server()
@@ -151,7 +152,7 @@ func TestServerErrors(t *testing.T) {
 			continue
 		}
 		for i := range ps {
-			if got := ps[i].Error(); !strings.HasPrefix(got, c.want[i]) {
+			if got := ps[i].Error(); !errtest.Names(got, c.want[i]) {
 				t.Errorf("%s: got %s, want %s", c.text, got, c.want[i])
 			}
 		}

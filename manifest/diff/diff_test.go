@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ashlar-go/ashlar/internal/errtest"
 	"github.com/ashlar-go/ashlar/manifest"
 	"github.com/ashlar-go/ashlar/manifest/diff"
 )
@@ -55,29 +56,29 @@ func TestCompare(t *testing.T) {
 		{diff.Text, "/packages/0/environmentVariables/0/description: description is another one", []string{`"Level"`, `"The level"`}},
 		{diff.Text, "/title: title is another one", []string{`"description": "Weather"`, `"description": "Weather", "title": "W"`}},
 		{diff.Update, `/version: version "1.1.0" instead of "1.0.0"`, release},
-		{diff.Update, `/packages/0/version: version "1.1.0" of the package instead of "1.0.0"`, append(release, `weather", "version": "1.0.0"`, `weather", "version": "1.1.0"`)},
-		{diff.Update, `/packages/2/version: version "" of the package instead of ""`, append(release, "b:1.0.0", "b:1.1.0")},
-		{diff.Update, `/packages/1/version: version "1.1.0" of the package instead of "1.0.0"`, append(release, `1.0.0/w.mcpb", "version": "1.0.0", "fileSha256": "aa"`, `1.1.0/w.mcpb", "version": "1.1.0", "fileSha256": "bb"`)},
-		{diff.Input, `/packages/0/environmentVariables/0: a new optional input: "PORT"`, []string{`{"name": "LOG"`, `{"name": "PORT"}, {"name": "LOG"`}},
+		{diff.Update, `/packages/0/version: "1.1.0" package "1.0.0"`, append(release, `weather", "version": "1.0.0"`, `weather", "version": "1.1.0"`)},
+		{diff.Update, `/packages/2/version: package`, append(release, "b:1.0.0", "b:1.1.0")},
+		{diff.Update, `/packages/1/version: "1.1.0" package "1.0.0"`, append(release, `1.0.0/w.mcpb", "version": "1.0.0", "fileSha256": "aa"`, `1.1.0/w.mcpb", "version": "1.1.0", "fileSha256": "bb"`)},
+		{diff.Input, `/packages/0/environmentVariables/0: optional "PORT"`, []string{`{"name": "LOG"`, `{"name": "PORT"}, {"name": "LOG"`}},
 		{diff.Input, `/packages/0/packageArguments/1/default: another default of "--units"`, []string{`"default": "metric"`, `"default": "imperial"`}},
-		{diff.Required, `/packages/0/environmentVariables/0: a new required input: "PORT"`, []string{`{"name": "LOG"`, `{"name": "PORT", "isRequired": true}, {"name": "LOG"`}},
+		{diff.Required, `/packages/0/environmentVariables/0: required "PORT"`, []string{`{"name": "LOG"`, `{"name": "PORT", "isRequired": true}, {"name": "LOG"`}},
 		{diff.Required, `/packages/0/environmentVariables/0/isRequired: "LOG" is required now`, []string{`"name": "LOG"`, `"name": "LOG", "isRequired": true`}},
 		{diff.Secret, `/packages/0/environmentVariables/0: a new secret: "TOKEN"`, []string{`{"name": "LOG"`, `{"name": "TOKEN", "isSecret": true}, {"name": "LOG"`}},
-		{diff.Secret, `/packages/0/environmentVariables/0/isSecret: "LOG" is a secret now`, []string{`"name": "LOG"`, `"name": "LOG", "isSecret": true`}},
+		{diff.Secret, `/packages/0/environmentVariables/0/isSecret: "LOG" now`, []string{`"name": "LOG"`, `"name": "LOG", "isSecret": true`}},
 		{diff.Secret, `/remotes/0/headers/0/variables/org: a new secret: "org"`, []string{`"variables": {"token"`, `"variables": {"org": {"isSecret": true}, "token"`}},
-		{diff.Command, `/packages/0/packageArguments/0: a new fixed value: "run"`, []string{`"value": "serve"`, `"value": "run"`}},
-		{diff.Command, `/packages/0/environmentVariables/0/value: another fixed value of "LOG"`, []string{`"name": "LOG"`, `"name": "LOG", "value": "x"`}},
-		{diff.Command, `/packages/0/environmentVariables/1/isSecret: "KEY" is no longer a secret, and may be shown`, []string{`"KEY", "isSecret": true`, `"KEY", "isSecret": false`}},
-		{diff.Command, `/remotes/0/url: another url on the same host`, []string{"example.com/mcp", "example.com/v2"}},
+		{diff.Command, `/packages/0/packageArguments/0: fixed "run"`, []string{`"value": "serve"`, `"value": "run"`}},
+		{diff.Command, `/packages/0/environmentVariables/0/value: fixed "LOG"`, []string{`"name": "LOG"`, `"name": "LOG", "value": "x"`}},
+		{diff.Command, `/packages/0/environmentVariables/1/isSecret: "KEY" longer`, []string{`"KEY", "isSecret": true`, `"KEY", "isSecret": false`}},
+		{diff.Command, `/remotes/0/url: same`, []string{"example.com/mcp", "example.com/v2"}},
 		{diff.Package, `/packages/0/identifier: another package: "@evil/weather" instead of "@example/weather"`, append(release, "@example", "@evil")},
-		{diff.Package, `/packages/0: a new package: cargo "w"`, append(release, `{"registryType": "npm"`, `{"registryType": "cargo", "identifier": "w", "transport": {"type": "stdio"}}, {"registryType": "npm"`)},
-		{diff.Package, `/packages/0/transport/type: transport "sse" instead of "stdio"`, append(release, `"version": "1.0.0", "transport": {"type": "stdio"},`, `"version": "1.0.0", "transport": {"type": "sse", "url": "http://localhost:1/"},`)},
+		{diff.Package, `/packages/0: cargo "w"`, append(release, `{"registryType": "npm"`, `{"registryType": "cargo", "identifier": "w", "transport": {"type": "stdio"}}, {"registryType": "npm"`)},
+		{diff.Package, `/packages/0/transport/type: "sse" "stdio"`, append(release, `"version": "1.0.0", "transport": {"type": "stdio"},`, `"version": "1.0.0", "transport": {"type": "sse", "url": "http://localhost:1/"},`)},
 		{diff.Package, `/name: another server`, []string{"com.example/weather", "com.example/other"}},
 		{diff.Host, `/remotes/0/url: a new host: "https://{region}.evil.com"`, []string{"{region}.example.com", "{region}.evil.com"}},
 		{diff.Host, `/remotes/0/url: a new host: "http://{region}.example.com"`, []string{"https://{region}", "http://{region}"}},
 		{diff.Host, `/packages/1/identifier: a new host: "https://evil.com"`, append(release, "https://example.com/a", "https://evil.com/a")},
-		{diff.Content, "/packages/1/fileSha256: another file under the same version", append(release, `"aa"`, `"bb"`)},
-		{diff.Content, "/packages/0/version: another package under the same version of the server", []string{`weather", "version": "1.0.0"`, `weather", "version": "1.1.0"`}},
+		{diff.Content, "/packages/1/fileSha256: same", append(release, `"aa"`, `"bb"`)},
+		{diff.Content, "/packages/0/version: another same", []string{`weather", "version": "1.0.0"`, `weather", "version": "1.1.0"`}},
 	} {
 		newer := strings.NewReplacer(c.replace...).Replace(older)
 		if newer == older {
@@ -88,7 +89,8 @@ func TestCompare(t *testing.T) {
 			t.Errorf("%s: want %s first, got %+v", c.message, c.risk, changes)
 			continue
 		}
-		if !slices.ContainsFunc(changes, func(got diff.Change) bool { return strings.HasPrefix(got.Pointer+": "+got.Message, c.message) }) {
+		pointer, words, _ := strings.Cut(c.message, ": ")
+		if !slices.ContainsFunc(changes, func(got diff.Change) bool { return got.Pointer == pointer && errtest.Names(got.Message, words) }) {
 			t.Errorf("want %s, got %+v", c.message, changes)
 		}
 	}
