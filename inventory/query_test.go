@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ashlar-go/ashlar/internal/errtest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -114,53 +115,53 @@ func TestFilters(t *testing.T) {
 func TestBadQueries(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string][2]string{
-		"hostnme=a":                    {"hostnme", "is an unknown query parameter: did you mean hostname? use page, limit, sortby, q, fields, count, cursor, within, id,"},
-		"hostnme__like=a":              {"hostnme__like", "is an unknown query parameter: did you mean hostname__contains? use page"},
-		"hostname__like=a":             {"hostname__like", "is an unknown filter: did you mean hostname__contains? use hostname, hostname__ne, hostname__contains,"},
-		"hostname__contians=a":         {"hostname__contians", "is an unknown filter: did you mean hostname__contains? use hostname,"},
-		"created_at__after=2026":       {"created_at__after", "is an unknown filter: did you mean created_at__gte? use created_at,"},
-		"status__like=a":               {"status__like", "is an unknown filter: did you mean status__contains? use status,"},
-		"within=10.0.0.0/33":           {"within", "must be a network such as 192.0.2.0/24 or 2001:db8::/32, or an IP address"},
+		"hostnme=a":                    {"hostnme", "unknown hostname? page limit within"},
+		"hostnme__like=a":              {"hostnme__like", "unknown hostname__contains? page"},
+		"hostname__like=a":             {"hostname__like", "unknown hostname__contains? hostname__ne"},
+		"hostname__contians=a":         {"hostname__contians", "unknown hostname__contains?"},
+		"created_at__after=2026":       {"created_at__after", "unknown created_at__gte?"},
+		"status__like=a":               {"status__like", "unknown status__contains?"},
+		"within=10.0.0.0/33":           {"within", "network 192.0.2.0/24"},
 		"ip__within=10.0.0":            {"ip__within", "must be a network"},
 		"hostname__within=::/0":        {"hostname__within", "is an unknown filter"},
-		"=a":                           {"", "is an unknown query parameter"},
+		"=a":                           {"", "unknown parameter"},
 		"notes=":                       {"notes", "must not be empty"},
-		"page=0":                       {"page", "must be one integer from 1"},
+		"page=0":                       {"page", "integer 1"},
 		"page=1.5":                     {"page", "must be one integer"},
-		"page=99999999999999999999":    {"page", "must be one integer from 1 to 2147483647"},
+		"page=99999999999999999999":    {"page", "2147483647"},
 		"page=":                        {"page", "must be one integer"},
 		"limit=-1":                     {"limit", "must be one integer"},
-		"hostname=%ED%A0%80":           {"hostname", "must be at most 500 bytes of UTF-8"}, // a surrogate
-		"sortby=hostname":              {"sortby", "must be <field>:asc or <field>:desc with one of the fields id, created_at"},
+		"hostname=%ED%A0%80":           {"hostname", "500 UTF-8"}, // a surrogate
+		"sortby=hostname":              {"sortby", "<field>:desc created_at"},
 		"sortby=hostname:up":           {"sortby", "must be"},
 		"sortby=tags:asc":              {"sortby", "must be"},
 		"sortby=notes:asc":             {"sortby", "must be"},
 		"sortby=ip:asc&sortby=ip:desc": {"sortby", "duplicate field ip"},
-		"sortby=ip:asc&sortby=os:asc&sortby=role:asc&sortby=model:asc": {"sortby", "has 4 fields: sort by at most 3"},
-		"ip=1.2.3":                           {"ip", "must be an IP address"},
+		"sortby=ip:asc&sortby=os:asc&sortby=role:asc&sortby=model:asc": {"sortby", "4 3"},
+		"ip=1.2.3":                           {"ip", "IP"},
 		"ip__in=1.2.3.4,":                    {"ip__in", "must not be empty"},
-		"status=broken":                      {"status", "must be one of active, offline"},
-		"status__gte=active":                 {"status__gte", "is an unknown filter: use status, status__ne"},
+		"status=broken":                      {"status", "active offline"},
+		"status__gte=active":                 {"status__gte", "unknown status__ne"},
 		"status__":                           {"status__", "is an unknown filter"},
-		"status__eq=active":                  {"status__eq", "is an unknown filter: did you mean status? use"},
+		"status__eq=active":                  {"status__eq", "unknown status?"},
 		"hostname__isnull=true":              {"hostname__isnull", "is an unknown filter"},
-		"serial_number__isnull=1":            {"serial_number__isnull", "must be true or false"},
-		"version=1":                          {"version", "is an unknown query parameter"}, // it is for ETags
-		"version__gt=1":                      {"version__gt", "is an unknown query parameter"},
+		"serial_number__isnull=1":            {"serial_number__isnull", "true"},
+		"version=1":                          {"version", "unknown parameter"}, // it is for ETags
+		"version__gt=1":                      {"version__gt", "unknown parameter"},
 		"last_seen=today":                    {"last_seen", "must be a timestamp"},
 		"last_seen=0000-01-01T00:00:00Z":     {"last_seen", "must be a timestamp"},
 		"location_id=berlin":                 {"location_id", "must be a UUID"},
 		"location_id__contains=1":            {"location_id__contains", "is an unknown filter"},
 		"q=":                                 {"q", "must not be empty"},
-		"q=%00":                              {"q", "must be at most 500 bytes"},
-		"q=%ff":                              {"q", "must be at most 500 bytes"},
-		"fields=hostnme":                     {"fields", "has the unknown field \"hostnme\": did you mean hostname? use id"},
-		"fields=hostname,hidden":             {"fields", "has the unknown field \"hidden\""},
-		"count=no":                           {"count", "must be exact, estimated or none"},
-		"cursor=x":                           {"cursor", "is not a cursor of this list"},
-		"cursor=&page=1":                     {"cursor", "can't be used together with page"},
-		"vendor=" + strings.Repeat("a", 501): {"vendor", "must be at most 500 bytes of UTF-8"},
-		"os__in=" + strings.Repeat("1,", 100) + "1": {"os__in", "must have at most 100 values"},
+		"q=%00":                              {"q", "500"},
+		"q=%ff":                              {"q", "500"},
+		"fields=hostnme":                     {"fields", "\"hostnme\" hostname? id"},
+		"fields=hostname,hidden":             {"fields", "\"hidden\""},
+		"count=no":                           {"count", "exact estimated none"},
+		"cursor=x":                           {"cursor", "cursor list"},
+		"cursor=&page=1":                     {"cursor", "together page"},
+		"vendor=" + strings.Repeat("a", 501): {"vendor", "500"},
+		"os__in=" + strings.Repeat("1,", 100) + "1": {"os__in", "100"},
 	} {
 		_, err := parse(t, records.Of[inventory.Device](schema), query)
 		if err == nil {
@@ -168,7 +169,7 @@ func TestBadQueries(t *testing.T) {
 			continue
 		}
 		equal(t, query, fields(t, err, records.Invalid), []string{want[0]})
-		if !strings.Contains(err.Error(), "Invalid query: "+want[0]+" "+want[1]) {
+		if !errtest.Names(err.Error(), "Invalid query: "+want[0]+" "+want[1]) {
 			t.Errorf("%s: %v, want %s", query, err, want[1])
 		}
 	}

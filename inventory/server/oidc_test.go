@@ -317,11 +317,11 @@ func TestOIDCRefused(t *testing.T) {
 		require.Contains(t, r.text, message)
 		require.NotContains(t, r.text, "token")
 	}
-	refused(p.login("", ""), "The identity provider refused the login")
+	refused(p.login("", ""), "refused the login")
 
 	b := p.browser()
 	back := b.authorize("jane", b.begin(""))
-	refused(p.browser().send(http.MethodGet, back, nil), "No login is in progress in this browser")
+	refused(p.browser().send(http.MethodGet, back, nil), "in progress")
 	refused(b.send(http.MethodGet, regexp.MustCompile(`state=[^&]*`).ReplaceAllString(back, "state=other"), nil), "belongs to another login")
 
 	b = p.browser()

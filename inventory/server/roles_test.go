@@ -36,6 +36,6 @@ func TestRoles(t *testing.T) {
 	}
 	require.Contains(t, send("POST", "/users", login("admin"), `{"username":"bot","email":"bot@example.org","role":"collector","password":"`+password+`"}`), "Created")
 	token := login("bot")
-	require.Contains(t, send("POST", "/metrics", token, `{}`), "device_id must not be empty")
+	require.Contains(t, send("POST", "/metrics", token, `{}`), "device_id")
 	require.Contains(t, send("GET", "/devices", token, ""), "Forbidden")
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/errtest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/importer/containerlab"
@@ -131,22 +132,22 @@ func TestBadTopologies(t *testing.T) {
 		"- a":       "lab.yml:1: has no topology",
 		"name: x\n": "lab.yml:1: has no topology",
 		"a: [\n":    "is not YAML",
-		"\n\nname: ${X}\ntopology: {nodes: {a: }}\n":                                   "lab.yml:3: the name of the lab has a variable",
-		"topology: {nodes: {a: }}\n":                                                   "lab.yml:1: the lab has no name",
-		"name: x\ntopology: {nodes: }\n":                                               "lab.yml:2: the topology has no nodes",
-		"name: x\ntopology: {nodes: [a]}\n":                                            "nodes must be a mapping, not a list",
-		"name: x\ntopology:\n  nodes:\n    a: b\n":                                     `lab.yml:4: "a" must be a mapping`,
-		"name: x\ntopology:\n  nodes:\n    a: {labels: {" + many(201) + "}}\n":         "more than 200 fields or labels",
-		link(`endpoints: ["a:e1"]`):                                                    "lab.yml:5: the link has 1 endpoints: give it two",
-		link(`endpoints: ["a:e1", "bb:e1"]`):                                           `lab.yml:5: the endpoint names the node "bb", which the topology does not have: did you mean b?`,
-		link(`endpoints: ["a:e1", "b"]`):                                               "must name a node and an interface",
-		link(`endpoints: ["a:e1", "b:${PORT}"]`):                                       "must name a node and an interface without variables",
+		"\n\nname: ${X}\ntopology: {nodes: {a: }}\n":                                   "lab.yml:3: name variable",
+		"topology: {nodes: {a: }}\n":                                                   "lab.yml:1: name",
+		"name: x\ntopology: {nodes: }\n":                                               "lab.yml:2: nodes",
+		"name: x\ntopology: {nodes: [a]}\n":                                            "nodes mapping list",
+		"name: x\ntopology:\n  nodes:\n    a: b\n":                                     `lab.yml:4: "a" mapping`,
+		"name: x\ntopology:\n  nodes:\n    a: {labels: {" + many(201) + "}}\n":         "200 labels",
+		link(`endpoints: ["a:e1"]`):                                                    "lab.yml:5: 1 two",
+		link(`endpoints: ["a:e1", "bb:e1"]`):                                           `lab.yml:5: "bb" mean b?`,
+		link(`endpoints: ["a:e1", "b"]`):                                               "node interface",
+		link(`endpoints: ["a:e1", "b:${PORT}"]`):                                       "node interface variables",
 		link(`{type: wire, endpoints: []}`):                                            `unknown type "wire"`,
-		link("endpoints: [\"a:e1\", \"b:e1\"]\n    - endpoints: [\"a:e1\", \"b:e2\"]"): "lab.yml:6: the interface e1 of the node a has another link on line 5",
-		nodes + "  links: {}\n":                                                        "links must be a list",
+		link("endpoints: [\"a:e1\", \"b:e1\"]\n    - endpoints: [\"a:e1\", \"b:e2\"]"): "lab.yml:6: e1 a line 5",
+		nodes + "  links: {}\n":                                                        "links list",
 	} {
 		_, err := containerlab.Read("dir/lab.yml", strings.NewReader(text))
-		require.ErrorContains(t, err, want)
+		errtest.Want(t, err, want)
 		_, ok := errors.AsType[*importer.FileError](err)
 		require.True(t, ok, want)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/errtest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/importer/hosts"
@@ -193,28 +194,28 @@ func TestBadFiles(t *testing.T) {
 		{"a.yml", "", "a.yml:1: is empty"},
 		{"a.ini", "", "a.ini:1: is empty"},
 		{"a.yml", "x: 1\n", "a.yml:1: the group \"x\""},
-		{"a.yml", "all:\n  host: {x: }\n", `a.yml:2: the group "all" has the unknown part "host": use hosts, children or vars`},
-		{"a.yml", "all:\n  hosts: [web1]\n", "a.yml:2: hosts of the group \"all\" must be a mapping, each name followed by a colon, not a list"},
-		{"a.yml", "all:\n  hosts:\n    web1: 5\n", `a.yml:3: the host "web1" must be a mapping`},
-		{"a.yml", "all:\n  children:\n    web: {hosts: {x: }}\nweb: {children: {db: }}\ndb:\n  children:\n    web:\n", `is within itself: remove it from the children of`},
-		{"a.yml", "all:\n  hosts:\n    x[1:999999999]:\n", "a.yml:3: the host \"x[1:999999999]\" has the range [1:999999999], with which it stands for more than 100000 hosts"},
+		{"a.yml", "all:\n  host: {x: }\n", `a.yml:2: "all" "host" children`},
+		{"a.yml", "all:\n  hosts: [web1]\n", `a.yml:2: hosts "all" mapping list`},
+		{"a.yml", "all:\n  hosts:\n    web1: 5\n", `a.yml:3: "web1" mapping`},
+		{"a.yml", "all:\n  children:\n    web: {hosts: {x: }}\nweb: {children: {db: }}\ndb:\n  children:\n    web:\n", `within itself children`},
+		{"a.yml", "all:\n  hosts:\n    x[1:999999999]:\n", "a.yml:3: [1:999999999] 100000"},
 		{"a.yml", "all:\n  hosts: {&a x: {y: *a, hosts: }}\n" + laughs.String(), "excessive aliasing"},
 		{"a.yml", "all: {vars: {x: &x [*x]}}\n", "contains itself"},
-		{"a.ini", "x[1:9][1:99999]\n", "stands for more than 100000 hosts"},
-		{"a.ini", "x[1:99999]\n\ny[1:99999]\n", "a.ini:3: the inventory has more than 100000 hosts"},
+		{"a.ini", "x[1:9][1:99999]\n", "100000 hosts"},
+		{"a.ini", "x[1:99999]\n\ny[1:99999]\n", "a.ini:3: 100000 hosts"},
 		{"a.ini", "x[9:1]\n", "must not be greater"},
 		{"a.ini", "x[1:9:0]\n", "the step at least 1"},
 		{"a.ini", "x[1-9]\n", "invalid range [1-9]"},
-		{"a.ini", "x[1:9\n", "a bracket that does not end"},
+		{"a.ini", "x[1:9\n", "bracket end"},
 		{"a.ini", strings.Repeat("x", 1001), "longer than 1000 bytes"},
-		{"a.ini", groups.String(), "the groups have more than 1000000 members"},
-		{"a.ini", "\n[web\n", "a.ini:2: must be the header of a section"},
-		{"a.ini", "[web:hosts]\n", "must be the header of a section"},
+		{"a.ini", groups.String(), "groups 1000000"},
+		{"a.ini", "\n[web\n", "a.ini:2: header section"},
+		{"a.ini", "[web:hosts]\n", "header section"},
 		{"a.ini", "[web:vars]\nrole\n", "a.ini:2: must be a variable name=value"},
-		{"a.ini", "[web:children]\na b\n", "a.ini:2: must be the name of one group"},
+		{"a.ini", "[web:children]\na b\n", "a.ini:2: name group"},
 		{"a.ini", "[a:children]\nb\n[b:children]\na\n", `is within itself`},
-		{"a.ini", "x a = b\n", "without spaces around the equals sign"},
-		{"a.ini", "x a='b\n", "has a quote that does not end"},
+		{"a.ini", "x a = b\n", "spaces equals"},
+		{"a.ini", "x a='b\n", "quote end"},
 		{"a.ini", "x\x00", "is not text in UTF-8"},
 		{"a.ini", strings.Repeat("# comment\n", 1<<20), "more than 8 MiB"},
 		{"a", "$ANSIBLE_VAULT;1.1;AES256\n6162\n", "decrypt it with ansible-vault"},
@@ -223,7 +224,7 @@ func TestBadFiles(t *testing.T) {
 		{"hosts.yaml", "r1: {hosts: }\nr1: {}\n", "hosts.yaml:2: duplicate key"},
 	} {
 		_, err := read(c.name, c.text)
-		require.ErrorContains(t, err, c.want)
+		errtest.Want(t, err, c.want)
 		_, ok := errors.AsType[*importer.FileError](err)
 		require.True(t, ok, c.want)
 	}

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/errtest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/importer/netbox"
@@ -102,14 +104,14 @@ func TestKeepUnknown(t *testing.T) {
 		{Kind: "dcim.site", Name: "tier", Field: "locations.netbox_tier", Objects: 1},
 	}, only(unknown.Kept, 1))
 	require.Equal(t, []netbox.Value{{Kind: "dcim.site", Name: "facility", Field: "locations.netbox_facility", Objects: 2}}, only(unknown.Kept, 2))
-	lost := fmt.Sprint(unknown.Lost)
+	lost := strings.Split(fmt.Sprint(unknown.Lost), "} {")
 	for _, want := range []string{
-		"dcim.device tier  the custom field netbox_tier of devices has the type integer", "dcim.site comments  has more than 500 characters",
-		"dcim.site bell  has control characters", "dcim.site list  is no text", "dcim.site facility  a custom field of the object has the same name",
-		"dcim.site " + strings.Repeat("x", 34) + "  the name is no name of a custom field",
-		"dcim.device module  refers to an object that is not imported", "dcim.device asns  is a list",
+		"dcim.device tier netbox_tier integer", "dcim.site comments 500",
+		"dcim.site bell  has control characters", "dcim.site list  is no text", "dcim.site facility same",
+		"dcim.site " + strings.Repeat("x", 34) + "  name custom",
+		"dcim.device module refers", "dcim.device asns  is a list",
 	} {
-		require.Contains(t, lost, want)
+		require.True(t, slices.ContainsFunc(lost, func(line string) bool { return errtest.Names(line, want) }), "%s: %s", lost, want)
 	}
 	require.Len(t, unknown.Lost, 8)
 	require.Equal(t, int64(1+11), count(custom))
