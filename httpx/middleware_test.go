@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/internal/errtest"
 )
 
 func TestChain(t *testing.T) {
@@ -214,17 +215,17 @@ func TestSingleParams(t *testing.T) {
 		"b=1&a=1&b=1&a=1":          "Duplicate query parameter forbidden: b",
 		"a=1&%61=2":                "Duplicate query parameter forbidden: a",
 		"a=1&A=2":                  "",
-		"a=%zz":                    "Malformed query string: write %25 for %, %26 for & and %3B for ; within a value",
-		"a=1;b=2":                  "Malformed query string: write %25 for %, %26 for & and %3B for ; within a value",
+		"a=%zz":                    "query %25 %26 %3B",
+		"a=1;b=2":                  "query %25 %26 %3B",
 		"%0A=1&%0A=1":              "Duplicate query parameter forbidden: ?",
-		strings.Repeat("a&", 1000): "Too many query parameters: send at most 1000",
+		strings.Repeat("a&", 1000): "parameters 1000",
 	} {
 		w := serve(h, request("GET", "/?"+query, ""))
 		if message == "" {
 			if w.Code != 200 {
 				t.Errorf("?%s: %d %s, want 200", query, w.Code, w.Body)
 			}
-		} else if body := errorOf(t, w, 400); body.Message != message {
+		} else if body := errorOf(t, w, 400); !errtest.Names(body.Message, message) {
 			t.Errorf("?%s: %q, want %q", query, body.Message, message)
 		}
 	}
@@ -245,7 +246,7 @@ func TestMux(t *testing.T) {
 		t.Errorf("404 says %q", body.Message)
 	}
 	w := serve(h, request("PUT", "/books/7", ""))
-	if body := errorOf(t, w, 405); body.Message != "Method PUT is not allowed here: use DELETE, GET, HEAD" {
+	if body := errorOf(t, w, 405); !errtest.Names(body.Message, "PUT DELETE, GET, HEAD") {
 		t.Errorf("405 says %q", body.Message)
 	}
 	want(t, w.Header(), "Allow", "DELETE, GET, HEAD")
@@ -258,7 +259,7 @@ func TestMux(t *testing.T) {
 func TestMethodNotAllowedAlone(t *testing.T) {
 	t.Parallel()
 	w := serve(http.HandlerFunc(httpx.MethodNotAllowed), request("PUT", "/", ""))
-	if body := errorOf(t, w, 405); body.Message != "Method PUT is not allowed here" {
+	if body := errorOf(t, w, 405); !errtest.Names(body.Message, "PUT") {
 		t.Errorf("405 without Allow says %q", body.Message)
 	}
 }

@@ -205,7 +205,7 @@ func TestServerNameErrors(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"fe80::1%eth0", "[::1]", "*.example.com", "a b", "."} {
 		_, err := tlsfiles.ClientConfig(tlsfiles.ClientFiles{SAN: name}, noLog(t))
-		require.ErrorContains(t, err, "neither a DNS name nor an address", "%q", name)
+		require.ErrorContains(t, err, "DNS name", "%q", name)
 	}
 	for _, name := range []string{"10.0.0.7", "::1", "fe80::1", "localhost", "config.example.com"} {
 		_, err := tlsfiles.ClientConfig(tlsfiles.ClientFiles{SAN: name}, noLog(t))
@@ -216,5 +216,5 @@ func TestServerNameErrors(t *testing.T) {
 func TestContradictingClientSettings(t *testing.T) {
 	t.Parallel()
 	_, err := tlsfiles.ClientConfig(tlsfiles.ClientFiles{SAN: "right.example", SkipHostnameVerification: true}, nil)
-	require.ErrorContains(t, err, "host names are not verified")
+	require.ErrorContains(t, err, "not verified")
 }

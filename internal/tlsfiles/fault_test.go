@@ -59,7 +59,7 @@ func TestInvalidFiles(t *testing.T) {
 		"key for CA":           {authorities, own.key, "contains no PEM certificate"},
 		"request":              {chain, block("CERTIFICATE REQUEST"), "CERTIFICATE REQUEST"},
 		"garbage inside":       {chain, block("CERTIFICATE"), "malformed certificate"},
-		"certificate for key":  {key, own.cert, "found a certificate rather than a key"},
+		"certificate for key":  {key, own.cert, "certificate rather"},
 		"public key":           {key, block("PUBLIC KEY"), "PUBLIC KEY"},
 		"encrypted":            {key, encrypted, "encrypted: remove its passphrase"},
 		"encrypted, old form":  {key, oldEncrypted, "encrypted: remove its passphrase"},
