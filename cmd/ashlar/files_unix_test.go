@@ -57,7 +57,7 @@ func TestModes(t *testing.T) {
 		require.NoError(t, errors.Join(again.claim(&log), again.prepare(&log), again.close()))
 		require.Equal(t, n.password, again.password)
 		restricted()
-		require.Equal(t, 5, strings.Count(log.String(), "so that others could read it"), log.String())
+		require.Equal(t, 5, strings.Count(log.String(), "others could read"), log.String())
 	}
 }
 
@@ -68,7 +68,7 @@ func TestSharedDirectory(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "letter.txt"), nil, 0o644))
 	code, text := fail(t, append(anywhere(t), "-data", dir)...)
 	require.Equal(t, cli.ExitFailure, code)
-	require.Contains(t, text, "use a directory of its own")
+	require.Contains(t, text, "directory of its own")
 	require.Equal(t, fs.FileMode(0o755), modeOf(t, dir))
 	require.NoFileExists(t, filepath.Join(dir, passwordFile))
 	require.NoFileExists(t, filepath.Join(dir, lockFile))

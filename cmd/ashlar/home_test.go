@@ -190,7 +190,7 @@ func TestLostPassword(t *testing.T) {
 	var out bytes.Buffer
 	args := append(anywhere(t), "-data", dir)
 	require.Equal(t, 1, cli.Run(t.Context(), "ashlar", run, cli.Env{Args: args, Stdout: &out, Stderr: &out}))
-	require.Contains(t, out.String(), "the password of its admin is missing in "+filepath.Join(dir, "admin-password"))
+	require.Contains(t, out.String(), "missing in "+filepath.Join(dir, "admin-password"))
 	_, stop = start(t, "-data", dir, "-fresh")
 	require.Zero(t, stop())
 }

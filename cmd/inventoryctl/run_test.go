@@ -171,7 +171,7 @@ func TestNetwork(t *testing.T) {
 
 	plan := s.do("apply", "-f", dir, "--dry-run")
 	require.Contains(t, plan, "+ device leaf8\n")
-	require.Contains(t, s.do("apply", "-f", dir, "--dry-run"), "to create, 0 to change, 0 to delete, 0 unchanged")
+	require.Contains(t, s.do("apply", "-f", dir, "--dry-run"), "0 to change")
 	s.fails([]string{"diff", "-f", dir}, "differ")
 	require.Contains(t, s.do("get", "devices"), "HOSTNAME", "a dry run changed nothing")
 	require.NotContains(t, s.do("get", "devices"), "leaf8")

@@ -34,12 +34,12 @@ func TestImport(t *testing.T) {
 	locations := file("locations.yaml", "- name: Vienna\n")
 
 	_, stderr, err := command(devices, locations)
-	require.ErrorContains(t, err, "nothing was changed, because 1 of 3 rows are rejected")
-	require.Contains(t, stderr, `devices.csv:3: location "Wien" names no record of locations`)
+	require.ErrorContains(t, err, "1 of 3 rows")
+	require.Contains(t, stderr, `devices.csv:3: location "Wien"`)
 
 	rejected := filepath.Join(dir, "rejected")
 	_, stderr, err = command("-on-error", "skip", "-rejected", rejected, devices, locations)
-	require.ErrorContains(t, err, "1 of 3 rows are rejected: correct them in "+rejected)
+	require.ErrorContains(t, err, "correct them in "+rejected)
 	require.Contains(t, stderr, "2 created, 0 updated, 0 unchanged, 1 rejected")
 	text, err := os.ReadFile(filepath.Join(rejected, "devices.csv"))
 	require.NoError(t, err)

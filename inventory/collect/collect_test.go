@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/errtest"
 	"github.com/ashlar-go/ashlar/internal/snmptest"
 	"github.com/ashlar-go/ashlar/inventory/collect"
 	"github.com/ashlar-go/ashlar/inventory/discovery"
@@ -106,20 +107,20 @@ func TestAgent(t *testing.T) {
 		want        string
 		credentials collect.Credentials
 	}{
-		{"no response to 1 requests within 300ms each: check the address, filters on the way, and the credentials", collect.Credentials{Community: "wrong-secret"}},
-		{"check the user, the protocols and the pass phrases", collect.Credentials{User: "eve", AuthPassphrase: "authentication", PrivPassphrase: "privacy words"}},
-		{"check the user, the protocols and the pass phrases", collect.Credentials{User: "ann", AuthPassphrase: "wrong-secret", PrivPassphrase: "privacy words"}},
+		{"1 300ms address credentials", collect.Credentials{Community: "wrong-secret"}},
+		{"user protocols phrases", collect.Credentials{User: "eve", AuthPassphrase: "authentication", PrivPassphrase: "privacy words"}},
+		{"user protocols phrases", collect.Credentials{User: "ann", AuthPassphrase: "wrong-secret", PrivPassphrase: "privacy words"}},
 		{"no response to 1 requests", collect.Credentials{User: "ann", AuthPassphrase: "authentication", PrivPassphrase: "wrong-secret"}},
-		{"the device refuses access with these credentials", collect.Credentials{User: "ann", AuthPassphrase: "authentication"}},
+		{"refuses access", collect.Credentials{User: "ann", AuthPassphrase: "authentication"}},
 	} {
 		_, err := newCollector(t, c.credentials, short).Collect(t.Context(), agent.Addr)
-		require.ErrorContains(t, err, c.want)
+		errtest.Want(t, err, c.want)
 		require.NotContains(t, err.Error(), "wrong-secret")
 	}
 	addr := agent.Addr
 	agent.Kill()
 	_, err := collectFrom(t, addr, short)
-	require.EqualError(t, err, "connection refused: no SNMP agent at this port")
+	require.ErrorContains(t, err, "refused")
 }
 
 // TestAll reads each device once, and reports one at a time.
@@ -181,12 +182,12 @@ func TestParseTarget(t *testing.T) {
 		require.Equal(t, want, netip.AddrPortFrom(netip.MustParseAddr(host), port))
 	}
 	for target, want := range map[string]string{
-		"": `target "": use a host name or address`, ":161": `target ":161": use a host name`, "a:b": `target "a:b": the port must be a number`,
+		"": `""`, ":161": `":161"`, "a:b": `"a:b" port number`,
 		"a:0": "the port must be", "a:65536": "the port must be", "a:1:2": "use host, host:port or [address]:port", "http://a": "the port must be", "a/b": "use a host name",
-		"a b": "use a host name or address, without blanks", "\x1b": `target "\x1b"`,
+		"a b": "blanks", "\x1b": `target "\x1b"`,
 	} {
 		_, _, err := collect.ParseTarget(target)
-		require.ErrorContains(t, err, want)
+		errtest.Want(t, err, want)
 	}
 }
 
@@ -205,10 +206,10 @@ func TestCredentials(t *testing.T) {
 		"use aes, aes128, aes192, aes192c, ": {User: "ann", PrivProtocol: "?"},
 	} {
 		_, err := collect.New(c, nil)
-		require.ErrorContains(t, err, want)
+		errtest.Want(t, err, want)
 		require.NotContains(t, err.Error(), "hunter2")
 	}
 	_, err := collect.New(collect.Credentials{Community: community}, &collect.Options{Concurrency: 257, Retries: -2})
-	require.ErrorContains(t, err, "Concurrency is 257: use at most 256, or 0 for 16")
+	require.ErrorContains(t, err, "at most 256")
 	require.ErrorContains(t, err, "Retries is -2")
 }

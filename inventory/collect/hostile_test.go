@@ -11,6 +11,7 @@ import (
 	"github.com/gosnmp/gosnmp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/errtest"
 	"github.com/ashlar-go/ashlar/internal/snmptest"
 	"github.com/ashlar-go/ashlar/inventory/collect"
 )
@@ -50,11 +51,11 @@ func TestHostile(t *testing.T) {
 		opts   collect.Options
 		want   string
 	}{
-		{"silence", func([]byte) [][]byte { return nil }, collect.Options{}, "no response to 2 requests within 300ms each: check the address"},
+		{"silence", func([]byte) [][]byte { return nil }, collect.Options{}, "2 300ms address"},
 		{
 			"a loop", after(func(string) gosnmp.SnmpPDU { return text(ifDescr+"7", "eth7") }),
 			collect.Options{},
-			"ifDescr: invalid response: the index does not increase after row 1",
+			"ifDescr: index row 1",
 		},
 		{
 			"a loop of two", after(func(oid string) gosnmp.SnmpPDU {
@@ -62,15 +63,15 @@ func TestHostile(t *testing.T) {
 					return text(ifDescr+"6", "eth6")
 				}
 				return text(ifDescr+"7", "eth7")
-			}), collect.Options{}, "ifDescr: invalid response: the index does not increase after row 1",
+			}), collect.Options{}, "ifDescr: index row 1",
 		},
 		{"an endless table", after(endless("")), collect.Options{MaxRows: 500}, "ifDescr: more than 500 rows"},
-		{"large values", after(endless(strings.Repeat(".4294967295", 100))), collect.Options{MaxRows: collect.MaxMaxRows, Timeout: 10 * time.Second}, "ifDescr: the values of the device have more than 32 MiB"},
+		{"large values", after(endless(strings.Repeat(".4294967295", 100))), collect.Options{MaxRows: collect.MaxMaxRows, Timeout: 10 * time.Second}, "ifDescr: 32 MiB"},
 		{"an endless table, and little time", after(endless("")), collect.Options{MaxRows: collect.MaxMaxRows, DeviceTime: 100 * time.Millisecond}, "ifDescr: not finished within 100ms"},
 		{"garbage", func([]byte) [][]byte { return [][]byte{[]byte("GET / HTTP/1.1\r\n\r\n"), {}, {0x30}} }, collect.Options{}, "invalid"},
-		{"an error", coded(gosnmp.GenErr), collect.Options{}, "the device replied GenErr to a request for 1.3.6.1.2.1.1.1.0"},
+		{"an error", coded(gosnmp.GenErr), collect.Options{}, "GenErr 1.3.6.1.2.1.1.1.0"},
 		{"too big", coded(gosnmp.TooBig), collect.Options{}, "the device replied TooBig"},
-		{"another request", func(packet []byte) [][]byte { return [][]byte{packet} }, collect.Options{}, "invalid response: a PDU of the type 0xa0"},
+		{"another request", func(packet []byte) [][]byte { return [][]byte{packet} }, collect.Options{}, "PDU 0xa0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.opts.Timeout == 0 {
@@ -80,7 +81,7 @@ func TestHostile(t *testing.T) {
 			began := time.Now()
 			row = 0
 			_, err := collectFrom(t, snmptest.Serve(t, c.answer), &c.opts)
-			require.ErrorContains(t, err, c.want)
+			errtest.Want(t, err, c.want)
 			require.NotContains(t, err.Error(), community)
 			require.NotContains(t, err.Error(), "goroutine")
 			require.Less(t, time.Since(began), 30*time.Second)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/errtest"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -66,36 +67,36 @@ func TestSchemaErrors(t *testing.T) {
 		return records.Define[plain](d)
 	}
 	for want, parts := range map[string][]records.Part{
-		"the method Normalise of *records_test.misspelt is nearly the hook Normalize":                      {records.Define[misspelt](things)},
-		"the method Validate of *records_test.signature has another signature than the hook records.Valid": {records.Define[signature](things)},
-		"the method Initialise of *records_test.nearly is nearly the hook Initialize":                      {records.Define[nearly](things)},
-		`field Name of records_test.unknownTag: unknown word "requird" in the tag`:                         {records.Define[unknownTag](things)},
-		"field to of things refers to the unknown resource nothing":                                        {records.Define[unknownRef](things)},
-		"ref=nothing has no effect of a deletion: add :null, :cascade or :restrict":                        {records.Define[noEffect](things)},
-		`field "badName" of things: a name has up to 40 lower-case letters`:                                {records.Define[badName](things)},
-		`field "limit" of things: this name is a parameter of lists`:                                       {records.Define[parameter](things)},
-		"field name of things is indexed or counted: add max= with at most 600 characters":                 {records.Define[unbounded](things)},
-		"field name of things is not indexed, or it is counted, and can't be shared":                       {records.Define[sharedAlone](things)},
-		"field parent_id of things refers to its own resource, which must not cascade":                     {records.Define[tree](things)},
-		"the resource things or the type records_test.plain is defined twice":                              {thing, thing},
-		"things has two fields with the name name":                                                         {thing, records.Extend("things", "name", records.Text, "")},
-		"field color extends the unknown resource thing":                                                   {thing, records.Extend("thing", "color", records.Text, "")},
-		`field color of things: unknown word "maks" in the tag`:                                            {thing, records.Extend("things", "color", records.Text, "maks=5")},
-		"field color of things refers to the unknown resource colors":                                      {thing, records.Extend("things", "color", records.Text, "ref=colors:null")},
-		"field size of things is a float, whose values are not counted":                                    {thing, records.Extend("things", "size", records.Float, "counted")},
-		"a unique key of things has the unknown field site":                                                {thing, records.Extend("things", "slot", records.Int, "unique=site")},
-		`the resource has the name "Things"`:                                                               {with(func(d *records.Definition) { d.Name = "Things" })},
-		`the resource has the name "docs", which is reserved`:                                              {with(func(d *records.Definition) { d.Name = "docs" })},
-		"the resource of records_test.plain has no name or no label":                                       {with(func(d *records.Definition) { d.Label = "" })},
-		`things has the order "age:asc": use the name of a sortable field`:                                 {with(func(d *records.Definition) { d.Order = []string{"age:asc"} })},
-		"things has pages of 5000 records: use 1 to":                                                       {with(func(d *records.Definition) { d.Limit = 5000 })},
-		"things has the children parts, but no field thing_id of parts refers to it": {with(func(d *records.Definition) {
+		"Normalise *records_test.misspelt nearly Normalize":        {records.Define[misspelt](things)},
+		"Validate *records_test.signature signature records.Valid": {records.Define[signature](things)},
+		"Initialise nearly Initialize":                             {records.Define[nearly](things)},
+		`Name records_test.unknownTag: "requird"`:                  {records.Define[unknownTag](things)},
+		"field to things unknown nothing":                          {records.Define[unknownRef](things)},
+		"ref=nothing effect :null, :restrict":                      {records.Define[noEffect](things)},
+		`"badName" things: lower-case`:                             {records.Define[badName](things)},
+		`"limit" things: parameter`:                                {records.Define[parameter](things)},
+		"name things max= 600":                                     {records.Define[unbounded](things)},
+		"name things indexed shared":                               {records.Define[sharedAlone](things)},
+		"parent_id things cascade":                                 {records.Define[tree](things)},
+		"things records_test.plain twice":                          {thing, thing},
+		"things two name":                                          {thing, records.Extend("things", "name", records.Text, "")},
+		"color unknown thing":                                      {thing, records.Extend("thing", "color", records.Text, "")},
+		`color things: "maks"`:                                     {thing, records.Extend("things", "color", records.Text, "maks=5")},
+		"color things unknown colors":                              {thing, records.Extend("things", "color", records.Text, "ref=colors:null")},
+		"size things float counted":                                {thing, records.Extend("things", "size", records.Float, "counted")},
+		"unique things unknown site":                               {thing, records.Extend("things", "slot", records.Int, "unique=site")},
+		`"Things"`:                                                 {with(func(d *records.Definition) { d.Name = "Things" })},
+		`"docs", reserved`:                                         {with(func(d *records.Definition) { d.Name = "docs" })},
+		"records_test.plain label":                                 {with(func(d *records.Definition) { d.Label = "" })},
+		`things "age:asc": sortable`:                               {with(func(d *records.Definition) { d.Order = []string{"age:asc"} })},
+		"things 5000":                                              {with(func(d *records.Definition) { d.Limit = 5000 })},
+		"things parts, thing_id": {with(func(d *records.Definition) {
 			d.Children = []records.Child{{Path: "parts", From: "parts", Field: "thing_id"}}
 		})},
-		"things has a message for the field size, which ends no unique key": {with(func(d *records.Definition) { d.Messages = map[string]string{"size": "x"} })},
+		"things message size, unique": {with(func(d *records.Definition) { d.Messages = map[string]string{"size": "x"} })},
 	} {
 		_, err := records.NewSchema(parts...)
-		require.ErrorContains(t, err, want)
+		errtest.Want(t, err, want)
 	}
 	schema, err := records.NewSchema(thing, records.Extend("things", "select", records.Int, "index"))
 	require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/internal/errtest"
 )
 
 // greet is a small program with flags.
@@ -32,7 +33,7 @@ func TestExecute(t *testing.T) {
 		why            string
 		args           string
 		code           int
-		stdout, stderr string // how they begin
+		stdout, stderr string // how the output begins, words of the error
 	}{
 		{"flags and arguments arrive", "-name Ada rest", 0, `hello Ada 1 false ["rest"]`, ""},
 		{"flags come after arguments too", "rest --name=Ada -loud", 0, `hello Ada 1 true ["rest"]`, ""},
@@ -44,19 +45,18 @@ func TestExecute(t *testing.T) {
 		{"defaults hold", "", 0, `hello you 1 false []`, ""},
 		{"help goes to the standard output", "-help", 0, "Greet greets.\n\nUsage:\n", ""},
 		{"help is also -h", "-h", 0, "Greet greets.\n\nUsage:\n", ""},
-		{"an unknown flag goes to the error stream", "-nmae x", 2, "", "greet: unknown flag: --nmae: did you mean -name?"},
-		{"an unlike flag has no suggestion", "-zzzzzz", 2, "", "greet: unknown flag: --zzzzzz; see greet -help\n"},
-		{"a missing value as well", "-name", 2, "", "greet: flag needs an argument: --name; see greet -help\n"},
-		{"and an invalid one", "-n x", 2, "", `greet: invalid argument "x" for "-n, --n"`},
+		{"an unknown flag goes to the error stream", "-nmae x", 2, "", "greet: --nmae: -name?"},
+		{"an unlike flag has no suggestion", "-zzzzzz", 2, "", "greet: --zzzzzz;"},
+		{"a missing value as well", "-name", 2, "", "greet: argument --name;"},
+		{"and an invalid one", "-n x", 2, "", `greet: "x" "-n, --n"`},
 	} {
 		t.Run(tc.why, func(t *testing.T) {
 			t.Parallel()
 			var stdout, stderr bytes.Buffer
 			code := cli.Run(t.Context(), "greet", greet, cli.Env{Args: strings.Fields(tc.args), Stdout: &stdout, Stderr: &stderr})
 			assert.Equal(t, tc.code, code)
-			for got, want := range map[string]string{stdout.String(): tc.stdout, stderr.String(): tc.stderr} {
-				assert.True(t, strings.HasPrefix(got, want) && (got == "") == (want == ""), "got %q, want it to begin with %q", got, want)
-			}
+			assert.True(t, strings.HasPrefix(stdout.String(), tc.stdout) && (stdout.Len() == 0) == (tc.stdout == ""), "got %q, want it to begin with %q", &stdout, tc.stdout)
+			assert.True(t, errtest.Names(stderr.String(), tc.stderr) && (stderr.Len() == 0) == (tc.stderr == ""), "got %q, want the words %q", &stderr, tc.stderr)
 		})
 	}
 }

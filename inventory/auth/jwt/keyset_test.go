@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/errtest"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
 )
@@ -82,11 +83,11 @@ func TestManyRotations(t *testing.T) {
 		c.advance(time.Minute)
 	}
 	_, _, err = set.Rotate(c.now, 24*time.Hour)
-	require.ErrorContains(t, err, "6 keys still verify tokens: try again after 2026-03-02T12:05:30Z")
+	errtest.Want(t, err, "6 2026-03-02T12:05:30Z")
 	assert.LessOrEqual(t, len(set.Encode()), 900)
 	assert.Equal(t, "6 signing keys 6 signing keys", fmt.Sprintf("%v %#v", set, set))
 	_, err = auth.ParseKeySet([]byte(`{"keys":[{"key":"c2hvcnQ="}]}`))
-	assert.ErrorContains(t, err, "has 5 bytes: use at least 32")
+	assert.ErrorContains(t, err, "5 bytes")
 	_, err = auth.ParseKeySet([]byte(`{"keys":[{"key":"secret-secret"}]}`))
 	require.ErrorContains(t, err, "damaged")
 	assert.NotContains(t, err.Error(), "secret-secret")

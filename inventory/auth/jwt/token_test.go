@@ -27,10 +27,10 @@ func TestNewTokensRefuses(t *testing.T) {
 	}{
 		{nil, jwt.TokensOptions{}, "0 token keys: use 1 to 8"},
 		{slices.Repeat(good, 9), jwt.TokensOptions{}, "9 token keys"},
-		{[][]byte{[]byte("hunter2")}, jwt.TokensOptions{}, "token key 1 of 1 has 7 bytes: use at least 32 random bytes"},
-		{[][]byte{key('k'), key('l')[:31]}, jwt.TokensOptions{}, "token key 2 of 2 has 31 bytes"},
+		{[][]byte{[]byte("hunter2")}, jwt.TokensOptions{}, "key 1 of 1 has 7 bytes"},
+		{[][]byte{key('k'), key('l')[:31]}, jwt.TokensOptions{}, "key 2 of 2"},
 		{[][]byte{nil}, jwt.TokensOptions{}, "has 0 bytes"},
-		{good, jwt.TokensOptions{Lifetime: -time.Hour}, "lifetime -1h0m0s: use whole seconds from 1s to 8760h"},
+		{good, jwt.TokensOptions{Lifetime: -time.Hour}, "lifetime -1h0m0s"},
 		{good, jwt.TokensOptions{Lifetime: time.Millisecond}, "lifetime 1ms"},
 		{good, jwt.TokensOptions{Lifetime: 1500 * time.Millisecond}, "lifetime 1.5s: use whole seconds"},
 		{good, jwt.TokensOptions{Lifetime: 366 * 24 * time.Hour}, "lifetime 8784h"},

@@ -103,9 +103,9 @@ func TestPending(t *testing.T) {
 	}
 	q, cookie := c.begin()
 	before := f.calls.Load()
-	refused("No login is in progress", q, nil)
-	refused("No login is in progress", q, &http.Cookie{Name: cookie.Name, Value: "AAAA"})
-	refused("No login is in progress", q, &http.Cookie{Name: cookie.Name, Value: cookie.Value[:len(cookie.Value)-4] + "AAAA"})
+	refused("in progress", q, nil)
+	refused("in progress", q, &http.Cookie{Name: cookie.Name, Value: "AAAA"})
+	refused("in progress", q, &http.Cookie{Name: cookie.Name, Value: cookie.Value[:len(cookie.Value)-4] + "AAAA"})
 	refused("another login", url.Values{"state": {"other"}, "code": {"x"}}, cookie)
 	refused("another login", url.Values{"code": {"x"}}, cookie)
 	_, second := c.begin()
@@ -124,7 +124,7 @@ func TestPending(t *testing.T) {
 	_, _, err := c.finish(q, cookie)
 	require.NoError(t, err)
 	keys = keys[:1]
-	refused("No login is in progress", q, cookie)
+	refused("in progress", q, cookie)
 }
 
 func TestIssuerParameter(t *testing.T) {
@@ -206,7 +206,7 @@ func TestFaults(t *testing.T) {
 		}, "longer than 1048576 bytes"},
 		"no keys": {func(f *fake) {
 			f.jwks = func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) }
-		}, "keys of the identity provider can't be read"},
+		}, "can't be read"},
 		"a redirect": {func(f *fake) {
 			f.token = func(w http.ResponseWriter, r *http.Request) bool {
 				http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
