@@ -16,6 +16,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/internal/backoff"
 	"github.com/ashlar-go/ashlar/internal/circuit"
+	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
 const (
@@ -37,39 +38,51 @@ var (
 	errNotNumber = errors.New("the value of the key is not a number")
 )
 
-// batch is the calls of one pipeline. Hits on the same counter become one command.
+// batch is the calls of one pipeline.
 type batch struct {
 	calls    []*call
 	hits     int
 	deadline time.Time
 
-	counters    []counter
-	index       map[uint64]int // of the counter, by the hash of its key
-	scripts     []scriptCall
-	scriptIndex map[uint64]int // like index
-	pending     int            // counters and script calls without a result
-	cmds        []redis.Cmder
-	epoch       uint32 // of the expiries
+	commands []command
+	index    map[uint64]int // of the last command for a key, by its hash
+	pending  int            // commands without a result
+	cmds     []redis.Cmder
+	epoch    uint32 // of the expiries
 }
 
-// counter is one key of a batch.
-type counter struct {
-	key       []byte
-	hash      uint64
-	add       uint64
-	expires   int64 // Unix milliseconds
-	ttl       time.Duration
-	windowEnd int64 // Unix seconds
+// command is all additions of a batch to a key, as one INCRBY; or all its charges, or subtractions, on a
+// key, as one call of a script, which has no other key, so that a cluster and a proxy can pass it on;
+// or a call of unlessOver, or a PING.
+type command struct {
+	kind   callKind
+	script *script // nil for additions and a PING
+	key    []byte  // nil for unlessOver and a PING
+	hash   uint64
+	total  uint64 // the sum of the additions, or the number of items
+	done   bool
+	err    error
 
-	hasExpiry   bool // set by this store earlier
-	full        bool // the additions would exceed maxCount
-	done        bool
-	base        int64 // the value before the additions
-	err         error
+	// For additions.
+	expires     int64 // Unix milliseconds
+	ttl         time.Duration
+	windowEnd   int64       // Unix seconds
+	hasExpiry   bool        // set by this store earlier
+	full        bool        // the additions would exceed maxCount
+	base        int64       // the value before the additions
 	value       redis.Cmder // reads or adds
 	create      *redis.StatusCmd
 	expire      *redis.IntCmd
 	needsExpiry bool // its expiry was refused
+
+	// For others.
+	keys    int
+	charges []byte // an argument
+	args    []any
+	perItem int  // numbers in the reply
+	source  bool // send the script itself: the server does not know its hash
+	cmd     redis.Cmder
+	reply   []int64
 }
 
 // incrBy is an INCRBY. It keeps a cluster client from sending the commands of a broken
@@ -79,53 +92,89 @@ type incrBy struct{ *redis.IntCmd }
 // NoRetry implements redis.Cmder.
 func (incrBy) NoRetry() bool { return true }
 
-func newBatch() *batch {
-	return &batch{index: make(map[uint64]int), scriptIndex: make(map[uint64]int)}
-}
-
+// reset empties the batch. It keeps the memory of arguments, unless it is large.
 func (b *batch) reset() {
+	const maxCharges = 16 << 10
 	clear(b.calls)
-	clear(b.counters)
 	clear(b.cmds)
 	clear(b.index)
-	b.calls, b.counters, b.cmds = b.calls[:0], b.counters[:0], b.cmds[:0]
-	b.hits = 0
-	b.resetScripts()
+	for i := range b.commands {
+		s := &b.commands[i]
+		clear(s.args)
+		if cap(s.charges) > maxCharges || cap(s.args) > maxBatchHits {
+			s.charges, s.args = nil, nil
+		}
+		*s = command{charges: s.charges[:0], args: s.args[:0]}
+	}
+	b.calls, b.commands, b.cmds, b.hits = b.calls[:0], b.commands[:0], b.cmds[:0], 0
 }
 
-// merge assigns every hit to its counter.
+// merge assigns every item to its command.
 func (b *batch) merge(t *expiryTable, now time.Time) {
 	for _, c := range b.calls {
-		if c.kind != addCall {
-			b.mergeScripts(t, c, now)
+		if c.kind == conditionalCall {
+			b.mergeConditional(c, now)
 			continue
 		}
 		for i := range c.items {
-			it := &c.items[i]
-			it.command = b.find(t, c.key(it))
-			s := &b.counters[it.command]
-			it.before = s.add
-			s.add = addCounts(s.add, it.n)
-			ttl := it.ttl(now)
-			if at := now.Add(ttl).UnixMilli(); at > s.expires {
-				s.expires, s.ttl = at, ttl
+			var a *algorithm
+			var use *script
+			switch c.kind {
+			case subtractCall:
+				use = &subtraction
+			case chargeCall:
+				a = algorithmOf(c.charges[i].Algorithm)
+				use = &a.script
 			}
-			s.windowEnd = max(s.windowEnd, it.windowEnd)
+			it := &c.items[i]
+			it.command = b.find(t, c.kind, use, c.key(i))
+			s := &b.commands[it.command]
+			it.before = s.total
+			switch c.kind {
+			case addCall:
+				s.add(&c.hits[i], now)
+			case subtractCall:
+				s.args, s.perItem, s.total = append(s.args, c.hits[i].N), 1, s.total+1
+			case chargeCall:
+				s.charges, s.perItem, s.total = a.append(s.charges, &c.charges[i]), a.numbers, s.total+1
+			}
 		}
 	}
-	b.pending = len(b.counters) + len(b.scripts)
+	b.pending = len(b.commands)
 }
 
-// find returns the index of the key's counter. If two keys share a hash, only the last
-// one is found again, and the other may have several counters, which does no harm.
-func (b *batch) find(t *expiryTable, key []byte) int {
+// find returns the index of the command for a key. If two keys share a hash, or two scripts a key, there
+// are several commands for each, which are executed in the order of the requests.
+func (b *batch) find(t *expiryTable, kind callKind, use *script, key []byte) int {
 	hash := t.hash(key)
-	if at, ok := b.index[hash]; ok && bytes.Equal(b.counters[at].key, key) {
-		return at
+	if at, ok := b.index[hash]; ok {
+		if s := &b.commands[at]; s.kind == kind && s.script == use && bytes.Equal(s.key, key) {
+			return at
+		}
 	}
-	b.index[hash] = len(b.counters)
-	b.counters = append(b.counters, counter{key: key, hash: hash})
-	return len(b.counters) - 1
+	b.index[hash] = len(b.commands)
+	s := b.next(kind, use)
+	s.key, s.hash, s.keys = key, hash, 1
+	return len(b.commands) - 1
+}
+
+// next appends a command, in the memory of an earlier one if there is some.
+func (b *batch) next(kind callKind, use *script) *command {
+	at := len(b.commands)
+	b.commands = slices.Grow(b.commands, 1)[:at+1]
+	s := &b.commands[at]
+	s.kind, s.script = kind, use
+	return s
+}
+
+// add adds a hit.
+func (s *command) add(h *ratelimit.Hit, now time.Time) {
+	s.total = addCounts(s.total, h.N)
+	ttl := ttlOf(h, now)
+	if at := now.Add(ttl).UnixMilli(); at > s.expires {
+		s.expires, s.ttl = at, ttl
+	}
+	s.windowEnd = max(s.windowEnd, h.End())
 }
 
 // exchange sends what has no result yet until all of it has, or may have been counted.
@@ -166,16 +215,15 @@ func (b *batch) write(q *queue) {
 	b.epoch = uint32(q.dialer.opened.Load())
 	now, plain := q.opts.Now(), q.plain.Load()
 	q.expiries.mu.Lock()
-	for i := range b.counters {
-		if s := &b.counters[i]; !s.done {
+	defer q.expiries.mu.Unlock()
+	for i := range b.commands {
+		switch s := &b.commands[i]; {
+		case s.done:
+		case s.kind == addCall:
 			s.hasExpiry = q.expiries.has(s.hash, b.epoch, s.windowEnd, now.Unix())
 			b.writeCounter(s, plain)
-		}
-	}
-	q.expiries.mu.Unlock()
-	for i := range b.scripts {
-		if !b.scripts[i].done {
-			b.cmds = append(b.cmds, b.scripts[i].write())
+		default:
+			b.cmds = append(b.cmds, s.write())
 		}
 	}
 }
@@ -186,24 +234,24 @@ var noContext = context.Background()
 // writeCounter makes the commands for a counter. One that may be new is created with
 // its expiry first, so that there is no counter without one wherever the connection
 // breaks; where SET is refused, the other two commands do the same less safely.
-func (b *batch) writeCounter(s *counter, plain bool) {
+func (b *batch) writeCounter(s *command, plain bool) {
 	switch {
 	case s.full:
 		s.value = redis.NewStringCmd(noContext, "get", s.key)
 		b.cmds = append(b.cmds, s.value, redis.NewStatusCmd(noContext, "set", s.key, uint64(maxCount), "xx", "keepttl"))
-	case s.add == 0:
+	case s.total == 0:
 		s.value = redis.NewStringCmd(noContext, "get", s.key)
 		b.cmds = append(b.cmds, s.value)
 	case s.hasExpiry:
-		s.value = incrBy{redis.NewIntCmd(noContext, "incrby", s.key, s.add)}
+		s.value = incrBy{redis.NewIntCmd(noContext, "incrby", s.key, s.total)}
 		b.cmds = append(b.cmds, s.value)
 	case plain:
-		s.value = incrBy{redis.NewIntCmd(noContext, "incrby", s.key, s.add)}
+		s.value = incrBy{redis.NewIntCmd(noContext, "incrby", s.key, s.total)}
 		s.expire = redis.NewIntCmd(noContext, "expire", s.key, seconds(s.ttl))
 		b.cmds = append(b.cmds, s.value, s.expire)
 	default:
 		ttl := s.ttl.Milliseconds()
-		s.value = incrBy{redis.NewIntCmd(noContext, "incrby", s.key, s.add)}
+		s.value = incrBy{redis.NewIntCmd(noContext, "incrby", s.key, s.total)}
 		s.expire = redis.NewIntCmd(noContext, "pexpire", s.key, ttl)
 		s.create = redis.NewStatusCmd(noContext, "set", s.key, 0, "nx", "px", ttl)
 		b.cmds = append(b.cmds, s.create, s.value, s.expire)
@@ -239,19 +287,19 @@ func (b *batch) read(q *queue) (err error) {
 		}
 		return e
 	}
-	for i := range b.counters {
-		if s := &b.counters[i]; !s.done {
-			base, e := s.reply()
-			if s.finish(base, note(e)); s.done {
-				b.pending--
-			}
+	for i := range b.commands {
+		s := &b.commands[i]
+		switch {
+		case s.done:
+			continue
+		case s.kind == addCall:
+			base, e := s.readCounter()
+			s.finishCounter(base, note(e))
+		default:
+			s.finish(note(s.cmd.Err()))
 		}
-	}
-	for i := range b.scripts {
-		if s := &b.scripts[i]; !s.done {
-			if s.finish(note(s.cmd.Err())); s.done {
-				b.pending--
-			}
+		if s.done {
+			b.pending--
 		}
 	}
 	b.recordExpiries(q)
@@ -289,11 +337,11 @@ func isReadOnly(err error) bool {
 	return redis.IsReadOnlyError(err) || isReply(err) && strings.Contains(err.Error(), "-READONLY ")
 }
 
-// reply returns the counter's value before the additions.
-func (s *counter) reply() (base int64, err error) {
+// readCounter returns the counter's value before the additions.
+func (s *command) readCounter() (base int64, err error) {
 	switch cmd := s.value.(type) {
 	case incrBy:
-		return cmd.Val() - int64(s.add), cmd.Err()
+		return cmd.Val() - int64(s.total), cmd.Err()
 	case *redis.StringCmd:
 		if err = cmd.Err(); errors.Is(err, redis.Nil) {
 			s.full = false // a full one has expired just now; the additions are made again
@@ -308,8 +356,8 @@ func (s *counter) reply() (base int64, err error) {
 	return base, err
 }
 
-// finish stores the result, unless the counter needs another attempt.
-func (s *counter) finish(base int64, err error) {
+// finishCounter stores the result, unless the counter needs another attempt.
+func (s *command) finishCounter(base int64, err error) {
 	switch {
 	case err == nil:
 		s.done, s.base = true, base
@@ -326,8 +374,8 @@ func (b *batch) recordExpiries(q *queue) {
 	t := q.expiries
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for i := range b.counters {
-		s := &b.counters[i]
+	for i := range b.commands {
+		s := &b.commands[i]
 		if s.expire == nil {
 			continue
 		}
@@ -354,10 +402,10 @@ func (b *batch) recordExpiries(q *queue) {
 // and with them what is known of expiries.
 func (q *queue) restoreExpiries(b *batch) error {
 	var cmds []redis.Cmder
-	for i := range b.counters {
-		s := &b.counters[i]
+	for i := range b.commands {
+		s := &b.commands[i]
 		lost := s.hasExpiry && s.base == 0 && !s.full
-		if s.done && s.err == nil && s.add > 0 && (lost || s.needsExpiry) {
+		if s.done && s.err == nil && s.total > 0 && (lost || s.needsExpiry) {
 			ttl := max(s.ttl, minTTL)
 			if q.plain.Load() {
 				cmds = append(cmds, redis.NewIntCmd(noContext, "expire", s.key, seconds(ttl)))
@@ -382,38 +430,45 @@ func (q *queue) restoreExpiries(b *batch) error {
 
 // fail ends what has no result.
 func (b *batch) fail(err error) {
-	for i := range b.counters {
-		if s := &b.counters[i]; !s.done {
-			s.done, s.err = true, err
-		}
-	}
-	for i := range b.scripts {
-		if s := &b.scripts[i]; !s.done {
+	for i := range b.commands {
+		if s := &b.commands[i]; !s.done {
 			s.done, s.err = true, err
 		}
 	}
 }
 
-// resolve gives every hit its count: the value before the batch and what the batch has
-// added up to this hit.
+// resolve gives every item its result. The count of a hit is the value before the batch and what the batch
+// has added up to this hit.
 func (b *batch) resolve() {
 	for _, c := range b.calls {
-		if c.kind != addCall {
-			b.resolveScripts(c)
-			continue
-		}
 		for i := range c.items {
 			it := &c.items[i]
-			s := &b.counters[it.command]
-			it.err = s.err
-			it.count = s.after(addCounts(it.before, it.n))
+			s := &b.commands[it.command]
+			if it.err = s.err; s.err != nil || c.kind == pingCall {
+				continue
+			}
+			if c.kind == addCall {
+				c.hits[i].Count = s.after(addCounts(it.before, c.hits[i].N))
+				continue
+			}
+			numbers := s.reply[int(it.before)*s.perItem:][:s.perItem]
+			if c.kind != chargeCall {
+				c.hits[i].Count = uint64(max(numbers[0], 0))
+				continue
+			}
+			to := &c.charges[i]
+			to.Allowed, to.State = numbers[0] >= 0, ratelimit.State{}
+			copy(to.State[:], numbers)
+			if !to.Allowed {
+				to.State[0] = -1 - numbers[0]
+			}
 		}
 	}
 }
 
 // after returns the value after n of the additions. A value below zero, which somebody
 // else must have set, counts as zero.
-func (s *counter) after(n uint64) uint64 {
+func (s *command) after(n uint64) uint64 {
 	if s.base < 0 {
 		return uint64(max(s.base+int64(n), 0))
 	}

@@ -34,9 +34,12 @@ type request struct {
 
 func (r *request) len() int { return len(r.hits) + len(r.charges) }
 
-// key returns the key of a hit or charge.
+// key returns the key of a hit or charge, nil for a ping.
 func (r *request) key(i int) []byte {
-	if r.kind == chargeCall {
+	switch r.kind {
+	case pingCall:
+		return nil
+	case chargeCall:
 		return r.charges[i].Key
 	}
 	return r.hits[i].Key
@@ -59,78 +62,64 @@ const (
 	callAbandoned
 )
 
-// call has the part of a request that is for one server.
+// call has the part of a request that is for one server. Its hits and charges are copies, and so are
+// their keys: the caller may return before the call is sent.
 type call struct {
-	kind    callKind
-	keys    []byte // of all items
-	items   []item
-	charges []ratelimit.Charge // of the items, without keys
-	ping    int                // index of the script call in the batch
-	since   time.Duration      // when it was queued, on the queue's clock
-	err     error
-	state   atomic.Int32
-	done    chan struct{} // with a buffer of one
+	request
+	queue *queue
+	items []item // one for each hit or charge, or for a ping
+	keys  []byte
+	since time.Duration // when it was queued, on the queue's clock
+	err   error
+	state atomic.Int32
+	done  chan struct{} // with a buffer of one
 }
 
-// item is a hit or charge. Its key is a copy: the caller may return before the call is sent.
+// item relates a hit or charge to the batch.
 type item struct {
-	keyFrom, keyTo int // in the call's keys
-	index          int // in the request
-	n              uint64
-	limit          uint32
-	windowEnd      int64         // Unix seconds
-	jitter         int64         // seconds
-	maxTTL         time.Duration // the unit's length and the jitter
-
-	command  int    // index of the counter in the batch, or of the script call
-	before   uint64 // what the batch adds to the counter before this item
-	position int    // in the script call
-	count    uint64
-	err      error
+	index   int    // in the caller's request
+	command int    // in the batch
+	before  uint64 // the total of the command before this item
+	err     error
 }
 
 // callPool recycles calls. Those with a lot of memory are left to the garbage collector.
 type callPool struct{ sync.Pool }
 
-func (p *callPool) get(kind callKind) *call {
+func (p *callPool) get(q *queue, kind callKind) *call {
 	c, ok := p.Get().(*call)
 	if !ok {
 		c = &call{done: make(chan struct{}, 1)}
 	}
-	c.kind, c.err = kind, nil
-	c.keys, c.items, c.charges = c.keys[:0], c.items[:0], c.charges[:0]
+	c.queue, c.kind, c.err = q, kind, nil
+	c.keys, c.items, c.hits, c.charges = c.keys[:0], c.items[:0], c.hits[:0], c.charges[:0]
 	c.state.Store(callWaiting)
 	return c
 }
 
 func (p *callPool) put(c *call) {
 	const maxKeys = 64 << 10
-	if cap(c.keys) > maxKeys || cap(c.items) > maxBatchHits || cap(c.charges) > maxBatchHits {
-		return
+	if cap(c.keys) <= maxKeys && cap(c.items) <= maxBatchHits {
+		clear(c.items)
+		p.Put(c)
 	}
-	for i := range c.items {
-		c.items[i].err = nil
-	}
-	p.Put(c)
 }
 
 // add copies a hit or charge of a request.
 func (c *call) add(r *request, index int) {
 	from := len(c.keys)
-	c.keys = append(c.keys, r.key(index)...)
-	it := item{keyFrom: from, keyTo: len(c.keys), index: index}
+	c.keys = append(c.keys, r.key(index)...) // earlier keys stay where they are if this moves
+	key := c.keys[from:len(c.keys):len(c.keys)]
 	if c.kind == chargeCall {
 		c.charges = append(c.charges, r.charges[index])
-		c.charges[len(c.charges)-1].Key = nil
+		c.charges[len(c.charges)-1].Key = key
 	} else {
-		h := &r.hits[index]
-		it.n, it.limit = min(h.N, maxCount), h.Limit
-		it.windowEnd, it.jitter, it.maxTTL = h.End(), int64(h.Jitter), h.TTL()
+		h := r.hits[index]
+		h.Key, h.N = key, min(h.N, maxCount)
+		c.hits = append(c.hits, h)
 	}
-	c.items = append(c.items, it)
+	c.items = append(c.items, item{index: index})
 }
-
-func (c *call) key(it *item) []byte { return c.keys[it.keyFrom:it.keyTo] }
 
 // start makes the call part of a batch, unless its caller has given up.
 func (c *call) start() bool { return c.state.CompareAndSwap(callWaiting, callStarted) }
@@ -152,36 +141,29 @@ func (c *call) wait(ctx context.Context) (owned bool, err error) {
 
 // result stores the results in the request, or returns the first error of a hit or charge.
 func (c *call) result(r *request) error {
-	for i := range c.items {
-		it := &c.items[i]
+	for i, it := range c.items {
 		switch {
 		case it.err != nil:
 			return it.err
 		case c.kind == chargeCall:
 			r.charges[it.index].Allowed, r.charges[it.index].State = c.charges[i].Allowed, c.charges[i].State
-		default:
-			r.hits[it.index].Count = it.count
+		case c.kind != pingCall:
+			r.hits[it.index].Count = c.hits[i].Count
 		}
 	}
 	return nil
 }
 
-// ttl returns the least lifetime of the counter from now on: until the end of the window and of
+// ttlOf returns the least lifetime of the counter from now on: until the end of the window and of
 // the jitter, at least minTTL for hits that come late, and no longer than the unit and
 // the jitter.
-func (it *item) ttl(now time.Time) time.Duration {
-	left := time.Unix(it.windowEnd+it.jitter, 0).Sub(now)
-	return min(max(left, minTTL), max(it.maxTTL, minTTL))
+func ttlOf(h *ratelimit.Hit, now time.Time) time.Duration {
+	left := time.Unix(h.End()+int64(h.Jitter), 0).Sub(now)
+	return min(max(left, minTTL), max(h.TTL(), minTTL))
 }
 
 // addCounts adds without exceeding maxCount.
 func addCounts(a, b uint64) uint64 { return min(a+b, maxCount) }
-
-// part is the part of a request for one server.
-type part struct {
-	queue *queue
-	call  *call
-}
 
 // do makes a call for each server that has keys of the request, by find, and stores the results in the
 // request. Calls of Options.Parallelism servers are made at once. Only a ping may have neither hits nor
@@ -196,54 +178,56 @@ func (s *shared) do(ctx context.Context, r *request, find func(key []byte) (*que
 	if err := r.check(); err != nil {
 		return err
 	}
-	var memory [4]part
-	parts, err := s.split(memory[:0], r, find)
-	for len(parts) > 0 && err == nil {
-		together := parts[:min(len(parts), s.opts.Parallelism)]
-		parts = parts[len(together):]
+	var memory [4]*call
+	calls, err := s.split(memory[:0], r, find)
+	for len(calls) > 0 && err == nil {
+		together := calls[:min(len(calls), s.opts.Parallelism)]
+		calls = calls[len(together):]
 		err = s.makeCalls(ctx, together, r)
 	}
-	for _, p := range parts {
-		s.callPool.put(p.call)
+	for _, c := range calls {
+		s.callPool.put(c)
 	}
 	return err
 }
 
-func (s *shared) split(parts []part, r *request, find func(key []byte) (*queue, error)) ([]part, error) {
+func (s *shared) split(calls []*call, r *request, find func(key []byte) (*queue, error)) ([]*call, error) {
 	if r.kind == pingCall {
 		q, err := find(nil)
-		return append(parts, part{q, s.callPool.get(r.kind)}), err
+		c := s.callPool.get(q, r.kind)
+		c.items = append(c.items, item{})
+		return append(calls, c), err
 	}
 	for i := range r.len() {
 		q, err := find(r.key(i))
 		if err != nil {
-			return parts, err
+			return calls, err
 		}
-		at := slices.IndexFunc(parts, func(p part) bool { return p.queue == q })
+		at := slices.IndexFunc(calls, func(c *call) bool { return c.queue == q })
 		if at < 0 {
-			at = len(parts)
-			parts = append(parts, part{q, s.callPool.get(r.kind)})
+			at = len(calls)
+			calls = append(calls, s.callPool.get(q, r.kind))
 		}
-		parts[at].call.add(r, i)
+		calls[at].add(r, i)
 	}
-	return parts, nil
+	return calls, nil
 }
 
 // makeCalls makes calls at the same time. It returns the first error when all have ended.
-func (s *shared) makeCalls(ctx context.Context, parts []part, r *request) (first error) {
-	for _, p := range parts {
-		if err := p.queue.add(p.call); err != nil {
-			p.call.err = err
-			p.call.finish()
+func (s *shared) makeCalls(ctx context.Context, calls []*call, r *request) (first error) {
+	for _, c := range calls {
+		if err := c.queue.add(c); err != nil {
+			c.err = err
+			c.finish()
 		}
 	}
-	for _, p := range parts {
-		owned, err := p.call.wait(ctx)
+	for _, c := range calls {
+		owned, err := c.wait(ctx)
 		if owned {
 			if err == nil {
-				err = p.call.result(r)
+				err = c.result(r)
 			}
-			s.callPool.put(p.call)
+			s.callPool.put(c)
 		}
 		if first == nil {
 			first = err

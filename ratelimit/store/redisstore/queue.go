@@ -53,7 +53,7 @@ type queue struct {
 
 	mu      sync.Mutex
 	calls   []*call
-	hits    int // and charges of the calls
+	hits    int // and charges and pings of the calls
 	workers int
 	extra   int // workers beyond PoolSize
 	timer   *time.Timer
@@ -129,7 +129,7 @@ func (q *queue) startWorker(extra bool) {
 func (q *queue) work(extra bool) {
 	b, ok := q.batches.Get().(*batch)
 	if !ok {
-		b = newBatch()
+		b = &batch{index: make(map[uint64]int)}
 	}
 	defer q.batches.Put(b)
 	for more := true; more; more = !extra {
@@ -175,7 +175,7 @@ func (q *queue) fill(b *batch, extra bool) bool {
 			b.deadline = q.started.Add(since + q.opts.Timeout)
 		}
 		b.calls = append(b.calls, c)
-		b.hits += max(len(c.items), 1)
+		b.hits += len(c.items)
 	}
 	q.removeFirst(used)
 	if len(b.calls) == 0 {
