@@ -458,13 +458,8 @@ func (d *Decision) failed(err error) error {
 
 // decideBy decides a request with one descriptor by its rule, which is nil if there is none.
 func (e *Engine) decideBy(ctx context.Context, u *inUse, r *Request, d *Decision, n *node, hits uint64) error {
-	if n != nil && n.plain && e.plain && !r.Descriptors[0].Refund {
-		switch {
-		case !n.charging:
-			return e.decidePlain(ctx, u, r, d, n, hits)
-		case e.charges != nil:
-			return e.decidePlainCharge(ctx, u, r, d, n, hits)
-		}
+	if n != nil && n.plain && e.plain && !r.Descriptors[0].Refund && (!n.charging || e.charges != nil) {
+		return e.decidePlain(ctx, u, r, d, n, hits)
 	}
 	d.work.checks[0] = check{hits: hits, refund: r.Descriptors[0].Refund, rule: n}
 	return d.failed(e.countAndEvaluate(ctx, u, r, d))
