@@ -2,10 +2,12 @@ package explain
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"text/template"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -13,103 +15,29 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
+//go:embed explanation.txt.tmpl
+var explanationText string
+
+var explanationTemplate = template.Must(template.New("explanation").Funcs(template.FuncMap{
+	"plain": plain, "pair": pairText, "rule": ruleText, "requests": requests, "window": window, "length": length, "indices": indices, "instant": instant,
+	"words":  func(name string) string { return strings.ReplaceAll(name, "_", " ") },
+	"next":   func(i int) int { return i + 1 },
+	"isBool": func(f ratelimit.Field) bool { return f.Value.Kind == ratelimit.KindBool },
+	"listed": func(f ratelimit.Field) bool { return !f.Size && f.Value.Kind != ratelimit.KindNames }, // others are in the result and below
+}).Parse(explanationText))
+
 // String is the explanation as text for people: some lines per descriptor, indented
 // by level. Keys and values that hold anything but plain text are quoted, so it may
 // be shown in a terminal whatever the request holds. The wording may change; programs
 // read the fields.
 func (x *Explanation) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "domain %s%s\n", plain(x.Domain), x.unknownDomain())
-	for i := range x.Descriptors {
-		x.Descriptors[i].write(&b, i)
-	}
-	return b.String()
-}
-
-func (x *Explanation) unknownDomain() string {
-	switch {
-	case x.Configured:
-		return ""
-	case len(x.Domains) == 0:
-		return ": not configured; no domain is"
-	}
-	known := make([]string, len(x.Domains))
-	for i, d := range x.Domains {
-		known[i] = plain(d)
-	}
-	text := ": not configured; known: " + strings.Join(known, ", ")
-	if x.DomainsLeftOut > 0 {
-		text += fmt.Sprintf(" and %d more", x.DomainsLeftOut)
-	}
-	return text
-}
-
-func (d *Descriptor) write(b *strings.Builder, index int) {
-	pairs := make([]string, len(d.Levels))
-	for i := range d.Levels {
-		pairs[i] = pairText(d.Levels[i].Key, d.Levels[i].Value)
-	}
-	fmt.Fprintf(b, "\ndescriptors[%d]: %s\n", index, strings.Join(pairs, ","))
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	for i := range d.Levels {
-		if l := &d.Levels[i]; l.Reached {
-			fmt.Fprintf(t, "  level %d: %s\n", i+1, pairs[i])
-			l.write(t)
-		}
-	}
-	fmt.Fprintf(t, "  result: %s\n", d.result())
-	if d.Limit != nil {
-		d.Limit.write(t)
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	if err := explanationTemplate.Execute(t, x); err != nil {
+		return err.Error()
 	}
 	_ = t.Flush() // writing to a strings.Builder never fails
-}
-
-func (l *Level) write(t *tabwriter.Writer) {
-	for i := range l.Tried {
-		a := &l.Tried[i]
-		if i == len(l.Tried)-1 && l.TriedLeftOut > 0 {
-			fmt.Fprintf(t, "    %s\t%d more\tdo not match\n", ByWildcard, l.TriedLeftOut)
-		}
-		rule, verdict := ruleText(a.Key, a.Value), "no such rule"
-		if a.Way == ByExactValue {
-			rule = pairText(a.Key, a.Value)
-		}
-		if a.Matched {
-			verdict = "matches"
-		} else if a.Configured {
-			verdict = "does not match"
-		}
-		fmt.Fprintln(t, strings.TrimSuffix(fmt.Sprintf("    %s\t%s\t%s\t%s", a.Way, rule, verdict, a.Position), "\t"))
-	}
-	for _, m := range l.NearMisses {
-		fmt.Fprintf(t, "    near miss\t%s\t%s\n", ruleText(m.Key, m.Value), m.Why)
-	}
-}
-
-func (d *Descriptor) result() string {
-	switch {
-	case d.Outcome == OutcomeLimit:
-		return d.Limit.size() + ": " + d.Reason
-	case d.Outcome == OutcomeReplaced:
-		return "replaced, so no limit: " + d.Reason
-	}
-	return string(d.Outcome) + ": " + d.Reason
-}
-
-func (l *Limit) size() string {
-	n := requests(l.Limit.RequestsPerUnit)
-	switch {
-	case l.Limit.Unlimited:
-		return "unlimited"
-	case l.Limit.Algorithm.HasWindows() && l.Limit.Algorithm.NeedsChargeStore():
-		return n + " in a sliding window of " + l.length()
-	case l.Limit.Algorithm.HasBursts():
-		return fmt.Sprintf("a bucket of %s, refilled with %d per %s",
-			requests(cmp.Or(l.Limit.Burst, l.Limit.RequestsPerUnit)), l.Limit.RequestsPerUnit, l.window())
-	case l.Limit.Algorithm.HasPermits():
-		return "at most " + n + " at the same time"
-	}
-	return n + " per " + l.window()
+	return b.String()
 }
 
 func requests(n uint32) string {
@@ -120,51 +48,20 @@ func requests(n uint32) string {
 }
 
 // length is window with a number before the unit.
-func (l *Limit) length() string {
-	if l.Limit.UnitMultiplier <= 1 {
-		return "1 " + l.window()
+func length(l *ratelimit.Limit) string {
+	if l.UnitMultiplier <= 1 {
+		return "1 " + window(l)
 	}
-	return l.window()
+	return window(l)
 }
 
 // window returns the length of a window in words.
-func (l *Limit) window() string {
-	text := l.Limit.Unit.Text(l.Limit.UnitMultiplier)
-	if l.Limit.Align == ratelimit.AlignCalendar {
-		text += " of the calendar in " + cmp.Or(l.Limit.TimeZone, "UTC")
+func window(l *ratelimit.Limit) string {
+	text := l.Unit.Text(l.UnitMultiplier)
+	if l.Align == ratelimit.AlignCalendar {
+		text += " of the calendar in " + cmp.Or(l.TimeZone, "UTC")
 	}
 	return text
-}
-
-func (l *Limit) write(t *tabwriter.Writer) {
-	row := func(name, text string) { fmt.Fprintf(t, "    %s\t%s\n", strings.ReplaceAll(name, "_", " "), text) }
-	if l.ReplacedBy != nil {
-		row("would be", l.size())
-		row("replaced by", indices(l.ReplacedBy))
-	}
-	for _, f := range l.Fields {
-		switch {
-		case f.Size || f.Value.Kind == ratelimit.KindNames: // in the result, and below
-		case f.Value.Kind == ratelimit.KindBool:
-			row(f.Name, f.Doc)
-		default:
-			row(f.Name, plain(f.Text(&l.Rule)))
-		}
-	}
-	for _, r := range l.Replaces {
-		row("replaces", plain(r.Name)+": "+cmp.Or(indices(r.Descriptors), "nothing in this request"))
-	}
-	if l.CounterKey == "" {
-		return
-	}
-	if l.Limit.Algorithm.HasPermits() {
-		row("held", "for "+l.length()+" if it is not released")
-	}
-	row("counter", plain(l.CounterKey))
-	if l.WindowEnd != 0 {
-		row("window", instant(l.WindowStart)+" to "+instant(l.WindowEnd))
-	}
-	row("statistics", plain(l.StatisticsKey))
 }
 
 func indices(descriptors []int) string {
