@@ -27,11 +27,21 @@ func (s *Server) buildConsole(context.Context) error {
 	if err != nil {
 		return err
 	}
+	store := s.settings.Backend // no address, which may have a password
+	if s.opts.Store != nil {
+		store = "of the program"
+	}
 	s.console, err = console.New(s.engine, &console.Options{
 		Prefix: consolePath, Load: s.loadState, Files: s.consoleFiles(), Health: s.consoleHealth, Stats: s.registry,
-		Store: s.storeName(), ResetToken: reset,
+		Store: store, ResetToken: reset,
 		CounterKeyPrefix: s.settings.CacheKeyPrefix, CounterKeyFormat: ratelimit.KeyFormat(s.settings.CounterKeyFormat),
-		Links: s.consoleLinks(), Log: s.log,
+		Links: append([]ui.NavLink{
+			{Label: "Statistics", URL: "/stats", Icon: "file"},
+			{Label: "All limits", URL: "/rlconfig", Icon: "file"},
+			{Label: "Busiest keys", URL: "/topkeys", Icon: "file"},
+			{Label: "Debug pages", URL: "/", Icon: "settings"},
+		}, s.opts.ConsoleLinks...),
+		Log: s.log,
 	})
 	if err != nil {
 		return fmt.Errorf("console (ADMIN_TOKEN): %w", err)
@@ -39,40 +49,18 @@ func (s *Server) buildConsole(context.Context) error {
 	return nil
 }
 
-// consoleLinks leads from the console to the other pages of the debug listener.
-func (s *Server) consoleLinks() []ui.NavLink {
-	return append([]ui.NavLink{
-		{Label: "Statistics", URL: "/stats", Icon: "file"},
-		{Label: "All limits", URL: "/rlconfig", Icon: "file"},
-		{Label: "Busiest keys", URL: "/topkeys", Icon: "file"},
-		{Label: "Debug pages", URL: "/", Icon: "settings"},
-	}, s.opts.ConsoleLinks...)
-}
-
-// storeName names the kind of store: no address, which may have a password.
-func (s *Server) storeName() string {
-	if s.opts.Store != nil {
-		return "of the program"
-	}
-	return s.settings.Backend
-}
-
 // loadState returns the state of the configuration.
 func (s *Server) loadState() console.Load {
 	out := *s.load.Load()
-	out.Origin = s.origin()
-	return out
-}
-
-func (s *Server) origin() string {
-	switch {
+	switch address := s.settings.XDSServerURL; {
 	case s.opts.Files != nil:
-		return "files of the program"
+		out.Origin = "files of the program"
 	case s.settings.ConfigType == settings.GRPCXDSSOTW:
-		address := s.settings.XDSServerURL
-		return "configuration server " + printable.String(address[strings.LastIndex(address, "@")+1:])
+		out.Origin = "configuration server " + printable.String(address[strings.LastIndex(address, "@")+1:])
+	default:
+		out.Origin = "files in " + printable.String(s.dir().Path())
 	}
-	return "files in " + printable.String(s.dir().Path())
+	return out
 }
 
 // consoleFiles returns how to read the configuration files, nil if there are none.

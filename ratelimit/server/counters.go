@@ -13,7 +13,6 @@ import (
 	reflectionv1alpha "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
 
 	"github.com/ashlar-go/ashlar/internal/printable"
-	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/service"
 )
 
@@ -96,18 +95,14 @@ func changeLine(c *service.CountersCall, i int) string {
 	}
 	line += ": "
 	if c.Method == "GiveBack" {
-		line += strconv.FormatUint(hitsOf(c.Request, d), 10) + " given back, "
+		hits := uint64(max(1, c.Request.HitsAddend)) // REFERENCE.md, 1.2
+		if d.HitsAddend != nil {
+			hits = *d.HitsAddend
+		}
+		line += strconv.FormatUint(hits, 10) + " given back, "
 	}
 	if !c.States[i].Limited {
 		return line + "no limit"
 	}
 	return line + strconv.FormatUint(c.States[i].Used, 10) + " used"
-}
-
-// hitsOf returns the number of hits of a descriptor (REFERENCE.md, 1.2).
-func hitsOf(r *ratelimit.Request, d *ratelimit.Descriptor) uint64 {
-	if d.HitsAddend != nil {
-		return *d.HitsAddend
-	}
-	return uint64(max(1, r.HitsAddend))
 }

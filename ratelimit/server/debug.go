@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"runtime/pprof"
 	"runtime/trace"
@@ -26,8 +27,8 @@ func (s *Server) debugHandler() http.Handler {
 		handle     http.HandlerFunc
 	}{
 		{"/debug/pprof/", "profiles of this process, listed", profileIndex},
-		{"/debug/pprof/profile", "CPU profile: ?seconds=30", cpuProfile},
-		{"/debug/pprof/trace", "execution trace: ?seconds=1", executionTrace},
+		{"/debug/pprof/profile", "CPU profile: ?seconds=30", record(30*time.Second, pprof.StartCPUProfile, pprof.StopCPUProfile)},
+		{"/debug/pprof/trace", "execution trace: ?seconds=1", record(time.Second, trace.Start, trace.Stop)},
 		{"/healthz", "health of each part, 503 unless all are healthy", s.serveHealth},
 		{"/rlconfig", "active limits, sorted; ?format=json", s.serveRules},
 		{"/stats", "statistics, sorted; ?format=json, ?filter=TEXT, ?usedonly", s.registry.ServeHTTP},
@@ -106,34 +107,29 @@ func listProfiles(w http.ResponseWriter) {
 	fmt.Fprint(w, strings.Join(lines, ""))
 }
 
-func cpuProfile(w http.ResponseWriter, r *http.Request) {
-	record(w, r, 30*time.Second, func() error { return pprof.StartCPUProfile(w) }, pprof.StopCPUProfile)
-}
-
-func executionTrace(w http.ResponseWriter, r *http.Request) {
-	record(w, r, time.Second, func() error { return trace.Start(w) }, trace.Stop)
-}
-
-// record records a profile for the requested time, or until the client disconnects. The
-// runtime records one at a time.
-func record(w http.ResponseWriter, r *http.Request, d time.Duration, start func() error, stop func()) {
-	if text := r.URL.Query().Get("seconds"); text != "" {
-		seconds, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(seconds > 0 && seconds <= maxProfile.Seconds()) {
-			http.Error(w, fmt.Sprintf("seconds %q: use a number above 0, at most %v", text, maxProfile.Seconds()), http.StatusBadRequest)
+// record returns a page that records a profile for the requested time, d by default, or until the client
+// disconnects. The runtime records one at a time.
+func record(d time.Duration, start func(io.Writer) error, stop func()) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		d := d
+		if text := r.URL.Query().Get("seconds"); text != "" {
+			seconds, err := strconv.ParseFloat(text, 64)
+			if err != nil || !(seconds > 0 && seconds <= maxProfile.Seconds()) {
+				http.Error(w, fmt.Sprintf("seconds %q: use a number above 0, at most %v", text, maxProfile.Seconds()), http.StatusBadRequest)
+				return
+			}
+			d = time.Duration(seconds * float64(time.Second))
+		}
+		w.Header().Set("Content-Type", "application/octet-stream")
+		if err := start(w); err != nil {
+			http.Error(w, "another profile is being recorded: "+err.Error(), http.StatusConflict)
 			return
 		}
-		d = time.Duration(seconds * float64(time.Second))
-	}
-	w.Header().Set("Content-Type", "application/octet-stream")
-	if err := start(); err != nil {
-		http.Error(w, "another profile is being recorded: "+err.Error(), http.StatusConflict)
-		return
-	}
-	defer stop()
-	select {
-	case <-time.After(d):
-	case <-r.Context().Done():
+		defer stop()
+		select {
+		case <-time.After(d):
+		case <-r.Context().Done():
+		}
 	}
 }
 
@@ -173,7 +169,12 @@ func (l *ruleLine) members(fields []ratelimit.Field) map[string]any {
 
 // serveRules lists the active limits, sorted by key.
 func (s *Server) serveRules(w http.ResponseWriter, r *http.Request) {
-	lines := s.ruleLines()
+	var lines []ruleLine
+	for _, d := range s.engine.Rules().Source() {
+		lines = appendRules(lines, d.Name, d.Name, d.Rules)
+	}
+	// Stable, so that rules of equal keys, which only patterns can have, keep their order.
+	slices.SortStableFunc(lines, func(a, b ruleLine) int { return strings.Compare(a.key, b.key) })
 	limits := make([]map[string]any, len(lines)) // not null in JSON
 	var text strings.Builder
 	for i := range lines {
@@ -200,16 +201,6 @@ func writePage(w http.ResponseWriter, r *http.Request, data any, text string) {
 	default:
 		http.Error(w, fmt.Sprintf("format %q: use text or json", format), http.StatusBadRequest)
 	}
-}
-
-func (s *Server) ruleLines() []ruleLine {
-	var lines []ruleLine
-	for _, d := range s.engine.Rules().Source() {
-		lines = appendRules(lines, d.Name, d.Name, d.Rules)
-	}
-	// Stable, so that rules of equal keys, which only patterns can have, keep their order.
-	slices.SortStableFunc(lines, func(a, b ruleLine) int { return strings.Compare(a.key, b.key) })
-	return lines
 }
 
 func appendRules(lines []ruleLine, domain, above string, rules []ratelimit.Rule) []ruleLine {

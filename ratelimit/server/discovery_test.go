@@ -100,14 +100,13 @@ func TestDiscoveryInPart(t *testing.T) {
 	r.end()
 }
 
-// Headers that only the gRPC client refuses are reported by New, with their setting.
+// What only the client refuses is reported by New, with its setting.
 func TestBadDiscovery(t *testing.T) {
 	r := prepare(t, nil, map[string]string{
-		"CONFIG_TYPE": "GRPC_XDS_SOTW", "CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS": "content-type:hunter2",
+		"CONFIG_TYPE": "GRPC_XDS_SOTW", "CONFIG_GRPC_XDS_NODE_ID": "\xff", "CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS": "x-token:hunter2",
 	})
 	_, err := server.New(t.Context(), r.set, nil)
-	require.ErrorContains(t, err, "CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS")
-	require.ErrorContains(t, err, `"content-type"`)
+	require.ErrorContains(t, err, "CONFIG_GRPC_XDS_NODE_ID")
 	require.NotContains(t, err.Error(), "hunter2")
 }
 

@@ -2,6 +2,7 @@ package statsd
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -136,28 +137,19 @@ func (j *jsonLines) label(name string) label {
 
 func (j *jsonLines) begin() {
 	now := j.now()
-	b := append(j.start[:0], `{"level":"debug","ts":`...)
-	b = strconv.AppendInt(b, now.Unix(), 10)
-	micros := strconv.Itoa(now.Nanosecond() / 1000)
-	b = append(append(append(b, '.'), strings.Repeat("0", 6-len(micros))...), micros...)
-	j.start = append(b, `,"logger":"ratelimit.stats","msg":"flushing `...)
+	j.start = fmt.Appendf(nil, `{"level":"debug","ts":%d.%06d,"logger":"ratelimit.stats","msg":"flushing `, now.Unix(), now.Nanosecond()/1000)
 }
 
 func (j *jsonLines) line(b []byte, s sample) []byte {
-	kind := [...]string{counterKind: "counter", gaugeKind: "gauge", timerKind: "timer"}[s.kind]
-	b = append(append(b, j.start...), kind...)
-	b = append(append(b, `","json":{"name":`...), s.label.head...)
+	kind, rate := [...]string{counterKind: "counter", gaugeKind: "gauge", timerKind: "timer"}[s.kind], ""
 	if s.kind == timerKind && s.rate < 1 {
-		b = strconv.AppendFloat(append(b, `,"rate":"`...), s.rate, 'f', -1, 64)
-		b = append(b, '"')
+		rate = `,"rate":"` + strconv.FormatFloat(s.rate, 'f', -1, 64) + `"`
 	}
-	b = append(append(b, `,"type":"`...), kind...)
-	b = strconv.AppendUint(append(b, `","value":"`...), s.value, 10)
-	return append(b, `.000000"}}`+"\n"...)
+	return fmt.Appendf(b, `%s%s","json":{"name":%s%s,"type":"%[2]s","value":"%[5]d.000000"}}`+"\n", j.start, kind, s.label.head, rate, s.value)
 }
 
 func (j *jsonLines) end(b []byte) []byte {
-	return append(append(b, j.start...), `all stats","json":{"type":"all stats","value":"0.000000"}}`+"\n"...)
+	return fmt.Appendf(b, `%sall stats","json":{"type":"all stats","value":"0.000000"}}`+"\n", j.start)
 }
 
 // withTags adds extra tags to those that a name has, and replaces everything that
