@@ -2,8 +2,8 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -14,7 +14,6 @@ import (
 
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -36,27 +35,25 @@ func (p *printer) response(m *ratelimitv3.RateLimitResponse) error {
 	if p.codes == nil {
 		p.codes = make(map[string]int)
 	}
-	p.codes[p.codeName(m.GetOverallCode())]++
+	code := verdict(m.GetOverallCode())
+	if p.json {
+		code = m.GetOverallCode().String()
+	}
+	p.codes[code]++
 	p.responses++
 	p.refused = p.refused || m.GetOverallCode() == ratelimitv3.RateLimitResponse_OVER_LIMIT
 	if !p.json {
 		_, err := io.WriteString(p.out, p.text(m))
 		return err
 	}
-	line, err := jsonOf(m)
-	if err != nil {
+	loose, err := protojson.Marshal(m)
+	var line bytes.Buffer
+	if err = cmp.Or(err, json.Compact(&line, loose)); err != nil { // without the white space that the library varies
 		return err
 	}
-	_, err = p.out.Write(append(line, '\n'))
+	line.WriteByte('\n')
+	_, err = line.WriteTo(p.out)
 	return err
-}
-
-// codeName returns the name of a code in the summary: that of the protocol with -json.
-func (p *printer) codeName(code ratelimitv3.RateLimitResponse_Code) string {
-	if p.json {
-		return code.String()
-	}
-	return verdict(code)
 }
 
 // text returns a line about the response and, if there are several descriptors, one about each.
@@ -64,7 +61,11 @@ func (p *printer) text(m *ratelimitv3.RateLimitResponse) string {
 	if p.counters.method != "" {
 		return p.countersText(m)
 	}
-	line := p.paint(m.GetOverallCode()) + ": " + limitText(tightest(m)) + "\n"
+	shade := "1;32"
+	if m.GetOverallCode() != ratelimitv3.RateLimitResponse_OK {
+		shade = "1;31"
+	}
+	line := cli.Paint(p.color, shade, verdict(m.GetOverallCode())) + ": " + limitText(tightest(m)) + "\n"
 	if len(p.descriptors) == 1 {
 		return line
 	}
@@ -74,15 +75,6 @@ func (p *printer) text(m *ratelimitv3.RateLimitResponse) string {
 		}
 	}
 	return line
-}
-
-// paint returns the verdict, green or red.
-func (p *printer) paint(code ratelimitv3.RateLimitResponse_Code) string {
-	shade := "1;32"
-	if code != ratelimitv3.RateLimitResponse_OK {
-		shade = "1;31"
-	}
-	return cli.Paint(p.color, shade, verdict(code))
 }
 
 func verdict(code ratelimitv3.RateLimitResponse_Code) string {
@@ -156,23 +148,4 @@ func (p *printer) summary(requests int, stderr io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "summary: %s\n", strings.Join(parts, ", "))
 	return err
-}
-
-// verdict returns the error of -fail.
-func (p *printer) verdict(fail bool) error {
-	if fail && p.refused {
-		return errors.New("") // the response is already printed; an empty error only sets the exit code
-	}
-	return nil
-}
-
-// jsonOf encodes the message on one line, without the white space that the library varies.
-func jsonOf(m proto.Message) ([]byte, error) {
-	loose, err := protojson.Marshal(m)
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	err = json.Compact(&b, loose)
-	return b.Bytes(), err
 }

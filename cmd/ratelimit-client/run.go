@@ -69,7 +69,11 @@ func (o *options) sendAll(ctx context.Context, conn *grpc.ClientConn, p *printer
 			return errors.Join(p.summary(o.repeat, stderr), err)
 		}
 	}
-	return errors.Join(p.summary(o.repeat, stderr), p.verdict(o.fail))
+	err := p.summary(o.repeat, stderr)
+	if err == nil && o.fail && p.refused {
+		err = errors.New("") // the response is already printed; an empty error only sets the exit code
+	}
+	return err
 }
 
 func (o *options) send(ctx context.Context, conn *grpc.ClientConn, in *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {

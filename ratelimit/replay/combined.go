@@ -79,31 +79,12 @@ func (s *combinedScanner) quoted() (string, bool) {
 			text := s.rest[1:i]
 			s.skip(i + 1)
 			if strings.IndexByte(text, '\\') >= 0 {
-				text = unescape(text)
+				if plain, err := strconv.Unquote(`"` + text + `"`); err == nil {
+					text = plain
+				}
 			}
 			return text, true
 		}
 	}
 	return "", false
-}
-
-// unescape replaces \xhh, \" and \\ .
-func unescape(text string) string {
-	var b strings.Builder
-	for i := 0; i < len(text); i++ {
-		if text[i] != '\\' || i+1 == len(text) {
-			b.WriteByte(text[i])
-			continue
-		}
-		i++
-		if text[i] == 'x' && i+2 < len(text) {
-			if n, err := strconv.ParseUint(text[i+1:i+3], 16, 8); err == nil {
-				b.WriteByte(byte(n))
-				i += 2
-				continue
-			}
-		}
-		b.WriteByte(text[i])
-	}
-	return b.String()
 }

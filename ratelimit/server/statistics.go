@@ -110,8 +110,16 @@ func (s *Server) addSink(sink *statsd.Sink, err error) error {
 
 // buildScrape creates the handler of the scrape listener, which serves a single path.
 func (s *Server) buildScrape(tags []stats.Tag) error {
+	var mapping []byte // nil for the built-in one
+	path := s.settings.ScrapeMapperYAML
+	if path != "" {
+		var err error
+		if mapping, err = os.ReadFile(path); err != nil {
+			return fmt.Errorf("metrics for scrapers (SCRAPE_MAPPER_YAML): %w", err)
+		}
+	}
 	e, err := prom.New(s.registry, &prom.Options{
-		MapperFile:                 s.settings.ScrapeMapperYAML,
+		Mapping:                    mapping,
 		ResponseTimeAsMilliseconds: s.settings.ScrapeMilliseconds,
 		Tags:                       tags,
 		TopKeys:                    func() *ratelimit.TopKeys { return s.engine.TopKeys() },
@@ -119,7 +127,7 @@ func (s *Server) buildScrape(tags []stats.Tag) error {
 		Log:                        s.log,
 	})
 	if err != nil {
-		return fmt.Errorf("metrics for scrapers (SCRAPE_MAPPER_YAML, EXTRA_TAGS): %w", err)
+		return fmt.Errorf("metrics for scrapers (SCRAPE_MAPPER_YAML=%s, EXTRA_TAGS): %w", path, err)
 	}
 	mux := http.NewServeMux()
 	mux.Handle(s.settings.ScrapePath, e.Handler())

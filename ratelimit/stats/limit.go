@@ -24,22 +24,6 @@ type limit struct {
 	releases int // how often uses has become 0
 }
 
-// newLimit returns the counters of a key. One string holds all names: there may be tens of thousands of rules.
-func newLimit(key string) *limit {
-	l := &limit{stats: ratelimit.NewLimitStats(), key: key}
-	var all []byte
-	var ends [len(limitSuffixes)]int
-	for i, suffix := range limitSuffixes {
-		all = append(append(append(all, limitPrefix...), key...), suffix...)
-		ends[i] = len(all)
-	}
-	text, start := string(all), 0
-	for i, end := range ends {
-		l.names[i], start = text[start:end], end
-	}
-	return l
-}
-
 // read passes the statistics of the limit to a Reader.
 func (l *limit) read(to Reader) {
 	c := l.stats.Load()
@@ -60,7 +44,10 @@ func (r *Registry) Limit(key string) *ratelimit.LimitStats {
 	defer r.mu.Unlock()
 	l := r.limits[key]
 	if l == nil {
-		l = newLimit(key)
+		l = &limit{stats: ratelimit.NewLimitStats(), key: key}
+		for i, suffix := range limitSuffixes {
+			l.names[i] = limitPrefix + key + suffix
+		}
 		r.limits[key] = l
 	}
 	l.uses++

@@ -24,7 +24,7 @@
 // have a metric for each limit and each domain, as dashboards of the reference service
 // expect.
 //
-// Options.MapperFile replaces the built-in mapping by a file in the format of the
+// Options.Mapping replaces the built-in mapping by one in the format of the
 // statsd exporter: glob and regex matches, labels, drop, scale, ttl, histograms and
 // summaries. It can turn the metrics named above into labels:
 //

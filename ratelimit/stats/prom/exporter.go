@@ -18,10 +18,8 @@ const ConflictsName = "ratelimit.service.scrape_conflicts"
 
 // Options configure an Exporter. A nil *Options means all defaults.
 type Options struct {
-	// MapperFile is the path of a mapping file, of at most 1 MiB, that replaces the
-	// built-in mapping (SCRAPE_MAPPER_YAML). It is read once.
-	MapperFile string
-	// Mapping is the content of such a file. At most one of the two may be set.
+	// Mapping is the content of a mapping file, of at most 1 MiB, that replaces the
+	// built-in mapping (SCRAPE_MAPPER_YAML), which nil selects.
 	Mapping []byte
 	// ResponseTimeAsMilliseconds makes the built-in mapping show response times in
 	// milliseconds. With another mapping it has no effect, which is logged.

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"math"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,40 +20,20 @@ import (
 type fileMapping struct{ m *mapper.MetricMapper }
 
 func newMapping(opts *Options, log *slog.Logger) (mapping, error) {
-	data, from := opts.Mapping, "mapping"
-	switch {
-	case opts.MapperFile == "" && opts.Mapping == nil:
+	if opts.Mapping == nil {
 		return builtin{opts.ResponseTimeAsMilliseconds}, nil
-	case opts.MapperFile != "" && opts.Mapping != nil:
-		return nil, errors.New("prom: both a mapping file and a mapping are given: give one")
-	case opts.MapperFile != "":
-		var err error
-		from = "mapping file " + opts.MapperFile
-		if data, err = readFile(opts.MapperFile); err != nil {
-			return nil, fmt.Errorf("prom: %s: %w", from, err)
-		}
 	}
-	m, err := parse(data, log)
+	m, err := parse(opts.Mapping, log)
 	if err != nil {
-		return nil, fmt.Errorf("prom: %s: %w", from, err)
+		return nil, fmt.Errorf("prom: mapping: %w", err)
 	}
 	if opts.ResponseTimeAsMilliseconds {
-		log.Warn("response times are shown as the mapping file defines them; the setting for milliseconds has no effect", "from", from)
+		log.Warn("response times are shown as the mapping file defines them; the setting for milliseconds has no effect")
 	}
 	return fileMapping{m}, nil
 }
 
 const maxMapping = 1 << 20
-
-// readFile reads no more than is needed to see that a file is too long.
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxMapping+1))
-}
 
 func (f fileMapping) target(name string, sort mapper.MetricType) (target, error) {
 	m, labels, ok := f.m.GetMapping(valid(name), sort)

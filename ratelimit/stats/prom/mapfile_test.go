@@ -1,8 +1,6 @@
 package prom_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,8 +14,7 @@ import (
 )
 
 func TestMappingFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "mapper.yaml")
-	require.NoError(t, os.WriteFile(path, []byte(`
+	const mapping = `
 defaults:
   observer_type: histogram
   histogram_options: {buckets: [1, 2]}
@@ -50,7 +47,7 @@ mappings:
   name: t_quantiles
   observer_type: summary
   summary_options: {quantiles: [{quantile: 0.25, error: 0.01}]}
-`), 0o600))
+`
 	registry := stats.New(nil)
 	for name, n := range map[string]uint64{
 		"ratelimit.service.rate_limit.d.k_v.over_limit":                        1,
@@ -65,7 +62,7 @@ mappings:
 		registry.Counter(name).Add(n)
 	}
 	registry.Gauge("ratelimit.redis_pool.cx_active").Set(9)
-	e, log := exporter(t, registry, prom.Options{MapperFile: path})
+	e, log := exporter(t, registry, prom.Options{Mapping: []byte(mapping)})
 	for _, name := range []string{"t.seconds", "t.quantiles", "t.other", "secret.timer"} {
 		registry.Timer(name).Record(700 * time.Microsecond)
 	}
@@ -220,15 +217,6 @@ func TestBadMappings(t *testing.T) {
 		_, err := prom.New(stats.New(nil), &prom.Options{Mapping: []byte(c.mapping)})
 		assert.ErrorContains(t, err, c.want)
 	}
-	path := filepath.Join(t.TempDir(), "mapper.yaml")
-	_, err := prom.New(stats.New(nil), &prom.Options{MapperFile: path})
-	require.ErrorIs(t, err, os.ErrNotExist)
-	require.ErrorContains(t, err, "prom: mapping file "+path+": ")
-	require.NoError(t, os.WriteFile(path, []byte("mappings: 7"), 0o600))
-	_, err = prom.New(stats.New(nil), &prom.Options{MapperFile: path})
-	require.ErrorContains(t, err, "prom: mapping file "+path+": yaml: unmarshal errors:")
-	_, err = prom.New(stats.New(nil), &prom.Options{MapperFile: path, Mapping: []byte("a")})
-	require.ErrorContains(t, err, "both")
 }
 
 // A setting that has no effect is logged.
