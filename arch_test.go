@@ -93,7 +93,6 @@ var clients = map[string][]string{
 	"github.com/pelletier/go-toml/v2":           {"manifest/client", "manifest/publish"},
 	"github.com/wneessen/go-mail":               {"inventory/mail"},
 	"github.com/stretchr/testify":               {"*test"},
-	"pgregory.net/rapid":                        {"*test"},
 }
 
 // standardOnly lists the packages that, with their tests, import the standard library and

@@ -1,4 +1,4 @@
-// Package modeltest checks the rate limit engine against a model of it: the
+// Package modeltest has only tests: they check the rate limit engine against a model of it: the
 // rules of REFERENCE.md in the simplest code, without an index, and sharing no code with
 // the engine.
 //
@@ -6,13 +6,6 @@
 // alphabets so small that collisions are frequent, while a clock
 // advances. After each request the decision, its statuses and metadata, the
 // counters in the store and the statistics must be the same.
-//
-// [Run] is for the tests of a [ratelimit.Store]: an engine with the store must decide like
-// the model.
-//
-//	func TestModel(t *testing.T) {
-//		modeltest.Run(t, func() ratelimit.Store { return memstore.New(nil) })
-//	}
 //
 // # Design notes
 //
