@@ -2,6 +2,7 @@ package leasestore
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
@@ -20,7 +21,8 @@ type held struct {
 }
 
 // AddUnlessOver implements ratelimit.ConditionalStore. Hits that leases cover are not over, so
-// they are counted first, and returned to the lease if another hit of the call is over.
+// they are counted first, and returned to the lease if another hit of the call is over. If leases refuse
+// a hit and the store decides others, it decides that one too.
 func (s *leasedConditional) AddUnlessOver(ctx context.Context, hits []ratelimit.Hit) error {
 	l := s.l
 	switch {
@@ -31,37 +33,30 @@ func (s *leasedConditional) AddUnlessOver(ctx context.Context, hits []ratelimit.
 	}
 	c := l.calls.Get().(*call)
 	defer c.release(l)
-	over := false
 	for i := range hits {
 		e, err := l.hold(ctx, &hits[i])
-		if err != nil {
+		switch {
+		case err != nil:
+			l.undo(ctx, c, hits)
+			return err
+		case e == nil:
+			c.toStore(hits, i, l.lease(&hits[i]))
+		default:
+			c.held = append(c.held, held{i, e, hits[i].Count > uint64(hits[i].Limit)})
+		}
+	}
+	if len(c.rest) > 0 {
+		for _, u := range c.held {
+			if u.over { // the store must see it
+				c.toStore(hits, u.at, u.of)
+			}
+		}
+		if err := l.flush(ctx, c, hits, s.inner.AddUnlessOver); err != nil {
 			l.undo(ctx, c, hits)
 			return err
 		}
-		if e == nil {
-			c.toStore(hits, i, l.lease(&hits[i]))
-			continue
-		}
-		isOver := hits[i].Count > uint64(hits[i].Limit)
-		c.held = append(c.held, held{i, e, isOver})
-		over = over || isOver
 	}
-	var err error
-	switch {
-	case len(c.rest) == 0:
-	case over:
-		err = l.countOver(ctx, c, hits)
-	default:
-		err = l.flush(ctx, c, hits, s.inner.AddUnlessOver)
-	}
-	if err != nil {
-		l.undo(ctx, c, hits)
-		return err
-	}
-	for i := range hits {
-		over = over || hits[i].Count > uint64(hits[i].Limit)
-	}
-	if over {
+	if slices.ContainsFunc(hits, func(h ratelimit.Hit) bool { return h.Count > uint64(h.Limit) }) {
 		l.undo(ctx, c, hits)
 	}
 	return nil
@@ -100,39 +95,4 @@ func (l *Leases) undo(ctx context.Context, c *call, hits []ratelimit.Hit) {
 			hits[u.at].Count = s>>32 - s&leftMask
 		}
 	}
-}
-
-// countOver reads the hits for the store: another hit of the call is over. Those that are over
-// too are added, unless they are leased.
-func (l *Leases) countOver(ctx context.Context, c *call, hits []ratelimit.Hit) error {
-	for i := range c.rest {
-		c.rest[i].N = 0
-	}
-	if err := l.inner.Add(ctx, c.rest); err != nil {
-		return err
-	}
-	more := false
-	for i, at := range c.at {
-		h := &hits[at]
-		h.Count = c.rest[i].Count
-		switch sum := plus(h.Count, h.N); {
-		case sum <= uint64(h.Limit):
-		case l.leases(h):
-			h.Count = min(sum, maxCount)
-		default:
-			c.rest[i].N, more = h.N, true
-		}
-	}
-	if !more {
-		return nil
-	}
-	if err := l.inner.Add(ctx, c.rest); err != nil {
-		return err
-	}
-	for i, at := range c.at {
-		if c.rest[i].N > 0 {
-			hits[at].Count = c.rest[i].Count
-		}
-	}
-	return nil
 }
