@@ -48,22 +48,22 @@ func TestInvalidFiles(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		"empty":                {pair, nil, "failed to find any PEM data"},
-		"empty CA":             {authorities, nil, "contains no PEM certificate"},
-		"not PEM":              {pair, []byte("hello"), "failed to find any PEM data"},
-		"DER":                  {authorities, own.der, "contains no PEM certificate"},
-		"too large":            {"", bytes.Repeat([]byte("#"), 1<<20+1), "larger than 1048576 bytes"},
+		"empty":                {pair, nil, "any PEM"},
+		"empty CA":             {authorities, nil, "no PEM"},
+		"not PEM":              {pair, []byte("hello"), "any PEM"},
+		"DER":                  {authorities, own.der, "no PEM"},
+		"too large":            {"", bytes.Repeat([]byte("#"), 1<<20+1), "1048576"},
 		"cut short":            {"", own.cert[:len(own.cert)/2], ""},
-		"second block damaged": {chain, append(bytes.Clone(own.cert), other.cert[:100]...), "1 of 2 certificates are damaged"},
-		"key for certificate":  {chain, own.key, "did find a private key"},
-		"key for CA":           {authorities, own.key, "contains no PEM certificate"},
+		"second block damaged": {chain, append(bytes.Clone(own.cert), other.cert[:100]...), "1 of 2"},
+		"key for certificate":  {chain, own.key, "private key"},
+		"key for CA":           {authorities, own.key, "no PEM"},
 		"request":              {chain, block("CERTIFICATE REQUEST"), "CERTIFICATE REQUEST"},
-		"garbage inside":       {chain, block("CERTIFICATE"), "malformed certificate"},
-		"certificate for key":  {key, own.cert, "certificate rather"},
+		"garbage inside":       {chain, block("CERTIFICATE"), "malformed"},
+		"certificate for key":  {key, own.cert, "certificate"},
 		"public key":           {key, block("PUBLIC KEY"), "PUBLIC KEY"},
-		"encrypted":            {key, encrypted, "encrypted: remove its passphrase"},
-		"encrypted, old form":  {key, oldEncrypted, "encrypted: remove its passphrase"},
-		"no key inside":        {key, block("PRIVATE KEY"), "failed to parse private key"},
+		"encrypted":            {key, encrypted, "passphrase"},
+		"encrypted, old form":  {key, oldEncrypted, "passphrase"},
+		"no key inside":        {key, block("PRIVATE KEY"), "parse"},
 		"key that can't sign":  {key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: agreementDER}), "private key type"},
 	} {
 		for use, load := range loaders(t, ca, own, noLog(t)) {
@@ -114,7 +114,7 @@ func TestMissingFiles(t *testing.T) {
 		err := load(missing)
 		requireError(t, err, use, missing, "no such file or directory")
 		require.ErrorIs(t, err, os.ErrNotExist)
-		requireError(t, load(dir), use, dir, "not a regular file")
+		requireError(t, load(dir), use, dir, "regular file")
 	}
 }
 
@@ -127,7 +127,7 @@ func TestPipesAreNotOpened(t *testing.T) {
 		t.Skipf("no named pipes on this system: %v", err)
 	}
 	for use, load := range loaders(t, ca, ca.issue(t, nil), noLog(t)) {
-		requireError(t, load(pipe), use, pipe, "not a regular file")
+		requireError(t, load(pipe), use, pipe, "regular file")
 	}
 }
 
@@ -142,17 +142,17 @@ func TestAllErrorsAtOnce(t *testing.T) {
 	}
 	files := tlsfiles.Files{Cert: filepath.Join(dir, "crt"), ClientCA: filepath.Join(dir, "ca"), ClientSAN: "a b"}
 	_, err := tlsfiles.NewServer(files, nil)
-	all(err, files.Cert, "private key: no file is configured", files.ClientCA, `"a b", which is not a DNS name`)
+	all(err, files.Cert, "private key", files.ClientCA, `"a b"`)
 
 	// Also if all can be read.
 	files = tlsfiles.Files{Cert: write(t, dir, "crt"), Key: write(t, dir, "key"), ClientCA: write(t, dir, "ca"), ClientSAN: "a b"}
 	_, err = tlsfiles.NewServer(files, nil)
-	all(err, files.Cert, files.Key, files.ClientCA, `"a b", which is not a DNS name`)
+	all(err, files.Cert, files.Key, files.ClientCA, `"a b"`)
 
 	_, err = tlsfiles.ClientConfig(tlsfiles.ClientFiles{CACert: files.ClientCA, Cert: files.Cert, SAN: "a b"}, nil)
-	all(err, files.ClientCA, "client private key: no file is configured", `"a b", which is neither a DNS name nor an address`)
+	all(err, files.ClientCA, "client private key", `"a b"`)
 	_, err = tlsfiles.ClientConfig(tlsfiles.ClientFiles{Key: write(t, dir, "key")}, nil)
-	all(err, "client certificate: no file is configured")
+	all(err, "client certificate")
 }
 
 func TestMismatch(t *testing.T) {
@@ -183,7 +183,7 @@ func TestClientSANErrors(t *testing.T) {
 	} {
 		files.ClientSAN = name
 		_, err := tlsfiles.NewServer(files, noLog(t))
-		require.ErrorContains(t, err, "not a DNS name", "%q", name)
+		require.ErrorContains(t, err, "DNS name", "%q", name)
 		require.NotContains(t, err.Error(), "\n")
 	}
 	for _, name := range []string{"localhost", "envoy.example.com", "envoy.example.com.", "my_client.example", "1a.example"} {

@@ -302,13 +302,14 @@ func TestCallerGivesUp(t *testing.T) {
 		for l.Stats().Held > 0 {
 			add(t, l, h)
 		}
-		ctx, cancel := context.WithTimeoutCause(t.Context(), latency/2, errors.New("the client has gone"))
+		gone := errors.New("the client has gone")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), latency/2, gone)
 		defer cancel()
 		began := time.Now()
 		var both sync.WaitGroup
 		for range 2 {
 			both.Go(func() {
-				require.ErrorContains(t, l.Store().Add(ctx, []ratelimit.Hit{h}), "the client has gone")
+				require.ErrorIs(t, l.Store().Add(ctx, []ratelimit.Hit{h}), gone)
 			})
 		}
 		both.Wait()
@@ -361,7 +362,7 @@ func TestStorePanics(t *testing.T) {
 	for range 100 {
 		err = errors.Join(err, l.Store().Add(t.Context(), []ratelimit.Hit{leasedHit("k", 1, 100_000)}))
 	}
-	require.ErrorContains(t, err, "the counter store panicked: many hits")
+	require.ErrorContains(t, err, "many hits")
 	require.NoError(t, l.Close())
 }
 

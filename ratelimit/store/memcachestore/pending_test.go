@@ -142,7 +142,7 @@ func TestCloseIsBounded(t *testing.T) {
 
 	err := store.Close()
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.ErrorContains(t, err, "5 hits are lost")
+	require.ErrorContains(t, err, "5 hits")
 	require.EqualValues(t, 5, store.Stats().Lost)
 	require.Error(t, <-call)
 }

@@ -133,7 +133,7 @@ func TestSRVFailsAtStart(t *testing.T) {
 
 	names.set(target{".", 11211})
 	_, err = memcachestore.NewSRV(t.Context(), srv, 0, opts)
-	require.ErrorContains(t, err, "has no nodes")
+	require.ErrorContains(t, err, "no nodes")
 
 	names.set()
 	_, err = memcachestore.NewSRV(t.Context(), srv, 0, opts)

@@ -156,16 +156,16 @@ func TestClusterWithTLS(t *testing.T) {
 	plain, err := redisstore.NewCluster(cluster.Addrs(), opts)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, plain.Close()) }()
-	require.ErrorContains(t, withinTestTimeout(t, plain.Ping), "the cluster is not ready")
+	require.ErrorContains(t, withinTestTimeout(t, plain.Ping), "not ready")
 }
 
 func TestNotACluster(t *testing.T) {
 	server := redistest.Start(t, nil)
-	for addr, reason := range map[string]string{server.Addr: "cluster support disabled", "127.0.0.1:1": "connecting to 127.0.0.1:1"} {
+	for addr, reason := range map[string]string{server.Addr: "disabled", "127.0.0.1:1": "127.0.0.1:1"} {
 		store, err := redisstore.NewCluster([]string{addr}, nil)
 		require.NoError(t, err)
 		err = store.Add(t.Context(), []ratelimit.Hit{hit("x", 1)})
-		require.ErrorContains(t, err, "no server of the cluster reports its slots")
+		require.ErrorContains(t, err, "slots")
 		require.ErrorContains(t, err, reason)
 		require.ErrorContains(t, store.Ping(t.Context()), reason)
 		require.NoError(t, store.Close())

@@ -88,7 +88,7 @@ func TestServerWithoutReplies(t *testing.T) {
 func TestUnreachableServer(t *testing.T) {
 	const addr = "127.0.0.1:1" // never assigned as a free port
 	store := open(t, addr, nil)
-	require.ErrorContains(t, withinTestTimeout(t, store.Ping), "connecting to "+addr)
+	require.ErrorContains(t, withinTestTimeout(t, store.Ping), addr)
 	require.Zero(t, store.Stats())
 }
 
@@ -149,10 +149,10 @@ func TestReadOnlyReplica(t *testing.T) {
 	require.NoError(t, client.Do(t.Context(), "replicaof", "127.0.0.1", "1").Err())
 	for range 3 {
 		err := store.Add(t.Context(), []ratelimit.Hit{h})
-		require.ErrorContains(t, err, "read-only replica")
-		require.ErrorContains(t, store.AddUnlessOver(t.Context(), []ratelimit.Hit{h}), "read-only replica")
-		require.ErrorContains(t, charger{store}.Add(t.Context(), []ratelimit.Hit{h}), "read-only replica")
-		require.ErrorContains(t, store.Subtract(t.Context(), []ratelimit.Hit{h}), "read-only replica")
+		require.ErrorContains(t, err, "read-only")
+		require.ErrorContains(t, store.AddUnlessOver(t.Context(), []ratelimit.Hit{h}), "read-only")
+		require.ErrorContains(t, charger{store}.Add(t.Context(), []ratelimit.Hit{h}), "read-only")
+		require.ErrorContains(t, store.Subtract(t.Context(), []ratelimit.Hit{h}), "read-only")
 	}
 	require.Zero(t, store.Stats().Active, "no connection to it remains")
 	require.NoError(t, client.Do(t.Context(), "replicaof", "no", "one").Err())

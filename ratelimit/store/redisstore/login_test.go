@@ -117,10 +117,10 @@ func TestWaitReadyGivesUp(t *testing.T) {
 				begin := time.Now()
 				err := store.WaitReady(t.Context(), &b)
 				require.Equal(t, b.MaxElapsed, time.Since(begin))
-				require.ErrorContains(t, err, "has not responded for 50ms")
-				require.ErrorContains(t, err, "connecting to 192.0.2.1:6379: no server")
+				require.ErrorContains(t, err, "50ms")
+				require.ErrorContains(t, err, "192.0.2.1:6379")
 				synctest.Wait()
-				require.Contains(t, log.String(), "waiting for the store")
+				require.Contains(t, log.String(), "retry_in")
 			})
 		})
 	}
