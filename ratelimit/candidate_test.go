@@ -2,6 +2,7 @@ package ratelimit_test
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -164,12 +165,12 @@ func TestCandidateFaults(t *testing.T) {
 		return []ratelimit.Domain{{Name: "domain", Rules: []ratelimit.Rule{{Key: "k", Limit: &l}}}}
 	}
 	for want, domains := range map[string][]ratelimit.Domain{
-		"candidate has no effect when unlimited":                   limited(ratelimit.Limit{Unlimited: true}, 5),
-		"candidate has the same requests_per_unit as the limit: 5": limited(ratelimit.Per(5, ratelimit.Day), 5),
+		"unlimited": limited(ratelimit.Limit{Unlimited: true}, 5),
+		"same":      limited(ratelimit.Per(5, ratelimit.Day), 5),
 	} {
 		rules := compile(t, domains...)
 		equal(t, "warnings", len(rules.Warnings()), 1)
-		equal(t, "warning", rules.Warnings()[0].Reason, want)
+		equal(t, "warning of "+want, strings.Contains(rules.Warnings()[0].Reason, want), true)
 		equal(t, "field", rules.Warnings()[0].Field, "rate_limit.candidate")
 	}
 	bucket := ratelimit.Limit{Algorithm: ratelimit.TokenBucket, RequestsPerUnit: 1000, Burst: 1000, Unit: ratelimit.Year}

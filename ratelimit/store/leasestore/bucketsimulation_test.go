@@ -118,7 +118,7 @@ func (i *instance) decide(r *rand.Rand) {
 				s.bucket.admits = append(s.bucket.admits, admission{q.Descriptors[j].Entries[0].Value, hits[j], now})
 			}
 		}
-		_, _ = fmt.Fprint(s.events, now, err, i.dead)
+		s.event(now, err, i.dead)
 		i.checkClaims()
 		if i.asked == asked {
 			i.checkUsed(used, now)
