@@ -23,7 +23,9 @@ func (e *Engine) count(ctx context.Context, w *workspace) error {
 	}
 	if list, n := w.lists(); n == 1 && list < refunds {
 		if cs, ok := e.storeOf(list).(ConditionalStore); ok {
-			return w.note(list, guard(func() error { return cs.AddUnlessOver(ctx, w.hits[list]) }))
+			if err := guard(func() error { return cs.AddUnlessOver(ctx, w.hits[list]) }); !errors.Is(err, errors.ErrUnsupported) {
+				return w.note(list, err)
+			}
 		}
 	}
 	return e.readThenAdd(ctx, w)

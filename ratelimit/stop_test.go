@@ -3,6 +3,7 @@ package ratelimit_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -11,13 +12,17 @@ import (
 // conditionalStore is a mapStore that is a ratelimit.ConditionalStore.
 type conditionalStore struct {
 	*mapStore
-	conditional int // calls of AddUnlessOver
+	conditional int  // calls of AddUnlessOver
+	unsupported bool // it can't
 }
 
 func (s *conditionalStore) AddUnlessOver(_ context.Context, hits []ratelimit.Hit) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.conditional++
+	if s.unsupported {
+		return fmt.Errorf("conditionalStore: %w", errors.ErrUnsupported)
+	}
 	s.record(hits)
 	if s.err != nil {
 		return s.err
@@ -109,18 +114,21 @@ func TestStop(t *testing.T) {
 	})
 }
 
-// A ConditionalStore is called once; another store is read first.
+// A ConditionalStore is called once; another store is read first, and so is one that finds out that it can't.
 func TestStopCalls(t *testing.T) {
 	b, s := stopBench(t, true, ratelimit.Options{}, rule("a", "", 5), rule("b", "", 5))
 	b.decide(desc("a", ""), desc("b", ""))
 	equal(t, "conditional calls", s.conditional, 1)
 	equal(t, "calls", s.recorded(), [][]string{{"domain_a__1200+1", "domain_b__1200+1"}})
 
-	b, _ = stopBench(t, false, ratelimit.Options{}, rule("a", "", 5), rule("b", "", 0))
-	b.decide(desc("a", ""), desc("b", ""))
-	equal(t, "calls", b.store.recorded(), [][]string{
-		{"domain_a__1200+0", "domain_b__1200+0"}, {"domain_a__1200+0", "domain_b__1200+1"},
-	})
+	for _, unsupported := range []bool{false, true} {
+		b, s = stopBench(t, unsupported, ratelimit.Options{}, rule("a", "", 5), rule("b", "", 0))
+		s.unsupported = unsupported
+		equal(t, "codes", codes(b.decide(desc("a", ""), desc("b", ""))), "ok over")
+		equal(t, "calls", b.store.recorded(), [][]string{
+			{"domain_a__1200+0", "domain_b__1200+0"}, {"domain_a__1200+0", "domain_b__1200+1"},
+		})
+	}
 }
 
 // If a request has hits on both stores, both are read first.

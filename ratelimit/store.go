@@ -29,14 +29,16 @@ type Store interface {
 
 // ConditionalStore is a Store that can decide for all hits of a request at once whether
 // they are added. An Engine with Options.StopIncrementWhenOverLimit reads first and adds
-// then, which is not atomic, if its store does not implement ConditionalStore.
+// then, which is not atomic, if its store does not implement ConditionalStore, or returns
+// errors.ErrUnsupported.
 type ConditionalStore interface {
 	Store
 	// AddUnlessOver compares for each hit the counter's value plus N with Limit.
 	// If none is greater, all hits are added as by Add. Otherwise only the hits
 	// that are greater are added, and the others are read. In both cases Count is
 	// the counter's value after that. The comparison and the additions are one
-	// atomic step.
+	// atomic step. A Store that can't do that on its server, and a wrapper around
+	// a Store that can't, counts nothing and returns errors.ErrUnsupported.
 	AddUnlessOver(ctx context.Context, hits []Hit) error
 }
 

@@ -2,16 +2,11 @@ package leasestore
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
-
-// leasedConditional is a conditional store with leases.
-type leasedConditional struct {
-	leased
-	inner ratelimit.ConditionalStore
-}
 
 // held is a hit of a conditional call that a lease has decided.
 type held struct {
@@ -22,12 +17,16 @@ type held struct {
 
 // AddUnlessOver implements ratelimit.ConditionalStore. Hits that leases cover are not over, so
 // they are counted first, and returned to the lease if another hit of the call is over. If leases refuse
-// a hit and the store decides others, it decides that one too.
-func (s *leasedConditional) AddUnlessOver(ctx context.Context, hits []ratelimit.Hit) error {
+// a hit and the store decides others, it decides that one too. It returns errors.ErrUnsupported if
+// the inner store can't decide at once.
+func (s *leased) AddUnlessOver(ctx context.Context, hits []ratelimit.Hit) error {
 	l := s.l
+	inner, ok := l.inner.(ratelimit.ConditionalStore)
 	switch {
+	case !ok:
+		return errors.ErrUnsupported
 	case !l.leasesAny(hits):
-		return s.inner.AddUnlessOver(ctx, hits)
+		return inner.AddUnlessOver(ctx, hits)
 	case len(hits) == 1: // it is added in either case
 		return s.Add(ctx, hits)
 	}
@@ -51,7 +50,7 @@ func (s *leasedConditional) AddUnlessOver(ctx context.Context, hits []ratelimit.
 				c.toStore(hits, u.at, u.of)
 			}
 		}
-		if err := l.flush(ctx, c, hits, s.inner.AddUnlessOver); err != nil {
+		if err := l.flush(ctx, c, hits, inner.AddUnlessOver); err != nil {
 			l.undo(ctx, c, hits)
 			return err
 		}

@@ -58,7 +58,6 @@ const (
 type Leases struct {
 	inner       ratelimit.Store
 	subtracts   ratelimit.SubtractStore // nil if the inner store is none
-	store       ratelimit.Store
 	opts        Options
 	seed        maphash.Seed
 	table       table
@@ -101,17 +100,13 @@ func New(inner ratelimit.Store, opts *Options) *Leases {
 	if l.subtracts == nil {
 		l.cannotSubtract.Store(true)
 	}
-	l.store = &leased{l}
-	if c, ok := inner.(ratelimit.ConditionalStore); ok {
-		l.store = &leasedConditional{leased{l}, c}
-	}
 	return l
 }
 
-// Store returns the store with leases. It is a ratelimit.ConditionalStore if the store given to
-// New is one, and a ratelimit.SubtractStore, whose Subtract returns errors.ErrUnsupported if
-// the store given to New is none.
-func (l *Leases) Store() ratelimit.Store { return l.store }
+// Store returns the store with leases. It is a ratelimit.ConditionalStore, a
+// ratelimit.SubtractStore and a ratelimit.ChargeStore, whose methods return errors.ErrUnsupported
+// where the store given to New has none.
+func (l *Leases) Store() ratelimit.Store { return &leased{l} }
 
 // Stats are the statistics of Leases. All but Keys and Held count from New.
 type Stats struct {

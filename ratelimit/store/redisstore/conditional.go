@@ -2,8 +2,8 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -45,16 +45,16 @@ return counts
 `)
 
 // AddUnlessOver implements ratelimit.ConditionalStore with a script, which the server
-// executes as one step. Where scripts are not available, and behind a proxy, which would
-// execute them on the server of the first key, the counters are read first and added to
-// then; other calls may come in between.
+// executes as one step. It returns an error that wraps errors.ErrUnsupported where scripts are not
+// available, and behind a proxy, which would execute them on the server of the first key. An
+// Engine then reads the counters first and adds then.
 func (s *Store) AddUnlessOver(ctx context.Context, hits []ratelimit.Hit) error {
 	if len(hits) == 0 {
 		return nil
 	}
 	switch s.scripts.Load() {
 	case noScripts:
-		return s.readThenAdd(ctx, hits)
+		return errNoScripts
 	case unknownScripts:
 		if !s.queue.circuit.Allow() {
 			return s.queue.suspended
@@ -73,10 +73,12 @@ func (s *Store) AddUnlessOver(ctx context.Context, hits []ratelimit.Hit) error {
 	err := s.do(ctx, request{kind: conditionalCall, hits: hits})
 	if unsupported(err) {
 		s.scripts.Store(noScripts)
-		return s.readThenAdd(ctx, hits)
+		return errNoScripts
 	}
 	return err
 }
+
+var errNoScripts = fmt.Errorf("redisstore: the server executes no scripts with several keys: %w", errors.ErrUnsupported)
 
 // Whether scripts can be used.
 const (
@@ -116,32 +118,5 @@ func (s *Store) findScripts() (err error) {
 		}
 	}
 	s.scripts.Store(noScripts)
-	return nil
-}
-
-func (s *Store) readThenAdd(ctx context.Context, hits []ratelimit.Hit) error {
-	reads := slices.Clone(hits)
-	for i := range reads {
-		reads[i].N = 0
-	}
-	if err := s.Add(ctx, reads); err != nil {
-		return err
-	}
-	over := func(i int) bool { return addCounts(reads[i].Count, min(hits[i].N, maxCount)) > uint64(hits[i].Limit) }
-	refused := false
-	for i := range hits {
-		refused = refused || over(i)
-	}
-	for i := range reads {
-		if !refused || over(i) {
-			reads[i].N = hits[i].N
-		}
-	}
-	if err := s.Add(ctx, reads); err != nil {
-		return err
-	}
-	for i := range hits {
-		hits[i].Count = reads[i].Count
-	}
 	return nil
 }

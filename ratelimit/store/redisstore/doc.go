@@ -18,7 +18,7 @@
 // are enough, as behind a proxy, or where commands were renamed: if SET or PEXPIRE is refused,
 // the store does without, and a call that was counted does not fail because its counter got
 // no expiry. HELLO and MULTI are never sent, and scripts with several keys not to proxies, which
-// execute them on the server of the first key.
+// execute them on the server of the first key: AddUnlessOver returns errors.ErrUnsupported there.
 //
 // Limits of other algorithms than fixed windows, and hits that are given back, need scripts with
 // one key each, so they work in clusters and behind proxies that pass EVAL and EVALSHA on. Where

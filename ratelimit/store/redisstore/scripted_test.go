@@ -3,9 +3,9 @@ package redisstore_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"strconv"
 	"strings"
@@ -247,19 +247,7 @@ func TestProxy(t *testing.T) {
 	}
 	require.EqualValues(t, 2, expiries.Load(), "once, and again after a connection was opened")
 
-	other := hit(uniqueName(), 60)
-	for i, want := range []uint64{60, 120} { // the second exceeds the limit of 100 and is added alone
-		hits := []ratelimit.Hit{other, hit("within-limit", 1)}
-		require.NoError(t, store.AddUnlessOver(t.Context(), hits))
-		require.Equal(t, want, hits[0].Count, i)
-		require.EqualValues(t, 1, hits[1].Count)
-	}
-	large := hit(uniqueName(), 60)
-	add(t, store, large)
-	hits := []ratelimit.Hit{large, hit("within-limit", 1)}
-	hits[0].N = math.MaxUint64 // with the count it is more than a uint64 holds
-	require.NoError(t, store.AddUnlessOver(t.Context(), hits))
-	require.EqualValues(t, 1, hits[1].Count)
+	testConditional(t, store, false)
 }
 
 // TestScriptsAfterReset has the connection break on which the store looks for a proxy: it must
@@ -319,9 +307,8 @@ func TestCrossSlot(t *testing.T) {
 	}
 	store := open(t, "cluster-proxy:1", opts)
 	hits := []ratelimit.Hit{hit("a", 1), hit("b", 1)}
-	require.NoError(t, store.AddUnlessOver(t.Context(), hits))
-	require.EqualValues(t, 1, hits[0].Count)
-	require.EqualValues(t, 1, hits[1].Count)
+	require.ErrorIs(t, store.AddUnlessOver(t.Context(), hits), errors.ErrUnsupported)
+	require.Empty(t, counters)
 }
 
 // TestClusterCountsOnce breaks the connection to a server of a cluster between its first
