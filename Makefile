@@ -76,8 +76,7 @@ RACE = race='$(RACEFLAGS)'; \
 		fi; \
 	fi
 
-# Tests keep little memory. To collect garbage less often saves them a sixth of the CPU time. The
-# tests without the race detector in "make test-all" measure memory, and do without this.
+# Tests keep little memory. To collect garbage less often saves them a sixth of the CPU time.
 LESSGC = GOGC=400
 
 test: ## run the tests that every change needs (5 minutes)
@@ -89,25 +88,27 @@ test: ## run the tests that every change needs (5 minutes)
 	echo "== go test -short ./..."; \
 	$(LESSGC) $(TESTSUM) -short ./...
 
-# The tests of files without the race detector, and those that ask scaletest whether it is on: they
-# count allocations, compare times or take too long. They run again, one package at a time.
-UNRACED = git grep -lE '^//go:build .*!race|scaletest\.(Race|Unraced)\>' -- '*_test.go' ':!*/e2e/*' ':!*/scaletest/*'
-UNRACEDTESTS = awk 'FNR == 1 { all = /!race/ } \
-	/^func / { name = match($$0, /^func Test[A-Za-z0-9_]*/) ? substr($$0, 6, RLENGTH - 5) : "" } \
-	name && (all || /scaletest\.(Race|Unraced)/) { print name }'
+# The packages whose tests "make test-all" runs in full with the race detector: they start the
+# programs, which are built with it too.
+PROGRAMPACKAGES = ./cmd/internal/attack ./cmd/internal/browsertest ./cmd/internal/e2e
 
-test-all: ## run all tests, with the race detector where there is a C compiler (30 minutes)
+# Races are found by the tests of -short; long simulations and measurements run without the detector.
+test-all: ## run all tests, with the race detector where there is a C compiler (20 minutes)
 	@$(RACE); \
-	for module in $(MODULES); do \
-		echo "== $$module: go test $${race:+$$race }-shuffle=on -timeout=20m ./..."; \
-		(cd "$$module" && $(LESSGC) $(TESTSUM) $$race -shuffle=on -timeout=20m ./...) || exit 1; \
-	done; \
 	if [ -n "$$race" ]; then \
-		echo "== packages with tests for which the race detector must be off"; \
-		$(TESTSUM) -p 1 -run "^($$($(UNRACED) | xargs $(UNRACEDTESTS) | sort -u | paste -sd '|' -))$$" \
-			$$($(UNRACED) | xargs -n1 dirname | sort -u | sed 's|^|./|') || exit 1; \
-	fi
-	@$(MAKE) --no-print-directory soak SOAK=60s FUZZPACKAGES="./httpx ./manifest ./ratelimit"
+		echo "== go test $$race, tests of whole programs"; \
+		$(LESSGC) $(TESTSUM) $$race -shuffle=on -timeout=20m $(PROGRAMPACKAGES) || exit 1; \
+	fi; \
+	for module in $(MODULES); do \
+		if [ -n "$$race" ]; then \
+			echo "== $$module: go test -short $$race"; \
+			(cd "$$module" && $(LESSGC) $(TESTSUM) -short $$race ./...) || exit 1; \
+		fi; \
+		echo "== $$module: go test"; \
+		(cd "$$module" && $(LESSGC) $(TESTSUM) -shuffle=on -timeout=20m $$(go list ./... | \
+			if [ -n "$$race" ]; then grep -vE '/cmd/internal/(browsertest|e2e)$$'; else cat; fi)) || exit 1; \
+	done
+	@$(MAKE) --no-print-directory soak SOAK=30s FUZZPACKAGES="./httpx ./manifest ./ratelimit"
 
 soak: ## run load, simulations and fuzz targets for SOAK (1h)
 	@seconds=$$(echo $(SOAK) | awk '/h$$/ {u = 3600} /m$$/ {u = 60} /s$$/ {u = 1} {print int($$0 * u)}'); \

@@ -68,7 +68,7 @@ func TestTables(t *testing.T) {
 	t.Parallel()
 	silent := snmptest.Serve(t, func([]byte) [][]byte { return nil })
 	list := writeFile(t, "# devices\n\n"+device(t, "access-2")+"  # second floor\n"+silent+"\n"+device(t, "ACCESS-1")+"\n")
-	code, stdout, stderr := execute(t, "-targets", list, "-timeout", "200ms", "-retries", "0", "-concurrency", "1", device(t, "access-1"))
+	code, stdout, stderr := execute(t, "-targets", list, "-timeout", "2s", "-retries", "0", "-concurrency", "1", device(t, "access-1"))
 	require.Equal(t, cli.ExitFailure, code)
 	require.Contains(t, stderr, "inventory-collect: "+silent+": no response to 1 requests")
 	require.Contains(t, stderr, `: has the name "ACCESS-1", as 127.0.0.1:`)

@@ -18,7 +18,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
@@ -336,7 +335,7 @@ func TestWorlds(t *testing.T) {
 		found := 0
 		for _, id := range ids {
 			for i, query := range queries(op, b.ids) {
-				if (testing.Short() || scaletest.Race()) && i%5 != 0 {
+				if testing.Short() && i%5 != 0 {
 					continue
 				}
 				if i > 0 && !slices.Contains(a.granted, id) && id != unknown && i%7 != 0 {

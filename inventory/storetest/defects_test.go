@@ -45,7 +45,7 @@ func TestEveryCaseCanFail(t *testing.T) {
 func TestDefects(t *testing.T) {
 	t.Parallel()
 	for i, d := range defects() {
-		if (testing.Short() || scaletest.Race()) && i%4 != 0 {
+		if testing.Short() && i%4 != 0 {
 			continue
 		}
 		t.Run(d.what, func(t *testing.T) {

@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-
-	"github.com/ashlar-go/ashlar/internal/scaletest"
 )
 
 // corpusFiles returns the files of the corpus, and of another one in the same form if the
@@ -56,7 +54,7 @@ func TestGeneratedAgreement(t *testing.T) {
 	b := newComparison(t)
 	g := generator{rand.New(rand.NewPCG(7, 42))}
 	documents := 100_000
-	if testing.Short() || scaletest.Race() { // there are no races to find
+	if testing.Short() {
 		documents = 5_000
 	}
 	for range documents {

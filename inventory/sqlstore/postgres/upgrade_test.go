@@ -14,7 +14,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
@@ -41,7 +40,7 @@ func TestUpgrade(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, files, len(all), "one for each migration")
 	for i, file := range files {
-		if (testing.Short() || scaletest.Race()) && i%3 != 0 {
+		if testing.Short() && i%3 != 0 {
 			continue
 		}
 		t.Run(filepath.Base(file), func(t *testing.T) {

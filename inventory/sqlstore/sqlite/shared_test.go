@@ -89,7 +89,7 @@ func TestEstimates(t *testing.T) {
 func TestPrune(t *testing.T) {
 	t.Parallel()
 	size := 20_000
-	if scaletest.Race() || testing.Short() {
+	if testing.Short() {
 		size = 4_000
 	}
 	sqlstoretest.CheckPrune(t, open(t, filepath.Join(t.TempDir(), "inventory.db")), size)

@@ -86,7 +86,7 @@ func TestHotBucket(t *testing.T) {
 			const instances, callers = 8, 4
 			limit := bucketOf(1_000_000, ratelimit.Minute, uint32(c.burst))
 			all, step, duration, least := int(limit.RequestsPerUnit), 10*time.Millisecond, time.Minute, 995
-			if testing.Short() || scaletest.Race() {
+			if testing.Short() {
 				duration, least, c.calls = duration/10, 960, c.calls/2 // what instances hold at the end is a larger part
 			}
 			each := all / 6000 * c.percent / 100

@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/leasestore"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
@@ -101,7 +100,7 @@ func TestHotKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const instances = 8
 		limit, least := 1_000_000, 995
-		if testing.Short() || scaletest.Race() {
+		if testing.Short() {
 			limit, least = limit/10, 970 // what instances that have ended hold is a larger part
 		}
 		each := limit * 15 / 100

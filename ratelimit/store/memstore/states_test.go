@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
@@ -30,7 +29,7 @@ func charge(store *memstore.Store, t ratelimit.Charge) bool {
 // unless nothing is dropped at all, and then new keys are refused or not counted.
 func TestStatesFlood(t *testing.T) {
 	keys := 60_000
-	if testing.Short() || scaletest.Race() {
+	if testing.Short() {
 		keys = 20_000
 	}
 	for _, whenFull := range allWhenFull {
