@@ -209,7 +209,7 @@ func TestAliasesAndMergeKeys(t *testing.T) {
 }
 
 // Faults of Compile have the position of the alias or merge key.
-func TestPlacesOfAliases(t *testing.T) {
+func TestPositionsOfAliases(t *testing.T) {
 	faults, _ := problems(yaml(
 		"domain: d",
 		"descriptors:",

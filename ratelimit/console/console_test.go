@@ -137,7 +137,7 @@ func (b *bench) rates(id string) rates {
 
 var ruleLink = regexp.MustCompile(`data-rule="([0-9a-f]+)"`)
 
-// TestRates: hits become rates when somebody looks; a long time between is averaged, and other rules do not
+// TestRates: hits become rates when a page is opened; a long time between is averaged, and other rules do not
 // interrupt the line of one that stays.
 func TestRates(t *testing.T) {
 	b := newBench(t, nil, limited("a", "", 30))

@@ -31,7 +31,7 @@
 // # Design notes
 //
 // Console.Sample reads the counters every two seconds, in a goroutine of the program, so that a page that is opened shows
-// what was before. Without it, rates begin when a page asks. What was counted between two samples is spread evenly over
+// what was before. Without it, rates begin when a page is opened. What was counted between two samples is spread evenly over
 // the time between. A sample of 10,000 rules reads their counters once, in about a millisecond; decisions are not stopped.
 // A rule with hits in the last three minutes takes 1.1 kB, 10,000 rules at most; others have a current rate only.
 //

@@ -16,9 +16,9 @@ import (
 type healthPage struct {
 	Components []Component
 	Store      string
-	// Asked reports whether a counter was read. Answer is the time that it took, and Failure the reason why it failed.
-	Asked    bool
-	Answer   time.Duration
+	// Probed reports whether a counter was read. Latency is the time that it took, and Failure the reason why it failed.
+	Probed   bool
+	Latency  time.Duration
 	Failure  string
 	Breakers []breakerState
 	Calls    []callTimes
@@ -53,15 +53,15 @@ func (c *Console) health(w http.ResponseWriter, r *http.Request) error {
 	if c.opts.Health != nil {
 		page.Components = c.opts.Health()
 	}
-	c.ask(r.Context(), page)
+	c.probe(r.Context(), page)
 	if c.opts.Stats != nil {
 		page.read(c.opts.Stats)
 	}
 	return c.page(w, r, http.StatusOK, "health.html", "Health", page)
 }
 
-// ask measures how long the store takes to read a counter. It counts nothing.
-func (c *Console) ask(ctx context.Context, page *healthPage) {
+// probe measures how long the store takes to read a counter. It counts nothing.
+func (c *Console) probe(ctx context.Context, page *healthPage) {
 	for _, d := range c.current().domains {
 		for _, n := range d.Nodes {
 			if !n.Counted() {
@@ -71,7 +71,7 @@ func (c *Console) ask(ctx context.Context, page *healthPage) {
 			defer cancel()
 			start := time.Now()
 			_, err := c.engine.Counters(ctx, &ratelimit.Request{Domain: n.Domain, Descriptors: []ratelimit.Descriptor{{Entries: n.Path}}})
-			page.Asked, page.Answer = true, time.Since(start)
+			page.Probed, page.Latency = true, time.Since(start)
 			if err != nil {
 				page.Failure = clientText(err)
 			}

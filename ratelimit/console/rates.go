@@ -23,7 +23,7 @@ const (
 	maxRings = 10_000
 )
 
-// rates holds the rates of the last minutes. They are sampled by Console.Sample, and when a page asks for them.
+// rates holds the rates of the last minutes. They are sampled by Console.Sample, and when a page shows them.
 // What was counted between two samples is spread evenly over that time.
 type rates struct {
 	mu     sync.Mutex

@@ -107,7 +107,7 @@ type overviewPage struct {
 	Counted bool // whether there are statistics
 }
 
-// selectionOf reads which rules are asked for.
+// selectionOf reads which rules to show.
 func selectionOf(r *http.Request) (*selection, error) {
 	q := r.URL.Query()
 	s := &selection{Query: q.Get("q"), Domain: q.Get("domain"), Sort: q.Get("sort")}

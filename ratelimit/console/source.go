@@ -41,7 +41,7 @@ type fileView struct {
 	Size     int
 	Problems []problem // those without a line
 	Lines    []lineView
-	Shown    bool // whether its lines are shown: it has faults, or was asked for
+	Shown    bool // whether its lines are shown: it has faults, or is selected
 }
 
 // lineView is a line of a file. Gap says that lines before it are left out.
@@ -103,8 +103,8 @@ func (c *Console) configuration(w http.ResponseWriter, r *http.Request) error {
 }
 
 // newFileView returns a file with those of the problems that belong to it.
-func newFileView(f config.File, all []problem, asked bool) fileView {
-	view := fileView{Name: f.Name, Size: len(f.Data), Shown: asked}
+func newFileView(f config.File, all []problem, selected bool) fileView {
+	view := fileView{Name: f.Name, Size: len(f.Data), Shown: selected}
 	var own []problem
 	for _, p := range all {
 		if p.File == f.Name {

@@ -376,7 +376,7 @@ func TestManyWindows(t *testing.T) {
 	require.Equal(t, uint64(20_000), r.Requests)
 }
 
-// TestText prints the tables, with colors only if asked to, and never what a log could do to a
+// TestText prints the tables, with colors only on request, and never what a log could do to a
 // terminal.
 func TestText(t *testing.T) {
 	log := logOf([]hit{{60, "a\x1b[31m", 1}, {61, "a\x1b[31m", 1}, {62, "b", 1}}) + "\x1b[31m{\n"

@@ -63,6 +63,7 @@ func (d reportData) Results() []*Result {
 // Permits reports whether there were requests under limits of concurrency, and States under others that have no
 // counter for each window.
 func (d reportData) Permits() bool { return d.counts(ratelimit.Algorithm.HasPermits) }
+
 func (d reportData) States() bool {
 	return d.counts(func(a ratelimit.Algorithm) bool { return a.NeedsChargeStore() && !a.HasPermits() })
 }

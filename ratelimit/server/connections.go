@@ -64,7 +64,7 @@ type connections struct {
 	log    *slog.Logger
 	logged throttle
 
-	interval time.Duration // between two looks at the messages
+	interval time.Duration // between two checks of the messages
 	now      atomic.Uint32 // the number of intervals since the start
 	bytes    atomic.Int64  // held for unfinished calls
 

@@ -27,13 +27,13 @@ func startExchange(t *testing.T, opts *xds.Options) *exchange {
 	return x
 }
 
-// send sends a response and returns the answer.
+// send sends a response and returns the request that replies to it.
 func (x *exchange) send(version string, resources ...*anypb.Any) *discoveryv3.DiscoveryRequest {
 	x.t.Helper()
 	x.server.respond(x.t, response(version, resources...))
-	answer := receive(x.t, x.server.got, "answer")
-	require.Equal(x.t, "nonce of "+version, answer.GetResponseNonce())
-	return answer
+	reply := receive(x.t, x.server.got, "reply")
+	require.Equal(x.t, "nonce of "+version, reply.GetResponseNonce())
+	return reply
 }
 
 // limits returns the first limit of each domain of the next update.
@@ -65,10 +65,10 @@ func TestInvalidResourceBlocksNoOther(t *testing.T) {
 	require.Nil(t, x.send("v1", a1, b1).GetErrorDetail())
 	require.Equal(t, map[string]uint32{"a": 1, "b": 1}, x.limits())
 
-	answer := x.send("v2", a2, broken)
-	require.Equal(t, "v1", answer.GetVersionInfo(), "the last version without faults")
-	require.Contains(t, answer.GetErrorDetail().GetMessage(), "b: descriptors[0].rate_limit.unit: ")
-	require.NotContains(t, answer.GetErrorDetail().GetMessage(), "a: ")
+	reply := x.send("v2", a2, broken)
+	require.Equal(t, "v1", reply.GetVersionInfo(), "the last version without faults")
+	require.Contains(t, reply.GetErrorDetail().GetMessage(), "b: descriptors[0].rate_limit.unit: ")
+	require.NotContains(t, reply.GetErrorDetail().GetMessage(), "a: ")
 	require.Equal(t, map[string]uint32{"a": 2, "b": 1}, x.limits())
 	x.rejected(true)
 
