@@ -1,7 +1,6 @@
 package replay_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -80,8 +79,7 @@ descriptors:
   - 5
 `
 	_, err := replay.ParseMapping("m.yaml", []byte(text))
-	faults, ok := errors.AsType[replay.Faults](err)
-	require.True(t, ok, "%v", err)
+	faults := strings.Split(err.Error(), "\n")
 	for i, want := range []struct{ at, text string }{
 		{"1:1", `did you mean "domain"`},
 		{"2:15", "text"},
@@ -102,11 +100,10 @@ descriptors:
 		{"15:5", "a map"},
 	} {
 		require.Less(t, i, len(faults), "the fault at %s is missing", want.at)
-		require.Equal(t, want.at, fmt.Sprintf("%d:%d", faults[i].Line, faults[i].Column), "%v", faults[i])
-		require.Contains(t, faults[i].Reason, want.text)
+		require.Contains(t, faults[i], "m.yaml:"+want.at+": ")
+		require.Contains(t, faults[i], want.text)
 	}
 	require.Len(t, faults, 17)
-	require.Contains(t, faults.Error(), "m.yaml:1:1: unknown key")
 
 	for text, want := range map[string]string{
 		"":                     "m.yaml:1:1: is empty",

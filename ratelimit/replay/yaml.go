@@ -13,40 +13,16 @@ import (
 	"github.com/ashlar-go/ashlar/internal/yamltree"
 )
 
-// Fault is one problem of a mapping file.
-type Fault struct {
-	File         string
-	Line, Column int // from 1, columns in characters
-	Reason       string
-}
-
-// Error returns "<file>:<line>:<column>: <reason>".
-func (f *Fault) Error() string {
-	return fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Reason)
-}
-
-// Faults is the error of [ParseMapping]: all problems, in the order of the file. It is never empty.
-type Faults []*Fault
-
-// Error returns one line per fault.
-func (fs Faults) Error() string {
-	lines := make([]string, len(fs))
-	for i, f := range fs {
-		lines[i] = f.Error()
-	}
-	return strings.Join(lines, "\n")
-}
-
-// ParseMapping reads a mapping file; the package comment describes it. The name precedes the line
-// in errors. The error is [Faults].
+// ParseMapping reads a mapping file; the package comment describes it. The error has a line for each problem,
+// "<name>:<line>:<column>: <reason>", in the order of the file.
 func ParseMapping(name string, data []byte) (*Mapping, error) {
 	root, err := yamltree.Parse(data)
 	if wrong, ok := errors.AsType[*yamltree.Error](err); ok {
-		return nil, Faults{{name, wrong.Line, wrong.Column, wrong.Reason}}
+		return nil, fmt.Errorf("%s:%d:%d: %s", name, wrong.Line, wrong.Column, wrong.Reason)
 	}
 	p, m := &mappingParser{file: name}, &Mapping{}
 	if p.value(root, "the mapping", m); len(p.faults) > 0 {
-		return nil, p.faults
+		return nil, errors.Join(p.faults...)
 	}
 	return m, nil
 }
@@ -54,14 +30,14 @@ func ParseMapping(name string, data []byte) (*Mapping, error) {
 // mappingParser collects the faults of a file.
 type mappingParser struct {
 	file   string
-	faults Faults
+	faults []error
 }
 
 const maxFaults = 100
 
 func (p *mappingParser) fault(n *yamltree.Node, format string, args ...any) {
 	if len(p.faults) < maxFaults {
-		p.faults = append(p.faults, &Fault{p.file, n.Line, n.Column, fmt.Sprintf(format, args...)})
+		p.faults = append(p.faults, fmt.Errorf("%s:%d:%d: %s", p.file, n.Line, n.Column, fmt.Sprintf(format, args...)))
 	}
 }
 

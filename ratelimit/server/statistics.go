@@ -69,18 +69,16 @@ func (s *Server) buildSinks(context.Context) error {
 		tags[i] = stats.Tag(p)
 	}
 	addr := net.JoinHostPort(set.PushStatsHost, strconv.Itoa(set.PushStatsPort))
+	opts := &statsd.Options{Network: set.PushStatsProtocol, FlushInterval: set.StatsFlushInterval, Tags: tags, Log: s.log}
+	for _, m := range set.Mogrifiers {
+		opts.Mogrifiers = append(opts.Mogrifiers, statsd.Mogrifier(m))
+	}
 	if set.UsePushStats {
-		if err := s.addSink(statsd.New(s.registry, addr, &statsd.Options{
-			Network: set.PushStatsProtocol, FlushInterval: set.StatsFlushInterval, Tags: tags, Log: s.log,
-		})); err != nil {
+		if err := s.addSink(statsd.New(s.registry, addr, opts)); err != nil {
 			return err
 		}
 	}
 	if set.UseAgentStats {
-		opts := &statsd.Options{FlushInterval: set.StatsFlushInterval, Tags: tags, Log: s.log}
-		for _, m := range set.Mogrifiers {
-			opts.Mogrifiers = append(opts.Mogrifiers, statsd.Mogrifier(m))
-		}
 		if err := s.addSink(statsd.NewAgent(s.registry, addr, opts)); err != nil {
 			return err
 		}
@@ -91,9 +89,7 @@ func (s *Server) buildSinks(context.Context) error {
 	if set.UsePushStats || set.UseAgentStats {
 		return nil
 	}
-	return s.addSink(statsd.NewWriter(s.registry, cmp.Or[io.Writer](s.opts.Output, os.Stdout), &statsd.Options{
-		FlushInterval: set.StatsFlushInterval, Tags: tags, Log: s.log,
-	}))
+	return s.addSink(statsd.NewWriter(s.registry, cmp.Or[io.Writer](s.opts.Output, os.Stdout), opts))
 }
 
 func (s *Server) addSink(sink *statsd.Sink, err error) error {
