@@ -71,18 +71,16 @@ type Rule struct {
 	ShadowMode bool   `json:"shadow_mode,omitempty"`
 	QuotaMode  bool   `json:"quota_mode,omitempty"`
 
-	// Requests counts those that were held to the limit, and OverLimit those of them that were
-	// over it: they are refused unless the rule is in shadow or quota mode.
-	Requests  uint64     `json:"requests"`
-	OverLimit uint64     `json:"over_limit"`
-	FirstOver *time.Time `json:"first_over,omitempty"`
-	LastOver  *time.Time `json:"last_over,omitempty"`
+	// Requests counts those that were held to the limit. Those over it are refused unless the rule
+	// is in shadow or quota mode.
+	Requests uint64 `json:"requests"`
+	Excess
 	// SmallestLimit is the smallest limit that would have refused none: the most hits that any
 	// key has in one window, which are those of PeakKey in the window from PeakWindow. It is 0
 	// without requests, and for another algorithm than fixed_window, for which it is not known.
-	SmallestLimit uint64     `json:"smallest_limit"`
-	PeakKey       string     `json:"peak_key,omitempty"`
-	PeakWindow    *time.Time `json:"peak_window,omitempty"`
+	SmallestLimit uint64    `json:"smallest_limit"`
+	PeakKey       string    `json:"peak_key,omitempty"`
+	PeakWindow    time.Time `json:"peak_window,omitzero"`
 
 	Keys    []Key `json:"keys,omitempty"`    // the worst first
 	Clients []Key `json:"clients,omitempty"` // that were over the limit, the worst first
@@ -90,13 +88,27 @@ type Rule struct {
 
 // Key is one counter of a rule, or one client.
 type Key struct {
-	Name      string     `json:"name"`
-	Requests  uint64     `json:"requests,omitempty"` // 0 for clients
-	OverLimit uint64     `json:"over_limit"`
-	FirstOver *time.Time `json:"first_over,omitempty"`
-	LastOver  *time.Time `json:"last_over,omitempty"`
+	Name     string `json:"name"`
+	Requests uint64 `json:"requests,omitempty"` // 0 for clients
+	Excess
 	// SmallestLimit is that of the key alone; 0 for clients.
 	SmallestLimit uint64 `json:"smallest_limit,omitempty"`
+}
+
+// Excess counts requests over a limit. The times are those of the first and the last of them.
+type Excess struct {
+	OverLimit uint64    `json:"over_limit"`
+	FirstOver time.Time `json:"first_over,omitzero"`
+	LastOver  time.Time `json:"last_over,omitzero"`
+}
+
+func (e *Excess) add(at time.Time) {
+	if e.OverLimit++; e.OverLimit == 1 || at.Before(e.FirstOver) {
+		e.FirstOver = at
+	}
+	if at.After(e.LastOver) {
+		e.LastOver = at
+	}
 }
 
 // Difference compares the requests that two configurations refuse.
@@ -113,9 +125,8 @@ func (s *replayer) result(top int) Result {
 	}
 	keys, clients := s.keys.top(top), s.clients.top(top)
 	for i, t := range s.rules {
-		rule := t.report()
-		rule.Keys, rule.Clients = keysOf(keys[i]), keysOf(clients[i])
-		r.Rules = append(r.Rules, rule)
+		t.Keys, t.Clients = keys[i], clients[i]
+		r.Rules = append(r.Rules, *t)
 	}
 	slices.SortStableFunc(r.Rules, func(a, b Rule) int {
 		return cmp.Or(cmp.Compare(b.OverLimit, a.OverLimit), cmp.Compare(b.Requests, a.Requests))
@@ -123,24 +134,20 @@ func (s *replayer) result(top int) Result {
 	return r
 }
 
-func (t *ruleTally) report() Rule {
+// newRule returns the rule of a limit, without requests.
+func newRule(v *ratelimit.LimitView) Rule {
 	r := Rule{
-		Name: pathText(t.Path), Limit: t.Limit.RequestsPerUnit, Unlimited: t.Limit.Unlimited,
-		ShadowMode: t.ShadowMode, QuotaMode: t.QuotaMode,
-		Requests: t.requests, OverLimit: t.over.n, SmallestLimit: t.most, PeakKey: t.mostKey,
+		Name: pathText(v.Path), Limit: v.Limit.RequestsPerUnit, Unlimited: v.Limit.Unlimited, ShadowMode: v.ShadowMode, QuotaMode: v.QuotaMode,
 	}
-	if !r.Unlimited {
-		r.Unit = t.Limit.Unit.Text(t.Limit.UnitMultiplier)
-		if t.Limit.Algorithm.NeedsChargeStore() {
-			r.Algorithm = t.Limit.Algorithm.String()
-		}
-		if t.Limit.Algorithm.HasBursts() {
-			r.Burst = cmp.Or(t.Limit.Burst, t.Limit.RequestsPerUnit)
-		}
+	if r.Unlimited {
+		return r
 	}
-	r.FirstOver, r.LastOver = t.over.times()
-	if t.most > 0 {
-		r.PeakWindow = new(time.Unix(t.mostWindow, 0).UTC())
+	r.Unit = v.Limit.Unit.Text(v.Limit.UnitMultiplier)
+	if v.Limit.Algorithm.NeedsChargeStore() {
+		r.Algorithm = v.Limit.Algorithm.String()
+	}
+	if v.Limit.Algorithm.HasBursts() {
+		r.Burst = cmp.Or(v.Limit.Burst, v.Limit.RequestsPerUnit)
 	}
 	return r
 }
@@ -154,22 +161,4 @@ func pathText(path []ratelimit.Entry) string {
 		}
 	}
 	return strings.Join(parts, " > ")
-}
-
-// times returns the times of the first and the last request over the limit, nil without any.
-func (o *overLimit) times() (first, last *time.Time) {
-	if o.n == 0 {
-		return nil, nil
-	}
-	return new(time.Unix(0, o.first).UTC()), new(time.Unix(0, o.last).UTC())
-}
-
-func keysOf(items []tracked) (keys []Key) {
-	for i := range items {
-		item := &items[i]
-		k := Key{Name: item.text, Requests: item.requests, OverLimit: item.over.n, SmallestLimit: item.most}
-		k.FirstOver, k.LastOver = item.over.times()
-		keys = append(keys, k)
-	}
-	return keys
 }

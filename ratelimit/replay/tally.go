@@ -19,36 +19,13 @@ type replayer struct {
 	counters *counters
 	decision ratelimit.Decision
 
-	rules         []*ruleTally // by the index of the limit
+	rules         []*Rule // by the index of the limit
 	keys, clients *tracker
 	hasher        hasher
 	scratch       []byte
 
 	refusals  uint64
 	unlimited uint64 // requests without a limit
-}
-
-// ruleTally counts the requests that one rule holds to its limit.
-type ruleTally struct {
-	ratelimit.LimitView
-	requests   uint64
-	over       overLimit
-	most       uint64
-	mostKey    string
-	mostWindow int64
-}
-
-// overLimit counts requests over a limit, and holds the time of the first and the last in Unix nanoseconds.
-type overLimit struct {
-	n           uint64
-	first, last int64
-}
-
-func (o *overLimit) add(when int64) {
-	if o.n++; o.n == 1 {
-		o.first, o.last = when, when
-	}
-	o.first, o.last = min(o.first, when), max(o.last, when)
 }
 
 func newReplayer(rules *ratelimit.Ruleset, opts *Options) *replayer {
@@ -59,14 +36,14 @@ func newReplayer(rules *ratelimit.Ruleset, opts *Options) *replayer {
 	s.engine = ratelimit.New(s.counters, &ratelimit.Options{Now: func() time.Time { return s.now }})
 	s.engine.Use(rules)
 	for _, v := range rules.Limits() {
-		s.rules = append(s.rules, &ruleTally{LimitView: v})
+		s.rules = append(s.rules, new(newRule(&v)))
 	}
 	return s
 }
 
 // replay decides a request at its own time, in Unix nanoseconds, and reports whether it is refused.
 func (s *replayer) replay(ctx context.Context, request *ratelimit.Request, when int64, client string) (refused bool, err error) {
-	s.now = time.Unix(0, when)
+	s.now = time.Unix(0, when).UTC()
 	s.counters.now = s.now.Unix()
 	if err := s.engine.DecideInto(ctx, request, &s.decision); err != nil {
 		return false, err
@@ -76,7 +53,7 @@ func (s *replayer) replay(ctx context.Context, request *ratelimit.Request, when 
 		if limit, hit := s.decision.Applied(i); limit >= 0 {
 			limited = true
 			over := s.decision.Statuses[i].Code == ratelimit.OverLimit
-			s.countRule(limit, hit, s.decision.Charge(i), over, when, client, request.Descriptors[i].Entries)
+			s.countRule(limit, hit, s.decision.Charge(i), over, client, request.Descriptors[i].Entries)
 		}
 	}
 	if !limited {
@@ -90,9 +67,9 @@ func (s *replayer) replay(ctx context.Context, request *ratelimit.Request, when 
 
 // countRule counts a descriptor that was held to a limit: hit and charge are nil if the limit is
 // unlimited, else one of them is not.
-func (s *replayer) countRule(limit int, hit *ratelimit.Hit, charge *ratelimit.Charge, over bool, when int64, client string, entries []ratelimit.Entry) {
+func (s *replayer) countRule(limit int, hit *ratelimit.Hit, charge *ratelimit.Charge, over bool, client string, entries []ratelimit.Entry) {
 	t := s.rules[limit]
-	t.requests++
+	t.Requests++
 	var counter []byte
 	switch {
 	case hit != nil:
@@ -103,22 +80,22 @@ func (s *replayer) countRule(limit int, hit *ratelimit.Hit, charge *ratelimit.Ch
 		return
 	}
 	key := s.keys.get(s.hasher.id(withoutWindow(counter)), limit, func() string { return entriesText(entries) })
-	key.requests++
+	key.Requests++
 	if hit != nil {
-		key.most = max(key.most, hit.Count)
-		if hit.Count > t.most {
-			t.most, t.mostKey, t.mostWindow = hit.Count, key.text, hit.Window
+		key.SmallestLimit = max(key.SmallestLimit, hit.Count)
+		if hit.Count > t.SmallestLimit {
+			t.SmallestLimit, t.PeakKey, t.PeakWindow = hit.Count, key.Name, time.Unix(hit.Window, 0).UTC()
 		}
 	}
 	if !over {
 		return
 	}
-	t.over.add(when)
-	key.over.add(when)
+	t.add(s.now)
+	key.add(s.now)
 	if client != "" {
 		s.scratch = binary.LittleEndian.AppendUint64(s.scratch[:0], uint64(limit))
 		s.scratch = append(s.scratch, client...)
-		s.clients.get(s.hasher.id(s.scratch), limit, func() string { return shorten(client) }).over.add(when)
+		s.clients.get(s.hasher.id(s.scratch), limit, func() string { return shorten(client) }).add(s.now)
 	}
 }
 
@@ -167,12 +144,9 @@ type tracker struct {
 
 // tracked is one key or client.
 type tracked struct {
-	id       id
-	limit    int
-	text     string
-	requests uint64
-	over     overLimit
-	most     uint64 // in one window
+	id    id
+	limit int
+	Key
 }
 
 func newTracker(most int) *tracker { return &tracker{index: make(map[id]int32), max: most} }
@@ -186,19 +160,19 @@ func (t *tracker) get(k id, limit int, text func() string) *tracked {
 		t.forget()
 	}
 	t.index[k] = int32(len(t.items))
-	t.items = append(t.items, tracked{id: k, limit: limit, text: text()})
+	t.items = append(t.items, tracked{id: k, limit: limit, Key: Key{Name: text()}})
 	return &t.items[len(t.items)-1]
 }
 
 // worst orders by requests over the limit, then by requests, the most first.
 func worst(a, b tracked) int {
-	return cmp.Or(cmp.Compare(b.over.n, a.over.n), cmp.Compare(b.most, a.most), cmp.Compare(b.requests, a.requests), cmp.Compare(a.text, b.text))
+	return cmp.Or(cmp.Compare(b.OverLimit, a.OverLimit), cmp.Compare(b.SmallestLimit, a.SmallestLimit), cmp.Compare(b.Requests, a.Requests), cmp.Compare(a.Name, b.Name))
 }
 
 func (t *tracker) forget() {
 	slices.SortFunc(t.items, worst)
 	keep := t.max / 2
-	t.missing += t.items[keep].over.n
+	t.missing += t.items[keep].OverLimit
 	t.forgotten += uint64(len(t.items) - keep)
 	clear(t.items[keep:])
 	t.items = t.items[:keep]
@@ -209,12 +183,12 @@ func (t *tracker) forget() {
 }
 
 // top returns the worst items of each limit, at most n.
-func (t *tracker) top(n int) map[int][]tracked {
+func (t *tracker) top(n int) map[int][]Key {
 	slices.SortFunc(t.items, worst)
-	all := make(map[int][]tracked)
+	all := make(map[int][]Key)
 	for i := range t.items {
 		if item := &t.items[i]; len(all[item.limit]) < n {
-			all[item.limit] = append(all[item.limit], *item)
+			all[item.limit] = append(all[item.limit], item.Key)
 		}
 	}
 	return all

@@ -199,8 +199,8 @@ func smallest(n uint64) string {
 	return count(n)
 }
 
-func instant(t *time.Time) string {
-	if t == nil {
+func instant(t time.Time) string {
+	if t.IsZero() {
 		return "-"
 	}
 	return t.UTC().Format(time.DateTime)
