@@ -33,10 +33,7 @@ type report struct {
 
 // finding is an error or a warning.
 type finding struct {
-	File    string `json:"file"`
-	Line    int    `json:"line,omitempty"` // 0 for the file as a whole
-	Column  int    `json:"column,omitempty"`
-	Message string `json:"message"`
+	*config.Fault
 	// Excerpt is the line with a caret below the column, if it is known.
 	Excerpt string `json:"excerpt,omitempty"`
 }
@@ -61,7 +58,7 @@ func check(s *settings, stdin []byte) (*report, error) {
 	}
 	r.Warnings = append(r.Warnings, findings(lines, c.Warnings)...)
 	if len(r.Files) == 0 {
-		r.Warnings = append(r.Warnings, finding{File: s.paths[0], Message: "no configuration files found: nothing is limited"})
+		r.Warnings = append(r.Warnings, finding{Fault: &config.Fault{File: s.paths[0], Reason: "no configuration files found: nothing is limited"}})
 	}
 	r.config = c
 	r.OK = !s.strict || len(r.Warnings) == 0
@@ -84,7 +81,7 @@ func countRules(rules []ratelimit.Rule) int {
 func findings(lines func(path string) []string, faults []*config.Fault) []finding {
 	var out []finding
 	for _, f := range faults {
-		n := finding{File: f.File, Line: f.Line, Column: f.Column, Message: f.Reason}
+		n := finding{Fault: f}
 		if len(out) < maxShown {
 			n.Excerpt = excerpt(lines(f.File), f.Line, f.Column)
 		}

@@ -66,7 +66,7 @@ func (r *report) list(b *bytes.Buffer, findings []finding, severity, shade strin
 			return
 		}
 		f := &findings[i]
-		fmt.Fprintf(b, "%s: %s: %s\n%s", cli.Paint(r.color, "1", f.position()), cli.Paint(r.color, shade, severity), cli.Printable(f.Message), r.paintCaret(f.Excerpt, shade))
+		fmt.Fprintf(b, "%s: %s: %s\n%s", cli.Paint(r.color, "1", f.position()), cli.Paint(r.color, shade, severity), cli.Printable(f.Reason), r.paintCaret(f.Excerpt, shade))
 	}
 }
 
@@ -102,9 +102,9 @@ func (r *report) verdict() string {
 	const bad = "error loading rate limit configs: "
 	switch n := len(r.Errors); {
 	case n > 1:
-		return fmt.Sprintf("%s%s: %s (and %d more)", bad, r.Errors[0].position(), cli.Printable(r.Errors[0].Message), n-1)
+		return fmt.Sprintf("%s%s: %s (and %d more)", bad, r.Errors[0].position(), cli.Printable(r.Errors[0].Reason), n-1)
 	case n == 1:
-		return fmt.Sprintf("%s%s: %s", bad, r.Errors[0].position(), cli.Printable(r.Errors[0].Message))
+		return fmt.Sprintf("%s%s: %s", bad, r.Errors[0].position(), cli.Printable(r.Errors[0].Reason))
 	case !r.OK:
 		return bad + cli.Count(len(r.Warnings), "warning") + ": -strict treats warnings as errors"
 	}

@@ -51,7 +51,7 @@ func (o *countersOptions) validate(all *options, set func(flag string) bool, env
 		return fmt.Errorf("-%s does not take -n: it is sent once", names[0])
 	case names[0] == "give-back" && (o.giveBack == 0 || o.giveBack > math.MaxUint32):
 		return fmt.Errorf("invalid -give-back %d: use 1 to %d", o.giveBack, uint32(math.MaxUint32))
-	case !all.tls.use && !isLocal(all.address):
+	case !all.useTLS && !isLocal(all.address):
 		return fmt.Errorf("-%s would send the admin token to %s unencrypted: use -grpc-use-tls", names[0], all.address)
 	}
 	o.method = map[string]string{"get": "Get", "reset": "Reset", "give-back": "GiveBack"}[names[0]]

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 )
 
 // options contains the validated flags.
@@ -19,7 +20,8 @@ type options struct {
 	domain      string
 	descriptors descriptors
 	traceProto  string
-	tls         tlsOptions
+	useTLS      bool
+	tls         tlsfiles.ClientFiles
 	counters    countersOptions
 
 	hits    uint64
@@ -36,10 +38,10 @@ func (o *options) define(f *pflag.FlagSet) {
 	f.StringVar(&o.domain, "domain", "", "`name` of the rate limit domain")
 	f.Func("descriptors", "one descriptor as comma-separated `name=value` pairs; repeatable", o.descriptors.add)
 	f.StringVar(&o.traceProto, "oltp-protocol", "", "accepted for compatibility, no effect: `protocol` of the trace exporter, http or grpc")
-	f.BoolVar(&o.tls.use, "grpc-use-tls", false, "connect with TLS")
-	f.StringVar(&o.tls.caFile, "grpc-server-ca-file", "", "`file` with CA certificates for the server, besides those of the system")
-	f.StringVar(&o.tls.certFile, "grpc-cert-file", "", "`file` with the client certificate, for mutual TLS")
-	f.StringVar(&o.tls.keyFile, "grpc-key-file", "", "`file` with the key of the client certificate")
+	f.BoolVar(&o.useTLS, "grpc-use-tls", false, "connect with TLS")
+	f.StringVar(&o.tls.CACert, "grpc-server-ca-file", "", "`file` with CA certificates for the server, besides those of the system")
+	f.StringVar(&o.tls.Cert, "grpc-cert-file", "", "`file` with the client certificate, for mutual TLS")
+	f.StringVar(&o.tls.Key, "grpc-key-file", "", "`file` with the key of the client certificate")
 
 	f.BoolVar(&o.counters.get, "get", false, "print the counters of the descriptors; needs the admin token")
 	f.BoolVar(&o.counters.reset, "reset", false, "set the counters of the descriptors to zero; needs the admin token")
@@ -67,7 +69,9 @@ func (o *options) validate() error {
 	bad(o.hits > math.MaxUint32, "-hits %d is too large: the maximum is %d", o.hits, uint32(math.MaxUint32))
 	bad(o.repeat < 1, "invalid -n %d: use at least 1", o.repeat)
 	bad(o.timeout < 0, "negative -timeout %v: use a positive duration, or 0 for no timeout", o.timeout)
-	return errors.Join(append(errs, o.tls.validate())...)
+	bad(!o.useTLS && o.tls != tlsfiles.ClientFiles{}, "certificate files need -grpc-use-tls")
+	bad((o.tls.Cert == "") != (o.tls.Key == ""), "-grpc-cert-file and -grpc-key-file must be set together")
+	return errors.Join(errs...)
 }
 
 // request returns the request to send. To add no hits, it sets the hits of every descriptor

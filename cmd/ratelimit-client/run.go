@@ -9,8 +9,11 @@ import (
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 )
 
 func run(ctx context.Context, env cli.Env) error {
@@ -36,15 +39,19 @@ func run(ctx context.Context, env cli.Env) error {
 
 // run sends the requests.
 func (o *options) run(ctx context.Context, env cli.Env) error {
-	credentials, err := o.tls.credentials()
-	if err != nil {
-		return err
+	transport := insecure.NewCredentials()
+	if o.useTLS {
+		config, err := tlsfiles.ClientConfig(o.tls, nil)
+		if err != nil {
+			return fmt.Errorf("-grpc-server-ca-file, -grpc-cert-file, -grpc-key-file: %w", err)
+		}
+		transport = credentials.NewTLS(config)
 	}
 	p := &printer{out: env.Stdout, json: o.json, color: o.color.On(env), descriptors: o.descriptors, counters: &o.counters}
 	if o.traceProto != "" {
 		fmt.Fprintln(env.Stderr, "ratelimit-client: -oltp-protocol has no effect: this client does not export trace spans")
 	}
-	conn, err := grpc.NewClient(o.address, grpc.WithTransportCredentials(credentials))
+	conn, err := grpc.NewClient(o.address, grpc.WithTransportCredentials(transport))
 	if err != nil {
 		return fmt.Errorf("error connecting: %w", err)
 	}

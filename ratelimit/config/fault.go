@@ -15,18 +15,19 @@ import (
 // of a discovery server.
 type Fault struct {
 	// File is the name of the file or resource.
-	File string
+	File string `json:"file"`
 	// Line and Column count from 1, columns in characters. Both are 0 for the file
 	// as a whole and for resources.
-	Line, Column int
+	Line   int `json:"line,omitempty"`
+	Column int `json:"column,omitempty"`
 	// Path leads to the field in a resource, such as
 	// "descriptors[0].rate_limit.unit". It is empty in files, and for the resource
 	// as a whole.
-	Path string
+	Path string `json:"path,omitempty"`
 	// Reason states the problem and, where it is not obvious, the remedy.
-	Reason string
+	Reason string `json:"message"`
 	// Cause is File.Err for a file that can't be read, else nil.
-	Cause error
+	Cause error `json:"-"`
 }
 
 // Error returns "<file>:<line>:<column>: <reason>", "<resource>: <path>: <reason>"

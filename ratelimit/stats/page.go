@@ -14,9 +14,9 @@ import (
 
 // Snapshot holds all statistics as they were at one moment, by name.
 type Snapshot struct {
-	Counters map[string]uint64
-	Gauges   map[string]uint64
-	Timers   map[string]Summary
+	Counters map[string]uint64  `json:"counters"`
+	Gauges   map[string]uint64  `json:"gauges"`
+	Timers   map[string]Summary `json:"timers"`
 }
 
 // Snapshot reads all statistics, timers included.
@@ -69,14 +69,8 @@ func (s Summary) milliseconds() timerPage {
 	return timerPage{s.Count, ms(s.Sum), ms(s.Mean()), ms(s.P50), ms(s.P90), ms(s.P99), ms(s.Max)}
 }
 
-// MarshalJSON writes {"counters": {}, "gauges": {}, "timers": {}}, each by name.
-func (s Snapshot) MarshalJSON() ([]byte, error) {
-	timers := make(map[string]timerPage, len(s.Timers))
-	for name, t := range s.Timers {
-		timers[name] = t.milliseconds()
-	}
-	return json.Marshal(map[string]any{"counters": s.Counters, "gauges": s.Gauges, "timers": timers})
-}
+// MarshalJSON writes the durations in milliseconds.
+func (s Summary) MarshalJSON() ([]byte, error) { return json.Marshal(s.milliseconds()) }
 
 // ServeHTTP shows all statistics as text, or as JSON for "?format=json" or a client
 // that accepts application/json. "?filter=<string>" omits names without the string,
