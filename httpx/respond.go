@@ -66,6 +66,24 @@ func WriteBytes(w http.ResponseWriter, status int, contentType string, body []by
 	return nil
 }
 
+// WritePage responds with data as JSON, or with the same as text, as the query ("format=json" or "format=text") or
+// else the Accept header selects. The response is not cached.
+func WritePage(w http.ResponseWriter, r *http.Request, data any, text string) error {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	format := r.URL.Query().Get("format")
+	if format == "" && strings.Contains(r.Header.Get("Accept"), "application/json") {
+		format = "json"
+	}
+	switch format {
+	case "json":
+		return WriteJSON(w, http.StatusOK, data)
+	case "", "text":
+		return WriteBytes(w, http.StatusOK, "text/plain; charset=utf-8", []byte(text))
+	}
+	return Errorf(http.StatusBadRequest, "unknown format %q: use text or json", format)
+}
+
 // WriteTagged responds with 200 and a body of a content type, and with an entity tag of the content, or with 304 to
 // a client that has it.
 func WriteTagged(w http.ResponseWriter, r *http.Request, contentType string, body []byte) error {

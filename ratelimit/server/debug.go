@@ -1,8 +1,6 @@
 package server
 
 import (
-	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
@@ -30,9 +29,9 @@ func (s *Server) debugHandler() http.Handler {
 		{"/debug/pprof/profile", "CPU profile: ?seconds=30", record(30*time.Second, pprof.StartCPUProfile, pprof.StopCPUProfile)},
 		{"/debug/pprof/trace", "execution trace: ?seconds=1", record(time.Second, trace.Start, trace.Stop)},
 		{"/healthz", "health of each part, 503 unless all are healthy", s.serveHealth},
-		{"/rlconfig", "active limits, sorted; ?format=json", s.serveRules},
+		{"/rlconfig", "active limits, sorted; ?format=json", httpx.HandlerFunc(s.serveRules).ServeHTTP},
 		{"/stats", "statistics, sorted; ?format=json, ?filter=TEXT, ?usedonly", s.registry.ServeHTTP},
-		{"/topkeys", "busiest keys of each rule in the last two minutes; ?format=json, ?rules=100, ?keys=10", s.serveTopKeys},
+		{"/topkeys", "busiest keys of each rule in the last two minutes; ?format=json, ?rules=100, ?keys=10", httpx.HandlerFunc(s.serveTopKeys).ServeHTTP},
 	} {
 		mux.Handle("GET "+p.path, p.handle)
 		lines = append(lines, p.path+": "+p.help+"\n")
@@ -168,7 +167,7 @@ func (l *ruleLine) members(fields []ratelimit.Field) map[string]any {
 }
 
 // serveRules lists the active limits, sorted by key.
-func (s *Server) serveRules(w http.ResponseWriter, r *http.Request) {
+func (s *Server) serveRules(w http.ResponseWriter, r *http.Request) error {
 	var lines []ruleLine
 	for _, d := range s.engine.Rules().Source() {
 		lines = appendRules(lines, d.Name, d.Name, d.Rules)
@@ -181,26 +180,7 @@ func (s *Server) serveRules(w http.ResponseWriter, r *http.Request) {
 		limits[i] = lines[i].members(s.fields)
 		text.WriteString(lines[i].text(s.fields))
 	}
-	writePage(w, r, map[string]any{"limits": limits}, text.String())
-}
-
-// writePage writes a page as JSON or as text, as the request asks for.
-func writePage(w http.ResponseWriter, r *http.Request, data any, text string) {
-	w.Header().Set("Cache-Control", "no-store")
-	format := "text"
-	if strings.Contains(r.Header.Get("Accept"), "application/json") {
-		format = "json"
-	}
-	switch format = cmp.Or(r.URL.Query().Get("format"), format); format {
-	case "json":
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(data)
-	case "text":
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = w.Write([]byte(text))
-	default:
-		http.Error(w, fmt.Sprintf("format %q: use text or json", format), http.StatusBadRequest)
-	}
+	return httpx.WritePage(w, r, map[string]any{"limits": limits}, text.String())
 }
 
 func appendRules(lines []ruleLine, domain, above string, rules []ratelimit.Rule) []ruleLine {

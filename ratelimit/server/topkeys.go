@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
@@ -31,20 +32,18 @@ type topRule struct {
 }
 
 // serveTopKeys lists the busiest keys of the busiest rules.
-func (s *Server) serveTopKeys(w http.ResponseWriter, r *http.Request) {
+func (s *Server) serveTopKeys(w http.ResponseWriter, r *http.Request) error {
 	rules, err := countParameter(r, "rules", topRules, maxTopRules)
 	keys, keysErr := countParameter(r, "keys", topKeys, maxTopKeys)
 	if err = cmp.Or(err, keysErr); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+		return err
 	}
 	top := s.engine.TopKeys()
 	if top == nil {
-		http.Error(w, "the busiest keys are not counted: set TOP_KEYS=true", http.StatusNotFound)
-		return
+		return httpx.Errorf(http.StatusNotFound, "the busiest keys are not counted: set TOP_KEYS=true")
 	}
 	page := newTopPage(top, rules, keys)
-	writePage(w, r, page, page.String())
+	return httpx.WritePage(w, r, page, page.String())
 }
 
 // countParameter returns a number of the query, n if it is missing.
@@ -55,7 +54,7 @@ func countParameter(r *http.Request, name string, n, most int) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > most {
-		return 0, fmt.Errorf("%s %q: use a number from 1 to %d", name, text, most)
+		return 0, httpx.Errorf(http.StatusBadRequest, "%s %q: use a number from 1 to %d", name, text, most)
 	}
 	return n, nil
 }

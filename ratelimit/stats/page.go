@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ashlar-go/ashlar/httpx"
 )
 
 // Snapshot holds all statistics as they were at one moment, by name.
@@ -82,23 +83,11 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	query := req.URL.Query()
-	accepted := "text"
-	if strings.Contains(req.Header.Get("Accept"), "application/json") {
-		accepted = "json"
-	}
 	s := r.Snapshot().filter(query.Get("filter"), query.Has("usedonly"))
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	// Errors of writing are ignored: the client disconnected.
-	switch format := cmp.Or(query.Get("format"), accepted); format {
-	case "json":
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(s)
-	case "text":
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_ = s.WriteText(w)
-	default:
-		http.Error(w, fmt.Sprintf("unknown format %q: use text or json", format), http.StatusBadRequest)
+	var text strings.Builder
+	_ = s.WriteText(&text) // into memory
+	if err := httpx.WritePage(w, req, s, text.String()); err != nil {
+		httpx.WriteError(w, req, err)
 	}
 }
 

@@ -16,10 +16,9 @@ import (
 
 // Names of the spans within a call (REFERENCE.md, 8.6).
 const (
-	SpanShouldRateLimit = "ShouldRateLimit Execution"          // a decision
-	SpanRedis           = "Redis Pipeline Execution"           // a call of the key-value store
-	SpanMemcached       = "Memcached Fetch Execution"          // a call of the memory-cache store
-	SpanJSON            = "NewJsonHandler Remaining Execution" // writing a JSON response
+	SpanShouldRateLimit = "ShouldRateLimit Execution" // a decision
+	SpanRedis           = "Redis Pipeline Execution"  // a call of the key-value store
+	SpanMemcached       = "Memcached Fetch Execution" // a call of the memory-cache store
 )
 
 // MaxText limits strings in attributes and errors, in bytes; what is longer is cut. It
