@@ -41,11 +41,12 @@ type Backoff struct {
 // Wait returns how long to wait after the given number of earlier failures, 0 for
 // the first wait, with jitter.
 func (b Backoff) Wait(failures int) time.Duration {
-	return time.Duration(float64(b.Longest(failures)) * (1 - b.Jitter*rand.Float64()))
+	longest := b.longest(failures)
+	return longest - time.Duration(float64(longest)*b.Jitter*rand.Float64())
 }
 
-// Longest returns the upper bound of Wait: min(Max, Initial × Factor^failures).
-func (b Backoff) Longest(failures int) time.Duration {
+// longest returns the upper bound of Wait: min(Max, Initial × Factor^failures).
+func (b Backoff) longest(failures int) time.Duration {
 	factor := b.Factor
 	if factor == 0 {
 		factor = 2

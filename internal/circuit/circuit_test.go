@@ -225,24 +225,24 @@ func TestDial(t *testing.T) {
 		ours, theirs := net.Pipe()
 		defer func() { _ = theirs.Close() }()
 		begin := time.Now()
-		conn, err := circuit.Dial(t.Context(), func(ctx context.Context) (net.Conn, error) {
+		conn, err := circuit.DialTLS(t.Context(), nil, "", func(ctx context.Context) (net.Conn, error) {
 			if dials.Add(1) < 10 {
 				<-ctx.Done() // lost
 				return nil, ctx.Err()
 			}
 			return ours, nil
 		})
-		if err != nil || conn != ours || time.Since(begin) != 900*time.Millisecond {
+		if err != nil || conn.Conn != ours || time.Since(begin) != 900*time.Millisecond {
 			t.Errorf("connection %v, error %v after %v", conn, err, time.Since(begin))
 		}
 		_ = conn.Close()
-		_, err = circuit.Dial(t.Context(), func(context.Context) (net.Conn, error) { return nil, errDown })
+		_, err = circuit.DialTLS(t.Context(), nil, "", func(context.Context) (net.Conn, error) { return nil, errDown })
 		if !errors.Is(err, errDown) {
 			t.Errorf("error %v, want that of the first attempt at once", err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err = circuit.Dial(ctx, func(ctx context.Context) (net.Conn, error) {
+		_, err = circuit.DialTLS(ctx, nil, "", func(ctx context.Context) (net.Conn, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		})

@@ -18,10 +18,10 @@ const (
 	maxRedial = 300 * time.Millisecond
 )
 
-// Dial returns the first connection that dial establishes, or its first error. It calls dial
+// dialFirst returns the first connection that dial establishes, or its first error. It calls dial
 // again every 100 milliseconds, because a packet that was lost is repeated only after a
 // second, and sends a new one at once. dial must return soon after its context has ended.
-func Dial(ctx context.Context, dial func(context.Context) (net.Conn, error)) (net.Conn, error) {
+func dialFirst(ctx context.Context, dial func(context.Context) (net.Conn, error)) (net.Conn, error) {
 	type result struct {
 		conn net.Conn
 		err  error
@@ -61,10 +61,10 @@ func Dial(ctx context.Context, dial func(context.Context) (net.Conn, error)) (ne
 	}
 }
 
-// DialTLS is like Dial, and begins TLS unless config is nil. A config without ServerName stands for
+// DialTLS returns the first connection that dial establishes, see [dialFirst]. It begins TLS unless config is nil. A config without ServerName stands for
 // the host of addr.
 func DialTLS(ctx context.Context, config *tls.Config, addr string, dial func(context.Context) (net.Conn, error)) (*Conn, error) {
-	transport, err := Dial(ctx, dial)
+	transport, err := dialFirst(ctx, dial)
 	if err != nil || config == nil {
 		return &Conn{Conn: transport, Transport: transport}, err
 	}

@@ -58,8 +58,8 @@ const (
 	TooMany       Code = "limit-values"
 )
 
-// Problem is one fault of a text.
-type Problem struct {
+// problem is one fault of a text.
+type problem struct {
 	Code    Code
 	Pointer string // of the value (RFC 6901)
 	// Offset is that of the first byte at fault, End the one after the last.
@@ -70,11 +70,11 @@ type Problem struct {
 	// Suggestion says how to correct it, or is empty.
 	Suggestion string
 	// Fix is the change that corrects it, or nil.
-	Fix *Edit
+	Fix *edit
 }
 
-// Edit replaces the bytes from Offset to before End by Text.
-type Edit struct {
+// edit replaces the bytes from Offset to before End by Text.
+type edit struct {
 	Offset, End int
 	Text        string
 }
@@ -86,7 +86,7 @@ type Document struct {
 	// Root is nil if the text is not JSON or exceeds a limit.
 	Root *Node
 	// Problems are in the order in which they were found, at most Limits.Problems.
-	Problems []Problem
+	Problems []problem
 	// Count includes the problems that are not listed.
 	Count int
 }
@@ -152,7 +152,7 @@ const byteOrderMark = "\uFEFF"
 func (p *parser) document() {
 	if strings.HasPrefix(p.Text, byteOrderMark) {
 		p.problem(ByteOrderMark, 0, "the document begins with a byte order mark")
-		p.suggest("save it as UTF-8 without BOM", &Edit{Offset: 0, End: len(byteOrderMark)})
+		p.suggest("save it as UTF-8 without BOM", &edit{Offset: 0, End: len(byteOrderMark)})
 		p.pos = len(byteOrderMark)
 	}
 	if p.space(); p.pos == len(p.Text) {
@@ -175,13 +175,13 @@ func (p *parser) problem(code Code, offset int, format string, args ...any) {
 	if p.Count++; p.Count > p.limits.Problems {
 		return
 	}
-	p.Problems = append(p.Problems, Problem{
+	p.Problems = append(p.Problems, problem{
 		Code: code, Pointer: p.path.Pointer(), Offset: offset, End: min(offset+1, len(p.Text)), Message: fmt.Sprintf(format, args...),
 	})
 }
 
 // suggest completes the problem that was just reported.
-func (p *parser) suggest(suggestion string, fix *Edit) {
+func (p *parser) suggest(suggestion string, fix *edit) {
 	if p.Count == len(p.Problems) {
 		last := &p.Problems[p.Count-1]
 		last.Suggestion, last.Fix = suggestion, fix
@@ -281,7 +281,7 @@ func (p *parser) next(end byte, what string) (more, ok bool) {
 		p.pos++
 		if p.space(); p.peek() == end {
 			p.problem(Syntax, comma, "trailing comma in the %s", what)
-			p.suggest("remove the comma", &Edit{Offset: comma, End: comma + 1})
+			p.suggest("remove the comma", &edit{Offset: comma, End: comma + 1})
 			return false, false
 		}
 		return true, true

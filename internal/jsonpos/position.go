@@ -17,9 +17,9 @@ func Position(text string, offset int) (line, column int) {
 	return c.Line, c.Column
 }
 
-// Cursor finds the lines and columns of many offsets in ascending order with one pass
+// cursor finds the lines and columns of many offsets in ascending order with one pass
 // over a text.
-type Cursor struct {
+type cursor struct {
 	Line, Column int // as in [Position]
 
 	text   string
@@ -27,10 +27,10 @@ type Cursor struct {
 }
 
 // NewCursor returns a cursor at the beginning of text.
-func NewCursor(text string) *Cursor { return &Cursor{Line: 1, Column: 1, text: text} }
+func NewCursor(text string) *cursor { return &cursor{Line: 1, Column: 1, text: text} }
 
 // MoveTo moves forward to an offset. A smaller offset than the current one has no effect.
-func (c *Cursor) MoveTo(offset int) {
+func (c *cursor) MoveTo(offset int) {
 	for end := min(offset, len(c.text)); c.offset < end; {
 		plain := c.offset
 		for plain < end && ' ' <= c.text[plain] && c.text[plain] < utf8.RuneSelf {
@@ -52,20 +52,20 @@ func (c *Cursor) MoveTo(offset int) {
 }
 
 // Path is the way from the root of a document to a value.
-type Path []Step
+type Path []step
 
-// Step goes down by a key, or by an index if Indexed.
-type Step struct {
+// step goes down by a key, or by an index if Indexed.
+type step struct {
 	Key     string
 	Index   int
 	Indexed bool
 }
 
 // Key appends a member's key.
-func (p *Path) Key(key string) { *p = append(*p, Step{Key: key}) }
+func (p *Path) Key(key string) { *p = append(*p, step{Key: key}) }
 
 // Index appends an element's index.
-func (p *Path) Index(i int) { *p = append(*p, Step{Index: i, Indexed: true}) }
+func (p *Path) Index(i int) { *p = append(*p, step{Index: i, Indexed: true}) }
 
 // Pop removes the last step.
 func (p *Path) Pop() { *p = (*p)[:len(*p)-1] }

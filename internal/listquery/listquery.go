@@ -21,17 +21,17 @@ import (
 const (
 	DefaultLimit = 10
 	MaxLimit     = 100 // larger limits count as this
-	// MaxPage keeps the offset of a page far below the range of int64.
-	MaxPage = 1<<31 - 1
-	// MaxSortKeys is more than any list has sortable fields.
-	MaxSortKeys = 16
-	// MaxCursor bounds the length of a cursor: 16 sort keys of 300 characters, each up to six
+	// maxPage keeps the offset of a page far below the range of int64.
+	maxPage = 1<<31 - 1
+	// maxSortKeys is more than any list has sortable fields.
+	maxSortKeys = 16
+	// maxCursor bounds the length of a cursor: 16 sort keys of 300 characters, each up to six
 	// bytes in JSON.
-	MaxCursor = 1 << 16
+	maxCursor = 1 << 16
 )
 
-// SortKey is a field to sort by.
-type SortKey struct {
+// sortKey is a field to sort by.
+type sortKey struct {
 	Field string
 	Desc  bool
 }
@@ -43,18 +43,18 @@ func Positive(values []string, byDefault int64) (int64, error) {
 		return byDefault, nil
 	}
 	n, err := strconv.ParseInt(values[0], 10, 64)
-	if len(values) > 1 || err != nil || n < 1 || n > MaxPage {
-		return byDefault, fmt.Errorf("must be one integer from 1 to %d", MaxPage)
+	if len(values) > 1 || err != nil || n < 1 || n > maxPage {
+		return byDefault, fmt.Errorf("must be one integer from 1 to %d", maxPage)
 	}
 	return n, nil
 }
 
 // Sort reads the values of sortby, each <field>:asc or <field>:desc. The error says what is valid.
-func Sort(values, sortable []string) ([]SortKey, error) {
-	if len(values) > MaxSortKeys {
-		return nil, fmt.Errorf("must occur at most %d times", MaxSortKeys)
+func Sort(values, sortable []string) ([]sortKey, error) {
+	if len(values) > maxSortKeys {
+		return nil, fmt.Errorf("must occur at most %d times", maxSortKeys)
 	}
-	var keys []SortKey
+	var keys []sortKey
 	for _, value := range values {
 		name, order, _ := strings.Cut(value, ":")
 		switch {
@@ -64,10 +64,10 @@ func Sort(values, sortable []string) ([]SortKey, error) {
 				message += ": did you mean " + meant + ":" + cmp.Or(order, "asc") + "?"
 			}
 			return nil, errors.New(message)
-		case slices.ContainsFunc(keys, func(k SortKey) bool { return k.Field == name }):
+		case slices.ContainsFunc(keys, func(k sortKey) bool { return k.Field == name }):
 			return nil, errors.New("duplicate field " + name + ": name it once")
 		}
-		keys = append(keys, SortKey{name, order == "desc"})
+		keys = append(keys, sortKey{name, order == "desc"})
 	}
 	return keys, nil
 }
@@ -82,7 +82,7 @@ func EncodeCursor(position any) string {
 // DecodeCursor reads a cursor into position, a pointer. It reports whether the cursor has exactly
 // the form that EncodeCursor produces.
 func DecodeCursor(cursor string, position any) bool {
-	if len(cursor) > MaxCursor {
+	if len(cursor) > maxCursor {
 		return false
 	}
 	data, err := base64.RawURLEncoding.Strict().DecodeString(cursor)

@@ -21,19 +21,19 @@ type Shared struct {
 	filled  string // the URL of the database that Filled copies
 }
 
-// Tests are the tests of a process, such as *testing.M.
-type Tests interface{ Run() int }
+// tests are the tests of a process, such as *testing.M.
+type tests interface{ Run() int }
 
 // Main returns the tests of the process, followed by the end of the server.
-func (s *Shared) Main(m Tests) Tests { return &main{m, s} }
+func (s *Shared) Main(m tests) tests { return &main{m, s} }
 
 type main struct {
-	Tests
+	tests
 	shared *Shared
 }
 
 func (m *main) Run() int {
-	code := m.Tests.Run()
+	code := m.tests.Run()
 	for i := len(m.shared.cleanups) - 1; i >= 0; i-- {
 		m.shared.cleanups[i]()
 	}

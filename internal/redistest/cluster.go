@@ -47,7 +47,7 @@ func StartCluster(t testing.TB, masters int, replicas bool, opts *Options) *Clus
 	}
 	c.introduce()
 	for i, r := range c.Replicas {
-		id := c.Masters[i].ID()
+		id := c.Masters[i].id()
 		waitUntil(t, "the replica knows its master", func(ctx context.Context) bool {
 			return r.Client().ClusterReplicate(ctx, id).Err() == nil
 		})
@@ -127,16 +127,16 @@ func (c *Cluster) Owner(slot int) int {
 	return -1
 }
 
-// ID returns the node id of a server in a cluster.
-func (s *Server) ID() string {
+// id returns the node id of a server in a cluster.
+func (s *Server) id() string {
 	s.t.Helper()
 	id, err := s.Client().Do(context.Background(), "cluster", "myid").Text()
 	check(s.t, err)
 	return id
 }
 
-// Migration moves a slot from one master to another, in steps.
-type Migration struct {
+// migration moves a slot from one master to another, in steps.
+type migration struct {
 	c        *Cluster
 	slot     int
 	from, to *Server
@@ -144,16 +144,16 @@ type Migration struct {
 
 // Migrate begins to move the slot: for keys that it does not have, its owner redirects
 // clients to the other master from now on.
-func (c *Cluster) Migrate(slot int, from, to *Server) *Migration {
+func (c *Cluster) Migrate(slot int, from, to *Server) *migration {
 	c.t.Helper()
 	ctx := context.Background()
-	check(c.t, to.Client().Do(ctx, "cluster", "setslot", slot, "importing", from.ID()).Err())
-	check(c.t, from.Client().Do(ctx, "cluster", "setslot", slot, "migrating", to.ID()).Err())
-	return &Migration{c, slot, from, to}
+	check(c.t, to.Client().Do(ctx, "cluster", "setslot", slot, "importing", from.id()).Err())
+	check(c.t, from.Client().Do(ctx, "cluster", "setslot", slot, "migrating", to.id()).Err())
+	return &migration{c, slot, from, to}
 }
 
 // Move moves the keys that are in the slot.
-func (m *Migration) Move() {
+func (m *migration) Move() {
 	m.c.t.Helper()
 	ctx, client := context.Background(), m.from.Client()
 	host, port, _ := net.SplitHostPort(m.to.Addr)
@@ -172,9 +172,9 @@ func (m *Migration) Move() {
 }
 
 // Finish makes the other master the owner, on all servers.
-func (m *Migration) Finish() {
+func (m *migration) Finish() {
 	m.c.t.Helper()
 	for _, s := range slices.Concat([]*Server{m.to, m.from}, m.c.Masters) {
-		check(m.c.t, s.Client().Do(context.Background(), "cluster", "setslot", m.slot, "node", m.to.ID()).Err())
+		check(m.c.t, s.Client().Do(context.Background(), "cluster", "setslot", m.slot, "node", m.to.id()).Err())
 	}
 }

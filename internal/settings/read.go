@@ -48,7 +48,7 @@ func (r *Reading) read(row *Setting, flags map[string]string) {
 	if row.Default != "" {
 		r.parse(row, id, row.Default)
 	}
-	name, text, err := r.Lookup(row.Names(), row.Empty)
+	name, text, err := r.Lookup(row.names(), row.Empty)
 	if given, ok := flags[row.Flag]; ok && row.Flag != "" {
 		name, text, err = "-"+row.Flag, given, nil
 	}

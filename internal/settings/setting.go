@@ -31,8 +31,8 @@ func (s *Setting) id() string {
 	return s.Name
 }
 
-// Names returns the variables of the setting, Name first.
-func (s *Setting) Names() []string { return append([]string{s.Name}, s.Aliases...) }
+// names returns the variables of the setting, Name first.
+func (s *Setting) names() []string { return append([]string{s.Name}, s.Aliases...) }
 
 // Value parses a string and stores the result in a field of the program's settings. Its
 // errors name the problem and what is accepted.

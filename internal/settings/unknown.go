@@ -26,7 +26,7 @@ func (w Warning) String() string { return w.Variable + ": " + w.Text }
 func (r *Reading) Unknown(prefixes []string, ignore func(name string) bool) []Warning {
 	var known []string
 	for i := range r.rows {
-		known = append(known, r.rows[i].Names()...)
+		known = append(known, r.rows[i].names()...)
 	}
 	var all []Warning
 	for _, name := range slices.Sorted(maps.Keys(r.environ)) {

@@ -89,17 +89,17 @@ func Values(community string, values ...gosnmp.SnmpPDU) func(packet []byte) [][]
 // Lookup returns the functions of an Agent for values.
 func Lookup(values ...gosnmp.SnmpPDU) (exact, next Next) {
 	sorted := slices.Clone(values)
-	slices.SortFunc(sorted, func(a, b gosnmp.SnmpPDU) int { return Compare(a.Name, b.Name) })
+	slices.SortFunc(sorted, func(a, b gosnmp.SnmpPDU) int { return compare(a.Name, b.Name) })
 	exact = func(oid string) gosnmp.SnmpPDU {
 		for _, v := range sorted {
-			if Compare(v.Name, oid) == 0 {
+			if compare(v.Name, oid) == 0 {
 				return v
 			}
 		}
 		return gosnmp.SnmpPDU{Name: oid, Type: gosnmp.NoSuchInstance}
 	}
 	next = func(oid string) gosnmp.SnmpPDU {
-		i, found := slices.BinarySearchFunc(sorted, oid, func(v gosnmp.SnmpPDU, oid string) int { return Compare(v.Name, oid) })
+		i, found := slices.BinarySearchFunc(sorted, oid, func(v gosnmp.SnmpPDU, oid string) int { return compare(v.Name, oid) })
 		if found {
 			i++
 		}
@@ -111,8 +111,8 @@ func Lookup(values ...gosnmp.SnmpPDU) (exact, next Next) {
 	return exact, next
 }
 
-// Compare orders object identifiers.
-func Compare(a, b string) int {
+// compare orders object identifiers.
+func compare(a, b string) int {
 	numbers := func(oid string) (all []uint64) {
 		for part := range strings.SplitSeq(strings.Trim(oid, "."), ".") {
 			n, _ := strconv.ParseUint(part, 10, 64) // 0 for what is none

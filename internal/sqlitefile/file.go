@@ -303,7 +303,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		switch {
 		case err == nil:
 			return transaction{tx, c}, nil
-		case !c.locks || Code(err)&primary != busy || time.Now().After(end) || ctx.Err() != nil:
+		case !c.locks || code(err)&primary != busy || time.Now().After(end) || ctx.Err() != nil:
 			return nil, err
 		}
 	}

@@ -35,7 +35,7 @@ func Migrate(ctx context.Context, db *sql.DB, migrate func(db *sql.DB) error) er
 	}
 	if err != nil {
 		_, undone := only.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
-		if Code(undone) == generic {
+		if code(undone) == generic {
 			undone = nil // there is no transaction: SQLite has rolled it back after an error, as of a full disk
 		}
 		return errors.Join(err, undone)
@@ -56,7 +56,7 @@ const migrateWait = time.Minute
 func beginMigration(ctx context.Context, only *sql.Conn) (err error) {
 	for end := time.Now().Add(migrateWait); ; {
 		_, err = only.ExecContext(ctx, "BEGIN IMMEDIATE")
-		if Code(err)&primary != busy || time.Now().After(end) || ctx.Err() != nil {
+		if code(err)&primary != busy || time.Now().After(end) || ctx.Err() != nil {
 			return err
 		}
 	}

@@ -169,7 +169,7 @@ func (o *Options) uri(path string) string {
 
 // connect makes the first connection, which creates the write-ahead log of a new file.
 func connect(ctx context.Context, db *sql.DB, timeout time.Duration) error {
-	for end := time.Now().Add(timeout); Code(db.PingContext(ctx))&primary == busy && time.Now().Before(end); {
+	for end := time.Now().Add(timeout); code(db.PingContext(ctx))&primary == busy && time.Now().Before(end); {
 		select {
 		case <-time.After(time.Millisecond):
 		case <-ctx.Done():
@@ -189,8 +189,8 @@ const (
 	constraintUniqueKey = 2067
 )
 
-// Code returns the extended result code of an error of the driver, or 0.
-func Code(err error) int {
+// code returns the extended result code of an error of the driver, or 0.
+func code(err error) int {
 	var coded interface {
 		error
 		Code() int
@@ -218,7 +218,7 @@ func Damage(err error) error {
 // its columns. SQLite names them in the message only: "constraint failed: UNIQUE constraint
 // failed: links.a_interface_id, links.b_interface_id (2067)".
 func Duplicate(err error) (columns []string, ok bool) {
-	if code := Code(err); code != constraintUniqueKey && code != constraintPrimary {
+	if code := code(err); code != constraintUniqueKey && code != constraintPrimary {
 		return nil, false
 	}
 	list := err.Error()

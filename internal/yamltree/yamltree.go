@@ -24,22 +24,22 @@ import (
 const (
 	MaxBytes   = 8 << 20 // of Parse
 	MaxDepth   = 100     // lists and maps within each other, of Parse
-	MaxAliased = 400_000 // values that aliases repeat; about what the YAML library allows
+	maxAliased = 400_000 // values that aliases repeat; about what the YAML library allows
 )
 
-// Kind is the kind of a value.
-type Kind uint8
+// kind is the kind of a value.
+type kind uint8
 
 // The kinds of values.
 const (
-	Null Kind = iota
+	Null kind = iota
 	Text      // any other scalar, as it is written: 15.2 is "15.2"
 	List
 	Map
 )
 
 // Describe returns the kind with its article, for messages.
-func (k Kind) Describe() string {
+func (k kind) Describe() string {
 	return []string{"nothing", "a text", "a list", "a mapping"}[k]
 }
 
@@ -49,7 +49,7 @@ type Pos struct{ Line, Column int }
 // Node is a value.
 type Node struct {
 	Pos    // of the alias, if the value has one
-	Kind   Kind
+	Kind   kind
 	Alias  bool   // an alias stands for the value
 	Anchor string // that the value has
 	Tag    string // such as !!str, !!int, !!map or !vault
@@ -246,8 +246,8 @@ func (p *parser) alias(raw *yaml.Node, depth int) (*Node, error) {
 	if depth+target.height > p.depth {
 		return nil, &Error{posOf(raw), fmt.Sprintf("nested more than %d levels deep", p.depth)}
 	}
-	if p.aliased += target.size; p.aliased > MaxAliased {
-		return nil, &Error{posOf(raw), fmt.Sprintf("document contains excessive aliasing: aliases add more than %d values", MaxAliased)}
+	if p.aliased += target.size; p.aliased > maxAliased {
+		return nil, &Error{posOf(raw), fmt.Sprintf("document contains excessive aliasing: aliases add more than %d values", maxAliased)}
 	}
 	n := *target
 	n.Pos, n.Alias = posOf(raw), true

@@ -134,16 +134,16 @@ func (q *Request) OfKind(kind string) *records.Resource {
 	return nil
 }
 
-// Summary counts the records of a resource by the values of some fields.
-type Summary struct {
+// summary counts the records of a resource by the values of some fields.
+type summary struct {
 	Total int64
 	By    map[string]map[string]int64
 	Other map[string]int64
 }
 
 // Summary reads the summary of a resource.
-func (q *Request) Summary(resource string, by ...string) (*Summary, error) {
-	s := &Summary{}
+func (q *Request) Summary(resource string, by ...string) (*summary, error) {
+	s := &summary{}
 	return s, q.Get("/summary", url.Values{"resource": {resource}, "by": {strings.Join(by, ",")}}, s)
 }
 

@@ -1,0 +1,4 @@
+package suggest
+
+// Distance is exported for tests.
+var Distance = distance
