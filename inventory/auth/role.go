@@ -13,10 +13,7 @@ const (
 	Viewer Role = "viewer" // reads
 )
 
-// Roles returns the roles of this package, the most powerful first. A program may have others.
-func Roles() []Role { return []Role{Admin, Editor, Viewer} }
-
-// Valid reports whether r is one of Roles.
+// Valid reports whether r is one of the roles above. A program may have others.
 func (r Role) Valid() bool { return r.rank() > 0 }
 
 // rank orders the roles: each includes the permissions of lower ones.

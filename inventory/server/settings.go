@@ -154,14 +154,6 @@ type Setting struct {
 	Secret  bool // never shown
 }
 
-// Name returns the variable, or else the flag with its dash.
-func (v *Setting) Name() string {
-	if v.Env != "" {
-		return v.Env
-	}
-	return "-" + v.Flag
-}
-
 // Table describes all settings, in the order of the documentation.
 func Table() []Setting {
 	var all []Setting

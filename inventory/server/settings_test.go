@@ -86,11 +86,11 @@ func TestFlagsComeFirst(t *testing.T) {
 	assert.Equal(t, ":memory:", s.DatabaseURL)
 	assert.Equal(t, "mail.example", s.MailHost)
 	for _, v := range server.Table() {
-		assert.Equal(t, v.Secret, v.Flag == "", v.Name())
+		assert.Equal(t, v.Secret, v.Flag == "", v)
 		if v.Flag != "" {
-			assert.NotNil(t, flags.Lookup(v.Flag), v.Name())
+			assert.NotNil(t, flags.Lookup(v.Flag), v)
 		}
-		assert.NotEmpty(t, v.Doc, v.Name())
+		assert.NotEmpty(t, v.Doc, v)
 	}
 }
 
