@@ -269,7 +269,7 @@ func TestPublishing(t *testing.T) {
 	assert.Regexp(t, `^package.json: .*"1\.2\.2".*"1\.2\.3"\npackage.json: .*"io.github.ann/weather" is missing\n$`, out)
 	code, out, _ = execute(t, "", "publish-check")
 	assert.Equal(t, 1, code)
-	assert.Contains(t, out, "mark of the server")
+	assert.Contains(t, out, "server name")
 	code, out, errs = execute(t, "", "bump", "minor")
 	assert.Equal(t, 0, code, errs)
 	assert.Contains(t, out, `+  "version": "1.3.0"`)

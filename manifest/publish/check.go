@@ -177,20 +177,20 @@ func (c *packageChecker) absent() {
 }
 
 // owner compares the server that a package names.
-func (c *packageChecker) owner(mark, how string) {
-	switch mark {
+func (c *packageChecker) owner(server, how string) {
+	switch server {
 	case c.server.Name:
 	case "":
 		c.add(c.at, "the package does not name its server: add %s, and publish it again", how)
 	default:
-		c.add(c.at, "the package is of the server %s: it must have %s", jsonpos.Quote(mark), how)
+		c.add(c.at, "the package is of the server %s: it must have %s", jsonpos.Quote(server), how)
 	}
 }
 
-// readme looks for the mark in a README. Another name that begins with the server's is another one.
+// readme looks for the name of the server in a README. Another name that begins with the server's is another one.
 func (c *packageChecker) readme(text string) {
 	found := ""
-	for _, m := range markPattern.FindAllStringSubmatch(text, -1) {
+	for _, m := range serverNamePattern.FindAllStringSubmatch(text, -1) {
 		if found == "" || m[1] == c.server.Name {
 			found = m[1]
 		}

@@ -1,5 +1,5 @@
 // Package publish helps the publishers of tool servers: it reads the files of a project, drafts a
-// manifest from them, keeps versions and ownership marks the same everywhere, and checks what a
+// manifest from them, keeps versions and server names the same everywhere, and checks what a
 // registry would check.
 //
 //	project, err := publish.Read(".")
@@ -13,7 +13,7 @@
 // Dockerfile, the README, and the remote of a git repository. A file that is missing is no error;
 // one that cannot be read is.
 //
-// # Marks
+// # Server names
 //
 // A registry accepts a package only if its owner names the server in it: the member mcpName of
 // package.json, a line "mcp-name: NAME" in the README (pypi, nuget, cargo), or the label

@@ -43,8 +43,8 @@ type Package struct {
 	Type string // npm, pypi, cargo, nuget or oci
 	// What the file says; "" for what it does not.
 	Name, Version, Title, Description, Website, Repository string
-	// Mark is the server that the package names as its own.
-	Mark string
+	// ServerName is the server that the package names as its own.
+	ServerName string
 
 	version span // of the version within the file; zero if it has none
 	readme  string
@@ -72,7 +72,7 @@ func Read(dir string) (*Project, error) {
 		}
 	}
 	p.readGit()
-	return p, p.readMarks()
+	return p, p.readServerNames()
 }
 
 // readEntry reads a file if it describes a package.
@@ -96,7 +96,7 @@ func (p *Project) readEntry(name string) error {
 	if err := read(&found, text); err != nil {
 		return err
 	}
-	if found.Name != "" || found.Mark != "" || found.Version != "" {
+	if found.Name != "" || found.ServerName != "" || found.Version != "" {
 		p.Packages = append(p.Packages, found)
 	}
 	return nil
@@ -123,8 +123,8 @@ func (p *Project) text(name string) ([]byte, error) {
 	return text, nil
 }
 
-// readMarks reads the marks in the README.
-func (p *Project) readMarks() error {
+// readServerNames reads the names of servers in the README.
+func (p *Project) readServerNames() error {
 	for i := range p.Packages {
 		k := &p.Packages[i]
 		if k.Type == "npm" || k.Type == "oci" {
@@ -142,18 +142,18 @@ func (p *Project) readMarks() error {
 		case err != nil:
 			return fmt.Errorf("%s: %w", k.readme, err)
 		default:
-			k.Mark = markIn(string(text))
+			k.ServerName = serverNameIn(string(text))
 		}
 	}
 	return nil
 }
 
-// markPattern is the mark in a README.
-var markPattern = regexp.MustCompile(`mcp-name: ?([A-Za-z0-9][A-Za-z0-9.-]*/[A-Za-z0-9._-]*[A-Za-z0-9])`)
+// serverNamePattern matches the name of a server in a README.
+var serverNamePattern = regexp.MustCompile(`mcp-name: ?([A-Za-z0-9][A-Za-z0-9.-]*/[A-Za-z0-9._-]*[A-Za-z0-9])`)
 
-// markIn returns the server that a README names, "" if there is none.
-func markIn(text string) string {
-	found := markPattern.FindStringSubmatch(text)
+// serverNameIn returns the server that a README names, "" if there is none.
+func serverNameIn(text string) string {
+	found := serverNamePattern.FindStringSubmatch(text)
 	if found == nil {
 		return ""
 	}
@@ -176,7 +176,7 @@ func (k *Package) readNPM(text []byte) error {
 		}
 		return n.Text
 	}
-	k.Name, k.Version, k.Description, k.Website, k.Mark = get("/name"), get("/version"), get("/description"), get("/homepage"), get("/mcpName")
+	k.Name, k.Version, k.Description, k.Website, k.ServerName = get("/name"), get("/version"), get("/description"), get("/homepage"), get("/mcpName")
 	k.Repository = webURL(get("/repository") + get("/repository/url"))
 	return nil
 }
@@ -321,7 +321,7 @@ func (k *Package) label(key, value string, at span) {
 	}
 	switch key {
 	case imageLabel:
-		k.Mark = value
+		k.ServerName = value
 	case "org.opencontainers.image.title":
 		k.Title = value
 	case "org.opencontainers.image.description":
@@ -395,13 +395,13 @@ func webURL(text string) string {
 var hosts = map[string]string{"github.com": "github", "gitlab.com": "gitlab", "bitbucket.org": "bitbucket", "codeberg.org": "codeberg"}
 
 // Draft returns a manifest from what the files say. What they do not say is missing: a name, if
-// there is neither a mark nor a repository, or a description.
+// there is neither a server name nor a repository, or a description.
 func (p *Project) Draft() *manifest.Server {
 	s := &manifest.Server{Schema: new(manifest.CurrentSchema)}
 	repository, title, website := p.Repository, "", ""
 	for i := range p.Packages {
 		k := &p.Packages[i]
-		s.Name, s.Version, s.Description = cmp.Or(s.Name, k.Mark), cmp.Or(s.Version, k.Version), cmp.Or(s.Description, shortened(k.Description))
+		s.Name, s.Version, s.Description = cmp.Or(s.Name, k.ServerName), cmp.Or(s.Version, k.Version), cmp.Or(s.Description, shortened(k.Description))
 		repository, title, website = cmp.Or(repository, k.Repository), cmp.Or(title, k.Title), cmp.Or(website, k.Website)
 		if pack := k.draft(); pack != nil {
 			s.Packages = append(s.Packages, *pack)

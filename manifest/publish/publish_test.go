@@ -63,7 +63,7 @@ func TestDraft(t *testing.T) {
 			t.Parallel()
 			s := project(t, kind).Draft()
 			if kind == "nuget" {
-				require.Equal(t, "io.github.bob/weather", s.Name, "the mark is the name")
+				require.Equal(t, "io.github.bob/weather", s.Name, "the README names the server")
 			} else {
 				require.Equal(t, name, s.Name)
 			}
@@ -80,7 +80,7 @@ func TestDraft(t *testing.T) {
 	}
 }
 
-// Sync changes the version and the mark of each kind and no other byte; a second time nothing.
+// Sync changes the version and the server name of each kind and no other byte; a second time nothing.
 func TestSync(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]map[string]string{
@@ -191,21 +191,21 @@ func registry(t *testing.T, paths map[string]string) string {
 // Each registry accepts the package that names the server, and refuses the others with what to do.
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	paths := func(mark string) map[string]string {
-		readme := "# Weather\n<!-- mcp-name: " + mark + " -->\n"
+	paths := func(server string) map[string]string {
+		readme := "# Weather\n<!-- mcp-name: " + server + " -->\n"
 		text, err := json.Marshal(readme)
 		require.NoError(t, err)
 		return map[string]string{
-			"GET /@ann%2Fweather/1.2.3":                      `{"mcpName": "` + mark + `"}`,
+			"GET /@ann%2Fweather/1.2.3":                      `{"mcpName": "` + server + `"}`,
 			"GET /pypi/ann-weather/1.2.3/json":               `{"info": {"description": ` + string(text) + `}}`,
 			"GET /v3-flatcontainer/ann.weather/index.json":   `{"versions": ["1.0.0", "1.2.3"]}`,
 			"GET /v3-flatcontainer/ann.weather/1.2.3/readme": readme,
 			"GET /api/v1/crates/ann_weather/1.2.3":           `{"version": {}}`,
 			"GET /api/v1/crates/ann_weather/1.2.3/readme":    `{"url": "/readmes/ann_weather.html"}`,
-			"GET /readmes/ann_weather.html":                  "<p>mcp-name: " + mark + "</p>",
+			"GET /readmes/ann_weather.html":                  "<p>mcp-name: " + server + "</p>",
 			"GET /v2/ann/weather/manifests/1.2.3":            `{"manifests": [{"digest": "sha256:aa"}, {"digest": "sha256:bb"}]}`,
 			"GET /v2/ann/weather/manifests/sha256:aa":        `{"config": {"digest": "sha256:cc"}}`,
-			"GET /v2/ann/weather/blobs/sha256:cc":            `{"config": {"Labels": {"io.modelcontextprotocol.server.name": "` + mark + `"}}}`,
+			"GET /v2/ann/weather/blobs/sha256:cc":            `{"config": {"Labels": {"io.modelcontextprotocol.server.name": "` + server + `"}}}`,
 			"HEAD /mcp/w.mcpb":                               "",
 		}
 	}
@@ -230,13 +230,13 @@ func TestCheck(t *testing.T) {
 	require.Empty(t, problems)
 
 	// A name that only begins with that of the server is another one.
-	for _, mark := range []string{name + "-evil", "io.github.bob/weather"} {
-		problems, err = check(paths(mark), "1.2.3")
+	for _, server := range []string{name + "-evil", "io.github.bob/weather"} {
+		problems, err = check(paths(server), "1.2.3")
 		require.NoError(t, err)
 		require.Len(t, problems, 5)
 		for i, p := range problems {
 			require.Equal(t, fmt.Sprintf("/packages/%d", i), p.Pointer)
-			require.Contains(t, p.Message, "\""+mark+"\"")
+			require.Contains(t, p.Message, "\""+server+"\"")
 			require.Contains(t, p.Message, name)
 		}
 	}

@@ -30,7 +30,7 @@ type Changes struct {
 func (c *Changes) Names() []string { return slices.Sorted(maps.Keys(c.Files)) }
 
 // Sync returns what has to change in the files of the project so that they say what the manifest
-// says: the version of each package, and the mark with the name of the server.
+// says: the version of each package, and the name of the server.
 func (p *Project) Sync(s *manifest.Server) (*Changes, error) {
 	c := &Changes{Files: map[string][]byte{}}
 	for i := range p.Packages {
@@ -41,7 +41,7 @@ func (p *Project) Sync(s *manifest.Server) (*Changes, error) {
 	}
 	for i := range p.Packages { // after the versions, whose positions are those of the files as read
 		k := &p.Packages[i]
-		if err := p.syncMark(c, k, s.Name); err != nil {
+		if err := p.syncServerName(c, k, s.Name); err != nil {
 			return nil, fmt.Errorf("%s: %w", k.File, err)
 		}
 	}
@@ -103,9 +103,9 @@ func (c *Changes) add(file string, fixed bool, format string, args ...any) {
 	c.Differences = append(c.Differences, Difference{file, fmt.Sprintf(format, args...), fixed})
 }
 
-// syncMark writes the mark of a package.
-func (p *Project) syncMark(c *Changes, k *Package, name string) error {
-	if k.Mark == name || name == "" {
+// syncServerName writes the name of the server into a package.
+func (p *Project) syncServerName(c *Changes, k *Package, name string) error {
+	if k.ServerName == name || name == "" {
 		return nil
 	}
 	file := k.File
@@ -113,7 +113,7 @@ func (p *Project) syncMark(c *Changes, k *Package, name string) error {
 		file = k.readme
 	}
 	if file == "" {
-		c.add(k.File, false, "there is no README for the mark %q", "mcp-name: "+name)
+		c.add(k.File, false, "there is no README for %q", "mcp-name: "+name)
 		return nil
 	}
 	text := c.Files[file]
@@ -123,7 +123,7 @@ func (p *Project) syncMark(c *Changes, k *Package, name string) error {
 			return err
 		}
 	}
-	changed, err := marked(k, text, name)
+	changed, err := withServerName(k, text, name)
 	if err != nil {
 		return err
 	}
@@ -131,16 +131,16 @@ func (p *Project) syncMark(c *Changes, k *Package, name string) error {
 		return nil
 	}
 	c.Files[file] = changed
-	if k.Mark == "" {
-		c.add(file, true, "the mark of the server %s is missing", jsonpos.Quote(name))
+	if k.ServerName == "" {
+		c.add(file, true, "the server name %s is missing", jsonpos.Quote(name))
 	} else {
-		c.add(file, true, "the mark is for %s, the manifest is %s", jsonpos.Quote(k.Mark), jsonpos.Quote(name))
+		c.add(file, true, "the server name is %s, the manifest is %s", jsonpos.Quote(k.ServerName), jsonpos.Quote(name))
 	}
 	return nil
 }
 
-// marked returns a file with the mark.
-func marked(k *Package, text []byte, name string) ([]byte, error) {
+// withServerName returns a file with the name of the server.
+func withServerName(k *Package, text []byte, name string) ([]byte, error) {
 	switch k.Type {
 	case "npm":
 		d, err := manifest.Parse(text, &manifest.Options{MaxBytes: maxFile})
@@ -152,18 +152,18 @@ func marked(k *Package, text []byte, name string) ([]byte, error) {
 		}
 		return []byte(d.Text()), nil
 	case "oci":
-		if k.Mark != "" {
-			return []byte(strings.ReplaceAll(string(text), k.Mark, name)), nil
+		if k.ServerName != "" {
+			return []byte(strings.ReplaceAll(string(text), k.ServerName, name)), nil
 		}
 		return appendLine(text, "LABEL "+imageLabel+`="`+name+`"`), nil
 	}
-	switch have := markIn(string(text)); have {
+	switch have := serverNameIn(string(text)); have {
 	case name:
 		return text, nil
 	case "":
 		return appendLine(text, "\n<!-- mcp-name: "+name+" -->"), nil
 	default:
-		return []byte(markPattern.ReplaceAllString(string(text), "mcp-name: "+name)), nil
+		return []byte(serverNamePattern.ReplaceAllString(string(text), "mcp-name: "+name)), nil
 	}
 }
 
