@@ -44,7 +44,7 @@ func Example() {
 	// 400 {"status":"error","message":"Invalid JSON: pages: must be an integer, not a string (line 1, column 25)","request_id":"7","errors":[{"field":"pages","reason":"must be an integer, not a string (line 1, column 25)"}]}
 }
 
-// The query of a list, for a store that is told what to filter and sort by.
+// The query of a list, for a store that filters and sorts.
 func ExampleParseList() {
 	fields := []httpx.Field{
 		{Name: "hostname", Parse: httpx.Text, Sort: true},

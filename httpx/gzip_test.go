@@ -163,7 +163,7 @@ func TestGzipOptions(t *testing.T) {
 	}
 	defer func() {
 		if recover() == nil {
-			t.Error("a level of 17 is taken")
+			t.Error("a level of 17 is accepted")
 		}
 	}()
 	httpx.Gzip(&httpx.GzipOptions{Level: 17})

@@ -29,7 +29,7 @@ func TestWriteError(t *testing.T) {
 			404, `{"status":"error","message":"Book x not found"}`,
 		},
 		{
-			"fields are told", &httpx.Error{Status: 400, Message: "no", Fields: fields},
+			"fields are listed", &httpx.Error{Status: 400, Message: "no", Fields: fields},
 			400, `{"status":"error","message":"no","errors":[{"field":"author.lastname","reason":"must not be empty"}]}`,
 		},
 		{

@@ -165,7 +165,7 @@ func TestBadQueries(t *testing.T) {
 	} {
 		_, err := parse(t, records.Of[inventory.Device](schema), query)
 		if err == nil {
-			t.Errorf("%s is taken", query)
+			t.Errorf("%s is accepted", query)
 			continue
 		}
 		equal(t, query, fields(t, err, records.Invalid), []string{want[0]})
@@ -188,7 +188,7 @@ func TestSecretsAreNoParameters(t *testing.T) {
 	for _, name := range []string{"password", "password_hash", "password__startswith", "epoch", "reset_hash", "-"} {
 		for _, query := range []string{name + "=a", "sortby=" + name + ":asc", "fields=" + name} {
 			if _, err := parse(t, r, query); err == nil {
-				t.Errorf("%s is taken", query)
+				t.Errorf("%s is accepted", query)
 			}
 		}
 	}
@@ -291,7 +291,7 @@ func TestCursorIsChecked(t *testing.T) {
 	cursor := q.Cursor(fleet()[3])
 	q, err = parse(t, r, "sortby=last_seen:asc&vendor=Cisco&cursor="+cursor)
 	ok(t, err)
-	equal(t, "the place", q.After, &records.Place{Values: []any{at(30)}, ID: id(4)})
+	equal(t, "the position", q.After, &records.Place{Values: []any{at(30)}, ID: id(4)})
 	for _, query := range []string{
 		"cursor=" + cursor, "sortby=last_seen:desc&cursor=" + cursor, "sortby=last_seen:asc&sortby=ip:asc&cursor=" + cursor,
 		"sortby=last_seen:asc&cursor=" + cursor + "A", "sortby=last_seen:asc&cursor=" + cursor[1:], "cursor=" + strings.Repeat("A", 1<<17),

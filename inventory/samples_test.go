@@ -141,7 +141,7 @@ func TestNetBox(t *testing.T) {
 }
 
 // TestShowInterfaces checks the interfaces in outputs of switches and routers. The reason in
-// parentheses behind a status is dropped, and so are the words for a missing speed.
+// parentheses after a status is dropped, and so are the words for a missing speed.
 func TestShowInterfaces(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(samples(t, "interfaces", "*.yml"))

@@ -30,14 +30,14 @@ var exampleManifest string
 
 // home serves the landing page, which links to everything else.
 type home struct {
-	port     *port
-	kit      *ui.Kit
-	hosts    *httpx.Hosts
-	log      *slog.Logger
-	codes    httpx.OneTimeCodes
-	places   *places
-	systems  *systems
-	registry http.Handler
+	port      *port
+	kit       *ui.Kit
+	hosts     *httpx.Hosts
+	log       *slog.Logger
+	codes     httpx.OneTimeCodes
+	addresses *addresses
+	systems   *systems
+	registry  http.Handler
 }
 
 func newHome(flags *pflag.FlagSet) *home {
@@ -82,8 +82,8 @@ func allowedHosts(l net.Listener, names []string) (*httpx.Hosts, error) {
 	return hosts, nil
 }
 
-func (h *home) serve(ctx context.Context, p *places) error {
-	h.places = p
+func (h *home) serve(ctx context.Context, p *addresses) error {
+	h.addresses = p
 	return httpx.Serve(ctx, h.port.listener, h.handler(), &httpx.ServeOptions{Log: h.log})
 }
 
@@ -171,7 +171,7 @@ func validate(document []byte) *verdict {
 }
 
 func (h *home) show(w http.ResponseWriter, r *http.Request, v *view) error {
-	p := h.places
+	p := h.addresses
 	v.Network, v.Debug, v.Limits, v.Books = origin(r, p.network), origin(r, p.Debug), origin(r, p.HTTP), origin(r, p.books)
 	v.Console, v.Docs = v.Network+"/console/", v.Network+"/docs/"
 	v.LimitsFrom, v.PasswordFile = p.limits, p.passwordFile

@@ -86,7 +86,7 @@ func (h *home) serveAll(ctx context.Context, env cli.Env, all *systems, notes []
 	limits, network, books := all.limits, all.network, all.books
 	err := limits.open(ctx, func(a server.Addresses) {
 		h.systems = all
-		at := &places{
+		at := &addresses{
 			a, limits.from, books.port.listener.Addr(), network.port.listener.Addr(), h.port.listener.Addr(),
 			network.password, filepath.Join(network.dir, passwordFile),
 		}
@@ -103,8 +103,8 @@ func (h *home) serveAll(ctx context.Context, env cli.Env, all *systems, notes []
 	return group.Wait()
 }
 
-// places holds the addresses of all systems.
-type places struct {
+// addresses holds the addresses of all systems.
+type addresses struct {
 	server.Addresses        // of the rate limit service
 	limits           string // origin of its limits
 	books            net.Addr
@@ -115,7 +115,7 @@ type places struct {
 }
 
 // welcome returns the addresses and commands to try. code is that of a sign-in link, notes are about ports.
-func (p *places) welcome(code string, notes []string) string {
+func (p *addresses) welcome(code string, notes []string) string {
 	var replaced strings.Builder
 	for _, note := range notes {
 		fmt.Fprintf(&replaced, "  note: %s\n", note)

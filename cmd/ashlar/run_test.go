@@ -224,7 +224,7 @@ func TestTakenPorts(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{fmt.Sprintf("port %d is taken: the page uses %d", taken, page), fmt.Sprintf("port %d is taken: the API uses %d", taken, api)}, notes)
 	at := all[2].listener.Addr()
-	require.Contains(t, (&places{home: at}).welcome("code", notes), fmt.Sprintf("note: port %d is taken", taken))
+	require.Contains(t, (&addresses{home: at}).welcome("code", notes), fmt.Sprintf("note: port %d is taken", taken))
 
 	number := strconv.Itoa(taken)
 	_, _, err = open("--api", number, "--page", number)

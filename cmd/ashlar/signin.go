@@ -66,7 +66,7 @@ func (h *home) signIn(w http.ResponseWriter, r *http.Request) error {
 	if _, ok := h.codes.Use(r.URL.Query().Get("code"), time.Now()); !ok {
 		return httpx.Errorf(http.StatusGone, "The sign-in link was used or has expired: open the landing page for a new one")
 	}
-	token, cookies, err := h.places.login(r.Context())
+	token, cookies, err := h.addresses.login(r.Context())
 	if err != nil {
 		return &httpx.Error{Status: http.StatusBadGateway, Message: "The inventory refused the login: " + err.Error(), Err: err}
 	}
@@ -74,15 +74,15 @@ func (h *home) signIn(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Add("Set-Cookie", cookie)
 	}
 	if r.URL.Query().Get("for") != "token" {
-		http.Redirect(w, r, origin(r, h.places.network)+h.systems.network.server.Console().Link(token), http.StatusSeeOther) // #nosec G710 -- Hosts has checked the host
+		http.Redirect(w, r, origin(r, h.addresses.network)+h.systems.network.server.Console().Link(token), http.StatusSeeOther) // #nosec G710 -- Hosts has checked the host
 		return nil
 	}
-	example := fmt.Sprintf("curl http://%s/devices -H 'Authorization: Bearer %s'", h.places.network, token)
+	example := fmt.Sprintf("curl http://%s/devices -H 'Authorization: Bearer %s'", h.addresses.network, token)
 	return h.show(w, r, &view{Session: &session{Token: token, Example: example}})
 }
 
 // signInURL returns the URL of a sign-in link.
-func (p *places) signInURL(code string) string { return localURL(p.home) + signInPath + code }
+func (p *addresses) signInURL(code string) string { return localURL(p.home) + signInPath + code }
 
 // localURL returns the URL of a listener, without a path, with a name that works on this machine.
 func localURL(a net.Addr) string {
@@ -94,7 +94,7 @@ func localURL(a net.Addr) string {
 }
 
 // login returns a token of the inventory's admin, and the lines of Set-Cookie that hold it.
-func (p *places) login(ctx context.Context) (token string, cookies []string, err error) {
+func (p *addresses) login(ctx context.Context) (token string, cookies []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	body, err := json.Marshal(map[string]string{"username": "admin", "password": p.password})

@@ -10,7 +10,7 @@
 // rows of devices and interfaces for POST /import and inventoryd import. Devices are printed in the order in
 // which they finish.
 //
-// Targets are arguments or the lines of a file: host, host:port, or [address]:port, with comments behind #.
+// Targets are arguments or the lines of a file: host, host:port, or [address]:port, with comments after #.
 //
 // # Credentials
 //

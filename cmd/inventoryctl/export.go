@@ -93,7 +93,7 @@ func (c *client) export(dir, format string, names []string) error {
 	return nil
 }
 
-// writerFunc is a writer that is told what is written.
+// writerFunc is a function as an io.Writer.
 type writerFunc func([]byte)
 
 func (f writerFunc) Write(b []byte) (int, error) {

@@ -86,7 +86,7 @@ func cell(doc json.RawMessage) string {
 	return label(v)
 }
 
-// label returns a value as people write it: the name of a record is that in its natural key, behind that of
+// label returns a value as people write it: the name of a record is that in its natural key, after that of
 // its device.
 func label(v any) string {
 	switch v := v.(type) {

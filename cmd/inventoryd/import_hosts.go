@@ -78,7 +78,7 @@ func (a *app) importSource(c *cobra.Command, s *server.Settings, o *importOption
 func printUnplaced(w io.Writer, all []importer.Count) {
 	for i, c := range all {
 		if i == 0 {
-			fmt.Fprintln(w, "not imported, because the inventory has no place for them:")
+			fmt.Fprintln(w, "not imported, because the inventory has no counterpart for them:")
 		}
 		fmt.Fprintf(w, "%7d %s\n", c.Objects, c.Kind)
 	}

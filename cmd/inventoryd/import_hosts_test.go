@@ -12,7 +12,7 @@ import (
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 )
 
-// TestImportHosts: the commands import a topology and the hosts of tools, list what has no place, and write
+// TestImportHosts: the commands import a topology and the hosts of tools, list what has no counterpart, and write
 // rejected rows that can be imported.
 func TestImportHosts(t *testing.T) {
 	t.Parallel()

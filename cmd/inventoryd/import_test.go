@@ -57,7 +57,7 @@ func TestImport(t *testing.T) {
 }
 
 // TestImportNetBox: the command imports fixtures of NetBox, keeps what has no field in custom fields, and lists
-// what has no place.
+// what has no counterpart.
 func TestImportNetBox(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -412,14 +412,14 @@ func TestFixesAll(t *testing.T) {
 	assert.Contains(t, errs, "151 errors left")
 }
 
-// TestSecretsOfWrongManifests checks that a secret is not shown if the secret mark itself is wrong.
+// TestSecretsOfWrongManifests checks that a secret is not shown if the member isSecret itself is wrong.
 func TestSecretsOfWrongManifests(t *testing.T) {
-	for _, mark := range []string{`"IsSecret":true`, `"is_secret":true`, `"isSecret":"true"`, `"isSecret":1`, `"isSecret":true,"isSecret":false`, `"isSecret":true,"Default":"hunter2"`} {
+	for _, member := range []string{`"IsSecret":true`, `"is_secret":true`, `"isSecret":"true"`, `"isSecret":1`, `"isSecret":true,"isSecret":false`, `"isSecret":true,"Default":"hunter2"`} {
 		for _, wrong := range []string{"", ","} { // as it is, and not even JSON
-			text := `{"name":"a/b","description":"d","version":"1","remotes":[{"type":"sse","url":"https://e.com","headers":[{"name":"A","default":"hunter2",` + mark + `}]}` + wrong + `]}`
+			text := `{"name":"a/b","description":"d","version":"1","remotes":[{"type":"sse","url":"https://e.com","headers":[{"name":"A","default":"hunter2",` + member + `}]}` + wrong + `]}`
 			_, out, errs := execute(t, text, "validate", "-")
-			assert.Contains(t, out, "<stdin>:1:", mark)
-			assert.NotContains(t, out+errs, "hunter2", mark)
+			assert.Contains(t, out, "<stdin>:1:", member)
+			assert.NotContains(t, out+errs, "hunter2", member)
 		}
 	}
 }
@@ -677,7 +677,7 @@ func TestSchema(t *testing.T) {
 	require.Equal(t, string(manifest.Schema()), out)
 }
 
-// TestLongLines checks that the mark is below the value at fault, and that no code point is cut.
+// TestLongLines checks that the marker is below the value at fault, and that no code point is cut.
 func TestLongLines(t *testing.T) {
 	long := strings.Repeat("é", 5000)
 	_, out, _ := execute(t, `{"name":"a/b","description":"d","x":"`+long+`","version":1,"y":"`+long+`"}`, "validate", "-")

@@ -56,7 +56,7 @@ func defineValidate(c *call) runner {
 	}
 }
 
-// writeText writes problems for people: file:line:column, the line, and a mark below it.
+// writeText writes problems for people: file:line:column, the line, and a marker below it.
 func (c *call) writeText(w io.Writer, results []checked, color bool) error {
 	var b bytes.Buffer
 	nErrors, nWarnings := 0, 0
@@ -83,8 +83,8 @@ func writeProblem(b *bytes.Buffer, name string, data []byte, p *manifest.Problem
 	}
 	position := fmt.Sprintf("%s:%d:%d:", name, p.Line, p.Column)
 	fmt.Fprintf(b, "%s %s: %s [%s]\n", cli.Paint(color, "1", position), cli.Paint(color, shade, string(p.Severity)), cli.Printable(p.Message), p.Rule)
-	if line, mark := excerpt(data, p.Line, p.Offset, p.End); line != "" {
-		fmt.Fprintf(b, "%s%s\n", line, cli.Paint(color, shade, mark))
+	if line, marker := excerpt(data, p.Line, p.Offset, p.End); line != "" {
+		fmt.Fprintf(b, "%s%s\n", line, cli.Paint(color, shade, marker))
 	}
 	if p.Suggestion != "" {
 		fmt.Fprintf(b, "      %s %s\n", cli.Paint(color, "36", "="), cli.Printable(p.Suggestion))
@@ -95,9 +95,9 @@ func writeProblem(b *bytes.Buffer, name string, data []byte, p *manifest.Problem
 // shown, because a manifest may be a single line.
 const maxLine = 1 << 10
 
-// excerpt returns a line with its number and, for the line below, the mark under the value
+// excerpt returns a line with its number and, for the line below, the marker under the value
 // at fault. Both are empty if the text must not be shown.
-func excerpt(data []byte, line, offset, end int) (shown, mark string) {
+func excerpt(data []byte, line, offset, end int) (shown, marker string) {
 	if offset > len(data) || len(data) == 0 {
 		return "", ""
 	}
@@ -133,7 +133,7 @@ func (c *call) masked(data []byte) []byte {
 	return data
 }
 
-// maskSecrets masks the objects that have a secret mark, wherever they are.
+// maskSecrets masks the objects that have a isSecret member, wherever they are.
 func maskSecrets(data []byte, n *manifest.Node) {
 	secret := slices.ContainsFunc(n.Members, marksSecret)
 	for i := range n.Members {
@@ -148,7 +148,7 @@ func maskSecrets(data []byte, n *manifest.Node) {
 	}
 }
 
-// marksSecret also accepts wrong marks, because the mark itself may be the fault:
+// marksSecret also accepts wrong members, because the member itself may be the fault:
 // "IsSecret": true, "isSecret": "true" or a duplicate.
 func marksSecret(m manifest.Member) bool {
 	return strings.EqualFold(strings.ReplaceAll(m.Key, "_", ""), "isSecret") && m.Value.Text != "false"

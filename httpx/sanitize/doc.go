@@ -10,7 +10,7 @@
 //
 //   - tag-like text whose name is no element of HTML, SVG or MathML, without values of attributes:
 //     to <core-1>, <<vPC for OTV>>
-//   - comparisons of two words without a ">" behind them: a<b, rx<tx
+//   - comparisons of two words without a ">" after them: a<b, rx<tx
 //
 // Password fields are not checked: passwords are never displayed and may contain anything.
 //
@@ -24,8 +24,8 @@
 //
 // Tag-like text of an unknown element has no effect in a page that forgets to escape it. A
 // comparison has none either, until other text with values of attributes and a ">" follows it
-// without escaping. So a tag that is not complete passes only directly behind a letter or a
-// digit, with one letter or an unknown name, and without an equals sign or a quote behind it.
+// without escaping. So a tag that is not complete passes only directly after a letter or a
+// digit, with one letter or an unknown name, and without an equals sign or a quote after it.
 //
 // Strings without "<", or with "<" that cannot start markup, are not parsed. Nearly all strings
 // are like that, and a body of many "<" must stay cheap.

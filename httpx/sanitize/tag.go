@@ -10,7 +10,7 @@ import (
 //
 // Tag-like text is what a parser takes for a tag of an element that HTML, SVG and MathML don't
 // have, without values of attributes: <core-1>, <vPC for OTV>. A comparison is "<" between
-// words without a ">" behind it, as in a<b: its tag never ends.
+// words without a ">" after it, as in a<b: its tag never ends.
 func harmless(s string) bool {
 	lastEnd, lastValue := strings.LastIndexByte(s, '>'), strings.LastIndexAny(s, "=\"'`")
 	for i := strings.IndexByte(s, '<'); i >= 0; {
@@ -40,7 +40,7 @@ func harmless(s string) bool {
 	return true
 }
 
-// startsMarkup reports whether text behind a "<" can make it the start of a tag or a comment
+// startsMarkup reports whether text after a "<" can make it the start of a tag or a comment
 // (HTML Living Standard, 13.2.5.6).
 func startsMarkup(rest string) bool {
 	if rest == "" {
@@ -85,7 +85,7 @@ func named(name string) bool {
 	return name != "" && alphanumeric(rune(name[0])) && (name[0] < '0' || name[0] > '9')
 }
 
-// cutName returns the name of a tag, and the text behind it.
+// cutName returns the name of a tag, and the text after it.
 func cutName(inner string) (name, words string) {
 	if i := strings.IndexFunc(inner, separates); i >= 0 {
 		return inner[:i], inner[i:]

@@ -165,7 +165,7 @@ func TestHangingServer(t *testing.T) {
 			t.Errorf("%d probes at once", n)
 		}
 		s.hangs.Store(false)
-		time.Sleep(250 * time.Millisecond) // two pauses: in the first, all places for probes may be taken
+		time.Sleep(250 * time.Millisecond) // two pauses: in the first, all probes may be in use
 		synctest.Wait()
 		if !c.Allow() {
 			t.Error("the circuit is open 250 ms after the server replies again")

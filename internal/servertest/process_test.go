@@ -19,7 +19,7 @@ import (
 const role = "SERVERTEST_ROLE"
 
 // TestMain runs the server, an echo server, in the child processes of the tests. With
-// SERVERTEST_MARK, the first process creates that file and exits, as if its port were taken.
+// SERVERTEST_MARKER, the first process creates that file and exits, as if its port were taken.
 func TestMain(m *testing.M) {
 	switch os.Getenv(role) {
 	case "":
@@ -28,9 +28,9 @@ func TestMain(m *testing.M) {
 		_, _ = os.Stderr.WriteString("cannot listen\n")
 		os.Exit(1)
 	}
-	if mark := os.Getenv("SERVERTEST_MARK"); mark != "" {
-		if _, err := os.Stat(mark); err != nil {
-			_ = os.WriteFile(mark, nil, 0o600)
+	if marker := os.Getenv("SERVERTEST_MARKER"); marker != "" {
+		if _, err := os.Stat(marker); err != nil {
+			_ = os.WriteFile(marker, nil, 0o600)
 			os.Exit(1)
 		}
 	}
@@ -154,7 +154,7 @@ func TestEndsWithTheTest(t *testing.T) {
 
 func TestTakenPort(t *testing.T) {
 	t.Setenv(role, "server")
-	t.Setenv("SERVERTEST_MARK", t.TempDir()+"/mark")
+	t.Setenv("SERVERTEST_MARKER", t.TempDir()+"/marker")
 	var ports []string
 	p := start(t, func(port string) []string {
 		ports = append(ports, port)
@@ -171,10 +171,10 @@ func TestTakenPortOnRestart(t *testing.T) {
 	t.Setenv(role, "server")
 	p := start(t, onlyPort)
 	p.Kill()
-	mark := t.TempDir() + "/mark" // the process that creates it exits
-	t.Setenv("SERVERTEST_MARK", mark)
+	marker := t.TempDir() + "/marker" // the process that creates it exits
+	t.Setenv("SERVERTEST_MARKER", marker)
 	p.Restart()
-	if _, err := os.Stat(mark); err != nil {
+	if _, err := os.Stat(marker); err != nil {
 		t.Errorf("the first process did not exit: %v", err)
 	}
 }

@@ -67,7 +67,7 @@ func (p *Proxy) Set(f Fault) {
 	p.changed = make(chan struct{})
 }
 
-// Reset resets all connections, on both sides.
+// Reset resets all connections, at both ends.
 func (p *Proxy) Reset() {
 	for _, l := range p.open() {
 		l.reset()
@@ -160,7 +160,7 @@ func (p *Proxy) serve(client *net.TCPConn) {
 	p.mu.Unlock()
 }
 
-// forward passes on what it reads until one side ends. Then it ends the other.
+// forward passes on what it reads until one connection ends. Then it ends the other.
 func (p *Proxy) forward(l *link, to, from *net.TCPConn) {
 	buf := make([]byte, 64<<10)
 	for {

@@ -39,7 +39,7 @@ func Serve(t testing.TB, answer func(packet []byte) [][]byte) (addr string) {
 	return conn.LocalAddr().String()
 }
 
-// Next returns the value that follows an object identifier, with the type EndOfMibView behind the last one.
+// Next returns the value that follows an object identifier, with the type EndOfMibView after the last one.
 type Next func(oid string) gosnmp.SnmpPDU
 
 // Agent answers the requests of SNMPv2c with a community: those for the next values by next, and those for

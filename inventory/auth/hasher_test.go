@@ -265,7 +265,7 @@ func TestOriginsInTurn(t *testing.T) {
 			call("guess", "network 1", "jane")
 		}
 		call("guess", "network 1", "jane") // one too many
-		call("jane", "network 2", "jane")  // behind all guesses of her password
+		call("jane", "network 2", "jane")  // after all guesses of her password
 		call("joe", "network 3", "joe")    // before all but the first, and the last makes room
 		call("known jane", "jane in network 4")
 		leave()

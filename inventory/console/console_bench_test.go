@@ -30,19 +30,19 @@ func (a anyone) Authenticate(*http.Request) (*auth.Identity, error) {
 func filled(t testing.TB, store records.Store, devices int) records.Store {
 	t.Helper()
 	engine, by := records.New(store, nil), records.Caller{Name: "test"}
-	var places []records.Record
+	var locations []records.Record
 	for i := range 200 {
-		places = append(places, &inventory.Location{Name: fmt.Sprintf("Location %d", i), SiteCode: fmt.Sprintf("loc-%03d", i), Country: "Austria"})
+		locations = append(locations, &inventory.Location{Name: fmt.Sprintf("Location %d", i), SiteCode: fmt.Sprintf("loc-%03d", i), Country: "Austria"})
 	}
-	require.NoError(t, engine.Create(t.Context(), by, places...))
+	require.NoError(t, engine.Create(t.Context(), by, locations...))
 	states := []inventory.DeviceStatus{inventory.DeviceActive, inventory.DeviceActive, inventory.DeviceOffline, inventory.DeviceMaintenance}
 	for from := 0; from < devices; from += records.MaxItems {
 		var recs []records.Record
 		for i := from; i < min(devices, from+records.MaxItems); i++ {
-			place := places[i%len(places)].Meta().ID
+			location := locations[i%len(locations)].Meta().ID
 			recs = append(recs, &inventory.Device{
 				Hostname: fmt.Sprintf("access-%06d", i), IP: fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255), Vendor: "Juniper", Model: "QFX5120-48Y",
-				OS: "Junos", OSVersion: "23.4R2", Status: states[i%len(states)], Role: "access-switch", LocationID: &place, Tags: []string{"lab"},
+				OS: "Junos", OSVersion: "23.4R2", Status: states[i%len(states)], Role: "access-switch", LocationID: &location, Tags: []string{"lab"},
 			})
 		}
 		require.NoError(t, engine.Create(t.Context(), by, recs...))

@@ -80,8 +80,8 @@ func TestListOfProgram(t *testing.T) {
 	t.Parallel()
 	store := harbor(t)
 	pages, api := pagesOf(t, store)
-	place, _ := store.Schema().Named("locations")
-	page, err := store.List(t.Context(), &records.Query{Resource: place, Limit: 1})
+	locations, _ := store.Schema().Named("locations")
+	page, err := store.List(t.Context(), &records.Query{Resource: locations, Limit: 1})
 	require.NoError(t, err)
 	body := `{"code":"a < b & \"c\"","value":1234,"status":"full","sealed":true,"labels":["x","y"],"site_id":"` + page.Records[0].Meta().ID + `","remarks":"two\nlines"}`
 	r := httptest.NewRequestWithContext(t.Context(), "POST", "/crates", strings.NewReader(body))

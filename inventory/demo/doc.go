@@ -30,5 +30,5 @@
 // of them, because checking each at run time would take three times as long as generating it.
 //
 // Fill refuses a store that has devices or locations, because made-up records could not be
-// told from real ones afterwards. It creates no users: their passwords would be public.
+// distinguished from real ones afterwards. It creates no users: their passwords would be public.
 package demo

@@ -85,7 +85,7 @@ func TestParseJSON(t *testing.T) {
 	}
 }
 
-// TestHasNeighbors: parsed tables are told apart by their form.
+// TestHasNeighbors: the form of parsed tables shows their kind.
 func TestHasNeighbors(t *testing.T) {
 	t.Parallel()
 	for doc, want := range map[string][2]bool{

@@ -173,7 +173,7 @@ func TestCableElsewhere(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, &choices{store: database(t)})
 	s := twoSites(g)
-	hidden := g.create("/cables", object{"a_interface_id": s.port["id"], "b_interface_id": s.far["id"], "label": "secret"})
+	hidden := g.create("/cables", object{"a_interface_id": s.port["id"], "b_interface_id": s.remote["id"], "label": "secret"})
 	c := g.as("second")
 	a := connect(c, "interface", s.port["id"].(string), "interface", s.other["id"].(string))
 	a.WantError(409, "eth0 cable")
@@ -181,5 +181,5 @@ func TestCableElsewhere(t *testing.T) {
 		t.Errorf("the error shows the cable: %s", a.Body)
 	}
 	c.Send("GET", path("/cables", hidden), nil).Want(404)
-	connect(c, "interface", s.other["id"].(string), "interface", s.far["id"].(string)).WantError(400, "interface_id interfaces exist")
+	connect(c, "interface", s.other["id"].(string), "interface", s.remote["id"].(string)).WantError(400, "interface_id interfaces exist")
 }

@@ -233,7 +233,7 @@ func (f *follower) gone(head records.AuditPosition, why string) error {
 	}
 }
 
-// next reads the next changes, up to the limit, and moves behind them. More reports whether there
+// next reads the next changes, up to the limit, and moves past them. More reports whether there
 // are entries that it has not passed.
 func (f *follower) next() (found []changeEntry, more bool, err error) {
 	ctx, cancel := context.WithTimeout(f.r.Context(), f.opts.Timeout)
@@ -414,7 +414,7 @@ func (f *follower) stillAuthorized() bool {
 }
 
 // write sends events. A client that does not accept them in time is disconnected, and continues
-// behind the last event that it has.
+// after the last event that it has.
 func (f *follower) write(events []byte) bool {
 	control := http.NewResponseController(f.w)
 	_ = control.SetReadDeadline(time.Time{}) // the request has been read

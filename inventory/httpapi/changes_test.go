@@ -79,7 +79,7 @@ func changes(t *testing.T, g *harness) {
 	g.as("").Send("GET", "/changes", nil).WantError(401, "No security token")
 }
 
-// TestChangesPruned follows changes behind a cursor after the audit log was pruned: each way gets 410,
+// TestChangesPruned follows changes from a cursor after the audit log was pruned: each way gets 410,
 // and what the message says leads to all records and the changes after them.
 func TestChangesPruned(t *testing.T) { stores(t, scaletest.Unraced, changesPruned) }
 
@@ -160,7 +160,7 @@ func TestWaitForChanges(t *testing.T) {
 
 var errEnough = errors.New("enough")
 
-// TestFollow follows changes with the client: all of them in order, behind the last one that it
+// TestFollow follows changes with the client: all of them in order, after the last one that it
 // has accepted, as events and by polling, until the user is deactivated.
 func TestFollow(t *testing.T) { stores(t, scaletest.Unraced, followChanges) }
 

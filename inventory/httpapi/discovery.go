@@ -57,7 +57,7 @@ func discoveryRoutes(schema *records.Schema) []route {
 type discovery struct {
 	*exporter
 	out   *spool
-	names *placeNames
+	names *locationNames
 }
 
 // writing makes a part of a document. It writes to b and returns it.
@@ -92,7 +92,7 @@ func (c *call) discover(contentType string, making func() (doc writing, located 
 	list := func(ctx context.Context, q *records.Query) (*records.Page, error) { return c.store.List(ctx, q) }
 	d := &discovery{exporter: c.exportOf(q, list), out: newSpool()}
 	if located {
-		d.names = c.placeNames()
+		d.names = c.locationNames()
 	}
 	page, err := d.next()
 	if err == nil {
@@ -134,11 +134,11 @@ func (d *discovery) write(page *records.Page, doc writing) error {
 		}
 		for _, rec := range recs {
 			device := rec.(*inventory.Device)
-			var place *inventory.Location
+			var location *inventory.Location
 			if device.LocationID != nil {
-				place = at[*device.LocationID]
+				location = at[*device.LocationID]
 			}
-			b = doc.device(b, device, place)
+			b = doc.device(b, device, location)
 		}
 		size := len(b)
 		err = d.out.write(d.r.Context(), b)
@@ -151,21 +151,21 @@ func (d *discovery) write(page *records.Page, doc writing) error {
 	return d.out.write(d.r.Context(), doc.end(b))
 }
 
-// placeNames reads the locations of devices.
-type placeNames struct {
+// locationNames reads the locations of devices.
+type locationNames struct {
 	*call
 	locations *records.Resource
 	found     map[string]*inventory.Location // by id; nil for one that the sender may not see
 }
 
-// placeNames returns nil if the sender may not list locations.
-func (c *call) placeNames() *placeNames {
+// locationNames returns nil if the sender may not list locations.
+func (c *call) locationNames() *locationNames {
 	r := records.Of[inventory.Location](c.schema)
 	err := c.allows(ofAll(permission(r.Access.Read.Or(records.Permission{Everyone: true}))), "", r, records.RouteList)
 	if c.permit(r, records.RouteList, err) != nil {
 		return nil
 	}
-	return &placeNames{c, r, map[string]*inventory.Location{}}
+	return &locationNames{c, r, map[string]*inventory.Location{}}
 }
 
 const (
@@ -176,7 +176,7 @@ const (
 )
 
 // of returns the locations of devices by their ids, none for nil.
-func (p *placeNames) of(ctx context.Context, devices []records.Record) (map[string]*inventory.Location, error) {
+func (p *locationNames) of(ctx context.Context, devices []records.Record) (map[string]*inventory.Location, error) {
 	if p == nil {
 		return nil, nil
 	}
@@ -184,7 +184,7 @@ func (p *placeNames) of(ctx context.Context, devices []records.Record) (map[stri
 		clear(p.found)
 	}
 	var ids []any
-	look := func() error {
+	read := func() error {
 		id, _ := p.locations.Field("id")
 		page, err := p.store.List(ctx, &records.Query{Resource: p.locations, Filters: []records.Filter{{Field: id, Op: records.In, Value: ids}}})
 		if err != nil {
@@ -206,7 +206,7 @@ func (p *placeNames) of(ctx context.Context, devices []records.Record) (map[stri
 		}
 		p.found[*id] = nil
 		if ids = append(ids, *id); len(ids) == maxLookup {
-			if err := look(); err != nil {
+			if err := read(); err != nil {
 				return nil, err
 			}
 		}
@@ -214,7 +214,7 @@ func (p *placeNames) of(ctx context.Context, devices []records.Record) (map[stri
 	if len(ids) == 0 {
 		return p.found, nil
 	}
-	return p.found, look()
+	return p.found, read()
 }
 
 // spool keeps a document compressed until it is complete: then its tag is known, and no failure can follow.

@@ -39,7 +39,7 @@
 // # Lists
 //
 // records.ParseQuery documents the parameters of lists. meta has current_page, limit,
-// total_pages, total_count, and next_cursor unless the page is the last; behind a cursor
+// total_pages, total_count, and next_cursor unless the page is the last; after a cursor
 // there is no current_page, and with count=none there are no totals; with count=estimated meta
 // has count, which is estimated or exact. Events and audit log
 // entries are listed newest first by default.

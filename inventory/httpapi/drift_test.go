@@ -17,7 +17,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// driftReport is the part of a response that tests look at.
+// driftReport is the part of a response that tests check.
 type driftReport struct {
 	Status, Message                         string
 	Missing, Unexpected, Different, Applied int
@@ -211,7 +211,7 @@ func movedCable(t *testing.T, g *harness) {
 	require.Empty(t, g.drift("viewer", "", object{"tables": tables}).Differences)
 }
 
-// TestDriftRequests: what is wrong with a request is said, with the place.
+// TestDriftRequests: the error of a wrong request names the field.
 func TestDriftRequests(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)
@@ -313,8 +313,8 @@ func sampleDrift(t *testing.T, table object, raw string) {
 	ports := map[string]bool{}
 	for _, diff := range first.Differences {
 		name, _ := diff.Observed["neighbor"].(string)
-		far, _ := diff.Observed["port"].(string)
-		if name == "" || far == "" || len(far) > 100 {
+		remote, _ := diff.Observed["port"].(string)
+		if name == "" || remote == "" || len(remote) > 100 {
 			continue
 		}
 		if !own[diff.Interface] {
@@ -324,9 +324,9 @@ func sampleDrift(t *testing.T, table object, raw string) {
 		if peers[name] == nil {
 			peers[name] = g.create("/devices", device(name))["id"]
 		}
-		if !ports[name+" "+far] {
-			ports[name+" "+far] = true
-			g.create("/interfaces", port(peers[name], far))
+		if !ports[name+" "+remote] {
+			ports[name+" "+remote] = true
+			g.create("/interfaces", port(peers[name], remote))
 		}
 	}
 	applied := g.drift("editor", "", with(body, "apply", []string{"all"}))

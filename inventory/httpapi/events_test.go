@@ -91,9 +91,9 @@ func overview(t *testing.T, g *harness) {
 	t.Helper()
 	devices := measured(t, g)
 	c := g.as("viewer")
-	place := map[any]string{}
+	index := map[any]string{}
 	for i, d := range devices {
-		place[d["id"]] = fmt.Sprint(i)
+		index[d["id"]] = fmt.Sprint(i)
 	}
 	for query, want := range map[string]string{
 		"":                              "2 1 0",
@@ -113,8 +113,8 @@ func overview(t *testing.T, g *harness) {
 	} {
 		var got []string
 		for _, m := range data(t, c.Send("GET", "/metrics"+query, nil)) {
-			got = append(got, place[m["device_id"]])
-			if i, _ := strconv.Atoi(place[m["device_id"]]); m["hostname"] != devices[i]["hostname"] {
+			got = append(got, index[m["device_id"]])
+			if i, _ := strconv.Atoi(index[m["device_id"]]); m["hostname"] != devices[i]["hostname"] {
 				t.Errorf("%s: the hostname is %v, want %v", query, m["hostname"], devices[i]["hostname"])
 			}
 		}

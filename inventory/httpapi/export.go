@@ -100,7 +100,7 @@ func (c *call) naturalKeys(r *records.Resource) (bool, error) {
 	return true, nil
 }
 
-// exporter reads the records of a query page by page, each behind the last record of the one before.
+// exporter reads the records of a query page by page, each after the last record of the one before.
 type exporter struct {
 	*call
 	q       *records.Query
@@ -181,7 +181,7 @@ func (x *exporter) send(page *records.Page, out rows) error {
 	return x.write(out.end(b, some))
 }
 
-// after returns the page behind a record, which ends a page with some bytes. Whoever may not read the
+// after returns the page after a record, which ends a page with some bytes. Whoever may not read the
 // records any more gets no more of them.
 func (x *exporter) after(last records.Record, size int) (*records.Page, error) {
 	if time.Since(x.checked) >= reauthorize {

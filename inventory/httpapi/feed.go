@@ -131,7 +131,7 @@ func (f *feed) poll() {
 	}
 }
 
-// wait waits until there are entries behind a position, and reports whether there are.
+// wait waits until there are entries after a position, and reports whether there are.
 func (f *feed) wait(ctx context.Context, seq int64) bool {
 	for {
 		f.mu.Lock()

@@ -226,7 +226,7 @@ func TestFieldFormat(t *testing.T) {
 type many struct {
 	records.Store
 	mu      sync.Mutex
-	between func() error // called before each page behind the first
+	between func() error // called before each page after the first
 	always  bool         // before the first one too
 }
 

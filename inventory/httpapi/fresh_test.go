@@ -17,15 +17,15 @@ import (
 // lagging is a store whose replica has received no changes yet.
 type lagging struct {
 	records.Store
-	behind records.Reader
+	outdated records.Reader
 }
 
 func (s lagging) Get(ctx context.Context, r *records.Resource, id string) (records.Record, error) {
-	return s.behind.Get(ctx, r, id)
+	return s.outdated.Get(ctx, r, id)
 }
 
 func (s lagging) List(ctx context.Context, q *records.Query) (*records.Page, error) {
-	return s.behind.List(ctx, q)
+	return s.outdated.List(ctx, q)
 }
 
 func (s lagging) Fresh() records.Reader { return s.Store }
@@ -34,8 +34,8 @@ func (s lagging) Fresh() records.Reader { return s.Store }
 // read from a replica.
 func TestReplica(t *testing.T) {
 	t.Parallel()
-	behind := records.NewMemStore(builtIn)
-	g := newHarness(t, &choices{store: lagging{records.NewMemStore(builtIn), behind}})
+	outdated := records.NewMemStore(builtIn)
+	g := newHarness(t, &choices{store: lagging{records.NewMemStore(builtIn), outdated}})
 	root := g.as("root")
 
 	t.Log("changes of a user take effect immediately")

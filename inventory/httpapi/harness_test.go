@@ -93,8 +93,8 @@ func (m *mails) send(_ context.Context, n *accounts.Notice) error {
 	return nil
 }
 
-// told returns the notices that were sent since the last call, as text.
-func (m *mails) told() string {
+// newNotices returns the notices that were sent since the last call, as text.
+func (m *mails) newNotices() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var all []string

@@ -67,12 +67,12 @@ func newHeavyQueries(o HeavyOptions, store records.Store) *heavyQueries {
 	return &heavyQueries{opts: o, total: semaphore.NewWeighted(int64(o.Total)), callers: map[string]*heavyCaller{}, exports: map[string]int{}}
 }
 
-// run runs a query of a caller when there is a free place for it.
+// run runs a query of a caller when there is a free slot for it.
 func (h *heavyQueries) run(ctx context.Context, caller string, query func(context.Context) error) error {
 	return h.runPatiently(ctx, 0, caller, query)
 }
 
-// runPatiently is run for a query that may wait for its place longer, by some time.
+// runPatiently is run for a query that may wait for its slot longer, by some time.
 func (h *heavyQueries) runPatiently(ctx context.Context, longer time.Duration, caller string, query func(context.Context) error) error {
 	slow, cancel := context.WithTimeout(ctx, h.opts.Timeout+longer)
 	defer cancel()
@@ -81,11 +81,11 @@ func (h *heavyQueries) runPatiently(ctx context.Context, longer time.Duration, c
 		return h.tooMany(nil)
 	}
 	defer h.leave(caller, c)
-	for _, places := range []*semaphore.Weighted{c.slots, h.total} {
-		if err := places.Acquire(slow, 1); err != nil {
+	for _, slots := range []*semaphore.Weighted{c.slots, h.total} {
+		if err := slots.Acquire(slow, 1); err != nil {
 			return cmp.Or(ctx.Err(), h.tooMany(err))
 		}
-		defer places.Release(1)
+		defer slots.Release(1)
 	}
 	if longer > 0 { // the time to run does not depend on the wait
 		slow, cancel = context.WithTimeout(ctx, h.opts.Timeout)

@@ -68,7 +68,7 @@ func TestHeavyQueries(t *testing.T) {
 		if took := time.Since(start); took != 5*time.Second {
 			t.Errorf("the last response came after %v, want 5s", took)
 		}
-		// Queries that wait may get the place of one that ends in the same instant.
+		// Queries that wait may get the slot of one that ends in the same instant.
 		if n := statuses[http.StatusServiceUnavailable]; n < 3 || n+statuses[http.StatusTooManyRequests] != 61 {
 			t.Errorf("statuses %v, want 503 for those that ran and 429 for the others, 61 in all", statuses)
 		}

@@ -47,7 +47,7 @@ func history(r *records.Resource) operation {
 		ID: "getMetricHistory", Tag: r.Name, Summary: "Get the metrics of one device over time",
 		Parameters: []openapi.Parameter{
 			{Name: "from", Schema: at(""), Description: "The first time. Default: a day before to."},
-			{Name: "to", Schema: at(""), Description: "The time behind the last one. Default: now."},
+			{Name: "to", Schema: at(""), Description: "The time after the last one. Default: now."},
 			{Name: "step", Schema: step, Description: "The length of the periods; raw is single metrics. Default: the shortest of those for which the range is not too long."},
 		},
 		Responses: []openapi.Response{{Status: http.StatusOK, Schema: openapi.Object("History",
@@ -91,16 +91,16 @@ func (c *call) history() error {
 // historyQuery returns the query of a history. An index has its records in order.
 func (c *call) historyQuery(device, step string, from, to time.Time) *records.Query {
 	q := &records.Query{Resource: records.Of[inventory.Metric](c.schema), Limit: maxPoints}
-	field, first, behind := "ts", any(from), any(to)
+	field, first, end := "ts", any(from), any(to)
 	if step != stepRaw {
 		s := inventory.Step(step)
 		q.Resource, field = records.Of[inventory.MetricRollup](c.schema), "bucket"
-		first, behind = s.Bucket(from), s.Bucket(to.Add(s.Duration()-1))
+		first, end = s.Bucket(from), s.Bucket(to.Add(s.Duration()-1))
 	}
 	q.Where("device_id", device)
 	f, _ := q.Resource.Field(field)
 	q.Sort = []records.SortKey{{Field: f}}
-	q.Filters = append(q.Filters, records.Filter{Field: f, Op: records.Gte, Value: first}, records.Filter{Field: f, Op: records.Lt, Value: behind})
+	q.Filters = append(q.Filters, records.Filter{Field: f, Op: records.Gte, Value: first}, records.Filter{Field: f, Op: records.Lt, Value: end})
 	return q
 }
 

@@ -15,10 +15,10 @@ import (
 
 // sites are two locations with a device each, and a user who is limited to the first.
 type sites struct {
-	here, there      object
-	device, foreign  object
-	port, other, far object // interfaces; the last is there
-	link, border     object // links; the last is between the two
+	here, there         object
+	device, foreign     object
+	port, other, remote object // interfaces; the last is there
+	link, border        object // links; the last is between the two
 }
 
 // requestIDs matches the part that differs between equal responses.
@@ -33,9 +33,9 @@ func twoSites(g *harness) *sites {
 	s.device = g.create("/devices", with(device("core-1"), "location_id", s.here["id"], "serial_number", "A1"))
 	s.foreign = g.create("/devices", with(device("core-2"), "location_id", s.there["id"], "serial_number", "A2"))
 	s.port, s.other = g.create("/interfaces", port(s.device["id"], "eth0")), g.create("/interfaces", port(s.device["id"], "eth1"))
-	s.far = g.create("/interfaces", port(s.foreign["id"], "eth0"))
+	s.remote = g.create("/interfaces", port(s.foreign["id"], "eth0"))
 	s.link = g.create("/links", object{"a_interface_id": s.port["id"], "b_interface_id": s.other["id"]})
-	s.border = g.create("/links", object{"a_interface_id": s.port["id"], "b_interface_id": s.far["id"]})
+	s.border = g.create("/links", object{"a_interface_id": s.port["id"], "b_interface_id": s.remote["id"]})
 	for _, name := range []string{"second", "editor", "viewer"} {
 		g.as("root").Send("PATCH", "/users/"+g.users[name].ID, object{"location_ids": []any{s.here["id"]}}).Want(200)
 	}
@@ -68,7 +68,7 @@ func TestLocations(t *testing.T) {
 	absent := func(method, path string, body any) {
 		t.Helper()
 		want := c.Send(method, strings.ReplaceAll(path, "ID", unknown), body)
-		for _, id := range []any{s.there["id"], s.foreign["id"], s.far["id"], s.border["id"]} {
+		for _, id := range []any{s.there["id"], s.foreign["id"], s.remote["id"], s.border["id"]} {
 			if got := c.Send(method, strings.ReplaceAll(path, "ID", id.(string)), body); got.Code != want.Code || masked(got.Body.String()) != masked(want.Body.String()) {
 				t.Errorf("%s %s: %d %s, and of an unknown id %d %s", method, path, got.Code, got.Body, want.Code, want.Body)
 			}
@@ -151,7 +151,7 @@ func TestLocationsOfUsers(t *testing.T) {
 		t.Errorf("the devices are %v", found)
 	}
 	root.Send("PATCH", viewer, object{"first_name": "Jo"}).Want(200)
-	g.as("editor").Send("POST", "/links", object{"a_interface_id": s.port["id"], "b_interface_id": s.far["id"]}).Want(400)
+	g.as("editor").Send("POST", "/links", object{"a_interface_id": s.port["id"], "b_interface_id": s.remote["id"]}).Want(400)
 	root.Send("PATCH", "/users/"+g.users["root"].ID, object{"location_ids": []any{s.there["id"]}}).Want(403)
 }
 
@@ -181,7 +181,7 @@ func TestNarrowedLocations(t *testing.T) {
 		}
 		c, editor := h.as("second"), h.as("editor")
 		c.Send("GET", path("/devices", s.foreign), nil).Want(200)
-		link := object{"a_interface_id": s.other["id"], "b_interface_id": s.far["id"]}
+		link := object{"a_interface_id": s.other["id"], "b_interface_id": s.remote["id"]}
 		made := editor.Send("POST", "/links", link, "Idempotency-Key", "a").Want(201)
 		for _, name := range []string{"second", "editor"} {
 			g.as("root").Send("PATCH", "/users/"+g.users[name].ID, object{"location_ids": []any{s.here["id"]}}).Want(200)

@@ -199,7 +199,7 @@ func scanLatest(ctx context.Context, from records.Reader, r *records.Resource, d
 		case len(found) > maxOverview:
 			return nil, badField("latest", "must be false: this store has too many devices for an overview")
 		}
-		// Missing values come last in this order, so this is behind all metrics of the device.
+		// Missing values come last in this order, so this is after all metrics of the device.
 		q.After = &records.Place{Values: []any{last, nil, nil}, ID: strings.Repeat("f", 36)}
 	}
 }

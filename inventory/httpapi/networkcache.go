@@ -14,7 +14,7 @@ import (
 const maxPassed = 1000
 
 // networkCache remembers the network of all records, which takes long to read, and the position in the
-// audit log at which it was read. It holds as long as no entry behind that position is about the graph.
+// audit log at which it was read. It holds as long as no entry after that position is about the graph.
 type networkCache struct {
 	lock  chan struct{} // full while the cache is in use
 	from  records.Reader
@@ -63,7 +63,7 @@ func (k *networkCache) network(ctx context.Context) (*network, *topology.Graph, 
 }
 
 // holds reports whether the network has not changed up to a position, and moves to it. The digests
-// show whether the entries are those behind the position of the cache: the database may have been
+// show whether the entries are those after the position of the cache: the database may have been
 // restored, and entries may have been pruned.
 func (k *networkCache) holds(ctx context.Context, head records.AuditPosition) (bool, error) {
 	switch {

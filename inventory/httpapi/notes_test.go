@@ -12,7 +12,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// since returns the entries behind the first n, without ids and times, as text.
+// since returns the entries after the first n, without ids and times, as text.
 func (g *harness) since(n int) string {
 	g.t.Helper()
 	var all []string

@@ -8,7 +8,7 @@ import (
 	"github.com/ashlar-go/ashlar/internal/scaletest"
 )
 
-// TestNotices: users are told by email about a new password, whoever set it, and about a new email
+// TestNotices: users are notified by email of a new password, whoever set it, and about a new email
 // address, at both addresses.
 func TestNotices(t *testing.T) { stores(t, scaletest.Unraced, notices) }
 
@@ -19,7 +19,7 @@ func notices(t *testing.T, g *harness) {
 	check := func(why, want string, send func()) {
 		t.Helper()
 		send()
-		if got := g.mails.told(); got != want {
+		if got := g.mails.newNotices(); got != want {
 			t.Errorf("%s sends\n%s\nwant\n%s", why, got, want)
 		}
 	}
@@ -63,7 +63,7 @@ func TestNoticesAreBounded(t *testing.T) {
 		g.as("root").Send("PATCH", at, object{"email": "victim@example.org"}).Want(200)
 		g.as("root").Send("PATCH", at, object{"email": "viewer@example.org"}).Want(200)
 	}
-	if n := strings.Count(g.mails.told(), "victim@example.org"); n != 20 {
+	if n := strings.Count(g.mails.newNotices(), "victim@example.org"); n != 20 {
 		t.Errorf("the victim gets %d mails", n)
 	}
 }

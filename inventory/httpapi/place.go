@@ -15,9 +15,9 @@ import (
 // belowParameter lists the records of a location and of those within it (REFERENCE.md, 1.13).
 const belowParameter = "below"
 
-// placeField returns the field by which records are at a location, nil for none: the id of locations, and
+// locationField returns the field by which records are at a location, nil for none: the id of locations, and
 // the first reference to one. A field with the name of the parameter takes precedence.
-func placeField(r *records.Resource) *records.Field {
+func locationField(r *records.Resource) *records.Field {
 	if _, taken := r.Field(belowParameter); taken {
 		return nil
 	}
@@ -44,7 +44,7 @@ func (op *operation) placing() {
 	if r == nil {
 		r = op.doc.Filters
 	}
-	if r == nil || placeField(r) == nil {
+	if r == nil || locationField(r) == nil {
 		return
 	}
 	op.doc.Parameters = append(op.doc.Parameters, openapi.Parameter{
@@ -55,7 +55,7 @@ func (op *operation) placing() {
 
 // below adds the condition of the parameter to a query.
 func (c *call) below(q *records.Query, query url.Values) error {
-	f := placeField(q.Resource)
+	f := locationField(q.Resource)
 	values := query[belowParameter]
 	if f == nil || len(values) == 0 {
 		return nil

@@ -32,7 +32,7 @@ type world struct {
 	*harness
 	seed    int
 	near    *records.Engine // whose records have the same ids in each world
-	far     *records.Engine // of what is elsewhere
+	others  *records.Engine // of what is elsewhere
 	granted []string
 	ids     map[string][]string // by resource
 }
@@ -51,7 +51,7 @@ func newWorld(t *testing.T, seed int) *world {
 	t.Helper()
 	w := &world{harness: newHarness(t, &choices{store: database(t)}), seed: seed, ids: map[string][]string{}}
 	w.near = records.New(w.store, &records.Options{Now: w.clock.now, NewID: sequence("a", 0)})
-	w.far = records.New(w.store, &records.Options{Now: w.clock.now, NewID: sequence("b", seed)})
+	w.others = records.New(w.store, &records.Options{Now: w.clock.now, NewID: sequence("b", seed)})
 	w.fill()
 	return w
 }
@@ -124,7 +124,7 @@ func (w *world) fill() {
 	var foreign []*inventory.Interface
 	more := func(n int) {
 		for range n {
-			at, ports := w.site(w.far, fmt.Sprintf("far-%d-%d", w.seed, len(elsewhere)), 1+w.seed)
+			at, ports := w.site(w.others, fmt.Sprintf("far-%d-%d", w.seed, len(elsewhere)), 1+w.seed)
 			elsewhere, foreign = append(elsewhere, at), append(foreign, ports...)
 		}
 	}
@@ -139,13 +139,13 @@ func (w *world) fill() {
 	for i, port := range foreign[:1] { // from here to there, and there
 		rear, err := w.store.List(context.Background(), (&records.Query{Resource: records.Of[inventory.RearPort](w.store.Schema())}).Where("device_id", ports[0].DeviceID))
 		ok(w.t, err)
-		add(w, w.far, &inventory.Cable{AInterfaceID: &port.ID, BRearPortID: &rear.Records[i].Meta().ID, Label: "behind-cable"})
+		add(w, w.others, &inventory.Cable{AInterfaceID: &port.ID, BRearPortID: &rear.Records[i].Meta().ID, Label: "behind-cable"})
 	}
 	for i := range w.seed { // between here and there
-		add(w, w.far, &inventory.Link{AInterfaceID: ports[i].ID, BInterfaceID: foreign[i].ID})
-		add(w, w.far, &inventory.Event{Severity: "low", Type: "border", Message: "at the border", DeviceID: &ports[0].DeviceID, LocationID: &elsewhere[0].ID})
-		add(w, w.far, &inventory.Device{Hostname: fmt.Sprint("nowhere-", i), Vendor: "Cisco"})
-		add(w, w.far, &inventory.VLAN{VLANID: int64(i + 1), Name: "everywhere"})
+		add(w, w.others, &inventory.Link{AInterfaceID: ports[i].ID, BInterfaceID: foreign[i].ID})
+		add(w, w.others, &inventory.Event{Severity: "low", Type: "border", Message: "at the border", DeviceID: &ports[0].DeviceID, LocationID: &elsewhere[0].ID})
+		add(w, w.others, &inventory.Device{Hostname: fmt.Sprint("nowhere-", i), Vendor: "Cisco"})
+		add(w, w.others, &inventory.VLAN{VLANID: int64(i + 1), Name: "everywhere"})
 	}
 	name := func(text string) func(rec records.Record) {
 		return func(rec records.Record) { rec.(*inventory.Device).Notes = text }
@@ -158,14 +158,14 @@ func (w *world) fill() {
 	}
 	leaving := add(w, w.near, &inventory.Device{Hostname: "leaving", LocationID: &here.ID})
 	lost := add(w, w.near, &inventory.Device{Hostname: "lost", LocationID: &also.ID})
-	entering := add(w, w.far, &inventory.Device{Hostname: "entering", LocationID: &elsewhere[0].ID})
+	entering := add(w, w.others, &inventory.Device{Hostname: "entering", LocationID: &elsewhere[0].ID})
 	w.set(w.near, leaving, name("before"))
 	w.set(w.near, leaving, move(&elsewhere[0].ID, fmt.Sprint("left for ", w.seed)))
 	for i := range w.seed {
-		w.set(w.far, leaving, name(fmt.Sprint("behind-", i)))
+		w.set(w.others, leaving, name(fmt.Sprint("behind-", i)))
 	}
 	w.set(w.near, lost, move(nil, fmt.Sprint("left for ", w.seed)))
-	w.set(w.far, entering, move(&elsewhere[0].ID, fmt.Sprint("from ", w.seed)))
+	w.set(w.others, entering, move(&elsewhere[0].ID, fmt.Sprint("from ", w.seed)))
 	ok(w.t, w.near.Delete(context.Background(), records.Caller{Name: "someone"}, records.Of[inventory.Device](w.store.Schema()), records.Edit{ID: lost.ID}))
 	hash, err := w.hasher.Hash(context.Background(), password)
 	ok(w.t, err)

@@ -31,15 +31,15 @@ func TestBelow(t *testing.T) {
 	stores(t, scaletest.Unraced, func(t *testing.T, g *harness) {
 		c := g.on(t, "root")
 		id := map[string]string{}
-		for _, place := range []struct{ name, in, kind string }{
+		for _, site := range []struct{ name, in, kind string }{
 			{"europe", "", "region"}, {"vienna", "europe", "site"}, {"room-1", "vienna", "room"}, {"room-2", "vienna", "room"}, {"oslo", "europe", "site"}, {"asia", "", "region"},
 		} {
-			rec := object{"name": place.name, "kind": place.kind, "site_code": place.name}
-			if place.in != "" {
-				rec["parent"] = place.in
+			rec := object{"name": site.name, "kind": site.kind, "site_code": site.name}
+			if site.in != "" {
+				rec["parent"] = site.in
 			}
-			id[place.name] = g.create("/locations", rec)["id"].(string)
-			g.create("/devices", object{"hostname": "of-" + place.name, "location_id": id[place.name]})
+			id[site.name] = g.create("/locations", rec)["id"].(string)
+			g.create("/devices", object{"hostname": "of-" + site.name, "location_id": id[site.name]})
 		}
 		for query, want := range map[string]string{
 			"/locations?sortby=name:asc&below=" + id["vienna"]:              "room-1 room-2 vienna",

@@ -178,7 +178,7 @@ func (c *call) sendEncoded(q *records.Query, page *records.Page, e *encoder) {
 	})
 }
 
-// appendMeta appends the metadata of a page: without page numbers behind a cursor, and
+// appendMeta appends the metadata of a page: without page numbers after a cursor, and
 // without totals if they were not requested.
 func appendMeta(b []byte, q *records.Query, page *records.Page) []byte {
 	b = append(b, '{')

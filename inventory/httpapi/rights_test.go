@@ -237,7 +237,7 @@ func TestRightsAreRemovedInTime(t *testing.T) {
 	})
 }
 
-// checkNoneAfter checks that the feed has changes by a user, and none behind the last change of the user.
+// checkNoneAfter checks that the feed has changes by a user, and none after the last change of the user.
 func checkNoneAfter(t *testing.T, c *httpxtest.Client, since string, u *inventory.User) {
 	t.Helper()
 	own, removed := 0, false

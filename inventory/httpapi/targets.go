@@ -53,11 +53,11 @@ type targetList struct {
 	some      bool
 }
 
-// targetLabel is a label with the value of a field, of the location if place is set.
+// targetLabel is a label with the value of a field, of the location if location is set.
 type targetLabel struct {
-	name  string
-	field *records.Field
-	place bool
+	name     string
+	field    *records.Field
+	location bool
 }
 
 // targetList returns the document that the parameters ask for.
@@ -99,9 +99,9 @@ func (l *targetList) setLabels(devices, locations *records.Resource, text string
 	}
 	for _, part := range parts {
 		source, name, renamed := strings.Cut(part, ":")
-		field, place := strings.CutPrefix(source, "location.")
+		field, location := strings.CutPrefix(source, "location.")
 		of := devices
-		if place {
+		if location {
 			of = locations
 		}
 		f, ok := of.Field(field)
@@ -120,7 +120,7 @@ func (l *targetList) setLabels(devices, locations *records.Resource, text string
 			}
 			return badField("labels", "has the label "+strconv.Quote(shorten(name))+" twice")
 		}
-		l.labels = append(l.labels, targetLabel{name, f, place})
+		l.labels = append(l.labels, targetLabel{name, f, location})
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func isLabel(f *records.Field) bool {
 
 // located reports whether the document has fields of locations.
 func (l *targetList) located() bool {
-	return slices.ContainsFunc(l.labels, func(label targetLabel) bool { return label.place })
+	return slices.ContainsFunc(l.labels, func(label targetLabel) bool { return label.location })
 }
 
 func (l *targetList) begin(b []byte) []byte { return append(b, '[') }
@@ -154,7 +154,7 @@ func (l *targetList) device(b []byte, d *inventory.Device, at *inventory.Locatio
 		label := &l.labels[i]
 		value := ""
 		switch {
-		case !label.place:
+		case !label.location:
 			value = labelValue(label.field, d)
 		case at != nil:
 			value = labelValue(label.field, at)

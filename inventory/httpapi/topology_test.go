@@ -28,7 +28,7 @@ func databases(t *testing.T, sqlite func(testing.TB), test func(t *testing.T, g 
 	})
 }
 
-// cabled is a network: a square a, b, c, d; e behind d; and two links between e and f.
+// cabled is a network: a square a, b, c, d; e linked to d; and two links between e and f.
 //
 //	a - b
 //	|   |
@@ -268,7 +268,7 @@ func TestNetworkOfOtherProcess(t *testing.T) {
 	})
 }
 
-// TestTopologyBounds: what is left out is told, and invalid parameters are refused.
+// TestTopologyBounds: the response says what it left out, and invalid parameters are refused.
 func TestTopologyBounds(t *testing.T) {
 	t.Parallel()
 	g := newHarness(t, nil)

@@ -47,12 +47,12 @@ func TestTrace(t *testing.T) {
 	stores(t, scaletest.Unraced, func(t *testing.T, g *harness) {
 		c := g.on(t, "root")
 		_, id := ports(g, g.create("/devices", device("sw1"))["id"], "a", "b", "c", "d", "e")
-		_, far := ports(g, g.create("/devices", device("sw2"))["id"], "a", "b", "c")
+		_, remote := ports(g, g.create("/devices", device("sw2"))["id"], "a", "b", "c")
 		rear1, fronts1 := panel(g, "pp1", 4)
 		rear2, fronts2 := panel(g, "pp2", 3)
 		connect(c, "interface", id["a"], "front_port", fronts1[1]).Want(201)
 		connect(c, "rear_port", rear2, "rear_port", rear1).Want(201)
-		read(t, c.Send("POST", "/cables", object{"a_front_port_id": fronts2[1], "b_interface_id": far["b"], "label": "L2"}).Want(201))
+		read(t, c.Send("POST", "/cables", object{"a_front_port_id": fronts2[1], "b_interface_id": remote["b"], "label": "L2"}).Want(201))
 		connect(c, "interface", id["c"], "front_port", fronts1[2]).Want(201)
 		connect(c, "interface", id["d"], "front_port", fronts1[3]).Want(201)
 
@@ -64,7 +64,7 @@ func TestTrace(t *testing.T) {
 		if hop := forward.Hops[7]; hop["name"] != "L2" || hop["status"] != "connected" || forward.Hops[6]["position"] != 2.0 {
 			t.Errorf("the hops are %v", forward.Hops)
 		}
-		back := traced(t, c, "interface", far["b"])
+		back := traced(t, c, "interface", remote["b"])
 		slices.Reverse(back.Hops)
 		if fmt.Sprint(back.Hops) != fmt.Sprint(forward.Hops) || !back.Complete {
 			t.Errorf("the way back is %s", back.names())
@@ -109,14 +109,14 @@ func TestTrace(t *testing.T) {
 			t.Errorf("the path of a power port is %s", got)
 		}
 
-		link := g.create("/links", object{"a_interface_id": id["e"], "b_interface_id": far["c"]})
-		for _, end := range []string{id["e"], far["c"]} {
+		link := g.create("/links", object{"a_interface_id": id["e"], "b_interface_id": remote["c"]})
+		for _, end := range []string{id["e"], remote["c"]} {
 			if tr := traced(t, c, "interface", end); !tr.Complete || len(tr.Hops) != 3 || tr.Hops[1]["id"] != link["id"] {
 				t.Errorf("the path of a link is %s", tr.names())
 			}
 		}
-		g.create("/links", object{"a_interface_id": id["e"], "b_interface_id": far["a"]})
-		for _, end := range []string{id["e"], far["c"], far["a"]} {
+		g.create("/links", object{"a_interface_id": id["e"], "b_interface_id": remote["a"]})
+		for _, end := range []string{id["e"], remote["c"], remote["a"]} {
 			if tr := traced(t, c, "interface", end); tr.Complete || len(tr.Hops) != 1 || tr.Ends[1] != "links" {
 				t.Errorf("the path of one of several links is %s", tr.names())
 			}
@@ -158,18 +158,18 @@ func TestTraceRights(t *testing.T) {
 	g := newHarness(t, &choices{store: database(t)})
 	s := twoSites(g)
 	rear, fronts := panelOf(g, s.device["id"], "pp1", 1)
-	farRear, farFronts := panelOf(g, s.foreign["id"], "pp2", 1)
+	remoteRear, remoteFronts := panelOf(g, s.foreign["id"], "pp2", 1)
 	root, limited := g.as("root"), g.as("second")
 	connect(root, "interface", s.port["id"].(string), "front_port", fronts[0]).Want(201)
-	connect(root, "rear_port", rear, "rear_port", farRear).Want(201)
-	connect(root, "interface", s.far["id"].(string), "front_port", farFronts[0]).Want(201)
+	connect(root, "rear_port", rear, "rear_port", remoteRear).Want(201)
+	connect(root, "interface", s.remote["id"].(string), "front_port", remoteFronts[0]).Want(201)
 	if tr := traced(t, root, "interface", s.port["id"].(string)); !tr.Complete {
 		t.Errorf("the path is %s", tr.names())
 	}
 	if tr := traced(t, limited, "interface", s.port["id"].(string)); tr.names() != "core-1:eth0 -- core-1:pp1/1 core-1:pp1 interface,open" {
 		t.Errorf("the path at one location is %s", tr.names())
 	}
-	limited.Send("GET", "/trace?interface_id="+s.far["id"].(string), nil).WantError(404, "Interface not found")
+	limited.Send("GET", "/trace?interface_id="+s.remote["id"].(string), nil).WantError(404, "Interface not found")
 
 	trace := "/trace?interface_id=" + s.port["id"].(string)
 	for scopes, status := range map[string]int{

@@ -11,7 +11,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/importer"
 )
 
-// TestBadInput: each format refuses bad input with the place, the value and what would be right. Nothing is
+// TestBadInput: each format refuses bad input with the position, the value and what would be right. Nothing is
 // changed.
 func TestBadInput(t *testing.T) {
 	t.Parallel()

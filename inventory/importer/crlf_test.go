@@ -27,7 +27,7 @@ func notesOf(t *testing.T, engine *records.Engine, hostname string) string {
 }
 
 // TestLineBreaks: the line breaks within a cell are kept as they are, whatever those of rows are, and in
-// rows behind a row with misplaced quotation marks.
+// rows after a row with misplaced quotation marks.
 func TestLineBreaks(t *testing.T) {
 	t.Parallel()
 	for _, notes := range []string{

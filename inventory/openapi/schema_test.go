@@ -216,7 +216,7 @@ func testDrafts(t *testing.T, compile compiler) {
 	for _, r := range schema.Resources() {
 		t.Run(r.Name, func(t *testing.T) {
 			draftSchema, recordSchema, partSchema := compile(openapi.Name(r)+"Draft"), compile(openapi.Name(r)), compile(openapi.Name(r)+"Part")
-			var allowed, taken outcomes
+			var allowed, accepted outcomes
 			checkBoth(t, func(t *rapid.T) {
 				doc, err := json.Marshal(draft(t, r, func(f *records.Field) bool { return f.Required || f.OnCreate }))
 				require.NoError(t, err)
@@ -229,12 +229,12 @@ func testDrafts(t *testing.T, compile compiler) {
 				if allowed.add(schemaErr == nil) && err != nil && !between(err) {
 					t.Fatalf("the schema allows %s, the inventory does not: %v", doc, err)
 				}
-				if taken.add(err == nil) {
+				if accepted.add(err == nil) {
 					now := shown(t, r, rec)
 					assert.NoError(t, recordSchema.Validate(now))
 					assert.NoError(t, partSchema.Validate(now))
 				}
-			}, &allowed, &taken)
+			}, &allowed, &accepted)
 		})
 	}
 }

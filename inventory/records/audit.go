@@ -18,7 +18,7 @@ type AuditLog struct {
 	// "location/018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f". Empty for a change that was requested.
 	Cause string `json:"cause" field:"readonly,max=150"`
 	// Places are the ids of the places that the record belonged to, separated by spaces: before the
-	// change, and behind a > those after it if they differ ([Places.Seen]). The digest has no part
+	// change, and after a > those after it if they differ ([Places.Seen]). The digest has no part
 	// of it.
 	Places string `json:"-" field:"hidden,column=places,max=1000"`
 }

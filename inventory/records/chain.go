@@ -17,7 +17,7 @@ import (
 type AuditChain interface {
 	// AuditHead returns the last position.
 	AuditHead(ctx context.Context) (AuditPosition, error)
-	// AuditAfter returns up to limit entries behind a position, in order.
+	// AuditAfter returns up to limit entries after a position, in order.
 	AuditAfter(ctx context.Context, seq int64, limit int) ([]ChainedEntry, error)
 	// AuditAnchors returns the ends of the parts of the chain that were pruned, and of the part
 	// from before the chain, in order.
@@ -47,7 +47,7 @@ type ChainedEntry struct {
 // being deleted. An anchor that prunes nothing is the end of the part from before the chain.
 type AuditAnchor struct {
 	AuditPosition
-	Pruned int64 // the number of positions behind the anchor before
+	Pruned int64 // the number of positions after the anchor before
 	Actor  string
 	At     time.Time
 }
@@ -74,7 +74,7 @@ func AuditDigest(a *AuditLog, changes string) (digest, former [sha256.Size]byte)
 	return sha256.Sum256(doc), sha256.Sum256(earlier)
 }
 
-// Next returns the position behind another one, for the digest of its entry.
+// Next returns the position after another one, for the digest of its entry.
 func (p AuditPosition) Next(digest [sha256.Size]byte) AuditPosition {
 	sum := sha256.New()
 	sum.Write(p.Hash)
@@ -179,7 +179,7 @@ type verification struct {
 	report   AuditReport
 }
 
-// anchor continues behind the last pruning, and reads the end of the log after it, which is then
+// anchor continues after the last pruning, and reads the end of the log after it, which is then
 // not before the entry that signs it.
 func (v *verification) anchor(ctx context.Context) error {
 	anchors, err := v.chain.AuditAnchors(ctx)

@@ -27,7 +27,7 @@ func (q *Query) order() string {
 	return name.String()
 }
 
-// Cursor returns a string with which the next page starts behind a record, usually the last
+// Cursor returns a string with which the next page starts after a record, usually the last
 // one of a page. It is valid for the same resource and order; filters may change. Pages that
 // follow each other by cursors do not overlap, and contain every record that exists
 // throughout, whatever is created or deleted in between.
@@ -42,7 +42,7 @@ func (q *Query) Cursor(rec Record) string {
 
 var errCursor = errors.New("is not a cursor of this list: use meta.next_cursor of the previous page, or an empty cursor to start")
 
-// continueAt starts the page behind a cursor. An empty one is the start of the list.
+// continueAt starts the page after a cursor. An empty one is the start of the list.
 func (q *Query) continueAt(text string) error {
 	if text == "" {
 		return nil

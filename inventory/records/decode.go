@@ -74,7 +74,7 @@ func (d *decoder) space() {
 	}
 }
 
-// next reads a character behind white space.
+// next reads a character after white space.
 func (d *decoder) next(c byte) bool {
 	d.space()
 	if d.at == len(d.doc) || d.doc[d.at] != c {

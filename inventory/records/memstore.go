@@ -23,7 +23,7 @@ type MemStore struct {
 	lock   *semaphore.Weighted          // 1 to read, maxReaders to write; unlike a sync.RWMutex it respects contexts
 	tables map[string]map[string]Record // by the name of the resource
 	keys   map[string]string            // unique key to id
-	chain  []memLink                    // of the audit log, behind pruned
+	chain  []memLink                    // of the audit log, after pruned
 	pruned AuditPosition                // the last position that was deleted
 	anchor *AuditAnchor                 // of the last pruning; nil for none
 }
@@ -206,7 +206,7 @@ func (s *MemStore) AuditHead(ctx context.Context) (AuditPosition, error) {
 	return s.head(), nil
 }
 
-// AuditAfter returns entries of the audit log behind a position ([AuditChain]).
+// AuditAfter returns entries of the audit log after a position ([AuditChain]).
 func (s *MemStore) AuditAfter(ctx context.Context, seq int64, limit int) ([]ChainedEntry, error) {
 	if err := s.lock.Acquire(ctx, 1); err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ type Column struct {
 }
 
 // Columns returns the columns with some names: that of a field, as in "status", or those of a reference
-// and of a field behind it, as in "device_id.hostname". The fields must be text, and the reference one
+// and of a field of its record, as in "device_id.hostname". The fields must be text, and the reference one
 // by which the records belong to places ([Definition].Within), so that who may see a record may see
 // these values. The error names the column that is not like this.
 func Columns(r *Resource, names ...string) ([]Column, error) {
@@ -77,7 +77,7 @@ func Project(ctx context.Context, from Reader, q *Query, names []string, row fun
 			if c.Through != nil {
 				if c.Through != through {
 					through = c.Through
-					if known, err = behind(ctx, from, through, rec); err != nil {
+					if known, err = target(ctx, from, through, rec); err != nil {
 						return err
 					}
 				}
@@ -95,8 +95,8 @@ func Project(ctx context.Context, from Reader, q *Query, names []string, row fun
 	return nil
 }
 
-// behind returns the record that a reference refers to, or nil.
-func behind(ctx context.Context, from Reader, through *Field, rec Record) (Record, error) {
+// target returns the record that a reference refers to, or nil.
+func target(ctx context.Context, from Reader, through *Field, rec Record) (Record, error) {
 	id, ok := through.Value(rec).(string)
 	if !ok || id == "" {
 		return nil, nil

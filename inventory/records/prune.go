@@ -40,10 +40,10 @@ type Pruned struct {
 
 // Oldest selects the oldest records of a resource, which are those with the lowest ids.
 type Oldest struct {
-	After  string    // ids behind this one; empty is any
+	After  string    // ids after this one; empty is any
 	Before time.Time // those created before; zero is none
 	Keep   int64     // and those that are not among the newest Keep records; 0 is none
-	Limit  int       // of the first Limit records behind After
+	Limit  int       // of the first Limit records after After
 }
 
 // Pruner is implemented by a [Tx] that can delete the oldest records of a resource at once.
@@ -56,7 +56,7 @@ type Pruner interface {
 // AuditPruner is implemented by a [Tx] of an [AuditChain] whose audit log can be pruned.
 type AuditPruner interface {
 	// AnchorAudit replaces the anchors of earlier prunings by a later one. It sets
-	// AuditAnchor.Pruned to the number of positions behind the last one. It returns false, and
+	// AuditAnchor.Pruned to the number of positions after the last one. It returns false, and
 	// changes nothing, if there is one at this position or a later one.
 	AnchorAudit(ctx context.Context, anchor *AuditAnchor) (bool, error)
 	// PruneAudit deletes up to limit entries up to the last anchor, the first positions first. It
@@ -306,7 +306,7 @@ func (p *pruning) anchor(ctx context.Context, tx Tx, of AuditPruner, at AuditPos
 }
 
 // lastExpired returns the last position up to which all entries are to be deleted, nil if there
-// is none behind the last anchor, and whether there may be more than this call deletes. Entries of
+// is none after the last anchor, and whether there may be more than this call deletes. Entries of
 // earlier prunings go with older or younger ones only: otherwise each call would replace the one
 // of the call before.
 func (p *pruning) lastExpired(ctx context.Context, chain AuditChain) (last *AuditPosition, more bool, err error) {

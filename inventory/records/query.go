@@ -21,7 +21,7 @@ type Query struct {
 
 	Only *Places // the places that the records belong to; nil is any, and records without a place
 
-	After         *Place // start behind this position, whether a record is there or not
+	After         *Place // start after this position, whether a record is there or not
 	Offset, Limit int64  // the number of records to skip and to return; no Limit returns all
 	Count         bool   // whether to count the total
 	Estimate      bool   // whether a count above MaxEstimate, or MaxPlacedEstimate, may end there

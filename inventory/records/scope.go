@@ -8,7 +8,7 @@ import (
 
 // LimitTo returns an engine over the same store whose changes are limited to the records of some
 // places: others are absent for it, and can't become the result of a change or be referred to. places
-// is called in the transaction of a change, behind the functions of [Engine.BeforeChange]; nil is no
+// is called in the transaction of a change, after the functions of [Engine.BeforeChange]; nil is no
 // limit. What goes along with a deletion is not limited.
 func (v *Engine) LimitTo(places func() *Places) *Engine {
 	more := *v
@@ -23,7 +23,7 @@ type scope struct {
 	only *Places // nil is no limit
 }
 
-// scope returns the scope of a transaction, behind its first steps. bulk is that of the placer.
+// scope returns the scope of a transaction, after its first steps. bulk is that of the placer.
 func (v *Engine) scope(tx Tx, bulk bool) *scope {
 	s := &scope{placer: newPlacer(tx, bulk)}
 	if v.places != nil {

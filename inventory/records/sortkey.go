@@ -25,7 +25,7 @@ func (r *Resource) Addresses() []*Field {
 func (f *Field) Keyed() bool { return f.Natural || f.Address() }
 
 // OrderKey returns the key of a value of a field that is Keyed: the [NaturalKey] of a name, or the
-// [AddressKey] of an address. A string that is no address comes behind all addresses. The key is
+// [AddressKey] of an address. A string that is no address comes after all addresses. The key is
 // empty for nil and the empty string only.
 func (f *Field) OrderKey(value any) string {
 	s, _ := value.(string)
@@ -113,7 +113,7 @@ func NaturalKey(s string) string {
 	return string(key)
 }
 
-// appendLength appends the length of a number so that longer numbers sort behind shorter ones,
+// appendLength appends the length of a number so that longer numbers sort after shorter ones,
 // and numbers sort among other bytes as a digit does: one digit up to maxShortRun, and beyond
 // it a 9, the number of digits of the length, and the length.
 func appendLength(key []byte, n int) []byte {
@@ -159,7 +159,7 @@ func NetworkRange(network netip.Prefix) (from, to string) {
 		last[bit/8] |= 0x80 >> (bit % 8)
 	}
 	end, _ := netip.AddrFromSlice(last)
-	return addressDigits(first), addressDigits(end) + "g" // behind all hexadecimal digits
+	return addressDigits(first), addressDigits(end) + "g" // after all hexadecimal digits
 }
 
 // unmap returns a network of IPv4 addresses in IPv6 as one of IPv4.

@@ -15,7 +15,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/server"
 )
 
-// TestRotateLinkedKeyFile checks that a rotation changes the file behind a link, and keeps its mode
+// TestRotateLinkedKeyFile checks that a rotation changes the target of a link, and keeps its mode
 // and its owner: servers of a group may read it.
 func TestRotateLinkedKeyFile(t *testing.T) {
 	t.Parallel()

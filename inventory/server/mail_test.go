@@ -80,7 +80,7 @@ func TestReset(t *testing.T) {
 	assert.NotContains(t, r.log.String(), changed)
 }
 
-// TestNotices changes an account, of which its user is told by mail.
+// TestNotices changes an account, of which its user is notified by mail.
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	r, box := serveMail(t)

@@ -90,7 +90,7 @@ func (t *transaction) extendChain(ctx context.Context) error {
 	return t.end(ctx, "write the end of the audit log", err)
 }
 
-// chainRows returns the rows of VALUES for links behind a position, and moves it to the last one.
+// chainRows returns the rows of VALUES for links after a position, and moves it to the last one.
 func (b *builder) chainRows(links []auditLink, at *records.AuditPosition, format string) string {
 	rows := make([]string, len(links))
 	for i, l := range links {
@@ -132,7 +132,7 @@ func (t *transaction) unlockChain(committed bool) {
 // maxAtOnce bounds the links that extendFrom adds, so that there are few different statements.
 const maxAtOnce = 4
 
-// extendFrom adds a few entries behind a position with one statement, so that the lock is held
+// extendFrom adds a few entries after a position with one statement, so that the lock is held
 // for a short time. It returns false if another process has extended the chain, or the database
 // can't.
 func (t *transaction) extendFrom(ctx context.Context, from records.AuditPosition) (done bool, err error) {
@@ -183,7 +183,7 @@ func (s *Store) AuditHead(ctx context.Context) (records.AuditPosition, error) {
 	return at, s.failure(ctx, "read the end of the audit log", err)
 }
 
-// AuditAfter returns entries of the audit log behind a position (records.AuditChain).
+// AuditAfter returns entries of the audit log after a position (records.AuditChain).
 func (s *Store) AuditAfter(ctx context.Context, seq int64, limit int) ([]records.ChainedEntry, error) {
 	e, known := s.reading(), s.durability.known()
 	of := e.table(records.Of[records.AuditLog](e.schema))

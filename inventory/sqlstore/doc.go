@@ -103,7 +103,7 @@
 // table: a number in tallies that grows in each transaction that changes records. The statement of
 // the next page reads the generation in its own snapshot, and counts again only if it differs, so
 // that the total is exact whichever process has written. A total of the audit log is remembered
-// with its last position too, and the next page counts the entries behind it, if they are up to
+// with its last position too, and the next page counts the entries after it, if they are up to
 // 1,000: only deletions change its generation. At most 1,024 totals are remembered. Measurements
 // have no generation, because they change all the time.
 //

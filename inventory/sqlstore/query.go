@@ -24,7 +24,7 @@ type builder struct {
 	aliases   int    // of records behind references
 	placeList string // compares a column with the places; empty if the statement has not yet
 
-	remember bool        // select the states behind the total
+	remember bool        // select the states after the total
 	known    *knownTotal // the total that was counted last, or nil
 }
 

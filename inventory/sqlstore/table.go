@@ -18,7 +18,7 @@ type table struct {
 	name     string
 	columns  []*column
 	position map[string]int        // of a column, by its name
-	keys     []int                 // the columns with a column of keys, behind the others in a new row
+	keys     []int                 // the columns with a column of keys, after the others in a new row
 	counted  []int                 // the columns whose values are counted
 	indexes  map[string]fieldIndex // of a column and the id, by the column
 	pairs    []facetPair           // the columns whose pairs of values are counted

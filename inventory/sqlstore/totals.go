@@ -16,7 +16,7 @@ const (
 	maxTotalKey = 1024 // bytes of the filters of a query; the string of a search is shorter
 )
 
-// maxNew is the most entries behind the position of a remembered total of the audit log that are
+// maxNew is the most entries after the position of a remembered total of the audit log that are
 // added to it. With more, the total is counted again.
 const maxNew = 1000
 

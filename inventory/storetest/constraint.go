@@ -9,10 +9,10 @@ import (
 
 func constraintCases() []Case {
 	return []Case{
-		{"constraint/ids", "two records with one id can't be told apart", each(duplicateIDs), false},
+		{"constraint/ids", "two records with one id can't be distinguished", each(duplicateIDs), false},
 		{"constraint/keys", "a key that two records have identifies neither (REFERENCE.md, 1.3)", each(duplicateKeys), false},
 		{"constraint/keys of several at once", "keys are unique among the records of one call too", each(duplicatesInOneCall), false},
-		{"constraint/keys without a reference", "devices without a location are told apart by their hostnames only (REFERENCE.md, 1.3)", checkKeysWithout, false},
+		{"constraint/keys without a reference", "only their hostnames distinguish devices without a location (REFERENCE.md, 1.3)", checkKeysWithout, false},
 		{"constraint/half a key", "a key with a part that has no value is no key, and one with another part is another key", checkHalfKeys, false},
 		{"constraint/keys byte by byte", "strings are compared unchanged, or two databases disagree", checkKeyBytes, false},
 		{"constraint/keys set free", "a key that no record has any more may be used again", checkFreedKeys, false},

@@ -276,7 +276,7 @@ func (f *text) append(n node, last *hujson.Value, rest int, inner, before string
 		f.replace(at, end, f.newline+inner+before+f.json(value, inner, n.unit)+f.newline+outer)
 		return
 	}
-	end, comma := last.EndOffset, last.AfterExtra != nil // not nil is hujson's mark of a trailing comma
+	end, comma := last.EndOffset, last.AfterExtra != nil // hujson sets it for a trailing comma
 	from := end
 	if comma {
 		from += len(last.AfterExtra) + 1

@@ -15,13 +15,13 @@ import (
 // arrive unchanged.
 func TestProcessGetsValues(t *testing.T) {
 	t.Parallel()
-	const mark = "ASHLAR_MANIFEST_ECHO"
-	if os.Getenv(mark) != "" {
+	const variable = "ASHLAR_MANIFEST_ECHO"
+	if os.Getenv(variable) != "" {
 		echo()
 		return
 	}
 	p := packed(t, `"registryType":"self","identifier":"w","version":"1.0.0","packageArguments":[{"type":"positional","valueHint":"many","isRepeated":true},{"type":"named","name":"--n"}],
-		"environmentVariables":[{"name":"`+mark+`","value":"1"},{"name":"KEY","isSecret":true}]`)
+		"environmentVariables":[{"name":"`+variable+`","value":"1"},{"name":"KEY","isSecret":true}]`)
 	nasty := []string{"a b", `"; rm -rf ~ #`, "$(x) `y` ${Z}", "'", "\n", "*", "é\xff", "%PATH%", `\`}
 	plan, err := launch.ResolvePackage(p, launch.Values{"many": nasty, "--n": {"-x=1"}, "KEY": {"a\n'b"}}, &launch.Options{
 		Launchers: map[string]launch.Launcher{"self": {Command: []string{os.Args[0], "-test.run=^" + t.Name() + "$"}, Separator: "--"}},

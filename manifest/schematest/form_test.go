@@ -54,7 +54,7 @@ func TestFormSchema(t *testing.T) {
 		}
 	}
 	if accepted < 100 || rejected < 100 {
-		t.Errorf("%d were taken and %d refused: the generator is off balance", accepted, rejected)
+		t.Errorf("%d were accepted and %d refused: the generator is off balance", accepted, rejected)
 	}
 }
 

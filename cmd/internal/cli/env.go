@@ -22,7 +22,7 @@ type Env struct {
 	Stdout io.Writer
 	Stderr io.Writer
 
-	// Instead, if not nil, is called instead of the command that Execute selects. Tests look at its flags.
+	// Instead, if not nil, is called instead of the command that Execute selects. Tests read its flags.
 	Instead func(c *cobra.Command)
 }
 

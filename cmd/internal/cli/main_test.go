@@ -41,7 +41,7 @@ func TestRun(t *testing.T) {
 		stderr string
 	}{
 		{"no error is success", live, nil, 0, ""},
-		{"an error is told and fails", live, errors.New("no disk"), 1, "prog: no disk\n"},
+		{"an error is printed and fails", live, errors.New("no disk"), 1, "prog: no disk\n"},
 		{"wrong usage has its own code", live, cli.Usagef("-n is %d: use 1 to 9", 0), 2, "prog: -n is 0: use 1 to 9\n"},
 		{"wrong usage keeps its code when wrapped", live, fmt.Errorf("settings: %w", cli.Usagef("no PORT")), 2, "prog: settings: no PORT\n"},
 		{"a usage error may be made by hand", live, &cli.UsageError{Err: errors.New("too many")}, 2, "prog: too many\n"},
@@ -52,10 +52,10 @@ func TestRun(t *testing.T) {
 		{"a child killed by a signal has no code to pass on", live, coded{-1, "killed"}, 1, "prog: killed\n"},
 		{"256 would wrap around to success", live, coded{256, "large"}, 1, "prog: large\n"},
 		{"255 is the largest code", live, coded{255, "last"}, 255, "prog: last\n"},
-		{"told to end, it ended", ended, context.Canceled, 0, ""},
-		{"told to end, it says what it was doing", ended, fmt.Errorf("watch: %w", context.Canceled), 0, ""},
-		{"told to end, all of its parts ended", ended, errors.Join(context.Canceled, fmt.Errorf("b: %w", context.Canceled)), 0, ""},
-		{"a failure does not hide behind the end", ended, errors.Join(context.Canceled, errors.New("flush failed")), 1, "prog: context canceled\nflush failed\n"},
+		{"stopped, it ended", ended, context.Canceled, 0, ""},
+		{"stopped, it says what it was doing", ended, fmt.Errorf("watch: %w", context.Canceled), 0, ""},
+		{"stopped, all of its parts ended", ended, errors.Join(context.Canceled, fmt.Errorf("b: %w", context.Canceled)), 0, ""},
+		{"a failure is not hidden by the end", ended, errors.Join(context.Canceled, errors.New("flush failed")), 1, "prog: context canceled\nflush failed\n"},
 		{"a failure after the end is a failure", ended, errors.New("flush failed"), 1, "prog: flush failed\n"},
 		{"a list of nothing is not the end", ended, nothing{}, 1, "prog: nothing\n"},
 		{"a deadline is a failure even after the end", ended, context.DeadlineExceeded, 1, "prog: context deadline exceeded\n"},

@@ -21,19 +21,19 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// The maximum number of characters of an excerpt, in total and before its mark.
+// The maximum number of characters of an excerpt, in total and before its marker.
 const (
 	maxExcerpt = 100
 	maxBefore  = maxExcerpt * 2 / 3
 )
 
-// Excerpt returns a line of a file with its number and the indentation of the mark below it, and the
-// mark, which is width characters wide if that many are shown. The mark is separate so that the
+// Excerpt returns a line of a file with its number and the indentation of the marker below it, and the
+// marker, which is width characters wide if that many are shown. The marker is separate so that the
 // caller can colour it.
 //
 // before and after are the parts of the line around the position; both are made [Printable]. Of a
 // long line, 100 characters around the position are shown.
-func Excerpt(number int, before, after string, width int) (shown, mark string) {
+func Excerpt(number int, before, after string, width int) (shown, marker string) {
 	left, right := []rune(Printable(before)), []rune(Printable(after))
 	lead, tail := "", ""
 	if cut := len(left) - maxBefore; cut > 0 {

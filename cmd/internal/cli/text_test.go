@@ -50,8 +50,8 @@ func TestExcerpt(t *testing.T) {
 		},
 		"long, at its start": {"", long, 1, "    7 | " + strings.Repeat("ä", 100) + "...\n      | ^"},
 	} {
-		shown, mark := cli.Excerpt(7, c.before, c.after, c.width)
-		require.Equal(t, c.want, shown+mark, name)
+		shown, marker := cli.Excerpt(7, c.before, c.after, c.width)
+		require.Equal(t, c.want, shown+marker, name)
 	}
 }
 
@@ -73,14 +73,14 @@ func TestReadInput(t *testing.T) {
 	}
 }
 
-// A program that waits for somebody to type ends when it is told to.
+// A program that waits for somebody to type ends with its context.
 func TestReadInputInterrupted(t *testing.T) {
 	t.Parallel()
 	silent, typist := io.Pipe()
 	defer typist.Close() // which ends the reader that is left behind
 	ctx, cancel := context.WithCancelCause(t.Context())
-	told := errors.New("told to end")
-	cancel(told)
+	ended := errors.New("the program ends")
+	cancel(ended)
 	_, err := cli.Env{Stdin: silent}.ReadInput(ctx, 4)
-	require.ErrorIs(t, err, told)
+	require.ErrorIs(t, err, ended)
 }

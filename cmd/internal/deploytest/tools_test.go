@@ -46,7 +46,7 @@ func TestUnits(t *testing.T) {
 					require.NoError(t, s.parse(environment(line[1:])), name)
 				}
 			}
-			// It looks whether programs are there; ours is not installed.
+			// It checks that programs exist; ours is not installed.
 			text = strings.ReplaceAll(text, "/usr/local/bin/"+s.name, servertest.Find(t, "true"))
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 			verify = append(verify, filepath.Join(dir, name))

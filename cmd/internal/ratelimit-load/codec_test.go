@@ -39,7 +39,7 @@ func TestOverallCode(t *testing.T) {
 }
 
 // FuzzOverallCode checks that what the generated code can read we read the same,
-// and that what we refuse it refuses. It may refuse more: we do not look inside.
+// and that what we refuse it refuses. It may refuse more: we do not parse its contents.
 func FuzzOverallCode(f *testing.F) {
 	full, err := proto.Marshal(newBaseline().response)
 	require.NoError(f, err)

@@ -118,7 +118,7 @@ sw10.example.org |ios|Cisco||switch|Graz|switches
 sw2 |ios|Cisco||core switch||core,switches
 `
 
-// TestImport: hosts become devices with the variables that they inherit, in places that are there or new,
+// TestImport: hosts become devices with the variables that they inherit, in locations that exist or are new,
 // and a second import changes nothing.
 func TestImport(t *testing.T) {
 	t.Parallel()

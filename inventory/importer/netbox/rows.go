@@ -56,8 +56,8 @@ func (x *Export) siteOf(o object) any {
 	return object{"site_code": site.text("slug")}
 }
 
-// placeOf returns the natural key of where an object is: the location within its site, or the site.
-func (x *Export) placeOf(o object) any {
+// locationOf returns the natural key of where an object is: the location within its site, or the site.
+func (x *Export) locationOf(o object) any {
 	if room := x.referenced("dcim.location", o["location"]); room != nil {
 		return object{"site_code": x.roomCode(room)}
 	}
@@ -70,7 +70,7 @@ var rackStatus = map[string]string{"available": "active"}
 func (x *Export) rack(_ int64, o object) object {
 	status := o.text("status")
 	return object{
-		"name": o.text("name"), "location": x.placeOf(o), "height": o["u_height"], "status": cmp.Or(rackStatus[status], status),
+		"name": o.text("name"), "location": x.locationOf(o), "height": o["u_height"], "status": cmp.Or(rackStatus[status], status),
 		"tenant": x.tenant(o), "serial_number": o.text("serial"), "asset_tag": o.text("asset_tag"), "description": o.text("description"),
 	}
 }
@@ -155,7 +155,7 @@ func (x *Export) device(number int64, o object) object {
 	address := x.referenced(addresses, cmp.Or(o["primary_ip4"], o["primary_ip6"]))
 	row["ip"], _, _ = strings.Cut(address.text("address"), "/")
 	if rack := x.referenced("dcim.rack", o["rack"]); rack != nil {
-		row["rack"] = object{"name": rack.text("name"), "location": x.placeOf(rack)}
+		row["rack"] = object{"name": rack.text("name"), "location": x.locationOf(rack)}
 		if unit := units(o.text("position")); unit > 0 {
 			row["rack_unit"], row["rack_height"] = unit, max(1, units(of.text("u_height")))
 		}
@@ -179,9 +179,9 @@ func (x *Export) deviceOf(number int64) object {
 	if device == nil {
 		return nil
 	}
-	location := x.placeOf(device)
+	location := x.locationOf(device)
 	if rack := x.referenced("dcim.rack", device["rack"]); rack != nil {
-		location = x.placeOf(rack)
+		location = x.locationOf(rack)
 	}
 	return object{"hostname": x.hostname(number, device), "location": location}
 }
@@ -292,7 +292,7 @@ func (x *Export) powerOutlet(_ int64, o object) object { return x.terminationOf(
 func (x *Export) powerFeed(_ int64, o object) object {
 	panel := x.referenced("dcim.powerpanel", o["power_panel"])
 	return object{
-		"device": nil, "kind": "power-feed", "name": strings.TrimSpace(panel.text("name") + " " + o.text("name")), "location": x.placeOf(panel),
+		"device": nil, "kind": "power-feed", "name": strings.TrimSpace(panel.text("name") + " " + o.text("name")), "location": x.locationOf(panel),
 		"type": o.text("type"), "description": o.text("description"),
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
-// TestSample imports a real export, twice: all sites, devices, interfaces and VLANs have their place, and
+// TestSample imports a real export, twice: all sites, devices, interfaces and VLANs have their location, and
 // the second time nothing changes.
 func TestSample(t *testing.T) {
 	t.Parallel()

@@ -219,8 +219,8 @@ type values struct {
 // The titles of groups, in their order.
 var groupTitles = []string{"Identity", "Place", "Technical", "Custom fields", "Times"}
 
-// placeFields are the fields that say where a record is.
-var placeFields = []string{
+// locationFields are the fields that say where a record is.
+var locationFields = []string{
 	"location_id", "rack_id", "rack_unit", "rack_height", "rack_face", "rack_position", "city", "country", "address", "site_code",
 	"timezone", "lat", "lon", "parent_id", "location_ids",
 }
@@ -232,7 +232,7 @@ func groupOf(r *records.Resource, f *records.Field) int {
 		return 3
 	case f.Kind == records.Time, f.Name == "id", f.Name == "version":
 		return 4
-	case slices.Contains(placeFields, f.Name) && r.Name != "addresses" && (f.Name != "parent_id" || r.Name == "locations"):
+	case slices.Contains(locationFields, f.Name) && r.Name != "addresses" && (f.Name != "parent_id" || r.Name == "locations"):
 		return 1
 	case f.Search && f.Ref == nil && f.Kind != records.List, f.Required, slices.Contains([]string{"kind", "status", "tenant", "tags", "notes", "type"}, f.Name):
 		return 0

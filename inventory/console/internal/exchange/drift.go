@@ -148,11 +148,11 @@ func (p *driftPage) find(q *site.Request) error {
 
 // placed returns the name of a device with its location.
 func placed(rec site.Record, labels map[string]string) string {
-	place := "no location"
+	location := "no location"
 	if id := rec.Text("location_id"); id != "" {
-		place = cmp.Or(labels[id], "a location that you may not see")
+		location = cmp.Or(labels[id], "a location that you may not see")
 	}
-	return rec.Text("hostname") + ", " + place
+	return rec.Text("hostname") + ", " + location
 }
 
 // maxSuggested is the number of devices that a field suggests.
