@@ -122,24 +122,14 @@ func (p *printer) countersText(m *ratelimitv3.RateLimitResponse) string {
 		if s.GetCode() == ratelimitv3.RateLimitResponse_OVER_LIMIT {
 			shade = "1;31"
 		}
-		text += p.counters.done() + cli.Paint(p.color, shade, fmt.Sprintf("%.0f used", fields["used"].GetNumberValue())) + ", " + limitText(s)
+		done := map[string]string{"Reset": "reset, now ", "GiveBack": fmt.Sprintf("%d given back, now ", p.counters.giveBack)}[p.counters.method]
+		text += done + cli.Paint(p.color, shade, fmt.Sprintf("%.0f used", fields["used"].GetNumberValue())) + ", " + limitText(s)
 		if name := fields["algorithm"].GetStringValue(); name != "fixed_window" {
 			text += ", " + cli.Printable(name)
 		}
 		text += "\n"
 	}
 	return text
-}
-
-// done says what was done to a counter.
-func (o *countersOptions) done() string {
-	switch o.method {
-	case "Reset":
-		return "reset, now "
-	case "GiveBack":
-		return fmt.Sprintf("%d given back, now ", o.giveBack)
-	}
-	return ""
 }
 
 // unchanged returns an error if the request has changed no counter because the descriptors have none.

@@ -78,7 +78,11 @@ func Parse(files []File, opts *Options) (*Config, error) {
 	var faults []*Fault
 	for _, f := range files {
 		if f.Err != nil {
-			faults = append(faults, f.unreadable())
+			reason := f.Err.Error()
+			if e, ok := errors.AsType[*fs.PathError](f.Err); ok {
+				reason = "cannot be read: " + e.Err.Error()
+			}
+			faults = append(faults, &Fault{File: oneLine(cmp.Or(f.Path, f.Name)), Reason: oneLine(reason), Cause: f.Err})
 			continue
 		}
 		doc := decodeFile(f, &o)
@@ -103,13 +107,4 @@ func Parse(files []File, opts *Options) (*Config, error) {
 	c.Ruleset = rules
 	c.Warnings = sortFaults(append(c.Warnings, Translate(rules.Warnings(), position)...))
 	return &c, nil
-}
-
-// unreadable returns the fault of a file with an Err.
-func (f *File) unreadable() *Fault {
-	reason := f.Err.Error()
-	if e, ok := errors.AsType[*fs.PathError](f.Err); ok {
-		reason = "cannot be read: " + e.Err.Error()
-	}
-	return &Fault{File: oneLine(cmp.Or(f.Path, f.Name)), Reason: oneLine(reason), Cause: f.Err}
 }
