@@ -22,7 +22,7 @@ const maxShown = 20
 
 var reportTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
 	"plural": plural, "count": count, "percent": percent, "number": smallest, "instant": instant, "line": printable.String, "join": strings.Join,
-	"title": (*Rule).title, "limit": (*Rule).limitText, "showClients": (*Rule).showClients, "maxShown": func() int { return maxShown },
+	"title": (*Rule).title, "limit": (*Rule).limitText, "algorithm": (*Rule).algorithm, "showClients": (*Rule).showClients, "maxShown": func() int { return maxShown },
 }).Parse(reportText))
 
 // WriteText writes the report as tables for people. The form may change; programs read JSON.
@@ -58,27 +58,6 @@ func (d reportData) Results() []*Result {
 		return []*Result{&d.Result}
 	}
 	return []*Result{&d.Result, d.Against}
-}
-
-// Permits reports whether there were requests under limits of concurrency, and States under others that have no
-// counter for each window.
-func (d reportData) Permits() bool { return d.counts(ratelimit.Algorithm.HasPermits) }
-
-func (d reportData) States() bool {
-	return d.counts(func(a ratelimit.Algorithm) bool { return a.NeedsChargeStore() && !a.HasPermits() })
-}
-
-// counts reports whether a limit was applied to requests whose algorithm has a property.
-func (d reportData) counts(property func(ratelimit.Algorithm) bool) bool {
-	for _, result := range d.Results() {
-		for i := range result.Rules {
-			rule := &result.Rules[i]
-			if a, _ := ratelimit.ParseAlgorithm(rule.Algorithm); rule.Requests > 0 && property(a) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // OverLimit returns the rules with requests over the limit.
@@ -155,8 +134,7 @@ func (r *Rule) title() string {
 // than fixed_window: "20/minute sliding", "20/minute, burst 5" or "20 at the same time".
 func (r *Rule) limitText() string {
 	text := count(uint64(r.Limit)) + "/" + r.Unit
-	a, _ := ratelimit.ParseAlgorithm(r.Algorithm) // fixed_window for ""
-	switch {
+	switch a := r.algorithm(); {
 	case r.Unlimited:
 		return "unlimited"
 	case a.HasPermits():
@@ -167,6 +145,11 @@ func (r *Rule) limitText() string {
 		return text + " sliding"
 	}
 	return text
+}
+
+func (r *Rule) algorithm() ratelimit.Algorithm {
+	a, _ := ratelimit.ParseAlgorithm(r.Algorithm) // fixed_window for ""
+	return a
 }
 
 // count formats a number with commas.
