@@ -75,7 +75,7 @@ func TestMatchPrecedence(t *testing.T) {
 		{desc("k", "ac"), 3},  // the first that matches
 		{desc("k", "xc"), 4},  // a suffix
 		{desc("k", "x"), 6},   // the star alone
-		{desc("k", ""), 6},    // which takes the empty value as well
+		{desc("k", ""), 6},    // which matches the empty value too
 		{desc("other", "y"), 0},
 	})
 	runMatches(t, rules[:5], []matchTest{

@@ -155,7 +155,7 @@ func TestNoWatcher(t *testing.T) {
 	assert.ErrorContains(t, err, "fs.inotify.max_user_instances")
 }
 
-// An error of a second set leaves nothing of the first behind.
+// An error of a second set leaves nothing of the first.
 func TestNoSecondWatcher(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	files, goroutines := openFiles(t), runtime.NumGoroutine()

@@ -58,7 +58,7 @@
 //
 // So A <= L. At most the claims of crashed instances, and those whose replies were lost, are
 // missing (Stats().Lost), and only until the window ends. Two things are beyond the proof because
-// they change C behind the instances: a store that loses its counters, and a counter that is reset
+// they change C without the instances: a store that loses its counters, and a counter that is reset
 // ([ratelimit.Limiter.Reset]) by another instance. What is in H then comes on top, once. Without
 // leases a store that loses its counters admits as much again, too.
 //

@@ -261,7 +261,7 @@ func (s *simulation) newInstance(seed uint64) *instance {
 }
 
 // live makes calls, from two goroutines, until the simulation ends or the instance crashes. Then
-// another one takes its place.
+// it is replaced by another one.
 func (i *instance) live() {
 	s := i.s
 	var both sync.WaitGroup

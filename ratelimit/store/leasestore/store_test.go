@@ -65,7 +65,7 @@ type plain struct{ inner ratelimit.Store }
 
 func (p plain) Add(ctx context.Context, hits []ratelimit.Hit) error { return p.inner.Add(ctx, hits) }
 
-// A store that can't take hits back, or decide at once, is not one because of leases.
+// Leases do not give a store abilities that it lacks.
 func TestConformanceOfPlainStore(t *testing.T) {
 	opts := &storetest.Options{MaxCount: 1 << 62, NotConditional: true}
 	for _, c := range storetest.Cases(opts) {

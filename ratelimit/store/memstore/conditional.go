@@ -31,7 +31,7 @@ func (s *Store) AddUnlessOver(_ context.Context, hits []ratelimit.Hit) error {
 	for _, i := range b.locks {
 		s.shards[i].mu.Unlock()
 	}
-	if slices.ContainsFunc(hits, func(h ratelimit.Hit) bool { return h.Count%lookEvery == 0 }) {
+	if slices.ContainsFunc(hits, func(h ratelimit.Hit) bool { return h.Count%sweepEvery == 0 }) {
 		s.sweep()
 	}
 	return nil

@@ -68,7 +68,7 @@
 //
 // Counting takes no lock. The cells of a table are found through an atomic pointer and
 // atomic tags, and added to with one atomic instruction. Locks are for new keys, new windows
-// and growth. A table that grows leaves frozen cells behind: a bit in each count, set in the
+// and growth. A table that grows leaves frozen cells: a bit in each count, set in the
 // same instruction that reads the count for the larger table. An addition to a frozen cell
 // sees the bit in its result and is repeated under the lock, so nothing is lost and nothing
 // counts twice. AddUnlessOver freezes the cells of its request in the same way while it

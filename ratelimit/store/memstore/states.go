@@ -15,7 +15,7 @@ import (
 type states struct {
 	slots []slot
 	used  int
-	check int64 // when to look for those that have expired, in Unix microseconds
+	check int64 // when to search for those that have expired, in Unix microseconds
 }
 
 // slot is a state. Its key is represented by a hash with a secret seed: among ten million keys two

@@ -161,15 +161,15 @@ func (s *Store) addTo(c *cell, h *ratelimit.Hit) (ok bool) {
 		return ok
 	}
 	h.Count, ok = c.add(h.N)
-	if ok && h.Count%lookEvery == 0 {
+	if ok && h.Count%sweepEvery == 0 {
 		s.sweep()
 	}
 	return ok
 }
 
-// lookEvery determines how often Add reads the clock to find windows that have ended: when a
+// sweepEvery determines how often Add reads the clock to find windows that have ended: when a
 // count is a multiple of it, and for one of so many new counters.
-const lookEvery = 64
+const sweepEvery = 64
 
 func (s *Store) addLocked(sh *shard, h *ratelimit.Hit, k name) {
 	sh.mu.Lock()
@@ -179,7 +179,7 @@ func (s *Store) addLocked(sh *shard, h *ratelimit.Hit, k name) {
 		h.Count = sh.add(sh.counter(h, k, s.clock), h.N)
 	}
 	sh.mu.Unlock()
-	if k.sum/2%lookEvery == 0 {
+	if k.sum/2%sweepEvery == 0 {
 		s.sweep()
 	}
 }

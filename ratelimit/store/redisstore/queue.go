@@ -234,7 +234,7 @@ func (q *queue) nextEvent() time.Duration {
 	return timeout
 }
 
-// recovered looks at the calls that wait, because a connection may be free to be opened.
+// recovered sets the timer for the calls that wait, because a connection may be free to be opened.
 func (q *queue) recovered() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -251,7 +251,7 @@ func TestProxy(t *testing.T) {
 }
 
 // TestScriptsAfterReset has the connection break on which the store looks for a proxy: it must
-// not take the server for one, whose counters would be read first and added to then for good.
+// not treat the server as one for good, on which AddUnlessOver is not supported.
 func TestScriptsAfterReset(t *testing.T) {
 	var waits, scripts atomic.Int32
 	opts := oneConnection()

@@ -282,7 +282,7 @@ func (f *fakeRedis) serve(conn io.Writer, command string) bool {
 	return err == nil
 }
 
-// execute executes a command. AddUnlessOver is a script with one key here, and Take one that adds
+// execute executes a command. AddUnlessOver is a script with one key here, and Charge one that adds
 // to a sliding window without an end.
 func (f *fakeRedis) execute(command string) string {
 	f.mu.Lock()
@@ -307,7 +307,7 @@ func (f *fakeRedis) execute(command string) string {
 	case "evalsha":
 		key, n := words[3], number(4)
 		if charges := strings.Join(words[4:], " "); strings.HasPrefix(key, "take") {
-			return f.take(strings.TrimPrefix(key, "take"), []byte(charges))
+			return f.charge(strings.TrimPrefix(key, "take"), []byte(charges))
 		}
 		f.values[key] += n
 		return bulk(strconv.FormatInt(min(f.values[key], math.MaxInt64), 10))
@@ -315,8 +315,8 @@ func (f *fakeRedis) execute(command string) string {
 	return "-ERR unknown command"
 }
 
-// take executes takes of eight numbers each, of which the first is the hits.
-func (f *fakeRedis) take(key string, charges []byte) string {
+// charge executes charges of eight numbers each, of which the first is the hits.
+func (f *fakeRedis) charge(key string, charges []byte) string {
 	reply := fmt.Sprintf("*%d", 3*len(charges)/64)
 	for ; len(charges) > 0; charges = charges[64:] {
 		f.values[key] += int64(math.Float64frombits(binary.LittleEndian.Uint64(charges)))

@@ -118,8 +118,8 @@ type Stats struct {
 	// closed, by either side.
 	Total, Closed uint64
 
-	// Suspended is to how many servers calls are suspended now. Suspensions is how often that
-	// happened, and Refused how many calls have failed with ErrSuspended.
+	// Suspended counts the servers to which calls are suspended now, Suspensions how often that
+	// happened, and Refused the calls that have failed with ErrSuspended.
 	Suspended            int64
 	Suspensions, Refused uint64
 }

@@ -144,7 +144,7 @@ func checkChargeBack(p *probe) error {
 		if err != nil {
 			return err
 		}
-		// A unit and a half later the places are free already, and those of others are not.
+		// A unit and a half later the permits have expired already, and those of others have not.
 		p.elapse(3 * 1800 * 1_000_000)
 		return l.charge(m.charge("back", 2), m.back("back", 2, taken[0].State[0]), m.charge("back", 3), m.charge("back", 2))
 	})

@@ -65,7 +65,7 @@ func (s chargeWith) Charge(_ context.Context, charges []ratelimit.Charge) error 
 	return nil
 }
 
-// callWith is a taking reference with another Take.
+// callWith is a reference with another Charge.
 type callWith struct {
 	*charging
 	call func(ctx context.Context, s *charging, charges []ratelimit.Charge) error
@@ -75,7 +75,7 @@ func (s callWith) Charge(ctx context.Context, charges []ratelimit.Charge) error 
 	return s.call(ctx, s.charging, charges)
 }
 
-// chargeDefects are ways to get one take wrong, each with a case that must notice.
+// chargeDefects are ways to get one charge wrong, each with a case that must notice.
 var chargeDefects = map[string]struct {
 	noticed string
 	charge  func(s *charging, t *ratelimit.Charge)
@@ -211,7 +211,7 @@ func dropRest(s *charging, t *ratelimit.Charge) {
 	}
 }
 
-// notBack returns 0 for places that are given back.
+// notBack returns 0 for permits that are released.
 func notBack(t *ratelimit.Charge) int64 {
 	if t.Refund && t.Algorithm == ratelimit.Concurrency {
 		return 0
@@ -254,7 +254,7 @@ func timeGrows(s *charging, t *ratelimit.Charge) {
 	})
 }
 
-// forgets drops a state at a time that the last take of hits determines.
+// forgets drops a state at a time that the last charge determines.
 func forgets(at func(t *ratelimit.Charge) int64) func(s *charging, t *ratelimit.Charge) {
 	return func(s *charging, t *ratelimit.Charge) {
 		end := "end of " + string(t.Key)

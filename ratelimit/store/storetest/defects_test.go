@@ -73,7 +73,7 @@ var defects = map[string]struct {
 	"units only":           {noticed: "windows/lengths", add: errorIf(func(h *ratelimit.Hit) bool { return h.Length != 0 })},
 	"refuses the past":     {noticed: "windows/past", add: errorIf(func(h *ratelimit.Hit) bool { return h.End() <= ratelimit.Year.Window(time.Now().Unix()) })},
 	"counters per jitter":  {noticed: "windows/jitter", add: counterPerJitter},
-	"a place per window":   {noticed: "windows/turning", add: placePerWindow},
+	"a counter per window": {noticed: "windows/turning", add: counterPerWindow},
 	"old after a pause":    {noticed: "windows/long quiet", add: onlyNear(func(gone int64) bool { return gone > 5*ratelimit.Year.Seconds() })},
 	"only goes forward":    {noticed: "windows/clock back", add: onlyNear(func(gone int64) bool { return gone < -ratelimit.Day.Seconds() })},
 	"shrinks for readers":  {noticed: "concurrency/readers", add: shrinking},
@@ -330,8 +330,8 @@ func counterPerFixed(r *reference) call {
 	return before(func(h *ratelimit.Hit) { h.Key = append(bytes.Clone(h.Key), fmt.Sprint(h.Fixed)...) })(r)
 }
 
-// placePerWindow has a place for each of 200 windows, and never frees one.
-func placePerWindow(r *reference) call {
+// counterPerWindow has a counter for each of 200 windows, and never frees one.
+func counterPerWindow(r *reference) call {
 	seen := make(map[int64]bool)
 	return func(ctx context.Context, hits []ratelimit.Hit) error {
 		for i := range hits {
@@ -344,15 +344,15 @@ func placePerWindow(r *reference) call {
 	}
 }
 
-// onlyNear does not keep what comes in windows too far from the first one.
-func onlyNear(far func(gone int64) bool) func(r *reference) call {
+// onlyNear drops hits in windows that are too distant from the first one.
+func onlyNear(distant func(gone int64) bool) func(r *reference) call {
 	return func(r *reference) call {
 		var first int64
 		return func(ctx context.Context, hits []ratelimit.Hit) error {
 			if first == 0 {
 				first = hits[0].Window
 			}
-			if far(hits[0].Window - first) {
+			if distant(hits[0].Window - first) {
 				return newReference().Add(ctx, hits)
 			}
 			return r.Add(ctx, hits)

@@ -37,7 +37,7 @@ func (p *probe) elapse(micro int64) {
 	}
 }
 
-// maker makes takes from a limit as an engine does: it is the store of one.
+// maker makes charges to a limit as an engine does: it is the store of one.
 type maker struct {
 	ratelimit.Store
 	p       *probe
@@ -49,7 +49,7 @@ type maker struct {
 func (p *probe) maker(limit ratelimit.Limit) *maker {
 	m := &maker{p: p, most: uint64(max(limit.Burst, limit.RequestsPerUnit))}
 	var err error
-	m.limiter, err = ratelimit.NewLimiter("take", m, limit, &ratelimit.Options{Now: func() time.Time { return time.UnixMicro(p.micro) }})
+	m.limiter, err = ratelimit.NewLimiter("charge", m, limit, &ratelimit.Options{Now: func() time.Time { return time.UnixMicro(p.micro) }})
 	if err != nil {
 		panic(err) // the suite is wrong
 	}
@@ -105,11 +105,11 @@ func (l *ledger) charge(call ...ratelimit.Charge) error {
 		call[i].Allowed, call[i].State = i%2 == 0, ratelimit.State{-1, -1, -1} // the store sets them
 	}
 	if err := l.p.store.(ratelimit.ChargeStore).Charge(l.p.ctx, call); err != nil {
-		return fmt.Errorf("Take(%s) returned the error %q, want none", asked.String(), err)
+		return fmt.Errorf("Charge(%s) returned the error %q, want none", asked.String(), err)
 	}
 	for i := range call {
 		if err := l.check(&call[i]); err != nil {
-			return fmt.Errorf("Take(%s): take %d: %w", asked.String(), i, err)
+			return fmt.Errorf("Charge(%s): charge %d: %w", asked.String(), i, err)
 		}
 	}
 	return nil
@@ -140,7 +140,7 @@ func (l *ledger) check(got *ratelimit.Charge) error {
 		}
 	}
 	if len(after) == 0 {
-		return fmt.Errorf("%s at %d µs from a limit with the terms %d: Taken %t and State %d, want %t and %d",
+		return fmt.Errorf("%s at %d µs from a limit with the terms %d: Allowed %t and State %d, want %t and %d",
 			describeCharge(got), got.Now, got.Params, got.Allowed, got.State, want.Allowed, want.State)
 	}
 	slices.SortFunc(after, func(a, b entry) int {

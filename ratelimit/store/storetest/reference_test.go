@@ -54,7 +54,7 @@ func (r *reference) AddUnlessOver(_ context.Context, hits []ratelimit.Hit) error
 	return nil
 }
 
-// subtracting is a reference that takes hits back.
+// subtracting is a reference that can subtract hits.
 type subtracting struct{ *reference }
 
 func (s subtracting) Subtract(_ context.Context, hits []ratelimit.Hit) error {

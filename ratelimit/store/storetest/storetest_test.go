@@ -125,7 +125,7 @@ func TestFalseDeclarationsAreNoticed(t *testing.T) {
 		"is conditional":     {"conditional/declared", newReference(), storetest.Options{NotConditional: true}},
 		"does not subtract":  {"subtract/declared", newReference(), storetest.Options{Subtracts: true}},
 		"subtracts":          {"subtract/declared", subtracting{newReference()}, storetest.Options{}},
-		"lags behind":        {"basic/rank", newLagging(), storetest.Options{}},
+		"lags":               {"basic/rank", newLagging(), storetest.Options{}},
 		"stops elsewhere":    {"basic/saturation", newReference(), storetest.Options{MaxCount: 1<<63 - 1}},
 		"takes any key":      {"basic/keys", newReference(), storetest.Options{Refuses: func(key []byte) bool { return len(key) > 250 }}},
 	} {
