@@ -77,12 +77,8 @@ func PerKey(limiter *ratelimit.Limiter, key func(ctx context.Context, fullMethod
 		if k == "" {
 			return &ratelimit.Decision{}, nil
 		}
-		if limiter.Algorithm().HasPermits() {
-			d := new(ratelimit.Decision)
-			return d, limiter.AllowInto(ctx, clientkey.Short(k), 1, d)
-		}
-		s, err := limiter.Allow(ctx, clientkey.Short(k))
-		return &ratelimit.Decision{Code: s.Code, Statuses: []ratelimit.Status{s}}, err
+		d := new(ratelimit.Decision)
+		return d, limiter.AllowInto(ctx, clientkey.Short(k), 1, d)
 	})
 }
 
