@@ -24,12 +24,11 @@ import (
 // with StopIncrementWhenOverLimit reads first and adds then. Create it with NewCluster.
 type Cluster struct {
 	*shared
-	client   *redis.ClusterClient
-	seeds    []string
-	seedHost string                   // of the first
-	known    atomic.Pointer[[]string] // the servers that were reported last
-	ctx      context.Context          // until Close
-	stop     context.CancelFunc
+	client *redis.ClusterClient
+	seeds  []string
+	known  atomic.Pointer[[]string] // the servers that were reported last
+	ctx    context.Context          // until Close
+	stop   context.CancelFunc
 
 	mu     sync.Mutex
 	queues map[string]*queue // by address
@@ -54,10 +53,10 @@ func NewCluster(servers []string, opts *Options) (*Cluster, error) {
 	}
 	c := &Cluster{shared: shared, seeds: seeds, queues: make(map[string]*queue)}
 	c.ctx, c.stop = context.WithCancel(context.Background())
-	c.seedHost, _, _ = net.SplitHostPort(seeds[0])
+	seedHost, _, _ := net.SplitHostPort(seeds[0]) // for redirections to a server that does not know its address
 	options := shared.dialer.clientOptions(seeds...).Cluster()
 	options.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		return shared.dialer.dial(ctx, network, completeAddr(addr, c.seedHost))
+		return shared.dialer.dial(ctx, network, fromHere(addr, seedHost, "0"))
 	}
 	options.ClusterSlots = c.slots
 	c.client = redis.NewClusterClient(options)
@@ -159,22 +158,12 @@ func (c *Cluster) remember(slots []redis.ClusterSlot) {
 	all := slices.Clone(c.seeds)
 	for _, s := range slots {
 		for _, n := range s.Nodes {
-			all = append(all, completeAddr(n.Addr, c.seedHost))
+			all = append(all, n.Addr)
 		}
 	}
 	slices.Sort(all)
 	all = slices.Compact(all)
 	c.known.Store(&all)
-}
-
-// completeAddr adds the host to the address of a server that does not know its own: it is that of
-// the first server.
-func completeAddr(addr, seedHost string) string {
-	host, port, _ := strings.Cut(addr, ":")
-	if host == "" || host == "?" {
-		return net.JoinHostPort(seedHost, port)
-	}
-	return addr
 }
 
 // Add implements ratelimit.Store. Each server gets its part of the hits. If one part
@@ -214,7 +203,7 @@ func (c *Cluster) queueFor(ctx context.Context, key []byte) (*queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("redisstore: no server of the cluster reports its slots: %w", err)
 	}
-	addr := completeAddr(client.Options().Addr, c.seedHost)
+	addr := client.Options().Addr
 	q := c.queues[addr]
 	if q == nil {
 		q = c.newQueue(addr, c.client.Pipeline)
