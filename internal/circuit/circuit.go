@@ -102,8 +102,6 @@ type Circuit struct {
 	attempts, failures int       // while suspected
 	since              time.Time // the beginning of the first failed attempt
 	cleared            time.Time // the last success of a probe: earlier attempts are no evidence
-
-	recovered atomic.Int64 // the same in nanoseconds since started
 }
 
 // Totals counts what happened to all circuits of a store.
@@ -140,11 +138,12 @@ func (c *Circuit) Allow() bool {
 	return false
 }
 
-// Recovered reports whether probes have ended within the last period, which means that
+// Recovered reports whether probes have ended or the circuit was closed within the last period, which means that
 // attempts from before may hang although the server replies.
 func (c *Circuit) Recovered(within time.Duration) bool {
-	at := c.recovered.Load()
-	return at != 0 && time.Since(c.started)-time.Duration(at) < within
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.cleared.IsZero() && time.Since(c.cleared) < within
 }
 
 // Open reports whether calls are suspended.
@@ -240,7 +239,6 @@ func (c *Circuit) endProbes(succeeded bool) {
 	c.close(reason)
 	c.attempts, c.failures = 0, 0
 	c.cleared = time.Now()
-	c.recovered.Store(int64(c.cleared.Sub(c.started)))
 	c.probing.Store(false)
 	c.mu.Unlock()
 	if c.opts.Recovered != nil {

@@ -52,28 +52,26 @@ func (sh *shard) charge(t *ratelimit.Charge, sum uint64) {
 	if t.Now >= sh.states.check {
 		sh.dropExpired(t.Now)
 	}
+	counts := t.N > 0 && !t.Refund
 	sl, free := sh.states.find(sum, t.Now)
-	if sl == nil && t.N > 0 && !t.Refund {
-		if sl = sh.newState(sum, free, t); sl == nil && sh.whenFull == Deny {
-			sh.shared = plus(sh.shared, t.N)
-			var none ratelimit.State
-			n := t.N
-			t.N = 0
-			t.Apply(&none)
-			t.N, t.Allowed = n, false
-			return
-		}
+	if sl == nil && counts {
+		sl = sh.newState(sum, free, t)
 	}
-	if sl == nil {
-		if t.N > 0 && !t.Refund {
-			sh.uncounted = plus(sh.uncounted, t.N)
-		}
-		var none ratelimit.State
-		t.Apply(&none)
+	if sl != nil {
+		t.Apply(&sl.state)
+		sl.expires = t.Expires()
 		return
 	}
-	t.Apply(&sl.state)
-	sl.expires = t.Expires()
+	none, n := ratelimit.State{}, t.N
+	switch {
+	case counts && sh.whenFull == Deny:
+		sh.shared = plus(sh.shared, n)
+		t.N = 0 // reads
+	case counts:
+		sh.uncounted = plus(sh.uncounted, n)
+	}
+	t.Apply(&none)
+	t.N, t.Allowed = n, t.Allowed && t.N == n
 }
 
 // find returns the slot of a state, or nil, and then one that it may take over from a state that

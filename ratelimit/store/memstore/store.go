@@ -61,9 +61,6 @@ const (
 	Allow WhenFull = "allow"
 )
 
-// WhenFullNames lists the choices, for error messages.
-const WhenFullNames = "evict-fewest, evict-oldest, deny or allow"
-
 // Store keeps counters in the memory of the process. It is a
 // ratelimit.ConditionalStore, a ratelimit.SubtractStore and a ratelimit.ChargeStore, and never returns an error. Counting on an
 // existing counter does not block, unless its table is growing; a new counter may wait for
