@@ -74,6 +74,7 @@ func TestParseListRefuses(t *testing.T) {
 		"active=1":                        "active: true",
 		"last_seen=today":                 "last_seen: timestamp",
 		"status=flapping":                 "status: up, down",
+		// The specification prescribes "Duplicate query parameter forbidden" word for word.
 		"name=a&name=b":                   "Duplicate query parameter forbidden: name",
 		"sortby=name":                     sortby + ": did you mean name:asc?",
 		"sortby=nam:desc":                 sortby + ": did you mean name:desc?",

@@ -211,6 +211,7 @@ func TestSingleParams(t *testing.T) {
 		"":                         "",
 		"a=1&b=1":                  "",
 		"sortby=a&sortby=b&tags=&": "",
+		// The specification prescribes "Duplicate query parameter forbidden" word for word.
 		"a=1&a=2":                  "Duplicate query parameter forbidden: a",
 		"b=1&a=1&b=1&a=1":          "Duplicate query parameter forbidden: b",
 		"a=1&%61=2":                "Duplicate query parameter forbidden: a",

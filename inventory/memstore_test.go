@@ -52,7 +52,7 @@ func TestUniqueKeys(t *testing.T) {
 	serial.SerialNumber = "S1"
 	code := with(20, location("b"))
 	code.SiteCode = "B1"
-	for want, rec := range map[string]records.Record{
+	for want, rec := range map[string]records.Record{ // messages of the API, some of which the specification prescribes
 		"Hostname already exists":                      with(20, device("a")),
 		"Serial number already exists":                 serial,
 		"Username already exists":                      with(20, &inventory.User{Username: "jane", Email: "j@example.org"}),

@@ -165,7 +165,7 @@ func TestExternalConflicts(t *testing.T) {
 		return who
 	}
 	e := newExternals(t, accounts.ExternalOptions{})
-	e.refused(records.Forbidden, "You have no account here", jane(auth.Viewer))
+	e.refused(records.Forbidden, "no account", jane(auth.Viewer))
 	e = newExternals(t, accounts.ExternalOptions{CreateUsers: true})
 	e.refused(records.Conflict, "Another user", as(func(who *auth.External) { who.Username = "root" }))
 	e.refused(records.Conflict, "Another user", as(func(who *auth.External) { who.Email = "ROOT@localhost" }))
@@ -199,7 +199,7 @@ func TestLinkByEmail(t *testing.T) {
 
 	other := jane(auth.Admin)
 	other.Subject, other.Email = "4712", root.Email
-	e.refused(records.Conflict, "belongs to another user of the identity provider", other)
+	e.refused(records.Conflict, "another user", other)
 
 	demoted := *root
 	demoted.Role = auth.Viewer

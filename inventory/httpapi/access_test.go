@@ -295,6 +295,7 @@ func (g *harness) outcomeOf(t testing.TB, c *httpxtest.Client, pattern, id strin
 	switch a.Code {
 	case http.StatusUnauthorized:
 		if c.Header.Get("Authorization") == "" {
+			// The specification prescribes the messages of 401 and 403 word for word.
 			a.WantError(401, "Unauthorized: No security token provided")
 		}
 		return '1'

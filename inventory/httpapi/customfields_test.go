@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ashlar-go/ashlar/internal/errtest"
 	"github.com/ashlar-go/ashlar/internal/scaletest"
 )
 
@@ -58,7 +59,7 @@ func customFields(t *testing.T, g *harness) {
 	c.Send("PATCH", field, `{"choices":["gold","silver","iron"],"label":"Level"}`).Want(200)
 	c.Send("PATCH", at, `{"tier":"iron"}`).Want(200)
 	preview := c.Send("DELETE", field+"?dry_run=true", nil).Want(200).Body.String()
-	if want := "Would delete 1 custom field, and the values of tier of 2 locations"; !strings.Contains(preview, want) {
+	if !errtest.Names(preview, "1 tier 2 locations") {
 		t.Errorf("the dry run says %s", preview)
 	}
 	c.Send("GET", "/locations?tier=iron", nil).Want(200)

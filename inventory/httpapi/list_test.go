@@ -114,6 +114,7 @@ func TestBadQueries(t *testing.T) {
 	for query, want := range map[string]string{
 		"frob=1":                   "frob unknown",
 		"hostname=":                "hostname empty",
+		// The specification prescribes "Duplicate query parameter forbidden" word for word.
 		"hostname=a&hostname=b":    "Duplicate query parameter forbidden: hostname",
 		"page=1&page=2":            "Duplicate query parameter forbidden: page",
 		"page=0":                   "page 1",

@@ -121,7 +121,7 @@ func TestLocationPreview(t *testing.T) {
 	s := twoSites(g)
 	c := g.as("second")
 	a := c.Send("DELETE", path("/devices", s.device)+"?dry_run=true", nil).Want(200)
-	if text := a.Body.String(); strings.Contains(text, s.border["id"].(string)) || !strings.Contains(text, "Would delete 1 device, 1 link and 2 interfaces") {
+	if text := a.Body.String(); strings.Contains(text, s.border["id"].(string)) || !strings.Contains(text, "1 device, 1 link and 2 interfaces") {
 		t.Errorf("the preview is %s", text)
 	}
 	c.Send("DELETE", path("/devices", s.device), nil).Want(200)

@@ -377,10 +377,10 @@ func TestInvalidRecords(t *testing.T) {
 	for _, rec := range []records.Record{nil, (*inventory.Secret)(nil), &foreign{}} {
 		mock.ExpectBegin()
 		mock.ExpectRollback()
-		require.ErrorContains(t, store.Change(t.Context(), func(tx records.Tx) error { return tx.Create(t.Context(), rec) }), "is not a record type")
+		require.ErrorContains(t, store.Change(t.Context(), func(tx records.Tx) error { return tx.Create(t.Context(), rec) }), "record type")
 		mock.ExpectBegin()
 		mock.ExpectRollback()
-		require.ErrorContains(t, store.Change(t.Context(), func(tx records.Tx) error { return tx.Update(t.Context(), rec, 1) }), "is not a record type")
+		require.ErrorContains(t, store.Change(t.Context(), func(tx records.Tx) error { return tx.Update(t.Context(), rec, 1) }), "record type")
 	}
 }
 

@@ -121,7 +121,7 @@ func rows(t *testing.T, x *netbox.Export) string {
 func TestBadFixtures(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"": "is no JSON array", `{"a":1}`: "is no JSON array", `[{"a":1}]`: "has no model or no fields", `[{"model":"x","fields":{}},`: "byte", "\x1f\x8bxxxxxxxxxxx": "can't be decompressed",
+		"": "is no JSON array", `{"a":1}`: "is no JSON array", `[{"a":1}]`: "no model", `[{"model":"x","fields":{}},`: "byte", "\x1f\x8bxxxxxxxxxxx": "can't be decompressed",
 	} {
 		_, err := netbox.Read(strings.NewReader(text))
 		require.ErrorContains(t, err, want)
