@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"maps"
 	"time"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -20,8 +21,8 @@ type limit struct {
 	stats    *ratelimit.LimitStats
 	key      string
 	names    [len(limitSuffixes)]string
-	uses     int // calls of Limit that were not released
-	releases int // how often uses has become 0
+	uses     int       // calls of Limit that were not released
+	released time.Time // when uses has become 0
 }
 
 // read passes the statistics of the limit to a Reader.
@@ -54,13 +55,6 @@ func (r *Registry) Limit(key string) *ratelimit.LimitStats {
 	return l.stats
 }
 
-// release records that a key was no longer in use at some time.
-type release struct {
-	key    string
-	number int // limit.releases; the release is void if the key was used since
-	at     time.Time
-}
-
 // Release ends one caller's use of the counters of key. When the last one has ended,
 // they are retained for Options.Keep and then forgotten.
 func (r *Registry) Release(key string) {
@@ -69,20 +63,16 @@ func (r *Registry) Release(key string) {
 	now := r.now()
 	if l := r.limits[key]; l != nil && l.uses > 0 {
 		if l.uses--; l.uses == 0 {
-			l.releases++
-			r.released = append(r.released, release{key, l.releases, now})
+			l.released = now
 		}
 	}
-	r.forget(now)
+	if now.Sub(r.swept) >= r.keep/10 {
+		r.forget(now)
+	}
 }
 
 // forget drops limits that were released long enough ago and not used since.
 func (r *Registry) forget(now time.Time) {
-	for len(r.released) > 0 && now.Sub(r.released[0].at) >= r.keep {
-		oldest := r.released[0]
-		r.released = r.released[1:]
-		if l := r.limits[oldest.key]; l != nil && l.uses == 0 && l.releases == oldest.number {
-			delete(r.limits, oldest.key)
-		}
-	}
+	r.swept = now
+	maps.DeleteFunc(r.limits, func(_ string, l *limit) bool { return l.uses == 0 && now.Sub(l.released) >= r.keep })
 }

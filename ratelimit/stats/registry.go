@@ -32,7 +32,7 @@ type Registry struct {
 	mu           sync.RWMutex
 	limits       map[string]*limit
 	timers       map[string]*Timer
-	released     []release // by time
+	swept        time.Time // when limits were last forgotten
 	sources      []func(Reader)
 	observations []*observation
 }

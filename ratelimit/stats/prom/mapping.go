@@ -3,6 +3,7 @@ package prom
 import (
 	"cmp"
 	"errors"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,35 +112,21 @@ var leaseHelp = map[string]string{
 	"lost_hits":     "Hits that calls that failed may have claimed or not given back.",
 }
 
-// rule maps a statistic whose name is before and after with one part between them,
-// which becomes the label. Without a label, the name is before.
+// rule maps the statistics that match a pattern, whose group becomes the label if there is one.
 type rule struct {
-	before, after string
+	pattern       *regexp.Regexp
 	metric, label string
 	help          string
 }
 
 var counterRules = []rule{
-	{"ratelimit.service.call.should_rate_limit.", "", "ratelimit_service_should_rate_limit_error", "err_type", "Decision calls that failed, by what failed."},
-	{"ratelimit_server.", ".total_requests", "ratelimit_service_total_requests", "grpc_method", "Calls of the service."},
-	{"ratelimit.service.config_load_success", "", "ratelimit_service_config_load_success", "", "Configurations that were loaded."},
-	{"ratelimit.service.config_load_error", "", "ratelimit_service_config_load_error", "", "Configurations that could not be loaded."},
+	{regexp.MustCompile(`^ratelimit\.service\.call\.should_rate_limit\.([^.]*)$`), "ratelimit_service_should_rate_limit_error", "err_type", "Decision calls that failed, by what failed."},
+	{regexp.MustCompile(`^ratelimit_server\.([^.]*)\.total_requests$`), "ratelimit_service_total_requests", "grpc_method", "Calls of the service."},
+	{regexp.MustCompile(`^ratelimit\.service\.config_load_success$`), "ratelimit_service_config_load_success", "", "Configurations that were loaded."},
+	{regexp.MustCompile(`^ratelimit\.service\.config_load_error$`), "ratelimit_service_config_load_error", "", "Configurations that could not be loaded."},
 }
 
-var responseTime = rule{"ratelimit_server.", ".response_time", "ratelimit_service_response_time_seconds", "grpc_method", "Time to respond to a call."}
-
-// match returns the value of the label.
-func (r *rule) match(name string) (value string, ok bool) {
-	if r.label == "" {
-		return "", name == r.before
-	}
-	value, ok = strings.CutPrefix(name, r.before)
-	if !ok {
-		return "", false
-	}
-	value, ok = strings.CutSuffix(value, r.after)
-	return value, ok && !strings.Contains(value, ".")
-}
+var responseTime = rule{regexp.MustCompile(`^ratelimit_server\.([^.]*)\.response_time$`), "ratelimit_service_response_time_seconds", "grpc_method", "Time to respond to a call."}
 
 func (r *rule) target(value string) target {
 	t := target{metric: r.metric, help: r.help, kind: counter, factor: 1}
@@ -156,13 +143,13 @@ func (b builtin) target(name string, sort mapper.MetricType) (target, error) {
 			return t, nil
 		}
 		for i := range counterRules {
-			if value, ok := counterRules[i].match(name); ok {
-				return counterRules[i].target(value), nil
+			if m := counterRules[i].pattern.FindStringSubmatch(name); m != nil {
+				return counterRules[i].target(m[len(m)-1]), nil
 			}
 		}
 	case mapper.MetricTypeObserver:
-		if method, ok := responseTime.match(name); ok {
-			return b.responseTime(method), nil
+		if m := responseTime.pattern.FindStringSubmatch(name); m != nil {
+			return b.responseTime(m[1]), nil
 		}
 	}
 	t := unmapped(name, sort)
