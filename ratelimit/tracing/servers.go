@@ -9,10 +9,8 @@ import (
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric/noop"
-	"go.opentelemetry.io/otel/propagation"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc/stats"
@@ -75,25 +73,3 @@ func (attributeLimiter) OnStart(_ context.Context, span sdktrace.ReadWriteSpan) 
 func (attributeLimiter) OnEnd(sdktrace.ReadOnlySpan)      {}
 func (attributeLimiter) Shutdown(context.Context) error   { return nil }
 func (attributeLimiter) ForceFlush(context.Context) error { return nil }
-
-// quietBaggage is the baggage propagator, except that it does not report malformed
-// headers of clients to the library's global handler. The well-formed members of such a
-// header stay unchanged, like in the library.
-type quietBaggage struct{ propagation.Baggage }
-
-// Extract reads the header baggage.
-func (quietBaggage) Extract(ctx context.Context, carrier propagation.TextMapCarrier) context.Context {
-	const header = "baggage"
-	value := carrier.Get(header)
-	if several, ok := carrier.(propagation.ValuesGetter); ok {
-		value = strings.Join(several.Values(header), ",")
-	}
-	if value == "" {
-		return ctx
-	}
-	bag, _ := baggage.Parse(value) // rejects what is longer than 8,192 bytes
-	if bag.Len() == 0 {
-		return ctx
-	}
-	return baggage.ContextWithBaggage(ctx, bag)
-}

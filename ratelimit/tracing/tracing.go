@@ -91,7 +91,7 @@ func New(ctx context.Context, samplingRate float64, opts *Options) (*Tracing, er
 		provider: provider,
 		tracer:   provider.Tracer(scope),
 		// They read in this order; later ones take precedence.
-		propagators: propagation.NewCompositeTextMapPropagator(b3.New(), propagation.TraceContext{}, quietBaggage{}),
+		propagators: propagation.NewCompositeTextMapPropagator(b3.New(), propagation.TraceContext{}, propagation.Baggage{}),
 		exporter:    exporter,
 		never:       samplingRate == 0,
 	}, nil
