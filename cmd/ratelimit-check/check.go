@@ -25,8 +25,8 @@ type report struct {
 	// Replay is the result of -replay.
 	Replay *replay.Report `json:"replay,omitempty"`
 
-	directories []string
-	explains    int
+	Directories []string `json:"-"`
+	Explains    int      `json:"-"`
 	color       bool
 	config      *config.Config // nil if there are errors
 }
@@ -46,7 +46,7 @@ func (s *settings) reads(path string) bool { return slices.Contains(s.paths, pat
 
 func check(s *settings, stdin []byte) (*report, error) {
 	opts := &config.Options{MergeDomains: s.merge, IgnoreDotFiles: s.ignoreDotFiles}
-	r := &report{Files: []string{}, Errors: []finding{}, Warnings: []finding{}, explains: len(s.explains)}
+	r := &report{Files: []string{}, Errors: []finding{}, Warnings: []finding{}, Explains: len(s.explains)}
 	files := r.read(s.paths, stdin, opts)
 	c, err := config.Parse(files, opts)
 	lines := sourceLines(files)

@@ -28,7 +28,7 @@ func (r *report) read(paths []string, stdin []byte, opts *config.Options) (files
 			r.Files = append(r.Files, path)
 			continue
 		}
-		r.directories = append(r.directories, path)
+		r.Directories = append(r.Directories, path)
 		found, ignored := config.Read(os.DirFS(path), path, opts)
 		for _, f := range found {
 			if f.Err == nil {
