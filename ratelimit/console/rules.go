@@ -19,7 +19,7 @@ import (
 // functions are those of the templates.
 var functions = template.FuncMap{
 	"rate": rateText, "size": sizeText, "tryURL": tryQuery, "entries": entriesText, "algorithm": algorithmText, "window": windowText,
-	"outcome": outcomeText, "sentence": sentence, "unix": unixText, "duration": durationText, "seconds": secondsText, "share": share,
+	"sentence": sentence, "unix": unixText, "duration": durationText, "seconds": secondsText, "share": share,
 }
 
 // rateText writes hits in a second.

@@ -261,21 +261,6 @@ func (c *Console) explainForm(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// outcomeText says what applies to a descriptor.
-func outcomeText(d explain.Descriptor) string {
-	switch d.Outcome {
-	case explain.OutcomeLimit:
-		return sizeText(d.Limit.Rule.Limit)
-	case explain.OutcomeUnlimited:
-		return "Unlimited"
-	case explain.OutcomeWhitelisted:
-		return "Whitelisted"
-	case explain.OutcomeReplaced:
-		return "Replaced by another limit"
-	}
-	return "No limit applies"
-}
-
 // sentence makes a reason a sentence.
 func sentence(reason string) string {
 	if reason == "" {
