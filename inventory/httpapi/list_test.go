@@ -112,8 +112,8 @@ func TestBadQueries(t *testing.T) {
 	g := newHarness(t, nil)
 	c := g.as("root")
 	for query, want := range map[string]string{
-		"frob=1":                   "frob unknown",
-		"hostname=":                "hostname empty",
+		"frob=1":    "frob unknown",
+		"hostname=": "hostname empty",
 		// The specification prescribes "Duplicate query parameter forbidden" word for word.
 		"hostname=a&hostname=b":    "Duplicate query parameter forbidden: hostname",
 		"page=1&page=2":            "Duplicate query parameter forbidden: page",

@@ -39,7 +39,7 @@ func (s *slot) Position() string {
 // Tone returns the meaning of the status of the device.
 func (s *slot) Tone() string { return ui.Tone(s.Status) }
 
-// move is the place that a device is to have.
+// move is the position that a device is to have.
 type move struct {
 	Device, Unit, Face string // a unit of "out" takes the device out of the rack, an empty one leaves the unit open
 	Version            string
@@ -158,7 +158,7 @@ func (p *rackPage) read(q *site.Request) error {
 	}
 	p.Height, p.Free = int64(len(p.Units)), answer.Free
 	p.Used = 1 - float64(p.Free)/float64(max(p.Height, 1))
-	return p.places(q)
+	return p.readDevices(q)
 }
 
 // devices reads the devices of the rack, by id, and the others that may be placed.
@@ -199,8 +199,8 @@ func slotFrom(rec site.Record) *slot {
 	}
 }
 
-// places reads the name of the location, and its devices without a rack.
-func (p *rackPage) places(q *site.Request) error {
+// readDevices reads the name of the location, and its devices without a rack.
+func (p *rackPage) readDevices(q *site.Request) error {
 	location := p.Rack.Text("location_id")
 	query := url.Values{"rack_id__isnull": {"true"}, "sortby": {"hostname:asc"}, "fields": {"id,hostname,status,role,rack_height"}}
 	if location == "" {

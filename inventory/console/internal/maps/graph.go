@@ -153,12 +153,12 @@ type graph struct {
 	Many   bool       `json:"many"`   // there are too many: no nodes
 	Places bool       `json:"places"` // the nodes are locations
 
-	Devices int               `json:"-"` // before locations replace them
-	Links   int               `json:"-"`
-	of      []string          // the group of each node, nil for none
-	around  string            // the location that all nodes are in, empty for none
-	roles   map[string]string // by the id of a device, nil if they have not been read
-	places  places
+	Devices   int               `json:"-"` // before locations replace them
+	Links     int               `json:"-"`
+	of        []string          // the group of each node, nil for none
+	around    string            // the location that all nodes are in, empty for none
+	roles     map[string]string // by the id of a device, nil if they have not been read
+	locations locations
 
 	Paths         []path    `json:"-"`
 	MorePaths     bool      `json:"-"`
@@ -178,7 +178,7 @@ type topology struct {
 func load(q *site.Request, v view) (*graph, error) {
 	g := &graph{Nodes: []node{}, Edges: []edge{}}
 	var err error
-	if g.places, err = readPlaces(q); err != nil {
+	if g.locations, err = readLocations(q); err != nil {
 		return nil, err
 	}
 	whole := false
@@ -328,7 +328,7 @@ func (g *graph) complete() {
 		n := &g.Nodes[i]
 		n.Tone, n.Shape = ui.Tone(n.Status), shape(n.Status)
 		at[n.ID], names[n.ID] = i, n.Hostname
-		if p := g.places[n.Location]; p != nil {
+		if p := g.locations[n.Location]; p != nil {
 			n.LocationName = p.Name
 		}
 	}
@@ -353,13 +353,13 @@ func (g *graph) complete() {
 func (g *graph) divide(v view) {
 	const fewest = 3
 	var of []string
-	of, g.around = g.places.split(g.Nodes, v["location"])
+	of, g.around = g.locations.split(g.Nodes, v["location"])
 	different := len(slices.Compact(slices.Sorted(slices.Values(of))))
 	switch collapse := v["group"] == "places" || v["group"] == "" && len(g.Nodes) > maxClear; {
 	case v["group"] == "none" || different < 2 && v["group"] != "location":
 	case collapse:
-		g.collapse(g.places, of, g.around)
-	case v["group"] == "location" || len(g.Nodes) >= fewest*different && !g.places.within(of):
+		g.collapse(g.locations, of, g.around)
+	case v["group"] == "location" || len(g.Nodes) >= fewest*different && !g.locations.within(of):
 		g.of = of
 	}
 }
@@ -430,7 +430,7 @@ func (g *graph) grouping() *grouping {
 	}
 	for i, id := range g.of {
 		if _, ok := number[id]; !ok {
-			label := g.places.name(id, g.around)
+			label := g.locations.name(id, g.around)
 			number[id] = len(gr.titles)
 			gr.titles = append(gr.titles, utf8.RuneCountInString(label))
 			g.Groups = append(g.Groups, groupBox{ID: id, Label: label})
@@ -454,7 +454,7 @@ func (g *graph) regions() (of []int, count int) {
 	for i, n := range g.Nodes {
 		if _, ok := number[n.Location]; !ok {
 			number[n.Location] = len(number)
-			g.Groups = append(g.Groups, groupBox{ID: n.Location, Label: cmp.Or(g.places.name(n.Location, ""), "Elsewhere")})
+			g.Groups = append(g.Groups, groupBox{ID: n.Location, Label: cmp.Or(g.locations.name(n.Location, ""), "Elsewhere")})
 		}
 		of[i] = number[n.Location]
 	}

@@ -272,7 +272,7 @@ func near(points []point, reach float64, do func(i, j int, dx, dy, square float6
 					if i == j || square > reach*reach {
 						continue
 					}
-					if square < 1 { // at the same place: apart in a direction of their own
+					if square < 1 { // at the same position: apart in a direction of their own
 						dx, dy, square = math.Cos(float64(i)), math.Sin(float64(i)), 1
 					}
 					do(i, j, dx, dy, square)

@@ -27,7 +27,7 @@ func star(hubs, leaves int) maps.Net {
 	return n
 }
 
-// TestLayout: the same network has the same layout, no two devices are at one place, and linked ones are near
+// TestLayout: the same network has the same layout, no two devices are at one position, and linked ones are near
 // each other, whatever the network.
 func TestLayout(t *testing.T) {
 	t.Parallel()

@@ -151,8 +151,8 @@ func (p *mapPage) choices(q *site.Request) error {
 	v := p.View
 	p.Roles, p.Statuses = values(counts.By["role"], v["role"]), values(counts.By["status"], v["status"])
 	if q.May("locations", records.RouteList) {
-		p.Graph.places.count(counts.By["location_id"])
-		p.Locations = p.Graph.places.choices(v["location"])
+		p.Graph.locations.count(counts.By["location_id"])
+		p.Locations = p.Graph.locations.choices(v["location"])
 	}
 	for _, g := range [][2]string{{"Automatic", ""}, {"Locations only", "places"}, {"By location", "location"}, {"By links", "none"}} {
 		p.Groups = append(p.Groups, choice{Label: g[0], Value: g[1], Chosen: v["group"] == g[1]})

@@ -19,19 +19,19 @@ const maxAbove = 20
 // region is the kind of locations that are only boxes around others on a map of the whole network.
 const region = "region"
 
-// places are the locations that the sender sees, by their ids.
-type places map[string]*place
+// locations holds the locations that the sender sees, by their ids.
+type locations map[string]*location
 
-// place is a location.
-type place struct {
+// location is a node of the tree of locations.
+type location struct {
 	ID, Name, Kind string
 	Parent         string // empty for none, and for one that the sender does not see
 	Devices        int    // here and within it
 }
 
-// readPlaces reads the locations, none if the sender may not.
-func readPlaces(q *site.Request) (places, error) {
-	all := places{}
+// readLocations reads the locations, none if the sender may not.
+func readLocations(q *site.Request) (locations, error) {
+	all := locations{}
 	if !q.May("locations", records.RouteList) {
 		return all, nil
 	}
@@ -40,7 +40,7 @@ func readPlaces(q *site.Request) (places, error) {
 		return nil, err
 	}
 	for _, rec := range recs {
-		all[rec.ID()] = &place{ID: rec.ID(), Name: rec.Text("name"), Kind: rec.Text("kind"), Parent: rec.Text("parent_id")}
+		all[rec.ID()] = &location{ID: rec.ID(), Name: rec.Text("name"), Kind: rec.Text("kind"), Parent: rec.Text("parent_id")}
 	}
 	for _, p := range all {
 		if all[p.Parent] == nil {
@@ -51,7 +51,7 @@ func readPlaces(q *site.Request) (places, error) {
 }
 
 // above returns a location and those above it, the innermost first.
-func (t places) above(id string) (chain []string) {
+func (t locations) above(id string) (chain []string) {
 	for len(chain) < maxAbove && t[id] != nil {
 		chain = append(chain, id)
 		id = t[id].Parent
@@ -60,7 +60,7 @@ func (t places) above(id string) (chain []string) {
 }
 
 // count adds the devices of locations to those above them.
-func (t places) count(devices map[string]int64) {
+func (t locations) count(devices map[string]int64) {
 	for id, n := range devices {
 		for _, above := range t.above(id) {
 			t[above].Devices += int(n)
@@ -70,7 +70,7 @@ func (t places) count(devices map[string]int64) {
 
 // part returns the location directly within another one that a location is in or is; the other one for itself.
 // Within none it is the outermost one that is no region.
-func (t places) part(id, within string) string {
+func (t locations) part(id, within string) string {
 	chain := t.above(id)
 	if len(chain) == 0 {
 		return id
@@ -86,7 +86,7 @@ func (t places) part(id, within string) string {
 }
 
 // split returns the location by which each node is grouped: that within the one that all nodes are in.
-func (t places) split(nodes []node, within string) (of []string, around string) {
+func (t locations) split(nodes []node, within string) (of []string, around string) {
 	of = make([]string, len(nodes))
 	for range maxAbove {
 		same := true
@@ -103,12 +103,12 @@ func (t places) split(nodes []node, within string) (of []string, around string) 
 }
 
 // within reports whether some locations are floors and rooms only, between which most links of a building are.
-func (t places) within(ids []string) bool {
+func (t locations) within(ids []string) bool {
 	return !slices.ContainsFunc(ids, func(id string) bool { return t[id] == nil || t[id].Kind != "floor" && t[id].Kind != "room" })
 }
 
 // name returns the name of a location within another one, without the name of that.
-func (t places) name(id, within string) string {
+func (t locations) name(id, within string) string {
 	switch p := t[id]; {
 	case p == nil && id == "":
 		return "No location"
@@ -130,7 +130,7 @@ func (t places) name(id, within string) string {
 }
 
 // regionOf returns the region that a location is in, empty for none.
-func (t places) regionOf(id string) string {
+func (t locations) regionOf(id string) string {
 	for _, above := range t.above(id) {
 		if t[above].Kind == region {
 			return above
@@ -141,15 +141,15 @@ func (t places) regionOf(id string) string {
 
 // choices returns the locations with devices for a filter, those within others after them. Of the innermost
 // ones it returns only those around the chosen one.
-func (t places) choices(chosen string) (all []choice) {
-	children := map[string][]*place{}
+func (t locations) choices(chosen string) (all []choice) {
+	children := map[string][]*location{}
 	for _, p := range t {
 		children[p.Parent] = append(children[p.Parent], p)
 	}
 	open := t.above(chosen)
 	var add func(parent string, depth, inner int)
 	add = func(parent string, depth, inner int) {
-		slices.SortFunc(children[parent], func(a, b *place) int { return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID)) })
+		slices.SortFunc(children[parent], func(a, b *location) int { return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID)) })
 		for _, p := range children[parent] {
 			if p.Devices == 0 && p.ID != chosen {
 				continue
@@ -169,7 +169,7 @@ func (t places) choices(chosen string) (all []choice) {
 }
 
 // collapse replaces the nodes of a graph by their locations, and its edges by those between these.
-func (g *graph) collapse(t places, of []string, within string) {
+func (g *graph) collapse(t locations, of []string, within string) {
 	at, number := map[string]string{}, map[string]int{}
 	var nodes []node
 	for i, n := range g.Nodes {
