@@ -16,6 +16,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx/apidocs"
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -65,6 +66,7 @@ func TestDocument(t *testing.T) {
 // document.
 func TestDocumentParameters(t *testing.T) {
 	t.Parallel()
+	scaletest.Unraced(t)
 	g := newHarness(t, nil)
 	c := g.as("root")
 	doc, err := openapi3.NewLoader().LoadFromData(c.Send("GET", "/openapi.json", nil).Want(200).Body.Bytes())

@@ -18,6 +18,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
@@ -319,6 +320,7 @@ func queries(op openapi.Operation, ids map[string][]string) []string {
 // any route.
 func TestWorlds(t *testing.T) {
 	t.Parallel()
+	scaletest.Unraced(t)
 	a, b := newWorld(t, 1), newWorld(t, 3)
 	for _, op := range gets(a) {
 		ids := []string{unknown}
@@ -367,6 +369,7 @@ func TestWorlds(t *testing.T) {
 // TestRandomWorlds: nor by random requests.
 func TestRandomWorlds(t *testing.T) {
 	t.Parallel()
+	scaletest.Unraced(t)
 	a, b := newWorld(t, 1), newWorld(t, 2)
 	ids, ops := map[string][]string{}, slices.DeleteFunc(gets(a), func(op openapi.Operation) bool { return op.ID == "streamChanges" })
 	for name := range a.ids {

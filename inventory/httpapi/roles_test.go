@@ -9,6 +9,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
 	"github.com/ashlar-go/ashlar/internal/errtest"
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
@@ -42,6 +43,7 @@ func (g *harness) enlist(t testing.TB, name, role string) (id string, c *httpxte
 // decides, except about the user's own record.
 func TestRoles(t *testing.T) {
 	t.Parallel()
+	scaletest.Unraced(t)
 	roles := map[auth.Role][]string{}
 	scopes := append(singleScopes(), "*:read", "*:write", "*:*")
 	roleOf := strings.NewReplacer(":", "-", "*", "all")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 )
 
@@ -52,6 +53,7 @@ func neededScope(pattern string) string {
 // unless the scope names the resource and the verb.
 func TestTokenScopes(t *testing.T) {
 	t.Parallel()
+	scaletest.Unraced(t)
 	g := newHarness(t, nil)
 	clients := map[string]*httpxtest.Client{}
 	for _, scope := range append(singleScopes(), "*:read", "*:write", "*:*") {

@@ -97,7 +97,7 @@ func shorten(s string, limit int) string {
 
 // Store returns inner with a span around each of its calls. The span has the number of
 // hits and, for [SpanRedis] and [SpanMemcached], the attributes of the reference
-// service. The result is a ratelimit.ConditionalStore if and only if inner is.
+// service. Methods that inner does not have return errors.ErrUnsupported.
 func (t *Tracing) Store(inner ratelimit.Store, name string) ratelimit.Store {
 	return t.store(inner, name, "pipeline length", "perSecondPipeline length")
 }
@@ -109,11 +109,7 @@ func (t *Tracing) PerSecondStore(inner ratelimit.Store, name string) ratelimit.S
 }
 
 func (t *Tracing) store(inner ratelimit.Store, name, own, other string) ratelimit.Store {
-	s := store{inner: inner, tracing: t, name: name, own: own, other: other}
-	if conditional, ok := inner.(ratelimit.ConditionalStore); ok {
-		return &conditionalStore{store: s, inner: conditional}
-	}
-	return &s
+	return &store{inner: inner, tracing: t, name: name, own: own, other: other}
 }
 
 type store struct {
@@ -129,6 +125,19 @@ func (s *store) Add(ctx context.Context, hits []ratelimit.Hit) error {
 		return s.inner.Add(ctx, hits)
 	}
 	return s.span(ctx, hits, s.inner.Add)
+}
+
+// AddUnlessOver calls the inner store. It returns errors.ErrUnsupported if that is no
+// ratelimit.ConditionalStore.
+func (s *store) AddUnlessOver(ctx context.Context, hits []ratelimit.Hit) error {
+	inner, ok := s.inner.(ratelimit.ConditionalStore)
+	switch {
+	case !ok:
+		return errors.ErrUnsupported
+	case s.tracing.skips(ctx):
+		return inner.AddUnlessOver(ctx, hits)
+	}
+	return s.span(ctx, hits, inner.AddUnlessOver)
 }
 
 // Subtract calls the inner store. It returns errors.ErrUnsupported if that is no
@@ -161,19 +170,6 @@ func (s *store) Charge(ctx context.Context, charges []ratelimit.Charge) (err err
 
 // Supports asks the inner store.
 func (s *store) Supports(a ratelimit.Algorithm) error { return a.SupportedBy(s.inner) }
-
-type conditionalStore struct {
-	store
-	inner ratelimit.ConditionalStore
-}
-
-// AddUnlessOver calls the inner store.
-func (s *conditionalStore) AddUnlessOver(ctx context.Context, hits []ratelimit.Hit) error {
-	if s.tracing.skips(ctx) {
-		return s.inner.AddUnlessOver(ctx, hits)
-	}
-	return s.span(ctx, hits, s.inner.AddUnlessOver)
-}
 
 // span makes the call within a span, which ends even if the call panics.
 func (s *store) span(ctx context.Context, hits []ratelimit.Hit, call func(context.Context, []ratelimit.Hit) error) (err error) {

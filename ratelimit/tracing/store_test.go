@@ -35,19 +35,21 @@ func TestStoreKeepsTheContract(t *testing.T) {
 	storetest.Run(t, open, &storetest.Options{MaxCount: 1 << 62, Subtracts: true, Charges: true})
 }
 
+// TestStoreIsConditionalAsTheInner: a method that the inner store does not have is unsupported.
 func TestStoreIsConditionalAsTheInner(t *testing.T) {
 	receive(t, "http")
 	tr := start(t, 1, nil)
 	nothing := plain(func(context.Context, []ratelimit.Hit) error { return nil })
 	for _, wrap := range []func(ratelimit.Store, string) ratelimit.Store{tr.Store, tr.PerSecondStore} {
-		_, is := wrap(nothing, "s").(ratelimit.ConditionalStore)
-		assert.False(t, is, "around a plain store")
-		_, is = wrap(conditional{nothing}, "s").(ratelimit.ConditionalStore)
-		assert.True(t, is, "around a conditional store")
+		add := func(inner ratelimit.Store) error {
+			return wrap(inner, "s").(ratelimit.ConditionalStore).AddUnlessOver(t.Context(), make([]ratelimit.Hit, 1))
+		}
+		assert.ErrorIs(t, add(nothing), errors.ErrUnsupported)
+		assert.NoError(t, add(conditional{nothing}))
 	}
 }
 
-// taking is a ratelimit.ChargeStore.
+// charging is a ratelimit.ChargeStore.
 type charging struct{ plain }
 
 // Charge applies the charges to new states.

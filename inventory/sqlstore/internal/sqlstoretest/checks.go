@@ -250,14 +250,6 @@ func CheckLatestOfMany(t testing.TB, store records.Store) {
 	require.EqualValues(t, devices, latest.Total)
 }
 
-// Indexed returns the columns before the id in the index of a field.
-func Indexed(r *records.Resource, f *records.Field) string {
-	if r.Latest != nil && r.Latest.Per == f.Name {
-		return f.Column + ", " + r.Latest.At
-	}
-	return f.Column
-}
-
 // CheckPrefetch requires that a prefetched record is never older than the changes of its
 // transaction, and that prefetching changes nothing else. The store must be empty, and its
 // transactions inventory.Prefetchers.
