@@ -116,7 +116,7 @@ soak: ## run load, simulations and fuzz targets for SOAK (1h)
 	echo "== load and simulations of $(SOAK)"; \
 	ASHLAR_SOAK=$(SOAK) $(TESTSUM) -count=1 -timeout=0 -run 'Soak|Simulation' \
 		$$(grep -rlE --include='*_test.go' '^func Test\w*(Soak|Simulation)' . | xargs -n1 dirname | sort -u) && \
-	$(MAKE) --no-print-directory fuzz FUZZTIME=$$((seconds / 60 + 1))s FUZZBUDGET=$$seconds
+	$(MAKE) --no-print-directory fuzz FUZZTIME=$$((seconds / 60 + 1))s FUZZBUDGET=$$((seconds < 60 ? 60 : seconds))
 
 # Code lines: those of .go files that git tracks, but of tests, without blank lines and comments.
 size: ## print the code lines of each folder beside those of BASE
