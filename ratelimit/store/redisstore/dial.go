@@ -230,10 +230,14 @@ func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// ProcessPipelineHook is like ProcessHook.
+// ProcessPipelineHook is like ProcessHook. The library keeps the first error of a command: that of a
+// stale connection would hide that the command was sent on another.
 func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) (err error) {
 		for range h.attempts {
+			for _, cmd := range cmds {
+				cmd.SetErr(nil)
+			}
 			if err = next(ctx, cmds); !errors.Is(err, circuit.ErrStale) {
 				break
 			}

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -140,6 +142,41 @@ func TestConnectionCutAtEveryByte(t *testing.T) {
 			requireExpiries(t, client)
 		}
 	}
+}
+
+// TestRepliesLostAfterStaleConnection: of the commands that are sent again because the first
+// connection was stale, each is executed once, although its reply is lost.
+func TestRepliesLostAfterStaleConnection(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, nil)
+	client := server.Client()
+	var dials atomic.Int32
+	store := open(t, server.Addr, &redisstore.Options{Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+		if dials.Add(1) > 1 {
+			conn = withoutReplies{conn}
+		}
+		return conn, err
+	}})
+	hits := []ratelimit.Hit{hit("one", 1), hit("other", 1)}
+	require.NoError(t, store.Add(t.Context(), hits))
+	require.NoError(t, client.ClientKillByFilter(t.Context(), "skipme", "yes").Err())
+	require.Eventually(t, func() bool {
+		return strings.Count(client.ClientList(t.Context()).Val(), "addr=")/2 == 1
+	}, testTimeout, time.Millisecond)
+	require.Error(t, store.Add(t.Context(), hits))
+	require.Greater(t, dials.Load(), int32(1), "the first connection was stale")
+	for _, h := range hits {
+		require.Equal(t, "2", client.Get(t.Context(), string(h.Key)).Val(), "%s", h.Key)
+	}
+}
+
+// withoutReplies loses the replies of a server.
+type withoutReplies struct{ net.Conn }
+
+func (c withoutReplies) Read(p []byte) (int, error) {
+	_, _ = c.Conn.Read(p)
+	return 0, io.EOF
 }
 
 // cuttingDialer cuts a connection in the first pipeline that has a counter.
