@@ -97,7 +97,7 @@ test-all: ## run all tests, with the race detector where there is a C compiler (
 	@$(RACE); \
 	if [ -n "$$race" ]; then \
 		echo "== go test $$race, tests of whole programs"; \
-		$(LESSGC) $(TESTSUM) $$race -shuffle=on -timeout=20m $$(go list ./... | grep -E '$(PROGRAMS)') || exit 1; \
+		$(LESSGC) $(TESTSUM) $$race -shuffle=on -skip=Soak -timeout=20m $$(go list ./... | grep -E '$(PROGRAMS)') || exit 1; \
 	fi; \
 	for module in $(MODULES); do \
 		if [ -n "$$race" ]; then \
@@ -107,14 +107,14 @@ test-all: ## run all tests, with the race detector where there is a C compiler (
 		echo "== $$module: go test"; \
 		(cd "$$module" && $(LESSGC) $(TESTSUM) -shuffle=on -timeout=20m $$(go list ./... | \
 			if [ -n "$$race" ]; then grep -vE 'cmd/internal/(browsertest|e2e)$$'; else cat; fi)) || exit 1; \
-	done
-	@$(MAKE) --no-print-directory soak SOAK=30s FUZZPACKAGES="./httpx ./manifest ./ratelimit"
+	done; \
+	$(MAKE) --no-print-directory soak SOAK=30s SOAKFLAGS="$$race" FUZZPACKAGES="./httpx ./manifest ./ratelimit"
 
 soak: ## run load, simulations and fuzz targets for SOAK (1h)
 	@seconds=$$(echo $(SOAK) | awk '/h$$/ {u = 3600} /m$$/ {u = 60} /s$$/ {u = 1} {print int($$0 * u)}'); \
 	[ "$$seconds" -gt 0 ] || { echo "SOAK=$(SOAK): use a duration such as 60s or 1h"; exit 1; }; \
 	echo "== load and simulations of $(SOAK)"; \
-	ASHLAR_SOAK=$(SOAK) $(TESTSUM) -count=1 -timeout=0 -run 'Soak|Simulation' \
+	ASHLAR_SOAK=$(SOAK) $(TESTSUM) $(SOAKFLAGS) -count=1 -timeout=0 -run 'Soak|Simulation' \
 		$$(grep -rlE --include='*_test.go' '^func Test\w*(Soak|Simulation)' . | xargs -n1 dirname | sort -u) && \
 	$(MAKE) --no-print-directory fuzz FUZZTIME=$$((seconds / 60 + 1))s FUZZBUDGET=$$((seconds < 60 ? 60 : seconds))
 

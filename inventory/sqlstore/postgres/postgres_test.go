@@ -100,7 +100,7 @@ func TestServer(t *testing.T) {
 		store, err := postgres.Open(t.Context(), empty, storetest.Schema(), nil)
 		require.NoError(t, err)
 		require.NoError(t, store.Close())
-		storetest.Run(t, func(t testing.TB) records.Store { return openSchema(t, server.Copy(t, empty), storetest.Schema(), nil) })
+		sqlstoretest.CheckContract(t, func(t testing.TB) records.Store { return openSchema(t, server.Copy(t, empty), storetest.Schema(), nil) })
 	})
 	for name, check := range map[string]func(*testing.T, string){
 		"schema": checkSchema, "later migration": checkLaterMigration, "openers at once": checkOpeners, "extended": checkExtended, "extenders at once": checkExtenders,

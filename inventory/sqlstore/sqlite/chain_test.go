@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -14,6 +15,7 @@ import (
 // found where it is.
 func TestVerifyAudit(t *testing.T) {
 	t.Parallel()
+	scaletest.Unraced(t)
 	whole := filepath.Join(t.TempDir(), "whole.db")
 	store := open(t, whole)
 	require.NoError(t, records.New(store, nil).Create(t.Context(), records.Caller{UserID: "u1", Name: "jane"}, makeDevices(0, 1000)...))

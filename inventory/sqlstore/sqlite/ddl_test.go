@@ -129,6 +129,7 @@ func TestCustomFields(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
+		scaletest.Unraced(t)
 		path := filepath.Join(t.TempDir(), "inventory.db")
 		sqlstoretest.CheckCustomFields(t, open(t, path), func() records.Store { return open(t, path) })
 	})

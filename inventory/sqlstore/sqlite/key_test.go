@@ -23,6 +23,7 @@ func keyed(t *testing.T, path string) *sqlstoretest.KeyedDatabase {
 
 func TestKeys(t *testing.T) {
 	t.Parallel()
+	scaletest.Unraced(t)
 	keyed(t, filepath.Join(t.TempDir(), "inventory.db")).CheckKeys(t)
 }
 

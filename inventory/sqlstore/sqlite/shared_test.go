@@ -88,6 +88,7 @@ func TestEstimates(t *testing.T) {
 
 func TestPrune(t *testing.T) {
 	t.Parallel()
+	scaletest.Unraced(t)
 	size := 20_000
 	if testing.Short() {
 		size = 4_000
@@ -107,6 +108,7 @@ func TestPruneLatest(t *testing.T) {
 
 func TestPruneAudit(t *testing.T) {
 	t.Parallel()
+	scaletest.Unraced(t)
 	sqlstoretest.CheckPruneAudit(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
 }
 
@@ -148,6 +150,7 @@ func TestCables(t *testing.T) {
 
 func TestAddresses(t *testing.T) {
 	t.Parallel()
+	scaletest.Unraced(t)
 	path := filepath.Join(t.TempDir(), "inventory.db")
 	sqlstoretest.CheckAddresses(t, [2]records.Store{open(t, path), open(t, path)})
 }

@@ -108,16 +108,7 @@ func TestFile(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, file, 0o600))
 		return openWith(t, path, storetest.Schema())
 	}
-	if !scaletest.Race() {
-		storetest.Run(t, open)
-		return
-	}
-	store := open(t)
-	for _, c := range storetest.Cases() { // the others have one goroutine
-		if strings.HasPrefix(c.Name, "concurrency/") || strings.HasPrefix(c.Name, "transaction/") {
-			require.NoError(t, c.Check(t.Context(), store), c.Name)
-		}
-	}
+	sqlstoretest.CheckContract(t, open)
 }
 
 func TestMemory(t *testing.T) {

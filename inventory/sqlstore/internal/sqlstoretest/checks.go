@@ -3,15 +3,33 @@ package sqlstoretest
 import (
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/storetest"
 )
+
+// CheckContract runs the suite of stores, with the race detector the cases that have goroutines.
+func CheckContract(t *testing.T, open func(t testing.TB) records.Store) {
+	t.Helper()
+	if !scaletest.Race() {
+		storetest.Run(t, open)
+		return
+	}
+	store := open(t)
+	for _, c := range storetest.Cases() {
+		if strings.HasPrefix(c.Name, "concurrency/") || strings.HasPrefix(c.Name, "transaction/") {
+			require.NoError(t, c.Check(t.Context(), store), c.Name)
+		}
+	}
+}
 
 // CheckCounts requires that totals are right after random changes by concurrent callers, with
 // cascades, errors and rollbacks. The store must be empty.

@@ -3,6 +3,7 @@ package sqlstoretest_test
 import (
 	"testing"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
@@ -12,6 +13,7 @@ import (
 
 func TestPruneMemStore(t *testing.T) {
 	t.Parallel()
+	scaletest.Unraced(t)
 	sqlstoretest.CheckPrune(t, records.NewMemStore(inventory.Schema()), 4000)
 }
 
