@@ -93,7 +93,10 @@
 //   - [github.com/ashlar-go/ashlar/inventory/discovery]: neighbour tables of LLDP and CDP.
 //   - [github.com/ashlar-go/ashlar/inventory/collect]: interfaces, neighbours and hardware of devices
 //     over SNMP.
-//   - [github.com/ashlar-go/ashlar/inventory/drift]: differences between what devices report and the inventory.
+//   - [github.com/ashlar-go/ashlar/inventory/feature]: a part of an inventory as one value, with operations and pages.
+//   - [github.com/ashlar-go/ashlar/inventory/feature/drift]: differences between what devices report and the inventory.
+//   - [github.com/ashlar-go/ashlar/inventory/site]: what the pages of features and of the console have in common.
+//   - [github.com/ashlar-go/ashlar/inventory/featuretest]: serves an inventory with features, for their tests.
 //   - [github.com/ashlar-go/ashlar/inventory/demo]: a made-up network.
 //   - [github.com/ashlar-go/ashlar/inventory/console]: the inventory as web pages.
 //   - [github.com/ashlar-go/ashlar/inventory/server]: from settings to a running server.

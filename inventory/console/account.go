@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 // account is the data of the page of one's own account.

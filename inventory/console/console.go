@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx"
@@ -16,8 +17,9 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/console/internal/exchange"
 	"github.com/ashlar-go/ashlar/inventory/console/internal/lists"
 	"github.com/ashlar-go/ashlar/inventory/console/internal/maps"
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 //go:embed templates/*.html assets/*
@@ -43,10 +45,12 @@ type Options struct {
 // Console serves the pages. It is an http.Handler for paths without the prefix, safe for concurrent use,
 // and needs no closing. Create it with [New].
 type Console struct {
-	site    *site.Site
-	log     *slog.Logger
-	links   httpx.OneTimeCodes // of tokens that one-time links sign in with
-	handler http.Handler
+	site  *site.Site
+	log   *slog.Logger
+	links httpx.OneTimeCodes // of tokens that one-time links sign in with
+
+	features []*feature.Feature
+	handler  http.Handler
 }
 
 // New returns the pages of an inventory. opts may be nil. The error names an invalid option.
@@ -58,7 +62,7 @@ func New(api *httpapi.API, opts *Options) (*Console, error) {
 	if opts != nil {
 		o = *opts
 	}
-	c := &Console{log: cmp.Or(o.Log, slog.Default())}
+	c := &Console{log: cmp.Or(o.Log, slog.Default()), features: api.Features()}
 	kit, err := c.kit(&o)
 	if err != nil {
 		return nil, err
@@ -71,6 +75,10 @@ func New(api *httpapi.API, opts *Options) (*Console, error) {
 		c.site.Extra = append(c.site.Extra, ui.NavLink{Label: "API", URL: o.APIDocs, Icon: "book"})
 	}
 	c.site.Extra = append(c.site.Extra, o.Links...)
+	for _, pages := range c.pages() {
+		c.site.Entries = append(c.site.Entries, pages.Entries...)
+	}
+	slices.SortStableFunc(c.site.Entries, func(a, b site.Entry) int { return cmp.Compare(a.Order, b.Order) })
 	chain := httpx.StandardOptions{}
 	if o.Chain != nil {
 		chain = *o.Chain
@@ -109,7 +117,11 @@ var repeatable = []string{"sortby", "tags", "resource", "column"}
 // pages returns the pages of all packages.
 func (c *Console) pages() []site.Pages {
 	own := site.Pages{Files: files, Routes: c.accountRoutes()}
-	return []site.Pages{own, lists.Pages(), detail.Pages(), change.Pages(), maps.Pages(), exchange.Pages()}
+	all := []site.Pages{own, lists.Pages(), detail.Pages(), change.Pages(), maps.Pages(), exchange.Pages()}
+	for _, f := range c.features {
+		all = append(all, f.Pages)
+	}
+	return all
 }
 
 // kit returns the renderer with the templates of all packages.
@@ -122,6 +134,9 @@ func (c *Console) kit(o *Options) (*ui.Kit, error) {
 		templates, err := fs.Sub(pages.Files, "templates")
 		if err != nil {
 			return nil, err
+		}
+		if pages.Style != "" {
+			all.Styles = append(all.Styles, pages.Style)
 		}
 		assets, err := fs.Sub(pages.Files, "assets")
 		if err != nil {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx/ui"
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 // functions are the functions of the console's templates.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/httpx/ui"
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 // accountRoutes are the routes of signing in and of one's own account.
@@ -36,7 +36,7 @@ func showSignIn(q *site.Request) error {
 	if q.SignIn == "" {
 		return httpx.Errorf(http.StatusNotFound, "The application that this console belongs to signs users in")
 	}
-	if q.Rights != nil {
+	if q.Sender != nil {
 		return q.Redirect("/")
 	}
 	_, provider := q.API.HasAccounts()
@@ -117,7 +117,7 @@ func signOut(q *site.Request) error {
 	if q.SignIn == "" {
 		path = "/"
 	}
-	if q.Rights != nil && q.SignIn != "" {
+	if q.Sender != nil && q.SignIn != "" {
 		if _, err := q.Do(&site.Call{Method: http.MethodPost, Path: "/users/logout"}, nil); err != nil {
 			return err
 		}

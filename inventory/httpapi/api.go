@@ -13,6 +13,7 @@ import (
 	"github.com/ashlar-go/ashlar/httpx/sanitize"
 	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
@@ -48,6 +49,8 @@ type Options struct {
 	// Clients determines the addresses of clients, for the audit log and for throttling.
 	// Default: that of Chain, or the peer of the connection.
 	Clients *httpx.Clients
+	// Features are the parts of the inventory besides the records. Default: none.
+	Features []*feature.Feature
 	// Docs is mounted at /docs/, without that prefix, and is public. Default: no such page.
 	Docs http.Handler
 	// ServerURL is the address of the API in its OpenAPI document. Default: relative to the
@@ -92,11 +95,6 @@ type Accounts struct {
 	Cookie auth.Cookie
 }
 
-// maxValues is the maximum number of JSON values in a body: those of records.MaxItems devices
-// with 50 tags each, and some more. Decoding so many takes a bit less than the share that one
-// client has of the memory for requests (httpx.BudgetOptions).
-const maxValues = 75_000
-
 // API serves an inventory over HTTP. It is an http.Handler, safe for concurrent use, and
 // needs no closing. Create it with [New].
 type API struct {
@@ -128,7 +126,7 @@ func New(engine *records.Engine, authenticator Authenticator, opts *Options) (*A
 		return nil, errors.New("httpapi: engine and authenticator are required")
 	}
 	a := &API{store: engine.Store(), changes: engine, now: engine.Now, authenticator: authenticator, encoders: &encoders{}}
-	a.bodies = bodies{httpx.NewBody[records.Patch](nil), httpx.NewBody[[]records.Patch](&httpx.BodyOptions{MaxValues: maxValues}), httpx.NewBody[[]json.RawMessage](nil)}
+	a.bodies = bodies{httpx.NewBody[records.Patch](nil), httpx.NewBody[[]records.Patch](&httpx.BodyOptions{MaxValues: feature.MaxValues}), httpx.NewBody[[]json.RawMessage](nil)}
 	if opts != nil {
 		a.opts = *opts
 	}

@@ -67,10 +67,10 @@ func (c *call) acknowledge(p records.Patch) (editFunc, error) {
 		return nil, err
 	}
 	for name := range p {
-		return nil, invalidField(shorten(name), "can't be changed in an event: send acknowledged only")
+		return nil, records.InvalidField(shorten(name), "can't be changed in an event: send acknowledged only")
 	}
 	if !present {
-		return nil, invalidField("acknowledged", want)
+		return nil, records.InvalidField("acknowledged", want)
 	}
 	return func(rec records.Record) error {
 		e := rec.(*inventory.Event)

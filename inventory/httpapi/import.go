@@ -12,6 +12,7 @@ import (
 	"reflect"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -41,18 +42,18 @@ var importTypes = map[string]string{
 
 // importReport is the response to an import.
 type importReport struct {
-	Status       string          `json:"status"`
-	Message      string          `json:"message"`
-	Rows         int64           `json:"rows"`
-	Created      int64           `json:"created"`
-	Updated      int64           `json:"updated"`
-	Unchanged    int64           `json:"unchanged"`
-	Deleted      int64           `json:"deleted"`
-	Rejected     int64           `json:"rejected"`
-	Problems     []importProblem `json:"problems"`
-	Truncated    bool            `json:"truncated"`
-	RejectedRows string          `json:"rejected_rows"`
-	Changes      []previewChange `json:"changes"`
+	Status       string           `json:"status"`
+	Message      string           `json:"message"`
+	Rows         int64            `json:"rows"`
+	Created      int64            `json:"created"`
+	Updated      int64            `json:"updated"`
+	Unchanged    int64            `json:"unchanged"`
+	Deleted      int64            `json:"deleted"`
+	Rejected     int64            `json:"rejected"`
+	Problems     []importProblem  `json:"problems"`
+	Truncated    bool             `json:"truncated"`
+	RejectedRows string           `json:"rejected_rows"`
+	Changes      []feature.Change `json:"changes"`
 }
 
 // importProblem describes an invalid row.

@@ -23,16 +23,16 @@ func prefixRoutes(schema *records.Schema, prefixes *records.Resource) []route {
 	return []route{
 		{
 			"POST", "/prefixes/{id}/next-address", ofAll(permission(addresses.Access.Create.Or(admins))),
-			nextFree(addresses, "Create an address record for the lowest free address", (*call).nextAddress), addresses, records.RouteCreate,
+			nextFree(addresses, "Create an address record for the lowest free address", (*call).nextAddress), addresses, records.RouteCreate, nil,
 		},
 		{
 			"POST", "/prefixes/{id}/next-prefix", ofAll(permission(prefixes.Access.Create.Or(admins))),
 			nextFree(prefixes, "Create a prefix in the lowest free space", (*call).nextPrefix, openapi.Parameter{
 				Name: lengthParameter, Required: true, Schema: openapi.Integer("", 1),
 				Description: "The prefix length of the new prefix: longer than that of the given one.",
-			}), prefixes, records.RouteCreate,
+			}), prefixes, records.RouteCreate, nil,
 		},
-		{"GET", "/prefixes/{id}/usage", read, usage(prefixes), prefixes, records.RouteGet},
+		{"GET", "/prefixes/{id}/usage", read, usage(prefixes), prefixes, records.RouteGet, nil},
 	}
 }
 

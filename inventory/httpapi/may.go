@@ -8,31 +8,19 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// Rights lists the permissions of the sender of a request, for a page that offers it. Changes are decided again,
-// in their transaction.
-type Rights struct {
-	Identity *auth.Identity
-	may      map[string]records.Routes // by resource
-}
-
-// May reports whether the sender may perform an operation on records of a resource. On single records it
-// may still be refused, and one's own user may be read and changed without it.
-func (r *Rights) May(resource string, operation records.Routes) bool {
-	return r.may[resource]&operation != 0
-}
-
-// Rights returns what the sender of a request may do. The error is that of a request without a valid token.
-func (a *API) Rights(r *http.Request) (*Rights, error) {
+// Rights returns the sender of a request and what they may do, for a page that offers it. Changes are decided
+// again, in their transaction. The error is that of a request without a valid token.
+func (a *API) Rights(r *http.Request) (*auth.Identity, records.Rights, error) {
 	c := &call{API: a, schema: a.store.Schema(), store: a.store, r: r}
 	who, err := c.authenticate()
 	if err != nil {
-		return nil, translate(err)
+		return nil, nil, translate(err)
 	}
 	if who == nil {
-		return nil, errors.New("the Authenticator returns neither an identity nor an error")
+		return nil, nil, errors.New("the Authenticator returns neither an identity nor an error")
 	}
 	c.limitTo(who)
-	rights := &Rights{who, map[string]records.Routes{}}
+	rights := records.Rights{}
 	for i := range a.routes {
 		rt := &a.routes[i]
 		if rt.resource == nil || rt.path != "/"+rt.resource.Name && rt.path != "/"+rt.resource.Name+"/{id}" {
@@ -40,10 +28,10 @@ func (a *API) Rights(r *http.Request) (*Rights, error) {
 		}
 		c.route = rt
 		if c.permit(rt.resource, rt.does, c.allows(rt.access, "", rt.resource, rt.does)) == nil {
-			rights.may[rt.resource.Name] |= rt.does
+			rights[rt.resource.Name] |= rt.does
 		}
 	}
-	return rights, nil
+	return who, rights, nil
 }
 
 // Schema returns the description of the records as it is now, with custom fields.

@@ -5,28 +5,20 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // preview is the response to a dry run.
 type preview struct {
-	Status    string          `json:"status"`
-	Message   string          `json:"message"`
-	Created   int64           `json:"created"`
-	Updated   int64           `json:"updated"`
-	Deleted   int64           `json:"deleted"`
-	Changes   []previewChange `json:"changes"`
-	Truncated bool            `json:"truncated"`
-}
-
-// previewChange is an audit log entry that was not written.
-type previewChange struct {
-	Action       string          `json:"action"`
-	ResourceType string          `json:"resource_type"`
-	ResourceID   string          `json:"resource_id"` // empty for a new record
-	Changes      records.Changes `json:"changes"`
-	Cause        string          `json:"cause"`
+	Status    string           `json:"status"`
+	Message   string           `json:"message"`
+	Created   int64            `json:"created"`
+	Updated   int64            `json:"updated"`
+	Deleted   int64            `json:"deleted"`
+	Changes   []feature.Change `json:"changes"`
+	Truncated bool             `json:"truncated"`
 }
 
 // sendPreview responds with what the request would change. The message may be empty for that of
@@ -47,10 +39,10 @@ func (c *call) sendPreview(message string) error {
 }
 
 // previewChanges returns entries of the audit log that were not written, for a response.
-func previewChanges(entries []*records.AuditLog) []previewChange {
-	changes := make([]previewChange, len(entries))
+func previewChanges(entries []*records.AuditLog) []feature.Change {
+	changes := make([]feature.Change, len(entries))
 	for i, e := range entries {
-		changes[i] = previewChange{e.Action, e.ResourceType, e.ResourceID, e.Changes, e.Cause}
+		changes[i] = feature.Change{Action: e.Action, ResourceType: e.ResourceType, ResourceID: e.ResourceID, Changes: e.Changes, Cause: e.Cause}
 		if e.Action == "create" {
 			changes[i].ResourceID = ""
 		}
@@ -60,7 +52,7 @@ func previewChanges(entries []*records.AuditLog) []previewChange {
 
 // previewing adds the response to a dry run to the description of the route.
 func (rt *route) previewing() {
-	if !slices.Contains(rt.params(), "dry_run") || rt.path == importPath || rt.path == driftPath { // with reports of their own
+	if !slices.Contains(rt.params(), "dry_run") || rt.path == importPath || rt.feature != nil && rt.feature.OwnPreview { // with reports of their own
 		return
 	}
 	rt.doc.Responses = slices.Clone(rt.doc.Responses)

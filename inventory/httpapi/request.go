@@ -343,7 +343,7 @@ func decodeDeletion(doc []byte, e *records.Edit) error {
 		e.Version, err = popVersion(p)
 	}
 	if unknown := slices.Sorted(maps.Keys(p)); err == nil && len(unknown) > 0 {
-		return invalidField(shorten(unknown[0]), "is an unknown field: an item has id and if_version")
+		return records.InvalidField(shorten(unknown[0]), "is an unknown field: an item has id and if_version")
 	}
 	return err
 }
@@ -367,7 +367,7 @@ func pop[T any](p records.Patch, name, want string) (value T, present bool, err 
 	}
 	delete(p, name)
 	if string(bytes.TrimSpace(doc)) == "null" || json.Unmarshal(doc, &value) != nil {
-		return value, true, invalidField(name, want)
+		return value, true, records.InvalidField(name, want)
 	}
 	return value, true, nil
 }
@@ -377,18 +377,9 @@ func popVersion(p records.Patch) (int64, error) {
 	const want = "must be a whole number from 1"
 	version, present, err := pop[int64](p, "if_version", want)
 	if present && err == nil && version < 1 {
-		err = invalidField("if_version", want)
+		err = records.InvalidField("if_version", want)
 	}
 	return version, err
-}
-
-// invalidField returns an error of the inventory for one field, which may be part of an
-// error for several items.
-func invalidField(name, reason string) *records.Error {
-	return &records.Error{
-		Kind: records.Invalid, Message: name + " " + reason,
-		Fields: []records.FieldError{{Field: name, Reason: reason}},
-	}
 }
 
 // badField returns a 400 for one field or parameter.

@@ -61,7 +61,7 @@ func prunable(schema *records.Schema) (names []string) {
 func (c *call) prune(sent retention) error {
 	r, ok := c.schema.Named(sent.Resource)
 	if !ok || !r.Prunable || r.Internal {
-		return invalidField("resource", "must be one of "+strings.Join(prunable(c.schema), ", "))
+		return records.InvalidField("resource", "must be one of "+strings.Join(prunable(c.schema), ", "))
 	}
 	if err := c.allows(permission(admins), "", r, records.RouteDeleteMany); err != nil {
 		return err
@@ -73,17 +73,17 @@ func (c *call) prune(sent retention) error {
 	if sent.MaxAge != nil {
 		age, err := time.ParseDuration(*sent.MaxAge)
 		if err != nil || age < minPruneAge {
-			return invalidField("max_age", "must be a duration of at least 1m, such as 720h")
+			return records.InvalidField("max_age", "must be a duration of at least 1m, such as 720h")
 		}
 		keep.MaxAge = age
 	}
 	switch {
 	case sent.MaxRecords != nil && *sent.MaxRecords < 1:
-		return invalidField("max_records", "must be at least 1")
+		return records.InvalidField("max_records", "must be at least 1")
 	case sent.MaxRecords != nil:
 		keep.MaxRecords = *sent.MaxRecords
 	case sent.MaxAge == nil:
-		return invalidField("max_age", "is missing: send max_age, max_records or both")
+		return records.InvalidField("max_age", "is missing: send max_age, max_records or both")
 	}
 	if c.dryRun { // which counts
 		_, err := c.read(nil, true, func(ctx context.Context, _ *records.Query) (*records.Page, error) {

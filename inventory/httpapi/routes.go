@@ -9,6 +9,7 @@ import (
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -18,8 +19,9 @@ type route struct {
 	method, path string
 	access       auth.Permission
 	operation
-	resource *records.Resource // that it reads or changes; nil for none
-	does     records.Routes    // with the resource
+	resource *records.Resource  // that it reads or changes; nil for none
+	does     records.Routes     // with the resource
+	feature  *feature.Operation // that it is; nil for none
 }
 
 // operation describes what a route does and does it.
@@ -64,7 +66,7 @@ func (a *API) table() []route {
 	routes = append(routes, a.changeRoutes()...)
 	routes = append(routes, topologyRoutes(schema)...)
 	routes = append(routes, discoveryRoutes(schema)...)
-	routes = append(routes, driftRoutes(schema)...)
+	routes = append(routes, a.featureRoutes()...)
 	for i := range routes {
 		routes[i].placing()
 		routes[i].previewing()
@@ -89,14 +91,14 @@ func (a *API) records(r *records.Resource) []route {
 	creates, update := permission(r.Access.Create.Or(admins)), permission(r.Access.Update.Or(admins))
 	remove := permission(r.Access.Delete.Or(admins))
 	routes := []route{
-		{"GET", all, ofAll(read), list(r), r, records.RouteList},
-		{"POST", all, ofAll(creates), create(r), r, records.RouteCreate},
-		{"PATCH", all, ofAll(update), changeMany(r), r, records.RouteChangeMany},
-		{"DELETE", all, ofAll(remove), deleteMany(r), r, records.RouteDeleteMany},
-		{"GET", one, read, get(r), r, records.RouteGet},
-		{"PUT", one, update, replace(r), r, records.RouteReplace},
-		{"PATCH", one, update, change(r), r, records.RouteChange},
-		{"DELETE", one, remove, deleteOne(r), r, records.RouteDelete},
+		{"GET", all, ofAll(read), list(r), r, records.RouteList, nil},
+		{"POST", all, ofAll(creates), create(r), r, records.RouteCreate, nil},
+		{"PATCH", all, ofAll(update), changeMany(r), r, records.RouteChangeMany, nil},
+		{"DELETE", all, ofAll(remove), deleteMany(r), r, records.RouteDeleteMany, nil},
+		{"GET", one, read, get(r), r, records.RouteGet, nil},
+		{"PUT", one, update, replace(r), r, records.RouteReplace, nil},
+		{"PATCH", one, update, change(r), r, records.RouteChange, nil},
+		{"DELETE", one, remove, deleteOne(r), r, records.RouteDelete, nil},
 	}
 	routes = slices.DeleteFunc(routes, func(rt route) bool { return !r.Routes.Has(rt.does) })
 	for i := range routes { // records with rules of their own
@@ -110,11 +112,11 @@ func (a *API) records(r *records.Resource) []route {
 		}
 	}
 	if _, ok := r.New().(*inventory.Metric); ok {
-		routes = append(routes, route{"GET", "/metrics/device/{id}", read, latestMetric(r), r, records.RouteGet},
-			route{"GET", "/metrics/device/{id}/history", read, history(r), r, records.RouteList})
+		routes = append(routes, route{"GET", "/metrics/device/{id}", read, latestMetric(r), r, records.RouteGet, nil},
+			route{"GET", "/metrics/device/{id}/history", read, history(r), r, records.RouteList, nil})
 	}
 	if _, ok := r.New().(*inventory.Rack); ok {
-		routes = append(routes, route{"GET", one + "/elevation", read, elevation(r), r, records.RouteGet})
+		routes = append(routes, route{"GET", one + "/elevation", read, elevation(r), r, records.RouteGet, nil})
 	}
 	if _, ok := r.New().(*inventory.Prefix); ok {
 		routes = append(routes, prefixRoutes(a.store.Schema(), r)...)
@@ -122,9 +124,9 @@ func (a *API) records(r *records.Resource) []route {
 	for _, child := range r.Children {
 		from, _ := a.store.Schema().Named(child.From)
 		access := permission(from.Access.Read.Or(records.Permission{Everyone: true}))
-		routes = append(routes, route{"GET", one + "/" + child.Path, access, listOf(r, from, child.Field), from, records.RouteList})
+		routes = append(routes, route{"GET", one + "/" + child.Path, access, listOf(r, from, child.Field), from, records.RouteList, nil})
 		if child.Count != "" {
-			routes = append(routes, route{"GET", one + "/" + child.Count, access, countOf(r, from, child.Field), from, records.RouteList})
+			routes = append(routes, route{"GET", one + "/" + child.Count, access, countOf(r, from, child.Field), from, records.RouteList, nil})
 		}
 	}
 	return routes

@@ -36,7 +36,7 @@ func neededScope(pattern string) string {
 		return "prefixes:write"
 	case strings.HasSuffix(path, "/usage"):
 		return "prefixes:read"
-	case slices.Contains([]string{"summary", "search", "changes", "retention", "topology", "import", "drift"}, parts[0]), strings.HasSuffix(path, "/neighbors"), strings.HasSuffix(path, "/elevation"):
+	case slices.Contains([]string{"summary", "search", "changes", "retention", "topology", "import"}, parts[0]), strings.HasSuffix(path, "/neighbors"), strings.HasSuffix(path, "/elevation"):
 		return "scoped"
 	case parts[0] == "users" && (len(parts) > 2 || pattern == "POST /users"):
 		return "login"

@@ -40,10 +40,10 @@ func topologyRoutes(schema *records.Schema) []route {
 	}
 	read := permission(devices.Access.Read.Or(records.Permission{Everyone: true}))
 	routes := []route{
-		{"GET", "/topology", ofAll(read), showTopology(), devices, records.RouteList},
-		{"GET", "/topology/path", ofAll(read), showPaths(), devices, records.RouteList},
-		{"GET", "/topology/failures", ofAll(read), showFailures(), devices, records.RouteList},
-		{"GET", "/devices/{id}/neighbors", ofAll(read), showNeighbors(), devices, records.RouteList},
+		{"GET", "/topology", ofAll(read), showTopology(), devices, records.RouteList, nil},
+		{"GET", "/topology/path", ofAll(read), showPaths(), devices, records.RouteList, nil},
+		{"GET", "/topology/failures", ofAll(read), showFailures(), devices, records.RouteList, nil},
+		{"GET", "/devices/{id}/neighbors", ofAll(read), showNeighbors(), devices, records.RouteList, nil},
 	}
 	for i := range routes {
 		handle := routes[i].handle

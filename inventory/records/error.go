@@ -200,3 +200,8 @@ func (r *Resource) CheckOwnerChange(before, after Record) error {
 	e.Fields = fields
 	return e
 }
+
+// InvalidField returns the error of kind [Invalid] for one field.
+func InvalidField(name, reason string) *Error {
+	return &Error{Kind: Invalid, Message: name + " " + reason, Fields: []FieldError{{Field: name, Reason: reason}}}
+}

@@ -136,6 +136,13 @@ const (
 // Has reports whether an operation is one of the set. The zero set has all of them.
 func (r Routes) Has(operation Routes) bool { return r == 0 || r&operation != 0 }
 
+// Rights are the operations that somebody may perform, by resource.
+type Rights map[string]Routes
+
+// May reports whether one of some operations on records of a resource is among them. On single records it may
+// still be refused, and one's own user may be read and changed without it.
+func (r Rights) May(resource string, operation Routes) bool { return r[resource]&operation != 0 }
+
 // Child is a list of the records that refer to one record: GET /devices/{id}/interfaces.
 type Child struct {
 	Path  string // the last part of the path: "interfaces"

@@ -25,6 +25,8 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
 	"github.com/ashlar-go/ashlar/inventory/auth/oidc"
 	"github.com/ashlar-go/ashlar/inventory/console"
+	"github.com/ashlar-go/ashlar/inventory/feature"
+	"github.com/ashlar-go/ashlar/inventory/feature/drift"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/mail"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -194,6 +196,7 @@ func (s *Server) api(o *Options, engine *records.Engine, guard *jwt.Guard, accou
 	chain.Limit = httpx.Chain(exceptDocs(limiter), protectHosts)
 	return httpapi.New(engine, guard, &httpapi.Options{
 		Accounts: accounts,
+		Features: []*feature.Feature{drift.New()},
 		Chain:    &chain,
 		Docs:     apidocs.New(&apidocs.Options{Title: "Network inventory", DocumentURL: "../openapi.json", LoginURL: "../users/login"}),
 		Heavy: httpapi.HeavyOptions{

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 // deletion is the data of the page that asks before a deletion.

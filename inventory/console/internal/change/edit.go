@@ -3,8 +3,8 @@ package change
 import (
 	"net/http"
 
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 // existing returns the form of a record that exists, without values.

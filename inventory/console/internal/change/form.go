@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 // form is the data of the page of a form.

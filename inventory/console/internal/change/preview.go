@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/ashlar-go/ashlar/httpx/ui"
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 // maxTries bounds the dry runs of a preview: each leaves out the records that the one before has refused.

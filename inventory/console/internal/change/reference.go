@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx"
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 // A reference is written as the name of a record: "sw1". Where the name says little without the record that it

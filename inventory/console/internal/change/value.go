@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 // A stored value is a string in forms: a text or an id as it is, a number and a time as in JSON, "true" or

@@ -4,7 +4,7 @@ package detail
 import (
 	"embed"
 
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 //go:embed templates/*.html assets/*

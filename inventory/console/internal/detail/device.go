@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 // device adds the sections and actions of the page of a device.

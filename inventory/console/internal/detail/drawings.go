@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 // rack is a drawing of the units of a rack.

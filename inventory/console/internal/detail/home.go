@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 // The sizes of lists on the home page.

@@ -9,8 +9,8 @@ import (
 	"strconv"
 
 	"github.com/ashlar-go/ashlar/httpx/ui"
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 // hidden are lists that the pages of some records show in another way, or that would say nothing.

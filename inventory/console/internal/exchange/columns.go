@@ -16,6 +16,7 @@ import (
 	"github.com/ashlar-go/ashlar/internal/suggest"
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 const (
@@ -279,7 +280,7 @@ func needed(f *records.Field) bool {
 }
 
 // choose takes over where a form says that columns go. The error names two that go to the same.
-func (t *table) choose(f *form, r *records.Resource) error {
+func (t *table) choose(f *site.Form, r *records.Resource) error {
 	if len(t.Groups) == 0 {
 		return nil
 	}
@@ -394,4 +395,12 @@ func parts(f *records.Field, path string) []target {
 		}
 	}
 	return all
+}
+
+// ending returns the last part of the name of a file, such as .csv.
+func ending(name string) string {
+	if at := strings.LastIndexByte(name, '.'); at >= 0 {
+		return strings.ToLower(name[at:])
+	}
+	return ""
 }

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 // maxFile is the maximum size of a file in bytes: that of a body of an import of the API.
@@ -33,7 +33,7 @@ const (
 
 // importPage is the data of a page of an import.
 type importPage struct {
-	steps
+	site.Steps
 	Resources []*records.Resource // that the sender may import
 	Resource  *records.Resource   // of the rows; nil if they name it
 	Help      []helpRow           // the columns of the resource
@@ -67,6 +67,11 @@ func (p *importPage) Example() string {
 	return strings.Join(names, ",")
 }
 
+// StepTitle returns the title of the step.
+func (p *importPage) StepTitle() string {
+	return map[string]string{stepFile: "File", stepColumns: "Columns", stepPreview: "Preview", stepResult: "Result"}[p.Step]
+}
+
 // Good returns how many rows are not rejected.
 func (p *importPage) Good() int64 { return p.Report.Rows - p.Report.Rejected }
 
@@ -80,7 +85,7 @@ func (p *importPage) Target() string {
 
 // newImport returns a page for a resource by name, which is empty if the rows name it.
 func newImport(q *site.Request, name string) (*importPage, error) {
-	p := &importPage{steps: steps{Step: stepFile}, Resources: q.Importable()}
+	p := &importPage{Steps: site.Steps{Step: stepFile}, Resources: q.Importable()}
 	if len(p.Resources) == 0 {
 		return nil, httpx.Errorf(http.StatusForbidden, "Your role may not import records")
 	}
@@ -122,10 +127,10 @@ func (p *importPage) send(q *site.Request, status int) error {
 }
 
 // refuse shows the form for a file again, with what was wrong.
-func (p *importPage) refuse(q *site.Request, f *form, fault string, problems ...string) error {
+func (p *importPage) refuse(q *site.Request, f *site.Form, fault string, problems ...string) error {
 	p.Step, p.Fault, p.Problems = stepFile, fault, problems
-	if f.name == "" && len(f.text) < maxMend {
-		p.Pasted = strings.ToValidUTF8(string(f.text), "\ufffd")
+	if f.Name == "" && len(f.Text) < maxMend {
+		p.Pasted = strings.ToValidUTF8(string(f.Text), "\ufffd")
 	}
 	return p.send(q, http.StatusBadRequest)
 }
@@ -135,7 +140,7 @@ func runImport(q *site.Request) error {
 	if len(q.Importable()) == 0 {
 		return httpx.Errorf(http.StatusForbidden, "Your role may not import records")
 	}
-	f, err := readForm(q, maxFile)
+	f, err := site.ReadForm(q, maxFile)
 	if err != nil {
 		return err
 	}
@@ -143,22 +148,22 @@ func runImport(q *site.Request) error {
 	if err != nil {
 		return err
 	}
-	p.Name, p.Format, p.Skip, p.New = f.name, f.Get("format"), f.Get("on_error") == "skip", f.Get("existing") == "reject"
-	if f.text == nil {
+	p.Name, p.Format, p.Skip, p.New = f.Name, f.Get("format"), f.Get("on_error") == "skip", f.Get("existing") == "reject"
+	if f.Text == nil {
 		return p.refuse(q, f, "Choose a file, or paste rows")
 	}
 	if p.Format == "" {
-		p.Format = formatOf(f.name, f.text)
+		p.Format = formatOf(f.Name, f.Text)
 	}
 	var wrong []importer.Problem
-	if p.Table, wrong = readColumns(q.Schema, p.Resource, p.Format, f.text); wrong != nil {
+	if p.Table, wrong = readColumns(q.Schema, p.Resource, p.Format, f.Text); wrong != nil {
 		problems := make([]string, len(wrong))
 		for i, w := range wrong {
 			problems[i] = fmt.Sprintf("line %d: %s", w.Line, w.Reason)
 		}
 		return p.refuse(q, f, "The file cannot be read", problems...)
 	}
-	p.Kept, p.Step = pack(f.text), stepColumns
+	p.Kept, p.Step = site.Pack(f.Text), stepColumns
 	if err := p.Table.choose(f, p.Resource); err != nil {
 		p.Fault = "Two columns go to the same field"
 		p.Problems = []string{err.Error()}
@@ -168,7 +173,7 @@ func runImport(q *site.Request) error {
 }
 
 // perform performs the chosen step with a file that can be read.
-func (p *importPage) perform(q *site.Request, f *form) error {
+func (p *importPage) perform(q *site.Request, f *site.Form) error {
 	switch f.Get("step") {
 	case stepPreview:
 		return p.preview(q, f, "")
@@ -182,7 +187,7 @@ func (p *importPage) perform(q *site.Request, f *form) error {
 }
 
 // call sends the file to the API.
-func (p *importPage) call(q *site.Request, f *form, onError string, dry bool) (*importReport, error) {
+func (p *importPage) call(q *site.Request, f *site.Form, onError string, dry bool) (*importReport, error) {
 	query := url.Values{"format": {p.Format}, "on_error": {onError}}
 	if p.Resource != nil {
 		query.Set("resource", p.Resource.Name)
@@ -194,13 +199,13 @@ func (p *importPage) call(q *site.Request, f *form, onError string, dry bool) (*
 		query.Set("dry_run", "true")
 	}
 	into := &importReport{}
-	_, err := q.Do(&site.Call{Method: http.MethodPost, Path: "/import", Query: query, Body: bytes.NewReader(p.Table.apply(f.text)), Type: "text/csv"}, into)
+	_, err := q.Do(&site.Call{Method: http.MethodPost, Path: "/import", Query: query, Body: bytes.NewReader(p.Table.apply(f.Text)), Type: "text/csv"}, into)
 	return into, err
 }
 
 // preview shows what the file would change. All rows are tried, so that it also shows the changes of the good
 // ones. fault says why the file was not applied, if it should have been.
-func (p *importPage) preview(q *site.Request, f *form, fault string) error {
+func (p *importPage) preview(q *site.Request, f *site.Form, fault string) error {
 	p.Fault = fault
 	answer, err := p.call(q, f, "skip", true)
 	if _, ok := site.AsFault(err, http.StatusServiceUnavailable); ok && fault != "" {
@@ -222,20 +227,20 @@ func (p *importPage) preview(q *site.Request, f *form, fault string) error {
 }
 
 // failed shows the columns again, with what the API says about the file.
-func (p *importPage) failed(q *site.Request, f *form, err error) error {
-	fault, ok := p.fail(stepColumns, err)
+func (p *importPage) failed(q *site.Request, f *site.Form, err error) error {
+	fault, ok := p.Fail(stepColumns, err)
 	if !ok {
 		return err
 	}
 	if fault.Status == http.StatusServiceUnavailable {
-		p.Problems = append(p.Problems, fmt.Sprintf("The file has %s. Send it in smaller parts if waiting does not help.", size(len(f.text))))
+		p.Problems = append(p.Problems, fmt.Sprintf("The file has %s. Send it in smaller parts if waiting does not help.", size(len(f.Text))))
 	}
-	p.Many = bytes.Count(f.text, []byte("\n")) > importer.DefaultMaxRows && f.Get("step") == stepPreview
+	p.Many = bytes.Count(f.Text, []byte("\n")) > importer.DefaultMaxRows && f.Get("step") == stepPreview
 	return p.send(q, fault.Status)
 }
 
 // apply imports the file.
-func (p *importPage) apply(q *site.Request, f *form) error {
+func (p *importPage) apply(q *site.Request, f *site.Form) error {
 	began, onError := time.Now().UTC().Truncate(time.Microsecond), "stop"
 	if p.Skip {
 		onError = "skip"
@@ -322,7 +327,7 @@ func rejectedRows(q *site.Request) error {
 	if len(q.Importable()) == 0 {
 		return httpx.Errorf(http.StatusForbidden, "Your role may not import records")
 	}
-	f, err := readForm(q, maxFile)
+	f, err := site.ReadForm(q, maxFile)
 	if err != nil {
 		return err
 	}
@@ -330,10 +335,10 @@ func rejectedRows(q *site.Request) error {
 	if r, ok := q.Schema.Named(f.Get("resource")); ok {
 		name = r.Name
 	}
-	if types[format] == "" || f.text == nil {
+	if types[format] == "" || f.Text == nil {
 		return httpx.Errorf(http.StatusBadRequest, "Invalid form: it has no rows, or no format")
 	}
-	return download(q, name+"-rejected."+format, format, f.text)
+	return download(q, name+"-rejected."+format, format, f.Text)
 }
 
 // types are the content types of formats.

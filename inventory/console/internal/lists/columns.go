@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 // maxDefault is the number of columns that a list has that nobody has chosen.

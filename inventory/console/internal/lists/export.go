@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 // exportLinks are the formats in which a view is exported.

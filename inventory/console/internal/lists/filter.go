@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 // editor is the form that adds a filter: a field, then a comparison and a value of it.

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx/ui"
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 // listTemplate is the page of a list.

@@ -8,7 +8,7 @@ package lists
 import (
 	"embed"
 
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 //go:embed templates/*.html assets/*

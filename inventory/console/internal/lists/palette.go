@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 // command is something to do or a page to go to, in the command palette.

@@ -1,8 +1,8 @@
 package lists
 
 import (
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 // preset is a view that is one click away: all records, or those in one state.

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 // The parameters of the console in the address of a list. Others are those of the API.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 // operators are the comparisons of filters in words. They stand between the name of a field and a value.

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ashlar-go/ashlar/httpx/ui"
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 // Bounds of a map.

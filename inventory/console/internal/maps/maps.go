@@ -4,7 +4,7 @@ package maps
 import (
 	"embed"
 
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 //go:embed templates/*.html assets/*
@@ -21,5 +21,8 @@ func Pages() site.Pages {
 		{Pattern: "GET /elevation/{rack}/move", Handle: previewMove},
 		{Pattern: "POST /elevation/{rack}/move", Handle: moveDevice},
 		{Pattern: "GET /prefixes", Handle: showPrefixes},
+	}, Entries: []site.Entry{
+		{Label: "Map", Path: "/map", Icon: "network", Order: 10, Show: func(q *site.Request) bool { return q.MaySee("links", "devices", "interfaces") }},
+		{Label: "Prefix tree", Path: "/prefixes", Icon: "prefix", Order: 30, Show: func(q *site.Request) bool { return q.MaySee("prefixes") }},
 	}}
 }

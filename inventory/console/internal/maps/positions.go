@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx"
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 // useSaved moves the nodes whose positions have been saved for a view. New devices beside them are placed

@@ -1,4 +1,4 @@
-package httpapi
+package drift
 
 import (
 	"cmp"
@@ -7,23 +7,21 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/auth"
 	reported "github.com/ashlar-go/ashlar/inventory/discovery"
-	"github.com/ashlar-go/ashlar/inventory/drift"
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// Differences between what devices report and the inventory (REFERENCE.md, 2.17).
-
-// driftPath is the path of these differences. The handler applies the rights of the sender to the resources.
-const driftPath = "/drift"
+// path is the path of the operation (REFERENCE.md, 2.17).
+const path = "/drift"
 
 // maxTables is the maximum number of tables in a request.
 const maxTables = 500
@@ -44,7 +42,7 @@ type driftRequest struct {
 type driftTable struct {
 	Device   json.RawMessage `json:"device"`
 	DeviceID *string         `json:"device_id"`
-	Kind     drift.Kind      `json:"kind"`
+	Kind     Kind            `json:"kind"`
 	Protocol string          `json:"protocol"`
 	Rows     json.RawMessage `json:"rows"`
 	Text     *string         `json:"text"`
@@ -52,16 +50,16 @@ type driftTable struct {
 
 // driftReport is the response.
 type driftReport struct {
-	Status      string              `json:"status"`
-	Message     string              `json:"message"`
-	Missing     int                 `json:"missing"`
-	Unexpected  int                 `json:"unexpected"`
-	Different   int                 `json:"different"`
-	Applied     int                 `json:"applied"`
-	Differences []*drift.Difference `json:"differences"`
-	Problems    []driftProblem      `json:"problems"`
-	Changes     []previewChange     `json:"changes"`
-	Truncated   bool                `json:"truncated"`
+	Status      string           `json:"status"`
+	Message     string           `json:"message"`
+	Missing     int              `json:"missing"`
+	Unexpected  int              `json:"unexpected"`
+	Different   int              `json:"different"`
+	Applied     int              `json:"applied"`
+	Differences []*Difference    `json:"differences"`
+	Problems    []driftProblem   `json:"problems"`
+	Changes     []feature.Change `json:"changes"`
+	Truncated   bool             `json:"truncated"`
 }
 
 // driftProblem is a table that was not compared.
@@ -70,17 +68,17 @@ type driftProblem struct {
 	Reason string `json:"reason"`
 }
 
-// driftRoutes returns the route, none without devices, interfaces and links.
-func driftRoutes(schema *records.Schema) []route {
-	for name, rec := range map[string]records.Record{"devices": &inventory.Device{}, "interfaces": &inventory.Interface{}, "links": &inventory.Link{}} {
-		if r, ok := schema.Named(name); !ok || !r.Is(rec) {
-			return nil
-		}
+// New returns the feature: the comparison at POST /drift, and its page.
+func New() *feature.Feature {
+	return &feature.Feature{
+		Needs:      map[string]records.Record{"devices": &inventory.Device{}, "interfaces": &inventory.Interface{}, "links": &inventory.Link{}},
+		Operations: []feature.Operation{{Operation: description(), Access: auth.Permission{Everyone: true}, Scoped: true, OwnPreview: true, Handle: serve}},
+		Pages:      pages(),
 	}
-	return []route{{method: http.MethodPost, path: driftPath, access: everyone, operation: driftOperation()}}
 }
 
-func driftOperation() operation {
+// description describes the operation.
+func description() openapi.Operation {
 	enum := func(text string, values ...any) *openapi.Schema {
 		return &openapi.Schema{Type: "string", Enum: values, Description: text}
 	}
@@ -91,12 +89,12 @@ func driftOperation() operation {
 	table := openapi.Request("DriftTable",
 		openapi.Optional("device", &openapi.Schema{Description: "The natural key of the device: its hostname, or an object."}),
 		openapi.Optional("device_id", openapi.ID("The id of the device, in place of device.")),
-		openapi.Optional("kind", enum("Default: what the table looks like.", string(drift.Neighbors), string(drift.Interfaces))),
+		openapi.Optional("kind", enum("Default: what the table looks like.", string(Neighbors), string(Interfaces))),
 		openapi.Optional("protocol", &openapi.Schema{Type: "string", MaxLength: 50, Description: "The discovery of new links. Default: cdp for the text of CDP, or else lldp."}),
 		openapi.Optional("rows", &openapi.Schema{Description: "A table as parsed by ntc-templates (an array of objects) or NAPALM (an object)."}),
 		openapi.Optional("text", openapi.String("In place of rows: the output of show lldp neighbors detail, or show cdp neighbors detail.")))
 	change := openapi.Object("DriftChange",
-		openapi.Required("action", enum("", drift.Create, drift.Update, drift.Delete)), openapi.Required("resource", openapi.String("")),
+		openapi.Required("action", enum("", Create, Update, Delete)), openapi.Required("resource", openapi.String("")),
 		openapi.Required("record_id", openapi.String("Empty for a new record.")), openapi.Required("values", openapi.Object("")))
 	change.Type = []string{"object", "null"}
 	difference := openapi.Object("DriftDifference",
@@ -111,58 +109,109 @@ func driftOperation() operation {
 		openapi.Required("status", openapi.String("success, or dry_run.")), openapi.Required("message", openapi.String("")),
 		openapi.Required("missing", number("")), openapi.Required("unexpected", number("")), openapi.Required("different", number("")),
 		openapi.Required("applied", number("The number of differences that were applied.")),
-		openapi.Required("differences", openapi.Array(difference, 0, drift.MaxDifferences)),
+		openapi.Required("differences", openapi.Array(difference, 0, MaxDifferences)),
 		openapi.Required("problems", openapi.Array(openapi.Object("DriftProblem",
 			openapi.Required("table", number("The index of a table that was not compared.")), openapi.Required("reason", openapi.String(""))), 0, maxTables)),
 		openapi.Required("changes", openapi.Array(openapi.Object(""), 0, records.MaxPreview)),
 		openapi.Required("truncated", openapi.Boolean("Whether there are changes that are not listed.")))
-	body := httpx.NewBody[driftRequest](&httpx.BodyOptions{MaxValues: maxValues})
-	return operation{openapi.Operation{
+	dryRun := openapi.DryRun()
+	dryRun.Description = "true: apply nothing, and respond with what would change."
+	return openapi.Operation{
+		Method: http.MethodPost, Path: path,
 		ID: "drift", Tag: "discovery", Summary: "Compare tables of neighbors and interfaces with the inventory, and apply chosen differences",
-		Parameters: []openapi.Parameter{dryRun("true: apply nothing, and respond with what would change.")},
+		Parameters: []openapi.Parameter{dryRun},
 		Body: openapi.Request("Drift", openapi.Required("tables", openapi.Array(table, 1, maxTables)),
 			openapi.Optional("apply", &openapi.Schema{
-				Type: "array", Items: openapi.String(""), MaxItems: drift.MaxDifferences,
+				Type: "array", Items: openapi.String(""), MaxItems: MaxDifferences,
 				Description: "The ids of differences to apply; missing, unexpected and different are those of the type with a change, and all is each with a change.",
 			})),
 		Responses: []openapi.Response{{Status: http.StatusOK, Schema: report}},
 		Errors:    []int{http.StatusConflict, http.StatusUnprocessableEntity},
-	}, func(c *call) error {
-		if err := c.mayList("/devices", "/interfaces", "/links"); err != nil {
-			return err
-		}
-		sent, err := body.Read(c.r)
-		if err != nil {
-			return err
-		}
-		return c.drift(sent)
-	}}
+	}
 }
 
-func (c *call) drift(sent driftRequest) error {
-	if len(sent.Apply) > drift.MaxDifferences {
-		return badField("apply", fmt.Sprintf("has more than %d items: send fewer, or all", drift.MaxDifferences))
+// body reads the body of a request.
+var body = httpx.NewBody[driftRequest](&httpx.BodyOptions{MaxValues: feature.MaxValues})
+
+// serve serves a request.
+func serve(ctx context.Context, r *feature.Request) (*feature.Response, error) {
+	from := r.Inventory.Records()
+	schema := from.Schema()
+	for _, list := range []*records.Resource{records.Of[inventory.Device](schema), records.Of[inventory.Interface](schema), records.Of[inventory.Link](schema)} {
+		if err := r.Inventory.May(list, records.RouteList); err != nil {
+			return nil, err
+		}
 	}
-	if err := httpx.Reserve(c.r.Context(), driftMemory); err != nil {
-		return err
+	sent, err := body.Read(r.HTTP)
+	if err != nil {
+		return nil, err
+	}
+	if len(sent.Apply) > MaxDifferences {
+		return nil, records.InvalidField("apply", fmt.Sprintf("has more than %d items: send fewer, or all", MaxDifferences))
+	}
+	if err := httpx.Reserve(ctx, driftMemory); err != nil {
+		return nil, err
 	}
 	tables, err := readTables(sent.Tables)
 	if err != nil {
-		return err
-	}
-	if len(sent.Apply) > 0 {
-		return c.applyDrift(sent, tables)
+		return nil, err
 	}
 	var report *driftReport
-	_, err = c.read(nil, true, func(ctx context.Context, _ *records.Query) (_ *records.Page, err error) {
-		report, err = compareTables(ctx, c.store, sent.Tables, tables)
-		return nil, err
-	})
-	if err != nil {
-		return err
+	if len(sent.Apply) > 0 {
+		report, err = apply(ctx, r, sent, tables)
+	} else {
+		err = r.Inventory.Read(ctx, func(ctx context.Context) (err error) {
+			report, err = compareTables(ctx, from, sent.Tables, tables)
+			return err
+		})
 	}
-	report.Message = differences(len(report.Differences))
-	return c.sendDrift(report)
+	if err != nil {
+		return nil, err
+	}
+	report.complete(r.DryRun, len(sent.Apply) > 0)
+	return &feature.Response{Status: http.StatusOK, Body: report}, nil
+}
+
+// apply applies the chosen differences in one transaction, which compares the tables again.
+func apply(ctx context.Context, r *feature.Request, sent driftRequest, tables []Table) (report *driftReport, err error) {
+	preview, err := r.Inventory.Change(ctx, func(ctx context.Context, tx *feature.Transaction) (err error) {
+		if report, err = compareTables(ctx, tx.Records, sent.Tables, tables); err != nil {
+			return err
+		}
+		if report.Differences, err = choose(report.Differences, sent.Apply); err != nil {
+			return err
+		}
+		return Apply(ctx, tx.Engine, tx.By, report.Differences, r.Inventory.May)
+	})
+	if err == nil && r.DryRun {
+		report.Message, report.Changes, report.Truncated = preview.Message, preview.Changes, preview.Truncated
+	}
+	return report, err
+}
+
+// complete sets what follows from the differences.
+func (d *driftReport) complete(dryRun, applied bool) {
+	d.Status = "success"
+	switch {
+	case dryRun && applied:
+		d.Status = "dry_run"
+	case dryRun:
+		d.Status, d.Message = "dry_run", differences(len(d.Differences))
+	case applied:
+		d.Applied, d.Message = len(d.Differences), "Applied "+differences(len(d.Differences))
+	default:
+		d.Message = differences(len(d.Differences))
+	}
+	for _, one := range d.Differences {
+		switch one.Type {
+		case reported.Missing:
+			d.Missing++
+		case reported.Unexpected:
+			d.Unexpected++
+		case reported.Different:
+			d.Different++
+		}
+	}
 }
 
 // differences returns a number of differences, as in "1 difference".
@@ -173,74 +222,20 @@ func differences(n int) string {
 	return fmt.Sprintf("%d differences", n)
 }
 
-// applyDrift applies the chosen differences in one transaction, which compares the tables again.
-func (c *call) applyDrift(sent driftRequest, tables []drift.Table) error {
-	var from records.Reader
-	v := c.inventory().BeforeChange(func(_ context.Context, tx records.Tx) error {
-		places := c.places
-		if c.accounts != nil {
-			places = c.account.Places() // of the sender now
-		}
-		from = records.Limited(tx, places)
-		return nil
-	})
-	var report *driftReport
-	err := v.Together(c.r.Context(), func(ctx context.Context, in *records.Engine) (err error) {
-		if report, err = compareTables(ctx, from, sent.Tables, tables); err != nil {
-			return err
-		}
-		if report.Differences, err = choose(report.Differences, sent.Apply); err != nil {
-			return err
-		}
-		return drift.Apply(ctx, in, c.caller(), report.Differences, c.mayUse)
-	})
-	if err != nil {
-		return err
-	}
-	report.Message = "Applied " + differences(len(report.Differences))
-	if c.dryRun {
-		p := c.visiblePreview()
-		report.Message, report.Changes, report.Truncated = p.Message(), previewChanges(p.Changes), p.Truncated
-	} else {
-		report.Applied = len(report.Differences)
-	}
-	return c.sendDrift(report)
-}
-
-// sendDrift responds with a report.
-func (c *call) sendDrift(report *driftReport) error {
-	report.Status = "success"
-	if c.dryRun {
-		report.Status = "dry_run"
-	}
-	for _, d := range report.Differences {
-		switch d.Type {
-		case reported.Missing:
-			report.Missing++
-		case reported.Unexpected:
-			report.Unexpected++
-		case reported.Different:
-			report.Different++
-		}
-	}
-	c.send(http.StatusOK, func(b []byte) []byte { return appendJSON(b, reflect.ValueOf(report)) })
-	return nil
-}
-
 // choose returns the differences that a request names. One that does not exist is a conflict, as the inventory
 // may have changed since the sender has seen it.
-func choose(found []*drift.Difference, names []string) ([]*drift.Difference, error) {
+func choose(found []*Difference, names []string) ([]*Difference, error) {
 	wanted := map[string]bool{}
 	for _, name := range names {
 		wanted[name] = true
 	}
-	chosen := []*drift.Difference{}
+	chosen := []*Difference{}
 	known := map[string]bool{driftAll: true, string(reported.Missing): true, string(reported.Unexpected): true, string(reported.Different): true}
 	for _, d := range found {
 		known[d.ID] = true
 		switch {
 		case wanted[d.ID] && d.Change == nil:
-			return nil, invalidField("apply", "has the difference "+d.ID+" without a change: "+d.Reason)
+			return nil, records.InvalidField("apply", "has the difference "+d.ID+" without a change: "+d.Reason)
 		case wanted[d.ID], d.Change != nil && (wanted[driftAll] || wanted[string(d.Type)]):
 			chosen = append(chosen, d)
 		}
@@ -250,7 +245,7 @@ func choose(found []*drift.Difference, names []string) ([]*drift.Difference, err
 			field := fmt.Sprintf("apply[%d]", i)
 			return nil, &records.Error{
 				Kind:    records.Conflict,
-				Message: "Nothing was changed: the difference " + shorten(name) + " does not exist, or does no longer: compare again without apply",
+				Message: "Nothing was changed: the difference " + printable.Truncate(name, 64) + " does not exist, or does no longer: compare again without apply",
 				Fields:  []records.FieldError{{Field: field, Reason: "is no difference of these tables"}},
 			}
 		}
@@ -259,8 +254,8 @@ func choose(found []*drift.Difference, names []string) ([]*drift.Difference, err
 }
 
 // compareTables compares tables with the records of a reader. Those of unknown devices are problems.
-func compareTables(ctx context.Context, from records.Reader, sent []driftTable, tables []drift.Table) (*driftReport, error) {
-	report := &driftReport{Problems: []driftProblem{}, Changes: []previewChange{}}
+func compareTables(ctx context.Context, from records.Reader, sent []driftTable, tables []Table) (*driftReport, error) {
+	report := &driftReport{Problems: []driftProblem{}, Changes: []feature.Change{}}
 	keys := make([]records.Patch, len(sent))
 	for i, t := range sent {
 		keys[i] = records.Patch{"device": t.Device}
@@ -283,38 +278,38 @@ func compareTables(ctx context.Context, from records.Reader, sent []driftTable, 
 			reason = item.Err.Fields[0].Reason
 		}
 		if item.Err.Kind != records.Unresolved {
-			return nil, badField(fmt.Sprintf("tables[%d].device", item.Index), reason)
+			return nil, records.InvalidField(fmt.Sprintf("tables[%d].device", item.Index), reason)
 		}
 		unknown[item.Index] = true
 		report.Problems = append(report.Problems, driftProblem{item.Index, reason})
 	}
-	var known []drift.Table
+	var known []Table
 	for i, t := range tables {
 		if unknown[i] {
 			continue
 		}
 		if err := json.Unmarshal(keys[i]["device_id"], &t.DeviceID); err != nil || t.DeviceID == "" {
-			return nil, badField(fmt.Sprintf("tables[%d].device", i), "is missing: name the device of the table")
+			return nil, records.InvalidField(fmt.Sprintf("tables[%d].device", i), "is missing: name the device of the table")
 		}
 		known = append(known, t)
 	}
-	report.Differences, err = drift.Compare(ctx, from, known)
+	report.Differences, err = Compare(ctx, from, known)
 	if report.Differences == nil {
-		report.Differences = []*drift.Difference{}
+		report.Differences = []*Difference{}
 	}
 	return report, err
 }
 
 // readTables parses the tables of a request.
-func readTables(sent []driftTable) ([]drift.Table, error) {
+func readTables(sent []driftTable) ([]Table, error) {
 	if len(sent) == 0 || len(sent) > maxTables {
-		return nil, badField("tables", fmt.Sprintf("has %d tables: send 1 to %d in one request", len(sent), maxTables))
+		return nil, records.InvalidField("tables", fmt.Sprintf("has %d tables: send 1 to %d in one request", len(sent), maxTables))
 	}
-	tables := make([]drift.Table, len(sent))
+	tables := make([]Table, len(sent))
 	for i := range sent {
 		field, err := sent[i].read(&tables[i])
 		if err != nil {
-			return nil, badField(tableField(i, field, err))
+			return nil, records.InvalidField(tableField(i, field, err))
 		}
 	}
 	return tables, nil
@@ -330,7 +325,7 @@ func tableField(i int, field string, err error) (name, reason string) {
 }
 
 // read parses a table. With an error it returns the name of the member that is wrong.
-func (t *driftTable) read(into *drift.Table) (field string, err error) {
+func (t *driftTable) read(into *Table) (field string, err error) {
 	hasRows, hasDevice := isSent(t.Rows), isSent(t.Device)
 	switch {
 	case !hasDevice && t.DeviceID == nil:
@@ -351,17 +346,17 @@ func (t *driftTable) read(into *drift.Table) (field string, err error) {
 		if !known {
 			return "kind", errors.New("is missing: rows do not say whether it is neighbors or interfaces")
 		}
-		into.Kind = drift.Interfaces
+		into.Kind = Interfaces
 		if neighbors {
-			into.Kind = drift.Neighbors
+			into.Kind = Neighbors
 		}
 	}
 	switch {
-	case !slices.Contains([]drift.Kind{drift.Neighbors, drift.Interfaces}, into.Kind):
+	case !slices.Contains([]Kind{Neighbors, Interfaces}, into.Kind):
 		return "kind", errors.New("must be neighbors or interfaces")
-	case into.Kind == drift.Interfaces && t.Text != nil:
+	case into.Kind == Interfaces && t.Text != nil:
 		return "text", errors.New("must be a table of neighbors: send interfaces as rows, as parsed by ntc-templates or NAPALM")
-	case into.Kind == drift.Interfaces:
+	case into.Kind == Interfaces:
 		into.Interfaces, err = reported.ParseInterfaces(t.Rows)
 		return "rows", err
 	case t.Text == nil:

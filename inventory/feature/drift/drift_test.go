@@ -9,7 +9,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/discovery"
-	"github.com/ashlar-go/ashlar/inventory/drift"
+	"github.com/ashlar-go/ashlar/inventory/feature/drift"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 

@@ -1,4 +1,4 @@
-package exchange
+package site
 
 import (
 	"bytes"
@@ -10,12 +10,10 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/internal/printable"
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 )
 
 // The bounds of a form.
@@ -34,23 +32,23 @@ const (
 	work    = 15 * time.Minute
 )
 
-// form holds the form of a request.
-type form struct {
+// Form holds the form of a request with a file.
+type Form struct {
 	url.Values
-	name string // of the file; empty if it was pasted
-	text []byte // of the file; nil for none
+	Name string // of the file; empty if it was pasted
+	Text []byte // of the file; nil for none
 }
 
-// readForm reads a form with a file of at most so many bytes: in the field file, pasted in the field text, or
+// ReadForm reads a form with a file of at most so many bytes: in the field file, pasted in the field text, or
 // kept from the page before in the field kept. The first of these that is not empty counts.
-func readForm(q *site.Request, most int64) (*form, error) {
+func ReadForm(q *Request, most int64) (*Form, error) {
 	control := http.NewResponseController(q.W)
 	_ = control.SetReadDeadline(time.Now().Add(arrival)) // fails only where the writer has no connection
 	parts, err := q.R.MultipartReader()
 	if err != nil {
 		return nil, httpx.Errorf(http.StatusBadRequest, "Invalid form: send it as multipart/form-data")
 	}
-	f := &form{Values: url.Values{}}
+	f := &Form{Values: url.Values{}}
 	var kept, pasted []byte
 	sum := 0
 	for n := 0; ; n++ {
@@ -89,32 +87,32 @@ func readForm(q *site.Request, most int64) (*form, error) {
 }
 
 // choose sets the text of a form without a file.
-func (f *form) choose(q *site.Request, pasted, kept []byte, most int64) (err error) {
+func (f *Form) choose(q *Request, pasted, kept []byte, most int64) (err error) {
 	switch {
-	case f.text != nil:
+	case f.Text != nil:
 	case len(bytes.TrimSpace(pasted)) > 0:
-		f.text = bytes.ReplaceAll(pasted, []byte("\r\n"), []byte("\n")) // browsers send each line break as CR LF
+		f.Text = bytes.ReplaceAll(pasted, []byte("\r\n"), []byte("\n")) // browsers send each line break as CR LF
 	case len(kept) > 0:
-		f.text, err = unpack(q, kept, most)
-		f.name = printable.Prefix(f.Get("name"), maxName)
+		f.Text, err = unpack(q, kept, most)
+		f.Name = printable.Prefix(f.Get("name"), maxName)
 	}
 	return err
 }
 
 // readFile reads a chosen file. Without one, browsers send a file without a name.
-func (f *form) readFile(q *site.Request, part *multipart.Part, most int64) (err error) {
+func (f *Form) readFile(q *Request, part *multipart.Part, most int64) (err error) {
 	if part.FileName() == "" {
 		return nil
 	}
-	f.name = printable.Prefix(part.FileName(), maxName)
-	if f.text, err = readPart(q, part, most); f.text == nil {
-		f.text = []byte{}
+	f.Name = printable.Prefix(part.FileName(), maxName)
+	if f.Text, err = readPart(q, part, most); f.Text == nil {
+		f.Text = []byte{}
 	}
 	return err
 }
 
 // readPart reads a field of at most so many bytes.
-func readPart(q *site.Request, part io.Reader, most int64) ([]byte, error) {
+func readPart(q *Request, part io.Reader, most int64) ([]byte, error) {
 	var all bytes.Buffer
 	for int64(all.Len()) <= most {
 		n, err := io.CopyN(&all, part, min(1<<20, most+1))
@@ -149,9 +147,9 @@ func formError(err error) error {
 	return httpx.Errorf(http.StatusBadRequest, "Invalid form: it ends early, or is broken: send it again")
 }
 
-// pack returns a file as the value of a field that unpack reads: browsers change line breaks and bytes that
+// Pack returns a file as the value of a field that ReadForm reads in the field kept: browsers change line breaks and bytes that
 // are not UTF-8 in other fields. It is empty if the file is too large to travel with the form.
-func pack(text []byte) string {
+func Pack(text []byte) string {
 	var b bytes.Buffer
 	to := base64.NewEncoder(base64.RawURLEncoding, &b)
 	z := gzip.NewWriter(to)
@@ -164,8 +162,8 @@ func pack(text []byte) string {
 	return b.String()
 }
 
-// unpack returns the file that pack has packed, of at most so many bytes.
-func unpack(q *site.Request, packed []byte, most int64) ([]byte, error) {
+// unpack returns the file that Pack has packed, of at most so many bytes.
+func unpack(q *Request, packed []byte, most int64) ([]byte, error) {
 	broken := httpx.Errorf(http.StatusBadRequest, "Invalid form: the file in it is broken: choose the file again")
 	z, err := gzip.NewReader(base64.NewDecoder(base64.RawURLEncoding, bytes.NewReader(packed)))
 	if err != nil {
@@ -178,10 +176,25 @@ func unpack(q *site.Request, packed []byte, most int64) ([]byte, error) {
 	return text, err
 }
 
-// ending returns the last part of the name of a file, such as .csv.
-func ending(name string) string {
-	if at := strings.LastIndexByte(name, '.'); at >= 0 {
-		return strings.ToLower(name[at:])
+// Steps has what pages with several steps have in common. Nothing is kept between the steps: the file travels
+// with the form.
+type Steps struct {
+	Step     string
+	Fault    string // why the step failed
+	Problems []string
+	Pasted   string // the text of the form, after a fault
+	Kept     string // the file, packed; empty if it must be chosen again
+}
+
+// Fail goes to a step with what the API says about the file. It reports whether that is a refusal.
+func (s *Steps) Fail(step string, err error) (*Fault, bool) {
+	fault, ok := Refused(err)
+	if !ok {
+		return nil, false
 	}
-	return ""
+	s.Step, s.Fault, s.Problems = step, fault.Message, nil
+	for _, field := range fault.Fields {
+		s.Problems = append(s.Problems, field.Field+": "+field.Reason)
+	}
+	return fault, true
 }

@@ -143,19 +143,11 @@ func (q *Request) Nav() []ui.NavGroup {
 		current := at == path || !exact && strings.HasPrefix(at, path+"/")
 		return ui.NavLink{Label: label, URL: q.UI.URL(path), Icon: icon, Current: current}
 	}
-	const changes = records.RouteCreate | records.RouteChange | records.RouteDelete
 	first := ui.NavGroup{Links: []ui.NavLink{link("Home", "/", "home", true)}}
-	if q.MaySee("links", "devices", "interfaces") {
-		first.Links = append(first.Links, link("Map", "/map", "network", false))
-		if q.May("links", changes) || q.May("interfaces", changes) {
-			first.Links = append(first.Links, link("Drift", "/drift", "drift", false))
+	for _, e := range q.Entries {
+		if e.Show(q) {
+			first.Links = append(first.Links, link(e.Label, e.Path, e.Icon, false))
 		}
-	}
-	if q.May("prefixes", records.RouteList) {
-		first.Links = append(first.Links, link("Prefix tree", "/prefixes", "prefix", false))
-	}
-	if len(q.Importable()) > 0 {
-		first.Links = append(first.Links, link("Import", "/import", "upload", false))
 	}
 	all := []ui.NavGroup{first}
 	named := map[string]bool{"map-positions": true} // the map has them

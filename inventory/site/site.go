@@ -1,4 +1,4 @@
-// Package site is what the pages of the inventory's console share: the sender of a request and their rights,
+// Package site has what the pages of the inventory's console share: the sender of a request and their rights,
 // calls of the API, and how fields and records are shown.
 //
 // Pages read and change nothing but through the API, in the same process and with the token of the sender.
@@ -18,28 +18,43 @@ import (
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/httpx/ui"
 	"github.com/ashlar-go/ashlar/inventory/auth"
-	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // cookieName is the name of the cookie with the token of the sender. The API does not read it.
 const cookieName = "ashlar_session"
 
+// API is what pages need of the API of an inventory, an httpapi.API.
+type API interface {
+	// Bare returns the API without its middleware.
+	Bare() http.Handler
+	// Schema returns the description of the records as it is now.
+	Schema() *records.Schema
+	// HasAccounts reports whether users log in at the API, and whether they also do through an identity provider.
+	HasAccounts() (has, provider bool)
+	// FinishedLogin returns what a login through the identity provider has left.
+	FinishedLogin(w http.ResponseWriter, r *http.Request) (token, refusal string)
+	// Rights returns the sender of a request and what they may do.
+	Rights(r *http.Request) (*auth.Identity, records.Rights, error)
+}
+
 // Site serves routes. Its fields are set before the first request.
 type Site struct {
 	UI  *ui.Kit
-	API *httpapi.API
+	API API
 	// SignIn is the path, below the prefix, to go to without a valid token. Empty for a program with
 	// accounts of its own, whose cookies and headers are sent on to the API.
 	SignIn string
 	// Extra are further links of the navigation.
 	Extra []ui.NavLink
+	// Entries are those of the navigation for pages that are no lists.
+	Entries []Entry
 
 	bare http.Handler
 }
 
 // New returns a site. SignIn and Extra may be set afterwards.
-func New(kit *ui.Kit, api *httpapi.API) *Site {
+func New(kit *ui.Kit, api API) *Site {
 	return &Site{UI: kit, API: api, bare: httpx.RenderErrors(writeFault)(api.Bare())}
 }
 
@@ -54,7 +69,7 @@ func writeFault(w http.ResponseWriter, _ *http.Request, e *httpx.Error) {
 type Route struct {
 	Pattern string // of a ServeMux, below the prefix: "GET /map"
 	Handle  func(*Request) error
-	Public  bool // without a token; Rights and Schema are set only if there is a valid one
+	Public  bool // without a token; Sender is set only if there is a valid one
 }
 
 // Link is a link to a page, such as one above another.
@@ -62,8 +77,17 @@ type Link struct{ Label, URL string }
 
 // Pages are the routes of a package, with its files in the directories templates and assets.
 type Pages struct {
-	Files  fs.FS
-	Routes []Route
+	Files   fs.FS
+	Style   string // a file of the assets that all pages load; empty for none
+	Routes  []Route
+	Entries []Entry
+}
+
+// Entry is an entry of the navigation.
+type Entry struct {
+	Label, Path, Icon string
+	Order             int                 // the entries are in ascending order
+	Show              func(*Request) bool // to the sender
 }
 
 // Request is a request to a route.
@@ -71,10 +95,11 @@ type Request struct {
 	*Site
 	W      http.ResponseWriter
 	R      *http.Request
-	Rights *httpapi.Rights // of the sender; nil without a token on a public route
+	Sender *auth.Identity // nil without a token on a public route
 	Schema *records.Schema
 
-	token string
+	rights records.Rights // of the sender
+	token  string
 }
 
 // Handler returns the handler of a route.
@@ -103,7 +128,7 @@ func (q *Request) identify(public bool) error {
 		}
 		return errSignIn
 	}
-	rights, err := q.API.Rights(q.outgoing(q.R.Context(), http.MethodGet, "/", nil))
+	who, rights, err := q.API.Rights(q.outgoing(q.R.Context(), http.MethodGet, "/", nil))
 	if e, ok := errors.AsType[*httpx.Error](err); ok && e.Status == http.StatusUnauthorized {
 		switch {
 		case public:
@@ -115,8 +140,8 @@ func (q *Request) identify(public bool) error {
 	if err != nil {
 		return err
 	}
-	q.Rights = rights
-	if rights.Identity.MustChangePassword && !public && !strings.HasPrefix(q.R.URL.Path, "/account") {
+	q.Sender, q.rights = who, rights
+	if who.MustChangePassword && !public && !strings.HasPrefix(q.R.URL.Path, "/account") {
 		http.Redirect(q.W, q.R, q.UI.URL("/account?must=change"), http.StatusSeeOther)
 		return errAnswered
 	}
@@ -177,12 +202,12 @@ func (q *Request) cookie(token string, age int) {
 }
 
 // Identity returns the sender, who has a token.
-func (q *Request) Identity() *auth.Identity { return q.Rights.Identity }
+func (q *Request) Identity() *auth.Identity { return q.Sender }
 
 // May reports whether the sender may perform an operation on records of a resource that exists.
 func (q *Request) May(resource string, does records.Routes) bool {
 	_, ok := q.Schema.Named(resource)
-	return ok && q.Rights != nil && q.Rights.May(resource, does)
+	return ok && q.rights.May(resource, does)
 }
 
 // IsOwn reports whether a record is the user of the sender.
@@ -241,7 +266,7 @@ var notices = map[string]string{
 
 func (q *Request) page(template, title string, data any) *ui.Page {
 	p := &ui.Page{Template: template, Title: title, Data: data, Notice: notices[q.R.URL.Query().Get("done")]}
-	if q.Rights == nil {
+	if q.Sender == nil {
 		p.Public = true
 		return p
 	}

@@ -1,15 +1,15 @@
-package exchange
+package drift
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
-// difference is a difference between a device and the inventory, as the API sends it.
-type difference struct {
+// shownDifference is a difference between a device and the inventory, as the API sends it.
+type shownDifference struct {
 	ID, Type, Resource string
 	DeviceID           string `json:"device_id"`
 	Hostname           string
@@ -28,7 +28,7 @@ type difference struct {
 }
 
 // What returns in words what is different.
-func (d *difference) What() string {
+func (d *shownDifference) What() string {
 	if d.Resource == "interfaces" {
 		switch d.Type {
 		case "missing":
@@ -48,7 +48,7 @@ func (d *difference) What() string {
 }
 
 // Tone returns the colour of the type.
-func (d *difference) Tone() string {
+func (d *shownDifference) Tone() string {
 	return map[string]string{"missing": "bad", "unexpected": "info", "different": "warn"}[d.Type]
 }
 
@@ -67,7 +67,7 @@ func end(of site.Record) string {
 }
 
 // Effect returns in words what applying the difference does, empty if nothing can be applied.
-func (d *difference) Effect() string {
+func (d *shownDifference) Effect() string {
 	if d.Change == nil {
 		return ""
 	}
@@ -88,7 +88,7 @@ func (d *difference) Effect() string {
 }
 
 // Why returns why nothing can be applied, as a sentence.
-func (d *difference) Why() string {
+func (d *shownDifference) Why() string {
 	if d.Reason == "" {
 		return ""
 	}
@@ -96,7 +96,7 @@ func (d *difference) Why() string {
 }
 
 // URL returns the page of the record that is different, empty without one.
-func (d *difference) URL() string {
+func (d *shownDifference) URL() string {
 	switch {
 	case d.Change != nil && d.Change.RecordID != "":
 		return d.link(d.Resource, d.Change.RecordID)
@@ -107,7 +107,7 @@ func (d *difference) URL() string {
 }
 
 // Rows returns the values that differ: of the inventory, and of the device.
-func (d *difference) Rows() (rows []site.Diff) {
+func (d *shownDifference) Rows() (rows []site.Diff) {
 	names := d.Fields
 	if d.Type != "different" {
 		for name := range d.Observed {

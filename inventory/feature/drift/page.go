@@ -1,8 +1,9 @@
-package exchange
+package drift
 
 import (
 	"bytes"
 	"cmp"
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,34 +15,61 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx"
-	"github.com/ashlar-go/ashlar/inventory/console/internal/site"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
+
+//go:embed templates/*.html
+var files embed.FS
+
+// pages returns the page of a comparison, a form with steps.
+func pages() site.Pages {
+	return site.Pages{Files: files, Routes: []site.Route{
+		{Pattern: "GET /drift", Handle: showDrift},
+		{Pattern: "POST /drift", Handle: runDrift},
+		{Pattern: "GET /drift/devices", Handle: suggestDevices},
+	}, Entries: []site.Entry{{
+		Label: "Drift", Path: "/drift", Icon: "drift", Order: 20,
+		Show: func(q *site.Request) bool { return q.MaySee("links", "devices", "interfaces") && mayChange(q) },
+	}}}
+}
 
 // maxTable is the maximum size of a table in bytes: the API reads JSON of 1 MiB.
 const maxTable = 1 << 20
 
-// The steps of a comparison, besides stepPreview and stepApply.
+// The steps of a comparison.
 const (
 	stepTable   = "table"
 	stepCompare = "compare"
+	stepPreview = "preview"
+	stepApply   = "apply"
+	stepResult  = "result"
 )
 
 // driftPage is the data of a page of a comparison.
 type driftPage struct {
-	steps
+	site.Steps
 	Device  string      // as it was typed
 	ID      string      // of the device; empty before it is known
 	Label   string      // of the device
 	Several []site.Link // devices with the name; URL is the id
 	Kind    string      // neighbors, interfaces, or empty for what the table looks like
 
-	Differences []*difference
-	Counts      []string // of differences, by type
-	Applied     int
-	Changed     []*changed // by a dry run
-	New         []*newRecords
-	More        int
+	Differences  []*shownDifference
+	Counts       []string // of differences, by type
+	Applied      int
+	site.Changes // by a dry run
+}
+
+// StepTitle returns the title of the step.
+func (p *driftPage) StepTitle() string {
+	return map[string]string{stepTable: "Output", stepCompare: "Differences", stepPreview: "Preview", stepResult: "Result"}[p.Step]
+}
+
+// mayChange reports whether the sender may change links or interfaces.
+func mayChange(q *site.Request) bool {
+	const changes = records.RouteCreate | records.RouteChange | records.RouteDelete
+	return q.May("interfaces", changes) || q.May("links", changes)
 }
 
 // allowed refuses senders who may change neither links nor interfaces, or may not compare.
@@ -49,8 +77,7 @@ func allowed(q *site.Request) error {
 	if !q.MaySee("devices", "interfaces", "links") {
 		return httpx.Errorf(http.StatusForbidden, "Your role may not compare devices with the inventory")
 	}
-	const changes = records.RouteCreate | records.RouteChange | records.RouteDelete
-	if !q.May("interfaces", changes) && !q.May("links", changes) {
+	if !mayChange(q) {
 		return httpx.Errorf(http.StatusForbidden, "Your role may change neither links nor interfaces")
 	}
 	return nil
@@ -61,7 +88,7 @@ func showDrift(q *site.Request) error {
 	if err := allowed(q); err != nil {
 		return err
 	}
-	p := &driftPage{steps: steps{Step: stepTable}, Device: q.R.URL.Query().Get("device")}
+	p := &driftPage{Steps: site.Steps{Step: stepTable}, Device: q.R.URL.Query().Get("device")}
 	if p.Device != "" && p.find(q) == nil && p.ID != "" {
 		p.Device = p.Label
 		if len(p.Several) > 0 {
@@ -77,8 +104,8 @@ func (p *driftPage) send(q *site.Request, status int) error {
 }
 
 // refuse shows the form for a table again, with what was wrong.
-func (p *driftPage) refuse(q *site.Request, f *form, fault string, problems ...string) error {
-	p.Step, p.Fault, p.Problems, p.Pasted = stepTable, fault, problems, strings.ToValidUTF8(string(f.text), "\ufffd")
+func (p *driftPage) refuse(q *site.Request, f *site.Form, fault string, problems ...string) error {
+	p.Step, p.Fault, p.Problems, p.Pasted = stepTable, fault, problems, strings.ToValidUTF8(string(f.Text), "\ufffd")
 	return p.send(q, http.StatusBadRequest)
 }
 
@@ -87,7 +114,7 @@ func runDrift(q *site.Request) error {
 	if err := allowed(q); err != nil {
 		return err
 	}
-	f, err := readForm(q, maxTable)
+	f, err := site.ReadForm(q, maxTable)
 	if err != nil {
 		return err
 	}
@@ -103,14 +130,14 @@ func runDrift(q *site.Request) error {
 		return p.refuse(q, f, fmt.Sprintf("%d devices have the name %q: choose one", len(p.Several), p.Device))
 	case p.ID == "":
 		return p.refuse(q, f, fmt.Sprintf("No device that you may see has the name or id %q", p.Device))
-	case len(bytes.TrimSpace(f.text)) == 0:
+	case len(bytes.TrimSpace(f.Text)) == 0:
 		return p.refuse(q, f, "Paste the output of the device, or choose a file with it")
 	}
-	table, where, err := p.table(f.text)
+	table, where, err := p.table(f.Text)
 	if err != nil {
 		return p.refuse(q, f, "The output cannot be read", where+err.Error())
 	}
-	p.Kept = pack(f.text)
+	p.Kept = site.Pack(f.Text)
 	return p.perform(q, f, table)
 }
 
@@ -180,8 +207,8 @@ func suggestDevices(q *site.Request) error {
 	return q.Part("drift.html", "drift-devices", options)
 }
 
-// driftTable is a table of a request to the API.
-type driftTable struct {
+// sentTable is a table of a request to the API.
+type sentTable struct {
 	DeviceID string          `json:"device_id"`
 	Kind     string          `json:"kind,omitempty"`
 	Rows     json.RawMessage `json:"rows,omitempty"`
@@ -190,11 +217,11 @@ type driftTable struct {
 
 // table returns the table of a text: JSON, or the output of a command. The error is that of JSON, and where is
 // its line.
-func (p *driftPage) table(text []byte) (t *driftTable, where string, err error) {
-	t = &driftTable{DeviceID: p.ID, Kind: p.Kind}
-	trimmed := bytes.TrimSpace(bytes.TrimPrefix(text, byteOrderMark))
+func (p *driftPage) table(text []byte) (t *sentTable, where string, err error) {
+	t = &sentTable{DeviceID: p.ID, Kind: p.Kind}
+	trimmed := bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))
 	if trimmed[0] != '[' && trimmed[0] != '{' {
-		plain := string(bytes.TrimPrefix(text, byteOrderMark))
+		plain := string(bytes.TrimPrefix(text, []byte("\ufeff")))
 		t.Text = &plain
 		return t, "", nil
 	}
@@ -213,7 +240,7 @@ func lineAt(text []byte, offset int64) int {
 }
 
 // perform performs the chosen step with a table.
-func (p *driftPage) perform(q *site.Request, f *form, t *driftTable) error {
+func (p *driftPage) perform(q *site.Request, f *site.Form, t *sentTable) error {
 	chosen := f.Values["apply"]
 	step := f.Get("step")
 	if len(chosen) == 0 && (step == stepPreview || step == stepApply) {
@@ -229,18 +256,18 @@ func (p *driftPage) perform(q *site.Request, f *form, t *driftTable) error {
 	return p.compare(q, f, t)
 }
 
-// driftReport is the response of the API.
-type driftReport struct {
+// shownReport is the response of the API.
+type shownReport struct {
 	Missing, Unexpected, Different, Applied int
-	Differences                             []*difference
+	Differences                             []*shownDifference
 	Problems                                []struct{ Reason string }
 	Changes                                 []site.Change
 	Truncated                               bool
 }
 
 // call sends a table to the API.
-func (p *driftPage) call(q *site.Request, t *driftTable, apply []string, dry bool) (*driftReport, error) {
-	body := map[string]any{"tables": []*driftTable{t}}
+func (p *driftPage) call(q *site.Request, t *sentTable, apply []string, dry bool) (*shownReport, error) {
+	body := map[string]any{"tables": []*sentTable{t}}
 	if len(apply) > 0 {
 		body["apply"] = apply
 	}
@@ -248,16 +275,16 @@ func (p *driftPage) call(q *site.Request, t *driftTable, apply []string, dry boo
 	if dry {
 		query.Set("dry_run", "true")
 	}
-	into := &driftReport{}
+	into := &shownReport{}
 	_, err := q.Do(&site.Call{Method: http.MethodPost, Path: "/drift", Query: query, Body: body}, into)
 	return into, err
 }
 
 // compare shows the differences.
-func (p *driftPage) compare(q *site.Request, f *form, t *driftTable) error {
+func (p *driftPage) compare(q *site.Request, f *site.Form, t *sentTable) error {
 	report, err := p.call(q, t, nil, false)
 	if fault, ok := site.AsFault(err); ok && fault.Status != http.StatusUnauthorized {
-		return p.refuse(q, f, "The output cannot be compared", p.explain(fault, t, f.text)...)
+		return p.refuse(q, f, "The output cannot be compared", p.explain(fault, t, f.Text)...)
 	}
 	if err != nil {
 		return err
@@ -283,21 +310,20 @@ func (p *driftPage) compare(q *site.Request, f *form, t *driftTable) error {
 }
 
 // preview shows what the chosen differences would change.
-func (p *driftPage) preview(q *site.Request, t *driftTable, chosen []string) error {
+func (p *driftPage) preview(q *site.Request, t *sentTable, chosen []string) error {
 	report, err := p.call(q, t, chosen, true)
 	if err != nil {
 		return p.failed(q, err)
 	}
 	p.Step, p.Differences = stepPreview, report.Differences
-	p.Changed, p.New, p.More, err = describeChanges(q, report.Changes)
-	if err != nil {
+	if p.Changes, err = q.DescribeChanges(report.Changes); err != nil {
 		return err
 	}
 	return p.send(q, http.StatusOK)
 }
 
 // apply applies the chosen differences. It does not compare again: the calls of one request share memory.
-func (p *driftPage) apply(q *site.Request, t *driftTable, chosen []string) error {
+func (p *driftPage) apply(q *site.Request, t *sentTable, chosen []string) error {
 	report, err := p.call(q, t, chosen, false)
 	if err != nil {
 		return p.failed(q, err)
@@ -311,7 +337,7 @@ func (p *driftPage) apply(q *site.Request, t *driftTable, chosen []string) error
 
 // failed says why the chosen differences were not applied.
 func (p *driftPage) failed(q *site.Request, err error) error {
-	fault, ok := p.fail(stepResult, err)
+	fault, ok := p.Fail(stepResult, err)
 	if !ok {
 		return err
 	}
@@ -325,7 +351,7 @@ func (p *driftPage) failed(q *site.Request, err error) error {
 var rowField = regexp.MustCompile(`^tables\[0\]\.rows\[(\d+)\]`)
 
 // explain returns the problems of a fault of the API, those of rows with their line.
-func (p *driftPage) explain(fault *site.Fault, t *driftTable, text []byte) (problems []string) {
+func (p *driftPage) explain(fault *site.Fault, t *sentTable, text []byte) (problems []string) {
 	for _, field := range fault.Fields {
 		at := strings.TrimPrefix(field.Field, "tables[0].")
 		reason := field.Reason
