@@ -131,18 +131,22 @@ func (c *Console) kit(o *Options) (*ui.Kit, error) {
 		Styles: []string{"style-console.css", "style-lists.css", "style-detail.css", "style-change.css", "style-maps.css", "style-exchange.css"},
 	}
 	for _, pages := range c.pages() {
-		templates, err := fs.Sub(pages.Files, "templates")
-		if err != nil {
-			return nil, err
-		}
 		if pages.Style != "" {
 			all.Styles = append(all.Styles, pages.Style)
 		}
-		assets, err := fs.Sub(pages.Files, "assets")
-		if err != nil {
-			return nil, err
+		for dir, to := range map[string]*[]fs.FS{"templates": &all.Templates, "assets": &all.Assets} {
+			if pages.Files == nil {
+				continue
+			}
+			if _, err := fs.Stat(pages.Files, dir); errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			sub, err := fs.Sub(pages.Files, dir)
+			if err != nil {
+				return nil, err
+			}
+			*to = append(*to, sub)
 		}
-		all.Templates, all.Assets = append(all.Templates, templates), append(all.Assets, assets)
 	}
 	return ui.New(all)
 }

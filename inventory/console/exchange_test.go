@@ -23,7 +23,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// importer sends forms of imports and of drift, as an admin of a program with accounts of its own.
+// importer sends forms of imports, as an admin of a program with accounts of its own.
 type importer struct {
 	t      *testing.T
 	store  records.Store
@@ -211,52 +211,4 @@ func TestRejectedRows(t *testing.T) {
 	require.Equal(t, "hostname\n<b>\n", text)
 	status, _ = i.send("/import/rejected", "resource", "devices", "format", "html", "kept", packed(t, "<b>"))
 	require.Equal(t, http.StatusBadRequest, status)
-}
-
-// TestDriftOutput: output that cannot be compared is refused with its line, and a name of two devices is asked for.
-func TestDriftOutput(t *testing.T) {
-	t.Parallel()
-	i := newImporter(t, 64<<20)
-	i.send("/import", "resource", "", "format", "yaml", "step", "apply", "text", `locations:
-- {name: Here, site_code: H}
-- {name: There, site_code: T}
-devices:
-- {hostname: sw1, location: H}
-- {hostname: sw2, location: H}
-- {hostname: sw2, location: T}
-interfaces:
-- {device: sw1, name: eth0, mtu: 1500}
-- {device: sw1, name: eth1}
-`)
-	for _, row := range []struct {
-		why, device, text string
-		status            int
-		want              []string
-	}{
-		{"no device", "", "x", 400, []string{"Name the device"}},
-		{"an unknown device", "frob", "x", 400, []string{`"frob"`}},
-		{"an unknown id", "00000000-0000-7000-8000-000000000000", "x", 400, []string{"No device"}},
-		{"no id", strings.Repeat("-", 36), "x", 400, []string{"No device"}},
-		{"two devices", "sw2", "x", 400, []string{"2 devices have the name", "sw2, H", "sw2, T"}},
-		{"no output", "sw1", " ", 400, []string{"Paste the output"}},
-		{"no neighbours", "sw1", "hello", 400, []string{"has no neighbours"}},
-		{"no local interface", "sw1", "\nChassis id: 001a.2b3c.4d5e\nPort id: 1\nSystem Name: sw2\n", 400, []string{"line ", "without a local interface"}},
-		{"broken JSON", "sw1", "[\n{\"interface\": \"eth0\"},\n]", 400, []string{"line 3: invalid character"}},
-		{"a row without a name", "sw1", "[\n{\"interface\": \"eth0\", \"mtu\": 1500},\n\n{\"mtu\": 1}]", 400, []string{"line 4: "}},
-		{"differences", "SW1", `[{"interface": "eth0", "mtu": 9000}, {"interface": "eth2"}]`, 400, nil},
-		{"differences", "sw1", `[{"interface": "eth0", "mtu": 9000}, {"interface": "eth2"}]`, 200, []string{"3 differences", "Takes over what the device reports.", "<td>1500</td><td>9000</td>", "Deletes the interface", "Creates the interface"}},
-		{"the inventory", "sw1", `{"get_interfaces": {"eth0": {"mtu": 1500}, "eth1": {}}}`, 200, []string{"No differences"}},
-	} {
-		status, text := i.send("/drift", "step", "compare", "device", row.device, "text", row.text)
-		require.Equal(t, row.status, status, "%s: %s", row.why, text)
-		for _, want := range row.want {
-			require.Contains(t, text, want, row.why)
-		}
-	}
-	status, text := i.send("/drift", "step", "apply", "device", "sw1", "apply", "frob", "text", `[{"interface": "eth0"}]`)
-	require.Equal(t, http.StatusConflict, status)
-	require.Contains(t, text, "Compare again")
-	status, text = i.send("/drift", "step", "preview", "device", "sw1", "text", `[{"interface": "eth0"}]`)
-	require.Equal(t, http.StatusBadRequest, status)
-	require.Contains(t, text, "at least one")
 }

@@ -5,7 +5,12 @@
 package featuretest
 
 import (
+	"bytes"
+	"html"
+	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -14,6 +19,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
+	"github.com/ashlar-go/ashlar/inventory/console"
 	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -70,6 +76,44 @@ func (a *API) check(err error) {
 	if err != nil {
 		a.t.Fatal(err)
 	}
+}
+
+// formToken finds the token of the forms of a page.
+var formToken = regexp.MustCompile(`name="_token" value="([^"]*)"`)
+
+// Form sends a form to a page of the console as a user, given as name, value, name, value. It
+// returns the status and the text of the response, without entities.
+func (a *API) Form(name, path string, fields ...string) (status int, text string) {
+	a.t.Helper()
+	pages, err := console.New(a.API, nil)
+	a.check(err)
+	do := func(r *http.Request) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		pages.ServeHTTP(w, r)
+		return w
+	}
+	session := &http.Cookie{Name: "ashlar_session", Value: strings.TrimPrefix(a.As(name).Header.Get("Authorization"), "Bearer ")}
+	page := httptest.NewRequestWithContext(a.t.Context(), http.MethodGet, "/", nil)
+	page.AddCookie(session)
+	home := do(page)
+	token := formToken.FindStringSubmatch(home.Body.String())
+	if token == nil {
+		a.t.Fatalf("GET /: %d, and no form in %s", home.Code, home.Body)
+	}
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	for i, fields := 0, append([]string{"_token", token[1]}, fields...); i+1 < len(fields); i += 2 {
+		a.check(form.WriteField(fields[i], fields[i+1]))
+	}
+	a.check(form.Close())
+	r := httptest.NewRequestWithContext(a.t.Context(), http.MethodPost, path, &body)
+	r.Header.Set("Content-Type", form.FormDataContentType())
+	r.AddCookie(session)
+	for _, c := range home.Result().Cookies() {
+		r.AddCookie(c)
+	}
+	w := do(r)
+	return w.Code, html.UnescapeString(w.Body.String())
 }
 
 // As returns a client with the token of a user, or without one if the name is empty.
