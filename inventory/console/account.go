@@ -51,14 +51,14 @@ func (s session) Browser() string {
 func showAccount(q *site.Request) error { return accountPage(q, http.StatusOK, "") }
 
 func accountPage(q *site.Request, status int, problem string) error {
-	data := account{Must: q.Identity().MustChangePassword, Problem: problem, Own: q.SignIn != ""}
+	data := account{Must: q.Sender.MustChangePassword, Problem: problem, Own: q.SignIn != ""}
 	if data.Own && !data.Must {
 		var err error
-		if data.User, _, err = q.One("users", q.Identity().UserID); err != nil {
+		if data.User, _, err = q.One("users", q.Sender.UserID); err != nil {
 			return err
 		}
 		var all struct{ Data []session }
-		if err := q.Get("/users/"+q.Identity().UserID+"/sessions", nil, &all); err != nil {
+		if err := q.Get("/users/"+q.Sender.UserID+"/sessions", nil, &all); err != nil {
 			return err
 		}
 		data.Sessions = all.Data
@@ -71,7 +71,7 @@ func changePassword(q *site.Request) error {
 	if q.R.PostFormValue("password") != q.R.PostFormValue("again") {
 		return accountPage(q, http.StatusBadRequest, "The two new passwords differ: enter the same twice.")
 	}
-	_, err := q.Do(&site.Call{Method: http.MethodPut, Path: "/users/" + q.Identity().UserID + "/password", Body: body}, nil)
+	_, err := q.Do(&site.Call{Method: http.MethodPut, Path: "/users/" + q.Sender.UserID + "/password", Body: body}, nil)
 	if f, ok := site.AsFault(err); ok && f.Status != http.StatusUnauthorized {
 		return accountPage(q, f.Status, f.Error())
 	} else if ok {
@@ -85,7 +85,7 @@ func changePassword(q *site.Request) error {
 }
 
 func endSession(q *site.Request) error {
-	_, err := q.Do(&site.Call{Method: http.MethodDelete, Path: "/users/" + q.Identity().UserID + "/sessions/" + q.R.PathValue("session")}, nil)
+	_, err := q.Do(&site.Call{Method: http.MethodDelete, Path: "/users/" + q.Sender.UserID + "/sessions/" + q.R.PathValue("session")}, nil)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"embed"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -87,7 +88,11 @@ func New(api *httpapi.API, opts *Options) (*Console, error) {
 	chain.MaxBody = maxBody
 	chain.Limit = besideAssets(chain.Limit)
 	chain.Repeatable = repeatable
-	c.handler = httpx.Standard(&chain)(kit.Protect(c.mux()))
+	mux, err := c.mux()
+	if err != nil {
+		return nil, err
+	}
+	c.handler = httpx.Standard(&chain)(kit.Protect(mux))
 	return c, nil
 }
 
@@ -151,17 +156,30 @@ func (c *Console) kit(o *Options) (*ui.Kit, error) {
 	return ui.New(all)
 }
 
-// mux returns the handler of all routes.
-func (c *Console) mux() http.Handler {
+// mux returns the handler of all routes. The error is that of pages of features that cannot be served.
+func (c *Console) mux() (h http.Handler, err error) {
+	defer func() {
+		if conflict := recover(); conflict != nil {
+			err = fmt.Errorf("console: features: %v", conflict)
+		}
+	}()
 	mux := http.NewServeMux()
 	mux.Handle("GET /assets/", c.site.UI.Assets())
 	mux.HandleFunc("POST /theme", c.site.UI.SetTheme)
 	for _, pages := range c.pages() {
+		for _, e := range pages.Entries {
+			if e.Show == nil {
+				return nil, fmt.Errorf("console: features: entry %q: Show is required", e.Label)
+			}
+		}
 		for _, route := range pages.Routes {
+			if route.Handle == nil {
+				return nil, fmt.Errorf("console: features: page %s: Handle is required", route.Pattern)
+			}
 			mux.Handle(route.Pattern, c.site.Handler(route))
 		}
 	}
-	return httpx.Mux(mux)
+	return httpx.Mux(mux), nil
 }
 
 // ServeHTTP serves one request, whose path has no prefix.

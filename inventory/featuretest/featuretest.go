@@ -37,6 +37,7 @@ type API struct {
 
 	t      testing.TB
 	tokens *jwt.Tokens
+	pages  http.Handler
 }
 
 // New serves an inventory with features over a store without users, nil for one in memory, until the end of
@@ -68,6 +69,8 @@ func New(t testing.TB, store records.Store, features ...*feature.Feature) *API {
 		Accounts: &httpapi.Accounts{Service: service, Tokens: a.tokens}, Features: features,
 	})
 	a.check(err)
+	a.pages, err = console.New(a.API, nil)
+	a.check(err)
 	return a
 }
 
@@ -81,21 +84,21 @@ func (a *API) check(err error) {
 // formToken finds the token of the forms of a page.
 var formToken = regexp.MustCompile(`name="_token" value="([^"]*)"`)
 
-// Form sends a form to a page of the console as a user, given as name, value, name, value. It
-// returns the status and the text of the response, without entities.
+// Page returns the text of a page of the console, as a user sees it.
+func (a *API) Page(name, path string) (text string) {
+	a.t.Helper()
+	w := a.visit(name, httptest.NewRequestWithContext(a.t.Context(), http.MethodGet, path, nil))
+	if w.Code != http.StatusOK {
+		a.t.Fatalf("GET %s: %d %s", path, w.Code, w.Body)
+	}
+	return w.Body.String()
+}
+
+// Form sends a form to a page of the console as a user, given as name, value, name, value. It returns the status
+// and the text of the response, without entities.
 func (a *API) Form(name, path string, fields ...string) (status int, text string) {
 	a.t.Helper()
-	pages, err := console.New(a.API, nil)
-	a.check(err)
-	do := func(r *http.Request) *httptest.ResponseRecorder {
-		w := httptest.NewRecorder()
-		pages.ServeHTTP(w, r)
-		return w
-	}
-	session := &http.Cookie{Name: "ashlar_session", Value: strings.TrimPrefix(a.As(name).Header.Get("Authorization"), "Bearer ")}
-	page := httptest.NewRequestWithContext(a.t.Context(), http.MethodGet, "/", nil)
-	page.AddCookie(session)
-	home := do(page)
+	home := a.visit(name, httptest.NewRequestWithContext(a.t.Context(), http.MethodGet, "/", nil))
 	token := formToken.FindStringSubmatch(home.Body.String())
 	if token == nil {
 		a.t.Fatalf("GET /: %d, and no form in %s", home.Code, home.Body)
@@ -108,12 +111,20 @@ func (a *API) Form(name, path string, fields ...string) (status int, text string
 	a.check(form.Close())
 	r := httptest.NewRequestWithContext(a.t.Context(), http.MethodPost, path, &body)
 	r.Header.Set("Content-Type", form.FormDataContentType())
-	r.AddCookie(session)
 	for _, c := range home.Result().Cookies() {
 		r.AddCookie(c)
 	}
-	w := do(r)
+	w := a.visit(name, r)
 	return w.Code, html.UnescapeString(w.Body.String())
+}
+
+// visit sends a request to the console with the session of a user.
+func (a *API) visit(name string, r *http.Request) *httptest.ResponseRecorder {
+	a.t.Helper()
+	r.AddCookie(&http.Cookie{Name: "ashlar_session", Value: strings.TrimPrefix(a.As(name).Header.Get("Authorization"), "Bearer ")})
+	w := httptest.NewRecorder()
+	a.pages.ServeHTTP(w, r)
+	return w
 }
 
 // As returns a client with the token of a user, or without one if the name is empty.

@@ -159,8 +159,14 @@ func New(engine *records.Engine, authenticator Authenticator, opts *Options) (*A
 	a.heavy = newHeavyQueries(a.opts.Heavy, a.store)
 	a.feed = newFeed(a.store, a.opts.Changes, a.opts.Timeout)
 	a.networks = newNetworkCache(a.store)
+	if err := a.checkFeatures(); err != nil {
+		return nil, err
+	}
 	a.routes = a.table()
-	router := a.router()
+	router, err := a.router()
+	if err != nil {
+		return nil, err
+	}
 	a.handler = httpx.Standard(&chain)(router)
 	a.bare = httpx.Chain(httpx.RenderErrors(chain.RenderError), httpx.SingleParams(chain.Repeatable...), httpx.BodyLimit(chain.MaxBody))(router)
 	return a, nil

@@ -2,7 +2,9 @@ package httpapi
 
 import (
 	"context"
+	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -16,6 +18,18 @@ func (a *API) Features() (fit []*feature.Feature) {
 		}
 	}
 	return fit
+}
+
+// checkFeatures refuses operations that cannot be served.
+func (a *API) checkFeatures() error {
+	for _, f := range a.Features() {
+		for _, op := range f.Operations {
+			if op.Method == "" || !strings.HasPrefix(op.Path, "/") || op.ID == "" || op.Handle == nil || len(op.Responses) == 0 {
+				return fmt.Errorf("httpapi: Options.Features: operation %q, %s %s: Method, Path, ID, Responses and Handle are required", op.ID, op.Method, op.Path)
+			}
+		}
+	}
+	return nil
 }
 
 // featureRoutes returns the routes of the operations of features.

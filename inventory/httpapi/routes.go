@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"fmt"
 	"net/http"
 	"path"
 	"slices"
@@ -166,8 +167,11 @@ func (op *operation) params() []string {
 
 // router dispatches requests to the routes. It serves HEAD wherever there is a GET, and
 // OPTIONS on every path with a route.
-func (a *API) router() http.Handler {
-	mux := a.mux()
+func (a *API) router() (http.Handler, error) {
+	mux, err := a.mux()
+	if err != nil {
+		return nil, err
+	}
 	plain := httpx.MuxWith(mux, a.notFound)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -177,7 +181,7 @@ func (a *API) router() http.Handler {
 		default:
 			plain.ServeHTTP(w, r)
 		}
-	})
+	}), nil
 }
 
 // isClean reports whether a ServeMux would not redirect the path. Its redirect would lead
@@ -187,8 +191,14 @@ func isClean(p string) bool {
 	return strings.HasPrefix(p, "/") && (p == c || c != "/" && p == c+"/")
 }
 
-func (a *API) mux() *http.ServeMux {
-	mux := http.NewServeMux()
+// mux returns the routes. The error is that of operations of features whose paths conflict with others.
+func (a *API) mux() (mux *http.ServeMux, err error) {
+	defer func() {
+		if conflict := recover(); conflict != nil {
+			err = fmt.Errorf("httpapi: Options.Features: %v", conflict)
+		}
+	}()
+	mux = http.NewServeMux()
 	methods := map[string][]string{} // by path
 	for i := range a.routes {
 		rt := &a.routes[i]
@@ -212,7 +222,7 @@ func (a *API) mux() *http.ServeMux {
 		mux.Handle("GET /docs", docs) // redirects to /docs/
 		mux.Handle("GET /docs/", docs)
 	}
-	return mux
+	return mux, nil
 }
 
 // shadowed returns the methods that a path such as /users/login lacks and that the mux would

@@ -201,9 +201,6 @@ func (q *Request) cookie(token string, age int) {
 	})
 }
 
-// Identity returns the sender, who has a token.
-func (q *Request) Identity() *auth.Identity { return q.Sender }
-
 // May reports whether the sender may perform an operation on records of a resource that exists.
 func (q *Request) May(resource string, does records.Routes) bool {
 	_, ok := q.Schema.Named(resource)
@@ -212,7 +209,7 @@ func (q *Request) May(resource string, does records.Routes) bool {
 
 // IsOwn reports whether a record is the user of the sender.
 func (q *Request) IsOwn(resource, id string) bool {
-	return q.SignIn != "" && resource == "users" && strings.EqualFold(id, q.Identity().UserID)
+	return q.SignIn != "" && resource == "users" && strings.EqualFold(id, q.Sender.UserID)
 }
 
 // MaySee reports whether the sender may list the records of all these resources.
@@ -270,7 +267,7 @@ func (q *Request) page(template, title string, data any) *ui.Page {
 		p.Public = true
 		return p
 	}
-	p.User = cmp.Or(q.Identity().Username, q.Identity().UserID)
+	p.User = cmp.Or(q.Sender.Username, q.Sender.UserID)
 	p.Nav, p.Search, p.Live = q.Nav(), "/search", "/live"
 	return p
 }
