@@ -102,6 +102,16 @@ func (s *consoleServer) api(method, path string, body, into any) {
 	}
 }
 
+// needs skips the test if the server has no feature with a path of the API.
+func (s *consoleServer) needs(path string) {
+	s.t.Helper()
+	var document struct{ Paths map[string]any }
+	s.api("GET", "/openapi.json", nil, &document)
+	if document.Paths[path] == nil {
+		s.t.Skip("the server has no feature with " + path)
+	}
+}
+
 // first returns the first record of a list of the API.
 func (s *consoleServer) first(path string) map[string]any {
 	s.t.Helper()
