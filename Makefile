@@ -93,7 +93,7 @@ test: ## run the tests that every change needs (5 minutes)
 PROGRAMS = cmd/internal/(attack|browsertest|e2e)$$
 
 # Races are found by the tests of -short; long simulations and measurements run without the detector.
-test-all: ## run all tests, with the race detector where there is a C compiler (22 minutes)
+test-all: ## run all tests, with the race detector where there is a C compiler (18 minutes)
 	@$(RACE); \
 	if [ -n "$$race" ]; then \
 		echo "== go test $$race, tests of whole programs"; \
