@@ -32,7 +32,7 @@ var layers = []struct {
 	{"one concern of a domain", []string{
 		"ratelimit/store/*", "ratelimit/internal/*", "ratelimit/config", "ratelimit/explain", "ratelimit/replay", "ratelimit/localcache",
 		"ratelimit/settings", "ratelimit/stats", "manifest/launch", "manifest/fetch", "manifest/schematest", "manifest/registry",
-		"inventory/auth", "inventory/mail", "inventory/openapi", "inventory/demo", "inventory/storetest", "inventory/sqlstore", "inventory/feed", "inventory/topology", "inventory/discovery", "inventory/importer", "inventory/collect",
+		"inventory/auth", "inventory/mail", "inventory/openapi", "inventory/demo", "inventory/storetest", "inventory/sqlstore", "inventory/feed", "inventory/discovery", "inventory/importer", "inventory/collect",
 		"bookcatalog/storetest", "httpx/*",
 	}},
 	{"over those", []string{
@@ -41,6 +41,7 @@ var layers = []struct {
 		"manifest/registry/*",
 	}},
 	{"what a feature is", []string{"inventory/feature"}},
+	{"parts of features", []string{"inventory/feature/*/*", "inventory/feature/*/internal/*"}},
 	{"transport and features", []string{"ratelimit/service", "inventory/httpapi", "inventory/feature/*", "bookcatalog/httpapi"}},
 	{"families of pages", []string{"inventory/console/internal/*"}},
 	{"console", []string{"ratelimit/console", "inventory/console"}},

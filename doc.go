@@ -89,12 +89,13 @@
 //   - [github.com/ashlar-go/ashlar/inventory/importer/hosts]: inventories of Ansible.
 //   - [github.com/ashlar-go/ashlar/inventory/mail]: mail through a server, or into the log.
 //   - [github.com/ashlar-go/ashlar/inventory/openapi]: the OpenAPI document.
-//   - [github.com/ashlar-go/ashlar/inventory/topology]: paths and single points of failure of a graph.
 //   - [github.com/ashlar-go/ashlar/inventory/discovery]: neighbour tables of LLDP and CDP.
 //   - [github.com/ashlar-go/ashlar/inventory/collect]: interfaces, neighbours and hardware of devices
 //     over SNMP.
 //   - [github.com/ashlar-go/ashlar/inventory/feature]: a part of an inventory as one value, with operations and pages.
 //   - [github.com/ashlar-go/ashlar/inventory/feature/drift]: differences between what devices report and the inventory.
+//   - [github.com/ashlar-go/ashlar/inventory/feature/topology]: the network as a graph and as a map.
+//   - [github.com/ashlar-go/ashlar/inventory/feature/topology/graph]: paths and single points of failure of a graph.
 //   - [github.com/ashlar-go/ashlar/inventory/site]: what the pages of features and of the console have in common.
 //   - [github.com/ashlar-go/ashlar/inventory/featuretest]: serves an inventory with features, for their tests.
 //   - [github.com/ashlar-go/ashlar/inventory/demo]: a made-up network.

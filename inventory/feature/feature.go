@@ -10,9 +10,14 @@
 package feature
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
@@ -26,6 +31,9 @@ type Feature struct {
 	Needs      map[string]records.Record
 	Operations []Operation
 	Pages      site.Pages
+	// State, if not nil, returns what the handlers keep for an inventory, such as a cache. It is called once for
+	// each API, with the store of its records, and Request.State has the result.
+	State func(store records.Store) any
 }
 
 // Fits reports whether a schema has the resources that the feature needs, with its types.
@@ -61,12 +69,49 @@ type Request struct {
 	Query     url.Values    // nil for none; all parameters are known ones
 	DryRun    bool
 	Inventory Inventory
+	State     any // see Feature
+}
+
+// Number returns the value of a query parameter, a whole number from least to most.
+func (r *Request) Number(name string, least, most, byDefault int) (int, error) {
+	if !r.Query.Has(name) {
+		return byDefault, nil
+	}
+	n, err := strconv.Atoi(r.Query.Get(name))
+	if err != nil || n < least || n > most {
+		return 0, records.InvalidField(name, fmt.Sprintf("must be a whole number from %d to %d", least, most))
+	}
+	return n, nil
+}
+
+// Choice returns the value of a query parameter, one of several; without it the first.
+func (r *Request) Choice(name string, values ...string) (string, error) {
+	value := r.Query.Get(name)
+	switch {
+	case !r.Query.Has(name):
+		return values[0], nil
+	case !slices.Contains(values, value):
+		return "", records.InvalidField(name, "must be "+strings.Join(values, " or "))
+	}
+	return value, nil
+}
+
+// Find returns the id of a record that the sender may see, from a query parameter or else from the path.
+func (r *Request) Find(ctx context.Context, name string, of *records.Resource) (string, error) {
+	id := strings.ToLower(cmp.Or(r.Query.Get(name), r.HTTP.PathValue(name)))
+	if !records.ValidID(id) {
+		return "", records.InvalidField(name, "must be the id of a "+of.Noun()+", such as 018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f")
+	}
+	_, err := r.Inventory.Records().Get(ctx, of, id)
+	return id, err
 }
 
 // Inventory gives a handler the inventory with the rights of the sender.
 type Inventory interface {
 	// Records has what the sender may see.
 	Records() records.Reader
+	// SeesAll reports whether that is every record, because the sender is not limited to locations.
+	SeesAll() bool
 	// May returns why the sender may not perform an operation on a resource, nil if the sender may.
 	May(r *records.Resource, does records.Routes) error
 	// Read runs a query of many records in its turn (httpapi.HeavyOptions).

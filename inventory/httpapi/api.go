@@ -107,7 +107,6 @@ type API struct {
 	now           func() time.Time
 	heavy         *heavyQueries
 	feed          *feed            // nil if the store keeps no chain of its audit log
-	networks      *networkCache    // nil like feed
 	check         httpx.Middleware // Chain.Check
 	maxBody       int64            // in bytes
 	encoders      *encoders
@@ -158,7 +157,6 @@ func New(engine *records.Engine, authenticator Authenticator, opts *Options) (*A
 	}
 	a.heavy = newHeavyQueries(a.opts.Heavy, a.store)
 	a.feed = newFeed(a.store, a.opts.Changes, a.opts.Timeout)
-	a.networks = newNetworkCache(a.store)
 	if err := a.checkFeatures(); err != nil {
 		return nil, err
 	}

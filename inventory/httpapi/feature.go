@@ -35,11 +35,15 @@ func (a *API) checkFeatures() error {
 // featureRoutes returns the routes of the operations of features.
 func (a *API) featureRoutes() (routes []route) {
 	for _, f := range a.Features() {
+		var state any
+		if f.State != nil {
+			state = f.State(a.store)
+		}
 		for i := range f.Operations {
 			op := &f.Operations[i]
 			doc := op.Operation
 			doc.Method, doc.Path = "", ""
-			handle := func(c *call) error { return c.serveFeature(op) }
+			handle := func(c *call) error { return c.serveFeature(op, state) }
 			routes = append(routes, route{op.Method, op.Path, op.Access, operation{doc, handle}, nil, 0, op})
 		}
 	}
@@ -47,8 +51,8 @@ func (a *API) featureRoutes() (routes []route) {
 }
 
 // serveFeature serves a request to an operation of a feature.
-func (c *call) serveFeature(op *feature.Operation) error {
-	res, err := op.Handle(c.r.Context(), &feature.Request{HTTP: c.r, Query: c.query, DryRun: c.dryRun, Inventory: sender{c}})
+func (c *call) serveFeature(op *feature.Operation, state any) error {
+	res, err := op.Handle(c.r.Context(), &feature.Request{HTTP: c.r, Query: c.query, DryRun: c.dryRun, Inventory: sender{c}, State: state})
 	if err != nil {
 		return err
 	}
@@ -63,6 +67,8 @@ func (c *call) serveFeature(op *feature.Operation) error {
 type sender struct{ c *call }
 
 func (s sender) Records() records.Reader { return s.c.store }
+
+func (s sender) SeesAll() bool { return s.c.places == nil }
 
 func (s sender) May(r *records.Resource, does records.Routes) error {
 	err := s.c.mayUse(r, does)

@@ -24,6 +24,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	program "github.com/ashlar-go/ashlar/inventory/server"
 )
 
 var limitedRoles = []inventory.Role{inventory.Admin, inventory.Editor, inventory.Viewer}
@@ -50,7 +51,9 @@ func sequence(letter string, seed int) func() (string, error) {
 // newWorld returns a world. Elsewhere there are seed locations.
 func newWorld(t *testing.T, seed int) *world {
 	t.Helper()
-	w := &world{harness: newHarness(t, &choices{store: database(t)}), seed: seed, ids: map[string][]string{}}
+	w := &world{harness: newHarness(t, &choices{
+		store: database(t), options: func(o *httpapi.Options) { o.Features = program.Features() },
+	}), seed: seed, ids: map[string][]string{}}
 	w.near = records.New(w.store, &records.Options{Now: w.clock.now, NewID: sequence("a", 0)})
 	w.others = records.New(w.store, &records.Options{Now: w.clock.now, NewID: sequence("b", seed)})
 	w.fill()

@@ -65,7 +65,6 @@ func (a *API) table() []route {
 		routes = append(routes, route{method: "GET", path: tracePath, access: everyone, operation: trace()})
 	}
 	routes = append(routes, a.changeRoutes()...)
-	routes = append(routes, topologyRoutes(schema)...)
 	routes = append(routes, discoveryRoutes(schema)...)
 	routes = append(routes, a.featureRoutes()...)
 	for i := range routes {

@@ -27,6 +27,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/console"
 	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/feature/drift"
+	"github.com/ashlar-go/ashlar/inventory/feature/topology"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/mail"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -176,6 +177,9 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	return nil
 }
 
+// Features returns the features of an inventory, for programs that add their own.
+func Features() []*feature.Feature { return []*feature.Feature{drift.New(), topology.New()} }
+
 // api returns the API with the middleware that the settings require.
 func (s *Server) api(o *Options, engine *records.Engine, guard *jwt.Guard, accounts *httpapi.Accounts) (*httpapi.API, error) {
 	origins, err := httpx.NewOrigins(s.settings.AllowedOrigins)
@@ -196,7 +200,7 @@ func (s *Server) api(o *Options, engine *records.Engine, guard *jwt.Guard, accou
 	chain.Limit = httpx.Chain(exceptDocs(limiter), protectHosts)
 	return httpapi.New(engine, guard, &httpapi.Options{
 		Accounts: accounts,
-		Features: []*feature.Feature{drift.New()},
+		Features: Features(),
 		Chain:    &chain,
 		Docs:     apidocs.New(&apidocs.Options{Title: "Network inventory", DocumentURL: "../openapi.json", LoginURL: "../users/login"}),
 		Heavy: httpapi.HeavyOptions{

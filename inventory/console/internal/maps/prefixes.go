@@ -61,6 +61,12 @@ type table struct {
 	Total    int64
 }
 
+// choice is a value of the filter.
+type choice struct {
+	Label, Value string
+	Chosen       bool
+}
+
 // prefixPage is the data of the tree of prefixes.
 type prefixPage struct {
 	VRF, Query  string

@@ -1,10 +1,10 @@
-// Package topology answers questions about a network as a graph: what is near a device, which paths
+// Package graph answers questions about a network as a graph: what is near a device, which paths
 // lead from one device to another, and whose loss divides the network. It imports the standard
-// library only and knows no records: package httpapi builds a [Graph] from devices and links.
+// library only and knows no records: package topology builds a [Graph] from devices and links.
 //
-//	g, err := topology.New(
-//		[]topology.Node{{ID: "core"}, {ID: "access"}},
-//		[]topology.Link{{ID: "uplink", A: "core", B: "access"}},
+//	g, err := graph.New(
+//		[]graph.Node{{ID: "core"}, {ID: "access"}},
+//		[]graph.Link{{ID: "uplink", A: "core", B: "access"}},
 //	)
 //	if err != nil {
 //		return err
@@ -24,4 +24,4 @@
 // potentials (Suurballe and Bhandari): each further path is one more search.
 //
 // All results are in an order that depends on the order of the given nodes and links only.
-package topology
+package graph

@@ -1,27 +1,27 @@
-package topology_test
+package graph_test
 
 import (
 	"slices"
 	"testing"
 
-	"github.com/ashlar-go/ashlar/inventory/topology"
+	"github.com/ashlar-go/ashlar/inventory/feature/topology/graph"
 )
 
 // network is a graph and its simple form for the reference, which removes things and searches.
 type network struct {
-	*topology.Graph
-	nodes []topology.Node
-	links []topology.Link
-	at    map[string][]topology.Link // the links of a node
+	*graph.Graph
+	nodes []graph.Node
+	links []graph.Link
+	at    map[string][]graph.Link // the links of a node
 }
 
-func newNetwork(t testing.TB, nodes []topology.Node, links []topology.Link) *network {
+func newNetwork(t testing.TB, nodes []graph.Node, links []graph.Link) *network {
 	t.Helper()
-	g, err := topology.New(nodes, links)
+	g, err := graph.New(nodes, links)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &network{g, nodes, links, map[string][]topology.Link{}}
+	n := &network{g, nodes, links, map[string][]graph.Link{}}
 	for _, l := range links {
 		n.at[l.A], n.at[l.B] = append(n.at[l.A], l), append(n.at[l.B], l)
 	}
@@ -64,7 +64,7 @@ func (n *network) parts(of map[string]bool, node, link string) (parts []map[stri
 // checkFailures compares the failures with the loss of each node and each link.
 func (n *network) checkFailures(t *testing.T) {
 	t.Helper()
-	found := map[[2]string]topology.Failure{}
+	found := map[[2]string]graph.Failure{}
 	last := len(n.nodes)
 	for _, f := range n.Failures() {
 		found[[2]string{f.Node, f.Link}] = f
@@ -151,7 +151,7 @@ func (n *network) checkNeighbors(t *testing.T, from string, depth int) {
 	}
 }
 
-func weight(l topology.Link) int64 { return int64(max(l.Weight, 1)) }
+func weight(l graph.Link) int64 { return int64(max(l.Weight, 1)) }
 
 // distances are those from a node, by repeated relaxation of all links.
 func (n *network) distances(from string) map[string]int64 {
@@ -171,12 +171,12 @@ func (n *network) distances(from string) map[string]int64 {
 }
 
 // checkPath checks that a path leads from one node to another without a repetition.
-func (n *network) checkPath(t *testing.T, p topology.Path, from, to string) {
+func (n *network) checkPath(t *testing.T, p graph.Path, from, to string) {
 	t.Helper()
 	seen := map[string]bool{from: true}
 	at, total := from, int64(0)
 	for i, id := range p.Links {
-		j := slices.IndexFunc(n.links, func(l topology.Link) bool { return l.ID == id })
+		j := slices.IndexFunc(n.links, func(l graph.Link) bool { return l.ID == id })
 		if j < 0 || n.links[j].A != at && n.links[j].B != at {
 			t.Errorf("the path %v does not continue at %s with %s", p, at, id)
 			return
@@ -247,7 +247,7 @@ type residual struct {
 
 // leastFlow returns the number and the total weight of disjoint paths: augmenting paths of least cost,
 // each found by relaxing all arcs. By node, a node is two, with one arc between them.
-func (n *network) leastFlow(from, to string, by topology.Disjointness) (paths int, total int64) {
+func (n *network) leastFlow(from, to string, by graph.Disjointness) (paths int, total int64) {
 	index := map[string]int{}
 	for i, x := range n.nodes {
 		index[x.ID] = i
@@ -258,7 +258,7 @@ func (n *network) leastFlow(from, to string, by topology.Disjointness) (paths in
 	}
 	for i, x := range n.nodes {
 		through := 1
-		if by == topology.ByLink || x.ID == from || x.ID == to {
+		if by == graph.ByLink || x.ID == from || x.ID == to {
 			through = len(n.links)
 		}
 		add(2*i, 2*i+1, 0, through)
@@ -292,7 +292,7 @@ func (n *network) leastFlow(from, to string, by topology.Disjointness) (paths in
 }
 
 // checkDisjoint compares disjoint paths with the flow of the reference.
-func (n *network) checkDisjoint(t *testing.T, from, to string, by topology.Disjointness) {
+func (n *network) checkDisjoint(t *testing.T, from, to string, by graph.Disjointness) {
 	t.Helper()
 	paths := n.Disjoint(from, to, by, len(n.links))
 	var total int64
@@ -304,7 +304,7 @@ func (n *network) checkDisjoint(t *testing.T, from, to string, by topology.Disjo
 			t.Errorf("%v is behind a longer path", p)
 		}
 		ids := p.Links
-		if by == topology.ByNode {
+		if by == graph.ByNode {
 			ids = slices.Concat(ids, p.Nodes[1:len(p.Nodes)-1])
 		}
 		for _, id := range ids {

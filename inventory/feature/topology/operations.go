@@ -1,18 +1,21 @@
-package httpapi
+// Package topology is the feature of an inventory that shows its devices and links as a graph: neighbors, paths,
+// and single points of failure.
+//
+// Package graph has the algorithms, without records.
+package topology
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
-	"strings"
 
-	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/feature"
+	"github.com/ashlar-go/ashlar/inventory/feature/topology/graph"
+	"github.com/ashlar-go/ashlar/inventory/feature/topology/internal/netmap"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
-	"github.com/ashlar-go/ashlar/inventory/topology"
 )
 
 // The bounds of the routes of the topology (REFERENCE.md, 2.13).
@@ -26,46 +29,44 @@ const (
 	maxCutOff                    = 20
 )
 
-// topologyRoutes returns the routes over the graph of devices and links, if the schema has both.
-func topologyRoutes(schema *records.Schema) []route {
-	devices, ok := schema.Named("devices")
-	links, ok2 := schema.Named("links")
-	if !ok || !ok2 || !devices.Routes.Has(records.RouteList) || !links.Routes.Has(records.RouteList) {
-		return nil
+// New returns the feature.
+func New() *feature.Feature {
+	operations := []feature.Operation{
+		{Operation: showTopology(), Handle: topology},
+		{Operation: showPaths(), Handle: paths},
+		{Operation: showFailures(), Handle: failures},
+		{Operation: showNeighbors(), Handle: neighbors},
 	}
-	_, ok = devices.New().(*inventory.Device)
-	_, ok2 = links.New().(*inventory.Link)
-	if !ok || !ok2 {
-		return nil
-	}
-	read := permission(devices.Access.Read.Or(records.Permission{Everyone: true}))
-	routes := []route{
-		{"GET", "/topology", ofAll(read), showTopology(), devices, records.RouteList, nil},
-		{"GET", "/topology/path", ofAll(read), showPaths(), devices, records.RouteList, nil},
-		{"GET", "/topology/failures", ofAll(read), showFailures(), devices, records.RouteList, nil},
-		{"GET", "/devices/{id}/neighbors", ofAll(read), showNeighbors(), devices, records.RouteList, nil},
-	}
-	for i := range routes {
-		handle := routes[i].handle
-		routes[i].handle = func(c *call) error {
-			if err := c.mayList("/interfaces", "/links"); err != nil {
-				return err
+	for i := range operations {
+		handle := operations[i].Handle
+		operations[i].Access, operations[i].Scoped = auth.Permission{Everyone: true}, true
+		operations[i].Handle = func(ctx context.Context, r *feature.Request) (*feature.Response, error) {
+			schema := r.Inventory.Records().Schema()
+			for _, list := range []*records.Resource{records.Of[inventory.Device](schema), records.Of[inventory.Interface](schema), records.Of[inventory.Link](schema)} {
+				if err := r.Inventory.May(list, records.RouteList); err != nil {
+					return nil, err
+				}
 			}
-			return handle(c)
+			return handle(ctx, r)
 		}
 	}
-	return routes
+	return &feature.Feature{
+		Needs:      map[string]records.Record{"devices": &inventory.Device{}, "interfaces": &inventory.Interface{}, "links": &inventory.Link{}},
+		Operations: operations,
+		Pages:      netmap.Pages(),
+		State:      func(store records.Store) any { return newNetworkCache(store) },
+	}
 }
 
-// network returns the network that the sender may see, and its graph with what is down or without. That
+// read returns the network that the sender may see, and its graph with what is down or without. That
 // of a limited sender is read each time, so that the store decides about each record.
-func (c *call) network(ctx context.Context, state string) (*network, *topology.Graph, error) {
+func read(ctx context.Context, r *feature.Request, state string) (*network, *graph.Graph, error) {
 	var n *network
-	var working *topology.Graph
+	var working *graph.Graph
 	var err error
-	if c.places == nil && c.networks != nil {
-		n, working, err = c.networks.network(ctx)
-	} else if n, err = readNetwork(ctx, c.store); err == nil {
+	if cache := r.State.(*networkCache); r.Inventory.SeesAll() && cache != nil {
+		n, working, err = cache.network(ctx)
+	} else if n, err = readNetwork(ctx, r.Inventory.Records()); err == nil {
 		working = n.Working()
 	}
 	switch {
@@ -77,66 +78,16 @@ func (c *call) network(ctx context.Context, state string) (*network, *topology.G
 	return n, n.Graph, nil
 }
 
-// mayList refuses senders who may not use some lists.
-func (c *call) mayList(paths ...string) error {
-	for _, rt := range c.routes {
-		if rt.does == records.RouteList && slices.Contains(paths, rt.path) {
-			if _, err := c.listable(&rt); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // answer responds to a question about the network, which is answered in its turn.
-func (c *call) answer(state string, ask func(ctx context.Context, n *network, g *topology.Graph) (any, error)) error {
-	var answer any
-	_, err := c.read(nil, true, func(ctx context.Context, _ *records.Query) (*records.Page, error) {
-		n, g, err := c.network(ctx, state)
+func answer(ctx context.Context, r *feature.Request, state string, ask func(ctx context.Context, n *network, g *graph.Graph) (any, error)) (*feature.Response, error) {
+	res := &feature.Response{Status: http.StatusOK}
+	return res, r.Inventory.Read(ctx, func(ctx context.Context) error {
+		n, g, err := read(ctx, r, state)
 		if err == nil {
-			answer, err = ask(ctx, n, g)
+			res.Body, err = ask(ctx, n, g)
 		}
-		return nil, err
-	})
-	if err != nil {
 		return err
-	}
-	return httpx.WriteJSON(c.w, http.StatusOK, answer)
-}
-
-// number returns the value of a parameter, a whole number from least to most.
-func (c *call) number(name string, least, most, byDefault int) (int, error) {
-	if !c.query.Has(name) {
-		return byDefault, nil
-	}
-	n, err := strconv.Atoi(c.query.Get(name))
-	if err != nil || n < least || n > most {
-		return 0, badField(name, fmt.Sprintf("must be a whole number from %d to %d", least, most))
-	}
-	return n, nil
-}
-
-// choice returns the value of a parameter, one of several; without it the first.
-func (c *call) choice(name string, values ...string) (string, error) {
-	value := c.query.Get(name)
-	switch {
-	case !c.query.Has(name):
-		return values[0], nil
-	case !slices.Contains(values, value):
-		return "", badField(name, "must be "+strings.Join(values, " or "))
-	}
-	return value, nil
-}
-
-// recordID returns the id in a parameter, of a record that the sender may see.
-func (c *call) recordID(name string, r *records.Resource) (string, error) {
-	id := strings.ToLower(c.query.Get(name))
-	if !records.ValidID(id) {
-		return "", badField(name, "must be the id of a "+r.Noun()+", such as 018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f")
-	}
-	_, err := c.store.Get(c.r.Context(), r, id)
-	return id, err
+	})
 }
 
 // graphAnswer is a part of the network in a response.
@@ -155,35 +106,35 @@ type topologyQuery struct {
 	depth, limit int
 }
 
-func (c *call) topologyQuery(leastDepth int) (q topologyQuery, err error) {
-	if q.state, err = c.choice("state", "any", stateUp); err != nil {
+func readQuery(r *feature.Request, leastDepth int) (q topologyQuery, err error) {
+	if q.state, err = r.Choice("state", "any", stateUp); err != nil {
 		return q, err
 	}
-	if q.depth, err = c.number("depth", leastDepth, maxDepth, leastDepth); err != nil {
+	if q.depth, err = r.Number("depth", leastDepth, maxDepth, leastDepth); err != nil {
 		return q, err
 	}
-	q.limit, err = c.number("limit", 1, maxNodes, defaultNodes)
+	q.limit, err = r.Number("limit", 1, maxNodes, defaultNodes)
 	return q, err
 }
 
 // topology serves the network, or that of a location and what is near it.
-func (c *call) topology() error {
-	q, err := c.topologyQuery(0)
+func topology(ctx context.Context, r *feature.Request) (*feature.Response, error) {
+	q, err := readQuery(r, 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	location := ""
-	if c.query.Has("location_id") {
-		if err := c.mayList("/locations"); err != nil {
-			return err
+	if r.Query.Has("location_id") {
+		if err := r.Inventory.May(records.Of[inventory.Location](r.Inventory.Records().Schema()), records.RouteList); err != nil {
+			return nil, err
 		}
-		if location, err = c.recordID("location_id", records.Of[inventory.Location](c.schema)); err != nil {
-			return err
+		if location, err = r.Find(ctx, "location_id", records.Of[inventory.Location](r.Inventory.Records().Schema())); err != nil {
+			return nil, err
 		}
-	} else if c.query.Has("depth") {
-		return badField("depth", "counts from the devices of a location: use it with location_id")
+	} else if r.Query.Has("depth") {
+		return nil, records.InvalidField("depth", "counts from the devices of a location: use it with location_id")
 	}
-	return c.answer(q.state, func(ctx context.Context, n *network, g *topology.Graph) (any, error) {
+	return answer(ctx, r, q.state, func(ctx context.Context, n *network, g *graph.Graph) (any, error) {
 		var from []string
 		for i := range n.nodes {
 			node := &n.nodes[i]
@@ -194,28 +145,28 @@ func (c *call) topology() error {
 				from = append(from, node.ID)
 			}
 		}
-		return c.describeGraph(ctx, n, g, g.Neighbors(q.depth, from...), q.limit, location != "")
+		return describeGraph(ctx, r, n, g, g.Neighbors(q.depth, from...), q.limit, location != "")
 	})
 }
 
 // neighbors serves the part of the network around a device.
-func (c *call) neighbors() error {
-	id, err := c.parentID(records.Of[inventory.Device](c.schema))
+func neighbors(ctx context.Context, r *feature.Request) (*feature.Response, error) {
+	id, err := r.Find(ctx, "id", records.Of[inventory.Device](r.Inventory.Records().Schema()))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	q, err := c.topologyQuery(1)
+	q, err := readQuery(r, 1)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return c.answer(q.state, func(ctx context.Context, n *network, g *topology.Graph) (any, error) {
-		return c.describeGraph(ctx, n, g, g.Neighbors(q.depth, id), q.limit, true)
+	return answer(ctx, r, q.state, func(ctx context.Context, n *network, g *graph.Graph) (any, error) {
+		return describeGraph(ctx, r, n, g, g.Neighbors(q.depth, id), q.limit, true)
 	})
 }
 
 // describeGraph returns some nodes and the links between them for a response: the first nodes, which
 // are the nearest ones, if there are too many.
-func (c *call) describeGraph(ctx context.Context, n *network, g *topology.Graph, found []topology.Neighbor, limit int, depths bool) (*graphAnswer, error) {
+func describeGraph(ctx context.Context, r *feature.Request, n *network, g *graph.Graph, found []graph.Neighbor, limit int, depths bool) (*graphAnswer, error) {
 	links := n.between(g, found)
 	a := &graphAnswer{Status: "success", TotalNodes: len(found), TotalEdges: len(links), Nodes: []networkNode{}, Edges: []networkEdge{}}
 	if len(found) > limit {
@@ -231,7 +182,7 @@ func (c *call) describeGraph(ctx context.Context, n *network, g *topology.Graph,
 		}
 		a.Nodes = append(a.Nodes, node)
 	}
-	edges, err := readEdges(ctx, c.store, links)
+	edges, err := readEdges(ctx, r.Inventory.Records(), links)
 	for _, id := range links {
 		if e, ok := edges[id]; ok {
 			a.Edges = append(a.Edges, e)
@@ -241,7 +192,7 @@ func (c *call) describeGraph(ctx context.Context, n *network, g *topology.Graph,
 }
 
 // between returns the ids of the links between some nodes.
-func (n *network) between(g *topology.Graph, nodes []topology.Neighbor) []string {
+func (n *network) between(g *graph.Graph, nodes []graph.Neighbor) []string {
 	found := g.Between(nodes)
 	ids := make([]string, len(found))
 	for i, at := range found {
@@ -272,61 +223,61 @@ const (
 )
 
 // paths serves the shortest or the disjoint paths between two devices.
-func (c *call) paths() error {
-	kind, err := c.choice("disjoint", disjointNone, disjointLinks, disjointNodes)
+func paths(ctx context.Context, r *feature.Request) (*feature.Response, error) {
+	kind, err := r.Choice("disjoint", disjointNone, disjointLinks, disjointNodes)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	state, err := c.choice("state", stateUp, "any")
+	state, err := r.Choice("state", stateUp, "any")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	limit, err := c.number("limit", 1, maxPaths, defaultPaths)
+	limit, err := r.Number("limit", 1, maxPaths, defaultPaths)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	devices := records.Of[inventory.Device](c.schema)
-	from, err := c.recordID("from", devices)
+	devices := records.Of[inventory.Device](r.Inventory.Records().Schema())
+	from, err := r.Find(ctx, "from", devices)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	to, err := c.recordID("to", devices)
+	to, err := r.Find(ctx, "to", devices)
 	if err == nil && from == to {
-		err = badField("to", "must differ from from")
+		err = records.InvalidField("to", "must differ from from")
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return c.answer(state, func(ctx context.Context, n *network, g *topology.Graph) (any, error) {
+	return answer(ctx, r, state, func(ctx context.Context, n *network, g *graph.Graph) (any, error) {
 		found := findPaths(g, kind, from, to, limit+1)
 		a := &pathsAnswer{Status: "success", Disjoint: kind, Truncated: len(found) > limit}
 		if a.Truncated {
 			found = findPaths(g, kind, from, to, limit) // fewer disjoint paths may be shorter ones
 		}
 		var err error
-		a.Paths, err = c.describePaths(ctx, n, found)
+		a.Paths, err = describePaths(ctx, r, n, found)
 		return a, err
 	})
 }
 
-func findPaths(g *topology.Graph, kind, from, to string, most int) []topology.Path {
+func findPaths(g *graph.Graph, kind, from, to string, most int) []graph.Path {
 	switch kind {
 	case disjointLinks:
-		return g.Disjoint(from, to, topology.ByLink, most)
+		return g.Disjoint(from, to, graph.ByLink, most)
 	case disjointNodes:
-		return g.Disjoint(from, to, topology.ByNode, most)
+		return g.Disjoint(from, to, graph.ByNode, most)
 	}
 	return g.Shortest(from, to, most)
 }
 
 // describePaths returns paths for a response, without those of which a link has been deleted since.
-func (c *call) describePaths(ctx context.Context, n *network, paths []topology.Path) ([]pathAnswer, error) {
+func describePaths(ctx context.Context, r *feature.Request, n *network, paths []graph.Path) ([]pathAnswer, error) {
 	var ids []string
 	for _, p := range paths {
 		ids = append(ids, p.Links...)
 	}
 	slices.Sort(ids)
-	edges, err := readEdges(ctx, c.store, slices.Compact(ids))
+	edges, err := readEdges(ctx, r.Inventory.Records(), slices.Compact(ids))
 	all := []pathAnswer{}
 	for _, p := range paths {
 		a := pathAnswer{Hops: len(p.Links), Nodes: []networkNode{}, Edges: []networkEdge{}}
@@ -362,16 +313,16 @@ type failureAnswer struct {
 }
 
 // failures serves the single points of failure.
-func (c *call) failures() error {
-	state, err := c.choice("state", stateUp, "any")
+func failures(ctx context.Context, r *feature.Request) (*feature.Response, error) {
+	state, err := r.Choice("state", stateUp, "any")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	limit, err := c.number("limit", 1, maxFailures, defaultFailures)
+	limit, err := r.Number("limit", 1, maxFailures, defaultFailures)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return c.answer(state, func(ctx context.Context, n *network, g *topology.Graph) (any, error) {
+	return answer(ctx, r, state, func(ctx context.Context, n *network, g *graph.Graph) (any, error) {
 		found := g.Failures()
 		a := &failuresAnswer{Status: "success", Total: len(found), Truncated: len(found) > limit, Failures: []failureAnswer{}}
 		found = found[:min(len(found), limit)]
@@ -381,7 +332,7 @@ func (c *call) failures() error {
 				ids = append(ids, f.Link)
 			}
 		}
-		edges, err := readEdges(ctx, c.store, ids)
+		edges, err := readEdges(ctx, r.Inventory.Records(), ids)
 		for _, f := range found {
 			answer := failureAnswer{Parts: f.Parts, CutOff: f.Cut}
 			if f.Node != "" {
@@ -443,8 +394,9 @@ func graphSchema() *openapi.Schema {
 		openapi.Required("nodes", openapi.Array(nodeSchema(), 0, maxNodes)), openapi.Required("edges", openapi.Array(edgeSchema(), 0, maxNodes*edgesPerNode)))
 }
 
-func showTopology() operation {
-	return operation{openapi.Operation{
+func showTopology() openapi.Operation {
+	return openapi.Operation{
+		Method: http.MethodGet, Path: "/topology",
 		ID: "showTopology", Tag: "topology", Summary: "Show devices and the links between them as a graph",
 		Parameters: []openapi.Parameter{
 			{Name: "location_id", Schema: openapi.ID(""), Description: "The location of the devices. Default: all devices."},
@@ -454,11 +406,12 @@ func showTopology() operation {
 		},
 		Responses: []openapi.Response{{Status: http.StatusOK, Schema: graphSchema()}},
 		Errors:    []int{http.StatusNotFound},
-	}, (*call).topology}
+	}
 }
 
-func showNeighbors() operation {
-	return operation{openapi.Operation{
+func showNeighbors() openapi.Operation {
+	return openapi.Operation{
+		Method: http.MethodGet, Path: "/devices/{id}/neighbors",
 		ID: "showNeighbors", Tag: "topology", Summary: "Show the devices around one device as a graph",
 		Parameters: []openapi.Parameter{
 			numberParameter("depth", "How many links away a device may be.", 1, maxDepth, 1),
@@ -466,15 +419,16 @@ func showNeighbors() operation {
 			stateParameter("any"),
 		},
 		Responses: []openapi.Response{{Status: http.StatusOK, Schema: graphSchema()}},
-	}, (*call).neighbors}
+	}
 }
 
-func showPaths() operation {
+func showPaths() openapi.Operation {
 	disjoint := openapi.String("")
 	disjoint.Enum = []any{disjointNone, disjointLinks, disjointNodes}
 	path := openapi.Object("TopologyPath", openapi.Required("hops", openapi.Integer("The number of links.", 1)),
 		openapi.Required("nodes", openapi.Array(nodeSchema(), 2, 0)), openapi.Required("edges", openapi.Array(edgeSchema(), 1, 0)))
-	return operation{openapi.Operation{
+	return openapi.Operation{
+		Method: http.MethodGet, Path: "/topology/path",
 		ID: "showPaths", Tag: "topology", Summary: "Show the shortest or disjoint paths between two devices",
 		Parameters: []openapi.Parameter{
 			{Name: "from", Required: true, Schema: openapi.ID(""), Description: "The device where paths begin."},
@@ -487,10 +441,10 @@ func showPaths() operation {
 			openapi.Required("disjoint", disjoint), openapi.Required("truncated", openapi.Boolean("Whether there are more paths.")),
 			openapi.Required("paths", openapi.Array(path, 0, maxPaths)))}},
 		Errors: []int{http.StatusNotFound},
-	}, (*call).paths}
+	}
 }
 
-func showFailures() operation {
+func showFailures() openapi.Operation {
 	orNull := func(name string, s *openapi.Schema) *openapi.Schema {
 		return &openapi.Schema{Name: name, AnyOf: []*openapi.Schema{s, {Type: "null"}}}
 	}
@@ -498,7 +452,8 @@ func showFailures() operation {
 		openapi.Required("parts", openapi.Integer("The number of parts that remain of a connected part of the network.", 2)),
 		openapi.Required("cut_off", openapi.Integer("The number of devices outside of the largest of these parts.", 1)),
 		openapi.Required("examples", openapi.Array(nodeSchema(), 1, maxCutOff)))
-	return operation{openapi.Operation{
+	return openapi.Operation{
+		Method: http.MethodGet, Path: "/topology/failures",
 		ID: "showFailures", Tag: "topology", Summary: "Show the devices and links whose loss would divide the network",
 		Parameters: []openapi.Parameter{
 			numberParameter("limit", "The maximum number of failures, those that cut off most first.", 1, maxFailures, defaultFailures),
@@ -507,5 +462,5 @@ func showFailures() operation {
 		Responses: []openapi.Response{{Status: http.StatusOK, Schema: openapi.Object("TopologyFailures", openapi.Required("status", openapi.Const("success")),
 			openapi.Required("total", openapi.Integer("The number of all failures.", 0)), openapi.Required("truncated", openapi.Boolean("Whether failures are left out.")),
 			openapi.Required("failures", openapi.Array(failure, 0, maxFailures)))}},
-	}, (*call).failures}
+	}
 }

@@ -1,4 +1,4 @@
-package httpapi
+package topology
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/feature/topology/graph"
 	"github.com/ashlar-go/ashlar/inventory/records"
-	"github.com/ashlar-go/ashlar/inventory/topology"
 )
 
 // maxNetwork is the maximum number of devices, and of links, of a network: some 100 MB.
@@ -19,9 +19,9 @@ const maxNetwork = 500_000
 
 // network is the graph of the devices and links that the sender may see.
 type network struct {
-	*topology.Graph
+	*graph.Graph
 	nodes []networkNode
-	links []topology.Link
+	links []graph.Link
 }
 
 // networkNode is a device of a network, in a response too.
@@ -114,11 +114,11 @@ func readNetwork(ctx context.Context, from records.Reader) (*network, error) {
 		return nil, tellTooLarge(err)
 	}
 	slices.SortFunc(n.nodes, func(a, b networkNode) int { return strings.Compare(a.ID, b.ID) })
-	nodes := make([]topology.Node, len(n.nodes))
+	nodes := make([]graph.Node, len(n.nodes))
 	index := make(map[string]int, len(n.nodes))
 	for i := range n.nodes {
 		id := n.nodes[i].ID
-		nodes[i] = topology.Node{ID: id, Down: n.nodes[i].State == stateDown}
+		nodes[i] = graph.Node{ID: id, Down: n.nodes[i].State == stateDown}
 		index[id] = i
 	}
 	links := records.Of[inventory.Link](from.Schema())
@@ -130,13 +130,13 @@ func readNetwork(ctx context.Context, from records.Reader) (*network, error) {
 		a, ok := index[v[1]]
 		b, ok2 := index[v[2]]
 		if ok && ok2 { // else a device was created since, or deleted before
-			n.links = append(n.links, topology.Link{ID: v[0], A: nodes[a].ID, B: nodes[b].ID, Down: linkDown(v[3:])})
+			n.links = append(n.links, graph.Link{ID: v[0], A: nodes[a].ID, B: nodes[b].ID, Down: linkDown(v[3:])})
 		}
 		return nil
 	})
 	if err == nil {
-		slices.SortFunc(n.links, func(a, b topology.Link) int { return strings.Compare(a.ID, b.ID) })
-		n.Graph, err = topology.New(nodes, n.links)
+		slices.SortFunc(n.links, func(a, b graph.Link) int { return strings.Compare(a.ID, b.ID) })
+		n.Graph, err = graph.New(nodes, n.links)
 	}
 	return n, tellTooLarge(err)
 }

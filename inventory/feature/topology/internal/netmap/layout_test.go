@@ -1,20 +1,18 @@
-package maps_test
+package netmap_test
 
 import (
-	"fmt"
 	"math"
-	"net/netip"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ashlar-go/ashlar/inventory/console/internal/maps"
+	"github.com/ashlar-go/ashlar/inventory/feature/topology/internal/netmap"
 )
 
 // star returns a network of hubs that are linked to each other in a ring, each with leaves.
-func star(hubs, leaves int) maps.Net {
-	n := make(maps.Net, hubs*(leaves+1))
+func star(hubs, leaves int) netmap.Net {
+	n := make(netmap.Net, hubs*(leaves+1))
 	link := func(a, b int) { n[a], n[b] = append(n[a], b), append(n[b], a) }
 	for h := range hubs {
 		if h > 0 {
@@ -31,17 +29,17 @@ func star(hubs, leaves int) maps.Net {
 // each other, whatever the network.
 func TestLayout(t *testing.T) {
 	t.Parallel()
-	lonely := make(maps.Net, 7)
-	for name, n := range map[string]maps.Net{
-		"one": make(maps.Net, 1), "pair": {{1}, {0}}, "lonely": lonely, "star": star(1, 60), "ring": star(12, 20),
+	lonely := make(netmap.Net, 7)
+	for name, n := range map[string]netmap.Net{
+		"one": make(netmap.Net, 1), "pair": {{1}, {0}}, "lonely": lonely, "star": star(1, 60), "ring": star(12, 20),
 		"line": star(200, 0), "large": star(40, 49), "parts": append(star(3, 5), lonely...),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			begin := time.Now()
-			points := maps.Layout(n, make([]int, len(n)), make([]int, len(n)), 1)
+			points := netmap.Layout(n, make([]int, len(n)), make([]int, len(n)), 1)
 			require.Less(t, time.Since(begin), 20*time.Second)
-			require.Equal(t, points, maps.Layout(n, make([]int, len(n)), make([]int, len(n)), 1))
+			require.Equal(t, points, netmap.Layout(n, make([]int, len(n)), make([]int, len(n)), 1))
 			for i := range points {
 				require.False(t, math.IsNaN(points[i].X) || math.IsInf(points[i].X, 0) || math.IsNaN(points[i].Y) || math.IsInf(points[i].Y, 0))
 				for j := range i {
@@ -50,7 +48,7 @@ func TestLayout(t *testing.T) {
 			}
 		})
 	}
-	require.Empty(t, maps.Layout(maps.Net{}, nil, nil, 0))
+	require.Empty(t, netmap.Layout(netmap.Net{}, nil, nil, 0))
 }
 
 // TestGroups: the devices of a location are in a rectangle of their own.
@@ -61,15 +59,15 @@ func TestGroups(t *testing.T) {
 	for i := range n {
 		group[i] = i % 3
 	}
-	points := maps.Layout(n, group, make([]int, len(n)), 3)
-	var low, high [3]maps.Point
+	points := netmap.Layout(n, group, make([]int, len(n)), 3)
+	var low, high [3]netmap.Point
 	for g := range 3 {
-		low[g], high[g] = maps.Point{math.Inf(1), math.Inf(1)}, maps.Point{math.Inf(-1), math.Inf(-1)}
+		low[g], high[g] = netmap.Point{math.Inf(1), math.Inf(1)}, netmap.Point{math.Inf(-1), math.Inf(-1)}
 	}
 	for i, p := range points {
 		g := group[i]
-		low[g] = maps.Point{min(low[g].X, p.X), min(low[g].Y, p.Y)}
-		high[g] = maps.Point{max(high[g].X, p.X), max(high[g].Y, p.Y)}
+		low[g] = netmap.Point{min(low[g].X, p.X), min(low[g].Y, p.Y)}
+		high[g] = netmap.Point{max(high[g].X, p.X), max(high[g].Y, p.Y)}
 	}
 	for a := range 3 {
 		for b := range a {
@@ -83,14 +81,14 @@ func TestGroups(t *testing.T) {
 func TestTree(t *testing.T) {
 	t.Parallel()
 	roles := []string{"access-point", "core-switch", "core-switch", "distribution-switch", "distribution-switch", "access-switch", "access-switch", "server", "firewall", "wan-router"}
-	n, ranks := make(maps.Net, len(roles)), make([]int, len(roles))
+	n, ranks := make(netmap.Net, len(roles)), make([]int, len(roles))
 	for i, role := range roles {
-		ranks[i] = maps.Rank(role)
+		ranks[i] = netmap.Rank(role)
 	}
 	for _, l := range [][2]int{{9, 8}, {8, 1}, {8, 2}, {1, 2}, {1, 3}, {2, 3}, {1, 4}, {2, 4}, {3, 5}, {4, 5}, {3, 6}, {4, 6}, {5, 0}, {6, 7}} {
 		n[l[0]], n[l[1]] = append(n[l[0]], l[1]), append(n[l[1]], l[0])
 	}
-	points := maps.Layout(n, make([]int, len(n)), ranks, 1)
+	points := netmap.Layout(n, make([]int, len(n)), ranks, 1)
 	rows := [][]int{{9}, {8}, {1, 2}, {3, 4}, {5, 6}, {0, 7}}
 	for at, row := range rows {
 		for _, i := range row {
@@ -106,25 +104,16 @@ func TestTree(t *testing.T) {
 // TestRows: the ends of paths are at the sides, and a direct link passes no other device.
 func TestRows(t *testing.T) {
 	t.Parallel()
-	points := maps.Rows([][]int{{0, 1}, {0, 1}, {0, 2, 1}, {0, 3, 4, 1}}, 5)
+	points := netmap.Rows([][]int{{0, 1}, {0, 1}, {0, 2, 1}, {0, 3, 4, 1}}, 5)
 	require.Equal(t, points[0].Y, points[1].Y)
 	for i := 2; i < 5; i++ {
 		require.Greater(t, points[i].X, points[0].X)
 		require.Less(t, points[i].X, points[1].X)
 		require.NotEqual(t, points[0].Y, points[i].Y)
 	}
-	seen := map[maps.Point]bool{}
+	seen := map[netmap.Point]bool{}
 	for _, p := range points {
 		require.False(t, seen[p])
 		seen[p] = true
 	}
-}
-
-// TestBlocksAfter: the networks after one are all of the rest, in order.
-func TestBlocksAfter(t *testing.T) {
-	t.Parallel()
-	blocks := maps.BlocksAfter(netip.MustParsePrefix("10.0.4.0/24"), netip.MustParsePrefix("10.0.0.0/20"))
-	require.Equal(t, "[10.0.5.0/24 10.0.6.0/23 10.0.8.0/21]", fmt.Sprint(blocks))
-	require.Empty(t, maps.BlocksAfter(netip.MustParsePrefix("10.0.15.0/24"), netip.MustParsePrefix("10.0.0.0/20")))
-	require.Len(t, maps.BlocksAfter(netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("::/0")), 32-9, "a block for each zero bit")
 }

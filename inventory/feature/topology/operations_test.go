@@ -1,30 +1,97 @@
-package httpapi_test
+package topology_test
 
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/internal/postgrestest"
 	"github.com/ashlar-go/ashlar/internal/scaletest"
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/feature/topology"
+	"github.com/ashlar-go/ashlar/inventory/featuretest"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
-// databases runs a test with each store, PostgreSQL included.
-func databases(t *testing.T, sqlite func(testing.TB), test func(t *testing.T, g *harness)) {
+type object = map[string]any
+
+// harness is an API with the feature.
+type harness struct {
+	*featuretest.API
+	t testing.TB
+}
+
+func start(t testing.TB, store records.Store) *harness {
 	t.Helper()
-	stores(t, sqlite, test)
+	return &harness{featuretest.New(t, store, topology.New()), t}
+}
+
+func (g *harness) create(path string, body object) object { return g.Create(path, body) }
+
+// withToken returns a client with an API token of root with some scopes.
+func (g *harness) withToken(scopes ...string) *httpxtest.Client {
+	var made object
+	g.As("root").Send("POST", "/users/"+g.Users["root"].ID+"/tokens", object{"name": strings.Join(scopes, " "), "scopes": scopes, "current_password": featuretest.Password}).Want(201).JSON(&made)
+	c := httpxtest.New(g.t, g.API)
+	c.Header.Set("Authorization", "Bearer "+made["token"].(string))
+	return c
+}
+
+// server is the PostgreSQL server of all tests.
+var server postgrestest.Shared
+
+func TestMain(m *testing.M) { os.Exit(server.Main(m).Run()) }
+
+// databases runs a test with each database, which open opens again each time.
+func databases(t *testing.T, test func(t *testing.T, open func() records.Store)) {
+	t.Helper()
+	t.Parallel()
+	opened := func(t *testing.T, store *sqlstore.Store, err error) records.Store {
+		t.Helper()
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, store.Close()) })
+		return store
+	}
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		scaletest.Unraced(t)
+		path := filepath.Join(t.TempDir(), "inventory.db")
+		test(t, func() records.Store {
+			store, err := sqlite.Open(t.Context(), path, inventory.Schema(), nil)
+			return opened(t, store, err)
+		})
+	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		one(t)
-		store, err := postgres.Open(t.Context(), migrated(t), builtIn, nil)
-		ok(t, err)
-		t.Cleanup(func() { ok(t, store.Close()) })
-		test(t, newHarness(t, &choices{store: store}))
+		if testing.Short() {
+			t.Skip("the test without -short has it")
+		}
+		url := server.Server(t).Database(t)
+		test(t, func() records.Store {
+			store, err := postgres.Open(t.Context(), url, inventory.Schema(), nil)
+			return opened(t, store, err)
+		})
+	})
+}
+
+// everyStore runs a test with a store in memory and with each database.
+func everyStore(t *testing.T, test func(t *testing.T, g *harness)) {
+	t.Helper()
+	databases(t, func(t *testing.T, open func() records.Store) { test(t, start(t, open())) })
+	t.Run("memory", func(t *testing.T) {
+		t.Parallel()
+		test(t, start(t, nil))
 	})
 }
 
@@ -45,24 +112,31 @@ type cabled struct {
 
 func cable(g *harness) *cabled {
 	n := &cabled{g: g, devices: map[string]object{}, links: map[string]object{}, names: map[string]string{}}
-	n.here, n.there = g.create("/locations", location("here")), g.create("/locations", location("there"))
+	n.here, n.there = g.create("/locations", object{"name": "here"}), g.create("/locations", object{"name": "there"})
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
 		site := n.here
 		if name > "d" {
 			site = n.there
 		}
-		n.devices[name] = g.create("/devices", with(device(name), "location_id", site["id"]))
+		n.devices[name] = g.create("/devices", object{"hostname": name, "location_id": site["id"]})
 		n.names[n.devices[name]["id"].(string)] = name
 	}
 	for _, link := range []string{"ab", "bc", "cd", "da", "de", "ef", "ef2"} {
 		var ends []any
 		for _, name := range []string{link[:1], link[1:2]} {
-			ends = append(ends, g.create("/interfaces", port(n.devices[name]["id"], "to "+link))["id"])
+			ends = append(ends, g.create("/interfaces", object{"device_id": n.devices[name]["id"], "name": "to " + link})["id"])
 		}
 		n.links[link] = g.create("/links", object{"a_interface_id": ends[0], "b_interface_id": ends[1]})
 		n.names[n.links[link]["id"].(string)] = link
 	}
 	return n
+}
+
+// read returns a response as an object.
+func read(t *testing.T, r *httpxtest.Response) (doc object) {
+	t.Helper()
+	r.JSON(&doc)
+	return doc
 }
 
 // show returns the nodes of a response with their depth, and the edges, as names.
@@ -158,9 +232,9 @@ func (n *cabled) failures(t *testing.T, c *httpxtest.Client, query string) strin
 
 // TestTopology: the graph of a location, neighbours, paths and failures, also while something is down.
 func TestTopology(t *testing.T) {
-	databases(t, scaletest.Unraced, func(t *testing.T, g *harness) {
+	everyStore(t, func(t *testing.T, g *harness) {
 		n := cable(g)
-		c, root := g.on(t, "viewer"), g.on(t, "root")
+		c, root := g.As("viewer"), g.As("root")
 		const all = "a b c d e f, ab bc cd da de ef ef2"
 		n.want(t, c, "/topology", all)
 		n.want(t, c, "/topology?location_id="+n.there["id"].(string), "e0 f0, ef ef2")
@@ -215,10 +289,10 @@ func (s *countedLinks) List(ctx context.Context, q *records.Query) (*records.Pag
 // TestNetworkIsRemembered: the network is read again after a change of it only.
 func TestNetworkIsRemembered(t *testing.T) {
 	t.Parallel()
-	store := &countedLinks{MemStore: records.NewMemStore(builtIn)}
-	g := newHarness(t, &choices{store: store})
+	store := &countedLinks{MemStore: records.NewMemStore(inventory.Schema())}
+	g := start(t, store)
 	n := cable(g)
-	viewer, root := g.as("viewer"), g.as("root")
+	viewer, root := g.As("viewer"), g.As("root")
 	ask := func(what string, want int32) {
 		t.Helper()
 		store.reads.Store(0)
@@ -230,7 +304,7 @@ func TestNetworkIsRemembered(t *testing.T) {
 	ask("the start", 1)
 	ask("nothing", 0)
 	root.Send("PATCH", "/devices/"+n.id("a"), object{"notes": "x"}).Want(200)
-	g.create("/interfaces", port(n.devices["a"]["id"], "spare"))
+	g.create("/interfaces", object{"device_id": n.devices["a"]["id"], "name": "spare"})
 	root.Send("PATCH", "/links/"+n.id("ab"), object{"type": "copper"}).Want(200)
 	ask("changes of other fields", 0)
 	for _, change := range [][2]any{
@@ -245,7 +319,7 @@ func TestNetworkIsRemembered(t *testing.T) {
 	}
 	root.Send("DELETE", "/interfaces/"+n.links["ab"]["a_interface_id"].(string), nil).Want(200)
 	ask("the deletion of an interface with a link", 1)
-	root.Send("DELETE", path("/locations", n.there), nil).Want(200)
+	root.Send("DELETE", "/locations/"+n.there["id"].(string), nil).Want(200)
 	ask("the deletion of a location", 1)
 	for i := range 1001 {
 		root.Send("PATCH", "/devices/"+n.id("b"), object{"notes": fmt.Sprint(i)}).Want(200)
@@ -255,15 +329,15 @@ func TestNetworkIsRemembered(t *testing.T) {
 
 // TestNetworkOfOtherProcess: what another process has changed is seen at once.
 func TestNetworkOfOtherProcess(t *testing.T) {
-	twoProcesses(t, func(t *testing.T, first, second records.Store) {
-		g := newHarness(t, &choices{store: first})
-		h := newHarness(t, &choices{store: second, beside: g})
+	databases(t, func(t *testing.T, open func() records.Store) {
+		g := start(t, open())
+		h := start(t, open())
 		n := cable(g)
-		c := h.on(t, "viewer")
+		c := h.As("viewer")
 		n.want(t, c, "/devices/"+n.id("a")+"/neighbors", "a0 b1 d1, ab da")
-		g.on(t, "root").Send("DELETE", "/links/"+n.id("ab"), nil).Want(200)
+		g.As("root").Send("DELETE", "/links/"+n.id("ab"), nil).Want(200)
 		n.want(t, c, "/devices/"+n.id("a")+"/neighbors", "a0 d1, da")
-		g.on(t, "root").Send("DELETE", "/devices/"+n.id("d"), nil).Want(200)
+		g.As("root").Send("DELETE", "/devices/"+n.id("d"), nil).Want(200)
 		n.want(t, c, "/devices/"+n.id("a")+"/neighbors", "a0, ")
 	})
 }
@@ -271,9 +345,9 @@ func TestNetworkOfOtherProcess(t *testing.T) {
 // TestTopologyBounds: the response says what it left out, and invalid parameters are refused.
 func TestTopologyBounds(t *testing.T) {
 	t.Parallel()
-	g := newHarness(t, nil)
+	g := start(t, nil)
 	n := cable(g)
-	c := g.as("viewer")
+	c := g.As("viewer")
 	doc := read(t, c.Send("GET", "/devices/"+n.id("d")+"/neighbors?depth=3&limit=2", nil).Want(200))
 	if n := len(doc["nodes"].([]any)); n != 2 || doc["truncated"] != true || doc["total_nodes"] != 6.0 || doc["total_edges"] != 7.0 || len(doc["edges"].([]any)) != 1 {
 		t.Errorf("a limited response is %v", doc)
@@ -305,19 +379,19 @@ func TestTopologyBounds(t *testing.T) {
 	} {
 		c.Send("GET", path, nil).WantError(400, want)
 	}
-	c.Send("GET", between+unknown, nil).WantError(404, "Device not found")
-	c.Send("GET", "/devices/"+unknown+"/neighbors", nil).WantError(404, "Device not found")
-	c.Send("GET", "/topology?location_id="+unknown, nil).WantError(404, "Location not found")
+	c.Send("GET", between+"018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f", nil).WantError(404, "Device not found")
+	c.Send("GET", "/devices/"+"018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f"+"/neighbors", nil).WantError(404, "Device not found")
+	c.Send("GET", "/topology?location_id="+"018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f", nil).WantError(404, "Location not found")
 }
 
 // TestTopologyRights: what a sender may not see is not in the network, and without the right to list
 // devices, interfaces and links there is none.
 func TestTopologyRights(t *testing.T) {
-	databases(t, scaletest.Unraced, func(t *testing.T, g *harness) {
+	everyStore(t, func(t *testing.T, g *harness) {
 		n := cable(g)
-		viewer := "/users/" + g.users["viewer"].ID
-		g.on(t, "root").Send("PATCH", viewer, object{"location_ids": []any{n.there["id"]}}).Want(200)
-		c := g.on(t, "viewer")
+		viewer := "/users/" + g.Users["viewer"].ID
+		g.As("root").Send("PATCH", viewer, object{"location_ids": []any{n.there["id"]}}).Want(200)
+		c := g.As("viewer")
 		n.want(t, c, "/topology", "e f, ef ef2")
 		n.want(t, c, "/topology?depth=9&location_id="+n.there["id"].(string), "e0 f0, ef ef2")
 		n.want(t, c, "/devices/"+n.id("e")+"/neighbors?depth=9", "e0 f1, ef ef2")
@@ -329,17 +403,17 @@ func TestTopologyRights(t *testing.T) {
 		for _, ends := range [][2]string{{"d", "e"}, {"e", "d"}} {
 			c.Send("GET", "/topology/path?from="+n.id(ends[0])+"&to="+n.id(ends[1]), nil).WantError(404, "Device not found")
 		}
-		g.on(t, "root").Send("PATCH", viewer, object{"location_ids": []any{n.here["id"]}}).Want(200)
-		n.want(t, g.on(t, "viewer"), "/topology", "a b c d, ab bc cd da")
+		g.As("root").Send("PATCH", viewer, object{"location_ids": []any{n.here["id"]}}).Want(200)
+		n.want(t, g.As("viewer"), "/topology", "a b c d, ab bc cd da")
 
 		paths := []string{"/topology", "/topology/failures", "/topology/path?from=" + n.id("a") + "&to=" + n.id("b"), "/devices/" + n.id("a") + "/neighbors"}
 		for _, scopes := range [][]string{{"devices:read", "links:read"}, {"devices:read", "interfaces:read"}, {"links:read", "interfaces:read"}} {
-			limited := g.withToken(t, g.newToken(t, "root", scopes...)["token"])
+			limited := g.withToken(scopes...)
 			for _, path := range paths {
 				limited.Send("GET", path, nil).WantError(403, "Forbidden")
 			}
 		}
-		all := g.withToken(t, g.newToken(t, "root", "devices:read", "interfaces:read", "links:read")["token"])
+		all := g.withToken("devices:read", "interfaces:read", "links:read")
 		for _, path := range paths {
 			all.Send("GET", path, nil).Want(200)
 		}

@@ -1,27 +1,27 @@
-package topology_test
+package graph_test
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
 
-	"github.com/ashlar-go/ashlar/inventory/topology"
+	"github.com/ashlar-go/ashlar/inventory/feature/topology/graph"
 )
 
 // campus returns a network of 50,000 links in three layers: each access switch has an uplink to two
 // switches of its building, whose switches are connected with two of the core; some have one only.
-func campus() ([]topology.Node, []topology.Link) {
+func campus() ([]graph.Node, []graph.Link) {
 	const access, buildings, core = 24_000, 400, 16
 	random := rand.New(rand.NewPCG(1, 2))
-	var nodes []topology.Node
-	var links []topology.Link
+	var nodes []graph.Node
+	var links []graph.Link
 	node := func(kind string, i int) string {
 		id := fmt.Sprintf("%s-%d", kind, i)
-		nodes = append(nodes, topology.Node{ID: id})
+		nodes = append(nodes, graph.Node{ID: id})
 		return id
 	}
 	link := func(a, b string) {
-		links = append(links, topology.Link{ID: fmt.Sprintf("link-%d", len(links)), A: a, B: b})
+		links = append(links, graph.Link{ID: fmt.Sprintf("link-%d", len(links)), A: a, B: b})
 	}
 	cores, distribution := make([]string, core), make([]string, 2*buildings)
 	for i := range cores {
@@ -71,8 +71,8 @@ func BenchmarkGraph(b *testing.B) {
 		{"working", func() { n.Working() }},
 		{"neighbors to depth 4", func() { n.Neighbors(4, from) }},
 		{"shortest", func() { n.Shortest(from, to, 1) }},
-		{"two disjoint by node", func() { n.Disjoint(from, to, topology.ByNode, 2) }},
-		{"all disjoint by node of core switches", func() { n.Disjoint("core-0", "core-1", topology.ByNode, 1000) }},
+		{"two disjoint by node", func() { n.Disjoint(from, to, graph.ByNode, 2) }},
+		{"all disjoint by node of core switches", func() { n.Disjoint("core-0", "core-1", graph.ByNode, 1000) }},
 		{"failures", func() { n.Failures() }},
 	} {
 		b.Run(c.name, func(b *testing.B) {

@@ -1,4 +1,4 @@
-package topology_test
+package graph_test
 
 import (
 	"encoding/xml"
@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/internal/errtest"
-	"github.com/ashlar-go/ashlar/inventory/topology"
+	"github.com/ashlar-go/ashlar/inventory/feature/topology/graph"
 )
 
 // TestOperators compares all results with the reference on the networks of operators (GraphML).
@@ -36,8 +36,8 @@ func TestOperators(t *testing.T) {
 				n.checkNeighbors(t, from, i%6)
 				n.checkShortest(t, from, to)
 				if from != to && i < 12 {
-					n.checkDisjoint(t, from, to, topology.ByLink)
-					n.checkDisjoint(t, from, to, topology.ByNode)
+					n.checkDisjoint(t, from, to, graph.ByLink)
+					n.checkDisjoint(t, from, to, graph.ByNode)
 				}
 			}
 			t.Logf("%d nodes, %d links, %d failures", len(n.nodes), len(n.links), len(n.Failures()))
@@ -66,13 +66,13 @@ func readGraphML(t *testing.T, file string) *network {
 	if len(doc.Nodes) == 0 || len(doc.Edges) == 0 {
 		t.Fatal("no nodes or edges")
 	}
-	var nodes []topology.Node
-	var links []topology.Link
+	var nodes []graph.Node
+	var links []graph.Link
 	for _, n := range doc.Nodes {
-		nodes = append(nodes, topology.Node{ID: n.ID})
+		nodes = append(nodes, graph.Node{ID: n.ID})
 	}
 	for i, e := range doc.Edges {
-		links = append(links, topology.Link{ID: fmt.Sprint("e", i), A: e.Source, B: e.Target})
+		links = append(links, graph.Link{ID: fmt.Sprint("e", i), A: e.Source, B: e.Target})
 	}
 	return newNetwork(t, nodes, links)
 }
@@ -88,15 +88,15 @@ func FuzzGraph(f *testing.F) {
 			return
 		}
 		count := int(data[0])%8 + 2
-		var nodes, up []topology.Node
-		var links, working []topology.Link
+		var nodes, up []graph.Node
+		var links, working []graph.Link
 		for i := range count {
-			x := topology.Node{ID: string(rune('a' + i)), Down: data[1]>>(i%8)&1 == 1 && i > 0}
-			nodes, up = append(nodes, x), append(up, topology.Node{ID: x.ID})
+			x := graph.Node{ID: string(rune('a' + i)), Down: data[1]>>(i%8)&1 == 1 && i > 0}
+			nodes, up = append(nodes, x), append(up, graph.Node{ID: x.ID})
 		}
 		for i := 2; i+2 < len(data); i += 3 {
 			a, b := nodes[int(data[i])%count], nodes[int(data[i+1])%count]
-			l := topology.Link{ID: fmt.Sprint("e", i/3), A: a.ID, B: b.ID, Weight: int32(data[i+2] % 8), Down: data[i+2]>>7 == 1}
+			l := graph.Link{ID: fmt.Sprint("e", i/3), A: a.ID, B: b.ID, Weight: int32(data[i+2] % 8), Down: data[i+2]>>7 == 1}
 			links = append(links, l)
 			if !l.Down && !a.Down && !b.Down {
 				working = append(working, l)
@@ -112,8 +112,8 @@ func FuzzGraph(f *testing.F) {
 				n.checkNeighbors(t, from, i%4)
 				n.checkShortest(t, from, to)
 				if from != to {
-					n.checkDisjoint(t, from, to, topology.ByLink)
-					n.checkDisjoint(t, from, to, topology.ByNode)
+					n.checkDisjoint(t, from, to, graph.ByLink)
+					n.checkDisjoint(t, from, to, graph.ByNode)
 				}
 			}
 		}
@@ -123,8 +123,8 @@ func FuzzGraph(f *testing.F) {
 // TestTrap: two disjoint paths exist although each shares a link with the shortest path.
 func TestTrap(t *testing.T) {
 	t.Parallel()
-	nodes := []topology.Node{{ID: "s"}, {ID: "a"}, {ID: "b"}, {ID: "t"}}
-	g, err := topology.New(nodes, []topology.Link{
+	nodes := []graph.Node{{ID: "s"}, {ID: "a"}, {ID: "b"}, {ID: "t"}}
+	g, err := graph.New(nodes, []graph.Link{
 		{ID: "sa", A: "s", B: "a"},
 		{ID: "ab", A: "a", B: "b"},
 		{ID: "bt", A: "b", B: "t"},
@@ -134,21 +134,21 @@ func TestTrap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := []topology.Path{{Nodes: []string{"s", "a", "b", "t"}, Links: []string{"sa", "ab", "bt"}, Weight: 3}}
-	two := []topology.Path{
+	one := []graph.Path{{Nodes: []string{"s", "a", "b", "t"}, Links: []string{"sa", "ab", "bt"}, Weight: 3}}
+	two := []graph.Path{
 		{Nodes: []string{"s", "a", "t"}, Links: []string{"sa", "at"}, Weight: 4},
 		{Nodes: []string{"s", "b", "t"}, Links: []string{"sb", "bt"}, Weight: 4},
 	}
 	if got := g.Shortest("s", "t", 5); !reflect.DeepEqual(got, one) {
 		t.Errorf("the shortest paths are %v", got)
 	}
-	for most, want := range map[int][]topology.Path{1: one, 2: two, 9: two} {
-		if got := g.Disjoint("s", "t", topology.ByNode, most); !reflect.DeepEqual(got, want) {
+	for most, want := range map[int][]graph.Path{1: one, 2: two, 9: two} {
+		if got := g.Disjoint("s", "t", graph.ByNode, most); !reflect.DeepEqual(got, want) {
 			t.Errorf("at most %d disjoint paths are %v", most, got)
 		}
 	}
 	for _, pair := range [][2]string{{"s", "s"}, {"s", "x"}, {"x", "s"}} {
-		if got := g.Disjoint(pair[0], pair[1], topology.ByLink, 9); len(got) > 0 {
+		if got := g.Disjoint(pair[0], pair[1], graph.ByLink, 9); len(got) > 0 {
 			t.Errorf("%v: %v", pair, got)
 		}
 	}
@@ -161,14 +161,14 @@ func TestTrap(t *testing.T) {
 func TestNew(t *testing.T) {
 	t.Parallel()
 	for want, g := range map[string]struct {
-		nodes []topology.Node
-		links []topology.Link
+		nodes []graph.Node
+		links []graph.Link
 	}{
-		`duplicate node "a"`: {nodes: []topology.Node{{ID: "a"}, {ID: "a"}}},
-		`link "x" "b",`:      {[]topology.Node{{ID: "a"}}, []topology.Link{{ID: "x", A: "a", B: "b"}}},
-		`link "x" -1:`:       {[]topology.Node{{ID: "a"}}, []topology.Link{{ID: "x", A: "a", B: "a", Weight: -1}}},
+		`duplicate node "a"`: {nodes: []graph.Node{{ID: "a"}, {ID: "a"}}},
+		`link "x" "b",`:      {[]graph.Node{{ID: "a"}}, []graph.Link{{ID: "x", A: "a", B: "b"}}},
+		`link "x" -1:`:       {[]graph.Node{{ID: "a"}}, []graph.Link{{ID: "x", A: "a", B: "a", Weight: -1}}},
 	} {
-		if _, err := topology.New(g.nodes, g.links); err == nil || !errtest.Names(err.Error(), want) {
+		if _, err := graph.New(g.nodes, g.links); err == nil || !errtest.Names(err.Error(), want) {
 			t.Errorf("the error is %v, want %s", err, want)
 		}
 	}

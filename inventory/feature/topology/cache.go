@@ -1,12 +1,12 @@
-package httpapi
+package topology
 
 import (
 	"bytes"
 	"context"
 	"slices"
 
+	"github.com/ashlar-go/ashlar/inventory/feature/topology/graph"
 	"github.com/ashlar-go/ashlar/inventory/records"
-	"github.com/ashlar-go/ashlar/inventory/topology"
 )
 
 // maxPassed is the maximum number of changes that are looked at to find out whether a network has
@@ -22,7 +22,7 @@ type networkCache struct {
 
 	at      records.AuditPosition
 	known   *network // nil for none
-	working *topology.Graph
+	working *graph.Graph
 }
 
 // newNetworkCache returns the cache for a store, nil if that keeps no chain of its audit log.
@@ -36,7 +36,7 @@ func newNetworkCache(store records.Store) *networkCache {
 }
 
 // network returns the network of all records and its graph without what is down.
-func (k *networkCache) network(ctx context.Context) (*network, *topology.Graph, error) {
+func (k *networkCache) network(ctx context.Context) (*network, *graph.Graph, error) {
 	select {
 	case k.lock <- struct{}{}:
 		defer func() { <-k.lock }()
