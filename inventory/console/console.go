@@ -78,6 +78,7 @@ func New(api *httpapi.API, opts *Options) (*Console, error) {
 	c.site.Extra = append(c.site.Extra, o.Links...)
 	for _, pages := range c.pages() {
 		c.site.Entries = append(c.site.Entries, pages.Entries...)
+		c.site.Links = append(c.site.Links, pages.Links...)
 	}
 	slices.SortStableFunc(c.site.Entries, func(a, b site.Entry) int { return cmp.Compare(a.Order, b.Order) })
 	chain := httpx.StandardOptions{}
@@ -170,6 +171,11 @@ func (c *Console) mux() (h http.Handler, err error) {
 		for _, e := range pages.Entries {
 			if e.Show == nil {
 				return nil, fmt.Errorf("console: features: entry %q: Show is required", e.Label)
+			}
+		}
+		for _, link := range pages.Links {
+			if link.Show == nil || link.Path == nil {
+				return nil, fmt.Errorf("console: features: link %q: Show and Path are required", link.Label)
 			}
 		}
 		for _, route := range pages.Routes {

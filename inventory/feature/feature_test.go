@@ -78,6 +78,10 @@ func suffixes() *feature.Feature {
 			Routes: []site.Route{{Pattern: "GET /suffixes", Handle: func(q *site.Request) error {
 				return q.Page("suffixes.html", "Suffixes", q.Sender.Username)
 			}}},
+			Links: []site.RecordLink{{
+				Resource: "devices", Label: "Suffixes", Icon: "edit", Path: func(id string) string { return "/suffixes?device=" + id },
+				Show: func(q *site.Request) bool { return q.May("devices", records.RouteChange) },
+			}},
 			Entries: []site.Entry{{Label: "Suffixes", Path: "/suffixes", Show: func(q *site.Request) bool { return q.May("devices", records.RouteChange) }}},
 		},
 	}
@@ -114,6 +118,10 @@ func TestPages(t *testing.T) {
 	require.Contains(t, page, "<h1>Suffixes of root</h1>")
 	require.Contains(t, page, `href="/suffixes"`)
 	require.NotContains(t, api.Page("viewer", "/"), `href="/suffixes"`)
+
+	id := api.Create("/devices", map[string]any{"hostname": "sw1"})["id"].(string)
+	require.Contains(t, api.Page("root", "/r/devices/"+id), `href="/suffixes?device=`+id)
+	require.NotContains(t, api.Page("viewer", "/r/devices/"+id), "/suffixes")
 }
 
 // TestWrongFeatures: what cannot be served is an error of the constructors.
@@ -125,6 +133,7 @@ func TestWrongFeatures(t *testing.T) {
 		"no path":                func(f *feature.Feature) { f.Operations[0].Path = "" },
 		"a page of the console":  func(f *feature.Feature) { f.Pages.Routes[0].Pattern = "GET /search" },
 		"a page without handler": func(f *feature.Feature) { f.Pages.Routes[0].Handle = nil },
+		"a link without Path":    func(f *feature.Feature) { f.Pages.Links[0].Path = nil },
 		"an entry without Show":  func(f *feature.Feature) { f.Pages.Entries[0].Show = nil },
 	} {
 		f := suffixes()

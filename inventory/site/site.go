@@ -49,6 +49,8 @@ type Site struct {
 	Extra []ui.NavLink
 	// Entries are those of the navigation for pages that are no lists.
 	Entries []Entry
+	// Links are those on the pages of records.
+	Links []RecordLink
 
 	bare http.Handler
 }
@@ -81,6 +83,14 @@ type Pages struct {
 	Style   string // a file of the assets that all pages load; empty for none
 	Routes  []Route
 	Entries []Entry
+	Links   []RecordLink
+}
+
+// RecordLink is a link on the page of each record of a resource.
+type RecordLink struct {
+	Resource, Label, Icon string
+	Path                  func(id string) string // of a record
+	Show                  func(*Request) bool    // to the sender
 }
 
 // Entry is an entry of the navigation.
@@ -100,6 +110,11 @@ type Request struct {
 
 	rights records.Rights // of the sender
 	token  string
+}
+
+// Shows reports whether the navigation of the sender has an entry with a path.
+func (q *Request) Shows(path string) bool {
+	return slices.ContainsFunc(q.Entries, func(e Entry) bool { return e.Path == path && e.Show(q) })
 }
 
 // Handler returns the handler of a route.

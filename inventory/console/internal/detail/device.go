@@ -26,7 +26,6 @@ func (p *page) device(main, side func(*section, func(*section) error)) {
 		main(&section{ID: "device-metrics", Kind: "metrics", Title: "Measurements", Follow: follow(q, "metrics")}, p.loadMetrics)
 	}
 	if q.MaySee("interfaces", "links") {
-		p.act("Map", q.UI.URL("/map?device="+id), "network")
 		side(&section{ID: "device-neighbours", Kind: "neighbours", Title: "Neighbours", Follow: follow(q, "links", "cables")}, p.loadNeighbours)
 	}
 	if q.MaySee("events") {

@@ -130,7 +130,10 @@ func (p *page) loadNeighbours(s *section) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	n := neighbours{Name: p.Rec.Text("hostname"), MapURL: p.q.UI.URL("/map?device=" + p.Rec.ID())}
+	n := neighbours{Name: p.Rec.Text("hostname")}
+	if p.q.Shows("/map") {
+		n.MapURL = p.q.UI.URL("/map?device=" + p.Rec.ID())
+	}
 	for _, id := range slices.SortedFunc(maps.Keys(rows), func(a, b string) int { return cmp.Or(cmp.Compare(rows[a].Name, rows[b].Name), cmp.Compare(a, b)) }) {
 		n.Rows = append(n.Rows, *rows[id])
 	}

@@ -37,6 +37,11 @@ func (p *page) special() {
 		s.load = load
 		p.Side = append(p.Side, s)
 	}
+	for _, l := range q.Links {
+		if l.Resource == p.Resource.Name && l.Show(q) {
+			p.act(l.Label, q.UI.URL(l.Path(id)), l.Icon)
+		}
+	}
 	switch name := p.Resource.Name; name {
 	case "devices":
 		p.device(main, side)
@@ -57,9 +62,6 @@ func (p *page) special() {
 			main(&section{ID: "prefix-addresses", Kind: "table", Title: "Addresses within", Follow: follow(q, "addresses")}, p.loadWithin("addresses", "address"))
 		}
 	case "locations":
-		if q.MaySee("links", "devices", "interfaces") {
-			p.act("Map", q.UI.URL("/map?location="+id), "network")
-		}
 		if q.May("devices", records.RouteList) {
 			side(&section{ID: "location-count", Kind: "facts", Title: "Devices", Follow: follow(q, "devices")}, p.loadLocationCounts)
 		}

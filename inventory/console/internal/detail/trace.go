@@ -111,7 +111,7 @@ func (t *trace) describe(q *site.Request, start int) error {
 	}
 	first, at, last := t.Hops[0], t.Hops[start], t.Hops[len(t.Hops)-1]
 	t.Title, t.From, t.To = at.Hostname+" "+at.Name, first.Hostname+" "+first.Name, last.Hostname+" "+last.Name
-	if t.Complete && first.DeviceID != last.DeviceID && q.MaySee("links", "devices", "interfaces") {
+	if t.Complete && first.DeviceID != last.DeviceID && q.Shows("/map") {
 		t.MapURL = q.UI.URL("/map") + "?" + url.Values{"from": {first.DeviceID}, "to": {last.DeviceID}}.Encode()
 	}
 	t.Crumbs = []site.Link{{Label: site.Title(t.Resource), URL: q.ListURL(t.Resource.Name)}}

@@ -18,6 +18,12 @@ func Pages() site.Pages {
 		{Pattern: "GET /map/device/{id}", Handle: showDevice},
 		{Pattern: "POST /map/positions", Handle: savePositions},
 	}, Entries: []site.Entry{
-		{Label: "Map", Path: "/map", Icon: "network", Order: 10, Show: func(q *site.Request) bool { return q.MaySee("links", "devices", "interfaces") }},
+		{Label: "Map", Path: "/map", Icon: "network", Order: 10, Show: mayShow},
+	}, Links: []site.RecordLink{
+		{Resource: "devices", Label: "Map", Icon: "network", Path: func(id string) string { return "/map?device=" + id }, Show: mayShow},
+		{Resource: "locations", Label: "Map", Icon: "network", Path: func(id string) string { return "/map?location=" + id }, Show: mayShow},
 	}}
 }
+
+// mayShow reports whether the sender may see what a map shows.
+func mayShow(q *site.Request) bool { return q.MaySee("links", "devices", "interfaces") }
