@@ -21,10 +21,12 @@ import (
 	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/feature"
+	"github.com/ashlar-go/ashlar/inventory/feature/drift"
+	"github.com/ashlar-go/ashlar/inventory/feature/topology"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
-	program "github.com/ashlar-go/ashlar/inventory/server"
 )
 
 var limitedRoles = []inventory.Role{inventory.Admin, inventory.Editor, inventory.Viewer}
@@ -52,7 +54,7 @@ func sequence(letter string, seed int) func() (string, error) {
 func newWorld(t *testing.T, seed int) *world {
 	t.Helper()
 	w := &world{harness: newHarness(t, &choices{
-		store: database(t), options: func(o *httpapi.Options) { o.Features = program.Features() },
+		store: database(t), options: func(o *httpapi.Options) { o.Features = []*feature.Feature{drift.New(), topology.New()} },
 	}), seed: seed, ids: map[string][]string{}}
 	w.near = records.New(w.store, &records.Options{Now: w.clock.now, NewID: sequence("a", 0)})
 	w.others = records.New(w.store, &records.Options{Now: w.clock.now, NewID: sequence("b", seed)})
