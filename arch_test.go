@@ -32,7 +32,7 @@ var layers = []struct {
 	{"one concern of a domain", []string{
 		"ratelimit/store/*", "ratelimit/internal/*", "ratelimit/config", "ratelimit/explain", "ratelimit/replay", "ratelimit/localcache",
 		"ratelimit/settings", "ratelimit/stats", "manifest/launch", "manifest/fetch", "manifest/schematest", "manifest/registry",
-		"inventory/auth", "inventory/mail", "inventory/openapi", "inventory/demo", "inventory/storetest", "inventory/sqlstore", "inventory/feed", "inventory/discovery", "inventory/importer", "inventory/collect",
+		"inventory/auth", "inventory/mail", "inventory/openapi", "inventory/encode", "inventory/demo", "inventory/storetest", "inventory/sqlstore", "inventory/feed", "inventory/discovery", "inventory/importer", "inventory/collect",
 		"bookcatalog/storetest", "httpx/*",
 	}},
 	{"over those", []string{
@@ -43,6 +43,7 @@ var layers = []struct {
 	{"what a feature is", []string{"inventory/feature"}},
 	{"parts of features", []string{"inventory/feature/*/*", "inventory/feature/*/internal/*"}},
 	{"transport and features", []string{"ratelimit/service", "inventory/httpapi", "inventory/feature/*", "bookcatalog/httpapi"}},
+	{"features of this module", []string{"inventory/standard"}},
 	{"families of pages", []string{"inventory/console/internal/*"}},
 	{"console", []string{"ratelimit/console", "inventory/console"}},
 	{"tests of features", []string{"inventory/featuretest"}},
@@ -251,7 +252,9 @@ func TestTablesMatch(t *testing.T) {
 	entries := []string{}
 	for _, layer := range layers {
 		for _, pattern := range layer.packages {
-			entries = append(entries, "layers "+pattern)
+			if !strings.HasPrefix(pattern, "inventory/feature/*/") { // each feature can be deleted
+				entries = append(entries, "layers "+pattern)
+			}
 		}
 	}
 	for table, list := range map[string][]string{"sideways": sideways, "weakRandom": weakRandom, "standardOnly": standardOnly} {

@@ -88,14 +88,25 @@
 //   - [github.com/ashlar-go/ashlar/inventory/importer/containerlab]: the topology of a containerlab.
 //   - [github.com/ashlar-go/ashlar/inventory/importer/hosts]: inventories of Ansible.
 //   - [github.com/ashlar-go/ashlar/inventory/mail]: mail through a server, or into the log.
+//   - [github.com/ashlar-go/ashlar/inventory/encode]: writes records as JSON, CSV and YAML.
 //   - [github.com/ashlar-go/ashlar/inventory/openapi]: the OpenAPI document.
 //   - [github.com/ashlar-go/ashlar/inventory/discovery]: neighbour tables of LLDP and CDP.
 //   - [github.com/ashlar-go/ashlar/inventory/collect]: interfaces, neighbours and hardware of devices
 //     over SNMP.
 //   - [github.com/ashlar-go/ashlar/inventory/feature]: a part of an inventory as one value, with operations and pages.
+//   - [github.com/ashlar-go/ashlar/inventory/feature/cabling]: the path of cables that a port belongs to.
+//   - [github.com/ashlar-go/ashlar/inventory/feature/customfields]: what the deletion of a custom field loses.
+//   - [github.com/ashlar-go/ashlar/inventory/feature/events]: events are acknowledged.
+//   - [github.com/ashlar-go/ashlar/inventory/feature/hosts]: documents about devices for other programs.
+//   - [github.com/ashlar-go/ashlar/inventory/feature/imports]: rows of a file are imported.
+//   - [github.com/ashlar-go/ashlar/inventory/feature/ipam]: free addresses and prefixes.
+//   - [github.com/ashlar-go/ashlar/inventory/feature/metrics]: the latest measurements, and those over time.
+//   - [github.com/ashlar-go/ashlar/inventory/feature/racks]: what occupies a rack.
+//   - [github.com/ashlar-go/ashlar/inventory/feature/retention]: the oldest records of a log are deleted.
 //   - [github.com/ashlar-go/ashlar/inventory/feature/drift]: differences between what devices report and the inventory.
 //   - [github.com/ashlar-go/ashlar/inventory/feature/topology]: the network as a graph and as a map.
 //   - [github.com/ashlar-go/ashlar/inventory/feature/topology/graph]: paths and single points of failure of a graph.
+//   - [github.com/ashlar-go/ashlar/inventory/standard]: the list of the features of this module.
 //   - [github.com/ashlar-go/ashlar/inventory/site]: what the pages of features and of the console have in common.
 //   - [github.com/ashlar-go/ashlar/inventory/featuretest]: serves an inventory with features, for their tests.
 //   - [github.com/ashlar-go/ashlar/inventory/demo]: a made-up network.

@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net/netip"
 	"time"
@@ -188,6 +189,20 @@ type Event struct {
 	LocationID     *string    `json:"location_id" field:"ref=locations:null,counted"`
 	AcknowledgedAt *time.Time `json:"acknowledged_at" field:"readonly"`
 	AcknowledgedBy *string    `json:"acknowledged_by" field:"readonly,ref=users:null"`
+}
+
+// ValidateIn refuses to change an event, except whether it is acknowledged (records.TxValidator).
+func (e *Event) ValidateIn(_ context.Context, _ records.Tx, before records.Record) error {
+	was, ok := before.(*Event)
+	if !ok {
+		return nil
+	}
+	moved := func(from, to *string) bool { return to != nil && (from == nil || *from != *to) }
+	if e.Severity != was.Severity || e.Type != was.Type || e.Message != was.Message ||
+		moved(was.DeviceID, e.DeviceID) || moved(was.InterfaceID, e.InterfaceID) || moved(was.LocationID, e.LocationID) {
+		return records.InvalidField("message", "and the other fields of an event can't be changed: acknowledge it, or delete it")
+	}
+	return nil
 }
 
 // Metric is a measurement of a device.

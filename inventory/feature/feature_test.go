@@ -128,7 +128,7 @@ func TestPages(t *testing.T) {
 func TestWrongFeatures(t *testing.T) {
 	t.Parallel()
 	for why, change := range map[string]func(f *feature.Feature){
-		"a path of the API":      func(f *feature.Feature) { f.Operations[0].Path = "/devices" },
+		"a path of the API":      func(f *feature.Feature) { f.Operations[0].Method, f.Operations[0].Path = "GET", "/search" },
 		"no handler":             func(f *feature.Feature) { f.Operations[0].Handle = nil },
 		"no path":                func(f *feature.Feature) { f.Operations[0].Path = "" },
 		"a page of the console":  func(f *feature.Feature) { f.Pages.Routes[0].Pattern = "GET /search" },

@@ -6,6 +6,7 @@ package featuretest
 
 import (
 	"bytes"
+	"encoding/json"
 	"html"
 	"mime/multipart"
 	"net/http"
@@ -35,6 +36,7 @@ type API struct {
 	Store records.Store
 	Users map[string]*inventory.User // by name
 
+	scoped map[string]string // API tokens by scopes
 	t      testing.TB
 	tokens *jwt.Tokens
 	pages  http.Handler
@@ -44,7 +46,7 @@ type API struct {
 // creates the users unless the store has them from another API.
 func New(t testing.TB, store records.Store, features ...*feature.Feature) *API {
 	t.Helper()
-	a := &API{Store: store, Users: map[string]*inventory.User{}, t: t}
+	a := &API{Store: store, Users: map[string]*inventory.User{}, scoped: map[string]string{}, t: t}
 	if store == nil {
 		a.Store = records.NewMemStore(inventory.Schema())
 	}
@@ -137,14 +139,13 @@ func (a *API) visit(name string, r *http.Request) *httptest.ResponseRecorder {
 // As returns a client with the token of a user, or without one if the name is empty.
 func (a *API) As(name string) *httpxtest.Client {
 	a.t.Helper()
-	c := httpxtest.New(a.t, a.API)
-	if name != "" {
-		u := a.Users[name]
-		token, _, err := a.tokens.Issue(auth.Identity{UserID: u.ID, Username: u.Username, Role: auth.Role(u.Role)})
-		a.check(err)
-		c.Header.Set("Authorization", "Bearer "+token)
+	if name == "" {
+		return httpxtest.New(a.t, a.API)
 	}
-	return c
+	u := a.Users[name]
+	token, _, err := a.tokens.Issue(auth.Identity{UserID: u.ID, Username: u.Username, Role: auth.Role(u.Role)})
+	a.check(err)
+	return a.bearing(token)
 }
 
 // Create creates a record as root and returns it.
@@ -163,4 +164,75 @@ func (a *API) List(path string) []map[string]any {
 	}
 	a.As("root").Send(http.MethodGet, path, nil).Want(http.StatusOK).JSON(&page)
 	return page.Data
+}
+
+// Rights tell who may use an operation: "+" is allowed, "1" gets a 401, "3" a 403, for nobody, the users viewer,
+// editor and root, and an API token of root with the scope Scope. "" is no scope: the operation decides by the
+// resources that a request concerns.
+type Rights struct{ Who, Scope string }
+
+// Rights compares the operations of a feature with a table of them, by method and path such as "GET /topology". A
+// token with another scope of the resource gets a 403.
+func (a *API) Rights(f *feature.Feature, table map[string]Rights) {
+	a.t.Helper()
+	result := func(c *httpxtest.Client, op *feature.Operation) string {
+		path := strings.NewReplacer("{id}", a.Users["root"].ID).Replace(op.Path)
+		switch c.Send(op.Method, path, nil).Code {
+		case http.StatusUnauthorized:
+			return "1"
+		case http.StatusForbidden:
+			return "3"
+		}
+		return "+"
+	}
+	for i := range f.Operations {
+		op := &f.Operations[i]
+		name := op.Method + " " + op.Path
+		want, ok := table[name]
+		if !ok {
+			a.t.Errorf("%s has no row in the table of rights", name)
+		}
+		delete(table, name)
+		who := ""
+		for _, user := range []string{"", "viewer", "editor", "root"} {
+			who += result(a.As(user), op)
+		}
+		if who != want.Who {
+			a.t.Errorf("%s gives nobody, viewer, editor and root %s, want %s", name, who, want.Who)
+		}
+		if want.Scope == "" {
+			continue
+		}
+		resource, verb, _ := strings.Cut(want.Scope, ":")
+		other := map[string]string{"read": "write", "write": "read"}[verb]
+		for scope, allowed := range map[string]string{want.Scope: "+", resource + ":" + other: "3", "vlans:*": "3"} {
+			if got := result(a.WithScopes(scope), op); got != allowed {
+				a.t.Errorf("%s with the scope %s is %s, want %s", name, scope, got, allowed)
+			}
+		}
+	}
+	for name := range table {
+		a.t.Errorf("the table of rights has %s, which is no operation", name)
+	}
+}
+
+// WithScopes returns a client with an API token of root with some scopes.
+func (a *API) WithScopes(scopes ...string) *httpxtest.Client {
+	a.t.Helper()
+	if token, ok := a.scoped[strings.Join(scopes, " ")]; ok {
+		return a.bearing(token)
+	}
+	var made struct{ Token string }
+	body := map[string]any{"name": strings.Join(scopes, " "), "scopes": scopes, "current_password": Password}
+	w := a.As("root").Send(http.MethodPost, "/users/"+a.Users["root"].ID+"/tokens", body).Want(http.StatusCreated)
+	a.check(json.Unmarshal(w.Body.Bytes(), &made))
+	a.scoped[strings.Join(scopes, " ")] = made.Token
+	return a.bearing(made.Token)
+}
+
+// bearing returns a client with a token.
+func (a *API) bearing(token string) *httpxtest.Client {
+	c := httpxtest.New(a.t, a.API)
+	c.Header.Set("Authorization", "Bearer "+token)
+	return c
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ashlar-go/ashlar/httpx/sanitize"
 	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/encode"
 	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -109,7 +110,7 @@ type API struct {
 	feed          *feed            // nil if the store keeps no chain of its audit log
 	check         httpx.Middleware // Chain.Check
 	maxBody       int64            // in bytes
-	encoders      *encoders
+	encoders      encode.Cache
 	bodies        bodies
 	buffers       sync.Pool // *[]byte
 	routes        []route
@@ -124,7 +125,7 @@ func New(engine *records.Engine, authenticator Authenticator, opts *Options) (*A
 	if engine == nil || authenticator == nil {
 		return nil, errors.New("httpapi: engine and authenticator are required")
 	}
-	a := &API{store: engine.Store(), changes: engine, now: engine.Now, authenticator: authenticator, encoders: &encoders{}}
+	a := &API{store: engine.Store(), changes: engine, now: engine.Now, authenticator: authenticator}
 	a.bodies = bodies{httpx.NewBody[records.Patch](nil), httpx.NewBody[[]records.Patch](&httpx.BodyOptions{MaxValues: feature.MaxValues}), httpx.NewBody[[]json.RawMessage](nil)}
 	if opts != nil {
 		a.opts = *opts
@@ -142,7 +143,12 @@ func New(engine *records.Engine, authenticator Authenticator, opts *Options) (*A
 		chain.Repeatable = []string{"sortby", "tags", "resource"}
 	}
 	a.maxBody = cmp.Or(chain.MaxBody, httpx.DefaultBodyLimit)
-	chain.MaxBody = max(a.maxBody, importBody) // each route has its own
+	chain.MaxBody = a.maxBody
+	for _, f := range a.Features() {
+		for i := range f.Operations {
+			chain.MaxBody = max(chain.MaxBody, f.Operations[i].MaxBody) // each route has its own
+		}
+	}
 	a.check, chain.Check = chain.Check, nil
 	if a.check == nil {
 		a.check = sanitize.New(nil).Middleware
@@ -157,10 +163,9 @@ func New(engine *records.Engine, authenticator Authenticator, opts *Options) (*A
 	}
 	a.heavy = newHeavyQueries(a.opts.Heavy, a.store)
 	a.feed = newFeed(a.store, a.opts.Changes, a.opts.Timeout)
-	if err := a.checkFeatures(); err != nil {
+	if a.routes, err = a.table(); err != nil {
 		return nil, err
 	}
-	a.routes = a.table()
 	router, err := a.router()
 	if err != nil {
 		return nil, err

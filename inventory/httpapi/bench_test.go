@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -91,26 +90,6 @@ func BenchmarkBulk(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N)*100/float64(len(page.Records)), "ms/100")
-}
-
-// BenchmarkEncode measures the encoder alone.
-func BenchmarkEncode(b *testing.B) {
-	rec := described()
-	b.Run("append", func(b *testing.B) {
-		b.ReportAllocs()
-		var out []byte
-		encode := httpapi.Encoder(rec)
-		for b.Loop() {
-			out = encode(out[:0], rec)
-		}
-	})
-	b.Run("json", func(b *testing.B) {
-		b.ReportAllocs()
-		encoder := json.NewEncoder(io.Discard)
-		for b.Loop() {
-			ok(b, encoder.Encode(rec))
-		}
-	})
 }
 
 func floorList(b *testing.B, store records.Store, query string) http.HandlerFunc {

@@ -6,12 +6,12 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
-	"reflect"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory/encode"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -313,7 +313,7 @@ func (c *call) listChanges() error {
 		page.Data = []changeEntry{}
 	}
 	c.w.Header().Set("Cache-Control", "no-store")
-	c.send(http.StatusOK, func(b []byte) []byte { return appendJSON(b, reflect.ValueOf(page)) })
+	c.send(http.StatusOK, func(b []byte) []byte { return encode.JSON(b, page) })
 	return nil
 }
 
@@ -383,7 +383,7 @@ func (c *call) streamChanges() error {
 		}
 		for _, e := range found {
 			out = append(append(append(out, "id: "...), e.Cursor...), "\ndata: "...)
-			out = append(appendJSON(out, reflect.ValueOf(e)), "\n\n"...)
+			out = append(encode.JSON(out, e), "\n\n"...)
 		}
 		if len(out) > 0 || more {
 			continue

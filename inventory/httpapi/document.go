@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -38,28 +39,35 @@ func (c *call) document() (*document, error) {
 	if d.schema == c.schema {
 		return d.made, nil
 	}
-	made, err := c.describe()
+	made, err := c.newDocument()
 	if err == nil {
 		d.schema, d.made = c.schema, made
 	}
 	return made, err
 }
 
-// describe returns the document of the routes.
-func (a *API) describe() (*document, error) {
+// newDocument returns the document of the routes.
+func (a *API) newDocument() (*document, error) {
 	tags := map[string]string{
 		"system": "The API itself.", "accounts": "Logins and passwords.", "changes": "The feed of changes.",
-		"topology": "Devices and links as a graph.", "discovery": "Devices in the formats of other programs.",
+		"discovery": "Devices in the formats of other programs.",
+	}
+	for _, f := range a.Features() {
+		maps.Copy(tags, f.Tags)
 	}
 	for _, r := range a.store.Schema().Resources() {
 		tags[r.Name] = r.Describe()
+	}
+	all, err := a.operations()
+	if err != nil {
+		return nil, err
 	}
 	plain, err := openapi.Document(openapi.Info{
 		Title: "Network inventory", Version: a.opts.Version, Server: a.opts.ServerURL,
 		Description: "Devices, their interfaces, locations, VLANs, links, events, metrics and users, and the audit log of all changes.",
 		License:     &openapi.License{Name: "MIT", Identifier: "MIT"},
 		Tags:        tags,
-	}, a.operations())
+	}, all)
 	if err != nil {
 		return nil, fmt.Errorf("generate the OpenAPI document: %w", err)
 	}
@@ -72,9 +80,9 @@ func (a *API) describe() (*document, error) {
 }
 
 // operations returns the routes for the document, as the schema is now.
-func (a *API) operations() []openapi.Operation {
-	var all []openapi.Operation
-	for _, rt := range a.table() {
+func (a *API) operations() (all []openapi.Operation, err error) {
+	routes, err := a.table()
+	for _, rt := range routes {
 		op := rt.doc
 		op.Method, op.Path = rt.method, rt.path
 		op.Access, op.Public = describeAccess(rt.access), rt.access.Anonymous
@@ -83,7 +91,7 @@ func (a *API) operations() []openapi.Operation {
 		}
 		all = append(all, op)
 	}
-	return all
+	return all, err
 }
 
 // describeAccess returns a permission as a sentence.

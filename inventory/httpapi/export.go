@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory/encode"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -106,7 +107,7 @@ type exporter struct {
 	q       *records.Query
 	list    lister
 	whole   bool // not only one page
-	natural bool // with natural keys (see encoder.natural)
+	natural bool // with natural keys (see encode.Encoder.Natural)
 	checked time.Time
 	late    time.Duration // how much longer a page may wait for its turn
 }
@@ -148,22 +149,22 @@ func (x *exporter) each(page *records.Page, f func(recs []records.Record) (size 
 }
 
 // send writes a page and those that follow it.
-func (x *exporter) send(page *records.Page, out rows) error {
-	e := x.encoders.of(x.q.Resource).only(x.q.Fields)
+func (x *exporter) send(page *records.Page, out encode.Rows) error {
+	e := x.encoders.Of(x.q.Resource).Only(x.q.Fields)
 	if x.natural {
-		e = e.natural()
+		e = e.Natural()
 	}
-	b := out.begin(make([]byte, 0, 2*exportChunk), e)
+	b := out.Begin(make([]byte, 0, 2*exportChunk), e)
 	some := false
 	err := x.each(page, func(recs []records.Record) (size int, err error) {
 		if x.natural {
-			if err := e.setKeys(x.r.Context(), x.store, recs); err != nil {
+			if err := e.SetKeys(x.r.Context(), x.store, recs); err != nil {
 				return 0, err
 			}
 		}
 		for _, rec := range recs {
 			before := len(b)
-			b = out.row(b, e, rec)
+			b = out.Row(b, e, rec)
 			size, some = size+len(b)-before, true
 			if len(b) < exportChunk {
 				continue
@@ -178,7 +179,7 @@ func (x *exporter) send(page *records.Page, out rows) error {
 	if err != nil {
 		return err
 	}
-	return x.write(out.end(b, some))
+	return x.write(out.End(b, some))
 }
 
 // after returns the page after a record, which ends a page with some bytes. Whoever may not read the

@@ -1,12 +1,21 @@
 package httpapi
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
-	"reflect"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
 	"strings"
 
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/encode"
 	"github.com/ashlar-go/ashlar/inventory/feature"
+	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -20,20 +29,9 @@ func (a *API) Features() (fit []*feature.Feature) {
 	return fit
 }
 
-// checkFeatures refuses operations that cannot be served.
-func (a *API) checkFeatures() error {
-	for _, f := range a.Features() {
-		for _, op := range f.Operations {
-			if op.Method == "" || !strings.HasPrefix(op.Path, "/") || op.ID == "" || op.Handle == nil || len(op.Responses) == 0 {
-				return fmt.Errorf("httpapi: Options.Features: operation %q, %s %s: Method, Path, ID, Responses and Handle are required", op.ID, op.Method, op.Path)
-			}
-		}
-	}
-	return nil
-}
-
-// featureRoutes returns the routes of the operations of features.
-func (a *API) featureRoutes() (routes []route) {
+// addFeatures adds the routes of the operations of features, some of which replace a route. The error names an
+// operation that cannot be served.
+func (a *API) addFeatures(routes []route) ([]route, error) {
 	for _, f := range a.Features() {
 		var state any
 		if f.State != nil {
@@ -41,25 +39,94 @@ func (a *API) featureRoutes() (routes []route) {
 		}
 		for i := range f.Operations {
 			op := &f.Operations[i]
-			doc := op.Operation
-			doc.Method, doc.Path = "", ""
-			handle := func(c *call) error { return c.serveFeature(op, state) }
-			routes = append(routes, route{op.Method, op.Path, op.Access, operation{doc, handle}, nil, 0, op})
+			rt := route{method: op.Method, path: op.Path, access: op.Access, does: op.Does, feature: op}
+			at := slices.IndexFunc(routes, func(old route) bool {
+				return old.feature == nil && old.resource != nil && old.method == op.Method && old.path == op.Path
+			})
+			if at >= 0 {
+				rt = routes[at]
+				rt.feature = op
+			}
+			rt.doc = describe(rt.doc, op.Operation)
+			if op.Describe != nil {
+				op.Describe(a.store.Schema(), &rt.doc)
+			}
+			if op.Handle != nil {
+				rt.handle = func(c *call) error { return c.serveFeature(op, state) }
+			}
+			if op.Resource != "" && at < 0 {
+				var ok bool
+				if rt.resource, ok = a.store.Schema().Named(op.Resource); !ok || op.Does == 0 {
+					return nil, fmt.Errorf("httpapi: Options.Features: operation %q: Resource is unknown, or Does is missing", op.ID)
+				}
+				if rt.access = accessTo(rt.resource, op.Does); !strings.HasPrefix(op.Path, "/"+op.Resource+"/{id}") {
+					rt.access = ofAll(rt.access)
+				}
+			}
+			if op.Method == "" || !strings.HasPrefix(op.Path, "/") || rt.doc.ID == "" || rt.handle == nil || len(rt.doc.Responses) == 0 {
+				return nil, fmt.Errorf("httpapi: Options.Features: operation %q, %s %s: Method, Path, ID, Responses and Handle are required", op.ID, op.Method, op.Path)
+			}
+			if at >= 0 {
+				routes[at] = rt
+			} else {
+				routes = append(routes, rt)
+			}
 		}
 	}
-	return routes
+	return routes, nil
+}
+
+// describe returns the description of an operation that takes the place of another one, which may be none.
+func describe(of, with openapi.Operation) openapi.Operation {
+	with.Method, with.Path = "", ""
+	with.ID, with.Tag, with.Summary = cmp.Or(with.ID, of.ID), cmp.Or(with.Tag, of.Tag), cmp.Or(with.Summary, of.Summary)
+	with.Parameters = append(slices.Clone(of.Parameters), with.Parameters...)
+	with.List, with.Filters, with.Body = cmp.Or(with.List, of.List), cmp.Or(with.Filters, of.Filters), cmp.Or(with.Body, of.Body)
+	with.OptionalBody = with.OptionalBody || of.OptionalBody
+	if with.Responses == nil {
+		with.Responses = slices.Clone(of.Responses)
+	}
+	if with.Errors == nil {
+		with.Errors = of.Errors
+	}
+	return with
 }
 
 // serveFeature serves a request to an operation of a feature.
 func (c *call) serveFeature(op *feature.Operation, state any) error {
+	for _, name := range op.Lists {
+		if r, ok := c.schema.Named(name); ok {
+			if err := (sender{c}).May(r, records.RouteList); err != nil {
+				return err
+			}
+		}
+	}
 	res, err := op.Handle(c.r.Context(), &feature.Request{HTTP: c.r, Query: c.query, DryRun: c.dryRun, Inventory: sender{c}, State: state})
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case res == nil: // sent
+		return nil
+	case c.dryRun && !op.OwnPreview:
+		return c.sendPreview(res.Message)
+	case res.Send != nil:
+		return res.Send(c.w, c.r)
 	}
-	if c.dryRun && !op.OwnPreview {
-		return c.sendPreview("")
+	maps.Copy(c.w.Header(), res.Header)
+	status := cmp.Or(res.Status, http.StatusOK)
+	if rec, ok := res.Body.(records.Record); ok {
+		r, err := c.schema.Of(rec)
+		if err != nil {
+			return err
+		}
+		httpx.SetTag(c.w, tagOf(rec))
+		if c.r.Method == http.MethodGet && httpx.NotModified(c.w, c.r, tagOf(rec)) {
+			return nil
+		}
+		c.send(status, func(b []byte) []byte { return c.encoders.Of(r).Append(b, rec) })
+		return nil
 	}
-	c.send(res.Status, func(b []byte) []byte { return appendJSON(b, reflect.ValueOf(res.Body)) })
+	c.send(status, func(b []byte) []byte { return encode.JSON(b, res.Body) })
 	return nil
 }
 
@@ -69,6 +136,10 @@ type sender struct{ c *call }
 func (s sender) Records() records.Reader { return s.c.store }
 
 func (s sender) SeesAll() bool { return s.c.places == nil }
+
+func (s sender) Sender() records.Caller { return s.c.caller() }
+
+func (s sender) Engine() *records.Engine { return s.c.inventory() }
 
 func (s sender) May(r *records.Resource, does records.Routes) error {
 	err := s.c.mayUse(r, does)
@@ -80,6 +151,66 @@ func (s sender) May(r *records.Resource, does records.Routes) error {
 
 func (s sender) Read(ctx context.Context, query func(ctx context.Context) error) error {
 	return s.c.heavy.run(ctx, s.c.heavyCaller(), query)
+}
+
+func (s sender) Unbounded(context.Context) context.Context {
+	s.c.endless()
+	return s.c.r.Context()
+}
+
+func (s sender) Query(r *records.Resource) (*records.Query, error) {
+	q, err := records.ParseQuery(r, s.c.query, s.c.route.params()...)
+	if err == nil {
+		err = s.c.below(q, s.c.query)
+	}
+	return q, err
+}
+
+func (s sender) Export(ctx context.Context, q *records.Query, part func(ctx context.Context, recs []records.Record) (size int, err error)) error {
+	leave, err := s.c.heavy.enterExport(s.c.heavyCaller())
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := httpx.Reserve(ctx, exportMemory); err != nil {
+		return err
+	}
+	x := s.c.exportOf(q, s.c.store.List)
+	page, err := x.next()
+	if err != nil {
+		return err
+	}
+	return x.each(page, func(recs []records.Record) (int, error) { return part(ctx, recs) })
+}
+
+func (s sender) List(ctx context.Context, l *feature.List) (*feature.Response, error) {
+	c := s.c
+	q, f, err := c.parseList(l.Resource, l.Query)
+	if err != nil {
+		return nil, err
+	}
+	if f.rows != nil {
+		if l.ExportSort != nil && !pageOf(c.query) {
+			q.Sort = l.ExportSort
+		}
+		return nil, c.export(q, f, l.Read)
+	}
+	page, err := c.read(q, l.Heavy(q), l.Read)
+	if err != nil {
+		return nil, err
+	}
+	e := c.encoders.Of(q.Resource).Only(q.Fields)
+	if l.Also != nil {
+		m, err := l.Also(ctx, page.Records)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(e.Members, func(of encode.Member) bool { return of.Field.Name == m.After }) {
+			e = e.After(m.After, m.Name, func(b []byte, id string) []byte { return encode.String(b, m.Values[id]) })
+		}
+	}
+	c.sendEncoded(q, page, e)
+	return nil, nil
 }
 
 func (s sender) Change(ctx context.Context, inTransaction func(ctx context.Context, tx *feature.Transaction) error) (*feature.Preview, error) {
@@ -100,5 +231,82 @@ func (s sender) Change(ctx context.Context, inTransaction func(ctx context.Conte
 		return nil, err
 	}
 	p := c.visiblePreview()
-	return &feature.Preview{Message: p.Message(), Changes: previewChanges(p.Changes), Truncated: p.Truncated}, nil
+	return &feature.Preview{Message: p.Message(), Changes: feature.Changes(p.Changes), Truncated: p.Truncated}, nil
+}
+
+func (s sender) Create(_ context.Context, body []byte, create func(v *records.Engine) (records.Record, error)) (*feature.Response, error) {
+	c := s.c
+	var rec records.Record
+	respond := func() *created {
+		r := c.current(c.route.resource)
+		path, first := httpx.SentPath(c.r), c.route.path[:strings.IndexByte(c.route.path[1:], '/')+2] // "/prefixes/"
+		return &created{location: path[:strings.LastIndex(path, first)] + "/" + r.Name + "/" + rec.Meta().ID, tag: tagOf(rec), body: c.encoders.Of(r).Append(nil, rec)}
+	}
+	return nil, c.createOnce(body, func(v *records.Engine) (err error) {
+		rec, err = create(v)
+		return err
+	}, respond)
+}
+
+func (s sender) Draft(ctx context.Context, in *records.Engine, r *records.Resource, sent records.Patch) (rec records.Record, err error) {
+	err = s.c.resolving(in, r, []records.Patch{sent}, func(_ context.Context, _ *records.Engine, items []records.Patch) error {
+		rec, err = r.Draft(maps.Clone(items[0]))
+		return err
+	})
+	return rec, err
+}
+
+func (s sender) Edit(_ context.Context, r *records.Resource, plan func(sent records.Patch) (func(records.Record) error, error)) (*feature.Response, error) {
+	planned := func(_ string, p records.Patch) (editFunc, error) { return plan(p) }
+	if s.c.r.PathValue("id") != "" {
+		p, err := s.c.readOne()
+		if err != nil {
+			return nil, err
+		}
+		return nil, s.c.edit(r, p, planned)
+	}
+	items, err := s.c.readMany()
+	if err != nil {
+		return nil, err
+	}
+	return nil, s.c.editMany(r, items, planned)
+}
+
+func (s sender) Delete(_ context.Context, r *records.Resource, check func(records.Record) error) (*feature.Response, error) {
+	return nil, s.c.deleteChecked(r, check)
+}
+
+func (s sender) Check(doc []byte) (refused *httpx.Error) {
+	r := s.c.r.Clone(context.Background())
+	r.Header = http.Header{"Content-Type": {"application/json"}}
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(doc)), int64(len(doc))
+	render := httpx.RenderErrors(func(_ http.ResponseWriter, _ *http.Request, e *httpx.Error) { refused = e })
+	render(s.c.check(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))).ServeHTTP(headerOnly{}, r)
+	return refused
+}
+
+// uncheckedBody applies the check of requests to all but the body.
+func (a *API) uncheckedBody(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		bare := r.WithContext(r.Context())
+		bare.Body, bare.ContentLength = http.NoBody, 0
+		a.check(http.HandlerFunc(func(w http.ResponseWriter, checked *http.Request) {
+			whole := checked.WithContext(checked.Context())
+			whole.Body, whole.ContentLength = r.Body, r.ContentLength
+			next.ServeHTTP(w, whole)
+		})).ServeHTTP(w, bare)
+	})
+}
+
+// accessTo returns the permission for an operation on records of a resource.
+func accessTo(r *records.Resource, does records.Routes) auth.Permission {
+	switch does {
+	case records.RouteCreate:
+		return permission(r.Access.Create.Or(admins))
+	case records.RouteReplace, records.RouteChange, records.RouteChangeMany:
+		return permission(r.Access.Update.Or(admins))
+	case records.RouteDelete, records.RouteDeleteMany:
+		return permission(r.Access.Delete.Or(admins))
+	}
+	return permission(r.Access.Read.Or(records.Permission{Everyone: true}))
 }

@@ -1,33 +1,22 @@
 package httpapi
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"net/http"
-	"reflect"
+	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory/encode"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // format is a form in which lists are sent (REFERENCE.md, 2.12).
 type format struct {
-	name  string      // of the parameter format, and the suffix of files
-	types []string    // media types; the first one is sent
-	rows  func() rows // nil for the pages in JSON
-}
-
-// rows writes records in a format.
-type rows interface {
-	begin(b []byte, e *encoder) []byte
-	row(b []byte, e *encoder, rec records.Record) []byte
-	// end completes a body without any row, or one with rows.
-	end(b []byte, any bool) []byte
+	name  string             // of the parameter format, and the suffix of files
+	types []string           // media types; the first one is sent
+	rows  func() encode.Rows // nil for the pages in JSON
 }
 
 // formatParameter is the parameter that names a format.
@@ -41,15 +30,19 @@ const keysParameter = "keys"
 func formats() []*format {
 	return []*format{
 		{"json", []string{"application/json", "application/problem+json"}, nil},
-		{"csv", []string{"text/csv"}, func() rows { return &csvRows{} }},
-		{"jsonl", []string{"application/x-ndjson", "application/jsonl", "application/ndjson", "application/x-jsonlines"}, func() rows { return jsonRows{} }},
-		{"yaml", []string{"application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"}, func() rows { return &yamlRows{} }},
+		{"csv", []string{"text/csv"}, encode.CSV},
+		{"jsonl", []string{"application/x-ndjson", "application/jsonl", "application/ndjson", "application/x-jsonlines"}, encode.JSONLines},
+		{"yaml", []string{"application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"}, encode.YAML},
 	}
 }
 
 // exporting describes the formats of a list.
 func (op *operation) exporting() {
 	r := op.doc.List
+	if r == nil {
+		return
+	}
+	op.doc.Responses = slices.Clone(op.doc.Responses)
 	op.doc.Errors = append(op.doc.Errors, http.StatusNotAcceptable)
 	op.doc.Responses = append(op.doc.Responses,
 		openapi.Response{Status: http.StatusOK, ContentType: "text/csv", Schema: openapi.String("A line with the names of the fields, and one for each record.")},
@@ -147,141 +140,4 @@ func weight(parameters string) int {
 		}
 	}
 	return 1000
-}
-
-// jsonRows writes a record in JSON on each line.
-type jsonRows struct{}
-
-func (jsonRows) begin(b []byte, _ *encoder) []byte { return b }
-
-func (jsonRows) row(b []byte, e *encoder, rec records.Record) []byte {
-	return append(e.append(b, rec), '\n')
-}
-
-func (jsonRows) end(b []byte, _ bool) []byte { return b }
-
-// csvRows writes CSV (RFC 4180) with a header. Null and the empty string are empty cells, lists and objects
-// are JSON. Texts are escaped (records.EscapeCell).
-type csvRows struct{ value []byte }
-
-func (w *csvRows) begin(b []byte, e *encoder) []byte {
-	for i := range e.members {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, e.members[i].column()...) // letters, digits and underscores
-	}
-	return append(b, "\r\n"...)
-}
-
-func (w *csvRows) row(b []byte, e *encoder, rec records.Record) []byte {
-	v, base := reflect.ValueOf(rec).Elem(), rec.Meta()
-	for i := range e.members {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		m := &e.members[i]
-		w.value = m.value(w.value[:0], v, base)
-		text := plain(w.value)
-		if m.field.Kind == records.Text && len(text) > 0 && !isWord(text[0]) {
-			text = []byte(records.EscapeCell(string(text)))
-		}
-		b = appendCell(b, text, len(e.members) == 1)
-	}
-	return append(b, "\r\n"...)
-}
-
-func (w *csvRows) end(b []byte, _ bool) []byte { return b }
-
-// isWord reports whether a byte is an ASCII letter or digit, with which no formula begins.
-func isWord(c byte) bool { return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
-
-// plain returns a value in JSON as a text: null is empty, and a string loses its quotes.
-func plain(value []byte) []byte {
-	switch {
-	case string(value) == "null":
-		return nil
-	case value[0] != '"':
-		return value
-	case bytes.IndexByte(value, '\\') < 0:
-		return value[1 : len(value)-1]
-	}
-	var s string
-	_ = json.Unmarshal(value, &s) // of the encoder, so it is valid
-	return []byte(s)
-}
-
-// appendCell appends a cell. Readers skip a line that is empty, so the only cell of a row is not.
-func appendCell(b, text []byte, only bool) []byte {
-	if len(text) == 0 && !only {
-		return b
-	}
-	if len(text) > 0 && !bytes.ContainsAny(text, "\",\r\n") && !isBlank(text[0]) && !isBlank(text[len(text)-1]) {
-		return append(b, text...)
-	}
-	b = append(b, '"')
-	for _, c := range text {
-		if c == '"' {
-			b = append(b, '"')
-		}
-		b = append(b, c)
-	}
-	return append(b, '"')
-}
-
-func isBlank(c byte) bool { return c == ' ' || c == '\t' }
-
-// yamlRows writes a list of mappings, whose values are in the flow style of YAML 1.2, which has JSON in it,
-// so that each line is read alike by YAML 1.1.
-type yamlRows struct{ value []byte }
-
-func (w *yamlRows) begin(b []byte, _ *encoder) []byte { return b }
-
-func (w *yamlRows) row(b []byte, e *encoder, rec records.Record) []byte {
-	v, base := reflect.ValueOf(rec).Elem(), rec.Meta()
-	indent := "- "
-	for i := range e.members {
-		m := &e.members[i]
-		b = append(append(append(b, indent...), yamlKey(m.column())...), ": "...)
-		w.value = m.value(w.value[:0], v, base)
-		b = append(appendYAML(b, w.value, m.field.Kind == records.Float), '\n')
-		indent = "  "
-	}
-	return b
-}
-
-func (w *yamlRows) end(b []byte, any bool) []byte {
-	if !any {
-		return append(b, "[]\n"...)
-	}
-	return b
-}
-
-// yamlKey returns the name of a field as a key: some names are no strings in YAML 1.1.
-func yamlKey(name string) string {
-	switch name {
-	case "y", "n", "yes", "no", "on", "off", "true", "false", "null":
-		return `"` + name + `"`
-	}
-	return name
-}
-
-// appendYAML appends a value in JSON. Characters that YAML does not allow as they are can only be in
-// strings, where they are escaped. A number with an exponent has a fraction, without which it would be a
-// string in YAML 1.1.
-func appendYAML(b, value []byte, float bool) []byte {
-	if i := bytes.IndexByte(value, 'e'); float && i > 0 && bytes.IndexByte(value, '.') < 0 {
-		return append(append(append(b, value[:i]...), ".0"...), value[i:]...)
-	}
-	for len(value) > 0 {
-		c, size := utf8.DecodeRune(value)
-		switch {
-		case c < 0x7f || c >= 0xa0 && c <= 0xd7ff || c >= 0xe000 && c <= 0xfffd && c != 0xfeff || c >= 0x10000:
-			b = append(b, value[:size]...)
-		default:
-			b = fmt.Appendf(b, `\u%04x`, c)
-		}
-		value = value[size:]
-	}
-	return b
 }

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -23,6 +24,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/standard"
 )
 
 // builtIn is the schema of the inventory, to look up resources: with the race detector a new one takes long.
@@ -132,6 +134,7 @@ type choices struct {
 	hasher    *auth.Hasher           // of logins; the users have hashes of the default one
 	beside    *harness               // a process with the same database, of which this one has the users
 	engine    func(*records.Engine) *records.Engine
+	bare      bool // without features, whose tests have tables of their own
 }
 
 func newHarness(t testing.TB, want *choices) *harness {
@@ -166,7 +169,7 @@ func newHarness(t testing.TB, want *choices) *harness {
 	ok(t, err)
 	log := g.log.Logger()
 	opts := &httpapi.Options{
-		Chain: &httpx.StandardOptions{Log: log}, Log: log,
+		Chain: &httpx.StandardOptions{Log: log}, Log: log, Features: standard.Features(),
 	}
 	engine := records.New(g.store, &records.Options{Now: g.clock.now})
 	if want.engine != nil {
@@ -179,6 +182,9 @@ func newHarness(t testing.TB, want *choices) *harness {
 	t.Cleanup(func() { ok(t, service.Close()) })
 	g.service = service
 	opts.Accounts = &httpapi.Accounts{Service: service, Tokens: g.tokens}
+	if want.bare {
+		opts.Features = nil
+	}
 	if want.options != nil {
 		want.options(opts)
 	}
@@ -366,4 +372,14 @@ type authenticatorOf auth.Role
 
 func (role authenticatorOf) Authenticate(*http.Request) (*auth.Identity, error) {
 	return &auth.Identity{UserID: "someone", Username: "jane", Role: auth.Role(role)}, nil
+}
+
+// asJSON encodes a value, without HTML escapes.
+func asJSON(t testing.TB, v any) string {
+	t.Helper()
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	ok(t, encoder.Encode(v))
+	return b.String()
 }

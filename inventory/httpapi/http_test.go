@@ -19,6 +19,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/standard"
 )
 
 // unlogged is a store that fails to store entries of the audit log.
@@ -360,7 +361,7 @@ func TestMounted(t *testing.T) {
 func TestOwnAccounts(t *testing.T) {
 	t.Parallel()
 	store := records.NewMemStore(builtIn)
-	api, err := httpapi.New(records.New(store, nil), authenticatorOf("admin"), nil)
+	api, err := httpapi.New(records.New(store, nil), authenticatorOf("admin"), &httpapi.Options{Features: standard.Features()})
 	ok(t, err)
 	c := httpxtest.New(t, api)
 	for _, path := range []string{"/users", "/users/" + unknown, "/users/login"} {

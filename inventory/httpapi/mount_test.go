@@ -16,6 +16,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/standard"
 )
 
 // TestHooks: a hook of the engine sees every change of the API, with its entry of the audit log, and
@@ -145,7 +146,8 @@ func (scoped) Authenticate(r *http.Request) (*auth.Identity, error) {
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	api, err := httpapi.New(records.New(records.NewMemStore(builtIn), nil), scoped{}, &httpapi.Options{
-		Permit: func(*http.Request, *auth.Identity, *records.Resource, records.Routes, error) error { return nil },
+		Features: standard.Features(),
+		Permit:   func(*http.Request, *auth.Identity, *records.Resource, records.Routes, error) error { return nil },
 	})
 	ok(t, err)
 	c := httpxtest.New(t, api)

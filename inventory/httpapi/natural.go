@@ -42,14 +42,5 @@ func (c *call) resolving(v *records.Engine, r *records.Resource, items []records
 
 // mayUse checks whether the sender may perform an operation on a resource that the route does not name.
 func (c *call) mayUse(r *records.Resource, does records.Routes) error {
-	access := permission(r.Access.Read.Or(records.Permission{Everyone: true}))
-	switch does {
-	case records.RouteCreate:
-		access = permission(r.Access.Create.Or(admins))
-	case records.RouteChange, records.RouteChangeMany:
-		access = permission(r.Access.Update.Or(admins))
-	case records.RouteDelete, records.RouteDeleteMany:
-		access = permission(r.Access.Delete.Or(admins))
-	}
-	return c.permit(r, does, c.allows(ofAll(access), "", r, does))
+	return c.permit(r, does, c.allows(ofAll(accessTo(r, does)), "", r, does))
 }

@@ -10,12 +10,13 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/standard"
 )
 
 // TestMisspelledPaths checks that a path without a route gets a 404 with the path that was probably meant.
 func TestMisspelledPaths(t *testing.T) {
 	t.Parallel()
-	api, err := httpapi.New(records.New(records.NewMemStore(builtIn), nil), authenticatorOf("viewer"), &httpapi.Options{Docs: apidocs.New(nil)})
+	api, err := httpapi.New(records.New(records.NewMemStore(builtIn), nil), authenticatorOf("viewer"), &httpapi.Options{Docs: apidocs.New(nil), Features: standard.Features()})
 	ok(t, err)
 	c := httpxtest.New(t, api)
 	for sent, meant := range map[string]string{

@@ -19,23 +19,19 @@ func get(r *records.Resource) operation {
 }
 
 func list(r *records.Resource) operation {
-	op := operation{openapi.Operation{
+	return operation{openapi.Operation{
 		ID: "list" + plural(r), Tag: r.Name, Summary: "List " + r.Noun() + "s",
 		List: r, Responses: []openapi.Response{pageResponse(r)},
 	}, func(c *call) error { return c.list(c.current(r)) }}
-	op.exporting()
-	return op
 }
 
 // listOf lists the records that refer to a record of another resource by a field.
 func listOf(parent, r *records.Resource, field string) operation {
-	op := operation{openapi.Operation{
+	return operation{openapi.Operation{
 		ID: "list" + plural(r) + "Of" + openapi.Name(parent), Tag: parent.Name,
 		Summary: "List the " + r.Noun() + "s of one " + parent.Noun(),
 		List:    r, Responses: []openapi.Response{pageResponse(r)},
 	}, func(c *call) error { return c.listOf(c.current(parent), c.current(r), field) }}
-	op.exporting()
-	return op
 }
 
 // countOf counts those records.

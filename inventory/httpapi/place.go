@@ -2,11 +2,9 @@ package httpapi
 
 import (
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 
-	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -76,76 +74,4 @@ func (c *call) below(q *records.Query, query url.Values) error {
 	}
 	q.Filters = append(q.Filters, in)
 	return nil
-}
-
-// elevation serves the units of a rack.
-func elevation(r *records.Resource) operation {
-	device := openapi.Object("RackDevice", openapi.Required("id", openapi.ID("")), openapi.Required("hostname", openapi.String("")))
-	mounted := &openapi.Schema{Name: "RackFace", AnyOf: []*openapi.Schema{device, {Type: "null"}}}
-	return operation{openapi.Operation{
-		ID: "showElevation", Tag: r.Name, Summary: "Show what occupies the units of a rack, from the highest to the lowest",
-		Responses: []openapi.Response{{Status: http.StatusOK, Schema: openapi.Object("Elevation",
-			openapi.Required("status", openapi.Const("success")),
-			openapi.Required("free", openapi.Integer("The units that are free on both faces.", 0)),
-			openapi.Required("units", openapi.Array(openapi.Object("RackUnit",
-				openapi.Required("unit", openapi.Integer("", 1)), openapi.Required("front", mounted), openapi.Required("back", mounted)), 1, 100)))}},
-	}, (*call).elevation}
-}
-
-// rackDevice is a device in a rack, as responses have it.
-type rackDevice struct {
-	ID       string `json:"id"`
-	Hostname string `json:"hostname"`
-}
-
-// rackUnit is a unit of a rack.
-type rackUnit struct {
-	Unit  int64       `json:"unit"`
-	Front *rackDevice `json:"front"`
-	Back  *rackDevice `json:"back"`
-}
-
-func (c *call) elevation() error {
-	if err := c.mayUse(records.Of[inventory.Device](c.store.Schema()), records.RouteList); err != nil {
-		return err
-	}
-	id, err := c.id()
-	if err != nil {
-		return err
-	}
-	rack, err := records.Get[inventory.Rack](c.r.Context(), c.store, id)
-	if err != nil {
-		return err
-	}
-	devices, err := inventory.Mounted(c.r.Context(), c.store, id)
-	if err != nil {
-		return err
-	}
-	units := make([]rackUnit, *rack.Height)
-	for i := range units {
-		units[i].Unit = *rack.Height - int64(i)
-	}
-	for _, d := range devices {
-		first, last := d.Units()
-		for n := max(first, 1); n <= min(last, *rack.Height); n++ {
-			u, at := &units[*rack.Height-n], &rackDevice{d.ID, d.Hostname}
-			if d.RackFace != inventory.RackBack {
-				u.Front = at
-			}
-			if d.RackFace != inventory.RackFront {
-				u.Back = at
-			}
-		}
-	}
-	free := 0
-	for _, u := range units {
-		if u.Front == nil && u.Back == nil {
-			free++
-		}
-	}
-	return httpx.WriteJSON(c.w, http.StatusOK, struct {
-		Status string     `json:"status"`
-		Free   int        `json:"free"`
-		Units  []rackUnit `json:"units"`
-	}{"success", free, units})
 }

@@ -21,9 +21,6 @@ import (
 	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
-	"github.com/ashlar-go/ashlar/inventory/feature"
-	"github.com/ashlar-go/ashlar/inventory/feature/drift"
-	"github.com/ashlar-go/ashlar/inventory/feature/topology"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -53,9 +50,7 @@ func sequence(letter string, seed int) func() (string, error) {
 // newWorld returns a world. Elsewhere there are seed locations.
 func newWorld(t *testing.T, seed int) *world {
 	t.Helper()
-	w := &world{harness: newHarness(t, &choices{
-		store: database(t), options: func(o *httpapi.Options) { o.Features = []*feature.Feature{drift.New(), topology.New()} },
-	}), seed: seed, ids: map[string][]string{}}
+	w := &world{harness: newHarness(t, &choices{store: database(t)}), seed: seed, ids: map[string][]string{}}
 	w.near = records.New(w.store, &records.Options{Now: w.clock.now, NewID: sequence("a", 0)})
 	w.others = records.New(w.store, &records.Options{Now: w.clock.now, NewID: sequence("b", seed)})
 	w.fill()

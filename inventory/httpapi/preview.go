@@ -2,12 +2,11 @@ package httpapi
 
 import (
 	"net/http"
-	"reflect"
 	"slices"
 
+	"github.com/ashlar-go/ashlar/inventory/encode"
 	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
-	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // preview is the response to a dry run.
@@ -30,29 +29,17 @@ func (c *call) sendPreview(message string) error {
 			return err
 		}
 	}
-	body := preview{"dry_run", message, p.Created, p.Updated, p.Deleted, previewChanges(p.Changes), p.Truncated}
+	body := preview{"dry_run", message, p.Created, p.Updated, p.Deleted, feature.Changes(p.Changes), p.Truncated}
 	if message == "" {
 		body.Message = p.Message()
 	}
-	c.send(http.StatusOK, func(b []byte) []byte { return appendJSON(b, reflect.ValueOf(body)) })
+	c.send(http.StatusOK, func(b []byte) []byte { return encode.JSON(b, body) })
 	return nil
-}
-
-// previewChanges returns entries of the audit log that were not written, for a response.
-func previewChanges(entries []*records.AuditLog) []feature.Change {
-	changes := make([]feature.Change, len(entries))
-	for i, e := range entries {
-		changes[i] = feature.Change{Action: e.Action, ResourceType: e.ResourceType, ResourceID: e.ResourceID, Changes: e.Changes, Cause: e.Cause}
-		if e.Action == "create" {
-			changes[i].ResourceID = ""
-		}
-	}
-	return changes
 }
 
 // previewing adds the response to a dry run to the description of the route.
 func (rt *route) previewing() {
-	if !slices.Contains(rt.params(), "dry_run") || rt.path == importPath || rt.feature != nil && rt.feature.OwnPreview { // with reports of their own
+	if !slices.Contains(rt.params(), "dry_run") || rt.feature != nil && rt.feature.OwnPreview { // with reports of their own
 		return
 	}
 	rt.doc.Responses = slices.Clone(rt.doc.Responses)

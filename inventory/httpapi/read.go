@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory/encode"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -39,7 +40,7 @@ func (c *call) sendFound(r *records.Resource, rec records.Record, fields []*reco
 	tag := tagOf(rec)
 	httpx.SetTag(c.w, tag)
 	if !httpx.NotModified(c.w, c.r, tag) {
-		c.send(http.StatusOK, func(b []byte) []byte { return c.encoders.of(r).only(fields).append(b, rec) })
+		c.send(http.StatusOK, func(b []byte) []byte { return c.encoders.Of(r).Only(fields).Append(b, rec) })
 	}
 }
 
@@ -163,17 +164,17 @@ func (c *call) sendPage(q *records.Query, heavy bool, list func(context.Context,
 	if err := c.noteRead(q.Resource); err != nil {
 		return err
 	}
-	c.sendEncoded(q, page, c.encoders.of(q.Resource).only(q.Fields))
+	c.sendEncoded(q, page, c.encoders.Of(q.Resource).Only(q.Fields))
 	return nil
 }
 
 // sendEncoded responds with a page whose records an encoder encodes.
-func (c *call) sendEncoded(q *records.Query, page *records.Page, e *encoder) {
+func (c *call) sendEncoded(q *records.Query, page *records.Page, e *encode.Encoder) {
 	c.send(http.StatusOK, func(b []byte) []byte {
 		b = append(b, `{"meta":`...)
 		b = appendMeta(b, q, page)
 		b = append(b, `,"data":`...)
-		b = e.appendAll(b, page.Records)
+		b = e.AppendAll(b, page.Records)
 		return append(b, '}')
 	})
 }

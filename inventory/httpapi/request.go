@@ -60,8 +60,11 @@ func (a *API) serve(rt *route) http.Handler {
 	switch {
 	case rt.access.Anonymous:
 		limit = publicBody
-	case rt.path == importPath:
-		checked, limit = a.checkQuery(handle), max(limit, importBody)
+	case rt.feature != nil:
+		limit = max(limit, rt.feature.MaxBody)
+		if rt.feature.RawBody {
+			checked = a.uncheckedBody(handle)
+		}
 	}
 	checked = httpx.BodyLimit(limit)(checked)
 	return httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
@@ -403,16 +406,4 @@ func notEmpty(pairs ...string) error {
 	}
 	message := wrong[0].Field + " " + wrong[0].Reason
 	return &records.Error{Kind: records.Invalid, Message: message, Fields: wrong}
-}
-
-// decodeDraft returns the record that an object describes. Read-only fields are ignored, so
-// that a record that was read can be sent back.
-func decodeDraft(r *records.Resource, p records.Patch) (records.Record, error) {
-	for _, f := range r.Fields() {
-		if f.ReadOnly {
-			delete(p, f.Name)
-		}
-	}
-	rec := r.New()
-	return rec, r.Patch(p)(rec)
 }

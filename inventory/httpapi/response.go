@@ -52,7 +52,7 @@ func (c *call) sendBytes(status int, body []byte) {
 // sendRecord responds with a changed record and its entity tag.
 func (c *call) sendRecord(r *records.Resource, rec records.Record) {
 	httpx.SetTag(c.w, tagOf(rec))
-	c.send(http.StatusOK, func(b []byte) []byte { return c.encoders.of(r).append(b, rec) })
+	c.send(http.StatusOK, func(b []byte) []byte { return c.encoders.Of(r).Append(b, rec) })
 }
 
 // confirm responds that the request succeeded.

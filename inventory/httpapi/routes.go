@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx"
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
@@ -32,16 +31,14 @@ type operation struct {
 }
 
 // table returns all routes. Authorization, the validation of parameters and the OpenAPI
-// document are derived from it.
-func (a *API) table() []route {
+// document are derived from it. The error names an operation of a feature that cannot be served.
+func (a *API) table() ([]route, error) {
 	schema := a.store.Schema()
 	routes := []route{
 		{method: "GET", path: "/", access: everyone, operation: health()},
 		{method: "GET", path: "/openapi.json", access: auth.Public(), operation: openAPI()},
 		{method: "GET", path: "/summary", access: everyone, operation: summary()},
 		{method: "GET", path: searchPath, access: everyone, operation: searchAll()},
-		{method: "POST", path: "/retention", access: permission(admins), operation: prune(schema)},
-		{method: "POST", path: importPath, access: everyone, operation: importRows()},
 	}
 	if r, ok := schema.Named("locations"); ok {
 		routes = append(routes, route{method: "GET", path: "/debug/count", access: auth.Public(), operation: countAll(r)})
@@ -61,17 +58,13 @@ func (a *API) table() []route {
 			routes = append(routes, factorRoutes(r)...)
 		}
 	}
-	if r, ok := schema.Named("cables"); ok && r.Is(&inventory.Cable{}) {
-		routes = append(routes, route{method: "GET", path: tracePath, access: everyone, operation: trace()})
-	}
-	routes = append(routes, a.changeRoutes()...)
-	routes = append(routes, discoveryRoutes(schema)...)
-	routes = append(routes, a.featureRoutes()...)
+	routes, err := a.addFeatures(append(routes, a.changeRoutes()...))
 	for i := range routes {
 		routes[i].placing()
+		routes[i].exporting()
 		routes[i].previewing()
 	}
-	return routes
+	return routes, err
 }
 
 // logins returns the routes of accounts that need no token.
@@ -85,48 +78,33 @@ func logins() []route {
 }
 
 // records returns the routes of a resource, as its definition says.
-func (a *API) records(r *records.Resource) []route {
+func (a *API) records(r *records.Resource) (routes []route) {
 	all, one := "/"+r.Name, "/"+r.Name+"/{id}"
-	read := permission(r.Access.Read.Or(records.Permission{Everyone: true}))
-	creates, update := permission(r.Access.Create.Or(admins)), permission(r.Access.Update.Or(admins))
-	remove := permission(r.Access.Delete.Or(admins))
-	routes := []route{
-		{"GET", all, ofAll(read), list(r), r, records.RouteList, nil},
-		{"POST", all, ofAll(creates), create(r), r, records.RouteCreate, nil},
-		{"PATCH", all, ofAll(update), changeMany(r), r, records.RouteChangeMany, nil},
-		{"DELETE", all, ofAll(remove), deleteMany(r), r, records.RouteDeleteMany, nil},
-		{"GET", one, read, get(r), r, records.RouteGet, nil},
-		{"PUT", one, update, replace(r), r, records.RouteReplace, nil},
-		{"PATCH", one, update, change(r), r, records.RouteChange, nil},
-		{"DELETE", one, remove, deleteOne(r), r, records.RouteDelete, nil},
-	}
-	routes = slices.DeleteFunc(routes, func(rt route) bool { return !r.Routes.Has(rt.does) })
-	for i := range routes { // records with rules of their own
-		switch r.New().(type) {
-		case *inventory.Event:
-			routes[i].acknowledging()
-		case *inventory.Metric:
-			routes[i].overviewing()
-		case *inventory.CustomField:
-			routes[i].losing()
+	for _, rt := range []route{
+		{method: "GET", path: all, does: records.RouteList, operation: list(r)},
+		{method: "POST", path: all, does: records.RouteCreate, operation: create(r)},
+		{method: "PATCH", path: all, does: records.RouteChangeMany, operation: changeMany(r)},
+		{method: "DELETE", path: all, does: records.RouteDeleteMany, operation: deleteMany(r)},
+		{method: "GET", path: one, does: records.RouteGet, operation: get(r)},
+		{method: "PUT", path: one, does: records.RouteReplace, operation: replace(r)},
+		{method: "PATCH", path: one, does: records.RouteChange, operation: change(r)},
+		{method: "DELETE", path: one, does: records.RouteDelete, operation: deleteOne(r)},
+	} {
+		rt.resource, rt.access = r, accessTo(r, rt.does)
+		if rt.path == all {
+			rt.access = ofAll(rt.access)
 		}
-	}
-	if _, ok := r.New().(*inventory.Metric); ok {
-		routes = append(routes, route{"GET", "/metrics/device/{id}", read, latestMetric(r), r, records.RouteGet, nil},
-			route{"GET", "/metrics/device/{id}/history", read, history(r), r, records.RouteList, nil})
-	}
-	if _, ok := r.New().(*inventory.Rack); ok {
-		routes = append(routes, route{"GET", one + "/elevation", read, elevation(r), r, records.RouteGet, nil})
-	}
-	if _, ok := r.New().(*inventory.Prefix); ok {
-		routes = append(routes, prefixRoutes(a.store.Schema(), r)...)
+		if r.Routes.Has(rt.does) {
+			routes = append(routes, rt)
+		}
 	}
 	for _, child := range r.Children {
 		from, _ := a.store.Schema().Named(child.From)
-		access := permission(from.Access.Read.Or(records.Permission{Everyone: true}))
-		routes = append(routes, route{"GET", one + "/" + child.Path, access, listOf(r, from, child.Field), from, records.RouteList, nil})
+		of := route{method: "GET", path: one + "/" + child.Path, access: accessTo(from, records.RouteList), operation: listOf(r, from, child.Field), resource: from, does: records.RouteList}
+		routes = append(routes, of)
 		if child.Count != "" {
-			routes = append(routes, route{"GET", one + "/" + child.Count, access, countOf(r, from, child.Field), from, records.RouteList, nil})
+			of.path, of.operation = one+"/"+child.Count, countOf(r, from, child.Field)
+			routes = append(routes, of)
 		}
 	}
 	return routes

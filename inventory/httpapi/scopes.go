@@ -52,8 +52,8 @@ func (c *call) allowsTarget() error {
 // scoped reports whether the handler of a route without a resource applies the scopes of the sender, to
 // resources that the request names.
 func (rt *route) scoped() bool {
-	return slices.Contains([]string{"/summary", searchPath, "/retention", tracePath, importPath, changesPath, streamPath}, rt.path) ||
-		rt.feature != nil && rt.feature.Scoped
+	return slices.Contains([]string{"/summary", searchPath, changesPath, streamPath}, rt.path) ||
+		rt.feature != nil && (rt.feature.Scoped || len(rt.feature.Lists) > 0)
 }
 
 // needsLogin reports whether a route refuses API tokens, whatever their scopes: those that create

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/encode"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -219,10 +220,10 @@ func (s *searching) append(b []byte) []byte {
 		}
 		b = append(append(b, `{"resource":"`...), f.resource.Name...)
 		b = append(append(b, `","id":"`...), f.record.Meta().ID...)
-		b = appendString(append(b, `","label":`...), label(f.resource, f.record))
+		b = encode.String(append(b, `","label":`...), label(f.resource, f.record))
 		b = append(append(b, `,"field":"`...), f.field.Name...)
 		b = append(append(b, `","match":"`...), matches[f.match]...)
-		b = s.encoders.of(f.resource).append(append(b, `","record":`...), f.record)
+		b = s.encoders.Of(f.resource).Append(append(b, `","record":`...), f.record)
 		b = append(b, '}')
 	}
 	return append(b, "]}"...)

@@ -2,11 +2,11 @@ package httpapi
 
 import (
 	"net/http"
-	"reflect"
 	"strings"
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory/accounts"
+	"github.com/ashlar-go/ashlar/inventory/encode"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -69,7 +69,7 @@ func (c *call) listSessions() error {
 	for i, s := range all {
 		page.Data[i] = sessionEntry{s.ID, s.CreatedAt, s.LastUsed, s.ExpiresAt, s.Address, s.UserAgent, s.ID == c.identity.Session}
 	}
-	c.send(http.StatusOK, func(b []byte) []byte { return appendJSON(b, reflect.ValueOf(page)) })
+	c.send(http.StatusOK, func(b []byte) []byte { return encode.JSON(b, page) })
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ashlar-go/ashlar/inventory/encode"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -125,7 +126,7 @@ func countedFields(r *records.Resource) string {
 // appendSummary appends a summary, the values that most records have first.
 func appendSummary(b []byte, r *records.Resource, s *records.Summary) []byte {
 	b = append(b, `{"status":"success","resource":`...)
-	b = appendString(b, r.Name)
+	b = encode.String(b, r.Name)
 	b = append(b, `,"total":`...)
 	b = strconv.AppendInt(b, s.Total, 10)
 	b = append(b, `,"by":{`...)
@@ -134,7 +135,7 @@ func appendSummary(b []byte, r *records.Resource, s *records.Summary) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendString(b, by.Field.Name)
+		b = encode.String(b, by.Field.Name)
 		b = append(b, ':')
 		b = appendCounts(b, by.Values)
 		if by.Other > 0 {
@@ -155,7 +156,7 @@ func appendCounts(b []byte, counts []records.ValueCount) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendString(b, v.Value)
+		b = encode.String(b, v.Value)
 		b = append(b, ':')
 		b = strconv.AppendInt(b, v.Count, 10)
 	}

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"net/http"
-	"reflect"
 	"strings"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/encode"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -106,7 +106,7 @@ func (c *call) listTokens() error {
 	for i, t := range all {
 		page.Data[i] = entryOf(t)
 	}
-	c.send(http.StatusOK, func(b []byte) []byte { return appendJSON(b, reflect.ValueOf(page)) })
+	c.send(http.StatusOK, func(b []byte) []byte { return encode.JSON(b, page) })
 	return nil
 }
 

@@ -86,7 +86,7 @@ func (c *call) replaceUser(id string, p records.Patch) (editFunc, error) {
 	_, hasLocations := p["location_ids"]
 	_, hasMust := p["must_change_password"]
 	users := records.Of[inventory.User](c.schema)
-	rec, err := decodeDraft(users, p)
+	rec, err := users.Draft(p)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/encode"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -30,7 +31,7 @@ func (c *call) create(r *records.Resource) error {
 		rec := recs[0]
 		return &created{
 			location: c.location(rec.Meta().ID), tag: tagOf(rec),
-			body: c.encoders.of(r).append(nil, rec),
+			body: c.encoders.Of(r).Append(nil, rec),
 		}
 	}
 	if !plain {
@@ -107,7 +108,7 @@ func (c *call) decodeDrafts(r *records.Resource, items []records.Patch) ([]recor
 	recs, errs := make([]records.Record, len(items)), make([]error, len(items))
 	users, wrong := isUsers(r), false
 	for i, item := range items {
-		recs[i], errs[i] = decodeDraft(r, item)
+		recs[i], errs[i] = r.Draft(item)
 		wrong = wrong || errs[i] != nil
 	}
 	for i, rec := range recs {
@@ -155,7 +156,7 @@ func (c *call) replace(r *records.Resource) error {
 		if isUsers(r) {
 			return c.replaceUser(id, p)
 		}
-		rec, err := decodeDraft(r, p)
+		rec, err := r.Draft(p)
 		if err != nil {
 			return nil, err
 		}
@@ -270,7 +271,10 @@ func planItem(p records.Patch, plan func(id string, p records.Patch) (editFunc, 
 }
 
 // deleteOne serves DELETE of one record.
-func (c *call) deleteOne(r *records.Resource) error {
+func (c *call) deleteOne(r *records.Resource) error { return c.deleteChecked(r, nil) }
+
+// deleteChecked deletes the record of the path, with a check if it is not nil.
+func (c *call) deleteChecked(r *records.Resource, check func(records.Record) error) error {
 	id, err := c.id()
 	if err != nil {
 		return err
@@ -278,6 +282,11 @@ func (c *call) deleteOne(r *records.Resource) error {
 	edit := records.Edit{ID: id, Apply: func(rec records.Record) error {
 		if err := c.checkPreconditions(rec); err != nil {
 			return err
+		}
+		if check != nil {
+			if err := check(rec); err != nil {
+				return err
+			}
 		}
 		return c.checkDelete(rec)
 	}}
@@ -317,7 +326,7 @@ func (c *call) deleteMany(r *records.Resource) error {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = appendString(b, id)
+			b = encode.String(b, id)
 		}
 		return append(b, "]}"...)
 	})
@@ -328,7 +337,7 @@ func (c *call) deleteMany(r *records.Resource) error {
 // items.
 func (c *call) appendResults(b []byte, verb, done string, r *records.Resource, recs []records.Record) []byte {
 	b = appendBulk(b, verb, done, len(recs))
-	b = c.encoders.of(r).appendAll(b, recs)
+	b = c.encoders.Of(r).AppendAll(b, recs)
 	return append(b, '}')
 }
 

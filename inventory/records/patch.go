@@ -21,6 +21,18 @@ func (r *Resource) Patch(p Patch) func(rec Record) error {
 	return func(rec Record) error { return p.apply(r, rec) }
 }
 
+// Draft returns the record that a patch describes. Read-only fields are ignored, so that a record that was read can
+// be sent back.
+func (r *Resource) Draft(p Patch) (Record, error) {
+	for _, f := range r.Fields() {
+		if f.ReadOnly {
+			delete(p, f.Name)
+		}
+	}
+	rec := r.New()
+	return rec, p.apply(r, rec)
+}
+
 func (p Patch) apply(r *Resource, rec Record) error {
 	if err := r.check(rec); err != nil {
 		return err

@@ -26,11 +26,10 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/auth/oidc"
 	"github.com/ashlar-go/ashlar/inventory/console"
 	"github.com/ashlar-go/ashlar/inventory/feature"
-	"github.com/ashlar-go/ashlar/inventory/feature/drift"
-	"github.com/ashlar-go/ashlar/inventory/feature/topology"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/mail"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/standard"
 )
 
 // Options are the optional parts of a [Server]. Nil, like each zero field, means the
@@ -51,6 +50,8 @@ type Options struct {
 	Store records.Store
 	// Version is the program's version in the API document. Default: that of httpapi.
 	Version string
+	// Features are the parts of the inventory besides the records. Default: standard.Features.
+	Features []*feature.Feature
 	// ConsoleLinks are further links of the console's navigation. Default: none.
 	ConsoleLinks []ui.NavLink
 
@@ -86,6 +87,9 @@ func New(ctx context.Context, s *Settings, opts *Options) (*Server, error) {
 		o.Output = os.Stdout
 	}
 	o.Log = cmp.Or(o.Log, slog.Default())
+	if o.Features == nil {
+		o.Features = standard.Features()
+	}
 	srv := &Server{settings: s, log: o.Log, schema: o.Schema, store: o.Store, statistics: newStatistics()}
 	if srv.schema == nil {
 		srv.schema = inventory.Schema()
@@ -177,9 +181,6 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	return nil
 }
 
-// Features returns the features of an inventory, for programs that add their own.
-func Features() []*feature.Feature { return []*feature.Feature{drift.New(), topology.New()} }
-
 // api returns the API with the middleware that the settings require.
 func (s *Server) api(o *Options, engine *records.Engine, guard *jwt.Guard, accounts *httpapi.Accounts) (*httpapi.API, error) {
 	origins, err := httpx.NewOrigins(s.settings.AllowedOrigins)
@@ -200,7 +201,7 @@ func (s *Server) api(o *Options, engine *records.Engine, guard *jwt.Guard, accou
 	chain.Limit = httpx.Chain(exceptDocs(limiter), protectHosts)
 	return httpapi.New(engine, guard, &httpapi.Options{
 		Accounts: accounts,
-		Features: Features(),
+		Features: o.Features,
 		Chain:    &chain,
 		Docs:     apidocs.New(&apidocs.Options{Title: "Network inventory", DocumentURL: "../openapi.json", LoginURL: "../users/login"}),
 		Heavy: httpapi.HeavyOptions{

@@ -39,13 +39,13 @@ func start(t testing.TB, store records.Store) *harness {
 
 func (g *harness) create(path string, body object) object { return g.Create(path, body) }
 
-// withToken returns a client with an API token of root with some scopes.
-func (g *harness) withToken(scopes ...string) *httpxtest.Client {
-	var made object
-	g.As("root").Send("POST", "/users/"+g.Users["root"].ID+"/tokens", object{"name": strings.Join(scopes, " "), "scopes": scopes, "current_password": featuretest.Password}).Want(201).JSON(&made)
-	c := httpxtest.New(g.t, g.API)
-	c.Header.Set("Authorization", "Bearer "+made["token"].(string))
-	return c
+// TestRights: everybody may ask, with the right to list devices, interfaces and links.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	everyone := featuretest.Rights{Who: "1+++"}
+	featuretest.New(t, nil, topology.New()).Rights(topology.New(), map[string]featuretest.Rights{
+		"GET /topology": everyone, "GET /topology/path": everyone, "GET /topology/failures": everyone, "GET /devices/{id}/neighbors": everyone,
+	})
 }
 
 // server is the PostgreSQL server of all tests.
@@ -408,12 +408,12 @@ func TestTopologyRights(t *testing.T) {
 
 		paths := []string{"/topology", "/topology/failures", "/topology/path?from=" + n.id("a") + "&to=" + n.id("b"), "/devices/" + n.id("a") + "/neighbors"}
 		for _, scopes := range [][]string{{"devices:read", "links:read"}, {"devices:read", "interfaces:read"}, {"links:read", "interfaces:read"}} {
-			limited := g.withToken(scopes...)
+			limited := g.WithScopes(scopes...)
 			for _, path := range paths {
 				limited.Send("GET", path, nil).WantError(403, "Forbidden")
 			}
 		}
-		all := g.withToken("devices:read", "interfaces:read", "links:read")
+		all := g.WithScopes("devices:read", "interfaces:read", "links:read")
 		for _, path := range paths {
 			all.Send("GET", path, nil).Want(200)
 		}

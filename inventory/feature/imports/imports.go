@@ -1,4 +1,5 @@
-package httpapi
+// Package imports is the feature that imports rows of a file (REFERENCE.md, 2.13).
+package imports
 
 import (
 	"bytes"
@@ -6,24 +7,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
-	"reflect"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/internal/printable"
+	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// importPath is the path of imports. The handler applies the rights of the sender to the resources of
-// the rows.
-const importPath = "/import"
-
-// importBody is the maximum size of a body in bytes, unless that of others is larger.
-const importBody = 16 << 20
+// maxBody is the maximum size of a body in bytes, unless that of other requests is larger.
+const maxBody = 16 << 20
 
 // maxRejected is the maximum number of bytes of rejected rows in a response.
 const maxRejected = 1 << 20
@@ -33,6 +30,9 @@ const (
 	importMemory = 8 << 20
 	rowMemory    = 4
 )
+
+// maxShown is the maximum number of bytes of a text of the sender in a message.
+const maxShown = 64
 
 // importTypes are the formats by content type.
 var importTypes = map[string]string{
@@ -64,8 +64,16 @@ type importProblem struct {
 	Reason string `json:"reason"`
 }
 
-// importRows creates and changes records by the rows of a file (REFERENCE.md, 2.15).
-func importRows() operation {
+// New returns the feature.
+func New() *feature.Feature {
+	return &feature.Feature{Operations: []feature.Operation{{
+		Operation: description(), Access: auth.Permission{Everyone: true}, Scoped: true, OwnPreview: true,
+		MaxBody: maxBody, RawBody: true, Handle: importRows,
+	}}}
+}
+
+// description describes the operation.
+func description() openapi.Operation {
 	number := func(text string) *openapi.Schema { return openapi.Integer(text, 0) }
 	problem := openapi.Object("ImportProblem",
 		openapi.Required("line", openapi.Integer("The line of the row, from 1.", 1)),
@@ -85,7 +93,10 @@ func importRows() operation {
 		openapi.Required("truncated", openapi.Boolean("Whether there are more problems.")),
 		openapi.Required("rejected_rows", openapi.String("The rejected rows as a file, up to 1 MiB, to correct and send again.")),
 		openapi.Required("changes", openapi.Array(change, 0, importer.DefaultMaxRows)))
-	return operation{openapi.Operation{
+	dryRun := openapi.DryRun()
+	dryRun.Description = "true: change nothing, and respond with what would change."
+	return openapi.Operation{
+		Method: http.MethodPost, Path: "/import",
 		ID: "import", Tag: "system", Summary: "Create and change records by the rows of a CSV, JSON lines or YAML file",
 		Parameters: []openapi.Parameter{
 			{Name: "resource", Schema: openapi.String(""), Description: "The resource of the rows, such as devices. Not needed if each row has _resource."},
@@ -93,32 +104,34 @@ func importRows() operation {
 			{Name: "on_error", Schema: &openapi.Schema{Type: "string", Enum: []any{"stop", "skip"}}, Description: "stop (the default): change nothing if a row is rejected; skip: apply the other rows."},
 			{Name: "existing", Schema: &openapi.Schema{Type: "string", Enum: []any{"update", "reject"}}, Description: "What happens to a row for a record that exists. Default: update."},
 			{Name: "prune", Schema: openapi.Boolean(""), Description: "true: also delete the records of the resources of the rows that no row is for. Not with on_error=skip."},
-			dryRun("true: change nothing, and respond with what would change."),
+			dryRun,
 		},
 		Body: openapi.String("The rows."), BodyTypes: []string{"text/csv", "application/jsonl", "application/yaml"},
 		Responses: []openapi.Response{{Status: http.StatusOK, Schema: report}},
 		Errors:    []int{http.StatusConflict, http.StatusUnprocessableEntity},
-	}, (*call).importRows}
+	}
 }
 
-func (c *call) importRows() error {
-	opts, file, err := c.importOptions()
+// importRows creates and changes records by the rows of a file. The rights of the sender apply to the resources of
+// the rows.
+func importRows(ctx context.Context, r *feature.Request) (*feature.Response, error) {
+	opts, file, err := readOptions(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if opts.OnError == importer.Skip && !opts.DryRun {
-		c.endless() // each transaction has up to 1,000 rows
+		ctx = r.Inventory.Unbounded(ctx) // each transaction has up to 1,000 rows
 	}
-	body := c.r.ContentLength
+	body := r.HTTP.ContentLength
 	if body < 0 {
-		body = importBody
+		body = maxBody
 	}
-	if err := httpx.Reserve(c.r.Context(), importMemory+rowMemory*body); err != nil {
-		return err
+	if err := httpx.Reserve(ctx, importMemory+rowMemory*body); err != nil {
+		return nil, err
 	}
-	source, err := importer.Open("body", c.r.Body, c.schema, file)
+	source, err := importer.Open("body", r.HTTP.Body, r.Inventory.Records().Schema(), file)
 	if err != nil {
-		return importError(err)
+		return nil, importError(err)
 	}
 	var rejected bytes.Buffer
 	opts.Rejected = func(row *importer.Row) error {
@@ -130,46 +143,43 @@ func (c *call) importRows() error {
 		}
 		return nil
 	}
-	report, err := importer.Run(c.r.Context(), c.inventory(), []importer.Source{source}, opts)
+	report, err := importer.Run(ctx, r.Inventory.Engine(), []importer.Source{source}, opts)
 	if err != nil {
-		return importError(err)
+		return nil, importError(err)
 	}
-	return c.sendImport(report, opts, rejected.String())
+	return respond(report, opts, rejected.String()), nil
 }
 
-// importOptions parses the parameters.
-func (c *call) importOptions() (*importer.Options, *importer.FileOptions, error) {
-	file := &importer.FileOptions{Resource: c.query.Get("resource"), Format: c.query.Get("format")}
+// readOptions parses the parameters.
+func readOptions(r *feature.Request) (*importer.Options, *importer.FileOptions, error) {
+	file := &importer.FileOptions{Resource: r.Query.Get("resource"), Format: r.Query.Get("format")}
 	if file.Format == "" {
-		kind, _, _ := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+		kind, _, _ := mime.ParseMediaType(r.HTTP.Header.Get("Content-Type"))
 		if file.Format = importTypes[kind]; file.Format == "" {
-			return nil, nil, httpx.Errorf(http.StatusUnsupportedMediaType, "Content-Type is %s: send text/csv, application/jsonl or application/yaml, or add the parameter format", shorten(kind))
+			return nil, nil, httpx.Errorf(http.StatusUnsupportedMediaType, "Content-Type is %s: send text/csv, application/jsonl or application/yaml, or add the parameter format", printable.Truncate(kind, maxShown))
 		}
 	}
-	opts := &importer.Options{By: c.caller(), DryRun: c.dryRun, Allow: c.mayUse, Check: c.checkRows}
-	switch c.query.Get("existing") {
-	case "", "update":
-	case "reject":
-		opts.New = true
-	default:
-		return nil, nil, badField("existing", "must be update or reject")
+	opts := &importer.Options{By: r.Inventory.Sender(), DryRun: r.DryRun, Allow: r.Inventory.May, Check: func(_ context.Context, rows []*importer.Row) (int, string, error) {
+		return checkRows(r.Inventory, rows)
+	}}
+	existing, err := r.Choice("existing", "update", "reject")
+	if err != nil {
+		return nil, nil, err
 	}
-	switch c.query.Get("prune") {
-	case "", "false":
-	case "true":
-		opts.Prune = true
-	default:
-		return nil, nil, badField("prune", "must be true or false")
+	prune, err := r.Choice("prune", "false", "true")
+	if err != nil {
+		return nil, nil, err
 	}
-	switch c.query.Get("on_error") {
-	case "", "stop":
-	case "skip":
-		if opts.Prune {
-			return nil, nil, badField("prune", "must not be true with on_error=skip: the record of a rejected row would be deleted")
-		}
+	onError, err := r.Choice("on_error", "stop", "skip")
+	if err != nil {
+		return nil, nil, err
+	}
+	opts.New, opts.Prune = existing == "reject", prune == "true"
+	if onError == "skip" {
 		opts.OnError = importer.Skip
-	default:
-		return nil, nil, badField("on_error", "must be stop or skip")
+	}
+	if opts.Prune && opts.OnError == importer.Skip {
+		return nil, nil, records.InvalidField("prune", "must not be true with on_error=skip: the record of a rejected row would be deleted")
 	}
 	return opts, file, nil
 }
@@ -189,22 +199,9 @@ func importError(err error) error {
 		if field == "" {
 			field = "body"
 		}
-		e.Fields = append(e.Fields, httpx.FieldError{Field: shorten(field), Reason: fmt.Sprintf("%s (line %d)", p.Reason, p.Line)})
+		e.Fields = append(e.Fields, httpx.FieldError{Field: printable.Truncate(field, maxShown), Reason: fmt.Sprintf("%s (line %d)", p.Reason, p.Line)})
 	}
 	return e
-}
-
-// checkQuery applies the check of requests to all but the body, whose rows are checked one by one.
-func (a *API) checkQuery(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		bare := r.WithContext(r.Context())
-		bare.Body, bare.ContentLength = http.NoBody, 0
-		a.check(http.HandlerFunc(func(w http.ResponseWriter, checked *http.Request) {
-			whole := checked.WithContext(checked.Context())
-			whole.Body, whole.ContentLength = r.Body, r.ContentLength
-			next.ServeHTTP(w, whole)
-		})).ServeHTTP(w, bare)
-	})
 }
 
 // rowsChecked is the number of rows that are checked at once, as one body.
@@ -212,14 +209,14 @@ const rowsChecked = 100
 
 // checkRows applies the check of bodies, such as that for markup (REFERENCE.md, 5.1), to rows, which are
 // not JSON.
-func (c *call) checkRows(_ context.Context, rows []*importer.Row) (index int, reason string, err error) {
+func checkRows(in feature.Inventory, rows []*importer.Row) (index int, reason string, err error) {
 	for first := 0; first < len(rows); first += rowsChecked {
 		chunk := rows[first:min(first+rowsChecked, len(rows))]
-		if c.passes(chunk) == nil {
+		if passes(in, chunk) == nil {
 			continue
 		}
 		for i := range chunk { // together they may only be too large
-			if refused := c.passes(chunk[i : i+1]); refused != nil {
+			if refused := passes(in, chunk[i:i+1]); refused != nil {
 				return first + i, refused.Message, nil
 			}
 		}
@@ -228,39 +225,27 @@ func (c *call) checkRows(_ context.Context, rows []*importer.Row) (index int, re
 }
 
 // passes returns what the check of bodies says about rows, nil if it accepts them.
-func (c *call) passes(rows []*importer.Row) (refused *httpx.Error) {
+func passes(in feature.Inventory, rows []*importer.Row) *httpx.Error {
 	patches := make([]records.Patch, len(rows))
 	for i, row := range rows {
 		patches[i] = row.Patch
 	}
-	body, err := json.Marshal(patches)
+	doc, err := json.Marshal(patches)
 	if err != nil {
 		return &httpx.Error{Status: http.StatusBadRequest, Message: "is no JSON: " + err.Error()}
 	}
-	r := c.r.Clone(context.Background())
-	r.Header = http.Header{"Content-Type": {"application/json"}}
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	render := httpx.RenderErrors(func(_ http.ResponseWriter, _ *http.Request, e *httpx.Error) { refused = e })
-	render(c.check(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))).ServeHTTP(nobody{}, r)
-	return refused
+	return in.Check(doc)
 }
 
-// nobody is a response writer that discards everything.
-type nobody struct{}
-
-func (nobody) Header() http.Header         { return http.Header{} }
-func (nobody) WriteHeader(int)             {}
-func (nobody) Write(p []byte) (int, error) { return len(p), nil }
-
-// sendImport responds with a report: with 422 if nothing was changed because of rejected rows.
-func (c *call) sendImport(r *importer.Report, opts *importer.Options, rejected string) error {
+// respond responds with a report: with 422 if nothing was changed because of rejected rows.
+func respond(r *importer.Report, opts *importer.Options, rejected string) *feature.Response {
 	body := importReport{
 		Status: "success", Message: "Import completed", Rows: r.Rows, Created: r.Created, Updated: r.Updated, Unchanged: r.Unchanged, Deleted: r.Deleted,
 		Rejected: r.Rejected, Problems: make([]importProblem, len(r.Problems)), Truncated: r.Truncated, RejectedRows: rejected,
-		Changes: previewChanges(r.Changes),
+		Changes: feature.Changes(r.Changes),
 	}
 	for i, p := range r.Problems {
-		body.Problems[i] = importProblem{p.Line, shorten(p.Column), p.Value, p.Reason}
+		body.Problems[i] = importProblem{p.Line, printable.Truncate(p.Column, maxShown), p.Value, p.Reason}
 	}
 	status := http.StatusOK
 	switch {
@@ -273,6 +258,5 @@ func (c *call) sendImport(r *importer.Report, opts *importer.Options, rejected s
 			body.Message = fmt.Sprintf("Would create %d records, update %d and delete %d", r.Created, r.Updated, r.Deleted)
 		}
 	}
-	c.send(status, func(b []byte) []byte { return appendJSON(b, reflect.ValueOf(body)) })
-	return nil
+	return &feature.Response{Status: status, Body: body}
 }

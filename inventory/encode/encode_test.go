@@ -1,8 +1,9 @@
-package httpapi_test
+package encode_test
 
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"math"
 	"reflect"
 	"testing"
@@ -11,9 +12,30 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ashlar-go/ashlar/inventory"
-	"github.com/ashlar-go/ashlar/inventory/httpapi"
+	"github.com/ashlar-go/ashlar/inventory/encode"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
+
+// tester is a test, or one case of a property.
+type tester interface {
+	Helper()
+	Fatal(args ...any)
+}
+
+func ok(t tester, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// of returns the encoder of a record.
+func of(t tester, rec records.Record) *encode.Encoder {
+	t.Helper()
+	r, err := inventory.Schema().Of(rec)
+	ok(t, err)
+	return encode.New(r)
+}
 
 // asJSON encodes a value with encoding/json, without HTML escapes.
 func asJSON(t testing.TB, v any) string {
@@ -29,7 +51,7 @@ func asJSON(t testing.TB, v any) string {
 // hidden fields.
 func TestEncoder(t *testing.T) {
 	t.Parallel()
-	for _, r := range builtIn.Resources() {
+	for _, r := range inventory.Schema().Resources() {
 		t.Run(r.Name, func(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(t *rapid.T) {
@@ -47,7 +69,7 @@ func TestEncoder(t *testing.T) {
 				if err := encoder.Encode(rec); err != nil {
 					t.Fatal(err)
 				}
-				got := httpapi.AppendRecord(nil, rec)
+				got := of(t, rec).Append(nil, rec)
 				if string(got)+"\n" != plain.String() {
 					t.Fatalf("got\n%s want\n%s(%s)", got, &plain, want)
 				}
@@ -96,7 +118,7 @@ func TestEncodedFields(t *testing.T) {
 	t.Parallel()
 	var got map[string]any
 	u := &inventory.User{Username: "jane", Password: "a", PasswordHash: "b", Epoch: 7, UsernameKey: "jane"}
-	ok(t, json.Unmarshal(httpapi.AppendRecord(nil, u), &got))
+	ok(t, json.Unmarshal(of(t, u).Append(nil, u), &got))
 	for _, name := range []string{"password", "password_hash", "reset_hash", "reset_expires_at", "epoch", "username_key"} {
 		if _, there := got[name]; there {
 			t.Errorf("%s is shown", name)
@@ -112,7 +134,7 @@ func FuzzText(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if got, want := string(httpapi.AppendString(nil, s)), asJSON(t, s); got != want {
+		if got, want := string(encode.String(nil, s)), asJSON(t, s); got != want {
 			t.Errorf("%q is %s, want %s", s, got, want)
 		}
 	})
@@ -126,7 +148,7 @@ func FuzzFloat(f *testing.F) {
 		if math.IsNaN(n) || math.IsInf(n, 0) {
 			t.Skip("no record has such a number")
 		}
-		if got, want := string(httpapi.AppendFloat(nil, n)), asJSON(t, n); got != want {
+		if got, want := string(encode.Float(nil, n)), asJSON(t, n); got != want {
 			t.Errorf("%v is %s, want %s", n, got, want)
 		}
 	})
@@ -137,13 +159,42 @@ func TestEncoderAllocates(t *testing.T) {
 	rec := described()
 	at := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	rec.LastSeen = &at
-	encode, out := httpapi.Encoder(rec), make([]byte, 0, 4096)
-	if n := testing.AllocsPerRun(100, func() { out = encode(out[:0], rec) }); n != 0 {
+	e, out := of(t, rec), make([]byte, 0, 4096)
+	if n := testing.AllocsPerRun(100, func() { out = e.Append(out[:0], rec) }); n != 0 {
 		t.Errorf("%v allocations for %s", n, out)
 	}
 	var back inventory.Device
 	ok(t, json.Unmarshal(out, &back))
 	if !reflect.DeepEqual(&back, rec) {
 		t.Errorf("%s is read as %+v", out, back)
+	}
+}
+
+// BenchmarkEncode measures the encoder alone.
+func BenchmarkEncode(b *testing.B) {
+	rec := described()
+	b.Run("append", func(b *testing.B) {
+		b.ReportAllocs()
+		var out []byte
+		e := of(b, rec)
+		for b.Loop() {
+			out = e.Append(out[:0], rec)
+		}
+	})
+	b.Run("json", func(b *testing.B) {
+		b.ReportAllocs()
+		encoder := json.NewEncoder(io.Discard)
+		for b.Loop() {
+			ok(b, encoder.Encode(rec))
+		}
+	})
+}
+
+// described returns a device with a value in most fields.
+func described() *inventory.Device {
+	return &inventory.Device{
+		Hostname: "core-1", IP: "192.0.2.1", Model: "QFX5120-48Y", Vendor: "Juniper", OS: "Junos", OSVersion: "23.4R2",
+		Status: inventory.DeviceActive, Role: "core", SerialNumber: "XR0123456789", RackPosition: "R12 U40",
+		Tags: []string{"backbone", "ring-1"}, Notes: "Behind the door.\nRing twice.",
 	}
 }

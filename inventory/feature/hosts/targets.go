@@ -1,4 +1,4 @@
-package httpapi
+package hosts
 
 import (
 	"fmt"
@@ -9,7 +9,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/encode"
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -24,24 +27,22 @@ const maxLabels = 100
 var labelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]{0,99}$`)
 
 // targets serves devices as targets of Prometheus.
-func targets() operation {
+func targets() feature.Operation {
 	group := openapi.Object("TargetGroup",
 		openapi.Required("targets", openapi.Array(openapi.String("A host, and the port if there is one."), 1, 1)),
 		openapi.Required("labels", &openapi.Schema{Type: "object", AdditionalProperties: openapi.String("")}))
-	return operation{openapi.Operation{
-		ID: "listTargets", Summary: "List devices as targets of Prometheus (http_sd)",
+	return feature.Operation{Operation: openapi.Operation{
+		Path: "/sd/prometheus", ID: "listTargets", Summary: "List devices as targets of Prometheus (http_sd)",
 		Parameters: []openapi.Parameter{
 			{Name: "port", Schema: openapi.String(""), Description: "The port of each target: a number, or the name of an integer field; devices without a value in it are left out. Default: none."},
 			{Name: "address", Schema: openapi.String(""), Description: "The field with the address or host name of the target. Default: ip, or else hostname."},
 			{Name: "labels", Schema: openapi.String(""), Description: "The fields to send, separated by commas: field for the label " + metaPrefix + "field, field:label for another name, location.field for a field of the location. Default: all but times and notes."},
 		},
 		Responses: []openapi.Response{{Status: http.StatusOK, Schema: openapi.Array(group, 0, 0)}},
-	}, func(c *call) error {
-		return c.discover(contentType[0], func() (writing, bool, error) {
-			doc, err := c.targetList()
-			return doc, err == nil && doc.located(), err
-		})
-	}}
+	}, Handle: serve("application/json", func(r *feature.Request) (document, bool, error) {
+		doc, err := newTargetList(r)
+		return doc, err == nil && doc.located(), err
+	})}
 }
 
 // targetList is a document of http_sd, with one group for each device.
@@ -60,27 +61,28 @@ type targetLabel struct {
 	location bool
 }
 
-// targetList returns the document that the parameters ask for.
-func (c *call) targetList() (*targetList, error) {
-	r := c.current(c.route.resource)
+// newTargetList returns the document that the parameters ask for.
+func newTargetList(request *feature.Request) (*targetList, error) {
+	schema, query := request.Inventory.Records().Schema(), request.Query
+	r := records.Of[inventory.Device](schema)
 	doc := &targetList{}
-	if port := c.query.Get("port"); c.query.Has("port") {
+	if port := query.Get("port"); query.Has("port") {
 		if n, err := strconv.ParseUint(port, 10, 16); err == nil && n > 0 {
 			doc.port = strconv.FormatUint(n, 10)
 		} else if f, ok := r.Field(port); ok && f.Kind == records.Int && f.Name != "version" {
 			doc.portField = f
 		} else {
-			return nil, badField("port", "must be a port from 1 to 65535, or the name of a field of devices with whole numbers")
+			return nil, records.InvalidField("port", "must be a port from 1 to 65535, or the name of a field of devices with whole numbers")
 		}
 	}
-	if c.query.Has("address") {
-		f, ok := r.Field(c.query.Get("address"))
+	if query.Has("address") {
+		f, ok := r.Field(query.Get("address"))
 		if !ok || f.Kind != records.Text || !f.Sortable() {
-			return nil, badField("address", "must be the name of a field of devices with text, such as hostname")
+			return nil, records.InvalidField("address", "must be the name of a field of devices with text, such as hostname")
 		}
 		doc.address = f
 	}
-	return doc, doc.setLabels(r, records.Of[inventory.Location](c.schema), c.query.Get("labels"), c.query.Has("labels"))
+	return doc, doc.setLabels(r, records.Of[inventory.Location](schema), query.Get("labels"), query.Has("labels"))
 }
 
 // setLabels sets the labels that the parameter names, or the default ones.
@@ -95,7 +97,7 @@ func (l *targetList) setLabels(devices, locations *records.Resource, text string
 	}
 	parts := strings.Split(text, ",")
 	if len(parts) > maxLabels {
-		return badField("labels", fmt.Sprintf("has %d labels: use at most %d", len(parts), maxLabels))
+		return records.InvalidField("labels", fmt.Sprintf("has %d labels: use at most %d", len(parts), maxLabels))
 	}
 	for _, part := range parts {
 		source, name, renamed := strings.Cut(part, ":")
@@ -106,19 +108,19 @@ func (l *targetList) setLabels(devices, locations *records.Resource, text string
 		}
 		f, ok := of.Field(field)
 		if !ok || !isLabel(f) {
-			return badField("labels", "has no field "+strconv.Quote(shorten(source))+": use fields of one line of "+of.Name+", separated by commas")
+			return records.InvalidField("labels", "has no field "+strconv.Quote(printable.Truncate(source, 64))+": use fields of one line of "+of.Name+", separated by commas")
 		}
 		if !renamed {
 			name = metaPrefix + strings.ReplaceAll(source, ".", "_")
 		}
 		if !labelName.MatchString(name) || name == "__name__" || name == "__address__" {
-			return badField("labels", "has the label "+strconv.Quote(shorten(name))+": use letters, digits and underscores, and not __name__ or __address__")
+			return records.InvalidField("labels", "has the label "+strconv.Quote(printable.Truncate(name, 64))+": use letters, digits and underscores, and not __name__ or __address__")
 		}
 		if slices.ContainsFunc(l.labels, func(other targetLabel) bool { return other.name == name }) {
 			if !given { // a custom field such as location_name
 				continue
 			}
-			return badField("labels", "has the label "+strconv.Quote(shorten(name))+" twice")
+			return records.InvalidField("labels", "has the label "+strconv.Quote(printable.Truncate(name, 64))+" twice")
 		}
 		l.labels = append(l.labels, targetLabel{name, f, location})
 	}
@@ -148,7 +150,7 @@ func (l *targetList) device(b []byte, d *inventory.Device, at *inventory.Locatio
 		b = append(b, ',')
 	}
 	l.some = true
-	b = append(appendString(append(b, "\n{\"targets\":["...), target), `],"labels":{`...)
+	b = append(encode.String(append(b, "\n{\"targets\":["...), target), `],"labels":{`...)
 	first := true
 	for i := range l.labels {
 		label := &l.labels[i]
@@ -166,8 +168,8 @@ func (l *targetList) device(b []byte, d *inventory.Device, at *inventory.Locatio
 			b = append(b, ',')
 		}
 		first = false
-		b = append(appendString(b, label.name), ':')
-		b = appendString(b, value)
+		b = append(encode.String(b, label.name), ':')
+		b = encode.String(b, value)
 	}
 	return append(b, "}}"...)
 }
@@ -218,7 +220,7 @@ func labelValue(f *records.Field, rec records.Record) string {
 	case nil:
 		return ""
 	}
-	b := appendExtra(nil, f, value)
+	b := encode.Value(nil, f, value)
 	if len(b) > 0 && b[0] == '"' { // a time
 		b = b[1 : len(b)-1]
 	}

@@ -1,37 +1,39 @@
-package httpapi
+package hosts
 
 import (
 	"bytes"
 	"maps"
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/encode"
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // playbookHosts serves devices as a dynamic inventory of Ansible.
-func playbookHosts() operation {
-	return operation{openapi.Operation{
-		ID: "listAnsibleHosts", Summary: "List devices as a dynamic inventory of Ansible",
-		Responses: []openapi.Response{{
-			Status: http.StatusOK, Schema: openapi.Object("AnsibleInventory",
-				openapi.Required("_meta", openapi.Object("", openapi.Required("hostvars", openapi.Object(""))))),
-		}},
-	}, func(c *call) error {
-		return c.discover(contentType[0], func() (writing, bool, error) {
-			e := c.encoders.of(c.current(c.route.resource))
-			return &ansibleHosts{encode: e, taken: map[string]bool{}, groups: map[string][]uint32{}}, true, nil
-		})
-	}}
+func playbookHosts() feature.Operation {
+	return feature.Operation{
+		Operation: openapi.Operation{
+			Path: "/sd/ansible", ID: "listAnsibleHosts", Summary: "List devices as a dynamic inventory of Ansible",
+			Responses: []openapi.Response{{
+				Status: http.StatusOK, Schema: openapi.Object("AnsibleInventory",
+					openapi.Required("_meta", openapi.Object("", openapi.Required("hostvars", openapi.Object(""))))),
+			}},
+		},
+		Handle: serve("application/json", func(r *feature.Request) (document, bool, error) {
+			e := encode.New(records.Of[inventory.Device](r.Inventory.Records().Schema()))
+			return &ansibleHosts{fields: e, taken: map[string]bool{}, groups: map[string][]uint32{}}, true, nil
+		}),
+	}
 }
 
 // ansibleHosts is the document that the option --list of an inventory script writes.
 type ansibleHosts struct {
-	encode *encoder
+	fields *encode.Encoder
 	value  []byte
 	names  []string            // of hosts
 	taken  map[string]bool     // the same
@@ -50,20 +52,19 @@ func (a *ansibleHosts) device(b []byte, d *inventory.Device, at *inventory.Locat
 	}
 	a.names, a.taken[name] = append(a.names, name), true
 	a.bytes += 96 + int64(len(name))
-	b = append(appendString(append(b, '\n'), name), ":{"...)
+	b = append(encode.String(append(b, '\n'), name), ":{"...)
 	if d.IP != "" {
-		b = append(appendString(append(b, `"ansible_host":`...), d.IP), ',')
+		b = append(encode.String(append(b, `"ansible_host":`...), d.IP), ',')
 	}
-	v, base := reflect.ValueOf(d).Elem(), d.Meta()
-	for i := range a.encode.members {
-		m := &a.encode.members[i]
-		if m.base != nil && m.field.Name != "id" {
+	for i := range a.fields.Members {
+		m := &a.fields.Members[i]
+		if slices.Contains([]string{"created_at", "updated_at", "version"}, m.Field.Name) {
 			continue
 		}
-		a.value = m.value(a.value[:0], v, base)
-		b = append(append(append(b, `"ashlar_`...), m.field.Name...), `":`...)
+		a.value = m.Append(a.value[:0], d)
+		b = append(append(append(b, `"ashlar_`...), m.Field.Name...), `":`...)
 		if templated(a.value) {
-			b = appendUnsafe(b, m.field, d)
+			b = appendUnsafe(b, m.Field, d)
 		} else {
 			b = append(b, a.value...)
 		}
@@ -80,7 +81,7 @@ func (a *ansibleHosts) device(b []byte, d *inventory.Device, at *inventory.Locat
 
 // variable appends a variable of the location, unless devices have a custom field of that name.
 func (a *ansibleHosts) variable(b []byte, name, value string) []byte {
-	if slices.ContainsFunc(a.encode.members, func(m member) bool { return m.field.Name == name }) {
+	if slices.ContainsFunc(a.fields.Members, func(m encode.Member) bool { return m.Field.Name == name }) {
 		return b
 	}
 	b = append(append(append(b, `"ashlar_`...), name...), `":`...)
@@ -137,12 +138,12 @@ func (a *ansibleHosts) name(d *inventory.Device) string {
 func (a *ansibleHosts) end(b []byte) []byte {
 	b = append(b, "}}"...)
 	for _, group := range slices.Sorted(maps.Keys(a.groups)) {
-		b = append(appendString(append(b, ",\n"...), group), `:{"hosts":[`...)
+		b = append(encode.String(append(b, ",\n"...), group), `:{"hosts":[`...)
 		for i, host := range a.groups[group] {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = appendString(b, a.names[host])
+			b = encode.String(b, a.names[host])
 		}
 		b = append(b, "]}"...)
 	}
@@ -168,9 +169,9 @@ func templated(value []byte) bool {
 // appendUntrusted appends a text that Ansible does not take for a template.
 func appendUntrusted(b []byte, text string) []byte {
 	if !templated([]byte(text)) {
-		return appendString(b, text)
+		return encode.String(b, text)
 	}
-	return append(appendString(append(b, `{"__ansible_unsafe":`...), text), '}')
+	return append(encode.String(append(b, `{"__ansible_unsafe":`...), text), '}')
 }
 
 // appendUnsafe appends the text or the list of a field whose value is templated.

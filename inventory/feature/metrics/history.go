@@ -1,14 +1,16 @@
-package httpapi
+package metrics
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -25,8 +27,8 @@ const (
 // stepRaw is the step of single metrics.
 const stepRaw = "raw"
 
-// history lists the metrics of one device over time (REFERENCE.md, 2.8).
-func history(r *records.Resource) operation {
+// getHistory lists the metrics of one device over time.
+func getHistory() feature.Operation {
 	number := func() *openapi.Schema { return &openapi.Schema{Type: []string{"number", "null"}} }
 	values := func() *openapi.Schema {
 		return openapi.Object("MetricValues", openapi.Required("min", number()), openapi.Required("avg", number()), openapi.Required("max", number()))
@@ -43,8 +45,9 @@ func history(r *records.Resource) operation {
 	point := openapi.Object("HistoryPoint", openapi.Required("ts", at("The time of the metric, or the start of the period.")),
 		openapi.Required("samples", count), openapi.Required("cpu", values()), openapi.Required("memory", values()),
 		openapi.Required("temp", values()), openapi.Required("uptime_seconds", uptime))
-	return operation{openapi.Operation{
-		ID: "getMetricHistory", Tag: r.Name, Summary: "Get the metrics of one device over time",
+	return feature.Operation{Operation: openapi.Operation{
+		Method: http.MethodGet, Path: "/metrics/device/{id}/history",
+		ID: "getMetricHistory", Tag: "metrics", Summary: "Get the metrics of one device over time",
 		Parameters: []openapi.Parameter{
 			{Name: "from", Schema: at(""), Description: "The first time. Default: a day before to."},
 			{Name: "to", Schema: at(""), Description: "The time after the last one. Default: now."},
@@ -54,47 +57,66 @@ func history(r *records.Resource) operation {
 			openapi.Required("meta", openapi.Object("HistoryMeta", openapi.Required("from", at("")), openapi.Required("to", at("")),
 				openapi.Required("step", step), openapi.Required("more", openapi.Boolean("Whether there are more raw metrics than a response has.")))),
 			openapi.Required("data", openapi.Array(point, 0, maxPoints)))}},
-	}, (*call).history}
+	}, Resource: "metrics", Does: records.RouteList, Handle: serveHistory}
 }
 
-func (c *call) history() error {
-	device, err := c.parentID(records.Of[inventory.Device](c.schema))
+// history is the response.
+type history struct {
+	Meta historyMeta    `json:"meta"`
+	Data []historyPoint `json:"data"`
+}
+
+type historyMeta struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+	Step string    `json:"step"`
+	More bool      `json:"more"`
+}
+
+// historyPoint is a metric, or the summary of a period.
+type historyPoint struct {
+	TS      time.Time     `json:"ts"`
+	Samples int64         `json:"samples"`
+	CPU     historyValues `json:"cpu"`
+	Memory  historyValues `json:"memory"`
+	Temp    historyValues `json:"temp"`
+	Uptime  *int64        `json:"uptime_seconds"`
+}
+
+type historyValues struct {
+	Min *float64 `json:"min"`
+	Avg *float64 `json:"avg"`
+	Max *float64 `json:"max"`
+}
+
+func serveHistory(ctx context.Context, r *feature.Request) (*feature.Response, error) {
+	from := r.Inventory.Records()
+	device, err := r.Find(ctx, "id", records.Of[inventory.Device](from.Schema()))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	from, to, step, err := c.historyRange()
+	first, end, step, err := historyRange(r.Query, r.Inventory.Engine().Now())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	q := c.historyQuery(device, step, from, to)
-	page, err := c.store.List(c.r.Context(), q)
+	page, err := from.List(ctx, historyQuery(from.Schema(), device, step, first, end))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	c.send(http.StatusOK, func(b []byte) []byte {
-		b = append(b, `{"meta":{"from":`...)
-		b = append(appendTime(b, from), `,"to":`...)
-		b = append(appendTime(b, to), `,"step":"`...)
-		b = append(append(b, step...), `","more":`...)
-		b = append(strconv.AppendBool(b, page.More), `},"data":[`...)
-		for i, rec := range page.Records {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendPoint(b, rec)
-		}
-		return append(b, "]}"...)
-	})
-	return nil
+	h := history{historyMeta{first, end, step, page.More}, make([]historyPoint, len(page.Records))}
+	for i, rec := range page.Records {
+		h.Data[i] = pointOf(rec)
+	}
+	return feature.OK(h), nil
 }
 
 // historyQuery returns the query of a history. An index has its records in order.
-func (c *call) historyQuery(device, step string, from, to time.Time) *records.Query {
-	q := &records.Query{Resource: records.Of[inventory.Metric](c.schema), Limit: maxPoints}
+func historyQuery(schema *records.Schema, device, step string, from, to time.Time) *records.Query {
+	q := &records.Query{Resource: records.Of[inventory.Metric](schema), Limit: maxPoints}
 	field, first, end := "ts", any(from), any(to)
 	if step != stepRaw {
 		s := inventory.Step(step)
-		q.Resource, field = records.Of[inventory.MetricRollup](c.schema), "bucket"
+		q.Resource, field = records.Of[inventory.MetricRollup](schema), "bucket"
 		first, end = s.Bucket(from), s.Bucket(to.Add(s.Duration()-1))
 	}
 	q.Where("device_id", device)
@@ -105,15 +127,15 @@ func (c *call) historyQuery(device, step string, from, to time.Time) *records.Qu
 }
 
 // historyRange returns the parameters of a history.
-func (c *call) historyRange() (from, to time.Time, step string, err error) {
-	to = c.now().UTC().Truncate(time.Microsecond)
+func historyRange(query url.Values, now time.Time) (from, to time.Time, step string, err error) {
+	to = now.UTC().Truncate(time.Microsecond)
 	parse := func(name string, at *time.Time) error {
-		if !c.query.Has(name) {
+		if !query.Has(name) {
 			return nil
 		}
-		t, err := time.Parse(time.RFC3339Nano, c.query.Get(name))
+		t, err := time.Parse(time.RFC3339Nano, query.Get(name))
 		if err != nil || t.Year() < 1 || t.Year() > 9998 {
-			return badField(name, "must be a time such as 2026-01-31T12:00:00Z")
+			return records.InvalidField(name, "must be a time such as 2026-01-31T12:00:00Z")
 		}
 		*at = t.UTC().Truncate(time.Microsecond)
 		return nil
@@ -126,66 +148,42 @@ func (c *call) historyRange() (from, to time.Time, step string, err error) {
 		return from, to, "", err
 	}
 	if !from.Before(to) {
-		return from, to, "", badField("from", "must be before to")
+		return from, to, "", records.InvalidField("from", "must be before to")
 	}
 	steps := []string{stepRaw, string(inventory.FiveMinutes), string(inventory.OneHour)}
 	longest := map[string]time.Duration{stepRaw: rawHistory}
 	for _, s := range steps[1:] {
 		longest[s] = (maxPoints - 1) * inventory.Step(s).Duration()
 	}
-	step = c.query.Get("step")
+	step = query.Get("step")
 	switch {
-	case !c.query.Has("step"):
+	case !query.Has("step"):
 		i := slices.IndexFunc(steps, func(s string) bool { return to.Sub(from) <= longest[s] })
 		step = steps[max(i, 0)]
 		if i < 0 {
 			step = string(inventory.OneHour)
 		}
 	case !slices.Contains(steps, step):
-		return from, to, "", badField("step", "must be one of "+strings.Join(steps, ", "))
+		return from, to, "", records.InvalidField("step", "must be one of "+strings.Join(steps, ", "))
 	}
 	if step != stepRaw && to.Sub(from) > longest[step] {
-		return from, to, "", badField("step", fmt.Sprintf("%s allows a range of at most %d hours: use a longer step or a shorter range", step, int(longest[step].Hours())))
+		return from, to, "", records.InvalidField("step", fmt.Sprintf("%s allows a range of at most %d hours: use a longer step or a shorter range", step, int(longest[step].Hours())))
 	}
 	return from, to, step, nil
 }
 
-// appendPoint appends a metric or the summary of a period.
-func appendPoint(b []byte, rec records.Record) []byte {
+// pointOf returns a metric, or the summary of a period, as a point.
+func pointOf(rec records.Record) historyPoint {
 	p, at := &inventory.MetricRollup{}, time.Time{}
 	switch rec := rec.(type) {
 	case *inventory.MetricRollup:
 		p, at = rec, rec.Start()
 	case *inventory.Metric:
-		at = *rec.TS // the range excludes null
-		p = &inventory.MetricRollup{
-			Samples: 1, UptimeSeconds: rec.UptimeSeconds,
-			CPUMin: rec.CPU, CPUAvg: rec.CPU, CPUMax: rec.CPU, MemoryMin: rec.Memory, MemoryAvg: rec.Memory, MemoryMax: rec.Memory,
-			TempMin: rec.Temp, TempAvg: rec.Temp, TempMax: rec.Temp,
-		}
+		one := func(v *float64) historyValues { return historyValues{v, v, v} }
+		return historyPoint{*rec.TS, 1, one(rec.CPU), one(rec.Memory), one(rec.Temp), rec.UptimeSeconds} // the range excludes null
 	}
-	b = append(b, `{"ts":`...)
-	b = append(appendTime(b, at), `,"samples":`...)
-	b = strconv.AppendInt(b, p.Samples, 10)
-	for _, v := range []struct {
-		name             string
-		least, avg, most *float64
-	}{{"cpu", p.CPUMin, p.CPUAvg, p.CPUMax}, {"memory", p.MemoryMin, p.MemoryAvg, p.MemoryMax}, {"temp", p.TempMin, p.TempAvg, p.TempMax}} {
-		b = append(append(append(b, `,"`...), v.name...), `":{"min":`...)
-		b = append(appendNumber(b, v.least), `,"avg":`...)
-		b = append(appendNumber(b, v.avg), `,"max":`...)
-		b = append(appendNumber(b, v.most), '}')
+	return historyPoint{
+		at, p.Samples, historyValues{p.CPUMin, p.CPUAvg, p.CPUMax}, historyValues{p.MemoryMin, p.MemoryAvg, p.MemoryMax},
+		historyValues{p.TempMin, p.TempAvg, p.TempMax}, p.UptimeSeconds,
 	}
-	b = append(b, `,"uptime_seconds":`...)
-	if p.UptimeSeconds == nil {
-		return append(b, "null}"...)
-	}
-	return append(strconv.AppendInt(b, *p.UptimeSeconds, 10), '}')
-}
-
-func appendNumber(b []byte, n *float64) []byte {
-	if n == nil {
-		return append(b, "null"...)
-	}
-	return appendFloat(b, *n)
 }

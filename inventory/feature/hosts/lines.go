@@ -1,14 +1,15 @@
-package httpapi
+package hosts
 
 import (
 	"fmt"
 	"net/http"
 	"net/netip"
-	"strconv"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 const (
@@ -16,71 +17,66 @@ const (
 	zoneText  = "text/dns; charset=utf-8" // RFC 4027
 
 	defaultTTL = 3600
+	maxTTL     = 1<<31 - 1 // RFC 2181, section 8
 )
 
 // hostsFile serves devices as lines of a hosts file.
-func hostsFile() operation {
-	return operation{openapi.Operation{
-		ID: "listHostsFile", Summary: "List devices as lines of a hosts file",
-		Responses: []openapi.Response{{Status: http.StatusOK, Schema: openapi.String("An address and a hostname on each line."), ContentType: "text/plain"}},
-	}, func(c *call) error {
-		return c.lines(plainText, func() (*hostLines, error) {
+func hostsFile() feature.Operation {
+	return feature.Operation{
+		Operation: openapi.Operation{
+			Path: "/sd/hosts", ID: "listHostsFile", Summary: "List devices as lines of a hosts file",
+			Responses: []openapi.Response{{Status: http.StatusOK, Schema: openapi.String("An address and a hostname on each line."), ContentType: "text/plain"}},
+		},
+		Handle: serve(plainText, func(*feature.Request) (document, bool, error) {
 			return &hostLines{comment: "#", line: func(b []byte, d *inventory.Device, name string) []byte {
 				return fmt.Appendf(b, "%s\t%s\n", d.IP, name)
-			}}, nil
-		})
-	}}
+			}}, false, nil
+		}),
+	}
 }
 
 // sshConfig serves devices as hosts of a configuration of ssh.
-func sshConfig() operation {
-	return operation{openapi.Operation{
-		ID: "listSSHHosts", Summary: "List devices as hosts of a configuration of ssh",
-		Responses: []openapi.Response{{Status: http.StatusOK, Schema: openapi.String("A block Host for each device."), ContentType: "text/plain"}},
-	}, func(c *call) error {
-		return c.lines(plainText, func() (*hostLines, error) {
+func sshConfig() feature.Operation {
+	return feature.Operation{
+		Operation: openapi.Operation{
+			Path: "/sd/ssh", ID: "listSSHHosts", Summary: "List devices as hosts of a configuration of ssh",
+			Responses: []openapi.Response{{Status: http.StatusOK, Schema: openapi.String("A block Host for each device."), ContentType: "text/plain"}},
+		},
+		Handle: serve(plainText, func(*feature.Request) (document, bool, error) {
 			return &hostLines{comment: "#", once: map[string]bool{}, line: func(b []byte, d *inventory.Device, name string) []byte {
 				return fmt.Appendf(b, "Host %s\n    HostName %s\n", name, d.IP)
-			}}, nil
-		})
-	}}
+			}}, false, nil
+		}),
+	}
 }
 
 // zoneFile serves devices as address records of a DNS zone.
-func zoneFile() operation {
+func zoneFile() feature.Operation {
 	origin := openapi.BoundedString(1, 254)
 	ttl := openapi.Integer("", 0)
-	ttl.Maximum = new(float64(1<<31 - 1))
-	return operation{openapi.Operation{
-		ID: "listZone", Summary: "List devices as address records of a DNS zone, to be included in it",
-		Parameters: []openapi.Parameter{
-			{Name: "origin", Required: true, Schema: origin, Description: "The domain of the zone, such as example.org."},
-			{Name: "ttl", Schema: ttl, Description: "The TTL of the records in seconds. Default: 3600."},
+	ttl.Maximum = new(float64(maxTTL))
+	return feature.Operation{
+		Operation: openapi.Operation{
+			Path: "/sd/zone", ID: "listZone", Summary: "List devices as address records of a DNS zone, to be included in it",
+			Parameters: []openapi.Parameter{
+				{Name: "origin", Required: true, Schema: origin, Description: "The domain of the zone, such as example.org."},
+				{Name: "ttl", Schema: ttl, Description: "The TTL of the records in seconds. Default: 3600."},
+			},
+			Responses: []openapi.Response{{Status: http.StatusOK, Schema: openapi.String("$ORIGIN, $TTL, and a record A or AAAA on each line."), ContentType: "text/dns"}},
 		},
-		Responses: []openapi.Response{{Status: http.StatusOK, Schema: openapi.String("$ORIGIN, $TTL, and a record A or AAAA on each line."), ContentType: "text/dns"}},
-	}, func(c *call) error { return c.lines(zoneText, c.zone) }}
-}
-
-// lines responds with a text about devices.
-func (c *call) lines(contentType string, making func() (*hostLines, error)) error {
-	return c.discover(contentType, func() (writing, bool, error) {
-		doc, err := making()
-		return doc, false, err
-	})
+		Handle: serve(zoneText, zone),
+	}
 }
 
 // zone returns the text that the parameters ask for.
-func (c *call) zone() (*hostLines, error) {
-	origin := strings.ToLower(strings.TrimSuffix(c.query.Get("origin"), "."))
+func zone(r *feature.Request) (document, bool, error) {
+	origin := strings.ToLower(strings.TrimSuffix(r.Query.Get("origin"), "."))
 	if !isHostName(origin) {
-		return nil, badField("origin", "must be a domain such as example.org")
+		return nil, false, records.InvalidField("origin", "must be a domain such as example.org")
 	}
-	ttl := uint64(defaultTTL)
-	if c.query.Has("ttl") {
-		var err error
-		if ttl, err = strconv.ParseUint(c.query.Get("ttl"), 10, 31); err != nil {
-			return nil, badField("ttl", "must be a number of seconds from 0 to 2147483647")
-		}
+	ttl, err := r.Number("ttl", 0, maxTTL, defaultTTL)
+	if err != nil {
+		return nil, false, err
 	}
 	head := fmt.Sprintf("$ORIGIN %s.\n$TTL %d\n", origin, ttl)
 	return &hostLines{
@@ -98,7 +94,7 @@ func (c *call) zone() (*hostLines, error) {
 			}
 			return strings.TrimSuffix(name, "."+origin)
 		},
-	}, nil
+	}, false, nil
 }
 
 // hostLines is a text with lines for each device that has an address and a hostname which is a host name.

@@ -1,4 +1,4 @@
-package httpapi
+package encode
 
 import (
 	"bytes"
@@ -16,27 +16,27 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// encoder encodes records of one resource as encoding/json does, without escaping &, < and
+// Encoder encodes records of one resource as encoding/json does, without escaping &, < and
 // >. It is built once from the description of the resource.
-type encoder struct {
-	members []member
+type Encoder struct {
+	Members []Member // in the order of the description
 }
 
-// encoders are the encoders of resources, made when they are first used.
-type encoders struct{ made sync.Map } // *records.Resource to *encoder
+// Cache makes the encoders of resources when they are first used. Its zero value is ready for use.
+type Cache struct{ made sync.Map } // *records.Resource to *Encoder
 
-// of returns the encoder of a resource.
-func (e *encoders) of(r *records.Resource) *encoder {
+// Of returns the encoder of a resource.
+func (e *Cache) Of(r *records.Resource) *Encoder {
 	if made, ok := e.made.Load(r); ok {
-		return made.(*encoder)
+		return made.(*Encoder)
 	}
-	made, _ := e.made.LoadOrStore(r, newEncoder(r))
-	return made.(*encoder)
+	made, _ := e.made.LoadOrStore(r, New(r))
+	return made.(*Encoder)
 }
 
-// member encodes one field of a record.
-type member struct {
-	field  *records.Field
+// Member encodes one field of a record.
+type Member struct {
+	Field  *records.Field
 	name   string                                    // `"hostname":`
 	base   func(b []byte, base *records.Base) []byte // for a field of Base, without reflection
 	index  int                                       // of another field in the struct
@@ -44,13 +44,13 @@ type member struct {
 	keys   map[string]json.RawMessage // natural keys by id, in place of the id that the field has
 }
 
-// newEncoder returns the encoder of the visible fields of a resource.
-func newEncoder(r *records.Resource) *encoder {
-	e := &encoder{}
+// New returns the encoder of the visible fields of a resource.
+func New(r *records.Resource) *Encoder {
+	e := &Encoder{}
 	base := map[string]func([]byte, *records.Base) []byte{
-		"id":         func(b []byte, base *records.Base) []byte { return appendString(b, base.ID) },
-		"created_at": func(b []byte, base *records.Base) []byte { return appendTime(b, base.CreatedAt) },
-		"updated_at": func(b []byte, base *records.Base) []byte { return appendTime(b, base.UpdatedAt) },
+		"id":         func(b []byte, base *records.Base) []byte { return String(b, base.ID) },
+		"created_at": func(b []byte, base *records.Base) []byte { return Time(b, base.CreatedAt) },
+		"updated_at": func(b []byte, base *records.Base) []byte { return Time(b, base.UpdatedAt) },
 		"version":    func(b []byte, base *records.Base) []byte { return strconv.AppendInt(b, base.Version, 10) },
 	}
 	t := reflect.TypeOf(r.New()).Elem()
@@ -58,43 +58,43 @@ func newEncoder(r *records.Resource) *encoder {
 		if f.Hidden || f.WriteOnly {
 			continue
 		}
-		m := member{field: f, name: `"` + f.Name + `":`, base: base[f.Name]}
+		m := Member{Field: f, name: `"` + f.Name + `":`, base: base[f.Name]}
 		if m.base == nil && !f.Extra {
 			sf := f.StructField(t)
 			m.index, m.append = sf.Index[0], appender(sf.Type)
 		}
-		e.members = append(e.members, m)
+		e.Members = append(e.Members, m)
 	}
 	return e
 }
 
-// only returns the encoder of some of the fields, in the order of their description; nil is
+// Only returns the encoder of some of the fields, in the order of their description; nil is
 // all fields.
-func (e *encoder) only(fields []*records.Field) *encoder {
+func (e *Encoder) Only(fields []*records.Field) *Encoder {
 	if fields == nil {
 		return e
 	}
-	some := &encoder{}
-	for _, m := range e.members {
-		if slices.Contains(fields, m.field) {
-			some.members = append(some.members, m)
+	some := &Encoder{}
+	for _, m := range e.Members {
+		if slices.Contains(fields, m.Field) {
+			some.Members = append(some.Members, m)
 		}
 	}
 	return some
 }
 
-// natural returns the encoder of rows that an import creates again: what clients can set, with natural keys
-// in place of references, which setKeys finds.
-func (e *encoder) natural() *encoder {
-	some := &encoder{}
-	for _, m := range e.members {
-		if m.field.ReadOnly || m.base != nil {
+// Natural returns the encoder of rows that an import creates again: what clients can set, with natural keys
+// in place of references, which SetKeys finds.
+func (e *Encoder) Natural() *Encoder {
+	some := &Encoder{}
+	for _, m := range e.Members {
+		if m.Field.ReadOnly || m.base != nil {
 			continue
 		}
-		if m.field.Member != "" {
-			m.name, m.keys = `"`+m.field.Member+`":`, map[string]json.RawMessage{}
+		if m.Field.Member != "" {
+			m.name, m.keys = `"`+m.Field.Member+`":`, map[string]json.RawMessage{}
 		}
-		some.members = append(some.members, m)
+		some.Members = append(some.Members, m)
 	}
 	return some
 }
@@ -102,10 +102,10 @@ func (e *encoder) natural() *encoder {
 // maxExportKeys bounds the natural keys of one field that an export keeps.
 const maxExportKeys = 20_000
 
-// setKeys finds the natural keys that some records need.
-func (e *encoder) setKeys(ctx context.Context, from records.Reader, recs []records.Record) error {
-	for i := range e.members {
-		m := &e.members[i]
+// SetKeys finds the natural keys that some records need.
+func (e *Encoder) SetKeys(ctx context.Context, from records.Reader, recs []records.Record) error {
+	for i := range e.Members {
+		m := &e.Members[i]
 		if m.keys == nil {
 			continue
 		}
@@ -114,11 +114,11 @@ func (e *encoder) setKeys(ctx context.Context, from records.Reader, recs []recor
 		}
 		missing := map[string]bool{}
 		for _, rec := range recs {
-			if id, _ := m.field.Value(rec).(string); id != "" && m.keys[id] == nil {
+			if id, _ := m.Field.Value(rec).(string); id != "" && m.keys[id] == nil {
 				missing[id] = true
 			}
 		}
-		found, err := records.KeysOf(ctx, from, m.field.Ref.Resource(), slices.Collect(maps.Keys(missing)))
+		found, err := records.KeysOf(ctx, from, m.Field.Ref.Resource(), slices.Collect(maps.Keys(missing)))
 		if err != nil {
 			return err
 		}
@@ -127,60 +127,66 @@ func (e *encoder) setKeys(ctx context.Context, from records.Reader, recs []recor
 	return nil
 }
 
-// after returns the encoder with another member after that of a field.
-func (e *encoder) after(field string, m member) *encoder {
-	i := slices.IndexFunc(e.members, func(m member) bool { return m.field.Name == field })
-	return &encoder{members: slices.Insert(slices.Clone(e.members), i+1, m)}
+// After returns the encoder with another member after that of a field, whose value depends on the id of the record.
+func (e *Encoder) After(field, name string, value func(b []byte, id string) []byte) *Encoder {
+	i := slices.IndexFunc(e.Members, func(m Member) bool { return m.Field != nil && m.Field.Name == field })
+	m := Member{name: `"` + name + `":`, base: func(b []byte, base *records.Base) []byte { return value(b, base.ID) }}
+	return &Encoder{Members: slices.Insert(slices.Clone(e.Members), i+1, m)}
 }
 
-// append appends a record.
-func (e *encoder) append(b []byte, rec records.Record) []byte {
+// Append appends a record.
+func (e *Encoder) Append(b []byte, rec records.Record) []byte {
 	v, base := reflect.ValueOf(rec).Elem(), rec.Meta()
 	b = append(b, '{')
-	for i := range e.members {
+	for i := range e.Members {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		m := &e.members[i]
+		m := &e.Members[i]
 		b = append(b, m.name...)
 		b = m.value(b, v, base)
 	}
 	return append(b, '}')
 }
 
-// column returns the name of the member, which may differ from that of the field (see after).
-func (m *member) column() string { return m.name[1 : len(m.name)-2] }
+// Name returns the name of the member, which may differ from that of the field (see After).
+func (m *Member) Name() string { return m.name[1 : len(m.name)-2] }
+
+// Append appends the value of the field of a record.
+func (m *Member) Append(b []byte, rec records.Record) []byte {
+	return m.value(b, reflect.ValueOf(rec).Elem(), rec.Meta())
+}
 
 // value appends the value of the field in the struct of a record.
-func (m *member) value(b []byte, v reflect.Value, base *records.Base) []byte {
+func (m *Member) value(b []byte, v reflect.Value, base *records.Base) []byte {
 	switch {
 	case m.keys != nil:
-		id, _ := m.field.Value(v.Addr().Interface().(records.Record)).(string)
+		id, _ := m.Field.Value(v.Addr().Interface().(records.Record)).(string)
 		if key, ok := m.keys[id]; ok {
 			return append(b, key...)
 		}
 		return append(b, "null"...)
 	case m.base != nil:
 		return m.base(b, base)
-	case m.field.Extra:
-		return appendExtra(b, m.field, base.Extra[m.field.Name])
+	case m.Field.Extra:
+		return Value(b, m.Field, base.Extra[m.Field.Name])
 	}
 	return m.append(b, v.Field(m.index))
 }
 
-// appendExtra appends the value of a field that is not in the struct.
-func appendExtra(b []byte, f *records.Field, value any) []byte {
+// Value appends a value of a field.
+func Value(b []byte, f *records.Field, value any) []byte {
 	switch v := value.(type) {
 	case string:
-		return appendString(b, v)
+		return String(b, v)
 	case int64:
 		return strconv.AppendInt(b, v, 10)
 	case float64:
-		return appendFloat(b, v)
+		return Float(b, v)
 	case bool:
 		return strconv.AppendBool(b, v)
 	case time.Time:
-		return appendTime(b, v)
+		return Time(b, v)
 	case []string:
 		return appendStrings(b, reflect.ValueOf(v))
 	}
@@ -193,14 +199,14 @@ func appendExtra(b []byte, f *records.Field, value any) []byte {
 	return append(b, "null"...)
 }
 
-// appendAll appends an array of records.
-func (e *encoder) appendAll(b []byte, recs []records.Record) []byte {
+// AppendAll appends an array of records.
+func (e *Encoder) AppendAll(b []byte, recs []records.Record) []byte {
 	b = append(b, '[')
 	for i, rec := range recs {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = e.append(b, rec)
+		b = e.Append(b, rec)
 	}
 	return append(b, ']')
 }
@@ -210,7 +216,7 @@ func (e *encoder) appendAll(b []byte, recs []records.Record) []byte {
 func appender(t reflect.Type) func([]byte, reflect.Value) []byte {
 	switch t {
 	case reflect.TypeFor[time.Time]():
-		return func(b []byte, v reflect.Value) []byte { return appendTime(b, *v.Addr().Interface().(*time.Time)) }
+		return func(b []byte, v reflect.Value) []byte { return Time(b, *v.Addr().Interface().(*time.Time)) }
 	case reflect.TypeFor[[]string]():
 		return appendStrings
 	}
@@ -224,29 +230,30 @@ func appender(t reflect.Type) func([]byte, reflect.Value) []byte {
 			return element(b, v.Elem())
 		}
 	case reflect.String:
-		return func(b []byte, v reflect.Value) []byte { return appendString(b, v.String()) }
+		return func(b []byte, v reflect.Value) []byte { return String(b, v.String()) }
 	case reflect.Int64:
 		return func(b []byte, v reflect.Value) []byte { return strconv.AppendInt(b, v.Int(), 10) }
 	case reflect.Float64:
-		return func(b []byte, v reflect.Value) []byte { return appendFloat(b, v.Float()) }
+		return func(b []byte, v reflect.Value) []byte { return Float(b, v.Float()) }
 	case reflect.Bool:
 		return func(b []byte, v reflect.Value) []byte { return strconv.AppendBool(b, v.Bool()) }
 	}
-	return appendJSON
+	return func(b []byte, v reflect.Value) []byte { return JSON(b, v.Interface()) }
 }
 
-// appendJSON encodes other values, such as the changes of an audit log, with encoding/json.
-func appendJSON(b []byte, v reflect.Value) []byte {
+// JSON appends other values, such as the changes of an audit log, with encoding/json.
+func JSON(b []byte, v any) []byte {
 	buffer := bytes.NewBuffer(b)
 	encoder := json.NewEncoder(buffer)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v.Interface()); err != nil {
-		return append(b, "null"...) // unreachable: the values of fields are encodable
+	if err := encoder.Encode(v); err != nil {
+		return append(b, "null"...) // unreachable for what can be encoded
 	}
 	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))
 }
 
-func appendTime(b []byte, t time.Time) []byte {
+// Time appends a time.
+func Time(b []byte, t time.Time) []byte {
 	b = append(b, '"')
 	b = t.AppendFormat(b, time.RFC3339Nano)
 	return append(b, '"')
@@ -258,13 +265,13 @@ func appendStrings(b []byte, v reflect.Value) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendString(b, v.Index(i).String())
+		b = String(b, v.Index(i).String())
 	}
 	return append(b, ']')
 }
 
-// appendFloat encodes a number as ECMAScript and encoding/json do.
-func appendFloat(b []byte, n float64) []byte {
+// Float appends a number as ECMAScript and encoding/json do.
+func Float(b []byte, n float64) []byte {
 	size := max(n, -n)
 	if size == 0 || size >= 1e-6 && size < 1e21 {
 		return strconv.AppendFloat(b, n, 'f', -1, 64)
@@ -277,10 +284,10 @@ func appendFloat(b []byte, n float64) []byte {
 	return b
 }
 
-// appendString encodes a string. Runs without escapes, nearly all of it, are copied at once.
+// String appends a string. Runs without escapes, nearly all of it, are copied at once.
 // U+2028 and U+2029 are escaped as by encoding/json, because old JavaScript engines treat
 // them as line ends.
-func appendString(b []byte, s string) []byte {
+func String(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0
 	for i := 0; i < len(s); {

@@ -1,4 +1,6 @@
-package httpapi
+// Package hosts is the feature of documents about devices for other programs: targets of Prometheus, a dynamic inventory
+// of Ansible, a hosts file, a DNS zone and a configuration of ssh (REFERENCE.md, 2.14).
+package hosts
 
 import (
 	"bytes"
@@ -15,53 +17,34 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// Documents about devices for other programs (REFERENCE.md, 2.14).
-
-// discoveryRoutes returns the routes of these documents, none without devices and locations.
-func discoveryRoutes(schema *records.Schema) []route {
-	r, found := schema.Named("devices")
-	locations, placed := schema.Named("locations")
-	if !found || !placed {
-		return nil
+// New returns the feature.
+func New() *feature.Feature {
+	f := &feature.Feature{
+		Needs:      map[string]records.Record{"devices": &inventory.Device{}, "locations": &inventory.Location{}},
+		Tags:       map[string]string{"discovery": "Devices in the formats of other programs."},
+		Operations: []feature.Operation{targets(), playbookHosts(), hostsFile(), zoneFile(), sshConfig()},
 	}
-	_, devices := r.New().(*inventory.Device)
-	if _, ok := locations.New().(*inventory.Location); !ok || !devices {
-		return nil
-	}
-	access := permission(r.Access.Read.Or(records.Permission{Everyone: true}))
-	routes := []route{
-		{path: "/sd/prometheus", operation: targets()},
-		{path: "/sd/ansible", operation: playbookHosts()},
-		{path: "/sd/hosts", operation: hostsFile()},
-		{path: "/sd/zone", operation: zoneFile()},
-		{path: "/sd/ssh", operation: sshConfig()},
-	}
-	for i := range routes {
-		rt := &routes[i]
-		rt.method, rt.access, rt.resource, rt.does = http.MethodGet, ofAll(access), r, records.RouteList
-		rt.doc.Tag, rt.doc.Filters = "discovery", r
-		rt.doc.Parameters = append(rt.doc.Parameters, openapi.IfNoneMatch())
-		for j := range rt.doc.Responses {
-			rt.doc.Responses[j].Headers = []openapi.Header{openapi.ETag()}
+	for i := range f.Operations {
+		op := &f.Operations[i]
+		op.Method, op.Resource, op.Does = http.MethodGet, "devices", records.RouteList
+		op.Tag = "discovery"
+		op.Describe = func(schema *records.Schema, doc *openapi.Operation) {
+			doc.Filters = records.Of[inventory.Device](schema)
 		}
-		rt.doc.Responses = append(rt.doc.Responses, notModified())
+		op.Parameters = append(op.Parameters, openapi.IfNoneMatch())
+		op.Responses[0].Headers = []openapi.Header{openapi.ETag()}
+		op.Responses = append(op.Responses, openapi.Response{Status: http.StatusNotModified, Headers: []openapi.Header{openapi.ETag()}})
 	}
-	return routes
+	return f
 }
 
-// discovery reads the devices for a document.
-type discovery struct {
-	*exporter
-	out   *spool
-	names *locationNames
-}
-
-// writing makes a part of a document. It writes to b and returns it.
-type writing interface {
+// document makes a part of a document. It writes to b and returns it.
+type document interface {
 	// begin is called first, end last, and device for each device, in the order of their creation.
 	begin(b []byte) []byte
 	device(b []byte, d *inventory.Device, at *inventory.Location) []byte
@@ -70,65 +53,46 @@ type writing interface {
 	kept() int64
 }
 
-// discover responds with a document about all devices that match the filters of the request, which making
-// returns. located says that the document has something of their locations.
-func (c *call) discover(contentType string, making func() (doc writing, located bool, err error)) error {
-	q, err := c.discovered()
-	if err != nil {
-		return err
-	}
-	doc, located, err := making()
-	if err != nil {
-		return err
-	}
-	leave, err := c.heavy.enterExport(c.heavyCaller())
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if err := httpx.Reserve(c.r.Context(), exportMemory); err != nil {
-		return err
-	}
-	list := func(ctx context.Context, q *records.Query) (*records.Page, error) { return c.store.List(ctx, q) }
-	d := &discovery{exporter: c.exportOf(q, list), out: newSpool()}
-	if located {
-		d.names = c.locationNames()
-	}
-	page, err := d.next()
-	if err == nil {
-		err = d.write(page, doc)
-	}
-	if err != nil {
-		return err
-	}
-	return d.out.send(c, contentType)
-}
-
-// discovered returns the query for the devices that match the filters of the request.
-func (c *call) discovered() (*records.Query, error) {
-	for _, name := range []string{"page", "limit", "cursor", "count", "fields", "sortby"} {
-		if c.query.Has(name) {
-			return nil, badField(name, "is an unknown query parameter: the document has all devices that match; use filters and q")
+// serve returns the handler of an operation, which responds with a document about all devices that match the filters
+// of the request. located says that it has something of their locations.
+func serve(contentType string, making func(r *feature.Request) (doc document, located bool, err error)) func(context.Context, *feature.Request) (*feature.Response, error) {
+	return func(ctx context.Context, r *feature.Request) (*feature.Response, error) {
+		for _, name := range []string{"page", "limit", "cursor", "count", "fields", "sortby"} {
+			if r.Query.Has(name) {
+				return nil, records.InvalidField(name, "is an unknown query parameter: the document has all devices that match; use filters and q")
+			}
 		}
+		q, err := r.Inventory.Query(records.Of[inventory.Device](r.Inventory.Records().Schema()))
+		if err != nil {
+			return nil, err
+		}
+		q.Page, q.Offset = 0, 0
+		doc, located, err := making(r)
+		if err != nil {
+			return nil, err
+		}
+		out := newSpool()
+		if err := write(ctx, r, q, out, doc, located); err != nil {
+			return nil, err
+		}
+		return &feature.Response{Send: func(w http.ResponseWriter, r *http.Request) error { return out.send(w, r, contentType) }}, nil
 	}
-	q, err := records.ParseQuery(c.current(c.route.resource), c.query, c.route.params()...)
-	if err != nil {
-		return nil, err
-	}
-	q.Page, q.Offset = 0, 0
-	return q, c.below(q, c.query)
 }
 
-// write writes a page and those that follow it to the spool.
-func (d *discovery) write(page *records.Page, doc writing) error {
+// write writes a document to the spool.
+func write(ctx context.Context, r *feature.Request, q *records.Query, out *spool, doc document, located bool) error {
+	var names *locationNames
+	if located {
+		names = newLocationNames(r.Inventory)
+	}
 	b := doc.begin(nil)
 	reserved := int64(0)
-	err := d.each(page, func(recs []records.Record) (int, error) {
-		if err := httpx.Reserve(d.r.Context(), doc.kept()-reserved); err != nil {
+	err := r.Inventory.Export(ctx, q, func(ctx context.Context, recs []records.Record) (int, error) {
+		if err := httpx.Reserve(ctx, doc.kept()-reserved); err != nil {
 			return 0, err
 		}
 		reserved = doc.kept()
-		at, err := d.names.of(d.r.Context(), recs)
+		at, err := names.of(ctx, recs)
 		if err != nil {
 			return 0, err
 		}
@@ -141,31 +105,30 @@ func (d *discovery) write(page *records.Page, doc writing) error {
 			b = doc.device(b, device, location)
 		}
 		size := len(b)
-		err = d.out.write(d.r.Context(), b)
+		err = out.write(ctx, b)
 		b = b[:0]
 		return size, err
 	})
 	if err != nil {
 		return err
 	}
-	return d.out.write(d.r.Context(), doc.end(b))
+	return out.write(ctx, doc.end(b))
 }
 
 // locationNames reads the locations of devices.
 type locationNames struct {
-	*call
+	from      records.Reader
 	locations *records.Resource
 	found     map[string]*inventory.Location // by id; nil for one that the sender may not see
 }
 
-// locationNames returns nil if the sender may not list locations.
-func (c *call) locationNames() *locationNames {
-	r := records.Of[inventory.Location](c.schema)
-	err := c.allows(ofAll(permission(r.Access.Read.Or(records.Permission{Everyone: true}))), "", r, records.RouteList)
-	if c.permit(r, records.RouteList, err) != nil {
+// newLocationNames returns nil if the sender may not list locations.
+func newLocationNames(in feature.Inventory) *locationNames {
+	locations := records.Of[inventory.Location](in.Records().Schema())
+	if in.May(locations, records.RouteList) != nil {
 		return nil
 	}
-	return &locationNames{c, r, map[string]*inventory.Location{}}
+	return &locationNames{in.Records(), locations, map[string]*inventory.Location{}}
 }
 
 const (
@@ -186,7 +149,7 @@ func (p *locationNames) of(ctx context.Context, devices []records.Record) (map[s
 	var ids []any
 	read := func() error {
 		id, _ := p.locations.Field("id")
-		page, err := p.store.List(ctx, &records.Query{Resource: p.locations, Filters: []records.Filter{{Field: id, Op: records.In, Value: ids}}})
+		page, err := p.from.List(ctx, &records.Query{Resource: p.locations, Filters: []records.Filter{{Field: id, Op: records.In, Value: ids}}})
 		if err != nil {
 			return err
 		}
@@ -250,27 +213,27 @@ func (s *spool) write(ctx context.Context, p []byte) error {
 }
 
 // send responds with the document, or with 304 if the client has it.
-func (s *spool) send(c *call, contentType string) error {
+func (s *spool) send(w http.ResponseWriter, r *http.Request, contentType string) error {
 	_ = s.zip.Close() // writes to memory
 	tag := `"` + base64.RawURLEncoding.EncodeToString(s.sum.Sum(nil)[:16]) + `"`
-	httpx.SetTag(c.w, tag)
-	if httpx.NotModified(c.w, c.r, tag) {
+	httpx.SetTag(w, tag)
+	if httpx.NotModified(w, r, tag) {
 		return nil
 	}
-	h := c.w.Header()
+	h := w.Header()
 	h.Add("Vary", "Accept-Encoding")
-	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(time.Minute)) // not from the start of the request
-	if httpx.AcceptsGzip(c.r) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Minute)) // not from the start of the request
+	if httpx.AcceptsGzip(r) {
 		h.Set("Content-Encoding", "gzip")
 		h.Set("Etag", strings.TrimSuffix(tag, `"`)+`-gzip"`)
-		httpx.WriteStream(c.w, http.StatusOK, contentType, int64(s.body.Len()), func(w io.Writer) error {
+		httpx.WriteStream(w, http.StatusOK, contentType, int64(s.body.Len()), func(w io.Writer) error {
 			_, err := s.body.WriteTo(w)
 			return err
 		})
 		return nil
 	}
-	httpx.WriteStream(c.w, http.StatusOK, contentType, s.size, func(w io.Writer) error {
-		if c.r.Method == http.MethodHead {
+	httpx.WriteStream(w, http.StatusOK, contentType, s.size, func(w io.Writer) error {
+		if r.Method == http.MethodHead {
 			return nil
 		}
 		unzip, err := gzip.NewReader(&s.body)
@@ -303,6 +266,9 @@ func isHostName(s string) bool {
 	}
 	return strings.Trim(last, "0123456789") != ""
 }
+
+// isWord reports whether a byte is an ASCII letter or digit.
+func isWord(c byte) bool { return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
 // isAddress reports whether a text is an IP address.
 func isAddress(s string) bool {

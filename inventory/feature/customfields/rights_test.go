@@ -1,0 +1,16 @@
+package customfields_test
+
+import (
+	"testing"
+
+	"github.com/ashlar-go/ashlar/inventory/feature/customfields"
+	"github.com/ashlar-go/ashlar/inventory/featuretest"
+)
+
+// TestRights: admins delete custom fields.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	featuretest.New(t, nil, customfields.New()).Rights(customfields.New(), map[string]featuretest.Rights{
+		"DELETE /custom-fields/{id}": {Who: "133+", Scope: "custom-fields:write"},
+	})
+}

@@ -1,0 +1,90 @@
+// Package racks is the feature of racks: what occupies their units (REFERENCE.md, 2.15).
+package racks
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/feature"
+	"github.com/ashlar-go/ashlar/inventory/openapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// New returns the feature.
+func New() *feature.Feature {
+	device := openapi.Object("RackDevice", openapi.Required("id", openapi.ID("")), openapi.Required("hostname", openapi.String("")))
+	mounted := &openapi.Schema{Name: "RackFace", AnyOf: []*openapi.Schema{device, {Type: "null"}}}
+	return &feature.Feature{
+		Needs: map[string]records.Record{"racks": &inventory.Rack{}, "devices": &inventory.Device{}},
+		Operations: []feature.Operation{{
+			Operation: openapi.Operation{
+				Method: http.MethodGet, Path: "/racks/{id}/elevation",
+				ID: "showElevation", Tag: "racks", Summary: "Show what occupies the units of a rack, from the highest to the lowest",
+				Responses: []openapi.Response{{Status: http.StatusOK, Schema: openapi.Object("Elevation",
+					openapi.Required("status", openapi.Const("success")),
+					openapi.Required("free", openapi.Integer("The units that are free on both faces.", 0)),
+					openapi.Required("units", openapi.Array(openapi.Object("RackUnit",
+						openapi.Required("unit", openapi.Integer("", 1)), openapi.Required("front", mounted), openapi.Required("back", mounted)), 1, 100)))}},
+			},
+			Resource: "racks", Does: records.RouteGet, Lists: []string{"devices"}, Handle: elevation,
+		}},
+	}
+}
+
+// rackDevice is a device in a rack, as responses have it.
+type rackDevice struct {
+	ID       string `json:"id"`
+	Hostname string `json:"hostname"`
+}
+
+// rackUnit is a unit of a rack.
+type rackUnit struct {
+	Unit  int64       `json:"unit"`
+	Front *rackDevice `json:"front"`
+	Back  *rackDevice `json:"back"`
+}
+
+// elevation serves the units of a rack.
+func elevation(ctx context.Context, r *feature.Request) (*feature.Response, error) {
+	from := r.Inventory.Records()
+	id, err := r.ID()
+	if err != nil {
+		return nil, err
+	}
+	rack, err := records.Get[inventory.Rack](ctx, from, id)
+	if err != nil {
+		return nil, err
+	}
+	devices, err := inventory.Mounted(ctx, from, id)
+	if err != nil {
+		return nil, err
+	}
+	units := make([]rackUnit, *rack.Height)
+	for i := range units {
+		units[i].Unit = *rack.Height - int64(i)
+	}
+	for _, d := range devices {
+		first, last := d.Units()
+		for n := max(first, 1); n <= min(last, *rack.Height); n++ {
+			u, at := &units[*rack.Height-n], &rackDevice{d.ID, d.Hostname}
+			if d.RackFace != inventory.RackBack {
+				u.Front = at
+			}
+			if d.RackFace != inventory.RackFront {
+				u.Back = at
+			}
+		}
+	}
+	free := 0
+	for _, u := range units {
+		if u.Front == nil && u.Back == nil {
+			free++
+		}
+	}
+	return feature.OK(struct {
+		Status string     `json:"status"`
+		Free   int        `json:"free"`
+		Units  []rackUnit `json:"units"`
+	}{"success", free, units}), nil
+}
