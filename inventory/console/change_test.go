@@ -17,6 +17,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/console"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/standard"
 )
 
 // shelf and book are records of a program, with fields of all kinds.
@@ -65,7 +66,7 @@ func openLibrary(t *testing.T) *pages {
 		records.Define[shelf](records.Definition{Name: "shelves", Label: "Shelf", Keys: [][]string{{"hall_id", "name"}}}),
 		records.Define[book](records.Definition{Name: "books", Label: "Book"}))
 	require.NoError(t, err)
-	api, err := httpapi.New(records.New(records.NewMemStore(schema), nil), anybody{}, nil)
+	api, err := httpapi.New(records.New(records.NewMemStore(schema), nil), anybody{}, &httpapi.Options{Features: standard.Features()})
 	require.NoError(t, err)
 	c, err := console.New(api, &console.Options{Prefix: "/console"})
 	require.NoError(t, err)

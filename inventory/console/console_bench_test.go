@@ -17,6 +17,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
+	"github.com/ashlar-go/ashlar/inventory/standard"
 )
 
 // anyone accepts all requests as those of an admin, who may be limited to locations.
@@ -53,7 +54,7 @@ func filled(t testing.TB, store records.Store, devices int) records.Store {
 // pagesOf returns the pages and the API of a store, for an admin who is limited to locations, if there are any.
 func pagesOf(t testing.TB, store records.Store, locations ...string) (pages, api http.Handler) {
 	t.Helper()
-	a, err := httpapi.New(records.New(store, nil), anyone{locations}, nil)
+	a, err := httpapi.New(records.New(store, nil), anyone{locations}, &httpapi.Options{Features: standard.Features()})
 	require.NoError(t, err)
 	c, err := console.New(a, nil)
 	require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/console"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/standard"
 )
 
 type book struct {
@@ -45,7 +46,7 @@ func TestOwnResources(t *testing.T) {
 	require.NoError(t, engine.Create(t.Context(), records.Caller{Name: "jane"}, novel))
 	first := &chapter{BookID: novel.ID, Number: 7}
 	require.NoError(t, engine.Create(t.Context(), records.Caller{}, first))
-	api, err := httpapi.New(engine, byHeader{}, nil)
+	api, err := httpapi.New(engine, byHeader{}, &httpapi.Options{Features: standard.Features()})
 	require.NoError(t, err)
 	pages, err := console.New(api, nil)
 	require.NoError(t, err)

@@ -94,7 +94,7 @@ func checkPruneByAge(t testing.TB, store records.Store, size int) (total int64) 
 		}
 		written[w]++
 		_, err = late.Update(t.Context(), by, events, records.Edit{ID: ID((n*37 + w) % size), Apply: func(rec records.Record) error {
-			rec.(*inventory.Event).Message = "changed"
+			rec.(*inventory.Event).AcknowledgedAt = new(time.Now())
 			return nil
 		}})
 		if records.KindOf(err) == records.NotFound {
