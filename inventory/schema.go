@@ -51,20 +51,24 @@ func resources() []records.Part {
 		records.Migrations(files),
 		records.Define[Location](records.Definition{
 			Name: "locations", Label: "Location", Description: "Where devices are.", Keys: [][]string{{"site_code"}, {"name"}},
+			Show:     records.Show{Group: "Places", Order: 300, Icon: "place", Columns: []string{"name", "kind", "site_code", "city", "country", "parent_id"}},
 			Within:   []string{"id"},
 			Children: []records.Child{{Path: "devices", Count: "devicescount", From: "devices", Field: "location_id"}},
 		}),
 		records.Define[Rack](records.Definition{
 			Name: "racks", Label: "Rack", Description: "Racks, whose units devices occupy.",
+			Show:     records.Show{Group: "Places", Order: 310, Icon: "rack", Columns: []string{"name", "status", "location_id", "height", "tenant", "asset_tag"}},
 			Messages: map[string]string{"name": "Rack name already exists at this location"},
 			Within:   []string{"location_id"},
 		}),
 		records.Define[DeviceType](records.Definition{
 			Name: "device-types", Label: "Device type", Description: "Models of devices.",
+			Show:     records.Show{Group: "Catalogue", Order: 500, Icon: "file"},
 			Messages: map[string]string{"model": "Model of this manufacturer already exists"},
 		}),
 		records.Define[PortTemplate](records.Definition{
 			Name: "port-templates", Label: "Port template", Description: "The ports that new devices of a type have.",
+			Show:     records.Show{Group: "Catalogue", Order: 510, Icon: "port"},
 			Messages: map[string]string{"template_key": "Port template already exists for this device type"},
 			Keys:     [][]string{{"device_type_id", "kind", "name"}},
 			// A device whose ports are imported gets no others.
@@ -72,44 +76,53 @@ func resources() []records.Part {
 		}),
 		records.Define[User](records.Definition{
 			Name: "users", Label: "User", Description: "Who may use the inventory.", Lockable: true, Keys: [][]string{{"username"}},
+			Show:     records.Show{Group: "Administration", Order: 600, Icon: "users", Columns: []string{"username", "role", "email", "first_name", "last_name", "inactive_status", "last_login"}},
 			Messages: map[string]string{"username_key": "Username already exists"},
 			Access:   records.Access{Read: owners, Create: admins, Update: owners, Delete: admins},
 		}),
 		records.Define[Device](records.Definition{
 			Name: "devices", Label: "Device", Description: "Switches, routers and other devices.",
+			Show:     records.Show{Group: "Network", Order: 100, Icon: "device", Columns: []string{"hostname", "status", "ip", "role", "location_id", "model"}},
 			Within:   []string{"location_id"},
 			Children: []records.Child{{Path: "interfaces", Count: "interfacecount", From: "interfaces", Field: "device_id"}},
 		}),
 		records.Define[Interface](records.Definition{
 			Name: "interfaces", Label: "Interface", Description: "The interfaces of devices.",
+			Show:     records.Show{Group: "Network", Order: 110, Icon: "port", Columns: []string{"name", "status", "device_id", "description", "speed", "mac_address", "ip_address"}},
 			Messages: map[string]string{"name": "Interface name already exists on this device"},
 			Within:   []string{"device_id"},
 		}),
 		records.Define[VLAN](records.Definition{
 			Name: "vlans", Label: "VLAN", Description: "Virtual networks.",
+			Show:     records.Show{Group: "Network", Order: 170, Icon: "network"},
 			Messages: map[string]string{"vlan_id": "VLAN number already exists at this location"},
 			Within:   []string{"location_id"},
 		}),
 		records.Define[TaggedVLAN](records.Definition{
 			Name: "tagged-vlans", Label: "Tagged VLAN", Description: "VLANs that trunks carry with tags.",
+			Show:     records.Show{Group: "Network", Order: 180, Icon: "tag"},
 			Messages: map[string]string{"vlan_id": "The interface already has this tagged VLAN"},
 			Within:   []string{"interface_id"},
 		}),
 		records.Define[VRF](records.Definition{
 			Name: "vrfs", Label: "VRF", Description: "Routing tables, in which addresses are unique.",
+			Show: records.Show{Group: "Addresses", Order: 220, Icon: "network"},
 		}),
 		records.Define[Prefix](records.Definition{
 			Name: "prefixes", Label: "Prefix", Description: "Networks of addresses.", Keys: [][]string{{"prefix", "vrf_id"}},
+			Show:     records.Show{Group: "Addresses", Order: 200, Icon: "prefix"},
 			Messages: map[string]string{"prefix": "Prefix already exists in this VRF"},
 			Within:   []string{"location_id"},
 		}),
 		records.Define[Address](records.Definition{
 			Name: "addresses", Label: "Address", Description: "IP addresses, of interfaces or of none.", Keys: [][]string{{"address", "vrf_id"}},
+			Show:     records.Show{Group: "Addresses", Order: 210, Icon: "tag"},
 			Messages: map[string]string{"host": "Address already exists in this VRF"},
 			Within:   []string{"interface_id"},
 		}),
 		records.Define[Link](records.Definition{
 			Name: "links", Label: "Link", Description: "Connections between interfaces.",
+			Show:     records.Show{Group: "Network", Order: 120, Icon: "link", Columns: []string{"status", "a_interface_id", "b_interface_id", "type", "discovery", "last_seen"}},
 			Messages: map[string]string{"b_interface_id": "Link between these interfaces already exists"},
 			Reasons:  map[string]string{reasonSameInterface: "Cannot link an interface to itself"},
 			Access:   records.Access{Create: editors, Update: editors, Delete: editors},
@@ -117,11 +130,13 @@ func resources() []records.Part {
 		}),
 		records.Define[RearPort](records.Definition{
 			Name: "rear-ports", Label: "Rear port", Description: "The rear of pass-through ports, such as of patch panels.",
+			Show:     records.Show{Group: "Network", Order: 150, Icon: "port"},
 			Messages: map[string]string{"name": "Rear port name already exists on this device"},
 			Within:   []string{"device_id"},
 		}),
 		records.Define[FrontPort](records.Definition{
 			Name: "front-ports", Label: "Front port", Description: "The front of pass-through ports, such as of patch panels.",
+			Show: records.Show{Group: "Network", Order: 140, Icon: "port"},
 			Messages: map[string]string{
 				"name": "Front port name already exists on this device", "rear_port_position": "Another front port already has this position of the rear port",
 			},
@@ -129,12 +144,14 @@ func resources() []records.Part {
 		}),
 		records.Define[Termination](records.Definition{
 			Name: "terminations", Label: "Termination", Description: "Console ports, power ports and ends of circuits, to which cables lead.",
+			Show:     records.Show{Group: "Network", Order: 160, Icon: "port"},
 			Messages: map[string]string{"termination_key": "Termination of this kind and name already exists"},
 			Keys:     [][]string{{"device_id", "kind", "name"}},
 			Within:   []string{"device_id", "location_id"},
 		}),
 		records.Define[Cable](records.Definition{
 			Name: "cables", Label: "Cable", Description: "Cables between ports.", Keys: cableKeys(),
+			Show:   records.Show{Group: "Network", Order: 130, Icon: "link", Columns: []string{"label", "status", "a_interface_id", "b_interface_id", "type", "color", "length"}},
 			Access: records.Access{Create: editors, Update: editors, Delete: editors},
 			Within: []string{
 				"a_interface_id", "a_front_port_id", "a_rear_port_id", "a_termination_id", "b_interface_id", "b_front_port_id", "b_rear_port_id", "b_termination_id",
@@ -142,6 +159,7 @@ func resources() []records.Part {
 		}),
 		records.Define[MapPosition](records.Definition{
 			Name: "map-positions", Label: "Map position", Description: "Where devices are on maps of the network.", Unaudited: true,
+			Show:     records.Show{Hidden: true},
 			Messages: map[string]string{"view": "The device already has a position in this view"},
 			Access:   records.Access{Create: editors, Update: editors, Delete: editors},
 			Within:   []string{"device_id"},
@@ -152,17 +170,20 @@ func resources() []records.Part {
 		}),
 		records.Define[Event](records.Definition{
 			Name: "events", Label: "Event", Description: "What happened in the network.", Prunable: true, Order: []string{"id:desc"},
+			Show:   records.Show{Group: "Monitoring", Order: 400, Icon: "event", Columns: []string{"message", "severity", "type", "device_id", "created_at", "acknowledged_at"}},
 			Routes: records.RoutesAll &^ records.RouteReplace,
 			Within: []string{"device_id", "interface_id", "location_id"},
 		}),
 		records.Define[Metric](records.Definition{
 			Name: "metrics", Label: "Metric", Description: "Measurements of devices.", Unaudited: true, Prunable: true, Unindexed: []string{"created_at"},
+			Show:   records.Show{Group: "Monitoring", Order: 410, Icon: "chart", Columns: []string{"ts", "device_id", "cpu", "memory", "temp", "uptime_seconds"}},
 			Latest: &records.Latest{Per: "device_id", At: "ts", Sorted: []string{"ts"}},
 			Routes: records.RoutesRead | records.RouteCreate | records.RouteDeleteMany,
 			Within: []string{"device_id"},
 		}),
 		records.Define[CustomField](records.Definition{
 			Name: "custom-fields", Label: "Custom field", Description: "Fields that administrators add to records.",
+			Show:     records.Show{Group: "Administration", Order: 610, Icon: "columns"},
 			Messages: map[string]string{"name": "Custom field already exists"},
 			Access:   records.Access{Read: admins},
 		}),

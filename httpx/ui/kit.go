@@ -105,6 +105,11 @@ func (k *Kit) parse(base *template.Template, sources []fs.FS) error {
 			if err != nil {
 				return err
 			}
+			page.Funcs(template.FuncMap{"part": func(name string, data any) (template.HTML, error) {
+				var out strings.Builder
+				err := page.ExecuteTemplate(&out, name, data)
+				return template.HTML(out.String()), err // #nosec G203 -- escaped by the template
+			}})
 			if k.pages[name], err = page.ParseFS(source, name); err != nil {
 				return err
 			}
@@ -223,9 +228,12 @@ func IsPart(r *http.Request) bool {
 	return r.Header.Get("HX-Request") == "true" && r.Header.Get("HX-History-Restore-Request") != "true" && r.Header.Get("HX-Boosted") != "true"
 }
 
+// noPart stands for the function part, which shows a template by its name, until a page is parsed.
+func noPart(string, any) (template.HTML, error) { return "", errors.New("ui: part is for pages") }
+
 // funcs are the functions of all templates.
 func (k *Kit) funcs() template.FuncMap {
-	all := template.FuncMap{"url": k.URL, "asset": k.asset}
+	all := template.FuncMap{"url": k.URL, "asset": k.asset, "part": noPart}
 	maps.Copy(all, functions)
 	return all
 }

@@ -54,7 +54,8 @@ func accountPage(q *site.Request, status int, problem string) error {
 	data := account{Must: q.Sender.MustChangePassword, Problem: problem, Own: q.SignIn != ""}
 	if data.Own && !data.Must {
 		var err error
-		if data.User, _, err = q.One("users", q.Sender.UserID); err != nil {
+		users, _ := q.API.Users()
+		if data.User, _, err = q.One(users.Name, q.Sender.UserID); err != nil {
 			return err
 		}
 		var all struct{ Data []session }

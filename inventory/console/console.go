@@ -17,7 +17,6 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/console/internal/detail"
 	"github.com/ashlar-go/ashlar/inventory/console/internal/exchange"
 	"github.com/ashlar-go/ashlar/inventory/console/internal/lists"
-	"github.com/ashlar-go/ashlar/inventory/console/internal/maps"
 	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/site"
@@ -69,7 +68,7 @@ func New(api *httpapi.API, opts *Options) (*Console, error) {
 		return nil, err
 	}
 	c.site = site.New(kit, api)
-	if own, _ := api.HasAccounts(); own {
+	if users, _ := api.Users(); users != nil {
 		c.site.SignIn = "/signin"
 	}
 	if o.APIDocs != "" {
@@ -79,7 +78,11 @@ func New(api *httpapi.API, opts *Options) (*Console, error) {
 	for _, pages := range c.pages() {
 		c.site.Entries = append(c.site.Entries, pages.Entries...)
 		c.site.Links = append(c.site.Links, pages.Links...)
+		c.site.Sections = append(c.site.Sections, pages.Sections...)
+		c.site.Counts = append(c.site.Counts, pages.Counts...)
 	}
+	slices.SortStableFunc(c.site.Sections, func(a, b site.Section) int { return cmp.Compare(a.Order, b.Order) })
+	slices.SortStableFunc(c.site.Counts, func(a, b site.Count) int { return cmp.Compare(a.Order, b.Order) })
 	slices.SortStableFunc(c.site.Entries, func(a, b site.Entry) int { return cmp.Compare(a.Order, b.Order) })
 	chain := httpx.StandardOptions{}
 	if o.Chain != nil {
@@ -123,7 +126,7 @@ var repeatable = []string{"sortby", "tags", "resource", "column"}
 // pages returns the pages of all packages.
 func (c *Console) pages() []site.Pages {
 	own := site.Pages{Files: files, Routes: c.accountRoutes()}
-	all := []site.Pages{own, lists.Pages(), detail.Pages(), change.Pages(), maps.Pages(), exchange.Pages()}
+	all := []site.Pages{own, lists.Pages(), detail.Pages(), change.Pages(), exchange.Pages()}
 	for _, f := range c.features {
 		all = append(all, f.Pages)
 	}
@@ -134,7 +137,7 @@ func (c *Console) pages() []site.Pages {
 func (c *Console) kit(o *Options) (*ui.Kit, error) {
 	all := &ui.Options{
 		Product: cmp.Or(o.Product, "Inventory"), Prefix: o.Prefix, Funcs: functions,
-		Styles: []string{"style-console.css", "style-lists.css", "style-detail.css", "style-change.css", "style-maps.css", "style-exchange.css"},
+		Styles: []string{"style-console.css", "style-lists.css", "style-change.css", "style-exchange.css"},
 	}
 	for _, pages := range c.pages() {
 		if pages.Style != "" {

@@ -39,7 +39,7 @@ func showSignIn(q *site.Request) error {
 	if q.Sender != nil {
 		return q.Redirect("/")
 	}
-	_, provider := q.API.HasAccounts()
+	_, provider := q.API.Users()
 	return q.Page("signin.html", "Sign in", signInForm{Back: ui.LocalPath(q.R.URL.Query().Get("back")), Provider: provider})
 }
 
@@ -55,7 +55,7 @@ func signIn(q *site.Request) error {
 		return httpx.Errorf(http.StatusNotFound, "Not Found")
 	}
 	form := signInForm{Username: q.R.PostFormValue("username"), Back: ui.LocalPath(q.R.PostFormValue("back"))}
-	_, form.Provider = q.API.HasAccounts()
+	_, form.Provider = q.API.Users()
 	body := map[string]string{"username": form.Username, "password": q.R.PostFormValue("password")}
 	if code := q.R.PostFormValue("code"); code != "" {
 		body["code"] = code
@@ -97,7 +97,7 @@ func toProvider(q *site.Request) error {
 
 // fromProvider takes over the token that the API has set as its cookie, or shows why it has set none.
 func fromProvider(q *site.Request) error {
-	if _, provider := q.API.HasAccounts(); !provider {
+	if _, provider := q.API.Users(); !provider {
 		return httpx.Errorf(http.StatusNotFound, "There is no such page")
 	}
 	back := ui.LocalPath(q.R.URL.Query().Get("back"))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -37,8 +38,11 @@ func (a *API) Rights(r *http.Request) (*auth.Identity, records.Rights, error) {
 // Schema returns the description of the records as it is now, with custom fields.
 func (a *API) Schema() *records.Schema { return a.store.Schema() }
 
-// HasAccounts reports whether the API has the routes under /users, and provider whether users also log in
-// through an identity provider.
-func (a *API) HasAccounts() (has, provider bool) {
-	return a.accounts != nil, a.accounts != nil && a.accounts.Provider != nil
+// Users returns the resource of the users who log in at the API, nil if the accounts are the application's own.
+// provider reports whether they also log in through an identity provider.
+func (a *API) Users() (users *records.Resource, provider bool) {
+	if a.accounts == nil {
+		return nil, false
+	}
+	return records.Of[inventory.User](a.store.Schema()), a.accounts.Provider != nil
 }

@@ -45,6 +45,8 @@ type Definition struct {
 	// It is for records that would change what these rows create. Default: the order of the schema.
 	ImportAfter []string
 
+	// Show says how pages show the records.
+	Show Show
 	// Internal resources are stored, and have no routes.
 	Internal bool
 	// Unaudited changes have no entry in the audit log. It is for measurements.
@@ -79,6 +81,20 @@ type Definition struct {
 	// Unindexed are fields of Base that stores do not index here, such as created_at of records
 	// that are written often and listed by another time.
 	Unindexed []string
+}
+
+// Show says how pages show the records of a resource. Its zero value is usable.
+type Show struct {
+	// Group is the group of the navigation, whose resources are in the order of Order; groups are in that of their first
+	// resource. Default: "More", after the others.
+	Group string
+	Order int
+	// Hidden resources are not in the navigation: another page has their records.
+	Hidden bool
+	// Icon is the name of an icon of httpx/ui. Default: a dot.
+	Icon string
+	// Columns are the fields that lists have unless the reader chooses others. Default: those that seem to say most.
+	Columns []string
 }
 
 // Latest describes which records are the latest ones: among those with the same value of Per, the

@@ -104,30 +104,8 @@ func Plural(r *records.Resource) string {
 // Title returns the name of the records of a resource as a title: "Devices".
 func Title(r *records.Resource) string { return humanize(r.Name) }
 
-// resourceIcons are the icons of resources; others have a dot.
-var resourceIcons = map[string]string{
-	"devices": "device", "interfaces": "port", "locations": "place", "racks": "rack", "links": "link", "cables": "link", "prefixes": "prefix",
-	"addresses": "tag", "vlans": "network", "vrfs": "network", "events": "event", "metrics": "chart", "users": "users", "audit-logs": "history",
-	"custom-fields": "columns", "device-types": "file", "front-ports": "port", "rear-ports": "port", "terminations": "port", "port-templates": "port", "tagged-vlans": "tag",
-}
-
 // Icon returns the icon of a resource.
-func Icon(resource string) string {
-	return cmp.Or(resourceIcons[resource], "dot")
-}
-
-// groups are the groups of the navigation; resources that no group names are in the last.
-var groups = []struct {
-	title string
-	names []string
-}{
-	{"Network", []string{"devices", "interfaces", "links", "cables", "front-ports", "rear-ports", "terminations", "vlans", "tagged-vlans"}},
-	{"Addresses", []string{"prefixes", "addresses", "vrfs"}},
-	{"Places", []string{"locations", "racks"}},
-	{"Monitoring", []string{"events", "metrics"}},
-	{"Catalogue", []string{"device-types", "port-templates"}},
-	{"Administration", []string{"users", "custom-fields", "audit-logs"}},
-}
+func Icon(r *records.Resource) string { return cmp.Or(r.Show.Icon, "dot") }
 
 // Importable returns the resources whose records the sender may import.
 func (q *Request) Importable() []*records.Resource {
@@ -150,27 +128,38 @@ func (q *Request) Nav() []ui.NavGroup {
 		}
 	}
 	all := []ui.NavGroup{first}
-	named := map[string]bool{"map-positions": true} // the map has them
-	for _, g := range groups {
-		group := ui.NavGroup{Title: g.title}
-		for _, name := range g.names {
-			named[name] = true
-			if r, ok := q.Schema.Named(name); ok && q.May(name, records.RouteList) {
-				group.Links = append(group.Links, link(Title(r), "/r/"+name, Icon(name), false))
-			}
+	resources := q.Schema.Resources()
+	slices.SortStableFunc(resources, func(a, b *records.Resource) int {
+		return cmp.Or(cmp.Compare(lastGroup(a), lastGroup(b)), cmp.Compare(a.Show.Order, b.Show.Order))
+	})
+	for _, r := range resources {
+		if r.Internal || r.Show.Hidden || !q.May(r.Name, records.RouteList) {
+			continue
 		}
-		if len(group.Links) > 0 {
-			all = append(all, group)
+		if title := cmp.Or(r.Show.Group, moreGroup); all[len(all)-1].Title != title {
+			all = append(all, ui.NavGroup{Title: title})
 		}
+		group := &all[len(all)-1]
+		group.Links = append(group.Links, link(Title(r), "/r/"+r.Name, Icon(r), false))
 	}
-	own := ui.NavGroup{Title: "More"}
-	for _, r := range q.Schema.Resources() {
-		if !named[r.Name] && !r.Internal && q.May(r.Name, records.RouteList) {
-			own.Links = append(own.Links, link(Title(r), "/r/"+r.Name, Icon(r.Name), false))
-		}
+	if len(q.Extra) == 0 {
+		return all
 	}
-	if own.Links = append(own.Links, q.Extra...); len(own.Links) > 0 {
-		all = append(all, own)
+	if all[len(all)-1].Title != moreGroup {
+		all = append(all, ui.NavGroup{Title: moreGroup})
 	}
+	last := &all[len(all)-1]
+	last.Links = append(last.Links, q.Extra...)
 	return all
+}
+
+// moreGroup is the group of the resources without one.
+const moreGroup = "More"
+
+// lastGroup returns 1 for a resource of the last group, and 0 for others.
+func lastGroup(r *records.Resource) int {
+	if r.Show.Group == "" {
+		return 1
+	}
+	return 0
 }

@@ -30,8 +30,9 @@ type API interface {
 	Bare() http.Handler
 	// Schema returns the description of the records as it is now.
 	Schema() *records.Schema
-	// HasAccounts reports whether users log in at the API, and whether they also do through an identity provider.
-	HasAccounts() (has, provider bool)
+	// Users returns the resource of the users who log in at the API, nil for none, and whether they also do through an
+	// identity provider.
+	Users() (users *records.Resource, provider bool)
 	// FinishedLogin returns what a login through the identity provider has left.
 	FinishedLogin(w http.ResponseWriter, r *http.Request) (token, refusal string)
 	// Rights returns the sender of a request and what they may do.
@@ -51,6 +52,10 @@ type Site struct {
 	Entries []Entry
 	// Links are those on the pages of records.
 	Links []RecordLink
+	// Sections are those of pages, in the order of their columns.
+	Sections []Section
+	// Counts are those of the home page, in their order.
+	Counts []Count
 
 	bare http.Handler
 }
@@ -79,11 +84,13 @@ type Link struct{ Label, URL string }
 
 // Pages are the routes of a package, with its files in the directories templates and assets.
 type Pages struct {
-	Files   fs.FS
-	Style   string // a file of the assets that all pages load; empty for none
-	Routes  []Route
-	Entries []Entry
-	Links   []RecordLink
+	Files    fs.FS
+	Style    string // a file of the assets that all pages load; empty for none
+	Routes   []Route
+	Entries  []Entry
+	Links    []RecordLink
+	Sections []Section
+	Counts   []Count
 }
 
 // RecordLink is a link on the page of each record of a resource.
@@ -224,8 +231,25 @@ func (q *Request) May(resource string, does records.Routes) bool {
 
 // IsOwn reports whether a record is the user of the sender.
 func (q *Request) IsOwn(resource, id string) bool {
-	return q.SignIn != "" && resource == "users" && strings.EqualFold(id, q.Sender.UserID)
+	users, _ := q.API.Users()
+	return users != nil && resource == users.Name && strings.EqualFold(id, q.Sender.UserID)
 }
+
+// IsPlaces reports whether the records of a resource are those that other records are at.
+func IsPlaces(r *records.Resource) bool { return len(r.Within) == 1 && r.Within[0] == "id" }
+
+// Places returns the name of that resource, empty if there is none.
+func (q *Request) Places() string {
+	for _, r := range q.Schema.Resources() {
+		if IsPlaces(r) {
+			return r.Name
+		}
+	}
+	return ""
+}
+
+// AuditLog returns the name of the audit log.
+func (q *Request) AuditLog() string { return records.Of[records.AuditLog](q.Schema).Name }
 
 // MaySee reports whether the sender may list the records of all these resources.
 func (q *Request) MaySee(resources ...string) bool {

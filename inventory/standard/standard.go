@@ -12,6 +12,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/feature/imports"
 	"github.com/ashlar-go/ashlar/inventory/feature/ipam"
 	"github.com/ashlar-go/ashlar/inventory/feature/metrics"
+	"github.com/ashlar-go/ashlar/inventory/feature/overview"
 	"github.com/ashlar-go/ashlar/inventory/feature/racks"
 	"github.com/ashlar-go/ashlar/inventory/feature/retention"
 	"github.com/ashlar-go/ashlar/inventory/feature/topology"
@@ -28,6 +29,7 @@ func Features() []*feature.Feature {
 		imports.New(),
 		ipam.New(),
 		metrics.New(),
+		overview.New(),
 		racks.New(),
 		retention.New(),
 		topology.New(),

@@ -62,6 +62,7 @@ func New() *feature.Feature {
 	return &feature.Feature{
 		Needs:      map[string]records.Record{"cables": &inventory.Cable{}},
 		Operations: []feature.Operation{{Operation: description, Access: auth.Permission{Everyone: true}, Lists: traced, Handle: trace}},
+		Pages:      pages(),
 	}
 }
 

@@ -20,7 +20,8 @@ import (
 // New returns the feature.
 func New() *feature.Feature {
 	return &feature.Feature{
-		Needs: map[string]records.Record{"events": &inventory.Event{}},
+		Needs: map[string]records.Record{"events": &inventory.Event{}, "devices": &inventory.Device{}},
+		Pages: pages(),
 		Operations: []feature.Operation{
 			{Operation: openapi.Operation{
 				Method: http.MethodPatch, Path: "/events/{id}", ID: "acknowledgeEvent", Summary: "Acknowledge one event",

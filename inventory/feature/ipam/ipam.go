@@ -20,6 +20,7 @@ import (
 func New() *feature.Feature {
 	return &feature.Feature{
 		Needs: map[string]records.Record{"prefixes": &inventory.Prefix{}, "addresses": &inventory.Address{}},
+		Pages: pages(),
 		Operations: []feature.Operation{
 			nextFree(openapi.Operation{
 				Path: "/prefixes/{id}/next-address", ID: "nextAddress", Summary: "Create an address record for the lowest free address",

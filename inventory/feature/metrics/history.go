@@ -183,7 +183,10 @@ func pointOf(rec records.Record) historyPoint {
 		return historyPoint{*rec.TS, 1, one(rec.CPU), one(rec.Memory), one(rec.Temp), rec.UptimeSeconds} // the range excludes null
 	}
 	return historyPoint{
-		at, p.Samples, historyValues{p.CPUMin, p.CPUAvg, p.CPUMax}, historyValues{p.MemoryMin, p.MemoryAvg, p.MemoryMax},
-		historyValues{p.TempMin, p.TempAvg, p.TempMax}, p.UptimeSeconds,
+		at, p.Samples,
+		historyValues{p.CPUMin, p.CPUAvg, p.CPUMax},
+		historyValues{p.MemoryMin, p.MemoryAvg, p.MemoryMax},
+		historyValues{p.TempMin, p.TempAvg, p.TempMax},
+		p.UptimeSeconds,
 	}
 }

@@ -21,6 +21,7 @@ func New() *feature.Feature {
 	return &feature.Feature{
 		Needs:      map[string]records.Record{"devices": &inventory.Device{}, "metrics": &inventory.Metric{}},
 		Operations: []feature.Operation{listMetrics(), getMetric(), latestMetric(), getHistory()},
+		Pages:      pages(),
 	}
 }
 

@@ -17,6 +17,7 @@ func New() *feature.Feature {
 	mounted := &openapi.Schema{Name: "RackFace", AnyOf: []*openapi.Schema{device, {Type: "null"}}}
 	return &feature.Feature{
 		Needs: map[string]records.Record{"racks": &inventory.Rack{}, "devices": &inventory.Device{}},
+		Pages: pages(),
 		Operations: []feature.Operation{{
 			Operation: openapi.Operation{
 				Method: http.MethodGet, Path: "/racks/{id}/elevation",
@@ -32,17 +33,17 @@ func New() *feature.Feature {
 	}
 }
 
-// rackDevice is a device in a rack, as responses have it.
-type rackDevice struct {
+// mountedDevice is a device in a rack, as responses have it.
+type mountedDevice struct {
 	ID       string `json:"id"`
 	Hostname string `json:"hostname"`
 }
 
-// rackUnit is a unit of a rack.
-type rackUnit struct {
-	Unit  int64       `json:"unit"`
-	Front *rackDevice `json:"front"`
-	Back  *rackDevice `json:"back"`
+// unitAnswer is a unit of a rack.
+type unitAnswer struct {
+	Unit  int64          `json:"unit"`
+	Front *mountedDevice `json:"front"`
+	Back  *mountedDevice `json:"back"`
 }
 
 // elevation serves the units of a rack.
@@ -60,14 +61,14 @@ func elevation(ctx context.Context, r *feature.Request) (*feature.Response, erro
 	if err != nil {
 		return nil, err
 	}
-	units := make([]rackUnit, *rack.Height)
+	units := make([]unitAnswer, *rack.Height)
 	for i := range units {
 		units[i].Unit = *rack.Height - int64(i)
 	}
 	for _, d := range devices {
 		first, last := d.Units()
 		for n := max(first, 1); n <= min(last, *rack.Height); n++ {
-			u, at := &units[*rack.Height-n], &rackDevice{d.ID, d.Hostname}
+			u, at := &units[*rack.Height-n], &mountedDevice{d.ID, d.Hostname}
 			if d.RackFace != inventory.RackBack {
 				u.Front = at
 			}
@@ -83,8 +84,8 @@ func elevation(ctx context.Context, r *feature.Request) (*feature.Response, erro
 		}
 	}
 	return feature.OK(struct {
-		Status string     `json:"status"`
-		Free   int        `json:"free"`
-		Units  []rackUnit `json:"units"`
+		Status string       `json:"status"`
+		Free   int          `json:"free"`
+		Units  []unitAnswer `json:"units"`
 	}{"success", free, units}), nil
 }

@@ -39,8 +39,8 @@ func Pages() site.Pages {
 // it in words.
 func target(q *site.Request, does records.Routes, verb string) (*records.Resource, error) {
 	if isOwn(q) && does == records.RouteChange {
-		r, _ := q.Schema.Named("users")
-		return r, nil
+		users, _ := q.API.Users()
+		return users, nil
 	}
 	r, err := q.Resource()
 	if err == nil && !q.May(r.Name, does) {

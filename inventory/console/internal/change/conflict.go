@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
@@ -134,10 +133,10 @@ type author struct{ by, when string }
 // may read it.
 func (f *form) authors() map[string]author {
 	all := map[string]author{}
-	if !f.q.May("audit-logs", records.RouteList) {
+	if !f.q.MaySee(f.q.AuditLog()) {
 		return all
 	}
-	page, err := f.q.Some("audit-logs", 50, url.Values{"resource_id": {f.ID}})
+	page, err := f.q.Some(f.q.AuditLog(), 50, url.Values{"resource_id": {f.ID}})
 	if err != nil {
 		return all // the page is complete without
 	}

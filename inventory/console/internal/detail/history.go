@@ -28,7 +28,7 @@ type entry struct {
 
 // readEntries reads the newest entries of the audit log that match a query.
 func readEntries(q *site.Request, query url.Values, limit int) ([]entry, string, error) {
-	page, err := q.Some("audit-logs", limit, query)
+	page, err := q.Some(q.AuditLog(), limit, query)
 	if err != nil {
 		return nil, "", err
 	}
@@ -64,12 +64,13 @@ func changesOf(rec site.Record) map[string]site.Delta {
 
 // entryOf returns how pages show an entry. r is the resource of its record, or nil.
 func entryOf(q *site.Request, r *records.Resource, rec site.Record, labels map[string]string) entry {
-	e := entry{Rec: rec, URL: q.RecordURL("audit-logs", rec.ID()), Kind: strings.ReplaceAll(rec.Text("resource_type"), "_", " ")}
-	if user := rec.Text("user_id"); user != "" && q.May("users", records.RouteGet) {
-		e.ActorURL = q.RecordURL("users", user)
+	e := entry{Rec: rec, URL: q.RecordURL(q.AuditLog(), rec.ID()), Kind: strings.ReplaceAll(rec.Text("resource_type"), "_", " ")}
+	users, _ := q.API.Users()
+	if user := rec.Text("user_id"); user != "" && users != nil && q.May(users.Name, records.RouteGet) {
+		e.ActorURL = q.RecordURL(users.Name, user)
 	}
 	id := rec.Text("resource_id")
-	if e.Record = clip(labels[id], 60); r != nil {
+	if e.Record = site.Clip(labels[id], 60); r != nil {
 		e.Kind = r.Noun()
 		if e.Record != "" {
 			e.Target = q.RecordURL(r.Name, id)
@@ -86,7 +87,7 @@ func entryOf(q *site.Request, r *records.Resource, rec site.Record, labels map[s
 		}
 		e.Changes = append(e.Changes, site.Diff{Field: label, Before: changedText(c.Before, f, labels), After: changedText(c.After, f, labels)})
 		if e.Record == "" && r != nil && site.LabelField(r) != nil && site.LabelField(r).Name == name {
-			e.Record = clip(site.Text(c.Before), 60) // of a deleted record
+			e.Record = site.Clip(site.Text(c.Before), 60) // of a deleted record
 		}
 	}
 	return e
@@ -118,10 +119,10 @@ func changedText(value any, f *records.Field, labels map[string]string) string {
 	}
 	if v, ok := value.(map[string]any); ok {
 		if encoded, err := json.MarshalIndent(v, "", " "); err == nil {
-			return clip(string(encoded), 500)
+			return site.Clip(string(encoded), 500)
 		}
 	}
-	return clip(text, 500)
+	return site.Clip(text, 500)
 }
 
 // Brief names the first of the fields that an update has changed.
@@ -148,21 +149,21 @@ func (p *page) historyQuery() url.Values {
 }
 
 // historySection shows the newest entries about the record.
-func (p *page) historySection() *section {
-	return &section{
-		ID: "record-history", Kind: "history", Title: "History", Follow: follow(p.q, p.Resource.Name),
-		load: func(s *section) error {
+func (p *page) historySection() *site.Part {
+	return p.part(&site.Section{
+		ID: "record-history", Template: "section-history", Title: "History", Follow: []string{p.Resource.Name},
+		Load: func(s *site.Part) error {
 			entries, next, err := readEntries(p.q, p.historyQuery(), historyRows)
 			if err != nil {
 				return err
 			}
 			if next != "" {
-				s.add("All", p.q.RecordURL(p.Resource.Name, p.Rec.ID())+"/history", "")
+				s.Act("All", p.q.RecordURL(p.Resource.Name, p.Rec.ID())+"/history", "")
 			}
 			s.Data = entries
 			return nil
 		},
-	}
+	})
 }
 
 // history is the data of the page of a history.

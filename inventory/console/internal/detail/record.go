@@ -6,9 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/httpx/ui"
@@ -25,11 +23,11 @@ type page struct {
 	Icon     string
 	State    string // of the badge beside the title
 	Crumbs   []site.Link
-	Actions  []action
+	Actions  []site.Action
 	Edit     string // addresses; empty without the right
 	Delete   string
-	Main     []*section
-	Side     []*section
+	Main     []*site.Part
+	Side     []*site.Part
 	Charts   bool
 }
 
@@ -38,16 +36,22 @@ func showRecord(q *site.Request) error {
 	if err != nil {
 		return err
 	}
-	p.Main = append(p.Main, p.values())
-	p.special()
+	for _, l := range q.Links {
+		if l.Resource == p.Resource.Name && l.Show(q) {
+			p.Actions = append(p.Actions, site.Action{Label: l.Label, URL: q.UI.URL(l.Path(p.Rec.ID())), Icon: l.Icon})
+		}
+	}
+	p.Main = append(append(p.Main, p.values()), q.Parts(p.Resource.Name, site.Main, p.Rec)...)
 	p.children()
-	if q.May("audit-logs", records.RouteList) {
+	p.Side = q.Parts(p.Resource.Name, site.Side, p.Rec)
+	if q.MaySee(q.AuditLog()) {
 		p.Side = append(p.Side, p.historySection())
 	}
-	if done, err := loadAll(q, "record.html", slices.Concat(p.Main, p.Side)); done || err != nil {
+	p.Charts = slices.ContainsFunc(p.Main, func(part *site.Part) bool { return part.Charts })
+	if done, err := site.LoadAll(q, "record.html", slices.Concat(p.Main, p.Side)); done || err != nil {
 		return err
 	}
-	slices.SortStableFunc(p.Main, func(a, b *section) int { return cmp.Compare(empty(a), empty(b)) })
+	slices.SortStableFunc(p.Main, func(a, b *site.Part) int { return cmp.Compare(empty(a), empty(b)) })
 	if err := p.crumbs(); err != nil {
 		return err
 	}
@@ -55,8 +59,8 @@ func showRecord(q *site.Request) error {
 }
 
 // empty returns 1 for a list without records, which comes after the others, and 0 for other sections.
-func empty(s *section) int {
-	if s.Kind == "none" {
+func empty(s *site.Part) int {
+	if s.Template == "section-none" {
 		return 1
 	}
 	return 0
@@ -68,7 +72,7 @@ func openRecord(q *site.Request) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &page{q: q, Resource: r, Icon: site.Icon(r.Name)}
+	p := &page{q: q, Resource: r, Icon: site.Icon(r)}
 	if p.Rec, _, err = q.One(r.Name, q.R.PathValue("id")); err != nil {
 		return nil, err
 	}
@@ -81,7 +85,7 @@ func openRecord(q *site.Request) (*page, error) {
 	}
 	own := q.IsOwn(r.Name, p.Rec.ID())
 	address := "/r/" + r.Name + "/" + p.Rec.ID()
-	if r.Name != "events" && (own || q.May(r.Name, records.RouteChange|records.RouteReplace)) {
+	if r.Routes.Has(records.RouteReplace) && (own || q.May(r.Name, records.RouteChange|records.RouteReplace)) { // others are changed by operations of their own
 		p.Edit = q.UI.URL(address + "/edit")
 	}
 	if q.May(r.Name, records.RouteDelete) && !own {
@@ -92,7 +96,8 @@ func openRecord(q *site.Request) (*page, error) {
 
 // resourceOf returns the resource of the path. One's own user may be read without the right to list users.
 func resourceOf(q *site.Request) (*records.Resource, error) {
-	if users, ok := q.Schema.Named("users"); ok && q.IsOwn(q.R.PathValue("resource"), q.R.PathValue("id")) {
+	if q.IsOwn(q.R.PathValue("resource"), q.R.PathValue("id")) {
+		users, _ := q.API.Users()
 		return users, nil
 	}
 	r, err := q.Resource()
@@ -109,11 +114,11 @@ func titleOf(q *site.Request, r *records.Resource, rec site.Record) (string, err
 		if f.Format == "text" {
 			label, _, _ = strings.Cut(label, "\n")
 		}
-		return clip(label, 120), nil
+		return site.Clip(label, 120), nil
 	}
 	var refs []*records.Field
 	for _, f := range r.Fields() {
-		if f.Ref != nil && rec.Text(f.Name) != "" && !f.ReadOnly && (f.Required || portEnd(f)) {
+		if f.Ref != nil && rec.Text(f.Name) != "" && !f.ReadOnly && (f.Required || isEnd(f)) {
 			refs = append(refs, f)
 		}
 	}
@@ -133,17 +138,9 @@ func titleOf(q *site.Request, r *records.Resource, rec site.Record) (string, err
 	return strings.Join(parts, " – "), nil
 }
 
-// portEnd reports whether a field is an end of a cable or link.
-func portEnd(f *records.Field) bool {
-	return isPort(f.Ref.To) && (strings.HasPrefix(f.Name, "a_") || strings.HasPrefix(f.Name, "b_"))
-}
-
-// clip shortens a text to a number of characters.
-func clip(text string, most int) string {
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	return strings.TrimSpace(string([]rune(text)[:most-1])) + "…"
+// isEnd reports whether a field is an end of a connection.
+func isEnd(f *records.Field) bool {
+	return strings.HasPrefix(f.Name, "a_") || strings.HasPrefix(f.Name, "b_")
 }
 
 // maxParents is the number of records that a trail has above a record, as the API allows for locations.
@@ -232,7 +229,7 @@ func groupOf(r *records.Resource, f *records.Field) int {
 		return 3
 	case f.Kind == records.Time, f.Name == "id", f.Name == "version":
 		return 4
-	case slices.Contains(locationFields, f.Name) && r.Name != "addresses" && (f.Name != "parent_id" || r.Name == "locations"):
+	case slices.Contains(locationFields, f.Name) && (f.Name != "address" || f.Format == "text") && (f.Name != "parent_id" || site.IsPlaces(r)):
 		return 1
 	case f.Search && f.Ref == nil && f.Kind != records.List, f.Required, slices.Contains([]string{"kind", "status", "tenant", "tags", "notes", "type"}, f.Name):
 		return 0
@@ -241,9 +238,8 @@ func groupOf(r *records.Resource, f *records.Field) int {
 }
 
 // values returns the section with the fields.
-func (p *page) values() *section {
-	s := &section{ID: "record-values", Kind: "values", Title: "Details", Follow: follow(p.q, p.Resource.Name)}
-	s.load = func(s *section) error {
+func (p *page) values() *site.Part {
+	return p.part(&site.Section{ID: "record-values", Template: "section-values", Title: "Details", Follow: []string{p.Resource.Name}, Load: func(s *site.Part) error {
 		var fields []*records.Field
 		for _, f := range p.Resource.Fields() {
 			if f.Name != "" && !f.Hidden && !f.WriteOnly {
@@ -276,8 +272,12 @@ func (p *page) values() *section {
 		v.Groups = slices.DeleteFunc(v.Groups, func(g group) bool { return len(g.Rows) == 0 })
 		s.Data = v
 		return nil
-	}
-	return s
+	}})
+}
+
+// part returns a section of the page.
+func (p *page) part(s *site.Section) *site.Part {
+	return site.NewPart(p.q, s, p.Rec)
 }
 
 // locationCells returns links to the locations that a user is limited to.
@@ -288,11 +288,12 @@ func (p *page) locationCells(f *records.Field) ([]site.Cell, error) {
 	for _, id := range ids {
 		all = append(all, fmt.Sprint(id))
 	}
-	labels, err := p.q.Labels("locations", all)
+	places := p.q.Places()
+	labels, err := p.q.Labels(places, all)
 	for _, id := range all {
 		c := site.Cell{Field: f, Kind: "text", Text: cmp.Or(labels[id], id), Rec: p.Rec}
 		if labels[id] != "" {
-			c.Kind, c.URL = "link", p.q.RecordURL("locations", id)
+			c.Kind, c.URL = "link", p.q.RecordURL(places, id)
 		}
 		cells = append(cells, c)
 	}
@@ -302,26 +303,32 @@ func (p *page) locationCells(f *records.Field) ([]site.Cell, error) {
 // childRows is the maximum number of records in a list of those that they refer to.
 const childRows = 8
 
-// children adds a list for each resource with a field that refers to this one, except those of special.
+// children adds a list for each resource with a field that refers to this one, except those that a section shows.
 func (p *page) children() {
-	shown := map[string]bool{}
-	for _, s := range slices.Concat(p.Main, p.Side) {
-		shown[s.ID] = true
+	hidden := map[string]bool{}
+	for _, s := range p.q.Sections {
+		if s.On == p.Resource.Name {
+			for _, list := range s.Hides {
+				hidden[list] = true
+			}
+		}
 	}
 	for _, ref := range p.Resource.Referrers() {
 		from, f := ref.From, ref.Field
-		if from.Internal || f.Name == "" || f.Hidden || !p.q.May(from.Name, records.RouteList) || p.hides(from.Name, f.Name) {
+		if from.Internal || f.Name == "" || f.Hidden || !p.q.May(from.Name, records.RouteList) || hidden[from.Name+"."+f.Name] {
 			continue
 		}
 		current, ok := p.q.Schema.Named(from.Name)
 		if !ok {
 			continue
 		}
-		s := &section{ID: "of-" + from.Name + "-" + f.Name, Kind: "table", Title: site.Title(current), Follow: follow(p.q, from.Name)}
+		s := p.part(&site.Section{
+			ID: "of-" + from.Name + "-" + f.Name, Template: "section-table", Title: site.Title(current), Follow: []string{from.Name},
+			Load: func(s *site.Part) error { return loadChildren(s, current, f) },
+		})
 		if several(p.Resource, from) {
 			s.Note = "by " + strings.ToLower(site.FieldLabel(f))
 		}
-		s.load = func(s *section) error { return p.loadChildren(s, current, f) }
 		p.Main = append(p.Main, s)
 	}
 }
@@ -338,49 +345,20 @@ func several(to, from *records.Resource) bool {
 }
 
 // loadChildren reads the first records whose field has the id of this record.
-func (p *page) loadChildren(s *section, r *records.Resource, f *records.Field) error {
-	query := url.Values{f.Name: {p.Rec.ID()}}
-	t, err := readTable(p.q, r.Name, query, childRows, columns(r, f.Name))
+func loadChildren(s *site.Part, r *records.Resource, f *records.Field) error {
+	t, err := s.ReadTable(r.Name, url.Values{f.Name: {s.Rec.ID()}}, childRows, site.Columns(r, f.Name))
 	if err != nil {
 		return err
 	}
-	s.add("All", t.MoreURL, "")
+	s.Act("All", t.MoreURL, "")
 	if !f.ReadOnly {
-		addNew(p.q, s, r.Name, f.Name, p.Rec.ID())
+		s.ActNew(r.Name, f.Name)
 	}
 	switch {
 	case len(t.Rows) > 0:
 		s.Data = t
 	case len(s.Actions) > 1: // an offer to create the first one
-		s.Kind, s.Data, s.Actions = "none", t, s.Actions[1:]
+		s.Template, s.Note, s.Data, s.Actions = "section-none", strings.TrimSpace(s.Note+" none"), t, s.Actions[1:]
 	}
 	return nil
-}
-
-// addNew adds the action to create a record that refers to another one, for those who may.
-func addNew(q *site.Request, s *section, resource, field, id string) {
-	if q.May(resource, records.RouteCreate) {
-		s.add("New", q.ListURL(resource)+"/new?"+url.Values{field: {id}}.Encode(), "plus")
-	}
-}
-
-// countOf says how many records a list has.
-func countOf(page *site.Page, r *records.Resource) string {
-	n := ui.Count(page.Meta.Total)
-	switch {
-	case page.Meta.Count == "estimated":
-		return "more than " + n
-	case page.Meta.Total == 1:
-		return "1 " + r.Noun()
-	}
-	return n + " " + site.Plural(r)
-}
-
-// number parses a number of the API, 0 for none.
-func number(rec site.Record, name string) float64 {
-	n, err := strconv.ParseFloat(rec.Text(name), 64)
-	if err != nil {
-		return 0
-	}
-	return n
 }

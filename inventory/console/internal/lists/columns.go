@@ -11,24 +11,10 @@ import (
 // maxDefault is the number of columns that a list has that nobody has chosen.
 const maxDefault = 7
 
-// usual are the columns of lists whose fields do not say which are the most useful ones.
-var usual = map[string][]string{
-	"devices":    {"hostname", "status", "ip", "role", "location_id", "model"},
-	"interfaces": {"name", "status", "device_id", "description", "speed", "mac_address", "ip_address"},
-	"links":      {"status", "a_interface_id", "b_interface_id", "type", "discovery", "last_seen"},
-	"cables":     {"label", "status", "a_interface_id", "b_interface_id", "type", "color", "length"},
-	"locations":  {"name", "kind", "site_code", "city", "country", "parent_id"},
-	"racks":      {"name", "status", "location_id", "height", "tenant", "asset_tag"},
-	"events":     {"message", "severity", "type", "device_id", "created_at", "acknowledged_at"},
-	"metrics":    {"ts", "device_id", "cpu", "memory", "temp", "uptime_seconds"},
-	"users":      {"username", "role", "email", "first_name", "last_name", "inactive_status", "last_login"},
-	"audit-logs": {"created_at", "actor", "action", "resource_type", "resource_id", "ip_address", "cause"},
-}
-
 // defaultColumns returns the columns of a list that nobody has chosen: what names the records first, then
 // states, then other fields that say much about a record, and as many as have room.
 func defaultColumns(q *site.Request, r *records.Resource) (columns []*records.Field) {
-	for _, name := range usual[r.Name] {
+	for _, name := range r.Show.Columns {
 		if f, ok := r.Field(name); ok && visible(f) {
 			columns = append(columns, f)
 		}

@@ -43,7 +43,7 @@ func (v *view) valuesFor(p records.Parameter, text string) ([]suggestion, error)
 	case f.Kind == records.Time:
 		return times(p), nil
 	case p.Op == records.Within, p.Op == records.AnyWithin:
-		return v.prefixes(text)
+		return v.networks(text)
 	case p.Op == records.Covers, p.Op == records.Contains, p.Op == records.StartsWith:
 		return nil, nil // a part of a value is typed
 	case f.Ref != nil:
@@ -69,21 +69,25 @@ func times(p records.Parameter) (all []suggestion) {
 	return all
 }
 
-// prefixes returns networks that the inventory has.
-func (v *view) prefixes(text string) (all []suggestion, err error) {
-	if !v.May("prefixes", records.RouteList) {
-		return nil, nil
-	}
-	query := url.Values{"fields": {"prefix,description"}, "sortby": {"prefix:asc"}}
-	if text != "" {
-		query.Set("prefix__startswith", text)
-	}
-	page, err := v.Some("prefixes", maxSuggestions, query)
-	if err != nil {
-		return nil, err
-	}
-	for _, rec := range page.Data {
-		all = append(all, suggestion{Value: rec.Text("prefix"), Label: rec.Text("prefix"), Count: rec.Text("description")})
+// networks returns networks that the inventory has: the labels of the first resource that are some.
+func (v *view) networks(text string) (all []suggestion, err error) {
+	for _, r := range v.Schema.Resources() {
+		f := site.LabelField(r)
+		if f == nil || f.Format != "network" || !v.MaySee(r.Name) {
+			continue
+		}
+		query := url.Values{"sortby": {f.Name + ":asc"}}
+		if text != "" {
+			query.Set(f.Name+"__startswith", text)
+		}
+		page, err := v.Some(r.Name, maxSuggestions, query)
+		if err != nil {
+			return nil, err
+		}
+		for _, rec := range page.Data {
+			all = append(all, suggestion{Value: rec.Text(f.Name), Label: rec.Text(f.Name), Count: rec.Text("description")})
+		}
+		break
 	}
 	return all, nil
 }

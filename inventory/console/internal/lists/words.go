@@ -84,7 +84,7 @@ func (v *view) chips() ([]chip, error) {
 				c.Operator = "is"
 			}
 		case name == belowParam:
-			labels, err := v.labelsOf("locations", v.query[name])
+			labels, err := v.labelsOf(v.Places(), v.query[name])
 			if err != nil {
 				return nil, err
 			}

@@ -1,4 +1,4 @@
-package maps
+package ipam
 
 import "net/netip"
 

@@ -1,4 +1,4 @@
-package detail
+package cabling
 
 import (
 	"net/http"
@@ -9,13 +9,13 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
-// trace is the data of the page of a trace.
-type trace struct {
+// tracePage is the data of the page of a trace.
+type tracePage struct {
 	Resource     *records.Resource
 	Crumbs       []site.Link
 	Title        string
 	Complete     bool
-	Hops         []hop
+	Hops         []tracedHop
 	From, To     string // what the ends are
 	Cables       int
 	Length       float64 // metres, of the cables that have one
@@ -23,8 +23,8 @@ type trace struct {
 	MapURL       string  // of the path between the devices of a complete one
 }
 
-// hop is a port, cable or link of a trace, as the API has it and as the page shows it.
-type hop struct {
+// tracedHop is a port, cable or link of a trace, as the API has it and as the page shows it.
+type tracedHop struct {
 	Type, ID, Name, Status string
 	DeviceID               string `json:"device_id"`
 	Hostname               string
@@ -67,12 +67,12 @@ func showTrace(q *site.Request) error {
 		Complete bool
 		Start    int
 		Ends     []string
-		Hops     []hop
+		Hops     []tracedHop
 	}
 	if err := q.Get("/trace", url.Values{field + "_id": {q.R.PathValue("id")}}, &found); err != nil {
 		return err
 	}
-	t := &trace{Resource: r, Complete: found.Complete, Hops: found.Hops, Begins: ends[found.Ends[0]], Ends: ends[found.Ends[1]]}
+	t := &tracePage{Resource: r, Complete: found.Complete, Hops: found.Hops, Begins: ends[found.Ends[0]], Ends: ends[found.Ends[1]]}
 	if err := t.describe(q, found.Start); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func showTrace(q *site.Request) error {
 }
 
 // describe sets what the page shows of the hops.
-func (t *trace) describe(q *site.Request, start int) error {
+func (t *tracePage) describe(q *site.Request, start int) error {
 	var cables []string
 	for i := range t.Hops {
 		h := &t.Hops[i]
@@ -102,7 +102,7 @@ func (t *trace) describe(q *site.Request, start int) error {
 	}
 	t.Cables = len(cables)
 	for _, rec := range recs {
-		t.Length += number(rec, "length")
+		t.Length += rec.Number("length")
 		for i := range t.Hops {
 			if t.Hops[i].ID == rec.ID() {
 				t.Hops[i].Rec = rec

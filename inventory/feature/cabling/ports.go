@@ -1,4 +1,4 @@
-package detail
+package cabling
 
 import (
 	"cmp"
@@ -180,7 +180,8 @@ type portTable struct {
 }
 
 // loadPorts lists the first ports of a device.
-func loadPorts(q *site.Request, s *section, resource, device string) error {
+func loadPorts(q *site.Part, resource string) error {
+	device := q.Rec.ID()
 	r, _ := q.Schema.Named(resource)
 	query := url.Values{"device_id": {device}, "sortby": {"name:asc"}}
 	list := q.ListURL(resource) + "?" + query.Encode()
@@ -188,11 +189,11 @@ func loadPorts(q *site.Request, s *section, resource, device string) error {
 	if err != nil || len(page.Data) == 0 && resource != "interfaces" {
 		return err
 	}
-	s.add("All", list, "")
-	addNew(q, s, resource, "device_id", device)
+	q.Act("All", list, "")
+	q.ActNew(resource, "device_id")
 	t := &portTable{Resource: resource, Rest: page.Meta.Total - int64(len(page.Data)), RestURL: list}
-	s.Note, s.Data = countOf(page, r), t
-	t.Rows, err = portRows(q, resource, page.Data)
+	q.Note, q.Data = site.CountOf(page, r), t
+	t.Rows, err = portRows(q.Request, resource, page.Data)
 	return err
 }
 
@@ -281,4 +282,20 @@ func addressesOf(q *site.Request, recs []site.Record, ids []string) (map[string]
 		}
 	}
 	return all, nil
+}
+
+// loadConnection reads the cables and links of a port.
+func loadConnection(p *site.Part) error {
+	rows, err := portRows(p.Request, p.On, []site.Record{p.Rec})
+	if err != nil {
+		return err
+	}
+	p.Data = rows[0]
+	if rows[0].Trace != "" {
+		p.Act("Trace", rows[0].Trace, "")
+	}
+	if len(rows[0].Far) == 0 {
+		p.ActNew("cables", "a_"+portFields[p.On]+"_id")
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-package detail
+package site
 
 import (
 	"cmp"
@@ -7,38 +7,39 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/ashlar-go/ashlar/httpx/ui"
 	"github.com/ashlar-go/ashlar/inventory/records"
-	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
-// table is a short list of records.
-type table struct {
+// Table is a short list of records.
+type Table struct {
 	Fields  []*records.Field
-	Rows    []tableRow
+	Rows    []TableRow
 	More    string // "12 more", "More", or empty
 	MoreURL string
 }
 
-type tableRow struct {
+// TableRow is a row of a table.
+type TableRow struct {
 	ID    string
-	Cells []site.Cell
+	Cells []Cell
 }
 
-// loadTable reads the first records of a list. The first of the given fields links to the record. Without
-// records the section has nothing to show.
-func loadTable(q *site.Request, s *section, resource string, query url.Values, limit int, names []string) error {
-	t, err := readTable(q, resource, query, limit, names)
+// LoadTable sets the first records of a list as the data of a part. Without records it has nothing to show.
+func (p *Part) LoadTable(resource string, query url.Values, limit int, names []string) error {
+	t, err := p.ReadTable(resource, query, limit, names)
 	if err == nil && len(t.Rows) > 0 {
-		s.Data = t
+		p.Data = t
 	}
 	return err
 }
 
-// readTable is loadTable for a list that may be empty.
-func readTable(q *site.Request, resource string, query url.Values, limit int, names []string) (*table, error) {
+// ReadTable reads the first records of a list. The first of the given fields links to the record.
+func (q *Request) ReadTable(resource string, query url.Values, limit int, names []string) (*Table, error) {
 	r, _ := q.Schema.Named(resource)
-	t := &table{}
+	t := &Table{}
 	for _, name := range names {
 		if f, ok := r.Field(name); ok {
 			t.Fields = append(t.Fields, f)
@@ -58,13 +59,13 @@ func readTable(q *site.Request, resource string, query url.Values, limit int, na
 		return nil, err
 	}
 	for _, rec := range page.Data {
-		row := tableRow{ID: rec.ID()}
+		row := TableRow{ID: rec.ID()}
 		for _, f := range t.Fields {
 			row.Cells = append(row.Cells, q.Cell(f, rec, labels))
 		}
 		if len(row.Cells) > 0 {
 			first := &row.Cells[0]
-			first.Kind, first.URL, first.Text = "link", q.RecordURL(resource, rec.ID()), clip(cmp.Or(first.Text, site.Label(r, rec)), 120)
+			first.Kind, first.URL, first.Text = "link", q.RecordURL(resource, rec.ID()), Clip(cmp.Or(first.Text, Label(r, rec)), 120)
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -84,11 +85,11 @@ func readTable(q *site.Request, resource string, query url.Values, limit int, na
 // maxColumns is the number of columns of a list of records that refer to another one.
 const maxColumns = 5
 
-// columns returns the fields by which a short list shows records of a resource, the label first, without
+// Columns returns the fields by which a short list shows records of a resource, the label first, without
 // the field that all of them have in common.
-func columns(r *records.Resource, without string) []string {
+func Columns(r *records.Resource, without string) []string {
 	var names []string
-	if f := site.LabelField(r); f != nil {
+	if f := LabelField(r); f != nil {
 		names = append(names, f.Name)
 	}
 	add := func(fits func(*records.Field) bool) {
@@ -121,4 +122,33 @@ func listed(f *records.Field) bool {
 		return false
 	}
 	return f.Kind != records.List && f.Kind != records.Object && f.Format != "text"
+}
+
+// Clip shortens a text to a number of characters.
+func Clip(text string, most int) string {
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return strings.TrimSpace(string([]rune(text)[:most-1])) + "…"
+}
+
+// Number parses a number of the API, 0 for none.
+func (r Record) Number(name string) float64 {
+	n, err := strconv.ParseFloat(r.Text(name), 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// CountOf says how many records a list has.
+func CountOf(page *Page, r *records.Resource) string {
+	n := ui.Count(page.Meta.Total)
+	switch {
+	case page.Meta.Count == "estimated":
+		return "more than " + n
+	case page.Meta.Total == 1:
+		return "1 " + r.Noun()
+	}
+	return n + " " + Plural(r)
 }

@@ -1,4 +1,4 @@
-package maps
+package ipam
 
 import (
 	"cmp"
@@ -27,15 +27,15 @@ type prefix struct {
 	Rec            site.Record
 	ID, Prefix     string
 	Location, VLAN string
-	usage
+	counts
 	Children []*prefix
 	More     string // the prefix after which there are more children; empty for none
 	Open     bool
 	network  netip.Prefix
 }
 
-// usage is the used part of a prefix, as the API counts it.
-type usage struct {
+// counts has the used part of a prefix, as the API counts it.
+type counts struct {
 	Prefixes  int64 // within it
 	Addresses int64
 	Hosts     string
@@ -400,7 +400,7 @@ func describe(q *site.Request, all []*prefix) error {
 	recs := make([]site.Record, len(all))
 	for i, p := range all {
 		recs[i] = p.Rec
-		if err := q.Get("/prefixes/"+p.ID+"/usage", nil, &p.usage); err != nil {
+		if err := q.Get("/prefixes/"+p.ID+"/usage", nil, &p.counts); err != nil {
 			return err
 		}
 	}

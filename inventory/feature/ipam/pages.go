@@ -1,0 +1,160 @@
+package ipam
+
+import (
+	"cmp"
+	"embed"
+	"math"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/site"
+)
+
+//go:embed templates/*.html assets/*
+var files embed.FS
+
+const (
+	// shown is the number of records in a section.
+	shown = 8
+	// measuredPrefixes is of how many prefixes the home page reads the usage, and nearFull the percentage
+	// from which it shows them.
+	measuredPrefixes = 16
+	nearFull         = 75.0
+)
+
+// pages returns the tree of prefixes, and what the pages of prefixes and the home page show of them.
+func pages() site.Pages {
+	both := []string{"prefixes", "addresses"}
+	return site.Pages{
+		Files: files, Style: "style-ipam.css",
+		Routes: []site.Route{
+			{Pattern: "GET /prefixes", Handle: showPrefixes},
+			{Pattern: "POST /prefixes/{id}/next-address", Handle: createAddress},
+			{Pattern: "POST /prefixes/{id}/next-prefix", Handle: createPrefix},
+		},
+		Entries: []site.Entry{{Label: "Prefix tree", Path: "/prefixes", Icon: "prefix", Order: 30, Show: func(q *site.Request) bool { return q.MaySee("prefixes") }}},
+		Links: []site.RecordLink{{
+			Resource: "prefixes", Label: "In the tree", Icon: "prefix", Path: func(id string) string { return "/prefixes?under=" + id },
+			Show: func(q *site.Request) bool { return q.MaySee("prefixes") },
+		}},
+		Counts: []site.Count{{Resource: "prefixes", Order: 40}, {Resource: "addresses", Order: 50}},
+		Sections: []site.Section{
+			{On: "prefixes", ID: "prefix-usage", Title: "Usage", Template: "ipam-usage", Column: site.Side, Order: 10, Follow: both, Load: loadUsage},
+			{On: "prefixes", ID: "prefix-prefixes", Title: "Prefixes within", Template: "section-table", Order: 10, Follow: both[:1], Load: loadWithin("prefixes", "prefix")},
+			{On: "prefixes", ID: "prefix-addresses", Title: "Addresses within", Template: "section-table", Order: 11, Follow: both[1:], Needs: both[1:], Load: loadWithin("addresses", "address")},
+			{ID: "home-prefixes", Title: "Prefixes near full", Template: "ipam-usages", Column: site.Side, Order: 10, Follow: both, Needs: both, Load: loadNearFull},
+		},
+	}
+}
+
+// used is the used part of a prefix on the home page, and on the page of the prefix.
+type used struct {
+	Prefix, URL string
+	counts
+
+	// For the page of the prefix.
+	ID            string
+	Address, Next bool // whether the sender may create addresses, and prefixes
+	Lengths       []int
+}
+
+// Text is the percentage for people.
+func (u used) Text() string { return strconv.FormatFloat(u.Percent, 'f', -1, 64) + " %" }
+
+// Value is the value of a meter.
+func (u used) Value() float64 { return math.Min(1, u.Percent/100) }
+
+func usageOf(q *site.Request, rec site.Record) (used, error) {
+	u := used{Prefix: rec.Text("prefix"), URL: q.RecordURL("prefixes", rec.ID()), ID: rec.ID()}
+	return u, q.Get("/prefixes/"+url.PathEscape(rec.ID())+"/usage", nil, &u.counts)
+}
+
+func loadUsage(p *site.Part) error {
+	u, err := usageOf(p.Request, p.Rec)
+	if err != nil {
+		return err
+	}
+	u.Address, u.Next = p.May("addresses", records.RouteCreate), p.May("prefixes", records.RouteCreate)
+	network, _ := netip.ParsePrefix(u.Prefix) // the API has checked it
+	for n := network.Bits() + 1; n <= min(network.Addr().BitLen(), network.Bits()+16); n++ {
+		u.Lengths = append(u.Lengths, n)
+	}
+	p.Data = u
+	return nil
+}
+
+// loadWithin returns the function that lists the records within a prefix, in its VRF.
+func loadWithin(resource, field string) func(*site.Part) error {
+	return func(p *site.Part) error {
+		query := url.Values{field + "__within": {p.Rec.Text("prefix")}, "sortby": {field + ":asc"}}
+		if vrf := p.Rec.Text("vrf_id"); vrf != "" {
+			query.Set("vrf_id", vrf)
+		} else {
+			query.Set("vrf_id__isnull", "true")
+		}
+		names := []string{"address", "interface_id", "status", "dns_name"}
+		if resource == "prefixes" {
+			query.Set("prefix__ne", p.Rec.Text("prefix"))
+			r, _ := p.Schema.Named(resource)
+			names = site.Columns(r, "vrf_id")
+		}
+		t, err := p.ReadTable(resource, query, shown, names)
+		if err != nil {
+			return err
+		}
+		p.Act("All", t.MoreURL, "")
+		p.Data = t
+		return nil
+	}
+}
+
+// createAddress creates a record for the lowest free address of a prefix.
+func createAddress(q *site.Request) error { return nextPage(q, "next-address", "addresses", nil) }
+
+// createPrefix creates the lowest free prefix within a prefix.
+func createPrefix(q *site.Request) error {
+	return nextPage(q, "next-prefix", "prefixes", url.Values{"prefix_length": {q.R.PostFormValue("prefix_length")}})
+}
+
+func nextPage(q *site.Request, what, resource string, query url.Values) error {
+	rec := site.Record{}
+	_, err := q.Do(&site.Call{Method: http.MethodPost, Path: "/prefixes/" + url.PathEscape(q.R.PathValue("id")) + "/" + what, Query: query}, &rec)
+	if err != nil {
+		return err
+	}
+	return q.Redirect("/r/" + resource + "/" + rec.ID() + "?done=created")
+}
+
+// loadNearFull shows those of the prefixes changed last that are almost full. How full a prefix is takes a
+// call of the API for each.
+func loadNearFull(q *site.Part) error {
+	page, err := q.List("prefixes", url.Values{"status": {"active"}, "sortby": {"updated_at:desc"}, "limit": {strconv.Itoa(measuredPrefixes)}, "count": {"estimated"}})
+	if err != nil {
+		return err
+	}
+	usages := make([]used, len(page.Data))
+	calls := make([]func() error, len(page.Data))
+	for i, rec := range page.Data {
+		calls[i] = func() (err error) {
+			usages[i], err = usageOf(q.Request, rec)
+			return err
+		}
+	}
+	if err := site.Together(calls...); err != nil {
+		return err
+	}
+	usages = slices.DeleteFunc(usages, func(u used) bool { return u.Percent < nearFull })
+	slices.SortFunc(usages, func(a, b used) int { return cmp.Compare(b.Percent, a.Percent) })
+	if page.Meta.Total > measuredPrefixes {
+		q.Note = "of the " + strconv.Itoa(measuredPrefixes) + " changed last"
+	}
+	q.Act("All", q.UI.URL("/prefixes"), "")
+	if len(usages) > 0 {
+		q.Data = usages[:min(len(usages), shown)]
+	}
+	return nil
+}
