@@ -175,6 +175,7 @@ func Together(calls ...func() error) error {
 
 // Number is a number with a link, such as how many records there are.
 type Number struct {
+	Resource         string // that it counts records of
 	Label, URL, Icon string
 	Value            int64
 	More             bool // there are more than Value

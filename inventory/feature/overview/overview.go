@@ -128,7 +128,7 @@ func loadAt(p *site.Part) error {
 			return err
 		}
 		facts = append(facts, site.Number{
-			Label: of.label, Icon: "device", URL: p.ListURL("devices") + "?" + query.Encode(),
+			Resource: "devices", Label: of.label, Icon: "device", URL: p.ListURL("devices") + "?" + query.Encode(),
 			Value: list.Meta.Total, More: list.Meta.Count == "estimated",
 		})
 	}

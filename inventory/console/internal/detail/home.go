@@ -68,7 +68,7 @@ func count(q *site.Request, counts []site.Count, numbers []site.Number) error {
 	for i, c := range counts {
 		r, _ := q.Schema.Named(c.Resource)
 		n := &numbers[i]
-		n.Label, n.Icon, n.URL = cmp.Or(c.Label, site.Title(r)), site.Icon(r), q.ListURL(c.Resource)
+		n.Resource, n.Label, n.Icon, n.URL = c.Resource, cmp.Or(c.Label, site.Title(r)), site.Icon(r), q.ListURL(c.Resource)
 		query := url.Values{"limit": {"1"}, "count": {"estimated"}, "fields": {"id"}}
 		for name, values := range c.Query {
 			query[name] = values
