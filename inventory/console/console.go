@@ -181,6 +181,11 @@ func (c *Console) mux() (h http.Handler, err error) {
 				return nil, fmt.Errorf("console: features: link %q: Show and Path are required", link.Label)
 			}
 		}
+		for _, s := range pages.Sections {
+			if s.ID == "" || s.Template == "" || s.Load == nil || s.Title == "" && s.Template != "section-bars" {
+				return nil, fmt.Errorf("console: features: section %q: ID, Title, Template and Load are required", s.ID)
+			}
+		}
 		for _, route := range pages.Routes {
 			if route.Handle == nil {
 				return nil, fmt.Errorf("console: features: page %s: Handle is required", route.Pattern)

@@ -29,7 +29,10 @@ import (
 // Feature is a part of an inventory. It is not changed after it was handed over.
 type Feature struct {
 	// Needs are the resources, with a record of the type of each, without which the feature is left out.
-	Needs      map[string]records.Record
+	Needs map[string]records.Record
+	// Schema has the resources, fields and hooks that the feature adds to the schema of the inventory (see Parts):
+	// records.Define, records.Extend, records.OnChange, records.AfterCommit.
+	Schema     []records.Part
 	Operations []Operation
 	// Tags has a sentence about each tag of the operations that is no resource.
 	Tags  map[string]string
@@ -37,6 +40,16 @@ type Feature struct {
 	// State, if not nil, returns what the handlers keep for an inventory, such as a cache. It is called once for
 	// each API, with the store of its records, and Request.State has the result.
 	State func(store records.Store) any
+}
+
+// Parts returns what features add to a schema:
+//
+//	schema, err := inventory.NewSchema(feature.Parts(features...)...)
+func Parts(features ...*Feature) (parts []records.Part) {
+	for _, f := range features {
+		parts = append(parts, f.Schema...)
+	}
+	return parts
 }
 
 // Fits reports whether a schema has the resources that the feature needs, with its types.

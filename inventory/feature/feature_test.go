@@ -134,7 +134,10 @@ func TestWrongFeatures(t *testing.T) {
 		"a page of the console":  func(f *feature.Feature) { f.Pages.Routes[0].Pattern = "GET /search" },
 		"a page without handler": func(f *feature.Feature) { f.Pages.Routes[0].Handle = nil },
 		"a link without Path":    func(f *feature.Feature) { f.Pages.Links[0].Path = nil },
-		"an entry without Show":  func(f *feature.Feature) { f.Pages.Entries[0].Show = nil },
+		"a section without Load": func(f *feature.Feature) {
+			f.Pages.Sections = []site.Section{{ID: "x", Title: "X", Template: "section-table"}}
+		},
+		"an entry without Show": func(f *feature.Feature) { f.Pages.Entries[0].Show = nil },
 	} {
 		f := suffixes()
 		change(f)

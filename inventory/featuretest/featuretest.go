@@ -47,10 +47,12 @@ type API struct {
 func New(t testing.TB, store records.Store, features ...*feature.Feature) *API {
 	t.Helper()
 	a := &API{Store: store, Users: map[string]*inventory.User{}, scoped: map[string]string{}, t: t}
-	if store == nil {
-		a.Store = records.NewMemStore(inventory.Schema())
-	}
 	var err error
+	if store == nil {
+		schema, err := inventory.NewSchema(feature.Parts(features...)...)
+		a.check(err)
+		a.Store = records.NewMemStore(schema)
+	}
 	a.tokens, err = jwt.NewTokens([][]byte{[]byte(strings.Repeat("k", auth.MinKeyBytes))}, nil)
 	a.check(err)
 	hasher, err := auth.NewHasher(&auth.HasherOptions{Cost: auth.Cost{Memory: 8, Time: 1, Parallelism: 1}})

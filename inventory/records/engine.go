@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -39,11 +40,12 @@ type Engine struct {
 	beforeCommit []func(context.Context, Tx) error
 	places       func() *Places // of LimitTo, or nil
 	within       *together      // of Together, or nil
+	commits      *sync.Map      // see AfterCommit: the entries of transactions, by their Tx
 }
 
 // New returns an engine over a store. opts may be nil.
 func New(store Store, opts *Options) *Engine {
-	v := &Engine{store: store}
+	v := &Engine{store: store, commits: &sync.Map{}}
 	if opts != nil {
 		v.opts = *opts
 	}
@@ -177,7 +179,7 @@ func (v *Engine) createAll(ctx context.Context, tx Tx, by Caller, r *Resource, r
 	if err := s.checkNew(ctx, r, records); err != nil {
 		return err
 	}
-	if err := validateIn(s.hooked(ctx), tx, r, records); err != nil {
+	if err := v.validateIn(s.hooked(ctx), tx, r, records); err != nil {
 		return err
 	}
 	if !r.Unaudited {
@@ -232,10 +234,19 @@ func (v *Engine) accompanyAll(ctx context.Context, tx Tx, s *scope, by Caller, r
 	return JoinItemErrors(r, wrong, len(records))
 }
 
-// validateIn calls the hook of new records.
-func validateIn(ctx context.Context, tx Tx, r *Resource, records []Record) (err error) {
+// validateIn calls the hooks of new records.
+func (v *Engine) validateIn(ctx context.Context, tx Tx, r *Resource, records []Record) (err error) {
 	var wrong []ItemError
 	for i, rec := range records {
+		if len(r.onChange) > 0 {
+			err := r.hook(ctx, tx, nil, rec)
+			if err == nil {
+				err = v.prepare(r, rec, r.CheckNew)
+			}
+			if wrong, err = AppendItemError(wrong, i, "", err); err != nil {
+				return err
+			}
+		}
 		if t, ok := rec.(TxValidator); ok {
 			if wrong, err = AppendItemError(wrong, i, "", t.ValidateIn(ctx, tx, nil)); err != nil {
 				return err
@@ -297,14 +308,15 @@ func (v *Engine) change(ctx context.Context, f func(tx Tx) error) error {
 	if v.within != nil {
 		return f(v.within.tx)
 	}
-	err := v.store.Change(ctx, func(tx Tx) error {
+	var added []*AuditLog
+	err := v.store.Change(ctx, func(tx Tx) (err error) {
 		v.preview.reset()
 		for _, first := range v.beforeChange {
 			if err := first(ctx, tx); err != nil {
 				return err
 			}
 		}
-		if err := f(tx); err != nil {
+		if added, err = v.committing(tx, f); err != nil {
 			return err
 		}
 		for _, last := range v.beforeCommit {
@@ -319,6 +331,11 @@ func (v *Engine) change(ctx context.Context, f func(tx Tx) error) error {
 	})
 	if v.preview != nil && errors.Is(err, errDryRun) {
 		return nil
+	}
+	if err == nil && len(added) > 0 {
+		for _, f := range v.store.Schema().afterCommit {
+			f(ctx, added)
+		}
 	}
 	return err
 }
@@ -349,6 +366,7 @@ func (v *Engine) newEntry(ctx context.Context, s *scope, by Caller, action strin
 	entry, err := v.AuditEntry(by, action, r.Kind(), rec.Meta().ID, r.Diff(before, after))
 	if err == nil && !r.Unaudited {
 		entry.Places, err = s.placesOf(ctx, r, before, after)
+		v.note(s.from, entry)
 	}
 	return entry, err
 }

@@ -17,6 +17,7 @@ type Resource struct {
 	byMember  map[string]*Field // references, by Field.Member
 	uniques   []Unique
 	referrers []Referrer
+	onChange  []ChangeFunc
 	goType    reflect.Type // of the struct
 }
 

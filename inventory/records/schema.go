@@ -1,6 +1,7 @@
 package records
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,6 +20,7 @@ type Schema struct {
 	byName           map[string]*Resource
 	byType           map[reflect.Type]*Resource
 	migrations       fs.FS
+	afterCommit      []func(context.Context, []*AuditLog)
 
 	declaring []*Resource      // whose records declare parts
 	base      *Schema          // without declared parts; nil if there are none

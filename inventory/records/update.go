@@ -51,6 +51,9 @@ func (v *Engine) Delete(ctx context.Context, by Caller, r *Resource, edits ...Ed
 		if err := restricted(ctx, tx, r, before); err != nil {
 			return nil, err
 		}
+		if err := r.hook(s.hooked(ctx), tx, before, nil); err != nil {
+			return nil, err
+		}
 		err = tx.Delete(ctx, r, before.Meta().ID, before.Meta().Version, func(effect *Effect) error {
 			return v.logEffect(ctx, tx, s, by, cause(r, before), effect)
 		})
@@ -124,6 +127,9 @@ func (v *Engine) logEffect(ctx context.Context, tx Tx, s *scope, by Caller, caus
 		if effect.Cleared != nil {
 			action, after = "update", Clone(before)
 			effect.Cleared.clear(after)
+		}
+		if err := effect.Resource.hook(s.hooked(ctx), tx, before, after); err != nil {
+			return err
 		}
 		entry, err := v.newEntry(ctx, s, by, action, effect.Resource, before, after)
 		if err != nil {
@@ -270,6 +276,15 @@ func (v *Engine) update(ctx context.Context, tx Tx, s *scope, by Caller, r *Reso
 	}
 	if !changed {
 		return before, nil, nil
+	}
+	if len(r.onChange) > 0 {
+		if err := r.hook(s.hooked(ctx), tx, before, after); err != nil {
+			return nil, nil, err
+		}
+		volatile = false
+		if err := v.prepare(r, after, r.Check); err != nil {
+			return nil, nil, err
+		}
 	}
 	if err := s.checkResult(ctx, r, before, after); err != nil {
 		return nil, nil, err

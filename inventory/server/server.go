@@ -40,7 +40,7 @@ type Options struct {
 	// Output receives the generated password of the first administrator, once. Default:
 	// standard output.
 	Output io.Writer
-	// Schema has the resources of the database of DATABASE_URL. Default: inventory.Schema.
+	// Schema has the resources of the database of DATABASE_URL. Default: those of the inventory and of Features.
 	Schema *records.Schema
 	// Roles are roles of the program, as in accounts.Options. The database of DATABASE_URL allows users
 	// to have them; the schema of Store must have their names (inventory.Roles). Default: none.
@@ -92,7 +92,10 @@ func New(ctx context.Context, s *Settings, opts *Options) (*Server, error) {
 	}
 	srv := &Server{settings: s, log: o.Log, schema: o.Schema, store: o.Store, statistics: newStatistics()}
 	if srv.schema == nil {
-		srv.schema = inventory.Schema()
+		var err error
+		if srv.schema, err = inventory.NewSchema(feature.Parts(o.Features...)...); err != nil {
+			return nil, err
+		}
 	}
 	if err := srv.addRoles(&o); err != nil {
 		return nil, err

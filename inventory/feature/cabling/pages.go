@@ -19,6 +19,7 @@ func pages() site.Pages {
 			Follow: []string{"links", "cables"}, Needs: []string{"interfaces", "links"}, Load: loadNeighbours,
 		}},
 	}
+	titles := map[string]string{"interfaces": "Interfaces", "front-ports": "Front ports", "rear-ports": "Rear ports"}
 	for i, name := range []string{"interfaces", "front-ports", "rear-ports"} {
 		at := "." + portFields[name] + "_id"
 		hides := []string{"cables.a_" + at[1:], "cables.b_" + at[1:]}
@@ -26,7 +27,7 @@ func pages() site.Pages {
 			hides = append(hides, "links.a_interface_id", "links.b_interface_id")
 		}
 		p.Sections = append(p.Sections, site.Section{
-			On: "devices", ID: "device-" + name, Template: "cabling-ports", Order: 10 + i, Hides: []string{name + ".device_id"},
+			On: "devices", ID: "device-" + name, Title: titles[name], Template: "cabling-ports", Order: 10 + i, Hides: []string{name + ".device_id"},
 			Follow: []string{name, "cables", "links", "vlans", "tagged-vlans", "addresses"}, Needs: []string{name},
 			Load: func(p *site.Part) error { return loadPorts(p, name) },
 		}, site.Section{

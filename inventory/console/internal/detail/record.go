@@ -315,7 +315,7 @@ func (p *page) children() {
 	}
 	for _, ref := range p.Resource.Referrers() {
 		from, f := ref.From, ref.Field
-		if from.Internal || f.Name == "" || f.Hidden || !p.q.May(from.Name, records.RouteList) || hidden[from.Name+"."+f.Name] {
+		if from.Internal || from.Show.Hidden || f.Name == "" || f.Hidden || !p.q.May(from.Name, records.RouteList) || hidden[from.Name+"."+f.Name] {
 			continue
 		}
 		current, ok := p.q.Schema.Named(from.Name)
