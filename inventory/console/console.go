@@ -15,7 +15,6 @@ import (
 	"github.com/ashlar-go/ashlar/httpx/ui"
 	"github.com/ashlar-go/ashlar/inventory/console/internal/change"
 	"github.com/ashlar-go/ashlar/inventory/console/internal/detail"
-	"github.com/ashlar-go/ashlar/inventory/console/internal/exchange"
 	"github.com/ashlar-go/ashlar/inventory/console/internal/lists"
 	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
@@ -78,6 +77,7 @@ func New(api *httpapi.API, opts *Options) (*Console, error) {
 	for _, pages := range c.pages() {
 		c.site.Entries = append(c.site.Entries, pages.Entries...)
 		c.site.Links = append(c.site.Links, pages.Links...)
+		c.site.Offers = append(c.site.Offers, pages.Offers...)
 		c.site.Sections = append(c.site.Sections, pages.Sections...)
 		c.site.Counts = append(c.site.Counts, pages.Counts...)
 	}
@@ -126,7 +126,7 @@ var repeatable = []string{"sortby", "tags", "resource", "column"}
 // pages returns the pages of all packages.
 func (c *Console) pages() []site.Pages {
 	own := site.Pages{Files: files, Routes: c.accountRoutes()}
-	all := []site.Pages{own, lists.Pages(), detail.Pages(), change.Pages(), exchange.Pages()}
+	all := []site.Pages{own, lists.Pages(), detail.Pages(), change.Pages()}
 	for _, f := range c.features {
 		all = append(all, f.Pages)
 	}
@@ -179,6 +179,11 @@ func (c *Console) mux() (h http.Handler, err error) {
 		for _, link := range pages.Links {
 			if link.Show == nil || link.Path == nil {
 				return nil, fmt.Errorf("console: features: link %q: Show and Path are required", link.Label)
+			}
+		}
+		for _, offer := range pages.Offers {
+			if offer.Show == nil || offer.Path == nil {
+				return nil, fmt.Errorf("console: features: offer %q: Show and Path are required", offer.Label)
 			}
 		}
 		for _, s := range pages.Sections {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx/ui"
-	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -106,13 +105,6 @@ func Title(r *records.Resource) string { return humanize(r.Name) }
 
 // Icon returns the icon of a resource.
 func Icon(r *records.Resource) string { return cmp.Or(r.Show.Icon, "dot") }
-
-// Importable returns the resources whose records the sender may import.
-func (q *Request) Importable() []*records.Resource {
-	return slices.DeleteFunc(q.Schema.Resources(), func(r *records.Resource) bool {
-		return !importer.Importable(q.Schema, r) || !q.May(r.Name, records.RouteCreate|records.RouteChange)
-	})
-}
 
 // Nav returns the navigation: what the sender may see.
 func (q *Request) Nav() []ui.NavGroup {

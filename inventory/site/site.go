@@ -52,6 +52,8 @@ type Site struct {
 	Entries []Entry
 	// Links are those on the pages of records.
 	Links []RecordLink
+	// Offers are those of lists without records.
+	Offers []Offer
 	// Sections are those of pages, in the order of their columns.
 	Sections []Section
 	// Counts are those of the home page, in their order.
@@ -89,6 +91,7 @@ type Pages struct {
 	Routes   []Route
 	Entries  []Entry
 	Links    []RecordLink
+	Offers   []Offer
 	Sections []Section
 	Counts   []Count
 }
@@ -98,6 +101,13 @@ type RecordLink struct {
 	Resource, Label, Icon string
 	Path                  func(id string) string // of a record
 	Show                  func(*Request) bool    // to the sender
+}
+
+// Offer is a link on a list without records, to a page that creates some.
+type Offer struct {
+	Label, Icon string
+	Path        func(r *records.Resource) string
+	Show        func(q *Request, r *records.Resource) bool // to the sender, who may create records
 }
 
 // Entry is an entry of the navigation.

@@ -13,8 +13,6 @@ import (
 // portFields are the resources of ports, and how fields of cables name them.
 var portFields = map[string]string{"interfaces": "interface", "front-ports": "front_port", "rear-ports": "rear_port"}
 
-func isPort(resource string) bool { return portFields[resource] != "" }
-
 // port is a port of a device.
 type port struct {
 	Name, DeviceID, Device string

@@ -14,6 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/feature"
+	"github.com/ashlar-go/ashlar/inventory/feature/imports/internal/page"
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -69,7 +70,7 @@ func New() *feature.Feature {
 	return &feature.Feature{Operations: []feature.Operation{{
 		Operation: description(), Access: auth.Permission{Everyone: true}, Scoped: true, OwnPreview: true,
 		MaxBody: maxBody, RawBody: true, Handle: importRows,
-	}}}
+	}}, Pages: page.Pages()}
 }
 
 // description describes the operation.

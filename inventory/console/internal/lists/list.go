@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx/ui"
-	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/site"
 )
@@ -39,7 +38,8 @@ type list struct {
 	Exports                       []exportLinks
 	Editor                        *editor
 
-	New, Import       string // addresses, if the sender may
+	New               string // the address of the form, if the sender may
+	Offers            []site.Action
 	Edit, Delete      bool   // whether the sender may change, or delete, several records
 	Follow            string // resources whose changes the list follows
 	Tools             bool   // the part has the tools of the list too
@@ -119,8 +119,10 @@ func (v *view) list() (*list, error) {
 	}
 	if v.May(r.Name, records.RouteCreate) {
 		l.New = l.Self + "/new"
-		if importer.Importable(v.Schema, r) {
-			l.Import = v.UI.URL("/import?resource=" + r.Name)
+		for _, offer := range v.Offers {
+			if offer.Show(v.Request, r) {
+				l.Offers = append(l.Offers, site.Action{Label: offer.Label, Icon: offer.Icon, URL: v.UI.URL(offer.Path(r))})
+			}
 		}
 	}
 	here := v.state()

@@ -1,4 +1,4 @@
-package exchange
+package page
 
 import (
 	"bytes"
@@ -85,7 +85,7 @@ func (p *importPage) Target() string {
 
 // newImport returns a page for a resource by name, which is empty if the rows name it.
 func newImport(q *site.Request, name string) (*importPage, error) {
-	p := &importPage{Steps: site.Steps{Step: stepFile}, Resources: q.Importable()}
+	p := &importPage{Steps: site.Steps{Step: stepFile}, Resources: importable(q)}
 	if len(p.Resources) == 0 {
 		return nil, httpx.Errorf(http.StatusForbidden, "Your role may not import records")
 	}
@@ -109,7 +109,7 @@ func newImport(q *site.Request, name string) (*importPage, error) {
 // showImport shows the form for a file.
 func showImport(q *site.Request) error {
 	name := q.R.URL.Query().Get("resource")
-	if all := q.Importable(); len(all) > 0 && !q.R.URL.Query().Has("resource") {
+	if all := importable(q); len(all) > 0 && !q.R.URL.Query().Has("resource") {
 		name = all[0].Name
 		if slices.ContainsFunc(all, func(r *records.Resource) bool { return r.Name == "devices" }) {
 			name = "devices"
@@ -137,7 +137,7 @@ func (p *importPage) refuse(q *site.Request, f *site.Form, fault string, problem
 
 // runImport performs a step.
 func runImport(q *site.Request) error {
-	if len(q.Importable()) == 0 {
+	if len(importable(q)) == 0 {
 		return httpx.Errorf(http.StatusForbidden, "Your role may not import records")
 	}
 	f, err := site.ReadForm(q, maxFile)
@@ -324,7 +324,7 @@ func importTemplate(q *site.Request) error {
 
 // rejectedRows sends the rejected rows that a page has as a file.
 func rejectedRows(q *site.Request) error {
-	if len(q.Importable()) == 0 {
+	if len(importable(q)) == 0 {
 		return httpx.Errorf(http.StatusForbidden, "Your role may not import records")
 	}
 	f, err := site.ReadForm(q, maxFile)

@@ -1,4 +1,4 @@
-package console_test
+package imports_test
 
 import (
 	"bytes"
@@ -19,9 +19,10 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/console"
+	"github.com/ashlar-go/ashlar/inventory/feature"
+	"github.com/ashlar-go/ashlar/inventory/feature/imports"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
-	"github.com/ashlar-go/ashlar/inventory/standard"
 )
 
 // importer sends forms of imports, as an admin of a program with accounts of its own.
@@ -43,7 +44,7 @@ func newImporter(t *testing.T, budget int64) *importer {
 	schema, err := inventory.NewSchema(records.Extend("devices", "owner", records.Text, "max=50", func(f *records.Field) { f.Label = "Cost centre" }))
 	require.NoError(t, err)
 	i := &importer{t: t, store: records.NewMemStore(schema)}
-	api, err := httpapi.New(records.New(i.store, nil), i, &httpapi.Options{Features: standard.Features()})
+	api, err := httpapi.New(records.New(i.store, nil), i, &httpapi.Options{Features: []*feature.Feature{imports.New()}})
 	require.NoError(t, err)
 	chain := &httpx.StandardOptions{Budget: httpx.NewBudget(&httpx.BudgetOptions{Bytes: budget, BytesPerClient: budget})}
 	i.pages, err = console.New(api, &console.Options{Chain: chain})
