@@ -257,7 +257,7 @@ func (s sender) Draft(ctx context.Context, in *records.Engine, r *records.Resour
 }
 
 func (s sender) Edit(_ context.Context, r *records.Resource, plan func(sent records.Patch) (func(records.Record) error, error)) (*feature.Response, error) {
-	planned := func(_ string, p records.Patch) (editFunc, error) { return plan(p) }
+	planned := func(_ string, p records.Patch, _ hash) (editFunc, error) { return plan(p) }
 	if s.c.r.PathValue("id") != "" {
 		p, err := s.c.readOne()
 		if err != nil {

@@ -1,11 +1,18 @@
 package httpapi_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
+	"time"
 
+	"github.com/ashlar-go/ashlar/httpx/httpxtest"
 	"github.com/ashlar-go/ashlar/internal/errtest"
 	"github.com/ashlar-go/ashlar/internal/scaletest"
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/httpapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
 // TestNaturalKeys checks that bodies may name the records that they refer to by natural keys.
@@ -101,4 +108,51 @@ func TestNaturalKeysOfOthers(t *testing.T) {
 	c.Header.Set("Authorization", "Bearer "+narrow["token"].(string))
 	c.Send("POST", "/devices", with(device("sw4"), "location", "Vienna")).Want(http.StatusForbidden)
 	c.Send("POST", "/devices", with(device("sw4"), "location_id", vienna["id"])).Want(http.StatusCreated)
+}
+
+// TestPasswordsBesideNaturalKeys: no change waits for its own transaction. A password is hashed, which reads the user,
+// before the transaction that finds a natural key, here of a program's own resource.
+func TestPasswordsBesideNaturalKeys(t *testing.T) {
+	t.Parallel()
+	schema, err := inventory.NewSchema(
+		records.Define[book](records.Definition{Name: "books", Label: "Book"}),
+		records.Extend("users", "book_id", records.Text, "ref=books:null"))
+	ok(t, err)
+	inMemory, err := sqlite.Open(t.Context(), sqlite.Memory, schema, nil) // which has one connection
+	ok(t, err)
+	t.Cleanup(func() { ok(t, inMemory.Close()) })
+	for name, store := range map[string]records.Store{"memory": records.NewMemStore(schema), "sqlite": inMemory} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			passwordsBesideNaturalKeys(t, store)
+		})
+	}
+}
+
+func passwordsBesideNaturalKeys(t *testing.T, store records.Store) {
+	t.Helper()
+	g := newHarness(t, &choices{store: store, options: func(o *httpapi.Options) { o.Timeout = 20 * time.Second }})
+	book := g.create("/books", object{"title": "Ash"})["id"]
+	c := g.as("root")
+	made := read(t, c.Send("POST", "/users", with(user("jane"), "book", "Ash")).Want(201))
+	c.Send("POST", "/users", []object{with(user("joe"), "book", "Ash"), with(user("jim"), "book", "Oak")}).Want(422)
+	for i, send := range []func(body object) *httpxtest.Response{
+		func(body object) *httpxtest.Response { return c.Send("PATCH", path("/users", made), body) },
+		func(body object) *httpxtest.Response {
+			return c.Send("PATCH", "/users", []object{with(body, "id", made["id"])})
+		},
+		func(body object) *httpxtest.Response {
+			return c.Send("PUT", path("/users", made), with(body, "username", "jane", "email", "jane@example.org"))
+		},
+	} {
+		c.Send("PATCH", path("/users", made), object{"book_id": nil}).Want(200)
+		secret := fmt.Sprintf("%s, chapter %d", another, i)
+		send(object{"password": secret, "book": "Ash"}).Want(200)
+		if now := read(t, c.Send("GET", path("/users", made), nil)); now["book_id"] != book {
+			t.Errorf("the user is %v", now)
+		}
+		g.bearer("jane", secret)
+		send(object{"password": "x", "book": "Ash"}).WantError(400, "Password")
+		send(object{"password": secret, "book": "Oak"}).Want(422)
+	}
 }

@@ -1,7 +1,10 @@
 package httpapi
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -34,53 +37,85 @@ func checkPasswordCount(r *records.Resource, items []records.Patch) error {
 	return nil
 }
 
-// prepareUser replaces the password of a new user by its hash, after validating the other
-// fields, which is cheaper.
-func (c *call) prepareUser(u *inventory.User) error {
+// hash is that of a new password, empty if none was sent, or why there is none. To make one takes long and reads the
+// account, so it is made before the transaction of the change.
+type hash struct {
+	text string
+	err  error
+}
+
+// hashNew returns the hashes of the passwords of new users, nil for other records. Users whose other fields are wrong
+// get none, which is cheaper.
+func (c *call) hashNew(r *records.Resource, items []records.Patch) ([]hash, error) {
+	if !isUsers(r) {
+		return nil, nil
+	}
+	if err := checkPasswordCount(r, items); err != nil {
+		return nil, err
+	}
+	hashes := make([]hash, len(items))
+	for i, item := range items {
+		own := maps.Clone(item)
+		maps.DeleteFunc(own, func(name string, _ json.RawMessage) bool {
+			_, key := r.ByMember(name) // its id is found in the transaction
+			return key
+		})
+		rec, err := r.Draft(own)
+		if err == nil && !r.HasNaturalKeys(item) {
+			err = r.CheckNew(records.Clone(rec))
+		}
+		if u := rec.(*inventory.User); err == nil && c.accounts.Service.CheckRoles(c.request(), u) == nil {
+			hashes[i].text, hashes[i].err = c.accounts.Service.HashPassword(c.r.Context(), c.request(), "password", u.Password, u)
+		}
+		if err := hashes[i].err; err != nil && records.KindOf(err) == 0 {
+			return nil, err
+		}
+	}
+	return hashes, nil
+}
+
+// setHash replaces the password of a new user by its hash, after validating the other fields.
+func (c *call) setHash(u *inventory.User, h hash) error {
 	if err := records.Of[inventory.User](c.schema).CheckNew(records.Clone(u)); err != nil {
 		return err
 	}
-	if err := c.accounts.Service.CheckRoles(c.request(), u); err != nil {
+	if err := cmp.Or(c.accounts.Service.CheckRoles(c.request(), u), h.err); err != nil {
 		return err
 	}
-	hash, err := c.accounts.Service.HashPassword(c.r.Context(), c.request(), "password", u.Password, u)
-	if err != nil {
-		return err
-	}
-	u.Password, u.PasswordHash, u.PasswordChangedAt = "", hash, new(c.now())
+	u.Password, u.PasswordHash, u.PasswordChangedAt = "", h.text, new(c.now())
 	return nil
 }
 
-// popPassword removes a new password from an update of a user and returns its hash, empty if
-// there is none. It removes and verifies the current password too.
-func (c *call) popPassword(id string, p records.Patch) (hash string, err error) {
+// hashOf removes a new password from an update of a user and returns its hash. It removes and verifies the current
+// password too.
+func (c *call) hashOf(r *records.Resource, id string, p records.Patch) (h hash) {
+	if !isUsers(r) {
+		return hash{}
+	}
 	current, confirms, err := pop[string](p, "current_password", "must be a string")
 	if err != nil {
-		return "", err
+		return hash{err: err}
 	}
 	if confirms && records.ValidID(id) {
 		if err := c.accounts.Service.ConfirmPassword(c.r.Context(), c.request(), strings.ToLower(id), current); err != nil {
-			return "", err
+			return hash{err: err}
 		}
 	}
 	password, present, err := pop[string](p, "password", "must be a string")
 	if err != nil || !present || !records.ValidID(id) {
-		return "", err
+		return hash{err: err}
 	}
 	if c.identity.Token != "" {
-		return "", auth.Denied()
+		return hash{err: auth.Denied()}
 	}
-	return c.accounts.Service.HashPasswordOf(c.r.Context(), c.request(), "password", password, strings.ToLower(id))
+	h.text, h.err = c.accounts.Service.HashPasswordOf(c.r.Context(), c.request(), "password", password, strings.ToLower(id))
+	return h
 }
 
 // replaceUser returns the change of a PUT. The password and the fields for admins stay
 // unchanged if they are omitted: clients can't read the password, and owners may not set
 // these fields.
-func (c *call) replaceUser(id string, p records.Patch) (editFunc, error) {
-	hash, err := c.popPassword(id, p)
-	if err != nil {
-		return nil, err
-	}
+func (c *call) replaceUser(p records.Patch, h hash) (editFunc, error) {
 	_, hasRole := p["role"]
 	_, hasStatus := p["inactive_status"]
 	_, hasLocations := p["location_ids"]
@@ -105,11 +140,11 @@ func (c *call) replaceUser(id string, p records.Patch) (editFunc, error) {
 			draft.MustChangePassword = u.MustChangePassword
 		}
 		return users.Replacement(draft)(u)
-	}, hash), nil
+	}, h), nil
 }
 
 // userEdit adds a new password and the rules of accounts to a change of a user.
-func (c *call) userEdit(change editFunc, hash string) editFunc {
+func (c *call) userEdit(change editFunc, h hash) editFunc {
 	return func(rec records.Record) error {
 		u := rec.(*inventory.User)
 		before := records.Clone(u)
@@ -117,8 +152,8 @@ func (c *call) userEdit(change editFunc, hash string) editFunc {
 		if err := change(u); err != nil {
 			return err
 		}
-		if hash != "" {
-			c.accounts.Service.SetPassword(u, hash)
+		if h.text != "" {
+			c.accounts.Service.SetPassword(u, h.text)
 		}
 		return c.accounts.Service.Edited(c.request(), before, u)
 	}

@@ -34,34 +34,39 @@ func (c *call) create(r *records.Resource) error {
 			body: c.encoders.Of(r).Append(nil, rec),
 		}
 	}
-	if !plain {
-		var items []records.Patch
-		if many {
-			items, err = c.readMany()
-		} else {
-			var p records.Patch
-			p, err = c.readOne()
-			items = []records.Patch{p}
-		}
-		if err != nil {
-			return err
-		}
-		body = withoutPasswords(r, body, items)
-		if slices.ContainsFunc(items, r.HasNaturalKeys) {
-			return c.createOnce(body, func(v *records.Engine) error {
-				return c.resolving(v, r, items, func(ctx context.Context, in *records.Engine, items []records.Patch) (err error) {
-					if recs, err = c.decodeDrafts(r, items); err == nil {
-						err = in.Create(ctx, c.caller(), recs...)
-					}
-					return err
-				})
-			}, respond)
-		}
-		if recs, err = c.decodeDrafts(r, items); err != nil {
-			return err
-		}
+	if plain {
+		return c.createOnce(body, func(v *records.Engine) error { return v.Create(c.r.Context(), c.caller(), recs...) }, respond)
 	}
-	return c.createOnce(body, func(v *records.Engine) error { return v.Create(c.r.Context(), c.caller(), recs...) }, respond)
+	var items []records.Patch
+	if many {
+		items, err = c.readMany()
+	} else {
+		var p records.Patch
+		p, err = c.readOne()
+		items = []records.Patch{p}
+	}
+	if err != nil {
+		return err
+	}
+	body = withoutPasswords(r, body, items)
+	hashes, err := c.hashNew(r, items)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(items, r.HasNaturalKeys) {
+		if recs, err = c.decodeDrafts(r, items, hashes); err != nil {
+			return err
+		}
+		return c.createOnce(body, func(v *records.Engine) error { return v.Create(c.r.Context(), c.caller(), recs...) }, respond)
+	}
+	return c.createOnce(body, func(v *records.Engine) error {
+		return c.resolving(v, r, items, func(ctx context.Context, in *records.Engine, items []records.Patch) (err error) {
+			if recs, err = c.decodeDrafts(r, items, hashes); err == nil {
+				err = in.Create(ctx, c.caller(), recs...)
+			}
+			return err
+		})
+	}, respond)
 }
 
 // The bounds of a body that decodePlain reads.
@@ -99,11 +104,9 @@ func withoutPasswords(r *records.Resource, body []byte, items []records.Patch) [
 	return body
 }
 
-// decodeDrafts returns the records that objects describe. The error has every invalid one.
-func (c *call) decodeDrafts(r *records.Resource, items []records.Patch) ([]records.Record, error) {
-	if err := checkPasswordCount(r, items); err != nil {
-		return nil, err
-	}
+// decodeDrafts returns the records that objects describe, and new users with the hashes of their passwords. The error
+// has every invalid one.
+func (c *call) decodeDrafts(r *records.Resource, items []records.Patch, hashes []hash) ([]records.Record, error) {
 	var failed []records.ItemError
 	recs, errs := make([]records.Record, len(items)), make([]error, len(items))
 	users, wrong := isUsers(r), false
@@ -118,7 +121,7 @@ func (c *call) decodeDrafts(r *records.Resource, items []records.Patch) ([]recor
 			err = r.CheckNew(records.Clone(rec))
 		}
 		if u, ok := rec.(*inventory.User); ok && err == nil {
-			err = c.prepareUser(u)
+			err = c.setHash(u, hashes[i])
 		}
 		if failed, err = records.AppendItemError(failed, i, "", err); err != nil {
 			return nil, err
@@ -136,7 +139,7 @@ func (c *call) change(r *records.Resource) error {
 	if err != nil {
 		return err
 	}
-	return c.edit(r, p, func(id string, p records.Patch) (editFunc, error) { return c.patch(r, id, p) })
+	return c.edit(r, p, func(_ string, p records.Patch, h hash) (editFunc, error) { return c.patch(r, p, h) })
 }
 
 // replace serves PUT of one record.
@@ -145,7 +148,7 @@ func (c *call) replace(r *records.Resource) error {
 	if err != nil {
 		return err
 	}
-	return c.edit(r, p, func(id string, p records.Patch) (editFunc, error) {
+	return c.edit(r, p, func(id string, p records.Patch, h hash) (editFunc, error) {
 		sent, present, err := pop[string](p, "id", "must be a string")
 		if err != nil {
 			return nil, err
@@ -154,7 +157,7 @@ func (c *call) replace(r *records.Resource) error {
 			return nil, badField("id", "differs from the id in the path: omit it, or send "+id)
 		}
 		if isUsers(r) {
-			return c.replaceUser(id, p)
+			return c.replaceUser(p, h)
 		}
 		rec, err := r.Draft(p)
 		if err != nil {
@@ -164,15 +167,22 @@ func (c *call) replace(r *records.Resource) error {
 	})
 }
 
+// planFunc returns the change of a record for what was sent, in the transaction of the change.
+type planFunc = func(id string, p records.Patch, h hash) (editFunc, error)
+
 // edit applies a change to the record of the path and responds with the result.
-func (c *call) edit(r *records.Resource, p records.Patch, plan func(id string, p records.Patch) (editFunc, error)) error {
+func (c *call) edit(r *records.Resource, p records.Patch, plan planFunc) error {
 	id, err := c.id()
 	if err != nil {
 		return err
 	}
+	h := c.hashOf(r, id, p)
+	if h.err != nil {
+		return h.err
+	}
 	var done []records.Record
 	err = c.resolving(c.inventory(), r, []records.Patch{p}, func(ctx context.Context, in *records.Engine, items []records.Patch) error {
-		apply, err := plan(id, items[0])
+		apply, err := plan(id, items[0], h)
 		if err != nil {
 			return err
 		}
@@ -201,16 +211,11 @@ func (c *call) edit(r *records.Resource, p records.Patch, plan func(id string, p
 }
 
 // patch returns the change of a partial update. Users have rules of their own.
-func (c *call) patch(r *records.Resource, id string, p records.Patch) (editFunc, error) {
-	apply := r.Patch(p)
+func (c *call) patch(r *records.Resource, p records.Patch, h hash) (editFunc, error) {
 	if !isUsers(r) {
-		return apply, nil
+		return r.Patch(p), nil
 	}
-	hash, err := c.popPassword(id, p)
-	if err != nil {
-		return nil, err
-	}
-	return c.userEdit(apply, hash), nil
+	return c.userEdit(r.Patch(p), h), nil
 }
 
 // changeMany serves PATCH of several records, which is applied atomically.
@@ -222,16 +227,24 @@ func (c *call) changeMany(r *records.Resource) error {
 	if err := checkPasswordCount(r, items); err != nil {
 		return err
 	}
-	return c.editMany(r, items, func(id string, p records.Patch) (editFunc, error) { return c.patch(r, id, p) })
+	return c.editMany(r, items, func(_ string, p records.Patch, h hash) (editFunc, error) { return c.patch(r, p, h) })
 }
 
 // editMany applies a change to each item and responds with the results.
-func (c *call) editMany(r *records.Resource, items []records.Patch, plan func(id string, p records.Patch) (editFunc, error)) error {
+func (c *call) editMany(r *records.Resource, items []records.Patch, plan planFunc) error {
 	var done []records.Record
+	hashes := make([]hash, len(items))
+	for i, p := range items {
+		var id string
+		_ = json.Unmarshal(p["id"], &id) // planItem reports an invalid one
+		if hashes[i] = c.hashOf(r, id, p); hashes[i].err != nil && records.KindOf(hashes[i].err) == 0 {
+			return hashes[i].err
+		}
+	}
 	err := c.resolving(c.inventory(), r, items, func(ctx context.Context, in *records.Engine, items []records.Patch) error {
 		var edits []records.Edit
-		for _, p := range items {
-			e, err := planItem(p, plan)
+		for i, p := range items {
+			e, err := planItem(p, hashes[i], plan)
 			if records.KindOf(err) != 0 {
 				e.Apply = func(records.Record) error { return err } // reported with those of the other items
 			} else if err != nil {
@@ -257,7 +270,7 @@ func (c *call) editMany(r *records.Resource, items []records.Patch, plan func(id
 }
 
 // planItem returns the edit of one item.
-func planItem(p records.Patch, plan func(id string, p records.Patch) (editFunc, error)) (records.Edit, error) {
+func planItem(p records.Patch, h hash, plan planFunc) (records.Edit, error) {
 	e := records.Edit{ActionOf: actionOf}
 	var err error
 	if e.ID, _, err = pop[string](p, "id", "must be a string"); err != nil {
@@ -266,7 +279,10 @@ func planItem(p records.Patch, plan func(id string, p records.Patch) (editFunc, 
 	if e.Version, err = popVersion(p); err != nil {
 		return e, err
 	}
-	e.Apply, err = plan(e.ID, p)
+	if h.err != nil {
+		return e, h.err
+	}
+	e.Apply, err = plan(e.ID, p, h)
 	return e, err
 }
 
