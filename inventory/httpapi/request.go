@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/internal/printable"
@@ -29,6 +30,7 @@ type call struct {
 	route    *route
 	identity *auth.Identity  // of the sender; nil on a public route
 	began    context.Context // of the request without Options.Timeout, for endless
+	late     bool            // see endless
 	query    url.Values
 	dryRun   bool
 	preview  records.Preview // of a dry run
@@ -105,8 +107,10 @@ func (c *call) refusal(err error) error {
 }
 
 // endless lets the request take longer than Options.Timeout, as long as its client stays connected. The
-// caller bounds each of its parts.
+// caller bounds each of its parts. Nor does the limit of the server for responses count; that for bodies does.
 func (c *call) endless() {
+	c.late = true
+	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Time{}) // a writer without deadlines needs none
 	c.r = c.r.WithContext(context.WithValue(c.began, callKey{}, c))
 }
 

@@ -38,6 +38,9 @@ var contentType = []string{"application/json"}
 const maxImplicitLength = 1024
 
 func (c *call) sendBytes(status int, body []byte) {
+	if c.late {
+		_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(writeChanges))
+	}
 	if len(body) > maxImplicitLength {
 		if err := httpx.WriteBytes(c.w, status, contentType[0], body); err != nil {
 			httpx.WriteError(c.w, c.r, err) // no memory left for responses that wait for slow clients

@@ -37,6 +37,7 @@ func TestBadInput(t *testing.T) {
 		{"devices.jsonl", `{"hostname":"a"} {}`, "devices.jsonl:1: data 18"},
 		{"devices.yaml", "- hostname: sw1\n- a\n", "devices.yaml:2: mapping"},
 		{"all.jsonl", `{"_resource":7}`, `all.jsonl:1: _resource "7" must be a string`},
+		{"all.csv", "old_resource,name\nlocations,Graz\n", "all.csv:1: no resource _resource"},
 		{"all.csv", "_resource,name\nlocation,Graz\n", `all.csv:2: _resource "location" locations?`},
 
 		// Unknown columns.

@@ -33,7 +33,7 @@ func newCSV(f *file) (Source, error) {
 		return nil, s.broken(err)
 	}
 	s.header, s.head, s.line = header, encodeCSV(header), 1
-	if f.resource == nil && !strings.Contains(string(s.head), "_resource") {
+	if f.resource == nil && !slices.Contains(header, "_resource") {
 		return nil, f.fail(1, "has no resource: name the file after it, as in devices.csv, give the resource, or add a column _resource")
 	}
 	if len(header) == 1 && strings.ContainsAny(header[0], ";\t") {

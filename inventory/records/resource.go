@@ -32,7 +32,8 @@ type Definition struct {
 	// label Rack.
 	Description string
 	// Messages are the messages for violations of unique keys, by the field whose tag has the
-	// key. Default: "Serial number already exists" for serial_number.
+	// key, or by all fields of the key with commas between them. Default: "Serial number already exists" for
+	// serial_number.
 	Messages map[string]string
 	// Reasons are the messages of errors that have only one field, by its reason.
 	Reasons map[string]string
@@ -249,7 +250,7 @@ func (r *Resource) addHiddenKeys(f *Field) error {
 // addKey adds a unique key with its message.
 func (r *Resource) addKey(key Unique) {
 	last := key.Fields[len(key.Fields)-1]
-	key.Message = r.Messages[last]
+	key.Message = cmp.Or(r.Messages[strings.Join(key.Fields, ",")], r.Messages[last])
 	if key.Message == "" {
 		words := strings.ReplaceAll(last, "_", " ")
 		key.Message = strings.ToUpper(words[:1]) + words[1:] + " already exists"

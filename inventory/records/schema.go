@@ -237,7 +237,7 @@ func (r *Resource) checkDefinition(s *Schema) error {
 		return fmt.Errorf("%s has pages of %d records: use 1 to %d", r.Name, r.Limit, MaxLimit)
 	}
 	for name := range r.Messages {
-		if !slices.ContainsFunc(r.uniques, func(u Unique) bool { return u.Fields[len(u.Fields)-1] == name }) {
+		if !slices.ContainsFunc(r.uniques, func(u Unique) bool { return u.Fields[len(u.Fields)-1] == name || strings.Join(u.Fields, ",") == name }) {
 			return fmt.Errorf("%s has a message for the field %s, which ends no unique key", r.Name, name)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"mime"
 	"net/http"
 
@@ -130,7 +132,15 @@ func importRows(ctx context.Context, r *feature.Request) (*feature.Response, err
 	if err := httpx.Reserve(ctx, importMemory+rowMemory*body); err != nil {
 		return nil, err
 	}
-	source, err := importer.Open("body", r.HTTP.Body, r.Inventory.Records().Schema(), file)
+	rows := io.Reader(r.HTTP.Body)
+	if opts.OnError == importer.Skip { // the rest may be needed when the time for bodies is over
+		doc, err := httpx.ReadBody(r.HTTP, math.MaxInt64) // the API bounds it
+		if err != nil {
+			return nil, err
+		}
+		rows = bytes.NewReader(doc)
+	}
+	source, err := importer.Open("body", rows, r.Inventory.Records().Schema(), file)
 	if err != nil {
 		return nil, importError(err)
 	}
