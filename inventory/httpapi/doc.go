@@ -11,7 +11,7 @@
 //	})
 //	mux.Handle("/inventory/", http.StripPrefix("/inventory", api))
 //
-// The table of all routes is in routes.go. The operations that resources have in common, and
+// The table of all routes is in routes.go, and permission.go decides who may use them. The operations that resources have in common, and
 // the OpenAPI document at /openapi.json, are derived from the descriptions of the resources.
 //
 // # Records

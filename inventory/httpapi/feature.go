@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx"
-	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/encode"
 	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
@@ -296,17 +295,4 @@ func (a *API) uncheckedBody(next http.Handler) http.Handler {
 			next.ServeHTTP(w, whole)
 		})).ServeHTTP(w, bare)
 	})
-}
-
-// accessTo returns the permission for an operation on records of a resource.
-func accessTo(r *records.Resource, does records.Routes) auth.Permission {
-	switch does {
-	case records.RouteCreate:
-		return permission(r.Access.Create.Or(admins))
-	case records.RouteReplace, records.RouteChange, records.RouteChangeMany:
-		return permission(r.Access.Update.Or(admins))
-	case records.RouteDelete, records.RouteDeleteMany:
-		return permission(r.Access.Delete.Or(admins))
-	}
-	return permission(r.Access.Read.Or(records.Permission{Everyone: true}))
 }

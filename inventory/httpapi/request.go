@@ -129,68 +129,6 @@ func IdentityFrom(ctx context.Context) *auth.Identity {
 	return nil
 }
 
-// authorize identifies the sender and applies the permission of the route.
-func (c *call) authorize() error {
-	if c.route.access.Anonymous {
-		return nil
-	}
-	who, err := c.authenticate()
-	if err != nil {
-		return c.introduce(err)
-	}
-	if who == nil {
-		return errors.New("the Authenticator returns neither an identity nor an error")
-	}
-	c.limitTo(who)
-	if c.accounts != nil && who.MustChangePassword && !c.beforePassword() {
-		return auth.ChangePasswordFirst()
-	}
-	if c.accounts != nil {
-		c.accounts.Service.Used(c.r.Context(), who)
-	}
-	owner := ""
-	if c.route.access.Owner {
-		owner = strings.ToLower(c.r.PathValue("id"))
-	}
-	if err := c.checkTokenRoute(); err != nil {
-		return err
-	}
-	err = c.allows(c.route.access, owner, c.route.resource, c.route.does)
-	if c.route.resource == nil {
-		return err
-	}
-	if err = c.permit(c.route.resource, c.route.does, err); err == nil && records.RoutesRead.Has(c.route.does) {
-		err = c.checkReader(c.route.resource)
-	}
-	return err
-}
-
-// introduce adds to the error of a request for / without a token where the API is described.
-func (c *call) introduce(err error) error {
-	if c.route.path != "/" || auth.KindOf(err) != auth.TokenMissing {
-		return err
-	}
-	described := "/openapi.json describes the API"
-	if c.opts.Docs != nil {
-		described = "/docs/ and /openapi.json describe the API"
-	}
-	return &auth.Error{Kind: auth.TokenMissing, Message: err.Error() + "; " + described}
-}
-
-// permit makes the final decision about an operation on a resource, after its description.
-func (c *call) permit(r *records.Resource, does records.Routes, denied error) error {
-	if c.opts.Permit != nil {
-		denied = c.opts.Permit(c.r, c.identity, r, does, denied)
-	}
-	if denied == nil && !c.identityIncludes(r, does) {
-		return auth.Denied()
-	}
-	if denied == nil {
-		denied = c.checkPlaced(r)
-	}
-	return denied
-}
-
 // current returns a resource of the routes as the schema describes it now, which may have more
 // fields.
 func (c *call) current(r *records.Resource) *records.Resource {

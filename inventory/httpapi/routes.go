@@ -110,27 +110,6 @@ func (a *API) records(r *records.Resource) (routes []route) {
 	return routes
 }
 
-// admins is the permission of admins.
-var admins = records.Permission{Roles: []string{string(auth.Admin)}}
-
-// everyone is the permission of routes that need any token.
-var everyone = auth.Permission{Everyone: true}
-
-// ofAll returns the permission for requests that are not for one record, which have no owner.
-func ofAll(p auth.Permission) auth.Permission {
-	p.Owner = false
-	return p
-}
-
-// permission converts the permission of a description.
-func permission(p records.Permission) auth.Permission {
-	access := auth.Permission{Everyone: p.Everyone, Owner: p.Owner}
-	for _, role := range p.Roles {
-		access.Roles = append(access.Roles, auth.Role(role))
-	}
-	return access
-}
-
 // params returns the names of the query parameters, except those of lists.
 func (op *operation) params() []string {
 	var names []string
@@ -255,3 +234,15 @@ type headerOnly http.Header
 func (h headerOnly) Header() http.Header         { return http.Header(h) }
 func (h headerOnly) WriteHeader(int)             {}
 func (h headerOnly) Write(p []byte) (int, error) { return len(p), nil }
+
+// notFound responds with 404 to a path without a route, and suggests a similar one that has a route.
+func (a *API) notFound(w http.ResponseWriter, r *http.Request) {
+	var known []string
+	for i := range a.routes {
+		known = append(known, a.routes[i].path)
+	}
+	if a.opts.Docs != nil {
+		known = append(known, "/docs")
+	}
+	httpx.NotFoundAmong(w, r, known)
+}

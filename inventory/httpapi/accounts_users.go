@@ -226,10 +226,3 @@ func isUsers(r *records.Resource) bool {
 	_, ok := r.New().(*inventory.User)
 	return ok
 }
-
-// beforePassword reports whether a request is possible for a sender who must change their password
-// first: it reads their own record or changes their own password.
-func (c *call) beforePassword() bool {
-	of := c.route.method + " " + c.route.path
-	return (of == "GET /users/{id}" || of == "PUT /users/{id}/password") && strings.EqualFold(c.r.PathValue("id"), c.identity.UserID)
-}

@@ -154,14 +154,3 @@ func (c *call) endTokens() error {
 	c.accounts.Forget(id)
 	return c.confirm("API tokens ended successfully")
 }
-
-// authenticate returns the sender of the request: the user of an API token in the header, or else
-// whom the Authenticator identifies.
-func (c *call) authenticate() (*auth.Identity, error) {
-	if c.accounts != nil {
-		if token := auth.HeaderToken(c.r); strings.HasPrefix(token, accounts.TokenPrefix) {
-			return c.accounts.Service.AuthenticateToken(c.r.Context(), token)
-		}
-	}
-	return c.authenticator.Authenticate(c.r)
-}
