@@ -256,13 +256,9 @@ func (s sender) Draft(ctx context.Context, in *records.Engine, r *records.Resour
 }
 
 func (s sender) Edit(_ context.Context, r *records.Resource, plan func(sent records.Patch) (func(records.Record) error, error)) (*feature.Response, error) {
-	planned := func(_ string, p records.Patch, _ hash) (editFunc, error) { return plan(p) }
+	planned := func(_ *records.Resource, _ string, p records.Patch, _ hash) (editFunc, error) { return plan(p) }
 	if s.c.r.PathValue("id") != "" {
-		p, err := s.c.readOne()
-		if err != nil {
-			return nil, err
-		}
-		return nil, s.c.edit(r, p, planned)
+		return nil, s.c.edit(r, planned)
 	}
 	items, err := s.c.readMany()
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 )
 
 // get serves GET of one record.
-func (c *call) get(r *records.Resource) error {
+func (c *call) get() error {
+	r := c.resource()
 	id, err := c.id()
 	if err != nil {
 		return err
@@ -48,8 +49,8 @@ func (c *call) sendFound(r *records.Resource, rec records.Record, fields []*reco
 }
 
 // list serves GET of the records of a resource.
-func (c *call) list(r *records.Resource) error {
-	q, f, err := c.parseList(r, c.query)
+func (c *call) list() error {
+	q, f, err := c.parseList(c.resource(), c.query)
 	if err != nil {
 		return err
 	}

@@ -138,6 +138,9 @@ func (c *call) current(r *records.Resource) *records.Resource {
 	return r
 }
 
+// resource returns the resource of the route, as the schema describes it now.
+func (c *call) resource() *records.Resource { return c.current(c.route.resource) }
+
 // isSender reports whether a user is the sender of the request.
 func (c *call) isSender(userID string) bool { return c.identity.UserID == userID }
 

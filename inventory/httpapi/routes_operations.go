@@ -15,14 +15,14 @@ func get(r *records.Resource) operation {
 		ID: "get" + openapi.Name(r), Tag: r.Name, Summary: "Get one " + r.Noun(),
 		Parameters: []openapi.Parameter{openapi.Fields(r), openapi.IfNoneMatch()},
 		Responses:  []openapi.Response{partResponse(r), notModified()},
-	}, func(c *call) error { return c.get(c.current(r)) }}
+	}, (*call).get}
 }
 
 func list(r *records.Resource) operation {
 	return operation{openapi.Operation{
 		ID: "list" + plural(r), Tag: r.Name, Summary: "List " + r.Noun() + "s",
 		List: r, Responses: []openapi.Response{pageResponse(r)},
-	}, func(c *call) error { return c.list(c.current(r)) }}
+	}, (*call).list}
 }
 
 // listOf lists the records that refer to a record of another resource by a field.
@@ -57,19 +57,19 @@ func create(r *records.Resource) operation {
 			Headers: []openapi.Header{openapi.ETag(), openapi.Location()},
 		}},
 		Errors: []int{http.StatusConflict, http.StatusUnprocessableEntity},
-	}, func(c *call) error { return c.create(c.current(r)) }}
+	}, (*call).create}
 }
 
 func replace(r *records.Resource) operation {
 	return operation{editing(r, openapi.Operation{
 		ID: "replace" + openapi.Name(r), Summary: "Replace all fields of one " + r.Noun(), Body: openapi.Replacement(r, confirming(r)...),
-	}), func(c *call) error { return c.replace(c.current(r)) }}
+	}), (*call).replace}
 }
 
 func change(r *records.Resource) operation {
 	return operation{editing(r, openapi.Operation{
 		ID: "change" + openapi.Name(r), Summary: "Change some fields of one " + r.Noun(), Body: openapi.Change(r, confirming(r)...),
-	}), func(c *call) error { return c.change(c.current(r)) }}
+	}), (*call).changeOne}
 }
 
 // editing completes an operation that changes one record.
@@ -88,7 +88,7 @@ func changeMany(r *records.Resource) operation {
 		Body:       items(openapi.ItemChange(r, confirming(r)...)),
 		Responses:  []openapi.Response{{Status: http.StatusOK, Schema: bulk(r, "Updated", openapi.Record(r))}},
 		Errors:     []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed, http.StatusUnprocessableEntity},
-	}, func(c *call) error { return c.changeMany(c.current(r)) }}
+	}, (*call).changeMany}
 }
 
 func deleteOne(r *records.Resource) operation {
@@ -97,7 +97,7 @@ func deleteOne(r *records.Resource) operation {
 		Parameters: []openapi.Parameter{openapi.DryRun(), openapi.IfMatch(), openapi.IfNoneMatch()},
 		Responses:  []openapi.Response{confirmed()},
 		Errors:     []int{http.StatusConflict, http.StatusPreconditionFailed},
-	}, func(c *call) error { return c.deleteOne(c.current(r)) }}
+	}, (*call).deleteOne}
 }
 
 func deleteMany(r *records.Resource) operation {
@@ -107,7 +107,7 @@ func deleteMany(r *records.Resource) operation {
 		Body:       items(openapi.OneOf(openapi.Name(r)+"Deletion", openapi.ID(""), openapi.ItemDeletion(r))),
 		Responses:  []openapi.Response{{Status: http.StatusOK, Schema: bulk(r, "Deleted", openapi.ID(""))}},
 		Errors:     []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed},
-	}, func(c *call) error { return c.deleteMany(c.current(r)) }}
+	}, (*call).deleteMany}
 }
 
 // countAll counts the records of a resource without a token.

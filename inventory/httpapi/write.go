@@ -17,7 +17,8 @@ import (
 )
 
 // create serves POST of one record, or of an array of records, which are created atomically.
-func (c *call) create(r *records.Resource) error {
+func (c *call) create() error {
+	r := c.resource()
 	body, err := httpx.ReadBody(c.r, 0) // readMany and readOne read it again
 	if err != nil {
 		return err
@@ -133,45 +134,40 @@ func (c *call) decodeDrafts(r *records.Resource, items []records.Patch, hashes [
 // editFunc changes a record.
 type editFunc = func(rec records.Record) error
 
-// change serves PATCH of one record.
-func (c *call) change(r *records.Resource) error {
-	p, err := c.readOne()
-	if err != nil {
-		return err
-	}
-	return c.edit(r, p, func(_ string, p records.Patch, h hash) (editFunc, error) { return c.patch(r, p, h) })
-}
+// changeOne serves PATCH of one record.
+func (c *call) changeOne() error { return c.edit(c.resource(), c.patch) }
 
 // replace serves PUT of one record.
-func (c *call) replace(r *records.Resource) error {
+func (c *call) replace() error { return c.edit(c.resource(), c.replacement) }
+
+// replacement returns the change of a PUT.
+func (c *call) replacement(r *records.Resource, id string, p records.Patch, h hash) (editFunc, error) {
+	sent, present, err := pop[string](p, "id", "must be a string")
+	if err != nil {
+		return nil, err
+	}
+	if present && !strings.EqualFold(sent, id) {
+		return nil, badField("id", "differs from the id in the path: omit it, or send "+id)
+	}
+	if isUsers(r) {
+		return c.replaceUser(p, h)
+	}
+	rec, err := r.Draft(p)
+	if err != nil {
+		return nil, err
+	}
+	return r.Replacement(rec), nil
+}
+
+// planFunc returns the change of a record for what was sent. It may be called in the transaction of the change.
+type planFunc = func(r *records.Resource, id string, p records.Patch, h hash) (editFunc, error)
+
+// edit applies a change to the record of the path and responds with the result.
+func (c *call) edit(r *records.Resource, plan planFunc) error {
 	p, err := c.readOne()
 	if err != nil {
 		return err
 	}
-	return c.edit(r, p, func(id string, p records.Patch, h hash) (editFunc, error) {
-		sent, present, err := pop[string](p, "id", "must be a string")
-		if err != nil {
-			return nil, err
-		}
-		if present && !strings.EqualFold(sent, id) {
-			return nil, badField("id", "differs from the id in the path: omit it, or send "+id)
-		}
-		if isUsers(r) {
-			return c.replaceUser(p, h)
-		}
-		rec, err := r.Draft(p)
-		if err != nil {
-			return nil, err
-		}
-		return r.Replacement(rec), nil
-	})
-}
-
-// planFunc returns the change of a record for what was sent, in the transaction of the change.
-type planFunc = func(id string, p records.Patch, h hash) (editFunc, error)
-
-// edit applies a change to the record of the path and responds with the result.
-func (c *call) edit(r *records.Resource, p records.Patch, plan planFunc) error {
 	id, err := c.id()
 	if err != nil {
 		return err
@@ -180,27 +176,28 @@ func (c *call) edit(r *records.Resource, p records.Patch, plan planFunc) error {
 	if h.err != nil {
 		return h.err
 	}
-	var done []records.Record
-	err = c.resolving(c.inventory(), r, []records.Patch{p}, func(ctx context.Context, in *records.Engine, items []records.Patch) error {
-		apply, err := plan(id, items[0], h)
-		if err != nil {
+	var apply editFunc
+	change := records.Edit{ID: id, ActionOf: actionOf, Apply: func(rec records.Record) error {
+		if err := c.checkPreconditions(rec); err != nil {
 			return err
 		}
-		done, err = in.Update(ctx, c.caller(), r, records.Edit{
-			ID: id, ActionOf: actionOf,
-			Apply: func(rec records.Record) error {
-				if err := c.checkPreconditions(rec); err != nil {
-					return err
-				}
-				return apply(rec)
-			},
+		return apply(rec)
+	}}
+	var done []records.Record
+	if r.HasNaturalKeys(p) {
+		err = c.resolving(c.inventory(), r, []records.Patch{p}, func(ctx context.Context, in *records.Engine, items []records.Patch) (err error) {
+			if apply, err = plan(r, id, items[0], h); err == nil {
+				done, err = in.Update(ctx, c.caller(), r, change)
+			}
+			return err
 		})
-		return err
-	})
-	if err != nil {
-		return err
+	} else if apply, err = plan(r, id, p, h); err == nil {
+		done, err = c.inventory().Update(c.r.Context(), c.caller(), r, change)
 	}
-	if c.dryRun {
+	switch {
+	case err != nil:
+		return err
+	case c.dryRun:
 		return c.sendPreview("")
 	}
 	if err := c.usersChanged(r, done...); err != nil {
@@ -211,7 +208,7 @@ func (c *call) edit(r *records.Resource, p records.Patch, plan planFunc) error {
 }
 
 // patch returns the change of a partial update. Users have rules of their own.
-func (c *call) patch(r *records.Resource, p records.Patch, h hash) (editFunc, error) {
+func (c *call) patch(r *records.Resource, _ string, p records.Patch, h hash) (editFunc, error) {
 	if !isUsers(r) {
 		return r.Patch(p), nil
 	}
@@ -219,7 +216,8 @@ func (c *call) patch(r *records.Resource, p records.Patch, h hash) (editFunc, er
 }
 
 // changeMany serves PATCH of several records, which is applied atomically.
-func (c *call) changeMany(r *records.Resource) error {
+func (c *call) changeMany() error {
+	r := c.resource()
 	items, err := c.readMany()
 	if err != nil {
 		return err
@@ -227,7 +225,7 @@ func (c *call) changeMany(r *records.Resource) error {
 	if err := checkPasswordCount(r, items); err != nil {
 		return err
 	}
-	return c.editMany(r, items, func(_ string, p records.Patch, h hash) (editFunc, error) { return c.patch(r, p, h) })
+	return c.editMany(r, items, c.patch)
 }
 
 // editMany applies a change to each item and responds with the results.
@@ -244,7 +242,7 @@ func (c *call) editMany(r *records.Resource, items []records.Patch, plan planFun
 	err := c.resolving(c.inventory(), r, items, func(ctx context.Context, in *records.Engine, items []records.Patch) error {
 		var edits []records.Edit
 		for i, p := range items {
-			e, err := planItem(p, hashes[i], plan)
+			e, err := planItem(r, p, hashes[i], plan)
 			if records.KindOf(err) != 0 {
 				e.Apply = func(records.Record) error { return err } // reported with those of the other items
 			} else if err != nil {
@@ -270,7 +268,7 @@ func (c *call) editMany(r *records.Resource, items []records.Patch, plan planFun
 }
 
 // planItem returns the edit of one item.
-func planItem(p records.Patch, h hash, plan planFunc) (records.Edit, error) {
+func planItem(r *records.Resource, p records.Patch, h hash, plan planFunc) (records.Edit, error) {
 	e := records.Edit{ActionOf: actionOf}
 	var err error
 	if e.ID, _, err = pop[string](p, "id", "must be a string"); err != nil {
@@ -282,12 +280,12 @@ func planItem(p records.Patch, h hash, plan planFunc) (records.Edit, error) {
 	if h.err != nil {
 		return e, h.err
 	}
-	e.Apply, err = plan(e.ID, p, h)
+	e.Apply, err = plan(r, e.ID, p, h)
 	return e, err
 }
 
 // deleteOne serves DELETE of one record.
-func (c *call) deleteOne(r *records.Resource) error { return c.deleteChecked(r, nil) }
+func (c *call) deleteOne() error { return c.deleteChecked(c.resource(), nil) }
 
 // deleteChecked deletes the record of the path, with a check if it is not nil.
 func (c *call) deleteChecked(r *records.Resource, check func(records.Record) error) error {
@@ -317,7 +315,8 @@ func (c *call) deleteChecked(r *records.Resource, check func(records.Record) err
 }
 
 // deleteMany serves DELETE of several records, which is applied atomically.
-func (c *call) deleteMany(r *records.Resource) error {
+func (c *call) deleteMany() error {
+	r := c.resource()
 	edits, err := c.readDeletions()
 	if err != nil {
 		return err

@@ -308,15 +308,21 @@ func (v *Engine) change(ctx context.Context, f func(tx Tx) error) error {
 	if v.within != nil {
 		return f(v.within.tx)
 	}
-	var added []*AuditLog
-	err := v.store.Change(ctx, func(tx Tx) (err error) {
+	var added []*AuditLog // in the transaction
+	keep := len(v.store.Schema().afterCommit) > 0
+	err := v.store.Change(ctx, func(tx Tx) error {
 		v.preview.reset()
 		for _, first := range v.beforeChange {
 			if err := first(ctx, tx); err != nil {
 				return err
 			}
 		}
-		if added, err = v.committing(tx, f); err != nil {
+		added = nil
+		if keep {
+			v.commits.Store(tx, &added)
+			defer v.commits.Delete(tx)
+		}
+		if err := f(tx); err != nil {
 			return err
 		}
 		for _, last := range v.beforeCommit {

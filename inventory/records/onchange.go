@@ -53,14 +53,3 @@ func (v *Engine) note(tx Reader, entry *AuditLog) {
 		*added = append(*added, entry)
 	}
 }
-
-// committing calls a function with a transaction whose entries are kept, and returns them.
-func (v *Engine) committing(tx Tx, f func(tx Tx) error) (added []*AuditLog, err error) {
-	if len(v.store.Schema().afterCommit) == 0 {
-		return nil, f(tx)
-	}
-	v.commits.Store(tx, &added)
-	defer v.commits.Delete(tx)
-	err = f(tx)
-	return added, err
-}

@@ -17,51 +17,37 @@ const maxAttempts = 100
 // edit without an effect leaves its record and the version unchanged. If another change of a
 // record comes in between, its edit is applied to the new version, unless it names a version.
 func (v *Engine) Update(ctx context.Context, by Caller, r *Resource, edits ...Edit) ([]Record, error) {
-	var done []Record
-	var s *scope
-	err := v.edit(ctx, by, r, edits, func(tx Tx) error {
-		done, s = nil, v.scope(tx, false) // in bulk it would discard what was prefetched
-		return prefetch(ctx, tx, r, edits)
-	}, func(tx Tx, e Edit) (Record, error) {
-		rec, entry, err := v.update(ctx, tx, s, by, r, e)
-		done = append(done, rec)
-		return entry, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return done, nil
+	return v.edit(ctx, by, r, edits, false)
 }
 
 // Delete removes records of a resource. Apply may refuse; its changes are ignored.
 func (v *Engine) Delete(ctx context.Context, by Caller, r *Resource, edits ...Edit) error {
-	var s *scope
-	return v.edit(ctx, by, r, edits, func(tx Tx) error {
-		s = v.scope(tx, true)
-		return nil
-	}, func(tx Tx, e Edit) (Record, error) {
-		before, _, err := v.apply(ctx, tx, s, r, e)
-		if err != nil {
-			return nil, err
-		}
-		entry, err := v.entry(ctx, s, by, cmp.Or(e.Action, "delete"), r, before, nil)
-		if err != nil {
-			return nil, err
-		}
-		if err := restricted(ctx, tx, r, before); err != nil {
-			return nil, err
-		}
-		if err := r.hook(s.hooked(ctx), tx, before, nil); err != nil {
-			return nil, err
-		}
-		err = tx.Delete(ctx, r, before.Meta().ID, before.Meta().Version, func(effect *Effect) error {
-			return v.logEffect(ctx, tx, s, by, cause(r, before), effect)
-		})
-		if err != nil {
-			return nil, undeletable(r, err)
-		}
-		return entry, v.accompany(ctx, tx, s, by, r, before, nil)
+	_, err := v.edit(ctx, by, r, edits, true)
+	return err
+}
+
+// remove applies one edit that deletes its record.
+func (v *Engine) remove(ctx context.Context, tx Tx, s *scope, by Caller, r *Resource, e Edit) (rec, entry Record, err error) {
+	before, _, err := v.apply(ctx, tx, s, r, e)
+	if err != nil {
+		return nil, nil, err
+	}
+	if entry, err = v.entry(ctx, s, by, cmp.Or(e.Action, "delete"), r, before, nil); err != nil {
+		return nil, nil, err
+	}
+	if err := restricted(ctx, tx, r, before); err != nil {
+		return nil, nil, err
+	}
+	if err := r.hook(s.hooked(ctx), tx, before, nil); err != nil {
+		return nil, nil, err
+	}
+	err = tx.Delete(ctx, r, before.Meta().ID, before.Meta().Version, func(effect *Effect) error {
+		return v.logEffect(ctx, tx, s, by, cause(r, before), effect)
 	})
+	if err != nil {
+		return nil, nil, undeletable(r, err)
+	}
+	return nil, entry, v.accompany(ctx, tx, s, by, r, before, nil)
 }
 
 // undeletable explains a conflict of a deletion, which is one of other records.
@@ -162,48 +148,50 @@ func prefetch(ctx context.Context, tx Tx, r *Resource, edits []Edit) error {
 	return p.Prefetch(ctx, r, ids)
 }
 
-// edit applies several edits in one transaction, and retries it if a record changes in
-// between. Each attempt starts with begin and calls one for each edit.
-func (v *Engine) edit(ctx context.Context, by Caller, r *Resource, edits []Edit, begin func(Tx) error, one func(Tx, Edit) (Record, error)) error {
+// edit applies several edits in one transaction, and adds their audit log entries in one call. It retries the
+// transaction if a record changes in between.
+func (v *Engine) edit(ctx context.Context, by Caller, r *Resource, edits []Edit, removes bool) (done []Record, err error) {
 	if err := checkItems(len(edits)); err != nil {
-		return err
+		return nil, err
+	}
+	one := v.update
+	if removes {
+		one = v.remove
 	}
 	for attempt := 1; ; attempt++ {
 		var detector *staleDetector
 		err := v.change(ctx, func(tx Tx) error {
-			detector = &staleDetector{Tx: tx}
-			if err := begin(tx); err != nil {
-				return err
+			detector, done = &staleDetector{Tx: tx}, nil
+			s := v.scope(tx, removes) // in bulk it would discard what was prefetched
+			if !removes {
+				if err := prefetch(ctx, tx, r, edits); err != nil {
+					return err
+				}
 			}
-			return editAll(ctx, detector, r, edits, one)
+			var entries []Record
+			var failed []ItemError
+			for i, e := range edits {
+				rec, entry, err := one(ctx, detector, s, by, r, e)
+				if failed, err = AppendItemError(failed, i, e.ID, err); err != nil {
+					return err
+				}
+				if done = append(done, rec); entry != nil {
+					entries = append(entries, entry)
+				}
+			}
+			if len(failed) > 0 || len(entries) == 0 {
+				return JoinItemErrors(r, failed, len(edits))
+			}
+			return detector.Create(ctx, entries...)
 		})
 		if detector != nil && detector.stale && v.within != nil {
 			v.within.stale = true // the whole transaction runs again
-			return err
+			return nil, err
 		}
 		if err == nil || detector == nil || !detector.stale || attempt == maxAttempts {
-			return err
+			return done, err
 		}
 	}
-}
-
-// editAll applies the edits, and adds their audit log entries in one call.
-func editAll(ctx context.Context, tx Tx, r *Resource, edits []Edit, one func(Tx, Edit) (Record, error)) error {
-	var entries []Record
-	var failed []ItemError
-	for i, e := range edits {
-		entry, err := one(tx, e)
-		if failed, err = AppendItemError(failed, i, e.ID, err); err != nil {
-			return err
-		}
-		if entry != nil {
-			entries = append(entries, entry)
-		}
-	}
-	if len(failed) > 0 || len(entries) == 0 {
-		return JoinItemErrors(r, failed, len(edits))
-	}
-	return tx.Create(ctx, entries...)
 }
 
 // staleDetector notes when a record has changed since the transaction read it.
