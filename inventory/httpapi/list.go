@@ -80,11 +80,10 @@ func (c *call) parseList(r *records.Resource, query url.Values) (*records.Query,
 
 // sendList responds with the records of a query in a format.
 func (c *call) sendList(q *records.Query, f *format) error {
-	list := func(ctx context.Context, q *records.Query) (*records.Page, error) { return c.store.List(ctx, q) }
 	if f.rows != nil {
-		return c.export(q, f, list)
+		return c.export(q, f, c.store.List)
 	}
-	return c.sendPage(q, q.Heavy(), list)
+	return c.sendPage(q, q.Heavy(), c.store.List)
 }
 
 // listOf serves GET of the records that refer to a parent.
