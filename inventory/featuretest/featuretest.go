@@ -13,7 +13,9 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
 	"github.com/ashlar-go/ashlar/inventory"
@@ -36,6 +38,7 @@ type API struct {
 	Store records.Store
 	Users map[string]*inventory.User // by name
 
+	passed atomic.Int64      // see Forward
 	scoped map[string]string // API tokens by scopes
 	t      testing.TB
 	tokens *jwt.Tokens
@@ -53,13 +56,13 @@ func New(t testing.TB, store records.Store, features ...*feature.Feature) *API {
 		a.check(err)
 		a.Store = records.NewMemStore(schema)
 	}
-	a.tokens, err = jwt.NewTokens([][]byte{[]byte(strings.Repeat("k", auth.MinKeyBytes))}, nil)
+	a.tokens, err = jwt.NewTokens([][]byte{[]byte(strings.Repeat("k", auth.MinKeyBytes))}, &jwt.TokensOptions{Now: a.Now})
 	a.check(err)
 	hasher, err := auth.NewHasher(&auth.HasherOptions{Cost: auth.Cost{Memory: 8, Time: 1, Parallelism: 1}})
 	a.check(err)
 	hash, err := hasher.Hash(t.Context(), Password)
 	a.check(err)
-	engine := records.New(a.Store, nil)
+	engine := records.New(a.Store, &records.Options{Now: a.Now})
 	for name, role := range map[string]inventory.Role{"root": inventory.Admin, "editor": inventory.Editor, "viewer": inventory.Viewer} {
 		a.Users[name] = &inventory.User{Username: name, Email: name + "@example.org", Role: role, PasswordHash: hash}
 		err := engine.Create(t.Context(), records.Caller{Name: "test"}, a.Users[name])
@@ -71,7 +74,7 @@ func New(t testing.TB, store records.Store, features ...*feature.Feature) *API {
 		a.check(err)
 		a.Users[name] = page.Records[0].(*inventory.User)
 	}
-	guard, err := jwt.NewGuard(a.tokens, accounts.NewStates(a.Store), nil)
+	guard, err := jwt.NewGuard(a.tokens, accounts.NewStates(a.Store), &jwt.GuardOptions{Now: a.Now})
 	a.check(err)
 	service, err := accounts.New(engine, hasher, nil)
 	a.check(err)
@@ -84,6 +87,14 @@ func New(t testing.TB, store records.Store, features ...*feature.Feature) *API {
 	a.check(err)
 	return a
 }
+
+// Now returns the time of the API, which begins at noon of 31 January 2026 and passes by Forward.
+func (a *API) Now() time.Time {
+	return time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC).Add(time.Duration(a.passed.Load()))
+}
+
+// Forward lets time pass.
+func (a *API) Forward(d time.Duration) { a.passed.Add(int64(d)) }
 
 func (a *API) check(err error) {
 	a.t.Helper()

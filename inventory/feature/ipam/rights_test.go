@@ -3,9 +3,15 @@ package ipam_test
 import (
 	"testing"
 
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/feature/ipam"
 	"github.com/ashlar-go/ashlar/inventory/featuretest"
 )
+
+// object is a JSON object.
+type object = featuretest.Object
+
+func features() []*feature.Feature { return []*feature.Feature{ipam.New()} }
 
 // TestRights: who may create addresses and prefixes may ask for free ones.
 func TestRights(t *testing.T) {

@@ -3,9 +3,15 @@ package metrics_test
 import (
 	"testing"
 
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/feature/metrics"
 	"github.com/ashlar-go/ashlar/inventory/featuretest"
 )
+
+// object is a JSON object.
+type object = featuretest.Object
+
+func features() []*feature.Feature { return []*feature.Feature{metrics.New()} }
 
 // TestRights: everybody sees metrics.
 func TestRights(t *testing.T) {

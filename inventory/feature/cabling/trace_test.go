@@ -1,4 +1,4 @@
-package httpapi_test
+package cabling_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
-	"github.com/ashlar-go/ashlar/internal/scaletest"
+	"github.com/ashlar-go/ashlar/inventory/featuretest"
 )
 
 // traceOf is the response of a trace.
@@ -44,15 +44,15 @@ func traced(t testing.TB, c *httpxtest.Client, kind, id string) *traceOf {
 
 // TestTrace follows cables through two panels, and says where a path ends.
 func TestTrace(t *testing.T) {
-	stores(t, scaletest.Unraced, func(t *testing.T, g *harness) {
-		c := g.on(t, "root")
-		_, id := ports(g, g.create("/devices", device("sw1"))["id"], "a", "b", "c", "d", "e")
-		_, remote := ports(g, g.create("/devices", device("sw2"))["id"], "a", "b", "c")
+	featuretest.OnStores(t, func(t *testing.T, g *featuretest.API) {
+		c := g.As("root")
+		_, id := g.Ports(g.Create("/devices", featuretest.Device("sw1"))["id"], "a", "b", "c", "d", "e")
+		_, remote := g.Ports(g.Create("/devices", featuretest.Device("sw2"))["id"], "a", "b", "c")
 		rear1, fronts1 := panel(g, "pp1", 4)
 		rear2, fronts2 := panel(g, "pp2", 3)
 		connect(c, "interface", id["a"], "front_port", fronts1[1]).Want(201)
 		connect(c, "rear_port", rear2, "rear_port", rear1).Want(201)
-		read(t, c.Send("POST", "/cables", object{"a_front_port_id": fronts2[1], "b_interface_id": remote["b"], "label": "L2"}).Want(201))
+		featuretest.Read(t, c.Send("POST", "/cables", object{"a_front_port_id": fronts2[1], "b_interface_id": remote["b"], "label": "L2"}).Want(201))
 		connect(c, "interface", id["c"], "front_port", fronts1[2]).Want(201)
 		connect(c, "interface", id["d"], "front_port", fronts1[3]).Want(201)
 
@@ -88,9 +88,9 @@ func TestTrace(t *testing.T) {
 			}
 		}
 		// Terminations are ends: of a device, and of none.
-		g.create("/locations", object{"name": "HQ"})
-		power := read(t, c.Send("POST", "/terminations", object{"device": "sw1", "kind": "power-port", "name": "PSU 1"}).Want(201))["id"].(string)
-		circuit := read(t, c.Send("POST", "/terminations", object{"location": "HQ", "kind": "circuit", "name": "C-1 A"}).Want(201))["id"].(string)
+		g.Create("/locations", object{"name": "HQ"})
+		power := featuretest.Read(t, c.Send("POST", "/terminations", object{"device": "sw1", "kind": "power-port", "name": "PSU 1"}).Want(201))["id"].(string)
+		circuit := featuretest.Read(t, c.Send("POST", "/terminations", object{"location": "HQ", "kind": "circuit", "name": "C-1 A"}).Want(201))["id"].(string)
 		c.Send("POST", "/terminations", object{"kind": "circuit", "name": "C-1 A"}).WantError(409, "Termination exists")
 		c.Send("POST", "/terminations", object{"device": "sw1", "location": "HQ", "name": "x"}).WantError(400, "location_id device_id")
 		c.Send("POST", "/cables", object{"a_front_port_id": fronts2[0], "b_termination": object{"kind": "circuit", "name": "C-1 A", "device": nil}}).Want(201)
@@ -109,30 +109,30 @@ func TestTrace(t *testing.T) {
 			t.Errorf("the path of a power port is %s", got)
 		}
 
-		link := g.create("/links", object{"a_interface_id": id["e"], "b_interface_id": remote["c"]})
+		link := g.Create("/links", object{"a_interface_id": id["e"], "b_interface_id": remote["c"]})
 		for _, end := range []string{id["e"], remote["c"]} {
 			if tr := traced(t, c, "interface", end); !tr.Complete || len(tr.Hops) != 3 || tr.Hops[1]["id"] != link["id"] {
 				t.Errorf("the path of a link is %s", tr.names())
 			}
 		}
-		g.create("/links", object{"a_interface_id": id["e"], "b_interface_id": remote["a"]})
+		g.Create("/links", object{"a_interface_id": id["e"], "b_interface_id": remote["a"]})
 		for _, end := range []string{id["e"], remote["c"], remote["a"]} {
 			if tr := traced(t, c, "interface", end); tr.Complete || len(tr.Hops) != 1 || tr.Ends[1] != "links" {
 				t.Errorf("the path of one of several links is %s", tr.names())
 			}
 		}
-		c.Send("GET", "/trace?interface_id="+unknown, nil).WantError(404, "Interface not found")
+		c.Send("GET", "/trace?interface_id="+featuretest.Unknown, nil).WantError(404, "Interface not found")
 		c.Send("GET", "/trace", nil).WantError(400, "interface_id missing termination_id")
 		c.Send("GET", "/trace?rear_port_id="+rear1+"&interface_id="+id["a"], nil).WantError(400, "one many")
 		c.Send("GET", "/trace?front_port_id=7", nil).WantError(400, "front_port_id UUID")
-	})
+	}, features)
 }
 
 // TestTraceBounds: a path that returns to its own cable ends, and so does one that is too long.
 func TestTraceBounds(t *testing.T) {
 	t.Parallel()
-	g := newHarness(t, nil)
-	c := g.on(t, "root")
+	g := featuretest.New(t, nil, features()...)
+	c := g.As("root")
 	rear, fronts := panel(g, "loop", 1)
 	connect(c, "rear_port", rear, "front_port", fronts[0]).Want(201)
 	if tr := traced(t, c, "rear_port", rear); tr.Complete || tr.Ends[0] != "loop" || tr.Ends[1] != "loop" {
@@ -143,7 +143,7 @@ func TestTraceBounds(t *testing.T) {
 	if tr := traced(t, c, "front_port", many[0]); tr.Complete || tr.Ends[0] != "limit" || len(tr.Hops) > 402 {
 		t.Errorf("a path without an end has %d hops and ends with %v", len(tr.Hops), tr.Ends)
 	}
-	_, id := ports(g, g.create("/devices", device("sw1"))["id"], "a", "b")
+	_, id := g.Ports(g.Create("/devices", featuretest.Device("sw1"))["id"], "a", "b")
 	shared, breakout := panel(g, "breakout", 2)
 	connect(c, "interface", id["a"], "rear_port", shared).Want(201)
 	connect(c, "interface", id["b"], "front_port", breakout[1]).Want(201)
@@ -155,11 +155,11 @@ func TestTraceBounds(t *testing.T) {
 // TestTraceRights: a trace shows what its sender may list, at their locations.
 func TestTraceRights(t *testing.T) {
 	t.Parallel()
-	g := newHarness(t, &choices{store: database(t)})
+	g := featuretest.New(t, nil, features()...)
 	s := twoSites(g)
 	rear, fronts := panelOf(g, s.device["id"], "pp1", 1)
 	remoteRear, remoteFronts := panelOf(g, s.foreign["id"], "pp2", 1)
-	root, limited := g.as("root"), g.as("second")
+	root, limited := g.As("root"), g.As("editor")
 	connect(root, "interface", s.port["id"].(string), "front_port", fronts[0]).Want(201)
 	connect(root, "rear_port", rear, "rear_port", remoteRear).Want(201)
 	connect(root, "interface", s.remote["id"].(string), "front_port", remoteFronts[0]).Want(201)
@@ -176,10 +176,10 @@ func TestTraceRights(t *testing.T) {
 		"*:read": 200, "interfaces:read cables:read": 403, "interfaces:read cables:read links:read front-ports:read rear-ports:read": 403,
 		"interfaces:read cables:read links:read front-ports:read rear-ports:read terminations:read": 200,
 	} {
-		token := read(t, root.Send("POST", "/users/"+g.users["root"].ID+"/tokens", object{
-			"name": scopes, "scopes": strings.Fields(scopes), "current_password": password,
+		token := featuretest.Read(t, root.Send("POST", "/users/"+g.Users["root"].ID+"/tokens", object{
+			"name": scopes, "scopes": strings.Fields(scopes), "current_password": featuretest.Password,
 		}).Want(201))
-		c := httpxtest.New(t, g.api)
+		c := httpxtest.New(t, g.API)
 		c.Header.Set("Authorization", "Bearer "+token["token"].(string))
 		c.Send("GET", trace, nil).Want(status)
 	}

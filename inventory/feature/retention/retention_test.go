@@ -1,28 +1,30 @@
-package httpapi_test
+package retention_test
 
 import (
 	"context"
 	"fmt"
 	"testing"
 
-	"github.com/ashlar-go/ashlar/internal/scaletest"
+	"github.com/stretchr/testify/require"
+
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/featuretest"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // TestRetention prunes events and the audit log by number, previews it, and reads what was said
 // about it.
 func TestRetention(t *testing.T) {
-	stores(t, scaletest.Unraced, func(t *testing.T, g *harness) {
-		root := g.as("root")
+	featuretest.OnStores(t, func(t *testing.T, g *featuretest.API) {
+		root := g.As("root")
 		var recs []records.Record
 		for n := range 20 {
 			recs = append(recs, &inventory.Event{Severity: "info", Type: "t", Message: fmt.Sprint(n)})
 		}
-		ok(t, records.New(g.store, nil).Create(context.Background(), records.Caller{}, recs...))
+		require.NoError(t, records.New(g.Store, nil).Create(context.Background(), records.Caller{}, recs...))
 		prune := func(query string, body object, want object) {
 			t.Helper()
-			got := read(t, root.Send("POST", "/retention"+query, body).Want(200))
+			got := featuretest.Read(t, root.Send("POST", "/retention"+query, body).Want(200))
 			for name, value := range want {
 				if got[name] != value {
 					t.Errorf("%v: %v, want %v", body, got, want)
@@ -31,7 +33,7 @@ func TestRetention(t *testing.T) {
 		}
 		total := func(path string, want float64) {
 			t.Helper()
-			if got := read(t, root.Send("GET", path, nil).Want(200))["meta"].(object)["total_count"]; got != want {
+			if got := featuretest.Read(t, root.Send("GET", path, nil).Want(200))["meta"].(object)["total_count"]; got != want {
 				t.Errorf("%s: %v records, want %v", path, got, want)
 			}
 		}
@@ -43,15 +45,15 @@ func TestRetention(t *testing.T) {
 		total("/events", 5)
 		total("/events?severity=info", 5)
 		total("/audit-logs?action=prune", 1)
-		entry := read(t, root.Send("GET", "/audit-logs?action=prune", nil).Want(200))["data"].([]any)[0].(object)
+		entry := featuretest.Read(t, root.Send("GET", "/audit-logs?action=prune", nil).Want(200))["data"].([]any)[0].(object)
 		changes := fmt.Sprint(entry["actor"], entry["resource_type"], entry["changes"].(object)["pruned"], entry["changes"].(object)["max_age"])
 		if changes != "rooteventmap[after:15 before:<nil>] map[after:24h0m0s before:<nil>]" {
 			t.Error(changes)
 		}
 		prune("", object{"resource": "audit-logs", "max_records": 3}, object{"more": false})
 		total("/audit-logs", 3)
-		_, err := records.VerifyAudit(context.Background(), g.store, nil)
-		ok(t, err)
+		_, err := records.VerifyAudit(context.Background(), g.Store, nil)
+		require.NoError(t, err)
 
 		for _, c := range []struct {
 			body    object
@@ -65,6 +67,6 @@ func TestRetention(t *testing.T) {
 		} {
 			root.Send("POST", "/retention", c.body).WantError(400, c.message)
 		}
-		g.as("viewer").Send("POST", "/retention", events).WantError(403, "")
-	})
+		g.As("viewer").Send("POST", "/retention", events).WantError(403, "")
+	}, features)
 }

@@ -1,4 +1,4 @@
-package httpapi_test
+package metrics_test
 
 import (
 	"context"
@@ -6,26 +6,27 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ashlar-go/ashlar/internal/scaletest"
+	"github.com/stretchr/testify/require"
+
 	"github.com/ashlar-go/ashlar/inventory"
-	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/featuretest"
 )
 
 // TestHistory checks raw, 5-minute and hourly metrics: late ones count, doing it again changes
 // nothing, and old metrics are deleted while their summaries stay.
 func TestHistory(t *testing.T) {
-	stores(t, scaletest.Unraced, func(t *testing.T, g *harness) {
-		d := g.create("/devices", device("core-1"))
+	featuretest.OnStores(t, func(t *testing.T, g *featuretest.API) {
+		d := g.Create("/devices", featuretest.Device("core-1"))
 		measure := func(ts string, cpu any, uptime int) {
 			t.Helper()
-			g.create("/metrics", object{"device_id": d["id"], "ts": ts, "cpu": cpu, "uptime_seconds": uptime})
+			g.Create("/metrics", object{"device_id": d["id"], "ts": ts, "cpu": cpu, "uptime_seconds": uptime})
 		}
 		measure("2026-01-31T11:01:00Z", 10, 1)
 		measure("2026-01-31T11:04:59Z", 50, 2)
 		measure("2026-01-31T11:05:00Z", nil, 3)
 		get := func(query string) []object {
 			t.Helper()
-			return data(t, g.as("viewer").Send("GET", "/metrics/device/"+d["id"].(string)+"/history"+query, nil))
+			return featuretest.Data(t, g.As("viewer").Send("GET", "/metrics/device/"+d["id"].(string)+"/history"+query, nil))
 		}
 		points := func(query string, want ...object) {
 			t.Helper()
@@ -42,16 +43,16 @@ func TestHistory(t *testing.T) {
 		point := func(ts string, samples, uptime float64, cpu ...any) object {
 			return object{"ts": ts, "samples": samples, "cpu": object{"min": cpu[0], "avg": cpu[1], "max": cpu[2]}, "uptime": uptime}
 		}
-		roller := inventory.NewRoller(g.store, inventory.Retention{Raw: 2 * time.Hour}, g.clock.now)
+		roller := inventory.NewRoller(g.Store, inventory.Retention{Raw: 2 * time.Hour}, g.Now)
 		step := func(r *inventory.Roller) bool {
 			t.Helper()
 			more, err := r.Step(context.Background())
-			ok(t, err)
+			require.NoError(t, err)
 			return more
 		}
 		step(roller)
 		points("?step=5m") // too young
-		g.clock.forward(time.Minute)
+		g.Forward(time.Minute)
 		step(roller)
 		first, second := point("2026-01-31T11:00:00Z", 2, 2, 10.0, 30.0, 50.0), point("2026-01-31T11:05:00Z", 1, 3, nil, nil, nil)
 		points("?step=5m", first, second)
@@ -60,15 +61,15 @@ func TestHistory(t *testing.T) {
 		points("?from=2026-01-31T11:01:00Z&to=2026-01-31T11:04:59Z", point("2026-01-31T11:01:00Z", 1, 1, 10.0, 10.0, 10.0))
 
 		measure("2026-01-31T11:02:00Z", 0, 1) // late
-		g.clock.forward(30 * time.Second)
-		other := inventory.NewRoller(g.store, inventory.Retention{}, g.clock.now)
+		g.Forward(30 * time.Second)
+		other := inventory.NewRoller(g.Store, inventory.Retention{}, g.Now)
 		step(other) // the first one has the job
 		points("?step=5m", first, second)
 		step(roller)
 		step(roller)
 		points("?step=5m", point("2026-01-31T11:00:00Z", 3, 2, 0.0, 20.0, 50.0), second)
 
-		g.clock.forward(2 * time.Hour)
+		g.Forward(2 * time.Hour)
 		if !step(roller) {
 			t.Error("there is no more to do after a deletion")
 		}
@@ -77,29 +78,29 @@ func TestHistory(t *testing.T) {
 		}
 		points("?step=raw")
 		points("?step=5m&from=2026-01-31T00:00:00Z", point("2026-01-31T11:00:00Z", 3, 2, 0.0, 20.0, 50.0), second)
-		if n := g.count(records.Of[inventory.Metric](builtIn)); n != 0 {
+		if n := g.Count("metrics"); n != 0 {
 			t.Errorf("%d metrics are left", n)
 		}
-		if left := data(t, g.as("viewer").Send("GET", "/metrics", nil)); len(left) != 0 {
+		if left := featuretest.Data(t, g.As("viewer").Send("GET", "/metrics", nil)); len(left) != 0 {
 			t.Errorf("the overview has %v", left)
 		}
-		g.as("root").Send("DELETE", path("/devices", d), nil).Want(200)
-		if n := g.count(records.Of[inventory.MetricRollup](builtIn)); n != 0 {
+		g.As("root").Send("DELETE", featuretest.Path("/devices", d), nil).Want(200)
+		if n := g.Count("metric-rollups"); n != 0 {
 			t.Errorf("%d summaries of a deleted device", n)
 		}
-	})
+	}, features)
 }
 
 // TestHistoryRange checks the parameters of a history and the steps that follow from them.
 func TestHistoryRange(t *testing.T) {
 	t.Parallel()
-	g := newHarness(t, nil)
-	d := path("/metrics/device", g.create("/devices", device("core-1"))) + "/history"
-	c := g.as("viewer")
+	g := featuretest.New(t, nil, features()...)
+	d := featuretest.Path("/metrics/device", g.Create("/devices", featuretest.Device("core-1"))) + "/history"
+	c := g.As("viewer")
 	for query, want := range map[string]string{
 		"": "5m", "?from=2026-01-31T07:00:00Z": "raw", "?from=2026-01-20T00:00:00Z": "1h", "?from=2026-01-26T00:00:00Z": "5m",
 	} {
-		if got := read(t, c.Send("GET", d+query, nil).Want(200))["meta"].(object)["step"]; got != want {
+		if got := featuretest.Read(t, c.Send("GET", d+query, nil).Want(200))["meta"].(object)["step"]; got != want {
 			t.Errorf("%q: step %v, want %s", query, got, want)
 		}
 	}
@@ -113,5 +114,5 @@ func TestHistoryRange(t *testing.T) {
 	} {
 		c.Send("GET", d+"?"+query, nil).WantError(400, message)
 	}
-	c.Send("GET", "/metrics/device/"+unknown+"/history", nil).WantError(404, "Device not found")
+	c.Send("GET", "/metrics/device/"+featuretest.Unknown+"/history", nil).WantError(404, "Device not found")
 }

@@ -1,4 +1,4 @@
-package httpapi_test
+package imports_test
 
 import (
 	"net/http"
@@ -6,26 +6,26 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ashlar-go/ashlar/internal/scaletest"
+	"github.com/ashlar-go/ashlar/inventory/featuretest"
 )
 
 // TestImport: POST /import applies rows atomically, or skips bad ones, with the rights of the sender.
-func TestImport(t *testing.T) { stores(t, scaletest.Unraced, imports) }
+func TestImport(t *testing.T) { featuretest.OnStores(t, importing, features) }
 
-func imports(t *testing.T, g *harness) {
+func importing(t *testing.T, g *featuretest.API) {
 	t.Helper()
-	c := g.as("root")
+	c := g.As("root")
 	send := func(user, query, contentType, body string, status int) object {
 		t.Helper()
-		return read(t, g.as(user).Send("POST", "/import"+query, body, "Content-Type", contentType).Want(status))
+		return featuretest.Read(t, g.As(user).Send("POST", "/import"+query, body, "Content-Type", contentType).Want(status))
 	}
-	g.create("/locations", location("Vienna"))
+	g.Create("/locations", featuretest.Location("Vienna"))
 	devices := "hostname,location,notes\nsw1,Vienna,\nsw2,Wien,\nsw3,Vienna,<script>x</script>\n"
-	before := len(g.entries())
+	before := len(g.Entries())
 
 	refused := send("root", "?resource=devices", "text/csv", devices, http.StatusUnprocessableEntity)
 	problems := refused["problems"].([]any)
-	if refused["status"] != "error" || refused["rejected"] != 2.0 || len(problems) != 2 || len(g.entries()) != before {
+	if refused["status"] != "error" || refused["rejected"] != 2.0 || len(problems) != 2 || len(g.Entries()) != before {
 		t.Fatalf("the import is %v", refused)
 	}
 	first, second := problems[0].(object), problems[1].(object)
@@ -36,14 +36,14 @@ func imports(t *testing.T, g *harness) {
 		t.Errorf("the problem of the location is %v", second)
 	}
 	dry := send("root", "?resource=devices&on_error=skip&dry_run=true", "text/csv", devices, 200)
-	if dry["status"] != "dry_run" || dry["created"] != 1.0 || len(dry["changes"].([]any)) != 1 || len(g.entries()) != before {
+	if dry["status"] != "dry_run" || dry["created"] != 1.0 || len(dry["changes"].([]any)) != 1 || len(g.Entries()) != before {
 		t.Errorf("the dry run is %v", dry)
 	}
 	done := send("root", "?resource=devices&on_error=skip", "text/csv", devices, 200)
 	if done["created"] != 1.0 || done["rejected_rows"] != "hostname,location,notes\nsw3,Vienna,<script>x</script>\nsw2,Wien,\n" {
 		t.Errorf("the import is %v", done)
 	}
-	if e := g.last(); e.Action != "create" || e.Actor != "root" || *e.UserID != g.users["root"].ID {
+	if e := g.Last(); e.Action != "create" || e.Actor != "root" || *e.UserID != g.Users["root"].ID {
 		t.Errorf("the entry is %+v", e)
 	}
 	jsonl := `{"_resource":"interfaces","name":"eth0","device":"sw9"}` + "\n" + `{"_resource":"devices","hostname":"sw9","location":"Vienna"}` + "\n"
@@ -74,11 +74,11 @@ func imports(t *testing.T, g *harness) {
 		send(user, "?resource=devices", "text/csv", "hostname\nsw5\n", http.StatusForbidden)
 		send(user, "?resource=devices", "text/csv", "hostname,location,vendor\nsw1,Vienna,x\n", http.StatusForbidden)
 	}
-	site := g.create("/locations", location("Graz"))
-	token := read(t, c.Send("POST", "/users/"+g.users["root"].ID+"/tokens", object{
-		"name": "limited", "scopes": []string{"devices:*", "locations:read"}, "location_ids": []any{site["id"]}, "current_password": password,
+	site := g.Create("/locations", featuretest.Location("Graz"))
+	token := featuretest.Read(t, c.Send("POST", "/users/"+g.Users["root"].ID+"/tokens", object{
+		"name": "limited", "scopes": []string{"devices:*", "locations:read"}, "location_ids": []any{site["id"]}, "current_password": featuretest.Password,
 	}).Want(http.StatusCreated))
-	limited := g.as("")
+	limited := g.As("")
 	limited.Header.Set("Authorization", "Bearer "+token["token"].(string))
 	limited.Send("POST", "/import?resource=devices", "hostname,location\nsw6,Graz\n", "Content-Type", "text/csv").Want(200)
 	limited.Send("POST", "/import?resource=devices", "hostname,location\nsw6,Vienna\n", "Content-Type", "text/csv").Want(422)
@@ -87,14 +87,14 @@ func imports(t *testing.T, g *harness) {
 
 // TestReplace: an export with natural keys creates the same records in another inventory, prune deletes what
 // the rows lack, and existing=reject creates only.
-func TestReplace(t *testing.T) { stores(t, scaletest.Unraced, replace) }
+func TestReplace(t *testing.T) { featuretest.OnStores(t, replace, features) }
 
-func replace(t *testing.T, g *harness) {
+func replace(t *testing.T, g *featuretest.API) {
 	t.Helper()
-	c := g.as("root")
+	c := g.As("root")
 	send := func(query, contentType, body string, status int) object {
 		t.Helper()
-		return read(t, c.Send("POST", "/import"+query, body, "Content-Type", contentType).Want(status))
+		return featuretest.Read(t, c.Send("POST", "/import"+query, body, "Content-Type", contentType).Want(status))
 	}
 	send("", "application/yaml", `
 locations:
@@ -117,7 +117,7 @@ prefixes:
 - {prefix: 10.0.0.0/24}
 `, 200)
 	ids := func(name string) (all []string) {
-		for _, rec := range read(t, c.Send("GET", "/"+name+"?limit=100", nil).Want(200))["data"].([]any) {
+		for _, rec := range featuretest.Read(t, c.Send("GET", "/"+name+"?limit=100", nil).Want(200))["data"].([]any) {
 			all = append(all, rec.(object)["id"].(string))
 		}
 		return all

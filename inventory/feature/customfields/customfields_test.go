@@ -1,27 +1,27 @@
-package httpapi_test
+package customfields_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/ashlar-go/ashlar/internal/errtest"
-	"github.com/ashlar-go/ashlar/internal/scaletest"
+	"github.com/ashlar-go/ashlar/inventory/featuretest"
 )
 
 // TestCustomFields declares, uses and removes a custom field over HTTP.
-func TestCustomFields(t *testing.T) { stores(t, scaletest.Unraced, customFields) }
+func TestCustomFields(t *testing.T) { featuretest.OnStores(t, customFields, features) }
 
-func customFields(t *testing.T, g *harness) {
-	c := g.on(t, "root")
+func customFields(t *testing.T, g *featuretest.API) {
+	c := g.As("root")
 	const draft = `{"resource":"locations","name":"tier","type":"choice","label":"Service level","choices":["Gold","silver"]}`
 	before := c.Send("GET", "/openapi.json", nil).Want(200)
 	if strings.Contains(before.Body.String(), "Service level") {
 		t.Error("the document has the field before it is declared")
 	}
-	g.on(t, "viewer").Send("POST", "/custom-fields", draft).WantError(403, "Forbidden")
-	g.on(t, "viewer").Send("GET", "/custom-fields", nil).WantError(403, "Forbidden")
-	site := g.create("/locations", `{"name":"a","city":"a","country":"a","address":"a"}`)
-	at := path("/locations", site)
+	g.As("viewer").Send("POST", "/custom-fields", draft).WantError(403, "Forbidden")
+	g.As("viewer").Send("GET", "/custom-fields", nil).WantError(403, "Forbidden")
+	site := g.Create("/locations", `{"name":"a","city":"a","country":"a","address":"a"}`)
+	at := featuretest.Path("/locations", site)
 
 	c.Send("POST", "/custom-fields?dry_run=true", draft)
 	c.Send("PATCH", at, `{"tier":"gold"}`).WantError(400, "tier unknown")
@@ -37,8 +37,8 @@ func customFields(t *testing.T, g *harness) {
 	}
 	c.Send("PATCH", at, `{"tier":"iron"}`).WantError(400, "tier gold")
 	c.Send("PATCH", at, `{"tier":"GOLD"}`).Want(200)
-	if change := g.last().Changes["tier"]; change.After != "gold" {
-		t.Errorf("the audit log has %v", g.last().Changes)
+	if change := g.Last().Changes["tier"]; change.After != "gold" {
+		t.Errorf("the audit log has %v", g.Last().Changes)
 	}
 	c.Send("POST", "/locations", `[{"name":"b","city":"a","country":"a","address":"a","tier":"silver"},{"name":"c","city":"a","country":"a","address":"a"}]`).Want(201)
 	for query, want := range map[string]string{
