@@ -25,7 +25,7 @@ func TestAccessLog(t *testing.T) {
 		{"who writes nothing responses 200", nothing, "/", `level=INFO msg=request method=GET path=/ status=200 bytes=0 client=192.0.2.1 request_id=""`},
 		{
 			"errors with their cause", failing(&httpx.Error{Status: 503, Message: "later", Err: errors.New("dial\ntcp")}), "/",
-			`level=ERROR msg=request method=GET path=/ status=503 bytes=37 client=192.0.2.1 request_id="" error="later: dial\\ntcp"`,
+			`level=ERROR msg=request method=GET path=/ status=503 bytes=58 client=192.0.2.1 request_id="" error="later: dial\\ntcp"`,
 		},
 		{"control characters stay escaped", text(""), "/a%0A%22b%20c", `level=INFO msg=request method=GET path=/a%0A%22b%20c status=200 bytes=0 client=192.0.2.1 request_id=""`},
 	} {

@@ -302,12 +302,12 @@ func badBody(reason string) *Error {
 	return &Error{
 		Status:  http.StatusBadRequest,
 		Message: "The request body " + reason,
-		Fields:  []FieldError{{Field: "body", Reason: reason}},
+		Fields:  []FieldError{{Field: "body", Code: "invalid_json", Reason: reason}},
 	}
 }
 
 func invalidBody(field, reason string) *Error {
-	e := invalidField(field, reason)
+	e := invalidField(field, "invalid_json", reason)
 	e.Message = "Invalid JSON: " + e.Message
 	return e
 }

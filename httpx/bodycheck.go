@@ -168,13 +168,13 @@ type checker struct {
 }
 
 // fault records a problem of the field that begins at the offset.
-func (c *checker) fault(field string, offset int, format string, args ...any) {
+func (c *checker) fault(field, code string, offset int, format string, args ...any) {
 	if len(c.faults) == maxFaults {
 		return
 	}
 	field = cmp.Or(field, "body")
 	reason := fmt.Sprintf(format, args...) + " (" + position(c.text, offset) + ")"
-	c.faults = append(c.faults, FieldError{Field: field, Reason: reason})
+	c.faults = append(c.faults, FieldError{Field: field, Code: code, Reason: reason})
 }
 
 // value checks a value and the values in it.
@@ -189,18 +189,18 @@ func (c *checker) value(s *shape, n *jsonpos.Node, path string) {
 	switch {
 	case n.Kind == jsonpos.Object || n.Kind == jsonpos.Array:
 		if !s.accepts(n.Kind) {
-			c.fault(path, n.Start, "must be %v, not %v", s.kind, n.Kind)
+			c.fault(path, "wrong_type", n.Start, "must be %v, not %v", s.kind, n.Kind)
 			s = &shape{kind: anything} // to report problems inside
 		}
 		c.members(s, n, path)
 		c.elements(s, n, path)
 	case n.Kind == jsonpos.Null:
 		if !s.nullable && s.kind != anything {
-			c.fault(path, n.Start, "must be %v, not null", s.kind)
+			c.fault(path, "wrong_type", n.Start, "must be %v, not null", s.kind)
 		}
 		return
 	case !s.accepts(n.Kind):
-		c.fault(path, n.Start, "must be %v, not %v", s.kind, n.Kind)
+		c.fault(path, "wrong_type", n.Start, "must be %v, not %v", s.kind, n.Kind)
 	case n.Kind == jsonpos.Number && s.kind != anything && s.kind != custom:
 		c.number(s, n, path)
 	}
@@ -236,7 +236,7 @@ func (c *checker) members(s *shape, n *jsonpos.Node, path string) {
 			field = path + "." + field
 		}
 		if seen[m.Key] {
-			c.fault(field, m.KeyStart, "duplicate field: send it once")
+			c.fault(field, "repeated", m.KeyStart, "duplicate field: send it once")
 		}
 		seen[m.Key] = true
 		inner := &shape{kind: anything, nullable: true}
@@ -244,7 +244,7 @@ func (c *checker) members(s *shape, n *jsonpos.Node, path string) {
 			if known, ok := s.fields[m.Key]; ok {
 				inner = known
 			} else {
-				c.fault(field, m.KeyStart, "unknown field: %s", s.hint(m.Key))
+				c.fault(field, "unknown", m.KeyStart, "unknown field: %s", s.hint(m.Key))
 			}
 		} else if s.element != nil {
 			inner = s.element
@@ -284,10 +284,10 @@ func (c *checker) number(s *shape, n *jsonpos.Node, path string) {
 		return
 	}
 	if s.kind == integer && strings.ContainsAny(n.Text, ".eE") {
-		c.fault(path, n.Start, "must be an integer, not %s", printable.Truncate(n.Text, maxPrinted))
+		c.fault(path, "wrong_type", n.Start, "must be an integer, not %s", printable.Truncate(n.Text, maxPrinted))
 		return
 	}
-	c.fault(path, n.Start, "out of range: %s", printable.Truncate(n.Text, maxPrinted))
+	c.fault(path, "out_of_range", n.Start, "out of range: %s", printable.Truncate(n.Text, maxPrinted))
 }
 
 // decode lets a type with its own decoder check its value.
@@ -296,8 +296,8 @@ func (c *checker) decode(s *shape, n *jsonpos.Node, path string) {
 	switch {
 	case err == nil:
 	case s.goType == reflect.TypeFor[time.Time]():
-		c.fault(path, n.Start, "must be a timestamp such as 2026-01-31T12:00:00Z")
+		c.fault(path, "wrong_type", n.Start, "must be a timestamp such as 2026-01-31T12:00:00Z")
 	default:
-		c.fault(path, n.Start, "invalid value: %s", printable.Truncate(strings.TrimPrefix(err.Error(), "json: "), maxPrinted))
+		c.fault(path, "bad_format", n.Start, "invalid value: %s", printable.Truncate(strings.TrimPrefix(err.Error(), "json: "), maxPrinted))
 	}
 }

@@ -40,8 +40,8 @@ func Example() {
 	}
 	// Output:
 	// 201 {"title":"Emma","pages":474}
-	// 400 {"status":"error","message":"Invalid JSON: titel: unknown field: did you mean title? (line 1, column 2)","request_id":"7","errors":[{"field":"titel","reason":"unknown field: did you mean title? (line 1, column 2)"}]}
-	// 400 {"status":"error","message":"Invalid JSON: pages: must be an integer, not a string (line 1, column 25)","request_id":"7","errors":[{"field":"pages","reason":"must be an integer, not a string (line 1, column 25)"}]}
+	// 400 {"status":"error","code":"invalid","message":"Invalid JSON: titel: unknown field: did you mean title? (line 1, column 2)","request_id":"7","errors":[{"field":"titel","code":"unknown","reason":"unknown field: did you mean title? (line 1, column 2)"}]}
+	// 400 {"status":"error","code":"invalid","message":"Invalid JSON: pages: must be an integer, not a string (line 1, column 25)","request_id":"7","errors":[{"field":"pages","code":"wrong_type","reason":"must be an integer, not a string (line 1, column 25)"}]}
 }
 
 // The query of a list, for a store that filters and sorts.

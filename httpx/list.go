@@ -69,16 +69,16 @@ func ParseList(query url.Values, fields []Field, other ...string) (*List, error)
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if !slices.Contains(known, name) {
-			return nil, invalidField(printable.Truncate(name, maxPrinted), "unknown query parameter: use "+strings.Join(known, ", "))
+			return nil, invalidField(printable.Truncate(name, maxPrinted), "unknown", "unknown query parameter: use "+strings.Join(known, ", "))
 		}
 	}
 	page, err := listquery.Positive(query["page"], 1)
 	if err != nil {
-		return nil, invalidField("page", err.Error())
+		return nil, invalidField("page", "out_of_range", err.Error())
 	}
 	limit, err := listquery.Positive(query["limit"], DefaultLimit)
 	if err != nil {
-		return nil, invalidField("limit", err.Error())
+		return nil, invalidField("limit", "out_of_range", err.Error())
 	}
 	filters, err := parseFilters(query, fields)
 	if err != nil {
@@ -86,7 +86,7 @@ func ParseList(query url.Values, fields []Field, other ...string) (*List, error)
 	}
 	keys, err := listquery.Sort(query["sortby"], sortable)
 	if err != nil {
-		return nil, invalidField("sortby", err.Error())
+		return nil, invalidField("sortby", "not_one_of", err.Error())
 	}
 	l := &List{Page: int(page), Limit: int(min(limit, MaxLimit)), Filters: filters}
 	for _, key := range keys {
@@ -103,12 +103,12 @@ func parseFilters(query url.Values, fields []Field) ([]Filter, error) {
 			continue
 		}
 		if len(values) > 1 && !f.Multi {
-			return nil, Errorf(http.StatusBadRequest, "Duplicate query parameter forbidden: %s", f.Name)
+			return nil, repeatedParameter(f.Name)
 		}
 		for _, value := range values {
 			parsed, err := f.Parse(value)
 			if err != nil {
-				return nil, invalidField(f.Name, err.Error())
+				return nil, invalidField(f.Name, "bad_format", err.Error())
 			}
 			found = append(found, Filter{f.Name, parsed})
 		}

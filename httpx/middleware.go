@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/ashlar-go/ashlar/internal/printable"
 )
 
 // Middleware wraps a handler. It is an alias, so that any router accepts it.
@@ -341,7 +339,7 @@ func checkParams(query string, repeatable []string) error {
 		raw, _, _ := strings.Cut(pair, "=")
 		name, _ := url.QueryUnescape(raw) // ParseQuery has accepted it
 		if len(values[name]) > 1 && !slices.Contains(repeatable, name) {
-			return Errorf(http.StatusBadRequest, "Duplicate query parameter forbidden: %s", printable.Truncate(name, maxPrinted))
+			return repeatedParameter(name)
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package httpx
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -15,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ashlar-go/ashlar/internal/errcode"
 	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/internal/suggest"
 )
@@ -147,6 +149,7 @@ const StatusClientClosedRequest = 499
 // Error is an HTTP error response: handlers return it and [WriteError] renders it.
 type Error struct {
 	Status  int          // 400 to 599
+	Code    string       // short, for programs; empty is that of the status, such as "not_found"
 	Message string       // shown to the client
 	Fields  []FieldError // errors of single fields
 	Items   []ItemError  // errors of single items of a bulk request
@@ -159,6 +162,8 @@ type FieldError struct {
 	// Field is a path such as "author.firstname" or "authors[2].born", the name of a query
 	// parameter, or "body".
 	Field string `json:"field"`
+	// Code is a short name for programs, such as "required". It may be empty.
+	Code string `json:"code,omitempty"`
 	// Reason says what would be valid. It is shown to the client.
 	Reason string `json:"reason"`
 }
@@ -167,6 +172,7 @@ type FieldError struct {
 type ItemError struct {
 	Index   int          `json:"index"` // from 0, in the order of the request
 	ID      string       `json:"id,omitempty"`
+	Code    string       `json:"code,omitempty"`
 	Message string       `json:"message"`
 	Errors  []FieldError `json:"errors,omitempty"`
 }
@@ -190,12 +196,19 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // invalidField returns a 400 for one field.
-func invalidField(field, reason string) *Error {
+func invalidField(field, code, reason string) *Error {
 	return &Error{
 		Status:  http.StatusBadRequest,
 		Message: field + ": " + reason,
-		Fields:  []FieldError{{Field: field, Reason: reason}},
+		Fields:  []FieldError{{Field: field, Code: code, Reason: reason}},
 	}
+}
+
+// repeatedParameter returns a 400 for a query parameter that may occur once only.
+func repeatedParameter(name string) *Error {
+	e := invalidField(printable.Truncate(name, maxPrinted), "repeated", "must not be repeated")
+	e.Message = "Duplicate query parameter forbidden: " + e.Fields[0].Field
+	return e
 }
 
 func tooLarge(limit int64) *Error {
@@ -220,6 +233,7 @@ func asError(err error) *Error {
 // ErrorBody is the JSON form of an error.
 type ErrorBody struct {
 	Status    string       `json:"status"` // "error"
+	Code      string       `json:"code"`
 	Message   string       `json:"message"`
 	RequestID string       `json:"request_id,omitempty"`
 	Errors    []FieldError `json:"errors,omitempty"`
@@ -232,6 +246,7 @@ type Problem struct {
 	Title     string       `json:"title"`
 	Status    int          `json:"status"`
 	Detail    string       `json:"detail"`
+	Code      string       `json:"code"`
 	RequestID string       `json:"request_id,omitempty"`
 	Errors    []FieldError `json:"errors,omitempty"`
 	Items     []ItemError  `json:"items,omitempty"`
@@ -247,7 +262,8 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	if recordError(w, err) {
 		return
 	}
-	e := asError(err)
+	e := *asError(err)
+	e.Code = cmp.Or(e.Code, errcode.OfStatus(e.Status))
 	h := w.Header()
 	for _, name := range []string{"Etag", "Last-Modified", "Location", "Content-Encoding"} {
 		h.Del(name)
@@ -255,7 +271,7 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	maps.Copy(h, e.Header)
 	h.Set("Cache-Control", "no-store")
 	if render, ok := r.Context().Value(renderKey{}).(func(http.ResponseWriter, *http.Request, *Error)); ok {
-		render(w, r, e)
+		render(w, r, &e)
 		return
 	}
 	vary(h, "Accept")
@@ -264,11 +280,11 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 		if title == "" {
 			title = "Status " + strconv.Itoa(e.Status)
 		}
-		problem := Problem{"about:blank", title, e.Status, e.Message, RequestIDFrom(r.Context()), e.Fields, e.Items}
+		problem := Problem{"about:blank", title, e.Status, e.Message, e.Code, RequestIDFrom(r.Context()), e.Fields, e.Items}
 		_ = writeAs(w, e.Status, "application/problem+json", problem) // cannot fail to encode
 		return
 	}
-	_ = writeAs(w, e.Status, "application/json", ErrorBody{"error", e.Message, RequestIDFrom(r.Context()), e.Fields, e.Items})
+	_ = writeAs(w, e.Status, "application/json", ErrorBody{"error", e.Code, e.Message, RequestIDFrom(r.Context()), e.Fields, e.Items})
 }
 
 type renderKey struct{}

@@ -9,7 +9,23 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/internal/errcode"
 )
+
+// TestCodes checks the code of each status.
+func TestCodes(t *testing.T) {
+	statuses := errcode.Statuses()
+	statuses[418], statuses[502] = "invalid", "internal"
+	for status, want := range statuses {
+		if body := errorOf(t, serve(failing(httpx.Errorf(status, "no")), request("GET", "/", "")), status); body.Code != want {
+			t.Errorf("the code of %d is %q, want %q", status, body.Code, want)
+		}
+	}
+	named := &httpx.Error{Status: 409, Code: "in_use", Message: "no"}
+	if body := errorOf(t, serve(failing(named), request("GET", "/", "")), 409); body.Code != "in_use" {
+		t.Errorf("the code is %q, want that of the error", body.Code)
+	}
+}
 
 func TestWriteError(t *testing.T) {
 	t.Parallel()
@@ -22,31 +38,31 @@ func TestWriteError(t *testing.T) {
 	}{
 		{
 			"an Error is shown", &httpx.Error{Status: 409, Message: "taken", Err: errors.New("secret")},
-			409, `{"status":"error","message":"taken"}`,
+			409, `{"status":"error","code":"conflict","message":"taken"}`,
 		},
 		{
 			"one that is wrapped as well", fmt.Errorf("secret: %w", httpx.Errorf(404, "Book %s not found", "x")),
-			404, `{"status":"error","message":"Book x not found"}`,
+			404, `{"status":"error","code":"not_found","message":"Book x not found"}`,
 		},
 		{
 			"fields are listed", &httpx.Error{Status: 400, Message: "no", Fields: fields},
-			400, `{"status":"error","message":"no","errors":[{"field":"author.lastname","reason":"must not be empty"}]}`,
+			400, `{"status":"error","code":"invalid","message":"no","errors":[{"field":"author.lastname","reason":"must not be empty"}]}`,
 		},
 		{
 			"nothing else is shown", errors.New("secret of the database"),
-			500, `{"status":"error","message":"Internal Server Error"}`,
+			500, `{"status":"error","code":"internal","message":"Internal Server Error"}`,
 		},
 		{
 			"a body over its limit", fmt.Errorf("read: %w", &http.MaxBytesError{Limit: 7}),
-			413, `{"status":"error","message":"Request body too large: send at most 7 bytes"}`,
+			413, `{"status":"error","code":"too_large","message":"Request body too large: send at most 7 bytes"}`,
 		},
 		{
 			"a client that has gone", fmt.Errorf("query: %w", context.Canceled),
-			499, `{"status":"error","message":"Client Closed Request"}`,
+			499, `{"status":"error","code":"invalid","message":"Client Closed Request"}`,
 		},
 		{
 			"text is not escaped for HTML", httpx.Errorf(400, "AT&T <b>"),
-			400, `{"status":"error","message":"AT&T <b>"}`,
+			400, `{"status":"error","code":"invalid","message":"AT&T <b>"}`,
 		},
 	} {
 		w := serve(failing(tc.err), request("GET", "/", ""))
@@ -77,7 +93,7 @@ func TestProblem(t *testing.T) {
 	h := httpx.RequestID(nil)(failing(&httpx.Error{
 		Status: 400, Message: "no", Fields: []httpx.FieldError{{Field: "isbn", Reason: "is wrong"}},
 	}))
-	const problem = `{"type":"about:blank","title":"Bad Request","status":400,"detail":"no",` +
+	const problem = `{"type":"about:blank","title":"Bad Request","status":400,"detail":"no","code":"invalid",` +
 		`"request_id":"id-1","errors":[{"field":"isbn","reason":"is wrong"}]}`
 	for accept, asks := range map[string]bool{
 		"":         false,

@@ -166,16 +166,16 @@ func (c *Cable) ValidateIn(context.Context, records.Tx, records.Record) error {
 			}
 		}
 		if n != 1 {
-			wrong = append(wrong, records.FieldError{Field: side[0].field, Reason: fmt.Sprintf("needs a value, or %s, %s or %s does: set one of them, and leave the others null", side[1].field, side[2].field, side[3].field)})
+			wrong = append(wrong, records.InField(side[0].field, records.Inconsistent(fmt.Sprintf("set, or else %s, %s or %s: exactly one of them", side[1].field, side[2].field, side[3].field))))
 		}
 	}
 	if ends := c.ends(); len(wrong) == 0 && ends[0].Port == ends[1].Port {
-		wrong = append(wrong, records.FieldError{Field: ends[1].field, Reason: "must be another port than the other end"})
+		wrong = append(wrong, records.InField(ends[1].field, records.Inconsistent("another port than the other end")))
 	}
 	if len(wrong) == 0 {
 		return nil
 	}
-	return refuseAll("cable", wrong)
+	return records.InvalidFields("cable", wrong)
 }
 
 // CableEnd says which cable a port has. Its key keeps a port from having two. The inventory maintains
@@ -280,7 +280,7 @@ func occupied(ctx context.Context, tx records.Tx, e cableEnd, end *CableEnd) err
 	}
 	return &records.Error{
 		Kind: records.Conflict, Message: cmp.Or(port, string(e.Type)) + " " + reason + ": delete that cable first, or use another port",
-		Fields: []records.FieldError{{Field: e.field, Reason: reason}},
+		Code: "in_use", Fields: []records.FieldError{{Field: e.field, Code: "in_use", Reason: reason}},
 	}
 }
 

@@ -58,7 +58,8 @@ func (f *CustomField) Normalize() {
 
 // Validate reports what does not fit the type.
 func (f *CustomField) Validate() (wrong []records.FieldError) {
-	refuse := func(field, reason string) { wrong = append(wrong, records.FieldError{Field: field, Reason: reason}) }
+	refuse := func(field string, err error) { wrong = append(wrong, records.InField(field, err)) }
+	elsewhere := records.NotAllowed("in a field of the type " + string(f.Type))
 	for _, of := range []struct {
 		typ     CustomFieldType
 		field   string
@@ -66,20 +67,20 @@ func (f *CustomField) Validate() (wrong []records.FieldError) {
 	}{{CustomChoice, "choices", len(f.Choices) > 0}, {CustomReference, "reference", f.Reference != ""}} {
 		switch {
 		case of.typ == f.Type && !of.present:
-			refuse(of.field, "must not be empty in a field of the type "+string(f.Type))
+			refuse(of.field, records.Missing("the field has the type "+string(f.Type)))
 		case of.typ != f.Type && of.present:
-			refuse(of.field, "must be empty in a field of the type "+string(f.Type))
+			refuse(of.field, elsewhere)
 		}
 	}
 	if f.Pattern != "" && f.Type != CustomText {
-		refuse("pattern", "must be empty in a field of the type "+string(f.Type))
+		refuse("pattern", elsewhere)
 	}
 	if f.Default != "" && f.Type == CustomReference {
-		refuse("default", "must be empty in a field of the type reference")
+		refuse("default", elsewhere)
 	}
 	for i, choice := range f.Choices {
 		if strings.Contains(choice, ",") {
-			refuse(fmt.Sprintf("choices[%d]", i), "must not contain a comma")
+			refuse(fmt.Sprintf("choices[%d]", i), records.BadFormat("a text without commas"))
 		}
 	}
 	return wrong
@@ -118,10 +119,10 @@ func (f *CustomField) ValidateIn(ctx context.Context, tx records.Tx, before reco
 	schema := tx.Schema()
 	r, ok := schema.Named(f.Resource)
 	if !ok || !Customizable(r) {
-		return refuseField("resource", "must be the name of a resource with custom fields: "+strings.Join(customizable(schema), ", "))
+		return refuseField("resource", records.NotOneOf(f.Resource, customizable(schema)...))
 	}
 	if to, ok := schema.Named(f.Reference); f.Reference != "" && (!ok || to.Internal || !to.Routes.Has(records.RouteGet)) {
-		return refuseField("reference", "must be the name of a resource, such as locations")
+		return refuseField("reference", records.BadFormat("the name of a resource, such as locations"))
 	}
 	if before == nil {
 		if _, taken := r.Field(f.Name); taken {
@@ -146,7 +147,7 @@ func (f *CustomField) ValidateIn(ctx context.Context, tx records.Tx, before reco
 func (f *CustomField) taken() error {
 	return &records.Error{
 		Kind: records.Conflict, Message: fmt.Sprintf("%s have a field %s: use another name", f.Resource, f.Name),
-		Fields: []records.FieldError{{Field: "name", Reason: "must not be the name of a field of " + f.Resource}},
+		Code: "not_unique", Fields: []records.FieldError{{Field: "name", Code: "not_unique", Reason: "is the name of a field of " + f.Resource}},
 	}
 }
 
@@ -165,7 +166,7 @@ func customizable(schema *records.Schema) (names []string) {
 	return names
 }
 
-func refuseField(field, reason string) error { return refuse("custom field", field, reason) }
+func refuseField(field string, err error) error { return refuse("custom field", field, err) }
 
 // validateSchema makes the schema with the field.
 func (f *CustomField) validateSchema(ctx context.Context, tx records.Tx) error {
@@ -202,7 +203,7 @@ func (f *CustomField) validateNew(ctx context.Context, tx records.Tx, r *records
 	}
 	page, err := tx.List(ctx, &records.Query{Resource: r, Limit: 1})
 	if err == nil && len(page.Records) > 0 {
-		err = refuseField("default", "must not be empty in a required field: records of "+r.Name+" exist and would have no value")
+		err = refuseField("default", records.Missing("records of "+r.Name+" exist and would have no value"))
 	}
 	return err
 }
@@ -217,7 +218,7 @@ func (f *CustomField) validateFixed(before *CustomField) error {
 		{"reference", f.Reference, before.Reference},
 	} {
 		if fixed.now != fixed.before {
-			return refuseField(fixed.name, "can't be changed: delete the field, or create another one")
+			return refuseField(fixed.name, records.Wrong("read_only", "can't be changed: delete the field, or create another one"))
 		}
 	}
 	return nil
@@ -239,7 +240,7 @@ func (f *CustomField) validateChange(ctx context.Context, tx records.Tx, before 
 	}
 	if f.Required && !before.Required {
 		if n, err := count(records.IsNull, true); err != nil || n > 0 {
-			return cmp.Or(err, refuseField("required", fmt.Sprintf("can't become true: %d records of %s have no value", n, r.Name)))
+			return cmp.Or(err, refuseField("required", records.InUse(fmt.Sprintf("%d records of %s have no value", n, r.Name))))
 		}
 	}
 	for _, choice := range before.Choices {
@@ -247,7 +248,7 @@ func (f *CustomField) validateChange(ctx context.Context, tx records.Tx, before 
 			continue
 		}
 		if n, err := count(records.Eq, choice); err != nil || n > 0 {
-			return cmp.Or(err, refuseField("choices", fmt.Sprintf("must contain %s, which %d records of %s have", choice, n, r.Name)))
+			return cmp.Or(err, refuseField("choices", records.InUse(fmt.Sprintf("%d records of %s have the choice %s", n, r.Name, choice))))
 		}
 	}
 	return nil

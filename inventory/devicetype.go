@@ -3,7 +3,6 @@ package inventory
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -64,12 +63,12 @@ func expand(name string) ([]string, error) {
 		return []string{name}, nil
 	}
 	if ranges.MatchString(name[at[1]:]) {
-		return nil, errors.New("has two ranges: use one")
+		return nil, records.BadFormat("a text with at most one range")
 	}
 	from, _ := strconv.Atoi(name[at[2]:at[3]]) // digits
 	to, _ := strconv.Atoi(name[at[4]:at[5]])
 	if from > to || to-from >= MaxPorts {
-		return nil, fmt.Errorf("has the range %s: the first number must not be above the last, for at most %d ports", name[at[0]:at[1]], MaxPorts)
+		return nil, records.BadFormat(fmt.Sprintf("a text with a rising range of at most %d numbers, and not %s", MaxPorts, name[at[0]:at[1]]))
 	}
 	var names []string
 	for n := from; n <= to; n++ {
@@ -80,30 +79,30 @@ func expand(name string) ([]string, error) {
 
 // misfits returns what does not fit the kind of the port, and ranges that do not fit.
 func (p *PortTemplate) misfits() (wrong []records.FieldError) {
-	add := func(field, reason string) { wrong = append(wrong, records.FieldError{Field: field, Reason: reason}) }
+	add := func(field string, err error) { wrong = append(wrong, records.InField(field, err)) }
 	names, err := expand(p.Name)
 	if err != nil {
-		add("name", err.Error())
+		add("name", err)
 	}
 	switch {
 	case p.Kind == PortFront && p.RearPort == "":
-		add("rear_port", "must not be empty: a front port leads to a rear port")
+		add("rear_port", records.Missing("a front port leads to a rear port"))
 	case p.Kind != PortFront && p.RearPort != "":
-		add("rear_port", "is for front ports only")
+		add("rear_port", records.NotAllowed("but for front ports"))
 	}
 	if rears, err := expand(p.RearPort); err != nil {
-		add("rear_port", err.Error())
+		add("rear_port", err)
 	} else if len(rears) > 1 && len(rears) != len(names) {
-		add("rear_port", fmt.Sprintf("has a range of %d numbers, and name one of %d: they must be equal", len(rears), len(names)))
+		add("rear_port", records.Inconsistent(fmt.Sprintf("one name or as many as those of name, %d, and not %d", len(names), len(rears))))
 	}
 	if p.Kind == PortTermination {
-		add("kind", "must be interface, front-port or rear-port: types have no terminations")
+		add("kind", records.NotOneOf("", string(PortInterface), string(PortFront), string(PortRear)))
 	}
 	if p.Positions != nil && p.Kind != PortRear {
-		add("positions", "is for rear ports only")
+		add("positions", records.NotAllowed("but for rear ports"))
 	}
 	if p.RearPortPosition != nil && p.Kind != PortFront {
-		add("rear_port_position", "is for front ports only")
+		add("rear_port_position", records.NotAllowed("but for front ports"))
 	}
 	return wrong
 }
@@ -111,7 +110,7 @@ func (p *PortTemplate) misfits() (wrong []records.FieldError) {
 // ValidateIn checks the kind and the ranges, and bounds the ports of a type (records.TxValidator).
 func (p *PortTemplate) ValidateIn(ctx context.Context, tx records.Tx, _ records.Record) error {
 	if wrong := p.misfits(); len(wrong) > 0 {
-		return refuseAll("port template", wrong)
+		return records.InvalidFields("port template", wrong)
 	}
 	all, err := templates(ctx, tx, p.DeviceTypeID)
 	if err != nil {
@@ -126,7 +125,7 @@ func (p *PortTemplate) ValidateIn(ctx context.Context, tx records.Tx, _ records.
 		}
 	}
 	if ports > MaxPorts {
-		return refuse("port template", "name", fmt.Sprintf("makes %d ports of the device type: at most %d are allowed", ports, MaxPorts))
+		return refuse("port template", "name", records.Wrong("too_many", "makes %d ports of the device type: at most %d are allowed", ports, MaxPorts))
 	}
 	return nil
 }
@@ -194,8 +193,8 @@ func (d *Device) newPorts(ctx context.Context, tx records.Tx) (changes []records
 				front, rear := &FrontPort{DeviceID: d.ID, Name: name, Label: p.Label, Type: p.Type}, rears[leads[min(i, len(leads)-1)]]
 				front.RearPortPosition = new(p.position(i, len(leads) > 1))
 				if rear == nil || *front.RearPortPosition > max(1, value(rear.Positions)) {
-					return nil, refuse("device", "device_type_id", fmt.Sprintf("has the front port %s, and no rear port %s with a position %d: mend its port templates",
-						name, leads[min(i, len(leads)-1)], *front.RearPortPosition))
+					return nil, refuse("device", "device_type_id", records.Inconsistent(fmt.Sprintf("a type whose port templates fit: it has the front port %s, and no rear port %s with a position %d",
+						name, leads[min(i, len(leads)-1)], *front.RearPortPosition)))
 				}
 				changes = append(changes, records.Companion{After: front, Prepare: func() { front.RearPortID = rear.ID }})
 			}

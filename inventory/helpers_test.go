@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/errcode"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -53,12 +55,28 @@ func fields(t *testing.T, err error, kind records.ErrorKind) []string {
 	var names []string
 	for _, f := range e.Fields {
 		names = append(names, f.Field)
-		if f.Reason == "" {
-			t.Errorf("no reason for %s", f.Field)
+		if f.Reason == "" || !slices.Contains(errcode.Fields(), f.Code) {
+			t.Errorf("%s has the code %q and the reason %q", f.Field, f.Code, f.Reason)
 		}
 	}
 	slices.Sort(names)
 	return names
+}
+
+// codes returns the fields of an error with their codes, such as "ip:bad_format".
+func codes(t *testing.T, err error) string {
+	t.Helper()
+	e, ok := errors.AsType[*records.Error](err)
+	if !ok {
+		t.Fatalf("the error is %v", err)
+	}
+	fields(t, err, e.Kind)
+	var all []string
+	for _, f := range e.Fields {
+		all = append(all, f.Field+":"+f.Code)
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
 }
 
 func isKind(t *testing.T, err error, kind records.ErrorKind) {

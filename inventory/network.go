@@ -29,9 +29,9 @@ type Location struct {
 func (l *Location) Validate() []records.FieldError {
 	switch {
 	case l.Lat != nil && l.Lon == nil:
-		return []records.FieldError{{Field: "lon", Reason: "must be given together with lat"}}
+		return []records.FieldError{records.InField("lon", records.Missing("send lat and lon together"))}
 	case l.Lon != nil && l.Lat == nil:
-		return []records.FieldError{{Field: "lat", Reason: "must be given together with lon"}}
+		return []records.FieldError{records.InField("lat", records.Missing("send lat and lon together"))}
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (i *Interface) Validate() []records.FieldError {
 	if err != nil || i.SpeedMbps == nil || *i.SpeedMbps == mbps || i.negotiates() {
 		return nil
 	}
-	return []records.FieldError{{Field: "speed_mbps", Reason: fmt.Sprintf("must agree with speed, which is %d Mbps: send only one of them, or equal values", mbps)}}
+	return []records.FieldError{records.InField("speed_mbps", records.Inconsistent(fmt.Sprintf("%d, as speed is: send only one of them, or equal values", mbps)))}
 }
 
 // Patched clears the one of speed and speed_mbps that a patch leaves out, so that the other
@@ -145,7 +145,7 @@ func (v *VLAN) Validate() []records.FieldError {
 	if err != nil || err2 != nil || subnet.Contains(gateway) {
 		return nil
 	}
-	return []records.FieldError{{Field: "gateway_ip", Reason: "must be an address of the subnet " + v.SubnetCIDR}}
+	return []records.FieldError{records.InField("gateway_ip", records.Inconsistent("an address of the subnet "+v.SubnetCIDR))}
 }
 
 // Link is a connection of two interfaces, such as a cable. It has no direction: the end with
@@ -160,8 +160,8 @@ type Link struct {
 	LastSeen     *time.Time `json:"last_seen"`
 }
 
-// reasonSameInterface is the reason to refuse a link of an interface to itself.
-const reasonSameInterface = "must differ from a_interface_id"
+// errSameInterface refuses a link of an interface to itself.
+var errSameInterface = records.Inconsistent("another interface than a_interface_id")
 
 // Normalize puts the ends in order.
 func (l *Link) Normalize() {
@@ -173,7 +173,7 @@ func (l *Link) Normalize() {
 // Validate reports a link of an interface to itself.
 func (l *Link) Validate() []records.FieldError {
 	if l.AInterfaceID != "" && l.AInterfaceID == l.BInterfaceID {
-		return []records.FieldError{{Field: "b_interface_id", Reason: reasonSameInterface}}
+		return []records.FieldError{records.InField("b_interface_id", errSameInterface)}
 	}
 	return nil
 }
@@ -200,7 +200,7 @@ func (e *Event) ValidateIn(_ context.Context, _ records.Tx, before records.Recor
 	moved := func(from, to *string) bool { return to != nil && (from == nil || *from != *to) }
 	if e.Severity != was.Severity || e.Type != was.Type || e.Message != was.Message ||
 		moved(was.DeviceID, e.DeviceID) || moved(was.InterfaceID, e.InterfaceID) || moved(was.LocationID, e.LocationID) {
-		return records.InvalidField("message", "and the other fields of an event can't be changed: acknowledge it, or delete it")
+		return records.Refuse("message", records.Wrong("read_only", "and the other fields of an event can't be changed: acknowledge it, or delete it"))
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func NextPrefix(bits int) Space {
 			return "", err
 		}
 		if bits <= network.Bits() || bits > network.Addr().BitLen() {
-			return "", refuse("prefix", "prefix_length", fmt.Sprintf("must be from %d to %d", network.Bits()+1, network.Addr().BitLen()))
+			return "", refuse("prefix", "prefix_length", records.OutOfRange(network.Bits()+1, network.Addr().BitLen(), ""))
 		}
 		used := valuesIn(tx, records.Of[Prefix](tx.Schema()), "prefix", network, p.inVRF)
 		used.omit = network

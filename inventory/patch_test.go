@@ -123,18 +123,18 @@ func TestPatchNamesTypes(t *testing.T) {
 		rec  records.Record
 		want string
 	}{
-		`{"mtu":1.5}`:           {&inventory.Interface{}, "whole"},
-		`{"lat":"north"}`:       {&inventory.Location{}, "must be a number"},
-		`{"inactive_status":1}`: {&inventory.User{}, "true"},
-		`{"vlan_id":null}`:      {&inventory.VLAN{}, "null whole"},
-		`{"tags":{}}`:           {&inventory.Device{}, "array strings"},
-		`{"changes":[]}`:        {&records.AuditLog{}, "must be an object"},
-		`{"ts":1}`:              {&inventory.Metric{}, "timestamp"},
-		`{"severity":["a"]}`:    {&inventory.Event{}, "must be a string"},
-		`{"acknowledged_at":"2026-01-31T12:00:00Z"}`: {&inventory.Event{}, "read-only"},
+		`{"mtu":1.5}`:           {&inventory.Interface{}, "wrong_type whole"},
+		`{"lat":"north"}`:       {&inventory.Location{}, "wrong_type number"},
+		`{"inactive_status":1}`: {&inventory.User{}, "wrong_type true"},
+		`{"vlan_id":null}`:      {&inventory.VLAN{}, "wrong_type null whole"},
+		`{"tags":{}}`:           {&inventory.Device{}, "wrong_type array strings"},
+		`{"changes":[]}`:        {&records.AuditLog{}, "wrong_type object"},
+		`{"ts":1}`:              {&inventory.Metric{}, "wrong_type timestamp"},
+		`{"severity":["a"]}`:    {&inventory.Event{}, "wrong_type string"},
+		`{"acknowledged_at":"2026-01-31T12:00:00Z"}`: {&inventory.Event{}, "read_only"},
 	} {
 		e, _ := errors.AsType[*records.Error](resourceOf(c.rec).Patch(patch(t, doc))(c.rec))
-		if e == nil || len(e.Fields) != 1 || !errtest.Names(e.Fields[0].Reason, c.want) {
+		if e == nil || len(e.Fields) != 1 || !errtest.Names(e.Fields[0].Code+" "+e.Fields[0].Reason, c.want) {
 			t.Errorf("%s: %v, want %s", doc, e, c.want)
 		}
 	}

@@ -2,7 +2,6 @@ package inventory
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -40,10 +39,10 @@ func (l *Location) ValidateIn(ctx context.Context, tx records.Tx, before records
 	id := *l.ParentID
 	for above := 1; id != ""; above++ {
 		if id == l.ID {
-			return refuse("location", "parent_id", "must not be the location itself, or one within it")
+			return refuse("location", "parent_id", records.Inconsistent("another location than itself and those within it"))
 		}
 		if above > maxParents {
-			return refuse("location", "parent_id", fmt.Sprintf("must have at most %d locations above it", maxParents-1))
+			return refuse("location", "parent_id", records.TooMany(maxParents-1, "locations above it"))
 		}
 		parent, err := referred[Location, Location](ctx, tx, "parent_id", id)
 		if err != nil {

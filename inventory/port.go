@@ -49,7 +49,7 @@ func (v *TaggedVLAN) ValidateIn(ctx context.Context, tx records.Tx, _ records.Re
 	case err != nil:
 		return err
 	case canonicalMode(i.Mode) != modeTrunk:
-		return refuse("tagged VLAN", "interface_id", "must be an interface with the mode trunk")
+		return refuse("tagged VLAN", "interface_id", records.Inconsistent("an interface with the mode trunk"))
 	}
 	return nil
 }
@@ -60,21 +60,12 @@ func lockVLANs(interfaceID string) string   { return "vlans of interface " + int
 func lockInterfaces(deviceID string) string { return "interfaces of device " + deviceID }
 
 // refuse returns the error for a field that does not fit other records.
-func refuse(noun, field, reason string) *records.Error {
-	return refuseAll(noun, []records.FieldError{{Field: field, Reason: reason}})
-}
-
-// refuseAll returns the error for several fields.
-func refuseAll(noun string, wrong []records.FieldError) *records.Error {
-	messages := make([]string, len(wrong))
-	for i, w := range wrong {
-		messages[i] = w.Field + " " + w.Reason
-	}
-	return &records.Error{Kind: records.Invalid, Message: "Invalid " + noun + ": " + strings.Join(messages, "; "), Fields: wrong}
+func refuse(noun, field string, err error) *records.Error {
+	return records.InvalidFields(noun, []records.FieldError{records.InField(field, err)})
 }
 
 // refuseInterface is refuse for an interface.
-func refuseInterface(field, reason string) *records.Error { return refuse("interface", field, reason) }
+func refuseInterface(field string, err error) *records.Error { return refuse("interface", field, err) }
 
 // ValidateIn checks the parent, the LAG and the VLANs of the interface (records.TxValidator).
 func (i *Interface) ValidateIn(ctx context.Context, tx records.Tx, before records.Record) error {
@@ -123,7 +114,7 @@ func equalIDs(a, b *string) bool { return a == nil && b == nil || a != nil && b 
 func (i *Interface) validateVLANs(ctx context.Context, tx records.Tx, old *Interface) error {
 	mode := canonicalMode(i.Mode)
 	if i.UntaggedVLANID != nil && !slices.Contains([]string{modeAccess, modeTrunk, modeTrunkAll}, mode) {
-		return refuseInterface("untagged_vlan_id", "needs an interface with the mode access, trunk or trunk-all")
+		return refuseInterface("untagged_vlan_id", records.NotAllowed("without the mode access, trunk or trunk-all"))
 	}
 	if canonicalMode(old.Mode) != modeTrunk || mode == modeTrunk {
 		return nil
@@ -133,7 +124,7 @@ func (i *Interface) validateVLANs(ctx context.Context, tx records.Tx, old *Inter
 	}
 	n, err := referring[TaggedVLAN](ctx, tx, "interface_id", i.ID)
 	if n > 0 {
-		return refuseInterface("mode", fmt.Sprintf("must stay trunk while the interface has %d tagged VLANs: delete these first", n))
+		return refuseInterface("mode", records.InUse(fmt.Sprintf("the interface has %d tagged VLANs: delete these first", n)))
 	}
 	return err
 }
@@ -170,9 +161,9 @@ func (i *Interface) sameDevice(ctx context.Context, tx records.Tx, field, id str
 	case err != nil:
 		return nil, err
 	case other.DeviceID != i.DeviceID:
-		return nil, refuseInterface(field, "must be an interface of the same device")
+		return nil, refuseInterface(field, records.Inconsistent("an interface of the same device"))
 	case other.ID == i.ID:
-		return nil, refuseInterface(field, "must be another interface")
+		return nil, refuseInterface(field, records.Inconsistent("another interface"))
 	}
 	return other, nil
 }
@@ -186,7 +177,7 @@ func (i *Interface) validateParent(ctx context.Context, tx records.Tx) error {
 			return nil
 		}
 		if *next == i.ID {
-			return refuseInterface(field, "must not be the interface itself, or one below it")
+			return refuseInterface(field, records.Inconsistent("another interface than itself and those below it"))
 		}
 		parent, err := i.sameDevice(ctx, tx, field, *next)
 		if err != nil {
@@ -197,7 +188,7 @@ func (i *Interface) validateParent(ctx context.Context, tx records.Tx) error {
 	if next == nil {
 		return nil
 	}
-	return refuseInterface(field, fmt.Sprintf("must have fewer than %d interfaces above it", maxParents))
+	return refuseInterface(field, records.TooMany(maxParents-1, "interfaces above it"))
 }
 
 // validateLAG checks the LAG of the interface. A LAG is no member of another one, so there are no
@@ -208,11 +199,11 @@ func (i *Interface) validateLAG(ctx context.Context, tx records.Tx) error {
 	case i.LAGID == nil:
 		return nil
 	case i.isLAG():
-		return refuseInterface(field, "must be empty in an interface with the type lag")
+		return refuseInterface(field, records.NotAllowed("in an interface with the type lag"))
 	}
 	lag, err := i.sameDevice(ctx, tx, field, *i.LAGID)
 	if err == nil && !lag.isLAG() {
-		err = refuseInterface(field, "must be an interface with the type lag")
+		err = refuseInterface(field, records.Inconsistent("an interface with the type lag"))
 	}
 	return err
 }
@@ -225,7 +216,7 @@ func (i *Interface) validateBelow(ctx context.Context, tx records.Tx, moved bool
 	}
 	if !moved {
 		if members > 0 {
-			return refuseInterface("type", fmt.Sprintf("must stay lag while the interface has %d members: clear their lag_id first", members))
+			return refuseInterface("type", records.InUse(fmt.Sprintf("the interface has %d members: clear their lag_id first", members)))
 		}
 		return nil
 	}
@@ -234,7 +225,7 @@ func (i *Interface) validateBelow(ctx context.Context, tx records.Tx, moved bool
 		return err
 	}
 	if members+below > 0 {
-		return refuseInterface("device_id", fmt.Sprintf("can't be changed while %d interfaces have this one as their parent or LAG: clear these first", members+below))
+		return refuseInterface("device_id", records.InUse(fmt.Sprintf("%d interfaces have this one as their parent or LAG: clear these first", members+below)))
 	}
 	return nil
 }
@@ -275,9 +266,9 @@ func (p *RearPort) ValidateIn(ctx context.Context, tx records.Tx, before records
 	}
 	switch most := *fronts[0].RearPortPosition; {
 	case old.DeviceID != p.DeviceID:
-		return refuse("rear port", "device_id", "can't be changed while front ports lead to the rear port: delete these first")
+		return refuse("rear port", "device_id", records.InUse("front ports lead to the rear port: delete these first"))
 	case *p.Positions < most:
-		return refuse("rear port", "positions", fmt.Sprintf("must be at least %d, the position of a front port", most))
+		return refuse("rear port", "positions", records.OutOfRange(most, nil, "a front port has that position"))
 	}
 	return nil
 }
@@ -313,9 +304,9 @@ func (p *FrontPort) ValidateIn(ctx context.Context, tx records.Tx, before record
 	case err != nil:
 		return err
 	case rear.DeviceID != p.DeviceID:
-		return refuse("front port", "rear_port_id", "must be a rear port of the same device")
+		return refuse("front port", "rear_port_id", records.Inconsistent("a rear port of the same device"))
 	case *p.RearPortPosition > *rear.Positions:
-		return refuse("front port", "rear_port_position", fmt.Sprintf("must be from 1 to %d, the positions of the rear port", *rear.Positions))
+		return refuse("front port", "rear_port_position", records.OutOfRange(1, *rear.Positions, "the rear port has no more positions"))
 	}
 	return nil
 }

@@ -76,11 +76,11 @@ func (r *Rack) ValidateIn(ctx context.Context, tx records.Tx, before records.Rec
 		return err
 	}
 	if len(all) > 0 && !equalIDs(r.LocationID, old.LocationID) {
-		return refuse("rack", "location_id", fmt.Sprintf("can't be changed while the rack has %d devices: move these first", len(all)))
+		return refuse("rack", "location_id", records.InUse(fmt.Sprintf("the rack has %d devices: move these first", len(all))))
 	}
 	for _, d := range all {
 		if _, last := d.Units(); last > *r.Height {
-			return refuse("rack", "height", fmt.Sprintf("must be at least %d, the highest unit of a device", last))
+			return refuse("rack", "height", records.OutOfRange(last, nil, "a device occupies that unit"))
 		}
 	}
 	return nil
@@ -118,7 +118,7 @@ func (d *Device) ValidateIn(ctx context.Context, tx records.Tx, before records.R
 		return err
 	}
 	if d.RackUnit != nil && d.RackID == nil && (!changed || old.RackID != nil || old.RackUnit == nil) {
-		return refuse("device", "rack_unit", "needs a rack_id")
+		return refuse("device", "rack_unit", records.NotAllowed("without rack_id"))
 	}
 	first, last := d.Units()
 	if d.RackID == nil || changed && equalIDs(d.RackID, old.RackID) && equalIDs(d.LocationID, old.LocationID) && d.sameUnits(old) {
@@ -132,9 +132,9 @@ func (d *Device) ValidateIn(ctx context.Context, tx records.Tx, before records.R
 	case err != nil:
 		return err
 	case !equalIDs(rack.LocationID, d.LocationID):
-		return refuse("device", "location_id", "must be that of the rack")
+		return refuse("device", "location_id", records.Inconsistent("that of the rack"))
 	case last > *rack.Height:
-		return refuse("device", "rack_unit", fmt.Sprintf("must be from 1 to %d: the rack has %d units, and the device occupies %d", *rack.Height-(last-first), *rack.Height, last-first+1))
+		return refuse("device", "rack_unit", records.OutOfRange(1, *rack.Height-(last-first), fmt.Sprintf("the rack has %d units, and the device occupies %d", *rack.Height, last-first+1)))
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ func (d *Device) checkFree(ctx context.Context, tx records.Tx) error {
 		unit := max(first, from)
 		return &records.Error{
 			Kind: records.Conflict, Message: fmt.Sprintf("Unit %d of rack %s is occupied by %s: use other units, or move that device", unit, rack.Name, by),
-			Fields: []records.FieldError{{Field: "rack_unit", Reason: fmt.Sprintf("unit %d is occupied by %s", unit, by)}},
+			Code: "in_use", Fields: []records.FieldError{{Field: "rack_unit", Code: "in_use", Reason: fmt.Sprintf("unit %d is occupied by %s", unit, by)}},
 		}
 	}
 	return nil

@@ -124,7 +124,7 @@ func resources() []records.Part {
 			Name: "links", Label: "Link", Description: "Connections between interfaces.",
 			Show:     records.Show{Group: "Network", Order: 120, Icon: "link", Columns: []string{"status", "a_interface_id", "b_interface_id", "type", "discovery", "last_seen"}},
 			Messages: map[string]string{"b_interface_id": "Link between these interfaces already exists"},
-			Reasons:  map[string]string{reasonSameInterface: "Cannot link an interface to itself"},
+			Reasons:  map[string]string{errSameInterface.Reason: "Cannot link an interface to itself"},
 			Access:   records.Access{Create: editors, Update: editors, Delete: editors},
 			Within:   []string{"a_interface_id", "b_interface_id"},
 		}),

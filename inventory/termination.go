@@ -47,7 +47,7 @@ func (t *Termination) Normalize() {
 // ValidateIn refuses a location beside a device, which has its own (records.TxValidator).
 func (t *Termination) ValidateIn(context.Context, records.Tx, records.Record) error {
 	if t.DeviceID != nil && t.LocationID != nil {
-		return refuse("termination", "location_id", "must be empty beside device_id: the termination is where the device is")
+		return refuse("termination", "location_id", records.NotAllowed("beside device_id: the termination is where the device is"))
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func (u *User) validateLocations(ctx context.Context, tx records.Tx, before reco
 		}
 		_, err := records.Get[Location](ctx, tx, id)
 		if records.KindOf(err) == records.NotFound {
-			return refuse("user", "location_ids", "refers to a location that does not exist: "+id)
+			return refuse("user", "location_ids", records.NoRecord("locations", id))
 		} else if err != nil {
 			return err
 		}

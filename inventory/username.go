@@ -2,8 +2,6 @@ package inventory
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"unicode/utf8"
 
@@ -25,26 +23,26 @@ const (
 // names with spaces, invisible characters or symbols other than those of ASCII.
 func UsernameKey(name string) (string, error) {
 	if name == "" {
-		return "", errors.New("must not be empty")
+		return "", records.Missing("")
 	}
 	if len(name) > maxUsernameBytes {
-		return "", fmt.Errorf("must have at most %d bytes", maxUsernameBytes)
+		return "", records.TooLong(maxUsernameBytes, "bytes")
 	}
 	key := name
 	for range 4 { // RFC 8264, section 7: applied again until nothing changes
 		next, err := precis.UsernameCaseMapped.String(key)
 		if err != nil {
-			return "", errors.New("must have letters, digits and characters such as . _ - @ only, without spaces and invisible characters")
+			return "", records.BadFormat("letters, digits and characters such as . _ - @ only, without spaces and invisible characters")
 		}
 		if next == key {
 			if utf8.RuneCountInString(key) > maxUsernameKey {
-				return "", fmt.Errorf("must have at most %d characters in lower case", maxUsernameKey)
+				return "", records.TooLong(maxUsernameKey, "characters in lower case")
 			}
 			return key, nil
 		}
 		key = next
 	}
-	return "", errors.New("must have a stable form in lower case: use other letters")
+	return "", records.BadFormat("a name with a stable form in lower case: use other letters")
 }
 
 // oldUsernameKey returns the key of a name that was stored before names had keys and can't have its
@@ -65,7 +63,7 @@ func (u *User) validateName(ctx context.Context, tx records.Tx, before records.R
 	users := records.Of[User](tx.Schema())
 	key, err := UsernameKey(u.Username)
 	if err != nil {
-		return refuse("user", "username", err.Error())
+		return refuse("user", "username", err)
 	}
 	if _, err := keyUsernames(ctx, tx, u.ID); err != nil {
 		return err

@@ -143,7 +143,7 @@ func handler(f httpx.HandlerFunc) http.Handler {
 		}
 		converted := &httpx.Error{Status: statuses[e.Kind], Message: e.Message, Err: e.Err}
 		for _, f := range e.Fields {
-			converted.Fields = append(converted.Fields, httpx.FieldError(f))
+			converted.Fields = append(converted.Fields, httpx.FieldError{Field: f.Field, Reason: f.Reason})
 		}
 		if e.Kind == bookcatalog.Full {
 			converted.Header = http.Header{"Retry-After": {"60"}} // somebody has to make room

@@ -168,7 +168,7 @@ func TestRefused(t *testing.T) {
 	response := ask(h, "POST", "/network/docs/")
 	assert.Equal(t, 405, response.StatusCode)
 	assert.Equal(t, "GET, HEAD", response.Header.Get("Allow"))
-	assert.JSONEq(t, `{"status":"error","message":"Method Not Allowed: use GET or HEAD"}`, body(t, response))
+	assert.JSONEq(t, `{"status":"error","code":"method_not_allowed","message":"Method Not Allowed: use GET or HEAD"}`, body(t, response))
 }
 
 // The document may be on another server, and nowhere else.

@@ -2,6 +2,7 @@ package httpxtest
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -101,12 +102,12 @@ func (a *Response) JSON(v any) *Response {
 }
 
 // WantError ends the test unless the response is an error in the one form that errors have, with this
-// status and a message that contains each of the words, which spaces separate.
+// status and each of the words, which spaces separate: codes, fields and words of the message.
 func (a *Response) WantError(status int, words string) httpx.ErrorBody {
 	a.t.Helper()
 	var body httpx.ErrorBody
 	a.Want(status).JSON(&body)
-	if body.Status != "error" || !errtest.Names(body.Message, words) {
+	if body.Status != "error" || body.Code == "" || !errtest.Names(fmt.Sprint(body), words) {
 		a.t.Errorf("%s: %s, want an error with the words %q", a.request, a.Body, words)
 	}
 	return body

@@ -96,7 +96,7 @@ func markup(what, name string) error {
 	return &httpx.Error{
 		Status:  http.StatusBadRequest,
 		Message: "HTML is not allowed: " + what + " " + name + " " + reason,
-		Fields:  []httpx.FieldError{{Field: name, Reason: reason}},
+		Fields:  []httpx.FieldError{{Field: name, Code: "markup", Reason: reason}},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // confirmed holds the proofs by a current password.
@@ -50,7 +51,7 @@ func (s *Service) Confirmed(q *Request, u *inventory.User) error {
 	case q.confirmed != nil && !sameTime(q.confirmed.passwordChangedAt, u.PasswordChangedAt):
 		return wrongCurrentPassword() // changed since it was verified
 	case q.confirmed == nil && !s.opts.AllowWithoutCurrentPassword:
-		return invalid("current_password", "must not be empty")
+		return records.Refuse("current_password", records.Missing(""))
 	}
 	return nil
 }
@@ -65,4 +66,6 @@ func (s *Service) checkCurrentPassword(ctx context.Context, q *Request, u *inven
 	return s.Confirmed(q, u)
 }
 
-func wrongCurrentPassword() error { return invalid("current_password", "is not the current password") }
+func wrongCurrentPassword() error {
+	return records.Refuse("current_password", records.Wrong("wrong", "is not the current password"))
+}

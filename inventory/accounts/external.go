@@ -61,7 +61,7 @@ func (s *Service) LoginExternal(ctx context.Context, q *Request, who *auth.Exter
 	switch {
 	case err != nil:
 	case u.InactiveStatus:
-		err = forbidden("Account is inactive")
+		err = inactive()
 	case who.RoleManaged:
 		err = s.setExternalRole(ctx, q, u, who)
 	}
@@ -243,7 +243,7 @@ func (s *Service) acceptExternal(ctx context.Context, q *Request, u *inventory.U
 // identity provider, which may have ended their account.
 func checkOwnPassword(q *Request, field string, u *inventory.User) error {
 	if u.External != "" && u.PasswordHash == "" && q.isSender(u.ID) {
-		return invalid(field, "can't be set: you log in through an identity provider; an admin may set one")
+		return records.Refuse(field, records.Wrong("forbidden", "can't be set: you log in through an identity provider; an admin may set one"))
 	}
 	return nil
 }

@@ -131,9 +131,9 @@ func (p *proof) refusal(ctx context.Context, g *guess) error {
 		return err
 	}
 	const reason = "is wrong, expired or used: send the current code of the app, or a recovery code"
-	e := invalid("code", reason).(*records.Error)
+	e := records.Refuse("code", records.Wrong("wrong", reason))
 	if p.q.Identity == nil {
-		e.Kind, e.Message = records.Unauthenticated, "The code of the second factor is wrong"
+		e.Kind, e.Code, e.Message = records.Unauthenticated, "second_factor_wrong", "The code of the second factor is wrong"
 	}
 	return e
 }
@@ -152,10 +152,9 @@ func (s *Service) proofOfLogin(ctx context.Context, q *Request, u *inventory.Use
 }
 
 func codeRequired() error {
-	return &records.Error{
-		Kind: records.Unauthenticated, Message: "A code of the second factor is required",
-		Fields: []records.FieldError{{Field: "code", Reason: "is required"}},
-	}
+	e := records.Refuse("code", records.Missing(""))
+	e.Kind, e.Code, e.Message = records.Unauthenticated, "second_factor_required", "A code of the second factor is required"
+	return e
 }
 
 // StartTOTP begins to set up the second factor of the sender, whose current password it verifies. It

@@ -38,11 +38,15 @@ func (s *Service) Login(ctx context.Context, q *Request, username, password stri
 	case !ok:
 		return nil, s.refuseLogin(ctx, q, username, u, invalidCredentials())
 	case u.InactiveStatus:
-		return nil, s.refuseLogin(ctx, q, username, u, &records.Error{Kind: records.Forbidden, Message: "Account is inactive"})
+		return nil, s.refuseLogin(ctx, q, username, u, inactive())
 	case !s.hasRole(u):
 		return nil, s.refuseLogin(ctx, q, username, u, &records.Error{Kind: records.Forbidden, Message: "The role of this account no longer exists"})
 	}
 	return s.acceptLogin(ctx, q, u, password, g)
+}
+
+func inactive() *records.Error {
+	return &records.Error{Kind: records.Forbidden, Code: "account_inactive", Message: "Account is inactive"}
 }
 
 func invalidCredentials() *records.Error {

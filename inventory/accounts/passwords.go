@@ -27,9 +27,9 @@ func checkPassword(field, password string, u *inventory.User) error {
 	if auth.KindOf(err) != auth.WeakPassword {
 		return err
 	}
-	return &records.Error{
-		Kind: records.Invalid, Message: err.Error(), Fields: []records.FieldError{{Field: field, Reason: err.Error()}},
-	}
+	e := records.Refuse(field, records.Wrong("weak_password", "%v", err))
+	e.Message = err.Error()
+	return e
 }
 
 // HashPasswordOf is HashPassword for the user with an id, after [Service.Confirmed].

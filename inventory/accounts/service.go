@@ -178,16 +178,9 @@ func (s *Service) claimed(q *Request, username string, u *inventory.User) (by re
 	return q.unverified(u.Username), u.ID
 }
 
-// invalid returns the error for one field.
-func invalid(field, reason string) error {
-	return &records.Error{
-		Kind: records.Invalid, Message: field + " " + reason, Fields: []records.FieldError{{Field: field, Reason: reason}},
-	}
-}
-
 // denied returns the error for a field that the sender may not change.
 func denied(field, reason string) error {
 	e := records.PermissionDenied()
-	e.Fields = []records.FieldError{{Field: field, Reason: reason}}
+	e.Fields = []records.FieldError{{Field: field, Code: "forbidden", Reason: reason}}
 	return e
 }

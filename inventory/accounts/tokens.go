@@ -58,7 +58,7 @@ func (s *Service) CreateToken(ctx context.Context, q *Request, userID string, t 
 		return nil, "", err
 	}
 	if err := auth.CheckScopes(t.Scopes, s.resourceNames()); err != nil {
-		return nil, "", invalid("scopes", err.Error())
+		return nil, "", records.Refuse("scopes", records.Wrong("bad_format", "%v", err))
 	}
 	if err := records.Of[inventory.APIToken](s.store.Schema()).CheckNew(token); err != nil {
 		return nil, "", err
@@ -101,7 +101,7 @@ func (s *Service) tokenExpiry(at *time.Time) (*time.Time, error) {
 		return new(now.Add(DefaultTokenLifetime)), nil
 	}
 	if !at.After(now) || at.After(now.Add(MaxTokenLifetime)) {
-		return nil, invalid("expires_at", fmt.Sprintf("must be within %d days from now", MaxTokenLifetime/(24*time.Hour)))
+		return nil, records.Refuse("expires_at", records.OutOfRange("now", fmt.Sprintf("%d days later", MaxTokenLifetime/(24*time.Hour)), ""))
 	}
 	return new(at.UTC().Truncate(time.Microsecond)), nil
 }
@@ -112,18 +112,18 @@ func (s *Service) setLocations(ctx context.Context, token *inventory.APIToken, i
 	for _, id := range ids {
 		id = strings.ToLower(id)
 		if !records.ValidID(id) {
-			return invalid("location_ids", "must be ids of locations")
+			return records.Refuse("location_ids", records.BadID())
 		}
 		_, err := records.Get[inventory.Location](ctx, records.Fresh(s.store), id)
 		if records.KindOf(err) == records.NotFound {
-			return invalid("location_ids", "refers to a location that does not exist: "+id)
+			return records.Refuse("location_ids", records.NoRecord("locations", id))
 		} else if err != nil {
 			return err
 		}
 		token.LocationIDs = append(token.LocationIDs, id)
 	}
 	if ids != nil && len(ids) == 0 {
-		return invalid("location_ids", "must not be empty: omit it for no limit")
+		return records.Refuse("location_ids", records.Missing("omit it for no limit"))
 	}
 	return nil
 }

@@ -126,7 +126,7 @@ func (c *call) disableTOTP(sent factorProof) error {
 			return err
 		}
 	} else if sent != (factorProof{}) {
-		return badField("current_password", "and code are for one's own second factor: send no body for another user")
+		return badField("current_password", records.NotAllowed("for the second factor of another user: send no body"))
 	}
 	if err := c.accounts.Service.DisableTOTP(c.r.Context(), q, id, sent.Current); err != nil {
 		return err
@@ -148,7 +148,7 @@ func (c *call) withCode(code string, more ...string) (*accounts.Request, error) 
 
 func checkCode(code string) error {
 	if len(code) > maxCode {
-		return badField("code", "is too long: send the code of the app, or a recovery code")
+		return badField("code", records.Wrong("too_long", "is too long: send the code of the app, or a recovery code"))
 	}
 	return nil
 }

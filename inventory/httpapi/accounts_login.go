@@ -7,6 +7,7 @@ import (
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // credentials are the body of a login.
@@ -82,7 +83,7 @@ func logout() operation {
 func (c *call) logout() error {
 	everywhere := c.query.Get("everywhere") == "true"
 	if value := c.query.Get("everywhere"); c.query.Has("everywhere") && value != "true" && value != "false" {
-		return badField("everywhere", "must be true or false")
+		return badField("everywhere", records.WrongKind(records.Bool))
 	}
 	who, err := c.authenticate()
 	switch {

@@ -11,6 +11,7 @@ import (
 	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // Provider logs users in through an identity provider, to which it sends their browsers. An *oidc.Provider
@@ -63,7 +64,7 @@ func (a *API) oidcRoutes() []route {
 func (c *call) beginOIDC() error {
 	returnTo := c.query.Get("return_to")
 	if c.query.Has("return_to") && !auth.LocalPath(returnTo) {
-		return badField("return_to", "must be a path of this server, such as /docs/")
+		return badField("return_to", records.BadFormat("a path of this server, such as /docs/"))
 	}
 	location, err := c.accounts.Provider.Begin(c.w, c.r, returnTo)
 	if err != nil {

@@ -98,7 +98,7 @@ func (c *call) resetPassword(sent confirmedPassword) error {
 		return err
 	}
 	if sent.New != sent.Confirm {
-		return badField("confirm_password", "must be the same as new_password")
+		return badField("confirm_password", records.Inconsistent("the same as new_password"))
 	}
 	u, err := c.accounts.Service.ResetPassword(c.r.Context(), c.request(), resetCode(c.r), sent.New)
 	if err != nil {

@@ -80,7 +80,7 @@ func (c *call) endOneSession() error {
 	}
 	session := strings.ToLower(c.r.PathValue("session"))
 	if !records.ValidID(session) {
-		return badField("session", "must be a UUID such as 018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f")
+		return badField("session", records.BadID())
 	}
 	if err := c.accounts.Service.EndSession(c.r.Context(), c.request(), id, session); err != nil {
 		return err

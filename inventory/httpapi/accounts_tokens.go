@@ -141,7 +141,7 @@ func (c *call) endTokens() error {
 	case token == "":
 		err = c.accounts.Service.EndTokens(c.r.Context(), c.request(), id)
 	case !records.ValidID(token):
-		err = badField("token", "must be the id of an API token, a UUID")
+		err = badField("token", records.BadID())
 	default:
 		err = c.accounts.Service.EndToken(c.r.Context(), c.request(), id, token)
 	}

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -31,7 +30,7 @@ func checkPasswordCount(r *records.Resource, items []records.Patch) error {
 			}
 		}
 		if n > maxPasswords {
-			return badField(name, fmt.Sprintf("is in %d items: send at most %d new passwords in one request", n, maxPasswords))
+			return badField(name, records.TooMany(maxPasswords, "new passwords in one request"))
 		}
 	}
 	return nil
@@ -92,7 +91,7 @@ func (c *call) hashOf(r *records.Resource, id string, p records.Patch) (h hash) 
 	if !isUsers(r) {
 		return hash{}
 	}
-	current, confirms, err := pop[string](p, "current_password", "must be a string")
+	current, confirms, err := pop[string](p, "current_password", records.WrongKind(records.Text))
 	if err != nil {
 		return hash{err: err}
 	}
@@ -101,7 +100,7 @@ func (c *call) hashOf(r *records.Resource, id string, p records.Patch) (h hash) 
 			return hash{err: err}
 		}
 	}
-	password, present, err := pop[string](p, "password", "must be a string")
+	password, present, err := pop[string](p, "password", records.WrongKind(records.Text))
 	if err != nil || !present || !records.ValidID(id) {
 		return hash{err: err}
 	}

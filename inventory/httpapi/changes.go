@@ -126,7 +126,7 @@ func (c *call) follow(since string) (*follower, error) {
 	for _, name := range c.query["resource"] {
 		r, ok := c.schema.Named(name)
 		if !ok || r.Internal {
-			return nil, badField("resource", "is no resource: use a name such as devices")
+			return nil, badField("resource", records.Unknown("resource", "use a name such as devices"))
 		}
 		if f.only == nil {
 			f.only = map[string]bool{}
@@ -199,7 +199,7 @@ func (f *follower) seek(since string) error {
 	number, sum, ok := strings.Cut(since, "-")
 	seq, err := strconv.ParseInt(number, 16, 64)
 	if err != nil || !ok || len(number) != 16 || len(sum) != 8 || seq < 0 {
-		return badField("since", "is not a cursor: use next or cursor of an earlier response, or 0 for all changes that are kept")
+		return badField("since", records.BadFormat("next or cursor of an earlier response, or 0 for all changes that are kept"))
 	}
 	switch {
 	case seq < kept.Seq:
@@ -229,7 +229,7 @@ func (f *follower) gone(head records.AuditPosition, why string) error {
 	return &httpx.Error{
 		Status:  http.StatusGone,
 		Message: fmt.Sprintf("%s: list all records, then continue with since=%s", why, cursorOf(head)),
-		Fields:  []httpx.FieldError{{Field: "since", Reason: "start over behind " + cursorOf(head)}},
+		Fields:  []httpx.FieldError{{Field: "since", Code: "out_of_range", Reason: "start over behind " + cursorOf(head)}},
 	}
 }
 
@@ -292,7 +292,7 @@ func (c *call) listChanges() error {
 		}
 		n, err := strconv.Atoi(c.query.Get(name))
 		if err != nil || n < p.least || n > p.top {
-			return badField(name, fmt.Sprintf("must be a whole number from %d to %d", p.least, p.top))
+			return badField(name, records.OutOfRange(p.least, p.top, ""))
 		}
 		*p.value = n
 	}

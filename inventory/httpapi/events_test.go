@@ -129,7 +129,7 @@ func overview(t *testing.T, g *harness) {
 	}
 	for query, message := range map[string]string{
 		"sort=value":              "sort value",
-		"sort=frob:desc":          "sort one",
+		"sort=frob:desc":          "sort",
 		"sort=cpu:desc&sort=ts:x": "Duplicate query parameter forbidden: sort",
 		"sort=cpu:desc&sortby=x":  "sort sortby",
 		"latest=maybe":            "latest true",

@@ -113,12 +113,11 @@ func secondFactor(t *testing.T, g *harness) {
 
 	start = len(g.entries())
 	missing := g.login(t, "viewer", password)
-	missing.WantError(401, "factor required")
-	if fields := read(t, missing)["errors"]; fmt.Sprint(fields) != "[map[field:code reason:is required]]" {
+	if fields := missing.WantError(401, "second_factor_required").Errors; len(fields) != 1 || fields[0].Field != "code" || fields[0].Code != "required" {
 		t.Errorf("the fields are %v", fields)
 	}
 	g.login(t, "viewer", "wrong password").WantError(401, "Invalid credentials")
-	g.loginWith("viewer", first).WantError(401, "factor wrong") // it was used
+	g.loginWith("viewer", first).WantError(401, "second_factor_wrong wrong") // it was used
 	g.clock.forward(auth.TOTPPeriod)
 	code := g.code(secret)
 	token := read(t, g.loginWith("viewer", code[:3]+" "+code[3:]).Want(200))["token"].(string)

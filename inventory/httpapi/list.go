@@ -25,7 +25,7 @@ func (c *call) get() error {
 	var fields []*records.Field
 	if c.query.Has("fields") {
 		if fields, err = r.ParseFields(c.query.Get("fields")); err != nil {
-			return badField("fields", err.Error())
+			return badField("fields", err)
 		}
 	}
 	rec, err := c.store.Get(c.r.Context(), r, id)
@@ -69,7 +69,7 @@ func (c *call) parseList(r *records.Resource, query url.Values) (*records.Query,
 		return taken && (name == formatParameter || name == keysParameter)
 	})
 	if f.rows == nil && slices.Contains(others, keysParameter) && query.Has(keysParameter) {
-		return nil, nil, badField(keysParameter, "needs the format csv, jsonl or yaml")
+		return nil, nil, badField(keysParameter, records.NotAllowed("without the format csv, jsonl or yaml"))
 	}
 	q, err := records.ParseQuery(r, query, others...)
 	if err == nil {
@@ -261,14 +261,14 @@ func (c *call) below(q *records.Query, query url.Values) error {
 		return nil
 	}
 	if len(values) > 1 || !records.ValidID(values[0]) {
-		return badField(belowParameter, "must be the id of one location")
+		return badField(belowParameter, records.BadFormat("the id of one location"))
 	}
 	ids, more, err := inventory.Below(c.r.Context(), c.store, values[0])
 	if err != nil {
 		return err
 	}
 	if more {
-		return badField(belowParameter, fmt.Sprintf("has more than %d locations: choose one of them", inventory.MaxBelow))
+		return badField(belowParameter, records.TooMany(inventory.MaxBelow, "locations: choose one of them"))
 	}
 	in := records.Filter{Field: f, Op: records.In, Value: make([]any, 0, len(ids))}
 	for _, id := range ids {

@@ -88,7 +88,7 @@ func (c *call) naturalKeys(r *records.Resource) (bool, error) {
 		return false, nil
 	case "natural":
 	default:
-		return false, badField(keysParameter, "must be id or natural")
+		return false, badField(keysParameter, records.NotOneOf("", "id", "natural"))
 	}
 	for _, f := range r.Fields() {
 		if f.Member == "" {

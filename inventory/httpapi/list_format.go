@@ -79,7 +79,7 @@ func (c *call) format(r *records.Resource) (*format, error) {
 			}
 			names = append(names, f.name)
 		}
-		return nil, badField(formatParameter, "must be one of "+strings.Join(names, ", "))
+		return nil, badField(formatParameter, records.NotOneOf("", names...))
 	}
 	accept := c.r.Header["Accept"]
 	if len(accept) == 0 || len(accept) == 1 && (accept[0] == "*/*" || accept[0] == all[0].types[0] || accept[0] == "") {

@@ -115,15 +115,15 @@ func (c *call) newSearch() (*searching, error) {
 	s := &searching{call: c, text: strings.TrimSpace(c.query.Get("q")), limit: defaultFound, seen: map[string]bool{}, complete: true}
 	switch {
 	case s.text == "":
-		return nil, badField("q", "is missing: use a name, an address, a serial number or a part of a text")
+		return nil, badField("q", records.Missing("use a name, an address, a serial number or a part of a text"))
 	case len(s.text) > maxSearched || !utf8.ValidString(s.text) || strings.ContainsFunc(s.text, unicode.IsControl):
-		return nil, badField("q", fmt.Sprintf("must be at most %d bytes of UTF-8 without control characters", maxSearched))
+		return nil, badField("q", records.BadFormat(fmt.Sprintf("at most %d bytes of UTF-8 without control characters", maxSearched)))
 	}
 	s.folded = records.FoldASCII(s.text)
 	if c.query.Has("limit") {
 		n, err := strconv.Atoi(c.query.Get("limit"))
 		if err != nil || n < 1 || n > maxFound {
-			return nil, badField("limit", fmt.Sprintf("must be a whole number from 1 to %d", maxFound))
+			return nil, badField("limit", records.OutOfRange(1, maxFound, ""))
 		}
 		s.limit = n
 	}

@@ -77,7 +77,7 @@ func (c *call) summarized() (*records.Resource, error) {
 		names = append(names, rt.resource.Name)
 	}
 	slices.Sort(names)
-	return nil, badField("resource", "must be one of "+strings.Join(names, ", "))
+	return nil, badField("resource", records.NotOneOf("", names...))
 }
 
 // listable returns the resource of the route of a list, if the sender may list its records.
@@ -96,15 +96,15 @@ func summaryFields(r *records.Resource, by string) ([]*records.Field, error) {
 	for name := range strings.SplitSeq(by, ",") {
 		f, ok := r.Field(name)
 		if !ok || !f.Counted || !f.Scalar() {
-			return nil, badField("by", "must be fields of "+r.Name+" with few values, separated by commas: "+countedFields(r))
+			return nil, badField("by", records.BadFormat("fields of "+r.Name+" with few values, separated by commas: "+countedFields(r)))
 		}
 		if slices.Contains(fields, f) {
-			return nil, badField("by", "has the field "+name+" twice")
+			return nil, badField("by", fmt.Errorf("has the field %s, which %w", name, records.Repeated()))
 		}
 		fields = append(fields, f)
 	}
 	if len(fields) > maxSummaryFields {
-		return nil, badField("by", fmt.Sprintf("has %d fields: use at most %d", len(fields), maxSummaryFields))
+		return nil, badField("by", records.TooMany(maxSummaryFields, "fields"))
 	}
 	return fields, nil
 }

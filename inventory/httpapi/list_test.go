@@ -246,8 +246,8 @@ func TestCursor(t *testing.T) {
 	if got := values(next, "hostname"); got != "core-2 core-3" {
 		t.Errorf("behind a device that is gone come %s", got)
 	}
-	c.Send("GET", "/devices?sortby=hostname:asc&cursor="+page.Meta.NextCursor, nil).WantError(400, "another list or order")
-	c.Send("GET", "/vlans?cursor="+page.Meta.NextCursor, nil).WantError(400, "another list or order")
+	c.Send("GET", "/devices?sortby=hostname:asc&cursor="+page.Meta.NextCursor, nil).WantError(400, "cursor inconsistent")
+	c.Send("GET", "/vlans?cursor="+page.Meta.NextCursor, nil).WantError(400, "cursor inconsistent")
 }
 
 // TestFields checks that a list and a single record have only the requested fields.

@@ -64,7 +64,7 @@ func naturalKeys(t *testing.T, g *harness) {
 		{"POST", "/devices", with(device("sw9"), "location", "HQ"), 422, "location several locations"},
 		{"POST", "/devices", with(device("sw9"), "location", object{"code": "VIE"}), 400, `\"code\" natural site_code`},
 		{"POST", "/devices", with(device("sw9"), "location", 7), 400, "location site_code object"},
-		{"POST", "/devices", with(device("sw9"), "location", "Vienna", "location_id", graz["id"]), 422, "another location_id"},
+		{"POST", "/devices", with(device("sw9"), "location", "Vienna", "location_id", graz["id"]), 422, "inconsistent location_id"},
 		{"POST", "/interfaces", object{"device": nil, "name": "eth1"}, 400, "must not be null"},
 		{"POST", "/interfaces", object{"device": object{"hostname": "sw1", "location": "Wien"}, "name": "eth1"}, 422, `device site_code \"Wien\"`},
 		{"PATCH", "/devices", []object{{"id": sw["id"], "hostname": "sw3"}, {"id": other["id"], "location": "Wien"}}, 422, `"index":1`},

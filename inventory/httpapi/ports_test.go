@@ -56,12 +56,12 @@ func TestInterfaceTree(t *testing.T) {
 		patch(c, at["b"], object{"parent_id": id["c"]}, 200, "")
 		patch(c, at["c"], object{"parent_id": id["a"]}, 400, "parent_id below")
 		c.Send("PATCH", "/interfaces", []object{{"id": id["lag1"], "parent_id": id["lag2"]}, {"id": id["lag2"], "parent_id": id["lag1"]}}).
-			WantError(400, "one below it")
+			WantError(400, "parent_id inconsistent")
 
 		patch(c, at["a"], object{"lag_id": id["lag1"]}, 400, "lag_id type")
 		patch(c, at["lag1"], object{"type": "LAG"}, 200, "")
 		patch(c, at["lag2"], object{"type": "lag"}, 200, "")
-		patch(c, at["lag2"], object{"lag_id": id["lag1"]}, 400, "lag_id empty")
+		patch(c, at["lag2"], object{"lag_id": id["lag1"]}, 400, "lag_id not_allowed")
 		patch(c, at["a"], object{"lag_id": id["lag1"], "mtu": 9000}, 200, "")
 		patch(c, at["lag1"], object{"type": "fiber"}, 400, "type lag 1")
 		patch(c, at["lag1"], object{"device_id": there}, 400, "device_id changed 1")
@@ -110,7 +110,7 @@ func TestVLANMembership(t *testing.T) {
 		if n := len(data(t, c.Send("GET", "/interfaces?untagged_vlan_id="+users, nil))); n != 1 {
 			t.Errorf("%d interfaces have the untagged VLAN", n)
 		}
-		patch(c, at["a"], object{"mode": "trunk all"}, 400, "mode trunk 1")
+		patch(c, at["a"], object{"mode": "trunk all"}, 400, "mode in_use 1")
 		c.Send("DELETE", "/vlans/"+voice, nil).Want(200)
 		if got := g.along("vlan/" + voice); got != "delete tagged_vlan/"+made["id"].(string) {
 			t.Errorf("what went along is %q", got)

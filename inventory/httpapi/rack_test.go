@@ -89,7 +89,7 @@ func TestRacks(t *testing.T) {
 		c.Send("POST", "/devices", in("sw2", 10, 2, "")).WantError(400, "rack_unit 9 10 2")
 		c.Send("POST", "/devices", in("sw2", nil, nil, "")).Want(201) // without a unit
 		c.Send("POST", "/devices", with(in("sw3", 1, 1, ""), "location_id", nil)).WantError(400, "location_id rack")
-		c.Send("POST", "/devices", object{"hostname": "sw3", "rack_unit": 1}).WantError(400, "rack_unit needs a rack_id")
+		c.Send("POST", "/devices", object{"hostname": "sw3", "rack_unit": 1}).WantError(400, "rack_unit not_allowed rack_id")
 		c.Send("POST", "/devices", []object{in("a", 1, 1, ""), in("b", 2, 1, ""), in("c", 2, 1, "")}).WantError(409, "2 R1 occupied")
 		patch(c, path("/devices", sw1), object{"rack_unit": 5}, 200, "") // units 5 and 6, front
 		patch(c, path("/devices", sw1), object{"rack_face": ""}, 409, "5 R1 back")
@@ -148,8 +148,8 @@ func TestDeviceTypes(t *testing.T) {
 			message  string
 		}{
 			{object{"kind": "interface", "name": "Ethernet1/[1-48]"}, ""},
-			{object{"kind": "interface", "name": "x[5-2]"}, "name has the range [5-2]"},
-			{object{"kind": "interface", "name": "x[1-2]/[1-2]"}, "name has two ranges"},
+			{object{"kind": "interface", "name": "x[5-2]"}, "name bad_format [5-2]"},
+			{object{"kind": "interface", "name": "x[1-2]/[1-2]"}, "name bad_format one range"},
 			{object{"kind": "interface", "name": "x[1-500]"}, "name 557 512"},
 			{object{"kind": "front-port", "name": "x"}, "rear_port empty"},
 			{object{"kind": "front-port", "name": "x[1-3]", "rear_port": "y[1-2]"}, "rear_port 2 name 3"},

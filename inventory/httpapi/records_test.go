@@ -230,7 +230,7 @@ func TestCopy(t *testing.T) {
 		at := path(k.list, rec)
 		shows(t, read(t, c.Send("PUT", at, rec).Want(200)), with(rec, "updated_at", nil))
 		shows(t, read(t, c.Send("PATCH", at, rec).Want(200)), with(rec, "updated_at", nil))
-		c.Send("PUT", at, with(rec, "id", unknown)).WantError(400, "id differs path")
+		c.Send("PUT", at, with(rec, "id", unknown)).WantError(400, "id inconsistent path")
 		c.Send("PATCH", at, with(rec, "version", 7)).WantError(400, "version is read-only")
 	})
 }
@@ -354,7 +354,7 @@ func TestRefused(t *testing.T) {
 		{"/interfaces", port(d["id"], "a"), 409, "exists device", "device_id"},
 		{"/interfaces", with(port(d["id"], "x"), "status", "sideways"), 400, "status up", "status"},
 		{"/interfaces", with(port(d["id"], "x"), "mac_address", "00:1a"), 400, "MAC address", "mac_address"},
-		{"/interfaces", with(port(d["id"], "x"), "speed", "10Gbps", "speed_mbps", 7), 400, "must agree with speed", "speed_mbps"},
+		{"/interfaces", with(port(d["id"], "x"), "speed", "10Gbps", "speed_mbps", 7), 400, "speed_mbps inconsistent", "speed_mbps"},
 		{"/locations", with(location("x"), "name", nil), 400, "name empty", "name"},
 		{"/locations", with(location("x"), "site_code", "BER1"), 409, "Site code already exists", "site_code"},
 		{"/vlans", object{"vlan_id": 5000, "name": "x"}, 400, "vlan_id 4094", "vlan_id"},

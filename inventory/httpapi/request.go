@@ -157,11 +157,11 @@ func (c *call) parseParameters() error {
 			if slices.Contains(known, name) {
 				continue
 			}
-			reason := "is an unknown query parameter: this route has none"
+			hint := "this route has none"
 			if len(known) > 0 {
-				reason = "is an unknown query parameter: " + records.Hint(name, known)
+				hint = records.Hint(name, known)
 			}
-			return badField(shorten(name), reason)
+			return badField(shorten(name), records.Unknown("query parameter", hint))
 		}
 	}
 	if !c.query.Has("dry_run") || !slices.Contains(known, "dry_run") {
@@ -173,7 +173,7 @@ func (c *call) parseParameters() error {
 		c.w.Header().Set("Dry-Run", "true")
 	case "false":
 	default:
-		return badField("dry_run", "must be true or false")
+		return badField("dry_run", records.WrongKind(records.Bool))
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func shorten(s string) string { return printable.Truncate(s, 64) }
 func (c *call) id() (string, error) {
 	id := c.r.PathValue("id")
 	if !records.ValidID(id) {
-		return "", badField("id", "must be a UUID such as 018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f")
+		return "", badField("id", records.BadID())
 	}
 	return strings.ToLower(id), nil
 }
@@ -235,7 +235,7 @@ func withBody[T any](handle func(c *call, sent T) error) func(*call) error {
 func (c *call) readOne() (records.Patch, error) {
 	p, err := c.bodies.one.Read(c.r)
 	if err == nil && p == nil {
-		err = badField("body", "must be an object, not null")
+		err = badField("body", records.WrongType("an object, not null"))
 	}
 	return p, err
 }
@@ -248,7 +248,7 @@ func (c *call) readMany() ([]records.Patch, error) {
 	}
 	for i, item := range items {
 		if item == nil {
-			return nil, badField(fmt.Sprintf("[%d]", i), "must be an object, not null")
+			return nil, badField(fmt.Sprintf("[%d]", i), records.WrongType("an object, not null"))
 		}
 	}
 	return items, checkItems(len(items))
@@ -269,7 +269,7 @@ func (c *call) readDeletions() ([]records.Edit, error) {
 		case bytes.HasPrefix(doc, []byte("{")):
 			err = decodeDeletion(doc, e)
 		default:
-			err = badField(fmt.Sprintf("[%d]", i), "must be an id, or an object with id and if_version")
+			err = badField(fmt.Sprintf("[%d]", i), records.WrongType("an id, or an object with id and if_version"))
 		}
 		if records.KindOf(err) != 0 {
 			e.Apply = func(records.Record) error { return err } // reported with those of the other items
@@ -285,13 +285,13 @@ func decodeDeletion(doc []byte, e *records.Edit) error {
 	var p records.Patch
 	err := json.Unmarshal(doc, &p)
 	if err == nil {
-		e.ID, _, err = pop[string](p, "id", "must be a string")
+		e.ID, _, err = pop[string](p, "id", records.WrongKind(records.Text))
 	}
 	if err == nil {
 		e.Version, err = popVersion(p)
 	}
 	if unknown := slices.Sorted(maps.Keys(p)); err == nil && len(unknown) > 0 {
-		return records.InvalidField(shorten(unknown[0]), "is an unknown field: an item has id and if_version")
+		return records.Refuse(shorten(unknown[0]), records.Unknown("field", "an item has id and if_version"))
 	}
 	return err
 }
@@ -300,42 +300,40 @@ func decodeDeletion(doc []byte, e *records.Edit) error {
 func checkItems(items int) error {
 	switch {
 	case items == 0:
-		return badField("body", "must be an array with at least one item")
+		return badField("body", records.Missing("send an array with at least one item"))
 	case items > records.MaxItems:
-		return badField("body", fmt.Sprintf("has %d items: send at most %d in one request", items, records.MaxItems))
+		return badField("body", records.TooMany(records.MaxItems, "items"))
 	}
 	return nil
 }
 
 // pop removes a member from an object and decodes it, if it is present.
-func pop[T any](p records.Patch, name, want string) (value T, present bool, err error) {
+func pop[T any](p records.Patch, name string, wrong error) (value T, present bool, err error) {
 	doc, present := p[name]
 	if !present {
 		return value, false, nil
 	}
 	delete(p, name)
 	if string(bytes.TrimSpace(doc)) == "null" || json.Unmarshal(doc, &value) != nil {
-		return value, true, records.InvalidField(name, want)
+		return value, true, records.Refuse(name, wrong)
 	}
 	return value, true, nil
 }
 
 // popVersion removes the member if_version of an item and returns it, 0 if it is absent.
 func popVersion(p records.Patch) (int64, error) {
-	const want = "must be a whole number from 1"
-	version, present, err := pop[int64](p, "if_version", want)
+	wrong := records.WrongType("a whole number from 1")
+	version, present, err := pop[int64](p, "if_version", wrong)
 	if present && err == nil && version < 1 {
-		err = records.InvalidField("if_version", want)
+		err = records.Refuse("if_version", wrong)
 	}
 	return version, err
 }
 
 // badField returns a 400 for one field or parameter.
-func badField(field, reason string) *httpx.Error {
-	return &httpx.Error{
-		Status: http.StatusBadRequest, Message: field + " " + reason,
-		Fields: []httpx.FieldError{{Field: field, Reason: reason}},
-	}
+func badField(field string, err error) *httpx.Error {
+	e := records.InField(field, err)
+	return &httpx.Error{Status: http.StatusBadRequest, Message: e.Error(), Fields: []httpx.FieldError{httpx.FieldError(e)}}
 }
 
 // notEmpty refuses empty members, given as name, value, name, value.
@@ -343,12 +341,11 @@ func notEmpty(pairs ...string) error {
 	var wrong []records.FieldError
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] == "" {
-			wrong = append(wrong, records.FieldError{Field: pairs[i], Reason: "must not be empty"})
+			wrong = append(wrong, records.InField(pairs[i], records.Missing("")))
 		}
 	}
 	if len(wrong) == 0 {
 		return nil
 	}
-	message := wrong[0].Field + " " + wrong[0].Reason
-	return &records.Error{Kind: records.Invalid, Message: message, Fields: wrong}
+	return &records.Error{Kind: records.Invalid, Message: wrong[0].Error(), Fields: wrong}
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/internal/errcode"
 	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/encode"
@@ -91,10 +93,11 @@ func translate(err error) error {
 	}
 	e := &httpx.Error{}
 	if ie, ok := errors.AsType[*records.Error](err); ok {
-		e.Status, e.Message, e.Fields, e.Err = statusOf(ie.Kind), ie.Message, fieldErrors(ie.Fields), ie.Err
+		e.Status, e.Code, e.Message, e.Fields, e.Err = statusOf(ie.Kind), ie.Code, ie.Message, fieldErrors(ie.Fields), ie.Err
 		for _, item := range ie.Items {
 			e.Items = append(e.Items, httpx.ItemError{
-				Index: item.Index, ID: shorten(item.ID), Message: item.Err.Message, Errors: fieldErrors(item.Err.Fields),
+				Index: item.Index, ID: shorten(item.ID), Code: cmp.Or(item.Err.Code, errcode.OfStatus(statusOf(item.Err.Kind))),
+				Message: item.Err.Message, Errors: fieldErrors(item.Err.Fields),
 			})
 		}
 	} else if ae, ok := errors.AsType[*auth.Error](err); ok {
@@ -123,27 +126,17 @@ func translate(err error) error {
 
 // statusOf maps the error kinds of the inventory to statuses.
 func statusOf(kind records.ErrorKind) int {
-	switch kind {
-	case records.Invalid:
-		return http.StatusBadRequest
-	case records.NotFound:
-		return http.StatusNotFound
-	case records.Conflict:
-		return http.StatusConflict
-	case records.Stale:
-		return http.StatusPreconditionFailed
-	case records.Forbidden:
-		return http.StatusForbidden
-	case records.Unauthenticated:
-		return http.StatusUnauthorized
-	case records.Unavailable:
-		return http.StatusServiceUnavailable
-	case records.Full:
-		return http.StatusInsufficientStorage
-	case records.Unresolved:
-		return http.StatusUnprocessableEntity
-	}
-	return http.StatusInternalServerError
+	return cmp.Or(map[records.ErrorKind]int{
+		records.Invalid:         http.StatusBadRequest,
+		records.NotFound:        http.StatusNotFound,
+		records.Conflict:        http.StatusConflict,
+		records.Stale:           http.StatusPreconditionFailed,
+		records.Forbidden:       http.StatusForbidden,
+		records.Unauthenticated: http.StatusUnauthorized,
+		records.Unavailable:     http.StatusServiceUnavailable,
+		records.Full:            http.StatusInsufficientStorage,
+		records.Unresolved:      http.StatusUnprocessableEntity,
+	}[kind], http.StatusInternalServerError)
 }
 
 // statusOfAuth maps the error kinds of auth to statuses.
@@ -166,6 +159,7 @@ func statusOfAuth(kind auth.Kind) int {
 func fieldErrors(fields []records.FieldError) []httpx.FieldError {
 	all := make([]httpx.FieldError, len(fields))
 	for i, f := range fields {
+		f.Code = cmp.Or(f.Code, "invalid")
 		all[i] = httpx.FieldError(f)
 	}
 	return all

@@ -42,10 +42,10 @@ func TestSummary(t *testing.T) {
 			"":                              "resource addresses devices",
 			"resource=devices":              "by few model os",
 			"resource=devices&by=hostname":  "by fields devices",
-			"resource=devices&by=os,os":     "by os twice",
+			"resource=devices&by=os,os":     "repeated by os",
 			"resource=secrets&by=name":      "resource one",
 			"resource=devices&by=os&page=1": "page unknown",
-			"resource=devices&by=model,vendor,os,os_version,status,role": "by 6 5",
+			"resource=devices&by=model,vendor,os,os_version,status,role": "by too_many 5",
 		} {
 			viewer.Send("GET", "/summary?"+query, nil).WantError(400, message)
 		}

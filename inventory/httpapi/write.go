@@ -142,12 +142,12 @@ func (c *call) replace() error { return c.edit(c.resource(), c.replacement) }
 
 // replacement returns the change of a PUT.
 func (c *call) replacement(r *records.Resource, id string, p records.Patch, h hash) (editFunc, error) {
-	sent, present, err := pop[string](p, "id", "must be a string")
+	sent, present, err := pop[string](p, "id", records.WrongKind(records.Text))
 	if err != nil {
 		return nil, err
 	}
 	if present && !strings.EqualFold(sent, id) {
-		return nil, badField("id", "differs from the id in the path: omit it, or send "+id)
+		return nil, badField("id", records.Inconsistent(id+", as in the path, or omitted"))
 	}
 	if isUsers(r) {
 		return c.replaceUser(p, h)
@@ -271,7 +271,7 @@ func (c *call) editMany(r *records.Resource, items []records.Patch, plan planFun
 func planItem(r *records.Resource, p records.Patch, h hash, plan planFunc) (records.Edit, error) {
 	e := records.Edit{ActionOf: actionOf}
 	var err error
-	if e.ID, _, err = pop[string](p, "id", "must be a string"); err != nil {
+	if e.ID, _, err = pop[string](p, "id", records.WrongKind(records.Text)); err != nil {
 		return e, err
 	}
 	if e.Version, err = popVersion(p); err != nil {

@@ -85,7 +85,7 @@ func (c *call) idempotencyKey(body []byte) (*idempotencyKey, error) {
 	key := values[0]
 	unprintable := func(r rune) bool { return r < ' ' || r > '~' }
 	if len(values) > 1 || key == "" || len(key) > maxKeyLength || strings.ContainsFunc(key, unprintable) {
-		return nil, badField("Idempotency-Key", fmt.Sprintf("must be sent once, with 1 to %d printable ASCII characters", maxKeyLength))
+		return nil, badField("Idempotency-Key", records.BadFormat(fmt.Sprintf("1 to %d printable ASCII characters, and sent once", maxKeyLength)))
 	}
 	if c.dryRun {
 		return nil, nil
@@ -127,7 +127,7 @@ func (c *call) replay(key *idempotencyKey) (done bool, err error) {
 		return false, &httpx.Error{
 			Status:  http.StatusUnprocessableEntity,
 			Message: "Idempotency-Key was already used for another request: use a new key",
-			Fields:  []httpx.FieldError{{Field: "Idempotency-Key", Reason: "was already used for another request: use a new key"}},
+			Fields:  []httpx.FieldError{{Field: "Idempotency-Key", Code: "in_use", Reason: "was already used for another request: use a new key"}},
 		}
 	}
 	res := &created{location: stored.Location, body: []byte(stored.Body)}

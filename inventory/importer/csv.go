@@ -269,26 +269,23 @@ func cellValue(f *records.Field, cell string) (doc json.RawMessage, reason strin
 		if lower := strings.ToLower(cell); lower == "true" || lower == "false" {
 			return json.RawMessage(lower), ""
 		}
-		return text(cell), "must be true or false"
+		return text(cell), records.WrongKind(f.Kind).Reason
 	case records.List:
 		if json.Valid([]byte(cell)) && cell[0] == '[' {
 			return json.RawMessage(cell), ""
 		}
-		return text(cell), `must be a JSON array such as ["core","lab"]`
+		return text(cell), records.WrongType(`a JSON array such as ["core","lab"]`).Reason
 	case records.Object:
 		if json.Valid([]byte(cell)) {
 			return json.RawMessage(cell), ""
 		}
-		return text(cell), "must be a JSON object"
+		return text(cell), records.WrongType("a JSON object").Reason
 	}
 	number := strings.TrimSpace(cell)
 	if c := number; c != "" && json.Valid([]byte(c)) && strings.IndexByte("-0123456789", c[0]) >= 0 {
 		return json.RawMessage(c), ""
 	}
-	if f.Kind == records.Int {
-		return text(cell), "must be a whole number"
-	}
-	return text(cell), "must be a number"
+	return text(cell), records.WrongKind(f.Kind).Reason
 }
 
 // text returns a string as JSON.

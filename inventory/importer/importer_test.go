@@ -173,7 +173,7 @@ func testBadRows(t *testing.T, engine *records.Engine) {
 		`devices.csv:5: location "Graz" line 2 locations.csv rejected`,
 		`devices.csv:6: 3 5`, `devices.csv:7: ip "10.0.0.300"`,
 		`devices.csv:9: serial_number "S1" is already used`, `devices.csv:10: line 8 devices.csv`,
-		`devices.csv:12: is not UTF-8, perhaps Latin-1`, `devices.csv:13: hostname is missing`,
+		`devices.csv:12: is not UTF-8, perhaps Latin-1`, `devices.csv:13: hostname must`,
 	}
 	for _, mode := range []importer.Mode{importer.Stop, importer.Skip} {
 		var rejected bytes.Buffer

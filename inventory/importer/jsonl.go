@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // The bounds of one row of JSON.
@@ -75,7 +76,7 @@ func (s *jsonSource) parse(line []byte) *Row {
 	if name, ok := row.Patch["_resource"]; ok {
 		var text string
 		if err := json.Unmarshal(name, &text); err != nil {
-			row.refuse("_resource", "must be a string")
+			row.refuse("_resource", records.WrongKind(records.Text).Reason)
 			return row
 		}
 		s.setResource(row, text)

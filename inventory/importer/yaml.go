@@ -58,7 +58,7 @@ func (s *yamlSource) Next() (*Row, error) {
 		case content[0] == '\t':
 			return nil, s.fail(s.line, "is indented by a tab: use spaces")
 		default:
-			return nil, s.fail(s.line, "must be a list of records, each beginning with a dash in the same column, or such lists under the names of their resources")
+			return nil, s.fail(s.line, "%s", records.WrongType("a list of records, each beginning with a dash in the same column, or such lists under the names of their resources").Reason)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func (s *yamlSource) parse(row *Row) {
 		return
 	}
 	if len(docs) != 1 || len(docs[0].Items) != 1 || docs[0].Items[0].Kind != yamltree.Map {
-		row.refuse("", "must be a mapping of fields to values")
+		row.refuse("", records.WrongType("a mapping of fields to values").Reason)
 		return
 	}
 	mapping := docs[0].Items[0]
@@ -187,7 +187,7 @@ func scalarValue(f *records.Field, n *yamltree.Node) (json.RawMessage, error) {
 	}
 	doc, err := json.Marshal(value)
 	if err != nil {
-		return nil, errors.New("must be a finite number")
+		return nil, records.WrongType("a finite number")
 	}
 	return doc, nil
 }

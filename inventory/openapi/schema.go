@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/ashlar-go/ashlar/internal/errcode"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -183,6 +184,7 @@ func Confirmation(name string, more ...Property) *Schema {
 func errorBody() *Schema {
 	return Object("Error", append([]Property{
 		Required("status", Const("error")),
+		Required("code", codeOf(errcode.Errors())),
 		Required("message", String("What is wrong.")),
 	}, errorDetails()...)...)
 }
@@ -196,17 +198,29 @@ func problem() *Schema {
 		Required("title", String("")),
 		Required("status", status),
 		Required("detail", String("What is wrong.")),
+		Required("code", codeOf(errcode.Errors())),
 	}, errorDetails()...)...)
+}
+
+// codeOf returns the codes of errors, of which the reference has the meanings.
+func codeOf(codes []string) *Schema {
+	s := &Schema{Type: "string", Description: "A short name for programs."}
+	for _, code := range codes {
+		s.Enum = append(s.Enum, code)
+	}
+	return s
 }
 
 // errorDetails are the properties that both forms of an error may have.
 func errorDetails() []Property {
 	fields := Array(Object("FieldError",
 		Required("field", String(`The path of the field, such as "location_id" or "tags[2]"; the name of a parameter; or "body".`)),
+		Required("code", codeOf(errcode.Fields())),
 		Required("reason", String("What is wrong with it, or what is expected."))), 0, 0)
 	items := Array(Object("ItemError",
 		Required("index", Integer("The position of the item in the request, from 0.", 0)),
 		Optional("id", String("The id of its record, if it has one.")),
+		Required("code", codeOf(errcode.Errors())),
 		Required("message", String("What is wrong.")),
 		Optional("errors", fields)), 0, records.MaxItems)
 	return []Property{

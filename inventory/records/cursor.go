@@ -2,7 +2,6 @@ package records
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -40,7 +39,7 @@ func (q *Query) Cursor(rec Record) string {
 	return listquery.EncodeCursor(c)
 }
 
-var errCursor = errors.New("is not a cursor of this list: use meta.next_cursor of the previous page, or an empty cursor to start")
+var errCursor = BadFormat("meta.next_cursor of the previous page of this list, or empty to start")
 
 // continueAt starts the page after a cursor. An empty one is the start of the list.
 func (q *Query) continueAt(text string) error {
@@ -52,7 +51,7 @@ func (q *Query) continueAt(text string) error {
 		return errCursor
 	}
 	if c.Order != q.order() {
-		return errors.New("belongs to another list or order: send the same sortby, or an empty cursor to start")
+		return Inconsistent("that of a list with the same filters and sortby, or empty to start")
 	}
 	p := &Place{ID: c.ID, Values: make([]any, len(q.Sort))}
 	if len(c.Values) != len(q.Sort) {

@@ -1,11 +1,8 @@
 package records
 
 import (
-	"errors"
 	"slices"
 	"strings"
-
-	"github.com/ashlar-go/ashlar/internal/suggest"
 )
 
 // Enum is a string type with a fixed set of values. The empty string is no value.
@@ -27,11 +24,7 @@ func oneOf(values []string, s string) (string, error) {
 	value := squeeze(s)
 	i := slices.IndexFunc(values, func(v string) bool { return squeeze(v) == value })
 	if i < 0 {
-		message := "must be one of " + strings.Join(values, ", ")
-		if meant := suggest.Among(s, values); meant != "" {
-			message += ": did you mean " + meant + "?"
-		}
-		return "", errors.New(message)
+		return "", NotOneOf(s, values...)
 	}
 	return values[i], nil
 }

@@ -35,16 +35,11 @@ const (
 // store.
 type Error struct {
 	Kind    ErrorKind
+	Code    string       // of the table in REFERENCE.md, 2.2, such as "in_use"; empty is that of the kind
 	Message string       // safe to show
 	Fields  []FieldError // the invalid fields, if known
 	Items   []ItemError  // the failed items of a call with several
 	Err     error        // the cause, for logs; may be nil
-}
-
-// FieldError describes what is wrong with one field or one query parameter.
-type FieldError struct {
-	Field  string // as in JSON, such as "location_id" or "tags[2]"
-	Reason string // what is wrong with it, or what is expected
 }
 
 // ItemError describes what is wrong with one item of several.
@@ -85,12 +80,12 @@ func Outdated(r *Resource) *Error {
 
 // Duplicate returns the error of a [Store] for a record with the unique key of another one.
 func Duplicate(r *Resource, key Unique) *Error {
-	e := &Error{Kind: Conflict, Message: key.Message}
+	e := &Error{Kind: Conflict, Code: "not_unique", Message: key.Message}
 	for _, name := range key.Fields {
 		if f := r.KeyField(name); f != nil && f.Hidden {
 			continue
 		}
-		e.Fields = append(e.Fields, FieldError{name, "is already used by another " + r.Noun()})
+		e.Fields = append(e.Fields, FieldError{name, "not_unique", "is already used by another " + r.Noun()})
 	}
 	return e
 }
@@ -103,37 +98,7 @@ func DuplicateID(r *Resource) *Error {
 // Dangling returns the error of a [Store] for a record that refers to one that does not
 // exist.
 func Dangling(r *Resource, f *Field) *Error {
-	return newInvalid(r, []FieldError{{f.Name, "refers to a record of " + f.Ref.To + " that does not exist"}})
-}
-
-// invalid returns the error for these fields, and an untyped nil for none.
-func (r *Resource) invalid(fields []FieldError) error {
-	if len(fields) == 0 {
-		return nil
-	}
-	return newInvalid(r, fields)
-}
-
-func newInvalid(r *Resource, fields []FieldError) *Error {
-	e := &Error{Kind: Invalid, Message: "Invalid " + r.Noun() + ": " + joinReasons(fields), Fields: fields}
-	if len(fields) == 1 { // the specification fixes some messages
-		switch message := r.Reasons[fields[0].Reason]; {
-		case message != "":
-			e.Message = message
-		case fields[0].Reason == reasonNotIP:
-			e.Message = "Invalid IP address format"
-		}
-	}
-	return e
-}
-
-// joinReasons returns the fields and reasons as one string.
-func joinReasons(fields []FieldError) string {
-	messages := make([]string, len(fields))
-	for i, f := range fields {
-		messages[i] = f.Field + " " + f.Reason
-	}
-	return strings.Join(messages, "; ")
+	return r.refuse(f.Name, NoRecord(f.Ref.To, ""))
 }
 
 // AppendItemError appends the error of one item if it is an [*Error]. It returns any other
@@ -190,7 +155,7 @@ func (r *Resource) CheckOwnerChange(before, after Record) error {
 	var fields []FieldError
 	for _, f := range r.fields {
 		if f.AdminOnly && !f.same(f.valueOrNil(before), f.valueOrNil(after)) {
-			fields = append(fields, FieldError{f.Name, "may only be changed by an admin"})
+			fields = append(fields, FieldError{f.Name, "forbidden", "may only be changed by an admin"})
 		}
 	}
 	if len(fields) == 0 {
@@ -199,9 +164,4 @@ func (r *Resource) CheckOwnerChange(before, after Record) error {
 	e := PermissionDenied()
 	e.Fields = fields
 	return e
-}
-
-// InvalidField returns the error of kind [Invalid] for one field.
-func InvalidField(name, reason string) *Error {
-	return &Error{Kind: Invalid, Message: name + " " + reason, Fields: []FieldError{{Field: name, Reason: reason}}}
 }

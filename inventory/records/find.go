@@ -190,8 +190,8 @@ func valuesOf(lookups []*lookup, n int) (values []any) {
 	return values
 }
 
-// reason says what is wrong with a key that fits no record, or several.
-func (l *lookup) reason() string {
+// problem says what is wrong with a key that fits no record, or several.
+func (l *lookup) problem() FieldError {
 	of := l.cause.Resource
 	var names []string
 	for _, f := range of.ShortKeys() {
@@ -202,10 +202,10 @@ func (l *lookup) reason() string {
 		named += " with the " + strings.Join(names, " or ")
 	}
 	if l.cause.Several {
-		return fmt.Sprintf("names several records of %s (%s %q): name one by an object with %s, or by id",
+		return Wrong("ambiguous", "names several records of %s (%s %q): name one by an object with %s, or by id",
 			of.Name, named, shorten(l.cause.Value), strings.Join(of.KeyMembers(), ", "))
 	}
-	return fmt.Sprintf("names no record of %s: there is no %s %q", of.Name, named, shorten(l.cause.Value))
+	return Wrong("not_found", "names no record of %s: there is no %s %q", of.Name, named, shorten(l.cause.Value))
 }
 
 // Find returns the records of a resource that patches mean, in the transaction of [Engine.Together]:
@@ -239,7 +239,7 @@ func (v *Engine) Find(ctx context.Context, r *Resource, patches []Patch) (found 
 		case l.found != nil:
 			found[i], keys[i] = l.found, l.found.Meta().ID
 		case l.cause.Several:
-			e := newInvalid(r, []FieldError{{cmp.Or(l.ownField(), "id"), "fits several " + r.Name + ": add id, or what else tells them apart"}})
+			e := newInvalid(r, []FieldError{{cmp.Or(l.ownField(), "id"), "ambiguous", "fits several " + r.Name + ": add id, or what else tells them apart"}})
 			e.Kind, e.Err = Unresolved, l.cause
 			wrong = append(wrong, ItemError{i, "", e})
 		default:
@@ -274,7 +274,7 @@ func (r *Resource) lookupOf(p Patch) (*lookup, error) {
 	if doc, ok := p["id"]; ok && !isNull(doc) {
 		id, err := r.byName["id"].keyValue(doc)
 		if err != nil {
-			return nil, r.invalid([]FieldError{{"id", err.Error()}})
+			return nil, r.refuse("id", err)
 		}
 		l.alternatives, l.label = append(l.alternatives, []keyPart{{Field: r.byName["id"], value: id}}), fmt.Sprint(id)
 	}
@@ -296,9 +296,9 @@ func (r *Resource) lookupOf(p Patch) (*lookup, error) {
 	case len(l.alternatives) > 0:
 		return l, nil
 	case len(r.Keys) == 0:
-		return nil, r.invalid([]FieldError{{"id", "is missing: " + r.Name + " have no natural key"}})
+		return nil, r.refuse("id", Missing(r.Name+" have no natural key"))
 	}
-	return nil, r.invalid([]FieldError{{r.Keys[0][len(r.Keys[0])-1], "is missing: name the record by " + strings.Join(r.KeyMembers(), ", ") + ", or by id"}})
+	return nil, r.refuse(r.Keys[0][len(r.Keys[0])-1], Missing("name the record by "+strings.Join(r.KeyMembers(), ", ")+", or by id"))
 }
 
 // partsOf returns the values of a natural key, nil if one is missing: references may be missing beside
@@ -318,7 +318,7 @@ func (r *Resource) partsOf(key []string, p Patch) (parts []keyPart, wrong []Fiel
 		if !isNull(doc) {
 			var err error
 			if part.value, err = f.keyValue(doc); err != nil {
-				return nil, []FieldError{{name, err.Error()}}
+				return nil, []FieldError{InField(name, err)}
 			}
 		}
 		if part.value == nil && (refs || f.Ref == nil || f.Required) {

@@ -2,8 +2,8 @@ package records
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
-	"errors"
 	"math"
 	"net"
 	"net/mail"
@@ -18,85 +18,88 @@ import (
 	"github.com/google/uuid"
 )
 
-// reasonNotIP is the reason to refuse an address. The specification has a message for it.
-const reasonNotIP = "must be an IP address such as 192.0.2.1 or 2001:db8::1, without a prefix length"
+var errNotUTF8 = BadFormat("UTF-8")
+
+// expected describes the values of the formats.
+var expected = map[string]string{
+	"ip":           notIP,
+	"cidr":         "a network such as 192.0.2.0/24 or 2001:db8::/32, without host bits",
+	"network":      "a network such as 192.0.2.0/24 or 2001:db8::/32, without host bits",
+	"interface-ip": "an IP address such as 192.0.2.1 or 2001:db8::1, or one with a prefix length such as 192.0.2.1/24",
+	"mac":          "a MAC address of six octets such as 00:1a:2b:3c:4d:5e, 001a-2b3c-4d5e or 001a2b3c4d5e",
+	"email":        "an email address such as jane@example.org, without a display name",
+	"timezone":     "the name of a time zone such as Europe/Berlin or UTC",
+	"text":         "text without control characters, and not blank",
+	"date":         "a date such as 2026-01-31",
+	"url":          "an absolute URL such as https://example.org/path",
+	"line":         "one line of text without control characters, and not blank",
+}
 
 // canonical returns the stored form of a string that is not empty. Filters use it as well,
 // so that they match stored values. The error says what is expected.
 func (f *Field) canonical(s string) (string, error) {
 	if !utf8.ValidString(s) {
-		return "", errors.New("must be UTF-8")
+		return "", errNotUTF8
 	}
+	stored, ok := s, false
 	switch f.Format {
 	case "enum":
 		return oneOf(f.Enum, s)
 	case "uuid":
 		return canonicalID(s)
-	case "ip":
-		return canonicalIP(s)
-	case "cidr", "network":
-		return canonicalCIDR(s)
-	case "interface-ip":
-		return canonicalInterfaceIP(s)
-	case "mac":
-		return canonicalMAC(s)
-	case "email":
-		return strings.ToLower(s), checkEmail(s) // one mailbox, one user
-	case "timezone":
-		return s, checkTimezone(s)
 	case "speed":
 		return CanonicalSpeed(s)
+	case "ip":
+		stored, ok = canonicalIP(s)
+	case "cidr", "network":
+		prefix, err := netip.ParsePrefix(s)
+		stored, ok = prefix.String(), err == nil && prefix == prefix.Masked()
+	case "interface-ip":
+		if stored, ok = canonicalIP(s); !ok {
+			prefix, err := netip.ParsePrefix(s)
+			stored, ok = prefix.String(), err == nil
+		}
+	case "mac":
+		stored, ok = canonicalMAC(s)
+	case "email":
+		addr, err := mail.ParseAddress(s)
+		stored, ok = strings.ToLower(s), err == nil && addr.Address == s && isWord(s) // one mailbox, one user
+	case "timezone":
+		ok = isTimezone(s)
 	case "text":
-		return s, checkText(s)
+		ok = isText(s)
 	case "date":
-		return s, checkDate(s)
+		_, err := time.Parse(time.DateOnly, s)
+		ok = err == nil && s >= "0001"
 	case "url":
-		return s, checkURL(s)
+		u, err := url.Parse(s)
+		ok = err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && isWord(s)
+	default:
+		ok = isLine(s)
 	}
-	return s, checkLine(s)
+	if !ok {
+		return "", BadFormat(expected[cmp.Or(f.Format, "line")])
+	}
+	return stored, nil
 }
 
 func canonicalID(s string) (string, error) {
 	if !ValidID(s) {
-		return "", errors.New("must be a UUID such as 018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f")
+		return "", BadID()
 	}
 	id, err := uuid.Parse(s)
 	return id.String(), err
 }
 
-func canonicalIP(s string) (string, error) {
+func canonicalIP(s string) (stored string, ok bool) {
 	addr, err := netip.ParseAddr(s)
-	if err != nil || addr.Zone() != "" {
-		return "", errors.New(reasonNotIP)
-	}
-	return addr.Unmap().String(), nil
+	return addr.Unmap().String(), err == nil && addr.Zone() == ""
 }
-
-func canonicalCIDR(s string) (string, error) {
-	prefix, err := netip.ParsePrefix(s)
-	if err != nil || prefix != prefix.Masked() {
-		return "", errors.New("must be a network such as 192.0.2.0/24 or 2001:db8::/32, without host bits")
-	}
-	return prefix.String(), nil
-}
-
-func canonicalInterfaceIP(s string) (string, error) {
-	if addr, err := canonicalIP(s); err == nil {
-		return addr, nil
-	}
-	prefix, err := netip.ParsePrefix(s)
-	if err != nil {
-		return "", errors.New("must be an IP address such as 192.0.2.1 or 2001:db8::1, or one with a prefix length such as 192.0.2.1/24")
-	}
-	return prefix.String(), nil
-}
-
-var errMAC = errors.New("must be a MAC address of six octets such as 00:1a:2b:3c:4d:5e, 001a-2b3c-4d5e or 001a2b3c4d5e")
 
 // canonicalMAC accepts twelve hexadecimal digits, and groups of two, four or six of them
 // between colons, hyphens, dots or spaces. A zero at the start of a group of two may be
 // missing.
-func canonicalMAC(s string) (string, error) {
+func canonicalMAC(s string) (stored string, ok bool) {
 	groups := []string{s}
 	if i := strings.IndexAny(s, ":-. "); i >= 0 {
 		groups = strings.Split(s, s[i:i+1])
@@ -107,68 +110,36 @@ func canonicalMAC(s string) (string, error) {
 			g = "0" + g
 		}
 		if len(g)*len(groups) != 12 {
-			return "", errMAC
+			return "", false
 		}
 		digits += g
 	}
 	mac, err := hex.DecodeString(digits)
-	if err != nil {
-		return "", errMAC
-	}
-	return net.HardwareAddr(mac).String(), nil
+	return net.HardwareAddr(mac).String(), err == nil
 }
 
-func checkEmail(s string) error {
-	addr, err := mail.ParseAddress(s)
-	if err != nil || addr.Address != s || strings.ContainsFunc(s, unicode.IsSpace) || checkLine(s) != nil {
-		return errors.New("must be an email address such as jane@example.org, without a display name")
-	}
-	return nil
-}
-
-// checkTimezone checks the form only: the known zones depend on the machine, and a name from
+// isTimezone checks the form only: the known zones depend on the machine, and a name from
 // a client is not looked up in the file system.
-func checkTimezone(s string) error {
+func isTimezone(s string) bool {
 	other := func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("/_+-", c)
 	}
-	if strings.ContainsFunc(s, other) || strings.HasPrefix(s, "/") || strings.HasSuffix(s, "/") {
-		return errors.New("must be the name of a time zone such as Europe/Berlin or UTC")
-	}
-	return nil
+	return !strings.ContainsFunc(s, other) && !strings.HasPrefix(s, "/") && !strings.HasSuffix(s, "/")
 }
 
-func checkDate(s string) error {
-	if _, err := time.Parse(time.DateOnly, s); err != nil || s < "0001" {
-		return errors.New("must be a date such as 2026-01-31")
-	}
-	return nil
+func isLine(s string) bool {
+	return strings.TrimSpace(s) != "" && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-func checkURL(s string) error {
-	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.ContainsFunc(s, unicode.IsSpace) || checkLine(s) != nil {
-		return errors.New("must be an absolute URL such as https://example.org/path")
-	}
-	return nil
-}
+// isWord reports whether a string is a line without spaces.
+func isWord(s string) bool { return isLine(s) && !strings.ContainsFunc(s, unicode.IsSpace) }
 
-func checkLine(s string) error {
-	if strings.TrimSpace(s) == "" || strings.ContainsFunc(s, unicode.IsControl) {
-		return errors.New("must be one line of text without control characters, and not blank")
-	}
-	return nil
-}
-
-func checkText(s string) error {
+func isText(s string) bool {
 	control := func(c rune) bool { return unicode.IsControl(c) && c != '\n' && c != '\r' && c != '\t' }
-	if strings.TrimSpace(s) == "" || strings.ContainsFunc(s, control) {
-		return errors.New("must be text without control characters, and not blank")
-	}
-	return nil
+	return strings.TrimSpace(s) != "" && !strings.ContainsFunc(s, control)
 }
 
-var errSpeed = errors.New("must be auto, or a number and a unit such as 10Gbps, 2.5G, 100Mbit or 64kbps; a number without a unit is in Mbps")
+var errSpeed = BadFormat("auto, or a number and a unit such as 10Gbps, 2.5G, 100Mbit or 64kbps; a number without a unit is in Mbps")
 
 // speedAuto is the speed of an interface that negotiates it.
 const speedAuto = "auto"

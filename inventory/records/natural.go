@@ -155,7 +155,7 @@ func (r *Resource) parseKey(doc json.RawMessage, depth int) (*lookup, error) {
 	l := &lookup{Resource: r}
 	doc = bytes.TrimSpace(doc)
 	if len(doc) == 0 || depth == maxKeyDepth {
-		return nil, fmt.Errorf("has more than %d natural keys within each other", maxKeyDepth)
+		return nil, TooMany(maxKeyDepth, "natural keys within each other")
 	}
 	if doc[0] == '{' {
 		return l, l.parseObject(doc, depth)
@@ -169,7 +169,7 @@ func (r *Resource) parseKey(doc json.RawMessage, depth int) (*lookup, error) {
 		l.label = fmt.Sprint(v)
 	}
 	if l.alternatives == nil {
-		return nil, fmt.Errorf("must be %s", r.keyForm())
+		return nil, BadFormat(r.keyForm())
 	}
 	return l, nil
 }
@@ -191,7 +191,7 @@ func (r *Resource) keyForm() string {
 func (l *lookup) parseObject(doc json.RawMessage, depth int) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(doc, &members); err != nil {
-		return fmt.Errorf("must be %s", l.keyForm())
+		return BadFormat(l.keyForm())
 	}
 	if id, ok := members["id"]; ok && len(members) == 1 {
 		v, err := l.byName["id"].keyValue(id)
@@ -209,7 +209,7 @@ func (l *lookup) parseObject(doc json.RawMessage, depth int) error {
 			f = l.byName[name]
 		}
 		if f == nil || !slices.Contains(allowed, f) {
-			return fmt.Errorf("has the member %q, which is no part of a natural key of %s: use %s", shorten(name), l.Name, strings.Join(l.KeyMembers(), ", "))
+			return fmt.Errorf("has the member %q, which %w", shorten(name), Unknown("part of a natural key of "+l.Name, "use "+strings.Join(l.KeyMembers(), ", ")))
 		}
 		part := keyPart{Field: f}
 		var err error
@@ -229,7 +229,7 @@ func (l *lookup) parseObject(doc json.RawMessage, depth int) error {
 		parts = append(parts, part)
 	}
 	if !slices.ContainsFunc(parts, func(p keyPart) bool { return p.value != nil || p.ref != nil }) {
-		return fmt.Errorf("must be %s", l.keyForm())
+		return BadFormat(l.keyForm())
 	}
 	l.alternatives = [][]keyPart{parts}
 	return nil
@@ -240,19 +240,19 @@ func (f *Field) keyValue(doc json.RawMessage) (any, error) {
 	if f.Kind == Int {
 		var n int64
 		if err := json.Unmarshal(wholeNumber(doc), &n); err != nil {
-			return nil, fmt.Errorf("%s", f.jsonType())
+			return nil, WrongKind(f.Kind)
 		}
 		return n, nil
 	}
 	var s string
 	if err := json.Unmarshal(doc, &s); err != nil {
-		return nil, fmt.Errorf("%s", f.jsonType())
+		return nil, WrongKind(f.Kind)
 	}
 	if s == "" {
 		return nil, nil
 	}
 	if len(s) > maxValue {
-		return nil, fmt.Errorf("must have at most %d bytes", maxValue)
+		return nil, TooLong(maxValue, "bytes")
 	}
 	return f.canonical(s)
 }

@@ -2,7 +2,6 @@ package records
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -65,7 +64,7 @@ func ParseQuery(r *Resource, values url.Values, other ...string) (*Query, error)
 		if len(values[name]) > 1 && name != "sortby" && !r.repeatable(name) {
 			return nil, &Error{
 				Kind: Invalid, Message: "Duplicate query parameter forbidden: " + shorten(name),
-				Fields: []FieldError{{shorten(name), "must not be repeated"}},
+				Fields: []FieldError{InField(shorten(name), Repeated())},
 			}
 		}
 		p.parse(name)
@@ -75,7 +74,7 @@ func ParseQuery(r *Resource, values url.Values, other ...string) (*Query, error)
 	}
 	p.parsePage()
 	if len(p.wrong) > 0 {
-		return nil, &Error{Kind: Invalid, Message: "Invalid query: " + joinReasons(p.wrong), Fields: p.wrong}
+		return nil, InvalidFields("query", p.wrong)
 	}
 	return p.q, nil
 }
@@ -97,9 +96,9 @@ type parser struct {
 }
 
 // refuse adds a problem with a parameter.
-func (p *parser) refuse(name, reason string) {
+func (p *parser) refuse(name string, err error) {
 	if len(p.wrong) < maxWrong {
-		p.wrong = append(p.wrong, FieldError{shorten(name), reason})
+		p.wrong = append(p.wrong, InField(shorten(name), err))
 	}
 }
 
@@ -121,7 +120,7 @@ func (p *parser) parse(name string) {
 		p.parseFilter(name)
 	}
 	if err != nil {
-		p.refuse(name, err.Error())
+		p.refuse(name, err)
 	}
 }
 
@@ -134,12 +133,12 @@ func (p *parser) parsePage() {
 		return
 	}
 	if p.values.Has("page") {
-		p.refuse("cursor", "can't be used together with page: use one of them")
+		p.refuse("cursor", NotAllowed("beside page"))
 	}
 	p.q.Page, p.q.Offset = 0, 0
 	if len(p.wrong) == 0 { // a cursor can only be checked against a valid order
 		if err := p.q.continueAt(p.values.Get("cursor")); err != nil {
-			p.refuse("cursor", err.Error())
+			p.refuse("cursor", err)
 		}
 	}
 }
@@ -147,7 +146,7 @@ func (p *parser) parsePage() {
 func (p *parser) positive(name string, byDefault int64) int64 {
 	n, err := listquery.Positive(p.values[name], byDefault)
 	if err != nil {
-		p.refuse(name, err.Error())
+		p.refuse(name, Wrong("out_of_range", "%v", err))
 	}
 	return n
 }
@@ -161,10 +160,11 @@ func (p *parser) parseSort(values []string) {
 	}
 	keys, err := listquery.Sort(values, sortable)
 	if len(values) > MaxSortKeys {
-		keys, err = nil, fmt.Errorf("has %d fields: sort by at most %d", len(values), MaxSortKeys)
+		p.refuse("sortby", TooMany(MaxSortKeys, "fields"))
+		return
 	}
 	if err != nil {
-		p.refuse("sortby", err.Error())
+		p.refuse("sortby", Wrong("not_one_of", "%v", err))
 	}
 	for _, key := range keys {
 		p.q.Sort = append(p.q.Sort, SortKey{p.q.Resource.byName[key.Field], key.Desc})
@@ -201,13 +201,13 @@ func hint(meant string, known []string) string {
 // commas.
 func (r *Resource) ParseFields(value string) (fields []*Field, err error) {
 	if len(value) > 16*maxValue {
-		return nil, errors.New("is too long")
+		return nil, TooLong(16*maxValue, "bytes")
 	}
 	for name := range strings.SplitSeq(value, ",") {
 		f, ok := r.byName[name]
 		switch {
 		case !ok || !f.shown():
-			return nil, fmt.Errorf("has the unknown field %q: %s", shorten(name), Hint(name, names(r.fields, (*Field).shown)))
+			return nil, fmt.Errorf("has the field %q, which %w", shorten(name), Unknown("field", Hint(name, names(r.fields, (*Field).shown))))
 		case !slices.Contains(fields, f):
 			fields = append(fields, f)
 		}
@@ -224,7 +224,7 @@ func (p *parser) parseFilter(name string) {
 		p.addFilter(name, addresses[0], AnyWithin)
 		return
 	case !ok || len(f.ops()) == 0:
-		p.refuse(name, "is an unknown query parameter: "+p.hint(field, suffix))
+		p.refuse(name, Unknown("query parameter", p.hint(field, suffix)))
 		return
 	}
 	i := slices.IndexFunc(f.ops(), func(op Op) bool { return op.suffix() == suffix && (suffix != "") == hasSuffix })
@@ -233,7 +233,7 @@ func (p *parser) parseFilter(name string) {
 		for _, op := range f.ops() {
 			known = append(known, parameter(f, op))
 		}
-		p.refuse(name, "is an unknown filter: "+hint(f.similar(suffix), known))
+		p.refuse(name, Unknown("filter", hint(f.similar(suffix), known)))
 		return
 	}
 	p.addFilter(name, f, f.ops()[i])
@@ -297,12 +297,12 @@ func (f *Field) similar(suffix string) string {
 func (p *parser) addFilter(name string, f *Field, op Op) {
 	for _, value := range p.values[name] {
 		if len(p.q.Filters) == maxFilters {
-			p.refuse(name, fmt.Sprintf("exceeds the limit of %d filters", maxFilters))
+			p.refuse(name, TooMany(maxFilters, "filters"))
 			return
 		}
 		v, err := f.parseOperand(op, value)
 		if err != nil {
-			p.refuse(name, err.Error())
+			p.refuse(name, err)
 			continue
 		}
 		filter := Filter{f, op, v}
@@ -332,7 +332,7 @@ func (f *Field) parseOperand(op Op, s string) (any, error) {
 		var values []any
 		parts := strings.Split(s, ",")
 		if len(parts) > maxIn {
-			return nil, fmt.Errorf("must have at most %d values", maxIn)
+			return nil, TooMany(maxIn, "values")
 		}
 		for _, part := range parts {
 			v, err := f.parseValue(part)
@@ -360,13 +360,13 @@ func (f *Field) parseValue(s string) (any, error) {
 	case Int:
 		n, err := strconv.ParseInt(s, 10, 64)
 		if err != nil {
-			return nil, errors.New("must be a whole number")
+			return nil, WrongKind(Int)
 		}
 		return n, nil
 	case Float:
 		n, err := strconv.ParseFloat(s, 64)
 		if err != nil || n-n != 0 { // infinite, or not a number
-			return nil, errors.New("must be a number")
+			return nil, WrongKind(Float)
 		}
 		return n, nil
 	case Bool:
@@ -374,7 +374,7 @@ func (f *Field) parseValue(s string) (any, error) {
 	case Time:
 		t, err := time.Parse(time.RFC3339, s)
 		if t = storedTime(t); err != nil || t.Year() < 1 || t.Year() > 9999 {
-			return nil, errors.New("must be a timestamp such as 2026-01-31T12:00:00Z")
+			return nil, WrongKind(Time)
 		}
 		return t, nil
 	}
@@ -393,12 +393,12 @@ func parseCount(s string) (count, estimate bool, err error) {
 	case "none", "false":
 		return false, false, nil
 	}
-	return false, false, errors.New("must be exact, estimated or none")
+	return false, false, NotOneOf(s, "exact", "estimated", "none")
 }
 
 func parseBool(s string) (bool, error) {
 	if s != "true" && s != "false" {
-		return false, errors.New("must be true or false")
+		return false, WrongKind(Bool)
 	}
 	return s == "true", nil
 }
@@ -408,9 +408,11 @@ func parseBool(s string) (bool, error) {
 func checkSearch(s string) error {
 	switch {
 	case s == "":
-		return errors.New("must not be empty: omit it instead")
-	case len(s) > maxValue || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl):
-		return fmt.Errorf("must be at most %d bytes of UTF-8 without control characters", maxValue)
+		return Missing("omit it instead")
+	case len(s) > maxValue:
+		return TooLong(maxValue, "bytes")
+	case !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl):
+		return BadFormat("UTF-8 without control characters")
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package records
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -45,11 +46,11 @@ func (p Patch) apply(r *Resource, rec Record) error {
 		case len(wrong) == maxWrong:
 			return r.invalid(wrong)
 		case !ok:
-			reason := "is an unknown field"
+			hint := ""
 			if len(wrong) == 0 { // list the fields once: a document may have thousands of unknown ones
-				reason += ": " + Hint(name, names(r.fields, func(f *Field) bool { return !f.ReadOnly }))
+				hint = Hint(name, names(r.fields, func(f *Field) bool { return !f.ReadOnly }))
 			}
-			wrong = append(wrong, FieldError{shorten(name), reason})
+			wrong = append(wrong, InField(shorten(name), Unknown("field", hint)))
 		default:
 			wrong = f.patch(changed, p[name], wrong)
 		}
@@ -68,7 +69,7 @@ func (p Patch) apply(r *Resource, rec Record) error {
 func (f *Field) patch(rec Record, doc json.RawMessage, wrong []FieldError) []FieldError {
 	null := string(bytes.TrimSpace(doc)) == "null"
 	if null && !f.Nullable && f.Kind != List && f.Kind != Object {
-		return append(wrong, FieldError{f.Name, "must not be null: " + f.jsonType()})
+		return append(wrong, InField(f.Name, fmt.Errorf("must not be null: %w", WrongKind(f.Kind))))
 	}
 	if f.Kind == Int {
 		doc = wholeNumber(doc)
@@ -78,29 +79,10 @@ func (f *Field) patch(rec Record, doc json.RawMessage, wrong []FieldError) []Fie
 	var err error
 	f.edit(rec, func(v reflect.Value) { err = json.Unmarshal(doc, v.Addr().Interface()) })
 	if err != nil {
-		return append(wrong, FieldError{f.Name, f.jsonType()})
+		return append(wrong, InField(f.Name, WrongKind(f.Kind)))
 	}
 	if f.ReadOnly && !f.same(before, f.Value(rec)) {
-		return append(wrong, FieldError{f.Name, "is read-only: omit it, or send its current value"})
+		return append(wrong, FieldError{f.Name, "read_only", "is read-only: omit it, or send its current value"})
 	}
 	return wrong
-}
-
-// jsonType returns the JSON that a field accepts.
-func (f *Field) jsonType() string {
-	switch f.Kind {
-	case Int:
-		return "must be a whole number"
-	case Float:
-		return "must be a number"
-	case Bool:
-		return "must be true or false"
-	case Time:
-		return "must be a timestamp such as 2026-01-31T12:00:00Z"
-	case List:
-		return "must be an array of strings"
-	case Object:
-		return "must be an object"
-	}
-	return "must be a string"
 }

@@ -97,7 +97,7 @@ func (s *scope) checkResult(ctx context.Context, r *Resource, before, after Reco
 	if ok, err := s.has(ctx, s.only, r, after); ok || err != nil {
 		return err
 	}
-	return r.invalid([]FieldError{{r.Within[len(r.Within)-1], "must not be empty: your account is limited to some places"}})
+	return r.refuse(r.Within[len(r.Within)-1], Missing("your account is limited to some locations"))
 }
 
 // refers reports whether a caller may refer to a record. An absent one belongs to no place.

@@ -2,7 +2,6 @@ package records
 
 import (
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -72,7 +71,7 @@ func parseNetwork(s string) (netip.Prefix, error) {
 	}
 	p, err := netip.ParsePrefix(s)
 	if err != nil {
-		return p, errors.New("must be a network such as 192.0.2.0/24 or 2001:db8::/32, or an IP address")
+		return p, BadFormat("a network such as 192.0.2.0/24 or 2001:db8::/32, or an IP address")
 	}
 	return unmap(p).Masked(), nil
 }

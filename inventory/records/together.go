@@ -87,7 +87,7 @@ func Resolve(ctx context.Context, from Reader, r *Resource, patches []Patch) (wr
 			}
 			l, err := f.Ref.resource.parseKey(doc, 0)
 			if err != nil {
-				fields = append(fields, FieldError{name, err.Error()})
+				fields = append(fields, InField(name, err))
 				continue
 			}
 			all, lookups = append(all, member{l, f, i}), append(lookups, l)
@@ -118,14 +118,14 @@ func (l *lookup) replace(r *Resource, f *Field, p Patch) error {
 	switch {
 	case l == nil:
 	case l.found == nil:
-		e := newInvalid(r, []FieldError{{f.Member, l.reason()}})
+		e := r.refuse(f.Member, l.problem())
 		e.Kind, e.Err = Unresolved, l.cause
 		return e
 	default:
 		id = []byte(`"` + l.found.Meta().ID + `"`)
 	}
 	if sent, ok := p[f.Name]; ok && !sameID(sent, id) {
-		e := newInvalid(r, []FieldError{{f.Member, "names another record than " + f.Name + ": send one of the two"}})
+		e := r.refuse(f.Member, Inconsistent("the key of the record of "+f.Name+": send one of the two"))
 		e.Kind = Unresolved
 		return e
 	}

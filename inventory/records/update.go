@@ -57,7 +57,7 @@ func undeletable(r *Resource, err error) error {
 		return err
 	}
 	message := r.Label + " can't be deleted: a record that refers to it would become a duplicate: " + e.Message
-	return &Error{Kind: Conflict, Message: message, Fields: e.Fields, Err: e.Err}
+	return &Error{Kind: Conflict, Code: e.Code, Message: message, Fields: e.Fields, Err: e.Err}
 }
 
 var errReferred = errors.New("records refer to one that is to be deleted")
@@ -86,7 +86,7 @@ func restricted(ctx context.Context, tx Tx, r *Resource, rec Record) error {
 
 // referred returns the error for a deletion that references restrict.
 func referred(r *Resource, by string) *Error {
-	return &Error{Kind: Conflict, Err: errReferred, Message: r.Label + " can't be deleted: " + by + " refer to it: delete or change these first"}
+	return &Error{Kind: Conflict, Code: "in_use", Err: errReferred, Message: r.Label + " can't be deleted: " + by + " refer to it: delete or change these first"}
 }
 
 // cause names a record in [AuditLog.Cause].
@@ -226,7 +226,7 @@ func (tx *staleDetector) Serialize(ctx context.Context, name string) error {
 func (v *Engine) apply(ctx context.Context, tx Tx, s *scope, r *Resource, e Edit) (before, after Record, err error) {
 	id, err := canonicalID(e.ID)
 	if err != nil {
-		return nil, nil, r.invalid([]FieldError{{"id", err.Error()}})
+		return nil, nil, r.refuse("id", err)
 	}
 	if before, err = tx.Get(ctx, r, id); err != nil {
 		return nil, nil, err

@@ -2,8 +2,6 @@ package records
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -74,7 +72,7 @@ func (f *Field) checkIn(rec Record, v reflect.Value, created bool, wrong []Field
 		}
 		c, ok := rec.(Completer)
 		if f.Required || f.OnCreate && created && !(ok && c.Complete()) {
-			return append(wrong, FieldError{f.Name, "must not be empty"})
+			return append(wrong, InField(f.Name, Missing("")))
 		}
 		return wrong
 	}
@@ -82,7 +80,7 @@ func (f *Field) checkIn(rec Record, v reflect.Value, created bool, wrong []Field
 		return f.checkList(v.Interface().([]string), wrong)
 	}
 	if err := f.checkValue(v); err != nil {
-		return append(wrong, FieldError{f.Name, err.Error()})
+		return append(wrong, InField(f.Name, err))
 	}
 	return wrong
 }
@@ -114,7 +112,7 @@ func (f *Field) checkValue(v reflect.Value) error {
 	case Time:
 		t := storedTime(v.Interface().(time.Time))
 		if t.Year() < 1 || t.Year() > 9999 { // JSON can't represent others
-			return errors.New("must be a timestamp of the years 1 to 9999, in UTC")
+			return BadFormat("a timestamp of the years 1 to 9999, in UTC")
 		}
 		v.Set(reflect.ValueOf(t))
 	}
@@ -123,9 +121,9 @@ func (f *Field) checkValue(v reflect.Value) error {
 
 func (f *Field) checkString(v reflect.Value) error {
 	if n := float64(utf8.RuneCountInString(v.String())); f.Max != nil && n > *f.Max {
-		return fmt.Errorf("must have at most %v characters", *f.Max)
+		return TooLong(*f.Max, "characters")
 	} else if f.Min != nil && n < *f.Min {
-		return fmt.Errorf("must have at least %v characters", *f.Min)
+		return TooShort(*f.Min, "characters")
 	}
 	if f.WriteOnly {
 		return nil // a password may contain any characters
@@ -135,7 +133,7 @@ func (f *Field) checkString(v reflect.Value) error {
 		return err
 	}
 	if f.pattern != nil && !f.pattern.MatchString(s) {
-		return fmt.Errorf("must match the pattern %s", f.Pattern)
+		return Wrong("bad_format", "must match the pattern %s", f.Pattern)
 	}
 	if s != v.String() { // several records may share the target of a pointer
 		v.SetString(s)
@@ -148,38 +146,39 @@ const MaxElement = 100
 
 func (f *Field) checkList(list []string, wrong []FieldError) []FieldError {
 	if f.Max != nil && float64(len(list)) > *f.Max {
-		return append(wrong, FieldError{f.Name, fmt.Sprintf("must have at most %v elements", *f.Max)})
+		return append(wrong, InField(f.Name, TooMany(*f.Max, "elements")))
 	}
 	for i, s := range list {
 		name := f.Name + "[" + strconv.Itoa(i) + "]"
-		err := checkLine(s)
-		if f.Format == "uuid" {
-			s, err = f.canonical(s)
-			list[i] = s
-		}
+		stored, err := f.canonical(s)
 		switch {
 		case err != nil:
-			wrong = append(wrong, FieldError{name, err.Error()})
-		case !utf8.ValidString(s) || utf8.RuneCountInString(s) > MaxElement:
-			wrong = append(wrong, FieldError{name, fmt.Sprintf("must be UTF-8 with at most %d characters", MaxElement)})
-		case slices.Contains(list[:i], s):
-			wrong = append(wrong, FieldError{name, "must not be a duplicate"})
+		case utf8.RuneCountInString(s) > MaxElement:
+			err = TooLong(MaxElement, "characters")
+		case slices.Contains(list[:i], stored):
+			err = Repeated()
+		default:
+			list[i] = stored
+		}
+		if err != nil {
+			wrong = append(wrong, InField(name, err))
 		}
 	}
 	return wrong
 }
 
 func (f *Field) checkBounds(n float64) error {
-	plain := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) } // without an exponent
+	plain := func(n *float64) any {
+		if n == nil {
+			return nil
+		}
+		return strconv.FormatFloat(*n, 'f', -1, 64) // without an exponent
+	}
 	switch {
 	case math.IsNaN(n) || math.IsInf(n, 0):
-		return errors.New("must be a number")
-	case f.Min != nil && f.Max != nil && (n < *f.Min || n > *f.Max):
-		return fmt.Errorf("must be from %s to %s", plain(*f.Min), plain(*f.Max))
-	case f.Min != nil && n < *f.Min:
-		return fmt.Errorf("must be at least %s", plain(*f.Min))
-	case f.Max != nil && n > *f.Max:
-		return fmt.Errorf("must be at most %s", plain(*f.Max))
+		return WrongKind(Float)
+	case f.Min != nil && n < *f.Min || f.Max != nil && n > *f.Max:
+		return OutOfRange(plain(f.Min), plain(f.Max), "")
 	}
 	return nil
 }

@@ -122,8 +122,8 @@ func TestTrace(t *testing.T) {
 			}
 		}
 		c.Send("GET", "/trace?interface_id="+featuretest.Unknown, nil).WantError(404, "Interface not found")
-		c.Send("GET", "/trace", nil).WantError(400, "interface_id missing termination_id")
-		c.Send("GET", "/trace?rear_port_id="+rear1+"&interface_id="+id["a"], nil).WantError(400, "one many")
+		c.Send("GET", "/trace", nil).WantError(400, "interface_id required termination_id")
+		c.Send("GET", "/trace?rear_port_id="+rear1+"&interface_id="+id["a"], nil).WantError(400, "rear_port_id")
 		c.Send("GET", "/trace?front_port_id=7", nil).WantError(400, "front_port_id UUID")
 	}, features)
 }

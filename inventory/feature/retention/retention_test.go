@@ -60,7 +60,7 @@ func TestRetention(t *testing.T) {
 			message string
 		}{
 			{object{"resource": "devices", "max_records": 1}, "resource audit-logs"},
-			{object{"resource": "events"}, "max_age missing"},
+			{object{"resource": "events"}, "max_age"},
 			{object{"resource": "events", "max_age": "1s"}, "max_age least 1m"},
 			{object{"resource": "events", "max_age": "a year"}, "max_age duration"},
 			{object{"resource": "events", "max_records": 0}, "max_records least 1"},

@@ -154,8 +154,8 @@ func (c *customFields) checkRefused() {
 		"is no regular expression":                      customField("x", inventory.CustomText, func(f *inventory.CustomField) { f.Pattern = "(" }),
 		"choices must not be empty":                     customField("x", inventory.CustomChoice, nil),
 		"reference must be the name of a resource":      customField("x", inventory.CustomReference, func(f *inventory.CustomField) { f.Reference = "secrets" }),
-		"resource must be the name of a resource with":  customField("x", inventory.CustomText, func(f *inventory.CustomField) { f.Resource = "audit-logs" }),
-		"default must not be empty in a required field": customField("x", inventory.CustomText, func(f *inventory.CustomField) { f.Required = true }),
+		"resource must be one of":                       customField("x", inventory.CustomText, func(f *inventory.CustomField) { f.Resource = "audit-logs" }),
+		"default must not be empty: records of devices": customField("x", inventory.CustomText, func(f *inventory.CustomField) { f.Required = true }),
 	} {
 		require.ErrorContains(c.t, c.engine.Create(c.t.Context(), c.by, f), want)
 		require.ErrorContains(c.t, c.engine.DryRun(nil).Create(c.t.Context(), c.by, f), want)
@@ -170,8 +170,8 @@ func (c *customFields) checkChanged() {
 	c.t.Helper()
 	require.ErrorContains(c.t, c.change(c.tag, `{"name":"tags"}`), "name can't be changed")
 	require.ErrorContains(c.t, c.change(c.tag, `{"type":"url","pattern":""}`), "can't be changed")
-	require.ErrorContains(c.t, c.change(c.tag, `{"required":true}`), "required can't become true: 1 records of devices have no value")
-	require.ErrorContains(c.t, c.change(c.tier, `{"choices":["silver"]}`), "choices must contain gold, which 1 records of devices have")
+	require.ErrorContains(c.t, c.change(c.tag, `{"required":true}`), "while 1 records of devices have no value")
+	require.ErrorContains(c.t, c.change(c.tier, `{"choices":["silver"]}`), "1 records of devices have the choice gold")
 	require.ErrorContains(c.t, c.change(c.tier, `{"default":"iron"}`), `the default "iron" must be one of gold, silver`)
 	require.NoError(c.t, c.change(c.tier, `{"choices":["gold","iron","silver"],"default":"iron","label":"Level","required":true}`))
 	f, _ := c.devices().Field("tier")
