@@ -141,19 +141,17 @@ func statusOf(kind records.ErrorKind) int {
 
 // statusOfAuth maps the error kinds of auth to statuses.
 func statusOfAuth(kind auth.Kind) int {
-	switch {
-	case kind == auth.WeakPassword:
-		return http.StatusBadRequest
-	case kind == auth.ResetInvalid:
-		return http.StatusNotFound
-	case kind == auth.Forbidden:
-		return http.StatusForbidden
-	case kind == auth.Busy || kind == auth.ProviderUnavailable:
-		return http.StatusServiceUnavailable
-	case kind.Unauthorized() || kind == auth.LoginRefused:
+	if kind.Unauthorized() {
 		return http.StatusUnauthorized
 	}
-	return http.StatusInternalServerError
+	return cmp.Or(map[auth.Kind]int{
+		auth.WeakPassword:        http.StatusBadRequest,
+		auth.ResetInvalid:        http.StatusNotFound,
+		auth.Forbidden:           http.StatusForbidden,
+		auth.Busy:                http.StatusServiceUnavailable,
+		auth.ProviderUnavailable: http.StatusServiceUnavailable,
+		auth.LoginRefused:        http.StatusUnauthorized,
+	}[kind], http.StatusInternalServerError)
 }
 
 func fieldErrors(fields []records.FieldError) []httpx.FieldError {

@@ -309,32 +309,29 @@ const (
 // format describes the values of a text format.
 type format struct{ pattern, example, description string }
 
-// formatOf returns the format of a text field. Patterns allow everything that the inventory
+// formats are the formats of text fields but lines and texts. Patterns allow everything that the inventory
 // returns; of several ways to write a value they describe the one that is stored.
+var formats = map[string]format{
+	"uuid":         {uuidPattern, exampleID, "A UUID."},
+	"ip":           {`[0-9A-Fa-f:.]{2,45}`, "192.0.2.1", "An IP address without a prefix length."},
+	"cidr":         {`[0-9A-Fa-f:.]{2,45}/[0-9]{1,3}`, "192.0.2.0/24", "A network in CIDR notation, without host bits."},
+	"network":      {`[0-9A-Fa-f:.]{2,45}/[0-9]{1,3}`, "192.0.2.0/24", "A network in CIDR notation, without host bits."},
+	"interface-ip": {`[0-9A-Fa-f:.]{2,45}(/[0-9]{1,3})?`, "192.0.2.1/24", "An IP address, with or without a prefix length."},
+	"mac":          {`([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}`, "00:1a:2b:3c:4d:5e", "A MAC address of six octets, stored in lower case."},
+	"speed":        {`(auto|[0-9]{1,10}(\.[0-9]{1,9})?[kMG]?bps)`, "10Gbps", "Must agree with speed_mbps, which is rounded; if only one of the two is sent, it sets the other. Other units and notations are accepted."},
+	"timezone":     {`[A-Za-z0-9_+-]([A-Za-z0-9_+/-]*[A-Za-z0-9_+-])?`, "Europe/Berlin", "The name of a time zone."},
+	"email":        {notBlank + "+@" + notBlank + "+", "jane@example.org", "An email address, stored in lower case."},
+	"date":         {`[0-9]{4}-[0-9]{2}-[0-9]{2}`, "2026-01-31", "A date."},
+	"url":          {`[Hh][Tt][Tt][Pp][Ss]?://` + notBlank + "+", "https://example.org/", "An absolute URL."},
+}
+
+// formatOf returns the format of a text field.
 func formatOf(f *records.Field) format {
-	switch f.Format {
-	case "uuid":
-		return format{uuidPattern, exampleID, "A UUID."}
-	case "ip":
-		return format{`[0-9A-Fa-f:.]{2,45}`, "192.0.2.1", "An IP address without a prefix length."}
-	case "cidr", "network":
-		return format{`[0-9A-Fa-f:.]{2,45}/[0-9]{1,3}`, "192.0.2.0/24", "A network in CIDR notation, without host bits."}
-	case "interface-ip":
-		return format{`[0-9A-Fa-f:.]{2,45}(/[0-9]{1,3})?`, "192.0.2.1/24", "An IP address, with or without a prefix length."}
-	case "mac":
-		return format{`([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}`, "00:1a:2b:3c:4d:5e", "A MAC address of six octets, stored in lower case."}
-	case "speed":
-		return format{`(auto|[0-9]{1,10}(\.[0-9]{1,9})?[kMG]?bps)`, "10Gbps", "Must agree with speed_mbps, which is rounded; if only one of the two is sent, it sets the other. Other units and notations are accepted."}
-	case "timezone":
-		return format{`[A-Za-z0-9_+-]([A-Za-z0-9_+/-]*[A-Za-z0-9_+-])?`, "Europe/Berlin", "The name of a time zone."}
-	case "email":
-		return format{notBlank + "+@" + notBlank + "+", "jane@example.org", "An email address, stored in lower case."}
-	case "date":
-		return format{`[0-9]{4}-[0-9]{2}-[0-9]{2}`, "2026-01-31", "A date."}
-	case "url":
-		return format{`[Hh][Tt][Tt][Pp][Ss]?://` + notBlank + "+", "https://example.org/", "An absolute URL."}
-	case "text":
-		return format{textPattern, strings.ReplaceAll(f.Name, "_", " "), "Any number of lines."}
+	words := strings.ReplaceAll(f.Name, "_", " ")
+	if known, ok := formats[f.Format]; ok {
+		return known
+	} else if f.Format == "text" {
+		return format{textPattern, words, "Any number of lines."}
 	}
-	return format{linePattern, strings.ReplaceAll(f.Name, "_", " "), ""}
+	return format{linePattern, words, ""}
 }

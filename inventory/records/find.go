@@ -193,13 +193,9 @@ func valuesOf(lookups []*lookup, n int) (values []any) {
 // problem says what is wrong with a key that fits no record, or several.
 func (l *lookup) problem() FieldError {
 	of := l.cause.Resource
-	var names []string
-	for _, f := range of.ShortKeys() {
-		names = append(names, f.Name)
-	}
 	named := of.Noun()
-	if len(names) > 0 {
-		named += " with the " + strings.Join(names, " or ")
+	if short := names(of.ShortKeys(), nil); len(short) > 0 {
+		named += " with the " + strings.Join(short, " or ")
 	}
 	if l.cause.Several {
 		return Wrong("ambiguous", "names several records of %s (%s %q): name one by an object with %s, or by id",

@@ -176,10 +176,7 @@ func (r *Resource) parseKey(doc json.RawMessage, depth int) (*lookup, error) {
 
 // keyForm describes the natural keys of the resource: `the site_code or name of a location`.
 func (r *Resource) keyForm() string {
-	var short []string
-	for _, f := range r.ShortKeys() {
-		short = append(short, f.Name)
-	}
+	short := names(r.ShortKeys(), nil)
 	object := "an object with " + strings.Join(r.KeyMembers(), ", ")
 	if len(short) == 0 {
 		return object

@@ -152,18 +152,12 @@ func (p *parser) positive(name string, byDefault int64) int64 {
 }
 
 func (p *parser) parseSort(values []string) {
-	var sortable []string
-	for _, f := range p.q.Resource.fields {
-		if f.Sortable() {
-			sortable = append(sortable, f.Name)
-		}
-	}
-	keys, err := listquery.Sort(values, sortable)
-	if len(values) > MaxSortKeys {
+	keys, err := listquery.Sort(values, names(p.q.Resource.fields, (*Field).Sortable))
+	switch {
+	case len(values) > MaxSortKeys:
 		p.refuse("sortby", TooMany(MaxSortKeys, "fields"))
 		return
-	}
-	if err != nil {
+	case err != nil:
 		p.refuse("sortby", Wrong("not_one_of", "%v", err))
 	}
 	for _, key := range keys {
@@ -171,11 +165,10 @@ func (p *parser) parseSort(values []string) {
 	}
 }
 
-// names returns the names of some fields.
-func names(fields []*Field, include func(*Field) bool) []string {
-	var names []string
+// names returns the names of fields, for a nil function of all.
+func names(fields []*Field, include func(*Field) bool) (names []string) {
 	for _, f := range fields {
-		if include(f) {
+		if include == nil || include(f) {
 			names = append(names, f.Name)
 		}
 	}
@@ -246,26 +239,25 @@ func (p *parser) hint(field, suffix string) string {
 		known = append(known, "within")
 	}
 	known = append(known, names(p.q.Resource.fields, func(f *Field) bool { return len(f.ops()) > 0 })...)
-	meant := cmp.Or(synonym(field), suggest.Among(field, known))
+	meant := cmp.Or(synonyms[field], suggest.Among(field, known))
 	if f, ok := p.q.Resource.byName[meant]; ok && suffix != "" {
 		meant = cmp.Or(f.similar(suffix), meant)
 	}
 	return hint(meant, known)
 }
 
-// synonym returns the parameter that is called so in other APIs, or "".
-func synonym(name string) string {
-	switch name {
-	case "sort", "sort_by", "order", "order_by", "orderby", "ordering":
-		return "sortby"
-	case "search", "query":
-		return "q"
-	case "per_page", "page_size", "pagesize", "size":
-		return "limit"
-	case "offset", "after", "starting_after":
-		return "cursor"
-	}
-	return ""
+// synonyms are the parameters that have other names in other APIs.
+var synonyms = map[string]string{
+	"sort": "sortby", "sort_by": "sortby", "order": "sortby", "order_by": "sortby", "orderby": "sortby", "ordering": "sortby",
+	"search": "q", "query": "q", "per_page": "limit", "page_size": "limit", "pagesize": "limit", "size": "limit",
+	"offset": "cursor", "after": "cursor", "starting_after": "cursor",
+}
+
+// otherOps are the names of operators in other query languages.
+var otherOps = map[string]string{
+	"like": "contains", "ilike": "contains", "icontains": "contains", "match": "contains", "matches": "contains", "search": "contains",
+	"regex": "contains", "prefix": "startswith", "istartswith": "startswith", "exact": "eq", "iexact": "eq", "equals": "eq", "is": "eq",
+	"not": "ne", "neq": "ne", "after": "gte", "since": "gte", "before": "lte", "until": "lte", "null": "isnull", "empty": "isnull",
 }
 
 // similar returns the filter of the field that was probably meant by an unknown suffix, or "".
@@ -274,23 +266,7 @@ func (f *Field) similar(suffix string) string {
 	for _, op := range f.ops() {
 		known[op.String()] = parameter(f, op)
 	}
-	switch suffix { // as in other query languages
-	case "like", "ilike", "icontains", "match", "matches", "search", "regex":
-		suffix = "contains"
-	case "prefix", "istartswith":
-		suffix = "startswith"
-	case "exact", "iexact", "equals", "is":
-		suffix = "eq"
-	case "not", "neq":
-		suffix = "ne"
-	case "after", "since":
-		suffix = "gte"
-	case "before", "until":
-		suffix = "lte"
-	case "null", "empty":
-		suffix = "isnull"
-	}
-	return known[suggest.Among(suffix, slices.Sorted(maps.Keys(known)))]
+	return known[suggest.Among(cmp.Or(otherOps[suffix], suffix), slices.Sorted(maps.Keys(known)))]
 }
 
 // addFilter adds the filters of a parameter.
