@@ -50,7 +50,7 @@ func (s *yamlSource) Next() (*Row, error) {
 				return nil, s.fail(s.line, "%s", reason)
 			}
 			s.resource, s.head, s.indent = r, append(bytes.Clone(trimmed), '\n'), -1
-		case isItem(content) && (s.indent < 0 || s.indent == indent):
+		case (bytes.HasPrefix(content, []byte("- ")) || string(bytes.TrimSpace(content)) == "-") && (s.indent < 0 || s.indent == indent):
 			s.indent = indent
 			return s.item(line)
 		case bytes.HasPrefix(line, byteOrderMark):
@@ -61,11 +61,6 @@ func (s *yamlSource) Next() (*Row, error) {
 			return nil, s.fail(s.line, "%s", records.WrongType("a list of records, each beginning with a dash in the same column, or such lists under the names of their resources").Reason)
 		}
 	}
-}
-
-// isItem reports whether a line begins an item of a list.
-func isItem(content []byte) bool {
-	return bytes.HasPrefix(content, []byte("- ")) || string(bytes.TrimSpace(content)) == "-"
 }
 
 func (s *yamlSource) readAhead() ([]byte, error) {

@@ -246,7 +246,7 @@ func operand(f *records.Field) *Schema {
 		s.Minimum, s.Maximum = nil, nil
 		return s
 	case f.Enum != nil:
-		return &Schema{Type: "string", Enum: values(f)}
+		return &Schema{Type: "string", Enum: enum(f.Enum)}
 	case f.Format == "line" || f.Format == "text":
 		return BoundedString(1, maxFilterLength)
 	}

@@ -253,7 +253,7 @@ func text(f *records.Field) *Schema {
 		return s
 	}
 	if f.Enum != nil {
-		s.Enum, s.MaxLength = values(f), 0
+		s.Enum, s.MaxLength = enum(f.Enum), 0
 		if optional {
 			s.Enum = append(s.Enum, "")
 		}
@@ -275,10 +275,9 @@ func text(f *records.Field) *Schema {
 	return s
 }
 
-// values returns those of an enumeration.
-func values(f *records.Field) []any {
-	var all []any
-	for _, v := range f.Enum {
+// enum returns the values of an enumeration.
+func enum(values []string) (all []any) {
+	for _, v := range values {
 		all = append(all, v)
 	}
 	return all

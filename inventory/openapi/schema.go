@@ -204,11 +204,7 @@ func problem() *Schema {
 
 // codeOf returns the codes of errors, of which the reference has the meanings.
 func codeOf(codes []string) *Schema {
-	s := &Schema{Type: "string", Description: "A short name for programs."}
-	for _, code := range codes {
-		s.Enum = append(s.Enum, code)
-	}
-	return s
+	return &Schema{Type: "string", Description: "A short name for programs.", Enum: enum(codes)}
 }
 
 // errorDetails are the properties that both forms of an error may have.

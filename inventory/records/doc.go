@@ -76,8 +76,9 @@
 //
 // # Errors
 //
-// An [Error] has a kind for programs, a message that is safe to show, and the invalid fields
-// and failed items. Any other error is a failure of the store.
+// An [Error] has a kind for programs, a message that is safe to show, and the invalid fields, each with a
+// code for programs, and failed items. Any other error is a failure of the store. Hooks refuse values by
+// [Refuse], [InField] or [InvalidFields] with errors such as those of [Missing], [OutOfRange] and [Wrong].
 //
 // # Design notes
 //

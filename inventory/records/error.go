@@ -127,20 +127,16 @@ func JoinItemErrors(r *Resource, failed []ItemError, items int) error {
 	case items == 1:
 		return failed[0].Err
 	}
-	var messages strings.Builder
-	for i, item := range failed {
-		if i == maxMessages {
-			fmt.Fprintf(&messages, "; and %d more", len(failed)-i)
-			break
-		}
-		if i > 0 {
-			messages.WriteString("; ")
-		}
-		messages.WriteString(strings.TrimSpace(fmt.Sprintf("item %d %s", item.Index, item.ID)) + ": " + item.Err.Message)
+	var messages []string
+	for _, item := range failed[:min(len(failed), maxMessages)] {
+		messages = append(messages, strings.TrimSpace(fmt.Sprintf("item %d %s", item.Index, item.ID))+": "+item.Err.Message)
+	}
+	if more := len(failed) - len(messages); more > 0 {
+		messages = append(messages, fmt.Sprintf("and %d more", more))
 	}
 	return &Error{
 		Kind: failed[0].Err.Kind, Items: failed,
-		Message: fmt.Sprintf("Nothing was changed: %d of %d items of %s failed: %s", len(failed), items, r.Name, messages.String()),
+		Message: fmt.Sprintf("Nothing was changed: %d of %d items of %s failed: %s", len(failed), items, r.Name, strings.Join(messages, "; ")),
 	}
 }
 

@@ -366,12 +366,3 @@ func isNull(doc json.RawMessage) bool {
 	doc = bytes.TrimSpace(doc)
 	return string(doc) == "null" || string(doc) == `""`
 }
-
-// sameID reports whether two documents are the same id, or both none.
-func sameID(a, b json.RawMessage) bool {
-	return isNull(a) && isNull(b) || bytes.EqualFold(bytes.TrimSpace(a), bytes.TrimSpace(b))
-}
-
-func sortFields(fields []FieldError) {
-	slices.SortFunc(fields, func(a, b FieldError) int { return strings.Compare(a.Field, b.Field) })
-}

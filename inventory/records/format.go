@@ -14,11 +14,7 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/google/uuid"
 )
-
-var errNotUTF8 = BadFormat("UTF-8")
 
 // expected describes the values of the formats.
 var expected = map[string]string{
@@ -39,7 +35,7 @@ var expected = map[string]string{
 // so that they match stored values. The error says what is expected.
 func (f *Field) canonical(s string) (string, error) {
 	if !utf8.ValidString(s) {
-		return "", errNotUTF8
+		return "", BadFormat("UTF-8")
 	}
 	stored, ok := s, false
 	switch f.Format {
@@ -87,8 +83,7 @@ func canonicalID(s string) (string, error) {
 	if !ValidID(s) {
 		return "", BadID()
 	}
-	id, err := uuid.Parse(s)
-	return id.String(), err
+	return strings.ToLower(s), nil
 }
 
 func canonicalIP(s string) (stored string, ok bool) {

@@ -83,7 +83,11 @@ func (s *MemStore) selected(ctx context.Context, q *Query, recs []Record) (*Page
 	if err != nil {
 		return nil, err
 	}
-	return cloned(q.Select(recs)), nil
+	page := q.Select(recs)
+	for i, rec := range page.Records {
+		page.Records[i] = Clone(rec)
+	}
+	return page, nil
 }
 
 // ListLatest returns the latest records of a query ([LatestLister]).
@@ -94,14 +98,6 @@ func (s *MemStore) ListLatest(ctx context.Context, q *Query) (*Page, error) {
 	defer s.lock.Release(1)
 	r := s.schema.Load().byName[q.Resource.Name]
 	return s.selected(ctx, q, r.SelectLatest(slices.Collect(maps.Values(s.tables[r.Name]))))
-}
-
-// cloned replaces the records of a page by copies.
-func cloned(page *Page) *Page {
-	for i, rec := range page.Records {
-		page.Records[i] = Clone(rec)
-	}
-	return page
 }
 
 // Change runs f in a transaction. There is one at a time.

@@ -270,7 +270,7 @@ func (r *Resource) naturalKeys(ctx context.Context, from Reader, ids []string, d
 	for chunk := range slices.Chunk(ids, keysAtOnce) {
 		in := make([]any, len(chunk))
 		for i, id := range chunk {
-			in[i], all[id] = id, idKey(id)
+			in[i], all[id] = id, json.RawMessage(`{"id":"`+id+`"}`)
 		}
 		page, err := from.List(ctx, &Query{Resource: r, Filters: []Filter{{r.byName["id"], In, in}}, Limit: keysAtOnce})
 		if err != nil {
@@ -343,13 +343,6 @@ func (r *Resource) keyOf(rec Record) (fields []*Field) {
 		}
 	}
 	return nil
-}
-
-// idKey returns the natural key of a record that has no other one.
-func idKey(id string) json.RawMessage {
-	object := &keyObject{}
-	object.member("id", id)
-	return object.end()
 }
 
 // keyObject is a JSON object with members in order.

@@ -61,7 +61,8 @@ func ParseQuery(r *Resource, values url.Values, other ...string) (*Query, error)
 		if slices.Contains(other, name) {
 			continue
 		}
-		if len(values[name]) > 1 && name != "sortby" && !r.repeatable(name) {
+		f := r.byName[name] // the filter of a list may be repeated
+		if len(values[name]) > 1 && name != "sortby" && (f == nil || f.Kind != List) {
 			return nil, &Error{
 				Kind: Invalid, Message: "Duplicate query parameter forbidden: " + shorten(name),
 				Fields: []FieldError{InField(shorten(name), Repeated())},
@@ -77,12 +78,6 @@ func ParseQuery(r *Resource, values url.Values, other ...string) (*Query, error)
 		return nil, InvalidFields("query", p.wrong)
 	}
 	return p.q, nil
-}
-
-// repeatable reports whether a parameter may occur several times: a filter of a list.
-func (r *Resource) repeatable(name string) bool {
-	f := r.byName[name]
-	return f != nil && f.Kind == List
 }
 
 // shorten makes a string from a client fit for a message.

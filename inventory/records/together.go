@@ -1,8 +1,11 @@
 package records
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"slices"
+	"strings"
 )
 
 // together is a transaction of [Engine.Together].
@@ -92,7 +95,7 @@ func Resolve(ctx context.Context, from Reader, r *Resource, patches []Patch) (wr
 			}
 			all, lookups = append(all, member{l, f, i}), append(lookups, l)
 		}
-		sortFields(fields)
+		slices.SortFunc(fields, func(a, b FieldError) int { return strings.Compare(a.Field, b.Field) })
 		failed[i] = r.invalid(fields)
 	}
 	if err := find(ctx, from, lookups); err != nil {
@@ -124,7 +127,7 @@ func (l *lookup) replace(r *Resource, f *Field, p Patch) error {
 	default:
 		id = []byte(`"` + l.found.Meta().ID + `"`)
 	}
-	if sent, ok := p[f.Name]; ok && !sameID(sent, id) {
+	if sent, ok := p[f.Name]; ok && !(isNull(sent) && isNull(id)) && !bytes.EqualFold(bytes.TrimSpace(sent), id) {
 		e := r.refuse(f.Member, Inconsistent("the key of the record of "+f.Name+": send one of the two"))
 		e.Kind = Unresolved
 		return e
