@@ -13,6 +13,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -162,8 +163,8 @@ type FieldError struct {
 	// Field is a path such as "author.firstname" or "authors[2].born", the name of a query
 	// parameter, or "body".
 	Field string `json:"field"`
-	// Code is a short name for programs, such as "required". It may be empty.
-	Code string `json:"code,omitempty"`
+	// Code is a short name for programs, such as "required"; empty becomes "invalid".
+	Code string `json:"code"`
 	// Reason says what would be valid. It is shown to the client.
 	Reason string `json:"reason"`
 }
@@ -263,7 +264,10 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	e := *asError(err)
-	e.Code = cmp.Or(e.Code, errcode.OfStatus(e.Status))
+	e.Code, e.Fields = cmp.Or(e.Code, errcode.OfStatus(e.Status)), slices.Clone(e.Fields)
+	for i := range e.Fields {
+		e.Fields[i].Code = cmp.Or(e.Fields[i].Code, "invalid")
+	}
 	h := w.Header()
 	for _, name := range []string{"Etag", "Last-Modified", "Location", "Content-Encoding"} {
 		h.Del(name)

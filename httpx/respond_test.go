@@ -46,7 +46,7 @@ func TestWriteError(t *testing.T) {
 		},
 		{
 			"fields are listed", &httpx.Error{Status: 400, Message: "no", Fields: fields},
-			400, `{"status":"error","code":"invalid","message":"no","errors":[{"field":"author.lastname","reason":"must not be empty"}]}`,
+			400, `{"status":"error","code":"invalid","message":"no","errors":[{"field":"author.lastname","code":"invalid","reason":"must not be empty"}]}`,
 		},
 		{
 			"nothing else is shown", errors.New("secret of the database"),
@@ -94,7 +94,7 @@ func TestProblem(t *testing.T) {
 		Status: 400, Message: "no", Fields: []httpx.FieldError{{Field: "isbn", Reason: "is wrong"}},
 	}))
 	const problem = `{"type":"about:blank","title":"Bad Request","status":400,"detail":"no","code":"invalid",` +
-		`"request_id":"id-1","errors":[{"field":"isbn","reason":"is wrong"}]}`
+		`"request_id":"id-1","errors":[{"field":"isbn","code":"invalid","reason":"is wrong"}]}`
 	for accept, asks := range map[string]bool{
 		"":         false,
 		"*/*":      false,

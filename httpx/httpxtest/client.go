@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,7 +108,8 @@ func (a *Response) WantError(status int, words string) httpx.ErrorBody {
 	a.t.Helper()
 	var body httpx.ErrorBody
 	a.Want(status).JSON(&body)
-	if body.Status != "error" || body.Code == "" || !errtest.Names(fmt.Sprint(body), words) {
+	uncoded := slices.ContainsFunc(body.Errors, func(f httpx.FieldError) bool { return f.Code == "" })
+	if body.Status != "error" || body.Code == "" || uncoded || !errtest.Names(fmt.Sprint(body), words) {
 		a.t.Errorf("%s: %s, want an error with the words %q", a.request, a.Body, words)
 	}
 	return body

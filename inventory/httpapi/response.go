@@ -157,7 +157,6 @@ func statusOfAuth(kind auth.Kind) int {
 func fieldErrors(fields []records.FieldError) []httpx.FieldError {
 	all := make([]httpx.FieldError, len(fields))
 	for i, f := range fields {
-		f.Code = cmp.Or(f.Code, "invalid")
 		all[i] = httpx.FieldError(f)
 	}
 	return all

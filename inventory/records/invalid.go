@@ -127,8 +127,11 @@ func NoRecord(resource, id string) FieldError {
 	return Wrong("not_found", "refers to a record of %s that does not exist", resource).because(id)
 }
 
-// notIP describes the format ip. The specification has a message for other values.
+// notIP describes the format ip.
 const notIP = "an IP address such as 192.0.2.1 or 2001:db8::1, without a prefix length"
+
+// fixedMessages are the messages that the specification fixes, by the reason of the only field.
+var fixedMessages = map[string]string{BadFormat(notIP).Reason: "Invalid IP address format"}
 
 // invalid returns the error for these fields, and an untyped nil for none.
 func (r *Resource) invalid(fields []FieldError) error {
@@ -145,13 +148,8 @@ func (r *Resource) refuse(field string, err error) *Error {
 
 func newInvalid(r *Resource, fields []FieldError) *Error {
 	e := InvalidFields(r.Noun(), fields)
-	if len(fields) == 1 { // the specification fixes some messages
-		switch message := r.Reasons[fields[0].Reason]; {
-		case message != "":
-			e.Message = message
-		case fields[0].Reason == BadFormat(notIP).Reason:
-			e.Message = "Invalid IP address format"
-		}
+	if len(fields) == 1 {
+		e.Message = cmp.Or(r.Reasons[fields[0].Reason], fixedMessages[fields[0].Reason], e.Message)
 	}
 	return e
 }
