@@ -12,7 +12,6 @@ package feature
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -112,7 +111,7 @@ func (r *Request) Number(name string, least, most, byDefault int) (int, error) {
 	}
 	n, err := strconv.Atoi(r.Query.Get(name))
 	if err != nil || n < least || n > most {
-		return 0, records.InvalidField(name, fmt.Sprintf("must be a whole number from %d to %d", least, most))
+		return 0, records.Refuse(name, records.OutOfRange(least, most, ""))
 	}
 	return n, nil
 }
@@ -124,7 +123,7 @@ func (r *Request) Choice(name string, values ...string) (string, error) {
 	case !r.Query.Has(name):
 		return values[0], nil
 	case !slices.Contains(values, value):
-		return "", records.InvalidField(name, "must be "+strings.Join(values, " or "))
+		return "", records.Refuse(name, records.NotOneOf(value, values...))
 	}
 	return value, nil
 }
@@ -133,7 +132,7 @@ func (r *Request) Choice(name string, values ...string) (string, error) {
 func (r *Request) ID() (string, error) {
 	id := strings.ToLower(r.HTTP.PathValue("id"))
 	if !records.ValidID(id) {
-		return "", records.InvalidField("id", "must be a UUID such as 018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f")
+		return "", records.Refuse("id", records.BadID())
 	}
 	return id, nil
 }
@@ -142,7 +141,7 @@ func (r *Request) ID() (string, error) {
 func (r *Request) Find(ctx context.Context, name string, of *records.Resource) (string, error) {
 	id := strings.ToLower(cmp.Or(r.Query.Get(name), r.HTTP.PathValue(name)))
 	if !records.ValidID(id) {
-		return "", records.InvalidField(name, "must be the id of a "+of.Noun()+", such as 018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f")
+		return "", records.Refuse(name, records.BadID())
 	}
 	_, err := r.Inventory.Records().Get(ctx, of, id)
 	return id, err

@@ -3,7 +3,6 @@ package cabling
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -113,14 +112,14 @@ func tracedPort(query url.Values) (p inventory.Port, err error) {
 		id := query.Get(name)
 		switch {
 		case p.ID != "":
-			return p, records.InvalidField(name, fmt.Sprintf("is one port too many: %s", want))
+			return p, records.Refuse(name, records.NotAllowed("beside another port: "+want))
 		case !records.ValidID(id):
-			return p, records.InvalidField(name, "must be a UUID such as 018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f")
+			return p, records.Refuse(name, records.BadID())
 		}
 		p = inventory.Port{Type: kind, ID: strings.ToLower(id)}
 	}
 	if p.ID == "" {
-		return p, records.InvalidField("interface_id", "is missing: "+want)
+		return p, records.Refuse("interface_id", records.Missing(want))
 	}
 	return p, nil
 }

@@ -147,7 +147,7 @@ func serve(ctx context.Context, r *feature.Request) (*feature.Response, error) {
 		return nil, err
 	}
 	if len(sent.Apply) > MaxDifferences {
-		return nil, records.InvalidField("apply", fmt.Sprintf("has more than %d items: send fewer, or all", MaxDifferences))
+		return nil, records.Refuse("apply", records.TooMany(MaxDifferences, "items: send fewer, or all"))
 	}
 	if err := httpx.Reserve(ctx, driftMemory); err != nil {
 		return nil, err
@@ -235,7 +235,7 @@ func choose(found []*Difference, names []string) ([]*Difference, error) {
 		known[d.ID] = true
 		switch {
 		case wanted[d.ID] && d.Change == nil:
-			return nil, records.InvalidField("apply", "has the difference "+d.ID+" without a change: "+d.Reason)
+			return nil, records.Refuse("apply", records.Wrong("not_allowed", "has the difference %s without a change: %s", d.ID, d.Reason))
 		case wanted[d.ID], d.Change != nil && (wanted[driftAll] || wanted[string(d.Type)]):
 			chosen = append(chosen, d)
 		}
@@ -246,7 +246,7 @@ func choose(found []*Difference, names []string) ([]*Difference, error) {
 			return nil, &records.Error{
 				Kind:    records.Conflict,
 				Message: "Nothing was changed: the difference " + printable.Truncate(name, 64) + " does not exist, or does no longer: compare again without apply",
-				Fields:  []records.FieldError{{Field: field, Reason: "is no difference of these tables"}},
+				Fields:  []records.FieldError{{Field: field, Code: "not_found", Reason: "is no difference of these tables"}},
 			}
 		}
 	}
@@ -273,15 +273,15 @@ func compareTables(ctx context.Context, from records.Reader, sent []driftTable, 
 	}
 	unknown := map[int]bool{}
 	for _, item := range wrong {
-		reason := item.Err.Message
+		problem := records.Wrong("invalid", "%s", item.Err.Message)
 		if len(item.Err.Fields) > 0 {
-			reason = item.Err.Fields[0].Reason
+			problem = item.Err.Fields[0]
 		}
 		if item.Err.Kind != records.Unresolved {
-			return nil, records.InvalidField(fmt.Sprintf("tables[%d].device", item.Index), reason)
+			return nil, records.Refuse(fmt.Sprintf("tables[%d].device", item.Index), records.Wrong(problem.Code, "%s", problem.Reason))
 		}
 		unknown[item.Index] = true
-		report.Problems = append(report.Problems, driftProblem{item.Index, reason})
+		report.Problems = append(report.Problems, driftProblem{item.Index, problem.Reason})
 	}
 	var known []Table
 	for i, t := range tables {
@@ -289,7 +289,7 @@ func compareTables(ctx context.Context, from records.Reader, sent []driftTable, 
 			continue
 		}
 		if err := json.Unmarshal(keys[i]["device_id"], &t.DeviceID); err != nil || t.DeviceID == "" {
-			return nil, records.InvalidField(fmt.Sprintf("tables[%d].device", i), "is missing: name the device of the table")
+			return nil, records.Refuse(fmt.Sprintf("tables[%d].device", i), records.Missing("name the device of the table"))
 		}
 		known = append(known, t)
 	}
@@ -303,25 +303,25 @@ func compareTables(ctx context.Context, from records.Reader, sent []driftTable, 
 // readTables parses the tables of a request.
 func readTables(sent []driftTable) ([]Table, error) {
 	if len(sent) == 0 || len(sent) > maxTables {
-		return nil, records.InvalidField("tables", fmt.Sprintf("has %d tables: send 1 to %d in one request", len(sent), maxTables))
+		return nil, records.Refuse("tables", records.Wrong("too_many", "has %d tables: send 1 to %d in one request", len(sent), maxTables))
 	}
 	tables := make([]Table, len(sent))
 	for i := range sent {
 		field, err := sent[i].read(&tables[i])
 		if err != nil {
-			return nil, records.InvalidField(tableField(i, field, err))
+			return nil, tableField(i, field, err)
 		}
 	}
 	return tables, nil
 }
 
-// tableField returns the field of a table with an error, and the reason. Errors of rows begin with their index.
-func tableField(i int, field string, err error) (name, reason string) {
-	name, reason = fmt.Sprintf("tables[%d].%s", i, field), err.Error()
+// tableField returns the error for a field of a table. Errors of rows begin with their index.
+func tableField(i int, field string, err error) error {
+	name, reason := fmt.Sprintf("tables[%d].%s", i, field), err.Error()
 	if at, rest, ok := strings.Cut(reason, "]: "); ok && field == "rows" && strings.HasPrefix(at, "[") {
 		name, reason = name+at+"]", rest
 	}
-	return name, printable.Truncate(reason, 300)
+	return records.Refuse(name, records.Wrong(records.InField(name, err).Code, "%s", printable.Truncate(reason, 300)))
 }
 
 // read parses a table. With an error it returns the name of the member that is wrong.
@@ -329,13 +329,13 @@ func (t *driftTable) read(into *Table) (field string, err error) {
 	hasRows, hasDevice := isSent(t.Rows), isSent(t.Device)
 	switch {
 	case !hasDevice && t.DeviceID == nil:
-		return "device", errors.New("is missing: send the hostname of the device, another natural key, or device_id")
+		return "device", records.Missing("send the hostname of the device, another natural key, or device_id")
 	case hasDevice && t.DeviceID != nil:
-		return "device", errors.New("is one name too many: send device or device_id")
+		return "device", records.NotAllowed("beside device_id")
 	case hasRows == (t.Text != nil):
-		return "rows", errors.New("or text is required, and not both")
+		return "rows", records.Wrong("required", "or text is required, and not both")
 	case len(t.Protocol) > 50:
-		return "protocol", errors.New("must have at most 50 characters")
+		return "protocol", records.TooLong(50, "characters")
 	}
 	into.Kind, into.Protocol = t.Kind, t.Protocol
 	if into.Kind == "" {
@@ -353,9 +353,9 @@ func (t *driftTable) read(into *Table) (field string, err error) {
 	}
 	switch {
 	case !slices.Contains([]Kind{Neighbors, Interfaces}, into.Kind):
-		return "kind", errors.New("must be neighbors or interfaces")
+		return "kind", records.NotOneOf("", "neighbors", "interfaces")
 	case into.Kind == Interfaces && t.Text != nil:
-		return "text", errors.New("must be a table of neighbors: send interfaces as rows, as parsed by ntc-templates or NAPALM")
+		return "text", records.BadFormat("a table of neighbors: send interfaces as rows, as parsed by ntc-templates or NAPALM")
 	case into.Kind == Interfaces:
 		into.Interfaces, err = reported.ParseInterfaces(t.Rows)
 		return "rows", err

@@ -282,10 +282,10 @@ func TestDriftRequests(t *testing.T) {
 		{object{"device": "sw1", "text": "x", "kind": "interfaces"}, "tables[0].text table"},
 		{object{"device": "sw1", "text": "x", "rows": rows}, "tables[0].rows text required"},
 		{object{"device": "sw1"}, "tables[0].rows text required"},
-		{object{"rows": rows[:1]}, "tables[0].device is missing"},
+		{object{"rows": rows[:1]}, "tables[0].device required"},
 		{object{"device": 7, "rows": rows[:1]}, "tables[0].device hostname"},
 		{object{"device_id": "7", "rows": rows[:1]}, "tables[0].device id"},
-		{object{"device": "", "rows": rows[:1]}, "tables[0].device is missing"},
+		{object{"device": "", "rows": rows[:1]}, "tables[0].device required"},
 		{object{"device": "sw1", "rows": rows[:1], "kin": 1}, "kin"},
 	} {
 		g.As("viewer").Send("POST", "/drift", object{"tables": []object{tc.table}}).WantError(http.StatusBadRequest, tc.want)

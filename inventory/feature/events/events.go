@@ -53,15 +53,14 @@ func serve(ctx context.Context, r *feature.Request) (*feature.Response, error) {
 
 // acknowledge returns the change that an object requests. An earlier acknowledgement is kept.
 func acknowledge(in feature.Inventory, sent records.Patch) (func(records.Record) error, error) {
-	const want = "must be true or false"
 	for name := range sent {
 		if name != "acknowledged" {
-			return nil, records.InvalidField(printable.Truncate(name, 64), "can't be changed in an event: send acknowledged only")
+			return nil, records.Refuse(printable.Truncate(name, 64), records.Wrong("read_only", "can't be changed in an event: send acknowledged only"))
 		}
 	}
 	var acknowledged *bool
 	if err := json.Unmarshal(sent["acknowledged"], &acknowledged); err != nil || acknowledged == nil {
-		return nil, records.InvalidField("acknowledged", want)
+		return nil, records.Refuse("acknowledged", records.WrongKind(records.Bool))
 	}
 	return func(rec records.Record) error {
 		e := rec.(*inventory.Event)

@@ -59,7 +59,7 @@ func serve(contentType string, making func(r *feature.Request) (doc document, lo
 	return func(ctx context.Context, r *feature.Request) (*feature.Response, error) {
 		for _, name := range []string{"page", "limit", "cursor", "count", "fields", "sortby"} {
 			if r.Query.Has(name) {
-				return nil, records.InvalidField(name, "is an unknown query parameter: the document has all devices that match; use filters and q")
+				return nil, records.Refuse(name, records.Unknown("query parameter", "the document has all devices that match; use filters and q"))
 			}
 		}
 		q, err := r.Inventory.Query(records.Of[inventory.Device](r.Inventory.Records().Schema()))

@@ -72,7 +72,7 @@ func zoneFile() feature.Operation {
 func zone(r *feature.Request) (document, bool, error) {
 	origin := strings.ToLower(strings.TrimSuffix(r.Query.Get("origin"), "."))
 	if !isHostName(origin) {
-		return nil, false, records.InvalidField("origin", "must be a domain such as example.org")
+		return nil, false, records.Refuse("origin", records.BadFormat("a domain such as example.org"))
 	}
 	ttl, err := r.Number("ttl", 0, maxTTL, defaultTTL)
 	if err != nil {

@@ -1,7 +1,6 @@
 package hosts
 
 import (
-	"fmt"
 	"net"
 	"net/http"
 	"regexp"
@@ -72,13 +71,13 @@ func newTargetList(request *feature.Request) (*targetList, error) {
 		} else if f, ok := r.Field(port); ok && f.Kind == records.Int && f.Name != "version" {
 			doc.portField = f
 		} else {
-			return nil, records.InvalidField("port", "must be a port from 1 to 65535, or the name of a field of devices with whole numbers")
+			return nil, records.Refuse("port", records.BadFormat("a port from 1 to 65535, or the name of a field of devices with whole numbers"))
 		}
 	}
 	if query.Has("address") {
 		f, ok := r.Field(query.Get("address"))
 		if !ok || f.Kind != records.Text || !f.Sortable() {
-			return nil, records.InvalidField("address", "must be the name of a field of devices with text, such as hostname")
+			return nil, records.Refuse("address", records.BadFormat("the name of a field of devices with text, such as hostname"))
 		}
 		doc.address = f
 	}
@@ -97,7 +96,7 @@ func (l *targetList) setLabels(devices, locations *records.Resource, text string
 	}
 	parts := strings.Split(text, ",")
 	if len(parts) > maxLabels {
-		return records.InvalidField("labels", fmt.Sprintf("has %d labels: use at most %d", len(parts), maxLabels))
+		return records.Refuse("labels", records.TooMany(maxLabels, "labels"))
 	}
 	for _, part := range parts {
 		source, name, renamed := strings.Cut(part, ":")
@@ -108,19 +107,19 @@ func (l *targetList) setLabels(devices, locations *records.Resource, text string
 		}
 		f, ok := of.Field(field)
 		if !ok || !isLabel(f) {
-			return records.InvalidField("labels", "has no field "+strconv.Quote(printable.Truncate(source, 64))+": use fields of one line of "+of.Name+", separated by commas")
+			return records.Refuse("labels", records.Wrong("unknown", "has no field %q: use fields of one line of %s, separated by commas", printable.Truncate(source, 64), of.Name))
 		}
 		if !renamed {
 			name = metaPrefix + strings.ReplaceAll(source, ".", "_")
 		}
 		if !labelName.MatchString(name) || name == "__name__" || name == "__address__" {
-			return records.InvalidField("labels", "has the label "+strconv.Quote(printable.Truncate(name, 64))+": use letters, digits and underscores, and not __name__ or __address__")
+			return records.Refuse("labels", records.Wrong("bad_format", "has the label %q: use letters, digits and underscores, and not __name__ or __address__", printable.Truncate(name, 64)))
 		}
 		if slices.ContainsFunc(l.labels, func(other targetLabel) bool { return other.name == name }) {
 			if !given { // a custom field such as location_name
 				continue
 			}
-			return records.InvalidField("labels", "has the label "+strconv.Quote(printable.Truncate(name, 64))+" twice")
+			return records.Refuse("labels", records.Repeated())
 		}
 		l.labels = append(l.labels, targetLabel{name, f, location})
 	}

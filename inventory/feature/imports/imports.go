@@ -190,7 +190,7 @@ func readOptions(r *feature.Request) (*importer.Options, *importer.FileOptions, 
 		opts.OnError = importer.Skip
 	}
 	if opts.Prune && opts.OnError == importer.Skip {
-		return nil, nil, records.InvalidField("prune", "must not be true with on_error=skip: the record of a rejected row would be deleted")
+		return nil, nil, records.Refuse("prune", records.NotAllowed("beside on_error=skip: the record of a rejected row would be deleted"))
 	}
 	return opts, file, nil
 }
@@ -210,7 +210,7 @@ func importError(err error) error {
 		if field == "" {
 			field = "body"
 		}
-		e.Fields = append(e.Fields, httpx.FieldError{Field: printable.Truncate(field, maxShown), Reason: fmt.Sprintf("%s (line %d)", p.Reason, p.Line)})
+		e.Fields = append(e.Fields, httpx.FieldError{Field: printable.Truncate(field, maxShown), Code: "bad_format", Reason: fmt.Sprintf("%s (line %d)", p.Reason, p.Line)})
 	}
 	return e
 }

@@ -61,7 +61,7 @@ func nextFree(doc openapi.Operation, resource string, handle func(context.Contex
 func nextPrefix(ctx context.Context, r *feature.Request) (*feature.Response, error) {
 	bits, err := strconv.Atoi(r.Query.Get(lengthParameter))
 	if err != nil {
-		return nil, records.InvalidField(lengthParameter, "must be a number of bits such as 24")
+		return nil, records.Refuse(lengthParameter, records.WrongType("a number of bits such as 24"))
 	}
 	return createNext(ctx, r, "prefixes", "prefix", inventory.NextPrefix(bits))
 }
@@ -118,14 +118,14 @@ func readNext(r *http.Request, field string) (body []byte, draft records.Patch, 
 		return body, records.Patch{}, nil
 	}
 	if draft, err = other.Read(r); err == nil && draft == nil {
-		err = records.InvalidField("body", "must be an object, not null")
+		err = records.Refuse("body", records.WrongType("an object, not null"))
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, name := range []string{field, "vrf_id", "vrf"} {
 		if _, ok := draft[name]; ok {
-			return nil, nil, records.InvalidField(name, "follows from the prefix: omit it")
+			return nil, nil, records.Refuse(name, records.NotAllowed("since it follows from the prefix"))
 		}
 	}
 	return body, draft, nil

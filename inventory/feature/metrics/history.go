@@ -2,11 +2,9 @@ package metrics
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
@@ -135,7 +133,7 @@ func historyRange(query url.Values, now time.Time) (from, to time.Time, step str
 		}
 		t, err := time.Parse(time.RFC3339Nano, query.Get(name))
 		if err != nil || t.Year() < 1 || t.Year() > 9998 {
-			return records.InvalidField(name, "must be a time such as 2026-01-31T12:00:00Z")
+			return records.Refuse(name, records.WrongKind(records.Time))
 		}
 		*at = t.UTC().Truncate(time.Microsecond)
 		return nil
@@ -148,7 +146,7 @@ func historyRange(query url.Values, now time.Time) (from, to time.Time, step str
 		return from, to, "", err
 	}
 	if !from.Before(to) {
-		return from, to, "", records.InvalidField("from", "must be before to")
+		return from, to, "", records.Refuse("from", records.Inconsistent("before to"))
 	}
 	steps := []string{stepRaw, string(inventory.FiveMinutes), string(inventory.OneHour)}
 	longest := map[string]time.Duration{stepRaw: rawHistory}
@@ -164,10 +162,10 @@ func historyRange(query url.Values, now time.Time) (from, to time.Time, step str
 			step = string(inventory.OneHour)
 		}
 	case !slices.Contains(steps, step):
-		return from, to, "", records.InvalidField("step", "must be one of "+strings.Join(steps, ", "))
+		return from, to, "", records.Refuse("step", records.NotOneOf(step, steps...))
 	}
 	if step != stepRaw && to.Sub(from) > longest[step] {
-		return from, to, "", records.InvalidField("step", fmt.Sprintf("%s allows a range of at most %d hours: use a longer step or a shorter range", step, int(longest[step].Hours())))
+		return from, to, "", records.Refuse("step", records.Wrong("out_of_range", "%s allows a range of at most %d hours: use a longer step or a shorter range", step, int(longest[step].Hours())))
 	}
 	return from, to, step, nil
 }

@@ -121,7 +121,7 @@ func withSort(query url.Values, keys ...string) url.Values {
 func overviewOrder(query url.Values) (url.Values, error) {
 	switch {
 	case query.Has("sort") && query.Has("sortby"):
-		return nil, records.InvalidField("sort", "can't be used together with sortby: use one of them")
+		return nil, records.Refuse("sort", records.NotAllowed("beside sortby"))
 	case query.Has("sortby"):
 		return query, nil
 	case !query.Has("sort"):
@@ -132,7 +132,7 @@ func overviewOrder(query url.Values) (url.Values, error) {
 		"value": "cpu", "cpu": "cpu", "memory": "memory", "temp": "temp", "uptime": "uptime_seconds", "ts": "ts",
 	}[by]
 	if !ok || order != "asc" && order != "desc" {
-		return nil, records.InvalidField("sort", "must be one of value, cpu, memory, temp, uptime and ts, followed by :asc or :desc")
+		return nil, records.Refuse("sort", records.BadFormat("value, cpu, memory, temp, uptime or ts, followed by :asc or :desc"))
 	}
 	return withSort(query, field+":"+order), nil
 }
@@ -184,7 +184,7 @@ func scanLatest(ctx context.Context, from records.Reader, r *records.Resource, d
 		case !page.More:
 			return found, nil
 		case len(found) > maxOverview:
-			return nil, records.InvalidField("latest", "must be false: this store has too many devices for an overview")
+			return nil, records.Refuse("latest", records.Wrong("too_many", "must be false: this store has too many devices for an overview"))
 		}
 		// Missing values come last in this order, so this is after all metrics of the device.
 		q.After = &records.Place{Values: []any{last, nil, nil}, ID: strings.Repeat("f", 36)}

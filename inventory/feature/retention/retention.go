@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
@@ -89,7 +88,7 @@ func prune(ctx context.Context, request *feature.Request) (*feature.Response, er
 	schema := in.Records().Schema()
 	r, ok := schema.Named(sent.Resource)
 	if !ok || !r.Prunable || r.Internal {
-		return nil, records.InvalidField("resource", "must be one of "+strings.Join(prunable(schema), ", "))
+		return nil, records.Refuse("resource", records.NotOneOf("", prunable(schema)...))
 	}
 	if err := in.May(r, records.RouteDeleteMany); err != nil {
 		return nil, err
@@ -121,17 +120,17 @@ func readRetention(sent retention) (records.Retention, error) {
 	if sent.MaxAge != nil {
 		age, err := time.ParseDuration(*sent.MaxAge)
 		if err != nil || age < minPruneAge {
-			return keep, records.InvalidField("max_age", "must be a duration of at least 1m, such as 720h")
+			return keep, records.Refuse("max_age", records.BadFormat("a duration of at least 1m, such as 720h"))
 		}
 		keep.MaxAge = age
 	}
 	switch {
 	case sent.MaxRecords != nil && *sent.MaxRecords < 1:
-		return keep, records.InvalidField("max_records", "must be at least 1")
+		return keep, records.Refuse("max_records", records.OutOfRange(1, nil, ""))
 	case sent.MaxRecords != nil:
 		keep.MaxRecords = *sent.MaxRecords
 	case sent.MaxAge == nil:
-		return keep, records.InvalidField("max_age", "is missing: send max_age, max_records or both")
+		return keep, records.Refuse("max_age", records.Missing("send max_age, max_records or both"))
 	}
 	return keep, nil
 }

@@ -132,7 +132,7 @@ func topology(ctx context.Context, r *feature.Request) (*feature.Response, error
 			return nil, err
 		}
 	} else if r.Query.Has("depth") {
-		return nil, records.InvalidField("depth", "counts from the devices of a location: use it with location_id")
+		return nil, records.Refuse("depth", records.NotAllowed("without location_id"))
 	}
 	return answer(ctx, r, q.state, func(ctx context.Context, n *network, g *graph.Graph) (any, error) {
 		var from []string
@@ -243,7 +243,7 @@ func paths(ctx context.Context, r *feature.Request) (*feature.Response, error) {
 	}
 	to, err := r.Find(ctx, "to", devices)
 	if err == nil && from == to {
-		err = records.InvalidField("to", "must differ from from")
+		err = records.Refuse("to", records.Inconsistent("another device than from"))
 	}
 	if err != nil {
 		return nil, err

@@ -372,7 +372,7 @@ func TestTopologyBounds(t *testing.T) {
 		neighbors + "?depth=0":              "depth 32",
 		neighbors + "?depth=33":             "depth 32",
 		between:                             "to id",
-		between + n.id("a"):                 "to differ",
+		between + n.id("a"):                 "to inconsistent",
 		between + n.id("b") + "&disjoint=x": "disjoint node",
 		"/topology/path":                    "from id",
 		"/topology/failures?limit=1001":     "limit 1000",
