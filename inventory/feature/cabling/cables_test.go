@@ -76,7 +76,7 @@ func TestCables(t *testing.T) {
 		featuretest.Patch(c, featuretest.Path("/cables", second), object{"b_front_port_id": fronts[0]}, 409, "Front port pp1/1"+named)
 		featuretest.Patch(c, featuretest.Path("/cables", second), object{"b_rear_port_id": rear}, 200, "") // instead of the front port
 		featuretest.Patch(c, featuretest.Path("/cables", second), object{"b_rear_port_id": nil}, 400, "b_interface_id b_termination_id")
-		c.Send("POST", "/cables", object{"a_interface_id": id["c"], "a_rear_port_id": rear}).WantError(400, "a_interface_id needs a value")
+		c.Send("POST", "/cables", object{"a_interface_id": id["c"], "a_rear_port_id": rear}).WantError(400, "a_interface_id inconsistent")
 		connect(c, "interface", id["c"], "interface", id["c"]).WantError(400, "b_interface_id other")
 		connect(c, "interface", id["c"], "interface", featuretest.Unknown).WantError(400, "a_interface_id interfaces exist")
 		c.Send("POST", "/cables", []object{
