@@ -26,7 +26,7 @@ var layers = []struct {
 	name     string
 	packages []string
 }{
-	{"internal", []string{"internal/*", "manifest/internal/*"}},
+	{"internal", []string{"internal/*", "manifest/internal/*", "inventory/sqlstore/internal/plan"}},
 	{"engine of a domain", []string{"inventory/records"}},
 	{"domain", []string{"httpx", "ratelimit", "manifest", "inventory", "bookcatalog"}},
 	{"one concern of a domain", []string{

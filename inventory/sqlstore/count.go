@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/plan"
 )
 
 // countsTable has the number of records of each resource, and of each value of its counted
@@ -66,8 +67,10 @@ func (t *table) countsFor(f *records.Filter) (r countRange, ok bool) {
 		values = f.Value.([]any)
 	case records.IsNull:
 		values, r.not = []any{nil}, !f.Value.(bool)
-	default:
+	case records.Contains, records.StartsWith, records.Gt, records.Gte, records.Lt, records.Lte, records.Host, records.Within, records.AnyWithin:
 		return r, false
+	default:
+		panic(unknownOp(f))
 	}
 	for _, v := range values {
 		if emptyString(f.Field, v) {
@@ -102,6 +105,9 @@ func pairsOf(r *records.Resource) (pairs []facetPair) {
 func pairKey(a, b string) string {
 	return strconv.Itoa(utf8.RuneCountInString(a)) + ":" + a + b
 }
+
+// pairText is the expression for pairKey of two texts.
+func pairText(a, b string) string { return "length(" + a + ") || ':' || " + a + " || " + b }
 
 // maxPairs bounds the pairs of values whose counts make a total.
 const maxPairs = 256
@@ -161,14 +167,10 @@ func (b *builder) count(q *records.Query) string {
 	if text, ok := b.countMatching(q); ok {
 		return text
 	}
-	if b.placing.count == fromPlaces {
+	if b.placing.count == plan.FromPlaces {
 		return "SELECT count(*) FROM (" + b.fromPlaces(q, "1 AS found") + b.enough(q) + ") AS counted"
 	}
-	from := b.name
-	if b.plan != nil {
-		from += b.dialect.indexedBy(b.plan.counting)
-	}
-	from += where(b.conditions(q, nil))
+	from := b.name + b.dialect.indexedBy(b.plan.Counting) + where(b.conditions(q, 0))
 	if q.Estimate {
 		from = "(SELECT 1 FROM " + from + b.enough(q) + ") AS counted"
 	}
@@ -336,7 +338,7 @@ func countExisting(r *records.Resource, columns ...string) (all []string) {
 			value := "''"
 			switch {
 			case pair:
-				value = "length(" + texts[a] + ") || ':' || " + texts[a] + " || " + texts[b]
+				value = pairText(texts[a], texts[b])
 				read = append(read, a, b)
 			case column != "":
 				value = texts[a]

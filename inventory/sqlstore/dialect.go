@@ -107,7 +107,7 @@ type Dialect struct {
 	// Slots is the number of rows that share a count, so that writers seldom wait for each
 	// other: 1 for a database with one writer at a time. 0 is the same as 1.
 	Slots int
-	// Replan is an argument before those of a statement that makes the database plan it for their
+	// Replan is an argument before those of a list with conditions that makes the database plan it for their
 	// values, instead of once for all. Nil if it always does, or never.
 	Replan any
 	// Prepare says that the driver does not cache prepared statements, so that the store does.

@@ -151,19 +151,11 @@
 // a second. Within a store they take turns instead; between processes the database aborts one,
 // which runs again.
 //
-// SQLite has no statistics unless somebody collects them, and uses any index that a filter
-// has. The store does not collect any. It was tried, with analysis_limit=1000 and 1,000,000 entries
-// of the audit log: no list became faster, and one several hundred times slower. For a filter that
-// most records match, reading the records in their order is much faster; the counts tell which it
-// is.
-//
-// A plan chooses between the index of a filter and that of the order by the numbers of records. The
-// frequent values of a shared field (records.Field) are neither counted nor rare. So the first 1,000
-// records of the order are compared with the filters first: they have a page, unless the order and the
-// filters depend on each other, as in an order by address of interfaces that have none. On SQLite its own
-// index has the columns of the orders too, except updated_at: reading one of its entries takes about
-// 0.2 µs, and reading a row 20 times as long. On PostgreSQL it was tried and was slower than what its
-// planner chooses.
+// Which index a list uses is decided in internal/plan for SQLite, from the counts, and by the statistics of
+// PostgreSQL; the documentation of that package answers it in a table, with figures of what was tried, and
+// [Store.Explain] for one query. The index of a shared field (records.Field) on SQLite has the columns of the orders too,
+// except updated_at: reading one of its entries takes about 0.2 µs, and reading a row 20 times as long. On PostgreSQL
+// it was tried and was slower than what its planner chooses.
 //
 // The records of some places (records.Query.Only) are found from the records, each of which is followed to its
 // place by the ids that it refers to, or from the places, by the indexes of the references. The counts tell which of

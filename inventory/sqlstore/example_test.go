@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -35,4 +36,32 @@ func ExampleNew() {
 	}
 	fmt.Println(page.Total, "devices")
 	// Output: 0 devices
+}
+
+// A list says by which index it reads its page. What the plans are is documented in internal/plan.
+func ExampleStore_Explain() {
+	ctx := context.Background()
+	store, err := sqlite.Open(ctx, sqlite.Memory, inventory.Schema(), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer store.Close()
+	devices := records.Of[inventory.Device](inventory.Schema())
+	for _, hostname := range []string{"core1", "core2"} {
+		d := &inventory.Device{Hostname: hostname, Vendor: "Juniper"}
+		if err := records.New(store, nil).Create(ctx, records.Caller{}, d); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	for _, vendor := range []string{"Juniper", "Cisco"} {
+		q := (&records.Query{Resource: devices, Limit: 20}).Where("vendor", vendor)
+		text, err := store.Explain(ctx, q)
+		plan, _, _ := strings.Cut(text, "\n")
+		fmt.Println(vendor+":", plan, err)
+	}
+	// Output:
+	// Juniper: in order: devices_vendor_95498351_idx <nil>
+	// Cisco: no record matches <nil>
 }

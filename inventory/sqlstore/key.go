@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -64,7 +63,7 @@ func (b *builder) setKeys(of *table, old, row []any) (sets []string) {
 
 // hasKey reports whether the index of a field that is keyed serves a condition on its column.
 func (b *builder) hasKey(f *records.Field, column string) bool {
-	return f.Keyed() && column == f.Column && b.indexes[column].name != ""
+	return f.Keyed() && column == f.Column && b.indexes[column].Name != ""
 }
 
 // within is the condition that the addresses of a field are in a network, a range of its keys.
@@ -78,59 +77,6 @@ func (b *builder) within(f *records.Field, column string, network any) string {
 // inNetwork reports whether a filter is one range of the keys of its field.
 func (t *table) inNetwork(f *records.Filter) bool {
 	return f.Op == records.Within || f.Op == records.AnyWithin && len(t.Addresses()) == 1
-}
-
-// maxFewAddresses is maxFew for the addresses of a network.
-const maxFewAddresses = 10_000
-
-// few returns the number of records that are counted to choose a plan.
-func (t *table) few(f *records.Filter) int64 {
-	if t.inNetwork(f) {
-		return maxFewAddresses
-	}
-	return maxFew
-}
-
-// rowsCost is the relative cost of reading a row in the order of the ids, beside entryCost.
-const rowsCost = 15
-
-// rangePlan returns the plan of a page with a filter for a network, of which fewer records match
-// than of the other filters. It is the first one.
-func (t *table) rangePlan(q *records.Query, keys []sortKey, all []matching, total, both float64) *plan {
-	in, by := all[0].index, t.indexes[keys[0].Column]
-	p := &plan{index: in.name, counting: in.name, covered: slices.Contains(in.contains, keys[0].Column)}
-	covers := !slices.ContainsFunc(all, func(f matching) bool {
-		return !slices.Contains(in.contains, f.Field.Column) && !(t.inNetwork(f.Filter) && slices.Contains(in.contains, orderColumn(f.Field)))
-	})
-	entry := float64(rowCost)
-	if covers {
-		entry = entryCost
-	}
-	page := float64(q.Limit + 1 + max(q.Offset, 0))
-	first := entry * float64(all[0].n)
-	if !p.covered {
-		first += rowCost * both
-	}
-	inOrder := page * total / both * orderFactor
-	switch {
-	case len(keys) == 1: // by id
-		inOrder *= rowsCost
-	case by.name == in.name:
-		return p
-	case by.name == "":
-		inOrder = math.Inf(1)
-	default:
-		inOrder *= rowCost
-	}
-	switch {
-	case first <= inOrder:
-		p.first = true
-	case len(keys) == 1:
-		p.index, p.unindexed = "", all[0].Filter
-	default:
-		p.index = by.name
-	}
-	return p
 }
 
 // host is the condition that a column has an address with or without a prefix length.

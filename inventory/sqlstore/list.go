@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/plan"
 )
 
 // List returns the records of a query.
@@ -24,6 +25,18 @@ func (s *Store) ListLatest(ctx context.Context, q *records.Query) (*records.Page
 		return nil, fmt.Errorf("the store keeps no latest records of %s", q.Resource.Name)
 	}
 	return s.listFrom(ctx, q, true)
+}
+
+// Explain returns how List would read the page of a query, for people: the plan, such as "in order:
+// devices_hostname__key_idx", and in the next line the statement, for EXPLAIN.
+func (s *Store) Explain(ctx context.Context, q *records.Query) (string, error) {
+	e := s.reading()
+	b := &builder{shared: e.shared, table: e.table(q.Resource)}
+	q, err := e.plan(ctx, b, q)
+	if err != nil {
+		return "", s.failure(ctx, "explain a list of "+b.Name, err)
+	}
+	return b.plan.String() + "\n" + b.page(q), nil
 }
 
 func (s *Store) listFrom(ctx context.Context, q *records.Query, latest bool) (*records.Page, error) {
@@ -64,21 +77,18 @@ func (e *executor) list(ctx context.Context, q *records.Query) (*records.Page, e
 	if e.latest {
 		b.table = b.table.latest.table
 	}
-	q, unindexed, err := e.plan(ctx, b, q)
+	q, err := e.plan(ctx, b, q)
 	if err != nil {
 		return nil, err
 	}
-	if b.plan != nil && b.plan.none {
+	if b.plan.None {
 		return &records.Page{}, nil
 	}
-	page, err := e.read(ctx, b, q, unindexed)
+	page, err := e.read(ctx, b, q)
 	if err != nil {
 		return nil, err
 	}
 	b.bound(q, page)
-	if b.plan != nil && b.plan.partial && int64(len(page.Records)) <= q.Limit {
-		return e.unplanned(ctx, q) // records have been deleted since the plan
-	}
 	if q.Limit > 0 && int64(len(page.Records)) > q.Limit {
 		page.Records, page.More = page.Records[:q.Limit], true
 	}
@@ -91,29 +101,20 @@ func (e *executor) list(ctx context.Context, q *records.Query) (*records.Page, e
 	return page, err
 }
 
-// plan sets how to read a page: builder.plan, or a filter for which no index is to be used. It returns
-// the query with the filters that the counts have replaced.
-func (e *executor) plan(ctx context.Context, b *builder, q *records.Query) (_ *records.Query, unindexed *records.Filter, err error) {
+// plan sets how to read a page. It returns the query with the filters that the counts have replaced.
+func (e *executor) plan(ctx context.Context, b *builder, q *records.Query) (*records.Query, error) {
 	q, none, err := e.byValues(ctx, b.table, q)
-	if none {
-		b.plan = &plan{none: true}
-	}
-	if err == nil && b.plan == nil {
+	b.plan.None = none
+	if err == nil && !none {
 		b.plan, err = e.chooseSearch(ctx, b.table, q)
 	}
-	if err == nil && b.plan == nil {
+	if err == nil && b.plan == (plan.Plan{}) {
 		b.plan, err = e.choose(ctx, b.table, q)
-	}
-	if err == nil && b.plan == nil {
-		unindexed, err = e.unindexed(ctx, b.table, q)
-	}
-	if b.plan != nil && b.plan.unindexed != nil {
-		unindexed = b.plan.unindexed
 	}
 	if err == nil {
 		err = e.choosePlaces(ctx, b, q)
 	}
-	return q, unindexed, err
+	return q, err
 }
 
 // bound cuts an estimated total.
@@ -132,12 +133,12 @@ func (b *builder) mostCounted(q *records.Query) int64 {
 }
 
 // read reads a page with its plan, one record more than its limit, and the total unless it is empty.
-func (e *executor) read(ctx context.Context, b *builder, q *records.Query, unindexed *records.Filter) (*records.Page, error) {
+func (e *executor) read(ctx context.Context, b *builder, q *records.Query) (*records.Page, error) {
 	key, remember := e.totalKey(b.table, q)
 	if b.remember = remember; remember {
 		b.known = e.totals.get(key)
 	}
-	text := b.page(q, unindexed)
+	text := b.page(q)
 	width, total := len(b.columns), len(b.columns)
 	if q.Count {
 		width++
@@ -147,7 +148,7 @@ func (e *executor) read(ctx context.Context, b *builder, q *records.Query, unind
 		width += b.stateColumns()
 	}
 	args := b.args
-	if e.dialect.Replan != nil && q.Heavy() { // how many records match depends on the strings
+	if e.dialect.Replan != nil && (len(q.Filters) > 0 || q.Text != "" || q.Only != nil) { // how many records match depends on the values
 		args = slices.Concat([]any{e.dialect.Replan}, args)
 	}
 	page := &records.Page{}
@@ -169,7 +170,7 @@ func (e *executor) read(ctx context.Context, b *builder, q *records.Query, unind
 
 // page returns the statement of a page, with the total in the last column if it is requested. A
 // small page is found in indexes first: rows are read for its records only.
-func (b *builder) page(q *records.Query, unindexed *records.Filter) string {
+func (b *builder) page(q *records.Query) string {
 	keys := sortKeys(q)
 	columns, prefix := b.selected, ""
 	late := q.Limit > 0 && q.Limit < maxLiteral && !b.latest // the ids of latest records have no index
@@ -187,26 +188,19 @@ func (b *builder) page(q *records.Query, unindexed *records.Filter) string {
 		}
 	}
 	with, from, conditions := "", b.name, []string(nil)
-	if b.placing.page != fromPlaces {
-		conditions = b.conditions(q, unindexed)
+	if b.placing.page != plan.FromPlaces {
+		conditions = append(b.conditions(q, b.plan.NotBy), b.begin(q, keys[0])...)
 	}
 	switch {
-	case b.placing.page == fromPlaces:
+	case b.placing.page == plan.FromPlaces:
 		with, from = "WITH matching AS MATERIALIZED ("+b.fromPlaces(q, inner)+") ", "matching"
-	case b.plan == nil:
-	case len(b.plan.groups) > 0:
-		from, conditions = b.groups(q, keys, inner, conditions), nil
-	case b.plan.first:
-		if b.plan.covered && b.dialect.IndexedBy != "" { // else another index could be read in order
-			from += b.dialect.indexedBy(b.plan.index)
-			break
-		}
-		with, from, conditions = b.first(inner, conditions), "matching", nil
+	case b.plan.Shape == plan.FindFirst:
+		with, from, conditions = b.findFirst(inner, conditions), "matching", nil
 	default:
-		from += b.dialect.indexedBy(b.plan.index)
+		from += b.dialect.indexedBy(b.plan.Index)
 	}
 	order := b.dialect.orderBy(keys, "")
-	if q.After != nil && (b.plan == nil || len(b.plan.groups) == 0) {
+	if q.After != nil {
 		parts := b.pageParts(q, keys)
 		if len(parts) == 1 {
 			conditions = append(conditions, parts[0].conditions...)
@@ -237,45 +231,14 @@ func (b *builder) page(q *records.Query, unindexed *records.Filter) string {
 	return text
 }
 
-// first finds the records that match, before they are sorted.
-func (b *builder) first(columns string, conditions []string) string {
-	index := b.dialect.indexedBy(b.plan.index)
-	matching := "SELECT " + columns + " FROM " + b.name + index + where(conditions)
-	if !b.plan.covered && index != "" { // else SQLite reads the row of each entry before it compares the other columns
+// findFirst finds the records that match, before they are sorted.
+func (b *builder) findFirst(columns string, conditions []string) string {
+	index := b.dialect.indexedBy(b.plan.Index)
+	matching := "SELECT " + columns + " FROM " + b.name + where(conditions)
+	if index != "" { // else SQLite reads the row of each entry before it compares the other columns
 		matching = "SELECT " + columns + " FROM " + b.name + " WHERE id IN (SELECT id FROM " + b.name + index + where(conditions) + ")"
 	}
 	return "WITH matching AS MATERIALIZED (" + matching + ") "
-}
-
-// groups selects the first records of each group of a plan.
-func (b *builder) groups(q *records.Query, keys []sortKey, columns string, conditions []string) string {
-	selects := make([]string, len(b.plan.groups))
-	by := keys[slices.IndexFunc(keys, func(k sortKey) bool { return b.indexes[k.Column].name == b.plan.index })]
-	id := keys[len(keys)-1:]
-	for i, value := range b.plan.groups {
-		all := append(slices.Clone(conditions), b.equal(by.Field, by.Column, value))
-		if q.After != nil {
-			if at := place(q, []sortKey{by})[0]; b.sameKey(by.Field, at, value) {
-				all = append(all, b.after(id[0], q.After.ID)...)
-			}
-		}
-		selects[i] = "SELECT * FROM (SELECT " + columns + " FROM " + b.name + b.dialect.indexedBy(b.plan.index) + where(all) +
-			b.dialect.orderBy(id, "") + b.limit(q, true) + ") AS group" + strconv.Itoa(i+1)
-	}
-	return "(" + strings.Join(selects, " UNION ALL ") + ") AS page"
-}
-
-// sameKey reports whether two values of a field have the same count.
-func (b *builder) sameKey(f *records.Field, v, w any) bool {
-	c := &column{Field: f}
-	return c.countKey(v) == c.countKey(w)
-}
-
-// unplanned reads a page without a plan.
-func (e *executor) unplanned(ctx context.Context, q *records.Query) (*records.Page, error) {
-	in := *e
-	in.unplan = true
-	return in.list(ctx, q)
 }
 
 // maxParts bounds the parts of a page. With more sort keys, no index has the records of a part
@@ -334,38 +297,6 @@ func (b *builder) limit(q *records.Query, part bool) string {
 		text += offset + b.arg(q.Offset)
 	}
 	return text
-}
-
-// unindexed returns a filter that so many records match that it is faster to read them in
-// their order until the page is full, without the index of the filter. It is for databases
-// that keep no statistics: the counts tell how many match.
-func (e *executor) unindexed(ctx context.Context, t *table, q *records.Query) (*records.Filter, error) {
-	if e.dialect.Unindexed == "" || q.Only != nil || q.Limit <= 0 || len(q.Sort) == 0 || !t.ordered(q.Sort[0].Field) {
-		return nil, nil
-	}
-	for i := range q.Filters {
-		f := &q.Filters[i]
-		counts, ok := t.countsFor(f)
-		if f.Op != records.Eq && f.Op != records.In || !ok || !f.Field.Index && f.Field.Ref == nil {
-			continue
-		}
-		b := &builder{shared: e.shared, table: t}
-		text := "SELECT (" + b.sum(&counts) + "), (" + b.sum(t.countsOfAll()) + ")"
-		var matching, all int64
-		err := e.each(ctx, 2, func(row []any) error {
-			matching, _ = row[0].(int64)
-			all, _ = row[1].(int64)
-			return nil
-		}, text, b.args...)
-		if err != nil {
-			return nil, err
-		}
-		// One of all/matching records matches.
-		if matching > 0 && float64(q.Limit+max(q.Offset, 0))*float64(all) < float64(matching)*float64(matching) {
-			return f, nil
-		}
-	}
-	return nil, nil
 }
 
 // ordered reports whether an index has all records in the order of a field.

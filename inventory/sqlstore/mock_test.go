@@ -303,6 +303,17 @@ func TestReading(t *testing.T) {
 	})
 }
 
+// TestUnknownComparison: a comparison that the package does not know is not ignored.
+func TestUnknownComparison(t *testing.T) {
+	t.Parallel()
+	store, _ := mocked(t)
+	r := records.Of[inventory.Device](inventory.Schema())
+	for _, name := range []string{"notes", "status"} { // without counts, and with them
+		q := &records.Query{Resource: r, Filters: []records.Filter{{Field: r.KeyField(name), Op: records.Covers, Value: "x"}}, Count: true, Limit: 1}
+		require.PanicsWithValue(t, "sqlstore: unknown comparison covers of "+name, func() { _, _ = store.List(t.Context(), q) })
+	}
+}
+
 // TestEmptyPage: a page without a row for its total is read again with the total, from one
 // state of the database.
 func TestEmptyPage(t *testing.T) {

@@ -8,28 +8,17 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
-)
-
-// The ways to find the records of some places.
-const (
-	byDatabase  = iota // as the database chooses, if the field of the place has an index
-	fromRecords        // in their order, or by other filters
-	fromPlaces         // by the references that lead to the places
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/plan"
 )
 
 // placing selects the way to the page and the total of a query.
 type placing struct {
-	page, count int
+	page, count plan.Way
 	by          *records.Field // whose index finds the records; nil is any
 }
 
-// The relative costs of finding records of places.
-const (
-	// matchingPart is a guess: such a part of the records matches a filter that is not one of few records.
-	matchingPart = 8
-	// maxRoots bounds the count of records whose places are not counted.
-	maxRoots = 10_000
-)
+// maxRoots bounds the count of records whose places are not counted.
+const maxRoots = 10_000
 
 // root is a field with a place. The records of a resource are reached from the records of its roots.
 type root struct {
@@ -64,15 +53,15 @@ func (e *executor) choosePlaces(ctx context.Context, b *builder, q *records.Quer
 	if q.Only == nil || !b.Placed() || len(q.Only.IDs) == 0 {
 		return nil
 	}
-	if i := slices.IndexFunc(q.Filters, func(f records.Filter) bool { return b.inNetwork(&f) && b.indexes[f.Field.Column].name != "" }); i >= 0 {
-		b.placing = placing{fromRecords, fromRecords, q.Filters[i].Field}
+	if i := slices.IndexFunc(q.Filters, func(f records.Filter) bool { return b.inNetwork(&f) && b.indexes[f.Field.Column].Name != "" }); i >= 0 {
+		b.placing = placing{plan.FromRecords, plan.FromRecords, q.Filters[i].Field}
 		return nil
 	}
-	found := b.plan != nil && b.plan.find != "" || slices.ContainsFunc(q.Filters, func(f records.Filter) bool {
+	found := b.plan.Search != "" || slices.ContainsFunc(q.Filters, func(f records.Filter) bool {
 		return (f.Op == records.Eq || f.Op == records.In) && (f.Field.Column == "id" || f.Field.Ref != nil || b.firstOfKey(f.Field))
 	})
 	if found { // few records match anyway
-		b.placing = placing{page: fromRecords, count: fromRecords}
+		b.placing = placing{page: plan.FromRecords, count: plan.FromRecords}
 		return nil
 	}
 	if len(b.Within) == 1 && isPlace(b.fieldOf(b.Within[0])) && len(q.Only.IDs) == 1 && len(q.Sort) == 0 {
@@ -84,54 +73,29 @@ func (e *executor) choosePlaces(ctx context.Context, b *builder, q *records.Quer
 	}
 	part := 1.0 // of the records in the places that match
 	for range q.Filters {
-		part /= matchingPart
+		part /= plan.MatchingPart
 	}
 	if q.Text != "" {
-		part /= matchingPart
+		part /= plan.MatchingPart
 	}
 	wanted := float64(max(q.Offset, 0)) + float64(q.Limit) + 1
 	if q.Limit <= 0 || len(q.Sort) > 0 && !b.ordered(q.Sort[0].Field) {
 		wanted = math.Inf(1)
 	}
-	b.placing.page = n.choose(wanted/part, true)
+	b.placing.page = n.Choose(wanted/part, true)
 	wanted = math.Inf(1)
 	if q.Estimate {
 		wanted = float64(b.mostCounted(q)) + 1
 	}
-	b.placing.count = n.choose(wanted/part, false)
-	if len(q.Sort) > 0 && b.placing == (placing{page: fromRecords, count: fromPlaces}) && b.ordered(q.Sort[0].Field) {
-		b.placing.by = q.Sort[0].Field
-	} else if len(q.Sort) > 0 && !q.Count && b.placing.page == fromRecords && b.ordered(q.Sort[0].Field) {
+	b.placing.count = n.Choose(wanted/part, false)
+	if b.placing.page == plan.FromRecords && (b.placing.count == plan.FromPlaces || !q.Count) && len(q.Sort) > 0 && b.ordered(q.Sort[0].Field) {
 		b.placing.by = q.Sort[0].Field
 	}
 	return nil
 }
 
-// placeNumbers are numbers of records.
-type placeNumbers struct {
-	all         float64 // of the resource
-	roots, near float64 // from which they are reached, and those of them in the places
-	share       float64 // of the records of roots that are in the places
-	ways        float64
-}
-
-// choose returns how to find a number of records: all that there are in the places if they are sorted afterwards.
-func (n *placeNumbers) choose(wanted float64, sorted bool) int {
-	records := min(n.all, wanted/n.share)
-	places := n.near * n.ways
-	if sorted {
-		places += n.all * n.share / matchingPart // entries of an index
-	} else {
-		places = min(places, wanted*n.roots/n.all*n.ways)
-	}
-	if places <= records {
-		return fromPlaces
-	}
-	return fromRecords
-}
-
 // placeNumbers reads the numbers of records.
-func (e *executor) placeNumbers(ctx context.Context, b *builder, only *records.Places) (*placeNumbers, error) {
+func (e *executor) placeNumbers(ctx context.Context, b *builder, only *records.Places) (*plan.Places, error) {
 	c := &builder{shared: e.shared, table: b.table}
 	roots, ways := rootsOf(b.Resource)
 	numbers := []string{"(" + c.sum(e.table(b.Resource).countsOfAll()) + ")"}
@@ -148,16 +112,16 @@ func (e *executor) placeNumbers(ctx context.Context, b *builder, only *records.P
 			numbers = append(numbers, "(SELECT count(*) FROM (SELECT 1 FROM "+of.name+" WHERE "+r.f.Column+c.inPlaces(only)+" LIMIT "+strconv.Itoa(maxRoots)+") AS near)")
 		}
 	}
-	n := &placeNumbers{ways: float64(ways)}
+	n := &plan.Places{References: float64(ways)}
 	err := e.each(ctx, len(numbers), func(row []any) error {
 		at := func(i int) float64 { v, _ := row[i].(int64); return float64(v) }
-		n.all = max(at(0), 1)
+		n.Records = max(at(0), 1)
 		for i := range roots {
 			all, near := max(at(2*i+1), 1), at(2*i+2)
-			n.roots, n.near = n.roots+all, n.near+near
-			n.share = max(n.share, near/all)
+			n.Roots, n.Near = n.Roots+all, n.Near+near
+			n.Share = max(n.Share, near/all)
 		}
-		n.share = max(n.share, 1/n.all)
+		n.Share = max(n.Share, 1/n.Records)
 		return nil
 	}, "SELECT "+strings.Join(numbers, ", "), c.args...)
 	return n, err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/plan"
 )
 
 // The records of some places (records.Query.Only) are found in two ways: from the records, each of which is
@@ -87,10 +88,10 @@ func (b *builder) reset() { b.args, b.placeList = nil, "" }
 
 // ofPlaces follows FROM to read all records of a query.
 func (b *builder) ofPlaces(q *records.Query) string {
-	if b.placing.page == fromPlaces {
+	if b.placing.page == plan.FromPlaces {
 		return "(" + b.fromPlaces(q, b.name+".*") + ") AS placed"
 	}
-	return b.name + where(b.conditions(q, nil))
+	return b.name + where(b.conditions(q, 0))
 }
 
 // fromPlaces is a SELECT of columns of the records of a query, which it finds from their places.

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/plan"
 )
 
 // builder collects the arguments of one statement.
@@ -16,7 +17,7 @@ type builder struct {
 	*shared
 	*table
 	args     []any
-	plan     *plan // how to read a page; nil leaves it to the database
+	plan     plan.Plan // how to read a page
 	latest   bool  // whether the table is that of the latest records
 	changing bool  // in a transaction, whose changes indexes for searches may lack
 
@@ -40,14 +41,14 @@ const (
 	isNull = " IS NULL"
 )
 
-// conditions returns the conditions of a query. unindexed is a filter for which no index is to
-// be used, or nil. For the records of places it may be all but one.
-func (b *builder) conditions(q *records.Query, unindexed *records.Filter) []string {
+// conditions returns the conditions of a query. notBy is the position of a filter whose index is not
+// used, from 1, or 0. For the records of places it may be all but one.
+func (b *builder) conditions(q *records.Query, notBy int) []string {
 	var all []string
 	for i := range q.Filters {
 		f := &q.Filters[i]
 		column := f.Field.Column
-		if f == unindexed || b.placing.by != nil && f.Field != b.placing.by {
+		if i+1 == notBy || b.placing.by != nil && f.Field != b.placing.by {
 			column = b.dialect.Unindexed + column
 		}
 		all = append(all, b.condition(f, column))
@@ -139,8 +140,26 @@ func (b *builder) compare(f *records.Filter, column string) string {
 		return b.substring(b.dialect.Contains, column, f.Value.(string))
 	case records.StartsWith:
 		return b.substring(b.dialect.StartsWith, column, f.Value.(string))
+	case records.Gt:
+		return b.order(f, column, " > ")
+	case records.Gte:
+		return b.order(f, column, " >= ")
+	case records.Lt:
+		return b.order(f, column, " < ")
+	case records.Lte:
+		return b.order(f, column, " <= ")
+	default:
+		panic(unknownOp(f))
 	}
-	operator := map[records.Op]string{records.Gt: " > ", records.Gte: " >= ", records.Lt: " < ", records.Lte: " <= "}[f.Op]
+}
+
+// unknownOp describes a filter whose comparison the package does not know: a defect of the program.
+func unknownOp(f *records.Filter) string {
+	return fmt.Sprintf("sqlstore: unknown comparison %s of %s", f.Op, f.Field.Name)
+}
+
+// order compares the order of a column and a value. A missing string has no order.
+func (b *builder) order(f *records.Filter, column, operator string) string {
 	condition := column + operator + b.arg(f.Value)
 	if f.Field.Kind == records.Text && !f.Field.Nullable {
 		condition = "(" + condition + " AND " + column + " <> '')"

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/plan"
 )
 
 // SearchDDL is an index of parts of strings, for searches. In the statements, {name} is its name,
@@ -159,7 +160,7 @@ func (b *builder) pattern(s string) string {
 // matching returns the condition that the index for searches finds a record by a string, or false
 // if the index is not used for the string.
 func (b *builder) matching(s string) (condition string, ok bool) {
-	if !b.findable(s) || b.dialect.DDL.Search.Count != "" && (b.plan == nil || b.plan.find != s) {
+	if !b.findable(s) || b.dialect.DDL.Search.Count != "" && (b.plan.Search != s) {
 		return "", false
 	}
 	name := b.dialect.searchName(b.Resource)
@@ -178,7 +179,7 @@ func (t *table) textOf(f *records.Filter) (s string, ok bool) {
 	case f.Op == records.Contains || f.Op == records.StartsWith:
 		return s, true
 	}
-	return s, f.Op == records.Eq && t.indexes[f.Field.Column].name == "" && !t.firstOfKey(f.Field)
+	return s, f.Op == records.Eq && t.indexes[f.Field.Column].Name == "" && !t.firstOfKey(f.Field)
 }
 
 // updateSearch brings the indexes for searches up to date, at the end of a transaction.
@@ -219,9 +220,9 @@ func (t *transaction) changesText(of *table, id any) {
 // chooseSearch returns how to read a page of records that contain strings. For a database that
 // can't choose itself: by the index for searches if it finds few records for one of the strings,
 // and else in the order of the page.
-func (e *executor) chooseSearch(ctx context.Context, t *table, q *records.Query) (*plan, error) {
+func (e *executor) chooseSearch(ctx context.Context, t *table, q *records.Query) (p plan.Plan, err error) {
 	if e.latest || e.dialect.DDL.Search == nil { // the latest records have no such indexes
-		return nil, nil
+		return p, nil
 	}
 	if e.dialect.DDL.Search.Count == "" {
 		return e.findFirst(ctx, t, q)
@@ -232,8 +233,7 @@ func (e *executor) chooseSearch(ctx context.Context, t *table, q *records.Query)
 			texts = append(texts, s)
 		}
 	}
-	var p *plan
-	least := int64(maxFew + 1)
+	least := int64(plan.MaxFew + 1)
 	for _, s := range texts {
 		b := &builder{shared: e.shared, table: t, changing: e.changing}
 		if !b.findable(s) || isPair(s) && e.knownMany(t, q) {
@@ -242,14 +242,14 @@ func (e *executor) chooseSearch(ctx context.Context, t *table, q *records.Query)
 		n := int64(0)
 		text := fmt.Sprintf(b.dialect.searchText(t.Resource, b.dialect.searchName(t.Resource), b.dialect.DDL.Search.Count), b.pattern(s), b.arg(least))
 		if err := e.each(ctx, 1, func(row []any) error { n, _ = row[0].(int64); return nil }, text, b.args...); err != nil {
-			return nil, err
+			return p, err
 		}
 		if n < least {
-			least, p = n, &plan{find: s, none: n == 0}
+			least, p = n, plan.Plan{Search: s, None: n == 0}
 		}
 	}
-	if keys := sortKeys(q); p == nil && !e.changing && q.Text != "" && len(q.Filters) == 0 && q.Only == nil && len(keys) == 2 && t.indexes[keys[0].Column].name != "" {
-		p = &plan{index: t.indexes[keys[0].Column].name} // many, or unknown
+	if keys := sortKeys(q); p.Search == "" && !e.changing && q.Text != "" && len(q.Filters) == 0 && q.Only == nil && len(keys) == 2 && t.indexes[keys[0].Column].Name != "" {
+		p.Index = t.indexes[keys[0].Column].Name // many, or unknown
 	}
 	return p, nil
 }
@@ -258,18 +258,18 @@ func (e *executor) chooseSearch(ctx context.Context, t *table, q *records.Query)
 // itself: unless the first records in the order have enough of them, they are found before they are sorted.
 // The database takes them for evenly spread, and would read most records of the order if the last ones match,
 // as for the devices of a new location.
-func (e *executor) findFirst(ctx context.Context, t *table, q *records.Query) (*plan, error) {
+func (e *executor) findFirst(ctx context.Context, t *table, q *records.Query) (p plan.Plan, err error) {
 	b := &builder{shared: e.shared, table: t, changing: e.changing}
 	keys := sortKeys(q)
 	if e.changing || q.Text == "" || isPair(q.Text) || !b.findable(q.Text) || len(q.Filters) > 0 || q.Only != nil || q.After != nil ||
 		q.Limit <= 0 || q.Limit >= maxLiteral || q.Offset > maxRead || !t.ordered(keys[0].Field) {
-		return nil, nil
+		return p, nil
 	}
-	enough, err := e.probe(ctx, b, keys, []string{b.search(q.Text)}, maxRead, float64(q.Limit+q.Offset+1))
-	if err != nil || enough {
-		return nil, err
+	enough, err := e.probe(ctx, t, q, keys)
+	if err == nil && !enough {
+		p.Shape = plan.FindFirst
 	}
-	return &plan{first: true}, nil
+	return p, err
 }
 
 // countMatching returns a SELECT of the number of records that match a query of a string only, or
@@ -293,7 +293,7 @@ func (e *executor) knownMany(t *table, q *records.Query) bool {
 		return false
 	}
 	known := e.totals.get(key)
-	return known != nil && known.total > maxFew
+	return known != nil && known.total > plan.MaxFew
 }
 
 // maxValues is the most values of a field that replace a string that they contain.

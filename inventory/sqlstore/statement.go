@@ -41,7 +41,6 @@ type executor struct {
 
 	owned    map[string]*sql.Stmt // statements of the transaction that the cache lacks
 	latest   bool                 // whether lists are of the latest records
-	unplan   bool                 // lists are read without a plan
 	changing bool                 // in a transaction that changes records
 }
 

@@ -82,9 +82,9 @@ func (b *builder) countsWithin(f, place *records.Field, only *records.Places) st
 	if f == place {
 		return "value, CAST(sum(n) AS bigint) AS n FROM " + b.countsOfPlaces(place.Column, only) + " GROUP BY value HAVING sum(n) <> 0"
 	}
-	pair, key := b.pairOf(f, place), "length(known.value) || ':' || known.value || places.value"
+	pair, key := b.pairOf(f, place), pairText("known.value", "places.value")
 	if pair.a.Column == place.Column {
-		key = "length(places.value) || ':' || places.value || known.value"
+		key = pairText("places.value", "known.value")
 	}
 	return "known.value AS value, CAST(sum(pairs.n) AS bigint) AS n FROM (SELECT DISTINCT value FROM " + countsTable + " WHERE resource = '" + b.name +
 		"' AND field = '" + f.Column + "') AS known CROSS JOIN (SELECT DISTINCT value FROM " + b.countsOfPlaces(place.Column, only) +

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/plan"
 )
 
 // table holds the SQL of one resource, derived from its description.
@@ -20,7 +21,7 @@ type table struct {
 	position map[string]int        // of a column, by its name
 	keys     []int                 // the columns with a column of keys, after the others in a new row
 	counted  []int                 // the columns whose values are counted
-	indexes  map[string]fieldIndex // of a column and the id, by the column
+	indexes  map[string]plan.Index // of a column and the id, by the column
 	pairs    []facetPair           // the columns whose pairs of values are counted
 	uniques  []records.Unique
 	chained  bool // the audit log, whose entries have positions
@@ -56,7 +57,7 @@ func (e *executor) table(r *records.Resource) *table {
 }
 
 func newTable(r *records.Resource, d *Dialect) *table {
-	t := &table{Resource: r, name: r.Table(), position: map[string]int{}, uniques: r.Uniques(), indexes: map[string]fieldIndex{}, inserts: map[int]string{}}
+	t := &table{Resource: r, name: r.Table(), position: map[string]int{}, uniques: r.Uniques(), indexes: map[string]plan.Index{}, inserts: map[int]string{}}
 	_, t.chained = r.New().(*records.AuditLog)
 	var names []string
 	returning := []string{"id"}
@@ -70,7 +71,7 @@ func newTable(r *records.Resource, d *Dialect) *table {
 			returning = append(returning, f.Column)
 		}
 		if name, covered := d.fieldIndex(r, f); name != "" {
-			index := fieldIndex{name, append([]string{orderColumn(f), "id"}, covered...)}
+			index := plan.Index{Name: name, Columns: append([]string{orderColumn(f), "id"}, covered...)}
 			t.indexes[f.Column], t.indexes[orderColumn(f)] = index, index
 		}
 		if f.Keyed() {

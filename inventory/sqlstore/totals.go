@@ -104,7 +104,7 @@ func (b *builder) knownNow(q *records.Query) string {
 			" AND (SELECT seq FROM " + headTable + " WHERE id = 1) <= " + b.arg(b.known.at.Seq+maxNew)
 		// The limit tells PostgreSQL that there are few.
 		total += " + (SELECT count(*) FROM (SELECT id AS added" + behind + " ORDER BY seq LIMIT " + newest + ") AS later CROSS JOIN " + b.name +
-			where(append([]string{"id = added"}, b.conditions(q, nil)...)) + ")"
+			where(append([]string{"id = added"}, b.conditions(q, 0)...)) + ")"
 	}
 	return "SELECT CASE WHEN " + holds + " THEN " + total + " ELSE (" + b.count(q) + ") END"
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/internal/scaletest"
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
@@ -110,35 +109,6 @@ func TestPruneAudit(t *testing.T) {
 	t.Parallel()
 	scaletest.Unraced(t)
 	sqlstoretest.CheckPruneAudit(t, open(t, filepath.Join(t.TempDir(), "inventory.db")))
-}
-
-// TestOutdatedPlan deletes the records that a page was planned to have, as another process may
-// between the plan and the page.
-func TestOutdatedPlan(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "inventory.db")
-	store := open(t, path)
-	devices := sqlstoretest.Devices(0, 500)
-	for _, rec := range devices {
-		rec.(*inventory.Device).Vendor = "all"
-	}
-	require.NoError(t, sqlstoretest.Create(t, store, devices...))
-	r := records.Of[inventory.Device](store.Schema())
-	status, _ := r.Field("status")
-	q := (&records.Query{Resource: r, Limit: 10, Sort: []records.SortKey{{Field: status, Desc: true}}}).Where("vendor", "all")
-	page, err := store.List(t.Context(), q)
-	require.NoError(t, err)
-	require.Len(t, page.Records, 10)
-	first := page.Records[0].(*inventory.Device)
-
-	_, err = raw(t, path).ExecContext(t.Context(), "DELETE FROM devices WHERE status = ?", first.Status) // the counts stay
-	require.NoError(t, err)
-	page, err = store.List(t.Context(), q)
-	require.NoError(t, err)
-	require.Len(t, page.Records, 10)
-	for _, rec := range page.Records {
-		require.NotEqual(t, first.Status, rec.(*inventory.Device).Status)
-	}
 }
 
 // TestCables: processes that share a database respect each other's ports and cables.
