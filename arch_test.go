@@ -28,7 +28,7 @@ var layers = []struct {
 }{
 	{"internal", []string{"internal/*", "manifest/internal/*", "inventory/sqlstore/internal/plan"}},
 	{"engine of a domain", []string{"inventory/records"}},
-	{"domain", []string{"httpx", "ratelimit", "manifest", "inventory", "bookcatalog"}},
+	{"domain", []string{"httpx", "ratelimit", "manifest", "inventory", "bookcatalog", "inventory/sqlstore/internal/dialect"}},
 	{"one concern of a domain", []string{
 		"ratelimit/store/*", "ratelimit/internal/*", "ratelimit/config", "ratelimit/explain", "ratelimit/replay", "ratelimit/localcache",
 		"ratelimit/settings", "ratelimit/stats", "manifest/launch", "manifest/fetch", "manifest/schematest", "manifest/registry",

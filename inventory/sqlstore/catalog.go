@@ -22,7 +22,7 @@ type Catalog struct {
 	unkeyed map[string]bool   // tables whose keys are filled before they are indexed
 
 	noSearch     bool   // there can be no index for searches
-	searchSchema string // what SearchDDL.Available returned
+	searchSchema string // what dialect.Search.Available returned
 }
 
 // catalogColumn is a column that exists.

@@ -287,7 +287,7 @@ func (t *transaction) flush(ctx context.Context) error {
 		return cmp.Or(cmp.Compare(a.resource, b.resource), cmp.Compare(a.field, b.field), cmp.Compare(a.value, b.value))
 	})
 	keys = slices.DeleteFunc(keys, func(k countKey) bool { return t.counts[k] == 0 })
-	slot := int64(rand.IntN(max(t.dialect.Slots, 1)))
+	slot := int64(rand.IntN(t.dialect.Slots))
 	for chunk := range slices.Chunk(keys, maxUpsert) {
 		b := &builder{shared: t.shared}
 		rows := make([]string, len(chunk))

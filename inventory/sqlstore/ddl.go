@@ -11,35 +11,8 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/dialect"
 )
-
-// DDL is the data definition language of a database, as far as the tables of a schema need it.
-type DDL struct {
-	// Types are the types of columns by the kind of the field, as the statement Columns returns
-	// them.
-	Types map[records.Kind]string
-	// Zero are the literals that existing records get in an added column that may not be null.
-	Zero map[records.Kind]string
-	// Checks are conditions that the values of a kind need, with %s for the column.
-	Checks map[records.Kind]string
-	// Bytes is the type of columns of bytes, and NoBytes the literal of an empty one.
-	Bytes, NoBytes string
-	// Begin are the statements before changes of tables while the store is in use: they wait for
-	// other processes that change tables, and bound how long calls wait.
-	Begin []string
-	// Options follows the columns of a CREATE TABLE.
-	Options string
-	// Columns is a SELECT of all columns: the table, the name, the type, and 1 for NOT NULL or 0.
-	Columns string
-	// Indexes is a SELECT of the names of all indexes.
-	Indexes string
-	// Search is the index for searches. Nil is none.
-	Search *SearchDDL
-	// Include says that an index can have columns that are no part of its key.
-	Include bool
-	// IndexBytes is the most bytes of the values in one index. 0 is no limit.
-	IndexBytes int
-}
 
 // Statements returns the statements that create what a database lacks of a schema: tables,
 // columns, indexes, and the counts of existing records. They are the same for the same schema
@@ -294,7 +267,7 @@ func (d *Dialect) generate(ctx context.Context, conn *sql.Conn, schema *records.
 	for i, text := range statements {
 		p.run(i+1, len(statements), text)
 		if _, err := tx.ExecContext(ctx, text); err != nil {
-			if d.Classify(err).Kind == UniqueViolation {
+			if d.Classify(err).Kind == dialect.UniqueViolation {
 				err = fmt.Errorf("records share the value of a unique key, change them first with a schema without the key: %w", err)
 			}
 			return nil, errors.Join(fmt.Errorf("%w, in the generated statement %s", err, text), tx.Rollback())

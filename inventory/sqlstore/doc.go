@@ -21,8 +21,9 @@
 // it. Tables and columns that the schema lacks are ignored. Nothing is removed or changed, except
 // the index of a key that was added with records.UniqueKey and that the schema lacks.
 //
-// For another database, write a [Dialect], its migrations, and an Open of your own that ends
-// in [New].
+// The databases are SQLite and PostgreSQL. A program that has a pool of connections of its own passes it to [New],
+// with sqlite.Dialect or postgres.Dialect. To keep an inventory elsewhere, implement records.Store;
+// inventory/storetest tests it.
 //
 // # Schema
 //
@@ -86,13 +87,13 @@
 // belongs to the call.
 //
 // [Store.Ping] has connections of its own. After an error of a damaged database it fails until
-// Dialect.Check finds no more damage. If the database is too large to be checked before the deadline
+// a check of the database finds no more damage. If the database is too large to be checked before the deadline
 // of the ping, it fails until a minute has passed without such an error.
 //
 // # Design notes
 //
-// A [Dialect] holds the differences between databases as data, and the statements are the same
-// for all. Branches on the name of a database would have to be found again for the next one.
+// internal/dialect holds the differences between the databases as data, and the statements are the same for both:
+// each difference has a name and a description there, instead of branches all over the package.
 //
 // A list is one statement: the page, with the total in its last column. So both are of one
 // state, with one round trip and no transaction. A window function for the total would read
@@ -123,7 +124,7 @@
 // sort column. With OR between them, databases read the index from its beginning.
 //
 // Counts are maintained by the store and not by triggers: a trigger runs once per row, is
-// written in a language of each database, and not all databases have triggers. A transaction
+// written in a language of each database. A transaction
 // writes each count once, at its end, in the order of the keys, so that two transactions can't
 // deadlock. In a database with several writers a count is spread over slots, of which a
 // transaction updates a random one, so that writers seldom wait for each other. The planner's
@@ -145,7 +146,7 @@
 //
 // The tables of latest records have an index for the default order only, because each new record
 // changes all columns of its row. In a database with one writer at a time, one statement replaces
-// many rows that are older; other databases lock the rows first.
+// many rows that are older; PostgreSQL locks the rows first.
 //
 // Transactions that each change several records can deadlock, which the database detects after
 // a second. Within a store they take turns instead; between processes the database aborts one,

@@ -15,7 +15,7 @@ import (
 
 // durability lets transactions that commit one after another share the time until their commits are
 // on disk. While others run, a transaction that extends the audit log commits without that wait
-// (Dialect.CommitAsync), so that the next one gets the end of the log at once. Its call returns when a
+// (dialect.Spec.CommitAsync), so that the next one gets the end of the log at once. Its call returns when a
 // later flush, of all that wait by then, has ended. So does that of a transaction that has changed
 // nothing, for what it has read; and readers of the log, for the entries that they return.
 type durability struct {

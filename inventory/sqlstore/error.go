@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/dialect"
 )
 
 // classify returns what an error means.
-func (s *shared) classify(err error) DriverError {
+func (s *shared) classify(err error) dialect.Error {
 	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, sql.ErrTxDone) {
-		return DriverError{Kind: Unavailable} // a transaction is also done when its time has passed
+		return dialect.Error{Kind: dialect.Unavailable} // a transaction is also done when its time has passed
 	}
 	return s.dialect.Classify(err)
 }
@@ -38,16 +39,16 @@ func (s *shared) failure(ctx context.Context, what string, err error) error {
 		}
 	}
 	switch s.classify(err).Kind {
-	case Unavailable:
+	case dialect.Unavailable:
 		return unavailable(what, err)
-	case SchemaChanged:
+	case dialect.SchemaChanged:
 		return s.schemaChanged(what, err)
-	case Full:
+	case dialect.Full:
 		return &records.Error{
 			Kind: records.Full, Message: "The database has no space left: nothing was changed, try again later",
 			Err: fmt.Errorf("%s: %w", what, err),
 		}
-	case Damaged:
+	case dialect.Damaged:
 		s.damage.Store(&damage{err, s.opts.Now()})
 		return damaged(what, err)
 	}
@@ -75,10 +76,10 @@ type damage struct {
 }
 
 // forgetDamage is the time for which a database counts as damaged after an error, if it is so large that
-// Dialect.Check does not end within the time of a ping.
+// dialect.Spec.Check does not end within the time of a ping.
 const forgetDamage = time.Minute
 
-// checkDamage returns the last error of a damaged database until Dialect.Check succeeds.
+// checkDamage returns the last error of a damaged database until dialect.Spec.Check succeeds.
 func (s *shared) checkDamage(ctx context.Context, db *sql.DB) error {
 	found := s.damage.Load()
 	if found == nil || s.dialect.Check == "" {
@@ -100,7 +101,7 @@ func (e *executor) violation(ctx context.Context, t *table, what string, err err
 	var found *records.Error
 	var err2 error
 	switch {
-	case reported.Kind == ForeignKeyViolation:
+	case reported.Kind == dialect.ForeignKeyViolation:
 		found, err2 = e.dangling(ctx, t, reported.Constraint, recs)
 	case reported.Constraint == "":
 		found, err2 = e.duplicate(ctx, t, created, recs)
@@ -110,7 +111,7 @@ func (e *executor) violation(ctx context.Context, t *table, what string, err err
 		return e.failure(ctx, what, errors.Join(err, err2))
 	case found != nil:
 		return found
-	case reported.Kind != UniqueViolation:
+	case reported.Kind != dialect.UniqueViolation:
 		return e.failure(ctx, what, err)
 	}
 	for _, key := range t.uniques {

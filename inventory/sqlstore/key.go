@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/dialect"
 )
 
 // KeyColumn returns the column with the keys of a field by which lists are sorted
@@ -214,7 +215,7 @@ func (d *Dialect) fillKeys(ctx context.Context, db *sql.DB, r *records.Resource,
 			return nil
 		}
 		if err := d.writeKeys(ctx, db, r, fields, batch); err != nil {
-			if d.Classify(err).Kind == Retryable && ctx.Err() == nil {
+			if d.Classify(err).Kind == dialect.Retryable && ctx.Err() == nil {
 				continue // another process writes the same records
 			}
 			return err
@@ -234,7 +235,7 @@ func (d *Dialect) writeKeys(ctx context.Context, db *sql.DB, r *records.Resource
 		return err
 	}
 	statements := map[int]*sql.Stmt{} // by the number of records
-	for chunk := range slices.Chunk(batch, max(d.Rows, 1)) {
+	for chunk := range slices.Chunk(batch, chunks[0]) {
 		stmt := statements[len(chunk)]
 		if stmt == nil {
 			if stmt, err = tx.PrepareContext(ctx, d.keyUpdate(r, fields, len(chunk))); err != nil {

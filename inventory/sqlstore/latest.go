@@ -293,7 +293,7 @@ func (t *transaction) writeLatest(ctx context.Context, of *table, added, replace
 // execRows runs the statements of some numbers of rows, and returns how many rows they changed.
 func (t *transaction) execRows(ctx context.Context, statements map[int]string, rows [][]any) (changed int64, err error) {
 	for _, size := range chunks {
-		for ; size <= max(t.dialect.Rows, 1) && len(rows) >= size; rows = rows[size:] {
+		for ; len(rows) >= size; rows = rows[size:] {
 			n, err := t.exec(ctx, statements[size], slices.Concat(rows[:size]...)...)
 			if err != nil {
 				return 0, err

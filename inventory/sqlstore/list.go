@@ -281,7 +281,7 @@ func (b *builder) limit(q *records.Query, part bool) string {
 		if offset == "" {
 			return ""
 		}
-		return " LIMIT " + b.dialect.NoLimit + offset + b.arg(q.Offset)
+		return " LIMIT " + strconv.Itoa(maxRows) + offset + b.arg(q.Offset)
 	}
 	n := min(q.Limit, maxRows) + 1
 	if part {

@@ -14,6 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/dialect"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -26,24 +27,24 @@ var (
 	errUnknown = errors.New("something else")
 )
 
-// dialect returns the dialect of a database with these errors.
-func dialect() sqlstore.Dialect {
-	return sqlstore.Dialect{
-		Parameter: "$", Rows: 128, Fold: "%s", Contains: "%s %s", StartsWith: "%s %s", Element: "%s %s", Elements: "%s",
-		ForUpdate: " FOR UPDATE", Aborts: true, NoLimit: "ALL", Slots: 1,
+// mockDialect returns the dialect of a database with these errors.
+func mockDialect() sqlstore.Dialect {
+	return sqlstore.Dialect{Spec: dialect.Spec{
+		Parameter: "$", Contains: "%s %s", StartsWith: "%s %s", Element: "%s %s", Elements: "%s",
+		ForUpdate: " FOR UPDATE", Aborts: true, Slots: 1,
 		Time: func(t time.Time) any { return t },
-		Classify: func(err error) sqlstore.DriverError {
+		Classify: func(err error) dialect.Error {
 			switch {
 			case errors.Is(err, errDown):
-				return sqlstore.DriverError{Kind: sqlstore.Unavailable}
+				return dialect.Error{Kind: dialect.Unavailable}
 			case errors.Is(err, errRetry):
-				return sqlstore.DriverError{Kind: sqlstore.Retryable}
+				return dialect.Error{Kind: dialect.Retryable}
 			case errors.Is(err, errKey):
-				return sqlstore.DriverError{Kind: sqlstore.UniqueViolation, Constraint: "secrets_name_key"}
+				return dialect.Error{Kind: dialect.UniqueViolation, Constraint: "secrets_name_key"}
 			}
-			return sqlstore.DriverError{}
+			return dialect.Error{}
 		},
-	}
+	}}
 }
 
 // mocked returns a store on a mock of a database. All expected statements must come, and all
@@ -52,7 +53,7 @@ func mocked(t *testing.T) (*sqlstore.Store, sqlmock.Sqlmock) {
 	t.Helper()
 	db, mock, err := sqlmock.New()
 	require.NoError(t, err)
-	store, err := sqlstore.New(t.Context(), db, db, dialect(), inventory.Schema(), &sqlstore.Options{Attempts: 3})
+	store, err := sqlstore.New(t.Context(), db, db, mockDialect(), inventory.Schema(), &sqlstore.Options{Attempts: 3})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, mock.ExpectationsWereMet())
@@ -195,28 +196,6 @@ func TestRetry(t *testing.T) {
 		require.Equal(t, records.Unavailable, records.KindOf(err))
 		require.ErrorIs(t, err, errRetry)
 	})
-}
-
-// TestRowsByDefault: a dialect without Rows creates records one by one.
-func TestRowsByDefault(t *testing.T) {
-	t.Parallel()
-	db, mock, err := sqlmock.New()
-	require.NoError(t, err)
-	d := dialect()
-	d.Rows, d.Slots = 0, 0
-	store, err := sqlstore.New(t.Context(), db, db, d, inventory.Schema(), nil)
-	require.NoError(t, err)
-	mock.ExpectBegin()
-	mock.ExpectExec("^SAVEPOINT").WillReturnResult(sqlmock.NewResult(0, 0))
-	for range 2 {
-		mock.ExpectExec("^INSERT INTO secrets").WillReturnResult(sqlmock.NewResult(0, 1))
-	}
-	mock.ExpectExec("^INSERT INTO tallies").WillReturnResult(sqlmock.NewResult(0, 1))
-	mock.ExpectCommit()
-	mock.ExpectClose()
-	require.NoError(t, store.Change(t.Context(), func(tx records.Tx) error { return tx.Create(t.Context(), secret(1), secret(2)) }))
-	require.NoError(t, store.Close())
-	require.NoError(t, mock.ExpectationsWereMet())
 }
 
 // TestTransactionContinues: a violated constraint rolls back its own call only.

@@ -18,8 +18,8 @@ type builder struct {
 	*table
 	args     []any
 	plan     plan.Plan // how to read a page
-	latest   bool  // whether the table is that of the latest records
-	changing bool  // in a transaction, whose changes indexes for searches may lack
+	latest   bool      // whether the table is that of the latest records
+	changing bool      // in a transaction, whose changes indexes for searches may lack
 
 	placing   placing
 	aliases   int    // of records behind references
@@ -95,7 +95,8 @@ func (b *builder) search(s string) string {
 	return condition
 }
 
-func (b *builder) folded(column string) string { return fmt.Sprintf(b.dialect.Fold, column) }
+// folded converts the ASCII letters of a string to lower case; those only, by the collation of the columns.
+func folded(text string) string { return "lower(" + text + ")" }
 
 // condition returns the condition of one filter.
 func (b *builder) condition(f *records.Filter, column string) string {
@@ -173,7 +174,7 @@ func (b *builder) substring(how, column, value string) string {
 	if value == "" {
 		return column + " <> ''"
 	}
-	return fmt.Sprintf(how, b.folded(column), b.arg(records.FoldASCII(value)))
+	return fmt.Sprintf(how, folded(column), b.arg(records.FoldASCII(value)))
 }
 
 // emptyString reports whether no record has a value, because the empty string is stored for a

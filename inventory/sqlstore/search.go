@@ -18,36 +18,6 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/plan"
 )
 
-// SearchDDL is an index of parts of strings, for searches. In the statements, {name} is its name,
-// {table} the table, {columns} the searched columns, {text} an expression with their folded
-// values, and {schema} what Available returned.
-type SearchDDL struct {
-	// Available is a SELECT that returns one string if the database can have the index. Empty if
-	// every database can.
-	Available string
-	// Create makes the index and fills it.
-	Create []string
-	// Update brings it up to date at the end of a transaction. The parameter of each statement is
-	// a JSON array of the ids of changed records. Empty if it is always up to date.
-	Update []string
-	// Drop removes it.
-	Drop []string
-	// Separator is the expression for the character U+001F, which stands between the values.
-	Separator string
-	// Match is the condition that a record matches, with %s for the pattern.
-	Match string
-	// Count is a SELECT of the number of records that match, with %s for the pattern and for the
-	// number at which it may end. Empty leaves the choice of how to read a page to the database.
-	Count string
-	// Pattern returns the pattern for a folded string.
-	Pattern func(s string) string
-	// Pair is an expression with the pattern for a folded string of two characters, with %s for the
-	// string. Empty if the index does not find it.
-	Pair string
-	// Version is part of the name of the index. Another one makes it again.
-	Version string
-}
-
 // minSearch is the number of characters that an index of trigrams finds. It may find pairs too.
 const minSearch = 3
 
@@ -73,7 +43,7 @@ func (d *Dialect) searchName(r *records.Resource) string {
 	return identifier(r.Table(), "search", hex.EncodeToString(sum[:4]))
 }
 
-// searchText returns a text with the placeholders of a [SearchDDL] replaced.
+// searchText returns a text with the placeholders of a dialect.Search replaced.
 func (d *Dialect) searchText(r *records.Resource, name, text string) string {
 	columns := searched(r)
 	var values []string
@@ -90,9 +60,9 @@ func (d *Dialect) searchText(r *records.Resource, name, text string) string {
 // foldedText is the folded string in which searches look for a part of the value of a field.
 func (d *Dialect) foldedText(f *records.Field) string {
 	if f.Kind == records.List {
-		return fmt.Sprintf(d.Fold, fmt.Sprintf(d.Elements, f.Column))
+		return folded(fmt.Sprintf(d.Elements, f.Column))
 	}
-	return fmt.Sprintf(d.Fold, f.Column)
+	return folded(f.Column)
 }
 
 // searchStatements returns the statements that create the index for searches, and drop those of

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/dialect"
 )
 
 // Options change how a [Store] works. Nil means the defaults.
@@ -26,8 +27,8 @@ type Options struct {
 	// their contexts allow. Default: 10 s.
 	Timeout time.Duration
 	// Health are handles for Ping, one for each database and that of the writer first, so that a
-	// ping does not wait for the connections of other calls. The first one also serves
-	// Dialect.Flush. The store closes them. Nil means the writer and the reader; without
+	// ping does not wait for the connections of other calls. The first one also waits until
+	// commits are on disk. The store closes them. Nil means the writer and the reader; without
 	// elements a ping does nothing.
 	Health []*sql.DB
 	// Replica says that the reader is a handle to a replica, which lags behind the writer: see
@@ -53,9 +54,9 @@ type Store struct {
 //
 // The store closes both handles; if New fails, the caller does. The error is of kind
 // records.Unavailable if the database can't be reached.
-func New(ctx context.Context, writer, reader *sql.DB, dialect Dialect, schema *records.Schema, opts *Options) (*Store, error) {
+func New(ctx context.Context, writer, reader *sql.DB, d Dialect, schema *records.Schema, opts *Options) (*Store, error) {
 	s := &Store{writer: writer, reader: reader, shared: &shared{
-		dialect: dialect, caches: map[*sql.DB]*statementCache{},
+		dialect: d, caches: map[*sql.DB]*statementCache{},
 		exclusive: make(chan struct{}, 1), chainLock: make(chan struct{}, 1),
 		declarations: declarations{changed: make(chan struct{}, 1)},
 	}}
@@ -79,14 +80,14 @@ func New(ctx context.Context, writer, reader *sql.DB, dialect Dialect, schema *r
 	if s.opts.Now == nil {
 		s.opts.Now = time.Now
 	}
-	if dialect.Prepare {
+	if d.Prepare {
 		for _, db := range []*sql.DB{writer, reader} {
 			s.caches[db] = newStatementCache(db, s.opts.Statements)
 		}
 	}
-	if err := dialect.migrate(ctx, writer, schema, s.opts.Log); err != nil {
+	if err := d.migrate(ctx, writer, schema, s.opts.Log); err != nil {
 		what := "migrate the inventory"
-		if dialect.Exclusive != nil && s.classify(err).Kind == Unavailable {
+		if d.Exclusive != nil && s.classify(err).Kind == dialect.Unavailable {
 			what += " (another process may be upgrading it, which can take minutes: start again after it)"
 		}
 		return nil, s.failure(ctx, what, err)

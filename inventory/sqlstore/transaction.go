@@ -10,6 +10,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/internal/backoff"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/dialect"
 )
 
 // Change runs f in a transaction.
@@ -173,9 +174,9 @@ func (t *transaction) end(ctx context.Context, what string, err error) error {
 	}
 	switch kind := t.classify(err).Kind; {
 	case ctx.Err() != nil:
-	case kind == Retryable:
+	case kind == dialect.Retryable:
 		t.outcome = retry
-	case kind == SchemaChanged && t.dialect.DDL.Columns != "":
+	case kind == dialect.SchemaChanged && t.dialect.DDL.Columns != "":
 		t.outcome = retrySchema
 	}
 	t.ended = t.failure(ctx, what, err)
@@ -220,7 +221,7 @@ func (t *transaction) setSavepoint(ctx context.Context) error {
 // violated returns the error for records that violate a constraint, and rolls back to the
 // savepoint of the call. Any other error ends the transaction.
 func (t *transaction) violated(ctx context.Context, of *table, what string, err error, created bool, recs []records.Record) error {
-	if kind := t.classify(err).Kind; kind != UniqueViolation && kind != ForeignKeyViolation {
+	if kind := t.classify(err).Kind; kind != dialect.UniqueViolation && kind != dialect.ForeignKeyViolation {
 		return t.end(ctx, what, err)
 	}
 	if created && t.bare {

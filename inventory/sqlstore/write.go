@@ -60,7 +60,7 @@ func (t *transaction) create(ctx context.Context, bare bool, all []records.Recor
 			n = len(all)
 		}
 		for _, size := range chunks {
-			for ; size <= max(t.dialect.Rows, 1) && n >= size; n -= size {
+			for ; n >= size; n -= size {
 				if err := t.insert(ctx, t.table(r), all[:size], added, rows); err != nil {
 					return err
 				}

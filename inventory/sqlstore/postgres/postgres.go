@@ -16,6 +16,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/dialect"
 )
 
 // Options change how [Open] opens a database. Nil means the defaults.
@@ -111,15 +112,13 @@ const serializing = "470718560"
 
 // Dialect returns the dialect of PostgreSQL.
 func Dialect() sqlstore.Dialect {
-	return sqlstore.Dialect{
+	return sqlstore.Dialect{Spec: dialect.Spec{
 		Name:        "postgres",
 		Migrations:  "postgres",
 		DDL:         ddl(),
 		Lock:        "SELECT pg_advisory_lock(" + lock + ")",
 		Unlock:      "SELECT pg_advisory_unlock(" + lock + ")",
 		Parameter:   "$",
-		Rows:        128,
-		Fold:        "lower(%s)", // of ASCII letters only, by the collation of the columns
 		Contains:    "strpos(%[1]s, %[2]s) > 0",
 		StartsWith:  "left(%[1]s, length(%[2]s::text)) = %[2]s::text",
 		Elements:    `replace(replace(replace(substr(%[1]s::text, 3, greatest(length(%[1]s::text) - 4, 0)), '", "', chr(31)), '\\', '\'), '\"', '"')`,
@@ -138,18 +137,17 @@ func Dialect() sqlstore.Dialect {
 		JoinEach:  "%[1]s CROSS JOIN LATERAL (SELECT * FROM %[2]s WHERE %[3]s OFFSET 0) AS %[2]s", // which it does not flatten
 		OneByOne:  " OFFSET 0",
 		Aborts:    true,
-		NoLimit:   "ALL",
 		Size:      "SELECT pg_database_size(current_database())",
 		Slots:     16,
 		Replan:    pgx.QueryExecModeCacheDescribe,
 		Time:      func(t time.Time) any { return t },
 		Classify:  classify,
-	}
+	}}
 }
 
 // ddl describes the tables of PostgreSQL, in the schema in which it creates new ones.
-func ddl() sqlstore.DDL {
-	return sqlstore.DDL{
+func ddl() dialect.DDL {
+	return dialect.DDL{
 		Types: map[records.Kind]string{
 			records.Text: `text COLLATE "C"`, records.Int: "bigint", records.Float: "double precision", records.Bool: "boolean",
 			records.Time: "timestamp with time zone", records.List: "jsonb", records.Object: "text",
@@ -175,8 +173,8 @@ func ddl() sqlstore.DDL {
 
 // search describes an index of trigrams, which needs the extension pg_trgm. Without it a search
 // reads all records.
-func search() *sqlstore.SearchDDL {
-	return &sqlstore.SearchDDL{
+func search() *dialect.Search {
+	return &dialect.Search{
 		Available: `SELECT quote_ident(n.nspname) || '.' FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace
 				WHERE e.extname = 'pg_trgm' AND has_schema_privilege(n.oid, 'USAGE')
 			UNION ALL SELECT quote_ident(current_schema()) || '.' FROM pg_available_extensions
@@ -196,45 +194,45 @@ func search() *sqlstore.SearchDDL {
 }
 
 // classify classifies an error by its SQLSTATE.
-func classify(err error) sqlstore.DriverError {
+func classify(err error) dialect.Error {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	if _, connecting := errors.AsType[*pgconn.ConnectError](err); !ok || connecting {
-		return sqlstore.DriverError{Kind: lost(err)}
+		return dialect.Error{Kind: lost(err)}
 	}
 	switch e.Code {
 	case "23505":
-		return sqlstore.DriverError{Kind: sqlstore.UniqueViolation, Constraint: e.ConstraintName}
+		return dialect.Error{Kind: dialect.UniqueViolation, Constraint: e.ConstraintName}
 	case "23503":
-		return sqlstore.DriverError{Kind: sqlstore.ForeignKeyViolation, Constraint: e.ConstraintName}
+		return dialect.Error{Kind: dialect.ForeignKeyViolation, Constraint: e.ConstraintName}
 	case "42703", "0A000": // no such column; a cached plan must not change its result
-		return sqlstore.DriverError{Kind: sqlstore.SchemaChanged}
+		return dialect.Error{Kind: dialect.SchemaChanged}
 	case "40001", "40P01":
-		return sqlstore.DriverError{Kind: sqlstore.Retryable}
+		return dialect.Error{Kind: dialect.Retryable}
 	case "25006", // read-only: the server has become a replica
 		"55P03", "57014": // a timeout of the server for locks or statements
-		return sqlstore.DriverError{Kind: sqlstore.Unavailable}
+		return dialect.Error{Kind: dialect.Unavailable}
 	}
 	switch e.Code {
 	case "53100": // disk full
-		return sqlstore.DriverError{Kind: sqlstore.Full}
+		return dialect.Error{Kind: dialect.Full}
 	case "XX001", "XX002": // corrupted data, corrupted index
-		return sqlstore.DriverError{Kind: sqlstore.Damaged}
+		return dialect.Error{Kind: dialect.Damaged}
 	}
 	switch e.Code[:min(len(e.Code), 2)] {
 	case "08", "53", "57", "58": // connection, resources, shutdown, input and output
-		return sqlstore.DriverError{Kind: sqlstore.Unavailable}
+		return dialect.Error{Kind: dialect.Unavailable}
 	}
-	return sqlstore.DriverError{}
+	return dialect.Error{}
 }
 
-// lost returns sqlstore.Unavailable for an error of the connection.
-func lost(err error) sqlstore.DriverErrorKind {
+// lost returns dialect.Unavailable for an error of the connection.
+func lost(err error) dialect.Kind {
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	_, network := errors.AsType[net.Error](err)
 	switch {
 	case connecting, network, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
 		strings.Contains(err.Error(), "conn closed"), strings.Contains(err.Error(), "conn busy"):
-		return sqlstore.Unavailable
+		return dialect.Unavailable
 	}
-	return sqlstore.OtherError
+	return dialect.Other
 }

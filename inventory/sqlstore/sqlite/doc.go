@@ -16,7 +16,7 @@
 // of internal/sqlitefile.
 //
 // The driver stops a statement when its context ends, but not after its first row. So a list with
-// a filter or a search is materialized before its first row (Dialect.Complete).
+// a filter or a search is materialized before its first row (dialect.Spec.Complete).
 //
 // The cache of each connection may grow to 32 MB, and the log is written back at 16 MB:
 // with the default of 2 MB, large changes write some rows twice. Memory is allocated as

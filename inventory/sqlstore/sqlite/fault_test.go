@@ -21,6 +21,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/dialect"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
@@ -153,13 +154,13 @@ func TestDamaged(t *testing.T) {
 // for a minute after the last error.
 func TestDamagedLarge(t *testing.T) {
 	t.Parallel()
-	dialect := sqlite.Dialect()
-	dialect.Check = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT max(i) FROM n" // does not end
-	dialect.Classify = func(error) sqlstore.DriverError { return sqlstore.DriverError{Kind: sqlstore.Damaged} }
+	damaged := sqlite.Dialect()
+	damaged.Check = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT max(i) FROM n" // does not end
+	damaged.Classify = func(error) dialect.Error { return dialect.Error{Kind: dialect.Damaged} }
 	path := filepath.Join(t.TempDir(), "inventory.db")
 	require.NoError(t, create(t, open(t, path), makeDevices(0, 1)...))
 	db, now := raw(t, path), time.Now()
-	store, err := sqlstore.New(t.Context(), db, db, dialect, inventory.Schema(), &sqlstore.Options{Timeout: patient, Now: func() time.Time { return now }})
+	store, err := sqlstore.New(t.Context(), db, db, damaged, inventory.Schema(), &sqlstore.Options{Timeout: patient, Now: func() time.Time { return now }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	eventually := func(want string) {
@@ -199,8 +200,8 @@ func TestLateCancel(t *testing.T) {
 	var compared atomic.Int64
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	dialect := sqlite.Dialect()
-	dialect.Contains = "late_cancel(%s, %s)"
+	late := sqlite.Dialect()
+	late.Contains = "late_cancel(%s, %s)"
 	matches := func() int64 {
 		if n := compared.Add(1); n == 10 {
 			cancel()
@@ -213,7 +214,7 @@ func TestLateCancel(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "inventory.db")
 	require.NoError(t, create(t, open(t, path), makeDevices(0, devices)...))
 	db := raw(t, path)
-	store, err := sqlstore.New(t.Context(), db, db, dialect, inventory.Schema(), &sqlstore.Options{Timeout: patient})
+	store, err := sqlstore.New(t.Context(), db, db, late, inventory.Schema(), &sqlstore.Options{Timeout: patient})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	_, err = store.List(ctx, &records.Query{Resource: records.Of[inventory.Device](inventory.Schema()), Text: "x", Limit: 20})

@@ -18,6 +18,7 @@ import (
 	"github.com/ashlar-go/ashlar/internal/sqlitefile"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/dialect"
 )
 
 // Options change how [Open] opens a database. Nil means the defaults.
@@ -111,20 +112,17 @@ func handles(ctx context.Context, path string, opts *Options) (*sqlitefile.Handl
 
 // Dialect returns the dialect of SQLite.
 func Dialect() sqlstore.Dialect {
-	return sqlstore.Dialect{
+	return sqlstore.Dialect{Spec: dialect.Spec{
 		Name:       "sqlite3",
 		Migrations: "sqlite",
 		Exclusive:  sqlitefile.Migrate,
 		DDL:        ddl(),
 		Parameter:  "?",
 		Next:       "?",
-		Rows:       128,
-		Fold:       "lower(%s)", // of ASCII letters only
 		Contains:   "instr(%[1]s, %[2]s) > 0",
 		StartsWith: "substr(%[1]s, 1, length(%[2]s)) = %[2]s",
 		Elements:   "coalesce((SELECT group_concat(value, char(31)) FROM json_each(%s)), '')",
 		Element:    "EXISTS (SELECT 1 FROM json_each(%[1]s) WHERE value = %[2]s)",
-		NoLimit:    "-1",
 		IndexedBy:  " INDEXED BY %s",
 		Unindexed:  "+",
 		JoinEach:   "%[1]s CROSS JOIN %[2]s WHERE %[3]s", // in this order
@@ -136,12 +134,12 @@ func Dialect() sqlstore.Dialect {
 		Prepare:    true,
 		Time:       func(t time.Time) any { return t.UnixMicro() },
 		Classify:   classify,
-	}
+	}}
 }
 
 // ddl describes the tables of SQLite. A type of a column is its affinity.
-func ddl() sqlstore.DDL {
-	return sqlstore.DDL{
+func ddl() dialect.DDL {
+	return dialect.DDL{
 		Types: map[records.Kind]string{
 			records.Text: "TEXT", records.Int: "INTEGER", records.Float: "REAL", records.Bool: "INTEGER", records.Time: "INTEGER",
 			records.List: "TEXT", records.Object: "TEXT",
@@ -171,8 +169,8 @@ var missing = regexp.MustCompile(`no such column|has no column named`)
 // have no rowid. Triggers would make each INSERT keep a copy of the pages it touches. It is filled
 // with few and large writes, which takes a third of the time. A pair of characters is found by the
 // trigrams that begin with it: a separator follows the last value, which may end with the pair.
-func search() *sqlstore.SearchDDL {
-	return &sqlstore.SearchDDL{
+func search() *dialect.Search {
+	return &dialect.Search{
 		Create: []string{
 			"CREATE TABLE {name}_ids (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE)",
 			"CREATE VIRTUAL TABLE {name} USING fts5(text, tokenize = 'trigram case_sensitive 1', content = '', contentless_delete = 1)",
@@ -201,34 +199,34 @@ func search() *sqlstore.SearchDDL {
 
 // classify classifies an error by its result code. SQLite does not say which foreign key is
 // violated.
-func classify(err error) sqlstore.DriverError {
+func classify(err error) dialect.Error {
 	e, ok := errors.AsType[*driver.Error](err)
 	if !ok {
 		if errors.Is(err, sqlitefile.ErrReplaced) {
-			return sqlstore.DriverError{Kind: sqlstore.Unavailable}
+			return dialect.Error{Kind: dialect.Unavailable}
 		}
-		return sqlstore.DriverError{}
+		return dialect.Error{}
 	}
 	if columns, ok := sqlitefile.Duplicate(err); ok {
-		return sqlstore.DriverError{Kind: sqlstore.UniqueViolation, Columns: columns}
+		return dialect.Error{Kind: dialect.UniqueViolation, Columns: columns}
 	}
 	if e.Code() == codes.SQLITE_CONSTRAINT_FOREIGNKEY {
-		return sqlstore.DriverError{Kind: sqlstore.ForeignKeyViolation}
+		return dialect.Error{Kind: dialect.ForeignKeyViolation}
 	}
 	if e.Code() == codes.SQLITE_IOERR_SHMSIZE { // the index of the log can't grow
-		return sqlstore.DriverError{Kind: sqlstore.Full}
+		return dialect.Error{Kind: dialect.Full}
 	}
 	if e.Code() == codes.SQLITE_ERROR && missing.MatchString(e.Error()) {
-		return sqlstore.DriverError{Kind: sqlstore.SchemaChanged}
+		return dialect.Error{Kind: dialect.SchemaChanged}
 	}
 	switch e.Code() & 0xff { // the primary code
 	case codes.SQLITE_FULL:
-		return sqlstore.DriverError{Kind: sqlstore.Full}
+		return dialect.Error{Kind: dialect.Full}
 	case codes.SQLITE_CORRUPT, codes.SQLITE_NOTADB:
-		return sqlstore.DriverError{Kind: sqlstore.Damaged}
+		return dialect.Error{Kind: dialect.Damaged}
 	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED, codes.SQLITE_IOERR, codes.SQLITE_CANTOPEN,
 		codes.SQLITE_NOMEM, codes.SQLITE_PROTOCOL, codes.SQLITE_READONLY, codes.SQLITE_PERM, codes.SQLITE_AUTH:
-		return sqlstore.DriverError{Kind: sqlstore.Unavailable}
+		return dialect.Error{Kind: dialect.Unavailable}
 	}
-	return sqlstore.DriverError{}
+	return dialect.Error{}
 }
