@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,7 +17,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ashlar-go/ashlar/internal/postgrestest"
-	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
@@ -87,9 +85,6 @@ func migrated(t testing.TB) (url string) {
 	})
 }
 
-// long are the checks that need many thousands of records.
-var long = []string{"lists", "estimates", "placed estimates"}
-
 // TestServer has the tests that share a running server. Each has its own database.
 func TestServer(t *testing.T) {
 	t.Parallel()
@@ -104,15 +99,6 @@ func TestServer(t *testing.T) {
 	})
 	for name, check := range map[string]func(*testing.T, string){
 		"schema": checkSchema, "later migration": checkLaterMigration, "openers at once": checkOpeners, "extended": checkExtended, "extenders at once": checkExtenders,
-		"unique hostnames": func(t *testing.T, url string) {
-			sqlstoretest.CheckUniqueHostnames(t, func(schema *records.Schema) (records.Store, error) {
-				store, err := postgres.Open(t.Context(), url, schema, nil)
-				if err == nil {
-					t.Cleanup(func() { require.NoError(t, store.Close()) })
-				}
-				return store, err
-			})
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -120,32 +106,14 @@ func TestServer(t *testing.T) {
 		})
 	}
 	for name, check := range map[string]func(*testing.T, string){
-		"plans": checkPlans, "counts": checkCounts, "lists": checkLists, "search": checkSearch, "estimates": checkEstimates, "placed estimates": checkPlacedEstimates,
-		"canceled": checkCanceled, "checks": checkChecks, "timeout": checkTimeout, "errors": checkErrors, "deadlocks": checkDeadlocks, "failing bulk calls": checkFailingBulk,
-		"custom fields": func(t *testing.T, url string) {
-			sqlstoretest.CheckCustomFields(t, open(t, url, nil), func() records.Store { return open(t, url, nil) })
-		},
-		"remembered audit": func(t *testing.T, url string) {
-			sqlstoretest.CheckRememberedAudit(t, open(t, url, nil), open(t, url, nil), func(text string) {
-				_, err := raw(t, url).ExecContext(t.Context(), text)
-				require.NoError(t, err)
-			})
-		},
-		"remembered": func(t *testing.T, url string) { sqlstoretest.CheckRemembered(t, open(t, url, nil), open(t, url, nil)) },
-		"generated":  checkGenerated,
-		"replica":    checkReplica, "latest": func(t *testing.T, url string) { sqlstoretest.CheckLatest(t, open(t, url, nil)) }, "backup": checkBackup,
-		"latest of many": func(t *testing.T, url string) { sqlstoretest.CheckLatestOfMany(t, open(t, url, nil)) },
-		"prune": func(t *testing.T, url string) {
-			sqlstoretest.CheckPrune(t, open(t, url, nil), 4000*sqlstoretest.Scaled(5))
-		},
+		"plans": checkPlans, "canceled": checkCanceled, "checks": checkChecks, "timeout": checkTimeout, "errors": checkErrors, "deadlocks": checkDeadlocks, "failing bulk calls": checkFailingBulk,
+		"generated": checkGenerated,
+		"replica":   checkReplica, "backup": checkBackup,
 		"rollups": func(t *testing.T, url string) {
 			sqlstoretest.CheckRollups(t, [2]records.Store{open(t, url, nil), open(t, url, nil)}, func(times int) {
 				sqlstoretest.KillAfter(t, summarizing, url, times)
 			})
 		},
-		"prune killed": func(t *testing.T, url string) { sqlstoretest.CheckPruneKilled(t, open(t, url, nil)) },
-		"prune latest": func(t *testing.T, url string) { sqlstoretest.CheckPruneLatest(t, open(t, url, nil)) },
-		"prune audit":  func(t *testing.T, url string) { sqlstoretest.CheckPruneAudit(t, open(t, url, nil)) },
 		"verify audit": checkVerifyAudit,
 		"keys": func(t *testing.T, url string) {
 			k := &sqlstoretest.KeyedDatabase{DB: raw(t, url), Dialect: postgres.Dialect(), Open: func() (*sqlstore.Store, error) {
@@ -153,22 +121,9 @@ func TestServer(t *testing.T) {
 			}}
 			k.CheckKeys(t)
 		},
-		"cables": func(t *testing.T, url string) {
-			sqlstoretest.CheckCables(t, [2]records.Store{open(t, url, nil), open(t, url, nil)})
-		},
-		"addresses": func(t *testing.T, url string) {
-			sqlstoretest.CheckAddresses(t, [2]records.Store{open(t, url, nil), open(t, url, nil)})
-		},
-		"prefetch": func(t *testing.T, url string) { sqlstoretest.CheckPrefetch(t, open(t, url, nil)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if slices.Contains(long, name) {
-				scaletest.Unraced(t)
-				if testing.Short() {
-					t.Skip("the tests of SQLite run the same check")
-				}
-			}
 			check(t, migrated(t))
 		})
 	}
@@ -214,23 +169,6 @@ func checkReplica(t *testing.T, url string) {
 	}))
 	require.NoError(t, store.Ping(t.Context()))
 }
-
-func checkCounts(t *testing.T, url string) {
-	store := open(t, url, nil)
-	sqlstoretest.CheckCounts(t, store, 4, sqlstoretest.Scaled(60))
-	slots := rows(t, raw(t, url), "SELECT DISTINCT slot::text FROM tallies WHERE resource = 'devices' AND field = ''")
-	require.Greater(t, len(slots), 1, "all transactions wrote the same rows")
-}
-
-func checkLists(t *testing.T, url string) { sqlstoretest.CheckLists(t, open(t, url, nil)) }
-
-func checkSearch(t *testing.T, url string) { sqlstoretest.CheckSearch(t, open(t, url, nil)) }
-
-func checkPlacedEstimates(t *testing.T, url string) {
-	sqlstoretest.CheckPlacedEstimates(t, open(t, url, nil))
-}
-
-func checkEstimates(t *testing.T, url string) { sqlstoretest.CheckEstimates(t, open(t, url, nil)) }
 
 // with returns the schema with one more migration, as in a later version of the program.
 func with(t testing.TB, text string) *records.Schema {

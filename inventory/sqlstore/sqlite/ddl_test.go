@@ -124,17 +124,3 @@ func TestExtendersAtOnce(t *testing.T) {
 	group.Wait()
 	require.NoError(t, errors.Join(errs...))
 }
-
-func TestCustomFields(t *testing.T) {
-	t.Parallel()
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		scaletest.Unraced(t)
-		path := filepath.Join(t.TempDir(), "inventory.db")
-		sqlstoretest.CheckCustomFields(t, open(t, path), func() records.Store { return open(t, path) })
-	})
-	t.Run("memory", func(t *testing.T) {
-		t.Parallel()
-		sqlstoretest.CheckCustomFields(t, records.NewMemStore(inventory.Schema()), nil)
-	})
-}

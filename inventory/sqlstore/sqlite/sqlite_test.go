@@ -281,16 +281,6 @@ func TestCreatedAgain(t *testing.T) {
 	require.Zero(t, page.Total)
 }
 
-// TestFewStatements: statements are reused, and closed when there are too many, also while
-// others run them.
-func TestFewStatements(t *testing.T) {
-	t.Parallel()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "inventory.db"), inventory.Schema(), &sqlite.Options{Store: &sqlstore.Options{Statements: 2}})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	sqlstoretest.CheckCounts(t, store, 4, sqlstoretest.Scaled(15))
-}
-
 // TestIgnoredError: a failed transaction is not committed, even if its function ignores the
 // error.
 func TestIgnoredError(t *testing.T) {

@@ -1,14 +1,6 @@
-// Package sqlstoretest has the tests that the databases of sqlstore share, besides the contract
-// that inventory/storetest has for any store: counts, prefetching, the latest of several
-// records, databases of earlier schemas, and benchmarks that compare the store with
-// handwritten statements.
-//
-//	func TestCounts(t *testing.T) { sqlstoretest.CheckCounts(t, open(t), 3, 60) }
-//
-// # Design notes
-//
-// It imports inventory and database/sql, and not sqlstore, so that the tests of sqlstore can
-// use it too.
+// Package sqlstoretest has records and checks for the tests of sqlstore and of its drivers: the contract of stores,
+// totals, databases of earlier schemas and of extended ones, and programs that are killed. What holds for both
+// databases is tested in sqlstore itself.
 package sqlstoretest
 
 import (
@@ -210,4 +202,16 @@ func Scaled(n int) int {
 		return max(1, n/4)
 	}
 	return n
+}
+
+// Count returns the number of records of a type, which may be filtered.
+func Count[T any](t testing.TB, store records.Reader, where ...any) int64 {
+	t.Helper()
+	q := &records.Query{Resource: records.Of[T](store.Schema()), Limit: 1, Count: true}
+	for i := 0; i < len(where); i += 2 {
+		q.Where(where[i].(string), where[i+1])
+	}
+	page, err := store.List(t.Context(), q)
+	require.NoError(t, err)
+	return page.Total
 }

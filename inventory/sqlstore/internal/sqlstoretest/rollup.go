@@ -70,7 +70,7 @@ func CheckRollups(t testing.TB, stores [2]records.Store, kill func(times int)) {
 	}
 	require.NoError(t, Create(t, store, all...))
 	kill(2)
-	require.NotZero(t, count[inventory.MetricRollup](t, store))
+	require.NotZero(t, Count[inventory.MetricRollup](t, store))
 
 	var ticks atomic.Int64
 	now := time.Now().Add(2 * time.Hour)

@@ -1,4 +1,4 @@
-package sqlstoretest
+package sqlstore_test
 
 import (
 	"database/sql"
@@ -9,21 +9,22 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 )
 
 // fill creates a number of devices, a thousand in a call.
 func fill(b *testing.B, store records.Store, rows int) {
 	b.Helper()
 	for n := 0; n < rows; n += records.MaxItems {
-		if err := Create(b, store, Devices(n, min(n+records.MaxItems, rows))...); err != nil {
+		if err := sqlstoretest.Create(b, store, sqlstoretest.Devices(n, min(n+records.MaxItems, rows))...); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
-// BenchRead compares an empty store with handwritten statements in the same run, with 10,000
+// benchRead compares an empty store with handwritten statements in the same run, with 10,000
 // devices or ASHLAR_BENCH_ROWS.
-func BenchRead[T any](b *testing.B, store records.Store, baseline *Baseline[T]) {
+func benchRead[T any](b *testing.B, store records.Store, baseline *baseline[T]) {
 	b.Helper()
 	rows := 10_000
 	if n, err := strconv.Atoi(os.Getenv("ASHLAR_BENCH_ROWS")); err == nil {
@@ -35,12 +36,12 @@ func BenchRead[T any](b *testing.B, store records.Store, baseline *Baseline[T]) 
 		n, m := 0, 0 // both read the same ids
 		compare(b, func() {
 			n = (n + 7919) % rows
-			if _, err := store.Get(b.Context(), records.Of[inventory.Device](inventory.Schema()), ID(n)); err != nil {
+			if _, err := store.Get(b.Context(), records.Of[inventory.Device](inventory.Schema()), sqlstoretest.ID(n)); err != nil {
 				b.Fatal(err)
 			}
 		}, func() {
 			m = (m + 7919) % rows
-			baseline.run(b, stmt, false, ID(m))
+			baseline.run(b, stmt, false, sqlstoretest.ID(m))
 		})
 	})
 	for _, r := range baseline.reads(rows) {
@@ -72,12 +73,12 @@ func compare(b *testing.B, store, baseline func()) {
 	b.ReportMetric(float64(spent[0])/float64(spent[1]), "x-baseline")
 }
 
-// BenchFill creates devices in an empty store, a thousand in a call.
-func BenchFill(b *testing.B, store records.Store) {
+// benchFill creates devices in an empty store, a thousand in a call.
+func benchFill(b *testing.B, store records.Store) {
 	b.Helper()
 	n := 0
 	for b.Loop() {
-		if err := Create(b, store, Devices(n, n+records.MaxItems)...); err != nil {
+		if err := sqlstoretest.Create(b, store, sqlstoretest.Devices(n, n+records.MaxItems)...); err != nil {
 			b.Fatal(err)
 		}
 		n += records.MaxItems
@@ -85,13 +86,13 @@ func BenchFill(b *testing.B, store records.Store) {
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "rows/s")
 }
 
-// BenchCreate creates 1,000 devices in a call, with their audit log entries.
-func BenchCreate(b *testing.B, store records.Store) {
+// benchCreate creates 1,000 devices in a call, with their audit log entries.
+func benchCreate(b *testing.B, store records.Store) {
 	b.Helper()
 	v := records.New(store, nil)
 	n := 0
 	for b.Loop() {
-		all := Devices(n, n+records.MaxItems)
+		all := sqlstoretest.Devices(n, n+records.MaxItems)
 		for _, rec := range all {
 			*rec.Meta() = records.Base{}
 		}
@@ -102,8 +103,8 @@ func BenchCreate(b *testing.B, store records.Store) {
 	}
 }
 
-// BenchUpdate updates 100 records of an empty store in a call, with their audit entries.
-func BenchUpdate(b *testing.B, store records.Store) {
+// benchUpdate updates 100 records of an empty store in a call, with their audit entries.
+func benchUpdate(b *testing.B, store records.Store) {
 	b.Helper()
 	fill(b, store, 1000)
 	v := records.New(store, nil)
@@ -112,7 +113,7 @@ func BenchUpdate(b *testing.B, store records.Store) {
 		n++
 		edits := make([]records.Edit, 100)
 		for i := range edits {
-			edits[i] = records.Edit{ID: ID(i), Apply: func(rec records.Record) error {
+			edits[i] = records.Edit{ID: sqlstoretest.ID(i), Apply: func(rec records.Record) error {
 				rec.(*inventory.Device).Notes = "note " + strconv.Itoa(n)
 				return nil
 			}}
@@ -123,9 +124,9 @@ func BenchUpdate(b *testing.B, store records.Store) {
 	}
 }
 
-// Baseline runs handwritten statements in one kind of database. T is the type in which the
+// baseline runs handwritten statements in one kind of database. T is the type in which the
 // driver scans times.
-type Baseline[T any] struct {
+type baseline[T any] struct {
 	DB        *sql.DB
 	Parameter func(n int) string    // returns the nth parameter of a statement, from 1: "?" or "$1"
 	Unindexed string                // precedes a column for which no index is to be used; may be empty
@@ -144,11 +145,11 @@ type read struct {
 	args  []any
 }
 
-func (f *Baseline[T]) reads(rows int) []read {
+func (f *baseline[T]) reads(rows int) []read {
 	devices := records.Of[inventory.Device](inventory.Schema())
 	hostname, _ := devices.Field("hostname")
 	created, _ := devices.Field("created_at")
-	far := Devices(rows*9/10, rows*9/10+1)[0].Meta()
+	far := sqlstoretest.Devices(rows*9/10, rows*9/10+1)[0].Meta()
 	sorted := func(q *records.Query, f *records.Field) *records.Query {
 		q.Sort = []records.SortKey{{Field: f}}
 		return q
@@ -195,7 +196,7 @@ func prepare(b *testing.B, db *sql.DB, text string) *sql.Stmt {
 }
 
 // run runs a statement and scans its rows.
-func (f *Baseline[T]) run(b *testing.B, stmt *sql.Stmt, counted bool, args ...any) {
+func (f *baseline[T]) run(b *testing.B, stmt *sql.Stmt, counted bool, args ...any) {
 	b.Helper()
 	rows, err := stmt.QueryContext(b.Context(), args...)
 	if err != nil {

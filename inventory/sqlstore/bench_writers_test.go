@@ -1,4 +1,4 @@
-package sqlstoretest
+package sqlstore_test
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// BenchWriters measures updates of single devices by 16 writers, each with its audit log entry.
-func BenchWriters(b *testing.B, store records.Store) {
+// benchWriters measures updates of single devices by 16 writers, each with its audit log entry.
+func benchWriters(b *testing.B, store records.Store) {
 	const writers = 16
 	v := records.New(store, nil)
 	ctx := b.Context()
@@ -50,9 +50,9 @@ func newDevice(name string) *inventory.Device {
 	return &inventory.Device{Hostname: name, IP: "192.0.2.1", Model: "m", Vendor: "v", OS: "o", Status: inventory.DeviceActive}
 }
 
-// BenchCascades measures the deletion of a location with 10,000 devices, and of a device with
+// benchCascades measures the deletion of a location with 10,000 devices, and of a device with
 // 1,000 interfaces, in milliseconds.
-func BenchCascades(b *testing.B, store records.Store) {
+func benchCascades(b *testing.B, store records.Store) {
 	v, by, ctx := records.New(store, nil), records.Caller{Name: "bench"}, b.Context()
 	var location, device time.Duration
 	for n := range b.N {

@@ -1,4 +1,4 @@
-package sqlstoretest
+package sqlstore_test
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// CheckAddresses has two stores with one database take 200 addresses, fewer with -short, and 48 prefixes of one prefix at the
+// checkAddresses has two stores with one database take 200 addresses, fewer with -short, and 48 prefixes of one prefix at the
 // same time, in which some are taken: each call gets another one, and all free ones are used.
-func CheckAddresses(t *testing.T, stores [2]records.Store) {
+func checkAddresses(t *testing.T, stores [2]records.Store) {
 	t.Helper()
 	c := &cabling{T: t, by: records.Caller{Name: "test"}, engines: [2]*records.Engine{records.New(stores[0], nil), records.New(stores[1], nil)}}
 	number := 200

@@ -1,4 +1,4 @@
-package sqlstoretest
+package sqlstore_test
 
 import (
 	"encoding/json"
@@ -11,14 +11,15 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 )
 
-// CheckCustomFields declares, uses, changes and deletes custom fields. open opens the same database
+// checkCustomFields declares, uses, changes and deletes custom fields. open opens the same database
 // as another process does, or returns nil for a store that only one process has.
-func CheckCustomFields(t *testing.T, store records.Store, open func() records.Store) {
+func checkCustomFields(t *testing.T, store records.Store, open func() records.Store) {
 	t.Helper()
-	require.NoError(t, Create(t, store, Devices(0, 3)...))
-	require.NoError(t, Create(t, store, WithBase(60, &inventory.Location{Name: "x", City: "x", Country: "x", Address: "x"})))
+	require.NoError(t, sqlstoretest.Create(t, store, sqlstoretest.Devices(0, 3)...))
+	require.NoError(t, sqlstoretest.Create(t, store, sqlstoretest.WithBase(60, &inventory.Location{Name: "x", City: "x", Country: "x", Address: "x"})))
 	c := &customFields{t: t, store: store, engine: records.New(store, nil), by: records.Caller{Name: "ada"}}
 	c.declareAll()
 	c.checkValues()
@@ -71,7 +72,7 @@ func (c *customFields) change(f *inventory.CustomField, doc string) error {
 // patch changes the nth device.
 func (c *customFields) patch(n int, doc string) error {
 	c.t.Helper()
-	return c.edit(c.devices(), ID(n), doc)
+	return c.edit(c.devices(), sqlstoretest.ID(n), doc)
 }
 
 func (c *customFields) edit(r *records.Resource, id, doc string) error {
@@ -116,26 +117,26 @@ func (c *customFields) declareAll() {
 // checkValues reads defaults, and sets, filters and sorts values, with their audit log entries.
 func (c *customFields) checkValues() {
 	c.t.Helper()
-	before, err := records.Get[inventory.Device](c.t.Context(), c.store, ID(0))
+	before, err := records.Get[inventory.Device](c.t.Context(), c.store, sqlstoretest.ID(0))
 	require.NoError(c.t, err)
 	require.Equal(c.t, records.Values{"units": int64(7), "spare": false, "tier": "silver"}, before.Extra, "the defaults")
 	for doc, want := range map[string]string{
-		`{"tag":"x"}`:                        "tag must match the pattern",
-		`{"units":"x"}`:                      "units must be a whole number",
-		`{"weight":true}`:                    "weight must be a number",
-		`{"order":"2026-02-30"}`:             "order must be a date such as 2026-01-31",
-		`{"tier":"iron"}`:                    "tier must be one of gold, silver",
-		`{"page_url":"javascript:alert(1)"}`: "page_url must be an absolute URL",
-		`{"site":"` + ID(61) + `"}`:          "site refers to a record of locations that does not exist",
+		`{"tag":"x"}`:                            "tag must match the pattern",
+		`{"units":"x"}`:                          "units must be a whole number",
+		`{"weight":true}`:                        "weight must be a number",
+		`{"order":"2026-02-30"}`:                 "order must be a date such as 2026-01-31",
+		`{"tier":"iron"}`:                        "tier must be one of gold, silver",
+		`{"page_url":"javascript:alert(1)"}`:     "page_url must be an absolute URL",
+		`{"site":"` + sqlstoretest.ID(61) + `"}`: "site refers to a record of locations that does not exist",
 	} {
 		require.ErrorContains(c.t, c.patch(0, doc), want)
 	}
-	require.NoError(c.t, c.patch(0, `{"tag":"ab1","units":9,"weight":2.5,"spare":true,"order":"2026-01-31","tier":"GOLD","page_url":"https://example.org/x","site":"`+ID(60)+`"}`))
+	require.NoError(c.t, c.patch(0, `{"tag":"ab1","units":9,"weight":2.5,"spare":true,"order":"2026-01-31","tier":"GOLD","page_url":"https://example.org/x","site":"`+sqlstoretest.ID(60)+`"}`))
 	require.NoError(c.t, c.patch(1, `{"tag":"b2","order":"2025-12-01","weight":-1}`))
-	require.Equal(c.t, []string{ID(0)}, c.list(map[string][]string{"tag": {"ab1"}, "tier": {"Gold"}, "spare": {"true"}, "units__gt": {"8"}, "order__gte": {"2026-01-01"}, "site": {ID(60)}}))
-	require.Equal(c.t, []string{ID(2), ID(1), ID(0)}, c.list(map[string][]string{"sortby": {"weight:asc"}}))
-	require.Equal(c.t, []string{ID(1), ID(2)}, c.list(map[string][]string{"sortby": {"order:desc"}, "page_url__isnull": {"true"}}))
-	entries, err := c.store.List(c.t.Context(), (&records.Query{Resource: records.Of[records.AuditLog](c.store.Schema())}).Where("resource_id", ID(1)))
+	require.Equal(c.t, []string{sqlstoretest.ID(0)}, c.list(map[string][]string{"tag": {"ab1"}, "tier": {"Gold"}, "spare": {"true"}, "units__gt": {"8"}, "order__gte": {"2026-01-01"}, "site": {sqlstoretest.ID(60)}}))
+	require.Equal(c.t, []string{sqlstoretest.ID(2), sqlstoretest.ID(1), sqlstoretest.ID(0)}, c.list(map[string][]string{"sortby": {"weight:asc"}}))
+	require.Equal(c.t, []string{sqlstoretest.ID(1), sqlstoretest.ID(2)}, c.list(map[string][]string{"sortby": {"order:desc"}, "page_url__isnull": {"true"}}))
+	entries, err := c.store.List(c.t.Context(), (&records.Query{Resource: records.Of[records.AuditLog](c.store.Schema())}).Where("resource_id", sqlstoretest.ID(1)))
 	require.NoError(c.t, err)
 	changes := entries.Records[len(entries.Records)-1].(*records.AuditLog).Changes
 	require.Equal(c.t, records.Change{Before: nil, After: "b2"}, changes["tag"])
@@ -190,9 +191,9 @@ func (c *customFields) checkRemoved() {
 	c.declare(customField("tag", inventory.CustomInteger, nil))
 	require.Empty(c.t, c.list(map[string][]string{"tag__isnull": {"false"}}), "the values of the other field are deleted")
 	require.NoError(c.t, c.patch(0, `{"tag":5}`))
-	require.Equal(c.t, []string{ID(0)}, c.list(map[string][]string{"tag": {"5"}}))
+	require.Equal(c.t, []string{sqlstoretest.ID(0)}, c.list(map[string][]string{"tag": {"5"}}))
 	require.NoError(c.t, c.store.Change(c.t.Context(), func(tx records.Tx) error {
-		return tx.Delete(c.t.Context(), records.Of[inventory.Location](tx.Schema()), ID(60), 1, nil)
+		return tx.Delete(c.t.Context(), records.Of[inventory.Location](tx.Schema()), sqlstoretest.ID(60), 1, nil)
 	}))
 }
 
@@ -208,7 +209,7 @@ func (c *customFields) checkMaximum(open func() records.Store) {
 	if open != nil {
 		again := open()
 		require.Len(c.t, records.Of[inventory.Device](again.Schema()).Fields(), len(c.devices().Fields()))
-		got, err := records.Get[inventory.Device](c.t.Context(), again, ID(0))
+		got, err := records.Get[inventory.Device](c.t.Context(), again, sqlstoretest.ID(0))
 		require.NoError(c.t, err)
 		require.EqualValues(c.t, 5, got.Extra["tag"])
 	}
@@ -227,7 +228,7 @@ func checkOtherProcess(t *testing.T, store records.Store, open func() records.St
 	require.True(t, has(other, "tag"), "declared before it was opened")
 	f := &inventory.CustomField{Resource: "devices", Name: "later", Type: inventory.CustomBoolean, Default: "true"}
 	require.NoError(t, v.Create(ctx, by, f))
-	require.NoError(t, Create(t, other, Devices(20, 21)...), "a process that does not know the field yet")
+	require.NoError(t, sqlstoretest.Create(t, other, sqlstoretest.Devices(20, 21)...), "a process that does not know the field yet")
 	for value, want := range map[any]int64{true: 3, nil: 1, false: 0} {
 		page, err := store.List(ctx, (&records.Query{Resource: records.Of[inventory.Device](store.Schema()), Count: true, Limit: 1}).Where("later", value))
 		require.NoError(t, err)
@@ -248,7 +249,7 @@ func checkOtherProcess(t *testing.T, store records.Store, open func() records.St
 	require.NoError(t, err)
 	require.EqualValues(t, 4, page.Total)
 	require.NoError(t, store.Change(ctx, func(tx records.Tx) error {
-		return tx.Delete(ctx, records.Of[inventory.Device](tx.Schema()), ID(20), 1, nil)
+		return tx.Delete(ctx, records.Of[inventory.Device](tx.Schema()), sqlstoretest.ID(20), 1, nil)
 	}))
 
 	// Two administrators declare the same field at the same time.

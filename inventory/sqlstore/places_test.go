@@ -1,4 +1,4 @@
-package sqlstoretest
+package sqlstore_test
 
 import (
 	"testing"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 )
 
 // lister is a reader without optional capabilities.
@@ -15,9 +16,9 @@ type lister struct{ records.Reader }
 // checkSummaries compares summaries of the devices of a location with those of a list.
 func checkSummaries(t *testing.T, store records.Store) {
 	t.Helper()
-	site := &inventory.Location{Base: records.Base{ID: ID(900_000), Version: 1}, Name: "summarized", SiteCode: "S"}
+	site := &inventory.Location{Base: records.Base{ID: sqlstoretest.ID(900_000), Version: 1}, Name: "summarized", SiteCode: "S"}
 	all := []records.Record{site}
-	for i, rec := range Devices(900_001, 900_051) {
+	for i, rec := range sqlstoretest.Devices(900_001, 900_051) {
 		d := rec.(*inventory.Device)
 		d.LocationID, d.Vendor, d.Role = &site.ID, []string{"a", "b", ""}[i%3], "r"
 		if i%10 == 0 {
@@ -25,7 +26,7 @@ func checkSummaries(t *testing.T, store records.Store) {
 		}
 		all = append(all, d)
 	}
-	require.NoError(t, Create(t, store, all...))
+	require.NoError(t, sqlstoretest.Create(t, store, all...))
 	r := records.Of[inventory.Device](store.Schema())
 	var counted []*records.Field
 	for _, f := range r.Fields() {

@@ -1,4 +1,4 @@
-package sqlstoretest
+package sqlstore_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 )
 
 // cabling is a device of which two processes change ports, cables and links at the same time.
@@ -21,14 +22,14 @@ type cabling struct {
 	names   int
 }
 
-// CheckCables has two stores with one database change ports, cables and links at the same time:
+// checkCables has two stores with one database change ports, cables and links at the same time:
 // none has two cables, parents have no cycles, front ports fit their rear ports, and cables have
 // links.
-func CheckCables(t *testing.T, stores [2]records.Store) {
+func checkCables(t *testing.T, stores [2]records.Store) {
 	t.Helper()
 	c := &cabling{T: t, by: records.Caller{Name: "test"}, engines: [2]*records.Engine{records.New(stores[0], nil), records.New(stores[1], nil)}}
 	c.device = c.add(newDevice("cabled"))
-	for range Scaled(5) {
+	for range sqlstoretest.Scaled(5) {
 		c.checkOccupied()
 		c.checkParents()
 		c.checkPositions()

@@ -1,4 +1,4 @@
-package sqlstoretest
+package sqlstore_test
 
 import (
 	"errors"
@@ -14,16 +14,17 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 )
 
-// CheckLists compares the pages of lists with filters with those of [records.Query.Select], for
+// checkLists compares the pages of lists with filters with those of [records.Query.Select], for
 // so many records, and values of such different frequency, that the store chooses each of its
 // plans.
-func CheckLists(t *testing.T, store records.Store) {
+func checkLists(t *testing.T, store records.Store) {
 	t.Helper()
 	const number = 8000
 	var all []records.Record
-	for i, rec := range Devices(0, number) {
+	for i, rec := range sqlstoretest.Devices(0, number) {
 		d := rec.(*inventory.Device)
 		d.Vendor, d.Role, d.OS = "odd", "first half", strconv.Itoa(i%3)
 		if i%2 == 0 {
@@ -42,7 +43,7 @@ func CheckLists(t *testing.T, store records.Store) {
 		all = append(all, d)
 	}
 	for n := 0; n < number; n += records.MaxItems {
-		require.NoError(t, Create(t, store, all[n:n+records.MaxItems]...))
+		require.NoError(t, sqlstoretest.Create(t, store, all[n:n+records.MaxItems]...))
 	}
 	checkSummaries(t, store)
 	r := records.Of[inventory.Device](store.Schema())
@@ -98,7 +99,7 @@ func CheckLists(t *testing.T, store records.Store) {
 		}
 	}
 	texts := []string{"rare", "Common remark", "common", "no remark", "re", "rare remark" + strings.Repeat("s", 60), "Rare remark"}
-	for _, text := range texts[:max(2, Scaled(len(texts)))] {
+	for _, text := range texts[:max(2, sqlstoretest.Scaled(len(texts)))] {
 		for _, q := range []records.Query{
 			{Text: text},
 			{Text: text, Filters: []records.Filter{filter(r, "status=active"), filter(r, "vendor=even")}},
@@ -165,14 +166,14 @@ func idsOf(all []records.Record) []string {
 	return ids
 }
 
-// CheckSearch tests that the index for searches follows each change of a record, within its transaction too.
-func CheckSearch(t *testing.T, store records.Store) {
+// checkSearch tests that the index for searches follows each change of a record, within its transaction too.
+func checkSearch(t *testing.T, store records.Store) {
 	t.Helper()
 	devices, interfaces := records.Of[inventory.Device](store.Schema()), records.Of[inventory.Interface](store.Schema())
-	device := Devices(1, 2)[0].(*inventory.Device)
+	device := sqlstoretest.Devices(1, 2)[0].(*inventory.Device)
 	device.Notes = `the 100% "old_one" \ and more`
-	port := WithBase(2, &inventory.Interface{DeviceID: device.ID, Name: "eth0", Description: "uplink Zürich", Status: inventory.LinkUp})
-	require.NoError(t, Create(t, store, device, port))
+	port := sqlstoretest.WithBase(2, &inventory.Interface{DeviceID: device.ID, Name: "eth0", Description: "uplink Zürich", Status: inventory.LinkUp})
+	require.NoError(t, sqlstoretest.Create(t, store, device, port))
 	find := func(from records.Reader, r *records.Resource, text string, want int) {
 		t.Helper()
 		page, err := from.List(t.Context(), &records.Query{Resource: r, Text: text, Count: true, Limit: 5})
@@ -201,13 +202,13 @@ func CheckSearch(t *testing.T, store records.Store) {
 	require.NoError(t, store.Change(t.Context(), func(tx records.Tx) error { return tx.Delete(t.Context(), devices, device.ID, 1, nil) }))
 	find(store, interfaces, "geneva", 0) // deleted with its device
 	find(store, devices, "host-", 0)
-	require.NoError(t, Create(t, store, device))
+	require.NoError(t, sqlstoretest.Create(t, store, device))
 	find(store, devices, "host-", 1)
 }
 
-// CheckPairs searches for all pairs of some characters in random strings, before and after some of
+// checkPairs searches for all pairs of some characters in random strings, before and after some of
 // them change, and compares with what the strings contain.
-func CheckPairs(t *testing.T, store records.Store) {
+func checkPairs(t *testing.T, store records.Store) {
 	t.Helper()
 	devices := records.Of[inventory.Device](store.Schema())
 	alphabet := []rune(`aAbÄé日"'*-% `)
@@ -219,13 +220,13 @@ func CheckPairs(t *testing.T, store records.Store) {
 		}
 		return string(runes)
 	}
-	all := Devices(0, 60)
+	all := sqlstoretest.Devices(0, 60)
 	for _, rec := range all {
 		d := rec.(*inventory.Device)
 		d.Vendor, d.Model, d.Notes = "x"+word(), "y"+word(), word()
 		d.Tags = []string{word(), "z" + word()}
 	}
-	require.NoError(t, Create(t, store, all...))
+	require.NoError(t, sqlstoretest.Create(t, store, all...))
 	check := func() {
 		t.Helper()
 		for _, first := range alphabet {
@@ -260,13 +261,13 @@ func CheckPairs(t *testing.T, store records.Store) {
 	check()
 }
 
-// CheckEstimates tests that an estimated total is exact if it is stored or small, and ends at a
+// checkEstimates tests that an estimated total is exact if it is stored or small, and ends at a
 // bound otherwise.
-func CheckEstimates(t *testing.T, store records.Store) {
+func checkEstimates(t *testing.T, store records.Store) {
 	t.Helper()
 	const number = records.MaxEstimate + records.MaxItems
 	for n := 0; n < number; n += records.MaxItems {
-		require.NoError(t, Create(t, store, Devices(n, n+records.MaxItems)...))
+		require.NoError(t, sqlstoretest.Create(t, store, sqlstoretest.Devices(n, n+records.MaxItems)...))
 	}
 	r := records.Of[inventory.Device](store.Schema())
 	version := filter(r, "version=1")
@@ -288,28 +289,28 @@ func CheckEstimates(t *testing.T, store records.Store) {
 	}
 }
 
-// CheckPlacedEstimates tests that an estimated total of the records of some places is exact if it is small, and ends
+// checkPlacedEstimates tests that an estimated total of the records of some places is exact if it is small, and ends
 // at a bound otherwise, by whichever way the records are found.
-func CheckPlacedEstimates(t *testing.T, store records.Store) {
+func checkPlacedEstimates(t *testing.T, store records.Store) {
 	t.Helper()
 	var all []records.Record
 	var sites []string
 	next := 0
-	id := func() string { next++; return ID(next) }
+	id := func() string { next++; return sqlstoretest.ID(next) }
 	for _, devices := range []int{3, records.MaxPlacedEstimate + 100} {
 		site := &inventory.Location{Base: records.Base{ID: id(), Version: 1}, Name: "site", SiteCode: fmt.Sprint(devices)}
 		sites, all = append(sites, site.ID), append(all, site)
-		for _, rec := range Devices(next+1, next+1+devices) {
+		for _, rec := range sqlstoretest.Devices(next+1, next+1+devices) {
 			d := rec.(*inventory.Device)
 			d.LocationID = &site.ID
 			next++
 			all = append(all, d, &inventory.Interface{
-				Base: records.Base{ID: ID(100_000 + next), Version: 1}, DeviceID: d.ID, Name: "eth0", Status: inventory.LinkUp,
+				Base: records.Base{ID: sqlstoretest.ID(100_000 + next), Version: 1}, DeviceID: d.ID, Name: "eth0", Status: inventory.LinkUp,
 			})
 		}
 	}
 	for chunk := range slices.Chunk(all, records.MaxItems) {
-		require.NoError(t, Create(t, store, chunk...))
+		require.NoError(t, sqlstoretest.Create(t, store, chunk...))
 	}
 	const bound = records.MaxPlacedEstimate
 	for _, c := range []struct {
@@ -332,9 +333,9 @@ func CheckPlacedEstimates(t *testing.T, store records.Store) {
 	}
 }
 
-// CheckRememberedAudit tests that totals of the audit log, which a store remembers, have the entries
+// checkRememberedAudit tests that totals of the audit log, which a store remembers, have the entries
 // that another store adds, and lack those that it prunes. change runs a statement in the database.
-func CheckRememberedAudit(t *testing.T, store, other records.Store, change func(text string)) {
+func checkRememberedAudit(t *testing.T, store, other records.Store, change func(text string)) {
 	t.Helper()
 	ctx := t.Context()
 	v, by := records.New(other, nil), records.Caller{UserID: "u1", Name: "ada", Address: "192.0.2.1"}
@@ -342,7 +343,7 @@ func CheckRememberedAudit(t *testing.T, store, other records.Store, change func(
 	devices := 0
 	add := func(n int) {
 		t.Helper()
-		require.NoError(t, v.Create(ctx, by, Devices(devices, devices+n)...))
+		require.NoError(t, v.Create(ctx, by, sqlstoretest.Devices(devices, devices+n)...))
 		require.NoError(t, v.Log(ctx, records.Caller{UserID: "u2", Address: by.Address}, "login", "user", "x", nil))
 		devices += n
 	}
@@ -378,20 +379,20 @@ func CheckRememberedAudit(t *testing.T, store, other records.Store, change func(
 
 var errRolledBack = errors.New("rolled back")
 
-// CheckRemembered tests that totals of searches, which a store remembers, follow each change by
+// checkRemembered tests that totals of searches, which a store remembers, follow each change by
 // another store.
-func CheckRemembered(t *testing.T, store, other records.Store) {
+func checkRemembered(t *testing.T, store, other records.Store) {
 	t.Helper()
 	ctx := t.Context()
 	devices, events := records.Of[inventory.Device](store.Schema()), records.Of[inventory.Event](store.Schema())
-	all := Devices(0, 10)
-	require.NoError(t, Create(t, other, all...))
+	all := sqlstoretest.Devices(0, 10)
+	require.NoError(t, sqlstoretest.Create(t, other, all...))
 	for n := range 10 {
-		event := WithBase(n, &inventory.Event{Severity: "info", Type: "system", Message: "hosts fail", DeviceID: new(ID(n / 2))})
+		event := sqlstoretest.WithBase(n, &inventory.Event{Severity: "info", Type: "system", Message: "hosts fail", DeviceID: new(sqlstoretest.ID(n / 2))})
 		if n == 0 {
 			event.DeviceID = nil
 		}
-		require.NoError(t, Create(t, other, event))
+		require.NoError(t, sqlstoretest.Create(t, other, event))
 	}
 	status := filter(devices, "rack_position=R0-U1")
 	status.Op = records.Ne
@@ -421,13 +422,13 @@ func CheckRemembered(t *testing.T, store, other records.Store) {
 		return tx.Update(ctx, changed, 1)
 	}))
 	want(9, 8, 1)
-	require.NoError(t, other.Change(ctx, func(tx records.Tx) error { return tx.Delete(ctx, devices, ID(3), 1, nil) }))
+	require.NoError(t, other.Change(ctx, func(tx records.Tx) error { return tx.Delete(ctx, devices, sqlstoretest.ID(3), 1, nil) }))
 	want(8, 7, 3) // its events have lost it
-	require.NoError(t, Create(t, other, Devices(10, 11)...))
+	require.NoError(t, sqlstoretest.Create(t, other, sqlstoretest.Devices(10, 11)...))
 	want(9, 8, 3)
 	rolledBack := errors.New("rolled back")
 	require.ErrorIs(t, other.Change(ctx, func(tx records.Tx) error {
-		require.NoError(t, tx.Delete(ctx, devices, ID(4), 1, nil))
+		require.NoError(t, tx.Delete(ctx, devices, sqlstoretest.ID(4), 1, nil))
 		return rolledBack
 	}), rolledBack)
 	want(9, 8, 3)

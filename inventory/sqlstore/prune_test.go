@@ -1,4 +1,4 @@
-package sqlstoretest
+package sqlstore_test
 
 import (
 	"context"
@@ -13,24 +13,13 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 )
 
 // at returns an engine whose clock stands at the creation of the nth device.
 func at(store records.Store, n int) *records.Engine {
-	now := Devices(n, n+1)[0].Meta().CreatedAt
+	now := sqlstoretest.Devices(n, n+1)[0].Meta().CreatedAt
 	return records.New(store, &records.Options{Now: func() time.Time { return now }})
-}
-
-// count returns the number of records of a type, which may be filtered.
-func count[T any](t testing.TB, store records.Reader, where ...any) int64 {
-	t.Helper()
-	q := &records.Query{Resource: records.Of[T](store.Schema()), Limit: 1, Count: true}
-	for i := 0; i < len(where); i += 2 {
-		q.Where(where[i].(string), where[i+1])
-	}
-	page, err := store.List(t.Context(), q)
-	require.NoError(t, err)
-	return page.Total
 }
 
 // writeUntil calls write in two goroutines, up to 300 times each, until the returned function is
@@ -55,9 +44,9 @@ func writeUntil(t testing.TB, write func(writer, n int) error) (stop func()) {
 	return func() { close(done); group.Wait() }
 }
 
-// CheckPrune prunes half of some thousands of events, by age, while others are written, and then by
+// checkPrune prunes half of some thousands of events, by age, while others are written, and then by
 // number. The store must be empty, and size a multiple of 2,000 from 4,000.
-func CheckPrune(t testing.TB, store records.Store, size int) {
+func checkPrune(t testing.TB, store records.Store, size int) {
 	t.Helper()
 	createEvents(t, store, size)
 	total := checkPruneByAge(t, store, size)
@@ -74,9 +63,9 @@ func createEvents(t testing.TB, store records.Store, size int) {
 		var batch []records.Record
 		for i := range 1000 {
 			severity := inventory.Severity("").Values()[i%3]
-			batch = append(batch, WithBase(n+i, &inventory.Event{Severity: inventory.Severity(severity), Type: "t", Message: "m"}))
+			batch = append(batch, sqlstoretest.WithBase(n+i, &inventory.Event{Severity: inventory.Severity(severity), Type: "t", Message: "m"}))
 		}
-		require.NoError(t, Create(t, store, batch...))
+		require.NoError(t, sqlstoretest.Create(t, store, batch...))
 	}
 }
 
@@ -93,7 +82,7 @@ func checkPruneByAge(t testing.TB, store records.Store, size int) (total int64) 
 			return err
 		}
 		written[w]++
-		_, err = late.Update(t.Context(), by, events, records.Edit{ID: ID((n*37 + w) % size), Apply: func(rec records.Record) error {
+		_, err = late.Update(t.Context(), by, events, records.Edit{ID: sqlstoretest.ID((n*37 + w) % size), Apply: func(rec records.Record) error {
 			rec.(*inventory.Event).AcknowledgedAt = new(time.Now())
 			return nil
 		}})
@@ -113,13 +102,13 @@ func checkPruneByAge(t testing.TB, store records.Store, size int) (total int64) 
 	stop()
 	require.NoError(t, err)
 	require.Equal(t, &records.Pruned{Deleted: int64(size / 2)}, result)
-	CheckTotals(t, store)
-	total = count[inventory.Event](t, store)
+	sqlstoretest.CheckTotals(t, store)
+	total = sqlstoretest.Count[inventory.Event](t, store)
 	require.Equal(t, int64(size/2)+written[0]+written[1], total)
 	page, err := store.List(t.Context(), &records.Query{Resource: events, Limit: int64(size / 2)})
 	require.NoError(t, err)
 	for i, rec := range page.Records {
-		require.Equal(t, ID(size/2+i), rec.Meta().ID)
+		require.Equal(t, sqlstoretest.ID(size/2+i), rec.Meta().ID)
 	}
 	return total
 }
@@ -144,8 +133,8 @@ func checkPruneByNumber(t testing.TB, store records.Store, total int64) {
 	require.NoError(t, errs[0])
 	require.NoError(t, errs[1])
 	require.Equal(t, total-250-1000, results[0].Deleted+results[1].Deleted)
-	CheckTotals(t, store)
-	require.EqualValues(t, 1000, count[inventory.Event](t, store))
+	sqlstoretest.CheckTotals(t, store)
+	require.EqualValues(t, 1000, sqlstoretest.Count[inventory.Event](t, store))
 }
 
 // prunedEvents returns the number of pruned events in the audit log.
@@ -181,35 +170,35 @@ func (k *killed) Change(ctx context.Context, f func(tx records.Tx) error) error 
 	return k.Store.Change(ctx, f)
 }
 
-// CheckPruneKilled requires that the audit log has what a process has pruned before it was killed.
+// checkPruneKilled requires that the audit log has what a process has pruned before it was killed.
 // The store must be empty.
-func CheckPruneKilled(t testing.TB, store records.Store) {
+func checkPruneKilled(t testing.TB, store records.Store) {
 	t.Helper()
 	createEvents(t, store, 3000)
 	events := records.Of[inventory.Event](store.Schema())
 	_, err := records.New(&killed{store, 2}, nil).Prune(t.Context(), records.Caller{Name: "jane"}, events, records.Retention{MaxRecords: 1})
 	require.ErrorIs(t, err, errKilled)
-	deleted := 3000 - count[inventory.Event](t, store)
+	deleted := 3000 - sqlstoretest.Count[inventory.Event](t, store)
 	require.Positive(t, deleted)
 	require.Equal(t, deleted, prunedEvents(t, store))
 }
 
-// CheckPruneLatest requires that pruning metrics leaves the latest of those that remain. The store
+// checkPruneLatest requires that pruning metrics leaves the latest of those that remain. The store
 // must be empty.
-func CheckPruneLatest(t testing.TB, store records.Store) {
+func checkPruneLatest(t testing.TB, store records.Store) {
 	t.Helper()
-	require.NoError(t, Create(t, store, Devices(0, 10)...))
+	require.NoError(t, sqlstoretest.Create(t, store, sqlstoretest.Devices(0, 10)...))
 	var all []records.Record
 	for n := range 100 {
 		ts := time.Date(2026, 1, 1, 0, (n*7)%100, 0, 0, time.UTC)
-		all = append(all, WithBase(100+n, &inventory.Metric{DeviceID: ID(n % 10), TS: &ts}))
+		all = append(all, sqlstoretest.WithBase(100+n, &inventory.Metric{DeviceID: sqlstoretest.ID(n % 10), TS: &ts}))
 	}
-	require.NoError(t, Create(t, store, all...))
+	require.NoError(t, sqlstoretest.Create(t, store, all...))
 	metrics := records.Of[inventory.Metric](store.Schema())
 	for _, keep := range []int64{70, 25, 4} {
 		_, err := records.New(store, nil).Prune(t.Context(), records.Caller{}, metrics, records.Retention{MaxRecords: keep})
 		require.NoError(t, err)
-		CheckTotals(t, store)
+		sqlstoretest.CheckTotals(t, store)
 		rest, err := store.List(t.Context(), &records.Query{Resource: metrics})
 		require.NoError(t, err)
 		require.Len(t, rest.Records, int(keep))
@@ -219,14 +208,14 @@ func CheckPruneLatest(t testing.TB, store records.Store) {
 	}
 }
 
-// CheckPruneAudit prunes the audit log while others write to it and verify it. The store must be
+// checkPruneAudit prunes the audit log while others write to it and verify it. The store must be
 // empty.
-func CheckPruneAudit(t testing.TB, store records.Store) {
+func checkPruneAudit(t testing.TB, store records.Store) {
 	t.Helper()
 	ctx, by := t.Context(), records.Caller{Name: "jane"}
 	logs := records.Of[records.AuditLog](store.Schema())
 	for n := 0; n < 3000; n += 1000 {
-		require.NoError(t, at(store, n).Create(ctx, by, Devices(n, n+1000)...))
+		require.NoError(t, at(store, n).Create(ctx, by, sqlstoretest.Devices(n, n+1000)...))
 	}
 	v := at(store, 3000)
 	stop := writeUntil(t, func(w, n int) error {
@@ -247,8 +236,8 @@ func CheckPruneAudit(t testing.TB, store records.Store) {
 	report, err := records.VerifyAudit(ctx, store, nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 1000, report.Pruned)
-	CheckTotals(t, store)
-	require.Equal(t, report.Checked, count[records.AuditLog](t, store))
+	sqlstoretest.CheckTotals(t, store)
+	require.Equal(t, report.Checked, sqlstoretest.Count[records.AuditLog](t, store))
 
 	preview := &records.Preview{}
 	_, err = v.DryRun(preview).Prune(ctx, by, logs, records.Retention{MaxRecords: 500})
@@ -262,8 +251,8 @@ func CheckPruneAudit(t testing.TB, store records.Store) {
 	report, err = records.VerifyAudit(ctx, store, nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 500, report.Checked)
-	require.EqualValues(t, 500, count[records.AuditLog](t, store))
-	CheckTotals(t, store)
+	require.EqualValues(t, 500, sqlstoretest.Count[records.AuditLog](t, store))
+	sqlstoretest.CheckTotals(t, store)
 
 	// Pruning again has nothing to delete, and does not replace its own entries.
 	for range 3 {
@@ -273,7 +262,7 @@ func CheckPruneAudit(t testing.TB, store records.Store) {
 		_, err = records.New(store, nil).Prune(ctx, by, logs, records.Retention{MaxAge: time.Hour})
 		require.NoError(t, err)
 	}
-	require.EqualValues(t, 3, count[records.AuditLog](t, store), "the entries of three prunings")
+	require.EqualValues(t, 3, sqlstoretest.Count[records.AuditLog](t, store), "the entries of three prunings")
 	_, err = records.VerifyAudit(ctx, store, nil)
 	require.NoError(t, err)
 }
