@@ -59,7 +59,7 @@ var sideways = []string{"internal"}
 // of a shard, made-up data, tests.
 var weakRandom = []string{
 	"internal/backoff", "ratelimit", "ratelimit/store/redisstore", "ratelimit/stats", "inventory/sqlstore", "inventory/demo", "cmd/internal/ratelimit-load",
-	"*/storetest", "ratelimit/store/storetest", "inventory/sqlstore/internal/*",
+	"*/storetest", "ratelimit/store/storetest",
 }
 
 // clients names the packages that may import a third-party module, by the prefix of its

@@ -190,8 +190,11 @@ func TestSearch(t *testing.T) {
 	onBoth(t, func(t *testing.T, d *database) { checkSearch(t, d.open(t)) })
 }
 
+// TestPairs is for SQLite, which finds pairs of characters in its index.
 func TestPairs(t *testing.T) {
-	longOnBoth(t, func(t *testing.T, d *database) { checkPairs(t, d.open(t)) })
+	t.Parallel()
+	scaletest.Unraced(t)
+	checkPairs(t, newSQLite(t).open(t))
 }
 
 func TestEstimates(t *testing.T) {

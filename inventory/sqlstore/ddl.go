@@ -140,12 +140,18 @@ func (d *Dialect) compare(r *records.Resource, f *records.Field, have catalogCol
 	return nil
 }
 
-// column returns the definition of a column of a new table.
-func (d *Dialect) column(r *records.Resource, f *records.Field) string {
+// definition returns a column with its type.
+func (d *Dialect) definition(f *records.Field) string {
 	text := f.Column + " " + d.DDL.Types[f.Kind]
 	if !f.Nullable {
 		text += " NOT NULL"
 	}
+	return text
+}
+
+// column returns the definition of a column of a new table.
+func (d *Dialect) column(r *records.Resource, f *records.Field) string {
+	text := d.definition(f)
 	if f.Column == "id" {
 		text += " CONSTRAINT " + identifier(r.Table(), "pkey") + " PRIMARY KEY"
 	}
@@ -207,13 +213,13 @@ func literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + 
 // A field that is not in the struct gets no check of its values: they may change, and not every
 // database can change a check.
 func (d *Dialect) addColumn(r *records.Resource, f *records.Field) (string, error) {
-	text := "ALTER TABLE " + r.Table() + " ADD COLUMN " + f.Column + " " + d.DDL.Types[f.Kind]
+	text := "ALTER TABLE " + r.Table() + " ADD COLUMN " + d.definition(f)
 	if f.Ref != nil && !f.Nullable {
 		return "", fmt.Errorf("the table %s has no column %s, and existing records would have no value for it: add it with a migration, or let the field be null",
 			r.Table(), f.Column)
 	}
 	if !f.Nullable {
-		text += " NOT NULL DEFAULT " + d.zero(f)
+		text += " DEFAULT " + d.zero(f)
 	} else if value := f.DefaultValue(); value != nil {
 		text += " DEFAULT " + d.value(value)
 	}
@@ -278,9 +284,6 @@ func (d *Dialect) generate(ctx context.Context, conn *sql.Conn, schema *records.
 
 // generateLocked is generate for processes that take turns: the second finds nothing to create.
 func (d *Dialect) generateLocked(ctx context.Context, db *sql.DB, schema *records.Schema, wait bool, p *progress) (unfilled []*records.Resource, err error) {
-	if d.DDL.Columns == "" {
-		return nil, nil
-	}
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err

@@ -38,9 +38,6 @@ func (t *transaction) declare(ctx context.Context) error {
 	}
 	const what = "change the schema"
 	d := &t.dialect
-	if d.DDL.Columns == "" {
-		return t.end(ctx, what, errors.New("the dialect generates no statements"))
-	}
 	within, cancel := t.within(ctx)
 	defer cancel()
 	run := func(statements ...string) error {
@@ -222,13 +219,13 @@ func (s *Store) follow(ctx context.Context) error {
 	s.declarations.stopped = make(chan struct{})
 	go func() {
 		defer close(s.declarations.stopped)
-		tick := time.NewTicker(pollSchema)
-		defer tick.Stop()
+		ticker := time.NewTicker(pollSchema)
+		defer ticker.Stop()
 		for {
 			select {
 			case <-ctx.Done():
 				return
-			case <-tick.C:
+			case <-ticker.C:
 			case <-s.declarations.changed:
 			}
 			_ = s.refresh(ctx) // the next one tries again; calls report what fails
@@ -242,18 +239,5 @@ func (s *Store) unfollow() {
 	if s.declarations.stop != nil {
 		s.declarations.stop()
 		<-s.declarations.stopped
-	}
-}
-
-// schemaChanged returns the error for a statement with a table or column that the database does
-// not have, because another process has changed the schema.
-func (s *shared) schemaChanged(what string, err error) error {
-	select {
-	case s.declarations.changed <- struct{}{}:
-	default:
-	}
-	return &records.Error{
-		Kind: records.Unavailable, Message: "The fields have just been changed: try again",
-		Err: fmt.Errorf("%s: %w", what, err),
 	}
 }

@@ -33,21 +33,19 @@ func (s *shared) failure(ctx context.Context, what string, err error) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s: %w", what, err)
 	case errors.Is(err, context.DeadlineExceeded): // of Options.Timeout
-		return &records.Error{
-			Kind: records.Unavailable, Message: "The database did not respond in time: try again later",
-			Err: fmt.Errorf("%s: %w", what, err),
-		}
+		return failed(records.Unavailable, "The database did not respond in time: try again later", what, err)
 	}
 	switch s.classify(err).Kind {
 	case dialect.Unavailable:
 		return unavailable(what, err)
 	case dialect.SchemaChanged:
-		return s.schemaChanged(what, err)
-	case dialect.Full:
-		return &records.Error{
-			Kind: records.Full, Message: "The database has no space left: nothing was changed, try again later",
-			Err: fmt.Errorf("%s: %w", what, err),
+		select {
+		case s.declarations.changed <- struct{}{}:
+		default:
 		}
+		return failed(records.Unavailable, "The fields have just been changed: try again", what, err)
+	case dialect.Full:
+		return failed(records.Full, "The database has no space left: nothing was changed, try again later", what, err)
 	case dialect.Damaged:
 		s.damage.Store(&damage{err, s.opts.Now()})
 		return damaged(what, err)
@@ -55,18 +53,17 @@ func (s *shared) failure(ctx context.Context, what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
+// failed returns an error with a message for users, and what has failed for the log.
+func failed(kind records.ErrorKind, message, what string, err error) error {
+	return &records.Error{Kind: kind, Message: message, Err: fmt.Errorf("%s: %w", what, err)}
+}
+
 func unavailable(what string, err error) error {
-	return &records.Error{
-		Kind: records.Unavailable, Message: "The database is not available: try again later",
-		Err: fmt.Errorf("%s: %w", what, err),
-	}
+	return failed(records.Unavailable, "The database is not available: try again later", what, err)
 }
 
 func damaged(what string, err error) error {
-	return &records.Error{
-		Kind: records.Unavailable, Message: "The database is damaged: its operator has to restore a backup",
-		Err: fmt.Errorf("%s: %w", what, err),
-	}
+	return failed(records.Unavailable, "The database is damaged: its operator has to restore a backup", what, err)
 }
 
 // damage is an error of a damaged database.

@@ -113,9 +113,8 @@ func (d *Dialect) keyStatements(r *records.Resource, have *Catalog) (definitions
 	columns := have.columns[r.Table()]
 	for _, f := range keyed(r) {
 		key := orderField(f)
-		definition := key.Column + " " + d.DDL.Types[records.Text] + " NOT NULL"
-		column, exists := columns[key.Column]
-		if exists {
+		definition := d.definition(key)
+		if column, exists := columns[key.Column]; exists {
 			if err := d.compare(r, key, column); err != nil {
 				return nil, nil, err
 			}

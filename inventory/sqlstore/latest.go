@@ -311,43 +311,34 @@ func (d *Dialect) latestStatements(r *records.Resource, have *Catalog) (all []st
 	if have.unkeyed[r.Table()] {
 		return nil // the keys are copied when they are filled
 	}
+	fields := slices.DeleteFunc(r.Fields(), func(f *records.Field) bool { return f.Column == "" })
+	values := len(fields)
+	for _, f := range keyed(r) {
+		fields = append(fields, orderField(f))
+	}
 	var definitions, columns []string
-	for _, f := range r.Fields() {
-		if f.Column == "" {
-			continue
-		}
-		definition := f.Column + " " + d.DDL.Types[f.Kind]
-		if !f.Nullable {
-			definition += " NOT NULL"
-		}
+	for i, f := range fields {
+		definition := d.definition(f)
 		if have.columns[name] != nil && !have.has(name, f) {
+			added := "ALTER TABLE " + name + " ADD COLUMN " + definition
 			if !f.Nullable {
-				definition += " DEFAULT " + d.zero(f)
+				added += " DEFAULT " + d.zero(f)
 			}
-			all = append(all, "ALTER TABLE "+name+" ADD COLUMN "+definition)
+			all = append(all, added)
+			if i >= values {
+				all = append(all, "UPDATE "+name+" SET "+f.Column+" = (SELECT "+f.Column+" FROM "+r.Table()+" AS one WHERE one.id = "+name+".id)")
+			}
 		}
 		if f.Name == r.Latest.Per {
 			definition += " CONSTRAINT " + identifier(name, "pkey") + " PRIMARY KEY"
 		}
 		definitions, columns = append(definitions, "    "+definition), append(columns, f.Column)
 	}
-	for _, f := range keyed(r) {
-		key := orderField(f)
-		definition := key.Column + " " + d.DDL.Types[records.Text] + " NOT NULL"
-		if have.columns[name] != nil && !have.has(name, key) {
-			all = append(all, "ALTER TABLE "+name+" ADD COLUMN "+definition+" DEFAULT ''",
-				"UPDATE "+name+" SET "+key.Column+" = (SELECT "+key.Column+" FROM "+r.Table()+" AS one WHERE one.id = "+name+".id)")
-		}
-		definitions, columns = append(definitions, "    "+definition), append(columns, key.Column)
-	}
 	if have.columns[name] == nil {
 		all = append(all, "CREATE TABLE "+name+" (\n"+strings.Join(definitions, ",\n")+"\n)")
 	}
 	all = append(all, d.latestIndexes(r, have)...)
-	if have.columns[name] != nil {
-		return all
-	}
-	if have.columns[r.Table()] == nil {
+	if have.columns[name] != nil || have.columns[r.Table()] == nil {
 		return all
 	}
 	per, _ := r.Field(r.Latest.Per)

@@ -148,7 +148,8 @@ func (e *executor) read(ctx context.Context, b *builder, q *records.Query) (*rec
 		width += b.stateColumns()
 	}
 	args := b.args
-	if e.dialect.Replan != nil && (len(q.Filters) > 0 || q.Text != "" || q.Only != nil) { // how many records match depends on the values
+	conditional := len(q.Filters) > 0 || q.Text != "" || q.Only != nil
+	if e.dialect.Replan != nil && conditional && !b.selective(q) { // how many records match depends on the values
 		args = slices.Concat([]any{e.dialect.Replan}, args)
 	}
 	page := &records.Page{}

@@ -28,7 +28,7 @@ func (b *builder) places(only *records.Places, r *records.Resource, table string
 	optional := true
 	for _, name := range r.Within {
 		f, _ := r.Field(name)
-		condition := b.placesBehind(f, only, table)
+		condition := b.placesThrough(f, only, table)
 		if !f.Required && name != "id" {
 			present = append(present, table+"."+f.Column+" IS NOT NULL")
 			if len(r.Within) > 1 {
@@ -45,9 +45,9 @@ func (b *builder) places(only *records.Places, r *records.Resource, table string
 	return strings.Join(all, " AND ")
 }
 
-// placesBehind is the condition that a field is a place, or refers to a record that belongs to some. The index
+// placesThrough returns the condition that a field is a place, or refers to a record that belongs to some. The index
 // of the field is used only if the database chooses.
-func (b *builder) placesBehind(f *records.Field, only *records.Places, table string) string {
+func (b *builder) placesThrough(f *records.Field, only *records.Places, table string) string {
 	column := table + "." + f.Column
 	if isPlace(f) {
 		if table != b.name || b.placing != (placing{}) {
@@ -62,7 +62,7 @@ func (b *builder) placesBehind(f *records.Field, only *records.Places, table str
 // isPlace reports whether the value of a field of [records.Definition].Within is a place.
 func isPlace(f *records.Field) bool { return f.Ref == nil || f.Ref.Resource().IsPlace() }
 
-// placeAlias returns a name for a record behind a reference.
+// placeAlias returns an alias for a referenced record.
 func (b *builder) placeAlias() string {
 	b.aliases++
 	return "place" + strconv.Itoa(b.aliases)
@@ -123,7 +123,7 @@ func (b *builder) reach(only *records.Places, r *records.Resource, table, column
 		}
 		for _, name := range r.Within[i+1:] {
 			other, _ := r.Field(name)
-			condition := b.placesBehind(other, only, table)
+			condition := b.placesThrough(other, only, table)
 			if !other.Required {
 				condition = "(" + table + "." + other.Column + isNull + " OR " + condition + ")"
 			}

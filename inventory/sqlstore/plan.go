@@ -94,6 +94,13 @@ func (t *table) firstOfKey(f *records.Field) bool {
 	return slices.ContainsFunc(t.uniques, func(u records.Unique) bool { return u.Fields[0] == f.Name })
 }
 
+// selective reports whether few records match a query, whatever the values of its filters are.
+func (t *table) selective(q *records.Query) bool {
+	return slices.ContainsFunc(q.Filters, func(f records.Filter) bool {
+		return f.Op == records.Eq && (f.Field.Column == "id" || f.Field.Ref != nil && f.Field.Ref.Cascade || t.firstOfKey(f.Field))
+	})
+}
+
 // estimate reads the numbers of records on which the plan of a query depends, with one statement.
 func (e *executor) estimate(ctx context.Context, t *table, q *records.Query, d *plan.Query) error {
 	b := &builder{shared: e.shared, table: t}

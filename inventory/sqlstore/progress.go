@@ -27,11 +27,11 @@ func newProgress(log *slog.Logger) *progress {
 	p.end = func() { close(stop); <-stopped }
 	go func() {
 		defer close(stopped)
-		tick := time.NewTicker(reportProgress)
-		defer tick.Stop()
+		ticker := time.NewTicker(reportProgress)
+		defer ticker.Stop()
 		for reported := false; ; reported = true {
 			select {
-			case <-tick.C:
+			case <-ticker.C:
 				p.mu.Lock()
 				p.log.Info("the database is being upgraded", "statement", p.statement, "number", p.n, "of", p.of, "elapsed", p.elapsed())
 				p.mu.Unlock()

@@ -45,7 +45,7 @@ func (b *builder) project(q *records.Query, columns []records.Column) string {
 		if c.Through != nil {
 			through := c.Through.Column
 			if joined[through] == "" {
-				joined[through] = fmt.Sprintf("behind%d", len(joined)+1)
+				joined[through] = fmt.Sprintf("through%d", len(joined)+1)
 				joins += " LEFT JOIN " + c.Through.Ref.Resource().Table() + " AS " + joined[through] + " ON " + joined[through] + ".id = found." + through
 			}
 			alias = joined[through]

@@ -22,7 +22,7 @@ type builder struct {
 	changing bool      // in a transaction, whose changes indexes for searches may lack
 
 	placing   placing
-	aliases   int    // of records behind references
+	aliases   int    // of referenced records
 	placeList string // compares a column with the places; empty if the statement has not yet
 
 	remember bool        // select the states after the total
@@ -311,8 +311,8 @@ func (d *Dialect) orderBy(keys []sortKey, prefix string) string {
 	return " ORDER BY " + strings.Join(parts, ", ")
 }
 
-// place returns the stored values of the keys at the place where a page begins.
-func place(q *records.Query, keys []sortKey) []any {
+// cursorValues returns the stored values of the keys at the cursor, after which a page begins.
+func cursorValues(q *records.Query, keys []sortKey) []any {
 	values := make([]any, len(keys))
 	for i, k := range keys {
 		if k.Column == "id" {
@@ -330,17 +330,17 @@ func place(q *records.Query, keys []sortKey) []any {
 	return values
 }
 
-// pagePart is a range of the records after a place: its conditions, and the order in which an
+// pagePart is a range of the records after a cursor: its conditions, and the order in which an
 // index has its records.
 type pagePart struct {
 	conditions []string
 	keys       []sortKey
 }
 
-// pageParts returns disjoint ranges that together contain the records after a place. Each can
+// pageParts returns disjoint ranges that together contain the records after a cursor. Each can
 // be looked up in an index, unlike one condition with OR.
 func (b *builder) pageParts(q *records.Query, keys []sortKey) []pagePart {
-	at := place(q, keys)
+	at := cursorValues(q, keys)
 	if row := b.rowAfter(keys, at); row != "" {
 		return []pagePart{{[]string{row}, keys}}
 	}

@@ -98,12 +98,12 @@ func (b *builder) knownNow(q *records.Query) string {
 	holds := "(" + b.generationNow() + ") = " + b.arg(b.known.generation)
 	total := "CAST(" + b.arg(b.known.total) + " AS bigint)"
 	if b.chained {
-		behind := " FROM " + chainTable + " WHERE seq > " + b.arg(b.known.at.Seq)
+		later := " FROM " + chainTable + " WHERE seq > " + b.arg(b.known.at.Seq)
 		newest := strconv.Itoa(maxNew)
 		holds += " AND EXISTS (SELECT 1 FROM " + chainTable + " WHERE seq = " + b.arg(b.known.at.Seq) + " AND hash = " + b.arg(b.known.at.Hash) + ")" +
 			" AND (SELECT seq FROM " + headTable + " WHERE id = 1) <= " + b.arg(b.known.at.Seq+maxNew)
 		// The limit tells PostgreSQL that there are few.
-		total += " + (SELECT count(*) FROM (SELECT id AS added" + behind + " ORDER BY seq LIMIT " + newest + ") AS later CROSS JOIN " + b.name +
+		total += " + (SELECT count(*) FROM (SELECT id AS added" + later + " ORDER BY seq LIMIT " + newest + ") AS later CROSS JOIN " + b.name +
 			where(append([]string{"id = added"}, b.conditions(q, 0)...)) + ")"
 	}
 	return "SELECT CASE WHEN " + holds + " THEN " + total + " ELSE (" + b.count(q) + ") END"

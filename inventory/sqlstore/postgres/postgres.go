@@ -193,36 +193,30 @@ func search() *dialect.Search {
 	}
 }
 
+// kinds has the meaning of SQLSTATEs, and of their classes.
+var kinds = map[string]dialect.Kind{
+	"23505": dialect.UniqueViolation, "23503": dialect.ForeignKeyViolation,
+	"42703": dialect.SchemaChanged, // no such column
+	"0A000": dialect.SchemaChanged, // a cached plan must not change its result
+	"40001": dialect.Retryable, "40P01": dialect.Retryable,
+	"25006": dialect.Unavailable, // read-only: the server has become a replica
+	"55P03": dialect.Unavailable, // a timeout for locks
+	"53100": dialect.Full,
+	"XX001": dialect.Damaged, "XX002": dialect.Damaged, // data, and an index
+	"08": dialect.Unavailable, "53": dialect.Unavailable, "57": dialect.Unavailable, "58": dialect.Unavailable, // connection, resources, shutdown and timeouts, input and output
+}
+
 // classify classifies an error by its SQLSTATE.
 func classify(err error) dialect.Error {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	if _, connecting := errors.AsType[*pgconn.ConnectError](err); !ok || connecting {
 		return dialect.Error{Kind: lost(err)}
 	}
-	switch e.Code {
-	case "23505":
-		return dialect.Error{Kind: dialect.UniqueViolation, Constraint: e.ConstraintName}
-	case "23503":
-		return dialect.Error{Kind: dialect.ForeignKeyViolation, Constraint: e.ConstraintName}
-	case "42703", "0A000": // no such column; a cached plan must not change its result
-		return dialect.Error{Kind: dialect.SchemaChanged}
-	case "40001", "40P01":
-		return dialect.Error{Kind: dialect.Retryable}
-	case "25006", // read-only: the server has become a replica
-		"55P03", "57014": // a timeout of the server for locks or statements
-		return dialect.Error{Kind: dialect.Unavailable}
+	kind, known := kinds[e.Code]
+	if !known {
+		kind = kinds[e.Code[:min(len(e.Code), 2)]]
 	}
-	switch e.Code {
-	case "53100": // disk full
-		return dialect.Error{Kind: dialect.Full}
-	case "XX001", "XX002": // corrupted data, corrupted index
-		return dialect.Error{Kind: dialect.Damaged}
-	}
-	switch e.Code[:min(len(e.Code), 2)] {
-	case "08", "53", "57", "58": // connection, resources, shutdown, input and output
-		return dialect.Error{Kind: dialect.Unavailable}
-	}
-	return dialect.Error{}
+	return dialect.Error{Kind: kind, Constraint: e.ConstraintName}
 }
 
 // lost returns dialect.Unavailable for an error of the connection.

@@ -200,33 +200,35 @@ func search() *dialect.Search {
 // classify classifies an error by its result code. SQLite does not say which foreign key is
 // violated.
 func classify(err error) dialect.Error {
-	e, ok := errors.AsType[*driver.Error](err)
-	if !ok {
-		if errors.Is(err, sqlitefile.ErrReplaced) {
-			return dialect.Error{Kind: dialect.Unavailable}
-		}
-		return dialect.Error{}
-	}
 	if columns, ok := sqlitefile.Duplicate(err); ok {
 		return dialect.Error{Kind: dialect.UniqueViolation, Columns: columns}
 	}
-	if e.Code() == codes.SQLITE_CONSTRAINT_FOREIGNKEY {
-		return dialect.Error{Kind: dialect.ForeignKeyViolation}
+	return dialect.Error{Kind: kindOf(err)}
+}
+
+func kindOf(err error) dialect.Kind {
+	if errors.Is(err, sqlitefile.ErrReplaced) {
+		return dialect.Unavailable
 	}
-	if e.Code() == codes.SQLITE_IOERR_SHMSIZE { // the index of the log can't grow
-		return dialect.Error{Kind: dialect.Full}
-	}
-	if e.Code() == codes.SQLITE_ERROR && missing.MatchString(e.Error()) {
-		return dialect.Error{Kind: dialect.SchemaChanged}
+	e, ok := errors.AsType[*driver.Error](err)
+	switch {
+	case !ok:
+		return dialect.Other
+	case e.Code() == codes.SQLITE_CONSTRAINT_FOREIGNKEY:
+		return dialect.ForeignKeyViolation
+	case e.Code() == codes.SQLITE_IOERR_SHMSIZE: // the index of the log can't grow
+		return dialect.Full
+	case e.Code() == codes.SQLITE_ERROR && missing.MatchString(e.Error()):
+		return dialect.SchemaChanged
 	}
 	switch e.Code() & 0xff { // the primary code
 	case codes.SQLITE_FULL:
-		return dialect.Error{Kind: dialect.Full}
+		return dialect.Full
 	case codes.SQLITE_CORRUPT, codes.SQLITE_NOTADB:
-		return dialect.Error{Kind: dialect.Damaged}
+		return dialect.Damaged
 	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED, codes.SQLITE_IOERR, codes.SQLITE_CANTOPEN,
 		codes.SQLITE_NOMEM, codes.SQLITE_PROTOCOL, codes.SQLITE_READONLY, codes.SQLITE_PERM, codes.SQLITE_AUTH:
-		return dialect.Error{Kind: dialect.Unavailable}
+		return dialect.Unavailable
 	}
-	return dialect.Error{}
+	return dialect.Other
 }
