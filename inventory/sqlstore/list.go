@@ -148,8 +148,8 @@ func (e *executor) read(ctx context.Context, b *builder, q *records.Query) (*rec
 		width += b.stateColumns()
 	}
 	args := b.args
-	conditional := len(q.Filters) > 0 || q.Text != "" || q.Only != nil
-	if e.dialect.Replan != nil && conditional && !b.selective(q) { // how many records match depends on the values
+	sorted := len(q.Filters) > 0 && len(q.Sort) > 0 && !b.selective(q)
+	if e.dialect.Replan != nil && (sorted || q.Heavy()) { // how many records match depends on the values
 		args = slices.Concat([]any{e.dialect.Replan}, args)
 	}
 	page := &records.Page{}

@@ -46,6 +46,9 @@
 //	  without reading each value of the order apart     1.0 x    5                  3
 //	  without the index of a frequent filter (+)        0.9 x    7 of 2280          5
 //
+// PostgreSQL plans a statement for its values each time if the order is not that of the ids, which takes 0.2 ms: after
+// five calls it would plan it for all values, and read in the order of the page what no record of it matches.
+//
 // So PostgreSQL gets no plan, the last two parts were deleted, and the others stay. SQLite does not know how much
 // cheaper an entry of an index is than a row, with or without statistics.
 //
