@@ -15,7 +15,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/dialect"
 )
 
-// Dialect is what a store has to know of its database: that of sqlite.Dialect or postgres.Dialect. A program that
+// Dialect describes SQLite or PostgreSQL to a store: make it with sqlite.Dialect or postgres.Dialect. A program that
 // applies migrations itself gets the statements from it.
 type Dialect struct {
 	dialect.Spec

@@ -34,22 +34,22 @@
 // frequent and rare values, by each order that has an index, the first page and pages after a cursor. Each row
 // leaves out a part of what was here before; the times are those of all lists together, beside those with it.
 //
-//	                                                    time    more than 5 ms    slower by half
-//	PostgreSQL, statement without a plan                0.9 x   18 of 1131        17
-//	  planned for its values each time                  0.7 x   18                17
-//	  and with the conditions of counts (begin)         0.6 x   11                 8
-//	  plan of before (and planned once for all values)  1.0 x   14                 -
-//	SQLite, statement without a plan                    62 x    241 of 512        251
-//	  after ANALYZE with analysis_limit=1000            95 x    210               217
-//	  after ANALYZE of all records, sqlite_stat4        35 x    153               161
-//	  without the look at the first 1,000 records       2.9 x   16                 14
-//	  without reading each value of the order apart     1.0 x    5                  3
-//	  without the index of a frequent filter (+)        0.9 x    7 of 2280          5
+//	                                                    time    over 5 ms (before)    slower by half
+//	PostgreSQL, statement without a plan                0.8 x    39 of 2280 (29)       41
+//	  planned for its values each time                  0.9 x    18 of 1131 (10)       17
+//	  and with the conditions of counts (begin)         0.8 x     1 of  511 (7)         4
+//	SQLite, statement without a plan                     62 x   241 of  512 (3)       251
+//	  after ANALYZE with analysis_limit=1000             95 x   210 of  512 (3)       217
+//	  after ANALYZE of all records, sqlite_stat4         35 x   153 of  512 (6)       161
+//	  without the look at the first 1,000 records       2.9 x    16 of  512 (3)        14
+//	  without reading each value of the order apart     1.0 x    24 of 2280 (6)        22
+//	    and with the conditions of counts (begin)       0.9 x     3 of  511 (3)         1
+//	  without the index of a frequent filter (+)        0.9 x     7 of 2280 (6)         5
 //
 // PostgreSQL plans a statement for its values each time if the order is not that of the ids, which takes 0.2 ms: after
 // five calls it would plan it for all values, and read in the order of the page what no record of it matches.
 //
-// So PostgreSQL gets no plan, the last two parts were deleted, and the others stay. SQLite does not know how much
+// So PostgreSQL gets no plan; the values read apart and the + of frequent filters were deleted; the others stay. SQLite does not know how much
 // cheaper an entry of an index is than a row, with or without statistics.
 //
 // What is left: an order by a number that the filter decides (speed=40Gbps by speed_mbps) reads all that comes before,
