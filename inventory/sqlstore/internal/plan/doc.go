@@ -49,8 +49,8 @@
 // PostgreSQL plans a statement for its values each time if the order is not that of the ids, which takes 0.2 ms: after
 // five calls it would plan it for all values, and read in the order of the page what no record of it matches.
 //
-// So PostgreSQL gets no plan; the values read apart and the + of frequent filters were deleted; the others stay. SQLite does not know how much
-// cheaper an entry of an index is than a row, with or without statistics.
+// So PostgreSQL gets no plan; the values read apart and the + of frequent filters were deleted; the others stay.
+// SQLite does not know how much cheaper an entry of an index is than a row, with or without statistics.
 //
 // What is left: an order by a number that the filter decides (speed=40Gbps by speed_mbps) reads all that comes before,
 // 10 to 20 ms.
