@@ -16,6 +16,8 @@ const (
 	// maxFewAddresses is plan.MaxFew for the addresses of a network.
 	maxFewAddresses = 10_000
 
+	unknown = -1 // number of records that no count and no index tells
+
 	maxProbed = 1000 // records in an order that are compared with the filters, to see whether many match
 	maxRead   = 400  // the same for a string, which takes longer
 )
@@ -33,8 +35,8 @@ func (e *executor) choose(ctx context.Context, t *table, q *records.Query) (p pl
 		if t.inNetwork(f) {
 			column = orderColumn(f.Field)
 		}
-		described := plan.Filter{Column: column, Range: f.Op != records.Eq && f.Op != records.IsNull}
-		if plannable(f) || t.inNetwork(f) {
+		described := plan.Filter{Column: column, Records: unknown, Range: f.Op != records.Eq && f.Op != records.IsNull}
+		if described.Guess = plannable(f) || t.inNetwork(f); described.Guess {
 			described.Index = t.indexes[column]
 		}
 		if (f.Op == records.Eq || f.Op == records.In) && (column == "id" || described.Index.Name == "" && t.firstOfKey(f.Field)) {
@@ -52,7 +54,7 @@ func (e *executor) choose(ctx context.Context, t *table, q *records.Query) (p pl
 		return plan.Plan{None: true}, nil
 	}
 	if q.Text != "" {
-		d.Filters = append(d.Filters, plan.Filter{Records: d.Records, Guess: true})
+		d.Filters = append(d.Filters, plan.Filter{Records: d.Records})
 	}
 	keys := slices.DeleteFunc(sortKeys(q), func(k sortKey) bool { return isConstant(q, k.Field) })
 	switch {
@@ -109,8 +111,8 @@ func (e *executor) estimate(ctx context.Context, t *table, q *records.Query, d *
 	for i := range d.Filters {
 		f, g := &d.Filters[i], &q.Filters[i]
 		if counts, ok := t.countsFor(g); ok {
-			numbers, into = append(numbers, "("+b.sum(&counts)+")"), append(into, &f.Records)
-		} else if f.Guess = true; f.Index.Name != "" {
+			numbers, into, f.Guess = append(numbers, "("+b.sum(&counts)+")"), append(into, &f.Records), false
+		} else if f.Index.Name != "" {
 			few := "SELECT 1 FROM " + b.name + b.dialect.indexedBy(f.Index.Name) + " WHERE " + b.condition(g, g.Field.Column) + " LIMIT " + strconv.Itoa(t.few(g)+1)
 			numbers, into = append(numbers, "(SELECT count(*) FROM ("+few+") AS few)"), append(into, &f.Records)
 		}
@@ -129,11 +131,13 @@ func (e *executor) estimate(ctx context.Context, t *table, q *records.Query, d *
 	}, "SELECT "+strings.Join(numbers, ", "), b.args...)
 	for i := range d.Filters {
 		f := &d.Filters[i]
-		if f.Guess = f.Guess && (f.Index.Name == "" || f.Records > int64(t.few(&q.Filters[i]))); f.Guess { // many, or unknown
+		switch {
+		case f.Records != unknown && (!f.Guess || f.Records <= int64(t.few(&q.Filters[i]))):
+			f.Guess = false
+		case f.Guess && q.Filters[i].Field.Shared: // many, or unknown
+			f.Records = d.Records / sharedPart
+		default:
 			f.Records = d.Records
-			if q.Filters[i].Field.Shared {
-				f.Records /= sharedPart
-			}
 		}
 	}
 	d.Matches = d.Records

@@ -20,7 +20,7 @@
 // The cost is the number of entries that are read, times 1 if the index has the columns of all filters, or else
 // 150 for the row. In order, a page of 21 of which one in 10 records matches reads 315 entries; sorted, all that
 // match are read, and their rows unless the index has the column of the order too. Only equality (=, in, is null)
-// and networks find records by an index here; other filters are compared.
+// and networks find records by an index here; other filters and texts are compared, and count as if all records matched.
 //
 // A search reads the index for searches if one of its strings has up to [MaxFew] records, and is else a filter
 // without an index. Records of some places are found from the records or from the places ([Places]).
