@@ -268,7 +268,10 @@ func (s sender) Edit(_ context.Context, r *records.Resource, plan func(sent reco
 }
 
 func (s sender) Delete(_ context.Context, r *records.Resource, check func(records.Record) error) (*feature.Response, error) {
-	return nil, s.c.deleteChecked(r, check)
+	if err := s.c.remove(r, check); err != nil {
+		return nil, err
+	}
+	return feature.OK(httpx.Confirm(r.Label + " deleted successfully")), nil
 }
 
 func (s sender) Check(doc []byte) (refused *httpx.Error) {

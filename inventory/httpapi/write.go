@@ -285,10 +285,19 @@ func planItem(r *records.Resource, p records.Patch, h hash, plan planFunc) (reco
 }
 
 // deleteOne serves DELETE of one record.
-func (c *call) deleteOne() error { return c.deleteChecked(c.resource(), nil) }
+func (c *call) deleteOne() error {
+	r := c.resource()
+	if err := c.remove(r, nil); err != nil {
+		return err
+	}
+	if c.dryRun {
+		return c.sendPreview("")
+	}
+	return c.confirm(r.Label + " deleted successfully")
+}
 
-// deleteChecked deletes the record of the path, with a check if it is not nil.
-func (c *call) deleteChecked(r *records.Resource, check func(records.Record) error) error {
+// remove deletes the record of the path, with a check if it is not nil. It does not respond.
+func (c *call) remove(r *records.Resource, check func(records.Record) error) error {
 	id, err := c.id()
 	if err != nil {
 		return err
@@ -307,11 +316,10 @@ func (c *call) deleteChecked(r *records.Resource, check func(records.Record) err
 	if err := c.inventory().Delete(c.r.Context(), c.caller(), r, edit); err != nil {
 		return err
 	}
-	if c.dryRun {
-		return c.sendPreview("")
+	if !c.dryRun {
+		c.forgetIDs(r, id)
 	}
-	c.forgetIDs(r, id)
-	return c.confirm(r.Label + " deleted successfully")
+	return nil
 }
 
 // deleteMany serves DELETE of several records, which is applied atomically.

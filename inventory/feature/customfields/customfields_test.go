@@ -1,6 +1,7 @@
 package customfields_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -59,7 +60,7 @@ func customFields(t *testing.T, g *featuretest.API) {
 	c.Send("PATCH", field, `{"choices":["gold","silver","iron"],"label":"Level"}`).Want(200)
 	c.Send("PATCH", at, `{"tier":"iron"}`).Want(200)
 	preview := c.Send("DELETE", field+"?dry_run=true", nil).Want(200).Body.String()
-	if !errtest.Names(preview, "1 tier 2 locations") {
+	if !errtest.Names(preview, "1 tier 2 locations") || !json.Valid([]byte(preview)) {
 		t.Errorf("the dry run says %s", preview)
 	}
 	c.Send("GET", "/locations?tier=iron", nil).Want(200)
