@@ -78,7 +78,7 @@ type Operation struct {
 	// Access says who may use an operation without Resource.
 	Access auth.Permission
 	// Scoped says that the handler asks Inventory.May about each resource that a request concerns. Senders with
-	// scopes may use no other operations without Resource and without Lists.
+	// scopes may use no other operations without Resource, except GET with Lists.
 	Scoped bool
 	// Lists names resources of which the sender has to be allowed to list the records too. Those that the schema
 	// lacks are ignored.

@@ -110,6 +110,30 @@ func TestFeature(t *testing.T) {
 	api.As("root").Send("GET", "/suffixes", nil).Want(http.StatusMethodNotAllowed)
 }
 
+// TestScopesOfFeatures: a sender with scopes may use an operation without a resource only if its handler applies the
+// scopes, or if it shows lists only; the state of a feature is made once.
+func TestScopesOfFeatures(t *testing.T) {
+	t.Parallel()
+	f, made := suffixes(), 0
+	f.State = func(records.Store) any { made++; return made }
+	f.Operations[0].Scoped, f.Operations[0].Lists = false, []string{"devices"}
+	get := f.Operations[0]
+	get.Method, get.ID, get.Parameters, get.Body, get.Access = "GET", "showSuffix", nil, nil, auth.Permission{Everyone: true}
+	get.Handle = func(_ context.Context, r *feature.Request) (*feature.Response, error) {
+		return feature.OK(map[string]any{"renamed": r.State}), nil
+	}
+	f.Operations = append(f.Operations, get)
+	api := featuretest.New(t, nil, f)
+	api.As("root").Send("POST", "/suffixes", renaming{"-old"}).Want(http.StatusOK)
+	for scope, status := range map[string]int{"devices:read": http.StatusOK, "devices:*": http.StatusOK, "vlans:read": http.StatusForbidden} {
+		api.WithScopes(scope).Send("POST", "/suffixes", renaming{"-old"}).Want(http.StatusForbidden)
+		api.WithScopes(scope).Send("GET", "/suffixes", nil).Want(status)
+	}
+	api.As("").Send("GET", "/openapi.json", nil).Want(http.StatusOK)
+	require.JSONEq(t, `{"renamed":1}`, api.As("viewer").Send("GET", "/suffixes", nil).Want(http.StatusOK).Body.String())
+	require.Equal(t, 1, made)
+}
+
 // TestPages: a page of a feature is one of the console, and its entry is shown to whom it is for.
 func TestPages(t *testing.T) {
 	t.Parallel()

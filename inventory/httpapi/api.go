@@ -114,6 +114,7 @@ type API struct {
 	bodies        bodies
 	buffers       sync.Pool // *[]byte
 	routes        []route
+	states        map[*feature.Feature]any // set by New
 	documents     documents
 	bare, handler http.Handler // without and with the chain
 }
@@ -125,7 +126,7 @@ func New(engine *records.Engine, authenticator Authenticator, opts *Options) (*A
 	if engine == nil || authenticator == nil {
 		return nil, errors.New("httpapi: engine and authenticator are required")
 	}
-	a := &API{store: engine.Store(), changes: engine, now: engine.Now, authenticator: authenticator}
+	a := &API{store: engine.Store(), changes: engine, now: engine.Now, authenticator: authenticator, states: map[*feature.Feature]any{}}
 	a.bodies = bodies{httpx.NewBody[records.Patch](nil), httpx.NewBody[[]records.Patch](&httpx.BodyOptions{MaxValues: feature.MaxValues}), httpx.NewBody[[]json.RawMessage](nil)}
 	if opts != nil {
 		a.opts = *opts

@@ -32,9 +32,10 @@ func (a *API) Features() (fit []*feature.Feature) {
 // operation that cannot be served.
 func (a *API) addFeatures(routes []route) ([]route, error) {
 	for _, f := range a.Features() {
-		var state any
-		if f.State != nil {
+		state, made := a.states[f]
+		if !made && f.State != nil {
 			state = f.State(a.store)
+			a.states[f] = state
 		}
 		for i := range f.Operations {
 			op := &f.Operations[i]

@@ -244,7 +244,7 @@ func (c *call) allows(p auth.Permission, ownerID string, r *records.Resource, do
 		return auth.Authorize(c.identity, p, ownerID)
 	case len(scopes) == 0: // a role that the program no longer has
 		return auth.Denied()
-	case r == nil && (p.Everyone || c.route.scoped()):
+	case r == nil && (c.route.scoped() || p.Everyone && (c.route.feature == nil || c.route.limited())):
 		return nil
 	case r != nil && included(scopes, r, does):
 		return c.allowsTarget()
@@ -270,7 +270,13 @@ func (c *call) allowsTarget() error {
 // resources that the request names.
 func (rt *route) scoped() bool {
 	return slices.Contains([]string{"/summary", searchPath, changesPath, streamPath}, rt.path) ||
-		rt.feature != nil && (rt.feature.Scoped || len(rt.feature.Lists) > 0)
+		rt.feature != nil && rt.feature.Scoped
+}
+
+// limited reports whether a route without a resource is one for senders with scopes: its handler applies them, or it
+// only shows lists, whose rights are checked before.
+func (rt *route) limited() bool {
+	return rt.scoped() || rt.feature != nil && len(rt.feature.Lists) > 0 && rt.method == http.MethodGet
 }
 
 // needsLogin reports whether a route refuses API tokens, whatever their scopes: those that create
@@ -285,7 +291,7 @@ func (c *call) checkTokenRoute() error {
 	switch {
 	case c.identity.Token != "" && c.route.needsLogin():
 		return auth.Denied()
-	case c.identity.Scopes != nil && c.route.resource == nil && !c.route.scoped() && c.route.path != "/":
+	case c.identity.Scopes != nil && c.route.resource == nil && !c.route.limited() && c.route.path != "/":
 		return auth.Denied()
 	}
 	return nil
