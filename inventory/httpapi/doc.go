@@ -11,8 +11,9 @@
 //	})
 //	mux.Handle("/inventory/", http.StripPrefix("/inventory", api))
 //
-// The table of all routes is in routes.go, and permission.go decides who may use them. The operations that resources have in common, and
-// the OpenAPI document at /openapi.json, are derived from the descriptions of the resources.
+// The table of all routes is in routes.go, and permission.go decides who may use them. The operations that resources
+// have in common, and the OpenAPI document at /openapi.json, are derived from the descriptions of the resources. All
+// others are those of Options.Features: package standard lists the features of this module.
 //
 // # Records
 //
@@ -44,10 +45,6 @@
 // has count, which is estimated or exact. Events and audit log
 // entries are listed newest first by default.
 //
-// GET /metrics is an overview of the latest metric of each device, latest first. The
-// parameter sort is a short form of sortby with value, cpu, memory, temp, uptime or ts, where
-// value is an alias of cpu. latest=false lists all metrics.
-//
 // # Accounts
 //
 // An [Authenticator] identifies the sender of a request, and package auth has the access
@@ -65,10 +62,6 @@
 // other. In a router with the same middleware it does no harm. [API.Bare] is without it.
 //
 // Package jwt is not imported: a program with accounts of its own does not link it.
-//
-// Records are encoded by an encoder built from the description of their resource instead of
-// encoding/json, which would dominate the cost of a list. It takes a third of the time,
-// allocates nothing, and is fuzzed against encoding/json.
 //
 // Unknown query parameters are refused on every route: a DELETE with an ignored filter would
 // be the worst case.

@@ -46,6 +46,7 @@ var importTypes = map[string]string{
 // importReport is the response to an import.
 type importReport struct {
 	Status       string           `json:"status"`
+	Code         string           `json:"code,omitempty"` // of an error
 	Message      string           `json:"message"`
 	Rows         int64            `json:"rows"`
 	Created      int64            `json:"created"`
@@ -262,6 +263,7 @@ func respond(r *importer.Report, opts *importer.Options, rejected string) *featu
 	switch {
 	case opts.OnError == importer.Stop && r.Rejected > 0:
 		status, body.Status = http.StatusUnprocessableEntity, "error"
+		body.Code = "unprocessable"
 		body.Message = fmt.Sprintf("Nothing was changed: %d of %d rows are rejected", r.Rejected, r.Rows)
 	case opts.DryRun:
 		body.Status, body.Message = "dry_run", fmt.Sprintf("Would create %d records and update %d", r.Created, r.Updated)

@@ -1,5 +1,6 @@
 // Package metrics is the feature of measurements: the latest ones of all devices, and those of one device over time
-// (REFERENCE.md, 2.8).
+// (REFERENCE.md, 2.8). The parameter sort of the list is a short form of sortby with value, cpu, memory, temp, uptime or
+// ts, where value is an alias of cpu.
 package metrics
 
 import (

@@ -53,6 +53,7 @@ func New() *feature.Feature {
 	return &feature.Feature{
 		Needs:      map[string]records.Record{"devices": &inventory.Device{}, "interfaces": &inventory.Interface{}, "links": &inventory.Link{}},
 		Operations: operations,
+		Tags:       map[string]string{"topology": "Devices and links as a graph."},
 		Pages:      netmap.Pages(),
 		State:      func(store records.Store) any { return newNetworkCache(store) },
 	}
