@@ -17,23 +17,24 @@ func Fields() []string {
 }
 
 // Statuses returns the codes of whole errors by their HTTP statuses.
-func Statuses() map[int]string {
-	return map[int]string{
-		400: "invalid", 401: "unauthorized", 403: "forbidden", 404: "not_found", 405: "method_not_allowed", 406: "not_acceptable",
-		408: "timeout", 409: "conflict", 410: "gone", 412: "precondition_failed", 413: "too_large", 415: "unsupported_type",
-		421: "wrong_host", 422: "unprocessable", 429: "too_many_requests", 500: "internal", 503: "unavailable", 507: "full",
-	}
+func Statuses() map[int]string { return maps.Clone(statuses) }
+
+// statuses are made once: under an attack most responses are errors.
+var statuses = map[int]string{
+	400: "invalid", 401: "unauthorized", 403: "forbidden", 404: "not_found", 405: "method_not_allowed", 406: "not_acceptable",
+	408: "timeout", 409: "conflict", 410: "gone", 412: "precondition_failed", 413: "too_large", 415: "unsupported_type",
+	421: "wrong_host", 422: "unprocessable", 429: "too_many_requests", 500: "internal", 503: "unavailable", 507: "full",
 }
 
 // Errors returns the codes of whole errors: those of statuses, and those that say more.
 func Errors() []string {
 	more := []string{"account_inactive", "in_use", "not_unique", "second_factor_required", "second_factor_wrong"}
-	return append(slices.Sorted(maps.Values(Statuses())), more...)
+	return append(slices.Sorted(maps.Values(statuses)), more...)
 }
 
 // OfStatus returns the code of an error with an HTTP status that has no other one.
 func OfStatus(status int) string {
-	switch code, ok := Statuses()[status]; {
+	switch code, ok := statuses[status]; {
 	case ok:
 		return code
 	case status >= 500:
