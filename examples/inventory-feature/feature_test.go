@@ -20,6 +20,9 @@ func TestMaintenance(t *testing.T) {
 		return made["id"].(string)
 	}
 	device := create("/devices", map[string]any{"hostname": "sw1"})
+	for range 30 { // more than a page, all ended
+		c.Send("POST", "/api/maintenances/"+create("/maintenances", map[string]any{"device_id": device, "reason": "dust"})+"/end", nil).Want(200)
+	}
 	work := create("/maintenances", map[string]any{"device_id": device, "reason": "new fan"})
 	c.Send("DELETE", "/api/devices/"+device, nil).WantError(409, "maintenance fan")
 	c.Send("POST", "/api/maintenances/"+work+"/end?dry_run=true", nil).Want(200).WantHeader("Dry-Run", "true")

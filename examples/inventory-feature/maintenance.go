@@ -90,17 +90,14 @@ func keep(ctx context.Context, tx records.Tx, before, after records.Record) erro
 	if after != nil || before == nil {
 		return nil
 	}
-	q := (&records.Query{Resource: records.Of[Maintenance](tx.Schema())}).Where("device_id", before.Meta().ID)
-	page, err := tx.List(ctx, q)
-	if err != nil {
+	r := records.Of[Maintenance](tx.Schema())
+	ended, _ := r.Field("ended_at")
+	q := &records.Query{Resource: r, Limit: 1, Filters: []records.Filter{{Field: ended, Op: records.IsNull, Value: true}}}
+	page, err := tx.List(ctx, q.Where("device_id", before.Meta().ID))
+	if err != nil || len(page.Records) == 0 {
 		return err
 	}
-	for _, rec := range page.Records {
-		if m := rec.(*Maintenance); m.EndedAt == nil {
-			return &records.Error{Kind: records.Conflict, Message: "The device is in maintenance (" + m.Reason + "): end it first"}
-		}
-	}
-	return nil
+	return &records.Error{Kind: records.Conflict, Message: "The device is in maintenance (" + page.Records[0].(*Maintenance).Reason + "): end it first"}
 }
 
 // end serves the operation.

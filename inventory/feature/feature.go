@@ -212,7 +212,8 @@ type Member struct {
 	Values      map[string]string // by id
 }
 
-// Transaction makes changes of the sender. Its methods check the sender's rights on each record.
+// Transaction makes changes of the sender. Its methods check the account of the sender, and that each record is at their
+// locations. The roles and scopes are those of the operation: ask Inventory.May about other resources.
 type Transaction struct {
 	*records.Engine
 	By      records.Caller // the sender

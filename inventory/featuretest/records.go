@@ -132,18 +132,15 @@ func (a *API) Last() *records.AuditLog {
 	return all[len(all)-1]
 }
 
-// Count returns the number of records of a resource.
+// Count returns the number of records of a resource, which may be an internal one.
 func (a *API) Count(resource string) int64 {
 	a.t.Helper()
-	r, ok := a.Store.Schema().Named(resource)
-	if !ok {
-		for _, r = range a.Store.Schema().StoredResources() {
-			if r.Name == resource {
-				break
-			}
-		}
+	stored := a.Store.Schema().StoredResources()
+	i := slices.IndexFunc(stored, func(r *records.Resource) bool { return r.Name == resource })
+	if i < 0 {
+		a.t.Fatalf("there is no resource %s", resource)
 	}
-	page, err := a.Store.List(a.t.Context(), &records.Query{Resource: r, Count: true, Limit: 1})
+	page, err := a.Store.List(a.t.Context(), &records.Query{Resource: stored[i], Count: true, Limit: 1})
 	a.check(err)
 	return page.Total
 }

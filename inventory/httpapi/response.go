@@ -45,7 +45,7 @@ const maxImplicitLength = 1024
 
 func (c *call) sendBytes(status int, body []byte) {
 	if c.late {
-		_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(writeChanges))
+		_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(time.Minute))
 	}
 	if len(body) > maxImplicitLength {
 		if err := httpx.WriteBytes(c.w, status, contentType[0], body); err != nil {

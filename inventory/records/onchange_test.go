@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -85,6 +86,36 @@ func TestOnChange(t *testing.T) {
 	require.NoError(t, v.Delete(ctx, by, records.Of[inventory.Device](schema), records.Edit{ID: device.ID}))
 	require.Equal(t, "[eth1>-]", take(&seen))
 	require.Equal(t, "[delete device delete interface]", take(&committed))
+}
+
+// TestHookOfVolatileFields: a hook that changes nothing leaves the version of a record whose login was noted, and one that
+// takes a change back leaves the record.
+func TestHookOfVolatileFields(t *testing.T) {
+	t.Parallel()
+	schema, err := inventory.NewSchema(records.OnChange("users", func(_ context.Context, _ records.Tx, before, after records.Record) error {
+		if u, ok := after.(*inventory.User); ok && before != nil {
+			u.FirstName = before.(*inventory.User).FirstName
+		}
+		return nil
+	}))
+	require.NoError(t, err)
+	v, ctx, by := records.New(records.NewMemStore(schema), nil), t.Context(), records.Caller{Name: "jane"}
+	u := &inventory.User{Username: "jane", Email: "jane@example.org", Role: inventory.Viewer, PasswordHash: "x"}
+	require.NoError(t, v.Create(ctx, by, u))
+	update := func(change func(u *inventory.User)) *inventory.User {
+		done, err := v.Update(ctx, by, records.Of[inventory.User](schema), records.Edit{ID: u.ID, Apply: func(rec records.Record) error {
+			change(rec.(*inventory.User))
+			return nil
+		}})
+		require.NoError(t, err)
+		return done[0].(*inventory.User)
+	}
+	login := u.CreatedAt.Add(time.Hour)
+	now := update(func(u *inventory.User) { u.LastLogin = &login })
+	require.Equal(t, int64(1), now.Version)
+	require.Equal(t, login, *now.LastLogin)
+	require.Equal(t, int64(1), update(func(u *inventory.User) { u.FirstName = "Jane" }).Version)
+	require.Equal(t, int64(2), update(func(u *inventory.User) { u.LastName = "Doe" }).Version)
 }
 
 // TestWrongHooks: a hook of an unknown resource is an error of the schema.

@@ -99,16 +99,16 @@ func TestSchemaErrors(t *testing.T) {
 		errtest.Want(t, err, want)
 	}
 	pairs := with(func(d *records.Definition) {
-		d.Messages = map[string]string{"name,shelf": "Taken on this shelf", "row,shelf": "Taken in this row"}
+		d.Messages = map[string]string{"name,site": "Name exists at this site", "row,site": "Row exists at this site"}
 	})
-	schema, err := records.NewSchema(pairs, records.Extend("things", "shelf", records.Text, "max=9"), records.Extend("things", "row", records.Text, "max=9"),
-		records.UniqueKey("things", "name", "shelf"), records.UniqueKey("things", "row", "shelf"))
+	schema, err := records.NewSchema(pairs, records.Extend("things", "site", records.Text, "max=9"), records.Extend("things", "row", records.Text, "max=9"),
+		records.UniqueKey("things", "name", "site"), records.UniqueKey("things", "row", "site"))
 	require.NoError(t, err)
 	var messages []string
 	for _, u := range records.Of[plain](schema).Uniques() {
 		messages = append(messages, u.Message)
 	}
-	require.Subset(t, messages, []string{"Taken on this shelf", "Taken in this row"}, "two keys that end in one field")
+	require.Subset(t, messages, []string{"Name exists at this site", "Row exists at this site"}, "two keys that end in one field")
 	schema, err = records.NewSchema(thing, records.Extend("things", "select", records.Int, "index"))
 	require.NoError(t, err)
 	f, ok := records.Of[plain](schema).Field("select")

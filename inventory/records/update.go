@@ -256,23 +256,18 @@ func (v *Engine) update(ctx context.Context, tx Tx, s *scope, by Caller, r *Reso
 	if err := v.prepare(r, after, r.Check); err != nil {
 		return nil, nil, err
 	}
-	changed, volatile := false, true
-	for _, f := range r.fields { // hidden fields included
-		if !f.same(f.valueOrNil(before), f.valueOrNil(after)) {
-			changed, volatile = true, volatile && f.Volatile
-		}
-	}
-	if !changed {
-		return before, nil, nil
-	}
-	if len(r.onChange) > 0 {
+	changed, volatile := r.changes(before, after)
+	if changed && len(r.onChange) > 0 {
 		if err := r.hook(s.hooked(ctx), tx, before, after); err != nil {
 			return nil, nil, err
 		}
-		volatile = false
 		if err := v.prepare(r, after, r.Check); err != nil {
 			return nil, nil, err
 		}
+		changed, volatile = r.changes(before, after)
+	}
+	if !changed {
+		return before, nil, nil
 	}
 	if err := s.checkResult(ctx, r, before, after); err != nil {
 		return nil, nil, err
@@ -301,4 +296,15 @@ func (v *Engine) update(ctx context.Context, tx Tx, s *scope, by Caller, r *Reso
 		return nil, nil, err
 	}
 	return after, entry, v.accompany(ctx, tx, s, by, r, before, after)
+}
+
+// changes reports whether records differ, and whether only volatile fields do.
+func (r *Resource) changes(before, after Record) (changed, volatile bool) {
+	volatile = true
+	for _, f := range r.fields { // hidden fields included
+		if !f.same(f.valueOrNil(before), f.valueOrNil(after)) {
+			changed, volatile = true, volatile && f.Volatile
+		}
+	}
+	return changed, volatile
 }

@@ -1,4 +1,4 @@
-// Package cabling is the feature of cables: the path that a port belongs to (REFERENCE.md, 1.10).
+// Package cabling is the feature of cables: the path that a port belongs to (REFERENCE.md, 1.11).
 package cabling
 
 import (

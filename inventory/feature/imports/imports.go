@@ -1,4 +1,4 @@
-// Package imports is the feature that imports rows of a file (REFERENCE.md, 2.13).
+// Package imports is the feature that imports rows of a file (REFERENCE.md, 2.15).
 package imports
 
 import (

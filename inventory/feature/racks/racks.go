@@ -1,4 +1,4 @@
-// Package racks is the feature of racks: what occupies their units (REFERENCE.md, 2.15).
+// Package racks is the feature of racks: what occupies their units (REFERENCE.md, 1.14).
 package racks
 
 import (
