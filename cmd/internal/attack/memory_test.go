@@ -36,6 +36,7 @@ import (
 const (
 	dataLimit = 512 << 20       // bytes of private memory of a server under attack, enforced by the kernel
 	goLimit   = "320MiB"        // GOMEMLIMIT, below it
+	goGC      = "100"           // GOGC, the default: that of the tests is higher
 	client    = "127.0.0.2"     // the normal client; the attackers have other addresses
 	longest   = time.Second     // for a normal request
 	pause     = 2 * time.Second // before an attacker connects again: the attacks are on memory, not on the processor
@@ -186,7 +187,7 @@ func startLimited(t *testing.T, program string, ready func(context.Context, stri
 		}
 	})
 	return servertest.StartWith(t, "prlimit", func(port string) []string {
-		return slices.Concat([]string{fmt.Sprintf("--data=%d", dataLimit), "env", "GOMEMLIMIT=" + goLimit}, env(port), []string{program}, args(port))
+		return slices.Concat([]string{fmt.Sprintf("--data=%d", dataLimit), "env", "GOMEMLIMIT=" + goLimit, "GOGC=" + goGC}, env(port), []string{program}, args(port))
 	}, ready, func(cmd *exec.Cmd) { cmd.Stdout, cmd.Stderr = log, log })
 }
 
