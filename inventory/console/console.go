@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/httpx/ui"
@@ -67,14 +68,12 @@ func New(api *httpapi.API, opts *Options) (*Console, error) {
 		return nil, err
 	}
 	c.site = site.New(kit, api)
-	if users, _ := api.Users(); users != nil {
-		c.site.SignIn = "/signin"
-	}
 	if o.APIDocs != "" {
 		c.site.Extra = append(c.site.Extra, ui.NavLink{Label: "API", URL: o.APIDocs, Icon: "book"})
 	}
 	c.site.Extra = append(c.site.Extra, o.Links...)
 	for _, pages := range c.pages() {
+		c.site.SignIn, c.site.Account = cmp.Or(c.site.SignIn, pages.SignIn), cmp.Or(c.site.Account, pages.Account)
 		c.site.Entries = append(c.site.Entries, pages.Entries...)
 		c.site.Links = append(c.site.Links, pages.Links...)
 		c.site.Offers = append(c.site.Offers, pages.Offers...)
@@ -117,6 +116,23 @@ func besideAssets(limit httpx.Middleware) httpx.Middleware {
 	}
 }
 
+const linkPath = "/signin/link"
+
+// Link returns a path, with the prefix, that signs a browser in with a token of the API, once and within
+// 10 minutes. It is for programs that show the link to somebody on the same machine.
+func (c *Console) Link(token string) string {
+	return c.site.UI.URL(linkPath + "?code=" + c.links.Issue(token, time.Now()))
+}
+
+func (c *Console) followLink(q *site.Request) error {
+	token, ok := c.links.Use(q.R.URL.Query().Get("code"), time.Now())
+	if !ok {
+		return httpx.Errorf(http.StatusGone, "The link has been used, or is too old: sign in, or get a new link")
+	}
+	q.Keep(token)
+	return q.Redirect("/")
+}
+
 // maxBody is the maximum size of a request in bytes: that of an import of the API, as a form.
 const maxBody = 24 << 20
 
@@ -125,7 +141,7 @@ var repeatable = []string{"sortby", "tags", "resource", "column"}
 
 // pages returns the pages of all packages.
 func (c *Console) pages() []site.Pages {
-	own := site.Pages{Files: files, Routes: c.accountRoutes()}
+	own := site.Pages{Files: files, Routes: []site.Route{{Pattern: "GET " + linkPath, Handle: c.followLink, Public: true}}}
 	all := []site.Pages{own, lists.Pages(), detail.Pages(), change.Pages()}
 	for _, f := range c.features {
 		all = append(all, f.Pages)

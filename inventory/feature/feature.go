@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -36,6 +37,11 @@ type Feature struct {
 	// Tags has a sentence about each tag of the operations that is no resource.
 	Tags  map[string]string
 	Pages site.Pages
+	// Accounts, if not nil, are those of the senders of all requests: the API asks them about API tokens, roles and
+	// locations, and checks the account of the sender in the transaction of each change. At most one feature has them.
+	Accounts *accounts.Service
+	// Rules are those of the records of some resources, in addition to their descriptions.
+	Rules []Rules
 	// State, if not nil, returns what the handlers keep for an inventory, such as a cache. It is called once for
 	// each API, with the store of its records, and Request.State has the result.
 	State func(store records.Store) any
@@ -86,6 +92,13 @@ type Operation struct {
 	// OwnPreview says that a dry run gets one of Responses. Otherwise it gets the preview that dry runs have in
 	// common, which the API sends.
 	OwnPreview bool
+	// Login says that API tokens may not use the operation, whatever their scopes.
+	Login bool
+	// BeforePassword says that senders who must change their password first may use the operation, for their own record.
+	BeforePassword bool
+	// Secret says that the last segment of Path, "{code}" for example, is a secret: neither logs nor the audit log have
+	// it. The handler gets it as the path value.
+	Secret bool
 	// MaxBody is the maximum size of a body in bytes, if it is larger than that of other requests.
 	MaxBody int64
 	// RawBody says that the body is not checked (httpapi.Options.Chain): the handler passes what it reads to
@@ -93,6 +106,32 @@ type Operation struct {
 	RawBody bool
 	// Handle serves a request of a sender who may use the operation. It runs outside of transactions.
 	Handle func(ctx context.Context, r *Request) (*Response, error)
+}
+
+// Rules are those that the API applies when it changes records of a resource, in addition to the description of the
+// resource. All functions are required.
+type Rules struct {
+	Resource string
+	// Input are members of a change that are no fields, for the description of the API.
+	Input []openapi.Property
+	// Secrets are members of new records, such as passwords, that do not count when a repeated request is recognized,
+	// because the inventory would have to keep a hash of them.
+	Secrets []string
+	// Keep are the fields that a PUT without them leaves unchanged.
+	Keep []string
+	// Check refuses objects of a request before anything is done for them.
+	Check func(sent []records.Patch) error
+	// New and Edit do what is to be done before the transaction, such as to hash a password. finish is called in the
+	// transaction, perhaps more than once: it completes a new record, or checks and completes a changed one. Edit removes
+	// the members of sent that are no fields.
+	New  func(ctx context.Context, r *Request, sent records.Patch) (finish func(rec records.Record) error, err error)
+	Edit func(ctx context.Context, r *Request, id string, sent records.Patch) (finish func(before, after records.Record) error, err error)
+	// Delete is called with a record, in the transaction that deletes it.
+	Delete func(r *Request, rec records.Record) error
+	// Action returns the action of a change in the audit log, empty for the usual one.
+	Action func(before, after records.Record) string
+	// Done is called with the ids of records that have been changed or deleted.
+	Done func(ctx context.Context, r *Request, ids ...string)
 }
 
 // Request is a request to an operation.
@@ -186,6 +225,16 @@ type Inventory interface {
 	// Delete deletes the record of the path, as DELETE of a resource does. check, if not nil, is called with it.
 	Delete(ctx context.Context, r *records.Resource, check func(records.Record) error) (*Response, error)
 
+	// Account is the request as the accounts know it, nil without Feature.Accounts.
+	Account() *accounts.Request
+	// Authenticate returns the sender of a request to a public operation, which the API does not ask for. The error is
+	// that of a request without a valid token.
+	Authenticate() (*auth.Identity, error)
+	// Forget makes the API read a user again before the next request, after their tokens have been invalidated.
+	Forget(userID string)
+
+	// Refusal returns an error as the API responds with it, for a handler that sends it in another form.
+	Refusal(err error) error
 	// Check refuses a document in JSON that no body may contain, such as one with markup.
 	Check(doc []byte) *httpx.Error
 	// Unbounded returns ctx without the limit of the duration of requests, for a handler that bounds each of its
@@ -263,6 +312,18 @@ type Response struct {
 	Message string
 	// Send, if not nil, sends the response in place of Status, Header and Body.
 	Send func(w http.ResponseWriter, r *http.Request) error
+}
+
+// WithBody returns a handler that decodes the body in JSON first.
+func WithBody[T any](handle func(ctx context.Context, r *Request, sent T) (*Response, error)) func(ctx context.Context, r *Request) (*Response, error) {
+	body := httpx.NewBody[T](nil)
+	return func(ctx context.Context, r *Request) (*Response, error) {
+		sent, err := body.Read(r.HTTP)
+		if err != nil {
+			return nil, err
+		}
+		return handle(ctx, r, sent)
+	}
 }
 
 // OK is a response with status 200.

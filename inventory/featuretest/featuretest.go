@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -24,6 +25,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
 	"github.com/ashlar-go/ashlar/inventory/console"
 	"github.com/ashlar-go/ashlar/inventory/feature"
+	"github.com/ashlar-go/ashlar/inventory/feature/logins"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -79,9 +81,9 @@ func New(t testing.TB, store records.Store, features ...*feature.Feature) *API {
 	service, err := accounts.New(engine, hasher, nil)
 	a.check(err)
 	t.Cleanup(func() { a.check(service.Close()) })
-	a.API, err = httpapi.New(engine, guard, &httpapi.Options{
-		Accounts: &httpapi.Accounts{Service: service, Tokens: a.tokens}, Features: features,
-	})
+	users, err := logins.New(service, a.tokens, nil)
+	a.check(err)
+	a.API, err = httpapi.New(engine, guard, &httpapi.Options{Features: append(slices.Clone(features), users)})
 	a.check(err)
 	a.pages, err = console.New(a.API, nil)
 	a.check(err)

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,23 +27,14 @@ type Authenticator interface {
 	// Authenticate returns the sender of the request, not nil, which the API does not change. Its
 	// role is one that the permissions of resources name. The error is an [*auth.Error] of an
 	// Unauthorized kind, or a failure. It is called once for each request to a route that is not
-	// public, concurrently. With [Options].Accounts the sender is a user of the inventory, by
+	// public, concurrently. With accounts ([feature.Feature]) the sender is a user of the inventory, by
 	// their id, and the epoch is that of their record, and the locations are those of their record
 	// or some of them (auth.AccountState.Limit).
 	Authenticate(r *http.Request) (*auth.Identity, error)
 }
 
-// Issuer issues tokens, which the Authenticator of the API accepts. A *jwt.Tokens is one.
-type Issuer interface {
-	// Issue returns a token for a user, and when it expires.
-	Issue(who auth.Identity) (token string, expires time.Time, err error)
-}
-
 // Options configure an [API]. Nil means the defaults.
 type Options struct {
-	// Accounts enables the routes under /users. Default, when nil: no such routes, because
-	// the accounts are the application's own.
-	Accounts *Accounts
 	// Chain configures the middleware around the routes. Its Check, which may read bodies, runs
 	// in each route after the sender has been authenticated; it defaults to a sanitize.Policy.
 	// It also has the origins, headers of CORS and the form of errors. Default: the defaults of
@@ -50,7 +43,8 @@ type Options struct {
 	// Clients determines the addresses of clients, for the audit log and for throttling.
 	// Default: that of Chain, or the peer of the connection.
 	Clients *httpx.Clients
-	// Features are the parts of the inventory besides the records. Default: none.
+	// Features are the parts of the inventory besides the records. Without one that has accounts, such as that of package
+	// logins, the accounts are those of the application, and there are no routes of users. Default: none.
 	Features []*feature.Feature
 	// Docs is mounted at /docs/, without that prefix, and is public. Default: no such page.
 	Docs http.Handler
@@ -79,23 +73,6 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Accounts configure logins and passwords.
-type Accounts struct {
-	Service *accounts.Service // over the engine of the API; required
-	Tokens  Issuer            // required
-	// Provider logs users in through an identity provider, at /users/oidc/login. Default: no such route.
-	Provider Provider
-	// Lifetime is that of the sessions that logins begin. Default: what the method Lifetime of Tokens
-	// returns, if they have one, as jwt.Tokens have, or else 24 hours.
-	Lifetime time.Duration
-	// Forget is called with the id of a user whose tokens have been invalidated. Default: the
-	// method of that name of the Authenticator, if it has one, as a jwt.Guard has.
-	Forget func(userID string)
-	// Cookie is the cookie that logins set. The Authenticator reads it. Default: what the method
-	// Cookie of the Authenticator returns, if it has one, as a jwt.Guard has.
-	Cookie auth.Cookie
-}
-
 // API serves an inventory over HTTP. It is an http.Handler, safe for concurrent use, and
 // needs no closing. Create it with [New].
 type API struct {
@@ -103,8 +80,10 @@ type API struct {
 	changes       *records.Engine
 	authenticator Authenticator
 	opts          Options
-	accounts      *Accounts
-	notes         *ratelimit.Limiter // of events of accounts, once a minute
+	accounts      *accounts.Service         // nil for those of the application
+	rules         map[string]*feature.Rules // by resource
+	secrets       []string                  // paths of operations with a secret, up to it
+	notes         *ratelimit.Limiter        // of events of accounts, once a minute
 	now           func() time.Time
 	heavy         *heavyQueries
 	feed          *feed            // nil if the store keeps no chain of its audit log
@@ -155,10 +134,10 @@ func New(engine *records.Engine, authenticator Authenticator, opts *Options) (*A
 		a.check = sanitize.New(nil).Middleware
 	}
 	a.opts.Clients = cmp.Or(a.opts.Clients, chain.Clients)
-	if err := a.setAccounts(); err != nil {
+	err := a.setAccounts()
+	if err != nil {
 		return nil, err
 	}
-	var err error
 	if a.notes, err = newNotes(engine); err != nil {
 		return nil, err
 	}
@@ -176,34 +155,42 @@ func New(engine *records.Engine, authenticator Authenticator, opts *Options) (*A
 	return a, nil
 }
 
-// setAccounts validates Options.Accounts and sets its defaults.
+// setAccounts finds the accounts, the rules and the secrets of the features.
 func (a *API) setAccounts() error {
-	if a.opts.Accounts == nil {
-		return nil
-	}
-	own := *a.opts.Accounts
-	if own.Service == nil || own.Tokens == nil {
-		return errors.New("httpapi: Options.Accounts: Service and Tokens are required")
-	}
-	if own.Forget == nil {
-		own.Forget = func(string) {}
-		if f, ok := a.authenticator.(interface{ Forget(userID string) }); ok {
-			own.Forget = f.Forget
+	a.rules = map[string]*feature.Rules{}
+	for _, f := range a.Features() {
+		if f.Accounts != nil {
+			if a.accounts != nil {
+				return errors.New("httpapi: Options.Features: two have Accounts")
+			}
+			a.accounts = f.Accounts
+		}
+		for i := range f.Rules {
+			own := &f.Rules[i]
+			_, known := a.store.Schema().Named(own.Resource)
+			if !known || a.rules[own.Resource] != nil || own.Check == nil || own.New == nil || own.Edit == nil || own.Delete == nil || own.Action == nil || own.Done == nil {
+				return fmt.Errorf("httpapi: Options.Features: the rules of %q: the resource is unknown or has other rules, or a function is missing", own.Resource)
+			}
+			a.rules[own.Resource] = own
+		}
+		for i := range f.Operations {
+			if op := &f.Operations[i]; op.Secret {
+				a.secrets = append(a.secrets, op.Path[:strings.LastIndexByte(op.Path, '/')+1])
+			}
 		}
 	}
-	forget := own.Forget
-	own.Forget = func(userID string) {
-		forget(userID)
-		own.Service.Forget(userID)
+	if users := a.Users(); users != nil && a.rules[users.Name] == nil {
+		return errors.New("httpapi: Options.Features: one has Accounts, and none has the rules of the records of users")
 	}
-	if c, ok := a.authenticator.(interface{ Cookie() auth.Cookie }); ok && own.Cookie == (auth.Cookie{}) {
-		own.Cookie = c.Cookie()
-	}
-	if t, ok := own.Tokens.(interface{ Lifetime() time.Duration }); ok && own.Lifetime == 0 {
-		own.Lifetime = t.Lifetime()
-	}
-	a.accounts = &own
 	return nil
+}
+
+// forget makes the authenticator and the accounts read a user again.
+func (a *API) forget(userID string) {
+	if f, ok := a.authenticator.(interface{ Forget(userID string) }); ok {
+		f.Forget(userID)
+	}
+	a.accounts.Forget(userID)
 }
 
 // ServeHTTP serves one request.
@@ -220,7 +207,7 @@ func (a *API) Bare() http.Handler {
 
 // serveWith serves one request with a handler.
 func (a *API) serveWith(h http.Handler, w http.ResponseWriter, r *http.Request) {
-	r = hideResetCode(r)
+	r = a.hideSecret(r)
 	if a.opts.Observe == nil {
 		h.ServeHTTP(w, r)
 		return

@@ -6,9 +6,8 @@
 //	guard, err := jwt.NewGuard(tokens, accounts.NewStates(store), nil)
 //	users, err := accounts.New(engine, hasher, &accounts.Options{Notify: notify})
 //	defer users.Close()
-//	api, err := httpapi.New(engine, guard, &httpapi.Options{
-//		Accounts: &httpapi.Accounts{Service: users, Tokens: tokens},
-//	})
+//	own, err := logins.New(users, tokens, nil)
+//	api, err := httpapi.New(engine, guard, &httpapi.Options{Features: append(standard.Features(), own)})
 //	mux.Handle("/inventory/", http.StripPrefix("/inventory", api))
 //
 // The table of all routes is in routes.go, and permission.go decides who may use them. The operations that resources

@@ -12,6 +12,8 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
+	"github.com/ashlar-go/ashlar/inventory/feature"
+	"github.com/ashlar-go/ashlar/inventory/feature/logins"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -31,9 +33,8 @@ func Example() {
 	notify := func(context.Context, *accounts.Notice) error { return nil }
 	users, _ := accounts.New(engine, hasher, &accounts.Options{Notify: notify})
 	defer users.Close()
-	api, err := httpapi.New(engine, guard, &httpapi.Options{
-		Accounts: &httpapi.Accounts{Service: users, Tokens: tokens},
-	})
+	own, _ := logins.New(users, tokens, nil)
+	api, err := httpapi.New(engine, guard, &httpapi.Options{Features: []*feature.Feature{own}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory/accounts"
+	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/encode"
 	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
@@ -59,7 +61,10 @@ func (a *API) addFeatures(routes []route) ([]route, error) {
 				if rt.resource, ok = a.store.Schema().Named(op.Resource); !ok || op.Does == 0 {
 					return nil, fmt.Errorf("httpapi: Options.Features: operation %q: Resource is unknown, or Does is missing", op.ID)
 				}
-				if rt.access = accessTo(rt.resource, op.Does); !strings.HasPrefix(op.Path, "/"+op.Resource+"/{id}") {
+				if !isSet(op.Access) {
+					rt.access = accessTo(rt.resource, op.Does)
+				}
+				if !strings.HasPrefix(op.Path, "/"+op.Resource+"/{id}") {
 					rt.access = ofAll(rt.access)
 				}
 			}
@@ -101,7 +106,16 @@ func (c *call) serveFeature(op *feature.Operation, state any) error {
 			}
 		}
 	}
-	res, err := op.Handle(c.r.Context(), &feature.Request{HTTP: c.r, Query: c.query, DryRun: c.dryRun, Inventory: sender{c}, State: state})
+	if op.Secret {
+		name := op.Path[strings.LastIndexByte(op.Path, '{')+1:]
+		c.r.SetPathValue(strings.TrimSuffix(name, "}"), secretOf(c.r))
+	}
+	sent := c.asFeature()
+	sent.State = state
+	res, err := op.Handle(c.r.Context(), sent)
+	if err == nil && op.Resource != "" && records.RoutesRead.Has(op.Does) {
+		err = c.noteRead(c.route.resource)
+	}
 	switch {
 	case err != nil:
 		return err
@@ -128,6 +142,11 @@ func (c *call) serveFeature(op *feature.Operation, state any) error {
 	}
 	c.send(status, func(b []byte) []byte { return encode.JSON(b, res.Body) })
 	return nil
+}
+
+// asFeature returns the request for functions of features.
+func (c *call) asFeature() *feature.Request {
+	return &feature.Request{HTTP: c.r, Query: c.query, DryRun: c.dryRun, Inventory: sender{c}}
 }
 
 // sender is the inventory with the rights of the sender of a request.
@@ -257,7 +276,7 @@ func (s sender) Draft(ctx context.Context, in *records.Engine, r *records.Resour
 }
 
 func (s sender) Edit(_ context.Context, r *records.Resource, plan func(sent records.Patch) (func(records.Record) error, error)) (*feature.Response, error) {
-	planned := func(_ *records.Resource, _ string, p records.Patch, _ hash) (editFunc, error) { return plan(p) }
+	planned := func(_ *records.Resource, _ string, p records.Patch) (editFunc, error) { return plan(p) }
 	if s.c.r.PathValue("id") != "" {
 		return nil, s.c.edit(r, planned)
 	}
@@ -274,6 +293,19 @@ func (s sender) Delete(_ context.Context, r *records.Resource, check func(record
 	}
 	return feature.OK(httpx.Confirm(r.Label + " deleted successfully")), nil
 }
+
+func (s sender) Account() *accounts.Request {
+	if s.c.accounts == nil {
+		return nil
+	}
+	return s.c.request()
+}
+
+func (s sender) Authenticate() (*auth.Identity, error) { return s.c.authenticate() }
+
+func (s sender) Forget(userID string) { s.c.forget(userID) }
+
+func (s sender) Refusal(err error) error { return translate(err) }
 
 func (s sender) Check(doc []byte) (refused *httpx.Error) {
 	r := s.c.r.Clone(context.Background())

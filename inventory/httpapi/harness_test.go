@@ -22,6 +22,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
+	"github.com/ashlar-go/ashlar/inventory/feature/logins"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/standard"
@@ -135,6 +136,7 @@ type choices struct {
 	beside    *harness               // a process with the same database, of which this one has the users
 	engine    func(*records.Engine) *records.Engine
 	bare      bool // without features, whose tests have tables of their own
+	logins    *logins.Options
 }
 
 func newHarness(t testing.TB, want *choices) *harness {
@@ -181,10 +183,12 @@ func newHarness(t testing.TB, want *choices) *harness {
 	ok(t, err)
 	t.Cleanup(func() { ok(t, service.Close()) })
 	g.service = service
-	opts.Accounts = &httpapi.Accounts{Service: service, Tokens: g.tokens}
 	if want.bare {
 		opts.Features = nil
 	}
+	users, err := logins.New(service, g.tokens, want.logins)
+	ok(t, err)
+	opts.Features = append(opts.Features, users)
 	if want.options != nil {
 		want.options(opts)
 	}

@@ -16,7 +16,9 @@ import (
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
 	"github.com/ashlar-go/ashlar/internal/errtest"
 	"github.com/ashlar-go/ashlar/internal/scaletest"
+	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/standard"
@@ -390,7 +392,8 @@ func TestNew(t *testing.T) {
 	}{
 		{nil, authenticatorOf("admin"), nil, "engine"},
 		{engine, nil, nil, "engine"},
-		{engine, authenticatorOf("admin"), &httpapi.Options{Accounts: &httpapi.Accounts{}}, "Service"},
+		{engine, authenticatorOf("admin"), &httpapi.Options{Features: []*feature.Feature{{Accounts: &accounts.Service{}}}}, "rules"},
+		{engine, authenticatorOf("admin"), &httpapi.Options{Features: []*feature.Feature{{Rules: []feature.Rules{{Resource: "users"}}}}}, "users"},
 	} {
 		if _, err := httpapi.New(tc.engine, tc.gate, tc.opts); err == nil || !errtest.Names(err.Error(), tc.message) {
 			t.Errorf("the error is %v, want %q", err, tc.message)

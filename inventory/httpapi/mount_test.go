@@ -14,6 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
+	"github.com/ashlar-go/ashlar/inventory/feature/logins"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/standard"
@@ -91,8 +92,9 @@ func TestPresentation(t *testing.T) {
 	t.Parallel()
 	own, err := httpx.NewOrigins([]string{"https://portal.example"})
 	ok(t, err)
+	named := auth.Cookie{Name: "inventory", Path: "/network/"}
 	g := newHarness(t, &choices{
-		guard: &jwt.GuardOptions{Cookie: auth.Cookie{Name: "inventory", Path: "/network/"}},
+		guard: &jwt.GuardOptions{Cookie: named}, logins: &logins.Options{Cookie: named},
 		options: func(o *httpapi.Options) {
 			o.Chain.Origins = own
 			o.Chain.CORS = &httpx.CORSOptions{AllowHeaders: []string{"X-Tenant"}, ExposeHeaders: []string{"X-Ticket"}}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/inventory/auth"
-	"github.com/ashlar-go/ashlar/inventory/httpapi"
+	"github.com/ashlar-go/ashlar/inventory/feature/logins"
 )
 
 // refusing is an identity provider that refuses every login.
@@ -23,7 +23,7 @@ func (refusing) Finish(http.ResponseWriter, *http.Request) (*auth.External, stri
 func TestProviderRoutes(t *testing.T) {
 	t.Parallel()
 	newHarness(t, nil).as("").Send("GET", "/users/oidc/login", nil).Want(404)
-	g := newHarness(t, &choices{options: func(o *httpapi.Options) { o.Accounts.Provider = refusing{} }})
+	g := newHarness(t, &choices{logins: &logins.Options{Provider: refusing{}}})
 	c := g.as("")
 	c.Send("GET", "/users/oidc/login?return_to=/docs/%3Fa=b", nil).Want(302).WantHeader("Location", "https://id.example.org/?to=/docs/?a=b")
 	for _, path := range []string{"//evil.example", "https://evil.example", "", "docs", `/%5Cevil.example`} {
@@ -42,7 +42,7 @@ func TestProviderRoutes(t *testing.T) {
 // TestRefusedProviderLogins checks that refused logins count like wrong passwords and are in the audit log.
 func TestRefusedProviderLogins(t *testing.T) {
 	t.Parallel()
-	g := newHarness(t, &choices{options: func(o *httpapi.Options) { o.Accounts.Provider = refusing{} }})
+	g := newHarness(t, &choices{logins: &logins.Options{Provider: refusing{}}})
 	c := g.as("")
 	for range 50 {
 		c.Send("GET", "/users/oidc/callback?code=x&state=y&session_state=z", nil).WantError(401, "The login was refused")

@@ -39,7 +39,7 @@ func (c *call) authorize() error {
 		return auth.ChangePasswordFirst()
 	}
 	if c.accounts != nil {
-		c.accounts.Service.Used(c.r.Context(), who)
+		c.accounts.Used(c.r.Context(), who)
 	}
 	owner := ""
 	if c.route.access.Owner {
@@ -63,7 +63,7 @@ func (c *call) authorize() error {
 func (c *call) authenticate() (*auth.Identity, error) {
 	if c.accounts != nil {
 		if token := auth.HeaderToken(c.r); strings.HasPrefix(token, accounts.TokenPrefix) {
-			return c.accounts.Service.AuthenticateToken(c.r.Context(), token)
+			return c.accounts.AuthenticateToken(c.r.Context(), token)
 		}
 	}
 	return c.authenticator.Authenticate(c.r)
@@ -125,6 +125,12 @@ func ofAll(p auth.Permission) auth.Permission {
 	return p
 }
 
+// isSet reports whether a permission says anything.
+func isSet(p auth.Permission) bool { return p.Anonymous || p.Everyone || p.Owner || p.Roles != nil }
+
+// isUsers reports whether a resource is that of users, whose rights differ from those of other records.
+func isUsers(r *records.Resource) bool { return r.Is(&inventory.User{}) }
+
 // permission converts the permission of a description.
 func permission(p records.Permission) auth.Permission {
 	access := auth.Permission{Everyone: p.Everyone, Owner: p.Owner}
@@ -137,8 +143,9 @@ func permission(p records.Permission) auth.Permission {
 // beforePassword reports whether a request is possible for a sender who must change their password
 // first: it reads their own record or changes their own password.
 func (c *call) beforePassword() bool {
-	of := c.route.method + " " + c.route.path
-	return (of == "GET /users/{id}" || of == "PUT /users/{id}/password") && strings.EqualFold(c.r.PathValue("id"), c.identity.UserID)
+	rt := c.route
+	possible := rt.feature != nil && rt.feature.BeforePassword || rt.resource != nil && isUsers(rt.resource) && rt.does == records.RouteGet && rt.feature == nil
+	return possible && strings.EqualFold(c.r.PathValue("id"), c.identity.UserID)
 }
 
 // Rights returns the sender of a request and what they may do, for a page that offers it. Changes are decided
@@ -171,18 +178,17 @@ func (a *API) Rights(r *http.Request) (*auth.Identity, records.Rights, error) {
 func (a *API) Schema() *records.Schema { return a.store.Schema() }
 
 // Users returns the resource of the users who log in at the API, nil if the accounts are the application's own.
-// provider reports whether they also log in through an identity provider.
-func (a *API) Users() (users *records.Resource, provider bool) {
+func (a *API) Users() *records.Resource {
 	if a.accounts == nil {
-		return nil, false
+		return nil
 	}
-	return records.Of[inventory.User](a.store.Schema()), a.accounts.Provider != nil
+	return records.Of[inventory.User](a.store.Schema())
 }
 
 // request returns what the accounts know of the request.
 func (c *call) request() *accounts.Request {
 	if c.account == nil {
-		c.account = &accounts.Request{Network: c.opts.Clients.Key(c.r), UserAgent: c.r.UserAgent(), Lifetime: c.accounts.Lifetime}
+		c.account = &accounts.Request{Network: c.opts.Clients.Key(c.r), UserAgent: c.r.UserAgent()}
 		by := c.unverified("")
 		c.account.Address, c.account.RequestID = by.Address, by.RequestID
 	}
@@ -198,9 +204,9 @@ func (c *call) request() *accounts.Request {
 func (c *call) inventory() *records.Engine {
 	switch {
 	case c.accounts != nil && c.route.resource != nil && isUsers(c.route.resource):
-		return c.accounts.Service.UserChanges(c.request())
+		return c.accounts.UserChanges(c.request())
 	case c.accounts != nil:
-		return c.accounts.Service.Changes(c.request())
+		return c.accounts.Changes(c.request())
 	case c.dryRun:
 		return c.changes.DryRun(&c.preview).LimitTo(c.limit)
 	case c.places != nil:
@@ -219,7 +225,7 @@ func (c *call) checkReader(r *records.Resource) error {
 	if c.accounts == nil || !c.showsAccounts(r) {
 		return nil
 	}
-	if err := c.accounts.Service.Check(c.r.Context(), c.request()); err != nil {
+	if err := c.accounts.Check(c.r.Context(), c.request()); err != nil {
 		return err
 	}
 	c.places = c.account.Places()
@@ -227,12 +233,12 @@ func (c *call) checkReader(r *records.Resource) error {
 }
 
 // ownRole returns the scopes of the sender's role, and whether it is one of the program (REFERENCE.md,
-// 3.2). Without Options.Accounts the permissions of resources name such roles instead.
+// 3.2). Without accounts the permissions of resources name such roles instead.
 func (c *call) ownRole() (scopes []string, own bool) {
 	if c.accounts == nil {
 		return nil, false
 	}
-	return c.accounts.Service.RoleScopes(c.identity.Role)
+	return c.accounts.RoleScopes(c.identity.Role)
 }
 
 // allows applies a permission to the sender: ownerID is the id of the requested user record, or "". The
@@ -247,23 +253,23 @@ func (c *call) allows(p auth.Permission, ownerID string, r *records.Resource, do
 	case r == nil && (c.route.scoped() || p.Everyone && (c.route.feature == nil || c.route.limited())):
 		return nil
 	case r != nil && included(scopes, r, does):
-		return c.allowsTarget()
+		return c.allowsTarget(r)
 	}
 	return auth.Authorize(c.identity, auth.Permission{Owner: p.Owner}, ownerID)
 }
 
 // allowsTarget refuses changes of admins and of what lets them log in, by senders with a role of the
 // program.
-func (c *call) allowsTarget() error {
+func (c *call) allowsTarget(r *records.Resource) error {
 	id := strings.ToLower(c.r.PathValue("id"))
-	if c.route.method == http.MethodGet || !strings.HasPrefix(c.route.path, "/users/{id}") || c.isSender(id) || !records.ValidID(id) {
+	if c.route.method == http.MethodGet || !isUsers(r) || c.isSender(id) || !records.ValidID(id) {
 		return nil
 	}
-	u, err := c.accounts.Service.User(c.r.Context(), id)
+	u, err := c.accounts.User(c.r.Context(), id)
 	if err != nil {
 		return err
 	}
-	return c.accounts.Service.CheckRoles(c.request(), u)
+	return c.accounts.CheckRoles(c.request(), u)
 }
 
 // scoped reports whether the handler of a route without a resource applies the scopes of the sender, to
@@ -282,7 +288,7 @@ func (rt *route) limited() bool {
 // needsLogin reports whether a route refuses API tokens, whatever their scopes: those that create
 // users or are about passwords, sessions, tokens and what else lets a user log in.
 func (rt *route) needsLogin() bool {
-	return strings.HasPrefix(rt.path, "/users/{id}/") || rt.path == "/users" && rt.method == http.MethodPost
+	return rt.feature != nil && rt.feature.Login || rt.resource != nil && isUsers(rt.resource) && rt.does == records.RouteCreate
 }
 
 // checkTokenRoute refuses API tokens on routes that need a login, and senders with scopes on routes

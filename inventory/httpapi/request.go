@@ -15,7 +15,6 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/internal/printable"
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -36,7 +35,7 @@ type call struct {
 	preview  records.Preview // of a dry run
 
 	account *accounts.Request // see request
-	before  []*inventory.User // that the request changes
+	before  []records.Record  // that the request changes, of a resource with rules
 
 	store  records.Reader  // what the sender may see; API.store has all
 	places *records.Places // that the sender is limited to; nil is no limit
@@ -101,7 +100,7 @@ func (c *call) refusal(err error) error {
 		c.noteRefused()
 	}
 	if c.identity != nil && c.identity.Token != "" && revoked {
-		c.accounts.Forget(c.identity.UserID) // the token may still be valid, with another role
+		c.forget(c.identity.UserID) // the token may still be valid, with another role
 	}
 	return err
 }
@@ -136,6 +135,34 @@ func (c *call) current(r *records.Resource) *records.Resource {
 		return now
 	}
 	return r
+}
+
+type secretKey struct{}
+
+// hidden is the last segment of a path in place of a secret.
+const hidden = "..."
+
+// hideSecret moves the secret of a path to the context before anything can log the path: readers of logs must not be
+// able to use it.
+func (a *API) hideSecret(r *http.Request) *http.Request {
+	for _, path := range a.secrets {
+		secret, found := strings.CutPrefix(r.URL.Path, path)
+		if !found {
+			continue
+		}
+		r = r.WithContext(context.WithValue(r.Context(), secretKey{}, secret))
+		u := *r.URL
+		u.Path, u.RawPath = path+hidden, ""
+		r.URL = &u
+		break
+	}
+	return r
+}
+
+// secretOf returns the secret that hideSecret moved.
+func secretOf(r *http.Request) string {
+	secret, _ := r.Context().Value(secretKey{}).(string)
+	return secret
 }
 
 // resource returns the resource of the route, as the schema describes it now.
@@ -219,18 +246,6 @@ type bodies struct {
 	ids  *httpx.Body[[]json.RawMessage] // of deletions
 }
 
-// withBody returns a handler that decodes the body first.
-func withBody[T any](handle func(c *call, sent T) error) func(*call) error {
-	body := httpx.NewBody[T](nil)
-	return func(c *call) error {
-		sent, err := body.Read(c.r)
-		if err != nil {
-			return err
-		}
-		return handle(c, sent)
-	}
-}
-
 // readOne reads an object.
 func (c *call) readOne() (records.Patch, error) {
 	p, err := c.bodies.one.Read(c.r)
@@ -285,7 +300,7 @@ func decodeDeletion(doc []byte, e *records.Edit) error {
 	var p records.Patch
 	err := json.Unmarshal(doc, &p)
 	if err == nil {
-		e.ID, _, err = pop[string](p, "id", records.WrongKind(records.Text))
+		e.ID, _, err = records.Pop[string](p, "id", records.WrongKind(records.Text))
 	}
 	if err == nil {
 		e.Version, err = popVersion(p)
@@ -307,23 +322,10 @@ func checkItems(items int) error {
 	return nil
 }
 
-// pop removes a member from an object and decodes it, if it is present.
-func pop[T any](p records.Patch, name string, wrong error) (value T, present bool, err error) {
-	doc, present := p[name]
-	if !present {
-		return value, false, nil
-	}
-	delete(p, name)
-	if string(bytes.TrimSpace(doc)) == "null" || json.Unmarshal(doc, &value) != nil {
-		return value, true, records.Refuse(name, wrong)
-	}
-	return value, true, nil
-}
-
 // popVersion removes the member if_version of an item and returns it, 0 if it is absent.
 func popVersion(p records.Patch) (int64, error) {
 	wrong := records.WrongType("a whole number from 1")
-	version, present, err := pop[int64](p, "if_version", wrong)
+	version, present, err := records.Pop[int64](p, "if_version", wrong)
 	if present && err == nil && version < 1 {
 		err = records.Refuse("if_version", wrong)
 	}
@@ -334,18 +336,4 @@ func popVersion(p records.Patch) (int64, error) {
 func badField(field string, err error) *httpx.Error {
 	e := records.InField(field, err)
 	return &httpx.Error{Status: http.StatusBadRequest, Message: e.Error(), Fields: []httpx.FieldError{httpx.FieldError(e)}}
-}
-
-// notEmpty refuses empty members, given as name, value, name, value.
-func notEmpty(pairs ...string) error {
-	var wrong []records.FieldError
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i+1] == "" {
-			wrong = append(wrong, records.InField(pairs[i], records.Missing("")))
-		}
-	}
-	if len(wrong) == 0 {
-		return nil
-	}
-	return &records.Error{Kind: records.Invalid, Message: wrong[0].Error(), Fields: wrong}
 }

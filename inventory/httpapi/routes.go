@@ -44,18 +44,8 @@ func (a *API) table() ([]route, error) {
 		routes = append(routes, route{method: "GET", path: "/debug/count", access: auth.Public(), operation: countAll(r)})
 	}
 	for _, r := range schema.Resources() {
-		if !isUsers(r) {
+		if !isUsers(r) || a.accounts != nil {
 			routes = append(routes, a.records(r)...)
-		} else if a.accounts != nil {
-			routes = append(append(routes, logins()...), a.records(r)...)
-			routes = append(routes, a.oidcRoutes()...)
-			routes = append(routes, route{
-				method: "PUT", path: "/users/{id}/password", access: permission(r.Access.Update), operation: changePassword(),
-				resource: r, does: records.RouteChange,
-			})
-			routes = append(routes, sessionRoutes(r)...)
-			routes = append(routes, tokenRoutes(r)...)
-			routes = append(routes, factorRoutes(r)...)
 		}
 	}
 	routes, err := a.addFeatures(append(routes, a.changeRoutes()...))
@@ -67,27 +57,17 @@ func (a *API) table() ([]route, error) {
 	return routes, err
 }
 
-// logins returns the routes of accounts that need no token.
-func logins() []route {
-	return []route{
-		{method: "POST", path: "/users/login", access: auth.Public(), operation: login()},
-		{method: "POST", path: "/users/logout", access: auth.Public(), operation: logout()},
-		{method: "POST", path: "/users/forgot-password", access: auth.Public(), operation: forgotPassword()},
-		{method: "POST", path: "/users/reset-password/{code}", access: auth.Public(), operation: resetPassword()},
-	}
-}
-
 // records returns the routes of a resource, as its definition says.
 func (a *API) records(r *records.Resource) (routes []route) {
 	all, one := "/"+r.Name, "/"+r.Name+"/{id}"
 	for _, rt := range []route{
 		{method: "GET", path: all, does: records.RouteList, operation: list(r)},
 		{method: "POST", path: all, does: records.RouteCreate, operation: create(r)},
-		{method: "PATCH", path: all, does: records.RouteChangeMany, operation: changeMany(r)},
+		{method: "PATCH", path: all, does: records.RouteChangeMany, operation: a.changeMany(r)},
 		{method: "DELETE", path: all, does: records.RouteDeleteMany, operation: deleteMany(r)},
 		{method: "GET", path: one, does: records.RouteGet, operation: get(r)},
-		{method: "PUT", path: one, does: records.RouteReplace, operation: replace(r)},
-		{method: "PATCH", path: one, does: records.RouteChange, operation: change(r)},
+		{method: "PUT", path: one, does: records.RouteReplace, operation: a.replace(r)},
+		{method: "PATCH", path: one, does: records.RouteChange, operation: a.change(r)},
 		{method: "DELETE", path: one, does: records.RouteDelete, operation: deleteOne(r)},
 	} {
 		rt.resource, rt.access = r, accessTo(r, rt.does)
@@ -162,8 +142,8 @@ func (a *API) mux() (mux *http.ServeMux, err error) {
 		if pattern == "/" {
 			pattern = "/{$}" // only this path
 		}
-		if strings.HasPrefix(pattern, resetPath) {
-			pattern = hiddenResetPath // of which other routes under /users/{id}/ are no ambiguous matches
+		if rt.feature != nil && rt.feature.Secret { // then other routes with a wildcard are no ambiguous matches
+			pattern = pattern[:strings.LastIndexByte(pattern, '/')+1] + hidden
 		}
 		mux.Handle(rt.method+" "+pattern, a.serve(rt))
 		methods[rt.path] = append(methods[rt.path], rt.method)

@@ -49,7 +49,7 @@ func (c *call) document() (*document, error) {
 // newDocument returns the document of the routes.
 func (a *API) newDocument() (*document, error) {
 	tags := map[string]string{
-		"system": "The API itself.", "accounts": "Logins and passwords.", "changes": "The feed of changes.",
+		"system": "The API itself.", "changes": "The feed of changes.",
 		"discovery": "Devices in the formats of other programs.",
 	}
 	for _, f := range a.Features() {

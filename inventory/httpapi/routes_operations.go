@@ -60,16 +60,24 @@ func create(r *records.Resource) operation {
 	}, (*call).create}
 }
 
-func replace(r *records.Resource) operation {
+func (a *API) replace(r *records.Resource) operation {
 	return operation{editing(r, openapi.Operation{
-		ID: "replace" + openapi.Name(r), Summary: "Replace all fields of one " + r.Noun(), Body: openapi.Replacement(r, confirming(r)...),
+		ID: "replace" + openapi.Name(r), Summary: "Replace all fields of one " + r.Noun(), Body: openapi.Replacement(r, a.input(r)...),
 	}), (*call).replace}
 }
 
-func change(r *records.Resource) operation {
+func (a *API) change(r *records.Resource) operation {
 	return operation{editing(r, openapi.Operation{
-		ID: "change" + openapi.Name(r), Summary: "Change some fields of one " + r.Noun(), Body: openapi.Change(r, confirming(r)...),
+		ID: "change" + openapi.Name(r), Summary: "Change some fields of one " + r.Noun(), Body: openapi.Change(r, a.input(r)...),
 	}), (*call).changeOne}
+}
+
+// input returns the members of a change that are no fields.
+func (a *API) input(r *records.Resource) []openapi.Property {
+	if rules := a.rules[r.Name]; rules != nil {
+		return rules.Input
+	}
+	return nil
 }
 
 // editing completes an operation that changes one record.
@@ -81,11 +89,11 @@ func editing(r *records.Resource, doc openapi.Operation) openapi.Operation {
 	return doc
 }
 
-func changeMany(r *records.Resource) operation {
+func (a *API) changeMany(r *records.Resource) operation {
 	return operation{openapi.Operation{
 		ID: "change" + plural(r), Tag: r.Name, Summary: "Change some fields of several " + r.Noun() + "s atomically",
 		Parameters: []openapi.Parameter{openapi.DryRun()},
-		Body:       items(openapi.ItemChange(r, confirming(r)...)),
+		Body:       items(openapi.ItemChange(r, a.input(r)...)),
 		Responses:  []openapi.Response{{Status: http.StatusOK, Schema: bulk(r, "Updated", openapi.Record(r))}},
 		Errors:     []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed, http.StatusUnprocessableEntity},
 	}, (*call).changeMany}
@@ -159,11 +167,4 @@ func bulk(r *records.Resource, done string, result *openapi.Schema) *openapi.Sch
 	return openapi.Confirmation(plural(r)+done,
 		openapi.Required(strings.ToLower(done), openapi.Integer("The number of records.", 0)),
 		openapi.Required("results", openapi.Array(result, 0, records.MaxItems)))
-}
-
-// dryRun returns the parameter dry_run with its effect in this operation.
-func dryRun(effect string) openapi.Parameter {
-	p := openapi.DryRun()
-	p.Description = effect
-	return p
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -11,20 +12,25 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx"
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/encode"
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // create serves POST of one record, or of an array of records, which are created atomically.
 func (c *call) create() error {
 	r := c.resource()
+	rules := c.rules[r.Name]
 	body, err := httpx.ReadBody(c.r, 0) // readMany and readOne read it again
 	if err != nil {
 		return err
 	}
 	many := bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("["))
-	recs, plain := c.decodePlain(r, body)
+	var recs []records.Record
+	plain := false
+	if rules == nil {
+		recs, plain = c.decodePlain(r, body)
+	}
 	respond := func() *created {
 		if many {
 			return &created{body: c.appendResults(nil, "create", "created", r, recs)}
@@ -49,20 +55,22 @@ func (c *call) create() error {
 	if err != nil {
 		return err
 	}
-	body = withoutPasswords(r, body, items)
-	hashes, err := c.hashNew(r, items)
-	if err != nil {
-		return err
+	var finish []func(records.Record) error // with rules, for each item
+	if rules != nil {
+		body = withoutSecrets(rules, body, items)
+		if finish, err = c.prepareNew(rules, items); err != nil {
+			return err
+		}
 	}
 	if !slices.ContainsFunc(items, r.HasNaturalKeys) {
-		if recs, err = c.decodeDrafts(r, items, hashes); err != nil {
+		if recs, err = decodeDrafts(r, items, finish); err != nil {
 			return err
 		}
 		return c.createOnce(body, func(v *records.Engine) error { return v.Create(c.r.Context(), c.caller(), recs...) }, respond)
 	}
 	return c.createOnce(body, func(v *records.Engine) error {
 		return c.resolving(v, r, items, func(ctx context.Context, in *records.Engine, items []records.Patch) (err error) {
-			if recs, err = c.decodeDrafts(r, items, hashes); err == nil {
+			if recs, err = decodeDrafts(r, items, finish); err == nil {
 				err = in.Create(ctx, c.caller(), recs...)
 			}
 			return err
@@ -79,7 +87,7 @@ const (
 // decodePlain decodes an array of records of usual values (records.Resource.Decode). It returns
 // false for all that is to be decoded step by step, to find what is wrong with it.
 func (c *call) decodePlain(r *records.Resource, body []byte) (recs []records.Record, ok bool) {
-	if c.r.Header.Get("Content-Type") != "application/json" || c.r.Header.Get("Content-Encoding") != "" || isUsers(r) {
+	if c.r.Header.Get("Content-Type") != "application/json" || c.r.Header.Get("Content-Encoding") != "" {
 		return nil, false
 	}
 	values := bytes.Count(body, []byte{','})
@@ -90,39 +98,52 @@ func (c *call) decodePlain(r *records.Resource, body []byte) (recs []records.Rec
 	return recs, ok && checkItems(len(recs)) == nil
 }
 
-// withoutPasswords returns the body by which a repeated request with an Idempotency-Key is
+// withoutSecrets returns the body by which a repeated request with an Idempotency-Key is
 // recognized. It omits passwords, so that the store has no fast hash of them.
-func withoutPasswords(r *records.Resource, body []byte, items []records.Patch) []byte {
-	if !isUsers(r) {
-		return body
-	}
+func withoutSecrets(rules *feature.Rules, body []byte, items []records.Patch) []byte {
 	without := make([]records.Patch, len(items))
 	for i, item := range items {
 		without[i] = maps.Clone(item)
-		delete(without[i], "password")
+		for _, name := range rules.Secrets {
+			delete(without[i], name)
+		}
 	}
 	body, _ = json.Marshal(without) // it was decoded from JSON
 	return body
 }
 
-// decodeDrafts returns the records that objects describe, and new users with the hashes of their passwords. The error
-// has every invalid one.
-func (c *call) decodeDrafts(r *records.Resource, items []records.Patch, hashes []hash) ([]records.Record, error) {
+// prepareNew applies the rules of a resource to new records, before the transaction.
+func (c *call) prepareNew(rules *feature.Rules, items []records.Patch) (finish []func(records.Record) error, err error) {
+	if err := rules.Check(items); err != nil {
+		return nil, err
+	}
+	finish = make([]func(records.Record) error, len(items))
+	for i, item := range items {
+		if finish[i], err = rules.New(c.r.Context(), c.asFeature(), item); err != nil {
+			return nil, err
+		}
+	}
+	return finish, nil
+}
+
+// decodeDrafts returns the records that objects describe. finish, if not nil, completes each. The error has every invalid
+// one.
+func decodeDrafts(r *records.Resource, items []records.Patch, finish []func(records.Record) error) ([]records.Record, error) {
 	var failed []records.ItemError
 	recs, errs := make([]records.Record, len(items)), make([]error, len(items))
-	users, wrong := isUsers(r), false
+	wrong := false
 	for i, item := range items {
 		recs[i], errs[i] = r.Draft(item)
 		wrong = wrong || errs[i] != nil
 	}
 	for i, rec := range recs {
 		err := errs[i]
-		if err == nil && len(items) > 1 && (wrong || users) {
+		if err == nil && len(items) > 1 && (wrong || finish != nil) {
 			// Create validates too; doing so here as well reports all problems at once.
 			err = r.CheckNew(records.Clone(rec))
 		}
-		if u, ok := rec.(*inventory.User); ok && err == nil {
-			err = c.setHash(u, hashes[i])
+		if err == nil && finish != nil {
+			err = finish[i](rec)
 		}
 		if failed, err = records.AppendItemError(failed, i, "", err); err != nil {
 			return nil, err
@@ -135,32 +156,39 @@ func (c *call) decodeDrafts(r *records.Resource, items []records.Patch, hashes [
 type editFunc = func(rec records.Record) error
 
 // changeOne serves PATCH of one record.
-func (c *call) changeOne() error { return c.edit(c.resource(), c.patch) }
+func (c *call) changeOne() error { return c.edit(c.resource(), patch) }
 
 // replace serves PUT of one record.
 func (c *call) replace() error { return c.edit(c.resource(), c.replacement) }
 
 // replacement returns the change of a PUT.
-func (c *call) replacement(r *records.Resource, id string, p records.Patch, h hash) (editFunc, error) {
-	sent, present, err := pop[string](p, "id", records.WrongKind(records.Text))
+func (c *call) replacement(r *records.Resource, id string, p records.Patch) (editFunc, error) {
+	sent, present, err := records.Pop[string](p, "id", records.WrongKind(records.Text))
 	if err != nil {
 		return nil, err
 	}
 	if present && !strings.EqualFold(sent, id) {
 		return nil, badField("id", records.Inconsistent(id+", as in the path, or omitted"))
 	}
-	if isUsers(r) {
-		return c.replaceUser(p, h)
+	draft, err := r.Draft(p)
+	rules := c.rules[r.Name]
+	if err != nil || rules == nil {
+		return r.Replacement(draft), err
 	}
-	rec, err := r.Draft(p)
-	if err != nil {
-		return nil, err
-	}
-	return r.Replacement(rec), nil
+	return func(rec records.Record) error {
+		own := records.Clone(draft)
+		for _, name := range rules.Keep {
+			if _, sent := p[name]; !sent {
+				f, _ := r.Field(name)
+				f.Set(own, f.Value(rec))
+			}
+		}
+		return r.Replacement(own)(rec)
+	}, nil
 }
 
 // planFunc returns the change of a record for what was sent. It may be called in the transaction of the change.
-type planFunc = func(r *records.Resource, id string, p records.Patch, h hash) (editFunc, error)
+type planFunc = func(r *records.Resource, id string, p records.Patch) (editFunc, error)
 
 // edit applies a change to the record of the path and responds with the result.
 func (c *call) edit(r *records.Resource, plan planFunc) error {
@@ -172,26 +200,27 @@ func (c *call) edit(r *records.Resource, plan planFunc) error {
 	if err != nil {
 		return err
 	}
-	h := c.hashOf(r, id, p)
-	if h.err != nil {
-		return h.err
+	finish, err := c.prepareEdit(r, id, p)
+	if err != nil {
+		return err
 	}
 	var apply editFunc
-	change := records.Edit{ID: id, ActionOf: actionOf, Apply: func(rec records.Record) error {
+	change := records.Edit{ID: id, Apply: func(rec records.Record) error {
 		if err := c.checkPreconditions(rec); err != nil {
 			return err
 		}
-		return apply(rec)
+		return finish(rec, apply)
 	}}
+	c.setAction(r, &change)
 	var done []records.Record
 	if r.HasNaturalKeys(p) {
 		err = c.resolving(c.inventory(), r, []records.Patch{p}, func(ctx context.Context, in *records.Engine, items []records.Patch) (err error) {
-			if apply, err = plan(r, id, items[0], h); err == nil {
+			if apply, err = plan(r, id, items[0]); err == nil {
 				done, err = in.Update(ctx, c.caller(), r, change)
 			}
 			return err
 		})
-	} else if apply, err = plan(r, id, p, h); err == nil {
+	} else if apply, err = plan(r, id, p); err == nil {
 		done, err = c.inventory().Update(c.r.Context(), c.caller(), r, change)
 	}
 	switch {
@@ -200,54 +229,105 @@ func (c *call) edit(r *records.Resource, plan planFunc) error {
 	case c.dryRun:
 		return c.sendPreview("")
 	}
-	if err := c.usersChanged(r, done...); err != nil {
+	if err := c.changed(r, done...); err != nil {
 		return err
 	}
 	c.sendRecord(r, done[0])
 	return nil
 }
 
-// patch returns the change of a partial update. Users have rules of their own.
-func (c *call) patch(r *records.Resource, _ string, p records.Patch, h hash) (editFunc, error) {
-	if !isUsers(r) {
-		return r.Patch(p), nil
+// finishFunc applies a change to a record, and the rules of its resource.
+type finishFunc = func(rec records.Record, change editFunc) error
+
+// prepareEdit applies the rules of a resource to what was sent about a record, before the transaction.
+func (c *call) prepareEdit(r *records.Resource, id string, sent records.Patch) (finishFunc, error) {
+	rules := c.rules[r.Name]
+	if rules == nil {
+		return func(rec records.Record, change editFunc) error { return change(rec) }, nil
 	}
-	return c.userEdit(r.Patch(p), h), nil
+	finish, err := rules.Edit(c.r.Context(), c.asFeature(), id, sent)
+	if err != nil {
+		return nil, err
+	}
+	return func(rec records.Record, change editFunc) error {
+		before := records.Clone(rec)
+		c.before = append(c.before, before)
+		if err := change(rec); err != nil {
+			return err
+		}
+		return finish(before, rec)
+	}, nil
 }
+
+// setAction sets the action of a change in the audit log, if the resource has rules.
+func (c *call) setAction(r *records.Resource, e *records.Edit) {
+	if rules := c.rules[r.Name]; rules != nil {
+		e.ActionOf = rules.Action
+	}
+}
+
+// changed completes changes of records. The response to one without an effect is a read.
+func (c *call) changed(r *records.Resource, recs ...records.Record) error {
+	if c.rules[r.Name] == nil {
+		return nil
+	}
+	read, ids := false, make([]string, len(recs))
+	for i, rec := range recs {
+		ids[i] = rec.Meta().ID
+		read = read || slices.ContainsFunc(c.before, func(old records.Record) bool {
+			return old.Meta().ID == rec.Meta().ID && old.Meta().Version == rec.Meta().Version
+		})
+	}
+	c.rules[r.Name].Done(c.r.Context(), c.asFeature(), ids...)
+	if read {
+		return c.noteRead(r)
+	}
+	return nil
+}
+
+// patch returns the change of a partial update.
+func patch(r *records.Resource, _ string, p records.Patch) (editFunc, error) { return r.Patch(p), nil }
 
 // changeMany serves PATCH of several records, which is applied atomically.
 func (c *call) changeMany() error {
-	r := c.resource()
 	items, err := c.readMany()
 	if err != nil {
 		return err
 	}
-	if err := checkPasswordCount(r, items); err != nil {
-		return err
-	}
-	return c.editMany(r, items, c.patch)
+	return c.editMany(c.resource(), items, patch)
 }
 
 // editMany applies a change to each item and responds with the results.
 func (c *call) editMany(r *records.Resource, items []records.Patch, plan planFunc) error {
-	var done []records.Record
-	hashes := make([]hash, len(items))
+	if rules := c.rules[r.Name]; rules != nil {
+		if err := rules.Check(items); err != nil {
+			return err
+		}
+	}
+	finish, wrong := make([]finishFunc, len(items)), make([]error, len(items))
 	for i, p := range items {
 		var id string
 		_ = json.Unmarshal(p["id"], &id) // planItem reports an invalid one
-		if hashes[i] = c.hashOf(r, id, p); hashes[i].err != nil && records.KindOf(hashes[i].err) == 0 {
-			return hashes[i].err
+		if finish[i], wrong[i] = c.prepareEdit(r, id, p); wrong[i] != nil && records.KindOf(wrong[i]) == 0 {
+			return wrong[i]
 		}
 	}
+	var done []records.Record
 	err := c.resolving(c.inventory(), r, items, func(ctx context.Context, in *records.Engine, items []records.Patch) error {
 		var edits []records.Edit
 		for i, p := range items {
-			e, err := planItem(r, p, hashes[i], plan)
-			if records.KindOf(err) != 0 {
-				e.Apply = func(records.Record) error { return err } // reported with those of the other items
-			} else if err != nil {
+			e, apply, err := planItem(r, p, plan)
+			err = cmp.Or(wrong[i], err)
+			if err != nil && records.KindOf(err) == 0 {
 				return err
 			}
+			e.Apply = func(rec records.Record) error {
+				if err != nil { // reported with those of the other items
+					return err
+				}
+				return finish[i](rec, apply)
+			}
+			c.setAction(r, &e)
 			edits = append(edits, e)
 		}
 		var err error
@@ -260,28 +340,23 @@ func (c *call) editMany(r *records.Resource, items []records.Patch, plan planFun
 	if c.dryRun {
 		return c.sendPreview("")
 	}
-	if err := c.usersChanged(r, done...); err != nil {
+	if err := c.changed(r, done...); err != nil {
 		return err
 	}
 	c.send(http.StatusOK, func(b []byte) []byte { return c.appendResults(b, "update", "updated", r, done) })
 	return nil
 }
 
-// planItem returns the edit of one item.
-func planItem(r *records.Resource, p records.Patch, h hash, plan planFunc) (records.Edit, error) {
-	e := records.Edit{ActionOf: actionOf}
-	var err error
-	if e.ID, _, err = pop[string](p, "id", records.WrongKind(records.Text)); err != nil {
-		return e, err
+// planItem returns the edit of one item, and its change.
+func planItem(r *records.Resource, p records.Patch, plan planFunc) (e records.Edit, apply editFunc, err error) {
+	if e.ID, _, err = records.Pop[string](p, "id", records.WrongKind(records.Text)); err != nil {
+		return e, nil, err
 	}
 	if e.Version, err = popVersion(p); err != nil {
-		return e, err
+		return e, nil, err
 	}
-	if h.err != nil {
-		return e, h.err
-	}
-	e.Apply, err = plan(r, e.ID, p, h)
-	return e, err
+	apply, err = plan(r, e.ID, p)
+	return e, apply, err
 }
 
 // deleteOne serves DELETE of one record.
@@ -311,15 +386,28 @@ func (c *call) remove(r *records.Resource, check func(records.Record) error) err
 				return err
 			}
 		}
-		return c.checkDelete(rec)
+		return c.checkDelete(r, rec)
 	}}
 	if err := c.inventory().Delete(c.r.Context(), c.caller(), r, edit); err != nil {
 		return err
 	}
-	if !c.dryRun {
-		c.forgetIDs(r, id)
+	c.deleted(r, id)
+	return nil
+}
+
+// checkDelete applies the rules of a resource to the deletion of a record.
+func (c *call) checkDelete(r *records.Resource, rec records.Record) error {
+	if rules := c.rules[r.Name]; rules != nil {
+		return rules.Delete(c.asFeature(), rec)
 	}
 	return nil
+}
+
+// deleted completes deletions of records.
+func (c *call) deleted(r *records.Resource, ids ...string) {
+	if rules := c.rules[r.Name]; rules != nil && !c.dryRun {
+		rules.Done(c.r.Context(), c.asFeature(), ids...)
+	}
 }
 
 // deleteMany serves DELETE of several records, which is applied atomically.
@@ -333,7 +421,7 @@ func (c *call) deleteMany() error {
 	for i := range edits {
 		ids[i] = edits[i].ID
 		if edits[i].Apply == nil {
-			edits[i].Apply = c.checkDelete
+			edits[i].Apply = func(rec records.Record) error { return c.checkDelete(r, rec) }
 		}
 	}
 	if err := c.inventory().Delete(c.r.Context(), c.caller(), r, edits...); err != nil {
@@ -342,7 +430,7 @@ func (c *call) deleteMany() error {
 	if c.dryRun {
 		return c.sendPreview("")
 	}
-	c.forgetIDs(r, ids...)
+	c.deleted(r, ids...)
 	c.send(http.StatusOK, func(b []byte) []byte {
 		b = append(appendBulk(b, "delete", "deleted", len(ids)), '[')
 		for i, id := range ids {

@@ -86,3 +86,17 @@ func (f *Field) patch(rec Record, doc json.RawMessage, wrong []FieldError) []Fie
 	}
 	return wrong
 }
+
+// Pop removes a member from an object and decodes it, if it is present. The error, for a value of another type, is wrong
+// in the field of this name.
+func Pop[T any](p Patch, name string, wrong error) (value T, present bool, err error) {
+	doc, present := p[name]
+	if !present {
+		return value, false, nil
+	}
+	delete(p, name)
+	if string(bytes.TrimSpace(doc)) == "null" || json.Unmarshal(doc, &value) != nil {
+		return value, true, Refuse(name, wrong)
+	}
+	return value, true, nil
+}

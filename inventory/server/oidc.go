@@ -12,7 +12,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
 	"github.com/ashlar-go/ashlar/inventory/auth/oidc"
-	"github.com/ashlar-go/ashlar/inventory/httpapi"
+	"github.com/ashlar-go/ashlar/inventory/feature/logins"
 )
 
 // OIDC are the settings of logins through an identity provider.
@@ -105,7 +105,7 @@ func checkOIDC(s *OIDC, r *settings.Reading) {
 
 // openProvider makes the identity provider of the settings, if there is one, that of the accounts. It does
 // not connect to it.
-func (s *Server) openProvider(accounts *httpapi.Accounts, tokens *jwt.Tokens) error {
+func (s *Server) openProvider(accounts *logins.Options, tokens *jwt.Tokens) error {
 	set := &s.settings.OIDC
 	if set.Issuer == "" {
 		return nil

@@ -26,6 +26,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/auth/oidc"
 	"github.com/ashlar-go/ashlar/inventory/console"
 	"github.com/ashlar-go/ashlar/inventory/feature"
+	"github.com/ashlar-go/ashlar/inventory/feature/logins"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/mail"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -167,11 +168,16 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	s.closers = append(s.closers, service.Close)
-	own := &httpapi.Accounts{Service: service, Tokens: tokens}
+	own := &logins.Options{}
 	if err := s.openProvider(own, tokens); err != nil {
 		return err
 	}
-	api, err := s.api(o, engine, guard, own)
+	users, err := logins.New(service, tokens, own)
+	if err != nil {
+		return err
+	}
+	o.Features = append(slices.Clone(o.Features), users)
+	api, err := s.api(o, engine, guard)
 	if err != nil {
 		return err
 	}
@@ -185,7 +191,7 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 }
 
 // api returns the API with the middleware that the settings require.
-func (s *Server) api(o *Options, engine *records.Engine, guard *jwt.Guard, accounts *httpapi.Accounts) (*httpapi.API, error) {
+func (s *Server) api(o *Options, engine *records.Engine, guard *jwt.Guard) (*httpapi.API, error) {
 	origins, err := httpx.NewOrigins(s.settings.AllowedOrigins)
 	if err != nil {
 		return nil, fmt.Errorf("ALLOWED_ORIGINS: %w", err)
@@ -203,7 +209,6 @@ func (s *Server) api(o *Options, engine *records.Engine, guard *jwt.Guard, accou
 	chain := *s.chain
 	chain.Limit = httpx.Chain(exceptDocs(limiter), protectHosts)
 	return httpapi.New(engine, guard, &httpapi.Options{
-		Accounts: accounts,
 		Features: o.Features,
 		Chain:    &chain,
 		Docs:     apidocs.New(&apidocs.Options{Title: "Network inventory", DocumentURL: "../openapi.json", LoginURL: "../users/login"}),

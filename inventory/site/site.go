@@ -30,11 +30,8 @@ type API interface {
 	Bare() http.Handler
 	// Schema returns the description of the records as it is now.
 	Schema() *records.Schema
-	// Users returns the resource of the users who log in at the API, nil for none, and whether they also do through an
-	// identity provider.
-	Users() (users *records.Resource, provider bool)
-	// FinishedLogin returns what a login through the identity provider has left.
-	FinishedLogin(w http.ResponseWriter, r *http.Request) (token, refusal string)
+	// Users returns the resource of the users who log in at the API, nil for none.
+	Users() *records.Resource
 	// Rights returns the sender of a request and what they may do.
 	Rights(r *http.Request) (*auth.Identity, records.Rights, error)
 }
@@ -46,6 +43,8 @@ type Site struct {
 	// SignIn is the path, below the prefix, to go to without a valid token. Empty for a program with
 	// accounts of its own, whose cookies and headers are sent on to the API.
 	SignIn string
+	// Account is the path of the page of one's own account, where a password is changed. Empty for none.
+	Account string
 	// Extra are further links of the navigation.
 	Extra []ui.NavLink
 	// Entries are those of the navigation for pages that are no lists.
@@ -62,7 +61,7 @@ type Site struct {
 	bare http.Handler
 }
 
-// New returns a site. SignIn and Extra may be set afterwards.
+// New returns a site. Its other fields may be set afterwards.
 func New(kit *ui.Kit, api API) *Site {
 	return &Site{UI: kit, API: api, bare: httpx.RenderErrors(writeFault)(api.Bare())}
 }
@@ -94,6 +93,9 @@ type Pages struct {
 	Offers   []Offer
 	Sections []Section
 	Counts   []Count
+	// SignIn and Account are the paths, below the prefix, of the page to go to without a valid token, and of that of one's
+	// own account, where a password is changed. The shared template "account" has the links to it. Empty for none.
+	SignIn, Account string
 }
 
 // RecordLink is a link on the page of each record of a resource.
@@ -173,8 +175,8 @@ func (q *Request) identify(public bool) error {
 		return err
 	}
 	q.Sender, q.rights = who, rights
-	if who.MustChangePassword && !public && !strings.HasPrefix(q.R.URL.Path, "/account") {
-		http.Redirect(q.W, q.R, q.UI.URL("/account?must=change"), http.StatusSeeOther)
+	if q.Account != "" && who.MustChangePassword && !public && !strings.HasPrefix(q.R.URL.Path, q.Account) {
+		http.Redirect(q.W, q.R, q.UI.URL(q.Account+"?must=change"), http.StatusSeeOther)
 		return errAnswered
 	}
 	return nil
@@ -241,7 +243,7 @@ func (q *Request) May(resource string, does records.Routes) bool {
 
 // IsOwn reports whether a record is the user of the sender.
 func (q *Request) IsOwn(resource, id string) bool {
-	users, _ := q.API.Users()
+	users := q.API.Users()
 	return users != nil && resource == users.Name && strings.EqualFold(id, q.Sender.UserID)
 }
 

@@ -13,6 +13,8 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
+	"github.com/ashlar-go/ashlar/inventory/feature"
+	"github.com/ashlar-go/ashlar/inventory/feature/logins"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -60,7 +62,9 @@ func TestExternalLoginInBrowser(t *testing.T) {
 	require.NoError(t, err)
 	service, err := accounts.New(engine, hasher, &accounts.Options{External: accounts.ExternalOptions{CreateUsers: true}})
 	require.NoError(t, err)
-	api, err := httpapi.New(engine, guard, &httpapi.Options{Accounts: &httpapi.Accounts{Service: service, Tokens: tokens, Provider: e}})
+	users, err := logins.New(service, tokens, &logins.Options{Provider: e})
+	require.NoError(t, err)
+	api, err := httpapi.New(engine, guard, &httpapi.Options{Features: []*feature.Feature{users}})
 	require.NoError(t, err)
 	own := httptest.NewServer(api)
 	t.Cleanup(own.Close)

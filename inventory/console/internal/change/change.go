@@ -39,7 +39,7 @@ func Pages() site.Pages {
 // it in words.
 func target(q *site.Request, does records.Routes, verb string) (*records.Resource, error) {
 	if isOwn(q) && does == records.RouteChange {
-		users, _ := q.API.Users()
+		users := q.API.Users()
 		return users, nil
 	}
 	r, err := q.Resource()

@@ -65,7 +65,7 @@ func changesOf(rec site.Record) map[string]site.Delta {
 // entryOf returns how pages show an entry. r is the resource of its record, or nil.
 func entryOf(q *site.Request, r *records.Resource, rec site.Record, labels map[string]string) entry {
 	e := entry{Rec: rec, URL: q.RecordURL(q.AuditLog(), rec.ID()), Kind: strings.ReplaceAll(rec.Text("resource_type"), "_", " ")}
-	users, _ := q.API.Users()
+	users := q.API.Users()
 	if user := rec.Text("user_id"); user != "" && users != nil && q.May(users.Name, records.RouteGet) {
 		e.ActorURL = q.RecordURL(users.Name, user)
 	}

@@ -97,7 +97,7 @@ func openRecord(q *site.Request) (*page, error) {
 // resourceOf returns the resource of the path. One's own user may be read without the right to list users.
 func resourceOf(q *site.Request) (*records.Resource, error) {
 	if q.IsOwn(q.R.PathValue("resource"), q.R.PathValue("id")) {
-		users, _ := q.API.Users()
+		users := q.API.Users()
 		return users, nil
 	}
 	r, err := q.Resource()

@@ -1,12 +1,13 @@
-package httpapi
+package logins
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory/accounts"
-	"github.com/ashlar-go/ashlar/inventory/encode"
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -22,8 +23,8 @@ type sessionEntry struct {
 	Current   bool       `json:"current"`
 }
 
-// sessionRoutes returns the routes of the sessions of users.
-func sessionRoutes(users *records.Resource) []route {
+// sessions returns the operations of the sessions of users.
+func (l *logins) sessions() []feature.Operation {
 	at := func(description string) *openapi.Schema {
 		return &openapi.Schema{Type: []string{"string", "null"}, Format: "date-time", Description: description}
 	}
@@ -34,60 +35,58 @@ func sessionRoutes(users *records.Resource) []route {
 		openapi.Required("last_used", at("To ten minutes.")), openapi.Required("expires_at", at("")),
 		openapi.Required("address", openapi.String("Of the login.")), openapi.Required("user_agent", openapi.String("Of the login.")),
 		openapi.Required("current", openapi.Boolean("Whether it is that of the request.")))
-	return []route{
-		{method: "GET", path: "/users/{id}/sessions", access: permission(users.Access.Read), resource: users, does: records.RouteGet, operation: operation{openapi.Operation{
-			ID: "listSessions", Tag: "accounts", Summary: "List the sessions of one user, the newest first",
+	return []feature.Operation{
+		{Operation: openapi.Operation{
+			Method: http.MethodGet, Path: "/users/{id}/sessions", ID: "listSessions", Summary: "List the sessions of one user, the newest first",
 			Responses: []openapi.Response{{
 				Status: http.StatusOK, Schema: openapi.Object("UserSessions", openapi.Required("data", openapi.Array(entry, 0, accounts.MaxSessions))),
 			}},
 			Errors: []int{http.StatusNotFound},
-		}, (*call).listSessions}},
-		{method: "DELETE", path: "/users/{id}/sessions/{session}", access: permission(users.Access.Update), resource: users, does: records.RouteChange, operation: operation{openapi.Operation{
-			ID: "endSession", Tag: "accounts", Summary: "End one session of one user",
+		}, Resource: "users", Does: records.RouteGet, Handle: l.listSessions},
+		{Operation: openapi.Operation{
+			Method: http.MethodDelete, Path: "/users/{id}/sessions/{session}", ID: "endSession", Summary: "End one session of one user",
 			Parameters: []openapi.Parameter{dryRun("true: the session goes on.")},
-			Responses:  []openapi.Response{confirmed()},
+			Responses:  confirmed(),
 			Errors:     []int{http.StatusNotFound},
-		}, (*call).endOneSession}},
+		}, Resource: "users", Does: records.RouteChange, Handle: l.endOneSession},
 	}
 }
 
-func (c *call) listSessions() error {
-	id, err := c.id()
+func (l *logins) listSessions(ctx context.Context, r *feature.Request) (*feature.Response, error) {
+	id, err := r.ID()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	all, err := c.accounts.Service.Sessions(c.r.Context(), id)
+	all, err := l.Sessions(ctx, id)
 	if err != nil {
-		return err
-	}
-	if err := c.noteRead(c.route.resource); err != nil {
-		return err
+		return nil, err
 	}
 	page := struct {
 		Data []sessionEntry `json:"data"`
 	}{make([]sessionEntry, len(all))}
+	current := r.Inventory.Account().Identity.Session
 	for i, s := range all {
-		page.Data[i] = sessionEntry{s.ID, s.CreatedAt, s.LastUsed, s.ExpiresAt, s.Address, s.UserAgent, s.ID == c.identity.Session}
+		page.Data[i] = sessionEntry{s.ID, s.CreatedAt, s.LastUsed, s.ExpiresAt, s.Address, s.UserAgent, s.ID == current}
 	}
-	c.send(http.StatusOK, func(b []byte) []byte { return encode.JSON(b, page) })
-	return nil
+	return feature.OK(page), nil
 }
 
-func (c *call) endOneSession() error {
-	id, err := c.id()
+func (l *logins) endOneSession(ctx context.Context, r *feature.Request) (*feature.Response, error) {
+	id, err := r.ID()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	session := strings.ToLower(c.r.PathValue("session"))
+	session := strings.ToLower(r.HTTP.PathValue("session"))
 	if !records.ValidID(session) {
-		return badField("session", records.BadID())
+		return nil, records.Refuse("session", records.BadID())
 	}
-	if err := c.accounts.Service.EndSession(c.r.Context(), c.request(), id, session); err != nil {
-		return err
+	if err := l.EndSession(ctx, l.account(r), id, session); err != nil {
+		return nil, err
 	}
-	if c.dryRun {
-		return c.sendPreview("Would end 1 session")
+	if !r.DryRun {
+		r.Inventory.Forget(id)
 	}
-	c.accounts.Forget(id)
-	return c.confirm("Session ended successfully")
+	res := confirm("Session ended successfully")
+	res.Message = "Would end 1 session"
+	return res, nil
 }

@@ -1,15 +1,15 @@
-package httpapi
+package logins
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"time"
 
-	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
-	"github.com/ashlar-go/ashlar/inventory/encode"
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -38,8 +38,8 @@ func entryOf(t *inventory.APIToken) tokenEntry {
 	return tokenEntry{t.ID, t.Name, t.Scopes, append([]string{}, t.LocationIDs...), t.CreatedAt, t.ExpiresAt, t.LastUsed}
 }
 
-// tokenRoutes returns the routes of the API tokens of users (REFERENCE.md, 3.8).
-func tokenRoutes(users *records.Resource) []route {
+// apiTokens returns the operations of the API tokens of users (REFERENCE.md, 3.8).
+func (l *logins) apiTokens() []feature.Operation {
 	at := func(description string, types ...string) *openapi.Schema {
 		return &openapi.Schema{Type: types, Format: "date-time", Description: description}
 	}
@@ -50,17 +50,18 @@ func tokenRoutes(users *records.Resource) []route {
 		openapi.Required("location_ids", openapi.Array(openapi.ID(""), 0, 200)), openapi.Required("created_at", at("", "string")), openapi.Required("expires_at", at("", "string")),
 		openapi.Required("last_used", at("To ten minutes.", "string", "null")),
 	}
-	read, update := permission(users.Access.Read), permission(users.Access.Update)
-	return []route{
-		{method: "GET", path: "/users/{id}/tokens", access: read, resource: users, does: records.RouteGet, operation: operation{openapi.Operation{
-			ID: "listTokens", Tag: "accounts", Summary: "List the API tokens of one user, the newest first",
+	return []feature.Operation{
+		{Operation: openapi.Operation{
+			Method: http.MethodGet, Path: "/users/{id}/tokens",
+			ID: "listTokens", Summary: "List the API tokens of one user, the newest first",
 			Responses: []openapi.Response{{
 				Status: http.StatusOK, Schema: openapi.Object("APITokens", openapi.Required("data", openapi.Array(openapi.Object("APIToken", entry...), 0, accounts.MaxTokens+1))),
 			}},
 			Errors: []int{http.StatusNotFound},
-		}, (*call).listTokens}},
-		{method: "POST", path: "/users/{id}/tokens", access: update, resource: users, does: records.RouteChange, operation: operation{openapi.Operation{
-			ID: "createToken", Tag: "accounts", Summary: "Create an API token of one user",
+		}, Resource: "users", Does: records.RouteGet, Handle: l.listTokens},
+		{Operation: openapi.Operation{
+			Method: http.MethodPost, Path: "/users/{id}/tokens",
+			ID: "createToken", Summary: "Create an API token of one user",
 			Parameters: []openapi.Parameter{dryRun("true: no token is created.")},
 			Body: openapi.Request("NewToken",
 				openapi.Required("name", openapi.BoundedString(1, 100)), openapi.Required("scopes", scopes),
@@ -72,33 +73,32 @@ func tokenRoutes(users *records.Resource) []route {
 			Responses: []openapi.Response{{Status: http.StatusCreated, Schema: openapi.Confirmation("CreatedToken",
 				append([]openapi.Property{openapi.Required("token", openapi.String("For the header Authorization: Bearer <token>. It is shown only now."))}, entry...)...)}},
 			Errors: []int{http.StatusNotFound, http.StatusConflict},
-		}, withBody((*call).createToken)}},
-		{method: "DELETE", path: "/users/{id}/tokens", access: update, resource: users, does: records.RouteChange, operation: operation{openapi.Operation{
-			ID: "endTokens", Tag: "accounts", Summary: "End all API tokens of one user",
+		}, Resource: "users", Does: records.RouteChange, Handle: feature.WithBody(l.createToken)},
+		{Operation: openapi.Operation{
+			Method: http.MethodDelete, Path: "/users/{id}/tokens",
+			ID: "endTokens", Summary: "End all API tokens of one user",
 			Parameters: []openapi.Parameter{dryRun("true: the tokens stay valid.")},
-			Responses:  []openapi.Response{confirmed()},
+			Responses:  confirmed(),
 			Errors:     []int{http.StatusNotFound},
-		}, (*call).endTokens}},
-		{method: "DELETE", path: "/users/{id}/tokens/{token}", access: update, resource: users, does: records.RouteChange, operation: operation{openapi.Operation{
-			ID: "endToken", Tag: "accounts", Summary: "End one API token of one user",
+		}, Resource: "users", Does: records.RouteChange, Handle: l.endTokens},
+		{Operation: openapi.Operation{
+			Method: http.MethodDelete, Path: "/users/{id}/tokens/{token}",
+			ID: "endToken", Summary: "End one API token of one user",
 			Parameters: []openapi.Parameter{dryRun("true: the token stays valid.")},
-			Responses:  []openapi.Response{confirmed()},
+			Responses:  confirmed(),
 			Errors:     []int{http.StatusNotFound},
-		}, (*call).endTokens}},
+		}, Resource: "users", Does: records.RouteChange, Handle: l.endTokens},
 	}
 }
 
-func (c *call) listTokens() error {
-	id, err := c.id()
+func (l *logins) listTokens(ctx context.Context, r *feature.Request) (*feature.Response, error) {
+	id, err := r.ID()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	all, err := c.accounts.Service.Tokens(c.r.Context(), id)
+	all, err := l.Tokens(ctx, id)
 	if err != nil {
-		return err
-	}
-	if err := c.noteRead(c.route.resource); err != nil {
-		return err
+		return nil, err
 	}
 	page := struct {
 		Data []tokenEntry `json:"data"`
@@ -106,51 +106,48 @@ func (c *call) listTokens() error {
 	for i, t := range all {
 		page.Data[i] = entryOf(t)
 	}
-	c.send(http.StatusOK, func(b []byte) []byte { return encode.JSON(b, page) })
-	return nil
+	return feature.OK(page), nil
 }
 
-func (c *call) createToken(sent newToken) error {
-	id, err := c.id()
+func (l *logins) createToken(ctx context.Context, r *feature.Request, sent newToken) (*feature.Response, error) {
+	id, err := r.ID()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	token, text, err := c.accounts.Service.CreateToken(c.r.Context(), c.request(), id, accounts.NewToken(sent))
+	token, text, err := l.CreateToken(ctx, l.account(r), id, accounts.NewToken(sent))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if c.dryRun {
-		return c.sendPreview("Would create 1 API token")
-	}
-	return httpx.WriteJSON(c.w, http.StatusCreated, struct {
+	return &feature.Response{Message: "Would create 1 API token", Status: http.StatusCreated, Body: struct {
 		Status  string `json:"status"`
 		Message string `json:"message"`
 		Token   string `json:"token"`
 		tokenEntry
-	}{"success", "API token created successfully: it is shown only now", text, entryOf(token)})
+	}{"success", "API token created successfully: it is shown only now", text, entryOf(token)}}, nil
 }
 
 // endTokens ends one API token of a user, or all.
-func (c *call) endTokens() error {
-	id, err := c.id()
+func (l *logins) endTokens(ctx context.Context, r *feature.Request) (*feature.Response, error) {
+	id, err := r.ID()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	token := strings.ToLower(c.r.PathValue("token"))
+	token := strings.ToLower(r.HTTP.PathValue("token"))
 	switch {
 	case token == "":
-		err = c.accounts.Service.EndTokens(c.r.Context(), c.request(), id)
+		err = l.EndTokens(ctx, l.account(r), id)
 	case !records.ValidID(token):
-		err = badField("token", records.BadID())
+		err = records.Refuse("token", records.BadID())
 	default:
-		err = c.accounts.Service.EndToken(c.r.Context(), c.request(), id, token)
+		err = l.EndToken(ctx, l.account(r), id, token)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if c.dryRun {
-		return c.sendPreview("Would end the API tokens")
+	if !r.DryRun {
+		r.Inventory.Forget(id)
 	}
-	c.accounts.Forget(id)
-	return c.confirm("API tokens ended successfully")
+	res := confirm("API tokens ended successfully")
+	res.Message = "Would end the API tokens"
+	return res, nil
 }

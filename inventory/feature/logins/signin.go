@@ -1,29 +1,17 @@
-package console
+package logins
 
 import (
+	"embed"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/httpx/ui"
 	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
-// accountRoutes are the routes of signing in and of one's own account.
-func (c *Console) accountRoutes() []site.Route {
-	return []site.Route{
-		{Pattern: "GET /signin", Handle: showSignIn, Public: true},
-		{Pattern: "POST /signin", Handle: signIn, Public: true},
-		{Pattern: "GET /signin/provider", Handle: toProvider, Public: true},
-		{Pattern: "GET /signin/done", Handle: fromProvider, Public: true},
-		{Pattern: "GET /signin/link", Handle: c.followLink, Public: true},
-		{Pattern: "POST /signout", Handle: signOut, Public: true},
-		{Pattern: "GET /account", Handle: showAccount},
-		{Pattern: "POST /account/password", Handle: changePassword},
-		{Pattern: "POST /account/sessions/{session}", Handle: endSession},
-	}
-}
+//go:embed templates/*.html assets/*
+var files embed.FS
 
 // signInForm is the data of the page to sign in.
 type signInForm struct {
@@ -32,15 +20,11 @@ type signInForm struct {
 	Provider                bool
 }
 
-func showSignIn(q *site.Request) error {
-	if q.SignIn == "" {
-		return httpx.Errorf(http.StatusNotFound, "The application that this console belongs to signs users in")
-	}
+func (l *logins) showSignIn(q *site.Request) error {
 	if q.Sender != nil {
 		return q.Redirect("/")
 	}
-	_, provider := q.API.Users()
-	return q.Page("signin.html", "Sign in", signInForm{Back: ui.LocalPath(q.R.URL.Query().Get("back")), Provider: provider})
+	return q.Page("signin.html", "Sign in", signInForm{Back: ui.LocalPath(q.R.URL.Query().Get("back")), Provider: l.Provider != nil})
 }
 
 // The messages of the API about the second factor.
@@ -50,12 +34,8 @@ const (
 )
 
 // signIn exchanges a password for a token.
-func signIn(q *site.Request) error {
-	if q.SignIn == "" {
-		return httpx.Errorf(http.StatusNotFound, "Not Found")
-	}
-	form := signInForm{Username: q.R.PostFormValue("username"), Back: ui.LocalPath(q.R.PostFormValue("back"))}
-	_, form.Provider = q.API.Users()
+func (l *logins) signIn(q *site.Request) error {
+	form := signInForm{Username: q.R.PostFormValue("username"), Back: ui.LocalPath(q.R.PostFormValue("back")), Provider: l.Provider != nil}
 	body := map[string]string{"username": form.Username, "password": q.R.PostFormValue("password")}
 	if code := q.R.PostFormValue("code"); code != "" {
 		body["code"] = code
@@ -96,12 +76,12 @@ func toProvider(q *site.Request) error {
 }
 
 // fromProvider takes over the token that the API has set as its cookie, or shows why it has set none.
-func fromProvider(q *site.Request) error {
-	if _, provider := q.API.Users(); !provider {
+func (l *logins) fromProvider(q *site.Request) error {
+	if l.Provider == nil {
 		return httpx.Errorf(http.StatusNotFound, "There is no such page")
 	}
 	back := ui.LocalPath(q.R.URL.Query().Get("back"))
-	token, refusal := q.API.FinishedLogin(q.W, q.R)
+	token, refusal := l.finished(q.W, q.R)
 	switch {
 	case refusal != "":
 		return q.PageStatus(http.StatusForbidden, "signin.html", "Sign in", signInForm{Back: back, Problem: refusal, Provider: true})
@@ -113,30 +93,11 @@ func fromProvider(q *site.Request) error {
 }
 
 func signOut(q *site.Request) error {
-	path := "/signin"
-	if q.SignIn == "" {
-		path = "/"
-	}
-	if q.Sender != nil && q.SignIn != "" {
+	if q.Sender != nil {
 		if _, err := q.Do(&site.Call{Method: http.MethodPost, Path: "/users/logout"}, nil); err != nil {
 			return err
 		}
 	}
 	q.Forget()
-	return q.Redirect(path)
-}
-
-// Link returns a path, with the prefix, that signs a browser in with a token of the API, once and within
-// 10 minutes. It is for programs that show the link to somebody on the same machine.
-func (c *Console) Link(token string) string {
-	return c.site.UI.URL("/signin/link?code=" + c.links.Issue(token, time.Now()))
-}
-
-func (c *Console) followLink(q *site.Request) error {
-	token, ok := c.links.Use(q.R.URL.Query().Get("code"), time.Now())
-	if !ok {
-		return q.PageStatus(http.StatusGone, "signin.html", "Sign in", signInForm{Back: "/", Problem: "The link has been used, or is too old. Sign in, or get a new link."})
-	}
-	q.Keep(token)
-	return q.Redirect("/")
+	return q.Redirect("/signin")
 }

@@ -1,4 +1,4 @@
-package console
+package logins
 
 import (
 	"net/http"
@@ -11,13 +11,12 @@ import (
 // account is the data of the page of one's own account.
 type account struct {
 	User     site.Record
-	Sessions []session
+	Sessions []shownSession
 	Must     bool // change the password first
 	Problem  string
-	Own      bool // whether the inventory has the accounts
 }
 
-type session struct {
+type shownSession struct {
 	ID        string     `json:"id"`
 	CreatedAt time.Time  `json:"created_at"`
 	LastUsed  *time.Time `json:"last_used"`
@@ -27,7 +26,7 @@ type session struct {
 }
 
 // Browser returns the names of the browser and of the system, as far as the user agent has them.
-func (s session) Browser() string {
+func (s shownSession) Browser() string {
 	find := func(names [][2]string) string {
 		for _, n := range names {
 			if strings.Contains(s.UserAgent, n[0]) {
@@ -51,14 +50,13 @@ func (s session) Browser() string {
 func showAccount(q *site.Request) error { return accountPage(q, http.StatusOK, "") }
 
 func accountPage(q *site.Request, status int, problem string) error {
-	data := account{Must: q.Sender.MustChangePassword, Problem: problem, Own: q.SignIn != ""}
-	if data.Own && !data.Must {
+	data := account{Must: q.Sender.MustChangePassword, Problem: problem}
+	if !data.Must {
 		var err error
-		users, _ := q.API.Users()
-		if data.User, _, err = q.One(users.Name, q.Sender.UserID); err != nil {
+		if data.User, _, err = q.One("users", q.Sender.UserID); err != nil {
 			return err
 		}
-		var all struct{ Data []session }
+		var all struct{ Data []shownSession }
 		if err := q.Get("/users/"+q.Sender.UserID+"/sessions", nil, &all); err != nil {
 			return err
 		}

@@ -1,0 +1,127 @@
+// Package logins is the feature of the accounts of an inventory: users log in with a password, a second factor or an
+// identity provider, change and reset passwords, and have sessions and API tokens (REFERENCE.md, 3). It has the rules of
+// the records of users too, so that an inventory without the feature has no routes of users.
+//
+//	own, err := logins.New(service, tokens, nil)
+//	api, err := httpapi.New(engine, guard, &httpapi.Options{Features: append(standard.Features(), own)})
+package logins
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/accounts"
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/feature"
+	"github.com/ashlar-go/ashlar/inventory/openapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/site"
+)
+
+// Issuer issues tokens, which the Authenticator of the API accepts. A *jwt.Tokens is one.
+type Issuer interface {
+	// Issue returns a token for a user, and when it expires.
+	Issue(who auth.Identity) (token string, expires time.Time, err error)
+}
+
+// Options configure the feature. Nil means the defaults.
+type Options struct {
+	// Provider logs users in through an identity provider, at /users/oidc/login. Default: no such route.
+	Provider Provider
+	// Lifetime is that of the sessions that logins begin. Default: what the method Lifetime of the issuer returns, if it
+	// has one, as jwt.Tokens have, or else 24 hours.
+	Lifetime time.Duration
+	// Cookie is the cookie that logins set, which the Authenticator of the API reads. Default: that of auth, as of a
+	// jwt.Guard.
+	Cookie auth.Cookie
+}
+
+// logins are the accounts of an inventory.
+type logins struct {
+	*accounts.Service
+	tokens Issuer
+	Options
+}
+
+// New returns the feature of the accounts of a service, which is one over the engine of the API. The tokens are those of
+// logins. Both are required; opts may be nil.
+func New(service *accounts.Service, tokens Issuer, opts *Options) (*feature.Feature, error) {
+	if service == nil || tokens == nil {
+		return nil, errors.New("logins: service and tokens are required")
+	}
+	l := &logins{Service: service, tokens: tokens}
+	if opts != nil {
+		l.Options = *opts
+	}
+	if t, ok := tokens.(interface{ Lifetime() time.Duration }); ok && l.Lifetime == 0 {
+		l.Lifetime = t.Lifetime()
+	}
+	f := &feature.Feature{
+		Needs:    map[string]records.Record{"users": &inventory.User{}},
+		Accounts: service,
+		Rules:    []feature.Rules{l.rules()},
+		Tags:     map[string]string{"accounts": "Logins and passwords."},
+		Pages:    l.pages(),
+	}
+	for _, some := range [][]feature.Operation{l.sessionless(), l.provided(), {l.changed()}, l.sessions(), l.apiTokens(), l.factors()} {
+		f.Operations = append(f.Operations, some...)
+	}
+	for i := range f.Operations {
+		op := &f.Operations[i]
+		op.Tag, op.Login = "accounts", op.Resource != ""
+	}
+	return f, nil
+}
+
+// sessionless returns the operations that need no token.
+func (l *logins) sessionless() []feature.Operation {
+	return []feature.Operation{l.login(), l.logout(), l.forgotten(), l.reset()}
+}
+
+// confirmed is the response to a request that succeeded.
+func confirmed() []openapi.Response {
+	return []openapi.Response{{Status: http.StatusOK, Schema: openapi.Confirmation("")}}
+}
+
+func confirm(message string) *feature.Response { return feature.OK(httpx.Confirm(message)) }
+
+// dryRun returns the parameter dry_run with its effect in this operation.
+func dryRun(effect string) openapi.Parameter {
+	p := openapi.DryRun()
+	p.Description = effect
+	return p
+}
+
+// notEmpty refuses empty members, given as name, value, name, value.
+func notEmpty(pairs ...string) error {
+	var wrong []records.FieldError
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] == "" {
+			wrong = append(wrong, records.InField(pairs[i], records.Missing("")))
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	return &records.Error{Kind: records.Invalid, Message: wrong[0].Error(), Fields: wrong}
+}
+
+// pages returns the pages to sign in and of one's own account.
+func (l *logins) pages() site.Pages {
+	return site.Pages{
+		Files: files, Style: "style-logins.css", SignIn: "/signin", Account: "/account",
+		Routes: []site.Route{
+			{Pattern: "GET /signin", Handle: l.showSignIn, Public: true},
+			{Pattern: "POST /signin", Handle: l.signIn, Public: true},
+			{Pattern: "GET /signin/provider", Handle: toProvider, Public: true},
+			{Pattern: "GET /signin/done", Handle: l.fromProvider, Public: true},
+			{Pattern: "POST /signout", Handle: signOut, Public: true},
+			{Pattern: "GET /account", Handle: showAccount},
+			{Pattern: "POST /account/password", Handle: changePassword},
+			{Pattern: "POST /account/sessions/{session}", Handle: endSession},
+		},
+	}
+}

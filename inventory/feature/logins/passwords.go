@@ -1,0 +1,116 @@
+package logins
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/feature"
+	"github.com/ashlar-go/ashlar/inventory/openapi"
+	"github.com/ashlar-go/ashlar/inventory/records"
+)
+
+// The bodies of requests about passwords.
+type (
+	newPassword struct {
+		New     string  `json:"new_password"`
+		Current *string `json:"current_password"`
+	}
+	forgottenPassword struct {
+		Email string `json:"email"`
+	}
+	confirmedPassword struct {
+		New     string `json:"new_password"`
+		Confirm string `json:"confirm_password"`
+	}
+)
+
+func passwordSchema() *openapi.Schema {
+	return openapi.BoundedString(auth.MinPasswordLength, auth.MaxPasswordBytes)
+}
+
+// changed changes a password.
+func (l *logins) changed() feature.Operation {
+	current := openapi.String("Required from users who change their own password, unless the server is configured otherwise.")
+	current.Type = []string{"string", "null"}
+	return feature.Operation{Operation: openapi.Operation{
+		Method: http.MethodPut, Path: "/users/{id}/password", ID: "changePassword", Summary: "Change a password, which ends all sessions of the user",
+		Parameters: []openapi.Parameter{openapi.DryRun()},
+		Body: openapi.Request("NewPassword",
+			openapi.Required("new_password", passwordSchema()), openapi.Optional("current_password", current)),
+		Responses: confirmed(),
+	}, Resource: "users", Does: records.RouteChange, BeforePassword: true, Handle: feature.WithBody(l.serveChanged)}
+}
+
+func (l *logins) serveChanged(ctx context.Context, r *feature.Request, sent newPassword) (*feature.Response, error) {
+	id, err := r.ID()
+	if err != nil {
+		return nil, err
+	}
+	if err := l.ChangePassword(ctx, l.account(r), id, sent.New, sent.Current); err != nil {
+		return nil, err
+	}
+	if !r.DryRun {
+		r.Inventory.Forget(id)
+	}
+	return confirm("Password updated successfully"), nil
+}
+
+// forgotten sends a reset code.
+func (l *logins) forgotten() feature.Operation {
+	return feature.Operation{Operation: openapi.Operation{
+		Method: http.MethodPost, Path: "/users/forgot-password", ID: "forgotPassword", Summary: "Send a reset code to the user with this email address, if there is one",
+		Parameters: []openapi.Parameter{dryRun("true: send no email.")},
+		Body:       openapi.Request("ForgottenPassword", openapi.Required("email", openapi.BoundedString(1, 254))),
+		Responses:  confirmed(),
+	}, Access: auth.Public(), Handle: feature.WithBody(l.serveForgotten)}
+}
+
+// serveForgotten responds alike, after the same work, whether the address is known or not.
+func (l *logins) serveForgotten(ctx context.Context, r *feature.Request, sent forgottenPassword) (*feature.Response, error) {
+	if err := notEmpty("email", sent.Email); err != nil {
+		return nil, err
+	}
+	q := l.account(r)
+	if err := l.ForgotPassword(ctx, q, sent.Email); err != nil {
+		return nil, err
+	}
+	if r.DryRun {
+		*q.Preview = records.Preview{} // it would reveal whether the address is known
+	}
+	res := confirm("If the address is known, a reset code has been sent to it")
+	res.Message = "Would send a reset code to the address, if it is known"
+	return res, nil
+}
+
+// reset changes a forgotten password.
+func (l *logins) reset() feature.Operation {
+	return feature.Operation{Operation: openapi.Operation{
+		Method: http.MethodPost, Path: "/users/reset-password/{code}", ID: "resetPassword", Summary: "Change a forgotten password with the code from the email",
+		Parameters: []openapi.Parameter{dryRun("true: the password stays unchanged and the code valid. A wrong code still counts as a failed attempt.")},
+		Body: openapi.Request("ConfirmedPassword",
+			openapi.Required("new_password", passwordSchema()), openapi.Required("confirm_password", passwordSchema())),
+		Responses: confirmed(),
+	}, Access: auth.Public(), Secret: true, Handle: feature.WithBody(l.serveReset)}
+}
+
+func (l *logins) serveReset(ctx context.Context, r *feature.Request, sent confirmedPassword) (*feature.Response, error) {
+	q := l.account(r)
+	if err := l.CheckResets(ctx, q); err != nil {
+		return nil, err
+	}
+	if err := notEmpty("new_password", sent.New, "confirm_password", sent.Confirm); err != nil {
+		return nil, err
+	}
+	if sent.New != sent.Confirm {
+		return nil, records.Refuse("confirm_password", records.Inconsistent("the same as new_password"))
+	}
+	u, err := l.ResetPassword(ctx, q, r.HTTP.PathValue("code"), sent.New)
+	if err != nil {
+		return nil, err
+	}
+	if !r.DryRun {
+		r.Inventory.Forget(u.ID)
+	}
+	return confirm("Password reset successfully"), nil
+}
