@@ -253,16 +253,16 @@ func (c *call) allows(p auth.Permission, ownerID string, r *records.Resource, do
 	case r == nil && (c.route.scoped() || p.Everyone && (c.route.feature == nil || c.route.limited())):
 		return nil
 	case r != nil && included(scopes, r, does):
-		return c.allowsTarget(r)
+		return c.allowsTarget()
 	}
 	return auth.Authorize(c.identity, auth.Permission{Owner: p.Owner}, ownerID)
 }
 
 // allowsTarget refuses changes of admins and of what lets them log in, by senders with a role of the
 // program.
-func (c *call) allowsTarget(r *records.Resource) error {
+func (c *call) allowsTarget() error {
 	id := strings.ToLower(c.r.PathValue("id"))
-	if c.route.method == http.MethodGet || !isUsers(r) || c.isSender(id) || !records.ValidID(id) {
+	if c.route.method == http.MethodGet || c.route.resource == nil || !isUsers(c.route.resource) || c.isSender(id) || !records.ValidID(id) {
 		return nil
 	}
 	u, err := c.accounts.User(c.r.Context(), id)
