@@ -104,7 +104,8 @@ type Operation struct {
 	// RawBody says that the body is not checked (httpapi.Options.Chain): the handler passes what it reads to
 	// Inventory.Check.
 	RawBody bool
-	// Handle serves a request of a sender who may use the operation. It runs outside of transactions.
+	// Handle serves a request of a sender who may use the operation. It runs outside of transactions. The response is not
+	// nil without an error.
 	Handle func(ctx context.Context, r *Request) (*Response, error)
 }
 
@@ -308,6 +309,9 @@ type Response struct {
 	Header http.Header
 	// Body is encoded as JSON. A record is encoded like others, with its entity tag, and the request may be conditional.
 	Body any
+	// Append, if not nil, appends the body in JSON, in place of Body, and Tag is its entity tag, empty for none.
+	Append func(b []byte) []byte
+	Tag    string
 	// Message is that of the preview of a dry run. Default: it counts the changes.
 	Message string
 	// Send, if not nil, sends the response in place of Status, Header and Body.

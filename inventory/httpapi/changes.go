@@ -12,6 +12,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory/encode"
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -277,10 +278,10 @@ func (f *follower) next() (found []changeEntry, more bool, err error) {
 }
 
 // listChanges serves a page of changes.
-func (c *call) listChanges() error {
+func (c *call) listChanges() (*feature.Response, error) {
 	f, err := c.follow(c.query.Get("since"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	wait := 0
 	for name, p := range map[string]struct {
@@ -292,17 +293,17 @@ func (c *call) listChanges() error {
 		}
 		n, err := strconv.Atoi(c.query.Get(name))
 		if err != nil || n < p.least || n > p.top {
-			return badField(name, records.OutOfRange(p.least, p.top, ""))
+			return nil, badField(name, records.OutOfRange(p.least, p.top, ""))
 		}
 		*p.value = n
 	}
 	found, more, err := f.next()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(found) == 0 && !more && wait > 0 {
 		if found, err = f.await(time.Duration(wait) * time.Second); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	page := struct {
@@ -312,9 +313,7 @@ func (c *call) listChanges() error {
 	if page.Data == nil {
 		page.Data = []changeEntry{}
 	}
-	c.w.Header().Set("Cache-Control", "no-store")
-	c.send(http.StatusOK, func(b []byte) []byte { return encode.JSON(b, page) })
-	return nil
+	return &feature.Response{Header: http.Header{"Cache-Control": {"no-store"}}, Body: page}, nil
 }
 
 // await waits for changes.
@@ -341,14 +340,17 @@ func (f *follower) await(wait time.Duration) ([]changeEntry, error) {
 // extendDeadlines lets the connection live as long as the response may take: the limits of a server
 // are for requests that respond at once. Connections without deadlines need none.
 func (c *call) extendDeadlines(d time.Duration) {
-	control := http.NewResponseController(c.w)
-	_ = control.SetReadDeadline(time.Now().Add(d))
-	_ = control.SetWriteDeadline(time.Now().Add(d))
+	_ = c.control.SetReadDeadline(time.Now().Add(d))
+	_ = c.control.SetWriteDeadline(time.Now().Add(d))
 }
 
 // streamChanges serves changes as server-sent events until the client disconnects, the token
 // becomes invalid, or the server stops.
-func (c *call) streamChanges() error {
+func (c *call) streamChanges() (*feature.Response, error) {
+	return &feature.Response{Send: c.sendStream}, nil
+}
+
+func (c *call) sendStream(w http.ResponseWriter, _ *http.Request) error {
 	f, err := c.follow(cmp.Or(c.r.Header.Get("Last-Event-ID"), c.query.Get("since")))
 	if err != nil {
 		return err
@@ -358,7 +360,7 @@ func (c *call) streamChanges() error {
 		return err
 	}
 	defer leave()
-	h := c.w.Header()
+	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // for proxies
@@ -368,7 +370,7 @@ func (c *call) streamChanges() error {
 	out := fmt.Appendf(nil, "retry: 1000\nid: %s\n\n", cursorOf(f.at))
 	for {
 		if len(out) > 0 {
-			if !f.write(out) {
+			if !f.write(w, out) {
 				return nil
 			}
 			out, last = out[:0], time.Now()
@@ -415,11 +417,11 @@ func (f *follower) stillAuthorized() bool {
 
 // write sends events. A client that does not accept them in time is disconnected, and continues
 // after the last event that it has.
-func (f *follower) write(events []byte) bool {
-	control := http.NewResponseController(f.w)
+func (f *follower) write(w http.ResponseWriter, events []byte) bool {
+	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Time{}) // the request has been read
 	_ = control.SetWriteDeadline(time.Now().Add(writeChanges))
-	if _, err := f.w.Write(events); err != nil {
+	if _, err := w.Write(events); err != nil {
 		return false
 	}
 	return control.Flush() == nil

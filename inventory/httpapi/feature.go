@@ -54,7 +54,7 @@ func (a *API) addFeatures(routes []route) ([]route, error) {
 				op.Describe(a.store.Schema(), &rt.doc)
 			}
 			if op.Handle != nil {
-				rt.handle = func(c *call) error { return c.serveFeature(op, state) }
+				rt.handle = func(c *call) (*feature.Response, error) { return c.serveFeature(op, state) }
 			}
 			if op.Resource != "" && at < 0 {
 				var ok bool
@@ -98,11 +98,11 @@ func describe(of, with openapi.Operation) openapi.Operation {
 }
 
 // serveFeature serves a request to an operation of a feature.
-func (c *call) serveFeature(op *feature.Operation, state any) error {
+func (c *call) serveFeature(op *feature.Operation, state any) (*feature.Response, error) {
 	for _, name := range op.Lists {
 		if r, ok := c.schema.Named(name); ok {
 			if err := (sender{c}).May(r, records.RouteList); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
@@ -116,32 +116,7 @@ func (c *call) serveFeature(op *feature.Operation, state any) error {
 	if err == nil && op.Resource != "" && records.RoutesRead.Has(op.Does) {
 		err = c.noteRead(c.route.resource)
 	}
-	switch {
-	case err != nil:
-		return err
-	case res == nil: // sent
-		return nil
-	case c.dryRun && !op.OwnPreview:
-		return c.sendPreview(res.Message)
-	case res.Send != nil:
-		return res.Send(c.w, c.r)
-	}
-	maps.Copy(c.w.Header(), res.Header)
-	status := cmp.Or(res.Status, http.StatusOK)
-	if rec, ok := res.Body.(records.Record); ok {
-		r, err := c.schema.Of(rec)
-		if err != nil {
-			return err
-		}
-		httpx.SetTag(c.w, tagOf(rec))
-		if c.r.Method == http.MethodGet && httpx.NotModified(c.w, c.r, tagOf(rec)) {
-			return nil
-		}
-		c.send(status, func(b []byte) []byte { return c.encoders.Of(r).Append(b, rec) })
-		return nil
-	}
-	c.send(status, func(b []byte) []byte { return encode.JSON(b, res.Body) })
-	return nil
+	return res, err
 }
 
 // asFeature returns the request for functions of features.
@@ -212,7 +187,7 @@ func (s sender) List(ctx context.Context, l *feature.List) (*feature.Response, e
 		if l.ExportSort != nil && !pageOf(c.query) {
 			q.Sort = l.ExportSort
 		}
-		return nil, c.export(q, f, l.Read)
+		return c.export(q, f, l.Read), nil
 	}
 	page, err := c.read(q, l.Heavy(q), l.Read)
 	if err != nil {
@@ -228,8 +203,7 @@ func (s sender) List(ctx context.Context, l *feature.List) (*feature.Response, e
 			e = e.After(m.After, m.Name, func(b []byte, id string) []byte { return encode.String(b, m.Values[id]) })
 		}
 	}
-	c.sendEncoded(q, page, e)
-	return nil, nil
+	return encoded(q, page, e), nil
 }
 
 func (s sender) Change(ctx context.Context, inTransaction func(ctx context.Context, tx *feature.Transaction) error) (*feature.Preview, error) {
@@ -261,7 +235,7 @@ func (s sender) Create(_ context.Context, body []byte, create func(v *records.En
 		path, first := httpx.SentPath(c.r), c.route.path[:strings.IndexByte(c.route.path[1:], '/')+2] // "/prefixes/"
 		return &created{location: path[:strings.LastIndex(path, first)] + "/" + r.Name + "/" + rec.Meta().ID, tag: tagOf(rec), body: c.encoders.Of(r).Append(nil, rec)}
 	}
-	return nil, c.createOnce(body, func(v *records.Engine) (err error) {
+	return c.createOnce(body, func(v *records.Engine) (err error) {
 		rec, err = create(v)
 		return err
 	}, respond)
@@ -278,13 +252,13 @@ func (s sender) Draft(ctx context.Context, in *records.Engine, r *records.Resour
 func (s sender) Edit(_ context.Context, r *records.Resource, plan func(sent records.Patch) (func(records.Record) error, error)) (*feature.Response, error) {
 	planned := func(_ *records.Resource, _ string, p records.Patch) (editFunc, error) { return plan(p) }
 	if s.c.r.PathValue("id") != "" {
-		return nil, s.c.edit(r, planned)
+		return s.c.edit(r, planned)
 	}
 	items, err := s.c.readMany()
 	if err != nil {
 		return nil, err
 	}
-	return nil, s.c.editMany(r, items, planned)
+	return s.c.editMany(r, items, planned)
 }
 
 func (s sender) Delete(_ context.Context, r *records.Resource, check func(records.Record) error) (*feature.Response, error) {

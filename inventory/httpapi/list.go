@@ -11,48 +11,39 @@ import (
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/encode"
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // get serves GET of one record.
-func (c *call) get() error {
+func (c *call) get() (*feature.Response, error) {
 	r := c.resource()
 	id, err := c.id()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var fields []*records.Field
 	if c.query.Has("fields") {
 		if fields, err = r.ParseFields(c.query.Get("fields")); err != nil {
-			return badField("fields", err)
+			return nil, badField("fields", err)
 		}
 	}
 	rec, err := c.store.Get(c.r.Context(), r, id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := c.noteRead(r); err != nil {
-		return err
+		return nil, err
 	}
-	c.sendFound(r, rec, fields)
-	return nil
-}
-
-// sendFound responds with some fields of a record, nil for all, or with 304 if the client has it.
-func (c *call) sendFound(r *records.Resource, rec records.Record, fields []*records.Field) {
-	tag := tagOf(rec)
-	httpx.SetTag(c.w, tag)
-	if !httpx.NotModified(c.w, c.r, tag) {
-		c.send(http.StatusOK, func(b []byte) []byte { return c.encoders.Of(r).Only(fields).Append(b, rec) })
-	}
+	return &feature.Response{Tag: tagOf(rec), Append: func(b []byte) []byte { return c.encoders.Of(r).Only(fields).Append(b, rec) }}, nil
 }
 
 // list serves GET of the records of a resource.
-func (c *call) list() error {
+func (c *call) list() (*feature.Response, error) {
 	q, f, err := c.parseList(c.resource(), c.query)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	return c.sendList(q, f)
 }
@@ -79,63 +70,63 @@ func (c *call) parseList(r *records.Resource, query url.Values) (*records.Query,
 }
 
 // sendList responds with the records of a query in a format.
-func (c *call) sendList(q *records.Query, f *format) error {
+func (c *call) sendList(q *records.Query, f *format) (*feature.Response, error) {
 	if f.rows != nil {
-		return c.export(q, f, c.store.List)
+		return c.export(q, f, c.store.List), nil
 	}
 	return c.sendPage(q, q.Heavy(), c.store.List)
 }
 
 // listOf serves GET of the records that refer to a parent.
-func (c *call) listOf(parent, r *records.Resource, field string) error {
+func (c *call) listOf(parent, r *records.Resource, field string) (*feature.Response, error) {
 	q, f, err := c.parseList(r, c.query)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	id, err := c.parentID(parent)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	return c.sendList(q.Where(field, id), f)
 }
 
 // countOf serves the number of those records.
-func (c *call) countOf(parent, r *records.Resource, field string) error {
+func (c *call) countOf(parent, r *records.Resource, field string) (*feature.Response, error) {
 	id, err := c.parentID(parent)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	n, err := c.count((&records.Query{Resource: r}).Where(field, id))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return httpx.WriteJSON(c.w, http.StatusOK, struct {
+	return feature.OK(struct {
 		Status string `json:"status"`
 		Count  int64  `json:"count"`
-	}{"success", n})
+	}{"success", n}), nil
 }
 
 // countAll serves the number of all records, or of those that the sender may see if there is one.
-func (c *call) countAll(r *records.Resource) error {
+func (c *call) countAll(r *records.Resource) (*feature.Response, error) {
 	if who, err := c.authenticator.Authenticate(c.r); err == nil && who != nil {
 		c.limitTo(who)
 	}
 	n, err := c.count(&records.Query{Resource: r})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return httpx.WriteJSON(c.w, http.StatusOK, struct {
+	return feature.OK(struct {
 		Count int64 `json:"count"`
-	}{n})
+	}{n}), nil
 }
 
 // running is the body of GET /.
 const running = "Running API v1"
 
-func (c *call) health() error {
-	c.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = c.w.Write([]byte(running)) // ignore the error: the client disconnected
-	return nil
+func (c *call) health() (*feature.Response, error) {
+	return &feature.Response{Send: func(w http.ResponseWriter, _ *http.Request) error {
+		return httpx.WriteBytes(w, http.StatusOK, "text/plain; charset=utf-8", []byte(running))
+	}}, nil
 }
 
 // parentID returns the id in the path if its record exists.
@@ -159,27 +150,26 @@ func (c *call) count(q *records.Query) (int64, error) {
 }
 
 // sendPage responds with the page of a query.
-func (c *call) sendPage(q *records.Query, heavy bool, list func(context.Context, *records.Query) (*records.Page, error)) error {
+func (c *call) sendPage(q *records.Query, heavy bool, list func(context.Context, *records.Query) (*records.Page, error)) (*feature.Response, error) {
 	page, err := c.read(q, heavy, list)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := c.noteRead(q.Resource); err != nil {
-		return err
+		return nil, err
 	}
-	c.sendEncoded(q, page, c.encoders.Of(q.Resource).Only(q.Fields))
-	return nil
+	return encoded(q, page, c.encoders.Of(q.Resource).Only(q.Fields)), nil
 }
 
-// sendEncoded responds with a page whose records an encoder encodes.
-func (c *call) sendEncoded(q *records.Query, page *records.Page, e *encode.Encoder) {
-	c.send(http.StatusOK, func(b []byte) []byte {
+// encoded returns a page whose records an encoder encodes.
+func encoded(q *records.Query, page *records.Page, e *encode.Encoder) *feature.Response {
+	return &feature.Response{Append: func(b []byte) []byte {
 		b = append(b, `{"meta":`...)
 		b = appendMeta(b, q, page)
 		b = append(b, `,"data":`...)
 		b = e.AppendAll(b, page.Records)
 		return append(b, '}')
-	})
+	}}
 }
 
 // appendMeta appends the metadata of a page: without page numbers after a cursor, and

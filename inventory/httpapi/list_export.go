@@ -10,6 +10,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory/encode"
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -34,9 +35,13 @@ func pageOf(query url.Values) bool {
 	return query.Has("page") || query.Has("limit") || query.Has("cursor")
 }
 
-// export responds with all records of a query, or with one page of them, in a format. Each page of what it
+// export returns the response with all records of a query, or with one page of them, in a format. Each page of what it
 // reads waits for its turn as a heavy query, and the client takes its time between them.
-func (c *call) export(q *records.Query, f *format, list lister) error {
+func (c *call) export(q *records.Query, f *format, list lister) *feature.Response {
+	return &feature.Response{Send: func(w http.ResponseWriter, _ *http.Request) error { return c.sendExport(w, q, f, list) }}
+}
+
+func (c *call) sendExport(w http.ResponseWriter, q *records.Query, f *format, list lister) error {
 	leave, err := c.heavy.enterExport(c.heavyCaller())
 	if err != nil {
 		return err
@@ -57,17 +62,17 @@ func (c *call) export(q *records.Query, f *format, list lister) error {
 	if err := c.noteRead(q.Resource); err != nil {
 		return err
 	}
-	h := c.w.Header()
+	h := w.Header()
 	h.Set("Content-Type", f.types[0])
 	if f.name == "csv" {
 		h.Set("Content-Type", f.types[0]+"; charset=utf-8; header=present")
 	}
 	h.Set("Content-Disposition", `attachment; filename="`+q.Resource.Name+`.`+f.name+`"`)
-	c.w.WriteHeader(http.StatusOK)
+	w.WriteHeader(http.StatusOK)
 	if c.r.Method == http.MethodHead {
 		return nil
 	}
-	if err := x.send(page, f.rows()); err != nil {
+	if err := x.send(w, page, f.rows()); err != nil {
 		if !errors.Is(err, errClientGone) && !errors.Is(c.r.Context().Err(), context.Canceled) {
 			c.opts.Log.ErrorContext(c.r.Context(), "export ended before its end", "resource", q.Resource.Name,
 				"request_id", httpx.RequestIDFrom(c.r.Context()), "error", err)
@@ -149,7 +154,7 @@ func (x *exporter) each(page *records.Page, f func(recs []records.Record) (size 
 }
 
 // send writes a page and those that follow it.
-func (x *exporter) send(page *records.Page, out encode.Rows) error {
+func (x *exporter) send(w http.ResponseWriter, page *records.Page, out encode.Rows) error {
 	e := x.encoders.Of(x.q.Resource).Only(x.q.Fields)
 	if x.natural {
 		e = e.Natural()
@@ -169,7 +174,7 @@ func (x *exporter) send(page *records.Page, out encode.Rows) error {
 			if len(b) < exportChunk {
 				continue
 			}
-			if err := x.write(b); err != nil {
+			if err := x.write(w, b); err != nil {
 				return size, err
 			}
 			b = b[:0]
@@ -179,7 +184,7 @@ func (x *exporter) send(page *records.Page, out encode.Rows) error {
 	if err != nil {
 		return err
 	}
-	return x.write(out.End(b, some))
+	return x.write(w, out.End(b, some))
 }
 
 // after returns the page after a record, which ends a page with some bytes. Whoever may not read the
@@ -205,11 +210,11 @@ func (x *exporter) after(last records.Record, size int) (*records.Page, error) {
 var errClientGone = errors.New("the client does not accept the response")
 
 // write writes a part of the response, which the client has to accept in time.
-func (x *exporter) write(part []byte) error {
-	control := http.NewResponseController(x.w)
+func (x *exporter) write(w http.ResponseWriter, part []byte) error {
+	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Time{}) // the request has been read
 	_ = control.SetWriteDeadline(time.Now().Add(writeChanges))
-	if _, err := x.w.Write(part); err != nil {
+	if _, err := w.Write(part); err != nil {
 		return errClientGone
 	}
 	return nil

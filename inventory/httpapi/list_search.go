@@ -16,6 +16,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/encode"
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -92,10 +93,10 @@ func searchAll() operation {
 	}, (*call).searchAll}
 }
 
-func (c *call) searchAll() error {
+func (c *call) searchAll() (*feature.Response, error) {
 	s, err := c.newSearch()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if c.places == nil {
 		err = s.lookUp(c.r.Context())
@@ -104,10 +105,9 @@ func (c *call) searchAll() error {
 		err = c.heavy.run(c.r.Context(), c.heavyCaller(), s.searchTexts)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	c.send(http.StatusOK, func(b []byte) []byte { return s.append(b) })
-	return nil
+	return &feature.Response{Append: s.append}, nil
 }
 
 // newSearch returns the search of the request, in the resources that the sender may list.

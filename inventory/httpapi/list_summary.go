@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory/encode"
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -36,14 +37,14 @@ func summary() operation {
 	}, (*call).summary}
 }
 
-func (c *call) summary() error {
+func (c *call) summary() (*feature.Response, error) {
 	r, err := c.summarized()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	fields, err := summaryFields(r, c.query.Get("by"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var s *records.Summary
 	if _, ok := c.store.(records.Summarizer); ok {
@@ -58,10 +59,9 @@ func (c *call) summary() error {
 		err = c.noteRead(r)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	c.send(http.StatusOK, func(b []byte) []byte { return appendSummary(b, r, s) })
-	return nil
+	return &feature.Response{Append: func(b []byte) []byte { return appendSummary(b, r, s) }}, nil
 }
 
 // summarized returns the resource of the parameter, if the sender may list its records.

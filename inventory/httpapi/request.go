@@ -17,14 +17,15 @@ import (
 	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // call is one request to a route.
 type call struct {
 	*API
-	schema   *records.Schema // of the store when the request began
-	w        http.ResponseWriter
+	schema   *records.Schema          // of the store when the request began
+	control  *http.ResponseController // of the deadlines of the connection
 	r        *http.Request
 	route    *route
 	identity *auth.Identity  // of the sender; nil on a public route
@@ -50,10 +51,17 @@ const publicBody = 16 << 10
 func (a *API) serve(rt *route) http.Handler {
 	handle := httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
 		c := callFrom(r.Context())
-		c.w, c.r = w, r
+		c.r = r
 		err := c.parseParameters()
+		if c.dryRun {
+			w.Header().Set("Dry-Run", "true")
+		}
+		var res *feature.Response
 		if err == nil {
-			err = rt.handle(c)
+			res, err = rt.handle(c)
+		}
+		if err == nil {
+			err = c.respond(w, res)
 		}
 		return c.refusal(err)
 	})
@@ -78,7 +86,7 @@ func (a *API) serve(rt *route) http.Handler {
 			ctx, cancel = context.WithTimeout(ctx, a.opts.Timeout)
 			defer cancel()
 		}
-		c := &call{API: a, schema: a.store.Schema(), w: w, route: rt, store: a.store, began: r.Context()}
+		c := &call{API: a, schema: a.store.Schema(), control: http.NewResponseController(w), route: rt, store: a.store, began: r.Context()}
 		c.r = r.WithContext(context.WithValue(ctx, callKey{}, c))
 		if err := c.authorize(); err != nil {
 			return c.refusal(err)
@@ -109,7 +117,7 @@ func (c *call) refusal(err error) error {
 // caller bounds each of its parts. Nor does the limit of the server for responses count; that for bodies does.
 func (c *call) endless() {
 	c.late = true
-	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Time{}) // a writer without deadlines needs none
+	_ = c.control.SetWriteDeadline(time.Time{}) // a writer without deadlines needs none
 	c.r = c.r.WithContext(context.WithValue(c.began, callKey{}, c))
 }
 
@@ -197,7 +205,6 @@ func (c *call) parseParameters() error {
 	switch c.query.Get("dry_run") {
 	case "true":
 		c.dryRun = true
-		c.w.Header().Set("Dry-Run", "true")
 	case "false":
 	default:
 		return badField("dry_run", records.WrongKind(records.Bool))

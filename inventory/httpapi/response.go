@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -22,18 +23,46 @@ import (
 // maxPooledBuffer is the capacity from which a buffer is not reused.
 const maxPooledBuffer = 1 << 18
 
-// send responds with the JSON document that write appends.
-func (c *call) send(status int, write func(b []byte) []byte) {
+// respond sends the response to the request, or in a dry run what the request would change.
+func (c *call) respond(w http.ResponseWriter, res *feature.Response) error {
+	if op := c.route.feature; c.dryRun && (op == nil || !op.OwnPreview) {
+		var err error
+		if res, err = c.previewed(res.Message); err != nil {
+			return err
+		}
+	}
+	if res.Send != nil {
+		return res.Send(w, c.r)
+	}
+	maps.Copy(w.Header(), res.Header)
+	tag, write := res.Tag, res.Append
+	if write == nil {
+		write = func(b []byte) []byte { return encode.JSON(b, res.Body) }
+	}
+	if rec, ok := res.Body.(records.Record); ok {
+		r, err := c.schema.Of(rec)
+		if err != nil {
+			return err
+		}
+		tag, write = tagOf(rec), func(b []byte) []byte { return c.encoders.Of(r).Append(b, rec) }
+	}
+	if tag != "" {
+		httpx.SetTag(w, tag)
+		if c.route.method == http.MethodGet && httpx.NotModified(w, c.r, tag) {
+			return nil
+		}
+	}
 	b, ok := c.buffers.Get().(*[]byte)
 	if !ok {
 		b = new([]byte)
 	}
 	*b = append(write(*b), '\n')
-	c.sendBytes(status, *b)
+	c.sendBytes(w, cmp.Or(res.Status, http.StatusOK), *b)
 	if cap(*b) <= maxPooledBuffer {
 		*b = (*b)[:0]
 		c.buffers.Put(b)
 	}
+	return nil
 }
 
 // contentType is shared by all responses. Its capacity leaves no room for appending.
@@ -43,30 +72,19 @@ var contentType = []string{"application/json"}
 // is cheaper than another header entry.
 const maxImplicitLength = 1024
 
-func (c *call) sendBytes(status int, body []byte) {
+func (c *call) sendBytes(w http.ResponseWriter, status int, body []byte) {
 	if c.late {
-		_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(time.Minute))
+		_ = c.control.SetWriteDeadline(time.Now().Add(time.Minute))
 	}
 	if len(body) > maxImplicitLength {
-		if err := httpx.WriteBytes(c.w, status, contentType[0], body); err != nil {
-			httpx.WriteError(c.w, c.r, err) // no memory left for responses that wait for slow clients
+		if err := httpx.WriteBytes(w, status, contentType[0], body); err != nil {
+			httpx.WriteError(w, c.r, err) // no memory left for responses that wait for slow clients
 		}
 		return
 	}
-	c.w.Header()["Content-Type"] = contentType
-	c.w.WriteHeader(status)
-	_, _ = c.w.Write(body) // ignore the error: the client disconnected
-}
-
-// sendRecord responds with a changed record and its entity tag.
-func (c *call) sendRecord(r *records.Resource, rec records.Record) {
-	httpx.SetTag(c.w, tagOf(rec))
-	c.send(http.StatusOK, func(b []byte) []byte { return c.encoders.Of(r).Append(b, rec) })
-}
-
-// confirm responds that the request succeeded.
-func (c *call) confirm(message string) error {
-	return httpx.WriteJSON(c.w, http.StatusOK, httpx.Confirm(message))
+	w.Header()["Content-Type"] = contentType
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // ignore the error: the client disconnected
 }
 
 // tagOf returns the entity tag of a record.
@@ -173,21 +191,19 @@ type preview struct {
 	Truncated bool             `json:"truncated"`
 }
 
-// sendPreview responds with what the request would change. The message may be empty for that of
-// the changes.
-func (c *call) sendPreview(message string) error {
+// previewed returns what the request would change. The message may be empty for that of the changes.
+func (c *call) previewed(message string) (*feature.Response, error) {
 	p := c.visiblePreview()
 	if r := c.route.resource; r != nil && len(p.Changes) > 0 {
 		if err := c.noteRead(r); err != nil { // it shows what the record has
-			return err
+			return nil, err
 		}
 	}
 	body := preview{"dry_run", message, p.Created, p.Updated, p.Deleted, feature.Changes(p.Changes), p.Truncated}
 	if message == "" {
 		body.Message = p.Message()
 	}
-	c.send(http.StatusOK, func(b []byte) []byte { return encode.JSON(b, body) })
-	return nil
+	return feature.OK(body), nil
 }
 
 // previewing adds the response to a dry run to the description of the route.

@@ -27,7 +27,7 @@ type route struct {
 // operation describes what a route does and does it.
 type operation struct {
 	doc    openapi.Operation // without method, path and access
-	handle func(c *call) error
+	handle func(c *call) (*feature.Response, error)
 }
 
 // table returns all routes. Authorization, the validation of parameters and the OpenAPI

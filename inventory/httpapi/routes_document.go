@@ -13,6 +13,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory/auth"
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -127,22 +128,22 @@ func openAPI() operation {
 
 // sendDocument responds with the document, compressed if the client accepts that. The gzip
 // middleware would compress it anew for each request; it skips compressed responses.
-func (c *call) sendDocument() error {
+func (c *call) sendDocument() (*feature.Response, error) {
 	doc, err := c.document()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	body := doc.plain
-	httpx.SetTag(c.w, doc.tag)
-	if httpx.NotModified(c.w, c.r, doc.tag) {
-		return nil
-	}
-	c.w.Header().Add("Vary", "Accept-Encoding")
-	if httpx.AcceptsGzip(c.r) {
-		body = doc.gzipped
-		c.w.Header().Set("Content-Encoding", "gzip")
-		c.w.Header().Set("Etag", strings.TrimSuffix(doc.tag, `"`)+`-gzip"`)
-	}
-	c.sendBytes(http.StatusOK, body)
-	return nil
+	return &feature.Response{Send: func(w http.ResponseWriter, r *http.Request) error {
+		httpx.SetTag(w, doc.tag)
+		if httpx.NotModified(w, r, doc.tag) {
+			return nil
+		}
+		w.Header().Add("Vary", "Accept-Encoding")
+		if !httpx.AcceptsGzip(r) {
+			return httpx.WriteBytes(w, http.StatusOK, contentType[0], doc.plain)
+		}
+		w.Header().Set("Content-Encoding", "gzip")
+		w.Header().Set("Etag", strings.TrimSuffix(doc.tag, `"`)+`-gzip"`)
+		return httpx.WriteBytes(w, http.StatusOK, contentType[0], doc.gzipped)
+	}}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -31,7 +32,7 @@ func listOf(parent, r *records.Resource, field string) operation {
 		ID: "list" + plural(r) + "Of" + openapi.Name(parent), Tag: parent.Name,
 		Summary: "List the " + r.Noun() + "s of one " + parent.Noun(),
 		List:    r, Responses: []openapi.Response{pageResponse(r)},
-	}, func(c *call) error { return c.listOf(c.current(parent), c.current(r), field) }}
+	}, func(c *call) (*feature.Response, error) { return c.listOf(c.current(parent), c.current(r), field) }}
 }
 
 // countOf counts those records.
@@ -42,7 +43,7 @@ func countOf(parent, r *records.Resource, field string) operation {
 		ID: "count" + plural(r) + "Of" + openapi.Name(parent), Tag: parent.Name,
 		Summary:   "Count the " + r.Noun() + "s of one " + parent.Noun(),
 		Responses: []openapi.Response{{Status: http.StatusOK, Schema: count}},
-	}, func(c *call) error { return c.countOf(c.current(parent), c.current(r), field) }}
+	}, func(c *call) (*feature.Response, error) { return c.countOf(c.current(parent), c.current(r), field) }}
 }
 
 // create creates one record, or those of an array.
@@ -124,7 +125,7 @@ func countAll(r *records.Resource) operation {
 	return operation{openapi.Operation{
 		ID: "count" + plural(r), Tag: "system", Summary: "Count the " + r.Noun() + "s",
 		Responses: []openapi.Response{{Status: http.StatusOK, Schema: count}},
-	}, func(c *call) error { return c.countAll(c.current(r)) }}
+	}, func(c *call) (*feature.Response, error) { return c.countAll(c.current(r)) }}
 }
 
 // health reports that the API is running.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,12 +17,12 @@ import (
 )
 
 // create serves POST of one record, or of an array of records, which are created atomically.
-func (c *call) create() error {
+func (c *call) create() (*feature.Response, error) {
 	r := c.resource()
 	rules := c.rules[r.Name]
 	body, err := httpx.ReadBody(c.r, 0) // readMany and readOne read it again
 	if err != nil {
-		return err
+		return nil, err
 	}
 	many := bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("["))
 	var recs []records.Record
@@ -53,18 +52,18 @@ func (c *call) create() error {
 		items = []records.Patch{p}
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var finish []func(records.Record) error // with rules, for each item
 	if rules != nil {
 		body = withoutSecrets(rules, body, items)
 		if finish, err = c.prepareNew(rules, items); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if !slices.ContainsFunc(items, r.HasNaturalKeys) {
 		if recs, err = decodeDrafts(r, items, finish); err != nil {
-			return err
+			return nil, err
 		}
 		return c.createOnce(body, func(v *records.Engine) error { return v.Create(c.r.Context(), c.caller(), recs...) }, respond)
 	}
@@ -156,10 +155,10 @@ func decodeDrafts(r *records.Resource, items []records.Patch, finish []func(reco
 type editFunc = func(rec records.Record) error
 
 // changeOne serves PATCH of one record.
-func (c *call) changeOne() error { return c.edit(c.resource(), patch) }
+func (c *call) changeOne() (*feature.Response, error) { return c.edit(c.resource(), patch) }
 
 // replace serves PUT of one record.
-func (c *call) replace() error { return c.edit(c.resource(), c.replacement) }
+func (c *call) replace() (*feature.Response, error) { return c.edit(c.resource(), c.replacement) }
 
 // replacement returns the change of a PUT.
 func (c *call) replacement(r *records.Resource, id string, p records.Patch) (editFunc, error) {
@@ -191,18 +190,18 @@ func (c *call) replacement(r *records.Resource, id string, p records.Patch) (edi
 type planFunc = func(r *records.Resource, id string, p records.Patch) (editFunc, error)
 
 // edit applies a change to the record of the path and responds with the result.
-func (c *call) edit(r *records.Resource, plan planFunc) error {
+func (c *call) edit(r *records.Resource, plan planFunc) (*feature.Response, error) {
 	p, err := c.readOne()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	id, err := c.id()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	finish, err := c.prepareEdit(r, id, p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var apply editFunc
 	change := records.Edit{ID: id, Apply: func(rec records.Record) error {
@@ -223,17 +222,13 @@ func (c *call) edit(r *records.Resource, plan planFunc) error {
 	} else if apply, err = plan(r, id, p); err == nil {
 		done, err = c.inventory().Update(c.r.Context(), c.caller(), r, change)
 	}
-	switch {
-	case err != nil:
-		return err
-	case c.dryRun:
-		return c.sendPreview("")
+	if err == nil {
+		err = c.changed(r, done...)
 	}
-	if err := c.changed(r, done...); err != nil {
-		return err
+	if err != nil || c.dryRun {
+		return &feature.Response{}, err
 	}
-	c.sendRecord(r, done[0])
-	return nil
+	return &feature.Response{Tag: tagOf(done[0]), Append: func(b []byte) []byte { return c.encoders.Of(r).Append(b, done[0]) }}, nil
 }
 
 // finishFunc applies a change to a record, and the rules of its resource.
@@ -268,7 +263,7 @@ func (c *call) setAction(r *records.Resource, e *records.Edit) {
 
 // changed completes changes of records. The response to one without an effect is a read.
 func (c *call) changed(r *records.Resource, recs ...records.Record) error {
-	if c.rules[r.Name] == nil {
+	if c.rules[r.Name] == nil || c.dryRun {
 		return nil
 	}
 	read, ids := false, make([]string, len(recs))
@@ -289,19 +284,19 @@ func (c *call) changed(r *records.Resource, recs ...records.Record) error {
 func patch(r *records.Resource, _ string, p records.Patch) (editFunc, error) { return r.Patch(p), nil }
 
 // changeMany serves PATCH of several records, which is applied atomically.
-func (c *call) changeMany() error {
+func (c *call) changeMany() (*feature.Response, error) {
 	items, err := c.readMany()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	return c.editMany(c.resource(), items, patch)
 }
 
 // editMany applies a change to each item and responds with the results.
-func (c *call) editMany(r *records.Resource, items []records.Patch, plan planFunc) error {
+func (c *call) editMany(r *records.Resource, items []records.Patch, plan planFunc) (*feature.Response, error) {
 	if rules := c.rules[r.Name]; rules != nil {
 		if err := rules.Check(items); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	finish, wrong := make([]finishFunc, len(items)), make([]error, len(items))
@@ -309,7 +304,7 @@ func (c *call) editMany(r *records.Resource, items []records.Patch, plan planFun
 		var id string
 		_ = json.Unmarshal(p["id"], &id) // planItem reports an invalid one
 		if finish[i], wrong[i] = c.prepareEdit(r, id, p); wrong[i] != nil && records.KindOf(wrong[i]) == 0 {
-			return wrong[i]
+			return nil, wrong[i]
 		}
 	}
 	var done []records.Record
@@ -334,17 +329,10 @@ func (c *call) editMany(r *records.Resource, items []records.Patch, plan planFun
 		done, err = in.Update(ctx, c.caller(), r, edits...)
 		return err
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		err = c.changed(r, done...)
 	}
-	if c.dryRun {
-		return c.sendPreview("")
-	}
-	if err := c.changed(r, done...); err != nil {
-		return err
-	}
-	c.send(http.StatusOK, func(b []byte) []byte { return c.appendResults(b, "update", "updated", r, done) })
-	return nil
+	return &feature.Response{Append: func(b []byte) []byte { return c.appendResults(b, "update", "updated", r, done) }}, err
 }
 
 // planItem returns the edit of one item, and its change.
@@ -360,15 +348,9 @@ func planItem(r *records.Resource, p records.Patch, plan planFunc) (e records.Ed
 }
 
 // deleteOne serves DELETE of one record.
-func (c *call) deleteOne() error {
+func (c *call) deleteOne() (*feature.Response, error) {
 	r := c.resource()
-	if err := c.remove(r, nil); err != nil {
-		return err
-	}
-	if c.dryRun {
-		return c.sendPreview("")
-	}
-	return c.confirm(r.Label + " deleted successfully")
+	return feature.OK(httpx.Confirm(r.Label + " deleted successfully")), c.remove(r, nil)
 }
 
 // remove deletes the record of the path, with a check if it is not nil. It does not respond.
@@ -411,11 +393,11 @@ func (c *call) deleted(r *records.Resource, ids ...string) {
 }
 
 // deleteMany serves DELETE of several records, which is applied atomically.
-func (c *call) deleteMany() error {
+func (c *call) deleteMany() (*feature.Response, error) {
 	r := c.resource()
 	edits, err := c.readDeletions()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ids := make([]string, len(edits))
 	for i := range edits {
@@ -425,13 +407,10 @@ func (c *call) deleteMany() error {
 		}
 	}
 	if err := c.inventory().Delete(c.r.Context(), c.caller(), r, edits...); err != nil {
-		return err
-	}
-	if c.dryRun {
-		return c.sendPreview("")
+		return nil, err
 	}
 	c.deleted(r, ids...)
-	c.send(http.StatusOK, func(b []byte) []byte {
+	return &feature.Response{Append: func(b []byte) []byte {
 		b = append(appendBulk(b, "delete", "deleted", len(ids)), '[')
 		for i, id := range ids {
 			if i > 0 {
@@ -440,8 +419,7 @@ func (c *call) deleteMany() error {
 			b = encode.String(b, id)
 		}
 		return append(b, "]}"...)
-	})
-	return nil
+	}}, nil
 }
 
 // appendResults appends the response to a bulk request: the records in the order of the

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -33,44 +34,41 @@ type created struct {
 // the response is stored in the same transaction, and a repeated request gets it again. Of
 // concurrent requests with one key, one commits; the others fail to store their response,
 // which rolls them back, and respond with the stored one.
-func (c *call) createOnce(body []byte, create func(v *records.Engine) error, respond func() *created) error {
+func (c *call) createOnce(body []byte, create func(v *records.Engine) error, respond func() *created) (*feature.Response, error) {
 	key, err := c.idempotencyKey(body)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if done, err := c.replay(key); done || err != nil {
-		return err
+	if res, err := c.replay(key); res != nil || err != nil {
+		return res, err
 	}
 	v := c.inventory()
 	if key != nil {
 		v = v.BeforeCommit(func(ctx context.Context, tx records.Tx) error { return c.storeResponse(ctx, tx, key, respond()) })
 	}
 	if err := create(v); err != nil {
-		done, replayErr := c.replay(key)
-		if done {
-			return nil
+		res, replayErr := c.replay(key)
+		if res != nil {
+			return res, nil
 		}
 		if e, ok := errors.AsType[*httpx.Error](replayErr); ok {
-			return e
+			return nil, e
 		}
-		return err
+		return nil, err
 	}
 	if c.dryRun {
-		return c.sendPreview("")
+		return &feature.Response{}, nil
 	}
-	c.sendCreated(respond())
-	return nil
+	return respond().response(), nil
 }
 
-// sendCreated responds with created records, for the first time or again.
-func (c *call) sendCreated(res *created) {
+// response returns the response with created records.
+func (res *created) response() *feature.Response {
+	h := http.Header{}
 	if res.location != "" {
-		c.w.Header().Set("Location", res.location)
+		h.Set("Location", res.location)
 	}
-	if res.tag != "" {
-		httpx.SetTag(c.w, res.tag)
-	}
-	c.send(http.StatusCreated, func(b []byte) []byte { return append(b, res.body...) })
+	return &feature.Response{Status: http.StatusCreated, Header: h, Tag: res.tag, Append: func(b []byte) []byte { return append(b, res.body...) }}
 }
 
 // idempotencyKey identifies a request that may be repeated.
@@ -108,10 +106,10 @@ func (c *call) keyOwner() string {
 	return "name " + hex.EncodeToString(sum[:])
 }
 
-// replay responds with the stored response, if there is one, and reports whether it did.
-func (c *call) replay(key *idempotencyKey) (done bool, err error) {
+// replay returns the stored response, nil if there is none.
+func (c *call) replay(key *idempotencyKey) (*feature.Response, error) {
 	if key == nil {
-		return false, nil
+		return nil, nil
 	}
 	stored, err := findResponse(c.r.Context(), records.Fresh(c.API.store), key)
 	if err == nil && stored != nil { // again in a transaction, which ends when what it has read is on disk
@@ -121,10 +119,10 @@ func (c *call) replay(key *idempotencyKey) (done bool, err error) {
 		})
 	}
 	if err != nil || stored == nil || c.expired(stored) {
-		return false, err
+		return nil, err
 	}
 	if stored.Request != key.request {
-		return false, &httpx.Error{
+		return nil, &httpx.Error{
 			Status:  http.StatusUnprocessableEntity,
 			Message: "Idempotency-Key was already used for another request: use a new key",
 			Fields:  []httpx.FieldError{{Field: "Idempotency-Key", Code: "in_use", Reason: "was already used for another request: use a new key"}},
@@ -135,9 +133,9 @@ func (c *call) replay(key *idempotencyKey) (done bool, err error) {
 	if json.Unmarshal(res.body, &rec) == nil && rec.ID != "" {
 		res.tag = httpx.VersionTag(rec.ID, rec.Version)
 	}
-	c.w.Header().Set("Idempotent-Replayed", "true")
-	c.sendCreated(res)
-	return true, nil
+	again := res.response()
+	again.Header.Set("Idempotent-Replayed", "true")
+	return again, nil
 }
 
 // findResponse returns the stored response of a key, nil if there is none.
