@@ -179,9 +179,9 @@ func (f *follower) mayRead(r *records.Resource) bool {
 
 // seek goes to the position of a cursor.
 func (f *follower) seek(since string) error {
-	ctx, cancel := context.WithTimeout(f.r.Context(), f.opts.Timeout)
+	ctx, cancel := context.WithTimeout(f.r.Context(), f.api.opts.Timeout)
 	defer cancel()
-	head, err := f.feed.chain.AuditHead(ctx)
+	head, err := f.api.feed.chain.AuditHead(ctx)
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (f *follower) seek(since string) error {
 		f.at = head
 		return nil
 	}
-	kept, err := f.feed.kept(ctx)
+	kept, err := f.api.feed.kept(ctx)
 	if err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (f *follower) seek(since string) error {
 	case seq == kept.Seq:
 		f.at = kept
 	default:
-		page, err := f.feed.chain.AuditAfter(ctx, seq-1, 1)
+		page, err := f.api.feed.chain.AuditAfter(ctx, seq-1, 1)
 		if err != nil {
 			return err
 		}
@@ -237,16 +237,16 @@ func (f *follower) gone(head records.AuditPosition, why string) error {
 // next reads the next changes, up to the limit, and moves past them. More reports whether there
 // are entries that it has not passed.
 func (f *follower) next() (found []changeEntry, more bool, err error) {
-	ctx, cancel := context.WithTimeout(f.r.Context(), f.opts.Timeout)
+	ctx, cancel := context.WithTimeout(f.r.Context(), f.api.opts.Timeout)
 	defer cancel()
 	for scanned := 0; ; {
-		page, err := f.feed.chain.AuditAfter(ctx, f.at.Seq, readChanges)
+		page, err := f.api.feed.chain.AuditAfter(ctx, f.at.Seq, readChanges)
 		if err != nil {
 			return nil, false, err
 		}
 		for _, e := range page {
 			if e.Seq != f.at.Seq+1 {
-				head, err := f.feed.chain.AuditHead(ctx)
+				head, err := f.api.feed.chain.AuditHead(ctx)
 				if err != nil {
 					return nil, false, err
 				}
@@ -318,7 +318,7 @@ func (c *call) listChanges() (*feature.Response, error) {
 
 // await waits for changes.
 func (f *follower) await(wait time.Duration) ([]changeEntry, error) {
-	leave, err := f.feed.enter(f.keyOwner())
+	leave, err := f.api.feed.enter(f.keyOwner())
 	if err != nil {
 		return nil, err
 	}
@@ -327,7 +327,7 @@ func (f *follower) await(wait time.Duration) ([]changeEntry, error) {
 	ctx, cancel := context.WithTimeout(f.r.Context(), wait)
 	defer cancel()
 	for {
-		if !f.feed.wait(ctx, f.at.Seq) {
+		if !f.api.feed.wait(ctx, f.at.Seq) {
 			return nil, nil
 		}
 		found, _, err := f.next()
@@ -355,7 +355,7 @@ func (c *call) sendStream(w http.ResponseWriter, _ *http.Request) error {
 	if err != nil {
 		return err
 	}
-	leave, err := c.feed.enter(c.keyOwner())
+	leave, err := c.api.feed.enter(c.keyOwner())
 	if err != nil {
 		return err
 	}
@@ -375,12 +375,12 @@ func (c *call) sendStream(w http.ResponseWriter, _ *http.Request) error {
 			}
 			out, last = out[:0], time.Now()
 		}
-		if c.feed.ended() || !f.stillAuthorized() { // also while changes never pause
+		if c.api.feed.ended() || !f.stillAuthorized() { // also while changes never pause
 			return nil
 		}
 		found, more, err := f.next()
 		if err != nil {
-			c.opts.Log.InfoContext(c.r.Context(), "change stream ended", "request_id", httpx.RequestIDFrom(c.r.Context()), "error", err)
+			c.api.opts.Log.InfoContext(c.r.Context(), "change stream ended", "request_id", httpx.RequestIDFrom(c.r.Context()), "error", err)
 			return nil // the client connects again and gets the error
 		}
 		for _, e := range found {
@@ -391,7 +391,7 @@ func (c *call) sendStream(w http.ResponseWriter, _ *http.Request) error {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(c.r.Context(), reauthorize)
-		changed := c.feed.wait(ctx, f.at.Seq)
+		changed := c.api.feed.wait(ctx, f.at.Seq)
 		cancel()
 		if c.r.Context().Err() != nil {
 			return nil

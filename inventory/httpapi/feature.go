@@ -144,7 +144,7 @@ func (s sender) May(r *records.Resource, does records.Routes) error {
 }
 
 func (s sender) Read(ctx context.Context, query func(ctx context.Context) error) error {
-	return s.c.heavy.run(ctx, s.c.heavyCaller(), query)
+	return s.c.api.heavy.run(ctx, s.c.heavyCaller(), query)
 }
 
 func (s sender) Unbounded(context.Context) context.Context {
@@ -161,7 +161,7 @@ func (s sender) Query(r *records.Resource) (*records.Query, error) {
 }
 
 func (s sender) Export(ctx context.Context, q *records.Query, part func(ctx context.Context, recs []records.Record) (size int, err error)) error {
-	leave, err := s.c.heavy.enterExport(s.c.heavyCaller())
+	leave, err := s.c.api.heavy.enterExport(s.c.heavyCaller())
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (s sender) List(ctx context.Context, l *feature.List) (*feature.Response, e
 	if err != nil {
 		return nil, err
 	}
-	e := c.encoders.Of(q.Resource).Only(q.Fields)
+	e := c.api.encoders.Of(q.Resource).Only(q.Fields)
 	if l.Also != nil {
 		m, err := l.Also(ctx, page.Records)
 		if err != nil {
@@ -211,7 +211,7 @@ func (s sender) Change(ctx context.Context, inTransaction func(ctx context.Conte
 	var from records.Reader
 	v := c.inventory().BeforeChange(func(_ context.Context, tx records.Tx) error {
 		places := c.places
-		if c.accounts != nil {
+		if c.api.accounts != nil {
 			places = c.account.Places() // of the sender now
 		}
 		from = records.Limited(tx, places)
@@ -233,7 +233,7 @@ func (s sender) Create(_ context.Context, body []byte, create func(v *records.En
 	respond := func() *created {
 		r := c.current(c.route.resource)
 		path, first := httpx.SentPath(c.r), c.route.path[:strings.IndexByte(c.route.path[1:], '/')+2] // "/prefixes/"
-		return &created{location: path[:strings.LastIndex(path, first)] + "/" + r.Name + "/" + rec.Meta().ID, tag: tagOf(rec), body: c.encoders.Of(r).Append(nil, rec)}
+		return &created{location: path[:strings.LastIndex(path, first)] + "/" + r.Name + "/" + rec.Meta().ID, tag: tagOf(rec), body: c.api.encoders.Of(r).Append(nil, rec)}
 	}
 	return c.createOnce(body, func(v *records.Engine) (err error) {
 		rec, err = create(v)
@@ -269,7 +269,7 @@ func (s sender) Delete(_ context.Context, r *records.Resource, check func(record
 }
 
 func (s sender) Account() *accounts.Request {
-	if s.c.accounts == nil {
+	if s.c.api.accounts == nil {
 		return nil
 	}
 	return s.c.request()
@@ -277,7 +277,7 @@ func (s sender) Account() *accounts.Request {
 
 func (s sender) Authenticate() (*auth.Identity, error) { return s.c.authenticate() }
 
-func (s sender) Forget(userID string) { s.c.forget(userID) }
+func (s sender) Forget(userID string) { s.c.api.forget(userID) }
 
 func (s sender) Refusal(err error) error { return translate(err) }
 
@@ -286,7 +286,7 @@ func (s sender) Check(doc []byte) (refused *httpx.Error) {
 	r.Header = http.Header{"Content-Type": {"application/json"}}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(doc)), int64(len(doc))
 	render := httpx.RenderErrors(func(_ http.ResponseWriter, _ *http.Request, e *httpx.Error) { refused = e })
-	render(s.c.check(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))).ServeHTTP(headerOnly{}, r)
+	render(s.c.api.check(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))).ServeHTTP(headerOnly{}, r)
 	return refused
 }
 

@@ -36,7 +36,7 @@ func (c *call) get() (*feature.Response, error) {
 	if err := c.noteRead(r); err != nil {
 		return nil, err
 	}
-	return &feature.Response{Tag: tagOf(rec), Append: func(b []byte) []byte { return c.encoders.Of(r).Only(fields).Append(b, rec) }}, nil
+	return &feature.Response{Tag: tagOf(rec), Append: func(b []byte) []byte { return c.api.encoders.Of(r).Only(fields).Append(b, rec) }}, nil
 }
 
 // list serves GET of the records of a resource.
@@ -108,7 +108,7 @@ func (c *call) countOf(parent, r *records.Resource, field string) (*feature.Resp
 
 // countAll serves the number of all records, or of those that the sender may see if there is one.
 func (c *call) countAll(r *records.Resource) (*feature.Response, error) {
-	if who, err := c.authenticator.Authenticate(c.r); err == nil && who != nil {
+	if who, err := c.api.authenticator.Authenticate(c.r); err == nil && who != nil {
 		c.limitTo(who)
 	}
 	n, err := c.count(&records.Query{Resource: r})
@@ -158,7 +158,7 @@ func (c *call) sendPage(q *records.Query, heavy bool, list func(context.Context,
 	if err := c.noteRead(q.Resource); err != nil {
 		return nil, err
 	}
-	return encoded(q, page, c.encoders.Of(q.Resource).Only(q.Fields)), nil
+	return encoded(q, page, c.api.encoders.Of(q.Resource).Only(q.Fields)), nil
 }
 
 // encoded returns a page whose records an encoder encodes.

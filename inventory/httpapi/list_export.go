@@ -42,7 +42,7 @@ func (c *call) export(q *records.Query, f *format, list lister) *feature.Respons
 }
 
 func (c *call) sendExport(w http.ResponseWriter, q *records.Query, f *format, list lister) error {
-	leave, err := c.heavy.enterExport(c.heavyCaller())
+	leave, err := c.api.heavy.enterExport(c.heavyCaller())
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (c *call) sendExport(w http.ResponseWriter, q *records.Query, f *format, li
 	}
 	if err := x.send(w, page, f.rows()); err != nil {
 		if !errors.Is(err, errClientGone) && !errors.Is(c.r.Context().Err(), context.Canceled) {
-			c.opts.Log.ErrorContext(c.r.Context(), "export ended before its end", "resource", q.Resource.Name,
+			c.api.opts.Log.ErrorContext(c.r.Context(), "export ended before its end", "resource", q.Resource.Name,
 				"request_id", httpx.RequestIDFrom(c.r.Context()), "error", err)
 		}
 		panic(http.ErrAbortHandler) // so that the client does not take a part for the whole
@@ -129,11 +129,11 @@ func (c *call) exportOf(q *records.Query, list lister) *exporter {
 
 // next reads the next page.
 func (x *exporter) next() (page *records.Page, err error) {
-	err = x.heavy.runPatiently(x.r.Context(), x.late, x.heavyCaller(), func(ctx context.Context) error {
+	err = x.api.heavy.runPatiently(x.r.Context(), x.late, x.heavyCaller(), func(ctx context.Context) error {
 		page, err = x.list(ctx, x.q)
 		return err
 	})
-	x.late = x.opts.Timeout // from the second page on, which has no response of its own
+	x.late = x.api.opts.Timeout // from the second page on, which has no response of its own
 	return page, err
 }
 
@@ -155,7 +155,7 @@ func (x *exporter) each(page *records.Page, f func(recs []records.Record) (size 
 
 // send writes a page and those that follow it.
 func (x *exporter) send(w http.ResponseWriter, page *records.Page, out encode.Rows) error {
-	e := x.encoders.Of(x.q.Resource).Only(x.q.Fields)
+	e := x.api.encoders.Of(x.q.Resource).Only(x.q.Fields)
 	if x.natural {
 		e = e.Natural()
 	}

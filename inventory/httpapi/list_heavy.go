@@ -139,7 +139,7 @@ func (c *call) read(q *records.Query, heavy bool, list func(context.Context, *re
 	if !heavy {
 		return list(c.r.Context(), q)
 	}
-	err = c.heavy.run(c.r.Context(), c.heavyCaller(), func(ctx context.Context) error {
+	err = c.api.heavy.run(c.r.Context(), c.heavyCaller(), func(ctx context.Context) error {
 		page, err = list(ctx, q)
 		return err
 	})
@@ -151,5 +151,5 @@ func (c *call) heavyCaller() string {
 	if c.identity != nil {
 		return c.keyOwner()
 	}
-	return "address " + c.opts.Clients.Key(c.r)
+	return "address " + c.api.opts.Clients.Key(c.r)
 }

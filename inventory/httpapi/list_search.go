@@ -102,7 +102,7 @@ func (c *call) searchAll() (*feature.Response, error) {
 		err = s.lookUp(c.r.Context())
 	}
 	if err == nil && (c.places != nil || len(s.found) < s.limit && !s.named()) {
-		err = c.heavy.run(c.r.Context(), c.heavyCaller(), s.searchTexts)
+		err = c.api.heavy.run(c.r.Context(), c.heavyCaller(), s.searchTexts)
 	}
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (c *call) newSearch() (*searching, error) {
 		s.limit = n
 	}
 	denied := error(auth.Denied())
-	for _, rt := range c.routes {
+	for _, rt := range c.api.routes {
 		if rt.does != records.RouteList || rt.path != "/"+rt.resource.Name || !searchable(rt.resource) {
 			continue
 		}
@@ -225,7 +225,7 @@ func (s *searching) append(b []byte) []byte {
 		b = encode.String(append(b, `","label":`...), label(f.resource, f.record))
 		b = append(append(b, `,"field":"`...), f.field.Name...)
 		b = append(append(b, `","match":"`...), matches[f.match]...)
-		b = s.encoders.Of(f.resource).Append(append(b, `","record":`...), f.record)
+		b = s.api.encoders.Of(f.resource).Append(append(b, `","record":`...), f.record)
 		b = append(b, '}')
 	}
 	return append(b, "]}"...)

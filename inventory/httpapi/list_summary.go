@@ -67,7 +67,7 @@ func (c *call) summary() (*feature.Response, error) {
 // summarized returns the resource of the parameter, if the sender may list its records.
 func (c *call) summarized() (*records.Resource, error) {
 	var names []string
-	for _, rt := range c.routes {
+	for _, rt := range c.api.routes {
 		if rt.does != records.RouteList || rt.path != "/"+rt.resource.Name {
 			continue
 		}

@@ -31,11 +31,11 @@ func newNotes(engine *records.Engine) (*ratelimit.Limiter, error) {
 // noteOnce adds an entry for the request and its sender, at most one a minute for a key.
 func (c *call) noteOnce(action, key string) error {
 	sum := sha256.Sum256([]byte(action + " " + key)) // keys may be long
-	status, err := c.notes.Allow(c.r.Context(), hex.EncodeToString(sum[:16]))
+	status, err := c.api.notes.Allow(c.r.Context(), hex.EncodeToString(sum[:16]))
 	if err != nil || status.Code == ratelimit.OverLimit {
 		return err
 	}
-	return c.changes.Log(c.r.Context(), c.caller(), action, "user", c.identity.UserID, c.requested())
+	return c.api.changes.Log(c.r.Context(), c.caller(), action, "user", c.identity.UserID, c.requested())
 }
 
 // requested describes the request in an entry.
@@ -54,7 +54,7 @@ func (c *call) noteRefused() {
 	}
 	err := c.noteOnce(refused, c.keyOwner()+" "+c.route.method+" "+c.route.path)
 	if err != nil {
-		c.opts.Log.ErrorContext(c.r.Context(), "refused change not in the audit log", "error", err)
+		c.api.opts.Log.ErrorContext(c.r.Context(), "refused change not in the audit log", "error", err)
 	}
 }
 
@@ -73,7 +73,7 @@ func (c *call) noteRead(r *records.Resource) error {
 	}
 	err := c.noteOnce(readAccounts, c.keyOwner()+" "+c.r.URL.Path+"?"+filters.Encode())
 	if records.KindOf(err) == records.Full {
-		c.opts.Log.ErrorContext(c.r.Context(), "read not in the audit log", "error", err)
+		c.api.opts.Log.ErrorContext(c.r.Context(), "read not in the audit log", "error", err)
 		return nil
 	}
 	return err

@@ -35,11 +35,11 @@ func (c *call) authorize() error {
 		return errors.New("the Authenticator returns neither an identity nor an error")
 	}
 	c.limitTo(who)
-	if c.accounts != nil && who.MustChangePassword && !c.beforePassword() {
+	if c.api.accounts != nil && who.MustChangePassword && !c.beforePassword() {
 		return auth.ChangePasswordFirst()
 	}
-	if c.accounts != nil {
-		c.accounts.Used(c.r.Context(), who)
+	if c.api.accounts != nil {
+		c.api.accounts.Used(c.r.Context(), who)
 	}
 	owner := ""
 	if c.route.access.Owner {
@@ -61,12 +61,12 @@ func (c *call) authorize() error {
 // authenticate returns the sender of the request: the user of an API token in the header, or else
 // whom the Authenticator identifies.
 func (c *call) authenticate() (*auth.Identity, error) {
-	if c.accounts != nil {
+	if c.api.accounts != nil {
 		if token := auth.HeaderToken(c.r); strings.HasPrefix(token, accounts.TokenPrefix) {
-			return c.accounts.AuthenticateToken(c.r.Context(), token)
+			return c.api.accounts.AuthenticateToken(c.r.Context(), token)
 		}
 	}
-	return c.authenticator.Authenticate(c.r)
+	return c.api.authenticator.Authenticate(c.r)
 }
 
 // introduce adds to the error of a request for / without a token where the API is described.
@@ -75,7 +75,7 @@ func (c *call) introduce(err error) error {
 		return err
 	}
 	described := "/openapi.json describes the API"
-	if c.opts.Docs != nil {
+	if c.api.opts.Docs != nil {
 		described = "/docs/ and /openapi.json describe the API"
 	}
 	return &auth.Error{Kind: auth.TokenMissing, Message: err.Error() + "; " + described}
@@ -83,8 +83,8 @@ func (c *call) introduce(err error) error {
 
 // permit makes the final decision about an operation on a resource, after its description.
 func (c *call) permit(r *records.Resource, does records.Routes, denied error) error {
-	if c.opts.Permit != nil {
-		denied = c.opts.Permit(c.r, c.identity, r, does, denied)
+	if c.api.opts.Permit != nil {
+		denied = c.api.opts.Permit(c.r, c.identity, r, does, denied)
 	}
 	if denied == nil && !c.identityIncludes(r, does) {
 		return auth.Denied()
@@ -151,7 +151,7 @@ func (c *call) beforePassword() bool {
 // Rights returns the sender of a request and what they may do, for a page that offers it. Changes are decided
 // again, in their transaction. The error is that of a request without a valid token.
 func (a *API) Rights(r *http.Request) (*auth.Identity, records.Rights, error) {
-	c := &call{API: a, schema: a.store.Schema(), store: a.store, r: r}
+	c := &call{api: a, schema: a.store.Schema(), store: a.store, r: r}
 	who, err := c.authenticate()
 	if err != nil {
 		return nil, nil, translate(err)
@@ -188,7 +188,7 @@ func (a *API) Users() *records.Resource {
 // request returns what the accounts know of the request.
 func (c *call) request() *accounts.Request {
 	if c.account == nil {
-		c.account = &accounts.Request{Network: c.opts.Clients.Key(c.r), UserAgent: c.r.UserAgent()}
+		c.account = &accounts.Request{Network: c.api.opts.Clients.Key(c.r), UserAgent: c.r.UserAgent()}
 		by := c.unverified("")
 		c.account.Address, c.account.RequestID = by.Address, by.RequestID
 	}
@@ -203,16 +203,16 @@ func (c *call) request() *accounts.Request {
 // in the transaction; in a dry run it commits none.
 func (c *call) inventory() *records.Engine {
 	switch {
-	case c.accounts != nil && c.route.resource != nil && isUsers(c.route.resource):
-		return c.accounts.UserChanges(c.request())
-	case c.accounts != nil:
-		return c.accounts.Changes(c.request())
+	case c.api.accounts != nil && c.route.resource != nil && isUsers(c.route.resource):
+		return c.api.accounts.UserChanges(c.request())
+	case c.api.accounts != nil:
+		return c.api.accounts.Changes(c.request())
 	case c.dryRun:
-		return c.changes.DryRun(&c.preview).LimitTo(c.limit)
+		return c.api.changes.DryRun(&c.preview).LimitTo(c.limit)
 	case c.places != nil:
-		return c.changes.LimitTo(c.limit)
+		return c.api.changes.LimitTo(c.limit)
 	}
-	return c.changes
+	return c.api.changes
 }
 
 // showsAccounts reports whether a resource is that of users or of the audit log.
@@ -222,10 +222,10 @@ func (c *call) showsAccounts(r *records.Resource) bool {
 
 // checkReader reads the account of the sender again before a read that shows accounts.
 func (c *call) checkReader(r *records.Resource) error {
-	if c.accounts == nil || !c.showsAccounts(r) {
+	if c.api.accounts == nil || !c.showsAccounts(r) {
 		return nil
 	}
-	if err := c.accounts.Check(c.r.Context(), c.request()); err != nil {
+	if err := c.api.accounts.Check(c.r.Context(), c.request()); err != nil {
 		return err
 	}
 	c.places = c.account.Places()
@@ -235,10 +235,10 @@ func (c *call) checkReader(r *records.Resource) error {
 // ownRole returns the scopes of the sender's role, and whether it is one of the program (REFERENCE.md,
 // 3.2). Without accounts the permissions of resources name such roles instead.
 func (c *call) ownRole() (scopes []string, own bool) {
-	if c.accounts == nil {
+	if c.api.accounts == nil {
 		return nil, false
 	}
-	return c.accounts.RoleScopes(c.identity.Role)
+	return c.api.accounts.RoleScopes(c.identity.Role)
 }
 
 // allows applies a permission to the sender: ownerID is the id of the requested user record, or "". The
@@ -265,11 +265,11 @@ func (c *call) allowsTarget() error {
 	if c.route.method == http.MethodGet || c.route.resource == nil || !isUsers(c.route.resource) || c.isSender(id) || !records.ValidID(id) {
 		return nil
 	}
-	u, err := c.accounts.User(c.r.Context(), id)
+	u, err := c.api.accounts.User(c.r.Context(), id)
 	if err != nil {
 		return err
 	}
-	return c.accounts.CheckRoles(c.request(), u)
+	return c.api.accounts.CheckRoles(c.request(), u)
 }
 
 // scoped reports whether the handler of a route without a resource applies the scopes of the sender, to
@@ -364,11 +364,11 @@ func (c *call) visiblePreview() *records.Preview {
 // limitTo sets the sender of the request, and what they may see.
 func (c *call) limitTo(who *auth.Identity) {
 	own := ""
-	if c.accounts != nil {
+	if c.api.accounts != nil {
 		own = who.UserID
 	}
 	c.identity, c.places = who, records.NewPlaces(who.Locations, own)
-	c.store = records.Limited(c.API.store, c.places)
+	c.store = records.Limited(c.api.store, c.places)
 }
 
 // limit returns what the changes of the request are limited to.
@@ -376,7 +376,7 @@ func (c *call) limit() *records.Places { return c.places }
 
 // checkPlaced refuses limited senders what belongs to no location, except their own user.
 func (c *call) checkPlaced(r *records.Resource) error {
-	if c.places == nil || r.Placed() || c.accounts != nil && isUsers(r) && c.isSender(strings.ToLower(c.r.PathValue("id"))) {
+	if c.places == nil || r.Placed() || c.api.accounts != nil && isUsers(r) && c.isSender(strings.ToLower(c.r.PathValue("id"))) {
 		return nil
 	}
 	return auth.Denied()

@@ -23,7 +23,7 @@ import (
 
 // call is one request to a route.
 type call struct {
-	*API
+	api      *API
 	schema   *records.Schema          // of the store when the request began
 	control  *http.ResponseController // of the deadlines of the connection
 	r        *http.Request
@@ -86,7 +86,7 @@ func (a *API) serve(rt *route) http.Handler {
 			ctx, cancel = context.WithTimeout(ctx, a.opts.Timeout)
 			defer cancel()
 		}
-		c := &call{API: a, schema: a.store.Schema(), control: http.NewResponseController(w), route: rt, store: a.store, began: r.Context()}
+		c := &call{api: a, schema: a.store.Schema(), control: http.NewResponseController(w), route: rt, store: a.store, began: r.Context()}
 		c.r = r.WithContext(context.WithValue(ctx, callKey{}, c))
 		if err := c.authorize(); err != nil {
 			return c.refusal(err)
@@ -108,7 +108,7 @@ func (c *call) refusal(err error) error {
 		c.noteRefused()
 	}
 	if c.identity != nil && c.identity.Token != "" && revoked {
-		c.forget(c.identity.UserID) // the token may still be valid, with another role
+		c.api.forget(c.identity.UserID) // the token may still be valid, with another role
 	}
 	return err
 }
@@ -230,7 +230,7 @@ func (c *call) caller() records.Caller {
 	by := c.unverified("")
 	if c.identity != nil {
 		by.Name = c.identity.Username
-		if c.accounts != nil && records.ValidID(c.identity.UserID) {
+		if c.api.accounts != nil && records.ValidID(c.identity.UserID) {
 			by.UserID = c.identity.UserID
 		}
 	}
@@ -240,7 +240,7 @@ func (c *call) caller() records.Caller {
 // unverified returns a sender without a verified identity, for the audit log.
 func (c *call) unverified(name string) records.Caller {
 	by := records.Caller{Name: name, RequestID: httpx.RequestIDFrom(c.r.Context())}
-	if addr := c.opts.Clients.Addr(c.r); addr.IsValid() {
+	if addr := c.api.opts.Clients.Addr(c.r); addr.IsValid() {
 		by.Address = addr.String()
 	}
 	return by
@@ -255,7 +255,7 @@ type bodies struct {
 
 // readOne reads an object.
 func (c *call) readOne() (records.Patch, error) {
-	p, err := c.bodies.one.Read(c.r)
+	p, err := c.api.bodies.one.Read(c.r)
 	if err == nil && p == nil {
 		err = badField("body", records.WrongType("an object, not null"))
 	}
@@ -264,7 +264,7 @@ func (c *call) readOne() (records.Patch, error) {
 
 // readMany reads an array of objects.
 func (c *call) readMany() ([]records.Patch, error) {
-	items, err := c.bodies.many.Read(c.r)
+	items, err := c.api.bodies.many.Read(c.r)
 	if err != nil {
 		return nil, err
 	}
@@ -278,7 +278,7 @@ func (c *call) readMany() ([]records.Patch, error) {
 
 // readDeletions reads an array of ids, or of objects with an id and optionally if_version.
 func (c *call) readDeletions() ([]records.Edit, error) {
-	items, err := c.bodies.ids.Read(c.r)
+	items, err := c.api.bodies.ids.Read(c.r)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func (c *call) respond(w http.ResponseWriter, res *feature.Response) error {
 		if err != nil {
 			return err
 		}
-		tag, write = tagOf(rec), func(b []byte) []byte { return c.encoders.Of(r).Append(b, rec) }
+		tag, write = tagOf(rec), func(b []byte) []byte { return c.api.encoders.Of(r).Append(b, rec) }
 	}
 	if tag != "" {
 		httpx.SetTag(w, tag)
@@ -52,7 +52,7 @@ func (c *call) respond(w http.ResponseWriter, res *feature.Response) error {
 			return nil
 		}
 	}
-	b, ok := c.buffers.Get().(*[]byte)
+	b, ok := c.api.buffers.Get().(*[]byte)
 	if !ok {
 		b = new([]byte)
 	}
@@ -60,7 +60,7 @@ func (c *call) respond(w http.ResponseWriter, res *feature.Response) error {
 	c.sendBytes(w, cmp.Or(res.Status, http.StatusOK), *b)
 	if cap(*b) <= maxPooledBuffer {
 		*b = (*b)[:0]
-		c.buffers.Put(b)
+		c.api.buffers.Put(b)
 	}
 	return nil
 }

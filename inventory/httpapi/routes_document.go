@@ -34,13 +34,13 @@ type documents struct {
 
 // document returns the document of the schema of a request.
 func (c *call) document() (*document, error) {
-	d := &c.documents
+	d := &c.api.documents
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.schema == c.schema {
 		return d.made, nil
 	}
-	made, err := c.newDocument()
+	made, err := c.api.newDocument()
 	if err == nil {
 		d.schema, d.made = c.schema, made
 	}

@@ -19,7 +19,7 @@ import (
 // create serves POST of one record, or of an array of records, which are created atomically.
 func (c *call) create() (*feature.Response, error) {
 	r := c.resource()
-	rules := c.rules[r.Name]
+	rules := c.api.rules[r.Name]
 	body, err := httpx.ReadBody(c.r, 0) // readMany and readOne read it again
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (c *call) create() (*feature.Response, error) {
 		rec := recs[0]
 		return &created{
 			location: c.location(rec.Meta().ID), tag: tagOf(rec),
-			body: c.encoders.Of(r).Append(nil, rec),
+			body: c.api.encoders.Of(r).Append(nil, rec),
 		}
 	}
 	if plain {
@@ -170,7 +170,7 @@ func (c *call) replacement(r *records.Resource, id string, p records.Patch) (edi
 		return nil, badField("id", records.Inconsistent(id+", as in the path, or omitted"))
 	}
 	draft, err := r.Draft(p)
-	rules := c.rules[r.Name]
+	rules := c.api.rules[r.Name]
 	if err != nil || rules == nil {
 		return r.Replacement(draft), err
 	}
@@ -228,7 +228,7 @@ func (c *call) edit(r *records.Resource, plan planFunc) (*feature.Response, erro
 	if err != nil || c.dryRun {
 		return &feature.Response{}, err
 	}
-	return &feature.Response{Tag: tagOf(done[0]), Append: func(b []byte) []byte { return c.encoders.Of(r).Append(b, done[0]) }}, nil
+	return &feature.Response{Tag: tagOf(done[0]), Append: func(b []byte) []byte { return c.api.encoders.Of(r).Append(b, done[0]) }}, nil
 }
 
 // finishFunc applies a change to a record, and the rules of its resource.
@@ -236,7 +236,7 @@ type finishFunc = func(rec records.Record, change editFunc) error
 
 // prepareEdit applies the rules of a resource to what was sent about a record, before the transaction.
 func (c *call) prepareEdit(r *records.Resource, id string, sent records.Patch) (finishFunc, error) {
-	rules := c.rules[r.Name]
+	rules := c.api.rules[r.Name]
 	if rules == nil {
 		return func(rec records.Record, change editFunc) error { return change(rec) }, nil
 	}
@@ -256,14 +256,14 @@ func (c *call) prepareEdit(r *records.Resource, id string, sent records.Patch) (
 
 // setAction sets the action of a change in the audit log, if the resource has rules.
 func (c *call) setAction(r *records.Resource, e *records.Edit) {
-	if rules := c.rules[r.Name]; rules != nil {
+	if rules := c.api.rules[r.Name]; rules != nil {
 		e.ActionOf = rules.Action
 	}
 }
 
 // changed completes changes of records. The response to one without an effect is a read.
 func (c *call) changed(r *records.Resource, recs ...records.Record) error {
-	if c.rules[r.Name] == nil || c.dryRun {
+	if c.api.rules[r.Name] == nil || c.dryRun {
 		return nil
 	}
 	read, ids := false, make([]string, len(recs))
@@ -273,7 +273,7 @@ func (c *call) changed(r *records.Resource, recs ...records.Record) error {
 			return old.Meta().ID == rec.Meta().ID && old.Meta().Version == rec.Meta().Version
 		})
 	}
-	c.rules[r.Name].Done(c.r.Context(), c.asFeature(), ids...)
+	c.api.rules[r.Name].Done(c.r.Context(), c.asFeature(), ids...)
 	if read {
 		return c.noteRead(r)
 	}
@@ -294,7 +294,7 @@ func (c *call) changeMany() (*feature.Response, error) {
 
 // editMany applies a change to each item and responds with the results.
 func (c *call) editMany(r *records.Resource, items []records.Patch, plan planFunc) (*feature.Response, error) {
-	if rules := c.rules[r.Name]; rules != nil {
+	if rules := c.api.rules[r.Name]; rules != nil {
 		if err := rules.Check(items); err != nil {
 			return nil, err
 		}
@@ -379,7 +379,7 @@ func (c *call) remove(r *records.Resource, check func(records.Record) error) err
 
 // checkDelete applies the rules of a resource to the deletion of a record.
 func (c *call) checkDelete(r *records.Resource, rec records.Record) error {
-	if rules := c.rules[r.Name]; rules != nil {
+	if rules := c.api.rules[r.Name]; rules != nil {
 		return rules.Delete(c.asFeature(), rec)
 	}
 	return nil
@@ -387,7 +387,7 @@ func (c *call) checkDelete(r *records.Resource, rec records.Record) error {
 
 // deleted completes deletions of records.
 func (c *call) deleted(r *records.Resource, ids ...string) {
-	if rules := c.rules[r.Name]; rules != nil && !c.dryRun {
+	if rules := c.api.rules[r.Name]; rules != nil && !c.dryRun {
 		rules.Done(c.r.Context(), c.asFeature(), ids...)
 	}
 }
@@ -426,7 +426,7 @@ func (c *call) deleteMany() (*feature.Response, error) {
 // items.
 func (c *call) appendResults(b []byte, verb, done string, r *records.Resource, recs []records.Record) []byte {
 	b = appendBulk(b, verb, done, len(recs))
-	b = c.encoders.Of(r).AppendAll(b, recs)
+	b = c.api.encoders.Of(r).AppendAll(b, recs)
 	return append(b, '}')
 }
 

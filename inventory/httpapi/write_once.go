@@ -111,9 +111,9 @@ func (c *call) replay(key *idempotencyKey) (*feature.Response, error) {
 	if key == nil {
 		return nil, nil
 	}
-	stored, err := findResponse(c.r.Context(), records.Fresh(c.API.store), key)
+	stored, err := findResponse(c.r.Context(), records.Fresh(c.api.store), key)
 	if err == nil && stored != nil { // again in a transaction, which ends when what it has read is on disk
-		err = c.API.store.Change(c.r.Context(), func(tx records.Tx) error {
+		err = c.api.store.Change(c.r.Context(), func(tx records.Tx) error {
 			stored, err = findResponse(c.r.Context(), tx, key)
 			return err
 		})
@@ -144,7 +144,7 @@ func findResponse(ctx context.Context, from records.Reader, key *idempotencyKey)
 }
 
 func (c *call) expired(stored *records.IdempotencyRecord) bool {
-	return c.now().Sub(stored.CreatedAt) >= idempotencyLifetime
+	return c.api.now().Sub(stored.CreatedAt) >= idempotencyLifetime
 }
 
 // storeResponse adds the response to the transaction and prunes old ones.
@@ -165,7 +165,7 @@ func (c *call) storeResponse(ctx context.Context, tx records.Tx, key *idempotenc
 		Owner: key.owner, Key: key.key, Request: key.request,
 		Status: http.StatusCreated, Location: res.location, Body: string(res.body),
 	}
-	if err := c.changes.Init(rec); err != nil {
+	if err := c.api.changes.Init(rec); err != nil {
 		return err
 	}
 	return tx.Create(ctx, rec)
