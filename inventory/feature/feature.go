@@ -12,6 +12,7 @@ package feature
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -37,6 +38,8 @@ type Feature struct {
 	// Tags has a sentence about each tag of the operations that is no resource.
 	Tags  map[string]string
 	Pages site.Pages
+	// Jobs run while a server runs (server.Server.Serve).
+	Jobs []Job
 	// Accounts, if not nil, are those of the senders of all requests: the API asks them about API tokens, roles and
 	// locations, and checks the account of the sender in the transaction of each change. At most one feature has them.
 	Accounts *accounts.Service
@@ -65,6 +68,19 @@ func (f *Feature) Fits(schema *records.Schema) bool {
 		}
 	}
 	return true
+}
+
+// Job is work in the background of all processes that serve a database. It ends with ctx and returns nil then; what fails
+// it logs and tries again. An error ends the server.
+type Job = func(ctx context.Context, b *Background) error
+
+// Background is what a job gets of a server.
+type Background struct {
+	Engine *records.Engine
+	Log    *slog.Logger
+	// Keep says how many records are kept and how long, by the name of their resource; no entry or a zero one keeps all.
+	// Metrics, which are summarized first, are metrics-raw, and their summaries metrics-5m and metrics-1h.
+	Keep map[string]records.Retention
 }
 
 // Operation is an operation of the API: one method of a path.

@@ -74,6 +74,8 @@ type Server struct {
 	console    *console.Console // nil if it is switched off
 	endStreams func()           // of changes
 	statistics *statistics
+	engine     *records.Engine
+	jobs       []feature.Job // of the features
 }
 
 // New opens the database and migrates its schema, creates the first administrator if there
@@ -181,6 +183,10 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
+	s.engine = engine
+	for _, f := range api.Features() {
+		s.jobs = append(s.jobs, f.Jobs...)
+	}
 	s.statistics.watch(s.store, api, service)
 	s.endStreams = api.EndStreams
 	if s.handler, err = s.withConsole(api, o.ConsoleLinks); err != nil {
@@ -222,6 +228,16 @@ func (s *Server) api(o *Options, engine *records.Engine, guard *jwt.Guard) (*htt
 	})
 }
 
+// inBackground returns what jobs get, with what the settings keep.
+func (s *Server) inBackground() *feature.Background {
+	set := s.settings
+	return &feature.Background{Engine: s.engine, Log: s.log, Keep: map[string]records.Retention{
+		"audit-logs":  {MaxAge: set.AuditRetention, MaxRecords: set.AuditMaxEntries},
+		"events":      {MaxAge: set.EventRetention, MaxRecords: set.EventMax},
+		"metrics-raw": {MaxAge: set.MetricsRetention}, "metrics-5m": {MaxAge: set.Metrics5mRetention}, "metrics-1h": {MaxAge: set.Metrics1hRetention},
+	}}
+}
+
 // Handler returns the handler of the whole server, to be mounted in another one.
 func (s *Server) Handler() http.Handler { return s.handler }
 
@@ -254,8 +270,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		s.endStreams() // httpx.Serve waits for them
 		return nil
 	})
-	group.Go(func() error { return s.rollUp(ctx) })
-	group.Go(func() error { return s.prune(ctx) })
+	for _, job := range s.jobs {
+		group.Go(func() error { return job(ctx, s.inBackground()) })
+	}
 	group.Go(func() error { return s.checkProvider(ctx) })
 	return group.Wait()
 }

@@ -23,6 +23,7 @@ func New() *feature.Feature {
 		Needs:      map[string]records.Record{"devices": &inventory.Device{}, "metrics": &inventory.Metric{}},
 		Operations: []feature.Operation{listMetrics(), getMetric(), latestMetric(), getHistory()},
 		Pages:      pages(),
+		Jobs:       []feature.Job{rollUp},
 	}
 }
 

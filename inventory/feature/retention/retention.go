@@ -1,4 +1,4 @@
-// Package retention is the feature that deletes the oldest records of a log (REFERENCE.md, 2.11).
+// Package retention is the feature that deletes the oldest records of a log, on request and regularly (REFERENCE.md, 2.11).
 package retention
 
 import (
@@ -52,7 +52,10 @@ func New() *feature.Feature {
 			openapi.Required("more", openapi.Boolean("Whether to call again, because there may be more to delete.")))}},
 	}
 	admins := auth.Permission{Roles: []auth.Role{auth.Admin}}
-	return &feature.Feature{Operations: []feature.Operation{{Operation: description, Access: admins, Scoped: true, Handle: prune, Describe: describe}}}
+	return &feature.Feature{
+		Operations: []feature.Operation{{Operation: description, Access: admins, Scoped: true, Handle: prune, Describe: describe}},
+		Jobs:       []feature.Job{keep},
+	}
 }
 
 // describe describes the body, with the resources that may be pruned.
