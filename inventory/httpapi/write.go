@@ -56,7 +56,7 @@ func (c *call) create() (*feature.Response, error) {
 	}
 	var finish []func(records.Record) error // with rules, for each item
 	if rules != nil {
-		body = withoutSecrets(rules, body, items)
+		body = withoutSecrets(rules, items)
 		if finish, err = c.prepareNew(rules, items); err != nil {
 			return nil, err
 		}
@@ -99,7 +99,7 @@ func (c *call) decodePlain(r *records.Resource, body []byte) (recs []records.Rec
 
 // withoutSecrets returns the body by which a repeated request with an Idempotency-Key is
 // recognized. It omits passwords, so that the store has no fast hash of them.
-func withoutSecrets(rules *feature.Rules, body []byte, items []records.Patch) []byte {
+func withoutSecrets(rules *feature.Rules, items []records.Patch) []byte {
 	without := make([]records.Patch, len(items))
 	for i, item := range items {
 		without[i] = maps.Clone(item)
@@ -107,7 +107,7 @@ func withoutSecrets(rules *feature.Rules, body []byte, items []records.Patch) []
 			delete(without[i], name)
 		}
 	}
-	body, _ = json.Marshal(without) // it was decoded from JSON
+	body, _ := json.Marshal(without) // it was decoded from JSON
 	return body
 }
 
