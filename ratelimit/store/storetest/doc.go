@@ -9,7 +9,7 @@
 //	}
 //
 // The suite has six layers: basic (one caller), windows (time), concurrency, conditional
-// (ratelimit.ConditionalStore), subtract (ratelimit.SubtractStore) and take
+// (ratelimit.ConditionalStore), subtract (ratelimit.SubtractStore) and charge
 // (ratelimit.ChargeStore, every algorithm against Charge.Apply). Every case states why it must
 // hold. The reason is part of the failure message, so that a store can be fixed, or a
 // limitation declared, without reading the suite.
@@ -20,8 +20,9 @@
 // cannot fulfil a part of it declares that in an option, and the suite tests the rest. Where
 // it can be detected, an unnecessary declaration fails too, so that none outlives its reason.
 //
-// A case is a function from a store to an error, not a test. So the tests of this package can
-// run every case on stores with deliberate defects, and check that it fails.
+// Case.Check returns an error: a case is not a test. So the tests of this package can
+// run every case on stores with deliberate defects, and check that it fails. The helpers of cases
+// keep the first failure and do nothing after it, so a case is a list of calls with their results.
 //
 // The suite waits for nothing: it sets the clock of the store if there is one, and otherwise uses
 // windows that are current or have just ended. Timers only limit how long a store may hang. One

@@ -14,19 +14,14 @@ import (
 
 type charges = []ratelimit.Charge
 
-// eachAlgorithm calls test for every algorithm that takes, at the time at which the case began.
-func (p *probe) eachAlgorithm(test func(a ratelimit.Algorithm) error) error {
-	for a := ratelimit.SlidingWindow; a.Valid(); a++ {
-		if err := test(a); err != nil {
-			return fmt.Errorf("%s: %w", a, err)
-		}
-	}
-	return nil
+type entry struct {
+	state   ratelimit.State
+	expires int64
 }
 
-// limit returns a limit whose states outlive the case.
-func (p *probe) limit(a ratelimit.Algorithm, n uint32) ratelimit.Limit {
-	return ratelimit.Limit{RequestsPerUnit: n, Unit: ratelimit.Hour, Algorithm: a}
+// limit returns a maker of charges to a limit whose states outlive the case.
+func (p *probe) limit(a ratelimit.Algorithm, n uint32) *maker {
+	return p.maker(ratelimit.Limit{RequestsPerUnit: n, Unit: ratelimit.Hour, Algorithm: a})
 }
 
 // elapse lets microseconds pass for the charges, and for the store if its clock can be set.
@@ -64,14 +59,14 @@ func (m *maker) Charge(_ context.Context, charges []ratelimit.Charge) error {
 	return nil
 }
 
-// take returns a charge of n hits.
+// charge returns a charge of n hits.
 func (m *maker) charge(name string, n uint64) ratelimit.Charge {
 	_, _ = m.limiter.AllowN(m.p.ctx, name+"_"+m.p.run, n)
 	return m.made
 }
 
-// back returns a charge that gives n hits back. slot is when they were taken, for algorithms that want to
-// know; 0 is unknown.
+// back returns a charge that gives n hits back. slot is when they were charged, for algorithms that need
+// it; 0 is unknown.
 func (m *maker) back(name string, n uint64, slot int64) ratelimit.Charge {
 	t := m.charge(name, n)
 	t.Refund = true
@@ -81,22 +76,16 @@ func (m *maker) back(name string, n uint64, slot int64) ratelimit.Charge {
 	return t
 }
 
-// ledger has the states that the store may hold after the charges so far: it may drop what has expired, and need not
-// write what took nothing.
-type ledger struct {
-	p    *probe
-	keys map[string][]entry
+// charges makes one call.
+func (p *probe) charges(call charges) error {
+	return p.store.(ratelimit.ChargeStore).Charge(p.ctx, call)
 }
 
-type entry struct {
-	state   ratelimit.State
-	expires int64
-}
-
-func newLedger(p *probe) *ledger { return &ledger{p, make(map[string][]entry)} }
-
-// take makes one call and checks its results.
-func (l *ledger) charge(call ...ratelimit.Charge) error {
+// charge makes one call and checks its results.
+func (p *probe) charge(call ...ratelimit.Charge) {
+	if p.err != nil {
+		return
+	}
 	var asked strings.Builder
 	for i := range call {
 		if i < 8 {
@@ -104,24 +93,24 @@ func (l *ledger) charge(call ...ratelimit.Charge) error {
 		}
 		call[i].Allowed, call[i].State = i%2 == 0, ratelimit.State{-1, -1, -1} // the store sets them
 	}
-	if err := l.p.store.(ratelimit.ChargeStore).Charge(l.p.ctx, call); err != nil {
-		return fmt.Errorf("Charge(%s) returned the error %q, want none", asked.String(), err)
+	if err := p.charges(call); err != nil {
+		p.fail("Charge(%s) returned the error %q, want none", asked.String(), err)
+		return
 	}
 	for i := range call {
-		if err := l.check(&call[i]); err != nil {
-			return fmt.Errorf("Charge(%s): charge %d: %w", asked.String(), i, err)
+		if err := p.compare(&call[i]); err != nil {
+			p.fail("Charge(%s): charge %d: %w", asked.String(), i, err)
 		}
 	}
-	return nil
 }
 
-// check compares the result of a charge with those of Charge.Apply to what the store may hold.
-func (l *ledger) check(got *ratelimit.Charge) error {
+// compare compares the result of a charge with those of Charge.Apply to what the store may hold.
+func (p *probe) compare(got *ratelimit.Charge) error {
 	now := time.Now()
-	if l.p.Clock != nil {
-		now = l.p.Clock.Now()
+	if p.Clock != nil {
+		now = p.Clock.Now()
 	}
-	before := l.keys[string(got.Key)]
+	before := p.states[string(got.Key)]
 	if len(before) == 0 || slices.ContainsFunc(before, func(e entry) bool { return e.expires <= max(now.UnixMicro(), got.Now) }) {
 		before = append(before, entry{expires: math.MaxInt64})
 	}
@@ -146,11 +135,11 @@ func (l *ledger) check(got *ratelimit.Charge) error {
 	slices.SortFunc(after, func(a, b entry) int {
 		return slices.Compare(append(a.state[:], a.expires), append(b.state[:], b.expires))
 	})
-	l.keys[string(got.Key)] = slices.Compact(after)
+	p.states[string(got.Key)] = slices.Compact(after)
 	return nil
 }
 
-// describeCharge formats a charge: its shortened key, and how many hits it takes or gives back.
+// describeCharge formats a charge: its shortened key, and how many hits it charges or gives back.
 func describeCharge(t *ratelimit.Charge) string {
 	key, sign := t.Key, "-"
 	if t.Refund {

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,47 +32,84 @@ func Run(t *testing.T, open func(t *testing.T) ratelimit.Store, opts *Options) {
 type Case struct {
 	Name string // its layer and, after a slash, its own name
 	Why  string // why it must hold
-	test func(p *probe) error
+	test func(p *probe)
+}
+
+// declaredCases are those of interfaces that a store may lack. Check tests that before every case of the layer.
+var declaredCases = []Case{
+	{"conditional/declared", "the engine detects the abilities of a store by its type, and the options must agree with it", func(*probe) {}},
+	{"subtract/declared", "what a store can do is found out by its type; who reads its options must not be misled", func(*probe) {}},
+	{"charge/declared", "what a store can do is found out by its type; who reads its options must not be misled", func(*probe) {}},
 }
 
 // Cases returns the cases that apply with the options, which may be nil.
 func Cases(opts *Options) []Case {
 	o := opts.orDefault()
-	cases := append(basicCases(&o), windowCases(&o)...)
-	cases = append(cases, concurrencyCases(&o)...)
-	cases = append(cases, conditionalCases(&o)...)
-	cases = append(cases, subtractCases(&o)...)
-	return append(cases, chargeCases(&o)...)
+	cases := slices.Concat(basicCases, windowCases, concurrencyCases, declaredCases)
+	for _, more := range []struct {
+		apply bool
+		cases []Case
+	}{
+		{o.Flush == nil, exactCases},
+		{o.Clock != nil, clockCases},
+		{!o.NotConditional, conditionalCases},
+		{o.Subtracts, subtractCases},
+		{o.Charges, chargeCases},
+		{o.Charges, algorithmCases()},
+	} {
+		if more.apply {
+			cases = append(cases, more.cases...)
+		}
+	}
+	return cases
 }
 
 // Check tests one store. The error states the expected and the actual result, and why the case
 // must hold.
 func (c Case) Check(store ratelimit.Store, opts *Options) error {
+	layer, _, _ := strings.Cut(c.Name, "/")
 	var err error
 	for range attempts {
 		begin := time.Now()
 		p := newProbe(store, opts.orDefault())
-		err = p.bounded(func() error { return c.run(p) })
+		err = p.bounded(func() {
+			if p.declared(layer); p.err == nil {
+				c.test(p)
+			}
+		})
 		if err == nil {
-			return nil
+			err = p.err
 		}
-		if p.Clock != nil || !c.hurries() || time.Since(begin) < hurry || errors.Is(err, errHangs) {
+		// Windows have ended, or will end soon.
+		if err == nil || p.Clock != nil || layer != "windows" || time.Since(begin) < hurry || errors.Is(err, errHangs) {
 			break
 		}
+	}
+	if err == nil {
+		return nil
 	}
 	return fmt.Errorf("%w\nThis must hold because %s", err, c.Why)
 }
 
-// run runs the case. Those of an interface that the store has not are not asked to find that out.
-func (c Case) run(p *probe) error {
-	if _, is := p.store.(ratelimit.ChargeStore); strings.HasPrefix(c.Name, "charge/") && !is {
-		return checkChargeDeclared(p)
+// declared compares what a store is with what its options claim, for the interface of a layer.
+func (p *probe) declared(layer string) {
+	name, option := "", ""
+	is, claimed := false, false
+	switch layer {
+	case "conditional":
+		_, is = p.store.(ratelimit.ConditionalStore)
+		name, option, claimed = "ConditionalStore", "NotConditional", !p.NotConditional
+	case "subtract":
+		_, is = p.store.(ratelimit.SubtractStore)
+		name, option, claimed = "SubtractStore", "Subtracts", p.Subtracts
+	case "charge":
+		_, is = p.store.(ratelimit.ChargeStore)
+		name, option, claimed = "ChargeStore", "Charges", p.Charges
 	}
-	return c.test(p)
+	if is != claimed {
+		p.fail("the store is a ratelimit.%s: %t, but Options.%s claims %t", name, is, option, claimed)
+	}
 }
-
-// hurries reports whether the case uses windows that have ended or will end soon.
-func (c Case) hurries() bool { return strings.HasPrefix(c.Name, "windows/") }
 
 const (
 	// hurry is shorter than any store retains a counter whose window has ended or ends within
