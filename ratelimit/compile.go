@@ -28,9 +28,7 @@ const MaxFaults = 10_000
 // No domains are a valid, empty Ruleset. The domains are not retained, except for the
 // Metadata of their rules, which must not be modified afterwards.
 func Compile(domains []Domain, opts *CompileOptions) (*Ruleset, error) {
-	if opts == nil {
-		opts = &CompileOptions{}
-	}
+	opts = cmp.Or(opts, &CompileOptions{})
 	c := &compiler{rules: &Ruleset{domains: make(map[string]*domain), plans: make(map[string]*keyPlan), fields: opts.Fields, source: domains}}
 	if c.rules.fields == nil {
 		c.rules.fields = Fields()

@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -121,22 +122,15 @@ type inUse struct {
 // New returns an Engine without rules: until Use is called, Decide returns
 // ErrNoRules. opts may be nil.
 func New(store Store, opts *Options) *Engine {
-	e := &Engine{store: store}
+	e := &Engine{store: store, opts: *cmp.Or(opts, &Options{})}
 	e.charges, _ = store.(ChargeStore)
-	if opts != nil {
-		e.opts = *opts
-	}
 	o := &e.opts
 	e.clock.now = o.Now
 	if o.Rand == nil {
 		o.Rand = rand.Uint32N
 	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
-	if o.MaxRequestStats == 0 {
-		o.MaxRequestStats = 10_000
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
+	o.MaxRequestStats = cmp.Or(o.MaxRequestStats, 10_000)
 	if e.ratio = max(o.NearLimitRatio, 0); o.NearLimitRatio == 0 {
 		e.ratio = 0.8
 	}

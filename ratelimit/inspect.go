@@ -1,7 +1,7 @@
 package ratelimit
 
 import (
-	"log/slog"
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -149,11 +149,8 @@ func (r *Ruleset) Plan(request *Request, now time.Time, opts *Options) ([]*Plann
 	if err := validate(request); err != nil {
 		return nil, err
 	}
-	o := Options{Log: slog.New(slog.DiscardHandler)}
-	if opts != nil {
-		o.CounterKeyPrefix, o.CounterKeyFormat = opts.CounterKeyPrefix, opts.CounterKeyFormat
-	}
-	e := New(nil, &o)
+	opts = cmp.Or(opts, &Options{})
+	e := New(nil, &Options{CounterKeyPrefix: opts.CounterKeyPrefix, CounterKeyFormat: opts.CounterKeyFormat})
 	u, d := &inUse{rules: r}, new(Decision)
 	d.reset(e, len(request.Descriptors))
 	e.match(u, request, d)

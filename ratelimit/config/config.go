@@ -41,10 +41,7 @@ type Options struct {
 }
 
 func (o *Options) withDefaults() Options {
-	var r Options
-	if o != nil {
-		r = *o
-	}
+	r := *cmp.Or(o, &Options{})
 	if r.Fields == nil {
 		r.Fields = ratelimit.Fields()
 	}

@@ -49,14 +49,9 @@ func Watch(ctx context.Context, dir Dir, opts *WatchOptions, loaded func(*Config
 	if err != nil {
 		return fmt.Errorf("configuration files: %w", err)
 	}
-	w := &watcher{dir: dir.Path(), parent: filepath.Dir(root), name: filepath.Base(root)}
-	if opts != nil {
-		w.opts = *opts
-	}
+	w := &watcher{opts: *cmp.Or(opts, &WatchOptions{}), dir: dir.Path(), parent: filepath.Dir(root), name: filepath.Base(root)}
 	w.opts.MaxDirs = cmp.Or(max(w.opts.MaxDirs, 0), 256)
-	if w.opts.Log == nil {
-		w.opts.Log = slog.Default()
-	}
+	w.opts.Log = cmp.Or(w.opts.Log, slog.Default())
 	o := &watch.Options{Quiet: w.opts.Quiet, MaxWait: w.opts.MaxWait, Poll: w.opts.Poll, Log: w.opts.Log}
 	if !w.opts.WatchContents {
 		// Directories other than the root's parent are watched only while everything in them counts.

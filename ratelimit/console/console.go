@@ -92,10 +92,7 @@ func New(engine *ratelimit.Engine, opts *Options) (*Console, error) {
 	if engine == nil {
 		return nil, errors.New("console: the engine is required")
 	}
-	c := &Console{engine: engine, sending: make(chan struct{}, 1)}
-	if opts != nil {
-		c.opts = *opts
-	}
+	c := &Console{engine: engine, opts: *cmp.Or(opts, &Options{}), sending: make(chan struct{}, 1)}
 	c.log = cmp.Or(c.opts.Log, slog.Default())
 	if c.opts.Now == nil {
 		c.opts.Now = time.Now

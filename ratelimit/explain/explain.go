@@ -13,6 +13,7 @@
 package explain
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -173,9 +174,7 @@ const maxShown = 10
 // invalid request. Options of the engine beyond its rules, such as global shadow mode, are
 // not considered. opts may be nil.
 func Decision(rules *ratelimit.Ruleset, request *ratelimit.Request, opts *Options) (*Explanation, error) {
-	if opts == nil {
-		opts = &Options{}
-	}
+	opts = cmp.Or(opts, &Options{})
 	now := opts.Now
 	if now.IsZero() {
 		now = time.Now()

@@ -23,6 +23,7 @@
 package grpclimit
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"time"
@@ -100,11 +101,7 @@ func PerCall(engine *ratelimit.Engine, domain string, describe func(ctx context.
 }
 
 func newInterceptor(opts *Options, decide func(context.Context, string) (*ratelimit.Decision, error)) *Interceptor {
-	i := &Interceptor{decide: decide}
-	if opts != nil {
-		i.opts = *opts
-	}
-	return i
+	return &Interceptor{decide: decide, opts: *cmp.Or(opts, &Options{})}
 }
 
 // Unary is a grpc.UnaryServerInterceptor.

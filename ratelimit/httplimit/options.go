@@ -1,6 +1,7 @@
 package httplimit
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"time"
@@ -68,10 +69,7 @@ type Options struct {
 
 // withDefaults panics if the header style is unknown.
 func (o *Options) withDefaults() *Options {
-	filled := Options{}
-	if o != nil {
-		filled = *o
-	}
+	filled := *cmp.Or(o, &Options{})
 	if _, ok := headerNames[filled.Headers]; !ok {
 		panic(fmt.Sprintf("httplimit: unknown Options.Headers %d: use RateLimitHeaders, XRateLimitHeaders or NoHeaders", filled.Headers))
 	}

@@ -37,10 +37,7 @@ type Options struct {
 }
 
 func (o *Options) withDefaults() Options {
-	var r Options
-	if o != nil {
-		r = *o
-	}
+	r := *cmp.Or(o, &Options{})
 	r.MaxCounters = cmp.Or(max(r.MaxCounters, 0), 2_000_000)
 	r.MaxKeys = max(cmp.Or(max(r.MaxKeys, 0), 100_000), 2)
 	r.Top = cmp.Or(max(r.Top, 0), 10)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/localcache"
@@ -59,7 +60,9 @@ func (s *Server) buildEngine(ctx context.Context) error {
 	if set.ResponseHeaders {
 		serviceOpts.Headers = &ratelimit.HeaderNames{Limit: set.LimitHeader, Remaining: set.RemainingHeader, Reset: set.ResetHeader}
 	}
-	serviceOpts.OnDecision = s.onDecision(ctx)
+	if s.opts.AccessLog || s.log.Enabled(ctx, slog.LevelDebug) {
+		serviceOpts.OnDecision = s.decided
+	}
 	if s.tracing != nil {
 		serviceOpts.Spans = s.tracing
 	}
@@ -67,19 +70,13 @@ func (s *Server) buildEngine(ctx context.Context) error {
 	return nil
 }
 
-// onDecision returns what is done with each decision, nil for nothing.
-func (s *Server) onDecision(ctx context.Context) func(context.Context, *ratelimit.Request, *ratelimit.Decision) {
-	access, debug := s.opts.AccessLog, s.log.Enabled(ctx, slog.LevelDebug)
-	if !access && !debug {
-		return nil
-	}
-	return func(ctx context.Context, r *ratelimit.Request, d *ratelimit.Decision) {
-		if access {
-			accessLog{s.log}.decided(ctx, r, d)
-		}
-		if debug {
-			s.logDecision(ctx, r, d)
-		}
+// decided logs a decision.
+func (s *Server) decided(ctx context.Context, r *ratelimit.Request, d *ratelimit.Decision) {
+	s.logCall(ctx, func() []any {
+		return []any{"domain", printable.Truncate(r.Domain, maxAccessText), "descriptors", shortDescriptors(r.Descriptors), "code", d.Code.String()}
+	})
+	if s.log.Enabled(ctx, slog.LevelDebug) {
+		s.logDecision(ctx, r, d)
 	}
 }
 
@@ -101,9 +98,7 @@ func (s *Server) cacheStatistics(to stats.Reader) {
 // callFailed counts and logs a failed call. Invalid requests are not logged: a caller could
 // flood the log with them.
 func (s *Server) callFailed(ctx context.Context, err error) {
-	if s.opts.AccessLog {
-		accessLog{s.log}.failed(ctx, err)
-	}
+	s.logCall(ctx, func() []any { return []any{"error", printable.Truncate(err.Error(), maxText)} })
 	if ratelimit.KindOf(err) == ratelimit.StoreFailure {
 		s.storeFailed(ctx, err)
 		return

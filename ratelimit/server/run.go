@@ -264,7 +264,7 @@ func (s *Server) grpcServer(connections *connections) *grpc.Server {
 		opts = append(opts, grpc.StatsHandler(s.tracing.GRPC()))
 	}
 	if s.opts.AccessLog {
-		opts = append(opts, grpc.UnaryInterceptor(accessLog{s.log}.begin))
+		opts = append(opts, grpc.UnaryInterceptor(beginCall))
 	}
 	g := grpc.NewServer(opts...)
 	s.service.Register(g)

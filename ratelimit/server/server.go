@@ -90,11 +90,8 @@ type Server struct {
 // settings.Parse could not, and connects to nothing; the only use of the network is the
 // look-up of MEMSTORE_SRV. opts may be nil.
 func New(ctx context.Context, s *settings.Settings, opts *Options) (*Server, error) {
-	srv := &Server{settings: s, configured: make(chan struct{}), ended: make(chan struct{})}
+	srv := &Server{settings: s, opts: *cmp.Or(opts, &Options{}), configured: make(chan struct{}), ended: make(chan struct{})}
 	srv.stopped, srv.stop = context.WithCancel(context.Background())
-	if opts != nil {
-		srv.opts = *opts
-	}
 	if srv.fields = srv.opts.Fields; srv.fields == nil {
 		srv.fields = ratelimit.Fields()
 	}

@@ -89,11 +89,19 @@ func (p *topPage) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "hits from %s to %s\n", p.From.Format(time.RFC3339), p.To.Format(time.RFC3339))
 	for _, r := range p.Rules {
-		fmt.Fprintf(&b, "\n%s: %d hits, %d refused\n", printable.String(r.Rule), r.Hits, r.Refusals)
+		fmt.Fprintf(&b, "\n%s: %d %s, %d refused\n", printable.String(r.Rule), r.Hits, noun(r.Hits, "hits"), r.Refusals)
 		writeTopKeys(&b, "hits", r.ByHits)
 		writeTopKeys(&b, "refused", r.ByRefusals)
 	}
 	return b.String()
+}
+
+// noun returns the word after a number, given the one for several.
+func noun(n uint64, several string) string {
+	if n == 1 {
+		return strings.TrimSuffix(several, "s")
+	}
+	return several
 }
 
 func writeTopKeys(b *strings.Builder, what string, keys []ratelimit.KeyCount) {
@@ -109,6 +117,6 @@ func writeTopKeys(b *strings.Builder, what string, keys []ratelimit.KeyCount) {
 		for _, e := range k.Entries {
 			texts = append(texts, e.Key+"="+e.Value)
 		}
-		fmt.Fprintf(b, "  %s %s: %s\n", number, what, printable.String(strings.Join(texts, ", ")))
+		fmt.Fprintf(b, "  %s %s: %s\n", number, noun(k.Count, what), printable.String(strings.Join(texts, ", ")))
 	}
 }

@@ -24,7 +24,7 @@ func TestTopKeys(t *testing.T) {
 	}
 	code, page := r.getAt(r.addr.Debug, "/topkeys")
 	require.Equal(t, 200, code)
-	require.Contains(t, page, "\nd.client: 4 hits, 1 refused\n  3 hits: client=busy\n  1 hits: client=a\"\\??[31m<b>\n  1 refused: client=busy\n")
+	require.Contains(t, page, "\nd.client: 4 hits, 1 refused\n  3 hits: client=busy\n  1 hit: client=a\"\\??[31m<b>\n  1 refused: client=busy\n")
 
 	_, page = r.getAt(r.addr.Debug, "/topkeys?format=json&keys=1")
 	var shown struct {

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"sync"
@@ -36,10 +37,7 @@ type HealthOptions struct {
 
 // NewHealth returns a Health that is not serving until Set(true). opts may be nil.
 func NewHealth(opts *HealthOptions) *Health {
-	h := &Health{grpc: health.NewServer()}
-	if opts != nil {
-		h.calls = opts.Calls
-	}
+	h := &Health{grpc: health.NewServer(), calls: cmp.Or(opts, &HealthOptions{}).Calls}
 	h.closed, h.close = context.WithCancel(context.Background())
 	h.Set(false)
 	return h

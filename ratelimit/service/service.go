@@ -71,10 +71,7 @@ var _ ratelimitv3.RateLimitServiceServer = (*Service)(nil)
 
 // New returns a Service over engine. opts may be nil.
 func New(engine *ratelimit.Engine, opts *Options) *Service {
-	s := &Service{engine: engine}
-	if opts != nil {
-		s.opts = *opts
-	}
+	s := &Service{engine: engine, opts: *cmp.Or(opts, &Options{})}
 	s.opts.MaxBodyBytes = cmp.Or(s.opts.MaxBodyBytes, 1<<20)
 	s.bounds = newBounds(&s.opts)
 	s.calls.New = func() any { return &call{bounds: s.bounds} }

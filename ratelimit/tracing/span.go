@@ -99,17 +99,13 @@ func shorten(s string, limit int) string {
 // hits and, for [SpanRedis] and [SpanMemcached], the attributes of the reference
 // service. Methods that inner does not have return errors.ErrUnsupported.
 func (t *Tracing) Store(inner ratelimit.Store, name string) ratelimit.Store {
-	return t.store(inner, name, "pipeline length", "perSecondPipeline length")
+	return &store{inner, t, name, "pipeline length", "perSecondPipeline length"}
 }
 
 // PerSecondStore is Store for the second of two stores, which holds the limits per
 // second: the length of its pipeline is called perSecondPipeline length.
 func (t *Tracing) PerSecondStore(inner ratelimit.Store, name string) ratelimit.Store {
-	return t.store(inner, name, "perSecondPipeline length", "pipeline length")
-}
-
-func (t *Tracing) store(inner ratelimit.Store, name, own, other string) ratelimit.Store {
-	return &store{inner: inner, tracing: t, name: name, own: own, other: other}
+	return &store{inner, t, name, "perSecondPipeline length", "pipeline length"}
 }
 
 type store struct {
@@ -121,9 +117,6 @@ type store struct {
 
 // Add calls the inner store.
 func (s *store) Add(ctx context.Context, hits []ratelimit.Hit) error {
-	if s.tracing.skips(ctx) {
-		return s.inner.Add(ctx, hits)
-	}
 	return s.span(ctx, hits, s.inner.Add)
 }
 
@@ -131,11 +124,8 @@ func (s *store) Add(ctx context.Context, hits []ratelimit.Hit) error {
 // ratelimit.ConditionalStore.
 func (s *store) AddUnlessOver(ctx context.Context, hits []ratelimit.Hit) error {
 	inner, ok := s.inner.(ratelimit.ConditionalStore)
-	switch {
-	case !ok:
+	if !ok {
 		return errors.ErrUnsupported
-	case s.tracing.skips(ctx):
-		return inner.AddUnlessOver(ctx, hits)
 	}
 	return s.span(ctx, hits, inner.AddUnlessOver)
 }
@@ -144,11 +134,8 @@ func (s *store) AddUnlessOver(ctx context.Context, hits []ratelimit.Hit) error {
 // ratelimit.SubtractStore.
 func (s *store) Subtract(ctx context.Context, hits []ratelimit.Hit) error {
 	inner, ok := s.inner.(ratelimit.SubtractStore)
-	switch {
-	case !ok:
+	if !ok {
 		return errors.ErrUnsupported
-	case s.tracing.skips(ctx):
-		return inner.Subtract(ctx, hits)
 	}
 	return s.span(ctx, hits, inner.Subtract)
 }
@@ -173,6 +160,9 @@ func (s *store) Supports(a ratelimit.Algorithm) error { return a.SupportedBy(s.i
 
 // span makes the call within a span, which ends even if the call panics.
 func (s *store) span(ctx context.Context, hits []ratelimit.Hit, call func(context.Context, []ratelimit.Hit) error) (err error) {
+	if s.tracing.skips(ctx) {
+		return call(ctx, hits)
+	}
 	ctx, end := s.start(ctx, len(hits), 2*len(hits)) // a hit is two commands: its addition and its expiry
 	defer func() { end(err) }()
 	return call(ctx, hits)

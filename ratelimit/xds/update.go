@@ -59,9 +59,7 @@ func Parse(resources []*anypb.Any, opts *Options) (*Update, error) {
 // parse converts resources, in any order. The error is config.Faults, and faulty are the
 // resources to do without; if not all faults are wanted, they are the faults of those.
 func parse(resources []resource, opts *Options, all bool) (u *Update, faulty []resource, err error) {
-	if opts == nil {
-		opts = &Options{}
-	}
+	opts = cmp.Or(opts, &Options{})
 	d := &decoder{resources: slices.Clone(resources), table: opts.Fields}
 	if d.table == nil {
 		d.table = ratelimit.Fields()

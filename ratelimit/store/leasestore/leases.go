@@ -84,10 +84,7 @@ type Leases struct {
 // New returns Leases from a store whose additions are atomic; memcachestore's are not. opts
 // may be nil.
 func New(inner ratelimit.Store, opts *Options) *Leases {
-	l := &Leases{inner: inner, seed: maphash.MakeSeed(), start: time.Now()}
-	if opts != nil {
-		l.opts = *opts
-	}
+	l := &Leases{inner: inner, opts: *cmp.Or(opts, &Options{}), seed: maphash.MakeSeed(), start: time.Now()}
 	o := &l.opts
 	o.MaxKeys = cmp.Or(max(o.MaxKeys, 0), defaultMaxKeys)
 	o.Ahead = cmp.Or(max(o.Ahead, 0), defaultAhead)

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"math"
 	"sync/atomic"
 	"time"
@@ -39,18 +40,11 @@ type Options struct {
 }
 
 func (o *Options) orDefault() Options {
-	var opts Options
-	if o != nil {
-		opts = *o
-	}
-	if opts.MaxCount == 0 {
-		opts.MaxCount = math.MaxUint64
-	}
+	opts := *cmp.Or(o, &Options{})
+	opts.MaxCount = cmp.Or(opts.MaxCount, math.MaxUint64)
+	opts.Timeout = cmp.Or(opts.Timeout, 2*time.Minute)
 	if opts.Refuses == nil {
 		opts.Refuses = func([]byte) bool { return false }
-	}
-	if opts.Timeout == 0 {
-		opts.Timeout = 2 * time.Minute
 	}
 	return opts
 }
