@@ -119,12 +119,10 @@ func (b *bucket) without(s ratelimit.State, n int64) ratelimit.State {
 
 // time returns the time in which n tokens come.
 func (b *bucket) time(n int64) (micro, rest int64) {
-	high, low := bits.Mul64(uint64(n), uint64(b.params[3]))
-	if high >= uint64(b.params[2]) {
-		return 1 << 51, 0 // as Charge.Params
-	}
-	quotient, remainder := bits.Div64(high, low, uint64(b.params[2]))
-	return int64(quotient), int64(remainder)
+	t := ratelimit.Charge{Algorithm: ratelimit.TokenBucket}
+	copy(t.Params[2:], b.params[:])
+	t.SetHits(uint64(n))
+	return t.Params[0], t.Params[1]
 }
 
 // demand sets how many tokens an entry claims in addition to those of its charge.

@@ -47,11 +47,6 @@ type bucketGroup struct {
 	of   [groupSize]*bucket
 }
 
-func (bs *buckets) init(keys int, ahead int64) {
-	n, shift := groupsFor(keys)
-	bs.groups, bs.shift, bs.ahead = make([]bucketGroup, n), shift, ahead
-}
-
 // group returns the locked group of a tag, and its lock.
 func (bs *buckets) group(tag uint64) (*bucketGroup, *sync.Mutex) {
 	at := tag >> bs.shift & uint64(len(bs.groups)-1)

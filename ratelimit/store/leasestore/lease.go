@@ -290,13 +290,6 @@ func (l *Leases) finish(ctx context.Context, e *lease, c *claim, count uint64) {
 	e.mu.Unlock()
 }
 
-// refused notes that n hits were counted above the limit in vain. e.mu is held.
-func (e *lease) refused(l *Leases, n uint64) {
-	if n > 0 && n <= leftMask && !e.retired && l.list(e) {
-		e.excess += n
-	}
-}
-
 // note notes the counter's value after a call. e.mu is held.
 func (e *lease) note(l *Leases, count uint64) {
 	e.seen = count

@@ -88,9 +88,9 @@ func New(inner ratelimit.Store, opts *Options) *Leases {
 	o := &l.opts
 	o.MaxKeys = cmp.Or(max(o.MaxKeys, 0), defaultMaxKeys)
 	o.Ahead = cmp.Or(max(o.Ahead, 0), defaultAhead)
-	l.table.init(o.MaxKeys)
-	l.buckets.init(o.MaxKeys, int64(o.Ahead/time.Microsecond))
-	l.table.short = int64(o.Ahead / reviewsPerAhead)
+	n, shift := groupsFor(o.MaxKeys)
+	l.table.groups, l.table.shift, l.table.short = make([]group, n), shift, int64(o.Ahead/reviewsPerAhead)
+	l.buckets.groups, l.buckets.shift, l.buckets.ahead = make([]bucketGroup, n), shift, int64(o.Ahead/time.Microsecond)
 	l.calls.New = func() any { return new(call) }
 	l.chargeCalls.New = func() any { return new(chargeCall) }
 	l.subtracts, _ = inner.(ratelimit.SubtractStore)

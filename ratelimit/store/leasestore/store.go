@@ -182,8 +182,8 @@ func (l *Leases) settle(h *ratelimit.Hit, n uint64, e *lease) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.note(l, h.Count)
-	if over {
-		e.refused(l, n)
+	if over && n > 0 && n <= leftMask && !e.retired && l.list(e) {
+		e.excess += n // counted in vain
 	}
 }
 

@@ -37,11 +37,6 @@ func groupsFor(keys int) (n int, shift uint) {
 	return n, uint(64 - bits.Len(uint(n-1)))
 }
 
-func (t *table) init(keys int) {
-	n, shift := groupsFor(keys)
-	t.groups, t.shift = make([]group, n), shift
-}
-
 // index returns that of the group of a tag.
 func (t *table) index(tag uint64) uint64 { return tag >> t.shift & uint64(len(t.groups)-1) }
 

@@ -13,31 +13,7 @@ func (t *table) reduced(order WhenFull) *table {
 		return nil
 	}
 	kept := t.keys - e.drop
-	r := *t
-	n := max(kept+kept/2, minSlots)
-	r.tags, r.cells, r.tails, r.keys = make([]uint32, n), make([]cell, n), new(arena), kept
-	for i, tag := range t.tags {
-		if tag == 0 {
-			continue
-		}
-		from := &t.cells[i]
-		count := from.freeze()
-		if e.drops(from.header, count) {
-			continue
-		}
-		slot := r.vacant(tag)
-		to := &r.cells[slot]
-		to.header, to.head = older(from.header), from.head
-		if tail := max(from.length()-headSize, 0); tail > 0 {
-			if !r.tails.fits(tail) {
-				r.tails.extend(r.tails.step(tail))
-			}
-			to.tail = r.tails.put(t.tails.at(from.tail, tail))
-		}
-		to.count.Store(count)
-		r.tags[slot] = tag
-	}
-	return &r
+	return t.rebuilt(max(kept+kept/2, minSlots), new(arena), e.drops)
 }
 
 // eviction selects the counters to drop by a rank from 0 to 255.

@@ -238,7 +238,7 @@ func (sh *shard) grow(t *table, fixed bool) *table {
 		if n/part == 0 || !sh.room(more, fixed && part == 8) {
 			continue
 		}
-		larger := t.resized(n + n/part)
+		larger := t.rebuilt(n+n/part, t.tails, func(uint16, uint64) bool { return false })
 		for i := range sh.windows[:sh.open] {
 			if sh.windows[i].Load() == t {
 				sh.windows[i].Store(larger)

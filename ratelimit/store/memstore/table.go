@@ -85,18 +85,31 @@ func (t *table) home(tag uint32) int {
 // crowded reports whether one more key would fill more than 4/5 of the slots.
 func (t *table) crowded() bool { return 5*t.keys >= 4*len(t.tags) }
 
-// resized returns a table of n slots with the counters of t, and freezes those.
-func (t *table) resized(n int) *table {
+// rebuilt returns a table of n slots with the counters of t, without those that drops selects. It freezes all
+// of t. Tails that are in another arena than tails are copied.
+func (t *table) rebuilt(n int, tails *arena, drops func(header uint16, count uint64) bool) *table {
 	r := *t
-	r.tags, r.cells = make([]uint32, n), make([]cell, n)
+	r.tags, r.cells, r.tails = make([]uint32, n), make([]cell, n), tails
 	for i, tag := range t.tags {
 		if tag == 0 {
 			continue
 		}
-		from, slot := &t.cells[i], r.vacant(tag)
+		from := &t.cells[i]
+		count := from.freeze()
+		if drops(from.header, count) {
+			r.keys--
+			continue
+		}
+		slot := r.vacant(tag)
 		to := &r.cells[slot]
 		to.tail, to.header, to.head = from.tail, older(from.header), from.head
-		to.count.Store(from.freeze())
+		if tail := from.length() - headSize; tail > 0 && tails != t.tails {
+			if !tails.fits(tail) {
+				tails.extend(tails.step(tail))
+			}
+			to.tail = tails.put(t.tails.at(from.tail, tail))
+		}
+		to.count.Store(count)
 		r.tags[slot] = tag
 	}
 	return &r

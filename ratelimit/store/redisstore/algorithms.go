@@ -2,8 +2,6 @@ package redisstore
 
 import (
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"math"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -30,13 +28,6 @@ var algorithms = [...]*algorithm{
 	ratelimit.SlidingWindow: {newScript(slidingWindow + writeState), 3, appendSlidingWindow},
 	ratelimit.TokenBucket:   {newScript(bucketScript + writeState), 2, appendTokenBucket},
 	ratelimit.Concurrency:   {newScript(concurrency + writeState), 9, appendConcurrency},
-}
-
-func supports(a ratelimit.Algorithm) error {
-	if algorithmOf(a) == nil {
-		return fmt.Errorf("redisstore: no script for the algorithm %s: %w", a, errors.ErrUnsupported)
-	}
-	return nil
 }
 
 // algorithmOf returns nil if there is none.

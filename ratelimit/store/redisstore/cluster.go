@@ -16,7 +16,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/ashlar-go/ashlar/internal/settings"
-	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
 // Cluster keeps counters in a cluster of Redis servers. It is a ratelimit.SubtractStore
@@ -52,6 +51,7 @@ func NewCluster(servers []string, opts *Options) (*Cluster, error) {
 		return nil, fmt.Errorf("redisstore: Database %d: a cluster has database 0 only", shared.opts.Database)
 	}
 	c := &Cluster{shared: shared, seeds: seeds, queues: make(map[string]*queue)}
+	shared.send, shared.ping = c.send, c.Ping
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	seedHost, _, _ := net.SplitHostPort(seeds[0]) // for redirections to a server that does not know its address
 	options := shared.dialer.clientOptions(seeds...).Cluster()
@@ -166,30 +166,12 @@ func (c *Cluster) remember(slots []redis.ClusterSlot) {
 	c.known.Store(&all)
 }
 
-// Add implements ratelimit.Store. Each server gets its part of the hits. If one part
-// fails, others may have been counted.
-func (c *Cluster) Add(ctx context.Context, hits []ratelimit.Hit) error {
-	return c.do(ctx, request{kind: addCall, hits: hits})
-}
-
-// Charge is like Store.Charge. Each server gets its part of the charges. If one part fails, others
-// may have been made.
-func (c *Cluster) Charge(ctx context.Context, charges []ratelimit.Charge) error {
-	return c.do(ctx, request{kind: chargeCall, charges: charges})
-}
-
-// Supports is like Store.Supports.
-func (c *Cluster) Supports(a ratelimit.Algorithm) error { return supports(a) }
-
-// Subtract is like Store.Subtract. If one part of the hits fails, others may have been subtracted.
-func (c *Cluster) Subtract(ctx context.Context, hits []ratelimit.Hit) error {
-	return c.do(ctx, request{kind: subtractCall, hits: hits})
-}
-
-func (c *Cluster) do(ctx context.Context, r request) error {
+// send makes the calls of a request. Each server gets its part of the hits or charges. If one part fails, others
+// may have been counted.
+func (c *Cluster) send(ctx context.Context, r request) error {
 	limited, cancel := context.WithTimeout(ctx, c.opts.Timeout)
 	defer cancel()
-	return c.shared.do(ctx, &r, func(key []byte) (*queue, error) { return c.queueFor(limited, key) })
+	return c.do(ctx, &r, func(key []byte) (*queue, error) { return c.queueFor(limited, key) })
 }
 
 // queueFor returns the queue for the server that has the key.
@@ -231,11 +213,6 @@ func (c *Cluster) Ping(ctx context.Context) error {
 		return fmt.Errorf("redisstore: the cluster is not ready: %w", err)
 	}
 	return nil
-}
-
-// WaitReady is like Store.WaitReady, for all servers that have slots.
-func (c *Cluster) WaitReady(ctx context.Context, b *Backoff) error {
-	return c.waitReady(ctx, b, c.Ping)
 }
 
 // Close is like Store.Close.

@@ -70,7 +70,7 @@ func (s *Store) AddUnlessOver(ctx context.Context, hits []ratelimit.Hit) error {
 			return fmt.Errorf("redisstore: given up: %w", context.Cause(ctx))
 		}
 	}
-	err := s.do(ctx, request{kind: conditionalCall, hits: hits})
+	err := s.send(ctx, request{kind: conditionalCall, hits: hits})
 	if unsupported(err) {
 		s.scripts.Store(noScripts)
 		return errNoScripts

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
@@ -91,7 +90,8 @@ func (d *dialer) dial(ctx context.Context, _, addr string) (net.Conn, error) {
 	generation := current.Load()
 	c, err := d.connect(ctx, addr)
 	if err != nil {
-		return failedConn{&circuit.Unsent{Err: err}}, nil
+		none, _ := net.Pipe()
+		return failedConn{none, &circuit.Unsent{Err: err}}, nil
 	}
 	c.Begin = func(used bool) error {
 		if used && generation != current.Load() {
@@ -168,32 +168,17 @@ func (d *dialer) authenticate(ctx context.Context, c *redis.Conn) error {
 	return &circuit.Unsent{Err: fmt.Errorf("logging in: %v", errs[0])}
 }
 
-// failedConn is a connection that could not be opened.
-type failedConn struct{ err error }
+// failedConn is a connection that could not be opened. The embedded one, of a pipe, has no other end.
+type failedConn struct {
+	net.Conn
+	err error
+}
 
 // Read implements net.Conn.
 func (c failedConn) Read([]byte) (int, error) { return 0, c.err }
 
 // Write implements net.Conn.
 func (c failedConn) Write([]byte) (int, error) { return 0, c.err }
-
-// Close implements net.Conn.
-func (failedConn) Close() error { return nil }
-
-// LocalAddr implements net.Conn.
-func (failedConn) LocalAddr() net.Addr { return &net.TCPAddr{} }
-
-// RemoteAddr implements net.Conn.
-func (failedConn) RemoteAddr() net.Addr { return &net.TCPAddr{} }
-
-// SetDeadline implements net.Conn.
-func (failedConn) SetDeadline(time.Time) error { return nil }
-
-// SetReadDeadline implements net.Conn.
-func (failedConn) SetReadDeadline(time.Time) error { return nil }
-
-// SetWriteDeadline implements net.Conn.
-func (failedConn) SetWriteDeadline(time.Time) error { return nil }
 
 // hook changes what the library does with commands.
 type hook struct{ attempts int }

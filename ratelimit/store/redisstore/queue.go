@@ -26,6 +26,8 @@ const (
 
 // shared has the state that the queues of a store share.
 type shared struct {
+	send     func(ctx context.Context, r request) error // makes the calls of a request
+	ping     func(ctx context.Context) error
 	opts     Options
 	dialer   *dialer
 	expiries *expiryTable

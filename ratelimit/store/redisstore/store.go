@@ -55,7 +55,9 @@ func newStore(name string, locate func(context.Context, string) (string, error),
 	client := shared.dialer.client(func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return shared.dialer.dial(ctx, network, name)
 	})
-	return &Store{shared: shared, client: client, queue: shared.newQueue(name, client.Pipeline)}, nil
+	s := &Store{shared: shared, client: client, queue: shared.newQueue(name, client.Pipeline)}
+	shared.send, shared.ping = s.send, s.Ping
+	return s, nil
 }
 
 func newShared(locate func(context.Context, string) (string, error), opts *Options) (*shared, error) {
@@ -68,34 +70,13 @@ func newShared(locate func(context.Context, string) (string, error), opts *Optio
 	return s, nil
 }
 
-// Add implements ratelimit.Store. A counter holds up to 1<<63-1. If ctx ends first, the
-// error wraps its cause; hits that were under way then are counted once.
-func (s *Store) Add(ctx context.Context, hits []ratelimit.Hit) error {
-	return s.do(ctx, request{kind: addCall, hits: hits})
-}
-
-// Charge implements ratelimit.ChargeStore. Charges on one key that calls of this process make at
-// the same time reach the server as one script call. The error wraps errors.ErrUnsupported
-// if the server does not execute scripts. If ctx ends first, charges that were under way are made once.
-func (s *Store) Charge(ctx context.Context, charges []ratelimit.Charge) error {
-	return s.do(ctx, request{kind: chargeCall, charges: charges})
-}
-
-// Supports implements ratelimit.AlgorithmStore.
-func (s *Store) Supports(a ratelimit.Algorithm) error { return supports(a) }
-
-// Subtract implements ratelimit.SubtractStore; for errors see Charge.
-func (s *Store) Subtract(ctx context.Context, hits []ratelimit.Hit) error {
-	return s.do(ctx, request{kind: subtractCall, hits: hits})
-}
-
-func (s *Store) do(ctx context.Context, r request) error {
-	return s.shared.do(ctx, &r, func([]byte) (*queue, error) { return s.queue, nil })
+func (s *Store) send(ctx context.Context, r request) error {
+	return s.do(ctx, &r, func([]byte) (*queue, error) { return s.queue, nil })
 }
 
 // Ping returns nil if the server replies. It waits for a connection like any call, and
 // opens one if there is none.
-func (s *Store) Ping(ctx context.Context) error { return s.do(ctx, request{kind: pingCall}) }
+func (s *Store) Ping(ctx context.Context) error { return s.send(ctx, request{kind: pingCall}) }
 
 // Close fails the calls that wait, waits for those under way, which takes Timeout at
 // most, and closes all connections. Later calls fail with ErrClosed. The error is always
@@ -143,17 +124,39 @@ type Backoff struct {
 	MaxElapsed time.Duration
 }
 
-// WaitReady returns nil when the server replies. Until then it tries again and logs why.
-// It returns an error if ctx ends or MaxElapsed has passed, with the last reason, or if
-// the store is closed. b may be nil.
-func (s *Store) WaitReady(ctx context.Context, b *Backoff) error {
-	return s.waitReady(ctx, b, s.Ping)
+// Add implements ratelimit.Store. A counter holds up to 1<<63-1. If ctx ends first, the
+// error wraps its cause; hits that were under way then are counted once. Each server of a cluster gets its
+// part of the hits: if one part fails, others may have been counted.
+func (s *shared) Add(ctx context.Context, hits []ratelimit.Hit) error {
+	return s.send(ctx, request{kind: addCall, hits: hits})
 }
 
-func (s *shared) waitReady(ctx context.Context, b *Backoff, ping func(context.Context) error) error {
-	if b == nil {
-		b = &Backoff{}
+// Charge implements ratelimit.ChargeStore. Charges on one key that calls of this process make at
+// the same time reach the server as one script call. The error wraps errors.ErrUnsupported
+// if the server does not execute scripts. If ctx ends first, charges that were under way are made once. In a
+// cluster, see Add.
+func (s *shared) Charge(ctx context.Context, charges []ratelimit.Charge) error {
+	return s.send(ctx, request{kind: chargeCall, charges: charges})
+}
+
+// Supports implements ratelimit.AlgorithmStore.
+func (s *shared) Supports(a ratelimit.Algorithm) error {
+	if algorithmOf(a) == nil {
+		return fmt.Errorf("redisstore: no script for the algorithm %s: %w", a, errors.ErrUnsupported)
 	}
+	return nil
+}
+
+// Subtract implements ratelimit.SubtractStore; for errors see Charge.
+func (s *shared) Subtract(ctx context.Context, hits []ratelimit.Hit) error {
+	return s.send(ctx, request{kind: subtractCall, hits: hits})
+}
+
+// WaitReady returns nil when the server replies, or all servers of a cluster that have slots. Until then it tries
+// again and logs why. It returns an error if ctx ends or MaxElapsed has passed, with the last reason, or if
+// the store is closed. b may be nil.
+func (s *shared) WaitReady(ctx context.Context, b *Backoff) error {
+	b = cmp.Or(b, &Backoff{})
 	retry := backoff.Backoff{Initial: cmp.Or(max(b.Initial, 0), time.Second), Max: cmp.Or(max(b.Max, 0), 30*time.Second), Jitter: 0.25}
 	if b.MaxElapsed > 0 {
 		var cancel context.CancelFunc
@@ -162,7 +165,7 @@ func (s *shared) waitReady(ctx context.Context, b *Backoff, ping func(context.Co
 	}
 	var last error
 	for failures := 0; ; failures++ {
-		err := ping(ctx)
+		err := s.ping(ctx)
 		if err == nil || errors.Is(err, ErrClosed) {
 			return err
 		}
