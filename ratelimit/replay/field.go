@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -53,17 +54,6 @@ func known() map[string][]string {
 	}
 }
 
-// cleaned returns the function that cleans the text of a known field, or nil.
-func cleaned(field string) func(string) string {
-	switch field {
-	case "remote_address":
-		return cleanAddress
-	case "path":
-		return cleanPath
-	}
-	return nil
-}
-
 // cleanAddress returns the first address of a list, without port and brackets.
 func cleanAddress(text string) string {
 	if comma := strings.IndexByte(text, ','); comma >= 0 {
@@ -98,18 +88,16 @@ func cleanPath(text string) string {
 	return text
 }
 
-// fields numbers the fields that a mapping uses.
-type fields struct {
-	names []string
-}
+// fields are the names of the fields that a mapping uses, by their numbers.
+type fields []string
 
 // slot returns the number of a field.
 func (f *fields) slot(name string) int {
-	if i := slices.Index(f.names, name); i >= 0 {
+	if i := slices.Index(*f, name); i >= 0 {
 		return i
 	}
-	f.names = append(f.names, name)
-	return len(f.names) - 1
+	*f = append(*f, name)
+	return len(*f) - 1
 }
 
 // lineReader sets the values of a line, which are empty before.
@@ -118,10 +106,10 @@ type lineReader interface {
 }
 
 // newLineReader returns a reader of the fields.
-func newLineReader(format Format, f *fields) lineReader {
+func newLineReader(format Format, names fields) lineReader {
 	if format == Combined {
 		var c combinedLine
-		for _, name := range f.names {
+		for _, name := range names {
 			if name == "path" {
 				name = "target"
 			}
@@ -131,7 +119,7 @@ func newLineReader(format Format, f *fields) lineReader {
 	}
 	p := &jsonLine{}
 	all := known()
-	for _, name := range f.names {
+	for _, name := range names {
 		sources := all[name]
 		if !slices.Contains(sources, name) {
 			sources = append([]string{name}, sources...)
@@ -158,8 +146,7 @@ func (f Format) check(field string) error {
 	if f != Combined || field == "path" || slices.Contains(combinedFields[:], field) {
 		return nil
 	}
-	has := append([]string{"path"}, combinedFields[:]...)
-	hint := ""
+	has, hint := append([]string{"path"}, combinedFields[:]...), ""
 	if meant := suggest.Closest(field, has, 2); meant != "" {
 		hint = fmt.Sprintf(": did you mean %q?", meant)
 	}
@@ -187,25 +174,19 @@ func detectFirst(text []byte) (f Format, err error) {
 			break
 		}
 	}
-	if err == nil {
-		err = ErrEmpty
-	}
-	return "", err
+	return "", cmp.Or(err, ErrEmpty)
 }
 
 func detect(line []byte) (Format, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(line), []byte("{")) {
-		var found fields
-		for _, name := range []string{"start_time", "response_flags", "response_code", "upstream_cluster", "downstream_remote_address"} {
-			found.slot(name)
-		}
-		values := make([]string, len(found.names))
-		if newLineReader(JSON, &found).read(line, values) == nil && values[0] != "" && strings.Join(values[1:], "") != "" {
+		names := fields{"start_time", "response_flags", "response_code", "upstream_cluster", "downstream_remote_address"}
+		values := make([]string, len(names))
+		if newLineReader(JSON, names).read(line, values) == nil && values[0] != "" && strings.Join(values[1:], "") != "" {
 			return Envoy, nil
 		}
 		return JSON, nil
 	}
-	if newLineReader(Combined, &fields{}).read(line, nil) == nil {
+	if newLineReader(Combined, nil).read(line, nil) == nil {
 		return Combined, nil
 	}
 	return "", errors.New("unknown format: use JSON with one object a line, or the combined log format")

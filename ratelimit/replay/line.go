@@ -40,7 +40,6 @@ func ended(err error) bool { return errors.Is(err, io.EOF) && !errors.Is(err, io
 type parser struct {
 	mapping      *Mapping
 	fields       fields
-	clean        []func(string) string
 	time, client int
 	descriptors  []descriptorPlan
 	reader       lineReader
@@ -76,10 +75,7 @@ func newParser(m *Mapping, format Format) *parser {
 		d.hits = slot(d.Hits.Field)
 		p.descriptors = append(p.descriptors, d)
 	}
-	for _, name := range p.fields.names {
-		p.clean = append(p.clean, cleaned(name))
-	}
-	p.reader, p.values = newLineReader(format, &p.fields), make([]string, len(p.fields.names))
+	p.reader, p.values = newLineReader(format, p.fields), make([]string, len(p.fields))
 	return p
 }
 
@@ -97,9 +93,12 @@ func (p *parser) parse(line []byte) (when int64, client string, err error) {
 	if when, err = readTime(p.mapping.TimeLayout, p.values[p.time]); err != nil {
 		return 0, "", fmt.Errorf("field %s is %.50q: %w", p.mapping.timeField(), p.values[p.time], err)
 	}
-	for i, clean := range p.clean {
-		if clean != nil && p.values[i] != "" {
-			p.values[i] = clean(p.values[i])
+	for i, name := range p.fields {
+		switch name {
+		case "remote_address":
+			p.values[i] = cleanAddress(p.values[i])
+		case "path":
+			p.values[i] = cleanPath(p.values[i])
 		}
 	}
 	for i := range p.descriptors {

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -194,19 +195,9 @@ func (d *Descriptor) fields() (all []string) {
 	return slices.DeleteFunc(append(all, d.Hits.Field), func(name string) bool { return name == "" })
 }
 
-func (m *Mapping) timeField() string {
-	if m.Time == "" {
-		return "time"
-	}
-	return m.Time
-}
+func (m *Mapping) timeField() string { return cmp.Or(m.Time, "time") }
 
-func (m *Mapping) clientField() string {
-	if m.Client == "" {
-		return "remote_address"
-	}
-	return m.Client
-}
+func (m *Mapping) clientField() string { return cmp.Or(m.Client, "remote_address") }
 
 // get returns the value for a line, "" for none.
 func (v *Value) get(text string) string {
@@ -223,23 +214,17 @@ func (v *Value) get(text string) string {
 			text = text[at[0]:at[1]]
 		}
 	case v.Prefixes != nil:
-		text = longest(v.Prefixes, text)
+		best := ""
+		for _, p := range v.Prefixes {
+			if len(p) > len(best) && strings.HasPrefix(text, p) {
+				best = p
+			}
+		}
+		text = best
 	case v.Segments > 0:
 		text = segments(text, v.Segments)
 	}
-	if text == "" {
-		return v.Default
-	}
-	return text
-}
-
-func longest(prefixes []string, text string) (best string) {
-	for _, p := range prefixes {
-		if len(p) > len(best) && strings.HasPrefix(text, p) {
-			best = p
-		}
-	}
-	return best
+	return cmp.Or(text, v.Default)
 }
 
 // segments returns the first n segments of a path.

@@ -120,10 +120,7 @@ func (r *run) prepare(in *bufio.Reader, rules *ratelimit.Ruleset) error {
 			return err
 		}
 	}
-	m := Mapping{}
-	if r.Mapping != nil {
-		m = *r.Mapping
-	}
+	m := *cmp.Or(r.Mapping, &Mapping{})
 	configurations := []*ratelimit.Ruleset{rules}
 	if r.Against != nil {
 		configurations = append(configurations, r.Against)

@@ -19,27 +19,24 @@ const baselineDrain = 2 * time.Second
 // constant response, without options, interceptors or state.
 type baseline struct {
 	ratelimitv3.UnimplementedRateLimitServiceServer
-	response *ratelimitv3.RateLimitResponse
 }
 
-// newBaseline returns a baseline with the response of a service with a matching rule.
-func newBaseline() *baseline {
-	return &baseline{response: &ratelimitv3.RateLimitResponse{
-		OverallCode: ratelimitv3.RateLimitResponse_OK,
-		Statuses: []*ratelimitv3.RateLimitResponse_DescriptorStatus{{
-			Code: ratelimitv3.RateLimitResponse_OK,
-			CurrentLimit: &ratelimitv3.RateLimitResponse_RateLimit{
-				RequestsPerUnit: 1_000_000,
-				Unit:            ratelimitv3.RateLimitResponse_RateLimit_MINUTE,
-			},
-			LimitRemaining: 999_999,
-		}},
-	}}
+// baselineResponse is that of a service with a matching rule.
+var baselineResponse = &ratelimitv3.RateLimitResponse{
+	OverallCode: ratelimitv3.RateLimitResponse_OK,
+	Statuses: []*ratelimitv3.RateLimitResponse_DescriptorStatus{{
+		Code: ratelimitv3.RateLimitResponse_OK,
+		CurrentLimit: &ratelimitv3.RateLimitResponse_RateLimit{
+			RequestsPerUnit: 1_000_000,
+			Unit:            ratelimitv3.RateLimitResponse_RateLimit_MINUTE,
+		},
+		LimitRemaining: 999_999,
+	}},
 }
 
 // ShouldRateLimit returns the constant response.
-func (f *baseline) ShouldRateLimit(context.Context, *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
-	return f.response, nil
+func (baseline) ShouldRateLimit(context.Context, *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
+	return baselineResponse, nil
 }
 
 // serveBaseline listens on addr, prints address and process id, and serves until ctx ends.
@@ -52,22 +49,17 @@ func serveBaseline(ctx context.Context, addr string, w io.Writer) error {
 		return err
 	}
 	server := grpc.NewServer()
-	ratelimitv3.RegisterRateLimitServiceServer(server, newBaseline())
+	ratelimitv3.RegisterRateLimitServiceServer(server, baseline{})
 	stopped := make(chan struct{})
 	cancel := context.AfterFunc(ctx, func() {
 		defer close(stopped)
-		stopBaseline(server)
+		// Not for ever: a client that never finishes sending its request would hold the server.
+		defer time.AfterFunc(baselineDrain, server.Stop).Stop()
+		server.GracefulStop()
 	})
 	err = server.Serve(listener)
 	if !cancel() {
 		<-stopped
 	}
 	return err
-}
-
-// stopBaseline lets calls end, but not for longer than the drain time: a client that
-// never finishes sending its request would hold it for ever.
-func stopBaseline(server *grpc.Server) {
-	defer time.AfterFunc(baselineDrain, server.Stop).Stop()
-	server.GracefulStop()
 }

@@ -20,7 +20,7 @@ const (
 
 type figures [figureCount]float64
 
-func newFigures(m *measurement, t *target) figures {
+func newFigures(m *outcome, t *target) figures {
 	f := figures{
 		callsPerSecond: float64(m.completed()) / m.elapsed.Seconds(),
 		cpuMicros:      micros(m.cpu) / float64(m.completed()),
@@ -55,17 +55,17 @@ type comparison struct {
 
 // run connects, warms up and measures until the rounds are complete or ctx ends. An incomplete
 // round is dropped.
-func (c *comparison) run(ctx context.Context, s *settings) error {
+func (c *comparison) run(ctx context.Context) error {
 	c.failed = make([]uint64, len(c.targets))
 	for _, t := range c.targets {
 		defer t.close()
-		if err := t.connect(ctx, s.connections, c.load.requests.get(0)); err != nil {
+		if err := t.connect(ctx, c.load.connections, c.load.requests.get(0)); err != nil {
 			return fmt.Errorf("target %q: %w", t.name, err)
 		}
-		c.load.drive(ctx, t, s.warmup)
+		c.load.drive(ctx, t, c.load.warmup)
 	}
-	for len(c.rounds) < s.rounds && ctx.Err() == nil {
-		r, err := c.round(ctx, s)
+	for len(c.rounds) < c.load.rounds && ctx.Err() == nil {
+		r, err := c.round(ctx)
 		if err != nil {
 			return fmt.Errorf("round %d: %w", len(c.rounds)+1, err)
 		}
@@ -78,11 +78,11 @@ func (c *comparison) run(ctx context.Context, s *settings) error {
 
 // round measures every target once, in alternating order, so that a machine that becomes slower
 // does not always affect the same target.
-func (c *comparison) round(ctx context.Context, s *settings) (round, error) {
+func (c *comparison) round(ctx context.Context) (round, error) {
 	r := make(round, len(c.targets))
 	for _, i := range turns(len(c.rounds), len(c.targets)) {
 		t := c.targets[i]
-		m, err := c.load.measure(ctx, t, s.duration)
+		m, err := c.load.measure(ctx, t, c.load.duration)
 		if err != nil {
 			return nil, fmt.Errorf("target %q: %w", t.name, err)
 		}
@@ -136,9 +136,9 @@ func median(values []float64) float64 {
 
 // write prints the medians of the targets and of their ratios to the first target as a table. It needs a complete
 // round.
-func (c *comparison) write(w io.Writer, rounds int) error {
+func (c *comparison) write(w io.Writer) error {
 	ending := ""
-	if len(c.rounds) < rounds {
+	if len(c.rounds) < c.load.rounds {
 		ending = ", interrupted"
 	}
 	fmt.Fprintf(w, "medians of %d rounds%s; ratios to %s\n", len(c.rounds), ending, c.targets[0].name)

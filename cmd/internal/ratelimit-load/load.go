@@ -19,17 +19,8 @@ const grace = time.Second
 
 // load describes what is sent and how, for any target.
 type load struct {
-	requests    *requests
-	pick        func(worker int) picker
-	concurrency int
-	rate        float64 // calls a second in the open loop; 0 is the closed loop
-	calls       uint64  // the maximum
-}
-
-func newLoad(s *settings) (*load, error) {
-	encoded, err := encodeRequests(s)
-	pick := func(worker int) picker { return newPicker(s.distribution, s.keys, worker) }
-	return &load{requests: encoded, pick: pick, concurrency: s.concurrency, rate: s.rate, calls: s.calls}, err
+	*settings
+	requests *requests
 }
 
 // outcome is the result of one stretch of load.
@@ -37,6 +28,7 @@ type outcome struct {
 	callCounts
 	elapsed     time.Duration // until the last call ended or was cancelled
 	interrupted bool          // the context ended first
+	cpu         time.Duration // of all processes of the target
 }
 
 // drive loads the target for d, until the number of calls is reached, or until ctx ends. No call is
@@ -49,7 +41,7 @@ func (l *load) drive(ctx context.Context, t *target, d time.Duration) *outcome {
 	defer giveUp.Stop()
 	defer context.AfterFunc(ctx, func() { giveUp.Reset(grace) })()
 
-	s := &stretch{load: l, start: time.Now(), duration: d}
+	s := &stretch{load: l, start: time.Now(), length: d}
 	workers := s.run(ctx, inFlight, t)
 	o := &outcome{elapsed: time.Since(s.start), interrupted: ctx.Err() != nil}
 	for _, w := range workers {
@@ -61,10 +53,10 @@ func (l *load) drive(ctx context.Context, t *target, d time.Duration) *outcome {
 // stretch is one run of the workers against one target.
 type stretch struct {
 	*load
-	start    time.Time
-	duration time.Duration
-	tickets  atomic.Uint64
-	turn     sync.Mutex // open loop: held by the worker that waits for the clock
+	start   time.Time
+	length  time.Duration
+	tickets atomic.Uint64
+	turn    sync.Mutex // open loop: held by the worker that waits for the clock
 }
 
 // run runs the workers, spread evenly over the connections, and returns them at the end.
@@ -72,7 +64,7 @@ func (s *stretch) run(ctx, inFlight context.Context, t *target) []*worker {
 	workers := make([]*worker, s.concurrency)
 	var group sync.WaitGroup
 	for i := range workers {
-		w := &worker{stretch: s, conn: t.conns[i%len(t.conns)], pick: s.pick(i)}
+		w := &worker{stretch: s, conn: t.conns[i%len(t.conns)], pick: newPicker(s.distribution, s.keys, i)}
 		workers[i] = w
 		group.Go(func() { w.run(ctx, inFlight) })
 	}
@@ -88,7 +80,7 @@ func (s *stretch) ticket() (n uint64, ok bool) {
 
 // over reports whether the stretch has ended.
 func (s *stretch) over(ctx context.Context, now time.Time) bool {
-	return now.Sub(s.start) >= s.duration || ctx.Err() != nil
+	return now.Sub(s.start) >= s.length || ctx.Err() != nil
 }
 
 // worker has at most one call in flight.
@@ -148,7 +140,7 @@ func (w *worker) next(ctx context.Context) (ticket uint64, due time.Time, ok boo
 	defer w.turn.Unlock()
 	ticket, more := w.ticket()
 	offset := time.Duration(float64(ticket) / w.rate * float64(time.Second))
-	if !more || offset >= w.duration {
+	if !more || offset >= w.length {
 		return 0, time.Time{}, false
 	}
 	due = w.start.Add(offset)

@@ -11,21 +11,16 @@ import (
 	"time"
 )
 
-// measurement is an outcome with its CPU time.
-type measurement struct {
-	*outcome
-	cpu time.Duration // of all processes of the target
-}
-
 // measure drives the target and reads the CPU time of its processes before and after.
-func (l *load) measure(ctx context.Context, t *target, d time.Duration) (*measurement, error) {
+func (l *load) measure(ctx context.Context, t *target, d time.Duration) (*outcome, error) {
 	before, err := cpuOf(t.pids)
 	if err != nil {
 		return nil, err
 	}
 	o := l.drive(ctx, t, d)
 	after, err := cpuOf(t.pids)
-	return &measurement{o, after - before}, err
+	o.cpu = after - before
+	return o, err
 }
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }

@@ -40,27 +40,28 @@ func run(ctx context.Context, env cli.Env) error {
 		if _, chosen := env.Environ["GOGC"]; !chosen {
 			defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 		}
-		l, err := newLoad(s)
+		encoded, err := encodeRequests(s)
+		l := &load{s, encoded}
 		switch {
 		case err != nil:
 			return err
 		case len(s.compare) > 0:
-			return compare(c.Context(), s, l, env)
+			return compare(c.Context(), l, env)
 		}
-		return single(c.Context(), s, l, env.Stdout)
+		return single(c.Context(), l, env.Stdout)
 	}
 	return env.Execute(ctx, c)
 }
 
 // single measures one target and prints the result.
-func single(ctx context.Context, s *settings, l *load, stdout io.Writer) error {
-	t := &target{addr: s.addr}
+func single(ctx context.Context, l *load, stdout io.Writer) error {
+	t := &target{addr: l.addr}
 	defer t.close()
-	if err := t.connect(ctx, s.connections, l.requests.get(0)); err != nil {
+	if err := t.connect(ctx, l.connections, l.requests.get(0)); err != nil {
 		return err
 	}
-	l.drive(ctx, t, s.warmup)
-	result := l.drive(ctx, t, s.duration)
+	l.drive(ctx, t, l.warmup)
+	result := l.drive(ctx, t, l.duration)
 	var err error
 	if result.completed() == 0 && !result.interrupted {
 		err = fmt.Errorf("none of %d calls to %s was completed", result.sent(), t.addr)
@@ -68,16 +69,16 @@ func single(ctx context.Context, s *settings, l *load, stdout io.Writer) error {
 	return errors.Join(json.NewEncoder(stdout).Encode(newReport(result)), err)
 }
 
-func compare(ctx context.Context, s *settings, l *load, env cli.Env) error {
-	c := &comparison{targets: s.compare, load: l}
-	err := c.run(ctx, s)
+func compare(ctx context.Context, l *load, env cli.Env) error {
+	c := &comparison{targets: l.compare, load: l}
+	err := c.run(ctx)
 	if len(c.rounds) == 0 {
 		if err == nil {
 			fmt.Fprintln(env.Stderr, "interrupted before the first round was complete: nothing to compare")
 		}
 		return err
 	}
-	return errors.Join(c.write(env.Stdout, s.rounds), err)
+	return errors.Join(c.write(env.Stdout), err)
 }
 
 // settings is the parsed command line.
