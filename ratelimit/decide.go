@@ -156,7 +156,8 @@ func (e *Engine) addCharge(key []byte, c *check, w *workspace, t *clockSecond) {
 
 // addCharge appends a charge from a limit of a check.
 func (w *workspace) addCharge(key []byte, c *check, l *chargeLimit) {
-	charge := w.nextCharge()
+	charge := next(&w.charges)
+	charge.Params = [6]int64{}
 	charge.Key, charge.Refund, charge.Fixed, charge.Lease = key, c.refund, c.rule.fixed, c.rule.lease
 	l.fill(charge, c.hits, w.now)
 }

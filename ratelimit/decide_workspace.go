@@ -146,13 +146,6 @@ func next[T any](list *[]T) *T {
 	return &(*list)[n]
 }
 
-// nextCharge appends a charge without Params, whose other fields are to be set.
-func (w *workspace) nextCharge() *Charge {
-	charge := next(&w.charges)
-	charge.Params = [6]int64{}
-	return charge
-}
-
 // onTrial reports whether there is a candidate. Without statistics it is of no use.
 func (c *check) onTrial() bool { return c.rule != nil && c.rule.candidate && c.stats != nil }
 

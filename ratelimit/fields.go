@@ -103,26 +103,10 @@ func Fields() []Field { return slices.Concat(ruleFields(), limitFields()) }
 
 func ruleFields() []Field {
 	return []Field{
-		{
-			Name: "shadow_mode", Number: 5, Default: "false",
-			Doc: "hits over the limit pass, and are counted as usual", Section: "4.3",
-			Value: ruleValue(KindBool, func(r *Rule) *bool { return &r.ShadowMode }),
-		},
-		{
-			Name: "quota_mode", Number: 7, Default: "false",
-			Doc: "a request is over its limit only if all of its descriptors in quota mode are", Section: "4.4",
-			Value: ruleValue(KindBool, func(r *Rule) *bool { return &r.QuotaMode }),
-		},
-		{
-			Name: "detailed_metric", Number: 6, Default: "false",
-			Doc: "the statistics key has the values of the request at every level", Section: "5.2",
-			Value: ruleValue(KindBool, func(r *Rule) *bool { return &r.DetailedMetric }),
-		},
-		{
-			Name: "value_to_metric", Number: 1009, Default: "false",
-			Doc: "the statistics key has the value of the request at this level", Section: "5.2",
-			Value: ruleValue(KindBool, func(r *Rule) *bool { return &r.ValueToMetric }),
-		},
+		ruleFlag("shadow_mode", 5, "hits over the limit pass, and are counted as usual", "4.3", func(r *Rule) *bool { return &r.ShadowMode }),
+		ruleFlag("quota_mode", 7, "a request is over its limit only if all of its descriptors in quota mode are", "4.4", func(r *Rule) *bool { return &r.QuotaMode }),
+		ruleFlag("detailed_metric", 6, "the statistics key has the values of the request at every level", "5.2", func(r *Rule) *bool { return &r.DetailedMetric }),
+		ruleFlag("value_to_metric", 1009, "the statistics key has the value of the request at this level", "5.2", func(r *Rule) *bool { return &r.ValueToMetric }),
 		{
 			Name: "share_threshold", Number: 1010, Default: "false", Counts: true,
 			Doc: "all values that match the wildcard share one counter", Section: "3.4",
@@ -140,6 +124,11 @@ func ruleFields() []Field {
 				func(m map[string]any) bool { return len(m) == 0 }),
 		},
 	}
+}
+
+// ruleFlag returns a field of a rule that is false by default.
+func ruleFlag(name string, number int32, doc, section string, at func(*Rule) *bool) Field {
+	return Field{Name: name, Number: number, Default: "false", Doc: doc, Section: section, Value: ruleValue(KindBool, at)}
 }
 
 func limitFields() []Field {

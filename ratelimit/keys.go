@@ -64,10 +64,10 @@ func (f keyFormat) appendPart(b []byte, s string) []byte {
 
 // appendShared appends a wildcard that stands for all values that it matches.
 func (f keyFormat) appendShared(b []byte, pattern string) []byte {
-	if f == reference {
-		return append(b, pattern...)
+	if f != reference {
+		b = append(b, keyShared...)
 	}
-	return appendEscaped(append(b, keyShared...), pattern)
+	return f.appendPart(b, pattern)
 }
 
 // appendEscaped appends s with ~0 for ~, ~1 for | and ~2 for {. Without a {, no value can

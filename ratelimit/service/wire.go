@@ -94,150 +94,138 @@ const (
 	varintType = protowire.VarintType
 )
 
-// field is a field of an encoded message.
-type field struct {
+// fields reads the fields of an encoded message, one after the other.
+type fields struct {
+	rest   []byte
+	bad    bool // the message is malformed, or has something that the decoder does not support
 	num    protowire.Number
 	typ    protowire.Type
 	bytes  []byte // if typ is bytesType
 	varint uint64 // if typ is varintType
 }
 
-// next reads the first field of a message and returns the rest.
-func (f *field) next(b []byte) (rest []byte, ok bool) {
-	num, typ, n := protowire.ConsumeTag(b)
-	if n < 0 {
-		return nil, false
+// next reads a field. It reports false after the last one, and once bad is set.
+func (f *fields) next() bool {
+	if len(f.rest) == 0 || f.bad {
+		return false
 	}
-	f.num, f.typ, b = num, typ, b[n:]
+	num, typ, tag := protowire.ConsumeTag(f.rest)
+	if f.bad = tag < 0; f.bad {
+		return false
+	}
+	n, value := 0, f.rest[tag:]
+	f.num, f.typ = num, typ
 	switch typ {
 	case bytesType:
-		f.bytes, n = protowire.ConsumeBytes(b)
+		f.bytes, n = protowire.ConsumeBytes(value)
 	case varintType:
-		f.varint, n = protowire.ConsumeVarint(b)
+		f.varint, n = protowire.ConsumeVarint(value)
 	default:
-		n = protowire.ConsumeFieldValue(num, typ, b)
+		n = protowire.ConsumeFieldValue(num, typ, value)
 	}
-	if n < 0 {
-		return nil, false
+	if f.bad = n < 0; f.bad {
+		return false
 	}
-	return b[n:], true
+	f.rest = value[n:]
+	return true
 }
 
-func (f *field) is(num protowire.Number, typ protowire.Type) bool {
+func (f *fields) is(num protowire.Number, typ protowire.Type) bool {
 	return f.num == num && f.typ == typ
 }
 
 // text stores the field in a string that refers to its memory.
-func (f *field) text(into *string) bool {
+func (f *fields) text(into *string) {
 	// #nosec G103 -- nothing changes the message while the request is in use
 	*into = unsafe.String(unsafe.SliceData(f.bytes), len(f.bytes))
-	return utf8.Valid(f.bytes)
+	f.bad = !utf8.Valid(f.bytes)
 }
 
 // decode fills the call's request, whose strings refer to b. If it reports false, the
 // request is incomplete.
 func (c *call) decode(b []byte) bool {
-	var f field
-	for ok := true; len(b) > 0; {
-		if b, ok = f.next(b); !ok {
-			return false
-		}
+	f := fields{rest: b}
+	for f.next() {
 		switch {
 		case f.is(1, bytesType):
-			ok = f.text(&c.request.Domain)
+			f.text(&c.request.Domain)
 		case f.is(2, bytesType) && len(c.request.Descriptors) < c.bounds.maxDescriptors:
-			ok = c.decodeDescriptor(f.bytes)
+			f.bad = !c.decodeDescriptor(f.bytes)
 		case f.is(3, varintType):
 			c.request.HitsAddend = uint32(f.varint)
 		default:
-			ok = false
-		}
-		if !ok {
-			return false
+			f.bad = true
 		}
 	}
-	return true
+	return !f.bad
 }
 
 func (c *call) decodeDescriptor(b []byte) bool {
 	var d ratelimit.Descriptor
 	start := len(c.entries)
-	var f field
-	for ok := true; len(b) > 0; {
-		if b, ok = f.next(b); !ok {
-			return false
-		}
+	f := fields{rest: b}
+	for f.next() {
 		switch {
 		case f.is(1, bytesType) && len(c.entries)-start < c.bounds.maxEntries && len(c.entries) < c.bounds.maxAllEntries:
-			ok = c.decodeEntry(f.bytes)
+			f.bad = !c.decodeEntry(f.bytes)
 		case f.is(2, bytesType) && d.Limit == nil:
 			var requests, unit uint64
-			ok = decodeNumbers(f.bytes, &requests, &unit) && unit <= 255 && ratelimit.Unit(unit).Valid()
+			f.bad = !decodeNumbers(f.bytes, &requests, &unit) || unit > 255 || !ratelimit.Unit(unit).Valid()
 			d.Limit = c.addOverride(ratelimit.Override{RequestsPerUnit: uint32(requests), Unit: ratelimit.Unit(unit)})
 		case f.is(3, bytesType) && d.HitsAddend == nil:
 			var hits uint64
-			ok = decodeNumbers(f.bytes, &hits)
+			f.bad = !decodeNumbers(f.bytes, &hits)
 			d.HitsAddend = c.addHits(hits)
 		case f.is(4, varintType):
 			d.Refund = protowire.DecodeBool(f.varint)
 		default:
-			ok = false
-		}
-		if !ok {
-			return false
+			f.bad = true
 		}
 	}
 	d.Entries = c.entries[start:len(c.entries):len(c.entries)]
 	c.request.Descriptors = append(c.request.Descriptors, d)
-	return true
+	return !f.bad
 }
 
 func (c *call) decodeEntry(b []byte) bool {
 	var e ratelimit.Entry
-	var f field
-	for ok := true; len(b) > 0; {
-		if b, ok = f.next(b); !ok {
-			return false
-		}
+	f := fields{rest: b}
+	for f.next() {
 		switch {
 		case f.is(1, bytesType):
-			ok = f.text(&e.Key)
+			f.text(&e.Key)
 		case f.is(2, bytesType):
-			ok = f.text(&e.Value)
+			f.text(&e.Value)
 		default:
-			ok = false
-		}
-		if !ok {
-			return false
+			f.bad = true
 		}
 	}
 	c.entries = append(c.entries, e)
-	return true
+	return !f.bad
 }
 
 // decodeNumbers decodes a message with varint fields 1 to len(into).
 func decodeNumbers(b []byte, into ...*uint64) bool {
-	var f field
-	for ok := true; len(b) > 0; {
-		if b, ok = f.next(b); !ok || f.typ != varintType || int(f.num) > len(into) {
-			return false
+	f := fields{rest: b}
+	for f.next() {
+		if f.bad = f.typ != varintType || int(f.num) > len(into); !f.bad {
+			*into[f.num-1] = f.varint
 		}
-		*into[f.num-1] = f.varint
 	}
-	return true
+	return !f.bad
 }
 
 // check returns an error if an encoded request has too many parts to be decoded. It accepts
 // malformed requests, which decoding refuses.
 func (b bounds) check(request []byte) error {
 	descriptors, all := 0, 0
-	for f, ok := (field{}), true; len(request) > 0 && ok; {
-		if request, ok = f.next(request); !ok || !f.is(2, bytesType) {
+	for f := (fields{rest: request}); f.next(); {
+		if !f.is(2, bytesType) {
 			continue
 		}
 		entries := 0
-		for d, ok := f.bytes, true; len(d) > 0 && ok; {
-			if d, ok = f.next(d); ok && f.is(1, bytesType) {
+		for d := (fields{rest: f.bytes}); d.next(); {
+			if d.is(1, bytesType) {
 				entries++
 			}
 		}
