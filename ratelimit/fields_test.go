@@ -2,12 +2,12 @@ package ratelimit_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
-	"github.com/ashlar-go/ashlar/ratelimit/internal/fieldtest"
 )
 
 var update = flag.Bool("update", false, "write the table of fields in REFERENCE.md")
@@ -24,7 +24,7 @@ func TestFieldReference(t *testing.T) {
 	if !ok || !found {
 		t.Fatalf("REFERENCE.md has no lines %q and %q", first, last)
 	}
-	want := fieldtest.Table(ratelimit.Fields())
+	want := fieldTable(ratelimit.Fields())
 	if table == want {
 		return
 	}
@@ -34,6 +34,33 @@ func TestFieldReference(t *testing.T) {
 	if err := os.WriteFile("REFERENCE.md", []byte(before+first+want+last+after), 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// fieldTable returns the fields as a table in Markdown, for the reference.
+func fieldTable(fields []ratelimit.Field) string {
+	var b strings.Builder
+	b.WriteString("| field | value | default | number | |\n|---|---|---|---|---|\n")
+	for i := range fields {
+		f := &fields[i]
+		value := string(f.Value.Kind)
+		if f.Value.Words != "" {
+			value = f.Value.Words
+		}
+		number := fmt.Sprint(f.Number)
+		if f.Extension {
+			number += ", extension"
+		}
+		name := f.Name
+		if f.InLimit {
+			name = "rate_limit." + name
+		}
+		counts := ""
+		if f.Counts {
+			counts = "; changes counting"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s (%s)%s |\n", name, value, f.Default, number, f.Doc, f.Section, counts)
+	}
+	return b.String()
 }
 
 // No two fields have one name, and no two of a message one number.

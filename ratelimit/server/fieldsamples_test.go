@@ -1,50 +1,22 @@
-// Package fieldtest writes fields of rules in all forms, for tests of what is derived from the table of fields.
-package fieldtest
+package server_test
 
 import (
-	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// Table returns the fields as a table in Markdown, for the reference.
-func Table(fields []ratelimit.Field) string {
-	var b strings.Builder
-	b.WriteString("| field | value | default | number | |\n|---|---|---|---|---|\n")
-	for i := range fields {
-		f := &fields[i]
-		value := string(f.Value.Kind)
-		if f.Value.Words != "" {
-			value = f.Value.Words
-		}
-		number := fmt.Sprint(f.Number)
-		if f.Extension {
-			number += ", extension"
-		}
-		name := f.Name
-		if f.InLimit {
-			name = "rate_limit." + name
-		}
-		counts := ""
-		if f.Counts {
-			counts = "; changes counting"
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s (%s)%s |\n", name, value, f.Default, number, f.Doc, f.Section, counts)
-	}
-	return b.String()
-}
-
-// Sample is a rule in which a field has another value than the default.
-type Sample struct {
+// sample is a rule in which a field has another value than the default.
+type sample struct {
 	Field ratelimit.Field
 	Value any
 	// Rule has the key of the field's name, the value "v*", and fields without which this one has no effect.
 	Rule map[string]any // as in a file
 }
 
-// Samples returns a sample of each field.
-func Samples(fields []ratelimit.Field) []Sample {
+// samplesOf returns a sample of each field.
+func samplesOf(fields []ratelimit.Field) []sample {
 	needs := map[string]map[string]any{
 		"burst": {"algorithm": "token_bucket"}, "time_zone": {"align": "calendar"},
 	}
@@ -53,7 +25,7 @@ func Samples(fields []ratelimit.Field) []Sample {
 		ratelimit.KindUnit: "hour", ratelimit.KindNames: []string{"Europe/Vienna"}, ratelimit.KindCandidate: uint32(9),
 		ratelimit.KindMap: map[string]any{"team": "a"},
 	}
-	var out []Sample
+	var out []sample
 	for _, f := range fields {
 		value := values[f.Value.Kind]
 		if f.Value.Kind == ratelimit.KindWord {
@@ -64,16 +36,14 @@ func Samples(fields []ratelimit.Field) []Sample {
 		if f.Name == "unlimited" {
 			limit = map[string]any{}
 		}
-		for name, v := range needs[f.Name] {
-			limit[name] = v
-		}
+		maps.Copy(limit, needs[f.Name])
 		if f.InLimit {
 			limit[f.Name] = inFile(value, f.Value.Kind)
 		} else {
 			rule[f.Name] = inFile(value, f.Value.Kind)
 		}
 		rule["rate_limit"] = limit
-		out = append(out, Sample{f, value, rule})
+		out = append(out, sample{f, value, rule})
 	}
 	return out
 }
