@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	commonv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
+
+	"github.com/ashlar-go/ashlar/internal/printable"
 )
 
 // descriptors are those of the flags -descriptors.
@@ -12,11 +14,7 @@ type descriptors []*commonv3.RateLimitDescriptor
 
 // text returns a descriptor as in the flag.
 func (d descriptors) text(i int) string {
-	pairs := make([]string, len(d[i].Entries))
-	for j, e := range d[i].Entries {
-		pairs[j] = e.GetKey() + "=" + e.GetValue()
-	}
-	return strings.Join(pairs, ",")
+	return printable.Join(d[i].Entries, ",", func(e *commonv3.RateLimitDescriptor_Entry) string { return e.GetKey() + "=" + e.GetValue() })
 }
 
 // add parses and adds one descriptor. Values may contain "=" but no comma.

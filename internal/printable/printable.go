@@ -45,3 +45,12 @@ func Cut(s string, n int) string {
 	}
 	return s[:n] // not UTF-8
 }
+
+// Join returns the texts of the elements of a list, with sep between them.
+func Join[T any](list []T, sep string, text func(T) string) string {
+	texts := make([]string, len(list))
+	for i, element := range list {
+		texts[i] = text(element)
+	}
+	return strings.Join(texts, sep)
+}

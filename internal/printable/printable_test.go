@@ -1,6 +1,7 @@
 package printable_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -57,5 +58,14 @@ func TestPrefixCountsCharacters(t *testing.T) {
 		if got := printable.Prefix(c.s, c.n); got != c.want {
 			t.Errorf("Prefix(%q, %d) = %q, want %q", c.s, c.n, got, c.want)
 		}
+	}
+}
+
+func TestJoin(t *testing.T) {
+	if got := printable.Join([]int{1, 20}, ", ", strconv.Itoa); got != "1, 20" {
+		t.Errorf("%q", got)
+	}
+	if got := printable.Join(nil, ", ", strconv.Itoa); got != "" {
+		t.Errorf("of nothing: %q", got)
 	}
 }

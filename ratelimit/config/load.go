@@ -48,12 +48,14 @@ func ReadDir(dir Dir, opts *Options) ([]File, error) {
 func (d Dir) open() (fs.FS, error) {
 	path := d.Path()
 	info, err := os.Stat(path)
-	if err == nil && !info.IsDir() {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err // without the path, which the message has
+	} else if err == nil && !info.IsDir() {
 		err = errors.New("not a directory")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("configuration directory %s, made of RUNTIME_ROOT %q, RUNTIME_SUBDIRECTORY %q and RUNTIME_APPDIRECTORY %q: %w",
-			path, d.Root, d.Subdirectory, d.AppDirectory, withoutPath(err))
+			path, d.Root, d.Subdirectory, d.AppDirectory, err)
 	}
 	return os.DirFS(path), nil
 }
@@ -107,14 +109,6 @@ func Read(fsys fs.FS, root string, opts *Options) (files []File, ignored []strin
 		files = append(files, File{Name: strings.ReplaceAll(name, "/", "."), Path: w.below(name), Data: data})
 	}
 	return append(files, w.failed...), ignored
-}
-
-// withoutPath removes the path from an error, for messages that begin with it.
-func withoutPath(err error) error {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err
-	}
-	return err
 }
 
 // walker finds the directories and files of a file system, upper levels first.

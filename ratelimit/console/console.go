@@ -97,6 +97,9 @@ func New(engine *ratelimit.Engine, opts *Options) (*Console, error) {
 	if c.opts.Now == nil {
 		c.opts.Now = time.Now
 	}
+	if c.opts.Load == nil {
+		c.opts.Load = func() Load { return Load{} }
+	}
 	var err error
 	if c.opts.ResetToken != "" {
 		if c.reset, err = httpx.NewTokenGuard(c.opts.ResetToken, c.opts.Now); err != nil {
@@ -155,14 +158,6 @@ func (c *Console) mux() http.Handler {
 
 // ServeHTTP serves one request, whose path has no prefix.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.handler.ServeHTTP(w, r) }
-
-// load returns the state of the configuration.
-func (c *Console) load() Load {
-	if c.opts.Load == nil {
-		return Load{}
-	}
-	return c.opts.Load()
-}
 
 // page responds with a page.
 func (c *Console) page(w http.ResponseWriter, r *http.Request, status int, template, title string, data any) error {

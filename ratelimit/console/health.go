@@ -49,7 +49,7 @@ type number struct {
 
 // health shows the health of the parts of the program.
 func (c *Console) health(w http.ResponseWriter, r *http.Request) error {
-	page := &healthPage{Store: c.opts.Store, Loaded: c.load(), Rules: c.current().limits}
+	page := &healthPage{Store: c.opts.Store, Loaded: c.opts.Load(), Rules: c.current().limits}
 	if c.opts.Health != nil {
 		page.Components = c.opts.Health()
 	}

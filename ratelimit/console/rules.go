@@ -13,13 +13,16 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/httpx/ui"
+	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
 // functions are those of the templates.
 var functions = template.FuncMap{
-	"rate": rateText, "size": sizeText, "tryURL": tryQuery, "entries": entriesText, "algorithm": algorithmText, "window": windowText,
-	"sentence": sentence, "unix": unixText, "duration": durationText, "seconds": secondsText, "share": share,
+	"rate": rateText, "size": sizeText, "tryURL": tryQuery, "entries": entriesText, "window": windowText,
+	"sentence": sentence, "duration": durationText, "seconds": secondsText, "share": share,
+	"algorithm": func(a ratelimit.Algorithm) string { return strings.ReplaceAll(a.String(), "_", " ") },
+	"unix":      func(seconds int64) string { return time.Unix(seconds, 0).UTC().Format(time.DateTime) + " UTC" },
 }
 
 // rateText writes hits in a second.
@@ -36,9 +39,6 @@ func rateText(perSecond float32) string {
 	}
 }
 
-// algorithmText names how a limit counts.
-func algorithmText(a ratelimit.Algorithm) string { return strings.ReplaceAll(a.String(), "_", " ") }
-
 // sizeText writes a limit in short.
 func sizeText(l *ratelimit.Limit) string {
 	switch {
@@ -53,11 +53,7 @@ func sizeText(l *ratelimit.Limit) string {
 }
 
 func entriesText(entries []ratelimit.Entry) string {
-	texts := make([]string, len(entries))
-	for i, e := range entries {
-		texts[i] = e.Key + "=" + e.Value
-	}
-	return strings.Join(texts, ", ")
+	return printable.Join(entries, ", ", func(e ratelimit.Entry) string { return e.Key + "=" + e.Value })
 }
 
 // tryQuery returns the query of the page to try requests for a descriptor.
@@ -130,7 +126,7 @@ func (c *Console) overview(w http.ResponseWriter, r *http.Request) error {
 	c.rates.sample(c.engine, c.opts.Now())
 	t := c.current()
 	page := &overviewPage{
-		selection: *s, Rules: len(t.byID), Limits: t.limits, More: max(0, len(t.domains)-maxRows), Loaded: c.load(),
+		selection: *s, Rules: len(t.byID), Limits: t.limits, More: max(0, len(t.domains)-maxRows), Loaded: c.opts.Load(),
 	}
 	page.Total, page.Since, page.Counted = c.rates.all()
 	for _, d := range t.domains[:min(len(t.domains), maxRows)] {

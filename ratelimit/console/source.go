@@ -84,7 +84,7 @@ func problemsOf(err error) []problem {
 
 // configuration shows where the rules come from, how the last load ended, and the files.
 func (c *Console) configuration(w http.ResponseWriter, r *http.Request) error {
-	load := c.load()
+	load := c.opts.Load()
 	page := &configurationPage{
 		Load: load, Rules: c.current().limits, Faults: problemsOf(load.Err), Warnings: problems(load.Warnings, true), HasFiles: c.opts.Files != nil,
 	}

@@ -269,10 +269,6 @@ func sentence(reason string) string {
 	return strings.ToUpper(reason[:1]) + reason[1:] + "."
 }
 
-func unixText(seconds int64) string {
-	return time.Unix(seconds, 0).UTC().Format("2006-01-02 15:04:05") + " UTC"
-}
-
 // secondsText writes seconds in the two largest units.
 func secondsText(n uint32) string {
 	switch {

@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
@@ -65,11 +66,7 @@ func window(l *ratelimit.Limit) string {
 }
 
 func indices(descriptors []int) string {
-	texts := make([]string, len(descriptors))
-	for i, d := range descriptors {
-		texts[i] = fmt.Sprintf("descriptors[%d]", d)
-	}
-	return strings.Join(texts, ", ")
+	return printable.Join(descriptors, ", ", func(i int) string { return fmt.Sprintf("descriptors[%d]", i) })
 }
 
 func instant(unix int64) string { return time.Unix(unix, 0).UTC().Format("2006-01-02T15:04:05Z") }

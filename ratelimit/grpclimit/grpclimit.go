@@ -110,9 +110,7 @@ func (i *Interceptor) Unary(ctx context.Context, req any, info *grpc.UnaryServer
 	if err != nil {
 		return nil, err
 	}
-	if d != nil {
-		defer i.release(ctx, info.FullMethod, d)
-	}
+	defer i.release(ctx, info.FullMethod, d)
 	return handler(ctx, req)
 }
 
@@ -122,9 +120,7 @@ func (i *Interceptor) Stream(srv any, stream grpc.ServerStream, info *grpc.Strea
 	if err != nil {
 		return err
 	}
-	if d != nil {
-		defer i.release(stream.Context(), info.FullMethod, d)
-	}
+	defer i.release(stream.Context(), info.FullMethod, d)
 	return handler(srv, stream)
 }
 
@@ -149,7 +145,7 @@ func (i *Interceptor) check(ctx context.Context, fullMethod string) (*ratelimit.
 		if i.opts.FailClosed {
 			return nil, rejection(codes.Unavailable, "rate limit unavailable", time.Second)
 		}
-		return nil, nil
+		return &ratelimit.Decision{}, nil
 	}
 	if s := d.Tightest(); s != nil && !i.opts.NoHeaders {
 		md := metadata.MD{}
@@ -162,10 +158,7 @@ func (i *Interceptor) check(ctx context.Context, fullMethod string) (*ratelimit.
 	if d.Code == ratelimit.OverLimit {
 		return nil, rejection(codes.ResourceExhausted, "too many requests", d.RetryAfter())
 	}
-	if d.HoldsPermits() {
-		return d, nil
-	}
-	return nil, nil
+	return d, nil
 }
 
 func rejection(code codes.Code, message string, retryAfter time.Duration) error {

@@ -56,13 +56,16 @@ func New(sizeInBytes int, opts *Options) (*Cache, error) {
 	c := &Cache{clock: newClock(opts), lookups: stats.NewCounter(), events: &events{}}
 	c.longest = min((size/maxShare-Overhead)*8/9, maxKey)
 	entries, err := otter.New(&otter.Options[string, *entry]{
-		MaximumWeight:    uint64(size),
-		Weigher:          weigh,
-		ExpiryCalculator: otter.ExpiryWritingFunc(timeToLive),
+		MaximumWeight: uint64(size),
+		// The allocator wastes up to an eighth of a key.
+		Weigher:          func(key string, _ *entry) uint32 { return uint32(len(key) + len(key)/8 + Overhead) },
+		ExpiryCalculator: otter.ExpiryWritingFunc(func(e otter.Entry[string, *entry]) time.Duration { return e.Value.ttl }),
 		OnAtomicDeletion: c.events.deleted,
 		StatsRecorder:    c.lookups,
 		Clock:            c.clock,
-		Executor:         callerRuns,
+		// Maintenance runs in the call that causes it: nothing runs in the background, and keys cannot be added
+		// faster than others are evicted.
+		Executor: func(maintenance func()) { maintenance() },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("localcache: %w", err)
@@ -73,10 +76,6 @@ func New(sizeInBytes int, opts *Options) (*Cache, error) {
 	c.entries = entries
 	return c, nil
 }
-
-// callerRuns executes maintenance in the call that causes it: nothing runs in the background,
-// and keys cannot be added faster than others are evicted.
-func callerRuns(maintenance func()) { maintenance() }
 
 // Contains reports whether key was added and has not expired. It does not allocate and does
 // not retain key.
@@ -103,11 +102,6 @@ func (c *Cache) Add(key []byte, ttl time.Duration) {
 
 // Remove removes key.
 func (c *Cache) Remove(key []byte) { c.entries.Invalidate(string(key)) }
-
-// weigh returns the size of an entry. The allocator wastes up to an eighth of a key.
-func weigh(key string, _ *entry) uint32 { return uint32(len(key) + len(key)/8 + Overhead) }
-
-func timeToLive(e otter.Entry[string, *entry]) time.Duration { return e.Value.ttl }
 
 // clock implements otter.Clock.
 type clock struct {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
@@ -139,11 +140,7 @@ func defaultValue(key string, format Format) Value {
 
 // String shows the descriptor as key=<field>, or key=constant.
 func (d *Descriptor) String() string {
-	parts := make([]string, len(d.Entries))
-	for i, e := range d.Entries {
-		parts[i] = e.Key + "=" + e.Value.String()
-	}
-	return strings.Join(parts, ",")
+	return printable.Join(d.Entries, ",", func(e Entry) string { return e.Key + "=" + e.Value.String() })
 }
 
 // String shows the value as <field>, or the constant.

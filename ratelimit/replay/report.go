@@ -3,9 +3,9 @@ package replay
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
@@ -153,12 +153,10 @@ func newRule(v *ratelimit.LimitView) Rule {
 }
 
 func pathText(path []ratelimit.Entry) string {
-	parts := make([]string, len(path))
-	for i, e := range path {
-		parts[i] = e.Key
-		if e.Value != "" {
-			parts[i] += "=" + e.Value
+	return printable.Join(path, " > ", func(e ratelimit.Entry) string {
+		if e.Value == "" {
+			return e.Key
 		}
-	}
-	return strings.Join(parts, " > ")
+		return e.Key + "=" + e.Value
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/internal/suggest"
 	"github.com/ashlar-go/ashlar/internal/yamltree"
 )
@@ -212,12 +213,9 @@ func (p *mappingParser) structure(n *yamltree.Node, name string, to structure) {
 			p.value(f.Value, f.Name, members[i].to)
 			continue
 		}
-		names := make([]string, len(members))
-		for i, m := range members {
-			names[i] = m.key
-		}
-		hint := "use " + strings.Join(names, ", ")
-		if meant := suggest.Closest(f.Name, names, 2); meant != "" {
+		names := printable.Join(members, ", ", func(m member) string { return m.key })
+		hint := "use " + names
+		if meant := suggest.Closest(f.Name, strings.Split(names, ", "), 2); meant != "" {
 			hint = fmt.Sprintf("did you mean %q?", meant)
 		}
 		p.fault(f.Key, "unknown key %.100q of %s: %s", f.Name, name, hint)

@@ -100,11 +100,9 @@ const maxText = 200
 
 // entriesText returns "<key>=<value>,<key>=<value>", with at most so many bytes of each.
 func entriesText(entries []ratelimit.Entry, most int) string {
-	texts := make([]string, len(entries))
-	for i, e := range entries {
-		texts[i] = printable.Truncate(e.Key, most) + "=" + printable.Truncate(e.Value, most)
-	}
-	return strings.Join(texts, ",")
+	return printable.Join(entries, ",", func(e ratelimit.Entry) string {
+		return printable.Truncate(e.Key, most) + "=" + printable.Truncate(e.Value, most)
+	})
 }
 
 // descriptorLine returns "<entries>: <rule>: <status>".

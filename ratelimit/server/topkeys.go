@@ -110,13 +110,10 @@ func writeTopKeys(b *strings.Builder, what string, keys []ratelimit.KeyCount) {
 		if k.Error > 0 {
 			number += fmt.Sprintf(" (±%d)", k.Error)
 		}
-		var texts []string
+		text := printable.Join(k.Entries, ", ", func(e ratelimit.Entry) string { return e.Key + "=" + e.Value })
 		if k.Domain != "" {
-			texts = append(texts, "domain "+k.Domain)
+			text = strings.TrimSuffix("domain "+k.Domain+", "+text, ", ")
 		}
-		for _, e := range k.Entries {
-			texts = append(texts, e.Key+"="+e.Value)
-		}
-		fmt.Fprintf(b, "  %s %s: %s\n", number, noun(k.Count, what), printable.String(strings.Join(texts, ", ")))
+		fmt.Fprintf(b, "  %s %s: %s\n", number, noun(k.Count, what), printable.String(text))
 	}
 }

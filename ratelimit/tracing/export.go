@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
@@ -26,8 +27,9 @@ type exporter struct {
 	now   func() time.Time
 	mask  *strings.Replacer // of secrets, which a receiver may have sent back
 
+	all atomic.Uint64 // spans lost since the start
+
 	mu      sync.Mutex
-	all     uint64 // spans lost since the start
 	lost    uint64 // spans lost since exports began to fail
 	failing bool
 	logged  time.Time
@@ -89,7 +91,7 @@ const (
 func (e *exporter) failed(spans int, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.all += uint64(spans)
+	e.all.Add(uint64(spans))
 	e.lost += uint64(spans)
 	now := e.now()
 	if e.failing && now.Sub(e.logged) < repeatAfter {
@@ -106,10 +108,4 @@ func (e *exporter) delivered() {
 		e.log.Info("trace spans are delivered again", "lost", e.lost)
 		e.failing, e.lost = false, 0
 	}
-}
-
-func (e *exporter) total() uint64 {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.all
 }

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
-	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
@@ -86,11 +86,8 @@ func limited(s string) string { return shorten(s, MaxText) }
 // shorten cuts s after a complete character. The result does not retain a longer
 // string in memory.
 func shorten(s string, limit int) string {
-	if len(s) > limit {
-		for limit > 0 && !utf8.RuneStart(s[limit]) {
-			limit--
-		}
-		s = strings.Clone(s[:limit])
+	if cut := printable.Cut(s, limit); len(cut) < len(s) {
+		s = strings.Clone(cut)
 	}
 	return strings.ToValidUTF8(s, "\uFFFD")
 }

@@ -153,12 +153,12 @@ func (t *Tracing) shutdown(ctx context.Context) error {
 		ctx, cancel = context.WithTimeout(ctx, shutdownTimeout)
 		defer cancel()
 	}
-	before := t.exporter.total()
+	before := t.exporter.all.Load()
 	stop := context.AfterFunc(ctx, t.exporter.abort)
 	defer stop()
 	// If the context had ended, the library would stop nothing.
 	err := t.provider.Shutdown(context.WithoutCancel(ctx))
-	if n := t.exporter.total() - before; n > 0 {
+	if n := t.exporter.all.Load() - before; n > 0 {
 		err = errors.Join(fmt.Errorf("%d spans were not delivered", n), ctx.Err(), err)
 	}
 	if err != nil {

@@ -143,11 +143,14 @@ func (c *Client) Run(ctx context.Context, load func(*Update) error, failed func(
 		if ctx.Err() != nil {
 			return
 		}
-		first := r.opts.RetryInterval
+		schedule := backoff.Backoff{Initial: r.opts.RetryInterval, Max: r.opts.Backoff.Max, Factor: 1 + r.opts.Backoff.Factor}
 		if r.reached {
-			first = r.opts.Backoff.Initial
+			schedule.Initial = r.opts.Backoff.Initial
 		}
-		wait := r.opts.Backoff.schedule(first).Wait(r.failures)
+		if r.opts.Backoff.Jitter {
+			schedule.Jitter = 0.5
+		}
+		wait := schedule.Wait(r.failures)
 		r.failures++
 		failed(&connectionError{c.target, err, wait})
 		if backoff.Sleep(ctx, wait) != nil {

@@ -13,7 +13,6 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/ashlar-go/ashlar/internal/backoff"
 	"github.com/ashlar-go/ashlar/internal/settings"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
@@ -81,14 +80,6 @@ type Backoff struct {
 	// Jitter removes a random part of each wait, up to half of it, so that the clients of
 	// a server do not retry at the same moment (XDS_CLIENT_BACKOFF_JITTER).
 	Jitter bool
-}
-
-func (b Backoff) schedule(initial time.Duration) backoff.Backoff {
-	s := backoff.Backoff{Initial: initial, Max: b.Max, Factor: 1 + b.Factor}
-	if b.Jitter {
-		s.Jitter = 0.5
-	}
-	return s
 }
 
 const (

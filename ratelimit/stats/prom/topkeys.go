@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -81,18 +80,14 @@ func (t *topKeys) send(to chan<- prometheus.Metric, desc *prometheus.Desc, top *
 
 // topLabels returns the labels of a key: domain, rule and key, cut and made printable.
 func topLabels(r *ratelimit.RuleKeys, k *ratelimit.KeyCount) [3]string {
-	var rule, key []string
-	for _, e := range r.Path {
-		text := e.Key
-		if e.Value != "" {
-			text += "_" + e.Value
+	rule := printable.Join(r.Path, ".", func(e ratelimit.Entry) string {
+		if e.Value == "" {
+			return e.Key
 		}
-		rule = append(rule, text)
-	}
-	for _, e := range k.Entries {
-		key = append(key, e.Key+"="+e.Value)
-	}
-	labels := [...]string{cmp.Or(r.Domain, k.Domain), strings.Join(rule, "."), strings.Join(key, ",")}
+		return e.Key + "_" + e.Value
+	})
+	key := printable.Join(k.Entries, ",", func(e ratelimit.Entry) string { return e.Key + "=" + e.Value })
+	labels := [...]string{cmp.Or(r.Domain, k.Domain), rule, key}
 	for i := range labels {
 		labels[i] = printable.Truncate(labels[i], maxTopLabel)
 	}

@@ -2,28 +2,22 @@ package statsd
 
 import (
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
+	"maps"
 )
 
 // maxForgotten limits the counters that are retained although the registry has
 // forgotten them, because a part of their counts was not sent.
 const maxForgotten = 10_000
 
-// counter holds the state of a counter in a sink.
-type counter struct {
+// number holds the state of a counter or a gauge in a sink.
+type number struct {
 	label  label
-	last   uint64 // the total at the last reading
-	unsent uint64
+	last   uint64 // the total or value at the last reading
+	unsent uint64 // of a counter
 	round  uint64 // the last reading that contained it
 }
 
-func (c *counter) sent(n uint64) { c.unsent -= n }
-
-// gauge holds the state of a gauge in a sink.
-type gauge struct {
-	label label
-	value uint64
-	round uint64
-}
+func (c *number) sent(n uint64) { c.unsent -= n }
 
 // timer holds the state of a timer in a sink.
 type timer struct {
@@ -88,8 +82,8 @@ type deltas struct {
 	registry *stats.Registry
 	label    func(name string) label
 	round    uint64
-	counters map[string]*counter
-	gauges   map[string]*gauge
+	counters map[string]*number
+	gauges   map[string]*number
 	timers   map[string]*timer
 	lost     uint64 // counts dropped with forgotten names since flushes began to fail
 }
@@ -98,7 +92,7 @@ type deltas struct {
 func newDeltas(registry *stats.Registry, label func(string) label) *deltas {
 	d := &deltas{
 		registry: registry, label: label,
-		counters: make(map[string]*counter), gauges: make(map[string]*gauge), timers: make(map[string]*timer),
+		counters: make(map[string]*number), gauges: make(map[string]*number), timers: make(map[string]*timer),
 	}
 	d.addTimers()
 	for _, t := range d.timers {
@@ -123,13 +117,19 @@ func (d *deltas) read() {
 	d.forget()
 }
 
+// number finds or creates the state of a statistic.
+func (d *deltas) number(all map[string]*number, name string) *number {
+	n := all[name]
+	if n == nil {
+		n = &number{label: d.label(name)}
+		all[name] = n
+	}
+	return n
+}
+
 // Counter adds what was counted since the last reading.
 func (d *deltas) Counter(name string, total uint64) {
-	c := d.counters[name]
-	if c == nil {
-		c = &counter{label: d.label(name)}
-		d.counters[name] = c
-	}
+	c := d.number(d.counters, name)
 	if c.round == d.round {
 		return // the second time in one reading
 	}
@@ -143,12 +143,8 @@ func (d *deltas) Counter(name string, total uint64) {
 
 // Gauge replaces the value.
 func (d *deltas) Gauge(name string, value uint64) {
-	g := d.gauges[name]
-	if g == nil {
-		g = &gauge{label: d.label(name)}
-		d.gauges[name] = g
-	}
-	g.round, g.value = d.round, value
+	g := d.number(d.gauges, name)
+	g.round, g.last = d.round, value
 }
 
 // forget drops what the registry has forgotten. A counter that was not sent completely
@@ -168,11 +164,7 @@ func (d *deltas) forget() {
 			c.last = 0
 		}
 	}
-	for name, g := range d.gauges {
-		if g.round != d.round {
-			delete(d.gauges, name)
-		}
-	}
+	maps.DeleteFunc(d.gauges, func(_ string, g *number) bool { return g.round != d.round })
 }
 
 // unsent returns how many counts and calls were not sent.

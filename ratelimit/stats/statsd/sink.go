@@ -211,7 +211,7 @@ func (s *Sink) writeAll() (err error) {
 		}
 	}
 	for _, g := range s.deltas.gauges {
-		if err := s.add(sample{label: g.label, kind: gaugeKind, value: g.value}, part{}); err != nil {
+		if err := s.add(sample{label: g.label, kind: gaugeKind, value: g.last}, part{}); err != nil {
 			return err
 		}
 	}
