@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
@@ -20,8 +19,9 @@ func explainAll(s *settings, c *config.Config) ([]*explain.Explanation, error) {
 		if err != nil {
 			return nil, fmt.Errorf("-explain %s: %w", request.Domain, err)
 		}
+		positions := positionsOf(x.Domain, c)
 		for i := range x.Descriptors {
-			addPositions(x.Descriptors[i].Levels, topLevels(x.Domain, c))
+			addPositions(x.Descriptors[i].Levels, positions)
 		}
 		out = append(out, x)
 	}
@@ -41,52 +41,40 @@ func requests(explains []explainFlag) []*ratelimit.Request {
 	return out
 }
 
-// locatedRules is a list of rules with its file and path.
-type locatedRules struct {
-	file  string
-	path  []string
-	rules []ratelimit.Rule
-}
-
-// topLevels returns the top levels of a domain, one for each file that configures it.
-func topLevels(domain string, c *config.Config) []locatedRules {
-	var out []locatedRules
+// positionsOf returns the file and path of each rule of a domain, by its name.
+func positionsOf(domain string, c *config.Config) map[string]string {
+	all := map[string]string{}
+	var add func(above, at string, rules []ratelimit.Rule)
+	add = func(above, at string, rules []ratelimit.Rule) {
+		for i := range rules {
+			name, position := ruleName(above, rules[i].Key, rules[i].Value), fmt.Sprintf("%sdescriptors[%d]", at, i)
+			all[name] = position
+			add(name, position+".", rules[i].Rules)
+		}
+	}
 	for i := range c.Domains {
 		if d := &c.Domains[i]; d.Name == domain {
-			out = append(out, locatedRules{file: c.Files[i], rules: d.Rules})
+			add("", c.Files[i]+" ", d.Rules)
 		}
 	}
-	return out
+	return all
 }
+
+// ruleName identifies a rule below another one.
+func ruleName(above, key, value string) string { return fmt.Sprintf("%s%q%q", above, key, value) }
 
 // addPositions sets the positions of the rules that were tried.
-func addPositions(levels []explain.Level, at []locatedRules) {
+func addPositions(levels []explain.Level, positions map[string]string) {
+	above := ""
 	for i := range levels {
-		var next []locatedRules
-		for j := range levels[i].Tried {
-			a := &levels[i].Tried[j]
-			below, found := find(at, a.Key, a.Value)
-			if !a.Configured || !found {
-				continue
-			}
-			a.Position = below.file + " " + strings.Join(below.path, ".")
-			if a.Matched {
-				next = []locatedRules{below}
+		tried := levels[i].Tried
+		for j := range tried {
+			if tried[j].Configured {
+				tried[j].Position = positions[ruleName(above, tried[j].Key, tried[j].Value)]
 			}
 		}
-		at = next
-	}
-}
-
-// find returns the rules nested in the only rule with that key and value.
-func find(in []locatedRules, key, value string) (below locatedRules, found bool) {
-	for _, s := range in {
-		for i := range s.rules {
-			if r := &s.rules[i]; r.Key == key && r.Value == value {
-				path := append(slices.Clone(s.path), fmt.Sprintf("descriptors[%d]", i))
-				return locatedRules{s.file, path, r.Rules}, true
-			}
+		if match := levels[i].Match(); match != nil {
+			above = ruleName(above, match.Key, match.Value)
 		}
 	}
-	return locatedRules{}, false
 }

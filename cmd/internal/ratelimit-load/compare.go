@@ -59,7 +59,7 @@ func (c *comparison) run(ctx context.Context) error {
 	c.failed = make([]uint64, len(c.targets))
 	for _, t := range c.targets {
 		defer t.close()
-		if err := t.connect(ctx, c.load.connections, c.load.requests.get(0)); err != nil {
+		if err := t.connect(ctx, c.load.connections, c.load.requests[0]); err != nil {
 			return fmt.Errorf("target %q: %w", t.name, err)
 		}
 		c.load.drive(ctx, t, c.load.warmup)

@@ -72,7 +72,7 @@ func TestRequests(t *testing.T) {
 	require.NoError(t, err)
 	for key, want := range [][]string{{"0", "1"}, {"1", "2"}, {"2", "0"}} {
 		var request ratelimitv3.RateLimitRequest
-		require.NoError(t, proto.Unmarshal(encoded.get(key), &request))
+		require.NoError(t, proto.Unmarshal(encoded[key], &request))
 		assert.Equal(t, "d", request.GetDomain())
 		assert.EqualValues(t, 1, request.GetHitsAddend())
 		require.Len(t, request.GetDescriptors(), 2)

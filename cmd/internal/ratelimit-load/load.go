@@ -20,7 +20,7 @@ const grace = time.Second
 // load describes what is sent and how, for any target.
 type load struct {
 	*settings
-	requests *requests
+	requests [][]byte
 }
 
 // outcome is the result of one stretch of load.
@@ -106,7 +106,7 @@ func (w *worker) run(ctx, inFlight context.Context) {
 // call sends the request of a ticket and counts its result with the latency since from. ok is false
 // for an error.
 func (w *worker) call(inFlight context.Context, ticket uint64, from time.Time) (end time.Time, ok bool) {
-	w.exchange.request = w.requests.get(w.pick(ticket))
+	w.exchange.request = w.requests[w.pick(ticket)]
 	err := w.conn.Invoke(inFlight, method, &w.exchange, &w.exchange)
 	end = time.Now()
 	switch {

@@ -57,7 +57,7 @@ func run(ctx context.Context, env cli.Env) error {
 func single(ctx context.Context, l *load, stdout io.Writer) error {
 	t := &target{addr: l.addr}
 	defer t.close()
-	if err := t.connect(ctx, l.connections, l.requests.get(0)); err != nil {
+	if err := t.connect(ctx, l.connections, l.requests[0]); err != nil {
 		return err
 	}
 	l.drive(ctx, t, l.warmup)

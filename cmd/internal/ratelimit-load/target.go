@@ -198,36 +198,18 @@ func malformed(response, rest []byte, n int) error {
 	return fmt.Errorf("malformed RateLimitResponse at byte %d of %d: %w", len(response)-len(rest), len(response), protowire.ParseError(n))
 }
 
-// requests holds one encoded request per key, in one block without pointers for the garbage
-// collector to follow.
-type requests struct {
-	block []byte
-	ends  []int
-}
-
 // encodeRequests encodes a request for every key: the descriptors of request k have the values k,
 // k+1, ... (modulo keys), so that a request counts no key twice unless it has more descriptors than
-// keys.
-func encodeRequests(s *settings) (*requests, error) {
-	r := &requests{ends: make([]int, s.keys)}
-	options := proto.MarshalOptions{Deterministic: true}
-	for key := range s.keys {
+// keys. The requests must not be changed.
+func encodeRequests(s *settings) ([][]byte, error) {
+	requests := make([][]byte, s.keys)
+	for key := range requests {
 		var err error
-		if r.block, err = options.MarshalAppend(r.block, newRequest(s, key)); err != nil {
+		if requests[key], err = (proto.MarshalOptions{Deterministic: true}).Marshal(newRequest(s, key)); err != nil {
 			return nil, fmt.Errorf("encode the request for key %d: %w", key, err)
 		}
-		r.ends[key] = len(r.block)
 	}
-	return r, nil
-}
-
-// get returns the encoded request for key; it must not be changed.
-func (r *requests) get(key int) []byte {
-	start := 0
-	if key > 0 {
-		start = r.ends[key-1]
-	}
-	return r.block[start:r.ends[key]:r.ends[key]]
+	return requests, nil
 }
 
 func newRequest(s *settings, key int) *ratelimitv3.RateLimitRequest {

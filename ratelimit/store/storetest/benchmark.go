@@ -32,76 +32,55 @@ func Benchmark(b *testing.B, open func(b *testing.B) ratelimit.Store) {
 	}{{"hot", spread[:1]}, {"spread", spread}} {
 		for _, n := range []int{1, 3, 10} {
 			name := fmt.Sprintf("%s/hits=%d/", keys.name, n)
-			bench := bench{keys.keys, n, window}
-			b.Run(name+"serial", func(b *testing.B) { bench.serial(b, open(b)) })
-			b.Run(name+"parallel", func(b *testing.B) { bench.parallel(b, open(b)) })
+			b.Run(name+"serial", func(b *testing.B) {
+				store := warm(b, open(b), keys.keys, n, window)
+				add, ctx := caller(store, keys.keys, n, window, 0, 1), b.Context()
+				for b.Loop() {
+					if err := add(ctx); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+			b.Run(name+"parallel", func(b *testing.B) {
+				store := warm(b, open(b), keys.keys, n, window)
+				var from atomic.Int64
+				b.RunParallel(func(pb *testing.PB) {
+					add, ctx := caller(store, keys.keys, n, window, int(from.Add(1))*len(keys.keys)/3, 1), b.Context()
+					for pb.Next() {
+						if err := add(ctx); err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			})
 		}
 	}
 }
 
-// bench is a shape of calls.
-type bench struct {
-	keys   [][]byte
-	hits   int // per call
-	window int64
-}
-
-// caller makes consecutive calls, with the keys of the list in turn.
-type caller struct {
-	bench
-	store      ratelimit.Store
-	call       []ratelimit.Hit
-	next, step int
-}
-
-func (c bench) caller(store ratelimit.Store, from, step int) *caller {
-	return &caller{c, store, make([]ratelimit.Hit, c.hits), from, step}
-}
-
-func (c *caller) add(ctx context.Context) error {
-	for i := range c.call {
-		c.next = (c.next + c.step) % len(c.keys)
-		c.call[i] = ratelimit.Hit{
-			Key: c.keys[c.next], N: 1, Limit: 100, Unit: ratelimit.Hour, Window: c.window,
+// caller returns a function that makes a call of so many hits, with the next keys of the list.
+func caller(store ratelimit.Store, keys [][]byte, hits int, window int64, next, step int) func(context.Context) error {
+	call := make([]ratelimit.Hit, hits)
+	return func(ctx context.Context) error {
+		for i := range call {
+			next = (next + step) % len(keys)
+			call[i] = ratelimit.Hit{Key: keys[next], N: 1, Limit: 100, Unit: ratelimit.Hour, Window: window}
 		}
+		return store.Add(ctx, call)
 	}
-	return c.store.Add(ctx, c.call)
 }
 
 // warm creates all counters before the measurement, in another order than that of their use, so
 // that the measurement does not access the memory of the store sequentially.
-func (c bench) warm(b *testing.B, store ratelimit.Store) {
+func warm(b *testing.B, store ratelimit.Store, keys [][]byte, hits int, window int64) ratelimit.Store {
 	b.Helper()
-	all := c.caller(store, 0, warmStep)
-	for range (len(c.keys) + c.hits - 1) / c.hits {
-		if err := all.add(b.Context()); err != nil {
+	add := caller(store, keys, hits, window, 0, warmStep)
+	for range (len(keys) + hits - 1) / hits {
+		if err := add(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 	}
 	b.ReportAllocs()
 	b.ResetTimer()
-}
-
-func (c bench) serial(b *testing.B, store ratelimit.Store) {
-	c.warm(b, store)
-	one, ctx := c.caller(store, 0, 1), b.Context()
-	for b.Loop() {
-		if err := one.add(ctx); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func (c bench) parallel(b *testing.B, store ratelimit.Store) {
-	c.warm(b, store)
-	var from atomic.Int64
-	b.RunParallel(func(pb *testing.PB) {
-		mine, ctx := c.caller(store, int(from.Add(1))*len(c.keys)/3, 1), b.Context()
-		for pb.Next() {
-			if err := mine.add(ctx); err != nil {
-				b.Error(err)
-				return
-			}
-		}
-	})
+	return store
 }
