@@ -25,8 +25,8 @@ const MaxFaults = 10_000
 // Compile validates domains and indexes them for matching. The error is [Faults], all at
 // once, up to MaxFaults. Likely mistakes are in the Ruleset's Warnings.
 //
-// No domains are a valid, empty Ruleset. The domains are not retained, except for the
-// Metadata of their rules, which must not be modified afterwards.
+// No domains are a valid, empty Ruleset. The Ruleset refers to the domains (see
+// [Ruleset.Source]), which must not be modified afterwards.
 func Compile(domains []Domain, opts *CompileOptions) (*Ruleset, error) {
 	opts = cmp.Or(opts, &CompileOptions{})
 	c := &compiler{rules: &Ruleset{domains: make(map[string]*domain), plans: make(map[string]*keyPlan), fields: opts.Fields, source: domains}}

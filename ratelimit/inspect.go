@@ -53,14 +53,12 @@ func (v LevelView) at() *level {
 
 // Keys returns the keys without a star, sorted.
 func (v LevelView) Keys() []string {
-	if v.at().many != nil {
-		return slices.Sorted(maps.Keys(v.at().many))
-	}
-	var keys []string
+	keys := slices.Collect(maps.Keys(v.at().many))
 	for _, k := range v.at().few {
 		keys = append(keys, k.key)
 	}
-	return slices.Sorted(slices.Values(keys))
+	slices.Sort(keys)
+	return keys
 }
 
 // Values returns the exact values that the rules of a key have, in the order of the

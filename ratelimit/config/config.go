@@ -91,7 +91,15 @@ func Parse(files []File, opts *Options) (*Config, error) {
 			c.Domains = append(c.Domains, doc.domain)
 		}
 	}
-	position := func(at ratelimit.Position, field string) *Fault { return docs[at.Source].locate(at.Path, field) }
+	// What Compile reports of a field that has a fault already would only repeat that.
+	position := func(at ratelimit.Position, field string) *Fault {
+		doc := docs[at.Source]
+		p := doc.root.find(at.Path, field)
+		if p.faulty {
+			return nil
+		}
+		return &Fault{File: doc.file, Line: p.at.Line, Column: p.at.Column}
+	}
 	rules, err := ratelimit.Compile(c.Domains, &ratelimit.CompileOptions{MergeDomains: o.MergeDomains, Fields: o.Fields})
 	if compiled, ok := errors.AsType[ratelimit.Faults](err); ok {
 		faults = append(faults, Translate(compiled, position)...)

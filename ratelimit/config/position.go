@@ -37,16 +37,6 @@ func (doc *document) report(to *[]*Fault, at yamltree.Pos, reason string) {
 	}
 }
 
-// locate returns a fault with the position of a field. It returns nil if the field has a
-// fault already, which what Compile reports would only repeat.
-func (doc *document) locate(path []int, field string) *Fault {
-	p := doc.root.find(path, field)
-	if p.faulty {
-		return nil
-	}
-	return &Fault{File: doc.file, Line: p.at.Line, Column: p.at.Column}
-}
-
 // value is a value of the file: a field of a map or an element of a list.
 type value struct {
 	pair              // without name and key in a list

@@ -77,8 +77,14 @@ const maxProfile = 5 * time.Minute
 // /debug/pprof/heap, in the format of go tool pprof, or as text with ?debug=1.
 func profileIndex(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, "/debug/pprof/")
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if name == "" {
-		listProfiles(w)
+		lines := []string{"/debug/pprof/profile?seconds=30\n", "/debug/pprof/trace?seconds=1\n"}
+		for _, p := range pprof.Profiles() {
+			lines = append(lines, fmt.Sprintf("/debug/pprof/%s?debug=1: %d\n", p.Name(), p.Count()))
+		}
+		slices.Sort(lines)
+		fmt.Fprint(w, strings.Join(lines, ""))
 		return
 	}
 	p := pprof.Lookup(name)
@@ -90,20 +96,8 @@ func profileIndex(w http.ResponseWriter, r *http.Request) {
 	if debug == 0 {
 		w.Header().Set("Content-Type", "application/octet-stream")
 		w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", name))
-	} else {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	}
 	_ = p.WriteTo(w, debug)
-}
-
-func listProfiles(w http.ResponseWriter) {
-	lines := []string{"/debug/pprof/profile?seconds=30\n", "/debug/pprof/trace?seconds=1\n"}
-	for _, p := range pprof.Profiles() {
-		lines = append(lines, fmt.Sprintf("/debug/pprof/%s?debug=1: %d\n", p.Name(), p.Count()))
-	}
-	slices.Sort(lines)
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	fmt.Fprint(w, strings.Join(lines, ""))
 }
 
 // record returns a page that records a profile for the requested time, d by default, or until the client

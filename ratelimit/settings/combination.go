@@ -41,11 +41,7 @@ func (r *reading) checkCombinations() {
 // repair makes harmless combinations usable, as far as the reference service starts with them,
 // and returns warnings about them.
 func (r *reading) repair() {
-	warn := func(id, text string) {
-		if expanded, ok := r.Expand(id, text); ok && r.IsSet(id) {
-			r.repaired = append(r.repaired, Warning{Variable: r.SetBy(id), Text: expanded})
-		}
-	}
+	warn := func(id, text string) { r.repaired = r.warn(r.repaired, true, id, text) }
 	if r.GRPCClientTLSSAN != "" && r.GRPCClientTLSCACert == "" {
 		r.GRPCClientTLSSAN = ""
 		warn("GRPC_CLIENT_TLS_SAN", "has no effect, clients need no certificate: set $GRPC_CLIENT_TLS_CACERT")
@@ -83,6 +79,14 @@ func (r *reading) repair() {
 			warn(order.lowerName, "is above $"+order.upperName+", and is lowered to it")
 		}
 	}
+}
+
+// warn adds a warning about a setting that is set.
+func (r *reading) warn(all []Warning, when bool, id, text string) []Warning {
+	if expanded, ok := r.Expand(id, text); when && ok && r.IsSet(id) {
+		all = append(all, Warning{Variable: r.SetBy(id), Text: expanded})
+	}
+	return all
 }
 
 // listener is an address that the service opens.
@@ -172,11 +176,7 @@ func (k *KV) checkURL() (shown string, err error) {
 // ineffective warns of settings that have no effect beside others.
 func (r *reading) ineffective() []Warning {
 	var all []Warning
-	warn := func(when bool, id, text string) {
-		if expanded, ok := r.Expand(id, text); when && ok && r.IsSet(id) {
-			all = append(all, Warning{Variable: r.SetBy(id), Text: expanded})
-		}
-	}
+	warn := func(when bool, id, text string) { all = r.warn(all, when, id, text) }
 	warnEach := func(when bool, prefix, text string, ids ...string) {
 		for _, id := range ids {
 			warn(when, prefix+id, text)

@@ -82,19 +82,15 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, "use GET", http.StatusMethodNotAllowed)
 		return
 	}
-	query := req.URL.Query()
-	s := r.Snapshot().filter(query.Get("filter"), query.Has("usedonly"))
+	query, s := req.URL.Query(), r.Snapshot()
+	lacks := func(name string) bool { return !strings.Contains(name, query.Get("filter")) }
+	usedOnly := query.Has("usedonly")
+	maps.DeleteFunc(s.Counters, func(name string, n uint64) bool { return lacks(name) || usedOnly && n == 0 })
+	maps.DeleteFunc(s.Gauges, func(name string, _ uint64) bool { return lacks(name) })
+	maps.DeleteFunc(s.Timers, func(name string, t Summary) bool { return lacks(name) || usedOnly && t.Count == 0 })
 	var text strings.Builder
 	_ = s.WriteText(&text) // into memory
 	if err := httpx.WritePage(w, req, s, text.String()); err != nil {
 		httpx.WriteError(w, req, err)
 	}
-}
-
-func (s Snapshot) filter(part string, usedOnly bool) Snapshot {
-	lacks := func(name string) bool { return !strings.Contains(name, part) }
-	maps.DeleteFunc(s.Counters, func(name string, n uint64) bool { return lacks(name) || usedOnly && n == 0 })
-	maps.DeleteFunc(s.Gauges, func(name string, _ uint64) bool { return lacks(name) })
-	maps.DeleteFunc(s.Timers, func(name string, t Summary) bool { return lacks(name) || usedOnly && t.Count == 0 })
-	return s
 }

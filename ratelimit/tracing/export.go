@@ -69,8 +69,13 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	defer context.AfterFunc(e.quit, cancel)()
 	if err := e.next.ExportSpans(ctx, spans); err != nil {
 		e.failed(len(spans), err)
-	} else {
-		e.delivered()
+		return nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.failing {
+		e.log.Info("trace spans are delivered again", "lost", e.lost)
+		e.failing, e.lost = false, 0
 	}
 	return nil
 }
@@ -99,13 +104,4 @@ func (e *exporter) failed(spans int, err error) {
 	}
 	e.failing, e.logged = true, now
 	e.log.Warn("trace spans were not delivered", "err", shorten(e.mask.Replace(err.Error()), maxReason), "lost", e.lost)
-}
-
-func (e *exporter) delivered() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.failing {
-		e.log.Info("trace spans are delivered again", "lost", e.lost)
-		e.failing, e.lost = false, 0
-	}
 }

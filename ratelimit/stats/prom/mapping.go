@@ -61,13 +61,8 @@ const unmappedHelp = "A statistic without a mapping: its name, with underscores 
 // unmapped returns the target of a statistic that no mapping matches. Timers are
 // summaries in milliseconds unless the mapping file sets another default.
 func unmapped(name string, sort mapper.MetricType) target {
-	t := target{metric: cmp.Or(escape(name), "_"), help: unmappedHelp, factor: 1}
-	switch sort {
-	case mapper.MetricTypeCounter:
-		t.kind = counter
-	case mapper.MetricTypeGauge:
-		t.kind = gauge
-	default:
+	t := target{metric: cmp.Or(escape(name), "_"), help: unmappedHelp, factor: 1, kind: kind(sort)}
+	if sort == mapper.MetricTypeObserver {
 		t.kind, t.unit = summary, time.Millisecond
 		t.summary.Objectives = map[float64]float64{0.5: 0.05, 0.9: 0.01, 0.99: 0.001}
 	}

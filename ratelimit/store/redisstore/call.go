@@ -45,16 +45,6 @@ func (r *request) key(i int) []byte {
 	return r.hits[i].Key
 }
 
-// check returns an error for charges that no script is for.
-func (r *request) check() error {
-	for i := range r.charges {
-		if a := r.charges[i].Algorithm; algorithmOf(a) == nil {
-			return fmt.Errorf("redisstore: a charge has the algorithm %s: must be another one than fixed_window", a)
-		}
-	}
-	return nil
-}
-
 // States of a call. Whoever moves it out of callWaiting decides whether it is sent.
 const (
 	callWaiting int32 = iota
@@ -175,8 +165,10 @@ func (s *shared) do(ctx context.Context, r *request, find func(key []byte) (*que
 	if ctx.Err() != nil {
 		return fmt.Errorf("redisstore: %w", context.Cause(ctx))
 	}
-	if err := r.check(); err != nil {
-		return err
+	for i := range r.charges {
+		if a := r.charges[i].Algorithm; algorithmOf(a) == nil {
+			return fmt.Errorf("redisstore: a charge has the algorithm %s: must be another one than fixed_window", a)
+		}
 	}
 	var memory [4]*call
 	calls, err := s.split(memory[:0], r, find)

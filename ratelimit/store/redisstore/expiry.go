@@ -26,10 +26,6 @@ type expiryEntry struct {
 	epoch   uint32 // how many connections had been opened
 }
 
-func newExpiryTable() *expiryTable {
-	return &expiryTable{seed: maphash.MakeSeed(), sets: make([][expiryWays]expiryEntry, expirySets)}
-}
-
 func (t *expiryTable) hash(key []byte) uint64 { return maphash.Bytes(t.seed, key) }
 
 // has reports whether the counter is known to expire, neither before the end of its

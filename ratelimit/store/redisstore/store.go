@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -65,7 +66,7 @@ func newShared(locate func(context.Context, string) (string, error), opts *Optio
 	if err != nil {
 		return nil, err
 	}
-	s := &shared{opts: o, expiries: newExpiryTable()}
+	s := &shared{opts: o, expiries: &expiryTable{seed: maphash.MakeSeed(), sets: make([][expiryWays]expiryEntry, expirySets)}}
 	s.dialer = &dialer{opts: &s.opts, logins: parseAuth(o.Auth), database: o.Database, locate: locate}
 	return s, nil
 }
