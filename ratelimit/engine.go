@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"math"
 	"math/rand/v2"
@@ -153,7 +154,8 @@ func New(store Store, opts *Options) *Engine {
 		}
 	}
 	if o.TopKeys {
-		e.top = newTopKeys(e.clock.read().now)
+		e.top = &topKeys{seed: maphash.MakeSeed(), from: e.clock.read().now}
+		e.top.gate.Store(gateOf(-1, 0))
 	}
 	return e
 }

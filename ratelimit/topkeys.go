@@ -111,12 +111,6 @@ type topSlot struct {
 	text  []byte  // what appendTopKey returns, cut
 }
 
-func newTopKeys(now int64) *topKeys {
-	k := &topKeys{seed: maphash.MakeSeed(), from: now}
-	k.gate.Store(gateOf(-1, 0))
-	return k
-}
-
 func gateOf(second int64, shift int) uint64 {
 	return uint64(uint32(second))<<32 | math.MaxUint32>>shift
 }

@@ -117,14 +117,8 @@ func New(engine *ratelimit.Engine, opts *Options) (*Console, error) {
 
 // newKit returns the renderer.
 func newKit(engine *ratelimit.Engine, o *Options) (*ui.Kit, error) {
-	templates, err := fs.Sub(files, "templates")
-	if err != nil {
-		return nil, err
-	}
-	assets, err := fs.Sub(files, "assets")
-	if err != nil {
-		return nil, err
-	}
+	templates, _ := fs.Sub(files, "templates") // fails for invalid paths only
+	assets, _ := fs.Sub(files, "assets")
 	funcs := maps.Clone(functions)
 	funcs["chips"] = func(r *ratelimit.Rule) []chip { return chipsOf(engine.Rules().Fields(), r) }
 	return ui.New(&ui.Options{

@@ -41,11 +41,9 @@ func (n *node) Depth() int { return len(n.Path) - 1 }
 func (n *node) Counted() bool { return n.Rule.Limit != nil && !n.Rule.Limit.Unlimited }
 
 // Name is the rule as one text: domain, keys and values.
-func (n *node) Name() string { return pathText(n.Domain, n.Path) }
-
-func pathText(domain string, path []ratelimit.Entry) string {
-	text := domain
-	for _, e := range path {
+func (n *node) Name() string {
+	text := n.Domain
+	for _, e := range n.Path {
 		text += " › " + e.Key
 		if e.Value != "" {
 			text += "=" + e.Value

@@ -21,13 +21,6 @@ const minSweep = 1000
 // id is a hash of 128 bits, so that different keys never have the same in practice.
 type id [2]uint64
 
-// hasher makes ids.
-type hasher [2]maphash.Seed
-
-func newHasher() hasher { return hasher{maphash.MakeSeed(), maphash.MakeSeed()} }
-
-func (h *hasher) id(b []byte) id { return id{maphash.Bytes(h[0], b), maphash.Bytes(h[1], b)} }
-
 // counter is the count of a window, or the state of a limit that has no windows.
 type counter struct {
 	ratelimit.State
@@ -38,7 +31,7 @@ type counter struct {
 // counters is a ratelimit.ChargeStore for the clock of a log, which may go back. It keeps counters for keepEnded after
 // they have expired, and at most a number of them. It is not safe for concurrent use.
 type counters struct {
-	hasher
+	seeds   [2]maphash.Seed
 	known   map[id]counter
 	max     int
 	sweep   int    // the number of counters with which those that have expired are dropped
@@ -47,8 +40,8 @@ type counters struct {
 	key     []byte
 }
 
-func newCounters(most int) *counters {
-	return &counters{hasher: newHasher(), known: make(map[id]counter), max: most, sweep: min(minSweep, most)}
+func (c *counters) id(b []byte) id {
+	return id{maphash.Bytes(c.seeds[0], b), maphash.Bytes(c.seeds[1], b)}
 }
 
 // Add implements ratelimit.Store. The error is always nil.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"hash/maphash"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +22,6 @@ type replayer struct {
 
 	rules         []*Rule // by the index of the limit
 	keys, clients *tracker
-	hasher        hasher
 	scratch       []byte
 
 	refusals  uint64
@@ -30,7 +30,10 @@ type replayer struct {
 
 func newReplayer(rules *ratelimit.Ruleset, opts *Options) *replayer {
 	s := &replayer{
-		counters: newCounters(opts.MaxCounters), hasher: newHasher(),
+		counters: &counters{
+			seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+			known: make(map[id]counter), max: opts.MaxCounters, sweep: min(minSweep, opts.MaxCounters),
+		},
 		keys: newTracker(opts.MaxKeys), clients: newTracker(opts.MaxKeys),
 	}
 	s.engine = ratelimit.New(s.counters, &ratelimit.Options{Now: func() time.Time { return s.now }})
@@ -79,7 +82,8 @@ func (s *replayer) countRule(limit int, hit *ratelimit.Hit, charge *ratelimit.Ch
 	default:
 		return
 	}
-	key := s.keys.get(s.hasher.id(withoutWindow(counter)), limit, func() string { return entriesText(entries) })
+	k := s.counters.id(counter[:max(bytes.LastIndexByte(counter, '|'), 0)]) // of all its windows
+	key := s.keys.get(k, limit, func() string { return entriesText(entries) })
 	key.Requests++
 	if hit != nil {
 		key.SmallestLimit = max(key.SmallestLimit, hit.Count)
@@ -95,13 +99,8 @@ func (s *replayer) countRule(limit int, hit *ratelimit.Hit, charge *ratelimit.Ch
 	if client != "" {
 		s.scratch = binary.LittleEndian.AppendUint64(s.scratch[:0], uint64(limit))
 		s.scratch = append(s.scratch, client...)
-		s.clients.get(s.hasher.id(s.scratch), limit, func() string { return shorten(client) }).add(s.now)
+		s.clients.get(s.counters.id(s.scratch), limit, func() string { return shorten(client) }).add(s.now)
 	}
-}
-
-// withoutWindow returns the part of a counter's key that its windows have in common.
-func withoutWindow(key []byte) []byte {
-	return key[:max(bytes.LastIndexByte(key, '|'), 0)]
 }
 
 // maxText bounds the text of a key or client that is kept, in bytes.

@@ -103,7 +103,7 @@ func (s *Server) callFailed(ctx context.Context, err error) {
 		s.storeFailed(ctx, err)
 		return
 	}
-	s.counts.serviceErrors.Add(1)
+	s.serviceErrors.Add(1)
 	if ratelimit.KindOf(err) != ratelimit.Invalid {
 		s.logFailure(ctx, err)
 	} else if s.log.Enabled(ctx, slog.LevelDebug) {
@@ -116,7 +116,7 @@ func (s *Server) callFailed(ctx context.Context, err error) {
 // storeFailed counts and logs a failure of the store, whether or not a failure policy
 // decided the call.
 func (s *Server) storeFailed(ctx context.Context, err error) {
-	s.counts.storeErrors.Add(1)
+	s.storeErrors.Add(1)
 	s.logFailure(ctx, err)
 }
 

@@ -54,8 +54,10 @@ type Server struct {
 	fields   []ratelimit.Field
 	log      *slog.Logger
 
+	loadSuccess, loadError, storeErrors, serviceErrors *ratelimit.Counter
+	loadOK                                             *stats.Gauge // 1 if the last load succeeded
+
 	registry    *stats.Registry
-	counts      counts
 	sinks       []func(context.Context)
 	scrape      http.Handler // nil without a scrape listener
 	tracing     *tracing.Tracing

@@ -48,8 +48,8 @@ func (s *Server) use(rules *ratelimit.Ruleset, warnings []*config.Fault, attrs .
 	s.engine.Use(rules)
 	now := time.Now()
 	s.load.Store(&console.Load{Loaded: now, Tried: now, Warnings: warnings})
-	s.counts.loadSuccess.Add(1)
-	s.counts.loadOK.Set(1)
+	s.loadSuccess.Add(1)
+	s.loadOK.Set(1)
 	s.reportConfig(rules.Len() > 0, fmt.Sprintf("%d domains loaded", rules.Len()))
 	s.once.Do(func() { close(s.configured) })
 	return nil
@@ -67,8 +67,8 @@ func (s *Server) reject(err error) {
 	for _, fault := range faults {
 		s.log.Error("error loading configuration", "err", fault)
 	}
-	s.counts.loadError.Add(1)
-	s.counts.loadOK.Set(0)
+	s.loadError.Add(1)
+	s.loadOK.Set(0)
 }
 
 // useFiles uses a configuration that never changes.

@@ -17,24 +17,15 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/stats/statsd"
 )
 
-// counts are the statistics of the server itself (REFERENCE.md, 5.1). They exist from the
-// start, so that the first error is an increase.
-type counts struct {
-	loadSuccess, loadError     *ratelimit.Counter
-	loadOK                     *stats.Gauge // 1 if the last load succeeded
-	storeErrors, serviceErrors *ratelimit.Counter
-}
-
+// buildStatistics creates the statistics of the server itself (REFERENCE.md, 5.1). They exist from
+// the start, so that the first error is an increase.
 func (s *Server) buildStatistics() {
 	r := stats.New(&stats.Options{Keep: max(10*time.Minute, 3*s.settings.StatsFlushInterval)})
 	s.registry = r
-	s.counts = counts{
-		loadSuccess:   r.Counter("ratelimit.service.config_load_success"),
-		loadError:     r.Counter("ratelimit.service.config_load_error"),
-		loadOK:        r.Gauge("ratelimit.service.config_load_ok"),
-		storeErrors:   r.Counter("ratelimit.service.call.should_rate_limit.redis_error"),
-		serviceErrors: r.Counter("ratelimit.service.call.should_rate_limit.service_error"),
-	}
+	s.loadSuccess, s.loadError = r.Counter("ratelimit.service.config_load_success"), r.Counter("ratelimit.service.config_load_error")
+	s.loadOK = r.Gauge("ratelimit.service.config_load_ok")
+	s.storeErrors = r.Counter("ratelimit.service.call.should_rate_limit.redis_error")
+	s.serviceErrors = r.Counter("ratelimit.service.call.should_rate_limit.service_error")
 	r.Source(stats.GoRuntime)
 }
 

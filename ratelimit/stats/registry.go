@@ -3,6 +3,8 @@ package stats
 import (
 	"cmp"
 	"maps"
+	"math/bits"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -94,7 +96,8 @@ func (r *Registry) Timer(name string) *Timer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if t = r.timers[name]; t == nil {
-		t = newTimer()
+		t = &Timer{shards: make([]shard, min(1<<bits.Len(uint(runtime.GOMAXPROCS(0)-1)), 16))}
+		t.observers.Store(new([]observer))
 		for _, o := range r.observations {
 			t.observe(name, o)
 		}

@@ -1,9 +1,7 @@
 package stats
 
 import (
-	"math/bits"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -30,13 +28,6 @@ type observer struct {
 
 // observation is the argument of a call of Observe.
 type observation func(name string) func(time.Duration)
-
-func newTimer() *Timer {
-	n := 1 << bits.Len(uint(runtime.GOMAXPROCS(0)-1))
-	t := &Timer{shards: make([]shard, min(n, 16))}
-	t.observers.Store(new([]observer))
-	return t
-}
 
 // Record records one duration. A negative one counts as 0.
 func (t *Timer) Record(d time.Duration) {

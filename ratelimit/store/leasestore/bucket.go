@@ -30,12 +30,6 @@ type bucket struct {
 	short       bool // it was empty, and did not have many tokens since
 }
 
-func newBucket(t *ratelimit.Charge) *bucket {
-	b := &bucket{params: [4]int64(t.Params[2:]), since: t.Now}
-	b.capacity = b.tokens(b.params[0], b.params[1])
-	return b
-}
-
 // decide decides a charge from what is claimed, or refuses it while the bucket is known to be empty.
 func (b *bucket) decide(t *ratelimit.Charge) bool {
 	if t.Now < b.asked { // not to be used before it was claimed

@@ -65,7 +65,8 @@ func (bs *buckets) find(g *bucketGroup, tag uint64, t *ratelimit.Charge) *bucket
 		switch {
 		case b == nil && t.Now-g.seen[i] <= bs.ahead/reviewsPerAhead && t.Now >= g.seen[i],
 			b != nil && (b.params != [4]int64(t.Params[2:]) || t.Now < b.asked-bs.ahead): // another limit, or the clock was set back
-			b = newBucket(t)
+			b = &bucket{params: [4]int64(t.Params[2:]), since: t.Now}
+			b.capacity = b.tokens(b.params[0], b.params[1])
 			g.of[i] = b
 		}
 		g.seen[i] = t.Now

@@ -1,7 +1,6 @@
 package leasestore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"sync"
@@ -39,12 +38,6 @@ type lease struct {
 	reviewedUsed           uint64 // what was used between the last two
 	suspect                bool   // the window was full: read before counting
 	wait, backoff          int    // reviews until then, and how many the last time
-}
-
-func newLease(h *ratelimit.Hit) *lease {
-	e := &lease{hit: *h}
-	e.hit.Key, e.hit.N, e.hit.Count = bytes.Clone(h.Key), 0, 0
-	return e
 }
 
 // is reports whether a hit has the counter, the window and the limit of the lease.

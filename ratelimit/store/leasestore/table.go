@@ -1,6 +1,7 @@
 package leasestore
 
 import (
+	"bytes"
 	"math/bits"
 	"sync"
 	"sync/atomic"
@@ -84,7 +85,8 @@ func (t *table) enter(tag uint64, h *ratelimit.Hit, now int64, must bool) *lease
 	if g[seen].seen = now; !known && !must {
 		return nil
 	}
-	e := newLease(h)
+	e := &lease{hit: *h}
+	e.hit.Key, e.hit.N, e.hit.Count = bytes.Clone(h.Key), 0, 0
 	g[seen].lease.Store(e)
 	return e
 }

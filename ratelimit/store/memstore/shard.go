@@ -273,7 +273,7 @@ func (sh *shard) start(end int64, h *ratelimit.Hit, now int64) *table {
 	if second && sh.lastSecond > minSlots && sh.room((sh.lastSecond-minSlots)*slotSize, false) {
 		slots = sh.lastSecond
 	}
-	t := newTable(end, slots)
+	t := &table{end: end, tags: make([]uint32, slots), cells: make([]cell, slots), tails: new(arena)}
 	sh.extra += t.extra()
 	t.start, t.second, t.until = h.Window, second, end+grace
 	if t.until <= now {

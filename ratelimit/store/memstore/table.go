@@ -38,10 +38,6 @@ type table struct {
 	until  int64 // when to drop it, in Unix seconds
 }
 
-func newTable(end int64, slots int) *table {
-	return &table{end: end, tags: make([]uint32, slots), cells: make([]cell, slots), tails: new(arena)}
-}
-
 // find returns the cell of the name, or nil.
 func (t *table) find(k name) *cell {
 	tag, tags := k.tag(), t.tags
