@@ -1,8 +1,9 @@
 package statsd
 
 import (
-	"github.com/ashlar-go/ashlar/ratelimit/stats"
 	"maps"
+
+	"github.com/ashlar-go/ashlar/ratelimit/stats"
 )
 
 // maxForgotten limits the counters that are retained although the registry has
