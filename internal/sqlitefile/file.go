@@ -122,10 +122,11 @@ func (f *file) connect(ctx context.Context, uri string, writes bool) (opened *co
 			return nil, nil, err
 		}
 	}
-	raw, err := f.driver.Open(uri)
+	plain, err := f.driver.Open(uri)
 	if err != nil {
 		return nil, nil, f.explain(err)
 	}
+	raw := plain.(rawConn)
 	if first {
 		id, err := f.identify(ctx, raw, replaced)
 		if err != nil {
@@ -136,7 +137,7 @@ func (f *file) connect(ctx context.Context, uri string, writes bool) (opened *co
 		}
 		f.id = id
 	}
-	opened = &conn{Conn: raw, file: f, id: f.id, writes: writes}
+	opened = &conn{rawConn: raw, file: f, id: f.id, writes: writes}
 	f.open[opened] = struct{}{}
 	return opened, nil, nil
 }
@@ -161,7 +162,7 @@ func (f *file) checkLog() error {
 
 // identify returns the identity of the files that a first connection has opened. A file that
 // replaces another one needs the same tables and columns.
-func (f *file) identify(ctx context.Context, raw driver.Conn, replaced bool) (*identity, error) {
+func (f *file) identify(ctx context.Context, raw rawConn, replaced bool) (*identity, error) {
 	schema, err := schemaOf(ctx, raw) // reading opens the log
 	if err != nil {
 		return nil, err
@@ -177,17 +178,9 @@ func (f *file) identify(ctx context.Context, raw driver.Conn, replaced bool) (*i
 	return id, nil
 }
 
-// schemaOf returns the tables and columns of a database. It is empty for a driver that does not
-// run statements without preparing them.
-func schemaOf(ctx context.Context, raw driver.Conn) (schema string, err error) {
-	q, ok := raw.(driver.QueryerContext)
-	if !ok {
-		return "", nil
-	}
-	rows, err := q.QueryContext(ctx, `SELECT t.name || '.' || c.name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table' ORDER BY 1`, nil)
-	if errors.Is(err, errors.ErrUnsupported) {
-		return "", nil
-	}
+// schemaOf returns the tables and columns of a database.
+func schemaOf(ctx context.Context, raw rawConn) (schema string, err error) {
+	rows, err := raw.QueryContext(ctx, `SELECT t.name || '.' || c.name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table' ORDER BY 1`, nil)
 	if err != nil {
 		return "", err
 	}
@@ -208,7 +201,7 @@ func schemaOf(ctx context.Context, raw driver.Conn) (schema string, err error) {
 func (c *conn) noteSchema(ctx context.Context) (err error) {
 	c.file.mu.Lock()
 	defer c.file.mu.Unlock()
-	c.file.schema, err = schemaOf(ctx, c.Conn)
+	c.file.schema, err = schemaOf(ctx, c.rawConn)
 	return err
 }
 
@@ -240,9 +233,21 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 
 func (c *connector) Driver() driver.Driver { return c.file.driver }
 
+// rawConn is a connection of a driver, with the optional methods that drivers of SQLite have.
+type rawConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.Pinger
+	driver.SessionResetter
+	driver.Validator
+}
+
 // conn is a connection that is not used after its file was replaced.
 type conn struct {
-	driver.Conn
+	rawConn
 	file   *file
 	id     *identity
 	writes bool
@@ -261,16 +266,16 @@ func (c *conn) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.open, c)
-	if e, ok := c.Conn.(driver.ExecerContext); ok && len(f.open) == 0 && !f.inPlace(c.id, true) {
+	if len(f.open) == 0 && !f.inPlace(c.id, true) {
 		err := c.wait(context.Background(), f.busy)
 		if err == nil {
-			_, err = e.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)", nil)
+			_, err = c.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)", nil)
 		}
 		if err != nil {
 			f.log.Error("the log of a replaced database file can't be written to it", "file", f.path, "err", err)
 		}
 	}
-	return c.Conn.Close()
+	return c.rawConn.Close()
 }
 
 // ResetSession is called before each use of an idle connection.
@@ -279,27 +284,15 @@ func (c *conn) ResetSession(ctx context.Context) error {
 		c.file.retire(c.id)
 		return driver.ErrBadConn
 	}
-	if r, ok := c.Conn.(driver.SessionResetter); ok {
-		return r.ResetSession(ctx)
-	}
-	return nil
+	return c.rawConn.ResetSession(ctx)
 }
 
 // IsValid is called after each use of a connection.
-func (c *conn) IsValid() bool {
-	if v, ok := c.Conn.(driver.Validator); ok && !v.IsValid() {
-		return false
-	}
-	return !c.id.lost.Load()
-}
+func (c *conn) IsValid() bool { return c.rawConn.IsValid() && !c.id.lost.Load() }
 
 func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	b, ok := c.Conn.(driver.ConnBeginTx)
-	if !ok {
-		return nil, errors.ErrUnsupported
-	}
 	for end := time.Now().Add(c.file.busy); ; {
-		tx, err := b.BeginTx(ctx, opts)
+		tx, err := c.rawConn.BeginTx(ctx, opts)
 		switch {
 		case err == nil:
 			return transaction{tx, c}, nil
@@ -311,40 +304,8 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 
 // wait sets how long SQLite itself waits for a lock.
 func (c *conn) wait(ctx context.Context, limit time.Duration) error {
-	e, ok := c.Conn.(driver.ExecerContext)
-	if !ok {
-		return nil
-	}
-	_, err := e.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", limit.Milliseconds()), nil)
+	_, err := c.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", limit.Milliseconds()), nil)
 	return err
-}
-
-func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
-	if p, ok := c.Conn.(driver.ConnPrepareContext); ok {
-		return p.PrepareContext(ctx, query)
-	}
-	return c.Prepare(query)
-}
-
-func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if e, ok := c.Conn.(driver.ExecerContext); ok {
-		return e.ExecContext(ctx, query, args)
-	}
-	return nil, driver.ErrSkip
-}
-
-func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if q, ok := c.Conn.(driver.QueryerContext); ok {
-		return q.QueryContext(ctx, query, args)
-	}
-	return nil, driver.ErrSkip
-}
-
-func (c *conn) Ping(ctx context.Context) error {
-	if p, ok := c.Conn.(driver.Pinger); ok {
-		return p.Ping(ctx)
-	}
-	return nil
 }
 
 // transaction is a transaction whose commit fails if the file was replaced meanwhile.

@@ -25,7 +25,7 @@ func Migrate(ctx context.Context, db *sql.DB, migrate func(db *sql.DB) error) er
 		return err
 	}
 	err = only.Raw(func(c any) error {
-		inner := sql.OpenDB(connection{c.(driver.Conn)})
+		inner := sql.OpenDB(connection{c.(rawConn)})
 		inner.SetMaxOpenConns(1)
 		defer inner.Close()
 		return migrate(inner)
@@ -44,7 +44,7 @@ func Migrate(ctx context.Context, db *sql.DB, migrate func(db *sql.DB) error) er
 		if of, ok := c.(*conn); ok {
 			return of.noteSchema(ctx)
 		}
-		return nil
+		return nil // a database in memory
 	})
 }
 
@@ -63,19 +63,11 @@ func beginMigration(ctx context.Context, only *sql.Conn) (err error) {
 }
 
 // connection is a driver.Connector for a connection that is open and in a transaction.
-type connection struct{ driver.Conn }
+type connection struct{ rawConn }
 
 func (c connection) Connect(context.Context) (driver.Conn, error) { return c, nil }
 func (c connection) Driver() driver.Driver                        { return noDriver{} }
 func (c connection) Close() error                                 { return nil }
-
-func (c connection) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	return c.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
-}
-
-func (c connection) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
-}
 
 func (c connection) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, error) {
 	_, err := c.ExecContext(ctx, "SAVEPOINT migration", nil)

@@ -189,13 +189,15 @@ const (
 	constraintUniqueKey = 2067
 )
 
+// codedError is an error of the driver.
+type codedError interface {
+	error
+	Code() int
+}
+
 // code returns the extended result code of an error of the driver, or 0.
 func code(err error) int {
-	var coded interface {
-		error
-		Code() int
-	}
-	if errors.As(err, &coded) {
+	if coded, ok := errors.AsType[codedError](err); ok {
 		return coded.Code()
 	}
 	return 0
@@ -204,11 +206,8 @@ func code(err error) int {
 // Damage returns the error of the driver that says that the file is damaged, or no database at all. It returns nil for
 // other errors.
 func Damage(err error) error {
-	var coded interface {
-		error
-		Code() int
-	}
-	if errors.As(err, &coded) && (coded.Code()&primary == corrupt || coded.Code()&primary == notDatabase) {
+	coded, _ := errors.AsType[codedError](err)
+	if c := code(coded) & primary; c == corrupt || c == notDatabase {
 		return coded
 	}
 	return nil

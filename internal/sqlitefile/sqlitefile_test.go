@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -62,8 +63,26 @@ func (c conn) ExecContext(_ context.Context, query string, _ []driver.NamedValue
 }
 
 func (c conn) QueryContext(context.Context, string, []driver.NamedValue) (driver.Rows, error) {
+	return noRows{}, nil
+}
+
+func (c conn) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) {
 	return nil, errors.ErrUnsupported
 }
+
+func (c conn) PrepareContext(context.Context, string) (driver.Stmt, error) {
+	return nil, errors.ErrUnsupported
+}
+
+func (c conn) Ping(context.Context) error         { return nil }
+func (c conn) ResetSession(context.Context) error { return nil }
+func (c conn) IsValid() bool                      { return true }
+
+type noRows struct{}
+
+func (noRows) Columns() []string         { return []string{"name"} }
+func (noRows) Close() error              { return nil }
+func (noRows) Next([]driver.Value) error { return io.EOF }
 
 // register registers a fake under the name of the test.
 func register(t *testing.T, f *fake) (name string) {
