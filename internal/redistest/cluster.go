@@ -2,13 +2,10 @@ package redistest
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/ashlar-go/ashlar/internal/servertest"
 )
@@ -109,72 +106,10 @@ func (c *Cluster) Addrs() []string {
 	return addrs
 }
 
-// Slot returns the slot of a key.
-func (c *Cluster) Slot(key string) int {
-	c.t.Helper()
-	slot, err := c.Masters[0].Client().ClusterKeySlot(context.Background(), key).Result()
-	check(c.t, err)
-	return int(slot)
-}
-
-// Owner returns the index of the master that StartCluster gave the slot to.
-func (c *Cluster) Owner(slot int) int {
-	for i := range c.Masters {
-		if slot < (i+1)*slots/len(c.Masters) {
-			return i
-		}
-	}
-	return -1
-}
-
 // id returns the node id of a server in a cluster.
 func (s *Server) id() string {
 	s.t.Helper()
 	id, err := s.Client().Do(context.Background(), "cluster", "myid").Text()
 	check(s.t, err)
 	return id
-}
-
-// migration moves a slot from one master to another, in steps.
-type migration struct {
-	c        *Cluster
-	slot     int
-	from, to *Server
-}
-
-// Migrate begins to move the slot: for keys that it does not have, its owner redirects
-// clients to the other master from now on.
-func (c *Cluster) Migrate(slot int, from, to *Server) *migration {
-	c.t.Helper()
-	ctx := context.Background()
-	check(c.t, to.Client().Do(ctx, "cluster", "setslot", slot, "importing", from.id()).Err())
-	check(c.t, from.Client().Do(ctx, "cluster", "setslot", slot, "migrating", to.id()).Err())
-	return &migration{c, slot, from, to}
-}
-
-// Move moves the keys that are in the slot.
-func (m *migration) Move() {
-	m.c.t.Helper()
-	ctx, client := context.Background(), m.from.Client()
-	host, port, _ := net.SplitHostPort(m.to.Addr)
-	for {
-		keys, err := client.ClusterGetKeysInSlot(ctx, m.slot, 100).Result()
-		check(m.c.t, err)
-		if len(keys) == 0 {
-			return
-		}
-		for _, key := range keys {
-			if err := client.Migrate(ctx, host, port, key, 0, timeout).Err(); err != nil && err != redis.Nil {
-				check(m.c.t, fmt.Errorf("migrate: %w", err))
-			}
-		}
-	}
-}
-
-// Finish makes the other master the owner, on all servers.
-func (m *migration) Finish() {
-	m.c.t.Helper()
-	for _, s := range slices.Concat([]*Server{m.to, m.from}, m.c.Masters) {
-		check(m.c.t, s.Client().Do(context.Background(), "cluster", "setslot", m.slot, "node", m.to.id()).Err())
-	}
 }

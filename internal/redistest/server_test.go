@@ -42,25 +42,21 @@ func TestServerWithTLSAndUsers(t *testing.T) {
 
 func TestSentinel(t *testing.T) {
 	s := redistest.StartSentinel(t, &redistest.Options{Password: "data", TLS: true}, "watch")
-	require.Equal(t, s.Servers[0], s.Master())
-	require.NoError(t, s.Master().Client().Set(t.Context(), "key", "value", 0).Err())
-	s.Failover()
-	require.Equal(t, s.Servers[1], s.Master())
-	require.Equal(t, "value", s.Master().Client().Get(t.Context(), "key").Val(), "the replica had the data")
+	require.Len(t, s.Addrs, 3)
+	require.NoError(t, s.Servers[0].Client().Set(t.Context(), "key", "value", 0).Err())
+	require.ErrorContains(t, s.Servers[1].Client().Set(t.Context(), "key", "value", 0).Err(), "READONLY", "a replica")
 }
 
 func TestCluster(t *testing.T) {
 	c := redistest.StartCluster(t, 3, true, &redistest.Options{TLS: true})
 	require.Len(t, c.Addrs(), 3)
 	require.Len(t, c.Replicas, 3)
-	slot := c.Slot("key")
-	from, to := c.Masters[c.Owner(slot)], c.Masters[(c.Owner(slot)+1)%3]
-	require.NoError(t, from.Client().Set(t.Context(), "key", "value", 0).Err())
-
-	m := c.Migrate(slot, from, to)
-	m.Move()
-	require.ErrorContains(t, from.Client().Get(t.Context(), "key").Err(), "ASK")
-	m.Finish()
-	require.ErrorContains(t, from.Client().Get(t.Context(), "key").Err(), "MOVED")
-	require.Equal(t, "value", to.Client().Get(t.Context(), "key").Val())
+	redirected := 0
+	for _, m := range c.Masters {
+		if err := m.Client().Set(t.Context(), "key", "value", 0).Err(); err != nil {
+			require.ErrorContains(t, err, "MOVED")
+			redirected++
+		}
+	}
+	require.Equal(t, 2, redirected, "one of the masters owns the key")
 }

@@ -50,9 +50,8 @@ func slotMoves(t *testing.T, cluster *redistest.Cluster) {
 	store := openCluster(t, cluster.Addrs(), nil)
 	// Two counters of the slot that moves, and one of another slot.
 	moving, born, other := "{a}"+uniqueName(), "{a}"+uniqueName(), "{b}"+uniqueName()
-	slot := cluster.Slot(moving)
-	from := cluster.Masters[cluster.Owner(slot)]
-	to := cluster.Masters[(cluster.Owner(slot)+1)%3]
+	slot := slotOf(t, cluster, moving)
+	m := &migration{t, cluster, slot, cluster.Masters[ownerOf(cluster, slot)], cluster.Masters[(ownerOf(cluster, slot)+1)%3]}
 	var tried atomic.Int64
 	stop := make(chan struct{})
 	var all sync.WaitGroup
@@ -88,11 +87,11 @@ func slotMoves(t *testing.T, cluster *redistest.Cluster) {
 		require.Eventually(t, func() bool { return tried.Load() > before+200 }, testTimeout, time.Millisecond)
 	}
 	progress()
-	m := cluster.Migrate(slot, from, to)
+	m.begin()
 	progress()
-	m.Move()
+	m.move()
 	progress()
-	m.Finish()
+	m.finish()
 	progress()
 	close(stop)
 	all.Wait()
@@ -233,7 +232,7 @@ func parallelism(t *testing.T, cluster *redistest.Cluster) {
 			store := openCluster(t, cluster.Addrs(), &redisstore.Options{
 				PoolSize: c.poolSize, Parallelism: c.parallelism, Timeout: longTimeout, Dial: w.dial,
 			})
-			hits := oneHitEach(cluster)
+			hits := oneHitEach(t, cluster)
 			release := w.shut()
 			defer release()
 			done := make(chan error, 1)
@@ -250,11 +249,12 @@ func parallelism(t *testing.T, cluster *redistest.Cluster) {
 }
 
 // oneHitEach returns one hit for each master.
-func oneHitEach(cluster *redistest.Cluster) []ratelimit.Hit {
+func oneHitEach(t *testing.T, cluster *redistest.Cluster) []ratelimit.Hit {
+	t.Helper()
 	hits := make([]ratelimit.Hit, len(cluster.Masters))
 	for found := 0; found < len(hits); {
 		h := hit(uniqueName(), 1)
-		if at := cluster.Owner(cluster.Slot(string(h.Key))); hits[at].Key == nil {
+		if at := ownerOf(cluster, slotOf(t, cluster, string(h.Key))); hits[at].Key == nil {
 			hits[at] = h
 			found++
 		}

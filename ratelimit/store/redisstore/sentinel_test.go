@@ -40,12 +40,12 @@ func TestSentinel(t *testing.T) {
 	t.Run("one sentinel is gone", func(t *testing.T) {
 		require.NoError(t, openSentinel(t, s, opts).Ping(t.Context()))
 	})
-	t.Run("failover", func(t *testing.T) { failover(t, s, store, s.Failover) })
+	t.Run("failover", func(t *testing.T) { failover(t, s, store, func() { promote(t, s) }) })
 	t.Run("killed", func(t *testing.T) {
-		before := s.Master()
+		before := masterOf(t, s)
 		failover(t, s, store, func() {
 			before.Kill()
-			s.WaitForOther(before.Addr)
+			waitForOther(t, s, before.Addr)
 		})
 	})
 }
@@ -60,8 +60,8 @@ func failover(t *testing.T, s *redistest.Sentinels, store *redisstore.Store, cha
 	change()
 	l.progress()
 	l.end()
-	l.atMost(counterValue(t, s.Master(), h), "calls go to the new master")
-	requireExpiries(t, s.Master().Client())
+	l.atMost(counterValue(t, masterOf(t, s), h), "calls go to the new master")
+	requireExpiries(t, masterOf(t, s).Client())
 }
 
 func TestSentinelWithTLS(t *testing.T) {
@@ -71,11 +71,11 @@ func TestSentinelWithTLS(t *testing.T) {
 	store := openSentinel(t, s, opts)
 	h := hit(uniqueName(), 1)
 	require.EqualValues(t, 1, add(t, store, h))
-	s.Failover()
+	promote(t, s)
 	l := startLoad(t, store, h)
 	l.progress()
 	l.end()
-	require.Positive(t, counterValue(t, s.Master(), h))
+	require.Positive(t, counterValue(t, masterOf(t, s), h))
 
 	stranger := *opts
 	stranger.TLS = stranger.TLS.Clone()

@@ -59,7 +59,7 @@ func TestStoreWithPipelineWindow(t *testing.T) {
 func TestStoreBehindTwemproxy(t *testing.T) {
 	t.Parallel()
 	servers := []*redistest.Server{redistest.Start(t, nil), redistest.Start(t, nil)}
-	proxy := redistest.StartProxy(t, servers...)
+	proxy := startProxy(t, servers...)
 	store := open(t, proxy.Addr, nil)
 	opts := contract()
 	opts.NotConditional = true // a step is not atomic
