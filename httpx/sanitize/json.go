@@ -2,8 +2,9 @@ package sanitize
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -30,18 +31,10 @@ func (p *Policy) json(body []byte) error {
 	d := document{policy: p, decoder: json.NewDecoder(bytes.NewReader(bytes.TrimLeft(body, "\ufeff")))}
 	d.decoder.UseNumber()
 	for {
-		token, err := d.decoder.Token()
-		if err != nil {
-			return nil // the end, or a syntax error that the handler reports
-		}
-		if err := d.token(token); err != nil {
+		if err := d.value(false); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
 			return err
-		}
-		if len(d.open) > maxDepth {
-			return &httpx.Error{
-				Status:  http.StatusBadRequest,
-				Message: fmt.Sprintf("JSON nested too deeply: use at most %d levels", maxDepth),
-			}
 		}
 	}
 }
@@ -53,88 +46,81 @@ const maxDepth = 10_000
 type document struct {
 	policy  *Policy
 	decoder *json.Decoder
-	open    []level
+	path    []step // to the next value
 }
 
-// level is an open object or array.
-type level struct {
+// step is a field of an object or an element of an array.
+type step struct {
+	name  string
+	index int
 	array bool
-	index int    // of the next element
-	key   string // of the next value
-	value bool   // the next token is a value, not a key
-	skip  bool   // part of a skipped value
 }
 
-// token checks the next token.
-func (d *document) token(token json.Token) error {
-	switch t := token.(type) {
-	case json.Delim:
-		d.delimiter(t)
-		return nil
-	case string:
-		if top := d.top(); top != nil && !top.array && !top.value {
-			top.key, top.value = t, true
-			return d.policy.field("field", t)
-		}
-		if !d.skipped() && !d.policy.Clean(t) {
-			return markup("field", d.path())
-		}
+// token returns the next token, or io.EOF at the end and at a syntax error, which the handler reports.
+func (d *document) token() (json.Token, error) {
+	token, err := d.decoder.Token()
+	if err != nil {
+		err = io.EOF
 	}
-	d.next()
-	return nil
+	return token, err
 }
 
-func (d *document) delimiter(t json.Delim) {
-	switch t {
-	case '{', '[':
-		d.open = append(d.open, level{array: t == '[', skip: d.skipped()})
-	default:
-		d.open = d.open[:len(d.open)-1]
-		d.next()
+// value checks the strings in the next value, or only the names of its fields if skip is set.
+func (d *document) value(skip bool) error {
+	token, err := d.token()
+	if err != nil {
+		return err
 	}
-}
-
-// next moves past a value.
-func (d *document) next() {
-	if top := d.top(); top != nil {
-		top.index++
-		top.value = false
+	if text, ok := token.(string); ok && !skip && !d.policy.Clean(text) {
+		return markup("field", d.field())
 	}
-}
-
-func (d *document) top() *level {
-	if len(d.open) == 0 {
+	open, ok := token.(json.Delim)
+	if !ok {
 		return nil
 	}
-	return &d.open[len(d.open)-1]
-}
-
-// skipped reports whether the next value is not checked.
-func (d *document) skipped() bool {
-	top := d.top()
-	return top != nil && (top.skip || !top.array && d.policy.skips(top.key))
+	if len(d.path) == maxDepth {
+		return httpx.Errorf(http.StatusBadRequest, "JSON nested too deeply: use at most %d levels", maxDepth)
+	}
+	for i := 0; d.decoder.More(); i++ {
+		next, skipped := step{index: i, array: open == '['}, skip
+		if !next.array {
+			key, err := d.token()
+			if err != nil {
+				return err
+			}
+			next.name, _ = key.(string)
+			if err := d.policy.field("field", next.name); err != nil {
+				return err
+			}
+			skipped = skip || d.policy.skips(next.name)
+		}
+		d.path = append(d.path, next)
+		if err := d.value(skipped); err != nil {
+			return err
+		}
+		d.path = d.path[:len(d.path)-1]
+	}
+	_, err = d.token() // the bracket
+	return err
 }
 
 // maxPath is the maximum number of levels of a path in a message.
 const maxPath = 32
 
-// path returns the path of the next value. Its names have been checked.
-func (d *document) path() string {
+// field returns the path as text. Its names have been checked.
+func (d *document) field() string {
 	var path strings.Builder
-	for _, l := range d.open[:min(len(d.open), maxPath)] {
+	for _, s := range d.path[:min(len(d.path), maxPath)] {
 		switch {
-		case l.array:
-			path.WriteString("[" + strconv.Itoa(l.index) + "]")
+		case s.array:
+			path.WriteString("[" + strconv.Itoa(s.index) + "]")
 		case path.Len() > 0:
-			path.WriteString("." + l.key)
+			path.WriteString("." + s.name)
 		default:
-			path.WriteString(l.key)
+			path.WriteString(s.name)
 		}
 	}
-	if path.Len() == 0 {
-		return "body"
-	}
-	return path.String()
+	return cmp.Or(path.String(), "body")
 }
 
 // multipart checks the fields of a form and the names of its files, not their contents.

@@ -1,13 +1,14 @@
 package sanitize
 
 import (
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/internal/printable"
 )
 
 // Middleware responds with 400 to requests with markup and names the field. The handler can
@@ -60,12 +61,7 @@ func (p *Policy) body(contentType string, body []byte) error {
 
 // values checks a query or a form in the order of names, so that the error is deterministic.
 func (p *Policy) values(values url.Values, what string) error {
-	names := make([]string, 0, len(values))
-	for name := range values {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if err := p.field(what, name, values[name]...); err != nil {
 			return err
 		}
@@ -91,20 +87,11 @@ func (p *Policy) field(what, name string, values ...string) error {
 
 // markup returns the error for one field.
 func markup(what, name string) error {
-	name = shorten(name)
+	name = printable.Truncate(name, 128)
 	const reason = "contains HTML markup: send plain text"
 	return &httpx.Error{
 		Status:  http.StatusBadRequest,
 		Message: "HTML is not allowed: " + what + " " + name + " " + reason,
 		Fields:  []httpx.FieldError{{Field: name, Code: "markup", Reason: reason}},
 	}
-}
-
-// shorten truncates a name for a message.
-func shorten(name string) string {
-	const most = 128
-	if len(name) > most {
-		name = strings.ToValidUTF8(name[:most], "") + "..."
-	}
-	return name
 }
