@@ -2,6 +2,7 @@ package httpx
 
 import (
 	"cmp"
+	"iter"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -162,15 +163,25 @@ func (w *writer) setResponseTime() {
 // recordError gives an error to all writers around a response. It reports whether one of them
 // has sent the header already.
 func recordError(w http.ResponseWriter, err error) (sent bool) {
-	for {
-		if own, ok := w.(*writer); ok {
-			own.err = err
-			sent = sent || own.status != 0
+	for own := range writers(w) {
+		own.err = err
+		sent = sent || own.status != 0
+	}
+	return sent
+}
+
+// writers returns the writers of this package that w wraps, from the outside in.
+func writers(w http.ResponseWriter) iter.Seq[*writer] {
+	return func(yield func(*writer) bool) {
+		for w != nil {
+			if own, ok := w.(*writer); ok && !yield(own) {
+				return
+			}
+			outer, ok := w.(interface{ Unwrap() http.ResponseWriter })
+			if !ok {
+				return
+			}
+			w = outer.Unwrap()
 		}
-		outer, ok := w.(interface{ Unwrap() http.ResponseWriter })
-		if !ok {
-			return sent
-		}
-		w = outer.Unwrap()
 	}
 }

@@ -44,12 +44,10 @@ func Gzip(opts *GzipOptions) Middleware {
 	}}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if !AcceptsGzip(r) {
-				// Caches must learn that other clients get other bytes.
-				next.ServeHTTP(&varying{ResponseWriter: w}, r)
-				return
+			z := &gzipWriter{ResponseWriter: w, min: o.MinSize}
+			if AcceptsGzip(r) { // else caches must learn that other clients get other bytes
+				z.pool = pool
 			}
-			z := &gzipWriter{ResponseWriter: w, pool: pool, min: o.MinSize}
 			next.ServeHTTP(z, r)
 			// Not deferred: after a panic an incomplete response must not look complete.
 			z.finish()
@@ -94,46 +92,6 @@ func hasBody(status int) bool {
 	return status >= 200 && status != http.StatusNoContent && status != http.StatusNotModified
 }
 
-// varying sets Vary on uncompressed responses.
-type varying struct {
-	http.ResponseWriter
-	done bool
-}
-
-// WriteHeader adds Vary if the response could have been compressed.
-func (v *varying) WriteHeader(status int) {
-	if !v.done && status >= 200 {
-		v.done = true
-		if status == http.StatusNotModified || compressible(status, v.Header()) {
-			vary(v.Header(), "Accept-Encoding")
-		}
-	}
-	v.ResponseWriter.WriteHeader(status)
-}
-
-// Write sends the header first if necessary.
-func (v *varying) Write(p []byte) (int, error) {
-	if !v.done {
-		sniff(v.Header(), p)
-		v.WriteHeader(http.StatusOK)
-	}
-	return v.ResponseWriter.Write(p)
-}
-
-// Flush implements http.Flusher.
-func (v *varying) Flush() { _ = v.FlushError() }
-
-// FlushError flushes, for http.ResponseController.
-func (v *varying) FlushError() error {
-	if !v.done {
-		v.WriteHeader(http.StatusOK)
-	}
-	return http.NewResponseController(v.ResponseWriter).Flush()
-}
-
-// Unwrap returns the wrapped writer, for http.ResponseController.
-func (v *varying) Unwrap() http.ResponseWriter { return v.ResponseWriter }
-
 // sniff sets Content-Type if the handler has not. net/http would sniff the compressed bytes.
 func sniff(h http.Header, p []byte) {
 	if _, set := h["Content-Type"]; !set && len(p) > 0 {
@@ -141,7 +99,8 @@ func sniff(h http.Header, p []byte) {
 	}
 }
 
-// gzipWriter buffers a response until it decides whether to compress it.
+// gzipWriter buffers a response until it decides whether to compress it. Without a pool it
+// neither buffers nor compresses, and sets Vary only.
 type gzipWriter struct {
 	http.ResponseWriter
 	pool *sync.Pool
@@ -178,7 +137,7 @@ func (z *gzipWriter) declaredSize() (large, known bool) {
 		return false, false // decide after sniffing
 	}
 	n, err := strconv.Atoi(h.Get("Content-Length"))
-	return n >= z.min, err == nil
+	return n >= z.min, err == nil || z.pool == nil
 }
 
 // Write buffers up to the minimum size.
@@ -187,7 +146,7 @@ func (z *gzipWriter) Write(p []byte) (int, error) {
 		z.WriteHeader(http.StatusOK)
 	}
 	if !z.decided {
-		if len(z.buffer)+len(p) < z.min {
+		if z.pool != nil && len(z.buffer)+len(p) < z.min {
 			z.buffer = append(z.buffer, p...)
 			return len(p), nil
 		}
@@ -231,7 +190,7 @@ func (z *gzipWriter) decide(large bool) {
 	if may || z.status == http.StatusNotModified {
 		vary(h, "Accept-Encoding")
 	}
-	if may && large {
+	if may && large && z.pool != nil {
 		h.Set("Content-Encoding", "gzip")
 		h.Del("Content-Length")
 		h.Del("Accept-Ranges")

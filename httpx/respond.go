@@ -122,16 +122,12 @@ func send(w http.ResponseWriter, status int, contentType string, body []byte) {
 
 // reservationBelow returns the reservation of the request that w responds to, or nil.
 func reservationBelow(w http.ResponseWriter) *reservation {
-	for {
-		if own, ok := w.(*writer); ok && own.reserved != nil {
+	for own := range writers(w) {
+		if own.reserved != nil {
 			return own.reserved
 		}
-		outer, ok := w.(interface{ Unwrap() http.ResponseWriter })
-		if !ok {
-			return nil
-		}
-		w = outer.Unwrap()
 	}
+	return nil
 }
 
 // Confirmation is the body of a response that only reports success.

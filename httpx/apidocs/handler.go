@@ -3,9 +3,7 @@ package apidocs
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"fmt"
 	"html/template"
 	"io/fs"
@@ -13,7 +11,6 @@ import (
 	"net/url"
 	"path"
 	"regexp"
-	"strconv"
 
 	"github.com/ashlar-go/ashlar/httpx"
 )
@@ -41,7 +38,6 @@ type Options struct {
 // Handler serves the page and its files. It is safe for concurrent use.
 type Handler struct {
 	page   []byte
-	tag    string
 	policy string
 	files  *httpx.Files
 }
@@ -61,8 +57,6 @@ func New(opts *Options) *Handler {
 	}
 	h := &Handler{policy: allowed}
 	h.page = h.render(o)
-	sum := sha256.Sum256(h.page)
-	h.tag = `"` + hex.EncodeToString(sum[:8]) + `"`
 	return h
 }
 
@@ -89,9 +83,7 @@ func (h *Handler) render(o Options) []byte {
 
 // ServeHTTP serves the page at "/" and its files below; "" redirects to the page.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if err := h.serve(w, r); err != nil {
-		httpx.WriteError(w, r, err)
-	}
+	httpx.HandlerFunc(h.serve).ServeHTTP(w, r)
 }
 
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
@@ -106,7 +98,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
 	case r.URL.Path == "":
 		redirect(w, r)
 	default:
-		h.servePage(w, r)
+		w.Header().Set("Content-Security-Policy", h.policy)
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		return httpx.WriteTagged(w, r, "text/html; charset=utf-8", h.page)
 	}
 	return nil
 }
@@ -120,19 +114,6 @@ func redirect(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Location", "./"+name)
 	w.WriteHeader(http.StatusMovedPermanently)
-}
-
-func (h *Handler) servePage(w http.ResponseWriter, r *http.Request) {
-	header := w.Header()
-	header.Set("Content-Security-Policy", h.policy)
-	header.Set("Content-Type", "text/html; charset=utf-8")
-	header.Set("X-Content-Type-Options", "nosniff")
-	httpx.SetTag(w, h.tag)
-	if httpx.NotModified(w, r, h.tag) {
-		return
-	}
-	header.Set("Content-Length", strconv.Itoa(len(h.page)))
-	_, _ = w.Write(h.page) // ignore the error: the client disconnected
 }
 
 // policy is the Content-Security-Policy of the page. Swagger UI has its icons in data: URLs

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"debug/buildinfo"
 	"encoding/base64"
@@ -114,7 +113,6 @@ func (r *release) writeSums() error {
 		return err
 	}
 	var lines strings.Builder
-	slices.SortFunc(entries, func(a, b os.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
 	for _, e := range entries {
 		if e.IsDir() {
 			continue
