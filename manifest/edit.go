@@ -32,7 +32,7 @@ func (d *Document) Set(pointer string, value any) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	changed := parse(apply(d.json.Text, []Edit{e}), &d.opts)
+	changed := parse(apply(d.json.Text, []Edit{*e}), &d.opts)
 	if changed.json.Root == nil {
 		return nil, changed.syntaxError()
 	}
@@ -55,27 +55,27 @@ func encoded(value any) (string, error) {
 }
 
 // edit returns the change that gives a pointer a value.
-func (d *Document) edit(pointer, value string) (Edit, error) {
+func (d *Document) edit(pointer, value string) (*Edit, error) {
 	s := newStyle(d.json)
 	if old := d.json.Root.Lookup(pointer); old != nil {
-		return Edit{Offset: old.Start, End: old.End, Text: s.replacement(old, value)}, nil
+		return &Edit{Offset: old.Start, End: old.End, Text: s.replacement(old, value)}, nil
 	}
 	at := strings.LastIndexByte(pointer, '/')
 	if at < 0 || pointer[0] != '/' || !utf8.ValidString(pointer) {
-		return Edit{}, fmt.Errorf("%s is not a JSON pointer: begin it with a slash", jsonpos.Quote(pointer))
+		return nil, fmt.Errorf("%s is not a JSON pointer: begin it with a slash", jsonpos.Quote(pointer))
 	}
 	parent, token := d.json.Root.Lookup(pointer[:at]), pointer[at+1:]
 	switch {
 	case parent == nil:
-		return Edit{}, fmt.Errorf("nothing is at %s: set that first", jsonpos.Quote(pointer[:at]))
+		return nil, fmt.Errorf("nothing is at %s: set that first", jsonpos.Quote(pointer[:at]))
 	case parent.Kind == KindObject:
 		return s.addMember(parent, strings.NewReplacer("~1", "/", "~0", "~").Replace(token), value), nil
 	case parent.Kind == KindArray && (token == "-" || token == strconv.Itoa(len(parent.Elements))):
 		return s.addElement(parent, value), nil
 	case parent.Kind == KindArray:
-		return Edit{}, fmt.Errorf("%s is not an index of %s, which has %d elements: use - to add one", jsonpos.Quote(token), jsonpos.Quote(pointer[:at]), len(parent.Elements))
+		return nil, fmt.Errorf("%s is not an index of %s, which has %d elements: use - to add one", jsonpos.Quote(token), jsonpos.Quote(pointer[:at]), len(parent.Elements))
 	}
-	return Edit{}, fmt.Errorf("%s is %s, which has no members", jsonpos.Quote(pointer[:at]), parent.Kind)
+	return nil, fmt.Errorf("%s is %s, which has no members", jsonpos.Quote(pointer[:at]), parent.Kind)
 }
 
 // style is the form of a document, as its root shows.
@@ -172,7 +172,7 @@ func (s *style) inline(value string) string {
 		c := value[i]
 		b.WriteByte(c)
 		switch {
-		case c == '"' && !escaped(value[:i]):
+		case c == '"' && (i-len(strings.TrimRight(value[:i], `\`)))%2 == 0: // not escaped
 			quoted = !quoted
 		case !quoted && (c == ',' || c == ':') && value[i+1] != ' ':
 			b.WriteByte(' ')
@@ -181,13 +181,8 @@ func (s *style) inline(value string) string {
 	return b.String()
 }
 
-// escaped reports whether what follows text is escaped by a backslash.
-func escaped(text string) bool {
-	return (len(text)-len(strings.TrimRight(text, `\`)))%2 == 1
-}
-
 // addMember adds a member after the others.
-func (s *style) addMember(n *Node, key, value string) Edit {
+func (s *style) addMember(n *Node, key, value string) *Edit {
 	quoted := string(jsonpos.AppendValue(nil, key))
 	if len(n.Members) == 0 {
 		return s.addFirst(n, func(write func(string) string) string { return quoted + s.colon + write(value) })
@@ -201,7 +196,7 @@ func (s *style) addMember(n *Node, key, value string) Edit {
 }
 
 // prepend adds a member before the others.
-func (s *style) prepend(n *Node, key, value string) Edit {
+func (s *style) prepend(n *Node, key, value string) *Edit {
 	if len(n.Members) == 0 {
 		return s.addMember(n, key, value)
 	}
@@ -210,11 +205,11 @@ func (s *style) prepend(n *Node, key, value string) Edit {
 	if gap == "" || len(gap) > maxPrefix {
 		gap = s.comma[1:]
 	}
-	return Edit{Offset: first, End: first, Text: string(jsonpos.AppendValue(nil, key)) + s.colon + s.inline(value) + "," + gap}
+	return &Edit{Offset: first, End: first, Text: string(jsonpos.AppendValue(nil, key)) + s.colon + s.inline(value) + "," + gap}
 }
 
 // addElement adds an element after the others.
-func (s *style) addElement(n *Node, value string) Edit {
+func (s *style) addElement(n *Node, value string) *Edit {
 	if len(n.Elements) == 0 {
 		return s.addFirst(n, func(write func(string) string) string { return write(value) })
 	}
@@ -223,7 +218,7 @@ func (s *style) addElement(n *Node, value string) Edit {
 }
 
 // addNext adds what follows the last member or element, which begins and ends at offsets.
-func (s *style) addNext(start, end int, value, key string, only bool) Edit {
+func (s *style) addNext(start, end int, value, key string, only bool) *Edit {
 	gap := s.before(start)
 	switch {
 	case strings.Contains(gap, "\n"):
@@ -233,12 +228,12 @@ func (s *style) addNext(start, end int, value, key string, only bool) Edit {
 	default:
 		value = s.inline(value)
 	}
-	return Edit{Offset: end, End: end, Text: "," + gap + key + value}
+	return &Edit{Offset: end, End: end, Text: "," + gap + key + value}
 }
 
 // addFirst fills an array or object, which is empty but for white space.
-func (s *style) addFirst(n *Node, item func(write func(string) string) string) Edit {
-	e := Edit{Offset: n.Start + 1, End: n.End - 1}
+func (s *style) addFirst(n *Node, item func(write func(string) string) string) *Edit {
+	e := &Edit{Offset: n.Start + 1, End: n.End - 1}
 	outer := s.line(n.Start)
 	if s.indent == "" && !strings.Contains(s.text[n.Start:n.End], "\n") || len(outer) > maxPrefix {
 		e.Text = item(s.inline)

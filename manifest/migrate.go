@@ -104,8 +104,11 @@ func hasOldName(n *Node) bool {
 	return slices.ContainsFunc(n.Members, func(m Member) bool { return newName(m.Key) != m.Key })
 }
 
-func (m *migrator) change(format string, args ...any) {
+// change reports a change of the value of a key.
+func (m *migrator) change(key, format string, args ...any) {
+	m.path.Key(key)
 	m.Changes = append(m.Changes, Change{Pointer: m.path.Pointer(), Message: fmt.Sprintf(format, args...)})
+	m.path.Pop()
 }
 
 func (m *migrator) edit(start, end int, text string) {
@@ -193,9 +196,7 @@ func (m *migrator) object(n *Node, reasons map[string]string) {
 		if name == k.Key || reasons[name] != "" || n.Get(name) != nil {
 			continue
 		}
-		m.path.Key(k.Key)
-		m.change("rename the key to %q", name)
-		m.path.Pop()
+		m.change(k.Key, "rename the key to %q", name)
 		m.edit(k.KeyStart, k.KeyEnd, `"`+name+`"`)
 	}
 }
@@ -205,9 +206,7 @@ func (m *migrator) remove(n *Node, reasons map[string]string) {
 	for i := 0; i < len(n.Members); i++ {
 		first := i
 		for ; i < len(n.Members) && reasons[m.newName(n.Members[i].Key)] != ""; i++ {
-			m.path.Key(n.Members[i].Key)
-			m.change("remove it: %s", reasons[m.newName(n.Members[i].Key)])
-			m.path.Pop()
+			m.change(n.Members[i].Key, "remove it: %s", reasons[m.newName(n.Members[i].Key)])
 		}
 		switch {
 		case i == first:
@@ -225,12 +224,10 @@ func (m *migrator) server(n *Node) {
 	if n.Kind == KindObject && n.Get("$schema") == nil {
 		m.addSchema(n)
 	}
-	m.visit(n, "$schema", func(s *Node) {
-		if schemaDateOf(stringOf(s)) != m.To {
-			m.change("use the schema of %s", m.To)
-			m.edit(s.Start, s.End, `"`+CurrentSchema+`"`)
-		}
-	})
+	if s := n.Get("$schema"); s != nil && schemaDateOf(stringOf(s)) != m.To {
+		m.change("$schema", "use the schema of %s", m.To)
+		m.edit(s.Start, s.End, `"`+CurrentSchema+`"`)
+	}
 	if m.status {
 		m.object(n, map[string]string{"status": "the current schema has no status"})
 		m.visit(n, "_meta", func(meta *Node) {
@@ -243,13 +240,11 @@ func (m *migrator) server(n *Node) {
 
 // addSchema adds a $schema before the other members.
 func (m *migrator) addSchema(n *Node) {
-	m.path.Key("$schema")
 	if m.From == m.To {
-		m.change("write the schema of %s", m.To)
+		m.change("$schema", "write the schema of %s", m.To)
 	} else {
-		m.change("write the schema of %s: the document has keys of %s", m.To, m.From)
+		m.change("$schema", "write the schema of %s: the document has keys of %s", m.To, m.From)
 	}
-	m.path.Pop()
 	e := m.style.prepend(n, "$schema", `"`+CurrentSchema+`"`)
 	if m.status && len(n.Members) == 1 && n.Members[0].Key == "status" { // which is removed
 		e.Text = strings.TrimRight(e.Text, ","+space)
@@ -293,9 +288,7 @@ func (m *migrator) joinImage(n *Node) map[string]string {
 	version := stringOf(n.Get("version"))
 	image := grammar.NewImage(id.Text, version, stringOf(m.get(n, "registryBaseUrl"))).Reference
 	if image != id.Text {
-		m.path.Key("identifier")
-		m.change("move registry and version of the image here: %s", jsonpos.Quote(image))
-		m.path.Pop()
+		m.change("identifier", "move registry and version of the image here: %s", jsonpos.Quote(image))
 		m.edit(id.Start, id.End, string(jsonpos.AppendValue(nil, image)))
 	}
 	reasons := map[string]string{

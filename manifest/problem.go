@@ -248,14 +248,6 @@ type findings struct {
 	nErrors, nWarnings int
 }
 
-// withMax returns a copy with another limit, to which problems can be added.
-func (f *findings) withMax(limit int) *findings {
-	c := *f
-	c.max = limit
-	c.errors, c.warnings = slices.Clone(f.errors), slices.Clone(f.warnings)
-	return &c
-}
-
 // add adds a problem with a value. It returns nil if the problem will not be listed.
 func (f *findings) add(s Severity, rule Rule, path jsonpos.Path, n *Node, format string, args ...any) *Problem {
 	list, count := &f.errors, &f.nErrors

@@ -44,10 +44,6 @@ func (v *validator) schemaDate(n *Node) {
 	if v.dated {
 		return
 	}
-	severity := Warning
-	if v.registry {
-		severity = Error
-	}
 	date := schemaDateOf(n.Text)
 	switch {
 	case date == currentDate, date == "draft" && !v.registry:
@@ -60,14 +56,22 @@ func (v *validator) schemaDate(n *Node) {
 	case slices.Contains(SchemaDates(), date):
 		v.warn(RuleSchemaDeprecated, n, "this is of %s: the current schema is that of %s", date, currentDate).suggest("run manifest migrate")
 	case isNewer(date):
-		v.report(severity, RuleSchemaUnknown, n, "$schema has the date %s, which is newer than this tool knows", jsonpos.Quote(date)).
+		v.report(v.registryError(), RuleSchemaUnknown, n, "$schema has the date %s, which is newer than this tool knows", jsonpos.Quote(date)).
 			suggest("update this tool, or use %s", CurrentSchema)
 	default:
-		v.report(severity, RuleSchemaUnknown, n, "unknown $schema date %s", jsonpos.Quote(date)).suggest("use %s", CurrentSchema)
+		v.report(v.registryError(), RuleSchemaUnknown, n, "unknown $schema date %s", jsonpos.Quote(date)).suggest("use %s", CurrentSchema)
 	}
 }
 
 // isRegistryPart checks one part of a name by the rules of a registry.
+// registryError returns the severity of what a registry refuses and others accept.
+func (v *validator) registryError() Severity {
+	if v.registry {
+		return Error
+	}
+	return Warning
+}
+
 func isRegistryPart(s string) bool {
 	return len(s) >= 2 && grammar.IsAlphanumeric(s[0]) && grammar.IsAlphanumeric(s[len(s)-1])
 }
@@ -143,14 +147,6 @@ func (v *validator) flagInValue(n *Node) {
 	}
 }
 
-func (v *validator) stdioURL(n *Node) {
-	if link := n.Get("url"); v.registry && link != nil && !(link.Kind == KindString && link.Text == "") {
-		v.at("url", func() {
-			v.fault(RuleStdioURL, link, "a stdio transport must not have a url").suggest("remove it, or use streamable-http or sse")
-		})
-	}
-}
-
 // filledIn parses a url with every variable replaced by a digit, which is valid in a
 // host, a port and a path. It returns nil if the result has no http scheme and host.
 func filledIn(template string) *url.URL {
@@ -170,14 +166,6 @@ func filledIn(template string) *url.URL {
 	}
 }
 
-// urlHost requires a scheme and a host outside of the variables.
-func (v *validator) urlHost(link *Node) {
-	if v.registry && filledIn(link.Text) == nil {
-		v.fault(RuleURLHost, link, "url %s has no http or https scheme with a host", jsonpos.Quote(link.Text)).
-			suggest("begin it with https:// or http:// and a host, which may be a variable")
-	}
-}
-
 // remoteHost requires a remote that others can reach.
 func (v *validator) remoteHost(link *Node) {
 	if !v.registry || grammar.TemplateFault(stringOf(link), true) != "" {
@@ -185,7 +173,7 @@ func (v *validator) remoteHost(link *Node) {
 	}
 	u := filledIn(link.Text)
 	if u == nil {
-		return // reported by urlHost
+		return // reported by urlVariables
 	}
 	host := strings.ToLower(u.Hostname())
 	v.at("url", func() {

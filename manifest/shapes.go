@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
 	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
@@ -55,7 +56,7 @@ var packageShape = shape{
 	{"transport", true, localTransport},
 	{"runtimeArguments", false, listOf(argument)},
 	{"packageArguments", false, listOf(argument)},
-	{"environmentVariables", false, listOf(keyValue)},
+	{"environmentVariables", false, listOf(input(keyValueShape))},
 }
 
 // A type is checked before its shape is chosen.
@@ -76,7 +77,7 @@ var sseShape = shape{
 // Remotes have variables since urls are templates.
 var remoteVariables = shape{{"variables", false, func(v *validator, n *Node) {
 	if !v.plainURLs {
-		mapOf(input)(v, n)
+		mapOf(input(inputShape))(v, n)
 	}
 }}}
 
@@ -97,7 +98,7 @@ var inputShape = shape{
 }
 
 var (
-	variableShape = slices.Concat(inputShape, shape{{"variables", false, mapOf(input)}})
+	variableShape = slices.Concat(inputShape, shape{{"variables", false, mapOf(input(inputShape))}})
 	keyValueShape = slices.Concat(variableShape, shape{{"name", true, anyString}})
 	// argumentShape has the keys of both kinds. Nothing else is checked if the type is
 	// missing or wrong.
@@ -119,15 +120,12 @@ func meta(v *validator, n *Node) { v.object(n, metaShape) }
 
 func icon(v *validator, n *Node) { v.object(n, iconShape) }
 
-func input(v *validator, n *Node) {
-	if v.object(n, inputShape) {
-		v.values(n)
-	}
-}
-
-func keyValue(v *validator, n *Node) {
-	if v.object(n, keyValueShape) {
-		v.values(n)
+// input returns the check of an input with the keys of a shape.
+func input(s shape) check {
+	return func(v *validator, n *Node) {
+		if v.object(n, s) {
+			v.values(n)
+		}
 	}
 }
 
@@ -248,7 +246,11 @@ func localTransport(v *validator, n *Node) {
 	switch TransportType(v.unionType(n, cmp.Or(transportOf(n), string(Stdio)), string(Stdio), string(StreamableHTTP), string(SSE))) {
 	case Stdio:
 		v.object(n, stdioShape)
-		v.stdioURL(n)
+		if link := n.Get("url"); v.registry && link != nil && !(link.Kind == KindString && link.Text == "") {
+			v.at("url", func() {
+				v.fault(RuleStdioURL, link, "a stdio transport must not have a url").suggest("remove it, or use streamable-http or sse")
+			})
+		}
 	case StreamableHTTP:
 		v.object(n, httpShape)
 	case SSE:
@@ -293,7 +295,8 @@ func packageObject(v *validator, n *Node) {
 	v.runtimeHint(n, label)
 	if t := n.Get("transport"); t != nil && stringOf(t.Get("type")) != string(Stdio) {
 		v.at("transport", func() {
-			v.urlVariables(t, v.packageNames(n), "the arguments and environment variables of the package")
+			names := sync.OnceValue(func() map[string]bool { return v.packageNames(n) })
+			v.urlVariables(t, func(name string) bool { return names()[name] }, "the arguments and environment variables of the package")
 		})
 	}
 }
@@ -379,19 +382,8 @@ func (v *validator) duplicateNames(n *Node) {
 	}
 }
 
-// packageNames returns a function that reports whether a variable of a package's url may have
-// a name.
-func (v *validator) packageNames(n *Node) func(name string) bool {
-	var names map[string]bool
-	return func(name string) bool {
-		if names == nil {
-			names = v.collectNames(n)
-		}
-		return names[name]
-	}
-}
-
-func (v *validator) collectNames(n *Node) map[string]bool {
+// packageNames returns the names that variables in the url of a package may have.
+func (v *validator) packageNames(n *Node) map[string]bool {
 	names := make(map[string]bool)
 	for _, source := range [...]struct{ list, key string }{
 		{"runtimeArguments", "name"},

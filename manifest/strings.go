@@ -98,14 +98,9 @@ func serverName(v *validator, n *Node) {
 }
 
 func serverVersion(v *validator, n *Node) {
-	if !v.hasLength(n, 0, 255) {
-		return
+	if v.hasLength(n, 0, 255) {
+		v.specificVersion(n, v.registryError(), RuleLatest)
 	}
-	severity := Warning
-	if v.registry {
-		severity = Error
-	}
-	v.specificVersion(n, severity, RuleLatest)
 }
 
 func packageVersion(v *validator, n *Node) {
@@ -238,11 +233,7 @@ func identifier(v *validator, n *Node) {
 		return
 	}
 	if n.Text == "" {
-		severity := Warning
-		if v.registry {
-			severity = Error
-		}
-		v.report(severity, RuleIdentifierEmpty, n, "%s is empty", v.subject()).suggest("write the name of the package, or the URL of the file")
+		v.report(v.registryError(), RuleIdentifierEmpty, n, "%s is empty", v.subject()).suggest("write the name of the package, or the URL of the file")
 		return
 	}
 	v.placeholder(n)
@@ -328,7 +319,7 @@ func (v *validator) template(n *Node) {
 const maxVariables = 100
 
 // urlVariables reports undeclared variables in the url of a transport, which stay in the
-// url unchanged.
+// url unchanged, and requires a scheme and a host outside of the variables.
 func (v *validator) urlVariables(transport *Node, declared func(name string) bool, where string) {
 	link := transport.Get("url")
 	if grammar.TemplateFault(stringOf(link), true) != "" {
@@ -349,6 +340,9 @@ func (v *validator) urlVariables(transport *Node, declared func(name string) boo
 					suggestFor(link, "declare it in "+where+", or write its value")
 			}
 		}
-		v.urlHost(link)
+		if v.registry && filledIn(link.Text) == nil {
+			v.fault(RuleURLHost, link, "url %s has no http or https scheme with a host", jsonpos.Quote(link.Text)).
+				suggest("begin it with https:// or http:// and a host, which may be a variable")
+		}
 	})
 }

@@ -21,13 +21,16 @@ func Validate(data []byte, opts *Options) *Report {
 // returned and uses only Profile, BundleLabels and MaxProblems of the options.
 func (d *Document) Validate(opts *Options) *Report {
 	full := opts.withDefaults()
-	found := d.found.withMax(full.MaxProblems)
+	found := &findings{
+		max: full.MaxProblems, errors: slices.Clone(d.found.errors), warnings: slices.Clone(d.found.warnings),
+		nErrors: d.found.nErrors, nWarnings: d.found.nWarnings,
+	}
 	if root := d.json.Root; root != nil {
 		v := d.validator(found, &full)
 		v.object(root, serverShape)
 		if v.registry && root.Kind == KindObject && root.Get("$schema") == nil {
 			v.fault(RuleSchemaRequired, root, `missing key "$schema"`).suggest(`add "$schema": %q`, CurrentSchema).
-				apply(v.insertion(root, "$schema", strconv.Quote(CurrentSchema)))
+				apply(v.written().prepend(root, "$schema", strconv.Quote(CurrentSchema)))
 		}
 	}
 	return found.report(d.json.Text, &origin{opts: full, checked: true})
@@ -165,18 +168,6 @@ func (v *validator) written() *style {
 	return v.style
 }
 
-// insertion returns the edit that adds a member to an object, before the others.
-func (v *validator) insertion(n *Node, key, value string) *Edit {
-	e := v.written().prepend(n, key, value)
-	return &e
-}
-
-// addition returns the edit that adds a member to an object, after the others.
-func (v *validator) addition(n *Node, key, value string) *Edit {
-	e := v.written().addMember(n, key, value)
-	return &e
-}
-
 func (v *validator) member(m *Member, c check) {
 	v.path.Key(m.Key)
 	c(v, &m.Value)
@@ -207,7 +198,7 @@ func (v *validator) missing(n *Node, s shape, seen uint32, misspelled []*Member)
 		switch s[i].name {
 		case "transport":
 			p.suggest(`for a server on standard input and output, add "transport": {"type": "stdio"}`).
-				apply(v.addition(n, "transport", `{"type":"stdio"}`))
+				apply(v.written().addMember(n, "transport", `{"type":"stdio"}`))
 		case "registryType":
 			p.suggest("add it, such as npm, pypi, oci, nuget, cargo or mcpb")
 		default:
@@ -260,7 +251,7 @@ func (v *validator) unionType(n *Node, guess string, allowed ...string) string {
 		}
 		v.missing(n, s, 0, misspelled)
 		if guess != "" {
-			v.found.fixLast(fmt.Sprintf("add \"type\": %q", guess), v.insertion(n, "type", strconv.Quote(guess)))
+			v.found.fixLast(fmt.Sprintf("add \"type\": %q", guess), v.written().prepend(n, "type", strconv.Quote(guess)))
 		}
 		return ""
 	}
