@@ -24,7 +24,7 @@ func Closest(word string, known []string, maxEdits int) string {
 		if max(len(f)-len(folded), len(folded)-len(f)) > 4*maxEdits { // 4 is the longest rune
 			continue
 		}
-		if n := distance(folded, f); n <= maxEdits {
+		if n := Distance(folded, f); n <= maxEdits {
 			best, maxEdits = k, n-1
 		}
 	}
@@ -89,10 +89,10 @@ func path(segments, known []string) string {
 	return "/" + strings.Join(segments, "/")
 }
 
-// distance returns how many runes to insert, delete, replace or swap with their
+// Distance returns how many runes to insert, delete, replace or swap with their
 // neighbor turn a into b (optimal string alignment). Time grows with the product
 // of the lengths.
-func distance(a, b string) int {
+func Distance(a, b string) int {
 	from, to := []rune(a), []rune(b)
 	older, last, row := make([]int, len(to)+1), make([]int, len(to)+1), make([]int, len(to)+1)
 	for j := range row {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
 	"github.com/ashlar-go/ashlar/manifest"
+	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
 )
 
 // Risk is a class of changes between two versions of a manifest, in the order of what they may do
@@ -184,10 +185,7 @@ func packageName(p *manifest.Package) string {
 	name := p.Identifier
 	switch strings.ToLower(p.RegistryType) {
 	case "oci":
-		name, _, _ = strings.Cut(name, "@")
-		if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
-			name = name[:i]
-		}
+		name, _, _ = grammar.CutImage(name)
 	case "mcpb":
 		if u, err := url.Parse(name); err == nil && u.Host != "" {
 			first, _, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
@@ -319,12 +317,9 @@ func host(link string) string {
 // isLocalHost reports whether the host of a url is this machine.
 func isLocalHost(h string) bool {
 	_, name, _ := strings.Cut(h, "://")
-	for _, local := range []string{"localhost", "127.0.0.1", "[::1]", "0.0.0.0"} {
-		if name == local || strings.HasPrefix(name, local+":") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"localhost", "127.0.0.1", "[::1]", "0.0.0.0"}, func(local string) bool {
+		return name == local || strings.HasPrefix(name, local+":")
+	})
 }
 
 // namedInput is an input with what identifies it among its list.

@@ -30,20 +30,24 @@ func (c *commandBuilder) findPackage(list []element) arrangement {
 	c.pin(&out, operands)
 	shell := slices.ContainsFunc(out.options, func(e element) bool { return e.effect == effectShell })
 	sourced := slices.ContainsFunc(out.options, func(e element) bool { return e.effect == effectSource })
-	switch first := c.firstOperand(operands); {
+	first := ""
+	if len(operands) > 0 {
+		first = operands[0].value.string
+	}
+	switch _, own := c.reference.names(first); {
 	case shell:
 		c.shell(sourced, len(operands) > 0)
-	case first == operandPackage || first == operandNone:
+	case own || len(operands) == 0:
 		out.options = slices.DeleteFunc(out.options, func(e element) bool { return e.effect == effectSource || e.effect == effectVersion })
 		out.target = c.packageItems()
 		operands = operands[min(1, len(operands)):]
-		out.rest = itemsOfElements(operands)
+		out.rest = itemsOf(operands)
 	case sourced:
-		out.target, out.rest = c.entry(&operands[0]), itemsOfElements(operands[1:])
-	case first == operandArgument:
+		out.target, out.rest = c.entry(&operands[0]), itemsOf(operands[1:])
+	case !c.launcher.syntax.leading && isPlainWord(first) && !isLauncherWord(first): // meant for the server
 		e := &operands[0]
 		c.doubt(e.pointer, "write it among the packageArguments", "%s stands where %s takes the package from: it follows the package as an argument", e.shown(), c.program())
-		out.target, out.rest = c.packageItems(), itemsOfElements(operands)
+		out.target, out.rest = c.packageItems(), itemsOf(operands)
 	default:
 		e := &operands[0]
 		c.manifestFault(e.pointer, "write "+jsonpos.Quote(c.reference.identifier)+" there, and arguments of the server among the packageArguments",
@@ -74,30 +78,6 @@ func (c *commandBuilder) precede(out *arrangement) {
 	case last.guess:
 		out.target = append([]Item{{Value: plainValue("--")}}, out.target...)
 	}
-}
-
-// operandKind is the kind of the first operand.
-type operandKind uint8
-
-const (
-	operandNone     operandKind = iota
-	operandPackage              // the package of the manifest
-	operandArgument             // a word that is meant for the server
-	operandOther
-)
-
-func (c *commandBuilder) firstOperand(operands []element) operandKind {
-	if len(operands) == 0 {
-		return operandNone
-	}
-	word := operands[0].value.string
-	if _, own := c.reference.names(word); own {
-		return operandPackage
-	}
-	if !c.launcher.syntax.leading && isPlainWord(word) && !isLauncherWord(word) {
-		return operandArgument
-	}
-	return operandOther
 }
 
 // isPlainWord reports whether a word can only be a subcommand: it has no version, path,
@@ -162,12 +142,16 @@ func (c *commandBuilder) adopt(e *element, version string) {
 			f.identifier += "[" + extras + "]"
 		}
 	}
+	shown := f.version
+	if f.label == "oci" {
+		_, shown = imageParts(f.identifier)
+	}
 	switch {
-	case version == "" || version == f.shownVersion():
+	case version == "" || version == shown:
 	case f.version == "" && !f.pinned && isVersion(f.label, version):
 		f.pinned = true
 		if f.label == "oci" {
-			name, _ := cutImage(f.identifier)
+			name, _, _ := grammar.CutImage(f.identifier)
 			f.identifier = grammar.NewImage(name, version, "").Reference
 		} else {
 			f.version = version
@@ -218,7 +202,7 @@ func (c *commandBuilder) shell(sourced, operand bool) {
 	}
 }
 
-func itemsOfElements(list []element) []Item {
+func itemsOf(list []element) []Item {
 	var items []Item
 	for i := range list {
 		items = append(items, list[i].items...)

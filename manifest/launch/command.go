@@ -11,7 +11,7 @@ import (
 )
 
 // bundle adds the file of a bundle package to a plan.
-func (r *resolver) bundle(p *manifest.Package, plan *Plan, runtime []part) {
+func (r *resolver) bundle(p *manifest.Package, plan *Plan, runtime []element) {
 	if u, err := url.Parse(p.Identifier); err != nil || !isHTTP(u) || grammar.URIFault(p.Identifier) != "" {
 		r.manifestFault("/identifier", "write the https URL of the file", "identifier %s of a bundle file is not an http or https URL", jsonpos.Quote(p.Identifier))
 	}
@@ -30,7 +30,7 @@ func (r *resolver) bundle(p *manifest.Package, plan *Plan, runtime []part) {
 func isHTTP(u *url.URL) bool { return u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") }
 
 // command adds the command line of a package to a plan.
-func (r *resolver) command(p *manifest.Package, plan *Plan, runtime []part) {
+func (r *resolver) command(p *manifest.Package, plan *Plan, runtime []element) {
 	l, origin, ok := r.launcher(p)
 	ref, fits := r.reference(p)
 	if !ok || !fits {
@@ -59,7 +59,7 @@ type commandBuilder struct {
 	launcher  Launcher
 	reference reference
 	plan      *Plan
-	runtime   []part
+	runtime   []element
 	argv      Command
 }
 
@@ -90,7 +90,7 @@ func (c *commandBuilder) build(origin string) {
 	if l.Container {
 		set = c.hideSecrets(p.options)
 	}
-	c.argv = append(c.argv, itemsOfElements(p.options)...)
+	c.argv = append(c.argv, itemsOf(p.options)...)
 	if l.Container {
 		c.passVariables(set)
 		c.publishPort(p.options)

@@ -1,7 +1,6 @@
 package launch
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/big"
 	"path/filepath"
@@ -295,7 +294,7 @@ const maxExponent = 400
 
 // decimal writes a JSON number exactly and without an exponent.
 func decimal(s string) (string, bool) {
-	if s == "" || len(s) > maxText || s[0] != '-' && !grammar.IsDigits(s[:1]) || !grammar.IsDigits(s[len(s)-1:]) || !json.Valid([]byte(s)) {
+	if len(s) > maxText || !grammar.IsNumber(s) {
 		return "", false
 	}
 	mantissa, exponent, found := strings.Cut(strings.ToLower(s), "e")

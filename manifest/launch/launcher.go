@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -181,7 +182,8 @@ func (f reference) names(word string) (version string, own bool) {
 	case "oci":
 		repository, version := imageParts(word)
 		written, _ := imageParts(f.written)
-		return version, repository == f.repository() || repository == written
+		named, _ := imageParts(f.identifier)
+		return version, repository == named || repository == written
 	case "pypi":
 		end := strings.IndexAny(word, "[=<>!~;@ ")
 		if end < 0 {
@@ -207,20 +209,9 @@ func pythonName(s string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(s), func(c rune) bool { return c == '-' || c == '_' || c == '.' }), "-")
 }
 
-// cutImage splits a reference of an image into its name, and the digest or else the tag.
-func cutImage(ref string) (name, version string) {
-	name, digest, _ := strings.Cut(ref, "@")
-	slash := strings.LastIndexByte(name, '/')
-	last, tag, _ := strings.Cut(name[slash+1:], ":")
-	if digest == "" {
-		digest = tag
-	}
-	return name[:slash+1] + last, digest
-}
-
-// imageParts is cutImage with the name in full.
+// imageParts returns the name of an image in full, and its digest or else its tag.
 func imageParts(ref string) (repository, version string) {
-	repository, version = cutImage(ref)
+	repository, tag, digest := grammar.CutImage(ref)
 	switch host, _, found := strings.Cut(repository, "/"); {
 	case !found:
 		repository = "docker.io/library/" + repository
@@ -229,22 +220,7 @@ func imageParts(ref string) (repository, version string) {
 	case !strings.ContainsAny(host, ".:") && host != "localhost":
 		repository = "docker.io/" + repository
 	}
-	return repository, version
-}
-
-// repository returns the repository of an image.
-func (f reference) repository() string {
-	repository, _ := imageParts(f.identifier)
-	return repository
-}
-
-// shownVersion returns the version in the words for the package, or "".
-func (f reference) shownVersion() string {
-	if f.label != "oci" {
-		return f.version
-	}
-	_, version := imageParts(f.identifier)
-	return version
+	return repository, cmp.Or(digest, tag)
 }
 
 // fill replaces the tokens in words of a launcher.

@@ -219,25 +219,9 @@ func addName(names map[string]text, name string, t text) {
 	}
 }
 
-// part is an argument of the manifest as items of a command line.
-type part struct {
-	flag    string // the name of a named argument
-	value   text
-	items   []Item
-	pointer string
-}
-
-func itemsOf(parts []part) []Item {
-	var items []Item
-	for i := range parts {
-		items = append(items, parts[i].items...)
-	}
-	return items
-}
-
 // arguments resolves a list of arguments, without those that have no value.
-func (r *resolver) arguments(pointer string, args []manifest.Argument, names map[string]text) []part {
-	var parts []part
+func (r *resolver) arguments(pointer string, args []manifest.Argument, names map[string]text) []element {
+	var parts []element
 	for i := range args {
 		a, pointer := &args[i], indexed(pointer, i)
 		switch {
@@ -260,8 +244,8 @@ func (r *resolver) arguments(pointer string, args []manifest.Argument, names map
 
 // argument renders one value of an argument. It omits an optional argument with an empty
 // value; a flag with a fixed empty value stands alone.
-func (r *resolver) argument(a *manifest.Argument, pointer string, t text) (part, bool) {
-	p := part{value: t, pointer: pointer}
+func (r *resolver) argument(a *manifest.Argument, pointer string, t text) (element, bool) {
+	p := element{value: t, pointer: pointer}
 	origin := r.opts.Pointer + pointer
 	empty := t.string == "" && !isTrue(a.IsRequired)
 	value := Item{Value: t.value(), Origin: origin}
@@ -274,17 +258,17 @@ func (r *resolver) argument(a *manifest.Argument, pointer string, t text) (part,
 			f.Key = p.Key
 		}
 		r.fault(f)
-		return part{}, false
+		return element{}, false
 	}
 	if positional {
 		p.items = []Item{value}
 		return p, !empty
 	}
-	p.flag = a.Name
+	p.names = []string{a.Name}
 	flag := Item{Value: plainValue(a.Name), Origin: origin}
 	switch {
 	case empty && !t.fixed:
-		return part{}, false
+		return element{}, false
 	case empty:
 		p.items = []Item{flag}
 	case dash && long:

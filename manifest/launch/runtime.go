@@ -50,7 +50,7 @@ type word struct {
 	bound   bool // it is the value of a named argument, whose flag is the word before
 }
 
-// element is an option of one or two words, or else an operand.
+// element is an option of one or two words, or else an operand: of a launcher, or of the server.
 type element struct {
 	names   []string // of an option; several for -it
 	effect  effect   // of the last name
@@ -67,8 +67,8 @@ func (c *commandBuilder) words() []word {
 	for i := range c.runtime {
 		p := &c.runtime[i]
 		for n, item := range p.items {
-			w := word{Item: item, pointer: p.pointer, bound: p.flag != "" && n == 1}
-			if p.flag == "" || w.bound {
+			w := word{Item: item, pointer: p.pointer, bound: p.names != nil && n == 1}
+			if p.names == nil || w.bound {
 				w.text = p.value
 			} else {
 				w.text = text{string: item.Value.Reveal(), secret: item.Value.IsSecret(), fixed: len(p.items) > 1 || p.value.fixed}

@@ -107,7 +107,12 @@ func (b *urlBuilder) token(name string, t text, after string) {
 		s = escape(s, grammar.Unreserved)
 	}
 	if why != "" {
-		b.reject(name, why, t.given)
+		b.failed = true
+		f := Fault{Kind: FaultManifest, Pointer: b.pointer, Message: fmt.Sprintf("the value of %s %s", jsonpos.Quote(name), why)}
+		if p := b.named[name]; p != nil && t.given {
+			f.Kind, f.Key, f.Pointer = FaultValue, p.Key, p.Pointer
+		}
+		b.fault(f)
 		return
 	}
 	b.text.WriteString(s)
@@ -143,16 +148,6 @@ func escape(s, plain string) string {
 		}
 	}
 	return b.String()
-}
-
-// reject reports a value that is not allowed in its component.
-func (b *urlBuilder) reject(name, why string, given bool) {
-	b.failed = true
-	f := Fault{Kind: FaultManifest, Pointer: b.pointer, Message: fmt.Sprintf("the value of %s %s", jsonpos.Quote(name), why)}
-	if p := b.named[name]; p != nil && given {
-		f.Kind, f.Key, f.Pointer = FaultValue, p.Key, p.Pointer
-	}
-	b.fault(f)
 }
 
 // missing reports a token without a value, which no URI can contain.

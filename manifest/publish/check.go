@@ -15,6 +15,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
 	"github.com/ashlar-go/ashlar/manifest"
+	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
 )
 
 // Options are optional settings. A nil *Options and zero fields mean the defaults.
@@ -284,11 +285,8 @@ func (c *packageChecker) oci(ctx context.Context) error {
 	if i := strings.IndexByte(reference, '/'); i > 0 && strings.ContainsAny(reference[:i], ".:") {
 		reference = reference[i+1:] // the registry is base
 	}
-	name, digest, _ := strings.Cut(reference, "@")
-	tag := cmp.Or(digest, tagOf(reference), c.version)
-	if t := tagOf(name); t != "" {
-		name = strings.TrimSuffix(name, ":"+t)
-	}
+	name, tag, digest := grammar.CutImage(reference)
+	tag = cmp.Or(digest, tag, c.version)
 	if !strings.Contains(name, "/") {
 		name = "library/" + name
 	}

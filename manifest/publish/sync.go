@@ -9,6 +9,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
 	"github.com/ashlar-go/ashlar/manifest"
+	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
 )
 
 // Difference is a statement of a file that differs from what the manifest says.
@@ -57,20 +58,12 @@ func wanted(s *manifest.Server, k *Package) string {
 			return *pack.Version
 		}
 		if k.Type == "oci" && pack.RegistryType == "oci" {
-			if tag := tagOf(pack.Identifier); tag != "" {
+			if _, tag, _ := grammar.CutImage(pack.Identifier); tag != "" {
 				return tag
 			}
 		}
 	}
 	return s.Version
-}
-
-// tagOf returns the tag of an image, "" if it has none.
-func tagOf(image string) string {
-	image, _, _ = strings.Cut(image, "@")
-	name := image[strings.LastIndexByte(image, '/')+1:]
-	_, tag, _ := strings.Cut(name, ":")
-	return tag
 }
 
 func (p *Project) syncVersion(c *Changes, k *Package, want string) error {
@@ -89,14 +82,9 @@ func (p *Project) syncVersion(c *Changes, k *Package, want string) error {
 	if k.Type != "npm" && strings.ContainsAny(want, "<>&\"'\\ ") {
 		return fmt.Errorf("the version %s cannot be written to it", jsonpos.Quote(want))
 	}
-	c.Files[k.File] = splice(text, k.version, value)
+	c.Files[k.File] = slices.Concat(text[:k.version.from], []byte(value), text[k.version.to:])
 	c.add(k.File, true, "version is %s, the manifest has %s", jsonpos.Quote(k.Version), jsonpos.Quote(want))
 	return nil
-}
-
-// splice returns a text with another range.
-func splice(text []byte, at span, by string) []byte {
-	return slices.Concat(text[:at.from], []byte(by), text[at.to:])
 }
 
 func (c *Changes) add(file string, fixed bool, format string, args ...any) {
@@ -232,10 +220,10 @@ func Bump(d *manifest.Document, version string) (_ *manifest.Document, notes []s
 		case k.Version != nil:
 			notes = append(notes, fmt.Sprintf("%s/version stays %s, which was not the version of the server", at, jsonpos.Quote(*k.Version)))
 		}
-		switch {
-		case k.RegistryType == "oci" && tagOf(k.Identifier) == s.Version:
-			set(at+"/identifier", strings.TrimSuffix(strings.SplitN(k.Identifier, "@", 2)[0], s.Version)+version)
-			if strings.Contains(k.Identifier, "@") {
+		switch image, tag, digest := grammar.CutImage(k.Identifier); {
+		case k.RegistryType == "oci" && tag == s.Version:
+			set(at+"/identifier", image+":"+version)
+			if digest != "" {
 				notes = append(notes, at+"/identifier has no digest any more: add that of the new image")
 			}
 		case k.RegistryType == "mcpb" && strings.Contains(k.Identifier, s.Version):

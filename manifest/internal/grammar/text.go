@@ -1,6 +1,7 @@
 package grammar
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/internal/suggest"
@@ -74,38 +75,12 @@ func Closest(word string, words []string) string {
 // IsTypo reports whether two words differ by one typing error: a character that is missing,
 // added or wrong, or two neighbors that are swapped.
 func IsTypo(a, b string) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	if a == b || len(b)-len(a) > 1 {
-		return false
-	}
-	i := 0
-	for i < len(a) && a[i] == b[i] {
-		i++
-	}
-	if len(a) < len(b) {
-		return a[i:] == b[i+1:]
-	}
-	swapped := i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
-	return swapped || a[i+1:] == b[i+1:]
+	return a != b && max(len(a)-len(b), len(b)-len(a)) <= 1 && suggest.Distance(a, b) == 1
 }
 
 // IsNumber reports whether s is a JSON number (RFC 8259, section 6).
 func IsNumber(s string) bool {
-	s = strings.TrimPrefix(s, "-")
-	mantissa, exponent := s, ""
-	if i := strings.IndexAny(s, "eE"); i >= 0 {
-		mantissa, exponent = s[:i], s[i+1:]
-		if exponent != "" && (exponent[0] == '+' || exponent[0] == '-') {
-			exponent = exponent[1:]
-		}
-		if !IsDigits(exponent) {
-			return false
-		}
-	}
-	whole, fraction, point := strings.Cut(mantissa, ".")
-	return IsDigits(whole) && (whole == "0" || whole[0] != '0') && (!point || IsDigits(fraction))
+	return s != "" && (s[0] == '-' || isDigit(s[0])) && isDigit(s[len(s)-1]) && json.Valid([]byte(s))
 }
 
 // RegistryTypes returns the well-known values of registryType.

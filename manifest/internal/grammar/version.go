@@ -166,6 +166,14 @@ func isHyphenRange(s string) bool {
 	return ok && isVersionLike(strings.TrimSpace(left)) && isVersionLike(strings.TrimSpace(right))
 }
 
+// CutImage splits the reference of an image.
+func CutImage(ref string) (name, tag, digest string) {
+	name, digest, _ = strings.Cut(ref, "@")
+	slash := strings.LastIndexByte(name, '/') + 1
+	last, tag, _ := strings.Cut(name[slash:], ":")
+	return name[:slash] + last, tag, digest
+}
+
 // image is a reference to a container image.
 type image struct {
 	Reference string

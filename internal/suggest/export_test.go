@@ -1,4 +1,0 @@
-package suggest
-
-// Distance is exported for tests.
-var Distance = distance
