@@ -93,7 +93,7 @@ func (p *Program) Entry(s *Server) (*Entry, error) {
 	if s.Name == "" || len(s.Name) > maxName || strings.ContainsFunc(s.Name, func(c rune) bool { return !isWord(c) && c != '-' }) {
 		return nil, fmt.Errorf("the name %s must have 1 to %d letters, digits, dashes and underscores", jsonpos.Quote(s.Name), maxName)
 	}
-	b := &builder{program: p, server: s, values: launch.Values{}, entry: &Entry{Name: s.Name}}
+	b := &builder{program: p, server: s, inputs: map[string]*manifest.Input{}, values: launch.Values{}, entry: &Entry{Name: s.Name}}
 	if s.Launch != nil {
 		b.options = *s.Launch
 	}
@@ -122,6 +122,7 @@ type builder struct {
 	options launch.Options
 	pack    *manifest.Package // copies in which inputs that are referred to take any text
 	remote  *manifest.Remote
+	inputs  map[string]*manifest.Input // of the copies, by their pointers
 	values  launch.Values
 	needs   []Need
 	entry   *Entry
@@ -148,6 +149,7 @@ func (b *builder) prepare() error {
 	if err != nil {
 		return err
 	}
+	b.collect()
 	maps.Copy(b.values, s.Values)
 	for i := range form.Prompts {
 		b.prompt(&form.Prompts[i])
@@ -163,7 +165,9 @@ func (b *builder) prompt(p *launch.Prompt) {
 	_, byKey := b.values[p.Key]
 	_, byPointer := b.values[p.Pointer]
 	given := byKey || byPointer
-	secret := p.Secret || b.secretParent(p.Pointer)
+	within, _, _ := strings.Cut(p.Pointer, "/variables/")
+	in := b.inputs[within] // the value that has the variable, or the input itself
+	secret := p.Secret || in != nil && in.IsSecret != nil && *in.IsSecret
 	asked := slices.Contains(b.server.Ask, p.Key) || slices.Contains(b.server.Ask, p.Pointer)
 	required := p.Required && p.Default == nil
 	switch {
@@ -188,7 +192,7 @@ func (b *builder) refer(p *launch.Prompt, secret bool) {
 		n.Default = p.Default.Reveal()
 	}
 	n.Name = b.variable(p)
-	if in := b.input(p.Pointer); in != nil {
+	if in := b.inputs[p.Pointer]; in != nil {
 		in.Format, in.Choices = nil, nil
 	}
 	b.needs = append(b.needs, n)
@@ -303,8 +307,10 @@ func (b *builder) header(h launch.Setting) {
 	value := h.Value.Reveal()
 	if p.variables == "" || !b.hasMarker(value) {
 		e.Headers = append(e.Headers, Pair{h.Name, b.text(h.Value, h.Origin, "a header")})
-		if p.named != "" {
-			b.pass(value)
+		for i := range b.needs { // the program replaces only these
+			if n := &b.needs[i]; p.named != "" && strings.Contains(value, n.marker) && !slices.Contains(e.Passed, n.Name) {
+				e.Passed = append(e.Passed, n.Name)
+			}
 		}
 		return
 	}
@@ -320,16 +326,6 @@ func (b *builder) header(h launch.Setting) {
 		return
 	}
 	b.refuse(value, h.Origin, "a part of a header")
-}
-
-// pass lists the variables of a text among those that are passed on: the program replaces only
-// these.
-func (b *builder) pass(value string) {
-	for i := range b.needs {
-		if n := &b.needs[i]; strings.Contains(value, n.marker) && !slices.Contains(b.entry.Passed, n.Name) {
-			b.entry.Passed = append(b.entry.Passed, n.Name)
-		}
-	}
 }
 
 // text replaces the markers in a value by references.
@@ -426,56 +422,33 @@ func (b *builder) start(plan *launch.Plan) string {
 	return b.display(words)
 }
 
-// secretParent reports whether a pointer is that of a variable in a secret value.
-func (b *builder) secretParent(pointer string) bool {
-	parent, _, found := strings.Cut(pointer, "/variables/")
-	if !found || parent == "" {
-		return false
-	}
-	in := b.input(parent)
-	return in != nil && in.IsSecret != nil && *in.IsSecret
-}
-
-// input returns the input with a pointer in the copies, nil if there is none.
-func (b *builder) input(pointer string) *manifest.Input {
-	head, variable, nested := strings.Cut(pointer, "/variables/")
-	last := strings.LastIndexByte(head, '/')
-	list, index := head[:max(last, 0)], head[last+1:]
-	i, err := strconv.Atoi(index)
-	var in *manifest.Input
-	var variables []manifest.Variable
-	argument := func(all []manifest.Argument) {
-		if err == nil && i < len(all) {
-			in, variables = &all[i].Input, all[i].Variables
+// collect finds the inputs of the copies.
+func (b *builder) collect() {
+	add := func(pointer string, in *manifest.Input, variables []manifest.Variable) {
+		b.inputs[pointer] = in
+		for i := range variables {
+			b.inputs[pointer+"/variables/"+jsonpos.EscapeToken(variables[i].Name)] = &variables[i].Input
 		}
 	}
-	setting := func(all []manifest.KeyValueInput) {
-		if err == nil && i < len(all) {
-			in, variables = &all[i].Input, all[i].Variables
+	arguments := func(list string, all []manifest.Argument) {
+		for i := range all {
+			add(list+"/"+strconv.Itoa(i), &all[i].Input, all[i].Variables)
 		}
 	}
-	switch {
-	case b.pack != nil && list == "/runtimeArguments":
-		argument(b.pack.RuntimeArguments)
-	case b.pack != nil && list == "/packageArguments":
-		argument(b.pack.PackageArguments)
-	case b.pack != nil && list == "/environmentVariables":
-		setting(b.pack.EnvironmentVariables)
-	case b.pack != nil && list == "/transport/headers":
-		setting(b.pack.Transport.Headers)
-	case b.remote != nil && list == "/headers":
-		setting(b.remote.Headers)
-	case b.remote != nil && head == "":
-		variables = b.remote.Variables
+	settings := func(list string, all []manifest.KeyValueInput) {
+		for i := range all {
+			add(list+"/"+strconv.Itoa(i), &all[i].Input, all[i].Variables)
+		}
 	}
-	if !nested {
-		return in
+	if b.pack != nil {
+		arguments("/runtimeArguments", b.pack.RuntimeArguments)
+		arguments("/packageArguments", b.pack.PackageArguments)
+		settings("/environmentVariables", b.pack.EnvironmentVariables)
+		settings("/transport/headers", b.pack.Transport.Headers)
+	} else {
+		add("", nil, b.remote.Variables)
+		settings("/headers", b.remote.Headers)
 	}
-	at := slices.IndexFunc(variables, func(v manifest.Variable) bool { return jsonpos.EscapeToken(v.Name) == variable })
-	if at < 0 {
-		return nil
-	}
-	return &variables[at].Input
 }
 
 // clone copies a value by its JSON text.

@@ -13,7 +13,7 @@ const (
 	maxDepth = 500
 )
 
-// member is a key with a value: string, bool, int, []string, []Pair or []member.
+// member is a key with a value: string, bool, int, []string, []member or [][]member.
 type member struct {
 	key   string
 	value any
@@ -32,15 +32,23 @@ func (p *Program) members(e *Entry) []member {
 	if e.URL == "" {
 		add(cmp.Or(p.command, "command"), e.Command, true)
 		add("args", e.Args, len(e.Args) > 0 || p.Format == YAML)
-		add(cmp.Or(p.env, "env"), e.Env, len(e.Env) > 0)
+		add(cmp.Or(p.env, "env"), membersOf(e.Env), len(e.Env) > 0)
 	} else {
 		add(p.links[e.Type], e.URL, true)
-		add(cmp.Or(p.headers, "headers"), e.Headers, len(e.Headers) > 0)
+		add(cmp.Or(p.headers, "headers"), membersOf(e.Headers), len(e.Headers) > 0)
 		add(p.bearer, e.BearerVariable, e.BearerVariable != "")
-		add(p.variables, e.HeaderVariables, len(e.HeaderVariables) > 0)
+		add(p.variables, membersOf(e.HeaderVariables), len(e.HeaderVariables) > 0)
 	}
 	add(p.named, e.Passed, len(e.Passed) > 0)
 	return append(all, p.constants...)
+}
+
+func membersOf(pairs []Pair) []member {
+	all := make([]member, len(pairs))
+	for i, p := range pairs {
+		all[i] = member{p.Name, p.Value}
+	}
+	return all
 }
 
 // Add returns a file of the program with an entry, which replaces one of the same name. Every

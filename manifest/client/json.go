@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/ashlar-go/ashlar/internal/jsonpos"
 )
 
 // node is an object or array of a JSON file with its position.
@@ -323,62 +325,44 @@ const oneLine = "-"
 
 // json returns a value as JSON text, with an indentation for the lines after the first.
 func (f *text) json(value any, outer, unit string) string {
-	var b strings.Builder
-	f.writeJSON(&b, value, outer, unit)
-	return b.String()
+	newline := f.newline
+	if unit == oneLine {
+		outer, unit, newline = "", "", " "
+	}
+	var b bytes.Buffer
+	_ = json.Indent(&b, []byte(inline(value, ":")), outer, unit) // it is JSON
+	return strings.ReplaceAll(b.String(), "\n", newline)
 }
 
-func (f *text) writeJSON(b *strings.Builder, value any, outer, unit string) {
-	list := func(open, end string, n int, item func(i int)) {
-		b.WriteString(open)
-		for i := range n {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			if unit == oneLine {
-				b.WriteByte(' ')
-			} else {
-				b.WriteString(f.newline + outer + unit)
-			}
-			item(i)
-		}
-		if unit == oneLine {
-			b.WriteByte(' ')
-		} else {
-			b.WriteString(f.newline + outer)
-		}
-		b.WriteString(end)
-	}
-	inner := outer + unit
+// inline returns a value as text on one line: of TOML, of YAML or, with a colon, of JSON.
+func inline(value any, equals string) string {
+	var all []string
 	switch v := value.(type) {
-	case []member:
-		list("{", "}", len(v), func(i int) {
-			b.WriteString(quoted(v[i].key) + ": ")
-			f.writeJSON(b, v[i].value, inner, unit)
-		})
-	case [][]member:
-		list("[", "]", len(v), func(i int) { f.writeJSON(b, v[i], inner, unit) })
-	case []Pair:
-		list("{", "}", len(v), func(i int) { b.WriteString(quoted(v[i].Name) + ": " + quoted(v[i].Value)) })
-	case []string:
-		list("[", "]", len(v), func(i int) { b.WriteString(quoted(v[i])) })
 	case string:
-		b.WriteString(quoted(v))
-	default:
-		fmt.Fprint(b, v)
+		return quoted(v)
+	case []string:
+		for _, s := range v {
+			all = append(all, quoted(s))
+		}
+		return "[" + strings.Join(all, ", ") + "]"
+	case [][]member:
+		for _, m := range v {
+			all = append(all, inline(m, equals))
+		}
+		return "[" + strings.Join(all, ", ") + "]"
+	case []member:
+		for _, m := range v {
+			all = append(all, quoted(m.key)+equals+inline(m.value, equals))
+		}
+		return "{ " + strings.Join(all, ", ") + " }"
 	}
+	return fmt.Sprint(value)
 }
 
 // quoted returns a string as JSON text, which is a string of TOML and YAML too: all that these do
 // not allow is escaped.
 func quoted(s string) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(s); err != nil {
-		return `""` // a string can always be encoded
-	}
-	text := strings.TrimSuffix(b.String(), "\n")
+	text := string(jsonpos.AppendValue(nil, s))
 	if !strings.ContainsFunc(text, isControl) {
 		return text
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
@@ -21,7 +20,7 @@ func (f *text) addTOML(key, name string, members []member) error {
 	}
 	block := fmt.Sprintf("[%s.%s]%s", key, name, f.newline) // a name is a bare key
 	for _, m := range members {
-		block += m.key + " = " + tomlValue(m.value) + f.newline
+		block += m.key + " = " + inline(m.value, " = ") + f.newline
 	}
 	if at.to > 0 {
 		f.replace(at.from, at.to, block)
@@ -113,25 +112,4 @@ func keyPath(e *unstable.Node) (path []string, start, end int) {
 		path = append(path, string(n.Data))
 	}
 	return path, start, end
-}
-
-// tomlValue returns a value as TOML text on one line.
-func tomlValue(value any) string {
-	switch v := value.(type) {
-	case string:
-		return quoted(v)
-	case []string:
-		all := make([]string, len(v))
-		for i := range v {
-			all[i] = quoted(v[i])
-		}
-		return "[" + strings.Join(all, ", ") + "]"
-	case []Pair:
-		all := make([]string, len(v))
-		for i := range v {
-			all[i] = quoted(v[i].Name) + " = " + quoted(v[i].Value)
-		}
-		return "{ " + strings.Join(all, ", ") + " }"
-	}
-	return fmt.Sprint(value)
 }

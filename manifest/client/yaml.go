@@ -2,7 +2,6 @@ package client
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/internal/yamltree"
@@ -177,15 +176,13 @@ func (f *text) yaml(indent, name string, members []member) string {
 			for _, s := range v {
 				line("    - " + quoted(s))
 			}
-		case []Pair:
+		case []member:
 			line("  " + m.key + ":")
 			for _, p := range v {
-				line("    " + quoted(p.Name) + ": " + quoted(p.Value))
+				line("    " + quoted(p.key) + ": " + inline(p.value, ": "))
 			}
-		case string:
-			line("  " + m.key + ": " + quoted(v))
 		default:
-			line("  " + m.key + ": " + fmt.Sprint(v))
+			line("  " + m.key + ": " + inline(v, ": "))
 		}
 	}
 	return b.String()
