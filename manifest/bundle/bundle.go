@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 
@@ -33,15 +34,9 @@ type Options struct {
 
 func (o *Options) withDefaults() Options {
 	full := *cmp.Or(o, &Options{})
-	if full.MaxBytes <= 0 {
-		full.MaxBytes = 2 << 30
-	}
-	if full.MaxFiles <= 0 {
-		full.MaxFiles = 100_000
-	}
-	if full.GOOS == "" {
-		full.GOOS = runtime.GOOS
-	}
+	full.MaxBytes = cmp.Or(max(0, full.MaxBytes), 2<<30)
+	full.MaxFiles = cmp.Or(max(0, full.MaxFiles), 100_000)
+	full.GOOS = cmp.Or(full.GOOS, runtime.GOOS)
 	if full.Home == "" {
 		full.Home, _ = os.UserHomeDir()
 	}
@@ -157,29 +152,15 @@ func refused(e *zip.File, name string, directory bool) string {
 		return "which is not a file"
 	case e.Flags&1 != 0:
 		return "which is encrypted"
-	case !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\:\x00") || !filepath.IsLocal(filepath.FromSlash(name)) || !portable(name):
+	case !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\:\x00") || !filepath.IsLocal(filepath.FromSlash(name)) || unportable.MatchString(name):
 		return "whose name could leave the directory or mean a device"
 	}
 	return ""
 }
 
-// devices are names that Windows takes for devices, with any extension.
-var devices = map[string]bool{
-	"con": true, "prn": true, "aux": true, "nul": true,
-	"com1": true, "com2": true, "com3": true, "com4": true, "com5": true, "com6": true, "com7": true, "com8": true, "com9": true,
-	"lpt1": true, "lpt2": true, "lpt3": true, "lpt4": true, "lpt5": true, "lpt6": true, "lpt7": true, "lpt8": true, "lpt9": true,
-}
-
-// portable reports whether Windows would keep a name as it is.
-func portable(name string) bool {
-	for part := range strings.SplitSeq(name, "/") {
-		stem, _, _ := strings.Cut(strings.ToLower(part), ".")
-		if devices[stem] || strings.HasSuffix(part, ".") || strings.HasSuffix(part, " ") {
-			return false
-		}
-	}
-	return true
-}
+// unportable matches a path with a segment that Windows would not keep as it is: it takes some
+// names for devices, with any extension, and drops dots and spaces at the end.
+var unportable = regexp.MustCompile(`(?i)(^|/)(con|prn|aux|nul|com[1-9]|lpt[1-9])(\.|/|$)|[. ](/|$)`)
 
 // read returns the content of a file of at most limit bytes.
 func (b *Bundle) read(name string, limit int64) ([]byte, error) {

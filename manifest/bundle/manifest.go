@@ -1,9 +1,11 @@
 package bundle
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -109,10 +111,7 @@ var types = map[string]string{"string": "string", "number": "number", "boolean":
 // check reports what is wrong with the manifest.
 func (b *Bundle) check() error {
 	m, f := b.Manifest, &faults{}
-	version := m.ManifestVersion
-	if version == "" {
-		version = m.DXTVersion
-	}
+	version := cmp.Or(m.ManifestVersion, m.DXTVersion)
 	if !slices.Contains(versions, version) {
 		f.add("/manifest_version", "use "+grammar.Alternatives(versions), "manifest_version %s is not known", jsonpos.Quote(version))
 	}
@@ -179,22 +178,13 @@ func (b *Bundle) program() string {
 
 // on returns the command on an operating system.
 func (c *Command) on(goos string) Command {
-	if goos == "windows" {
-		goos = "win32"
-	}
-	own := c.Platforms[goos]
-	merged := Command{Command: c.Command, Args: c.Args, Env: map[string]string{}}
-	if own.Command != "" {
-		merged.Command = own.Command
-	}
+	own := c.Platforms[platform(goos)]
+	merged := Command{Command: cmp.Or(own.Command, c.Command), Args: c.Args, Env: map[string]string{}}
 	if own.Args != nil {
 		merged.Args = own.Args
 	}
-	for _, env := range []map[string]string{c.Env, own.Env} {
-		for name, value := range env {
-			merged.Env[name] = value
-		}
-	}
+	maps.Copy(merged.Env, c.Env)
+	maps.Copy(merged.Env, own.Env)
 	return merged
 }
 

@@ -100,10 +100,6 @@ type resolver struct {
 	notices []launch.Notice
 }
 
-func (r *resolver) notice(pointer, format string, args ...any) {
-	r.notices = append(r.notices, launch.Notice{Pointer: pointer, Message: fmt.Sprintf(format, args...)})
-}
-
 // assign sets the values: those of the user, else the defaults.
 func (r *resolver) assign(given launch.Values) {
 	m := r.bundle.Manifest
@@ -216,7 +212,8 @@ func (r *resolver) setCommand(name string) {
 	}
 	runtimes := map[string][]string{"node": {"node"}, "python": {"python", "python3"}, "uv": {"uv"}}[b.Manifest.Server.Type]
 	if !slices.Contains(runtimes, name) {
-		r.notice("/server/mcp_config/command", "the command %s is neither in the bundle nor the runtime of a %s server", jsonpos.Quote(name), b.Manifest.Server.Type)
+		message := fmt.Sprintf("the command %s is neither in the bundle nor the runtime of a %s server", jsonpos.Quote(name), b.Manifest.Server.Type)
+		r.notices = append(r.notices, launch.Notice{Pointer: "/server/mcp_config/command", Message: message})
 	}
 }
 
@@ -224,25 +221,14 @@ func (r *resolver) setCommand(name string) {
 // several values becomes several arguments.
 func (r *resolver) argument(arg, pointer string) manifest.Argument {
 	a := manifest.Argument{Type: manifest.PositionalArgument}
-	if key, ok := only(arg); ok {
-		if c := r.config(key); c != nil && c.Multiple {
-			yes := true
-			a.Input, a.ValueHint, a.IsRepeated = r.input(c), &c.Key, &yes
-			return a
-		}
+	key, begins := strings.CutPrefix(arg, reference)
+	key, ends := strings.CutSuffix(key, "}")
+	if c := r.config(key); begins && ends && c != nil && c.Multiple {
+		a.Input, a.ValueHint, a.IsRepeated = r.input(c), &c.Key, new(true)
+		return a
 	}
 	a.Value, a.Variables = r.template(arg, pointer)
 	return a
-}
-
-// only returns the key of a string that is only a reference.
-func only(s string) (key string, ok bool) {
-	key, ok = strings.CutPrefix(s, reference)
-	if !ok {
-		return "", false
-	}
-	key, ok = strings.CutSuffix(key, "}")
-	return key, ok && !strings.Contains(key, "}")
 }
 
 // config returns the input with a key, nil if there is none.

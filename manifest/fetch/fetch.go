@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/ashlar-go/ashlar/manifest"
+	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
 )
 
 // NoRedirects as Options.MaxRedirects follows no redirects.
@@ -49,22 +49,15 @@ type Options struct {
 
 func (o *Options) withDefaults() Options {
 	full := *cmp.Or(o, &Options{})
-	full.MaxBytes = positive(full.MaxBytes, 512<<20)
-	full.Attempts = positive(full.Attempts, 3)
-	full.Wait = positive(full.Wait, 500*time.Millisecond)
-	full.Stall = positive(full.Stall, 30*time.Second)
+	full.MaxBytes = cmp.Or(max(0, full.MaxBytes), 512<<20)
+	full.Attempts = cmp.Or(max(0, full.Attempts), 3)
+	full.Wait = cmp.Or(max(0, full.Wait), 500*time.Millisecond)
+	full.Stall = cmp.Or(max(0, full.Stall), 30*time.Second)
 	if full.Progress == nil {
 		full.Progress = func(int64, int64) {}
 	}
 	full.MaxRedirects = max(0, cmp.Or(full.MaxRedirects, 5))
 	return full
-}
-
-func positive[T int | int64 | time.Duration](n, otherwise T) T {
-	if n <= 0 {
-		return otherwise
-	}
-	return n
 }
 
 // Download downloads a file to a path in an existing directory. It returns nil if the file
@@ -77,7 +70,7 @@ func positive[T int | int64 | time.Duration](n, otherwise T) T {
 // large nothing is left on the disk; after other errors the bytes stay in a hidden file,
 // which the next call resumes.
 func Download(ctx context.Context, f manifest.File, path string, opts *Options) error {
-	if len(f.SHA256) != 64 || strings.Trim(f.SHA256, "0123456789abcdef") != "" {
+	if !grammar.IsSHA256(f.SHA256) {
 		return fmt.Errorf("invalid SHA-256 of %d characters: it has 64 lowercase hexadecimal digits", len(f.SHA256))
 	}
 	if sum, err := sumOf(path); err == nil && sum == f.SHA256 {
