@@ -35,19 +35,12 @@ type Body[T any] struct {
 // NewBody returns a Body. It panics if JSON cannot be decoded into a T, for instance because it
 // contains a channel. opts may be nil.
 func NewBody[T any](opts *BodyOptions) *Body[T] {
-	b := &Body[T]{
-		maxBytes: DefaultBodyLimit, limits: jsonpos.Limits{Depth: 32, Values: 50_000}, shape: shapeOf(reflect.TypeFor[T]()),
+	o := *cmp.Or(opts, &BodyOptions{})
+	return &Body[T]{
+		maxBytes: cmp.Or(max(0, o.MaxBytes), DefaultBodyLimit),
+		limits:   jsonpos.Limits{Depth: cmp.Or(max(0, o.MaxDepth), 32), Values: cmp.Or(max(0, o.MaxValues), 50_000)},
+		shape:    shapeOf(reflect.TypeFor[T]()),
 	}
-	if opts != nil && opts.MaxBytes > 0 {
-		b.maxBytes = opts.MaxBytes
-	}
-	if opts != nil && opts.MaxDepth > 0 {
-		b.limits.Depth = opts.MaxDepth
-	}
-	if opts != nil && opts.MaxValues > 0 {
-		b.limits.Values = opts.MaxValues
-	}
-	return b
 }
 
 // Read decodes the body of a request. The error is an [*Error]:

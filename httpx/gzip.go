@@ -1,6 +1,7 @@
 package httpx
 
 import (
+	"cmp"
 	"compress/gzip"
 	"net/http"
 	"strconv"
@@ -28,13 +29,8 @@ type GzipOptions struct {
 //
 // It panics if the level is invalid.
 func Gzip(opts *GzipOptions) Middleware {
-	o := GzipOptions{MinSize: 1024, Level: 5}
-	if opts != nil && opts.MinSize > 0 {
-		o.MinSize = opts.MinSize
-	}
-	if opts != nil && opts.Level != 0 {
-		o.Level = opts.Level
-	}
+	o := *cmp.Or(opts, &GzipOptions{})
+	o.MinSize, o.Level = cmp.Or(max(0, o.MinSize), 1024), cmp.Or(o.Level, 5)
 	if _, err := gzip.NewWriterLevel(nil, o.Level); err != nil {
 		panic("httpx: GzipOptions.Level: " + err.Error())
 	}

@@ -1,6 +1,7 @@
 package httpx
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/http"
@@ -48,13 +49,11 @@ type Hosts struct {
 // Ports are not compared. Requests without a host, which no browser sends, are allowed. The error
 // names an invalid name.
 func NewHosts(addr net.Addr, opts *HostsOptions) (*Hosts, error) {
-	h := &Hosts{}
-	if opts != nil {
-		h.setting = opts.Setting
-		for _, name := range opts.Names {
-			if err := h.allow(name); err != nil {
-				return nil, err
-			}
+	o := *cmp.Or(opts, &HostsOptions{})
+	h := &Hosts{setting: o.Setting}
+	for _, name := range o.Names {
+		if err := h.allow(name); err != nil {
+			return nil, err
 		}
 	}
 	bound := parseAddr(addr.String())

@@ -94,9 +94,7 @@ func Standard(opts *StandardOptions) Middleware {
 	if o.Origins == nil {
 		o.Origins, _ = NewOrigins(nil) // cannot fail for an empty list
 	}
-	if o.Budget == nil {
-		o.Budget = NewBudget(nil)
-	}
+	o.Budget = cmp.Or(o.Budget, NewBudget(nil))
 	var hosts Middleware
 	if o.Hosts != nil {
 		hosts = o.Hosts.Protect
@@ -246,12 +244,10 @@ const (
 //
 // X-XSS-Protection is not sent, because browsers no longer have what it controlled.
 func SecurityHeaders(opts *SecurityOptions) Middleware {
-	o := SecurityOptions{ContentSecurityPolicy: apiPolicy, OverTLS: func(r *http.Request) bool { return r.TLS != nil }}
-	if opts != nil && opts.ContentSecurityPolicy != "" {
-		o.ContentSecurityPolicy = opts.ContentSecurityPolicy
-	}
-	if opts != nil && opts.OverTLS != nil {
-		o.OverTLS = opts.OverTLS
+	o := *cmp.Or(opts, &SecurityOptions{})
+	o.ContentSecurityPolicy = cmp.Or(o.ContentSecurityPolicy, apiPolicy)
+	if o.OverTLS == nil {
+		o.OverTLS = func(r *http.Request) bool { return r.TLS != nil }
 	}
 	// The values are shared by all responses. Their capacity is 1, so that adding to one copies it.
 	headers := []struct {

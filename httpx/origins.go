@@ -1,6 +1,7 @@
 package httpx
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -103,9 +104,7 @@ type CORSOptions struct {
 
 // CORSWith is [Origins.CORS] with further headers.
 func (o *Origins) CORSWith(opts *CORSOptions) Middleware {
-	if opts == nil {
-		opts = &CORSOptions{}
-	}
+	opts = cmp.Or(opts, &CORSOptions{})
 	exposed := []string{strings.Join(append([]string{
 		"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After",
 		"X-Request-ID", "X-Response-Time", "ETag", "Location", "Link", "X-Total-Count",

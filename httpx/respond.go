@@ -276,10 +276,7 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	vary(h, "Accept")
 	if wantsProblem(r.Header) {
-		title := http.StatusText(e.Status)
-		if title == "" {
-			title = "Status " + strconv.Itoa(e.Status)
-		}
+		title := cmp.Or(http.StatusText(e.Status), "Status "+strconv.Itoa(e.Status))
 		problem := Problem{"about:blank", title, e.Status, e.Message, e.Code, RequestIDFrom(r.Context()), e.Fields, e.Items}
 		_ = writeAs(w, e.Status, "application/problem+json", problem) // cannot fail to encode
 		return

@@ -39,9 +39,7 @@ func (d *Document) Migrate(from string) (*Migration, error) {
 		return nil, err
 	}
 	root := d.json.Root
-	if from == "" {
-		from = cmp.Or(schemaDateOf(stringOf(root.Get("$schema"))), dateOf(root))
-	}
+	from = cmp.Or(from, schemaDateOf(stringOf(root.Get("$schema"))), dateOf(root))
 	if from == "draft" { // which is newer and has the same keys
 		from = currentDate
 	}

@@ -37,9 +37,9 @@ func defineInit(c *call) runner {
 		if *yes {
 			data, err = c.drafted(project)
 		} else {
-			i := newInterview(ctx, c)
-			defer i.stop()
-			i.project, i.draft = project, project.Draft()
+			ctx, stop := context.WithCancel(ctx)
+			defer stop()
+			i := &interview{ctx: ctx, call: c, answers: bufio.NewScanner(c.Input(ctx)), draft: project.Draft()}
 			data, err = i.manifest()
 		}
 		if err != nil {
@@ -75,31 +75,11 @@ func (c *call) drafted(p *publish.Project) ([]byte, error) {
 
 // interview writes questions to the error stream and reads one line for each.
 type interview struct {
-	ctx    context.Context
-	stop   context.CancelFunc
-	call   *call
-	lines  chan string // closed at the end of the input
-	server manifest.Server
-
-	project *publish.Project
+	ctx     context.Context
+	call    *call
+	answers *bufio.Scanner
+	server  manifest.Server
 	draft   *manifest.Server // what the files of the project say
-}
-
-func newInterview(ctx context.Context, c *call) *interview {
-	ctx, stop := context.WithCancel(ctx)
-	i := &interview{ctx: ctx, stop: stop, call: c, lines: make(chan string)}
-	go func() { // ends with the input, the interview or the process
-		defer close(i.lines)
-		s := bufio.NewScanner(c.Stdin)
-		for s.Scan() {
-			select {
-			case i.lines <- strings.TrimSpace(s.Text()):
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return i
 }
 
 var errNoAnswer = errors.New("the input ended before the last answer")
@@ -110,18 +90,10 @@ func (i *interview) line(question, preset string) (string, error) {
 		question += " [" + preset + "]"
 	}
 	fmt.Fprintf(i.call.Stderr, "%s: ", question)
-	select {
-	case answer, ok := <-i.lines:
-		if !ok {
-			return "", errNoAnswer
-		}
-		if answer == "" {
-			answer = preset
-		}
-		return answer, nil
-	case <-i.ctx.Done():
-		return "", context.Cause(i.ctx)
+	if !i.answers.Scan() {
+		return "", cmp.Or(context.Cause(i.ctx), errNoAnswer)
 	}
+	return cmp.Or(strings.TrimSpace(i.answers.Text()), preset), nil
 }
 
 // ask repeats a question until the manifest is valid at the pointer.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,9 +71,7 @@ func (q *resolveCall) checkFormat() error {
 	case *q.format == "schema" && !q.inputs:
 		return cli.Usagef("-format schema needs -inputs")
 	}
-	if q.system == "" {
-		q.system = runtime.GOOS
-	}
+	q.system = cmp.Or(q.system, runtime.GOOS)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package sanitize
 
 import (
+	"cmp"
 	"html"
 	"strings"
 
@@ -30,13 +31,11 @@ type Options struct {
 // New returns a policy.
 func New(opts *Options) *Policy {
 	names := []string{"password", "new_password", "current_password", "confirm_password"}
-	if opts != nil && opts.Skip != nil {
-		names = opts.Skip
+	o := *cmp.Or(opts, &Options{})
+	if o.Skip != nil {
+		names = o.Skip
 	}
-	p := &Policy{html: bluemonday.StrictPolicy(), skip: make(map[string]bool, len(names)), maxBody: httpx.DefaultBodyLimit}
-	if opts != nil && opts.MaxBody > 0 {
-		p.maxBody = opts.MaxBody
-	}
+	p := &Policy{html: bluemonday.StrictPolicy(), skip: make(map[string]bool, len(names)), maxBody: cmp.Or(max(0, o.MaxBody), httpx.DefaultBodyLimit)}
 	for _, name := range names {
 		p.skip[name] = true
 	}

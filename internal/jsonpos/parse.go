@@ -1,6 +1,7 @@
 package jsonpos
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -104,9 +105,7 @@ func Parse(data []byte, limits *Limits) *Document {
 		guess := min(fewest+len(data)/bytesPerOpen, mostGuessed)
 		p.Memory = Memory{path: make(Path, 0, usualDepth), elements: make([]Node, 0, fewest), members: make([]Member, 0, guess)}
 	}
-	if p.limits.Problems <= 0 {
-		p.limits.Problems = defaultProblems
-	}
+	p.limits.Problems = cmp.Or(max(0, p.limits.Problems), defaultProblems)
 	p.maxDepth = depthLimit(p.limits.Depth)
 	if p.limits.Bytes > 0 && len(data) > p.limits.Bytes {
 		p.problem(TooLarge, 0, "the document has %d bytes: at most %d are allowed", len(data), p.limits.Bytes)

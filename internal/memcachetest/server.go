@@ -2,6 +2,7 @@ package memcachetest
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -40,10 +41,7 @@ const timeout = 30 * time.Second
 // Start starts a memcached that runs until the test ends. opts may be nil.
 func Start(t testing.TB, opts *Options) *Server {
 	t.Helper()
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, &Options{})
 	servertest.Find(t, "memcached") // before certificates are created
 	s := &Server{t: t}
 	s.args = append([]string{"-l", "127.0.0.1", "-U", "0"}, runAs()...)

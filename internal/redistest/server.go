@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"net"
@@ -36,10 +37,7 @@ type Options struct {
 // withDefaults returns a copy, with certificates if there is TLS.
 func (o *Options) withDefaults(t testing.TB) *Options {
 	t.Helper()
-	var opts Options
-	if o != nil {
-		opts = *o
-	}
+	opts := *cmp.Or(o, &Options{})
 	if opts.TLS && opts.certs == nil {
 		opts.certs = writeCertificates(t)
 	}

@@ -39,6 +39,7 @@
 package sqlitefile
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -95,19 +96,10 @@ func (h *Handles) Close() (err error) {
 // while it creates the write-ahead log, so Open retries until BusyTimeout. Any other error of
 // the database is left to the first statement.
 func Open(ctx context.Context, driver, path string, opts *Options) (*Handles, error) {
-	o := Options{}
-	if opts != nil {
-		o = *opts
-	}
-	if o.Readers <= 0 {
-		o.Readers = max(4, runtime.GOMAXPROCS(0))
-	}
-	if o.BusyTimeout <= 0 {
-		o.BusyTimeout = 5 * time.Second
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o := *cmp.Or(opts, &Options{})
+	o.Readers = cmp.Or(max(0, o.Readers), max(4, runtime.GOMAXPROCS(0)))
+	o.BusyTimeout = cmp.Or(max(0, o.BusyTimeout), 5*time.Second)
+	o.Log = cmp.Or(o.Log, slog.Default())
 	if path != Memory {
 		if err := prepare(path, o.Log); err != nil {
 			return nil, err

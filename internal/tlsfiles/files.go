@@ -29,10 +29,7 @@ type Options struct {
 }
 
 func (o *Options) withDefaults() Options {
-	var r Options
-	if o != nil {
-		r = *o
-	}
+	r := *cmp.Or(o, &Options{})
 	r.Log = cmp.Or(r.Log, slog.Default())
 	if r.Now == nil {
 		r.Now = time.Now

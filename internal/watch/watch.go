@@ -33,10 +33,7 @@ type Options struct {
 }
 
 func (o *Options) withDefaults() Options {
-	var r Options
-	if o != nil {
-		r = *o
-	}
+	r := *cmp.Or(o, &Options{})
 	r.Quiet = cmp.Or(max(r.Quiet, 0), 100*time.Millisecond)
 	r.MaxWait = cmp.Or(max(r.MaxWait, 0), time.Second)
 	r.Poll = cmp.Or(max(r.Poll, 0), time.Second)

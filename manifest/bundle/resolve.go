@@ -36,10 +36,7 @@ func (b *Bundle) Form() *launch.Form {
 // Resolve returns how to start the server, unpacked in a directory, with values by the keys of
 // user_config. The error is launch.Faults.
 func (b *Bundle) Resolve(dir string, given launch.Values, opts *launch.Options) (*launch.Plan, error) {
-	r := &resolver{bundle: b, dir: dir, values: map[string][]string{}}
-	if opts != nil {
-		r.opts = *opts
-	}
+	r := &resolver{bundle: b, dir: dir, values: map[string][]string{}, opts: *cmp.Or(opts, &launch.Options{})}
 	r.assign(given)
 	pack := r.pack()
 	if err := r.faults.err(); err != nil {

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -94,9 +95,7 @@ func (p *Program) Entry(s *Server) (*Entry, error) {
 		return nil, fmt.Errorf("the name %s must have 1 to %d letters, digits, dashes and underscores", jsonpos.Quote(s.Name), maxName)
 	}
 	b := &builder{program: p, server: s, inputs: map[string]*manifest.Input{}, values: launch.Values{}, entry: &Entry{Name: s.Name}}
-	if s.Launch != nil {
-		b.options = *s.Launch
-	}
+	b.options = *cmp.Or(s.Launch, &launch.Options{})
 	if err := b.prepare(); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
@@ -65,9 +66,7 @@ func affectsEveryProgram(name string) bool {
 // inNamespace reports whether the first part of a name is one of a list.
 func inNamespace(name, list string) bool {
 	part, _, _ := strings.Cut(strings.TrimPrefix(name, "_"), "_")
-	if part == "" {
-		part = name
-	}
+	part = cmp.Or(part, name)
 	if name[0] == '_' {
 		return among("_"+part, list)
 	}

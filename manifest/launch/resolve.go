@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -87,9 +88,7 @@ type resolver struct {
 
 func newResolver(form *Form, given Values, opts *Options) *resolver {
 	r := &resolver{prompts: make(map[string]*Prompt), named: make(map[string]*Prompt), given: make(map[string][]string), left: maxTexts}
-	if opts != nil {
-		r.opts = *opts
-	}
+	r.opts = *cmp.Or(opts, &Options{})
 	if r.opts.BundleLabels == nil {
 		r.opts.BundleLabels = []string{"mcpb"}
 	}

@@ -44,13 +44,8 @@ type Problem struct {
 // exists and names the server as its owner. It does not check what [manifest.Validate] with the
 // profile Registry does. The error is that of a request that had no usable answer.
 func Check(ctx context.Context, s *manifest.Server, opts *Options) ([]Problem, error) {
-	c := &checker{server: s}
-	if opts != nil {
-		c.opts = *opts
-	}
-	if c.opts.Client == nil {
-		c.opts.Client = &http.Client{Timeout: 30 * time.Second, CheckRedirect: sameHost}
-	}
+	c := &checker{server: s, opts: *cmp.Or(opts, &Options{})}
+	c.opts.Client = cmp.Or(c.opts.Client, &http.Client{Timeout: 30 * time.Second, CheckRedirect: sameHost})
 	err := c.registry(ctx)
 	for i := range s.Packages {
 		err = errors.Join(err, c.pack(ctx, &s.Packages[i], fmt.Sprintf("/packages/%d", i)))

@@ -130,9 +130,7 @@ func (p *Project) readServerNames() error {
 		if k.Type == "npm" || k.Type == "oci" {
 			continue
 		}
-		if k.readme == "" {
-			k.readme = p.readme
-		}
+		k.readme = cmp.Or(k.readme, p.readme)
 		if k.readme == "" || !filepath.IsLocal(k.readme) {
 			continue
 		}
@@ -407,9 +405,7 @@ func (p *Project) Draft() *manifest.Server {
 			s.Packages = append(s.Packages, *pack)
 		}
 	}
-	if s.Name == "" {
-		s.Name = nameFrom(repository)
-	}
+	s.Name = cmp.Or(s.Name, nameFrom(repository))
 	if title != "" && len(title) <= 100 {
 		s.Title = &title
 	}
