@@ -58,11 +58,7 @@ type document struct {
 func (e Entry) MarshalJSON() ([]byte, error) {
 	d := document{Server: e.Server}
 	d.Meta.State = &e.State
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(&d)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+	return jsonpos.AppendValue(nil, &d), nil // a manifest that is not JSON fails in package json
 }
 
 // UnmarshalJSON reads the form that MarshalJSON writes. It requires no valid manifest, but a name and a version.

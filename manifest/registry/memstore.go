@@ -236,7 +236,9 @@ func (m *MemStore) put(e *Entry) error {
 	at, exists := s.find(e.Version)
 	if exists {
 		s.bytes -= int64(len(s.versions[at].Server))
-		m.forget(s.versions[at])
+		if i, found := slices.BinarySearchFunc(m.byTime, s.versions[at], compareTime); found {
+			m.byTime = slices.Delete(m.byTime, i, i+1)
+		}
 		s.versions[at] = &kept
 	} else {
 		s.versions = slices.Insert(s.versions, at, &kept)
@@ -244,13 +246,6 @@ func (m *MemStore) put(e *Entry) error {
 	at, _ = slices.BinarySearchFunc(m.byTime, &kept, compareTime)
 	m.byTime = slices.Insert(m.byTime, at, &kept)
 	return nil
-}
-
-// forget removes an entry from the list by time.
-func (m *MemStore) forget(e *Entry) {
-	if at, found := slices.BinarySearchFunc(m.byTime, e, compareTime); found {
-		m.byTime = slices.Delete(m.byTime, at, at+1)
-	}
 }
 
 // rank finds the latest version of a server.

@@ -1,12 +1,11 @@
 package registry
 
 import (
-	"bytes"
 	_ "embed" // the document
-	"encoding/json"
 	"net/http"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/internal/jsonpos"
 )
 
 // openAPI is the OpenAPI document. It is written by hand; tests compare it with the handler.
@@ -47,11 +46,7 @@ func renderProblem(w http.ResponseWriter, r *http.Request, e *httpx.Error) {
 	for _, f := range e.Fields {
 		p.Errors = append(p.Errors, detail{f.Reason, f.Field})
 	}
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(&p) // it cannot fail
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(e.Status)
-	_, _ = b.WriteTo(w) // ignore the error: the client disconnected
+	_, _ = w.Write(append(jsonpos.AppendValue(nil, &p), '\n')) // ignore the error: the client disconnected
 }

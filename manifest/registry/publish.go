@@ -91,8 +91,8 @@ func checkMeta(doc *manifest.Document) error {
 
 // statusRequest is the body of a change of status.
 type statusRequest struct {
-	Status        Status  `json:"status"`
-	StatusMessage *string `json:"statusMessage"`
+	Status        Status `json:"status"`
+	StatusMessage string `json:"statusMessage"`
 }
 
 // setStatus changes the status of a version.
@@ -151,17 +151,13 @@ func parseStatus(body []byte) (*Change, error) {
 	if err != nil {
 		return nil, httpx.Errorf(http.StatusBadRequest, "The body is not JSON")
 	}
-	message := ""
-	if q.StatusMessage != nil {
-		message = *q.StatusMessage
-	}
 	switch {
 	case !q.Status.valid():
 		return nil, bad("status", "must be active, deprecated or deleted")
-	case q.Status == Active && message != "":
+	case q.Status == Active && q.StatusMessage != "":
 		return nil, bad("statusMessage", "must be empty for the status active")
-	case utf8.RuneCountInString(message) > maxMessage:
+	case utf8.RuneCountInString(q.StatusMessage) > maxMessage:
 		return nil, bad("statusMessage", fmt.Sprintf("must have at most %d characters", maxMessage))
 	}
-	return &Change{Status: q.Status, Message: message}, nil
+	return &Change{Status: q.Status, Message: q.StatusMessage}, nil
 }

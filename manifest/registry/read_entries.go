@@ -17,7 +17,11 @@ func ReadEntries(r io.Reader) (entries []Entry, unreadable int, err error) {
 		} else if err != nil {
 			return entries, unreadable, fmt.Errorf("value %d is not JSON: %w", len(entries)+unreadable+1, err)
 		}
-		for _, v := range elements(value) {
+		var page struct{ Servers []json.RawMessage }
+		if json.Unmarshal(value, &page) != nil || page.Servers == nil {
+			page.Servers = []json.RawMessage{value}
+		}
+		for _, v := range page.Servers {
 			e, err := readEntry(v)
 			if err != nil {
 				unreadable++
@@ -26,15 +30,6 @@ func ReadEntries(r io.Reader) (entries []Entry, unreadable int, err error) {
 			entries = append(entries, *e)
 		}
 	}
-}
-
-// elements returns the servers of a page, or else the value.
-func elements(value json.RawMessage) []json.RawMessage {
-	var page struct{ Servers []json.RawMessage }
-	if json.Unmarshal(value, &page) == nil && page.Servers != nil {
-		return page.Servers
-	}
-	return []json.RawMessage{value}
 }
 
 // readEntry reads a response with one server, or a manifest.

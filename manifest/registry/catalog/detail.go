@@ -140,12 +140,11 @@ func packOf(p *manifest.Package) pack {
 		if len(c) == 0 {
 			continue
 		}
-		line, ok := shellLine(c)
-		if !ok {
+		if slices.ContainsFunc(c, isHidden) {
 			shown.Faults = []string{"The command has control characters or invisible ones, so there is no line to copy."}
 			return shown
 		}
-		lines = append(lines, line)
+		lines = append(lines, c.String())
 	}
 	shown.Line = strings.Join(lines, "\n")
 	return shown
@@ -183,21 +182,7 @@ func letters(c rune) rune {
 	return '_'
 }
 
-// plain are the characters that need no quotes in a shell.
-const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-"
-
-// shellLine returns a command quoted for a POSIX shell, with *** for secrets. It is not ok if a character is not printable.
-func shellLine(c launch.Command) (line string, ok bool) {
-	words := make([]string, len(c))
-	for i := range c {
-		word := c[i].Value.String()
-		if strings.ContainsFunc(word, func(c rune) bool { return !unicode.IsPrint(c) }) {
-			return "", false
-		}
-		if word == "" || strings.Trim(word, plain) != "" {
-			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-		words[i] = word
-	}
-	return strings.Join(words, " "), true
+// isHidden reports whether a word of a command has a character that is not printable.
+func isHidden(word launch.Item) bool {
+	return strings.ContainsFunc(word.Value.String(), func(c rune) bool { return !unicode.IsPrint(c) })
 }

@@ -245,20 +245,19 @@ func (c *Client) SetStatus(ctx context.Context, name, version string, status reg
 // call sends a request, again if that may help, and decodes the response.
 func (c *Client) call(ctx context.Context, method, path string, body []byte, into any) error {
 	for failures := 0; ; failures++ {
-		data, err := c.send(ctx, method, path, body)
+		data, again, err := c.send(ctx, method, path, body)
 		if err == nil {
 			if err := json.Unmarshal(data, into); err != nil {
 				return fmt.Errorf("the response of %s is not one of a registry: %w", c.base, err)
 			}
 			return nil
 		}
-		var t *temporary
-		if !errors.As(err, &t) || ctx.Err() != nil || method != http.MethodGet && !t.refused {
-			return unwrap(err)
+		if again == nil || ctx.Err() != nil || method != http.MethodGet && !again.refused {
+			return err
 		}
-		wait := cmp.Or(t.after, c.wait.Wait(failures))
+		wait := cmp.Or(again.after, c.wait.Wait(failures))
 		if failures+1 >= c.opts.Attempts || wait > c.opts.MaxWait {
-			return unwrap(err)
+			return err
 		}
 		if err := backoff.Sleep(ctx, wait); err != nil {
 			return err
@@ -266,28 +265,18 @@ func (c *Client) call(ctx context.Context, method, path string, body []byte, int
 	}
 }
 
-// temporary is an error of an attempt after which another one may succeed.
-type temporary struct {
-	err     error
+// retry says that another attempt may succeed.
+type retry struct {
 	refused bool // the registry has not carried out the request
 	after   time.Duration
 }
 
-func (t *temporary) Error() string { return t.err.Error() }
-
-// unwrap returns the error of an attempt.
-func unwrap(err error) error {
-	if t, ok := errors.AsType[*temporary](err); ok {
-		return t.err
-	}
-	return err
-}
-
-// send sends a request once and returns the body of a success.
-func (c *Client) send(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+// send sends a request once and returns the body of a success. After an error, again is nil unless another attempt may
+// succeed.
+func (c *Client) send(ctx context.Context, method, path string, body []byte) (data []byte, again *retry, err error) {
 	r, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r.Header.Set("Accept", "application/json, application/problem+json")
 	r.Header.Set("User-Agent", "ashlar-registry-client")
@@ -299,26 +288,26 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) ([]
 	}
 	response, err := c.opts.HTTP.Do(r) // #nosec G704 -- the caller chooses the registry
 	if err != nil {
-		return nil, &temporary{err: err}
+		return nil, &retry{}, err
 	}
 	defer response.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(response.Body, c.opts.MaxBytes+1))
+	data, err = io.ReadAll(io.LimitReader(response.Body, c.opts.MaxBytes+1))
 	switch {
 	case err != nil:
-		return nil, &temporary{err: err}
+		return nil, &retry{}, err
 	case int64(len(data)) > c.opts.MaxBytes:
-		return nil, fmt.Errorf("the response of %s has more than %d bytes", c.base, c.opts.MaxBytes)
+		return nil, nil, fmt.Errorf("the response of %s has more than %d bytes", c.base, c.opts.MaxBytes)
 	case response.StatusCode == http.StatusOK:
-		return data, nil
+		return data, nil, nil
 	}
 	failure := errorOf(response.StatusCode, data)
 	switch response.StatusCode {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return nil, &temporary{err: failure, refused: true, after: retryAfter(response.Header.Get("Retry-After"))}
+		return nil, &retry{true, retryAfter(response.Header.Get("Retry-After"))}, failure
 	case http.StatusBadGateway, http.StatusGatewayTimeout:
-		return nil, &temporary{err: failure}
+		return nil, &retry{}, failure
 	}
-	return nil, failure
+	return nil, nil, failure
 }
 
 // errorOf reads an error response: problem details, or {"error": text}.

@@ -139,7 +139,11 @@ func (r *run) pass(ctx context.Context) error {
 		if next == "" {
 			r.end()
 		}
-		if err := r.keep(ctx, page.Servers); err != nil {
+		encoded, err := json.Marshal(&r.at)
+		if err == nil {
+			err = r.store.Mirrored(ctx, page.Servers, encoded)
+		}
+		if err != nil {
 			return err
 		}
 		r.count(page.Servers, unreadable)
@@ -159,14 +163,6 @@ func (r *run) end() {
 		r.at.Since = since
 	}
 	r.at.Began = time.Time{}
-}
-
-func (r *run) keep(ctx context.Context, entries []registry.Entry) error {
-	encoded, err := json.Marshal(&r.at)
-	if err != nil {
-		return err
-	}
-	return r.store.Mirrored(ctx, entries, encoded)
 }
 
 // count adds a page to the result.

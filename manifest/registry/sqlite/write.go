@@ -15,18 +15,11 @@ func (s *Store) change(ctx context.Context, f func(tx *sql.Tx) error) error {
 	if err != nil {
 		return err
 	}
+	defer func() { _ = tx.Rollback() }() // does nothing after a commit
 	if err := f(tx); err != nil {
-		return errors.Join(err, rollback(tx))
-	}
-	return tx.Commit()
-}
-
-// rollback ignores that a transaction has ended with its context.
-func rollback(tx *sql.Tx) error {
-	if err := tx.Rollback(); !errors.Is(err, sql.ErrTxDone) {
 		return err
 	}
-	return nil
+	return tx.Commit()
 }
 
 // Publish implements [registry.Store].
