@@ -65,7 +65,7 @@ func defineClient(c *call) runner {
 		if err != nil {
 			return err
 		}
-		doc, server, err := q.part(s)
+		doc, server, err := q.choosePart(s)
 		if err != nil {
 			return err
 		}
@@ -93,14 +93,10 @@ func (q *clientCall) findFile() error {
 }
 
 func (q *clientCall) add(name string, doc *manifest.Document, s *manifest.Server) error {
-	what, n := q.chosen()
-	to := &client.Server{Name: cmp.Or(q.name, client.Name(s.Name)), Values: q.given, Ask: q.ask, Launch: &q.opts}
-	if what == "package" {
-		to.Package = &s.Packages[n]
-	} else {
-		to.Remote = &s.Remotes[n]
-	}
-	entry, err := q.program.Entry(to)
+	entry, err := q.program.Entry(&client.Server{
+		Name: cmp.Or(q.name, client.Name(s.Name)), Package: q.chosenPackage, Remote: q.chosenRemote,
+		Values: q.given, Ask: q.ask, Launch: &q.opts,
+	})
 	if err != nil {
 		return q.reportFaults(name, doc, err)
 	}

@@ -130,39 +130,33 @@ func defineFormat(c *call) runner {
 		}
 		failed := false
 		for i := range all {
-			ok, err := c.format(&all[i], *check)
+			s := &all[i]
+			text, err := formatted(s.data, &c.options)
+			if err != nil {
+				failed = true
+				fmt.Fprintf(c.Stderr, "%s: %v\n", s.name(), err)
+				continue
+			}
+			same := bytes.Equal(text, s.data)
+			switch {
+			case *check && !same:
+				failed = true
+				_, err = fmt.Fprintln(c.Stdout, s.name())
+			case *check:
+			case s.path == "-":
+				_, err = c.Stdout.Write(text)
+			case !same:
+				err = replace(s.path, text)
+			}
 			if err != nil {
 				return err
 			}
-			failed = failed || !ok
 		}
 		if failed {
 			return errReported
 		}
 		return nil
 	}
-}
-
-// format formats one file. It returns false for a file that is not JSON and, if it only
-// checks, for one that is not formatted.
-func (c *call) format(s *source, check bool) (bool, error) {
-	text, err := formatted(s.data, &c.options)
-	if err != nil {
-		fmt.Fprintf(c.Stderr, "%s: %v\n", s.name(), err)
-		return false, nil
-	}
-	same := bytes.Equal(text, s.data)
-	switch {
-	case check && !same:
-		_, err = fmt.Fprintln(c.Stdout, s.name())
-		return false, err
-	case check:
-	case s.path == "-":
-		_, err = c.Stdout.Write(text)
-	case !same:
-		err = replace(s.path, text)
-	}
-	return true, err
 }
 
 // maxFormatted limits the size of a document that is indented, because white space grows with

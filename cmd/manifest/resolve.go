@@ -19,7 +19,9 @@ import (
 // resolveCall is a call of resolve with its flags.
 type resolveCall struct {
 	*call
-	pack, remote   int
+	pack, remote   int // flags
+	chosenPackage  *manifest.Package
+	chosenRemote   *manifest.Remote
 	format         *string
 	inputs, reveal bool
 	system         string        // GOOS
@@ -46,19 +48,12 @@ func defineResolve(c *call) runner {
 		if err != nil {
 			return err
 		}
-		doc, server, err := q.part(s)
+		doc, _, err := q.choosePart(s)
 		if err != nil {
 			return err
 		}
-		return q.resolve(s.name(), doc, server)
+		return q.resolve(s.name(), doc)
 	}
-}
-
-// part reads a manifest and chooses a part of it.
-func (q *resolveCall) part(s *source) (*manifest.Document, *manifest.Server, error) {
-	doc, _ := manifest.Parse(s.data, &q.options)
-	reading := doc.Read(&q.options)
-	return doc, reading.Server, q.choosePart(s, reading)
 }
 
 // checkFormat checks flags that need others.
@@ -99,13 +94,15 @@ func (q *resolveCall) set(text string) error {
 	return nil
 }
 
-// choosePart chooses what to resolve: by default the first package, or the first remote if
+// choosePart reads a manifest and chooses what to resolve: by default the first package, or the first remote if
 // there are no packages. A part with errors is reported and not resolved; by default the
 // next one is.
-func (q *resolveCall) choosePart(s *source, r *manifest.Reading) error {
+func (q *resolveCall) choosePart(s *source) (*manifest.Document, *manifest.Server, error) {
+	doc, _ := manifest.Parse(s.data, &q.options)
+	r := doc.Read(&q.options)
 	packages, remotes := len(r.Server.Packages), len(r.Server.Remotes)
 	if packages == 0 && remotes == 0 && !r.Report.Valid() {
-		return errors.Join(q.writeText(q.Stderr, []checked{{*s, r.Report}}, false), errReported)
+		return nil, nil, errors.Join(q.writeText(q.Stderr, []checked{{*s, r.Report}}, false), errReported)
 	}
 	what, n, count := "package", q.pack, packages
 	part := func(i int) error { _, err := r.Package(i); return err }
@@ -114,7 +111,7 @@ func (q *resolveCall) choosePart(s *source, r *manifest.Reading) error {
 		part = func(i int) error { _, err := r.Remote(i); return err }
 	}
 	if n >= count || count == 0 {
-		return cli.Usagef("no %s %d: %s has %s", what, max(0, n), s.name(), cli.Count(count, what))
+		return nil, nil, cli.Usagef("no %s %d: %s has %s", what, max(0, n), s.name(), cli.Count(count, what))
 	}
 	first := max(0, n)
 	chosen := first
@@ -125,42 +122,42 @@ func (q *resolveCall) choosePart(s *source, r *manifest.Reading) error {
 	if errors.As(part(chosen), &problems) {
 		_ = errors.As(part(first), &problems) // the first one, if all have errors
 		report := &manifest.Report{Problems: problems, Errors: len(problems)}
-		return errors.Join(q.writeText(q.Stderr, []checked{{*s, report}}, false), errReported)
+		return nil, nil, errors.Join(q.writeText(q.Stderr, []checked{{*s, report}}, false), errReported)
 	}
+	q.opts.Pointer = fmt.Sprintf("/%ss/%d", what, chosen)
 	if what == "package" {
-		q.pack = chosen
+		q.chosenPackage = &r.Server.Packages[chosen]
 	} else {
-		q.remote = chosen
+		q.chosenRemote = &r.Server.Remotes[chosen]
 	}
 	if chosen > first {
 		fmt.Fprintf(q.Stderr, "%s: %s %d has errors, see manifest validate: resolving %s %d\n", s.name(), what, first, what, chosen)
 	} else if !r.Report.Valid() {
 		fmt.Fprintf(q.Stderr, "%s: other parts have %s: see manifest validate\n", s.name(), cli.Count(r.Report.Errors, "error"))
 	}
-	return nil
-}
-
-// chosen returns what choosePart chose, a "package" or a "remote", with its index.
-func (q *resolveCall) chosen() (what string, n int) {
-	what, n = "package", q.pack
-	if q.remote >= 0 {
-		what, n = "remote", q.remote
-	}
-	q.opts.Pointer = fmt.Sprintf("/%ss/%d", what, n)
-	return what, n
+	return doc, r.Server, nil
 }
 
 // resolve resolves the chosen package or remote.
-func (q *resolveCall) resolve(name string, doc *manifest.Document, s *manifest.Server) error {
-	what, n := q.chosen()
-	form, resolve := forms(s, what, n)
+func (q *resolveCall) resolve(name string, doc *manifest.Document) (err error) {
+	var form *launch.Form
+	if q.chosenPackage != nil {
+		form = launch.PackageForm(q.chosenPackage)
+	} else {
+		form = launch.RemoteForm(q.chosenRemote)
+	}
 	if q.inputs {
 		return q.writeForm(form)
 	}
 	if err := q.readEnvFile(form); err != nil {
 		return err
 	}
-	r, err := resolve(q.given, &q.opts)
+	var r result
+	if q.chosenPackage != nil {
+		r, err = launch.ResolvePackage(q.chosenPackage, q.given, &q.opts)
+	} else {
+		r, err = launch.ResolveRemote(q.chosenRemote, q.given, &q.opts)
+	}
 	if err == nil {
 		err = q.write(r)
 	}
@@ -188,16 +185,6 @@ func (q *resolveCall) write(r result) error {
 
 // result is a plan or an endpoint.
 type result interface{ Consent() string }
-
-// forms returns the form of a package or remote and the function that resolves it.
-func forms(s *manifest.Server, what string, n int) (*launch.Form, func(launch.Values, *launch.Options) (result, error)) {
-	if what == "package" {
-		p := &s.Packages[n]
-		return launch.PackageForm(p), func(v launch.Values, o *launch.Options) (result, error) { return launch.ResolvePackage(p, v, o) }
-	}
-	r := &s.Remotes[n]
-	return launch.RemoteForm(r), func(v launch.Values, o *launch.Options) (result, error) { return launch.ResolveRemote(r, v, o) }
-}
 
 // revealed returns what a script needs to start a plan on an operating system, or to connect
 // to an endpoint.
