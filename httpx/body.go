@@ -179,7 +179,10 @@ func fill(body io.Reader, limit, declared int64, reserved *reservation) ([]byte,
 		reserved.drop(int64(old))
 		n, err := readFull(body, data[len(data):size])
 		if data = data[:len(data)+n]; err != nil || int64(len(data)) == most {
-			return data, ignoreEOF(err)
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return data, err
 		}
 	}
 	var chunks [][]byte
@@ -216,13 +219,6 @@ func readFull(r io.Reader, p []byte) (n int, err error) {
 		n += m
 	}
 	return n, err
-}
-
-func ignoreEOF(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
 }
 
 // bodyError returns the response for a body that could not be read.

@@ -284,17 +284,11 @@ func (l *connections) connState(nc net.Conn, state http.ConnState) {
 		c.activity.Store(int32(busy))
 	case http.StateIdle:
 		c.activity.Store(int32(idle))
-		c.moveBack()
-	}
-}
-
-// moveBack makes the connection the newest of its address, so that the longest idle one is closed
-// first.
-func (c *conn) moveBack() {
-	c.owner.mu.Lock()
-	defer c.owner.mu.Unlock()
-	if i := slices.Index(c.peer.conns, c); i >= 0 {
-		c.peer.conns = append(slices.Delete(c.peer.conns, i, i+1), c)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if i := slices.Index(c.peer.conns, c); i >= 0 { // the longest idle one is closed first
+			c.peer.conns = append(slices.Delete(c.peer.conns, i, i+1), c)
+		}
 	}
 }
 

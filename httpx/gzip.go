@@ -190,8 +190,8 @@ func (z *gzipWriter) decide(large bool) {
 		h.Set("Content-Encoding", "gzip")
 		h.Del("Content-Length")
 		h.Del("Accept-Ranges")
-		if tag := h.Get("Etag"); tag != "" {
-			h.Set("Etag", gzipTag(tag))
+		if tag := h.Get("Etag"); len(tag) >= 2 && !strings.HasPrefix(tag, "W/") && !strings.HasSuffix(tag, gzipSuffix) { // a weak tag covers both forms
+			h.Set("Etag", tag[:len(tag)-1]+gzipSuffix)
 		}
 		z.zip = z.pool.Get().(*gzip.Writer)
 		z.zip.Reset(z.ResponseWriter)
@@ -242,14 +242,6 @@ func (z *gzipWriter) Flush() { _ = z.FlushError() }
 func (z *gzipWriter) Unwrap() http.ResponseWriter { return z.ResponseWriter }
 
 const gzipSuffix = `-gzip"`
-
-// gzipTag returns the entity tag of the compressed form. A weak tag covers both forms.
-func gzipTag(tag string) string {
-	if strings.HasPrefix(tag, "W/") || len(tag) < 2 || strings.HasSuffix(tag, gzipSuffix) {
-		return tag
-	}
-	return tag[:len(tag)-1] + gzipSuffix
-}
 
 // plainTag returns the tag of the uncompressed form.
 func plainTag(tag string) string {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
-	"maps"
 	"net/http"
 	"path"
 	"strings"
@@ -67,7 +66,8 @@ func New(opts *Options) (*Kit, error) {
 	if k.files, err = httpx.NewFiles(append([]fs.FS{own}, o.Assets...)...); err != nil {
 		return nil, err
 	}
-	base := template.New("").Funcs(k.funcs()).Funcs(o.Funcs)
+	kit := template.FuncMap{"url": k.URL, "asset": k.asset, "part": noPart}
+	base := template.New("").Funcs(functions).Funcs(kit).Funcs(o.Funcs)
 	if base, err = base.ParseFS(templates, "templates/*.html"); err != nil {
 		return nil, err
 	}
@@ -189,20 +189,16 @@ var ErrNoTemplate = errors.New("ui: unknown template")
 
 // Page responds with a whole page.
 func (k *Kit) Page(w http.ResponseWriter, r *http.Request, status int, p *Page) error {
-	return k.render(w, r, status, p, "layout")
+	return k.Part(w, r, status, p, "layout")
 }
 
 // Part responds with one template of a page, for htmx. Its name is that of a define action.
 func (k *Kit) Part(w http.ResponseWriter, r *http.Request, status int, p *Page, name string) error {
-	return k.render(w, r, status, p, name)
-}
-
-func (k *Kit) render(w http.ResponseWriter, r *http.Request, status int, p *Page, name string) error {
 	page := k.pages[p.Template]
 	if page == nil {
 		return fmt.Errorf("%w %q", ErrNoTemplate, p.Template)
 	}
-	view := &View{Page: p, Product: k.product, Prefix: k.prefix, Styles: k.styles, Theme: theme(r), Token: token(r), Path: k.current(r)}
+	view := &View{Page: p, Product: k.product, Prefix: k.prefix, Styles: k.styles, Theme: theme(r), Token: token(r), Path: strings.TrimPrefix(r.URL.RequestURI(), k.prefix)}
 	var body bytes.Buffer
 	if err := page.ExecuteTemplate(&body, name, view); err != nil {
 		return fmt.Errorf("render %s: %w", p.Template, err)
@@ -218,11 +214,6 @@ func (k *Kit) render(w http.ResponseWriter, r *http.Request, status int, p *Page
 	return nil
 }
 
-// current returns the path and query of a request below the prefix, for links that come back.
-func (k *Kit) current(r *http.Request) string {
-	return strings.TrimPrefix(r.URL.RequestURI(), k.prefix)
-}
-
 // IsPart reports whether htmx asks for a part of a page, and not for a whole one.
 func IsPart(r *http.Request) bool {
 	return r.Header.Get("HX-Request") == "true" && r.Header.Get("HX-History-Restore-Request") != "true" && r.Header.Get("HX-Boosted") != "true"
@@ -230,10 +221,3 @@ func IsPart(r *http.Request) bool {
 
 // noPart stands for the function part, which shows a template by its name, until a page is parsed.
 func noPart(string, any) (template.HTML, error) { return "", errors.New("ui: part is for pages") }
-
-// funcs are the functions of all templates.
-func (k *Kit) funcs() template.FuncMap {
-	all := template.FuncMap{"url": k.URL, "asset": k.asset, "part": noPart}
-	maps.Copy(all, functions)
-	return all
-}

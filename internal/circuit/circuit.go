@@ -273,16 +273,26 @@ func (c *Circuit) probe() {
 				continue
 			}
 			running++
-			isLong := !long
-			long = true
-			all.Go(func() { results <- c.probeOnce(ctx, isLong) })
+			isLong, timeout := !long, min(shortProbe, c.opts.Timeout)
+			if isLong {
+				long, timeout = true, c.opts.Timeout
+			}
+			all.Go(func() {
+				ctx, cancel := context.WithTimeout(ctx, timeout)
+				defer cancel()
+				results <- result{isLong, c.opts.Probe(ctx)}
+			})
 		case r := <-results:
 			running--
 			long = long && !r.long
 			if succeeded = r.err == nil; succeeded {
 				return
 			}
-			c.probeFailed(r.err)
+			c.mu.Lock()
+			if c.failures > 0 && c.ctx.Err() == nil { // an attempt has failed before
+				c.fail(r.err)
+			}
+			c.mu.Unlock()
 		case <-ctx.Done():
 			return
 		}
@@ -293,25 +303,6 @@ func (c *Circuit) probe() {
 type result struct {
 	long bool // it had the whole timeout
 	err  error
-}
-
-func (c *Circuit) probeOnce(ctx context.Context, long bool) result {
-	timeout := min(shortProbe, c.opts.Timeout)
-	if long {
-		timeout = c.opts.Timeout
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	return result{long, c.opts.Probe(ctx)}
-}
-
-// probeFailed counts a probe, once an attempt has failed.
-func (c *Circuit) probeFailed(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.failures > 0 && c.ctx.Err() == nil {
-		c.fail(err)
-	}
 }
 
 // Close stops the probes and returns when they have ended. It may be called twice.

@@ -51,7 +51,10 @@ func Start(t testing.TB, opts *Options) *Server {
 	}
 	s.Process = servertest.Start(t, "memcached", func(port string) []string {
 		return append([]string{"-p", port}, s.args...)
-	}, s.ready)
+	}, func(ctx context.Context, addr string) error {
+		_, err := s.send(ctx, addr, "version")
+		return err
+	})
 	return s
 }
 
@@ -77,11 +80,6 @@ func (s *Server) encrypt() {
 		RootCAs:      authority.Pool(),
 		Certificates: []tls.Certificate{authority.Issue("client")},
 	}
-}
-
-func (s *Server) ready(ctx context.Context, addr string) error {
-	_, err := s.send(ctx, addr, "version")
-	return err
 }
 
 // ClientTLS returns the configuration for a client, without a ServerName. It is nil if the

@@ -124,7 +124,10 @@ func (f *file) connect(ctx context.Context, uri string, writes bool) (opened *co
 	}
 	plain, err := f.driver.Open(uri)
 	if err != nil {
-		return nil, nil, f.explain(err)
+		if _, missing := os.Stat(f.path); f.id != nil && errors.Is(missing, fs.ErrNotExist) {
+			err = fmt.Errorf("%w: %w", ErrReplaced, missing)
+		}
+		return nil, nil, err
 	}
 	raw := plain.(rawConn)
 	if first {
@@ -140,14 +143,6 @@ func (f *file) connect(ctx context.Context, uri string, writes bool) (opened *co
 	opened = &conn{rawConn: raw, file: f, id: f.id, writes: writes}
 	f.open[opened] = struct{}{}
 	return opened, nil, nil
-}
-
-// explain adds that the file was deleted to the error of a connection to it.
-func (f *file) explain(err error) error {
-	if _, missing := os.Stat(f.path); f.id != nil && errors.Is(missing, fs.ErrNotExist) {
-		return fmt.Errorf("%w: %w", ErrReplaced, missing)
-	}
-	return err
 }
 
 // checkLog returns an error if the log of the replaced file is still there, and not empty:
@@ -195,14 +190,6 @@ func schemaOf(ctx context.Context, raw rawConn) (schema string, err error) {
 		name, _ := value[0].(string)
 		schema += name + "\n"
 	}
-}
-
-// noteSchema stores the tables and columns, which a file that replaces this one has to have.
-func (c *conn) noteSchema(ctx context.Context) (err error) {
-	c.file.mu.Lock()
-	defer c.file.mu.Unlock()
-	c.file.schema, err = schemaOf(ctx, c.rawConn)
-	return err
 }
 
 // connector opens the connections of one handle.

@@ -40,11 +40,13 @@ func Migrate(ctx context.Context, db *sql.DB, migrate func(db *sql.DB) error) er
 		}
 		return errors.Join(err, undone)
 	}
-	return only.Raw(func(c any) error {
-		if of, ok := c.(*conn); ok {
-			return of.noteSchema(ctx)
+	return only.Raw(func(c any) (err error) {
+		if c, ok := c.(*conn); ok { // else it is in memory
+			c.file.mu.Lock()
+			defer c.file.mu.Unlock()
+			c.file.schema, err = schemaOf(ctx, c.rawConn)
 		}
-		return nil // a database in memory
+		return err
 	})
 }
 

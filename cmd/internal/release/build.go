@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path"
@@ -115,21 +116,10 @@ func (r *release) tar(name string, files []archived) error {
 		return err
 	}
 	w := tar.NewWriter(z)
-	root := strings.TrimSuffix(name, ".tar.gz")
-	for _, f := range files {
-		data, err := os.ReadFile(f.path) // #nosec G304 -- a file of the release
-		if err != nil {
-			return err
-		}
-		h := &tar.Header{Name: root + "/" + f.name, Mode: f.mode, Size: int64(len(data)), ModTime: time.Unix(r.epoch, 0).UTC(), Format: tar.FormatPAX}
-		if err := w.WriteHeader(h); err != nil {
-			return err
-		}
-		if _, err := w.Write(data); err != nil {
-			return err
-		}
-	}
-	if err := errors.Join(w.Close(), z.Close()); err != nil {
+	err = copyFiles(strings.TrimSuffix(name, ".tar.gz"), files, func(name string, mode, size int64) (io.Writer, error) {
+		return w, w.WriteHeader(&tar.Header{Name: name, Mode: mode, Size: size, ModTime: time.Unix(r.epoch, 0).UTC(), Format: tar.FormatPAX})
+	})
+	if err := errors.Join(err, w.Close(), z.Close()); err != nil {
 		return err
 	}
 	return r.write(name, b.Bytes())
@@ -139,25 +129,31 @@ func (r *release) tar(name string, files []archived) error {
 func (r *release) zip(name string, files []archived) error {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
-	root := strings.TrimSuffix(name, ".zip")
+	err := copyFiles(strings.TrimSuffix(name, ".zip"), files, func(name string, _, _ int64) (io.Writer, error) {
+		return w.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Unix(r.epoch, 0).UTC()})
+	})
+	if err := errors.Join(err, w.Close()); err != nil {
+		return err
+	}
+	return r.write(name, b.Bytes())
+}
+
+// copyFiles writes files to what begin returns for each.
+func copyFiles(root string, files []archived, begin func(name string, mode, size int64) (io.Writer, error)) error {
 	for _, f := range files {
-		h := &zip.FileHeader{Name: root + "/" + f.name, Method: zip.Deflate, Modified: time.Unix(r.epoch, 0).UTC()}
 		data, err := os.ReadFile(f.path) // #nosec G304 -- a file of the release
 		if err != nil {
 			return err
 		}
-		to, err := w.CreateHeader(h)
+		w, err := begin(root+"/"+f.name, f.mode, int64(len(data)))
+		if err == nil {
+			_, err = w.Write(data)
+		}
 		if err != nil {
 			return err
 		}
-		if _, err := to.Write(data); err != nil {
-			return err
-		}
 	}
-	if err := w.Close(); err != nil {
-		return err
-	}
-	return r.write(name, b.Bytes())
+	return nil
 }
 
 // write writes a file of the release.
