@@ -150,8 +150,8 @@ func isOption(word string) bool { return len(word) > 1 && word[0] == '-' }
 // distinguish uv run and uv tool run.
 func syntaxOf(command []string) *syntax {
 	switch command[0] {
-	case "npx":
-		return npxSyntax()
+	case "npx": // of npm 7 and later, which reads all settings of npm
+		return &syntax{options: npxOptions, danger: "runs other code or takes the package from elsewhere", anyDash: true, eager: true}
 	case "bunx", "bun":
 		return &syntax{options: bunOptions, danger: "takes the package from elsewhere", anyDash: true, leading: command[0] == "bun"}
 	case "pnpm":
