@@ -2,6 +2,7 @@ package httpx
 
 import (
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -98,37 +99,15 @@ func matchWeakly(r *http.Request, tag string) (matched string, ok bool) {
 func tags(lines []string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for _, line := range lines {
-			for {
-				line = strings.TrimLeft(line, " \t,")
-				element, rest, ok := cutTag(line)
-				if !ok {
-					break
-				}
-				if !yield(element) {
+			for m := tagPattern.FindStringSubmatch(line); m != nil; m = tagPattern.FindStringSubmatch(line) {
+				if !yield(m[1]) {
 					return
 				}
-				line = rest
+				line = line[len(m[0]):]
 			}
 		}
 	}
 }
 
-// cutTag cuts off the first element.
-func cutTag(s string) (element, rest string, ok bool) {
-	if strings.HasPrefix(s, "*") {
-		return "*", s[1:], true
-	}
-	start := 0
-	if strings.HasPrefix(s, "W/") {
-		start = len("W/")
-	}
-	if len(s) <= start || s[start] != '"' {
-		return "", "", false
-	}
-	end := strings.IndexByte(s[start+1:], '"')
-	if end < 0 {
-		return "", "", false
-	}
-	end += start + 2
-	return s[:end], s[end:], true
-}
+// tagPattern matches the first element of a list.
+var tagPattern = regexp.MustCompile(`^[ \t,]*(\*|(?:W/)?"[^"]*")`)

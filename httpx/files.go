@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -80,10 +81,8 @@ func (f *Files) add(name string, data []byte) error {
 		if err != nil {
 			return err
 		}
-		if _, err := z.Write(data); err != nil {
-			return err
-		}
-		if err := z.Close(); err != nil {
+		_, err = z.Write(data)
+		if err := errors.Join(err, z.Close()); err != nil {
 			return err
 		}
 		if smaller.Len() < len(data) {

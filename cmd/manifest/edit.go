@@ -17,10 +17,9 @@ type edited struct {
 	notes []string // one per change
 }
 
-// editAll changes files and shows the changes as a diff. The standard input goes to the
-// standard output, and the diff then to the error stream. A file that cannot be changed is
-// reported, and the others are changed.
-func (c *call) editAll(ctx context.Context, dryRun bool, change func(s *source) (*edited, error)) error {
+// editAll changes files and saves the changes. A file that cannot be changed is reported, and the
+// others are changed.
+func (c *call) editAll(ctx context.Context, change func(s *source) (*edited, error), save func(s *source, e *edited) error) error {
 	all, err := c.sources(ctx)
 	if err != nil {
 		return err
@@ -34,7 +33,7 @@ func (c *call) editAll(ctx context.Context, dryRun bool, change func(s *source) 
 			fmt.Fprintf(c.Stderr, "%s: %v\n", s.name(), err)
 			continue
 		}
-		if err := c.save(s, e, dryRun); err != nil {
+		if err := save(s, e); err != nil {
 			return err
 		}
 	}
@@ -44,7 +43,8 @@ func (c *call) editAll(ctx context.Context, dryRun bool, change func(s *source) 
 	return nil
 }
 
-// save shows what changed and writes the file, unless it is a dry run.
+// save shows what changed as a diff and writes the file, unless it is a dry run. The standard input
+// goes to the standard output, and the diff then to the error stream.
 func (c *call) save(s *source, e *edited, dryRun bool) error {
 	if s.fromRegistry && !dryRun {
 		return cli.Usagef("%s is the response of a registry: use -n, which changes nothing", s.name())
@@ -79,7 +79,7 @@ func defineFix(c *call) runner {
 	dryRun := c.flags.BoolP("n", "n", false, "show the diff and change nothing")
 	return func(ctx context.Context) error {
 		left := 0
-		err := c.editAll(ctx, *dryRun, func(s *source) (*edited, error) {
+		err := c.editAll(ctx, func(s *source) (*edited, error) {
 			fixed, done, r := manifest.Fix(s.data, &c.options)
 			e := &edited{data: fixed}
 			for i := range done {
@@ -89,7 +89,7 @@ func defineFix(c *call) runner {
 				e.notes = append(e.notes, cli.Count(r.Errors, "error")+" left: see manifest validate")
 			}
 			return e, nil
-		})
+		}, func(s *source, e *edited) error { return c.save(s, e, *dryRun) })
 		if err == nil && left > 0 {
 			return errReported
 		}
@@ -102,7 +102,7 @@ func defineMigrate(c *call) runner {
 	from := c.flags.String("from", "", "the `date` of the schema (default: that of $schema, or of the oldest keys)")
 	dryRun := c.flags.BoolP("n", "n", false, "show the diff and change nothing")
 	return func(ctx context.Context) error {
-		return c.editAll(ctx, *dryRun, func(s *source) (*edited, error) {
+		return c.editAll(ctx, func(s *source) (*edited, error) {
 			doc, err := manifest.Parse(s.data, &c.options)
 			if err != nil {
 				return nil, err
@@ -116,7 +116,7 @@ func defineMigrate(c *call) runner {
 				e.notes = append(e.notes, change.Pointer+": "+change.Message)
 			}
 			return e, nil
-		})
+		}, func(s *source, e *edited) error { return c.save(s, e, *dryRun) })
 	}
 }
 
@@ -124,38 +124,28 @@ func defineFormat(c *call) runner {
 	c.limits()
 	check := c.flags.Bool("check", false, "change nothing; name the files that are not formatted and exit with 1")
 	return func(ctx context.Context) error {
-		all, err := c.sources(ctx)
-		if err != nil {
-			return err
-		}
-		failed := false
-		for i := range all {
-			s := &all[i]
+		unformatted := false
+		err := c.editAll(ctx, func(s *source) (*edited, error) {
 			text, err := formatted(s.data, &c.options)
-			if err != nil {
-				failed = true
-				fmt.Fprintf(c.Stderr, "%s: %v\n", s.name(), err)
-				continue
-			}
-			same := bytes.Equal(text, s.data)
+			return &edited{data: text}, err
+		}, func(s *source, e *edited) (err error) {
+			same := bytes.Equal(e.data, s.data)
 			switch {
 			case *check && !same:
-				failed = true
+				unformatted = true
 				_, err = fmt.Fprintln(c.Stdout, s.name())
 			case *check:
 			case s.path == "-":
-				_, err = c.Stdout.Write(text)
+				_, err = c.Stdout.Write(e.data)
 			case !same:
-				err = replace(s.path, text)
+				err = replace(s.path, e.data)
 			}
-			if err != nil {
-				return err
-			}
-		}
-		if failed {
+			return err
+		})
+		if err == nil && unformatted {
 			return errReported
 		}
-		return nil
+		return err
 	}
 }
 

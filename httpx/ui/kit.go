@@ -59,10 +59,8 @@ func New(opts *Options) (*Kit, error) {
 		return nil, fmt.Errorf("ui: Options.Prefix %q: must begin with a slash and not end with one", o.Prefix)
 	}
 	k := &Kit{product: cmp.Or(o.Product, "Ashlar"), prefix: o.Prefix, styles: o.Styles, pages: map[string]*template.Template{}}
-	own, err := fs.Sub(assets, "assets")
-	if err != nil {
-		return nil, err
-	}
+	own, _ := fs.Sub(assets, "assets") // fails for invalid paths only
+	var err error
 	if k.files, err = httpx.NewFiles(append([]fs.FS{own}, o.Assets...)...); err != nil {
 		return nil, err
 	}
@@ -71,14 +69,8 @@ func New(opts *Options) (*Kit, error) {
 	if base, err = base.ParseFS(templates, "templates/*.html"); err != nil {
 		return nil, err
 	}
-	pages, err := fs.Sub(templates, "templates/pages")
-	if err != nil {
-		return nil, err
-	}
-	if err := k.parse(base, append([]fs.FS{pages}, o.Templates...)); err != nil {
-		return nil, err
-	}
-	return k, nil
+	pages, _ := fs.Sub(templates, "templates/pages") // as above
+	return k, k.parse(base, append([]fs.FS{pages}, o.Templates...))
 }
 
 // parse adds the pages at the top of file systems. All pages have the templates of all files that begin

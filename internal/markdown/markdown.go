@@ -117,11 +117,8 @@ func (p *Page) Follow(target string, tree fs.FS) error {
 	file, anchor, _ := strings.Cut(target, "#")
 	dest := p
 	if file != "" {
-		if strings.HasPrefix(file, "/") {
-			return errors.New("path outside of the repository: use a path relative to the page")
-		}
-		file = path.Join(dir, file)
-		if !fs.ValidPath(file) {
+		absolute := strings.HasPrefix(file, "/")
+		if file = path.Join(dir, file); absolute || !fs.ValidPath(file) {
 			return errors.New("path outside of the repository: use a path relative to the page")
 		}
 		info, err := fs.Stat(tree, file)

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/internal/yamltree"
@@ -86,7 +87,7 @@ func (f *text) mapping() (*yamltree.Node, error) {
 	if bytes.Count(f.data, []byte("\r")) != bytes.Count(f.data, []byte("\r\n")) {
 		return nil, errForm // YAML takes it for a line break, and here lines end with \n
 	}
-	if f.onlyComments() {
+	if !content.Match(f.data) {
 		return nil, nil
 	}
 	root, err := yamltree.Parse(f.data)
@@ -99,14 +100,8 @@ func (f *text) mapping() (*yamltree.Node, error) {
 	return root, nil
 }
 
-func (f *text) onlyComments() bool {
-	for line := range bytes.Lines(f.data) {
-		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
-			return false
-		}
-	}
-	return true
-}
+// content matches a file that has more than comments.
+var content = regexp.MustCompile(`(?m)^\s*[^\s#]`)
 
 // child returns a field that a mapping itself has, whose Value is nil if there is none.
 func child(mapping *yamltree.Node, key string) yamltree.Field {

@@ -41,7 +41,11 @@ func (c *commandBuilder) reviewOption(e *element, name string) {
 			c.notice(SeverityDanger, e.pointer, "%s %s", jsonpos.Quote(name), c.launcher.syntax.danger)
 		}
 	case effectShell:
-		c.shellText(e, name)
+		if e.value.given || !e.value.fixed || len(e.value.filled) > 0 {
+			c.manifestFault(e.pointer, "write it as packageArguments", "%s is a text for a shell, and must not contain values of users", jsonpos.Quote(name))
+		} else {
+			c.notice(SeverityDanger, e.pointer, "%s is run by a shell and can run any program", jsonpos.Quote(name))
+		}
 	case effectURL:
 		c.source(e, name)
 	case effectExtra, effectMaybe:
@@ -51,7 +55,8 @@ func (c *commandBuilder) reviewOption(e *element, name string) {
 	case effectMount:
 		c.mount(e, name)
 	case effectVariable:
-		if _, _, assigned := strings.Cut(value, "="); !assigned && !c.declares(value) {
+		declared := c.named[value] != nil || slices.ContainsFunc(c.plan.Environment, func(s Setting) bool { return s.Name == value })
+		if !declared && !strings.Contains(value, "=") {
 			c.notice(SeverityWarning, e.pointer, "the container gets an environment variable of this machine that the manifest does not declare")
 		}
 	case effectPort:
@@ -63,11 +68,6 @@ func (c *commandBuilder) reviewOption(e *element, name string) {
 	}
 }
 
-// declares reports whether the manifest has an environment variable.
-func (c *commandBuilder) declares(name string) bool {
-	return c.named[name] != nil || slices.ContainsFunc(c.plan.Environment, func(s Setting) bool { return s.Name == name })
-}
-
 // plainOption reports values of options that are harmless otherwise.
 func (c *commandBuilder) plainOption(e *element, name string) {
 	value := e.value.string
@@ -77,15 +77,6 @@ func (c *commandBuilder) plainOption(e *element, name string) {
 	case !c.launcher.Container && (name == "-p" || name == "--python") && strings.ContainsAny(value, `/\`):
 		c.notice(SeverityDanger, e.pointer, "%s runs the package with a program at a path", jsonpos.Quote(name))
 	}
-}
-
-// shellText reports a text for a shell, which must not contain what users provide.
-func (c *commandBuilder) shellText(e *element, name string) {
-	if e.value.given || !e.value.fixed || len(e.value.filled) > 0 {
-		c.manifestFault(e.pointer, "write it as packageArguments", "%s is a text for a shell, and must not contain values of users", jsonpos.Quote(name))
-		return
-	}
-	c.notice(SeverityDanger, e.pointer, "%s is run by a shell and can run any program", jsonpos.Quote(name))
 }
 
 // source reports where packages come from.

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,17 +42,6 @@ func (e Env) ReadInput(ctx context.Context, limit int64) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	return io.ReadAll(io.LimitReader(e.Input(ctx), limit))
-}
-
-// processEnv returns the Env of this process.
-func processEnv() Env {
-	return Env{
-		Args:    os.Args[1:],
-		Environ: Environ(os.Environ()),
-		Stdin:   os.Stdin,
-		Stdout:  os.Stdout,
-		Stderr:  os.Stderr,
-	}
 }
 
 // Environ converts lines of KEY=value to a map. The last line of a key wins.

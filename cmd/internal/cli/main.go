@@ -17,8 +17,9 @@ type Program func(ctx context.Context, env Env) error
 // context, with a cause that names the signal and wraps [context.Canceled]. The second exits at once
 // with 128 plus the number of the signal.
 func Main(name string, run Program) {
-	ctx := signalContext()
-	os.Exit(Run(ctx, name, run, processEnv()))
+	os.Exit(Run(signalContext(), name, run, Env{
+		Args: os.Args[1:], Environ: Environ(os.Environ()), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+	}))
 }
 
 // Run runs the program and returns its exit code, after printing "name: error" to env.Stderr for an
@@ -41,15 +42,11 @@ func signalContext() context.Context {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		cancel(fmt.Errorf("%w by signal: %v", context.Canceled, <-signals))
-		os.Exit(signalCode(<-signals))
+		code := ExitFailure
+		if number, ok := (<-signals).(syscall.Signal); ok {
+			code = 128 + int(number) // as a shell reports a program that a signal killed
+		}
+		os.Exit(code)
 	}()
 	return ctx
-}
-
-// signalCode returns the exit code that a shell reports for a program killed by a signal.
-func signalCode(s os.Signal) int {
-	if number, ok := s.(syscall.Signal); ok {
-		return 128 + int(number)
-	}
-	return ExitFailure
 }

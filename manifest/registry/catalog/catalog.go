@@ -30,14 +30,8 @@ type Options struct {
 // New returns the handler of the pages. opts may be nil.
 func New(store registry.Reader, opts *Options) (http.Handler, error) {
 	o := *cmp.Or(opts, &Options{})
-	templates, err := fs.Sub(files, "templates")
-	if err != nil {
-		return nil, err
-	}
-	assets, err := fs.Sub(files, "assets")
-	if err != nil {
-		return nil, err
-	}
+	templates, _ := fs.Sub(files, "templates") // fails for invalid paths only
+	assets, _ := fs.Sub(files, "assets")       // as above
 	kit, err := ui.New(&ui.Options{
 		Product: cmp.Or(o.Product, "Servers"), Prefix: o.Prefix, Templates: []fs.FS{templates}, Assets: []fs.FS{assets}, Styles: []string{"style-catalog.css"},
 	})

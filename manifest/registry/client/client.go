@@ -106,7 +106,7 @@ type Page struct {
 type page struct {
 	Servers  json.RawMessage `json:"servers"` // an array, or null for none
 	Metadata struct {
-		NextCursor *string `json:"nextCursor"`
+		NextCursor string `json:"nextCursor"`
 	} `json:"metadata"`
 }
 
@@ -150,9 +150,7 @@ func (c *Client) page(ctx context.Context, path string) (*Page, error) {
 		p.Servers = append(p.Servers, e)
 	}
 	p.Metadata.Count = len(p.Servers)
-	if read.Metadata.NextCursor != nil {
-		p.Metadata.NextCursor = *read.Metadata.NextCursor
-	}
+	p.Metadata.NextCursor = read.Metadata.NextCursor
 	return p, nil
 }
 
