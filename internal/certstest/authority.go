@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Authority is a certificate authority. Its methods report failures to the test.
@@ -65,20 +67,20 @@ func (a *Authority) Write(dir, name string, names ...string) (cert, key string) 
 	a.t.Helper()
 	issued := a.Issue(names...)
 	der, err := x509.MarshalPKCS8PrivateKey(issued.PrivateKey)
-	a.check(err)
+	require.NoError(a.t, err)
 	return a.write(dir, name+".pem", "CERTIFICATE", issued.Certificate[0]), a.write(dir, name+".key", "PRIVATE KEY", der)
 }
 
 func (a *Authority) write(dir, name, kind string, der []byte) string {
 	a.t.Helper()
 	path := filepath.Join(dir, name)
-	a.check(os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
+	require.NoError(a.t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
 	return path
 }
 
 func (a *Authority) template(name string) *x509.Certificate {
 	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
-	a.check(err)
+	require.NoError(a.t, err)
 	return &x509.Certificate{
 		SerialNumber: serial,
 		Subject:      pkix.Name{CommonName: name},
@@ -91,21 +93,31 @@ func (a *Authority) template(name string) *x509.Certificate {
 func (a *Authority) sign(template *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
 	a.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	a.check(err)
+	require.NoError(a.t, err)
 	parent, signer := a.cert, a.key
 	if parent == nil {
 		parent, signer = template, key
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
-	a.check(err)
+	require.NoError(a.t, err)
 	cert, err := x509.ParseCertificate(der)
-	a.check(err)
+	require.NoError(a.t, err)
 	return cert, key
 }
 
-func (a *Authority) check(err error) {
-	a.t.Helper()
-	if err != nil {
-		a.t.Fatal(err)
-	}
+// Files are PEM files for servers of 127.0.0.1 and localhost, and the configuration of a client that they accept.
+type Files struct {
+	Cert, Key, CA string // paths
+	Client        *tls.Config
+}
+
+// NewFiles returns the files of a new authority.
+func NewFiles(t testing.TB) *Files {
+	t.Helper()
+	a, dir := NewAuthority(t), t.TempDir()
+	f := &Files{CA: a.WriteCA(dir, "ca.pem"), Client: &tls.Config{
+		MinVersion: tls.VersionTLS12, RootCAs: a.Pool(), Certificates: []tls.Certificate{a.Issue("client")},
+	}}
+	f.Cert, f.Key = a.Write(dir, "server", "localhost")
+	return f
 }

@@ -47,7 +47,11 @@ func Start(t testing.TB, opts *Options) *Server {
 	s.args = append([]string{"-l", "127.0.0.1", "-U", "0"}, runAs()...)
 	s.args = append(s.args, o.Args...)
 	if o.TLS {
-		s.encrypt()
+		files := certstest.NewFiles(t)
+		s.client = files.Client
+		s.args = append(s.args, "-Z",
+			"-o", "ssl_chain_cert="+files.Cert, "-o", "ssl_key="+files.Key,
+			"-o", "ssl_ca_cert="+files.CA, "-o", "ssl_verify_mode=2")
 	}
 	s.Process = servertest.Start(t, "memcached", func(port string) []string {
 		return append([]string{"-p", port}, s.args...)
@@ -64,22 +68,6 @@ func runAs() []string {
 		return []string{"-u", me.Username}
 	}
 	return nil
-}
-
-// encrypt creates certificates for both sides.
-func (s *Server) encrypt() {
-	s.t.Helper()
-	authority := certstest.NewAuthority(s.t)
-	dir := s.t.TempDir()
-	cert, key := authority.Write(dir, "server", "localhost")
-	s.args = append(s.args, "-Z",
-		"-o", "ssl_chain_cert="+cert, "-o", "ssl_key="+key,
-		"-o", "ssl_ca_cert="+authority.WriteCA(dir, "ca.pem"), "-o", "ssl_verify_mode=2")
-	s.client = &tls.Config{
-		MinVersion:   tls.VersionTLS12,
-		RootCAs:      authority.Pool(),
-		Certificates: []tls.Certificate{authority.Issue("client")},
-	}
 }
 
 // ClientTLS returns the configuration for a client, without a ServerName. It is nil if the

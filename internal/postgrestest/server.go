@@ -44,6 +44,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/ashlar-go/ashlar/internal/servertest"
 )
 
@@ -76,10 +78,10 @@ func Start(t testing.TB, settings ...string) *Server {
 func (s *Server) Standby() *Server {
 	s.t.Helper()
 	host, port, err := net.SplitHostPort(s.Addr())
-	check(s.t, err)
+	require.NoError(s.t, err)
 	copier := find(s.t, "pg_basebackup")
 	standby := start(s.t, nil, func(data string, asOwner func(*exec.Cmd)) {
-		check(s.t, runIn(data, asOwner, copier, "-h", host, "-p", port, "-U", superuser, "-D", data,
+		require.NoError(s.t, runIn(data, asOwner, copier, "-h", host, "-p", port, "-U", superuser, "-D", data,
 			"--write-recovery-conf", "--checkpoint=fast", "--no-sync"))
 	})
 	s.Exec(s.t, "ALTER SYSTEM SET synchronous_standby_names = '*'")
@@ -104,7 +106,7 @@ func start(t testing.TB, settings []string, initialize func(data string, asOwner
 	postgres := find(t, "postgres")
 	s := &Server{t: t, psql: find(t, "psql")}
 	dir, err := os.MkdirTemp("", "postgres") // the server's user may not enter t.TempDir
-	check(t, err)
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	asOwner := runAs(t, dir)
 	data := filepath.Join(dir, "data")
@@ -152,8 +154,8 @@ func initialize(t testing.TB, initdb, data string, asOwner func(*exec.Cmd)) {
 	if run(append(args, "--locale-provider", "icu", "--icu-locale", "en-US")...) == nil {
 		return
 	}
-	check(t, os.RemoveAll(data))
-	check(t, run(args...))
+	require.NoError(t, os.RemoveAll(data))
+	require.NoError(t, run(args...))
 }
 
 // runIn runs a command that creates the data of a server, as its owner.
@@ -190,7 +192,7 @@ func (s *Server) Database(t testing.TB) (address string) {
 func (s *Server) Copy(t testing.TB, of string) (address string) {
 	t.Helper()
 	u, err := url.Parse(of)
-	check(t, err)
+	require.NoError(t, err)
 	return s.create(t, " STRATEGY FILE_COPY TEMPLATE "+strings.TrimPrefix(u.Path, "/"))
 }
 
@@ -232,11 +234,4 @@ func (s *Server) Restart() {
 	s.t.Helper()
 	s.Kill()
 	s.process.Restart()
-}
-
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatalf("postgrestest: %v", err)
-	}
 }

@@ -3,6 +3,8 @@ package postgrestest
 import (
 	"sync"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Shared is a server for all tests of a process, which starts when the first of them needs it:
@@ -72,7 +74,7 @@ func (s *Shared) Filled(t testing.TB, fill func(url string) error) (url string) 
 	defer s.filling.Unlock()
 	if s.filled == "" {
 		empty := s.Database(t)
-		check(t, fill(empty))
+		require.NoError(t, fill(empty))
 		s.filled = empty
 	}
 	return s.Server(t).Copy(t, s.filled)

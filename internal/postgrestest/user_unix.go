@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // runAs returns a function that has a command run as the owner of a directory, who is not
@@ -23,12 +25,12 @@ func runAs(t testing.TB, dir string) func(*exec.Cmd) {
 	if err != nil {
 		u, err = user.Lookup("nobody")
 	}
-	check(t, err)
+	require.NoError(t, err)
 	uid, err := strconv.Atoi(u.Uid)
-	check(t, err)
+	require.NoError(t, err)
 	gid, err := strconv.Atoi(u.Gid)
-	check(t, err)
-	check(t, os.Chown(dir, uid, gid))
+	require.NoError(t, err)
+	require.NoError(t, os.Chown(dir, uid, gid))
 	return func(cmd *exec.Cmd) {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 	}

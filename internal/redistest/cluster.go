@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/ashlar-go/ashlar/internal/servertest"
 )
 
@@ -34,17 +36,22 @@ func StartCluster(t testing.TB, masters int, replicas bool, opts *Options) *Clus
 		c.Masters = append(c.Masters, c.startNode(opts))
 	}
 	for i, m := range c.Masters {
-		check(t, m.Client().ClusterAddSlotsRange(context.Background(), i*slots/masters, (i+1)*slots/masters-1).Err())
-		check(t, m.Client().Do(context.Background(), "cluster", "set-config-epoch", i+1).Err())
+		require.NoError(t, m.Client().ClusterAddSlotsRange(context.Background(), i*slots/masters, (i+1)*slots/masters-1).Err())
+		require.NoError(t, m.Client().Do(context.Background(), "cluster", "set-config-epoch", i+1).Err())
 	}
 	if replicas {
 		for range masters {
 			c.Replicas = append(c.Replicas, c.startNode(opts))
 		}
 	}
-	c.introduce()
+	first := c.Masters[0].Client()
+	for _, s := range c.servers()[1:] {
+		host, port, _ := net.SplitHostPort(s.Addr)
+		require.NoError(t, first.Do(context.Background(), "cluster", "meet", host, port, c.buses[s]).Err())
+	}
 	for i, r := range c.Replicas {
-		id := c.Masters[i].id()
+		id, err := c.Masters[i].Client().Do(context.Background(), "cluster", "myid").Text()
+		require.NoError(t, err)
 		waitUntil(t, "the replica knows its master", func(ctx context.Context) bool {
 			return r.Client().ClusterReplicate(ctx, id).Err() == nil
 		})
@@ -69,15 +76,6 @@ func (c *Cluster) startNode(opts *Options) *Server {
 }
 
 func (c *Cluster) servers() []*Server { return slices.Concat(c.Masters, c.Replicas) }
-
-func (c *Cluster) introduce() {
-	c.t.Helper()
-	first := c.Masters[0].Client()
-	for _, s := range c.servers()[1:] {
-		host, port, _ := net.SplitHostPort(s.Addr)
-		check(c.t, first.Do(context.Background(), "cluster", "meet", host, port, c.buses[s]).Err())
-	}
-}
 
 // waitComplete returns when every server knows all slots and replicas.
 func (c *Cluster) waitComplete() {
@@ -104,12 +102,4 @@ func (c *Cluster) Addrs() []string {
 		addrs = append(addrs, m.Addr)
 	}
 	return addrs
-}
-
-// id returns the node id of a server in a cluster.
-func (s *Server) id() string {
-	s.t.Helper()
-	id, err := s.Client().Do(context.Background(), "cluster", "myid").Text()
-	check(s.t, err)
-	return id
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/internal/servertest"
 )
@@ -60,10 +61,10 @@ func (s *Sentinels) follow(replica, master *Server) {
 	ctx := context.Background()
 	for _, server := range []*Server{replica, master} {
 		if server.opts.Password != "" {
-			check(s.t, server.Client().ConfigSet(ctx, "masterauth", server.opts.Password).Err())
+			require.NoError(s.t, server.Client().ConfigSet(ctx, "masterauth", server.opts.Password).Err())
 		}
 	}
-	check(s.t, client.Do(ctx, "replicaof", host, port).Err())
+	require.NoError(s.t, client.Do(ctx, "replicaof", host, port).Err())
 	master.waitForReplica(replica)
 }
 
@@ -85,7 +86,7 @@ sentinel failover-timeout %[2]s 5000
 		config += fmt.Sprintf("requirepass %s\nsentinel sentinel-pass %[1]s\n", password)
 	}
 	path := filepath.Join(dir, "sentinel.conf")
-	check(s.t, os.WriteFile(path, []byte(config), 0o600))
+	require.NoError(s.t, os.WriteFile(path, []byte(config), 0o600))
 	p.args = []string{path}
 	p.start("redis-sentinel", nil)
 	// Shorter periods, or a failover takes many seconds. Sentinels without this command

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/internal/certstest"
 	"github.com/ashlar-go/ashlar/internal/servertest"
@@ -31,7 +32,7 @@ type Options struct {
 	// sentinels, accept the same client.
 	TLS bool
 
-	certs *certificates // shared by the group; nil without TLS
+	certs *certstest.Files // shared by the group; nil without TLS
 }
 
 // withDefaults returns a copy, with certificates if there is TLS.
@@ -39,7 +40,7 @@ func (o *Options) withDefaults(t testing.TB) *Options {
 	t.Helper()
 	opts := *cmp.Or(o, &Options{})
 	if opts.TLS && opts.certs == nil {
-		opts.certs = writeCertificates(t)
+		opts.certs = certstest.NewFiles(t)
 	}
 	return &opts
 }
@@ -91,7 +92,7 @@ func prepare(t testing.TB, opts *Options) *Server {
 func directory(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "redis")
-	check(t, err)
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
 }
@@ -105,8 +106,9 @@ func (s *Server) start(program string, further func() []string) {
 		if further != nil {
 			args = append(args, further()...)
 		}
-		if s.opts.TLS {
-			return append(args, s.opts.certs.args(port)...)
+		if c := s.opts.certs; c != nil {
+			return append(args, "--port", "0", "--tls-port", port, "--tls-replication", "yes", "--tls-cluster", "yes",
+				"--tls-cert-file", c.Cert, "--tls-key-file", c.Key, "--tls-ca-cert-file", c.CA)
 		}
 		return append(args, "--port", port)
 	}, s.ready)
@@ -144,7 +146,7 @@ func (s *Server) ClientTLS() *tls.Config {
 	if s.opts.certs == nil {
 		return nil
 	}
-	return s.opts.certs.client.Clone()
+	return s.opts.certs.Client.Clone()
 }
 
 // waitForReplica returns when the replica replicates this server, whose data it deletes.
@@ -178,40 +180,5 @@ func waitUntil(t testing.TB, what string, condition func(ctx context.Context) bo
 			t.Fatalf("redistest: waited %v until %s", timeout, what)
 		case <-time.After(20 * time.Millisecond):
 		}
-	}
-}
-
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// certificates are files for servers and the configuration of clients.
-type certificates struct {
-	cert, key, ca string // paths
-	client        *tls.Config
-}
-
-// writeCertificates creates certificates for the loopback address and for localhost.
-func writeCertificates(t testing.TB) *certificates {
-	t.Helper()
-	authority, dir := certstest.NewAuthority(t), t.TempDir()
-	c := &certificates{ca: authority.WriteCA(dir, "ca.pem")}
-	c.cert, c.key = authority.Write(dir, "server", "localhost")
-	c.client = &tls.Config{
-		MinVersion:   tls.VersionTLS12,
-		RootCAs:      authority.Pool(),
-		Certificates: []tls.Certificate{authority.Issue("client")},
-	}
-	return c
-}
-
-// args returns the arguments with which a server uses TLS only, for replication too.
-func (c *certificates) args(port string) []string {
-	return []string{
-		"--port", "0", "--tls-port", port, "--tls-replication", "yes", "--tls-cluster", "yes",
-		"--tls-cert-file", c.cert, "--tls-key-file", c.key, "--tls-ca-cert-file", c.ca,
 	}
 }

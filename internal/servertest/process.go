@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -30,11 +31,11 @@ type Process struct {
 	args    []string
 	ready   func(ctx context.Context, addr string) error
 	setup   func(cmd *exec.Cmd)
+	output  string // a file with what it prints
 
 	mu      sync.Mutex
 	process *os.Process
-	ended   chan struct{}
-	output  *output
+	ended   chan struct{} // closed when the process has ended
 }
 
 // Start starts a program that runs until the test ends, and returns when it is ready. args
@@ -57,7 +58,7 @@ func StartWith(
 	ready func(ctx context.Context, addr string) error, setup func(cmd *exec.Cmd),
 ) *Process {
 	t.Helper()
-	p := &Process{t: t, program: Find(t, program), ready: ready, setup: setup}
+	p := &Process{t: t, program: Find(t, program), ready: ready, setup: setup, output: filepath.Join(t.TempDir(), "output")}
 	t.Cleanup(p.Kill)
 	var err error
 	for range maxStarts {
@@ -66,7 +67,6 @@ func StartWith(
 		if err = p.run(); err == nil {
 			return p
 		}
-		p.Kill()
 	}
 	t.Fatalf("servertest: %s does not start: %v", p.program, err)
 	return nil
@@ -110,24 +110,24 @@ func (p *Process) PID() int {
 }
 
 // Kill kills the process, if it runs, and waits for its end.
-func (p *Process) Kill() {
-	p.signal(os.Kill)
-	if ended := p.done(); ended != nil {
-		<-ended
-	}
-}
+func (p *Process) Kill() { p.Stop(os.Kill) }
 
 // Stop sends a signal to the process, if it runs, and waits for its end. It kills the process
 // after 30 seconds.
 func (p *Process) Stop(s os.Signal) {
 	p.signal(s)
-	if ended := p.done(); ended != nil {
-		select {
-		case <-ended:
-		case <-time.After(startTimeout):
-		}
+	p.mu.Lock()
+	ended := p.ended
+	p.mu.Unlock()
+	if ended == nil {
+		return
 	}
-	p.Kill()
+	select {
+	case <-ended:
+	case <-time.After(startTimeout):
+		p.signal(os.Kill)
+		<-ended
+	}
 }
 
 // Restart kills the server, if it runs, and starts it again on the same address. It tries
@@ -147,13 +147,6 @@ func (p *Process) Restart() {
 	}
 }
 
-// done returns a channel that is closed when the process has ended, nil if there was none.
-func (p *Process) done() <-chan struct{} {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.ended
-}
-
 func (p *Process) signal(s os.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -164,43 +157,49 @@ func (p *Process) signal(s os.Signal) {
 
 // run starts the process and waits until it is ready.
 func (p *Process) run() error {
-	if err := p.launch(); err != nil {
+	ended, err := p.launch()
+	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	if err := p.wait(ctx); err != nil {
-		return fmt.Errorf("%w; output: %q", err, p.output)
+	if err := p.wait(ctx, ended); err != nil {
+		p.Kill()
+		printed, _ := os.ReadFile(p.output)
+		return fmt.Errorf("%w; output: %q", err, printed)
 	}
 	return nil
 }
 
-func (p *Process) launch() error {
+func (p *Process) launch() (ended chan struct{}, err error) {
+	output, err := os.Create(p.output) // #nosec G304 -- a file of the test
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = output.Close() }() // the process has its own
+	cmd := exec.Command(p.program, p.args...) // #nosec G204 -- tests choose the program
+	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = output, output, attributes()
+	p.setup(cmd)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.output = new(output)
-	cmd := exec.Command(p.program, p.args...) // #nosec G204 -- tests choose the program
-	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = p.output, p.output, attributes()
-	p.setup(cmd)
 	if err := cmd.Start(); err != nil {
-		return err
+		return nil, err
 	}
-	ended := make(chan struct{})
+	ended = make(chan struct{})
 	p.process, p.ended = cmd.Process, ended
 	go func() {
 		_ = cmd.Wait()
 		close(ended)
 	}()
-	return nil
+	return ended, nil
 }
 
 var errEnded = errors.New("the process ended")
 
 // wait waits until the server is ready or has ended. If the process has ended, any reply comes
 // from another server on the same port.
-func (p *Process) wait(ctx context.Context) error {
+func (p *Process) wait(ctx context.Context, ended <-chan struct{}) error {
 	const pause = 5 * time.Millisecond
-	ended := p.done()
 	for {
 		err := p.ready(ctx, p.Addr)
 		select {
@@ -219,29 +218,4 @@ func (p *Process) wait(ctx context.Context) error {
 		case <-time.After(pause):
 		}
 	}
-}
-
-// output retains the end of the output of a process.
-type output struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-// Write implements io.Writer.
-func (o *output) Write(p []byte) (int, error) {
-	const maxLen = 16 << 10
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.text = append(o.text, p...)
-	if over := len(o.text) - maxLen; over > 0 {
-		o.text = append(o.text[:0], o.text[over:]...)
-	}
-	return len(p), nil
-}
-
-// String implements fmt.Stringer.
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return string(o.text)
 }

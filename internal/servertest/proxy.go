@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,7 +14,7 @@ import (
 )
 
 // Fault selects what a Proxy does to the bytes of its connections.
-type Fault int32
+type Fault int
 
 // The faults that last. Those of connections that end are methods of Proxy.
 const (
@@ -29,14 +31,13 @@ type Proxy struct {
 
 	t      testing.TB
 	server string
-	fault  atomic.Int32
 	all    sync.WaitGroup
 
 	mu       sync.Mutex
+	fault    Fault
 	changed  chan struct{} // closed when the fault changes
 	listener net.Listener  // nil while the link is cut
 	links    map[*link]bool
-	closed   bool
 }
 
 // link is a connection of a client, and the one to the server.
@@ -53,7 +54,10 @@ func NewProxy(t testing.TB, server string) *Proxy {
 	p := &Proxy{t: t, server: server, Addr: "127.0.0.1:0", links: make(map[*link]bool), changed: make(chan struct{})}
 	p.Restore()
 	p.Addr = p.listener.Addr().String()
-	t.Cleanup(p.close)
+	t.Cleanup(func() {
+		p.Cut()
+		p.all.Wait()
+	})
 	return p
 }
 
@@ -62,9 +66,8 @@ func NewProxy(t testing.TB, server string) *Proxy {
 func (p *Proxy) Set(f Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.fault.Store(int32(f))
 	close(p.changed)
-	p.changed = make(chan struct{})
+	p.fault, p.changed = f, make(chan struct{})
 }
 
 // Reset resets all connections, at both ends.
@@ -92,12 +95,12 @@ func (p *Proxy) Cut() {
 	p.Reset()
 }
 
-// Restore ends Cut.
+// Restore ends Cut. It must not be called after the test.
 func (p *Proxy) Restore() {
 	p.t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.listener != nil || p.closed {
+	if p.listener != nil {
 		return
 	}
 	l, err := net.Listen("tcp", p.Addr)
@@ -119,11 +122,7 @@ func (p *Proxy) Restore() {
 func (p *Proxy) open() []*link {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	links := make([]*link, 0, len(p.links))
-	for l := range p.links {
-		links = append(links, l)
-	}
-	return links
+	return slices.Collect(maps.Keys(p.links))
 }
 
 func (p *Proxy) accept(listener net.Listener) {
@@ -145,7 +144,7 @@ func (p *Proxy) serve(client *net.TCPConn) {
 	}
 	l := &link{client: client, server: server.(*net.TCPConn), ended: make(chan struct{})}
 	p.mu.Lock()
-	cut := p.closed || p.listener == nil
+	cut := p.listener == nil
 	p.links[l] = true
 	p.mu.Unlock()
 	if cut {
@@ -179,7 +178,7 @@ func (p *Proxy) forward(l *link, to, from *net.TCPConn) {
 func (p *Proxy) pass(l *link, to io.Writer, text []byte) bool {
 	for len(text) > 0 {
 		p.mu.Lock()
-		fault, changed := Fault(p.fault.Load()), p.changed
+		fault, changed := p.fault, p.changed
 		p.mu.Unlock()
 		switch {
 		case fault == Blackhole || l.lost.Load():
@@ -215,13 +214,4 @@ func (l *link) close() {
 	l.end.Do(func() { close(l.ended) })
 	_ = l.client.Close()
 	_ = l.server.Close()
-}
-
-func (p *Proxy) close() {
-	p.Cut()
-	p.mu.Lock()
-	p.closed = true
-	p.mu.Unlock()
-	p.Reset()
-	p.all.Wait()
 }
