@@ -123,8 +123,8 @@ func depthLimit(n int) int {
 	return n
 }
 
-// parser reads a text from the beginning to the end. Its methods return false after a
-// problem that ends the reading.
+// parser reads a text from the beginning to the end. After a problem that ends the reading its methods
+// panic with stop, which document recovers.
 type parser struct {
 	*Document
 	limits   Limits
@@ -134,6 +134,8 @@ type parser struct {
 	values   int
 	Memory
 }
+
+type stop struct{}
 
 // Memory is the working memory of Parse.
 type Memory struct {
@@ -149,19 +151,21 @@ type Memory struct {
 const byteOrderMark = "\uFEFF"
 
 func (p *parser) document() {
+	defer func() {
+		if r := recover(); r != nil && r != any(stop{}) {
+			panic(r)
+		}
+	}()
 	if strings.HasPrefix(p.Text, byteOrderMark) {
 		p.problem(ByteOrderMark, 0, "the document begins with a byte order mark")
 		p.suggest("save it as UTF-8 without BOM", &edit{Offset: 0, End: len(byteOrderMark)})
 		p.pos = len(byteOrderMark)
 	}
 	if p.space(); p.pos == len(p.Text) {
-		p.problem(Syntax, p.pos, "the document is empty: expected a JSON value")
-		return
+		p.fail(p.pos, "", "the document is empty: expected a JSON value")
 	}
 	root := new(Node)
-	if !p.value(root) {
-		return
-	}
+	p.value(root)
 	p.Root = root
 	if p.space(); p.pos < len(p.Text) {
 		p.problem(TrailingData, p.pos, "unexpected data after the end of the document")
@@ -187,6 +191,13 @@ func (p *parser) suggest(suggestion string, fix *edit) {
 	}
 }
 
+// fail reports a problem of the syntax and ends the reading. The suggestion may be empty.
+func (p *parser) fail(offset int, suggestion, format string, args ...any) {
+	p.problem(Syntax, offset, format, args...)
+	p.suggest(suggestion, nil)
+	panic(stop{})
+}
+
 func (p *parser) space() {
 	text, i := p.Text, p.pos
 	for i < len(text) && (text[i] == ' ' || text[i] == '\n' || text[i] == '\t' || text[i] == '\r') {
@@ -203,124 +214,107 @@ func (p *parser) peek() byte {
 	return 0
 }
 
-func (p *parser) value(n *Node) bool {
+func (p *parser) value(n *Node) {
 	if p.values++; p.limits.Values > 0 && p.values > p.limits.Values {
 		p.problem(TooMany, p.pos, "the document has more than %d values", p.limits.Values)
-		return false
+		panic(stop{})
 	}
 	n.Start = p.pos
-	ok := false
 	switch c := p.peek(); {
 	case c == '"':
 		n.Kind = String
-		n.Text, ok = p.string()
+		n.Text = p.string()
 	case c == '{':
 		n.Kind, n.Members = Object, []Member{}
-		ok = p.enter() && p.object(n)
+		p.enter()
+		p.object(n)
 		p.depth--
 	case c == '[':
 		n.Kind, n.Elements = Array, []Node{}
-		ok = p.enter() && p.array(n)
+		p.enter()
+		p.array(n)
 		p.depth--
 	case c == '-' || isDigit(c):
 		n.Kind = Number
-		ok = p.number(n)
+		p.number(n)
 	default:
-		ok = p.literal(n)
+		p.literal(n)
 	}
 	n.End = p.pos
-	return ok
 }
 
 // enter reads the opening bracket of an array or object.
-func (p *parser) enter() bool {
+func (p *parser) enter() {
 	if p.depth++; p.depth > p.maxDepth {
 		p.problem(TooDeep, p.pos, "arrays and objects are nested more than %d levels deep", p.maxDepth)
-		return false
+		panic(stop{})
 	}
 	p.pos++
 	p.space()
-	return true
 }
 
-func (p *parser) array(n *Node) bool {
+func (p *parser) array(n *Node) {
 	if p.peek() == ']' {
 		p.pos++
-		return true
+		return
 	}
 	start := len(p.elements)
 	var element Node // outside of the loop, so that it is not on the heap
-	for more := true; more; {
+	for more := true; more; more = p.next(']', "array") {
 		element = Node{}
 		p.path.Index(len(p.elements) - start)
-		if !p.value(&element) {
-			return false
-		}
+		p.value(&element)
 		p.path.Pop()
 		p.elements = append(p.elements, element)
-		var ok bool
-		if more, ok = p.next(']', "array"); !ok {
-			return false
-		}
 	}
 	n.Elements = slices.Clone(p.elements[start:])
 	p.elements = p.elements[:start]
-	return true
 }
 
 // next reads what follows an element: a comma before another one, or the end.
-func (p *parser) next(end byte, what string) (more, ok bool) {
+func (p *parser) next(end byte, what string) (more bool) {
 	p.space()
 	switch p.peek() {
 	case end:
 		p.pos++
-		return false, true
+		return false
 	case ',':
 		comma := p.pos
 		p.pos++
 		if p.space(); p.peek() == end {
 			p.problem(Syntax, comma, "trailing comma in the %s", what)
 			p.suggest("remove the comma", &edit{Offset: comma, End: comma + 1})
-			return false, false
+			panic(stop{})
 		}
-		return true, true
+		return true
 	}
 	p.unexpected("a comma or '" + string(end) + "'")
-	return false, false
+	return false
 }
 
-func (p *parser) object(n *Node) bool {
+func (p *parser) object(n *Node) {
 	if p.peek() == '}' {
 		p.pos++
-		return true
+		return
 	}
 	start := len(p.members)
 	var keys keyIndex
 	var m Member // outside of the loop, so that it is not on the heap
-	for more := true; more; {
+	for more := true; more; more = p.next('}', "object") {
 		m = Member{}
-		if !p.key(&m) {
-			return false
-		}
+		p.key(&m)
 		p.path.Key(m.Key)
 		if before := keys.add(p.members[start:], m.Key); before != nil {
 			before.Shadowed = true
 			p.problem(DuplicateKey, m.KeyStart, "duplicate key %s", Quote(m.Key))
 			p.suggest("keep one of them", nil)
 		}
-		if !p.memberValue(&m) {
-			return false
-		}
+		p.memberValue(&m)
 		p.path.Pop()
 		p.members = append(p.members, m)
-		var ok bool
-		if more, ok = p.next('}', "object"); !ok {
-			return false
-		}
 	}
 	n.Members = p.keep(p.members[start:])
 	p.members = p.members[:start]
-	return true
 }
 
 // keep returns a copy of members. Blocks are as large as the rest of the text needs, because
@@ -334,36 +328,27 @@ func (p *parser) keep(members []Member) []Member {
 	return p.block[start:len(p.block):len(p.block)]
 }
 
-func (p *parser) key(m *Member) bool {
+func (p *parser) key(m *Member) {
 	if p.peek() != '"' {
 		p.unexpected("a key in double quotes")
-		return false
 	}
 	m.KeyStart = p.pos
-	var ok bool
-	m.Key, ok = p.string()
+	m.Key = p.string()
 	m.KeyEnd = p.pos
-	if !ok {
-		return false
-	}
 	if p.space(); p.peek() != ':' {
 		p.unexpected("':' after the key")
-		return false
 	}
 	p.pos++
 	p.space()
-	return true
 }
 
-func (p *parser) memberValue(m *Member) bool {
-	if p.depth != 1 || p.limits.Key == "" || m.Key != p.limits.Key {
-		return p.value(&m.Value)
-	}
+func (p *parser) memberValue(m *Member) {
 	outer := p.maxDepth
-	p.maxDepth = depthLimit(p.limits.KeyDepth)
-	ok := p.value(&m.Value)
+	if p.depth == 1 && p.limits.Key != "" && m.Key == p.limits.Key {
+		p.maxDepth = depthLimit(p.limits.KeyDepth)
+	}
+	p.value(&m.Value)
 	p.maxDepth = outer
-	return ok
 }
 
 // keyIndex finds duplicate keys of an object while it is read: by comparison if there

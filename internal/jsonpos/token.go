@@ -9,7 +9,7 @@ import (
 )
 
 // literal reads true, false or null.
-func (p *parser) literal(n *Node) bool {
+func (p *parser) literal(n *Node) {
 	for _, word := range [...]string{"true", "false", "null"} {
 		if strings.HasPrefix(p.Text[p.pos:], word) {
 			n.Text = word
@@ -17,48 +17,38 @@ func (p *parser) literal(n *Node) bool {
 				n.Kind = Boolean
 			}
 			p.pos += len(word)
-			return true
+			return
 		}
 	}
 	p.unexpected("a value")
-	return false
 }
 
 // number reads a number (RFC 8259, section 6) and keeps its literal, because no type of
 // Go holds every number.
-func (p *parser) number(n *Node) bool {
+func (p *parser) number(n *Node) {
 	if p.peek() == '-' {
 		p.pos++
 	}
 	first := p.pos
-	if !p.digits("a digit") {
-		return false
-	}
+	p.digits("a digit")
 	if p.Text[first] == '0' && p.pos > first+1 {
-		p.problem(Syntax, n.Start, "a number has a leading zero")
-		p.suggest("remove the zero, or write a string", nil)
-		return false
+		p.fail(n.Start, "remove the zero, or write a string", "a number has a leading zero")
 	}
 	if p.peek() == '.' {
 		p.pos++
-		if !p.digits("a digit after the decimal point") {
-			return false
-		}
+		p.digits("a digit after the decimal point")
 	}
 	if c := p.peek(); c == 'e' || c == 'E' {
 		p.pos++
 		if c := p.peek(); c == '+' || c == '-' {
 			p.pos++
 		}
-		if !p.digits("a digit of the exponent") {
-			return false
-		}
+		p.digits("a digit of the exponent")
 	}
 	n.Text = p.Text[n.Start:p.pos]
-	return true
 }
 
-func (p *parser) digits(want string) bool {
+func (p *parser) digits(want string) {
 	start := p.pos
 	for isDigit(p.peek()) {
 		p.pos++
@@ -66,13 +56,12 @@ func (p *parser) digits(want string) bool {
 	if p.pos == start {
 		p.unexpected(want)
 	}
-	return p.pos > start
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // string reads a string. One without escapes shares the memory of the text.
-func (p *parser) string() (string, bool) {
+func (p *parser) string() string {
 	open := p.pos
 	p.pos++
 	start := p.pos
@@ -93,16 +82,13 @@ func (p *parser) string() (string, bool) {
 			if reported {
 				s = strings.ToValidUTF8(s, "\uFFFD")
 			}
-			return s, true
+			return s
 		case c == '\\':
 			decoded.WriteString(p.Text[start:p.pos])
-			if !p.escape(&decoded, &reported) {
-				return "", false
-			}
+			p.escape(&decoded, &reported)
 			start = p.pos
 		case c < ' ':
 			p.controlCharacter(c)
-			return "", false
 		default:
 			r, size := utf8.DecodeRuneInString(p.Text[p.pos:])
 			if r == utf8.RuneError && size == 1 && !reported {
@@ -113,9 +99,8 @@ func (p *parser) string() (string, bool) {
 			p.pos += size
 		}
 	}
-	p.problem(Syntax, open, "unterminated string")
-	p.suggest("add the closing quote", nil)
-	return "", false
+	p.fail(open, "add the closing quote", "unterminated string")
+	return ""
 }
 
 // plain skips the characters of a string that need no care, which most do not.
@@ -133,20 +118,17 @@ func (p *parser) plain() {
 func (p *parser) controlCharacter(c byte) {
 	switch c {
 	case '\n', '\r':
-		p.problem(Syntax, p.pos, "unescaped line break in a string")
-		p.suggest(`write \n, or close the string`, nil)
+		p.fail(p.pos, `write \n, or close the string`, "unescaped line break in a string")
 	case '\t':
-		p.problem(Syntax, p.pos, "unescaped tab in a string")
-		p.suggest(`write \t`, nil)
+		p.fail(p.pos, `write \t`, "unescaped tab in a string")
 	default:
-		p.problem(Syntax, p.pos, "unescaped control character U+%04X in a string", c)
-		p.suggest(fmt.Sprintf(`write \u%04x`, c), nil)
+		p.fail(p.pos, fmt.Sprintf(`write \u%04x`, c), "unescaped control character U+%04X in a string", c)
 	}
 }
 
 // escape reads an escape sequence. It reports an unpaired surrogate and reads it as
 // U+FFFD.
-func (p *parser) escape(to *strings.Builder, reported *bool) bool {
+func (p *parser) escape(to *strings.Builder, reported *bool) {
 	const letters, meaning = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
 	start := p.pos
 	p.pos++
@@ -154,17 +136,14 @@ func (p *parser) escape(to *strings.Builder, reported *bool) bool {
 	if i := strings.IndexByte(letters, c); i >= 0 {
 		p.pos++
 		to.WriteByte(meaning[i])
-		return true
+		return
 	}
 	if c != 'u' {
-		p.problem(Syntax, start, "invalid escape sequence")
-		p.suggest(`write \\ for a backslash`, nil)
-		return false
+		p.fail(start, `write \\ for a backslash`, "invalid escape sequence")
 	}
 	r, ok := p.codeUnit(start)
 	if !ok {
-		p.problem(Syntax, start, `\u must be followed by four hexadecimal digits`)
-		return false
+		p.fail(start, "", `\u must be followed by four hexadecimal digits`)
 	}
 	p.pos = start + len(`\uXXXX`)
 	if utf16.IsSurrogate(r) {
@@ -179,7 +158,6 @@ func (p *parser) escape(to *strings.Builder, reported *bool) bool {
 		}
 	}
 	to.WriteRune(r)
-	return true
 }
 
 // codeUnit decodes the \uXXXX at an offset.
@@ -191,19 +169,17 @@ func (p *parser) codeUnit(at int) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// unexpected reports what stands here instead of what is expected. It shows one
-// character at most, because a secret may begin here.
+// unexpected reports what stands here instead of what is expected, and ends the reading. It
+// shows one character at most, because a secret may begin here.
 func (p *parser) unexpected(want string) {
 	if p.pos >= len(p.Text) {
-		p.problem(Syntax, p.pos, "unexpected end of the document: expected %s", want)
-		return
+		p.fail(p.pos, "", "unexpected end of the document: expected %s", want)
 	}
 	c, size := utf8.DecodeRuneInString(p.Text[p.pos:])
 	if c == utf8.RuneError && size == 1 {
-		p.problem(Syntax, p.pos, "unexpected byte 0x%02X: expected %s", p.Text[p.pos], want)
-		return
+		p.fail(p.pos, "", "unexpected byte 0x%02X: expected %s", p.Text[p.pos], want)
 	}
-	p.problem(Syntax, p.pos, "unexpected %q: expected %s", c, want)
+	suggestion := ""
 	for _, known := range [...]struct{ prefix, suggestion string }{
 		{"//", "JSON has no comments: remove it"},
 		{"/*", "JSON has no comments: remove it"},
@@ -222,8 +198,9 @@ func (p *parser) unexpected(want string) {
 		{"{{", "this looks like a placeholder of a release template: fill it in first"},
 	} {
 		if strings.HasPrefix(p.Text[p.pos:], known.prefix) {
-			p.suggest(known.suggestion, nil)
-			return
+			suggestion = known.suggestion
+			break
 		}
 	}
+	p.fail(p.pos, suggestion, "unexpected %q: expected %s", c, want)
 }

@@ -159,7 +159,7 @@ func documents(text []byte) (roots []*yaml.Node, wrong *Error) {
 			return roots, nil
 		} else if err != nil {
 			wrong = libraryError(err)
-			wrong.Line = min(wrong.Line, lines(text)) // the library counts the end of a file as a line
+			wrong.Line = min(wrong.Line, len(lineBreak.FindAllIndex(text, -1))+1) // the library counts the end of a file as a line
 			wrong.Column = min(wrong.Line, 1)
 			return nil, wrong
 		}
@@ -183,21 +183,8 @@ func libraryError(err error) *Error {
 	return e
 }
 
-// lines counts the lines of a file, with the line breaks of YAML 1.1.
-func lines(text []byte) int {
-	n := 1
-	for i, r := range string(text) {
-		switch r {
-		case '\n', '\u0085', '\u2028', '\u2029':
-			n++
-		case '\r':
-			if i+1 == len(text) || text[i+1] != '\n' {
-				n++
-			}
-		}
-	}
-	return n
-}
+// lineBreak matches the line breaks of YAML 1.1.
+var lineBreak = regexp.MustCompile("\r\n|[\n\r\u0085\u2028\u2029]")
 
 // parser converts the nodes of the library.
 type parser struct {
