@@ -29,17 +29,15 @@ type AccessLogOptions struct {
 func AccessLog(log *slog.Logger, opts *AccessLogOptions) Middleware {
 	o := *cmp.Or(opts, &AccessLogOptions{})
 	log = cmp.Or(log, slog.Default())
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			own, start := wrap(w), time.Now()
-			status := http.StatusInternalServerError // for a panic, whatever was sent before it
-			defer func() { o.record(log, own, r, status, time.Since(start)) }()
-			next.ServeHTTP(own, r)
-			if status = own.status; status == 0 {
-				status = http.StatusOK // net/http responds like this if the handler wrote nothing
-			}
-		})
-	}
+	return around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		own, start := wrap(w), time.Now()
+		status := http.StatusInternalServerError // for a panic, whatever was sent before it
+		defer func() { o.record(log, own, r, status, time.Since(start)) }()
+		next.ServeHTTP(own, r)
+		if status = own.status; status == 0 {
+			status = http.StatusOK // net/http responds like this if the handler wrote nothing
+		}
+	})
 }
 
 func (o *AccessLogOptions) record(log *slog.Logger, w *writer, r *http.Request, status int, took time.Duration) {

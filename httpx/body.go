@@ -276,12 +276,11 @@ func wellFormed(doc *jsonpos.Document, limits *jsonpos.Limits) error {
 		case jsonpos.TrailingData:
 			return badBody("has trailing data after the JSON document, at " + at)
 		default:
+			reason := "is not JSON at " + at + ": " + p.Message
 			if p.Suggestion != "" {
-				at += ": " + p.Message + "; " + p.Suggestion
-			} else {
-				at += ": " + p.Message
+				reason += "; " + p.Suggestion
 			}
-			return badBody("is not JSON at " + at)
+			return badBody(reason)
 		}
 	}
 	return nil

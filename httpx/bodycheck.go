@@ -47,6 +47,9 @@ type shape struct {
 	pointee  *shape            // of a pointer, which has no other field
 }
 
+// unchecked is the shape of any value.
+var unchecked = &shape{kind: anything, nullable: true}
+
 func shapeOf(t reflect.Type) *shape { return shapes{}.of(t) }
 
 // shapes holds the shapes of a type and its parts, for recursive types.
@@ -128,19 +131,15 @@ func (known shapes) structFields(s *shape, t reflect.Type) {
 		}
 		field := known.of(f.Type)
 		if slices.Contains(strings.Split(options, ","), "string") {
-			field = &shape{kind: anything, nullable: true}
+			field = unchecked
 		}
-		s.add(name, field)
+		if _, exists := s.fields[name]; !exists {
+			s.fields[name] = field
+			s.names = append(s.names, name)
+		}
 	}
 	for _, e := range embedded {
 		known.structFields(s, e)
-	}
-}
-
-func (s *shape) add(name string, field *shape) {
-	if _, exists := s.fields[name]; !exists {
-		s.fields[name] = field
-		s.names = append(s.names, name)
 	}
 }
 
@@ -179,6 +178,9 @@ func (c *checker) fault(field, code string, offset int, format string, args ...a
 
 // value checks a value and the values in it.
 func (c *checker) value(s *shape, n *jsonpos.Node, path string) {
+	if len(c.faults) == maxFaults {
+		return
+	}
 	for s.pointee != nil {
 		if n.Kind == jsonpos.Null {
 			return
@@ -190,7 +192,7 @@ func (c *checker) value(s *shape, n *jsonpos.Node, path string) {
 	case n.Kind == jsonpos.Object || n.Kind == jsonpos.Array:
 		if !s.accepts(n.Kind) {
 			c.fault(path, "wrong_type", n.Start, "must be %v, not %v", s.kind, n.Kind)
-			s = &shape{kind: anything} // to report problems inside
+			s = unchecked // to report problems inside
 		}
 		c.members(s, n, path)
 		c.elements(s, n, path)
@@ -209,21 +211,16 @@ func (c *checker) value(s *shape, n *jsonpos.Node, path string) {
 	}
 }
 
+// accepted are the kinds of JSON that shapes accept; others are not checked here.
+var accepted = map[kind]jsonpos.Kind{
+	object: jsonpos.Object, array: jsonpos.Array, text: jsonpos.String, boolean: jsonpos.Boolean,
+	integer: jsonpos.Number, number: jsonpos.Number,
+}
+
 // accepts reports whether a value of a kind can have the shape.
 func (s *shape) accepts(k jsonpos.Kind) bool {
-	switch s.kind {
-	case object:
-		return k == jsonpos.Object
-	case array:
-		return k == jsonpos.Array
-	case text:
-		return k == jsonpos.String
-	case boolean:
-		return k == jsonpos.Boolean
-	case integer, number:
-		return k == jsonpos.Number
-	}
-	return true
+	want, checked := accepted[s.kind]
+	return !checked || k == want
 }
 
 // members checks the members of an object.
@@ -239,18 +236,9 @@ func (c *checker) members(s *shape, n *jsonpos.Node, path string) {
 			c.fault(field, "repeated", m.KeyStart, "duplicate field: send it once")
 		}
 		seen[m.Key] = true
-		inner := &shape{kind: anything, nullable: true}
-		if s.fields != nil {
-			if known, ok := s.fields[m.Key]; ok {
-				inner = known
-			} else {
-				c.fault(field, "unknown", m.KeyStart, "unknown field: %s", s.hint(m.Key))
-			}
-		} else if s.element != nil {
-			inner = s.element
-		}
-		if len(c.faults) == maxFaults {
-			return
+		inner := cmp.Or(s.fields[m.Key], s.element, unchecked)
+		if s.fields != nil && s.fields[m.Key] == nil {
+			c.fault(field, "unknown", m.KeyStart, "unknown field: %s", s.hint(m.Key))
 		}
 		c.value(inner, &m.Value, field)
 	}
@@ -258,15 +246,8 @@ func (c *checker) members(s *shape, n *jsonpos.Node, path string) {
 
 // elements checks the elements of an array.
 func (c *checker) elements(s *shape, n *jsonpos.Node, path string) {
-	element := s.element
-	if element == nil {
-		element = &shape{kind: anything, nullable: true}
-	}
 	for i := range n.Elements {
-		if len(c.faults) == maxFaults {
-			return
-		}
-		c.value(element, &n.Elements[i], path+"["+strconv.Itoa(i)+"]")
+		c.value(cmp.Or(s.element, unchecked), &n.Elements[i], path+"["+strconv.Itoa(i)+"]")
 	}
 }
 

@@ -89,22 +89,20 @@ const requestCost = 16 << 10
 // counted by, an IPv6 address as its /64 network; nil means the peer of the connection. A request
 // that an outer budget counts is not counted again.
 func (b *Budget) Middleware(clients *Clients) Middleware {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if reservationOf(r.Context()) != nil {
-				next.ServeHTTP(w, r)
-				return
-			}
-			own := wrap(w)
-			own.reserved = &reservation{budget: b, client: networkOf(clients.Addr(r)), w: w}
-			defer own.reserved.end()
-			if err := own.reserved.add(requestCost + 2*headerSize(r)); err != nil {
-				WriteError(own, r, err)
-				return
-			}
-			next.ServeHTTP(own, r.WithContext(context.WithValue(r.Context(), reservationKey{}, own.reserved)))
-		})
-	}
+	return around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		if reservationOf(r.Context()) != nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		own := wrap(w)
+		own.reserved = &reservation{budget: b, client: networkOf(clients.Addr(r)), w: w}
+		defer own.reserved.end()
+		if err := own.reserved.add(requestCost + 2*headerSize(r)); err != nil {
+			WriteError(own, r, err)
+			return
+		}
+		next.ServeHTTP(own, r.WithContext(context.WithValue(r.Context(), reservationKey{}, own.reserved)))
+	})
 }
 
 // headerSize returns the size of a request's header as HTTP/2 counts it (RFC 9113, section
@@ -213,19 +211,11 @@ func (b *Budget) victim(s *reservation, bytes int64) *reservation {
 		case own > b.share || w.use.remains() <= own:
 			continue
 		}
-		if found == nil || before(w, found) {
+		if found == nil || cmp.Or(cmp.Compare(w.use.remains(), found.use.remains()), cmp.Compare(w.bytes, found.bytes)) > 0 {
 			found = w
 		}
 	}
 	return found
-}
-
-// before reports whether a request is ended before another one.
-func before(a, other *reservation) bool {
-	if used, than := a.use.remains(), other.use.remains(); used != than {
-		return used > than
-	}
-	return a.bytes > other.bytes
 }
 
 // revoke ends a request that waits for its client. The caller holds the lock, so that the request

@@ -3,6 +3,7 @@ package httpx
 import (
 	"cmp"
 	"compress/gzip"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -38,17 +39,15 @@ func Gzip(opts *GzipOptions) Middleware {
 		zip, _ := gzip.NewWriterLevel(nil, o.Level) // checked above
 		return zip
 	}}
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			z := &gzipWriter{ResponseWriter: w, min: o.MinSize}
-			if AcceptsGzip(r) { // else caches must learn that other clients get other bytes
-				z.pool = pool
-			}
-			next.ServeHTTP(z, r)
-			// Not deferred: after a panic an incomplete response must not look complete.
-			z.finish()
-		})
-	}
+	return around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		z := &gzipWriter{ResponseWriter: w, min: o.MinSize}
+		if AcceptsGzip(r) { // else caches must learn that other clients get other bytes
+			z.pool = pool
+		}
+		next.ServeHTTP(z, r)
+		// Not deferred: after a panic an incomplete response must not look complete.
+		z.finish()
+	})
 }
 
 // AcceptsGzip reports whether [Gzip] would compress the response to a request, for handlers with
@@ -73,15 +72,12 @@ func compressible(status int, h http.Header) bool {
 	}
 	kind, _, _ := strings.Cut(h.Get("Content-Type"), ";")
 	kind = strings.ToLower(strings.TrimSpace(kind))
-	switch {
-	case strings.HasPrefix(kind, "text/"), strings.HasSuffix(kind, "+json"), strings.HasSuffix(kind, "+xml"):
-		return kind != "text/event-stream"
-	}
 	switch kind {
 	case "application/json", "application/x-ndjson", "application/yaml", "application/xml", "application/javascript":
 		return true
 	}
-	return false
+	isText := strings.HasPrefix(kind, "text/") && kind != "text/event-stream"
+	return isText || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml")
 }
 
 func hasBody(status int) bool {
@@ -106,6 +102,7 @@ type gzipWriter struct {
 	buffer  []byte       // the body until the decision
 	decided bool         // the header is sent
 	zip     *gzip.Writer // nil if the body is not compressed
+	out     io.Writer    // after the decision, zip or the ResponseWriter
 }
 
 // WriteHeader stores the status until the size is known.
@@ -150,37 +147,27 @@ func (z *gzipWriter) Write(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	if z.zip != nil {
-		return z.zip.Write(p)
-	}
-	return z.ResponseWriter.Write(p)
+	return z.out.Write(p)
 }
 
 // release decides and sends the buffer. next is written after it.
 func (z *gzipWriter) release(next []byte, large bool) error {
 	buffer := z.buffer
 	z.buffer = nil
-	if len(buffer) > 0 {
-		sniff(z.Header(), buffer)
-	} else {
-		sniff(z.Header(), next)
-	}
-	z.decide(large)
 	if len(buffer) == 0 {
+		sniff(z.Header(), next)
+		z.decide(large)
 		return nil
 	}
-	var err error
-	if z.zip != nil {
-		_, err = z.zip.Write(buffer)
-	} else {
-		_, err = z.ResponseWriter.Write(buffer)
-	}
+	sniff(z.Header(), buffer)
+	z.decide(large)
+	_, err := z.out.Write(buffer)
 	return err
 }
 
 // decide sends the header and starts compression if large is true.
 func (z *gzipWriter) decide(large bool) {
-	z.decided = true
+	z.decided, z.out = true, z.ResponseWriter
 	h := z.Header()
 	may := compressible(z.status, h)
 	if may || z.status == http.StatusNotModified {
@@ -195,6 +182,7 @@ func (z *gzipWriter) decide(large bool) {
 		}
 		z.zip = z.pool.Get().(*gzip.Writer)
 		z.zip.Reset(z.ResponseWriter)
+		z.out = z.zip
 	}
 	z.ResponseWriter.WriteHeader(z.status)
 }

@@ -17,6 +17,13 @@ import (
 // Middleware wraps a handler. It is an alias, so that any router accepts it.
 type Middleware = func(http.Handler) http.Handler
 
+// around returns middleware that calls f for each request.
+func around(f func(next http.Handler, w http.ResponseWriter, r *http.Request)) Middleware {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f(next, w, r) })
+	}
+}
+
 // Chain combines middleware. The first is the outermost: it sees the request first and the
 // response last. Nil is skipped, so that optional middleware can be written in place.
 func Chain(middleware ...Middleware) Middleware {
@@ -154,19 +161,17 @@ func RequestID(opts *RequestIDOptions) Middleware {
 	if opts != nil && opts.New != nil {
 		newID = opts.New
 	}
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			id := RequestIDFrom(r.Context())
-			if id == "" {
-				if id = r.Header.Get("X-Request-Id"); !validRequestID(id) {
-					id = newID()
-				}
-				r = r.WithContext(context.WithValue(r.Context(), requestIDKey{}, id))
+	return around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		id := RequestIDFrom(r.Context())
+		if id == "" {
+			if id = r.Header.Get("X-Request-Id"); !validRequestID(id) {
+				id = newID()
 			}
-			w.Header().Set("X-Request-Id", id)
-			next.ServeHTTP(w, r)
-		})
-	}
+			r = r.WithContext(context.WithValue(r.Context(), requestIDKey{}, id))
+		}
+		w.Header().Set("X-Request-Id", id)
+		next.ServeHTTP(w, r)
+	})
 }
 
 // RequestIDFrom returns the id of the request that the context belongs to, or "" without
@@ -187,17 +192,15 @@ func validRequestID(id string) bool {
 // log means slog.Default. If the response has begun, the connection is closed, so that the
 // client does not take half a response for a whole one. http.ErrAbortHandler is passed on.
 func Recover(log *slog.Logger) Middleware {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			own := wrap(w)
-			defer func() {
-				if value := recover(); value != nil {
-					handlePanic(own, r, log, value)
-				}
-			}()
-			next.ServeHTTP(own, r)
-		})
-	}
+	return around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		own := wrap(w)
+		defer func() {
+			if value := recover(); value != nil {
+				handlePanic(own, r, log, value)
+			}
+		}()
+		next.ServeHTTP(own, r)
+	})
 }
 
 func handlePanic(w *writer, r *http.Request, log *slog.Logger, value any) {
@@ -264,18 +267,16 @@ func SecurityHeaders(opts *SecurityOptions) Middleware {
 		{"X-Frame-Options", []string{"DENY"}},
 		{"X-Permitted-Cross-Domain-Policies", []string{"none"}},
 	}
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			h := w.Header()
-			for i := range headers {
-				h[headers[i].canonical] = headers[i].values
-			}
-			if o.OverTLS(r) {
-				h.Set("Strict-Transport-Security", oneYear)
-			}
-			next.ServeHTTP(w, r)
-		})
-	}
+	return around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		for i := range headers {
+			h[headers[i].canonical] = headers[i].values
+		}
+		if o.OverTLS(r) {
+			h.Set("Strict-Transport-Security", oneYear)
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // DefaultBodyLimit is the default maximum size of a body: 1 MiB.
@@ -286,19 +287,17 @@ const DefaultBodyLimit = 1 << 20
 // [DefaultBodyLimit].
 func BodyLimit(limit int64) Middleware {
 	limit = cmp.Or(limit, DefaultBodyLimit)
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.ContentLength > limit {
-				w.Header().Set("Connection", "close") // do not read the rest
-				WriteError(w, r, tooLarge(limit))
-				return
-			}
-			if r.Body != nil && r.Body != http.NoBody {
-				r = withBody(r, http.MaxBytesReader(w, r.Body, limit))
-			}
-			next.ServeHTTP(w, r)
-		})
-	}
+	return around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength > limit {
+			w.Header().Set("Connection", "close") // do not read the rest
+			WriteError(w, r, tooLarge(limit))
+			return
+		}
+		if r.Body != nil && r.Body != http.NoBody {
+			r = withBody(r, http.MaxBytesReader(w, r.Body, limit))
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // maxParams is the maximum number of query parameters.
@@ -308,17 +307,15 @@ const maxParams = 1000
 // than once, unless it is named here, and to a malformed query. Programs differ in which of two
 // values they use, so one of them would be ignored.
 func SingleParams(repeatable ...string) Middleware {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.RawQuery != "" {
-				if err := checkParams(r.URL.RawQuery, repeatable); err != nil {
-					WriteError(w, r, err)
-					return
-				}
+	return around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		if r.URL.RawQuery != "" {
+			if err := checkParams(r.URL.RawQuery, repeatable); err != nil {
+				WriteError(w, r, err)
+				return
 			}
-			next.ServeHTTP(w, r)
-		})
-	}
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // checkParams reports the first repeated parameter in the order of the query.

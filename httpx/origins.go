@@ -113,11 +113,7 @@ func (o *Origins) CORSWith(opts *CORSOptions) Middleware {
 	allowed := strings.Join(append([]string{
 		"Accept", "Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "X-CSRF-Token", "X-Request-ID",
 	}, opts.AllowHeaders...), ", ")
-	return func(next http.Handler) http.Handler { return o.cors(next, allowed, exposed) }
-}
-
-func (o *Origins) cors(next http.Handler, allowed string, exposed []string) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		vary(h, "Origin")
 		origin := r.Header.Get("Origin")

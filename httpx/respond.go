@@ -290,14 +290,12 @@ type renderKey struct{}
 // responses of [WriteError] within it. The headers of the error are set already, and e.Err is for
 // logs only. Nil keeps the form that WriteError has.
 func RenderErrors(render func(w http.ResponseWriter, r *http.Request, e *Error)) Middleware {
-	return func(next http.Handler) http.Handler {
-		if render == nil {
-			return next
+	return around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		if render != nil {
+			r = r.WithContext(context.WithValue(r.Context(), renderKey{}, render))
 		}
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), renderKey{}, render)))
-		})
-	}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // SentPath returns the escaped path of a request as the client has sent it. That of its URL is shorter
@@ -383,9 +381,7 @@ func wantsProblem(h http.Header) bool {
 // from 0 to 1000 (RFC 9110, section 12.4.2), and whether they name it.
 func quality(lines []string, name string) (q int, named bool) {
 	for _, line := range lines {
-		for line != "" {
-			var element string
-			element, line, _ = strings.Cut(line, ",")
+		for element := range strings.SplitSeq(line, ",") {
 			value, parameters, _ := strings.Cut(element, ";")
 			if strings.EqualFold(strings.TrimSpace(value), name) {
 				return qValue(parameters), true
@@ -397,9 +393,7 @@ func quality(lines []string, name string) (q int, named bool) {
 
 // qValue returns the parameter q in thousandths, and 1000 if it is missing or malformed.
 func qValue(parameters string) int {
-	for parameters != "" {
-		var parameter string
-		parameter, parameters, _ = strings.Cut(parameters, ";")
+	for parameter := range strings.SplitSeq(parameters, ";") {
 		key, value, _ := strings.Cut(strings.TrimSpace(parameter), "=")
 		if !strings.EqualFold(key, "q") {
 			continue
