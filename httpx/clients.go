@@ -3,6 +3,7 @@ package httpx
 import (
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/internal/clientkey"
@@ -35,20 +36,17 @@ func (c *Clients) Addr(r *http.Request) netip.Addr {
 	if c == nil || !c.trusts(client) {
 		return client
 	}
-	lines := r.Header["X-Forwarded-For"]
-	for i := len(lines) - 1; i >= 0; i-- {
-		for rest, more := lines[i], true; more; {
-			var element string
-			if rest, element, more = cutLast(rest); strings.TrimSpace(element) == "" {
-				continue
-			}
-			addr := parseAddr(strings.TrimSpace(element))
-			if !addr.IsValid() {
-				return client
-			}
-			if client = addr; !c.trusts(addr) {
-				return client
-			}
+	claimed := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
+	for _, element := range slices.Backward(claimed) {
+		if element = strings.TrimSpace(element); element == "" {
+			continue
+		}
+		addr := parseAddr(element)
+		if !addr.IsValid() {
+			return client
+		}
+		if client = addr; !c.trusts(addr) {
+			return client
 		}
 	}
 	return client
@@ -77,12 +75,4 @@ func parseAddr(s string) netip.Addr {
 		return netip.Addr{}
 	}
 	return addr.Unmap().WithZone("")
-}
-
-// cutLast cuts off the element after the last comma. more reports whether there was a comma.
-func cutLast(list string) (rest, element string, more bool) {
-	if i := strings.LastIndexByte(list, ','); i >= 0 {
-		return list[:i], list[i+1:], true
-	}
-	return "", list, false
 }

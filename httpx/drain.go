@@ -39,10 +39,9 @@ func DrainBody(next http.Handler) http.Handler {
 		if control.Flush() != nil || control.SetReadDeadline(time.Now().Add(drainTime)) != nil {
 			return // not a connection of net/http
 		}
-		if !began {
-			return // net/http waits for a body until the deadline, and closes the connection
+		if began { // else net/http waits for a body until the deadline, and closes the connection
+			_, _ = io.CopyN(io.Discard, body, maxDrained) // ignore the error: the client disconnected
 		}
-		_, _ = io.CopyN(io.Discard, body, maxDrained) // ignore the error: the client disconnected
 	})
 }
 

@@ -64,8 +64,12 @@ func NewHosts(addr net.Addr, opts *HostsOptions) (*Hosts, error) {
 		h.loopback = true
 	case bound.IsUnspecified() || !bound.IsValid():
 		h.loopback, h.wildcard = true, true
+		h.names = append(h.names, ".local", ".internal", ".svc", ".home.arpa")
 	default:
 		h.addrs = append(h.addrs, bound)
+	}
+	if h.loopback {
+		h.names = append(h.names, "localhost", ".localhost")
 	}
 	if machine, err := os.Hostname(); err == nil && !bound.IsLoopback() {
 		h.names = append(h.names, strings.ToLower(machine))
@@ -118,23 +122,10 @@ func (h *Hosts) Allowed(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
-	return h.named(strings.TrimSuffix(strings.ToLower(host), "."))
-}
-
-func (h *Hosts) named(host string) bool {
-	if h.loopback && (host == "localhost" || strings.HasSuffix(host, ".localhost")) {
-		return true
-	}
-	if slices.Contains(h.names, host) || slices.ContainsFunc(h.names, func(name string) bool {
-		return strings.HasPrefix(name, ".") && strings.HasSuffix(host, name)
-	}) {
-		return true
-	}
-	if !h.wildcard || host == "" {
-		return false
-	}
-	return !strings.Contains(host, ".") || slices.ContainsFunc([]string{".local", ".internal", ".svc", ".home.arpa"},
-		func(suffix string) bool { return strings.HasSuffix(host, suffix) })
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	return h.wildcard && host != "" && !strings.Contains(host, ".") || slices.ContainsFunc(h.names, func(name string) bool {
+		return name == host || strings.HasPrefix(name, ".") && strings.HasSuffix(host, name)
+	})
 }
 
 // hostAddr returns the address of a host with or without a port, or the zero Addr for a name.

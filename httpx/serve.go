@@ -55,7 +55,11 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, opts *ServeOptio
 	o := *cmp.Or(opts, &ServeOptions{})
 	l = onceClosed{l, sync.OnceValue(l.Close)}
 	defer l.Close() // net/http closes it unless the settings are invalid
-	conns := o.limit(l)
+	conns := newConnections(l, &ConnectionLimits{
+		Total: o.MaxConnections, PerAddress: o.MaxConnectionsPerAddress, Exempt: o.TrustedProxies,
+		WriteStall: o.WriteStallTimeout, Log: o.Log,
+	})
+	conns.reported = true
 	if c := o.TLS; c != nil && len(c.Certificates) == 0 && c.GetCertificate == nil && c.GetConfigForClient == nil {
 		return fmt.Errorf("serve on %s: TLS has no certificates: set Certificates, GetCertificate or GetConfigForClient", l.Addr())
 	}
@@ -90,16 +94,6 @@ type onceClosed struct {
 // Close closes the listener once.
 func (l onceClosed) Close() error { return l.close() }
 
-// limit returns a listener with the limits of the options.
-func (o *ServeOptions) limit(l net.Listener) *connections {
-	conns := newConnections(l, &ConnectionLimits{
-		Total: o.MaxConnections, PerAddress: o.MaxConnectionsPerAddress, Exempt: o.TrustedProxies,
-		WriteStall: o.WriteStallTimeout, Log: o.Log,
-	})
-	conns.reported = true
-	return conns
-}
-
 // The bytes of request bodies that net/http buffers for HTTP/2, per connection and stream.
 const (
 	connectionWindow = 128 << 10
@@ -107,7 +101,6 @@ const (
 )
 
 func (o *ServeOptions) server(ctx context.Context, h http.Handler, conns *connections) *http.Server {
-	log := cmp.Or(o.Log, slog.Default())
 	return &http.Server{
 		Handler:           followBodies(h),
 		ReadHeaderTimeout: cmp.Or(o.ReadHeaderTimeout, 10*time.Second),
@@ -121,7 +114,7 @@ func (o *ServeOptions) server(ctx context.Context, h http.Handler, conns *connec
 			MaxReceiveBufferPerStream:     streamWindow,
 		},
 		TLSConfig:   o.TLS.Clone(), // net/http modifies it
-		ErrorLog:    slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		ErrorLog:    slog.NewLogLogger(cmp.Or(o.Log, slog.Default()).Handler(), slog.LevelWarn),
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 		ConnContext: conns.connContext,
 		ConnState:   conns.connState,

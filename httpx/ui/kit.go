@@ -77,21 +77,14 @@ func New(opts *Options) (*Kit, error) {
 // with an underscore.
 func (k *Kit) parse(base *template.Template, sources []fs.FS) error {
 	for _, source := range sources {
-		shared, err := fs.Glob(source, "_*.html")
-		if err != nil {
-			return err
-		}
-		if len(shared) > 0 {
+		if shared, _ := fs.Glob(source, "_*.html"); len(shared) > 0 { // fails for invalid patterns only
 			if _, err := base.ParseFS(source, shared...); err != nil {
 				return err
 			}
 		}
 	}
 	for _, source := range sources {
-		names, err := fs.Glob(source, "[^_]*.html")
-		if err != nil {
-			return err
-		}
+		names, _ := fs.Glob(source, "[^_]*.html") // as above
 		for _, name := range names {
 			page, err := base.Clone()
 			if err != nil {

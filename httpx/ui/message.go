@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 
 	"github.com/ashlar-go/ashlar/httpx"
@@ -20,9 +21,7 @@ func (k *Kit) RenderError(w http.ResponseWriter, r *http.Request, e *httpx.Error
 	for _, f := range e.Fields {
 		m.Items = append(m.Items, f.Field+": "+f.Reason)
 	}
-	for name, values := range e.Header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), e.Header)
 	if IsPart(r) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.WriteHeader(e.Status)
