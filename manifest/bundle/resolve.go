@@ -265,8 +265,7 @@ func (r *resolver) template(s, pointer string) (*string, []manifest.Variable) {
 		}
 		s = after
 	}
-	text := out.String()
-	return &text, variables
+	return new(out.String()), variables
 }
 
 // variable begins the names of variables, so that other text in braces is not taken for one.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,12 +34,7 @@ type Server struct {
 // Name returns a name for the configuration from the name of a manifest: the part after the
 // slash, with a dash for each character that is not a letter, a digit, a dash or an underscore.
 func Name(server string) string {
-	return strings.Map(func(c rune) rune {
-		if isWord(c) || c == '-' {
-			return c
-		}
-		return '-'
-	}, server[strings.LastIndexByte(server, '/')+1:])
+	return regexp.MustCompile(`[^\w-]`).ReplaceAllString(server[strings.LastIndexByte(server, '/')+1:], "-")
 }
 
 // Entry is a server as the configuration of a program has it.
@@ -88,10 +84,19 @@ type Need struct {
 // maxName is the longest name of a server.
 const maxName = 128
 
+// Patterns of ASCII letters, digits and underscores, which \w stands for.
+var (
+	namePattern = regexp.MustCompile(`^[\w-]+$`)          // of a server
+	variable    = regexp.MustCompile(`^[A-Za-z_]\w*$`)    // a name that every shell has for a variable
+	plainWord   = regexp.MustCompile(`^[\w\-.:/@%+=,]+$`) // of a command, without quotes
+	others      = regexp.MustCompile(`\W`)                // than those in variables
+	othersInID  = regexp.MustCompile(`[\W_]`)
+)
+
 // Entry resolves a server. The error is launch.Faults: those of package launch, and one for each
 // value that the file of the program cannot express.
 func (p *Program) Entry(s *Server) (*Entry, error) {
-	if s.Name == "" || len(s.Name) > maxName || strings.ContainsFunc(s.Name, func(c rune) bool { return !isWord(c) && c != '-' }) {
+	if len(s.Name) > maxName || !namePattern.MatchString(s.Name) {
 		return nil, fmt.Errorf("the name %s must have 1 to %d letters, digits, dashes and underscores", jsonpos.Quote(s.Name), maxName)
 	}
 	b := &builder{program: p, server: s, inputs: map[string]*manifest.Input{}, values: launch.Values{}, entry: &Entry{Name: s.Name}}
@@ -99,14 +104,17 @@ func (p *Program) Entry(s *Server) (*Entry, error) {
 	if err := b.prepare(); err != nil {
 		return nil, err
 	}
-	var err error
 	if s.Package != nil {
-		err = b.local()
+		if err := b.local(); err != nil {
+			return nil, err
+		}
 	} else {
-		err = b.resolveRemote()
-	}
-	if err != nil {
-		return nil, err
+		to, err := launch.ResolveRemote(b.remote, b.values, &b.options)
+		if err != nil {
+			return nil, err
+		}
+		b.entry.Notices = to.Notices
+		b.connect(to.Type, &to.URL, to.Headers)
 	}
 	if len(b.faults) > 0 {
 		return nil, b.faults
@@ -202,18 +210,16 @@ func (b *builder) refer(p *launch.Prompt, secret bool) {
 // server's own variable, else the server's name and the prompt's, and a number if it is taken.
 func (b *builder) variable(p *launch.Prompt) string {
 	name := p.Name
-	if p.Role != launch.RoleEnvironment || b.program.inputs || !isVariable(name) {
+	if p.Role != launch.RoleEnvironment || b.program.inputs || !variable.MatchString(name) {
 		name = strings.Trim(p.Name, "-")
-		if !strings.HasPrefix(strings.ToLower(strings.Map(underscored, name)), strings.ToLower(strings.Map(underscored, b.server.Name))) {
+		underscored := func(s string) string { return strings.ToUpper(others.ReplaceAllString(s, "_")) }
+		if !strings.HasPrefix(underscored(name), underscored(b.server.Name)) {
 			name = b.server.Name + "_" + name
 		}
 		if b.program.inputs {
-			name = strings.ToLower(strings.Map(dashed, name))
-		} else {
-			name = strings.ToUpper(strings.Map(underscored, name))
-			if !isVariable(name) {
-				name = "_" + name
-			}
+			name = strings.ToLower(othersInID.ReplaceAllString(name, "-"))
+		} else if name = underscored(name); !variable.MatchString(name) {
+			name = "_" + name
 		}
 	}
 	unique := name
@@ -255,17 +261,6 @@ func (b *builder) local() error {
 	for _, v := range plan.Environment {
 		b.environment(v)
 	}
-	return nil
-}
-
-// resolveRemote fills the entry from a remote.
-func (b *builder) resolveRemote() error {
-	to, err := launch.ResolveRemote(b.remote, b.values, &b.options)
-	if err != nil {
-		return err
-	}
-	b.entry.Notices = to.Notices
-	b.connect(to.Type, &to.URL, to.Headers)
 	return nil
 }
 
@@ -400,7 +395,7 @@ func (b *builder) display(words []string) string {
 // shellWord quotes a word for a reader.
 func shellWord(s string) string {
 	switch {
-	case s != "" && !strings.ContainsFunc(s, func(c rune) bool { return !isWord(c) && !strings.ContainsRune("-.:/@%+=,", c) }):
+	case plainWord.MatchString(s):
 		return s
 	case strings.ContainsFunc(s, func(c rune) bool { return !unicode.IsPrint(c) }):
 		return strconv.Quote(s)
@@ -458,27 +453,4 @@ func clone[T any](v *T) (*T, error) {
 	}
 	c := new(T)
 	return c, json.Unmarshal(text, c)
-}
-
-func isWord(c rune) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_'
-}
-
-// isVariable reports whether a string is the name of a variable in every shell.
-func isVariable(s string) bool {
-	return s != "" && (s[0] < '0' || s[0] > '9') && !strings.ContainsFunc(s, func(c rune) bool { return !isWord(c) })
-}
-
-func underscored(c rune) rune {
-	if isWord(c) {
-		return c
-	}
-	return '_'
-}
-
-func dashed(c rune) rune {
-	if isWord(c) && c != '_' {
-		return c
-	}
-	return '-'
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -308,7 +309,7 @@ func (f *text) cut(all []*hujson.Value, i, from int) {
 	if rest := f.data[to:f.lineEnd(to)]; len(bytes.TrimSpace(rest)) == 0 && len(bytes.TrimSpace(f.data[f.lineStart(from):from])) == 0 {
 		from, to = f.lineStart(from), f.lineEnd(to)
 	} else if i > 0 && len(bytes.TrimSpace(all[i].BeforeExtra)) == 0 {
-		from = f.skipSpaceBack(from)
+		from = len(bytes.TrimRight(f.data[:from], " \t")) // the white space on the line before it too
 	}
 	f.replace(from, to, "")
 	if i > 0 && last && !comma { // the one before is the last one now
@@ -316,9 +317,6 @@ func (f *text) cut(all []*hujson.Value, i, from int) {
 		f.replace(before, before+1, "")
 	}
 }
-
-// skipSpaceBack returns the offset of the white space on the line before an offset.
-func (f *text) skipSpaceBack(at int) int { return len(bytes.TrimRight(f.data[:at], " \t")) }
 
 // oneLine is the unit of JSON text on one line.
 const oneLine = "-"
@@ -363,22 +361,8 @@ func inline(value any, equals string) string {
 // not allow is escaped.
 func quoted(s string) string {
 	text := string(jsonpos.AppendValue(nil, s))
-	if !strings.ContainsFunc(text, isControl) {
-		return text
-	}
-	var out strings.Builder
-	for _, c := range text {
-		if isControl(c) {
-			fmt.Fprintf(&out, `\u%04x`, c)
-		} else {
-			out.WriteRune(c)
-		}
-	}
-	return out.String()
+	return control.ReplaceAllStringFunc(text, func(c string) string { return fmt.Sprintf(`\u%04x`, []rune(c)[0]) })
 }
 
-// isControl reports whether a character is one that JSON allows in strings, and TOML or YAML do
-// not.
-func isControl(c rune) bool {
-	return 0x7f <= c && c <= 0x9f || c == 0xfeff || c == 0xfffe || c == 0xffff
-}
+// control matches a character that JSON allows in strings, and TOML or YAML do not.
+var control = regexp.MustCompile(`[\x{7f}-\x{9f}\x{feff}\x{fffe}\x{ffff}]`)

@@ -3,6 +3,7 @@ package publish
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -174,30 +175,24 @@ func Next(version, step string) (string, error) {
 	if index < 0 {
 		return step, nil
 	}
-	core, _, _ := strings.Cut(version, "+")
-	core, pre, isPre := strings.Cut(core, "-")
-	prefix := ""
-	if strings.HasPrefix(core, "v") {
-		prefix, core = "v", core[1:]
+	m := plainVersion.FindStringSubmatch(version)
+	if m == nil {
+		return "", fmt.Errorf("version %s has not the form 1.2.3: give the next version itself", jsonpos.Quote(version))
 	}
-	parts := strings.Split(core, ".")
-	numbers := make([]int, len(parts))
-	for i, part := range parts {
-		n, err := strconv.Atoi(part)
-		if err != nil || n < 0 || len(parts) != 3 {
-			return "", fmt.Errorf("version %s has not the form 1.2.3: give the next version itself", jsonpos.Quote(version))
-		}
-		numbers[i] = n
+	var numbers [3]int
+	for i := range numbers {
+		numbers[i], _ = strconv.Atoi(m[2+i]) // has at most 18 digits
 	}
 	// The version after a pre-release is the release, if only smaller parts follow.
-	if !isPre || pre == "" || slices.ContainsFunc(numbers[index+1:], func(n int) bool { return n != 0 }) {
+	if m[5] == "" || slices.ContainsFunc(numbers[index+1:], func(n int) bool { return n != 0 }) {
 		numbers[index]++
 	}
-	for i := index + 1; i < len(numbers); i++ {
-		numbers[i] = 0
-	}
-	return fmt.Sprintf("%s%d.%d.%d", prefix, numbers[0], numbers[1], numbers[2]), nil
+	clear(numbers[index+1:])
+	return fmt.Sprintf("%s%d.%d.%d", m[1], numbers[0], numbers[1], numbers[2]), nil
 }
+
+// plainVersion matches a version of three numbers, with its prefix, its parts and what a pre-release adds.
+var plainVersion = regexp.MustCompile(`^(v?)(\d{1,18})\.(\d{1,18})\.(\d{1,18})(?:-([^+]*))?(?:\+|$)`)
 
 // Bump returns a manifest with another version: its own, and that of the packages that have the
 // same as the server. Notes say what has to be done besides, such as the hash of a new file.
