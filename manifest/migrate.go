@@ -99,7 +99,7 @@ func dateOf(root *Node) string {
 const officialKey = "io.modelcontextprotocol.registry/official"
 
 func hasOldName(n *Node) bool {
-	return slices.ContainsFunc(n.Members, func(m Member) bool { return newName(m.Key) != m.Key })
+	return slices.ContainsFunc(n.Members, func(m Member) bool { return newNames[m.Key] != "" })
 }
 
 // change reports a change of the value of a key.
@@ -114,29 +114,19 @@ func (m *migrator) edit(start, end int, text string) {
 }
 
 // newNames are the present names of the keys that had underscores.
-var newNames = [...]string{
-	"websiteUrl", "registryType", "registryBaseUrl", "fileSha256", "runtimeHint", "runtimeArguments", "packageArguments",
-	"environmentVariables", "isRequired", "isSecret", "isRepeated", "valueHint",
-}
-
-// oldNames are the same names with underscores, in the same order.
-var oldNames = [...]string{
-	"website_url", "registry_type", "registry_base_url", "file_sha256", "runtime_hint", "runtime_arguments", "package_arguments",
-	"environment_variables", "is_required", "is_secret", "is_repeated", "value_hint",
-}
-
-// newName returns the present name of a key.
-func newName(key string) string {
-	if i := slices.Index(oldNames[:], key); i >= 0 {
-		return newNames[i]
-	}
-	return key
+var newNames = map[string]string{
+	"website_url": "websiteUrl", "registry_type": "registryType", "registry_base_url": "registryBaseUrl", "file_sha256": "fileSha256",
+	"runtime_hint": "runtimeHint", "runtime_arguments": "runtimeArguments", "package_arguments": "packageArguments",
+	"environment_variables": "environmentVariables", "is_required": "isRequired", "is_secret": "isSecret",
+	"is_repeated": "isRepeated", "value_hint": "valueHint",
 }
 
 // oldName returns the name with underscores of a key.
 func oldName(key string) string {
-	if i := slices.Index(newNames[:], key); i >= 0 {
-		return oldNames[i]
+	for old, present := range newNames {
+		if present == key {
+			return old
+		}
 	}
 	return key
 }
@@ -144,7 +134,7 @@ func oldName(key string) string {
 // newName returns the present name of a key.
 func (m *migrator) newName(key string) string {
 	if m.underscore {
-		return newName(key)
+		return cmp.Or(newNames[key], key)
 	}
 	return key
 }

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -72,7 +73,7 @@ type traits struct {
 // known returns the present name of a key.
 func (t *traits) known(key string) string {
 	if t.underscores {
-		return newName(key)
+		return cmp.Or(newNames[key], key)
 	}
 	return key
 }

@@ -341,13 +341,11 @@ func (r *resolver) headers(pointer string, list []manifest.KeyValueInput) []Sett
 
 // headerFault returns why a string cannot be the value of a header, or "".
 func headerFault(value string) string {
-	for i := range len(value) {
-		switch c := value[i]; {
-		case c == '\r' || c == '\n':
-			return "has a line break, which a header cannot have"
-		case c < ' ' && c != '\t' || c == 0x7f:
-			return "has a control character, which a header cannot have"
-		}
+	switch {
+	case strings.ContainsAny(value, "\r\n"):
+		return "has a line break, which a header cannot have"
+	case strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }):
+		return "has a control character, which a header cannot have"
 	}
 	return ""
 }

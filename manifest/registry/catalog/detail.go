@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -158,7 +159,8 @@ func examples(prompts []launch.Prompt) launch.Values {
 		if !p.Required || p.Default != nil {
 			continue
 		}
-		value := "YOUR_" + strings.ToUpper(strings.Map(letters, p.Name))
+		name := others.ReplaceAllString(p.Name, "_")
+		value := "YOUR_" + strings.ToUpper(name)
 		switch {
 		case len(p.Choices) > 0:
 			value = p.Choices[0]
@@ -167,20 +169,15 @@ func examples(prompts []launch.Prompt) launch.Values {
 		case p.Format == "boolean":
 			value = "true"
 		case p.Format == "filepath":
-			value = "/path/to/" + strings.Trim(strings.Map(letters, p.Name), "_")
+			value = "/path/to/" + strings.Trim(name, "_")
 		}
 		values[p.Key] = []string{value}
 	}
 	return values
 }
 
-// letters replaces what is no letter or digit.
-func letters(c rune) rune {
-	if c < unicode.MaxASCII && (unicode.IsLetter(c) || unicode.IsDigit(c)) {
-		return c
-	}
-	return '_'
-}
+// others matches what is no letter or digit.
+var others = regexp.MustCompile("[^A-Za-z0-9]")
 
 // isHidden reports whether a word of a command has a character that is not printable.
 func isHidden(word launch.Item) bool {
