@@ -32,8 +32,14 @@ func defineBundle(c *call) runner {
 			return err
 		}
 		b, err := bundle.Open(c.files[0], *sum, nil)
+		if faults, ok := errors.AsType[launch.Faults](err); ok {
+			for i := range faults {
+				fmt.Fprintf(c.Stderr, "manifest.json: %s\n", cli.Printable(faults[i].Error()))
+			}
+			return errReported
+		}
 		if err != nil {
-			return c.bundleError(err)
+			return unreadable(fmt.Errorf("%s: %w", cli.Printable(c.files[0]), err))
 		}
 		defer func() { err = errors.Join(err, b.Close()) }()
 		if q.inputs {
@@ -56,15 +62,4 @@ func defineBundle(c *call) runner {
 		}
 		return q.write(plan)
 	}
-}
-
-// bundleError returns an error of a file that cannot be read, or reports the faults of its manifest.
-func (c *call) bundleError(err error) error {
-	if faults, ok := errors.AsType[launch.Faults](err); ok {
-		for i := range faults {
-			fmt.Fprintf(c.Stderr, "manifest.json: %s\n", cli.Printable(faults[i].Error()))
-		}
-		return errReported
-	}
-	return unreadable(fmt.Errorf("%s: %w", cli.Printable(c.files[0]), err))
 }

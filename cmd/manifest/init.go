@@ -73,8 +73,10 @@ func (c *call) drafted(p *publish.Project) ([]byte, error) {
 	return data, nil
 }
 
-// interview writes questions to the error stream and reads one line for each.
+// interview writes questions to the error stream and reads one line for each. After an error it asks
+// nothing, and its answers are empty.
 type interview struct {
+	err     error
 	ctx     context.Context
 	call    *call
 	answers *bufio.Scanner
@@ -85,53 +87,51 @@ type interview struct {
 var errNoAnswer = errors.New("the input ended before the last answer")
 
 // line prompts for one line.
-func (i *interview) line(question, preset string) (string, error) {
+func (i *interview) line(question, preset string) string {
+	if i.err != nil {
+		return ""
+	}
 	if preset != "" {
 		question += " [" + preset + "]"
 	}
 	fmt.Fprintf(i.call.Stderr, "%s: ", question)
 	if !i.answers.Scan() {
-		return "", cmp.Or(context.Cause(i.ctx), errNoAnswer)
+		i.err = cmp.Or(context.Cause(i.ctx), errNoAnswer)
+		return ""
 	}
-	return cmp.Or(strings.TrimSpace(i.answers.Text()), preset), nil
+	return cmp.Or(strings.TrimSpace(i.answers.Text()), preset)
 }
 
 // ask repeats a question until the manifest is valid at the pointer.
-func (i *interview) ask(question, preset, pointer string, set func(answer string)) error {
+func (i *interview) ask(question, preset, pointer string, set func(answer string)) {
 	for {
-		answer, err := i.line(question, preset)
-		if err != nil {
-			return err
-		}
-		set(answer)
-		why, err := i.fault(pointer)
-		if err != nil || why == "" {
-			return err
+		set(i.line(question, preset))
+		why := i.fault(pointer)
+		if i.err != nil || why == "" {
+			return
 		}
 		fmt.Fprintf(i.call.Stderr, "  %s\n", why)
 	}
 }
 
 // fault returns what is wrong at a pointer, or "".
-func (i *interview) fault(pointer string) (string, error) {
+func (i *interview) fault(pointer string) string {
 	data, err := json.Marshal(&i.server)
-	if err != nil {
-		return "", err
-	}
+	i.err = cmp.Or(i.err, err)
 	for _, p := range manifest.Validate(data, nil).Problems {
 		if p.Pointer == pointer && (p.Severity == manifest.Error || p.Rule == manifest.RuleIdentifierEmpty) {
-			return strings.TrimSuffix(cli.Printable(p.Message+" ("+p.Suggestion+")"), " ()"), nil
+			return strings.TrimSuffix(cli.Printable(p.Message+" ("+p.Suggestion+")"), " ()")
 		}
 	}
-	return "", nil
+	return ""
 }
 
 // choose prompts for one of a few words. The first one is the default.
-func (i *interview) choose(question string, words ...string) (string, error) {
+func (i *interview) choose(question string, words ...string) string {
 	for {
-		answer, err := i.line(question+" ("+strings.Join(words, ", ")+")", words[0])
-		if err != nil || slices.Contains(words, answer) {
-			return answer, err
+		answer := i.line(question+" ("+strings.Join(words, ", ")+")", words[0])
+		if i.err != nil || slices.Contains(words, answer) {
+			return answer
 		}
 		fmt.Fprintf(i.call.Stderr, "  use one of %s\n", strings.Join(words, ", "))
 	}
@@ -139,11 +139,10 @@ func (i *interview) choose(question string, words ...string) (string, error) {
 
 // manifest asks all questions and returns the formatted document.
 func (i *interview) manifest() ([]byte, error) {
-	if err := i.about(); err != nil {
-		return nil, err
-	}
-	if err := i.endpoint(); err != nil {
-		return nil, err
+	i.about()
+	i.endpoint()
+	if i.err != nil {
+		return nil, i.err
 	}
 	data, err := json.Marshal(&i.server)
 	if err != nil {
@@ -155,7 +154,7 @@ func (i *interview) manifest() ([]byte, error) {
 	return formatted(data, nil)
 }
 
-func (i *interview) about() error {
+func (i *interview) about() {
 	s := &i.server
 	d := i.draft
 	s.Schema, s.Repository = d.Schema, d.Repository
@@ -169,11 +168,8 @@ func (i *interview) about() error {
 		{"Version", cmp.Or(d.Version, "1.0.0"), "/version", func(a string) { s.Version = a }},
 		{"Website (may be empty)", orEmpty(d.WebsiteURL), "/websiteUrl", func(a string) { s.WebsiteURL = optional(a) }},
 	} {
-		if err := i.ask(q.question, q.preset, q.pointer, q.set); err != nil {
-			return err
-		}
+		i.ask(q.question, q.preset, q.pointer, q.set)
 	}
-	return nil
 }
 
 func orEmpty(s *string) string {
@@ -191,100 +187,61 @@ func optional(s string) *string {
 }
 
 // endpoint asks how to install or reach the server.
-func (i *interview) endpoint() error {
+func (i *interview) endpoint() {
 	if len(i.draft.Packages) > 0 {
 		for j := range i.draft.Packages {
 			p := &i.draft.Packages[j]
 			fmt.Fprintf(i.call.Stderr, "  found: %s %s %s\n", p.RegistryType, cli.Printable(p.Identifier), cli.Printable(orEmpty(p.Version)))
 		}
-		answer, err := i.choose("Use what was found", "yes", "no")
-		if err != nil {
-			return err
-		}
-		if answer == "yes" {
+		if i.choose("Use what was found", "yes", "no") == "yes" {
 			i.server.Packages = i.draft.Packages
-			i.server.Packages[0].EnvironmentVariables, err = i.settings("an environment variable")
-			return err
+			i.server.Packages[0].EnvironmentVariables = i.settings("an environment variable")
+			return
 		}
 	}
-	kind, err := i.choose("Type of package, or remote", append(manifest.RegistryTypes(), "remote")...)
-	if err != nil {
-		return err
-	}
+	kind := i.choose("Type of package, or remote", append(manifest.RegistryTypes(), "remote")...)
 	if kind != "remote" {
-		return i.pack(kind)
+		i.pack(kind)
+		return
 	}
-	t, err := i.choose("Transport", "streamable-http", "sse")
-	if err != nil {
-		return err
-	}
-	i.server.Remotes = []manifest.Remote{{Type: manifest.TransportType(t)}}
+	i.server.Remotes = []manifest.Remote{{Type: manifest.TransportType(i.choose("Transport", "streamable-http", "sse"))}}
 	r := &i.server.Remotes[0]
-	if err := i.ask("URL", "", "/remotes/0/url", func(a string) { r.URL = a }); err != nil {
-		return err
-	}
-	r.Headers, err = i.settings("a header")
-	return err
+	i.ask("URL", "", "/remotes/0/url", func(a string) { r.URL = a })
+	r.Headers = i.settings("a header")
 }
 
-func (i *interview) pack(kind string) error {
+func (i *interview) pack(kind string) {
 	i.server.Packages = []manifest.Package{{RegistryType: kind}}
 	p := &i.server.Packages[0]
 	question := map[string]string{manifest.OCI: "Image with its tag, such as images.example/weather:1.0.0", manifest.MCPB: "URL of the file"}[kind]
 	question = cmp.Or(question, "Name of the package")
-	if err := i.ask(question, "", "/packages/0/identifier", func(a string) { p.Identifier = a }); err != nil {
-		return err
-	}
+	i.ask(question, "", "/packages/0/identifier", func(a string) { p.Identifier = a })
 	if kind != manifest.OCI {
-		if err := i.ask("Version of the package", i.server.Version, "/packages/0/version", func(a string) { p.Version = optional(a) }); err != nil {
-			return err
-		}
+		i.ask("Version of the package", i.server.Version, "/packages/0/version", func(a string) { p.Version = optional(a) })
 	}
 	if kind == manifest.MCPB {
-		if err := i.ask("SHA-256 of the file", "", "/packages/0/fileSha256", func(a string) { p.FileSHA256 = &a }); err != nil {
-			return err
-		}
+		i.ask("SHA-256 of the file", "", "/packages/0/fileSha256", func(a string) { p.FileSHA256 = &a })
 	}
-	return i.transport(p)
-}
-
-func (i *interview) transport(p *manifest.Package) error {
-	t, err := i.choose("Transport", "stdio", "streamable-http", "sse")
-	if err != nil {
-		return err
-	}
-	p.Transport.Type = manifest.TransportType(t)
+	p.Transport.Type = manifest.TransportType(i.choose("Transport", "stdio", "streamable-http", "sse"))
 	if p.Transport.Type != manifest.Stdio {
-		if err := i.ask("URL", "http://localhost:8080/mcp", "/packages/0/transport/url", func(a string) { p.Transport.URL = a }); err != nil {
-			return err
-		}
+		i.ask("URL", "http://localhost:8080/mcp", "/packages/0/transport/url", func(a string) { p.Transport.URL = a })
 	}
-	p.EnvironmentVariables, err = i.settings("an environment variable")
-	return err
+	p.EnvironmentVariables = i.settings("an environment variable")
 }
 
 // settings asks for names until the answer is empty.
-func (i *interview) settings(what string) ([]manifest.KeyValueInput, error) {
-	var all []manifest.KeyValueInput
+func (i *interview) settings(what string) (all []manifest.KeyValueInput) {
 	for {
-		name, err := i.line("Name of "+what+" that users provide (empty for none)", "")
-		if err != nil || name == "" {
-			return all, err
+		name := i.line("Name of "+what+" that users provide (empty for none)", "")
+		if name == "" {
+			return all
 		}
-		description, err := i.line("  Description", "")
-		if err != nil {
-			return nil, err
-		}
-		in := manifest.KeyValueInput{Name: name, Input: manifest.Input{Description: optional(description)}}
+		in := manifest.KeyValueInput{Name: name, Input: manifest.Input{Description: optional(i.line("  Description", ""))}}
 		for _, flag := range []struct {
 			question string
 			to       **bool
 		}{{"Required", &in.IsRequired}, {"Secret", &in.IsSecret}} {
-			answer, err := i.choose("  "+flag.question, "no", "yes")
-			if err != nil {
-				return nil, err
-			}
-			if answer == "yes" {
+			if i.choose("  "+flag.question, "no", "yes") == "yes" {
 				*flag.to = new(true)
 			}
 		}
