@@ -113,8 +113,7 @@ func headersWithTokens(list []manifest.KeyValueInput) []manifest.KeyValueInput {
 		}
 		for _, name := range headerTokens(*h.Value) {
 			if !slices.ContainsFunc(h.Variables, func(v manifest.Variable) bool { return v.Name == name }) {
-				yes := true
-				h.Variables = append(slices.Clip(h.Variables), manifest.Variable{Name: name, Input: manifest.Input{IsRequired: &yes, IsSecret: &yes}})
+				h.Variables = append(slices.Clip(h.Variables), manifest.Variable{Name: name, Input: manifest.Input{IsRequired: new(true), IsSecret: new(true)}})
 			}
 		}
 	}

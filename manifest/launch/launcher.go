@@ -2,6 +2,7 @@ package launch
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -261,32 +262,26 @@ func (r *resolver) reference(p *manifest.Package) (reference, bool) {
 	return f, true
 }
 
+// identifiers match the names of packages by their registryType.
+var identifiers = map[string]*regexp.Regexp{
+	"npm":   regexp.MustCompile(`^(@[\w.~-]+/[\w~]|\w)[\w.~-]*$`),
+	"pypi":  regexp.MustCompile(`^\w[\w.-]*(\[[\w.,-]*\])?$`),
+	"oci":   regexp.MustCompile(`^\w[\w./:@-]*$`),
+	"nuget": regexp.MustCompile(`^\w[\w.-]*$`),
+	"cargo": regexp.MustCompile(`^\w[\w-]*$`),
+}
+
 // isIdentifier reports whether s is a name by the rules of a registryType.
 func isIdentifier(label, s string) bool {
-	if len(s) > maxText/2 || s == "" || !grammar.IsAlphanumeric(s[0]) && s[0] != '@' && s[0] != '_' {
+	pattern := identifiers[label]
+	switch {
+	case len(s) > maxText/2 || s == "":
 		return false
+	case pattern != nil:
+		return pattern.MatchString(s)
 	}
-	plain := s[0] != '@'
-	switch label {
-	case "npm":
-		scope, name, scoped := strings.Cut(s, "/")
-		if !scoped {
-			return plain && grammar.Only(s, "-._~")
-		}
-		return !plain && len(scope) > 1 && grammar.Only(scope[1:], "-._~") &&
-			name != "" && name[0] != '-' && name[0] != '.' && grammar.Only(name, "-._~")
-	case "pypi":
-		name, extras, bracket := strings.Cut(s, "[")
-		extras, closed := strings.CutSuffix(extras, "]")
-		return plain && grammar.Only(name, "-._") && bracket == closed && grammar.Only(extras, "-._,")
-	case "oci":
-		return plain && grammar.Only(s, "-._/:@")
-	case "nuget":
-		return plain && grammar.Only(s, "-._")
-	case "cargo":
-		return plain && grammar.Only(s, "-_")
-	}
-	return !strings.ContainsFunc(s, func(c rune) bool { return c <= ' ' || c == 0x7f || grammar.IsSpace(c) })
+	return (grammar.IsAlphanumeric(s[0]) || s[0] == '@' || s[0] == '_') &&
+		!strings.ContainsFunc(s, func(c rune) bool { return c <= ' ' || c == 0x7f || grammar.IsSpace(c) })
 }
 
 // isVersion reports whether s is a single version that a launcher does not interpret

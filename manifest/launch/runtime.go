@@ -30,12 +30,10 @@ func runtimeArguments(p *manifest.Package) []manifest.Argument {
 		switch {
 		case attached || !known:
 		case !o.value:
-			boolean, yes := "boolean", "true"
-			a.Format, a.Default = &boolean, &yes
+			a.Format, a.Default = new("boolean"), new("true")
 		case !isTrue(a.IsRequired) && a.Placeholder == nil && i+1 < len(args) && args[i+1].Type == manifest.PositionalArgument && args[i+1].Value != nil:
 			if _, own := newReference(p).names(*args[i+1].Value); !own {
-				empty := ""
-				a.Value = &empty
+				a.Value = new("")
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -89,20 +90,12 @@ func quoteWindows(s string) string {
 	if s != "" && grammar.Only(s, `-_./:\@=+,`) {
 		return s
 	}
-	var b strings.Builder
-	b.WriteByte('"')
-	slashes := 0
-	for i := range len(s) {
-		switch s[i] {
-		case '\\':
-			slashes++
-		case '"':
-			b.WriteString(strings.Repeat(`\`, slashes+1))
-			slashes = 0
-		default:
-			slashes = 0
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String() + strings.Repeat(`\`, slashes) + `"`
+	s = slashesBeforeQuote.ReplaceAllString(s, `$1$1\"`)
+	return `"` + slashesAtEnd.ReplaceAllString(s, `$1$1`) + `"`
 }
+
+// CommandLineToArgvW reads two slashes as one only before a quote, which ends every word here.
+var (
+	slashesBeforeQuote = regexp.MustCompile(`(\\*)"`)
+	slashesAtEnd       = regexp.MustCompile(`(\\+)$`)
+)
