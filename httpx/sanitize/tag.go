@@ -2,6 +2,7 @@ package sanitize
 
 import (
 	_ "embed" // the names of elements
+	"regexp"
 	"strings"
 	"unicode"
 )
@@ -54,15 +55,14 @@ func startsMarkup(rest string) bool {
 // tagLike reports whether the text between "<" and ">" is a tag of an unknown element without
 // values of attributes.
 func tagLike(inner string) bool {
-	name, closes := strings.CutPrefix(inner, "/")
-	name, words := cutName(name)
-	if !named(name) || elements[localName(name)] || strings.ContainsFunc(inner, notInTag) {
+	m := tag.FindStringSubmatch(inner)
+	if m == nil || elements[localName(m[2])] || strings.ContainsFunc(inner, notInTag) {
 		return false
 	}
-	if closes {
-		return words == ""
+	if m[1] != "" {
+		return m[3] == ""
 	}
-	for word := range strings.FieldsFuncSeq(words, separates) {
+	for word := range strings.FieldsFuncSeq(m[3], func(c rune) bool { return strings.ContainsRune(separators, c) }) {
 		if switches[strings.ToLower(word)] {
 			return false
 		}
@@ -77,24 +77,15 @@ func comparison(before, after string) bool {
 	if before == "" || !strings.ContainsFunc(before[len(before)-1:], alphanumeric) {
 		return false
 	}
-	name, _ := cutName(after)
-	return named(name) && (len(name) == 1 || !elements[localName(name)] && !strings.ContainsFunc(name, notInTag))
+	m := tag.FindStringSubmatch(after)
+	return m != nil && m[1] == "" && (len(m[2]) == 1 || !elements[localName(m[2])] && !strings.ContainsFunc(m[2], notInTag))
 }
 
-// named reports whether the name of a tag begins with a letter, as it must.
-func named(name string) bool {
-	return name != "" && alphanumeric(rune(name[0])) && (name[0] < '0' || name[0] > '9')
-}
+// separators are the characters that end the name of a tag.
+const separators = " \t\n\f\r/"
 
-// cutName returns the name of a tag, and the text after it.
-func cutName(inner string) (name, words string) {
-	if i := strings.IndexFunc(inner, separates); i >= 0 {
-		return inner[:i], inner[i:]
-	}
-	return inner, ""
-}
-
-func separates(c rune) bool { return strings.ContainsRune(" \t\n\f\r/", c) }
+// tag matches the inside of a tag: the slash of an end tag, the name, and the text after it.
+var tag = regexp.MustCompile(`(?s)^(/?)([A-Za-z][^` + separators + `]*)(.*)$`)
 
 // localName returns a name in lower case, without the prefix of a namespace.
 func localName(name string) string {
