@@ -176,7 +176,7 @@ func (p *Process) launch() (ended chan struct{}, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = output.Close() }() // the process has its own
+	defer func() { _ = output.Close() }()     // the process has its own
 	cmd := exec.Command(p.program, p.args...) // #nosec G204 -- tests choose the program
 	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = output, output, attributes()
 	p.setup(cmd)
