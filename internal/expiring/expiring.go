@@ -72,3 +72,10 @@ func (c *Cache[K, V]) Forget(match func(key K, value V) bool) {
 	c.age++
 	maps.DeleteFunc(c.entries, func(key K, e entry[V]) bool { return match(key, e.value) })
 }
+
+// Len returns the number of entries, expired ones included.
+func (c *Cache[K, V]) Len() int {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return len(c.entries)
+}
