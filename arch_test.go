@@ -82,7 +82,7 @@ var clients = map[string][]string{
 	"gopkg.in/yaml.v3":                          {"internal/yamltree"},
 	"modernc.org/sqlite":                        {"*/sqlstore/sqlite", "manifest/registry/sqlite"},
 	"github.com/jackc/pgx/v5":                   {"inventory/sqlstore/postgres"},
-	"github.com/pressly/goose/v3":               {"inventory/sqlstore", "bookcatalog/sqlstore/sqlite"},
+	"github.com/pressly/goose/v3":               {"bookcatalog/sqlstore/sqlite"},
 	"github.com/microcosm-cc/bluemonday":        {"httpx/sanitize"},
 	"github.com/maypok86/otter/v2":              {"ratelimit/localcache"},
 	"github.com/prometheus":                     {"ratelimit/stats/prom", "inventory/server"},

@@ -1,8 +1,6 @@
 package inventory
 
 import (
-	"embed"
-	"io/fs"
 	"slices"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -33,26 +31,43 @@ func GloballyUniqueHostnames() records.Part { return records.UniqueKey("devices"
 // What they may do is their scopes, in accounts.Options.
 func Roles(names ...string) records.Part { return records.ExtendEnum("users", "role", names...) }
 
-// migrations has a directory for each database that this module supports.
-//
-//go:embed migrations
-var migrations embed.FS
+// migrations is the history of the tables. A change of a table adds a number here, so that programs of earlier
+// versions refuse the database, and statements only if data move: the store makes the tables fit the resources.
+func migrations() records.Part {
+	return records.Migrations(
+		records.Migration{Version: 1},
+		records.Migration{Version: 2, Statements: map[string][]string{ // hostnames are unique within a location
+			"": {"DROP INDEX IF EXISTS devices_hostname_key"},
+		}},
+		records.Migration{Version: 3}, // the chain of the audit log
+		records.Migration{Version: 4, Statements: map[string][]string{ // the index has another order
+			"": {"DROP INDEX IF EXISTS metrics_device_id_idx"},
+		}},
+		records.Migration{Version: 5}, // counts of pairs of values
+		records.Migration{Version: 6}, // the audit log keeps the ids of deleted users
+		records.Migration{Version: 7}, // roles of a program
+		records.Migration{Version: 8, Statements: map[string][]string{ // codes are in resets; they last 15 minutes
+			"": {
+				"DROP INDEX IF EXISTS users_reset_hash_idx", "DROP INDEX IF EXISTS users_reset_hash_27007a66_idx",
+				"ALTER TABLE users DROP COLUMN reset_hash", "ALTER TABLE users DROP COLUMN reset_expires_at",
+			},
+			"postgres": {"ALTER TABLE users DROP COLUMN IF EXISTS reset_password"}, // of versions in between
+		}},
+	)
+}
 
 // resources returns the resources of the inventory.
 func resources() []records.Part {
 	admins := records.Permission{Roles: []string{string(Admin)}}
 	editors := records.Permission{Roles: []string{string(Admin), string(Editor)}}
 	owners := records.Permission{Roles: []string{string(Admin)}, Owner: true}
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		panic(err) // unreachable: the path is valid
-	}
 	return []records.Part{
-		records.Migrations(files),
+		migrations(),
 		records.Define[Location](records.Definition{
 			Name: "locations", Label: "Location", Description: "Where devices are.", Keys: [][]string{{"site_code"}, {"name"}},
 			Show:     records.Show{Group: "Places", Order: 300, Icon: "place", Columns: []string{"name", "kind", "site_code", "city", "country", "parent_id"}},
 			Within:   []string{"id"},
+			Checks:   []string{"(lat IS NULL) = (lon IS NULL)"},
 			Children: []records.Child{{Path: "devices", Count: "devicescount", From: "devices", Field: "location_id"}},
 		}),
 		records.Define[Rack](records.Definition{
@@ -127,6 +142,7 @@ func resources() []records.Part {
 			Reasons:  map[string]string{errSameInterface.Reason: "Cannot link an interface to itself"},
 			Access:   records.Access{Create: editors, Update: editors, Delete: editors},
 			Within:   []string{"a_interface_id", "b_interface_id"},
+			Checks:   []string{"a_interface_id < b_interface_id"},
 		}),
 		records.Define[RearPort](records.Definition{
 			Name: "rear-ports", Label: "Rear port", Description: "The rear of pass-through ports, such as of patch panels.",

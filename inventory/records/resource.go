@@ -80,6 +80,9 @@ type Definition struct {
 	Children []Child
 	// Latest makes stores keep the latest records for themselves. Nil: they don't.
 	Latest *Latest
+	// Checks are conditions in SQL on several columns, which databases check as well as the rules of the
+	// records. Databases get those that they lack, and keep others.
+	Checks []string
 	// Unindexed are fields of Base that stores do not index here, such as created_at of records
 	// that are written often and listed by another time.
 	Unindexed []string

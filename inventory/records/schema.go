@@ -1,10 +1,10 @@
 package records
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"reflect"
 	"regexp"
@@ -19,7 +19,7 @@ type Schema struct {
 	public, internal []*Resource // a resource stands after those that it refers to
 	byName           map[string]*Resource
 	byType           map[reflect.Type]*Resource
-	migrations       fs.FS
+	migrations       []Migration
 	afterCommit      []func(context.Context, []*AuditLog)
 
 	declaring []*Resource      // whose records declare parts
@@ -109,12 +109,30 @@ func UniqueKey(resource string, fields ...string) Part {
 	}}
 }
 
-// Migrations returns the part with the migrations that create the tables of the other parts in
-// a database: a directory for each dialect. A later such part replaces an earlier one. A store
-// generates what they do not create.
-func Migrations(files fs.FS) Part {
+// Migration is a numbered step of the history of a schema. Tables follow from the resources, so that most
+// have no statements: only those that move or delete data do.
+//
+// A database has the numbers of its migrations. One with a number that a program does not know is newer than
+// the program, which refuses to open it.
+type Migration struct {
+	// Version is the number. Programs that add migrations to those of a library number theirs from 100,000.
+	Version int64
+	// Statements change a database that existed before this migration, by its name: "sqlite" or "postgres", or
+	// "" for both, which run first. They run once, before the tables are made to fit the resources, and in the
+	// same transaction.
+	Statements map[string][]string
+}
+
+// Migrations returns the part with some migrations.
+func Migrations(all ...Migration) Part {
 	return Part{func(s *Schema) error {
-		s.migrations = files
+		for _, m := range all {
+			if m.Version < 1 || slices.ContainsFunc(s.migrations, func(other Migration) bool { return other.Version == m.Version }) {
+				return fmt.Errorf("the migration %d is below 1 or a duplicate", m.Version)
+			}
+			s.migrations = append(s.migrations, m)
+		}
+		slices.SortFunc(s.migrations, func(a, b Migration) int { return cmp.Compare(a.Version, b.Version) })
 		return nil
 	}}
 }
@@ -152,8 +170,8 @@ func (s *Schema) Named(name string) (*Resource, bool) {
 	return r, ok
 }
 
-// MigrationFiles returns the migrations of the schema, nil if it has none.
-func (s *Schema) MigrationFiles() fs.FS { return s.migrations }
+// Migrations returns the migrations of the schema, in the order of their numbers.
+func (s *Schema) Migrations() []Migration { return slices.Clone(s.migrations) }
 
 // Of returns the resource of the records of type *T, as in Of[Device](schema). It panics if
 // there is none.

@@ -15,11 +15,16 @@ import (
 // Catalog lists the contents of a database: the tables with their columns, and the indexes. The zero
 // Catalog is that of an empty database.
 type Catalog struct {
-	columns map[string]map[string]catalogColumn // by table and name
-	indexes map[string]bool
-	counted map[countKey]bool // fields with counts, without values
-	filled  map[string]bool   // tables that have records
-	unkeyed map[string]bool   // tables whose keys are filled before they are indexed
+	columns     map[string]map[string]catalogColumn // by table and name
+	indexes     map[string]bool
+	conditions  map[string]string          // of partial indexes, as normal returns them
+	checks      map[string]map[string]bool // of several columns, by table, as normal returns them
+	definitions map[string]string          // the statements of dialect.DDL.Definitions, by table
+	versions    []int64                    // of the migrations, in ascending order
+	counted     map[countKey]bool          // fields with counts, without values
+	filled      map[string]bool            // tables that have records
+	unkeyed     map[string]bool            // tables whose keys are filled before they are indexed
+	fixed       bool                       // columns that exist are not changed
 
 	noSearch     bool   // there can be no index for searches
 	searchSchema string // what dialect.Search.Available returned
@@ -27,8 +32,13 @@ type Catalog struct {
 
 // catalogColumn is a column that exists.
 type catalogColumn struct {
-	typ     string
-	notNull bool
+	typ           string
+	notNull       bool
+	check         string // the condition
+	checkName     string
+	reference     string // the table and what follows it
+	referenceName string
+	value         string // the default, if there are definitions
 }
 
 // querier is a connection, a handle or a transaction.
@@ -38,20 +48,34 @@ type querier interface {
 
 // Catalog reads the catalog of a database, as far as a schema needs it.
 func (d *Dialect) Catalog(ctx context.Context, db querier, schema *records.Schema) (*Catalog, error) {
-	c := &Catalog{columns: map[string]map[string]catalogColumn{}, indexes: map[string]bool{}, counted: map[countKey]bool{}, filled: map[string]bool{}, unkeyed: map[string]bool{}}
+	c := &Catalog{
+		columns: map[string]map[string]catalogColumn{}, indexes: map[string]bool{}, conditions: map[string]string{},
+		checks: map[string]map[string]bool{}, definitions: map[string]string{},
+		counted: map[countKey]bool{}, filled: map[string]bool{}, unkeyed: map[string]bool{},
+	}
 	var table, name, typ string
 	var notNull int
 	err := scan(ctx, db, d.DDL.Columns, func() {
 		if c.columns[table] == nil {
 			c.columns[table] = map[string]catalogColumn{}
 		}
-		c.columns[table][name] = catalogColumn{typ, notNull == 1}
+		c.columns[table][name] = catalogColumn{typ: typ, notNull: notNull == 1}
 	}, &table, &name, &typ, &notNull)
 	if err != nil {
 		return nil, fmt.Errorf("read the tables of the database: %w", err)
 	}
-	if err := scan(ctx, db, d.DDL.Indexes, func() { c.indexes[name] = true }, &name); err != nil {
+	var text string
+	if err := scan(ctx, db, d.DDL.Indexes, func() { c.indexes[name], c.conditions[name] = true, normal(text) }, &name, &text); err != nil {
 		return nil, fmt.Errorf("read the indexes of the database: %w", err)
+	}
+	if err := c.readConstraints(ctx, db, d); err != nil {
+		return nil, fmt.Errorf("read the constraints of the database: %w", err)
+	}
+	if c.columns[versionsTable] != nil {
+		var version int64
+		if err := scan(ctx, db, "SELECT version_id FROM "+versionsTable+" WHERE is_applied ORDER BY version_id", func() { c.versions = append(c.versions, version) }, &version); err != nil {
+			return nil, fmt.Errorf("read the versions of the database: %w", err)
+		}
 	}
 	if d.DDL.Search != nil && d.DDL.Search.Available != "" {
 		c.noSearch = true
@@ -75,6 +99,67 @@ func (d *Dialect) Catalog(ctx context.Context, db querier, schema *records.Schem
 		}
 	}
 	return c, nil
+}
+
+// readConstraints reads the checks and foreign keys.
+func (c *Catalog) readConstraints(ctx context.Context, db querier, d *Dialect) error {
+	var table, column, name, text string
+	if d.DDL.Definitions != "" {
+		return scan(ctx, db, d.DDL.Definitions, func() {
+			c.definitions[table] = text
+			_, all, _ := definitionsOf(text)
+			for _, definition := range all {
+				c.readDefinition(table, words(definition))
+			}
+		}, &table, &text)
+	}
+	return scan(ctx, db, d.DDL.Constraints, func() {
+		check, isCheck := strings.CutPrefix(text, "CHECK ")
+		of := c.columns[table][column]
+		switch {
+		case !isCheck:
+			_, of.reference, _ = strings.Cut(text, " REFERENCES ")
+			of.referenceName = name
+		case column == "":
+			c.addCheck(table, check)
+		case name == table+"_"+column+"_check" || len(name) == maxIdentifier:
+			of.check, of.checkName = check, name
+		}
+		if column != "" && c.columns[table] != nil {
+			c.columns[table][column] = of
+		}
+	}, &table, &column, &name, &text)
+}
+
+func (c *Catalog) addCheck(table, condition string) {
+	if c.checks[table] == nil {
+		c.checks[table] = map[string]bool{}
+	}
+	c.checks[table][normal(condition)] = true
+}
+
+// readDefinition reads the words of the definition of a column or a check.
+func (c *Catalog) readDefinition(table string, words []string) {
+	name := strings.Trim(words[0], `"`)
+	column, isColumn := c.columns[table][name]
+	for i, word := range words[:len(words)-1] {
+		next := words[i+1]
+		switch {
+		case word == "CHECK" && !isColumn:
+			c.addCheck(table, next)
+		case word == "CHECK":
+			column.check = strings.TrimSuffix(strings.TrimPrefix(next, "("), ")")
+		case word == "DEFAULT":
+			column.value = next
+		case word == "CONSTRAINT":
+			column.referenceName = next // the last one
+		case word == "REFERENCES":
+			column.reference = strings.TrimSpace(strings.Join(words[i+1:], " "))
+		}
+	}
+	if isColumn {
+		c.columns[table][name] = column
+	}
 }
 
 // uncounted returns the columns of counted fields without counts, and "" if the records of the

@@ -265,16 +265,23 @@ func (s *Store) AuditUnchained(ctx context.Context) (id string, err error) {
 }
 
 // createChain returns the statements that create the tables of the chain of the audit log. They
-// are those of a new database: entries are not added to the chain later.
-func (d *Dialect) createChain() []string {
+// come before entries are added: existing ones, of an early version, get positions without hashes. The first anchor
+// ends these, so that nobody can declare a later entry to be one of them.
+func (d *Dialect) createChain(have *Catalog) []string {
 	number, bytes := d.DDL.Types[records.Int]+" NOT NULL", d.DDL.Bytes+" NOT NULL"
 	text, at := d.DDL.Types[records.Text]+" NOT NULL", d.DDL.Types[records.Time]+" NOT NULL"
 	key := func(table string) string { return number + " CONSTRAINT " + table + "_pkey PRIMARY KEY" }
-	return []string{
+	all := []string{
 		"CREATE TABLE " + chainTable + " (\n    seq " + key(chainTable) + ",\n    id " + text + ",\n    hash " + bytes + "\n)",
 		"CREATE TABLE " + headTable + " (\n    id " + key(headTable) + " CHECK (id = 1),\n    seq " + number + ",\n    hash " + bytes + "\n)",
 		"CREATE TABLE " + anchorsTable + " (\n    seq " + key(anchorsTable) + ",\n    hash " + bytes +
 			",\n    pruned " + number + " CHECK (pruned >= 0),\n    actor " + text + ",\n    at " + at + "\n)",
 		"INSERT INTO " + headTable + " (id, seq, hash) VALUES (1, 0, " + d.DDL.NoBytes + ")",
 	}
+	if logs := "audit_logs"; have.filled[logs] {
+		all = append(all,
+			"INSERT INTO "+chainTable+" (seq, id, hash) SELECT row_number() OVER (ORDER BY id), id, "+d.DDL.NoBytes+" FROM "+logs,
+			"UPDATE "+headTable+" SET seq = (SELECT count(*) FROM "+logs+")")
+	}
+	return append(all, "INSERT INTO "+anchorsTable+" (seq, hash, pruned, actor, at) SELECT seq, hash, 0, '', "+d.DDL.Now+" FROM "+headTable)
 }

@@ -1,9 +1,6 @@
 package sqlstore
 
 import (
-	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,23 +8,23 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
-	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/dialect"
 )
 
-// Statements returns the statements that create what a database lacks of a schema: tables,
-// columns, indexes, and the counts of existing records. They are the same for the same schema
-// and catalog. [New] runs them after the migrations, in one transaction.
+// Statements returns the statements that create what a database lacks of a schema: tables, columns,
+// indexes, and the counts of existing records; and that change the columns that do not fit their fields
+// in NOT NULL, their check or their reference. They are the same for the same schema and catalog. [New] runs
+// them after those of [Dialect.Migrations], in the same transaction.
 //
-// The error names a column that exists with another type, or differs in NOT NULL: only a
-// migration can change that. Tables, columns and indexes that the schema lacks are ignored, except
-// the indexes of added keys (records.UniqueKey), which are removed.
+// The error names a column that exists with another type, or that differs in NOT NULL and is that of an added
+// field (records.Extend): only a migration can change that. Tables, columns and indexes that the schema lacks are
+// ignored, except the indexes of added keys (records.UniqueKey), which are removed.
 func (d *Dialect) Statements(schema *records.Schema, have *Catalog) ([]string, error) {
 	var all []string
 	if len(have.columns[countsTable]) == 0 {
 		all = append(all, d.createCounts())
 	}
 	if len(have.columns[headTable]) == 0 {
-		all = append(all, d.createChain()...)
+		all = append(all, d.createChain(have)...)
 	}
 	for _, r := range d.creationOrder(schema) {
 		if slices.Contains([]string{countsTable, chainTable, headTable, anchorsTable}, r.Table()) {
@@ -39,7 +36,11 @@ func (d *Dialect) Statements(schema *records.Schema, have *Catalog) ([]string, e
 		}
 		all = append(all, statements...)
 		if r.Latest != nil {
-			all = append(all, d.latestStatements(r, have)...)
+			statements, err := d.latestStatements(r, have)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, statements...)
 		}
 	}
 	return append(all, d.removedKeys(schema, have)...), nil
@@ -69,23 +70,26 @@ func (d *Dialect) creationOrder(schema *records.Schema) (sorted []*records.Resou
 func (d *Dialect) tableStatements(r *records.Resource, have *Catalog) (all []string, err error) {
 	columns, table := have.columns[r.Table()], r.Table()
 	var definitions []string
-	keys, addKeys, err := d.keyStatements(r, have)
+	keys, addKeys := d.keyStatements(r, have)
+	changes, err := d.changes(table, r, r.Fields(), have, true)
 	if err != nil {
 		return nil, err
+	}
+	for _, f := range keyed(r) {
+		ofKey, err := d.changes(table, r, []*records.Field{orderField(f)}, have, false)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, ofKey...)
 	}
 	for _, f := range r.Fields() {
 		if f.Column == "" {
 			continue
 		}
-		column, exists := columns[f.Column]
 		switch {
 		case columns == nil:
 			definitions = append(definitions, "    "+d.column(r, f))
-		case exists:
-			if err := d.compare(r, f, column); err != nil {
-				return nil, err
-			}
-		default:
+		case !have.has(table, f):
 			text, err := d.addColumn(r, f)
 			if err != nil {
 				return nil, err
@@ -93,6 +97,15 @@ func (d *Dialect) tableStatements(r *records.Resource, have *Catalog) (all []str
 			all = append(all, text)
 		}
 	}
+	var checks []string
+	for _, check := range r.Checks {
+		if columns == nil {
+			keys = append(keys, "    CHECK ("+check+")")
+		} else if !have.checks[table][normal(check)] && !have.fixed {
+			checks = append(checks, check)
+		}
+	}
+	all = append(d.alterations(table, changes, checks, have), all...)
 	if columns == nil {
 		all = append(all, "CREATE TABLE "+table+" (\n"+strings.Join(append(definitions, keys...), ",\n")+"\n)"+d.DDL.Options)
 	} else {
@@ -101,7 +114,11 @@ func (d *Dialect) tableStatements(r *records.Resource, have *Catalog) (all []str
 	wanted := map[string]bool{}
 	for _, index := range d.indexes(r) {
 		wanted[index.name] = true
-		if !have.indexes[index.name] && !(index.keyed && have.unkeyed[table]) {
+		exists := have.indexes[index.name]
+		if exists && !have.fixed && have.conditions[index.name] != normal(index.condition) {
+			exists, all = false, append(all, "DROP INDEX "+index.name)
+		}
+		if !exists && !(index.keyed && have.unkeyed[table]) {
 			all = append(all, index.text)
 		}
 	}
@@ -125,21 +142,6 @@ func (d *Dialect) zero(f *records.Field) string {
 	return d.DDL.Zero[f.Kind]
 }
 
-// compare returns an error for a column that does not fit its field.
-func (d *Dialect) compare(r *records.Resource, f *records.Field, have catalogColumn) error {
-	want := d.DDL.Types[f.Kind]
-	switch {
-	case have.typ != want:
-		return fmt.Errorf("the column %s of the table %s has the type %s, and the field needs %s: change it with a migration, or rename the field",
-			f.Column, r.Table(), have.typ, want)
-	case have.notNull && f.Nullable:
-		return fmt.Errorf("the column %s of the table %s is NOT NULL, and the field may be null: change it with a migration", f.Column, r.Table())
-	case !have.notNull && !f.Nullable:
-		return fmt.Errorf("the column %s of the table %s may be null, and the field may not: change it with a migration", f.Column, r.Table())
-	}
-	return nil
-}
-
 // definition returns a column with its type.
 func (d *Dialect) definition(f *records.Field) string {
 	text := f.Column + " " + d.DDL.Types[f.Kind]
@@ -155,11 +157,23 @@ func (d *Dialect) column(r *records.Resource, f *records.Field) string {
 	if f.Column == "id" {
 		text += " CONSTRAINT " + identifier(r.Table(), "pkey") + " PRIMARY KEY"
 	}
-	return text + d.check(f, f.Required) + reference(r, f)
+	return text + d.constraints(r, f, f.Required)
 }
 
-// reference returns the foreign key of a field.
-func reference(r *records.Resource, f *records.Field) string {
+// constraints returns the check and the foreign key of a column. A field that is not in the struct gets no check of
+// its values, which may change.
+func (d *Dialect) constraints(r *records.Resource, f *records.Field, required bool) (text string) {
+	if condition := d.condition(f, required); condition != "" && !f.Extra {
+		text += " CHECK (" + condition + ")"
+	}
+	if f.Ref != nil {
+		text += " CONSTRAINT " + ReferenceName(r, f) + " REFERENCES " + reference(f)
+	}
+	return text
+}
+
+// reference returns what the foreign key of a field refers to.
+func reference(f *records.Field) string {
 	if f.Ref == nil {
 		return ""
 	}
@@ -167,11 +181,11 @@ func reference(r *records.Resource, f *records.Field) string {
 	if f.Ref.Cascade {
 		then = "CASCADE"
 	}
-	return " CONSTRAINT " + ReferenceName(r, f) + " REFERENCES " + f.Ref.Resource().Table() + " (id) ON DELETE " + then
+	return f.Ref.Resource().Table() + " (id) ON DELETE " + then
 }
 
-// check returns the check of a column. required refuses the empty string.
-func (d *Dialect) check(f *records.Field, required bool) string {
+// condition returns the condition of the check of a column. required refuses the empty string.
+func (d *Dialect) condition(f *records.Field, required bool) string {
 	var conditions []string
 	number := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 	switch {
@@ -198,10 +212,7 @@ func (d *Dialect) check(f *records.Field, required bool) string {
 			conditions = append(conditions, f.Column+" <= "+number(*f.Max))
 		}
 	}
-	if len(conditions) == 0 {
-		return ""
-	}
-	return " CHECK (" + strings.Join(conditions, " AND ") + ")"
+	return strings.Join(conditions, " AND ")
 }
 
 func literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
@@ -209,9 +220,6 @@ func literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + 
 // addColumn returns the statement that adds a column to a table that exists. Existing records
 // have no value in it, or the default of the field; they need not have a value that is required.
 // The default of the column stays, so that programs of an earlier schema can still add records.
-//
-// A field that is not in the struct gets no check of its values: they may change, and not every
-// database can change a check.
 func (d *Dialect) addColumn(r *records.Resource, f *records.Field) (string, error) {
 	text := "ALTER TABLE " + r.Table() + " ADD COLUMN " + d.definition(f)
 	if f.Ref != nil && !f.Nullable {
@@ -223,11 +231,15 @@ func (d *Dialect) addColumn(r *records.Resource, f *records.Field) (string, erro
 	} else if value := f.DefaultValue(); value != nil {
 		text += " DEFAULT " + d.value(value)
 	}
-	outside := (f.Kind == records.Int || f.Kind == records.Float) && !f.Nullable && (f.Min != nil && *f.Min > 0 || f.Max != nil && *f.Max < 0)
-	if !f.Extra && !outside {
-		text += d.check(f, false)
+	if outside(f) {
+		return text, nil
 	}
-	return text + reference(r, f), nil
+	return text + d.constraints(r, f, false), nil
+}
+
+// outside reports whether the value of existing records in an added column, zero, is none of the field.
+func outside(f *records.Field) bool {
+	return (f.Kind == records.Int || f.Kind == records.Float) && !f.Nullable && (f.Min != nil && *f.Min > 0 || f.Max != nil && *f.Max < 0)
 }
 
 // value returns a value as a literal.
@@ -247,56 +259,4 @@ func (d *Dialect) value(v any) string {
 	default:
 		return fmt.Sprint(v)
 	}
-}
-
-// generate creates what a database lacks of a schema, in one transaction. It returns the resources
-// whose keys are to be filled; wait leaves the indexes of these keys to a later call.
-func (d *Dialect) generate(ctx context.Context, conn *sql.Conn, schema *records.Schema, wait bool, p *progress) (unfilled []*records.Resource, err error) {
-	have, err := d.Catalog(ctx, conn, schema)
-	if err != nil {
-		return nil, err
-	}
-	if unfilled, err = d.unfilled(ctx, conn, schema, have); err != nil {
-		return nil, err
-	}
-	for _, r := range unfilled {
-		have.unkeyed[r.Table()] = wait
-	}
-	statements, err := d.Statements(schema, have)
-	if err != nil || len(statements) == 0 {
-		return unfilled, err
-	}
-	tx, err := conn.BeginTx(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	for i, text := range statements {
-		p.run(i+1, len(statements), text)
-		if _, err := tx.ExecContext(ctx, text); err != nil {
-			if d.Classify(err).Kind == dialect.UniqueViolation {
-				err = fmt.Errorf("records share the value of a unique key, change them first with a schema without the key: %w", err)
-			}
-			return nil, errors.Join(fmt.Errorf("%w, in the generated statement %s", err, text), tx.Rollback())
-		}
-	}
-	return unfilled, tx.Commit()
-}
-
-// generateLocked is generate for processes that take turns: the second finds nothing to create.
-func (d *Dialect) generateLocked(ctx context.Context, db *sql.DB, schema *records.Schema, wait bool, p *progress) (unfilled []*records.Resource, err error) {
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	if d.Lock != "" {
-		if _, err := conn.ExecContext(ctx, d.Lock); err != nil {
-			return nil, err
-		}
-		defer func() {
-			_, unlocked := conn.ExecContext(context.WithoutCancel(ctx), d.Unlock)
-			err = errors.Join(err, unlocked)
-		}()
-	}
-	return d.generate(ctx, conn, schema, wait, p)
 }

@@ -59,7 +59,7 @@ func (t *transaction) declare(ctx context.Context) error {
 	if err != nil {
 		return t.end(ctx, what, err)
 	}
-	have.filled = nil // the counts of the transaction are written later
+	have.filled, have.fixed = nil, true // the counts of the transaction are written later
 	statements, err := d.Statements(next, have)
 	for _, removed := range t.schema.Removed(next) {
 		t.counts.changes(t.table(removed.From)) // a field of the same name may follow
@@ -191,6 +191,7 @@ func (s *Store) refresh(ctx context.Context) error {
 	if err != nil {
 		return s.failure(ctx, "read the schema", err)
 	}
+	have.fixed = true
 	statements, err := s.dialect.Statements(next, have)
 	switch {
 	case err != nil:

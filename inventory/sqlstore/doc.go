@@ -9,17 +9,17 @@
 //	v := records.New(store, nil)
 //
 // Tables, columns, statements and scans are made from the descriptions of the resources
-// (records.Schema.StoredResources). A new field of the inventory is a line in its struct, and a
-// migration with the same column in each directory of migrations; a test compares the two and
-// names the missing line.
+// (records.Schema.StoredResources). When a store is opened, it compares the tables with the schema: it creates the
+// tables, columns, unique keys, references, checks, indexes and counts that the database lacks, and changes the
+// checks, the references and NOT NULL of columns that do not fit the fields of a struct. In records that exist, an
+// added field has no value or its default, even if it is required. If they violate a changed check or reference, the
+// store is not opened, and the database stays as it was: a migration has to change them.
 //
-// What a program adds (records.Define, records.Extend, records.UniqueKey) needs no migration:
-// tables, columns, unique keys, references, checks, indexes and counts that the migrations do not
-// create are generated when the store is opened. In records that exist, an added field has no value
-// or its default, even if it is required. A program that applies migrations itself gets the
-// statements from [Dialect.Statements]. A column that does not fit its field is an error that names
-// it. Tables and columns that the schema lacks are ignored. Nothing is removed or changed, except
-// the index of a key that was added with records.UniqueKey and that the schema lacks.
+// A column that has another type than its field is an error that names it, and so is one that differs in NOT NULL from
+// a field that was added with records.Extend, as these may differ between the programs of a database. Tables and
+// columns that the schema lacks are ignored. Nothing is removed, except the index of a key that was added with
+// records.UniqueKey and that the schema lacks. A program that changes its database itself gets the statements from
+// [Dialect.Migrations] and [Dialect.Statements].
 //
 // The databases are SQLite and PostgreSQL. A program that has a pool of connections of its own passes it to [New],
 // with sqlite.Dialect or postgres.Dialect. To keep an inventory elsewhere, implement records.Store;
@@ -70,9 +70,11 @@
 //
 // # Migrations
 //
-// They run when a store is opened, under a lock, so that several processes may start at the
-// same time. A database that is newer than the program is refused. A released migration never
-// changes; a later version adds a new file.
+// A migration (records.Migrations) is a version of the schema, with statements if data move. When a store is opened,
+// the migrations that the database lacks run in one transaction with the changes of tables, under a lock, so that several
+// processes may start at the same time. The database has their numbers. One that is newer than the program is refused,
+// so a change of a table of the inventory gets a number, which a test in inventory/standard asks for. A released
+// migration never changes; a later version adds a new one.
 //
 // # Errors
 //
@@ -174,6 +176,16 @@
 //
 // Rows are scanned into values of the driver, and stored in records by the kind of the field.
 // To scan into fields would take database/sql through reflection for each named type.
+//
+// SQLite can't change a constraint of a column. Its documentation has two ways: to copy the table, or to change the
+// text of its definition in sqlite_schema. A copy takes long and doubles the file, and foreign keys must be off, which
+// a transaction can't do. So the text is changed, after the records were checked.
+//
+// PostgreSQL returns a check as it has parsed it. The words of both are compared (normal), instead of a description
+// that would be stored beside the tables, and could differ from them.
+//
+// The numbers of migrations are in the table of the library goose, which ran the migrations of earlier versions. They are
+// few statements now, and must be in the transaction of the changes of tables.
 //
 // The package uses no library to build SQL: there are few statements, their parts are
 // constants, and their names come from the descriptions only.

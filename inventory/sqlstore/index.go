@@ -31,7 +31,8 @@ func (d *Dialect) removedKeys(schema *records.Schema, have *Catalog) (all []stri
 // index is an index of a table.
 type index struct {
 	name, text string
-	keyed      bool // of the keys of a field
+	condition  string // of a partial index
+	keyed      bool   // of the keys of a field
 }
 
 // indexes returns the indexes of a resource: of its unique keys, of references, and of fields
@@ -56,7 +57,7 @@ func (d *Dialect) indexes(r *records.Resource) (all []index) {
 		}
 		leading[columns[0]] = true
 		text := "CREATE UNIQUE INDEX " + name + " ON " + r.Table() + " (" + strings.Join(columns, ", ") + ")" + where(conditions)
-		all = append(all, index{name, text, false})
+		all = append(all, index{name: name, text: text, condition: strings.Join(conditions, " AND ")})
 	}
 	for _, f := range r.Fields() {
 		name, covered := d.fieldIndex(r, f)
@@ -78,7 +79,7 @@ func (d *Dialect) indexes(r *records.Resource) (all []index) {
 		} else {
 			text += strings.Join(append([]string{""}, covered...), ", ")
 		}
-		all = append(all, index{name, text + ")", f.Keyed()})
+		all = append(all, index{name: name, text: text + ")", keyed: f.Keyed()})
 	}
 	return all
 }

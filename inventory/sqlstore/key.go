@@ -109,15 +109,11 @@ func lacksKey(f *records.Field) string {
 
 // keyStatements adds the columns of keys that a table lacks. New columns have the keys of the
 // default of new columns.
-func (d *Dialect) keyStatements(r *records.Resource, have *Catalog) (definitions, statements []string, err error) {
-	columns := have.columns[r.Table()]
+func (d *Dialect) keyStatements(r *records.Resource, have *Catalog) (definitions, statements []string) {
 	for _, f := range keyed(r) {
 		key := orderField(f)
 		definition := d.definition(key)
-		if column, exists := columns[key.Column]; exists {
-			if err := d.compare(r, key, column); err != nil {
-				return nil, nil, err
-			}
+		if have.has(r.Table(), key) {
 			continue
 		}
 		definitions = append(definitions, "    "+definition)
@@ -127,7 +123,7 @@ func (d *Dialect) keyStatements(r *records.Resource, have *Catalog) (definitions
 		}
 		statements = append(statements, "ALTER TABLE "+r.Table()+" ADD COLUMN "+definition+" DEFAULT "+literal(value))
 	}
-	return definitions, statements, nil
+	return definitions, statements
 }
 
 // The batches in which the keys of existing records are filled.

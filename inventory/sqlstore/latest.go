@@ -26,7 +26,7 @@ type latestTable struct {
 	next     string         // selects the latest record of a value of per
 }
 
-// LatestName returns the name that a migration must give to the table of the latest records.
+// LatestName returns the name of the table of the latest records.
 func LatestName(r *records.Resource) string { return r.Table() + "_latest" }
 
 func newLatestTable(of *table, d *Dialect) *latestTable {
@@ -306,16 +306,21 @@ func (t *transaction) execRows(ctx context.Context, statements map[int]string, r
 
 // latestStatements returns the statements for the table of the latest records of a resource
 // (records.Latest), which are found among the existing ones.
-func (d *Dialect) latestStatements(r *records.Resource, have *Catalog) (all []string) {
+func (d *Dialect) latestStatements(r *records.Resource, have *Catalog) (all []string, err error) {
 	name := LatestName(r)
 	if have.unkeyed[r.Table()] {
-		return nil // the keys are copied when they are filled
+		return nil, nil // the keys are copied when they are filled
 	}
 	fields := slices.DeleteFunc(r.Fields(), func(f *records.Field) bool { return f.Column == "" })
 	values := len(fields)
 	for _, f := range keyed(r) {
 		fields = append(fields, orderField(f))
 	}
+	changes, err := d.changes(name, r, fields, have, false)
+	if err != nil {
+		return nil, err
+	}
+	all = d.alterations(name, changes, nil, have)
 	var definitions, columns []string
 	for i, f := range fields {
 		definition := d.definition(f)
@@ -339,7 +344,7 @@ func (d *Dialect) latestStatements(r *records.Resource, have *Catalog) (all []st
 	}
 	all = append(all, d.latestIndexes(r, have)...)
 	if have.columns[name] != nil || have.columns[r.Table()] == nil {
-		return all
+		return all, nil
 	}
 	per, _ := r.Field(r.Latest.Per)
 	at, _ := r.Field(r.Latest.At)
@@ -348,7 +353,7 @@ func (d *Dialect) latestStatements(r *records.Resource, have *Catalog) (all []st
 	return append(all,
 		"INSERT INTO "+name+" ("+list+") SELECT "+list+" FROM "+r.Table()+" WHERE id IN (SELECT (SELECT id FROM "+r.Table()+" WHERE "+per.Column+" = one.id"+
 			d.orderBy([]sortKey{{at, true}, {id, true}}, "")+" LIMIT 1) FROM "+per.Ref.Resource().Table()+" AS one)",
-		"INSERT INTO "+countsTable+" (resource, field, value, slot, n) SELECT "+literal(name)+", '', '', 0, count(*) FROM "+name)
+		"INSERT INTO "+countsTable+" (resource, field, value, slot, n) SELECT "+literal(name)+", '', '', 0, count(*) FROM "+name), nil
 }
 
 // latestIndexes returns the statements that create the indexes of Latest.Sorted that a database

@@ -22,7 +22,7 @@ type progress struct {
 
 // newProgress reports until the function end is called.
 func newProgress(log *slog.Logger) *progress {
-	p := &progress{log: log, began: time.Now(), statement: "migrations"}
+	p := &progress{log: log, began: time.Now(), statement: "wait for other processes"}
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	p.end = func() { close(stop); <-stopped }
 	go func() {

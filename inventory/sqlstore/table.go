@@ -140,7 +140,7 @@ func (t *table) keyWithout(f *records.Field) bool {
 // addedKey ends the names of the indexes of keys that parts of a schema add (records.UniqueKey).
 const addedKey = "_added_key"
 
-// UniqueName returns the name of the index of a unique key, in migrations too.
+// UniqueName returns the name of the index of a unique key.
 func UniqueName(r *records.Resource, u records.Unique) string {
 	parts := append([]string{r.Table()}, u.Fields...)
 	if u.Without != "" {
@@ -152,12 +152,12 @@ func UniqueName(r *records.Resource, u records.Unique) string {
 	return identifier(append(parts, "key")...)
 }
 
-// ReferenceName returns the name of the foreign key of a field, in migrations too.
+// ReferenceName returns the name of the foreign key of a field.
 func ReferenceName(r *records.Resource, f *records.Field) string {
 	return identifier(r.Table(), f.Column, "fkey")
 }
 
-// IndexName returns the name of the index of a field, in migrations too.
+// IndexName returns the name of the index of a field.
 func IndexName(r *records.Resource, f *records.Field) string {
 	return identifier(r.Table(), f.Column, "idx")
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/internal/scaletest"
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
@@ -38,27 +37,6 @@ func definitions(t *testing.T, path string) map[string][]string {
 		slices.Sort(all[name])
 	}
 	return all
-}
-
-// TestGenerated: a database without migrations has the tables and indexes of one with them. Only
-// checks of several columns are not generated.
-func TestGenerated(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	generated, migrated := filepath.Join(dir, "generated.db"), filepath.Join(dir, "migrated.db")
-	schema, err := inventory.NewSchema(records.Migrations(nil))
-	require.NoError(t, err)
-	openWith(t, generated, schema)
-	open(t, migrated)
-	have, want := definitions(t, generated), definitions(t, migrated)
-	require.Contains(t, have, "devices")
-	for name, lines := range have {
-		rest := slices.DeleteFunc(slices.Clone(want[name]), func(line string) bool { return strings.HasPrefix(line, "CHECK (") })
-		require.Len(t, lines, len(rest), "%s: %v", name, want[name])
-		for i, line := range lines {
-			require.Equal(t, rest[i], line, name)
-		}
-	}
 }
 
 func TestExtended(t *testing.T) {

@@ -3,11 +3,9 @@ package sqlite_test
 import (
 	"database/sql"
 	"errors"
-	"io/fs"
 	"path/filepath"
 	"sync"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -21,17 +19,7 @@ import (
 // with returns the schema with one more migration, as in a later version of the program.
 func with(t testing.TB, text string) *records.Schema {
 	t.Helper()
-	files := fstest.MapFS{}
-	all := inventory.Schema().MigrationFiles()
-	names, err := fs.Glob(all, "sqlite/*.sql")
-	require.NoError(t, err)
-	for _, name := range names {
-		data, err := fs.ReadFile(all, name)
-		require.NoError(t, err)
-		files[name] = &fstest.MapFile{Data: data}
-	}
-	files["sqlite/90000_later.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + text + "\n-- +goose Down\n")}
-	schema, err := inventory.NewSchema(records.Migrations(files))
+	schema, err := inventory.NewSchema(records.Migrations(records.Migration{Version: 90_000, Statements: map[string][]string{"": {text}}}))
 	require.NoError(t, err)
 	return schema
 }

@@ -113,8 +113,7 @@ func handles(ctx context.Context, path string, opts *Options) (*sqlitefile.Handl
 // Dialect returns the dialect of SQLite.
 func Dialect() sqlstore.Dialect {
 	return sqlstore.Dialect{Spec: dialect.Spec{
-		Name:       "sqlite3",
-		Migrations: "sqlite",
+		Name:       "sqlite",
 		Exclusive:  sqlitefile.Migrate,
 		DDL:        ddl(),
 		Parameter:  "?",
@@ -150,6 +149,7 @@ func ddl() dialect.DDL {
 		Checks:  map[records.Kind]string{records.Bool: "%s IN (0, 1)"},
 		Bytes:   "BLOB",
 		NoBytes: "x''",
+		Now:     "unixepoch() * 1000000",
 		Options: " WITHOUT ROWID",
 		Columns: `SELECT m.name, c.name, CASE
 				WHEN c.type LIKE '%INT%' THEN 'INTEGER'
@@ -157,8 +157,12 @@ func ddl() dialect.DDL {
 				WHEN c.type LIKE '%REAL%' OR c.type LIKE '%FLOA%' OR c.type LIKE '%DOUB%' THEN 'REAL'
 				ELSE upper(c.type) END, c."notnull"
 			FROM sqlite_master AS m JOIN pragma_table_xinfo(m.name) AS c WHERE m.type = 'table' ORDER BY m.name, c.cid`,
-		Search:  search(),
-		Indexes: "SELECT name FROM sqlite_master WHERE type = 'index' ORDER BY name",
+		Search: search(),
+		Indexes: `SELECT name, CASE WHEN sql LIKE '% WHERE %' THEN substr(sql, instr(sql, ' WHERE ') + 7) ELSE '' END
+			FROM sqlite_master WHERE type = 'index' ORDER BY name`,
+		Definitions: "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE %' ORDER BY name",
+		Versions: `CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY AUTOINCREMENT, version_id INTEGER NOT NULL,
+			is_applied INTEGER NOT NULL, tstamp TIMESTAMP DEFAULT (datetime('now')))`,
 	}
 }
 

@@ -12,15 +12,12 @@ import (
 
 // Spec describes how a database differs from the other one. The store has no branches on the name of a database.
 type Spec struct {
-	// Name is the dialect's name in goose: sqlite3, postgres.
+	// Name is the name of the database in migrations: sqlite, postgres.
 	Name string
-	// Migrations is the directory of the database among the migrations of a schema: "sqlite".
-	// Empty expects that the tables exist, as in tests with a mock.
-	Migrations string
-	// DDL generates what the migrations do not create. The zero value generates nothing.
+	// DDL creates and changes tables. The zero value expects that they exist, as in tests with a mock.
 	DDL DDL
 	// Exclusive calls migrate with a handle to the database while no other process can migrate
-	// it. Nil runs each migration in a transaction of its own, between Lock and Unlock.
+	// it. Nil migrates between Lock and Unlock.
 	Exclusive func(ctx context.Context, db *sql.DB, migrate func(db *sql.DB) error) error
 	// Lock and Unlock are statements with which a connection waits for and releases a lock
 	// that is for migrations only.
@@ -140,6 +137,8 @@ type DDL struct {
 	Checks map[records.Kind]string
 	// Bytes is the type of columns of bytes, and NoBytes the literal of an empty one.
 	Bytes, NoBytes string
+	// Now is an expression for the current time, as in a column.
+	Now string
 	// Begin are the statements before changes of tables while the store is in use: they wait for
 	// other processes that change tables, and bound how long calls wait.
 	Begin []string
@@ -147,8 +146,16 @@ type DDL struct {
 	Options string
 	// Columns is a SELECT of all columns: the table, the name, the type, and 1 for NOT NULL or 0.
 	Columns string
-	// Indexes is a SELECT of the names of all indexes.
+	// Indexes is a SELECT of the names of all indexes and the conditions of partial ones.
 	Indexes string
+	// Constraints is a SELECT of all checks and foreign keys: the table, the column, empty for several, the
+	// name, and the definition. Empty for a database that has them in Definitions only.
+	Constraints string
+	// Definitions is a SELECT of the names of all tables and the statements that created them, for a database
+	// whose ALTER TABLE can't change constraints. Their text is changed then. Empty for others.
+	Definitions string
+	// Versions creates the table with the numbers of the migrations that a database has.
+	Versions string
 	// Search is the index for searches.
 	Search *Search
 	// Include says that an index can have columns that are no part of its key.
