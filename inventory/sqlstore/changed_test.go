@@ -7,10 +7,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
-	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
-	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
-	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
 // earlierState and laterState are an enumeration in two versions of a program.
@@ -110,13 +107,12 @@ func checkChanged(t *testing.T, d *database) {
 		require.Error(t, change(f))
 	}
 
-	dialect := map[string]sqlstore.Dialect{"sqlite": sqlite.Dialect(), "postgres": postgres.Dialect()}[d.kind]
-	have, err := dialect.Catalog(t.Context(), d.raw(t), later)
+	have, err := d.dialect().Catalog(t.Context(), d.raw(t), later)
 	require.NoError(t, err)
-	migrations, err := dialect.Migrations(later, have)
+	migrations, err := d.dialect().Migrations(later, have)
 	require.NoError(t, err)
 	require.Empty(t, migrations)
-	statements, err := dialect.Statements(later, have)
+	statements, err := d.dialect().Statements(later, have)
 	require.NoError(t, err)
 	require.Empty(t, statements)
 	_, err = d.openSchema(t, earlier)

@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -25,7 +26,15 @@ import (
 // server is the PostgreSQL server of all tests.
 var server postgrestest.Shared
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(server.Main(m)) }
+func TestMain(m *testing.M) {
+	for variable, run := range map[string]func(string) error{summarizing: summarizeUntilKilled, filling: fillUntilKilled} {
+		if address := os.Getenv(variable); address != "" {
+			fmt.Fprintln(os.Stderr, run(address))
+			os.Exit(1)
+		}
+	}
+	goleak.VerifyTestMain(server.Main(m))
+}
 
 // database is an empty database with the tables of the inventory.
 type database struct {
@@ -86,14 +95,7 @@ func onBoth(t *testing.T, check func(t *testing.T, d *database)) {
 // openSchema opens a store with a schema until the end of the test, if it can be opened.
 func (d *database) openSchema(t testing.TB, schema *records.Schema) (records.Store, error) {
 	t.Helper()
-	var store *sqlstore.Store
-	var err error
-	opts := &sqlstore.Options{Timeout: 10 * time.Minute} // the machine may be busy
-	if d.kind == "sqlite" {
-		store, err = sqlite.Open(t.Context(), d.address, schema, &sqlite.Options{Store: opts})
-	} else {
-		store, err = postgres.Open(t.Context(), d.address, schema, &postgres.Options{Store: opts})
-	}
+	store, err := d.openPlain(t, schema)
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +108,24 @@ func (d *database) openSchema(t testing.TB, schema *records.Schema) (records.Sto
 		require.NoError(t, store.Close())
 	})
 	return store, nil
+}
+
+// openPlain opens a store that the caller closes.
+func (d *database) openPlain(t testing.TB, schema *records.Schema) (*sqlstore.Store, error) {
+	opts := &sqlstore.Options{Timeout: 10 * time.Minute} // the machine may be busy
+	if d.kind == "sqlite" {
+		return sqlite.Open(t.Context(), d.address, schema, &sqlite.Options{BusyTimeout: time.Minute, Store: opts})
+	}
+	return postgres.Open(t.Context(), d.address, schema, &postgres.Options{Store: opts})
+}
+
+// dialect returns the dialect of the database.
+func (d *database) dialect() *sqlstore.Dialect {
+	dialect := sqlite.Dialect()
+	if d.kind == "postgres" {
+		dialect = postgres.Dialect()
+	}
+	return &dialect
 }
 
 // open opens a store until the end of the test.

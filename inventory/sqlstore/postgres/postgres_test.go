@@ -3,9 +3,7 @@ package postgres_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -23,22 +21,10 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/storetest"
 )
 
-// summarizing is the variable with the URL of a database whose metrics this binary summarizes when a
-// test runs it.
-const summarizing = "ASHLAR_TEST_SUMMARIZE_UNTIL_KILLED"
-
 // shared is the server of tests that do not stop it.
 var shared postgrestest.Shared
 
 func TestMain(m *testing.M) {
-	if url := os.Getenv(summarizing); url != "" {
-		store, err := postgres.Open(context.Background(), url, inventory.Schema(), nil)
-		if err == nil {
-			err = sqlstoretest.Summarize(context.Background(), store)
-		}
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
 	goleak.VerifyTestMain(shared.Main(m))
 }
 
@@ -96,7 +82,7 @@ func TestServer(t *testing.T) {
 		sqlstoretest.CheckContract(t, func(t testing.TB) records.Store { return openSchema(t, server.Copy(t, empty), storetest.Schema(), nil) })
 	})
 	for name, check := range map[string]func(*testing.T, string){
-		"schema": checkSchema, "later migration": checkLaterMigration, "openers at once": checkOpeners, "extended": checkExtended, "extenders at once": checkExtenders,
+		"schema": checkSchema, "later migration": checkLaterMigration, "openers at once": checkOpeners,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -106,18 +92,7 @@ func TestServer(t *testing.T) {
 	for name, check := range map[string]func(*testing.T, string){
 		"plans": checkPlans, "canceled": checkCanceled, "checks": checkChecks, "timeout": checkTimeout, "errors": checkErrors, "deadlocks": checkDeadlocks, "failing bulk calls": checkFailingBulk,
 		"replica": checkReplica, "backup": checkBackup,
-		"rollups": func(t *testing.T, url string) {
-			sqlstoretest.CheckRollups(t, [2]records.Store{open(t, url, nil), open(t, url, nil)}, func(times int) {
-				sqlstoretest.KillAfter(t, summarizing, url, times)
-			})
-		},
 		"verify audit": checkVerifyAudit,
-		"keys": func(t *testing.T, url string) {
-			k := &sqlstoretest.KeyedDatabase{DB: raw(t, url), Dialect: postgres.Dialect(), Open: func() (*sqlstore.Store, error) {
-				return postgres.Open(t.Context(), url, inventory.Schema(), &postgres.Options{Store: &sqlstore.Options{Timeout: 10 * time.Minute}})
-			}}
-			k.CheckKeys(t)
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -172,22 +172,3 @@ func TestKilled(t *testing.T) {
 	require.Empty(t, rows(t, db, `SELECT "table" FROM pragma_foreign_key_check`))
 	require.Equal(t, page.Total/killedItems, int64(len(rows(t, db, "SELECT id FROM devices WHERE version = 2"))))
 }
-
-// summarizing is the variable with the file whose metrics this binary summarizes when a test runs it.
-const summarizing = "ASHLAR_TEST_SUMMARIZE_UNTIL_KILLED"
-
-func summarizeUntilKilled(path string) error {
-	store, err := sqlite.Open(ctx(), path, inventory.Schema(), nil)
-	if err != nil {
-		return err
-	}
-	return sqlstoretest.Summarize(ctx(), store)
-}
-
-func TestRollups(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "inventory.db")
-	sqlstoretest.CheckRollups(t, [2]records.Store{open(t, path), open(t, path)}, func(times int) {
-		sqlstoretest.KillAfter(t, summarizing, path, times)
-	})
-}

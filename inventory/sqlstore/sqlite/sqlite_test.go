@@ -33,14 +33,6 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, pruneUntilKilled(path))
 		os.Exit(0)
 	}
-	if path := os.Getenv(filling); path != "" {
-		fmt.Fprintln(os.Stderr, fillUntilKilled(path))
-		os.Exit(1)
-	}
-	if path := os.Getenv(summarizing); path != "" {
-		fmt.Fprintln(os.Stderr, summarizeUntilKilled(path))
-		os.Exit(1)
-	}
 	goleak.VerifyTestMain(m)
 }
 

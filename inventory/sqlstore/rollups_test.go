@@ -1,11 +1,9 @@
-package sqlstoretest
+package sqlstore_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,32 +14,26 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
-// KillAfter kills a process of the test binary, with a variable in its environment, after it has
-// printed some lines, and returns how many it printed.
-func KillAfter(t testing.TB, variable, value string, times int) (done int) {
-	t.Helper()
-	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$") // #nosec G204 G702 -- itself
-	child.Env = append(os.Environ(), variable+"="+value)
-	child.Stderr = os.Stderr
-	out, err := child.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, child.Start())
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		done++
-		if done == times {
-			require.NoError(t, child.Process.Kill())
-		}
-	}
-	require.Error(t, child.Wait())
-	require.GreaterOrEqual(t, done, times)
-	return done
-}
+// summarizing is the variable with the database whose metrics this binary summarizes when a test runs it.
+const summarizing = "ASHLAR_TEST_SUMMARIZE_UNTIL_KILLED"
 
-// Summarize rolls metrics up until the process is killed, and prints a line after each step.
-func Summarize(ctx context.Context, store records.Store) error {
+// summarizeUntilKilled rolls metrics up until the process is killed, and prints a line after each step.
+func summarizeUntilKilled(address string) error {
+	ctx := context.Background()
+	open := func() (*sqlstore.Store, error) { return sqlite.Open(ctx, address, inventory.Schema(), nil) }
+	if strings.HasPrefix(address, "postgres") {
+		open = func() (*sqlstore.Store, error) { return postgres.Open(ctx, address, inventory.Schema(), nil) }
+	}
+	store, err := open()
+	if err != nil {
+		return err
+	}
 	now := time.Now().Add(time.Hour) // all metrics are old enough
 	roller := inventory.NewRoller(store, inventory.Retention{}, func() time.Time { return now })
 	for {
@@ -52,25 +44,27 @@ func Summarize(ctx context.Context, store records.Store) error {
 	}
 }
 
-// The metrics of CheckRollups: one of each device a minute.
+// The metrics of TestRollups: one of each device a minute.
 const rolledDevices, rolledMinutes = 25, 240
 
-// CheckRollups requires that summaries count each metric once, although a process is killed while it
-// makes them, and two stores of one database continue, each of which takes the job over from the
-// other at any time. kill kills a process that calls Summarize after some lines. The database must
-// be empty.
-func CheckRollups(t testing.TB, stores [2]records.Store, kill func(times int)) {
-	t.Helper()
+// TestRollups: summaries count each metric once, although a process is killed while it makes them, and two stores of
+// one database continue, each of which gets the job from the other at any time.
+func TestRollups(t *testing.T) {
+	onBoth(t, checkRollups)
+}
+
+func checkRollups(t *testing.T, d *database) {
+	stores := [2]records.Store{d.open(t), d.open(t)}
 	store, start := stores[0], time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	require.NoError(t, Create(t, store, Devices(0, rolledDevices)...))
+	require.NoError(t, sqlstoretest.Create(t, store, sqlstoretest.Devices(0, rolledDevices)...))
 	var all []records.Record
 	for n := range rolledDevices * rolledMinutes {
 		cpu, ts := float64(n%97), start.Add(time.Duration(n/rolledDevices)*time.Minute)
-		all = append(all, WithBase(1000+n, &inventory.Metric{DeviceID: ID(n % rolledDevices), CPU: &cpu, TS: &ts}))
+		all = append(all, sqlstoretest.WithBase(1000+n, &inventory.Metric{DeviceID: sqlstoretest.ID(n % rolledDevices), CPU: &cpu, TS: &ts}))
 	}
-	require.NoError(t, Create(t, store, all...))
-	kill(2)
-	require.NotZero(t, Count[inventory.MetricRollup](t, store))
+	require.NoError(t, sqlstoretest.Create(t, store, all...))
+	sqlstoretest.KillAfter(t, summarizing, d.address, 2)
+	require.NotZero(t, sqlstoretest.Count[inventory.MetricRollup](t, store))
 
 	var ticks atomic.Int64
 	now := time.Now().Add(2 * time.Hour)
@@ -79,7 +73,7 @@ func CheckRollups(t testing.TB, stores [2]records.Store, kill func(times int)) {
 	for _, s := range stores {
 		group.Go(func() {
 			roller := inventory.NewRoller(s, inventory.Retention{}, clock)
-			for lastSummarized(t, s) != ID(1000+len(all)-1) {
+			for lastSummarized(t, s) != sqlstoretest.ID(1000+len(all)-1) {
 				if _, err := roller.Step(t.Context()); records.KindOf(err) != records.Stale && !assert.NoError(t, err) {
 					return
 				}
@@ -115,7 +109,7 @@ func CheckRollups(t testing.TB, stores [2]records.Store, kill func(times int)) {
 		require.Equal(t, sum{m.Samples, *m.CPUMin, *m.CPUMax, s.sum}, *s, m.Bucket)
 		require.InDelta(t, s.sum/float64(s.samples), *m.CPUAvg, 1e-9, m.Bucket)
 	}
-	CheckTotals(t, store)
+	sqlstoretest.CheckTotals(t, store)
 }
 
 // lastSummarized returns the id of the metric up to which all have been summarized.
