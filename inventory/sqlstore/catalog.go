@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -216,25 +217,10 @@ func (c *Catalog) has(table string, f *records.Field) bool {
 // replaced returns the indexes of single fields of a table, by the names that fieldIndex gives
 // them, in order.
 func (c *Catalog) replaced(r *records.Resource) (names []string) {
-	fields := map[string]bool{}
+	var columns []string
 	for _, f := range r.Fields() {
-		if f.Column != "" {
-			fields[r.Table()+"_"+f.Column] = true
-		}
+		columns = append(columns, f.Column)
 	}
-	for name := range c.indexes {
-		of, ok := strings.CutSuffix(name, "_idx")
-		if !ok || !strings.HasPrefix(of, r.Table()+"_") {
-			continue
-		}
-		short := hashSuffix.ReplaceAllString(of, "")
-		if fields[of] || fields[strings.TrimSuffix(of, "__key")] || fields[short] || fields[strings.TrimSuffix(short, "__key")] {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
+	index := regexp.MustCompile("^" + r.Table() + "_(" + strings.Join(columns, "|") + ")(__key)?(_[0-9a-f]{8})?_idx$")
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.indexes)), func(name string) bool { return !index.MatchString(name) })
 }
-
-// hashSuffix is the end of the names of indexes that have a hash.
-var hashSuffix = regexp.MustCompile("_[0-9a-f]{8}$")

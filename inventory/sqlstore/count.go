@@ -114,29 +114,27 @@ const maxPairs = 256
 
 // countsOfPair returns the counts for the records that match two filters, or false.
 func (t *table) countsOfPair(f, g *records.Filter) (r countRange, ok bool) {
-	for _, p := range t.pairs {
-		if f.Field.Column == p.b.Column && g.Field.Column == p.a.Column {
-			f, g = g, f
-		}
-		if f.Field.Column != p.a.Column || g.Field.Column != p.b.Column {
-			continue
-		}
-		of, ok := t.countsFor(f)
-		og, ok2 := t.countsFor(g)
-		if !ok || !ok2 || of.not || og.not || len(of.values)*len(og.values) > maxPairs {
-			return r, false
-		}
-		r = countRange{countKey: countKey{resource: t.name, field: p.field}}
-		for _, a := range of.values {
-			for _, b := range og.values {
-				if key := pairKey(a, b); !slices.Contains(r.values, key) {
-					r.values = append(r.values, key)
-				}
+	p := t.pairOf(f.Field, g.Field)
+	if p == nil {
+		return r, false
+	}
+	if f.Field.Column == p.b.Column {
+		f, g = g, f
+	}
+	of, ok := t.countsFor(f)
+	og, ok2 := t.countsFor(g)
+	if !ok || !ok2 || of.not || og.not || len(of.values)*len(og.values) > maxPairs {
+		return r, false
+	}
+	r = countRange{countKey: countKey{resource: t.name, field: p.field}}
+	for _, a := range of.values {
+		for _, b := range og.values {
+			if key := pairKey(a, b); !slices.Contains(r.values, key) {
+				r.values = append(r.values, key)
 			}
 		}
-		return r, true
 	}
-	return r, false
+	return r, true
 }
 
 // has reports whether a count is in the range.
@@ -260,11 +258,16 @@ func (c counts) addRow(t *table, row []any, n int64) {
 func (t *transaction) deleted(of *table) func(row []any) error {
 	return func(row []any) error {
 		t.counts.add(of, -1, func(i int) any { return row[i+1] })
-		if of.latest != nil {
-			id, _ := row[0].(string)
-			t.noteGone(of, row[len(row)-1], id)
-		}
+		t.noteReturned(of, row)
 		return nil
+	}
+}
+
+// noteReturned notes a deleted or changed row of the columns of table.returning, if the table has latest records.
+func (t *transaction) noteReturned(of *table, row []any) {
+	if of.latest != nil {
+		id, _ := row[0].(string)
+		t.noteGone(of, row[len(row)-1], id)
 	}
 }
 

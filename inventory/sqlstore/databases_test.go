@@ -27,10 +27,15 @@ import (
 var server postgrestest.Shared
 
 func TestMain(m *testing.M) {
-	for variable, run := range map[string]func(string) error{summarizing: summarizeUntilKilled, filling: fillUntilKilled} {
+	for variable, run := range map[string]func(string) error{
+		crashing: writeUntilKilled, declaring: declareUntilKilled, pruning: pruneUntilKilled, filling: fillUntilKilled, summarizing: summarizeUntilKilled,
+	} {
 		if address := os.Getenv(variable); address != "" {
-			fmt.Fprintln(os.Stderr, run(address))
-			os.Exit(1)
+			if err := run(address); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			os.Exit(0) // it was not killed
 		}
 	}
 	goleak.VerifyTestMain(server.Main(m))

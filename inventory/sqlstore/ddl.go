@@ -68,24 +68,13 @@ func (d *Dialect) creationOrder(schema *records.Schema) (sorted []*records.Resou
 
 // tableStatements returns the statements for one resource.
 func (d *Dialect) tableStatements(r *records.Resource, have *Catalog) (all []string, err error) {
-	columns, table := have.columns[r.Table()], r.Table()
-	var definitions []string
-	keys, addKeys := d.keyStatements(r, have)
-	changes, err := d.changes(table, r, r.Fields(), have, true)
+	columns, table, fields := have.columns[r.Table()], r.Table(), have.stored(r)
+	changes, err := d.changes(table, r, fields, have, true)
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range keyed(r) {
-		ofKey, err := d.changes(table, r, []*records.Field{orderField(f)}, have, false)
-		if err != nil {
-			return nil, err
-		}
-		changes = append(changes, ofKey...)
-	}
-	for _, f := range r.Fields() {
-		if f.Column == "" {
-			continue
-		}
+	var definitions []string
+	for _, f := range fields {
 		switch {
 		case columns == nil:
 			definitions = append(definitions, "    "+d.column(r, f))
@@ -100,16 +89,14 @@ func (d *Dialect) tableStatements(r *records.Resource, have *Catalog) (all []str
 	var checks []string
 	for _, check := range r.Checks {
 		if columns == nil {
-			keys = append(keys, "    CHECK ("+check+")")
+			definitions = append(definitions, "    CHECK ("+check+")")
 		} else if !have.checks[table][normal(check)] && !have.fixed {
 			checks = append(checks, check)
 		}
 	}
 	all = append(d.alterations(table, changes, checks, have), all...)
 	if columns == nil {
-		all = append(all, "CREATE TABLE "+table+" (\n"+strings.Join(append(definitions, keys...), ",\n")+"\n)"+d.DDL.Options)
-	} else {
-		all = append(all, addKeys...)
+		all = append(all, "CREATE TABLE "+table+" (\n"+strings.Join(definitions, ",\n")+"\n)"+d.DDL.Options)
 	}
 	wanted := map[string]bool{}
 	for _, index := range d.indexes(r) {

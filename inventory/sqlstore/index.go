@@ -112,8 +112,7 @@ func (d *Dialect) fieldIndex(r *records.Resource, f *records.Field) (name string
 	}
 	switch {
 	case len(covered) > 0:
-		sum := sha256.Sum256([]byte(strings.Join(covered, ",")))
-		return identifier(r.Table(), orderColumn(f), hex.EncodeToString(sum[:4]), "idx"), covered
+		return identifier(r.Table(), orderColumn(f), hashOf(strings.Join(covered, ",")), "idx"), covered
 	case f.Ref != nil && !f.Index && slices.ContainsFunc(r.Uniques(), func(u records.Unique) bool { return u.Fields[0] == f.Name }):
 		return "", nil // the index of the key serves it too
 	}
@@ -167,6 +166,11 @@ func shortened(name string, limit int) string {
 	if len(name) <= limit {
 		return name
 	}
-	sum := sha256.Sum256([]byte(name))
-	return name[:limit-9] + "_" + hex.EncodeToString(sum[:4])
+	return name[:limit-9] + "_" + hashOf(name)
+}
+
+// hashOf returns a short hash in hexadecimal digits.
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:4])
 }

@@ -5,11 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/dialect"
@@ -107,31 +105,23 @@ func lacksKey(f *records.Field) string {
 	return KeyColumn(f) + " = '' AND " + f.Column + " <> ''"
 }
 
-// keyStatements adds the columns of keys that a table lacks. New columns have the keys of the
-// default of new columns.
-func (d *Dialect) keyStatements(r *records.Resource, have *Catalog) (definitions, statements []string) {
+// stored returns the fields of the columns of a table: those of the values, and those of the keys after them. A column
+// of keys that is added together with that of the values has the keys of the default.
+func (c *Catalog) stored(r *records.Resource) []*records.Field {
+	fields := slices.DeleteFunc(r.Fields(), func(f *records.Field) bool { return f.Column == "" })
 	for _, f := range keyed(r) {
 		key := orderField(f)
-		definition := d.definition(key)
-		if have.has(r.Table(), key) {
-			continue
+		key.Extra = true // it has no check
+		if !c.has(r.Table(), f) {
+			key.Default = f.OrderKey(f.DefaultValue())
 		}
-		definitions = append(definitions, "    "+definition)
-		value := ""
-		if !have.has(r.Table(), f) {
-			value = f.OrderKey(f.DefaultValue())
-		}
-		statements = append(statements, "ALTER TABLE "+r.Table()+" ADD COLUMN "+definition+" DEFAULT "+literal(value))
+		fields = append(fields, key)
 	}
-	return definitions, statements
+	return fields
 }
 
-// The batches in which the keys of existing records are filled.
-const (
-	keyBatch    = 1000
-	logInterval = 10 * time.Second
-	logRecords  = 100_000
-)
+// keyBatch is the number of existing records whose keys are filled at once.
+const keyBatch = 1000
 
 // unfilled returns the resources with records that lack a key: of a database that an earlier
 // version has written, or whose upgrade was interrupted.
@@ -172,8 +162,7 @@ func (d *Dialect) complete(ctx context.Context, db *sql.DB, p *progress, generat
 			return err
 		}
 		for _, r := range unfilled {
-			p.run(0, 0, "fill the sort keys of "+r.Name)
-			if err := d.fillKeys(ctx, db, r, p.log); err != nil {
+			if err := d.fillKeys(ctx, db, r, p); err != nil {
 				return fmt.Errorf("fill the sort keys of %s: %w", r.Name, err)
 			}
 		}
@@ -183,7 +172,7 @@ func (d *Dialect) complete(ctx context.Context, db *sql.DB, p *progress, generat
 
 // fillKeys writes the keys that the records of a table lack, in small transactions: other
 // processes go on, and may fill the same table. An interrupted call is continued by the next one.
-func (d *Dialect) fillKeys(ctx context.Context, db *sql.DB, r *records.Resource, log *slog.Logger) error {
+func (d *Dialect) fillKeys(ctx context.Context, db *sql.DB, r *records.Resource, p *progress) error {
 	fields := keyed(r)
 	lacks, columns := make([]string, len(fields)), "id"
 	for i, f := range fields {
@@ -197,7 +186,7 @@ func (d *Dialect) fillKeys(ctx context.Context, db *sql.DB, r *records.Resource,
 	for i := range row {
 		into[i] = &row[i]
 	}
-	done, logged, at := 0, 0, time.Now()
+	done := 0
 	for after := ""; ; {
 		var batch [][]string
 		if err := scanArgs(ctx, db, text, []any{after}, func() { batch = append(batch, slices.Clone(row)) }, into...); err != nil {
@@ -205,7 +194,7 @@ func (d *Dialect) fillKeys(ctx context.Context, db *sql.DB, r *records.Resource,
 		}
 		if len(batch) == 0 {
 			if done > 0 {
-				log.InfoContext(ctx, "filled the sort keys of existing records", "resource", r.Name, "records", done)
+				p.log.InfoContext(ctx, "filled the sort keys of existing records", "resource", r.Name, "records", done)
 			}
 			return nil
 		}
@@ -216,10 +205,7 @@ func (d *Dialect) fillKeys(ctx context.Context, db *sql.DB, r *records.Resource,
 			return err
 		}
 		after, done = batch[len(batch)-1][0], done+len(batch)
-		if done-logged >= logRecords || time.Since(at) >= logInterval {
-			log.InfoContext(ctx, "filling the sort keys of existing records", "resource", r.Name, "records", done)
-			logged, at = done, time.Now()
-		}
+		p.run(done, 0, "fill the sort keys of "+r.Name)
 	}
 }
 

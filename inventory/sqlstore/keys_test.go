@@ -179,6 +179,6 @@ func TestKilledKeys(t *testing.T) {
 	d := newSQLite(t)
 	d.fillKeyed(t, number)
 	d.removeKeys(t)
-	sqlstoretest.KillAfter(t, filling, d.address, 1)
+	killAfter(t, filling, d.address, 1)
 	d.checkKeyed(t, number)
 }

@@ -122,21 +122,6 @@ func (t *transaction) noteGone(of *table, per any, id string) {
 	c.gone[value][id] = struct{}{}
 }
 
-// execNoting runs a statement that changes records, and notes them if the table has latest
-// records.
-func (t *transaction) execNoting(ctx context.Context, of *table, text string, args []any) (n int64, err error) {
-	if of.latest == nil {
-		return t.exec(ctx, text, args...)
-	}
-	err = t.each(ctx, 2, func(row []any) error {
-		n++
-		id, _ := row[0].(string)
-		t.noteGone(of, row[1], id)
-		return nil
-	}, text+" RETURNING id, "+of.latest.per.Column, args...)
-	return n, err
-}
-
 // flushLatest brings the tables of latest records up to date.
 func (t *transaction) flushLatest(ctx context.Context) error {
 	tables := slices.SortedFunc(maps.Keys(t.latest), func(a, b *table) int { return cmp.Compare(a.name, b.name) })
@@ -203,16 +188,16 @@ func (t *transaction) advanceLatest(ctx context.Context, of *table, c *latestCha
 	if t.dialect.ForUpdate != "" {
 		return false, nil
 	}
-	rows, args := make([][]any, 0, len(values)), make([]any, len(values))
-	for i, per := range values {
+	rows := make([][]any, 0, len(values))
+	for _, per := range values {
 		row, created := c.created[per]
 		if !created || c.gone[per] != nil || row.at.IsZero() {
 			return false, nil
 		}
-		rows, args[i] = append(rows, row.args), per
+		rows = append(rows, row.args)
 	}
 	b, present := &builder{shared: t.shared}, int64(0)
-	err = t.each(ctx, 1, func(row []any) error { present, _ = row[0].(int64); return nil }, of.latest.present+b.anyOf(of.latest.per.Column, args), b.args...)
+	err = t.each(ctx, 1, func(row []any) error { present, _ = row[0].(int64); return nil }, of.latest.present+b.anyOf(of.latest.per.Column, anys(values)), b.args...)
 	if err != nil || present < int64(len(values)) {
 		return false, err
 	}
@@ -224,11 +209,7 @@ func (t *transaction) advanceLatest(ctx context.Context, of *table, c *latestCha
 func (t *transaction) lockLatest(ctx context.Context, l *latestTable, values []string) (map[string]latestRow, error) {
 	have := make(map[string]latestRow, len(values))
 	b := &builder{shared: t.shared}
-	args := make([]any, len(values))
-	for i, v := range values {
-		args[i] = v
-	}
-	text := "SELECT " + l.per.Column + ", id, " + l.at.Column + " FROM " + l.name + " WHERE " + b.anyOf(l.per.Column, args)
+	text := "SELECT " + l.per.Column + ", id, " + l.at.Column + " FROM " + l.name + " WHERE " + b.anyOf(l.per.Column, anys(values))
 	if t.dialect.ForUpdate != "" {
 		text += " ORDER BY " + l.per.Column + t.dialect.ForUpdate
 	}
@@ -311,11 +292,8 @@ func (d *Dialect) latestStatements(r *records.Resource, have *Catalog) (all []st
 	if have.unkeyed[r.Table()] {
 		return nil, nil // the keys are copied when they are filled
 	}
-	fields := slices.DeleteFunc(r.Fields(), func(f *records.Field) bool { return f.Column == "" })
-	values := len(fields)
-	for _, f := range keyed(r) {
-		fields = append(fields, orderField(f))
-	}
+	fields := have.stored(r)
+	values := len(fields) - len(keyed(r))
 	changes, err := d.changes(name, r, fields, have, false)
 	if err != nil {
 		return nil, err

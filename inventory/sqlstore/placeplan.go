@@ -99,14 +99,10 @@ func (e *executor) placeNumbers(ctx context.Context, b *builder, only *records.P
 	c := &builder{shared: e.shared, table: b.table}
 	roots, ways := rootsOf(b.Resource)
 	numbers := []string{"(" + c.sum(e.table(b.Resource).countsOfAll()) + ")"}
-	ids := make([]any, len(only.IDs))
-	for i, id := range only.IDs {
-		ids[i] = id
-	}
 	for _, r := range roots {
 		of := e.table(r.of)
 		numbers = append(numbers, "("+c.sum(of.countsOfAll())+")")
-		if counts, ok := of.countsFor(&records.Filter{Field: r.f, Op: records.In, Value: ids}); ok {
+		if counts, ok := of.countsFor(&records.Filter{Field: r.f, Op: records.In, Value: anys(only.IDs)}); ok {
 			numbers = append(numbers, "("+c.sum(&counts)+")")
 		} else {
 			numbers = append(numbers, "(SELECT count(*) FROM (SELECT 1 FROM "+of.name+" WHERE "+r.f.Column+c.inPlaces(only)+" LIMIT "+strconv.Itoa(maxRoots)+") AS near)")

@@ -116,9 +116,7 @@ func (b *builder) compare(f *records.Filter, column string) string {
 		return b.equal(f.Field, column, f.Value)
 	case records.Host:
 		return b.host(f.Field, column, f.Value.(string))
-	case records.Within:
-		return "(" + b.within(f.Field, column, f.Value) + ")"
-	case records.AnyWithin:
+	case records.Within, records.AnyWithin:
 		if b.inNetwork(f) {
 			return "(" + b.within(f.Field, column, f.Value) + ")"
 		}
@@ -141,31 +139,24 @@ func (b *builder) compare(f *records.Filter, column string) string {
 		return b.substring(b.dialect.Contains, column, f.Value.(string))
 	case records.StartsWith:
 		return b.substring(b.dialect.StartsWith, column, f.Value.(string))
-	case records.Gt:
-		return b.order(f, column, " > ")
-	case records.Gte:
-		return b.order(f, column, " >= ")
-	case records.Lt:
-		return b.order(f, column, " < ")
-	case records.Lte:
-		return b.order(f, column, " <= ")
-	default:
+	}
+	operator, ok := orderOperators[f.Op]
+	if !ok {
 		panic(unknownOp(f))
 	}
+	condition := column + operator + b.arg(f.Value)
+	if f.Field.Kind == records.Text && !f.Field.Nullable { // a missing string has no order
+		condition = "(" + condition + " AND " + column + " <> '')"
+	}
+	return condition
 }
+
+// orderOperators compare the order of a column and a value.
+var orderOperators = map[records.Op]string{records.Gt: " > ", records.Gte: " >= ", records.Lt: " < ", records.Lte: " <= "}
 
 // unknownOp describes a filter whose comparison the package does not know: a defect of the program.
 func unknownOp(f *records.Filter) string {
 	return fmt.Sprintf("sqlstore: unknown comparison %s of %s", f.Op, f.Field.Name)
-}
-
-// order compares the order of a column and a value. A missing string has no order.
-func (b *builder) order(f *records.Filter, column, operator string) string {
-	condition := column + operator + b.arg(f.Value)
-	if f.Field.Kind == records.Text && !f.Field.Nullable {
-		condition = "(" + condition + " AND " + column + " <> '')"
-	}
-	return condition
 }
 
 // substring compares with a part of a string. Every value contains the empty string, and a
@@ -251,6 +242,15 @@ func (b *builder) anyOf(column string, values []any) string {
 		return column + " = " + b.arg(values[0])
 	}
 	return b.in(&records.Field{Column: column, Nullable: true}, column, values)
+}
+
+// anys returns strings as arguments.
+func anys(all []string) []any {
+	args := make([]any, len(all))
+	for i, s := range all {
+		args[i] = s
+	}
+	return args
 }
 
 // missing holds if a column has no value, or if it has one.

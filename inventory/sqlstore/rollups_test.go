@@ -63,7 +63,7 @@ func checkRollups(t *testing.T, d *database) {
 		all = append(all, sqlstoretest.WithBase(1000+n, &inventory.Metric{DeviceID: sqlstoretest.ID(n % rolledDevices), CPU: &cpu, TS: &ts}))
 	}
 	require.NoError(t, sqlstoretest.Create(t, store, all...))
-	sqlstoretest.KillAfter(t, summarizing, d.address, 2)
+	killAfter(t, summarizing, d.address, 2)
 	require.NotZero(t, sqlstoretest.Count[inventory.MetricRollup](t, store))
 
 	var ticks atomic.Int64

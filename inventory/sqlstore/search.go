@@ -2,8 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -21,40 +19,33 @@ import (
 // minSearch is the number of characters that an index of trigrams finds. It may find pairs too.
 const minSearch = 3
 
-// searched returns the searched columns of a resource.
-func searched(r *records.Resource) (columns []string) {
-	for _, f := range r.Fields() {
-		if f.Search && f.Column != "" {
-			columns = append(columns, f.Column)
-		}
-	}
-	return columns
+// searched returns the searched fields of a resource.
+func searched(r *records.Resource) []*records.Field {
+	return slices.DeleteFunc(r.Fields(), func(f *records.Field) bool { return !f.Search || f.Column == "" })
 }
 
 // searchName returns the name of the index for searches of a resource, empty if it has none. The
 // hash of the columns is part of it. Logs and measurements, which are not audited, have none:
 // they are written more often than searched.
 func (d *Dialect) searchName(r *records.Resource) string {
-	columns := searched(r)
+	var columns []string
+	for _, f := range searched(r) {
+		columns = append(columns, f.Column)
+	}
 	if d.DDL.Search == nil || len(columns) == 0 || r.Unaudited || r.Internal {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(strings.Join(columns, ",") + d.DDL.Search.Version))
-	return identifier(r.Table(), "search", hex.EncodeToString(sum[:4]))
+	return identifier(r.Table(), "search", hashOf(strings.Join(columns, ",")+d.DDL.Search.Version))
 }
 
 // searchText returns a text with the placeholders of a dialect.Search replaced.
 func (d *Dialect) searchText(r *records.Resource, name, text string) string {
-	columns := searched(r)
 	var values []string
-	for _, f := range r.Fields() {
-		if f.Search && f.Column != "" {
-			values = append(values, d.foldedText(f))
-		}
+	for _, f := range searched(r) {
+		values = append(values, d.foldedText(f))
 	}
 	between := " || " + d.DDL.Search.Separator + " || "
-	return strings.NewReplacer("{name}", name, "{table}", r.Table(), "{columns}", strings.Join(columns, ", "),
-		"{text}", strings.Join(values, between)).Replace(text)
+	return strings.NewReplacer("{name}", name, "{table}", r.Table(), "{text}", strings.Join(values, between)).Replace(text)
 }
 
 // foldedText is the folded string in which searches look for a part of the value of a field.
@@ -69,8 +60,7 @@ func (d *Dialect) foldedText(f *records.Field) string {
 // other columns.
 func (d *Dialect) searchStatements(r *records.Resource, have *Catalog) (all []string) {
 	name := d.searchName(r)
-	exists := func(name string) bool { return have.indexes[name] || have.columns[name] != nil }
-	if name != "" && !exists(name) && !have.noSearch {
+	if name != "" && !have.indexes[name] && have.columns[name] == nil && !have.noSearch {
 		for _, text := range d.DDL.Search.Create {
 			all = append(all, strings.ReplaceAll(d.searchText(r, name, text), "{schema}", have.searchSchema))
 		}
@@ -79,15 +69,7 @@ func (d *Dialect) searchStatements(r *records.Resource, have *Catalog) (all []st
 		return all
 	}
 	of := regexp.MustCompile("^" + regexp.QuoteMeta(r.Table()) + "_search_[0-9a-f]{8}$")
-	var old []string
-	for other := range have.indexes {
-		old = append(old, other)
-	}
-	for other := range have.columns {
-		old = append(old, other)
-	}
-	slices.Sort(old)
-	for _, other := range old {
+	for _, other := range slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Keys(have.indexes)), slices.Collect(maps.Keys(have.columns))))) {
 		if of.MatchString(other) && other != name {
 			for _, text := range d.DDL.Search.Drop {
 				all = append(all, d.searchText(r, other, text))
@@ -278,8 +260,8 @@ func (e *executor) byValues(ctx context.Context, t *table, q *records.Query) (_ 
 	}
 	next := *q
 	next.Filters = slices.Clone(q.Filters)
-	if columns := searched(t.Resource); q.Text != "" && len(columns) == 1 && t.columns[t.position[columns[0]]].Counted {
-		next.Text, next.Filters = "", append(next.Filters, records.Filter{Field: t.columns[t.position[columns[0]]].Field, Op: records.Contains, Value: q.Text})
+	if fields := searched(t.Resource); q.Text != "" && len(fields) == 1 && fields[0].Counted {
+		next.Text, next.Filters = "", append(next.Filters, records.Filter{Field: fields[0], Op: records.Contains, Value: q.Text})
 	}
 	for i := range next.Filters {
 		f := &next.Filters[i]

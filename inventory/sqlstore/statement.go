@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"container/list"
 	"context"
 	"database/sql"
 	"sync"
@@ -169,26 +168,20 @@ func (e *executor) get(ctx context.Context, r *records.Resource, id string) (rec
 	return rec, row, nil
 }
 
-// statementCache has the prepared statements of a handle that were used last, up to a bound.
+// statementCache has prepared statements of a handle, up to a bound.
 type statementCache struct {
 	db    *sql.DB
 	bound int
 
 	mu     sync.Mutex
-	byText map[string]*list.Element // of *cachedStatement
-	recent *list.List               // the most recently used one is the first
+	byText map[string]*cachedStatement
 }
 
 // cachedStatement is closed when it is evicted and has no users.
 type cachedStatement struct {
-	text    string
 	stmt    *sql.Stmt
 	users   int
 	evicted bool
-}
-
-func newStatementCache(db *sql.DB, bound int) *statementCache {
-	return &statementCache{db: db, bound: bound, byText: map[string]*list.Element{}, recent: list.New()}
 }
 
 // get returns a statement and the function to call after running it.
@@ -199,8 +192,8 @@ func (c *statementCache) get(ctx context.Context, text string) (stmt *sql.Stmt, 
 		if stmt, err = c.db.PrepareContext(ctx, text); err != nil {
 			return nil, nil, err
 		}
-		cached = &cachedStatement{text: text, stmt: stmt, users: 1}
-		c.add(cached)
+		cached = &cachedStatement{stmt: stmt, users: 1}
+		c.add(text, cached)
 	}
 	return cached.stmt, func() { c.release(cached) }, nil
 }
@@ -209,32 +202,31 @@ func (c *statementCache) get(ctx context.Context, text string) (stmt *sql.Stmt, 
 func (c *statementCache) acquire(text string) *cachedStatement {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e, ok := c.byText[text]
-	if !ok {
-		return nil
+	cached := c.byText[text]
+	if cached != nil {
+		cached.users++
 	}
-	c.recent.MoveToFront(e)
-	cached := e.Value.(*cachedStatement)
-	cached.users++
 	return cached
 }
 
-// add adds a statement and evicts the oldest one. If another caller has added the same
+// add adds a statement and evicts any other one of too many. If another caller has added the same
 // statement in the meantime, the new one is used once.
-func (c *statementCache) add(s *cachedStatement) {
+func (c *statementCache) add(text string, s *cachedStatement) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.byText[s.text]; ok {
+	if c.byText[text] != nil {
 		s.evicted = true
 		return
 	}
-	c.byText[s.text] = c.recent.PushFront(s)
-	if c.recent.Len() > c.bound {
-		oldest := c.recent.Remove(c.recent.Back()).(*cachedStatement)
-		delete(c.byText, oldest.text)
-		oldest.evicted = true
-		oldest.closeUnused()
+	if len(c.byText) >= c.bound {
+		for other, evicted := range c.byText {
+			delete(c.byText, other)
+			evicted.evicted = true
+			evicted.closeUnused()
+			break
+		}
 	}
+	c.byText[text] = s
 }
 
 func (c *statementCache) release(s *cachedStatement) {

@@ -82,7 +82,7 @@ func New(ctx context.Context, writer, reader *sql.DB, d Dialect, schema *records
 	}
 	if d.Prepare {
 		for _, db := range []*sql.DB{writer, reader} {
-			s.caches[db] = newStatementCache(db, s.opts.Statements)
+			s.caches[db] = &statementCache{db: db, bound: s.opts.Statements, byText: map[string]*cachedStatement{}}
 		}
 	}
 	if err := d.migrate(ctx, writer, schema, s.opts.Log); err != nil {

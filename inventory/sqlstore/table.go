@@ -191,15 +191,18 @@ func (t *table) record(row []any) (records.Record, error) {
 // bind returns the value of the field in a record, whose struct is given, as an argument of the
 // driver.
 func (c *column) bind(rec records.Record, in reflect.Value, d *Dialect) (any, error) {
+	var v reflect.Value
 	if c.Extra {
-		return c.bindExtra(rec, d)
-	}
-	v := c.In(in)
-	if v.Kind() == reflect.Pointer {
-		if v.IsNil() {
-			return nil, nil
-		}
+		v = reflect.ValueOf(c.Value(rec))
+	} else if v = c.In(in); v.Kind() == reflect.Pointer {
 		v = v.Elem()
+	}
+	switch {
+	case v.IsValid():
+	case c.Nullable:
+		return nil, nil
+	default: // a text or a list that is not in the struct
+		v = reflect.Zero(extraTypes[c.Kind])
 	}
 	switch c.Kind {
 	case records.Text:
@@ -211,9 +214,12 @@ func (c *column) bind(rec records.Record, in reflect.Value, d *Dialect) (any, er
 	case records.Bool:
 		return v.Bool(), nil
 	case records.Time:
-		return d.Time(v.Addr().Interface().(*time.Time).UTC()), nil
+		if v.CanAddr() { // without a copy
+			return d.Time(v.Addr().Interface().(*time.Time).UTC()), nil
+		}
+		return d.Time(v.Interface().(time.Time).UTC()), nil
 	}
-	if v.Kind() == reflect.Slice && v.IsNil() {
+	if v.Kind() == reflect.Slice && v.Len() == 0 {
 		return "[]", nil
 	}
 	doc, err := json.Marshal(v.Interface())
@@ -221,25 +227,6 @@ func (c *column) bind(rec records.Record, in reflect.Value, d *Dialect) (any, er
 		return nil, fmt.Errorf("%s: %w", c.Column, err)
 	}
 	return string(doc), nil
-}
-
-// bindExtra is bind for a field that is not in the struct.
-func (c *column) bindExtra(rec records.Record, d *Dialect) (any, error) {
-	value := c.Value(rec)
-	switch v := value.(type) {
-	case nil:
-		if c.Nullable {
-			return nil, nil
-		}
-		return "", nil
-	case []string:
-		if len(v) == 0 {
-			return "[]", nil
-		}
-		doc, err := json.Marshal(v)
-		return string(doc), err
-	}
-	return d.argument(value), nil
 }
 
 // set sets the field of a record, whose struct is given, to a value of the driver.
@@ -250,23 +237,18 @@ func (c *column) set(rec records.Record, in reflect.Value, value any) error {
 		}
 		return nil
 	}
+	var v reflect.Value
 	if c.Extra {
-		v := reflect.New(extraTypes[c.Kind]).Elem()
-		if !c.setValue(v, value) {
-			return fmt.Errorf("%s in the database is an invalid %s (%T)", c.Column, c.Kind, value)
-		}
-		if value != "" || c.Kind != records.Text {
-			c.Set(rec, v.Interface())
-		}
-		return nil
-	}
-	v := c.In(in)
-	if v.Kind() == reflect.Pointer {
+		v = reflect.New(extraTypes[c.Kind]).Elem()
+	} else if v = c.In(in); v.Kind() == reflect.Pointer {
 		v.Set(reflect.New(v.Type().Elem()))
 		v = v.Elem()
 	}
 	if !c.setValue(v, value) {
 		return fmt.Errorf("%s in the database is an invalid %s (%T)", c.Column, c.Kind, value)
+	}
+	if c.Extra && (value != "" || c.Kind != records.Text) {
+		c.Set(rec, v.Interface())
 	}
 	return nil
 }

@@ -136,20 +136,10 @@ func (t *transaction) run(ctx context.Context, exclusive bool, f func(tx records
 	if err = f(t); err == nil {
 		err = t.ended // which f has ignored
 	}
-	if err == nil {
-		err = t.flushLatest(ctx)
-	}
-	if err == nil {
-		err = t.updateSearch(ctx)
-	}
-	if err == nil {
-		err = cmp.Or(t.checkSchema(ctx), t.declare(ctx))
-	}
-	if err == nil {
-		err = t.flush(ctx)
-	}
-	if err == nil {
-		err = t.extendChain(ctx)
+	for _, step := range []func(context.Context) error{t.flushLatest, t.updateSearch, t.checkSchema, t.declare, t.flush, t.extendChain} {
+		if err == nil {
+			err = step(ctx)
+		}
 	}
 	if err != nil {
 		return err
@@ -277,13 +267,9 @@ func (t *transaction) Prefetch(ctx context.Context, r *records.Resource, ids []s
 	of := t.table(r)
 	at := of.position["id"]
 	t.prefetched = make(map[rowKey][]any, len(ids))
-	for chunk := range slices.Chunk(ids, maxIDs) {
+	for chunk := range slices.Chunk(anys(ids), maxIDs) {
 		b := &builder{shared: t.shared}
-		values := make([]any, len(chunk))
-		for i, id := range chunk {
-			values[i] = id
-		}
-		text := "SELECT " + of.selected + " FROM " + of.name + " WHERE " + b.anyOf("id", values)
+		text := "SELECT " + of.selected + " FROM " + of.name + " WHERE " + b.anyOf("id", chunk)
 		err := t.each(ctx, len(of.columns), func(row []any) error {
 			id, _ := row[at].(string)
 			t.prefetched[rowKey{of, id}] = slices.Clone(row)

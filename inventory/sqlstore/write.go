@@ -327,10 +327,10 @@ func (t *transaction) clearReference(ctx context.Context, ref records.Referrer, 
 	of := t.table(ref.From)
 	if !ref.Field.Counted {
 		t.counts.changes(of)
-		changed, err = t.execNoting(ctx, of, text, b.args)
-	} else {
-		err = t.each(ctx, of.returned(), func(row []any) error {
-			changed++
+	}
+	err = t.each(ctx, of.returned(), func(row []any) error {
+		changed++
+		if ref.Field.Counted {
 			t.counts.add(of, 1, func(i int) any { return row[i+1] })
 			t.counts.add(of, -1, func(i int) any {
 				if of.columns[of.counted[i]].Column == ref.Field.Column {
@@ -338,13 +338,10 @@ func (t *transaction) clearReference(ctx context.Context, ref records.Referrer, 
 				}
 				return row[i+1]
 			})
-			if of.latest != nil {
-				id, _ := row[0].(string)
-				t.noteGone(of, row[len(row)-1], id)
-			}
-			return nil
-		}, text+of.returning, b.args...)
-	}
+		}
+		t.noteReturned(of, row)
+		return nil
+	}, text+of.returning, b.args...)
 	if err != nil {
 		t.guarded = false // releaseSafely rolls back
 		return 0, t.violated(ctx, of, "empty a reference of "+ref.From.Name, err, false, nil)

@@ -24,17 +24,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/storetest"
 )
 
-func TestMain(m *testing.M) {
-	if path := os.Getenv(crashing); path != "" {
-		fmt.Fprintln(os.Stderr, writeUntilKilled(path))
-		os.Exit(1)
-	}
-	if path := os.Getenv(pruning); path != "" {
-		fmt.Fprintln(os.Stderr, pruneUntilKilled(path))
-		os.Exit(0)
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func ctx() context.Context { return context.Background() }
 

@@ -165,7 +165,7 @@ type DDL struct {
 }
 
 // Search is an index of parts of strings, for searches. In the statements, {name} is its name,
-// {table} the table, {columns} the searched columns, {text} an expression with their folded
+// {table} the table, {text} an expression with their folded
 // values, and {schema} what Available returned.
 type Search struct {
 	// Available is a SELECT that returns one string if the database can have the index. Empty if

@@ -1,9 +1,6 @@
 package sqlstoretest
 
 import (
-	"bufio"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -55,26 +52,4 @@ func CheckTotals(t testing.TB, store records.Store) {
 			}
 		}
 	}
-}
-
-// KillAfter kills a process of the test binary, with a variable in its environment, after it has
-// printed some lines, and returns how many it printed.
-func KillAfter(t testing.TB, variable, value string, times int) (done int) {
-	t.Helper()
-	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$") // #nosec G204 G702 -- itself
-	child.Env = append(os.Environ(), variable+"="+value)
-	child.Stderr = os.Stderr
-	out, err := child.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, child.Start())
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		done++
-		if done == times {
-			require.NoError(t, child.Process.Kill())
-		}
-	}
-	require.Error(t, child.Wait())
-	require.GreaterOrEqual(t, done, times)
-	return done
 }

@@ -1,9 +1,11 @@
-package sqlite_test
+package sqlstore_test
 
 import (
+	"bufio"
+	"context"
 	"fmt"
 	"os"
-	"path/filepath"
+	"os/exec"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,6 +17,28 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
+// killAfter kills a process of the test binary, with a variable in its environment, after it has
+// printed some lines, and returns how many it printed.
+func killAfter(t testing.TB, variable, value string, times int) (done int) {
+	t.Helper()
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$") // #nosec G204 G702 -- itself
+	child.Env = append(os.Environ(), variable+"="+value)
+	child.Stderr = os.Stderr
+	out, err := child.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, child.Start())
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		done++
+		if done == times {
+			require.NoError(t, child.Process.Kill())
+		}
+	}
+	require.Error(t, child.Wait())
+	require.GreaterOrEqual(t, done, times)
+	return done
+}
+
 // crashing is the variable with the file to which this binary writes when a test runs it.
 const crashing = "ASHLAR_TEST_WRITE_UNTIL_KILLED"
 
@@ -24,22 +48,19 @@ const killedItems = 300
 // writeUntilKilled creates and updates devices, many in a transaction, and prints a line after
 // each.
 func writeUntilKilled(path string) error {
-	store, err := sqlite.Open(ctx(), path, inventory.Schema(), nil)
+	store, err := sqlite.Open(context.Background(), path, inventory.Schema(), nil)
 	if err != nil {
 		return err
 	}
-	if filepath.Base(path) == fieldsFile {
-		return declareUntilKilled(store)
-	}
 	for n := 0; ; n += killedItems {
-		batch := makeDevices(n, n+killedItems)
-		err := store.Change(ctx(), func(tx records.Tx) error {
-			if err := tx.Create(ctx(), batch...); err != nil {
+		batch := sqlstoretest.Devices(n, n+killedItems)
+		err := store.Change(context.Background(), func(tx records.Tx) error {
+			if err := tx.Create(context.Background(), batch...); err != nil {
 				return err
 			}
 			d := records.Clone(batch[0].(*inventory.Device))
 			d.Version, d.Notes = 2, "changed"
-			return tx.Update(ctx(), d, 1)
+			return tx.Update(context.Background(), d, 1)
 		})
 		if err != nil {
 			return err
@@ -48,21 +69,25 @@ func writeUntilKilled(path string) error {
 	}
 }
 
-// fieldsFile is the name of a file in which the process declares fields instead.
-const fieldsFile = "fields.db"
+// declaring is the variable with the file in which this binary declares fields when a test runs it.
+const declaring = "ASHLAR_TEST_DECLARE_UNTIL_KILLED"
 
 // declareUntilKilled declares and removes custom fields, and prints a line after each.
-func declareUntilKilled(store records.Store) error {
+func declareUntilKilled(path string) error {
+	store, err := sqlite.Open(context.Background(), path, inventory.Schema(), nil)
+	if err != nil {
+		return err
+	}
 	v := records.New(store, nil)
 	var last *inventory.CustomField
 	for n := 0; ; n++ {
 		f := &inventory.CustomField{Resource: "devices", Name: fmt.Sprintf("f%d_%d", os.Getpid(), n), Type: inventory.CustomInteger, Default: "1"}
-		if err := v.Create(ctx(), records.Caller{}, f); err != nil {
+		if err := v.Create(context.Background(), records.Caller{}, f); err != nil {
 			return err
 		}
 		fmt.Println("done")
 		if last != nil {
-			if err := v.Delete(ctx(), records.Caller{}, records.Of[inventory.CustomField](store.Schema()), records.Edit{ID: last.ID}); err != nil {
+			if err := v.Delete(context.Background(), records.Caller{}, records.Of[inventory.CustomField](store.Schema()), records.Edit{ID: last.ID}); err != nil {
 				return err
 			}
 			fmt.Println("done")
@@ -76,17 +101,17 @@ func declareUntilKilled(store records.Store) error {
 func TestKilledFields(t *testing.T) {
 	t.Parallel()
 	scaletest.Unraced(t)
-	path := filepath.Join(t.TempDir(), fieldsFile)
-	require.NoError(t, create(t, open(t, path), makeDevices(0, 200)...))
+	d := newSQLite(t)
+	require.NoError(t, sqlstoretest.Create(t, d.open(t), sqlstoretest.Devices(0, 200)...))
 	for times := range 5 {
-		sqlstoretest.KillAfter(t, crashing, path, 2+times)
-		db := raw(t, path)
+		killAfter(t, declaring, d.address, 2+times)
+		db := d.raw(t)
 		columns := rows(t, db, "SELECT name FROM pragma_table_info('devices') WHERE name GLOB 'f[0-9]*' ORDER BY name")
 		require.Equal(t, rows(t, db, "SELECT name FROM custom_fields ORDER BY name"), columns)
 		require.Equal(t, columns, rows(t, db, "SELECT substr(name, 9, length(name) - 21) FROM sqlite_master WHERE type = 'index' AND name GLOB 'devices_f[0-9]*' ORDER BY name"))
-		store, err := sqlite.Open(t.Context(), path, inventory.Schema(), nil)
+		store, err := sqlite.Open(t.Context(), d.address, inventory.Schema(), nil)
 		require.NoError(t, err)
-		device, err := records.Get[inventory.Device](t.Context(), store, deviceID(0))
+		device, err := records.Get[inventory.Device](t.Context(), store, sqlstoretest.ID(0))
 		require.NoError(t, err)
 		require.Len(t, device.Extra, len(columns))
 		require.NoError(t, store.Close())
@@ -99,21 +124,21 @@ const pruning = "ASHLAR_TEST_PRUNE_UNTIL_KILLED"
 // pruneUntilKilled prunes the audit log in small transactions. It prints a line when the first one
 // is visible.
 func pruneUntilKilled(path string) error {
-	store, err := sqlite.Open(ctx(), path, inventory.Schema(), nil)
+	store, err := sqlite.Open(context.Background(), path, inventory.Schema(), nil)
 	if err != nil {
 		return err
 	}
 	logs := records.Of[records.AuditLog](store.Schema())
 	go func() {
 		for {
-			page, err := store.List(ctx(), &records.Query{Resource: logs, Limit: 1, Count: true})
+			page, err := store.List(context.Background(), &records.Query{Resource: logs, Limit: 1, Count: true})
 			if err != nil || page.Total < int64(killedEntries()) {
 				fmt.Println("done")
 				return
 			}
 		}
 	}()
-	_, err = records.New(store, nil).Prune(ctx(), records.Caller{Name: "jane"}, logs, records.Retention{MaxRecords: 100})
+	_, err = records.New(store, nil).Prune(context.Background(), records.Caller{Name: "jane"}, logs, records.Retention{MaxRecords: 100})
 	return err
 }
 
@@ -133,13 +158,13 @@ func TestKilledPruning(t *testing.T) {
 	if testing.Short() {
 		t.Skip("TestPruneKilled has a process that only seems to be killed")
 	}
-	path := filepath.Join(t.TempDir(), "inventory.db")
-	store := open(t, path)
+	d := newSQLite(t)
+	store := d.open(t)
 	v := records.New(store, nil)
 	for n := 0; n < killedEntries(); n += 1000 {
-		require.NoError(t, v.Create(t.Context(), records.Caller{}, makeDevices(n, n+1000)...))
+		require.NoError(t, v.Create(t.Context(), records.Caller{}, sqlstoretest.Devices(n, n+1000)...))
 	}
-	sqlstoretest.KillAfter(t, pruning, path, 1)
+	killAfter(t, pruning, d.address, 1)
 	report, err := records.VerifyAudit(t.Context(), store, nil)
 	require.NoError(t, err)
 	require.EqualValues(t, killedEntries()-99, report.Pruned)
@@ -150,16 +175,16 @@ func TestKilledPruning(t *testing.T) {
 	report, err = records.VerifyAudit(t.Context(), store, nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 100, report.Checked)
-	require.Equal(t, []string{"100"}, rows(t, raw(t, path), "SELECT count(*) FROM audit_logs"))
+	require.Equal(t, []string{"100"}, rows(t, d.raw(t), "SELECT count(*) FROM audit_logs"))
 }
 
 // TestKilled: a process that is killed during large changes leaves a consistent database, with
 // all transactions that it has reported.
 func TestKilled(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "inventory.db")
-	done := sqlstoretest.KillAfter(t, crashing, path, 3)
-	store, err := sqlite.Open(t.Context(), path, inventory.Schema(), nil)
+	d := newSQLite(t)
+	done := killAfter(t, crashing, d.address, 3)
+	store, err := sqlite.Open(t.Context(), d.address, inventory.Schema(), nil)
 	require.NoError(t, err)
 	sqlstoretest.CheckTotals(t, store)
 	page, err := store.List(t.Context(), &records.Query{Resource: records.Of[inventory.Device](inventory.Schema()), Count: true, Limit: 1})
@@ -167,7 +192,7 @@ func TestKilled(t *testing.T) {
 	require.NoError(t, store.Close())
 	require.Zero(t, page.Total%killedItems, "half a transaction")
 	require.GreaterOrEqual(t, page.Total, int64(done*killedItems), "a reported transaction is missing")
-	db := raw(t, path)
+	db := d.raw(t)
 	require.Equal(t, []string{"ok"}, rows(t, db, "PRAGMA integrity_check"))
 	require.Empty(t, rows(t, db, `SELECT "table" FROM pragma_foreign_key_check`))
 	require.Equal(t, page.Total/killedItems, int64(len(rows(t, db, "SELECT id FROM devices WHERE version = 2"))))
