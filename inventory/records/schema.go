@@ -15,12 +15,12 @@ import (
 // Schema is the resources of a store. It does not change, and is safe for concurrent use: a
 // program that adds to it makes another one.
 type Schema struct {
-	parts            []Part
-	public, internal []*Resource // a resource stands after those that it refers to
-	byName           map[string]*Resource
-	byType           map[reflect.Type]*Resource
-	migrations       []Migration
-	afterCommit      []func(context.Context, []*AuditLog)
+	parts          []Part
+	public, stored []*Resource // a resource stands after those that it refers to
+	byName         map[string]*Resource
+	byType         map[reflect.Type]*Resource
+	migrations     []Migration
+	afterCommit    []func(context.Context, []*AuditLog)
 
 	declaring []*Resource      // whose records declare parts
 	base      *Schema          // without declared parts; nil if there are none
@@ -161,8 +161,8 @@ func (s *Schema) With(parts ...Part) (*Schema, error) {
 // refers to.
 func (s *Schema) Resources() []*Resource { return slices.Clone(s.public) }
 
-// StoredResources returns all resources that a store holds: Resources and internal ones.
-func (s *Schema) StoredResources() []*Resource { return slices.Concat(s.public, s.internal) }
+// StoredResources returns all resources that a store holds, Resources and internal ones, in such an order.
+func (s *Schema) StoredResources() []*Resource { return slices.Clone(s.stored) }
 
 // Named returns the resource with a name such as "devices".
 func (s *Schema) Named(name string) (*Resource, bool) {
@@ -312,7 +312,6 @@ func (f *Field) indexed() float64 {
 
 // sort puts each resource after those that it refers to, and separates the internal ones.
 func (s *Schema) sort() error {
-	var sorted []*Resource
 	state := map[*Resource]int{} // 1: begun, 2: done
 	var visit func(r *Resource) error
 	visit = func(r *Resource) error {
@@ -331,7 +330,7 @@ func (s *Schema) sort() error {
 			}
 		}
 		state[r] = 2
-		sorted = append(sorted, r)
+		s.stored = append(s.stored, r)
 		return nil
 	}
 	for _, r := range s.public {
@@ -339,14 +338,7 @@ func (s *Schema) sort() error {
 			return err
 		}
 	}
-	s.public = nil
-	for _, r := range sorted {
-		if r.Internal {
-			s.internal = append(s.internal, r)
-		} else {
-			s.public = append(s.public, r)
-		}
-	}
+	s.public = slices.DeleteFunc(slices.Clone(s.stored), func(r *Resource) bool { return r.Internal })
 	return nil
 }
 

@@ -19,7 +19,7 @@ type change struct {
 // changes returns the columns of a table that do not fit the fields, apart from missing ones. constrained compares
 // checks and references too. The fields that are added to a struct (records.Extend) are compared only: programs with
 // different ones may share a database.
-func (d *Dialect) changes(table string, r *records.Resource, fields []*records.Field, have *Catalog, constrained bool) (all []change, err error) {
+func (d *Dialect) changes(table string, fields []*records.Field, have *Catalog, constrained bool) (all []change, err error) {
 	for _, f := range fields {
 		column, exists := have.columns[table][f.Column]
 		if !exists {
@@ -28,7 +28,7 @@ func (d *Dialect) changes(table string, r *records.Resource, fields []*records.F
 		want := column
 		want.notNull = !f.Nullable
 		if constrained && !f.Extra {
-			want.check, want.reference, want.referenceName = d.checkOf(f, column.check), reference(f), ReferenceName(r, f)
+			want.check, want.reference = d.checkOf(f, column.check), reference(f)
 		}
 		changed := column.notNull != want.notNull || column.check != want.check || normal(column.reference) != normal(want.reference)
 		needsValue := f.Extra || f.Ref != nil
@@ -91,10 +91,10 @@ func (d *Dialect) alterations(table string, changes []change, checks []string, h
 		}
 		if normal(c.have.reference) != normal(c.want.reference) {
 			if c.have.reference != "" {
-				all = append(all, alter+"DROP CONSTRAINT "+c.have.referenceName)
+				all = append(all, alter+"DROP CONSTRAINT "+referenceName(table, c.column))
 			}
 			if c.want.reference != "" {
-				added = append(added, alter+"ADD CONSTRAINT "+c.want.referenceName+" FOREIGN KEY ("+c.column+") REFERENCES "+c.want.reference)
+				added = append(added, alter+"ADD CONSTRAINT "+referenceName(table, c.column)+" FOREIGN KEY ("+c.column+") REFERENCES "+c.want.reference)
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func rewritten(table string, changes []change, checks, fills []string, text stri
 		for _, c := range changes {
 			c.want.notNull = c.want.notNull && (filled || c.have.notNull)
 			i := slices.IndexFunc(definitions, func(definition string) bool { return columnOf(definition) == c.column })
-			definitions[i] = "\n    " + c.column + " " + c.want.definition()
+			definitions[i] = "\n    " + c.column + " " + c.want.definition(referenceName(table, c.column))
 		}
 		return []string{
 			"PRAGMA writable_schema = ON",
@@ -156,8 +156,8 @@ func checksRecords(text string) bool {
 	return strings.HasPrefix(text, "INSERT INTO "+refusing) || strings.Contains(text, " ADD CONSTRAINT ") || strings.Contains(text, " ADD CHECK ")
 }
 
-// definition returns the type and the constraints of a column.
-func (c catalogColumn) definition() string {
+// definition returns the type and the constraints of a column, of which the reference has a name.
+func (c catalogColumn) definition(referenceName string) string {
 	text := c.typ
 	if c.notNull {
 		text += " NOT NULL"
@@ -169,7 +169,7 @@ func (c catalogColumn) definition() string {
 		text += " CHECK (" + c.check + ")"
 	}
 	if c.reference != "" {
-		text += " CONSTRAINT " + c.referenceName + " REFERENCES " + c.reference
+		text += " CONSTRAINT " + referenceName + " REFERENCES " + c.reference
 	}
 	return text
 }

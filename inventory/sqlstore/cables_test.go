@@ -10,7 +10,6 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
-	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 )
 
 // cabling is a device of which two processes change ports, cables and links at the same time.
@@ -29,7 +28,7 @@ func checkCables(t *testing.T, stores [2]records.Store) {
 	t.Helper()
 	c := &cabling{T: t, by: records.Caller{Name: "test"}, engines: [2]*records.Engine{records.New(stores[0], nil), records.New(stores[1], nil)}}
 	c.device = c.add(newDevice("cabled"))
-	for range sqlstoretest.Scaled(5) {
+	for range scaled(5) {
 		c.checkOccupied()
 		c.checkParents()
 		c.checkPositions()

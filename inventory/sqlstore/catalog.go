@@ -33,13 +33,12 @@ type Catalog struct {
 
 // catalogColumn is a column that exists.
 type catalogColumn struct {
-	typ           string
-	notNull       bool
-	check         string // the condition
-	checkName     string
-	reference     string // the table and what follows it
-	referenceName string
-	value         string // the default, if there are definitions
+	typ       string
+	notNull   bool
+	check     string // the condition
+	checkName string
+	reference string // the table and what follows it
+	value     string // the default, if there are definitions
 }
 
 // querier is a connection, a handle or a transaction.
@@ -118,12 +117,11 @@ func (c *Catalog) readConstraints(ctx context.Context, db querier, d *Dialect) e
 		check, isCheck := strings.CutPrefix(text, "CHECK ")
 		of := c.columns[table][column]
 		switch {
-		case !isCheck:
+		case name == referenceName(table, column):
 			_, of.reference, _ = strings.Cut(text, " REFERENCES ")
-			of.referenceName = name
-		case column == "":
+		case isCheck && column == "":
 			c.addCheck(table, check)
-		case name == table+"_"+column+"_check" || len(name) == maxIdentifier:
+		case isCheck && (name == table+"_"+column+"_check" || len(name) == maxIdentifier):
 			of.check, of.checkName = check, name
 		}
 		if column != "" && c.columns[table] != nil {
@@ -152,8 +150,6 @@ func (c *Catalog) readDefinition(table string, words []string) {
 			column.check = strings.TrimSuffix(strings.TrimPrefix(next, "("), ")")
 		case word == "DEFAULT":
 			column.value = next
-		case word == "CONSTRAINT":
-			column.referenceName = next // the last one
 		case word == "REFERENCES":
 			column.reference = strings.TrimSpace(strings.Join(words[i+1:], " "))
 		}
@@ -166,22 +162,18 @@ func (c *Catalog) readDefinition(table string, words []string) {
 // uncounted returns the columns of counted fields without counts, and "" if the records of the
 // table have not been counted.
 func (c *Catalog) uncounted(r *records.Resource) (columns []string) {
-	counted := append([]string{""}, countedColumns(r)...)
+	counted := []string{""}
+	for _, f := range r.Fields() {
+		if f.Counted {
+			counted = append(counted, f.Column)
+		}
+	}
 	for _, p := range pairsOf(r) {
 		counted = append(counted, p.field)
 	}
 	for _, column := range counted {
 		if !c.counted[countKey{resource: r.Table(), field: column}] {
 			columns = append(columns, column)
-		}
-	}
-	return columns
-}
-
-func countedColumns(r *records.Resource) (columns []string) {
-	for _, f := range r.Fields() {
-		if f.Counted {
-			columns = append(columns, f.Column)
 		}
 	}
 	return columns

@@ -18,7 +18,6 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
-	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
@@ -170,7 +169,7 @@ func longOnBoth(t *testing.T, check func(t *testing.T, d *database)) {
 func TestCounts(t *testing.T) {
 	scaletest.Unraced(t)
 	onBoth(t, func(t *testing.T, d *database) {
-		checkCounts(t, d.open(t), 4, sqlstoretest.Scaled(60))
+		checkCounts(t, d.open(t), 4, scaled(60))
 		if d.kind == "postgres" {
 			var slots int
 			require.NoError(t, d.raw(t).QueryRowContext(t.Context(), "SELECT count(DISTINCT slot) FROM tallies WHERE resource = 'devices' AND field = ''").Scan(&slots))
@@ -186,7 +185,7 @@ func TestFewStatements(t *testing.T) {
 	store, err := sqlite.Open(t.Context(), newSQLite(t).address, inventory.Schema(), &sqlite.Options{Store: &sqlstore.Options{Statements: 2}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	checkCounts(t, store, 4, sqlstoretest.Scaled(15))
+	checkCounts(t, store, 4, scaled(15))
 }
 
 func TestLatest(t *testing.T) {
@@ -266,7 +265,7 @@ func TestAddresses(t *testing.T) {
 func TestPrune(t *testing.T) {
 	scaletest.Unraced(t)
 	checkPrune(t, records.NewMemStore(inventory.Schema()), 4000)
-	onBoth(t, func(t *testing.T, d *database) { checkPrune(t, d.open(t), 4000*sqlstoretest.Scaled(5)) })
+	onBoth(t, func(t *testing.T, d *database) { checkPrune(t, d.open(t), 4000*scaled(5)) })
 }
 
 func TestPruneKilled(t *testing.T) {
@@ -282,4 +281,24 @@ func TestPruneAudit(t *testing.T) {
 	scaletest.Unraced(t)
 	checkPruneAudit(t, records.NewMemStore(inventory.Schema()))
 	onBoth(t, func(t *testing.T, d *database) { checkPruneAudit(t, d.open(t)) })
+}
+
+// scaled returns a number of rounds, a quarter of it with -short.
+func scaled(n int) int {
+	if testing.Short() {
+		return max(1, n/4)
+	}
+	return n
+}
+
+// count returns the number of records of a type, which may be filtered.
+func count[T any](t testing.TB, store records.Reader, where ...any) int64 {
+	t.Helper()
+	q := &records.Query{Resource: records.Of[T](store.Schema()), Limit: 1, Count: true}
+	for i := 0; i < len(where); i += 2 {
+		q.Where(where[i].(string), where[i+1])
+	}
+	page, err := store.List(t.Context(), q)
+	require.NoError(t, err)
+	return page.Total
 }

@@ -26,7 +26,7 @@ func (d *Dialect) Statements(schema *records.Schema, have *Catalog) ([]string, e
 	if len(have.columns[headTable]) == 0 {
 		all = append(all, d.createChain(have)...)
 	}
-	for _, r := range d.creationOrder(schema) {
+	for _, r := range schema.StoredResources() {
 		if slices.Contains([]string{countsTable, chainTable, headTable, anchorsTable}, r.Table()) {
 			return nil, fmt.Errorf("the resource %s needs the table %s, which the store uses itself: give it another name", r.Name, r.Table())
 		}
@@ -46,30 +46,10 @@ func (d *Dialect) Statements(schema *records.Schema, have *Catalog) ([]string, e
 	return append(all, d.removedKeys(schema, have)...), nil
 }
 
-// creationOrder returns the resources, each after those that it refers to.
-func (d *Dialect) creationOrder(schema *records.Schema) (sorted []*records.Resource) {
-	var visit func(r *records.Resource)
-	visit = func(r *records.Resource) {
-		if slices.Contains(sorted, r) {
-			return
-		}
-		for _, f := range r.Fields() {
-			if f.Ref != nil && f.Ref.Resource() != r {
-				visit(f.Ref.Resource())
-			}
-		}
-		sorted = append(sorted, r)
-	}
-	for _, r := range schema.StoredResources() {
-		visit(r)
-	}
-	return sorted
-}
-
 // tableStatements returns the statements for one resource.
 func (d *Dialect) tableStatements(r *records.Resource, have *Catalog) (all []string, err error) {
 	columns, table, fields := have.columns[r.Table()], r.Table(), have.stored(r)
-	changes, err := d.changes(table, r, fields, have, true)
+	changes, err := d.changes(table, fields, have, true)
 	if err != nil {
 		return nil, err
 	}

@@ -183,24 +183,7 @@ func (s *Store) refresh(ctx context.Context) error {
 	if now, err := e.stamp(ctx); err != nil || now == stampOf(schema) {
 		return s.failure(ctx, "read the schema", err)
 	}
-	next, err := e.declared(ctx, schema)
-	if err != nil {
-		return s.failure(ctx, "read the schema", err)
-	}
-	have, err := s.dialect.Catalog(ctx, fresh, next)
-	if err != nil {
-		return s.failure(ctx, "read the schema", err)
-	}
-	have.fixed = true
-	statements, err := s.dialect.Statements(next, have)
-	switch {
-	case err != nil:
-		return s.failure(ctx, "change the schema", err)
-	case len(statements) == 0:
-		s.current.CompareAndSwap(schema, next) // unless a transaction has changed it in the meantime
-		return nil
-	}
-	// The records are read again in the transaction: another process may just remove a field.
+	// The records are read in the transaction: another process may just change them.
 	return s.Change(ctx, func(tx records.Tx) error {
 		tx.(*transaction).declaring = true
 		return nil

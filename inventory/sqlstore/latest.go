@@ -294,7 +294,7 @@ func (d *Dialect) latestStatements(r *records.Resource, have *Catalog) (all []st
 	}
 	fields := have.stored(r)
 	values := len(fields) - len(keyed(r))
-	changes, err := d.changes(name, r, fields, have, false)
+	changes, err := d.changes(name, fields, have, false)
 	if err != nil {
 		return nil, err
 	}

@@ -99,7 +99,7 @@ func checkLists(t *testing.T, store records.Store) {
 		}
 	}
 	texts := []string{"rare", "Common remark", "common", "no remark", "re", "rare remark" + strings.Repeat("s", 60), "Rare remark"}
-	for _, text := range texts[:max(2, sqlstoretest.Scaled(len(texts)))] {
+	for _, text := range texts[:max(2, scaled(len(texts)))] {
 		for _, q := range []records.Query{
 			{Text: text},
 			{Text: text, Filters: []records.Filter{filter(r, "status=active"), filter(r, "vendor=even")}},

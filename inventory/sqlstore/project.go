@@ -19,16 +19,7 @@ func (s *Store) Project(ctx context.Context, q *records.Query, columns []records
 	values := make([]string, len(columns))
 	err := e.each(ctx, len(columns), func(stored []any) error {
 		for i, v := range stored {
-			switch v := v.(type) {
-			case string:
-				values[i] = v
-			case []byte:
-				values[i] = string(v)
-			case nil:
-				values[i] = ""
-			default:
-				return fmt.Errorf("%s in the database is no text (%T)", columns[i].Field.Column, v)
-			}
+			values[i] = textOf(v)
 		}
 		return row(values)
 	}, text, b.args...)

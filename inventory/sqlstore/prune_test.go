@@ -103,7 +103,7 @@ func checkPruneByAge(t testing.TB, store records.Store, size int) (total int64) 
 	require.NoError(t, err)
 	require.Equal(t, &records.Pruned{Deleted: int64(size / 2)}, result)
 	sqlstoretest.CheckTotals(t, store)
-	total = sqlstoretest.Count[inventory.Event](t, store)
+	total = count[inventory.Event](t, store)
 	require.Equal(t, int64(size/2)+written[0]+written[1], total)
 	page, err := store.List(t.Context(), &records.Query{Resource: events, Limit: int64(size / 2)})
 	require.NoError(t, err)
@@ -134,7 +134,7 @@ func checkPruneByNumber(t testing.TB, store records.Store, total int64) {
 	require.NoError(t, errs[1])
 	require.Equal(t, total-250-1000, results[0].Deleted+results[1].Deleted)
 	sqlstoretest.CheckTotals(t, store)
-	require.EqualValues(t, 1000, sqlstoretest.Count[inventory.Event](t, store))
+	require.EqualValues(t, 1000, count[inventory.Event](t, store))
 }
 
 // prunedEvents returns the number of pruned events in the audit log.
@@ -178,7 +178,7 @@ func checkPruneKilled(t testing.TB, store records.Store) {
 	events := records.Of[inventory.Event](store.Schema())
 	_, err := records.New(&killed{store, 2}, nil).Prune(t.Context(), records.Caller{Name: "jane"}, events, records.Retention{MaxRecords: 1})
 	require.ErrorIs(t, err, errKilled)
-	deleted := 3000 - sqlstoretest.Count[inventory.Event](t, store)
+	deleted := 3000 - count[inventory.Event](t, store)
 	require.Positive(t, deleted)
 	require.Equal(t, deleted, prunedEvents(t, store))
 }
@@ -237,7 +237,7 @@ func checkPruneAudit(t testing.TB, store records.Store) {
 	require.NoError(t, err)
 	require.EqualValues(t, 1000, report.Pruned)
 	sqlstoretest.CheckTotals(t, store)
-	require.Equal(t, report.Checked, sqlstoretest.Count[records.AuditLog](t, store))
+	require.Equal(t, report.Checked, count[records.AuditLog](t, store))
 
 	preview := &records.Preview{}
 	_, err = v.DryRun(preview).Prune(ctx, by, logs, records.Retention{MaxRecords: 500})
@@ -251,7 +251,7 @@ func checkPruneAudit(t testing.TB, store records.Store) {
 	report, err = records.VerifyAudit(ctx, store, nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 500, report.Checked)
-	require.EqualValues(t, 500, sqlstoretest.Count[records.AuditLog](t, store))
+	require.EqualValues(t, 500, count[records.AuditLog](t, store))
 	sqlstoretest.CheckTotals(t, store)
 
 	// Pruning again has nothing to delete, and does not replace its own entries.
@@ -262,7 +262,7 @@ func checkPruneAudit(t testing.TB, store records.Store) {
 		_, err = records.New(store, nil).Prune(ctx, by, logs, records.Retention{MaxAge: time.Hour})
 		require.NoError(t, err)
 	}
-	require.EqualValues(t, 3, sqlstoretest.Count[records.AuditLog](t, store), "the entries of three prunings")
+	require.EqualValues(t, 3, count[records.AuditLog](t, store), "the entries of three prunings")
 	_, err = records.VerifyAudit(ctx, store, nil)
 	require.NoError(t, err)
 }

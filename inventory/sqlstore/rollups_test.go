@@ -64,7 +64,7 @@ func checkRollups(t *testing.T, d *database) {
 	}
 	require.NoError(t, sqlstoretest.Create(t, store, all...))
 	killAfter(t, summarizing, d.address, 2)
-	require.NotZero(t, sqlstoretest.Count[inventory.MetricRollup](t, store))
+	require.NotZero(t, count[inventory.MetricRollup](t, store))
 
 	var ticks atomic.Int64
 	now := time.Now().Add(2 * time.Hour)

@@ -154,8 +154,10 @@ func UniqueName(r *records.Resource, u records.Unique) string {
 
 // ReferenceName returns the name of the foreign key of a field.
 func ReferenceName(r *records.Resource, f *records.Field) string {
-	return identifier(r.Table(), f.Column, "fkey")
+	return referenceName(r.Table(), f.Column)
 }
+
+func referenceName(table, column string) string { return identifier(table, column, "fkey") }
 
 // IndexName returns the name of the index of a field.
 func IndexName(r *records.Resource, f *records.Field) string {

@@ -1,6 +1,5 @@
-// Package sqlstoretest has records and checks for the tests of sqlstore and of its drivers: the contract of stores,
-// totals, databases of earlier schemas and of extended ones, and programs that are killed. What holds for both
-// databases is tested in sqlstore itself.
+// Package sqlstoretest has records for the tests of sqlstore and of its drivers, the contract of stores, and a check
+// of totals. What holds for both databases is tested in sqlstore itself.
 package sqlstoretest
 
 import (
@@ -8,8 +7,6 @@ import (
 	"strconv"
 	"testing"
 	"time"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -47,24 +44,4 @@ func WithBase[R records.Record](n int, rec R) R {
 func Create(t testing.TB, store records.Store, recs ...records.Record) error {
 	t.Helper()
 	return store.Change(t.Context(), func(tx records.Tx) error { return tx.Create(t.Context(), recs...) })
-}
-
-// Scaled returns a number of rounds, a quarter of it with -short.
-func Scaled(n int) int {
-	if testing.Short() {
-		return max(1, n/4)
-	}
-	return n
-}
-
-// Count returns the number of records of a type, which may be filtered.
-func Count[T any](t testing.TB, store records.Reader, where ...any) int64 {
-	t.Helper()
-	q := &records.Query{Resource: records.Of[T](store.Schema()), Limit: 1, Count: true}
-	for i := 0; i < len(where); i += 2 {
-		q.Where(where[i].(string), where[i+1])
-	}
-	page, err := store.List(t.Context(), q)
-	require.NoError(t, err)
-	return page.Total
 }
