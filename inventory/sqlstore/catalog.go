@@ -17,15 +17,15 @@ import (
 // Catalog is that of an empty database.
 type Catalog struct {
 	columns     map[string]map[string]catalogColumn // by table and name
-	indexes     map[string]bool
-	conditions  map[string]string          // of partial indexes, as normal returns them
-	checks      map[string]map[string]bool // of several columns, by table, as normal returns them
-	definitions map[string]string          // the statements of dialect.DDL.Definitions, by table
-	versions    []int64                    // of the migrations, in ascending order
-	counted     map[countKey]bool          // fields with counts, without values
-	filled      map[string]bool            // tables that have records
-	unkeyed     map[string]bool            // tables whose keys are filled before they are indexed
-	fixed       bool                       // columns that exist are not changed
+	indexes     map[string]string                   // the table of each, by name
+	conditions  map[string]string                   // of partial indexes, as normal returns them
+	checks      map[string]map[string]bool          // of several columns, by table, as normal returns them
+	definitions map[string]string                   // the statements of dialect.DDL.Definitions, by table
+	versions    []int64                             // of the migrations, in ascending order
+	counted     map[countKey]bool                   // fields with counts, without values
+	filled      map[string]bool                     // tables that have records
+	unkeyed     map[string]bool                     // tables whose keys are filled before they are indexed
+	fixed       bool                                // columns that exist are not changed
 
 	noSearch     bool   // there can be no index for searches
 	searchSchema string // what dialect.Search.Available returned
@@ -49,7 +49,7 @@ type querier interface {
 // Catalog reads the catalog of a database, as far as a schema needs it.
 func (d *Dialect) Catalog(ctx context.Context, db querier, schema *records.Schema) (*Catalog, error) {
 	c := &Catalog{
-		columns: map[string]map[string]catalogColumn{}, indexes: map[string]bool{}, conditions: map[string]string{},
+		columns: map[string]map[string]catalogColumn{}, indexes: map[string]string{}, conditions: map[string]string{},
 		checks: map[string]map[string]bool{}, definitions: map[string]string{},
 		counted: map[countKey]bool{}, filled: map[string]bool{}, unkeyed: map[string]bool{},
 	}
@@ -65,7 +65,7 @@ func (d *Dialect) Catalog(ctx context.Context, db querier, schema *records.Schem
 		return nil, fmt.Errorf("read the tables of the database: %w", err)
 	}
 	var text string
-	if err := scan(ctx, db, d.DDL.Indexes, func() { c.indexes[name], c.conditions[name] = true, normal(text) }, &name, &text); err != nil {
+	if err := scan(ctx, db, d.DDL.Indexes, func() { c.indexes[name], c.conditions[name] = table, normal(text) }, &table, &name, &text); err != nil {
 		return nil, fmt.Errorf("read the indexes of the database: %w", err)
 	}
 	if err := c.readConstraints(ctx, db, d); err != nil {
@@ -181,12 +181,7 @@ func (c *Catalog) uncounted(r *records.Resource) (columns []string) {
 
 // scan calls f after each row of a statement was scanned into some variables.
 func scan(ctx context.Context, db querier, text string, f func(), into ...any) error {
-	return scanArgs(ctx, db, text, nil, f, into...)
-}
-
-// scanArgs is scan for a statement with parameters.
-func scanArgs(ctx context.Context, db querier, text string, args []any, f func(), into ...any) error {
-	rows, err := db.QueryContext(ctx, text, args...)
+	rows, err := db.QueryContext(ctx, text)
 	if err != nil {
 		return err
 	}
@@ -206,13 +201,15 @@ func (c *Catalog) has(table string, f *records.Field) bool {
 	return ok
 }
 
-// replaced returns the indexes of single fields of a table, by the names that fieldIndex gives
-// them, in order.
-func (c *Catalog) replaced(r *records.Resource) (names []string) {
+// replaceable returns the indexes of single fields of a table, by the names that fieldIndex gives them, and of keys
+// that parts of a schema have added (records.UniqueKey), in order.
+func (c *Catalog) replaceable(r *records.Resource) (names []string) {
 	var columns []string
 	for _, f := range r.Fields() {
 		columns = append(columns, f.Column)
 	}
 	index := regexp.MustCompile("^" + r.Table() + "_(" + strings.Join(columns, "|") + ")(__key)?(_[0-9a-f]{8})?_idx$")
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.indexes)), func(name string) bool { return !index.MatchString(name) })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.indexes)), func(name string) bool {
+		return c.indexes[name] != r.Table() || !index.MatchString(name) && !strings.HasSuffix(name, addedKey)
+	})
 }

@@ -43,7 +43,7 @@ func (d *Dialect) Statements(schema *records.Schema, have *Catalog) ([]string, e
 			all = append(all, statements...)
 		}
 	}
-	return append(all, d.removedKeys(schema, have)...), nil
+	return all, nil
 }
 
 // tableStatements returns the statements for one resource.
@@ -81,7 +81,7 @@ func (d *Dialect) tableStatements(r *records.Resource, have *Catalog) (all []str
 	wanted := map[string]bool{}
 	for _, index := range d.indexes(r) {
 		wanted[index.name] = true
-		exists := have.indexes[index.name]
+		exists := have.indexes[index.name] != ""
 		if exists && !have.fixed && have.conditions[index.name] != normal(index.condition) {
 			exists, all = false, append(all, "DROP INDEX "+index.name)
 		}
@@ -89,7 +89,7 @@ func (d *Dialect) tableStatements(r *records.Resource, have *Catalog) (all []str
 			all = append(all, index.text)
 		}
 	}
-	for _, name := range have.replaced(r) {
+	for _, name := range have.replaceable(r) {
 		if !wanted[name] && !have.unkeyed[table] {
 			all = append(all, "DROP INDEX "+name)
 		}

@@ -83,7 +83,7 @@ func (d *Dialect) removal(old, next *records.Schema, have *Catalog) (statements 
 		if _, exists := have.columns[table][column]; !exists {
 			continue
 		}
-		if name, _ := d.fieldIndex(removed.From, removed.Field); have.indexes[name] {
+		if name, _ := d.fieldIndex(removed.From, removed.Field); have.indexes[name] != "" {
 			statements = append(statements, "DROP INDEX "+name)
 		}
 		if have.has(table, orderField(removed.Field)) && removed.Field.Keyed() {

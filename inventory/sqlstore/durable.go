@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -182,12 +181,4 @@ func (s *shared) flush(entries []flushedEntry) error {
 		}
 	}
 	return nil
-}
-
-// flusherOf returns the handle for flushes, which do not wait for the connections of other calls.
-func flusherOf(opts *Options, writer *sql.DB) *sql.DB {
-	if len(opts.Health) > 0 {
-		return opts.Health[0]
-	}
-	return writer
 }

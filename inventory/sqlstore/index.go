@@ -3,30 +3,11 @@ package sqlstore
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
-
-// removedKeys returns the statements that remove the indexes of keys that were added to the
-// resources by parts of another schema (records.UniqueKey).
-func (d *Dialect) removedKeys(schema *records.Schema, have *Catalog) (all []string) {
-	wanted := map[string]bool{}
-	for _, r := range schema.StoredResources() {
-		for _, u := range r.Uniques() {
-			wanted[UniqueName(r, u)] = true
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(have.indexes)) {
-		ofTable := func(r *records.Resource) bool { return strings.HasPrefix(name, r.Table()+"_") }
-		if strings.HasSuffix(name, addedKey) && !wanted[name] && slices.ContainsFunc(schema.StoredResources(), ofTable) {
-			all = append(all, "DROP INDEX "+name)
-		}
-	}
-	return all
-}
 
 // index is an index of a table.
 type index struct {

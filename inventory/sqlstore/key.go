@@ -179,8 +179,6 @@ func (d *Dialect) fillKeys(ctx context.Context, db *sql.DB, r *records.Resource,
 		lacks[i] = lacksKey(f)
 		columns += ", coalesce(" + f.Column + ", '')"
 	}
-	text := fmt.Sprintf("SELECT %s FROM %s WHERE id > %s1 AND (%s) ORDER BY id LIMIT %d",
-		columns, r.Table(), d.Parameter, strings.Join(lacks, " OR "), keyBatch)
 	row := make([]string, 1+len(fields))
 	into := make([]any, len(row))
 	for i := range row {
@@ -189,7 +187,8 @@ func (d *Dialect) fillKeys(ctx context.Context, db *sql.DB, r *records.Resource,
 	done := 0
 	for after := ""; ; {
 		var batch [][]string
-		if err := scanArgs(ctx, db, text, []any{after}, func() { batch = append(batch, slices.Clone(row)) }, into...); err != nil {
+		text := fmt.Sprintf("SELECT %s FROM %s WHERE id > %s AND (%s) ORDER BY id LIMIT %d", columns, r.Table(), literal(after), strings.Join(lacks, " OR "), keyBatch)
+		if err := scan(ctx, db, text, func() { batch = append(batch, slices.Clone(row)) }, into...); err != nil {
 			return err
 		}
 		if len(batch) == 0 {

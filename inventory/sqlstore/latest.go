@@ -87,9 +87,6 @@ func (t *transaction) changesOf(of *table) *latestChanges {
 	c := t.latest[of]
 	if c == nil {
 		c = &latestChanges{map[string]latestRow{}, map[string]map[string]struct{}{}}
-		if t.latest == nil {
-			t.latest = map[*table]*latestChanges{}
-		}
 		t.latest[of] = c
 	}
 	return c
@@ -340,7 +337,7 @@ func (d *Dialect) latestIndexes(r *records.Resource, have *Catalog) (all []strin
 	name := LatestName(r)
 	for _, f := range r.Fields() {
 		index, wanted := identifier(name, orderColumn(f), "idx"), slices.Contains(r.Latest.Sorted, f.Name)
-		switch exists := have.indexes[index]; {
+		switch exists := have.indexes[index] != ""; {
 		case exists && !wanted && f.Column != "":
 			all = append(all, "DROP INDEX "+index)
 		case wanted && !exists:

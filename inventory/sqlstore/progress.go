@@ -52,13 +52,8 @@ func (p *progress) elapsed() time.Duration { return time.Since(p.began).Round(ti
 func (p *progress) run(n, of int, statement string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.statement, p.n, p.of = shortenedText(statement), n, of
-}
-
-// shortenedText returns the beginning of a statement.
-func shortenedText(text string) string {
-	if len(text) > 80 {
-		return text[:80] + "..."
+	if len(statement) > 80 {
+		statement = statement[:80] + "..."
 	}
-	return text
+	p.statement, p.n, p.of = statement, n, of
 }

@@ -60,7 +60,7 @@ func (d *Dialect) foldedText(f *records.Field) string {
 // other columns.
 func (d *Dialect) searchStatements(r *records.Resource, have *Catalog) (all []string) {
 	name := d.searchName(r)
-	if name != "" && !have.indexes[name] && have.columns[name] == nil && !have.noSearch {
+	if name != "" && have.indexes[name] == "" && have.columns[name] == nil && !have.noSearch {
 		for _, text := range d.DDL.Search.Create {
 			all = append(all, strings.ReplaceAll(d.searchText(r, name, text), "{schema}", have.searchSchema))
 		}

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -64,19 +65,11 @@ func New(ctx context.Context, writer, reader *sql.DB, d Dialect, schema *records
 	if opts != nil {
 		s.opts = *opts
 	}
-	if s.opts.Statements <= 0 {
-		s.opts.Statements = 256
-	}
-	if s.opts.Attempts <= 0 {
-		s.opts.Attempts = 10
-	}
-	if s.opts.Timeout <= 0 {
-		s.opts.Timeout = 10 * time.Second
-	}
-	s.flusher = flusherOf(&s.opts, writer)
-	if s.opts.Log == nil {
-		s.opts.Log = slog.Default()
-	}
+	s.opts.Statements = cmp.Or(max(s.opts.Statements, 0), 256)
+	s.opts.Attempts = cmp.Or(max(s.opts.Attempts, 0), 10)
+	s.opts.Timeout = cmp.Or(max(s.opts.Timeout, 0), 10*time.Second)
+	s.opts.Log = cmp.Or(s.opts.Log, slog.Default())
+	s.flusher = slices.Concat(s.opts.Health, []*sql.DB{writer})[0] // does not wait for the connections of other calls
 	if s.opts.Now == nil {
 		s.opts.Now = time.Now
 	}

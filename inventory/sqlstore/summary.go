@@ -35,12 +35,13 @@ func (s *Store) SummarizePlaces(ctx context.Context, r *records.Resource, fields
 	if err := e.choosePlaces(ctx, b, q); err != nil {
 		return nil, s.failure(ctx, "summarize "+r.Name, err)
 	}
-	selected := []string{"1 AS one"}
+	selected, names := []string{"1 AS one"}, []string{"one"}
 	for i, f := range fields {
-		selected = append(selected, countedText(f)+" AS value"+strconv.Itoa(i))
+		name := "value" + strconv.Itoa(i)
+		selected, names = append(selected, countedText(f)+" AS "+name), append(names, name)
 	}
 	with := "WITH placed AS MATERIALIZED (SELECT " + strings.Join(selected, ", ") + " FROM " + b.ofPlaces(q) + "), combined AS MATERIALIZED (" +
-		"SELECT *, count(*) AS number FROM placed GROUP BY " + positions(len(selected)) + ") "
+		"SELECT *, count(*) AS number FROM placed GROUP BY " + strings.Join(names, ", ") + ") "
 	return s.summarize(ctx, e, b, fields, with, "SELECT CAST(coalesce(sum(number), 0) AS bigint) FROM combined", func(i int, _ *records.Field) string {
 		value := "value" + strconv.Itoa(i)
 		return value + " AS value, CAST(sum(number) AS bigint) AS n FROM combined GROUP BY " + value
@@ -90,15 +91,6 @@ func (b *builder) countsWithin(f, place *records.Field, only *records.Places) st
 		"' AND field = '" + f.Column + "') AS known CROSS JOIN (SELECT DISTINCT value FROM " + b.countsOfPlaces(place.Column, only) +
 		") AS places CROSS JOIN " + countsTable + " AS pairs WHERE pairs.resource = '" + b.name + "' AND pairs.field = '" + pair.field +
 		"' AND pairs.value = " + key + " GROUP BY known.value HAVING sum(pairs.n) <> 0"
-}
-
-// positions returns the positions of so many columns.
-func positions(n int) string {
-	all := make([]string, n)
-	for i := range all {
-		all[i] = strconv.Itoa(i + 1)
-	}
-	return strings.Join(all, ", ")
 }
 
 // summarize returns the summary of which total is a SELECT, and counts the SELECT of the values of a

@@ -23,7 +23,7 @@ func (s *Store) Change(ctx context.Context, f func(tx records.Tx) error) error {
 	for attempt := 1; ; {
 		t := &transaction{
 			executor: executor{shared: s.shared, schema: s.Schema(), db: s.writer, until: until, owned: map[string]*sql.Stmt{}, changing: true},
-			rows:     map[rowKey][]any{}, counts: counts{}, changedTexts: map[*table]map[string]bool{}, careful: careful,
+			rows:     map[rowKey][]any{}, counts: counts{}, changedTexts: map[*table]map[string]bool{}, latest: map[*table]*latestChanges{}, careful: careful,
 		}
 		err := t.run(ctx, exclusive, f)
 		switch {

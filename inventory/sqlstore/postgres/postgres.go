@@ -167,7 +167,8 @@ func ddl() dialect.DDL {
 		Search:     search(),
 		Include:    true,
 		IndexBytes: 2600, // a third of a page, less what the row itself takes
-		Indexes: `SELECT c.relname, coalesce(pg_get_expr(i.indpred, i.indrelid), '') FROM pg_class AS c JOIN pg_index AS i ON i.indexrelid = c.oid
+		Indexes: `SELECT t.relname, c.relname, coalesce(pg_get_expr(i.indpred, i.indrelid), '')
+			FROM pg_class AS c JOIN pg_index AS i ON i.indexrelid = c.oid JOIN pg_class AS t ON t.oid = i.indrelid
 			WHERE c.relnamespace = current_schema()::regnamespace ORDER BY c.relname`,
 		Constraints: `SELECT c.relname, CASE WHEN cardinality(k.conkey) = 1 THEN a.attname ELSE '' END, k.conname, pg_get_constraintdef(k.oid)
 			FROM pg_constraint AS k JOIN pg_class AS c ON c.oid = k.conrelid LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = k.conkey[1]

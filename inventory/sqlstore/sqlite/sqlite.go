@@ -158,7 +158,7 @@ func ddl() dialect.DDL {
 				ELSE upper(c.type) END, c."notnull"
 			FROM sqlite_master AS m JOIN pragma_table_xinfo(m.name) AS c WHERE m.type = 'table' ORDER BY m.name, c.cid`,
 		Search: search(),
-		Indexes: `SELECT name, CASE WHEN sql LIKE '% WHERE %' THEN substr(sql, instr(sql, ' WHERE ') + 7) ELSE '' END
+		Indexes: `SELECT tbl_name, name, CASE WHEN sql LIKE '% WHERE %' THEN substr(sql, instr(sql, ' WHERE ') + 7) ELSE '' END
 			FROM sqlite_master WHERE type = 'index' ORDER BY name`,
 		Definitions: "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE %' ORDER BY name",
 		Versions: `CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY AUTOINCREMENT, version_id INTEGER NOT NULL,

@@ -146,7 +146,7 @@ type DDL struct {
 	Options string
 	// Columns is a SELECT of all columns: the table, the name, the type, and 1 for NOT NULL or 0.
 	Columns string
-	// Indexes is a SELECT of the names of all indexes and the conditions of partial ones.
+	// Indexes is a SELECT of the tables, the names and the conditions of all indexes.
 	Indexes string
 	// Constraints is a SELECT of all checks and foreign keys: the table, the column, empty for several, the
 	// name, and the definition. Empty for a database that has them in Definitions only.
