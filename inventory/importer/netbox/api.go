@@ -7,32 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 )
-
-// paths are those of the REST API.
-var paths = map[string]string{
-	"dcim.site": "dcim/sites", "dcim.manufacturer": "dcim/manufacturers", "dcim.devicetype": "dcim/device-types",
-	"dcim.devicerole": "dcim/device-roles", "dcim.platform": "dcim/platforms", "dcim.device": "dcim/devices",
-	"dcim.interface": "dcim/interfaces", "ipam.vlan": "ipam/vlans", "ipam.ipaddress": "ipam/ip-addresses",
-	"dcim.region": "dcim/regions", "dcim.location": "dcim/locations", "dcim.rack": "dcim/racks", "dcim.frontport": "dcim/front-ports",
-	"dcim.rearport": "dcim/rear-ports", "dcim.cable": "dcim/cables", "ipam.vrf": "ipam/vrfs", "ipam.prefix": "ipam/prefixes",
-	"ipam.role": "ipam/roles", "tenancy.tenant": "tenancy/tenants", "dcim.sitegroup": "dcim/site-groups", "dcim.rackrole": "dcim/rack-roles",
-	"dcim.virtualchassis": "dcim/virtual-chassis", "ipam.vlangroup": "ipam/vlan-groups", "ipam.routetarget": "ipam/route-targets",
-	"dcim.interfacetemplate": "dcim/interface-templates", "dcim.frontporttemplate": "dcim/front-port-templates",
-	"dcim.rearporttemplate": "dcim/rear-port-templates", "dcim.consoleport": "dcim/console-ports", "dcim.consoleserverport": "dcim/console-server-ports",
-	"dcim.powerport": "dcim/power-ports", "dcim.poweroutlet": "dcim/power-outlets", "dcim.powerfeed": "dcim/power-feeds", "dcim.powerpanel": "dcim/power-panels",
-	"circuits.circuit": "circuits/circuits", "circuits.provider": "circuits/providers", "circuits.providernetwork": "circuits/provider-networks", "circuits.circuittermination": "circuits/circuit-terminations",
-}
-
-// counted are the paths of further kinds, which are counted.
-var counted = map[string]string{
-	"virtualization.virtualmachine": "virtualization/virtual-machines",
-	"ipam.aggregate":                "ipam/aggregates", "ipam.iprange": "ipam/ip-ranges",
-}
 
 // The bounds of requests to the API.
 const (
@@ -51,7 +31,15 @@ func Fetch(ctx context.Context, base, token string, client *http.Client) (*Expor
 	client = cmp.Or(client, &http.Client{Timeout: pageTimeout})
 	a := &api{root: root, token: token, client: client}
 	x := newExport()
+	paths := maps.Clone(details)
+	maps.Copy(paths, named)
+	for _, k := range x.kinds {
+		paths[k.model] = k.path
+	}
 	for model, path := range paths {
+		if path == "" {
+			continue
+		}
 		if err := a.each(ctx, path, func(o object) error { return x.add(model, number(o["id"]), o) }); err != nil {
 			return nil, err
 		}

@@ -30,39 +30,6 @@ const (
 
 var namePattern = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 
-// read are the members of objects that their rows have, by kind.
-var read = map[string][]string{
-	"dcim.region":     {"name", "slug", "parent"},
-	"dcim.site":       {"name", "slug", "physical_address", "time_zone", "latitude", "longitude", "region"},
-	"dcim.location":   {"name", "slug", "site", "parent"},
-	"dcim.rack":       {"name", "status", "serial", "asset_tag", "description", "u_height", "site", "location", "tenant"},
-	"dcim.devicetype": {"manufacturer", "model", "part_number", "description", "u_height", "is_full_depth"},
-	"dcim.device": {
-		"name", "status", "serial", "comments", "position", "face", "site", "location", "rack", "device_type", "role", "device_role", "platform",
-		"tenant", "primary_ip", "primary_ip4", "primary_ip6", "tags",
-	},
-	interfaces: {
-		"name", "description", "type", "mode", "mac_address", "mtu", "enabled", "speed", "device", "lag", "parent", "untagged_vlan", "tagged_vlans",
-	},
-	taggedVLANs:                   {"interface", "vlan"},
-	"dcim.rearport":               {"name", "description", "type", "label", "device", "positions"},
-	"dcim.frontport":              {"name", "description", "type", "label", "device", "rear_port", "rear_port_position"},
-	"dcim.interfacetemplate":      {"device_type", "module_type", "name", "label", "type"},
-	"dcim.rearporttemplate":       {"device_type", "module_type", "name", "label", "type", "positions"},
-	"dcim.frontporttemplate":      {"device_type", "module_type", "name", "label", "type", "rear_port", "rear_port_position"},
-	"dcim.cable":                  {"type", "status", "label", "color", "description", "a_terminations", "b_terminations"},
-	"dcim.consoleport":            {"name", "description", "type", "label", "device"},
-	"dcim.consoleserverport":      {"name", "description", "type", "label", "device"},
-	"dcim.powerport":              {"name", "description", "type", "label", "device"},
-	"dcim.poweroutlet":            {"name", "description", "type", "label", "device"},
-	"dcim.powerfeed":              {"name", "description", "type", "power_panel"},
-	"circuits.circuittermination": {"circuit", "term_side", "xconnect_id", "site", "description"},
-	"ipam.vlan":                   {"name", "status", "description", "vid", "site"},
-	"ipam.vrf":                    {"name", "rd", "description"},
-	"ipam.prefix":                 {"prefix", "status", "description", "vrf", "role", "site", "vlan"},
-	addresses:                     {"address", "status", "role", "dns_name", "description", "vrf", "assigned_object_id", "assigned_object"},
-}
-
 // references are the members whose values are the names of other objects, and the kinds of these. Names that
 // depend on the kind of the object begin with it.
 var references = map[string]string{
@@ -70,12 +37,6 @@ var references = map[string]string{
 	"dcim.rack role": "dcim.rackrole", "virtual_chassis": "dcim.virtualchassis", "platform": "dcim.platform", "default_platform": "dcim.platform",
 	"vrf": "ipam.vrf", "import_targets": "ipam.routetarget", "export_targets": "ipam.routetarget",
 	"dcim.powerfeed rack": "dcim.rack", "provider_network": "circuits.providernetwork", "power_port": "dcim.powerport",
-}
-
-// named are the kinds that have no counterpart, but whose names do in other records.
-var named = []string{
-	"dcim.sitegroup", "dcim.rackrole", "dcim.virtualchassis", "dcim.powerpanel", "ipam.vlangroup", "ipam.routetarget", "circuits.circuit",
-	"circuits.provider", "circuits.providernetwork",
 }
 
 // numbers are the members that are numbers, and no references to objects.
@@ -173,15 +134,15 @@ type kindValue struct{ kind, resource, name, reason string }
 // unknown counts the values without a field of the objects that become rows.
 func (x *Export) unknown(schema *records.Schema) map[kindValue]int64 {
 	counts := map[kindValue]int64{}
-	for _, k := range kinds() {
+	for _, k := range x.kinds {
 		if _, ok := schema.Named(k.resource); !ok {
 			continue
 		}
 		for number, o := range x.objects[k.model] {
-			if k.row(x, number, o) == nil {
+			if x.values(k, number, o) == nil {
 				continue
 			}
-			for _, a := range x.attributes(k.model, number, o) {
+			for _, a := range x.attributes(k, number, o) {
 				counts[kindValue{k.model, k.resource, a.name, a.reason}]++
 			}
 		}
@@ -230,8 +191,8 @@ type attribute struct {
 
 // attributes returns the values of an object without a field: its custom fields, tags, and members that are not
 // read. Values that are empty, 0 or false are left out.
-func (x *Export) attributes(model string, number int64, o object) (all []attribute) {
-	seen := map[string]bool{}
+func (x *Export) attributes(k kind, number int64, o object) (all []attribute) {
+	seen, read := map[string]bool{}, k.read()
 	add := func(name string, value any) {
 		text, reason := keptText(value)
 		if text == "" && reason == "" {
@@ -254,14 +215,14 @@ func (x *Export) attributes(model string, number int64, o object) (all []attribu
 			add(name, custom[name])
 		}
 	}
-	if !slices.Contains(read[model], "tags") {
-		add("tags", strings.Join(x.tagsOf(model, number, o), ", "))
+	if !slices.Contains(read, "tags") {
+		add("tags", strings.Join(x.tagsOf(k.model, number, o), ", "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(o)) {
-		if name == "tags" || isDerived(name) || slices.Contains(read[model], name) {
+		if name == "tags" || isDerived(name) || slices.Contains(read, name) {
 			continue
 		}
-		value, reason := x.member(model, name, o[name])
+		value, reason := x.member(k.model, name, o[name])
 		if reason != "" {
 			all = append(all, attribute{name: name, reason: reason})
 			continue
@@ -319,7 +280,7 @@ func (x *Export) keep(row object, k kind, r *records.Resource, number int64, o o
 			row[name] = ""
 		}
 	}
-	for _, a := range x.attributes(k.model, number, o) {
+	for _, a := range x.attributes(k, number, o) {
 		if _, ok := row[fieldName(a.name)]; ok && a.reason == "" {
 			row[fieldName(a.name)] = a.text
 		}

@@ -27,6 +27,7 @@ type object map[string]any
 
 // Export holds the objects of a NetBox.
 type Export struct {
+	kinds   []kind                      // in the order of references
 	ends    map[int64][]cableEnd        // by the number of the cable
 	tagged  map[tagged][]int64          // the numbers of the tags of objects
 	objects map[string]map[int64]object // by kind, such as dcim.site, and number
@@ -49,63 +50,7 @@ type cableEnd struct {
 }
 
 func newExport() *Export {
-	return &Export{ends: map[int64][]cableEnd{}, tagged: map[tagged][]int64{}, objects: map[string]map[int64]object{}, counts: map[string]int64{}}
-}
-
-// kinds describes the objects that become records, in the order of references.
-func kinds() []kind {
-	return []kind{
-		{"dcim.region", "locations", (*Export).region},
-		{"dcim.site", "locations", (*Export).site},
-		{"dcim.location", "locations", (*Export).room},
-		{"dcim.rack", "racks", (*Export).rack},
-		{"dcim.devicetype", "device-types", (*Export).deviceType},
-		{"dcim.device", "devices", (*Export).device},
-		{"ipam.vlan", "vlans", (*Export).vlan},
-		{interfaces, "interfaces", (*Export).networkInterface},
-		{taggedVLANs, "tagged-vlans", (*Export).taggedVLAN},
-		{"dcim.rearport", "rear-ports", (*Export).rearPort},
-		{"dcim.frontport", "front-ports", (*Export).frontPort},
-		{"dcim.consoleport", "terminations", (*Export).consolePort},
-		{"dcim.consoleserverport", "terminations", (*Export).consolePort},
-		{"dcim.powerport", "terminations", (*Export).powerPort},
-		{"dcim.poweroutlet", "terminations", (*Export).powerOutlet},
-		{"dcim.powerfeed", "terminations", (*Export).powerFeed},
-		{"circuits.circuittermination", "terminations", (*Export).circuitEnd},
-		{"dcim.cable", "cables", (*Export).cable},
-		{"ipam.vrf", "vrfs", (*Export).vrf},
-		{"ipam.prefix", "prefixes", (*Export).prefix},
-		{addresses, "addresses", (*Export).address},
-		// Devices have their own ports, and get none of their types.
-		{"dcim.rearporttemplate", "port-templates", (*Export).rearPortTemplate},
-		{"dcim.frontporttemplate", "port-templates", (*Export).frontPortTemplate},
-		{"dcim.interfacetemplate", "port-templates", (*Export).interfaceTemplate},
-	}
-}
-
-// kind is a kind of object that becomes records.
-type kind struct {
-	model, resource string
-	row             func(x *Export, number int64, o object) object
-}
-
-// details are the kinds whose values become fields of others.
-var details = []string{"dcim.manufacturer", "dcim.devicerole", "dcim.platform", "tenancy.tenant", "ipam.role", "extras.tag", terminations, tags}
-
-const (
-	addresses  = "ipam.ipaddress"
-	interfaces = "dcim.interface"
-	// terminations are the ends of cables.
-	terminations = "dcim.cabletermination"
-	// tags are the tags of objects.
-	tags = "extras.taggeditem"
-	// taggedVLANs is no kind of NetBox: its objects are made of the interfaces.
-	taggedVLANs = "dcim.interface tagged_vlans"
-)
-
-// used reports whether the export keeps the objects of a kind.
-func used(model string) bool {
-	return slices.Contains(details, model) || slices.Contains(named, model) || slices.ContainsFunc(kinds(), func(k kind) bool { return k.model == model })
+	return &Export{kinds: kinds(), ends: map[int64][]cableEnd{}, tagged: map[tagged][]int64{}, objects: map[string]map[int64]object{}, counts: map[string]int64{}}
 }
 
 // Read reads fixtures: a JSON array of objects with model, pk and fields, up to 1 GiB of text.
@@ -149,7 +94,7 @@ func Read(r io.Reader) (*Export, error) {
 
 // add adds an object, or counts it.
 func (x *Export) add(model string, id int64, o object) error {
-	if !used(model) || id == 0 {
+	if !x.used(model) || id == 0 {
 		x.counts[model]++
 		return nil
 	}
@@ -199,14 +144,14 @@ func (x *Export) addEnds(cable int64, o object) {
 // Unplaced returns the kinds that have no counterpart in the inventory, the most objects first.
 func (x *Export) Unplaced() []importer.Count {
 	counts := maps.Clone(x.counts)
-	for _, k := range kinds() {
+	for _, k := range x.kinds {
 		for number, o := range x.objects[k.model] {
-			if k.row(x, number, o) == nil {
+			if x.values(k, number, o) == nil {
 				counts[k.model]++
 			}
 		}
 	}
-	for _, model := range named {
+	for model := range named {
 		counts[model] += int64(len(x.objects[model]))
 	}
 	for of, all := range x.tagged {
@@ -227,13 +172,13 @@ func (x *Export) Unplaced() []importer.Count {
 // Source returns the rows for a schema. Their file is the kind and their line the number of the object.
 func (x *Export) Source(schema *records.Schema) importer.Source {
 	var rows []func() (*importer.Row, error)
-	for _, k := range kinds() {
+	for _, k := range x.kinds {
 		r, ok := schema.Named(k.resource)
 		if !ok {
 			continue
 		}
 		for _, n := range slices.Sorted(maps.Keys(x.objects[k.model])) {
-			if k.row(x, n, x.objects[k.model][n]) == nil {
+			if x.values(k, n, x.objects[k.model][n]) == nil {
 				continue
 			}
 			rows = append(rows, func() (*importer.Row, error) { return x.row(k, r, n) })
@@ -245,7 +190,7 @@ func (x *Export) Source(schema *records.Schema) importer.Source {
 // row returns the row of an object.
 func (x *Export) row(k kind, r *records.Resource, number int64) (*importer.Row, error) {
 	o := x.objects[k.model][number]
-	values := k.row(x, number, o)
+	values := x.values(k, number, o)
 	x.keep(values, k, r, number, o)
 	line := number
 	if k.model == taggedVLANs {

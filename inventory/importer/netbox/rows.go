@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// The rows of objects. References are natural keys. A row of nil has no counterpart.
+// The rows of objects. References are natural keys.
 
-func (x *Export) region(_ int64, o object) object {
-	return object{"name": o.text("name"), "kind": "region", "site_code": "region-" + o.text("slug"), "parent": x.regionKey(o["parent"])}
+func (x *Export) region(_ int64, o, row object) {
+	row["kind"], row["site_code"], row["parent"] = "region", "region-"+o.text("slug"), x.regionKey(o["parent"])
 }
 
 func (x *Export) regionKey(ref any) any {
@@ -22,24 +22,19 @@ func (x *Export) regionKey(ref any) any {
 	return object{"site_code": "region-" + region.text("slug")}
 }
 
-func (x *Export) site(_ int64, o object) object {
-	row := object{
-		"name": o.text("name"), "address": o.text("physical_address"), "timezone": o.text("time_zone"), "site_code": o.text("slug"),
-		"kind": "site", "parent": x.regionKey(o["region"]),
-	}
+func (x *Export) site(_ int64, o, row object) {
+	row["kind"], row["parent"] = "site", x.regionKey(o["region"])
 	if lat, lon := o.decimal("latitude"), o.decimal("longitude"); lat != nil && lon != nil {
 		row["lat"], row["lon"] = lat, lon
 	}
-	return row
 }
 
-// room returns the row of a location within a site.
-func (x *Export) room(_ int64, o object) object {
-	row := object{"name": o.text("name"), "kind": "room", "site_code": x.roomCode(o), "parent": x.siteOf(o)}
+// room fills the row of a location within a site.
+func (x *Export) room(_ int64, o, row object) {
+	row["kind"], row["site_code"], row["parent"] = "room", x.roomCode(o), x.siteOf(o)
 	if parent := x.referenced("dcim.location", o["parent"]); parent != nil {
 		row["parent"] = object{"site_code": x.roomCode(parent)}
 	}
-	return row
 }
 
 // roomCode returns the site code of a location within a site, whose slug is unique within the site.
@@ -67,27 +62,20 @@ func (x *Export) locationOf(o object) any {
 // rackStatus are the statuses that the inventory has under another name.
 var rackStatus = map[string]string{"available": "active"}
 
-func (x *Export) rack(_ int64, o object) object {
+func (x *Export) rack(_ int64, o, row object) {
 	status := o.text("status")
-	return object{
-		"name": o.text("name"), "location": x.locationOf(o), "height": o["u_height"], "status": cmp.Or(rackStatus[status], status),
-		"tenant": x.tenant(o), "serial_number": o.text("serial"), "asset_tag": o.text("asset_tag"), "description": o.text("description"),
-	}
+	row["status"], row["location"], row["height"], row["tenant"] = cmp.Or(rackStatus[status], status), x.locationOf(o), o["u_height"], x.tenant(o)
 }
 
 func (x *Export) tenant(o object) string {
 	return x.referenced("tenancy.tenant", o["tenant"]).text("name")
 }
 
-func (x *Export) deviceType(_ int64, o object) object {
-	row := object{
-		"manufacturer": x.referenced("dcim.manufacturer", o["manufacturer"]).text("name"), "model": o.text("model"),
-		"part_number": o.text("part_number"), "description": o.text("description"),
-	}
+func (x *Export) deviceType(_ int64, o, row object) {
+	row["manufacturer"] = x.referenced("dcim.manufacturer", o["manufacturer"]).text("name")
 	if height := units(o.text("u_height")); height > 0 {
 		row["height"] = height
 	}
-	return row
 }
 
 // typeKey returns the natural key of a device type, nil for none.
@@ -99,31 +87,19 @@ func (x *Export) typeKey(ref any) any {
 	return object{"manufacturer": x.referenced("dcim.manufacturer", of["manufacturer"]).text("name"), "model": of.text("model")}
 }
 
-// portTemplate returns the fields that all port templates have, nil for those of module types.
-func (x *Export) portTemplate(kind string, o object) object {
-	of := x.typeKey(o["device_type"])
-	if of == nil {
-		return nil
+// portTemplate returns the function that fills the row of a port template. Those of module types have no counterpart.
+func portTemplate(kind string) func(x *Export, _ int64, o, row object) {
+	return func(x *Export, _ int64, o, row object) {
+		row["device_type"], row["kind"] = x.typeKey(o["device_type"]), kind
+		switch {
+		case row["device_type"] == nil:
+			clear(row)
+		case kind == "rear-port":
+			row["positions"] = o["positions"]
+		case kind == "front-port":
+			row["rear_port"], row["rear_port_position"] = x.referenced("dcim.rearporttemplate", o["rear_port"]).text("name"), o["rear_port_position"]
+		}
 	}
-	return object{"device_type": of, "kind": kind, "name": o.text("name"), "label": o.text("label"), "type": o.text("type")}
-}
-
-func (x *Export) interfaceTemplate(_ int64, o object) object { return x.portTemplate("interface", o) }
-
-func (x *Export) rearPortTemplate(_ int64, o object) object {
-	row := x.portTemplate("rear-port", o)
-	if row != nil {
-		row["positions"] = o["positions"]
-	}
-	return row
-}
-
-func (x *Export) frontPortTemplate(_ int64, o object) object {
-	row := x.portTemplate("front-port", o)
-	if row != nil {
-		row["rear_port"], row["rear_port_position"] = x.referenced("dcim.rearporttemplate", o["rear_port"]).text("name"), o["rear_port_position"]
-	}
-	return row
 }
 
 // units returns a number of rack units, of which halves are rounded up.
@@ -140,18 +116,14 @@ var deviceStatus = map[string]string{
 	"planned": "provisioning", "staged": "provisioning", "failed": "offline", "inventory": "offline", "decommissioning": "decommissioned",
 }
 
-func (x *Export) device(number int64, o object) object {
-	of := x.referenced("dcim.devicetype", o["device_type"])
-	status := o.text("status")
-	row := object{
-		"hostname": x.hostname(number, o), "location": x.deviceOf(number)["location"], "model": of.text("model"),
-		"vendor": x.referenced("dcim.manufacturer", of["manufacturer"]).text("name"),
-		"os":     x.referenced("dcim.platform", o["platform"]).text("name"),
-		"role":   x.referenced("dcim.devicerole", cmp.Or(o["role"], o["device_role"])).text("name"),
-		"status": cmp.Or(deviceStatus[status], status), "serial_number": o.text("serial"), "notes": o.text("comments"),
-		"rack_position": o.text("position"), "tenant": x.tenant(o), "tags": x.tagsOf("dcim.device", number, o),
-		"device_type": x.typeKey(o["device_type"]),
-	}
+func (x *Export) device(number int64, o, row object) {
+	of, status := x.referenced("dcim.devicetype", o["device_type"]), o.text("status")
+	row["hostname"], row["location"], row["model"] = x.hostname(number, o), x.deviceLocation(o), of.text("model")
+	row["vendor"] = x.referenced("dcim.manufacturer", of["manufacturer"]).text("name")
+	row["os"] = x.referenced("dcim.platform", o["platform"]).text("name")
+	row["role"] = x.referenced("dcim.devicerole", cmp.Or(o["role"], o["device_role"])).text("name")
+	row["status"], row["tenant"] = cmp.Or(deviceStatus[status], status), x.tenant(o)
+	row["tags"], row["device_type"] = x.tagsOf("dcim.device", number, o), x.typeKey(o["device_type"])
 	address := x.referenced(addresses, cmp.Or(o["primary_ip4"], o["primary_ip6"]))
 	row["ip"], _, _ = strings.Cut(address.text("address"), "/")
 	if rack := x.referenced("dcim.rack", o["rack"]); rack != nil {
@@ -163,7 +135,6 @@ func (x *Export) device(number int64, o object) object {
 			row["rack_face"] = strings.Replace(o.text("face"), "rear", "back", 1)
 		}
 	}
-	return row
 }
 
 // hostname returns the name of a device, or what NetBox shows for one without a name.
@@ -173,35 +144,30 @@ func (x *Export) hostname(number int64, o object) string {
 	return cmp.Or(o.text("name"), fmt.Sprintf("%s %s (%d)", vendor.text("name"), of.text("model"), number))
 }
 
-// deviceOf returns the natural key of a device, nil for none. A device in a rack is where the rack is.
-func (x *Export) deviceOf(number int64) object {
-	device := x.objects["dcim.device"][number]
+// deviceLocation returns the natural key of where a device is: one in a rack is where the rack is.
+func (x *Export) deviceLocation(device object) any {
+	if rack := x.referenced("dcim.rack", device["rack"]); rack != nil {
+		return x.locationOf(rack)
+	}
+	return x.locationOf(device)
+}
+
+// deviceOf returns the natural key of the device of an object, nil for none.
+func (x *Export) deviceOf(o object) any {
+	id := number(o["device"])
+	device := x.objects["dcim.device"][id]
 	if device == nil {
 		return nil
 	}
-	location := x.locationOf(device)
-	if rack := x.referenced("dcim.rack", device["rack"]); rack != nil {
-		location = x.locationOf(rack)
-	}
-	return object{"hostname": x.hostname(number, device), "location": location}
-}
-
-// port returns the fields that all ports have.
-func (x *Export) port(o object) object {
-	row := object{"name": o.text("name"), "description": o.text("description"), "type": o.text("type"), "device": nil}
-	if device := x.deviceOf(number(o["device"])); device != nil {
-		row["device"] = device
-	}
-	return row
+	return object{"hostname": x.hostname(id, device), "location": x.deviceLocation(device)}
 }
 
 // interfaceModes are the modes that the inventory has under another name.
 var interfaceModes = map[string]string{"tagged": "trunk", "tagged-all": "trunk-all"}
 
-func (x *Export) networkInterface(_ int64, o object) object {
-	row := x.port(o)
+func (x *Export) networkInterface(_ int64, o, row object) {
 	mode := o.text("mode")
-	row["mode"], row["mac_address"], row["mtu"] = cmp.Or(interfaceModes[mode], mode), o.text("mac_address"), o["mtu"]
+	row["device"], row["mode"], row["mtu"] = x.deviceOf(o), cmp.Or(interfaceModes[mode], mode), o["mtu"]
 	row["lag"], row["parent"], row["untagged_vlan"] = x.besides(o, "lag"), x.besides(o, "parent"), nil
 	if slices.Contains([]string{"access", "tagged", "tagged-all"}, mode) { // others have no VLANs here
 		row["untagged_vlan"] = x.vlanKey(o["untagged_vlan"])
@@ -212,7 +178,6 @@ func (x *Export) networkInterface(_ int64, o object) object {
 	if kbps := number(o["speed"]); kbps > 0 {
 		row["speed"] = strconv.FormatInt(kbps, 10) + "kbps"
 	}
-	return row
 }
 
 // besides returns the natural key of another interface of the same device, nil for none. In NetBox the LAG of
@@ -221,17 +186,15 @@ func (x *Export) besides(o object, member string) any {
 	if other := x.referenced(interfaces, o[member]); other == nil || number(other["device"]) != number(o["device"]) {
 		return nil
 	}
-	return x.portKey(interfaces, number(o[member]))
+	return x.key(interfaces, number(o[member]))
 }
 
-// taggedVLAN returns the row of a VLAN of a trunk. NetBox keeps those of interfaces with another mode.
-func (x *Export) taggedVLAN(_ int64, o object) object {
+// taggedVLAN fills the row of a VLAN of a trunk. NetBox keeps those of interfaces with another mode.
+func (x *Export) taggedVLAN(_ int64, o, row object) {
 	of := o["interface"].(int64)
-	vlan := x.vlanKey(o["vlan"])
-	if vlan == nil || x.objects[interfaces][of].text("mode") != "tagged" {
-		return nil
+	if vlan := x.vlanKey(o["vlan"]); vlan != nil && x.objects[interfaces][of].text("mode") == "tagged" {
+		row["interface"], row["vlan"] = x.key(interfaces, of), vlan
 	}
-	return object{"interface": x.portKey(interfaces, of), "vlan": vlan}
 }
 
 // tagsOf returns the tags of an object: in fixtures they are objects of their own, in the REST API a list.
@@ -254,130 +217,68 @@ func (x *Export) tagsOf(model string, number int64, o object) []string {
 	return slices.Compact(names)
 }
 
-func (x *Export) rearPort(_ int64, o object) object {
-	row := x.port(o)
-	row["label"], row["positions"] = o.text("label"), o["positions"]
-	return row
+func (x *Export) rearPort(_ int64, o, row object) {
+	row["device"], row["positions"] = x.deviceOf(o), o["positions"]
 }
 
-func (x *Export) frontPort(_ int64, o object) object {
-	row := x.port(o)
-	row["label"], row["rear_port_position"] = o.text("label"), o["rear_port_position"]
-	row["rear_port"] = x.portKey("dcim.rearport", number(o["rear_port"]))
-	return row
+func (x *Export) frontPort(_ int64, o, row object) {
+	row["device"], row["rear_port_position"] = x.deviceOf(o), o["rear_port_position"]
+	row["rear_port"] = x.key("dcim.rearport", number(o["rear_port"]))
 }
 
-// portKey returns the natural key of a port, nil for none.
-func (x *Export) portKey(model string, number int64) any {
+// key returns the natural key of a port or a termination, nil for none.
+func (x *Export) key(model string, number int64) any {
 	o := x.objects[model][number]
-	if o == nil {
+	switch k := x.kind(model); {
+	case o == nil || k == nil || k.end == "":
 		return nil
+	case k.end == "termination":
+		row := x.values(*k, number, o)
+		return object{"device": row["device"], "kind": row["kind"], "name": row["name"]}
 	}
-	row := x.port(o)
-	return object{"device": row["device"], "name": row["name"]}
+	return object{"device": x.deviceOf(o), "name": o.text("name")}
 }
 
-// terminationOf returns the row of a console or power port of a device.
-func (x *Export) terminationOf(kind string, o object) object {
-	row := x.port(o)
-	row["kind"], row["label"], row["location"] = kind, o.text("label"), nil
-	return row
+// termination returns the function that fills the row of a console or power port of a device.
+func termination(kind string) func(x *Export, _ int64, o, row object) {
+	return func(x *Export, _ int64, o, row object) {
+		row["device"], row["kind"], row["location"] = x.deviceOf(o), kind, nil
+	}
 }
 
-func (x *Export) consolePort(_ int64, o object) object { return x.terminationOf("console", o) }
-func (x *Export) powerPort(_ int64, o object) object   { return x.terminationOf("power-port", o) }
-func (x *Export) powerOutlet(_ int64, o object) object { return x.terminationOf("power-outlet", o) }
-
-// powerFeed returns the row of a feed of a power panel, which is at the location of the panel.
-func (x *Export) powerFeed(_ int64, o object) object {
+// powerFeed fills the row of a feed of a power panel, which is at the location of the panel.
+func (x *Export) powerFeed(_ int64, o, row object) {
 	panel := x.referenced("dcim.powerpanel", o["power_panel"])
-	return object{
-		"device": nil, "kind": "power-feed", "name": strings.TrimSpace(panel.text("name") + " " + o.text("name")), "location": x.locationOf(panel),
-		"type": o.text("type"), "description": o.text("description"),
-	}
+	row["device"], row["kind"], row["location"] = nil, "power-feed", x.locationOf(panel)
+	row["name"] = strings.TrimSpace(panel.text("name") + " " + o.text("name"))
 }
 
-// circuitEnd returns the row of an end of a circuit: its provider, number and side are its name.
-func (x *Export) circuitEnd(_ int64, o object) object {
+// circuitEnd fills the row of an end of a circuit: its provider, number and side are its name.
+func (x *Export) circuitEnd(_ int64, o, row object) {
 	circuit := x.referenced("circuits.circuit", o["circuit"])
 	provider := x.referenced("circuits.provider", circuit["provider"])
-	return object{
-		"device": nil, "kind": "circuit", "name": strings.TrimSpace(provider.text("name") + " " + circuit.text("cid") + " " + o.text("term_side")),
-		"label": o.text("xconnect_id"), "location": x.siteOf(o), "description": o.text("description"),
-	}
+	row["device"], row["kind"], row["location"] = nil, "circuit", x.siteOf(o)
+	row["name"] = strings.TrimSpace(provider.text("name") + " " + circuit.text("cid") + " " + o.text("term_side"))
 }
 
-// end is a kind of object that a cable ends at: the member of the cable that refers to it, and its natural key.
-type end struct {
-	member string
-	key    func(x *Export, model string, number int64) any
-}
-
-// ends are the kinds of objects that cables have here.
-var ends = map[string]end{
-	"dcim.interface": {"interface", (*Export).portKey}, "dcim.frontport": {"front_port", (*Export).portKey}, "dcim.rearport": {"rear_port", (*Export).portKey},
-	"dcim.consoleport": {"termination", (*Export).terminationKey}, "dcim.consoleserverport": {"termination", (*Export).terminationKey},
-	"dcim.powerport": {"termination", (*Export).terminationKey}, "dcim.poweroutlet": {"termination", (*Export).terminationKey},
-	"dcim.powerfeed": {"termination", (*Export).terminationKey}, "circuits.circuittermination": {"termination", (*Export).terminationKey},
-}
-
-// terminationKey returns the natural key of a termination, nil for none.
-func (x *Export) terminationKey(model string, number int64) any {
-	o := x.objects[model][number]
-	if o == nil {
-		return nil
-	}
-	var row object
-	switch model {
-	case "dcim.powerport":
-		row = x.powerPort(number, o)
-	case "dcim.poweroutlet":
-		row = x.powerOutlet(number, o)
-	case "dcim.powerfeed":
-		row = x.powerFeed(number, o)
-	case "circuits.circuittermination":
-		row = x.circuitEnd(number, o)
-	default:
-		row = x.consolePort(number, o)
-	}
-	return object{"device": row["device"], "kind": row["kind"], "name": row["name"]}
-}
-
-// cable returns the row of a cable with one end on each side that has a counterpart here.
-func (x *Export) cable(number int64, o object) object {
+// cable fills the row of a cable with one end on each side that has a counterpart here.
+func (x *Export) cable(number int64, o, row object) {
 	both := x.ends[number]
 	if len(both) != 2 || both[0].side == both[1].side {
-		return nil
-	}
-	row := object{
-		"type": o.text("type"), "status": o.text("status"), "label": o.text("label"), "color": o.text("color"), "description": o.text("description"),
+		clear(row)
+		return
 	}
 	if metres := o.decimal("_abs_length"); metres != nil {
 		row["length"] = metres
 	}
-	slices.SortFunc(both, func(a, b cableEnd) int { return strings.Compare(a.side, b.side) })
-	for i, side := range []string{"a_", "b_"} {
-		at, ok := ends[both[i].model]
-		if !ok {
-			return nil
-		}
-		key := at.key(x, both[i].model, both[i].port)
+	for _, end := range both {
+		key := x.key(end.model, end.port)
 		if key == nil {
-			return nil
+			clear(row)
+			return
 		}
-		row[side+at.member] = key
+		row[strings.ToLower(end.side)+"_"+x.kind(end.model).end] = key
 	}
-	return row
-}
-
-func (x *Export) vlan(_ int64, o object) object {
-	return object{
-		"vlan_id": o["vid"], "name": o.text("name"), "description": o.text("description"), "status": o.text("status"), "location": x.siteOf(o),
-	}
-}
-
-func (x *Export) vrf(_ int64, o object) object {
-	return object{"name": o.text("name"), "rd": o.text("rd"), "description": o.text("description")}
 }
 
 // vrfOf returns the natural key of the VRF of an object, nil for none.
@@ -388,11 +289,13 @@ func (x *Export) vrfOf(o object) any {
 	return nil
 }
 
-func (x *Export) prefix(_ int64, o object) object {
-	return object{
-		"prefix": o.text("prefix"), "vrf": x.vrfOf(o), "status": o.text("status"), "description": o.text("description"),
-		"role": x.referenced("ipam.role", o["role"]).text("name"), "location": x.siteOf(o), "vlan": x.vlanKey(o["vlan"]),
-	}
+func (x *Export) vlan(_ int64, o, row object) {
+	row["vlan_id"], row["location"] = o["vid"], x.siteOf(o)
+}
+
+func (x *Export) prefix(_ int64, o, row object) {
+	row["vrf"], row["location"], row["vlan"] = x.vrfOf(o), x.siteOf(o), x.vlanKey(o["vlan"])
+	row["role"] = x.referenced("ipam.role", o["role"]).text("name")
 }
 
 // vlanKey returns the natural key of a VLAN, nil for none.
@@ -404,15 +307,11 @@ func (x *Export) vlanKey(ref any) any {
 	return object{"vlan_id": vlan["vid"], "location": x.siteOf(vlan)}
 }
 
-func (x *Export) address(_ int64, o object) object {
-	row := object{
-		"address": o.text("address"), "vrf": x.vrfOf(o), "status": o.text("status"), "role": o.text("role"),
-		"dns_name": o.text("dns_name"), "description": o.text("description"), "interface": nil,
-	}
+func (x *Export) address(_ int64, o, row object) {
+	row["vrf"], row["interface"] = x.vrfOf(o), nil
 	if kindOf(o["assigned_object_type"]) == interfaces {
-		row["interface"] = x.portKey(interfaces, number(o["assigned_object_id"]))
+		row["interface"] = x.key(interfaces, number(o["assigned_object_id"]))
 	}
-	return row
 }
 
 // kindOf returns the kind that a field names: dcim.interface, or a list of the two parts.
