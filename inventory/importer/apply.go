@@ -233,56 +233,33 @@ func (p *pass) store(ctx context.Context, r *records.Resource, rows []*Row, patc
 	var ofNews, ofEdits []*Row
 	for i, row := range rows {
 		delete(patches[i], "id")
-		before := found[i]
-		if before == nil {
-			rec := r.New()
-			err := r.Patch(patches[i])(rec)
-			if err == nil {
-				err = r.CheckNew(rec)
-			}
-			ok, err := p.valid(row, err)
-			if err != nil {
-				return err
-			}
-			if ok {
-				news, ofNews = append(news, rec), append(ofNews, row)
-			}
-			continue
-		}
-		if p.opts.New {
+		before, rec, check := found[i], r.New(), r.CheckNew
+		switch {
+		case before != nil && p.opts.New:
 			p.bad[row] = []Problem{row.problem("", "is for a record that exists, with the id "+before.Meta().ID)}
 			continue
+		case before != nil:
+			rec, check = records.Clone(before), r.Check
 		}
-		after := records.Clone(before)
-		err := r.Patch(patches[i])(after)
+		err := r.Patch(patches[i])(rec)
 		if err == nil {
-			err = r.Check(after)
+			err = check(rec)
 		}
-		if ok, err := p.valid(row, err); err != nil {
+		e, invalid := errors.AsType[*records.Error](err)
+		switch {
+		case invalid:
+			p.bad[row] = row.problemsOf(e)
+		case err != nil:
 			return err
-		} else if !ok {
-			continue
-		}
-		if len(r.Diff(before, after)) == 0 {
+		case before == nil:
+			news, ofNews = append(news, rec), append(ofNews, row)
+		case len(r.Diff(before, rec)) == 0:
 			p.unchanged++
-			continue
+		default:
+			edits, ofEdits = append(edits, records.Edit{ID: before.Meta().ID, Apply: r.Patch(patches[i])}), append(ofEdits, row)
 		}
-		edits, ofEdits = append(edits, records.Edit{ID: before.Meta().ID, Apply: r.Patch(patches[i])}), append(ofEdits, row)
 	}
 	return p.write(ctx, r, news, ofNews, edits, ofEdits)
-}
-
-// valid reports whether err is nil. It notes what is wrong with a row, and returns any other error.
-func (p *pass) valid(row *Row, err error) (bool, error) {
-	if err == nil {
-		return true, nil
-	}
-	e, ok := errors.AsType[*records.Error](err)
-	if !ok {
-		return false, err
-	}
-	p.bad[row] = row.problemsOf(e)
-	return false, nil
 }
 
 // write calls the engine.

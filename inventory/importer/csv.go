@@ -151,104 +151,81 @@ func (s *csvSource) broken(err error) error {
 
 // fill sets the values of a row.
 func (s *csvSource) fill(row *Row, cells []string) {
-	nested := map[string]*tree{}
+	nested := map[string]key{}
 	for i, path := range s.paths {
-		cell := cells[i]
-		if strings.HasPrefix(path[0], "_") {
+		name, cell := path[0], cells[i]
+		if strings.HasPrefix(name, "_") {
 			continue
 		}
-		f, isField := row.Resource.Field(path[0])
-		switch {
-		case len(path) == 1 && isField:
+		if f, ok := row.Resource.Field(name); ok && len(path) == 1 {
 			doc, reason := cellValue(f, cell)
-			row.Patch[path[0]] = doc
-			if reason != "" && !f.ReadOnly {
-				row.refuse(path[0], reason)
+			if row.Patch[name] = doc; reason != "" && !f.ReadOnly {
+				row.refuse(name, reason)
 			}
-		default:
-			if nested[path[0]] == nil {
-				nested[path[0]] = &tree{}
+			continue
+		}
+		row.Patch[name] = json.RawMessage("null") // finish reports a name that is unknown
+		if ref, ok := row.Resource.ByMember(name); ok {
+			if nested[name] == nil {
+				nested[name] = key{}
 			}
-			if ref, ok := row.Resource.ByMember(path[0]); ok {
-				nested[path[0]].add(ref, path[1:], cell)
-			} else {
-				row.Patch[path[0]] = json.RawMessage("null") // finish reports it
-			}
+			nested[name].add(ref, path[1:], cell)
 		}
 	}
-	for name, t := range nested {
-		if !t.empty() {
-			row.Patch[name] = t.document()
-		} else {
-			row.Patch[name] = json.RawMessage("null")
-		}
+	for name, k := range nested {
+		row.Patch[name], _ = json.Marshal(k.document()) // of documents, so it is valid
 	}
 }
 
-// tree is a natural key with the cells of its parts.
-type tree struct {
-	cell  json.RawMessage
-	names []string
-	parts map[string]*tree
-}
+// key is a natural key with its parts by name, which are documents or keys; nil is an empty one. The part without a
+// name is a document in place of the others.
+type key map[string]any
 
 // add adds a cell. The column has been checked.
-func (t *tree) add(ref *records.Field, path []string, cell string) {
-	to := ref.Ref.Resource()
-	if len(path) == 0 {
-		if short := to.ShortKeys(); cell != "" && (cell[0] == '{' || len(short) > 0 && short[0].Kind == records.Int) && json.Valid([]byte(cell)) {
-			t.cell = json.RawMessage(cell)
-		} else {
-			t.cell = text(cell)
+func (k key) add(ref *records.Field, path []string, cell string) {
+	to, name, doc := ref.Ref.Resource(), "", text(cell)
+	if len(path) > 0 {
+		name = path[0]
+		if f, ok := to.ByMember(name); ok {
+			part, ok := k[name].(key)
+			if !ok {
+				part = key{}
+				k[name] = part
+			}
+			part.add(f, path[1:], cell)
+			return
 		}
-		return
-	}
-	if t.parts == nil {
-		t.parts = map[string]*tree{}
-	}
-	part := t.parts[path[0]]
-	if part == nil {
-		part = &tree{}
-		t.parts[path[0]], t.names = part, append(t.names, path[0])
-	}
-	if f, ok := to.ByMember(path[0]); ok {
-		part.add(f, path[1:], cell)
-		return
-	}
-	part.cell = text(cell)
-	if f, ok := to.Field(path[0]); ok {
-		if doc, reason := cellValue(f, cell); reason == "" {
-			part.cell = doc
+		if f, ok := to.Field(name); ok {
+			if value, reason := cellValue(f, cell); reason == "" {
+				doc = value
+			}
 		}
+	} else if short := to.ShortKeys(); cell != "" && (cell[0] == '{' || len(short) > 0 && short[0].Kind == records.Int) && json.Valid([]byte(cell)) {
+		doc = json.RawMessage(cell)
+	}
+	if k[name] = doc; string(doc) == `""` || string(doc) == "null" {
+		k[name] = nil
 	}
 }
 
-func (t *tree) empty() bool {
-	for _, part := range t.parts {
-		if !part.empty() {
-			return false
+// document returns the natural key as a value for JSON, nil for an empty one.
+func (k key) document() any {
+	parts, empty := map[string]any{}, true
+	for name, part := range k {
+		if nested, ok := part.(key); ok {
+			part = nested.document()
 		}
+		parts[name], empty = part, empty && part == nil
 	}
-	return t.cell == nil || string(t.cell) == `""` || string(t.cell) == "null"
-}
-
-// document returns the natural key as JSON. Empty parts are null.
-func (t *tree) document() json.RawMessage {
-	if t.empty() {
-		return json.RawMessage("null")
+	own, ok := parts[""]
+	delete(parts, "")
+	switch {
+	case empty:
+		return nil
+	case ok && len(parts) == 0:
+		return own
 	}
-	if len(t.parts) == 0 {
-		return t.cell
-	}
-	var b bytes.Buffer
-	for i, name := range t.names {
-		b.WriteByte("{,"[min(i, 1)])
-		b.Write(text(name))
-		b.WriteByte(':')
-		b.Write(t.parts[name].document())
-	}
-	b.WriteByte('}')
-	return b.Bytes()
+	return parts
 }
 
 // cellValue returns a cell as the JSON of a field, or what would be right.

@@ -100,7 +100,7 @@ func (p Problem) String() string {
 // changed if it has a rejected row. The error is that of a source that can't be read on, of a store that
 // fails, or of an option; rows that Skip has applied before stay, and the report counts them.
 func Run(ctx context.Context, engine *records.Engine, sources []Source, opts *Options) (*Report, error) {
-	m := &run{engine: engine, report: &Report{}, schema: engine.Store().Schema(), order: map[string]int{}, allowed: map[permission]bool{}, failed: map[string]*Row{}}
+	m := &run{engine: engine, report: &Report{}, schema: engine.Store().Schema(), order: map[string]int{}, allowed: records.Rights{}, failed: map[string]*Row{}}
 	if opts != nil {
 		m.opts = *opts
 	}
@@ -123,12 +123,6 @@ func Run(ctx context.Context, engine *records.Engine, sources []Source, opts *Op
 	return m.report, err
 }
 
-// permission is an operation on a resource.
-type permission struct {
-	resource string
-	does     records.Routes
-}
-
 // run is the state of an import.
 type run struct {
 	opts     Options
@@ -138,7 +132,7 @@ type run struct {
 	preview  *records.Preview // of a dry run
 	together bool             // all rows are one transaction
 	order    map[string]int   // of the resources, in steps of 2: those that others refer to come first
-	allowed  map[permission]bool
+	allowed  records.Rights
 	seen     seen
 
 	batch, waiting []*Row // read, and waiting for records that they refer to
@@ -306,12 +300,13 @@ func (m *run) problems(problems []Problem) {
 
 // may checks the permission of the caller.
 func (m *run) may(r *records.Resource, does records.Routes) error {
-	key := permission{r.Name, does}
-	if m.opts.Allow == nil || m.allowed[key] {
+	if m.opts.Allow == nil || m.allowed.May(r.Name, does) {
 		return nil
 	}
 	err := m.opts.Allow(r, does)
-	m.allowed[key] = err == nil
+	if err == nil {
+		m.allowed[r.Name] |= does
+	}
 	return err
 }
 

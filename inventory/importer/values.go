@@ -54,21 +54,21 @@ func IsTag(text string) bool {
 }
 
 // Rows returns a source of n rows, each made when it is read.
-func Rows(n int, row func(i int) (*Row, error)) Source { return &rowsSource{n: n, row: row} }
-
-type rowsSource struct {
-	at, n int
-	row   func(i int) (*Row, error)
+func Rows(n int, row func(i int) (*Row, error)) Source {
+	at := -1
+	return sourceFunc(func() (*Row, error) {
+		if at++; at >= n {
+			return nil, io.EOF
+		}
+		return row(at)
+	})
 }
+
+// sourceFunc is a function as a [Source].
+type sourceFunc func() (*Row, error)
 
 // Next returns the next row.
-func (s *rowsSource) Next() (*Row, error) {
-	if s.at >= s.n {
-		return nil, io.EOF
-	}
-	s.at++
-	return s.row(s.at - 1)
-}
+func (f sourceFunc) Next() (*Row, error) { return f() }
 
 // Count is a number of objects of a kind that have no counterpart in the inventory.
 type Count struct {

@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/internal/printable"
@@ -90,6 +91,14 @@ func (l *Lab) fail(line int, format string, args ...any) error {
 	return importer.Fail(l.file, line, format, args...)
 }
 
+// mustBe returns the error for a part of a topology that is something else; nil is a text.
+func (l *Lab) mustBe(line int, what, want string, is *yamltree.Node) error {
+	if is != nil {
+		want += ", not " + is.Kind.Describe()
+	}
+	return l.fail(line, "%s must be %s", what, want)
+}
+
 // shown returns a text of the file for messages.
 func shown(text string) string { return printable.Truncate(text, 64) }
 
@@ -116,7 +125,7 @@ func (l *Lab) readNodes(topology *yamltree.Node) error {
 	for _, name := range []string{"defaults", "kinds", "groups", "nodes"} {
 		part := topology.Get(name)
 		if part.Kind != yamltree.Map && part.Kind != yamltree.Null {
-			return l.fail(part.Line, "%s must be a mapping, not %s", name, part.Kind.Describe())
+			return l.mustBe(part.Line, name, "a mapping", part)
 		}
 		parts[name] = part
 		fields := part.Fields
@@ -153,7 +162,7 @@ func (l *Lab) readNodes(topology *yamltree.Node) error {
 // checkSize checks that a node, kind or group, or the defaults, is a map of few fields and labels, or missing.
 func (l *Lab) checkSize(f yamltree.Field) error {
 	if f.Value.Kind != yamltree.Map && f.Value.Kind != yamltree.Null {
-		return l.fail(f.Line, "%q must be a mapping, such as {kind: linux}, not %s", shown(f.Name), f.Value.Kind.Describe())
+		return l.mustBe(f.Line, strconv.Quote(shown(f.Name)), "a mapping, such as {kind: linux}", f.Value)
 	}
 	if max(len(f.Value.Fields), len(f.Value.Get("labels").Fields)) > maxFields {
 		return l.fail(f.Line, "%q has more than %d fields or labels", shown(f.Name), maxFields)
@@ -231,12 +240,12 @@ func (l *Lab) readLinks(links *yamltree.Node) error {
 		return nil
 	}
 	if links.Kind != yamltree.List {
-		return l.fail(links.Line, "links must be a list, not %s", links.Kind.Describe())
+		return l.mustBe(links.Line, "links", "a list", links)
 	}
 	used := map[[2]string]*port{}
 	for _, item := range links.Items {
 		if item.Kind != yamltree.Map {
-			return l.fail(item.Line, "a link must be a mapping, such as endpoints: [\"srl1:e1-1\", \"srl2:e1-1\"]")
+			return l.mustBe(item.Line, "a link", "a mapping, such as endpoints: [\"srl1:e1-1\", \"srl2:e1-1\"]", item)
 		}
 		ends, to, err := l.ends(item)
 		if err != nil {
@@ -299,7 +308,7 @@ func (l *Lab) end(endpoint *yamltree.Node) (p *port, special string, err error) 
 	case n == nil && slices.Contains(outside, name):
 		return nil, name, nil
 	case name == "" || port0 == "" || hasVariable(name+port0):
-		return nil, "", l.fail(endpoint.Line, "the endpoint must name a node and an interface without variables, as in \"srl1:e1-1\" or {node: srl1, interface: e1-1}")
+		return nil, "", l.mustBe(endpoint.Line, "the endpoint", "a node and an interface without variables, as in \"srl1:e1-1\" or {node: srl1, interface: e1-1}", nil)
 	case n == nil:
 		return nil, "", l.fail(endpoint.Line, "the endpoint names the node %q, which the topology does not have%s", shown(name), l.didYouMean(name))
 	}

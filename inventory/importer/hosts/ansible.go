@@ -1,6 +1,8 @@
 package hosts
 
 import (
+	"fmt"
+
 	"github.com/ashlar-go/ashlar/internal/yamltree"
 )
 
@@ -10,7 +12,7 @@ const everything = "all"
 // readYAML reads an inventory of Ansible in YAML: groups with hosts, children and vars.
 func (v *Inventory) readYAML(in *input) error {
 	if in.root.Kind != yamltree.Map {
-		return in.at(in.root.Line).fail("must be a mapping of groups, such as all: with hosts, children and vars, not %s", in.root.Kind.Describe())
+		return in.at(in.root.Line).mustBe("", "a mapping of groups, such as all: with hosts, children and vars", in.root)
 	}
 	for _, f := range in.root.Fields {
 		if err := v.readGroup(in, f, nil); err != nil {
@@ -45,15 +47,15 @@ func (v *Inventory) readGroup(in *input, f yamltree.Field, parent *group) error 
 		return err
 	}
 	if f.Value.Kind != yamltree.Map && f.Value.Kind != yamltree.Null {
-		return in.at(f.Line).fail("the group %q must be a mapping with hosts, children and vars, not %s", shown(f.Name), f.Value.Kind.Describe())
+		return in.at(f.Line).mustBe(fmt.Sprintf("the group %q", shown(f.Name)), "a mapping with hosts, children and vars", f.Value)
 	}
 	for _, part := range f.Value.Fields {
 		if part.Value.Kind == yamltree.Null {
 			continue
 		}
 		if part.Value.Kind != yamltree.Map {
-			return in.at(part.Line).fail("%s of the group %q must be a mapping, each name followed by a colon, not %s; ansible-inventory --list needs --yaml",
-				shown(part.Name), shown(f.Name), part.Value.Kind.Describe())
+			return in.at(part.Line).mustBe(fmt.Sprintf("%s of the group %q", shown(part.Name), shown(f.Name)),
+				"a mapping, each name followed by a colon, as of ansible-inventory --list --yaml", part.Value)
 		}
 		for _, entry := range part.Value.Fields {
 			switch part.Name {
@@ -77,7 +79,7 @@ func (v *Inventory) readGroup(in *input, f yamltree.Field, parent *group) error 
 // readHost reads a host, or those of a range.
 func (v *Inventory) readHost(in *input, f yamltree.Field, g *group) error {
 	if f.Value.Kind != yamltree.Map && f.Value.Kind != yamltree.Null {
-		return in.at(f.Line).fail("the host %q must be a mapping of variables, not %s", shown(f.Name), f.Value.Kind.Describe())
+		return in.at(f.Line).mustBe(fmt.Sprintf("the host %q", shown(f.Name)), "a mapping of variables", f.Value)
 	}
 	own := vars{}
 	for _, entry := range f.Value.Fields {

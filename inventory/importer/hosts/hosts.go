@@ -77,6 +77,14 @@ func (p position) fail(format string, args ...any) error {
 	return importer.Fail(p.file, p.line, format, args...)
 }
 
+// mustBe returns the error for a part of a file that is something else; nil is a text, and without a name it is the line.
+func (p position) mustBe(what, want string, is *yamltree.Node) error {
+	if is != nil {
+		want += ", not " + is.Kind.Describe()
+	}
+	return p.fail("%s", strings.TrimPrefix(what+" must be "+want, " "))
+}
+
 // shown returns a name in a file for messages.
 func shown(text string) string { return printable.Truncate(text, 64) }
 
@@ -257,7 +265,7 @@ func (v *Inventory) climb(g *group) error {
 		return nil
 	}
 	g.state = visiting
-	seen := map[*group]bool{}
+	var parents []*group
 	for _, m := range g.parents {
 		if m.group.state == visiting {
 			return m.at.fail("the group %q is within itself: remove it from the children of %q", shown(g.name), shown(m.group.name))
@@ -268,29 +276,28 @@ func (v *Inventory) climb(g *group) error {
 		if err := v.join(1+len(m.group.above), m.at); err != nil {
 			return err
 		}
-		g.depth = max(g.depth, m.group.depth+1)
-		for _, above := range append([]*group{m.group}, m.group.above...) {
-			if !seen[above] {
-				seen[above] = true
-				g.above = append(g.above, above)
-			}
-		}
+		g.depth, parents = max(g.depth, m.group.depth+1), append(parents, m.group)
 	}
-	g.state = known
+	g.state, g.above = known, withAbove(parents)
 	return nil
 }
 
-// groupsOf returns the groups of a host, those whose variables count first.
-func (v *Inventory) groupsOf(h *host) (all []*group) {
+// withAbove returns groups, each followed by those that it is within, without repetitions.
+func withAbove(groups []*group) (all []*group) {
 	seen := map[*group]bool{}
-	for _, g := range h.groups {
+	for _, g := range groups {
 		for _, g := range append([]*group{g}, g.above...) {
 			if !seen[g] {
-				seen[g] = true
-				all = append(all, g)
+				seen[g], all = true, append(all, g)
 			}
 		}
 	}
+	return all
+}
+
+// groupsOf returns the groups of a host, those whose variables count first.
+func (v *Inventory) groupsOf(h *host) []*group {
+	all := withAbove(h.groups)
 	slices.SortFunc(all, func(a, b *group) int {
 		return cmp.Or(cmp.Compare(b.depth, a.depth), strings.Compare(b.name, a.name))
 	})

@@ -29,7 +29,7 @@ func (v *Inventory) readINI(in *input) error {
 		case text[0] == '[':
 			m := section.FindStringSubmatch(text)
 			if m == nil || m[2] != "" && m[2] != "children" && m[2] != "vars" {
-				return at.fail("must be the header of a section: [group], [group:children] or [group:vars]")
+				return at.mustBe("", "the header of a section: [group], [group:children] or [group:vars]", nil)
 			}
 			part = m[2]
 			g, err = v.child(m[1], nil, at)
@@ -53,7 +53,7 @@ func (v *Inventory) readINI(in *input) error {
 func (v *Inventory) iniChild(text string, g *group, at position) error {
 	words, err := split(text)
 	if err != nil || len(words) != 1 {
-		return at.fail("must be the name of one group, as all lines of a section children")
+		return at.mustBe("", "the name of one group, as all lines of a section children", nil)
 	}
 	_, err = v.child(words[0], g, at)
 	return err
@@ -63,7 +63,7 @@ func (v *Inventory) iniChild(text string, g *group, at position) error {
 func (v *Inventory) iniVariable(into vars, text string, at position) error {
 	name, value, ok := strings.Cut(text, "=")
 	if name = strings.TrimSpace(name); !ok || name == "" {
-		return at.fail("must be a variable name=value, as all lines of a section vars")
+		return at.mustBe("", "a variable name=value, as all lines of a section vars", nil)
 	}
 	v.readText(into, name, unquote(strings.TrimSpace(value)))
 	return nil
@@ -90,7 +90,7 @@ func (v *Inventory) iniHost(text string, g *group, at position) error {
 	for i, word := range words[1:] {
 		name, value, ok := strings.Cut(word, "=")
 		if !ok || name == "" {
-			return at.fail("the word %d after the host must be a variable name=value, without spaces around the equals sign", i+1)
+			return at.mustBe(fmt.Sprintf("the word %d after the host", i+1), "a variable name=value, without spaces around the equals sign", nil)
 		}
 		v.readText(own, name, value)
 	}
@@ -205,7 +205,7 @@ func valuesOf(inner string, most int) (values []string, err error) {
 	}
 	switch {
 	case from > to || step < 1:
-		return nil, fmt.Errorf("has the invalid range [%s]: the first value must not be greater than the last, and the step at least 1", shown(inner))
+		return nil, fmt.Errorf("has the invalid range [%s]: use a first value up to the last one, and a step of at least 1", shown(inner))
 	case (to-from)/step >= most:
 		return nil, fmt.Errorf("has the range [%s], with which it stands for more than %d hosts: use smaller ones", shown(inner), maxHosts)
 	}
