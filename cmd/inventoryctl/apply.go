@@ -58,13 +58,13 @@ func (a *app) importing(o *applyOptions, pruneHelp string, c *cobra.Command) *co
 	var files []string
 	var prune bool
 	c.Args = cli.Args(0, 0, "no arguments beside -f")
-	c.RunE = func(command *cobra.Command, _ []string) error {
+	c.RunE = a.loads(func(c *client, _ []string) error {
 		o.query = url.Values{}
 		if prune {
 			o.query.Set("prune", "true")
 		}
-		return a.applyFiles(command, files, o)
-	}
+		return c.applyFiles(files, o)
+	})
 	c.Flags().StringArrayVarP(&files, "file", "f", nil, "a `file` with records in CSV, JSON lines or YAML, or a directory of such files; may be repeated")
 	_ = c.MarkFlagRequired("file")
 	c.Flags().BoolVar(&prune, "prune", false, pruneHelp)
@@ -86,11 +86,7 @@ type importReport struct {
 }
 
 // applyFiles prints what files would change, asks, and applies them.
-func (a *app) applyFiles(command *cobra.Command, files []string, o *applyOptions) error {
-	c, err := a.loaded(command)
-	if err != nil {
-		return err
-	}
+func (c *client) applyFiles(files []string, o *applyOptions) error {
 	body, lines, err := c.readRows(files)
 	if err != nil {
 		return err
@@ -101,7 +97,7 @@ func (a *app) applyFiles(command *cobra.Command, files []string, o *applyOptions
 			query.Set("dry_run", "true")
 		}
 		report := &importReport{}
-		defer a.waiting("apply", len(body))()
+		defer c.waiting("apply", len(body))()
 		got, err := c.open(http.MethodPost, "/import", query, "application/jsonl", bytes.NewReader(body))
 		if err == nil {
 			defer got.Close()
@@ -125,16 +121,16 @@ func (a *app) applyFiles(command *cobra.Command, files []string, o *applyOptions
 	summary := fmt.Sprintf("%d to create, %d to change, %d to delete, %d unchanged", plan.Created, plan.Updated, plan.Deleted, plan.Unchanged)
 	switch {
 	case changes == 0:
-		printf(a.env.Stdout, "nothing to change: %s", cli.Count(plan.Unchanged, "record"))
+		printf(c.env.Stdout, "nothing to change: %s", cli.Count(plan.Unchanged, "record"))
 		return nil
 	case o.dry:
-		printf(a.env.Stdout, "%s", summary)
+		printf(c.env.Stdout, "%s", summary)
 		if o.differ {
 			return errDiffer
 		}
 		return nil
 	case !o.yes:
-		if err := (&prompter{app: a}).confirm(summary + ". Go on?"); err != nil {
+		if err := c.confirm(summary + ". Go on?"); err != nil {
 			return err
 		}
 	}
@@ -142,7 +138,7 @@ func (a *app) applyFiles(command *cobra.Command, files []string, o *applyOptions
 	if err != nil {
 		return err
 	}
-	printf(a.env.Stdout, "%d created, %d changed, %d deleted, %d unchanged", done.Created, done.Updated, done.Deleted, done.Unchanged)
+	printf(c.env.Stdout, "%d created, %d changed, %d deleted, %d unchanged", done.Created, done.Updated, done.Deleted, done.Unchanged)
 	return nil
 }
 

@@ -14,23 +14,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
-
-func locations(schema *records.Schema) *records.Resource {
-	return records.Of[inventory.Location](schema)
-}
 
 func (a *app) createCommand() *cobra.Command {
 	var files []string
 	parent := &cobra.Command{Use: "create RESOURCE FIELD=VALUE... | create -f FILE", Short: "Create records"}
 	a.each(parent, records.RouteCreate, func(r *records.Resource) *cobra.Command {
-		return &cobra.Command{Use: "RESOURCE FIELD=VALUE...", Args: cli.Args(1, math.MaxInt, "values such as name=Vienna"), ValidArgsFunction: a.completeFields(r, 0), RunE: func(command *cobra.Command, args []string) error {
-			c, err := a.loaded(command)
-			if err != nil {
-				return err
-			}
+		return &cobra.Command{Use: "RESOURCE FIELD=VALUE...", Args: cli.Args(1, math.MaxInt, "values such as name=Vienna"), ValidArgsFunction: a.completeFields(r, 0), RunE: a.loads(func(c *client, args []string) error {
 			of, _ := c.schema.Named(r.Name)
 			body, err := values(of, args)
 			if err != nil {
@@ -42,7 +33,7 @@ func (a *app) createCommand() *cobra.Command {
 			}
 			printf(a.env.Stdout, "%s", made.ID)
 			return nil
-		}}
+		})}
 	})
 	parent.Flags().StringArrayVarP(&files, "file", "f", nil, "a `file` or directory with new records: CSV, JSON lines or YAML; may be repeated")
 	args := parent.Args
@@ -52,29 +43,16 @@ func (a *app) createCommand() *cobra.Command {
 		}
 		return args(c, names)
 	}
-	parent.RunE = func(command *cobra.Command, _ []string) error {
-		return a.applyFiles(command, files, &applyOptions{query: url.Values{"existing": {"reject"}}, yes: true})
-	}
+	parent.RunE = a.loads(func(c *client, _ []string) error {
+		return c.applyFiles(files, &applyOptions{query: url.Values{"existing": {"reject"}}, yes: true})
+	})
 	return parent
-}
-
-// loaded returns the client of a command, with the custom fields of the server.
-func (a *app) loaded(command *cobra.Command) (*client, error) {
-	c, err := a.client(command)
-	if err == nil {
-		err = c.load()
-	}
-	return c, err
 }
 
 func (a *app) setCommand() *cobra.Command {
 	return a.each(&cobra.Command{Use: "set RESOURCE NAME FIELD=VALUE...", Short: "Change fields of a record"}, records.RouteChange, func(r *records.Resource) *cobra.Command {
 		var dry bool
-		c := &cobra.Command{Use: "RESOURCE NAME FIELD=VALUE...", Args: cli.Args(2, math.MaxInt, "the name of a record, and values such as status=active"), ValidArgsFunction: a.completeFields(r, 1), RunE: func(command *cobra.Command, args []string) error {
-			c, err := a.loaded(command)
-			if err != nil {
-				return err
-			}
+		c := &cobra.Command{Use: "RESOURCE NAME FIELD=VALUE...", Args: cli.Args(2, math.MaxInt, "the name of a record, and values such as status=active"), ValidArgsFunction: a.completeFields(r, 1), RunE: a.loads(func(c *client, args []string) error {
 			of, _ := c.schema.Named(r.Name)
 			id, err := c.find(of, args[0])
 			if err != nil {
@@ -94,7 +72,7 @@ func (a *app) setCommand() *cobra.Command {
 				return nil
 			}
 			return c.send(http.MethodPatch, "/"+r.Name+"/"+id, nil, body, nil)
-		}}
+		})}
 		c.Flags().BoolVar(&dry, "dry-run", false, "only show what would change")
 		return c
 	})
@@ -107,12 +85,8 @@ func (a *app) deleteCommand() *cobra.Command {
 	return a.each(&cobra.Command{Use: "delete RESOURCE NAME...", Short: "Delete records, by name or by filters"}, records.RouteDelete, func(r *records.Resource) *cobra.Command {
 		var all, yes bool
 		var f *filters
-		c := &cobra.Command{Use: "RESOURCE NAME...", ValidArgsFunction: a.completeNames(r), RunE: func(command *cobra.Command, names []string) error {
-			c, err := a.client(command)
-			if err != nil {
-				return err
-			}
-			query, err := f.query(c, r, command)
+		c := &cobra.Command{Use: "RESOURCE NAME...", ValidArgsFunction: a.completeNames(r), RunE: a.runs(func(c *client, names []string) error {
+			query, err := f.query(c, r)
 			if err != nil {
 				return err
 			}
@@ -126,7 +100,7 @@ func (a *app) deleteCommand() *cobra.Command {
 				return err
 			}
 			return c.remove(r, query, yes)
-		}}
+		})}
 		f = a.filterFlags(c, r)
 		c.Flags().BoolVar(&all, "all", false, "delete all records of the resource")
 		c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
@@ -152,7 +126,7 @@ func (c *client) remove(r *records.Resource, query url.Values, yes bool) error {
 		return nil
 	}
 	if !yes {
-		if err := (&prompter{app: c.app}).confirm(fmt.Sprintf("Delete %s, and what belongs to them?", cli.Count(len(ids), r.Noun()))); err != nil {
+		if err := c.confirm(fmt.Sprintf("Delete %s, and what belongs to them?", cli.Count(len(ids), r.Noun()))); err != nil {
 			return err
 		}
 	}

@@ -34,13 +34,28 @@ type client struct {
 	schema  *records.Schema // with the custom fields of the server, see load
 }
 
-// client returns the client of the context of a command.
-func (a *app) client(c *cobra.Command) (*client, error) {
-	p, err := a.profile()
-	if err != nil {
-		return nil, err
+// action is what a command does.
+type action = func(c *client, args []string) error
+
+// runs returns the function of a command, with the client of its context.
+func (a *app) runs(do action) func(*cobra.Command, []string) error {
+	return func(command *cobra.Command, args []string) error {
+		p, err := a.profile()
+		if err != nil {
+			return err
+		}
+		return do(&client{app: a, profile: p, ctx: command.Context(), schema: a.schema}, args)
 	}
-	return &client{app: a, profile: p, ctx: c.Context(), schema: a.schema}, nil
+}
+
+// loads is runs with the custom fields of the server.
+func (a *app) loads(do action) func(*cobra.Command, []string) error {
+	return a.runs(func(c *client, args []string) error {
+		if err := c.load(); err != nil {
+			return err
+		}
+		return do(c, args)
+	})
 }
 
 // load adds the custom fields of the server to the schema, if the user may read them.
@@ -52,7 +67,7 @@ func (c *client) load() error {
 		fields = append(fields, f)
 		return json.Unmarshal(doc, f)
 	})
-	if failed, ok := errors.AsType[*responseError](err); ok && (failed.status == http.StatusForbidden || failed.status == http.StatusNotFound) {
+	if denied(err) {
 		return nil
 	}
 	if err == nil {
@@ -79,6 +94,12 @@ func (e *responseError) Error() string {
 		text += "\n  run inventoryctl login"
 	}
 	return text
+}
+
+// denied reports whether a server refuses access, or does not have what was asked for.
+func denied(err error) bool {
+	failed, ok := errors.AsType[*responseError](err)
+	return ok && (failed.status == http.StatusForbidden || failed.status == http.StatusNotFound)
 }
 
 // open sends a request and returns the body of a successful response.
@@ -237,6 +258,20 @@ func (c *client) pages(resource string, query url.Values, f func(doc json.RawMes
 		}
 		query.Set("cursor", page.Meta.Next)
 	}
+}
+
+// column returns the values of a field of the first records of a list.
+func (c *client) column(r *records.Resource, query url.Values, field string, limit int) (values []string, err error) {
+	query = maps.Clone(query)
+	query.Set("fields", field)
+	query.Set("limit", strconv.Itoa(limit))
+	query.Set("count", "none")
+	var page struct{ Data []map[string]any }
+	err = c.get("/"+r.Name, query, &page)
+	for _, rec := range page.Data {
+		values = append(values, label(rec[field]))
+	}
+	return values, err
 }
 
 // resource returns a resource by its name: devices, or device.

@@ -65,15 +65,9 @@ func (c *client) names(r *records.Resource, typed string) (names []string) {
 		if typed != "" {
 			own.Set(key.Name+"__startswith", typed)
 		}
-		own.Set("fields", key.Name)
-		own.Set("limit", "50")
-		own.Set("count", "none")
-		var page struct{ Data []map[string]any }
-		if c.get("/"+r.Name, own, &page) != nil {
-			continue
-		}
-		for _, rec := range page.Data {
-			if name := label(rec[key.Name]); name != "" && len(names) < completions {
+		found, _ := c.column(r, own, key.Name, completions) // after an error there are no completions
+		for _, name := range found {
+			if name != "" && len(names) < completions {
 				names = append(names, before+name)
 			}
 		}

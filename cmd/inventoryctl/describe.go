@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"net/url"
 	"strconv"
 	"strings"
@@ -18,17 +17,13 @@ const related = 20
 
 func (a *app) describeCommand() *cobra.Command {
 	return a.each(&cobra.Command{Use: "describe RESOURCE NAME", Short: "Show a record, and what refers to it"}, records.RouteGet, func(r *records.Resource) *cobra.Command {
-		return &cobra.Command{Use: "RESOURCE NAME", Args: cli.Args(1, 1, "the name of a record"), ValidArgsFunction: a.completeNames(r), RunE: func(command *cobra.Command, args []string) error {
-			c, err := a.client(command)
-			if err != nil {
-				return err
-			}
+		return &cobra.Command{Use: "RESOURCE NAME", Args: cli.Args(1, 1, "the name of a record"), ValidArgsFunction: a.completeNames(r), RunE: a.runs(func(c *client, args []string) error {
 			id, err := c.find(r, args[0])
 			if err != nil {
 				return err
 			}
 			return c.describe(r, id)
-		}}
+		})}
 	})
 }
 
@@ -44,7 +39,7 @@ func (c *client) describe(r *records.Resource, id string) error {
 			named = row
 			return nil
 		})
-		if err != nil && !errors.Is(err, errEnough) {
+		if err != nil {
 			return err
 		}
 	}
@@ -89,7 +84,7 @@ func (c *client) describeRelated(of *records.Resource, f *records.Field, id stri
 	}
 	query := url.Values{f.Name: {id}, "limit": {"1"}, "fields": {"id"}}
 	err := c.get("/"+of.Name, query, &page)
-	if failed, ok := errors.AsType[*responseError](err); ok && failed.status == 403 {
+	if denied(err) {
 		return nil
 	}
 	if err != nil || page.Meta.Total == 0 {

@@ -61,17 +61,13 @@ func (a *app) driftCommand() *cobra.Command {
 		Use: "drift FILE...", Short: "Compare what devices report with the inventory, and apply differences",
 		Long: "Compare what devices report with the inventory. A file is a table of neighbours (LLDP, CDP) or interfaces of the device that the file is named after: what ntc-templates or NAPALM have parsed as JSON or YAML, the text of show lldp neighbors detail, or the output of inventory-collect, which has the tables of several devices. The exit code is 1 if there are differences that were not applied.",
 		Args: cli.Args(1, math.MaxInt, "files with tables"),
-		RunE: func(command *cobra.Command, files []string) error {
-			c, err := a.client(command)
-			if err != nil {
-				return err
-			}
+		RunE: a.runs(func(c *client, files []string) error {
 			tables, err := c.driftTables(files, device, kind)
 			if err != nil {
 				return err
 			}
 			return c.drift(tables, choose, dry, yes)
-		},
+		}),
 	}
 	c.Flags().StringVar(&device, "device", "", "the `name` of the device, instead of that of the file")
 	_ = c.RegisterFlagCompletionFunc("device", a.completeNames(records.Of[inventory.Device](a.schema)))
@@ -186,7 +182,7 @@ func (c *client) drift(tables []driftTable, choose []string, dry, yes bool) erro
 		return nil
 	}
 	if !yes {
-		if err := (&prompter{app: c.app}).confirm(plan.Message + ". Go on?"); err != nil {
+		if err := c.confirm(plan.Message + ". Go on?"); err != nil {
 			return err
 		}
 	}
@@ -212,11 +208,7 @@ func (a *app) searchCommand() *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use: "search TEXT", Short: "Find records by names, addresses, MAC addresses, serial numbers and other texts", Args: cli.Args(1, 1, "what to look for"),
-		RunE: func(command *cobra.Command, args []string) error {
-			c, err := a.client(command)
-			if err != nil {
-				return err
-			}
+		RunE: a.runs(func(c *client, args []string) error {
 			var results struct {
 				Complete bool
 				Data     []struct {
@@ -241,7 +233,7 @@ func (a *app) searchCommand() *cobra.Command {
 				printf(a.env.Stderr, "the search took too long and may lack results: use a longer text")
 			}
 			return nil
-		},
+		}),
 	}
 	c.Flags().IntVar(&limit, "limit", 20, "at most so `many` results, up to 100")
 	return c

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -24,10 +23,8 @@ func (a *app) exportCommand() *cobra.Command {
 		Use: "export -d DIR [RESOURCE...]", Short: "Write the records of resources to files that apply reads",
 		Long: "Write the records of resources, by default of all that can be imported, to files that apply reads. They have natural keys in place of ids, so that another inventory may apply them.",
 		ValidArgsFunction: func(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
-			for _, r := range a.schema.Resources() {
-				if importer.Importable(a.schema, r) {
-					names = append(names, r.Name)
-				}
+			for _, r := range importable(a.schema) {
+				names = append(names, r.Name)
 			}
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
@@ -35,11 +32,7 @@ func (a *app) exportCommand() *cobra.Command {
 			if !slices.Contains([]string{"yaml", "jsonl", "csv"}, format) {
 				return cli.Usagef("--format is %q: use yaml, jsonl or csv", format)
 			}
-			c, err := a.loaded(command)
-			if err != nil {
-				return err
-			}
-			return c.export(dir, format, args)
+			return a.loads(func(c *client, args []string) error { return c.export(dir, format, args) })(command, args)
 		},
 	}
 	c.Flags().StringVarP(&dir, "dir", "d", "", "the `directory` of the files")
@@ -49,41 +42,41 @@ func (a *app) exportCommand() *cobra.Command {
 	return c
 }
 
+// importable returns the resources whose records apply can create.
+func importable(schema *records.Schema) []*records.Resource {
+	return slices.DeleteFunc(schema.Resources(), func(r *records.Resource) bool { return !importer.Importable(schema, r) })
+}
+
 // export writes a file for each resource that has records. Records that others refer to come first in the
 // order of resources, not of files, which does not matter to apply.
 func (c *client) export(dir, format string, names []string) error {
+	known := importable(c.schema)
 	var resources []*records.Resource
 	for _, name := range names {
 		r, err := c.resource(name)
 		if err != nil {
 			return err
 		}
-		if !importer.Importable(c.schema, r) {
+		if !slices.Contains(known, r) {
 			return cli.Usagef("%s can't be imported again: use inventoryctl get %s -o %s", r.Name, r.Name, format)
 		}
 		resources = append(resources, r)
 	}
 	if len(names) == 0 {
-		for _, r := range c.schema.Resources() {
-			if importer.Importable(c.schema, r) {
-				resources = append(resources, r)
-			}
-		}
+		resources = known
 	}
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return err
 	}
 	for _, r := range resources {
-		var page struct{ Data []struct{ ID string } }
-		err := c.get("/"+r.Name, url.Values{"limit": {"1"}, "count": {"none"}, "fields": {"id"}}, &page)
-		if failed, ok := errors.AsType[*responseError](err); ok && len(names) == 0 && (failed.status == http.StatusForbidden || failed.status == http.StatusNotFound) {
-			printf(c.env.Stderr, "%s: left out: %s", r.Name, cli.Printable(failed.message))
+		any, err := c.column(r, url.Values{}, "id", 1)
+		switch {
+		case len(names) == 0 && denied(err):
+			printf(c.env.Stderr, "%s: left out: %v", r.Name, err)
 			continue
-		}
-		if err != nil {
+		case err != nil:
 			return err
-		}
-		if len(page.Data) == 0 {
+		case len(any) == 0:
 			continue
 		}
 		if err := c.exportFile(filepath.Join(dir, r.Name+"."+format), r, format); err != nil {

@@ -14,13 +14,16 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // filters are the flags that choose records.
 type filters struct {
+	flags  *pflag.FlagSet
 	fields map[string]*string // by parameter
 	more   []string           // name=value
 	text   string
@@ -31,8 +34,8 @@ type filters struct {
 // filterFlags adds flags for the filters of a resource: --vendor for each field, and --location for the
 // natural key of location_id.
 func (a *app) filterFlags(c *cobra.Command, r *records.Resource) *filters {
-	f := &filters{fields: map[string]*string{}}
 	flags := c.Flags()
+	f := &filters{flags: flags, fields: map[string]*string{}}
 	flags.StringArrayVar(&f.more, "filter", nil, "`name=value`: a filter as in the API, such as hostname__startswith=sw; may be repeated")
 	flags.StringVarP(&f.text, "search", "q", "", "only records with this `text` in a searched field")
 	flags.StringArrayVar(&f.sort, "sort", nil, "`field`, or field:desc; may be repeated")
@@ -62,15 +65,15 @@ func filterHelp(f *records.Field) string {
 }
 
 // query returns the filters as parameters.
-func (f *filters) query(c *client, r *records.Resource, command *cobra.Command) (url.Values, error) {
+func (f *filters) query(c *client, r *records.Resource) (url.Values, error) {
 	query := url.Values{}
 	for name, value := range f.fields {
 		field, _ := r.Field(name)
 		flag := name
-		if field.Member != "" && command.Flags().Lookup(field.Member) != nil {
+		if field.Member != "" && f.flags.Lookup(field.Member) != nil {
 			flag = field.Member
 		}
-		if !command.Flags().Changed(flag) {
+		if !f.flags.Changed(flag) {
 			continue
 		}
 		text := *value
@@ -103,7 +106,7 @@ func (f *filters) query(c *client, r *records.Resource, command *cobra.Command) 
 		query.Set("q", f.text)
 	}
 	if f.below != "" {
-		id, err := c.find(locations(c.schema), f.below)
+		id, err := c.find(records.Of[inventory.Location](c.schema), f.below)
 		if err != nil {
 			return nil, err
 		}
@@ -143,12 +146,8 @@ func (a *app) getCommand() *cobra.Command {
 		var output, columns string
 		var limit int
 		var f *filters
-		c := &cobra.Command{Use: "RESOURCE [NAME...]", ValidArgsFunction: a.completeNames(r), RunE: func(command *cobra.Command, names []string) error {
-			c, err := a.client(command)
-			if err != nil {
-				return err
-			}
-			query, err := f.query(c, r, command)
+		c := &cobra.Command{Use: "RESOURCE [NAME...]", ValidArgsFunction: a.completeNames(r), RunE: a.runs(func(c *client, names []string) error {
+			query, err := f.query(c, r)
 			if err != nil {
 				return err
 			}
@@ -156,7 +155,7 @@ func (a *app) getCommand() *cobra.Command {
 				return err
 			}
 			return c.print(r, query, output, columns, limit)
-		}}
+		})}
 		c.Flags().StringVarP(&output, "output", "o", "table", "the `format`: table, wide, json, jsonl, csv or yaml")
 		_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "wide", "json", "jsonl", "csv", "yaml"}, cobra.ShellCompDirectiveNoFileComp))
 		c.Flags().StringVar(&columns, "columns", "", "the `fields` of the table, separated by commas")
@@ -212,9 +211,6 @@ func (c *client) print(r *records.Resource, query url.Values, output, columns st
 	return fmt.Errorf("--output is %q: use table, wide, json, jsonl, csv or yaml", output)
 }
 
-// errEnough ends the reading of rows.
-var errEnough = errors.New("enough rows")
-
 // rows calls f with each record of a query, with natural keys in place of references if the user may read what
 // these refer to.
 func (c *client) rows(r *records.Resource, query url.Values, limit int, f func(row map[string]json.RawMessage) error) error {
@@ -227,7 +223,7 @@ func (c *client) rows(r *records.Resource, query url.Values, limit int, f func(r
 		query.Set("keys", "natural")
 	}
 	body, err := c.open(http.MethodGet, "/"+r.Name, query, "", nil)
-	if failed, ok := errors.AsType[*responseError](err); ok && failed.status == http.StatusForbidden && query.Has("keys") {
+	if denied(err) && query.Has("keys") {
 		query.Del("keys") // a token may lack the right to read what the records refer to
 		body, err = c.open(http.MethodGet, "/"+r.Name, query, "", nil)
 	}
@@ -247,7 +243,7 @@ func (c *client) rows(r *records.Resource, query url.Values, limit int, f func(r
 			return err
 		}
 		if n == limit {
-			return errEnough
+			return nil
 		}
 	}
 }
@@ -276,7 +272,7 @@ func (c *client) printTable(r *records.Resource, query url.Values, columns []str
 		n++
 		return nil
 	})
-	if err != nil && !errors.Is(err, errEnough) {
+	if err != nil {
 		return err
 	}
 	t.flush()
@@ -285,6 +281,9 @@ func (c *client) printTable(r *records.Resource, query url.Values, columns []str
 	}
 	return nil
 }
+
+// errEnough ends the reading of pages.
+var errEnough = errors.New("enough records")
 
 // printJSON prints records as a JSON array, as the server has them.
 func (c *client) printJSON(r *records.Resource, query url.Values, limit int) error {

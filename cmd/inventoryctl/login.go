@@ -107,13 +107,8 @@ func (a *app) logIn(c *cobra.Command, p *profile, in *prompter, code string) (er
 }
 
 func (a *app) logoutCommand() *cobra.Command {
-	return &cobra.Command{Use: "logout", Short: "End the session of the context, and forget its token", Args: cli.Args(0, 0, "no arguments"), RunE: func(c *cobra.Command, _ []string) error {
-		p, err := a.profile()
-		if err != nil {
-			return err
-		}
-		client := &client{app: a, profile: p, ctx: c.Context()}
-		sent := client.send(http.MethodPost, "/users/logout", nil, nil, nil)
+	return &cobra.Command{Use: "logout", Short: "End the session of the context, and forget its token", Args: cli.Args(0, 0, "no arguments"), RunE: a.runs(func(c *client, _ []string) error {
+		sent := c.send(http.MethodPost, "/users/logout", nil, nil, nil)
 		config, err := a.readConfig()
 		if err != nil {
 			return err
@@ -123,7 +118,7 @@ func (a *app) logoutCommand() *cobra.Command {
 			err = config.write()
 		}
 		return errors.Join(sent, err)
-	}}
+	})}
 }
 
 // prompter reads what the user types.
@@ -163,12 +158,12 @@ func (p *prompter) secret(prompt string) (string, error) {
 }
 
 // confirm asks whether to go on. Without a terminal it needs the flag --yes.
-func (p *prompter) confirm(question string) error {
-	if _, ok := p.terminal(); !ok {
+func (a *app) confirm(question string) error {
+	if _, ok := a.terminal(); !ok {
 		return cli.Usagef("nobody can be asked, since standard input is no terminal: add --yes")
 	}
-	fmt.Fprint(p.env.Stderr, question+" (y/N) ")
-	answer, err := bufio.NewReader(io.LimitReader(p.env.Stdin, maxTyped)).ReadString('\n')
+	fmt.Fprint(a.env.Stderr, question+" (y/N) ")
+	answer, err := bufio.NewReader(io.LimitReader(a.env.Stdin, maxTyped)).ReadString('\n')
 	if answer = strings.ToLower(strings.TrimSpace(answer)); err != nil || answer != "y" && answer != "yes" {
 		return errors.New("nothing was changed")
 	}
@@ -176,8 +171,8 @@ func (p *prompter) confirm(question string) error {
 }
 
 // terminal returns the descriptor of standard input if it is a terminal.
-func (p *prompter) terminal() (int, bool) {
-	f, ok := p.env.Stdin.(*os.File)
+func (a *app) terminal() (int, bool) {
+	f, ok := a.env.Stdin.(*os.File)
 	if !ok {
 		return 0, false
 	}

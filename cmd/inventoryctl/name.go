@@ -56,21 +56,14 @@ func (c *client) find(r *records.Resource, name string) (string, error) {
 	for _, key := range keys {
 		query := maps.Clone(query)
 		query.Set(key.Name, own)
-		query.Set("fields", "id")
-		query.Set("limit", "2")
-		query.Set("count", "none")
-		var page struct{ Data []struct{ ID string } }
-		if err := c.get("/"+r.Name, query, &page); err != nil {
-			if key.Kind != records.Text {
-				continue // the name is no number
-			}
+		ids, err := c.column(r, query, "id", 2)
+		switch {
+		case err != nil && key.Kind != records.Text: // the name is no number
+		case err != nil:
 			return "", err
-		}
-		switch len(page.Data) {
-		case 0:
-		case 1:
-			return page.Data[0].ID, nil
-		default:
+		case len(ids) == 1:
+			return ids[0], nil
+		case len(ids) > 1:
 			return "", fmt.Errorf("several of %s have the %s %q: add what tells them apart, as in %s@PARENT, or use an id", r.Name, key.Name, own, own)
 		}
 	}

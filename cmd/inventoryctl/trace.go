@@ -22,11 +22,7 @@ func (a *app) traceCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "trace DEVICE:PORT", Short: "Follow cables from a port to the far end", Args: cli.Args(1, 1, "a port, such as sw1:eth0"),
 		ValidArgsFunction: a.completeNames(records.Of[inventory.Interface](a.schema)),
-		RunE: func(command *cobra.Command, args []string) error {
-			c, err := a.client(command)
-			if err != nil {
-				return err
-			}
+		RunE: a.runs(func(c *client, args []string) error {
 			ports := []struct{ resource, parameter string }{{"interfaces", "interface_id"}, {"front-ports", "front_port_id"}, {"rear-ports", "rear_port_id"}, {"terminations", "termination_id"}}
 			var first error
 			for _, port := range ports {
@@ -47,7 +43,7 @@ func (a *app) traceCommand() *cobra.Command {
 				first = cli.Usagef("--kind is %q: use interfaces, front-ports, rear-ports or terminations", kind)
 			}
 			return first
-		},
+		}),
 	}
 	c.Flags().StringVar(&kind, "kind", "", "the `kind` of the port: interfaces, front-ports, rear-ports or terminations; default: the first that has the name")
 	return c
@@ -87,13 +83,9 @@ func (c *client) trace(query url.Values) error {
 func (a *app) nextCommand() *cobra.Command {
 	prefixes := records.Of[inventory.Prefix](a.schema)
 	parent := &cobra.Command{Use: "next COMMAND", Short: "Create the first free address or prefix in a prefix"}
-	create := func(c *cobra.Command, resource, name, path string, query url.Values, args []string) error {
-		client, err := a.loaded(c)
-		if err != nil {
-			return err
-		}
-		of, _ := client.schema.Named(resource)
-		id, err := client.find(prefixes, name)
+	create := func(c *client, resource, name, path string, query url.Values, args []string) error {
+		of, _ := c.schema.Named(resource)
+		id, err := c.find(prefixes, name)
 		if err != nil {
 			return err
 		}
@@ -102,22 +94,22 @@ func (a *app) nextCommand() *cobra.Command {
 			return err
 		}
 		var made map[string]json.RawMessage
-		if err := client.send(http.MethodPost, "/prefixes/"+id+path, query, body, &made); err != nil {
+		if err := c.send(http.MethodPost, "/prefixes/"+id+path, query, body, &made); err != nil {
 			return err
 		}
 		printf(a.env.Stdout, "%s", cmp.Or(cell(made["address"]), cell(made["prefix"])))
 		return nil
 	}
 	parent.AddCommand(
-		&cobra.Command{Use: "address PREFIX [FIELD=VALUE...]", Short: "Create the first free address", Args: cli.Args(1, math.MaxInt, "a prefix"), ValidArgsFunction: a.completeNames(prefixes), RunE: func(c *cobra.Command, args []string) error {
+		&cobra.Command{Use: "address PREFIX [FIELD=VALUE...]", Short: "Create the first free address", Args: cli.Args(1, math.MaxInt, "a prefix"), ValidArgsFunction: a.completeNames(prefixes), RunE: a.loads(func(c *client, args []string) error {
 			return create(c, "addresses", args[0], "/next-address", nil, args[1:])
-		}},
-		&cobra.Command{Use: "prefix PREFIX LENGTH [FIELD=VALUE...]", Short: "Create the first free prefix of a length", Args: cli.Args(2, math.MaxInt, "a prefix and a length"), ValidArgsFunction: a.completeNames(prefixes), RunE: func(c *cobra.Command, args []string) error {
+		})},
+		&cobra.Command{Use: "prefix PREFIX LENGTH [FIELD=VALUE...]", Short: "Create the first free prefix of a length", Args: cli.Args(2, math.MaxInt, "a prefix and a length"), ValidArgsFunction: a.completeNames(prefixes), RunE: a.loads(func(c *client, args []string) error {
 			if _, err := strconv.Atoi(args[1]); err != nil {
 				return cli.Usagef("the length %q is no number", args[1])
 			}
 			return create(c, "prefixes", args[0], "/next-prefix", url.Values{"prefix_length": {args[1]}}, args[2:])
-		}},
+		})},
 	)
 	return parent
 }
@@ -127,11 +119,7 @@ func (a *app) ansibleCommand() *cobra.Command {
 	var host string
 	c := &cobra.Command{
 		Use: "ansible --list | --host NAME", Short: "Print the devices as a dynamic inventory of Ansible", Args: cli.Args(0, 0, "no arguments"),
-		RunE: func(command *cobra.Command, _ []string) error {
-			c, err := a.client(command)
-			if err != nil {
-				return err
-			}
+		RunE: a.runs(func(c *client, _ []string) error {
 			if !list && host == "" {
 				return cli.Usagef("ansible needs --list or --host NAME")
 			}
@@ -150,9 +138,9 @@ func (a *app) ansibleCommand() *cobra.Command {
 					return errors.New("there is no host " + strconv.Quote(host))
 				}
 			}
-			_, err = a.env.Stdout.Write(append(hosts, '\n'))
+			_, err := a.env.Stdout.Write(append(hosts, '\n'))
 			return err
-		},
+		}),
 	}
 	c.Flags().BoolVar(&list, "list", false, "print all groups and hosts")
 	c.Flags().StringVar(&host, "host", "", "print the variables of the host with this `name`")
