@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -47,7 +48,7 @@ func run(ctx context.Context, env cli.Env) error {
 func (o *options) print(ctx context.Context, env cli.Env, out io.Writer) error {
 	stderr, done, p := env.Stderr, int64(0), cli.NewProgress(env, "inventory-collect")
 	defer p.End()
-	w := o.writer(out)
+	w := &writer{out: bufio.NewWriter(out), tables: o.format == "json"}
 	failed, names := 0, map[string]string{}
 	err := o.collector.All(ctx, o.targets, func(target string, r *collect.Result, err error) error {
 		done++

@@ -3,74 +3,52 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"io"
 
 	"github.com/ashlar-go/ashlar/inventory/collect"
 )
 
-// writer prints devices in a format.
-type writer interface {
-	device(r *collect.Result) error
-	end() error // ends the document, also after an error
+// writer prints devices: rows of an import as JSON lines, or an object with all tables, a table on each line.
+type writer struct {
+	out    *bufio.Writer // Flush returns the errors of all methods
+	tables bool
+	begun  bool // a table was printed
 }
 
-func (o *options) writer(out io.Writer) writer {
-	buffered := bufio.NewWriter(out)
-	if o.format == "jsonl" {
-		return &recordsWriter{buffered, json.NewEncoder(buffered)}
-	}
-	return &tablesWriter{out: buffered}
-}
-
-// recordsWriter prints rows of an import as JSON lines.
-type recordsWriter struct {
-	out     *bufio.Writer
-	encoder *json.Encoder
-}
-
-func (w *recordsWriter) device(r *collect.Result) error {
-	for _, row := range r.Records() {
-		if err := w.encoder.Encode(row); err != nil {
-			return err
+// device prints a device.
+func (w *writer) device(r *collect.Result) error {
+	rows := r.Records()
+	if w.tables {
+		rows = nil
+		for _, table := range r.Tables() {
+			rows = append(rows, table)
 		}
 	}
-	return w.out.Flush()
-}
-
-func (w *recordsWriter) end() error { return w.out.Flush() }
-
-// tablesWriter prints an object with all tables, a table on each line.
-type tablesWriter struct {
-	out   *bufio.Writer
-	count int
-}
-
-func (w *tablesWriter) device(r *collect.Result) error {
-	for _, table := range r.Tables() {
-		doc, err := json.Marshal(table)
+	for _, row := range rows {
+		doc, err := json.Marshal(row)
 		if err != nil {
 			return err
 		}
-		w.next()
-		_, _ = w.out.Write(doc) // Flush returns its error
+		switch {
+		case !w.tables:
+			doc = append(doc, '\n')
+		case w.begun:
+			_, _ = w.out.WriteString(",\n")
+		default:
+			_, _ = w.out.WriteString(`{"tables":[` + "\n")
+		}
+		_, _ = w.out.Write(doc)
+		w.begun = true
 	}
 	return w.out.Flush()
 }
 
-// next prints what is before a table.
-func (w *tablesWriter) next() {
-	before := ",\n"
-	if w.count == 0 {
-		before = `{"tables":[` + "\n"
-	}
-	w.count++
-	_, _ = w.out.WriteString(before)
-}
-
-func (w *tablesWriter) end() error {
-	if w.count == 0 {
+// end ends the document, also after an error.
+func (w *writer) end() error {
+	if w.tables && !w.begun {
 		_, _ = w.out.WriteString(`{"tables":[`)
 	}
-	_, _ = w.out.WriteString("]}\n")
+	if w.tables {
+		_, _ = w.out.WriteString("]}\n")
+	}
 	return w.out.Flush()
 }
