@@ -1,9 +1,6 @@
 package records
 
-import (
-	"context"
-	"reflect"
-)
+import "context"
 
 // Accompanied is a hook of a record whose changes change others with it, in the same transaction:
 // those of a cable change its link.
@@ -64,111 +61,82 @@ func (v *Engine) accompany(ctx context.Context, tx Tx, s *scope, by Caller, r *R
 	if err != nil {
 		return err
 	}
-	for len(changes) > 0 {
-		n := created(changes)
-		if n == 0 {
-			err, n = v.companion(ctx, tx, s, by, cause(r, rec), changes[0]), 1
-		} else {
-			err = v.newCompanions(ctx, tx, s, by, cause(r, rec), changes[:n])
+	var created, entries []Record
+	create := func() error { // records together, which is fastest
+		all := append(created, entries...)
+		created, entries = nil, nil
+		if len(all) == 0 {
+			return nil
 		}
-		if err != nil {
-			return err
-		}
-		changes = changes[n:]
-	}
-	return nil
-}
-
-// created returns how many of the first changes create records of one type.
-func created(changes []Companion) (n int) {
-	for n < len(changes) && changes[n].Before == nil && reflect.TypeOf(changes[n].After) == reflect.TypeOf(changes[0].After) {
-		n++
-	}
-	return n
-}
-
-// newCompanions creates records of one resource.
-func (v *Engine) newCompanions(ctx context.Context, tx Tx, s *scope, by Caller, cause string, changes []Companion) error {
-	r, err := tx.Schema().Of(changes[0].After)
-	if err != nil {
-		return err
-	}
-	all := make([]Record, 0, 2*len(changes))
-	for _, c := range changes {
-		if c.Prepare != nil {
-			c.Prepare()
-		}
-		if err := v.Init(c.After); err != nil {
-			return err
-		}
-		if err := v.prepare(r, c.After, r.CheckNew); err != nil {
-			return err
-		}
-		all = append(all, c.After)
+		return tx.Create(ctx, all...)
 	}
 	for _, c := range changes {
-		entry, err := v.companionEntry(ctx, s, by, cause, "create", r, c)
+		of, entry, err := v.companion(ctx, tx, s, by, cause(r, rec), c)
 		if err != nil {
 			return err
 		}
 		if entry != nil {
-			all = append(all, entry)
+			entries = append(entries, entry)
+		}
+		if c.Before == nil {
+			created = append(created, c.After)
+			continue
+		}
+		if err := create(); err != nil {
+			return err
+		}
+		if base := c.Before.Meta(); c.After != nil {
+			err = tx.Update(ctx, c.After, base.Version)
+		} else {
+			err = tx.Delete(ctx, of, base.ID, base.Version, func(effect *Effect) error {
+				return v.logEffect(ctx, tx, s, by, cause(r, rec), effect)
+			})
+		}
+		if err != nil {
+			return err
 		}
 	}
-	return tx.Create(ctx, all...)
+	return create()
 }
 
-// companion changes or deletes a record.
-func (v *Engine) companion(ctx context.Context, tx Tx, s *scope, by Caller, cause string, c Companion) error {
+// companion prepares a change, and returns its audit log entry, an untyped nil if the resource has none.
+func (v *Engine) companion(ctx context.Context, tx Tx, s *scope, by Caller, cause string, c Companion) (r *Resource, logged Record, err error) {
 	if c.Prepare != nil {
 		c.Prepare()
 	}
 	action, rec := "update", c.After
-	if rec == nil {
+	switch {
+	case c.After == nil:
 		action, rec = "delete", c.Before
+	case c.Before == nil:
+		action, err = "create", v.Init(rec)
+	default:
+		rec.Meta().Version, rec.Meta().UpdatedAt = c.Before.Meta().Version+1, storedTime(v.opts.Now())
 	}
-	r, err := tx.Schema().Of(rec)
-	if err != nil {
-		return err
-	}
-	if c.After != nil {
-		rec.Meta().Version = c.Before.Meta().Version + 1
-		rec.Meta().UpdatedAt = storedTime(v.opts.Now())
-		if err := v.prepare(r, rec, r.Check); err != nil {
-			return err
-		}
-	}
-	entry, err := v.companionEntry(ctx, s, by, cause, action, r, c)
-	if err == nil && entry != nil {
-		err = tx.Create(ctx, entry)
+	if err == nil {
+		r, err = tx.Schema().Of(rec)
 	}
 	switch {
 	case err != nil:
-		return err
-	case c.After != nil:
-		return tx.Update(ctx, rec, c.Before.Meta().Version)
+		return nil, nil, err
+	case action == "create":
+		err = v.prepare(r, rec, r.CheckNew)
+	case action == "update":
+		err = v.prepare(r, rec, r.Check)
 	}
-	return tx.Delete(ctx, r, rec.Meta().ID, rec.Meta().Version, func(effect *Effect) error {
-		return v.logEffect(ctx, tx, s, by, cause, effect)
-	})
-}
-
-// companionEntry returns the audit log entry of such a change, or an untyped nil if the resource has
-// none.
-func (v *Engine) companionEntry(ctx context.Context, s *scope, by Caller, cause, action string, r *Resource, c Companion) (Record, error) {
-	if r.Unaudited {
-		return nil, nil
+	if err != nil || r.Unaudited {
+		return r, nil, err
 	}
 	entry, err := v.newEntry(ctx, s, by, action, r, c.Before, c.After)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	entry.Cause = cause
 	seen := true
 	for _, rec := range []Record{c.Before, c.After} {
 		if rec != nil && seen {
 			if seen, err = s.has(ctx, s.only, r, rec); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 	}
@@ -176,5 +144,5 @@ func (v *Engine) companionEntry(ctx context.Context, s *scope, by Caller, cause,
 		v.preview.addRequested(r, c.Before, c.After)
 		v.preview.add(entry)
 	}
-	return entry, nil
+	return r, entry, nil
 }

@@ -154,20 +154,17 @@ func (v *Engine) Create(ctx context.Context, by Caller, records ...Record) error
 	if err := checkItems(len(records)); err != nil {
 		return err
 	}
-	var wrong []ItemError
-	for i, rec := range records {
+	err = r.each(records, func(rec Record) error {
 		if !r.Is(rec) {
-			return fmt.Errorf("record %d is nil or a %T, and record 0 is a %T", i, rec, records[0])
+			return fmt.Errorf("a record is nil or a %T, and the first one is a %T", rec, records[0])
 		}
 		if err := v.Init(rec); err != nil {
 			return err
 		}
-		if wrong, err = AppendItemError(wrong, i, "", v.prepare(r, rec, r.CheckNew)); err != nil {
-			return err
-		}
-	}
-	if len(wrong) > 0 {
-		return JoinItemErrors(r, wrong, len(records))
+		return v.prepare(r, rec, r.CheckNew)
+	})
+	if err != nil {
+		return err
 	}
 	return v.change(ctx, func(tx Tx) error { return v.createAll(ctx, tx, by, r, records) })
 }
@@ -179,7 +176,8 @@ func (v *Engine) createAll(ctx context.Context, tx Tx, by Caller, r *Resource, r
 	if err := s.checkNew(ctx, r, records); err != nil {
 		return err
 	}
-	if err := v.validateIn(s.hooked(ctx), tx, r, records); err != nil {
+	err := r.each(records, func(rec Record) error { return v.validateNew(s.hooked(ctx), tx, r, rec) })
+	if err != nil {
 		return err
 	}
 	if !r.Unaudited {
@@ -201,59 +199,33 @@ func (v *Engine) createAll(ctx context.Context, tx Tx, by Caller, r *Resource, r
 	if fast, ok := tx.(FastCreator); ok {
 		create = fast.CreateFast
 	}
-	err := create(ctx, all...)
+	err = create(ctx, all...)
 	if err == nil {
-		return v.accompanyAll(ctx, tx, s, by, r, records)
+		return r.each(records, func(rec Record) error { return v.accompany(ctx, tx, s, by, r, nil, rec) })
 	}
 	if KindOf(err) == 0 || len(records) == 1 {
 		return err
 	}
-	var wrong []ItemError
-	for i, rec := range records {
-		if wrong, err = AppendItemError(wrong, i, "", tx.Create(ctx, rec)); err != nil {
+	if err := r.each(records, func(rec Record) error { return tx.Create(ctx, rec) }); err != nil {
+		return err
+	}
+	return errors.New("the store refuses records together that it accepts one by one")
+}
+
+// validateNew calls the hooks of a new record.
+func (v *Engine) validateNew(ctx context.Context, tx Tx, r *Resource, rec Record) error {
+	if len(r.onChange) > 0 {
+		if err := r.hook(ctx, tx, nil, rec); err != nil {
+			return err
+		}
+		if err := v.prepare(r, rec, r.CheckNew); err != nil {
 			return err
 		}
 	}
-	if len(wrong) == 0 {
-		return errors.New("the store refuses records together that it accepts one by one")
+	if t, ok := rec.(TxValidator); ok {
+		return t.ValidateIn(ctx, tx, nil)
 	}
-	return JoinItemErrors(r, wrong, len(records))
-}
-
-// accompanyAll makes the changes that go along with new records.
-func (v *Engine) accompanyAll(ctx context.Context, tx Tx, s *scope, by Caller, r *Resource, records []Record) (err error) {
-	if _, ok := records[0].(Accompanied); !ok {
-		return nil
-	}
-	var wrong []ItemError
-	for i, rec := range records {
-		if wrong, err = AppendItemError(wrong, i, "", v.accompany(ctx, tx, s, by, r, nil, rec)); err != nil {
-			return err
-		}
-	}
-	return JoinItemErrors(r, wrong, len(records))
-}
-
-// validateIn calls the hooks of new records.
-func (v *Engine) validateIn(ctx context.Context, tx Tx, r *Resource, records []Record) (err error) {
-	var wrong []ItemError
-	for i, rec := range records {
-		if len(r.onChange) > 0 {
-			err := r.hook(ctx, tx, nil, rec)
-			if err == nil {
-				err = v.prepare(r, rec, r.CheckNew)
-			}
-			if wrong, err = AppendItemError(wrong, i, "", err); err != nil {
-				return err
-			}
-		}
-		if t, ok := rec.(TxValidator); ok {
-			if wrong, err = AppendItemError(wrong, i, "", t.ValidateIn(ctx, tx, nil)); err != nil {
-				return err
-			}
-		}
-	}
-	return JoinItemErrors(r, wrong, len(records))
+	return nil
 }
 
 // checkItems refuses a call with too many items.

@@ -140,6 +140,17 @@ func JoinItemErrors(r *Resource, failed []ItemError, items int) error {
 	}
 }
 
+// each calls f with the records of a call, and returns the error for those that it refuses.
+func (r *Resource) each(recs []Record, f func(rec Record) error) (err error) {
+	var wrong []ItemError
+	for i, rec := range recs {
+		if wrong, err = AppendItemError(wrong, i, "", f(rec)); err != nil {
+			return err
+		}
+	}
+	return JoinItemErrors(r, wrong, len(recs))
+}
+
 // PermissionDenied returns the error for a caller who may not make a change.
 func PermissionDenied() *Error {
 	return &Error{Kind: Forbidden, Message: "Forbidden: You do not have permission to perform this action"}

@@ -47,13 +47,18 @@ func NewMemStore(schema *Schema) *MemStore {
 // Schema returns the schema of the store.
 func (s *MemStore) Schema() *Schema { return s.schema.Load() }
 
-// Get returns a record, or [Absent].
-func (s *MemStore) Get(ctx context.Context, r *Resource, id string) (Record, error) {
+// reading calls read while no transaction runs.
+func reading[T any](ctx context.Context, s *MemStore, read func() (T, error)) (result T, err error) {
 	if err := s.lock.Acquire(ctx, 1); err != nil {
-		return nil, err
+		return result, err
 	}
 	defer s.lock.Release(1)
-	return s.get(r, id)
+	return read()
+}
+
+// Get returns a record, or [Absent].
+func (s *MemStore) Get(ctx context.Context, r *Resource, id string) (Record, error) {
+	return reading(ctx, s, func() (Record, error) { return s.get(r, id) })
 }
 
 func (s *MemStore) get(r *Resource, id string) (Record, error) {
@@ -66,11 +71,7 @@ func (s *MemStore) get(r *Resource, id string) (Record, error) {
 
 // List returns the records of a query.
 func (s *MemStore) List(ctx context.Context, q *Query) (*Page, error) {
-	if err := s.lock.Acquire(ctx, 1); err != nil {
-		return nil, err
-	}
-	defer s.lock.Release(1)
-	return s.list(ctx, q)
+	return reading(ctx, s, func() (*Page, error) { return s.list(ctx, q) })
 }
 
 func (s *MemStore) list(ctx context.Context, q *Query) (*Page, error) {
@@ -92,12 +93,10 @@ func (s *MemStore) selected(ctx context.Context, q *Query, recs []Record) (*Page
 
 // ListLatest returns the latest records of a query ([LatestLister]).
 func (s *MemStore) ListLatest(ctx context.Context, q *Query) (*Page, error) {
-	if err := s.lock.Acquire(ctx, 1); err != nil {
-		return nil, err
-	}
-	defer s.lock.Release(1)
-	r := s.schema.Load().byName[q.Resource.Name]
-	return s.selected(ctx, q, r.SelectLatest(slices.Collect(maps.Values(s.tables[r.Name]))))
+	return reading(ctx, s, func() (*Page, error) {
+		r := s.schema.Load().byName[q.Resource.Name]
+		return s.selected(ctx, q, r.SelectLatest(slices.Collect(maps.Values(s.tables[r.Name]))))
+	})
 }
 
 // Change runs f in a transaction. There is one at a time.
@@ -195,11 +194,7 @@ func (s *MemStore) head() AuditPosition {
 
 // AuditHead returns the last position of the audit log ([AuditChain]).
 func (s *MemStore) AuditHead(ctx context.Context) (AuditPosition, error) {
-	if err := s.lock.Acquire(ctx, 1); err != nil {
-		return AuditPosition{}, err
-	}
-	defer s.lock.Release(1)
-	return s.head(), nil
+	return reading(ctx, s, func() (AuditPosition, error) { return s.head(), nil })
 }
 
 // AuditAfter returns entries of the audit log after a position ([AuditChain]).
@@ -222,14 +217,12 @@ func (s *MemStore) AuditAfter(ctx context.Context, seq int64, limit int) ([]Chai
 
 // AuditAnchors returns the anchor of the last pruning ([AuditChain]).
 func (s *MemStore) AuditAnchors(ctx context.Context) ([]AuditAnchor, error) {
-	if err := s.lock.Acquire(ctx, 1); err != nil {
-		return nil, err
-	}
-	defer s.lock.Release(1)
-	if s.anchor == nil {
-		return nil, nil
-	}
-	return []AuditAnchor{*s.anchor}, nil
+	return reading(ctx, s, func() (anchors []AuditAnchor, err error) {
+		if s.anchor != nil {
+			anchors = append(anchors, *s.anchor)
+		}
+		return anchors, nil
+	})
 }
 
 // AuditUnchained returns no entry: each gets a position ([AuditChain]).

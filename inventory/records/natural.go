@@ -272,7 +272,7 @@ func (r *Resource) naturalKeys(ctx context.Context, from Reader, ids []string, d
 		for i, id := range chunk {
 			in[i], all[id] = id, json.RawMessage(`{"id":"`+id+`"}`)
 		}
-		page, err := from.List(ctx, &Query{Resource: r, Filters: []Filter{{r.byName["id"], In, in}}, Limit: keysAtOnce})
+		page, err := from.List(ctx, (&Query{Resource: r, Limit: keysAtOnce}).Where("id", Condition{In, in}))
 		if err != nil {
 			return nil, err
 		}

@@ -166,14 +166,13 @@ func (p *pruning) delete(ctx context.Context, tx Tx, oldest Oldest) (deleted int
 	if of, ok := tx.(Pruner); ok && len(p.r.referrers) == 0 {
 		return of.Prune(ctx, p.r, oldest)
 	}
-	q := &Query{Resource: p.r, Limit: int64(oldest.Limit), Count: oldest.Keep > 0}
-	if q.Count {
-		all, err := tx.List(ctx, &Query{Resource: p.r, Limit: 1, Count: true})
+	q := &Query{Resource: p.r, Limit: int64(oldest.Limit)}
+	if oldest.Keep > 0 {
+		all, err := Count(ctx, tx, &Query{Resource: p.r})
 		if err != nil {
 			return 0, "", err
 		}
-		q.Count = false
-		oldest.Keep = max(all.Total-oldest.Keep, 0) // now those to delete
+		oldest.Keep = max(all-oldest.Keep, 0) // now those to delete
 	}
 	if oldest.After != "" {
 		q.After = &Place{ID: oldest.After}
@@ -231,27 +230,21 @@ func (p *pruning) policy() Changes {
 func (p *pruning) dryRun(ctx context.Context) error {
 	p.preview.reset()
 	from := Fresh(p.store)
-	var old, all Page
-	if !p.before.IsZero() {
-		created := p.r.byName["created_at"]
-		page, err := from.List(ctx, &Query{Resource: p.r, Limit: 1, Count: true, Filters: []Filter{{created, Lt, p.before}}})
-		if err != nil {
-			return err
-		}
-		old = *page
-	}
+	var n, old int64
+	var err error
 	if p.keep.MaxRecords > 0 {
-		page, err := from.List(ctx, &Query{Resource: p.r, Limit: 1, Count: true})
-		if err != nil {
-			return err
+		n, err = Count(ctx, from, &Query{Resource: p.r})
+		if n -= p.keep.MaxRecords; p.r.Name == auditLogs && n > 0 {
+			n++ // for the entry that says so
 		}
-		all = *page
 	}
-	n := all.Total - p.keep.MaxRecords
-	if p.r.Name == auditLogs && n > 0 {
-		n++ // for the entry that says so
+	if !p.before.IsZero() && err == nil {
+		old, err = Count(ctx, from, &Query{Resource: p.r}, "created_at", Condition{Lt, p.before})
 	}
-	n = max(n, old.Total)
+	if err != nil {
+		return err
+	}
+	n = max(n, old)
 	p.preview.count("delete", p.r, "", n)
 	p.preview.Truncated = n > 0
 	return nil

@@ -101,14 +101,24 @@ type Place struct {
 	ID     string
 }
 
+// Condition is a value of [Query.Where] for another comparison than equality, as in Condition{In, ids}.
+type Condition struct {
+	Op    Op
+	Value any // as that of [Filter]
+}
+
 // Where adds the condition that a field equals a value, which has the Go type of the field's
-// kind. A hidden field is named by its column. It panics for an unknown field.
+// kind or is a [Condition]. A hidden field is named by its column. It panics for an unknown field.
 func (q *Query) Where(field string, value any) *Query {
 	f := q.Resource.KeyField(field)
 	if f == nil {
 		panic("inventory: " + q.Resource.Name + " has no field " + field)
 	}
-	q.Filters = append(q.Filters, Filter{f, Eq, value})
+	c, ok := value.(Condition)
+	if !ok {
+		c = Condition{Eq, value}
+	}
+	q.Filters = append(q.Filters, Filter{f, c.Op, c.Value})
 	return q
 }
 

@@ -51,14 +51,7 @@ func (s *scope) checkNew(ctx context.Context, r *Resource, recs []Record) error 
 	if err := s.load(ctx, r, recs...); err != nil {
 		return err
 	}
-	var wrong []ItemError
-	for i, rec := range recs {
-		err := s.checkResult(ctx, r, nil, rec)
-		if wrong, err = AppendItemError(wrong, i, "", err); err != nil {
-			return err
-		}
-	}
-	return JoinItemErrors(r, wrong, len(recs))
+	return r.each(recs, func(rec Record) error { return s.checkResult(ctx, r, nil, rec) })
 }
 
 // checkFound refuses the change of a record that does not belong to the places of the caller, as if

@@ -24,10 +24,7 @@ func Select[T any, P interface {
 	Record
 }](ctx context.Context, from Reader, q *Query, where ...any) ([]P, error) {
 	q.Resource = Of[T](from.Schema())
-	for i := 0; i < len(where); i += 2 {
-		q.Where(where[i].(string), where[i+1])
-	}
-	page, err := from.List(ctx, q)
+	page, err := from.List(ctx, q.where(where))
 	if err != nil {
 		return nil, err
 	}
@@ -36,6 +33,24 @@ func Select[T any, P interface {
 		all[i] = rec.(P)
 	}
 	return all, nil
+}
+
+// Count returns the number of records of a query, with conditions as those of [First].
+func Count(ctx context.Context, from Reader, q *Query, where ...any) (int64, error) {
+	q.Limit, q.Count = 1, true
+	page, err := from.List(ctx, q.where(where))
+	if err != nil {
+		return 0, err
+	}
+	return page.Total, nil
+}
+
+// where adds conditions.
+func (q *Query) where(pairs []any) *Query {
+	for i := 0; i < len(pairs); i += 2 {
+		q.Where(pairs[i].(string), pairs[i+1])
+	}
+	return q
 }
 
 // All iterates over the records of all pages of a query. The last element may be an error.

@@ -69,13 +69,12 @@ func restricted(ctx context.Context, tx Tx, r *Resource, rec Record) error {
 		if !ref.Field.Ref.Restrict {
 			continue
 		}
-		q := &Query{Resource: ref.From, Limit: 1, Count: true}
-		page, err := tx.List(ctx, q.Where(ref.Field.Name, rec.Meta().ID))
+		n, err := Count(ctx, tx, &Query{Resource: ref.From}, ref.Field.Name, rec.Meta().ID)
 		if err != nil {
 			return err
 		}
-		if page.Total > 0 {
-			found = append(found, fmt.Sprintf("%d of %s", page.Total, ref.From.Name))
+		if n > 0 {
+			found = append(found, fmt.Sprintf("%d of %s", n, ref.From.Name))
 		}
 	}
 	if len(found) == 0 {
@@ -159,9 +158,9 @@ func (v *Engine) edit(ctx context.Context, by Caller, r *Resource, edits []Edit,
 		one = v.remove
 	}
 	for attempt := 1; ; attempt++ {
-		var detector *staleDetector
+		stale := false
 		err := v.change(ctx, func(tx Tx) error {
-			detector, done = &staleDetector{Tx: tx}, nil
+			stale, done = false, nil
 			s := v.scope(tx, removes) // in bulk it would discard what was prefetched
 			if !removes {
 				if err := prefetch(ctx, tx, r, edits); err != nil {
@@ -171,7 +170,9 @@ func (v *Engine) edit(ctx context.Context, by Caller, r *Resource, edits []Edit,
 			var entries []Record
 			var failed []ItemError
 			for i, e := range edits {
-				rec, entry, err := one(ctx, detector, s, by, r, e)
+				rec, entry, err := one(ctx, tx, s, by, r, e)
+				_, own := errors.AsType[refusedEdit](err)
+				stale = stale || KindOf(err) == Stale && !own
 				if failed, err = AppendItemError(failed, i, e.ID, err); err != nil {
 					return err
 				}
@@ -182,45 +183,23 @@ func (v *Engine) edit(ctx context.Context, by Caller, r *Resource, edits []Edit,
 			if len(failed) > 0 || len(entries) == 0 {
 				return JoinItemErrors(r, failed, len(edits))
 			}
-			return detector.Create(ctx, entries...)
+			return tx.Create(ctx, entries...)
 		})
-		if detector != nil && detector.stale && v.within != nil {
+		if stale && v.within != nil {
 			v.within.stale = true // the whole transaction runs again
 			return nil, err
 		}
-		if err == nil || detector == nil || !detector.stale || attempt == maxAttempts {
+		if err == nil || !stale || attempt == maxAttempts {
 			return done, err
 		}
 	}
 }
 
-// staleDetector notes when a record has changed since the transaction read it.
-type staleDetector struct {
-	Tx
-	stale bool
-}
+// refusedEdit is an error of kind Stale that an edit has caused itself. Others are of records that have changed since
+// the transaction read them.
+type refusedEdit struct{ error }
 
-func (tx *staleDetector) Update(ctx context.Context, rec Record, version int64) error {
-	err := tx.Tx.Update(ctx, rec, version)
-	tx.stale = tx.stale || KindOf(err) == Stale
-	return err
-}
-
-func (tx *staleDetector) Delete(ctx context.Context, r *Resource, id string, version int64, effects func(*Effect) error) error {
-	err := tx.Tx.Delete(ctx, r, id, version, effects)
-	tx.stale = tx.stale || KindOf(err) == Stale
-	return err
-}
-
-// Lock calls the method of a [Locker].
-func (tx *staleDetector) Lock(ctx context.Context, r *Resource, id string) (Record, error) {
-	return Lock(ctx, tx.Tx, r, id)
-}
-
-// Serialize calls the method of a [Locker].
-func (tx *staleDetector) Serialize(ctx context.Context, name string) error {
-	return Serialize(ctx, tx.Tx, name)
-}
+func (e refusedEdit) Unwrap() error { return e.error }
 
 // apply returns the record of an edit before and after Apply.
 func (v *Engine) apply(ctx context.Context, tx Tx, s *scope, r *Resource, e Edit) (before, after Record, err error) {
@@ -234,12 +213,15 @@ func (v *Engine) apply(ctx context.Context, tx Tx, s *scope, r *Resource, e Edit
 	if err := s.checkFound(ctx, r, before); err != nil {
 		return nil, nil, err
 	}
-	if e.Version != 0 && e.Version != before.Meta().Version {
-		return nil, nil, Outdated(r)
-	}
 	after = Clone(before)
-	if e.Apply != nil {
+	switch {
+	case e.Version != 0 && e.Version != before.Meta().Version:
+		err = Outdated(r)
+	case e.Apply != nil:
 		err = e.Apply(after)
+	}
+	if KindOf(err) == Stale {
+		err = refusedEdit{err}
 	}
 	return before, after, err
 }
