@@ -170,17 +170,16 @@ func refuseField(field string, err error) error { return refuse("custom field", 
 
 // validateSchema makes the schema with the field.
 func (f *CustomField) validateSchema(ctx context.Context, tx records.Tx) error {
-	page, err := tx.List(ctx, &records.Query{Resource: records.Of[CustomField](tx.Schema())})
+	others, err := records.Select[CustomField](ctx, tx, &records.Query{})
 	if err != nil {
 		return err
 	}
 	all, number := []records.Record{f}, 0
-	for _, rec := range page.Records {
-		if rec.Meta().ID == f.ID {
+	for _, other := range others {
+		if other.ID == f.ID {
 			continue
 		}
-		all = append(all, rec)
-		if other := rec.(*CustomField); other.Resource == f.Resource {
+		if all = append(all, other); other.Resource == f.Resource {
 			number++
 			if other.Name == f.Name { // this process does not know it yet
 				return f.taken()
@@ -227,19 +226,14 @@ func (f *CustomField) validateFixed(before *CustomField) error {
 // validateChange refuses a change that existing values do not fit.
 func (f *CustomField) validateChange(ctx context.Context, tx records.Tx, before *CustomField) error {
 	r, _ := tx.Schema().Named(f.Resource)
-	field, ok := r.Field(f.Name)
-	if !ok {
+	if _, ok := r.Field(f.Name); !ok {
 		return &records.Error{Kind: records.Unavailable, Message: "The fields have just been changed: try again"}
 	}
-	count := func(op records.Op, value any) (int64, error) {
-		page, err := tx.List(ctx, &records.Query{Resource: r, Count: true, Limit: 1, Filters: []records.Filter{{Field: field, Op: op, Value: value}}})
-		if err != nil {
-			return 0, err
-		}
-		return page.Total, nil
+	count := func(value any) (int64, error) {
+		return records.Count(ctx, tx, &records.Query{Resource: r}, f.Name, value)
 	}
 	if f.Required && !before.Required {
-		if n, err := count(records.IsNull, true); err != nil || n > 0 {
+		if n, err := count(records.Condition{Op: records.IsNull, Value: true}); err != nil || n > 0 {
 			return cmp.Or(err, refuseField("required", records.InUse(fmt.Sprintf("%d records of %s have no value", n, r.Name))))
 		}
 	}
@@ -247,7 +241,7 @@ func (f *CustomField) validateChange(ctx context.Context, tx records.Tx, before 
 		if slices.Contains(f.Choices, choice) {
 			continue
 		}
-		if n, err := count(records.Eq, choice); err != nil || n > 0 {
+		if n, err := count(choice); err != nil || n > 0 {
 			return cmp.Or(err, refuseField("choices", records.InUse(fmt.Sprintf("%d records of %s have the choice %s", n, r.Name, choice))))
 		}
 	}

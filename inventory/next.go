@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"math/big"
 	"net/netip"
@@ -56,16 +57,19 @@ func NextAddress(ctx context.Context, tx records.Tx, p *Prefix) (address string,
 	if err != nil {
 		return "", err
 	}
-	used := []*values{valuesIn(tx, records.Of[Address](tx.Schema()), "address", network, p.inVRF)}
+	used := []*values{valuesIn(ctx, tx, records.Of[Address](tx.Schema()), "address", network, p.inVRF)}
 	if p.VRFID == nil {
-		used = append(used, valuesIn(tx, records.Of[Interface](tx.Schema()), "ip_address", network, nil),
-			valuesIn(tx, records.Of[Device](tx.Schema()), "ip", network, nil))
+		used = append(used, valuesIn(ctx, tx, records.Of[Interface](tx.Schema()), "ip_address", network, nil),
+			valuesIn(ctx, tx, records.Of[Device](tx.Schema()), "ip", network, nil))
+	}
+	for _, v := range used {
+		defer v.stop()
 	}
 	next, last := usable(network)
 	for next.IsValid() && !last.Less(next) {
 		taken := false
 		for _, v := range used {
-			at, err := v.from(ctx, next)
+			at, err := v.from(next)
 			if err != nil {
 				return "", err
 			}
@@ -90,10 +94,11 @@ func NextPrefix(bits int) Space {
 		if bits <= network.Bits() || bits > network.Addr().BitLen() {
 			return "", refuse("prefix", "prefix_length", records.OutOfRange(network.Bits()+1, network.Addr().BitLen(), ""))
 		}
-		used := valuesIn(tx, records.Of[Prefix](tx.Schema()), "prefix", network, p.inVRF)
+		used := valuesIn(ctx, tx, records.Of[Prefix](tx.Schema()), "prefix", network, p.inVRF)
+		defer used.stop()
 		used.omit = network
 		for next := netip.PrefixFrom(network.Addr(), bits); next.IsValid() && network.Overlaps(next); {
-			if _, err := used.from(ctx, next.Addr()); err != nil {
+			if _, err := used.from(next.Addr()); err != nil {
 				return "", err
 			}
 			if !used.head.IsValid() || !used.head.Overlaps(next) {
@@ -123,8 +128,7 @@ func (p *Prefix) inVRF(q *records.Query) {
 		q.Where("vrf_id", *p.VRFID)
 		return
 	}
-	f, _ := q.Resource.Field("vrf_id")
-	q.Filters = append(q.Filters, records.Filter{Field: f, Op: records.IsNull, Value: true})
+	q.Where("vrf_id", records.Condition{Op: records.IsNull, Value: true})
 }
 
 // lastOf returns the last address of a network.
@@ -162,52 +166,37 @@ func following(p netip.Prefix, bits int) netip.Prefix {
 
 // values reads the addresses or networks of a field that are in a network, in their order.
 type values struct {
-	tx    records.Tx
-	q     *records.Query
 	field *records.Field
 	omit  netip.Prefix // is skipped
-
-	rest []records.Record // that were read and are after head
-	more bool             // there are more after rest
-	head netip.Prefix     // the current one; the zero Prefix after the last one
+	head  netip.Prefix // the current one; the zero Prefix after the last one
+	next  func() (records.Record, error, bool)
+	stop  func()
 }
 
 // valuesPage is the number of records that are read at once.
 const valuesPage = 1000
 
 // valuesIn returns the values of a field in a network, of records that also match other conditions.
-func valuesIn(tx records.Tx, r *records.Resource, field string, network netip.Prefix, where func(q *records.Query)) *values {
+func valuesIn(ctx context.Context, tx records.Tx, r *records.Resource, field string, network netip.Prefix, where func(q *records.Query)) *values {
 	f, _ := r.Field(field)
-	q := &records.Query{
-		Resource: r, Limit: valuesPage, Sort: []records.SortKey{{Field: f}},
-		Filters: []records.Filter{{Field: f, Op: records.Within, Value: network}},
-	}
-	if where != nil {
+	q := &records.Query{Resource: r, Limit: valuesPage, Sort: []records.SortKey{{Field: f}}}
+	if q.Where(field, records.Condition{Op: records.Within, Value: network}); where != nil {
 		where(q)
 	}
-	return &values{tx: tx, q: q, field: f, more: true, head: netip.PrefixFrom(network.Addr(), 0)}
+	v := &values{field: f, head: netip.PrefixFrom(network.Addr(), 0)}
+	v.next, v.stop = iter.Pull2(records.All(ctx, tx, q))
+	return v
 }
 
 // from moves to the first value that ends at an address or after it, and returns its address.
-func (v *values) from(ctx context.Context, addr netip.Addr) (netip.Addr, error) {
+func (v *values) from(addr netip.Addr) (netip.Addr, error) {
 	for v.head.IsValid() && (v.head == v.omit || v.head.Bits() == 0 || lastOf(v.head).Less(addr)) {
-		if len(v.rest) == 0 {
-			if !v.more {
-				v.head = netip.Prefix{}
-				break
-			}
-			page, err := v.tx.List(ctx, v.q)
-			if err != nil {
-				return netip.Addr{}, err
-			}
-			v.rest, v.more = page.Records, page.More
-			if len(v.rest) > 0 {
-				v.q.After = v.q.PlaceOf(v.rest[len(v.rest)-1])
-			}
-			continue
+		rec, err, ok := v.next()
+		if err != nil || !ok {
+			v.head = netip.Prefix{}
+			return netip.Addr{}, err
 		}
-		text, _ := v.field.Value(v.rest[0]).(string)
-		v.rest = v.rest[1:]
+		text, _ := v.field.Value(rec).(string)
 		if v.field.Format == "network" {
 			v.head, _ = netip.ParsePrefix(text) // valid, since it is stored
 		} else if host, ok := hostOf(text); ok {
@@ -231,14 +220,9 @@ func UsageOf(ctx context.Context, from records.Reader, p *Prefix) (u Usage, err 
 		return u, err
 	}
 	count := func(r *records.Resource, field string) (int64, error) {
-		f, _ := r.Field(field)
-		q := &records.Query{Resource: r, Limit: 1, Count: true, Filters: []records.Filter{{Field: f, Op: records.Within, Value: network}}}
+		q := &records.Query{Resource: r}
 		p.inVRF(q)
-		page, err := from.List(ctx, q)
-		if err != nil {
-			return 0, err
-		}
-		return page.Total, nil
+		return records.Count(ctx, from, q, field, records.Condition{Op: records.Within, Value: network})
 	}
 	if u.Prefixes, err = count(records.Of[Prefix](from.Schema()), "prefix"); err != nil {
 		return u, err

@@ -56,7 +56,6 @@ func (l *Location) ValidateIn(ctx context.Context, tx records.Tx, before records
 // Below returns the ids of a location and of all within it, at most [MaxBelow]. more says that there are
 // others.
 func Below(ctx context.Context, from records.Reader, id string) (ids []string, more bool, err error) {
-	r := records.Of[Location](from.Schema())
 	ids = []string{id}
 	for level := ids; len(level) > 0; {
 		var next []string
@@ -65,7 +64,8 @@ func Below(ctx context.Context, from records.Reader, id string) (ids []string, m
 			for i, id := range some {
 				values[i] = id
 			}
-			page, err := from.List(ctx, &records.Query{Resource: r, Limit: MaxBelow, Filters: []records.Filter{in(r, "parent_id", values)}})
+			q := &records.Query{Resource: records.Of[Location](from.Schema()), Limit: MaxBelow}
+			page, err := from.List(ctx, q.Where("parent_id", records.Condition{Op: records.In, Value: values}))
 			if err != nil {
 				return nil, false, err
 			}

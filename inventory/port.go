@@ -122,21 +122,11 @@ func (i *Interface) validateVLANs(ctx context.Context, tx records.Tx, old *Inter
 	if err := records.Serialize(ctx, tx, lockVLANs(i.ID)); err != nil {
 		return err
 	}
-	n, err := referring[TaggedVLAN](ctx, tx, "interface_id", i.ID)
+	n, err := records.Count(ctx, tx, &records.Query{Resource: records.Of[TaggedVLAN](tx.Schema())}, "interface_id", i.ID)
 	if n > 0 {
 		return refuseInterface("mode", records.InUse(fmt.Sprintf("the interface has %d tagged VLANs: delete these first", n)))
 	}
 	return err
-}
-
-// referring returns the number of records whose field refers to an id.
-func referring[T any](ctx context.Context, tx records.Tx, field, id string) (int64, error) {
-	q := &records.Query{Resource: records.Of[T](tx.Schema()), Limit: 1, Count: true}
-	page, err := tx.List(ctx, q.Where(field, id))
-	if err != nil {
-		return 0, err
-	}
-	return page.Total, nil
 }
 
 // referred returns the record that a field of an O refers to. The error for one that does not exist names the
@@ -210,24 +200,23 @@ func (i *Interface) validateLAG(ctx context.Context, tx records.Tx) error {
 
 // validateBelow refuses a change that the interfaces below the interface do not fit.
 func (i *Interface) validateBelow(ctx context.Context, tx records.Tx, moved bool) error {
-	members, err := referring[Interface](ctx, tx, "lag_id", i.ID)
-	if err != nil {
-		return err
+	count := func(field string) (int64, error) {
+		return records.Count(ctx, tx, &records.Query{Resource: records.Of[Interface](tx.Schema())}, field, i.ID)
 	}
-	if !moved {
-		if members > 0 {
-			return refuseInterface("type", records.InUse(fmt.Sprintf("the interface has %d members: clear their lag_id first", members)))
-		}
+	members, err := count("lag_id")
+	switch {
+	case err != nil:
+		return err
+	case !moved && members > 0:
+		return refuseInterface("type", records.InUse(fmt.Sprintf("the interface has %d members: clear their lag_id first", members)))
+	case !moved:
 		return nil
 	}
-	below, err := referring[Interface](ctx, tx, "parent_id", i.ID)
-	if err != nil {
-		return err
+	below, err := count("parent_id")
+	if err == nil && members+below > 0 {
+		err = refuseInterface("device_id", records.InUse(fmt.Sprintf("%d interfaces have this one as their parent or LAG: clear these first", members+below)))
 	}
-	if members+below > 0 {
-		return refuseInterface("device_id", records.InUse(fmt.Sprintf("%d interfaces have this one as their parent or LAG: clear these first", members+below)))
-	}
-	return nil
+	return err
 }
 
 // RearPort is the rear of a pass-through port, such as of a patch panel. It has a position for each

@@ -151,8 +151,7 @@ const maxEqual = 1000
 
 // addressWhere returns the first record with an address that matches, nil if there is none.
 func addressWhere(ctx context.Context, tx records.Tx, op records.Op, address string, match func(*Address) bool) (*Address, error) {
-	f, _ := records.Of[Address](tx.Schema()).Field("address")
-	all, err := records.Select[Address](ctx, tx, &records.Query{Limit: maxEqual, Filters: []records.Filter{{Field: f, Op: op, Value: address}}})
+	all, err := records.Select[Address](ctx, tx, &records.Query{Limit: maxEqual}, "address", records.Condition{Op: op, Value: address})
 	for _, a := range all {
 		if match(a) {
 			return a, nil

@@ -278,8 +278,7 @@ func (r *Roller) write(ctx context.Context, tx records.Tx, periods []period) err
 		}
 		equal[p.bucket] = nil
 	}
-	rollups := records.Of[MetricRollup](tx.Schema())
-	known, err := records.Select[MetricRollup](ctx, tx, &records.Query{Filters: []records.Filter{in(rollups, "device_id", devices), in(rollups, "bucket", buckets)}})
+	known, err := records.Select[MetricRollup](ctx, tx, &records.Query{}, "device_id", records.Condition{Op: records.In, Value: devices}, "bucket", records.Condition{Op: records.In, Value: buckets})
 	if err != nil {
 		return err
 	}
@@ -313,13 +312,8 @@ func (r *Roller) write(ctx context.Context, tx records.Tx, periods []period) err
 
 // measured reads the metrics of some devices in a period, in the order of their time.
 func (r *Roller) measured(ctx context.Context, tx records.Tx, p period, devices []any, of map[string][]*Metric) error {
-	metrics := records.Of[Metric](tx.Schema())
-	ts, _ := metrics.Field("ts")
-	all, err := records.Select[Metric](ctx, tx, &records.Query{Filters: []records.Filter{
-		in(metrics, "device_id", devices),
-		{Field: ts, Op: records.Gte, Value: p.start},
-		{Field: ts, Op: records.Lt, Value: p.start.Add(p.step.Duration())},
-	}})
+	all, err := records.Select[Metric](ctx, tx, &records.Query{}, "device_id", records.Condition{Op: records.In, Value: devices},
+		"ts", records.Condition{Op: records.Gte, Value: p.start}, "ts", records.Condition{Op: records.Lt, Value: p.start.Add(p.step.Duration())})
 	if err != nil {
 		return err
 	}
@@ -328,12 +322,6 @@ func (r *Roller) measured(ctx context.Context, tx records.Tx, p period, devices 
 		of[m.DeviceID+p.bucket] = append(of[m.DeviceID+p.bucket], m)
 	}
 	return nil
-}
-
-// in returns a filter for some values of a field.
-func in(of *records.Resource, field string, values []any) records.Filter {
-	f, _ := of.Field(field)
-	return records.Filter{Field: f, Op: records.In, Value: values}
 }
 
 // create adds periods, except those of devices that have been deleted.
@@ -359,9 +347,9 @@ func (r *Roller) expired(ctx context.Context, job *Job) (all []records.Record, e
 	schema := r.store.Schema()
 	find := func(res *records.Resource, field string, value any, from any) error {
 		f, _ := res.Field(field)
-		q := &records.Query{Resource: res, Limit: pruneBatch, Sort: []records.SortKey{{Field: f}}, Filters: []records.Filter{{Field: f, Op: records.Lt, Value: value}}}
-		if from != nil {
-			q.Filters = append(q.Filters, records.Filter{Field: f, Op: records.Gte, Value: from})
+		q := &records.Query{Resource: res, Limit: pruneBatch, Sort: []records.SortKey{{Field: f}}}
+		if q.Where(field, records.Condition{Op: records.Lt, Value: value}); from != nil {
+			q.Where(field, records.Condition{Op: records.Gte, Value: from})
 		}
 		page, err := records.Fresh(r.store).List(ctx, q)
 		if err == nil {

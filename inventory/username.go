@@ -96,17 +96,16 @@ func KeyUsernames(ctx context.Context, tx records.Tx) ([]OldUsername, error) {
 
 // keyUsernames is KeyUsernames for all users but one.
 func keyUsernames(ctx context.Context, tx records.Tx, except string) (broken []OldUsername, err error) {
-	q := &records.Query{Resource: records.Of[User](tx.Schema())}
-	q.Filters = []records.Filter{{Field: q.Resource.KeyField("username_key"), Op: records.IsNull, Value: true}}
-	page, err := tx.List(ctx, q)
+	q := &records.Query{}
+	all, err := records.Select[User](ctx, tx, q, "username_key", records.Condition{Op: records.IsNull, Value: true})
 	if err != nil {
 		return nil, err
 	}
-	for _, found := range page.Records {
-		if found.Meta().ID == except {
+	for _, found := range all {
+		if found.ID == except {
 			continue
 		}
-		rec, err := records.Lock(ctx, tx, q.Resource, found.Meta().ID) // a login may just change it
+		rec, err := records.Lock(ctx, tx, q.Resource, found.ID) // a login may just change it
 		if err != nil {
 			return nil, err
 		}
