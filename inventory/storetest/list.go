@@ -276,39 +276,31 @@ func (f *fixture) counts() {
 }
 
 func checkPages(f *fixture) {
-	const limit = 10
 	for _, r := range f.some(stored) {
 		for _, field := range sortable(r) {
-			for _, desc := range []bool{false, true} {
-				if shared(r, field) {
-					continue
-				}
-				q := &records.Query{Resource: r, Sort: []records.SortKey{{Field: field, Desc: desc}}}
-				want := q.Select(f.model.of(r)).Records
-				q.Limit = limit
-				for from := 0; from < len(want); from += limit {
-					f.agrees(q)
-					q.After = q.PlaceOf(want[min(from+limit, len(want))-1])
-				}
-				f.agrees(&records.Query{Resource: r, Sort: q.Sort, Limit: 3, Offset: int64(f.IntN(many + 1)), Count: true})
+			if shared(r, field) {
+				continue
 			}
+			f.walk(r, field, 10)
+			sort := []records.SortKey{{Field: field, Desc: f.IntN(2) == 0}}
+			f.agrees(&records.Query{Resource: r, Sort: sort, Limit: 3, Offset: int64(f.IntN(many + 1)), Count: true})
 		}
 	}
 }
 
-// walk reads the pages of an order in both directions, by cursor, and from places without a record.
-func (f *fixture) walk(r *records.Resource, by *records.Field, places ...string) {
+// walk reads the pages of an order in both directions, by cursor, and from positions without a record.
+func (f *fixture) walk(r *records.Resource, by *records.Field, limit int, positions ...string) {
 	for _, desc := range []bool{false, true} {
 		q := &records.Query{Resource: r, Count: true, Sort: []records.SortKey{{Field: by, Desc: desc}}}
 		f.agrees(q)
 		want := q.Select(f.model.of(r)).Records
-		q.Limit = 2
-		for from := 0; from < len(want); from += 2 {
+		q.Limit = int64(limit)
+		for page := range slices.Chunk(want, limit) {
 			f.agrees(q)
-			q.After = q.PlaceOf(want[min(from+2, len(want))-1])
+			q.After = q.PlaceOf(last(page))
 		}
-		for _, place := range places {
-			q.After = &records.Place{Values: []any{place}, ID: id(r, 2)}
+		for _, value := range positions {
+			q.After = &records.Place{Values: []any{value}, ID: id(r, 2)}
 			f.agrees(q)
 			f.agrees(&records.Query{Resource: r, Sort: q.Sort, After: q.After})
 		}
@@ -327,11 +319,11 @@ func checkNaturalOrder(f *fixture) {
 		l.Name = s
 		f.apply(create(l))
 	}
-	f.walk(r, name, "eth5", "eth0002", "a", "z")
+	f.walk(r, name, 2, "eth5", "eth0002", "a", "z")
 	renamed := records.Clone(f.model.records[id(r, 1)].(*inventory.Location))
 	renamed.Name, renamed.Version = "eth3", 2
 	f.apply(update(renamed))
-	f.walk(r, name)
+	f.walk(r, name, 2)
 	for _, s := range []string{"eth2", "ETH2", "eth02", "eth2.9", "eth10"} { // equal keys are not equal names
 		f.filters(r, 5, records.Filter{Field: name, Value: s})
 		f.filters(r, 5, records.Filter{Field: name, Op: records.In, Value: []any{s, "eth1", "EtH2"}})
@@ -345,7 +337,7 @@ func checkNaturalOrder(f *fixture) {
 		}
 		f.apply(create(k))
 	}
-	f.walk(cabinets, slot, "U9")
+	f.walk(cabinets, slot, 2, "U9")
 	f.filters(cabinets, 0, records.Filter{Field: slot, Op: records.IsNull, Value: true})
 	f.filters(cabinets, 0, records.Filter{Field: slot, Op: records.IsNull, Value: false})
 }
@@ -363,8 +355,8 @@ func checkAddressOrder(f *fixture) {
 		}
 		f.apply(create(checked(d)))
 	}
-	f.walk(r, ip, "10.0.0.5", "::5", "no address")
-	f.walk(r, second, "10.0.0.5/7", "10.0.0.2")
+	f.walk(r, ip, 2, "10.0.0.5", "::5", "no address")
+	f.walk(r, second, 2, "10.0.0.5/7", "10.0.0.2")
 }
 
 func checkWithin(f *fixture) {

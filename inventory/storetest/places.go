@@ -31,17 +31,22 @@ func (m *model) belongs(only *records.Places, rec records.Record) bool {
 	return any
 }
 
-// checkGrants lists the records of different places, of all resources and in every way.
-func checkGrants(f *fixture) {
-	var locations []string
+// places returns the ids of all places.
+func (f *fixture) places() (ids []string) {
 	for _, r := range f.resources {
-		if r.IsPlace() {
-			for _, rec := range f.model.of(r) {
-				locations = append(locations, rec.Meta().ID)
+		for _, rec := range f.model.of(r) {
+			if r.IsPlace() {
+				ids = append(ids, rec.Meta().ID)
 			}
 		}
 	}
-	slices.Sort(locations)
+	slices.Sort(ids)
+	return ids
+}
+
+// checkGrants lists the records of different places, of all resources and in every way.
+func checkGrants(f *fixture) {
+	locations := f.places()
 	for _, r := range f.some(stored) {
 		own := ""
 		if !r.Placed() {

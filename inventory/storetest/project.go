@@ -11,15 +11,7 @@ import (
 // checkProjections reads columns of all resources, and of the records behind references, and compares
 // them with those of the model.
 func checkProjections(f *fixture) {
-	var places []string
-	for _, r := range f.some(stored) {
-		if r.IsPlace() {
-			for _, rec := range f.model.of(r) {
-				places = append(places, rec.Meta().ID)
-			}
-		}
-	}
-	slices.Sort(places)
+	places := f.places()
 	for _, r := range f.some(stored) {
 		names := columnsOf(r, "")
 		for _, name := range r.Within {
