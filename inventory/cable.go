@@ -323,19 +323,17 @@ func (c *Cable) linked() (a, b string, ok bool) {
 // interfaces. A link that exists already becomes that of the cable.
 func linkChange(ctx context.Context, tx records.Tx, old, now *Cable) (changes []records.Companion, err error) {
 	var was, is *Link
-	a, b, linked := old.linked()
-	if linked {
-		if was, err = records.First[Link](ctx, tx, "a_interface_id", a, "b_interface_id", b); err != nil {
-			return nil, err
-		}
+	if a, b, linked := old.linked(); linked {
+		was, err = records.First[Link](ctx, tx, "a_interface_id", a, "b_interface_id", b)
 	}
 	x, y, links := now.linked()
-	if links {
-		if is, err = records.First[Link](ctx, tx, "a_interface_id", x, "b_interface_id", y); err != nil {
-			return nil, err
-		}
+	if links && err == nil {
+		is, err = records.First[Link](ctx, tx, "a_interface_id", x, "b_interface_id", y)
 	}
-	if linked && links && was != nil && (is == nil || is.ID == was.ID) {
+	if err != nil {
+		return nil, err
+	}
+	if links && was != nil && (is == nil || is.ID == was.ID) {
 		if is != nil && was.Type == now.Type {
 			return nil, nil
 		}

@@ -104,11 +104,11 @@ func (n *network) claim(log io.Writer) (err error) {
 // prepare deletes earlier data with -fresh, and sets the password.
 func (n *network) prepare(log io.Writer) error {
 	for _, name := range append(ownFiles(), lockFile) {
-		if err := repair(log, filepath.Join(n.dir, name), 0o600); err != nil {
+		if err := restrict(log, filepath.Join(n.dir, name), 0o600, false); err != nil {
 			return err
 		}
 	}
-	if err := repair(log, filepath.Join(n.dir, limitsDir), 0o700); err != nil {
+	if err := restrict(log, filepath.Join(n.dir, limitsDir), 0o700, false); err != nil {
 		return err
 	}
 	if n.fresh {
@@ -138,21 +138,16 @@ func (n *network) protect(log io.Writer) error {
 	return restrict(log, n.dir, 0o700, others)
 }
 
-// repair is restrict for a file that may be missing.
-func repair(log io.Writer, path string, mode fs.FileMode) error {
-	if err := restrict(log, path, mode, false); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
-// restrict removes the permissions of others from a file. It refuses a directory that is shared
+// restrict removes the permissions of others from a file, if there is one. It refuses a directory that is shared
 // with other files.
 func restrict(log io.Writer, path string, mode fs.FileMode, shared bool) error {
 	if runtime.GOOS == "windows" {
 		return nil // it has no such modes
 	}
 	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil || info.Mode().Perm() == mode {
 		return err
 	}
@@ -203,11 +198,8 @@ func (n *network) serve(ctx context.Context) error { return n.server.Serve(ctx, 
 
 // count returns the number of devices.
 func (n *network) count(ctx context.Context) (int64, error) {
-	page, err := n.server.Store().List(ctx, &records.Query{Resource: records.Of[inventory.Device](n.server.Store().Schema()), Limit: 1, Count: true})
-	if err != nil {
-		return 0, err
-	}
-	return page.Total, nil
+	store := n.server.Store()
+	return records.Count(ctx, store, &records.Query{Resource: records.Of[inventory.Device](store.Schema())})
 }
 
 func (n *network) close() error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -37,14 +36,14 @@ func readCredentials(environ map[string]string, communityFile, credentialsFile s
 	}
 	vars := environ
 	if communityFile != "" {
-		data, err := readSecret(communityFile)
+		data, err := readFile(communityFile, maxSecretFile, true)
 		if err != nil {
 			return collect.Credentials{}, fmt.Errorf("-community-file: %w", err)
 		}
 		vars = map[string]string{communityVar: strings.TrimSpace(string(data))}
 	}
 	if credentialsFile != "" {
-		data, err := readSecret(credentialsFile)
+		data, err := readFile(credentialsFile, maxSecretFile, true)
 		if err == nil {
 			vars, err = parseCredentials(data)
 		}
@@ -83,8 +82,8 @@ func parseCredentials(data []byte) (map[string]string, error) {
 	return vars, nil
 }
 
-// readSecret reads a file that only its owner can read.
-func readSecret(name string) ([]byte, error) {
+// readFile reads a file of a limited size. Only its owner may read one with secrets.
+func readFile(name string, limit int64, secret bool) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
@@ -94,13 +93,9 @@ func readSecret(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
+	if mode := info.Mode().Perm(); secret && mode&0o077 != 0 && runtime.GOOS != "windows" {
 		return nil, fmt.Errorf("%s has the mode %04o, with which other users have access to it: change it with chmod 600", name, mode)
 	}
-	return readAtMost(f, name, maxSecretFile)
-}
-
-func readAtMost(f *os.File, name string, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(data)) > limit {
 		err = fmt.Errorf("%s has more than %d bytes", name, limit)
@@ -109,63 +104,44 @@ func readAtMost(f *os.File, name string, limit int64) ([]byte, error) {
 }
 
 // readTargets returns the targets of arguments and of a file.
-func readTargets(args []string, file string) ([]string, error) {
-	targets := &targetList{seen: map[string]bool{}}
+func readTargets(args []string, file string) (targets []string, err error) {
+	seen := map[string]bool{} // by host and port
+	add := func(target string) error {
+		host, port, err := collect.ParseTarget(target)
+		key := fmt.Sprintf("%s %d", strings.ToLower(host), port)
+		switch {
+		case err != nil:
+			return err
+		case seen[key]:
+			return fmt.Errorf("duplicate target %q", target)
+		case len(targets) == maxTargets:
+			return fmt.Errorf("more than %d targets: use several files", maxTargets)
+		}
+		seen[key], targets = true, append(targets, target)
+		return nil
+	}
 	for _, arg := range args {
-		if err := targets.add(arg); err != nil {
+		if err := add(arg); err != nil {
 			return nil, err
 		}
 	}
 	if file != "" {
-		if err := targets.read(file); err != nil {
+		data, err := readFile(file, maxTargetsFile, false)
+		if err != nil {
 			return nil, fmt.Errorf("-targets: %w", err)
 		}
+		for i, line := range strings.Split(string(data), "\n") {
+			text, _, _ := strings.Cut(line, "#")
+			if text = strings.TrimSpace(text); text == "" {
+				continue
+			}
+			if err := add(text); err != nil {
+				return nil, fmt.Errorf("-targets: %s, line %d: %w", file, i+1, err)
+			}
+		}
 	}
-	if len(targets.all) == 0 {
+	if len(targets) == 0 {
 		return nil, errors.New("no devices: name them as arguments, or a file with a device on each line by -targets")
 	}
-	return targets.all, nil
-}
-
-type targetList struct {
-	all  []string
-	seen map[string]bool // by host and port
-}
-
-func (l *targetList) read(file string) error {
-	f, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }() // it was read only
-	data, err := readAtMost(f, file, maxTargetsFile)
-	if err != nil {
-		return err
-	}
-	for i, line := range bytes.Split(data, []byte("\n")) {
-		text, _, _ := strings.Cut(string(line), "#")
-		if text = strings.TrimSpace(text); text == "" {
-			continue
-		}
-		if err := l.add(text); err != nil {
-			return fmt.Errorf("%s, line %d: %w", file, i+1, err)
-		}
-	}
-	return nil
-}
-
-func (l *targetList) add(target string) error {
-	host, port, err := collect.ParseTarget(target)
-	key := fmt.Sprintf("%s %d", strings.ToLower(host), port)
-	switch {
-	case err != nil:
-		return err
-	case l.seen[key]:
-		return fmt.Errorf("duplicate target %q", target)
-	case len(l.all) == maxTargets:
-		return fmt.Errorf("more than %d targets: use several files", maxTargets)
-	}
-	l.seen[key] = true
-	l.all = append(l.all, target)
-	return nil
+	return targets, nil
 }

@@ -35,29 +35,21 @@ type Difference struct {
 // then of the others. Neighbours that are found twice, by LLDP and by CDP, count once. A neighbour whose
 // port was not reported has the expected port.
 func Compare(found []Neighbor, expected []Expected) []Difference {
-	byInterface := map[string][]*Neighbor{}
-	for i := range found {
-		key := InterfaceKey(found[i].Interface)
-		byInterface[key] = append(byInterface[key], &found[i])
-	}
-	wanted := map[string][]*Expected{}
+	var order []string // the keys of interfaces
+	wanted, heard := map[string][]*Expected{}, map[string][]*Neighbor{}
 	for i := range expected {
 		key := InterfaceKey(expected[i].Interface)
-		wanted[key] = append(wanted[key], &expected[i])
-	}
-	var all []Difference
-	done := map[string]bool{}
-	for i := range expected {
-		if key := InterfaceKey(expected[i].Interface); !done[key] {
-			done[key] = true
-			all = append(all, compareInterface(byInterface[key], wanted[key])...)
-		}
+		order, wanted[key] = append(order, key), append(wanted[key], &expected[i])
 	}
 	for i := range found {
-		if key := InterfaceKey(found[i].Interface); !done[key] {
-			done[key] = true
-			all = append(all, compareInterface(byInterface[key], nil)...)
-		}
+		key := InterfaceKey(found[i].Interface)
+		order, heard[key] = append(order, key), append(heard[key], &found[i])
+	}
+	var all []Difference
+	for _, key := range order {
+		all = append(all, compareInterface(heard[key], wanted[key])...)
+		delete(heard, key)
+		delete(wanted, key)
 	}
 	return all
 }

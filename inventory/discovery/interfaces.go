@@ -136,20 +136,15 @@ func CompareInterfaces(found, expected []Port) []PortDifference {
 
 // differs returns the fields that are known of both and differ.
 func (p *Port) differs(f *Port) (fields []string) {
-	if p.Description != "" && f.Description != "" && p.Description != f.Description {
-		fields = append(fields, "description")
+	add := func(name string, known, differs bool) {
+		if known && differs {
+			fields = append(fields, name)
+		}
 	}
-	if p.MAC != "" && f.MAC != "" && !sameMAC(p.MAC, f.MAC) {
-		fields = append(fields, "mac_address")
-	}
-	if p.Address.IsValid() && f.Address.IsValid() && p.Address.Unmap() != f.Address.Unmap() {
-		fields = append(fields, "ip_address")
-	}
-	if p.MTU != 0 && f.MTU != 0 && p.MTU != f.MTU {
-		fields = append(fields, "mtu")
-	}
-	if p.State != "" && f.State != "" && p.State != f.State {
-		fields = append(fields, "state")
-	}
+	add("description", p.Description != "" && f.Description != "", p.Description != f.Description)
+	add("mac_address", p.MAC != "" && f.MAC != "", !sameMAC(p.MAC, f.MAC))
+	add("ip_address", p.Address.IsValid() && f.Address.IsValid(), p.Address.Unmap() != f.Address.Unmap())
+	add("mtu", p.MTU != 0 && f.MTU != 0, p.MTU != f.MTU)
+	add("state", p.State != "" && f.State != "", p.State != f.State)
 	return fields
 }

@@ -281,23 +281,18 @@ func (r *Resource) naturalKeys(ctx context.Context, from Reader, ids []string, d
 	if depth == maxKeyDepth {
 		return all, nil
 	}
-	referred := map[*Field]map[string]bool{}
+	referred := map[*Field][]string{}
 	for _, rec := range recs {
 		for _, f := range r.keyOf(rec) {
-			id, ok := f.Value(rec).(string)
-			if f.Ref == nil || !ok {
-				continue
+			if id, ok := f.Value(rec).(string); ok && f.Ref != nil && !slices.Contains(referred[f], id) {
+				referred[f] = append(referred[f], id)
 			}
-			if referred[f] == nil {
-				referred[f] = map[string]bool{}
-			}
-			referred[f][id] = true
 		}
 	}
 	inner := map[*Field]map[string]json.RawMessage{}
 	for f, ids := range referred {
 		var err error
-		if inner[f], err = f.Ref.resource.naturalKeys(ctx, from, slices.Collect(maps.Keys(ids)), depth+1); err != nil {
+		if inner[f], err = f.Ref.resource.naturalKeys(ctx, from, ids, depth+1); err != nil {
 			return nil, err
 		}
 	}

@@ -57,27 +57,26 @@ func (p *Preview) Drain() []*AuditLog {
 
 // addRequested counts a change that the caller asked for.
 func (p *Preview) addRequested(r *Resource, before, after Record) {
+	verb := "update"
 	switch {
 	case p == nil:
+		return
 	case before == nil:
-		p.count("create", r, "", 1)
+		verb = "create"
 	case after == nil:
-		p.count("delete", r, "", 1)
-	default:
-		p.count("update", r, "", 1)
+		verb = "delete"
 	}
+	p.count(verb, r, "", 1)
 }
 
 // addEffect counts the records that go along with a deletion.
 func (p *Preview) addEffect(e *Effect) {
-	switch {
-	case p == nil:
-		return
-	case e.Resource.Internal || e.Resource.Name == auditLogs:
+	if p == nil || e.Resource.Internal || e.Resource.Name == auditLogs {
 		return // clients do not see them change
-	case e.Cleared != nil:
+	}
+	if e.Cleared != nil {
 		p.count("clear", e.Resource, e.Cleared.Name, e.Count)
-	default:
+	} else {
 		p.count("delete", e.Resource, "", e.Count)
 	}
 	p.Truncated = p.Truncated || len(e.Before) == 0 && e.Count > 0

@@ -268,21 +268,21 @@ const maxIndexed = 600
 // checkIndexes checks that databases can index the fields that are to be indexed or counted.
 func (r *Resource) checkIndexes() error {
 	for _, f := range r.fields {
-		switch {
-		case f.Ref != nil && f.Ref.Cascade && f.Ref.To == r.Name:
-			return fmt.Errorf("field %s of %s refers to its own resource, which must not cascade: use :null", f.Name, r.Name)
-		case f.Ref != nil && f.Ref.Restrict && !f.Nullable:
-			return fmt.Errorf("field %s of %s restricts deletions and can't be null: make it a pointer", f.Name, r.Name)
-		case f.Natural && (f.Kind != Text || f.Format != "line"):
-			return fmt.Errorf("field %s of %s is no line of text, and has no natural order: remove natural", f.Name, r.Name)
-		case f.Counted && f.Kind != Text && f.Kind != Int && f.Kind != Bool:
-			return fmt.Errorf("field %s of %s is a %s, whose values are not counted: remove counted", f.Name, r.Name, f.Kind)
-		case f.Shared && (!f.Index || f.Counted):
-			return fmt.Errorf("field %s of %s is not indexed, or it is counted, and can't be shared: remove shared", f.Name, r.Name)
-		case f.Index && !f.Sortable() && !f.Hidden:
-			return fmt.Errorf("field %s of %s can't be sorted by: remove index", f.Name, r.Name)
-		case (f.Index || f.Counted) && f.indexed() > maxIndexed:
-			return fmt.Errorf("field %s of %s is indexed or counted: add max= with at most %d characters", f.Name, r.Name, maxIndexed)
+		for _, c := range []struct {
+			wrong  bool
+			reason string
+		}{
+			{f.Ref != nil && f.Ref.Cascade && f.Ref.To == r.Name, "refers to its own resource, which must not cascade: use :null"},
+			{f.Ref != nil && f.Ref.Restrict && !f.Nullable, "restricts deletions and can't be null: make it a pointer"},
+			{f.Natural && (f.Kind != Text || f.Format != "line"), "is no line of text, and has no natural order: remove natural"},
+			{f.Counted && f.Kind != Text && f.Kind != Int && f.Kind != Bool, "is a " + f.Kind.String() + ", whose values are not counted: remove counted"},
+			{f.Shared && (!f.Index || f.Counted), "is not indexed, or it is counted, and can't be shared: remove shared"},
+			{f.Index && !f.Sortable() && !f.Hidden, "can't be sorted by: remove index"},
+			{(f.Index || f.Counted) && f.indexed() > maxIndexed, fmt.Sprintf("is indexed or counted: add max= with at most %d characters", maxIndexed)},
+		} {
+			if c.wrong {
+				return fmt.Errorf("field %s of %s %s", f.Name, r.Name, c.reason)
+			}
 		}
 	}
 	for _, u := range r.uniques {
