@@ -56,12 +56,7 @@ func readHolder(path string) string {
 	return who
 }
 
-// setAddress adds the address of the landing page to the file.
-func (l *dataLock) setAddress(url string) error {
-	l.by.Address = url
-	return l.write()
-}
-
+// write replaces the content of the file.
 func (l *dataLock) write() error {
 	text, err := json.Marshal(l.by)
 	if err != nil {

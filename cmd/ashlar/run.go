@@ -58,7 +58,8 @@ func (h *home) run(ctx context.Context, env cli.Env, all *systems, flags *pflag.
 	if err != nil {
 		return err
 	}
-	if err := network.lock.setAddress(localURL(h.port.listener.Addr()) + "/"); err != nil {
+	network.lock.by.Address = localURL(h.port.listener.Addr()) + "/"
+	if err := network.lock.write(); err != nil {
 		return fmt.Errorf("-data: %w", err)
 	}
 	if err := network.prepare(env.Stderr); err != nil {

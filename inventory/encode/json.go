@@ -299,7 +299,11 @@ func String(b []byte, s string) []byte {
 		}
 		if c < utf8.RuneSelf {
 			b = append(b, s[start:i]...)
-			b = appendEscaped(b, c)
+			if at := strings.IndexByte("\"\\\b\f\n\r\t", c); at >= 0 {
+				b = append(b, '\\', "\"\\bfnrt"[at])
+			} else {
+				b = fmt.Appendf(b, `\u%04x`, c)
+			}
 			i++
 			start = i
 			continue
@@ -323,12 +327,4 @@ func String(b []byte, s string) []byte {
 	}
 	b = append(b, s[start:]...)
 	return append(b, '"')
-}
-
-// appendEscaped appends the escape of an ASCII character.
-func appendEscaped(b []byte, c byte) []byte {
-	if i := strings.IndexByte("\"\\\b\f\n\r\t", c); i >= 0 {
-		return append(b, '\\', "\"\\bfnrt"[i])
-	}
-	return fmt.Appendf(b, `\u%04x`, c)
 }

@@ -89,10 +89,12 @@ func Follow(ctx context.Context, address, token, since string, opts *Options, f 
 	for failures := 1; ; failures++ {
 		before := c.since
 		err := c.attempt(ctx)
+		_, gone := errors.AsType[*GoneError](err)
+		_, status := errors.AsType[*StatusError](err)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case c.final(err):
+		case c.refused || gone || status: // another attempt makes no sense
 			return err
 		case err == nil || c.since != before:
 			failures = 0
@@ -148,13 +150,6 @@ func newClient(address, token string, opts *Options) (*client, error) {
 		c.opts.MaxBackoff = 10 * time.Second
 	}
 	return c, nil
-}
-
-// final reports whether another attempt after an error makes no sense.
-func (c *client) final(err error) bool {
-	_, gone := errors.AsType[*GoneError](err)
-	_, status := errors.AsType[*StatusError](err)
-	return c.refused || gone || status
 }
 
 // accept passes a change to f.

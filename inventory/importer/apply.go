@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -210,10 +211,7 @@ func (p *pass) chunk(ctx context.Context, r *records.Resource, rows []*Row) (wai
 // first notes that a row is for a record, and returns where an earlier row was for it, or nil.
 func (p *pass) first(key string, row *Row) *position {
 	short := shortKey(key)
-	if at := p.seen[short]; at != nil {
-		return at
-	}
-	if at := p.run.seen.get(short); at != nil {
+	if at := cmp.Or(p.seen[short], p.run.seen.now[short], p.run.seen.before[short]); at != nil {
 		return at
 	}
 	p.seen[short] = &position{row.File, row.Line}

@@ -116,7 +116,7 @@ func Run(ctx context.Context, engine *records.Engine, sources []Source, opts *Op
 	for i, r := range m.schema.Resources() {
 		m.order[r.Name] = 2 * i
 	}
-	err := m.all(ctx, m.sorted(sources))
+	err := m.all(ctx, sortByOrder(sources, rowsOf, m.order)) // others than files of one resource last
 	if m.opts.OnError == Stop && m.report.Rejected > 0 {
 		m.report.Created, m.report.Updated, m.report.Unchanged, m.report.Deleted, m.report.Changes = 0, 0, 0, 0, nil
 	}
@@ -140,15 +140,12 @@ type run struct {
 	failed         map[string]*Row
 }
 
-// sorted puts files of one resource after those of the resources that it refers to, and others last.
-func (m *run) sorted(sources []Source) []Source {
-	rowsOf := func(s Source) *records.Resource {
-		if f, ok := s.(interface{ rowsOf() *records.Resource }); ok {
-			return f.rowsOf()
-		}
-		return nil
+// rowsOf returns the resource of all rows of a source, nil if it is not known.
+func rowsOf(s Source) *records.Resource {
+	if f, ok := s.(interface{ rowsOf() *records.Resource }); ok {
+		return f.rowsOf()
 	}
-	return sortByOrder(sources, rowsOf, m.order)
+	return nil
 }
 
 // sortByOrder returns items in the order of their resources, as [records.Definition.ImportAfter] changes it, and
@@ -187,7 +184,13 @@ func (m *run) all(ctx context.Context, sources []Source) error {
 				break
 			}
 			if err != nil {
-				return m.unreadable(ctx, err)
+				if p, ok := errors.AsType[*FileError](err); ok {
+					m.problems(p.Problems)
+				}
+				if !m.together { // the rows before it are applied
+					err = errors.Join(err, m.flush(ctx, false))
+				}
+				return err
 			}
 			if err := m.add(ctx, row); err != nil {
 				return err
@@ -204,17 +207,6 @@ func (m *run) all(ctx context.Context, sources []Source) error {
 	}
 	_, err := m.apply(ctx, waiting, true)
 	return err
-}
-
-// unreadable reports a file that can't be read on. With Skip the rows before it are applied.
-func (m *run) unreadable(ctx context.Context, err error) error {
-	if p, ok := errors.AsType[*FileError](err); ok {
-		m.problems(p.Problems)
-	}
-	if m.together {
-		return err
-	}
-	return errors.Join(err, m.flush(ctx, false))
 }
 
 // add adds a row to the batch, and applies the batch if it is full.
@@ -329,13 +321,6 @@ type position struct {
 
 // maxSeen is the number of keys of one generation; there are two.
 const maxSeen = 500_000
-
-func (s *seen) get(key string) *position {
-	if p := s.now[key]; p != nil {
-		return p
-	}
-	return s.before[key]
-}
 
 func (s *seen) add(key string, p *position) {
 	if s.now == nil || len(s.now) >= maxSeen {

@@ -1,8 +1,6 @@
 package records
 
 import (
-	"encoding"
-	"encoding/json"
 	"reflect"
 	"strconv"
 	"strings"
@@ -41,17 +39,6 @@ func (r *Resource) Decode(doc string) (recs []Record, ok bool) {
 	}
 	d.space()
 	return recs, d.at == len(d.doc)
-}
-
-// setPlain notes whether the field has one of the usual types, without a decoder of its own.
-func (f *Field) setPlain() {
-	t := f.goType
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	p := reflect.PointerTo(t)
-	own := p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
-	f.plain = f.Kind == Time || f.Kind != List && f.Kind != Object && !own
 }
 
 // decoder reads a document from the beginning to the end. Its methods return false for what it does

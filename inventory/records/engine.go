@@ -344,7 +344,10 @@ func (v *Engine) newEntry(ctx context.Context, s *scope, by Caller, action strin
 	entry, err := v.AuditEntry(by, action, r.Kind(), rec.Meta().ID, r.Diff(before, after))
 	if err == nil && !r.Unaudited {
 		entry.Places, err = s.placesOf(ctx, r, before, after)
-		v.note(s.from, entry)
+		if list, ok := v.commits.Load(s.from); ok { // for AfterCommit
+			added := list.(*[]*AuditLog)
+			*added = append(*added, entry)
+		}
 	}
 	return entry, err
 }

@@ -1,6 +1,8 @@
 package records
 
 import (
+	"encoding"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -76,7 +78,7 @@ type Field struct {
 	facet  bool         // see Facets
 	keys   []Unique     // the unique keys that the field ends, without messages
 	index  []int        // of a field of the struct
-	plain  bool         // read by Resource.Decode
+	plain  bool         // of one of the usual types, without a decoder of its own: see Resource.Decode
 	goType reflect.Type // of the value
 
 	pattern      *regexp.Regexp // of Pattern
@@ -116,7 +118,13 @@ func newField(sf reflect.StructField) (*Field, error) {
 	name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
 	f := &Field{Name: name, Column: sqlName(name), index: sf.Index, goType: sf.Type}
 	f.setType(sf.Type)
-	f.setPlain()
+	t := f.goType
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	p := reflect.PointerTo(t)
+	decodes := p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+	f.plain = f.Kind == Time || f.Kind != List && f.Kind != Object && !decodes
 	if err := f.setTag(sf.Tag.Get("field")); err != nil {
 		return nil, err
 	}

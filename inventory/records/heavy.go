@@ -54,15 +54,17 @@ func (q *Query) indexes(c *Filter) bool {
 // countable reports whether the total is stored, or that of few records: those with one value
 // of a unique key, or the parts of one record.
 func (q *Query) countable() bool {
-	switch {
-	case len(q.Filters) == 0:
-		return true
-	case len(q.Filters) == 2 && q.pair():
+	if len(q.Filters) == 0 {
 		return true
 	}
 	c := &q.Filters[0]
-	stored := c.Field.Counted && (c.Op == Eq || c.Op == In)
-	return q.few(*c) || stored && len(q.Filters) == 1
+	if len(q.Filters) == 2 { // the pairs of values of two facets are counted
+		other := &q.Filters[1]
+		if c.Op == Eq && other.Op == Eq && c.Field.facet && other.Field.facet && c.Field != other.Field {
+			return true
+		}
+	}
+	return q.few(*c) || len(q.Filters) == 1 && c.Field.Counted && (c.Op == Eq || c.Op == In)
 }
 
 // few reports whether few records match a filter: those with one value of a unique key, or the
@@ -70,11 +72,4 @@ func (q *Query) countable() bool {
 func (q *Query) few(c Filter) bool {
 	return c.Op == Eq && (c.Field.Ref != nil && c.Field.Ref.Cascade || c.Field.Column == "id" ||
 		slices.ContainsFunc(q.Resource.uniques, func(u Unique) bool { return len(u.Fields) == 1 && u.Fields[0] == c.Field.Name }))
-}
-
-// pair reports whether the first two filters are equality of two facets, whose pairs of values
-// are counted.
-func (q *Query) pair() bool {
-	a, b := q.Filters[0], q.Filters[1]
-	return a.Op == Eq && b.Op == Eq && a.Field.facet && b.Field.facet && a.Field != b.Field
 }

@@ -122,7 +122,12 @@ func (s *MemStore) Change(ctx context.Context, f func(tx Tx) error) error {
 		return err
 	}
 	committed = true
-	s.extend(tx.created)
+	at := s.head()
+	for _, a := range tx.created {
+		current, _ := digest(a)
+		at = at.Next(current)
+		s.chain = append(s.chain, memLink{a.ID, at.Hash})
+	}
 	return nil
 }
 
@@ -167,16 +172,6 @@ func (tx *memTx) current(r *Resource) *Resource {
 		return now
 	}
 	return r
-}
-
-// extend adds entries to the chain of the audit log.
-func (s *MemStore) extend(created []*AuditLog) {
-	at := s.head()
-	for _, a := range created {
-		current, _ := digest(a)
-		at = at.Next(current)
-		s.chain = append(s.chain, memLink{a.ID, at.Hash})
-	}
 }
 
 // digest returns the digests of an entry, of which the store has no text.

@@ -45,11 +45,3 @@ func (r *Resource) hook(ctx context.Context, tx Tx, before, after Record) error 
 	}
 	return nil
 }
-
-// note keeps an entry of a transaction for AfterCommit.
-func (v *Engine) note(tx Reader, entry *AuditLog) {
-	if list, ok := v.commits.Load(tx); ok {
-		added := list.(*[]*AuditLog)
-		*added = append(*added, entry)
-	}
-}

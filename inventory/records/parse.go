@@ -296,7 +296,11 @@ func (f *Field) parseOperand(op Op, s string) (any, error) {
 		return parseNetwork(s)
 	case Covers:
 		p, err := parseNetwork(s)
-		return covering(p), err
+		var all []any
+		for bits := 0; bits <= p.Bits(); bits++ {
+			all = append(all, netip.PrefixFrom(p.Addr(), bits).Masked().String())
+		}
+		return all, err
 	case Contains, StartsWith:
 		return s, checkSearch(s)
 	case In:
@@ -315,14 +319,6 @@ func (f *Field) parseOperand(op Op, s string) (any, error) {
 		return values, nil
 	}
 	return f.parseValue(s)
-}
-
-// covering returns a network and all that contain it.
-func covering(p netip.Prefix) (all []any) {
-	for bits := 0; bits <= p.Bits(); bits++ {
-		all = append(all, netip.PrefixFrom(p.Addr(), bits).Masked().String())
-	}
-	return all
 }
 
 // parseValue parses one value of the field.

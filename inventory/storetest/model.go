@@ -155,12 +155,6 @@ func (m *model) drop(id string) {
 	}
 }
 
-func modelCases() []Case {
-	return []Case{{
-		"model/random transactions", "after any sequence of calls a store must behave as the simplest store would", checkRandomTransactions, false,
-	}}
-}
-
 // checkRandomTransactions makes random calls on a few ids, and rolls back one of four
 // transactions.
 func checkRandomTransactions(f *fixture) {

@@ -102,7 +102,8 @@ func Cases() []Case { return slices.Concat(layers()...) }
 func layers() [][]Case {
 	return [][]Case{
 		basicCases(), constraintCases(), referenceCases(), transactionCases(),
-		listCases(), pageCases(), concurrencyCases(), modelCases(),
+		listCases(), pageCases(), concurrencyCases(),
+		{{"model/random transactions", "after any sequence of calls a store must behave as the simplest store would", checkRandomTransactions, false}},
 	}
 }
 
