@@ -259,9 +259,10 @@ func (r *Roller) rollUp(ctx context.Context, job *Job, metrics []records.Record)
 func (r *Roller) write(ctx context.Context, tx records.Tx, periods []period) error {
 	equal := map[string][]any{} // the devices of each bucket
 	var devices, buckets []any
+	var first []period // of each bucket
 	for _, p := range periods {
 		if equal[p.bucket] == nil {
-			buckets = append(buckets, p.bucket)
+			first, buckets = append(first, p), append(buckets, p.bucket)
 		}
 		if !slices.Contains(devices, any(p.device)) {
 			devices = append(devices, p.device)
@@ -269,14 +270,10 @@ func (r *Roller) write(ctx context.Context, tx records.Tx, periods []period) err
 		equal[p.bucket] = append(equal[p.bucket], p.device)
 	}
 	of := map[string][]*Metric{} // the metrics by device and bucket
-	for _, p := range periods {
-		if len(equal[p.bucket]) == 0 {
-			continue // with those of another device
-		}
+	for _, p := range first {
 		if err := r.measured(ctx, tx, p, equal[p.bucket], of); err != nil {
 			return err
 		}
-		equal[p.bucket] = nil
 	}
 	known, err := records.Select[MetricRollup](ctx, tx, &records.Query{}, "device_id", records.Condition{Op: records.In, Value: devices}, "bucket", records.Condition{Op: records.In, Value: buckets})
 	if err != nil {

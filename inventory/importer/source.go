@@ -217,28 +217,19 @@ func (f *file) row(text []byte) *Row {
 	row := &Row{File: f.name, Line: f.line, Resource: f.resource, Text: text, Patch: records.Patch{}}
 	switch {
 	case !utf8.Valid(text):
-		where := ""
-		if n := bytes.Count(validPrefix(text), []byte("\n")); n > 0 {
-			where = fmt.Sprintf("in line %d ", f.line+int64(n))
+		where, n := "", f.line
+		for line := range bytes.Lines(text) {
+			if !utf8.Valid(line) {
+				break
+			}
+			n++
+			where = fmt.Sprintf("in line %d ", n)
 		}
 		row.refuse("", where+latin1)
 	case bytes.HasPrefix(text, byteOrderMark):
 		row.refuse("", joined)
 	}
 	return row
-}
-
-// validPrefix returns the text up to the first byte that is not UTF-8.
-func validPrefix(text []byte) []byte {
-	at := 0
-	for at < len(text) {
-		c, size := utf8.DecodeRune(text[at:])
-		if c == utf8.RuneError && size == 1 {
-			break
-		}
-		at += size
-	}
-	return text[:at]
 }
 
 // setResource sets the resource that a row names by _resource.

@@ -70,18 +70,12 @@ func Project(ctx context.Context, from Reader, q *Query, names []string, row fun
 	}
 	values := make([]string, len(columns))
 	for _, rec := range page.Records {
-		var known Record // behind the reference of the column before, as many columns share it
-		var through *Field
 		for i, c := range columns {
 			source := rec
 			if c.Through != nil {
-				if c.Through != through {
-					through = c.Through
-					if known, err = target(ctx, from, through, rec); err != nil {
-						return err
-					}
+				if source, err = target(ctx, from, c.Through, rec); err != nil {
+					return err
 				}
-				source = known
 			}
 			values[i] = ""
 			if source != nil {

@@ -229,22 +229,8 @@ func (c *Filter) matches(r *Resource, rec Record) bool {
 	case Within:
 		return c.Field.contained(c.Value, value)
 	}
-	return value != nil && c.Op.holds(compareValues(value, c.Value))
-}
-
-// holds reports whether the result of a comparison satisfies the operator.
-func (op Op) holds(order int) bool {
-	switch op {
-	case Gt:
-		return order > 0
-	case Gte:
-		return order >= 0
-	case Lt:
-		return order < 0
-	case Lte:
-		return order <= 0
-	}
-	return false
+	order := compareValues(value, c.Value)
+	return value != nil && [...]bool{Gt: order > 0, Gte: order >= 0, Lt: order < 0, Lte: order <= 0}[c.Op]
 }
 
 // equal reports whether a value equals another, or is a list with it.

@@ -342,33 +342,34 @@ func checkNaturalOrder(f *fixture) {
 	f.filters(cabinets, 0, records.Filter{Field: slot, Op: records.IsNull, Value: false})
 }
 
-func checkAddressOrder(f *fixture) {
-	r := records.Of[inventory.Device](schema)
-	ip, _ := r.Field("ip")
-	second, _ := r.Field("second_ip")
+// addressed creates devices with different addresses, and second ones, and returns the fields.
+func (f *fixture) addressed(r *records.Resource, other func(n int, ip string) any) (ip, second *records.Field) {
+	ip, _ = r.Field("ip")
+	second, _ = r.Field("second_ip")
 	for n, s := range append(addresses(), "", "") {
 		d := alone(r, n+1).(*inventory.Device)
 		d.IP = s
-		second.Set(d, nil)
-		if s != "" {
-			second.Set(d, s+[]string{"/24", "/32", ""}[n%3])
-		}
+		second.Set(d, other(n, s))
 		f.apply(create(checked(d)))
 	}
+	return ip, second
+}
+
+func checkAddressOrder(f *fixture) {
+	r := records.Of[inventory.Device](schema)
+	ip, second := f.addressed(r, func(n int, s string) any {
+		if s == "" {
+			return nil
+		}
+		return s + []string{"/24", "/32", ""}[n%3]
+	})
 	f.walk(r, ip, 2, "10.0.0.5", "::5", "no address")
 	f.walk(r, second, 2, "10.0.0.5/7", "10.0.0.2")
 }
 
 func checkWithin(f *fixture) {
 	r := records.Of[inventory.Device](schema)
-	ip, _ := r.Field("ip")
-	second, _ := r.Field("second_ip")
-	for n, s := range append(addresses(), "") {
-		d := alone(r, n+1).(*inventory.Device)
-		d.IP = s
-		second.Set(d, []any{nil, "10.0.0.2/8", "10.0.0.2", "2001:db8:1::1/127"}[n%4])
-		f.apply(create(checked(d)))
-	}
+	ip, second := f.addressed(r, func(n int, _ string) any { return []any{nil, "10.0.0.2/8", "10.0.0.2", "2001:db8:1::1/127"}[n%4] })
 	hostname, _ := r.Field("hostname")
 	for _, text := range []string{
 		"10.0.0.0/8", "10.0.0.0/24", "10.0.0.2/32", "10.0.0.2/31", "0.0.0.0/0", "::/0", "2001:db8::/32", "2001:db8::/126", "255.255.255.255/32",

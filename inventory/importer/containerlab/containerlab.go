@@ -331,15 +331,14 @@ func (l *Lab) Unplaced() []importer.Count { return importer.Counts(l.counts) }
 
 // Source returns the rows for a schema.
 func (l *Lab) Source(schema *records.Schema) (importer.Source, error) {
-	of := map[string]*records.Resource{}
-	for _, name := range []string{"locations", "devices", "interfaces", "links"} {
-		r, ok := schema.Named(name)
-		if !ok {
-			return nil, errors.New("containerlab: the schema has no " + name)
-		}
-		of[name] = r
-	}
 	all := l.values()
+	of := map[string]*records.Resource{}
+	for _, v := range all {
+		var ok bool
+		if of[v.resource], ok = schema.Named(v.resource); !ok {
+			return nil, errors.New("containerlab: the schema has no " + v.resource)
+		}
+	}
 	return importer.Rows(len(all), func(i int) (*importer.Row, error) {
 		return importer.NewRow(l.file, all[i].line, of[all[i].resource], all[i].fields)
 	}), nil

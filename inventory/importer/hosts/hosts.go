@@ -178,11 +178,8 @@ func (v *Inventory) host(name string, at position) (*host, error) {
 	if h := v.byName[name]; h != nil {
 		return h, nil
 	}
-	if name == "" {
-		return nil, at.fail("the host has no name")
-	}
-	if len(v.hosts) >= maxHosts {
-		return nil, at.fail("the inventory has more than %d hosts: split it", maxHosts)
+	if err := at.checkNew("host", name, len(v.hosts), maxHosts); err != nil {
+		return nil, err
 	}
 	h := &host{name: name, file: at.file, line: at.line, vars: vars{}}
 	v.hosts, v.byName[name] = append(v.hosts, h), h
@@ -194,15 +191,23 @@ func (v *Inventory) group(name string, at position) (*group, error) {
 	if g := v.groups[name]; g != nil {
 		return g, nil
 	}
-	if name == "" {
-		return nil, at.fail("the group has no name")
-	}
-	if len(v.groups) >= maxGroups {
-		return nil, at.fail("the inventory has more than %d groups: split it", maxGroups)
+	if err := at.checkNew("group", name, len(v.groups), maxGroups); err != nil {
+		return nil, err
 	}
 	g := &group{name: name, vars: vars{}}
 	v.groups[name] = g
 	return g, nil
+}
+
+// checkNew checks that one more host or group has a name and is not one too many.
+func (p position) checkNew(kind, name string, have, most int) error {
+	switch {
+	case name == "":
+		return p.fail("the %s has no name", kind)
+	case have >= most:
+		return p.fail("the inventory has more than %d %ss: split it", most, kind)
+	}
+	return nil
 }
 
 // join counts members of groups.
