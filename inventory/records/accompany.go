@@ -44,7 +44,7 @@ func Sees(ctx context.Context, tx Tx, rec Record) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return s.has(ctx, s.only, r, rec)
+	return s.has(ctx, r, rec)
 }
 
 // accompany makes the changes that go along with one of a record.
@@ -135,7 +135,7 @@ func (v *Engine) companion(ctx context.Context, tx Tx, s *scope, by Caller, caus
 	seen := true
 	for _, rec := range []Record{c.Before, c.After} {
 		if rec != nil && seen {
-			if seen, err = s.has(ctx, s.only, r, rec); err != nil {
+			if seen, err = s.has(ctx, r, rec); err != nil {
 				return nil, nil, err
 			}
 		}

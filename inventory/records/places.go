@@ -58,20 +58,8 @@ func (r *Resource) checkWithin(s *Schema) error {
 	return nil
 }
 
-// placer finds out to which places records belong.
-type placer struct {
-	from Reader
-	// bulk says that many records may be read at once, which discards others that were.
-	bulk  bool
-	known map[string][]string // the places of records, by id; without any they belong to none
-}
-
-func newPlacer(from Reader, bulk bool) *placer {
-	return &placer{from: from, bulk: bulk, known: map[string][]string{}}
-}
-
 // load reads what records refer to.
-func (p *placer) load(ctx context.Context, r *Resource, recs ...Record) error {
+func (s *scope) load(ctx context.Context, r *Resource, recs ...Record) error {
 	for _, name := range r.Within {
 		f := r.byName[name]
 		if f.Ref == nil || f.Ref.resource.IsPlace() {
@@ -80,11 +68,11 @@ func (p *placer) load(ctx context.Context, r *Resource, recs ...Record) error {
 		var wanted []string
 		seen := map[string]bool{}
 		for _, rec := range recs {
-			if id, ok := f.Value(rec).(string); ok && p.known[id] == nil && !seen[id] {
+			if id, ok := f.Value(rec).(string); ok && s.known[id] == nil && !seen[id] {
 				wanted, seen[id] = append(wanted, id), true
 			}
 		}
-		if err := p.read(ctx, f.Ref.resource, wanted); err != nil {
+		if err := s.read(ctx, f.Ref.resource, wanted); err != nil {
 			return err
 		}
 	}
@@ -92,15 +80,15 @@ func (p *placer) load(ctx context.Context, r *Resource, recs ...Record) error {
 }
 
 // read remembers the places of records.
-func (p *placer) read(ctx context.Context, r *Resource, ids []string) error {
-	if of, ok := p.from.(Prefetcher); ok && p.bulk && len(ids) > 1 {
+func (s *scope) read(ctx context.Context, r *Resource, ids []string) error {
+	if of, ok := s.from.(Prefetcher); ok && s.bulk && len(ids) > 1 {
 		if err := of.Prefetch(ctx, r, ids); err != nil {
 			return err
 		}
 	}
 	var found []Record
 	for _, id := range ids {
-		rec, err := p.from.Get(ctx, r, id)
+		rec, err := s.from.Get(ctx, r, id)
 		switch {
 		case err == nil:
 			found = append(found, rec)
@@ -108,17 +96,17 @@ func (p *placer) read(ctx context.Context, r *Resource, ids []string) error {
 			return err
 		}
 	}
-	if err := p.load(ctx, r, found...); err != nil {
+	if err := s.load(ctx, r, found...); err != nil {
 		return err
 	}
 	for _, rec := range found {
-		p.known[rec.Meta().ID] = p.of(r, rec)
+		s.known[rec.Meta().ID] = s.of(r, rec)
 	}
 	return nil
 }
 
 // of returns the places that a record belongs to, after load.
-func (p *placer) of(r *Resource, rec Record) (ids []string) {
+func (s *scope) of(r *Resource, rec Record) (ids []string) {
 	for _, name := range r.Within {
 		f := r.byName[name]
 		id, ok := f.Value(rec).(string)
@@ -127,23 +115,23 @@ func (p *placer) of(r *Resource, rec Record) (ids []string) {
 			continue
 		case f.Ref == nil || f.Ref.resource.IsPlace():
 			ids = append(ids, id)
-		case len(p.known[id]) == 0:
+		case len(s.known[id]) == 0:
 			return nil
 		default:
-			ids = append(ids, p.known[id]...)
+			ids = append(ids, s.known[id]...)
 		}
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
 
-// has reports whether a record belongs to some places.
-func (p *placer) has(ctx context.Context, only *Places, r *Resource, rec Record) (bool, error) {
-	if only == nil || only.owns(r, rec.Meta().ID) {
+// has reports whether a record belongs to the places of the caller.
+func (s *scope) has(ctx context.Context, r *Resource, rec Record) (bool, error) {
+	if s.only == nil || s.only.owns(r, rec.Meta().ID) {
 		return true, nil
 	}
-	err := p.load(ctx, r, rec)
-	return err == nil && only.Cover(p.of(r, rec)), err
+	err := s.load(ctx, r, rec)
+	return err == nil && s.only.Cover(s.of(r, rec)), err
 }
 
 // Within returns the records of a resource that belong to some places, all for nil. It serves stores
@@ -152,7 +140,7 @@ func (p *Places) Within(ctx context.Context, from Reader, r *Resource, recs []Re
 	if p == nil {
 		return recs, nil
 	}
-	of := newPlacer(from, false)
+	of := &scope{from: from, known: map[string][]string{}}
 	if err := of.load(ctx, r, recs...); err != nil {
 		return nil, err
 	}

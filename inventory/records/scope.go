@@ -19,13 +19,16 @@ func (v *Engine) LimitTo(places func() *Places) *Engine {
 // scope holds the places of a transaction: those that its records belong to, for the audit log,
 // and those that its caller is limited to.
 type scope struct {
-	*placer
-	only *Places // nil is no limit
+	from Reader
+	// bulk says that many records may be read at once, which discards others that were.
+	bulk  bool
+	known map[string][]string // the places of records, by id; without any they belong to none
+	only  *Places             // nil is no limit
 }
 
-// scope returns the scope of a transaction, after its first steps. bulk is that of the placer.
+// scope returns the scope of a transaction, after its first steps.
 func (v *Engine) scope(tx Tx, bulk bool) *scope {
-	s := &scope{placer: newPlacer(tx, bulk)}
+	s := &scope{from: tx, bulk: bulk, known: map[string][]string{}}
 	if v.places != nil {
 		s.only = v.places()
 	}
@@ -63,7 +66,7 @@ func (s *scope) checkFound(ctx context.Context, r *Resource, before Record) erro
 	if !r.Placed() && !s.only.owns(r, before.Meta().ID) {
 		return PermissionDenied()
 	}
-	if ok, err := s.has(ctx, s.only, r, before); ok || err != nil {
+	if ok, err := s.has(ctx, r, before); ok || err != nil {
 		return err
 	}
 	return Absent(r)
@@ -87,7 +90,7 @@ func (s *scope) checkResult(ctx context.Context, r *Resource, before, after Reco
 			return Dangling(r, f)
 		}
 	}
-	if ok, err := s.has(ctx, s.only, r, after); ok || err != nil {
+	if ok, err := s.has(ctx, r, after); ok || err != nil {
 		return err
 	}
 	return r.refuse(r.Within[len(r.Within)-1], Missing("your account is limited to some locations"))
@@ -117,7 +120,7 @@ func (s *scope) shown(ctx context.Context, effect *Effect) (*Effect, error) {
 	of := *effect
 	of.Before = nil
 	for _, before := range effect.Before {
-		ok, err := s.has(ctx, s.only, effect.Resource, before)
+		ok, err := s.has(ctx, effect.Resource, before)
 		if err != nil {
 			return nil, err
 		}
