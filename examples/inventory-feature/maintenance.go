@@ -90,14 +90,11 @@ func keep(ctx context.Context, tx records.Tx, before, after records.Record) erro
 	if after != nil || before == nil {
 		return nil
 	}
-	r := records.Of[Maintenance](tx.Schema())
-	ended, _ := r.Field("ended_at")
-	q := &records.Query{Resource: r, Limit: 1, Filters: []records.Filter{{Field: ended, Op: records.IsNull, Value: true}}}
-	page, err := tx.List(ctx, q.Where("device_id", before.Meta().ID))
-	if err != nil || len(page.Records) == 0 {
+	m, err := records.First[Maintenance](ctx, tx, "device_id", before.Meta().ID, "ended_at", records.Condition{Op: records.IsNull, Value: true})
+	if err != nil || m == nil {
 		return err
 	}
-	return &records.Error{Kind: records.Conflict, Message: "The device is in maintenance (" + page.Records[0].(*Maintenance).Reason + "): end it first"}
+	return &records.Error{Kind: records.Conflict, Message: "The device is in maintenance (" + m.Reason + "): end it first"}
 }
 
 // end serves the operation.

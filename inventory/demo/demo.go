@@ -140,11 +140,9 @@ func (w *writer) flush() {
 
 func checkEmpty(ctx context.Context, tx records.Tx) error {
 	for _, r := range []*records.Resource{records.Of[inventory.Device](tx.Schema()), records.Of[inventory.Location](tx.Schema())} {
-		page, err := tx.List(ctx, &records.Query{Resource: r, Limit: 1})
-		if err != nil {
+		if n, err := records.Count(ctx, tx, &records.Query{Resource: r}); err != nil {
 			return err
-		}
-		if len(page.Records) > 0 {
+		} else if n > 0 {
 			return &records.Error{Kind: records.Conflict, Message: "The inventory already has " + r.Name + ": demo data needs an empty inventory"}
 		}
 	}

@@ -130,8 +130,8 @@ func (p *pruning) batches(ctx context.Context, batch func(tx Tx, limit int) (n i
 		}
 		n, end, began := int64(0), false, time.Now()
 		err := p.change(ctx, func(tx Tx) (err error) {
-			if err := p.scope(tx, false).unlimited(); err != nil {
-				return err
+			if p.scope(tx, false).only != nil {
+				return PermissionDenied()
 			}
 			n, end, err = batch(tx, limit)
 			return err

@@ -35,14 +35,6 @@ func (v *Engine) scope(tx Tx, bulk bool) *scope {
 	return s
 }
 
-// unlimited refuses a limited caller.
-func (s *scope) unlimited() error {
-	if s.only != nil {
-		return PermissionDenied()
-	}
-	return nil
-}
-
 // checkNew refuses new records that would not belong to the places of the caller.
 func (s *scope) checkNew(ctx context.Context, r *Resource, recs []Record) error {
 	if s.only == nil {

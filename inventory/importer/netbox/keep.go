@@ -78,13 +78,12 @@ type field struct{ resource, name string }
 // whose rows have only those that exist. Call Source with the schema that the store has then.
 func (x *Export) KeepUnknown(ctx context.Context, engine *records.Engine, by records.Caller, dryRun bool) (*Unknown, error) {
 	schema := engine.Store().Schema()
-	page, err := engine.Store().List(ctx, &records.Query{Resource: records.Of[inventory.CustomField](schema)})
+	fields, err := records.Select[inventory.CustomField](ctx, engine.Store(), &records.Query{})
 	if err != nil {
 		return nil, err
 	}
 	existing := map[field]*inventory.CustomField{}
-	for _, rec := range page.Records {
-		f := rec.(*inventory.CustomField)
+	for _, f := range fields {
 		existing[field{f.Resource, f.Name}] = f
 	}
 	counts := x.unknown(schema)
