@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -68,13 +69,10 @@ func Trace(ctx context.Context, from records.Reader, p Port) (*Path, error) {
 	if err != nil {
 		return nil, err
 	}
-	forward, end, err := t.walk(at, nil)
-	if err != nil {
-		return nil, err
-	}
-	backward, begin, err := t.inward(at)
-	if err != nil {
-		return nil, err
+	forward, end := t.walk(at, nil)
+	backward, begin := t.inward(at)
+	if t.err != nil {
+		return nil, t.err
 	}
 	slices.Reverse(backward)
 	return &Path{
@@ -94,10 +92,11 @@ func endAt(p Port) PathEnd {
 	return EndInterface
 }
 
-// tracer reads the ports of a path.
+// tracer reads the ports of a path. After an error nothing is there for its methods, which ends the path.
 type tracer struct {
 	ctx       context.Context
 	from      records.Reader
+	err       error             // the first one
 	hostnames map[string]string // by the id of the device
 }
 
@@ -143,99 +142,104 @@ func (t *tracer) port(p Port) (*tracePort, error) {
 }
 
 // next is port for a port that another record has led to: nil if it has just been deleted.
-func (t *tracer) next(p Port) (*tracePort, error) {
+func (t *tracer) next(p Port) *tracePort {
 	at, err := t.port(p)
-	if records.KindOf(err) == records.NotFound {
-		return nil, nil
+	if records.KindOf(err) != records.NotFound {
+		t.err = cmp.Or(t.err, err)
 	}
-	return at, err
+	return at
+}
+
+// cable returns the cable that a port has, or nil.
+func (t *tracer) cable(p Port) *Cable {
+	cable, err := cableOf(t.ctx, t.from, p)
+	t.err = cmp.Or(t.err, err)
+	return cable
 }
 
 // inward returns the part of a path that does not begin with the cable of the port: after a
 // pass-through port, on its other side.
-func (t *tracer) inward(at *tracePort) ([]Hop, PathEnd, error) {
+func (t *tracer) inward(at *tracePort) ([]Hop, PathEnd) {
 	if at.front == nil && at.rear == nil {
-		return nil, endAt(at.Port), nil
+		return nil, endAt(at.Port)
 	}
-	next, positions, end, err := t.pass(at, nil)
-	if err != nil || end != "" {
-		return nil, end, err
+	next, positions, end := t.pass(at, nil)
+	if end != "" {
+		return nil, end
 	}
-	hops, end, err := t.walk(next, positions)
-	return append([]Hop{next.Hop}, hops...), end, err
+	hops, end := t.walk(next, positions)
+	return append([]Hop{next.Hop}, hops...), end
 }
 
 // pass returns the port on the other side of a pass-through port, and the positions of the rear ports
 // that the path has to leave again, the last one last. A rear port with one position needs none.
-func (t *tracer) pass(at *tracePort, positions []int64) (*tracePort, []int64, PathEnd, error) {
+func (t *tracer) pass(at *tracePort, positions []int64) (*tracePort, []int64, PathEnd) {
 	if at.front != nil {
-		rear, err := t.next(Port{PortRear, at.front.RearPortID})
-		if err != nil || rear == nil {
-			return nil, nil, EndOpen, err
+		rear := t.next(Port{PortRear, at.front.RearPortID})
+		if rear == nil {
+			return nil, nil, EndOpen
 		}
 		if *rear.rear.Positions > 1 {
 			positions = append(slices.Clip(positions), at.Position)
 		}
-		return rear, positions, "", nil
+		return rear, positions, ""
 	}
 	position := int64(1)
 	if *at.rear.Positions > 1 {
 		if len(positions) == 0 {
-			return nil, nil, EndSplit, nil
+			return nil, nil, EndSplit
 		}
 		last := len(positions) - 1
 		position, positions = positions[last], positions[:last]
 	}
 	found, err := records.First[FrontPort](t.ctx, t.from, "rear_port_id", at.Port.ID, "rear_port_position", position)
-	if err != nil || found == nil {
-		return nil, nil, EndUnmapped, err
+	t.err = cmp.Or(t.err, err)
+	if found == nil {
+		return nil, nil, EndUnmapped
 	}
-	front, err := t.next(Port{PortFront, found.ID})
-	if err != nil || front == nil {
-		return nil, nil, EndUnmapped, err
+	front := t.next(Port{PortFront, found.ID})
+	if front == nil {
+		return nil, nil, EndUnmapped
 	}
-	return front, positions, "", nil
+	return front, positions, ""
 }
 
 // walk returns the hops after a port, beginning with its cable.
-func (t *tracer) walk(at *tracePort, positions []int64) (hops []Hop, end PathEnd, err error) {
+func (t *tracer) walk(at *tracePort, positions []int64) (hops []Hop, end PathEnd) {
 	seen := map[string]bool{}
 	for {
 		state := at.key() + fmt.Sprint(positions)
 		if seen[state] {
-			return hops, EndLoop, nil
+			return hops, EndLoop
 		}
 		seen[state] = true
 		if len(hops) > MaxHops-3 {
-			return hops, EndLimit, nil
+			return hops, EndLimit
 		}
-		cable, err := cableOf(t.ctx, t.from, at.Port)
-		if err != nil {
-			return nil, "", err
-		}
-		if cable == nil && at.Port.Type == PortInterface {
+		cable := t.cable(at.Port)
+		switch {
+		case cable == nil && at.Port.Type == PortInterface:
 			return t.link(at)
-		}
-		if cable == nil {
-			return hops, EndOpen, nil
+		case cable == nil:
+			return hops, EndOpen
 		}
 		a, b := cable.Ends()
 		if a == at.Port {
 			a = b
 		}
-		next, err := t.next(a)
-		if err != nil || next == nil {
-			return hops, EndOpen, err
+		next := t.next(a)
+		if next == nil {
+			return hops, EndOpen
 		}
 		hops = append(hops, Hop{Type: HopCable, ID: cable.ID, Name: cable.Label, Status: string(cable.Status)}, next.Hop)
 		if a.Type.isEnd() {
 			if len(positions) > 0 {
-				return hops, EndShared, nil
+				return hops, EndShared
 			}
-			return hops, endAt(a), nil
+			return hops, endAt(a)
 		}
-		if at, positions, end, err = t.pass(next, positions); err != nil || end != "" {
-			return hops, end, err
+		if at, positions, end = t.pass(next, positions); end != "" {
+			return hops, end
 		}
 		hops = append(hops, at.Hop)
 	}
@@ -243,52 +247,41 @@ func (t *tracer) walk(at *tracePort, positions []int64) (hops []Hop, end PathEnd
 
 // link returns the link of an interface without a cable, and the interface at its other end. A link
 // counts as a cable if neither interface has a cable or another link, so that both have one path.
-func (t *tracer) link(at *tracePort) (hops []Hop, end PathEnd, err error) {
-	link, err := t.onlyLink(at.Port.ID)
-	if err != nil || link == nil {
-		return nil, EndOpen, err
+func (t *tracer) link(at *tracePort) (hops []Hop, end PathEnd) {
+	link := t.onlyLink(at.Port.ID)
+	switch {
+	case link == nil:
+		return nil, EndOpen
+	case link.ID == "":
+		return nil, EndLinks
 	}
-	if link.ID == "" {
-		return nil, EndLinks, nil
+	p := Port{PortInterface, link.AInterfaceID}
+	if p.ID == at.Port.ID {
+		p.ID = link.BInterfaceID
 	}
-	other := link.AInterfaceID
-	if other == at.Port.ID {
-		other = link.BInterfaceID
+	if back := t.onlyLink(p.ID); t.cable(p) != nil || back == nil || back.ID != link.ID {
+		return nil, EndLinks
 	}
-	p := Port{PortInterface, other}
-	cable, err := cableOf(t.ctx, t.from, p)
-	if err != nil {
-		return nil, "", err
+	next := t.next(p)
+	if next == nil {
+		return nil, EndOpen
 	}
-	back, err := t.onlyLink(other)
-	if err != nil {
-		return nil, "", err
-	}
-	if cable != nil || back == nil || back.ID != link.ID {
-		return nil, EndLinks, nil
-	}
-	next, err := t.next(p)
-	if err != nil || next == nil {
-		return nil, EndOpen, err
-	}
-	return []Hop{{Type: HopLink, ID: link.ID, Status: string(link.Status)}, next.Hop}, EndInterface, nil
+	return []Hop{{Type: HopLink, ID: link.ID, Status: string(link.Status)}, next.Hop}, EndInterface
 }
 
 // onlyLink returns the link of an interface, nil if it has none, and an empty one if it has several.
-func (t *tracer) onlyLink(id string) (*Link, error) {
+func (t *tracer) onlyLink(id string) *Link {
 	var found []*Link
 	for _, field := range []string{"a_interface_id", "b_interface_id"} {
 		links, err := records.Select[Link](t.ctx, t.from, &records.Query{Limit: 2}, field, id)
-		if err != nil {
-			return nil, err
-		}
+		t.err = cmp.Or(t.err, err)
 		found = append(found, links...)
 	}
 	switch len(found) {
 	case 0:
-		return nil, nil
+		return nil
 	case 1:
-		return found[0], nil
+		return found[0]
 	}
-	return &Link{}, nil
+	return &Link{}
 }
