@@ -101,9 +101,9 @@ func (c *Collector) Collect(ctx context.Context, target string) (*Result, error)
 	}
 	defer s.close()
 	r := &Result{Target: target, Host: host}
-	for _, read := range []func(*session, *Result) error{readSystem, readInterfaces, readNeighbors, readHardware} {
-		if err := read(s, r); err != nil {
-			return nil, err
+	for _, read := range []func(*session, *Result){readSystem, readInterfaces, readNeighbors, readHardware} {
+		if read(s, r); s.err != nil {
+			return nil, s.err
 		}
 	}
 	return r, nil

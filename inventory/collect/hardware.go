@@ -16,34 +16,28 @@ const chassisClass = 3
 
 // readHardware reads the first chassis of ENTITY-MIB. If it has no version of the software, the first one of
 // its parts counts.
-func readHardware(s *session, r *Result) error {
+func readHardware(s *session, r *Result) {
 	chassis, parts := uint32(0), 0
-	err := s.walk(column{"entPhysicalClass", entPhysical + "5"}, func(index []uint32, v value) {
+	s.walk(column{"entPhysicalClass", entPhysical + "5"}, func(index []uint32, v value) {
 		parts++
 		if chassis == 0 && len(index) == 1 && v.number() == chassisClass {
 			chassis = index[0]
 		}
 	})
-	if err != nil {
-		return err
-	}
 	if parts == 0 {
 		r.absent("ENTITY-MIB")
-		return nil
+		return
 	}
 	if chassis > 0 {
 		row := "." + strconv.FormatUint(uint64(chassis), 10)
-		values, err := s.get(entPhysicalSoftware+row, entPhysicalSerialNum+row, entPhysicalMfgName+row, entPhysicalModelName+row)
-		if err != nil {
-			return err
-		}
+		values := s.get(entPhysicalSoftware+row, entPhysicalSerialNum+row, entPhysicalMfgName+row, entPhysicalModelName+row)
 		r.SoftwareVersion, r.SerialNumber = values[entPhysicalSoftware+row].text(), values[entPhysicalSerialNum+row].text()
 		r.Vendor, r.Model = values[entPhysicalMfgName+row].text(), values[entPhysicalModelName+row].text()
 	}
 	if r.SoftwareVersion != "" {
-		return nil
+		return
 	}
-	return s.walk(column{"entPhysicalSoftwareRev", entPhysicalSoftware}, func(_ []uint32, v value) {
+	s.walk(column{"entPhysicalSoftwareRev", entPhysicalSoftware}, func(_ []uint32, v value) {
 		if r.SoftwareVersion == "" {
 			r.SoftwareVersion = v.text()
 		}

@@ -15,14 +15,10 @@ const (
 )
 
 // readSystem reads the system group.
-func readSystem(s *session, r *Result) error {
-	values, err := s.get(sysDescr, sysObjectID, sysName, sysLocation)
-	if err != nil {
-		return err
-	}
+func readSystem(s *session, r *Result) {
+	values := s.get(sysDescr, sysObjectID, sysName, sysLocation)
 	r.Description, r.ObjectID = values[sysDescr].text(), values[sysObjectID].oid()
 	r.Name, r.Location = values[sysName].text(), values[sysLocation].text()
-	return nil
 }
 
 // states are the values of ifAdminStatus and ifOperStatus (RFC 2863).
@@ -59,15 +55,12 @@ var interfaceColumns = []cells[Interface]{
 }
 
 // readInterfaces reads ifTable and ifXTable. Rows without a name are left out.
-func readInterfaces(s *session, r *Result) error {
-	rows, err := readTable(s, interfaceColumns, onlyIndex)
-	if err != nil {
-		return err
-	}
+func readInterfaces(s *session, r *Result) {
+	rows := readTable(s, interfaceColumns, onlyIndex)
 	delete(rows, 0)
 	if len(rows) == 0 {
 		r.absent("IF-MIB")
-		return nil
+		return
 	}
 	r.Interfaces = []Interface{}
 	for _, index := range slices.Sorted(maps.Keys(rows)) {
@@ -77,5 +70,4 @@ func readInterfaces(s *session, r *Result) error {
 			r.Interfaces = append(r.Interfaces, *i)
 		}
 	}
-	return nil
 }

@@ -56,18 +56,11 @@ var managementAddresses = column{"lldpRemManAddrIfSubtype", "1.0.8802.1.1.2.1.4.
 type remoteKey [2]uint32
 
 // readNeighbors reads the tables of LLDP-MIB.
-func readNeighbors(s *session, r *Result) error {
-	ports, err := readTable(s, localPortColumns, onlyIndex)
-	if err != nil {
-		return err
-	}
-	remotes, err := readRemoteSystems(s)
-	if err != nil {
-		return err
-	}
+func readNeighbors(s *session, r *Result) {
+	ports, remotes := readTable(s, localPortColumns, onlyIndex), readRemoteSystems(s)
 	if len(ports) == 0 && len(remotes) == 0 {
 		r.absent("LLDP-MIB")
-		return nil
+		return
 	}
 	names := newPortNames(r.Interfaces, ports)
 	r.Neighbors = []Neighbor{}
@@ -78,24 +71,20 @@ func readNeighbors(s *session, r *Result) error {
 			Port: identifier(n.portKind, n.port), PortDescription: n.portDescription, Address: n.reachable,
 		})
 	}
-	return nil
 }
 
 // readRemoteSystems reads lldpRemTable, whose index is the time of a change, the local port and the number of
 // the system, and the management addresses of its rows.
-func readRemoteSystems(s *session) (map[remoteKey]*remoteSystem, error) {
-	remotes, err := readTable(s, remoteColumns, func(index []uint32) (key remoteKey, ok bool) {
+func readRemoteSystems(s *session) map[remoteKey]*remoteSystem {
+	remotes := readTable(s, remoteColumns, func(index []uint32) (key remoteKey, ok bool) {
 		if len(index) != 3 {
 			return key, false
 		}
 		return remoteKey(index[1:]), true
 	})
-	if err != nil {
-		return nil, err
-	}
 	// A system that has appeared meanwhile has no values of the first columns.
 	maps.DeleteFunc(remotes, func(_ remoteKey, n *remoteSystem) bool { return !n.listed })
-	return remotes, s.walk(managementAddresses, func(index []uint32, _ value) {
+	s.walk(managementAddresses, func(index []uint32, _ value) {
 		if len(index) < 5 || uint64(len(index)-5) != uint64(index[4]) {
 			return
 		}
@@ -104,6 +93,7 @@ func readRemoteSystems(s *session) (map[remoteKey]*remoteSystem, error) {
 			remote.reachable = networkAddress(index[3], bytesOf(index[5:]))
 		}
 	})
+	return remotes
 }
 
 // bytesOf returns the bytes of an address in an index, or nil.

@@ -24,7 +24,8 @@ type session struct {
 	ctx       context.Context // of the device; the requests have no other one
 	client    *gosnmp.GoSNMP
 	maxRows   int
-	valueSize int // of all values until now
+	valueSize int   // of all values until now
+	err       error // the first one; no requests follow
 	stop      func() bool
 }
 
@@ -96,7 +97,22 @@ func (s *session) request(send func() (*gosnmp.SnmpPacket, error)) (*gosnmp.Snmp
 }
 
 // get returns the values of objects, by their identifiers.
-func (s *session) get(oids ...string) (map[string]value, error) {
+func (s *session) get(oids ...string) (values map[string]value) {
+	if s.err == nil {
+		values, s.err = s.objects(oids)
+	}
+	return values
+}
+
+// walk calls row with the values of a column, in the order of their indexes.
+func (s *session) walk(c column, row func(index []uint32, v value)) {
+	if s.err == nil {
+		s.err = s.column(c, row)
+	}
+}
+
+// objects does what get does.
+func (s *session) objects(oids []string) (map[string]value, error) {
 	p, err := s.request(func() (*gosnmp.SnmpPacket, error) { return s.client.Get(oids) })
 	if err != nil {
 		return nil, err
@@ -119,8 +135,8 @@ func (s *session) get(oids ...string) (map[string]value, error) {
 // column is a column of a table.
 type column struct{ name, oid string }
 
-// walk calls row with the values of a column, in the order of their indexes.
-func (s *session) walk(c column, row func(index []uint32, v value)) error {
+// column does what walk does.
+func (s *session) column(c column, row func(index []uint32, v value)) error {
 	next, last, count, atOnce := c.oid, []uint32(nil), 0, uint32(repetitions)
 	for {
 		p, err := s.request(func() (*gosnmp.SnmpPacket, error) { return s.client.GetBulk([]string{next}, 0, atOnce) })
@@ -163,10 +179,10 @@ type cells[T any] struct {
 }
 
 // readTable reads the columns of a table, by the keys of its rows. key returns false for what is no row.
-func readTable[K comparable, T any](s *session, columns []cells[T], key func(index []uint32) (K, bool)) (map[K]*T, error) {
+func readTable[K comparable, T any](s *session, columns []cells[T], key func(index []uint32) (K, bool)) map[K]*T {
 	rows := map[K]*T{}
 	for _, c := range columns {
-		err := s.walk(c.column, func(index []uint32, v value) {
+		s.walk(c.column, func(index []uint32, v value) {
 			k, ok := key(index)
 			if ok && rows[k] == nil && len(rows) < s.maxRows { // other columns may have other indexes
 				rows[k] = new(T)
@@ -175,11 +191,8 @@ func readTable[K comparable, T any](s *session, columns []cells[T], key func(ind
 				c.set(row, v)
 			}
 		})
-		if err != nil {
-			return nil, err
-		}
 	}
-	return rows, nil
+	return rows
 }
 
 // onlyIndex is the key of rows with an index of one number.
