@@ -124,23 +124,23 @@ func (f *CustomField) ValidateIn(ctx context.Context, tx records.Tx, before reco
 	if to, ok := schema.Named(f.Reference); f.Reference != "" && (!ok || to.Internal || !to.Routes.Has(records.RouteGet)) {
 		return refuseField("reference", records.BadFormat("the name of a resource, such as locations"))
 	}
-	if before == nil {
-		if _, taken := r.Field(f.Name); taken {
-			return f.taken()
-		}
+	old, changed := before.(*CustomField)
+	if _, taken := r.Field(f.Name); taken && !changed {
+		return f.taken()
 	}
-	if old, ok := before.(*CustomField); ok {
+	if changed {
 		if err := f.validateFixed(old); err != nil {
 			return err
 		}
 	}
-	if err := f.validateSchema(ctx, tx); err != nil {
+	err := f.validateSchema(ctx, tx)
+	switch {
+	case err != nil:
 		return err
+	case changed:
+		return f.validateChange(ctx, tx, old)
 	}
-	if before == nil {
-		return f.validateNew(ctx, tx, r)
-	}
-	return f.validateChange(ctx, tx, before.(*CustomField))
+	return f.validateNew(ctx, tx, r)
 }
 
 // taken returns the error for a name that another field has.

@@ -201,21 +201,16 @@ func (r *Roller) own(ctx context.Context, job *Job) (bool, error) {
 }
 
 // save stores the state. It fails if another process has changed it.
-func (r *Roller) save(ctx context.Context, tx records.Tx, job *Job) error {
+func (r *Roller) save(ctx context.Context, tx records.Tx, job *Job) (err error) {
+	next := *job
 	if job.Version == 0 {
-		created := records.Clone(job)
-		err := r.changes.Insert(ctx, tx, created)
-		if err == nil {
-			*job = *created
-		}
-		return err
+		err = r.changes.Insert(ctx, tx, &next)
+	} else {
+		next.Version, next.UpdatedAt = job.Version+1, r.now().UTC().Truncate(time.Microsecond)
+		err = tx.Update(ctx, &next, job.Version)
 	}
-	next := records.Clone(job)
-	next.Version++
-	next.UpdatedAt = r.now().UTC().Truncate(time.Microsecond)
-	err := tx.Update(ctx, next, job.Version)
 	if err == nil {
-		*job = *next
+		*job = next
 	}
 	return err
 }
