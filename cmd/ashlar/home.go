@@ -124,17 +124,8 @@ type view struct {
 	Numbers       *numbers
 	Session       *session
 	Document      string
-	Verdict       *verdict
+	Verdict       *manifest.Report
 }
-
-// verdict is the result of a validation.
-type verdict struct {
-	Valid    bool
-	Summary  string
-	Problems []problem
-}
-
-type problem struct{ Severity, Where, Message, Hint string }
 
 func (h *home) validate(w http.ResponseWriter, r *http.Request) error {
 	body, err := httpx.ReadBody(r, maxForm)
@@ -146,28 +137,11 @@ func (h *home) validate(w http.ResponseWriter, r *http.Request) error {
 		return httpx.Errorf(http.StatusBadRequest, "Invalid form: use the form of the landing page")
 	}
 	document := form.Get("document")
-	v := &view{Document: document, Verdict: validate([]byte(document))}
+	v := &view{Document: document, Verdict: manifest.Validate([]byte(document), nil)}
 	if ui.IsPart(r) {
 		return h.kit.Part(w, r, http.StatusOK, &ui.Page{Template: "home.html", Data: v}, "home-verdict")
 	}
 	return h.show(w, r, v)
-}
-
-// validate validates a manifest.
-func validate(document []byte) *verdict {
-	report := manifest.Validate(document, nil)
-	v := &verdict{Valid: report.Valid(), Summary: "The manifest is valid."}
-	if !v.Valid {
-		v.Summary = fmt.Sprintf("The manifest has %d errors.", report.Errors)
-		if report.Errors == 1 {
-			v.Summary = "The manifest has an error."
-		}
-	}
-	for _, p := range report.Problems {
-		where := fmt.Sprintf("line %d, column %d", p.Line, p.Column)
-		v.Problems = append(v.Problems, problem{fmt.Sprint(p.Severity), where, p.Message, p.Suggestion})
-	}
-	return v
 }
 
 func (h *home) show(w http.ResponseWriter, r *http.Request, v *view) error {

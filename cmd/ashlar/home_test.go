@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -133,12 +134,15 @@ func TestPastedManifestVerdict(t *testing.T) {
 	defer func() { require.Zero(t, stop()) }()
 	good, err := os.ReadFile(filepath.Join("..", "..", "manifest", "testdata", "examples", "local.json"))
 	require.NoError(t, err)
-	verdict := validate(good)
-	assert.True(t, verdict.Valid, "%+v", verdict)
-	assert.Equal(t, "The manifest is valid.", verdict.Summary)
-	code, _ := post(t, startHere.FindStringSubmatch(welcome)[1]+"manifest", "document="+strings.Repeat("a", 3<<20))
+	page := startHere.FindStringSubmatch(welcome)[1] + "manifest"
+	_, verdict := post(t, page, "document="+url.QueryEscape(string(good)))
+	assert.Contains(t, verdict, "The manifest is valid.")
+	_, verdict = post(t, page, "document={}")
+	assert.Regexp(t, `The manifest has (an error|\d errors)\.`, verdict)
+	assert.Contains(t, verdict, "line 1, column 1")
+	code, _ := post(t, page, "document="+strings.Repeat("a", 3<<20))
 	assert.Equal(t, http.StatusOK, code, "too large for a manifest, which the page reports")
-	code, _ = post(t, startHere.FindStringSubmatch(welcome)[1]+"manifest", "document=%zz")
+	code, _ = post(t, page, "document=%zz")
 	assert.Equal(t, http.StatusBadRequest, code)
 }
 
