@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
 	"strings"
+	"text/template"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -115,39 +117,22 @@ type addresses struct {
 	passwordFile     string
 }
 
+// welcomeText is the template of what the program prints when it runs.
+//
+//go:embed home/welcome.txt
+var welcomeText string
+
 // welcome returns the addresses and commands to try. code is that of a sign-in link, notes are about ports.
 func (p *addresses) welcome(code string, notes []string) string {
-	var replaced strings.Builder
-	for _, note := range notes {
-		fmt.Fprintf(&replaced, "  note: %s\n", note)
+	var b strings.Builder
+	err := template.Must(template.New("welcome").Parse(welcomeText)).Execute(&b, map[string]any{
+		"GRPC": p.GRPC, "HTTP": p.HTTP, "Limits": p.limits, "Books": p.books, "Debug": p.Debug, "Home": p.home, "Network": p.network,
+		"PasswordFile": p.passwordFile, "Quoted": quoted(p.passwordFile), "SignIn": p.signInURL(code), "Lifetime": httpx.CodeLifetime, "Notes": notes,
+	})
+	if err != nil {
+		panic(err) // a mistake in the template
 	}
-	if len(notes) > 0 {
-		replaced.WriteString("\n")
-	}
-	return fmt.Sprintf(`ashlar is running; Ctrl-C stops it.
-
-  start here              http://%[6]s/
-  inventory               http://%[7]s/console/
-  sign in as admin        %[9]s (once, within %[10]v)
-  its password            %[8]s
-  API of the inventory    http://%[7]s/docs/
-  rate limits             http://%[5]s/console/
-  rate limits over gRPC   %[1]s
-  rate limits over HTTP   http://%[2]s/json
-  health                  http://%[2]s/healthcheck
-  limits                  %[3]s
-  book catalog            http://%[4]s/api/books
-
-%[12]sTry in another terminal, the first a few times in a row:
-
-  go run ./cmd/ratelimit-client -dial_string %[1]s -domain demo -descriptors client=bob
-  curl -i http://%[2]s/json --json '{"domain":"demo","descriptors":[{"entries":[{"key":"client","value":"bob"}]}]}'
-  curl -i http://%[4]s/api/books
-  curl -i http://%[7]s/users/login -H 'Content-Type: application/json' -d '{"username":"admin","password":"'"$(cat %[11]s)"'"}'
-
-Limits change when a file is saved: edit one, and try again. -limits DIR uses files of your own.
-
-`, p.GRPC, p.HTTP, p.limits, p.books, p.Debug, p.home, p.network, p.passwordFile, p.signInURL(code), httpx.CodeLifetime, quoted(p.passwordFile), replaced.String())
+	return b.String()
 }
 
 // quoted quotes an argument for a shell.

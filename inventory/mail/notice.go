@@ -1,6 +1,7 @@
 package mail
 
 import (
+	_ "embed"
 	"text/template"
 	"time"
 )
@@ -30,20 +31,13 @@ func EmailSet(to string) *Message {
 	return &Message{To: to, Subject: "Email address of an account", Text: emailSetText}
 }
 
-const emailSetText = `Hello,
-
-this address was set as the email address of an account in the network inventory.
-
-If you do not know of this, ignore this message: somebody mistyped an address.
-`
+//go:embed email_set.txt
+var emailSetText string
 
 // changedText is the text of a message about a change.
-const changedText = `Hello{{with .Name}} {{.}}{{end}},
-
-{{.What}}{{with .By}} {{.}}{{end}}{{with .At}} at {{.}}{{end}}{{with .Address}} from the address {{.}}{{end}}.
-
-If you know of this, there is nothing to do. Otherwise tell an administrator at once: somebody else may use your account.
-`
+//
+//go:embed changed.txt
+var changedText string
 
 func changed(to, subject, name, what string, c *Change) *Message {
 	data := struct{ Name, What, By, At, Address string }{printableName(name), what, c.By, c.At.UTC().Format("2006-01-02 15:04 UTC"), c.Address}
