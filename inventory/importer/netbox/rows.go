@@ -14,12 +14,16 @@ func (x *Export) region(_ int64, o, row object) {
 	row["kind"], row["site_code"], row["parent"] = "region", "region-"+o.text("slug"), x.regionKey(o["parent"])
 }
 
-func (x *Export) regionKey(ref any) any {
-	region := x.referenced("dcim.region", ref)
-	if region == nil {
-		return nil
+// keyOf returns what key returns for the object that a field refers to, nil for none.
+func (x *Export) keyOf(model string, ref any, key func(o object) any) any {
+	if o := x.referenced(model, ref); o != nil {
+		return key(o)
 	}
-	return object{"site_code": "region-" + region.text("slug")}
+	return nil
+}
+
+func (x *Export) regionKey(ref any) any {
+	return x.keyOf("dcim.region", ref, func(o object) any { return object{"site_code": "region-" + o.text("slug")} })
 }
 
 func (x *Export) site(_ int64, o, row object) {
@@ -44,11 +48,7 @@ func (x *Export) roomCode(o object) string {
 
 // siteOf returns the natural key of the site of an object, nil for none.
 func (x *Export) siteOf(o object) any {
-	site := x.referenced("dcim.site", o["site"])
-	if site == nil {
-		return nil
-	}
-	return object{"site_code": site.text("slug")}
+	return x.keyOf("dcim.site", o["site"], func(site object) any { return object{"site_code": site.text("slug")} })
 }
 
 // locationOf returns the natural key of where an object is: the location within its site, or the site.
@@ -80,11 +80,9 @@ func (x *Export) deviceType(_ int64, o, row object) {
 
 // typeKey returns the natural key of a device type, nil for none.
 func (x *Export) typeKey(ref any) any {
-	of := x.referenced("dcim.devicetype", ref)
-	if of == nil {
-		return nil
-	}
-	return object{"manufacturer": x.referenced("dcim.manufacturer", of["manufacturer"]).text("name"), "model": of.text("model")}
+	return x.keyOf("dcim.devicetype", ref, func(o object) any {
+		return object{"manufacturer": x.referenced("dcim.manufacturer", o["manufacturer"]).text("name"), "model": o.text("model")}
+	})
 }
 
 // portTemplate returns the function that fills the row of a port template. Those of module types have no counterpart.
@@ -283,10 +281,7 @@ func (x *Export) cable(number int64, o, row object) {
 
 // vrfOf returns the natural key of the VRF of an object, nil for none.
 func (x *Export) vrfOf(o object) any {
-	if vrf := x.referenced("ipam.vrf", o["vrf"]); vrf != nil {
-		return vrf.text("name")
-	}
-	return nil
+	return x.keyOf("ipam.vrf", o["vrf"], func(vrf object) any { return vrf.text("name") })
 }
 
 func (x *Export) vlan(_ int64, o, row object) {
@@ -300,11 +295,7 @@ func (x *Export) prefix(_ int64, o, row object) {
 
 // vlanKey returns the natural key of a VLAN, nil for none.
 func (x *Export) vlanKey(ref any) any {
-	vlan := x.referenced("ipam.vlan", ref)
-	if vlan == nil {
-		return nil
-	}
-	return object{"vlan_id": vlan["vid"], "location": x.siteOf(vlan)}
+	return x.keyOf("ipam.vlan", ref, func(o object) any { return object{"vlan_id": o["vid"], "location": x.siteOf(o)} })
 }
 
 func (x *Export) address(_ int64, o, row object) {
