@@ -83,13 +83,11 @@ func ParseText(output string) ([]Neighbor, error) {
 // read reads a line.
 func (p *text) read(line string) {
 	line = strings.TrimPrefix(line, "+ ")
-	if m := headed.FindStringSubmatch(line); m != nil {
-		p.begin(Neighbor{Interface: m[1]})
-		return
-	}
-	if m := localPort.FindStringSubmatch(line); m != nil {
-		p.begin(Neighbor{Interface: m[1]})
-		return
+	for _, heading := range []*regexp.Regexp{headed, localPort} {
+		if m := heading.FindStringSubmatch(line); m != nil {
+			p.begin(Neighbor{Interface: m[1]})
+			return
+		}
 	}
 	if m := connection.FindStringSubmatch(line); m != nil {
 		p.set("local interface", m[1])

@@ -50,10 +50,14 @@ func Page(r *records.Resource, more ...Property) *Schema {
 
 // Draft returns the schema of a new record. The fields that the inventory sets may be
 // present, and are ignored.
-func Draft(r *records.Resource) *Schema {
-	return eitherKey(r, Request(Name(r)+"Draft", withKeys(r, properties(r, isVisible, func(f *records.Field) bool {
-		return !f.ReadOnly && (f.Required || f.OnCreate) && f.Member == ""
-	}))...))
+func Draft(r *records.Resource) *Schema { return whole(r, "Draft", true) }
+
+// whole returns the schema of a record with all that it needs, when it is new or later.
+func whole(r *records.Resource, name string, isNew bool, more ...Property) *Schema {
+	required := func(f *records.Field) bool {
+		return !f.ReadOnly && (f.Required || f.OnCreate && isNew) && f.Member == ""
+	}
+	return eitherKey(r, Request(Name(r)+name, append(withKeys(r, properties(r, isVisible, required)), more...)...))
 }
 
 // Replacement returns the schema of a full replacement: a [Draft], without requiring what
@@ -63,8 +67,7 @@ func Replacement(r *records.Resource, more ...Property) *Schema {
 	if !slices.ContainsFunc(r.Fields(), func(f *records.Field) bool { return f.OnCreate }) {
 		return Draft(r)
 	}
-	required := func(f *records.Field) bool { return !f.ReadOnly && f.Required && f.Member == "" }
-	return eitherKey(r, Request(Name(r)+"Replacement", append(withKeys(r, properties(r, isVisible, required)), more...)...))
+	return whole(r, "Replacement", false, more...)
 }
 
 // Change returns the schema of a partial update. The fields that the inventory sets may be

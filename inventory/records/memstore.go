@@ -145,25 +145,20 @@ func (tx *memTx) declare() error {
 	if err != nil {
 		return err
 	}
-	for _, removed := range schema.Removed(next) {
-		for id, rec := range s.tables[removed.From.Name] {
-			s.tables[removed.From.Name][id] = with(rec, func(rec Record) { removed.Field.clear(rec) })
+	removed := schema.Removed(next)
+	for i, changed := range slices.Concat(removed, next.Removed(schema)) {
+		var value any // none of a removed field
+		if i >= len(removed) {
+			value = changed.Field.defaultValue
 		}
-	}
-	for _, added := range next.Removed(schema) {
-		for id, rec := range s.tables[added.From.Name] {
-			s.tables[added.From.Name][id] = with(rec, func(rec Record) { added.Field.Set(rec, added.Field.defaultValue) })
+		for id, rec := range s.tables[changed.From.Name] {
+			rec = Clone(rec)
+			changed.Field.Set(rec, value)
+			s.tables[changed.From.Name][id] = rec
 		}
 	}
 	s.schema.Store(next)
 	return nil
-}
-
-// with returns a changed copy of a record.
-func with(rec Record, change func(rec Record)) Record {
-	rec = Clone(rec)
-	change(rec)
-	return rec
 }
 
 // current returns a resource as the schema has it now.

@@ -253,11 +253,7 @@ func checkChain(f *fixture) {
 	must("read the end of the audit log", err)
 	r := records.Of[records.AuditLog](schema)
 	f.apply(create(full(records.Of[inventory.User](schema), 1), full(records.Of[inventory.User](schema), 2)))
-	entry := func(n int) records.Record {
-		rec := full(r, n)
-		rec.(*records.AuditLog).UserID = nil
-		return rec
-	}
+	entry := func(n int) records.Record { return full(r, n) }
 	f.transaction(nil, create(entry(3), entry(2)), create(entry(1)))
 	f.transaction(errRollback, create(entry(4)))
 	f.transaction(nil, append(refuse(create(entry(5), entry(1))), create(entry(6)))...)
