@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,10 +52,7 @@ type Collector struct {
 
 // New returns a collector. The error says which credentials or options are invalid; it has no secrets.
 func New(credentials Credentials, opts *Options) (*Collector, error) {
-	c := &Collector{credentials: credentials}
-	if opts != nil {
-		c.options = *opts
-	}
+	c := &Collector{credentials, *cmp.Or(opts, &Options{})}
 	o := &c.options
 	return c, errors.Join(
 		credentials.validate(),

@@ -140,10 +140,7 @@ func newClient(address, token string, opts *Options) (*client, error) {
 	if err != nil || base.Host == "" {
 		return nil, fmt.Errorf("the address of the inventory is %q: use a URL such as https://inventory.example.com", address)
 	}
-	c := &client{base: base, token: token}
-	if opts != nil {
-		c.opts = *opts
-	}
+	c := &client{base: base, token: token, opts: *cmp.Or(opts, &Options{})}
 	c.opts.Client = cmp.Or(c.opts.Client, &http.Client{})
 	c.opts.Log = cmp.Or(c.opts.Log, slog.Default())
 	if c.opts.MaxBackoff <= 0 {

@@ -101,9 +101,7 @@ func (p Problem) String() string {
 // fails, or of an option; rows that Skip has applied before stay, and the report counts them.
 func Run(ctx context.Context, engine *records.Engine, sources []Source, opts *Options) (*Report, error) {
 	m := &run{engine: engine, report: &Report{}, schema: engine.Store().Schema(), order: map[string]int{}, allowed: records.Rights{}, failed: map[string]*Row{}}
-	if opts != nil {
-		m.opts = *opts
-	}
+	m.opts = *cmp.Or(opts, &Options{})
 	m.opts.MaxRows = cmp.Or(m.opts.MaxRows, DefaultMaxRows)
 	if m.opts.Prune && m.opts.OnError != Stop {
 		return m.report, errors.New("importer: Prune needs Stop: a record whose row is rejected would be deleted")

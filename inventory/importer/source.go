@@ -77,10 +77,7 @@ const maxRow = 1 << 20
 
 // Open returns the rows of a file. The error is a [*FileError].
 func Open(name string, r io.Reader, schema *records.Schema, opts *FileOptions) (Source, error) {
-	of := FileOptions{}
-	if opts != nil {
-		of = *opts
-	}
+	of := *cmp.Or(opts, &FileOptions{})
 	f := &file{name: path.Base(filepath.ToSlash(name)), schema: schema}
 	of.Format = cmp.Or(of.Format, formats[strings.ToLower(path.Ext(f.name))])
 	if !slices.Contains([]string{CSV, JSONL, YAML}, of.Format) {

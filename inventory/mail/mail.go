@@ -2,6 +2,7 @@ package mail
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -106,14 +107,7 @@ type Log struct {
 
 // NewLog returns a mailer that writes to a log; nil means slog.Default().
 func NewLog(log *slog.Logger, opts *LogOptions) *Log {
-	l := &Log{log: log}
-	if log == nil {
-		l.log = slog.Default()
-	}
-	if opts != nil {
-		l.opts = *opts
-	}
-	return l
+	return &Log{cmp.Or(log, slog.Default()), *cmp.Or(opts, &LogOptions{})}
 }
 
 // Send logs a warning. The error is that of [Message.Check].

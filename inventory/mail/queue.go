@@ -68,10 +68,7 @@ type queued struct {
 
 // NewQueue returns an empty queue over a mailer.
 func NewQueue(mailer Mailer, opts *QueueOptions) *Queue {
-	q := &Queue{mailer: mailer, added: make(chan struct{}, 1)}
-	if opts != nil {
-		q.opts = *opts
-	}
+	q := &Queue{mailer: mailer, opts: *cmp.Or(opts, &QueueOptions{}), added: make(chan struct{}, 1)}
 	o := &q.opts
 	o.Size, o.Attempts = cmp.Or(max(o.Size, 0), 100), cmp.Or(max(o.Attempts, 0), 5)
 	o.Timeout, o.Drain = cmp.Or(max(o.Timeout, 0), time.Minute), cmp.Or(max(o.Drain, 0), 5*time.Second)

@@ -70,10 +70,7 @@ type SMTP struct {
 // does not connect. The error names the invalid setting and never contains the password.
 func NewSMTP(host, from string, opts *SMTPOptions) (*SMTP, error) {
 	ip := net.ParseIP(host)
-	s := &SMTP{host: host, loopback: host == "localhost" || ip != nil && ip.IsLoopback()}
-	if opts != nil {
-		s.opts = *opts
-	}
+	s := &SMTP{host: host, opts: *cmp.Or(opts, &SMTPOptions{}), loopback: host == "localhost" || ip != nil && ip.IsLoopback()}
 	o := &s.opts
 	var err error
 	s.from, err = mail.ParseAddress(from)

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,10 +46,7 @@ type Engine struct {
 
 // New returns an engine over a store. opts may be nil.
 func New(store Store, opts *Options) *Engine {
-	v := &Engine{store: store, commits: &sync.Map{}}
-	if opts != nil {
-		v.opts = *opts
-	}
+	v := &Engine{store: store, opts: *cmp.Or(opts, &Options{}), commits: &sync.Map{}}
 	if v.opts.Now == nil {
 		v.opts.Now = time.Now
 	}
