@@ -213,9 +213,4 @@ func (p *PortTemplate) position(i int, each bool) int64 {
 }
 
 // value returns a number, 0 for none.
-func value(n *int64) int64 {
-	if n == nil {
-		return 0
-	}
-	return *n
-}
+func value(n *int64) int64 { return *cmp.Or(n, new(int64)) }

@@ -1,12 +1,9 @@
 package inventory
 
+import "cmp"
+
 // stringOf returns an optional string, empty for none.
-func stringOf(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
+func stringOf(s *string) string { return *cmp.Or(s, new("")) }
 
 func valueStrings[E ~string](values ...E) []string {
 	all := make([]string, len(values))

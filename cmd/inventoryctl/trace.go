@@ -32,17 +32,12 @@ func (a *app) traceCommand() *cobra.Command {
 				r, _ := c.schema.Named(port.resource)
 				id, err := c.find(r, args[0])
 				if err != nil {
-					if first == nil {
-						first = err
-					}
+					first = cmp.Or(first, err)
 					continue
 				}
 				return c.trace(url.Values{port.parameter: {id}})
 			}
-			if first == nil {
-				first = cli.Usagef("--kind is %q: use interfaces, front-ports, rear-ports or terminations", kind)
-			}
-			return first
+			return cmp.Or(first, cli.Usagef("--kind is %q: use interfaces, front-ports, rear-ports or terminations", kind))
 		}),
 	}
 	c.Flags().StringVar(&kind, "kind", "", "the `kind` of the port: interfaces, front-ports, rear-ports or terminations; default: the first that has the name")

@@ -1,5 +1,7 @@
 package collect
 
+import "cmp"
+
 // Result holds the report of a device. Strings are one line of UTF-8 of at most 255 bytes; an empty one was not
 // reported.
 type Result struct {
@@ -47,12 +49,7 @@ type Neighbor struct {
 }
 
 // DeviceName returns the name of the system, or the host if it has none.
-func (r *Result) DeviceName() string {
-	if r.Name == "" {
-		return r.Host
-	}
-	return r.Name
-}
+func (r *Result) DeviceName() string { return cmp.Or(r.Name, r.Host) }
 
 // absent adds a MIB to those that the device does not have.
 func (r *Result) absent(mib string) { r.Absent = append(r.Absent, mib) }

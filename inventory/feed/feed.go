@@ -143,9 +143,7 @@ func newClient(address, token string, opts *Options) (*client, error) {
 	c := &client{base: base, token: token, opts: *cmp.Or(opts, &Options{})}
 	c.opts.Client = cmp.Or(c.opts.Client, &http.Client{})
 	c.opts.Log = cmp.Or(c.opts.Log, slog.Default())
-	if c.opts.MaxBackoff <= 0 {
-		c.opts.MaxBackoff = 10 * time.Second
-	}
+	c.opts.MaxBackoff = cmp.Or(max(c.opts.MaxBackoff, 0), 10*time.Second)
 	return c, nil
 }
 

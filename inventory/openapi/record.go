@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -287,12 +288,7 @@ func enum(values []string) (all []any) {
 }
 
 // bound returns a bound as a whole number, 0 for none.
-func bound(n *float64) int {
-	if n == nil {
-		return 0
-	}
-	return int(*n)
-}
+func bound(n *float64) int { return int(*cmp.Or(n, new(0.0))) }
 
 // Patterns have the same meaning in RE2 and in ECMA 262 with and without the flag u: they have
 // no classes such as \p{Z} and no characters beyond \xff. A line has no control characters and

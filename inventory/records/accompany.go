@@ -1,6 +1,9 @@
 package records
 
-import "context"
+import (
+	"cmp"
+	"context"
+)
 
 // Accompanied is a hook of a record whose changes change others with it, in the same transaction:
 // those of a cable change its link.
@@ -49,10 +52,7 @@ func Sees(ctx context.Context, tx Tx, rec Record) (bool, error) {
 
 // accompany makes the changes that go along with one of a record.
 func (v *Engine) accompany(ctx context.Context, tx Tx, s *scope, by Caller, r *Resource, before, after Record) error {
-	rec := after
-	if rec == nil {
-		rec = before
-	}
+	rec := cmp.Or(after, before)
 	a, ok := rec.(Accompanied)
 	if !ok {
 		return nil

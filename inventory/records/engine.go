@@ -70,10 +70,7 @@ func (v *Engine) Now() time.Time { return v.opts.Now() }
 // filled in.
 func (v *Engine) DryRun(preview *Preview) *Engine {
 	dry := *v
-	if preview == nil {
-		preview = &Preview{}
-	}
-	dry.preview = preview
+	dry.preview = cmp.Or(preview, &Preview{})
 	return &dry
 }
 
@@ -335,10 +332,7 @@ func (v *Engine) entry(ctx context.Context, s *scope, by Caller, action string, 
 
 // newEntry returns the entry of a change.
 func (v *Engine) newEntry(ctx context.Context, s *scope, by Caller, action string, r *Resource, before, after Record) (*AuditLog, error) {
-	rec := after
-	if rec == nil {
-		rec = before
-	}
+	rec := cmp.Or(after, before)
 	entry, err := v.AuditEntry(by, action, r.Kind(), rec.Meta().ID, r.Diff(before, after))
 	if err == nil && !r.Unaudited {
 		entry.Places, err = s.placesOf(ctx, r, before, after)

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -64,14 +63,11 @@ func (m *model) values(rec records.Record, columns []records.Column) (values []s
 			id, _ := c.Through.Value(rec).(string)
 			source = m.records[id]
 		}
-		value := any("")
+		text := ""
 		if source != nil {
-			value = c.Field.Value(source)
+			text, _ = c.Field.Value(source).(string)
 		}
-		if value == nil {
-			value = ""
-		}
-		values = append(values, fmt.Sprint(value))
+		values = append(values, text)
 	}
 	return values
 }
