@@ -74,6 +74,10 @@
 // [Query.Matches] and [Query.Compare] define filters and order for every [Store].
 // [Query.Cursor] continues a list in any order.
 //
+// [Get], [First], [Select] and [Count] read records of one type by conditions:
+//
+//	open, err := records.Count(ctx, store, q, "status", "open", "id", records.Condition{Op: records.In, Value: ids})
+//
 // # Errors
 //
 // An [Error] has a kind for programs, a message that is safe to show, and the invalid fields, each with a
