@@ -70,8 +70,13 @@ const maxAnswer = 64 << 20
 // Do sends a call and decodes the body of its response into the value that into points to, unless that is
 // nil. Numbers in values of type any are json.Number. The error is a [*Fault] if the API refuses the call.
 func (q *Request) Do(c *Call, into any) (http.Header, error) {
+	r, err := q.request(c)
+	if err != nil {
+		return nil, err
+	}
 	w := &response{header: http.Header{}}
-	if err := q.send(c, w); err != nil || into == nil {
+	q.bare.ServeHTTP(w, r)
+	if err := w.fault(c); err != nil || into == nil {
 		return w.header, err
 	}
 	d := json.NewDecoder(&w.body)
@@ -80,26 +85,6 @@ func (q *Request) Do(c *Call, into any) (http.Header, error) {
 		return nil, fmt.Errorf("%s: %w", c.Path, err)
 	}
 	return w.header, nil
-}
-
-// send sends a call.
-func (q *Request) send(c *Call, w *response) error {
-	r, err := q.request(c)
-	if err != nil {
-		return err
-	}
-	q.bare.ServeHTTP(w, r)
-	if w.tooLarge {
-		return fmt.Errorf("%s: the response has more than %d bytes", c.Path, maxAnswer)
-	}
-	if w.status < http.StatusBadRequest {
-		return nil
-	}
-	f := &Fault{}
-	_ = json.Unmarshal(w.body.Bytes(), f) // a body in another form has no message
-	f.Status, f.RetryAfter = w.status, w.Header().Get("Retry-After")
-	f.Message = cmp.Or(f.Message, http.StatusText(w.status))
-	return f
 }
 
 // Get reads from the API.
@@ -111,7 +96,13 @@ func (q *Request) Get(path string, query url.Values, into any) error {
 // Forward sends the response of the API on to the browser as it comes: exports and the feed of changes. An
 // error before its begin is a [*Fault].
 func (q *Request) Forward(c *Call, header http.Header) error {
-	return q.send(c, &response{to: q.W, own: header})
+	r, err := q.request(c)
+	if err != nil {
+		return err
+	}
+	w := &response{to: q.W, own: header}
+	q.bare.ServeHTTP(w, r)
+	return w.fault(c)
 }
 
 // request returns the request of a call.
@@ -179,6 +170,21 @@ type response struct {
 
 	to  http.ResponseWriter // nil to keep the response
 	own http.Header         // of the response that is passed on
+}
+
+// fault returns why the API has refused a call, nil if it has not.
+func (w *response) fault(c *Call) error {
+	switch {
+	case w.tooLarge:
+		return fmt.Errorf("%s: the response has more than %d bytes", c.Path, maxAnswer)
+	case w.status < http.StatusBadRequest:
+		return nil
+	}
+	f := &Fault{}
+	_ = json.Unmarshal(w.body.Bytes(), f) // a body in another form has no message
+	f.Status, f.RetryAfter = w.status, w.Header().Get("Retry-After")
+	f.Message = cmp.Or(f.Message, http.StatusText(w.status))
+	return f
 }
 
 // Header returns the header.

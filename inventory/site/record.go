@@ -68,7 +68,8 @@ type Page struct {
 // List reads a page of a list.
 func (q *Request) List(resource string, query url.Values) (*Page, error) {
 	p := &Page{}
-	return p, q.Get("/"+resource, query, p)
+	_, err := q.Do(&Call{Path: "/" + resource, Query: query}, p)
+	return p, err
 }
 
 // Some reads the first records of a list, up to so many, and whether there are more. It does not count them.

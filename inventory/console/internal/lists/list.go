@@ -88,7 +88,12 @@ func showList(q *site.Request) error {
 		http.Redirect(q.W, q.R, to, http.StatusSeeOther)
 		return nil
 	}
-	l, err := v.list()
+	page, err := q.List(v.resource.Name, v.pageQuery())
+	problem, refused := site.AsFault(err)
+	if err != nil && (!refused || problem.Status == http.StatusUnauthorized) {
+		return err
+	}
+	l, err := v.list(page, problem)
 	if err != nil {
 		return err
 	}
@@ -105,10 +110,11 @@ func showList(q *site.Request) error {
 	return q.PageStatus(status, listTemplate, site.Title(l.Resource), l)
 }
 
-// list returns the data of the page.
-func (v *view) list() (*list, error) {
+// list returns the data of the page with some records, or with the reason why the API refuses to list them.
+func (v *view) list(page *site.Page, problem *site.Fault) (*list, error) {
 	r := v.resource
 	l := &list{
+		Problem:  problem,
 		Resource: r, Self: v.ListURL(r.Name),
 		Search: v.query.Get("q"), SearchState: v.hidden("q"), Columns: v.hidden(columnParam), RowsFor: v.hidden("limit"),
 		Edit: v.May(r.Name, records.RouteChangeMany), Delete: v.May(r.Name, records.RouteDeleteMany),
@@ -132,8 +138,10 @@ func (v *view) list() (*list, error) {
 		}
 	}
 	l.Here = v.address(here)
-	if err := v.addRecords(l); err != nil {
-		return nil, err
+	if problem == nil {
+		if err := v.addRecords(l, page); err != nil {
+			return nil, err
+		}
 	}
 	return l, v.addTools(l)
 }
@@ -182,16 +190,8 @@ func (v *view) addTools(l *list) (err error) {
 	return err
 }
 
-// addRecords adds the records, or why the API refuses to list them.
-func (v *view) addRecords(l *list) error {
-	page, err := v.read()
-	if f, ok := site.AsFault(err); ok && f.Status != http.StatusUnauthorized {
-		l.Problem = f
-		return nil
-	}
-	if err != nil {
-		return err
-	}
+// addRecords adds the records of a page, and the links to other pages.
+func (v *view) addRecords(l *list, page *site.Page) error {
 	labels, err := v.RefLabels(v.columns, page.Data)
 	if err != nil {
 		return err

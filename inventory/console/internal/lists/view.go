@@ -147,8 +147,8 @@ func (v *view) fieldNames() string {
 	return strings.Join(unique(append(names, v.names()...)), ",")
 }
 
-// read returns the records of the page that the address asks for.
-func (v *view) read() (*site.Page, error) {
+// pageQuery returns the query of the list of the API for the page that the address asks for.
+func (v *view) pageQuery() url.Values {
 	query := v.apiQuery()
 	query.Set("fields", v.fieldNames())
 	query.Set("count", "estimated")
@@ -158,7 +158,7 @@ func (v *view) read() (*site.Page, error) {
 			query[name] = v.query[name]
 		}
 	}
-	return v.List(v.resource.Name, query)
+	return query
 }
 
 // filters returns the parameters that filter, in the order of the alphabet.
