@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -72,8 +73,10 @@ func New(api *httpapi.API, opts *Options) (*Console, error) {
 		c.site.Extra = append(c.site.Extra, ui.NavLink{Label: "API", URL: o.APIDocs, Icon: "book"})
 	}
 	c.site.Extra = append(c.site.Extra, o.Links...)
+	c.site.Edits = map[string]site.Edit{}
 	for _, pages := range c.pages() {
 		c.site.SignIn, c.site.Account = cmp.Or(c.site.SignIn, pages.SignIn), cmp.Or(c.site.Account, pages.Account)
+		maps.Copy(c.site.Edits, pages.Edits)
 		c.site.Entries = append(c.site.Entries, pages.Entries...)
 		c.site.Links = append(c.site.Links, pages.Links...)
 		c.site.Offers = append(c.site.Offers, pages.Offers...)
@@ -153,7 +156,7 @@ func (c *Console) pages() []site.Pages {
 func (c *Console) kit(o *Options) (*ui.Kit, error) {
 	all := &ui.Options{
 		Product: cmp.Or(o.Product, "Inventory"), Prefix: o.Prefix, Funcs: functions,
-		Styles: []string{"style-console.css", "style-lists.css", "style-change.css", "style-exchange.css"},
+		Styles: []string{"style-console.css", "style-steps.css"},
 	}
 	for _, pages := range c.pages() {
 		if pages.Style != "" {

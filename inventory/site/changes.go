@@ -9,7 +9,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// Changes describes what a dry run would change, for the template "exchange-changes".
+// Changes describes what a dry run would change, for the template "steps-changes".
 type Changes struct {
 	Changed []*ChangedRecord // the first records that are changed or deleted
 	New     []*NewRecords    // the first new ones, by resource

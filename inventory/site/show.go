@@ -74,7 +74,7 @@ func FieldLabel(f *records.Field) string {
 
 // words are those that are written in another way than in names of fields.
 var words = map[string]string{
-	"id": "ID", "ip": "IP", "mac": "MAC", "os": "OS", "mtu": "MTU", "vlan": "VLAN", "vlans": "VLANs", "vrf": "VRF", "vrfs": "VRFs", "cidr": "CIDR", "rd": "RD", "dns": "DNS",
+	"id": "ID", "ip": "IP", "mac": "MAC", "os": "OS", "mtu": "MTU", "vlan": "VLAN", "vrf": "VRF", "cidr": "CIDR", "rd": "RD", "dns": "DNS",
 	"lag": "LAG", "cpu": "CPU", "totp": "second factor", "a": "A", "b": "B", "ifindex": "ifIndex", "lat": "latitude", "lon": "longitude", "ts": "time",
 }
 
@@ -83,6 +83,9 @@ func humanize(name string) string {
 	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '-' })
 	for i, p := range parts {
 		parts[i] = cmp.Or(words[p], p)
+		if stem, several := strings.CutSuffix(p, "s"); several && len(stem) > 2 && strings.ToUpper(stem) == words[stem] {
+			parts[i] = words[stem] + "s"
+		}
 	}
 	all := strings.Join(parts, " ")
 	if all == "" {

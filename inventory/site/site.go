@@ -57,6 +57,8 @@ type Site struct {
 	Sections []Section
 	// Counts are those of the home page, in their order.
 	Counts []Count
+	// Edits are those of the forms, by resource.
+	Edits map[string]Edit
 
 	bare http.Handler
 }
@@ -96,6 +98,21 @@ type Pages struct {
 	// SignIn and Account are the paths, below the prefix, of the page to go to without a valid token, and of that of one's
 	// own account, where a password is changed. The shared template "account" has the links to it. Empty for none.
 	SignIn, Account string
+	Edits    map[string]Edit // by the name of a resource
+}
+
+// Edit describes how the forms of a resource differ from those that follow from its fields.
+type Edit struct {
+	// Hints say what the values of fields mean, by their names.
+	Hints map[string]string
+	// Choices returns the values that a field may have, each with its label, nil for any.
+	Choices func(q *Request, field string) [][2]string
+	// Only names the fields that change in a record that exists; the form shows the others. Nil is all of them.
+	Only []string
+	// Instead are what the form of a record that exists has in place of its fields, and Value returns what a record
+	// has for one of them.
+	Instead []*records.Field
+	Value   func(rec Record, name string) any
 }
 
 // RecordLink is a link on the page of each record of a resource.

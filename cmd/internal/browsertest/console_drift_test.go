@@ -23,7 +23,7 @@ func TestConsoleDrift(t *testing.T) {
 	s.looks(page, "drift-table")
 	page.Type("#device", "a")
 	page.Type("#text", "[\n {\"local_interface\": \"Gi1/0/1\"},\n {]")
-	page.Submit(".exchange-split .button-main")
+	page.Submit(".steps-split .button-main")
 	page.AwaitText(".problems", "line 3")
 	page.Expected("400")
 	page.Goto(s.url + "/console/drift?device=drift-a")
@@ -31,10 +31,10 @@ func TestConsoleDrift(t *testing.T) {
 		return "Local Intf: " + own + "\nChassis id: 001a.2b3c.4d5e\nPort id: " + far + "\nSystem Name: drift-b\n\n"
 	}
 	page.Type("#text", neighbor("Gi1/0/1", "Gi1/0/1")+neighbor("Gi1/0/2", "Gi1/0/2")+neighbor("Gi1/0/9", "Gi1/0/2"))
-	page.Submit(".exchange-split .button-main")
+	page.Submit(".steps-split .button-main")
 	page.AwaitText("main", "3 differences")
-	page.AwaitText(".exchange-drift", "The device hears drift-b, port Gi1/0/1. The inventory has no link there.")
-	page.AwaitText(".exchange-drift", "Cannot be applied")
+	page.AwaitText(".drift-table", "The device hears drift-b, port Gi1/0/1. The inventory has no link there.")
+	page.AwaitText(".drift-table", "Cannot be applied")
 	s.looks(page, "drift-differences")
 	page.Click(`input[aria-label="Apply: Gi1/0/2, unexpected"]`)
 	page.Submit(`button[value="preview"]`)

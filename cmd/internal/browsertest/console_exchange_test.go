@@ -58,7 +58,7 @@ func TestConsoleImport(t *testing.T) {
 	require.Contains(t, cells[0][3], "maintenance", "the values that would be right")
 	require.Equal(t, []string{"6", "rack_height", "tall"}, cells[1][:3])
 	page.AwaitText("main", "2 of 4 rows are wrong")
-	page.AwaitText(".exchange-changes", "maintenance")
+	page.AwaitText(".steps-changes", "maintenance")
 	s.looks(page, "import-preview")
 	require.Zero(t, s.number("/devices?hostname=import-1"), "a preview has changed something")
 
@@ -68,7 +68,7 @@ func TestConsoleImport(t *testing.T) {
 
 	page.Submit(`button[value="apply-good"]`)
 	page.AwaitText("main", "Imported: 1 created, 1 changed.")
-	page.AwaitText(".exchange-links", "import-1")
+	page.AwaitText(".import-links", "import-1")
 	s.looks(page, "import-result")
 	require.Equal(t, "maintenance", s.first("/devices?id__in=" + known["id"].(string))["status"])
 

@@ -6,22 +6,45 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 // New returns the feature.
 func New() *feature.Feature {
 	return &feature.Feature{
 		Needs: map[string]records.Record{"custom-fields": &inventory.CustomField{}},
+		Pages: site.Pages{Edits: map[string]site.Edit{"custom-fields": {
+			Hints: map[string]string{
+				"name": "Lower-case letters, digits and underscores.", "default": "Of records without a value.", "choices": "Of a choice. Separated by commas, or one on each line.",
+				"pattern": "Of a text: a regular expression (RE2) that all of it matches.", "reference": "Of a reference: what it refers to.", "label": "For people.",
+			},
+			Choices: choices,
+			Only:    []string{"label", "required", "default", "choices"},
+		}}},
 		Operations: []feature.Operation{{
 			Operation: openapi.Operation{Method: http.MethodDelete, Path: "/custom-fields/{id}", Summary: "Delete one custom field, with its values"},
 			Handle:    deleteField,
 		}},
 	}
+}
+
+// choices returns the resources that may have custom fields, or that these may refer to, by their titles.
+func choices(q *site.Request, field string) (all [][2]string) {
+	for _, r := range q.Schema.Resources() {
+		switch {
+		case field == "resource" && inventory.Customizable(r), field == "reference" && (inventory.Customizable(r) || r.Routes.Has(records.RouteGet)):
+			all = append(all, [2]string{r.Name, site.Title(r)})
+		}
+	}
+	slices.SortFunc(all, func(a, b [2]string) int { return strings.Compare(a[1], b[1]) })
+	return all
 }
 
 // deleteField deletes a custom field. A dry run counts what the deletion would lose.

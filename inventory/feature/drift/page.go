@@ -19,12 +19,12 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
-//go:embed templates/*.html
+//go:embed templates/*.html assets/*
 var files embed.FS
 
 // pages returns the page of a comparison, a form with steps.
 func pages() site.Pages {
-	return site.Pages{Files: files, Routes: []site.Route{
+	return site.Pages{Files: files, Style: "style-drift.css", Routes: []site.Route{
 		{Pattern: "GET /drift", Handle: showDrift},
 		{Pattern: "POST /drift", Handle: runDrift},
 		{Pattern: "GET /drift/devices", Handle: suggestDevices},

@@ -23,6 +23,10 @@ func pages() site.Pages {
 	return site.Pages{
 		Files: files, Style: "style-events.css",
 		Routes: []site.Route{{Pattern: "POST /events/{id}/acknowledge", Handle: acknowledgePage}},
+		Edits: map[string]site.Edit{"events": {
+			Instead: []*records.Field{{Name: "acknowledged", Kind: records.Bool}},
+			Value:   func(rec site.Record, _ string) any { return rec["acknowledged_at"] != nil },
+		}},
 		Counts: []site.Count{{Resource: "events", Order: 60, Label: "Open critical events", Query: critical, Bad: true}},
 		Sections: []site.Section{
 			{

@@ -13,7 +13,6 @@ import (
 	"net/url"
 
 	"github.com/ashlar-go/ashlar/httpx"
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/site"
 )
@@ -23,7 +22,7 @@ var files embed.FS
 
 // Pages returns the pages.
 func Pages() site.Pages {
-	return site.Pages{Files: files, Routes: []site.Route{
+	return site.Pages{Files: files, Style: "style-change.css", Routes: []site.Route{
 		{Pattern: "GET /r/{resource}/new", Handle: showNew},
 		{Pattern: "POST /r/{resource}", Handle: create},
 		{Pattern: "GET /r/{resource}/{id}/edit", Handle: showEdit},
@@ -51,18 +50,6 @@ func target(q *site.Request, does records.Routes, verb string) (*records.Resourc
 
 // isOwn reports whether the record of the path is the user of the sender, who may always change it.
 func isOwn(q *site.Request) bool { return q.IsOwn(q.R.PathValue("resource"), q.R.PathValue("id")) }
-
-// isEvents reports whether only the acknowledgement of records can be changed.
-func isEvents(r *records.Resource) bool {
-	_, ok := r.New().(*inventory.Event)
-	return ok
-}
-
-// isCustomFields reports whether records declare fields.
-func isCustomFields(r *records.Resource) bool {
-	_, ok := r.New().(*inventory.CustomField)
-	return ok
-}
 
 // pathOf returns the path of a record, of the API or, below /r, of the console.
 func pathOf(r *records.Resource, id string) string { return "/" + r.Name + "/" + url.PathEscape(id) }

@@ -28,7 +28,7 @@ func (f *form) entitle(rec site.Record) {
 	label := site.Label(f.Resource, rec)
 	f.Title = "Edit " + label
 	f.Crumbs = append(f.Crumbs, site.Link{Label: label, URL: f.Cancel})
-	if !isCustomFields(f.Resource) {
+	if f.q.Edits[f.Resource.Name].Only == nil {
 		return
 	}
 	for _, field := range f.Resource.Fields() {

@@ -65,10 +65,12 @@ func (f *form) input(name string) *input {
 // fill sets the inputs to the values of a record.
 func (f *form) fill(rec site.Record) error {
 	for _, in := range f.Inputs {
-		if in.Name == "acknowledged" {
-			in.Was = map[bool]string{true: "true", false: "false"}[rec["acknowledged_at"] != nil]
-		} else if !in.WriteOnly {
-			in.Was = stored(in.Field, rec[in.Name])
+		value := rec[in.Name]
+		if edit := f.q.Edits[f.Resource.Name]; edit.Instead != nil {
+			value = edit.Value(rec, in.Name)
+		}
+		if !in.WriteOnly {
+			in.Was = stored(in.Field, value)
 		}
 		in.set(in.Was)
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx/ui"
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/site"
 )
@@ -116,8 +115,8 @@ func newInput(q *site.Request, r *records.Resource, f *records.Field, create boo
 	if in.Control == "select" || in.Control == "pick" {
 		in.Limit = ""
 	}
-	if isCustomFields(r) {
-		in.Hint = customHints[f.Name]
+	if hint := q.Edits[r.Name].Hints[f.Name]; hint != "" {
+		in.Hint = hint
 	}
 	if f.Pattern != "" {
 		in.Hint = "Matches the pattern " + f.Pattern
@@ -152,18 +151,13 @@ func (in *input) area(q *site.Request) {
 // choices returns the values that a field may have, nil for any.
 func choices(q *site.Request, r *records.Resource, f *records.Field) []option {
 	var all []option
-	switch {
-	case f.Enum != nil:
-		for _, v := range f.Enum {
-			all = append(all, option{v, v})
+	for _, v := range f.Enum {
+		all = append(all, option{v, v})
+	}
+	if edit := q.Edits[r.Name]; edit.Choices != nil && f.Enum == nil {
+		for _, c := range edit.Choices(q, f.Name) {
+			all = append(all, option{c[0], c[1]})
 		}
-	case isCustomFields(r) && (f.Name == "resource" || f.Name == "reference"):
-		for _, of := range q.Schema.Resources() {
-			if inventory.Customizable(of) || f.Name == "reference" && of.Routes.Has(records.RouteGet) {
-				all = append(all, option{of.Name, site.Title(of)})
-			}
-		}
-		slices.SortFunc(all, func(a, b option) int { return strings.Compare(a.Label, b.Label) })
 	}
 	return all
 }
@@ -195,12 +189,6 @@ var hints = map[string]string{
 	"timezone": "Such as Europe/Berlin.", "email": "Such as jane@example.org.", "url": "Such as https://example.org/.",
 }
 
-// customHints say what the members of a custom field mean.
-var customHints = map[string]string{
-	"name": "Lower-case letters, digits and underscores.", "default": "Of records without a value.", "choices": "Of a choice. Separated by commas, or one on each line.",
-	"pattern": "Of a text: a regular expression (RE2) that all of it matches.", "reference": "Of a reference: what it refers to.", "label": "For people.",
-}
-
 // limit says how long or large the values of a field may be.
 func limit(f *records.Field) string {
 	plain := func(n float64) string { return ui.Count(strconv.FormatFloat(n, 'f', -1, 64)) }
@@ -226,15 +214,16 @@ func limit(f *records.Field) string {
 
 // fieldsOf returns the fields of a form: those that the sender may set.
 func fieldsOf(q *site.Request, r *records.Resource, create bool) []*records.Field {
-	if isEvents(r) && !create {
-		return []*records.Field{{Name: "acknowledged", Kind: records.Bool}}
+	edit := q.Edits[r.Name]
+	if edit.Instead != nil && !create {
+		return edit.Instead
 	}
 	own := isOwn(q) && !create
 	var all []*records.Field
 	for _, f := range r.Fields() {
 		switch {
 		case f.Hidden || f.ReadOnly, f.AdminOnly && own, f.WriteOnly && own:
-		case isCustomFields(r) && !create && !slices.Contains([]string{"label", "required", "default", "choices"}, f.Name):
+		case edit.Only != nil && !create && !slices.Contains(edit.Only, f.Name):
 		default:
 			all = append(all, f)
 		}

@@ -16,7 +16,7 @@ var files embed.FS
 
 // Pages returns the pages.
 func Pages() site.Pages {
-	return site.Pages{Files: files, Routes: []site.Route{
+	return site.Pages{Files: files, Style: "style-lists.css", Routes: []site.Route{
 		{Pattern: "GET /r/{resource}", Handle: showList},
 		{Pattern: "GET /r/{resource}/export", Handle: export},
 		{Pattern: "GET /suggest/{resource}", Handle: suggest},

@@ -13,12 +13,12 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
-//go:embed templates/*.html
+//go:embed templates/*.html assets/*
 var files embed.FS
 
 // Pages returns the pages.
 func Pages() site.Pages {
-	return site.Pages{Files: files, Routes: []site.Route{
+	return site.Pages{Files: files, Style: "style-import.css", Routes: []site.Route{
 		{Pattern: "GET /import", Handle: showImport},
 		{Pattern: "POST /import", Handle: runImport},
 		{Pattern: "GET /import/template", Handle: importTemplate},

@@ -1,4 +1,4 @@
-// What the pages of imports and drift add: a sign that a form is being sent, and the name of a dropped file.
+// What pages with several steps add: a sign that a form is being sent, and the name of a dropped file.
 "use strict";
 (() => {
   const waits = (form, on) => {
