@@ -186,10 +186,12 @@ func (a *API) List(path string) []map[string]any {
 // resources that a request concerns.
 type Rights struct{ Who, Scope string }
 
-// Rights compares the operations of a feature with a table of them, by method and path such as "GET /topology". A
+// CheckRights compares the operations of a feature with a table of them, by method and path such as "GET /topology". A
 // token with another scope of the resource gets a 403.
-func (a *API) Rights(f *feature.Feature, table map[string]Rights) {
-	a.t.Helper()
+func CheckRights(t *testing.T, f *feature.Feature, table map[string]Rights) {
+	t.Helper()
+	t.Parallel()
+	a := New(t, nil, f)
 	result := func(c *httpxtest.Client, op *feature.Operation) string {
 		path := strings.NewReplacer("{id}", a.Users["root"].ID).Replace(op.Path)
 		switch c.Send(op.Method, path, nil).Code {
@@ -205,7 +207,7 @@ func (a *API) Rights(f *feature.Feature, table map[string]Rights) {
 		name := op.Method + " " + op.Path
 		want, ok := table[name]
 		if !ok {
-			a.t.Errorf("%s has no row in the table of rights", name)
+			t.Errorf("%s has no row in the table of rights", name)
 		}
 		delete(table, name)
 		who := ""
@@ -213,7 +215,7 @@ func (a *API) Rights(f *feature.Feature, table map[string]Rights) {
 			who += result(a.As(user), op)
 		}
 		if who != want.Who {
-			a.t.Errorf("%s gives nobody, viewer, editor and root %s, want %s", name, who, want.Who)
+			t.Errorf("%s gives nobody, viewer, editor and root %s, want %s", name, who, want.Who)
 		}
 		if want.Scope == "" {
 			continue
@@ -222,12 +224,12 @@ func (a *API) Rights(f *feature.Feature, table map[string]Rights) {
 		other := map[string]string{"read": "write", "write": "read"}[verb]
 		for scope, allowed := range map[string]string{want.Scope: "+", resource + ":" + other: "3", "vlans:*": "3"} {
 			if got := result(a.WithScopes(scope), op); got != allowed {
-				a.t.Errorf("%s with the scope %s is %s, want %s", name, scope, got, allowed)
+				t.Errorf("%s with the scope %s is %s, want %s", name, scope, got, allowed)
 			}
 		}
 	}
 	for name := range table {
-		a.t.Errorf("the table of rights has %s, which is no operation", name)
+		t.Errorf("the table of rights has %s, which is no operation", name)
 	}
 }
 

@@ -21,13 +21,13 @@ type Object = map[string]any
 // Unknown is an id of no record.
 const Unknown = "018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f"
 
-// OnStores runs a test on an API over a store in memory, and on one over a database.
-func OnStores(t *testing.T, test func(t *testing.T, g *API), features func() []*feature.Feature) {
+// OnStores runs a test on an API with a feature over a store in memory, and on one over a database.
+func OnStores(t *testing.T, test func(t *testing.T, g *API), newFeature func() *feature.Feature) {
 	t.Helper()
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
-		test(t, New(t, nil, features()...))
+		test(t, New(t, nil, newFeature()))
 	})
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
@@ -40,7 +40,7 @@ func OnStores(t *testing.T, test func(t *testing.T, g *API), features func() []*
 				t.Error(err)
 			}
 		})
-		test(t, New(t, store, features()...))
+		test(t, New(t, store, newFeature()))
 	})
 }
 

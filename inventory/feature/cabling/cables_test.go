@@ -6,8 +6,18 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/inventory/feature/cabling"
 	"github.com/ashlar-go/ashlar/inventory/featuretest"
 )
+
+type object = featuretest.Object
+
+// TestRights: everybody may trace, with the right to list what a trace shows.
+func TestRights(t *testing.T) {
+	featuretest.CheckRights(t, cabling.New(), map[string]featuretest.Rights{
+		"GET /trace": {Who: "1+++"},
+	})
+}
 
 // panel adds a patch panel with a rear port and as many front ports as it has positions, and returns
 // the ids of these ports.
@@ -53,7 +63,7 @@ func TestPassThroughPorts(t *testing.T) {
 		if got := g.Along("rear_port/" + rear["id"].(string)); got != "delete front_port/"+made["id"].(string) {
 			t.Errorf("what went along is %q", got)
 		}
-	}, features)
+	}, cabling.New)
 }
 
 // TestCables: a cable occupies two ports, and is deleted with either.
@@ -102,7 +112,7 @@ func TestCables(t *testing.T) {
 		if n := len(featuretest.Data(t, c.Send("GET", "/cables", nil))); n != 0 {
 			t.Errorf("%d cables are left", n)
 		}
-	}, features)
+	}, cabling.New)
 }
 
 // TestCablesAndLinks: a cable between two interfaces has a link, whichever of them is changed. Links
@@ -165,7 +175,7 @@ func TestCablesAndLinks(t *testing.T) {
 		if n := len(links()); n != 2 {
 			t.Errorf("there are %d links", n)
 		}
-	}, features)
+	}, cabling.New)
 }
 
 // sites has interfaces of devices at two locations; remote is at the second one.
@@ -186,7 +196,7 @@ func twoSites(g *featuretest.API) *sites {
 // TestCableElsewhere: an error says that a port has a cable to elsewhere, but not which.
 func TestCableElsewhere(t *testing.T) {
 	t.Parallel()
-	g := featuretest.New(t, nil, features()...)
+	g := featuretest.New(t, nil, cabling.New())
 	s := twoSites(g)
 	hidden := g.Create("/cables", object{"a_interface_id": s.port["id"], "b_interface_id": s.remote["id"], "label": "secret"})
 	c := g.As("editor")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/inventory/feature/cabling"
 	"github.com/ashlar-go/ashlar/inventory/featuretest"
 )
 
@@ -125,13 +126,13 @@ func TestTrace(t *testing.T) {
 		c.Send("GET", "/trace", nil).WantError(400, "interface_id required termination_id")
 		c.Send("GET", "/trace?rear_port_id="+rear1+"&interface_id="+id["a"], nil).WantError(400, "rear_port_id")
 		c.Send("GET", "/trace?front_port_id=7", nil).WantError(400, "front_port_id UUID")
-	}, features)
+	}, cabling.New)
 }
 
 // TestTraceBounds: a path that returns to its own cable ends, and so does one that is too long.
 func TestTraceBounds(t *testing.T) {
 	t.Parallel()
-	g := featuretest.New(t, nil, features()...)
+	g := featuretest.New(t, nil, cabling.New())
 	c := g.As("root")
 	rear, fronts := panel(g, "loop", 1)
 	connect(c, "rear_port", rear, "front_port", fronts[0]).Want(201)
@@ -155,7 +156,7 @@ func TestTraceBounds(t *testing.T) {
 // TestTraceRights: a trace shows what its sender may list, at their locations.
 func TestTraceRights(t *testing.T) {
 	t.Parallel()
-	g := featuretest.New(t, nil, features()...)
+	g := featuretest.New(t, nil, cabling.New())
 	s := twoSites(g)
 	rear, fronts := panelOf(g, s.device["id"], "pp1", 1)
 	remoteRear, remoteFronts := panelOf(g, s.foreign["id"], "pp2", 1)

@@ -6,11 +6,21 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/internal/errtest"
+	"github.com/ashlar-go/ashlar/inventory/feature/customfields"
 	"github.com/ashlar-go/ashlar/inventory/featuretest"
 )
 
+type object = featuretest.Object
+
+// TestRights: admins delete custom fields.
+func TestRights(t *testing.T) {
+	featuretest.CheckRights(t, customfields.New(), map[string]featuretest.Rights{
+		"DELETE /custom-fields/{id}": {Who: "133+", Scope: "custom-fields:write"},
+	})
+}
+
 // TestCustomFields declares, uses and removes a custom field over HTTP.
-func TestCustomFields(t *testing.T) { featuretest.OnStores(t, customFields, features) }
+func TestCustomFields(t *testing.T) { featuretest.OnStores(t, customFields, customfields.New) }
 
 func customFields(t *testing.T, g *featuretest.API) {
 	c := g.As("root")

@@ -3,7 +3,6 @@ package drift_test
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,15 +13,11 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/ashlar-go/ashlar/internal/errtest"
-	"github.com/ashlar-go/ashlar/internal/scaletest"
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/feature/drift"
 	"github.com/ashlar-go/ashlar/inventory/featuretest"
-	"github.com/ashlar-go/ashlar/inventory/records"
-	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
-type object = map[string]any
+type object = featuretest.Object
 
 // harness is an API with the feature.
 type harness struct {
@@ -30,43 +25,15 @@ type harness struct {
 	t *testing.T
 }
 
-func start(t *testing.T, store records.Store) *harness {
+func start(t *testing.T) *harness {
 	t.Helper()
-	return &harness{featuretest.New(t, store, drift.New()), t}
+	return &harness{featuretest.New(t, nil, drift.New()), t}
 }
 
 // onStores runs a test on a store in memory and on a database.
 func onStores(t *testing.T, test func(t *testing.T, g *harness)) {
-	t.Parallel()
-	t.Run("memory", func(t *testing.T) {
-		t.Parallel()
-		test(t, start(t, nil))
-	})
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		scaletest.Unraced(t)
-		store, err := sqlite.Open(t.Context(), sqlite.Memory, inventory.Schema(), nil)
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, store.Close()) })
-		test(t, start(t, store))
-	})
-}
-
-func device(hostname string) object {
-	return object{"hostname": hostname, "ip": "192.0.2.1", "model": "QFX5120", "vendor": "Juniper", "os": "Junos", "status": "active"}
-}
-
-func port(device any, name string) object {
-	return object{"device_id": device, "name": name, "type": "fiber"}
-}
-
-// with returns an object with further members, given as name, value, name, value.
-func with(o object, pairs ...any) object {
-	changed := maps.Clone(o)
-	for i := 0; i+1 < len(pairs); i += 2 {
-		changed[pairs[i].(string)] = pairs[i+1]
-	}
-	return changed
+	t.Helper()
+	featuretest.OnStores(t, func(t *testing.T, api *featuretest.API) { test(t, &harness{api, t}) }, drift.New)
 }
 
 // driftReport is the part of a response that tests check.
@@ -126,9 +93,9 @@ func (g *harness) drift(user, query string, body object) (report *driftReport) {
 func (g *harness) network() map[string]string {
 	ids := map[string]string{}
 	for _, name := range []string{"sw1", "sw2.example.net", "sw3"} {
-		d := g.Create("/devices", device(name))
+		d := g.Create("/devices", featuretest.Device(name))
 		for _, n := range []string{"1", "2", "3", "4"} {
-			i := with(port(d["id"], "GigabitEthernet1/0/"+n), "mac_address", "02:00:00:00:0"+name[2:3]+":0"+n)
+			i := featuretest.With(featuretest.Port(d["id"], "GigabitEthernet1/0/"+n), "mac_address", "02:00:00:00:0"+name[2:3]+":0"+n)
 			ids[name[:3]+":"+n] = g.Create("/interfaces", i)["id"].(string)
 		}
 	}
@@ -213,9 +180,9 @@ func TestDriftOfInterfaces(t *testing.T) { onStores(t, driftOfInterfaces) }
 
 func driftOfInterfaces(t *testing.T, g *harness) {
 	t.Helper()
-	d := g.Create("/devices", device("sw1"))
-	g.Create("/interfaces", with(port(d["id"], "GigabitEthernet1/0/1"), "description", "to core", "ip_address", "192.0.2.1/24", "mtu", 1500, "oper_status", "up"))
-	g.Create("/interfaces", port(d["id"], "GigabitEthernet1/0/2"))
+	d := g.Create("/devices", featuretest.Device("sw1"))
+	g.Create("/interfaces", featuretest.With(featuretest.Port(d["id"], "GigabitEthernet1/0/1"), "description", "to core", "ip_address", "192.0.2.1/24", "mtu", 1500, "oper_status", "up"))
+	g.Create("/interfaces", featuretest.Port(d["id"], "GigabitEthernet1/0/2"))
 	table := object{"device_id": d["id"], "rows": []object{
 		{"interface": "Gi1/0/1", "description": "to core-1", "ip_address": "192.0.2.7/24", "mtu": "9000", "link_status": "down"},
 		{"interface": "Gi1/0/3", "mac_address": "0200.0000.0003", "mtu": 1500, "link_status": "administratively down"},
@@ -266,8 +233,8 @@ func movedCable(t *testing.T, g *harness) {
 // TestDriftRequests: the error of a wrong request names the field.
 func TestDriftRequests(t *testing.T) {
 	t.Parallel()
-	g := start(t, nil)
-	g.Create("/devices", device("sw1"))
+	g := start(t)
+	g.Create("/devices", featuretest.Device("sw1"))
 	rows := []object{{"local_interface": "Gi1", "neighbor": "sw2"}, {"neighbor": "sw3"}}
 	for _, tc := range []struct {
 		table object
@@ -299,25 +266,25 @@ func TestDriftRequests(t *testing.T) {
 // TestDriftScopes: scopes and locations hold for what a request reads and changes.
 func TestDriftScopes(t *testing.T) {
 	t.Parallel()
-	g := start(t, nil)
+	g := start(t)
 	g.network()
 	site := g.Create("/locations", object{"name": "Graz", "city": "Graz", "country": "AT", "address": "Allee 1"})
 	limited := g.As("")
 	grant := func(body object) {
 		var token object
-		g.As("root").Send("POST", "/users/"+g.Users["root"].ID+"/tokens", with(body, "name", fmt.Sprint(body), "current_password", featuretest.Password)).Want(http.StatusCreated).JSON(&token)
+		g.As("root").Send("POST", "/users/"+g.Users["root"].ID+"/tokens", featuretest.With(body, "name", fmt.Sprint(body), "current_password", featuretest.Password)).Want(http.StatusCreated).JSON(&token)
 		limited.Header.Set("Authorization", "Bearer "+token["token"].(string))
 	}
 	body := object{"tables": []object{{"device": "sw1", "text": lldp}}}
 	grant(object{"scopes": []string{"devices:read", "interfaces:read", "links:read"}})
 	limited.Send("POST", "/drift", body).Want(http.StatusOK)
-	limited.Send("POST", "/drift", with(body, "apply", []string{"all"})).Want(http.StatusForbidden)
+	limited.Send("POST", "/drift", featuretest.With(body, "apply", []string{"all"})).Want(http.StatusForbidden)
 	grant(object{"scopes": []string{"devices:read", "interfaces:read", "links:*"}})
-	limited.Send("POST", "/drift?dry_run=true", with(body, "apply", []string{"all"})).Want(http.StatusOK)
+	limited.Send("POST", "/drift?dry_run=true", featuretest.With(body, "apply", []string{"all"})).Want(http.StatusOK)
 	grant(object{"scopes": []string{"devices:read", "links:*"}})
 	limited.Send("POST", "/drift", body).Want(http.StatusForbidden)
 	grant(object{"scopes": []string{"devices:*", "interfaces:*", "links:*"}, "location_ids": []any{site["id"]}})
-	for _, sent := range []object{body, with(body, "apply", []string{"all"})} {
+	for _, sent := range []object{body, featuretest.With(body, "apply", []string{"all"})} {
 		var hidden object
 		limited.Send("POST", "/drift", sent).Want(http.StatusOK).JSON(&hidden)
 		require.Len(t, hidden["problems"], 1) // the device is not at the location
@@ -353,13 +320,13 @@ func TestDriftSamples(t *testing.T) {
 // sampleDrift applies the differences of a table, of an inventory with the neighbours that it names.
 func sampleDrift(t *testing.T, table object, raw string) {
 	t.Helper()
-	g := start(t, nil)
-	d := g.Create("/devices", device("sw1"))
+	g := start(t)
+	d := g.Create("/devices", featuretest.Device("sw1"))
 	body := object{"tables": []object{table}}
 	first := g.drift("viewer", "", body)
 	require.NotEmpty(t, first.Differences)
 	if first.Differences[0].Resource == "interfaces" {
-		require.Equal(t, len(first.Differences), g.drift("root", "", with(body, "apply", []string{"all"})).Applied)
+		require.Equal(t, len(first.Differences), g.drift("root", "", featuretest.With(body, "apply", []string{"all"})).Applied)
 		require.Empty(t, g.drift("viewer", "", body).Differences)
 		return
 	}
@@ -373,17 +340,17 @@ func sampleDrift(t *testing.T, table object, raw string) {
 		}
 		if !own[diff.Interface] {
 			own[diff.Interface] = true
-			g.Create("/interfaces", port(d["id"], diff.Interface))
+			g.Create("/interfaces", featuretest.Port(d["id"], diff.Interface))
 		}
 		if peers[name] == nil {
-			peers[name] = g.Create("/devices", device(name))["id"]
+			peers[name] = g.Create("/devices", featuretest.Device(name))["id"]
 		}
 		if !ports[name+" "+remote] {
 			ports[name+" "+remote] = true
-			g.Create("/interfaces", port(peers[name], remote))
+			g.Create("/interfaces", featuretest.Port(peers[name], remote))
 		}
 	}
-	applied := g.drift("editor", "", with(body, "apply", []string{"all"}))
+	applied := g.drift("editor", "", featuretest.With(body, "apply", []string{"all"}))
 	after := g.drift("viewer", "", body)
 	require.Len(t, after.Differences, len(first.Differences)-applied.Applied, "%v", after.lines())
 	if text, err := os.ReadFile(raw); err == nil && strings.Contains(raw, "detail__") {

@@ -11,7 +11,7 @@ import (
 // TestDriftOutput: output that cannot be compared is refused with its line, and a name of two devices is asked for.
 func TestDriftOutput(t *testing.T) {
 	t.Parallel()
-	g := start(t, nil)
+	g := start(t)
 	for _, name := range []string{"Here", "There"} {
 		at := g.Create("/locations", object{"name": name})["id"]
 		g.Create("/devices", object{"hostname": "sw2", "location_id": at})

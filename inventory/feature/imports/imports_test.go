@@ -6,11 +6,21 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ashlar-go/ashlar/inventory/feature/imports"
 	"github.com/ashlar-go/ashlar/inventory/featuretest"
 )
 
+type object = featuretest.Object
+
+// TestRights: everybody may import, with the rights to what the rows need.
+func TestRights(t *testing.T) {
+	featuretest.CheckRights(t, imports.New(), map[string]featuretest.Rights{
+		"POST /import": {Who: "1+++"},
+	})
+}
+
 // TestImport: POST /import applies rows atomically, or skips bad ones, with the rights of the sender.
-func TestImport(t *testing.T) { featuretest.OnStores(t, importing, features) }
+func TestImport(t *testing.T) { featuretest.OnStores(t, importing, imports.New) }
 
 func importing(t *testing.T, g *featuretest.API) {
 	t.Helper()
@@ -87,7 +97,7 @@ func importing(t *testing.T, g *featuretest.API) {
 
 // TestReplace: an export with natural keys creates the same records in another inventory, prune deletes what
 // the rows lack, and existing=reject creates only.
-func TestReplace(t *testing.T) { featuretest.OnStores(t, replace, features) }
+func TestReplace(t *testing.T) { featuretest.OnStores(t, replace, imports.New) }
 
 func replace(t *testing.T, g *featuretest.API) {
 	t.Helper()

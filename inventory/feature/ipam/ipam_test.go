@@ -5,8 +5,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ashlar-go/ashlar/inventory/feature/ipam"
 	"github.com/ashlar-go/ashlar/inventory/featuretest"
 )
+
+type object = featuretest.Object
+
+// TestRights: who may create addresses and prefixes may ask for free ones.
+func TestRights(t *testing.T) {
+	featuretest.CheckRights(t, ipam.New(), map[string]featuretest.Rights{
+		"POST /prefixes/{id}/next-address": {Who: "133+", Scope: "addresses:write"},
+		"POST /prefixes/{id}/next-prefix":  {Who: "133+", Scope: "prefixes:write"},
+		"GET /prefixes/{id}/usage":         {Who: "1+++", Scope: "prefixes:read"},
+	})
+}
 
 // TestPrefixes: prefixes and addresses are unique within their VRF, which can't be deleted while it has any.
 func TestPrefixes(t *testing.T) {
@@ -45,7 +57,7 @@ func TestPrefixes(t *testing.T) {
 		for range 2 {
 			g.Create("/addresses", object{"address": "192.0.2.1/32", "role": "anycast"})
 		}
-	}, features)
+	}, ipam.New)
 }
 
 // TestNextFree: the next free address and prefix are the lowest ones, created in one request.
@@ -101,7 +113,7 @@ func TestNextFree(t *testing.T) {
 		if u := featuretest.Read(t, c.Send("GET", space+"/usage", nil)); u["prefixes"] != 6.0 || u["hosts"] != "65534" {
 			t.Errorf("the usage is %v", u)
 		}
-	}, features)
+	}, ipam.New)
 }
 
 // TestPrimaryAddress: ip_address of an interface is its primary address.
@@ -158,5 +170,5 @@ func TestPrimaryAddress(t *testing.T) {
 		of("address=10.0.0.77", "")
 		c.Send("DELETE", "/interfaces/"+id["b"], nil).Want(200)
 		of("interface_id__isnull=false", "10.0.0.9/24")
-	}, features)
+	}, ipam.New)
 }

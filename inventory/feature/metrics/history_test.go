@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/feature/metrics"
 	"github.com/ashlar-go/ashlar/inventory/featuretest"
 )
 
@@ -88,13 +89,13 @@ func TestHistory(t *testing.T) {
 		if n := g.Count("metric-rollups"); n != 0 {
 			t.Errorf("%d summaries of a deleted device", n)
 		}
-	}, features)
+	}, metrics.New)
 }
 
 // TestHistoryRange checks the parameters of a history and the steps that follow from them.
 func TestHistoryRange(t *testing.T) {
 	t.Parallel()
-	g := featuretest.New(t, nil, features()...)
+	g := featuretest.New(t, nil, metrics.New())
 	d := featuretest.Path("/metrics/device", g.Create("/devices", featuretest.Device("core-1"))) + "/history"
 	c := g.As("viewer")
 	for query, want := range map[string]string{

@@ -8,9 +8,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/feature/retention"
 	"github.com/ashlar-go/ashlar/inventory/featuretest"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
+
+type object = featuretest.Object
+
+// TestRights: admins prune.
+func TestRights(t *testing.T) {
+	featuretest.CheckRights(t, retention.New(), map[string]featuretest.Rights{
+		"POST /retention": {Who: "133+"},
+	})
+}
 
 // TestRetention prunes events and the audit log by number, previews it, and reads what was said
 // about it.
@@ -68,5 +78,5 @@ func TestRetention(t *testing.T) {
 			root.Send("POST", "/retention", c.body).WantError(400, c.message)
 		}
 		g.As("viewer").Send("POST", "/retention", events).WantError(403, "")
-	}, features)
+	}, retention.New)
 }

@@ -24,26 +24,17 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
-type object = map[string]any
+type object = featuretest.Object
 
-// harness is an API with the feature.
-type harness struct {
-	*featuretest.API
-	t testing.TB
-}
-
-func start(t testing.TB, store records.Store) *harness {
+func start(t testing.TB, store records.Store) *featuretest.API {
 	t.Helper()
-	return &harness{featuretest.New(t, store, topology.New()), t}
+	return featuretest.New(t, store, topology.New())
 }
-
-func (g *harness) create(path string, body object) object { return g.Create(path, body) }
 
 // TestRights: everybody may ask, with the right to list devices, interfaces and links.
 func TestRights(t *testing.T) {
-	t.Parallel()
 	everyone := featuretest.Rights{Who: "1+++"}
-	featuretest.New(t, nil, topology.New()).Rights(topology.New(), map[string]featuretest.Rights{
+	featuretest.CheckRights(t, topology.New(), map[string]featuretest.Rights{
 		"GET /topology": everyone, "GET /topology/path": everyone, "GET /topology/failures": everyone, "GET /devices/{id}/neighbors": everyone,
 	})
 }
@@ -86,7 +77,7 @@ func databases(t *testing.T, test func(t *testing.T, open func() records.Store))
 }
 
 // everyStore runs a test with a store in memory and with each database.
-func everyStore(t *testing.T, test func(t *testing.T, g *harness)) {
+func everyStore(t *testing.T, test func(t *testing.T, g *featuretest.API)) {
 	t.Helper()
 	databases(t, func(t *testing.T, open func() records.Store) { test(t, start(t, open())) })
 	t.Run("memory", func(t *testing.T) {
@@ -103,40 +94,33 @@ func everyStore(t *testing.T, test func(t *testing.T, g *harness)) {
 //	|
 //	e = f
 type cabled struct {
-	g           *harness
+	g           *featuretest.API
 	here, there object            // locations: a, b, c and d are here, e and f there
 	devices     map[string]object // by hostname
 	links       map[string]object // by their ends: "ab", "ef", "ef2"
 	names       map[string]string // of devices and links, by id
 }
 
-func cable(g *harness) *cabled {
+func cable(g *featuretest.API) *cabled {
 	n := &cabled{g: g, devices: map[string]object{}, links: map[string]object{}, names: map[string]string{}}
-	n.here, n.there = g.create("/locations", object{"name": "here"}), g.create("/locations", object{"name": "there"})
+	n.here, n.there = g.Create("/locations", object{"name": "here"}), g.Create("/locations", object{"name": "there"})
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
 		site := n.here
 		if name > "d" {
 			site = n.there
 		}
-		n.devices[name] = g.create("/devices", object{"hostname": name, "location_id": site["id"]})
+		n.devices[name] = g.Create("/devices", object{"hostname": name, "location_id": site["id"]})
 		n.names[n.devices[name]["id"].(string)] = name
 	}
 	for _, link := range []string{"ab", "bc", "cd", "da", "de", "ef", "ef2"} {
 		var ends []any
 		for _, name := range []string{link[:1], link[1:2]} {
-			ends = append(ends, g.create("/interfaces", object{"device_id": n.devices[name]["id"], "name": "to " + link})["id"])
+			ends = append(ends, g.Create("/interfaces", object{"device_id": n.devices[name]["id"], "name": "to " + link})["id"])
 		}
-		n.links[link] = g.create("/links", object{"a_interface_id": ends[0], "b_interface_id": ends[1]})
+		n.links[link] = g.Create("/links", object{"a_interface_id": ends[0], "b_interface_id": ends[1]})
 		n.names[n.links[link]["id"].(string)] = link
 	}
 	return n
-}
-
-// read returns a response as an object.
-func read(t *testing.T, r *httpxtest.Response) (doc object) {
-	t.Helper()
-	r.JSON(&doc)
-	return doc
 }
 
 // show returns the nodes of a response with their depth, and the edges, as names.
@@ -184,7 +168,7 @@ func (n *cabled) id(name string) string {
 // want requires a part of the network.
 func (n *cabled) want(t *testing.T, c *httpxtest.Client, path, want string) {
 	t.Helper()
-	doc := read(t, c.Send("GET", path, nil).Want(200))
+	doc := featuretest.Read(t, c.Send("GET", path, nil).Want(200))
 	if got := n.show(t, doc); got != want || doc["truncated"] != false {
 		t.Errorf("%s: %s (truncated: %v), want %s", path, got, doc["truncated"], want)
 	}
@@ -194,7 +178,7 @@ func (n *cabled) want(t *testing.T, c *httpxtest.Client, path, want string) {
 func (n *cabled) paths(t *testing.T, c *httpxtest.Client, from, to, query string, want ...string) {
 	t.Helper()
 	var got []string
-	doc := read(t, c.Send("GET", "/topology/path?from="+n.id(from)+"&to="+n.id(to)+query, nil).Want(200))
+	doc := featuretest.Read(t, c.Send("GET", "/topology/path?from="+n.id(from)+"&to="+n.id(to)+query, nil).Want(200))
 	for _, p := range doc["paths"].([]any) {
 		got = append(got, n.show(t, p.(object)))
 		if p.(object)["hops"] != float64(len(p.(object)["edges"].([]any))) {
@@ -211,7 +195,7 @@ func (n *cabled) paths(t *testing.T, c *httpxtest.Client, from, to, query string
 func (n *cabled) failures(t *testing.T, c *httpxtest.Client, query string) string {
 	t.Helper()
 	var got []string
-	for _, x := range read(t, c.Send("GET", "/topology/failures"+query, nil).Want(200))["failures"].([]any) {
+	for _, x := range featuretest.Read(t, c.Send("GET", "/topology/failures"+query, nil).Want(200))["failures"].([]any) {
 		f := x.(object)
 		lost, ok := f["device"].(object)
 		if !ok {
@@ -232,7 +216,7 @@ func (n *cabled) failures(t *testing.T, c *httpxtest.Client, query string) strin
 
 // TestTopology: the graph of a location, neighbours, paths and failures, also while something is down.
 func TestTopology(t *testing.T) {
-	everyStore(t, func(t *testing.T, g *harness) {
+	everyStore(t, func(t *testing.T, g *featuretest.API) {
 		n := cable(g)
 		c, root := g.As("viewer"), g.As("root")
 		const all = "a b c d e f, ab bc cd da de ef ef2"
@@ -304,7 +288,7 @@ func TestNetworkIsRemembered(t *testing.T) {
 	ask("the start", 1)
 	ask("nothing", 0)
 	root.Send("PATCH", "/devices/"+n.id("a"), object{"notes": "x"}).Want(200)
-	g.create("/interfaces", object{"device_id": n.devices["a"]["id"], "name": "spare"})
+	g.Create("/interfaces", object{"device_id": n.devices["a"]["id"], "name": "spare"})
 	root.Send("PATCH", "/links/"+n.id("ab"), object{"type": "copper"}).Want(200)
 	ask("changes of other fields", 0)
 	for _, change := range [][2]any{
@@ -348,17 +332,17 @@ func TestTopologyBounds(t *testing.T) {
 	g := start(t, nil)
 	n := cable(g)
 	c := g.As("viewer")
-	doc := read(t, c.Send("GET", "/devices/"+n.id("d")+"/neighbors?depth=3&limit=2", nil).Want(200))
+	doc := featuretest.Read(t, c.Send("GET", "/devices/"+n.id("d")+"/neighbors?depth=3&limit=2", nil).Want(200))
 	if n := len(doc["nodes"].([]any)); n != 2 || doc["truncated"] != true || doc["total_nodes"] != 6.0 || doc["total_edges"] != 7.0 || len(doc["edges"].([]any)) != 1 {
 		t.Errorf("a limited response is %v", doc)
 	}
 	for query, want := range map[string]bool{"limit=1": true, "limit=2": false} {
-		doc := read(t, c.Send("GET", "/topology/path?disjoint=link&from="+n.id("a")+"&to="+n.id("c")+"&"+query, nil).Want(200))
+		doc := featuretest.Read(t, c.Send("GET", "/topology/path?disjoint=link&from="+n.id("a")+"&to="+n.id("c")+"&"+query, nil).Want(200))
 		if doc["truncated"] != want {
 			t.Errorf("%s: %v", query, doc)
 		}
 	}
-	if doc := read(t, c.Send("GET", "/topology/failures?limit=1", nil).Want(200)); doc["truncated"] != true || doc["total"] != 3.0 {
+	if doc := featuretest.Read(t, c.Send("GET", "/topology/failures?limit=1", nil).Want(200)); doc["truncated"] != true || doc["total"] != 3.0 {
 		t.Errorf("limited failures are %v", doc)
 	}
 	neighbors := "/devices/" + n.id("a") + "/neighbors"
@@ -387,7 +371,7 @@ func TestTopologyBounds(t *testing.T) {
 // TestTopologyRights: what a sender may not see is not in the network, and without the right to list
 // devices, interfaces and links there is none.
 func TestTopologyRights(t *testing.T) {
-	everyStore(t, func(t *testing.T, g *harness) {
+	everyStore(t, func(t *testing.T, g *featuretest.API) {
 		n := cable(g)
 		viewer := "/users/" + g.Users["viewer"].ID
 		g.As("root").Send("PATCH", viewer, object{"location_ids": []any{n.there["id"]}}).Want(200)

@@ -13,24 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/inventory"
-	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/feature/imports"
 	"github.com/ashlar-go/ashlar/inventory/featuretest"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
-
-// object is a JSON object.
-type object = featuretest.Object
-
-func features() []*feature.Feature { return []*feature.Feature{imports.New()} }
-
-// TestRights: everybody may import, with the rights to what the rows need.
-func TestRights(t *testing.T) {
-	t.Parallel()
-	featuretest.New(t, nil, imports.New()).Rights(imports.New(), map[string]featuretest.Rights{
-		"POST /import": {Who: "1+++"},
-	})
-}
 
 // TestLongImport: an import that takes longer than a server gives responses has its report, and the rows of a body that
 // has arrived are not lost.

@@ -1,4 +1,4 @@
-package httpapi_test
+package hosts_test
 
 import (
 	"context"
@@ -16,27 +16,47 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/ashlar-go/ashlar/internal/servertest"
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/feature/hosts"
+	"github.com/ashlar-go/ashlar/inventory/featuretest"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
+type object = featuretest.Object
+
+// TestRights: who may list devices may use each document.
+func TestRights(t *testing.T) {
+	featuretest.CheckRights(t, hosts.New(), map[string]featuretest.Rights{
+		"GET /sd/prometheus": {Who: "1+++", Scope: "devices:read"},
+		"GET /sd/ansible":    {Who: "1+++", Scope: "devices:read"},
+		"GET /sd/hosts":      {Who: "1+++", Scope: "devices:read"},
+		"GET /sd/zone":       {Who: "1+++", Scope: "devices:read"},
+		"GET /sd/ssh":        {Who: "1+++", Scope: "devices:read"},
+	})
+}
+
 // network fills an API with devices at two locations, some of them hostile, and limits the viewer to the
 // first location.
-func network(t *testing.T) *harness {
+func network(t *testing.T) *featuretest.API {
 	t.Helper()
-	g := newHarness(t, &choices{store: records.NewMemStore(everyKind(t))})
-	here, there := g.create("/locations", with(location("Vienna 1"), "site_code", "VIE-1")), g.create("/locations", location("Graz"))
+	schema, err := inventory.NewSchema(records.Extend("devices", "units", records.Int, ""))
+	require.NoError(t, err)
+	g := featuretest.New(t, records.NewMemStore(schema), hosts.New())
+	here, there := g.Create("/locations", featuretest.With(featuretest.Location("Vienna 1"), "site_code", "VIE-1")), g.Create("/locations", featuretest.Location("Graz"))
 	for _, d := range []object{
-		with(device("core-1"), "location_id", here["id"], "tags", []string{"core", "lab x"}, "role", "router", "units", 9100),
-		with(device("edge.Example.org"), "ip", "2001:db8::1", "location_id", there["id"], "vendor", "Cisco Systems"),
-		with(device("core-1"), "ip", "192.0.2.3", "location_id", there["id"]),
+		featuretest.With(featuretest.Device("core-1"), "location_id", here["id"], "tags", []string{"core", "lab x"}, "role", "router", "units", 9100),
+		featuretest.With(featuretest.Device("edge.Example.org"), "ip", "2001:db8::1", "location_id", there["id"], "vendor", "Cisco Systems"),
+		featuretest.With(featuretest.Device("core-1"), "ip", "192.0.2.3", "location_id", there["id"]),
 		{"hostname": "no-address"},
-		with(device("evil ; rm * \"x\""), "ip", "192.0.2.4", "notes", "{{ lookup('pipe', 'id') }}\nHost *", "tags", []string{"{% x %}"}, "role", "a\u2028b"),
-		with(device("192.0.2.99"), "ip", ""),
+		featuretest.With(featuretest.Device("evil ; rm * \"x\""), "ip", "192.0.2.4", "notes", "{{ lookup('pipe', 'id') }}\nHost *", "tags", []string{"{% x %}"}, "role", "a\u2028b"),
+		featuretest.With(featuretest.Device("192.0.2.99"), "ip", ""),
 	} {
-		g.create("/devices", d)
+		g.Create("/devices", d)
 	}
-	g.as("root").Send("PATCH", "/users/"+g.users["viewer"].ID, object{"location_ids": []any{here["id"]}}).Want(200)
+	g.As("root").Send("PATCH", "/users/"+g.Users["viewer"].ID, object{"location_ids": []any{here["id"]}}).Want(200)
 	return g
 }
 
@@ -52,7 +72,7 @@ func TestTargets(t *testing.T) {
 	g := network(t)
 	get := func(user, query string) (all []targetGroup) {
 		t.Helper()
-		g.as(user).Send("GET", "/sd/prometheus"+query, nil).Want(200).WantHeader("Content-Type", "application/json").JSON(&all)
+		g.As(user).Send("GET", "/sd/prometheus"+query, nil).Want(200).WantHeader("Content-Type", "application/json").JSON(&all)
 		return all
 	}
 	names := func(all []targetGroup) string {
@@ -95,9 +115,8 @@ func TestTargets(t *testing.T) {
 	if got := get("viewer", ""); names(got) != "192.0.2.1" || got[0].Labels["__meta_ashlar_location_name"] != "Vienna 1" {
 		t.Errorf("a limited user has %v", got)
 	}
-	token := g.withToken(t, g.newToken(t, "root", "devices:read")["token"])
 	var groups []targetGroup
-	token.Send("GET", "/sd/prometheus?hostname=core-1", nil).Want(200).JSON(&groups)
+	g.WithScopes("devices:read").Send("GET", "/sd/prometheus?hostname=core-1", nil).Want(200).JSON(&groups)
 	if _, there := groups[0].Labels["__meta_ashlar_location_name"]; there || groups[0].Labels["__meta_ashlar_location_id"] == "" {
 		t.Errorf("without the scope locations:read there are the labels %v", groups[0].Labels)
 	}
@@ -105,16 +124,16 @@ func TestTargets(t *testing.T) {
 		"?port=0": "port", "?port=hostname": "port", "?address=tags": "address", "?labels=notes": "labels", "?labels=ip:a-b": "labels", "?labels=ip:a,role:a": "labels",
 		"?limit=1": "limit", "?sortby=ip:asc": "sortby", "?hostnam=x": "hostnam", "?status=x": "status",
 	} {
-		if a := g.as("root").Send("GET", "/sd/prometheus"+query, nil).Want(400); !strings.Contains(a.Body.String(), `"field":"`+want+`"`) {
+		if a := g.As("root").Send("GET", "/sd/prometheus"+query, nil).Want(400); !strings.Contains(a.Body.String(), `"field":"`+want+`"`) {
 			t.Errorf("%s: %s", query, a.Body)
 		}
 	}
-	c := g.as("root")
+	c := g.As("root")
 	tag := c.Send("GET", "/sd/prometheus", nil).Want(200).Header().Get("ETag")
 	zipped := c.Send("GET", "/sd/prometheus", nil, "Accept-Encoding", "gzip").Want(200).WantHeader("Content-Encoding", "gzip")
 	c.Send("GET", "/sd/prometheus", nil, "If-None-Match", tag).Want(304)
 	c.Send("GET", "/sd/prometheus", nil, "If-None-Match", zipped.Header().Get("ETag")).Want(304)
-	g.create("/devices", device("new"))
+	g.Create("/devices", featuretest.Device("new"))
 	c.Send("GET", "/sd/prometheus", nil, "If-None-Match", tag).Want(200)
 }
 
@@ -122,11 +141,11 @@ func TestTargets(t *testing.T) {
 func TestTargetsInPrometheus(t *testing.T) {
 	t.Parallel()
 	g := network(t)
-	api := httptest.NewServer(g.api)
+	api := httptest.NewServer(g.API)
 	defer api.Close()
 	dir := t.TempDir()
 	config := filepath.Join(dir, "prometheus.yml")
-	ok(t, os.WriteFile(config, fmt.Appendf(nil, `
+	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, `
 scrape_configs:
   - job_name: devices
     scrape_interval: 1h
@@ -138,7 +157,7 @@ scrape_configs:
       - {source_labels: [__meta_ashlar_tags], regex: ".*,core,.*", target_label: kind, replacement: core}
       - {source_labels: [__meta_ashlar_hostname], target_label: instance}
       - {source_labels: [__meta_ashlar_location_site_code], target_label: site}
-`, api.URL, g.token("root")), 0o600))
+`, api.URL, strings.TrimPrefix(g.As("root").Header.Get("Authorization"), "Bearer ")), 0o600))
 	found := map[string]map[string]string{}
 	servertest.Start(t, "prometheus", func(port string) []string {
 		return []string{"--config.file", config, "--storage.tsdb.path", filepath.Join(dir, "data"+port), "--web.listen-address", "127.0.0.1:" + port}
@@ -199,11 +218,11 @@ func readTargets(ctx context.Context, addr string, found map[string]map[string]s
 func TestAnsible(t *testing.T) {
 	t.Parallel()
 	g := network(t)
-	document := g.as("root").Send("GET", "/sd/ansible", nil).Want(200).Body.Bytes()
+	document := g.As("root").Send("GET", "/sd/ansible", nil).Want(200).Body.Bytes()
 	dir := t.TempDir()
 	data, script := filepath.Join(dir, "data.json"), filepath.Join(dir, "inventory.sh")
-	ok(t, os.WriteFile(data, document, 0o600))
-	ok(t, os.WriteFile(script, []byte("#!/bin/sh\nexec cat '"+data+"'\n"), 0o700))
+	require.NoError(t, os.WriteFile(data, document, 0o600))
+	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\nexec cat '"+data+"'\n"), 0o700))
 	run := func(program string, args ...string) []byte {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), servertest.Find(t, program), append([]string{"-i", script}, args...)...)
@@ -221,7 +240,7 @@ func TestAnsible(t *testing.T) {
 		Hosts    []string                  `json:"hosts"`
 		Hostvars map[string]map[string]any `json:"hostvars"`
 	}
-	ok(t, json.Unmarshal(run("ansible-inventory", "--list"), &read))
+	require.NoError(t, json.Unmarshal(run("ansible-inventory", "--list"), &read))
 	second := ""
 	for host, vars := range read["_meta"].Hostvars {
 		if vars["ansible_host"] == "192.0.2.3" {
@@ -269,19 +288,19 @@ func TestHostFiles(t *testing.T) {
 		"/sd/zone?origin=edge.example.org&vendor=Cisco%20Systems": "$ORIGIN edge.example.org.\n$TTL 3600\n@\tIN\tAAAA\t2001:db8::1\n",
 		"/sd/hosts?hostname=none":                                 "",
 	} {
-		a := g.as("root").Send("GET", path, nil).Want(200)
+		a := g.As("root").Send("GET", path, nil).Want(200)
 		if got := a.Body.String(); got != want {
 			t.Errorf("%s:\n%s, want\n%s", path, got, want)
 		}
-		g.as("root").Send("GET", path, nil, "If-None-Match", a.Header().Get("ETag")).Want(304)
+		g.As("root").Send("GET", path, nil, "If-None-Match", a.Header().Get("ETag")).Want(304)
 	}
-	if got := g.as("viewer").Send("GET", "/sd/hosts", nil).Want(200).Body.String(); got != "192.0.2.1\tcore-1\n" {
+	if got := g.As("viewer").Send("GET", "/sd/hosts", nil).Want(200).Body.String(); got != "192.0.2.1\tcore-1\n" {
 		t.Errorf("a limited user has %q", got)
 	}
 	for _, query := range []string{"", "?origin=a%20b", "?origin=a%0Ab", "?origin=example.org&ttl=-1", "?origin=example.org&ttl=2147483648"} {
-		g.as("root").Send("GET", "/sd/zone"+query, nil).Want(400)
+		g.As("root").Send("GET", "/sd/zone"+query, nil).Want(400)
 	}
-	g.as("").Send("GET", "/sd/ssh", nil).Want(401)
+	g.As("").Send("GET", "/sd/ssh", nil).Want(401)
 }
 
 // TestDiscoveryDocument: the OpenAPI document has the filters of these routes, and no pages.
@@ -297,7 +316,7 @@ func TestDiscoveryDocument(t *testing.T) {
 			}
 		}
 	}
-	ok(t, json.Unmarshal(newHarness(t, nil).as("").Send("GET", "/openapi.json", nil).Want(200).Body.Bytes(), &doc))
+	require.NoError(t, json.Unmarshal(featuretest.New(t, nil, hosts.New()).As("").Send("GET", "/openapi.json", nil).Want(200).Body.Bytes(), &doc))
 	var names []string
 	for _, p := range doc.Paths["/sd/zone"].Get.Parameters {
 		names = append(names, p.Name+strings.TrimPrefix(p.Link, "#/components/parameters/"))
@@ -316,23 +335,31 @@ func TestDiscoveryDocument(t *testing.T) {
 // TestBigDocument: a document of several pages has each device once, compressed or not.
 func TestBigDocument(t *testing.T) {
 	t.Parallel()
-	g := newHarness(t, &choices{store: manyDevices(t, 3000)})
-	server := httptest.NewServer(g.api)
+	store := records.NewMemStore(inventory.Schema())
+	for from := 0; from < 3000; from += records.MaxItems {
+		var all []records.Record
+		for i := range records.MaxItems {
+			all = append(all, &inventory.Device{Hostname: fmt.Sprintf("d%05d", from+i)})
+		}
+		require.NoError(t, records.New(store, nil).Create(t.Context(), records.Caller{Name: "test"}, all...))
+	}
+	g := featuretest.New(t, store, hosts.New())
+	server := httptest.NewServer(g.API)
 	defer server.Close()
 	for _, encoding := range []string{"identity", ""} { // the client decompresses by itself
 		r, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/sd/prometheus", nil)
-		ok(t, err)
-		r.Header.Set("Authorization", "Bearer "+g.token("viewer"))
+		require.NoError(t, err)
+		r.Header = g.As("viewer").Header.Clone()
 		if encoding != "" {
 			r.Header.Set("Accept-Encoding", encoding)
 		}
 		a, err := server.Client().Do(r)
-		ok(t, err)
+		require.NoError(t, err)
 		defer a.Body.Close()
 		body, err := io.ReadAll(a.Body)
-		ok(t, err)
+		require.NoError(t, err)
 		var groups []targetGroup
-		ok(t, json.Unmarshal(body, &groups))
+		require.NoError(t, json.Unmarshal(body, &groups))
 		for i, group := range groups {
 			if group.Targets[0] != fmt.Sprintf("d%05d", i) {
 				t.Fatalf("target %d is %v", i, group.Targets)
