@@ -67,22 +67,8 @@ func New() *feature.Feature {
 
 // traceAnswer is the response to a trace.
 type traceAnswer struct {
-	Status   string               `json:"status"`
-	Complete bool                 `json:"complete"`
-	Start    int                  `json:"start"`
-	Ends     [2]inventory.PathEnd `json:"ends"`
-	Hops     []hop                `json:"hops"`
-}
-
-// hop is a hop of a path.
-type hop struct {
-	Type     string `json:"type"`
-	ID       string `json:"id"`
-	Name     string `json:"name"`
-	Status   string `json:"status,omitempty"`
-	DeviceID string `json:"device_id,omitempty"`
-	Hostname string `json:"hostname,omitempty"`
-	Position int64  `json:"position,omitempty"`
+	Status string `json:"status"`
+	*inventory.Path
 }
 
 // trace serves the path that a port belongs to.
@@ -95,11 +81,7 @@ func trace(ctx context.Context, r *feature.Request) (*feature.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := traceAnswer{"success", path.Complete, path.Start, path.Ends, make([]hop, len(path.Hops))}
-	for i, h := range path.Hops {
-		a.Hops[i] = hop(h)
-	}
-	return feature.OK(a), nil
+	return feature.OK(traceAnswer{"success", path}), nil
 }
 
 // tracedPort returns the port of the request.

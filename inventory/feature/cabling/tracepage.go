@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/site"
 )
@@ -25,10 +26,7 @@ type tracePage struct {
 
 // tracedHop is a port, cable or link of a trace, as the API has it and as the page shows it.
 type tracedHop struct {
-	Type, ID, Name, Status string
-	DeviceID               string `json:"device_id"`
-	Hostname               string
-	Position               int64
+	inventory.Hop
 
 	Start          bool // it is the port of the trace
 	Cable          bool // or a link
@@ -43,7 +41,7 @@ var hopResources = map[string]string{
 }
 
 // ends say why a path begins or ends somewhere else than at an interface.
-var ends = map[string]string{
+var ends = map[inventory.PathEnd]string{
 	"open":     "The path ends here: the port has no cable that you may see.",
 	"links":    "The path ends here: several links of the interface, or a cable at the other end, do not tell where it goes on.",
 	"unmapped": "The path ends here: no front port belongs to this position of the rear port.",
@@ -64,10 +62,8 @@ func showTrace(q *site.Request) error {
 		return httpx.Errorf(http.StatusNotFound, "Only interfaces, front ports and rear ports have a trace")
 	}
 	var found struct {
-		Complete bool
-		Start    int
-		Ends     []string
-		Hops     []tracedHop
+		inventory.Path
+		Hops []tracedHop `json:"hops"`
 	}
 	if err := q.Get("/trace", url.Values{field + "_id": {q.R.PathValue("id")}}, &found); err != nil {
 		return err

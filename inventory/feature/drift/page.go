@@ -207,18 +207,10 @@ func suggestDevices(q *site.Request) error {
 	return q.Part("drift.html", "drift-devices", options)
 }
 
-// sentTable is a table of a request to the API.
-type sentTable struct {
-	DeviceID string          `json:"device_id"`
-	Kind     string          `json:"kind,omitempty"`
-	Rows     json.RawMessage `json:"rows,omitempty"`
-	Text     *string         `json:"text,omitempty"`
-}
-
 // table returns the table of a text: JSON, or the output of a command. The error is that of JSON, and where is
 // its line.
-func (p *driftPage) table(text []byte) (t *sentTable, where string, err error) {
-	t = &sentTable{DeviceID: p.ID, Kind: p.Kind}
+func (p *driftPage) table(text []byte) (t *driftTable, where string, err error) {
+	t = &driftTable{DeviceID: &p.ID, Kind: Kind(p.Kind)}
 	trimmed := bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))
 	if trimmed[0] != '[' && trimmed[0] != '{' {
 		plain := string(bytes.TrimPrefix(text, []byte("\ufeff")))
@@ -240,7 +232,7 @@ func lineAt(text []byte, offset int64) int {
 }
 
 // perform performs the chosen step with a table.
-func (p *driftPage) perform(q *site.Request, f *site.Form, t *sentTable) error {
+func (p *driftPage) perform(q *site.Request, f *site.Form, t *driftTable) error {
 	chosen := f.Values["apply"]
 	step := f.Get("step")
 	if len(chosen) == 0 && (step == stepPreview || step == stepApply) {
@@ -256,32 +248,26 @@ func (p *driftPage) perform(q *site.Request, f *site.Form, t *sentTable) error {
 	return p.compare(q, f, t)
 }
 
-// shownReport is the response of the API.
+// shownReport is the response of the API, for a page.
 type shownReport struct {
-	Missing, Unexpected, Different, Applied int
-	Differences                             []*shownDifference
-	Problems                                []struct{ Reason string }
-	Changes                                 []site.Change
-	Truncated                               bool
+	driftReport
+	Differences []*shownDifference `json:"differences"`
+	Changes     []site.Change      `json:"changes"`
 }
 
 // call sends a table to the API.
-func (p *driftPage) call(q *site.Request, t *sentTable, apply []string, dry bool) (*shownReport, error) {
-	body := map[string]any{"tables": []*sentTable{t}}
-	if len(apply) > 0 {
-		body["apply"] = apply
-	}
+func (p *driftPage) call(q *site.Request, t *driftTable, apply []string, dry bool) (*shownReport, error) {
 	query := url.Values{}
 	if dry {
 		query.Set("dry_run", "true")
 	}
 	into := &shownReport{}
-	_, err := q.Do(&site.Call{Method: http.MethodPost, Path: "/drift", Query: query, Body: body}, into)
+	_, err := q.Do(&site.Call{Method: http.MethodPost, Path: path, Query: query, Body: driftRequest{[]driftTable{*t}, apply}}, into)
 	return into, err
 }
 
 // compare shows the differences.
-func (p *driftPage) compare(q *site.Request, f *site.Form, t *sentTable) error {
+func (p *driftPage) compare(q *site.Request, f *site.Form, t *driftTable) error {
 	report, err := p.call(q, t, nil, false)
 	if fault, ok := site.AsFault(err); ok && fault.Status != http.StatusUnauthorized {
 		return p.refuse(q, f, "The output cannot be compared", p.explain(fault, t, f.Text)...)
@@ -310,7 +296,7 @@ func (p *driftPage) compare(q *site.Request, f *site.Form, t *sentTable) error {
 }
 
 // preview shows what the chosen differences would change.
-func (p *driftPage) preview(q *site.Request, t *sentTable, chosen []string) error {
+func (p *driftPage) preview(q *site.Request, t *driftTable, chosen []string) error {
 	report, err := p.call(q, t, chosen, true)
 	if err != nil {
 		return p.failed(q, err)
@@ -323,7 +309,7 @@ func (p *driftPage) preview(q *site.Request, t *sentTable, chosen []string) erro
 }
 
 // apply applies the chosen differences. It does not compare again: the calls of one request share memory.
-func (p *driftPage) apply(q *site.Request, t *sentTable, chosen []string) error {
+func (p *driftPage) apply(q *site.Request, t *driftTable, chosen []string) error {
 	report, err := p.call(q, t, chosen, false)
 	if err != nil {
 		return p.failed(q, err)
@@ -351,7 +337,7 @@ func (p *driftPage) failed(q *site.Request, err error) error {
 var rowField = regexp.MustCompile(`^tables\[0\]\.rows\[(\d+)\]`)
 
 // explain returns the problems of a fault of the API, those of rows with their line.
-func (p *driftPage) explain(fault *site.Fault, t *sentTable, text []byte) (problems []string) {
+func (p *driftPage) explain(fault *site.Fault, t *driftTable, text []byte) (problems []string) {
 	for _, field := range fault.Fields {
 		at := strings.TrimPrefix(field.Field, "tables[0].")
 		reason := field.Reason

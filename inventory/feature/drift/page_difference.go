@@ -5,24 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ashlar-go/ashlar/inventory/discovery"
 	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
-// shownDifference is a difference between a device and the inventory, as the API sends it.
+// shownDifference is a difference for a page.
 type shownDifference struct {
-	ID, Type, Resource string
-	DeviceID           string `json:"device_id"`
-	Hostname           string
-	Interface          string
-	Fields             []string
-	Expected, Observed site.Record
-	Change             *struct {
-		Action   string
-		RecordID string `json:"record_id"`
-		Values   site.Record
-	}
-	Reason string
-
+	Difference
 	Checked bool                             `json:"-"`
 	link    func(resource, id string) string // the page of a record
 }
@@ -31,17 +20,17 @@ type shownDifference struct {
 func (d *shownDifference) What() string {
 	if d.Resource == "interfaces" {
 		switch d.Type {
-		case "missing":
+		case discovery.Missing:
 			return "The inventory has this interface, and the device does not report it."
-		case "unexpected":
+		case discovery.Unexpected:
 			return "The device reports this interface, and the inventory does not have it."
 		}
 		return "The interface is not as the device reports it."
 	}
 	switch d.Type {
-	case "missing":
+	case discovery.Missing:
 		return fmt.Sprintf("The inventory has a link to %s. The device hears nobody there.", end(d.Expected))
-	case "unexpected":
+	case discovery.Unexpected:
 		return fmt.Sprintf("The device hears %s. The inventory has no link there.", end(d.Observed))
 	}
 	return fmt.Sprintf("The inventory has a link to %s. The device hears %s.", end(d.Expected), end(d.Observed))
@@ -49,7 +38,7 @@ func (d *shownDifference) What() string {
 
 // Tone returns the colour of the type.
 func (d *shownDifference) Tone() string {
-	return map[string]string{"missing": "bad", "unexpected": "info", "different": "warn"}[d.Type]
+	return map[discovery.Kind]string{discovery.Missing: "bad", discovery.Unexpected: "info", discovery.Different: "warn"}[d.Type]
 }
 
 // end returns a neighbour and its port in words.
@@ -73,9 +62,9 @@ func (d *shownDifference) Effect() string {
 	}
 	what := map[string]string{"links": "link", "interfaces": "interface"}[d.Resource]
 	switch d.Change.Action {
-	case "create":
+	case Create:
 		return "Creates the " + what + "."
-	case "delete":
+	case Delete:
 		if d.Resource == "links" {
 			return "Deletes the link, and its cable."
 		}
@@ -100,8 +89,8 @@ func (d *shownDifference) URL() string {
 	switch {
 	case d.Change != nil && d.Change.RecordID != "":
 		return d.link(d.Resource, d.Change.RecordID)
-	case d.Expected.Text("link_id") != "":
-		return d.link("links", d.Expected.Text("link_id"))
+	case d.Expected["link_id"] != nil:
+		return d.link("links", site.Text(d.Expected["link_id"]))
 	}
 	return ""
 }
@@ -109,7 +98,7 @@ func (d *shownDifference) URL() string {
 // Rows returns the values that differ: of the inventory, and of the device.
 func (d *shownDifference) Rows() (rows []site.Diff) {
 	names := d.Fields
-	if d.Type != "different" {
+	if d.Type != discovery.Different {
 		for name := range d.Observed {
 			if name != "name" && d.Resource == "interfaces" {
 				names = append(names, name)
@@ -118,7 +107,7 @@ func (d *shownDifference) Rows() (rows []site.Diff) {
 		slices.Sort(names)
 	}
 	for _, name := range names {
-		rows = append(rows, site.Diff{Field: strings.ReplaceAll(name, "_", " "), Before: d.Expected.Text(name), After: d.Observed.Text(name)})
+		rows = append(rows, site.Diff{Field: strings.ReplaceAll(name, "_", " "), Before: site.Text(d.Expected[name]), After: site.Text(d.Observed[name])})
 	}
 	return rows
 }

@@ -113,14 +113,7 @@ func (p *rackPage) propose(m *move) {
 
 // read reads the units and the devices.
 func (p *rackPage) read(q *site.Request) error {
-	type mounted struct{ ID, Hostname string }
-	var answer struct {
-		Free  int
-		Units []struct {
-			Unit        int64
-			Front, Back *mounted
-		}
-	}
+	var answer elevationAnswer
 	if err := q.Get("/racks/"+p.Rack.ID()+"/elevation", nil, &answer); err != nil {
 		return err
 	}
@@ -128,7 +121,7 @@ func (p *rackPage) read(q *site.Request) error {
 	if err != nil {
 		return err
 	}
-	slotOf := func(m *mounted) *slot {
+	slotOf := func(m *mountedDevice) *slot {
 		if m == nil {
 			return &slot{Height: 1}
 		}
@@ -143,7 +136,7 @@ func (p *rackPage) read(q *site.Request) error {
 	for _, u := range answer.Units {
 		row := rackUnit{Unit: u.Unit}
 		for _, side := range []struct {
-			is   *mounted
+			is   *mountedDevice
 			last **slot
 			cell **slot
 		}{{u.Front, &front, &row.Front}, {u.Back, &back, &row.Back}} {
@@ -268,21 +261,11 @@ func (m *move) send(q *site.Request, dry bool) error {
 	if err != nil {
 		return err
 	}
-	r, _ := q.Schema.Named("devices")
-	ids := map[string][]string{}
-	for _, c := range preview.Changes {
-		site.RefIDs(ids, r, c.Changes)
+	described, err := q.DescribeChanges(preview.Changes)
+	for _, c := range described.Changed {
+		m.Changes = append(m.Changes, c.Fields...)
 	}
-	names, err := q.LabelsOf(ids)
-	if err != nil {
-		return err
-	}
-	for _, c := range preview.Changes {
-		m.Changes = append(m.Changes, site.Diffs(r, c.Changes, func(_ *records.Field, value any) string {
-			return cmp.Or(names[site.Text(value)], site.Text(value))
-		})...)
-	}
-	return nil
+	return err
 }
 
 // respond shows a move, or why the API refuses it.

@@ -62,21 +62,17 @@ type rackBlock struct {
 	Self          bool
 }
 
-type rackMark struct{ Unit, Y int }
+type rackMark struct {
+	Unit int64
+	Y    int
+}
 
 // unitHeight is the height of a unit of a rack in the drawing.
 const unitHeight = 13
 
 // loadRack reads the units of a rack, and marks a device.
 func loadRack(q *site.Part, id, device string) error {
-	type mounted struct{ ID, Hostname string }
-	var found struct {
-		Free  int
-		Units []struct {
-			Unit        int
-			Front, Back *mounted
-		}
-	}
+	var found elevationAnswer
 	if err := q.Get("/racks/"+url.PathEscape(id)+"/elevation", nil, &found); err != nil {
 		return err
 	}
@@ -88,7 +84,7 @@ func loadRack(q *site.Part, id, device string) error {
 	if device != "" {
 		r.Elevation += "?device=" + device
 	}
-	at := func(blocks []rackBlock, i int, m *mounted) []rackBlock {
+	at := func(blocks []rackBlock, i int, m *mountedDevice) []rackBlock {
 		if m == nil {
 			return blocks
 		}

@@ -46,6 +46,13 @@ type unitAnswer struct {
 	Back  *mountedDevice `json:"back"`
 }
 
+// elevationAnswer is the response.
+type elevationAnswer struct {
+	Status string       `json:"status"`
+	Free   int          `json:"free"`
+	Units  []unitAnswer `json:"units"`
+}
+
 // elevation serves the units of a rack.
 func elevation(ctx context.Context, r *feature.Request) (*feature.Response, error) {
 	from := r.Inventory.Records()
@@ -83,9 +90,5 @@ func elevation(ctx context.Context, r *feature.Request) (*feature.Response, erro
 			free++
 		}
 	}
-	return feature.OK(struct {
-		Status string       `json:"status"`
-		Free   int          `json:"free"`
-		Units  []unitAnswer `json:"units"`
-	}{"success", free, units}), nil
+	return feature.OK(elevationAnswer{"success", free, units}), nil
 }

@@ -38,17 +38,8 @@ func New() *feature.Feature {
 		{Operation: showNeighbors(), Handle: neighbors},
 	}
 	for i := range operations {
-		handle := operations[i].Handle
 		operations[i].Access, operations[i].Scoped = auth.Permission{Everyone: true}, true
-		operations[i].Handle = func(ctx context.Context, r *feature.Request) (*feature.Response, error) {
-			schema := r.Inventory.Records().Schema()
-			for _, list := range []*records.Resource{records.Of[inventory.Device](schema), records.Of[inventory.Interface](schema), records.Of[inventory.Link](schema)} {
-				if err := r.Inventory.May(list, records.RouteList); err != nil {
-					return nil, err
-				}
-			}
-			return handle(ctx, r)
-		}
+		operations[i].Lists = []string{"devices", "interfaces", "links"}
 	}
 	return &feature.Feature{
 		Needs:      map[string]records.Record{"devices": &inventory.Device{}, "interfaces": &inventory.Interface{}, "links": &inventory.Link{}},
