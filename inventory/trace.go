@@ -20,13 +20,13 @@ const (
 
 // Hop is a port, cable or link of a [Path].
 type Hop struct {
-	Type     string // that of a port ([PortType]), or HopCable or HopLink
-	ID       string
-	Name     string // of a port; the label of a cable; empty for a link
-	Status   string // of an interface, cable or link; empty for others
-	DeviceID string // of a port; empty for a termination without a device
-	Hostname string // of the device
-	Position int64  // of a front port, at its rear port; 0 for others
+	Type     string `json:"type"` // that of a port ([PortType]), or HopCable or HopLink
+	ID       string `json:"id"`
+	Name     string `json:"name"`                // of a port; the label of a cable; empty for a link
+	Status   string `json:"status,omitempty"`    // of an interface, cable or link; empty for others
+	DeviceID string `json:"device_id,omitempty"` // of a port; empty for a termination without a device
+	Hostname string `json:"hostname,omitempty"`  // of the device
+	Position int64  `json:"position,omitempty"`  // of a front port, at its rear port; 0 for others
 }
 
 // PathEnd says why a path ends.
@@ -54,10 +54,10 @@ func (PathEnd) Values() []string {
 // the other end, and so on. A front port and the rear port that it leads to follow each other. The
 // path of an interface or a termination begins with it.
 type Path struct {
-	Hops     []Hop
-	Start    int        // the index in Hops of the port whose path it is
-	Ends     [2]PathEnd // why the path begins and ends there
-	Complete bool       // both ends are interfaces or terminations; the path of the other one is then the reverse
+	Hops     []Hop      `json:"hops"`
+	Start    int        `json:"start"`    // the index in Hops of the port whose path it is
+	Ends     [2]PathEnd `json:"ends"`     // why the path begins and ends there
+	Complete bool       `json:"complete"` // both ends are interfaces or terminations; the path of the other one is then the reverse
 }
 
 // Trace returns the path of a port, as far as the reader sees it (REFERENCE.md, 1.10). The error is of

@@ -16,7 +16,6 @@ import (
 	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/feature"
-	"github.com/ashlar-go/ashlar/inventory/feature/imports/internal/page"
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -73,7 +72,7 @@ func New() *feature.Feature {
 	return &feature.Feature{Operations: []feature.Operation{{
 		Operation: description(), Access: auth.Permission{Everyone: true}, Scoped: true, OwnPreview: true,
 		MaxBody: maxBody, RawBody: true, Handle: importRows,
-	}}, Pages: page.Pages()}
+	}}, Pages: pages()}
 }
 
 // description describes the operation.

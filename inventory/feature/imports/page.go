@@ -1,8 +1,9 @@
-package page
+package imports
 
 import (
 	"bytes"
 	"cmp"
+	"embed"
 	"encoding/csv"
 	"fmt"
 	"net/http"
@@ -18,8 +19,33 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
-// maxFile is the maximum size of a file in bytes: that of a body of an import of the API.
-const maxFile = 16 << 20
+//go:embed templates/*.html assets/*
+var files embed.FS
+
+// pages returns the page for imports, and the links to it.
+//
+// Nothing is kept between the steps of the page: the file travels with the form, compressed, and the API reads it again
+// in each step. Files that are too large for that are chosen again.
+func pages() site.Pages {
+	return site.Pages{Files: files, Style: "style-import.css", Routes: []site.Route{
+		{Pattern: "GET /import", Handle: showImport},
+		{Pattern: "POST /import", Handle: runImport},
+		{Pattern: "GET /import/template", Handle: importTemplate},
+		{Pattern: "POST /import/rejected", Handle: rejectedRows},
+	}, Entries: []site.Entry{
+		{Label: "Import", Path: "/import", Icon: "upload", Order: 40, Show: func(q *site.Request) bool { return len(importable(q)) > 0 }},
+	}, Offers: []site.Offer{{
+		Label: "Import a file", Icon: "upload", Path: func(r *records.Resource) string { return "/import?resource=" + r.Name },
+		Show: func(q *site.Request, r *records.Resource) bool { return importer.Importable(q.Schema, r) },
+	}}}
+}
+
+// importable returns the resources whose records the sender may import.
+func importable(q *site.Request) []*records.Resource {
+	return slices.DeleteFunc(q.Schema.Resources(), func(r *records.Resource) bool {
+		return !importer.Importable(q.Schema, r) || !q.May(r.Name, records.RouteCreate|records.RouteChange)
+	})
+}
 
 // The steps of an import.
 const (
@@ -140,7 +166,7 @@ func runImport(q *site.Request) error {
 	if len(importable(q)) == 0 {
 		return httpx.Errorf(http.StatusForbidden, "Your role may not import records")
 	}
-	f, err := site.ReadForm(q, maxFile)
+	f, err := site.ReadForm(q, maxBody)
 	if err != nil {
 		return err
 	}
@@ -187,7 +213,7 @@ func (p *importPage) perform(q *site.Request, f *site.Form) error {
 }
 
 // call sends the file to the API.
-func (p *importPage) call(q *site.Request, f *site.Form, onError string, dry bool) (*importReport, error) {
+func (p *importPage) call(q *site.Request, f *site.Form, onError string, dry bool) (*sentReport, error) {
 	query := url.Values{"format": {p.Format}, "on_error": {onError}}
 	if p.Resource != nil {
 		query.Set("resource", p.Resource.Name)
@@ -198,7 +224,7 @@ func (p *importPage) call(q *site.Request, f *site.Form, onError string, dry boo
 	if dry {
 		query.Set("dry_run", "true")
 	}
-	into := &importReport{}
+	into := &sentReport{}
 	_, err := q.Do(&site.Call{Method: http.MethodPost, Path: "/import", Query: query, Body: bytes.NewReader(p.Table.apply(f.Text)), Type: "text/csv"}, into)
 	return into, err
 }
@@ -327,7 +353,7 @@ func rejectedRows(q *site.Request) error {
 	if len(importable(q)) == 0 {
 		return httpx.Errorf(http.StatusForbidden, "Your role may not import records")
 	}
-	f, err := site.ReadForm(q, maxFile)
+	f, err := site.ReadForm(q, maxBody)
 	if err != nil {
 		return err
 	}
@@ -357,6 +383,48 @@ func size(n int) string {
 		return fmt.Sprintf("%d KiB", (n+1023)>>10)
 	}
 	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+}
+
+// sentReport is the response of the API, for a page.
+type sentReport struct {
+	importReport
+	Problems []problem     `json:"problems"`
+	Changes  []site.Change `json:"changes"`
+}
+
+// problem is that of an invalid row, for a page.
+type problem struct {
+	importProblem
+	InFile string `json:"-"` // the name of the column in the file, if it is another one
+}
+
+// report is a report for a page.
+type report struct {
+	*sentReport
+	site.Changes
+	Packed string // the rejected rows, packed; empty if there are none
+	Mend   string // the rejected rows, if they are few enough to correct them on the page
+}
+
+// maxMend is the number of bytes of rows to correct on the page.
+const maxMend = 64 << 10
+
+// view returns a report for a page.
+func (a *sentReport) view(q *site.Request, t *table) (*report, error) {
+	for i, p := range a.Problems {
+		a.Problems[i].InFile = t.nameOf(p.Column)
+	}
+	slices.SortStableFunc(a.Problems, func(x, y problem) int { return cmp.Compare(x.Line, y.Line) })
+	v := &report{sentReport: a}
+	if a.RejectedRows != "" {
+		v.Packed = site.Pack([]byte(a.RejectedRows))
+		if len(a.RejectedRows) <= maxMend {
+			v.Mend = strings.ToValidUTF8(a.RejectedRows, "\ufffd")
+		}
+	}
+	var err error
+	v.Changes, err = q.DescribeChanges(a.Changes)
+	return v, err
 }
 
 // helpRow describes a column for people who prepare a file.
