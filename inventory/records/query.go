@@ -122,6 +122,17 @@ func (q *Query) Where(field string, value any) *Query {
 	return q
 }
 
+// WhereIn adds the condition that a text or reference has one of some values. It panics for an unknown field.
+func (q *Query) WhereIn(field string, values []string) *Query {
+	all := make([]any, len(values))
+	for i, v := range values {
+		all[i] = v
+	}
+	q.Where(field, all)
+	q.Filters[len(q.Filters)-1].Op = In
+	return q
+}
+
 // PlaceOf returns the position of a record in the order of the query.
 func (q *Query) PlaceOf(rec Record) *Place {
 	p := &Place{ID: rec.Meta().ID, Values: make([]any, len(q.Sort))}

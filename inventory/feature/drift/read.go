@@ -22,15 +22,9 @@ const (
 
 // each iterates over the records whose field has one of some values.
 func each(ctx context.Context, from records.Reader, r *records.Resource, field string, values []string) iter.Seq2[records.Record, error] {
-	f, _ := r.Field(field)
 	return func(yield func(records.Record, error) bool) {
 		for chunk := range slices.Chunk(values, maxValues) {
-			of := make([]any, len(chunk))
-			for i, v := range chunk {
-				of[i] = v
-			}
-			q := &records.Query{Resource: r, Limit: pageSize, Filters: []records.Filter{{Field: f, Op: records.In, Value: of}}}
-			for rec, err := range records.All(ctx, from, q) {
+			for rec, err := range records.All(ctx, from, (&records.Query{Resource: r, Limit: pageSize}).WhereIn(field, chunk)) {
 				if !yield(rec, err) || err != nil {
 					return
 				}

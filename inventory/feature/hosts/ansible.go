@@ -64,11 +64,9 @@ func (a *ansibleHosts) device(b []byte, d *inventory.Device, at *inventory.Locat
 		a.value = m.Append(a.value[:0], d)
 		b = append(append(append(b, `"ashlar_`...), m.Field.Name...), `":`...)
 		if templated(a.value) {
-			b = appendUnsafe(b, m.Field, d)
-		} else {
-			b = append(b, a.value...)
+			a.value = encode.JSON(a.value[:0], untrusted(m.Field.Value(d)))
 		}
-		b = append(b, ',')
+		b = append(append(b, a.value...), ',')
 	}
 	if at != nil {
 		b = a.variable(b, "location_name", at.Name)
@@ -85,14 +83,14 @@ func (a *ansibleHosts) variable(b []byte, name, value string) []byte {
 		return b
 	}
 	b = append(append(append(b, `"ashlar_`...), name...), `":`...)
-	return append(appendUntrusted(b, value), ',')
+	return append(encode.JSON(b, untrusted(value)), ',')
 }
 
 // join adds the last host to its groups.
 func (a *ansibleHosts) join(d *inventory.Device, at *inventory.Location) {
 	var groups []string
 	add := func(kind, value string) {
-		if group := kind + "_" + safeName(value); value != "" && !slices.Contains(groups, group) {
+		if group := kind + "_" + safe(value, ""); value != "" && !slices.Contains(groups, group) {
 			groups = append(groups, group)
 		}
 	}
@@ -123,12 +121,7 @@ func (a *ansibleHosts) join(d *inventory.Device, at *inventory.Location) {
 
 // name returns the name of a host. The first device with a hostname has it alone.
 func (a *ansibleHosts) name(d *inventory.Device) string {
-	name := strings.Map(func(c rune) rune {
-		if c < 0x80 && (isWord(byte(c)) || c == '.' || c == '-') {
-			return c
-		}
-		return '_'
-	}, d.Hostname)
+	name := safe(d.Hostname, ".-")
 	if a.taken[name] {
 		name += "_" + d.ID
 	}
@@ -150,10 +143,10 @@ func (a *ansibleHosts) end(b []byte) []byte {
 	return append(b, "\n}\n"...)
 }
 
-// safeName returns a value as a part of the name of a group: letters, digits and underscores.
-func safeName(s string) string {
+// safe returns a text with underscores in place of all but letters, digits and some others.
+func safe(s, others string) string {
 	return strings.Map(func(c rune) rune {
-		if c < 0x80 && isWord(byte(c)) {
+		if c < 0x80 && (isWord(byte(c)) || strings.ContainsRune(others, c)) {
 			return c
 		}
 		return '_'
@@ -166,26 +159,20 @@ func templated(value []byte) bool {
 	return bytes.Contains(value, []byte("{{")) || bytes.Contains(value, []byte("{%")) || bytes.Contains(value, []byte("{#"))
 }
 
-// appendUntrusted appends a text that Ansible does not take for a template.
-func appendUntrusted(b []byte, text string) []byte {
-	if !templated([]byte(text)) {
-		return encode.String(b, text)
-	}
-	return append(encode.String(append(b, `{"__ansible_unsafe":`...), text), '}')
-}
-
-// appendUnsafe appends the text or the list of a field whose value is templated.
-func appendUnsafe(b []byte, f *records.Field, rec records.Record) []byte {
-	if text, ok := f.Value(rec).(string); ok {
-		return appendUntrusted(b, text)
-	}
-	list, _ := f.Value(rec).([]string)
-	b = append(b, '[')
-	for i, text := range list {
-		if i > 0 {
-			b = append(b, ',')
+// untrusted returns a text, or a list of texts, with what Ansible does not take for a template in place of those that
+// are templated.
+func untrusted(value any) any {
+	switch v := value.(type) {
+	case string:
+		if templated([]byte(v)) {
+			return map[string]string{"__ansible_unsafe": v}
 		}
-		b = appendUntrusted(b, text)
+	case []string:
+		all := make([]any, len(v))
+		for i, text := range v {
+			all[i] = untrusted(text)
+		}
+		return all
 	}
-	return append(b, ']')
+	return value
 }

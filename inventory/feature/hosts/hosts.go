@@ -12,6 +12,7 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -146,38 +147,24 @@ func (p *locationNames) of(ctx context.Context, devices []records.Record) (map[s
 	if len(p.found) > maxPlaceNames {
 		clear(p.found)
 	}
-	var ids []any
-	read := func() error {
-		id, _ := p.locations.Field("id")
-		page, err := p.from.List(ctx, &records.Query{Resource: p.locations, Filters: []records.Filter{{Field: id, Op: records.In, Value: ids}}})
-		if err != nil {
-			return err
-		}
-		for _, rec := range page.Records {
-			p.found[rec.Meta().ID] = rec.(*inventory.Location)
-		}
-		ids = nil
-		return nil
-	}
+	var ids []string
 	for _, rec := range devices {
-		id := rec.(*inventory.Device).LocationID
-		if id == nil {
-			continue
-		}
-		if _, known := p.found[*id]; known {
-			continue
-		}
-		p.found[*id] = nil
-		if ids = append(ids, *id); len(ids) == maxLookup {
-			if err := read(); err != nil {
-				return nil, err
+		if id := rec.(*inventory.Device).LocationID; id != nil {
+			if _, known := p.found[*id]; !known {
+				p.found[*id], ids = nil, append(ids, *id)
 			}
 		}
 	}
-	if len(ids) == 0 {
-		return p.found, nil
+	for some := range slices.Chunk(ids, maxLookup) {
+		found, err := records.Select[inventory.Location](ctx, p.from, (&records.Query{Resource: p.locations}).WhereIn("id", some))
+		if err != nil {
+			return nil, err
+		}
+		for _, location := range found {
+			p.found[location.ID] = location
+		}
 	}
-	return p.found, read()
+	return p.found, nil
 }
 
 // spool keeps a document compressed until it is complete: then its tag is known, and no failure can follow.

@@ -3,7 +3,7 @@ package ipam
 import (
 	"cmp"
 	"embed"
-	"math"
+	"maps"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -62,12 +62,6 @@ type used struct {
 	Lengths       []int
 }
 
-// Text is the percentage for people.
-func (u used) Text() string { return strconv.FormatFloat(u.Percent, 'f', -1, 64) + " %" }
-
-// Value is the value of a meter.
-func (u used) Value() float64 { return math.Min(1, u.Percent/100) }
-
 func usageOf(q *site.Request, rec site.Record) (used, error) {
 	u := used{Prefix: rec.Text("prefix"), URL: q.RecordURL("prefixes", rec.ID()), ID: rec.ID()}
 	return u, q.Get("/prefixes/"+url.PathEscape(rec.ID())+"/usage", nil, &u.counts)
@@ -80,9 +74,7 @@ func loadUsage(p *site.Part) error {
 	}
 	u.Address, u.Next = p.May("addresses", records.RouteCreate), p.May("prefixes", records.RouteCreate)
 	network, _ := netip.ParsePrefix(u.Prefix) // the API has checked it
-	for n := network.Bits() + 1; n <= min(network.Addr().BitLen(), network.Bits()+16); n++ {
-		u.Lengths = append(u.Lengths, n)
-	}
+	u.Lengths = lengths(network)
 	p.Data = u
 	return nil
 }
@@ -91,11 +83,7 @@ func loadUsage(p *site.Part) error {
 func loadWithin(resource, field string) func(*site.Part) error {
 	return func(p *site.Part) error {
 		query := url.Values{field + "__within": {p.Rec.Text("prefix")}, "sortby": {field + ":asc"}}
-		if vrf := p.Rec.Text("vrf_id"); vrf != "" {
-			query.Set("vrf_id", vrf)
-		} else {
-			query.Set("vrf_id__isnull", "true")
-		}
+		maps.Copy(query, inVRF(p.Rec.Text("vrf_id")))
 		names := []string{"address", "interface_id", "status", "dns_name"}
 		if resource == "prefixes" {
 			query.Set("prefix__ne", p.Rec.Text("prefix"))

@@ -43,14 +43,22 @@ type counts struct {
 }
 
 // Share returns the used part, for a meter.
-func (p *prefix) Share() float64 { return min(1, p.Percent/100) }
+func (c counts) Share() float64 { return min(1, c.Percent/100) }
 
 // Used returns the used part in words.
-func (p *prefix) Used() string {
-	if p.Addresses > 0 && p.Percent < 0.01 {
+func (c counts) Used() string {
+	if c.Addresses > 0 && c.Percent < 0.01 {
 		return "< 0.01 %"
 	}
-	return strconv.FormatFloat(p.Percent, 'f', -1, 64) + " %"
+	return strconv.FormatFloat(c.Percent, 'f', -1, 64) + " %"
+}
+
+// lengths returns the prefix lengths that are offered for a prefix within a network.
+func lengths(network netip.Prefix) (all []int) {
+	for n := network.Bits() + 1; n <= min(network.Addr().BitLen(), network.Bits()+16); n++ {
+		all = append(all, n)
+	}
+	return all
 }
 
 // table is a VRF with its prefixes.
@@ -263,9 +271,7 @@ func (p *prefixPage) subtree(q *site.Request) error {
 // free asks the API which address and which prefix would be the next ones.
 func (p *prefixPage) free(q *site.Request) error {
 	bits, most := p.Under.network.Bits(), p.Under.network.Addr().BitLen()
-	for length := bits + 1; length <= min(most, bits+16); length++ {
-		p.Lengths = append(p.Lengths, length)
-	}
+	p.Lengths = lengths(p.Under.network)
 	if given, err := strconv.Atoi(q.R.URL.Query().Get("length")); err == nil && given > bits && given <= most {
 		p.Length = given
 	} else if p.Length = min(bits+8, most); most == 32 && bits < 24 {

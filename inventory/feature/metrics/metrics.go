@@ -92,12 +92,11 @@ func overview(ctx context.Context, r *feature.Request) (*feature.Response, error
 // that has been deleted in the meantime has none.
 func hostnames(ctx context.Context, from records.Reader, metrics []records.Record) (map[string]string, error) {
 	devices := records.Of[inventory.Device](from.Schema())
-	id, _ := devices.Field("id")
-	var ids []any
+	var ids []string
 	for _, rec := range metrics {
 		ids = append(ids, rec.(*inventory.Metric).DeviceID)
 	}
-	page, err := from.List(ctx, &records.Query{Resource: devices, Filters: []records.Filter{{Field: id, Op: records.In, Value: ids}}})
+	page, err := from.List(ctx, (&records.Query{Resource: devices}).WhereIn("id", ids))
 	if err != nil {
 		return nil, err
 	}

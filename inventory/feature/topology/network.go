@@ -162,19 +162,11 @@ const maxEdgeQuery = 512
 func readEdges(ctx context.Context, from records.Reader, ids []string) (map[string]networkEdge, error) {
 	edges := make(map[string]networkEdge, len(ids))
 	links := records.Of[inventory.Link](from.Schema())
-	id, _ := links.Field("id")
 	columns := append([]string{
 		"id", "type", "a_interface_id", "a_interface_id.name", "a_interface_id.device_id", "b_interface_id", "b_interface_id.name", "b_interface_id.device_id",
 	}, linkStatuses()...)
-	for len(ids) > 0 {
-		few := ids[:min(len(ids), maxEdgeQuery)]
-		ids = ids[len(few):]
-		values := make([]any, len(few))
-		for i := range few {
-			values[i] = few[i]
-		}
-		q := &records.Query{Resource: links, Filters: []records.Filter{{Field: id, Op: records.In, Value: values}}}
-		err := records.Project(ctx, from, q, columns, func(v []string) error {
+	for few := range slices.Chunk(ids, maxEdgeQuery) {
+		err := records.Project(ctx, from, (&records.Query{Resource: links}).WhereIn("id", few), columns, func(v []string) error {
 			edges[v[0]] = networkEdge{
 				ID: v[0], Type: v[1], A: networkEnd{InterfaceID: v[2], Interface: v[3], DeviceID: v[4]}, B: networkEnd{InterfaceID: v[5], Interface: v[6], DeviceID: v[7]},
 				Status: v[8], State: stateOf(linkDown(v[8:])),
