@@ -176,12 +176,21 @@ type Delta struct{ Before, After any }
 // Diff is the change of a field, for the template "diff".
 type Diff struct{ Field, Before, After string }
 
-// Diffs returns changed fields in the order of the resource. show writes a value for people.
-func Diffs(r *records.Resource, changes map[string]Delta, show func(*records.Field, any) string) (all []Diff) {
-	for _, f := range r.Fields() {
-		if d, ok := changes[f.Name]; ok {
-			all = append(all, Diff{Field: FieldLabel(f), Before: show(f, d.Before), After: show(f, d.After)})
+// Diffs returns changed fields in the order of the resource, then those that it does not have. show writes a value for
+// people. r may be nil.
+func Diffs(r *records.Resource, changes map[string]Delta, show func(f *records.Field, value any) string) (all []Diff) {
+	rest := maps.Clone(changes)
+	if r != nil {
+		for _, f := range r.Fields() {
+			if d, ok := changes[f.Name]; ok && f.Name != "" {
+				all = append(all, Diff{Field: FieldLabel(f), Before: show(f, d.Before), After: show(f, d.After)})
+				delete(rest, f.Name)
+			}
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(rest)) {
+		f := &records.Field{Name: name}
+		all = append(all, Diff{Field: name, Before: show(f, rest[name].Before), After: show(f, rest[name].After)})
 	}
 	return all
 }

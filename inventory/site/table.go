@@ -115,13 +115,12 @@ func Columns(r *records.Resource, without string) []string {
 
 // listed reports whether short lists may have a column for a field.
 func listed(f *records.Field) bool {
-	switch {
-	case f.Name == "" || f.Hidden || f.WriteOnly || f.ReadOnly:
-		return false
-	case f.Name == "id" || f.Name == "version" || f.Name == "created_at" || f.Name == "updated_at":
-		return false
-	}
-	return f.Kind != records.List && f.Kind != records.Object && f.Format != "text"
+	return f.Name != "" && !f.Hidden && !f.WriteOnly && !f.ReadOnly && !IsBase(f) && f.Kind != records.List && f.Kind != records.Object && f.Format != "text"
+}
+
+// IsBase reports whether all records have the field.
+func IsBase(f *records.Field) bool {
+	return slices.Contains([]string{"id", "version", "created_at", "updated_at"}, f.Name)
 }
 
 // Clip shortens a text to a number of characters.
@@ -141,14 +140,14 @@ func (r Record) Number(name string) float64 {
 	return n
 }
 
-// CountOf says how many records a list has.
+// CountOf says how many records a list has: "1 device", "more than 1,000 devices".
 func CountOf(page *Page, r *records.Resource) string {
-	n := ui.Count(page.Meta.Total)
-	switch {
-	case page.Meta.Count == "estimated":
-		return "more than " + n
-	case page.Meta.Total == 1:
-		return "1 " + r.Noun()
+	text := ui.Count(page.Meta.Total) + " " + Plural(r)
+	if page.Meta.Total == 1 {
+		text = "1 " + r.Noun()
 	}
-	return n + " " + Plural(r)
+	if page.Meta.Count == "estimated" {
+		text = "more than " + text
+	}
+	return text
 }

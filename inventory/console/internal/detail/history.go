@@ -2,9 +2,7 @@ package detail
 
 import (
 	"encoding/json"
-	"maps"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -77,44 +75,17 @@ func entryOf(q *site.Request, r *records.Resource, rec site.Record, labels map[s
 		}
 	}
 	changed := changesOf(rec)
-	for _, name := range orderOf(r, changed) {
-		label, c := name, changed[name]
-		var f *records.Field
-		if r != nil {
-			if f, _ = r.Field(name); f != nil {
-				label = site.FieldLabel(f)
-			}
-		}
-		e.Changes = append(e.Changes, site.Diff{Field: label, Before: changedText(c.Before, f, labels), After: changedText(c.After, f, labels)})
-		if e.Record == "" && r != nil && site.LabelField(r) != nil && site.LabelField(r).Name == name {
-			e.Record = site.Clip(site.Text(c.Before), 60) // of a deleted record
-		}
+	e.Changes = site.Diffs(r, changed, func(f *records.Field, value any) string { return changedText(value, f, labels) })
+	if r != nil && e.Record == "" && site.LabelField(r) != nil {
+		e.Record = site.Clip(site.Text(changed[site.LabelField(r).Name].Before), 60) // of a deleted record
 	}
 	return e
-}
-
-// orderOf returns the names of changed fields in the order of the resource.
-func orderOf(r *records.Resource, changed map[string]site.Delta) []string {
-	var names []string
-	if r != nil {
-		for _, f := range r.Fields() {
-			if _, ok := changed[f.Name]; ok && f.Name != "" {
-				names = append(names, f.Name)
-			}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(changed)) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // changedText returns a changed value for people.
 func changedText(value any, f *records.Field, labels map[string]string) string {
 	text := site.Text(value)
-	if f != nil && f.Ref != nil && labels[text] != "" {
+	if f.Ref != nil && labels[text] != "" {
 		return labels[text]
 	}
 	if v, ok := value.(map[string]any); ok {

@@ -60,7 +60,7 @@ func columnRank(q *site.Request, r *records.Resource, f *records.Field) int {
 	switch {
 	case f == nameField(r):
 		return rankName
-	case isBase(f), f.Kind == records.Object, f.Format == "text":
+	case site.IsBase(f), f.Kind == records.Object, f.Format == "text":
 		return noRank
 	case q.Cell(f, nil, nil).Kind == "badge":
 		return rankState
@@ -74,11 +74,6 @@ func columnRank(q *site.Request, r *records.Resource, f *records.Field) int {
 		return rankSearched
 	}
 	return rankPlain
-}
-
-// isBase reports whether all records have the field.
-func isBase(f *records.Field) bool {
-	return f.Name == "id" || f.Name == "version" || f.Name == "created_at" || f.Name == "updated_at"
 }
 
 // visible reports whether lists show the field.

@@ -201,22 +201,9 @@ func (v *view) addRecords(l *list, page *site.Page) error {
 		l.Rows = append(l.Rows, v.row(rec, labels))
 	}
 	l.Total, v.placed = page.Meta.Total, page.Meta.Count == "estimated" && page.Meta.Total < records.MaxEstimate
-	l.Count = counted(v.resource, page.Meta.Total, page.Meta.Count == "estimated")
+	l.Count = site.CountOf(page, v.resource)
 	v.addPages(l, page)
 	return nil
-}
-
-// counted says how many records there are.
-func counted(r *records.Resource, total int64, more bool) string {
-	name := site.Plural(r)
-	if total == 1 {
-		name = r.Noun()
-	}
-	text := ui.Count(total) + " " + name
-	if more {
-		text = "more than " + text
-	}
-	return text
 }
 
 // addPages adds the links to other pages. A next page begins after a cursor; its number says what the page

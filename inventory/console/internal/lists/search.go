@@ -133,7 +133,8 @@ func hits(q *site.Request, all []result) ([]hit, error) {
 		}
 		h := hit{Label: cmp.Or(labels[found.ID], site.Label(r, found.Record)), URL: q.RecordURL(r.Name, found.ID), Resource: r}
 		if f, ok := r.Field(found.Field); ok && f != site.LabelField(r) && f.Name != "id" {
-			h.Field, h.Value = site.FieldLabel(f), abridged(found.Record.Text(f.Name))
+			line, _, _ := strings.Cut(found.Record.Text(f.Name), "\n")
+			h.Field, h.Value = site.FieldLabel(f), site.Clip(line, 80)
 		}
 		if f := stateOf(q, r, visible); f != nil {
 			h.Status = found.Record.Text(f.Name)
@@ -151,19 +152,6 @@ func stateOf(q *site.Request, r *records.Resource, of func(*records.Field) bool)
 		}
 	}
 	return nil
-}
-
-// abridged returns the first line of a text, up to 80 characters.
-func abridged(text string) string {
-	const most = 80
-	line, _, more := strings.Cut(text, "\n")
-	if runes := []rune(line); len(runes) > most {
-		line, more = string(runes[:most]), true
-	}
-	if more {
-		line += "…"
-	}
-	return line
 }
 
 // grouped returns the results by resource, in the order of the best one of each.
