@@ -10,37 +10,32 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// step is a change of one record, for a difference.
-type step struct {
-	*Difference
-	values map[string]any // of an interface
-	ends   pair           // of a link
-}
-
-// plan is the steps of an application by action, those of links and of interfaces.
-type plan struct{ links, interfaces map[string][]step }
-
 // Apply makes the changes of differences, in the transaction of [records.Engine.Together], in which [Compare] has
 // found them. Differences without a change are ignored. may is called before the first change of each kind and
 // returns an error to refuse it; nil allows all. The error is of kind [records.Conflict] if one of the records
 // has changed since.
 func Apply(ctx context.Context, in *records.Engine, by records.Caller, chosen []*Difference, may func(r *records.Resource, does records.Routes) error) error {
-	p := planOf(chosen)
 	schema := in.Store().Schema()
 	links, interfaces := records.Of[inventory.Link](schema), records.Of[inventory.Interface](schema)
+	ofLinks, ofInterfaces := planLinks(chosen), map[string][]*Difference{}
+	for _, d := range chosen {
+		if d.Change != nil && d.Change.Resource == "interfaces" {
+			ofInterfaces[d.Change.Action] = append(ofInterfaces[d.Change.Action], d)
+		}
+	}
 	for _, part := range []struct {
 		r      *records.Resource
 		action string
-		steps  []step
+		of     map[string][]*Difference
 	}{
-		{links, Delete, p.links[Delete]},
-		{links, Update, p.links[Update]},
-		{links, Create, p.links[Create]},
-		{interfaces, Update, p.interfaces[Update]},
-		{interfaces, Create, p.interfaces[Create]},
-		{interfaces, Delete, p.interfaces[Delete]}, // with the links that are left
+		{links, Delete, ofLinks},
+		{links, Update, ofLinks},
+		{links, Create, ofLinks},
+		{interfaces, Update, ofInterfaces},
+		{interfaces, Create, ofInterfaces},
+		{interfaces, Delete, ofInterfaces}, // with the links that are left
 	} {
-		if len(part.steps) == 0 {
+		if len(part.of[part.action]) == 0 {
 			continue
 		}
 		if may != nil {
@@ -49,19 +44,20 @@ func Apply(ctx context.Context, in *records.Engine, by records.Caller, chosen []
 				return err
 			}
 		}
-		for steps := range slices.Chunk(part.steps, records.MaxItems) {
-			if err := run(ctx, in, by, part.r, part.action, steps); err != nil {
-				return named(err, part.r, steps)
+		for some := range slices.Chunk(part.of[part.action], records.MaxItems) {
+			if err := run(ctx, in, by, part.r, part.action, some); err != nil {
+				return named(err, part.r, some)
 			}
 		}
 	}
 	return nil
 }
 
-// planOf joins the changes of differences. One link may be in several, as it has two ends: a link that shall be
-// there is created, or the first link that shall become it is changed; one that becomes no other is deleted.
-func planOf(chosen []*Difference) *plan {
-	p := &plan{map[string][]step{}, map[string][]step{}}
+// planLinks returns by action what becomes of the links of differences. One link may be in several, as it has two ends: a
+// link that shall be there is created, or the first link that shall become it is changed; one that becomes no other is
+// deleted.
+func planLinks(chosen []*Difference) map[string][]*Difference {
+	plan := map[string][]*Difference{}
 	becomes, wanted, gone := map[string]bool{}, map[pair]bool{}, map[string]bool{}
 	each := func(action string, do func(d *Difference)) {
 		for _, d := range chosen {
@@ -73,13 +69,13 @@ func planOf(chosen []*Difference) *plan {
 	each(Update, func(d *Difference) {
 		if ends := d.Change.ends; !becomes[d.Change.RecordID] && !wanted[ends] {
 			becomes[d.Change.RecordID], wanted[ends] = true, true
-			p.links[Update] = append(p.links[Update], step{Difference: d, ends: ends})
+			plan[Update] = append(plan[Update], d)
 		}
 	})
 	add := func(d *Difference) {
 		if ends := d.Change.ends; !wanted[ends] {
 			wanted[ends] = true
-			p.links[Create] = append(p.links[Create], step{Difference: d, ends: ends})
+			plan[Create] = append(plan[Create], d)
 		}
 	}
 	each(Update, add) // of a link that becomes another one
@@ -87,37 +83,44 @@ func planOf(chosen []*Difference) *plan {
 	remove := func(d *Difference) {
 		if id := d.Change.RecordID; !becomes[id] && !gone[id] {
 			gone[id] = true
-			p.links[Delete] = append(p.links[Delete], step{Difference: d})
+			plan[Delete] = append(plan[Delete], d)
 		}
 	}
 	each(Update, remove) // another link becomes what this one should
 	each(Delete, remove)
-	for _, d := range chosen {
-		if d.Change != nil && d.Change.Resource == "interfaces" {
-			p.interfaces[d.Change.Action] = append(p.interfaces[d.Change.Action], step{Difference: d, values: d.Change.Values})
-		}
-	}
-	return p
+	return plan
 }
 
-// run makes the changes of steps with one action.
-func run(ctx context.Context, in *records.Engine, by records.Caller, r *records.Resource, action string, steps []step) error {
+// run performs an action on the records of differences.
+func run(ctx context.Context, in *records.Engine, by records.Caller, r *records.Resource, action string, differences []*Difference) error {
 	var recs []records.Record
 	var edits []records.Edit
-	for _, s := range steps {
+	for _, d := range differences {
+		patch, err := patchOf(d.Change.Values)
+		if err != nil {
+			return err
+		}
 		if action == Create {
-			rec, err := s.record(r)
+			rec, err := d.Change.record(r, patch)
 			if err != nil {
 				return err
 			}
 			recs = append(recs, rec)
 			continue
 		}
-		apply, err := s.edit(r)
-		if err != nil {
-			return err
-		}
-		edits = append(edits, records.Edit{ID: s.Change.RecordID, Apply: apply})
+		edits = append(edits, records.Edit{ID: d.Change.RecordID, Apply: func(rec records.Record) error {
+			link, isLink := rec.(*inventory.Link)
+			switch {
+			case rec.Meta().Version != d.Change.version:
+				return changed(r)
+			case action == Delete:
+				return nil
+			case isLink:
+				link.AInterfaceID, link.BInterfaceID = d.Change.ends[0], d.Change.ends[1]
+				return nil
+			}
+			return r.Patch(patch)(rec)
+		}})
 	}
 	switch action {
 	case Create:
@@ -129,42 +132,16 @@ func run(ctx context.Context, in *records.Engine, by records.Caller, r *records.
 	return in.Delete(ctx, by, r, edits...)
 }
 
-// record returns the new record of a step.
-func (s *step) record(r *records.Resource) (records.Record, error) {
-	if s.Change.Resource == "links" {
-		return &inventory.Link{AInterfaceID: s.ends[0], BInterfaceID: s.ends[1], Discovery: s.Change.protocol}, nil
-	}
-	values, err := patchOf(s.values)
-	if err != nil {
-		return nil, err
+// record returns the new record of a change.
+func (c *Change) record(r *records.Resource, values records.Patch) (records.Record, error) {
+	if c.Resource == "links" {
+		return &inventory.Link{AInterfaceID: c.ends[0], BInterfaceID: c.ends[1], Discovery: c.protocol}, nil
 	}
 	delete(values, "device")
 	i := &inventory.Interface{}
-	err = r.Patch(values)(i)
-	i.DeviceID = s.Change.deviceID
+	err := r.Patch(values)(i)
+	i.DeviceID = c.deviceID
 	return i, err
-}
-
-// edit returns what a step does to its record. It refuses one that has changed since the comparison.
-func (s *step) edit(r *records.Resource) (func(records.Record) error, error) {
-	values, err := patchOf(s.values)
-	patch := r.Patch(values)
-	return func(rec records.Record) error {
-		seen := int64(0)
-		if s.Change.link != nil {
-			seen = s.Change.link.Version
-		} else if s.Change.port != nil {
-			seen = s.Change.port.Version
-		}
-		if rec.Meta().Version != seen {
-			return changed(r)
-		}
-		if link, ok := rec.(*inventory.Link); ok && s.ends != (pair{}) {
-			link.AInterfaceID, link.BInterfaceID = s.ends[0], s.ends[1]
-			return nil
-		}
-		return patch(rec)
-	}, err
 }
 
 func changed(r *records.Resource) *records.Error {
@@ -185,7 +162,7 @@ func patchOf(values map[string]any) (records.Patch, error) {
 }
 
 // named names the differences of failed items by their ids.
-func named(err error, r *records.Resource, steps []step) error {
+func named(err error, r *records.Resource, differences []*Difference) error {
 	e, ok := errors.AsType[*records.Error](err)
 	if !ok {
 		return err
@@ -194,13 +171,13 @@ func named(err error, r *records.Resource, steps []step) error {
 		return changed(r)
 	}
 	all := *e
-	if len(steps) == 1 {
-		all.Message = "Difference " + steps[0].ID + ": " + e.Message
+	if len(differences) == 1 {
+		all.Message = "Difference " + differences[0].ID + ": " + e.Message
 	}
 	all.Items = slices.Clone(e.Items)
 	for i := range all.Items {
-		if index := all.Items[i].Index; index < len(steps) {
-			all.Items[i].ID = steps[index].ID
+		if index := all.Items[i].Index; index < len(differences) {
+			all.Items[i].ID = differences[index].ID
 		}
 	}
 	return &all

@@ -69,11 +69,10 @@ type Change struct {
 	RecordID string         `json:"record_id"` // empty for a new record
 	Values   map[string]any `json:"values"`
 
-	link     *inventory.Link      // that is changed or deleted
-	ends     pair                 // of the link that shall be there
-	protocol string               // of a new link
-	port     *inventory.Interface // that is changed or deleted
-	deviceID string               // of a new interface
+	version  int64  // of the record that is changed or deleted
+	ends     pair   // of the link that shall be there
+	protocol string // of a new link
+	deviceID string // of a new interface
 }
 
 // pair are the interfaces of a link, in order.

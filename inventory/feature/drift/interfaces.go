@@ -1,7 +1,6 @@
 package drift
 
 import (
-	"maps"
 	"net/netip"
 
 	"github.com/ashlar-go/ashlar/inventory"
@@ -28,14 +27,19 @@ func (c *comparison) compareInterfaces(device *inventory.Device, found []discove
 		switch change := diff.Change; {
 		case d.Expected == nil:
 			change.Action, change.deviceID = Create, device.ID
-			change.Values = newInterface(d.Found)
+			change.Values = valuesOf(d.Found)
 			change.Values["device"] = deviceKey(device)
+			if state, ok := change.Values["state"]; ok {
+				delete(change.Values, "state")
+				change.Values["status"] = state
+			}
 		default:
 			diff.Expected = valuesOf(d.Expected)
-			change.Action, change.RecordID, change.port = Delete, d.Expected.ID, c.interfaces[d.Expected.ID]
+			known := c.interfaces[d.Expected.ID]
+			change.Action, change.RecordID, change.version = Delete, known.ID, known.Version
 			if d.Kind == discovery.Different {
 				change.Action = Update
-				change.Values = corrections(change.port, d.Found, d.Fields)
+				change.Values = corrections(known, d.Found, d.Fields)
 			}
 		}
 		c.found = append(c.found, diff)
@@ -86,16 +90,6 @@ func valuesOf(p *discovery.Port) map[string]any {
 	}
 	if p.MTU != 0 {
 		values["mtu"] = p.MTU
-	}
-	return values
-}
-
-// newInterface returns the fields of an interface that the inventory lacks.
-func newInterface(p *discovery.Port) map[string]any {
-	values := maps.Clone(valuesOf(p))
-	if state, ok := values["state"]; ok {
-		delete(values, "state")
-		values["status"] = state
 	}
 	return values
 }

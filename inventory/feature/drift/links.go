@@ -63,7 +63,7 @@ func (c *comparison) compareNeighbors(device *inventory.Device, t *Table) (heard
 		}
 		c.found = append(c.found, found)
 		if d.Kind == discovery.Missing {
-			found.Change = &Change{Action: Delete, Resource: "links", RecordID: link.ID, Values: map[string]any{}, link: link}
+			found.Change = &Change{Action: Delete, Resource: "links", RecordID: link.ID, Values: map[string]any{}, version: link.Version}
 			continue
 		}
 		found.Observed = observed(d.Found)
@@ -240,7 +240,7 @@ func (c *comparison) propose(n *neighbor, ports map[string]map[string]*inventory
 			change.Values["discovery"] = change.protocol
 		}
 	} else {
-		change.Action, change.RecordID, change.link = Update, n.link.ID, n.link
+		change.Action, change.RecordID, change.version = Update, n.link.ID, n.link.Version
 		name := "b_interface"
 		if n.link.BInterfaceID == n.own.ID {
 			name = "a_interface"
