@@ -63,21 +63,16 @@ func (q *Request) DescribeChanges(changes []Change) (d Changes, err error) {
 		case c.Action == "create":
 			d.New = addNew(d.New, r, c, labels)
 		default:
-			d.Changed = append(d.Changed, describeChange(q, r, c, labels))
+			changed := &ChangedRecord{Action: c.Action, Kind: r.Label, URL: q.RecordURL(r.Name, c.ID)}
+			changed.Label = cmp.Or(labels[c.ID], Label(r, Record{"id": c.ID}))
+			if c.Action != "delete" {
+				changed.Fields = Diffs(r, c.Changes, func(f *records.Field, value any) string { return valueOf(f, value, labels) })
+			}
+			d.Changed = append(d.Changed, changed)
 		}
 	}
 	d.More = len(changes) - len(shown)
 	return d, nil
-}
-
-// describeChange returns a change of a record for a page.
-func describeChange(q *Request, r *records.Resource, c Change, labels map[string]string) *ChangedRecord {
-	v := &ChangedRecord{Action: c.Action, Kind: r.Label, URL: q.RecordURL(r.Name, c.ID)}
-	v.Label = cmp.Or(labels[c.ID], Label(r, Record{"id": c.ID}))
-	if c.Action != "delete" {
-		v.Fields = Diffs(r, c.Changes, func(f *records.Field, value any) string { return valueOf(f, value, labels) })
-	}
-	return v
 }
 
 // valueOf returns a value for a page: of a reference, what people call the record.

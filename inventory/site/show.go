@@ -46,7 +46,7 @@ func (q *Request) Cell(f *records.Field, rec Record, labels map[string]string) C
 		c.Kind = "bool"
 	case f.Kind == records.Object:
 		c.Kind = "object"
-	case isState(f):
+	case strings.Contains(f.Name, "status"), f.Name == "severity", f.Name == "action": // a state, which has a colour
 		c.Kind = "badge"
 	case f.Format == "text":
 		c.Kind = "long"
@@ -54,11 +54,6 @@ func (q *Request) Cell(f *records.Field, rec Record, labels map[string]string) C
 		c.Kind = "mono"
 	}
 	return c
-}
-
-// isState reports whether the values of a field are states, which have colours.
-func isState(f *records.Field) bool {
-	return strings.Contains(f.Name, "status") || f.Name == "severity" || f.Name == "action"
 }
 
 // RecordURL returns the address of the page of a record.

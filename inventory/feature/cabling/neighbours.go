@@ -2,6 +2,7 @@ package cabling
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -76,7 +77,14 @@ func loadNeighbours(p *site.Part) error {
 		n.More = "and " + strconv.Itoa(left) + " more"
 	}
 	n.Rows = n.Rows[:min(len(n.Rows), maxNeighbours)]
-	n.layout()
+	n.Height = len(n.Rows) * rowHeight
+	n.Middle = n.Height / 2
+	for i := range n.Rows {
+		row := &n.Rows[i]
+		row.Y = i*rowHeight + rowHeight/2
+		row.Curve = fmt.Sprintf("M8 %dC40 %[1]d 30 %[2]d 61 %[2]d", n.Middle, row.Y)
+		row.Name, row.Ports = site.Clip(row.Name, maxNeighbourName), site.Clip(row.Ports, maxNeighbourPorts)
+	}
 	p.Data = n
 	return nil
 }
@@ -105,17 +113,4 @@ func neighboursOf(p *site.Part, interfaces []site.Record, rows map[string]*neigh
 		}
 	}
 	return nil
-}
-
-// layout places the rows, and draws a curve to each.
-func (n *neighbours) layout() {
-	n.Height = len(n.Rows) * rowHeight
-	n.Middle = n.Height / 2
-	for i := range n.Rows {
-		row := &n.Rows[i]
-		row.Y = i*rowHeight + rowHeight/2
-		m, y := strconv.Itoa(n.Middle), strconv.Itoa(row.Y)
-		row.Curve = "M8 " + m + "C40 " + m + " 30 " + y + " 61 " + y
-		row.Name, row.Ports = site.Clip(row.Name, maxNeighbourName), site.Clip(row.Ports, maxNeighbourPorts)
-	}
 }

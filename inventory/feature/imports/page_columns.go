@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,7 +73,7 @@ var byteOrderMark = []byte("\ufeff")
 
 // formatOf returns the format of a file by its name, or else by how it begins.
 func formatOf(name string, text []byte) string {
-	switch ending(name) {
+	switch strings.ToLower(path.Ext(name)) {
 	case ".csv":
 		return importer.CSV
 	case ".jsonl", ".ndjson", ".json":
@@ -395,12 +396,4 @@ func parts(f *records.Field, path string) []target {
 		}
 	}
 	return all
-}
-
-// ending returns the last part of the name of a file, such as .csv.
-func ending(name string) string {
-	if at := strings.LastIndexByte(name, '.'); at >= 0 {
-		return strings.ToLower(name[at:])
-	}
-	return ""
 }

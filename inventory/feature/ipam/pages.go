@@ -33,8 +33,10 @@ func pages() site.Pages {
 		Files: files, Style: "style-ipam.css",
 		Routes: []site.Route{
 			{Pattern: "GET /prefixes", Handle: showPrefixes},
-			{Pattern: "POST /prefixes/{id}/next-address", Handle: createAddress},
-			{Pattern: "POST /prefixes/{id}/next-prefix", Handle: createPrefix},
+			{Pattern: "POST /prefixes/{id}/next-address", Handle: func(q *site.Request) error { return nextPage(q, "next-address", "addresses", nil) }},
+			{Pattern: "POST /prefixes/{id}/next-prefix", Handle: func(q *site.Request) error {
+				return nextPage(q, "next-prefix", "prefixes", url.Values{"prefix_length": {q.R.PostFormValue("prefix_length")}})
+			}},
 		},
 		Entries: []site.Entry{{Label: "Prefix tree", Path: "/prefixes", Icon: "prefix", Order: 30, Show: func(q *site.Request) bool { return q.MaySee("prefixes") }}},
 		Links: []site.RecordLink{{
@@ -100,14 +102,7 @@ func loadWithin(resource, field string) func(*site.Part) error {
 	}
 }
 
-// createAddress creates a record for the lowest free address of a prefix.
-func createAddress(q *site.Request) error { return nextPage(q, "next-address", "addresses", nil) }
-
-// createPrefix creates the lowest free prefix within a prefix.
-func createPrefix(q *site.Request) error {
-	return nextPage(q, "next-prefix", "prefixes", url.Values{"prefix_length": {q.R.PostFormValue("prefix_length")}})
-}
-
+// nextPage creates the lowest free address of a prefix, or the lowest free prefix within it.
 func nextPage(q *site.Request, what, resource string, query url.Values) error {
 	rec := site.Record{}
 	_, err := q.Do(&site.Call{Method: http.MethodPost, Path: "/prefixes/" + url.PathEscape(q.R.PathValue("id")) + "/" + what, Query: query}, &rec)

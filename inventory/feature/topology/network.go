@@ -83,10 +83,6 @@ func linkDown(statuses []string) bool {
 	return false
 }
 
-func deviceDown(status string) bool {
-	return status == string(inventory.DeviceOffline) || status == string(inventory.DeviceDecommissioned)
-}
-
 // tooLarge is the error for a network of more than maxNetwork records.
 func tooLarge(r *records.Resource) error {
 	return &httpx.Error{
@@ -103,7 +99,7 @@ func readNetwork(ctx context.Context, from records.Reader) (*network, error) {
 		if len(n.nodes) == maxNetwork {
 			return tooLarge(devices)
 		}
-		node := networkNode{ID: v[0], Hostname: v[1], Status: v[2], State: stateOf(deviceDown(v[2]))}
+		node := networkNode{ID: v[0], Hostname: v[1], Status: v[2], State: stateOf(v[2] == string(inventory.DeviceOffline) || v[2] == string(inventory.DeviceDecommissioned))}
 		if v[3] != "" {
 			node.LocationID = new(v[3])
 		}

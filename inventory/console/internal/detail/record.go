@@ -118,7 +118,7 @@ func titleOf(q *site.Request, r *records.Resource, rec site.Record) (string, err
 	}
 	var refs []*records.Field
 	for _, f := range r.Fields() {
-		if f.Ref != nil && rec.Text(f.Name) != "" && !f.ReadOnly && (f.Required || isEnd(f)) {
+		if f.Ref != nil && rec.Text(f.Name) != "" && !f.ReadOnly && (f.Required || strings.HasPrefix(f.Name, "a_") || strings.HasPrefix(f.Name, "b_")) {
 			refs = append(refs, f)
 		}
 	}
@@ -136,11 +136,6 @@ func titleOf(q *site.Request, r *records.Resource, rec site.Record) (string, err
 		return site.Label(r, rec), nil
 	}
 	return strings.Join(parts, " – "), nil
-}
-
-// isEnd reports whether a field is an end of a connection.
-func isEnd(f *records.Field) bool {
-	return strings.HasPrefix(f.Name, "a_") || strings.HasPrefix(f.Name, "b_")
 }
 
 // maxParents is the number of records that a trail has above a record, as the API allows for locations.

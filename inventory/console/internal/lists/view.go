@@ -138,19 +138,14 @@ func (v *view) names() (names []string) {
 	return names
 }
 
-// fieldNames returns the parameter fields of the API for what is shown.
-func (v *view) fieldNames() string {
+// pageQuery returns the query of the list of the API for the page that the address asks for.
+func (v *view) pageQuery() url.Values {
 	names := []string{"id"}
 	if f := nameField(v.resource); f != nil {
 		names = append(names, f.Name)
 	}
-	return strings.Join(unique(append(names, v.names()...)), ",")
-}
-
-// pageQuery returns the query of the list of the API for the page that the address asks for.
-func (v *view) pageQuery() url.Values {
 	query := v.apiQuery()
-	query.Set("fields", v.fieldNames())
+	query.Set("fields", strings.Join(unique(append(names, v.names()...)), ","))
 	query.Set("count", "estimated")
 	query.Set("limit", strconv.Itoa(defaultRows))
 	for _, name := range []string{"limit", "cursor", "page"} {
