@@ -189,35 +189,31 @@ func (c *Console) mux() (h http.Handler, err error) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /assets/", c.site.UI.Assets())
 	mux.HandleFunc("POST /theme", c.site.UI.SetTheme)
+	require := func(given bool, what string, of ...any) {
+		if !given {
+			err = errors.Join(err, fmt.Errorf("console: features: "+what, of...))
+		}
+	}
 	for _, pages := range c.pages() {
 		for _, e := range pages.Entries {
-			if e.Show == nil {
-				return nil, fmt.Errorf("console: features: entry %q: Show is required", e.Label)
-			}
+			require(e.Show != nil, "entry %q: Show is required", e.Label)
 		}
 		for _, link := range pages.Links {
-			if link.Show == nil || link.Path == nil {
-				return nil, fmt.Errorf("console: features: link %q: Show and Path are required", link.Label)
-			}
+			require(link.Show != nil && link.Path != nil, "link %q: Show and Path are required", link.Label)
 		}
 		for _, offer := range pages.Offers {
-			if offer.Show == nil || offer.Path == nil {
-				return nil, fmt.Errorf("console: features: offer %q: Show and Path are required", offer.Label)
-			}
+			require(offer.Show != nil && offer.Path != nil, "offer %q: Show and Path are required", offer.Label)
 		}
 		for _, s := range pages.Sections {
-			if s.ID == "" || s.Template == "" || s.Load == nil || s.Title == "" && s.Template != "section-bars" {
-				return nil, fmt.Errorf("console: features: section %q: ID, Title, Template and Load are required", s.ID)
-			}
+			require(s.ID != "" && s.Template != "" && s.Load != nil && (s.Title != "" || s.Template == "section-bars"),
+				"section %q: ID, Title, Template and Load are required", s.ID)
 		}
 		for _, route := range pages.Routes {
-			if route.Handle == nil {
-				return nil, fmt.Errorf("console: features: page %s: Handle is required", route.Pattern)
-			}
+			require(route.Handle != nil, "page %s: Handle is required", route.Pattern)
 			mux.Handle(route.Pattern, c.site.Handler(route))
 		}
 	}
-	return httpx.Mux(mux), nil
+	return httpx.Mux(mux), err
 }
 
 // ServeHTTP serves one request, whose path has no prefix.

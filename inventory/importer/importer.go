@@ -63,25 +63,25 @@ type Options struct {
 
 // Report says what an import has done, or would do in a dry run.
 type Report struct {
-	Rows      int64 // that were read
-	Created   int64
-	Updated   int64
-	Unchanged int64
-	Deleted   int64 // by Options.Prune
-	Rejected  int64
-	Problems  []Problem // up to MaxProblems
-	Truncated bool      // whether there are more problems
+	Rows      int64     `json:"rows"` // that were read
+	Created   int64     `json:"created"`
+	Updated   int64     `json:"updated"`
+	Unchanged int64     `json:"unchanged"`
+	Deleted   int64     `json:"deleted"` // by Options.Prune
+	Rejected  int64     `json:"rejected"`
+	Problems  []Problem `json:"problems"`  // up to MaxProblems
+	Truncated bool      `json:"truncated"` // whether there are more problems
 	// Changes are the changes of a dry run, as the audit log would have them.
-	Changes []*records.AuditLog
+	Changes []*records.AuditLog `json:"-"`
 }
 
 // Problem says what is wrong with a row.
 type Problem struct {
-	File   string
-	Line   int64  // from 1
-	Column string // the name of the field; empty for the whole row
-	Value  string // of the field, up to 64 characters
-	Reason string // what is wrong, and what would be right
+	File   string `json:"-"`
+	Line   int64  `json:"line"`   // from 1
+	Column string `json:"column"` // the name of the field; empty for the whole row
+	Value  string `json:"value"`  // of the field, up to 64 characters
+	Reason string `json:"reason"` // what is wrong, and what would be right
 }
 
 // String returns the problem as in the message of a compiler.

@@ -47,18 +47,8 @@ type Site struct {
 	Account string
 	// Extra are further links of the navigation.
 	Extra []ui.NavLink
-	// Entries are those of the navigation for pages that are no lists.
-	Entries []Entry
-	// Links are those on the pages of records.
-	Links []RecordLink
-	// Offers are those of lists without records.
-	Offers []Offer
-	// Sections are those of pages, in the order of their columns.
-	Sections []Section
-	// Counts are those of the home page, in their order.
-	Counts []Count
-	// Edits are those of the forms, by resource.
-	Edits map[string]Edit
+	// Pages are those of all packages together, without routes and files; Entries, Sections and Counts are in order.
+	Pages
 
 	bare http.Handler
 }

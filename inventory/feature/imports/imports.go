@@ -11,6 +11,7 @@ import (
 	"math"
 	"mime"
 	"net/http"
+	"slices"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/internal/printable"
@@ -44,27 +45,12 @@ var importTypes = map[string]string{
 
 // importReport is the response to an import.
 type importReport struct {
-	Status       string           `json:"status"`
-	Code         string           `json:"code,omitempty"` // of an error
-	Message      string           `json:"message"`
-	Rows         int64            `json:"rows"`
-	Created      int64            `json:"created"`
-	Updated      int64            `json:"updated"`
-	Unchanged    int64            `json:"unchanged"`
-	Deleted      int64            `json:"deleted"`
-	Rejected     int64            `json:"rejected"`
-	Problems     []importProblem  `json:"problems"`
-	Truncated    bool             `json:"truncated"`
+	Status  string `json:"status"`
+	Code    string `json:"code,omitempty"` // of an error
+	Message string `json:"message"`
+	importer.Report
 	RejectedRows string           `json:"rejected_rows"`
 	Changes      []feature.Change `json:"changes"`
-}
-
-// importProblem describes an invalid row.
-type importProblem struct {
-	Line   int64  `json:"line"`
-	Column string `json:"column"`
-	Value  string `json:"value"`
-	Reason string `json:"reason"`
 }
 
 // New returns the feature.
@@ -250,13 +236,10 @@ func passes(in feature.Inventory, rows []*importer.Row) *httpx.Error {
 
 // respond responds with a report: with 422 if nothing was changed because of rejected rows.
 func respond(r *importer.Report, opts *importer.Options, rejected string) *feature.Response {
-	body := importReport{
-		Status: "success", Message: "Import completed", Rows: r.Rows, Created: r.Created, Updated: r.Updated, Unchanged: r.Unchanged, Deleted: r.Deleted,
-		Rejected: r.Rejected, Problems: make([]importProblem, len(r.Problems)), Truncated: r.Truncated, RejectedRows: rejected,
-		Changes: feature.Changes(r.Changes),
-	}
-	for i, p := range r.Problems {
-		body.Problems[i] = importProblem{p.Line, printable.Truncate(p.Column, maxShown), p.Value, p.Reason}
+	body := importReport{Status: "success", Message: "Import completed", Report: *r, RejectedRows: rejected, Changes: feature.Changes(r.Changes)}
+	body.Problems = slices.Concat([]importer.Problem{}, r.Problems)
+	for i := range body.Problems {
+		body.Problems[i].Column = printable.Truncate(body.Problems[i].Column, maxShown)
 	}
 	status := http.StatusOK
 	switch {

@@ -394,7 +394,7 @@ type sentReport struct {
 
 // problem is that of an invalid row, for a page.
 type problem struct {
-	importProblem
+	importer.Problem
 	InFile string `json:"-"` // the name of the column in the file, if it is another one
 }
 
