@@ -1,6 +1,8 @@
 package site
 
 import (
+	"cmp"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -204,4 +206,28 @@ type Count struct {
 	Bad      bool       // whether any is one too many
 	// Empty, if it is not empty, is shown with the offer to create a record, if there is none.
 	Empty string
+}
+
+// Numbers counts records: by totals that the store has, or up to a bound.
+func (q *Request) Numbers(counts []Count) ([]Number, error) {
+	numbers, calls := make([]Number, len(counts)), make([]func() error, len(counts))
+	for i, c := range counts {
+		r, _ := q.Schema.Named(c.Resource)
+		n := &numbers[i]
+		n.Resource, n.Label, n.Icon, n.URL = c.Resource, cmp.Or(c.Label, Title(r)), Icon(r), q.ListURL(c.Resource)
+		query := url.Values{"limit": {"1"}, "count": {"estimated"}, "fields": {"id"}}
+		maps.Copy(query, c.Query)
+		if len(c.Query) > 0 {
+			n.URL += "?" + c.Query.Encode()
+		}
+		calls[i] = func() error {
+			page, err := q.List(c.Resource, query)
+			if err == nil {
+				n.Value, n.More = page.Meta.Total, page.Meta.Count == "estimated"
+				n.Bad = c.Bad && n.Value > 0
+			}
+			return err
+		}
+	}
+	return numbers, Together(calls...)
 }

@@ -91,13 +91,7 @@ type series struct {
 
 // sendMetrics responds with the measurements of a device, for its charts.
 func sendMetrics(q *site.Request) error {
-	type three struct{ Avg *float64 }
-	var found struct {
-		Data []struct {
-			TS                time.Time
-			CPU, Memory, Temp three
-		}
-	}
+	var found history
 	_, length := rangeOf(q)
 	from := time.Now().Add(-length).UTC().Format(time.RFC3339)
 	if err := q.Get("/metrics/device/"+url.PathEscape(q.R.PathValue("id"))+"/history", url.Values{"from": {from}}, &found); err != nil {

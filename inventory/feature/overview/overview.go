@@ -120,17 +120,13 @@ func loadChanged(q *site.Part) error {
 
 // loadAt counts the devices at a location, and at those within it.
 func loadAt(p *site.Part) error {
-	var facts []site.Number
-	for _, of := range []struct{ label, parameter string }{{"Devices here", "location_id"}, {"Devices here and within", "below"}} {
-		query := url.Values{of.parameter: {p.Rec.ID()}}
-		list, err := p.List("devices", url.Values{of.parameter: {p.Rec.ID()}, "limit": {"1"}, "count": {"estimated"}, "fields": {"id"}})
-		if err != nil {
-			return err
-		}
-		facts = append(facts, site.Number{
-			Resource: "devices", Label: of.label, Icon: "device", URL: p.ListURL("devices") + "?" + query.Encode(),
-			Value: list.Meta.Total, More: list.Meta.Count == "estimated",
-		})
+	id := []string{p.Rec.ID()}
+	facts, err := p.Numbers([]site.Count{
+		{Resource: "devices", Label: "Devices here", Query: url.Values{"location_id": id}},
+		{Resource: "devices", Label: "Devices here and within", Query: url.Values{"below": id}},
+	})
+	if err != nil {
+		return err
 	}
 	if facts[0].Value == facts[1].Value {
 		facts = facts[:1]

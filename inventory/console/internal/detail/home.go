@@ -1,7 +1,6 @@
 package detail
 
 import (
-	"cmp"
 	"net/url"
 	"slices"
 
@@ -24,9 +23,10 @@ func showHome(q *site.Request) error {
 	h := &home{}
 	counts := slices.DeleteFunc(slices.Clone(q.Counts), func(c site.Count) bool { return !q.MaySee(c.Resource) })
 	numbers := make([]site.Number, len(counts))
-	facts := &site.Section{ID: "home-facts", Template: "section-facts", Load: func(p *site.Part) error {
+	facts := &site.Section{ID: "home-facts", Template: "section-facts", Load: func(p *site.Part) (err error) {
+		numbers, err = q.Numbers(counts)
 		p.Data = numbers
-		return count(q, counts, numbers)
+		return err
 	}}
 	for _, c := range counts {
 		facts.Follow = append(facts.Follow, c.Resource)
@@ -60,32 +60,6 @@ func audited(q *site.Request) (names []string) {
 		}
 	}
 	return names
-}
-
-// count counts records: by totals that the store has, or up to a bound.
-func count(q *site.Request, counts []site.Count, numbers []site.Number) error {
-	calls := make([]func() error, len(counts))
-	for i, c := range counts {
-		r, _ := q.Schema.Named(c.Resource)
-		n := &numbers[i]
-		n.Resource, n.Label, n.Icon, n.URL = c.Resource, cmp.Or(c.Label, site.Title(r)), site.Icon(r), q.ListURL(c.Resource)
-		query := url.Values{"limit": {"1"}, "count": {"estimated"}, "fields": {"id"}}
-		for name, values := range c.Query {
-			query[name] = values
-		}
-		if len(c.Query) > 0 {
-			n.URL += "?" + c.Query.Encode()
-		}
-		calls[i] = func() error {
-			page, err := q.List(c.Resource, query)
-			if err == nil {
-				n.Value, n.More = page.Meta.Total, page.Meta.Count == "estimated"
-				n.Bad = c.Bad && n.Value > 0
-			}
-			return err
-		}
-	}
-	return site.Together(calls...)
 }
 
 // loadNewest lists the newest changes of records.
