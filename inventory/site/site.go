@@ -88,7 +88,7 @@ type Pages struct {
 	// SignIn and Account are the paths, below the prefix, of the page to go to without a valid token, and of that of one's
 	// own account, where a password is changed. The shared template "account" has the links to it. Empty for none.
 	SignIn, Account string
-	Edits    map[string]Edit // by the name of a resource
+	Edits           map[string]Edit // by the name of a resource
 }
 
 // Edit describes how the forms of a resource differ from those that follow from its fields.
