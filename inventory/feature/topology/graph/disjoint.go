@@ -1,6 +1,9 @@
 package graph
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // Disjointness says what disjoint paths do not share.
 type Disjointness int
@@ -14,7 +17,7 @@ const (
 )
 
 // Disjoint returns as many disjoint paths between two nodes as there are, but at most the given number.
-// Of all sets of so many paths it is one whose total weight is least, so a path of it may be longer than
+// Of all sets of so many paths it is one with the fewest links in total, so a path of it may be longer than
 // the shortest path. The shortest one is first. Without a path, and from a node to itself, there are none.
 func (g *Graph) Disjoint(from, to string, by Disjointness, most int) []Path {
 	s, ok := g.index[from]
@@ -22,7 +25,12 @@ func (g *Graph) Disjoint(from, to string, by Disjointness, most int) []Path {
 	if !ok || !ok2 || s == t {
 		return nil
 	}
-	f := newFlow(g, s, t, by)
+	states := 2 * len(g.nodes)
+	f := &flow{
+		Graph: g, s: s, t: t, byNode: by == ByNode,
+		used: slices.Repeat([]int8{unused}, len(g.links)), through: make([]bool, len(g.nodes)),
+		potential: make([]int32, states), distance: make([]int32, states), before: make([]step, states),
+	}
 	n := 0
 	for n < most && f.augment() {
 		n++
@@ -31,7 +39,7 @@ func (g *Graph) Disjoint(from, to string, by Disjointness, most int) []Path {
 	for i := range paths {
 		paths[i] = g.path(s, f.removePath())
 	}
-	byWeight(paths)
+	slices.SortStableFunc(paths, func(a, b Path) int { return len(a.Links) - len(b.Links) })
 	return paths
 }
 
@@ -47,12 +55,9 @@ type flow struct {
 	used    []int8 // of each link: unused, or the end to which a path leads
 	through []bool // of each node: whether a path passes; by node only
 
-	potential []int64 // of each state, by which no reduced cost is negative
-	distance  []int64 // of each state; -1 if it was not reached
+	potential []int32 // of each state, by which no reduced cost is negative
+	distance  []int32 // of each state
 	before    []step  // to each state
-	settled   []bool
-	touched   []int32 // states with a distance
-	queue     heap
 }
 
 // The values of flow.used.
@@ -64,17 +69,6 @@ const (
 
 // step records the way of a search to a state: by a link, or without one within a node.
 type step struct{ state, link int32 }
-
-func newFlow(g *Graph, s, t int32, by Disjointness) *flow {
-	states := 2 * len(g.nodes)
-	f := &flow{
-		Graph: g, s: s, t: t, byNode: by == ByNode,
-		used: slices.Repeat([]int8{unused}, len(g.links)), through: make([]bool, len(g.nodes)),
-		potential: make([]int64, states), distance: slices.Repeat([]int64{-1}, states),
-		before: make([]step, states), settled: make([]bool, states),
-	}
-	return f
-}
 
 // in and out return the states of a node. A path begins at the out of s and ends at the in of t.
 func (f *flow) in(n int32) int32 {
@@ -97,73 +91,61 @@ func (f *flow) towards(link, n int32) int8 {
 // augment adds one more path, which may take links back from the others, and reports whether there is
 // one.
 func (f *flow) augment() bool {
-	for _, s := range f.touched {
-		f.distance[s], f.settled[s] = -1, false
+	for i := range f.distance {
+		f.distance[i] = math.MaxInt32
 	}
-	f.touched, f.queue = f.touched[:0], f.queue[:0]
-	goal := f.in(f.t)
-	f.reach(f.out(f.s), 0, step{-1, -1})
-	for len(f.queue) > 0 {
-		at := f.queue.pop()
-		if f.settled[at.state] {
-			continue
+	start, goal := f.out(f.s), f.in(f.t)
+	f.distance[start], f.before[start] = 0, step{-1, -1}
+	queues := [][]int32{{start}} // the states by their distances
+	for d := int32(0); int(d) < len(queues); d++ {
+		for i := 0; i < len(queues[d]); i++ {
+			state := queues[d][i]
+			switch {
+			case f.distance[state] != d: // it was nearer
+				continue
+			case state == goal:
+				f.apply(goal)
+				return true
+			}
+			f.expand(state, func(next, cost, link int32) {
+				reached := d + cost + f.potential[state] - f.potential[next]
+				if reached >= f.distance[next] {
+					return
+				}
+				f.distance[next], f.before[next] = reached, step{state, link}
+				for int(reached) >= len(queues) {
+					queues = append(queues, nil)
+				}
+				queues[reached] = append(queues[reached], next)
+			})
 		}
-		f.settled[at.state] = true
-		if at.state == goal {
-			f.settle(at.distance)
-			f.apply(goal)
-			return true
-		}
-		f.expand(at.state, at.distance)
 	}
 	return false
 }
 
-// expand reaches the next states of one.
-func (f *flow) expand(state int32, distance int64) {
+// expand calls reach with the next states of one, what it costs to get there, and the link.
+func (f *flow) expand(state int32, reach func(next, cost, link int32)) {
 	n := state / 2
-	reachNext := func(next int32, cost int64, link int32) {
-		f.reach(next, distance+cost+f.potential[state]-f.potential[next], step{state, link})
-	}
 	leaves, arrives := state == f.out(n), state == f.in(n)
 	if f.byNode && n != f.s && n != f.t && leaves == f.through[n] {
-		reachNext(state^1, 0, -1) // to the other state of the node
+		reach(state^1, 0, -1) // to the other state of the node
 	}
 	for _, a := range f.of(n) {
 		switch used := f.used[a.link]; {
 		case used == unused && leaves && a.to != f.s:
-			reachNext(f.in(a.to), f.weight(a.link), a.link)
+			reach(f.in(a.to), 1, a.link)
 		case used != unused && arrives && used == f.towards(a.link, n):
-			reachNext(f.out(a.to), -f.weight(a.link), a.link)
+			reach(f.out(a.to), -1, a.link)
 		}
 	}
 }
 
-// reach sets the distance of a state if it is the least so far.
-func (f *flow) reach(state int32, distance int64, by step) {
-	known := f.distance[state]
-	if f.settled[state] || known >= 0 && known <= distance {
-		return
-	}
-	if known < 0 {
-		f.touched = append(f.touched, state)
-	}
-	f.distance[state], f.before[state] = distance, by
-	f.queue.push(entry{distance, state})
-}
-
-// settle adds the distances of the search to the potentials. States farther than the goal count as if
-// they were as far: their potentials stay.
-func (f *flow) settle(goal int64) {
-	for _, s := range f.touched {
-		if f.settled[s] {
-			f.potential[s] += f.distance[s] - goal
-		}
-	}
-}
-
-// apply adds the path of the search to the flow.
+// apply adds the path of the search to the flow, and the distances to the potentials. States that are farther than the
+// goal count as if they were as far: their potentials stay.
 func (f *flow) apply(goal int32) {
+	for state, d := range f.distance {
+		f.potential[state] += min(d, f.distance[goal]) - f.distance[goal]
+	}
 	for at := goal; f.before[at].state >= 0; at = f.before[at].state {
 		by := f.before[at]
 		n, last := at/2, by.state/2
@@ -178,8 +160,8 @@ func (f *flow) apply(goal int32) {
 	}
 }
 
-// removePath removes a path from the flow and returns its links. A flow of least cost has no cycles, because
-// no weight is 0, so no path passes a node twice.
+// removePath removes a path from the flow and returns its links. A flow with the fewest links has no cycles, so no path
+// passes a node twice.
 func (f *flow) removePath() (links []int32) {
 	for n := f.s; n != f.t; {
 		i := slices.IndexFunc(f.of(n), func(a arc) bool { return f.used[a.link] != unused && f.used[a.link] == f.towards(a.link, a.to) })

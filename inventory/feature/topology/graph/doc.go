@@ -18,10 +18,12 @@
 // Links have no direction. Two nodes may have any number of links between them, and a link may
 // connect a node with itself, which no path uses and whose loss cuts nothing off.
 //
-// The time of [Graph.Neighbors] and [Graph.Failures] is proportional to the nodes and links
-// (breadth-first search; the lowest points of one depth-first search, by Tarjan). Shortest paths are
-// those of Dijkstra. [Graph.Disjoint] is a flow of least cost by successive shortest paths with
-// potentials (Suurballe and Bhandari): each further path is one more search.
+// Links have no weight: of two paths, the one with fewer links is shorter.
+//
+// The time of [Graph.Neighbors], [Graph.Shortest] and [Graph.Failures] is proportional to the nodes and links
+// (breadth-first search; the lowest points of one depth-first search, by Tarjan), and to the paths.
+// [Graph.Disjoint] is a flow of least cost by successive shortest paths with potentials (Suurballe and Bhandari): each
+// further path is one more search.
 //
 // All results are in an order that depends on the order of the given nodes and links only.
 package graph

@@ -16,9 +16,6 @@ type Link struct {
 	ID   string // identifies the link in results
 	A, B string // ids of nodes, which may be equal
 	Down bool
-	// Weight is the cost of the link for paths, from 1. 0 means 1: with all links alike, the shortest
-	// path is the one with the fewest links.
-	Weight int32
 }
 
 // Graph is a network. It does not change, and is safe for concurrent use. Create it with [New].
@@ -36,7 +33,7 @@ type Graph struct {
 type arc struct{ to, link int32 }
 
 // New returns the graph of some nodes and links, which it keeps without copying them. The error names
-// a duplicate node, an end of a link that is no node, or a negative weight.
+// a duplicate node, or an end of a link that is no node.
 func New(nodes []Node, links []Link) (*Graph, error) {
 	if len(nodes) > math.MaxInt32/2-1 || len(links) > math.MaxInt32/2 {
 		return nil, fmt.Errorf("a graph of %d nodes and %d links is too large: at most %d", len(nodes), len(links), math.MaxInt32/2-1)
@@ -50,9 +47,6 @@ func New(nodes []Node, links []Link) (*Graph, error) {
 	}
 	for i := range links {
 		l := &links[i]
-		if l.Weight < 0 {
-			return nil, fmt.Errorf("link %q has the weight %d: use 1 or more, or 0 for 1", l.ID, l.Weight)
-		}
 		for end, id := range [2]string{l.A, l.B} {
 			n, ok := g.index[id]
 			if !ok {
@@ -133,8 +127,6 @@ func (g *Graph) Between(nodes []Neighbor) (links []int) {
 
 // of returns the arcs of a node.
 func (g *Graph) of(n int32) []arc { return g.arcs[g.first[n]:g.first[n+1]] }
-
-func (g *Graph) weight(link int32) int64 { return int64(max(g.links[link].Weight, 1)) }
 
 // Neighbor is a node and its distance in links.
 type Neighbor struct {

@@ -151,8 +151,6 @@ func (n *network) checkNeighbors(t *testing.T, from string, depth int) {
 	}
 }
 
-func weight(l graph.Link) int64 { return int64(max(l.Weight, 1)) }
-
 // distances are those from a node, by repeated relaxation of all links.
 func (n *network) distances(from string) map[string]int64 {
 	distance := map[string]int64{from: 0}
@@ -161,8 +159,8 @@ func (n *network) distances(from string) map[string]int64 {
 		for _, l := range n.links {
 			for _, ends := range [][2]string{{l.A, l.B}, {l.B, l.A}} {
 				d, ok := distance[ends[0]]
-				if known, reached := distance[ends[1]]; ok && (!reached || d+weight(l) < known) {
-					distance[ends[1]], changed = d+weight(l), true
+				if known, reached := distance[ends[1]]; ok && (!reached || d+1 < known) {
+					distance[ends[1]], changed = d+1, true
 				}
 			}
 		}
@@ -185,14 +183,14 @@ func (n *network) checkPath(t *testing.T, p graph.Path, from, to string) {
 		if at = l.A; at == p.Nodes[i] {
 			at = l.B
 		}
-		total += weight(l)
+		total += 1
 		if at != p.Nodes[i+1] || seen[at] {
 			t.Errorf("the path %v does not lead to %s, or passes it twice", p, at)
 		}
 		seen[at] = true
 	}
-	if at != to || p.Nodes[0] != from || len(p.Nodes) != len(p.Links)+1 || total != p.Weight {
-		t.Errorf("the path %v is not one from %s to %s of weight %d", p, from, to, total)
+	if at != to || p.Nodes[0] != from || len(p.Nodes) != len(p.Links)+1 || total != int64(len(p.Links)) {
+		t.Errorf("the path %v is not one from %s to %s of %d links", p, from, to, total)
 	}
 }
 
@@ -209,7 +207,7 @@ func (n *network) checkShortest(t *testing.T, from, to string) {
 			total := 0
 			for _, l := range n.links {
 				for _, ends := range [][2]string{{l.A, l.B}, {l.B, l.A}} {
-					if ends[1] == x.ID && l.A != l.B && there[ends[0]]+weight(l)+back[x.ID] == want {
+					if ends[1] == x.ID && l.A != l.B && there[ends[0]]+1+back[x.ID] == want {
 						total += count[ends[0]]
 					}
 				}
@@ -230,8 +228,8 @@ func (n *network) checkShortest(t *testing.T, from, to string) {
 		for _, l := range p.Links {
 			key += l + " "
 		}
-		if p.Weight != want || seen[key] {
-			t.Errorf("the path %v has not the weight %d, or occurs twice", p, want)
+		if int64(len(p.Links)) != want || seen[key] {
+			t.Errorf("the path %v has not %d links, or occurs twice", p, want)
 		}
 		seen[key] = true
 	}
@@ -245,7 +243,7 @@ type residual struct {
 	free     int // how many more paths may use it
 }
 
-// leastFlow returns the number and the total weight of disjoint paths: augmenting paths of least cost,
+// leastFlow returns the number and the total length of disjoint paths: augmenting paths of least cost,
 // each found by relaxing all arcs. By node, a node is two, with one arc between them.
 func (n *network) leastFlow(from, to string, by graph.Disjointness) (paths int, total int64) {
 	index := map[string]int{}
@@ -265,8 +263,8 @@ func (n *network) leastFlow(from, to string, by graph.Disjointness) (paths int, 
 	}
 	for _, l := range n.links {
 		a, b := index[l.A], index[l.B]
-		add(2*a+1, 2*b, weight(l), 1)
-		add(2*b+1, 2*a, weight(l), 1)
+		add(2*a+1, 2*b, 1, 1)
+		add(2*b+1, 2*a, 1, 1)
 	}
 	source, goal := 2*index[from], 2*index[to]+1
 	for {
@@ -299,8 +297,8 @@ func (n *network) checkDisjoint(t *testing.T, from, to string, by graph.Disjoint
 	seen := map[string]bool{}
 	for i, p := range paths {
 		n.checkPath(t, p, from, to)
-		total += p.Weight
-		if i > 0 && p.Weight < paths[i-1].Weight {
+		total += int64(len(p.Links))
+		if i > 0 && len(p.Links) < len(paths[i-1].Links) {
 			t.Errorf("%v is behind a longer path", p)
 		}
 		ids := p.Links
@@ -316,6 +314,6 @@ func (n *network) checkDisjoint(t *testing.T, from, to string, by graph.Disjoint
 	}
 	want, least := n.leastFlow(from, to, by)
 	if len(paths) != want || total != least {
-		t.Errorf("%d disjoint paths (%d) from %s to %s of total weight %d, want %d of %d", len(paths), by, from, to, total, want, least)
+		t.Errorf("%d disjoint paths (%d) from %s to %s of %d links, want %d of %d", len(paths), by, from, to, total, want, least)
 	}
 }
