@@ -3,7 +3,6 @@ package featuretest
 import (
 	"encoding/json"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -67,19 +66,6 @@ func Data(t testing.TB, w *httpxtest.Response) []Object {
 	return page.Data
 }
 
-// Shows compares some fields of a record. Either end of a link may be the wanted one.
-func Shows(t testing.TB, rec, want Object) {
-	t.Helper()
-	for name, value := range want {
-		if strings.HasSuffix(name, "_interface_id") && (rec["a_interface_id"] == value || rec["b_interface_id"] == value) {
-			continue
-		}
-		if !reflect.DeepEqual(rec[name], value) {
-			t.Errorf("%s is %v, want %v", name, rec[name], value)
-		}
-	}
-}
-
 // With returns an object with other members, given as name, value; nil removes one.
 func With(o Object, pairs ...any) Object {
 	changed := maps.Clone(o)
@@ -130,19 +116,6 @@ func (a *API) Last() *records.AuditLog {
 		a.t.Fatal("the audit log is empty")
 	}
 	return all[len(all)-1]
-}
-
-// Count returns the number of records of a resource, which may be an internal one.
-func (a *API) Count(resource string) int64 {
-	a.t.Helper()
-	stored := a.Store.Schema().StoredResources()
-	i := slices.IndexFunc(stored, func(r *records.Resource) bool { return r.Name == resource })
-	if i < 0 {
-		a.t.Fatalf("there is no resource %s", resource)
-	}
-	page, err := a.Store.List(a.t.Context(), &records.Query{Resource: stored[i], Count: true, Limit: 1})
-	a.check(err)
-	return page.Total
 }
 
 // Ports creates interfaces of a device, and returns their paths and ids by name.
