@@ -72,6 +72,12 @@ type Route struct {
 	Public  bool // without a token; Sender is set only if there is a valid one
 }
 
+// Choice is something to choose on a page: a value of a form, or a link to another view.
+type Choice struct {
+	Label, Value, URL string
+	Chosen            bool
+}
+
 // Link is a link to a page, such as one above another.
 type Link struct{ Label, URL string }
 

@@ -69,16 +69,10 @@ type table struct {
 	Total    int64
 }
 
-// choice is a value of the filter.
-type choice struct {
-	Label, Value string
-	Chosen       bool
-}
-
 // prefixPage is the data of the tree of prefixes.
 type prefixPage struct {
 	VRF, Query  string
-	VRFs        []choice
+	VRFs        []site.Choice
 	Tables      []*table
 	Found       []*prefix
 	FoundMore   bool
@@ -167,7 +161,7 @@ func (p *prefixPage) scope() string {
 
 // tables reads the VRFs.
 func (p *prefixPage) tables(q *site.Request) error {
-	p.VRFs = []choice{{Label: "Global table", Value: "global", Chosen: p.VRF == "global"}}
+	p.VRFs = []site.Choice{{Label: "Global table", Value: "global", Chosen: p.VRF == "global"}}
 	if !q.May("vrfs", records.RouteList) {
 		return nil
 	}
@@ -176,7 +170,7 @@ func (p *prefixPage) tables(q *site.Request) error {
 		return err
 	}
 	for _, rec := range page.Data {
-		p.VRFs = append(p.VRFs, choice{Label: rec.Text("name"), Value: rec.ID(), Chosen: rec.ID() == p.VRF})
+		p.VRFs = append(p.VRFs, site.Choice{Label: rec.Text("name"), Value: rec.ID(), Chosen: rec.ID() == p.VRF})
 	}
 	return nil
 }

@@ -13,13 +13,13 @@ import (
 // exportLinks are the formats in which a view is exported.
 type exportLinks struct {
 	Title string
-	Links []choice
+	Links []site.Choice
 }
 
 const formatParam = "format"
 
 // formats are the formats of the API that are files.
-var formats = []choice{{Label: "CSV", Value: "csv"}, {Label: "JSON lines", Value: "jsonl"}, {Label: "YAML", Value: "yaml"}}
+var formats = []site.Choice{{Label: "CSV", Value: "csv"}, {Label: "JSON lines", Value: "jsonl"}, {Label: "YAML", Value: "yaml"}}
 
 // exports returns the links to export the view: the columns that it shows, or all fields.
 func (v *view) exports() []exportLinks {
@@ -47,7 +47,7 @@ func export(q *site.Request) error {
 	}
 	query := v.apiQuery()
 	format := q.R.URL.Query().Get(formatParam)
-	if !slices.ContainsFunc(formats, func(c choice) bool { return c.Value == format }) {
+	if !slices.ContainsFunc(formats, func(c site.Choice) bool { return c.Value == format }) {
 		return httpx.Errorf(http.StatusBadRequest, "format must be csv, jsonl or yaml")
 	}
 	query.Set(formatParam, format)

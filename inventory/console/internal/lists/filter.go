@@ -13,10 +13,10 @@ import (
 type editor struct {
 	Action, Suggest string // addresses
 	State           []pair
-	Fields          []choice
+	Fields          []site.Choice
 	Name            string // of the field, empty until one is chosen
 	Label           string
-	Operators       []choice
+	Operators       []site.Choice
 	Type            string // of the input
 	Value           string
 	NoValue         bool // the suggestions are all values
@@ -38,10 +38,10 @@ func (v *view) editor() (*editor, error) {
 	}
 	for _, p := range v.resource.Parameters() {
 		if p.Op == records.Eq || p.Op == records.AnyWithin {
-			e.Fields = append(e.Fields, choice{Label: fieldName(p), Value: p.Name, Chosen: p.Name == e.Name})
+			e.Fields = append(e.Fields, site.Choice{Label: fieldName(p), Value: p.Name, Chosen: p.Name == e.Name})
 		}
 	}
-	slices.SortStableFunc(e.Fields, func(a, b choice) int { return strings.Compare(strings.ToLower(a.Label), strings.ToLower(b.Label)) })
+	slices.SortStableFunc(e.Fields, func(a, b site.Choice) int { return strings.Compare(strings.ToLower(a.Label), strings.ToLower(b.Label)) })
 	if e.Name == "" {
 		return e, nil
 	}
@@ -52,7 +52,7 @@ func (v *view) editor() (*editor, error) {
 	}
 	e.Label = fieldName(p)
 	for _, other := range v.comparisons(p) {
-		e.Operators = append(e.Operators, choice{Label: operator(other.Field, other.Op), Value: other.Op.String(), Chosen: other.Op == p.Op})
+		e.Operators = append(e.Operators, site.Choice{Label: operator(other.Field, other.Op), Value: other.Op.String(), Chosen: other.Op == p.Op})
 	}
 	e.Type = inputType(p)
 	e.NoValue = p.Op == records.IsNull || p.Field.Kind == records.Bool

@@ -33,8 +33,8 @@ type list struct {
 	Clear                         string // the address without filters and search; empty without any
 	Reset                         string // the address with the usual columns; empty if they are shown
 	Presets                       []preset
-	Choices                       []choice // the columns to choose from
-	Sizes                         []choice
+	Choices                       []site.Choice // the columns to choose from
+	Sizes                         []site.Choice
 	Exports                       []exportLinks
 	Editor                        *editor
 
@@ -70,12 +70,6 @@ type cell struct {
 	site.Cell
 	Label string // of the column
 	Name  bool
-}
-
-// choice is something to choose, of a list.
-type choice struct {
-	Label, Value, URL string
-	Chosen            bool
 }
 
 // showList serves the page of a list, or its rows for htmx.
@@ -169,18 +163,18 @@ func (v *view) addTools(l *list) (err error) {
 		l.Clear = v.address(state)
 	}
 	for _, f := range v.columns { // the form sends them in this order
-		l.Choices = append(l.Choices, choice{Label: site.FieldLabel(f), Value: f.Name, Chosen: true})
+		l.Choices = append(l.Choices, site.Choice{Label: site.FieldLabel(f), Value: f.Name, Chosen: true})
 	}
 	for _, f := range v.resource.Fields() {
 		if visible(f) && !slices.Contains(v.columns, f) {
-			l.Choices = append(l.Choices, choice{Label: site.FieldLabel(f), Value: f.Name})
+			l.Choices = append(l.Choices, site.Choice{Label: site.FieldLabel(f), Value: f.Name})
 		}
 	}
 	if v.chosen {
 		l.Reset = v.with(columnParam)
 	}
 	for _, n := range []string{"25", strconv.Itoa(defaultRows), "100"} {
-		l.Sizes = append(l.Sizes, choice{Label: n, Value: n, Chosen: n == strconv.Itoa(v.number("limit", defaultRows))})
+		l.Sizes = append(l.Sizes, site.Choice{Label: n, Value: n, Chosen: n == strconv.Itoa(v.number("limit", defaultRows))})
 	}
 	l.Exports = v.exports()
 	if l.Presets, err = v.presets(l); err != nil {

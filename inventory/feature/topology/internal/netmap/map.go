@@ -26,13 +26,6 @@ type choice struct {
 	Count             int
 }
 
-// share is a row of the template "bars".
-type share struct {
-	Label, URL string
-	Value      int
-	Share      float64
-}
-
 // legendItem is a status on the map.
 type legendItem struct {
 	Status, Tone, Shape string
@@ -48,7 +41,7 @@ type mapPage struct {
 	Statuses  []choice
 	Groups    []choice
 	Depths    []choice
-	Chosen    []share // locations to choose from, if there are too many devices
+	Chosen    []site.Bar // locations to choose from, if there are too many devices
 	Legend    []legendItem
 	Device    *deviceFacts
 	From, To  site.Record
@@ -185,7 +178,10 @@ func (p *mapPage) offer() {
 	of := slices.Clone(p.Locations)
 	slices.SortStableFunc(of, func(a, b choice) int { return cmp.Compare(b.Count, a.Count) })
 	for _, c := range of[:min(len(of), manyChosen)] {
-		p.Chosen = append(p.Chosen, share{cmp.Or(c.Name, c.Label), "?" + p.View.values("location", c.Value, "device", "", "depth", "").Encode(), c.Count, 100 * float64(c.Count) / float64(most)})
+		p.Chosen = append(p.Chosen, site.Bar{
+			Label: cmp.Or(c.Name, c.Label), URL: "?" + p.View.values("location", c.Value, "device", "", "depth", "").Encode(),
+			Value: int64(c.Count), Share: 100 * float64(c.Count) / float64(most),
+		})
 	}
 }
 
