@@ -138,7 +138,17 @@ func runDrift(q *site.Request) error {
 		return p.refuse(q, f, "The output cannot be read", where+err.Error())
 	}
 	p.Kept = site.Pack(f.Text)
-	return p.perform(q, f, table)
+	chosen, step := f.Values["apply"], f.Get("step")
+	switch {
+	case step != stepPreview && step != stepApply:
+	case len(chosen) == 0:
+		p.Fault = "Choose at least one difference"
+	case step == stepPreview:
+		return p.preview(q, table, chosen)
+	default:
+		return p.apply(q, table, chosen)
+	}
+	return p.compare(q, f, table)
 }
 
 // maxSame is the number of devices of one name that a page offers.
@@ -229,23 +239,6 @@ func (p *driftPage) table(text []byte) (t *driftTable, where string, err error) 
 // lineAt returns the line of an offset, from 1.
 func lineAt(text []byte, offset int64) int {
 	return 1 + bytes.Count(text[:min(offset, int64(len(text)))], []byte("\n"))
-}
-
-// perform performs the chosen step with a table.
-func (p *driftPage) perform(q *site.Request, f *site.Form, t *driftTable) error {
-	chosen := f.Values["apply"]
-	step := f.Get("step")
-	if len(chosen) == 0 && (step == stepPreview || step == stepApply) {
-		p.Fault = "Choose at least one difference"
-	}
-	switch {
-	case len(chosen) == 0:
-	case step == stepPreview:
-		return p.preview(q, t, chosen)
-	case step == stepApply:
-		return p.apply(q, t, chosen)
-	}
-	return p.compare(q, f, t)
 }
 
 // shownReport is the response of the API, for a page.

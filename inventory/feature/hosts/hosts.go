@@ -72,7 +72,8 @@ func serve(contentType string, making func(r *feature.Request) (doc document, lo
 		if err != nil {
 			return nil, err
 		}
-		out := newSpool()
+		out := &spool{sum: sha256.New()}
+		out.zip, _ = gzip.NewWriterLevel(&out.body, gzip.BestSpeed) // the level is valid
 		if err := write(ctx, r, q, out, doc, located); err != nil {
 			return nil, err
 		}
@@ -82,9 +83,10 @@ func serve(contentType string, making func(r *feature.Request) (doc document, lo
 
 // write writes a document to the spool.
 func write(ctx context.Context, r *feature.Request, q *records.Query, out *spool, doc document, located bool) error {
-	var names *locationNames
-	if located {
-		names = newLocationNames(r.Inventory)
+	var names *locationNames // nil without the right to list locations
+	locations := records.Of[inventory.Location](r.Inventory.Records().Schema())
+	if located && r.Inventory.May(locations, records.RouteList) == nil {
+		names = &locationNames{r.Inventory.Records(), locations, map[string]*inventory.Location{}}
 	}
 	b := doc.begin(nil)
 	reserved := int64(0)
@@ -121,15 +123,6 @@ type locationNames struct {
 	from      records.Reader
 	locations *records.Resource
 	found     map[string]*inventory.Location // by id; nil for one that the sender may not see
-}
-
-// newLocationNames returns nil if the sender may not list locations.
-func newLocationNames(in feature.Inventory) *locationNames {
-	locations := records.Of[inventory.Location](in.Records().Schema())
-	if in.May(locations, records.RouteList) != nil {
-		return nil
-	}
-	return &locationNames{in.Records(), locations, map[string]*inventory.Location{}}
 }
 
 const (
@@ -178,12 +171,6 @@ type spool struct {
 
 // spoolStep is the memory that a spool reserves at once.
 const spoolStep = 256 << 10
-
-func newSpool() *spool {
-	s := &spool{sum: sha256.New()}
-	s.zip, _ = gzip.NewWriterLevel(&s.body, gzip.BestSpeed) // the level is valid
-	return s
-}
 
 // write adds to the document, for the request of ctx.
 func (s *spool) write(ctx context.Context, p []byte) error {

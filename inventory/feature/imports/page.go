@@ -195,11 +195,6 @@ func runImport(q *site.Request) error {
 		p.Problems = []string{err.Error()}
 		return p.send(q, http.StatusBadRequest)
 	}
-	return p.perform(q, f)
-}
-
-// perform performs the chosen step with a file that can be read.
-func (p *importPage) perform(q *site.Request, f *site.Form) error {
 	switch f.Get("step") {
 	case stepPreview:
 		return p.preview(q, f, "")

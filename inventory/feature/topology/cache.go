@@ -25,16 +25,6 @@ type networkCache struct {
 	working *graph.Graph
 }
 
-// newNetworkCache returns the cache for a store, nil if that keeps no chain of its audit log.
-func newNetworkCache(store records.Store) *networkCache {
-	from := records.Fresh(store)
-	chain, ok := from.(records.AuditChain)
-	if !ok {
-		return nil
-	}
-	return &networkCache{lock: make(chan struct{}, 1), from: from, chain: chain}
-}
-
 // network returns the network of all records and its graph without what is down.
 func (k *networkCache) network(ctx context.Context) (*network, *graph.Graph, error) {
 	select {

@@ -46,7 +46,14 @@ func New() *feature.Feature {
 		Operations: operations,
 		Tags:       map[string]string{"topology": "Devices and links as a graph."},
 		Pages:      netmap.Pages(),
-		State:      func(store records.Store) any { return newNetworkCache(store) },
+		State: func(store records.Store) any {
+			from := records.Fresh(store)
+			chain, ok := from.(records.AuditChain)
+			if !ok {
+				return (*networkCache)(nil) // the store keeps no chain of its audit log
+			}
+			return &networkCache{lock: make(chan struct{}, 1), from: from, chain: chain}
+		},
 	}
 }
 

@@ -208,7 +208,11 @@ func (m *many) editStep() error {
 		m.Problem = "No field is chosen: tick those to change"
 		return m.ask(http.StatusUnprocessableEntity)
 	}
-	if err := m.resolveChosen(); err != nil {
+	var chosen []*input
+	for _, s := range m.Chosen() {
+		chosen = append(chosen, s.input)
+	}
+	if err := m.resolve(chosen); err != nil {
 		return err
 	}
 	switch {
@@ -220,18 +224,6 @@ func (m *many) editStep() error {
 		return m.apply()
 	}
 	return m.preview(http.StatusOK)
-}
-
-// resolveChosen finds the records that the chosen references name.
-func (m *many) resolveChosen() error {
-	all := m.Inputs
-	m.Inputs = nil
-	for _, s := range m.Chosen() {
-		m.Inputs = append(m.Inputs, s.input)
-	}
-	err := m.resolve()
-	m.Inputs = all
-	return err
 }
 
 // ask shows the fields.

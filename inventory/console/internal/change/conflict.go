@@ -63,7 +63,13 @@ func (f *form) conflict(status int) error {
 		return err
 	}
 	c := &conflict{form: f, Since: rec.Text("updated_at")}
-	names, err := f.conflictNames(now)
+	ids := map[string][]string{}
+	for _, in := range f.Inputs {
+		if in.Ref != nil {
+			ids[in.To] = append(ids[in.To], in.Base, in.ID, now.input(in.Name).Was)
+		}
+	}
+	names, err := namesOf(f.q, ids)
 	if err != nil {
 		return err
 	}
@@ -112,18 +118,6 @@ func (in *input) compare(now string, names map[string]string) *conflictRow {
 		row.Both = true
 	}
 	return row
-}
-
-// conflictNames returns what the records are called that a conflict has references to.
-func (f *form) conflictNames(now *form) (map[string]string, error) {
-	ids := map[string][]string{}
-	for _, in := range f.Inputs {
-		if in.Ref == nil {
-			continue
-		}
-		ids[in.To] = append(ids[in.To], in.Base, in.ID, now.input(in.Name).Was)
-	}
-	return namesOf(f.q, ids)
 }
 
 // author names the last author of a field, and the time.

@@ -54,7 +54,7 @@ func create(q *site.Request) error {
 		return err
 	}
 	f.read(q.R.PostForm)
-	if err := f.resolve(); err != nil {
+	if err := f.resolve(f.Inputs); err != nil {
 		return err
 	}
 	if len(f.Faults()) > 0 {

@@ -66,7 +66,7 @@ func save(q *site.Request) error {
 		return err
 	}
 	f.read(q.R.PostForm)
-	if err := f.resolve(); err != nil {
+	if err := f.resolve(f.Inputs); err != nil {
 		return err
 	}
 	if len(f.Faults()) == 0 && !f.choose(q.R.PostForm) {

@@ -139,8 +139,8 @@ func (f *form) read(values url.Values) {
 
 // resolve finds the records that references name. The error is one of the API; names that fit no record, or
 // several, are faults of their inputs.
-func (f *form) resolve() error {
-	for _, in := range f.Inputs {
+func (f *form) resolve(inputs []*input) error {
+	for _, in := range inputs {
 		switch {
 		case in.Ref != nil && in.Value == "":
 			in.ID, in.Chosen = "", ""

@@ -36,7 +36,11 @@ func (m *many) preview(status int) error {
 		before := len(m.Refused)
 		items = m.refuseItems(fault, items)
 		if len(items) == 0 || len(m.Refused) == before {
-			return m.refuseAll(fault)
+			if len(fault.Items) > 0 { // no record accepts the change
+				fault = &site.Fault{Status: fault.Status, Message: fault.Items[0].Message, Fields: fault.Items[0].Errors}
+			}
+			m.refuse(fault)
+			return m.ask(fault.Status)
 		}
 	}
 	m.Problem = "Too many records refuse this change in turn: select fewer"
@@ -62,17 +66,6 @@ func (m *many) refuseItems(fault *site.Fault, items []*item) (rest []*item) {
 		}
 	}
 	return rest
-}
-
-// refuseAll shows the fields again: no record accepts the change.
-func (m *many) refuseAll(fault *site.Fault) error {
-	fields := fault.Fields
-	if len(fault.Items) > 0 {
-		fields = fault.Items[0].Errors
-		fault = &site.Fault{Status: fault.Status, Message: fault.Items[0].Message}
-	}
-	m.refuse(&site.Fault{Status: fault.Status, Message: fault.Message, Fields: fields})
-	return m.ask(fault.Status)
 }
 
 // show arranges the changes of a dry run by record, and those that several records have in common.

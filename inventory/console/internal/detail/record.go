@@ -321,22 +321,13 @@ func (p *page) children() {
 			ID: "of-" + from.Name + "-" + f.Name, Template: "section-table", Title: site.Title(current), Follow: []string{from.Name},
 			Load: func(s *site.Part) error { return loadChildren(s, current, f) },
 		})
-		if several(p.Resource, from) {
+		if slices.ContainsFunc(from.Fields(), func(o *records.Field) bool {
+			return o.Name != f.Name && o.Name != "" && o.Ref != nil && o.Ref.To == p.Resource.Name
+		}) {
 			s.Note = "by " + strings.ToLower(site.FieldLabel(f))
 		}
 		p.Main = append(p.Main, s)
 	}
-}
-
-// several reports whether records of a resource refer to another one by several fields.
-func several(to, from *records.Resource) bool {
-	n := 0
-	for _, f := range from.Fields() {
-		if f.Ref != nil && f.Ref.To == to.Name && f.Name != "" {
-			n++
-		}
-	}
-	return n > 1
 }
 
 // loadChildren reads the first records whose field has the id of this record.

@@ -41,7 +41,10 @@ func (f *Failure) CutOff(most int) []string {
 // Failures returns the single points of failure: nodes (articulation points) and links (bridges). Those
 // that cut off most come first; of these the nodes.
 func (g *Graph) Failures() []Failure {
-	w := newWalk(g)
+	n := len(g.nodes)
+	w := &walk{
+		Graph: g, order: make([]int32, 0, n), at: slices.Repeat([]int32{-1}, n), low: make([]int32, n), last: make([]int32, n), cuts: make([][]span, n),
+	}
 	var all []Failure
 	for root := range g.nodes {
 		if w.at[root] < 0 {
@@ -72,13 +75,6 @@ type walk struct {
 type visit struct {
 	node, by int32 // by is the link that led to it; -1 for the root
 	next     int32 // the position of the next arc
-}
-
-func newWalk(g *Graph) *walk {
-	n := len(g.nodes)
-	return &walk{
-		Graph: g, order: make([]int32, 0, n), at: slices.Repeat([]int32{-1}, n), low: make([]int32, n), last: make([]int32, n), cuts: make([][]span, n),
-	}
 }
 
 // component walks the part of the network with a node, and appends its failures.
