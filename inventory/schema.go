@@ -78,12 +78,12 @@ func resources() []records.Part {
 		}),
 		records.Define[DeviceType](records.Definition{
 			Name: "device-types", Label: "Device type", Description: "Models of devices.",
-			Show:     records.Show{Group: "Catalogue", Order: 500, Icon: "file"},
+			Show:     records.Show{Group: "Catalogue", Order: 500, Icon: "file", Columns: []string{"model", "manufacturer", "part_number", "height", "description"}},
 			Messages: map[string]string{"model": "Model of this manufacturer already exists"},
 		}),
 		records.Define[PortTemplate](records.Definition{
 			Name: "port-templates", Label: "Port template", Description: "The ports that new devices of a type have.",
-			Show:     records.Show{Group: "Catalogue", Order: 510, Icon: "port"},
+			Show:     records.Show{Group: "Catalogue", Order: 510, Icon: "port", Columns: []string{"name", "device_type_id", "kind", "label", "type", "positions", "rear_port"}},
 			Messages: map[string]string{"template_key": "Port template already exists for this device type"},
 			Keys:     [][]string{{"device_type_id", "kind", "name"}},
 			// A device whose ports are imported gets no others.
@@ -109,29 +109,29 @@ func resources() []records.Part {
 		}),
 		records.Define[VLAN](records.Definition{
 			Name: "vlans", Label: "VLAN", Description: "Virtual networks.",
-			Show:     records.Show{Group: "Network", Order: 170, Icon: "network"},
+			Show:     records.Show{Group: "Network", Order: 170, Icon: "network", Columns: []string{"name", "status", "vlan_id", "description", "location_id", "subnet_cidr", "gateway_ip"}},
 			Messages: map[string]string{"vlan_id": "VLAN number already exists at this location"},
 			Within:   []string{"location_id"},
 		}),
 		records.Define[TaggedVLAN](records.Definition{
 			Name: "tagged-vlans", Label: "Tagged VLAN", Description: "VLANs that trunks carry with tags.",
-			Show:     records.Show{Group: "Network", Order: 180, Icon: "tag"},
+			Show:     records.Show{Group: "Network", Order: 180, Icon: "tag", Columns: []string{"interface_id", "vlan_id"}},
 			Messages: map[string]string{"vlan_id": "The interface already has this tagged VLAN"},
 			Within:   []string{"interface_id"},
 		}),
 		records.Define[VRF](records.Definition{
 			Name: "vrfs", Label: "VRF", Description: "Routing tables, in which addresses are unique.",
-			Show: records.Show{Group: "Addresses", Order: 220, Icon: "network"},
+			Show: records.Show{Group: "Addresses", Order: 220, Icon: "network", Columns: []string{"name", "rd", "description"}},
 		}),
 		records.Define[Prefix](records.Definition{
 			Name: "prefixes", Label: "Prefix", Description: "Networks of addresses.", Keys: [][]string{{"prefix", "vrf_id"}},
-			Show:     records.Show{Group: "Addresses", Order: 200, Icon: "prefix"},
+			Show:     records.Show{Group: "Addresses", Order: 200, Icon: "prefix", Columns: []string{"prefix", "status", "vrf_id", "role", "location_id", "vlan_id", "description"}},
 			Messages: map[string]string{"prefix": "Prefix already exists in this VRF"},
 			Within:   []string{"location_id"},
 		}),
 		records.Define[Address](records.Definition{
 			Name: "addresses", Label: "Address", Description: "IP addresses, of interfaces or of none.", Keys: [][]string{{"address", "vrf_id"}},
-			Show:     records.Show{Group: "Addresses", Order: 210, Icon: "tag"},
+			Show:     records.Show{Group: "Addresses", Order: 210, Icon: "tag", Columns: []string{"address", "status", "vrf_id", "interface_id", "role", "dns_name", "description"}},
 			Messages: map[string]string{"host": "Address already exists in this VRF"},
 			Within:   []string{"interface_id"},
 		}),
@@ -146,13 +146,13 @@ func resources() []records.Part {
 		}),
 		records.Define[RearPort](records.Definition{
 			Name: "rear-ports", Label: "Rear port", Description: "The rear of pass-through ports, such as of patch panels.",
-			Show:     records.Show{Group: "Network", Order: 150, Icon: "port"},
+			Show:     records.Show{Group: "Network", Order: 150, Icon: "port", Columns: []string{"name", "device_id", "label", "type", "positions", "description"}},
 			Messages: map[string]string{"name": "Rear port name already exists on this device"},
 			Within:   []string{"device_id"},
 		}),
 		records.Define[FrontPort](records.Definition{
 			Name: "front-ports", Label: "Front port", Description: "The front of pass-through ports, such as of patch panels.",
-			Show: records.Show{Group: "Network", Order: 140, Icon: "port"},
+			Show: records.Show{Group: "Network", Order: 140, Icon: "port", Columns: []string{"name", "device_id", "label", "type", "rear_port_id", "rear_port_position", "description"}},
 			Messages: map[string]string{
 				"name": "Front port name already exists on this device", "rear_port_position": "Another front port already has this position of the rear port",
 			},
@@ -160,7 +160,7 @@ func resources() []records.Part {
 		}),
 		records.Define[Termination](records.Definition{
 			Name: "terminations", Label: "Termination", Description: "Console ports, power ports and ends of circuits, to which cables lead.",
-			Show:     records.Show{Group: "Network", Order: 160, Icon: "port"},
+			Show:     records.Show{Group: "Network", Order: 160, Icon: "port", Columns: []string{"name", "device_id", "location_id", "kind", "label", "type", "description"}},
 			Messages: map[string]string{"termination_key": "Termination of this kind and name already exists"},
 			Keys:     [][]string{{"device_id", "kind", "name"}},
 			Within:   []string{"device_id", "location_id"},
@@ -175,7 +175,7 @@ func resources() []records.Part {
 		}),
 		records.Define[MapPosition](records.Definition{
 			Name: "map-positions", Label: "Map position", Description: "Where devices are on maps of the network.", Unaudited: true,
-			Show:     records.Show{Hidden: true},
+			Show:     records.Show{Hidden: true, Columns: []string{"view", "device_id", "x", "y"}},
 			Messages: map[string]string{"view": "The device already has a position in this view"},
 			Access:   records.Access{Create: editors, Update: editors, Delete: editors},
 			Within:   []string{"device_id"},
@@ -199,7 +199,7 @@ func resources() []records.Part {
 		}),
 		records.Define[CustomField](records.Definition{
 			Name: "custom-fields", Label: "Custom field", Description: "Fields that administrators add to records.",
-			Show:     records.Show{Group: "Administration", Order: 610, Icon: "columns"},
+			Show:     records.Show{Group: "Administration", Order: 610, Icon: "columns", Columns: []string{"name", "resource", "type", "label", "required", "default", "choices"}},
 			Messages: map[string]string{"name": "Custom field already exists"},
 			Access:   records.Access{Read: admins},
 		}),

@@ -115,12 +115,8 @@ func Columns(r *records.Resource, without string) []string {
 
 // listed reports whether short lists may have a column for a field.
 func listed(f *records.Field) bool {
-	return f.Name != "" && !f.Hidden && !f.WriteOnly && !f.ReadOnly && !IsBase(f) && f.Kind != records.List && f.Kind != records.Object && f.Format != "text"
-}
-
-// IsBase reports whether all records have the field.
-func IsBase(f *records.Field) bool {
-	return slices.Contains([]string{"id", "version", "created_at", "updated_at"}, f.Name)
+	return f.Name != "" && !f.Hidden && !f.WriteOnly && !f.ReadOnly && f.Kind != records.List && f.Kind != records.Object && f.Format != "text" &&
+		!slices.Contains([]string{"id", "version", "created_at", "updated_at"}, f.Name)
 }
 
 // Clip shortens a text to a number of characters.

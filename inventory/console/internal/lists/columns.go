@@ -1,7 +1,6 @@
 package lists
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -11,69 +10,24 @@ import (
 // maxDefault is the number of columns that a list has that nobody has chosen.
 const maxDefault = 7
 
-// defaultColumns returns the columns of a list that nobody has chosen: what names the records first, then
-// states, then other fields that say much about a record, and as many as have room.
-func defaultColumns(q *site.Request, r *records.Resource) (columns []*records.Field) {
-	for _, name := range r.Show.Columns {
+// defaultColumns returns the columns of a list that nobody has chosen: those of the resource, or those of short lists, and
+// fields that were added, as many as have room.
+func defaultColumns(r *records.Resource) (columns []*records.Field) {
+	names := r.Show.Columns
+	if len(names) == 0 {
+		names = site.Columns(r, "")
+	}
+	for _, name := range names {
 		if f, ok := r.Field(name); ok && visible(f) {
 			columns = append(columns, f)
 		}
 	}
-	if len(columns) > 0 {
-		for _, f := range r.Fields() {
-			if f.Extra && visible(f) && len(columns) <= maxDefault {
-				columns = append(columns, f)
-			}
+	for _, f := range r.Fields() {
+		if f.Extra && visible(f) && !slices.Contains(columns, f) && len(columns) <= maxDefault {
+			columns = append(columns, f)
 		}
-		return columns
 	}
-	fields := r.Fields()
-	rank := func(f *records.Field) int { return columnRank(q, r, f) }
-	fields = slices.DeleteFunc(fields, func(f *records.Field) bool { return !visible(f) || rank(f) == noRank })
-	position := map[*records.Field]int{}
-	for i, f := range fields {
-		position[f] = i
-	}
-	slices.SortStableFunc(fields, func(a, b *records.Field) int { return rank(a) - rank(b) })
-	fields = fields[:min(len(fields), maxDefault)]
-	// Those that name the record and its states come first, the others in the order of the schema.
-	slices.SortStableFunc(fields, func(a, b *records.Field) int {
-		return cmp.Or(min(rank(a), rankOther)-min(rank(b), rankOther), position[a]-position[b])
-	})
-	return fields
-}
-
-// The ranks of columns, the most useful first.
-const (
-	rankName = iota
-	rankState
-	rankOther
-	rankKey
-	rankReference
-	rankCounted
-	rankSearched
-	rankPlain
-	noRank
-)
-
-func columnRank(q *site.Request, r *records.Resource, f *records.Field) int {
-	switch {
-	case f == nameField(r):
-		return rankName
-	case site.IsBase(f), f.Kind == records.Object, f.Format == "text":
-		return noRank
-	case q.Cell(f, nil, nil).Kind == "badge":
-		return rankState
-	case f.Required, slices.ContainsFunc(r.Keys, func(key []string) bool { return slices.Contains(key, f.Name) }):
-		return rankKey
-	case f.Ref != nil:
-		return rankReference
-	case f.Counted, f.Index:
-		return rankCounted
-	case f.Search:
-		return rankSearched
-	}
-	return rankPlain
+	return columns
 }
 
 // visible reports whether lists show the field.

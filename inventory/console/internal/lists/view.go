@@ -56,7 +56,7 @@ func parseView(q *site.Request) (*view, error) {
 	}
 	v.columns = v.shown(all[columnParam])
 	if v.chosen = len(v.columns) > 0; !v.chosen {
-		v.columns = defaultColumns(q, r)
+		v.columns = defaultColumns(r)
 	}
 	return v, nil
 }

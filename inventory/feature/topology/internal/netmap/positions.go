@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -20,9 +19,13 @@ func (g *graph) useSaved(q *site.Request, v view) error {
 	if v.Saved() == "" || !q.May("map-positions", records.RouteList) {
 		return nil
 	}
-	saved, err := readSaved(q, v.Saved(), g.Nodes)
-	if err != nil || len(saved) == 0 {
+	recs, err := q.All("map-positions", url.Values{"view": {v.Saved()}, "fields": {"device_id,x,y"}}, maxRead)
+	if err != nil || len(recs) == 0 {
 		return err
+	}
+	saved := map[string]point{}
+	for _, rec := range recs {
+		saved[rec.Text("device_id")] = point{rec.Number("x"), rec.Number("y")}
 	}
 	near := map[string]point{}
 	for _, e := range g.Edges {
@@ -41,31 +44,6 @@ func (g *graph) useSaved(q *site.Request, v view) error {
 		}
 	}
 	return nil
-}
-
-// readSaved returns the saved positions of devices in a view.
-func readSaved(q *site.Request, view string, nodes []node) (map[string]point, error) {
-	saved := map[string]point{}
-	for some := range slices.Chunk(nodes, manyChosen) {
-		ids := make([]string, len(some))
-		for i := range some {
-			ids[i] = some[i].ID
-		}
-		var page struct {
-			Data []struct {
-				Device string `json:"device_id"`
-				X, Y   float64
-			}
-		}
-		query := url.Values{"view": {view}, "device_id__in": {strings.Join(ids, ",")}, "limit": {"100"}, "count": {"none"}, "fields": {"device_id,x,y"}}
-		if err := q.Get("/map-positions", query, &page); err != nil {
-			return nil, err
-		}
-		for _, p := range page.Data {
-			saved[p.Device] = point{p.X, p.Y}
-		}
-	}
-	return saved, nil
 }
 
 // savePositions keeps the positions of devices in a view for everybody.
