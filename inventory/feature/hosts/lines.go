@@ -3,7 +3,6 @@ package hosts
 import (
 	"fmt"
 	"net/http"
-	"net/netip"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory"
@@ -22,31 +21,26 @@ const (
 
 // hostsFile serves devices as lines of a hosts file.
 func hostsFile() feature.Operation {
-	return feature.Operation{
-		Operation: openapi.Operation{
-			Path: "/sd/hosts", ID: "listHostsFile", Summary: "List devices as lines of a hosts file",
-			Responses: []openapi.Response{{Status: http.StatusOK, Schema: openapi.String("An address and a hostname on each line."), ContentType: "text/plain"}},
-		},
-		Handle: serve(plainText, func(*feature.Request) (document, bool, error) {
-			return &hostLines{comment: "#", line: func(b []byte, d *inventory.Device, name string) []byte {
-				return fmt.Appendf(b, "%s\t%s\n", d.IP, name)
-			}}, false, nil
-		}),
-	}
+	return plainLines("/sd/hosts", "listHostsFile", "List devices as lines of a hosts file", "An address and a hostname on each line.",
+		func() *hostLines { return &hostLines{comment: "#", format: "%[1]s\t%[2]s\n"} })
 }
 
 // sshConfig serves devices as hosts of a configuration of ssh.
 func sshConfig() feature.Operation {
+	return plainLines("/sd/ssh", "listSSHHosts", "List devices as hosts of a configuration of ssh", "A block Host for each device.",
+		func() *hostLines {
+			return &hostLines{comment: "#", format: "Host %[2]s\n    HostName %[1]s\n", once: map[string]bool{}}
+		})
+}
+
+// plainLines serves a text without parameters.
+func plainLines(path, id, summary, text string, lines func() *hostLines) feature.Operation {
 	return feature.Operation{
 		Operation: openapi.Operation{
-			Path: "/sd/ssh", ID: "listSSHHosts", Summary: "List devices as hosts of a configuration of ssh",
-			Responses: []openapi.Response{{Status: http.StatusOK, Schema: openapi.String("A block Host for each device."), ContentType: "text/plain"}},
+			Path: path, ID: id, Summary: summary,
+			Responses: []openapi.Response{{Status: http.StatusOK, Schema: openapi.String(text), ContentType: "text/plain"}},
 		},
-		Handle: serve(plainText, func(*feature.Request) (document, bool, error) {
-			return &hostLines{comment: "#", once: map[string]bool{}, line: func(b []byte, d *inventory.Device, name string) []byte {
-				return fmt.Appendf(b, "Host %s\n    HostName %s\n", name, d.IP)
-			}}, false, nil
-		}),
+		Handle: serve(plainText, func(*feature.Request) (document, bool, error) { return lines(), false, nil }),
 	}
 }
 
@@ -81,13 +75,7 @@ func zone(r *feature.Request) (document, bool, error) {
 	head := fmt.Sprintf("$ORIGIN %s.\n$TTL %d\n", origin, ttl)
 	return &hostLines{
 		head: head, comment: ";", maxName: 253 - len(origin) - 1,
-		line: func(b []byte, d *inventory.Device, name string) []byte {
-			kind := "A"
-			if addr, err := netip.ParseAddr(d.IP); err == nil && addr.Is6() {
-				kind = "AAAA"
-			}
-			return fmt.Appendf(b, "%s\tIN\t%s\t%s\n", name, kind, d.IP)
-		},
+		format: "%[2]s\tIN\t%[3]s\t%[1]s\n",
 		name: func(name string) string {
 			if name == origin {
 				return "@" // the domain itself
@@ -101,7 +89,7 @@ func zone(r *feature.Request) (document, bool, error) {
 // No other characters of a record are in it.
 type hostLines struct {
 	head, comment string
-	line          func(b []byte, d *inventory.Device, name string) []byte
+	format        string                   // of the lines of a device: with its address, its name, and A or AAAA
 	name          func(name string) string // changes a name in lower case; nil for none
 	maxName       int                      // the maximum length of a name; 0 for none
 	once          map[string]bool          // the names that are taken, if only the first device gets one
@@ -125,7 +113,11 @@ func (h *hostLines) device(b []byte, d *inventory.Device, _ *inventory.Location)
 	if h.once != nil {
 		h.once[name] = true
 	}
-	return h.line(b, d, name)
+	kind := "A"
+	if strings.Contains(d.IP, ":") {
+		kind = "AAAA"
+	}
+	return fmt.Appendf(b, h.format, d.IP, name, kind)
 }
 
 func (h *hostLines) end(b []byte) []byte {

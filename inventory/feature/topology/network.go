@@ -21,7 +21,6 @@ const maxNetwork = 500_000
 type network struct {
 	*graph.Graph
 	nodes []networkNode
-	links []graph.Link
 }
 
 // networkNode is a device of a network, in a response too.
@@ -117,22 +116,23 @@ func readNetwork(ctx context.Context, from records.Reader) (*network, error) {
 		nodes[i] = graph.Node{ID: id, Down: n.nodes[i].State == stateDown}
 		index[id] = i
 	}
-	links := records.Of[inventory.Link](from.Schema())
+	resource := records.Of[inventory.Link](from.Schema())
+	var links []graph.Link
 	columns := append([]string{"id", "a_interface_id.device_id", "b_interface_id.device_id"}, linkStatuses()...)
-	err = records.Project(ctx, from, &records.Query{Resource: links}, columns, func(v []string) error {
-		if len(n.links) == maxNetwork {
-			return tooLarge(links)
+	err = records.Project(ctx, from, &records.Query{Resource: resource}, columns, func(v []string) error {
+		if len(links) == maxNetwork {
+			return tooLarge(resource)
 		}
 		a, ok := index[v[1]]
 		b, ok2 := index[v[2]]
 		if ok && ok2 { // else a device was created since, or deleted before
-			n.links = append(n.links, graph.Link{ID: v[0], A: nodes[a].ID, B: nodes[b].ID, Down: linkDown(v[3:])})
+			links = append(links, graph.Link{ID: v[0], A: nodes[a].ID, B: nodes[b].ID, Down: linkDown(v[3:])})
 		}
 		return nil
 	})
 	if err == nil {
-		slices.SortFunc(n.links, func(a, b graph.Link) int { return strings.Compare(a.ID, b.ID) })
-		n.Graph, err = graph.New(nodes, n.links)
+		slices.SortFunc(links, func(a, b graph.Link) int { return strings.Compare(a.ID, b.ID) })
+		n.Graph, err = graph.New(nodes, links)
 	}
 	return n, tellTooLarge(err)
 }

@@ -166,11 +166,11 @@ func neighbors(ctx context.Context, r *feature.Request) (*feature.Response, erro
 // describeGraph returns some nodes and the links between them for a response: the first nodes, which
 // are the nearest ones, if there are too many.
 func describeGraph(ctx context.Context, r *feature.Request, n *network, g *graph.Graph, found []graph.Neighbor, limit int, depths bool) (*graphAnswer, error) {
-	links := n.between(g, found)
+	links := g.Between(found)
 	a := &graphAnswer{Status: "success", TotalNodes: len(found), TotalEdges: len(links), Nodes: []networkNode{}, Edges: []networkEdge{}}
 	if len(found) > limit {
 		found = found[:limit]
-		links = n.between(g, found)
+		links = g.Between(found)
 	}
 	links = links[:min(len(links), limit*edgesPerNode)]
 	a.Truncated = len(found) < a.TotalNodes || len(links) < a.TotalEdges
@@ -188,16 +188,6 @@ func describeGraph(ctx context.Context, r *feature.Request, n *network, g *graph
 		}
 	}
 	return a, err
-}
-
-// between returns the ids of the links between some nodes.
-func (n *network) between(g *graph.Graph, nodes []graph.Neighbor) []string {
-	found := g.Between(nodes)
-	ids := make([]string, len(found))
-	for i, at := range found {
-		ids[i] = n.links[at].ID
-	}
-	return ids
 }
 
 // pathsAnswer is a response with paths.

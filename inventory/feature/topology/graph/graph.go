@@ -109,8 +109,8 @@ func (g *Graph) Index(id string) (int, bool) {
 	return int(n), ok
 }
 
-// Between returns the positions of the links of which both ends are among some nodes, in their order.
-func (g *Graph) Between(nodes []Neighbor) (links []int) {
+// Between returns the ids of the links of which both ends are among some nodes, in the order of the links.
+func (g *Graph) Between(nodes []Neighbor) (ids []string) {
 	chosen := make([]bool, len(g.nodes))
 	for _, n := range nodes {
 		if i, ok := g.index[n.ID]; ok {
@@ -119,10 +119,10 @@ func (g *Graph) Between(nodes []Neighbor) (links []int) {
 	}
 	for i, e := range g.ends {
 		if chosen[e[0]] && chosen[e[1]] && g.has(i) {
-			links = append(links, i)
+			ids = append(ids, g.links[i].ID)
 		}
 	}
-	return links
+	return ids
 }
 
 // of returns the arcs of a node.

@@ -137,6 +137,13 @@ type failure struct {
 	CutOff int `json:"cut_off"`
 }
 
+func (f failure) id() string {
+	if f.Device != nil {
+		return f.Device.ID
+	}
+	return f.Link.ID
+}
+
 // groupBox is a location on the map.
 type groupBox struct {
 	ID    string  `json:"id"`
@@ -295,27 +302,17 @@ func (g *graph) loadFailures(q *site.Request) error {
 	if err := q.Get("/topology/failures", url.Values{"limit": {"1000"}}, &found); err != nil {
 		return err
 	}
-	cut := map[string]int{}
+	cut, shown := map[string]int{}, map[string]bool{}
 	for _, f := range found.Failures {
-		if f.Device != nil {
-			cut[f.Device.ID] = f.CutOff
-		} else {
-			cut[f.Link.ID] = f.CutOff
-		}
+		cut[f.id()] = f.CutOff
 	}
 	for i := range g.Nodes {
-		g.Nodes[i].CutOff = cut[g.Nodes[i].ID]
+		g.Nodes[i].CutOff, shown[g.Nodes[i].ID] = cut[g.Nodes[i].ID], true
 	}
 	for i := range g.Edges {
-		g.Edges[i].CutOff = cut[g.Edges[i].ID]
+		g.Edges[i].CutOff, shown[g.Edges[i].ID] = cut[g.Edges[i].ID], true
 	}
-	for _, f := range found.Failures {
-		on := f.Device != nil && slices.ContainsFunc(g.Nodes, func(n node) bool { return n.ID == f.Device.ID }) ||
-			f.Link != nil && slices.ContainsFunc(g.Edges, func(e edge) bool { return e.ID == f.Link.ID })
-		if on {
-			g.Failures = append(g.Failures, f)
-		}
-	}
+	g.Failures = slices.DeleteFunc(found.Failures, func(f failure) bool { return !shown[f.id()] })
 	g.TotalFailures = len(g.Failures)
 	g.Failures = g.Failures[:min(len(g.Failures), manyChosen)]
 	return nil

@@ -287,7 +287,6 @@ type block struct {
 	nodes         []int
 	points        []point
 	width, height float64
-	x, y          float64 // where pack puts it
 }
 
 // framed returns a block around points, with space for devices and their labels.
@@ -306,9 +305,9 @@ func framed(nodes []int, points []point, width, height float64) *block {
 	return b
 }
 
-// pack places blocks in rows, the highest first, and returns the size of all. stretch is by how much they are wider
-// than high, if they are small.
-func pack(blocks []*block, spaceX, spaceY, stretch float64) (width, height float64) {
+// pack returns a block of blocks in rows, the highest first. stretch is by how much it is wider than high, if the blocks
+// are small.
+func pack(blocks []*block, spaceX, spaceY, stretch float64) *block {
 	area, widest := 0.0, 0.0
 	for _, b := range blocks {
 		area += (b.width + spaceX) * (b.height + spaceY)
@@ -317,17 +316,18 @@ func pack(blocks []*block, spaceX, spaceY, stretch float64) (width, height float
 	limit := max(widest, math.Sqrt(area*stretch))
 	order := slices.Clone(blocks)
 	slices.SortStableFunc(order, func(a, b *block) int { return cmp.Compare(b.height, a.height) })
-	x, y, row := 0.0, 0.0, 0.0
+	all, x, y, row := &block{}, 0.0, 0.0, 0.0
 	for _, b := range order {
 		if x > 0 && x+b.width > limit {
 			x, y, row = 0, y+row+spaceY, 0
 		}
-		b.x, b.y = x, y
+		all.add(b, x, y)
+		all.width = max(all.width, x+b.width)
 		x += b.width + spaceX
 		row = max(row, b.height)
-		width = max(width, b.x+b.width)
 	}
-	return width, y + row
+	all.height = y + row
+	return all
 }
 
 // arrange places some nodes: each connected part as a tree, or by forces, the parts beside each other, and the
@@ -373,20 +373,13 @@ func (n net) arrange(nodes, ranks []int) *block {
 
 // packed returns a block of blocks, in the rows that suit the window best.
 func packed(blocks []*block, spaceX, spaceY float64) *block {
-	best, most := 1.7, 0.0
-	for _, stretch := range []float64{1.7, 1, 1.3, 2.2, 2.8, 3.6, 5} {
-		b := &block{}
-		b.width, b.height = pack(blocks, spaceX, spaceY, stretch)
-		if zoom := b.zoom(); zoom > 1.02*most {
-			best, most = stretch, zoom
+	best := pack(blocks, spaceX, spaceY, 1.7)
+	for _, stretch := range []float64{1, 1.3, 2.2, 2.8, 3.6, 5} {
+		if b := pack(blocks, spaceX, spaceY, stretch); b.zoom() > 1.02*best.zoom() {
+			best = b
 		}
 	}
-	all := &block{}
-	all.width, all.height = pack(blocks, spaceX, spaceY, best)
-	for _, b := range blocks {
-		all.add(b, b.x, b.y)
-	}
-	return all
+	return best
 }
 
 // grouping says how the nodes of a network are grouped.
