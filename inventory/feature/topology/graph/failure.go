@@ -16,7 +16,8 @@ type Failure struct {
 
 	network *Graph
 	order   []int32 // all nodes, so that what is cut off are a few spans
-	spans   []span
+	spans   []span  // of what is cut off, and the node between
+	lost    int32   // its position in the order; negative for a link
 }
 
 // span is a range of an order: from the first to before the last.
@@ -28,11 +29,10 @@ func (s span) size() int { return int(s.last - s.first) }
 func (f *Failure) CutOff(most int) []string {
 	ids := []string{}
 	for _, s := range f.spans {
-		for _, n := range f.order[s.first:s.last] {
-			if len(ids) >= most {
-				return ids
+		for at := s.first; at < s.last && len(ids) < most; at++ {
+			if at != f.lost {
+				ids = append(ids, f.network.nodes[f.order[at]].ID)
 			}
-			ids = append(ids, f.network.nodes[n].ID)
 		}
 	}
 	return ids
@@ -136,47 +136,28 @@ func (w *walk) enter(n, by int32) {
 }
 
 // divide returns the failure that divides the span of a component, without the position of a lost node
-// unless it is negative, into some of its spans, which are in order, and the rest. It reports whether
-// there are several parts.
+// unless it is negative, into some of its spans and the rest. It reports whether there are several parts.
 func divide(whole span, lost int32, parts []span) (f Failure, ok bool) {
-	var rest []span
-	from := whole.first
-	gap := func(first, next int32) {
-		if first > from {
-			rest = append(rest, span{from, first})
-		}
-		from = next
+	total := whole.size()
+	if lost >= 0 {
+		total--
 	}
-	if lost >= 0 { // all parts are after it
-		gap(lost, lost+1)
-	}
+	rest := total
 	for _, p := range parts {
-		gap(p.first, p.last)
+		rest -= p.size()
 	}
-	gap(whole.last, whole.last)
-	remain := 0
-	for _, s := range rest {
-		remain += s.size()
-	}
-	total, largest, keep := remain, remain, -1 // keep is the largest part; -1 is the rest
+	largest, keep := rest, -1 // keep is the largest part; -1 is the rest
 	for i, p := range parts {
-		total += p.size()
 		if p.size() > largest {
 			largest, keep = p.size(), i
 		}
 	}
-	f.Parts = len(parts)
-	if remain > 0 {
+	f = Failure{Parts: len(parts), Cut: total - largest, lost: lost, spans: parts}
+	if rest > 0 {
 		f.Parts++
 	}
-	f.Cut = total - largest
-	for i, p := range parts {
-		if i != keep {
-			f.spans = append(f.spans, p)
-		}
-	}
 	if keep >= 0 {
-		f.spans = append(f.spans, rest...)
+		f.spans = []span{{whole.first, parts[keep].first}, {parts[keep].last, whole.last}}
 	}
 	return f, f.Parts > 1
 }
