@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
-	"mime/multipart"
 	"net/http"
 	"net/url"
 	"os"
@@ -64,7 +63,10 @@ func ReadForm(q *Request, most int64) (*Form, error) {
 		}
 		switch name := part.FormName(); name {
 		case "file":
-			err = f.readFile(q, part, most)
+			if part.FileName() != "" { // else none was chosen
+				f.Name = printable.Prefix(part.FileName(), maxName)
+				f.Text, err = readPart(q, part, most)
+			}
 		case "text":
 			pasted, err = readPart(q, part, most)
 		case "kept":
@@ -83,11 +85,6 @@ func ReadForm(q *Request, most int64) (*Form, error) {
 	}
 	deadline := time.Now().Add(work)
 	_, _ = control.SetReadDeadline(deadline), control.SetWriteDeadline(deadline) // as above
-	return f, f.choose(q, pasted, kept, most)
-}
-
-// choose sets the text of a form without a file.
-func (f *Form) choose(q *Request, pasted, kept []byte, most int64) (err error) {
 	switch {
 	case f.Text != nil:
 	case len(bytes.TrimSpace(pasted)) > 0:
@@ -96,26 +93,14 @@ func (f *Form) choose(q *Request, pasted, kept []byte, most int64) (err error) {
 		f.Text, err = unpack(q, kept, most)
 		f.Name = printable.Prefix(f.Get("name"), maxName)
 	}
-	return err
-}
-
-// readFile reads a chosen file. Without one, browsers send a file without a name.
-func (f *Form) readFile(q *Request, part *multipart.Part, most int64) (err error) {
-	if part.FileName() == "" {
-		return nil
-	}
-	f.Name = printable.Prefix(part.FileName(), maxName)
-	if f.Text, err = readPart(q, part, most); f.Text == nil {
-		f.Text = []byte{}
-	}
-	return err
+	return f, err
 }
 
 // readPart reads a field of at most so many bytes.
 func readPart(q *Request, part io.Reader, most int64) ([]byte, error) {
-	var all bytes.Buffer
+	all := bytes.NewBuffer([]byte{}) // whose bytes are not nil
 	for int64(all.Len()) <= most {
-		n, err := io.CopyN(&all, part, min(1<<20, most+1))
+		n, err := io.CopyN(all, part, min(1<<20, most+1))
 		if n > maxField {
 			if err := httpx.Reserve(q.R.Context(), n); err != nil {
 				return nil, err

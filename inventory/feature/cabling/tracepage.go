@@ -35,11 +35,6 @@ type tracedHop struct {
 	Rec            site.Record // of a cable
 }
 
-// hopResources are the resources of hops by their types.
-var hopResources = map[string]string{
-	"interface": "interfaces", "front-port": "front-ports", "rear-port": "rear-ports", "termination": "terminations", "cable": "cables", "link": "links",
-}
-
 // ends say why a path begins or ends somewhere else than at an interface.
 var ends = map[inventory.PathEnd]string{
 	"open":     "The path ends here: the port has no cable that you may see.",
@@ -80,7 +75,7 @@ func (t *tracePage) describe(q *site.Request, start int) error {
 	var cables []string
 	for i := range t.Hops {
 		h := &t.Hops[i]
-		resource := hopResources[h.Type]
+		resource := h.Type + "s"
 		if r, ok := q.Schema.Named(resource); ok {
 			h.Label = r.Label
 		}

@@ -22,27 +22,17 @@ const (
 type net [][]int
 
 // components returns the nodes of each connected part, the largest part first.
-func (n net) components(of []int) [][]int {
-	in, seen := make(map[int]bool, len(of)), make(map[int]bool, len(of))
-	for _, i := range of {
-		in[i] = true
-	}
-	var all [][]int
-	for _, first := range of {
+func (n net) components(of []int) (all [][]int) {
+	part, seen := n.within(of), make([]bool, len(of))
+	for first := range of {
 		if seen[first] {
 			continue
 		}
-		seen[first] = true
-		part := []int{first}
-		for at := 0; at < len(part); at++ {
-			for _, j := range n[part[at]] {
-				if in[j] && !seen[j] {
-					seen[j] = true
-					part = append(part, j)
-				}
-			}
+		nodes, _ := part.walk([]int{first})
+		for at, i := range nodes {
+			seen[i], nodes[at] = true, of[i]
 		}
-		all = append(all, part)
+		all = append(all, nodes)
 	}
 	slices.SortStableFunc(all, func(a, b []int) int { return cmp.Compare(len(b), len(a)) })
 	return all
@@ -94,24 +84,17 @@ func (n net) walk(from []int) (order, before []int) {
 	return order, before
 }
 
-// tree returns the nodes in the order of their distance from a root, the parent of each, and the number of
-// leaves below each, of a connected network.
-func (n net) tree(root int) (order, parent []int, leaves []float64) {
-	order, parent = n.walk([]int{root})
-	leaves = make([]float64, len(n))
+// radial places a connected network in rings around a node, by distance. Each node has a part of the circle
+// for the nodes after it.
+func (n net) radial(root int) []point {
+	order, parent := n.walk([]int{root})
+	leaves := make([]float64, len(n)) // below each node, or itself
 	for _, i := range slices.Backward(order) {
 		leaves[i] = max(leaves[i], 1)
 		if i != root {
 			leaves[parent[i]] += leaves[i]
 		}
 	}
-	return order, parent, leaves
-}
-
-// radial places a connected network in rings around a node, by distance. Each node has a part of the circle
-// for the nodes after it.
-func (n net) radial(root int) []point {
-	order, parent, leaves := n.tree(root)
 	depth, begin, next := make([]int, len(n)), make([]float64, len(n)), make([]float64, len(n))
 	ring := []float64{0}
 	counts := []float64{1}
