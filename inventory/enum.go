@@ -72,6 +72,10 @@ func (LinkStatus) Values() []string {
 	return valueStrings(LinkUp, LinkDown, LinkTesting, LinkUnknown, LinkDormant, LinkAdminDown, LinkNotPresent, LinkLowerLayerDown)
 }
 
+// Stops reports whether the status says that nothing is passed on: all but none, up and unknown do (ifOperStatus of RFC
+// 2863).
+func (s LinkStatus) Stops() bool { return s != "" && s != LinkUp && s != LinkUnknown }
+
 // VLANStatus is the lifecycle status of a VLAN.
 type VLANStatus string
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/site"
 )
@@ -32,12 +33,9 @@ func portFieldsOf(resource string) string {
 
 // down reports whether a status of an interface or link says that it passes nothing on (REFERENCE.md, 2.13).
 func down(rec site.Record) bool {
-	for _, name := range []string{"status", "admin_status", "oper_status"} {
-		if status := rec.Text(name); status != "" && status != "up" && status != "unknown" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"status", "admin_status", "oper_status"}, func(name string) bool {
+		return inventory.LinkStatus(rec.Text(name)).Stops()
+	})
 }
 
 // readPorts returns the ports with some ids, by resource, that the sender may see.

@@ -117,20 +117,15 @@ func (c *comparison) ownEnd(link *inventory.Link, deviceID, name string) *invent
 }
 
 // isDown reports whether nothing is heard on a link, because its status or one of its interfaces says so (as for
-// the topology: all but up and unknown do).
+// the topology).
 func (c *comparison) isDown(link *inventory.Link) bool {
-	statuses := []string{string(link.Status)}
+	stops := link.Status.Stops()
 	for _, id := range []string{link.AInterfaceID, link.BInterfaceID} {
 		if i := c.interfaces[id]; i != nil {
-			statuses = append(statuses, string(i.Status), string(i.AdminStatus), string(i.OperStatus))
+			stops = stops || i.Status.Stops() || inventory.LinkStatus(i.AdminStatus).Stops() || inventory.LinkStatus(i.OperStatus).Stops()
 		}
 	}
-	for _, s := range statuses {
-		if s != "" && s != string(inventory.LinkUp) && s != string(inventory.LinkUnknown) {
-			return true
-		}
-	}
-	return false
+	return stops
 }
 
 // observed returns what a device has said about itself.

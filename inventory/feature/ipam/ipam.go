@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strconv"
 
@@ -83,27 +84,16 @@ func createNext(ctx context.Context, request *feature.Request, resource, field s
 	r, _ := from.Schema().Named(resource)
 	return request.Inventory.Create(ctx, body, func(v *records.Engine) (rec records.Record, err error) {
 		err = inventory.Allocate(ctx, v, id, next, func(ctx context.Context, in *records.Engine, p *inventory.Prefix, value string) (err error) {
-			if rec, err = request.Inventory.Draft(ctx, in, r, draft); err != nil {
+			sent := maps.Clone(draft)
+			sent[field], _ = json.Marshal(value) // texts can be encoded
+			sent["vrf_id"], _ = json.Marshal(p.VRFID)
+			if rec, err = request.Inventory.Draft(ctx, in, r, sent); err != nil {
 				return err
 			}
-			set(r, rec, field, value)
-			set(r, rec, "vrf_id", p.VRFID)
 			return in.Create(ctx, request.Inventory.Sender(), rec)
 		})
 		return rec, err
 	})
-}
-
-// set sets a field of a record.
-func set(r *records.Resource, rec records.Record, field string, value any) {
-	f, _ := r.Field(field)
-	if id, ok := value.(*string); ok {
-		value = nil
-		if id != nil {
-			value = *id
-		}
-	}
-	f.Set(rec, value)
 }
 
 // other reads the other fields.

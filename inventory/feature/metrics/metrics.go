@@ -110,32 +110,28 @@ func hostnames(ctx context.Context, from records.Reader, metrics []records.Recor
 	return names, nil
 }
 
-// withSort returns a query with another order.
-func withSort(query url.Values, keys ...string) url.Values {
-	sorted := url.Values{}
-	maps.Copy(sorted, query)
-	sorted["sortby"] = keys
-	return sorted
-}
-
 // overviewOrder returns the query with sort converted to sortby.
 func overviewOrder(query url.Values) (url.Values, error) {
+	order := "ts:desc"
 	switch {
 	case query.Has("sort") && query.Has("sortby"):
 		return nil, records.Refuse("sort", records.NotAllowed("beside sortby"))
 	case query.Has("sortby"):
 		return query, nil
-	case !query.Has("sort"):
-		return withSort(query, "ts:desc"), nil
+	case query.Has("sort"):
+		by, direction, _ := strings.Cut(query.Get("sort"), ":")
+		field, ok := map[string]string{
+			"value": "cpu", "cpu": "cpu", "memory": "memory", "temp": "temp", "uptime": "uptime_seconds", "ts": "ts",
+		}[by]
+		if !ok || direction != "asc" && direction != "desc" {
+			return nil, records.Refuse("sort", records.BadFormat("value, cpu, memory, temp, uptime or ts, followed by :asc or :desc"))
+		}
+		order = field + ":" + direction
 	}
-	by, order, _ := strings.Cut(query.Get("sort"), ":")
-	field, ok := map[string]string{
-		"value": "cpu", "cpu": "cpu", "memory": "memory", "temp": "temp", "uptime": "uptime_seconds", "ts": "ts",
-	}[by]
-	if !ok || order != "asc" && order != "desc" {
-		return nil, records.Refuse("sort", records.BadFormat("value, cpu, memory, temp, uptime or ts, followed by :asc or :desc"))
-	}
-	return withSort(query, field+":"+order), nil
+	sorted := url.Values{}
+	maps.Copy(sorted, query)
+	sorted.Set("sortby", order)
+	return sorted, nil
 }
 
 // latest returns how to list the latest records, and whether that is a heavy query.

@@ -71,15 +71,9 @@ func linkStatuses() []string {
 	}
 }
 
-// linkDown reports whether one of the statuses of a link and of its interfaces says that it passes
-// nothing on. All but up and unknown do (ifOperStatus of RFC 2863).
+// linkDown reports whether one of the statuses of a link and of its interfaces says that it passes nothing on.
 func linkDown(statuses []string) bool {
-	for _, s := range statuses {
-		if s != "" && s != string(inventory.LinkUp) && s != string(inventory.LinkUnknown) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(statuses, func(s string) bool { return inventory.LinkStatus(s).Stops() })
 }
 
 // tooLarge is the error for a network of more than maxNetwork records.

@@ -129,16 +129,6 @@ func (t locations) name(id, within string) string {
 	}
 }
 
-// regionOf returns the region that a location is in, empty for none.
-func (t locations) regionOf(id string) string {
-	for _, above := range t.above(id) {
-		if t[above].Kind == region {
-			return above
-		}
-	}
-	return ""
-}
-
 // choices returns the locations with devices for a filter, those within others after them. Of the innermost
 // ones it returns only those around the chosen one.
 func (t locations) choices(chosen string) (all []choice) {
@@ -176,7 +166,12 @@ func (g *graph) collapse(t locations, of []string, within string) {
 		at[n.ID] = of[i]
 		if _, ok := number[of[i]]; !ok {
 			number[of[i]] = len(nodes)
-			nodes = append(nodes, node{ID: cmp.Or(of[i], "none"), Hostname: t.name(of[i], within), Tone: "good", Shape: "place", Location: t.regionOf(of[i])})
+			place := node{ID: cmp.Or(of[i], "none"), Hostname: t.name(of[i], within), Tone: "good", Shape: "place"}
+			above := t.above(of[i])
+			if at := slices.IndexFunc(above, func(id string) bool { return t[id].Kind == region }); at >= 0 {
+				place.Location = above[at]
+			}
+			nodes = append(nodes, place)
 		}
 		p := &nodes[number[of[i]]]
 		p.Count++
