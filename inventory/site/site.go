@@ -105,7 +105,7 @@ type Edit struct {
 	Choices func(q *Request, field string) [][2]string
 	// Only names the fields that change in a record that exists; the form shows the others. Nil is all of them.
 	Only []string
-	// Instead are what the form of a record that exists has in place of its fields, and Value returns what a record
+	// Instead replace the fields in the form of a record that exists, and Value returns the value of a record
 	// has for one of them.
 	Instead []*records.Field
 	Value   func(rec Record, name string) any

@@ -96,7 +96,11 @@ func run(ctx context.Context, in *records.Engine, by records.Caller, r *records.
 	var recs []records.Record
 	var edits []records.Edit
 	for _, d := range differences {
-		patch, err := patchOf(d.Change.Values)
+		var patch records.Patch
+		doc, err := json.Marshal(d.Change.Values)
+		if err == nil {
+			err = json.Unmarshal(doc, &patch)
+		}
 		if err != nil {
 			return err
 		}
@@ -146,19 +150,6 @@ func (c *Change) record(r *records.Resource, values records.Patch) (records.Reco
 
 func changed(r *records.Resource) *records.Error {
 	return &records.Error{Kind: records.Conflict, Message: r.Label + " has changed since it was compared: compare again"}
-}
-
-// patchOf returns values as a patch, empty for none.
-func patchOf(values map[string]any) (records.Patch, error) {
-	p := records.Patch{}
-	for name, value := range values {
-		doc, err := json.Marshal(value)
-		if err != nil {
-			return nil, err
-		}
-		p[name] = doc
-	}
-	return p, nil
 }
 
 // named names the differences of failed items by their ids.

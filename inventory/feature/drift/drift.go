@@ -78,13 +78,6 @@ type Change struct {
 // pair are the interfaces of a link, in order.
 type pair [2]string
 
-func pairOf(a, b string) pair {
-	if b < a {
-		a, b = b, a
-	}
-	return pair{a, b}
-}
-
 // comparison holds the state of Compare.
 type comparison struct {
 	from       records.Reader

@@ -227,7 +227,7 @@ func (c *comparison) propose(n *neighbor, ports map[string]map[string]*inventory
 		n.Reason = "the interface hears itself"
 		return
 	}
-	change := &Change{Action: Create, Resource: "links", ends: pairOf(n.own.ID, remote.ID), protocol: n.heard.Protocol}
+	change := &Change{Action: Create, Resource: "links", ends: pair{min(n.own.ID, remote.ID), max(n.own.ID, remote.ID)}, protocol: n.heard.Protocol}
 	end := keyOf(n.remote, remote.Name)
 	if n.link == nil {
 		change.Values = map[string]any{"a_interface": keyOf(c.devices[n.DeviceID], n.own.Name), "b_interface": end}

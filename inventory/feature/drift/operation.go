@@ -146,12 +146,17 @@ func serve(ctx context.Context, r *feature.Request) (*feature.Response, error) {
 	if len(sent.Apply) > MaxDifferences {
 		return nil, records.Refuse("apply", records.TooMany(MaxDifferences, "items: send fewer, or all"))
 	}
+	if len(sent.Tables) == 0 || len(sent.Tables) > maxTables {
+		return nil, records.Refuse("tables", records.Wrong("too_many", "has %d tables: send 1 to %d in one request", len(sent.Tables), maxTables))
+	}
 	if err := httpx.Reserve(ctx, driftMemory); err != nil {
 		return nil, err
 	}
-	tables, err := readTables(sent.Tables)
-	if err != nil {
-		return nil, err
+	tables := make([]Table, len(sent.Tables))
+	for i := range sent.Tables {
+		if field, err := sent.Tables[i].read(&tables[i]); err != nil {
+			return nil, tableField(i, field, err)
+		}
 	}
 	var report *driftReport
 	if len(sent.Apply) > 0 {
@@ -295,21 +300,6 @@ func compareTables(ctx context.Context, from records.Reader, sent []driftTable, 
 		report.Differences = []*Difference{}
 	}
 	return report, err
-}
-
-// readTables parses the tables of a request.
-func readTables(sent []driftTable) ([]Table, error) {
-	if len(sent) == 0 || len(sent) > maxTables {
-		return nil, records.Refuse("tables", records.Wrong("too_many", "has %d tables: send 1 to %d in one request", len(sent), maxTables))
-	}
-	tables := make([]Table, len(sent))
-	for i := range sent {
-		field, err := sent[i].read(&tables[i])
-		if err != nil {
-			return nil, tableField(i, field, err)
-		}
-	}
-	return tables, nil
 }
 
 // tableField returns the error for a field of a table. Errors of rows begin with their index.

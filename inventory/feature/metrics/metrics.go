@@ -20,10 +20,15 @@ import (
 // New returns the feature.
 func New() *feature.Feature {
 	return &feature.Feature{
-		Needs:      map[string]records.Record{"devices": &inventory.Device{}, "metrics": &inventory.Metric{}},
-		Operations: []feature.Operation{listMetrics(), getMetric(), latestMetric(), getHistory()},
-		Pages:      pages(),
-		Jobs:       []feature.Job{rollUp},
+		Needs: map[string]records.Record{"devices": &inventory.Device{}, "metrics": &inventory.Metric{}},
+		Operations: []feature.Operation{listMetrics(), {
+			Operation: openapi.Operation{Method: http.MethodGet, Path: "/metrics/{id}"}, // by the same component as in the overview
+			Describe: func(schema *records.Schema, op *openapi.Operation) {
+				op.Responses[0].Schema = openapi.Part(records.Of[inventory.Metric](schema), hostname())
+			},
+		}, latestMetric(), getHistory()},
+		Pages: pages(),
+		Jobs:  []feature.Job{rollUp},
 	}
 }
 
@@ -48,16 +53,6 @@ func listMetrics() feature.Operation {
 			op.Responses[0].Schema = openapi.Page(records.Of[inventory.Metric](schema), hostname())
 		},
 		Handle: overview,
-	}
-}
-
-// getMetric describes a metric by the same component as in the overview.
-func getMetric() feature.Operation {
-	return feature.Operation{
-		Operation: openapi.Operation{Method: http.MethodGet, Path: "/metrics/{id}"},
-		Describe: func(schema *records.Schema, op *openapi.Operation) {
-			op.Responses[0].Schema = openapi.Part(records.Of[inventory.Metric](schema), hostname())
-		},
 	}
 }
 

@@ -239,13 +239,12 @@ func resolve(q *site.Request, resource, text string) (found choice, fault string
 		return choice{ID: text, Text: text}, "", nil // the API says whether it exists
 	}
 	all, err := exact(q, r, text, nil)
-	if name, parent, both := cutLast(text, at); err == nil && len(all) == 0 && both && parentOf(r) != nil {
-		f := parentOf(r)
-		of, fault, err := resolve(q, f.Ref.To, parent)
+	if i, f := strings.LastIndex(text, at), parentOf(r); err == nil && len(all) == 0 && i >= 0 && f != nil {
+		of, fault, err := resolve(q, f.Ref.To, text[i+len(at):])
 		if err != nil || fault != "" {
 			return choice{}, fault, err
 		}
-		if all, err = exact(q, r, name, url.Values{f.Name: {of.ID}}); err != nil {
+		if all, err = exact(q, r, text[:i], url.Values{f.Name: {of.ID}}); err != nil {
 			return choice{}, "", err
 		}
 	}
@@ -261,15 +260,6 @@ func resolve(q *site.Request, resource, text string) (found choice, fault string
 		return choice{}, fmt.Sprintf("no %s is called %q", r.Noun(), text), nil
 	}
 	return choice{}, ambiguous(r, text, all), nil
-}
-
-// cutLast cuts a text at the last separator.
-func cutLast(text, separator string) (before, after string, found bool) {
-	i := strings.LastIndex(text, separator)
-	if i < 0 {
-		return text, "", false
-	}
-	return text[:i], text[i+len(separator):], true
 }
 
 // ambiguous says that several records have a name, and how to write which one.

@@ -34,9 +34,13 @@ func showHome(q *site.Request) error {
 	h.Top = append([]*site.Part{site.NewPart(q, facts, nil)}, q.Parts("", site.Top, nil)...)
 	h.Main, h.Side = q.Parts("", site.Main, nil), q.Parts("", site.Side, nil)
 	if q.MaySee(q.AuditLog()) {
-		h.Side = append(h.Side, site.NewPart(q, &site.Section{
-			ID: "home-changes", Template: "section-entries", Title: "Newest changes", Follow: audited(q), Load: loadNewest,
-		}, nil))
+		newest := &site.Section{ID: "home-changes", Template: "section-entries", Title: "Newest changes", Load: loadNewest}
+		for _, r := range q.Schema.Resources() {
+			if !r.Internal && !r.Unaudited && !r.Prunable { // of which there are always new ones
+				newest.Follow = append(newest.Follow, r.Name)
+			}
+		}
+		h.Side = append(h.Side, site.NewPart(q, newest, nil))
 	}
 	if done, err := site.LoadAll(q, "home.html", slices.Concat(h.Top, h.Main, h.Side)); done || err != nil {
 		return err
@@ -50,16 +54,6 @@ func showHome(q *site.Request) error {
 		}
 	}
 	return q.Page("home.html", "Home", h)
-}
-
-// audited returns the resources whose changes the audit log has, without those of which there are always new ones.
-func audited(q *site.Request) (names []string) {
-	for _, r := range q.Schema.Resources() {
-		if !r.Internal && !r.Unaudited && !r.Prunable {
-			names = append(names, r.Name)
-		}
-	}
-	return names
 }
 
 // loadNewest lists the newest changes of records.
