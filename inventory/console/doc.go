@@ -1,5 +1,5 @@
-// Package console serves the web pages of an inventory: lists and pages of all records, forms, the map of
-// the network, racks, prefixes, imports, drift. It is an http.Handler over the API of the same process:
+// Package console serves the web pages of an inventory: lists, pages and forms of all records, and the pages of
+// features. It is an http.Handler over the API of the same process:
 //
 //	api, err := httpapi.New(engine, guard, options)
 //	pages, err := console.New(api, &console.Options{Prefix: "/console"})

@@ -17,7 +17,7 @@ import (
 
 // The bounds of a form.
 const (
-	maxFields = 11_000   // a drift has up to 10,000 differences
+	maxFields = 11_000   // a page may offer 10,000 choices
 	maxField  = 4 << 10  // bytes of a field
 	maxKept   = 2 << 20  // bytes of a file that travels with the form, compressed
 	maxName   = 100      // characters of the name of a file

@@ -40,11 +40,6 @@ type API interface {
 type Site struct {
 	UI  *ui.Kit
 	API API
-	// SignIn is the path, below the prefix, to go to without a valid token. Empty for a program with
-	// accounts of its own, whose cookies and headers are sent on to the API.
-	SignIn string
-	// Account is the path of the page of one's own account, where a password is changed. Empty for none.
-	Account string
 	// Extra are further links of the navigation.
 	Extra []ui.NavLink
 	// Pages are those of all packages together, without routes and files; Entries, Sections and Counts are in order.
@@ -92,7 +87,8 @@ type Pages struct {
 	Sections []Section
 	Counts   []Count
 	// SignIn and Account are the paths, below the prefix, of the page to go to without a valid token, and of that of one's
-	// own account, where a password is changed. The shared template "account" has the links to it. Empty for none.
+	// own account, where a password is changed. The shared template "account" has the links to it. Empty for none: then the
+	// senders have accounts of a program, whose cookies and headers are sent on to the API.
 	SignIn, Account string
 	Edits           map[string]Edit // by the name of a resource
 }
@@ -321,7 +317,7 @@ func (q *Request) Redirect(path string) error {
 
 // notices holds the texts for the parameter done.
 var notices = map[string]string{
-	"created": "Created.", "saved": "Saved.", "deleted": "Deleted.", "applied": "The changes are applied.", "imported": "Imported.",
+	"created": "Created.", "saved": "Saved.", "deleted": "Deleted.", "applied": "The changes are applied.",
 	"moved": "Moved.", "password": "The password is changed.", "acknowledged": "Acknowledged.", "ended": "The session is ended.",
 }
 
