@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -74,7 +73,14 @@ func (c *call) sendList(q *records.Query, f *format) (*feature.Response, error) 
 	if f.rows != nil {
 		return c.export(q, f, c.store.List), nil
 	}
-	return c.sendPage(q, q.Heavy(), c.store.List)
+	page, err := c.read(q, q.Heavy(), c.store.List)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.noteRead(q.Resource); err != nil {
+		return nil, err
+	}
+	return encoded(q, page, c.api.encoders.Of(q.Resource).Only(q.Fields)), nil
 }
 
 // listOf serves GET of the records that refer to a parent.
@@ -147,18 +153,6 @@ func (c *call) count(q *records.Query) (int64, error) {
 		return 0, err
 	}
 	return page.Total, nil
-}
-
-// sendPage responds with the page of a query.
-func (c *call) sendPage(q *records.Query, heavy bool, list func(context.Context, *records.Query) (*records.Page, error)) (*feature.Response, error) {
-	page, err := c.read(q, heavy, list)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.noteRead(q.Resource); err != nil {
-		return nil, err
-	}
-	return encoded(q, page, c.api.encoders.Of(q.Resource).Only(q.Fields)), nil
 }
 
 // encoded returns a page whose records an encoder encodes.
@@ -260,10 +254,6 @@ func (c *call) below(q *records.Query, query url.Values) error {
 	if more {
 		return badField(belowParameter, records.TooMany(inventory.MaxBelow, "locations: choose one of them"))
 	}
-	in := records.Filter{Field: f, Op: records.In, Value: make([]any, 0, len(ids))}
-	for _, id := range ids {
-		in.Value = append(in.Value.([]any), id)
-	}
-	q.Filters = append(q.Filters, in)
+	q.WhereIn(f.Name, ids)
 	return nil
 }
