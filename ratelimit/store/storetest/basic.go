@@ -175,6 +175,8 @@ func (p *probe) ended(call func(context.Context)) {
 	defer stop()
 	for _, ctx := range []context.Context{canceled, late} {
 		p.within("in a call with a context whose error is %q", ctx.Err())
-		p.check(p.bounded(func() { call(ctx) }))
+		if p.check(p.bounded(func() { call(ctx) })); p.err != nil {
+			return // the call may go on
+		}
 	}
 }
