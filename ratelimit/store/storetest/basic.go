@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -176,7 +177,7 @@ func (p *probe) ended(call func(context.Context)) {
 	for _, ctx := range []context.Context{canceled, late} {
 		p.within("in a call with a context whose error is %q", ctx.Err())
 		if p.check(p.bounded(func() { call(ctx) })); p.err != nil {
-			return // the call may go on
+			runtime.Goexit() // the case ends, because the call may go on with what it uses
 		}
 	}
 }
