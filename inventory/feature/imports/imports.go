@@ -11,7 +11,6 @@ import (
 	"math"
 	"mime"
 	"net/http"
-	"slices"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/internal/printable"
@@ -237,7 +236,7 @@ func passes(in feature.Inventory, rows []*importer.Row) *httpx.Error {
 // respond responds with a report: with 422 if nothing was changed because of rejected rows.
 func respond(r *importer.Report, opts *importer.Options, rejected string) *feature.Response {
 	body := importReport{Status: "success", Message: "Import completed", Report: *r, RejectedRows: rejected, Changes: feature.Changes(r.Changes)}
-	body.Problems = slices.Concat([]importer.Problem{}, r.Problems)
+	body.Problems = append([]importer.Problem{}, r.Problems...) // not nil
 	for i := range body.Problems {
 		body.Problems[i].Column = printable.Truncate(body.Problems[i].Column, maxShown)
 	}
