@@ -170,15 +170,9 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	s.closers = append(s.closers, service.Close)
-	own := &logins.Options{}
-	if err := s.openProvider(own, tokens); err != nil {
+	if err := s.addLogins(o, service, tokens); err != nil {
 		return err
 	}
-	users, err := logins.New(service, tokens, own)
-	if err != nil {
-		return err
-	}
-	o.Features = append(slices.Clone(o.Features), users)
 	api, err := s.api(o, engine, guard)
 	if err != nil {
 		return err
@@ -194,6 +188,17 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	}
 	s.handler = s.withHealth(s.handler)
 	return nil
+}
+
+// addLogins adds the feature of the accounts to the features.
+func (s *Server) addLogins(o *Options, service *accounts.Service, tokens *jwt.Tokens) error {
+	own := &logins.Options{}
+	if err := s.openProvider(own, tokens); err != nil {
+		return err
+	}
+	users, err := logins.New(service, tokens, own)
+	o.Features = append(slices.Clone(o.Features), users)
+	return err
 }
 
 // api returns the API with the middleware that the settings require.

@@ -53,9 +53,8 @@ func Apply(ctx context.Context, in *records.Engine, by records.Caller, chosen []
 	return nil
 }
 
-// planLinks returns by action what becomes of the links of differences. One link may be in several, as it has two ends: a
-// link that shall be there is created, or the first link that shall become it is changed; one that becomes no other is
-// deleted.
+// planLinks returns the changes of links by action. Both ends of a link may report the same difference, which makes one
+// change. An expected link is created, or the first link that differs from it is changed; all others are deleted.
 func planLinks(chosen []*Difference) map[string][]*Difference {
 	plan := map[string][]*Difference{}
 	becomes, wanted, gone := map[string]bool{}, map[pair]bool{}, map[string]bool{}
