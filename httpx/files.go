@@ -55,7 +55,7 @@ func NewFiles(sources ...fs.FS) (*Files, error) {
 			}
 			data, err := fs.ReadFile(source, e.Name())
 			if err == nil {
-				err = f.add(e.Name(), data)
+				err = f.Add(e.Name(), data)
 			}
 			if err != nil {
 				return nil, fmt.Errorf("file %q of pages: %w", e.Name(), err)
@@ -65,7 +65,8 @@ func NewFiles(sources ...fs.FS) (*Files, error) {
 	return f, nil
 }
 
-func (f *Files) add(name string, data []byte) error {
+// Add adds a file, under the rules of [NewFiles], before f serves.
+func (f *Files) Add(name string, data []byte) error {
 	plain, zipped := strings.CutSuffix(name, ".gz")
 	extension := path.Ext(plain)
 	kind := contentTypes[extension]

@@ -38,7 +38,8 @@ type Options struct {
 	Templates []fs.FS
 	// Assets have further files that pages load, at their top. Default: none.
 	Assets []fs.FS
-	// Styles are the names of style sheets of Assets that all pages load. Default: none.
+	// Styles are the names of style sheets of Assets that all pages load, in one file; not
+	// compressed ones (.gz). Default: none.
 	Styles []string
 	// Funcs are further functions of templates. Default: none.
 	Funcs template.FuncMap
@@ -47,7 +48,6 @@ type Options struct {
 // Kit renders pages. It is safe for concurrent use. Create it with [New].
 type Kit struct {
 	product, prefix string
-	styles          []string
 	files           *httpx.Files
 	pages           map[string]*template.Template
 }
@@ -58,10 +58,14 @@ func New(opts *Options) (*Kit, error) {
 	if o.Prefix != "" && (!strings.HasPrefix(o.Prefix, "/") || strings.HasSuffix(o.Prefix, "/")) {
 		return nil, fmt.Errorf("ui: Options.Prefix %q: must begin with a slash and not end with one", o.Prefix)
 	}
-	k := &Kit{product: cmp.Or(o.Product, "Ashlar"), prefix: o.Prefix, styles: o.Styles, pages: map[string]*template.Template{}}
+	k := &Kit{product: cmp.Or(o.Product, "Ashlar"), prefix: o.Prefix, pages: map[string]*template.Template{}}
 	own, _ := fs.Sub(assets, "assets") // fails for invalid paths only
 	var err error
-	if k.files, err = httpx.NewFiles(append([]fs.FS{own}, o.Assets...)...); err != nil {
+	files := append([]fs.FS{own}, o.Assets...)
+	if k.files, err = httpx.NewFiles(files...); err != nil {
+		return nil, err
+	}
+	if err := k.joinStyles(files, o.Styles); err != nil {
 		return nil, err
 	}
 	kit := template.FuncMap{"url": k.URL, "asset": k.asset, "part": noPart}
@@ -71,6 +75,24 @@ func New(opts *Options) (*Kit, error) {
 	}
 	pages, _ := fs.Sub(templates, "templates/pages") // as above
 	return k, k.parse(base, append([]fs.FS{pages}, o.Templates...))
+}
+
+// joinStyles adds the file that all pages load: the style sheets of the kit and others. A browser paints
+// nothing before it has every style sheet, so that one file is quicker than many.
+func (k *Kit) joinStyles(files []fs.FS, others []string) error {
+	var all []byte
+	for _, name := range append([]string{"style-1-tokens.css", "style-2-page.css", "style-3-components.css"}, others...) {
+		err := fs.ErrNotExist
+		for i := len(files) - 1; i >= 0 && errors.Is(err, fs.ErrNotExist); i-- {
+			var data []byte
+			data, err = fs.ReadFile(files[i], name)
+			all = append(all, data...)
+		}
+		if err != nil {
+			return fmt.Errorf("ui: style sheet %q: %w", name, err)
+		}
+	}
+	return k.files.Add("styles.css", all)
 }
 
 // parse adds the pages at the top of file systems. All pages have the templates of all files that begin
@@ -163,7 +185,6 @@ type NavLink struct {
 type View struct {
 	*Page
 	Product, Prefix string
-	Styles          []string
 	Theme           string // "light", "dark", or "system"
 	Token           string // for forms
 	Path            string // of the page, to come back to
@@ -183,7 +204,7 @@ func (k *Kit) Part(w http.ResponseWriter, r *http.Request, status int, p *Page, 
 	if page == nil {
 		return fmt.Errorf("%w %q", ErrNoTemplate, p.Template)
 	}
-	view := &View{Page: p, Product: k.product, Prefix: k.prefix, Styles: k.styles, Theme: theme(r), Token: token(r), Path: strings.TrimPrefix(r.URL.RequestURI(), k.prefix)}
+	view := &View{Page: p, Product: k.product, Prefix: k.prefix, Theme: theme(r), Token: token(r), Path: strings.TrimPrefix(r.URL.RequestURI(), k.prefix)}
 	var body bytes.Buffer
 	if err := page.ExecuteTemplate(&body, name, view); err != nil {
 		return fmt.Errorf("render %s: %w", p.Template, err)
