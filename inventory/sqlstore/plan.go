@@ -162,11 +162,12 @@ func (e *executor) probe(ctx context.Context, t *table, q *records.Query, keys [
 	if q.Text != "" {
 		probed = maxRead
 	}
-	text := "SELECT count(*) FROM (SELECT " + strings.Join(b.conditions(q, 0), " AND ") + " AS matches FROM " + b.name + e.dialect.indexedBy(b.indexes[keys[0].Column].Name) +
-		e.dialect.orderBy(keys, "") + " LIMIT " + strconv.Itoa(probed) + ") AS probed WHERE matches"
+	wanted := q.Limit + q.Offset + 1
+	text := "SELECT count(*) FROM (SELECT 1 FROM (SELECT " + strings.Join(b.conditions(q, 0), " AND ") + " AS matches FROM " + b.name + e.dialect.indexedBy(b.indexes[keys[0].Column].Name) +
+		e.dialect.orderBy(keys, "") + " LIMIT " + strconv.Itoa(probed) + ") AS probed WHERE matches LIMIT " + b.arg(wanted) + ") AS found"
 	err = e.each(ctx, 1, func(row []any) error {
 		n, _ := row[0].(int64)
-		enough = n > q.Limit+q.Offset
+		enough = n == wanted
 		return nil
 	}, text, b.args...)
 	return enough, err
