@@ -97,7 +97,7 @@ func (s *settings) defineReplay(f *pflag.FlagSet) {
 	f.StringVar(&s.domain, "domain", "", "`name` of the replayed domain (default: that of the mapping, or the only one)")
 	f.StringVar(&s.logFormat, "log_format", string(replay.Auto), "`format` of the log: "+replay.FormatNames)
 	f.IntVar(&s.top, "top", 10, "report the `n` worst keys and clients of each rule")
-	f.BoolVar(&s.fail, "fail", false, "exit with 1 if the replay refuses a request; with -against, one that was not refused before")
+	f.BoolVar(&s.fail, "fail", false, "exit with 1 if the replay refuses a request, or decides none; with -against, if it refuses one that was not refused before")
 	f.BoolFunc("json", "the same as -format=json", func(string) error {
 		s.format = "json"
 		return nil

@@ -39,15 +39,16 @@
 // the mapping file, the order of lines and the bounds of memory.
 //
 //	-replay FILE            the log, also compressed with gzip; "-" is the standard input
-//	-log_format FORMAT      auto (the default), json, envoy or combined
+//	-log_format FORMAT      auto (the default), json, envoy, combined, vhost_combined, envoy_text, istio,
+//	                        alb or elb
 //	-mapping FILE           YAML: which descriptors a line stands for. By default each key of a rule is
 //	                        the field of the same name
 //	-domain NAME            the domain of the requests, if there are several
 //	-against PATH           a directory or file with another configuration to compare with
 //	-top N                  how many keys and clients of each rule are reported (default 10)
 //	-json                   the same as -format=json
-//	-fail                   exit with 1 if a request would be refused; with -against, if one would be
-//	                        that the other configuration does not refuse
+//	-fail                   exit with 1 if a request would be refused, or none is held to a limit; with
+//	                        -against, if one would be refused that the other configuration allows
 //
 // Lines that can't be read are counted, and the first of them are named. A replay exits with 1 if
 // no line can be read, and for an invalid mapping or log. Progress is printed on the standard error

@@ -28,6 +28,8 @@ func TestReplayExitCodes(t *testing.T) {
 		{1, "limits.yaml -replay access.log -fail", "10 requests: 4 ", ""},
 		{1, "limits.yaml -replay access.log -against looser.yaml -fail", "2 are refused only now, 0 ", ""},
 		{0, "looser.yaml -replay access.log -against limits.yaml -fail", "0 are refused only now, 2 ", ""},
+		{1, "limits.yaml -replay other.log -fail", "warning: no line makes the descriptor", "nothing was decided"},
+		{0, "limits.yaml -replay other.log", "the lines have the fields page, ts", ""},
 		{1, "limits.yaml -replay missing.log", "", "missing.log"},
 		{1, "limits.yaml -replay limits.yaml", "", "unknown format"},
 		{1, "limits.yaml -replay access.log -log_format json", "", "line 1: invalid JSON"},

@@ -12,9 +12,10 @@
 //
 // # Logs
 //
-// A log has one line for each request: an object of JSON, as Envoy and many others write it, or the
-// combined or common log format of web servers. The format is detected from the first lines, and
-// compression with gzip from the first bytes. A [Mapping] says which descriptors a line stands for:
+// A log has one line for each request: an object of JSON, as Envoy and many others write it, or text:
+// the combined or common log format of web servers, also with the host in front, the format that Envoy or
+// Istio writes if none is configured, or that of AWS load balancers. The format is detected from the first
+// lines, and compression with gzip from the first bytes. A [Mapping] says which descriptors a line stands for:
 //
 //	domain: shop              # may be left out if the configuration has only one
 //	time: start_time          # default: time, ts, timestamp and other usual names
@@ -34,7 +35,8 @@
 // expression matches or its first group (regexp), the longest matching prefix of a list (prefixes),
 // or the first segments of a path. A descriptor of which an entry has no value, or a condition does
 // not hold, is left out. Without a mapping, each key of a rule is the field of the same name:
-// see [DefaultMapping].
+// see [DefaultMapping]. Usual fields are found by the names that common servers give them. The report names
+// descriptors that no line makes, with the fields that lines have.
 //
 // # Order and time
 //

@@ -24,34 +24,80 @@ const (
 	Envoy Format = "envoy"
 	// Combined is the combined or common log format of web servers.
 	Combined Format = "combined"
+	// VHostCombined is the combined log format with the host in front.
+	VHostCombined Format = "vhost_combined"
+	// EnvoyText is the text that Envoy writes if no format is configured.
+	EnvoyText Format = "envoy_text"
+	// Istio is the text that the proxies of Istio write if no format is configured.
+	Istio Format = "istio"
+	// ALB is the format of application load balancers of AWS.
+	ALB Format = "alb"
+	// ELB is the format of classic load balancers of AWS.
+	ELB Format = "elb"
 )
 
 // FormatNames lists the formats, for error messages.
-const FormatNames = "auto, json, envoy or combined"
+const FormatNames = "auto, json, envoy, combined, vhost_combined, envoy_text, istio, alb or elb"
 
 // Valid reports whether f is empty or one of the constants.
 func (f Format) Valid() bool {
-	return slices.Contains([]Format{"", Auto, JSON, Envoy, Combined}, f)
+	return slices.Contains([]Format{"", Auto, JSON, Envoy}, f) || f.names() != nil
 }
 
-// known are the fields that have a name of their own whatever the format, and the names that
-// logs of JSON give them. A dot leads into an object.
+// known are the fields that have a name of their own whatever the format, and the names that logs give them. A dot
+// leads into an object. Each stands for its other spellings too: request_uri for request-uri, requestUri and RequestUri.
 func known() map[string][]string {
-	target := []string{"target", "path", "uri", "request_uri", "url", "request.uri", "request.path", "http.target", "httpRequest.requestUrl"}
-	return map[string][]string{
-		"time":           {"time", "start_time", "timestamp", "@timestamp", "ts", "datetime", "date", "time_iso8601", "time_local"},
-		"remote_address": {"remote_address", "downstream_remote_address", "remote_addr", "remote_ip", "client_ip", "clientip", "source_ip", "ip", "request.remote_ip", "http.client_ip", "httpRequest.remoteIp", "downstream_direct_remote_address", "x_forwarded_for"},
-		"method":         {"method", "request_method", "verb", "request.method", "http.method", "httpRequest.requestMethod"},
-		"target":         target,
-		"path":           target,
-		"protocol":       {"protocol", "server_protocol", "request.proto", "httpRequest.protocol"},
-		"host":           {"host", "authority", ":authority", "http_host", "server_name", "request.host"},
-		"status":         {"status", "response_code", "status_code", "httpRequest.status"},
-		"bytes":          {"bytes", "bytes_sent", "body_bytes_sent", "size"},
-		"user":           {"user", "remote_user", "username", "user_id"},
-		"user_agent":     {"user_agent", "http_user_agent", "userAgent", "httpRequest.userAgent"},
-		"referer":        {"referer", "http_referer", "referrer"},
+	target := []string{
+		"target", "path", "uri", "request_uri", "url", "x_envoy_original_path", "x_envoy_origin_path", "request_path", "request_target", ":path",
+		"request.uri", "request.path", "http.target", "http.url", "url.original", "url.path", "httpRequest.requestUrl", "properties.requestUri", "resource_path", "request",
 	}
+	return map[string][]string{
+		"time": {
+			"time", "start_time", "timestamp", "@timestamp", "ts", "datetime", "date", "time_iso8601", "time_local", "StartUTC", "started_at", "requestTime",
+		},
+		"remote_address": {
+			"remote_address", "downstream_remote_address", "remote_addr", "remote_ip", "client_ip", "clientip", "source_ip", "ip", "ClientHost", "remote_host",
+			"request.client_ip", "request.remote_ip", "http.client_ip", "client.ip", "client.address", "source.ip", "source.address", "client_address",
+			"httpRequest.remoteIp", "properties.clientIP", "downstream_direct_remote_address", "x_forwarded_for",
+		},
+		"method": {
+			"method", "request_method", "verb", ":method", "request.method", "http_method", "http.method", "http.request.method", "httpRequest.requestMethod",
+			"properties.httpMethod", "request",
+		},
+		"target":   target,
+		"path":     target,
+		"protocol": {"protocol", "server_protocol", "request_protocol", "request.proto", "httpRequest.protocol", "request"},
+		"host": {
+			"host", "authority", ":authority", "http_host", "request_host", "vhost", "server_name", "domain_name", "request.host", "url.domain", "server.address",
+		},
+		"status": {
+			"status", "response_code", "status_code", "response_status", "DownstreamStatus", "response.status", "http.status_code", "http.response.status_code",
+			"httpRequest.status", "properties.httpStatus",
+		},
+		"bytes":      {"bytes", "bytes_sent", "body_bytes_sent", "size", "response_size", "DownstreamContentSize", "response.size", "http.response.body.bytes"},
+		"user":       {"user", "remote_user", "username", "user_id", "ClientUsername", "user.name"},
+		"user_agent": {"user_agent", "http_user_agent", "user_agent.original", "http.user_agent", "request_User-Agent", "httpRequest.userAgent"},
+		"referer":    {"referer", "http_referer", "referrer", "http.request.referrer", "request_Referer"},
+	}
+}
+
+// sourcesOf returns the names that a field may have in a line, its own first.
+func sourcesOf(name string) (all []string) {
+	sources := known()[name]
+	if sources == nil {
+		return []string{name}
+	}
+	for _, source := range sources {
+		all = append(all, source)
+		if words := strings.Split(source, "_"); len(words) > 1 && source == strings.ToLower(source) {
+			pascal := ""
+			for _, word := range words {
+				pascal += strings.ToUpper(word[:1]) + word[1:]
+			}
+			all = append(all, strings.ReplaceAll(source, "_", "-"), strings.ToLower(pascal[:1])+pascal[1:], pascal)
+		}
+	}
+	return all
 }
 
 // cleanAddress returns the first address of a list, without port and brackets.
@@ -107,24 +153,15 @@ type lineReader interface {
 
 // newLineReader returns a reader of the fields.
 func newLineReader(format Format, names fields) lineReader {
-	if format == Combined {
-		var c combinedLine
-		for _, name := range names {
-			if name == "path" {
-				name = "target"
-			}
-			c = append(c, slices.Index(combinedFields[:], name))
+	for _, t := range textFormats {
+		if t.name == format {
+			return newTextLine(t, names)
 		}
-		return c
 	}
 	p := &jsonLine{}
-	all := known()
 	for _, name := range names {
-		sources := all[name]
-		if !slices.Contains(sources, name) {
-			sources = append([]string{name}, sources...)
-		}
-		if format == Envoy {
+		sources := sourcesOf(name)
+		if format == Envoy && known()[name] != nil {
 			sources = envoyFirst(sources)
 		}
 		p.sources = append(p.sources, sources)
@@ -143,14 +180,21 @@ func envoyFirst(sources []string) []string {
 
 // check returns an error for a field that the format does not have.
 func (f Format) check(field string) error {
-	if f != Combined || field == "path" || slices.Contains(combinedFields[:], field) {
+	has := f.names()
+	for name := range known() {
+		if slices.ContainsFunc(sourcesOf(name), func(source string) bool { return slices.Contains(has, source) }) {
+			has = append(has, name)
+		}
+	}
+	if has == nil || slices.Contains(has, field) {
 		return nil
 	}
-	has, hint := append([]string{"path"}, combinedFields[:]...), ""
+	slices.Sort(has)
+	hint := ""
 	if meant := suggest.Closest(field, has, 2); meant != "" {
 		hint = fmt.Sprintf(": did you mean %q?", meant)
 	}
-	return fmt.Errorf("the combined log format has no field %q%s; it has %s", field, hint, strings.Join(has, ", "))
+	return fmt.Errorf("the format %s has no field %q%s; it has %s", f, field, hint, strings.Join(slices.Compact(has), ", "))
 }
 
 const (
@@ -186,8 +230,10 @@ func detect(line []byte) (Format, error) {
 		}
 		return JSON, nil
 	}
-	if newLineReader(Combined, nil).read(line, nil) == nil {
-		return Combined, nil
+	for _, t := range textFormats {
+		if newTextLine(t, nil).read(line, nil) == nil {
+			return t.name, nil
+		}
 	}
-	return "", errors.New("unknown format: use JSON with one object a line, or the combined log format")
+	return "", errors.New("unknown format: use JSON with one object a line, or a format of " + FormatNames)
 }

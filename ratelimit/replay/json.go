@@ -1,8 +1,11 @@
 package replay
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
 )
@@ -38,6 +41,38 @@ func (j *jsonLine) read(line []byte, values []string) error {
 		}
 	}
 	return nil
+}
+
+// maxNames bounds the names of memberNames.
+const maxNames = 200
+
+// memberNames returns the names that lead to the values of the first lines, in order.
+func memberNames(text []byte) (all []string) {
+	var add func(prefix string, n *jsonpos.Node)
+	add = func(prefix string, n *jsonpos.Node) {
+		if n == nil || len(all) == maxNames {
+			return
+		}
+		if n.Kind != jsonpos.Object {
+			if n.Text != "" && n.Kind != jsonpos.Null && prefix != "" && !slices.Contains(all, prefix) {
+				all = append(all, prefix)
+			}
+			return
+		}
+		for i := range n.Members {
+			m := &n.Members[i]
+			add(strings.TrimPrefix(prefix+"."+m.Key, "."), &m.Value)
+		}
+	}
+	read := 0
+	for line := range bytes.Lines(text) {
+		if read++; read > detectLines {
+			break
+		}
+		add("", jsonpos.Parse(line, &jsonpos.Limits{Depth: maxNesting}).Root)
+	}
+	slices.Sort(all)
+	return all
 }
 
 // textAt returns the text of a string, number or boolean, "" for anything else.

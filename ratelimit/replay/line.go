@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
@@ -39,6 +40,8 @@ func ended(err error) bool { return errors.Is(err, io.EOF) && !errors.Is(err, io
 // parser makes requests from lines, by a mapping and a format.
 type parser struct {
 	mapping      *Mapping
+	format       Format
+	text         bool // the format is one of text
 	fields       fields
 	time, client int
 	descriptors  []descriptorPlan
@@ -56,10 +59,11 @@ type descriptorPlan struct {
 	others  []int // slots of the fallbacks of entries; that of the field itself for none
 	when    []int
 	hits    int
+	made    bool // of a line
 }
 
 func newParser(m *Mapping, format Format) *parser {
-	p := &parser{mapping: m, request: ratelimit.Request{Domain: m.Domain}}
+	p := &parser{mapping: m, format: format, text: format.names() != nil, request: ratelimit.Request{Domain: m.Domain}}
 	p.time, p.client = p.fields.slot(m.timeField()), p.fields.slot(m.clientField())
 	slot := func(name string) int { return p.fields.slot(cmp.Or(name, m.timeField())) } // any one if it is not used
 	for i := range m.Descriptors {
@@ -94,24 +98,55 @@ func (p *parser) parse(line []byte) (when int64, client string, err error) {
 		return 0, "", fmt.Errorf("field %s is %.50q: %w", p.mapping.timeField(), p.values[p.time], err)
 	}
 	for i, name := range p.fields {
-		switch name {
-		case "remote_address":
-			p.values[i] = cleanAddress(p.values[i])
-		case "path":
-			p.values[i] = cleanPath(p.values[i])
-		}
+		p.values[i] = p.clean(name, p.values[i])
 	}
 	for i := range p.descriptors {
-		p.descriptor(&p.descriptors[i])
+		if d := &p.descriptors[i]; p.descriptor(d) {
+			d.made = true
+		}
 	}
 	return when, p.values[p.client], nil
 }
 
+// clean returns the value of a field that is known without what else it came with.
+func (p *parser) clean(name, value string) string {
+	switch name {
+	case "remote_address":
+		return cleanAddress(value)
+	case "host":
+		if p.format == VHostCombined { // with the port of the server
+			return cleanAddress(value)
+		}
+	case "method":
+		return p.requestPart(value, 0)
+	case "target":
+		return p.requestPart(value, 1)
+	case "path":
+		return cleanPath(p.requestPart(value, 1))
+	case "protocol":
+		return p.requestPart(value, 2)
+	}
+	return value
+}
+
+// requestPart returns the method, target or protocol, for 0 to 2, of a request such as "GET /a HTTP/1.1". In lines of
+// JSON a text of one word is the part itself.
+func (p *parser) requestPart(text string, part int) string {
+	words := strings.SplitN(text, " ", 3)
+	if len(words) == 1 && !p.text {
+		return text
+	}
+	if part >= len(words) || words[part] == "-" {
+		return ""
+	}
+	return words[part]
+}
+
 // descriptor appends a descriptor, unless a condition does not hold or a value is missing.
-func (p *parser) descriptor(d *descriptorPlan) {
+func (p *parser) descriptor(d *descriptorPlan) (made bool) {
 	for i, slot := range d.when {
 		if !d.When[i].holds(p.values[slot]) {
-			return
+			return false
 		}
 	}
 	start := len(p.entries)
@@ -120,13 +155,14 @@ func (p *parser) descriptor(d *descriptorPlan) {
 		value := e.get(cmp.Or(p.values[slot], p.values[d.others[i]]))
 		if value == "" {
 			p.entries = p.entries[:start]
-			return
+			return false
 		}
 		p.entries = append(p.entries, ratelimit.Entry{Key: e.Key, Value: value})
 	}
-	made := ratelimit.Descriptor{Entries: p.entries[start:len(p.entries):len(p.entries)]}
+	next := ratelimit.Descriptor{Entries: p.entries[start:len(p.entries):len(p.entries)]}
 	if d.Hits.Field != "" || d.Hits.Constant != "" {
-		made.HitsAddend = new(hits(d.Hits.get(p.values[d.hits])))
+		next.HitsAddend = new(hits(d.Hits.get(p.values[d.hits])))
 	}
-	p.request.Descriptors = append(p.request.Descriptors, made)
+	p.request.Descriptors = append(p.request.Descriptors, next)
+	return true
 }

@@ -129,7 +129,7 @@ func defaultValue(key string, format Format) Value {
 	for field, keys := range more {
 		switch {
 		case !slices.Contains(keys, key):
-		case format == Combined:
+		case format.names() != nil:
 			return Value{Field: field}
 		default:
 			return Value{Field: key, fallback: field}

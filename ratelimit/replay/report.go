@@ -17,6 +17,10 @@ type Report struct {
 	Descriptors []string `json:"descriptors"`
 	// KeysWithoutField are keys of rules for which the default mapping has no field.
 	KeysWithoutField []string `json:"keys_without_field,omitempty"`
+	// DescriptorsWithoutLine are those of Descriptors that no line has all fields for, or whose condition
+	// holds for none, so that their rules decided nothing. Fields has the names that the first lines have, if there is one.
+	DescriptorsWithoutLine []string `json:"descriptors_without_line,omitempty"`
+	Fields                 []string `json:"fields,omitempty"`
 
 	// Lines counts all but blank lines; Unreadable those of them that can't be read, of which
 	// BadLines has the first; Skipped those for which the mapping has no descriptor.

@@ -81,6 +81,12 @@ func Run(ctx context.Context, log io.Reader, rules *ratelimit.Ruleset, opts *Opt
 	if r.report.Lines == r.report.Unreadable {
 		return nil, fmt.Errorf("%w: line %d: %s", ErrUnreadable, r.report.BadLines[0].Line, r.report.BadLines[0].Reason)
 	}
+	for _, d := range r.parser.descriptors {
+		if !d.made {
+			r.report.DescriptorsWithoutLine = append(r.report.DescriptorsWithoutLine, d.String())
+			r.report.Fields = r.fields
+		}
+	}
 	r.report.Result = r.replayers[0].result(o.Top)
 	if o.Against != nil {
 		r.report.Against = new(r.replayers[1].result(o.Top))
@@ -105,20 +111,24 @@ func uncompressed(log io.Reader) (io.Reader, error) {
 type run struct {
 	Options
 	parser    *parser
+	fields    []string // that the first lines have
 	replayers []*replayer
 	report    *Report
 }
 
 // prepare determines format and mapping.
 func (r *run) prepare(in *bufio.Reader, rules *ratelimit.Ruleset) error {
+	first, err := in.Peek(detectBytes)
+	if err != nil && !ended(err) {
+		return err
+	}
 	if r.Format == "" || r.Format == Auto {
-		first, err := in.Peek(detectBytes)
-		if err != nil && !ended(err) {
-			return err
-		}
 		if r.Format, err = detectFirst(first); err != nil {
 			return err
 		}
+	}
+	if r.fields = r.Format.names(); r.fields == nil {
+		r.fields = memberNames(first)
 	}
 	m := *cmp.Or(r.Mapping, &Mapping{})
 	configurations := []*ratelimit.Ruleset{rules}

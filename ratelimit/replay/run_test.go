@@ -60,6 +60,18 @@ func TestFields(t *testing.T) {
 		combined = `192.0.2.1 - ann [02/Jan/2026:03:04:05 +0100] "GET /a/b?c=d HTTP/1.1" 404 12 "https://example.com/" "curl \"8\" \x41" 0.003`
 		common   = `host.example - - [02/Jan/2026:03:04:05 +0100] "POST http://h/p HTTP/1.0" 200 -`
 		envoy    = `{"start_time":"2026-01-02T02:04:05.123Z","method":"PUT","path":"/x?y","response_code":200,"downstream_remote_address":"[2001:db8::1]:443","authority":"h.example","remote_addr":"not this"}`
+		vhost    = `h.example:443 192.0.2.1 - - [02/Jan/2026:03:04:05 +0100] "GET /v HTTP/2.0" 200 512 "-" "curl"`
+		text     = `[2026-01-02T02:04:05.123Z] "GET /e?q HTTP/1.1" 429 RL 0 18 1 - "192.0.2.1, 10.0.0.1" "curl/8" "id" "h.example" "-" more`
+		istio    = `[2026-01-02T02:04:05.123Z] "POST /i HTTP/2" 200 - via_upstream - "-" 3 12 9 8 "-" "ua" "id" "h.example" "10.0.0.9:80" outbound|80||s 10.0.0.3:4 10.0.0.3:8 192.0.2.1:5 h.example default`
+		noPath   = `[2026-01-02T02:04:05.123Z] "- - HTTP/1.1" 400 DPE 0 11 0 - "-" "-" "-" "-" "-"`
+		garbage  = `192.0.2.1 - - [02/Jan/2026:03:04:05 +0100] "\x16\x03" 400 1 "-" "-"`
+		alb      = `https 2026-01-02T02:04:05.186641Z app/lb/1 192.0.2.1:2817 - 0.0 0.0 0.0 200 - 34 366 "GET https://h.example:443/a HTTP/1.1" "curl" c TLSv1.2 arn "Root=1" "h.example" "-" 0 x "forward" "-" "-"`
+		elb      = `2026-01-02T02:04:05.186641Z lb 192.0.2.1:2817 10.0.0.1:80 0.0 0.0 0.0 200 200 0 29 "GET http://h.example:80/c HTTP/1.1" "curl" - -`
+		gateway  = `{":authority":"h.example","downstream_remote_address":"192.0.2.1:6","method":"GET","response_code":200,"start_time":"2026-01-02T02:04:05Z","user-agent":"curl","x-envoy-origin-path":"/gw"}`
+		traefik  = `{"ClientAddr":"192.0.2.1:5","ClientHost":"192.0.2.1","DownstreamStatus":200,"RequestHost":"h.example","RequestMethod":"GET","RequestPath":"/t","StartUTC":"2026-01-02T02:04:05.1Z"}`
+		elastic  = `{"@timestamp":"2026-01-02T02:04:05Z","source":{"ip":"192.0.2.1"},"http":{"request":{"method":"GET"},"response":{"status_code":200}},"url":{"original":"/x?y","domain":"h.example"}}`
+		gateway2 = `{"requestTime":"02/Jan/2026:02:04:05 +0000","ip":"192.0.2.1","httpMethod":"GET","resourcePath":"/r","status":200}`
+		line     = `{"time_iso8601":"2026-01-02T02:04:05+00:00","remote_addr":"192.0.2.1","request":"GET /n?a HTTP/1.1","http_user_agent":"curl"}`
 		nested   = `{"ts":1767319445.5,"request":{"remote_ip":"192.0.2.9","uri":"/caddy","headers":{"X-Key":["k"]}},"a":{"b.c":{"d":true}},"n":-1.5e3,"e":"\u00e9\n","null":null}`
 	)
 	for _, c := range []struct {
@@ -83,6 +95,44 @@ func TestFields(t *testing.T) {
 		{envoy, "envoy", "target", "/x?y"},
 		{envoy, "envoy", "host", "h.example"},
 		{envoy, "envoy", "status", "200"},
+		{vhost, "vhost_combined", "host", "h.example"},
+		{vhost, "vhost_combined", "path", "/v"},
+		{vhost, "vhost_combined", "remote_address", "192.0.2.1"},
+		{text, "envoy_text", "path", "/e"},
+		{text, "envoy_text", "remote_address", "192.0.2.1"},
+		{text, "envoy_text", "response_flags", "RL"},
+		{text, "envoy_text", "status", "429"},
+		{text, "envoy_text", "bytes", "18"},
+		{text, "envoy_text", "host", "h.example"},
+		{istio, "istio", "path", "/i"},
+		{istio, "istio", "remote_address", "192.0.2.1"},
+		{istio, "istio", "protocol", "HTTP/2"},
+		{istio, "istio", "route_name", "default"},
+		{noPath, "envoy_text", "path", ""},
+		{noPath, "envoy_text", "method", ""},
+		{garbage, "combined", "path", ""},
+		{alb, "alb", "path", "/a"},
+		{alb, "alb", "remote_address", "192.0.2.1"},
+		{alb, "alb", "host", "h.example"},
+		{elb, "elb", "path", "/c"},
+		{elb, "elb", "user_agent", "curl"},
+		{gateway, "envoy", "path", "/gw"},
+		{gateway, "envoy", "user_agent", "curl"},
+		{gateway, "envoy", "host", "h.example"},
+		{traefik, "json", "path", "/t"},
+		{traefik, "json", "method", "GET"},
+		{traefik, "json", "host", "h.example"},
+		{traefik, "json", "remote_address", "192.0.2.1"},
+		{traefik, "json", "status", "200"},
+		{elastic, "json", "path", "/x"},
+		{elastic, "json", "method", "GET"},
+		{elastic, "json", "remote_address", "192.0.2.1"},
+		{elastic, "json", "status", "200"},
+		{gateway2, "json", "path", "/r"},
+		{gateway2, "json", "method", "GET"},
+		{line, "json", "path", "/n"},
+		{line, "json", "method", "GET"},
+		{line, "json", "protocol", "HTTP/1.1"},
 		{nested, "json", "remote_address", "192.0.2.9"},
 		{nested, "json", "path", "/caddy"},
 		{nested, "json", "a.b.c.d", "true"},
@@ -289,6 +339,23 @@ func TestGzip(t *testing.T) {
 	require.Equal(t, uint64(2), run(t, b.String(), perKey(t, "k", 1, ratelimit.Year), nil).Requests)
 	_, err := replay.Run(t.Context(), strings.NewReader(b.String()[:b.Len()-5]), perKey(t, "k", 1, ratelimit.Year), nil)
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+}
+
+// TestDescriptorWithoutLine names descriptors that no line makes, and the fields that lines have.
+func TestDescriptorWithoutLine(t *testing.T) {
+	rules := compile(t, rule("path", "/login", 1), rule("tenant", "", 1))
+	for _, c := range []struct {
+		lines         string
+		fields, under []string
+	}{
+		{`{"ts":1,"uri":"/login","a":{"b":[1],"c":null,"d":"x"}}`, []string{"a.d", "ts", "uri"}, []string{"tenant=<tenant>"}},
+		{`{"ts":1,"uri":"/","tenant":"x"}`, nil, nil},
+		{`{"ts":1}`, []string{"ts"}, []string{"path=<path>", "tenant=<tenant>"}},
+	} {
+		r := run(t, c.lines, rules, nil)
+		require.Equal(t, c.under, r.DescriptorsWithoutLine, c.lines)
+		require.Equal(t, c.fields, r.Fields, c.lines)
+	}
 }
 
 func TestErrors(t *testing.T) {
