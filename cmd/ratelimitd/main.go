@@ -9,12 +9,14 @@ import (
 	"google.golang.org/grpc/grpclog"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
 )
 
 func main() {
 	// Libraries log where the program does.
 	log := newLog(os.Stderr, cli.Environ(os.Environ()))
 	slog.SetDefault(log)
+	redisstore.SetLogger(log)
 	if os.Getenv("GRPC_GO_LOG_SEVERITY_LEVEL") == "" {
 		grpclog.SetLoggerV2(newGRPCLog(log))
 	}

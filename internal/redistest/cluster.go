@@ -29,7 +29,6 @@ type Cluster struct {
 // seconds, which is longer than a busy machine takes, counts as failed. opts may be nil.
 func StartCluster(t testing.TB, masters int, replicas bool, opts *Options) *Cluster {
 	t.Helper()
-	servertest.Find(t, "redis-server") // skips the test before it creates files
 	opts = opts.withDefaults(t)
 	c := &Cluster{t: t, buses: make(map[*Server]string)}
 	for range masters {
@@ -68,7 +67,7 @@ func (c *Cluster) startNode(opts *Options) *Server {
 	}
 	s.args = append(s.args, "--cluster-enabled", "yes", "--cluster-node-timeout", "5000",
 		"--cluster-replica-validity-factor", "0")
-	s.start("redis-server", func() []string {
+	s.start(s.opts.Program, func() []string {
 		c.buses[s] = servertest.FreePort(c.t)
 		return []string{"--cluster-port", c.buses[s]}
 	})

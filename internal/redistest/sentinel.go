@@ -10,8 +10,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
-
-	"github.com/ashlar-go/ashlar/internal/servertest"
 )
 
 // Sentinels are a master, its replica, and three sentinels that watch them.
@@ -32,7 +30,6 @@ type Sentinels struct {
 // not empty, is the password of the sentinels.
 func StartSentinel(t testing.TB, opts *Options, sentinelPassword string) *Sentinels {
 	t.Helper()
-	servertest.Find(t, "redis-server") // skips the test before it creates files
 	opts = opts.withDefaults(t)
 	master, replica := Start(t, opts), Start(t, opts)
 	s := &Sentinels{Name: "main", Servers: []*Server{master, replica}, t: t}

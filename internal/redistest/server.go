@@ -22,6 +22,8 @@ import (
 // Options configures servers. The zero value, like nil, means servers without passwords
 // and TLS.
 type Options struct {
+	// Program is the server. Default: redis-server. See Valkey.
+	Program string
 	// Args are further arguments of redis-server, such as "--maxmemory", "1mb".
 	Args []string
 	// Password is the password of the default user. Default: none.
@@ -39,11 +41,15 @@ type Options struct {
 func (o *Options) withDefaults(t testing.TB) *Options {
 	t.Helper()
 	opts := *cmp.Or(o, &Options{})
+	opts.Program = servertest.Find(t, cmp.Or(opts.Program, "redis-server")) // skips the test before it creates files
 	if opts.TLS && opts.certs == nil {
 		opts.certs = certstest.NewFiles(t)
 	}
 	return &opts
 }
+
+// Valkey returns Options.Program for Valkey: ASHLAR_VALKEY, or valkey-server on the PATH.
+func Valkey() string { return cmp.Or(os.Getenv("ASHLAR_VALKEY"), "valkey-server") }
 
 // Server is a redis-server process. It is empty after a restart.
 type Server struct {
@@ -62,11 +68,11 @@ const timeout = time.Minute
 // Start runs a redis-server until the test ends. opts may be nil.
 func Start(t testing.TB, opts *Options) *Server {
 	t.Helper()
-	servertest.Find(t, "redis-server") // skips the test before it creates files
-	s := prepare(t, opts.withDefaults(t))
+	opts = opts.withDefaults(t)
+	s := prepare(t, opts)
 	s.Socket = filepath.Join(directory(t), "socket")
 	s.args = append(s.args, "--unixsocket", s.Socket)
-	s.start("redis-server", nil)
+	s.start(opts.Program, nil)
 	return s
 }
 

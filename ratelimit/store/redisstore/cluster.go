@@ -121,18 +121,32 @@ func (c *Cluster) slots(ctx context.Context) ([]redis.ClusterSlot, error) {
 func (c *Cluster) slotsOf(ctx context.Context, addr string) ([]redis.ClusterSlot, error) {
 	client := c.dialer.single(ctx, addr)
 	defer func() { _ = client.Close() }()
-	// The library has deprecated its method for this command, but needs the reply.
-	cmd := redis.NewClusterSlotsCmd(ctx, "cluster", "slots")
-	_ = client.Process(ctx, cmd)
-	slots, err := cmd.Result()
+	// The library's own command does not read a server without a host, which cluster-preferred-endpoint-type
+	// unknown-endpoint makes.
+	reply, err := client.Do(ctx, "cluster", "slots").Slice()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", addr, err)
 	}
 	host, port, _ := net.SplitHostPort(addr)
-	for _, s := range slots {
-		for i := range s.Nodes {
-			s.Nodes[i].Addr = fromHere(s.Nodes[i].Addr, host, port)
+	slots := make([]redis.ClusterSlot, 0, len(reply))
+	for _, r := range reply {
+		// The first slot, the last, and the servers: host, port, and others.
+		part, _ := r.([]any)
+		if len(part) < 3 {
+			return nil, fmt.Errorf("%s: the reply to CLUSTER SLOTS is not as documented", addr)
 		}
+		first, _ := part[0].(int64)
+		last, _ := part[1].(int64)
+		s := redis.ClusterSlot{Start: int(first), End: int(last)}
+		for _, n := range part[2:] {
+			server, _ := n.([]any)
+			if len(server) < 2 {
+				return nil, fmt.Errorf("%s: the reply to CLUSTER SLOTS is not as documented", addr)
+			}
+			name, _ := server[0].(string) // nil means the host that was connected to
+			s.Nodes = append(s.Nodes, redis.ClusterNode{Addr: fromHere(net.JoinHostPort(name, fmt.Sprint(server[1])), host, port)})
+		}
+		slots = append(slots, s)
 	}
 	return slots, nil
 }

@@ -42,8 +42,25 @@ func TestCluster(t *testing.T) {
 			testCharges(t, store, 20)
 		})
 	}
+	t.Run("servers without a host", func(t *testing.T) { unknownEndpoints(t, cluster) })
 	t.Run("parallelism", func(t *testing.T) { parallelism(t, cluster) })
 	t.Run("a slot moves", func(t *testing.T) { slotMoves(t, cluster) })
+}
+
+// unknownEndpoints counts in a cluster whose servers do not say under which host they are reached, also while it
+// redirects.
+func unknownEndpoints(t *testing.T, cluster *redistest.Cluster) {
+	set := func(kind string) {
+		for _, s := range cluster.Masters {
+			require.NoError(t, s.Client().ConfigSet(t.Context(), "cluster-preferred-endpoint-type", kind).Err())
+		}
+	}
+	set("unknown-endpoint")
+	defer set("ip")
+	store := openCluster(t, cluster.Addrs()[:1], nil)
+	for range 30 {
+		require.Equal(t, uint64(2), add(t, store, hit(uniqueName(), 2)))
+	}
 }
 
 func slotMoves(t *testing.T, cluster *redistest.Cluster) {
@@ -102,6 +119,13 @@ func slotMoves(t *testing.T, cluster *redistest.Cluster) {
 	for _, master := range cluster.Masters {
 		requireExpiries(t, master.Client())
 	}
+}
+
+func TestClusterOfValkey(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t, 3, false, &redistest.Options{Program: redistest.Valkey()})
+	unknownEndpoints(t, cluster)
+	slotMoves(t, cluster)
 }
 
 func TestClusterFailover(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"strings"
 	"sync"
@@ -14,6 +15,17 @@ import (
 
 	"github.com/ashlar-go/ashlar/internal/circuit"
 )
+
+// SetLogger has the Redis library, for the whole process, write its lines to log, as warnings. Without it they
+// go to the standard error stream in a form of their own.
+func SetLogger(log *slog.Logger) { redis.SetLogger(libraryLog{log}) }
+
+type libraryLog struct{ *slog.Logger }
+
+// Printf implements the interface of loggers of the library.
+func (l libraryLog) Printf(ctx context.Context, format string, args ...any) {
+	l.WarnContext(ctx, fmt.Sprintf("redis library: "+format, args...))
+}
 
 // dialer opens the connections of a store, or those to its sentinels, for the library.
 type dialer struct {

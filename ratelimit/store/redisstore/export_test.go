@@ -1,5 +1,10 @@
 package redisstore
 
+import (
+	"context"
+	"log/slog"
+)
+
 // Waiting returns how many calls wait for a pipeline.
 func (s *Store) Waiting() int {
 	s.queue.mu.Lock()
@@ -19,4 +24,11 @@ func (s *Store) OneRunning() bool {
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()
 	return s.queue.workers == 1 && len(s.queue.calls) == 0
+}
+
+// LibraryLog is what SetLogger gives to the library.
+func LibraryLog(log *slog.Logger) interface {
+	Printf(ctx context.Context, format string, args ...any)
+} {
+	return libraryLog{log}
 }

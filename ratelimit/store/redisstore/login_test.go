@@ -1,9 +1,11 @@
 package redisstore_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
+	"log/slog"
 	"net"
 	"strings"
 	"testing"
@@ -150,4 +152,14 @@ func TestInvalidOptions(t *testing.T) {
 	require.ErrorContains(t, err, "no sentinels")
 	_, err = redisstore.NewSentinel("main", []string{"a:1"}, &redisstore.Options{PoolSize: -1})
 	require.ErrorContains(t, err, "PoolSize")
+}
+
+// TestLibraryLog writes the lines of the Redis library with the level and format of the program's.
+func TestLibraryLog(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	redisstore.LibraryLog(slog.New(slog.NewJSONHandler(&out, nil))).Printf(t.Context(), "Conn %d has unread data", 7)
+	require.Contains(t, out.String(), `"level":"WARN","msg":"redis library: Conn 7 has unread data"`)
+	redisstore.LibraryLog(slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelError}))).Printf(t.Context(), "hidden")
+	require.NotContains(t, out.String(), "hidden")
 }

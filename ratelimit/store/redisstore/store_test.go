@@ -25,8 +25,8 @@ func contract() *storetest.Options {
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t, nil)
-	for how, addr := range map[string]string{"tcp": server.Addr, "unix": server.Socket} {
+	server, valkey := redistest.Start(t, nil), redistest.Start(t, &redistest.Options{Program: redistest.Valkey()})
+	for how, addr := range map[string]string{"tcp": server.Addr, "unix": server.Socket, "valkey": valkey.Addr} {
 		t.Run(how, func(t *testing.T) {
 			if testing.Short() && how == "unix" {
 				require.NoError(t, open(t, addr, nil).Ping(t.Context()))
