@@ -31,7 +31,7 @@ ASHLAR_REQUIRE_RACE ?=
 MODULES = $(patsubst %/go.mod,%,$(shell find . -name go.mod ! -path '*/testdata/*' | sort))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all soak size lint bench table table-inventory faults api fuzz screenshots install release table-manifest
+.PHONY: help run test test-all soak size lint bench table table-envoy table-reload table-inventory faults api fuzz screenshots install release table-manifest
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -146,8 +146,14 @@ bench: ## run the benchmarks, those against other libraries too
 		(cd "$$module" && go test -run '^$$' -bench . -benchmem ./...) || exit 1; \
 	done
 
-table: ## measure ratelimitd with each kind of counter store beside a bare gRPC server
+table: ## measure ratelimitd with each kind of counter store beside a bare gRPC server, and that of COMMIT
 	@cmd/internal/ratelimit-load/table
+
+table-envoy: ## measure ratelimitd behind ASHLAR_ENVOY, beside the reference service, the binary REFERENCE
+	@cmd/internal/ratelimit-load/table envoy
+
+table-reload: ## measure the latencies of ratelimitd while 10,000 rules change every second
+	@cmd/internal/ratelimit-load/table reload
 
 # Flags of the table, such as TABLE="-table.metrics 10000000 -table.growth 1000000 -table.dir DIR".
 TABLE ?=
