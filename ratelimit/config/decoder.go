@@ -62,7 +62,9 @@ func (d *decoder) unexpected(p pair, in string, table []field) string {
 	if where == nil {
 		return d.unknown(p, table)
 	}
-	d.warn(p.key.Pos, "key '%s' has no effect %s: it belongs %s", p.name, in, strings.Join(slices.Sorted(slices.Values(where)), " or "))
+	if in != inDocument || p.name != "name" { // resources of a discovery server have one, and so do files made of them
+		d.warn(p.key.Pos, "key '%s' has no effect %s: it belongs %s", p.name, in, strings.Join(slices.Sorted(slices.Values(where)), " or "))
+	}
 	if p.name != "metadata" {
 		d.check(p.value)
 	}

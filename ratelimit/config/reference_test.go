@@ -301,9 +301,10 @@ func TestWarnings(t *testing.T) {
 			[]string{"4:33: key 'shadow_mode' has no effect in rate_limit"},
 		},
 		{
-			"name at the top", "domain: d\nname: n\n",
-			[]string{"2:1: key 'name' has no effect at the top"},
+			"key at the top", "domain: d\nkey: n\n",
+			[]string{"2:1: key 'key' has no effect at the top"},
 		},
+		{"name at the top, as resources of a discovery server have it", "name: n\ndomain: d\n", nil},
 		{
 			"metadata in the limit", limit("unlimited: true, metadata: {anything: [1.5]}"),
 			[]string{"4:33: key 'metadata' has no effect in rate_limit"},
