@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"net"
 	"net/http"
 	"os"
@@ -19,11 +20,7 @@ import (
 // limits beside it: requests above a limit are refused.
 func TestEnvoy(t *testing.T) {
 	t.Parallel()
-	program := os.Getenv("ASHLAR_ENVOY")
-	if program == "" {
-		require.NotEqual(t, "1", os.Getenv("ASHLAR_REQUIRE_SERVICES"), "ASHLAR_ENVOY must name Envoy")
-		t.Skip("THIS TEST DID NOT RUN: ASHLAR_ENVOY does not name Envoy")
-	}
+	program := envoyProgram(t)
 	compose := filepath.Join(checkout, "deploy", "compose")
 	s := serve(t, map[string]string{"front.yaml": content(t, filepath.Join(compose, "limits", "front.yaml"))}, nil)
 	_, grpcPort, _ := net.SplitHostPort(s.grpc)
@@ -46,5 +43,46 @@ func TestEnvoy(t *testing.T) {
 			}
 		}
 		require.Positive(t, refused, path)
+	}
+}
+
+// TestEnvoyIstio gives Envoy the patches of the EnvoyFilter for Istio, in front of a ratelimitd with the limits of
+// the ConfigMap beside it, here per year.
+func TestEnvoyIstio(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestEnvoy is the short form")
+	}
+	t.Parallel()
+	type patch struct {
+		Patch struct {
+			Value map[string]any `yaml:"value"`
+		} `yaml:"patch"`
+	}
+	objects := decodeAll[struct {
+		Data map[string]string `yaml:"data"`
+		Spec struct {
+			Patches []patch `yaml:"configPatches"`
+		} `yaml:"spec"`
+	}](t, content(t, filepath.Join(checkout, "deploy", "istio.yaml")))
+	limits := strings.ReplaceAll(objects[1].Data["ingress.yaml"], "minute", "year")
+	s := serve(t, map[string]string{"ingress.yaml": limits}, nil)
+	flow := func(v any) string {
+		text, err := json.Marshal(v)
+		require.NoError(t, err)
+		return string(text)
+	}
+	patches := objects[0].Spec.Patches
+	e := startEnvoy(t, []envoyListener{{
+		Name: "ingress", Domains: []string{}, Before: []string{flow(patches[0].Patch.Value)},
+		Routes: []string{`{match: {prefix: /}, route: {cluster: backend}}`}, RateLimits: flow(patches[1].Patch.Value["rate_limits"]),
+	}}, []envoyCluster{{Name: "outbound|8081||ratelimitd.ratelimit.svc.cluster.local", Addrs: []string{s.grpc}}})
+	for _, c := range []struct {
+		path  string
+		limit int
+	}{{"/Login?x", 5}, {"/", 60 - 6}} {
+		for i := range c.limit + 1 {
+			code, _ := e.get(t, "ingress", c.path)
+			require.Equal(t, i == c.limit, code == http.StatusTooManyRequests, "%s, request %d", c.path, i)
+		}
 	}
 }
