@@ -263,7 +263,7 @@ func unitValue() FieldValue {
 			unit, ok := ParseUnit(name)
 			r.Limit.Unit = unit
 			switch {
-			case ok || name == "":
+			case ok || name == "" || r.Limit.Unlimited && strings.EqualFold(name, "unknown"): // the number 0 of the enumeration
 				return nil
 			case r.Limit.Unlimited:
 				return IgnoredError(fmt.Sprintf("unknown unit '%.100s' is ignored because the limit is unlimited: remove it", name))

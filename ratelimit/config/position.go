@@ -83,7 +83,7 @@ func (p *value) find(path []int, field string) *value {
 			break
 		}
 		p = next
-		if i, err := strconv.Atoi(index); err == nil {
+		if i, err := strconv.Atoi(index); err == nil && i < len(p.inner) {
 			p = p.inner[i]
 		}
 	}

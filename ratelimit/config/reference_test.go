@@ -304,7 +304,14 @@ func TestWarnings(t *testing.T) {
 			"key at the top", "domain: d\nkey: n\n",
 			[]string{"2:1: key 'key' has no effect at the top"},
 		},
-		{"name at the top, as resources of a discovery server have it", "name: n\ndomain: d\n", nil},
+		{
+			"a resource of a discovery server as a file",
+			"name: n\n" + limit("requests_per_unit: 0, unit: UNKNOWN, unlimited: true, name: '', replaces: []"), nil,
+		},
+		{
+			"an unlimited limit is named", limit("unlimited: true, name: n, replaces: []") + "- {key: b, rate_limit: {unit: day, requests_per_unit: 1, replaces: [{name: n}]}}\n",
+			[]string{"5:69: replaces names an unlimited limit"},
+		},
 		{
 			"metadata in the limit", limit("unlimited: true, metadata: {anything: [1.5]}"),
 			[]string{"4:33: key 'metadata' has no effect in rate_limit"},
