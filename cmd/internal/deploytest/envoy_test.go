@@ -81,3 +81,9 @@ func TestEnvoyGateway(t *testing.T) {
 	require.NotEmpty(t, environ)
 	require.NoError(t, ratelimitd().parse(environ))
 }
+
+// TestEnvoyPage checks the settings on the page about proxies. The end-to-end tests run its commands.
+func TestEnvoyPage(t *testing.T) {
+	t.Parallel()
+	checkVariables(t, readPage(t, "docs/envoy.md"), ratelimitd())
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gopkg.in/yaml.v3"
 
+	"github.com/ashlar-go/ashlar/internal/markdown"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
 )
 
@@ -27,13 +28,7 @@ func TestPages(t *testing.T) {
 		for _, file := range files {
 			require.Contains(t, p.Content()+"Dockerfile.dockerignore", filepath.Base(file))
 		}
-		for i, line := range p.Lines {
-			// Words without an underscore count only as inline code.
-			for _, word := range regexp.MustCompile("\\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\\b|`[A-Z][A-Z0-9]+[`=]").FindAllString(line, -1) {
-				word = strings.Trim(word, "`=")
-				require.True(t, slices.Contains(s.variables, word) || slices.Contains(foreign, word), p.Fault(i+1, "unknown setting %s", word))
-			}
-		}
+		checkVariables(t, p, s)
 		for i, line := range p.Prose() {
 			for _, code := range regexp.MustCompile("`[^`]*`").FindAllString(line, -1) {
 				for _, flag := range regexp.MustCompile("[` ]-([a-z][a-z0-9_-]+)").FindAllStringSubmatch(code, -1) {
@@ -61,12 +56,25 @@ func TestPages(t *testing.T) {
 	})
 }
 
+// checkVariables checks that the settings on a page exist.
+func checkVariables(t *testing.T, p *markdown.Page, s system) {
+	t.Helper()
+	for i, line := range p.Lines {
+		// Words without an underscore count only as inline code.
+		for _, word := range regexp.MustCompile("\\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\\b|`[A-Z][A-Z0-9]+[`=]").FindAllString(line, -1) {
+			word = strings.Trim(word, "`=")
+			require.True(t, slices.Contains(s.variables, word) || slices.Contains(foreign, word), p.Fault(i+1, "unknown setting %s", word))
+		}
+	}
+}
+
 // foreign holds words that look like settings of the programs: values of settings, file names, and variables of the
 // Go tools or of a command that imports.
 var foreign = []string{
 	"GRPC_XDS_SOTW", "STRICT_DNS", "GOMEMLIMIT", "GOGC", "OPERATIONS", "README", "OK",
 	"SNMP_COMMUNITY", "SNMP_USER", "SNMP_AUTH_PROTOCOL", "SNMP_AUTH_PASSPHRASE", "SNMP_PRIV_PROTOCOL", "SNMP_PRIV_PASSPHRASE",
 	"INVENTORYCTL_CONFIG", "INVENTORY_URL", "INVENTORY_TOKEN",
+	"DRAFT_VERSION_03", "ASHLAR_SAMPLES", "GRPC_SERVER_TLS_CA_CERT",
 	"NETBOX_TOKEN", "CGO_ENABLED", "GOTOOLCHAIN", "GOFLAGS", "GOPROXY",
 }
 

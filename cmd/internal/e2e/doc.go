@@ -29,6 +29,9 @@
 // TestOpenAPITools needs npm packages that .ci/run installs. The generated Go client is compiled in a
 // module of its own, in testdata/openapi/client, so that the generator is no dependency of this one.
 //
+// Envoy, which ASHLAR_ENVOY names, listens on free ports that its admin page reports. Instances that are restarted behind
+// it listen on unix sockets, because another process could take a port meanwhile.
+//
 // No test sleeps. Tests wait for a line of output, or poll until the result is as expected, with a
 // timeout.
 //

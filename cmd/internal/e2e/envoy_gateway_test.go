@@ -261,8 +261,14 @@ func (r *gatewayRequest) add(t *testing.T, kind string, fields map[string]any) {
 		return s
 	}
 	value := text("descriptor_value")
+	if expect, ok := fields["expect_match"].(map[string]any); ok && expect["value"] != true {
+		t.Fatalf("a matcher that must not match: %v", fields)
+	}
 	switch kind {
 	case "GenericKey":
+	case "QueryParameters":
+		value = "someone"
+		r.query = "?" + text("query_parameter_name") + "=" + value
 	case "RequestHeaders":
 		value = "someone"
 		r.header(text("header_name"), value)
@@ -327,7 +333,7 @@ func asEnvoy(node any) any {
 			case v == nil:
 			case strings.HasSuffix(key, "Specifier") || key == "MatchPattern": // one of several fields
 				maps.Copy(out, asEnvoy(v).(map[string]any))
-			case key == "prefix_len" || key == "expect_match": // a value that may be absent
+			case key == "prefix_len" || key == "expect_match" || key == "number": // a value that may be absent
 				if out[key] = v.(map[string]any)["value"]; out[key] == nil {
 					out[key] = 0
 				}
@@ -367,7 +373,7 @@ func (f *gatewayFile) gatewayRoutes(t *testing.T, domains map[string]bool) (rout
 
 func (f *gatewayFile) path(route int) string { return fmt.Sprintf("/%s/%d", f.name, route) }
 
-// startGatewayEnvoy starts Envoy with the routes of all samples and a filter for each domain, as Envoy Gateway has it.
+// startEnvoy starts Envoy with the routes of all samples and a filter for each domain, as Envoy Gateway has it.
 func (g *gateway) startEnvoy(files []gatewayFile) *envoyProxy {
 	g.t.Helper()
 	domains := map[string]bool{}
@@ -375,7 +381,7 @@ func (g *gateway) startEnvoy(files []gatewayFile) *envoyProxy {
 	for i := range files {
 		routes = append(routes, files[i].gatewayRoutes(g.t, domains)...)
 	}
-	tls := fmt.Sprintf("common_tls_context: {alpn_protocols: [h2], tls_certificates: [{certificate_chain: {filename: %[1]s/tls.crt}, private_key: {filename: %[1]s/tls.key}}], "+
+	tls := fmt.Sprintf("common_tls_context: {tls_certificates: [{certificate_chain: {filename: %[1]s/tls.crt}, private_key: {filename: %[1]s/tls.key}}], "+
 		"validation_context: {trusted_ca: {filename: %[1]s/ca.crt}}}", g.dir)
 	return startEnvoy(g.t, []envoyListener{{
 		Name: "first-listener", Service: "ratelimit_cluster", Deny: true, Domains: slices.Sorted(maps.Keys(domains)), Routes: routes,

@@ -54,12 +54,15 @@ func TestEnvoyTLS(t *testing.T) {
 	} {
 		id := fmt.Sprintf("case%d", i)
 		listeners = append(listeners, envoyListener{Name: id, Service: id, Deny: true, Routes: []string{limitedBy("/load", byLoad)}})
-		clusters = append(clusters, envoyCluster{Name: id, Addrs: []string{c.s.grpc}, TLS: c.tls})
+		clusters = append(clusters, envoyCluster{Name: id, Addrs: []string{c.s.grpc}, TLS: c.tls, Health: c.code == http.StatusOK})
 		want[id] = c.code
 	}
 	e, codes := startEnvoy(t, listeners, clusters), map[string]int{}
 	for id := range want {
 		codes[id], _ = e.get(t, id, "/load")
+		if want[id] == http.StatusOK {
+			eventually(t, "the health check succeeds", func() bool { return e.stat(`cluster.`+id+`.membership_healthy`) == 1 })
+		}
 	}
 	require.Equal(t, want, codes)
 	// Where gRPC clients need a certificate, clients of /json would have none.
