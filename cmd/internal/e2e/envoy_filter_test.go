@@ -51,6 +51,8 @@ func envoyRoutes() []string {
 		limitedBy("/shadow", by("shadow")),
 		limitedBy("/quota", by("cheap"), by("dear")),
 		`{match: {path: /unlimited}, route: {cluster: backend}}`,
+		`{match: {path: /metadata}, response_headers_to_add: [{header: {key: x-domain, value: "%DYNAMIC_METADATA(envoy.filters.http.ratelimit:domain)%"}}], ` +
+			`route: {cluster: backend, rate_limits: [{actions: [` + byLoad + `]}]}}`,
 	}
 }
 
@@ -64,10 +66,10 @@ func TestEnvoyFilter(t *testing.T) {
 	store := redistest.Start(t, nil)
 	servers, listeners, clusters := map[string]*server{}, []envoyListener(nil), []envoyCluster(nil)
 	for name, environ := range map[string]map[string]string{"embedded": {}, "Redis": {"REDIS_SOCKET_TYPE": "tcp", "REDIS_URL": store.Addr}} {
-		environ["LIMIT_RESPONSE_HEADERS_ENABLED"] = "true"
+		environ["LIMIT_RESPONSE_HEADERS_ENABLED"], environ["RESPONSE_DYNAMIC_METADATA"] = "true", "true"
 		servers[name] = serve(t, map[string]string{"shop.yaml": envoyRules}, environ)
 		listeners = append(listeners, envoyListener{
-			Name: name, Service: name, Deny: true, Routes: envoyRoutes(), Options: []string{"enable_x_ratelimit_headers: DRAFT_VERSION_03"},
+			Name: name, Service: name, Deny: true, Routes: envoyRoutes(), Options: []string{"enable_x_ratelimit_headers: DRAFT_VERSION_03", "enable_retry_after_header: true"},
 			Before: []string{`{name: plan, typed_config: {"@type": type.googleapis.com/envoy.extensions.filters.http.set_metadata.v3.Config, ` +
 				`metadata: [{metadata_namespace: plans, value: {limit: {requests_per_unit: 2, unit: YEAR}}}]}}`},
 		})
@@ -132,6 +134,7 @@ func (f *filter) refuses() {
 		require.Regexp(t, `^[1-9]\d*$`, header.Get("Ratelimit-Reset"))
 		refused := want == http.StatusTooManyRequests
 		require.Equal(t, refused, header.Get("X-Envoy-Ratelimited") == "true")
+		require.Equal(t, refused, header.Get("Retry-After") != "" && header.Get("Retry-After") == header.Get("X-Ratelimit-Reset"))
 		require.NotEqual(t, refused, header.Get("X-Used") == "5", "only what is within the limit reaches the backend")
 	}
 	code, _ := f.e.get(t, f.listener, "/client", "x-client: bob")
@@ -139,6 +142,7 @@ func (f *filter) refuses() {
 	header := f.codes("/client", 200) // without the header, Envoy has no descriptor
 	require.Empty(t, header.Get("X-Ratelimit-Limit"))
 	require.Empty(t, f.codes("/unlimited", 200).Get("Ratelimit-Limit"))
+	require.Equal(t, "shop", f.codes("/metadata", 200).Get("X-Domain"))
 }
 
 // counts adds other numbers of hits than one, one for each descriptor, and gives hits back.
