@@ -48,17 +48,18 @@ const (
 // Errors of TokenGuard.Check.
 var (
 	ErrTokenFailures = errors.New("too many requests without the right token from this address: wait a minute")
-	ErrTokenExposed  = errors.New("the connection is not encrypted: use TLS, or a loopback address")
+	ErrTokenExposed  = errors.New("the connection is not encrypted: use TLS, or a loopback address without a proxy")
 	ErrTokenWrong    = errors.New("the token is missing or wrong")
 )
 
-// TokenGuard admits holders of a token over connections that nobody else can read. An address that fails ten times
-// is refused until the minute ends, even with the token. Create one with [NewTokenGuard]; it is safe for concurrent use.
+// TokenGuard admits holders of a token over connections that nobody else can read. After ten failures of an address in
+// a minute, further ones are ErrTokenFailures; the right token is accepted nevertheless, so that strangers behind the
+// same address can't lock its holder out. Create one with [NewTokenGuard]; it is safe for concurrent use.
 type TokenGuard struct {
 	token Secret
 	now   func() time.Time
 
-	mu       sync.Mutex // held while a token is compared, so that concurrent requests get no further tries
+	mu       sync.Mutex
 	minute   int64
 	failures map[string]int // of the minute, by address
 }
@@ -78,16 +79,16 @@ func NewTokenGuard(token string, now func() time.Time) (*TokenGuard, error) {
 // Check returns nil for the right token over a private connection, and else one of the errors above. Failures are
 // counted for address.
 func (g *TokenGuard) Check(address string, private bool, token string) error {
+	if g.token.Is(token) && private {
+		return nil
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if minute := g.now().Unix() / 60; minute != g.minute || len(g.failures) >= maxFailing {
 		g.minute, g.failures = minute, map[string]int{}
 	}
-	switch {
-	case g.failures[address] >= maxFailures:
+	if g.failures[address] >= maxFailures {
 		return ErrTokenFailures
-	case private && g.token.Is(token):
-		return nil
 	}
 	g.failures[address]++
 	if !private {
@@ -96,11 +97,12 @@ func (g *TokenGuard) Check(address string, private bool, token string) error {
 	return ErrTokenWrong
 }
 
-// CheckRequest is Check for a request: the connection is private if it has TLS, or comes from a loopback address. The
-// error is an [*Error] with status 429 or 403.
+// CheckRequest is Check for a request: the connection is private if it has TLS, or comes from a loopback address and is
+// not [Forwarded]. The error is an [*Error] with status 429 or 403.
 func (g *TokenGuard) CheckRequest(r *http.Request, token string) error {
 	key, ok := clientkey.Network(r.RemoteAddr)
-	err := g.Check(key, ok && (r.TLS != nil || parseAddr(r.RemoteAddr).IsLoopback()), token)
+	local := parseAddr(r.RemoteAddr).IsLoopback() && !Forwarded(r.Header)
+	err := g.Check(key, ok && (r.TLS != nil || local), token)
 	if err == nil {
 		return nil
 	}
@@ -110,6 +112,18 @@ func (g *TokenGuard) CheckRequest(r *http.Request, token string) error {
 	}
 	text := err.Error()
 	return &Error{Status: status, Message: strings.ToUpper(text[:1]) + text[1:], Err: err}
+}
+
+// Forwarded reports whether the headers of a request, or the metadata of a gRPC call, say that a proxy sent it on. It
+// may then have come from anywhere, over connections that others can read, whatever the headers say of these.
+func Forwarded(headers map[string][]string) bool {
+	for name := range headers {
+		name = strings.ToLower(name)
+		if name == "forwarded" || name == "via" || name == "x-real-ip" || strings.HasPrefix(name, "x-forwarded-") {
+			return true
+		}
+	}
+	return false
 }
 
 const (

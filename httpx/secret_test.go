@@ -14,8 +14,8 @@ import (
 
 const token = "0123456789abcdef"
 
-// TestTokenGuard: ten failures of an address are the most in a minute, whatever else is wrong, and other addresses are
-// not affected.
+// TestTokenGuard: ten failures of an address are the most in a minute, whatever else is wrong. The right token and other
+// addresses are not affected.
 func TestTokenGuard(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(6000, 0)
@@ -34,10 +34,12 @@ func TestTokenGuard(t *testing.T) {
 	for range 9 {
 		check("a", true, token+"x", httpx.ErrTokenWrong)
 	}
-	check("a", true, token, httpx.ErrTokenFailures)
-	check("b", true, token, nil)
-	now = now.Add(time.Minute)
+	check("a", true, token+"x", httpx.ErrTokenFailures)
+	check("a", false, token, httpx.ErrTokenFailures)
 	check("a", true, token, nil)
+	check("b", true, token+"x", httpx.ErrTokenWrong)
+	now = now.Add(time.Minute)
+	check("a", true, token+"x", httpx.ErrTokenWrong)
 	for i := range 20_000 { // memory is bounded
 		check(fmt.Sprint("c", i), true, "", httpx.ErrTokenWrong)
 	}
@@ -51,15 +53,21 @@ func TestTokenGuardOfRequests(t *testing.T) {
 	for _, c := range []struct {
 		from   string
 		tls    bool
+		header string // that a proxy has added
 		token  string
 		status int
 	}{
-		{"127.0.0.1:1", false, token, 0},
-		{"[::1]:1", false, token, 0},
-		{"192.0.2.1:1", false, token, http.StatusForbidden},
-		{"192.0.2.1:1", true, token, 0},
-		{"192.0.2.1:1", true, "", http.StatusForbidden},
-		{"@", true, token, http.StatusForbidden},
+		{"127.0.0.1:1", false, "", token, 0},
+		{"[::1]:1", false, "", token, 0},
+		{"127.0.0.1:1", false, "X-Forwarded-Proto", token, http.StatusForbidden},
+		{"127.0.0.1:1", false, "X-Forwarded-For", token, http.StatusForbidden},
+		{"127.0.0.1:1", false, "Forwarded", token, http.StatusForbidden},
+		{"127.0.0.1:1", false, "Via", token, http.StatusForbidden},
+		{"127.0.0.1:1", false, "X-Real-Ip", token, http.StatusForbidden},
+		{"192.0.2.1:1", false, "", token, http.StatusForbidden},
+		{"192.0.2.1:1", true, "", token, 0},
+		{"192.0.2.1:1", true, "", "", http.StatusForbidden},
+		{"@", true, "", token, http.StatusForbidden},
 	} {
 		g, err := httpx.NewTokenGuard(token, nil)
 		if err != nil {
@@ -68,6 +76,9 @@ func TestTokenGuardOfRequests(t *testing.T) {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		if r.RemoteAddr = c.from; c.tls {
 			r.TLS = &tls.ConnectionState{}
+		}
+		if c.header != "" {
+			r.Header.Set(c.header, "https")
 		}
 		status := 0
 		if e, ok := errors.AsType[*httpx.Error](g.CheckRequest(r, c.token)); ok {

@@ -22,8 +22,8 @@
 // # Security
 //
 // There is no sign-in: everybody who reaches the handler reads the pages and sends requests, so mount it where that is
-// meant. Counters are reset with a token, Options.ResetToken, over TLS or a loopback address only; after ten wrong ones
-// an address waits until the minute ends (httpx.TokenGuard). Each reset, and each refusal, is logged. Forms have a token
+// meant. Counters are reset with a token, Options.ResetToken, over TLS or a loopback address without a proxy only; after
+// ten wrong ones an address can try no others until the minute ends (httpx.TokenGuard). Each reset, and each refusal, is logged. Forms have a token
 // against requests of other pages. The program checks the host, as httpx.Hosts does.
 //
 // Keys and values come from clients and are escaped. Pages list at most 200 rules; requests, files and texts are bounded.

@@ -2,3 +2,6 @@ package server
 
 // ServeDecisions is serveDecisions, for listeners that fail.
 var ServeDecisions = (*Server).serveDecisions
+
+// KubernetesNames is kubernetesNames, for a file of the test.
+var KubernetesNames = kubernetesNames

@@ -119,12 +119,13 @@ func atMost(n int, h http.Handler) http.Handler {
 	})
 }
 
-// serveHTTP serves a listener until ctx ends, with the limits of all HTTP listeners.
-func (s *Server) serveHTTP(ctx context.Context, l net.Listener, h http.Handler, opts *httpx.ServeOptions) error {
-	hosts, err := httpx.NewHosts(l.Addr(), &httpx.HostsOptions{Names: s.settings.AllowedHosts, Setting: "ALLOWED_HOSTS"})
+// serveHTTP serves a listener until ctx ends, with the limits of all HTTP listeners. Scripts and probes may request the
+// paths anyHost under any name of the server.
+func (s *Server) serveHTTP(ctx context.Context, l net.Listener, h http.Handler, opts *httpx.ServeOptions, anyHost ...string) error {
+	hosts, err := s.hosts(l.Addr())
 	if err != nil {
 		_ = l.Close()
-		return fmt.Errorf("ALLOWED_HOSTS: %w", err)
+		return err
 	}
 	budget := httpx.NewBudget(&httpx.BudgetOptions{Bytes: s.settings.HTTPMaxBytesInFlight})
 	opts.MaxConnections, opts.MaxConnectionsPerAddress = s.settings.HTTPMaxConnections, s.settings.HTTPMaxConnectionsPerAddress
@@ -133,7 +134,7 @@ func (s *Server) serveHTTP(ctx context.Context, l net.Listener, h http.Handler, 
 	if s.opts.AccessLog {
 		access = httpx.AccessLog(s.log, nil)
 	}
-	chain := httpx.Chain(httpx.DrainBody, access, httpx.SecurityHeaders(nil), httpx.Recover(s.log), budget.Middleware(nil), hosts.Protect)
+	chain := httpx.Chain(httpx.DrainBody, access, httpx.SecurityHeaders(nil), httpx.Recover(s.log), budget.Middleware(nil), protectHosts(hosts, anyHost))
 	return httpx.Serve(ctx, l, chain(h), opts)
 }
 
@@ -310,7 +311,7 @@ func (s *Server) serveJSON(ctx context.Context, l net.Listener) error {
 	mux := http.NewServeMux()
 	mux.Handle("/json", json)
 	mux.Handle("/healthcheck", s.health.probe)
-	err := s.serveHTTP(ctx, l, mux, &httpx.ServeOptions{DrainTimeout: s.settings.ShutdownTimeout})
+	err := s.serveHTTP(ctx, l, mux, &httpx.ServeOptions{DrainTimeout: s.settings.ShutdownTimeout}, "/json", "/healthcheck")
 	if err != nil && ctx.Err() != nil {
 		s.log.Warn("HTTP requests did not finish in time and were cut off", "err", err)
 		return nil

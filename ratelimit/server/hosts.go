@@ -1,0 +1,69 @@
+package server
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/httpx"
+)
+
+// hosts returns the hosts that a listener answers for: those of ALLOWED_HOSTS, its own, and names of Kubernetes.
+func (s *Server) hosts(addr net.Addr) (*httpx.Hosts, error) {
+	names := slices.Concat(s.settings.AllowedHosts, kubernetesNames("/etc/resolv.conf"))
+	hosts, err := httpx.NewHosts(addr, &httpx.HostsOptions{Names: names, Setting: "ALLOWED_HOSTS"})
+	if err != nil {
+		return nil, fmt.Errorf("ALLOWED_HOSTS: %w", err)
+	}
+	return hosts, nil
+}
+
+// kubernetesNames returns the names of services and pods in a cluster: those below svc, and below svc.DOMAIN for each
+// domain that resolv.conf searches. In a pod these are NAMESPACE.svc.DOMAIN, svc.DOMAIN, DOMAIN, and those of the node.
+func kubernetesNames(resolvConf string) []string {
+	names := []string{"*.svc"}
+	text, _ := os.ReadFile(resolvConf) // without one there are no domains
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 || fields[0] != "search" {
+			continue
+		}
+		for _, domain := range fields[1:] {
+			if _, below, ok := strings.Cut("."+domain, ".svc."); ok {
+				domain = below
+			}
+			if domain = strings.Trim(domain, "."); domain != "" && !strings.ContainsAny(domain, "*:/@,") {
+				names = append(names, "*.svc."+domain)
+			}
+		}
+	}
+	return names
+}
+
+// protectHosts is middleware that refuses requests for other hosts. The paths anyHost are for all hosts, unless the
+// request has a header that browsers add to those of web pages.
+func protectHosts(hosts *httpx.Hosts, anyHost []string) httpx.Middleware {
+	return func(next http.Handler) http.Handler {
+		protected := hosts.Protect(next)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if slices.Contains(anyHost, r.URL.Path) && !fromPage(r.Header) {
+				next.ServeHTTP(w, r)
+				return
+			}
+			protected.ServeHTTP(w, r)
+		})
+	}
+}
+
+// fromPage reports whether a web page may have sent the request.
+func fromPage(h http.Header) bool {
+	for name := range h {
+		if name == "Origin" || name == "Referer" || strings.HasPrefix(name, "Sec-Fetch-") {
+			return true
+		}
+	}
+	return false
+}
