@@ -124,6 +124,7 @@ func (e *Engine) applyRule(u *inUse, domain string, entries []Entry, c *check, w
 	case n.perRequest:
 		w.text = n.limit.appendMetric(w.text[:0], entries, e.opts.SanitizeMetricDots)
 		c.stats = e.limits.limit(domain, w.text)
+		c.stats.setLimit(n.requests)
 	default:
 		c.stats = u.stats[n.id]
 	}

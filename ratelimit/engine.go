@@ -173,6 +173,9 @@ func (e *Engine) Use(rules *Ruleset) {
 		}
 	}
 	e.release(e.inUse.Swap(u))
+	if e.limits != nil {
+		e.limits.keepDomains(rules)
+	}
 }
 
 // statsOf returns the counters of all limits whose statistics key is fixed.
@@ -184,6 +187,7 @@ func (e *Engine) statsOf(rules *Ruleset) []*LimitStats {
 	for i, l := range rules.limits {
 		if metric := l.fixedMetric(e.opts.SanitizeMetricDots); metric != "" {
 			stats[i] = e.opts.Stats.Limit(metric)
+			stats[i].setLimit(l.rule.Limit.RequestsPerUnit)
 			if l.rule.Limit.Candidate != nil {
 				stats[i].openCandidate()
 			}

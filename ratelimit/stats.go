@@ -73,6 +73,8 @@ type LimitCounts struct {
 type LimitStats struct {
 	stripes   []stripe
 	candidate atomic.Pointer[LimitStats]
+	limit     atomic.Uint64 // see Limit, plus 1; 0 for none
+	folded    bool          // of several names
 }
 
 // stripe is one core's share, alone on its cache line.
@@ -105,6 +107,19 @@ func (s *LimitStats) Load() LimitCounts {
 		c.TotalNegativeHits += l.negative.Load()
 	}
 	return c
+}
+
+// Limit returns the RequestsPerUnit of the configured limit that was last counted here. It reports false if there was none,
+// as for limits of requests.
+func (s *LimitStats) Limit() (requestsPerUnit uint32, ok bool) {
+	n := s.limit.Load()
+	return uint32(n - 1), n > 0
+}
+
+func (s *LimitStats) setLimit(requestsPerUnit uint32) {
+	if n := uint64(requestsPerUnit) + 1; s.limit.Load() != n && !s.folded {
+		s.limit.Store(n)
+	}
 }
 
 // LimitStats returns the active rules, nil if there are none, and the counters of their limits, in the
@@ -232,6 +247,7 @@ func (r *requestStats) limit(domain string, key []byte) *LimitStats {
 		r.warnOnce(&r.loggedLimits, "statistics key", domain)
 		if d.other == nil {
 			d.other = r.stats.Limit(sanitised(domain + "." + otherName))
+			d.other.folded = true
 		}
 		return r.counted(d.other)
 	}
@@ -273,6 +289,28 @@ func (r *requestStats) dropUnused(d *domainStats, now time.Duration) {
 		delete(d.names, key)
 		if released != nil {
 			released.Release(key)
+		}
+	}
+}
+
+// keepDomains drops the names of all other domains than those of the rules, which may be nil.
+func (r *requestStats) keepDomains(rules *Ruleset) {
+	release := func(string) {}
+	if s, ok := r.stats.(ExtendedStats); ok {
+		release = s.Release
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for name, d := range r.limits {
+		if rules != nil && rules.domain(name) != nil {
+			continue
+		}
+		delete(r.limits, name)
+		for key := range d.names {
+			release(key)
+		}
+		if d.other != nil {
+			release(sanitised(name + "." + otherName))
 		}
 	}
 }

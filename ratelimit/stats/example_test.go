@@ -35,6 +35,7 @@ func ExampleNew() {
 	// Output:
 	// ratelimit.service.folded_names: 0
 	// ratelimit.service.global_shadow_mode: 0
+	// ratelimit.service.rate_limit.api.client.limit: 1
 	// ratelimit.service.rate_limit.api.client.near_limit: 1
 	// ratelimit.service.rate_limit.api.client.over_limit: 2
 	// ratelimit.service.rate_limit.api.client.over_limit_with_local_cache: 0

@@ -1,7 +1,7 @@
 package stats
 
 import (
-	"maps"
+	"sync/atomic"
 	"time"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -21,8 +21,9 @@ type limit struct {
 	stats    *ratelimit.LimitStats
 	key      string
 	names    [len(limitSuffixes)]string
-	uses     int       // calls of Limit that were not released
-	released time.Time // when uses has become 0
+	gauge    string       // the name of the configured limit
+	uses     atomic.Int64 // calls of Limit that were not released; changed with the lock of the registry
+	released time.Time    // when uses has become 0
 }
 
 // read passes the statistics of the limit to a Reader.
@@ -30,6 +31,9 @@ func (l *limit) read(to Reader) {
 	c := l.stats.Load()
 	for i, n := range [...]uint64{c.TotalHits, c.OverLimit, c.NearLimit, c.OverLimitWithLocalCache, c.WithinLimit, c.ShadowMode, c.TotalNegativeHits} {
 		to.Counter(l.names[i], n)
+	}
+	if n, ok := l.stats.Limit(); ok && l.uses.Load() > 0 {
+		to.Gauge(l.gauge, uint64(n))
 	}
 	if candidate := l.stats.Candidate(); candidate != nil { // few limits have one, so its names are not kept
 		c, name := candidate.Load(), limitPrefix+l.key
@@ -45,34 +49,54 @@ func (r *Registry) Limit(key string) *ratelimit.LimitStats {
 	defer r.mu.Unlock()
 	l := r.limits[key]
 	if l == nil {
-		l = &limit{stats: ratelimit.NewLimitStats(), key: key}
+		l = &limit{stats: ratelimit.NewLimitStats(), key: key, gauge: limitPrefix + key + ".limit"}
 		for i, suffix := range limitSuffixes {
 			l.names[i] = limitPrefix + key + suffix
 		}
 		r.limits[key] = l
 	}
-	l.uses++
+	l.uses.Add(1)
 	return l.stats
 }
 
+// minRetired is the number of limits that are retained after their release, if not more than that are in use.
+const minRetired = 1000
+
+// retired is a limit that was released, and when.
+type retired struct {
+	*limit
+	at time.Time
+}
+
 // Release ends one caller's use of the counters of key. When the last one has ended,
-// they are retained for Options.Keep and then forgotten.
+// they are retained for Options.Keep and then forgotten: earlier if more limits are retained
+// than are in use, and more than 1,000. So a configuration whose names change with each load
+// holds at most twice the memory of its names.
 func (r *Registry) Release(key string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
-	if l := r.limits[key]; l != nil && l.uses > 0 {
-		if l.uses--; l.uses == 0 {
-			l.released = now
-		}
+	if l := r.limits[key]; l != nil && l.uses.Load() > 0 && l.uses.Add(-1) == 0 {
+		l.released = now
+		r.retired = append(r.retired, retired{l, now})
 	}
-	if now.Sub(r.swept) >= r.keep/10 {
-		r.forget(now)
-	}
+	r.forget(now)
 }
 
-// forget drops limits that were released long enough ago and not used since.
+// forget drops limits that were released long enough ago and not used since, and the oldest if there are too many.
 func (r *Registry) forget(now time.Time) {
-	r.swept = now
-	maps.DeleteFunc(r.limits, func(_ string, l *limit) bool { return l.uses == 0 && now.Sub(l.released) >= r.keep })
+	most := max(minRetired, len(r.limits)-len(r.retired))
+	for len(r.retired) > 0 {
+		switch l := r.retired[0]; {
+		case l.uses.Load() > 0 || l.released != l.at: // used again
+		case len(r.retired) > most || now.Sub(l.at) >= r.keep:
+			if r.limits[l.key] == l.limit {
+				delete(r.limits, l.key)
+			}
+		default:
+			return
+		}
+		r.retired[0].limit = nil
+		r.retired = r.retired[1:]
+	}
 }

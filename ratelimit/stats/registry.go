@@ -15,7 +15,7 @@ import (
 // Options configure a Registry. A nil *Options means all defaults.
 type Options struct {
 	// Keep is the time for which the counters of a limit are retained after the engine stops
-	// using them. It should be longer than a call may take and than the time between
+	// using them, if these are not too many: see [Registry.Release]. It should be longer than a call may take and than the time between
 	// two readings of any sink. Default: 10 minutes.
 	Keep time.Duration
 	// Now is the clock that Keep is measured by. Default: time.Now.
@@ -34,7 +34,7 @@ type Registry struct {
 	mu           sync.RWMutex
 	limits       map[string]*limit
 	timers       map[string]*Timer
-	swept        time.Time // when limits were last forgotten
+	retired      []retired // in the order of their release
 	sources      []func(Reader)
 	observations []*observation
 }

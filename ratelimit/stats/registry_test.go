@@ -175,6 +175,95 @@ func TestChangingRulesDoNotLeak(t *testing.T) {
 	require.Less(t, len(r.Snapshot().Counters), 7*70, "the names of one minute")
 }
 
+// However fast the configuration changes, the counters of at most as many limits as are in use, or 1,000, are retained;
+// the oldest are forgotten first. Names that come back begin at zero.
+func TestRetiredLimitsAreBounded(t *testing.T) {
+	now := time.Unix(0, 0)
+	r := stats.New(&stats.Options{Now: func() time.Time { return now }})
+	e := engine(t, r, ratelimit.Options{})
+	for i := range 50 {
+		e.Use(manyRules(t, 1500, i))
+		now = now.Add(time.Millisecond)
+	}
+	counters := r.Snapshot().Counters
+	require.Less(t, len(counters), 7*2*1500+100)
+	require.Contains(t, counters, "ratelimit.service.rate_limit.api.key48_7.total_hits")
+	require.NotContains(t, counters, "ratelimit.service.rate_limit.api.key47_7.total_hits")
+	require.Len(t, r.Snapshot().Gauges, 1500, "gauges of limits end with the rules")
+	e.Use(rules(t, "client"))
+	require.Less(t, len(r.Snapshot().Counters), 7*1100)
+}
+
+// Names that came with requests are released with their domain.
+func TestNamesOfRequestsEndWithTheirDomain(t *testing.T) {
+	r := stats.New(nil)
+	e := engine(t, r, ratelimit.Options{MaxRequestStats: 1000})
+	for i := range 20 {
+		domain := fmt.Sprint("domain", i)
+		rs, err := ratelimit.Compile([]ratelimit.Domain{{Name: domain, Rules: []ratelimit.Rule{
+			{Key: "client", DetailedMetric: true, Limit: &ratelimit.Limit{RequestsPerUnit: 7, Unit: ratelimit.Day}},
+		}}}, nil)
+		require.NoError(t, err)
+		e.Use(rs)
+		for v := range 1010 {
+			decide(t, e, domain, fmt.Sprint(v))
+		}
+		require.EqualValues(t, 7, r.Snapshot().Gauges["ratelimit.service.rate_limit."+domain+".client_5.limit"])
+		require.NotContains(t, r.Snapshot().Gauges, "ratelimit.service.rate_limit."+domain+".other.limit", "of several limits")
+	}
+	all := r.Snapshot()
+	require.Less(t, len(all.Counters), 7*2*1001+100)
+	require.Len(t, all.Gauges, 1000)
+	require.EqualValues(t, 1, all.Counters["ratelimit.service.rate_limit.domain19.client_5.total_hits"])
+	require.EqualValues(t, 1, all.Counters["ratelimit.service.rate_limit.domain18.client_5.total_hits"], "retained for a while")
+}
+
+// The gauge of a limit has its present value.
+func TestGaugeOfALimit(t *testing.T) {
+	r := stats.New(nil)
+	e := engine(t, r, ratelimit.Options{})
+	for _, n := range []uint32{5, 0, 4294967295} {
+		rs, err := ratelimit.Compile([]ratelimit.Domain{{Name: "api", Rules: []ratelimit.Rule{
+			{Key: "client", Limit: &ratelimit.Limit{RequestsPerUnit: n, Unit: ratelimit.Day}}, {Key: "free", Limit: &ratelimit.Limit{Unlimited: true}},
+		}}}, nil)
+		require.NoError(t, err)
+		e.Use(rs)
+		require.Equal(t, map[string]uint64{"ratelimit.service.rate_limit.api.client.limit": uint64(n)}, r.Snapshot().Gauges)
+	}
+	e.Use(nil)
+	require.Empty(t, r.Snapshot().Gauges)
+}
+
+func manyRules(t testing.TB, n, version int) *ratelimit.Ruleset {
+	t.Helper()
+	domain := ratelimit.Domain{Name: "api"}
+	for i := range n {
+		domain.Rules = append(domain.Rules, ratelimit.Rule{
+			Key: fmt.Sprintf("key%d", version), Value: fmt.Sprint(i), Limit: &ratelimit.Limit{RequestsPerUnit: 1, Unit: ratelimit.Day},
+		})
+	}
+	rs, err := ratelimit.Compile([]ratelimit.Domain{domain}, nil)
+	require.NoError(t, err)
+	return rs
+}
+
+// BenchmarkReloads loads configurations of 1,000 limits whose names all differ. The series and the live heap at the end
+// do not depend on the number of loads.
+func BenchmarkReloads(b *testing.B) {
+	r := stats.New(nil)
+	e := ratelimit.New(nil, &ratelimit.Options{Stats: r})
+	version := 0
+	for b.Loop() {
+		version++
+		e.Use(manyRules(b, 1000, version))
+	}
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	b.ReportMetric(float64(m.HeapAlloc)/(1<<20), "MiB-live")
+	b.ReportMetric(float64(len(r.Snapshot().Counters)), "series")
+}
+
 // The number of names that requests bring is bounded; hits of other names are counted.
 func TestFoldedNames(t *testing.T) {
 	r := stats.New(nil)

@@ -95,6 +95,7 @@ var limitHelp = map[string]string{
 	"candidate_within_limit": "Hits that would have fitted the candidate of the limit.",
 	"candidate_near_limit":   "Hits above the near-limit ratio of the candidate that would have fitted.",
 	"candidate_over_limit":   "Hits that the candidate of the limit would have refused.",
+	limitGauge:               "Hits that a configured limit allows in its unit, or at the same time.",
 }
 
 // leaseHelp has the statistics of leases, which keep their names.
@@ -132,11 +133,11 @@ func (r *rule) target(value string) target {
 }
 
 func (b builtin) target(name string, sort mapper.MetricType) (target, error) {
+	if t, ok := limitTarget(name); ok && (t.kind == gauge) == (sort == mapper.MetricTypeGauge) && sort != mapper.MetricTypeObserver {
+		return t, nil
+	}
 	switch sort {
 	case mapper.MetricTypeCounter:
-		if t, ok := limitTarget(name); ok {
-			return t, nil
-		}
 		for i := range counterRules {
 			if m := counterRules[i].pattern.FindStringSubmatch(name); m != nil {
 				return counterRules[i].target(m[len(m)-1]), nil
@@ -172,7 +173,17 @@ func limitTarget(name string) (target, bool) {
 	for i, part := range parts[1 : len(parts)-1] {
 		labels["key"+strconv.Itoa(i+1)] = part
 	}
-	return target{metric: limitMetric + stat, help: help, kind: counter, factor: 1, labels: labels}, true
+	return target{metric: limitMetric + stat, help: help, kind: limitKind(stat), factor: 1, labels: labels}, true
+}
+
+// limitGauge is the only statistic of a limit that is no counter.
+const limitGauge = "limit"
+
+func limitKind(stat string) kind {
+	if stat == limitGauge {
+		return gauge
+	}
+	return counter
 }
 
 func (b builtin) responseTime(method string) target {
@@ -205,7 +216,7 @@ func (builtin) owns(label string) bool {
 func (b builtin) reserved() []target {
 	all := []target{b.responseTime("")}
 	for stat, help := range limitHelp {
-		all = append(all, target{metric: limitMetric + stat, help: help, kind: counter})
+		all = append(all, target{metric: limitMetric + stat, help: help, kind: limitKind(stat)})
 	}
 	for i := range counterRules {
 		all = append(all, counterRules[i].target(""))
