@@ -11,6 +11,9 @@ import (
 type CompileOptions struct {
 	// MergeDomains merges domains of the same name. By default the second is a fault.
 	MergeDomains bool
+	// CalendarMonths aligns limits per month to the calendar in UTC, those of requests included, unless a rule has
+	// an Align of its own. By default months have 30 days.
+	CalendarMonths bool
 	// Fields describes the rules, for those who show them. Default: Fields().
 	Fields []Field
 }
@@ -29,7 +32,7 @@ const MaxFaults = 10_000
 // [Ruleset.Source]), which must not be modified afterwards.
 func Compile(domains []Domain, opts *CompileOptions) (*Ruleset, error) {
 	opts = cmp.Or(opts, &CompileOptions{})
-	c := &compiler{rules: &Ruleset{domains: make(map[string]*domain), plans: make(map[string]*keyPlan), fields: opts.Fields, source: domains}}
+	c := &compiler{rules: &Ruleset{domains: make(map[string]*domain), plans: make(map[string]*keyPlan), fields: opts.Fields, source: domains, months: opts.CalendarMonths}}
 	if c.rules.fields == nil {
 		c.rules.fields = Fields()
 	}
@@ -199,7 +202,7 @@ func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []pathRule) {
 	n.limited, n.id, n.named = true, int32(len(rs.limits)), in.Name != ""
 	n.requests, n.unit, n.unlimited, n.lease = in.RequestsPerUnit, in.Unit, in.Unlimited, in.Lease
 	if !in.Unlimited {
-		l.period, _ = newPeriod(in) // checkLimit reports the error
+		l.period, _ = newPeriod(in, rs.months) // checkLimit reports the error
 		n.periodic = l.period != nil
 		l.charge = newChargeLimit(in, l.period)
 		n.charging = l.charge != nil

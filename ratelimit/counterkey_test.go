@@ -2,6 +2,7 @@ package ratelimit_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -89,6 +90,52 @@ func TestCounterKeyWindows(t *testing.T) {
 			equal(t, "unit", hit.Unit, tt.unit)
 			equal(t, "limit", hit.Limit, 9)
 		})
+	}
+}
+
+// With CalendarMonths the windows of months are those of the calendar in UTC, for rules and for limits of requests. A
+// rule with an Align of its own keeps it, and other units are not affected.
+func TestCalendarMonths(t *testing.T) {
+	const november, december = 1698796800, 1701388800 // 2023, the first of the month
+	months := func(n uint32, align ratelimit.Align) *ratelimit.Limit {
+		return &ratelimit.Limit{RequestsPerUnit: 9, Unit: ratelimit.Month, UnitMultiplier: n, Align: align}
+	}
+	rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "domain", Rules: []ratelimit.Rule{
+		{Key: "month", Limit: months(0, "")}, {Key: "quarter", Limit: months(3, "")}, {Key: "epoch", Limit: months(0, ratelimit.AlignEpoch)},
+		{Key: "day", Limit: per(9, ratelimit.Day)},
+	}}}, &ratelimit.CompileOptions{CalendarMonths: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, nil)
+	b.engine.Use(rules)
+	override := func(multiplier uint32) ratelimit.Descriptor {
+		d := desc("any", "v")
+		d.Limit = &ratelimit.Override{RequestsPerUnit: 9, Unit: ratelimit.Month, UnitMultiplier: multiplier}
+		return d
+	}
+	for _, tt := range []struct {
+		d          ratelimit.Descriptor
+		now        int64
+		start, end int64
+	}{
+		{desc("month", "v"), november, november, december},
+		{desc("month", "v"), december - 1, november, december},
+		{desc("month", "v"), december, december, december + 31*86400},
+		{desc("month", "v"), 1709164800, 1706745600, 1709251200}, // 2024-02-29
+		{desc("quarter", "v"), november, 1696118400, 1704067200},
+		{desc("epoch", "v"), 1_700_000_123, 1697760000, 1697760000 + 2592000},
+		{desc("day", "v"), 1_700_000_123, 1699920000, 1699920000 + 86400},
+		{override(0), december - 1, november, december},
+		{override(3), november, 1696118400, 1704067200},
+	} {
+		b.clock.set(tt.now)
+		d := b.decide(tt.d)
+		hit := b.store.lastCall()[0]
+		key := tt.d.Entries[0].Key
+		equal(t, "key", string(hit.Key), "domain_"+key+"_v_"+strconv.FormatInt(tt.start, 10))
+		equal(t, key+" end", hit.End(), tt.end)
+		equal(t, key+" reset", int64(d.Statuses[0].ResetSeconds), tt.end-tt.now)
 	}
 }
 

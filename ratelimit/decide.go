@@ -74,7 +74,7 @@ func (e *Engine) prepare(u *inUse, r *Request, d *Decision, t *clockSecond) {
 		}
 		switch {
 		case c.override != nil:
-			e.applyOverride(r.Domain, entries, c, w, t)
+			e.applyOverride(u, r.Domain, entries, c, w, t)
 			w.keys = e.keys.appendCounterKey(w.keys, r.Domain, entries, nil, c.window.text[e.keys])
 		case c.rule != nil && !c.rule.unlimited:
 			e.applyRule(u, r.Domain, entries, c, w, t)
@@ -99,11 +99,15 @@ func (e *Engine) prepare(u *inUse, r *Request, d *Decision, t *clockSecond) {
 
 // applyOverride applies the limit sent with the request; rules are not consulted
 // (REFERENCE.md, 1.3).
-func (e *Engine) applyOverride(domain string, entries []Entry, c *check, w *workspace, t *clockSecond) {
+func (e *Engine) applyOverride(u *inUse, domain string, entries []Entry, c *check, w *workspace, t *clockSecond) {
 	c.live, c.requests, c.unit = true, c.override.RequestsPerUnit, c.override.Unit
 	c.window = &t.units[c.unit]
-	if m := c.override.UnitMultiplier; m > 1 {
+	m, calendar := max(c.override.UnitMultiplier, 1), u.rules.months && c.unit == Month
+	if m > 1 || calendar {
 		c.period = &period{unit: c.unit, multiplier: m}
+		if calendar {
+			c.period.zone = time.UTC
+		}
 		c.window = c.period.at(t.now)
 	}
 	if e.limits != nil {

@@ -16,6 +16,7 @@ type Ruleset struct {
 	warnings []*Fault
 	fields   []Field
 	source   []Domain
+	months   bool // CompileOptions.CalendarMonths
 }
 
 type domain struct {

@@ -288,9 +288,13 @@ func (p *period) midnight(year int, month time.Month, day int) int64 {
 	}))
 }
 
-// newPeriod returns the windows of a limit, nil for those of a unit. The limit is valid.
-func newPeriod(l *Limit) (*period, error) {
+// newPeriod returns the windows of a limit, nil for those of a unit. The limit is valid. With months, those without an
+// Align are those of a calendar.
+func newPeriod(l *Limit, months bool) (*period, error) {
 	zone, err := l.zone()
+	if months && l.Unit == Month && l.Align == "" {
+		zone = time.UTC
+	}
 	if err != nil || zone == nil && l.UnitMultiplier <= 1 {
 		return nil, err
 	}
