@@ -121,24 +121,47 @@ func (s *Service) response(c *call) *ratelimitv3.RateLimitResponse {
 	for i := range d.Statuses {
 		out.Statuses[i] = descriptorStatus(&d.Statuses[i])
 	}
-	if t := s.headerStatus(d); t != nil {
-		for _, f := range s.opts.Headers.Fields(t) {
-			h := &corev3.HeaderValue{Key: f.Name, Value: strconv.FormatUint(f.Value, 10)}
-			out.ResponseHeadersToAdd = append(out.ResponseHeadersToAdd, h)
-		}
-	}
+	response, request := s.headers(d)
+	out.ResponseHeadersToAdd, out.RequestHeadersToAdd = headerValues(response), headerValues(request)
 	if s.opts.DynamicMetadata {
 		out.DynamicMetadata = dynamicMetadata(&c.request, d)
 	}
 	return out
 }
 
-// headerStatus returns the status for the response headers, or nil for none.
-func (s *Service) headerStatus(d *ratelimit.Decision) *ratelimit.Status {
-	if s.opts.Headers == nil {
-		return nil
+// headers returns the headers that the caller should add to its response, and to the request that it sends on.
+func (s *Service) headers(d *ratelimit.Decision) (response, request []ratelimit.HeaderField) {
+	for i := 0; s.opts.AllHeaders && i < len(d.Statuses); i++ {
+		if t := &d.Statuses[i]; t.Limited {
+			unit := strings.ReplaceAll(t.Unit.Text(max(t.UnitMultiplier, 1)), " ", "-")
+			if t.UnitMultiplier <= 1 {
+				unit += "s"
+			}
+			response = append(response,
+				ratelimit.HeaderField{Name: "ratelimit-limit-" + unit, Value: uint64(t.RequestsPerUnit)},
+				ratelimit.HeaderField{Name: "ratelimit-remaining-" + unit, Value: uint64(t.Remaining)})
+		}
 	}
-	return d.Tightest()
+	if s.opts.Headers == nil && s.opts.RequestHeaders == nil {
+		return response, nil
+	}
+	t := d.Tightest()
+	if t != nil && s.opts.Headers != nil {
+		fields := s.opts.Headers.Fields(t)
+		response = append(response, fields[:]...)
+	}
+	if t != nil && s.opts.RequestHeaders != nil {
+		fields := s.opts.RequestHeaders.Fields(t)
+		request = fields[:]
+	}
+	return response, request
+}
+
+func headerValues(fields []ratelimit.HeaderField) (out []*corev3.HeaderValue) {
+	for _, f := range fields {
+		out = append(out, &corev3.HeaderValue{Key: f.Name, Value: strconv.FormatUint(f.Value, 10)})
+	}
+	return out
 }
 
 func descriptorStatus(in *ratelimit.Status) *ratelimitv3.RateLimitResponse_DescriptorStatus {

@@ -26,6 +26,11 @@ import (
 type Options struct {
 	// Headers, if not nil, adds the tightest limit of a request to the response headers.
 	Headers *ratelimit.HeaderNames
+	// AllHeaders adds to the response headers, for each descriptor with a limit, ratelimit-limit-<unit>s and
+	// ratelimit-remaining-<unit>s, such as ratelimit-limit-minutes.
+	AllHeaders bool
+	// RequestHeaders, if not nil, adds the tightest limit to the headers that the caller sends to its upstream.
+	RequestHeaders *ratelimit.HeaderNames
 	// DynamicMetadata adds the request, and the metadata of the rules that it matched, to
 	// the response. The latter requires Options.Metadata of the engine.
 	DynamicMetadata bool
@@ -39,6 +44,12 @@ type Options struct {
 	// MaxBodyBytes limits the body of a JSON request. Default: 1 MiB. For gRPC, use
 	// grpc.MaxRecvMsgSize, whose default is 4 MiB.
 	MaxBodyBytes int64
+	// Timeout limits a decision, if it is above 0. Calls that a store keeps waiting for longer fail with
+	// DeadlineExceeded. Failure policies decide what fails before that: give the store a shorter time limit.
+	Timeout time.Duration
+	// MaxConcurrent limits the decisions in progress, if it is above 0. Further calls fail at once, with
+	// ResourceExhausted.
+	MaxConcurrent int
 	// OnError, if not nil, is called with the error of every request that could be read
 	// and was not decided, to log and count it. It must not block.
 	OnError func(ctx context.Context, err error)
@@ -65,6 +76,8 @@ type Service struct {
 	opts   Options
 	bounds bounds
 	calls  sync.Pool // of *call
+	// permits holds a value for each decision in progress; nil without MaxConcurrent.
+	permits chan struct{}
 }
 
 var _ ratelimitv3.RateLimitServiceServer = (*Service)(nil)
@@ -74,6 +87,9 @@ func New(engine *ratelimit.Engine, opts *Options) *Service {
 	s := &Service{engine: engine, opts: *cmp.Or(opts, &Options{})}
 	s.opts.MaxBodyBytes = cmp.Or(s.opts.MaxBodyBytes, 1<<20)
 	s.bounds = newBounds(&s.opts)
+	if s.opts.MaxConcurrent > 0 {
+		s.permits = make(chan struct{}, s.opts.MaxConcurrent)
+	}
 	s.calls.New = func() any { return &call{bounds: s.bounds} }
 	return s
 }
@@ -105,9 +121,33 @@ func (s *Service) decide(ctx context.Context, in *ratelimitv3.RateLimitRequest) 
 	return s.response(c), nil
 }
 
-// run decides the call's request. A panic in the engine's over-limit cache or statistics
+// Errors of the service itself.
+var (
+	errBusy    = errors.New("too many requests at the same time: try again later")
+	errTimeout = errors.New("the request could not be decided in time")
+)
+
+// run decides the call's request, within the bounds of the options.
+func (s *Service) run(ctx context.Context, c *call) error {
+	if s.permits != nil {
+		select {
+		case s.permits <- struct{}{}:
+			defer func() { <-s.permits }()
+		default:
+			return s.failed(ctx, errBusy)
+		}
+	}
+	if s.opts.Timeout > 0 {
+		limited, cancel := context.WithTimeoutCause(ctx, s.opts.Timeout, errTimeout)
+		defer cancel()
+		ctx = limited
+	}
+	return s.runSpan(ctx, c)
+}
+
+// runSpan decides the call's request. A panic in the engine's over-limit cache or statistics
 // fails the call.
-func (s *Service) run(ctx context.Context, c *call) (err error) {
+func (s *Service) runSpan(ctx context.Context, c *call) (err error) {
 	if s.opts.Spans != nil {
 		var end func(error)
 		ctx, end = s.span(ctx, c)
@@ -119,6 +159,9 @@ func (s *Service) run(ctx context.Context, c *call) (err error) {
 		}
 	}()
 	if err := s.engine.DecideInto(ctx, &c.request, &c.decision); err != nil {
+		if errors.Is(context.Cause(ctx), errTimeout) {
+			err = fmt.Errorf("%w: %w", errTimeout, err)
+		}
 		return s.failed(ctx, err)
 	}
 	if s.opts.OnDecision != nil {
@@ -245,7 +288,8 @@ var outcomes = map[ratelimit.ErrorKind]outcome{
 //
 //	InvalidArgument              the request is invalid: no domain, no descriptors, an invalid override
 //	Unavailable                  the counter store failed, or no configuration is loaded; the message says which
-//	Canceled, DeadlineExceeded   the store failed because ctx ended
+//	Canceled, DeadlineExceeded   the store failed because ctx ended, or Options.Timeout
+//	ResourceExhausted            Options.MaxConcurrent
 //	Internal                     other errors
 //
 // The message never contains the cause, which may name hosts.
@@ -258,6 +302,12 @@ func Status(ctx context.Context, err error) *status.Status {
 }
 
 func classify(err error) (outcome, string) {
+	switch {
+	case errors.Is(err, errBusy):
+		return outcome{codes.ResourceExhausted, http.StatusServiceUnavailable}, errBusy.Error()
+	case errors.Is(err, errTimeout):
+		return outcome{codes.DeadlineExceeded, http.StatusGatewayTimeout}, errTimeout.Error()
+	}
 	if e, ok := errors.AsType[*ratelimit.Error](err); ok {
 		if o, known := outcomes[e.Kind]; known {
 			return o, e.Message

@@ -248,15 +248,18 @@ func (s *Service) appendResponse(b []byte, d *ratelimit.Decision) []byte {
 		start := len(b)
 		b = appendMessage(appendStatus(b, &d.Statuses[i]), start, 2)
 	}
-	if t := s.headerStatus(d); t != nil {
-		for _, f := range s.opts.Headers.Fields(t) {
-			start := len(b)
-			b = appendText(b, 1, f.Name)
-			var digits [20]byte
-			b = protowire.AppendTag(b, 2, bytesType)
-			b = protowire.AppendBytes(b, strconv.AppendUint(digits[:0], f.Value, 10))
-			b = appendMessage(b, start, 3)
-		}
+	response, request := s.headers(d)
+	return appendHeaders(appendHeaders(b, 3, response), 4, request)
+}
+
+func appendHeaders(b []byte, num protowire.Number, headers []ratelimit.HeaderField) []byte {
+	for _, f := range headers {
+		start := len(b)
+		b = appendText(b, 1, f.Name)
+		var digits [20]byte
+		b = protowire.AppendTag(b, 2, bytesType)
+		b = protowire.AppendBytes(b, strconv.AppendUint(digits[:0], f.Value, 10))
+		b = appendMessage(b, start, num)
 	}
 	return b
 }

@@ -155,12 +155,13 @@ func statuses() *rapid.Generator[ratelimit.Status] {
 func TestEncodeAgreesWithGeneratedCode(t *testing.T) {
 	plain := service.New(nil, nil)
 	withHeaders := service.New(nil, &service.Options{Headers: &ratelimit.HeaderNames{Reset: "X-Reset"}})
+	all := service.New(nil, &service.Options{AllHeaders: true, Headers: &ratelimit.HeaderNames{}, RequestHeaders: &ratelimit.HeaderNames{Limit: "X-Limit"}})
 	rapid.Check(t, func(t *rapid.T) {
 		d := &ratelimit.Decision{
 			Code:     ratelimit.Code(rapid.IntRange(0, 2).Draw(t, "overall")),
 			Statuses: rapid.SliceOfN(statuses(), 0, 6).Draw(t, "statuses"),
 		}
-		for _, s := range []*service.Service{plain, withHeaders} {
+		for _, s := range []*service.Service{plain, withHeaders, all} {
 			want, err := proto.MarshalOptions{Deterministic: true}.Marshal(s.Response(d))
 			require.NoError(t, err)
 			require.Equal(t, want, s.Encode(d))
@@ -187,4 +188,17 @@ func TestHeadersTellTheTightestLimit(t *testing.T) {
 	}
 	require.Empty(t, s.Response(&ratelimit.Decision{Statuses: []ratelimit.Status{{Code: ratelimit.OK}}}).GetResponseHeadersToAdd(),
 		"no header where no limit was applied")
+
+	// The limits of all descriptors, and the tightest one for the upstream.
+	d.Statuses[0].UnitMultiplier = 12
+	s = service.New(nil, &service.Options{AllHeaders: true, RequestHeaders: &ratelimit.HeaderNames{Limit: "X-Limit"}})
+	text := func(headers []*corev3.HeaderValue) (all string) {
+		for _, h := range headers {
+			all += h.GetKey() + "=" + h.GetValue() + " "
+		}
+		return all
+	}
+	require.Equal(t, "ratelimit-limit-12-hours=100 ratelimit-remaining-12-hours=70 ratelimit-limit-minutes=5 ratelimit-remaining-minutes=2 ",
+		text(s.Response(d).GetResponseHeadersToAdd()))
+	require.Equal(t, "X-Limit=5 RateLimit-Remaining=2 RateLimit-Reset=30 ", text(s.Response(d).GetRequestHeadersToAdd()))
 }
