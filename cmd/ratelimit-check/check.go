@@ -45,7 +45,7 @@ const maxShown = 1000
 func (s *settings) reads(path string) bool { return slices.Contains(s.paths, path) }
 
 func check(s *settings, stdin []byte) (*report, error) {
-	opts := &config.Options{MergeDomains: s.merge, IgnoreDotFiles: s.ignoreDotFiles}
+	opts := &config.Options{MergeDomains: s.merge, IgnoreDotFiles: s.ignoreDotFiles, CalendarMonths: s.calendarMonths}
 	r := &report{Files: []string{}, Errors: []finding{}, Warnings: []finding{}, Explains: len(s.explains)}
 	files := r.read(s.paths, stdin, opts)
 	c, err := config.Parse(files, opts)

@@ -23,6 +23,7 @@ type settings struct {
 	paths          []string // directories, files, "-"
 	merge          bool
 	ignoreDotFiles bool
+	calendarMonths bool
 	strict         bool
 	format         string
 	explains       []explainFlag
@@ -77,6 +78,7 @@ func (s *settings) define(f *pflag.FlagSet) {
 	})
 	f.BoolVar(&s.merge, "merge_domain_configs", false, "allow several files to configure one domain, like MERGE_DOMAIN_CONFIG")
 	f.BoolVar(&s.ignoreDotFiles, "ignore_dot_files", false, "ignore files and directories whose name begins with a dot, like RUNTIME_IGNOREDOTFILES")
+	f.BoolVar(&s.calendarMonths, "calendar_months", false, "limits per month follow the calendar in UTC, like USE_CALENDAR_MONTH_RATE_LIMIT")
 	f.BoolVar(&s.strict, "strict", false, "treat warnings as errors")
 	f.StringVar(&s.format, "format", "text", "output `format`: text or json")
 	f.Func("explain", "explain which rule a descriptor of `domain` matches and why; the descriptor is the next argument, as key=value,key=value,...; may be repeated", func(domain string) error {

@@ -43,7 +43,7 @@ var errReported = errors.New("")
 func (r *report) replay(ctx context.Context, s *settings, env cli.Env) (failed, err error) {
 	var against *ratelimit.Ruleset
 	if s.against != "" {
-		other, err := check(&settings{paths: []string{s.against}, merge: s.merge, ignoreDotFiles: s.ignoreDotFiles}, nil)
+		other, err := check(&settings{paths: []string{s.against}, merge: s.merge, ignoreDotFiles: s.ignoreDotFiles, calendarMonths: s.calendarMonths}, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -136,6 +136,20 @@ func TestEmptyDirectory(t *testing.T) {
 }
 
 // Files of a directory need the extension that the service looks for; arguments don't.
+// A directory with files that ratelimitd passes over, all of them, is an error: nothing would be limited.
+func TestOnlyOtherFiles(t *testing.T) {
+	for _, name := range []string{"limits", "config.json"} {
+		dir := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("domain: d\n"), 0o666))
+		code, out, _ := call(t, "", dir)
+		require.Equal(t, 1, code)
+		require.Contains(t, out, name)
+		require.Contains(t, out, dir)
+		code, _, _ = call(t, "", filepath.Join(dir, name))
+		require.Zero(t, code, "a file that is named is read")
+	}
+}
+
 func TestExtensions(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a.yaml", "notes.txt"} {

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/ratelimit/server"
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
 
@@ -24,8 +26,8 @@ func printTable(w io.Writer) error {
 }
 
 // printEffective prints what the environment comes to; fromFlag has the settings of -limits. It is of most use when
-// something is wrong, so errors follow the list instead of replacing it.
-func printEffective(env cli.Env, fromFlag map[string]string) error {
+// something is wrong, so errors follow the list instead of replacing it, those of files that the settings name included.
+func printEffective(ctx context.Context, env cli.Env, fromFlag map[string]string) error {
 	t := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
 	for _, e := range settings.Effective(env.Environ) {
 		if _, ok := fromFlag[e.Name]; ok {
@@ -37,10 +39,15 @@ func printEffective(env cli.Env, fromFlag map[string]string) error {
 		return err
 	}
 	printWarnings(env)
-	if _, err := settings.Parse(env.Environ); err != nil {
+	s, err := settings.Parse(env.Environ)
+	if err != nil {
 		return cli.Usagef("settings:\n%w", err)
 	}
-	return nil
+	srv, err := server.New(ctx, s, &server.Options{Log: server.NewLogTo(env.Stderr, s), Output: io.Discard})
+	if err != nil {
+		return err
+	}
+	return srv.Close()
 }
 
 func printWarnings(env cli.Env) {

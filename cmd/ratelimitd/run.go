@@ -41,7 +41,7 @@ func run(ctx context.Context, env cli.Env) error {
 			return printTable(env.Stdout)
 		}
 		if *effective {
-			return printEffective(env, fromFlag)
+			return printEffective(c.Context(), env, fromFlag)
 		}
 		return logError(c.Context(), env, serve(c.Context(), env))
 	}

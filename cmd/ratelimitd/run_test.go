@@ -102,6 +102,16 @@ func TestPrintSettings(t *testing.T) {
 	require.Equal(t, cli.ExitUsage, code)
 	require.Contains(t, out, "GRPC_PORT", "the list is printed all the same")
 	require.Contains(t, errs, "\nPORT: ")
+
+	missing := filepath.Join(t.TempDir(), "missing")
+	code, out, errs = print(map[string]string{"GRPC_SERVER_USE_TLS": "true", "GRPC_SERVER_TLS_CERT": missing, "GRPC_SERVER_TLS_KEY": missing})
+	require.Equal(t, cli.ExitFailure, code, "the start would fail")
+	require.Contains(t, out, "GRPC_PORT")
+	require.Contains(t, errs, "GRPC_SERVER_TLS_CERT")
+	code, _, errs = print(map[string]string{"USE_PROMETHEUS": "true", "USE_STATSD": "false", "PROMETHEUS_MAPPER_YAML": missing})
+	require.Zero(t, code)
+	require.Contains(t, errs, "level=ERROR")
+	require.Contains(t, errs, "PROMETHEUS_MAPPER_YAML")
 }
 
 // -limits serves a directory and follows its changes, whatever the environment says.
@@ -116,7 +126,7 @@ func TestLimits(t *testing.T) {
 	require.Equal(t, cli.ExitUsage, code)
 	require.Contains(t, out.String(), "is a file: use its directory")
 	require.Zero(t, cli.Run(t.Context(), "ratelimitd", run, cli.Env{
-		Args: []string{"-limits", dir, "-print-settings"}, Stdout: &out, Environ: map[string]string{"RUNTIME_SUBDIRECTORY": "x"},
+		Args: []string{"-limits", dir, "-print-settings"}, Stdout: &out, Stderr: &out, Environ: map[string]string{"RUNTIME_SUBDIRECTORY": "x"},
 	}))
 	require.Regexp(t, `(?m)^RUNTIME_APPDIRECTORY +limits +-limits$`, out.String())
 	require.Regexp(t, `(?m)^RUNTIME_SUBDIRECTORY +-limits$`, out.String())

@@ -33,6 +33,8 @@ type Options struct {
 	// their rules are joined in the order of the file names. By default the second
 	// file is a fault.
 	MergeDomains bool
+	// CalendarMonths is ratelimit.CompileOptions.CalendarMonths (USE_CALENDAR_MONTH_RATE_LIMIT).
+	CalendarMonths bool
 	// Fields are those that a rule may have. Default: ratelimit.Fields().
 	Fields []ratelimit.Field
 	// IgnoreDotFiles skips files and directories whose name begins with a dot
@@ -100,7 +102,7 @@ func Parse(files []File, opts *Options) (*Config, error) {
 		}
 		return &Fault{File: doc.file, Line: p.at.Line, Column: p.at.Column}
 	}
-	rules, err := ratelimit.Compile(c.Domains, &ratelimit.CompileOptions{MergeDomains: o.MergeDomains, Fields: o.Fields})
+	rules, err := ratelimit.Compile(c.Domains, &ratelimit.CompileOptions{MergeDomains: o.MergeDomains, CalendarMonths: o.CalendarMonths, Fields: o.Fields})
 	if compiled, ok := errors.AsType[ratelimit.Faults](err); ok {
 		faults = append(faults, Translate(compiled, position)...)
 	} else if err != nil {

@@ -63,7 +63,7 @@ func (d Dir) open() (fs.FS, error) {
 // Load reads the files of a file system, see [Read], and parses them. It lists the others in Config.Ignored.
 //
 // The error is [Faults] and covers files that can't be read as well as the content of
-// the others. An empty file system makes an empty Config. Load of a directory that is
+// the others. An empty file system makes an empty Config; one that has only other files is a fault. Load of a directory that is
 // being changed may see a mixture of versions, or fail; [Watch] loads it again after
 // the last change.
 func Load(fsys fs.FS, opts *Options) (*Config, error) {
@@ -77,7 +77,8 @@ func Load(fsys fs.FS, opts *Options) (*Config, error) {
 
 // Read returns the files of a file system whose names end in ".yaml" or ".yml", also in its
 // directories, and the paths of the others. The name of a file is its path with "."
-// for "/". Files and directories that can't be read have an Err. root, unless empty, is the path of
+// for "/". Files and directories that can't be read have an Err, and so has a file system of
+// which all files are passed over. root, unless empty, is the path of
 // the file system: the paths are then those below it, and faults name files by them.
 //
 // Read follows symbolic links; one that leads back to a directory that contains it
@@ -108,7 +109,22 @@ func Read(fsys fs.FS, root string, opts *Options) (files []File, ignored []strin
 		}
 		files = append(files, File{Name: strings.ReplaceAll(name, "/", "."), Path: w.below(name), Data: data})
 	}
-	return append(files, w.failed...), ignored
+	if files = append(files, w.failed...); len(files) == 0 && len(ignored) > 0 {
+		files = append(files, unread(root, ignored))
+	}
+	return files, ignored
+}
+
+// unread returns the fault of a directory that has files, and none whose name says that it is configuration: nothing
+// would be limited.
+func unread(root string, ignored []string) File {
+	const shown = 5
+	names, more := ignored, ""
+	if len(names) > shown {
+		names, more = names[:shown], ", ..."
+	}
+	return File{Name: "configuration directory", Path: root, Err: fmt.Errorf(
+		"no file is read, because no name ends in .yaml or .yml: rename %s%s", strings.Join(names, ", "), more)}
 }
 
 // walker finds the directories and files of a file system, upper levels first.

@@ -79,6 +79,32 @@ func TestLoadEmptyDirectory(t *testing.T) {
 	assert.Empty(t, c.Files)
 }
 
+// A directory of which no file is read is a mistake: with it, nothing would be limited.
+func TestLoadPassesOverAllFiles(t *testing.T) {
+	for _, fsys := range []fstest.MapFS{
+		{"limits": {Data: []byte(domainFile("a"))}},
+		{"config.json": {Data: []byte(`{"domain":"a"}`)}, "sub/limits.yaml.tmpl": {}},
+	} {
+		_, err := config.Load(fsys, nil)
+		var faults config.Faults
+		require.ErrorAs(t, err, &faults)
+		require.Len(t, faults, 1)
+		for name := range fsys {
+			assert.Contains(t, faults[0].Reason, name)
+		}
+		assert.Contains(t, faults[0].Reason, ".yaml")
+	}
+	many := fstest.MapFS{}
+	for _, name := range "abcdefgh" {
+		many[string(name)] = &fstest.MapFile{}
+	}
+	_, err := config.Load(many, nil)
+	require.ErrorContains(t, err, "a, b, c, d, e, ...")
+	files, _ := config.Read(many, "/etc/limits", nil)
+	require.Len(t, files, 1)
+	assert.Equal(t, "/etc/limits", files[0].Path)
+}
+
 func TestLoadDirJoinsItsParts(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "ratelimit", "config", "a.yaml"), domainFile("a"))

@@ -3,6 +3,7 @@ package server_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -174,11 +175,42 @@ func TestLimitThatTheStoreCantHold(t *testing.T) {
 	require.ErrorContains(t, err, "invalid configuration:\n"+reason)
 }
 
-// A file that is no YAML by its name does not spoil the configuration, and is named in the log.
-func TestOtherFilesAreIgnored(t *testing.T) {
-	r := prepare(t, map[string]string{"d.yaml": goodConfig, "README": "see d.yaml"}, nil).start()
-	require.Contains(t, r.log.String(), "files ignored")
+// A file that is no YAML by its name does not spoil the configuration, and is named in the log, whatever its level.
+func TestOtherFilesArePassedOver(t *testing.T) {
+	r := prepare(t, map[string]string{"d.yaml": goodConfig, "README": "see d.yaml"}, map[string]string{"LOG_LEVEL": "error"}).start()
+	require.Contains(t, r.log.String(), "level=ERROR")
 	require.Contains(t, r.log.String(), "[README]")
 	require.EqualValues(t, 1, r.count(loadSuccess))
+	r.end()
+}
+
+// A directory with files, none of which is read, is like a missing one: the server waits, and is not healthy.
+func TestOnlyOtherFiles(t *testing.T) {
+	r := prepare(t, map[string]string{"limits": goodConfig}, map[string]string{
+		"FORCE_START_WITHOUT_INITIAL_CONFIG": "true", "HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED": "true", "LOG_LEVEL": "error",
+	}).start()
+	r.becomes("the load failed", func() bool { return r.count(loadError) > 0 })
+	require.False(t, r.healthy())
+	require.Contains(t, r.log.String(), "limits")
+	require.Zero(t, r.count(loadSuccess))
+	r.write("d.yaml", goodConfig)
+	r.becomes("the new file is loaded", func() bool { return r.count(loadSuccess) > 0 })
+	require.True(t, r.healthy())
+	r.end()
+}
+
+// A root that can't be swapped while only swaps are watched is a mistake of many deployments on Kubernetes.
+func TestRootThatIsNoLink(t *testing.T) {
+	for _, watch := range []string{"true", "false"} {
+		r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"RUNTIME_WATCH_ROOT": watch}).start()
+		require.Equal(t, watch == "true", strings.Contains(r.log.String(), "RUNTIME_WATCH_ROOT=false"), r.log)
+		r.end()
+	}
+	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"RUNTIME_WATCH_ROOT": "true"})
+	link := filepath.Join(t.TempDir(), "current")
+	require.NoError(t, os.Symlink(r.set.RuntimeRoot, link))
+	r.set.RuntimeRoot = link
+	r.start()
+	require.NotContains(t, r.log.String(), "RUNTIME_WATCH_ROOT")
 	r.end()
 }

@@ -56,9 +56,13 @@ func (s *Server) buildEngine(ctx context.Context) error {
 	serviceOpts := &service.Options{
 		DynamicMetadata: set.DynamicMetadata, OnError: s.callFailed, Calls: s.method("ShouldRateLimit"),
 		MaxDescriptors: set.MaxDescriptors, MaxEntries: set.MaxEntries, MaxBodyBytes: set.JSONMaxBodyBytes,
+		Timeout: set.RequestTimeout, MaxConcurrent: set.MaxConcurrentRequests, AllHeaders: set.AllDescriptorsHeaders,
 	}
 	if set.ResponseHeaders {
 		serviceOpts.Headers = &ratelimit.HeaderNames{Limit: set.LimitHeader, Remaining: set.RemainingHeader, Reset: set.ResetHeader}
+	}
+	if set.RequestHeaders {
+		serviceOpts.RequestHeaders = &ratelimit.HeaderNames{Limit: set.RequestLimitHeader, Remaining: set.RequestRemainingHeader, Reset: set.RequestResetHeader}
 	}
 	if s.opts.AccessLog || s.log.Enabled(ctx, slog.LevelDebug) {
 		serviceOpts.OnDecision = s.decided

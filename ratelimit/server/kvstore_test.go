@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"github.com/stretchr/testify/require"
@@ -53,6 +54,30 @@ func TestTwoKeyValueStores(t *testing.T) {
 	}
 	require.NotContains(t, r.log.String(), "hunter2", "no password in the log")
 	r.end()
+}
+
+// With calendar months, two instances count in one key, which ends in the Unix time of the first of the month in UTC, as
+// that of the reference service does. The answer is reset when the next month begins.
+func TestCalendarMonths(t *testing.T) {
+	redis := redistest.Start(t, nil)
+	monthly := "domain: d\ndescriptors:\n  - key: client\n    rate_limit: {unit: month, requests_per_unit: 2}\n"
+	environ := map[string]string{"USE_CALENDAR_MONTH_RATE_LIMIT": "true", "REDIS_SOCKET_TYPE": "tcp", "REDIS_URL": redis.Addr}
+	var left []uint32
+	now := time.Now().UTC()
+	for range 2 {
+		r := prepare(t, map[string]string{"d.yaml": monthly}, environ).start()
+		out, err := ratelimitv3.NewRateLimitServiceClient(r.dial()).ShouldRateLimit(t.Context(), ask("d", "x"))
+		require.NoError(t, err)
+		left = append(left, out.GetStatuses()[0].GetLimitRemaining())
+		require.InDelta(t, time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC).Sub(now).Seconds(),
+			out.GetStatuses()[0].GetDurationUntilReset().AsDuration().Seconds(), 60)
+		r.end()
+	}
+	require.Equal(t, []uint32{1, 0}, left)
+	keys, err := redis.Client().Keys(t.Context(), "*").Result()
+	require.NoError(t, err)
+	first := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC).Unix()
+	require.Equal(t, []string{fmt.Sprintf("d_client_x_%d", first)}, keys)
 }
 
 // The address of a store may be a URL with a password and a database.

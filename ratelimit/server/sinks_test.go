@@ -112,6 +112,29 @@ func TestBadMapping(t *testing.T) {
 	require.ErrorContains(t, err, file)
 }
 
+// A mapping file that does not exist does not take the decisions down: metrics have the built-in mapping, and the log
+// names the setting as the user wrote it. What can't be read otherwise ends the start.
+func TestMissingMapping(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "conf.yaml")
+	environ := map[string]string{
+		"DISABLE_STATS": "false", "USE_STATSD": "false", "USE_PROMETHEUS": "true", "PROMETHEUS_ADDR": "127.0.0.1:0",
+		"PROMETHEUS_MAPPER_YAML": file, "LOG_LEVEL": "error",
+	}
+	r := prepare(t, map[string]string{"d.yaml": goodConfig}, environ).start()
+	for _, part := range []string{"level=ERROR", "PROMETHEUS_MAPPER_YAML", file} {
+		require.Contains(t, r.log.String(), part)
+	}
+	code, metrics := r.getAt(r.addr.Scrape, "/metrics")
+	require.Equal(t, 200, code)
+	require.Contains(t, metrics, "ratelimit_service_config_load_success 1")
+	r.end()
+
+	environ["PROMETHEUS_MAPPER_YAML"] = filepath.Dir(file)
+	_, err := server.New(t.Context(), prepare(t, nil, environ).set, nil)
+	require.ErrorContains(t, err, "PROMETHEUS_MAPPER_YAML")
+	require.NotContains(t, err.Error(), "EXTRA_TAGS")
+}
+
 // A scrape port that is in use is reported with its setting, like the others.
 func TestTakenScrapePort(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
@@ -86,7 +89,8 @@ func (s *Server) useFiles(list []config.File) error {
 
 func (s *Server) configOptions() *config.Options {
 	return &config.Options{
-		MergeDomains: s.settings.MergeDomainConfig, IgnoreDotFiles: s.settings.RuntimeIgnoreDotFiles, Fields: s.fields,
+		MergeDomains: s.settings.MergeDomainConfig, CalendarMonths: s.settings.CalendarMonths,
+		IgnoreDotFiles: s.settings.RuntimeIgnoreDotFiles, Fields: s.fields,
 	}
 }
 
@@ -94,7 +98,8 @@ func (s *Server) configOptions() *config.Options {
 func (s *Server) useConfig(c *config.Config) error {
 	err := s.use(c.Ruleset, c.Warnings, "files", len(c.Files))
 	if n := len(c.Ignored); n > 0 && err == nil {
-		s.log.Warn("files ignored: their names end in neither .yaml nor .yml", "number", n, "files", c.Ignored[:min(n, maxIgnored)])
+		// An error, so that it is seen at every log level: limits may be missing.
+		s.log.Error("files passed over: their names end in neither .yaml nor .yml", "number", n, "files", c.Ignored[:min(n, maxIgnored)])
 	}
 	return err
 }
@@ -120,6 +125,9 @@ func (s *Server) followFiles(ctx context.Context) {
 		s.reject(err)
 	}
 	dir := s.dir()
+	if s.settings.RuntimeWatchRoot {
+		s.checkRoot(dir)
+	}
 	opts := &config.WatchOptions{WatchContents: !s.settings.RuntimeWatchRoot, Load: s.configOptions(), Log: s.log}
 	err := config.Watch(ctx, dir, opts, loaded, failed)
 	if err == nil {
@@ -130,6 +138,15 @@ func (s *Server) followFiles(ctx context.Context) {
 		failed(err)
 	} else {
 		loaded(c)
+	}
+}
+
+// checkRoot warns if changes of the files will not be seen, because their root can't be swapped. A directory of files
+// that does not exist yet is watched itself.
+func (s *Server) checkRoot(dir config.Dir) {
+	info, err := os.Lstat(filepath.Clean(dir.Root))
+	if _, missing := os.Stat(dir.Path()); err == nil && missing == nil && info.Mode()&fs.ModeSymlink == 0 {
+		s.log.Warn("RUNTIME_ROOT is not a symbolic link, so changes of the files will not be seen: set RUNTIME_WATCH_ROOT=false to watch the files instead", "RUNTIME_ROOT", dir.Root)
 	}
 }
 
@@ -145,10 +162,11 @@ func (s *Server) buildDiscovery() error {
 			Initial: set.XDSBackoffInitial, Max: set.XDSBackoffMax,
 			Factor: set.XDSBackoffFactor, Jitter: set.XDSBackoffJitter,
 		},
-		MergeDomains: set.MergeDomainConfig,
-		Fields:       s.fields,
-		Strict:       set.XDSStrict,
-		Log:          s.log,
+		MergeDomains:   set.MergeDomainConfig,
+		CalendarMonths: set.CalendarMonths,
+		Fields:         s.fields,
+		Strict:         set.XDSStrict,
+		Log:            s.log,
 	}
 	for _, h := range set.XDSHeaders {
 		opts.Headers = append(opts.Headers, xds.Header{Name: h.Name, Value: h.Value})

@@ -3,8 +3,10 @@ package server
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -98,11 +100,16 @@ func (s *Server) addSink(sink *statsd.Sink, err error) error {
 // buildScrape creates the handler of the scrape listener, which serves a single path.
 func (s *Server) buildScrape(tags []stats.Tag) error {
 	var mapping []byte // nil for the built-in one
-	path := s.settings.ScrapeMapperYAML
+	path, setting := s.settings.ScrapeMapperYAML, s.settings.ScrapeMapperSetting
 	if path != "" {
 		var err error
-		if mapping, err = os.ReadFile(path); err != nil {
-			return fmt.Errorf("metrics for scrapers (SCRAPE_MAPPER_YAML): %w", err)
+		mapping, err = os.ReadFile(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			// Such as an optional volume that is not there. Decisions matter more than names of metrics.
+			s.log.Error("the mapping of metrics does not exist: the built-in one is used; create the file, or unset "+setting, "setting", setting, "file", path)
+		case err != nil:
+			return fmt.Errorf("metrics for scrapers (%s): %w", setting, err)
 		}
 	}
 	e, err := prom.New(s.registry, &prom.Options{
@@ -113,8 +120,11 @@ func (s *Server) buildScrape(tags []stats.Tag) error {
 		TopKeysPerRule:             s.settings.ScrapeTopKeys,
 		Log:                        s.log,
 	})
-	if err != nil {
-		return fmt.Errorf("metrics for scrapers (SCRAPE_MAPPER_YAML=%s, EXTRA_TAGS): %w", path, err)
+	switch {
+	case err != nil && mapping != nil:
+		return fmt.Errorf("metrics for scrapers (%s=%s, EXTRA_TAGS): %w", setting, path, err)
+	case err != nil:
+		return fmt.Errorf("metrics for scrapers (EXTRA_TAGS): %w", err)
 	}
 	mux := http.NewServeMux()
 	mux.Handle(s.settings.ScrapePath, e.Handler())

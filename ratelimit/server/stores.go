@@ -190,8 +190,12 @@ func (s *Server) newKVStore(kv *settings.KV) (kvStore, error) {
 	if err != nil {
 		return nil, err
 	}
+	auth, err := kv.ReadAuth()
+	if err != nil {
+		return nil, err
+	}
 	opts := &redisstore.Options{
-		Auth:           kv.Auth,
+		Auth:           auth,
 		Database:       kv.Database,
 		PoolSize:       kv.PoolSize,
 		OnEmpty:        map[string]redisstore.OnEmpty{settings.PoolError: redisstore.Fail, settings.PoolWait: redisstore.Wait}[kv.PoolOnEmpty],
@@ -204,6 +208,9 @@ func (s *Server) newKVStore(kv *settings.KV) (kvStore, error) {
 
 		// 0 means never in the settings, and the default in the options.
 		BreakerFailures: cmp.Or(set.BreakerFailures, redisstore.Never), BreakerWait: set.BreakerWait, BreakerMaxWait: set.BreakerMaxWait,
+	}
+	if kv.OpTimeout > 0 {
+		opts.Timeout = min(kv.Timeout, kv.OpTimeout)
 	}
 	if kv.SocketType != settings.SocketUnix {
 		opts.Network = kv.SocketType

@@ -67,12 +67,13 @@ func TestAliases(t *testing.T) {
 			neutral[v.Name], peer[alias] = one, one
 			want, got := parse(t, neutral), parse(t, peer)
 			require.NotEqual(t, parse(t, map[string]string{}), want, "%s=%s has no effect", v.Name, one)
-			want.BackendReason, got.BackendReason = "", "" // which names the variable
+			want.BackendReason, got.BackendReason = "", "" // which name the variable
+			want.ScrapeMapperSetting, got.ScrapeMapperSetting = "", ""
 			require.Equal(t, want, got, "%s is not %s", alias, v.Name)
 
 			neutral[alias] = one
 			got = parse(t, neutral)
-			got.BackendReason = ""
+			got.BackendReason, got.ScrapeMapperSetting = "", ""
 			require.Equal(t, want, got, "the same value twice is fine")
 
 			neutral[alias] = other

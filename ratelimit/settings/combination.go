@@ -1,15 +1,13 @@
 package settings
 
 import (
-	"errors"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/ashlar-go/ashlar/internal/settings"
 )
 
 // checkCombinations adds errors about settings that contradict each other. Settings that
@@ -37,6 +35,19 @@ func (r *reading) checkCombinations() {
 			"has a blank or a control character, which keys of memcached can't have, see $BACKEND_TYPE: remove it")
 	}
 }
+
+// needless are variables that some deployments set and nothing reads, and why.
+var needless = map[string]string{
+	"CONSOLE_TOKEN":           removed,
+	"CONSOLE_TOKEN_FILE":      removed,
+	"CONSOLE_RECENT_REQUESTS": removed,
+	// A later version of the reference service reads this one.
+	"REDIS_CLOSE_CONNECTION_ON_READONLY_ERROR": "is not needed: when a server replies READONLY, all connections to it are closed, always; unset it",
+	// Envoy Gateway sets this one, and the reference service does not read it.
+	"GRPC_SERVER_TLS_CA_CERT": "is not read, as by the reference service: clients need no certificate unless GRPC_CLIENT_TLS_CACERT is set",
+}
+
+const removed = "was removed and has no effect: limit files are edited outside of the console; unset it"
 
 // repair makes harmless combinations usable, as far as the reference service starts with them,
 // and returns warnings about them.
@@ -131,46 +142,19 @@ func (a listener) includes(b listener) bool {
 // checkKV checks the address of a store that is in use. An invalid default is reported for
 // the setting that makes it invalid.
 func (r *reading) checkKV(k *KV, prefix string) {
+	r.Require(k.Auth == "" || k.AuthFile == "", prefix+"AUTH", "must not be set together with $"+prefix+"AUTH_FILE: unset one of them")
 	if r.Invalid(prefix+"URL", prefix+"TYPE", prefix+"SOCKET_TYPE") {
 		return
 	}
-	if k.isRedisURL() && k.SocketType != SocketUnix {
-		resolved := *k
-		err := resolved.readRedisURL()
-		r.Require(err == nil, prefix+"URL", "%s %w", settings.Quote(k.URL), err)
-		return
-	}
-	shown, err := k.checkURL()
+	shown, advice, err := k.checkURL()
 	if err == nil {
 		return
 	}
-	id, advice := r.FirstSet(prefix+"URL", prefix+"TYPE", prefix+"SOCKET_TYPE", "BACKEND_TYPE"), ""
+	id := r.FirstSet(prefix+"URL", prefix+"TYPE", prefix+"SOCKET_TYPE", "BACKEND_TYPE")
 	if id != prefix+"URL" {
-		advice = "; this is the default of $" + prefix + "URL: set it"
+		advice = "; this is the default of $URL: set it"
 	}
-	r.Require(false, id, "%s %w"+advice, shown, err)
-}
-
-// checkURL returns what is wrong with the URL, and the invalid part of it, quoted.
-func (k *KV) checkURL() (shown string, err error) {
-	switch {
-	case k.Type == Single && k.SocketType != SocketUnix:
-		return settings.Quote(k.URL), settings.CheckHostPort(k.URL)
-	case k.Type == Single && k.URL[0] != '/' && settings.CheckHostPort(k.URL) == nil:
-		return settings.Quote(k.URL), errors.New("is not a path: use the path of a socket, or tcp as the socket type")
-	case k.Type == Single:
-		return settings.Quote(k.URL), settings.CheckSocket(k.URL)
-	}
-	master, addrs := k.Nodes()
-	if k.Type == Sentinel && (master == "" || len(addrs) == 0 || settings.CheckHostPort(master) == nil) {
-		return settings.Quote(k.URL), errors.New("is not a list of sentinels: use the name of the master and at least one sentinel, master,host:port,host:port")
-	}
-	for i, addr := range addrs {
-		if err := settings.CheckHostPort(addr); err != nil {
-			return settings.QuoteItem(addrs, i), err
-		}
-	}
-	return "", nil
+	r.Require(false, id, "%s %w"+strings.ReplaceAll(advice, "$", "$"+prefix), shown, err)
 }
 
 // ineffective warns of settings that have no effect beside others.
@@ -190,9 +174,9 @@ func (r *reading) ineffective() []Warning {
 	warn(r.UseAgentStats && r.UsePushStats, "USE_AGENTSTATS", "statistics are pushed twice, in both forms: set $USE_PUSHSTATS to false for the agent alone")
 	warn(!r.UseAgentStats, mogrifierList, "has no effect until $USE_AGENTSTATS is true")
 	warn((r.AdminToken != "" || r.AdminTokenFile != "") && r.LogLevel == "ERROR", "LOG_LEVEL", "is ERROR: changes of counters by holders of the admin token are logged as WARN, so they are not logged")
-	for _, name := range []string{"CONSOLE_TOKEN", "CONSOLE_TOKEN_FILE", "CONSOLE_RECENT_REQUESTS"} {
+	for _, name := range slices.Sorted(maps.Keys(needless)) {
 		if r.environ[name] != "" {
-			all = append(all, Warning{Variable: name, Text: "was removed and has no effect: limit files are edited outside of the console; unset it"})
+			all = append(all, Warning{Variable: name, Text: needless[name]})
 		}
 	}
 	warn(r.ScrapeMilliseconds && r.ScrapeMapperYAML != "", "SCRAPE_RESPONSE_TIME_AS_MILLISECONDS", "has no effect: $SCRAPE_MAPPER_YAML maps response times")

@@ -1,9 +1,12 @@
 package settings_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/internal/errtest"
 )
 
 type environment = map[string]string
@@ -24,6 +27,7 @@ func TestCombinations(t *testing.T) {
 
 		{environment{"GRPC_SERVER_USE_TLS": "true", "GRPC_SERVER_TLS_KEY": "k"}, "GRPC_SERVER_USE_TLS GRPC_SERVER_TLS_CERT"},
 		{environment{"GRPC_SERVER_USE_TLS": "true", "GRPC_SERVER_TLS_CERT": "c"}, "GRPC_SERVER_USE_TLS GRPC_SERVER_TLS_KEY"},
+		{environment{"REDIS_URL": "a:1", "REDIS_AUTH": "x", "REDIS_AUTH_FILE": "/x"}, "REDIS_AUTH REDIS_AUTH_FILE"},
 		{environment{"BACKEND_TYPE": "memstore"}, "BACKEND_TYPE MEMSTORE_HOST_PORT MEMSTORE_SRV"},
 		{
 			environment{"BACKEND_TYPE": "memcache", "MEMCACHE_HOST_PORT": "a:1", "MEMCACHE_SRV": "_memcache._tcp.a"},
@@ -50,10 +54,10 @@ func TestAddressesOfStores(t *testing.T) {
 		{environment{"KVSTORE_URL": "redis://redis?read_timeout=1s"}, `KVSTORE_URL: "redis://redis?read_timeout=1s" has the parameter "read_timeout"`},
 		{environment{"KVSTORE_URL": "http://u:p@redis:6379"}, `KVSTORE_URL: "http://***@redis:6379" is a URL`},
 		{environment{"KVSTORE_URL": "m,redis://u:p@redis:6379", "KVSTORE_TYPE": "sentinel"}, `KVSTORE_URL: item 1 is a URL`},
-		{environment{"REDIS_URL": "redis:6379", "REDIS_SOCKET_TYPE": "unix"}, `REDIS_URL: "redis:6379" is not a path`},
+		{environment{"REDIS_URL": "redis:6379", "REDIS_SOCKET_TYPE": "unix"}, `REDIS_URL: "redis:6379" is an address, but REDIS_SOCKET_TYPE is unix`},
 		{environment{"REDIS_URL": "/run/redis.sock", "REDIS_SOCKET_TYPE": "tcp"}, `REDIS_URL: "/run/redis.sock"`},
 		{environment{"REDIS_URL": "mymaster", "REDIS_TYPE": "sentinel"}, `REDIS_URL: "mymaster" is not a list`},
-		{environment{"REDIS_URL": "a:1,b:2", "REDIS_TYPE": "sentinel"}, `REDIS_URL: "a:1,b:2" is not a list`},
+		{environment{"REDIS_URL": "a:1,b:2", "REDIS_TYPE": "sentinel"}, `REDIS_URL: "a:1,b:2" is a list of nodes`},
 		{environment{"REDIS_URL": "mymaster,a:1,b", "REDIS_TYPE": "sentinel"}, `REDIS_URL: "b" is not an address`},
 		{environment{"REDIS_URL": "a:1,,b:2", "REDIS_TYPE": "cluster"}, `REDIS_URL: "" is not an address`},
 		{environment{"BACKEND_TYPE": "redis", "REDIS_TYPE": "cluster"}, `REDIS_TYPE: "/var/run/nutcracker/ratelimit.sock"`},
@@ -63,6 +67,62 @@ func TestAddressesOfStores(t *testing.T) {
 		lines := refused(t, tt.environ)
 		require.Len(t, lines, 1, "%v", tt.environ)
 		require.Contains(t, lines[0], tt.want)
+	}
+}
+
+// A mix-up of types and forms of addresses is found, with the settings to change as the user spells them.
+func TestMixedUpTypes(t *testing.T) {
+	const (
+		single, tcp, unix, url, path   = "redis.example:6379", "tcp", "unix", "redis://u:p@redis.example:6379/1", "/run/redis.sock"
+		sentinels, nodes, one, several = "mymaster,redis.example:26379", "a.example:1,b.example:2", "mymaster", "redis://a.example:1,redis://b.example:2"
+	)
+	for _, tt := range []struct {
+		kind, socket, url string
+		want              string // names in the error, "" if there is none
+	}{
+		{"", tcp, single, ""}, {"", tcp, url, ""}, {"", unix, path, ""}, {"", "", path, ""}, {"", "", url, ""},
+		{"", tcp, "redis://:pass,word:1@redis.example:6379", ""},
+		{"", tcp, sentinels, "single @TYPE sentinel"},
+		{"", "", sentinels, "single @TYPE sentinel"},
+		{"", unix, sentinels, "single @TYPE sentinel"},
+		{"single", tcp, nodes, "single @TYPE cluster"},
+		{"", unix, nodes, "single @TYPE cluster"},
+		{"", tcp, several, "single @TYPE cluster"},
+		{"", tcp, path, "@SOCKET_TYPE tcp unix"},
+		{"", unix, single, "@SOCKET_TYPE unix tcp"},
+		{"", unix, url, "@SOCKET_TYPE unix tcp"},
+		{"", "", "unix:///run/redis.sock", "URL redis:// rediss"},
+		{"", tcp, one, "address host:port"},
+		{"", tcp, "mymaster,:26379", "address host:port"},
+
+		{"sentinel", tcp, sentinels, ""}, {"sentinel", "", sentinels, ""}, {"sentinel", unix, sentinels, ""},
+		{"sentinel", tcp, nodes, "nodes sentinel @TYPE cluster master"},
+		{"sentinel", tcp, single, "address sentinel @TYPE single"},
+		{"sentinel", tcp, url, "URL sentinel @TYPE single"},
+		{"sentinel", unix, path, "path sentinel @TYPE single"},
+		{"sentinel", tcp, one, "list master"},
+
+		{"cluster", tcp, nodes, ""}, {"cluster", tcp, single, ""}, {"cluster", unix, nodes, ""},
+		{"cluster", tcp, sentinels, "sentinels cluster @TYPE sentinel port"},
+		{"cluster", tcp, url, "URL cluster @TYPE single"},
+		{"cluster", tcp, several, "URL host:port"},
+		{"cluster", unix, path, "path cluster @TYPE single"},
+		{"cluster", tcp, one, "address host:port"},
+	} {
+		for _, prefix := range []string{"REDIS_", "KVSTORE_", "REDIS_PERSECOND_"} {
+			environ := environment{prefix + "URL": tt.url, prefix + "TYPE": tt.kind, prefix + "SOCKET_TYPE": tt.socket}
+			if prefix == "REDIS_PERSECOND_" {
+				environ["REDIS_URL"], environ["REDIS_PERSECOND"] = single, "true"
+			}
+			if tt.want == "" {
+				parse(t, environ)
+				continue
+			}
+			lines := refused(t, environ)
+			require.Len(t, lines, 1, "%v", environ)
+			require.True(t, errtest.Names(lines[0], strings.ReplaceAll("@URL: "+tt.want, "@", prefix)), "%v: %s", environ, lines[0])
+			require.NotContains(t, lines[0], "u:p")
+		}
 	}
 }
 

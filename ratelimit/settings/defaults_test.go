@@ -82,6 +82,8 @@ KVSTORE_TYPE                                    REDIS_TYPE                      
 KVSTORE_URL                                     REDIS_URL                                     /var/run/nutcracker/ratelimit.sock
 KVSTORE_POOL_SIZE                               REDIS_POOL_SIZE                               10
 KVSTORE_AUTH                                    REDIS_AUTH                                    -
+KVSTORE_AUTH_FILE                               REDIS_AUTH_FILE                               -
+KVSTORE_OP_TIMEOUT                              REDIS_OP_TIMEOUT                              0
 KVSTORE_TLS                                     REDIS_TLS                                     false
 KVSTORE_TLS_CLIENT_CERT                         REDIS_TLS_CLIENT_CERT                         -
 KVSTORE_TLS_CLIENT_KEY                          REDIS_TLS_CLIENT_KEY                          -
@@ -104,6 +106,8 @@ KVSTORE_PERSECOND_TYPE                          REDIS_PERSECOND_TYPE            
 KVSTORE_PERSECOND_URL                           REDIS_PERSECOND_URL                           -     ours: required, no default socket
 KVSTORE_PERSECOND_POOL_SIZE                     REDIS_PERSECOND_POOL_SIZE                     10
 KVSTORE_PERSECOND_AUTH                          REDIS_PERSECOND_AUTH                          -
+KVSTORE_PERSECOND_AUTH_FILE                     REDIS_PERSECOND_AUTH_FILE                     -
+KVSTORE_PERSECOND_OP_TIMEOUT                    REDIS_PERSECOND_OP_TIMEOUT                    0
 KVSTORE_PERSECOND_TLS                           REDIS_PERSECOND_TLS                           false
 KVSTORE_PERSECOND_SENTINEL_AUTH                 REDIS_PERSECOND_SENTINEL_AUTH                 -
 KVSTORE_PERSECOND_PIPELINE_WINDOW               REDIS_PERSECOND_PIPELINE_WINDOW               0
@@ -132,7 +136,15 @@ TRACING_EXPORTER_PROTOCOL                       -                               
 TRACING_SAMPLING_RATE                           -                                             1
 GRPC_MAX_MESSAGE_BYTES                          -                                             262144 ours
 GRPC_MAX_HEADER_BYTES                           -                                             16384 ours
-GRPC_MAX_CONCURRENT_STREAMS                     -                                             1000 ours
+GRPC_MAX_CONCURRENT_STREAMS                     -                                             1000 not 0: the memory of a connection is bounded
+REQUEST_TIMEOUT                                 -                                             0
+MAX_CONCURRENT_REQUESTS                         -                                             0
+USE_CALENDAR_MONTH_RATE_LIMIT                   -                                             false
+LIMIT_ALL_DESCRIPTORS_HEADERS_ENABLED           -                                             false
+LIMIT_REQUEST_HEADERS_ENABLED                   -                                             false
+LIMIT_REQUEST_LIMIT_HEADER                      -                                             RateLimit-Limit
+LIMIT_REQUEST_REMAINING_HEADER                  -                                             RateLimit-Remaining
+LIMIT_REQUEST_RESET_HEADER                      -                                             RateLimit-Reset
 GRPC_MAX_CONNECTIONS                            -                                             4096 ours
 GRPC_MAX_CONNECTIONS_PER_ADDRESS                -                                             1024 ours
 GRPC_MAX_BYTES_IN_FLIGHT                        -                                             67108864 ours
@@ -202,6 +214,57 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// reference lists the variables that envoyproxy/ratelimit reads as of September 2026, on its main branch (f2fb157 and what was
+// merged after it) or in a pull request that is open or was closed in favour of another one.
+const reference = `
+HOST PORT DEBUG_HOST DEBUG_PORT GRPC_UDS GRPC_HOST GRPC_PORT GRPC_MAX_CONNECTION_AGE GRPC_MAX_CONNECTION_AGE_GRACE
+GRPC_MAX_CONCURRENT_STREAMS MAX_CONCURRENT_REQUESTS REQUEST_TIMEOUT
+GRPC_SERVER_USE_TLS GRPC_SERVER_TLS_CERT GRPC_SERVER_TLS_KEY GRPC_CLIENT_TLS_CACERT GRPC_CLIENT_TLS_SAN LOG_LEVEL LOG_FORMAT
+CONFIG_TYPE FORCE_START_WITHOUT_INITIAL_CONFIG CONFIG_GRPC_XDS_NODE_ID CONFIG_GRPC_XDS_NODE_METADATA CONFIG_GRPC_XDS_SERVER_URL
+CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS CONFIG_GRPC_XDS_SERVER_USE_TLS
+CONFIG_GRPC_XDS_CLIENT_TLS_CERT CONFIG_GRPC_XDS_CLIENT_TLS_KEY CONFIG_GRPC_XDS_SERVER_TLS_CACERT CONFIG_GRPC_XDS_SERVER_TLS_SAN
+XDS_CLIENT_BACKOFF_INITIAL_INTERVAL XDS_CLIENT_BACKOFF_MAX_INTERVAL XDS_CLIENT_BACKOFF_RANDOM_FACTOR XDS_CLIENT_BACKOFF_JITTER
+XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES USE_DOG_STATSD USE_DOG_STATSD_MOGRIFIERS USE_STATSD STATSD_HOST STATSD_PORT EXTRA_TAGS
+STATS_FLUSH_INTERVAL DISABLE_STATS USE_PROMETHEUS PROMETHEUS_ADDR PROMETHEUS_PATH PROMETHEUS_MAPPER_YAML
+PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS SANITIZE_DESCRIPTOR_METRIC_DOTS
+RUNTIME_ROOT RUNTIME_SUBDIRECTORY RUNTIME_APPDIRECTORY RUNTIME_IGNOREDOTFILES RUNTIME_WATCH_ROOT MERGE_DOMAIN_CONFIG
+EXPIRATION_JITTER_MAX_SECONDS LOCAL_CACHE_SIZE_IN_BYTES NEAR_LIMIT_RATIO CACHE_KEY_PREFIX BACKEND_TYPE
+STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT USE_CALENDAR_MONTH_RATE_LIMIT
+LIMIT_RESPONSE_HEADERS_ENABLED LIMIT_LIMIT_HEADER LIMIT_REMAINING_HEADER LIMIT_RESET_HEADER LIMIT_ALL_DESCRIPTORS_HEADERS_ENABLED
+LIMIT_REQUEST_HEADERS_ENABLED LIMIT_REQUEST_LIMIT_HEADER LIMIT_REQUEST_REMAINING_HEADER LIMIT_REQUEST_RESET_HEADER
+HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED SHADOW_MODE QUOTA_MODE RESPONSE_DYNAMIC_METADATA
+REDIS_SOCKET_TYPE REDIS_TYPE REDIS_URL REDIS_POOL_SIZE REDIS_AUTH REDIS_AUTH_FILE REDIS_SENTINEL_AUTH REDIS_TLS REDIS_TLS_CLIENT_CERT
+REDIS_TLS_CLIENT_KEY REDIS_TLS_CACERT REDIS_TLS_SKIP_HOSTNAME_VERIFICATION REDIS_PIPELINE_WINDOW REDIS_PIPELINE_LIMIT
+REDIS_CLUSTER_PIPELINE_PARALLELISM REDIS_TIMEOUT REDIS_OP_TIMEOUT REDIS_POOL_ON_EMPTY_BEHAVIOR REDIS_POOL_ON_EMPTY_WAIT_DURATION
+REDIS_HEALTH_CHECK_ACTIVE_CONNECTION REDIS_STARTUP_INITIAL_INTERVAL REDIS_STARTUP_MAX_INTERVAL REDIS_STARTUP_MAX_ELAPSED_TIME
+REDIS_CLOSE_CONNECTION_ON_READONLY_ERROR REDIS_PERSECOND REDIS_PERSECOND_SOCKET_TYPE REDIS_PERSECOND_TYPE REDIS_PERSECOND_URL
+REDIS_PERSECOND_POOL_SIZE REDIS_PERSECOND_AUTH REDIS_PERSECOND_AUTH_FILE REDIS_PERSECOND_SENTINEL_AUTH REDIS_PERSECOND_TLS
+REDIS_PERSECOND_PIPELINE_WINDOW REDIS_PERSECOND_PIPELINE_LIMIT REDIS_PERSECOND_CLUSTER_PIPELINE_PARALLELISM REDIS_PERSECOND_TIMEOUT
+REDIS_PERSECOND_OP_TIMEOUT REDIS_PERSECOND_POOL_ON_EMPTY_BEHAVIOR REDIS_PERSECOND_POOL_ON_EMPTY_WAIT_DURATION
+MEMCACHE_HOST_PORT MEMCACHE_MAX_IDLE_CONNS MEMCACHE_SRV MEMCACHE_SRV_REFRESH MEMCACHE_TLS MEMCACHE_TLS_CLIENT_CERT
+MEMCACHE_TLS_CLIENT_KEY MEMCACHE_TLS_CACERT MEMCACHE_TLS_SKIP_HOSTNAME_VERIFICATION
+TRACING_ENABLED TRACING_SERVICE_NAME TRACING_SERVICE_NAMESPACE TRACING_SERVICE_INSTANCE_ID TRACING_EXPORTER_PROTOCOL TRACING_SAMPLING_RATE
+`
+
+// Every variable of the reference service is a setting, or a warning says why it is not needed.
+func TestNamesOfTheReference(t *testing.T) {
+	known := map[string]bool{}
+	for _, v := range settings.Table() {
+		for _, name := range append([]string{v.Name}, v.Aliases...) {
+			known[name] = true
+		}
+	}
+	for name := range strings.FieldsSeq(reference) {
+		if known[name] {
+			continue
+		}
+		warnings := settings.Warnings(environment{name: "true"})
+		require.Len(t, warnings, 1, name)
+		require.Equal(t, name, warnings[0].Variable)
+		require.NotContains(t, warnings[0].Text, "unknown", name)
+	}
+}
+
 // The documented defaults equal those of the struct.
 func TestDefault(t *testing.T) {
 	s := settings.Default()
@@ -224,10 +287,11 @@ func TestDefault(t *testing.T) {
 		XDSNodeID: "default", XDSServerURL: "localhost:18000", XDSRetryInterval: 3 * time.Second,
 		XDSBackoffInitial: 10 * time.Second, XDSBackoffMax: time.Minute, XDSBackoffFactor: 0.5, XDSBackoffJitter: true,
 		StatsFlushInterval: 10 * time.Second, UsePushStats: true, PushStatsHost: "localhost", PushStatsPort: 8125,
-		PushStatsProtocol: "tcp", ScrapeAddr: ":9090", ScrapePath: "/metrics", TopKeys: true,
+		PushStatsProtocol: "tcp", ScrapeAddr: ":9090", ScrapePath: "/metrics", ScrapeMapperSetting: "SCRAPE_MAPPER_YAML", TopKeys: true,
 		CounterKeyFormat: "unambiguous", ExpirationJitter: 300, NearLimitRatio: 0.8, EmbeddedMaxBytes: 512 << 20, EmbeddedWhenFull: "evict-fewest",
 		OnStoreFailure: "error", Leases: settings.LeasesOfRules, BreakerFailures: 3, BreakerWait: 10 * time.Millisecond, BreakerMaxWait: 100 * time.Millisecond,
 		LimitHeader: "RateLimit-Limit", RemainingHeader: "RateLimit-Remaining", ResetHeader: "RateLimit-Reset",
+		RequestLimitHeader: "RateLimit-Limit", RequestRemainingHeader: "RateLimit-Remaining", RequestResetHeader: "RateLimit-Reset",
 		Backend: settings.Embedded, BackendReason: "neither BACKEND_TYPE nor KVSTORE_URL is set",
 		KVStoreStartupInitial: time.Second, KVStoreStartupMax: 30 * time.Second, MemStoreMaxIdleConns: 2,
 		TracingExporterProtocol: "http", TracingServiceName: "RateLimit", TracingSamplingRate: 1,

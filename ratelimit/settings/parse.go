@@ -63,6 +63,7 @@ func read(environ map[string]string) *reading {
 	s := &Settings{}
 	r := &reading{Reading: settings.Read(table(s), environ, nil), Settings: s, environ: environ}
 	r.readMogrifiers()
+	r.ScrapeMapperSetting = r.Spelling("SCRAPE_MAPPER_YAML", "")
 	switch {
 	case r.Backend != "":
 		r.BackendReason = r.Spelling("BACKEND_TYPE", "") + " is set"
@@ -100,16 +101,16 @@ func Warnings(environ map[string]string) []Warning {
 	r := read(environ)
 	all := append(r.ineffective(), r.unusedMogrifiers()...)
 	prefixes := []string{
-		"GRPC_", "CONFIG_GRPC_XDS_", "XDS_CLIENT_", "RUNTIME_", "TRACING_", "LIMIT_", "STATS_", "SHUTDOWN_", "EMBEDDED_",
+		"USE_", "MAX_", "REQUEST_", "HEALTHY_", "FORCE_", "GRPC_", "CONFIG_GRPC_XDS_", "XDS_CLIENT_", "RUNTIME_", "TRACING_", "LIMIT_", "STATS_", "SHUTDOWN_", "EMBEDDED_",
 		"KVSTORE_", "REDIS_", "MEMSTORE_", "MEMCACHE_", "SCRAPE_", "PROMETHEUS_", "PUSHSTATS_", "STATSD_", "AGENTSTATS_", "DOG_STATSD_",
 	}
 	return append(all, r.Unknown(prefixes, isForeign)...)
 }
 
 // isForeign reports whether the gRPC libraries or the tracing libraries read the variable,
-// or it belongs to a mogrifier.
+// it belongs to a mogrifier, or another warning is about it.
 func isForeign(name string) bool {
-	return mogrifierVariable.MatchString(name) || slices.Contains([]string{
+	return needless[name] != "" || mogrifierVariable.MatchString(name) || slices.Contains([]string{
 		"GRPC_TRACE", "GRPC_VERBOSITY", "GRPC_BINARY_LOG_FILTER", "GRPC_ENABLE_TXT_SERVICE_CONFIG", "GRPC_ENFORCE_ALPN_ENABLED",
 		"GRPC_RING_HASH_CAP", "GRPC_DNS_RESOLVER", "GRPC_POLL_STRATEGY", "GRPC_STACKTRACE_MINLOGLEVEL", "GRPC_ENABLE_FORK_SUPPORT",
 		"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", "GRPC_SSL_CIPHER_SUITES",

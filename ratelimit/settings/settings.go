@@ -24,11 +24,13 @@ type Settings struct {
 
 	// Bounds.
 	GRPCMaxMessageBytes, GRPCMaxHeaderBytes          int
-	GRPCMaxConcurrentStreams                         int // of a connection
+	GRPCMaxConcurrentStreams                         int64 // of a connection; 0 for no limit
 	GRPCMaxConnections, GRPCMaxConnectionsPerAddress int
 	GRPCMaxBytesInFlight                             int64
 	GRPCMessageTimeout                               time.Duration
-	MaxDescriptors, MaxEntries                       int // of a request, of a descriptor
+	RequestTimeout                                   time.Duration // 0 for no limit
+	MaxConcurrentRequests                            int           // 0 for no limit
+	MaxDescriptors, MaxEntries                       int           // of a request, of a descriptor
 	JSONMaxBodyBytes                                 int64
 	HTTPMaxConnections, HTTPMaxConnectionsPerAddress int
 	HTTPMaxBytesInFlight                             int64
@@ -74,6 +76,7 @@ type Settings struct {
 	AgentMogrifiers                        []string
 	ScrapeAddr, ScrapePath                 string
 	ScrapeMapperYAML                       string
+	ScrapeMapperSetting                    string // its name as the environment has it, for messages
 	ScrapeMilliseconds                     bool
 	ScrapeTopKeys                          int // of each rule
 	TopKeys                                bool
@@ -88,10 +91,15 @@ type Settings struct {
 	NearLimitRatio                       float32
 	LocalCacheSize                       int // bytes; 0 for none
 	StopIncrement, ShadowMode, QuotaMode bool
+	CalendarMonths                       bool
 
 	// Responses.
 	DynamicMetadata, ResponseHeaders          bool
 	LimitHeader, RemainingHeader, ResetHeader string
+	AllDescriptorsHeaders, RequestHeaders     bool
+	RequestLimitHeader                        string
+	RequestRemainingHeader                    string
+	RequestResetHeader                        string
 
 	// Counter stores.
 	Backend                     string // Embedded, KVStore or MemStore
@@ -139,8 +147,10 @@ type KV struct {
 	Database            int    // set by Resolved
 	PoolSize            int    // connections to each node
 	Auth, SentinelAuth  string // password, or user:password
+	AuthFile            string // see ReadAuth
 	TLS                 bool
 	Timeout             time.Duration // to connect, to read and to write, each
+	OpTimeout           time.Duration // the same if it is less; 0 for none
 	PipelineWindow      time.Duration // 0 for no window
 	PipelineLimit       int           // has no effect
 	PipelineParallelism int           // 0 for as many as the pool allows

@@ -1,6 +1,8 @@
 package settings_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -74,6 +76,24 @@ func TestRedisURL(t *testing.T) {
 	s := parse(t, environment{"REDIS_URL": "redis://u:p@redis", "REDIS_AUTH": "other", "REDIS_SOCKET_TYPE": "tcp4"})
 	require.Equal(t, "other", s.KVStore.Resolved().Auth)
 	require.Equal(t, settings.SocketTCP4, s.KVStore.SocketType)
+}
+
+// The password of a store may be in a file, whose content is not shown.
+func TestAuthFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "auth")
+	s := parse(t, environment{"REDIS_URL": "redis://u:p@a:1", "REDIS_AUTH_FILE": file})
+	_, err := s.KVStore.Resolved().ReadAuth()
+	require.ErrorContains(t, err, file)
+	for content, want := range map[string]string{"user:hunter2\r\n": "user:hunter2", " hunter2 ": " hunter2 ", "\n": ""} {
+		require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
+		got, err := s.KVStore.Resolved().ReadAuth()
+		require.Equal(t, want, got)
+		require.Equal(t, want == "", err != nil)
+	}
+	s = parse(t, environment{"REDIS_URL": "redis://u:p@a:1"})
+	got, err := s.KVStore.Resolved().ReadAuth()
+	require.NoError(t, err)
+	require.Equal(t, "u:p", got)
 }
 
 func TestSocketType(t *testing.T) {

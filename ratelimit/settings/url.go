@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,6 +19,84 @@ func (k *KV) isRedisURL() bool {
 	return ok && k.Type == Single && (strings.EqualFold(scheme, "redis") || strings.EqualFold(scheme, "rediss"))
 }
 
+// The forms of an address, as errors name them.
+const (
+	formAddress   = "an address"
+	formURL       = "a URL"
+	formPath      = "the path of a socket"
+	formNodes     = "a list of nodes"
+	formSentinels = "a list of sentinels"
+)
+
+// form returns what the URL looks like, whatever the other settings are, or "".
+func (k *KV) form() string {
+	isAddress := func(item string) bool {
+		if _, after, ok := strings.Cut(item, "://"); ok {
+			item = after
+		}
+		return settings.CheckHostPort(item[strings.LastIndex(item, "@")+1:]) == nil
+	}
+	items := settings.Split(k.URL)
+	switch {
+	case strings.HasPrefix(k.URL, "/"):
+		return formPath
+	case len(items) > 1 && slices.ContainsFunc(items[1:], isAddress):
+		if isAddress(items[0]) {
+			return formNodes
+		}
+		return formSentinels
+	case strings.Contains(k.URL, "://"):
+		return formURL
+	case isAddress(k.URL):
+		return formAddress
+	}
+	return ""
+}
+
+// checkURL returns what is wrong with the URL, the invalid part of it, quoted, and advice that begins after the error:
+// in it, $TYPE stands for the setting of this store.
+func (k *KV) checkURL() (shown, advice string, err error) {
+	form, shown := k.form(), settings.Quote(k.URL)
+	if k.isRedisURL() && k.SocketType != SocketUnix {
+		resolved := *k
+		if err := resolved.readRedisURL(); err == nil || form == formURL {
+			return shown, "", err
+		}
+	}
+	one := form == formAddress || form == formURL
+	switch is, ofType := errors.New("is "+form), ", but $TYPE is "+k.Type; {
+	case form == formNodes && k.Type == Sentinel:
+		return shown, ofType + ": set $TYPE to cluster, or write the name of the master before the sentinels", is
+	case form == formNodes && k.Type == Single:
+		return shown, ofType + ": set $TYPE to cluster, or use one address", is
+	case form == formSentinels && k.Type == Cluster:
+		return shown, ofType + ": set $TYPE to sentinel, or add the port of the first node", is
+	case form == formSentinels && k.Type == Single:
+		return shown, ofType + ": set $TYPE to sentinel, or use one address", is
+	case one && k.Type == Sentinel, form == formURL && k.Type == Cluster, form == formPath && k.Type != Single:
+		return shown, ofType + ": set $TYPE to single, or use " + map[string]string{
+			Sentinel: "master,host:port,host:port", Cluster: "host:port,host:port",
+		}[k.Type], is
+	case form == formPath && k.SocketType != SocketUnix:
+		return shown, ", but $SOCKET_TYPE is " + k.SocketType + ": set $SOCKET_TYPE to unix, or use host:port", is
+	case one && k.SocketType == SocketUnix:
+		return shown, ", but $SOCKET_TYPE is unix: set $SOCKET_TYPE to tcp, or use the path of a socket", is
+	case k.Type == Single && k.SocketType == SocketUnix:
+		return shown, "", settings.CheckSocket(k.URL)
+	case form == formURL: // of another scheme
+		return shown, "", errors.New("is a URL of another kind: use host:port, redis://user:password@host:port/database, or rediss for TLS")
+	case k.Type == Sentinel && form != formSentinels:
+		return shown, "", errors.New("is not a list of sentinels: use the name of the master and at least one sentinel, master,host:port,host:port")
+	}
+	_, addrs := k.Nodes()
+	for i, addr := range addrs {
+		if err := settings.CheckHostPort(addr); err != nil {
+			return settings.QuoteItem(addrs, i), "", err
+		}
+	}
+	return "", "", nil
+}
+
 // Resolved returns a copy in which the parts of a redis:// or rediss:// URL are separate: URL is
 // host:port, and Auth, Database and TLS are set. The URL of other settings stays as it is.
 func (k *KV) Resolved() *KV {
@@ -25,6 +105,22 @@ func (k *KV) Resolved() *KV {
 		return k // Parse has refused it
 	}
 	return &resolved
+}
+
+// ReadAuth returns the content of AuthFile without line ends, or Auth if there is no such file. Errors do not show it.
+func (k *KV) ReadAuth() (string, error) {
+	if k.AuthFile == "" {
+		return k.Auth, nil
+	}
+	data, err := os.ReadFile(k.AuthFile)
+	if err != nil {
+		return "", fmt.Errorf("AUTH_FILE: %w", err)
+	}
+	auth := strings.TrimRight(string(data), "\r\n")
+	if auth == "" {
+		return "", fmt.Errorf("AUTH_FILE: %s is empty: write password or user:password to it", k.AuthFile)
+	}
+	return auth, nil
 }
 
 // readRedisURL replaces redis://user:password@host:port/database by its parts. rediss is TLS.

@@ -49,6 +49,8 @@ type Options struct {
 	// their rules are joined in the order of the resources' names. By default the second
 	// resource is a fault.
 	MergeDomains bool
+	// CalendarMonths is ratelimit.CompileOptions.CalendarMonths (USE_CALENDAR_MONTH_RATE_LIMIT).
+	CalendarMonths bool
 	// Fields are those that a rule may have. Default: ratelimit.Fields().
 	Fields []ratelimit.Field
 	// Strict rejects a response as a whole if one of its resources can't be used. By

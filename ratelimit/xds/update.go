@@ -73,7 +73,7 @@ func parse(resources []resource, opts *Options, all bool) (u *Update, faulty []r
 		u.Domains = append(u.Domains, d.domain(&d.resources[i]))
 		u.Resources = append(u.Resources, d.resources[i].name)
 	}
-	rules, err := ratelimit.Compile(u.Domains, &ratelimit.CompileOptions{MergeDomains: opts.MergeDomains, Fields: d.table})
+	rules, err := ratelimit.Compile(u.Domains, &ratelimit.CompileOptions{MergeDomains: opts.MergeDomains, CalendarMonths: opts.CalendarMonths, Fields: d.table})
 	if compiled, ok := errors.AsType[ratelimit.Faults](err); ok {
 		d.addFaults(compiled)
 	} else if err != nil {
