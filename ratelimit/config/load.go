@@ -109,22 +109,12 @@ func Read(fsys fs.FS, root string, opts *Options) (files []File, ignored []strin
 		}
 		files = append(files, File{Name: strings.ReplaceAll(name, "/", "."), Path: w.below(name), Data: data})
 	}
-	if files = append(files, w.failed...); len(files) == 0 && len(ignored) > 0 {
-		files = append(files, unread(root, ignored))
+	if files = append(files, w.failed...); len(files) == 0 && len(ignored) > 0 { // nothing would be limited
+		files = append(files, File{Name: "configuration directory", Path: root, Err: fmt.Errorf(
+			"all %d files are passed over, because no name ends in .yaml or .yml: rename %s",
+			len(ignored), strings.Join(ignored[:min(len(ignored), 5)], ", "))})
 	}
 	return files, ignored
-}
-
-// unread returns the fault of a directory that has files, and none whose name says that it is configuration: nothing
-// would be limited.
-func unread(root string, ignored []string) File {
-	const shown = 5
-	names, more := ignored, ""
-	if len(names) > shown {
-		names, more = names[:shown], ", ..."
-	}
-	return File{Name: "configuration directory", Path: root, Err: fmt.Errorf(
-		"no file is read, because no name ends in .yaml or .yml: rename %s%s", strings.Join(names, ", "), more)}
 }
 
 // walker finds the directories and files of a file system, upper levels first.

@@ -1,8 +1,7 @@
 package server
 
 import (
-	"fmt"
-	"net"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -10,16 +9,6 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx"
 )
-
-// hosts returns the hosts that a listener answers for: those of ALLOWED_HOSTS, its own, and names of Kubernetes.
-func (s *Server) hosts(addr net.Addr) (*httpx.Hosts, error) {
-	names := slices.Concat(s.settings.AllowedHosts, kubernetesNames("/etc/resolv.conf"))
-	hosts, err := httpx.NewHosts(addr, &httpx.HostsOptions{Names: names, Setting: "ALLOWED_HOSTS"})
-	if err != nil {
-		return nil, fmt.Errorf("ALLOWED_HOSTS: %w", err)
-	}
-	return hosts, nil
-}
 
 // kubernetesNames returns the names of services and pods in a cluster: those below svc, and below svc.DOMAIN for each
 // domain that resolv.conf searches. In a pod these are NAMESPACE.svc.DOMAIN, svc.DOMAIN, DOMAIN, and those of the node.
@@ -46,24 +35,17 @@ func kubernetesNames(resolvConf string) []string {
 // protectHosts is middleware that refuses requests for other hosts. The paths anyHost are for all hosts, unless the
 // request has a header that browsers add to those of web pages.
 func protectHosts(hosts *httpx.Hosts, anyHost []string) httpx.Middleware {
+	browsers := func(name string) bool {
+		return name == "Origin" || name == "Referer" || strings.HasPrefix(name, "Sec-Fetch-")
+	}
 	return func(next http.Handler) http.Handler {
 		protected := hosts.Protect(next)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if slices.Contains(anyHost, r.URL.Path) && !fromPage(r.Header) {
+			if slices.Contains(anyHost, r.URL.Path) && !slices.ContainsFunc(slices.Collect(maps.Keys(r.Header)), browsers) {
 				next.ServeHTTP(w, r)
 				return
 			}
 			protected.ServeHTTP(w, r)
 		})
 	}
-}
-
-// fromPage reports whether a web page may have sent the request.
-func fromPage(h http.Header) bool {
-	for name := range h {
-		if name == "Origin" || name == "Referer" || strings.HasPrefix(name, "Sec-Fetch-") {
-			return true
-		}
-	}
-	return false
 }

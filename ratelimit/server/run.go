@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -122,10 +123,11 @@ func atMost(n int, h http.Handler) http.Handler {
 // serveHTTP serves a listener until ctx ends, with the limits of all HTTP listeners. Scripts and probes may request the
 // paths anyHost under any name of the server.
 func (s *Server) serveHTTP(ctx context.Context, l net.Listener, h http.Handler, opts *httpx.ServeOptions, anyHost ...string) error {
-	hosts, err := s.hosts(l.Addr())
+	names := slices.Concat(s.settings.AllowedHosts, kubernetesNames("/etc/resolv.conf"))
+	hosts, err := httpx.NewHosts(l.Addr(), &httpx.HostsOptions{Names: names, Setting: "ALLOWED_HOSTS"})
 	if err != nil {
 		_ = l.Close()
-		return err
+		return fmt.Errorf("ALLOWED_HOSTS: %w", err)
 	}
 	budget := httpx.NewBudget(&httpx.BudgetOptions{Bytes: s.settings.HTTPMaxBytesInFlight})
 	opts.MaxConnections, opts.MaxConnectionsPerAddress = s.settings.HTTPMaxConnections, s.settings.HTTPMaxConnectionsPerAddress

@@ -125,12 +125,13 @@ func (s *Server) followFiles(ctx context.Context) {
 		s.reject(err)
 	}
 	dir := s.dir()
-	if s.settings.RuntimeWatchRoot {
-		s.checkRoot(dir)
+	root, err := os.Lstat(filepath.Clean(dir.Root))
+	_, missing := os.Stat(dir.Path()) // a directory of files that does not exist yet is watched itself
+	if s.settings.RuntimeWatchRoot && err == nil && missing == nil && root.Mode()&fs.ModeSymlink == 0 {
+		s.log.Warn("RUNTIME_ROOT is not a symbolic link, so changes of the files will not be seen: set RUNTIME_WATCH_ROOT=false to watch the files instead", "RUNTIME_ROOT", dir.Root)
 	}
 	opts := &config.WatchOptions{WatchContents: !s.settings.RuntimeWatchRoot, Load: s.configOptions(), Log: s.log}
-	err := config.Watch(ctx, dir, opts, loaded, failed)
-	if err == nil {
+	if err = config.Watch(ctx, dir, opts, loaded, failed); err == nil {
 		return
 	}
 	s.log.Error("configuration files are not watched; changes need a restart", "err", err)
@@ -138,15 +139,6 @@ func (s *Server) followFiles(ctx context.Context) {
 		failed(err)
 	} else {
 		loaded(c)
-	}
-}
-
-// checkRoot warns if changes of the files will not be seen, because their root can't be swapped. A directory of files
-// that does not exist yet is watched itself.
-func (s *Server) checkRoot(dir config.Dir) {
-	info, err := os.Lstat(filepath.Clean(dir.Root))
-	if _, missing := os.Stat(dir.Path()); err == nil && missing == nil && info.Mode()&fs.ModeSymlink == 0 {
-		s.log.Warn("RUNTIME_ROOT is not a symbolic link, so changes of the files will not be seen: set RUNTIME_WATCH_ROOT=false to watch the files instead", "RUNTIME_ROOT", dir.Root)
 	}
 }
 

@@ -200,7 +200,7 @@ func (s *Server) newKVStore(kv *settings.KV) (kvStore, error) {
 		PoolSize:       kv.PoolSize,
 		OnEmpty:        map[string]redisstore.OnEmpty{settings.PoolError: redisstore.Fail, settings.PoolWait: redisstore.Wait}[kv.PoolOnEmpty],
 		OnEmptyWait:    kv.PoolOnEmptyWait,
-		Timeout:        kv.Timeout,
+		Timeout:        min(kv.Timeout, cmp.Or(kv.OpTimeout, kv.Timeout)),
 		PipelineWindow: kv.PipelineWindow,
 		Parallelism:    kv.PipelineParallelism,
 		TLS:            config,
@@ -208,9 +208,6 @@ func (s *Server) newKVStore(kv *settings.KV) (kvStore, error) {
 
 		// 0 means never in the settings, and the default in the options.
 		BreakerFailures: cmp.Or(set.BreakerFailures, redisstore.Never), BreakerWait: set.BreakerWait, BreakerMaxWait: set.BreakerMaxWait,
-	}
-	if kv.OpTimeout > 0 {
-		opts.Timeout = min(kv.Timeout, kv.OpTimeout)
 	}
 	if kv.SocketType != settings.SocketUnix {
 		opts.Network = kv.SocketType

@@ -127,8 +127,9 @@ var (
 	errTimeout = errors.New("the request could not be decided in time")
 )
 
-// run decides the call's request, within the bounds of the options.
-func (s *Service) run(ctx context.Context, c *call) error {
+// run decides the call's request. A panic in the engine's over-limit cache or statistics
+// fails the call.
+func (s *Service) run(ctx context.Context, c *call) (err error) {
 	if s.permits != nil {
 		select {
 		case s.permits <- struct{}{}:
@@ -138,19 +139,15 @@ func (s *Service) run(ctx context.Context, c *call) error {
 		}
 	}
 	if s.opts.Timeout > 0 {
-		limited, cancel := context.WithTimeoutCause(ctx, s.opts.Timeout, errTimeout)
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, s.opts.Timeout, errTimeout)
 		defer cancel()
-		ctx = limited
 	}
-	return s.runSpan(ctx, c)
-}
-
-// runSpan decides the call's request. A panic in the engine's over-limit cache or statistics
-// fails the call.
-func (s *Service) runSpan(ctx context.Context, c *call) (err error) {
 	if s.opts.Spans != nil {
 		var end func(error)
-		ctx, end = s.span(ctx, c)
+		ctx, end = s.opts.Spans.StartSpan(ctx, decisionSpan, func() []slog.Attr { // copies of the request, whose memory is reused
+			return []slog.Attr{slog.String("domain", strings.Clone(c.request.Domain)), slog.String("request string", requestText(&c.request))}
+		})
 		defer func() { end(err) }()
 	}
 	defer func() {
@@ -327,17 +324,6 @@ const (
 	decisionSpan = "ShouldRateLimit Execution"
 	jsonSpan     = "NewJsonHandler Remaining Execution"
 )
-
-// span starts the span of a decision. Its attributes copy the request, whose memory is
-// reused.
-func (s *Service) span(ctx context.Context, c *call) (context.Context, func(error)) {
-	return s.opts.Spans.StartSpan(ctx, decisionSpan, func() []slog.Attr {
-		return []slog.Attr{
-			slog.String("domain", strings.Clone(c.request.Domain)),
-			slog.String("request string", requestText(&c.request)),
-		}
-	})
-}
 
 // requestText formats a request for people.
 func requestText(r *ratelimit.Request) string {

@@ -97,9 +97,8 @@ type Settings struct {
 	DynamicMetadata, ResponseHeaders          bool
 	LimitHeader, RemainingHeader, ResetHeader string
 	AllDescriptorsHeaders, RequestHeaders     bool
-	RequestLimitHeader                        string
-	RequestRemainingHeader                    string
-	RequestResetHeader                        string
+	// Their names in the headers of requests.
+	RequestLimitHeader, RequestRemainingHeader, RequestResetHeader string
 
 	// Counter stores.
 	Backend                     string // Embedded, KVStore or MemStore

@@ -53,8 +53,11 @@ func (k *KV) form() string {
 	return ""
 }
 
-// checkURL returns what is wrong with the URL, the invalid part of it, quoted, and advice that begins after the error:
-// in it, $TYPE stands for the setting of this store.
+// typical are addresses of each Type, as errors name them.
+var typical = map[string]string{Single: "host:port", Sentinel: "master,host:port,host:port", Cluster: "host:port,host:port"}
+
+// checkURL returns what is wrong with the URL, the invalid part of it, quoted, and advice that follows the error. In the
+// advice, $TYPE stands for that setting of this store.
 func (k *KV) checkURL() (shown, advice string, err error) {
 	form, shown := k.form(), settings.Quote(k.URL)
 	if k.isRedisURL() && k.SocketType != SocketUnix {
@@ -63,30 +66,27 @@ func (k *KV) checkURL() (shown, advice string, err error) {
 			return shown, "", err
 		}
 	}
-	one := form == formAddress || form == formURL
-	switch is, ofType := errors.New("is "+form), ", but $TYPE is "+k.Type; {
-	case form == formNodes && k.Type == Sentinel:
-		return shown, ofType + ": set $TYPE to cluster, or write the name of the master before the sentinels", is
-	case form == formNodes && k.Type == Single:
-		return shown, ofType + ": set $TYPE to cluster, or use one address", is
-	case form == formSentinels && k.Type == Cluster:
-		return shown, ofType + ": set $TYPE to sentinel, or add the port of the first node", is
-	case form == formSentinels && k.Type == Single:
-		return shown, ofType + ": set $TYPE to sentinel, or use one address", is
-	case one && k.Type == Sentinel, form == formURL && k.Type == Cluster, form == formPath && k.Type != Single:
-		return shown, ofType + ": set $TYPE to single, or use " + map[string]string{
-			Sentinel: "master,host:port,host:port", Cluster: "host:port,host:port",
-		}[k.Type], is
-	case form == formPath && k.SocketType != SocketUnix:
-		return shown, ", but $SOCKET_TYPE is " + k.SocketType + ": set $SOCKET_TYPE to unix, or use host:port", is
-	case one && k.SocketType == SocketUnix:
-		return shown, ", but $SOCKET_TYPE is unix: set $SOCKET_TYPE to tcp, or use the path of a socket", is
-	case k.Type == Single && k.SocketType == SocketUnix:
+	meant := Single
+	switch form {
+	case formNodes:
+		meant = Cluster
+	case formSentinels:
+		meant = Sentinel
+	}
+	path, isUnix := form == formPath, k.SocketType == SocketUnix
+	switch {
+	case form != "" && meant != k.Type && !(form == formAddress && k.Type == Cluster):
+		return shown, ", but $TYPE is " + k.Type + ": set $TYPE to " + meant + ", or use " + typical[k.Type], errors.New("is " + form)
+	case path && !isUnix:
+		return shown, ", but $SOCKET_TYPE is " + k.SocketType + ": set $SOCKET_TYPE to unix, or use host:port", errors.New("is " + form)
+	case isUnix && !path && form != "":
+		return shown, ", but $SOCKET_TYPE is unix: set $SOCKET_TYPE to tcp, or use the path of a socket", errors.New("is " + form)
+	case isUnix:
 		return shown, "", settings.CheckSocket(k.URL)
 	case form == formURL: // of another scheme
 		return shown, "", errors.New("is a URL of another kind: use host:port, redis://user:password@host:port/database, or rediss for TLS")
-	case k.Type == Sentinel && form != formSentinels:
-		return shown, "", errors.New("is not a list of sentinels: use the name of the master and at least one sentinel, master,host:port,host:port")
+	case form == "" && k.Type == Sentinel:
+		return shown, "", errors.New("is not a list of sentinels: use the name of the master and at least one sentinel, " + typical[Sentinel])
 	}
 	_, addrs := k.Nodes()
 	for i, addr := range addrs {

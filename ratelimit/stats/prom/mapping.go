@@ -133,7 +133,7 @@ func (r *rule) target(value string) target {
 }
 
 func (b builtin) target(name string, sort mapper.MetricType) (target, error) {
-	if t, ok := limitTarget(name); ok && (t.kind == gauge) == (sort == mapper.MetricTypeGauge) && sort != mapper.MetricTypeObserver {
+	if t, ok := limitTarget(name); ok && string(t.kind) == string(sort) {
 		return t, nil
 	}
 	switch sort {
@@ -173,18 +173,15 @@ func limitTarget(name string) (target, bool) {
 	for i, part := range parts[1 : len(parts)-1] {
 		labels["key"+strconv.Itoa(i+1)] = part
 	}
-	return target{metric: limitMetric + stat, help: help, kind: limitKind(stat), factor: 1, labels: labels}, true
+	t := target{metric: limitMetric + stat, help: help, kind: counter, factor: 1, labels: labels}
+	if stat == limitGauge {
+		t.kind = gauge
+	}
+	return t, true
 }
 
 // limitGauge is the only statistic of a limit that is no counter.
 const limitGauge = "limit"
-
-func limitKind(stat string) kind {
-	if stat == limitGauge {
-		return gauge
-	}
-	return counter
-}
 
 func (b builtin) responseTime(method string) target {
 	t := responseTime.target(method)
@@ -215,8 +212,9 @@ func (builtin) owns(label string) bool {
 
 func (b builtin) reserved() []target {
 	all := []target{b.responseTime("")}
-	for stat, help := range limitHelp {
-		all = append(all, target{metric: limitMetric + stat, help: help, kind: limitKind(stat)})
+	for stat := range limitHelp {
+		t, _ := limitTarget(limitPrefix + "domain.key." + stat)
+		all = append(all, t)
 	}
 	for i := range counterRules {
 		all = append(all, counterRules[i].target(""))
