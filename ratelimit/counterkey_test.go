@@ -101,7 +101,9 @@ func TestCalendarMonths(t *testing.T) {
 		return &ratelimit.Limit{RequestsPerUnit: 9, Unit: ratelimit.Month, UnitMultiplier: n, Align: align}
 	}
 	rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "domain", Rules: []ratelimit.Rule{
-		{Key: "month", Limit: months(0, "")}, {Key: "quarter", Limit: months(3, "")}, {Key: "epoch", Limit: months(0, ratelimit.AlignEpoch)},
+		{Key: "month", Limit: months(0, "")},
+		{Key: "quarter", Limit: months(3, "")},
+		{Key: "epoch", Limit: months(0, ratelimit.AlignEpoch)},
 		{Key: "day", Limit: per(9, ratelimit.Day)},
 	}}}, &ratelimit.CompileOptions{CalendarMonths: true})
 	if err != nil {

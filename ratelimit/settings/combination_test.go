@@ -80,7 +80,11 @@ func TestMixedUpTypes(t *testing.T) {
 		kind, socket, url string
 		want              string // names in the error, "" if there is none
 	}{
-		{"", tcp, single, ""}, {"", tcp, url, ""}, {"", unix, path, ""}, {"", "", path, ""}, {"", "", url, ""},
+		{"", tcp, single, ""},
+		{"", tcp, url, ""},
+		{"", unix, path, ""},
+		{"", "", path, ""},
+		{"", "", url, ""},
 		{"", tcp, "redis://:pass,word:1@redis.example:6379", ""},
 		{"", tcp, sentinels, "single @TYPE sentinel"},
 		{"", "", sentinels, "single @TYPE sentinel"},
@@ -95,14 +99,18 @@ func TestMixedUpTypes(t *testing.T) {
 		{"", tcp, one, "address host:port"},
 		{"", tcp, "mymaster,:26379", "address host:port"},
 
-		{"sentinel", tcp, sentinels, ""}, {"sentinel", "", sentinels, ""}, {"sentinel", unix, sentinels, ""},
+		{"sentinel", tcp, sentinels, ""},
+		{"sentinel", "", sentinels, ""},
+		{"sentinel", unix, sentinels, ""},
 		{"sentinel", tcp, nodes, "nodes sentinel @TYPE cluster master"},
 		{"sentinel", tcp, single, "address sentinel @TYPE single"},
 		{"sentinel", tcp, url, "URL sentinel @TYPE single"},
 		{"sentinel", unix, path, "path sentinel @TYPE single"},
 		{"sentinel", tcp, one, "list master"},
 
-		{"cluster", tcp, nodes, ""}, {"cluster", tcp, single, ""}, {"cluster", unix, nodes, ""},
+		{"cluster", tcp, nodes, ""},
+		{"cluster", tcp, single, ""},
+		{"cluster", unix, nodes, ""},
 		{"cluster", tcp, sentinels, "sentinels cluster @TYPE sentinel port"},
 		{"cluster", tcp, url, "URL cluster @TYPE single"},
 		{"cluster", tcp, several, "URL host:port"},
