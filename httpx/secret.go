@@ -119,7 +119,8 @@ func (g *TokenGuard) CheckRequest(r *http.Request, token string) error {
 func Forwarded(headers map[string][]string) bool {
 	for name := range headers {
 		name = strings.ToLower(name)
-		if name == "forwarded" || name == "via" || name == "x-real-ip" || strings.HasPrefix(name, "x-forwarded-") {
+		if name == "forwarded" || name == "via" || name == "x-real-ip" || strings.HasSuffix(name, "-client-ip") ||
+			strings.HasPrefix(name, "x-forwarded-") || strings.HasPrefix(name, "x-envoy-") {
 			return true
 		}
 	}

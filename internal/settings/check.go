@@ -16,7 +16,7 @@ import (
 
 // CheckHost accepts a host name or an IP address.
 func CheckHost(text string) error {
-	if strings.ContainsFunc(text, unicode.IsSpace) || strings.ContainsAny(text, "[]/@,") {
+	if strings.ContainsFunc(text, unicode.IsSpace) || strings.ContainsAny(text, "[]/@,;|=?#") {
 		return errors.New("is not a host: use a name or an IP address, without port and brackets")
 	}
 	if _, err := netip.ParseAddr(text); err != nil && strings.Contains(text, ":") {

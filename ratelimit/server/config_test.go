@@ -213,4 +213,10 @@ func TestRootThatIsNoLink(t *testing.T) {
 	r.start()
 	require.NotContains(t, r.log.String(), "RUNTIME_WATCH_ROOT")
 	r.end()
+
+	// A ConfigMap below the link is not swapped with it.
+	require.NoError(t, os.Symlink(".", filepath.Join(r.root, "sub", "config", "..data")))
+	r.start()
+	require.Contains(t, r.log.String(), "RUNTIME_WATCH_ROOT=false")
+	r.end()
 }

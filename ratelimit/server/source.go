@@ -126,9 +126,11 @@ func (s *Server) followFiles(ctx context.Context) {
 	}
 	dir := s.dir()
 	root, err := os.Lstat(filepath.Clean(dir.Root))
-	_, missing := os.Stat(dir.Path()) // a directory of files that does not exist yet is watched itself
-	if s.settings.RuntimeWatchRoot && err == nil && missing == nil && root.Mode()&fs.ModeSymlink == 0 {
-		s.log.Warn("RUNTIME_ROOT is not a symbolic link, so changes of the files will not be seen: set RUNTIME_WATCH_ROOT=false to watch the files instead", "RUNTIME_ROOT", dir.Root)
+	_, missing := os.Stat(dir.Path())                           // which is watched itself until it exists
+	_, noMount := os.Lstat(filepath.Join(dir.Path(), "..data")) // a ConfigMap
+	fixed := err == nil && missing == nil && root.Mode()&fs.ModeSymlink == 0 || noMount == nil
+	if s.settings.RuntimeWatchRoot && fixed {
+		s.log.Warn("changes of the files will not be seen, because only a symbolic link RUNTIME_ROOT is watched: set RUNTIME_WATCH_ROOT=false to watch the files", "RUNTIME_ROOT", dir.Root, "files", dir.Path())
 	}
 	opts := &config.WatchOptions{WatchContents: !s.settings.RuntimeWatchRoot, Load: s.configOptions(), Log: s.log}
 	if err = config.Watch(ctx, dir, opts, loaded, failed); err == nil {

@@ -98,6 +98,8 @@ func TestMixedUpTypes(t *testing.T) {
 		{"", "", "unix:///run/redis.sock", "URL redis:// rediss"},
 		{"", tcp, one, "address host:port"},
 		{"", tcp, "mymaster,:26379", "address host:port"},
+		{"", tcp, "mymaster;redis.example:26379", "address host:port"},
+		{"", tcp, "redis://a.example:1,b.example:2", "single @TYPE cluster"},
 
 		{"sentinel", tcp, sentinels, ""},
 		{"sentinel", "", sentinels, ""},

@@ -38,8 +38,8 @@
 // The environment is a map. The process environment is never read, so tests run in parallel
 // and one process can hold several servers.
 //
-// Three defaults differ from the reference service. An empty pool opens one more
-// connection (CREATE) after 1s. BACKEND_TYPE and KVSTORE_SOCKET_TYPE depend on KVSTORE_URL.
+// Some defaults differ from the reference service. An empty pool opens one more
+// connection (CREATE) after 1s. GRPC_MAX_CONCURRENT_STREAMS is 1000, which bounds memory. BACKEND_TYPE and KVSTORE_SOCKET_TYPE depend on KVSTORE_URL.
 // KVSTORE_PERSECOND_URL has none: two stores at the same default address are probably a
 // mistake.
 //

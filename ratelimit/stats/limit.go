@@ -7,8 +7,8 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// limitPrefix begins the names of the statistics of limits (REFERENCE.md, 5.1).
-const limitPrefix = "ratelimit.service.rate_limit."
+// LimitPrefix begins the names of the statistics of limits (REFERENCE.md, 5.1).
+const LimitPrefix = "ratelimit.service.rate_limit."
 
 // limitSuffixes end the names of the statistics of one limit.
 var limitSuffixes = [...]string{
@@ -36,7 +36,7 @@ func (l *limit) read(to Reader) {
 		to.Gauge(l.gauge, uint64(n))
 	}
 	if candidate := l.stats.Candidate(); candidate != nil { // few limits have one, so its names are not kept
-		c, name := candidate.Load(), limitPrefix+l.key
+		c, name := candidate.Load(), LimitPrefix+l.key
 		to.Counter(name+".candidate_over_limit", c.OverLimit)
 		to.Counter(name+".candidate_near_limit", c.NearLimit)
 		to.Counter(name+".candidate_within_limit", c.WithinLimit)
@@ -49,9 +49,9 @@ func (r *Registry) Limit(key string) *ratelimit.LimitStats {
 	defer r.mu.Unlock()
 	l := r.limits[key]
 	if l == nil {
-		l = &limit{stats: ratelimit.NewLimitStats(), key: key, gauge: limitPrefix + key + ".limit"}
+		l = &limit{stats: ratelimit.NewLimitStats(), key: key, gauge: LimitPrefix + key + ".limit"}
 		for i, suffix := range limitSuffixes {
-			l.names[i] = limitPrefix + key + suffix
+			l.names[i] = LimitPrefix + key + suffix
 		}
 		r.limits[key] = l
 	}

@@ -132,5 +132,5 @@ func (r *Registry) Fallback(policy ratelimit.FailurePolicy) *ratelimit.Counter {
 
 // DomainNotFound returns the counter of requests for a domain without rules.
 func (r *Registry) DomainNotFound(domain string) *ratelimit.Counter {
-	return r.Counter(limitPrefix + domain + ".domain_not_found")
+	return r.Counter(LimitPrefix + domain + ".domain_not_found")
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/statsd_exporter/pkg/mapper"
+
+	"github.com/ashlar-go/ashlar/ratelimit/stats"
 )
 
 // statistic identifies a counter or a gauge of the registry.
@@ -93,7 +95,7 @@ func (s *scrape) read() (complete bool) {
 
 // Counter receives a counter. Counters of limits are ignored while they are 0.
 func (s *scrape) Counter(name string, total uint64) {
-	if total > 0 || !strings.HasPrefix(name, limitPrefix) {
+	if total > 0 || !strings.HasPrefix(name, stats.LimitPrefix) {
 		s.receive(statistic{name, mapper.MetricTypeCounter}, total)
 	}
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/statsd_exporter/pkg/mapper"
+
+	"github.com/ashlar-go/ashlar/ratelimit/stats"
 )
 
 // mapping determines the metrics of statistics.
@@ -78,10 +80,7 @@ func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 // builtin is the mapping that is used without a mapping file (REFERENCE.md, 5.5).
 type builtin struct{ milliseconds bool }
 
-const (
-	limitPrefix = "ratelimit.service.rate_limit."
-	limitMetric = "ratelimit_service_rate_limit_"
-)
+const limitMetric = "ratelimit_service_rate_limit_"
 
 // limitHelp has the statistics of a limit that are mapped.
 var limitHelp = map[string]string{
@@ -159,7 +158,7 @@ func (b builtin) target(name string, sort mapper.MetricType) (target, error) {
 
 // limitTarget gives each part of a statistics key its own label.
 func limitTarget(name string) (target, bool) {
-	key, ok := strings.CutPrefix(name, limitPrefix)
+	key, ok := strings.CutPrefix(name, stats.LimitPrefix)
 	if !ok {
 		return target{}, false
 	}
@@ -213,7 +212,7 @@ func (builtin) owns(label string) bool {
 func (b builtin) reserved() []target {
 	all := []target{b.responseTime("")}
 	for stat := range limitHelp {
-		t, _ := limitTarget(limitPrefix + "domain.key." + stat)
+		t, _ := limitTarget(stats.LimitPrefix + "domain.key." + stat)
 		all = append(all, t)
 	}
 	for i := range counterRules {

@@ -2,6 +2,7 @@ package statsd
 
 import (
 	"maps"
+	"strings"
 
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
 )
@@ -16,6 +17,7 @@ type number struct {
 	last   uint64 // the total or value at the last reading
 	unsent uint64 // of a counter
 	round  uint64 // the last reading that contained it
+	quiet  bool   // of a gauge: it need not be sent now
 }
 
 func (c *number) sent(n uint64) { c.unsent -= n }
@@ -142,9 +144,14 @@ func (d *deltas) Counter(name string, total uint64) {
 	c.last = total
 }
 
+// limitRounds is the number of readings after which the gauge of a limit is sent although it has not changed: there may
+// be thousands of them.
+const limitRounds = 60
+
 // Gauge replaces the value.
 func (d *deltas) Gauge(name string, value uint64) {
 	g := d.number(d.gauges, name)
+	g.quiet = g.round > 0 && g.last == value && d.round%limitRounds != 0 && strings.HasPrefix(name, stats.LimitPrefix)
 	g.round, g.last = d.round, value
 }
 

@@ -211,6 +211,9 @@ func (s *Sink) writeAll() (err error) {
 		}
 	}
 	for _, g := range s.deltas.gauges {
+		if g.quiet && s.failures == 0 {
+			continue
+		}
 		if err := s.add(sample{label: g.label, kind: gaugeKind, value: g.last}, part{}); err != nil {
 			return err
 		}

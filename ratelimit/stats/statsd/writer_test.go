@@ -92,6 +92,29 @@ func texts(all []entry) []string {
 	return out
 }
 
+// The gauge of a limit is sent when it changes, and else every ten minutes: there may be thousands of them.
+func TestGaugesOfLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := stats.New(nil)
+		var out logtest.Log
+		stop := run(t, newWriter(t, r, &out, nil))
+		g := r.Gauge(stats.LimitPrefix + "d.k.limit")
+		g.Set(7)
+		sent := func(flushes int) int {
+			before := len(out.String())
+			time.Sleep(time.Duration(flushes) * 10 * time.Second)
+			synctest.Wait()
+			return strings.Count(out.String()[before:], "d.k.limit")
+		}
+		require.Equal(t, 1, sent(1))
+		require.Zero(t, sent(50))
+		g.Set(8)
+		require.Equal(t, 1, sent(2))
+		require.Equal(t, 2, sent(120))
+		stop()
+	})
+}
+
 func TestFlushesByInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := stats.New(nil)
