@@ -76,6 +76,7 @@ var foreign = []string{
 	"INVENTORYCTL_CONFIG", "INVENTORY_URL", "INVENTORY_TOKEN",
 	"DRAFT_VERSION_03", "ASHLAR_SAMPLES", "GRPC_SERVER_TLS_CA_CERT",
 	"NETBOX_TOKEN", "CGO_ENABLED", "GOTOOLCHAIN", "GOFLAGS", "GOPROXY",
+	"REDIS_CLOSE_CONNECTION_ON_READONLY_ERROR", "REDIS_AWS_IAM_AUTH", // of the reference service
 }
 
 // requireLimits requires files of limits without errors and warnings.
