@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	commonv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
@@ -431,7 +432,8 @@ func TestEnvoyGateway(t *testing.T) {
 		// The first is no setting of envoyproxy/ratelimit either, and the second names a file of an optional ConfigMap.
 		require.Regexp(t, "GRPC_SERVER_TLS_CA_CERT|PROMETHEUS_MAPPER_YAML", line)
 	}
-	g.terminate()
+	g.signal(syscall.SIGTERM)
+	require.Zero(t, g.code())
 }
 
 // exhaust sends more hits for a descriptor than its limit, and requires that this limit decides.
