@@ -216,6 +216,9 @@ func (e *Engine) evaluate(u *inUse, r *Request, d *Decision, t *clockSecond) {
 		}
 		s.ResetSeconds, s.RetrySeconds = uint32(c.window.end-t.now), 0
 		s.Name, s.Quota, s.Algorithm = "", e.opts.QuotaMode, FixedWindow
+		if c.charge != nil {
+			s.Algorithm = c.charge.algorithm
+		}
 		shadow := false
 		if n := c.rule; n != nil {
 			s.Quota, shadow = s.Quota || n.quota, n.shadow
@@ -248,11 +251,15 @@ func (e *Engine) compare(c *check, s *Status, w *workspace) {
 	}
 	switch c.failure {
 	case FailAllow:
-		s.Code, s.Remaining = OK, c.requests
+		if s.Code, s.Remaining = OK, c.requests; c.charge != nil {
+			s.Remaining, s.ResetSeconds = uint32(c.charge.capacity), 0
+		}
 		return
 	case FailDeny:
-		if s.Code, s.Remaining = OverLimit, 0; c.refund {
-			s.Code = OK
+		// How much is left is unknown, and for how long. Not all callers are to come back at once.
+		s.Code, s.Remaining, s.ResetSeconds = OverLimit, 0, 1+e.opts.Rand(2)
+		if s.RetrySeconds = s.ResetSeconds; c.refund {
+			s.Code, s.RetrySeconds = OK, 0
 		}
 		return
 	}

@@ -113,7 +113,8 @@ type Status struct {
 	// on a new key: 0 if they would now.
 	ResetSeconds uint32
 	// RetrySeconds is the time, rounded up, until the hits that were over the limit would pass if
-	// no others came. 0 with a FixedWindow: then it is ResetSeconds.
+	// no others came. 0 with a FixedWindow: then it is ResetSeconds. Both are 1 or 2, at random, after
+	// FailDeny has decided.
 	RetrySeconds uint32
 }
 

@@ -43,7 +43,7 @@ type Options struct {
 	// ExpiryJitter bounds the random time, in whole seconds, for which a counter outlives
 	// its window. It is drawn for each hit. Default: none.
 	ExpiryJitter time.Duration
-	// Rand returns the jitter, a number from 0 to n-1. Default: math/rand/v2.
+	// Rand returns a random number from 0 to n-1, for jitter. Default: math/rand/v2.
 	Rand func(n uint32) uint32
 
 	// PerSecond, if not nil, holds the counters of limits per second; the Store

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
@@ -53,6 +54,38 @@ func TestFailurePolicies(t *testing.T) {
 	// When the store responds again, its counters apply.
 	b.store.err = nil
 	equal(t, "codes with the store", codes(ask()), "over ok ok ok ok")
+}
+
+// Nothing is known of the limit that a policy denies or allows but its algorithm: clients come back in a second
+// or two, not at the end of the window.
+func TestStatusOfFailurePolicies(t *testing.T) {
+	for a := ratelimit.FixedWindow; a.Valid(); a++ {
+		retries := map[uint32]bool{}
+		for seed := range uint32(2) {
+			r := by(a, "k", 100)
+			if r.Limit.Unit = ratelimit.Day; a.HasBursts() {
+				r.Limit.Burst = 7
+			}
+			b := chargeBench(t, ratelimit.Options{OnStoreFailure: ratelimit.FailDeny, Rand: func(n uint32) uint32 { return seed % n }, Fallback: newChargeStore()}, r,
+				policy(ratelimit.FailAllow, ratelimit.Rule{Key: "allow", Limit: r.Limit}), policy(ratelimit.FailLocal, ratelimit.Rule{Key: "local", Limit: r.Limit}))
+			b.store.err = errDown
+			d := b.decide(desc("k", ""), desc("allow", ""), desc("local", ""), refund(desc("k", "")))
+			equal(t, "codes", codes(d), "over ok ok ok")
+			s := d.Statuses[0]
+			retries[s.RetrySeconds] = true
+			equal(t, "reset", s.ResetSeconds, s.RetrySeconds)
+			equal(t, "retry after", d.RetryAfter(), time.Duration(s.RetrySeconds)*time.Second)
+			for i := range d.Statuses {
+				equal(t, "algorithm", d.Statuses[i].Algorithm, a)
+			}
+			if most := d.Statuses[1].Remaining; a.HasBursts() {
+				equal(t, "remaining of an allowed one", most, 7)
+			} else {
+				equal(t, "remaining of an allowed one", most, 100)
+			}
+		}
+		equal(t, "seconds", retries, map[uint32]bool{1: true, 2: true})
+	}
 }
 
 // One descriptor with FailError fails the call, and nothing is counted locally.
