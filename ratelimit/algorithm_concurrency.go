@@ -29,6 +29,7 @@ func (permitCharger) apply(s *State, t *Charge) {
 		s[1+next%slots] = 0
 	}
 	s[0] = max(s[0], now)
+	t.apart = s[0] > now
 	used := permits(s)
 	switch n := int64(t.N); {
 	case t.Refund && t.Params[3] > 0 && t.Params[3] <= s[0]-slots: // they have expired already
@@ -74,7 +75,7 @@ func (permitCharger) report(t *Charge) (r report) {
 		for last > 0 && t.State[1+last%slots] == 0 {
 			last--
 		}
-		r.reset = (last+slots)*t.Params[2] - t.Now
+		r.reset = min((last+slots)*t.Params[2]-t.Now, 2*slots*t.Params[2])
 	}
 	if !t.Allowed {
 		r.retry = second // it is unknown when a permit is released
@@ -82,4 +83,9 @@ func (permitCharger) report(t *Charge) (r report) {
 	return r
 }
 
-func (permitCharger) expires(t *Charge) int64 { return (t.State[0] + slots) * t.Params[2] }
+func (permitCharger) expires(t *Charge) int64 {
+	if t.apart {
+		return t.Now + slots*t.Params[2]
+	}
+	return (t.State[0] + slots) * t.Params[2]
+}

@@ -5,7 +5,8 @@ import "math/bits"
 // slidingCharger counts the hits of two windows and weighs those of the one before by the share
 // of it that is less than a window ago.
 //
-//	State: 0 the start of the window, 1 its hits, 2 the hits of the window before
+//	State: 0 the start of the window, 1 its hits, 2 the hits of the window before; 3 to 5 those
+//	       of a clock that is behind (applyApart)
 //	Params: 0 the start of the window, 1 that of the one before, 2 the weight of that in
 //	       parts of 2^20, rounded up, 3 the limit, 4 the end of the window, 5 that of the next
 type slidingCharger struct{}
@@ -43,7 +44,10 @@ func (slidingCharger) apply(s *State, t *Charge) {
 	case s[0] == t.Params[0]:
 	case s[0] == t.Params[1]:
 		s[0], s[1], s[2] = t.Params[0], 0, s[1]
-	case s[0] > t.Params[0]: // the clock of another instance is ahead
+	case s[0] > t.Params[4], s[0] < t.Now-recent-(t.Params[5]-t.Params[0]) && s[0] > 0:
+		t.applyApart(s, t.Params[4])
+		return
+	case s[0] > t.Params[0]: // the clock of another instance is a little ahead
 	default:
 		s[0], s[1], s[2] = t.Params[0], 0, 0
 	}
@@ -57,7 +61,7 @@ func (slidingCharger) apply(s *State, t *Charge) {
 	default:
 		s[1] += n
 	}
-	t.State = *s
+	t.State = State{s[0], s[1], s[2]}
 }
 
 // weighed returns the hits of the window before that count, rounded up. So that products stay below
@@ -122,8 +126,8 @@ func scale(a, b, c int64) int64 {
 // expires returns the end of the window after that of the state, which may be longer than
 // that one: 28 days before 31, or the rest of a day before 15 hours.
 func (slidingCharger) expires(t *Charge) int64 {
-	if t.State[0] > t.Params[0] { // the clock of another instance is ahead: at least as long
-		return t.State[0] + 2*(t.Params[5]-t.Params[0])
+	if t.apart || t.State[0] > t.Params[0] { // the clock of another instance is ahead
+		return 2*t.Params[5] - t.Params[4]
 	}
 	return t.Params[5]
 }

@@ -9,7 +9,8 @@ import "math/bits"
 // Times are microseconds and, because tokens need not come at whole ones, a rest in parts of a
 // microsecond: so many parts as there are hits in a window.
 //
-//	State: 0 the time when the bucket is full, 1 its rest
+//	State: 0 the time when the bucket is full, 1 its rest; 3 and 4 those of a clock that is
+//	       behind (applyApart)
 //	Params: 0 the time of N tokens, 1 its rest, 2 that of a full bucket, 3 its rest,
 //	       4 the hits in a window, 5 the length of a window
 type tokenCharger struct{}
@@ -55,7 +56,11 @@ func (tokenCharger) setHits(t *Charge) {
 
 func (tokenCharger) apply(s *State, t *Charge) {
 	full, rest := s[0], min(s[1], max(t.Params[4]-1, 0)) // the limit may have been changed
-	if full < t.Now {
+	switch ahead, most := full-t.Now, t.Params[2]; {
+	case ahead > most && ahead-most > max(most, second), ahead < -recent && full > 0:
+		t.applyApart(s, t.Now+most+max(most, second))
+		return
+	case ahead < 0:
 		full, rest = t.Now, 0
 	}
 	if t.Refund {
@@ -119,4 +124,9 @@ func (tokenCharger) report(t *Charge) (r report) {
 	return r
 }
 
-func (tokenCharger) expires(t *Charge) int64 { return t.State[0] + 1 }
+func (tokenCharger) expires(t *Charge) int64 {
+	if t.apart { // the other state lasts for so long at most
+		return t.Now + t.Params[2] + 1
+	}
+	return t.State[0] + 1
+}

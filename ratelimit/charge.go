@@ -56,6 +56,8 @@ type Charge struct {
 	// Allowed is set by the store: whether the hits were within the limit. It is true if N is
 	// 0 and for hits that are refunded.
 	Allowed bool
+	// apart reports that Apply found the state of a clock that is ahead.
+	apart bool
 	// State is set by the store: as it is after the charge.
 	State State
 }
@@ -66,8 +68,35 @@ type State [9]int64
 
 // Apply applies the charge to a state, which it changes, and sets Allowed and State.
 func (t *Charge) Apply(s *State) {
-	t.Allowed = true
+	t.Allowed, t.apart = true, false
 	algorithms[t.Algorithm].apply(s, t)
+}
+
+// recent is the time in microseconds for which stores with an expiry of their own keep a state after its
+// use has ended, and a second more: if they have an older one, a clock has been set.
+const recent = 3 * second
+
+// applyApart applies the charge to a state of another clock: one that is ahead of this one, or that this
+// one is ahead of. Each has a state of its own, so that neither uses up the limit of the other: the first
+// three numbers are those of the clock that is ahead, the next three those of the one behind it. A state
+// that is old may be that of this clock, if there are two. Like a charge of no hits, one that was refused
+// changes neither.
+func (t *Charge) applyApart(s *State, latest int64) {
+	ahead, own := s[0] > latest, State{}
+	if ahead && s[3] <= latest {
+		own = State{s[3], s[4], s[5]}
+	}
+	algorithms[t.Algorithm].apply(&own, t)
+	t.apart = ahead
+	switch {
+	case !t.Allowed || t.N == 0:
+	case ahead:
+		copy(s[3:6], own[:])
+	case s[3] == 0:
+		*s = State{own[0], own[1], own[2], s[0], s[1], s[2]}
+	default:
+		copy(s[:3], own[:])
+	}
 }
 
 // SetHits sets N, at most 1<<33, and the Params that depend on it.
@@ -75,6 +104,11 @@ func (t *Charge) SetHits(n uint64) {
 	t.N = min(n, maxHits)
 	algorithms[t.Algorithm].setHits(t)
 }
+
+// Ahead reports that the permits of the State are those of a clock that is ahead, by which they expire. A
+// store lets such a state expire when it would have without the charge, and then, or at Expires if
+// that is earlier, drops it.
+func (t *Charge) Ahead() bool { return t.apart && t.Algorithm.HasPermits() }
 
 // Expires returns the time in Unix microseconds after which the State, as it is after the
 // charge, equals the zero State and may be dropped.

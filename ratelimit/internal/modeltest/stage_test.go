@@ -227,7 +227,7 @@ func (p *performance) compareState(t *target) error {
 	}
 	state := p.model.states[t.key]
 	charge.Apply(&state)
-	return differ("state "+t.key, got[0].State, state)
+	return differ("state "+t.key, got[0].State, charge.State)
 }
 
 func (p *performance) compareStats() error {

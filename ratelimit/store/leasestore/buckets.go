@@ -72,15 +72,16 @@ func (bs *buckets) find(g *bucketGroup, tag uint64, t *ratelimit.Charge) *bucket
 		g.seen[i] = t.Now
 		return b
 	}
-	if i := g.victim(tag, t.Now-bs.ahead); i >= 0 {
+	if i := g.victim(tag, t.Now, bs.ahead); i >= 0 {
 		g.tags[i], g.seen[i], g.of[i] = tag, t.Now, nil
 	}
 	return nil
 }
 
 // victim returns a slot that may be reused, the first kind that there is: empty, of a key that was seen
-// once, of an idle bucket. It returns -1 if all are in use.
-func (g *bucketGroup) victim(tag uint64, before int64) int {
+// once, of an idle bucket. Times to come, from before the clock was set back, are those of idle ones too.
+// It returns -1 if all are in use.
+func (g *bucketGroup) victim(tag uint64, now, ahead int64) int {
 	once, idle := -1, -1
 	for j := range groupSize {
 		i := (int(tag>>8) + j) % groupSize
@@ -90,7 +91,7 @@ func (g *bucketGroup) victim(tag uint64, before int64) int {
 			return i
 		case b == nil && once < 0:
 			once = i
-		case b != nil && b.caller == nil && b.asked < before && g.seen[i] < before:
+		case b != nil && b.caller == nil && (max(b.asked, g.seen[i]) < now-ahead || b.asked > now+ahead):
 			idle = i
 		}
 	}

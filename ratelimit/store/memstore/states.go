@@ -49,7 +49,10 @@ func (s *Store) Charge(_ context.Context, charges []ratelimit.Charge) error {
 
 // charge applies a charge. The shard must be locked.
 func (sh *shard) charge(t *ratelimit.Charge, sum uint64) {
-	if t.Now >= sh.states.check {
+	switch wait := sh.states.check - t.Now; {
+	case wait > checkAfter || wait < -checkAfter: // the clock may have been set, and may be set back
+		sh.states.check = t.Now + checkAfter
+	case wait <= 0:
 		sh.dropExpired(t.Now)
 	}
 	counts := t.N > 0 && !t.Refund
@@ -59,7 +62,13 @@ func (sh *shard) charge(t *ratelimit.Charge, sum uint64) {
 	}
 	if sl != nil {
 		t.Apply(&sl.state)
-		sl.expires = t.Expires()
+		if t.Ahead() && sl.expires <= t.Now {
+			sl.state = ratelimit.State{}
+			t.Apply(&sl.state)
+		}
+		if expires := t.Expires(); !t.Ahead() || expires < sl.expires {
+			sl.expires = expires
+		}
 		return
 	}
 	none, n := ratelimit.State{}, t.N

@@ -25,9 +25,9 @@ type algorithm struct {
 
 // algorithms is indexed by ratelimit.Algorithm.
 var algorithms = [...]*algorithm{
-	ratelimit.SlidingWindow: {newScript(slidingWindow + writeState), 3, appendSlidingWindow},
-	ratelimit.TokenBucket:   {newScript(bucketScript + writeState), 2, appendTokenBucket},
-	ratelimit.Concurrency:   {newScript(concurrency + writeState), 9, appendConcurrency},
+	ratelimit.SlidingWindow: {newScript(readState + slidingWindow + writeState), 3, appendSlidingWindow},
+	ratelimit.TokenBucket:   {newScript(readState + bucketScript + writeState), 2, appendTokenBucket},
+	ratelimit.Concurrency:   {newScript(readState + concurrency + writeState), 9, appendConcurrency},
 }
 
 // algorithmOf returns nil if there is none.
@@ -38,28 +38,40 @@ func algorithmOf(a ratelimit.Algorithm) *algorithm {
 	return algorithms[a]
 }
 
-// writeState ends a script. ttl is in microseconds; two seconds are added, because the clocks of
-// instances differ.
+// readState begins a script. lives sets the least time for which the state is to live, in microseconds: two
+// seconds longer than its use, because the clocks of instances differ, but three windows at most.
+const readState = `
+local value = redis.call('GET', KEYS[1])
+local charges, at, reply, ttl, changed = ARGV[1], 1, {}, 2000000, false
+local unpack, size, i = struct.unpack, #charges, 1
+local function lives(left, window) ttl = math.max(ttl, math.min(left + 2000000, 3 * window)) end
+`
+
+// writeState ends a script.
 const writeState = `
-  redis.call('SET', KEYS[1], text, 'PX', string.format('%.0f', ttl / 1000 + 2000))
+  redis.call('SET', KEYS[1], text, 'PX', string.format('%.0f', ttl / 1000))
 end
 return reply
 `
 
-// bucketScript keeps "full rest", or "full" if there is no rest.
+// bucketScript keeps "full rest", or "full" if there is no rest. If clocks are apart, the same of the
+// one that is behind follows.
 const bucketScript = `
-local value = redis.call('GET', KEYS[1])
-local full, rest = 0, 0
+local full, rest, full2, rest2 = 0, 0, 0, 0
 if value then
-  local a, b = string.match(value, '^(%d+) ?(%d*)$')
+  local a, b, c, d = string.match(value, '^(%d+) ?(%d*) ?(%d*) ?(%d*)$')
   if not a then return redis.error_reply('ERR the value of the key is not the state of a token bucket') end
-  full, rest = tonumber(a), tonumber(b) or 0
+  full, rest, full2, rest2 = tonumber(a), tonumber(b) or 0, tonumber(c) or 0, tonumber(d) or 0
 end
-local charges, at, reply, ttl, changed = ARGV[1], 1, {}, 0, false
-local unpack, size, i = struct.unpack, #charges, 1
 while at <= size do
   local now, mode, cost, costRest, most, mostRest, parts
   now, mode, cost, costRest, most, mostRest, parts, at = unpack('<ddddddd', charges, at)
+  local full1, rest1, latest = full, rest, now + most + math.max(most, 1000000)
+  local ahead, older = full > latest, full > 0 and full < now - 3000000
+  if ahead then
+    full, rest = full2, rest2
+    if full > latest then full, rest = 0, 0 end
+  end
   if rest >= parts then rest = parts > 0 and parts - 1 or 0 end
   if full < now then full, rest = now, 0 end
   local allowed = true
@@ -77,13 +89,22 @@ while at <= size do
       full, rest = after, afterRest
     end
   end
-  if allowed and mode ~= 0 then changed = true end
-  if full + 1 - now > ttl then ttl = full + 1 - now end
+  lives((ahead and most or full - now) + 1, most)
   reply[i], reply[i + 1] = allowed and full or -1 - full, rest
   i = i + 2
+  if allowed and mode ~= 0 then
+    changed = true
+    if ahead then
+      full, rest, full2, rest2 = full1, rest1, full, rest
+    elseif older and full2 == 0 then
+      full2, rest2 = full1, rest1
+    end
+  elseif ahead or older then
+    full, rest = full1, rest1
+  end
 end
 if changed then
-  local text = string.format(rest == 0 and '%.0f' or '%.0f %.0f', full, rest)
+  local text = string.format(full2 > 0 and '%.0f %.0f %.0f %.0f' or rest > 0 and '%.0f %.0f' or '%.0f', full, rest, full2, rest2)
 `
 
 func appendTokenBucket(b []byte, t *ratelimit.Charge) []byte {
@@ -98,33 +119,33 @@ func appendTokenBucket(b []byte, t *ratelimit.Charge) []byte {
 	return appendNumbers(b, t.Now, mode, t.Params[0], t.Params[1], t.Params[2], t.Params[3], t.Params[4])
 }
 
-// slidingWindow keeps "start hits before".
+// slidingWindow keeps "start hits before", and the same of a clock that is behind: see bucketScript.
 const slidingWindow = `
-local value = redis.call('GET', KEYS[1])
-local window, hits, last = 0, 0, 0
+local window, hits, last, window2, hits2, last2 = 0, 0, 0, 0, 0, 0
 if value then
-  local a, b, c = string.match(value, '^(%d+) (%d+) (%d+)$')
+  local a, b, c, d, e, f = string.match(value, '^(%d+) (%d+) (%d+) ?(%d*) ?(%d*) ?(%d*)$')
   if not a then return redis.error_reply('ERR the value of the key is not the state of a sliding window') end
-  window, hits, last = tonumber(a), tonumber(b), tonumber(c)
+  window, hits, last, window2, hits2, last2 = tonumber(a), tonumber(b), tonumber(c), tonumber(d) or 0, tonumber(e) or 0, tonumber(f) or 0
 end
-local charges, at, reply, ttl, changed = ARGV[1], 1, {}, 0, false
-local unpack, size, i = struct.unpack, #charges, 1
 while at <= size do
   local n, start, before, weight, limit, stop, next, now
   n, start, before, weight, limit, stop, next, now, at = unpack('<dddddddd', charges, at)
-  local left = next - now
-  if window == start then
-  elseif window == before then
+  local window1, hits1, last1, ahead, older = window, hits, last, window > stop, false
+  if ahead then
+    window, hits, last = window2, hits2, last2
+    if window > stop then window, hits, last = 0, 0, 0 end
+  end
+  local left = (ahead or window > start) and 2 * next - stop - now or next - now
+  if window == before then
     window, hits, last = start, 0, hits
-  elseif window > start then
-    left = window + 2 * (next - start) - now
-  else
+  elseif window < start then
+    older = not ahead and window > 0 and window < now - 3000000 - (next - start)
     window, hits, last = start, 0, 0
   end
   local allowed = true
   if n < 0 then
     local back = math.min(-n, hits)
-    hits, last, changed = hits - back, math.max(last + n + back, 0), true
+    hits, last = hits - back, math.max(last + n + back, 0)
   elseif n > 0 then
     local weighed, length = last, math.max(stop - start, 1)
     if window > start or now < start then
@@ -133,31 +154,39 @@ while at <= size do
     else
       weighed = math.floor((last * weight + 1048575) / 1048576)
     end
-    if hits + weighed + n > limit then allowed = false else hits, changed = hits + n, true end
+    if hits + weighed + n > limit then allowed = false else hits = hits + n end
   end
-  if left > ttl then ttl = left end
+  lives(left, (next - start) / 2)
   reply[i], reply[i + 1], reply[i + 2] = allowed and window or -1 - window, hits, last
   i = i + 3
+  if allowed and n ~= 0 then
+    changed = true
+    if ahead then
+      window, hits, last, window2, hits2, last2 = window1, hits1, last1, window, hits, last
+    elseif older and window2 == 0 then
+      window2, hits2, last2 = window1, hits1, last1
+    end
+  elseif ahead or older then
+    window, hits, last = window1, hits1, last1
+  end
 end
 if changed then
-  local text = string.format('%.0f %.0f %.0f', window, hits, last)
+  local text = string.format(window2 > 0 and '%.0f %.0f %.0f %.0f %.0f %.0f' or '%.0f %.0f %.0f', window, hits, last, window2, hits2, last2)
 `
 
 func appendSlidingWindow(b []byte, t *ratelimit.Charge) []byte {
 	return appendNumbers(b, signed(t), t.Params[0], t.Params[1], t.Params[2], t.Params[3], t.Params[4], t.Params[5], t.Now)
 }
 
-// concurrency keeps the newest slot and the eight numbers of permits.
+// concurrency keeps the newest slot and the eight numbers of permits. The expiry of permits of a clock that is
+// ahead remains: see [ratelimit.Charge.Ahead].
 const concurrency = `
-local value = redis.call('GET', KEYS[1])
-local newest, used = 0, {[0] = 0, 0, 0, 0, 0, 0, 0, 0}
+local newest, used, ahead = 0, {[0] = 0, 0, 0, 0, 0, 0, 0, 0}
 if value then
   local a, b, c, d, e, f, g, h, i = string.match(value, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
   if not a then return redis.error_reply('ERR the value of the key is not the state of a concurrency limit') end
   newest, used = tonumber(a), {[0] = tonumber(b), tonumber(c), tonumber(d), tonumber(e), tonumber(f), tonumber(g), tonumber(h), tonumber(i)}
 end
-local charges, at, reply, ttl, changed = ARGV[1], 1, {}, 0, false
-local unpack, size, i = struct.unpack, #charges, 1
 while at <= size do
   local n, now, limit, length, since, micro
   n, now, limit, length, since, micro, at = unpack('<dddddd', charges, at)
@@ -181,13 +210,15 @@ while at <= size do
     for slot = 0, 7 do sum = sum + used[slot] end
     if sum > limit then allowed = false else used[newest % 8], changed = used[newest % 8] + n, true end
   end
-  local left = (newest + 8) * length - micro
-  if left > ttl then ttl = left end
+  lives((newest + 8) * length - micro, 16 * length / 3)
+  ahead = newest > now + 8
   reply[i] = allowed and newest or -1 - newest
   for slot = 0, 7 do reply[i + 1 + slot] = used[slot] end
   i = i + 9
 end
 if changed then
+  local left = ahead and redis.pcall('PTTL', KEYS[1])
+  if type(left) == 'number' and left > 0 then ttl = 1000 * left end
   local text = string.format('%.0f %.0f %.0f %.0f %.0f %.0f %.0f %.0f %.0f', newest,
     used[0], used[1], used[2], used[3], used[4], used[5], used[6], used[7])
 `

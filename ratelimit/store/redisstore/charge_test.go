@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -95,7 +97,7 @@ func compareWithApply(ctx context.Context, store ratelimit.ChargeStore, l limit,
 		for i := range charges {
 			switch r.IntN(8) {
 			case 0: // the clock steps
-				now += r.Int64N(4*l.duration) - 2*l.duration
+				now += (r.Int64N(4*l.duration) - 2*l.duration) * []int64{1, 1, 1000}[r.IntN(3)]
 			case 1:
 				now += r.Int64N(3 * l.duration)
 			default:
@@ -288,6 +290,55 @@ func TestChargeKeepsLongerExpiry(t *testing.T) {
 		before := client.PTTL(t.Context(), key).Val()
 		require.NoError(t, store.Charge(t.Context(), ahead[1:]))
 		require.Greater(t, client.PTTL(t.Context(), key).Val(), before-time.Minute, a)
+	}
+}
+
+// TestChargesOfClockAhead has hits from a clock that is ahead: no state lives longer than three windows, however
+// long that is, and permits that are not released expire although others are acquired and released.
+func TestChargesOfClockAhead(t *testing.T) {
+	server := redistest.Start(t, nil)
+	store, client := open(t, server.Addr, nil), server.Client()
+	for _, a := range chargingAlgorithms {
+		for _, duration := range []int64{1e6, 60e6, 3600e6} {
+			for _, ahead := range []int64{duration / 2, duration, 3 * duration / 2, 3 * duration, 86_400e6} {
+				key, now, l := uniqueName(), time.Now().UnixMicro(), limit{a, 10, 10, duration}
+				left := func() time.Duration {
+					ttl := client.PTTL(t.Context(), key).Val()
+					require.LessOrEqual(t, ttl, 3*micros(duration), "%v: %v ahead", a, micros(ahead))
+					require.Positive(t, ttl)
+					return ttl
+				}
+				require.NoError(t, store.Charge(t.Context(), []ratelimit.Charge{l.charge(key, 9, now+ahead)}))
+				before := left()
+				charges := []ratelimit.Charge{l.charge(key, 1, now)}
+				require.NoError(t, store.Charge(t.Context(), charges))
+				require.True(t, charges[0].Allowed || ahead <= 2*duration, "%v: %v ahead", a, micros(ahead))
+				if after := left(); a == ratelimit.Concurrency && ahead > 2*duration {
+					require.LessOrEqual(t, after, before)
+				}
+			}
+		}
+	}
+}
+
+func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
+
+// TestStatesOfOlderVersions reads what versions wrote that kept the state of one clock.
+func TestStatesOfOlderVersions(t *testing.T) {
+	server := redistest.Start(t, nil)
+	store, client := open(t, server.Addr, nil), server.Client()
+	const now = 1_800_000_000_000_000
+	for a, text := range map[ratelimit.Algorithm]string{
+		ratelimit.SlidingWindow: "1800000000000000 8 0",
+		ratelimit.TokenBucket:   "1800000048000000",
+		ratelimit.Concurrency:   strconv.Itoa(now/(60_000_000/7)) + " 8 0 0 0 0 0 0 0",
+	} {
+		key, l := uniqueName(), limit{a, 10, 10, 60e6}
+		require.NoError(t, client.Set(t.Context(), key, text, time.Minute).Err())
+		charges := []ratelimit.Charge{l.charge(key, 3, now), l.charge(key, 2, now), l.charge(key, 1, now)}
+		require.NoError(t, store.Charge(t.Context(), charges))
+		require.Equal(t, []bool{false, true, false}, []bool{charges[0].Allowed, charges[1].Allowed, charges[2].Allowed}, a)
+		require.Len(t, strings.Fields(client.Get(t.Context(), key).Val()), len(strings.Fields(text)), "older versions can read it")
 	}
 }
 

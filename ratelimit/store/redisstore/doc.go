@@ -31,7 +31,9 @@
 //
 // The times are those of the instances' clocks, in Unix microseconds, as the windows of counters
 // are. A state outlives its use by two seconds, so that none is lost too early for an
-// instance whose clock is late by as much.
+// instance whose clock is late by as much, but lives for three windows at most, or three times as long as
+// a bucket takes to fill. If the clocks of instances are further apart than a window, the state of a
+// sliding window or token bucket has the numbers of both, those of the clock that is ahead first.
 //
 // # Pipelines
 //
@@ -146,6 +148,10 @@
 // who read them: binary states would save a tenth. A state is not written for hits that are refused,
 // so a client over its limit costs one GET. The test of the scripts is [ratelimit.Charge.Apply]:
 // both get thousands of random charges.
+//
+// Times could be those of the server (TIME). They are not, so that states are the same in all stores, [ratelimit.Charge.Apply]
+// tests the scripts, programs can test with a clock of their own, and proxies, which do not know TIME, can
+// be used. Versions before that with numbers of two clocks refuse such states, and write none.
 //
 // Functions (FUNCTION LOAD) were turned down, because they need Redis 7, and the right to load them
 // on every server. So was INCRBY instead of GET and SET, because it can't refuse.
