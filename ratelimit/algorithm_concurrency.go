@@ -83,9 +83,4 @@ func (permitCharger) report(t *Charge) (r report) {
 	return r
 }
 
-func (permitCharger) expires(t *Charge) int64 {
-	if t.apart {
-		return t.Now + slots*t.Params[2]
-	}
-	return (t.State[0] + slots) * t.Params[2]
-}
+func (permitCharger) expires(t *Charge) int64 { return (t.Params[0] + slots) * t.Params[2] }

@@ -44,8 +44,19 @@ func (slidingCharger) apply(s *State, t *Charge) {
 	case s[0] == t.Params[0]:
 	case s[0] == t.Params[1]:
 		s[0], s[1], s[2] = t.Params[0], 0, s[1]
-	case s[0] > t.Params[4], s[0] < t.Now-recent-(t.Params[5]-t.Params[0]) && s[0] > 0:
-		t.applyApart(s, t.Params[4])
+	case s[0] > t.Params[4]:
+		own := State{t.Params[0]} // as if by a multiple of three windows, of which two count, if that is much less
+		switch ahead := (s[0] - t.Params[0]) / max(t.Params[4]-t.Params[0], 1); {
+		case ahead <= 3:
+		case ahead%3 == 0:
+			own[1], own[2] = s[1], s[2]
+		case ahead%3 == 2:
+			own[2] = s[1]
+		}
+		t.applyApart(s, t.Params[4], own)
+		return
+	case s[0] < t.Now-recent-(t.Params[5]-t.Params[0]) && s[0] > 0:
+		t.applyApart(s, s[0], State{})
 		return
 	case s[0] > t.Params[0]: // the clock of another instance is a little ahead
 	default:

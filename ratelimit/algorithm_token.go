@@ -57,8 +57,17 @@ func (tokenCharger) setHits(t *Charge) {
 func (tokenCharger) apply(s *State, t *Charge) {
 	full, rest := s[0], min(s[1], max(t.Params[4]-1, 0)) // the limit may have been changed
 	switch ahead, most := full-t.Now, t.Params[2]; {
-	case ahead > most && ahead-most > max(most, second), ahead < -recent && full > 0:
-		t.applyApart(s, t.Now+most+max(most, second))
+	case ahead > most && ahead-most > max(most, second):
+		// Begin as if by a multiple of twice the time in which it fills, if that is much less.
+		if begin := 1 + (ahead-1)%max(2*most, 1); begin <= most && ahead > 4*most {
+			ahead = begin
+		} else {
+			ahead = 0
+		}
+		t.applyApart(s, t.Now+most+max(most, second), State{t.Now + ahead, rest})
+		return
+	case ahead < -recent && full > 0:
+		t.applyApart(s, full, State{})
 		return
 	case ahead < 0:
 		full, rest = t.Now, 0

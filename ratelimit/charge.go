@@ -78,12 +78,12 @@ const recent = 3 * second
 
 // applyApart applies the charge to a state of another clock: one that is ahead of this one, or that this
 // one is ahead of. Each has a state of its own, so that neither uses up the limit of the other: the first
-// three numbers are those of the clock that is ahead, the next three those of the one behind it. A state
-// that is old may be that of this clock, if there are two. Like a charge of no hits, one that was refused
-// changes neither.
-func (t *Charge) applyApart(s *State, latest int64) {
-	ahead, own := s[0] > latest, State{}
-	if ahead && s[3] <= latest {
+// three numbers are those of the clock that is ahead, the next three those of the one behind it, which
+// begins with the state own. A state that is old may be that of this clock, if there are two. Like a charge of
+// no hits, one that was refused changes neither.
+func (t *Charge) applyApart(s *State, latest int64, own State) {
+	ahead := s[0] > latest
+	if ahead && s[3] > 0 && s[3] <= latest {
 		own = State{s[3], s[4], s[5]}
 	}
 	algorithms[t.Algorithm].apply(&own, t)

@@ -163,28 +163,42 @@ func TestClocksApart(t *testing.T) {
 	})
 }
 
-// TestClockSteps has one hit from a clock that is set back then, by seconds to days: with each algorithm the
-// next hits pass, and until they do no longer passes than a window and what clocks may differ by.
+// TestClockSteps has the hits of a limit from a clock that is set back then, by seconds to days: with each
+// algorithm further hits pass when they would anyway, or a window later, by which clocks may differ.
 func TestClockSteps(t *testing.T) {
 	t.Parallel()
 	clockStores(t, func(t *testing.T, stores [2]ratelimit.Store) {
 		_, inMemory := stores[0].(*memstore.Store)
+		r := rand.New(rand.NewPCG(1, 2))
 		for a := ratelimit.FixedWindow; a.Valid(); a++ {
 			if a.HasPermits() && !inMemory {
 				continue // permits from a clock that is ahead expire by the clock of the store
 			}
-			for _, unit := range []ratelimit.Unit{ratelimit.Second, ratelimit.Minute} {
-				for _, ahead := range []int64{1e6, 2e6, 10e6, 61e6, 130e6, 3600e6, day, 30 * day} {
-					c := newClockTest(t, stores, ratelimit.Limit{RequestsPerUnit: 5, Unit: unit, Algorithm: a}, fmt.Sprintf("%s-%s-%d", a, unit, ahead))
+			for i := range 4 {
+				unit, most := []ratelimit.Unit{ratelimit.Second, ratelimit.Minute}[i%2], uint32(i/2*4+1)
+				for _, ahead := range []int64{1e6, 2e6, 10e6, 61e6, 130e6, 3600e6, day, 30 * day, r.Int64N(20e6), r.Int64N(400e6), r.Int64N(day)} {
+					c := newClockTest(t, stores, ratelimit.Limit{RequestsPerUnit: most, Unit: unit, Algorithm: a}, fmt.Sprintf("%s-%d-%d", a, i, ahead))
 					c.offset[1] = ahead
-					if !c.allow(t, 1, 5) || c.allow(t, 1, 1) {
+					if !c.allow(t, 1, c.most) || c.allow(t, 1, 1) {
 						t.Fatalf("%s: the limit does not pass by the clock that is ahead", a)
 					}
 					from := c.now
 					for !c.allow(t, 0, 1) {
-						if c.now += c.length / 20; c.now-from > 2*c.length+c.length/2 {
-							t.Fatalf("%s: refused for %v after 5 per %s from a clock %v ahead", a, micros(c.now-from), unit, micros(ahead))
+						if c.now += c.length / 20; c.now-from > c.length*(2*c.most+1)/c.most+c.length/10 {
+							t.Fatalf("%s: refused for %v after %d per %s from a clock %v ahead", a, micros(c.now-from), most, unit, micros(ahead))
 						}
+					}
+					if a.HasPermits() || !a.NeedsChargeStore() || ahead%(3*c.length) != 0 {
+						continue
+					}
+					// A clock that is wrong by whole hours or days has used up the limit of the right one, too.
+					for range 60 {
+						c.now += c.length / 20
+						c.allow(t, 0, 1)
+					}
+					c.passed = map[int64][]pass{0: append(c.passed[ahead], c.passed[0]...)}
+					if err := c.check(); err != nil {
+						t.Fatalf("%s, clocks %v apart: %v", a, micros(ahead), err)
 					}
 				}
 			}

@@ -216,6 +216,27 @@ func TestBucketsOfFewKeys(t *testing.T) {
 	}
 }
 
+// Buckets of keys that are not in use any more make room, also after the clock is set back.
+func TestBucketsAfterClockIsSetBack(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	clock := &ratelimit.Options{Now: func() time.Time { return now }}
+	i := newCharger(t, memstore.New(&memstore.Options{Now: clock.Now}), bucketOf(1_000_000, ratelimit.Second, 0), clock)
+	q := &ratelimit.Request{Domain: "d", Descriptors: make([]ratelimit.Descriptor, 1)}
+	claims := func(keys ...string) uint64 {
+		before := i.leases.Stats().Claims
+		for n := range 1000 * len(keys) {
+			q.Descriptors[0].Entries = []ratelimit.Entry{{Key: "k", Value: keys[n%len(keys)]}}
+			_, err := i.Decide(t.Context(), q)
+			require.NoError(t, err)
+			now = now.Add(10 * time.Microsecond)
+		}
+		return i.leases.Stats().Claims - before
+	}
+	require.NotZero(t, claims("a", "b", "c", "d", "e", "f", "g", "h"))
+	now = now.Add(-time.Hour)
+	require.NotZero(t, claims("new"), "a key that was not known before the clock was set back")
+}
+
 // A key with few hits, a limit that changes, hits that are given back, reads, and a clock that is set back.
 func TestBucketState(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)

@@ -38,17 +38,18 @@ func algorithmOf(a ratelimit.Algorithm) *algorithm {
 	return algorithms[a]
 }
 
-// readState begins a script. lives sets the least time for which the state is to live, in microseconds: two
-// seconds longer than its use, because the clocks of instances differ, but three windows at most.
+// readState begins a script.
 const readState = `
 local value = redis.call('GET', KEYS[1])
-local charges, at, reply, ttl, changed = ARGV[1], 1, {}, 2000000, false
+local charges, at, reply, ttl, longest, changed = ARGV[1], 1, {}, 0, 0, false
 local unpack, size, i = struct.unpack, #charges, 1
-local function lives(left, window) ttl = math.max(ttl, math.min(left + 2000000, 3 * window)) end
 `
 
-// writeState ends a script.
+// writeState ends a script. ttl is in microseconds; two seconds are added, because the clocks of
+// instances differ, but not beyond longest, which is three windows.
 const writeState = `
+  ttl = ttl + 2000000
+  if ttl > longest then ttl = longest > 2000000 and longest or 2000000 end
   redis.call('SET', KEYS[1], text, 'PX', string.format('%.0f', ttl / 1000))
 end
 return reply
@@ -59,18 +60,26 @@ return reply
 const bucketScript = `
 local full, rest, full2, rest2 = 0, 0, 0, 0
 if value then
-  local a, b, c, d = string.match(value, '^(%d+) ?(%d*) ?(%d*) ?(%d*)$')
+  local a, b = string.match(value, '^(%d+) ?(%d*)$')
+  if not a then a, b, full2, rest2 = string.match(value, '^(%d+) (%d+) (%d+) (%d+)$') end
   if not a then return redis.error_reply('ERR the value of the key is not the state of a token bucket') end
-  full, rest, full2, rest2 = tonumber(a), tonumber(b) or 0, tonumber(c) or 0, tonumber(d) or 0
+  full, rest, full2, rest2 = tonumber(a), tonumber(b) or 0, tonumber(full2), tonumber(rest2)
 end
 while at <= size do
   local now, mode, cost, costRest, most, mostRest, parts
   now, mode, cost, costRest, most, mostRest, parts, at = unpack('<ddddddd', charges, at)
-  local full1, rest1, latest = full, rest, now + most + math.max(most, 1000000)
-  local ahead, older = full > latest, full > 0 and full < now - 3000000
-  if ahead then
-    full, rest = full2, rest2
-    if full > latest then full, rest = 0, 0 end
+  local full1, rest1, latest = full, rest, now + most
+  local ahead, older = false, full < now - 3000000 and full > 0
+  if full > latest then
+    latest = latest + math.max(most, 1000000)
+    ahead = full > latest
+    if not ahead then
+    elseif full2 > 0 and full2 <= latest then
+      full, rest = full2, rest2
+    else
+      local begin = 1 + (full - now - 1) % math.max(2 * most, 1)
+      full = begin <= most and full - now > 4 * most and now + begin or now
+    end
   end
   if rest >= parts then rest = parts > 0 and parts - 1 or 0 end
   if full < now then full, rest = now, 0 end
@@ -89,18 +98,19 @@ while at <= size do
       full, rest = after, afterRest
     end
   end
-  lives((ahead and most or full - now) + 1, most)
+  longest = 3 * most
+  if full + 1 - now > ttl then ttl = full + 1 - now end
   reply[i], reply[i + 1] = allowed and full or -1 - full, rest
   i = i + 2
-  if allowed and mode ~= 0 then
-    changed = true
-    if ahead then
-      full, rest, full2, rest2 = full1, rest1, full, rest
-    elseif older and full2 == 0 then
-      full2, rest2 = full1, rest1
-    end
-  elseif ahead or older then
+  local charged = allowed and mode ~= 0
+  if charged then changed = true end
+  if ahead then
+    if charged then full2, rest2 = full, rest end
+    full, rest, ttl = full1, rest1, math.max(ttl, most + 1)
+  elseif older and not charged then
     full, rest = full1, rest1
+  elseif older and full2 == 0 then
+    full2, rest2 = full1, rest1
   end
 end
 if changed then
@@ -123,19 +133,25 @@ func appendTokenBucket(b []byte, t *ratelimit.Charge) []byte {
 const slidingWindow = `
 local window, hits, last, window2, hits2, last2 = 0, 0, 0, 0, 0, 0
 if value then
-  local a, b, c, d, e, f = string.match(value, '^(%d+) (%d+) (%d+) ?(%d*) ?(%d*) ?(%d*)$')
+  local a, b, c = string.match(value, '^(%d+) (%d+) (%d+)$')
+  if not a then a, b, c, window2, hits2, last2 = string.match(value, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$') end
   if not a then return redis.error_reply('ERR the value of the key is not the state of a sliding window') end
-  window, hits, last, window2, hits2, last2 = tonumber(a), tonumber(b), tonumber(c), tonumber(d) or 0, tonumber(e) or 0, tonumber(f) or 0
+  window, hits, last, window2, hits2, last2 = tonumber(a), tonumber(b), tonumber(c), tonumber(window2), tonumber(hits2), tonumber(last2)
 end
 while at <= size do
   local n, start, before, weight, limit, stop, next, now
   n, start, before, weight, limit, stop, next, now, at = unpack('<dddddddd', charges, at)
-  local window1, hits1, last1, ahead, older = window, hits, last, window > stop, false
+  local window1, hits1, last1, ahead, older, left = window, hits, last, window > stop, false, next - now
   if ahead then
-    window, hits, last = window2, hits2, last2
-    if window > stop then window, hits, last = 0, 0, 0 end
+    local windows = math.floor((window - start) / math.max(stop - start, 1))
+    window = start
+    if window2 > 0 and window2 <= stop then
+      window, hits, last = window2, hits2, last2
+    elseif windows <= 3 or windows % 3 > 0 then
+      hits, last = 0, windows > 3 and windows % 3 == 2 and hits or 0
+    end
   end
-  local left = (ahead or window > start) and 2 * next - stop - now or next - now
+  if window1 > start then left = left + next - stop end
   if window == before then
     window, hits, last = start, 0, hits
   elseif window < start then
@@ -156,18 +172,19 @@ while at <= size do
     end
     if hits + weighed + n > limit then allowed = false else hits = hits + n end
   end
-  lives(left, (next - start) / 2)
+  longest = 1.5 * (next - start)
+  if left > ttl then ttl = left end
   reply[i], reply[i + 1], reply[i + 2] = allowed and window or -1 - window, hits, last
   i = i + 3
-  if allowed and n ~= 0 then
-    changed = true
-    if ahead then
-      window, hits, last, window2, hits2, last2 = window1, hits1, last1, window, hits, last
-    elseif older and window2 == 0 then
-      window2, hits2, last2 = window1, hits1, last1
-    end
-  elseif ahead or older then
+  local charged = allowed and n ~= 0
+  if charged then changed = true end
+  if ahead then
+    if charged then window2, hits2, last2 = window, hits, last end
     window, hits, last = window1, hits1, last1
+  elseif older and not charged then
+    window, hits, last = window1, hits1, last1
+  elseif older and window2 == 0 then
+    window2, hits2, last2 = window1, hits1, last1
   end
 end
 if changed then
@@ -210,7 +227,9 @@ while at <= size do
     for slot = 0, 7 do sum = sum + used[slot] end
     if sum > limit then allowed = false else used[newest % 8], changed = used[newest % 8] + n, true end
   end
-  lives((newest + 8) * length - micro, 16 * length / 3)
+  local left = (newest + 8) * length - micro
+  longest = 16 * length
+  if left > ttl then ttl = left end
   ahead = newest > now + 8
   reply[i] = allowed and newest or -1 - newest
   for slot = 0, 7 do reply[i + 1 + slot] = used[slot] end
@@ -218,7 +237,7 @@ while at <= size do
 end
 if changed then
   local left = ahead and redis.pcall('PTTL', KEYS[1])
-  if type(left) == 'number' and left > 0 then ttl = 1000 * left end
+  if type(left) == 'number' and left > 0 then ttl = 1000 * left - 2000000 end
   local text = string.format('%.0f %.0f %.0f %.0f %.0f %.0f %.0f %.0f %.0f', newest,
     used[0], used[1], used[2], used[3], used[4], used[5], used[6], used[7])
 `

@@ -149,9 +149,9 @@
 // so a client over its limit costs one GET. The test of the scripts is [ratelimit.Charge.Apply]:
 // both get thousands of random charges.
 //
-// Times could be those of the server (TIME). They are not, so that states are the same in all stores, [ratelimit.Charge.Apply]
-// tests the scripts, programs can test with a clock of their own, and proxies, which do not know TIME, can
-// be used. Versions before that with numbers of two clocks refuse such states, and write none.
+// Using the time of the server (TIME) was turned down: states would differ from those of other stores,
+// [ratelimit.Charge.Apply] could not test the scripts, programs could not test with a clock of their own,
+// and servers of a cluster have several clocks.
 //
 // Functions (FUNCTION LOAD) were turned down, because they need Redis 7, and the right to load them
 // on every server. So was INCRBY instead of GET and SET, because it can't refuse.

@@ -88,7 +88,7 @@ func algorithmCases() (all []Case) {
 		}},
 		{"charge/clocks", "the clocks of instances differ, and are set back", func(p *probe, a ratelimit.Algorithm) {
 			m, base := p.limit(a, 5), p.micro
-			for i, seconds := range []int64{0, 1, -1, 30, 10, 3600, 3599, 20, 7300, 3605, 7201} {
+			for i, seconds := range []int64{0, 1, -1, 30, 10, 3600, 3599, 20, 7300, 3605, 7201, 90_000, 20, 90_010, 7_202, 40, -86_400, 90_020, 60, -86_390} {
 				p.within("%s: with a clock set to %+d s", a, seconds)
 				p.micro = base + seconds*1_000_000 + int64(i)
 				p.charge(m.charge("clocks", 1), m.back("clocks", uint64(i%2), 0))
