@@ -20,6 +20,10 @@ var tokenBucket = algorithm{name: "token_bucket", bursts: true, leasable: true, 
 // maxTime bounds the times of a charge, so that sums stay below 2^53.
 const maxTime = 1 << 51
 
+// late is the time in microseconds by which a charge may come late to a store that stalls, if that is less
+// than a window.
+const late = 15 * second
+
 func (tokenCharger) params(l *chargeLimit, t *Charge) {
 	time := l.one
 	if t.N != 1 {
@@ -57,14 +61,14 @@ func (tokenCharger) setHits(t *Charge) {
 func (tokenCharger) apply(s *State, t *Charge) {
 	full, rest := s[0], min(s[1], max(t.Params[4]-1, 0)) // the limit may have been changed
 	switch ahead, most := full-t.Now, t.Params[2]; {
-	case ahead > most && ahead-most > max(most, second):
+	case ahead > most && ahead-most > max(most, min(t.Params[5], late)):
 		// Begin as if by a multiple of twice the time in which it fills, if that is much less.
 		if begin := 1 + (ahead-1)%max(2*most, 1); begin <= most && ahead > 4*most {
 			ahead = begin
 		} else {
 			ahead = 0
 		}
-		t.applyApart(s, t.Now+most+max(most, second), State{t.Now + ahead, rest})
+		t.applyApart(s, t.Now+most+max(most, min(t.Params[5], late)), State{t.Now + ahead, rest})
 		return
 	case ahead < -recent && full > 0:
 		t.applyApart(s, full, State{})

@@ -57,6 +57,13 @@ func (b *bucketRun) engine(i *instance) *ratelimit.Engine {
 	if !b.skew {
 		i.offset = 0
 	}
+	// Charges are up to 8 seconds late. Clocks that are further apart have buckets of their own.
+	fill := time.Duration(max(b.limit.Burst, 1)) * time.Minute / time.Duration(b.limit.RequestsPerUnit)
+	if b.limit.Burst == 0 {
+		fill = time.Minute
+	}
+	most := (max(fill, 15*time.Second) - 9*time.Second) / 2
+	i.offset = min(max(i.offset, -most), most)
 	limit := b.limit
 	limit.Lease = !i.plain
 	rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "d", Rules: []ratelimit.Rule{{Key: "k", Limit: &limit}}}}, nil)

@@ -66,20 +66,16 @@ if value then
   full, rest, full2, rest2 = tonumber(a), tonumber(b) or 0, tonumber(full2), tonumber(rest2)
 end
 while at <= size do
-  local now, mode, cost, costRest, most, mostRest, parts
-  now, mode, cost, costRest, most, mostRest, parts, at = unpack('<ddddddd', charges, at)
+  local now, mode, cost, costRest, most, mostRest, parts, length
+  now, mode, cost, costRest, most, mostRest, parts, length, at = unpack('<dddddddd', charges, at)
   local full1, rest1, latest = full, rest, now + most
-  local ahead, older = false, full < now - 3000000 and full > 0
-  if full > latest then
-    latest = latest + math.max(most, 1000000)
-    ahead = full > latest
-    if not ahead then
-    elseif full2 > 0 and full2 <= latest then
-      full, rest = full2, rest2
-    else
-      local begin = 1 + (full - now - 1) % math.max(2 * most, 1)
-      full = begin <= most and full - now > 4 * most and now + begin or now
-    end
+  if full > latest then latest = latest + math.max(most, math.min(length, 15000000)) end
+  local ahead, older = full > latest, full < now - 3000000 and full > 0
+  if ahead and full2 > 0 and full2 <= latest then
+    full, rest = full2, rest2
+  elseif ahead then
+    local begin = 1 + (full - now - 1) % math.max(2 * most, 1)
+    full = begin <= most and full - now > 4 * most and now + begin or now
   end
   if rest >= parts then rest = parts > 0 and parts - 1 or 0 end
   if full < now then full, rest = now, 0 end
@@ -126,7 +122,7 @@ func appendTokenBucket(b []byte, t *ratelimit.Charge) []byte {
 	default:
 		mode = 1
 	}
-	return appendNumbers(b, t.Now, mode, t.Params[0], t.Params[1], t.Params[2], t.Params[3], t.Params[4])
+	return appendNumbers(b, t.Now, mode, t.Params[0], t.Params[1], t.Params[2], t.Params[3], t.Params[4], t.Params[5])
 }
 
 // slidingWindow keeps "start hits before", and the same of a clock that is behind: see bucketScript.
