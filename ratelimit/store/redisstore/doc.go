@@ -32,8 +32,9 @@
 // The times are those of the instances' clocks, in Unix microseconds, as the windows of counters
 // are. A state outlives its use by two seconds, so that none is lost too early for an
 // instance whose clock is late by as much, but lives for three windows at most, or three times as long as
-// a bucket takes to fill. If the clocks of instances are further apart than that, the state of a sliding
-// window or token bucket has the numbers of both, those of the clock that is ahead first.
+// a bucket takes to fill. If the clocks of instances are apart by more
+// than a window (or that time), the state of a sliding window or token bucket has the numbers of both, those of
+// the clock that is ahead first.
 //
 // # Pipelines
 //
