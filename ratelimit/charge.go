@@ -79,8 +79,8 @@ const recent = 3 * second
 // applyApart applies the charge to a state of another clock: one that is ahead of this one, or that this
 // one is ahead of. Each has a state of its own, so that neither uses up the limit of the other: the first
 // three numbers are those of the clock that is ahead, the next three those of the one behind it, which
-// begins with the state own. A state that is old may be that of this clock, if there are two. Like a charge of
-// no hits, one that was refused changes neither.
+// begins with the state own. The seventh is 1 if that clock has charged hits: then a state that is old may be
+// that of this clock. Like a charge of no hits, one that was refused changes nothing.
 func (t *Charge) applyApart(s *State, latest int64, own State) {
 	ahead := s[0] > latest
 	if ahead && s[3] > 0 && s[3] <= latest {
@@ -92,7 +92,8 @@ func (t *Charge) applyApart(s *State, latest int64, own State) {
 	case !t.Allowed || t.N == 0:
 	case ahead:
 		copy(s[3:6], own[:])
-	case s[3] == 0:
+		s[6] = 1
+	case s[6] == 0:
 		*s = State{own[0], own[1], own[2], s[0], s[1], s[2]}
 	default:
 		copy(s[:3], own[:])

@@ -56,14 +56,14 @@ return reply
 `
 
 // bucketScript keeps "full rest", or "full" if there is no rest. If clocks are apart, the same of the
-// one that is behind follows.
+// one that is behind follows, and whether that has charged hits.
 const bucketScript = `
-local full, rest, full2, rest2 = 0, 0, 0, 0
+local full, rest, full2, rest2, two = 0, 0, 0, 0, 0
 if value then
   local a, b = string.match(value, '^(%d+) ?(%d*)$')
-  if not a then a, b, full2, rest2 = string.match(value, '^(%d+) (%d+) (%d+) (%d+)$') end
+  if not a then a, b, full2, rest2, two = string.match(value, '^(%d+) (%d+) (%d+) (%d+) (%d+)$') end
   if not a then return redis.error_reply('ERR the value of the key is not the state of a token bucket') end
-  full, rest, full2, rest2 = tonumber(a), tonumber(b) or 0, tonumber(full2), tonumber(rest2)
+  full, rest, full2, rest2, two = tonumber(a), tonumber(b) or 0, tonumber(full2), tonumber(rest2), tonumber(two)
 end
 while at <= size do
   local now, mode, cost, costRest, most, mostRest, parts, length
@@ -101,16 +101,16 @@ while at <= size do
   local charged = allowed and mode ~= 0
   if charged then changed = true end
   if ahead then
-    if charged then full2, rest2 = full, rest end
+    if charged then full2, rest2, two = full, rest, 1 end
     full, rest, ttl = full1, rest1, math.max(ttl, most + 1)
   elseif older and not charged then
     full, rest = full1, rest1
-  elseif older and full2 == 0 then
+  elseif older and two == 0 then
     full2, rest2 = full1, rest1
   end
 end
 if changed then
-  local text = string.format(full2 > 0 and '%.0f %.0f %.0f %.0f' or rest > 0 and '%.0f %.0f' or '%.0f', full, rest, full2, rest2)
+  local text = string.format(full2 > 0 and '%.0f %.0f %.0f %.0f %.0f' or rest > 0 and '%.0f %.0f' or '%.0f', full, rest, full2, rest2, two)
 `
 
 func appendTokenBucket(b []byte, t *ratelimit.Charge) []byte {
@@ -127,12 +127,13 @@ func appendTokenBucket(b []byte, t *ratelimit.Charge) []byte {
 
 // slidingWindow keeps "start hits before", and the same of a clock that is behind: see bucketScript.
 const slidingWindow = `
-local window, hits, last, window2, hits2, last2 = 0, 0, 0, 0, 0, 0
+local window, hits, last, window2, hits2, last2, two = 0, 0, 0, 0, 0, 0, 0
 if value then
   local a, b, c = string.match(value, '^(%d+) (%d+) (%d+)$')
-  if not a then a, b, c, window2, hits2, last2 = string.match(value, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$') end
+  if not a then a, b, c, window2, hits2, last2, two = string.match(value, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$') end
   if not a then return redis.error_reply('ERR the value of the key is not the state of a sliding window') end
-  window, hits, last, window2, hits2, last2 = tonumber(a), tonumber(b), tonumber(c), tonumber(window2), tonumber(hits2), tonumber(last2)
+  window, hits, last = tonumber(a), tonumber(b), tonumber(c)
+  window2, hits2, last2, two = tonumber(window2), tonumber(hits2), tonumber(last2), tonumber(two)
 end
 while at <= size do
   local n, start, before, weight, limit, stop, next, now
@@ -175,16 +176,16 @@ while at <= size do
   local charged = allowed and n ~= 0
   if charged then changed = true end
   if ahead then
-    if charged then window2, hits2, last2 = window, hits, last end
+    if charged then window2, hits2, last2, two = window, hits, last, 1 end
     window, hits, last = window1, hits1, last1
   elseif older and not charged then
     window, hits, last = window1, hits1, last1
-  elseif older and window2 == 0 then
+  elseif older and two == 0 then
     window2, hits2, last2 = window1, hits1, last1
   end
 end
 if changed then
-  local text = string.format(window2 > 0 and '%.0f %.0f %.0f %.0f %.0f %.0f' or '%.0f %.0f %.0f', window, hits, last, window2, hits2, last2)
+  local text = string.format(window2 > 0 and '%.0f %.0f %.0f %.0f %.0f %.0f %.0f' or '%.0f %.0f %.0f', window, hits, last, window2, hits2, last2, two)
 `
 
 func appendSlidingWindow(b []byte, t *ratelimit.Charge) []byte {
