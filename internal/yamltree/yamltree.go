@@ -94,6 +94,16 @@ func (n *Node) Get(name string) *Node {
 // Decode stores the value as the YAML library does: in a variable of type any, the type of a scalar follows from
 // its tag. The error has no position.
 func (n *Node) Decode(to any) error {
+	if n.Kind == Text && n.Tag == "!!str" { // nearly all, which the library would make a decoder for each
+		switch to := to.(type) {
+		case *any:
+			*to = n.Text
+			return nil
+		case *string:
+			*to = n.Text
+			return nil
+		}
+	}
 	if err := n.raw.Decode(to); err != nil {
 		return errors.New(libraryError(err).Reason)
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// field is a key that a map may have, and the function that decodes its value.
+// field is a key that a map may have, and the function that decodes its value, of the rule that has the map.
 type field struct {
 	name   string
-	decode func(*value)
+	decode func(*ratelimit.Rule, *value)
 }
 
 // What some values must be, as faults name it.
@@ -32,34 +32,29 @@ const (
 
 func (d *decoder) documentFields(domain *ratelimit.Domain) []field {
 	return []field{
-		{"domain", d.text(&domain.Name)},
-		{"descriptors", func(v *value) { domain.Rules = d.rules(v, len(domain.Name)) }},
+		{"domain", func(_ *ratelimit.Rule, v *value) { domain.Name = d.text(v) }},
+		{"descriptors", func(_ *ratelimit.Rule, v *value) { domain.Rules = d.rules(v, len(domain.Name)) }},
 	}
 }
 
-// ruleFields lists the fields of a descriptor; above is the length of the composite
-// key of the descriptor around it. Nested descriptors come last, because they need the
-// key and value.
-func (d *decoder) ruleFields(r *ratelimit.Rule, above int) []field {
+// ruleFields lists the fields of a descriptor. Nested descriptors come last, because they need the key and value.
+func (d *decoder) ruleFields() []field {
 	fields := append([]field{
-		{"key", d.text(&r.Key)},
-		{"value", d.text(&r.Value)},
-		{"rate_limit", func(v *value) { d.limit(v, r) }},
-	}, d.described(r, false)...)
-	return append(fields, field{"descriptors", func(v *value) { r.Rules = d.rules(v, compositeLen(above, r)) }})
+		{"key", func(r *ratelimit.Rule, v *value) { r.Key = d.text(v) }},
+		{"value", func(r *ratelimit.Rule, v *value) { r.Value = d.text(v) }},
+		{"rate_limit", func(r *ratelimit.Rule, v *value) { d.limit(v, r) }},
+	}, d.described(false)...)
+	return append(fields, field{"descriptors", func(r *ratelimit.Rule, v *value) { r.Rules = d.rules(v, compositeLen(d.above, r)) }})
 }
 
-// text returns a function that decodes a string.
-func (d *decoder) text(to *string) func(*value) {
-	return func(v *value) { *to = scalar[string](d, v, wantText) }
-}
+// text decodes a string.
+func (d *decoder) text(v *value) string { return scalar[string](d, v, wantText) }
 
 // described lists the fields of a rule, or of its limit, that the options describe.
-func (d *decoder) described(r *ratelimit.Rule, inLimit bool) []field {
-	out := make([]field, 0, len(d.table))
+func (d *decoder) described(inLimit bool) (out []field) {
 	for i := range d.table {
 		if f := &d.table[i]; f.InLimit == inLimit {
-			out = append(out, field{f.Name, func(v *value) { d.set(r, f, v) }})
+			out = append(out, field{f.Name, func(r *ratelimit.Rule, v *value) { d.set(r, f, v) }})
 		}
 	}
 	return out
@@ -87,7 +82,7 @@ func (d *decoder) set(r *ratelimit.Rule, f *ratelimit.Field, v *value) {
 			x = d.json(v.value)
 		}
 	default:
-		x = scalar[string](d, v, wantText)
+		x = d.text(v)
 	}
 	if v.value.Kind == yamltree.Null || v.faulty {
 		return
@@ -131,7 +126,8 @@ func decodeFile(f File, opts *Options) *document {
 		return doc
 	}
 	d := &decoder{document: doc, table: opts.Fields, known: make(map[string][]string), inherited: make(map[*yamltree.Node]inherited)}
-	d.fields(doc.root, inDocument, d.documentFields(&doc.domain))
+	d.ofRule, d.ofLimit = d.ruleFields(), d.described(true)
+	d.fields(doc.root, nil, inDocument, d.documentFields(&doc.domain))
 	doc.ok = d.keyBytes <= maxKeyBytes
 	return doc
 }
@@ -139,12 +135,15 @@ func decodeFile(f File, opts *Options) *document {
 // rules decodes a list of descriptors; above is the length of the composite key of the
 // descriptor that holds it.
 func (d *decoder) rules(v *value, above int) (rules []ratelimit.Rule) {
+	around := d.above
+	defer func() { d.above = around }()
+	d.above = above
 	d.list(v, "a list of descriptors", func(v *value) {
 		if d.keyBytes > maxKeyBytes {
 			return
 		}
 		var r ratelimit.Rule
-		d.fields(v, inRule, d.ruleFields(&r, above))
+		d.fields(v, &r, inRule, d.ofRule)
 		rules = append(rules, r)
 		before := d.keyBytes
 		if d.keyBytes += compositeLen(above, &r); d.keyBytes > maxKeyBytes && before <= maxKeyBytes {
@@ -164,7 +163,7 @@ func (d *decoder) limit(v *value, r *ratelimit.Rule) {
 		return
 	}
 	r.Limit = &ratelimit.Limit{}
-	d.fields(v, inLimit, d.described(r, true))
+	d.fields(v, r, inLimit, d.ofLimit)
 	if r.Limit.Unit != 0 && !r.Limit.Unlimited && !v.has("requests_per_unit") {
 		d.warn(v.key.Pos, "requests_per_unit is missing: it counts as 0, which puts every request over the limit")
 	}
@@ -175,7 +174,7 @@ func (d *decoder) candidate(v *value) (n uint32) {
 	if !d.isMap(v, "a map with requests_per_unit") {
 		return 0
 	}
-	d.fields(v, inCandidate, []field{{"requests_per_unit", func(v *value) { n = scalar[uint32](d, v, wantNumber) }}})
+	d.fields(v, nil, inCandidate, []field{{"requests_per_unit", func(_ *ratelimit.Rule, v *value) { n = scalar[uint32](d, v, wantNumber) }}})
 	if !v.has("requests_per_unit") {
 		d.faultIn(v, "candidate needs requests_per_unit")
 	}
@@ -186,7 +185,7 @@ func (d *decoder) candidate(v *value) (n uint32) {
 func (d *decoder) names(v *value) (names []string) {
 	d.list(v, "a list of maps with a name", func(v *value) {
 		name := ""
-		d.fields(v, inReplaces, []field{{"name", d.text(&name)}})
+		d.fields(v, nil, inReplaces, []field{{"name", func(_ *ratelimit.Rule, v *value) { name = d.text(v) }}})
 		names = append(names, name)
 	})
 	return names

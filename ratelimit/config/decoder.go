@@ -32,12 +32,15 @@ type decoder struct {
 	keyBytes  int                          // at most maxKeyBytes
 	inherited map[*yamltree.Node]inherited // the joined maps that begin with fields of a merge key
 	known     map[string][]string          // see knownKeys
+	ofRule    []field                      // see ruleFields
+	ofLimit   []field                      // those that the options describe
+	above     int                          // the length of the composite key of the descriptor around the rule
 }
 
-// fields decodes a map. Each of its keys is in the table, or reported.
-func (d *decoder) fields(v *value, in string, table []field) {
+// fields decodes a map, of a rule if it is not nil. Each of its keys is in the table, or reported.
+func (d *decoder) fields(v *value, r *ratelimit.Rule, in string, table []field) {
 	pairs := d.pairs(v.value, keyFault)
-	usable := make([]pair, 0, len(table))
+	usable := make([]pair, 0, len(pairs))
 	for _, p := range pairs {
 		if !slices.ContainsFunc(table, func(f field) bool { return f.name == p.name }) {
 			if p.name = d.unexpected(p, in, table); p.name == "" || slices.ContainsFunc(pairs, named(p.name)) {
@@ -48,7 +51,7 @@ func (d *decoder) fields(v *value, in string, table []field) {
 	}
 	for _, f := range table {
 		if i := slices.IndexFunc(usable, named(f.name)); i >= 0 {
-			f.decode(v.field(usable[i]))
+			f.decode(r, v.field(usable[i]))
 		}
 	}
 }
@@ -100,8 +103,8 @@ func (d *decoder) knownKeys() map[string][]string {
 	}
 	for in, table := range map[string][]field{
 		inDocument: d.documentFields(new(ratelimit.Domain)),
-		inRule:     d.ruleFields(new(ratelimit.Rule), 0),
-		inLimit:    d.described(nil, true), // those of candidate have the same names
+		inRule:     d.ofRule,
+		inLimit:    d.ofLimit, // those of candidate have the same names
 		inReplaces: {{name: "name"}},
 	} {
 		for _, f := range table {
