@@ -311,10 +311,10 @@ func TestCallsAreLines(t *testing.T) {
 	require.Equal(t, http.StatusOK, code)
 	_, _ = get(t, at+"no-such-page")
 	code, _ = post(t, regexp.MustCompile(`over HTTP +(http://\S+/json)`).FindStringSubmatch(welcome)[1], "")
-	require.Equal(t, http.StatusUnsupportedMediaType, code)
+	require.Equal(t, http.StatusBadRequest, code)
 	require.Regexp(t, `limits    200 GET    /console/try [\d.]+[mµ]s\n`, text())
 	require.Regexp(t, `limits    404 GET    /console/no-such-page `, text())
-	require.Regexp(t, `limits    415 POST   /json `, text())
+	require.Regexp(t, `limits    400 POST   /json `, text())
 	require.NotContains(t, text(), "/console/health", "pages repeat it")
 	require.Zero(t, stop())
 }
