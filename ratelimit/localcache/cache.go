@@ -23,9 +23,6 @@ const (
 	// client that sends long values cannot evict many entries with one.
 	maxShare = 256
 	maxKey   = 64 << 10
-
-	// maxAge is the time after which the store is asked again.
-	maxAge = time.Second
 )
 
 // Options are the optional settings of a Cache. nil and the zero value mean the defaults.
@@ -91,14 +88,14 @@ func (c *Cache) Contains(key []byte) bool {
 	return ok
 }
 
-// Add stores a copy of key for the duration ttl, a second at most, which begins again if the key is
-// already stored. It ignores a ttl of zero or less, and keys that take more than 1/256 of the size or
+// Add stores a copy of key for the duration ttl, which begins again if the key is already
+// stored. It ignores a ttl of zero or less, and keys that take more than 1/256 of the size or
 // are longer than 64 KiB.
 func (c *Cache) Add(key []byte, ttl time.Duration) {
 	if ttl <= 0 || len(key) > c.longest {
 		return
 	}
-	e := &entry{ttl: min(ttl, maxAge)}
+	e := &entry{ttl: ttl}
 	c.entries.Set(string(key), e) // reads the clock
 	e.see(c.clock.second(), c.events)
 }

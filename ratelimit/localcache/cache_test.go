@@ -105,10 +105,10 @@ func TestKeysAreCopied(t *testing.T) {
 func TestExpiry(t *testing.T) {
 	c, pass := newCache(t, 1<<20)
 	short, long := []byte("short"), []byte("long")
-	c.Add(short, time.Millisecond)
+	c.Add(short, time.Second)
 	c.Add(long, 365*24*time.Hour)
 
-	pass(time.Millisecond - 1)
+	pass(time.Second - 1)
 	if !c.Contains(short) {
 		t.Error("expired a nanosecond early")
 	}
@@ -116,13 +116,13 @@ func TestExpiry(t *testing.T) {
 	if c.Contains(short) {
 		t.Error("still found after its expiry")
 	}
-	pass(time.Second - time.Millisecond - 1)
+	pass(365*24*time.Hour - time.Second - 1)
 	if !c.Contains(long) {
-		t.Error("an entry for a year expired within a second")
+		t.Error("an entry for a year expired early")
 	}
 	pass(1)
 	if c.Contains(long) {
-		t.Error("an entry for a year is found after a second: the store is not asked again")
+		t.Error("an entry for a year is found after the year")
 	}
 	pass(time.Minute)
 	if s := c.Stats(); s.EntryCount != 0 || s.Bytes != 0 || s.ExpiredCount != 2 {
@@ -134,14 +134,14 @@ func TestAddAgainRenews(t *testing.T) {
 	c, pass := newCache(t, 1<<20)
 	key := []byte("key")
 	c.Add(key, time.Minute)
-	pass(700 * time.Millisecond)
+	pass(40 * time.Second)
 	c.Add(key, time.Minute)
-	pass(700 * time.Millisecond)
+	pass(40 * time.Second)
 	if !c.Contains(key) {
 		t.Error("adding again did not renew the ttl")
 	}
-	c.Add(key, 10*time.Millisecond)
-	pass(10 * time.Millisecond)
+	c.Add(key, time.Second)
+	pass(time.Second)
 	if c.Contains(key) {
 		t.Error("adding again with a shorter ttl did not shorten it")
 	}
@@ -156,9 +156,9 @@ func TestOddTimes(t *testing.T) {
 		}
 	}
 	c.Add([]byte("ever"), math.MaxInt64)
-	pass(time.Second - 1)
+	pass(10 * 365 * 24 * time.Hour)
 	if !c.Contains([]byte("ever")) {
-		t.Error("the maximum ttl expired within a second")
+		t.Error("the maximum ttl expired within ten years")
 	}
 }
 

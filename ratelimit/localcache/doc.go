@@ -1,10 +1,9 @@
 // Package localcache remembers counters that are over their limit, so that an engine with a
 // remote store does not query them again.
 //
-// A counter that is over its limit stays so until its window ends, unless hits are given back. Querying
-// the store again costs a round trip and nearly always has a known result, and clients over their limit
-// send the most requests. A [Cache] replaces these queries, but for about one a second, so that hits
-// that another instance gives back are available here within a second:
+// A counter that is over its limit stays so until its window ends. Querying the store again
+// costs a round trip and has a known result, and clients over their limit send the most
+// requests. A [Cache] replaces these queries:
 //
 //	cache, err := localcache.New(16<<20, nil)
 //	if err != nil {
@@ -33,8 +32,6 @@
 // many does the maintenance since the last one, about 0.2 µs for each expired entry. Entries
 // expire at times as different as those at which they were added.
 //
-// An entry is kept for a second at most, although its window may be a year. Instances could tell each
-// other what is given back (pub/sub), which no store but Redis has, and which loses messages. A query a
-// second costs nothing: of the calls for a key that comes a thousand times a second, it is one in a
-// thousand. Several calls query the store if they come while the first one does.
+// Expiry only frees memory. A key contains the start of its window, so one that stays too
+// long is never looked up, and one that expires too early costs a query of the store.
 package localcache
