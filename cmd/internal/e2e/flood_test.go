@@ -58,7 +58,9 @@ func TestFlood(t *testing.T) {
 // flood sends the requests of the numbers from one to another, several at a time.
 func (s *server) flood(from, to int, newRequest func(call int) *ratelimitv3.RateLimitRequest) {
 	s.t.Helper()
-	client := ratelimitv3.NewRateLimitServiceClient(dial(s.t, s.grpc))
+	connection := dial(s.t, s.grpc)
+	defer connection.Close() // else memory would grow with the calls of a test
+	client := ratelimitv3.NewRateLimitServiceClient(connection)
 	const callers = 4
 	failures := make([]error, callers)
 	var group sync.WaitGroup
