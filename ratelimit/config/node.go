@@ -47,22 +47,12 @@ const (
 // omitted.
 func (d *decoder) pairs(n *yamltree.Node, notString string) []pair {
 	ps := make([]pair, 0, len(n.Fields))
-	var at map[string]int // nil while there are few
+	at := make(map[string]int, len(n.Fields))
 	add := func(p pair) {
 		i, seen := at[p.name]
-		if at == nil {
-			i = slices.IndexFunc(ps, named(p.name))
-			seen = i >= 0
-		}
 		if !seen {
-			if ps = append(ps, p); at == nil && len(ps) > 16 {
-				at = make(map[string]int)
-				for i := range ps {
-					at[ps[i].name] = i
-				}
-			} else if at != nil {
-				at[p.name] = len(ps) - 1
-			}
+			at[p.name] = len(ps)
+			ps = append(ps, p)
 			return
 		}
 		d.warnReplaced(&ps[i], &p)

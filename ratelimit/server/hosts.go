@@ -1,7 +1,6 @@
 package server
 
 import (
-	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -33,19 +32,26 @@ func kubernetesNames(resolvConf string) []string {
 }
 
 // protectHosts is middleware that refuses requests for other hosts. The paths anyHost are for all hosts, unless the
-// request has a header that browsers add to those of web pages.
+// request is that of a web page.
 func protectHosts(hosts *httpx.Hosts, anyHost []string) httpx.Middleware {
-	browsers := func(name string) bool {
-		return name == "Origin" || name == "Referer" || strings.HasPrefix(name, "Sec-Fetch-")
-	}
 	return func(next http.Handler) http.Handler {
 		protected := hosts.Protect(next)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if slices.Contains(anyHost, r.URL.Path) && !slices.ContainsFunc(slices.Collect(maps.Keys(r.Header)), browsers) {
+			if slices.Contains(anyHost, r.URL.Path) && !fromPage(r.Header) {
 				next.ServeHTTP(w, r)
 				return
 			}
 			protected.ServeHTTP(w, r)
 		})
 	}
+}
+
+// fromPage reports whether a request has a header that browsers add to those of web pages.
+func fromPage(headers http.Header) bool {
+	for name := range headers {
+		if name == "Origin" || name == "Referer" || strings.HasPrefix(name, "Sec-Fetch-") {
+			return true
+		}
+	}
+	return false
 }
