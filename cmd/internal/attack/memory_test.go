@@ -90,7 +90,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// attackAll runs all attacks at once and prints their results.
+// attackAll runs all attacks at once and prints their results. It fails if none could connect: one
+// of many may find the queue of new connections full of those of the others.
 func attackAll(list, length string) error {
 	var attacks []*assault
 	if err := json.Unmarshal([]byte(list), &attacks); err != nil {
@@ -108,10 +109,13 @@ func attackAll(list, length string) error {
 		group.Go(func() {
 			var achieved result
 			achieved, errs[i] = a.run(ctx)
-			fmt.Printf("%s: %v\n", a.Name, achieved)
+			fmt.Printf("%s: %v %v\n", a.Name, achieved, errs[i])
 		})
 	}
 	group.Wait()
+	if slices.Contains(errs, nil) {
+		return nil
+	}
 	return errors.Join(errs...)
 }
 
