@@ -171,10 +171,11 @@ func (e *Engine) addHit(key []byte, c *check, w *workspace) {
 	if cache := e.opts.OverLimitCache; cache != nil && !c.candidateAbove() {
 		if c.refund {
 			cache.Remove(key)
-		} else if cache.Contains(key) {
-			c.cached, w.anyCached = true, true
+		} else if c.cached, c.recheck = cache.Contains(key); c.cached && !c.recheck {
+			w.anyCached = true
 			return
 		}
+		w.recheck = w.recheck || c.recheck
 	}
 	if c.unit == Second && c.period == nil && e.opts.PerSecond != nil {
 		c.store = perSecond
@@ -482,6 +483,9 @@ func (e *Engine) decideBy(ctx context.Context, u *inUse, r *Request, d *Decision
 func (e *Engine) countAndEvaluate(ctx context.Context, u *inUse, r *Request, d *Decision) error {
 	t := e.clock.read()
 	e.prepare(u, r, d, t)
+	if d.work.recheck {
+		e.recheck(ctx, &d.work)
+	}
 	return e.finish(ctx, u, r, d, t, e.count(ctx, &d.work))
 }
 

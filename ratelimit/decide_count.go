@@ -31,6 +31,31 @@ func (e *Engine) count(ctx context.Context, w *workspace) error {
 	return e.readThenAdd(ctx, w)
 }
 
+// recheck reads the counters that have been in the over-limit cache for a while: another instance may have
+// given hits back. Those that are over still, and all if that is not known, are as if they had not been read.
+func (e *Engine) recheck(ctx context.Context, w *workspace) {
+	w.holdBack()
+	err := e.add(ctx, w)
+	w.failed = [len(w.failed)]bool{}
+	for i := range w.checks {
+		c := &w.checks[i]
+		if !c.recheck {
+			continue
+		}
+		if h := &w.hits[c.store][c.hit]; err == nil && h.Count <= uint64(h.Limit) {
+			e.opts.OverLimitCache.Remove(h.Key)
+			c.cached = false
+		}
+		w.anyCached = w.anyCached || c.cached
+	}
+	if !slices.ContainsFunc(w.checks, func(c check) bool { return c.live && !c.cached }) {
+		for i := range w.hits {
+			w.hits[i] = w.hits[i][:0]
+		}
+	}
+	w.restore(func(*check) bool { return true })
+}
+
 // add has the stores add, subtract and charge, at the same time if there are several lists. It
 // returns only when no store writes to them any more.
 func (e *Engine) add(ctx context.Context, w *workspace) error {

@@ -18,6 +18,7 @@ type workspace struct {
 	draw      uint32          // random, for topKeys
 	hasStripe bool
 	anyCached bool
+	recheck   bool // some that are cached are to be read
 	listed    bool // whether there may be hits, charges or permits
 }
 
@@ -37,6 +38,7 @@ type check struct {
 	period   *period // nil for windows of a unit
 
 	cached  bool          // known by the over-limit cache
+	recheck bool          // cached, but to be read
 	failure FailurePolicy // the policy that decides because the store failed
 	store   int8          // index in workspace.hits, or charging
 	hit     int           // index there
@@ -87,7 +89,7 @@ func (d *Decision) reset(e *Engine, n int) {
 
 // empty removes all hits, and what is known about them.
 func (w *workspace) empty() {
-	w.listed, w.permits, w.anyCached = false, false, false
+	w.listed, w.permits, w.anyCached, w.recheck = false, false, false, false
 	for i := range w.hits {
 		w.hits[i] = w.hits[i][:0]
 	}

@@ -178,10 +178,10 @@ func newMapCache(now func() time.Time) *mapCache {
 	return &mapCache{now: now, until: make(map[string]time.Time), ttl: make(map[string]time.Duration)}
 }
 
-func (c *mapCache) Contains(key []byte) bool {
+func (c *mapCache) Contains(key []byte) (over, read bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.now().Before(c.until[string(key)])
+	return c.now().Before(c.until[string(key)]), false
 }
 
 func (c *mapCache) Add(key []byte, ttl time.Duration) {

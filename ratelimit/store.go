@@ -107,10 +107,11 @@ func (h *Hit) TTL() time.Duration {
 // network, and may forget at any time. Implementations must be safe for concurrent use and
 // copy the keys that they retain.
 type OverLimitCache interface {
-	// Contains reports whether the counter is known to be over its limit.
-	Contains(key []byte) bool
+	// Contains reports whether the counter is known to be over its limit, and whether it is time to read
+	// it, because another instance may have given hits back: once a second for each counter.
+	Contains(key []byte) (over, read bool)
 	// Add remembers the counter for as long as ttl.
 	Add(key []byte, ttl time.Duration)
-	// Remove forgets the counter, from which hits were subtracted.
+	// Remove forgets the counter, which is not over its limit any more.
 	Remove(key []byte)
 }

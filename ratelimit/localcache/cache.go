@@ -77,15 +77,12 @@ func New(sizeInBytes int, opts *Options) (*Cache, error) {
 	return c, nil
 }
 
-// Contains reports whether key was added and has not expired. It does not allocate and does
-// not retain key.
-func (c *Cache) Contains(key []byte) bool {
+// Contains reports whether key was added and has not expired, and whether this is the first time in this
+// second that it is found. It does not allocate and does not retain key.
+func (c *Cache) Contains(key []byte) (found, first bool) {
 	// #nosec G103 -- a lookup only compares the key, so the string may share the caller's buffer
 	e, ok := c.entries.GetIfPresent(unsafe.String(unsafe.SliceData(key), len(key)))
-	if ok {
-		e.see(c.clock.second(), c.events)
-	}
-	return ok
+	return ok, ok && e.see(c.clock.second(), c.events)
 }
 
 // Add stores a copy of key for the duration ttl, which begins again if the key is already

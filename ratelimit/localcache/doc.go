@@ -1,5 +1,5 @@
 // Package localcache remembers counters that are over their limit, so that an engine with a
-// remote store does not query them again.
+// remote store need not query them each time.
 //
 // A counter that is over its limit stays so until its window ends. Querying the store again
 // costs a round trip and has a known result, and clients over their limit send the most
@@ -11,7 +11,8 @@
 //	}
 //	engine := ratelimit.New(store, &ratelimit.Options{OverLimitCache: cache})
 //
-// While a counter is in the cache, nothing is added to it. A cache has no benefit for
+// While a counter is in the cache, nothing is added to it. The engine reads it once a second, because
+// other instances may give hits back. A cache has no benefit for
 // counters in the same process.
 //
 // # Design notes

@@ -2,9 +2,12 @@ package localcache_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/localcache"
@@ -14,10 +17,13 @@ import (
 type farStore struct {
 	counts map[string]uint64
 	calls  int
+	fails  bool
 }
 
 func (s *farStore) Add(_ context.Context, hits []ratelimit.Hit) error {
-	s.calls++
+	if s.calls++; s.fails {
+		return errors.New("unreachable")
+	}
 	for i := range hits {
 		h := &hits[i]
 		s.counts[string(h.Key)] += h.N
@@ -48,6 +54,49 @@ func ExampleNew() {
 	// Output:
 	// the store was called 3 times
 	// the cache replaced 97
+}
+
+// Another instance gives a hit back, which this one sees within a second. Until then it reads the counter
+// once a second, and adds nothing.
+func TestEngineReadsOnceASecond(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	clock := func() time.Time { return now }
+	cache, err := localcache.New(1<<20, &localcache.Options{Now: clock})
+	require.NoError(t, err)
+	store := &farStore{counts: map[string]uint64{}}
+	limiter, err := ratelimit.NewLimiter("test", store, ratelimit.Per(1, ratelimit.Year), &ratelimit.Options{OverLimitCache: cache, Now: clock})
+	require.NoError(t, err)
+	allow := func() ratelimit.Code {
+		t.Helper()
+		s, err := limiter.Allow(context.Background(), "alice")
+		require.NoError(t, err)
+		return s.Code
+	}
+	require.Equal(t, ratelimit.OK, allow())
+	for second := range 3 {
+		for range 10 {
+			require.Equal(t, ratelimit.OverLimit, allow())
+		}
+		require.Equal(t, 2+second, store.calls)
+		for _, count := range store.counts {
+			require.EqualValues(t, 2, count)
+		}
+		now = now.Add(time.Second)
+	}
+	store.fails = true // what is known is still true
+	require.Equal(t, ratelimit.OverLimit, allow())
+	store.fails = false
+	for key := range store.counts {
+		store.counts[key] -= 2
+	}
+	require.Equal(t, ratelimit.OverLimit, allow(), "in the same second")
+	now = now.Add(time.Second)
+	require.Equal(t, ratelimit.OK, allow())
+	require.Equal(t, ratelimit.OverLimit, allow())
+	require.Equal(t, ratelimit.OverLimit, allow())
+	for _, count := range store.counts {
+		require.EqualValues(t, 2, count)
+	}
 }
 
 func TestEngineAsksAgainInTheNextWindow(t *testing.T) {

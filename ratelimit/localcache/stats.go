@@ -63,12 +63,14 @@ type entry struct {
 // time to the sum.
 const gone = -1
 
-// see records an access to the entry.
-func (e *entry) see(second int64, sum *events) {
+// see records an access to the entry, and reports whether it is the first one in its second.
+func (e *entry) see(second int64, sum *events) bool {
 	old := e.seen.Load()
-	if old != second && old != gone && e.seen.CompareAndSwap(old, second) {
+	first := old != second && old != gone && e.seen.CompareAndSwap(old, second)
+	if first {
 		sum.seen.Add(second - old)
 	}
+	return first
 }
 
 // deleted is called for each entry that is removed. It is called with a lock of the cache held

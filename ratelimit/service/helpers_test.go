@@ -103,4 +103,4 @@ func (s setup) start(t testing.TB, svc *service.Service) ratelimitv3.RateLimitSe
 // panickingCache is an over-limit cache with a bug.
 type panickingCache struct{ ratelimit.OverLimitCache }
 
-func (panickingCache) Contains([]byte) bool { panic("hunter2") }
+func (panickingCache) Contains([]byte) (over, read bool) { panic("hunter2") }

@@ -70,7 +70,9 @@ type forgetfulCache struct {
 	until map[string]time.Time
 }
 
-func (c *forgetfulCache) Contains(key []byte) bool { return c.now().Before(c.until[string(key)]) }
+func (c *forgetfulCache) Contains(key []byte) (over, read bool) {
+	return c.now().Before(c.until[string(key)]), false
+}
 
 func (c *forgetfulCache) Add(key []byte, ttl time.Duration) {
 	c.until[string(key)] = c.now().Add(ttl)
