@@ -96,7 +96,7 @@
 // things use the joined form here too, because counters and statistics are named so:
 // duplicate rules, and rules with a star in their key.
 //
-// The system clock is read once a second: reading it can cost as much as the rest of a
+// The clock of the system, or of a [ClockStore], is read once a second: reading it can cost as much as the rest of a
 // decision, and windows begin at full seconds. A timer that is set only while decisions
 // are made ends the second; window.go documents how late it may be. An injected clock is read
 // for every decision.

@@ -17,8 +17,8 @@ import (
 // Options configure an Engine. The zero value, like nil, has the defaults of the
 // reference service, without statistics and with counter keys of its own.
 type Options struct {
-	// Now is the clock. It decides which window a hit falls into. Default: the
-	// system's, read once a second.
+	// Now is the clock. It decides which window a hit falls into. Default: that of a
+	// ClockStore, or the system's, read once a second.
 	Now func() time.Time
 
 	// NearLimitRatio is the part of a limit above which hits count as near it: up to
@@ -126,7 +126,7 @@ func New(store Store, opts *Options) *Engine {
 	e := &Engine{store: store, opts: *cmp.Or(opts, &Options{})}
 	e.charges, _ = store.(ChargeStore)
 	o := &e.opts
-	e.clock.now = o.Now
+	e.clock.now, e.clock.system = o.Now, clockOf(store)
 	if o.Rand == nil {
 		o.Rand = rand.Uint32N
 	}

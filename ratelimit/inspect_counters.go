@@ -59,7 +59,7 @@ func (e *Engine) counters(ctx context.Context, r *Request, change func(*check)) 
 	quiet, d := &Engine{store: e.store, keys: e.keys, opts: Options{
 		CounterKeyPrefix: e.opts.CounterKeyPrefix, PerSecond: e.opts.PerSecond, QuotaMode: e.opts.QuotaMode,
 	}}, new(Decision)
-	quiet.clock.now = e.clock.now
+	quiet.clock.now, quiet.clock.system = e.clock.now, e.clock.system
 	d.reset(quiet, len(r.Descriptors))
 	quiet.match(u, r, d)
 	w := &d.work

@@ -53,6 +53,22 @@ type SubtractStore interface {
 	Subtract(ctx context.Context, hits []Hit) error
 }
 
+// ClockStore is a Store with a clock that all who share the counters have in common. An Engine without
+// [Options.Now] reads it, once a second, instead of the system's.
+type ClockStore interface {
+	Store
+	// Now returns the time. It does not wait for a server.
+	Now() time.Time
+}
+
+// clockOf returns the clock of a store.
+func clockOf(s Store) func() time.Time {
+	if c, ok := s.(ClockStore); ok {
+		return c.Now
+	}
+	return time.Now
+}
+
 // Hit is a request to a Store to count N hits on the counter Key in one window.
 type Hit struct {
 	// Key names the counter. It ends in the start of the window, so a counter is

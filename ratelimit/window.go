@@ -93,19 +93,20 @@ func (u Unit) Text(n uint32) string {
 // clock returns the current second and the windows of every unit. They are computed once a
 // second, because reading the system's clock can cost as much as the rest of a decision.
 type clock struct {
-	now     func() time.Time // nil for the system's
+	now     func() time.Time // Options.Now; nil for system
+	system  func() time.Time // that of the store or the system
 	current atomic.Pointer[clockSecond]
 }
 
 // clockSecond holds one second.
 type clockSecond struct {
-	read  time.Time            // when it was read from the system's clock
+	read  time.Time            // when it was read, by the system's clock
 	micro int64                // read in Unix microseconds
 	now   int64                // Unix seconds
 	units [len(unitTable)]span // the windows that contain it
 }
 
-// read returns the current second. With the system's clock, that is the one which
+// read returns the current second. Without Options.Now, that is the one which
 // a timer has not yet declared to be over; the timer may be late by as much as the
 // scheduler is, some milliseconds on a busy machine, and by up to a second when
 // the clock is set. Windows then begin that much late and are whole nevertheless, since every hit carries its window.
@@ -116,16 +117,15 @@ func (c *clock) read() *clockSecond {
 	return c.readAgain()
 }
 
-// readAgain is read for another clock, and for a second that is over. With the system's clock it sets
+// readAgain is read with Options.Now, and for a second that is over. Without Options.Now it sets
 // the timer that ends the second. There is a timer only while decisions are made, and never more than one.
 func (c *clock) readAgain() *clockSecond {
 	if c.now == nil {
-		now := time.Now()
+		now, read := c.system(), time.Now()
 		t := newClockSecond(now.Unix())
-		t.read, t.micro = now, now.UnixMicro()
+		t.read, t.micro = read, now.UnixMicro()
 		if c.current.CompareAndSwap(nil, t) {
-			rest := min(time.Until(time.Unix(t.now+1, 0)), time.Second) // less if the clock is set back just now
-			time.AfterFunc(rest, func() { c.current.Store(nil) })
+			time.AfterFunc(time.Second-time.Duration(now.Nanosecond()), func() { c.current.Store(nil) })
 		}
 		return t
 	}
@@ -137,7 +137,7 @@ func (c *clock) readAgain() *clockSecond {
 	return t
 }
 
-// micro returns the Unix time in microseconds. With the system's clock it is counted from the time at
+// micro returns the Unix time in microseconds. Without Options.Now it is counted from the time at
 // which t was read.
 func (c *clock) micro(t *clockSecond) int64 {
 	if c.now != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -150,6 +151,14 @@ func (s *store) Charge(ctx context.Context, charges []ratelimit.Charge) (err err
 	ctx, end := s.start(ctx, len(charges), len(charges))
 	defer func() { end(err) }()
 	return inner.Charge(ctx, charges)
+}
+
+// Now implements ratelimit.ClockStore, by the clock of the inner store.
+func (s *store) Now() time.Time {
+	if inner, ok := s.inner.(ratelimit.ClockStore); ok {
+		return inner.Now()
+	}
+	return time.Now()
 }
 
 // Supports asks the inner store.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"slices"
+	"time"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
@@ -228,6 +229,14 @@ func (s *leased) Charge(ctx context.Context, charges []ratelimit.Charge) error {
 		return inner.Charge(ctx, charges)
 	}
 	return s.l.charge(ctx, inner, charges)
+}
+
+// Now implements ratelimit.ClockStore, by the clock of the inner store.
+func (s *leased) Now() time.Time {
+	if inner, ok := s.l.inner.(ratelimit.ClockStore); ok {
+		return inner.Now()
+	}
+	return time.Now()
 }
 
 // Supports implements ratelimit.AlgorithmStore.

@@ -213,7 +213,7 @@ func (b *batch) write(q *queue) {
 	clear(b.cmds)
 	b.cmds = b.cmds[:0]
 	b.epoch = uint32(q.dialer.opened.Load())
-	now, plain := q.opts.Now(), q.plain.Load()
+	now, plain := q.clock.now(), q.plain.Load()
 	q.expiries.mu.Lock()
 	defer q.expiries.mu.Unlock()
 	for i := range b.commands {

@@ -52,6 +52,14 @@ func NewCluster(servers []string, opts *Options) (*Cluster, error) {
 	}
 	c := &Cluster{shared: shared, seeds: seeds, queues: make(map[string]*queue)}
 	shared.send, shared.ping = c.send, c.Ping
+	// All instances ask the same server: clocks of the others may differ.
+	shared.clock.ask = func(ctx context.Context) (time.Time, error) {
+		server, err := c.client.MasterForKey(ctx, "")
+		if err != nil {
+			return time.Time{}, err
+		}
+		return server.Time(ctx).Result()
+	}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	seedHost, _, _ := net.SplitHostPort(seeds[0]) // for redirections to a server that does not know its address
 	options := shared.dialer.clientOptions(seeds...).Cluster()
@@ -239,6 +247,7 @@ func (c *Cluster) Close() error {
 		all.Go(q.close)
 	}
 	all.Wait()
+	c.clock.close()
 	c.stop()
 	_ = c.client.Close()
 	return nil

@@ -29,8 +29,11 @@
 //	token bucket     "1795394312540400 2"     when it will be full, and the rest of a microsecond
 //	concurrency      "179539431 0 0 0 2 ..."  the newest slot, and the permits of eight slots
 //
-// The times are those of the instances' clocks, in Unix microseconds, as the windows of counters
-// are. A state outlives its use by two seconds, so that none is lost too early for an
+// The times are in Unix microseconds, by the clock of the server, which a Store and so an Engine follow: they
+// ask the server once a second (TIME; in a cluster the server of one slot), and use its time if it
+// differs from that of the machine by more than 0.1 s, which is logged. Until the first reply, for which
+// WaitReady waits, and where a server does not tell its time, as behind some proxies, they use the clock of
+// the machine, and so they do with a clock of their own (Options.Now). A state outlives its use by two seconds, so that none is lost too early for an
 // instance whose clock is late by as much, but lives for three windows at most, or three times as long as
 // a bucket takes to fill. If the clocks of instances are apart by more
 // than a window (or that time), the state of a sliding window or token bucket has the numbers of both, those of
@@ -150,9 +153,8 @@
 // so a client over its limit costs one GET. The test of the scripts is [ratelimit.Charge.Apply]:
 // both get thousands of random charges.
 //
-// Using the time of the server (TIME) was turned down: states would differ from those of other stores,
-// [ratelimit.Charge.Apply] could not test the scripts, programs could not test with a clock of their own,
-// and servers of a cluster have several clocks.
+// Scripts do not read the time of the server (TIME), they are given it: so [ratelimit.Charge.Apply] can test
+// them, programs can test with a clock of their own, and all servers of a cluster have one time.
 //
 // Functions (FUNCTION LOAD) were turned down, because they need Redis 7, and the right to load them
 // on every server. So was INCRBY instead of GET and SET, because it can't refuse.

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"log/slog"
+	"time"
 )
 
 // Waiting returns how many calls wait for a pipeline.
@@ -31,4 +32,9 @@ func LibraryLog(log *slog.Logger) interface {
 	Printf(ctx context.Context, format string, args ...any)
 } {
 	return libraryLog{log}
+}
+
+// WrongBy makes the clock of the machine wrong.
+func (s *shared) WrongBy(d time.Duration) {
+	s.clock.local = func() time.Time { return time.Now().Add(d) }
 }

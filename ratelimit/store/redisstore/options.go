@@ -87,8 +87,8 @@ type Options struct {
 	// doubles up to BreakerMaxWait. Defaults: 10 and 100 milliseconds.
 	BreakerWait, BreakerMaxWait time.Duration
 
-	// Now is the clock of the rate limit windows, the same as the Engine's.
-	// Default: time.Now.
+	// Now is the clock of the rate limit windows, for tests. Default: that of the server: see
+	// the package documentation.
 	Now func() time.Time
 	// Log receives a record when the server stops responding and when it responds again.
 	// Default: slog.Default().
@@ -137,9 +137,6 @@ func (o *Options) withDefaults() (Options, error) {
 	opts.Network = cmp.Or(opts.Network, "tcp")
 	opts.Parallelism = min(opts.Parallelism, opts.PoolSize)
 	opts.Log = cmp.Or(opts.Log, slog.Default())
-	if opts.Now == nil {
-		opts.Now = time.Now
-	}
 	if opts.Dial == nil {
 		opts.Dial = new(net.Dialer).DialContext
 	}

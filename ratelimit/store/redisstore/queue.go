@@ -29,6 +29,7 @@ type shared struct {
 	send     func(ctx context.Context, r request) error // makes the calls of a request
 	ping     func(ctx context.Context) error
 	opts     Options
+	clock    *clock
 	dialer   *dialer
 	expiries *expiryTable
 	callPool callPool
@@ -292,7 +293,7 @@ func (q *queue) close() {
 
 // serve sends a batch and returns its calls to their callers.
 func (q *queue) serve(b *batch) {
-	b.merge(q.expiries, q.opts.Now())
+	b.merge(q.expiries, q.clock.now())
 	ctx, cancel := context.WithDeadline(context.Background(), b.deadline)
 	defer cancel()
 	began := time.Now()

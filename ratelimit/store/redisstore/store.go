@@ -58,6 +58,7 @@ func newStore(name string, locate func(context.Context, string) (string, error),
 	})
 	s := &Store{shared: shared, client: client, queue: shared.newQueue(name, client.Pipeline)}
 	shared.send, shared.ping = s.send, s.Ping
+	shared.clock.ask = func(ctx context.Context) (time.Time, error) { return client.Time(ctx).Result() }
 	return s, nil
 }
 
@@ -67,6 +68,7 @@ func newShared(locate func(context.Context, string) (string, error), opts *Optio
 		return nil, err
 	}
 	s := &shared{opts: o, expiries: &expiryTable{seed: maphash.MakeSeed(), sets: make([][expiryWays]expiryEntry, expirySets)}}
+	s.clock = newClock(&s.opts)
 	s.dialer = &dialer{opts: &s.opts, logins: parseAuth(o.Auth), database: o.Database, locate: locate}
 	return s, nil
 }
@@ -84,6 +86,7 @@ func (s *Store) Ping(ctx context.Context) error { return s.send(ctx, request{kin
 // nil.
 func (s *Store) Close() error {
 	s.queue.close()
+	s.clock.close()
 	_ = s.client.Close()
 	if s.stop != nil {
 		s.stop()
@@ -140,6 +143,12 @@ func (s *shared) Charge(ctx context.Context, charges []ratelimit.Charge) error {
 	return s.send(ctx, request{kind: chargeCall, charges: charges})
 }
 
+// Now implements ratelimit.ClockStore: see the package documentation.
+func (s *shared) Now() time.Time {
+	s.clock.follow()
+	return s.clock.now()
+}
+
 // Supports implements ratelimit.AlgorithmStore.
 func (s *shared) Supports(a ratelimit.Algorithm) error {
 	if algorithmOf(a) == nil {
@@ -167,6 +176,9 @@ func (s *shared) WaitReady(ctx context.Context, b *Backoff) error {
 	var last error
 	for failures := 0; ; failures++ {
 		err := s.ping(ctx)
+		if err == nil {
+			s.clock.wait() // the first decision has the right time
+		}
 		if err == nil || errors.Is(err, ErrClosed) {
 			return err
 		}
