@@ -137,14 +137,14 @@ func (q *queue) work(extra bool) {
 	defer q.batches.Put(b)
 	for more := true; more; more = !extra {
 		time.Sleep(q.opts.PipelineWindow)
+		// Callers that are about to call, among them those that have just been served, get the
+		// processor first, so that the batch has their calls too.
+		runtime.Gosched()
 		if !q.fill(b, extra) {
 			return
 		}
 		q.serve(b)
 		b.reset()
-		// The callers that have just been served may call again: give them the processor,
-		// so that the next batch has their calls too.
-		runtime.Gosched()
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
