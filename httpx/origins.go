@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ashlar-go/ashlar/internal/limitheader"
 	"github.com/ashlar-go/ashlar/internal/printable"
 )
 
@@ -91,9 +92,9 @@ func (o *Origins) Protect(next http.Handler) http.Handler {
 // CORS is middleware that lets pages of allowed origins read responses, errors included, and
 // responds to their preflights with 204. It refuses nothing: [Origins.Protect] does.
 //
-// Cookies and Authorization may be sent. Pages can read the response headers X-RateLimit-*,
-// Retry-After, X-Request-ID, X-Response-Time, ETag, Location, Link, X-Total-Count,
-// Idempotent-Replayed and Dry-Run.
+// Cookies and Authorization may be sent. Pages can read the response headers of package httplimit
+// (X-RateLimit-*, RateLimit-*, RateLimit, Retry-After), X-Request-ID, X-Response-Time, ETag,
+// Location, Link, X-Total-Count, Idempotent-Replayed and Dry-Run.
 func (o *Origins) CORS(next http.Handler) http.Handler { return o.CORSWith(nil)(next) }
 
 // CORSOptions are headers beyond those of [Origins.CORS]. Nil means none.
@@ -105,11 +106,10 @@ type CORSOptions struct {
 // CORSWith is [Origins.CORS] with further headers.
 func (o *Origins) CORSWith(opts *CORSOptions) Middleware {
 	opts = cmp.Or(opts, &CORSOptions{})
-	exposed := []string{strings.Join(append([]string{
-		"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After",
+	exposed := []string{strings.Join(slices.Concat(limitheader.All(), []string{
 		"X-Request-ID", "X-Response-Time", "ETag", "Location", "Link", "X-Total-Count",
 		"Idempotent-Replayed", "Dry-Run",
-	}, opts.ExposeHeaders...), ", ")}
+	}, opts.ExposeHeaders), ", ")}
 	allowed := strings.Join(append([]string{
 		"Accept", "Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "X-CSRF-Token", "X-Request-ID",
 	}, opts.AllowHeaders...), ", ")
