@@ -19,12 +19,15 @@
 //
 // As in package httplimit, a call passes when the decision fails, unless
 // Options.FailClosed is set, and a call whose client has gone away neither passes nor
-// counts as a failure.
+// counts as a failure. Calls that pass for that reason are never silent: Options.OnError gets the
+// error, or else the log. An engine whose rules do not have the domain counts as a failure, because
+// a domain is misspelled more often than it is left without rules on purpose.
 package grpclimit
 
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
@@ -38,6 +41,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/internal/clientkey"
 	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/internal/unenforced"
 )
 
 // Options configure an Interceptor. The zero value, like nil, is ready for use.
@@ -48,30 +52,34 @@ type Options struct {
 	Headers ratelimit.HeaderNames
 	// NoHeaders omits them.
 	NoHeaders bool
-	// FailClosed fails calls with Unavailable when the decision fails. By default such
-	// calls pass, uncounted and without headers.
+	// FailClosed fails calls with Unavailable when the decision fails: the store failed, or the
+	// engine has no rules yet, or none for the domain. By default such calls pass, uncounted and
+	// without headers.
 	FailClosed bool
 	// OnError, if not nil, is called with the *ratelimit.Error of each failed decision,
 	// but not for calls whose context is done, and when the permits that a call held under limits
 	// of ratelimit.Concurrency can't be released: then they expire. It must
-	// be safe for concurrent use and return soon: the call waits.
+	// be safe for concurrent use and return soon: the call waits. Default: slog.Default gets one
+	// warning a minute for each kind of error, which says what to do.
 	OnError func(ctx context.Context, fullMethod string, err error)
 }
 
 // Interceptor limits the calls of a server. Unary and Stream are its interceptors.
 type Interceptor struct {
-	opts   Options
-	decide func(ctx context.Context, fullMethod string) (*ratelimit.Decision, error)
+	opts    Options
+	decide  func(ctx context.Context, fullMethod string) (*ratelimit.Decision, error)
+	mistake error // of the caller, which fails every call
+	log     unenforced.Log
 }
 
 // PerKey returns an Interceptor that holds calls to one limit, with a counter for each
 // key. The key function returns the key of a call: [Peer], [Metadata] or the caller's
 // own. A call with an empty key is not limited. A key of more than 256 bytes is replaced by
-// a hash. PerKey panics if limiter or key is nil.
-// opts may be nil.
+// a hash. If limiter or key is nil, every call fails with Internal, and the reason is logged once a
+// minute. opts may be nil.
 func PerKey(limiter *ratelimit.Limiter, key func(ctx context.Context, fullMethod string) string, opts *Options) *Interceptor {
 	if limiter == nil || key == nil {
-		panic("grpclimit: PerKey needs a limiter and a key function")
+		return &Interceptor{mistake: errors.New("grpclimit.PerKey needs a key function, and a limiter that ratelimit.NewLimiter returned without an error")}
 	}
 	return newInterceptor(opts, func(ctx context.Context, fullMethod string) (*ratelimit.Decision, error) {
 		k := key(ctx, fullMethod)
@@ -85,18 +93,22 @@ func PerKey(limiter *ratelimit.Limiter, key func(ctx context.Context, fullMethod
 
 // PerCall returns an Interceptor that holds calls to the rules of one domain. The
 // function describe returns the descriptors that the rules are matched with; a call
-// without any is not limited. PerCall panics if engine or describe is nil or domain is
-// empty. opts may be nil.
+// without any is not limited. If engine or describe is nil or domain is empty, every call fails with
+// Internal, and the reason is logged once a minute. opts may be nil.
 func PerCall(engine *ratelimit.Engine, domain string, describe func(ctx context.Context, fullMethod string) []ratelimit.Descriptor, opts *Options) *Interceptor {
 	if engine == nil || describe == nil || domain == "" {
-		panic("grpclimit: PerCall needs an engine, a domain and a function that describes calls")
+		return &Interceptor{mistake: errors.New("grpclimit.PerCall needs an engine, a domain and a function that describes calls")}
 	}
 	return newInterceptor(opts, func(ctx context.Context, fullMethod string) (*ratelimit.Decision, error) {
 		descriptors := describe(ctx, fullMethod)
 		if len(descriptors) == 0 {
 			return &ratelimit.Decision{}, nil
 		}
-		return engine.Decide(ctx, &ratelimit.Request{Domain: domain, Descriptors: descriptors})
+		d, err := engine.Decide(ctx, &ratelimit.Request{Domain: domain, Descriptors: descriptors})
+		if err == nil && d.Tightest() == nil {
+			err = unenforced.CheckDomain(engine, domain)
+		}
+		return d, err
 	})
 }
 
@@ -126,25 +138,36 @@ func (i *Interceptor) Stream(srv any, stream grpc.ServerStream, info *grpc.Strea
 
 // release releases the permits of a call.
 func (i *Interceptor) release(ctx context.Context, fullMethod string, d *ratelimit.Decision) {
-	if err := d.Release(ctx); err != nil && i.opts.OnError != nil {
-		i.opts.OnError(ctx, fullMethod, err)
+	if err := d.Release(ctx); err != nil {
+		i.report(ctx, fullMethod, "grpclimit: permits of calls that have ended are not released until they expire", err)
 	}
+}
+
+// report passes an error to OnError, or else logs it.
+func (i *Interceptor) report(ctx context.Context, fullMethod, effect string, err error) {
+	if i.opts.OnError != nil {
+		i.opts.OnError(ctx, fullMethod, err)
+		return
+	}
+	i.log.Warn(effect, err)
 }
 
 // check returns the status error of a call that is not to be handled, and the decision about one
 // that holds permits.
 func (i *Interceptor) check(ctx context.Context, fullMethod string) (*ratelimit.Decision, error) {
+	if i.mistake != nil {
+		i.log.Warn("grpclimit: every call fails with Internal", i.mistake)
+		return nil, status.Error(codes.Internal, "invalid rate limit")
+	}
 	d, err := i.decide(ctx, fullMethod)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, status.FromContextError(ctx.Err()).Err()
+	case err != nil && i.opts.FailClosed:
+		i.report(ctx, fullMethod, "grpclimit: calls are refused because their rate limit is unknown", err)
+		return nil, rejection(codes.Unavailable, "rate limit unavailable", time.Second)
 	case err != nil:
-		if i.opts.OnError != nil {
-			i.opts.OnError(ctx, fullMethod, err)
-		}
-		if i.opts.FailClosed {
-			return nil, rejection(codes.Unavailable, "rate limit unavailable", time.Second)
-		}
+		i.report(ctx, fullMethod, "grpclimit: calls pass without a rate limit", err)
 		return &ratelimit.Decision{}, nil
 	}
 	if s := d.Tightest(); s != nil && !i.opts.NoHeaders {

@@ -3,8 +3,11 @@ package grpclimit_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -18,6 +21,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
+	"github.com/ashlar-go/ashlar/internal/logtest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/grpclimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
@@ -332,7 +336,71 @@ func TestNoHeaders(t *testing.T) {
 	require.Empty(t, header.Get("ratelimit-limit"))
 }
 
-func TestMissingArguments(t *testing.T) {
-	require.Panics(t, func() { grpclimit.PerKey(nil, grpclimit.Peer, nil) })
-	require.Panics(t, func() { grpclimit.PerCall(ratelimit.New(memstore.New(nil), nil), "", nil, nil) })
+// defaultLog returns what slog.Default logs during the test.
+func defaultLog(t *testing.T) *logtest.Log {
+	log, before := new(logtest.Log), slog.Default()
+	slog.SetDefault(log.Logger())
+	t.Cleanup(func() { slog.SetDefault(before) })
+	return log
+}
+
+// calls makes three calls within a minute and one afterwards, and returns their last status and the
+// lines of the log.
+func calls(t *testing.T, build func() *grpclimit.Interceptor) (code codes.Code, lines []string) {
+	log := defaultLog(t)
+	synctest.Test(t, func(t *testing.T) {
+		limit := build()
+		for _, wait := range []time.Duration{0, 0, 59 * time.Second, 2 * time.Second} {
+			time.Sleep(wait)
+			_, err := limit.Unary(t.Context(), nil, &grpc.UnaryServerInfo{FullMethod: "/a/b"}, func(context.Context, any) (any, error) { return nil, nil })
+			code = status.Code(err)
+		}
+	})
+	return code, strings.Split(strings.TrimSuffix(log.String(), "\n"), "\n")
+}
+
+// Calls that pass without a limit, or by a caller's mistake never do, are logged once a minute.
+func TestUnenforcedLimitsAreLogged(t *testing.T) {
+	key := func(context.Context, string) string { return "client" }
+	down := storeFunc(func(context.Context) error { return errors.New("connection refused") })
+	all := func(context.Context, string) []ratelimit.Descriptor {
+		return []ratelimit.Descriptor{{Entries: []ratelimit.Entry{{Key: "all"}}}}
+	}
+	empty, engine := ratelimit.New(memstore.New(nil), nil), ratelimit.New(memstore.New(nil), nil)
+	rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "grpc", Rules: []ratelimit.Rule{{Key: "one"}}}}, nil)
+	require.NoError(t, err)
+	engine.Use(rules)
+	for name, tt := range map[string]struct {
+		build       func(*grpclimit.Options) *grpclimit.Interceptor
+		open, close codes.Code
+		words       []string
+	}{
+		"store": {func(o *grpclimit.Options) *grpclimit.Interceptor {
+			return grpclimit.PerKey(limiter(t, down, 1), key, o)
+		}, codes.OK, codes.Unavailable, []string{"connection refused", "FailClosed"}},
+		"no rules":       {func(o *grpclimit.Options) *grpclimit.Interceptor { return grpclimit.PerCall(empty, "grpc", all, o) }, codes.OK, codes.Unavailable, []string{"no rate limit configuration", "Engine.Use"}},
+		"unknown domain": {func(o *grpclimit.Options) *grpclimit.Interceptor { return grpclimit.PerCall(engine, "grcp", all, o) }, codes.OK, codes.Unavailable, []string{"grcp", "Engine.Use"}},
+		"no limiter":     {func(o *grpclimit.Options) *grpclimit.Interceptor { return grpclimit.PerKey(nil, key, o) }, codes.Internal, codes.Internal, []string{"NewLimiter"}},
+		"no key": {func(o *grpclimit.Options) *grpclimit.Interceptor {
+			return grpclimit.PerKey(limiter(t, down, 1), nil, o)
+		}, codes.Internal, codes.Internal, []string{"key function"}},
+		"no engine":    {func(o *grpclimit.Options) *grpclimit.Interceptor { return grpclimit.PerCall(nil, "grpc", all, o) }, codes.Internal, codes.Internal, []string{"engine"}},
+		"no domain":    {func(o *grpclimit.Options) *grpclimit.Interceptor { return grpclimit.PerCall(engine, "", all, o) }, codes.Internal, codes.Internal, []string{"domain"}},
+		"no describer": {func(o *grpclimit.Options) *grpclimit.Interceptor { return grpclimit.PerCall(engine, "grpc", nil, o) }, codes.Internal, codes.Internal, []string{"describes"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for closed, want := range map[bool]codes.Code{false: tt.open, true: tt.close} {
+				code, lines := calls(t, func() *grpclimit.Interceptor { return tt.build(&grpclimit.Options{FailClosed: closed}) })
+				require.Equal(t, want, code)
+				require.Len(t, lines, 2)
+				for _, word := range append(tt.words, "level=WARN") {
+					require.Contains(t, lines[0], word)
+				}
+			}
+		})
+	}
+	matched := func() *grpclimit.Interceptor { return grpclimit.PerCall(engine, "grpc", all, nil) }
+	code, lines := calls(t, matched)
+	require.Equal(t, codes.OK, code)
+	require.Equal(t, []string{""}, lines, "a domain that has rules, none of which matches")
 }
