@@ -28,6 +28,9 @@
 //		Algorithm: ratelimit.Concurrency, RequestsPerUnit: 4, Unit: ratelimit.Hour,
 //	}, nil)
 //
+// A handler that decides itself, such as by a cost that it computes, lets [Respond] set the headers
+// and respond to a request over its limit.
+//
 // The caller chooses what identifies a client. [RemoteHost] is the peer of the connection;
 // behind proxies that is a proxy, and [ForwardedFor] and [Header] need to know what to
 // trust.
@@ -40,11 +43,17 @@
 // counted neither passes nor counts as a failure: its context is done, and if
 // such requests passed, disconnecting early would bypass every limit.
 //
+// A request that passes because of a failure is never silent: [Options.OnError] gets the error, or
+// else the log does, once a minute. An engine whose rules do not have the domain counts as a
+// failure, because a domain is misspelled more often than it is left without rules on purpose.
+// The constructors return no error, so that a middleware can be written where it is used; one that
+// was built without a limiter, an engine or a key function responds with 500 to every request.
+//
 // The headers are RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset unless another
-// style is chosen (REFERENCE.md, 4.5). The structured fields of the IETF drafts,
-// RateLimit-Policy and RateLimit, are left out until there is an RFC: their syntax has
-// changed with almost every draft. Headers are set before the handler runs, which may
-// change or delete them.
+// style is chosen (REFERENCE.md, 4.5). [StructuredHeaders] are those of an Internet-Draft, whose
+// syntax may change before there is an RFC; they are not the default for that reason. Headers are
+// set before the handler runs, which may change or delete them. httpx.Origins.CORS lets pages read
+// those of all styles.
 //
 // An IPv6 address counts as its /64 network, the least that one subscriber is given:
 // otherwise one client could use 2^64 counters.

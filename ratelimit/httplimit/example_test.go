@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"time"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -89,4 +90,37 @@ func ExamplePerRequest() {
 	// POST: 200, limit "1", retry after ""
 	// POST: 429, limit "1", retry after "3600"
 	// DELETE: 200, limit "", retry after ""
+}
+
+// A search costs as much as the pages that it asks for, which only its handler knows.
+func ExampleRespond() {
+	limiter, err := ratelimit.NewLimiter("searches", memstore.New(nil), ratelimit.Per(10, ratelimit.Minute), &ratelimit.Options{Now: noon})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	search := func(w http.ResponseWriter, r *http.Request) {
+		pages, err := strconv.ParseUint(r.URL.Query().Get("pages"), 10, 8)
+		if err != nil {
+			http.Error(w, "pages must be a number", http.StatusBadRequest)
+			return
+		}
+		status, err := limiter.AllowN(r.Context(), httplimit.RemoteHost(r), pages)
+		if err != nil {
+			http.Error(w, "try again later", http.StatusServiceUnavailable)
+			return
+		}
+		if !httplimit.Respond(w, r, status, nil) {
+			return
+		}
+		fmt.Fprintln(w, "results")
+	}
+	for _, pages := range []string{"8", "3"} {
+		w := httptest.NewRecorder()
+		search(w, httptest.NewRequest("GET", "/?pages="+pages, nil))
+		fmt.Print(w.Code, " ", w.Header().Get("RateLimit-Remaining"), " left: ", w.Body)
+	}
+	// Output:
+	// 200 2 left: results
+	// 429 0 left: {"status":"error","message":"too many requests"}
 }

@@ -1,15 +1,15 @@
 package httplimit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
-	"strconv"
 	"sync"
-	"time"
 
 	"github.com/ashlar-go/ashlar/internal/clientkey"
 	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/internal/unenforced"
 )
 
 // PerKey returns a middleware that holds requests to one limit, with a counter for each
@@ -21,23 +21,18 @@ import (
 //
 // A request under a limit of ratelimit.Concurrency holds its permit until its handler has returned.
 //
-// PerKey panics if limiter or key is nil. opts may be nil.
+// If limiter or key is nil or opts are invalid, every request gets status 500, and the reason is
+// logged once a minute. opts may be nil.
 func PerKey(limiter *ratelimit.Limiter, key func(*http.Request) string, opts *Options) func(http.Handler) http.Handler {
 	if limiter == nil || key == nil {
-		panic("httplimit: PerKey needs a limiter and a key function")
+		return refuseAll("httplimit.PerKey needs a key function, and a limiter that ratelimit.NewLimiter returned without an error")
 	}
-	calls := newCalls()
-	return middleware(opts, func(r *http.Request) (result, error) {
+	return middleware(opts, func(r *http.Request, c *call) (bool, error) {
 		k := key(r)
 		if k == "" {
-			return result{}, nil
+			return false, nil
 		}
-		if !limiter.Algorithm().HasPermits() {
-			s, err := limiter.Allow(r.Context(), clientkey.Short(k))
-			return result{status: s, denied: s.Code == ratelimit.OverLimit, retryAfter: s.RetryAfter()}, err
-		}
-		c := calls.Get().(*call)
-		return c.result(limiter.AllowInto(r.Context(), clientkey.Short(k), 1, &c.decision))
+		return true, limiter.AllowInto(r.Context(), clientkey.Short(k), 1, &c.decision)
 	})
 }
 
@@ -47,65 +42,36 @@ func PerKey(limiter *ratelimit.Limiter, key func(*http.Request) string, opts *Op
 // part of counter names: bound them by rules with values, or in length.
 //
 // The headers report the tightest of the limits that were applied
-// ([ratelimit.Decision.Tightest]). Retry-After is [ratelimit.Decision.RetryAfter].
+// ([ratelimit.Decision.Tightest]), with StructuredHeaders all of them. Retry-After is
+// [ratelimit.Decision.RetryAfter].
 //
 // A request under limits of ratelimit.Concurrency holds its permits until its handler has returned.
 //
-// PerRequest panics if engine or describe is nil or domain is empty. opts may be nil.
+// If engine or describe is nil, domain is empty or opts are invalid, every request gets status 500,
+// and the reason is logged once a minute. opts may be nil.
 func PerRequest(engine *ratelimit.Engine, domain string, describe func(*http.Request, *Descriptors), opts *Options) func(http.Handler) http.Handler {
 	if engine == nil || describe == nil || domain == "" {
-		panic("httplimit: PerRequest needs an engine, a domain and a function that describes requests")
+		return refuseAll("httplimit.PerRequest needs an engine, a domain and a function that describes requests")
 	}
-	calls := newCalls()
-	return middleware(opts, func(r *http.Request) (result, error) {
-		c := calls.Get().(*call)
+	return middleware(opts, func(r *http.Request, c *call) (bool, error) {
 		describe(r, &c.descriptors)
 		if len(c.descriptors.list) == 0 {
-			c.put()
-			return result{}, nil
+			return false, nil
 		}
 		c.request.Domain, c.request.Descriptors = domain, c.descriptors.list
-		return c.result(engine.DecideInto(r.Context(), &c.request, &c.decision))
+		err := engine.DecideInto(r.Context(), &c.request, &c.decision)
+		if err == nil && c.decision.Tightest() == nil {
+			err = unenforced.CheckDomain(engine, domain)
+		}
+		return true, err
 	})
 }
 
 // call is the memory that a decision needs.
 type call struct {
-	pool        *sync.Pool // to which it returns
 	descriptors Descriptors
 	request     ratelimit.Request
 	decision    ratelimit.Decision
-}
-
-func newCalls() *sync.Pool {
-	calls := &sync.Pool{}
-	calls.New = func() any { return &call{pool: calls} }
-	return calls
-}
-
-// put returns the call to its pool.
-func (c *call) put() {
-	c.descriptors.reset()
-	c.pool.Put(c)
-}
-
-// result returns the decision. The call returns to its pool, unless it holds permits.
-func (c *call) result(err error) (result, error) {
-	if err != nil {
-		c.put()
-		return result{}, err
-	}
-	d := &c.decision
-	out := result{denied: d.Code == ratelimit.OverLimit, retryAfter: d.RetryAfter()}
-	if s := d.Tightest(); s != nil {
-		out.status = *s
-	}
-	if d.HoldsPermits() {
-		out.holding = c
-	} else {
-		c.put()
-	}
-	return out, nil
 }
 
 // Descriptors collects the descriptors of a request for PerRequest. It must not be used
@@ -138,40 +104,45 @@ func (d *Descriptors) reset() {
 	}
 }
 
-// result describes the decision about a request. The zero result lets it pass.
-type result struct {
-	status     ratelimit.Status // for the headers
-	denied     bool
-	retryAfter time.Duration
-	holding    *call // of permits that the request holds, or nil
-}
-
 // statusClientClosed is the status of a request that was canceled while it was being
 // counted. No client receives it; it is for access logs, which would otherwise show 200.
 // No RFC defines it, but several servers log it.
 const statusClientClosed = 499
 
-// middleware decides before the handler runs, which may take long.
-func middleware(opts *Options, decide func(*http.Request) (result, error)) func(http.Handler) http.Handler {
-	o := opts.withDefaults()
-	names := headerNames[o.Headers]
+// limits is a middleware: its options, the memory of calls and the times of warnings.
+type limits struct {
+	Options
+	calls sync.Pool
+	log   unenforced.Log
+}
+
+// put returns a call to the pool.
+func (l *limits) put(c *call) {
+	c.descriptors.reset()
+	l.calls.Put(c)
+}
+
+// middleware decides before the handler runs, which may take long. The function decide reports
+// whether the request is limited.
+func middleware(opts *Options, decide func(*http.Request, *call) (limited bool, err error)) func(http.Handler) http.Handler {
+	l := &limits{Options: *cmp.Or(opts, &Options{}), calls: sync.Pool{New: func() any { return &call{} }}}
+	if err := l.check(); err != nil {
+		return refuseAll(err.Error())
+	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			result, err := decide(r)
-			if err != nil {
-				o.failed(w, r, next, err)
-				return
-			}
-			if result.status.Limited && names != nil {
-				o.setHeaders(w.Header(), names.Fields(&result.status))
-			}
+			c := l.calls.Get().(*call)
+			limited, err := decide(r, c)
 			switch {
-			case result.denied:
-				setRetryAfter(w, result.retryAfter)
-				o.Denied.ServeHTTP(w, r)
-			case result.holding != nil:
-				o.serveHolding(w, r, next, result.holding)
+			case err != nil:
+				l.put(c)
+				l.failed(w, r, next, err)
+			case limited && !l.respond(w, r, &c.decision):
+				l.put(c)
+			case limited && c.decision.HoldsPermits():
+				l.serveHolding(w, r, next, c)
 			default:
+				l.put(c)
 				next.ServeHTTP(w, r)
 			}
 		})
@@ -180,57 +151,49 @@ func middleware(opts *Options, decide func(*http.Request) (result, error)) func(
 
 // serveHolding runs the handler and then releases the permits of the request, even if the
 // handler panics or calls runtime.Goexit.
-func (o *Options) serveHolding(w http.ResponseWriter, r *http.Request, next http.Handler, c *call) {
+func (l *limits) serveHolding(w http.ResponseWriter, r *http.Request, next http.Handler, c *call) {
 	defer func() {
 		err := c.decision.Release(r.Context())
-		c.put()
-		if err != nil && o.OnError != nil {
-			o.OnError(r, err)
+		l.put(c)
+		if err != nil {
+			l.report(r, "httplimit: permits of requests that have ended are not released until they expire", err)
 		}
 	}()
 	next.ServeHTTP(w, r)
 }
 
 // failed handles a request whose decision failed.
-func (o *Options) failed(w http.ResponseWriter, r *http.Request, next http.Handler, err error) {
+func (l *limits) failed(w http.ResponseWriter, r *http.Request, next http.Handler, err error) {
 	// A store may wrap the cancellation in an error of its own, so ask the request.
 	if errors.Is(r.Context().Err(), context.Canceled) {
 		w.WriteHeader(statusClientClosed)
 		return
 	}
-	if o.OnError != nil {
-		o.OnError(r, err)
-	}
-	if o.FailClosed {
-		setRetryAfter(w, time.Second)
-		o.Unavailable.ServeHTTP(w, r)
+	if l.FailClosed {
+		l.report(r, "httplimit: requests are refused because their rate limit is unknown", err)
+		l.unavailable(w, r)
 		return
 	}
+	l.report(r, "httplimit: requests pass without a rate limit", err)
 	next.ServeHTTP(w, r)
 }
 
-func setRetryAfter(w http.ResponseWriter, wait time.Duration) {
-	w.Header().Set("Retry-After", strconv.FormatInt(int64(wait/time.Second), 10))
+// report passes an error to OnError, or else logs it.
+func (l *limits) report(r *http.Request, effect string, err error) {
+	if l.OnError != nil {
+		l.OnError(r, err)
+		return
+	}
+	l.log.Warn(effect, err)
 }
 
-// setHeaders sets the headers. Their values share one string and one array, which makes
-// two allocations instead of six.
-func (o *Options) setHeaders(h http.Header, fields [3]ratelimit.HeaderField) {
-	if o.ResetTime {
-		fields[2].Value += uint64(o.Now().Unix())
-	}
-	var buf [3 * len("18446744073709551615")]byte
-	var ends [3]int
-	b := buf[:0]
-	for i := range fields {
-		b = strconv.AppendUint(b, fields[i].Value, 10)
-		ends[i] = len(b)
-	}
-	text := string(b)
-	values := &[3]string{text[:ends[0]], text[ends[0]:ends[1]], text[ends[1]:]}
-	for i := range fields {
-		// Without spare capacity, so that a handler that adds a value does not overwrite
-		// the next one.
-		h[fields[i].Name] = values[i : i+1 : i+1]
+// refuseAll is the middleware of a caller's mistake, which must not leave a handler without a limit.
+func refuseAll(reason string) func(http.Handler) http.Handler {
+	err, log := errors.New(reason), &unenforced.Log{}
+	return func(http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			log.Warn("httplimit: every request gets status 500", err)
+			respondError(w, http.StatusInternalServerError, "invalid rate limit")
+		})
 	}
 }

@@ -1,17 +1,13 @@
 package httplimit
 
 import (
-	"cmp"
 	"fmt"
 	"net/http"
 	"time"
-
-	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// HeaderStyle selects the names of the headers that report a limit. All styles carry
-// the same three numbers: the requests that one window holds, those that are left, and
-// the seconds until it ends.
+// HeaderStyle selects the headers that report a limit: the requests that one window holds, those
+// that are left, and the seconds until it ends.
 type HeaderStyle uint8
 
 // The styles.
@@ -23,14 +19,16 @@ const (
 	XRateLimitHeaders
 	// NoHeaders omits them. Retry-After is still sent when a request is rejected.
 	NoHeaders
+	// StructuredHeaders are RateLimit-Policy and RateLimit as structured fields, as in
+	// draft-ietf-httpapi-ratelimit-headers-10, with an item for each limit that was applied:
+	//
+	//	RateLimit-Policy: "burst";q=10;w=1, "1000-per-86400s";q=1000;w=86400
+	//	RateLimit: "burst";r=9;t=1, "1000-per-86400s";r=72;t=3600
+	//
+	// The name is that of the limit ([ratelimit.Status].Name), or its numbers. Limits that agree in both
+	// are one item, that of the tightest. For a request over the limit t is the time until a retry can pass.
+	StructuredHeaders
 )
-
-// headerNames are canonical, so that they can be keys of an http.Header.
-var headerNames = map[HeaderStyle]*ratelimit.HeaderNames{
-	RateLimitHeaders:  {Limit: "Ratelimit-Limit", Remaining: "Ratelimit-Remaining", Reset: "Ratelimit-Reset"},
-	XRateLimitHeaders: {Limit: "X-Ratelimit-Limit", Remaining: "X-Ratelimit-Remaining", Reset: "X-Ratelimit-Reset"},
-	NoHeaders:         nil,
-}
 
 // Options configure a middleware. The zero value, like nil, is ready for use.
 type Options struct {
@@ -40,21 +38,22 @@ type Options struct {
 	Headers HeaderStyle
 	// ResetTime makes the reset header the time at which the window ends, in Unix
 	// seconds, instead of the seconds until then, as many public APIs define
-	// X-RateLimit-Reset.
+	// X-RateLimit-Reset. It has no effect on StructuredHeaders.
 	ResetTime bool
 	// Now is the clock for ResetTime, and should be that of the limits. Default: time.Now.
 	Now func() time.Time
 
 	// FailClosed rejects a request when the decision fails: the store failed, or the
-	// engine has no rules yet. By default such a request passes, uncounted and without
-	// headers.
+	// engine has no rules yet, or none for the domain. By default such a request passes,
+	// uncounted and without headers.
 	FailClosed bool
 	// OnError, if not nil, is called with the *ratelimit.Error of each failed decision,
 	// whether the request passes or not, and when the permits that a request held under limits of
 	// ratelimit.Concurrency can't be released: then they expire. It is not
 	// called for requests that clients
 	// canceled while they were being counted: those get status 499 and never pass. It
-	// must be safe for concurrent use and return soon: the request waits.
+	// must be safe for concurrent use and return soon: the request waits. Default: slog.Default
+	// gets one warning a minute for each kind of error, which says what to do.
 	OnError func(*http.Request, error)
 
 	// Denied responds to a request over its limit, after Retry-After and the other
@@ -67,34 +66,9 @@ type Options struct {
 	Unavailable http.Handler
 }
 
-// withDefaults panics if the header style is unknown.
-func (o *Options) withDefaults() *Options {
-	filled := *cmp.Or(o, &Options{})
-	if _, ok := headerNames[filled.Headers]; !ok {
-		panic(fmt.Sprintf("httplimit: unknown Options.Headers %d: use RateLimitHeaders, XRateLimitHeaders or NoHeaders", filled.Headers))
+func (o *Options) check() error {
+	if o.Headers > StructuredHeaders {
+		return fmt.Errorf("unknown Options.Headers %d: use RateLimitHeaders, XRateLimitHeaders, StructuredHeaders or NoHeaders", o.Headers)
 	}
-	if filled.Now == nil {
-		filled.Now = time.Now
-	}
-	if filled.Denied == nil {
-		filled.Denied = errorResponse(http.StatusTooManyRequests, "too many requests")
-	}
-	if filled.Unavailable == nil {
-		filled.Unavailable = errorResponse(http.StatusServiceUnavailable, "rate limit unavailable")
-	}
-	return &filled
-}
-
-// errorResponse returns a handler with always the same response, which caches must not
-// store.
-func errorResponse(status int, message string) http.Handler {
-	body := []byte(`{"status":"error","message":"` + message + "\"}\n")
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		h := w.Header()
-		h.Set("Content-Type", "application/json")
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Cache-Control", "no-store")
-		w.WriteHeader(status)
-		_, _ = w.Write(body) // ignore the error: the client disconnected
-	})
+	return nil
 }

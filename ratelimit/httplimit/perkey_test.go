@@ -157,26 +157,3 @@ func TestLongKeysAreShortened(t *testing.T) {
 		t.Errorf("%d counters, want 4: long keys must stay apart", len(f.store.counts))
 	}
 }
-
-func TestConstructorsRefuse(t *testing.T) {
-	f := newFixture()
-	l, e := f.limiter(t, ratelimit.Per(1, ratelimit.Minute)), f.engine(t, nil)
-	describe := func(*http.Request, *httplimit.Descriptors) {}
-	for name, build := range map[string]func(){
-		"no limiter":   func() { httplimit.PerKey(nil, httplimit.RemoteHost, nil) },
-		"no key":       func() { httplimit.PerKey(l, nil, nil) },
-		"no engine":    func() { httplimit.PerRequest(nil, "api", describe, nil) },
-		"no domain":    func() { httplimit.PerRequest(e, "", describe, nil) },
-		"no describer": func() { httplimit.PerRequest(e, "api", nil, nil) },
-		"style":        func() { httplimit.PerKey(l, httplimit.RemoteHost, &httplimit.Options{Headers: 9}) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			defer func() {
-				if s, ok := recover().(string); !ok || !strings.HasPrefix(s, "httplimit: ") {
-					t.Errorf("panic %v, want a message that begins with httplimit:", s)
-				}
-			}()
-			build()
-		})
-	}
-}
