@@ -39,3 +39,16 @@ func ExamplePerKey_concurrency() {
 	// rpc error: code = ResourceExhausted desc = too many requests
 	// <nil>
 }
+
+// A tenant may send 100 messages a second, in as many streams as it likes.
+func ExamplePerMessage() {
+	limiter, err := ratelimit.NewLimiter("messages", memstore.New(nil), ratelimit.Per(100, ratelimit.Second), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	limit := grpclimit.PerMessage(limiter, grpclimit.Metadata("x-tenant"), nil)
+	server := grpc.NewServer(grpc.ChainUnaryInterceptor(limit.Unary), grpc.ChainStreamInterceptor(limit.Stream))
+	defer server.Stop()
+	// Register services and serve.
+}

@@ -8,7 +8,7 @@
 //	server := grpc.NewServer(grpc.ChainUnaryInterceptor(limit.Unary), grpc.ChainStreamInterceptor(limit.Stream))
 //
 // [PerCall] holds calls to the rules of an engine. A stream counts once, when it is
-// opened. A call over its limit fails with ResourceExhausted, and its status has the time to
+// opened; with [PerMessage] each message that it receives counts instead. A call over its limit fails with ResourceExhausted, and its status has the time to
 // retry after (google.rpc.RetryInfo).
 //
 // Under a limit of ratelimit.Concurrency a call holds its permit until its handler has returned,
@@ -22,6 +22,11 @@
 // counts as a failure. Calls that pass for that reason are never silent: Options.OnError gets the
 // error, or else the log. An engine whose rules do not have the domain counts as a failure, because
 // a domain is misspelled more often than it is left without rules on purpose.
+//
+// PerMessage counts what clients send, because that is what a server has to be protected from. It
+// refuses and does not wait: a stream that waits holds its memory and its place among the streams
+// of a connection. Counting what the server sends is an option, for streams that clients pay by the
+// message.
 package grpclimit
 
 import (
@@ -52,6 +57,8 @@ type Options struct {
 	Headers ratelimit.HeaderNames
 	// NoHeaders omits them.
 	NoHeaders bool
+	// CountSent makes PerMessage count the messages that a stream sends too.
+	CountSent bool
 	// FailClosed fails calls with Unavailable when the decision fails: the store failed, or the
 	// engine has no rules yet, or none for the domain. By default such calls pass, uncounted and
 	// without headers.
@@ -70,6 +77,8 @@ type Interceptor struct {
 	decide  func(ctx context.Context, fullMethod string) (*ratelimit.Decision, error)
 	mistake error // of the caller, which fails every call
 	log     unenforced.Log
+
+	perMessage bool // whether messages of streams count, instead of streams
 }
 
 // PerKey returns an Interceptor that holds calls to one limit, with a counter for each
@@ -118,7 +127,7 @@ func newInterceptor(opts *Options, decide func(context.Context, string) (*rateli
 
 // Unary is a grpc.UnaryServerInterceptor.
 func (i *Interceptor) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	d, err := i.check(ctx, info.FullMethod)
+	d, err := i.check(ctx, info.FullMethod, !i.opts.NoHeaders)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +137,10 @@ func (i *Interceptor) Unary(ctx context.Context, req any, info *grpc.UnaryServer
 
 // Stream is a grpc.StreamServerInterceptor.
 func (i *Interceptor) Stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	d, err := i.check(stream.Context(), info.FullMethod)
+	if i.perMessage && i.mistake == nil {
+		return i.streamMessages(srv, stream, info.FullMethod, handler)
+	}
+	d, err := i.check(stream.Context(), info.FullMethod, !i.opts.NoHeaders)
 	if err != nil {
 		return err
 	}
@@ -136,8 +148,11 @@ func (i *Interceptor) Stream(srv any, stream grpc.ServerStream, info *grpc.Strea
 	return handler(srv, stream)
 }
 
-// release releases the permits of a call.
+// release releases the permits of a call, if there is a decision about it.
 func (i *Interceptor) release(ctx context.Context, fullMethod string, d *ratelimit.Decision) {
+	if d == nil {
+		return
+	}
 	if err := d.Release(ctx); err != nil {
 		i.report(ctx, fullMethod, "grpclimit: permits of calls that have ended are not released until they expire", err)
 	}
@@ -154,7 +169,7 @@ func (i *Interceptor) report(ctx context.Context, fullMethod, effect string, err
 
 // check returns the status error of a call that is not to be handled, and the decision about one
 // that holds permits.
-func (i *Interceptor) check(ctx context.Context, fullMethod string) (*ratelimit.Decision, error) {
+func (i *Interceptor) check(ctx context.Context, fullMethod string, headers bool) (*ratelimit.Decision, error) {
 	if i.mistake != nil {
 		i.log.Warn("grpclimit: every call fails with Internal", i.mistake)
 		return nil, status.Error(codes.Internal, "invalid rate limit")
@@ -170,7 +185,7 @@ func (i *Interceptor) check(ctx context.Context, fullMethod string) (*ratelimit.
 		i.report(ctx, fullMethod, "grpclimit: calls pass without a rate limit", err)
 		return &ratelimit.Decision{}, nil
 	}
-	if s := d.Tightest(); s != nil && !i.opts.NoHeaders {
+	if s := d.Tightest(); s != nil && headers {
 		md := metadata.MD{}
 		for _, f := range i.opts.Headers.Fields(s) {
 			md.Set(f.Name, strconv.FormatUint(f.Value, 10))
