@@ -87,7 +87,7 @@ func TestDecideAllocatesNothing(t *testing.T) {
 func checkAllocs(t *testing.T, name string, o *ratelimit.Options, r *ratelimit.Request) {
 	t.Helper()
 	o.Stats = newMapStats()
-	e := ratelimit.New(bareStore{}, o)
+	e := ratelimit.MustNew(bareStore{}, o)
 	e.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: allocRules()}))
 	var d ratelimit.Decision
 	ctx := context.Background()

@@ -17,7 +17,7 @@ const liveKeys = 10_000
 func benchmarkDecide(b *testing.B, rules []ratelimit.Rule, requests []ratelimit.Request) {
 	b.Helper()
 	now := time.Unix(epoch, 0)
-	e := ratelimit.New(bareStore{}, &ratelimit.Options{Now: func() time.Time { return now }, Stats: newMapStats()})
+	e := ratelimit.MustNew(bareStore{}, &ratelimit.Options{Now: func() time.Time { return now }, Stats: newMapStats()})
 	e.Use(compile(b, ratelimit.Domain{Name: "domain", Rules: rules}))
 	var d ratelimit.Decision
 	ctx := context.Background()
@@ -117,7 +117,7 @@ func BenchmarkDecideParallel(b *testing.B) {
 		}
 		return nil
 	})
-	e := ratelimit.New(store, &ratelimit.Options{Stats: newMapStats()})
+	e := ratelimit.MustNew(store, &ratelimit.Options{Stats: newMapStats()})
 	e.Use(compile(b, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{rule("path", "", 1<<31)}}))
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {

@@ -45,7 +45,7 @@ func TestCandidateCountsWhatALimitWould(t *testing.T) {
 		var benches [3]*bench // the limit, the limit with a candidate, the candidate as the limit
 		for i, l := range []*ratelimit.Limit{&limit, &trial, &would} {
 			b := newBench(t, nil)
-			b.engine = ratelimit.New(newChargeStore(), &ratelimit.Options{Stats: b.stats, Now: b.clock.Now})
+			b.engine = ratelimit.MustNew(newChargeStore(), &ratelimit.Options{Stats: b.stats, Now: b.clock.Now})
 			b.use(ratelimit.Rule{Key: "k", Limit: l})
 			benches[i] = b
 		}
@@ -134,9 +134,9 @@ func TestCandidateOfConcurrency(t *testing.T) {
 func TestCandidateInTheFallbackStore(t *testing.T) {
 	local := newChargeStore()
 	bucket := ratelimit.Rule{Key: "t", Limit: &ratelimit.Limit{Algorithm: ratelimit.TokenBucket, RequestsPerUnit: 3, Unit: ratelimit.Hour}}
-	b := newBench(t, &ratelimit.Options{OnStoreFailure: ratelimit.FailLocal, Fallback: local},
+	b := chargeBench(t, ratelimit.Options{OnStoreFailure: ratelimit.FailLocal, Fallback: local},
 		onTrial(1, bucket), onTrial(1, rule("f", "", 3)))
-	b.store.err = errDown // it is no ChargeStore either
+	b.store.err = errDown
 	for range 3 {
 		d := b.decide(desc("t", ""), desc("f", ""))
 		equal(t, "codes", codes(d), "ok ok")
@@ -148,7 +148,7 @@ func TestCandidateInTheFallbackStore(t *testing.T) {
 
 func TestCandidateAllocatesNothing(t *testing.T) {
 	charging := ratelimit.Limit{Algorithm: ratelimit.SlidingWindow, RequestsPerUnit: 1 << 30, Unit: ratelimit.Hour}
-	e := ratelimit.New(newChargeStore(), &ratelimit.Options{Stats: newMapStats(), Now: func() time.Time { return time.Unix(epoch, 0) }})
+	e := ratelimit.MustNew(newChargeStore(), &ratelimit.Options{Stats: newMapStats(), Now: func() time.Time { return time.Unix(epoch, 0) }})
 	e.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{
 		onTrial(5, ratelimit.Rule{Key: "t", Limit: &charging}),
 	}}))

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// ChargeStore is a Store that can hold limits of every Algorithm. An Engine fails decisions by
-// rules with another Algorithm than FixedWindow if its store does not implement ChargeStore; see [Engine.Check].
+// ChargeStore is a Store that can hold limits of every Algorithm. [Engine.Use] refuses rules
+// with another Algorithm than FixedWindow if its store does not implement ChargeStore.
 type ChargeStore interface {
 	Store
 	// Charge applies each charge to the state named by its Key, in order, as [Charge.Apply] does

@@ -42,7 +42,7 @@ func (s *chargeStore) Charge(_ context.Context, charges []ratelimit.Charge) erro
 func chargeBench(t *testing.T, o ratelimit.Options, rules ...ratelimit.Rule) *bench {
 	b := newBench(t, nil)
 	o.Now, o.Stats, o.CounterKeyFormat = b.clock.Now, b.stats, ratelimit.KeyReference
-	b.engine = ratelimit.New(&chargeStore{subtractStore{b.store}, make(map[string]*ratelimit.State)}, &o)
+	b.engine = ratelimit.MustNew(&chargeStore{subtractStore{b.store}, make(map[string]*ratelimit.State)}, &o)
 	b.use(rules...)
 	return b
 }
@@ -184,12 +184,12 @@ func TestChargesWithoutStore(t *testing.T) {
 
 	plain := newBench(t, nil)
 	rules := compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{rule("fixed", "", 1), {Key: "a", Value: "b", Rules: []ratelimit.Rule{by(ratelimit.TokenBucket, "c", 5)}}}})
-	err := plain.engine.Check(rules)
+	err := plain.engine.Use(rules)
 	if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "domain 'domain', rule a_b.c") {
-		t.Errorf("Check: %v", err)
+		t.Errorf("Use: %v", err)
 	}
-	if err := b.engine.Check(rules); err != nil {
-		t.Errorf("Check with a ChargeStore: %v", err)
+	if err := b.engine.Use(rules); err != nil {
+		t.Errorf("Use with a ChargeStore: %v", err)
 	}
 }
 
@@ -206,19 +206,19 @@ func (s limitedStore) Supports(a ratelimit.Algorithm) error {
 	return nil
 }
 
-// Check asks a store for each algorithm, not only whether it is a ChargeStore.
-func TestCheckAsksForTheAlgorithm(t *testing.T) {
+// Use asks a store for each algorithm, not only whether it is a ChargeStore.
+func TestUseAsksForTheAlgorithm(t *testing.T) {
 	var rules []ratelimit.Rule
 	for a := ratelimit.FixedWindow; a.Valid(); a++ {
 		rules = append(rules, by(a, a.String(), 5))
 	}
 	all := compile(t, ratelimit.Domain{Name: "domain", Rules: rules})
 	for a := ratelimit.FixedWindow; a.Valid(); a++ {
-		err := ratelimit.New(limitedStore{newChargeStore(), a}, nil).Check(all)
+		err := ratelimit.MustNew(limitedStore{newChargeStore(), a}, nil).Use(all)
 		if !a.NeedsChargeStore() {
 			equal(t, "error", err, nil)
 		} else if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "rule "+a.String()) {
-			t.Errorf("a store without %s: Check returned %v", a, err)
+			t.Errorf("a store without %s: Use returned %v", a, err)
 		}
 	}
 }
@@ -229,7 +229,7 @@ func TestChargeOfOtherHits(t *testing.T) {
 	want := map[bool]ratelimit.Charge{}
 	for _, other := range []bool{false, true} {
 		b := chargeBench(t, ratelimit.Options{})
-		b.engine = ratelimit.New(chargeFunc(func(charges []ratelimit.Charge) {
+		b.engine = ratelimit.MustNew(chargeFunc(func(charges []ratelimit.Charge) {
 			charge := charges[0]
 			if other {
 				charge.SetHits(7)

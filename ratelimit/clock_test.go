@@ -14,7 +14,7 @@ import (
 func TestSystemClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newMapStore()
-		e := ratelimit.New(store, nil)
+		e := ratelimit.MustNew(store, nil)
 		e.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{{Key: "s", Limit: per(1, ratelimit.Second)}, rule("m", "", 9)}}))
 		time.Sleep(300 * time.Millisecond) // seconds need not begin with the first decision
 		for _, wait := range []time.Duration{0, 699 * time.Millisecond, time.Millisecond, 999 * time.Millisecond, time.Second, time.Minute, 40*time.Minute + 1} {
@@ -38,7 +38,7 @@ func TestSystemClock(t *testing.T) {
 func TestSystemClockConcurrently(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newMapStore()
-		e := ratelimit.New(store, nil)
+		e := ratelimit.MustNew(store, nil)
 		e.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{{Key: "s", Limit: per(1, ratelimit.Second)}}}))
 		var wg sync.WaitGroup
 		for range 8 {

@@ -179,7 +179,7 @@ func TestUserNameCannotUseUpAnotherLimit(t *testing.T) {
 		"": ratelimit.OK, ratelimit.KeyUnambiguous: ratelimit.OK, ratelimit.KeyReference: ratelimit.OverLimit,
 	} {
 		store := newMapStore()
-		e := ratelimit.New(store, &ratelimit.Options{CounterKeyFormat: format, Now: (&clock{unix: epoch}).Now})
+		e := ratelimit.MustNew(store, &ratelimit.Options{CounterKeyFormat: format, Now: (&clock{unix: epoch}).Now})
 		e.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: rules}))
 		decide := func(d ratelimit.Descriptor) ratelimit.Code {
 			got, err := e.Decide(t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{d}})
@@ -271,7 +271,7 @@ func splitKey(t *testing.T, key string) []string {
 func countersOf(t *testing.T, format ratelimit.KeyFormat, domain string, now int64, d ratelimit.Descriptor, rules ...ratelimit.Rule) map[string]uint64 {
 	t.Helper()
 	store, c := newMapStore(), &clock{unix: now}
-	e := ratelimit.New(store, &ratelimit.Options{Now: c.Now, CounterKeyPrefix: "p", CounterKeyFormat: format})
+	e := ratelimit.MustNew(store, &ratelimit.Options{Now: c.Now, CounterKeyPrefix: "p", CounterKeyFormat: format})
 	e.Use(compile(t, ratelimit.Domain{Name: domain, Rules: rules}))
 	if _, err := e.Decide(t.Context(), &ratelimit.Request{Domain: domain, Descriptors: []ratelimit.Descriptor{d}}); err != nil {
 		t.Fatal(err)

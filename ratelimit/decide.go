@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// match finds the limit of every descriptor.
-func (e *Engine) match(u *inUse, r *Request, d *Decision) {
+// match finds the limit of every descriptor, and reports whether there are rules for the domain.
+func (e *Engine) match(u *inUse, r *Request, d *Decision) bool {
 	dom, w := u.rules.domain(r.Domain), &d.work
 	for i := range r.Descriptors {
 		desc, c := &r.Descriptors[i], &w.checks[i]
@@ -27,6 +27,7 @@ func (e *Engine) match(u *inUse, r *Request, d *Decision) {
 	if dom != nil && dom.replaces {
 		w.replace()
 	}
+	return dom != nil
 }
 
 // hitsOf returns the number of hits of a descriptor (REFERENCE.md, 1.2).
@@ -456,7 +457,9 @@ func (e *Engine) DecideInto(ctx context.Context, r *Request, d *Decision) error 
 	case u == nil:
 		err = sentinelError(NotReady, ErrNoRules)
 	default:
-		e.match(u, r, d)
+		if !e.match(u, r, d) {
+			e.warnUnknown(r.Domain)
+		}
 		err = e.countAndEvaluate(ctx, u, r, d)
 	}
 	return d.failed(err)

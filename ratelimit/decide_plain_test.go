@@ -112,7 +112,7 @@ func newPair(t *testing.T, opts ratelimit.Options, rules []ratelimit.Rule) *pair
 	b := newBench(t, &opts)
 	states := &stateStore{b.store, make(map[string]ratelimit.State)}
 	opts.Now, opts.Stats, opts.Rand = b.clock.Now, b.stats, func(uint32) uint32 { return 0 }
-	b.engine = ratelimit.New(states, &opts)
+	b.engine = ratelimit.MustNew(states, &opts)
 	b.use(rules...)
 	return &pair{bench: b, states: states}
 }

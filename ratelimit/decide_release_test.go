@@ -14,7 +14,7 @@ func newChargingBench(t testing.TB, opts *ratelimit.Options, rules ...ratelimit.
 	b.store = store.mapStore
 	o := *opts
 	o.Stats, o.Now = b.stats, b.clock.Now
-	b.engine = ratelimit.New(store, &o)
+	b.engine = ratelimit.MustNew(store, &o)
 	b.use(rules...)
 	return b, store
 }

@@ -24,7 +24,7 @@ func TestHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	limits := rules.Limits()
-	engine := ratelimit.New(memstore.New(nil), nil)
+	engine := ratelimit.MustNew(memstore.MustNew(nil), nil)
 	engine.Use(rules)
 	var d ratelimit.Decision
 	for _, c := range []struct {

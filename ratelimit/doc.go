@@ -6,7 +6,7 @@
 //
 // A [Limiter] holds each key to one limit:
 //
-//	limiter, err := ratelimit.NewLimiter("clients", memstore.New(nil), ratelimit.Per(100, ratelimit.Minute), nil)
+//	limiter, err := ratelimit.NewLimiter("clients", memstore.MustNew(nil), ratelimit.Per(100, ratelimit.Minute), nil)
 //	...
 //	status, err := limiter.Allow(ctx, clientID)
 //	if err == nil && !status.Allowed() {
@@ -32,8 +32,8 @@
 //		},
 //	}}, nil)
 //
-//	engine := ratelimit.New(memstore.New(nil), nil)
-//	engine.Use(rules)
+//	engine, err := ratelimit.New(memstore.MustNew(nil), nil)
+//	err = engine.Use(rules)
 //
 //	decision, err := engine.Decide(ctx, &ratelimit.Request{Domain: "api", Descriptors: []ratelimit.Descriptor{
 //		{Entries: []ratelimit.Entry{{Key: "path", Value: "/login"}, {Key: "client", Value: clientID}}},
@@ -56,8 +56,8 @@
 //
 // A permit of the second is released with [Decision.Release], which packages httplimit and
 // grpclimit call; one that is not is free again after a minute. All but fixed windows need a
-// [ChargeStore], which the stores of this module are. [Engine.Check] tells whether the store of an engine
-// holds the algorithms of the rules.
+// [ChargeStore], which the stores of this module are. [Engine.Use] refuses rules that the store of an engine
+// can't hold.
 //
 // # Counters
 //

@@ -3,11 +3,13 @@ package ratelimit
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"log/slog"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -75,10 +77,13 @@ type Options struct {
 	// TopKeys estimates the busiest counters of each rule, for [Engine.TopKeys].
 	TopKeys bool
 
-	// Log receives one warning for each kind of name when names of requests are folded
-	// together. Default: slog.Default().
+	// Log receives warnings: one for each kind of name when names of requests are folded together, and at most
+	// one a minute of requests that are not limited because the rules do not have their domain. Default: slog.Default().
 	Log *slog.Logger
 }
+
+// maxJitter bounds Options.ExpiryJitter.
+const maxJitter = time.Duration(MaxWindow) * time.Second
 
 const (
 	// NearLimitAlways is an Options.NearLimitRatio of zero: every hit within the limit
@@ -108,6 +113,7 @@ type Engine struct {
 	clock   clock
 	inUse   atomic.Pointer[inUse]
 	useMu   sync.Mutex
+	warned  atomic.Int64  // when warnUnknown logged last, in Unix seconds
 	stripes atomic.Uint32 // the last stripe number given to a workspace
 }
 
@@ -121,8 +127,54 @@ type inUse struct {
 }
 
 // New returns an Engine without rules: until Use is called, Decide returns
-// ErrNoRules. opts may be nil.
-func New(store Store, opts *Options) *Engine {
+// ErrNoRules. The error lists all options that are invalid. opts may be nil.
+func New(store Store, opts *Options) (*Engine, error) {
+	if err := opts.check(store); err != nil {
+		return nil, err
+	}
+	return newEngine(store, opts), nil
+}
+
+// MustNew is New for options that are known to be valid: it panics where New returns an error.
+func MustNew(store Store, opts *Options) *Engine {
+	e, err := New(store, opts)
+	if err != nil {
+		panic(err)
+	}
+	return e
+}
+
+// check returns an error for options that are invalid, or that the store does not fit.
+func (o *Options) check(store Store) error {
+	var errs []error
+	fault := func(invalid bool, format string, args ...any) {
+		if invalid {
+			errs = append(errs, fmt.Errorf("ratelimit: "+format, args...))
+		}
+	}
+	fault(isNil(store), "no store: create one, with memstore.New or redisstore.New")
+	if o == nil {
+		return errors.Join(errs...)
+	}
+	fault(o.PerSecond != nil && isNil(o.PerSecond), "option PerSecond: a nil %T: leave it out, or create one", o.PerSecond)
+	fault(o.Fallback != nil && isNil(o.Fallback), "option Fallback: a nil %T: leave it out, or create one", o.Fallback)
+	fault(o.OnStoreFailure != "" && !o.OnStoreFailure.Valid(), "option OnStoreFailure '%.100s': must be %s", o.OnStoreFailure, FailurePolicyNames)
+	fault(o.OnStoreFailure == FailLocal && o.Fallback == nil, "option OnStoreFailure %s: needs a Fallback to count in", FailLocal)
+	fault(!(o.NearLimitRatio >= 0 && o.NearLimitRatio <= 1), "option NearLimitRatio %v: must be from 0 to 1", o.NearLimitRatio)
+	fault(o.MaxRequestStats < 0 && o.MaxRequestStats != NoRequestStats, "option MaxRequestStats %d: must be more than 0, or NoRequestStats", o.MaxRequestStats)
+	fault(o.CounterKeyFormat != "" && o.CounterKeyFormat != KeyUnambiguous && o.CounterKeyFormat != KeyReference,
+		"option CounterKeyFormat '%.100s': must be %s or %s", o.CounterKeyFormat, KeyUnambiguous, KeyReference)
+	fault(o.ExpiryJitter < 0 || o.ExpiryJitter > maxJitter, "option ExpiryJitter %v: must be from 0 to %v", o.ExpiryJitter, maxJitter)
+	return errors.Join(errs...)
+}
+
+// isNil reports whether there is no store: nil, or a nil pointer.
+func isNil(s Store) bool {
+	v := reflect.ValueOf(s)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
+func newEngine(store Store, opts *Options) *Engine {
 	e := &Engine{store: store, opts: *cmp.Or(opts, &Options{})}
 	e.charges, _ = store.(ChargeStore)
 	o := &e.opts
@@ -132,16 +184,12 @@ func New(store Store, opts *Options) *Engine {
 	}
 	o.Log = cmp.Or(o.Log, slog.Default())
 	o.MaxRequestStats = cmp.Or(o.MaxRequestStats, 10_000)
-	if e.ratio = max(o.NearLimitRatio, 0); o.NearLimitRatio == 0 {
-		e.ratio = 0.8
-	}
+	e.ratio = cmp.Or(o.NearLimitRatio, 0.8)
 	if o.CounterKeyFormat == KeyReference {
 		e.keys = reference
 	}
-	e.jitter = uint32(min(max(o.ExpiryJitter/time.Second, 0), 1<<31))
-	if !o.OnStoreFailure.Valid() {
-		o.OnStoreFailure = FailError
-	}
+	e.jitter = uint32(o.ExpiryJitter / time.Second)
+	o.OnStoreFailure = cmp.Or(o.OnStoreFailure, FailError)
 	e.plain = e.jitter == 0 && o.PerSecond == nil && o.OverLimitCache == nil && !o.StopIncrementWhenOverLimit
 	if o.Stats != nil {
 		e.limits = newRequestStats(o.Stats, o)
@@ -160,9 +208,22 @@ func New(store Store, opts *Options) *Engine {
 	return e
 }
 
+// warnUnknown logs that requests of a domain without rules are not limited, at most once a minute.
+func (e *Engine) warnUnknown(domain string) {
+	now := time.Now().Unix()
+	if last := e.warned.Load(); now-last >= 60 && e.warned.CompareAndSwap(last, now) {
+		e.opts.Log.Warn("ratelimit: requests are not limited: the rules given to Engine.Use do not have their domain", "domain", domain[:min(len(domain), maxStatsName)])
+	}
+}
+
 // Use activates rules atomically; calls in progress finish with the old ones. Nil removes
-// the rules.
-func (e *Engine) Use(rules *Ruleset) {
+// the rules. It returns an error, and the old rules stay, if the stores can't hold a limit of the rules, such as one with
+// another Algorithm than FixedWindow if the store is no [ChargeStore], or if a rule's policy is FailLocal and
+// there is no Fallback.
+func (e *Engine) Use(rules *Ruleset) error {
+	if err := e.check(rules); err != nil {
+		return err
+	}
 	e.useMu.Lock()
 	defer e.useMu.Unlock()
 	var u *inUse
@@ -176,6 +237,7 @@ func (e *Engine) Use(rules *Ruleset) {
 	if e.limits != nil {
 		e.limits.keepDomains(rules)
 	}
+	return nil
 }
 
 // statsOf returns the counters of all limits whose statistics key is fixed.
@@ -218,21 +280,28 @@ func (e *Engine) Rules() *Ruleset {
 	return nil
 }
 
-// Check returns an error if the rules have limits that the engine's store can't hold, such as those with
-// another Algorithm than FixedWindow if it is no [ChargeStore]. Decisions by such rules would fail.
-func (e *Engine) Check(rules *Ruleset) error {
+// check returns an error for the first limit that can't be held.
+func (e *Engine) check(rules *Ruleset) error {
+	if rules == nil {
+		return nil
+	}
 	checked := make(map[Algorithm]bool)
 	for _, l := range rules.limits {
-		if l.charge == nil || checked[l.charge.algorithm] {
-			continue
+		var err error
+		if l.rule.OnStoreFailure == FailLocal && e.opts.Fallback == nil {
+			err = fmt.Errorf("on_store_failure: %s: needs a store in memory to count in: Options.Fallback", FailLocal)
+		} else if l.charge != nil && !checked[l.charge.algorithm] {
+			checked[l.charge.algorithm] = true
+			if err = l.charge.algorithm.SupportedBy(e.store); err != nil {
+				err = fmt.Errorf("%s: %w", l.charge.algorithm, err)
+			}
 		}
-		checked[l.charge.algorithm] = true
-		if err := l.charge.algorithm.SupportedBy(e.store); err != nil {
+		if err != nil {
 			var path []string
 			for _, r := range l.path {
 				path = append(path, joinValue(r.key, r.value))
 			}
-			return fmt.Errorf("domain '%s', rule %s: %s: %w", l.domain, strings.Join(path, "."), l.charge.algorithm, err)
+			return fmt.Errorf("domain '%s', rule %s: %w", l.domain, strings.Join(path, "."), err)
 		}
 	}
 	return nil

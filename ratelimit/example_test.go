@@ -23,7 +23,7 @@ func ExampleEngine() {
 		fmt.Println(err)
 		return
 	}
-	engine := ratelimit.New(newMapStore(), &ratelimit.Options{Now: exampleNow})
+	engine := ratelimit.MustNew(newMapStore(), &ratelimit.Options{Now: exampleNow})
 	engine.Use(rules)
 
 	var d ratelimit.Decision // reused: no allocation
@@ -54,7 +54,7 @@ func ExampleEngine_ResetCounters() {
 		fmt.Println(err)
 		return
 	}
-	engine := ratelimit.New(subtractStore{newMapStore()}, &ratelimit.Options{Now: exampleNow})
+	engine := ratelimit.MustNew(subtractStore{newMapStore()}, &ratelimit.Options{Now: exampleNow})
 	engine.Use(rules)
 	request := &ratelimit.Request{Domain: "shop", HitsAddend: 5, Descriptors: []ratelimit.Descriptor{
 		{Entries: []ratelimit.Entry{{Key: "user", Value: "ann"}}},

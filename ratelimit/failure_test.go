@@ -115,8 +115,7 @@ func TestFailurePolicyInShadow(t *testing.T) {
 	equal(t, "code", b.decide(desc("k", "")).Code, ratelimit.OK)
 }
 
-// The call fails without a fallback store, if the fallback store fails too, and if the
-// caller has gone.
+// The call fails if the fallback store fails too, and if the caller has gone.
 func TestFailurePolicyThatCannotHold(t *testing.T) {
 	request := &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", "")}}
 	fails := func(what string, ctx context.Context, b *bench) {
@@ -125,10 +124,6 @@ func TestFailurePolicyThatCannotHold(t *testing.T) {
 			t.Errorf("%s: got %v, want the store's error", what, err)
 		}
 	}
-	b := newBench(t, &ratelimit.Options{OnStoreFailure: ratelimit.FailLocal}, rule("k", "", 5))
-	b.store.err = errDown
-	fails("no fallback", t.Context(), b)
-
 	b, local := fallbackBench(t, ratelimit.Options{OnStoreFailure: ratelimit.FailLocal}, rule("k", "", 5))
 	local.err = errors.New("full")
 	fails("the fallback fails", t.Context(), b)
@@ -231,7 +226,7 @@ func TestFailureOfOneStoreAfterTheOther(t *testing.T) {
 	})
 	down := storeFunc(func(context.Context, []ratelimit.Hit) error { return errDown })
 	local := newMapStore()
-	e := ratelimit.New(main, &ratelimit.Options{
+	e := ratelimit.MustNew(main, &ratelimit.Options{
 		PerSecond: down, Fallback: local, OnStoreFailure: ratelimit.FailLocal, StopIncrementWhenOverLimit: true,
 		Now: (&clock{unix: epoch}).Now, CounterKeyFormat: ratelimit.KeyReference,
 	})
@@ -262,7 +257,7 @@ func TestOnFallback(t *testing.T) {
 	stats := fallbackStats{newMapStats(), map[ratelimit.FailurePolicy]*ratelimit.Counter{}}
 	var causes []error
 	down := storeFunc(func(context.Context, []ratelimit.Hit) error { return errDown })
-	e := ratelimit.New(down, &ratelimit.Options{
+	e := ratelimit.MustNew(down, &ratelimit.Options{
 		Stats: stats, OnStoreFailure: ratelimit.FailAllow,
 		OnFallback: func(_ context.Context, cause error) { causes = append(causes, cause) },
 	})

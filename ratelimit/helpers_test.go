@@ -224,7 +224,7 @@ func newBench(t testing.TB, opts *ratelimit.Options, rules ...ratelimit.Rule) *b
 	}
 	o.Now, o.Stats = b.clock.Now, b.stats
 	o.Log = b.log.Logger()
-	b.engine = ratelimit.New(b.store, &o)
+	b.engine = ratelimit.MustNew(b.store, &o)
 	b.use(rules...)
 	return b
 }

@@ -148,7 +148,7 @@ func (r *Ruleset) Plan(request *Request, now time.Time, opts *Options) ([]*Plann
 		return nil, err
 	}
 	opts = cmp.Or(opts, &Options{})
-	e := New(nil, &Options{CounterKeyPrefix: opts.CounterKeyPrefix, CounterKeyFormat: opts.CounterKeyFormat})
+	e := newEngine(nil, &Options{CounterKeyPrefix: opts.CounterKeyPrefix, CounterKeyFormat: opts.CounterKeyFormat})
 	u, d := &inUse{rules: r}, new(Decision)
 	d.reset(e, len(request.Descriptors))
 	e.match(u, request, d)

@@ -32,7 +32,7 @@ var countedKeys = []string{"fixed", "second", "sliding", "bucket", "permits"}
 func TestCounters(t *testing.T) {
 	c, stats := &clock{unix: epoch}, newMapStats()
 	main, second := newChargeStore(), newChargeStore()
-	e := ratelimit.New(main, &ratelimit.Options{Now: c.Now, Stats: stats, PerSecond: second, CounterKeyPrefix: "p:"})
+	e := ratelimit.MustNew(main, &ratelimit.Options{Now: c.Now, Stats: stats, PerSecond: second, CounterKeyPrefix: "p:"})
 	e.Use(counterRules(t))
 	r := &ratelimit.Request{Domain: "domain", HitsAddend: 4}
 	for _, key := range countedKeys {
@@ -104,7 +104,7 @@ func TestCountersOverTheLimit(t *testing.T) {
 // Hits of the window before are subtracted as well.
 func TestResetCountersOfSlidingWindow(t *testing.T) {
 	c := &clock{unix: 1200}
-	e := ratelimit.New(newChargeStore(), &ratelimit.Options{Now: c.Now})
+	e := ratelimit.MustNew(newChargeStore(), &ratelimit.Options{Now: c.Now})
 	e.Use(counterRules(t))
 	r := &ratelimit.Request{Domain: "domain", HitsAddend: 4, Descriptors: []ratelimit.Descriptor{desc("sliding", "x")}}
 	if _, err := e.Decide(t.Context(), r); err != nil {
@@ -131,7 +131,7 @@ func TestResetCountersOfSlidingWindow(t *testing.T) {
 func TestCountersOverLimitCache(t *testing.T) {
 	c, store := &clock{unix: epoch}, newChargeStore()
 	cache := newMapCache(c.Now)
-	e := ratelimit.New(store, &ratelimit.Options{Now: c.Now, OverLimitCache: cache})
+	e := ratelimit.MustNew(store, &ratelimit.Options{Now: c.Now, OverLimitCache: cache})
 	e.Use(counterRules(t))
 	r := &ratelimit.Request{Domain: "domain", HitsAddend: 6, Descriptors: []ratelimit.Descriptor{desc("fixed", "x")}}
 	code := func() ratelimit.Code {
@@ -158,13 +158,14 @@ func TestCountersOverLimitCache(t *testing.T) {
 // Errors name what the store can't do, and are those of Decide otherwise.
 func TestCountersErrors(t *testing.T) {
 	fixed := &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("fixed", "x")}}
-	bucket := &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("bucket", "x")}}
 	store := newMapStore()
-	e := ratelimit.New(store, nil)
+	e := ratelimit.MustNew(store, nil)
 	if _, err := e.Counters(t.Context(), fixed); !errors.Is(err, ratelimit.ErrNoRules) {
 		t.Errorf("without rules: %v", err)
 	}
-	e.Use(counterRules(t))
+	if err := e.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{rule("fixed", "", 5)}})); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := e.Counters(t.Context(), &ratelimit.Request{Domain: "domain"}); !errors.Is(err, ratelimit.ErrNoDescriptors) {
 		t.Errorf("without descriptors: %v", err)
 	}
@@ -172,7 +173,6 @@ func TestCountersErrors(t *testing.T) {
 		t.Errorf("any store can be read: %v", err)
 	}
 	for what, call := range map[string]func() ([]ratelimit.CounterState, error){
-		"read":   func() ([]ratelimit.CounterState, error) { return e.Counters(t.Context(), bucket) },
 		"reset":  func() ([]ratelimit.CounterState, error) { return e.ResetCounters(t.Context(), fixed) },
 		"refund": func() ([]ratelimit.CounterState, error) { return e.Refund(t.Context(), fixed) },
 	} {

@@ -41,7 +41,7 @@ const limiterKey = "key"
 // NewLimiter returns a Limiter that counts in store. The name is required: it keeps
 // the counters and statistics of Limiters in one store apart. Limiters with the same
 // name and store, such as those of several instances of a program, count together.
-// NewLimiter fails if the name or the limit is invalid. With KeyReference a name must not
+// NewLimiter fails if the name, the limit or an option is invalid, or the store can't hold the limit. With KeyReference a name must not
 // contain "_key_" or end in "_key". opts may be nil.
 func NewLimiter(name string, store Store, limit Limit, opts *Options) (*Limiter, error) {
 	switch {
@@ -52,7 +52,11 @@ func NewLimiter(name string, store Store, limit Limit, opts *Options) (*Limiter,
 		return nil, fmt.Errorf(`ratelimit: invalid Limiter name %q: "_%s" separates names from keys: use %q`,
 			name, limiterKey, strings.ReplaceAll(name, "_"+limiterKey, "-"+limiterKey))
 	}
-	l := &Limiter{name: name, engine: New(store, opts)}
+	engine, err := New(store, opts)
+	if err != nil {
+		return nil, err
+	}
+	l := &Limiter{name: name, engine: engine}
 	if err := l.SetLimit(limit); err != nil {
 		return nil, err
 	}
@@ -76,7 +80,9 @@ func (l *Limiter) SetLimit(limit Limit) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.engine.Use(rules)
+	if err := l.engine.Use(rules); err != nil {
+		return err
+	}
 	l.active.Store(&limiterRule{l.engine.inUse.Load(), rules.only.top.find(limiterKey).any})
 	return nil
 }

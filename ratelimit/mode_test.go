@@ -63,7 +63,7 @@ func TestGlobalShadowMode(t *testing.T) {
 
 // Without statistics the modes work as well.
 func TestModesWithoutStats(t *testing.T) {
-	e := ratelimit.New(newMapStore(), &ratelimit.Options{ShadowMode: true})
+	e := ratelimit.MustNew(newMapStore(), &ratelimit.Options{ShadowMode: true})
 	r := rule("k", "", 0)
 	r.DetailedMetric = true
 	e.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{r}}))

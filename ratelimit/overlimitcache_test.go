@@ -13,7 +13,7 @@ func cachedBench(t *testing.T, o ratelimit.Options, rules ...ratelimit.Rule) (*b
 	cache := newMapCache(b.clock.Now)
 	o.OverLimitCache, o.Now, o.Stats = cache, b.clock.Now, b.stats
 	o.CounterKeyFormat = ratelimit.KeyReference
-	b.engine = ratelimit.New(b.store, &o)
+	b.engine = ratelimit.MustNew(b.store, &o)
 	b.use(rules...)
 	return b, cache
 }

@@ -51,7 +51,7 @@ func stopBench(t *testing.T, conditional bool, o ratelimit.Options, rules ...rat
 	s := &conditionalStore{mapStore: b.store}
 	if conditional {
 		o.Now, o.Stats, o.CounterKeyFormat = b.clock.Now, b.stats, ratelimit.KeyReference
-		b.engine = ratelimit.New(s, &o)
+		b.engine = ratelimit.MustNew(s, &o)
 	}
 	b.use(rules...)
 	return b, s
@@ -162,7 +162,7 @@ func TestStopFailure(t *testing.T) {
 		}
 		return nil
 	})
-	e := ratelimit.New(second, &ratelimit.Options{StopIncrementWhenOverLimit: true})
+	e := ratelimit.MustNew(second, &ratelimit.Options{StopIncrementWhenOverLimit: true})
 	e.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{rule("a", "", 5)}}))
 	_, err := e.Decide(t.Context(), &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("a", "")}})
 	if !errors.Is(err, errDown) {
@@ -201,7 +201,7 @@ func TestStopGivesBack(t *testing.T) {
 	o := ratelimit.Options{StopIncrementWhenOverLimit: true, CounterKeyFormat: ratelimit.KeyReference}
 	b := newBench(t, nil)
 	o.Now, o.OverLimitCache = b.clock.Now, newMapCache(b.clock.Now)
-	b.engine = ratelimit.New(givingStore{b.store}, &o)
+	b.engine = ratelimit.MustNew(givingStore{b.store}, &o)
 	b.use(rule("full", "", 1), rule("used", "", 9))
 	b.decide(hits(5, desc("used", "")))
 	b.decide(hits(2, desc("full", "")))

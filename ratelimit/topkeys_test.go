@@ -205,7 +205,7 @@ func TestTopKeysConcurrently(t *testing.T) {
 		}
 		return nil
 	})
-	e := ratelimit.New(store, &ratelimit.Options{TopKeys: true})
+	e := ratelimit.MustNew(store, &ratelimit.Options{TopKeys: true})
 	rules := compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{rule("k", "", 5)}})
 	e.Use(rules)
 	const each = 3000 // few enough for all of them to be looked at
@@ -239,7 +239,7 @@ func TestTopKeysConcurrently(t *testing.T) {
 
 func TestTopKeysAllocateNothing(t *testing.T) {
 	now := time.Unix(epoch, 0)
-	e := ratelimit.New(bareStore{}, &ratelimit.Options{Now: func() time.Time { return now }, TopKeys: true})
+	e := ratelimit.MustNew(bareStore{}, &ratelimit.Options{Now: func() time.Time { return now }, TopKeys: true})
 	e.Use(compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{rule("k", "", 5)}}))
 	var d ratelimit.Decision
 	var requests []ratelimit.Request

@@ -20,7 +20,7 @@ func TestUseUnderLoad(t *testing.T) {
 		}
 		return nil
 	})
-	e := ratelimit.New(store, &ratelimit.Options{Stats: stats})
+	e := ratelimit.MustNew(store, &ratelimit.Options{Stats: stats})
 	sets := []*ratelimit.Ruleset{twoRules(t, 10, ""), twoRules(t, 20, "v")}
 	e.Use(sets[0])
 	const workers, calls, swaps = 4, 4000, 5000
@@ -101,7 +101,7 @@ func TestUseDuringDecide(t *testing.T) {
 		e.Use(other)
 		return nil
 	})
-	e = ratelimit.New(store, nil)
+	e = ratelimit.MustNew(store, nil)
 	e.Use(twoRules(t, 10, ""))
 	r := ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("a", "v")}}
 	for _, want := range []uint32{10, 20} {

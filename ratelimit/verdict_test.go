@@ -159,21 +159,18 @@ func TestNearLimitRatio(t *testing.T) {
 		{"half", 0.5, 10, 5},
 		{"one", 1, 10, 0},
 		{"one, where the float is larger than the limit", 1, math.MaxUint32, 0},
-		{"more than one", 1.5, 10, 0},
-		{"not a number", float32(math.NaN()), 10, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) { equal(t, "near", nearAt(t, tt.limit, tt.ratio), tt.near) })
 	}
 }
 
-// The threshold may be above the limit: by rounding, or by a ratio above one. Hits
-// that pass the limit must not wrap the near-limit count around.
+// The threshold may be above the limit: by rounding. Hits that pass the limit must not wrap the near-limit count around.
 func TestNearLimitAboveLimit(t *testing.T) {
 	tests := []struct {
 		limit uint32
 		ratio float32
-	}{{math.MaxUint32, 1}, {16777219, 1}, {10, 1.5}, {10, float32(math.Inf(1))}}
+	}{{math.MaxUint32, 1}, {16777219, 1}}
 	for _, tt := range tests {
 		b := newBench(t, &ratelimit.Options{NearLimitRatio: tt.ratio}, rule("k", "", tt.limit))
 		n := uint64(tt.limit) + 1

@@ -94,8 +94,8 @@ func start(t *testing.T, opts ...grpc.ServerOption) (*recorder, string) {
 	}}}, nil)
 	require.NoError(t, err)
 	now := func() time.Time { return time.Date(2026, 1, 2, 12, 0, 15, 0, time.UTC) }
-	store := &bucketStore{Store: memstore.New(&memstore.Options{Now: now})}
-	engine := ratelimit.New(store, &ratelimit.Options{Now: now})
+	store := &bucketStore{Store: memstore.MustNew(&memstore.Options{Now: now})}
+	engine := ratelimit.MustNew(store, &ratelimit.Options{Now: now})
 	engine.Use(rules)
 	r := &recorder{Service: service.New(engine, nil)}
 	g := grpc.NewServer(opts...)

@@ -42,12 +42,11 @@ func tiers() []ratelimit.Domain {
 }
 
 func routes(known accounts) (http.Handler, error) {
+	engine := ratelimit.MustNew(memstore.MustNew(nil), nil)
 	rules, err := ratelimit.Compile(tiers(), nil)
-	if err != nil {
+	if err := errors.Join(err, engine.Use(rules)); err != nil {
 		return nil, err
 	}
-	engine := ratelimit.New(memstore.New(nil), nil)
-	engine.Use(rules)
 	limit := httplimit.PerRequest(engine, "api", func(r *http.Request, d *httplimit.Descriptors) {
 		who, _ := known.of(r)
 		d.Add(ratelimit.Entry{Key: "tier", Value: who.tier}, ratelimit.Entry{Key: "account", Value: who.name})

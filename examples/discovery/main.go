@@ -37,11 +37,11 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	engine, loaded := ratelimit.New(memstore.New(nil), nil), make(chan string)
+	engine, loaded := ratelimit.MustNew(memstore.MustNew(nil), nil), make(chan string)
 	go client.Run(ctx, func(u *xds.Update) error {
-		engine.Use(u.Ruleset) // calls in flight use the previous rules
+		err := engine.Use(u.Ruleset) // calls in flight use the previous rules
 		loaded <- u.Version
-		return nil
+		return err
 	}, nil)
 	for version, limit := range []uint32{1, 3} {
 		if err := publish(ctx, plane, fmt.Sprint(version+1), limit); err != nil {

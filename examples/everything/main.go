@@ -30,7 +30,7 @@ import (
 
 // routes returns the handler of all systems. The caller must close the returned server.
 func routes(ctx context.Context, settings *server.Settings) (http.Handler, *server.Server, error) {
-	limiter, err := ratelimit.NewLimiter("api", memstore.New(nil), ratelimit.Per(600, ratelimit.Minute), nil)
+	limiter, err := ratelimit.NewLimiter("api", memstore.MustNew(nil), ratelimit.Per(600, ratelimit.Minute), nil)
 	if err != nil {
 		return nil, nil, err
 	}

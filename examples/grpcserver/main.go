@@ -35,8 +35,10 @@ func serve(ctx context.Context, addr string) error {
 	if err != nil {
 		return err // lists each invalid rule
 	}
-	engine := ratelimit.New(memstore.New(nil), nil)
-	engine.Use(rules) // can be called again: calls in flight use the previous rules
+	engine := ratelimit.MustNew(memstore.MustNew(nil), nil)
+	if err := engine.Use(rules); err != nil { // can be called again: calls in flight use the previous rules
+		return err
+	}
 
 	// The codec makes decisions cheaper. It does not affect other services.
 	server := grpc.NewServer(grpc.ForceServerCodecV2(service.Codec()))

@@ -46,8 +46,10 @@ func handler() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	engine := ratelimit.New(memstore.New(nil), nil)
-	engine.Use(rules)
+	engine := ratelimit.MustNew(memstore.MustNew(nil), nil)
+	if err := engine.Use(rules); err != nil {
+		return nil, err
+	}
 	limits := httplimit.PerRequest(engine, "inventory", func(r *http.Request, d *httplimit.Descriptors) {
 		user := ratelimit.Entry{Key: "user", Value: r.Header.Get("X-User")}
 		d.Add(user)

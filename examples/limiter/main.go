@@ -23,7 +23,7 @@ func main() {
 
 func run(ctx context.Context, w io.Writer) error {
 	// Three logins per hour for each user. A limiter is safe for concurrent use.
-	logins, err := ratelimit.NewLimiter("logins", memstore.New(nil), ratelimit.Per(3, ratelimit.Hour), nil)
+	logins, err := ratelimit.NewLimiter("logins", memstore.MustNew(nil), ratelimit.Per(3, ratelimit.Hour), nil)
 	if err != nil {
 		return err // the limit is invalid
 	}

@@ -23,7 +23,7 @@ import (
 
 // protected returns an ordinary mux behind rate limits.
 func protected() (http.Handler, error) {
-	perClient, err := ratelimit.NewLimiter("clients", memstore.New(nil), ratelimit.Per(20, ratelimit.Minute), nil)
+	perClient, err := ratelimit.NewLimiter("clients", memstore.MustNew(nil), ratelimit.Per(20, ratelimit.Minute), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -34,8 +34,10 @@ func protected() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	engine := ratelimit.New(memstore.New(nil), nil)
-	engine.Use(rules)
+	engine := ratelimit.MustNew(memstore.MustNew(nil), nil)
+	if err := engine.Use(rules); err != nil {
+		return nil, err
+	}
 	// Two limits apply to a login: one for the user name, and one for the address.
 	limitLogin := httplimit.PerRequest(engine, "login", func(r *http.Request, d *httplimit.Descriptors) {
 		d.Add(ratelimit.Entry{Key: "user", Value: r.URL.Query().Get("user")})

@@ -57,7 +57,7 @@ func handlers() ([]system, error) {
 
 // limitClients returns a middleware that limits the requests of each address.
 func limitClients(perHour uint32) (func(http.Handler) http.Handler, error) {
-	limiter, err := ratelimit.NewLimiter("clients", memstore.New(nil), ratelimit.Per(perHour, ratelimit.Hour), nil)
+	limiter, err := ratelimit.NewLimiter("clients", memstore.MustNew(nil), ratelimit.Per(perHour, ratelimit.Hour), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +98,10 @@ func decisions() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	engine := ratelimit.New(memstore.New(nil), nil)
-	engine.Use(rules)
+	engine := ratelimit.MustNew(memstore.MustNew(nil), nil)
+	if err := engine.Use(rules); err != nil {
+		return nil, err
+	}
 	mux := http.NewServeMux()
 	mux.Handle("/json", service.New(engine, nil).JSON())
 	return httpx.Standard(nil)(httpx.Mux(mux)), nil

@@ -81,7 +81,7 @@ func TestInChi(t *testing.T) {
 // so that no window ends during a test.
 func everything(t testing.TB, log io.Writer, limit uint32) httpx.Middleware {
 	now := func() time.Time { return time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC) }
-	limiter, err := ratelimit.NewLimiter("clients", memstore.New(&memstore.Options{Now: now}), ratelimit.Per(limit, ratelimit.Minute), &ratelimit.Options{Now: now})
+	limiter, err := ratelimit.NewLimiter("clients", memstore.MustNew(&memstore.Options{Now: now}), ratelimit.Per(limit, ratelimit.Minute), &ratelimit.Options{Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}

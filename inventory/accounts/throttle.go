@@ -55,7 +55,7 @@ type counter struct {
 }
 
 func newThrottle(now func() time.Time) (*throttle, error) {
-	store := memstore.New(&memstore.Options{MaxBytes: throttleMemory, Now: now})
+	store := memstore.MustNew(&memstore.Options{MaxBytes: throttleMemory, Now: now})
 	t := &throttle{known: expiring.New[string, struct{}](maxKnown), now: now, guesses: inFlight{keys: map[string]*flights{}}}
 	for _, row := range []struct {
 		counter **counter

@@ -24,7 +24,7 @@ const (
 const noteMemory = 4 << 20
 
 func newNotes(engine *records.Engine) (*ratelimit.Limiter, error) {
-	store := memstore.New(&memstore.Options{MaxBytes: noteMemory, Now: engine.Now})
+	store := memstore.MustNew(&memstore.Options{MaxBytes: noteMemory, Now: engine.Now})
 	return ratelimit.NewLimiter("notes", store, ratelimit.Per(1, ratelimit.Minute), &ratelimit.Options{Now: engine.Now})
 }
 

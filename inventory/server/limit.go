@@ -35,7 +35,7 @@ func limit(s *Settings, clients *httpx.Clients, log *slog.Logger) (layer httpx.M
 	if s.RateLimit == 0 {
 		return nil, closeStore, nil
 	}
-	var store ratelimit.Store = memstore.New(&memstore.Options{MaxBytes: counterBytes})
+	var store ratelimit.Store = memstore.MustNew(&memstore.Options{MaxBytes: counterBytes})
 	opts := &ratelimit.Options{CounterKeyPrefix: "ashlar-inventory:", Log: log}
 	if s.RateLimitRedisURL != "" {
 		redis, err := openRedis(s.RateLimitRedisURL, log)

@@ -14,12 +14,16 @@
 //	if err != nil {
 //		return err // one line for each fault
 //	}
-//	engine.Use(c.Ruleset)
+//	err = engine.Use(c.Ruleset)
 //
 // [Watch] loads a directory and follows its changes:
 //
 //	err := config.Watch(ctx, dir, nil,
-//		func(c *config.Config) { engine.Use(c.Ruleset) },
+//		func(c *config.Config) {
+//			if err := engine.Use(c.Ruleset); err != nil {
+//				log.Print(err) // the old rules stay
+//			}
+//		},
 //		func(err error) { log.Print(err) })
 //
 // A configuration is applied as a whole or not at all. The error is [Faults]: every

@@ -28,7 +28,7 @@ func ExampleWatch() {
 	}
 	save(100)
 
-	engine := ratelimit.New(memstore.New(nil), nil)
+	engine := ratelimit.MustNew(memstore.MustNew(nil), nil)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	loaded := func(c *config.Config) {

@@ -70,7 +70,7 @@ func startLoad(t *testing.T) *follower {
 	s := &follower{
 		t:      t,
 		source: config.Dir{Root: filepath.Join(dir, "current"), AppDirectory: "config"},
-		engine: ratelimit.New(memstore.New(nil), nil),
+		engine: ratelimit.MustNew(memstore.MustNew(nil), nil),
 		signal: make(chan struct{}, 1),
 	}
 	for version := range uint32(2) {

@@ -47,7 +47,7 @@ func newBench(t *testing.T, opts *console.Options, rules ...ratelimit.Rule) *ben
 	t.Helper()
 	b := &bench{t: t, now: time.Unix(1_000_000, 0), from: loopback}
 	clock := func() time.Time { return b.now }
-	b.engine = ratelimit.New(memstore.New(&memstore.Options{Now: clock}), &ratelimit.Options{Stats: stats.New(nil), TopKeys: true, Now: clock})
+	b.engine = ratelimit.MustNew(memstore.MustNew(&memstore.Options{Now: clock}), &ratelimit.Options{Stats: stats.New(nil), TopKeys: true, Now: clock})
 	b.use(rules...)
 	o := console.Options{}
 	if opts != nil {

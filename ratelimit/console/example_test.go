@@ -21,7 +21,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	engine := ratelimit.New(memstore.New(nil), &ratelimit.Options{Stats: stats.New(nil), TopKeys: true})
+	engine := ratelimit.MustNew(memstore.MustNew(nil), &ratelimit.Options{Stats: stats.New(nil), TopKeys: true})
 	engine.Use(rules)
 	pages, err := console.New(engine, &console.Options{Prefix: "/limits"})
 	if err != nil {

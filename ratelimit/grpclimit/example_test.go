@@ -13,7 +13,7 @@ import (
 
 // A tenant may have one report in progress. The permit is released when the handler has returned.
 func ExamplePerKey_concurrency() {
-	limiter, err := ratelimit.NewLimiter("reports", memstore.New(nil), ratelimit.Limit{
+	limiter, err := ratelimit.NewLimiter("reports", memstore.MustNew(nil), ratelimit.Limit{
 		Algorithm: ratelimit.Concurrency, RequestsPerUnit: 1, Unit: ratelimit.Hour,
 	}, nil)
 	if err != nil {

@@ -2,7 +2,7 @@
 //
 // [PerKey] is one limit with a counter for each key:
 //
-//	limiter, err := ratelimit.NewLimiter("clients", memstore.New(nil), ratelimit.Per(100, ratelimit.Minute), nil)
+//	limiter, err := ratelimit.NewLimiter("clients", memstore.MustNew(nil), ratelimit.Per(100, ratelimit.Minute), nil)
 //	// ...
 //	limit := grpclimit.PerKey(limiter, grpclimit.Peer, nil)
 //	server := grpc.NewServer(grpc.ChainUnaryInterceptor(limit.Unary), grpc.ChainStreamInterceptor(limit.Stream))

@@ -102,7 +102,7 @@ func requireRejected(t *testing.T, err error, code codes.Code, message string, r
 }
 
 func TestUnaryPerKey(t *testing.T) {
-	client, s := start(t, grpclimit.PerKey(limiter(t, memstore.New(nil), 2), grpclimit.Peer, nil))
+	client, s := start(t, grpclimit.PerKey(limiter(t, memstore.MustNew(nil), 2), grpclimit.Peer, nil))
 	for _, remaining := range []string{"1", "0"} {
 		header, err := check(t, client)
 		require.NoError(t, err)
@@ -117,7 +117,7 @@ func TestUnaryPerKey(t *testing.T) {
 }
 
 func TestMetadataKey(t *testing.T) {
-	client, _ := start(t, grpclimit.PerKey(limiter(t, memstore.New(nil), 1), grpclimit.Metadata("x-api-key"), nil))
+	client, _ := start(t, grpclimit.PerKey(limiter(t, memstore.MustNew(nil), 1), grpclimit.Metadata("x-api-key"), nil))
 	for range 3 {
 		header, err := check(t, client)
 		require.NoError(t, err, "a call without a key is not limited")
@@ -137,7 +137,7 @@ func TestStreamPerCall(t *testing.T) {
 		{Key: "method", Value: healthpb.Health_Watch_FullMethodName, Limit: new(ratelimit.Per(1, ratelimit.Minute))},
 	}}}, nil)
 	require.NoError(t, err)
-	engine := ratelimit.New(memstore.New(nil), &ratelimit.Options{Now: now})
+	engine := ratelimit.MustNew(memstore.MustNew(nil), &ratelimit.Options{Now: now})
 	engine.Use(rules)
 	client, s := start(t, grpclimit.PerCall(engine, "grpc", func(_ context.Context, method string) []ratelimit.Descriptor {
 		if method == healthpb.Health_Check_FullMethodName {
@@ -227,7 +227,7 @@ func atOnceLimits(t *testing.T, store ratelimit.Store, opts *grpclimit.Options) 
 	require.NoError(t, err)
 	rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "grpc", Rules: []ratelimit.Rule{{Key: "all", Limit: new(atOnce())}}}}, nil)
 	require.NoError(t, err)
-	engine := ratelimit.New(store, nil)
+	engine := ratelimit.MustNew(store, nil)
 	engine.Use(rules)
 	all := []ratelimit.Descriptor{{Entries: []ratelimit.Entry{{Key: "all"}}}}
 	return map[string]*grpclimit.Interceptor{
@@ -238,7 +238,7 @@ func atOnceLimits(t *testing.T, store ratelimit.Store, opts *grpclimit.Options) 
 
 // A stream holds its permit until it has ended, also when its client goes away.
 func TestStreamHoldsItsPlace(t *testing.T) {
-	for name, limit := range atOnceLimits(t, memstore.New(nil), nil) {
+	for name, limit := range atOnceLimits(t, memstore.MustNew(nil), nil) {
 		t.Run(name, func(t *testing.T) {
 			started, ended := make(chan struct{}), make(chan struct{})
 			client := serve(t, limit, func(stream healthpb.Health_WatchServer) error {
@@ -280,7 +280,7 @@ func serve(t *testing.T, limit *grpclimit.Interceptor, watch func(healthpb.Healt
 func TestUnaryHoldsItsPlace(t *testing.T) {
 	info := &grpc.UnaryServerInfo{FullMethod: "/a/b"}
 	ctx := peer.NewContext(t.Context(), &peer.Peer{Addr: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)}})
-	for name, limit := range atOnceLimits(t, memstore.New(nil), nil) {
+	for name, limit := range atOnceLimits(t, memstore.MustNew(nil), nil) {
 		for _, end := range []func() (any, error){
 			func() (any, error) { return nil, nil },
 			func() (any, error) { return nil, errors.New("no") },
@@ -319,7 +319,7 @@ func TestFailedReleaseIsReported(t *testing.T) {
 		require.ErrorContains(t, err, "connection refused")
 		failed = append(failed, method)
 	}}
-	for name, limit := range atOnceLimits(t, failingRelease{memstore.New(nil)}, opts) {
+	for name, limit := range atOnceLimits(t, failingRelease{memstore.MustNew(nil)}, opts) {
 		failed = nil
 		client, s := start(t, limit)
 		_, err := check(t, client)
@@ -330,7 +330,7 @@ func TestFailedReleaseIsReported(t *testing.T) {
 }
 
 func TestNoHeaders(t *testing.T) {
-	client, _ := start(t, grpclimit.PerKey(limiter(t, memstore.New(nil), 1), grpclimit.Peer, &grpclimit.Options{NoHeaders: true}))
+	client, _ := start(t, grpclimit.PerKey(limiter(t, memstore.MustNew(nil), 1), grpclimit.Peer, &grpclimit.Options{NoHeaders: true}))
 	header, err := check(t, client)
 	require.NoError(t, err)
 	require.Empty(t, header.Get("ratelimit-limit"))
@@ -366,10 +366,14 @@ func TestUnenforcedLimitsAreLogged(t *testing.T) {
 	all := func(context.Context, string) []ratelimit.Descriptor {
 		return []ratelimit.Descriptor{{Entries: []ratelimit.Entry{{Key: "all"}}}}
 	}
-	empty, engine := ratelimit.New(memstore.New(nil), nil), ratelimit.New(memstore.New(nil), nil)
+	empty := ratelimit.MustNew(memstore.MustNew(nil), nil)
 	rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "grpc", Rules: []ratelimit.Rule{{Key: "one"}}}}, nil)
 	require.NoError(t, err)
-	engine.Use(rules)
+	engine := func() *ratelimit.Engine { // with the default log of the moment
+		e := ratelimit.MustNew(memstore.MustNew(nil), nil)
+		require.NoError(t, e.Use(rules))
+		return e
+	}
 	for name, tt := range map[string]struct {
 		build       func(*grpclimit.Options) *grpclimit.Interceptor
 		open, close codes.Code
@@ -379,14 +383,14 @@ func TestUnenforcedLimitsAreLogged(t *testing.T) {
 			return grpclimit.PerKey(limiter(t, down, 1), key, o)
 		}, codes.OK, codes.Unavailable, []string{"connection refused", "FailClosed"}},
 		"no rules":       {func(o *grpclimit.Options) *grpclimit.Interceptor { return grpclimit.PerCall(empty, "grpc", all, o) }, codes.OK, codes.Unavailable, []string{"no rate limit configuration", "Engine.Use"}},
-		"unknown domain": {func(o *grpclimit.Options) *grpclimit.Interceptor { return grpclimit.PerCall(engine, "grcp", all, o) }, codes.OK, codes.Unavailable, []string{"grcp", "Engine.Use"}},
+		"unknown domain": {func(o *grpclimit.Options) *grpclimit.Interceptor { return grpclimit.PerCall(engine(), "grcp", all, o) }, codes.OK, codes.Unavailable, []string{"grcp", "Engine.Use"}},
 		"no limiter":     {func(o *grpclimit.Options) *grpclimit.Interceptor { return grpclimit.PerKey(nil, key, o) }, codes.Internal, codes.Internal, []string{"NewLimiter"}},
 		"no key": {func(o *grpclimit.Options) *grpclimit.Interceptor {
 			return grpclimit.PerKey(limiter(t, down, 1), nil, o)
 		}, codes.Internal, codes.Internal, []string{"key function"}},
 		"no engine":    {func(o *grpclimit.Options) *grpclimit.Interceptor { return grpclimit.PerCall(nil, "grpc", all, o) }, codes.Internal, codes.Internal, []string{"engine"}},
-		"no domain":    {func(o *grpclimit.Options) *grpclimit.Interceptor { return grpclimit.PerCall(engine, "", all, o) }, codes.Internal, codes.Internal, []string{"domain"}},
-		"no describer": {func(o *grpclimit.Options) *grpclimit.Interceptor { return grpclimit.PerCall(engine, "grpc", nil, o) }, codes.Internal, codes.Internal, []string{"describes"}},
+		"no domain":    {func(o *grpclimit.Options) *grpclimit.Interceptor { return grpclimit.PerCall(engine(), "", all, o) }, codes.Internal, codes.Internal, []string{"domain"}},
+		"no describer": {func(o *grpclimit.Options) *grpclimit.Interceptor { return grpclimit.PerCall(engine(), "grpc", nil, o) }, codes.Internal, codes.Internal, []string{"describes"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for closed, want := range map[bool]codes.Code{false: tt.open, true: tt.close} {
@@ -399,7 +403,7 @@ func TestUnenforcedLimitsAreLogged(t *testing.T) {
 			}
 		})
 	}
-	matched := func() *grpclimit.Interceptor { return grpclimit.PerCall(engine, "grpc", all, nil) }
+	matched := func() *grpclimit.Interceptor { return grpclimit.PerCall(engine(), "grpc", all, nil) }
 	code, lines := calls(t, matched)
 	require.Equal(t, codes.OK, code)
 	require.Equal(t, []string{""}, lines, "a domain that has rules, none of which matches")

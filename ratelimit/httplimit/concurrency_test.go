@@ -32,7 +32,7 @@ func atOnceLimits(t testing.TB, store ratelimit.Store, opts *httplimit.Options) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine := ratelimit.New(store, nil)
+	engine := ratelimit.MustNew(store, nil)
 	engine.Use(rules)
 	return map[string]func(http.Handler) http.Handler{
 		"PerKey":     httplimit.PerKey(limiter, func(*http.Request) string { return "key" }, opts),
@@ -42,7 +42,7 @@ func atOnceLimits(t testing.TB, store ratelimit.Store, opts *httplimit.Options) 
 
 // A request holds its permit while its handler runs, however that ends.
 func TestPlaceIsHeldWhileTheHandlerRuns(t *testing.T) {
-	for name, limit := range atOnceLimits(t, memstore.New(nil), nil) {
+	for name, limit := range atOnceLimits(t, memstore.MustNew(nil), nil) {
 		t.Run(name, func(t *testing.T) {
 			var inner http.Handler
 			ends := map[string]http.HandlerFunc{
@@ -96,7 +96,7 @@ func TestPlaceIsHeldWhileTheHandlerRuns(t *testing.T) {
 // A WebSocket or an upload ends when its client disconnects: the canceled context must not keep
 // the permit.
 func TestPlaceIsGivenBackAfterTheClientDisconnected(t *testing.T) {
-	for name, limit := range atOnceLimits(t, memstore.New(nil), nil) {
+	for name, limit := range atOnceLimits(t, memstore.MustNew(nil), nil) {
 		ctx, cancel := context.WithCancel(t.Context())
 		h := limit(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { cancel() }))
 		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil).WithContext(ctx))
@@ -123,7 +123,7 @@ func (s failingRelease) Charge(ctx context.Context, charges []ratelimit.Charge) 
 func TestFailedReleaseIsReported(t *testing.T) {
 	var failed []error
 	opts := &httplimit.Options{OnError: func(_ *http.Request, err error) { failed = append(failed, err) }}
-	for name, limit := range atOnceLimits(t, failingRelease{memstore.New(nil)}, opts) {
+	for name, limit := range atOnceLimits(t, failingRelease{memstore.MustNew(nil)}, opts) {
 		failed = nil
 		w := httptest.NewRecorder()
 		limit(hello).ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
@@ -135,7 +135,7 @@ func TestFailedReleaseIsReported(t *testing.T) {
 
 // A token bucket refuses until the next token, not until the bucket is full.
 func TestRetryAfterOfATokenBucket(t *testing.T) {
-	limiter, err := ratelimit.NewLimiter("test", memstore.New(nil),
+	limiter, err := ratelimit.NewLimiter("test", memstore.MustNew(nil),
 		ratelimit.Limit{Algorithm: ratelimit.TokenBucket, RequestsPerUnit: 2, Unit: ratelimit.Minute}, &ratelimit.Options{Now: noon})
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestRetryAfterOfATokenBucket(t *testing.T) {
 // A client may have one download in progress. The permit is released when the handler
 // has returned.
 func ExamplePerKey_concurrency() {
-	limiter, err := ratelimit.NewLimiter("downloads", memstore.New(nil), ratelimit.Limit{
+	limiter, err := ratelimit.NewLimiter("downloads", memstore.MustNew(nil), ratelimit.Limit{
 		Algorithm: ratelimit.Concurrency, RequestsPerUnit: 1, Unit: ratelimit.Hour,
 	}, nil)
 	if err != nil {

@@ -3,7 +3,7 @@
 //
 // [PerKey] is one limit with a counter for each key:
 //
-//	limiter, err := ratelimit.NewLimiter("clients", memstore.New(nil), ratelimit.Per(100, ratelimit.Minute), nil)
+//	limiter, err := ratelimit.NewLimiter("clients", memstore.MustNew(nil), ratelimit.Per(100, ratelimit.Minute), nil)
 //	// ...
 //	limit := httplimit.PerKey(limiter, httplimit.RemoteHost, nil)
 //	http.ListenAndServe(":8080", limit(handler))

@@ -18,7 +18,7 @@ var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.
 func noon() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 
 func ExamplePerKey() {
-	limiter, err := ratelimit.NewLimiter("logins", memstore.New(nil), ratelimit.Per(2, ratelimit.Minute), &ratelimit.Options{Now: noon})
+	limiter, err := ratelimit.NewLimiter("logins", memstore.MustNew(nil), ratelimit.Per(2, ratelimit.Minute), &ratelimit.Options{Now: noon})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -71,7 +71,7 @@ func ExamplePerRequest() {
 		fmt.Println(err)
 		return
 	}
-	engine := ratelimit.New(memstore.New(nil), &ratelimit.Options{Now: noon})
+	engine := ratelimit.MustNew(memstore.MustNew(nil), &ratelimit.Options{Now: noon})
 	engine.Use(rules)
 	limit := httplimit.PerRequest(engine, "api", func(r *http.Request, d *httplimit.Descriptors) {
 		d.Add(ratelimit.Entry{Key: "method", Value: r.Method},
@@ -94,7 +94,7 @@ func ExamplePerRequest() {
 
 // A search costs as much as the pages that it asks for, which only its handler knows.
 func ExampleRespond() {
-	limiter, err := ratelimit.NewLimiter("searches", memstore.New(nil), ratelimit.Per(10, ratelimit.Minute), &ratelimit.Options{Now: noon})
+	limiter, err := ratelimit.NewLimiter("searches", memstore.MustNew(nil), ratelimit.Per(10, ratelimit.Minute), &ratelimit.Options{Now: noon})
 	if err != nil {
 		fmt.Println(err)
 		return

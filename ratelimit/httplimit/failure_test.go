@@ -67,7 +67,7 @@ func TestFailClosed(t *testing.T) {
 
 func TestWithoutRules(t *testing.T) {
 	f := newFixture()
-	engine := ratelimit.New(f.store, nil)
+	engine := ratelimit.MustNew(f.store, nil)
 	var reported error
 	opts := &httplimit.Options{OnError: func(_ *http.Request, err error) { reported = err }}
 	wantStatus(t, get(httplimit.PerRequest(engine, "api", byPath, opts)(f.handler())), http.StatusOK)

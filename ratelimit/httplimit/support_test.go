@@ -78,7 +78,7 @@ func (f *fixture) engine(t testing.TB, opts *ratelimit.Options, rules ...ratelim
 	if opts == nil {
 		opts = f.engineOptions()
 	}
-	e := ratelimit.New(f.store, opts)
+	e := ratelimit.MustNew(f.store, opts)
 	e.Use(set)
 	return e
 }

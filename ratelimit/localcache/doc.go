@@ -9,7 +9,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	engine := ratelimit.New(store, &ratelimit.Options{OverLimitCache: cache})
+//	engine, err := ratelimit.New(store, &ratelimit.Options{OverLimitCache: cache})
 //
 // While a counter is in the cache, nothing is added to it. The engine reads it once a second, because
 // other instances may give hits back. A cache has no benefit for

@@ -64,12 +64,20 @@ func Run(ctx context.Context, log io.Reader, rules *ratelimit.Ruleset, opts *Opt
 		return nil, err
 	}
 	in := bufio.NewReaderSize(text, maxLine)
-	r := &run{Options: o, replayers: []*replayer{newReplayer(rules, &o)}, report: &Report{}}
+	first, err := newReplayer(rules, &o)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{Options: o, replayers: []*replayer{first}, report: &Report{}}
 	if err := r.prepare(in, rules); err != nil {
 		return nil, err
 	}
 	if o.Against != nil {
-		r.replayers = append(r.replayers, newReplayer(o.Against, &o))
+		second, err := newReplayer(o.Against, &o)
+		if err != nil {
+			return nil, err
+		}
+		r.replayers = append(r.replayers, second)
 		r.report.Difference = &Difference{}
 	}
 	if err := r.lines(ctx, in); err != nil {

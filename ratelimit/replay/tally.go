@@ -28,7 +28,7 @@ type replayer struct {
 	unlimited uint64 // requests without a limit
 }
 
-func newReplayer(rules *ratelimit.Ruleset, opts *Options) *replayer {
+func newReplayer(rules *ratelimit.Ruleset, opts *Options) (*replayer, error) {
 	s := &replayer{
 		counters: &counters{
 			seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
@@ -36,12 +36,11 @@ func newReplayer(rules *ratelimit.Ruleset, opts *Options) *replayer {
 		},
 		keys: newTracker(opts.MaxKeys), clients: newTracker(opts.MaxKeys),
 	}
-	s.engine = ratelimit.New(s.counters, &ratelimit.Options{Now: func() time.Time { return s.now }})
-	s.engine.Use(rules)
+	s.engine = ratelimit.MustNew(s.counters, &ratelimit.Options{Now: func() time.Time { return s.now }, Fallback: s.counters})
 	for _, v := range rules.Limits() {
 		s.rules = append(s.rules, new(newRule(&v)))
 	}
-	return s
+	return s, s.engine.Use(rules)
 }
 
 // replay decides a request at its own time, in Unix nanoseconds, and reports whether it is refused.

@@ -155,7 +155,7 @@ func TestLimitThatTheStoreCantHold(t *testing.T) {
 	const bucket = "domain: d\ndescriptors: [{key: client, rate_limit: {unit: hour, requests_per_unit: 7, algorithm: token_bucket}}]\n"
 	const reason = "domain 'd', rule client: token_bucket: the counter store (server_test.addOnly) can't hold limits of other algorithms than fixed_window"
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, nil)
-	r.store = addOnly{memstore.New(nil)}
+	r.store = addOnly{memstore.MustNew(nil)}
 	r.start()
 	before := r.count(loadError)
 	r.write("d.yaml", bucket)

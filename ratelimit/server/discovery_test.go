@@ -116,7 +116,7 @@ func TestDiscoveryOfALimitThatTheStoreCantHold(t *testing.T) {
 	r := prepare(t, nil, map[string]string{
 		"CONFIG_TYPE": "GRPC_XDS_SOTW", "CONFIG_GRPC_XDS_SERVER_URL": d.addr, "CONFIG_GRPC_XDS_NODE_ID": "limits",
 	})
-	r.store = addOnly{memstore.New(nil)}
+	r.store = addOnly{memstore.MustNew(nil)}
 	r.run()
 	d.publish("1", 3, configv3.RateLimitUnit_HOUR)
 	r.await()

@@ -52,7 +52,9 @@ func (s *Server) buildEngine(ctx context.Context) error {
 		opts.OverLimitCache = s.cache
 		s.registry.Source(s.cacheStatistics)
 	}
-	s.engine = ratelimit.New(b.store, opts)
+	if s.engine, err = ratelimit.New(b.store, opts); err != nil {
+		return err
+	}
 	serviceOpts := &service.Options{
 		DynamicMetadata: set.DynamicMetadata, OnError: s.callFailed, Calls: s.method("ShouldRateLimit"),
 		MaxDescriptors: set.MaxDescriptors, MaxEntries: set.MaxEntries, MaxBodyBytes: set.JSONMaxBodyBytes,

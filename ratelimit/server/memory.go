@@ -11,8 +11,11 @@ import (
 
 // openMemory opens a store in the memory of the process, with its statistics. Those of a
 // fallback appear when it is in use.
-func (s *Server) openMemory(fallback bool) *memstore.Store {
-	store := memstore.New(&memstore.Options{MaxBytes: s.settings.EmbeddedMaxBytes, WhenFull: memstore.WhenFull(s.settings.EmbeddedWhenFull)})
+func (s *Server) openMemory(fallback bool) (*memstore.Store, error) {
+	store, err := memstore.New(&memstore.Options{MaxBytes: s.settings.EmbeddedMaxBytes, WhenFull: memstore.WhenFull(s.settings.EmbeddedWhenFull)})
+	if err != nil {
+		return nil, err
+	}
 	s.registry.Source(func(to stats.Reader) {
 		const prefix = "ratelimit.embedded."
 		m := store.Stats()
@@ -25,7 +28,7 @@ func (s *Server) openMemory(fallback bool) *memstore.Store {
 		to.Counter(prefix+"shared_hits", m.Shared)
 		to.Counter(prefix+"uncounted_hits", m.Uncounted)
 	})
-	return store
+	return store, nil
 }
 
 const (

@@ -38,7 +38,7 @@ func (s *Server) buildSource(context.Context) error {
 // use makes rules effective, unless the store can't hold their limits. It logs the warnings,
 // and attrs.
 func (s *Server) use(rules *ratelimit.Ruleset, warnings []*config.Fault, attrs ...any) error {
-	if err := s.engine.Check(rules); err != nil {
+	if err := s.engine.Use(rules); err != nil {
 		return err
 	}
 	for _, w := range warnings[:min(len(warnings), maxWarnings)] {
@@ -48,7 +48,6 @@ func (s *Server) use(rules *ratelimit.Ruleset, warnings []*config.Fault, attrs .
 		s.log.Warn("more warnings about the configuration are omitted", "omitted", omitted)
 	}
 	s.log.Info("configuration loaded", append(attrs, "domains", rules.Len())...)
-	s.engine.Use(rules)
 	now := time.Now()
 	s.load.Store(&console.Load{Loaded: now, Tried: now, Warnings: warnings})
 	s.loadSuccess.Add(1)

@@ -23,7 +23,7 @@ import (
 type backend struct {
 	store     ratelimit.Store
 	perSecond ratelimit.Store             // nil without a separate store for per-second limits
-	fallback  ratelimit.Store             // nil for stores that are always reachable
+	fallback  ratelimit.Store             // counts in memory; the store itself if that does
 	start     func(context.Context) error // waits until the stores are reachable
 	watch     []func(context.Context)     // run while the server serves
 	close     func() error
@@ -31,13 +31,16 @@ type backend struct {
 
 func (s *Server) openBackend(ctx context.Context) (*backend, error) {
 	if s.opts.Store != nil {
-		return &backend{store: s.opts.Store}, nil
+		return s.addFallback(&backend{store: s.opts.Store})
 	}
 	s.log.Info("counter store", "backend", s.settings.Backend, "because", s.settings.BackendReason)
 	switch s.settings.Backend {
 	case settings.Embedded:
-		store := s.openMemory(false)
-		return &backend{store: store, watch: []func(context.Context){s.watchMemory(store)}}, nil
+		store, err := s.openMemory(false)
+		if err != nil {
+			return nil, err
+		}
+		return &backend{store: store, fallback: store, watch: []func(context.Context){s.watchMemory(store)}}, nil
 	case settings.KVStore:
 		return s.openKVStores()
 	case settings.MemStore:
@@ -47,30 +50,42 @@ func (s *Server) openBackend(ctx context.Context) (*backend, error) {
 }
 
 // guard adds spans and a fallback store to a backend.
-func (s *Server) guard(b *backend, span string) *backend {
+func (s *Server) guard(b *backend, span string) (*backend, error) {
 	if s.tracing != nil {
 		b.store = s.tracing.Store(b.store, span)
 		if b.perSecond != nil {
 			b.perSecond = s.tracing.PerSecondStore(b.perSecond, span)
 		}
 	}
-	fallback := s.openMemory(true)
+	return s.addFallback(b)
+}
+
+func (s *Server) addFallback(b *backend) (*backend, error) {
+	fallback, err := s.openMemory(true)
+	if err != nil {
+		return nil, err
+	}
 	b.fallback, b.watch = fallback, append(b.watch, s.watchMemory(fallback))
-	return b
+	return b, nil
 }
 
 // lease adds leases to the stores of a backend, whose additions must be atomic.
-func (s *Server) lease(b *backend) *backend {
+func (s *Server) lease(b *backend) (*backend, error) {
 	if s.settings.Leases == settings.LeasesOff {
-		return b
+		return b, nil
 	}
 	opts := &leasestore.Options{All: s.settings.Leases == settings.AllLeases}
 	var all []*leasestore.Leases
+	var errs []error
 	add := func(store *ratelimit.Store, prefix string) {
 		if *store == nil {
 			return
 		}
-		leases := leasestore.New(*store, opts)
+		leases, err := leasestore.New(*store, opts)
+		if err != nil {
+			errs = append(errs, err)
+			return
+		}
 		*store = leases.Store()
 		all = append(all, leases)
 		s.registry.Source(func(to stats.Reader) {
@@ -97,7 +112,7 @@ func (s *Server) lease(b *backend) *backend {
 		}
 		return inner()
 	}
-	return b
+	return b, errors.Join(errs...)
 }
 
 // breakerStatistics reports the breakers of a store, one for each of its servers. The state
@@ -179,7 +194,10 @@ func (s *Server) openKVStores() (*backend, error) {
 	if s.settings.KVStoreHealthCheck {
 		b.watch = append(b.watch, s.watchConnections(stores))
 	}
-	return s.lease(s.guard(b, tracing.SpanRedis)), nil
+	if _, err := s.guard(b, tracing.SpanRedis); err != nil {
+		return nil, err
+	}
+	return s.lease(b)
 }
 
 func (s *Server) newKVStore(kv *settings.KV) (kvStore, error) {
@@ -287,7 +305,7 @@ func (s *Server) openMemStore(ctx context.Context) (*backend, error) {
 			}
 			return nil
 		},
-	}, tracing.SpanMemcached), nil
+	}, tracing.SpanMemcached)
 }
 
 // lastIncrementsTimeout limits how long the shutdown waits for pending increments.

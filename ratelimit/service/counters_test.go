@@ -182,7 +182,7 @@ func TestCountersShortToken(t *testing.T) {
 }
 
 func TestCountersErrors(t *testing.T) {
-	plain := serveCounters(t, onlyStore{memstore.New(nil)})
+	plain := serveCounters(t, onlyStore{memstore.MustNew(nil)})
 	for method, want := range map[string]codes.Code{"Get": codes.OK, "Reset": codes.FailedPrecondition, "GiveBack": codes.FailedPrecondition} {
 		_, err := plain.call(method, "Bearer "+adminToken, ask("a"))
 		require.Equal(t, want, status.Code(err), method)

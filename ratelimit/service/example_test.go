@@ -24,7 +24,7 @@ func ExampleNew() {
 		return
 	}
 	noon := func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
-	engine := ratelimit.New(memstore.New(&memstore.Options{Now: noon}), &ratelimit.Options{Now: noon})
+	engine := ratelimit.MustNew(memstore.MustNew(&memstore.Options{Now: noon}), &ratelimit.Options{Now: noon})
 	engine.Use(rules)
 	s := service.New(engine, nil)
 

@@ -97,7 +97,7 @@ func TestNegativeHits(t *testing.T) {
 // Errors and their gRPC codes (REFERENCE.md, 8.5), with the messages of the reference service.
 func TestErrorsOverGRPC(t *testing.T) {
 	ready := newEngine(t, nil, nil)
-	noRules := ratelimit.New(storeFunc(failing), nil)
+	noRules := ratelimit.MustNew(storeFunc(failing), nil)
 	broken := newEngine(t, storeFunc(failing), nil)
 	panicking := newEngine(t, storeFunc(func(context.Context, []ratelimit.Hit) error { panic("boom") }), nil)
 	panickingEngine := newEngine(t, nil, &ratelimit.Options{OverLimitCache: panickingCache{}})

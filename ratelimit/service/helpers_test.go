@@ -34,9 +34,9 @@ func newEngine(t testing.TB, store ratelimit.Store, opts *ratelimit.Options) *ra
 	}}}, nil)
 	require.NoError(t, err)
 	if store == nil {
-		store = memstore.New(&memstore.Options{Now: now}) // which forgets no window of then
+		store = memstore.MustNew(&memstore.Options{Now: now}) // which forgets no window of then
 	}
-	e := ratelimit.New(store, opts)
+	e := ratelimit.MustNew(store, opts)
 	e.Use(rules)
 	return e
 }

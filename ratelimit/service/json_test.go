@@ -105,7 +105,7 @@ func TestErrorsAsJSON(t *testing.T) {
 		{"null parts", ready, "POST", `{"domain":"d","descriptors":null}`, 400, "descriptor list"},
 		{"bad unit", ready, "POST", `{"domain":"d","descriptors":[{"limit":{"unit":"FORTNIGHT"}}]}`, 400, "FORTNIGHT"},
 		{"unit number", ready, "POST", `{"domain":"d","descriptors":[{"limit":{"unit":99}}]}`, 400, "descriptors[0].limit.unit: "},
-		{"no rules", ratelimit.New(storeFunc(failing), nil), "POST", askJSON, 503, "configuration"},
+		{"no rules", ratelimit.MustNew(storeFunc(failing), nil), "POST", askJSON, 503, "configuration"},
 		{"store panics", newEngine(t, storeFunc(func(context.Context, []ratelimit.Hit) error { panic("hunter2") }), nil), "POST", askJSON, 503, "store failed"},
 		{"cache panics", newEngine(t, nil, &ratelimit.Options{OverLimitCache: panickingCache{}}), "POST", askJSON, 500, "internal error"},
 		{"store down", newEngine(t, storeFunc(failing), nil), "POST", askJSON, 503, "store failed"},

@@ -3,7 +3,7 @@
 // the server itself, and serves a page that lists them:
 //
 //	registry := stats.New(nil)
-//	engine := ratelimit.New(store, &ratelimit.Options{Stats: registry})
+//	engine, err := ratelimit.New(store, &ratelimit.Options{Stats: registry})
 //	mux.Handle("/stats", registry)
 //
 // Packages stats/statsd and stats/prom export a registry. Like any other reader of

@@ -12,7 +12,7 @@ import (
 
 func ExampleNew() {
 	registry := stats.New(nil)
-	engine := ratelimit.New(memstore.New(nil), &ratelimit.Options{Stats: registry})
+	engine := ratelimit.MustNew(memstore.MustNew(nil), &ratelimit.Options{Stats: registry})
 	rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "api", Rules: []ratelimit.Rule{
 		{Key: "client", Limit: &ratelimit.Limit{RequestsPerUnit: 1, Unit: ratelimit.Day}},
 	}}}, nil)

@@ -19,7 +19,7 @@ func engine(t *testing.T, r *stats.Registry, opts ratelimit.Options) *ratelimit.
 	t.Helper()
 	opts.Stats = r
 	opts.Now = func() time.Time { return time.Unix(1_700_000_000, 0) }
-	e := ratelimit.New(memstore.New(nil), &opts)
+	e := ratelimit.MustNew(memstore.MustNew(nil), &opts)
 	e.Use(rules(t, "client"))
 	return e
 }
@@ -251,7 +251,7 @@ func manyRules(t testing.TB, n, version int) *ratelimit.Ruleset {
 // do not depend on the number of loads.
 func BenchmarkReloads(b *testing.B) {
 	r := stats.New(nil)
-	e := ratelimit.New(nil, &ratelimit.Options{Stats: r})
+	e := ratelimit.MustNew(nil, &ratelimit.Options{Stats: r})
 	version := 0
 	for b.Loop() {
 		version++

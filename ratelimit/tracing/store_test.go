@@ -31,7 +31,7 @@ func (c conditional) AddUnlessOver(ctx context.Context, hits []ratelimit.Hit) er
 func TestStoreKeepsTheContract(t *testing.T) {
 	receive(t, "http")
 	tr := start(t, 1, nil)
-	open := func(*testing.T) ratelimit.Store { return tr.Store(memstore.New(nil), tracing.SpanRedis) }
+	open := func(*testing.T) ratelimit.Store { return tr.Store(memstore.MustNew(nil), tracing.SpanRedis) }
 	storetest.Run(t, open, &storetest.Options{MaxCount: 1 << 62, Subtracts: true, Charges: true})
 }
 

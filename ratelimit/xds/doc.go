@@ -6,8 +6,7 @@
 //		return err
 //	}
 //	client.Run(ctx, func(u *xds.Update) error {
-//		engine.Use(u.Ruleset)
-//		return nil
+//		return engine.Use(u.Ruleset)
 //	}, nil)
 //
 // The client opens one stream, identifies its node and requests all resources of type

@@ -42,7 +42,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	engine := ratelimit.New(memstore.New(nil), nil)
+	engine := ratelimit.MustNew(memstore.MustNew(nil), nil)
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	client.Run(ctx, func(u *xds.Update) error {

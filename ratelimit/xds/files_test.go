@@ -200,7 +200,7 @@ func drawRequest(t *rapid.T) *ratelimit.Request {
 // decider returns a function that decides requests at a fixed time.
 func decider(rules *ratelimit.Ruleset) func(*rapid.T, *ratelimit.Request) string {
 	now := func() time.Time { return time.Unix(1_700_000_000, 0) }
-	engine := ratelimit.New(memstore.New(&memstore.Options{Now: now}), &ratelimit.Options{Now: now})
+	engine := ratelimit.MustNew(memstore.MustNew(&memstore.Options{Now: now}), &ratelimit.Options{Now: now})
 	engine.Use(rules)
 	return func(t *rapid.T, r *ratelimit.Request) string {
 		var d ratelimit.Decision

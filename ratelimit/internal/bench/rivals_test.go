@@ -42,7 +42,7 @@ func decideWith(tb testing.TB, rules []ratelimit.Rule, opts *ratelimit.Options) 
 	if err != nil {
 		tb.Fatal(err)
 	}
-	engine := ratelimit.New(memstore.New(nil), opts)
+	engine := ratelimit.MustNew(memstore.MustNew(nil), opts)
 	engine.Use(compiled)
 	return func() func(string) {
 		entries := []ratelimit.Entry{{Key: "client"}}
@@ -60,7 +60,7 @@ func decideWith(tb testing.TB, rules []ratelimit.Rule, opts *ratelimit.Options) 
 
 // take is a Limiter.
 func take(tb testing.TB) taker {
-	limiter, err := ratelimit.NewLimiter("test", memstore.New(nil), ratelimit.Per(plenty, ratelimit.Hour), nil)
+	limiter, err := ratelimit.NewLimiter("test", memstore.MustNew(nil), ratelimit.Per(plenty, ratelimit.Hour), nil)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 // clockStores opens every store. A store on servers is opened twice, for two instances.
 func clockStores(t *testing.T, test func(t *testing.T, stores [2]ratelimit.Store)) {
 	t.Run("memory", func(t *testing.T) {
-		store := memstore.New(nil)
+		store := memstore.MustNew(nil)
 		test(t, [2]ratelimit.Store{store, store})
 	})
 	t.Run("redis", func(t *testing.T) {
@@ -31,7 +31,10 @@ func clockStores(t *testing.T, test func(t *testing.T, stores [2]ratelimit.Store
 		addr := redistest.Start(t, nil).Addr
 		var stores [2]ratelimit.Store
 		for i := range stores {
-			l := leasestore.New(openRedis(t, addr), &leasestore.Options{All: true})
+			l, err := leasestore.New(openRedis(t, addr), &leasestore.Options{All: true})
+			if err != nil {
+				t.Fatal(err)
+			}
 			t.Cleanup(func() { _ = l.Close() })
 			stores[i] = l.Store()
 		}

@@ -154,7 +154,7 @@ var brokenOptions = map[string]stage{
 	"no cache":              options(func(o *ratelimit.Options) { o.OverLimitCache = nil }),
 	"no stop":               options(func(o *ratelimit.Options) { o.StopIncrementWhenOverLimit = false }),
 	"no per-second store":   options(func(o *ratelimit.Options) { o.PerSecond = nil }),
-	"a ratio a bit off":     options(func(o *ratelimit.Options) { o.NearLimitRatio += 0.01 }),
+	"a ratio a bit off":     options(func(o *ratelimit.Options) { o.NearLimitRatio = max(o.NearLimitRatio-0.01, 0.79) }),
 	"few names":             options(func(o *ratelimit.Options) { o.MaxRequestStats = 1 }),
 }
 

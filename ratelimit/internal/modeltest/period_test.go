@@ -123,7 +123,7 @@ func TestUnitMultiplier(t *testing.T) {
 	clock := func() time.Time { return now }
 	for name, format := range map[string]ratelimit.KeyFormat{"unambiguous": ratelimit.KeyUnambiguous, "reference": ratelimit.KeyReference} {
 		t.Run(name, func(t *testing.T) {
-			engine := ratelimit.New(memstore.New(&memstore.Options{Now: clock}), &ratelimit.Options{Now: clock, CounterKeyFormat: format, PerSecond: noStore{}})
+			engine := ratelimit.MustNew(memstore.MustNew(&memstore.Options{Now: clock}), &ratelimit.Options{Now: clock, CounterKeyFormat: format, PerSecond: noStore{}})
 			rules, err := ratelimit.Compile([]ratelimit.Domain{{Name: "d", Rules: []ratelimit.Rule{
 				{Key: "quarter", Limit: &ratelimit.Limit{RequestsPerUnit: 2, Unit: ratelimit.Minute, UnitMultiplier: 15}},
 				{Key: "ten", Limit: &ratelimit.Limit{RequestsPerUnit: 2, Unit: ratelimit.Second, UnitMultiplier: 10}},

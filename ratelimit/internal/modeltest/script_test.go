@@ -79,7 +79,7 @@ func seldom(t *rapid.T, n int, what string) bool {
 func drawChoices(t *rapid.T) choices {
 	flag := func(what string) bool { return seldom(t, 3, what) }
 	return choices{
-		Ratio:     rapid.SampledFrom([]float32{0, 0.5, 0.3, 0.9, 1, -1}).Draw(t, "ratio"),
+		Ratio:     rapid.SampledFrom([]float32{0, 0.5, 0.3, 0.9, 1, 0.01}).Draw(t, "ratio"),
 		Prefix:    rapid.SampledFrom([]string{"", "p:"}).Draw(t, "prefix"),
 		Reference: rapid.Bool().Draw(t, "reference keys"),
 		Cache:     rapid.Bool().Draw(t, "cache"),

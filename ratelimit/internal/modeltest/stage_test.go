@@ -129,7 +129,7 @@ func newPerformance(s script, on *stage) *performance {
 	if on.spoilOptions != nil {
 		on.spoilOptions(&o)
 	}
-	p.engine = ratelimit.New(p.main, &o)
+	p.engine = ratelimit.MustNew(p.main, &o)
 	return p
 }
 

@@ -2,6 +2,7 @@
 package unenforced
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -28,8 +29,14 @@ type Log struct {
 	logged map[string]time.Time
 }
 
+// errDomain is an unknown domain, which the engine logs.
+var errDomain = errors.New("unknown domain")
+
 // Warn logs the effect of an error on requests, the error, and what to do about it.
 func (l *Log) Warn(effect string, err error) {
+	if errors.Is(err, errDomain) {
+		return
+	}
 	if fix := fixes[ratelimit.KindOf(err)]; l.due(effect + fix) {
 		slog.Warn(effect, "error", err, "fix", fix)
 	}
@@ -54,5 +61,5 @@ func CheckDomain(engine *ratelimit.Engine, domain string) error {
 	if rules := engine.Rules(); rules == nil || rules.Has(domain) {
 		return nil
 	}
-	return &ratelimit.Error{Kind: ratelimit.NotReady, Message: fmt.Sprintf("the rate limit rules have no domain %q", domain)}
+	return &ratelimit.Error{Kind: ratelimit.NotReady, Message: fmt.Sprintf("the rate limit rules have no domain %q", domain), Err: errDomain}
 }

@@ -57,7 +57,7 @@ func ExampleNewStats() {
 		fmt.Println(err)
 		return
 	}
-	engine := ratelimit.New(memstore.New(nil), &ratelimit.Options{Stats: counts})
+	engine := ratelimit.MustNew(memstore.MustNew(nil), &ratelimit.Options{Stats: counts})
 	engine.Use(rules)
 	request := ratelimit.Request{Domain: "shop", Descriptors: []ratelimit.Descriptor{
 		{Entries: []ratelimit.Entry{{Key: "client", Value: "a"}}},

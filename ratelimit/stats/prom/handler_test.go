@@ -28,7 +28,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func TestGolden(t *testing.T) {
 	registry := stats.New(nil)
 	e, _ := exporter(t, registry, prom.Options{})
-	engine := ratelimit.New(memstore.New(nil), &ratelimit.Options{Stats: registry, ShadowMode: true})
+	engine := ratelimit.MustNew(memstore.MustNew(nil), &ratelimit.Options{Stats: registry, ShadowMode: true})
 	engine.Use(rules(t, "api", "client"))
 	for range 12 {
 		decide(t, engine, "api", "client")

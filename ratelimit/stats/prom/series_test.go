@@ -100,7 +100,7 @@ func TestForgottenStatisticsAreRemoved(t *testing.T) {
 	now := time.Unix(0, 0)
 	registry := stats.New(&stats.Options{Keep: time.Minute, Now: func() time.Time { return now }})
 	e, _ := exporter(t, registry, prom.Options{})
-	engine := ratelimit.New(memstore.New(nil), &ratelimit.Options{Stats: registry})
+	engine := ratelimit.MustNew(memstore.MustNew(nil), &ratelimit.Options{Stats: registry})
 	engine.Use(rules(t, "d", "x"))
 	decide(t, engine, "d", "x")
 	registry.Counter("ratelimit.service.rate_limit.d.x..total_hits").Add(5)
@@ -159,7 +159,7 @@ func TestStatsOfAnEngine(t *testing.T) {
 	require.NoError(t, err)
 	own := prometheus.NewPedanticRegistry()
 	require.NoError(t, own.Register(counts))
-	engine := ratelimit.New(memstore.New(nil), &ratelimit.Options{Stats: counts, MaxRequestStats: 10, ShadowMode: true})
+	engine := ratelimit.MustNew(memstore.MustNew(nil), &ratelimit.Options{Stats: counts, MaxRequestStats: 10, ShadowMode: true})
 	engine.Use(rules(t, "api", "client"))
 	for i := range 30 {
 		decide(t, engine, "api", "client")

@@ -24,14 +24,14 @@ func BenchmarkHotKey(b *testing.B) {
 	hot := bucketOf(1<<32-1, ratelimit.Minute, 0)
 	for _, workers := range []int{1, runtime.GOMAXPROCS(0)} {
 		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
-			l := leasestore.New(memstore.New(nil), nil)
+			l := must(leasestore.New(memstore.MustNew(nil), nil))
 			defer func() { _ = l.Close() }()
-			compare(b, l.Store(), memstore.New(nil), []ratelimit.Hit{leasedHit("hot", 1, 1<<32-1)}, workers, 100_000)
+			compare(b, l.Store(), memstore.MustNew(nil), []ratelimit.Hit{leasedHit("hot", 1, 1<<32-1)}, workers, 100_000)
 		})
 		b.Run(fmt.Sprintf("bucket/workers=%d", workers), func(b *testing.B) {
-			l := leasestore.New(memstore.New(nil), nil)
+			l := must(leasestore.New(memstore.MustNew(nil), nil))
 			defer func() { _ = l.Close() }()
-			compareWith(b, charges(b, l.Store(), hot, 1, 0), charges(b, memstore.New(nil), hot, 1, 0), 1, workers, 100_000)
+			compareWith(b, charges(b, l.Store(), hot, 1, 0), charges(b, memstore.MustNew(nil), hot, 1, 0), 1, workers, 100_000)
 		})
 	}
 }
@@ -80,15 +80,15 @@ func (f chargeFunc) Charge(_ context.Context, charges []ratelimit.Charge) error 
 // BenchmarkSpreadKeys measures what it costs to find out that keys come too seldom for a lease.
 func BenchmarkSpreadKeys(b *testing.B) {
 	b.Run("windows", func(b *testing.B) {
-		l := leasestore.New(memstore.New(nil), &leasestore.Options{Ahead: time.Millisecond})
+		l := must(leasestore.New(memstore.MustNew(nil), &leasestore.Options{Ahead: time.Millisecond}))
 		defer func() { _ = l.Close() }()
-		compare(b, l.Store(), memstore.New(nil), spread(100_000), 1, 100_000)
+		compare(b, l.Store(), memstore.MustNew(nil), spread(100_000), 1, 100_000)
 	})
 	b.Run("buckets", func(b *testing.B) {
 		limit := bucketOf(1000, ratelimit.Hour, 1<<20) // the states stay in memory
-		l := leasestore.New(memstore.New(nil), &leasestore.Options{Ahead: time.Millisecond})
+		l := must(leasestore.New(memstore.MustNew(nil), &leasestore.Options{Ahead: time.Millisecond}))
 		defer func() { _ = l.Close() }()
-		compareWith(b, charges(b, l.Store(), limit, 100_000, 0), charges(b, memstore.New(nil), limit, 100_000, 50_000), 100_000, 1, 100_000)
+		compareWith(b, charges(b, l.Store(), limit, 100_000, 0), charges(b, memstore.MustNew(nil), limit, 100_000, 50_000), 100_000, 1, 100_000)
 	})
 }
 
@@ -108,7 +108,7 @@ func BenchmarkRedis(b *testing.B) {
 	defer func() { _ = store.Close() }()
 	for _, keys := range []int{1, 100_000} {
 		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
-			l := leasestore.New(store, nil)
+			l := must(leasestore.New(store, nil))
 			defer func() { _ = l.Close() }()
 			compare(b, l.Store(), store, spread(keys), 64, 20_000)
 		})

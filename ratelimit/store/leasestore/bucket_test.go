@@ -42,8 +42,8 @@ type charger struct {
 }
 
 func newCharger(t testing.TB, store ratelimit.Store, limit ratelimit.Limit, opts *ratelimit.Options) *charger {
-	l := leasestore.New(store, &leasestore.Options{MaxKeys: 8}) // Stats is faster then
-	i := &charger{ratelimit.New(l.Store(), opts), l}
+	l := must(leasestore.New(store, &leasestore.Options{MaxKeys: 8})) // Stats is faster then
+	i := &charger{ratelimit.MustNew(l.Store(), opts), l}
 	i.use(t, limit)
 	return i
 }
@@ -136,7 +136,7 @@ func TestBucketBelowLimit(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		now := time.Unix(1_700_000_000, 0)
 		clock := &ratelimit.Options{Now: func() time.Time { return now }}
-		store := memstore.New(&memstore.Options{Now: clock.Now})
+		store := memstore.MustNew(&memstore.Options{Now: clock.Now})
 		limit := bucketOf(uint32(100+random.IntN(20_000)), ratelimit.Second, uint32(100+random.IntN(20_000)))
 		var instances []*charger
 		for range 1 + random.IntN(16) {
@@ -162,12 +162,12 @@ func TestBucketBack(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		now := time.Unix(1_700_000_000, 0)
 		clock := &ratelimit.Options{Now: func() time.Time { return now }}
-		store := memstore.New(&memstore.Options{Now: clock.Now})
+		store := memstore.MustNew(&memstore.Options{Now: clock.Now})
 		limit := bucketOf(1000, ratelimit.Second, 500)
 		plainLimit := limit
 		plainLimit.Lease = false
 		i, plain := newCharger(t, store, limit, clock), newCharger(t, store, plainLimit, clock)
-		exact := newCharger(t, memstore.New(&memstore.Options{Now: clock.Now}), plainLimit, clock)
+		exact := newCharger(t, memstore.MustNew(&memstore.Options{Now: clock.Now}), plainLimit, clock)
 		for range 100 {
 			for range random.IntN(200) {
 				now = now.Add(time.Duration(random.IntN(200)) * time.Microsecond)
@@ -203,7 +203,7 @@ func TestBucketsOfFewKeys(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	clock := &ratelimit.Options{Now: func() time.Time { return now }}
 	for range 50 { // hashes differ
-		i := newCharger(t, memstore.New(&memstore.Options{Now: clock.Now}), bucketOf(1_000_000, ratelimit.Second, 0), clock)
+		i := newCharger(t, memstore.MustNew(&memstore.Options{Now: clock.Now}), bucketOf(1_000_000, ratelimit.Second, 0), clock)
 		q, most := &ratelimit.Request{Domain: "d", Descriptors: make([]ratelimit.Descriptor, 1)}, 0
 		for n := range 1000 {
 			q.Descriptors[0].Entries = []ratelimit.Entry{{Key: "k", Value: []string{"a", "b", "c"}[n%3]}}
@@ -220,7 +220,7 @@ func TestBucketsOfFewKeys(t *testing.T) {
 func TestBucketsAfterClockIsSetBack(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	clock := &ratelimit.Options{Now: func() time.Time { return now }}
-	i := newCharger(t, memstore.New(&memstore.Options{Now: clock.Now}), bucketOf(1_000_000, ratelimit.Second, 0), clock)
+	i := newCharger(t, memstore.MustNew(&memstore.Options{Now: clock.Now}), bucketOf(1_000_000, ratelimit.Second, 0), clock)
 	q := &ratelimit.Request{Domain: "d", Descriptors: make([]ratelimit.Descriptor, 1)}
 	claims := func(keys ...string) uint64 {
 		before := i.leases.Stats().Claims
@@ -244,6 +244,7 @@ func TestBucketState(t *testing.T) {
 	store := newRemote()
 	synctest.Test(t, func(t *testing.T) {
 		i := newCharger(t, store, bucketOf(1000, ratelimit.Second, 500), clock)
+		store.calls.Store(0) // one asked for the algorithm
 		for range 100 {
 			passed, remaining := i.charge(t, 1)
 			require.True(t, passed)
@@ -342,7 +343,7 @@ func TestBucketAllocations(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	clock := &ratelimit.Options{Now: func() time.Time { return now }}
 	for _, refused := range []bool{false, true} {
-		i := newCharger(t, memstore.New(&memstore.Options{Now: clock.Now}), bucketOf(1_000_000, ratelimit.Minute, 100_000), clock)
+		i := newCharger(t, memstore.MustNew(&memstore.Options{Now: clock.Now}), bucketOf(1_000_000, ratelimit.Minute, 100_000), clock)
 		for passed := true; passed && (refused || i.leases.Stats().Held < 10_000); {
 			passed, _ = i.charge(t, 1)
 		}

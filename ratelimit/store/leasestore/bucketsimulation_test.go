@@ -70,7 +70,7 @@ func (b *bucketRun) engine(i *instance) *ratelimit.Engine {
 	if err != nil {
 		panic(err)
 	}
-	e := ratelimit.New(i.leases.Store(), &ratelimit.Options{Now: func() time.Time { return time.Now().Add(i.offset) }})
+	e := ratelimit.MustNew(i.leases.Store(), &ratelimit.Options{Now: func() time.Time { return time.Now().Add(i.offset) }})
 	e.Use(rules)
 	return e
 }
@@ -138,7 +138,7 @@ func (i *instance) decide(r *rand.Rand) {
 func (b *bucketRun) check(t *testing.T) {
 	now := int64(0)
 	clock := &ratelimit.Options{Now: func() time.Time { return time.UnixMicro(now) }}
-	exact, err := ratelimit.NewLimiter("exact", memstore.New(&memstore.Options{Now: clock.Now}), b.limit, clock)
+	exact, err := ratelimit.NewLimiter("exact", memstore.MustNew(&memstore.Options{Now: clock.Now}), b.limit, clock)
 	if err != nil {
 		panic(err)
 	}

@@ -3,9 +3,9 @@
 // What it does not use of a window it gives back. Together the instances never admit more than the limit.
 //
 //	store, err := redisstore.New(address, nil)
-//	leases := leasestore.New(store, nil)
+//	leases, err := leasestore.New(store, nil)
 //	defer leases.Close() // before the store
-//	engine := ratelimit.New(leases.Store(), nil)
+//	engine, err := ratelimit.New(leases.Store(), nil)
 //
 // Leases are for limits that have Limit.Lease (lease: true in a configuration), or for all with
 // Options.All. They pay for keys with many hits: one call of the store decides hundreds. A key

@@ -10,8 +10,12 @@ import (
 )
 
 func ExampleNew() {
-	shared := memstore.New(nil) // or a redisstore, for several instances
-	leases := leasestore.New(shared, nil)
+	shared := memstore.MustNew(nil) // or a redisstore, for several instances
+	leases, err := leasestore.New(shared, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	defer func() { _ = leases.Close() }()
 
 	limit := ratelimit.Per(1_000_000, ratelimit.Year)

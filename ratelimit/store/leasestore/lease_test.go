@@ -29,7 +29,14 @@ type remote struct {
 	err               atomic.Pointer[error]
 }
 
-func newRemote() *remote { return &remote{Store: memstore.New(nil)} }
+func must(l *leasestore.Leases, err error) *leasestore.Leases {
+	if err != nil {
+		panic(err)
+	}
+	return l
+}
+
+func newRemote() *remote { return &remote{Store: memstore.MustNew(nil)} }
 
 func (r *remote) call(ctx context.Context, hits []ratelimit.Hit, method func(context.Context, []ratelimit.Hit) error) error {
 	if len(hits) == 0 {
@@ -109,7 +116,7 @@ func TestHotKey(t *testing.T) {
 		var all sync.WaitGroup
 		var leases [instances]*leasestore.Leases
 		for i := range leases {
-			leases[i] = leasestore.New(store, nil)
+			leases[i] = must(leasestore.New(store, nil))
 			for range 4 { // callers
 				all.Go(func() {
 					for n := range each / 4 {
@@ -137,7 +144,7 @@ func TestHotKey(t *testing.T) {
 
 // Counts are those of the hits in the order in which they are decided, with a lease or without.
 func TestCounts(t *testing.T) {
-	l := leasestore.New(memstore.New(nil), nil)
+	l := must(leasestore.New(memstore.MustNew(nil), nil))
 	defer func() { require.NoError(t, l.Close()) }()
 	for want := range uint64(3000) {
 		require.Equal(t, min(want, 2000)+1, min(add(t, l, leasedHit("k", 1, 2000)), 2001))
@@ -151,7 +158,7 @@ func TestCounts(t *testing.T) {
 func TestColdKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newRemote()
-		l := leasestore.New(store, nil)
+		l := must(leasestore.New(store, nil))
 		calls := int64(0)
 		for i := range 100 {
 			add(t, l, leasedHit(fmt.Sprint(i), 1, 1000))
@@ -171,7 +178,7 @@ func TestColdKeys(t *testing.T) {
 func TestIdleLeaseIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newRemote()
-		l := leasestore.New(store, nil)
+		l := must(leasestore.New(store, nil))
 		h := leasedHit("k", 1, 100_000)
 		used := warm(t, l, h)
 		require.Greater(t, store.count(h), used)
@@ -190,7 +197,7 @@ func TestIdleLeaseIsGivenBack(t *testing.T) {
 func TestPartIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newRemote()
-		l := leasestore.New(store, nil)
+		l := must(leasestore.New(store, nil))
 		h := leasedHit("k", 1, 100_000)
 		used := uint64(0)
 		for ; l.Stats().Held < 1000; used++ {
@@ -212,7 +219,7 @@ func TestPartIsGivenBack(t *testing.T) {
 func TestFullWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newRemote()
-		one, other := leasestore.New(store, nil), leasestore.New(store, nil)
+		one, other := must(leasestore.New(store, nil)), must(leasestore.New(store, nil))
 		h := leasedHit("k", 1, 400)
 		warm(t, one, h)
 		held := one.Stats().Held
@@ -238,7 +245,7 @@ func TestFullWindow(t *testing.T) {
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newRemote()
-		l := leasestore.New(store, nil)
+		l := must(leasestore.New(store, nil))
 		h := leasedHit("k", 1, 100_000)
 		used := warm(t, l, h)
 		require.NoError(t, l.Close())
@@ -250,7 +257,7 @@ func TestClose(t *testing.T) {
 		}
 		require.Equal(t, used, store.count(h))
 
-		l = leasestore.New(store, nil)
+		l = must(leasestore.New(store, nil))
 		warm(t, l, h)
 		held := l.Stats().Held
 		store.err.Store(&errLink)
@@ -261,7 +268,7 @@ func TestClose(t *testing.T) {
 
 // A refund gives the lease back too, so that the count is exact.
 func TestRefund(t *testing.T) {
-	l := leasestore.New(memstore.New(nil), nil)
+	l := must(leasestore.New(memstore.MustNew(nil), nil))
 	defer func() { require.NoError(t, l.Close()) }()
 	h := leasedHit("k", 1, 100_000)
 	used := warm(t, l, h)
@@ -283,7 +290,7 @@ func TestRefund(t *testing.T) {
 
 // A lease is for one limit: after a change it is not used.
 func TestLimitChanges(t *testing.T) {
-	l := leasestore.New(memstore.New(nil), nil)
+	l := must(leasestore.New(memstore.MustNew(nil), nil))
 	defer func() { require.NoError(t, l.Close()) }()
 	used := warm(t, l, leasedHit("k", 1, 100_000))
 	require.Greater(t, add(t, l, leasedHit("k", 1, uint32(used))), used)
@@ -295,7 +302,7 @@ func TestLimitChanges(t *testing.T) {
 func TestCallerGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newRemote()
-		l := leasestore.New(store, nil)
+		l := must(leasestore.New(store, nil))
 		h := leasedHit("k", 1, 100_000)
 		warm(t, l, h)
 		for l.Stats().Held > 0 {
@@ -324,7 +331,7 @@ func TestCallerGivesUp(t *testing.T) {
 func TestStoreFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newRemote()
-		l := leasestore.New(store, nil)
+		l := must(leasestore.New(store, nil))
 		h := leasedHit("k", 1, 100_000)
 		warm(t, l, h)
 		store.err.Store(&errLink)
@@ -356,7 +363,7 @@ func (p panicking) Add(ctx context.Context, hits []ratelimit.Hit) error {
 }
 
 func TestStorePanics(t *testing.T) {
-	l := leasestore.New(panicking{memstore.New(nil)}, nil)
+	l := must(leasestore.New(panicking{memstore.MustNew(nil)}, nil))
 	var err error
 	for range 100 {
 		err = errors.Join(err, l.Store().Add(t.Context(), []ratelimit.Hit{leasedHit("k", 1, 100_000)}))
@@ -370,7 +377,7 @@ func TestStoreCannotSubtract(t *testing.T) {
 	var most [2]uint64
 	for i, store := range []ratelimit.Store{newRemote(), plain{newRemote()}} {
 		synctest.Test(t, func(t *testing.T) {
-			l := leasestore.New(store, &leasestore.Options{MaxKeys: 8}) // Stats is faster then
+			l := must(leasestore.New(store, &leasestore.Options{MaxKeys: 8})) // Stats is faster then
 			for range 10_000 {
 				add(t, l, leasedHit("k", 1, 20_000))
 				most[i] = max(most[i], l.Stats().Held)
@@ -386,7 +393,7 @@ func TestStoreCannotSubtract(t *testing.T) {
 
 // A request that is over one limit takes nothing from the lease of another.
 func TestAddUnlessOver(t *testing.T) {
-	l := leasestore.New(memstore.New(nil), nil)
+	l := must(leasestore.New(memstore.MustNew(nil), nil))
 	defer func() { require.NoError(t, l.Close()) }()
 	store := l.Store().(ratelimit.ConditionalStore)
 	ask := func(keys ...string) []uint64 {
@@ -423,7 +430,7 @@ func TestAddUnlessOver(t *testing.T) {
 
 // A decision by a lease allocates nothing.
 func TestAllocations(t *testing.T) {
-	l := leasestore.New(memstore.New(nil), &leasestore.Options{Ahead: time.Hour, MaxKeys: 8})
+	l := must(leasestore.New(memstore.MustNew(nil), &leasestore.Options{Ahead: time.Hour, MaxKeys: 8}))
 	defer func() { require.NoError(t, l.Close()) }()
 	hits := []ratelimit.Hit{leasedHit("k", 1, 1<<32-1)}
 	for l.Stats().Held < 100_000 {
@@ -431,4 +438,13 @@ func TestAllocations(t *testing.T) {
 	}
 	ctx, store := t.Context(), l.Store()
 	require.Zero(t, testing.AllocsPerRun(1000, func() { _ = store.Add(ctx, hits) }))
+}
+
+func TestInvalidOptions(t *testing.T) {
+	for _, o := range []leasestore.Options{{MaxKeys: -1}, {MaxKeys: 1 << 25}, {Ahead: -1}, {Ahead: 2 * time.Hour}} {
+		_, err := leasestore.New(memstore.MustNew(nil), &o)
+		require.Error(t, err, "%+v", o)
+	}
+	_, err := leasestore.New(nil, nil)
+	require.Error(t, err)
 }

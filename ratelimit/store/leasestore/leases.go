@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/settings"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
@@ -20,16 +21,17 @@ type Options struct {
 	All bool
 	// MaxKeys limits the counters that can be leased at the same time; hits on others go to the
 	// store. It is rounded up to 8 times a power of two. A table of 24 bytes for each is
-	// allocated at once, and about 300 bytes for each in use. Default, when 0 or less: 16,384.
+	// allocated at once, and about 300 bytes for each in use. Default, when 0: 16,384; at most 16,777,216.
 	MaxKeys int
 	// Ahead is the time whose demand a claim covers, and after which claims without demand have
 	// been given back, those of token buckets aside. A window that was full is asked about again after a quarter of it, then
-	// at intervals that double up to four times Ahead. Default, when 0 or less: 500 milliseconds.
+	// at intervals that double up to four times Ahead. Default, when 0: 500 milliseconds; at most an hour.
 	Ahead time.Duration
 }
 
 const (
 	defaultMaxKeys = 1 << 14
+	maxKeys        = 1 << 24
 	defaultAhead   = 500 * time.Millisecond
 	// maxKeyLen is the maximum length of a key that is leased, in bytes.
 	maxKeyLen = 512
@@ -83,11 +85,18 @@ type Leases struct {
 
 // New returns Leases from a store whose additions are atomic; memcachestore's are not. opts
 // may be nil.
-func New(inner ratelimit.Store, opts *Options) *Leases {
+func New(inner ratelimit.Store, opts *Options) (*Leases, error) {
 	l := &Leases{inner: inner, opts: *cmp.Or(opts, &Options{}), seed: maphash.MakeSeed(), start: time.Now()}
 	o := &l.opts
-	o.MaxKeys = cmp.Or(max(o.MaxKeys, 0), defaultMaxKeys)
-	o.Ahead = cmp.Or(max(o.Ahead, 0), defaultAhead)
+	var errs []error
+	if inner == nil {
+		errs = append(errs, errors.New("no store to claim hits from"))
+	}
+	settings.Default(&errs, "option MaxKeys", &o.MaxKeys, defaultMaxKeys, maxKeys)
+	settings.Default(&errs, "option Ahead", &o.Ahead, defaultAhead, time.Hour)
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("leasestore: %w", err)
+	}
 	n, shift := groupsFor(o.MaxKeys)
 	l.table.groups, l.table.shift, l.table.short = make([]group, n), shift, int64(o.Ahead/reviewsPerAhead)
 	l.buckets.groups, l.buckets.shift, l.buckets.ahead = make([]bucketGroup, n), shift, int64(o.Ahead/time.Microsecond)
@@ -97,7 +106,7 @@ func New(inner ratelimit.Store, opts *Options) *Leases {
 	if l.subtracts == nil {
 		l.cannotSubtract.Store(true)
 	}
-	return l
+	return l, nil
 }
 
 // Store returns the store with leases. It is a ratelimit.ConditionalStore, a

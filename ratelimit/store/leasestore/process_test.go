@@ -76,7 +76,7 @@ func work(config string) error {
 	if err != nil {
 		return err
 	}
-	leases := leasestore.New(store, &leasestore.Options{All: w.Lease})
+	leases := must(leasestore.New(store, &leasestore.Options{All: w.Lease}))
 	fmt.Println()
 	if _, err := os.Stdin.Read(make([]byte, 1)); err != nil && err != io.EOF {
 		return err

@@ -250,7 +250,7 @@ func (s *simulation) newInstance(seed uint64) *instance {
 		i.offset *= 30
 	}
 	i.claims = make(map[string][]position)
-	i.leases = leasestore.New(&link{i, rand.New(rand.NewPCG(r.Uint64(), 0))}, &leasestore.Options{Ahead: simulatedAhead, MaxKeys: 256})
+	i.leases = must(leasestore.New(&link{i, rand.New(rand.NewPCG(r.Uint64(), 0))}, &leasestore.Options{Ahead: simulatedAhead, MaxKeys: 256}))
 	if s.bucket != nil {
 		i.engine = s.bucket.engine(i)
 	}

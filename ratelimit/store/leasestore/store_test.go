@@ -40,7 +40,7 @@ func TestConformance(t *testing.T) {
 					continue
 				}
 				t.Run(c.Name, func(t *testing.T) {
-					l := leasestore.New(memstore.New(&memstore.Options{Now: clock.Now}), o)
+					l := must(leasestore.New(memstore.MustNew(&memstore.Options{Now: clock.Now}), o))
 					opts := opts
 					if o != nil && slices.Contains([]string{"concurrency/sum", "subtract/race", "conditional/opposite orders"}, c.Name) {
 						opts.Flush = func(ratelimit.Store) { require.NoError(t, l.Close()) }
@@ -73,7 +73,7 @@ func TestConformanceOfPlainStore(t *testing.T) {
 			continue // what was claimed and not used stays in the sum
 		}
 		t.Run(c.Name, func(t *testing.T) {
-			l := leasestore.New(plain{memstore.New(nil)}, &leasestore.Options{All: true, Ahead: time.Hour})
+			l := must(leasestore.New(plain{memstore.MustNew(nil)}, &leasestore.Options{All: true, Ahead: time.Hour}))
 			require.NoError(t, c.Check(l.Store(), opts))
 			require.ErrorIs(t, l.Store().(ratelimit.SubtractStore).Subtract(t.Context(), nil), errors.ErrUnsupported)
 			_ = l.Close()

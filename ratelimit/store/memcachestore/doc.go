@@ -6,7 +6,7 @@
 //		return err
 //	}
 //	defer store.Close()
-//	engine := ratelimit.New(store, nil)
+//	engine, err := ratelimit.New(store, nil)
 //
 // # Counting
 //

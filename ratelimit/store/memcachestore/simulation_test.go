@@ -74,7 +74,7 @@ func simulate(t *testing.T, seed uint64, total *totals) {
 	require.NoError(t, err)
 	engines := make([]*ratelimit.Engine, 2)
 	for i, stop := range []bool{false, true} {
-		engines[i] = ratelimit.New(s, &ratelimit.Options{Now: s.now, StopIncrementWhenOverLimit: stop})
+		engines[i] = ratelimit.MustNew(s, &ratelimit.Options{Now: s.now, StopIncrementWhenOverLimit: stop})
 		engines[i].Use(rules)
 	}
 	var all sync.WaitGroup

@@ -14,7 +14,7 @@ import (
 )
 
 func BenchmarkStore(b *testing.B) {
-	storetest.Benchmark(b, func(*testing.B) ratelimit.Store { return memstore.New(nil) })
+	storetest.Benchmark(b, func(*testing.B) ratelimit.Store { return memstore.MustNew(nil) })
 }
 
 // BenchmarkBaseline measures Add and, in alternating rounds, the load of the same key from a
@@ -29,7 +29,7 @@ func BenchmarkBaseline(b *testing.B) {
 }
 
 func measureBaseline(b *testing.B, keys, workers int) {
-	store, loads := memstore.New(nil), new(sync.Map)
+	store, loads := memstore.MustNew(nil), new(sync.Map)
 	hits, texts := make([]ratelimit.Hit, keys), make([]any, keys)
 	ctx, window := context.Background(), ratelimit.Hour.Window(time.Now().Unix())
 	for i := range hits {

@@ -1,7 +1,7 @@
 // Package memstore keeps rate limit counters in the memory of the process. It counts
 // exactly under any concurrency, uses bounded memory, and needs no goroutine or timer.
 //
-//	engine := ratelimit.New(memstore.New(nil), nil)
+//	engine, err := ratelimit.New(memstore.MustNew(nil), nil)
 //
 // It is for single instances and for tests. Instances that share limits need a shared
 // store.

@@ -11,7 +11,7 @@ import (
 
 func Example() {
 	noon := time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
-	store := memstore.New(&memstore.Options{
+	store := memstore.MustNew(&memstore.Options{
 		MaxBytes: 64 << 20,
 		Now:      func() time.Time { return noon },
 	})
@@ -42,7 +42,7 @@ func Example() {
 
 func ExampleStore_AddUnlessOver() {
 	noon := time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
-	store := memstore.New(&memstore.Options{Now: func() time.Time { return noon }})
+	store := memstore.MustNew(&memstore.Options{Now: func() time.Time { return noon }})
 	window := ratelimit.Hour.Window(noon.Unix())
 	ask := func(user, address string) {
 		hits := []ratelimit.Hit{

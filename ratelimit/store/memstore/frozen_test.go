@@ -25,7 +25,7 @@ func (r ranks) take(t *testing.T, count uint64) {
 // nor count twice.
 func TestCountingWhileTheTableGrows(t *testing.T) {
 	const old, hits, counters, growers, fresh = 8, 20_000, 3, 2, 20_000
-	store := memstore.New(&memstore.Options{Shards: 1, Now: atNoon})
+	store := memstore.MustNew(&memstore.Options{Shards: 1, Now: atNoon})
 	var seen [old]ranks
 	for i := range seen {
 		seen[i] = make(ranks, counters*hits)
@@ -61,7 +61,7 @@ func TestCountingWhileTheTableGrows(t *testing.T) {
 // is lost, and nothing is added between the comparison and the addition of AddUnlessOver.
 func TestAddAndAddUnlessOver(t *testing.T) {
 	const keys, rounds, limit = 4, 20_000, 1 << 30
-	store := memstore.New(&memstore.Options{Shards: 2, Now: atNoon})
+	store := memstore.MustNew(&memstore.Options{Shards: 2, Now: atNoon})
 	seen := make([]ranks, keys)
 	for i := range seen {
 		seen[i] = make(ranks, 4*rounds)
@@ -101,7 +101,7 @@ func TestAddAndAddUnlessOver(t *testing.T) {
 func TestAddUnlessOverIsAtomic(t *testing.T) {
 	const limit = 1000
 	for range 20 {
-		store := memstore.New(&memstore.Options{Now: atNoon})
+		store := memstore.MustNew(&memstore.Options{Now: atNoon})
 		var passed, plain atomic.Int64
 		var all sync.WaitGroup
 		for range 2 {

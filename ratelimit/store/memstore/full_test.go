@@ -39,7 +39,7 @@ func TestFlood(t *testing.T) {
 	} {
 		t.Run(string(tt.whenFull), func(t *testing.T) {
 			before := heap()
-			store := memstore.New(&memstore.Options{MaxBytes: 1 << 20, Shards: 4, WhenFull: tt.whenFull, Now: atNoon})
+			store := memstore.MustNew(&memstore.Options{MaxBytes: 1 << 20, Shards: 4, WhenFull: tt.whenFull, Now: atNoon})
 			for i := range 100 {
 				add(store, hit(fmt.Sprint("early", i), limit, ratelimit.Hour, noon))
 			}
@@ -80,7 +80,7 @@ func TestFixedCountersFindRoom(t *testing.T) {
 	for _, whenFull := range allWhenFull {
 		for _, unit := range []ratelimit.Unit{ratelimit.Hour, ratelimit.Day} { // the window of the flood, and another
 			t.Run(fmt.Sprint(whenFull, " ", unit), func(t *testing.T) {
-				store := memstore.New(&memstore.Options{MaxBytes: 1 << 20, Shards: 4, WhenFull: whenFull, Now: atNoon})
+				store := memstore.MustNew(&memstore.Options{MaxBytes: 1 << 20, Shards: 4, WhenFull: whenFull, Now: atNoon})
 				flood(store, 20_000)
 				for round := range uint64(rounds) {
 					for i := range fixed {
@@ -103,7 +103,7 @@ func TestFixedCountersFindRoom(t *testing.T) {
 // TestOnlyFixedCounters has more fixed keys than memory: they fill it, and nothing fails.
 func TestOnlyFixedCounters(t *testing.T) {
 	for _, whenFull := range allWhenFull {
-		store := memstore.New(&memstore.Options{MaxBytes: 64 << 10, WhenFull: whenFull, Now: atNoon})
+		store := memstore.MustNew(&memstore.Options{MaxBytes: 64 << 10, WhenFull: whenFull, Now: atNoon})
 		for i := range 5000 {
 			h := hit(fmt.Sprint("fixed", i), 1, ratelimit.Hour, noon)
 			h.Fixed = true
@@ -121,7 +121,7 @@ func TestOnlyFixedCounters(t *testing.T) {
 // hit on a busy key may be lost or count twice.
 func TestEvictionWhileCounting(t *testing.T) {
 	const busy, hits, counters = 8, 5_000, 2
-	store := memstore.New(&memstore.Options{MaxBytes: 256 << 10, Shards: 1, Now: atNoon})
+	store := memstore.MustNew(&memstore.Options{MaxBytes: 256 << 10, Shards: 1, Now: atNoon})
 	var seen [busy]ranks
 	for i := range seen {
 		seen[i] = make(ranks, counters*hits+1000)
@@ -152,7 +152,7 @@ func TestEvictionWhileCounting(t *testing.T) {
 // TestConditionalWithoutRoom adds hits that can't be counted: different keys of a call must not
 // be added together, and a denied call must count only what is over.
 func TestConditionalWithoutRoom(t *testing.T) {
-	store := memstore.New(&memstore.Options{MaxBytes: 64 << 10, Shards: 1, WhenFull: memstore.Allow, Now: atNoon})
+	store := memstore.MustNew(&memstore.Options{MaxBytes: 64 << 10, Shards: 1, WhenFull: memstore.Allow, Now: atNoon})
 	flood(store, 5000)
 	for _, n := range []int{3, 12} {
 		var hits []ratelimit.Hit
@@ -175,7 +175,7 @@ func TestConditionalWithoutRoom(t *testing.T) {
 func BenchmarkFlood(b *testing.B) {
 	for _, whenFull := range allWhenFull {
 		b.Run(string(whenFull), func(b *testing.B) {
-			store := memstore.New(&memstore.Options{MaxBytes: 64 << 20, WhenFull: whenFull, Now: atNoon})
+			store := memstore.MustNew(&memstore.Options{MaxBytes: 64 << 20, WhenFull: whenFull, Now: atNoon})
 			c := newCounter()
 			flood(store, 1_000_000)
 			b.ReportAllocs()

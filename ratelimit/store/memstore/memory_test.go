@@ -50,7 +50,7 @@ func TestBytesPerKey(t *testing.T) {
 	scaletest.Unraced(t)
 	const keys = 1_000_000
 	before := heap()
-	store := memstore.New(&memstore.Options{Now: atNoon})
+	store := memstore.MustNew(&memstore.Options{Now: atNoon})
 	c := newCounter()
 	for i := range keys {
 		c.add(store, i, ratelimit.Year, noon)
@@ -78,7 +78,7 @@ func TestFootprintIsFlat(t *testing.T) {
 	for _, unit := range []ratelimit.Unit{ratelimit.Second, ratelimit.Minute} {
 		t.Run(unit.String(), func(t *testing.T) {
 			var now atomic.Int64
-			store := memstore.New(&memstore.Options{Now: func() time.Time { return time.Unix(now.Load(), 0) }})
+			store := memstore.MustNew(&memstore.Options{Now: func() time.Time { return time.Unix(now.Load(), 0) }})
 			before, early, most := heap(), int64(0), int64(0)
 			c := newCounter()
 			for w := range windows {
@@ -114,7 +114,7 @@ func TestFullStore(t *testing.T) {
 			var now atomic.Int64
 			now.Store(noon)
 			before := heap()
-			store := memstore.New(&memstore.Options{
+			store := memstore.MustNew(&memstore.Options{
 				MaxBytes: maxBytes, WhenFull: memstore.Deny, Now: func() time.Time { return time.Unix(now.Load(), 0) },
 			})
 			c := newCounter()
@@ -164,7 +164,7 @@ func TestFullInEveryWindow(t *testing.T) {
 func fullInEveryWindow(t *testing.T, whenFull memstore.WhenFull) {
 	const maxBytes = 256 << 10
 	before := heap()
-	store := memstore.New(&memstore.Options{MaxBytes: maxBytes, WhenFull: whenFull, Now: atNoon})
+	store := memstore.MustNew(&memstore.Options{MaxBytes: maxBytes, WhenFull: whenFull, Now: atNoon})
 	c := newCounter()
 	for i := range 2000 {
 		for w := range 40 {
@@ -185,7 +185,7 @@ func fullInEveryWindow(t *testing.T, whenFull memstore.WhenFull) {
 // does not count on the counters that had room.
 func TestFullStoreHoldsLimits(t *testing.T) {
 	const keys, limit, callers = 3000, 3, 4
-	store := memstore.New(&memstore.Options{MaxBytes: 64 << 10, Shards: 1, WhenFull: memstore.Deny, Now: atNoon})
+	store := memstore.MustNew(&memstore.Options{MaxBytes: 64 << 10, Shards: 1, WhenFull: memstore.Deny, Now: atNoon})
 	total := hit("total", 1, ratelimit.Year, noon)
 	total.Limit = 1 << 31
 	var passed [keys]atomic.Int64

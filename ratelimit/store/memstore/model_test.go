@@ -22,7 +22,7 @@ type world struct {
 
 func newWorld(seed uint64) *world {
 	w := &world{Rand: rand.New(rand.NewPCG(seed, 0)), model: make(map[string]uint64), now: noon}
-	w.store = memstore.New(&memstore.Options{
+	w.store = memstore.MustNew(&memstore.Options{
 		Shards: 1 << w.IntN(4), Now: func() time.Time { return time.Unix(w.now, 0) },
 	})
 	return w
@@ -130,7 +130,7 @@ func FuzzKeys(f *testing.F) {
 	f.Add(strings.Repeat("k", 512), strings.Repeat("k", 513), 3)
 	f.Add(strings.Repeat("k", 70_000), strings.Repeat("k", 70_001), 2)
 	f.Fuzz(func(t *testing.T, a, b string, filling int) {
-		store := memstore.New(&memstore.Options{Shards: 1, Now: atNoon})
+		store := memstore.MustNew(&memstore.Options{Shards: 1, Now: atNoon})
 		for i := range min(max(filling, 0), 300) {
 			add(store, hit(fmt.Sprintf("%s%d%s", a, i, "filling"), 3, ratelimit.Year, noon))
 		}

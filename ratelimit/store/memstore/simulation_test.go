@@ -82,7 +82,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 	s.jumped = !pick(3)
 	now := func() time.Time { return time.Now().Add(time.Duration(s.offset.Load()) * time.Second) }
 	o := &memstore.Options{MaxBytes: simulationBytes, Shards: 1 << r.IntN(3), WhenFull: s.whenFull, Now: now}
-	s.main, s.second = memstore.New(o), memstore.New(o)
+	s.main, s.second = memstore.MustNew(o), memstore.MustNew(o)
 	s.options = ratelimit.Options{
 		CounterKeyPrefix:           []string{"", "p:"}[r.IntN(2)],
 		CounterKeyFormat:           []ratelimit.KeyFormat{ratelimit.KeyUnambiguous, ratelimit.KeyReference}[r.IntN(2)],
@@ -95,7 +95,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 	if pick(2) {
 		s.options.PerSecond = witness{s.second}
 	}
-	s.engine = ratelimit.New(witness{s.main}, &s.options)
+	s.engine = ratelimit.MustNew(witness{s.main}, &s.options)
 	s.engine.Use(s.rules(3))
 	if pick(4) { // fill the main store
 		c := newCounter()

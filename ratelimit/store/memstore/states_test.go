@@ -34,7 +34,7 @@ func TestStatesFlood(t *testing.T) {
 	}
 	for _, whenFull := range allWhenFull {
 		t.Run(string(whenFull), func(t *testing.T) {
-			store := memstore.New(&memstore.Options{MaxBytes: 1 << 20, Shards: 4, WhenFull: whenFull, Now: atNoon})
+			store := memstore.MustNew(&memstore.Options{MaxBytes: 1 << 20, Shards: 4, WhenFull: whenFull, Now: atNoon})
 			for range 10 {
 				if !charge(store, bucket("early", 1, 0)) {
 					t.Fatal("refused within the limit")
@@ -72,7 +72,7 @@ func TestStatesFlood(t *testing.T) {
 
 // Limits of rules keep their states in a flood of keys of clients.
 func TestStatesFixed(t *testing.T) {
-	store := memstore.New(&memstore.Options{MaxBytes: 1 << 17, Shards: 1, Now: atNoon})
+	store := memstore.MustNew(&memstore.Options{MaxBytes: 1 << 17, Shards: 1, Now: atNoon})
 	fixed := bucket("rule", 10, 0)
 	fixed.Fixed = true
 	charge(store, fixed)
@@ -89,7 +89,7 @@ func TestStatesFixed(t *testing.T) {
 func BenchmarkCharge(b *testing.B) {
 	for a := ratelimit.FixedWindow; a <= ratelimit.Concurrency; a++ {
 		b.Run(a.String(), func(b *testing.B) {
-			e := ratelimit.New(memstore.New(nil), nil)
+			e := ratelimit.MustNew(memstore.MustNew(nil), nil)
 			limit := ratelimit.Limit{RequestsPerUnit: 1 << 30, Unit: ratelimit.Hour, Algorithm: a}
 			if a == ratelimit.TokenBucket { // that does not fill between two decisions
 				limit.RequestsPerUnit, limit.Burst, limit.Unit = 1<<20, 1<<26, ratelimit.Month

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"fmt"
 	"hash/maphash"
 	"math"
 	"math/bits"
@@ -29,15 +30,15 @@ const (
 // up to some millions of counters.
 type Options struct {
 	// MaxBytes limits the memory of the counters, all bookkeeping included. An eighth of it
-	// is for counters with Hit.Fixed only. Values below 64 KiB mean 64 KiB. Default, when 0
-	// or less: 512 MiB.
+	// is for counters with Hit.Fixed only. Values below 64 KiB mean 64 KiB. Default, when 0:
+	// 512 MiB.
 	MaxBytes int64
 	// WhenFull decides what happens to the hits of a new counter when MaxBytes is used up.
 	// Default, when empty: EvictFewest.
 	WhenFull WhenFull
 	// Shards is the number of locks. It is rounded up to a power of two, and down
 	// again until there are 64 KiB of MaxBytes for each, and is at most 16,384.
-	// Default, when 0 or less: 32 for each of runtime.GOMAXPROCS(0).
+	// Default, when 0: 32 for each of runtime.GOMAXPROCS(0).
 	Shards int
 	// Now returns the current time, which determines which windows have ended. It should be
 	// the clock of the Engine. It is called with locks held and must not call the Store.
@@ -73,14 +74,22 @@ type Store struct {
 	swept atomic.Int64
 }
 
-// New returns an empty Store. opts may be nil.
-func New(opts *Options) *Store {
+// New returns an empty Store, or an error if an option is invalid. opts may be nil.
+func New(opts *Options) (*Store, error) {
 	o := *cmp.Or(opts, new(Options))
+	switch {
+	case o.MaxBytes < 0:
+		return nil, fmt.Errorf("memstore: option MaxBytes %d: must be more than 0, or 0 for %d", o.MaxBytes, defaultMaxBytes)
+	case o.Shards < 0:
+		return nil, fmt.Errorf("memstore: option Shards %d: must be more than 0, or 0 for %d for each processor", o.Shards, shardsPerCPU)
+	case o.WhenFull != "" && o.WhenFull != EvictFewest && o.WhenFull != EvictOldest && o.WhenFull != Deny && o.WhenFull != Allow:
+		return nil, fmt.Errorf("memstore: option WhenFull '%.100s': must be %s, %s, %s or %s", o.WhenFull, EvictFewest, EvictOldest, Deny, Allow)
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	o.WhenFull = cmp.Or(o.WhenFull, EvictFewest)
-	total := int(max(min(cmp.Or(max(o.MaxBytes, 0), defaultMaxBytes), math.MaxInt), minShardBytes))
+	total := int(max(min(cmp.Or(o.MaxBytes, defaultMaxBytes), math.MaxInt), minShardBytes))
 	n := shardCount(o.Shards, total)
 	s := &Store{
 		seed:   maphash.MakeSeed(),
@@ -91,11 +100,20 @@ func New(opts *Options) *Store {
 		s.shards[i].allot(total / n)
 		s.shards[i].whenFull = o.WhenFull
 	}
+	return s, nil
+}
+
+// MustNew is New for options that are known to be valid, such as nil: it panics where New returns an error.
+func MustNew(opts *Options) *Store {
+	s, err := New(opts)
+	if err != nil {
+		panic(err)
+	}
 	return s
 }
 
 func shardCount(asked, total int) int {
-	if asked <= 0 {
+	if asked == 0 {
 		asked = shardsPerCPU * runtime.GOMAXPROCS(0)
 	}
 	n := 1

@@ -24,7 +24,7 @@ func TestStore(t *testing.T) {
 	for _, shards := range []int{0, 1, 16} {
 		t.Run(fmt.Sprintf("shards=%d", shards), func(t *testing.T) {
 			storetest.Run(t, func(*testing.T) ratelimit.Store {
-				return memstore.New(&memstore.Options{Shards: shards, Now: clock.Now})
+				return memstore.MustNew(&memstore.Options{Shards: shards, Now: clock.Now})
 			}, opts)
 		})
 	}
@@ -32,7 +32,7 @@ func TestStore(t *testing.T) {
 
 // TestStoreWithItsOwnClock runs the suite with the current time.
 func TestStoreWithItsOwnClock(t *testing.T) {
-	storetest.Run(t, func(*testing.T) ratelimit.Store { return memstore.New(nil) }, &storetest.Options{Subtracts: true, Charges: true, MaxCount: 1 << 62})
+	storetest.Run(t, func(*testing.T) ratelimit.Store { return memstore.MustNew(nil) }, &storetest.Options{Subtracts: true, Charges: true, MaxCount: 1 << 62})
 }
 
 func hit(key string, n uint64, unit ratelimit.Unit, now int64) ratelimit.Hit {
@@ -58,12 +58,11 @@ func TestExtremeOptionsAreMadeGood(t *testing.T) {
 		nil,
 		{},
 		{MaxBytes: 1},
-		{MaxBytes: -1, Shards: -1},
 		{MaxBytes: 1 << 62, Shards: 3},
 		{MaxBytes: 200_000, Shards: 1 << 30},
 		{Shards: 1 << 30},
 	} {
-		store := memstore.New(opts)
+		store := memstore.MustNew(opts)
 		now := time.Now().Unix()
 		for want := range uint64(3) {
 			if got := add(store, hit("key", 1, ratelimit.Year, now)); got != want+1 {
@@ -77,7 +76,7 @@ func TestExtremeOptionsAreMadeGood(t *testing.T) {
 }
 
 func TestDigestIsNoKey(t *testing.T) {
-	store := memstore.New(&memstore.Options{Shards: 1, Now: atNoon})
+	store := memstore.MustNew(&memstore.Options{Shards: 1, Now: atNoon})
 	long := strings.Repeat("k", 10_000)
 	add(store, hit(long, 5, ratelimit.Day, noon))
 	digest := sha256.Sum256([]byte(long)) // what the store keeps of it
@@ -90,7 +89,7 @@ func TestDigestIsNoKey(t *testing.T) {
 }
 
 func TestLongKeysTakeLittleMemory(t *testing.T) {
-	store := memstore.New(&memstore.Options{Now: atNoon})
+	store := memstore.MustNew(&memstore.Options{Now: atNoon})
 	before := store.Stats().Bytes
 	for i := range 1000 {
 		add(store, hit(strings.Repeat("k", 100_000)+fmt.Sprint(i), 1, ratelimit.Day, noon))
@@ -103,7 +102,7 @@ func TestLongKeysTakeLittleMemory(t *testing.T) {
 
 func TestWindowsAreFreedByAnyTraffic(t *testing.T) {
 	now := int64(noon)
-	store := memstore.New(&memstore.Options{Now: func() time.Time { return time.Unix(now, 0) }})
+	store := memstore.MustNew(&memstore.Options{Now: func() time.Time { return time.Unix(now, 0) }})
 	empty := store.Stats()
 	for i := range 10_000 {
 		add(store, hit(fmt.Sprint(i), 1, ratelimit.Minute, now))
@@ -118,7 +117,7 @@ func TestWindowsAreFreedByAnyTraffic(t *testing.T) {
 }
 
 func TestTrimFreesAllThatIsOver(t *testing.T) {
-	store := memstore.New(&memstore.Options{Now: atNoon})
+	store := memstore.MustNew(&memstore.Options{Now: atNoon})
 	empty := store.Stats()
 	for i := range 1000 {
 		add(store, hit(fmt.Sprint(i), 1, ratelimit.Second, noon))
@@ -140,7 +139,7 @@ func TestTrimFreesAllThatIsOver(t *testing.T) {
 // engine and the store have different clocks.
 func TestLateFirstHit(t *testing.T) {
 	now := int64(noon)
-	store := memstore.New(&memstore.Options{Shards: 1, Now: func() time.Time { return time.Unix(now, 0) }})
+	store := memstore.MustNew(&memstore.Options{Shards: 1, Now: func() time.Time { return time.Unix(now, 0) }})
 	for want := range uint64(100) {
 		if got := add(store, hit("late", 1, ratelimit.Second, noon-86400)); got != want+1 {
 			t.Fatalf("hit %d of a window long past was counted as %d", want+1, got)
@@ -152,7 +151,7 @@ func TestLateFirstHit(t *testing.T) {
 // TestArbitraryWindows counts in windows of arbitrary times: the store must stay small, and
 // count exactly in the windows of its own clock.
 func TestArbitraryWindows(t *testing.T) {
-	store := memstore.New(&memstore.Options{Shards: 1, Now: atNoon})
+	store := memstore.MustNew(&memstore.Options{Shards: 1, Now: atNoon})
 	for i := range int64(5000) {
 		nowhere := hit("nowhere", 1, ratelimit.Unit(i%9), noon)
 		nowhere.Window = i * i * i * 1_000_003 * (1 - 2*(i%2))
@@ -179,7 +178,7 @@ func TestArbitraryWindows(t *testing.T) {
 }
 
 func TestAddAllocatesNothing(t *testing.T) {
-	store := memstore.New(nil)
+	store := memstore.MustNew(nil)
 	now := time.Now().Unix()
 	hits := make([]ratelimit.Hit, 8)
 	for i := range hits {
@@ -193,6 +192,14 @@ func TestAddAllocatesNothing(t *testing.T) {
 		// More calls than between two reads of the clock.
 		if n := testing.AllocsPerRun(1000, func() { _ = call(ctx, hits) }); n != 0 {
 			t.Errorf("%s of %d hits allocates %v times, want 0", name, len(hits), n)
+		}
+	}
+}
+
+func TestInvalidOptions(t *testing.T) {
+	for _, o := range []memstore.Options{{WhenFull: "evict"}, {MaxBytes: -1}, {Shards: -1}} {
+		if _, err := memstore.New(&o); err == nil {
+			t.Errorf("%+v: no error", o)
 		}
 	}
 }

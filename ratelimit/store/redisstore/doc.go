@@ -9,7 +9,7 @@
 //	if err := store.WaitReady(ctx, nil); err != nil {
 //		return err
 //	}
-//	engine := ratelimit.New(store, nil)
+//	engine, err := ratelimit.New(store, nil)
 //
 // [NewSentinel] and [NewCluster] create the other two. No constructor uses the network.
 //

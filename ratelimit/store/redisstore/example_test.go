@@ -49,7 +49,7 @@ func ExampleNewCluster() {
 		return
 	}
 	defer near.Close()
-	engine := ratelimit.New(cluster, &ratelimit.Options{PerSecond: near})
+	engine := ratelimit.MustNew(cluster, &ratelimit.Options{PerSecond: near})
 	fmt.Println(engine != nil, cluster.Stats().Active)
 
 	_, err = redisstore.NewCluster(nil, nil)

@@ -4,7 +4,7 @@
 //	func TestStore(t *testing.T) {
 //		clock := storetest.NewClock()
 //		storetest.Run(t, func(*testing.T) ratelimit.Store {
-//			return memstore.New(&memstore.Options{Now: clock.Now})
+//			return memstore.MustNew(&memstore.Options{Now: clock.Now})
 //		}, &storetest.Options{Clock: clock})
 //	}
 //

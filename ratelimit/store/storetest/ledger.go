@@ -53,6 +53,9 @@ func (p *probe) maker(limit ratelimit.Limit) *maker {
 
 // Charge implements ratelimit.ChargeStore.
 func (m *maker) Charge(_ context.Context, charges []ratelimit.Charge) error {
+	if len(charges) == 0 { // whether it holds the algorithm
+		return nil
+	}
 	m.made = charges[0]
 	m.made.Key = bytes.Clone(charges[0].Key)
 	charges[0].Apply(&ratelimit.State{})
