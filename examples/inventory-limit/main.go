@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -43,11 +44,8 @@ func handler() (http.Handler, error) {
 			{Key: "change", Value: "yes", Limit: new(ratelimit.Per(5, ratelimit.Minute))},
 		}},
 	}}}, nil)
-	if err != nil {
-		return nil, err
-	}
 	engine := ratelimit.MustNew(memstore.MustNew(nil), nil)
-	if err := engine.Use(rules); err != nil {
+	if err := errors.Join(err, engine.Use(rules)); err != nil {
 		return nil, err
 	}
 	limits := httplimit.PerRequest(engine, "inventory", func(r *http.Request, d *httplimit.Descriptors) {

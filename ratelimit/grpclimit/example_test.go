@@ -42,7 +42,7 @@ func ExamplePerKey_concurrency() {
 
 // A tenant may send 100 messages a second, in as many streams as it likes.
 func ExamplePerMessage() {
-	limiter, err := ratelimit.NewLimiter("messages", memstore.New(nil), ratelimit.Per(100, ratelimit.Second), nil)
+	limiter, err := ratelimit.NewLimiter("messages", memstore.MustNew(nil), ratelimit.Per(100, ratelimit.Second), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
