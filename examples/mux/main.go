@@ -31,11 +31,8 @@ func protected() (http.Handler, error) {
 		{Key: "user", Limit: new(ratelimit.Per(3, ratelimit.Minute))},
 		{Key: "remote_address", Limit: new(ratelimit.Per(5, ratelimit.Minute))},
 	}}}, nil)
-	if err != nil {
-		return nil, err
-	}
 	engine := ratelimit.MustNew(memstore.MustNew(nil), nil)
-	if err := engine.Use(rules); err != nil {
+	if err := errors.Join(err, engine.Use(rules)); err != nil {
 		return nil, err
 	}
 	// Two limits apply to a login: one for the user name, and one for the address.

@@ -72,7 +72,7 @@ func TestPerMessage(t *testing.T) {
 		"receives again":    func(s grpc.ServerStream) error { _ = echo(s); return echo(s) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			open := talk(t, grpclimit.PerMessage(limiter(t, memstore.New(nil), 3), grpclimit.Peer, nil), handler)
+			open := talk(t, grpclimit.PerMessage(limiter(t, memstore.MustNew(nil), 3), grpclimit.Peer, nil), handler)
 			stream := open(t.Context())
 			for range 2 {
 				require.NoError(t, exchange(stream))
@@ -92,7 +92,7 @@ func TestPerMessage(t *testing.T) {
 // A stream of the server is one message of its client, unless sent messages count.
 func TestSentMessages(t *testing.T) {
 	for countSent, want := range map[bool]int{false: 3, true: 2} {
-		client, _ := start(t, grpclimit.PerMessage(limiter(t, memstore.New(nil), 3), grpclimit.Peer, &grpclimit.Options{CountSent: countSent}))
+		client, _ := start(t, grpclimit.PerMessage(limiter(t, memstore.MustNew(nil), 3), grpclimit.Peer, &grpclimit.Options{CountSent: countSent}))
 		stream, err := client.Watch(t.Context(), &healthpb.HealthCheckRequest{})
 		require.NoError(t, err)
 		for range want {
@@ -124,7 +124,7 @@ func (s chargeFunc) Charge(ctx context.Context, charges []ratelimit.Charge) erro
 
 // A permit is released when the next message is received, and however a stream ends.
 func TestPermitsOfMessages(t *testing.T) {
-	l, err := ratelimit.NewLimiter("messages", memstore.New(nil), atOnce(), nil)
+	l, err := ratelimit.NewLimiter("messages", memstore.MustNew(nil), atOnce(), nil)
 	require.NoError(t, err)
 	limit := grpclimit.PerMessage(l, grpclimit.Peer, nil)
 	ended := make(chan struct{})
@@ -178,7 +178,7 @@ func TestPermitsOfMessages(t *testing.T) {
 // A message that a goroutine of the handler receives after the handler has returned keeps no permit.
 func TestMessageAfterTheEnd(t *testing.T) {
 	charging, returned, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	l, err := ratelimit.NewLimiter("messages", chargeFunc{memstore.New(nil), func() {
+	l, err := ratelimit.NewLimiter("messages", chargeFunc{memstore.MustNew(nil), func() {
 		select {
 		case charging <- struct{}{}:
 			<-returned
