@@ -59,8 +59,8 @@ func decideWith(tb testing.TB, rules []ratelimit.Rule, opts *ratelimit.Options) 
 }
 
 // take is a Limiter.
-func take(tb testing.TB) taker {
-	limiter, err := ratelimit.NewLimiter("test", memstore.MustNew(nil), ratelimit.Per(plenty, ratelimit.Hour), nil)
+func take(tb testing.TB, limit ratelimit.Limit) taker {
+	limiter, err := ratelimit.NewLimiter("test", memstore.MustNew(nil), limit, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
