@@ -2,7 +2,6 @@ package memstore
 
 import (
 	"context"
-	"crypto/sha256"
 	"slices"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -45,43 +44,23 @@ type batch struct {
 	locks   []uint64 // indexes of the shards, ascending
 }
 
-// ticket is the name of a hit, without the bytes of the key, and its counter.
+// ticket is a hit's name and its counter.
 type ticket struct {
-	sum    uint64
-	digest [sha256.Size]byte
-
+	name    name
 	counter counter
 	first   int    // the first hit of the batch with the same counter
 	value   uint64 // of the counter; only that of the first hit is maintained
-}
-
-// at returns hit i and its name.
-func (b *batch) at(i int) (*ratelimit.Hit, name) {
-	h, t := &b.hits[i], &b.tickets[i]
-	if t.sum&1 != 0 {
-		return h, name{t.digest[:], t.sum}
-	}
-	return h, name{h.Key, t.sum}
 }
 
 // prepare determines the names of the hits and returns the shards to lock.
 func (s *Store) prepare(b *batch) []uint64 {
 	locks := b.locks[:len(b.hits)]
 	for i := range b.hits {
-		t := &b.tickets[i]
-		k := s.ticketName(b.hits[i].Key, t)
-		t.sum = k.sum
-		locks[i] = s.index(k.sum)
+		b.tickets[i].name = s.name(b.hits[i].Key)
+		locks[i] = s.index(b.tickets[i].name.sum)
 	}
 	slices.Sort(locks)
 	return slices.Compact(locks)
-}
-
-func (s *Store) ticketName(key []byte, t *ticket) name {
-	if len(key) > maxKey {
-		return s.longName(key, &t.digest)
-	}
-	return s.name(key)
 }
 
 // create creates missing counters. If there is no memory for one, its hit counts on a shared
@@ -92,7 +71,7 @@ func (s *Store) create(b *batch) {
 	for range 2 {
 		evicted := false
 		for i := range b.hits {
-			if h, k := b.at(i); h.N > 0 {
+			if h, k := &b.hits[i], b.tickets[i].name; h.N > 0 {
 				sh := s.shard(k)
 				before := sh.evicted
 				sh.counter(h, k, s.clock)
@@ -112,9 +91,8 @@ func (s *Store) freeze(b *batch) {
 		seen = make(map[counter]int, len(b.hits))
 	}
 	for i := range b.hits {
-		h, k := b.at(i)
 		t := &b.tickets[i]
-		t.counter = s.shard(k).existing(h, k)
+		t.counter = s.shard(t.name).existing(&b.hits[i], t.name)
 		t.first = b.firstOf(i, seen)
 		if t.first != i {
 			continue
@@ -167,17 +145,16 @@ func (b *batch) count() {
 // thaw stores the values in the counters.
 func (s *Store) thaw(b *batch) {
 	for i := range b.hits {
-		_, k := b.at(i)
 		switch t := &b.tickets[i]; {
 		case t.first != i:
 		case t.counter.own != nil:
 			t.counter.own.thaw(t.value)
 		case t.counter.shared != nil:
-			sh := s.shard(k)
+			sh := s.shard(t.name)
 			sh.shared = plus(sh.shared, t.value-*t.counter.shared)
 			*t.counter.shared = t.value
 		default:
-			sh := s.shard(k)
+			sh := s.shard(t.name)
 			sh.uncounted = plus(sh.uncounted, t.value)
 		}
 	}

@@ -1,6 +1,9 @@
 package memstore
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // minEvict is the number of counters that an eviction drops at least.
 const minEvict = 4
@@ -13,7 +16,7 @@ func (t *table) reduced(order WhenFull) *table {
 		return nil
 	}
 	kept := t.keys - e.drop
-	return t.rebuilt(max(kept+kept/2, minSlots), new(arena), e.drops)
+	return t.rebuilt(max(kept+kept/2, minSlots), e.drops)
 }
 
 // eviction selects the counters to drop by a rank from 0 to 255.
@@ -32,9 +35,9 @@ type eviction struct {
 func (t *table) plan(order WhenFull) eviction {
 	e := eviction{order: order}
 	var ranks [256]int
-	for i, tag := range t.tags {
-		if c := &t.cells[i]; tag != 0 && c.header&pinned == 0 {
-			ranks[e.rank(c.header, c.count.Load())]++
+	for i := range t.cells {
+		if c := &t.cells[i]; c.sum.Load() != 0 && !c.pinned {
+			ranks[e.rank(c, c.count.Load())]++
 			e.left++
 		}
 	}
@@ -49,10 +52,10 @@ func (t *table) plan(order WhenFull) eviction {
 }
 
 // rank is low for counters to drop first.
-func (e *eviction) rank(header uint16, count uint64) int {
+func (e *eviction) rank(c *cell, count uint64) int {
 	switch {
 	case e.order == EvictOldest:
-		return int(allAges-header&allAges) / oneAge
+		return math.MaxUint8 - int(c.age)
 	case count < 128:
 		return int(count)
 	}
@@ -60,11 +63,11 @@ func (e *eviction) rank(header uint16, count uint64) int {
 }
 
 // drops reports whether to drop a counter, and notes it.
-func (e *eviction) drops(header uint16, count uint64) bool {
-	if header&pinned != 0 || e.drop == 0 {
+func (e *eviction) drops(c *cell, count uint64) bool {
+	if c.pinned || e.drop == 0 {
 		return false
 	}
-	rank := e.rank(header, count)
+	rank := e.rank(c, count)
 	chosen := rank < e.below
 	if rank == e.below { // evenly, or the rest would be crowded into a part of the table
 		e.debt += e.at

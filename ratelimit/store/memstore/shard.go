@@ -205,40 +205,25 @@ func (sh *shard) insert(t *table, k name, fixed bool) *cell {
 	if !sh.room(0, fixed) { // the table may have room that was reserved
 		return nil
 	}
-	if !t.tails.fits(k.tail()) && !sh.extend(t, k, fixed) {
-		return nil
-	}
 	if t.crowded() {
 		if t = sh.grow(t, fixed); t == nil {
 			return nil
 		}
 	}
-	return t.insert(k, fixed)
-}
-
-// extend adds room for the tail of the name to the arena of the table.
-func (sh *shard) extend(t *table, k name, fixed bool) bool {
-	size := t.tails.step(k.tail())
-	if size == 0 || !sh.room(size+2*chunkOverhead, fixed) {
-		return false
-	}
-	before := t.tails.bytes
-	t.tails.extend(size)
-	sh.extra += t.tails.bytes - before
-	return true
+	return t.insert(k, fixed, 0)
 }
 
 // grow replaces the table by one that is larger by a quarter, or an eighth if memory is
 // short. It returns nil if there is no memory. The old table is not counted any more. From the
 // reserve it uses an eighth at most, so that the reserve is enough for all tables.
 func (sh *shard) grow(t *table, fixed bool) *table {
-	n := len(t.tags)
+	n := len(t.cells)
 	for _, part := range [...]int{4, 8} {
 		more := n / part * slotSize
 		if n/part == 0 || !sh.room(more, fixed && part == 8) {
 			continue
 		}
-		larger := t.rebuilt(n+n/part, t.tails, func(uint16, uint64) bool { return false })
+		larger := t.rebuilt(n+n/part, func(*cell, uint64) bool { return false })
 		for i := range sh.windows[:sh.open] {
 			if sh.windows[i].Load() == t {
 				sh.windows[i].Store(larger)
@@ -273,7 +258,7 @@ func (sh *shard) start(end int64, h *ratelimit.Hit, now int64) *table {
 	if second && sh.lastSecond > minSlots && sh.room((sh.lastSecond-minSlots)*slotSize, false) {
 		slots = sh.lastSecond
 	}
-	t := &table{end: end, tags: make([]uint32, slots), cells: make([]cell, slots), tails: new(arena)}
+	t := &table{end: end, cells: make([]cell, slots)}
 	sh.extra += t.extra()
 	t.start, t.second, t.until = h.Window, second, end+grace
 	if t.until <= now {

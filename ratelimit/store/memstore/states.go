@@ -38,7 +38,7 @@ const (
 func (s *Store) Charge(_ context.Context, charges []ratelimit.Charge) error {
 	for i := range charges {
 		t := &charges[i]
-		sum := max(maphash.Bytes(s.seed, t.Key), 1)
+		sum := max(maphash.Bytes(s.seeds[0], t.Key), 1)
 		sh := &s.shards[s.index(sum)]
 		sh.mu.Lock()
 		sh.charge(t, sum)

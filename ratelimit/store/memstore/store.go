@@ -3,7 +3,6 @@ package memstore
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"hash/maphash"
 	"math"
@@ -67,7 +66,7 @@ const (
 // existing counter does not block, unless its table is growing; a new counter may wait for
 // others in its shard. So a Store does not use contexts. Create one with New.
 type Store struct {
-	seed   maphash.Seed
+	seeds  [2]maphash.Seed
 	shards []shard
 	clock  func() int64
 	// swept is the second of the last sweep.
@@ -92,7 +91,7 @@ func New(opts *Options) (*Store, error) {
 	total := int(max(min(cmp.Or(o.MaxBytes, defaultMaxBytes), math.MaxInt), minShardBytes))
 	n := shardCount(o.Shards, total)
 	s := &Store{
-		seed:   maphash.MakeSeed(),
+		seeds:  [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
 		shards: make([]shard, n),
 		clock:  func() int64 { return o.Now().Unix() },
 	}
@@ -146,10 +145,6 @@ func (s *Store) shard(k name) *shard { return &s.shards[s.index(k.sum)] }
 func (s *Store) Add(_ context.Context, hits []ratelimit.Hit) error {
 	for i := range hits {
 		h := &hits[i]
-		if len(h.Key) > maxKey {
-			s.addLong(h)
-			continue
-		}
 		k := s.name(h.Key)
 		sh := s.shard(k)
 		t := sh.at(tableEnd(h))
@@ -158,12 +153,6 @@ func (s *Store) Add(_ context.Context, hits []ratelimit.Hit) error {
 		}
 	}
 	return nil
-}
-
-func (s *Store) addLong(h *ratelimit.Hit) {
-	var buf [sha256.Size]byte
-	k := s.longName(h.Key, &buf)
-	s.addLocked(s.shard(k), h, k)
 }
 
 // addTo counts a hit. It returns false if the cell is nil or frozen.
@@ -194,7 +183,7 @@ func (s *Store) addLocked(sh *shard, h *ratelimit.Hit, k name) {
 		h.Count = sh.add(sh.counter(h, k, s.clock), h.N)
 	}
 	sh.mu.Unlock()
-	if k.sum/2%sweepEvery == 0 {
+	if k.check%sweepEvery == 0 {
 		s.sweep()
 	}
 }

@@ -10,9 +10,8 @@ import (
 // shared counter (see the package documentation) it may subtract the hits of other keys.
 func (s *Store) Subtract(_ context.Context, hits []ratelimit.Hit) error {
 	for i := range hits {
-		var t ticket
 		h := &hits[i]
-		k := s.ticketName(h.Key, &t)
+		k := s.name(h.Key)
 		sh := s.shard(k)
 		sh.mu.Lock()
 		h.Count = sh.existing(h, k).subtract(h.N)
