@@ -9,21 +9,21 @@ package ratelimit
 //	       released, the slot in which they were acquired, or 0 if it is unknown
 type permitCharger struct{}
 
-var concurrency = algorithm{name: "concurrency", permits: true, charger: permitCharger{}}
+var concurrency = algorithm{name: "concurrency", permits: true, charger: (*permitCharger)(nil)}
 
 // slots is the number of slots of time. A unit is as long as one less, or up to 6 microseconds
 // longer.
 const slots = 8
 
-func (permitCharger) params(l *chargeLimit, t *Charge) {
+func (*permitCharger) params(l *chargeLimit, t *Charge) {
 	t.Params[1] = l.rate
 	t.Params[2] = max(l.length/(slots-1), 1)
 	t.Params[0] = floor(t.Now, t.Params[2]) / t.Params[2]
 }
 
-func (permitCharger) setHits(*Charge) {}
+func (*permitCharger) setHits(*Charge) {}
 
-func (permitCharger) apply(s *State, t *Charge) {
+func (*permitCharger) apply(s *State, t *Charge) {
 	now := t.Params[0]
 	for next := max(s[0]+1, now-slots+1); next <= now; next++ {
 		s[1+next%slots] = 0
@@ -67,7 +67,7 @@ func permits(s *State) (n int64) {
 	return n
 }
 
-func (permitCharger) report(t *Charge) (r report) {
+func (*permitCharger) report(t *Charge) (r report) {
 	used := permits(&t.State)
 	r.remaining = max(t.Params[1]-used, 0)
 	if used > 0 {
@@ -83,4 +83,4 @@ func (permitCharger) report(t *Charge) (r report) {
 	return r
 }
 
-func (permitCharger) expires(t *Charge) int64 { return (t.Params[0] + slots) * t.Params[2] }
+func (*permitCharger) expires(t *Charge) int64 { return (t.Params[0] + slots) * t.Params[2] }

@@ -11,7 +11,7 @@ import "math/bits"
 //	       parts of 2^20, rounded up, 3 the limit, 4 the end of the window, 5 that of the next
 type slidingCharger struct{}
 
-var slidingWindow = algorithm{name: "sliding_window", windows: true, charger: slidingCharger{}}
+var slidingWindow = algorithm{name: "sliding_window", windows: true, charger: (*slidingCharger)(nil)}
 
 // window is a window, the start of the one before and the end of the next, in Unix microseconds.
 type window struct{ before, start, end, next int64 }
@@ -23,7 +23,7 @@ const (
 	maxProduct = 1 << 52
 )
 
-func (slidingCharger) params(l *chargeLimit, t *Charge) {
+func (*slidingCharger) params(l *chargeLimit, t *Charge) {
 	w := l.window.Load()
 	if w == nil || t.Now < w.start || t.Now >= w.end {
 		start, end := l.period.bounds(floor(t.Now, second) / second)
@@ -37,9 +37,9 @@ func (slidingCharger) params(l *chargeLimit, t *Charge) {
 	t.Params[2] = fullWeight - scale(t.Now-w.start, fullWeight, w.end-w.start)
 }
 
-func (slidingCharger) setHits(*Charge) {}
+func (*slidingCharger) setHits(*Charge) {}
 
-func (slidingCharger) apply(s *State, t *Charge) {
+func (*slidingCharger) apply(s *State, t *Charge) {
 	switch {
 	case s[0] == t.Params[0]:
 	case s[0] == t.Params[1]:
@@ -89,7 +89,7 @@ func weighed(s *State, t *Charge) int64 {
 	}
 }
 
-func (slidingCharger) report(t *Charge) (r report) {
+func (*slidingCharger) report(t *Charge) (r report) {
 	start, end, next := t.Params[0], t.Params[4], t.Params[5]
 	rest := end - t.Now
 	hits, before, limit, n := t.State[1], t.State[2], t.Params[3], int64(t.N)
@@ -136,7 +136,7 @@ func scale(a, b, c int64) int64 {
 
 // expires returns the end of the window after that of the state, which may be longer than
 // that one: 28 days before 31, or the rest of a day before 15 hours.
-func (slidingCharger) expires(t *Charge) int64 {
+func (*slidingCharger) expires(t *Charge) int64 {
 	if t.apart || t.State[0] > t.Params[0] { // the clock of another instance is ahead
 		return 2*t.Params[5] - t.Params[4]
 	}

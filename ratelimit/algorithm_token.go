@@ -15,7 +15,7 @@ import "math/bits"
 //	       4 the hits in a window, 5 the length of a window
 type tokenCharger struct{}
 
-var tokenBucket = algorithm{name: "token_bucket", bursts: true, leasable: true, charger: tokenCharger{}}
+var tokenBucket = algorithm{name: "token_bucket", bursts: true, leasable: true, charger: (*tokenCharger)(nil)}
 
 // maxTime bounds the times of a charge, so that sums stay below 2^53.
 const maxTime = 1 << 51
@@ -24,7 +24,7 @@ const maxTime = 1 << 51
 // than a window.
 const late = 15 * second
 
-func (tokenCharger) params(l *chargeLimit, t *Charge) {
+func (*tokenCharger) params(l *chargeLimit, t *Charge) {
 	time := l.one
 	if t.N != 1 {
 		time = timeOf(t.N, l.rate, l.length)
@@ -53,12 +53,12 @@ func timeOf(n uint64, rate, length int64) tokenTime {
 	return tokenTime{int64(quotient), int64(remainder)}
 }
 
-func (tokenCharger) setHits(t *Charge) {
+func (*tokenCharger) setHits(t *Charge) {
 	time := timeOf(t.N, t.Params[4], t.Params[5])
 	t.Params[0], t.Params[1] = time.micro, time.rest
 }
 
-func (tokenCharger) apply(s *State, t *Charge) {
+func (*tokenCharger) apply(s *State, t *Charge) {
 	full, rest := s[0], min(s[1], max(t.Params[4]-1, 0)) // the limit may have been changed
 	switch ahead, most := full-t.Now, t.Params[2]; {
 	case ahead > most && ahead-most > max(most, min(t.Params[5], late)):
@@ -105,7 +105,7 @@ func (s *State) set(t *Charge, full, rest int64) {
 	t.State = State{full, rest}
 }
 
-func (tokenCharger) report(t *Charge) (r report) {
+func (*tokenCharger) report(t *Charge) (r report) {
 	r.reset = t.State[0] - t.Now
 	if t.State[1] > 0 {
 		r.reset++
@@ -137,7 +137,7 @@ func (tokenCharger) report(t *Charge) (r report) {
 	return r
 }
 
-func (tokenCharger) expires(t *Charge) int64 {
+func (*tokenCharger) expires(t *Charge) int64 {
 	if t.apart { // the other state lasts for so long at most
 		return t.Now + t.Params[2] + 1
 	}

@@ -201,7 +201,7 @@ func chargeFrom(ctx context.Context, store Store, charges []Charge) error {
 
 // chargeError explains an error of Charge.
 func chargeError(store Store, err error) error {
-	if errors.Is(err, errors.ErrUnsupported) {
+	if err != nil && errors.Is(err, errors.ErrUnsupported) {
 		return fmt.Errorf("the counter store (%T) can't hold limits of other algorithms than fixed_window: %w", store, err)
 	}
 	return err

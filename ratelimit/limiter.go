@@ -100,8 +100,9 @@ func (l *Limiter) Allow(ctx context.Context, key string) (Status, error) {
 func (l *Limiter) AllowN(ctx context.Context, key string, n uint64) (s Status, err error) {
 	active, c, d := l.acquire(key)
 	if err = l.engine.decideBy(ctx, active.inUse, &c.request, d, active.rule, n); err == nil {
-		s = d.Statuses[0]
-		s.Code = d.Code
+		if s = d.Statuses[0]; s.Code != d.Code { // a store would delay the caller's copy of all
+			s.Code = d.Code
+		}
 	}
 	l.release(c)
 	return s, err
