@@ -22,7 +22,7 @@
 // shown under its own name, with underscores for characters that a metric's name may
 // not contain. That includes over_limit_with_local_cache and domain_not_found, which
 // have a metric for each limit and each domain, as dashboards of the reference service
-// expect.
+// expect. The HELP texts of the server's own statistics are in help.txt.
 //
 // Options.Mapping replaces the built-in mapping by one in the format of the
 // statsd exporter: glob and regex matches, labels, drop, scale, ttl, histograms and

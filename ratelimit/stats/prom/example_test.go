@@ -34,7 +34,7 @@ func ExampleNew() {
 	// # HELP ratelimit_service_rate_limit_over_limit Hits that did not fit.
 	// # TYPE ratelimit_service_rate_limit_over_limit counter
 	// ratelimit_service_rate_limit_over_limit{domain="api",key1="client",key2="path"} 3
-	// # HELP ratelimit_service_scrape_conflicts A statistic without a mapping: its name, with underscores for what a metric's name may not hold.
+	// # HELP ratelimit_service_scrape_conflicts Statistics that are left out of this page, because a metric of another kind or with the same labels exists. The log has the reasons.
 	// # TYPE ratelimit_service_scrape_conflicts counter
 	// ratelimit_service_scrape_conflicts 0
 }

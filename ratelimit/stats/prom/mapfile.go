@@ -51,7 +51,7 @@ func (f fileMapping) target(name string, sort mapper.MetricType) (target, error)
 		return target{}, fmt.Errorf("the mapping with match %q gives it a metric without a name", m.Match)
 	}
 	if to.help == "" {
-		to.help = "A statistic of the rate limit service, by its mapping file."
+		to.help = fmt.Sprintf("Statistics whose names match %s, by the mapping file. Its field help can say more.", m.Match)
 	}
 	if m.Scale.Set {
 		to.factor = m.Scale.Val

@@ -2,7 +2,9 @@ package prom
 
 import (
 	"cmp"
+	_ "embed"
 	"errors"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -58,12 +60,35 @@ func (t *target) value(d time.Duration) float64 {
 	return float64(d) / float64(t.unit) * t.factor
 }
 
-const unmappedHelp = "A statistic without a mapping: its name, with underscores for what a metric's name may not hold."
+// helpText has a line for each statistic of the server that keeps its name: a pattern of [path.Match]
+// and what it counts.
+//
+//go:embed help.txt
+var helpText string
+
+// unmappedHelp describes the statistics that a program adds to the registry.
+var unmappedHelp = map[mapper.MetricType]string{
+	mapper.MetricTypeCounter:  "A counter that the program added under a name of its own: what it has counted since the start.",
+	mapper.MetricTypeGauge:    "A gauge that the program added under a name of its own: its present value.",
+	mapper.MetricTypeObserver: "A timer that the program added under a name of its own: the durations that it recorded.",
+}
+
+// help describes a statistic that keeps its name.
+func help(name string, sort mapper.MetricType) string {
+	name = strings.ReplaceAll(name, "/", "_") // which no star matches
+	for line := range strings.Lines(helpText) {
+		pattern, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if ok, err := path.Match(pattern, name); ok && err == nil {
+			return text
+		}
+	}
+	return unmappedHelp[sort]
+}
 
 // unmapped returns the target of a statistic that no mapping matches. Timers are
 // summaries in milliseconds unless the mapping file sets another default.
 func unmapped(name string, sort mapper.MetricType) target {
-	t := target{metric: cmp.Or(escape(name), "_"), help: unmappedHelp, factor: 1, kind: kind(sort)}
+	t := target{metric: cmp.Or(escape(name), "_"), help: help(name, sort), factor: 1, kind: kind(sort)}
 	if sort == mapper.MetricTypeObserver {
 		t.kind, t.unit = summary, time.Millisecond
 		t.summary.Objectives = map[float64]float64{0.5: 0.05, 0.9: 0.01, 0.99: 0.001}
@@ -95,16 +120,6 @@ var limitHelp = map[string]string{
 	"candidate_near_limit":   "Hits above the near-limit ratio of the candidate that would have fitted.",
 	"candidate_over_limit":   "Hits that the candidate of the limit would have refused.",
 	limitGauge:               "Hits that a configured limit allows in its unit, or at the same time.",
-}
-
-// leaseHelp has the statistics of leases, which keep their names.
-var leaseHelp = map[string]string{
-	"keys":          "Counters of which this instance has claimed hits that are not used yet, and windows that it knows to be full.",
-	"held_hits":     "Hits that this instance has claimed ahead and not used yet.",
-	"claims":        "Calls of the counter store that claimed hits ahead.",
-	"claimed_hits":  "Hits that were claimed ahead.",
-	"returned_hits": "Hits that were claimed ahead and given back.",
-	"lost_hits":     "Hits that calls that failed may have claimed or not given back.",
 }
 
 // rule maps the statistics that match a pattern, whose group becomes the label if there is one.
@@ -147,13 +162,7 @@ func (b builtin) target(name string, sort mapper.MetricType) (target, error) {
 			return b.responseTime(m[1]), nil
 		}
 	}
-	t := unmapped(name, sort)
-	for _, prefix := range [...]string{"ratelimit.leases.", "ratelimit.per_second_leases."} {
-		if stat, ok := strings.CutPrefix(name, prefix); ok {
-			t.help = cmp.Or(leaseHelp[stat], t.help)
-		}
-	}
-	return t, nil
+	return unmapped(name, sort), nil
 }
 
 // limitTarget gives each part of a statistics key its own label.
