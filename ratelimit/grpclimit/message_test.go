@@ -116,7 +116,7 @@ type chargeFunc struct {
 }
 
 func (s chargeFunc) Charge(ctx context.Context, charges []ratelimit.Charge) error {
-	if !charges[0].Refund {
+	if len(charges) > 0 && !charges[0].Refund { // none asks for support
 		s.before()
 	}
 	return s.Store.Charge(ctx, charges)
