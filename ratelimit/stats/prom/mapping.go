@@ -42,7 +42,7 @@ const (
 // target is the metric and the labels that a statistic is shown as.
 type target struct {
 	metric string
-	help   string
+	help   string // of a mapping file; empty means that of help.txt
 	labels prometheus.Labels
 	kind   kind
 	shared bool    // chosen by a mapping file, so several statistics may have it
@@ -60,35 +60,32 @@ func (t *target) value(d time.Duration) float64 {
 	return float64(d) / float64(t.unit) * t.factor
 }
 
-// helpText has a line for each statistic of the server that keeps its name: a pattern of [path.Match]
-// and what it counts.
+// helpText has a line for each metric of limits and of the server: a pattern of [path.Match] and what it counts.
 //
 //go:embed help.txt
 var helpText string
 
-// unmappedHelp describes the statistics that a program adds to the registry.
-var unmappedHelp = map[mapper.MetricType]string{
-	mapper.MetricTypeCounter:  "A counter that the program added under a name of its own: what it has counted since the start.",
-	mapper.MetricTypeGauge:    "A gauge that the program added under a name of its own: its present value.",
-	mapper.MetricTypeObserver: "A timer that the program added under a name of its own: the durations that it recorded.",
-}
-
-// help describes a statistic that keeps its name.
-func help(name string, sort mapper.MetricType) string {
-	name = strings.ReplaceAll(name, "/", "_") // which no star matches
+// help describes a metric, for which no mapping file does.
+func help(metric string, k kind) string {
 	for line := range strings.Lines(helpText) {
 		pattern, text, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if ok, err := path.Match(pattern, name); ok && err == nil {
+		if ok, err := path.Match(pattern, metric); ok && err == nil {
 			return text
 		}
 	}
-	return unmappedHelp[sort]
+	switch k {
+	case counter:
+		return "A counter that the program added under a name of its own: what it has counted since the start."
+	case gauge:
+		return "A gauge that the program added under a name of its own: its present value."
+	}
+	return "A timer that the program added under a name of its own: the durations that it recorded."
 }
 
 // unmapped returns the target of a statistic that no mapping matches. Timers are
 // summaries in milliseconds unless the mapping file sets another default.
 func unmapped(name string, sort mapper.MetricType) target {
-	t := target{metric: cmp.Or(escape(name), "_"), help: help(name, sort), factor: 1, kind: kind(sort)}
+	t := target{metric: cmp.Or(escape(name), "_"), factor: 1, kind: kind(sort)}
 	if sort == mapper.MetricTypeObserver {
 		t.kind, t.unit = summary, time.Millisecond
 		t.summary.Objectives = map[float64]float64{0.5: 0.05, 0.9: 0.01, 0.99: 0.001}
@@ -107,39 +104,29 @@ type builtin struct{ milliseconds bool }
 
 const limitMetric = "ratelimit_service_rate_limit_"
 
-// limitHelp has the statistics of a limit that are mapped.
-var limitHelp = map[string]string{
-	"total_hits":   "Hits of a limit, counted before the counter store is called.",
-	"within_limit": "Hits that fitted together with their whole call.",
-	"near_limit":   "Hits above the near-limit ratio that still fitted.",
-	"over_limit":   "Hits that did not fit.",
-	"shadow_mode":  "Hits that did not fit and passed because the rule is in shadow mode.",
-
-	"total_negative_hits":    "Hits to give back, counted before the counter store is called.",
-	"candidate_within_limit": "Hits that would have fitted the candidate of the limit.",
-	"candidate_near_limit":   "Hits above the near-limit ratio of the candidate that would have fitted.",
-	"candidate_over_limit":   "Hits that the candidate of the limit would have refused.",
-	limitGauge:               "Hits that a configured limit allows in its unit, or at the same time.",
+// limitStatistics are the statistics of a limit that are mapped.
+var limitStatistics = []string{
+	"total_hits", "within_limit", "near_limit", "over_limit", "shadow_mode", "total_negative_hits",
+	"candidate_within_limit", "candidate_near_limit", "candidate_over_limit", limitGauge,
 }
 
 // rule maps the statistics that match a pattern, whose group becomes the label if there is one.
 type rule struct {
 	pattern       *regexp.Regexp
 	metric, label string
-	help          string
 }
 
 var counterRules = []rule{
-	{regexp.MustCompile(`^ratelimit\.service\.call\.should_rate_limit\.([^.]*)$`), "ratelimit_service_should_rate_limit_error", "err_type", "Decision calls that failed, by what failed."},
-	{regexp.MustCompile(`^ratelimit_server\.([^.]*)\.total_requests$`), "ratelimit_service_total_requests", "grpc_method", "Calls of the service."},
-	{regexp.MustCompile(`^ratelimit\.service\.config_load_success$`), "ratelimit_service_config_load_success", "", "Configurations that were loaded."},
-	{regexp.MustCompile(`^ratelimit\.service\.config_load_error$`), "ratelimit_service_config_load_error", "", "Configurations that could not be loaded."},
+	{regexp.MustCompile(`^ratelimit\.service\.call\.should_rate_limit\.([^.]*)$`), "ratelimit_service_should_rate_limit_error", "err_type"},
+	{regexp.MustCompile(`^ratelimit_server\.([^.]*)\.total_requests$`), "ratelimit_service_total_requests", "grpc_method"},
+	{regexp.MustCompile(`^ratelimit\.service\.config_load_success$`), "ratelimit_service_config_load_success", ""},
+	{regexp.MustCompile(`^ratelimit\.service\.config_load_error$`), "ratelimit_service_config_load_error", ""},
 }
 
-var responseTime = rule{regexp.MustCompile(`^ratelimit_server\.([^.]*)\.response_time$`), "ratelimit_service_response_time_seconds", "grpc_method", "Time to respond to a call."}
+var responseTime = rule{regexp.MustCompile(`^ratelimit_server\.([^.]*)\.response_time$`), "ratelimit_service_response_time_seconds", "grpc_method"}
 
 func (r *rule) target(value string) target {
-	t := target{metric: r.metric, help: r.help, kind: counter, factor: 1}
+	t := target{metric: r.metric, kind: counter, factor: 1}
 	if r.label != "" {
 		t.labels = prometheus.Labels{r.label: value}
 	}
@@ -173,15 +160,14 @@ func limitTarget(name string) (target, bool) {
 	}
 	parts := strings.Split(key, ".")
 	stat := parts[len(parts)-1]
-	help, ok := limitHelp[stat]
-	if !ok || len(parts) < 3 {
+	if !slices.Contains(limitStatistics, stat) || len(parts) < 3 {
 		return target{}, false
 	}
 	labels := prometheus.Labels{"domain": parts[0]}
 	for i, part := range parts[1 : len(parts)-1] {
 		labels["key"+strconv.Itoa(i+1)] = part
 	}
-	t := target{metric: limitMetric + stat, help: help, kind: counter, factor: 1, labels: labels}
+	t := target{metric: limitMetric + stat, kind: counter, factor: 1, labels: labels}
 	if stat == limitGauge {
 		t.kind = gauge
 	}
@@ -220,7 +206,7 @@ func (builtin) owns(label string) bool {
 
 func (b builtin) reserved() []target {
 	all := []target{b.responseTime("")}
-	for stat := range limitHelp {
+	for _, stat := range limitStatistics {
 		t, _ := limitTarget(stats.LimitPrefix + "domain.key." + stat)
 		all = append(all, t)
 	}

@@ -1,6 +1,7 @@
 package prom
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,7 +26,8 @@ type family struct {
 }
 
 func newFamily(name string, to *target) *family {
-	return &family{name: name, help: to.help, kind: to.kind, desc: prometheus.NewDesc(name, to.help, nil, nil)}
+	text := cmp.Or(to.help, help(to.metric, to.kind))
+	return &family{name: name, help: text, kind: to.kind, desc: prometheus.NewDesc(name, text, nil, nil)}
 }
 
 // labelSet holds labels that several series have in common, such as those of a limit.
