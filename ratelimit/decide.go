@@ -148,7 +148,7 @@ func (e *Engine) applyRule(u *inUse, domain string, entries []Entry, c *check, w
 // addCharge lists a charge. All charges go to the main store.
 func (e *Engine) addCharge(key []byte, c *check, w *workspace, t *clockSecond) {
 	if len(w.charges) == 0 {
-		w.now = e.clock.micro(t)
+		w.now = e.clock.micro(t) + w.ahead
 	}
 	c.store, c.hit = charging, len(w.charges)
 	w.addCharge(key, c, c.charge)
@@ -216,7 +216,7 @@ func (e *Engine) evaluate(u *inUse, r *Request, d *Decision, t *clockSecond) {
 		if c.period != nil && c.period.multiplier > 1 {
 			s.UnitMultiplier = c.period.multiplier
 		}
-		s.ResetSeconds, s.RetrySeconds = uint32(c.window.end-t.now), 0
+		s.ResetSeconds, s.RetrySeconds, s.early = uint32(c.window.end-t.now), 0, 0
 		s.Name, s.Quota, s.Algorithm = "", e.opts.QuotaMode, FixedWindow
 		if c.charge != nil {
 			s.Algorithm = c.charge.algorithm
@@ -317,9 +317,19 @@ func (c *check) countCandidate(w *workspace, counts LimitCounts) {
 func (r *report) fillStatus(t *Charge, s *Status) {
 	s.Code, s.Algorithm = OK, t.Algorithm
 	s.Remaining = uint32(min(r.remaining, math.MaxUint32-1))
-	s.ResetSeconds, s.RetrySeconds = seconds(r.reset), 0
+	s.ResetSeconds, s.RetrySeconds, s.early = seconds(r.reset), 0, 0
 	if !t.Allowed {
 		s.Code, s.Remaining, s.RetrySeconds = OverLimit, 0, max(seconds(r.retry), 1)
+		s.early = uint32(int64(s.RetrySeconds)*second - min(max(r.retry, 1), int64(s.RetrySeconds)*second))
+	}
+}
+
+// refine notes which part of the second has passed for the statuses that are over a limit of windows.
+func (e *Engine) refine(d *Decision, t *clockSecond) {
+	for i := range d.Statuses {
+		if s := &d.Statuses[i]; s.Code == OverLimit && s.RetrySeconds == 0 {
+			s.early = uint32(min(max(e.clock.micro(t)-t.now*second, 0), second-1))
+		}
 	}
 }
 
@@ -504,6 +514,7 @@ func (e *Engine) finish(ctx context.Context, u *inUse, r *Request, d *Decision, 
 	}
 	e.evaluate(u, r, d, t)
 	e.conclude(d)
+	e.refine(d, t)
 	if d.Code == OverLimit && d.work.permits {
 		_ = d.Release(ctx) // a refused request holds no permit
 	}

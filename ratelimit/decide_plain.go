@@ -27,7 +27,7 @@ func (e *Engine) decidePlain(ctx context.Context, u *inUse, r *Request, d *Decis
 		h.Fixed, h.Lease, h.Length, h.Jitter = n.fixed, n.lease, 0, 0
 		err = guard(func() error { return e.store.Add(ctx, w.hits[mainStore]) })
 		s.Code, s.Algorithm, s.Remaining = OverLimit, FixedWindow, 0
-		s.ResetSeconds, s.RetrySeconds = uint32(window.end-t.now), 0
+		s.ResetSeconds, s.RetrySeconds, s.early = uint32(window.end-t.now), 0, 0
 		if h.Count <= uint64(n.requests) {
 			s.Code, s.Remaining = OK, n.requests-uint32(h.Count)
 		}
@@ -55,6 +55,7 @@ func (e *Engine) decidePlain(ctx context.Context, u *inUse, r *Request, d *Decis
 	}
 	if d.Code = OK; s.Code == OverLimit || e.opts.Metadata {
 		e.conclude(d)
+		e.refine(d, t)
 	}
 	return nil
 }
@@ -63,7 +64,7 @@ func (e *Engine) decidePlain(ctx context.Context, u *inUse, r *Request, d *Decis
 func (e *Engine) chargePlain(ctx context.Context, u *inUse, r *Request, d *Decision, t *clockSecond, n *node, hits uint64) error {
 	w, s, c := &d.work, &d.Statuses[0], &d.work.checks[0]
 	l := n.limit.charge
-	c.store, c.charge, w.now = charging, l, e.clock.micro(t)
+	c.store, c.charge, w.now = charging, l, e.clock.micro(t)+w.ahead
 	w.keys = n.plan.append(w.keys, e.keys, r.Descriptors[0].Entries, l.name[e.keys])
 	w.addCharge(w.keys, c, l)
 	if err := guard(func() error { return chargeError(e.store, e.charges.Charge(ctx, w.charges)) }); err != nil {

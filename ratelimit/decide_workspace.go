@@ -9,6 +9,7 @@ type workspace struct {
 	failed    [5]bool  // which of these five lists was not counted
 	released  []Charge // scratch for Release
 	now       int64    // of the charges, in Unix microseconds
+	ahead     int64    // by how much that is ahead of the clock: see maxAhead
 	engine    *Engine
 	permits   bool            // permits are held under limits of Concurrency, for Release
 	keys      []byte          // all counter keys, one after the other

@@ -98,13 +98,13 @@ type Status struct {
 	// quota descriptors. Options.QuotaMode sets it for descriptors without a limit too,
 	// but not for those of unlimited rules.
 	Quota bool
-	// RequestsPerUnit, Unit, UnitMultiplier, Name and Algorithm describe the limit that was
+	// Unit, RequestsPerUnit, UnitMultiplier, Algorithm and Name describe the limit that was
 	// applied. The multiplier is 0 for windows of one unit.
-	RequestsPerUnit uint32
 	Unit            Unit
+	RequestsPerUnit uint32
 	UnitMultiplier  uint32
-	Name            string
 	Algorithm       Algorithm
+	Name            string
 	// Remaining is the number of hits that would pass now: 0 when over the limit or where
 	// no limit was applied, UnlimitedRemaining for an unlimited rule.
 	Remaining uint32
@@ -116,6 +116,8 @@ type Status struct {
 	// no others came. 0 with a FixedWindow: then it is ResetSeconds. Both are 1 or 2, at random, after
 	// FailDeny has decided.
 	RetrySeconds uint32
+	// early is by how many microseconds RetryAfter is less than these seconds.
+	early uint32
 }
 
 // Allowed reports whether the code is OK.
@@ -151,9 +153,11 @@ func (s *Status) retry() uint32 {
 	return s.ResetSeconds
 }
 
-// RetryAfter returns how long a hit that is over its limit has to wait: RetrySeconds, or
-// ResetSeconds where that is 0.
-func (s *Status) RetryAfter() time.Duration { return time.Duration(s.retry()) * time.Second }
+// RetryAfter returns how long a hit that is over its limit has to wait, to the microsecond. Rounded up
+// it is RetrySeconds, or ResetSeconds where that is 0.
+func (s *Status) RetryAfter() time.Duration {
+	return time.Duration(s.retry())*time.Second - time.Duration(s.early)*time.Microsecond
+}
 
 // RetryAfter returns how long a rejected request has to wait until none of its limits
 // rejects it: the longest time of those that are over, where the descriptors in
@@ -163,22 +167,23 @@ func (d *Decision) RetryAfter() time.Duration {
 	if d.Code != OverLimit {
 		return 0
 	}
-	wait, quota := uint32(0), uint32(math.MaxUint32)
+	const none = math.MaxInt64
+	wait, quota := time.Duration(0), time.Duration(none)
 	for i := range d.Statuses {
 		s := &d.Statuses[i]
 		switch {
 		case s.Quota && s.Code == OverLimit:
-			quota = min(quota, s.retry())
+			quota = min(quota, s.RetryAfter())
 		case s.Quota:
 			quota = 0 // not all of them are over, so they do not reject
 		case s.Code == OverLimit:
-			wait = max(wait, s.retry())
+			wait = max(wait, s.RetryAfter())
 		}
 	}
-	if quota != math.MaxUint32 {
+	if quota != none {
 		wait = max(wait, quota)
 	}
-	return time.Duration(wait) * time.Second
+	return wait
 }
 
 // HeaderNames are the names of the headers that report a limit. An empty name stands

@@ -10,7 +10,7 @@
 //	...
 //	status, err := limiter.Allow(ctx, clientID)
 //	if err == nil && !status.Allowed() {
-//		// try again after status.Reset()
+//		// try again after status.RetryAfter()
 //	}
 //
 // Packages httplimit and grpclimit put it in front of handlers.
@@ -45,6 +45,10 @@
 // [Engine.DecideInto] reuses a Decision and allocates nothing. [Compile] reports all
 // faults at once, and warnings for likely mistakes. The result is immutable; [Engine.Use]
 // activates it atomically, and calls in progress finish with the previous rules.
+//
+// [Limiter.Wait] waits until the limit lets a hit pass: a worker that must not exceed a limit of
+// somebody else calls it before each call of theirs. Callers pass in the order in which they came, with a token
+// bucket in Redis also those of several processes.
 //
 // # Algorithms
 //

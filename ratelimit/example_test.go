@@ -2,10 +2,12 @@ package ratelimit_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
 // exampleNow makes the output independent of the time of day.
@@ -237,4 +239,29 @@ func ExampleParseUnit() {
 	// minute 60 true
 	// 03:04:50 is in the window of 03:04:00
 	// false
+}
+
+// A worker that may make 20 calls a second.
+func ExampleLimiter_Wait() {
+	limit := ratelimit.Limit{Algorithm: ratelimit.TokenBucket, RequestsPerUnit: 20, Burst: 1, Unit: ratelimit.Second}
+	limiter, err := ratelimit.NewLimiter("calls", memstore.MustNew(nil), limit, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	began := time.Now()
+	for range 3 {
+		if err := limiter.Wait(context.Background(), "api.example.com"); err != nil {
+			fmt.Println(err)
+		}
+		// call the API
+	}
+	fmt.Println(time.Since(began) >= 100*time.Millisecond)
+
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	fmt.Println(errors.Is(limiter.Wait(ctx, "api.example.com"), context.DeadlineExceeded)) // at once
+	// Output:
+	// true
+	// true
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Limiter holds every key to one limit, with a counter for each key. It is an
@@ -19,6 +20,7 @@ type Limiter struct {
 	active atomic.Pointer[limiterRule]
 	mu     sync.Mutex // serializes SetLimit
 	calls  sync.Pool  // of *limiterCall
+	line   line       // of those that Wait
 }
 
 // limiterRule is the compiled limit. There is only one rule, so nothing is matched.
@@ -98,12 +100,19 @@ func (l *Limiter) Allow(ctx context.Context, key string) (Status, error) {
 // in both cases. n = 0 reads without counting, and is allowed while the count is not
 // over the limit.
 func (l *Limiter) AllowN(ctx context.Context, key string, n uint64) (s Status, err error) {
+	return l.allow(ctx, key, n, 0)
+}
+
+// allow is AllowN at a time that is ahead: see maxAhead.
+func (l *Limiter) allow(ctx context.Context, key string, n uint64, ahead time.Duration) (s Status, err error) {
 	active, c, d := l.acquire(key)
+	d.work.ahead = int64(ahead / time.Microsecond)
 	if err = l.engine.decideBy(ctx, active.inUse, &c.request, d, active.rule, n); err == nil {
 		if s = d.Statuses[0]; s.Code != d.Code { // a store would delay the caller's copy of all
 			s.Code = d.Code
 		}
 	}
+	d.work.ahead = 0
 	l.release(c)
 	return s, err
 }

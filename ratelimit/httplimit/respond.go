@@ -72,7 +72,7 @@ func (o *Options) unavailable(w http.ResponseWriter, r *http.Request) {
 
 // refuse responds by the handler of the options, or without one by respondError.
 func refuse(w http.ResponseWriter, r *http.Request, own http.Handler, retryAfter time.Duration, status int, message string) {
-	w.Header().Set(limitheader.RetryAfter, strconv.FormatInt(int64(retryAfter/time.Second), 10))
+	w.Header().Set(limitheader.RetryAfter, strconv.FormatInt(int64((retryAfter+time.Second-1)/time.Second), 10))
 	if own != nil {
 		own.ServeHTTP(w, r)
 		return
@@ -161,7 +161,7 @@ func setStructured(h http.Header, statuses []ratelimit.Status) {
 	for _, p := range policies {
 		name := quote(p.name)
 		limits = append(limits, name+p.params)
-		left = append(left, fmt.Sprintf("%s;r=%d;t=%d", name, p.Remaining, p.RetryAfter()/time.Second))
+		left = append(left, fmt.Sprintf("%s;r=%d;t=%d", name, p.Remaining, (p.RetryAfter()+time.Second-1)/time.Second))
 	}
 	if len(policies) > 0 {
 		h.Set(limitheader.Policy, strings.Join(limits, ", "))
