@@ -37,7 +37,7 @@ var layers = []struct {
 	}},
 	{"over those", []string{
 		"ratelimit/stats/*", "ratelimit/tracing", "ratelimit/xds", "ratelimit/httplimit", "ratelimit/grpclimit",
-		"manifest/client", "manifest/bundle", "manifest/diff", "manifest/publish", "inventory/auth/*", "inventory/accounts", "inventory/site", "inventory/importer/*", "inventory/sqlstore/*", "inventory/sqlstore/internal/*", "bookcatalog/sqlstore/*",
+		"manifest/client", "manifest/bundle", "manifest/diff", "manifest/publish", "inventory/auth/*", "inventory/accounts", "inventory/client", "inventory/site", "inventory/importer/*", "inventory/sqlstore/*", "inventory/sqlstore/internal/*", "bookcatalog/sqlstore/*",
 		"manifest/registry/*",
 	}},
 	{"what a feature is", []string{"inventory/feature"}},

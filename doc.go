@@ -82,6 +82,7 @@
 //   - [github.com/ashlar-go/ashlar/inventory/auth]: identities, roles, passwords and keys, with
 //     [github.com/ashlar-go/ashlar/inventory/auth/jwt]: tokens.
 //   - [github.com/ashlar-go/ashlar/inventory/auth/oidc]: logins through an OpenID Connect provider.
+//   - [github.com/ashlar-go/ashlar/inventory/client]: a client of the API with the types of records.
 //   - [github.com/ashlar-go/ashlar/inventory/feed]: a client that follows the changes.
 //   - [github.com/ashlar-go/ashlar/inventory/importer]: rows of files to records, with
 //     [github.com/ashlar-go/ashlar/inventory/importer/netbox]: those of NetBox.

@@ -1,15 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	api "github.com/ashlar-go/ashlar/inventory/client"
 	"github.com/ashlar-go/ashlar/inventory/importer"
 )
 
@@ -27,8 +24,9 @@ const maxApply = 16 << 20
 
 // applyOptions say how files are applied.
 type applyOptions struct {
-	query  url.Values // of the import
-	yes    bool       // do not ask
+	reject bool // records that exist
+	prune  bool // delete the records that no row is for
+	yes    bool // do not ask
 	dry    bool
 	differ bool // an error if there are differences
 }
@@ -56,33 +54,14 @@ func (a *app) diffCommand() *cobra.Command {
 // importing makes c a command that applies files.
 func (a *app) importing(o *applyOptions, pruneHelp string, c *cobra.Command) *cobra.Command {
 	var files []string
-	var prune bool
 	c.Args = cli.Args(0, 0, "no arguments beside -f")
 	c.RunE = a.loads(func(c *client, _ []string) error {
-		o.query = url.Values{}
-		if prune {
-			o.query.Set("prune", "true")
-		}
 		return c.applyFiles(files, o)
 	})
 	c.Flags().StringArrayVarP(&files, "file", "f", nil, "a `file` with records in CSV, JSON lines or YAML, or a directory of such files; may be repeated")
 	_ = c.MarkFlagRequired("file")
-	c.Flags().BoolVar(&prune, "prune", false, pruneHelp)
+	c.Flags().BoolVar(&o.prune, "prune", false, pruneHelp)
 	return c
-}
-
-// importProblem describes a wrong row.
-type importProblem struct {
-	Line                  int
-	Column, Value, Reason string
-}
-
-// importReport is the response to an import.
-type importReport struct {
-	Rows, Created, Updated, Unchanged, Deleted, Rejected int
-
-	Problems []importProblem
-	Changes  []change
 }
 
 // applyFiles prints what files would change, asks, and applies them.
@@ -91,21 +70,12 @@ func (c *client) applyFiles(files []string, o *applyOptions) error {
 	if err != nil {
 		return err
 	}
-	apply := func(dry bool) (*importReport, error) {
-		query := maps.Clone(o.query)
-		if dry {
-			query.Set("dry_run", "true")
-		}
-		report := &importReport{}
+	apply := func(dry bool) (*api.Report, error) {
 		defer c.waiting("apply", len(body))()
-		got, err := c.open(http.MethodPost, "/import", query, "application/jsonl", bytes.NewReader(body))
-		if err == nil {
-			defer got.Close()
-			err = read(got, "/import", report)
-		}
-		if failed, ok := errors.AsType[*responseError](err); ok {
-			for _, p := range failed.problems {
-				failed.details = append(failed.details, lines.problem(p))
+		report, err := c.api.Import(c.ctx, body, &api.Import{Format: importer.JSONL, Reject: o.reject, Prune: o.prune, DryRun: dry})
+		if failed, ok := errors.AsType[*api.Error](err); ok {
+			for _, p := range failed.Problems {
+				err = fmt.Errorf("%w\n  %s", err, cli.Printable(lines.problem(p)))
 			}
 		}
 		return report, err
@@ -153,7 +123,7 @@ func (a *app) waiting(name string, size int) (stop func()) {
 type positions []string
 
 // problem returns what is wrong with a row, with its file and line.
-func (p positions) problem(of importProblem) string {
+func (p positions) problem(of api.Problem) string {
 	at := ""
 	if of.Line > 0 && of.Line <= len(p) {
 		at = p[of.Line-1] + ": "

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	api "github.com/ashlar-go/ashlar/inventory/client"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -44,7 +45,7 @@ func (a *app) createCommand() *cobra.Command {
 		return args(c, names)
 	}
 	parent.RunE = a.loads(func(c *client, _ []string) error {
-		return c.applyFiles(files, &applyOptions{query: url.Values{"existing": {"reject"}}, yes: true})
+		return c.applyFiles(files, &applyOptions{reject: true, yes: true})
 	})
 	return parent
 }
@@ -63,7 +64,7 @@ func (a *app) setCommand() *cobra.Command {
 				return err
 			}
 			query := url.Values{"dry_run": {"true"}}
-			var would struct{ Changes []change }
+			var would struct{ Changes []api.Change }
 			if err := c.send(http.MethodPatch, "/"+r.Name+"/"+id, query, body, &would); err != nil {
 				return err
 			}
@@ -112,14 +113,15 @@ func (a *app) deleteCommand() *cobra.Command {
 func (c *client) remove(r *records.Resource, query url.Values, yes bool) error {
 	var ids []string
 	query.Set("fields", "id")
-	err := c.pages(r.Name, query, func(doc json.RawMessage) error {
+	for doc, err := range c.api.Pages(c.ctx, r.Name, query) {
 		var rec struct{ ID string }
-		err := json.Unmarshal(doc, &rec)
+		if err == nil {
+			err = json.Unmarshal(doc, &rec)
+		}
+		if err != nil {
+			return err
+		}
 		ids = append(ids, rec.ID)
-		return err
-	})
-	if err != nil {
-		return err
 	}
 	if len(ids) == 0 {
 		printf(c.env.Stderr, "no %s found", r.Name)
@@ -144,29 +146,20 @@ func (c *client) remove(r *records.Resource, query url.Values, yes bool) error {
 	return nil
 }
 
-// change is a change of a dry run.
-type change struct {
-	Action string                                 `json:"action"`
-	Type   string                                 `json:"resource_type"`
-	ID     string                                 `json:"resource_id"`
-	Fields map[string]struct{ Before, After any } `json:"changes"`
-	Cause  string                                 `json:"cause"`
-}
-
 // printChanges prints what would change, a line for each record and field.
-func (c *client) printChanges(changes []change) {
+func (c *client) printChanges(changes []api.Change) {
 	signs := map[string]string{"create": "+", "update": "~", "delete": "-"}
 	for _, ch := range changes {
 		because := ""
 		if ch.Cause != "" {
 			because = " (because of " + ch.Cause + ")"
 		}
-		printf(c.env.Stdout, "%s %s %s%s", cmp.Or(signs[ch.Action], ch.Action), ch.Type, cli.Printable(c.nameOf(ch)), because)
+		printf(c.env.Stdout, "%s %s %s%s", cmp.Or(signs[ch.Action], ch.Action), ch.ResourceType, cli.Printable(c.nameOf(ch)), because)
 		if ch.Action == "delete" {
 			continue
 		}
-		for _, name := range slices.Sorted(maps.Keys(ch.Fields)) {
-			f := ch.Fields[name]
+		for _, name := range slices.Sorted(maps.Keys(ch.Changes)) {
+			f := ch.Changes[name]
 			switch {
 			case ch.Action == "create" && (label(f.After) == "" || name == "id" || name == "version" || strings.HasSuffix(name, "_at")):
 			case ch.Action == "create":
@@ -186,23 +179,23 @@ func shown(v any) string {
 }
 
 // nameOf returns the name of a changed record: what the change has of it, or what the server has.
-func (c *client) nameOf(ch change) string {
+func (c *client) nameOf(ch api.Change) string {
 	for _, r := range c.schema.Resources() {
-		if r.Kind() != ch.Type {
+		if r.Kind() != ch.ResourceType {
 			continue
 		}
 		for _, f := range r.ShortKeys() {
-			if v, ok := ch.Fields[f.Name]; ok {
+			if v, ok := ch.Changes[f.Name]; ok {
 				if text := cmp.Or(label(v.Before), label(v.After)); text != "" {
 					return text
 				}
 			}
 		}
-		if ch.ID == "" {
+		if ch.ResourceID == "" {
 			return ""
 		}
 		var rec map[string]json.RawMessage
-		if c.get("/"+r.Name+"/"+ch.ID, nil, &rec) == nil {
+		if c.get("/"+r.Name+"/"+ch.ResourceID, nil, &rec) == nil {
 			for _, f := range r.ShortKeys() {
 				if text := cell(rec[f.Name]); text != "" {
 					return text
@@ -210,5 +203,5 @@ func (c *client) nameOf(ch change) string {
 			}
 		}
 	}
-	return ch.ID
+	return ch.ResourceID
 }

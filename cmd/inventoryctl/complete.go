@@ -29,7 +29,11 @@ func (a *app) completing(c *cobra.Command, f func(client *client) []string) ([]s
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return f(&client{app: a, profile: p, ctx: ctx, schema: a.schema}), cobra.ShellCompDirectiveNoFileComp
+	connected, err := a.connect(ctx, p, 1) // quick and quiet: there is no time for another attempt
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return f(connected), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeNames completes the names of the records of a resource.

@@ -19,6 +19,7 @@ import (
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/internal/yamltree"
 	"github.com/ashlar-go/ashlar/inventory"
+	api "github.com/ashlar-go/ashlar/inventory/client"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -50,7 +51,7 @@ type driftReport struct {
 		Table  int
 		Reason string
 	}
-	Changes []change
+	Changes []api.Change
 }
 
 func (a *app) driftCommand() *cobra.Command {

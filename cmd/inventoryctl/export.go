@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -97,7 +96,7 @@ func (f writerFunc) Write(b []byte) (int, error) {
 // exportFile writes the records of a resource. A file is there only when it is complete.
 func (c *client) exportFile(path string, r *records.Resource, format string) error {
 	query := url.Values{"format": {format}, "keys": {"natural"}}
-	body, err := c.open(http.MethodGet, "/"+r.Name, query, "", nil)
+	body, err := c.api.Open(c.ctx, "/"+r.Name, query)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -200,7 +199,7 @@ func (c *client) print(r *records.Resource, query url.Values, output, columns st
 			}
 			query.Set("limit", strconv.Itoa(limit))
 		}
-		body, err := c.open(http.MethodGet, "/"+r.Name, query, "", nil)
+		body, err := c.api.Open(c.ctx, "/"+r.Name, query)
 		if err != nil {
 			return err
 		}
@@ -222,10 +221,10 @@ func (c *client) rows(r *records.Resource, query url.Values, limit int, f func(r
 	if slices.ContainsFunc(r.Fields(), func(f *records.Field) bool { return f.Member != "" }) {
 		query.Set("keys", "natural")
 	}
-	body, err := c.open(http.MethodGet, "/"+r.Name, query, "", nil)
+	body, err := c.api.Open(c.ctx, "/"+r.Name, query)
 	if denied(err) && query.Has("keys") {
 		query.Del("keys") // a token may lack the right to read what the records refer to
-		body, err = c.open(http.MethodGet, "/"+r.Name, query, "", nil)
+		body, err = c.api.Open(c.ctx, "/"+r.Name, query)
 	}
 	if err != nil {
 		return err
@@ -282,14 +281,14 @@ func (c *client) printTable(r *records.Resource, query url.Values, columns []str
 	return nil
 }
 
-// errEnough ends the reading of pages.
-var errEnough = errors.New("enough records")
-
 // printJSON prints records as a JSON array, as the server has them.
 func (c *client) printJSON(r *records.Resource, query url.Values, limit int) error {
 	out := bufio.NewWriter(c.env.Stdout)
 	n := 0
-	err := c.pages(r.Name, query, func(doc json.RawMessage) error {
+	for doc, err := range c.api.Pages(c.ctx, r.Name, query) {
+		if err != nil {
+			return err
+		}
 		separator := ",\n"
 		if n == 0 {
 			separator = "[\n"
@@ -298,17 +297,13 @@ func (c *client) printJSON(r *records.Resource, query url.Values, limit int) err
 			return err
 		}
 		if n++; n == limit {
-			return errEnough
+			break
 		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, errEnough) {
-		return err
 	}
 	end := "\n]\n"
 	if n == 0 {
 		end = "[]\n"
 	}
-	_, err = out.WriteString(end)
+	_, err := out.WriteString(end)
 	return errors.Join(err, out.Flush())
 }

@@ -16,10 +16,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	api "github.com/ashlar-go/ashlar/inventory/client"
 )
-
-// codeRequired is the message of a server that needs a code of the second factor.
-const codeRequired = "A code of the second factor is required"
 
 func (a *app) loginCommand() *cobra.Command {
 	var name, user, code string
@@ -46,7 +44,10 @@ func (a *app) loginCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			client := &client{app: a, profile: p, ctx: c.Context()}
+			client, err := a.connect(c.Context(), p, 0)
+			if err != nil {
+				return err
+			}
 			if err := client.get("/locations", url.Values{"limit": {"1"}, "count": {"none"}}, nil); err != nil {
 				return err
 			}
@@ -81,29 +82,20 @@ func (a *app) logIn(c *cobra.Command, p *profile, in *prompter, code string) (er
 	if err != nil {
 		return err
 	}
-	client := &client{app: a, profile: &profile{Server: p.Server}, ctx: c.Context()}
-	var got struct {
-		Token string `json:"token"`
+	client, err := a.connect(c.Context(), p, 0)
+	if err != nil {
+		return err
 	}
-	body := map[string]string{"username": p.User, "password": password}
 	for {
-		if code != "" {
-			body["code"] = code
-		}
-		err = client.send(http.MethodPost, "/users/login", nil, body, &got)
-		failed, ok := errors.AsType[*responseError](err)
-		if code != "" || !ok || failed.message != codeRequired {
-			break
+		p.Token, err = client.api.Login(c.Context(), p.User, password, code)
+		failed, ok := errors.AsType[*api.Error](err)
+		if code != "" || !ok || failed.Code != "second_factor_required" {
+			return err
 		}
 		if code, err = in.line("Code of the second factor: "); err != nil {
 			return err
 		}
 	}
-	if err == nil && got.Token == "" {
-		err = fmt.Errorf("%s did not send a token: is it an inventory server?", p.Server)
-	}
-	p.Token = got.Token
-	return err
 }
 
 func (a *app) logoutCommand() *cobra.Command {

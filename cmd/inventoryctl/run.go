@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,13 +18,10 @@ type app struct {
 	schema  *records.Schema // of the program; the server may have more
 	context string          // flag
 	server  string          // flag
-	http    *http.Client
 }
 
 func run(ctx context.Context, env cli.Env) error {
-	a := &app{env: env, schema: inventory.Schema(), http: &http.Client{Timeout: 10 * time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse // a redirect could lead the token elsewhere
-	}}}
+	a := &app{env: env, schema: inventory.Schema()}
 	return env.Execute(ctx, a.root())
 }
 

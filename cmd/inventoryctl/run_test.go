@@ -310,8 +310,10 @@ func TestContexts(t *testing.T) {
 	s.fails([]string{"get", "devices", "--context", "other"}, "inventoryctl login") // the same session
 	s.do("context", "delete", "other")
 
-	s.environ["INVENTORY_URL"], s.environ["INVENTORY_TOKEN"] = s.url, "no token"
+	s.environ["INVENTORY_URL"], s.environ["INVENTORY_TOKEN"] = s.url, "no-token"
 	s.fails([]string{"get", "devices"}, "Unauthorized", "login")
+	s.environ["INVENTORY_TOKEN"] = "no token"
+	s.fails([]string{"get", "devices"}, "INVENTORY_TOKEN", "blank")
 	s.environ["INVENTORY_URL"] = "inventory"
 	s.fails([]string{"get", "devices"}, "https://")
 	delete(s.environ, "INVENTORY_URL")
