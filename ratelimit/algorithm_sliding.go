@@ -103,7 +103,7 @@ func (*slidingCharger) report(t *Charge) (r report) {
 	switch {
 	case t.Allowed:
 	case n > limit:
-		r.retry = max(r.reset, 1) // they never pass
+		r.retry = max(r.reset, second) // they never pass
 	case hits+n <= limit: // once less of the window before counts
 		r.retry = rest - timeLeft(limit-hits-n, before, end-start)
 	default: // once less of this one counts, in the next window

