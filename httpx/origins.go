@@ -106,10 +106,10 @@ type CORSOptions struct {
 // CORSWith is [Origins.CORS] with further headers.
 func (o *Origins) CORSWith(opts *CORSOptions) Middleware {
 	opts = cmp.Or(opts, &CORSOptions{})
-	exposed := []string{strings.Join(slices.Concat(limitheader.All(), []string{
-		"X-Request-ID", "X-Response-Time", "ETag", "Location", "Link", "X-Total-Count",
+	exposed := []string{strings.Join(append([]string{
+		limitheader.All, "X-Request-ID", "X-Response-Time", "ETag", "Location", "Link", "X-Total-Count",
 		"Idempotent-Replayed", "Dry-Run",
-	}, opts.ExposeHeaders), ", ")}
+	}, opts.ExposeHeaders...), ", ")}
 	allowed := strings.Join(append([]string{
 		"Accept", "Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "X-CSRF-Token", "X-Request-ID",
 	}, opts.AllowHeaders...), ", ")

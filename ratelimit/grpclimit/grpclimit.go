@@ -20,8 +20,7 @@
 // As in package httplimit, a call passes when the decision fails, unless
 // Options.FailClosed is set, and a call whose client has gone away neither passes nor
 // counts as a failure. Calls that pass for that reason are never silent: Options.OnError gets the
-// error, or else the log. An engine whose rules do not have the domain counts as a failure, because
-// a domain is misspelled more often than it is left without rules on purpose.
+// error, or else the log. A domain that the rules do not have is no failure: the engine logs it.
 //
 // PerMessage counts what clients send, because that is what a server has to be protected from. It
 // refuses and does not wait: a stream that waits holds its memory and its place among the streams
@@ -60,8 +59,7 @@ type Options struct {
 	// CountSent makes PerMessage count the messages that a stream sends too.
 	CountSent bool
 	// FailClosed fails calls with Unavailable when the decision fails: the store failed, or the
-	// engine has no rules yet, or none for the domain. By default such calls pass, uncounted and
-	// without headers.
+	// engine has no rules yet. By default such calls pass, uncounted and without headers.
 	FailClosed bool
 	// OnError, if not nil, is called with the *ratelimit.Error of each failed decision,
 	// but not for calls whose context is done, and when the permits that a call held under limits
@@ -87,10 +85,8 @@ type Interceptor struct {
 // a hash. If limiter or key is nil, every call fails with Internal, and the reason is logged once a
 // minute. opts may be nil.
 func PerKey(limiter *ratelimit.Limiter, key func(ctx context.Context, fullMethod string) string, opts *Options) *Interceptor {
-	if limiter == nil || key == nil {
-		return &Interceptor{mistake: errors.New("grpclimit.PerKey needs a key function, and a limiter that ratelimit.NewLimiter returned without an error")}
-	}
-	return newInterceptor(opts, func(ctx context.Context, fullMethod string) (*ratelimit.Decision, error) {
+	const needs = "grpclimit.PerKey needs a key function, and a limiter that ratelimit.NewLimiter returned without an error"
+	return newInterceptor(opts, limiter != nil && key != nil, needs, func(ctx context.Context, fullMethod string) (*ratelimit.Decision, error) {
 		k := key(ctx, fullMethod)
 		if k == "" {
 			return &ratelimit.Decision{}, nil
@@ -105,24 +101,22 @@ func PerKey(limiter *ratelimit.Limiter, key func(ctx context.Context, fullMethod
 // without any is not limited. If engine or describe is nil or domain is empty, every call fails with
 // Internal, and the reason is logged once a minute. opts may be nil.
 func PerCall(engine *ratelimit.Engine, domain string, describe func(ctx context.Context, fullMethod string) []ratelimit.Descriptor, opts *Options) *Interceptor {
-	if engine == nil || describe == nil || domain == "" {
-		return &Interceptor{mistake: errors.New("grpclimit.PerCall needs an engine, a domain and a function that describes calls")}
-	}
-	return newInterceptor(opts, func(ctx context.Context, fullMethod string) (*ratelimit.Decision, error) {
+	const needs = "grpclimit.PerCall needs an engine, a domain and a function that describes calls"
+	return newInterceptor(opts, engine != nil && describe != nil && domain != "", needs, func(ctx context.Context, fullMethod string) (*ratelimit.Decision, error) {
 		descriptors := describe(ctx, fullMethod)
 		if len(descriptors) == 0 {
 			return &ratelimit.Decision{}, nil
 		}
-		d, err := engine.Decide(ctx, &ratelimit.Request{Domain: domain, Descriptors: descriptors})
-		if err == nil && d.Tightest() == nil {
-			err = unenforced.CheckDomain(engine, domain)
-		}
-		return d, err
+		return engine.Decide(ctx, &ratelimit.Request{Domain: domain, Descriptors: descriptors})
 	})
 }
 
-func newInterceptor(opts *Options, decide func(context.Context, string) (*ratelimit.Decision, error)) *Interceptor {
-	return &Interceptor{decide: decide, opts: *cmp.Or(opts, &Options{})}
+func newInterceptor(opts *Options, complete bool, needs string, decide func(context.Context, string) (*ratelimit.Decision, error)) *Interceptor {
+	i := &Interceptor{decide: decide, opts: *cmp.Or(opts, &Options{})}
+	if !complete {
+		i.mistake = errors.New(needs)
+	}
+	return i
 }
 
 // Unary is a grpc.UnaryServerInterceptor.

@@ -383,7 +383,7 @@ func TestUnenforcedLimitsAreLogged(t *testing.T) {
 			return grpclimit.PerKey(limiter(t, down, 1), key, o)
 		}, codes.OK, codes.Unavailable, []string{"connection refused", "FailClosed"}},
 		"no rules":       {func(o *grpclimit.Options) *grpclimit.Interceptor { return grpclimit.PerCall(empty, "grpc", all, o) }, codes.OK, codes.Unavailable, []string{"no rate limit configuration", "Engine.Use"}},
-		"unknown domain": {func(o *grpclimit.Options) *grpclimit.Interceptor { return grpclimit.PerCall(engine(), "grcp", all, o) }, codes.OK, codes.Unavailable, []string{"grcp", "Engine.Use"}},
+		"unknown domain": {func(o *grpclimit.Options) *grpclimit.Interceptor { return grpclimit.PerCall(engine(), "grcp", all, o) }, codes.OK, codes.OK, []string{"grcp", "Engine.Use"}},
 		"no limiter":     {func(o *grpclimit.Options) *grpclimit.Interceptor { return grpclimit.PerKey(nil, key, o) }, codes.Internal, codes.Internal, []string{"NewLimiter"}},
 		"no key": {func(o *grpclimit.Options) *grpclimit.Interceptor {
 			return grpclimit.PerKey(limiter(t, down, 1), nil, o)

@@ -77,15 +77,12 @@ func (m *messages) SendMsg(msg any) error {
 // end is not nil. It returns why the stream ends.
 func (m *messages) hold(d *ratelimit.Decision, end error) error {
 	m.mu.Lock()
-	m.end = cmp.Or(m.end, end)
-	end, before := m.end, m.held
-	if m.held = d; end != nil {
-		m.held = nil
-	}
-	m.mu.Unlock()
-	m.limit.release(m.Context(), m.fullMethod, before)
-	if end != nil {
+	defer m.mu.Unlock()
+	m.limit.release(m.Context(), m.fullMethod, m.held)
+	if m.end = cmp.Or(m.end, end); m.end != nil {
 		m.limit.release(m.Context(), m.fullMethod, d)
+		d = nil
 	}
-	return end
+	m.held = d
+	return m.end
 }

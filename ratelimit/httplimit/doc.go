@@ -44,8 +44,8 @@
 // such requests passed, disconnecting early would bypass every limit.
 //
 // A request that passes because of a failure is never silent: [Options.OnError] gets the error, or
-// else the log does, once a minute. An engine whose rules do not have the domain counts as a
-// failure, because a domain is misspelled more often than it is left without rules on purpose.
+// else the log does, once a minute. A domain that the rules do not have is no failure: the engine
+// logs it.
 // The constructors return no error, so that a middleware can be written where it is used; one that
 // was built without a limiter, an engine or a key function responds with 500 to every request.
 //

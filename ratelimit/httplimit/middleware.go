@@ -24,10 +24,8 @@ import (
 // If limiter or key is nil or opts are invalid, every request gets status 500, and the reason is
 // logged once a minute. opts may be nil.
 func PerKey(limiter *ratelimit.Limiter, key func(*http.Request) string, opts *Options) func(http.Handler) http.Handler {
-	if limiter == nil || key == nil {
-		return refuseAll("httplimit.PerKey needs a key function, and a limiter that ratelimit.NewLimiter returned without an error")
-	}
-	return middleware(opts, func(r *http.Request, c *call) (bool, error) {
+	const needs = "httplimit.PerKey needs a key function, and a limiter that ratelimit.NewLimiter returned without an error"
+	return middleware(opts, limiter != nil && key != nil, needs, func(r *http.Request, c *call) (bool, error) {
 		k := key(r)
 		if k == "" {
 			return false, nil
@@ -50,20 +48,14 @@ func PerKey(limiter *ratelimit.Limiter, key func(*http.Request) string, opts *Op
 // If engine or describe is nil, domain is empty or opts are invalid, every request gets status 500,
 // and the reason is logged once a minute. opts may be nil.
 func PerRequest(engine *ratelimit.Engine, domain string, describe func(*http.Request, *Descriptors), opts *Options) func(http.Handler) http.Handler {
-	if engine == nil || describe == nil || domain == "" {
-		return refuseAll("httplimit.PerRequest needs an engine, a domain and a function that describes requests")
-	}
-	return middleware(opts, func(r *http.Request, c *call) (bool, error) {
+	const needs = "httplimit.PerRequest needs an engine, a domain and a function that describes requests"
+	return middleware(opts, engine != nil && describe != nil && domain != "", needs, func(r *http.Request, c *call) (bool, error) {
 		describe(r, &c.descriptors)
 		if len(c.descriptors.list) == 0 {
 			return false, nil
 		}
 		c.request.Domain, c.request.Descriptors = domain, c.descriptors.list
-		err := engine.DecideInto(r.Context(), &c.request, &c.decision)
-		if err == nil && c.decision.Tightest() == nil {
-			err = unenforced.CheckDomain(engine, domain)
-		}
-		return true, err
+		return true, engine.DecideInto(r.Context(), &c.request, &c.decision)
 	})
 }
 
@@ -123,14 +115,20 @@ func (l *limits) put(c *call) {
 }
 
 // middleware decides before the handler runs, which may take long. The function decide reports
-// whether the request is limited.
-func middleware(opts *Options, decide func(*http.Request, *call) (limited bool, err error)) func(http.Handler) http.Handler {
+// whether the request is limited. A mistake of the caller must not leave the handler without a limit.
+func middleware(opts *Options, complete bool, needs string, decide func(*http.Request, *call) (limited bool, err error)) func(http.Handler) http.Handler {
 	l := &limits{Options: *cmp.Or(opts, &Options{}), calls: sync.Pool{New: func() any { return &call{} }}}
-	if err := l.check(); err != nil {
-		return refuseAll(err.Error())
+	mistake := l.check()
+	if !complete {
+		mistake = errors.New(needs)
 	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if mistake != nil {
+				l.log.Warn("httplimit: every request gets status 500", mistake)
+				respondError(w, http.StatusInternalServerError, "invalid rate limit")
+				return
+			}
 			c := l.calls.Get().(*call)
 			limited, err := decide(r, c)
 			switch {
@@ -185,15 +183,4 @@ func (l *limits) report(r *http.Request, effect string, err error) {
 		return
 	}
 	l.log.Warn(effect, err)
-}
-
-// refuseAll is the middleware of a caller's mistake, which must not leave a handler without a limit.
-func refuseAll(reason string) func(http.Handler) http.Handler {
-	err, log := errors.New(reason), &unenforced.Log{}
-	return func(http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			log.Warn("httplimit: every request gets status 500", err)
-			respondError(w, http.StatusInternalServerError, "invalid rate limit")
-		})
-	}
 }

@@ -44,8 +44,8 @@ type Options struct {
 	Now func() time.Time
 
 	// FailClosed rejects a request when the decision fails: the store failed, or the
-	// engine has no rules yet, or none for the domain. By default such a request passes,
-	// uncounted and without headers.
+	// engine has no rules yet. By default such a request passes, uncounted and without
+	// headers.
 	FailClosed bool
 	// OnError, if not nil, is called with the *ratelimit.Error of each failed decision,
 	// whether the request passes or not, and when the permits that a request held under limits of

@@ -93,9 +93,9 @@ func respondError(w http.ResponseWriter, status int, message string) {
 // headerNames are canonical, so that they can be keys of an http.Header.
 var headerNames = [...][3]string{RateLimitHeaders: canonical(limitheader.RateLimit), XRateLimitHeaders: canonical(limitheader.XRateLimit)}
 
-func canonical(names [3]string) [3]string {
-	for i := range names {
-		names[i] = http.CanonicalHeaderKey(names[i])
+func canonical(list string) (names [3]string) {
+	for i, name := range strings.Split(list, ", ") {
+		names[i] = http.CanonicalHeaderKey(name)
 	}
 	return names
 }
