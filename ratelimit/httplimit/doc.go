@@ -31,6 +31,8 @@
 // A handler that decides itself, such as by a cost that it computes, lets [Respond] set the headers
 // and respond to a request over its limit.
 //
+// [Transport] is for clients: their requests wait for a limit, and for Retry-After.
+//
 // The caller chooses what identifies a client. [RemoteHost] is the peer of the connection;
 // behind proxies that is a proxy, and [ForwardedFor] and [Header] need to know what to
 // trust.
