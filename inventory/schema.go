@@ -37,21 +37,21 @@ func migrations() records.Part {
 	return records.Migrations(
 		records.Migration{Version: 1},
 		records.Migration{Version: 2, Statements: map[string][]string{ // hostnames are unique within a location
-			"": {"DROP INDEX IF EXISTS devices_hostname_key"},
+			"": {"DROP INDEX IF EXISTS {prefix}devices_hostname_key"},
 		}},
 		records.Migration{Version: 3}, // the chain of the audit log
 		records.Migration{Version: 4, Statements: map[string][]string{ // the index has another order
-			"": {"DROP INDEX IF EXISTS metrics_device_id_idx"},
+			"": {"DROP INDEX IF EXISTS {prefix}metrics_device_id_idx"},
 		}},
 		records.Migration{Version: 5}, // counts of pairs of values
 		records.Migration{Version: 6}, // the audit log keeps the ids of deleted users
 		records.Migration{Version: 7}, // roles of a program
 		records.Migration{Version: 8, Statements: map[string][]string{ // codes are in resets; they last 15 minutes
 			"": {
-				"DROP INDEX IF EXISTS users_reset_hash_idx", "DROP INDEX IF EXISTS users_reset_hash_27007a66_idx",
-				"ALTER TABLE users DROP COLUMN reset_hash", "ALTER TABLE users DROP COLUMN reset_expires_at",
+				"DROP INDEX IF EXISTS {prefix}users_reset_hash_idx", "DROP INDEX IF EXISTS {prefix}users_reset_hash_27007a66_idx",
+				"ALTER TABLE {prefix}users DROP COLUMN reset_hash", "ALTER TABLE {prefix}users DROP COLUMN reset_expires_at",
 			},
-			"postgres": {"ALTER TABLE users DROP COLUMN IF EXISTS reset_password"}, // of versions in between
+			"postgres": {"ALTER TABLE {prefix}users DROP COLUMN IF EXISTS reset_password"}, // of versions in between
 		}},
 	)
 }

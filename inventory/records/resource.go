@@ -19,6 +19,8 @@ type Resource struct {
 	referrers []Referrer
 	onChange  []ChangeFunc
 	goType    reflect.Type // of the struct
+
+	tablePrefix string
 }
 
 // Definition completes the description of a resource beyond the struct of its records.
@@ -275,8 +277,10 @@ func (r *Resource) Noun() string {
 // Kind returns the name of one record for programs, as in audit logs: "device", "audit_log".
 func (r *Resource) Kind() string { return strings.ReplaceAll(strings.ToLower(r.Label), " ", "_") }
 
-// Table returns the name of the database table: "devices", "audit_logs".
-func (r *Resource) Table() string { return sqlName(strings.ReplaceAll(r.Name, "-", "_")) }
+// Table returns the name of the database table, with the prefix of the schema: "devices", "audit_logs".
+func (r *Resource) Table() string {
+	return r.tablePrefix + sqlName(strings.ReplaceAll(r.Name, "-", "_"))
+}
 
 // Fields returns the fields of [Base], those of the record, hidden ones included, and those
 // that were added to it.

@@ -21,6 +21,7 @@ type Schema struct {
 	byType         map[reflect.Type]*Resource
 	migrations     []Migration
 	afterCommit    []func(context.Context, []*AuditLog)
+	tablePrefix    string
 
 	declaring []*Resource      // whose records declare parts
 	base      *Schema          // without declared parts; nil if there are none
@@ -119,7 +120,7 @@ type Migration struct {
 	Version int64
 	// Statements change a database that existed before this migration, by its name: "sqlite" or "postgres", or
 	// "" for both, which run first. They run once, before the tables are made to fit the resources, and in the
-	// same transaction.
+	// same transaction. {prefix} in them is the prefix of tables and indexes: ALTER TABLE {prefix}users.
 	Statements map[string][]string
 }
 
@@ -136,6 +137,22 @@ func Migrations(all ...Migration) Part {
 		return nil
 	}}
 }
+
+// TablePrefix returns the part that adds a prefix to the names of all tables of a database, such as inventory_ or
+// inventory. with a dot, for a schema of PostgreSQL. Stores add it themselves (sqlstore.Options.Namespace).
+func TablePrefix(prefix string) Part {
+	return Part{func(s *Schema) error {
+		name := strings.TrimRight(prefix, "._")
+		if !namePattern.MatchString(name) || len(name) > maxName || len(prefix) != len(name)+1 || sqlName(name) != name || strings.HasPrefix(prefix, "pg_") || strings.HasPrefix(prefix, "sqlite_") {
+			return fmt.Errorf("the namespace %q of tables is invalid or reserved: use up to %d lower-case letters, digits and single underscores, beginning with a letter", name, maxName)
+		}
+		s.tablePrefix = prefix
+		return nil
+	}}
+}
+
+// TablePrefix returns the prefix of the names of tables.
+func (s *Schema) TablePrefix() string { return s.tablePrefix }
 
 // NewSchema returns the schema of some parts, and of the audit log and the stored responses
 // to repeated requests, which every schema has. The error names the part that is wrong.
@@ -195,6 +212,7 @@ func (s *Schema) Of(rec Record) (*Resource, error) {
 // resolve connects references, checks the definitions, and orders the resources.
 func (s *Schema) resolve() error {
 	for _, r := range s.public {
+		r.tablePrefix = s.tablePrefix
 		for _, f := range r.fields {
 			if f.Ref == nil {
 				continue

@@ -30,7 +30,7 @@ func (d *Dialect) changes(table string, fields []*records.Field, have *Catalog, 
 		if constrained && !f.Extra {
 			want.check, want.reference = d.checkOf(f, column.check), reference(f)
 		}
-		changed := column.notNull != want.notNull || column.check != want.check || normal(column.reference) != normal(want.reference)
+		changed := column.notNull != want.notNull || column.check != want.check || normal(local(column.reference)) != normal(local(want.reference))
 		needsValue := f.Extra || f.Ref != nil
 		switch {
 		case column.typ != d.DDL.Types[f.Kind]:
@@ -86,10 +86,10 @@ func (d *Dialect) alterations(table string, changes []change, checks []string, h
 				all = append(all, alter+"DROP CONSTRAINT "+c.have.checkName)
 			}
 			if c.want.check != "" {
-				added = append(added, alter+"ADD CONSTRAINT "+identifier(table, c.column, "check")+" CHECK ("+c.want.check+")")
+				added = append(added, alter+"ADD CONSTRAINT "+local(identifier(table, c.column, "check"))+" CHECK ("+c.want.check+")")
 			}
 		}
-		if normal(c.have.reference) != normal(c.want.reference) {
+		if normal(local(c.have.reference)) != normal(local(c.want.reference)) {
 			if c.have.reference != "" {
 				all = append(all, alter+"DROP CONSTRAINT "+referenceName(table, c.column))
 			}
@@ -127,6 +127,7 @@ func rewritten(table string, changes []change, checks, fills []string, text stri
 			"PRAGMA writable_schema = RESET",
 		}
 	}
+	refusing := table + refusing
 	all := []string{"CREATE TABLE " + refusing + " (record INTEGER CHECK (record IS NULL))"}
 	if len(fills) > 0 {
 		all = slices.Concat(all, rewrite(false), fills)
@@ -148,12 +149,12 @@ func rewritten(table string, changes []change, checks, fills []string, text stri
 	return slices.Concat(all, rewrite(true), []string{"DROP TABLE " + refusing})
 }
 
-// refusing is the table that refuses records.
-const refusing = "changed_schema"
+// refusing ends the name of the table that refuses records.
+const refusing = "_changed_schema"
 
 // checksRecords reports whether a statement fails because of existing records only.
 func checksRecords(text string) bool {
-	return strings.HasPrefix(text, "INSERT INTO "+refusing) || strings.Contains(text, " ADD CONSTRAINT ") || strings.Contains(text, " ADD CHECK ")
+	return strings.Contains(text, refusing+" (record) SELECT") || strings.Contains(text, " ADD CONSTRAINT ") || strings.Contains(text, " ADD CHECK ")
 }
 
 // definition returns the type and the constraints of a column, of which the reference has a name.

@@ -22,6 +22,7 @@ type Catalog struct {
 	checks      map[string]map[string]bool          // of several columns, by table, as normal returns them
 	definitions map[string]string                   // the statements of dialect.DDL.Definitions, by table
 	versions    []int64                             // of the migrations, in ascending order
+	versionsOf  string                              // the table that has them, "" for none
 	counted     map[countKey]bool                   // fields with counts, without values
 	filled      map[string]bool                     // tables that have records
 	unkeyed     map[string]bool                     // tables whose keys are filled before they are indexed
@@ -53,9 +54,10 @@ func (d *Dialect) Catalog(ctx context.Context, db querier, schema *records.Schem
 		checks: map[string]map[string]bool{}, definitions: map[string]string{},
 		counted: map[countKey]bool{}, filled: map[string]bool{}, unkeyed: map[string]bool{},
 	}
+	own := tablesOf(schema)
 	var table, name, typ string
 	var notNull int
-	err := scan(ctx, db, d.DDL.Columns, func() {
+	err := scan(ctx, db, d.inSchema(own, d.DDL.Columns), func() {
 		if c.columns[table] == nil {
 			c.columns[table] = map[string]catalogColumn{}
 		}
@@ -65,17 +67,14 @@ func (d *Dialect) Catalog(ctx context.Context, db querier, schema *records.Schem
 		return nil, fmt.Errorf("read the tables of the database: %w", err)
 	}
 	var text string
-	if err := scan(ctx, db, d.DDL.Indexes, func() { c.indexes[name], c.conditions[name] = table, normal(text) }, &table, &name, &text); err != nil {
+	if err := scan(ctx, db, d.inSchema(own, d.DDL.Indexes), func() { c.indexes[name], c.conditions[name] = table, normal(text) }, &table, &name, &text); err != nil {
 		return nil, fmt.Errorf("read the indexes of the database: %w", err)
 	}
-	if err := c.readConstraints(ctx, db, d); err != nil {
+	if err := c.readConstraints(ctx, db, d, own); err != nil {
 		return nil, fmt.Errorf("read the constraints of the database: %w", err)
 	}
-	if c.columns[versionsTable] != nil {
-		var version int64
-		if err := scan(ctx, db, "SELECT version_id FROM "+versionsTable+" WHERE is_applied ORDER BY version_id", func() { c.versions = append(c.versions, version) }, &version); err != nil {
-			return nil, fmt.Errorf("read the versions of the database: %w", err)
-		}
+	if err := c.readVersions(ctx, db, own, schema); err != nil {
+		return nil, fmt.Errorf("read the versions of the database: %w", err)
 	}
 	if d.DDL.Search != nil && d.DDL.Search.Available != "" {
 		c.noSearch = true
@@ -93,16 +92,32 @@ func (d *Dialect) Catalog(ctx context.Context, db querier, schema *records.Schem
 			return nil, fmt.Errorf("read %s: %w", r.Table(), err)
 		}
 	}
-	if c.columns[countsTable] != nil {
-		if err := scan(ctx, db, "SELECT DISTINCT resource, field FROM "+countsTable, func() { c.counted[countKey{resource: table, field: name}] = true }, &table, &name); err != nil {
+	if c.columns[own.counts] != nil {
+		if err := scan(ctx, db, "SELECT DISTINCT resource, field FROM "+own.counts, func() { c.counted[countKey{resource: table, field: name}] = true }, &table, &name); err != nil {
 			return nil, fmt.Errorf("read the counts of the database: %w", err)
 		}
 	}
 	return c, nil
 }
 
+// readVersions reads the numbers of the migrations. Those in the table of earlier versions are the ones of the schema
+// only if the database has an inventory: a program may have noted its own migrations there.
+func (c *Catalog) readVersions(ctx context.Context, db querier, own ownTables, schema *records.Schema) error {
+	text := "SELECT version FROM " + own.versions + " ORDER BY version"
+	switch {
+	case c.columns[own.versions] != nil:
+		c.versionsOf = own.versions
+	case c.columns[own.shared] != nil && c.exists(schema):
+		c.versionsOf, text = own.shared, "SELECT version_id FROM "+own.shared+" WHERE is_applied ORDER BY version_id"
+	default:
+		return nil
+	}
+	var version int64
+	return scan(ctx, db, text, func() { c.versions = append(c.versions, version) }, &version)
+}
+
 // readConstraints reads the checks and foreign keys.
-func (c *Catalog) readConstraints(ctx context.Context, db querier, d *Dialect) error {
+func (c *Catalog) readConstraints(ctx context.Context, db querier, d *Dialect, own ownTables) error {
 	var table, column, name, text string
 	if d.DDL.Definitions != "" {
 		return scan(ctx, db, d.DDL.Definitions, func() {
@@ -113,7 +128,7 @@ func (c *Catalog) readConstraints(ctx context.Context, db querier, d *Dialect) e
 			}
 		}, &table, &text)
 	}
-	return scan(ctx, db, d.DDL.Constraints, func() {
+	return scan(ctx, db, d.inSchema(own, d.DDL.Constraints), func() {
 		check, isCheck := strings.CutPrefix(text, "CHECK ")
 		of := c.columns[table][column]
 		switch {
@@ -121,7 +136,7 @@ func (c *Catalog) readConstraints(ctx context.Context, db querier, d *Dialect) e
 			_, of.reference, _ = strings.Cut(text, " REFERENCES ")
 		case isCheck && column == "":
 			c.addCheck(table, check)
-		case isCheck && (name == table+"_"+column+"_check" || len(name) == maxIdentifier):
+		case isCheck && (name == local(table)+"_"+column+"_check" || len(name) == maxIdentifier):
 			of.check, of.checkName = check, name
 		}
 		if column != "" && c.columns[table] != nil {
@@ -208,7 +223,7 @@ func (c *Catalog) replaceable(r *records.Resource) (names []string) {
 	for _, f := range r.Fields() {
 		columns = append(columns, f.Column)
 	}
-	index := regexp.MustCompile("^" + r.Table() + "_(" + strings.Join(columns, "|") + ")(__key)?(_[0-9a-f]{8})?_idx$")
+	index := regexp.MustCompile("^" + regexp.QuoteMeta(r.Table()) + "_(" + strings.Join(columns, "|") + ")(__key)?(_[0-9a-f]{8})?_idx$")
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.indexes)), func(name string) bool {
 		return c.indexes[name] != r.Table() || !index.MatchString(name) && !strings.HasSuffix(name, addedKey)
 	})

@@ -12,14 +12,6 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// The tables of the chain of the audit log: the position of each entry, the last position, and
-// the anchors (records.AuditChain).
-const (
-	chainTable   = "audit_chain"
-	headTable    = "audit_head"
-	anchorsTable = "audit_anchors"
-)
-
 // auditLink is a new entry of the audit log.
 type auditLink struct {
 	id     string
@@ -62,9 +54,9 @@ func (t *transaction) extendChain(ctx context.Context) error {
 	err := t.each(ctx, 2, func(row []any) error {
 		found = true
 		return scanPosition(row, &at)
-	}, readHead+t.dialect.ForUpdate)
+	}, t.readHead()+t.dialect.ForUpdate)
 	if err == nil && !found {
-		err = fmt.Errorf("the table %s has no row", headTable)
+		err = fmt.Errorf("the table %s has no row", t.own.head)
 	}
 	if err != nil {
 		return t.end(ctx, "read the end of the audit log", err)
@@ -79,13 +71,13 @@ func (t *transaction) extendChain(ctx context.Context) error {
 		}
 		b := &builder{shared: t.shared}
 		rows := b.chainRows(links[:size], &at, "(%s, %s, %s)")
-		if _, err := t.exec(ctx, "INSERT INTO "+chainTable+" (seq, id, hash) VALUES "+rows, b.args...); err != nil {
+		if _, err := t.exec(ctx, "INSERT INTO "+t.own.chain+" (seq, id, hash) VALUES "+rows, b.args...); err != nil {
 			return t.end(ctx, "extend the audit log", err)
 		}
 		links = links[size:]
 	}
 	b := &builder{shared: t.shared}
-	_, err = t.exec(ctx, "UPDATE "+headTable+" SET seq = "+b.arg(at.Seq)+", hash = "+b.arg(at.Hash)+" WHERE id = 1"+t.returning(), b.args...)
+	_, err = t.exec(ctx, "UPDATE "+t.own.head+" SET seq = "+b.arg(at.Seq)+", hash = "+b.arg(at.Hash)+" WHERE id = 1"+t.returning(), b.args...)
 	t.chained = at
 	return t.end(ctx, "write the end of the audit log", err)
 }
@@ -142,9 +134,9 @@ func (t *transaction) extendFrom(ctx context.Context, from records.AuditPosition
 	b := &builder{shared: t.shared}
 	at := from
 	rows := b.chainRows(t.audited, &at, t.dialect.ChainRow)
-	text := "WITH head AS (UPDATE " + headTable + " SET seq = " + b.arg(at.Seq) + ", hash = " + b.arg(at.Hash) +
+	text := "WITH head AS (UPDATE " + t.own.head + " SET seq = " + b.arg(at.Seq) + ", hash = " + b.arg(at.Hash) +
 		" WHERE id = 1 AND seq = " + b.arg(from.Seq) + " AND hash = " + b.arg(append([]byte{}, from.Hash...)) + cmp.Or(t.returning(), " RETURNING 1") + ")" +
-		" INSERT INTO " + chainTable + " (seq, id, hash) SELECT link.* FROM head, (VALUES " + rows + ") AS link"
+		" INSERT INTO " + t.own.chain + " (seq, id, hash) SELECT link.* FROM head, (VALUES " + rows + ") AS link"
 	n, err := t.exec(ctx, text, b.args...)
 	if err != nil {
 		return false, t.end(ctx, "extend the audit log", err)
@@ -176,7 +168,7 @@ func scanPosition(row []any, p *records.AuditPosition) error {
 func (s *Store) AuditHead(ctx context.Context) (records.AuditPosition, error) {
 	var at records.AuditPosition
 	e, known := s.reading(), s.durability.known()
-	err := e.each(ctx, 2, func(row []any) error { return scanPosition(row, &at) }, readHead)
+	err := e.each(ctx, 2, func(row []any) error { return scanPosition(row, &at) }, e.readHead())
 	if err == nil {
 		err = s.settleHead(ctx, at, known)
 	}
@@ -192,7 +184,7 @@ func (s *Store) AuditAfter(ctx context.Context, seq int64, limit int) ([]records
 	for i, c := range of.columns {
 		columns[i] = "a." + c.Column
 	}
-	text := "SELECT c.seq, c.hash, " + strings.Join(columns, ", ") + " FROM " + chainTable + " c LEFT JOIN " + of.name +
+	text := "SELECT c.seq, c.hash, " + strings.Join(columns, ", ") + " FROM " + s.own.chain + " c LEFT JOIN " + of.name +
 		" a ON a.id = c.id WHERE c.seq > " + b.arg(seq) + " ORDER BY c.seq LIMIT " + b.arg(int64(limit))
 	var page []records.ChainedEntry
 	err := e.each(ctx, 2+len(columns), func(row []any) error {
@@ -250,7 +242,7 @@ func (s *Store) AuditAnchors(ctx context.Context) ([]records.AuditAnchor, error)
 		}
 		all = append(all, a)
 		return nil
-	}, "SELECT seq, hash, pruned, actor, at FROM "+anchorsTable+" ORDER BY seq")
+	}, "SELECT seq, hash, pruned, actor, at FROM "+s.own.anchors+" ORDER BY seq")
 	return all, s.failure(ctx, "read the anchors of the audit log", err)
 }
 
@@ -260,28 +252,28 @@ func (s *Store) AuditUnchained(ctx context.Context) (id string, err error) {
 	e.until = time.Time{}
 	of := e.table(records.Of[records.AuditLog](e.schema))
 	err = e.each(ctx, 1, func(row []any) error { id = textOf(row[0]); return nil },
-		"SELECT min(id) FROM (SELECT id FROM "+of.name+" EXCEPT SELECT id FROM "+chainTable+") AS unchained")
+		"SELECT min(id) FROM (SELECT id FROM "+of.name+" EXCEPT SELECT id FROM "+s.own.chain+") AS unchained")
 	return id, s.failure(ctx, "read the audit log", err)
 }
 
 // createChain returns the statements that create the tables of the chain of the audit log. They
 // come before entries are added: existing ones, of an early version, get positions without hashes. The first anchor
 // ends these, so that nobody can declare a later entry to be one of them.
-func (d *Dialect) createChain(have *Catalog) []string {
+func (d *Dialect) createChain(own ownTables, have *Catalog) []string {
 	number, bytes := d.DDL.Types[records.Int]+" NOT NULL", d.DDL.Bytes+" NOT NULL"
 	text, at := d.DDL.Types[records.Text]+" NOT NULL", d.DDL.Types[records.Time]+" NOT NULL"
-	key := func(table string) string { return number + " CONSTRAINT " + table + "_pkey PRIMARY KEY" }
+	key := func(table string) string { return number + " CONSTRAINT " + local(table) + "_pkey PRIMARY KEY" }
 	all := []string{
-		"CREATE TABLE " + chainTable + " (\n    seq " + key(chainTable) + ",\n    id " + text + ",\n    hash " + bytes + "\n)",
-		"CREATE TABLE " + headTable + " (\n    id " + key(headTable) + " CHECK (id = 1),\n    seq " + number + ",\n    hash " + bytes + "\n)",
-		"CREATE TABLE " + anchorsTable + " (\n    seq " + key(anchorsTable) + ",\n    hash " + bytes +
+		"CREATE TABLE " + own.chain + " (\n    seq " + key(own.chain) + ",\n    id " + text + ",\n    hash " + bytes + "\n)",
+		"CREATE TABLE " + own.head + " (\n    id " + key(own.head) + " CHECK (id = 1),\n    seq " + number + ",\n    hash " + bytes + "\n)",
+		"CREATE TABLE " + own.anchors + " (\n    seq " + key(own.anchors) + ",\n    hash " + bytes +
 			",\n    pruned " + number + " CHECK (pruned >= 0),\n    actor " + text + ",\n    at " + at + "\n)",
-		"INSERT INTO " + headTable + " (id, seq, hash) VALUES (1, 0, " + d.DDL.NoBytes + ")",
+		"INSERT INTO " + own.head + " (id, seq, hash) VALUES (1, 0, " + d.DDL.NoBytes + ")",
 	}
-	if logs := "audit_logs"; have.filled[logs] {
+	if logs := own.prefix + "audit_logs"; have.filled[logs] {
 		all = append(all,
-			"INSERT INTO "+chainTable+" (seq, id, hash) SELECT row_number() OVER (ORDER BY id), id, "+d.DDL.NoBytes+" FROM "+logs,
-			"UPDATE "+headTable+" SET seq = (SELECT count(*) FROM "+logs+")")
+			"INSERT INTO "+own.chain+" (seq, id, hash) SELECT row_number() OVER (ORDER BY id), id, "+d.DDL.NoBytes+" FROM "+logs,
+			"UPDATE "+own.head+" SET seq = (SELECT count(*) FROM "+logs+")")
 	}
-	return append(all, "INSERT INTO "+anchorsTable+" (seq, hash, pruned, actor, at) SELECT seq, hash, 0, '', "+d.DDL.Now+" FROM "+headTable)
+	return append(all, "INSERT INTO "+own.anchors+" (seq, hash, pruned, actor, at) SELECT seq, hash, 0, '', "+d.DDL.Now+" FROM "+own.head)
 }

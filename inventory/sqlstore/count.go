@@ -15,10 +15,6 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/plan"
 )
 
-// countsTable has the number of records of each resource, and of each value of its counted
-// fields. A count is the sum of its slots.
-const countsTable = "tallies"
-
 // countKey identifies a count. Without a field it is the number of all records.
 type countKey struct {
 	resource, field, value string
@@ -202,7 +198,7 @@ func (b *builder) sum(r *countRange) string {
 	if r.not {
 		in = " NOT IN ("
 	}
-	return "SELECT CAST(coalesce(sum(n), 0) AS bigint) FROM " + countsTable + " WHERE resource = '" + r.resource +
+	return "SELECT CAST(coalesce(sum(n), 0) AS bigint) FROM " + b.own.counts + " WHERE resource = '" + r.resource +
 		"' AND field = '" + r.field + "' AND value" + in + strings.Join(parameters, ", ") + ")"
 }
 
@@ -297,8 +293,8 @@ func (t *transaction) flush(ctx context.Context) error {
 		for i, k := range chunk {
 			rows[i] = fmt.Sprintf("(%s, %s, %s, %s, %s)", b.arg(k.resource), b.arg(k.field), b.arg(k.value), b.arg(slot), b.arg(t.counts[k]))
 		}
-		text := "INSERT INTO " + countsTable + " (resource, field, value, slot, n) VALUES " + strings.Join(rows, ", ") +
-			" ON CONFLICT (resource, field, value, slot) DO UPDATE SET n = " + countsTable + ".n + excluded.n"
+		text := "INSERT INTO " + t.own.counts + " (resource, field, value, slot, n) VALUES " + strings.Join(rows, ", ") +
+			" ON CONFLICT (resource, field, value, slot) DO UPDATE SET n = " + t.own.counts + ".n + excluded.n"
 		if _, err := t.exec(ctx, text, b.args...); err != nil {
 			return t.end(ctx, "write the counts", err)
 		}
@@ -307,12 +303,12 @@ func (t *transaction) flush(ctx context.Context) error {
 }
 
 // createCounts returns the statement that creates the table of counts.
-func (d *Dialect) createCounts() string {
+func (d *Dialect) createCounts(own ownTables) string {
 	text := d.DDL.Types[records.Text] + " NOT NULL"
 	number := d.DDL.Types[records.Int] + " NOT NULL"
-	return "CREATE TABLE " + countsTable + " (\n    resource " + text + ",\n    field " + text + ",\n    value " + text +
+	return "CREATE TABLE " + own.counts + " (\n    resource " + text + ",\n    field " + text + ",\n    value " + text +
 		",\n    slot " + number + ",\n    n " + number +
-		",\n    CONSTRAINT " + countsTable + "_pkey PRIMARY KEY (resource, field, value, slot)\n)" + d.DDL.Options
+		",\n    CONSTRAINT " + local(own.counts) + "_pkey PRIMARY KEY (resource, field, value, slot)\n)" + d.DDL.Options
 }
 
 // countedText is the expression for the value of a field as column.countKey returns it.
@@ -329,7 +325,7 @@ const maxCounted = 100
 // countExisting returns the statements that count the records of a table, by the values of each
 // column, of each pair of columns, and all for an empty one. The values are those of column.countKey
 // and pairKey. A statement reads the table once: it counts the combinations of all values first.
-func countExisting(r *records.Resource, columns ...string) (all []string) {
+func countExisting(own ownTables, r *records.Resource, columns ...string) (all []string) {
 	texts := map[string]string{}
 	for _, f := range r.Fields() {
 		texts[f.Column] = countedText(f)
@@ -355,7 +351,7 @@ func countExisting(r *records.Resource, columns ...string) (all []string) {
 		if list != "" {
 			combined = "SELECT " + list + ", count(*) AS n FROM " + r.Table() + " GROUP BY " + list
 		}
-		all = append(all, "INSERT INTO "+countsTable+" (resource, field, value, slot, n) WITH combined AS MATERIALIZED ("+combined+") "+strings.Join(counted, " UNION ALL "))
+		all = append(all, "INSERT INTO "+own.counts+" (resource, field, value, slot, n) WITH combined AS MATERIALIZED ("+combined+") "+strings.Join(counted, " UNION ALL "))
 	}
 	return all
 }

@@ -20,23 +20,24 @@ import (
 // ignored, except the indexes of added keys (records.UniqueKey), which are removed.
 func (d *Dialect) Statements(schema *records.Schema, have *Catalog) ([]string, error) {
 	var all []string
-	if len(have.columns[countsTable]) == 0 {
-		all = append(all, d.createCounts())
+	own := tablesOf(schema)
+	if len(have.columns[own.counts]) == 0 {
+		all = append(all, d.createCounts(own))
 	}
-	if len(have.columns[headTable]) == 0 {
-		all = append(all, d.createChain(have)...)
+	if len(have.columns[own.head]) == 0 {
+		all = append(all, d.createChain(own, have)...)
 	}
 	for _, r := range schema.StoredResources() {
-		if slices.Contains([]string{countsTable, chainTable, headTable, anchorsTable}, r.Table()) {
+		if slices.Contains(own.all(), r.Table()) {
 			return nil, fmt.Errorf("the resource %s needs the table %s, which the store uses itself: give it another name", r.Name, r.Table())
 		}
-		statements, err := d.tableStatements(r, have)
+		statements, err := d.tableStatements(own, r, have)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, statements...)
 		if r.Latest != nil {
-			statements, err := d.latestStatements(r, have)
+			statements, err := d.latestStatements(own, r, have)
 			if err != nil {
 				return nil, err
 			}
@@ -47,8 +48,11 @@ func (d *Dialect) Statements(schema *records.Schema, have *Catalog) ([]string, e
 }
 
 // tableStatements returns the statements for one resource.
-func (d *Dialect) tableStatements(r *records.Resource, have *Catalog) (all []string, err error) {
+func (d *Dialect) tableStatements(own ownTables, r *records.Resource, have *Catalog) (all []string, err error) {
 	columns, table, fields := have.columns[r.Table()], r.Table(), have.stored(r)
+	if lacks := have.foreign(r); columns != nil && lacks != "" {
+		return nil, fmt.Errorf("the table %s is not one of the inventory: it has no column %s. Set Options.Namespace to keep the tables of the inventory apart from others", table, lacks)
+	}
 	changes, err := d.changes(table, fields, have, true)
 	if err != nil {
 		return nil, err
@@ -96,7 +100,7 @@ func (d *Dialect) tableStatements(r *records.Resource, have *Catalog) (all []str
 	}
 	all = append(all, d.searchStatements(r, have)...)
 	if have.filled[table] {
-		all = append(all, countExisting(r, have.uncounted(r)...)...)
+		all = append(all, countExisting(own, r, have.uncounted(r)...)...)
 	}
 	return all, nil
 }
@@ -122,7 +126,7 @@ func (d *Dialect) definition(f *records.Field) string {
 func (d *Dialect) column(r *records.Resource, f *records.Field) string {
 	text := d.definition(f)
 	if f.Column == "id" {
-		text += " CONSTRAINT " + identifier(r.Table(), "pkey") + " PRIMARY KEY"
+		text += " CONSTRAINT " + local(identifier(r.Table(), "pkey")) + " PRIMARY KEY"
 	}
 	return text + d.constraints(r, f, f.Required)
 }

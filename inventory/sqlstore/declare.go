@@ -66,7 +66,7 @@ func (t *transaction) declare(ctx context.Context) error {
 	}
 	for _, added := range next.Removed(t.schema) {
 		if f := added.Field; f.Counted && !have.counted[countKey{resource: added.From.Table(), field: f.Column}] {
-			statements = append(statements, countExisting(added.From, f.Column)...)
+			statements = append(statements, countExisting(t.own, added.From, f.Column)...)
 		}
 	}
 	if err == nil {
@@ -90,7 +90,7 @@ func (d *Dialect) removal(old, next *records.Schema, have *Catalog) (statements 
 			statements = append(statements, "ALTER TABLE "+table+" DROP COLUMN "+KeyColumn(removed.Field))
 		}
 		statements = append(statements, "ALTER TABLE "+table+" DROP COLUMN "+column,
-			"DELETE FROM "+countsTable+" WHERE resource = "+literal(table)+" AND field = "+literal(column))
+			"DELETE FROM "+tablesOf(old).counts+" WHERE resource = "+literal(table)+" AND field = "+literal(column))
 	}
 	return statements
 }

@@ -21,9 +21,28 @@
 // records.UniqueKey and that the schema lacks. A program that changes its database itself gets the statements from
 // [Dialect.Migrations] and [Dialect.Statements].
 //
-// The databases are SQLite and PostgreSQL. A program that has a pool of connections of its own passes it to [New],
-// with sqlite.Dialect or postgres.Dialect. To keep an inventory elsewhere, implement records.Store;
+// The databases are SQLite and PostgreSQL. A program that has a database open passes its handle to sqlite.New or
+// postgres.New. To keep an inventory elsewhere, implement records.Store;
 // inventory/storetest tests it.
+//
+// # Beside the tables of a program
+//
+// [Options].Namespace keeps all tables and indexes apart from others of the database: those of the namespace inventory
+// are inventory.devices on PostgreSQL, in a schema of this name, and inventory_devices on SQLite. Without one they have
+// the names of the resources, and a table of the program with such a name is an error. Errors have the names with the
+// namespace. To move a database to a namespace of PostgreSQL, move all tables with ALTER TABLE SET SCHEMA. Their
+// records are counted again when it is opened.
+//
+// A hook (records.OnChange) changes tables of the program in the transaction of a change, with [SQL]:
+//
+//	records.OnChange("devices", func(ctx context.Context, tx records.Tx, before, after records.Record) error {
+//		own, err := sqlstore.SQL(tx)
+//		if err != nil {
+//			return err
+//		}
+//		_, err = own.ExecContext(ctx, "UPDATE contracts SET checked = 0")
+//		return err
+//	})
 //
 // # Schema
 //
@@ -72,9 +91,21 @@
 //
 // A migration (records.Migrations) is a version of the schema, with statements if data move. When a store is opened,
 // the migrations that the database lacks run in one transaction with the changes of tables, under a lock, so that several
-// processes may start at the same time. The database has their numbers. One that is newer than the program is refused,
+// processes may start at the same time. The table ashlar_inventory_versions has their numbers. One that is newer than the program is refused,
 // so a change of a table of the inventory gets a number, which a test in inventory/standard asks for. A released
 // migration never changes; a later version adds a new one.
+//
+// Earlier versions had the numbers in goose_db_version, which is also the default table of the library goose. If
+// the database has an inventory (the tables audit_logs and receipts, with the columns of records), and no table
+// ashlar_inventory_versions, the numbers are adopted from there. Then goose_db_version is deleted if all tables of the
+// database are those of the inventory. If there are others, a program may need it, and it stays as it is: a program whose own
+// migrations are not in it has to delete it. A number that is no migration of the inventory is refused. If it is
+// of a program that shares the table, and the inventory had version 8, these statements let it be opened:
+//
+//	CREATE TABLE ashlar_inventory_versions (version bigint NOT NULL PRIMARY KEY, applied_at timestamptz NOT NULL);
+//	INSERT INTO ashlar_inventory_versions SELECT version_id, now() FROM goose_db_version WHERE version_id BETWEEN 1 AND 8;
+//
+// On SQLite the columns are INTEGER, and 0 stands for now(). Stop programs of earlier versions before.
 //
 // # Errors
 //
@@ -184,8 +215,11 @@
 // PostgreSQL returns a check as it has parsed it. The words of both are compared (normal), instead of a description
 // that would be stored beside the tables, and could differ from them.
 //
-// The numbers of migrations are in the table of the library goose, which ran the migrations of earlier versions. They are
-// few statements now, and must be in the transaction of the changes of tables.
+// The migrations are not run by a library: they are few statements, and must be in the transaction of the changes of
+// tables.
+//
+// A namespace precedes the name of each table in the statements (records.TablePrefix). With search_path instead, the
+// statements of a hook would find the tables of the inventory in place of those of its program.
 //
 // The package uses no library to build SQL: there are few statements, their parts are
 // constants, and their names come from the descriptions only.

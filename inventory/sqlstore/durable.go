@@ -53,7 +53,7 @@ func (d *durability) known() int64 {
 }
 
 // readHead returns the end of the audit log.
-const readHead = "SELECT seq, hash FROM " + headTable + " WHERE id = 1"
+func (s *shared) readHead() string { return "SELECT seq, hash FROM " + s.own.head + " WHERE id = 1" }
 
 // noteRead notes the end of the log that a transaction sees that has changed nothing. What it has read
 // is not newer, whichever process has written it.
@@ -63,7 +63,7 @@ func (t *transaction) noteRead(ctx context.Context) error {
 	}
 	known := t.durability.known() // before the read, since a crash could take positions back after it
 	var at records.AuditPosition
-	err := t.each(ctx, 2, func(row []any) error { return scanPosition(row, &at) }, readHead)
+	err := t.each(ctx, 2, func(row []any) error { return scanPosition(row, &at) }, t.readHead())
 	if err == nil && at.Seq != known {
 		t.chained, t.async = at, true
 	}
@@ -171,7 +171,7 @@ func (s *shared) flush(entries []flushedEntry) error {
 		return err
 	}
 	var found int
-	if err := s.flusher.QueryRowContext(ctx, s.dialect.Flush, string(list)).Scan(&found); err != nil {
+	if err := s.flusher.QueryRowContext(ctx, fmt.Sprintf(s.dialect.Flush, s.own.chain, s.own.head), string(list)).Scan(&found); err != nil {
 		return err
 	}
 	if found < len(entries) {

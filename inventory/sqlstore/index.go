@@ -37,7 +37,7 @@ func (d *Dialect) indexes(r *records.Resource) (all []index) {
 			conditions = append(conditions, missing(without, without.Column, true))
 		}
 		leading[columns[0]] = true
-		text := "CREATE UNIQUE INDEX " + name + " ON " + r.Table() + " (" + strings.Join(columns, ", ") + ")" + where(conditions)
+		text := "CREATE UNIQUE INDEX " + local(name) + " ON " + r.Table() + " (" + strings.Join(columns, ", ") + ")" + where(conditions)
 		all = append(all, index{name: name, text: text, condition: strings.Join(conditions, " AND ")})
 	}
 	for _, f := range r.Fields() {
@@ -54,7 +54,7 @@ func (d *Dialect) indexes(r *records.Resource) (all []index) {
 			at, _ := r.Field(r.Latest.At)
 			columns += ", " + at.Column + d.NullsFirst
 		}
-		text := "CREATE INDEX " + name + " ON " + r.Table() + " (" + columns + ", id"
+		text := "CREATE INDEX " + local(name) + " ON " + r.Table() + " (" + columns + ", id"
 		if d.DDL.Include && len(covered) > 0 {
 			text += ") INCLUDE (" + strings.Join(covered, ", ")
 		} else {
@@ -144,10 +144,11 @@ const maxIdentifier = 63
 func identifier(parts ...string) string { return shortened(strings.Join(parts, "_"), maxIdentifier) }
 
 func shortened(name string, limit int) string {
-	if len(name) <= limit {
+	own := local(name)
+	if len(own) <= limit {
 		return name
 	}
-	return name[:limit-9] + "_" + hashOf(name)
+	return name[:len(name)-len(own)+limit-9] + "_" + hashOf(own)
 }
 
 // hashOf returns a short hash in hexadecimal digits.

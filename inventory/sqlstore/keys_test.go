@@ -111,7 +111,7 @@ func (d *database) execute(t *testing.T, text string) {
 
 func (d *database) indexes(t *testing.T) []string {
 	t.Helper()
-	return rows(t, d.raw(t), "WITH found (of, name, condition) AS ("+d.dialect().DDL.Indexes+") SELECT name FROM found")
+	return rows(t, d.raw(t), "WITH found (of, name, condition) AS ("+strings.NewReplacer("{schema}", "current_schema()", "{prefix}", "''").Replace(d.dialect().DDL.Indexes)+") SELECT name FROM found")
 }
 
 // checkKeyed opens the database, which has keyedDevices, and compares lists that use the keys with those of

@@ -284,7 +284,7 @@ func (t *transaction) execRows(ctx context.Context, statements map[int]string, r
 
 // latestStatements returns the statements for the table of the latest records of a resource
 // (records.Latest), which are found among the existing ones.
-func (d *Dialect) latestStatements(r *records.Resource, have *Catalog) (all []string, err error) {
+func (d *Dialect) latestStatements(own ownTables, r *records.Resource, have *Catalog) (all []string, err error) {
 	name := LatestName(r)
 	if have.unkeyed[r.Table()] {
 		return nil, nil // the keys are copied when they are filled
@@ -310,7 +310,7 @@ func (d *Dialect) latestStatements(r *records.Resource, have *Catalog) (all []st
 			}
 		}
 		if f.Name == r.Latest.Per {
-			definition += " CONSTRAINT " + identifier(name, "pkey") + " PRIMARY KEY"
+			definition += " CONSTRAINT " + local(identifier(name, "pkey")) + " PRIMARY KEY"
 		}
 		definitions, columns = append(definitions, "    "+definition), append(columns, f.Column)
 	}
@@ -328,7 +328,7 @@ func (d *Dialect) latestStatements(r *records.Resource, have *Catalog) (all []st
 	return append(all,
 		"INSERT INTO "+name+" ("+list+") SELECT "+list+" FROM "+r.Table()+" WHERE id IN (SELECT (SELECT id FROM "+r.Table()+" WHERE "+per.Column+" = one.id"+
 			d.orderBy([]sortKey{{at, true}, {id, true}}, "")+" LIMIT 1) FROM "+per.Ref.Resource().Table()+" AS one)",
-		"INSERT INTO "+countsTable+" (resource, field, value, slot, n) SELECT "+literal(name)+", '', '', 0, count(*) FROM "+name), nil
+		"INSERT INTO "+own.counts+" (resource, field, value, slot, n) SELECT "+literal(name)+", '', '', 0, count(*) FROM "+name), nil
 }
 
 // latestIndexes returns the statements that create the indexes of Latest.Sorted that a database
@@ -345,7 +345,7 @@ func (d *Dialect) latestIndexes(r *records.Resource, have *Catalog) (all []strin
 			if orderField(f).Nullable {
 				order = d.NullsFirst
 			}
-			all = append(all, "CREATE INDEX "+index+" ON "+name+" ("+orderColumn(f)+order+", id)")
+			all = append(all, "CREATE INDEX "+local(index)+" ON "+name+" ("+orderColumn(f)+order+", id)")
 		}
 	}
 	return all

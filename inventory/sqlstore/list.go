@@ -180,7 +180,7 @@ func (b *builder) page(q *records.Query) string {
 		for i, k := range keys {
 			names[i] = k.Column
 		}
-		columns, prefix = strings.Join(names, ", "), b.name+"."
+		columns, prefix = strings.Join(names, ", "), local(b.name)+"."
 	}
 	inner := columns
 	for _, k := range keys {

@@ -13,10 +13,6 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/dialect"
 )
 
-// versionsTable has the numbers of the migrations of a database. Programs of earlier versions read it with the library
-// that gave it its name: a new database has it as they need it.
-const versionsTable = "goose_db_version"
-
 // Migrations returns the statements of the migrations (records.Migrations) that a database lacks, and note their
 // numbers. A new database has the tables of the schema, so that nothing is to be moved there. The error is for a
 // database that is newer than the program, which would not store the fields that it does not know.
@@ -25,29 +21,40 @@ func (d *Dialect) Migrations(schema *records.Schema, have *Catalog) (all []strin
 	if len(migrations) == 0 {
 		return nil, nil
 	}
-	latest := migrations[len(migrations)-1].Version
+	own := tablesOf(schema)
+	adopts := have.versionsOf == own.shared
 	for _, version := range slices.Backward(have.versions) {
-		if version != 0 && !slices.ContainsFunc(migrations, func(m records.Migration) bool { return m.Version == version }) {
-			return nil, fmt.Errorf("the database has version %d of the schema, and this program supports up to %d: use a newer program or another database",
-				version, latest)
-		}
-	}
-	var noted []string
-	if have.columns[versionsTable] == nil {
-		all, noted = append(all, d.DDL.Versions), append(noted, "(0, true)")
-	}
-	exists := slices.ContainsFunc(schema.StoredResources(), func(r *records.Resource) bool { return have.columns[r.Table()] != nil })
-	for _, m := range migrations {
-		if slices.Contains(have.versions, m.Version) {
+		if version == 0 || slices.ContainsFunc(migrations, func(m records.Migration) bool { return m.Version == version }) {
 			continue
 		}
-		if exists {
-			all = append(all, slices.Concat(m.Statements[""], m.Statements[d.Name])...)
+		advice := "use a newer program, or another database or namespace"
+		if adopts {
+			advice += "; if the version is one of your own migrations, create the table " + own.versions + " as the documentation of sqlstore says"
 		}
-		noted = append(noted, fmt.Sprintf("(%d, true)", m.Version))
+		return nil, fmt.Errorf("the table %s has version %d of the schema, and this program supports up to %d: %s",
+			have.versionsOf, version, migrations[len(migrations)-1].Version, advice)
+	}
+	if have.versionsOf != own.versions {
+		all = append(all, "CREATE TABLE "+own.versions+" (\n    version "+d.DDL.Types[records.Int]+" NOT NULL CONSTRAINT "+
+			local(own.versions)+"_pkey PRIMARY KEY,\n    applied_at "+d.DDL.Types[records.Time]+" NOT NULL\n)")
+	}
+	var noted []string
+	for _, m := range migrations {
+		has := slices.Contains(have.versions, m.Version)
+		if !has && have.exists(schema) {
+			for _, text := range slices.Concat(m.Statements[""], m.Statements[d.Name]) {
+				all = append(all, strings.ReplaceAll(text, "{prefix}", own.prefix))
+			}
+		}
+		if !has || adopts {
+			noted = append(noted, fmt.Sprintf("(%d, %s)", m.Version, d.DDL.Now))
+		}
 	}
 	if len(noted) > 0 {
-		all = append(all, "INSERT INTO "+versionsTable+" (version_id, is_applied) VALUES "+strings.Join(noted, ", "))
+		all = append(all, "INSERT INTO "+own.versions+" (version, applied_at) VALUES "+strings.Join(noted, ", "))
+	}
+	if adopts && !have.hasOthers(schema) {
+		all = append(all, "DROP TABLE "+own.shared)
 	}
 	return all, nil
 }
@@ -102,6 +109,11 @@ func (d *Dialect) generate(ctx context.Context, db *sql.DB, schema *records.Sche
 }
 
 func (d *Dialect) generateIn(ctx context.Context, tx *sql.Tx, schema *records.Schema, wait bool, p *progress) (unfilled []*records.Resource, err error) {
+	if in, ok := strings.CutSuffix(schema.TablePrefix(), "."); ok {
+		if err := d.runAll(ctx, tx, []string{fmt.Sprintf(d.DDL.Namespace, in)}, p); err != nil {
+			return nil, err
+		}
+	}
 	have, err := d.Catalog(ctx, tx, schema)
 	if err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ func (b *builder) places(only *records.Places, r *records.Resource, table string
 func (b *builder) placesThrough(f *records.Field, only *records.Places, table string) string {
 	column := table + "." + f.Column
 	if isPlace(f) {
-		if table != b.name || b.placing != (placing{}) {
+		if table != local(b.name) || b.placing != (placing{}) {
 			column = b.dialect.Unindexed + column
 		}
 		return column + b.inPlaces(only)
@@ -89,7 +89,7 @@ func (b *builder) reset() { b.args, b.placeList = nil, "" }
 // ofPlaces follows FROM to read all records of a query.
 func (b *builder) ofPlaces(q *records.Query) string {
 	if b.placing.page == plan.FromPlaces {
-		return "(" + b.fromPlaces(q, b.name+".*") + ") AS placed"
+		return "(" + b.fromPlaces(q, local(b.name)+".*") + ") AS placed"
 	}
 	return b.name + where(b.conditions(q, 0))
 }
@@ -123,9 +123,9 @@ func (b *builder) reach(only *records.Places, r *records.Resource, table, column
 		}
 		for _, name := range r.Within[i+1:] {
 			other, _ := r.Field(name)
-			condition := b.placesThrough(other, only, table)
+			condition := b.placesThrough(other, only, local(table))
 			if !other.Required {
-				condition = "(" + table + "." + other.Column + isNull + " OR " + condition + ")"
+				condition = "(" + local(table) + "." + other.Column + isNull + " OR " + condition + ")"
 			}
 			conditions = append(conditions, condition)
 		}
@@ -135,7 +135,7 @@ func (b *builder) reach(only *records.Places, r *records.Resource, table, column
 		if first == "" {
 			selects = append(selects, "SELECT "+columns+" FROM "+table+where(conditions))
 		} else {
-			selects = append(selects, "SELECT "+columns+" FROM "+fmt.Sprintf(b.dialect.JoinEach, first, table, strings.Join(conditions, " AND ")))
+			selects = append(selects, "SELECT "+columns+" FROM "+fmt.Sprintf(b.dialect.JoinEach, first, table, strings.Join(conditions, " AND "), local(table)))
 		}
 		if f.Required || name == "id" {
 			break

@@ -196,7 +196,7 @@ func (b *builder) begin(q *records.Query, by sortKey) (all []string) {
 		if pair.a.Column == by.Column {
 			key = pairText("known.value", value)
 		}
-		known = append(known, "EXISTS (SELECT 1 FROM "+countsTable+" AS pairs WHERE pairs.resource = '"+b.name+"' AND pairs.field = '"+pair.field+
+		known = append(known, "EXISTS (SELECT 1 FROM "+b.own.counts+" AS pairs WHERE pairs.resource = '"+b.name+"' AND pairs.field = '"+pair.field+
 			"' AND pairs.value = "+key+" AND pairs.n > 0)")
 	}
 	if len(known) == 0 {
@@ -206,6 +206,6 @@ func (b *builder) begin(q *records.Query, by sortKey) (all []string) {
 	if by.desc {
 		least, order = " <= (", " DESC"
 	}
-	return append(all, by.Column+least+"SELECT known.value FROM "+countsTable+" AS known WHERE known.resource = '"+b.name+"' AND known.field = '"+by.Column+
+	return append(all, by.Column+least+"SELECT known.value FROM "+b.own.counts+" AS known WHERE known.resource = '"+b.name+"' AND known.field = '"+by.Column+
 		"' AND "+strings.Join(known, " AND ")+" ORDER BY known.value"+order+" LIMIT 1)")
 }

@@ -37,7 +37,7 @@ func (b *builder) project(q *records.Query, columns []records.Column) string {
 			through := c.Through.Column
 			if joined[through] == "" {
 				joined[through] = fmt.Sprintf("through%d", len(joined)+1)
-				joins += " LEFT JOIN " + c.Through.Ref.Resource().Table() + " AS " + joined[through] + " ON " + joined[through] + ".id = found." + through
+				joins += " LEFT JOIN " + b.fieldOf(c.Through.Name).Ref.Resource().Table() + " AS " + joined[through] + " ON " + joined[through] + ".id = found." + through
 			}
 			alias = joined[through]
 		}

@@ -68,17 +68,17 @@ func (t *transaction) AnchorAudit(ctx context.Context, anchor *records.AuditAnch
 			pruned = max(pruned, seq)
 		}
 		return nil
-	}, "SELECT seq, pruned FROM "+anchorsTable+" ORDER BY seq"+t.dialect.ForUpdate)
+	}, "SELECT seq, pruned FROM "+t.own.anchors+" ORDER BY seq"+t.dialect.ForUpdate)
 	anchor.Pruned = anchor.Seq - pruned
 	if err != nil || anchor.Pruned <= 0 {
 		return false, t.end(ctx, "read the anchors of the audit log", err)
 	}
 	b := &builder{shared: t.shared}
-	if _, err := t.exec(ctx, "DELETE FROM "+anchorsTable+" WHERE pruned > 0 OR seq = "+b.arg(anchor.Seq), b.args...); err != nil {
+	if _, err := t.exec(ctx, "DELETE FROM "+t.own.anchors+" WHERE pruned > 0 OR seq = "+b.arg(anchor.Seq), b.args...); err != nil {
 		return false, t.end(ctx, "replace the anchor of the audit log", err)
 	}
 	b = &builder{shared: t.shared}
-	text := fmt.Sprintf("INSERT INTO "+anchorsTable+" (seq, hash, pruned, actor, at) VALUES (%s, %s, %s, %s, %s)",
+	text := fmt.Sprintf("INSERT INTO "+t.own.anchors+" (seq, hash, pruned, actor, at) VALUES (%s, %s, %s, %s, %s)",
 		b.arg(anchor.Seq), b.arg(append([]byte{}, anchor.Hash...)), b.arg(anchor.Pruned), b.arg(anchor.Actor), b.arg(anchor.At))
 	_, err = t.exec(ctx, text, b.args...)
 	return err == nil, t.end(ctx, "replace the anchor of the audit log", err)
@@ -90,8 +90,8 @@ func (t *transaction) PruneAudit(ctx context.Context, after int64, limit int) (d
 		return 0, 0, err
 	}
 	b := &builder{shared: t.shared}
-	text := "SELECT seq, id FROM " + chainTable + " WHERE seq > " + b.arg(after) +
-		" AND seq <= (SELECT max(seq) FROM " + anchorsTable + " WHERE pruned > 0) ORDER BY seq LIMIT " + b.arg(int64(limit)) + t.dialect.ForUpdate
+	text := "SELECT seq, id FROM " + t.own.chain + " WHERE seq > " + b.arg(after) +
+		" AND seq <= (SELECT max(seq) FROM " + t.own.anchors + " WHERE pruned > 0) ORDER BY seq LIMIT " + b.arg(int64(limit)) + t.dialect.ForUpdate
 	var ids []any
 	err = t.each(ctx, 2, func(row []any) error {
 		last, _ = row[0].(int64)
@@ -110,6 +110,6 @@ func (t *transaction) PruneAudit(ctx context.Context, after int64, limit int) (d
 		}
 	}
 	b = &builder{shared: t.shared}
-	_, err = t.exec(ctx, "DELETE FROM "+chainTable+" WHERE seq > "+b.arg(after)+" AND seq <= "+b.arg(last), b.args...)
+	_, err = t.exec(ctx, "DELETE FROM "+t.own.chain+" WHERE seq > "+b.arg(after)+" AND seq <= "+b.arg(last), b.args...)
 	return int64(len(ids)), last, t.end(ctx, "delete the oldest positions of the audit log", err)
 }

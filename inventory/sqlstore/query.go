@@ -57,7 +57,7 @@ func (b *builder) conditions(q *records.Query, notBy int) []string {
 		all = append(all, b.search(q.Text))
 	}
 	if q.Only != nil {
-		all = append(all, b.places(q.Only, b.Resource, b.name))
+		all = append(all, b.places(q.Only, b.Resource, local(b.name)))
 	}
 	return all
 }

@@ -45,7 +45,7 @@ func (d *Dialect) searchText(r *records.Resource, name, text string) string {
 		values = append(values, d.foldedText(f))
 	}
 	between := " || " + d.DDL.Search.Separator + " || "
-	return strings.NewReplacer("{name}", name, "{table}", r.Table(), "{text}", strings.Join(values, between)).Replace(text)
+	return strings.NewReplacer("{name}", name, "{local}", local(name), "{table}", r.Table(), "{text}", strings.Join(values, between)).Replace(text)
 }
 
 // foldedText is the folded string in which searches look for a part of the value of a field.
@@ -270,7 +270,7 @@ func (e *executor) byValues(ctx context.Context, t *table, q *records.Query) (_ 
 		}
 		b := &builder{shared: e.shared, table: t}
 		var values []any
-		text := "SELECT value FROM " + countsTable + " WHERE resource = '" + t.name + "' AND field = '" + f.Field.Column + "' AND " +
+		text := "SELECT value FROM " + e.own.counts + " WHERE resource = '" + t.name + "' AND field = '" + f.Field.Column + "' AND " +
 			b.compare(&records.Filter{Field: f.Field, Op: f.Op, Value: f.Value}, "value") +
 			" GROUP BY value HAVING sum(n) > 0 ORDER BY value LIMIT " + strconv.Itoa(maxValues+1)
 		err := e.each(ctx, 1, func(row []any) error { values = append(values, textOf(row[0])); return nil }, text, b.args...)

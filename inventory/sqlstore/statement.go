@@ -13,6 +13,7 @@ import (
 // shared is the part of a store that its readers and transactions share.
 type shared struct {
 	dialect   Dialect
+	own       ownTables
 	opts      Options
 	current   atomic.Pointer[records.Schema]
 	tables    sync.Map                    // *records.Resource to *table
@@ -227,6 +228,17 @@ func (c *statementCache) add(text string, s *cachedStatement) {
 		}
 	}
 	c.byText[text] = s
+}
+
+// evictAll closes the statements.
+func (c *statementCache) evictAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.byText {
+		s.evicted = true
+		s.closeUnused()
+	}
+	clear(c.byText)
 }
 
 func (c *statementCache) release(s *cachedStatement) {

@@ -17,6 +17,11 @@ import (
 
 // Options change how a [Store] works. Nil means the defaults.
 type Options struct {
+	// Namespace keeps the tables apart from others of the database: those of the namespace inventory are
+	// inventory.devices, in a schema of PostgreSQL, which is created if there is none, or inventory_devices on SQLite.
+	// It has up to 40 lower-case letters, digits and underscores, and begins with a letter. Default: none, and the
+	// tables are in the current schema.
+	Namespace string
 	// Statements bounds the prepared statements that are cached for each handle, if the driver
 	// caches none. Default: 256.
 	Statements int
@@ -35,6 +40,8 @@ type Options struct {
 	// Replica says that the reader is a handle to a replica, which lags behind the writer: see
 	// [Store.Fresh]. Default: both are handles to one database.
 	Replica bool
+	// KeepOpen leaves the handles open when the store is closed. sqlite.New and postgres.New set it.
+	KeepOpen bool
 	// Log receives the progress of an upgrade of the schema, every 2 seconds. Default: slog.Default.
 	Log *slog.Logger
 	// Now is the clock for records that change because a record that they refer to was
@@ -53,7 +60,7 @@ type Store struct {
 // handle and reads through the other. They may be the same. The reader may be a handle to a
 // replica ([Options].Replica), where a record that was just written may be missing.
 //
-// The store closes both handles; if New fails, the caller does. The error is of kind
+// The store closes both handles, unless Options.KeepOpen is set; if New fails, the caller does. The error is of kind
 // records.Unavailable if the database can't be reached.
 func New(ctx context.Context, writer, reader *sql.DB, d Dialect, schema *records.Schema, opts *Options) (*Store, error) {
 	s := &Store{writer: writer, reader: reader, shared: &shared{
@@ -61,10 +68,18 @@ func New(ctx context.Context, writer, reader *sql.DB, d Dialect, schema *records
 		exclusive: make(chan struct{}, 1), chainLock: make(chan struct{}, 1),
 		declarations: declarations{changed: make(chan struct{}, 1)},
 	}}
-	s.current.Store(schema)
 	if opts != nil {
 		s.opts = *opts
 	}
+	if schema == nil || writer == nil || reader == nil {
+		return nil, errors.New("open the inventory: the schema or a handle is nil")
+	}
+	schema, err := d.within(s.opts.Namespace, schema)
+	if err != nil {
+		return nil, fmt.Errorf("open the inventory: %w", err)
+	}
+	s.own = tablesOf(schema)
+	s.current.Store(schema)
 	s.opts.Statements = cmp.Or(max(s.opts.Statements, 0), 256)
 	s.opts.Attempts = cmp.Or(max(s.opts.Attempts, 0), 10)
 	s.opts.Timeout = cmp.Or(max(s.opts.Timeout, 0), 10*time.Second)
@@ -105,9 +120,15 @@ func (s *Store) Fresh() records.Reader {
 	return &Store{shared: s.shared, writer: s.writer, reader: s.writer}
 }
 
-// Close closes the handles. Calls in progress fail.
+// Close closes the handles, unless Options.KeepOpen is set. Calls in progress fail.
 func (s *Store) Close() error {
 	s.unfollow()
+	for _, cache := range s.caches {
+		cache.evictAll()
+	}
+	if s.opts.KeepOpen {
+		return nil
+	}
 	err := s.reader.Close()
 	if s.writer != s.reader {
 		err = errors.Join(err, s.writer.Close())

@@ -17,7 +17,7 @@ func (s *Store) Summarize(ctx context.Context, r *records.Resource, fields []*re
 	of := e.table(r)
 	b := &builder{shared: e.shared, table: of}
 	return s.summarize(ctx, e, b, fields, "", b.sum(of.countsOfAll()), func(_ int, f *records.Field) string {
-		return "value, CAST(sum(n) AS bigint) AS n FROM " + countsTable + " WHERE resource = '" + of.name + "' AND field = '" + f.Column +
+		return "value, CAST(sum(n) AS bigint) AS n FROM " + s.own.counts + " WHERE resource = '" + of.name + "' AND field = '" + f.Column +
 			"' GROUP BY value HAVING sum(n) <> 0"
 	})
 }
@@ -74,7 +74,7 @@ func (t *table) pairOf(f, g *records.Field) *facetPair {
 
 // countsOfPlaces follows FROM to read the counts of some places, by the column of the place.
 func (b *builder) countsOfPlaces(column string, only *records.Places) string {
-	return countsTable + " WHERE resource = '" + b.name + "' AND field = '" + column + "' AND value" + b.inPlaces(only)
+	return b.own.counts + " WHERE resource = '" + b.name + "' AND field = '" + column + "' AND value" + b.inPlaces(only)
 }
 
 // countsWithin is a SELECT of the values of a field and how many records of some places have them, from the counts,
@@ -87,9 +87,9 @@ func (b *builder) countsWithin(f, place *records.Field, only *records.Places) st
 	if pair.a.Column == place.Column {
 		key = pairText("places.value", "known.value")
 	}
-	return "known.value AS value, CAST(sum(pairs.n) AS bigint) AS n FROM (SELECT DISTINCT value FROM " + countsTable + " WHERE resource = '" + b.name +
+	return "known.value AS value, CAST(sum(pairs.n) AS bigint) AS n FROM (SELECT DISTINCT value FROM " + b.own.counts + " WHERE resource = '" + b.name +
 		"' AND field = '" + f.Column + "') AS known CROSS JOIN (SELECT DISTINCT value FROM " + b.countsOfPlaces(place.Column, only) +
-		") AS places CROSS JOIN " + countsTable + " AS pairs WHERE pairs.resource = '" + b.name + "' AND pairs.field = '" + pair.field +
+		") AS places CROSS JOIN " + b.own.counts + " AS pairs WHERE pairs.resource = '" + b.name + "' AND pairs.field = '" + pair.field +
 		"' AND pairs.value = " + key + " GROUP BY known.value HAVING sum(pairs.n) <> 0"
 }
 

@@ -157,7 +157,7 @@ func ReferenceName(r *records.Resource, f *records.Field) string {
 	return referenceName(r.Table(), f.Column)
 }
 
-func referenceName(table, column string) string { return identifier(table, column, "fkey") }
+func referenceName(table, column string) string { return local(identifier(table, column, "fkey")) }
 
 // IndexName returns the name of the index of a field.
 func IndexName(r *records.Resource, f *records.Field) string {

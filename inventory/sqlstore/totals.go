@@ -68,7 +68,7 @@ func (e *executor) totalKey(t *table, q *records.Query) (key totalKey, ok bool) 
 func (b *builder) states() []string {
 	all := []string{b.generationNow()}
 	if b.chained {
-		all = append(all, "SELECT seq FROM "+headTable+" WHERE id = 1", "SELECT hash FROM "+headTable+" WHERE id = 1")
+		all = append(all, "SELECT seq FROM "+b.own.head+" WHERE id = 1", "SELECT hash FROM "+b.own.head+" WHERE id = 1")
 	}
 	return all
 }
@@ -98,10 +98,10 @@ func (b *builder) knownNow(q *records.Query) string {
 	holds := "(" + b.generationNow() + ") = " + b.arg(b.known.generation)
 	total := "CAST(" + b.arg(b.known.total) + " AS bigint)"
 	if b.chained {
-		later := " FROM " + chainTable + " WHERE seq > " + b.arg(b.known.at.Seq)
+		later := " FROM " + b.own.chain + " WHERE seq > " + b.arg(b.known.at.Seq)
 		newest := strconv.Itoa(maxNew)
-		holds += " AND EXISTS (SELECT 1 FROM " + chainTable + " WHERE seq = " + b.arg(b.known.at.Seq) + " AND hash = " + b.arg(b.known.at.Hash) + ")" +
-			" AND (SELECT seq FROM " + headTable + " WHERE id = 1) <= " + b.arg(b.known.at.Seq+maxNew)
+		holds += " AND EXISTS (SELECT 1 FROM " + b.own.chain + " WHERE seq = " + b.arg(b.known.at.Seq) + " AND hash = " + b.arg(b.known.at.Hash) + ")" +
+			" AND (SELECT seq FROM " + b.own.head + " WHERE id = 1) <= " + b.arg(b.known.at.Seq+maxNew)
 		// The limit tells PostgreSQL that there are few.
 		total += " + (SELECT count(*) FROM (SELECT id AS added" + later + " ORDER BY seq LIMIT " + newest + ") AS later CROSS JOIN " + b.name +
 			where(append([]string{"id = added"}, b.conditions(q, 0)...)) + ")"

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -19,7 +20,8 @@ import (
 // Options.Attempts times; if another transaction of this store is changing several records, after
 // that one has ended; and if records of a CreateFast violate a constraint.
 func (s *Store) Change(ctx context.Context, f func(tx records.Tx) error) error {
-	exclusive, careful, until := false, false, time.Now().Add(s.opts.Timeout)
+	// Callers that wait for the lock of SQLite do not wait in turn, and not until their deadlines.
+	exclusive, careful, until := s.dialect.TakeLock != "", false, time.Now().Add(s.opts.Timeout)
 	for attempt := 1; ; {
 		t := &transaction{
 			executor: executor{shared: s.shared, schema: s.Schema(), db: s.writer, until: until, owned: map[string]*sql.Stmt{}, changing: true},
@@ -124,6 +126,11 @@ func (t *transaction) run(ctx context.Context, exclusive bool, f func(tx records
 	defer t.durability.writing.Add(-1)
 	if t.tx, err = t.db.BeginTx(within, nil); err != nil {
 		return t.end(ctx, "begin to change the inventory", err)
+	}
+	if t.dialect.TakeLock != "" {
+		if _, err := t.tx.ExecContext(within, fmt.Sprintf(t.dialect.TakeLock, t.own.head)); err != nil {
+			return errors.Join(t.end(ctx, "begin to change the inventory", err), t.tx.Rollback())
+		}
 	}
 	open := true
 	defer func() { t.unlockChain(err == nil) }()
@@ -230,6 +237,27 @@ func (t *transaction) violated(ctx context.Context, of *table, what string, err 
 		}
 	}
 	return why
+}
+
+// SQLTx is the part of an [sql.Tx] that hooks may use: the store commits or rolls back.
+type SQLTx interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// SQL returns the transaction of the database that a transaction of a [Store] is, so that a hook (records.OnChange)
+// writes rows of the tables of its program that are committed together with the change of the inventory, or not at
+// all. It is valid until the hook returns. A hook may run more than once, each time in a new transaction. After an error of a
+// statement, the hook has to return an error. The error is for a transaction of another store, such as
+// records.MemStore.
+func SQL(tx records.Tx) (SQLTx, error) {
+	t, ok := tx.(*transaction)
+	if !ok {
+		return nil, fmt.Errorf("%T is no transaction of a database: open the store with sqlite or postgres", tx)
+	}
+	return t.tx, nil
 }
 
 // Schema returns the schema of the store.

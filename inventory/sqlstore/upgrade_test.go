@@ -191,7 +191,7 @@ func sqliteDefinitions(t *testing.T, path string) map[string][]string {
 	blanks, added := regexp.MustCompile(`\s+`), regexp.MustCompile(`, (\w+ (?:TEXT|INTEGER|REAL)\b)`)
 	zero := regexp.MustCompile(` DEFAULT (?:''|'\[\]'|0)`)
 	db := (&database{"sqlite", path}).raw(t)
-	for _, name := range rows(t, db, "SELECT name FROM sqlite_master WHERE sql IS NOT NULL AND name <> 'sqlite_sequence' AND name NOT LIKE 'goose%'") {
+	for _, name := range rows(t, db, "SELECT name FROM sqlite_master WHERE sql IS NOT NULL AND name <> 'sqlite_sequence'") {
 		text := rows(t, db, "SELECT sql FROM sqlite_master WHERE name = ?", name)[0]
 		text = strings.ReplaceAll(text, "\n, ", ",\n") // before a column that was added to an existing table
 		text = added.ReplaceAllString(text, ",\n$1")
@@ -209,10 +209,10 @@ func sqliteDefinitions(t *testing.T, path string) map[string][]string {
 func postgresDefinitions(t *testing.T, url, schema string) []string {
 	added := regexp.MustCompile(` NO (''::text|'\[\]'::jsonb|false|'?0'?(::bigint)?)$`) // a column that was added later
 	all := rows(t, (&database{"postgres", url}).raw(t), `SELECT table_name || '.' || concat_ws(' ', column_name, data_type, collation_name, is_nullable, column_default)
-			FROM information_schema.columns WHERE table_schema = $1 AND table_name NOT LIKE 'goose%'
+			FROM information_schema.columns WHERE table_schema = $1
 		UNION ALL SELECT conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid) FROM pg_constraint
-			WHERE connamespace = $1::regnamespace AND contype IN ('c', 'f', 'p') AND conname NOT LIKE 'goose%'
-		UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = $1 AND tablename NOT LIKE 'goose%'`, schema)
+			WHERE connamespace = $1::regnamespace AND contype IN ('c', 'f', 'p')
+		UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = $1`, schema)
 	for i, line := range all {
 		all[i] = added.ReplaceAllString(strings.ReplaceAll(line, schema+".", ""), " NO")
 	}

@@ -18,6 +18,8 @@
 // record that was just written may be missing or old there. Changes, and what they read, use
 // the database itself.
 //
+// A program that has a pool of its own opens the inventory with [New].
+//
 // # Design notes
 //
 // Strings have the collation "C", so that they compare by their bytes, as records.Query

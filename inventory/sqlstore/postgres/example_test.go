@@ -5,8 +5,12 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
 )
 
@@ -35,4 +39,25 @@ func ExampleOpen() {
 	// try again later: true
 	// where: true
 	// password: false
+}
+
+// The program shares its pool with the inventory, whose tables are in the schema inventory. Nothing listens at this
+// address.
+func ExampleNew() {
+	ctx := context.Background()
+	pool, err := pgxpool.New(ctx, "postgres://jane:hunter2@127.0.0.1:1/program?sslmode=disable")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer pool.Close()
+	db := stdlib.OpenDBFromPool(pool)
+	defer db.Close()
+	store, err := postgres.New(ctx, db, inventory.Schema(), &sqlstore.Options{Namespace: "inventory"})
+	if err != nil {
+		fmt.Println("try again later:", records.KindOf(err) == records.Unavailable)
+		return
+	}
+	defer store.Close() // db and pool stay open
+	// Output: try again later: true
 }

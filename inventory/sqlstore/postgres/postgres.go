@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -73,6 +74,45 @@ func Open(ctx context.Context, url string, schema *records.Schema, opts *Options
 	return s, nil
 }
 
+// New returns a store in a database that the program has open with pgx, and brings its tables up to date. Close leaves
+// the handle open. opts may be nil; with Options.Namespace the tables are in a schema of their own.
+//
+// stdlib.OpenDBFromPool of pgx makes a handle of a pgxpool.Pool. The server has version 12 or later, the encoding
+// UTF8, and standard_conforming_strings on, which is its default; jit = off makes pages faster. The error says what is
+// missing.
+func New(ctx context.Context, db *sql.DB, schema *records.Schema, opts *sqlstore.Options) (*sqlstore.Store, error) {
+	store := *cmp.Or(opts, &sqlstore.Options{})
+	store.KeepOpen = true
+	if err := checkHandle(ctx, db, store.Namespace); err != nil {
+		return nil, fmt.Errorf("open the inventory: %w", err)
+	}
+	return sqlstore.New(ctx, db, db, Dialect(), schema, &store)
+}
+
+// checkHandle checks what the store needs of a handle. A database that can't be reached is left to the store.
+func checkHandle(ctx context.Context, db *sql.DB, namespace string) error {
+	if db == nil {
+		return errors.New("the handle is nil")
+	}
+	var version int
+	var schema, encoding, plainStrings string
+	err := db.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::int, coalesce(current_schema(), ''),
+		current_setting('server_encoding'), current_setting('standard_conforming_strings')`, pgx.QueryExecModeExec).Scan(&version, &schema, &encoding, &plainStrings)
+	switch {
+	case err != nil && classify(err).Kind == dialect.Unavailable:
+		return nil
+	case err != nil:
+		return fmt.Errorf("the handle has the driver %T: use github.com/jackc/pgx/v5/stdlib: %w", db.Driver(), err)
+	case version < 12_00_00:
+		return fmt.Errorf("the server has version %d: use PostgreSQL 12 or later", version/10_000)
+	case schema == "" && namespace == "":
+		return errors.New("search_path has no schema that exists: set it, or Options.Namespace")
+	case encoding != "UTF8" || plainStrings != "on":
+		return fmt.Errorf("the database has the encoding %s and standard_conforming_strings %s: use UTF8 and on", encoding, plainStrings)
+	}
+	return nil
+}
+
 // connectTimeout bounds the connection to one host of a URL that sets no connect_timeout, so that
 // a host that does not respond leaves time for the next one.
 const connectTimeout = 3 * time.Second
@@ -114,6 +154,7 @@ const serializing = "470718560"
 func Dialect() sqlstore.Dialect {
 	return sqlstore.Dialect{Spec: dialect.Spec{
 		Name:        "postgres",
+		Namespace:   "%s.",
 		DDL:         ddl(),
 		Lock:        "SELECT pg_advisory_lock(" + lock + ")",
 		Unlock:      "SELECT pg_advisory_unlock(" + lock + ")",
@@ -127,13 +168,13 @@ func Dialect() sqlstore.Dialect {
 		ChainRow:    "(CAST(%s AS bigint), CAST(%s AS text), CAST(%s AS bytea))",
 		CommitAsync: "set_config('synchronous_commit', 'off', true)",
 		Flush: `SELECT (SELECT count(*) FROM json_to_recordset(CAST($1 AS json)) AS e (seq bigint, hash text)
-				LEFT JOIN audit_chain AS c ON c.seq = e.seq LEFT JOIN audit_head AS h ON h.seq = e.seq
+				LEFT JOIN %s AS c ON c.seq = e.seq LEFT JOIN %s AS h ON h.seq = e.seq
 				WHERE e.hash IN (encode(c.hash, 'hex'), encode(h.hash, 'hex')))
 			FROM pg_logical_emit_message(true, 'ashlar', '')`, // which writes to the log, so that the commit is not skipped
 		ForUpdate: " FOR UPDATE",
 		ForShare:  " AND (SELECT pg_advisory_xact_lock_shared(" + serializing + ", hashtext($2)) IS NOT NULL) FOR SHARE",
 		Serialize: "SELECT CAST(pg_advisory_xact_lock(" + serializing + ", hashtext($1)) AS text)",
-		JoinEach:  "%[1]s CROSS JOIN LATERAL (SELECT * FROM %[2]s WHERE %[3]s OFFSET 0) AS %[2]s", // which it does not flatten
+		JoinEach:  "%[1]s CROSS JOIN LATERAL (SELECT * FROM %[2]s WHERE %[3]s OFFSET 0) AS %[4]s", // which it does not flatten
 		OneByOne:  " OFFSET 0",
 		Aborts:    true,
 		Size:      "SELECT pg_database_size(current_database())",
@@ -159,22 +200,21 @@ func ddl() dialect.DDL {
 		NoBytes: "''",
 		Now:     "now()",
 		Begin:   []string{"SET LOCAL lock_timeout = '5s'", "SELECT pg_advisory_xact_lock(" + lock + ")"},
-		Columns: `SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod) || CASE WHEN l.collname = 'C' THEN ' COLLATE "C"' ELSE '' END,
+		Columns: `SELECT {prefix} || c.relname, a.attname, format_type(a.atttypid, a.atttypmod) || CASE WHEN l.collname = 'C' THEN ' COLLATE "C"' ELSE '' END,
 				CASE WHEN a.attnotnull THEN 1 ELSE 0 END
 			FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid LEFT JOIN pg_collation AS l ON l.oid = a.attcollation
-			WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
+			WHERE c.relnamespace = {schema}::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
 			ORDER BY c.relname, a.attnum`,
 		Search:     search(),
 		Include:    true,
 		IndexBytes: 2600, // a third of a page, less what the row itself takes
-		Indexes: `SELECT t.relname, c.relname, coalesce(pg_get_expr(i.indpred, i.indrelid), '')
+		Indexes: `SELECT {prefix} || t.relname, {prefix} || c.relname, coalesce(pg_get_expr(i.indpred, i.indrelid), '')
 			FROM pg_class AS c JOIN pg_index AS i ON i.indexrelid = c.oid JOIN pg_class AS t ON t.oid = i.indrelid
-			WHERE c.relnamespace = current_schema()::regnamespace ORDER BY c.relname`,
-		Constraints: `SELECT c.relname, CASE WHEN cardinality(k.conkey) = 1 THEN a.attname ELSE '' END, k.conname, pg_get_constraintdef(k.oid)
+			WHERE c.relnamespace = {schema}::regnamespace ORDER BY c.relname`,
+		Constraints: `SELECT {prefix} || c.relname, CASE WHEN cardinality(k.conkey) = 1 THEN a.attname ELSE '' END, k.conname, pg_get_constraintdef(k.oid)
 			FROM pg_constraint AS k JOIN pg_class AS c ON c.oid = k.conrelid LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = k.conkey[1]
-			WHERE c.relnamespace = current_schema()::regnamespace AND k.contype IN ('c', 'f') ORDER BY c.relname, k.conname`,
-		Versions: `CREATE TABLE goose_db_version (id integer PRIMARY KEY GENERATED BY DEFAULT AS IDENTITY, version_id bigint NOT NULL,
-			is_applied boolean NOT NULL, tstamp timestamp NOT NULL DEFAULT now())`,
+			WHERE c.relnamespace = {schema}::regnamespace AND k.contype IN ('c', 'f') ORDER BY c.relname, k.conname`,
+		Namespace: "DO $$ BEGIN IF to_regnamespace('%[1]s') IS NULL THEN CREATE SCHEMA %[1]s; END IF; END $$", // IF NOT EXISTS needs more rights
 	}
 }
 
@@ -189,7 +229,7 @@ func search() *dialect.Search {
 				AND has_database_privilege(current_database(), 'CREATE') AND has_schema_privilege(current_schema(), 'CREATE')`,
 		Create: []string{
 			"CREATE EXTENSION IF NOT EXISTS pg_trgm",
-			"CREATE INDEX {name} ON {table} USING gin (({text}) {schema}gin_trgm_ops)",
+			"CREATE INDEX {local} ON {table} USING gin (({text}) {schema}gin_trgm_ops)",
 		},
 		Drop:      []string{"DROP INDEX {name}"},
 		Separator: "chr(31)",

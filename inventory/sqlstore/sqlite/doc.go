@@ -10,6 +10,9 @@
 // records.Unavailable until it is back, or another database with the same tables and columns is
 // in its place. No change is lost: the old file gets all of them.
 //
+// A program that has the file open opens the inventory with [New]. Then the program decides what a commit waits for
+// (PRAGMA synchronous), and replaced files are not detected.
+//
 // # Design notes
 //
 // The write-ahead log, the handles, the checks of the file, and the lock for migrations are those

@@ -70,6 +70,64 @@ func Open(ctx context.Context, path string, schema *records.Schema, opts *Option
 	return s, nil
 }
 
+// New returns a store in a database that the program has open, and brings its schema up to date. Close leaves the
+// handle open. opts may be nil; with Options.Namespace the tables are apart from those of the program.
+//
+// The driver is modernc.org/sqlite, and every connection needs foreign keys and a timeout for locks, such as those of
+//
+//	sql.Open("sqlite", "program.db?_pragma=foreign_keys(1)&_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)")
+//
+// A database in memory needs SetMaxOpenConns(1). With one connection, a function of Store.Change must not use the
+// handle. The error says what is missing.
+func New(ctx context.Context, db *sql.DB, schema *records.Schema, opts *sqlstore.Options) (*sqlstore.Store, error) {
+	if err := checkHandle(ctx, db); err != nil {
+		return nil, fmt.Errorf("open an inventory: %w", err)
+	}
+	store := *cmp.Or(opts, &sqlstore.Options{})
+	store.KeepOpen = true
+	d := Dialect()
+	d.TakeLock = "DELETE FROM %s WHERE false"
+	return sqlstore.New(ctx, db, db, d, schema, &store)
+}
+
+// checkHandle checks the settings of the idle connections of a handle, and of a new one: those that somebody has set
+// with PRAGMA are those of one connection.
+func checkHandle(ctx context.Context, db *sql.DB) (err error) {
+	if db == nil {
+		return errors.New("the handle is nil")
+	}
+	if _, ok := db.Driver().(*driver.Driver); !ok {
+		return fmt.Errorf("the handle has the driver %T: use modernc.org/sqlite", db.Driver())
+	}
+	stats := db.Stats()
+	n := stats.Idle + 1
+	if stats.MaxOpenConnections > 0 {
+		n = min(n, stats.MaxOpenConnections)
+	}
+	for range n {
+		conn, err := db.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		var foreignKeys, busyTimeout int
+		var file string
+		err = conn.QueryRowContext(ctx, "SELECT foreign_keys, timeout, file FROM pragma_foreign_keys, pragma_busy_timeout, pragma_database_list WHERE name = 'main'").
+			Scan(&foreignKeys, &busyTimeout, &file)
+		switch {
+		case err != nil:
+			return err
+		case foreignKeys == 0:
+			return errors.New("a connection of the handle does not check foreign keys: open it with _pragma=foreign_keys(1)")
+		case busyTimeout == 0:
+			return errors.New("a connection of the handle does not wait for locks: open it with _pragma=busy_timeout(5000)")
+		case file == "" && stats.MaxOpenConnections != 1:
+			return errors.New("each connection of the handle has a database of its own, in memory: call SetMaxOpenConns(1)")
+		}
+	}
+	return nil
+}
+
 // explain replaces the text of an error about permissions: to try again later does not help.
 func explain(err error) error {
 	e, ok := errors.AsType[*driver.Error](err)
@@ -114,6 +172,7 @@ func handles(ctx context.Context, path string, opts *Options) (*sqlitefile.Handl
 func Dialect() sqlstore.Dialect {
 	return sqlstore.Dialect{Spec: dialect.Spec{
 		Name:       "sqlite",
+		Namespace:  "%s_",
 		Exclusive:  sqlitefile.Migrate,
 		DDL:        ddl(),
 		Parameter:  "?",
@@ -161,8 +220,6 @@ func ddl() dialect.DDL {
 		Indexes: `SELECT tbl_name, name, CASE WHEN sql LIKE '% WHERE %' THEN substr(sql, instr(sql, ' WHERE ') + 7) ELSE '' END
 			FROM sqlite_master WHERE type = 'index' ORDER BY name`,
 		Definitions: "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE %' ORDER BY name",
-		Versions: `CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY AUTOINCREMENT, version_id INTEGER NOT NULL,
-			is_applied INTEGER NOT NULL, tstamp TIMESTAMP DEFAULT (datetime('now')))`,
 	}
 }
 

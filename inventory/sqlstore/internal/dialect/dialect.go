@@ -14,6 +14,8 @@ import (
 type Spec struct {
 	// Name is the name of the database in migrations: sqlite, postgres.
 	Name string
+	// Namespace is the prefix of the names of tables in a namespace, with %s for it.
+	Namespace string
 	// DDL creates and changes tables. The zero value expects that they exist, as in tests with a mock.
 	DDL DDL
 	// Exclusive calls migrate with a handle to the database while no other process can migrate
@@ -59,9 +61,11 @@ type Spec struct {
 	//
 	// Flush is a SELECT in a transaction of its own, whose commit waits for all earlier ones as the
 	// settings require. Its parameter is a JSON array of objects with the seq and the hash, in
-	// hexadecimal digits, of entries of the table audit_chain, or the end in audit_head; it returns
+	// hexadecimal digits, of entries of the audit log; %s are the tables of their positions and of the last one. It returns
 	// how many of them exist.
 	CommitAsync, Flush string
+	// TakeLock is a statement after BEGIN that waits for the lock of writers, with %s for a table. Empty if BEGIN does.
+	TakeLock string
 	// Aborts says that a transaction can't continue after a failed statement, unless it rolls
 	// back to a savepoint.
 	Aborts bool
@@ -72,7 +76,7 @@ type Spec struct {
 	// leaves the choice to a database that keeps statistics.
 	Unindexed string
 	// JoinEach follows FROM and finds the rows of a table for each row of a SELECT, by an index: with %[1]s for
-	// the SELECT and its alias, %[2]s for the table, and %[3]s for the condition.
+	// the SELECT and its alias, %[2]s for the table, %[3]s for the condition, and %[4]s for the alias of the table.
 	JoinEach string
 	// OneByOne ends the SELECT of an EXISTS that is to be executed for each row, by an index, instead of a join
 	// with all rows. Empty for a database that never joins them.
@@ -144,6 +148,9 @@ type DDL struct {
 	Begin []string
 	// Options follows the columns of a CREATE TABLE.
 	Options string
+	// In Columns, Indexes and Constraints, {schema} is an expression for the schema of the tables, and {prefix} one for
+	// what precedes the names of tables and indexes in statements.
+	//
 	// Columns is a SELECT of all columns: the table, the name, the type, and 1 for NOT NULL or 0.
 	Columns string
 	// Indexes is a SELECT of the tables, the names and the conditions of all indexes.
@@ -154,8 +161,8 @@ type DDL struct {
 	// Definitions is a SELECT of the names of all tables and the statements that created them, for a database
 	// whose ALTER TABLE can't change constraints. Their text is changed then. Empty for others.
 	Definitions string
-	// Versions creates the table with the numbers of the migrations that a database has.
-	Versions string
+	// Namespace creates the schema of a namespace, unless it exists, with %[1]s for its name.
+	Namespace string
 	// Search is the index for searches.
 	Search *Search
 	// Include says that an index can have columns that are no part of its key.
