@@ -76,7 +76,11 @@ func (e *Engine) prepare(u *inUse, r *Request, d *Decision, t *clockSecond) {
 		switch {
 		case c.override != nil:
 			e.applyOverride(u, r.Domain, entries, c, w, t)
-			w.keys = e.keys.appendCounterKey(w.keys, r.Domain, entries, nil, c.window.text[e.keys])
+			window := c.window.text[e.keys]
+			if c.charge != nil {
+				window = c.charge.name[e.keys]
+			}
+			w.keys = e.keys.appendCounterKey(w.keys, r.Domain, entries, nil, window)
 		case c.rule != nil && !c.rule.unlimited:
 			e.applyRule(u, r.Domain, entries, c, w, t)
 		default:
@@ -110,6 +114,11 @@ func (e *Engine) applyOverride(u *inUse, domain string, entries []Entry, c *chec
 			c.period.zone = time.UTC
 		}
 		c.window = c.period.at(t.now)
+	}
+	if o := c.override; o.Algorithm.NeedsChargeStore() {
+		c.charge = newChargeLimit(&Limit{
+			RequestsPerUnit: o.RequestsPerUnit, Unit: o.Unit, UnitMultiplier: o.UnitMultiplier, Algorithm: o.Algorithm, Burst: o.Burst,
+		}, c.period)
 	}
 	if e.limits != nil {
 		w.text = appendOverrideMetric(w.text[:0], domain, entries, e.opts.SanitizeMetricDots)
@@ -164,7 +173,8 @@ func (e *Engine) addCharge(key []byte, c *check, w *workspace, t *clockSecond) {
 func (w *workspace) addCharge(key []byte, c *check, l *chargeLimit) {
 	charge := next(&w.charges)
 	charge.Params = [6]int64{}
-	charge.Key, charge.Refund, charge.Fixed, charge.Lease = key, c.refund, c.rule.fixed, c.rule.lease
+	charge.Key, charge.Refund = key, c.refund
+	charge.Fixed, charge.Lease = c.flags()
 	l.fill(charge, c.hits, w.now)
 }
 
@@ -191,10 +201,8 @@ func (e *Engine) addHit(key []byte, c *check, w *workspace) {
 	if c.period != nil {
 		h.Length = uint32(c.window.seconds())
 	}
-	h.Count, h.Fixed, h.Lease = 0, false, false // a refund has this Count if the store fails
-	if c.rule != nil {
-		h.Fixed, h.Lease = c.rule.fixed, c.rule.lease
-	}
+	h.Count = 0 // a refund has this Count if the store fails
+	h.Fixed, h.Lease = c.flags()
 	if e.jitter > 0 {
 		h.Jitter = e.opts.Rand(e.jitter)
 	}
@@ -300,8 +308,8 @@ func (e *Engine) compareCharge(c *check, s *Status, w *workspace) {
 	if c.stats == nil || c.refund {
 		return
 	}
-	c.stats.stripe(w.stripe).add(c.charge.counts(t, c.hits, r.remaining, e.ratio), c.rule.shadow)
-	if c.rule.candidate {
+	c.stats.stripe(w.stripe).add(c.charge.counts(t, c.hits, r.remaining, e.ratio), c.rule != nil && c.rule.shadow)
+	if c.onTrial() {
 		t, l := &w.charges[c.hit+1], c.rule.limit.candidate
 		w.permits = w.permits || t.holdsPermits()
 		c.countCandidate(w, l.counts(t, c.hits, t.report().remaining, e.ratio))

@@ -120,6 +120,14 @@ func (w *workspace) note(store int, err error) error {
 	return err
 }
 
+// flags returns Hit.Fixed and Hit.Lease.
+func (c *check) flags() (fixed, lease bool) {
+	if c.rule != nil {
+		return c.rule.fixed, c.rule.lease
+	}
+	return false, c.override.Lease
+}
+
 // charges returns how many charges a check has: the second is that of the candidate.
 func (c *check) charges() int {
 	switch {

@@ -42,6 +42,10 @@ type Override struct {
 	Unit            Unit
 	// UnitMultiplier makes a window that many units long, up to MaxWindow. 0 means 1.
 	UnitMultiplier uint32
+	// Algorithm, Burst and Lease are those of a [Limit]. The store must hold the Algorithm.
+	Algorithm Algorithm
+	Burst     uint32
+	Lease     bool
 }
 
 // Code is the verdict on a request or on one of its descriptors.

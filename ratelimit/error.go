@@ -157,13 +157,21 @@ func validate(r *Request) error {
 		return sentinelError(Invalid, ErrNoDescriptors)
 	}
 	for i := range r.Descriptors {
+		invalid := func(field, format string, args ...any) error {
+			return &Error{Kind: Invalid, Message: fmt.Sprintf("descriptors[%d].limit.%s: ", i, field) + fmt.Sprintf(format, args...)}
+		}
 		switch o := r.Descriptors[i].Limit; {
 		case o == nil:
 		case !o.Unit.Valid():
-			return &Error{Kind: Invalid, Message: fmt.Sprintf("descriptors[%d].limit.unit: invalid rate limit unit %d: use %s", i, o.Unit, UnitNames)}
+			return invalid("unit", "invalid rate limit unit %d: use %s", o.Unit, UnitNames)
 		case int64(o.UnitMultiplier) > MaxWindow/o.Unit.Seconds():
-			return &Error{Kind: Invalid, Message: fmt.Sprintf("descriptors[%d].limit.unit_multiplier: %d makes windows longer than ten years: use at most %d",
-				i, o.UnitMultiplier, MaxWindow/o.Unit.Seconds())}
+			return invalid("unit_multiplier", "%d makes windows longer than ten years: use at most %d", o.UnitMultiplier, MaxWindow/o.Unit.Seconds())
+		case !o.Algorithm.Valid():
+			return invalid("algorithm", "unknown algorithm %d", o.Algorithm)
+		case o.Burst != 0 && !o.Algorithm.HasBursts():
+			return invalid("burst", "needs the algorithm token_bucket: %s has no bursts", o.Algorithm)
+		case int64(o.Burst) > maxBurst(o.RequestsPerUnit, o.Unit, o.UnitMultiplier):
+			return invalid("burst", "%d takes more than ten years to fill: use at most %d", o.Burst, maxBurst(o.RequestsPerUnit, o.Unit, o.UnitMultiplier))
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -105,10 +106,18 @@ func (c *compiler) checkAlgorithm(p rulePosition, l *Limit) {
 
 // checkBurst checks that a bucket fills in MaxWindow.
 func (c *compiler) checkBurst(p rulePosition, field string, l *Limit, requests uint32) {
-	rate, length := int64(requests), l.Unit.Seconds()*int64(max(l.UnitMultiplier, 1))
-	if l.Algorithm.HasBursts() && rate > 0 && length > 0 && length <= MaxWindow && int64(l.Burst) > rate*(MaxWindow/length) {
-		c.fault(p, field, "burst %d takes more than ten years to fill: use at most %d", l.Burst, rate*(MaxWindow/length))
+	if most := maxBurst(requests, l.Unit, l.UnitMultiplier); l.Algorithm.HasBursts() && int64(l.Burst) > most {
+		c.fault(p, field, "burst %d takes more than ten years to fill: use at most %d", l.Burst, most)
 	}
+}
+
+// maxBurst returns the burst that fills in MaxWindow. There is no bound if the limit is 0 or invalid.
+func maxBurst(requests uint32, unit Unit, multiplier uint32) int64 {
+	length := unit.Seconds() * int64(max(multiplier, 1))
+	if requests == 0 || length == 0 || length > MaxWindow {
+		return math.MaxInt64
+	}
+	return int64(requests) * (MaxWindow / length)
 }
 
 func replacesField(i int) string { return fmt.Sprintf("rate_limit.replaces[%d]", i) }

@@ -117,6 +117,9 @@ func (l *Limiter) allow(ctx context.Context, key string, n uint64, ahead time.Du
 	return s, err
 }
 
+// Peek returns the status of key and counts nothing: Remaining is how many hits would pass now.
+func (l *Limiter) Peek(ctx context.Context, key string) (Status, error) { return l.AllowN(ctx, key, 0) }
+
 // AllowInto is AllowN with a Decision of the caller, which is overwritten: for a limit of
 // Concurrency, whose permit [Decision.Release] releases.
 func (l *Limiter) AllowInto(ctx context.Context, key string, n uint64, d *Decision) error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
@@ -159,5 +160,67 @@ func TestErrorLeavesNoDecision(t *testing.T) {
 	equal(t, "tightest", d.Tightest(), nil)
 	for _, s := range d.Statuses {
 		equal(t, "status", s, ratelimit.Status{})
+	}
+}
+
+// A limit that comes with the request may have another algorithm.
+func TestOverrideWithAlgorithm(t *testing.T) {
+	b := chargeBench(t, ratelimit.Options{}, rule("k", "", 100))
+	with := func(a ratelimit.Algorithm, burst uint32) ratelimit.Descriptor {
+		d := desc("k", a.String())
+		d.Limit = &ratelimit.Override{RequestsPerUnit: 1, Unit: ratelimit.Hour, Algorithm: a, Burst: burst, UnitMultiplier: 2}
+		return d
+	}
+	for a, burst := range map[ratelimit.Algorithm]uint32{ratelimit.SlidingWindow: 0, ratelimit.TokenBucket: 2, ratelimit.Concurrency: 0} {
+		for range max(burst, 1) {
+			equal(t, a.String(), codes(b.decide(with(a, burst))), "ok")
+		}
+		d := b.decide(with(a, burst))
+		equal(t, a.String(), codes(d), "over")
+		equal(t, a.String(), d.Statuses[0].Algorithm, a)
+		equal(t, a.String(), b.stats.counts()["domain.k_"+a.String()].OverLimit, 1)
+	}
+	r := &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{with(ratelimit.Concurrency, 0)}}
+	r.Descriptors[0].Entries[0].Value = "released"
+	for range 3 {
+		var d ratelimit.Decision
+		if err := b.engine.DecideInto(t.Context(), r, &d); err != nil || d.Code != ratelimit.OK {
+			t.Fatal(d.Code, err)
+		}
+		if err := d.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, o := range []ratelimit.Override{
+		{RequestsPerUnit: 1, Unit: ratelimit.Hour, Algorithm: 99},
+		{RequestsPerUnit: 1, Unit: ratelimit.Hour, Burst: 5},
+		{RequestsPerUnit: 1, Unit: ratelimit.Year, Algorithm: ratelimit.TokenBucket, Burst: 100},
+	} {
+		r.Descriptors[0].Limit = &o
+		if _, err := b.engine.Decide(t.Context(), r); ratelimit.KindOf(err) != ratelimit.Invalid {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}
+
+func TestPer(t *testing.T) {
+	for _, tt := range []struct {
+		got        ratelimit.Limit
+		unit       ratelimit.Unit
+		multiplier uint32
+	}{
+		{ratelimit.Per(5, ratelimit.Week), ratelimit.Week, 0},
+		{ratelimit.Per(5, 15*time.Minute), ratelimit.Minute, 15},
+		{ratelimit.Per(5, time.Hour), ratelimit.Hour, 0},
+		{ratelimit.Per(5, 90*time.Minute), ratelimit.Minute, 90},
+		{ratelimit.Per(5, 48*time.Hour), ratelimit.Day, 2},
+		{ratelimit.Per(5, 61*time.Second), ratelimit.Second, 61},
+		{ratelimit.Per(5, 1500*time.Millisecond), 0, 0},
+		{ratelimit.Per(5, -time.Hour), 0, 0},
+	} {
+		equal(t, "limit", tt.got, ratelimit.Limit{RequestsPerUnit: 5, Unit: tt.unit, UnitMultiplier: tt.multiplier})
+		if _, err := ratelimit.NewLimiter("l", newMapStore(), tt.got, nil); (err == nil) != (tt.unit != 0) {
+			t.Errorf("%+v: %v", tt.got, err)
+		}
 	}
 }

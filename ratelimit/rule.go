@@ -1,6 +1,10 @@
 package ratelimit
 
-import "slices"
+import (
+	"math"
+	"slices"
+	"time"
+)
 
 // Domain is a named container of rules: the content of one configuration document or of
 // one resource of a configuration server. It is plain data; [Compile] validates it.
@@ -115,8 +119,26 @@ type Candidate struct {
 	RequestsPerUnit uint32
 }
 
-// Per returns a limit of n hits in each window of one unit.
-func Per(n uint32, unit Unit) Limit { return Limit{RequestsPerUnit: n, Unit: unit} }
+// Per returns a limit of n hits in each window, whose length is a unit or a duration of whole seconds:
+// Per(5, Minute) or Per(5, 15*time.Minute). With another duration, or one of zero or less, the limit has no Unit and
+// is invalid.
+func Per[T Unit | time.Duration](n uint32, window T) Limit {
+	length, isDuration := any(window).(time.Duration)
+	if !isDuration {
+		return Limit{RequestsPerUnit: n, Unit: any(window).(Unit)}
+	}
+	for _, unit := range []Unit{Day, Hour, Minute, Second} {
+		of := time.Duration(unit.Seconds()) * time.Second
+		switch multiplier := length / of; {
+		case length <= 0 || length%of != 0:
+		case multiplier == 1:
+			return Limit{RequestsPerUnit: n, Unit: unit}
+		default:
+			return Limit{RequestsPerUnit: n, Unit: unit, UnitMultiplier: uint32(min(multiplier, math.MaxUint32))}
+		}
+	}
+	return Limit{RequestsPerUnit: n}
+}
 
 // FailurePolicy decides a descriptor whose store failed. The empty policy stands for
 // Options.OnStoreFailure.
