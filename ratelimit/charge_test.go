@@ -41,7 +41,7 @@ func (s *chargeStore) Charge(_ context.Context, charges []ratelimit.Charge) erro
 // chargeBench is a bench whose store holds limits of every algorithm.
 func chargeBench(t *testing.T, o ratelimit.Options, rules ...ratelimit.Rule) *bench {
 	b := newBench(t, nil)
-	o.Now, o.Stats, o.CounterKeyFormat = b.clock.Now, b.stats, ratelimit.KeyReference
+	o.Now, o.Stats, o.OverrideValues, o.CounterKeyFormat = b.clock.Now, b.stats, true, ratelimit.KeyReference
 	b.engine = ratelimit.MustNew(&chargeStore{subtractStore{b.store}, make(map[string]*ratelimit.State)}, &o)
 	b.use(rules...)
 	return b

@@ -121,7 +121,7 @@ func (e *Engine) applyOverride(u *inUse, domain string, entries []Entry, c *chec
 		}, c.period)
 	}
 	if e.limits != nil {
-		w.text = appendOverrideMetric(w.text[:0], domain, entries, e.opts.SanitizeMetricDots)
+		w.text = appendOverrideMetric(w.text[:0], domain, entries, e.opts.OverrideValues, e.opts.SanitizeMetricDots)
 		c.stats = e.limits.limit(domain, w.text)
 	}
 }

@@ -36,7 +36,14 @@ type Options struct {
 	// SanitizeMetricDots replaces dots in the keys and values of statistics names with "_",
 	// so that a name has one part for each entry.
 	SanitizeMetricDots bool
+	// OverrideValues puts the values of descriptors with a limit of their own (Descriptor.Limit) into the names of
+	// their statistics, as the reference service does. By default only their keys are there: values may be secrets,
+	// such as API keys.
+	OverrideValues bool
 
+	// HashKeys has a Limiter name counters by the SHA-256 of its keys, for keys that are secrets: neither the store nor
+	// TopKeys shows them then.
+	HashKeys bool
 	// CounterKeyPrefix begins the name of every counter.
 	CounterKeyPrefix string
 	// CounterKeyFormat is the rest of the name. Set KeyReference to share counters with the

@@ -222,7 +222,7 @@ func newBench(t testing.TB, opts *ratelimit.Options, rules ...ratelimit.Rule) *b
 	if o.CounterKeyFormat == "" {
 		o.CounterKeyFormat = ratelimit.KeyReference // the shorter one to read
 	}
-	o.Now, o.Stats = b.clock.Now, b.stats
+	o.Now, o.Stats, o.OverrideValues = b.clock.Now, b.stats, true
 	o.Log = b.log.Logger()
 	b.engine = ratelimit.MustNew(b.store, &o)
 	b.use(rules...)

@@ -39,7 +39,7 @@ func TestHitsAddend(t *testing.T) {
 func TestNegativeHits(t *testing.T) {
 	b := newBench(t, &ratelimit.Options{OnStoreFailure: ratelimit.FailDeny}, rule("k", "", 10))
 	store := subtractStore{b.store}
-	b.engine = ratelimit.MustNew(store, &ratelimit.Options{Now: b.clock.Now, Stats: b.stats, OnStoreFailure: ratelimit.FailDeny})
+	b.engine = ratelimit.MustNew(store, &ratelimit.Options{Now: b.clock.Now, Stats: b.stats, OverrideValues: true, OnStoreFailure: ratelimit.FailDeny})
 	b.use(rule("k", "", 10))
 	refund := func(n uint64, d ratelimit.Descriptor) ratelimit.Descriptor {
 		d = hits(n, d)

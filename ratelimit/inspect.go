@@ -139,8 +139,8 @@ type PlannedHit struct {
 	StatisticsKey string
 }
 
-// Plan returns for each descriptor what an engine with these rules and the CounterKeyPrefix
-// and CounterKeyFormat of opts, which may be nil, would count at a time, nil where it counts
+// Plan returns for each descriptor what an engine with these rules and the CounterKeyPrefix,
+// CounterKeyFormat and OverrideValues of opts, which may be nil, would count at a time, nil where it counts
 // nothing. Nothing is counted and no store is called. The error is the one that Decide would
 // return.
 func (r *Ruleset) Plan(request *Request, now time.Time, opts *Options) ([]*PlannedHit, error) {
@@ -172,7 +172,7 @@ func (r *Ruleset) Plan(request *Request, now time.Time, opts *Options) ([]*Plann
 		}
 		switch {
 		case c.override != nil:
-			hits[i].StatisticsKey = string(appendOverrideMetric(nil, request.Domain, entries, false))
+			hits[i].StatisticsKey = string(appendOverrideMetric(nil, request.Domain, entries, opts.OverrideValues, false))
 		case c.rule.perRequest:
 			hits[i].StatisticsKey = string(c.rule.limit.appendMetric(nil, entries, false))
 		default:

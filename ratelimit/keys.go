@@ -268,8 +268,8 @@ func (l *limit) fixedMetric(dots bool) string {
 	return string(l.appendMetric(nil, make([]Entry, len(l.path)), dots))
 }
 
-// appendOverrideMetric builds the key of a limit that came with the request.
-func appendOverrideMetric(b []byte, domain string, entries []Entry, dots bool) []byte {
+// appendOverrideMetric builds the key of a limit that came with the request, with the values of its entries or without.
+func appendOverrideMetric(b []byte, domain string, entries []Entry, values, dots bool) []byte {
 	start := len(b)
 	b = append(b, domain...)
 	b = append(b, '.')
@@ -280,7 +280,7 @@ func appendOverrideMetric(b []byte, domain string, entries []Entry, dots bool) [
 		}
 		part := len(b)
 		b = append(b, entries[i].Key...)
-		if entries[i].Value != "" {
+		if values && entries[i].Value != "" {
 			b = append(b, '_')
 			b = append(b, entries[i].Value...)
 		}

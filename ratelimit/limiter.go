@@ -2,6 +2,8 @@ package ratelimit
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"math"
@@ -163,6 +165,10 @@ func (l *Limiter) Reset(ctx context.Context, key string) error {
 // acquire returns the active limit and memory for a call on key.
 func (l *Limiter) acquire(key string) (*limiterRule, *limiterCall, *Decision) {
 	c := l.calls.Get().(*limiterCall)
+	if l.engine.opts.HashKeys {
+		sum := sha256.Sum256([]byte(key))
+		key = base64.RawURLEncoding.EncodeToString(sum[:])
+	}
 	c.entries[0].Value = key
 	c.decision.reset(l.engine, 1)
 	return l.active.Load(), c, &c.decision
@@ -174,5 +180,5 @@ func (l *Limiter) release(c *limiterCall) {
 }
 
 // TopKeys returns the busiest keys, nil without Options.TopKeys: see [Engine.TopKeys]. The value
-// of the only entry of a key is the key.
+// of the only entry of a key is the key, or its hash with Options.HashKeys.
 func (l *Limiter) TopKeys() *TopKeys { return l.engine.TopKeys() }

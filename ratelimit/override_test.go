@@ -2,6 +2,7 @@ package ratelimit_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -222,5 +223,36 @@ func TestPer(t *testing.T) {
 		if _, err := ratelimit.NewLimiter("l", newMapStore(), tt.got, nil); (err == nil) != (tt.unit != 0) {
 			t.Errorf("%+v: %v", tt.got, err)
 		}
+	}
+}
+
+// Values that may be secrets do not show unless the program asks for it.
+func TestSecretsDoNotShow(t *testing.T) {
+	const secret = "sk_live_4711"
+	stats, store := newMapStats(), newMapStore()
+	engine := ratelimit.MustNew(store, &ratelimit.Options{Stats: stats})
+	if err := engine.Use(compile(t, ratelimit.Domain{Name: "api"})); err != nil {
+		t.Fatal(err)
+	}
+	d := desc("key", secret)
+	d.Limit = &ratelimit.Override{RequestsPerUnit: 1, Unit: ratelimit.Hour}
+	if _, err := engine.Decide(t.Context(), &ratelimit.Request{Domain: "api", Descriptors: []ratelimit.Descriptor{d}}); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "statistics", stats.counts(), map[string]counts{"api.key": {TotalHits: 1, WithinLimit: 1, NearLimit: 1}})
+
+	stats, store = newMapStats(), newMapStore()
+	l, err := ratelimit.NewLimiter("api", store, ratelimit.Per(1, ratelimit.Hour), &ratelimit.Options{Stats: stats, TopKeys: true, HashKeys: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []ratelimit.Code{ratelimit.OK, ratelimit.OverLimit} {
+		if s, err := l.Allow(t.Context(), secret); err != nil || s.Code != want {
+			t.Errorf("%v, %v, want %v", s.Code, err, want)
+		}
+	}
+	all := fmt.Sprintf("%v %v %+v", stats.counts(), store.contents(), l.TopKeys())
+	if strings.Contains(all, secret) {
+		t.Error(all)
 	}
 }

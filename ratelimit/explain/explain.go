@@ -179,7 +179,7 @@ func Decision(rules *ratelimit.Ruleset, request *ratelimit.Request, opts *Option
 	if now.IsZero() {
 		now = time.Now()
 	}
-	hits, err := rules.Plan(request, now, &ratelimit.Options{CounterKeyPrefix: opts.CounterKeyPrefix, CounterKeyFormat: opts.CounterKeyFormat})
+	hits, err := rules.Plan(request, now, &ratelimit.Options{CounterKeyPrefix: opts.CounterKeyPrefix, CounterKeyFormat: opts.CounterKeyFormat, OverrideValues: true})
 	if err != nil {
 		return nil, err
 	}

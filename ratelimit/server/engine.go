@@ -27,6 +27,7 @@ func (s *Server) buildEngine(ctx context.Context) error {
 		Stats:                      s.registry,
 		MaxRequestStats:            set.MaxStatisticsNames,
 		SanitizeMetricDots:         set.SanitizeMetricDots,
+		OverrideValues:             true,
 		NearLimitRatio:             set.NearLimitRatio,
 		CounterKeyPrefix:           set.CacheKeyPrefix,
 		CounterKeyFormat:           ratelimit.KeyFormat(set.CounterKeyFormat),

@@ -106,6 +106,7 @@ func newPerformance(s script, on *stage) *performance {
 	o := ratelimit.Options{
 		Now:                        now,
 		NearLimitRatio:             c.Ratio,
+		OverrideValues:             true,
 		Stats:                      p.stats,
 		CounterKeyPrefix:           c.Prefix,
 		ExpiryJitter:               time.Hour,
