@@ -137,17 +137,21 @@ func (sh *shard) newState(sum uint64, free *slot, t *ratelimit.Charge) *slot {
 	return st.insert(&slot{sum: sum, fixed: t.Fixed})
 }
 
-// growStates makes room for a state: without those that have expired, then in a larger table,
-// then without half of those that expire first.
+// growStates makes room for a state: without those that have expired, if they are an eighth or more, then
+// in a larger table, then without half of those that expire first.
 func (sh *shard) growStates(t *ratelimit.Charge) bool {
 	st := &sh.states
-	sh.dropExpired(t.Now)
-	if 5*(st.used+1) <= 4*len(st.slots) {
+	before := st.used
+	st.sweep(t.Now)
+	if before-st.used > before/8 {
 		return true
 	}
 	more := max(len(st.slots)/2, minSlots)
 	if sh.room(more*stateSize, t.Fixed) {
 		sh.resizeStates(len(st.slots)+more, every)
+		return true
+	}
+	if st.used < before {
 		return true
 	}
 	if sh.whenFull != EvictFewest && sh.whenFull != EvictOldest {
@@ -156,7 +160,24 @@ func (sh *shard) growStates(t *ratelimit.Charge) bool {
 	return sh.evictStates(len(st.slots)) || sh.evict() && sh.room(more*stateSize, t.Fixed) && sh.resizeStates(len(st.slots)+more, every)
 }
 
-// dropExpired drops the states that have expired at a time.
+// sweep drops the states that have expired at a time, in place. It begins after an empty slot, so that a
+// state only moves to slots that were examined before.
+func (st *states) sweep(now int64) {
+	n := len(st.slots)
+	first := slices.IndexFunc(st.slots, func(sl slot) bool { return sl.sum == 0 })
+	for i := range n {
+		at := &st.slots[(first+1+i)%n]
+		if sl := *at; sl.sum != 0 {
+			*at = slot{}
+			st.used--
+			if sl.expires > now {
+				st.insert(&sl)
+			}
+		}
+	}
+}
+
+// dropExpired drops the states that have expired at a time, and memory that they leave unused.
 func (sh *shard) dropExpired(now int64) {
 	st := &sh.states
 	st.check = now + checkAfter

@@ -2,10 +2,13 @@ package memstore_test
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
@@ -113,5 +116,49 @@ func BenchmarkCharge(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// States that have expired make room for others without new memory, and none is lost when they do.
+func TestExpiredStatesMakeRoom(t *testing.T) {
+	scaletest.Unraced(t)
+	const kept, keys, rounds = 40, 500, 20
+	store := memstore.MustNew(&memstore.Options{Shards: 1, Now: atNoon})
+	for i := range kept {
+		if !charge(store, bucket(fmt.Sprint("kept", i), 10, 0)) {
+			t.Fatal("refused within the limit")
+		}
+	}
+	var size int64
+	for i := range keys * rounds {
+		brief := bucket(fmt.Sprint("brief", i), 1, time.Duration(i)*time.Microsecond)
+		brief.Params = [6]int64{1, 0, 10, 0, 1, 1} // a token each microsecond
+		if !charge(store, brief) {
+			t.Fatalf("charge %d of another key was refused", i)
+		}
+		if i == keys {
+			size = store.Stats().Bytes
+		}
+	}
+	for i := range kept {
+		if charge(store, bucket(fmt.Sprint("kept", i), 10, 20*time.Millisecond)) {
+			t.Errorf("state %d was lost", i)
+		}
+	}
+	if got := store.Stats().Bytes; got != size {
+		t.Errorf("%d bytes after %d keys, %d after %d", size, keys, got, keys*rounds)
+	}
+	charges := []ratelimit.Charge{bucket("a key", 1, 0)}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for i := range keys * rounds {
+		c := &charges[0]
+		c.Key, c.N, c.Params = binary.AppendUvarint(c.Key[:0], uint64(i)), 1, [6]int64{1, 0, 10, 0, 1, 1}
+		c.Now += 10
+		_ = store.Charge(context.Background(), charges)
+	}
+	runtime.ReadMemStats(&after)
+	if n := (after.TotalAlloc - before.TotalAlloc) / (keys * rounds); n > 0 {
+		t.Errorf("a charge allocates %d bytes", n)
 	}
 }
