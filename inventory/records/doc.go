@@ -44,6 +44,8 @@
 //	hidden         stored, never shown; needs column=name
 //	pattern=re     the regular expression (RE2) that the whole string must match; the last word
 //
+// A word that does not fit the Go type of its field is an error of [NewSchema], such as format=date for a time.
+//
 // A [Schema] is the resources of a store. Programs make one of parts:
 //
 //	schema, err := records.NewSchema(

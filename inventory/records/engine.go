@@ -44,8 +44,12 @@ type Engine struct {
 	commits      *sync.Map      // see AfterCommit: the entries of transactions, by their Tx
 }
 
-// New returns an engine over a store. opts may be nil.
+// New returns an engine over a store. opts may be nil. With a nil store every call of the engine is an error.
 func New(store Store, opts *Options) *Engine {
+	if v := reflect.ValueOf(store); store == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+		none := NewMemStore(nil)
+		none.failed, store = errors.New("records.New: the store is nil"), none
+	}
 	v := &Engine{store: store, opts: *cmp.Or(opts, &Options{}), commits: &sync.Map{}}
 	if v.opts.Now == nil {
 		v.opts.Now = time.Now

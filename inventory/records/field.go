@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -133,6 +134,9 @@ func newField(sf reflect.StructField) (*Field, error) {
 
 // prepare parses the default and the pattern.
 func (f *Field) prepare() (err error) {
+	if err := f.checkFormat(); err != nil {
+		return err
+	}
 	if f.Pattern != "" {
 		if f.pattern, err = regexp.Compile("^(?:" + f.Pattern + ")$"); err != nil {
 			return fmt.Errorf("the pattern %q is no regular expression of RE2: %w", f.Pattern, err)
@@ -192,12 +196,72 @@ func newExtra(name string, kind Kind, tag string, set []func(*Field)) (*Field, e
 	return f, f.prepare()
 }
 
+// scalars are the kinds of single values.
+var scalars = []Kind{Text, Int, Float, Bool, Time}
+
+// tagWords are the words of a tag, with the kinds of fields that they fit. Nil is all.
+var tagWords = map[string][]Kind{
+	"required": nil, "oncreate": nil, "readonly": nil, "admin": nil, "volatile": nil, "hidden": nil, "secret": nil,
+	"unique": scalars, "index": scalars, "shared": scalars, "counted": {Text, Int, Bool},
+	"natural": {Text}, "open": {Text}, "search": {Text, List},
+	"format=": {Text, List}, "values=": {Text}, "ref=": {Text}, "pattern=": {Text}, "default=": scalars, "column=": nil,
+	"min=": {Text, Int, Float, List}, "max=": {Text, Int, Float, List}, "unique=": scalars,
+}
+
+// checkWord checks that a word exists, with or without a value, and fits the kind of the field.
+func (f *Field) checkWord(word string, hasValue bool) error {
+	key, form := word, "without a value"
+	if hasValue {
+		key, form = word+"=", "with a value"
+	}
+	kinds, ok := tagWords[key]
+	if !ok {
+		return fmt.Errorf("unknown word %q %s in the tag", word, form)
+	}
+	if kinds != nil && !slices.Contains(kinds, f.Kind) {
+		return fmt.Errorf("the word %q of the tag does not fit the type %s: it is for %v", word, f.Kind, kinds)
+	}
+	return nil
+}
+
+// checkFormat checks that the words that decide about the format fit each other and the type.
+func (f *Field) checkFormat() error {
+	_, known := expected[f.Format]
+	switch {
+	case f.Kind != Text && f.Format == "", f.Kind == List && f.Format == "uuid":
+	case f.Kind == List:
+		return fmt.Errorf("a list has no format %s: use uuid, or none", f.Format)
+	case !known && !slices.Contains([]string{"enum", "uuid", "speed"}, f.Format):
+		return fmt.Errorf("unknown format %q", f.Format)
+	case f.Ref != nil && f.Format != "uuid":
+		return fmt.Errorf("a reference is an id, and has no format %s", f.Format)
+	case f.Enum != nil && f.Format != "enum":
+		return fmt.Errorf("an enumeration has no format %s and no reference", f.Format)
+	case f.Open && f.Format != "enum":
+		return errors.New("only enumerations are open")
+	}
+	if f.Min != nil && f.Max != nil && *f.Min > *f.Max {
+		return fmt.Errorf("min=%v is above max=%v", *f.Min, *f.Max)
+	}
+	return nil
+}
+
 // setTag applies the words of a tag.
 func (f *Field) setTag(tag string) error {
-	tag, f.Pattern, _ = strings.Cut(tag, "pattern=")
+	tag, pattern, hasPattern := strings.Cut(tag, "pattern=")
+	if hasPattern {
+		f.Pattern, tag = pattern, tag+"pattern="
+	}
 	for part := range strings.SplitSeq(tag, ",") {
-		word, value, _ := strings.Cut(part, "=")
+		word, value, hasValue := strings.Cut(part, "=")
+		if part == "" {
+			continue
+		}
+		if err := f.checkWord(word, hasValue); err != nil {
+			return err
+		}
 		switch {
+		case word == "pattern":
 		case word == "unique" && value != "":
 			with, optional := strings.CutSuffix(value, "?")
 			f.keys = append(f.keys, Unique{Fields: []string{with, f.Name}})
@@ -274,14 +338,15 @@ func (f *Field) setWord(word, value string) (err error) {
 			return fmt.Errorf("ref=%s has no effect of a deletion: add :null, :cascade or :restrict", value)
 		}
 		f.Format, f.Ref = "uuid", &Reference{To: to, Cascade: effect == "cascade", Restrict: effect == "restrict"}
-	case word != "": // "" is no tag
-		return fmt.Errorf("unknown word %q in the tag", word)
 	}
 	return err
 }
 
 func parseBound(s string) (*float64, error) {
 	n, err := strconv.ParseFloat(s, 64)
+	if err == nil && n-n != 0 {
+		err = fmt.Errorf("%s is no bound", s)
+	}
 	return &n, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,6 +27,7 @@ type MemStore struct {
 	chain  []memLink                    // of the audit log, after pruned
 	pruned AuditPosition                // the last position that was deleted
 	anchor *AuditAnchor                 // of the last pruning; nil for none
+	failed error                        // of every call, for a store that was made without a schema; or nil
 }
 
 // memLink is an entry of the audit log in the chain.
@@ -34,9 +36,13 @@ type memLink struct {
 	hash []byte
 }
 
-// NewMemStore returns an empty store of a schema.
+// NewMemStore returns an empty store of a schema. With a nil schema every call of the store is an error.
 func NewMemStore(schema *Schema) *MemStore {
-	s := &MemStore{lock: semaphore.NewWeighted(maxReaders), tables: map[string]map[string]Record{}, keys: map[string]string{}}
+	var failed error
+	if schema == nil {
+		failed, schema = errors.New("records.NewMemStore: the schema is nil"), &Schema{}
+	}
+	s := &MemStore{failed: failed, lock: semaphore.NewWeighted(maxReaders), tables: map[string]map[string]Record{}, keys: map[string]string{}}
 	s.schema.Store(schema)
 	for _, r := range schema.StoredResources() {
 		s.tables[r.Name] = map[string]Record{}
@@ -49,6 +55,9 @@ func (s *MemStore) Schema() *Schema { return s.schema.Load() }
 
 // reading calls read while no transaction runs.
 func reading[T any](ctx context.Context, s *MemStore, read func() (T, error)) (result T, err error) {
+	if s.failed != nil {
+		return result, s.failed
+	}
 	if err := s.lock.Acquire(ctx, 1); err != nil {
 		return result, err
 	}
@@ -101,6 +110,9 @@ func (s *MemStore) ListLatest(ctx context.Context, q *Query) (*Page, error) {
 
 // Change runs f in a transaction. There is one at a time.
 func (s *MemStore) Change(ctx context.Context, f func(tx Tx) error) error {
+	if s.failed != nil {
+		return s.failed
+	}
 	if err := s.lock.Acquire(ctx, maxReaders); err != nil {
 		return err
 	}

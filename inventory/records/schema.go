@@ -131,6 +131,11 @@ func Migrations(all ...Migration) Part {
 			if m.Version < 1 || slices.ContainsFunc(s.migrations, func(other Migration) bool { return other.Version == m.Version }) {
 				return fmt.Errorf("the migration %d is below 1 or a duplicate", m.Version)
 			}
+			for database := range m.Statements {
+				if database != "" && database != "sqlite" && database != "postgres" {
+					return fmt.Errorf("the migration %d has statements for the database %q: use sqlite, postgres, or an empty name for both", m.Version, database)
+				}
+			}
 			s.migrations = append(s.migrations, m)
 		}
 		slices.SortFunc(s.migrations, func(a, b Migration) int { return cmp.Compare(a.Version, b.Version) })
@@ -159,6 +164,9 @@ func (s *Schema) TablePrefix() string { return s.tablePrefix }
 func NewSchema(parts ...Part) (*Schema, error) {
 	s := &Schema{parts: slices.Clone(parts), byName: map[string]*Resource{}, byType: map[reflect.Type]*Resource{}}
 	for _, p := range slices.Concat(parts, builtIn()) {
+		if p.add == nil {
+			return nil, errors.New("schema: a part is the zero Part")
+		}
 		if err := p.add(s); err != nil {
 			return nil, fmt.Errorf("schema: %w", err)
 		}

@@ -2,7 +2,10 @@ package records_test
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -114,4 +117,78 @@ func TestSchemaErrors(t *testing.T) {
 	f, ok := records.Of[plain](schema).Field("select")
 	require.True(t, ok)
 	require.Equal(t, "select_", f.Column, "a word of SQL")
+}
+
+// TestTagWords: a word that does not fit the type of its field is an error of the schema that names both.
+func TestTagWords(t *testing.T) {
+	t.Parallel()
+	words := []string{
+		"required", "oncreate", "readonly", "admin", "volatile", "unique", "index", "counted", "search", "natural", "open",
+		"min=1", "max=9", "default=1", "ref=things:null", "values=a|b", "pattern=a", "format=date", "format=mac", "format=uuid",
+	}
+	fit := map[records.Kind]string{
+		records.Text:  "required oncreate readonly admin volatile unique index counted search natural min=1 max=9 default=1 ref=things:null values=a|b pattern=a format=date format=mac format=uuid",
+		records.Int:   "required oncreate readonly admin volatile unique index counted min=1 max=9 default=1",
+		records.Float: "required oncreate readonly admin volatile unique index min=1 max=9 default=1",
+		records.Bool:  "required oncreate readonly admin volatile unique index counted",
+		records.Time:  "required oncreate readonly admin volatile unique index",
+		records.List:  "required oncreate readonly admin volatile search min=1 max=9 format=uuid",
+	}
+	for kind, fitting := range fit {
+		for _, word := range words {
+			tag := word
+			if kind == records.Text && (word == "index" || word == "counted" || word == "unique") {
+				tag += ",max=9" // which databases need
+			}
+			_, err := records.NewSchema(records.Define[plain](records.Definition{Name: "things", Label: "Thing"}), records.Extend("things", "size", kind, tag))
+			if slices.Contains(strings.Fields(fitting), word) {
+				require.NoError(t, err, "%s of a %s", word, kind)
+				continue
+			}
+			name, _, _ := strings.Cut(word, "=")
+			errtest.Want(t, err, "size things "+name)
+		}
+	}
+	for _, tag := range []string{"required=yes", "min", "format", "format=dates", "format=date,ref=things:null", "ref=things:null,format=mac", "values=a|b,format=date", "min=9,max=1", "max=nan"} {
+		_, err := records.NewSchema(records.Define[plain](records.Definition{Name: "things", Label: "Thing"}), records.Extend("things", "size", records.Text, tag))
+		if tag == "format=date,ref=things:null" {
+			require.NoError(t, err) // a reference is an id
+			continue
+		}
+		errtest.Want(t, err, "size things")
+	}
+	errtest.Want(t, func() error {
+		_, err := records.NewSchema(records.Define[dated](records.Definition{Name: "things", Label: "Thing"}))
+		return err
+	}(), "Bought dated format")
+}
+
+type dated struct {
+	records.Base
+	Bought time.Time `json:"bought" field:"format=date"`
+}
+
+// TestNil: what is missing is an error with a name, and not a panic.
+func TestNil(t *testing.T) {
+	t.Parallel()
+	_, err := records.NewSchema(records.Part{})
+	errtest.Want(t, err, "schema part")
+	var unopened *records.MemStore
+	for want, store := range map[string]records.Store{"schema": records.NewMemStore(nil), "store": unopened, "records.New store": nil} {
+		v := records.New(store, nil)
+		errtest.Want(t, v.Store().Change(t.Context(), func(records.Tx) error { return nil }), want)
+		_, err := v.Store().List(t.Context(), &records.Query{})
+		errtest.Want(t, err, want)
+		require.Error(t, v.Create(t.Context(), records.Caller{}, &plain{}))
+	}
+}
+
+// TestMigrations: a program adds migrations and can't replace one of a library.
+func TestMigrations(t *testing.T) {
+	t.Parallel()
+	one := records.Migrations(records.Migration{Version: 1})
+	_, err := records.NewSchema(one, records.Migrations(records.Migration{Version: 1, Statements: map[string][]string{"": {"DROP TABLE devices"}}}))
+	errtest.Want(t, err, "migration 1 duplicate")
+	_, err = records.NewSchema(one, records.Migrations(records.Migration{Version: 2, Statements: map[string][]string{"mysql": {"SELECT 1"}}}))
+	errtest.Want(t, err, "migration 2 mysql sqlite postgres")
 }

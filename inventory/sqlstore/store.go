@@ -71,8 +71,12 @@ func New(ctx context.Context, writer, reader *sql.DB, d Dialect, schema *records
 	if opts != nil {
 		s.opts = *opts
 	}
-	if schema == nil || writer == nil || reader == nil {
-		return nil, errors.New("open the inventory: the schema or a handle is nil")
+	for name, missing := range map[string]bool{
+		"the schema": schema == nil, "the handle for writing": writer == nil, "the handle for reading": reader == nil, "the dialect": d.Classify == nil,
+	} {
+		if missing {
+			return nil, fmt.Errorf("open the inventory: %s is missing", name)
+		}
 	}
 	schema, err := d.within(s.opts.Namespace, schema)
 	if err != nil {
