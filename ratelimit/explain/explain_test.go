@@ -461,7 +461,8 @@ func compareWithDecide(t *testing.T, seed uint64, key, value string, met map[exp
 	rules, request := tree(r, 2), drawRequest(r, key, value)
 	format := []ratelimit.KeyFormat{ratelimit.KeyUnambiguous, ratelimit.KeyReference}[seed%2]
 	now, recorded := time.Unix(1e9+int64(seed%1e6), 0), &recorder{statistics: map[string]*ratelimit.LimitStats{}}
-	engine := ratelimit.MustNew(recorded, &ratelimit.Options{OverrideValues: true,
+	engine := ratelimit.MustNew(recorded, &ratelimit.Options{
+		OverrideValues:   true,
 		CounterKeyPrefix: "p:", CounterKeyFormat: format, MaxRequestStats: 1 << 20, Stats: recorded, Now: func() time.Time { return now },
 		Log: slog.New(slog.DiscardHandler),
 	})
