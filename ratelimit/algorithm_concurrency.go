@@ -70,7 +70,7 @@ func permits(s *State) (n int64) {
 func (*permitCharger) report(t *Charge) (r report) {
 	used := permits(&t.State)
 	r.remaining = max(t.Params[1]-used, 0)
-	if used > 0 {
+	if used > 0 && t.Params[1] > 0 { // nothing passes a limit of 0, then as now
 		last := t.State[0]
 		for last > 0 && t.State[1+last%slots] == 0 {
 			last--

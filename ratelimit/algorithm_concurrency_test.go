@@ -95,3 +95,21 @@ func TestPermitsAreHeldForAUnit(t *testing.T) {
 		return nil
 	})
 }
+
+// A limit of 0 lets as many pass now as on a new key, though permits of another limit are in use.
+func TestConcurrencyOfNone(t *testing.T) {
+	l, err := ratelimit.NewLimiter("l", newChargeStore(), ratelimit.Limit{Algorithm: ratelimit.Concurrency, RequestsPerUnit: 2, Unit: ratelimit.Minute}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Allow(t.Context(), "key"); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.SetLimit(ratelimit.Limit{Algorithm: ratelimit.Concurrency, Unit: ratelimit.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := l.Allow(t.Context(), "key")
+	if err != nil || s.Code != ratelimit.OverLimit || s.ResetSeconds != 0 || s.RetrySeconds != 1 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
