@@ -62,6 +62,30 @@ func TestDocument(t *testing.T) {
 	c.Send("GET", "/openapi.json", nil, "If-None-Match", zipped.Header().Get("ETag")).Want(304)
 }
 
+// TestDocumentSize holds the size of the document, which that of generated clients follows: with these numbers oapi-codegen
+// makes 90,000 lines of all operations.
+func TestDocumentSize(t *testing.T) {
+	t.Parallel()
+	text := newHarness(t, nil).as("").Send("GET", "/openapi.json", nil).Want(200).Body.Bytes()
+	var doc struct {
+		Paths map[string]map[string]struct {
+			Parameters []object
+			Responses  map[string]object
+		}
+	}
+	ok(t, json.Unmarshal(text, &doc))
+	operations, parameters, responses := 0, 0, 0
+	for _, methods := range doc.Paths {
+		for _, op := range methods {
+			operations, parameters, responses = operations+1, parameters+len(op.Parameters), responses+len(op.Responses)
+		}
+	}
+	t.Logf("%d operations, %d parameters, %d responses, %d bytes", operations, parameters, responses, len(text))
+	if parameters > 5*operations || responses > 7*operations/2 || len(text) > 4500*operations {
+		t.Errorf("%d operations have %d parameters, %d responses and %d bytes", operations, parameters, responses, len(text))
+	}
+}
+
 // TestDocumentParameters checks that the API accepts exactly the parameters in the
 // document.
 func TestDocumentParameters(t *testing.T) {

@@ -13,6 +13,14 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
+// TestForgottenAddressTooLong checks that what the document refuses is refused, whether the address is known or not.
+func TestForgottenAddressTooLong(t *testing.T) {
+	t.Parallel()
+	c := newHarness(t, nil).as("")
+	c.Send("POST", "/users/forgot-password", object{"email": strings.Repeat("a", 254)}).Want(200)
+	c.Send("POST", "/users/forgot-password", object{"email": strings.Repeat("a", 255)}).WantError(400, "email")
+}
+
 // blocking is a store whose calls wait while it is blocked, and are counted.
 type blocking struct {
 	records.Store

@@ -47,17 +47,17 @@ func (op *operation) exporting() {
 	op.doc.Responses = append(op.doc.Responses,
 		openapi.Response{Status: http.StatusOK, ContentType: "text/csv", Schema: openapi.String("A line with the names of the fields, and one for each record.")},
 		openapi.Response{Status: http.StatusOK, ContentType: "application/x-ndjson", Schema: openapi.String("A record in JSON on each line.")},
-		openapi.Response{Status: http.StatusOK, ContentType: "application/yaml", Schema: openapi.String("A list of the records.")})
+		openapi.Response{Status: http.StatusOK, ContentType: "application/yaml", Schema: openapi.Array(openapi.Object(""), 0, 0)}) // of records
 	if _, taken := r.Field(keysParameter); !taken {
 		op.doc.Parameters = append(op.doc.Parameters, openapi.Parameter{
-			Name: keysParameter, Schema: &openapi.Schema{Type: "string", Enum: []any{"id", "natural"}},
+			Name: keysParameter, Schema: &openapi.Schema{Name: "ExportKeys", Type: "string", Enum: []any{"id", "natural"}},
 			Description: "natural: an export has the fields that clients can set, with natural keys in place of ids, so that an import creates the records again.",
 		})
 	}
 	if _, taken := r.Field(formatParameter); taken {
 		return
 	}
-	names := openapi.String("")
+	names := openapi.String("").Named("ExportFormat")
 	for _, f := range formats() {
 		names.Enum = append(names.Enum, f.name)
 	}

@@ -65,9 +65,10 @@ func (a *API) newDocument() (*document, error) {
 	}
 	plain, err := openapi.Document(openapi.Info{
 		Title: "Network inventory", Version: a.opts.Version, Server: a.opts.ServerURL,
-		Description: "Devices, their interfaces, locations, VLANs, links, events, metrics and users, and the audit log of all changes.",
-		License:     &openapi.License{Name: "MIT", Identifier: "MIT"},
-		Tags:        tags,
+		Description: "Devices, their interfaces, locations, VLANs, links, events, metrics and users, and the audit log of all changes. " +
+			"Every response has the headers X-Request-ID, X-Response-Time, X-RateLimit-Limit, X-RateLimit-Remaining and X-RateLimit-Reset.",
+		License: &openapi.License{Name: "MIT", Identifier: "MIT"},
+		Tags:    tags,
 	}, all)
 	if err != nil {
 		return nil, fmt.Errorf("generate the OpenAPI document: %w", err)

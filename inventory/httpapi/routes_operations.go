@@ -54,7 +54,7 @@ func create(r *records.Resource) operation {
 		Parameters: []openapi.Parameter{openapi.DryRun(), openapi.IdempotencyKey()},
 		Body:       openapi.OneOf(openapi.Name(r)+"Input", draft, items(draft).Named(openapi.Name(r)+"Drafts")),
 		Responses: []openapi.Response{{
-			Status: http.StatusCreated, Schema: openapi.OneOf(openapi.Name(r)+"Result", openapi.Record(r), bulk(r, "Created", openapi.Record(r))),
+			Status: http.StatusCreated, Schema: openapi.OneOf(openapi.Name(r)+"Result", openapi.Record(r), bulk(plural(r), "Created", openapi.Record(r))),
 			Headers: []openapi.Header{openapi.ETag(), openapi.Location()},
 		}},
 		Errors: []int{http.StatusConflict, http.StatusUnprocessableEntity},
@@ -95,7 +95,7 @@ func (a *API) changeMany(r *records.Resource) operation {
 		ID: "change" + plural(r), Tag: r.Name, Summary: "Change some fields of several " + r.Noun() + "s atomically",
 		Parameters: []openapi.Parameter{openapi.DryRun()},
 		Body:       items(openapi.ItemChange(r, a.input(r)...)),
-		Responses:  []openapi.Response{{Status: http.StatusOK, Schema: bulk(r, "Updated", openapi.Record(r))}},
+		Responses:  []openapi.Response{{Status: http.StatusOK, Schema: bulk(plural(r), "Updated", openapi.Record(r))}},
 		Errors:     []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed, http.StatusUnprocessableEntity},
 	}, (*call).changeMany}
 }
@@ -113,8 +113,8 @@ func deleteMany(r *records.Resource) operation {
 	return operation{openapi.Operation{
 		ID: "delete" + plural(r), Tag: r.Name, Summary: "Delete several " + r.Noun() + "s atomically",
 		Parameters: []openapi.Parameter{openapi.DryRun()},
-		Body:       items(openapi.OneOf(openapi.Name(r)+"Deletion", openapi.ID(""), openapi.ItemDeletion(r))),
-		Responses:  []openapi.Response{{Status: http.StatusOK, Schema: bulk(r, "Deleted", openapi.ID(""))}},
+		Body:       items(openapi.OneOf("Deletion", openapi.ID(""), openapi.ItemDeletion())),
+		Responses:  []openapi.Response{{Status: http.StatusOK, Schema: bulk("Records", "Deleted", openapi.ID(""))}},
 		Errors:     []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed},
 	}, (*call).deleteMany}
 }
@@ -145,7 +145,7 @@ func recordResponse(r *records.Resource) openapi.Response {
 
 // partResponse is a record, or the requested fields of it.
 func partResponse(r *records.Resource) openapi.Response {
-	return openapi.Response{Status: http.StatusOK, Schema: openapi.Part(r), Headers: []openapi.Header{openapi.ETag()}}
+	return openapi.Response{Status: http.StatusOK, Schema: openapi.RecordOrPart(r), Headers: []openapi.Header{openapi.ETag()}}
 }
 
 func pageResponse(r *records.Resource) openapi.Response {
@@ -164,8 +164,8 @@ func confirmed() openapi.Response {
 func items(of *openapi.Schema) *openapi.Schema { return openapi.Array(of, 1, records.MaxItems) }
 
 // bulk returns the response to a bulk request: "Created", "Updated" or "Deleted".
-func bulk(r *records.Resource, done string, result *openapi.Schema) *openapi.Schema {
-	return openapi.Confirmation(plural(r)+done,
+func bulk(what, done string, result *openapi.Schema) *openapi.Schema {
+	return openapi.Confirmation(what+done,
 		openapi.Required(strings.ToLower(done), openapi.Integer("The number of records.", 0)),
 		openapi.Required("results", openapi.Array(result, 0, records.MaxItems)))
 }

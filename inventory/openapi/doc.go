@@ -12,7 +12,7 @@
 //	}})
 //
 // [Document] adds what all routes have in common: the parameters of paths and lists, the
-// errors, the headers of every response, and the ways to send a token.
+// errors, and the ways to send a token.
 //
 // # Design notes
 //
@@ -32,15 +32,17 @@
 // An optional string without a value is the empty string, so patterns and enumerations allow
 // it. The formats "ipv4" and "ipv6" are not used: an address may be either.
 //
-// The records of a list have a schema of their own without required properties, because the
-// parameter fields may omit any of them.
+// A list or a single record is whole, or has parts of records without required properties if the parameter fields is sent:
+// two alternatives, so that a program that does not send it has types without optional members.
 //
-// The parameters of a list are components, because several routes have them. First come those
-// of pages and order, then one for each field. The conditions with an operator, such as
-// hostname__contains, are the last parameter, named filter: an object in the style form with
-// explode, so that each of its properties is sent as a query parameter of its own. Pages show a
-// short list of parameters, and generated clients have a type with all operators. There is no
-// query parameter named filter.
+// The document is short, because generators make code of each parameter and response of each operation. So errors are two
+// responses, 4XX and 5XX, whose descriptions list the statuses of an operation. Headers that every response has are not
+// repeated. Enumerations of fields are components, which all schemas of a record share.
+//
+// The parameters of a list are components, because several routes have them. First come those of pages and order. The
+// conditions on fields, such as status and hostname__contains, are the last parameter, named filter: an object in the style
+// form with explode, so that each of its properties is sent as a query parameter of its own. There is no query parameter
+// named filter. Only the elements of lists, such as tags, have parameters of their own, because they may be repeated.
 //
 // Bodies with alternatives, and the alternatives, are components with names, because generators
 // name their types after them.

@@ -99,17 +99,6 @@ func SetCookie() Header {
 	return Header{"Set-Cookie", "Sets the cookie Bearer, which holds the token, or clears it.", String("")}
 }
 
-// commonHeaders are on every response.
-func commonHeaders() []Header {
-	return []Header{
-		{"X-Request-ID", "The id of the request, as in the server's log.", String("")},
-		{"X-Response-Time", "The time that the server took.", String("")},
-		{"X-RateLimit-Limit", "The number of requests allowed in a window.", Integer("", 0)},
-		{"X-RateLimit-Remaining", "The number of requests left in the current window.", Integer("", 0)},
-		{"X-RateLimit-Reset", "The start of the next window, in Unix seconds.", Integer("", 0)},
-	}
-}
-
 // The objects of an OpenAPI 3.1 document, with the members that are used here.
 type (
 	document struct {
@@ -144,7 +133,7 @@ type (
 	}
 	response struct {
 		Description string               `json:"description"`
-		Headers     map[string]reference `json:"headers"`
+		Headers     map[string]reference `json:"headers,omitempty"`
 		Content     content              `json:"content,omitempty"`
 	}
 	content   map[string]mediaType
@@ -159,7 +148,8 @@ type (
 		SecuritySchemes map[string]map[string]string `json:"securitySchemes"`
 	}
 	reference struct {
-		Ref string `json:"$ref"`
+		Ref         string `json:"$ref"`
+		Description string `json:"description,omitempty"` // in place of that of the component
 	}
 )
 
@@ -219,17 +209,18 @@ func (d *document) operation(op *Operation) *operation {
 	}
 	queried := func(r *records.Resource, all []Parameter) {
 		for _, p := range all {
-			ref := define(d, "parameters", d.Components.Parameters, r.Name+"."+p.Name, d.parameter(p))
-			out.Parameters = append(out.Parameters, ref)
+			if p.Name == filterName && p.Schema.Name == "" { // of this operation
+				out.Parameters = append(out.Parameters, d.parameter(p))
+				continue
+			}
+			out.Parameters = append(out.Parameters, define(d, "parameters", d.Components.Parameters, r.Name+"."+p.Name, d.parameter(p)))
 		}
 	}
 	if op.List != nil {
 		queried(op.List, listParameters(op.List))
 	}
 	if op.Filters != nil {
-		queried(op.Filters, slices.DeleteFunc(append([]Parameter{search()}, filters(op.Filters)...), func(p Parameter) bool {
-			return slices.ContainsFunc(op.Parameters, func(own Parameter) bool { return own.Name == p.Name })
-		}))
+		queried(op.Filters, append([]Parameter{search()}, filters(op.Filters, op.Parameters...)...))
 	}
 	if op.Body != nil {
 		out.RequestBody = &requestBody{Required: !op.OptionalBody, Content: content{}}
@@ -251,8 +242,14 @@ func (d *document) operation(op *Operation) *operation {
 		}
 		out.Responses[strconv.Itoa(r.Status)] = response{http.StatusText(r.Status), d.headers(r.Headers), body}
 	}
-	for _, status := range op.errors() {
-		out.Responses[strconv.Itoa(status)] = d.failure(status)
+	for class, name := range map[int]string{4: "ClientError", 5: "ServerError"} {
+		ref := d.failure(name)
+		for _, status := range op.errors() {
+			if status/100 == class {
+				ref.Description += strconv.Itoa(status) + " " + http.StatusText(status) + ". "
+			}
+		}
+		out.Responses[strconv.Itoa(class)+"XX"] = ref
 	}
 	return out
 }
@@ -272,22 +269,17 @@ func (op *Operation) errors() []int {
 	if op.Body != nil {
 		all = append(all, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
 	}
-	return all
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
-// failure defines the response with an error status.
-func (d *document) failure(status int) reference {
-	name := strings.ReplaceAll(http.StatusText(status), " ", "")
+// failure defines the response with an error.
+func (d *document) failure(name string) reference {
 	if _, ok := d.Components.Responses[name]; ok {
-		return reference{"#/components/responses/" + name}
+		return reference{Ref: "#/components/responses/" + name}
 	}
-	var headers []Header
-	switch status {
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusInsufficientStorage:
-		headers = []Header{{"Retry-After", "The number of seconds to wait before trying again.", Integer("", 0)}}
-	}
-	body := content{"application/json": {d.schema(errorBody())}, "application/problem+json": {d.schema(problem())}}
-	return define(d, "responses", d.Components.Responses, name, response{http.StatusText(status), d.headers(headers), body})
+	const text = "An error: code says which. 429, 503 and 507 have the header Retry-After, with seconds. A client that accepts application/problem+json gets the form of RFC 9457."
+	return define(d, "responses", d.Components.Responses, name, response{Description: text, Content: content{"application/json": {d.schema(errorBody())}}})
 }
 
 func (d *document) parameter(p Parameter) Parameter {
@@ -296,10 +288,10 @@ func (d *document) parameter(p Parameter) Parameter {
 	return p
 }
 
-// headers defines the headers of a response, and those of every response.
+// headers defines the headers of a response.
 func (d *document) headers(more []Header) map[string]reference {
 	all := map[string]reference{}
-	for _, h := range append(commonHeaders(), more...) {
+	for _, h := range more {
 		all[h.Name] = define(d, "headers", d.Components.Headers, h.Name, h)
 	}
 	return all
@@ -326,5 +318,5 @@ func define[T any](d *document, kind string, of map[string]T, name string, value
 		d.conflicts = append(d.conflicts, fmt.Errorf("openapi: two different %s have the name %s", kind, name))
 	}
 	of[name] = value
-	return reference{"#/components/" + kind + "/" + name}
+	return reference{Ref: "#/components/" + kind + "/" + name}
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
-	"slices"
+	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -21,10 +21,11 @@ import (
 // TestDocument validates the document with kin-openapi and checks its routes and lists.
 func TestDocument(t *testing.T) {
 	t.Parallel()
-	doc, err := openapi3.NewLoader().LoadFromData(document(t, whole()))
+	text := document(t, whole())
+	doc, err := openapi3.NewLoader().LoadFromData(text)
 	require.NoError(t, err)
 	t.Run("valid", func(t *testing.T) { testValid(t, doc) })
-	t.Run("routes", func(t *testing.T) { testRoutes(t, doc) })
+	t.Run("routes", func(t *testing.T) { testRoutes(t, doc, text) })
 	t.Run("lists", func(t *testing.T) { testLists(t, doc) })
 	t.Run("bodies", func(t *testing.T) { testBodies(t, doc) })
 	t.Run("requests", func(t *testing.T) { testRequests(t, doc) })
@@ -41,34 +42,35 @@ func TestDocumentIsTheSameEachTime(t *testing.T) {
 	t.Parallel()
 	first := document(t, whole())
 	require.Equal(t, string(first), string(document(t, whole())))
-	assert.Less(t, len(first), 45_000*len(schema.Resources()))
+	assert.Less(t, len(first), 36_000*len(schema.Resources()))
 }
 
 // testRoutes checks what all routes have in common.
-func testRoutes(t *testing.T, doc *openapi3.T) {
+func testRoutes(t *testing.T, doc *openapi3.T, text []byte) {
+	var raw struct { // with the descriptions beside references, which the library ignores
+		Paths map[string]map[string]struct {
+			Responses map[string]struct{ Description string }
+		}
+	}
+	require.NoError(t, json.Unmarshal(text, &raw))
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			where := method + " " + path
-			for _, status := range []int{400, 403, 421, 429, 500, 503} {
-				response := op.Responses.Status(status)
-				require.NotNil(t, response, "%s: %d", where, status)
-				for _, mime := range []string{"application/json", "application/problem+json"} {
-					assert.NotNil(t, response.Value.Content.Get(mime), where)
-				}
-				assert.Equal(t, status == 429 || status == 503, response.Value.Headers["Retry-After"] != nil, where)
+			has := func(status int) bool {
+				class := fmt.Sprintf("%dXX", status/100)
+				require.NotNil(t, op.Responses.Value(class).Value.Content.Get("application/json"), where)
+				return strings.Contains(raw.Paths[path][strings.ToLower(method)].Responses[class].Description, fmt.Sprint(status, " "))
 			}
-			for status, response := range op.Responses.Map() {
-				for _, name := range []string{"X-Request-ID", "X-Response-Time", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
-					assert.NotNil(t, response.Value.Headers[name], "%s %s has no %s", where, status, name)
-				}
+			for _, status := range []int{400, 403, 421, 429, 500, 503} {
+				assert.True(t, has(status), "%s: %d", where, status)
 			}
 			public := path == "/users/login"
 			assert.Equal(t, public, op.Security != nil && len(*op.Security) == 0, where)
-			assert.NotNil(t, op.Responses.Status(401), where)
+			assert.True(t, has(401), where)
 			for _, status := range []int{408, 413, 415} {
-				assert.Equal(t, op.RequestBody != nil, op.Responses.Status(status) != nil, "%s: %d", where, status)
+				assert.Equal(t, op.RequestBody != nil, has(status), "%s: %d", where, status)
 			}
-			assert.Equal(t, len(item.Parameters) > 0 || op.Parameters.GetByInAndName("path", "id") != nil, op.Responses.Status(404) != nil, where)
+			assert.Equal(t, len(item.Parameters) > 0 || op.Parameters.GetByInAndName("path", "id") != nil, has(404), where)
 		}
 	}
 	assert.Contains(t, doc.Components.SecuritySchemes, "bearer")
@@ -114,8 +116,8 @@ func sent(p *openapi3.Parameter) map[string]*openapi3.Schema {
 // too, because generators name their types after them.
 func testBodies(t *testing.T, doc *openapi3.T) {
 	named := func(s *openapi3.SchemaRef, where string) {
-		assert.True(t, s.Ref != "" || len(s.Value.OneOf) == 0, "%s has alternatives without a name", where)
-		for _, one := range s.Value.OneOf {
+		assert.True(t, s.Ref != "" || len(s.Value.OneOf)+len(s.Value.AnyOf) == 0, "%s has alternatives without a name", where)
+		for _, one := range append(s.Value.OneOf, s.Value.AnyOf...) {
 			assert.NotEmpty(t, one.Ref, "%s has an alternative without a name", where)
 		}
 	}
@@ -167,11 +169,11 @@ func testLists(t *testing.T, doc *openapi3.T) {
 			want = append(want, p.Name)
 		}
 		assert.ElementsMatch(t, want, names, r.Name)
-		assert.LessOrEqual(t, len(parameters), 9+len(r.Fields()), r.Name)
+		assert.LessOrEqual(t, len(parameters), 9, r.Name)
 		for _, f := range r.Fields() {
 			_, err := records.ParseQuery(r, url.Values{"sortby": {f.Name + ":desc"}})
-			values := parameters.GetByInAndName("query", "sortby").Schema.Value.Items.Value.Enum
-			assert.Equal(t, err == nil, slices.Contains(values, any(f.Name+":desc")), "%s by %s", r.Name, f.Name)
+			values := parameters.GetByInAndName("query", "sortby").Schema.Value.Items.Value.Pattern
+			assert.Equal(t, err == nil, regexp.MustCompile(values).MatchString(f.Name+":desc"), "%s by %s", r.Name, f.Name)
 		}
 	}
 }

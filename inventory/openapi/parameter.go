@@ -3,6 +3,7 @@ package openapi
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -68,25 +69,24 @@ const (
 	maxFilterValues = 100 // of __in
 )
 
-// listParameters returns those of a list: its pages and its order, then each field, and last
-// the operators of all fields as one parameter.
+// listParameters returns those of a list: its pages and its order, and last the conditions on fields.
 func listParameters(r *records.Resource) []Parameter {
-	var sortKeys []any
+	var sortable []string
 	for _, f := range r.Fields() {
 		if f.Sortable() {
-			sortKeys = append(sortKeys, f.Name+":asc", f.Name+":desc")
+			sortable = append(sortable, f.Name)
 		}
 	}
-	sortby := Array(&Schema{Type: "string", Enum: sortKeys}, 0, records.MaxSortKeys)
+	sortby := Array(oneOf(sortable, ":(asc|desc)"), 0, records.MaxSortKeys)
 	sortby.UniqueItems = true
 	all := []Parameter{
 		{Name: "page", Schema: positive(1), Description: "The number of the page, from 1. Not together with cursor."},
 		{Name: "limit", Schema: positive(records.DefaultLimit), Description: fmt.Sprintf("The number of records in a page. More than %d count as %d.", records.MaxLimit, records.MaxLimit)},
-		{Name: "sortby", Schema: sortby, Description: "A field and asc or desc. May be repeated; fields apply in the order given."},
+		{Name: "sortby", Schema: sortby, Description: "A field and asc or desc, such as " + sortable[0] + ":asc. May be repeated; fields apply in the order given. Fields: " + strings.Join(sortable, ", ") + "."},
 		search(),
 		Fields(r),
 		{
-			Name: "count", Schema: &Schema{Type: "string", Enum: []any{"exact", "estimated", "none", "true", "false"}},
+			Name: "count", Schema: &Schema{Name: "CountMode", Type: "string", Enum: []any{"exact", "estimated", "none", "true", "false"}},
 			Description: fmt.Sprintf("exact or true, the default: count all records. estimated: count up to %d records, or %d of those that have their location through other records for a user with locations, unless the total is known. none or false: omit the totals.", records.MaxEstimate, records.MaxPlacedEstimate),
 		},
 		{Name: "cursor", Schema: String(""), AllowEmptyValue: true, Description: "Empty to start, then meta.next_cursor of the previous page, with the same sortby."},
@@ -101,15 +101,21 @@ func search() Parameter {
 
 // Fields returns the parameter with the fields to return.
 func Fields(r *records.Resource) Parameter {
-	var names []any
+	var names []string
 	for _, f := range r.Fields() {
 		if isShown(f) {
 			names = append(names, f.Name)
 		}
 	}
-	fields := Array(&Schema{Type: "string", Enum: names}, 1, len(names))
+	fields := Array(oneOf(names, ""), 1, len(names))
 	fields.UniqueItems = true
-	return commaSeparated(Parameter{Name: "fields", Schema: fields, Description: "The fields to return, separated by commas."})
+	return commaSeparated(Parameter{Name: "fields", Schema: fields, Description: "The fields to return, separated by commas: some of " + strings.Join(names, ", ") + "."})
+}
+
+// oneOf returns a string that is one of several names, with an end in the form of a pattern. Generators make types of
+// enumerations, which would be most of a client.
+func oneOf(names []string, end string) *Schema {
+	return &Schema{Type: "string", Pattern: "^(" + strings.Join(names, "|") + ")" + end + "$", Examples: []any{names[0] + strings.ReplaceAll(end, "(asc|desc)", "asc")}}
 }
 
 // positive returns a whole number from 1.
@@ -131,49 +137,56 @@ func searchString() *Schema {
 	return s
 }
 
-// filters returns the parameters for the value of each field, and one for the operators of all
-// of them: an object whose properties are the query parameters, which is the meaning of the
-// style form with explode.
-func filters(r *records.Resource) []Parameter {
+// filters returns the parameters for the elements of lists, and one for all other conditions on fields: an object whose
+// properties are the query parameters, which is the meaning of the style form with explode. Those named in without are
+// left out.
+func filters(r *records.Resource, without ...Parameter) []Parameter {
 	var all []Parameter
-	var operators []Property
-	names := map[*records.Field][]string{}
+	var conditions []Property
+	name := Name(r) + "Filter"
 	for _, p := range r.Parameters() {
-		if p.Op == records.Eq || p.Op == records.AnyWithin {
+		switch {
+		case slices.ContainsFunc(without, func(own Parameter) bool { return own.Name == p.Name }):
+			name = "" // it is another one
+		case p.Op == records.Eq && p.Field.Kind == records.List: // the style form does not define how nested arrays are sent
 			all = append(all, filter(r, p))
-			continue
-		}
-		operators = append(operators, operator(r, p))
-		names[p.Field] = append(names[p.Field], p.Name)
-	}
-	for i := range all {
-		if f, _ := r.Field(all[i].Name); len(names[f]) > 0 {
-			all[i].Description += " Further conditions are in " + filterName + ": " + strings.Join(names[f], ", ") + "."
+		default:
+			conditions = append(conditions, condition(r, p))
 		}
 	}
-	if len(operators) == 0 {
+	if len(conditions) == 0 {
 		return all
 	}
 	return append(all, Parameter{
-		Name: filterName, Style: "form", Explode: new(true), Schema: Object(Name(r)+"Filter", operators...),
+		Name: filterName, Style: "form", Explode: new(true), Schema: Object(name, conditions...),
 		Example: map[string]any{}, // or pages would send a made-up value of every property
-		Description: "Conditions with an operator. Each property is a query parameter of its own, such as " +
-			operators[0].Name + "; there is no parameter named " + filterName + ".",
+		Description: "Conditions on fields. Each property is a query parameter of its own, such as " +
+			conditions[0].Name + "; there is no parameter named " + filterName + ". " + operators,
 	})
 }
 
-// filterName is the name of the parameter with the operators, which is not sent.
+// operators describes the conditions.
+const operators = "The name of a field: equal to this value. Ends of names: __ne: not equal to it, or without a value; " +
+	"__in: equal to one of these values, separated by commas; __contains, __startswith: contains the string, or starts with it, ignoring ASCII case; " +
+	"__gt, __gte, __lt, __lte: greater or later, or less or earlier, or equal; __isnull: true without a value, false with one; " +
+	"__covers: contains this address or network; __within: an address in this network, whatever its own prefix length."
+
+// filterName is the name of the parameter with the conditions, which is not sent.
 const filterName = "filter"
 
-// operator returns a condition as a property of the parameter with the operators. Its value is
-// never an array, because the style form does not define how nested arrays are sent.
-func operator(r *records.Resource, p records.Parameter) Property {
+// condition returns a condition on a field as a property.
+func condition(r *records.Resource, p records.Parameter) Property {
 	out := filter(r, p)
 	s := *out.Schema
-	if s.Items != nil {
+	switch {
+	case s.Items != nil:
 		s = Schema{Type: "string", Examples: []any{separated(s.Items)}}
+	case p.Op != records.Eq && s.Enum != nil: // the type of the equality is enough
+		s = *oneOf(p.Field.Enum, "")
 	}
-	s.Description = out.Description
+	if p.Op == records.AnyWithin {
+		s.Description = out.Description
+	}
 	return Optional(p.Name, &s)
 }
 
@@ -196,21 +209,7 @@ func separated(s *Schema) string {
 
 // filter returns the parameter of a condition on a field.
 func filter(r *records.Resource, p records.Parameter) Parameter {
-	out := Parameter{Name: p.Name, Schema: operand(p.Field), Description: map[records.Op]string{
-		records.Eq:         "Equal to this value.",
-		records.Ne:         "Not equal to this value, or without a value.",
-		records.Contains:   "Contains this string, ignoring ASCII case.",
-		records.StartsWith: "Starts with this string, ignoring ASCII case.",
-		records.In:         "Equal to one of these values, separated by commas.",
-		records.Gt:         "Greater or later than this value.",
-		records.Gte:        "Greater or later than this value, or equal to it.",
-		records.Lt:         "Less or earlier than this value.",
-		records.Lte:        "Less or earlier than this value, or equal to it.",
-		records.IsNull:     "true: without a value. false: with a value.",
-		records.Covers:     "Contains this address or network.",
-		records.Within:     "An address in this network, whatever its own prefix length.",
-		records.AnyWithin:  "One of the addresses is in this network, whatever its own prefix length: " + addresses(r) + ".",
-	}[p.Op]}
+	out := Parameter{Name: p.Name, Schema: operand(p.Field)}
 	switch {
 	case p.Field.Kind == records.List:
 		out.Schema = &Schema{Type: "array", Items: searchString()}
@@ -222,6 +221,9 @@ func filter(r *records.Resource, p records.Parameter) Parameter {
 		return commaSeparated(out)
 	case p.Op == records.Within || p.Op == records.AnyWithin || p.Op == records.Covers:
 		out.Schema = &Schema{Type: "string", Pattern: `^[0-9A-Fa-f:.]{2,45}(/[0-9]{1,3})?$`, MaxLength: maxFilterLength, Examples: []any{"192.0.2.0/24"}}
+		if p.Op == records.AnyWithin {
+			out.Description = "One of the addresses is in this network, whatever its own prefix length: " + addresses(r) + "."
+		}
 	case p.Op == records.IsNull:
 		out.Schema = Boolean("")
 	}

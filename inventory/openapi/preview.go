@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -25,8 +26,8 @@ func Preview() *Schema {
 		Required("truncated", Boolean("Whether there are changes that are not listed.")))
 }
 
-// OrPreview returns the body of a response that is a [Preview] in a dry run. The id is that of
-// the operation.
+// OrPreview returns the body of a response that is a [Preview] in a dry run. The id is that of the operation, which names
+// the schema if the body has no name.
 func OrPreview(id string, s *Schema) *Schema {
-	return &Schema{Name: strings.ToUpper(id[:1]) + id[1:] + "Result", OneOf: []*Schema{s, Preview()}}
+	return &Schema{Name: cmp.Or(s.Name, strings.ToUpper(id[:1])+id[1:]) + "OrPreview", OneOf: []*Schema{s, Preview()}}
 }

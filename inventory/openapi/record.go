@@ -18,23 +18,44 @@ func Name(r *records.Resource) string {
 	return name.String()
 }
 
+// camel returns the name of a field as part of one of a schema: "RackFace".
+func camel(field string) string {
+	var name strings.Builder
+	for word := range strings.SplitSeq(field, "_") {
+		name.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return name.String()
+}
+
 // Record returns the schema of a record in a response: every field, null where it has no
 // value.
 func Record(r *records.Resource) *Schema {
 	return Object(Name(r), properties(r, isShown, func(*records.Field) bool { return true })...)
 }
 
-// Part returns the schema of a record with some of its fields, and of more properties that it may
-// have.
-func Part(r *records.Resource, more ...Property) *Schema {
-	part := Object(Name(r)+"Part", append(properties(r, isShown, never), more...)...)
-	part.Description = "The record, or those of its fields that the parameter fields names."
-	return part
+// listed returns the schema of a record with more properties that it may have, and that of those of its fields that the
+// parameter fields names.
+func listed(r *records.Resource, more ...Property) (whole, part *Schema) {
+	whole = Record(r)
+	if len(more) > 0 {
+		whole = Object("Listed"+Name(r), append(properties(r, isShown, func(*records.Field) bool { return true }), more...)...)
+	}
+	part = Object(strings.TrimPrefix(whole.Name, "Listed")+"Part", append(properties(r, isShown, never), more...)...)
+	part.Description = "Those of the fields that the parameter fields names."
+	return whole, part
 }
 
-// Page returns the schema of a page of a list, whose records may have more properties.
+// RecordOrPart returns the schema of a record with more properties that it may have, or with the parameter fields of a part
+// of it.
+func RecordOrPart(r *records.Resource, more ...Property) *Schema {
+	whole, part := listed(r, more...)
+	return &Schema{Name: whole.Name + "OrPart", AnyOf: []*Schema{whole, part}}
+}
+
+// Page returns the schema of a page of a list, whose records may have more properties, or with the parameter fields of a
+// page of parts of them.
 func Page(r *records.Resource, more ...Property) *Schema {
-	part := Part(r, more...)
+	whole, part := listed(r, more...)
 	cursor := String("Continues the list with the parameter cursor. Absent or null on the last page.")
 	cursor.Type = []string{"string", "null"}
 	limit := Integer("The maximum number of records in a page.", 1)
@@ -46,7 +67,10 @@ func Page(r *records.Resource, more ...Property) *Schema {
 		Optional("total_count", Integer("The number of records. Absent with count=none.", 0)),
 		Optional("count", &Schema{Type: "string", Enum: []any{"exact", "estimated"}, Description: "estimated if there are more than total_count records. Only with count=estimated."}),
 		Optional("next_cursor", cursor))
-	return Object(Name(r)+"Page", Required("meta", meta), Required("data", Array(part, 0, records.MaxLimit)))
+	page := func(of *Schema) *Schema {
+		return Object(of.Name+"Page", Required("meta", meta), Required("data", Array(of, 0, records.MaxLimit)))
+	}
+	return &Schema{Name: Name(r) + "List", AnyOf: []*Schema{page(whole), page(part)}}
 }
 
 // Draft returns the schema of a new record. The fields that the inventory sets may be
@@ -89,8 +113,8 @@ func ItemChange(r *records.Resource, more ...Property) *Schema {
 
 // ItemDeletion returns the schema of one of several deletions: the id of the record and, optionally, the version
 // that it must have.
-func ItemDeletion(r *records.Resource) *Schema {
-	return Request(Name(r)+"ItemDeletion", Required("id", ID("The record to delete.")),
+func ItemDeletion() *Schema {
+	return Request("ItemDeletion", Required("id", ID("The record to delete.")),
 		Optional("if_version", Integer("The version that the record must have.", 1)))
 }
 
@@ -98,6 +122,11 @@ func ItemDeletion(r *records.Resource) *Schema {
 func withKeys(r *records.Resource, properties []Property) (all []Property) {
 	for _, p := range properties {
 		f, ok := r.Field(p.Name)
+		if ok && f.Nullable && f.Kind == records.Text && f.Enum == nil { // the empty string is null
+			optional := *p.Schema
+			optional.Format, optional.MinLength, optional.Pattern = "", 0, "^("+formatOf(f).pattern+")?$"
+			p.Schema = &optional
+		}
 		if !ok || f.Member == "" {
 			all = append(all, p)
 			continue
@@ -121,7 +150,7 @@ func eitherKey(r *records.Resource, s *Schema) *Schema {
 // naturalKey returns the schema of a natural key in place of an id.
 func naturalKey(f *records.Field) *Schema {
 	to := f.Ref.Resource()
-	s := &Schema{Description: fmt.Sprintf("In place of %s: the record of %s by its natural key.", f.Name, to.Name)}
+	s := &Schema{Name: Name(to) + "Key", Description: fmt.Sprintf("In place of an id: the record of %s by its natural key.", to.Name)}
 	var short []string
 	types := map[string]bool{}
 	for _, key := range to.ShortKeys() {
@@ -144,10 +173,10 @@ func naturalKey(f *records.Field) *Schema {
 	s.Description += " An object has some of " + strings.Join(members, ", ") + ", and must fit one record."
 	s.AnyOf = append(s.AnyOf, object)
 	if f.Nullable {
-		s.AnyOf = append(s.AnyOf, &Schema{Type: "null"})
+		s.Name, s.AnyOf = "Optional"+s.Name, append(s.AnyOf, &Schema{Type: "null"})
 	}
 	if len(s.AnyOf) == 1 {
-		object.Description = s.Description
+		object.Name, object.Description = s.Name, s.Description
 		return object
 	}
 	return s
@@ -218,6 +247,9 @@ func recordField(r *records.Resource, f *records.Field) *Schema {
 		sentences = append(sentences, s.Description)
 	}
 	s.Description = strings.Join(sentences, " ")
+	if s.Enum != nil { // all schemas of the record share the type
+		s.Name = Name(r) + camel(f.Name)
+	}
 	return s
 }
 

@@ -49,7 +49,7 @@ type component Schema
 // MarshalJSON encodes the schema, or a reference to its component if it has a name.
 func (s *Schema) MarshalJSON() ([]byte, error) {
 	if s.Name != "" {
-		return json.Marshal(reference{"#/components/schemas/" + s.Name})
+		return json.Marshal(reference{Ref: "#/components/schemas/" + s.Name})
 	}
 	return json.Marshal((*component)(s))
 }
@@ -189,25 +189,12 @@ func errorBody() *Schema {
 	}, errorDetails()...)...)
 }
 
-// problem is the body of an error for clients that accept the form of RFC 9457.
-func problem() *Schema {
-	status := Integer("", 400)
-	status.Maximum = new(599.0)
-	return Object("Problem", append([]Property{
-		Required("type", String("")),
-		Required("title", String("")),
-		Required("status", status),
-		Required("detail", String("What is wrong.")),
-		Required("code", codeOf(errcode.Errors())),
-	}, errorDetails()...)...)
-}
-
 // codeOf returns the codes of errors, of which the reference has the meanings.
 func codeOf(codes []string) *Schema {
 	return &Schema{Type: "string", Description: "A short name for programs.", Enum: enum(codes)}
 }
 
-// errorDetails are the properties that both forms of an error may have.
+// errorDetails are the properties that an error may have.
 func errorDetails() []Property {
 	fields := Array(Object("FieldError",
 		Required("field", String(`The path of the field, such as "location_id" or "tags[2]"; the name of a parameter; or "body".`)),

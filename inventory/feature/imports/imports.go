@@ -94,7 +94,7 @@ func description() openapi.Operation {
 			{Name: "prune", Schema: openapi.Boolean(""), Description: "true: also delete the records of the resources of the rows that no row is for. Not with on_error=skip."},
 			dryRun,
 		},
-		Body: openapi.String("The rows."), BodyTypes: []string{"text/csv", "application/jsonl", "application/yaml"},
+		Body: &openapi.Schema{Description: "The rows."}, BodyTypes: []string{"text/csv", "application/jsonl", "application/yaml"},
 		Responses: []openapi.Response{{Status: http.StatusOK, Schema: report}},
 		Errors:    []int{http.StatusConflict, http.StatusUnprocessableEntity},
 	}

@@ -3,6 +3,7 @@ package logins
 import (
 	"context"
 	"net/http"
+	"unicode/utf8"
 
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/feature"
@@ -56,12 +57,15 @@ func (l *logins) serveChanged(ctx context.Context, r *feature.Request, sent newP
 	return confirm("Password updated successfully"), nil
 }
 
+// maxEmail is the maximum number of characters of an email address.
+const maxEmail = 254
+
 // forgotten sends a reset code.
 func (l *logins) forgotten() feature.Operation {
 	return feature.Operation{Operation: openapi.Operation{
 		Method: http.MethodPost, Path: "/users/forgot-password", ID: "forgotPassword", Summary: "Send a reset code to the user with this email address, if there is one",
 		Parameters: []openapi.Parameter{dryRun("true: send no email.")},
-		Body:       openapi.Request("ForgottenPassword", openapi.Required("email", openapi.BoundedString(1, 254))),
+		Body:       openapi.Request("ForgottenPassword", openapi.Required("email", openapi.BoundedString(1, maxEmail))),
 		Responses:  confirmed(),
 	}, Access: auth.Public(), Handle: feature.WithBody(l.serveForgotten)}
 }
@@ -70,6 +74,9 @@ func (l *logins) forgotten() feature.Operation {
 func (l *logins) serveForgotten(ctx context.Context, r *feature.Request, sent forgottenPassword) (*feature.Response, error) {
 	if err := notEmpty("email", sent.Email); err != nil {
 		return nil, err
+	}
+	if utf8.RuneCountInString(sent.Email) > maxEmail {
+		return nil, records.Refuse("email", records.TooLong(maxEmail, "characters"))
 	}
 	q := l.account(r)
 	if err := l.ForgotPassword(ctx, q, sent.Email); err != nil {

@@ -24,7 +24,7 @@ func New() *feature.Feature {
 		Operations: []feature.Operation{listMetrics(), {
 			Operation: openapi.Operation{Method: http.MethodGet, Path: "/metrics/{id}"}, // by the same component as in the overview
 			Describe: func(schema *records.Schema, op *openapi.Operation) {
-				op.Responses[0].Schema = openapi.Part(records.Of[inventory.Metric](schema), hostname())
+				op.Responses[0].Schema = openapi.RecordOrPart(records.Of[inventory.Metric](schema), hostname())
 			},
 		}, latestMetric(), getHistory()},
 		Pages: pages(),

@@ -64,10 +64,13 @@ func describe(schema *records.Schema, op *openapi.Operation) {
 	for _, name := range prunable(schema) {
 		resource.Enum = append(resource.Enum, name)
 	}
+	age := openapi.String("Keep records that were created within this time, such as 720h; at least 1m.")
+	most := openapi.Integer("Keep this many of the newest records.", 1)
+	age.Type, most.Type = []string{"string", "null"}, []string{"integer", "null"}
 	op.Body = openapi.Request("Retention",
 		openapi.Required("resource", resource),
-		openapi.Optional("max_age", openapi.String("Keep records that were created within this time, such as 720h; at least 1m.")),
-		openapi.Optional("max_records", openapi.Integer("Keep this many of the newest records.", 1)))
+		openapi.Optional("max_age", age),
+		openapi.Optional("max_records", most))
 }
 
 // prunable returns the names of the resources that may be pruned.

@@ -9,7 +9,7 @@ type Query = NonNullable<paths["/devices"]["get"]["parameters"]["query"]>;
 const draft: Draft = { hostname: "sw1", ip: "192.0.2.1", model: "M", vendor: "V", os: "O", status: "active", location_id: null };
 const one: Body = draft;
 const several: Body = [draft, draft];
-const query: Query = { limit: 10, sortby: ["hostname:asc"], status: "active", filter: { hostname__contains: "sw", location_id__isnull: true } };
+const query: Query = { limit: 10, sortby: ["hostname:asc"], filter: { status: "active", hostname__contains: "sw", location_id__isnull: true } };
 
 function names(created: Created): string[] {
   return "results" in created ? created.results.map((device) => device.hostname) : [created.hostname];

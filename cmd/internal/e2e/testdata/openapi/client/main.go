@@ -85,8 +85,8 @@ func manage(ctx context.Context, url, password string) error {
 
 	start, none := "sw", false
 	list, err := client.ListDevicesWithResponse(ctx, &inventory.ListDevicesParams{
-		Status: new(inventory.ListDevicesParamsStatusActive), Sortby: &inventory.DevicesSortby{"hostname:asc"},
-		Filter: &inventory.DeviceFilter{HostnameStartswith: &start, LocationIdIsnull: &none},
+		Sortby: &inventory.DevicesSortby{"hostname:asc"},
+		Filter: &inventory.DeviceFilter{Status: new(inventory.DeviceFilterStatusActive), HostnameStartswith: &start, LocationIdIsnull: &none},
 	})
 	if err != nil {
 		return err
@@ -94,8 +94,12 @@ func manage(ctx context.Context, url, password string) error {
 	if list.JSON200 == nil {
 		return fmt.Errorf("list: %s %s", list.Status(), list.Body)
 	}
-	for _, d := range list.JSON200.Data {
-		fmt.Println("listed:", *d.Hostname, *d.Version, "of", *list.JSON200.Meta.TotalCount)
+	page, err := list.JSON200.AsDevicePage() // of whole records, without the parameter fields
+	if err != nil {
+		return err
+	}
+	for _, d := range page.Data {
+		fmt.Println("listed:", d.Hostname, *d.Version, "of", *page.Meta.TotalCount)
 	}
 	return change(ctx, client, device)
 }
@@ -119,7 +123,7 @@ func createLocation(ctx context.Context, client *inventory.ClientWithResponses) 
 func createDevice(ctx context.Context, client *inventory.ClientWithResponses, at *inventory.Location) (*inventory.Device, error) {
 	var body inventory.DeviceInput
 	if err := body.FromDeviceDraft(inventory.DeviceDraft{
-		Hostname: "sw1", Status: new(inventory.DeviceDraftStatusActive), LocationId: at.Id,
+		Hostname: "sw1", Status: new(inventory.DeviceStatusActive), LocationId: new(at.Id.String()),
 	}); err != nil {
 		return nil, err
 	}
@@ -143,7 +147,7 @@ func change(ctx context.Context, client *inventory.ClientWithResponses, device *
 	if read.JSON200 == nil {
 		return fmt.Errorf("get: %s %s", read.Status(), read.Body)
 	}
-	tag, offline := read.HTTPResponse.Header.Get("ETag"), inventory.DeviceChangeStatusOffline
+	tag, offline := read.HTTPResponse.Header.Get("ETag"), inventory.DeviceStatusOffline
 	for range 2 {
 		r, err := client.ChangeDeviceWithResponse(ctx, *device.Id, &inventory.ChangeDeviceParams{IfMatch: &tag}, inventory.DeviceChange{Status: &offline})
 		switch {
@@ -155,8 +159,8 @@ func change(ctx context.Context, client *inventory.ClientWithResponses, device *
 				return err
 			}
 			fmt.Println("changed:", changed.Status, *changed.Version)
-		case r.JSON412 != nil:
-			fmt.Println("refused:", r.JSON412.Status)
+		case r.JSON4XX != nil:
+			fmt.Println("refused:", r.JSON4XX.Status)
 		default:
 			return fmt.Errorf("change: %s %s", r.Status(), r.Body)
 		}
