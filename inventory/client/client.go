@@ -40,8 +40,8 @@ type Options struct {
 	Timeout time.Duration
 	// MaxResponse is the maximum size of a response that is kept in memory, in bytes, such as that of a page. Default: 64 MiB.
 	MaxResponse int64
-	// Retry is called before each wait for another attempt. The reason is an [*Error], or that of a failed connection.
-	// Default: nothing.
+	// Retry is called before each wait for another attempt of a request, but not by [Client.Changes]. The reason is an
+	// [*Error], or that of a failed connection. Default: nothing.
 	Retry func(wait time.Duration, reason error)
 }
 
