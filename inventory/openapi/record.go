@@ -122,7 +122,7 @@ func ItemDeletion() *Schema {
 func withKeys(r *records.Resource, properties []Property) (all []Property) {
 	for _, p := range properties {
 		f, ok := r.Field(p.Name)
-		if ok && f.Nullable && f.Kind == records.Text && f.Enum == nil { // the empty string is null
+		if ok && f.Nullable && f.Ref != nil { // the empty string is null
 			optional := *p.Schema
 			optional.Format, optional.MinLength, optional.Pattern = "", 0, "^("+formatOf(f).pattern+")?$"
 			p.Schema = &optional
