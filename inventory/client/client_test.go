@@ -410,8 +410,10 @@ func TestImport(t *testing.T) {
 	_, err = c.Import(ctx, []byte("hostname,ip\nsw2,here\n"), &client.Import{Format: "csv", Resource: "devices"})
 	e := failed(t, err)
 	require.Equal(t, "422 2 ip", fmt.Sprint(e.Status, " ", e.Problems[0].Line, " ", e.Problems[0].Column))
-	_, err = c.Import(ctx, rows, &client.Import{Format: "xml"})
-	require.ErrorContains(t, err, "csv")
+	for _, wrong := range []*client.Import{nil, {Format: "xml"}} {
+		_, err = c.Import(ctx, rows, wrong)
+		require.ErrorContains(t, err, "csv")
+	}
 }
 
 // TestChanges follows the changes across a restart of the server.

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -50,6 +51,7 @@ type Change struct {
 // error is an [*Error] with Problems. An import that changes existing records is repeated like other requests, because the
 // second time it changes nothing; one with Reject is not.
 func (c *Client) Import(ctx context.Context, rows []byte, of *Import) (*Report, error) {
+	of = cmp.Or(of, &Import{})
 	kind, ok := map[string]string{"csv": "text/csv", "jsonl": "application/jsonl", "yaml": "application/yaml"}[of.Format]
 	if !ok {
 		return nil, fmt.Errorf("client: Import.Format is %q: use csv, jsonl or yaml", of.Format)
