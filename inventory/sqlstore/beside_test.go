@@ -350,3 +350,18 @@ func TestHandles(t *testing.T) {
 	require.NoError(t, store.Close())
 	require.NoError(t, db.PingContext(t.Context()))
 }
+
+// TestOpenersOfHandles: processes that open one new database at the same time, each on a handle of its own, all get a store.
+func TestOpenersOfHandles(t *testing.T) {
+	onEmpty(t, func(t *testing.T, d *database) {
+		var all errgroup.Group
+		for range 4 {
+			db := d.handle(t)
+			all.Go(func() error {
+				_, err := d.within(t, db, "inventory", inventory.Schema())
+				return err
+			})
+		}
+		require.NoError(t, all.Wait())
+	})
+}
