@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -61,7 +62,7 @@ func (d *database) handle(t testing.TB) *sql.DB {
 func (d *database) within(t testing.TB, db *sql.DB, namespace string, schema *records.Schema) (*sqlstore.Store, error) {
 	t.Helper()
 	open := map[string]func(context.Context, *sql.DB, *records.Schema, *sqlstore.Options) (*sqlstore.Store, error){"sqlite": sqlite.New, "postgres": postgres.New}[d.kind]
-	store, err := open(t.Context(), db, schema, &sqlstore.Options{Namespace: namespace})
+	store, err := open(t.Context(), db, schema, &sqlstore.Options{Namespace: namespace, Timeout: 10 * time.Minute}) // the machine may be busy
 	if err == nil {
 		t.Cleanup(func() { require.NoError(t, store.Close()) })
 	}
