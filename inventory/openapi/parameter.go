@@ -107,8 +107,7 @@ func Fields(r *records.Resource) Parameter {
 			names = append(names, f.Name)
 		}
 	}
-	fields := Array(oneOf(names, ""), 1, len(names))
-	fields.UniqueItems = true
+	fields := Array(oneOf(names, ""), 1, 0) // one that is named twice is sent once
 	return commaSeparated(Parameter{Name: "fields", Schema: fields, Description: "The fields to return, separated by commas: some of " + strings.Join(names, ", ") + "."})
 }
 
