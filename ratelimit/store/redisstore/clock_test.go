@@ -40,6 +40,8 @@ func TestInstancesWithWrongClocks(t *testing.T) {
 	var all sync.WaitGroup
 	for a, instances := range limiters {
 		passed[a] = make([][]time.Time, len(instances))
+	}
+	for a, instances := range limiters {
 		for i, l := range instances {
 			all.Go(func() {
 				for began := time.Now(); time.Since(began) < seconds*time.Second; time.Sleep(5 * time.Millisecond) {
