@@ -123,9 +123,13 @@ func untimed(text string) string {
 	return regexp.MustCompile(`(RateLimit-Reset","value":)"\d+"`).ReplaceAllString(text, `$1"N"`)
 }
 
+// connections are numbers of connections: there is a second one if the server is asked for its time during a call.
+var connections = regexp.MustCompile(`(?m)(redis_pool.cx_(?:active|total)\S*) [12]$`)
+
 // golden compares a string with a file in testdata/replacement.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
+	got = connections.ReplaceAllString(got, "$1 1")
 	path := filepath.Join("testdata", "replacement", name)
 	if *update {
 		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
