@@ -22,7 +22,7 @@ import (
 // Left out are the operations that end the session of the test, or lock its account, and one check: that everything the
 // document allows is accepted. The records that a request refers to, unique keys and rules about two fields are beyond it.
 func TestSoakSchemathesis(t *testing.T) {
-	t.Parallel()
+	// Not in parallel: TestSoakLoad compares the memory of servers under a steady load.
 	program := os.Getenv("ASHLAR_SCHEMATHESIS")
 	if _, err := exec.LookPath(program); err != nil {
 		what := fmt.Sprintf("NO SCHEMATHESIS, so the API is not compared with its document: ASHLAR_SCHEMATHESIS, which .ci/run sets, is %q: %v", program, err)
