@@ -90,6 +90,7 @@ func addresses() map[string][]address {
 		"inventory-limit":     {{"8004", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"inventory-contracts": {{"8009", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"api-keys":            {{"8007", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
+		"redis-limit":         {{"8091", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+)\n`}},
 		"everything":          {{"8005", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 	}
 }
@@ -130,6 +131,7 @@ func startDocumented(t *testing.T, dir, command string) *listening {
 	if name == "ratelimitd" {
 		maps.Copy(environ, map[string]string{"HOST": "127.0.0.1", "PORT": "0", "GRPC_HOST": "127.0.0.1", "GRPC_PORT": "0", "DEBUG_HOST": "127.0.0.1", "DEBUG_PORT": "0"})
 	}
+	require.NotEmpty(t, addresses()[name], "which addresses does %s listen on?", name)
 	for _, a := range addresses()[name] {
 		args = append(args, strings.Fields(a.flags)...)
 	}
