@@ -13,8 +13,10 @@
 //
 // With Accounts of the API, users sign in with a password, a code of their second factor if they have one,
 // or through the identity provider. The token is a cookie of the console (HttpOnly, SameSite=Strict, for
-// the prefix only), which the API itself does not read. Without Accounts the console has no such page, and
-// the API gets the cookies and the Authorization header of the browser: its Authenticator identifies the sender.
+// the prefix only), which the API itself does not read. Without Accounts the console has no such page: the Authenticator
+// of the API identifies the sender by the request of the browser, with its cookies, its context and all headers that are
+// not about the page, such as X-User of a proxy. Forms have a token in every case (httpx/ui), because browsers send
+// cookies and passwords, and proxies headers, with requests of other pages too.
 //
 // # Design notes
 //

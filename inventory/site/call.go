@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx"
 )
@@ -137,25 +138,25 @@ func (q *Request) request(c *Call) (*http.Request, error) {
 	return r, nil
 }
 
-// passed are the headers of the browser that the API gets too: they say where the request comes from.
-var passed = []string{"X-Forwarded-For", "X-Real-Ip", "Forwarded", "X-Forwarded-Proto", "User-Agent", "X-Request-Id"}
+// aboutPage are the headers of the browser, and the beginnings of their names, that are about a page and not about who asks
+// for it. The API gets all others, whatever its Authenticator reads.
+var aboutPage = []string{"Accept", "Content-", "Hx-", "Idempotency-Key", "If-", "Last-Event-Id", "Origin", "Range", "Referer", "Transfer-Encoding"}
 
-// outgoing returns a request to the API with the token of the sender, or nil for an invalid target.
+// outgoing returns a request to the API from the sender, or nil for an invalid target.
 func (q *Request) outgoing(ctx context.Context, method, target string, body io.Reader) *http.Request {
 	r, err := http.NewRequestWithContext(ctx, method, target, body)
 	if err != nil {
 		return nil
 	}
-	r.RemoteAddr, r.Host, r.TLS, r.RequestURI = q.R.RemoteAddr, q.R.Host, q.R.TLS, target
-	names := passed
-	if q.SignIn == "" {
-		names = append([]string{"Authorization", "Cookie"}, passed...)
-	} else if q.token != "" {
-		r.Header.Set("Authorization", "Bearer "+q.token)
-	}
-	for _, name := range names {
-		if values := q.R.Header.Values(name); len(values) > 0 {
-			r.Header[name] = values
+	r.RemoteAddr, r.Host, r.TLS, r.RequestURI, r.Header = q.R.RemoteAddr, q.R.Host, q.R.TLS, target, q.R.Header.Clone()
+	maps.DeleteFunc(r.Header, func(name string, _ []string) bool {
+		return slices.ContainsFunc(aboutPage, func(start string) bool { return strings.HasPrefix(name, start) })
+	})
+	if q.SignIn != "" {
+		r.Header.Del("Authorization")
+		r.Header.Del("Cookie")
+		if q.token != "" {
+			r.Header.Set("Authorization", "Bearer "+q.token)
 		}
 	}
 	return r

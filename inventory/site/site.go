@@ -88,7 +88,7 @@ type Pages struct {
 	Counts   []Count
 	// SignIn and Account are the paths, below the prefix, of the page to go to without a valid token, and of that of one's
 	// own account, where a password is changed. The shared template "account" has the links to it. Empty for none: then the
-	// senders have accounts of a program, whose cookies and headers are sent on to the API.
+	// senders have accounts of a program, and the API gets cookies and Authorization too.
 	SignIn, Account string
 	Edits           map[string]Edit // by the name of a resource
 }
@@ -165,12 +165,6 @@ var errSignIn = errors.New("no valid token")
 
 // identify sets the rights of the sender.
 func (q *Request) identify(public bool) error {
-	if q.SignIn != "" && q.token == "" {
-		if public {
-			return nil
-		}
-		return errSignIn
-	}
 	who, rights, err := q.API.Rights(q.outgoing(q.R.Context(), http.MethodGet, "/", nil))
 	if e, ok := errors.AsType[*httpx.Error](err); ok && e.Status == http.StatusUnauthorized {
 		switch {
