@@ -19,11 +19,12 @@
 //	schema, err := inventory.NewSchema(
 //		records.Define[Cabinet](records.Definition{Name: "cabinets", Label: "Cabinet"}),
 //		records.Extend("devices", "cabinet_id", records.Text, "ref=cabinets:null"),
+//		records.ExtendChildren("cabinets", records.Child{Path: "devices", From: "devices", Field: "cabinet_id"}),
 //		inventory.Roles("collector"),
 //	)
 //
 // Stores that are opened with the schema have the tables and columns, and httpapi has the
-// routes, filters and documents.
+// routes, filters and documents. The page of a record in the console has a section for each resource that refers to it.
 //
 // # Design notes
 //

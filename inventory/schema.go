@@ -28,7 +28,8 @@ func NewSchema(parts ...records.Part) (*records.Schema, error) {
 func GloballyUniqueHostnames() records.Part { return records.UniqueKey("devices", "hostname") }
 
 // Roles returns the part of [NewSchema] that adds roles of the program to those that users may have.
-// What they may do is their scopes, in accounts.Options.
+// What they may do is their scopes, in accounts.Options, or with accounts of the program what the Access of resources and
+// operations says. An API refuses an Access that names other roles (httpapi.New).
 func Roles(names ...string) records.Part { return records.ExtendEnum("users", "role", names...) }
 
 // migrations is the history of the tables. A change of a table adds a number here, so that programs of earlier

@@ -17,12 +17,14 @@ Public         yes  yes yes yes  yes yes yes
 Everyone       no   yes yes yes  yes yes yes
 Admins         no   no  no  yes  no  no  yes
 Editors        no   no  yes yes  no  yes yes
+Clerks         no   no  no  yes  no  no  yes
 Owners         no   no  no  yes  yes yes yes
 Nobody         no   no  no  no   no  no  no
 `
 
 var permissions = map[string]auth.Permission{
 	"Public": auth.Public(), "Everyone": {Everyone: true}, "Admins": {Roles: []auth.Role{auth.Admin}}, "Nobody": {},
+	"Clerks":  {Roles: []auth.Role{"clerk"}},
 	"Editors": {Roles: []auth.Role{auth.Admin, auth.Editor}}, "Owners": {Roles: []auth.Role{auth.Admin}, Owner: true},
 }
 

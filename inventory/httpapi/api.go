@@ -146,6 +146,9 @@ func New(engine *records.Engine, authenticator Authenticator, opts *Options) (*A
 	if a.routes, err = a.table(); err != nil {
 		return nil, err
 	}
+	if err = a.checkRoles(); err != nil {
+		return nil, err
+	}
 	router, err := a.router()
 	if err != nil {
 		return nil, err

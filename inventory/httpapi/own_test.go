@@ -3,9 +3,12 @@ package httpapi_test
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/internal/errtest"
+	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -99,8 +102,9 @@ func TestDefinition(t *testing.T) {
 			readers, editors := records.Permission{Roles: []string{"viewer", "admin"}}, records.Permission{Roles: []string{"editor"}}
 			d.Access = records.Access{Read: readers, Create: editors}
 		})
-		send(c).WantError(403, "Forbidden")
-		made := c.Send("POST", "/books", `{"title":"a"}`, "X-Role", "editor").Want(201)
+		send(c).Want(201) // roles that are named lock no admins out
+		c.Send("POST", "/books", `{"title":"d"}`, "X-Role", "viewer").WantError(403, "Forbidden")
+		made := c.Send("POST", "/books", `{"title":"e"}`, "X-Role", "editor").Want(201)
 		at := made.Header().Get("Location")
 		c.Send("GET", at, nil, "X-Role", "editor").WantError(403, "Forbidden")
 		c.Send("GET", at, nil, "X-Role", "viewer").Want(200)
@@ -152,4 +156,55 @@ func TestDefinition(t *testing.T) {
 			t.Errorf("the audit log has %v", list.Data)
 		}
 	})
+}
+
+// contract is a record that a program adds to the inventory.
+type contract struct {
+	records.Base
+	DeviceID string `json:"device_id" field:"required,ref=devices:cascade"`
+	Customer string `json:"customer" field:"required,max=100,search"`
+}
+
+// contracts serves an inventory with contracts, which a role may change.
+func contracts(role string, more ...records.Part) (*httpapi.API, error) {
+	clerks := records.Permission{Roles: []string{role}}
+	schema, err := inventory.NewSchema(append(more,
+		records.Define[contract](records.Definition{Name: "contracts", Label: "Contract", Access: records.Access{Read: clerks, Create: clerks, Update: clerks, Delete: clerks}}),
+		records.ExtendChildren("devices", records.Child{Path: "contracts", Count: "contractcount", From: "contracts", Field: "device_id"}))...)
+	if err != nil {
+		return nil, err
+	}
+	return httpapi.New(records.New(records.NewMemStore(schema), nil), byHeader{}, nil)
+}
+
+// TestRoleOfProgram: records whose Access names a role of the program are for it and for admins. A role that is not among
+// those of the program is an error, unless it does not say which it has.
+func TestRoleOfProgram(t *testing.T) {
+	t.Parallel()
+	api, err := contracts("finance", inventory.Roles("finance"))
+	ok(t, err)
+	c := httpxtest.New(t, api)
+	c.Header.Set("X-Role", "admin")
+	made := func(path string, body any) string {
+		var rec object
+		c.Send("POST", path, body).Want(201).JSON(&rec)
+		return rec["id"].(string)
+	}
+	id := made("/devices", device("core-1"))
+	signed := made("/contracts", object{"device_id": id, "customer": "Globex"})
+	c.Send("PATCH", "/contracts/"+signed, object{"customer": "Initech"}, "X-Role", "finance").Want(200)
+	c.Send("PATCH", "/contracts/"+signed, object{"customer": "Umbrella"}).Want(200)
+	c.Send("PATCH", "/devices/"+id, object{"os": "x"}, "X-Role", "finance").WantError(403, "permission")
+	for _, path := range []string{"/contracts", "/contracts/" + signed, "/devices/" + id + "/contracts", "/devices/" + id + "/contractcount"} {
+		c.Send("GET", path, nil).Want(200)
+		c.Send("GET", path, nil, "X-Role", "finance").Want(200)
+		c.Send("GET", path, nil, "X-Role", "viewer").WantError(403, "permission")
+	}
+	if doc := c.Send("GET", "/openapi.json", nil).Body.String(); !strings.Contains(doc, "Role admin or finance.") || !strings.Contains(doc, `"/devices/{id}/contractcount"`) {
+		t.Error("the document lacks the role or the path")
+	}
+	_, err = contracts("finanse", inventory.Roles("finance"))
+	errtest.Want(t, err, `/contracts "finanse" admin, editor, viewer, finance inventory.Roles`)
+	_, err = contracts("finanse")
+	ok(t, err)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
@@ -55,6 +56,28 @@ func (a *API) table() ([]route, error) {
 		routes[i].previewing()
 	}
 	return routes, err
+}
+
+// checkRoles returns an error for a role in the access to a route that no user can have. It knows the roles of a program
+// with accounts of its own by inventory.Roles.
+func (a *API) checkRoles() error {
+	users, _ := a.store.Schema().Named("users")
+	if users == nil || !isUsers(users) {
+		return nil
+	}
+	role, _ := users.Field("role")
+	if a.accounts == nil && len(role.Enum) == len(inventory.Viewer.Values()) {
+		return nil
+	}
+	for i := range a.routes {
+		for _, named := range a.routes[i].access.Roles {
+			if !slices.Contains(role.Enum, string(named)) {
+				return fmt.Errorf("httpapi: the access to %s %s names the unknown role %q: use one of %s, or add it by inventory.Roles",
+					a.routes[i].method, a.routes[i].path, named, strings.Join(role.Enum, ", "))
+			}
+		}
+	}
+	return nil
 }
 
 // records returns the routes of a resource, as its definition says.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -104,9 +105,12 @@ func describeAccess(p auth.Permission) string {
 	case p.Everyone:
 		return "Everyone with a token."
 	}
-	roles := make([]string, len(p.Roles))
-	for i, role := range p.Roles {
-		roles[i] = string(role)
+	var roles []string
+	if len(p.Roles) > 0 && !slices.Contains(p.Roles, auth.Admin) {
+		roles = append(roles, string(auth.Admin))
+	}
+	for _, role := range p.Roles {
+		roles = append(roles, string(role))
 	}
 	text := "Role " + strings.Join(roles, " or ")
 	if p.Owner {

@@ -126,7 +126,7 @@ type Access struct {
 // operation.
 type Permission struct {
 	Everyone bool     // everybody with a token
-	Roles    []string // users with one of these roles
+	Roles    []string // users with one of these roles, and admins
 	Owner    bool     // the user whose own record it is, whatever the role
 }
 

@@ -29,7 +29,7 @@ type Schema struct {
 }
 
 // Part is a part of a schema: a resource ([Define]), a field, values or a unique key that are added to
-// one ([Extend], [ExtendEnum], [UniqueKey]), or migrations ([Migrations]).
+// one ([Extend], [ExtendEnum], [ExtendChildren], [UniqueKey]), or migrations ([Migrations]).
 type Part struct{ add func(s *Schema) error }
 
 // Define returns the part that defines the resource of records of type *T.
@@ -106,6 +106,19 @@ func UniqueKey(resource string, fields ...string) Part {
 		if !slices.ContainsFunc(r.uniques, has) {
 			r.addKey(Unique{Fields: slices.Clone(fields), Added: true})
 		}
+		return nil
+	}}
+}
+
+// ExtendChildren returns the part that adds lists of records to those below each record of a resource of another part, as
+// Definition.Children does: GET /devices/{id}/contracts.
+func ExtendChildren(resource string, children ...Child) Part {
+	return Part{func(s *Schema) error {
+		r := s.byName[resource]
+		if r == nil {
+			return fmt.Errorf("ExtendChildren: the resource %s is unknown", resource)
+		}
+		r.Children = slices.Concat(r.Children, children)
 		return nil
 	}}
 }
@@ -265,10 +278,20 @@ func (r *Resource) checkDefinition(s *Schema) error {
 			return fmt.Errorf("%s has the order %q: use the name of a sortable field and :asc or :desc", r.Name, order)
 		}
 	}
+	var paths []string // of Children
 	for _, c := range r.Children {
 		from := s.byName[c.From]
 		if from == nil || from.byName[c.Field] == nil || from.byName[c.Field].Ref == nil || from.byName[c.Field].Ref.To != r.Name {
 			return fmt.Errorf("%s has the children %s, but no field %s of %s refers to it", r.Name, c.Path, c.Field, c.From)
+		}
+		paths = append(paths, c.Path)
+		if c.Count != "" {
+			paths = append(paths, c.Count)
+		}
+	}
+	for i, path := range paths {
+		if !resourcePattern.MatchString(path) || slices.Contains(paths[:i], path) {
+			return fmt.Errorf("%s has children with the path %q: use each once, with lower-case letters, digits and single hyphens", r.Name, path)
 		}
 	}
 	if err := r.checkLatest(); err != nil {

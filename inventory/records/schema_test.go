@@ -49,6 +49,10 @@ type (
 		records.Base
 		Name string `json:"name" field:"max=50,shared"`
 	}
+	part struct {
+		records.Base
+		Thing string `json:"thing_id" field:"required,ref=things:cascade"`
+	}
 	tree struct {
 		records.Base
 		Parent *string `json:"parent_id" field:"ref=things:cascade"`
@@ -96,6 +100,11 @@ func TestSchemaErrors(t *testing.T) {
 		"things parts, thing_id": {with(func(d *records.Definition) {
 			d.Children = []records.Child{{Path: "parts", From: "parts", Field: "thing_id"}}
 		})},
+		"parts unknown": {thing, records.ExtendChildren("parts", records.Child{})},
+		`things "small parts"`: {thing, records.Define[part](records.Definition{Name: "parts", Label: "Part"}), records.ExtendChildren("things",
+			records.Child{Path: "small parts", From: "parts", Field: "thing_id"})},
+		`things "parts" once`: {thing, records.Define[part](records.Definition{Name: "parts", Label: "Part"}), records.ExtendChildren("things",
+			records.Child{Path: "parts", From: "parts", Field: "thing_id"}, records.Child{Path: "all", Count: "parts", From: "parts", Field: "thing_id"})},
 		"things message size, unique": {with(func(d *records.Definition) { d.Messages = map[string]string{"size": "x"} })},
 	} {
 		_, err := records.NewSchema(parts...)

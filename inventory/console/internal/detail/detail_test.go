@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/console"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
@@ -91,4 +92,38 @@ func TestOwnResources(t *testing.T) {
 	require.NotContains(t, page, "/r/chapters/"+first.ID)
 	part = "record-history"
 	get("viewer", "/r/books/"+novel.ID, 404)
+}
+
+type contract struct {
+	records.Base
+	DeviceID string `json:"device_id" field:"required,ref=devices:cascade"`
+	Customer string `json:"customer" field:"required,max=100"`
+}
+
+// TestSectionOfProgram: the page of a device has the records of a program that refer to it, for those who may see them.
+func TestSectionOfProgram(t *testing.T) {
+	t.Parallel()
+	clerks := records.Permission{Roles: []string{"clerk"}}
+	schema, err := inventory.NewSchema(inventory.Roles("clerk"),
+		records.Define[contract](records.Definition{Name: "contracts", Label: "Contract", Access: records.Access{Read: clerks, Create: clerks}}))
+	require.NoError(t, err)
+	engine := records.New(records.NewMemStore(schema), nil)
+	device := &inventory.Device{Hostname: "core-1"}
+	require.NoError(t, engine.Create(t.Context(), records.Caller{}, device))
+	signed := &contract{DeviceID: device.ID, Customer: "Globex"}
+	require.NoError(t, engine.Create(t.Context(), records.Caller{}, signed))
+	api, err := httpapi.New(engine, byHeader{}, &httpapi.Options{Features: standard.Features()})
+	require.NoError(t, err)
+	pages, err := console.New(api, nil)
+	require.NoError(t, err)
+	for role, sees := range map[string]bool{"admin": true, "clerk": true, "viewer": false} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/r/devices/"+device.ID, nil)
+		r.Header.Set("Authorization", role)
+		w := httptest.NewRecorder()
+		pages.ServeHTTP(w, r)
+		require.Equal(t, http.StatusOK, w.Code, w.Body)
+		for _, part := range []string{`id="of-contracts-device_id"`, "Globex", "/r/contracts/new?device_id=" + device.ID} {
+			require.Equal(t, sees, strings.Contains(w.Body.String(), part), "%s: %s", role, part)
+		}
+	}
 }
