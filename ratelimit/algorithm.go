@@ -32,6 +32,7 @@ var algorithms = [...]algorithm{
 	SlidingWindow: slidingWindow,
 	TokenBucket:   tokenBucket,
 	Concurrency:   concurrency,
+	fixedLedger:   fixedWindows,
 }
 
 // AlgorithmNames lists the algorithms of rates, for error messages.
@@ -49,11 +50,11 @@ func ParseAlgorithm(name string) (Algorithm, bool) {
 }
 
 // Valid reports whether a is one of the constants.
-func (a Algorithm) Valid() bool { return int(a) < len(algorithms) }
+func (a Algorithm) Valid() bool { return a < fixedLedger }
 
 // value returns the description, an empty one for an invalid algorithm.
 func (a Algorithm) value() algorithm {
-	if !a.Valid() {
+	if int(a) >= len(algorithms) {
 		return algorithm{name: "unknown"}
 	}
 	return algorithms[a]
@@ -86,5 +87,5 @@ func (a Algorithm) SupportedBy(store Store) error {
 	if s, ok := store.(AlgorithmStore); ok {
 		return chargeError(store, s.Supports(a))
 	}
-	return chargeFrom(context.Background(), store, nil)
+	return chargeOthers(context.Background(), store, nil)
 }

@@ -80,6 +80,8 @@ func (*slidingCharger) apply(s *State, t *Charge) {
 func weighed(s *State, t *Charge) int64 {
 	length := max(t.Params[4]-t.Params[0], 1)
 	switch hits := s[2]; {
+	case t.Params[2] == noWeight:
+		return 0
 	case s[0] > t.Params[0] || t.Now < t.Params[0]: // as if its window had just begun
 		return hits
 	case hits <= maxProduct/length:

@@ -58,6 +58,8 @@ type Charge struct {
 	Allowed bool
 	// apart reports that Apply found the state of a clock that is ahead.
 	apart bool
+	// book is what the charge does to a ledger; nil for a limit without reservations.
+	book *booking
 	// State is set by the store: as it is after the charge.
 	State State
 }
@@ -116,7 +118,13 @@ func (t *Charge) Ahead() bool { return t.apart && t.Algorithm.HasPermits() }
 func (t *Charge) Expires() int64 { return algorithms[t.Algorithm].expires(t) }
 
 // report describes the State after the charge.
-func (t *Charge) report() report { return algorithms[t.Algorithm].report(t) }
+func (t *Charge) report() report {
+	r := algorithms[t.Algorithm].report(t)
+	if t.book != nil {
+		r = t.book.report(t, r)
+	}
+	return r
+}
 
 // chargeLimit is a limit with another Algorithm than FixedWindow.
 type chargeLimit struct {
@@ -127,12 +135,14 @@ type chargeLimit struct {
 	one, full tokenTime              // of one hit and of the capacity
 	period    *period                // of a sliding window
 	window    atomic.Pointer[window] // the last one
+	reserves  bool                   // there are reservations
+	maxDebt   int64                  // of them
 	name      [keyFormats]string     // the end of the keys
 }
 
-// newChargeLimit returns nil for a FixedWindow. The limit is valid.
+// newChargeLimit returns nil for a FixedWindow without reservations. The limit is valid.
 func newChargeLimit(l *Limit, p *period) *chargeLimit {
-	if !l.Algorithm.NeedsChargeStore() {
+	if !l.Algorithm.NeedsChargeStore() && !l.Reservations {
 		return nil
 	}
 	t := &chargeLimit{algorithm: l.Algorithm, rate: int64(l.RequestsPerUnit), capacity: int64(cmp.Or(l.Burst, l.RequestsPerUnit))}
@@ -146,6 +156,12 @@ func newChargeLimit(l *Limit, p *period) *chargeLimit {
 		t.period = &period{unit: l.Unit, multiplier: 1}
 	}
 	name := strings.ReplaceAll(l.Algorithm.String()+" "+length, " ", "_")
+	if l.Reservations {
+		t.reserves, t.maxDebt, name = true, l.maxDebt(), "reserved_"+name
+		if l.Algorithm == FixedWindow {
+			t.algorithm = fixedLedger
+		}
+	}
 	t.name = [...]string{unambiguous: "|" + name, reference: "_" + name}
 	return t
 }
@@ -190,8 +206,8 @@ type report struct {
 	retry     int64 // until the hits that did not pass would
 }
 
-// chargeFrom calls Charge of a store that may be no ChargeStore.
-func chargeFrom(ctx context.Context, store Store, charges []Charge) error {
+// chargeOthers calls Charge of a store that may be no ChargeStore, for limits without reservations.
+func chargeOthers(ctx context.Context, store Store, charges []Charge) error {
 	err := errors.ErrUnsupported
 	if s, ok := store.(ChargeStore); ok {
 		err = s.Charge(ctx, charges)

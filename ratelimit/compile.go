@@ -215,7 +215,7 @@ func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []pathRule) {
 		l.metric = string(l.appendMetric(nil, make([]Entry, len(path)), false))
 	}
 	n.plan = rs.plan(newKeyPlan(d.name, path))
-	n.plain = n.plan != nil && !n.unlimited && (n.charging || !n.periodic) && !n.candidate && !n.perRequest
+	n.plain = n.plan != nil && !n.unlimited && (n.charging || !n.periodic) && !n.candidate && !n.perRequest && !in.Reservations
 	n.fixed = !slices.ContainsFunc(path, func(p pathRule) bool { return isGlob(p.key) || p.value == "" || isGlob(p.value) && !p.shared })
 	rs.limits = append(rs.limits, l)
 	d.limits = append(d.limits, dr)

@@ -175,6 +175,12 @@ func (w *workspace) addCharge(key []byte, c *check, l *chargeLimit) {
 	charge.Params = [6]int64{}
 	charge.Key, charge.Refund = key, c.refund
 	charge.Fixed, charge.Lease = c.flags()
+	if charge.book = nil; l.reserves {
+		charge.book = &booking{maxDebt: l.maxDebt, ttl: w.ttl}
+		if c.settled != nil {
+			*charge.book = booking{maxDebt: l.maxDebt, settles: true, hold: c.settled.hold, actual: c.settled.actual}
+		}
+	}
 	l.fill(charge, c.hits, w.now)
 }
 
@@ -227,7 +233,7 @@ func (e *Engine) evaluate(u *inUse, r *Request, d *Decision, t *clockSecond) {
 		s.ResetSeconds, s.RetrySeconds, s.early = uint32(c.window.end-t.now), 0, 0
 		s.Name, s.Quota, s.Algorithm = "", e.opts.QuotaMode, FixedWindow
 		if c.charge != nil {
-			s.Algorithm = c.charge.algorithm
+			s.Algorithm = c.charge.algorithm.visible()
 		}
 		shadow := false
 		if n := c.rule; n != nil {
@@ -323,7 +329,7 @@ func (c *check) countCandidate(w *workspace, counts LimitCounts) {
 
 // fillStatus fills the status from the report.
 func (r *report) fillStatus(t *Charge, s *Status) {
-	s.Code, s.Algorithm = OK, t.Algorithm
+	s.Code, s.Algorithm = OK, t.Algorithm.visible()
 	s.Remaining = uint32(min(r.remaining, math.MaxUint32-1))
 	s.ResetSeconds, s.RetrySeconds, s.early = seconds(r.reset), 0, 0
 	if !t.Allowed {
@@ -473,18 +479,27 @@ func (e *Engine) DecideInto(ctx context.Context, r *Request, d *Decision) error 
 			return e.decideBy(ctx, u, r, d, dom.match(desc.Entries, &d.work.text), hitsOf(r, desc))
 		}
 	}
-	err := validate(r)
-	switch {
-	case err != nil:
-	case u == nil:
-		err = sentinelError(NotReady, ErrNoRules)
-	default:
-		if !e.match(u, r, d) {
-			e.warnUnknown(r.Domain)
-		}
-		err = e.countAndEvaluate(ctx, u, r, d)
+	return d.failed(e.decideMatched(ctx, r, d, nil))
+}
+
+// decideMatched finds the limits of a request, counts and decides. accept, if not nil, may refuse the limits before.
+func (e *Engine) decideMatched(ctx context.Context, r *Request, d *Decision, accept func() error) error {
+	if err := validate(r); err != nil {
+		return err
 	}
-	return d.failed(err)
+	u := e.inUse.Load()
+	if u == nil {
+		return sentinelError(NotReady, ErrNoRules)
+	}
+	if !e.match(u, r, d) {
+		e.warnUnknown(r.Domain)
+	}
+	if accept != nil {
+		if err := accept(); err != nil {
+			return err
+		}
+	}
+	return e.countAndEvaluate(ctx, u, r, d)
 }
 
 // failed empties the decision if there is an error, which it returns.

@@ -210,6 +210,8 @@ func (w *workspace) exceeds(c *check) bool {
 	switch {
 	case c.refund:
 		return false
+	case c.charge != nil && c.charge.reserves:
+		return int64(c.hits) > w.charges[c.hit].report().remaining
 	case c.charge != nil:
 		t := w.charges[c.hit]
 		state := t.State

@@ -10,6 +10,7 @@ type workspace struct {
 	released  []Charge // scratch for Release
 	now       int64    // of the charges, in Unix microseconds
 	ahead     int64    // by how much that is ahead of the clock: see maxAhead
+	ttl       int64    // of reservations, in microseconds; 0 for hits that are not reserved
 	engine    *Engine
 	permits   bool            // permits are held under limits of Concurrency, for Release
 	keys      []byte          // all counter keys, one after the other
@@ -43,7 +44,8 @@ type check struct {
 	failure FailurePolicy // the policy that decides because the store failed
 	store   int8          // index in workspace.hits, or charging
 	hit     int           // index there
-	charge  *chargeLimit  // nil for a FixedWindow
+	charge  *chargeLimit  // nil for a FixedWindow without reservations
+	settled *settled      // the reservation that is settled; nil otherwise
 }
 
 const (

@@ -10,6 +10,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -121,6 +122,7 @@ type Engine struct {
 	inUse   atomic.Pointer[inUse]
 	useMu   sync.Mutex
 	warned  atomic.Int64  // when warnUnknown logged last, in Unix seconds
+	reserve atomic.Bool   // see KeepsReservations
 	stripes atomic.Uint32 // the last stripe number given to a workspace
 }
 
@@ -236,6 +238,9 @@ func (e *Engine) Use(rules *Ruleset) error {
 	var u *inUse
 	if rules != nil {
 		u = &inUse{rules: rules, stats: e.statsOf(rules)}
+		if slices.ContainsFunc(rules.limits, func(l *limit) bool { return l.charge != nil && l.charge.reserves }) {
+			e.reserve.Store(true)
+		}
 		if e.top != nil {
 			u.top = e.top.topOf(rules, e.inUse.Load())
 		}
@@ -297,6 +302,11 @@ func (e *Engine) check(rules *Ruleset) error {
 		var err error
 		if l.rule.OnStoreFailure == FailLocal && e.opts.Fallback == nil {
 			err = fmt.Errorf("on_store_failure: %s: needs a store in memory to count in: Options.Fallback", FailLocal)
+		} else if l.charge != nil && l.charge.reserves {
+			err = update(context.Background(), e.store, nil, nil)
+			if local := cmp.Or(l.rule.OnStoreFailure, e.opts.OnStoreFailure) == FailLocal; err == nil && local {
+				err = update(context.Background(), e.opts.Fallback, nil, nil)
+			}
 		} else if l.charge != nil && !checked[l.charge.algorithm] {
 			checked[l.charge.algorithm] = true
 			if err = l.charge.algorithm.SupportedBy(e.store); err != nil {

@@ -184,6 +184,16 @@ func limitFields() []Field {
 			Value: ruleValue(KindBool, func(r *Rule) *bool { return &r.Limit.Lease }),
 		},
 		{
+			Name: "reservations", Number: 1009, Extension: true, Counts: true, Default: "false",
+			Doc: "hits can be reserved by an estimate and settled later", Section: "3.9",
+			Value: ruleValue(KindBool, func(r *Rule) *bool { return &r.Limit.Reservations }),
+		},
+		{
+			Name: "max_debt", Number: 1010, Extension: true, Counts: true, Default: "requests_per_unit",
+			Doc: "the hits above the limit that settlements may charge", Section: "3.9",
+			Value: ruleValue(KindCount, func(r *Rule) *uint32 { return &r.Limit.MaxDebt }),
+		},
+		{
 			Name: "candidate", Number: 1008, Extension: true, Counts: true, Default: "none",
 			Doc: "another limit is counted beside this one, never enforced", Section: "4.7",
 			Value: FieldValue{

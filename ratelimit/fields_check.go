@@ -96,11 +96,29 @@ func (c *compiler) checkAlgorithm(p rulePosition, l *Limit) {
 		c.warn(p, "rate_limit.lease", "lease has no effect with algorithm %s: its hits can't be claimed ahead", l.Algorithm)
 	}
 	c.checkBurst(p, "rate_limit.burst", l, l.RequestsPerUnit)
+	c.checkReservations(p, l)
 	if l.Candidate != nil {
 		c.checkBurst(p, "rate_limit.candidate", l, l.Candidate.RequestsPerUnit)
 		if l.Candidate.RequestsPerUnit == l.RequestsPerUnit {
 			c.warn(p, "rate_limit.candidate", "candidate has the same requests_per_unit as the limit: %d", l.RequestsPerUnit)
 		}
+	}
+}
+
+// checkReservations checks that a limit can have reservations, if it does.
+func (c *compiler) checkReservations(p rulePosition, l *Limit) {
+	switch most := maxBurst(l.RequestsPerUnit, l.Unit, l.UnitMultiplier); {
+	case !l.Reservations && l.MaxDebt > 0:
+		c.fault(p, "rate_limit.max_debt", "max_debt needs reservations: true, because only settlements of reservations make debt")
+	case !l.Reservations:
+	case l.Algorithm.HasPermits():
+		c.fault(p, "rate_limit.reservations", "reservations need a rate: hits in progress are released, not settled")
+	case l.Candidate != nil:
+		c.fault(p, "rate_limit.candidate", "candidate can't be combined with reservations: remove one of them")
+	case int64(l.MaxDebt) > most:
+		c.fault(p, "rate_limit.max_debt", "max_debt %d takes more than ten years to pay: use at most %d", l.MaxDebt, most)
+	case l.Lease:
+		c.warn(p, "rate_limit.lease", "lease has no effect with reservations: their hits can't be claimed ahead")
 	}
 }
 

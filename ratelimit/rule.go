@@ -94,6 +94,12 @@ type Limit struct {
 	// Lease lets an instance claim hits of a FixedWindow or TokenBucket ahead and decide in memory, if the
 	// store was wrapped by package leasestore. It has no effect otherwise.
 	Lease bool
+	// Reservations lets hits be reserved by an estimate and settled later: see [Limiter.Reserve]. All hits of the limit are
+	// then kept in a [LedgerStore], where they are neither leased nor counted together with those of other programs.
+	Reservations bool
+	// MaxDebt bounds the hits above the limit that settlements may charge, and that later windows pay. 0 means
+	// RequestsPerUnit.
+	MaxDebt uint32
 	// Unlimited lets everything pass without calling the counter store. It excludes
 	// Unit, RequestsPerUnit and what belongs to them.
 	Unlimited bool

@@ -56,7 +56,8 @@ func (s *Service) serveJSON(w http.ResponseWriter, r *http.Request) error {
 		ctx, end = s.opts.Spans.StartSpan(ctx, jsonSpan, func() []slog.Attr { return nil })
 		defer func() { end(err) }()
 	}
-	out, err := s.decide(ctx, in)
+	reserving := s.reserving(r.Header.Get)
+	out, err := s.decide(ctx, in, reserving)
 	if err != nil {
 		o, message := classify(err)
 		return httpx.Errorf(o.http, "%s", message)
@@ -69,6 +70,9 @@ func (s *Service) serveJSON(w http.ResponseWriter, r *http.Request) error {
 	code := http.StatusOK
 	if out.GetOverallCode() == ratelimitv3.RateLimitResponse_OVER_LIMIT {
 		code = http.StatusTooManyRequests
+	}
+	if reserving != nil && reserving.value != "" {
+		w.Header().Set(reserving.name, reserving.value)
 	}
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	return httpx.WriteBytes(w, code, "application/json", compact.Bytes())

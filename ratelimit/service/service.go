@@ -99,23 +99,25 @@ func (s *Service) ShouldRateLimit(ctx context.Context, in *ratelimitv3.RateLimit
 	if s.opts.Calls != nil {
 		defer s.record(time.Now())
 	}
-	out, err := s.decide(ctx, in)
+	r := s.reserving(incoming(ctx))
+	out, err := s.decide(ctx, in, r)
 	if err != nil {
 		return nil, Status(ctx, err).Err()
 	}
+	r.send(ctx)
 	return out, nil
 }
 
 func (s *Service) record(start time.Time) { s.opts.Calls.Record(time.Since(start)) }
 
 // decide decides a request of the generated type. Its errors are those of the engine.
-func (s *Service) decide(ctx context.Context, in *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLimitResponse, error) {
+func (s *Service) decide(ctx context.Context, in *ratelimitv3.RateLimitRequest, r *reserving) (*ratelimitv3.RateLimitResponse, error) {
 	c := s.call()
 	defer s.release(c)
 	if err := c.convert(in); err != nil {
 		return nil, s.failed(ctx, err)
 	}
-	if err := s.run(ctx, c); err != nil {
+	if err := s.run(ctx, c, r); err != nil {
 		return nil, err
 	}
 	return s.response(c), nil
@@ -129,7 +131,7 @@ var (
 
 // run decides the call's request. A panic in the engine's over-limit cache or statistics
 // fails the call.
-func (s *Service) run(ctx context.Context, c *call) (err error) {
+func (s *Service) run(ctx context.Context, c *call, r *reserving) (err error) {
 	if s.permits != nil {
 		select {
 		case s.permits <- struct{}{}:
@@ -155,7 +157,7 @@ func (s *Service) run(ctx context.Context, c *call) (err error) {
 			err = s.failed(ctx, fmt.Errorf("panic while deciding: %v\n%s", p, debug.Stack()))
 		}
 	}()
-	if err := s.engine.DecideInto(ctx, &c.request, &c.decision); err != nil {
+	if err := r.decide(ctx, s.engine, c); err != nil {
 		if errors.Is(context.Cause(ctx), errTimeout) {
 			err = fmt.Errorf("%w: %w", errTimeout, err)
 		}
@@ -258,10 +260,11 @@ func (s *Service) respond(ctx context.Context, in *wireRequest) (any, error) {
 	if in.err != nil {
 		return nil, Status(ctx, s.failed(ctx, in.err)).Err()
 	}
-	c := in.call
-	if err := s.run(ctx, c); err != nil {
+	c, r := in.call, s.reserving(incoming(ctx))
+	if err := s.run(ctx, c, r); err != nil {
 		return nil, Status(ctx, err).Err()
 	}
+	r.send(ctx)
 	if s.opts.DynamicMetadata {
 		return s.response(c), nil
 	}

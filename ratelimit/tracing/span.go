@@ -153,6 +153,21 @@ func (s *store) Charge(ctx context.Context, charges []ratelimit.Charge) (err err
 	return inner.Charge(ctx, charges)
 }
 
+// Update calls the inner store. It returns errors.ErrUnsupported if that is no
+// ratelimit.LedgerStore.
+func (s *store) Update(ctx context.Context, key []byte, change func([]byte) ([]byte, time.Duration)) (err error) {
+	inner, ok := s.inner.(ratelimit.LedgerStore)
+	switch {
+	case !ok:
+		return errors.ErrUnsupported
+	case s.tracing.skips(ctx) || key == nil:
+		return inner.Update(ctx, key, change)
+	}
+	ctx, end := s.start(ctx, 1, 1)
+	defer func() { end(err) }()
+	return inner.Update(ctx, key, change)
+}
+
 // Now implements ratelimit.ClockStore, by the clock of the inner store.
 func (s *store) Now() time.Time {
 	if inner, ok := s.inner.(ratelimit.ClockStore); ok {

@@ -32,7 +32,7 @@ func TestStoreKeepsTheContract(t *testing.T) {
 	receive(t, "http")
 	tr := start(t, 1, nil)
 	open := func(*testing.T) ratelimit.Store { return tr.Store(memstore.MustNew(nil), tracing.SpanRedis) }
-	storetest.Run(t, open, &storetest.Options{MaxCount: 1 << 62, Subtracts: true, Charges: true})
+	storetest.Run(t, open, &storetest.Options{MaxCount: 1 << 62, Subtracts: true, Charges: true, Ledgers: true})
 }
 
 // TestStoreIsConditionalAsTheInner: a method that the inner store does not have is unsupported.

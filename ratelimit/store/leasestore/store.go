@@ -231,6 +231,16 @@ func (s *leased) Charge(ctx context.Context, charges []ratelimit.Charge) error {
 	return s.l.charge(ctx, inner, charges)
 }
 
+// Update implements ratelimit.LedgerStore: reservations are not leased. It returns errors.ErrUnsupported if the inner store
+// is no LedgerStore.
+func (s *leased) Update(ctx context.Context, key []byte, change func([]byte) ([]byte, time.Duration)) error {
+	inner, ok := s.l.inner.(ratelimit.LedgerStore)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	return inner.Update(ctx, key, change)
+}
+
 // Now implements ratelimit.ClockStore, by the clock of the inner store.
 func (s *leased) Now() time.Time {
 	if inner, ok := s.l.inner.(ratelimit.ClockStore); ok {

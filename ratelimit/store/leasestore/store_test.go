@@ -34,7 +34,7 @@ func TestConformance(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := storetest.NewClock()
-			opts := storetest.Options{Clock: clock, MaxCount: 1 << 62, Subtracts: true, Charges: true}
+			opts := storetest.Options{Clock: clock, MaxCount: 1 << 62, Subtracts: true, Charges: true, Ledgers: true}
 			for _, c := range storetest.Cases(&opts) {
 				if o != nil && deviations[c.Name] != "" {
 					continue

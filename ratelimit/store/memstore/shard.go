@@ -41,6 +41,9 @@ type shard struct {
 	// starts with as many.
 	lastSecond int
 	states     states
+	ledgers    map[name]ledger
+	// ledgersChecked is when those that have expired were dropped, in Unix seconds.
+	ledgersChecked int64
 
 	_ [64]byte // keeps the next shard out of this one's cache lines
 }
@@ -315,7 +318,7 @@ func (t *table) away(now int64) uint64 {
 }
 
 func (sh *shard) keys() int {
-	n := sh.states.used
+	n := sh.states.used + len(sh.ledgers)
 	for i := range sh.windows[:sh.open] {
 		n += sh.windows[i].Load().keys
 	}

@@ -179,6 +179,7 @@ func (st *states) sweep(now int64) {
 
 // dropExpired drops the states that have expired at a time, and memory that they leave unused.
 func (sh *shard) dropExpired(now int64) {
+	sh.dropLedgers(now / 1_000_000)
 	st := &sh.states
 	st.check = now + checkAfter
 	left := 0

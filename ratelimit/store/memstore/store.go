@@ -62,7 +62,8 @@ const (
 )
 
 // Store keeps counters in the memory of the process. It is a
-// ratelimit.ConditionalStore, a ratelimit.SubtractStore and a ratelimit.ChargeStore, and never returns an error. Counting on an
+// ratelimit.ConditionalStore, a ratelimit.SubtractStore, a ratelimit.ChargeStore and a
+// ratelimit.LedgerStore. Only Update, for which see there, returns errors. Counting on an
 // existing counter does not block, unless its table is growing; a new counter may wait for
 // others in its shard. So a Store does not use contexts. Create one with New.
 type Store struct {

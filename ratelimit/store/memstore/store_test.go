@@ -19,7 +19,7 @@ var (
 
 func TestStore(t *testing.T) {
 	clock := storetest.NewClock()
-	opts := &storetest.Options{Subtracts: true, Charges: true, Clock: clock, MaxCount: 1 << 62}
+	opts := &storetest.Options{Subtracts: true, Charges: true, Ledgers: true, Clock: clock, MaxCount: 1 << 62}
 	for _, shards := range []int{0, 1, 16} {
 		t.Run(fmt.Sprintf("shards=%d", shards), func(t *testing.T) {
 			storetest.Run(t, func(*testing.T) ratelimit.Store {
@@ -31,7 +31,7 @@ func TestStore(t *testing.T) {
 
 // TestStoreWithItsOwnClock runs the suite with the current time.
 func TestStoreWithItsOwnClock(t *testing.T) {
-	storetest.Run(t, func(*testing.T) ratelimit.Store { return memstore.MustNew(nil) }, &storetest.Options{Subtracts: true, Charges: true, MaxCount: 1 << 62})
+	storetest.Run(t, func(*testing.T) ratelimit.Store { return memstore.MustNew(nil) }, &storetest.Options{Subtracts: true, Charges: true, Ledgers: true, MaxCount: 1 << 62})
 }
 
 func hit(key string, n uint64, unit ratelimit.Unit, now int64) ratelimit.Hit {

@@ -68,6 +68,7 @@ func NewCluster(servers []string, opts *Options) (*Cluster, error) {
 	}
 	options.ClusterSlots = c.slots
 	c.client = redis.NewClusterClient(options)
+	shared.ledgers.start(c.client, shared.opts.PoolSize, c.queueFor)
 	c.client.OnNewNode(func(server *redis.Client) { server.AddHook(shared.dialer.hook()) })
 	return c, nil
 }

@@ -38,7 +38,7 @@ func TestCluster(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store := openCluster(t, cluster.Addrs()[:1], &redisstore.Options{Parallelism: most})
 			storetest.Run(t, func(*testing.T) ratelimit.Store { return store },
-				&storetest.Options{MaxCount: math.MaxInt64, NotConditional: true, Subtracts: true, Charges: true})
+				&storetest.Options{MaxCount: math.MaxInt64, NotConditional: true, Subtracts: true, Charges: true, Ledgers: true})
 			testCharges(t, store, 20)
 		})
 	}

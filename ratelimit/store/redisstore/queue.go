@@ -30,6 +30,7 @@ type shared struct {
 	ping     func(ctx context.Context) error
 	opts     Options
 	clock    *clock
+	ledgers  ledgers
 	dialer   *dialer
 	expiries *expiryTable
 	callPool callPool

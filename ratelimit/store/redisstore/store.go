@@ -20,8 +20,8 @@ import (
 )
 
 // Store keeps counters in one Redis server, or in the master of a group that sentinels
-// watch. It is a ratelimit.ConditionalStore, a ratelimit.SubtractStore and a
-// ratelimit.ChargeStore. Create it with New or NewSentinel.
+// watch. It is a ratelimit.ConditionalStore, a ratelimit.SubtractStore, a
+// ratelimit.ChargeStore and a ratelimit.LedgerStore. Create it with New or NewSentinel.
 type Store struct {
 	*shared
 	queue  *queue
@@ -58,6 +58,7 @@ func newStore(name string, locate func(context.Context, string) (string, error),
 	})
 	s := &Store{shared: shared, client: client, queue: shared.newQueue(name, client.Pipeline)}
 	shared.send, shared.ping = s.send, s.Ping
+	shared.ledgers.start(client, shared.opts.PoolSize, func(context.Context, []byte) (*queue, error) { return s.queue, nil })
 	shared.clock.ask = func(ctx context.Context) (time.Time, error) { return client.Time(ctx).Result() }
 	return s, nil
 }

@@ -20,7 +20,7 @@ var _ ratelimit.ConditionalStore = (*redisstore.Store)(nil)
 
 // contract returns the options for Redis: a counter stops at 1<<63-1.
 func contract() *storetest.Options {
-	return &storetest.Options{MaxCount: math.MaxInt64, Subtracts: true, Charges: true}
+	return &storetest.Options{MaxCount: math.MaxInt64, Subtracts: true, Charges: true, Ledgers: true}
 }
 
 func TestStore(t *testing.T) {
@@ -63,7 +63,7 @@ func TestStoreBehindTwemproxy(t *testing.T) {
 	store := open(t, proxy.Addr, nil)
 	opts := contract()
 	opts.NotConditional = true // a step is not atomic
-	storetest.Run(t, func(*testing.T) ratelimit.Store { return notConditional{store, store} }, opts)
+	storetest.Run(t, func(*testing.T) ratelimit.Store { return notConditional{store, store, store} }, opts)
 	for _, s := range servers {
 		require.NotZero(t, s.Client().DBSize(t.Context()).Val(), "both servers have keys")
 		requireExpiries(t, s.Client())
@@ -76,6 +76,12 @@ func TestStoreBehindTwemproxy(t *testing.T) {
 type notConditional struct {
 	ratelimit.ChargeStore
 	subtracting
+	updating
+}
+
+// updating is a ratelimit.LedgerStore without the methods of a ratelimit.Store.
+type updating interface {
+	Update(ctx context.Context, key []byte, change func(old []byte) (value []byte, ttl time.Duration)) error
 }
 
 // subtracting is a ratelimit.SubtractStore without the methods of a ratelimit.Store.

@@ -97,6 +97,7 @@ var elsewhere = []string{
 	"windows/last second", "windows/last second of lengths", "windows/late", "conditional/declared", "subtract/declared",
 	"subtract/hits", "subtract/zero", "subtract/missing", "subtract/race",
 	"subtract/many", "subtract/keys", "subtract/large", "charge/declared",
+	"ledger/values", "ledger/buffers", "ledger/none", "ledger/race", "ledger/canceled", "ledger/declared",
 }
 
 func TestEveryCaseHasADefect(t *testing.T) {
@@ -110,7 +111,7 @@ func TestEveryCaseHasADefect(t *testing.T) {
 	for _, d := range chargeCallDefects {
 		tested = append(tested, d.noticed)
 	}
-	for _, c := range storetest.Cases(&storetest.Options{Clock: storetest.NewClock(), Subtracts: true, Charges: true}) {
+	for _, c := range storetest.Cases(&storetest.Options{Clock: storetest.NewClock(), Subtracts: true, Charges: true, Ledgers: true}) {
 		if !slices.Contains(tested, c.Name) {
 			t.Errorf("no defect shows that case %q notices anything", c.Name)
 		}

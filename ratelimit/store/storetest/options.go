@@ -32,6 +32,8 @@ type Options struct {
 	Subtracts bool
 	// Charges declares that the store is a ratelimit.ChargeStore.
 	Charges bool
+	// Ledgers declares that the store is a ratelimit.LedgerStore.
+	Ledgers bool
 	// Timeout is the time after which a call in a case counts as hanging. It must suit slow
 	// machines. Default, when 0: two minutes.
 	Timeout time.Duration

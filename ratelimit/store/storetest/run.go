@@ -39,6 +39,7 @@ type Case struct {
 var declaredCases = []Case{
 	{"conditional/declared", "the engine detects the abilities of a store by its type, and the options must agree with it", func(*probe) {}},
 	{"subtract/declared", "what a store can do is found out by its type; who reads its options must not be misled", func(*probe) {}},
+	{"ledger/declared", "what a store can do is found out by its type; who reads its options must not be misled", func(*probe) {}},
 	{"charge/declared", "what a store can do is found out by its type; who reads its options must not be misled", func(*probe) {}},
 }
 
@@ -56,6 +57,7 @@ func Cases(opts *Options) []Case {
 		{o.Subtracts, subtractCases},
 		{o.Charges, chargeCases},
 		{o.Charges, algorithmCases()},
+		{o.Ledgers, ledgerCases},
 	} {
 		if more.apply {
 			cases = append(cases, more.cases...)
@@ -105,6 +107,9 @@ func (p *probe) declared(layer string) {
 	case "charge":
 		_, is = p.store.(ratelimit.ChargeStore)
 		name, option, claimed = "ChargeStore", "Charges", p.Charges
+	case "ledger":
+		_, is = p.store.(ratelimit.LedgerStore)
+		name, option, claimed = "LedgerStore", "Ledgers", p.Ledgers
 	}
 	if is != claimed {
 		p.fail("the store is a ratelimit.%s: %t, but Options.%s claims %t", name, is, option, claimed)
