@@ -63,6 +63,20 @@
 // [ChargeStore], which the stores of this module are. [Engine.Use] refuses rules that the store of an engine
 // can't hold.
 //
+// # Reservations
+//
+// The cost of some work is known when it has ended: tokens of a language model, bytes. [Limiter.Reserve] charges an
+// estimate, and [Reservation.Settle] what it was; both need a [Limit] with Reservations:
+//
+//	tokens, err := limiter.Reserve(ctx, customer, estimate, 2*time.Minute)
+//	if err == nil && tokens.Status.Allowed() {
+//		defer func() { uncharged, err = tokens.Settle(ctx, used) }()
+//		// stream the answer
+//	}
+//
+// What was used above the limit is debt, which later windows pay. What a crashed program has reserved is
+// free again after the two minutes.
+//
 // # Counters
 //
 // Windows of fixed limits are aligned to the Unix epoch or to a calendar, see [Align], and
@@ -91,8 +105,8 @@
 // # Design notes
 //
 // The files read top down, in this order: limiter, inspect*, decide_plain, decide,
-// decide_release, decide_failure, decide_count, topkeys, decide_workspace, engine, stats, compile*,
-// fields_check, match, error, decision, fields, algorithm*, charge, store, window, keys, rule, match_glob. Few names are used
+// decide_release, reserve, decide_failure, decide_count, topkeys, decide_workspace, engine, stats, compile*,
+// fields_check, match, error, decision, fields, algorithm*, ledger, charge, store, window, keys, rule, match_glob. Few names are used
 // by a file after the one that declares them.
 //
 // Keys and values are matched separately. The reference service joins them with an
@@ -142,6 +156,10 @@
 // says what limits may have and what a store must do: pages, reports and other packages ask it, as
 // [Algorithm.HasWindows], and compare no names. The cases of storetest run for every algorithm by
 // themselves.
+//
+// A limit with reservations has a value that only Go computes (ledger.go), from the State of its algorithm and what is
+// reserved: a [LedgerStore] has nothing to know about it, and Redis replaces it if it has not changed. One more way to the
+// server is little beside work that is long enough to be reserved for.
 //
 // A sliding window is two weighted counters and not a log of hits: a log needs memory for each hit, and
 // what the counters allow beyond an exact log is bounded (see [SlidingWindow]). A permit of a

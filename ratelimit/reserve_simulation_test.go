@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
@@ -110,8 +108,9 @@ func (r *reservationRun) run(seed uint64) {
 	r.store.faults = false
 	r.now = r.now.Add(ttl*9/8 + 10*time.Second*time.Duration(2+(r.limit.MaxDebt+r.limit.RequestsPerUnit)/r.limit.RequestsPerUnit))
 	s, err := r.limiters[0].Peek(r.t.Context(), "k")
-	require.NoError(r.t, err)
-	require.Equal(r.t, r.limit.RequestsPerUnit, s.Remaining, "seed %d: what nobody settled is free again, and debt is paid", seed)
+	if err != nil || s.Remaining != r.limit.RequestsPerUnit { // what nobody settled is free again, and debt is paid
+		r.t.Errorf("seed %d: %d of %d hits remain at the end (%v)", seed, s.Remaining, r.limit.RequestsPerUnit, err)
+	}
 }
 
 func (r *reservationRun) settle(w work) {
@@ -152,7 +151,9 @@ func (r *reservationRun) check(seed uint64) {
 				windows := last.at.Unix()/10 - first.from.Unix()/10 + 1
 				most = limit*windows + debt
 			}
-			require.LessOrEqual(r.t, sum, most, "seed %d: in %v from %v", seed, between, first.from)
+			if sum > most {
+				r.t.Fatalf("seed %d: %d hits in %v from %v, want at most %d", seed, sum, between, first.from, most)
+			}
 		}
 	}
 }

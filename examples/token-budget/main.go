@@ -1,0 +1,86 @@
+// Command token-budget is a gateway to a language model that gives each customer 1,000 tokens a minute. How many an answer
+// takes is known when it has been streamed: until then an estimate is reserved.
+//
+//	go run ./examples/token-budget
+//	curl -i localhost:8012/answers -H 'X-Customer: ann' -d 'Why is the sky blue?'
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/httplimit"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
+)
+
+// maxAnswer is the maximum number of tokens of an answer.
+const maxAnswer = 300
+
+func gateway(model func(question string) []string) (http.Handler, error) {
+	limit := ratelimit.Per(1000, ratelimit.Minute)
+	limit.Reservations = true
+	budget, err := ratelimit.NewLimiter("tokens", memstore.MustNew(nil), limit, nil) // or a redisstore, for several processes
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /answers", func(w http.ResponseWriter, r *http.Request) {
+		question, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 4000))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+			return
+		}
+		asked := len(strings.Fields(string(question)))
+		// What is not settled within two minutes, because this process has crashed, is free again.
+		tokens, err := budget.Reserve(r.Context(), r.Header.Get("X-Customer"), uint64(asked+maxAnswer), 2*time.Minute)
+		if err != nil {
+			http.Error(w, "try again later", http.StatusServiceUnavailable)
+			return
+		}
+		if !httplimit.Respond(w, r, tokens.Status, nil) {
+			return // 429, with Retry-After; nothing is charged
+		}
+		used := asked
+		defer func() { // also if the client goes away
+			if uncharged, err := tokens.Settle(r.Context(), uint64(used)); err != nil || uncharged > 0 {
+				slog.Warn("tokens are not charged", "uncharged", uncharged, "err", err)
+			}
+		}()
+		for _, word := range model(string(question)) {
+			if _, err := fmt.Fprintln(w, word); err != nil || http.NewResponseController(w).Flush() != nil {
+				return
+			}
+			used++
+		}
+	})
+	return httpx.Standard(nil)(mux), nil
+}
+
+func main() {
+	addr := flag.String("addr", "localhost:8012", "listen on `host:port`")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	handler, err := gateway(func(question string) []string { return strings.Fields("You ask: " + question) })
+	l, failed := net.Listen("tcp", *addr)
+	if err := errors.Join(err, failed); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("listening on http://%[1]s; Ctrl-C ends it. Try:\n\n  curl -i http://%[1]s/answers -H 'X-Customer: ann' -d 'Why is the sky blue?'\n\n", l.Addr())
+	if err := httpx.Serve(ctx, l, handler, nil); err != nil {
+		log.Fatal(err)
+	}
+}
