@@ -99,13 +99,15 @@ func TestEveryFieldHasAKey(t *testing.T) {
 		"  share_threshold: true",
 		"  on_store_failure: allow",
 		"  metadata: {k: v}",
-		"  descriptors: [{key: c, rate_limit: {unlimited: true}}, {key: d, rate_limit: {unit: day, algorithm: token_bucket, burst: 2}}]",
+		"  descriptors: [{key: c, rate_limit: {unlimited: true}}, {key: d, rate_limit: {unit: day, algorithm: token_bucket, burst: 2}}, {key: e, rate_limit: {unit: day, reservations: true, max_debt: 3}}]",
 		"  rate_limit: {unit: day, unit_multiplier: 2, align: calendar, time_zone: Europe/Vienna, lease: true, requests_per_unit: 1, name: n, replaces: [{name: m}], candidate: {requests_per_unit: 2}}",
 	))
 	rule := c.Domains[0].Rules[0]
 	rule.Limit.Unlimited = rule.Rules[0].Limit.Unlimited // excludes the unit
 	bucket := rule.Rules[1].Limit                        // excludes a calendar
 	rule.Limit.Algorithm, rule.Limit.Burst = bucket.Algorithm, bucket.Burst
+	reserved := rule.Rules[2].Limit // excludes a candidate
+	rule.Limit.Reservations, rule.Limit.MaxDebt = reserved.Reservations, reserved.MaxDebt
 	for _, v := range []reflect.Value{reflect.ValueOf(rule), reflect.ValueOf(*rule.Limit)} {
 		for i := range v.NumField() {
 			assert.False(t, v.Field(i).IsZero(), "%s.%s has no key in configuration files", v.Type(), v.Type().Field(i).Name)

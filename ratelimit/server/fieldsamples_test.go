@@ -18,7 +18,7 @@ type sample struct {
 // samplesOf returns a sample of each field.
 func samplesOf(fields []ratelimit.Field) []sample {
 	needs := map[string]map[string]any{
-		"burst": {"algorithm": "token_bucket"}, "time_zone": {"align": "calendar"},
+		"burst": {"algorithm": "token_bucket"}, "time_zone": {"align": "calendar"}, "max_debt": {"reservations": true},
 	}
 	values := map[ratelimit.Kind]any{
 		ratelimit.KindBool: true, ratelimit.KindNumber: uint32(7), ratelimit.KindCount: uint32(3), ratelimit.KindText: "Europe/Vienna",
