@@ -10,7 +10,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"log"
 	"log/slog"
 	"net"
@@ -37,23 +36,20 @@ func gateway(model func(question string) []string) (http.Handler, error) {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /answers", func(w http.ResponseWriter, r *http.Request) {
-		question, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 4000))
+	mux.Handle("POST /answers", httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+		question, err := httpx.ReadBody(r, 4000)
 		if err != nil {
-			http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
-			return
+			return err
 		}
-		asked := len(strings.Fields(string(question)))
+		used := len(strings.Fields(string(question)))
 		// What is not settled within two minutes, because this process has crashed, is free again.
-		tokens, err := budget.Reserve(r.Context(), r.Header.Get("X-Customer"), uint64(asked+maxAnswer), 2*time.Minute)
+		tokens, err := budget.Reserve(r.Context(), r.Header.Get("X-Customer"), uint64(used+maxAnswer), 2*time.Minute)
 		if err != nil {
-			http.Error(w, "try again later", http.StatusServiceUnavailable)
-			return
+			return httpx.Errorf(http.StatusServiceUnavailable, "Try again later")
 		}
 		if !httplimit.Respond(w, r, tokens.Status, nil) {
-			return // 429, with Retry-After; nothing is charged
+			return nil // 429, with Retry-After; nothing is charged
 		}
-		used := asked
 		defer func() { // also if the client goes away
 			if uncharged, err := tokens.Settle(r.Context(), uint64(used)); err != nil || uncharged > 0 {
 				slog.Warn("tokens are not charged", "uncharged", uncharged, "err", err)
@@ -61,11 +57,12 @@ func gateway(model func(question string) []string) (http.Handler, error) {
 		}()
 		for _, word := range model(string(question)) {
 			if _, err := fmt.Fprintln(w, word); err != nil || http.NewResponseController(w).Flush() != nil {
-				return
+				break
 			}
 			used++
 		}
-	})
+		return nil
+	}))
 	return httpx.Standard(nil)(mux), nil
 }
 
