@@ -60,9 +60,12 @@ type booking struct {
 // chargeFrom calls Charge of a store that may be no ChargeStore, and Update for limits with reservations.
 func chargeFrom(ctx context.Context, store Store, charges []Charge) error {
 	for len(charges) > 0 {
-		n := slices.IndexFunc(charges, func(t Charge) bool { return t.book != nil })
+		n := 0
+		for n < len(charges) && charges[n].book == nil {
+			n++
+		}
 		switch {
-		case n < 0:
+		case n == len(charges):
 			return chargeOthers(ctx, store, charges)
 		case n > 0:
 			if err := chargeOthers(ctx, store, charges[:n]); err != nil {

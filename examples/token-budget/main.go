@@ -25,9 +25,6 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
-// maxAnswer is the maximum number of tokens of an answer.
-const maxAnswer = 300
-
 func gateway(model func(question string) []string) (http.Handler, error) {
 	limit := ratelimit.Per(1000, ratelimit.Minute)
 	limit.Reservations = true
@@ -42,8 +39,8 @@ func gateway(model func(question string) []string) (http.Handler, error) {
 			return err
 		}
 		used := len(strings.Fields(string(question)))
-		// What is not settled within two minutes, because this process has crashed, is free again.
-		tokens, err := budget.Reserve(r.Context(), r.Header.Get("X-Customer"), uint64(used+maxAnswer), 2*time.Minute)
+		// An answer has at most 300 tokens. What is not settled within two minutes, because this process has crashed, is free again.
+		tokens, err := budget.Reserve(r.Context(), r.Header.Get("X-Customer"), uint64(used+300), 2*time.Minute)
 		if err != nil {
 			return httpx.Errorf(http.StatusServiceUnavailable, "Try again later")
 		}
