@@ -1,5 +1,4 @@
-// Command token-budget is a gateway to a language model that gives each customer 1,000 tokens a minute. How many an answer
-// takes is known when it has been streamed: until then an estimate is reserved.
+// Command token-budget gives each customer of a language model 1,000 tokens a minute, and reserves an estimate for each answer.
 //
 //	go run ./examples/token-budget
 //	curl -i localhost:8012/answers -H 'X-Customer: ann' -d 'Why is the sky blue?'
