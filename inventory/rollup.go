@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -122,12 +123,15 @@ type Roller struct {
 	now       func() time.Time
 }
 
-// NewRoller returns a roller. now is the clock; nil is time.Now.
-func NewRoller(store records.Store, retention Retention, now func() time.Time) *Roller {
+// NewRoller returns a roller. now is the clock; nil is time.Now. The error is for a nil store, or one without metrics.
+func NewRoller(store records.Store, retention Retention, now func() time.Time) (*Roller, error) {
+	if err := records.CheckStore(store, &Metric{}, &MetricRollup{}, &Job{}); err != nil {
+		return nil, fmt.Errorf("inventory.NewRoller: %w", err)
+	}
 	if now == nil {
 		now = time.Now
 	}
-	return &Roller{store, records.New(store, &records.Options{Now: now}), retention, uuid.NewString(), now}
+	return &Roller{store, records.New(store, &records.Options{Now: now}), retention, uuid.NewString(), now}, nil
 }
 
 // period is a period of a device.

@@ -54,6 +54,9 @@ func accountKey(username string) string {
 // (REFERENCE.md, 1.7). Call it when a program starts. It logs each name that breaks the rules; its user
 // logs in with exactly this name. A nil log means slog.Default().
 func KeyUsernames(ctx context.Context, store records.Store, log *slog.Logger) error {
+	if err := records.CheckStore(store, &inventory.User{}); err != nil {
+		return err
+	}
 	log = cmp.Or(log, slog.Default())
 	users := records.Of[inventory.User](store.Schema())
 	q := &records.Query{Resource: users, Limit: 1}

@@ -147,6 +147,9 @@ func NewStates(users records.Reader) *States { return &States{records.Fresh(user
 // AccountState returns the current state of the user with an id and of a session, "" for none: the zero
 // state if there is no such user. The error is a failure of the store.
 func (s *States) AccountState(ctx context.Context, userID, session string) (auth.AccountState, error) {
+	if err := records.CheckStore(s.users); err != nil {
+		return auth.AccountState{}, err
+	}
 	return stateOf(s.users.Schema(), userID, session, func(r *records.Resource, id string) (records.Record, error) {
 		return s.users.Get(ctx, r, id)
 	})

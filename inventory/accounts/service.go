@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -57,11 +58,16 @@ type Service struct {
 	requested *resetQueue
 }
 
+var errNeeds = errors.New("accounts: engine and hasher are required")
+
 // New returns the service for the users of an inventory. All changes go through the engine, with its
 // clock and its hooks. The schema has the resource users of package inventory. opts may be nil.
 func New(engine *records.Engine, hasher *auth.Hasher, opts *Options) (*Service, error) {
 	if engine == nil || hasher == nil {
-		return nil, errors.New("accounts: engine and hasher are required")
+		return nil, errNeeds
+	}
+	if err := records.CheckStore(engine.Store(), &inventory.User{}); err != nil {
+		return nil, fmt.Errorf("accounts: %w", err)
 	}
 	s := &Service{
 		engine: engine, store: engine.Store(), hasher: hasher,

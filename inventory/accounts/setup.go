@@ -24,6 +24,9 @@ import (
 // error is of kind auth.WeakPassword or records.Invalid for an unusable password or name,
 // or a failure.
 func FirstAdmin(ctx context.Context, engine *records.Engine, hasher *auth.Hasher, username, password string) (*inventory.User, string, error) {
+	if engine == nil || hasher == nil {
+		return nil, "", errNeeds
+	}
 	user, err := records.First[inventory.User](ctx, records.Fresh(engine.Store()))
 	if err != nil {
 		return nil, "", fmt.Errorf("search for users: %w", err)
@@ -200,6 +203,9 @@ func parseKeys(secret *inventory.Secret) (*auth.KeySet, error) {
 // also in several processes, so that none undoes another. The error is [ErrNoSigningKey], or that of
 // change.
 func RotateSigningKey(ctx context.Context, store records.Store, change func(*auth.KeySet) error) error {
+	if err := records.CheckStore(store, &inventory.Secret{}); err != nil {
+		return err
+	}
 	return store.Change(ctx, func(tx records.Tx) error {
 		if err := records.Serialize(ctx, tx, signingKey); err != nil {
 			return err

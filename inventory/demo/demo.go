@@ -52,6 +52,9 @@ type Counts map[string]int
 // The error is an [*records.Error] of kind Conflict if the store has devices or locations,
 // an error that names the invalid option, or the error of the store.
 func Fill(ctx context.Context, store records.Store, opts *Options) (Counts, error) {
+	if err := records.CheckStore(store, &inventory.Device{}); err != nil {
+		return nil, fmt.Errorf("demo: %w", err)
+	}
 	o := *cmp.Or(opts, &Options{})
 	if o.Devices < 0 || o.Devices > MaxDevices {
 		return nil, fmt.Errorf("demo: invalid number of devices %d: use 1 to %d, or 0 for %d", o.Devices, MaxDevices, DefaultDevices)

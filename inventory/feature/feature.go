@@ -55,7 +55,9 @@ type Feature struct {
 //	schema, err := inventory.NewSchema(feature.Parts(features...)...)
 func Parts(features ...*Feature) (parts []records.Part) {
 	for _, f := range features {
-		parts = append(parts, f.Schema...)
+		if f != nil {
+			parts = append(parts, f.Schema...)
+		}
 	}
 	return parts
 }

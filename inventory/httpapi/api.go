@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -105,10 +106,16 @@ func New(engine *records.Engine, authenticator Authenticator, opts *Options) (*A
 	if engine == nil || authenticator == nil {
 		return nil, errors.New("httpapi: engine and authenticator are required")
 	}
+	if err := records.CheckStore(engine.Store()); err != nil {
+		return nil, fmt.Errorf("httpapi: %w", err)
+	}
 	a := &API{store: engine.Store(), changes: engine, now: engine.Now, authenticator: authenticator, states: map[*feature.Feature]any{}}
 	a.bodies = bodies{httpx.NewBody[records.Patch](nil), httpx.NewBody[[]records.Patch](&httpx.BodyOptions{MaxValues: feature.MaxValues}), httpx.NewBody[[]json.RawMessage](nil)}
 	if opts != nil {
 		a.opts = *opts
+	}
+	if slices.Contains(a.opts.Features, nil) {
+		return nil, errors.New("httpapi: Options.Features: a feature is nil")
 	}
 	a.opts.Log = cmp.Or(a.opts.Log, slog.Default())
 	a.opts.Version = cmp.Or(a.opts.Version, "1")

@@ -100,6 +100,9 @@ func (p Problem) String() string {
 // changed if it has a rejected row. The error is that of a source that can't be read on, of a store that
 // fails, or of an option; rows that Skip has applied before stay, and the report counts them.
 func Run(ctx context.Context, engine *records.Engine, sources []Source, opts *Options) (*Report, error) {
+	if engine == nil {
+		return &Report{}, errors.New("importer: the engine is nil")
+	}
 	m := &run{engine: engine, report: &Report{}, schema: engine.Store().Schema(), order: map[string]int{}, allowed: records.Rights{}, failed: map[string]*Row{}}
 	m.opts = *cmp.Or(opts, &Options{})
 	m.opts.MaxRows = cmp.Or(m.opts.MaxRows, DefaultMaxRows)

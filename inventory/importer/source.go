@@ -79,6 +79,9 @@ const maxRow = 1 << 20
 func Open(name string, r io.Reader, schema *records.Schema, opts *FileOptions) (Source, error) {
 	of := *cmp.Or(opts, &FileOptions{})
 	f := &file{name: path.Base(filepath.ToSlash(name)), schema: schema}
+	if schema == nil {
+		return nil, f.fail(1, "the schema is nil")
+	}
 	of.Format = cmp.Or(of.Format, formats[strings.ToLower(path.Ext(f.name))])
 	if !slices.Contains([]string{CSV, JSONL, YAML}, of.Format) {
 		return nil, f.fail(1, "the format is not known by the name: name it .csv, .jsonl or .yaml, or give the format: csv, jsonl or yaml")

@@ -46,9 +46,9 @@ type Engine struct {
 
 // New returns an engine over a store. opts may be nil. With a nil store every call of the engine is an error.
 func New(store Store, opts *Options) *Engine {
-	if v := reflect.ValueOf(store); store == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+	if err := CheckStore(store); err != nil {
 		none := NewMemStore(nil)
-		none.failed, store = errors.New("records.New: the store is nil"), none
+		none.failed, store = fmt.Errorf("records.New: %w", err), none
 	}
 	v := &Engine{store: store, opts: *cmp.Or(opts, &Options{}), commits: &sync.Map{}}
 	if v.opts.Now == nil {

@@ -224,6 +224,9 @@ func Of[T any](s *Schema) *Resource {
 // Of returns the resource of a record. The error is for nil and unknown types.
 func (s *Schema) Of(rec Record) (*Resource, error) {
 	v := reflect.ValueOf(rec)
+	if s.byType == nil {
+		return nil, errors.New("the store or its schema is nil")
+	}
 	if rec == nil || v.Kind() != reflect.Pointer || v.IsNil() || s.byType[v.Type().Elem()] == nil {
 		return nil, fmt.Errorf("%T is not a record type of the schema, or the record is nil", rec)
 	}

@@ -23,6 +23,9 @@ func Select[T any, P interface {
 	*T
 	Record
 }](ctx context.Context, from Reader, q *Query, where ...any) ([]P, error) {
+	if err := CheckStore(from); err != nil {
+		return nil, err
+	}
 	q.Resource = Of[T](from.Schema())
 	page, err := from.List(ctx, q.where(where))
 	if err != nil {

@@ -1,6 +1,10 @@
 package records
 
-import "context"
+import (
+	"context"
+	"errors"
+	"reflect"
+)
 
 // Store stores records. Its callers have validated them ([Resource.Check]); a store does what must
 // be atomic: it keeps ids and the keys of [Resource.Uniques] unique, checks that referenced
@@ -98,11 +102,31 @@ type ReadBounder interface {
 	MaxReads() int
 }
 
+// CheckStore returns an error for a store that is nil or was made with a nil schema, and for one whose schema lacks the
+// resource of one of some records, such as new(Device). Constructors that get a store call it.
+func CheckStore(store Reader, needs ...Record) error {
+	if v := reflect.ValueOf(store); store == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+		return errors.New("the store is nil")
+	}
+	if mem, ok := store.(*MemStore); ok && mem.failed != nil {
+		return mem.failed
+	}
+	for _, rec := range needs {
+		if _, err := store.Schema().Of(rec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Get returns the record of a type with an id, as in Get[Device](ctx, store, id), or [Absent].
 func Get[T any, P interface {
 	*T
 	Record
 }](ctx context.Context, from Reader, id string) (P, error) {
+	if err := CheckStore(from); err != nil {
+		return nil, err
+	}
 	rec, err := from.Get(ctx, Of[T](from.Schema()), id)
 	if err != nil {
 		return nil, err

@@ -60,6 +60,8 @@ func (s *Settings) Database() string {
 // while a server uses the database. It does not migrate the schema.
 func Backup(ctx context.Context, s *Settings, file string) error {
 	switch {
+	case s == nil:
+		return errNoSettings
 	case isPostgres(s.DatabaseURL):
 		return errors.New("DATABASE_URL is a PostgreSQL database: use pg_dump")
 	case s.DatabaseURL == ":memory:":
@@ -81,6 +83,9 @@ func VerifyAudit(ctx context.Context, s *Settings, log *slog.Logger, opts *recor
 // withStore calls f with the database of the settings, which servers may use at the same time. verb says what f
 // does with it: read or change. A nil log means slog.Default().
 func withStore(ctx context.Context, s *Settings, log *slog.Logger, verb string, f func(store records.Store) error) (err error) {
+	if s == nil {
+		return errNoSettings
+	}
 	if s.DatabaseURL == ":memory:" {
 		return fmt.Errorf("DATABASE_URL is :memory:, which only the running process can %s: use a file", verb)
 	}
@@ -94,6 +99,9 @@ func withStore(ctx context.Context, s *Settings, log *slog.Logger, verb string, 
 
 // mustExist refuses a SQLite file that does not exist: opening would create it.
 func mustExist(s *Settings) error {
+	if s == nil {
+		return errNoSettings
+	}
 	if isPostgres(s.DatabaseURL) || s.DatabaseURL == ":memory:" {
 		return nil
 	}

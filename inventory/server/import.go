@@ -15,6 +15,9 @@ const changeTimeout = 10 * time.Minute
 // time. Each transaction may take up to ten minutes; on SQLite, other changes wait for it, for
 // DATABASE_TIMEOUT at most. A nil log means slog.Default().
 func Change(ctx context.Context, s *Settings, log *slog.Logger, f func(engine *records.Engine) error) error {
+	if s == nil {
+		return errNoSettings
+	}
 	own := *s
 	own.DatabaseTimeout = max(s.DatabaseTimeout, changeTimeout)
 	return withStore(ctx, &own, log, "change", func(store records.Store) error { return f(records.New(store, nil)) })

@@ -138,6 +138,8 @@ func RotateKey(ctx context.Context, s *Settings, revoke bool, log *slog.Logger) 
 		return err
 	}
 	switch {
+	case s == nil:
+		return r, errNoSettings
 	case s.JWTSecret != "":
 		return r, errors.New("JWT_SECRET is set: change it there and set JWT_SECRET_PREVIOUS to the old key, or use JWT_SECRET_FILE")
 	case s.JWTSecretFile != "":

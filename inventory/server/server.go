@@ -78,10 +78,15 @@ type Server struct {
 	jobs       []feature.Job // of the features
 }
 
+var errNoSettings = errors.New("the settings are nil: use those of Default or Parse")
+
 // New opens the database and migrates its schema, creates the first administrator if there
 // is none, and builds the handler. It does not listen. Close the server even if it never
 // served.
 func New(ctx context.Context, s *Settings, opts *Options) (*Server, error) {
+	if s == nil {
+		return nil, errNoSettings
+	}
 	o := Options{}
 	if opts != nil {
 		o = *opts

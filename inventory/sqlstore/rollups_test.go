@@ -35,7 +35,10 @@ func summarizeUntilKilled(address string) error {
 		return err
 	}
 	now := time.Now().Add(time.Hour) // all metrics are old enough
-	roller := inventory.NewRoller(store, inventory.Retention{}, func() time.Time { return now })
+	roller, err := inventory.NewRoller(store, inventory.Retention{}, func() time.Time { return now })
+	if err != nil {
+		return err
+	}
 	for {
 		if _, err := roller.Step(ctx); err != nil {
 			return err
@@ -72,7 +75,8 @@ func checkRollups(t *testing.T, d *database) {
 	var group sync.WaitGroup
 	for _, s := range stores {
 		group.Go(func() {
-			roller := inventory.NewRoller(s, inventory.Retention{}, clock)
+			roller, err := inventory.NewRoller(s, inventory.Retention{}, clock)
+			require.NoError(t, err)
 			for lastSummarized(t, s) != sqlstoretest.ID(1000+len(all)-1) {
 				if _, err := roller.Step(t.Context()); records.KindOf(err) != records.Stale && !assert.NoError(t, err) {
 					return

@@ -97,7 +97,7 @@ type remote struct {
 
 // New returns a provider, and does not connect to it. The error names the invalid option.
 func New(opts *Options) (*Provider, error) {
-	p := &Provider{opts: *opts, slots: make(chan struct{}, maxCalls), turn: make(chan struct{}, 1)}
+	p := &Provider{opts: *cmp.Or(opts, &Options{}), slots: make(chan struct{}, maxCalls), turn: make(chan struct{}, 1)}
 	o := &p.opts
 	if o.ClientID == "" || o.Keys == nil {
 		return nil, errors.New("oidc: ClientID and Keys are required")

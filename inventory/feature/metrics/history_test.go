@@ -46,7 +46,8 @@ func TestHistory(t *testing.T) {
 		point := func(ts string, samples, uptime float64, cpu ...any) object {
 			return object{"ts": ts, "samples": samples, "cpu": object{"min": cpu[0], "avg": cpu[1], "max": cpu[2]}, "uptime": uptime}
 		}
-		roller := inventory.NewRoller(g.Store, inventory.Retention{Raw: 2 * time.Hour}, g.Now)
+		roller, err := inventory.NewRoller(g.Store, inventory.Retention{Raw: 2 * time.Hour}, g.Now)
+		require.NoError(t, err)
 		step := func(r *inventory.Roller) bool {
 			t.Helper()
 			more, err := r.Step(context.Background())
@@ -65,7 +66,8 @@ func TestHistory(t *testing.T) {
 
 		measure("2026-01-31T11:02:00Z", 0, 1) // late
 		g.Forward(30 * time.Second)
-		other := inventory.NewRoller(g.Store, inventory.Retention{}, g.Now)
+		other, err := inventory.NewRoller(g.Store, inventory.Retention{}, g.Now)
+		require.NoError(t, err)
 		step(other) // the first one has the job
 		points("?step=5m", first, second)
 		step(roller)

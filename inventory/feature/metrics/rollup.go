@@ -16,9 +16,12 @@ const (
 
 // rollUp summarizes metrics and deletes old ones until ctx ends.
 func rollUp(ctx context.Context, b *feature.Background) error {
-	roller := inventory.NewRoller(b.Engine.Store(), inventory.Retention{
+	roller, err := inventory.NewRoller(b.Engine.Store(), inventory.Retention{
 		Raw: b.Keep["metrics-raw"].MaxAge, FiveMinutes: b.Keep["metrics-5m"].MaxAge, OneHour: b.Keep["metrics-1h"].MaxAge,
 	}, nil)
+	if err != nil {
+		return err
+	}
 	wait := rollupInterval
 	for backoff.Sleep(ctx, wait) == nil {
 		more, err := roller.Step(ctx)
