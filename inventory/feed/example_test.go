@@ -55,6 +55,31 @@ func ExampleFollow() {
 	// enough
 }
 
+// A program follows the changes of devices in its own process, and continues after the last change that it has handled.
+func ExampleChanges() {
+	ctx := context.Background()
+	engine := records.New(records.NewMemStore(inventory.Schema()), nil)
+	since := "0" // all changes that are kept
+	for _, name := range []string{"core-1", "core-2"} {
+		if err := engine.Create(ctx, records.Caller{Name: "jane"}, &inventory.Device{Hostname: name}); err != nil {
+			fmt.Println(err)
+			return
+		}
+		for c, err := range feed.Changes(ctx, engine.Store(), since, &feed.Options{Resources: []string{"devices"}}) {
+			if err != nil {
+				fmt.Println(err)
+				return
+			}
+			fmt.Println(c.Actor, c.Action, c.ResourceType, c.Changes["hostname"].After)
+			since = c.Cursor // store it with what was done for the change
+			break            // a program would go on
+		}
+	}
+	// Output:
+	// jane create device core-1
+	// jane create device core-2
+}
+
 // users finds the sender of a request by their token.
 type users map[string]auth.Identity
 

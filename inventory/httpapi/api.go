@@ -87,7 +87,7 @@ type API struct {
 	notes         *ratelimit.Limiter        // of events of accounts, once a minute
 	now           func() time.Time
 	heavy         *heavyQueries
-	feed          *feed            // nil if the store keeps no chain of its audit log
+	feed          *waiters         // nil if the store keeps no chain of its audit log
 	check         httpx.Middleware // Chain.Check
 	maxBody       int64            // in bytes
 	encoders      encode.Cache
@@ -149,7 +149,7 @@ func New(engine *records.Engine, authenticator Authenticator, opts *Options) (*A
 		return nil, err
 	}
 	a.heavy = newHeavyQueries(a.opts.Heavy, a.store)
-	a.feed = newFeed(a.store, a.opts.Changes, a.opts.Timeout)
+	a.feed = newWaiters(a.store, a.opts.Changes, a.opts.Timeout)
 	if a.routes, err = a.table(); err != nil {
 		return nil, err
 	}

@@ -3,16 +3,15 @@ package httpapi
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory/encode"
 	"github.com/ashlar-go/ashlar/inventory/feature"
+	"github.com/ashlar-go/ashlar/inventory/feed"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -29,8 +28,7 @@ const (
 	defaultChanges = 100
 	maxChanges     = 1000
 	maxWait        = 30               // seconds
-	maxScanned     = 5000             // entries of the log that one page passes over
-	readChanges    = 100              // entries that are read at once
+	readChanges    = 100              // that a stream reads at once
 	heartbeat      = 15 * time.Second // of a stream without changes
 	reauthorize    = 2 * time.Second  // of a stream
 	writeChanges   = 10 * time.Second // limit for a client to accept what is sent
@@ -86,35 +84,10 @@ func (a *API) changeRoutes() []route {
 	}
 }
 
-// changeEntry is an entry of the feed.
-type changeEntry struct {
-	Cursor       string          `json:"cursor"`
-	Action       string          `json:"action"`
-	ResourceType string          `json:"resource_type"`
-	ResourceID   string          `json:"resource_id"`
-	Actor        string          `json:"actor"`
-	UserID       *string         `json:"user_id"`
-	CreatedAt    time.Time       `json:"created_at"`
-	RequestID    string          `json:"request_id"`
-	Changes      records.Changes `json:"changes"`
-	Cause        string          `json:"cause"`
-}
-
-// cursorOf returns the cursor of a position. Cursors compare as strings like their positions. The
-// part of the hash shows a cursor of another database, such as one before a backup was restored.
-func cursorOf(p records.AuditPosition) string {
-	sum := "00000000"
-	if len(p.Hash) >= 4 {
-		sum = hex.EncodeToString(p.Hash[:4])
-	}
-	return fmt.Sprintf("%016x-%s", p.Seq, sum)
-}
-
 // follower reads the feed for one request.
 type follower struct {
 	*call
-	at    records.AuditPosition
-	only  map[string]bool // the kinds of records that were asked for; nil is all
+	*feed.Reader
 	sees  map[string]bool // the kinds that the sender may read; nil is all
 	limit int
 
@@ -123,17 +96,11 @@ type follower struct {
 
 // follow returns the follower of a request.
 func (c *call) follow(since string) (*follower, error) {
-	f := &follower{call: c, limit: defaultChanges}
-	for _, name := range c.query["resource"] {
-		r, ok := c.schema.Named(name)
-		if !ok || r.Internal {
-			return nil, badField("resource", records.Unknown("resource", "use a name such as devices"))
-		}
-		if f.only == nil {
-			f.only = map[string]bool{}
-		}
-		f.only[r.Kind()] = true
+	r, err := feed.NewReader(c.api.store, c.query["resource"]...)
+	if err != nil {
+		return nil, err
 	}
+	f := &follower{call: c, Reader: r, limit: defaultChanges}
 	if err := f.authorizeChanges(); err != nil {
 		return nil, err
 	}
@@ -142,7 +109,21 @@ func (c *call) follow(since string) (*follower, error) {
 			return nil, err
 		}
 	}
-	return f, f.seek(since)
+	ctx, cancel := context.WithTimeout(f.r.Context(), f.api.opts.Timeout)
+	defer cancel()
+	return f, f.Seek(ctx, since)
+}
+
+// next reads the next changes that the sender may see, up to the limit.
+func (f *follower) next() (found []feed.Change, more bool, err error) {
+	ctx, cancel := context.WithTimeout(f.r.Context(), f.api.opts.Timeout)
+	defer cancel()
+	return f.Next(ctx, f.limit, func(a *records.AuditLog) *records.AuditLog {
+		if f.sees != nil && !f.sees[a.ResourceType] {
+			return nil
+		}
+		return f.places.Seen(a)
+	})
 }
 
 // authorizeChanges determines what the sender may read: who reads the audit log reads everything,
@@ -164,117 +145,17 @@ func (f *follower) authorizeChanges() error {
 func (f *follower) onlyListed() bool {
 	listed := 0
 	for _, r := range f.schema.Resources() {
-		if f.only[r.Kind()] && !isUsers(r) && r != records.Of[records.AuditLog](f.schema) && f.mayRead(r) {
+		if f.Only[r.Kind()] && !isUsers(r) && r != records.Of[records.AuditLog](f.schema) && f.mayRead(r) {
 			listed++
 		}
 	}
-	return listed > 0 && listed == len(f.only)
+	return listed > 0 && listed == len(f.Only)
 }
 
 // mayRead reports whether the sender may list the records of a resource.
 func (f *follower) mayRead(r *records.Resource) bool {
 	err := f.allows(ofAll(permission(r.Access.Read.Or(records.Permission{Everyone: true}))), "", r, records.RouteList)
 	return f.permit(r, records.RouteList, err) == nil
-}
-
-// seek goes to the position of a cursor.
-func (f *follower) seek(since string) error {
-	ctx, cancel := context.WithTimeout(f.r.Context(), f.api.opts.Timeout)
-	defer cancel()
-	head, err := f.api.feed.chain.AuditHead(ctx)
-	if err != nil {
-		return err
-	}
-	if since == "" {
-		f.at = head
-		return nil
-	}
-	kept, err := f.api.feed.kept(ctx)
-	if err != nil {
-		return err
-	}
-	if since == "0" {
-		f.at = kept
-		return nil
-	}
-	number, sum, ok := strings.Cut(since, "-")
-	seq, err := strconv.ParseInt(number, 16, 64)
-	if err != nil || !ok || len(number) != 16 || len(sum) != 8 || seq < 0 {
-		return badField("since", records.BadFormat("next or cursor of an earlier response, or 0 for all changes that are kept"))
-	}
-	switch {
-	case seq < kept.Seq:
-		return f.gone(head, "The changes behind this cursor are no longer kept")
-	case seq > head.Seq:
-		return f.gone(head, "The cursor is of another database, or of this one before a backup was restored")
-	case seq == kept.Seq:
-		f.at = kept
-	default:
-		page, err := f.api.feed.chain.AuditAfter(ctx, seq-1, 1)
-		if err != nil {
-			return err
-		}
-		if len(page) == 0 || page[0].Seq != seq {
-			return f.gone(head, "The changes behind this cursor are no longer kept")
-		}
-		f.at = page[0].AuditPosition
-	}
-	if seq > 0 && cursorOf(f.at) != since {
-		return f.gone(head, "The cursor is of another database, or of this one before a backup was restored")
-	}
-	return nil
-}
-
-// gone says how to start over.
-func (f *follower) gone(head records.AuditPosition, why string) error {
-	return &httpx.Error{
-		Status:  http.StatusGone,
-		Message: fmt.Sprintf("%s: list all records, then continue with since=%s", why, cursorOf(head)),
-		Fields:  []httpx.FieldError{{Field: "since", Code: "out_of_range", Reason: "start over behind " + cursorOf(head)}},
-	}
-}
-
-// next reads the next changes, up to the limit, and moves past them. More reports whether there
-// are entries that it has not passed.
-func (f *follower) next() (found []changeEntry, more bool, err error) {
-	ctx, cancel := context.WithTimeout(f.r.Context(), f.api.opts.Timeout)
-	defer cancel()
-	for scanned := 0; ; {
-		page, err := f.api.feed.chain.AuditAfter(ctx, f.at.Seq, readChanges)
-		if err != nil {
-			return nil, false, err
-		}
-		for _, e := range page {
-			if e.Seq != f.at.Seq+1 {
-				head, err := f.api.feed.chain.AuditHead(ctx)
-				if err != nil {
-					return nil, false, err
-				}
-				return nil, false, f.gone(head, "The changes behind this cursor are no longer kept")
-			}
-			if len(found) == f.limit {
-				return found, true, nil
-			}
-			f.at = e.AuditPosition
-			if e.Entry == nil || f.only != nil && !f.only[e.Entry.ResourceType] || f.sees != nil && !f.sees[e.Entry.ResourceType] {
-				continue
-			}
-			a := f.places.Seen(e.Entry)
-			if a == nil {
-				continue
-			}
-			found = append(found, changeEntry{
-				cursorOf(e.AuditPosition), a.Action, a.ResourceType, a.ResourceID, a.Actor, a.UserID, a.CreatedAt, a.RequestID, a.Changes, a.Cause,
-			})
-		}
-		scanned += len(page)
-		if len(page) < readChanges {
-			return found, false, nil
-		}
-		if scanned >= maxScanned {
-			return found, true, nil
-		}
-	}
 }
 
 // listChanges serves a page of changes.
@@ -307,17 +188,17 @@ func (c *call) listChanges() (*feature.Response, error) {
 		}
 	}
 	page := struct {
-		Data []changeEntry `json:"data"`
+		Data []feed.Change `json:"data"`
 		Next string        `json:"next"`
-	}{found, cursorOf(f.at)}
+	}{found, f.Cursor()}
 	if page.Data == nil {
-		page.Data = []changeEntry{}
+		page.Data = []feed.Change{}
 	}
 	return &feature.Response{Header: http.Header{"Cache-Control": {"no-store"}}, Body: page}, nil
 }
 
 // await waits for changes.
-func (f *follower) await(wait time.Duration) ([]changeEntry, error) {
+func (f *follower) await(wait time.Duration) ([]feed.Change, error) {
 	leave, err := f.api.feed.enter(f.keyOwner())
 	if err != nil {
 		return nil, err
@@ -327,7 +208,7 @@ func (f *follower) await(wait time.Duration) ([]changeEntry, error) {
 	ctx, cancel := context.WithTimeout(f.r.Context(), wait)
 	defer cancel()
 	for {
-		if !f.api.feed.wait(ctx, f.at.Seq) {
+		if !f.api.feed.wait(ctx, f.At.Seq) {
 			return nil, nil
 		}
 		found, _, err := f.next()
@@ -367,7 +248,7 @@ func (c *call) sendStream(w http.ResponseWriter, _ *http.Request) error {
 	f.limit = readChanges
 	last := time.Now()
 	f.checked = last
-	out := fmt.Appendf(nil, "retry: 1000\nid: %s\n\n", cursorOf(f.at))
+	out := fmt.Appendf(nil, "retry: 1000\nid: %s\n\n", f.Cursor())
 	for {
 		if len(out) > 0 {
 			if !f.write(w, out) {
@@ -391,13 +272,13 @@ func (c *call) sendStream(w http.ResponseWriter, _ *http.Request) error {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(c.r.Context(), reauthorize)
-		changed := c.api.feed.wait(ctx, f.at.Seq)
+		changed := c.api.feed.wait(ctx, f.At.Seq)
 		cancel()
 		if c.r.Context().Err() != nil {
 			return nil
 		}
 		if !changed && time.Since(last) >= heartbeat {
-			out = fmt.Appendf(out, ": heartbeat\nid: %s\n\n", cursorOf(f.at))
+			out = fmt.Appendf(out, ": heartbeat\nid: %s\n\n", f.Cursor())
 		}
 	}
 }

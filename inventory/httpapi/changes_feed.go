@@ -24,8 +24,8 @@ type ChangesOptions struct {
 // pollChanges is the interval at which the feed looks for changes of other processes while somebody waits.
 const pollChanges = 200 * time.Millisecond
 
-// feed wakes those who wait for changes.
-type feed struct {
+// waiters are those who wait for changes, which it wakes.
+type waiters struct {
 	chain   records.AuditChain
 	opts    ChangesOptions
 	timeout time.Duration
@@ -40,32 +40,21 @@ type feed struct {
 	done    bool          // streams end
 }
 
-// newFeed returns the feed of a store, nil if it keeps no chain.
-func newFeed(store records.Store, o ChangesOptions, timeout time.Duration) *feed {
+// newWaiters returns those of a store, nil if it keeps no chain.
+func newWaiters(store records.Store, o ChangesOptions, timeout time.Duration) *waiters {
 	chain, ok := records.Fresh(store).(records.AuditChain)
 	if !ok {
 		return nil
 	}
 	o.Streams = cmp.Or(max(o.Streams, 0), 200)
 	o.StreamsPerCaller = cmp.Or(max(o.StreamsPerCaller, 0), 10)
-	return &feed{
+	return &waiters{
 		chain: chain, opts: o, timeout: timeout, callers: map[string]int{}, changed: make(chan struct{}), poke: make(chan struct{}, 1),
 	}
 }
 
-// kept returns the position before the first entry that is kept.
-func (f *feed) kept(ctx context.Context) (kept records.AuditPosition, err error) {
-	anchors, err := f.chain.AuditAnchors(ctx)
-	for _, a := range anchors {
-		if a.Pruned > 0 {
-			kept = a.AuditPosition
-		}
-	}
-	return kept, err
-}
-
 // enter adds a caller that waits. The error is for too many of them.
-func (f *feed) enter(caller string) (leave func(), err error) {
+func (f *waiters) enter(caller string) (leave func(), err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
@@ -98,7 +87,7 @@ func (f *feed) enter(caller string) (leave func(), err error) {
 }
 
 // wake polls at once, after a change of this process.
-func (f *feed) wake() {
+func (f *waiters) wake() {
 	select {
 	case f.poke <- struct{}{}:
 	default:
@@ -107,7 +96,7 @@ func (f *feed) wake() {
 
 // poll reads the end of the log until nobody waits. A failure is that of those who wait too: they
 // read after it.
-func (f *feed) poll() {
+func (f *waiters) poll() {
 	for {
 		ctx, cancel := context.WithTimeout(context.Background(), f.timeout)
 		head, err := f.chain.AuditHead(ctx)
@@ -132,7 +121,7 @@ func (f *feed) poll() {
 }
 
 // wait waits until there are entries after a position, and reports whether there are.
-func (f *feed) wait(ctx context.Context, seq int64) bool {
+func (f *waiters) wait(ctx context.Context, seq int64) bool {
 	for {
 		f.mu.Lock()
 		head, changed, done := f.head, f.changed, f.done
@@ -151,7 +140,7 @@ func (f *feed) wait(ctx context.Context, seq int64) bool {
 	}
 }
 
-func (f *feed) ended() bool {
+func (f *waiters) ended() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.done

@@ -16,6 +16,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/encode"
 	"github.com/ashlar-go/ashlar/inventory/feature"
+	"github.com/ashlar-go/ashlar/inventory/feed"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -126,6 +127,9 @@ func translate(err error) error {
 	} else if many, ok := errors.AsType[*accounts.TooManyError](err); ok {
 		e.Status, e.Message = http.StatusTooManyRequests, many.Error()
 		e.Header = http.Header{"Retry-After": {strconv.Itoa(int(many.RetryAfter / time.Second))}}
+	} else if gone, ok := errors.AsType[*feed.GoneError](err); ok {
+		e.Status, e.Message = http.StatusGone, gone.Message
+		e.Fields = []httpx.FieldError{{Field: "since", Code: "out_of_range", Reason: "start over behind " + gone.Head}}
 	} else if errors.Is(err, context.DeadlineExceeded) {
 		e.Status, e.Message, e.Err = http.StatusServiceUnavailable, "The inventory did not respond in time: try again later", err
 	} else {
