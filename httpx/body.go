@@ -24,6 +24,10 @@ type BodyOptions struct {
 	MaxValues int   // of the document, those inside of others included; default: 50,000
 }
 
+// Validator is implemented by types of bodies with rules of their own. [Body] calls Validate of the
+// decoded value, not of values in it, and responds with 400 if it returns invalid fields.
+type Validator interface{ Validate() []FieldError }
+
 // Body decodes JSON request bodies into values of one type. Create it once: it caches what it
 // derives from the type.
 type Body[T any] struct {
@@ -51,7 +55,7 @@ func NewBody[T any](opts *BodyOptions) *Body[T] {
 //	503  the Budget of the chain is used up
 //	400  the body is not JSON or has an unpaired surrogate; or a field is unknown, a duplicate,
 //	     of a wrong type or nested too deeply; the message names field, line and column, and
-//	     Fields has the first 20
+//	     Fields has the first 20; or the Validate method of *T returns invalid fields ([Validator])
 //
 // Field names are case-sensitive. null is accepted where T has a pointer, a map, a slice or an
 // interface.
@@ -93,6 +97,11 @@ func (b *Body[T]) decode(data []byte, v *T) error {
 	if err := json.Unmarshal(data, v); err != nil {
 		return &Error{
 			Status: http.StatusBadRequest, Message: "Invalid JSON: " + strings.TrimPrefix(err.Error(), "json: "), Err: err,
+		}
+	}
+	if own, ok := any(v).(Validator); ok {
+		if invalid := own.Validate(); len(invalid) > 0 {
+			return invalidFields(invalid)
 		}
 	}
 	return nil

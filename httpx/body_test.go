@@ -306,3 +306,39 @@ func TestBodyValues(t *testing.T) {
 		t.Errorf("%v, want 400 that names the limit", err)
 	}
 }
+
+// span is a body with a rule of its own.
+type span struct {
+	From int `json:"from"`
+	To   int `json:"to"`
+}
+
+func (s *span) Validate() (invalid []httpx.FieldError) {
+	if s.To < s.From {
+		invalid = append(invalid, httpx.FieldError{Field: "to", Reason: "must not be below from"})
+	}
+	if s.From < 0 {
+		invalid = append(invalid, httpx.FieldError{Field: "from", Reason: "must not be negative"})
+	}
+	return invalid
+}
+
+func TestBodyValidates(t *testing.T) {
+	t.Parallel()
+	body := httpx.NewBody[span](nil)
+	for document, want := range map[string]string{
+		`{"from":1,"to":2}`: "", `{"from":2,"to":1}`: "to", `{"from":-1,"to":-2}`: "to from", `{"from":2,"to":"x"}`: "to",
+	} {
+		_, err := body.Decode([]byte(document))
+		e, _ := errors.AsType[*httpx.Error](err)
+		var fields []string
+		if e != nil {
+			for _, f := range e.Fields {
+				fields = append(fields, f.Field)
+			}
+		}
+		if got := strings.Join(fields, " "); got != want || e != nil && e.Status != http.StatusBadRequest {
+			t.Errorf("%s: the invalid fields are %q, want %q: %v", document, got, want, err)
+		}
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"reflect"
 	"slices"
 	"strconv"
@@ -153,11 +152,9 @@ func (s *shape) check(doc *jsonpos.Document) error {
 	if len(c.faults) == 0 {
 		return nil
 	}
-	message := "Invalid JSON: " + c.faults[0].Field + ": " + c.faults[0].Reason
-	if more := len(c.faults) - 1; more > 0 {
-		message += fmt.Sprintf(" (and %d more)", more)
-	}
-	return &Error{Status: http.StatusBadRequest, Message: message, Fields: c.faults}
+	e := invalidFields(c.faults)
+	e.Message = "Invalid JSON: " + e.Message
+	return e
 }
 
 // checker compares values with shapes.

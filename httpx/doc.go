@@ -38,9 +38,9 @@
 // # Requests
 //
 // [Body] decodes JSON and reports unknown and duplicate fields, wrong types, trailing data and
-// size, with field, line and column. [ParseList] reads page, limit, sortby and filters;
-// [NewPage] is the response body. [IfMatch], [IfNoneMatch] and [NotModified] compare entity
-// tags. [Clients] finds the client address, trusting named proxies only.
+// size, with field, line and column, and what a [Validator] finds. [ParseList] reads page, limit,
+// sortby and filters; [NewPage] is the response body. [IfMatch], [IfNoneMatch] and [NotModified]
+// compare entity tags. [Clients] finds the client address, trusting named proxies only.
 //
 // # Limits
 //

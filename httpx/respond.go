@@ -194,11 +194,16 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // invalidField returns a 400 for one field.
 func invalidField(field, code, reason string) *Error {
-	return &Error{
-		Status:  http.StatusBadRequest,
-		Message: field + ": " + reason,
-		Fields:  []FieldError{{Field: field, Code: code, Reason: reason}},
+	return invalidFields([]FieldError{{Field: field, Code: code, Reason: reason}})
+}
+
+// invalidFields returns a 400 for one or more fields.
+func invalidFields(fields []FieldError) *Error {
+	message := fields[0].Field + ": " + fields[0].Reason
+	if more := len(fields) - 1; more > 0 {
+		message += fmt.Sprintf(" (and %d more)", more)
 	}
+	return &Error{Status: http.StatusBadRequest, Message: message, Fields: fields}
 }
 
 // repeatedParameter returns a 400 for a query parameter that may occur once only.
