@@ -28,7 +28,7 @@ func programs() []string {
 		"./examples/limiter", "./examples/mux", "./examples/grpcserver", "./examples/inventory-store",
 		"./examples/counter-store", "./examples/discovery", "./examples/everything",
 		"./examples/bookcatalog-mount", "./examples/bookcatalog-store", "./examples/inventory-mount", "./examples/inventory-extend", "./examples/inventory-limit",
-		"./examples/inventory-follow", "./examples/inventory-contracts", "./examples/api-keys", "./examples/worker", "./examples/redis-limit", "./examples/token-budget",
+		"./examples/inventory-follow", "./examples/inventory-contracts", "./examples/api-keys", "./examples/worker", "./examples/redis-limit", "./examples/token-budget", "./examples/notes",
 	}
 }
 
