@@ -28,6 +28,9 @@
 //	sliding window   "1795392000000000 17 3"  the start of the window, its hits, and those before
 //	token bucket     "1795394312540400 2"     when it will be full, and the rest of a microsecond
 //	concurrency      "179539431 0 0 0 2 ..."  the newest slot, and the permits of eight slots
+//	reservations     "179539200 17 3 ..."     a window or bucket, and what is reserved (REFERENCE.md, 3.9)
+//
+// The last is computed by the engine, so Update reads it, and replaces it by a script if it is still the same.
 //
 // The times are in Unix microseconds, by the clock of the server, which a Store and so an Engine follow: they
 // ask the server once a second (TIME; in a cluster the server of one slot), and use its time if it
