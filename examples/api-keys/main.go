@@ -17,21 +17,12 @@ import (
 	"os"
 	"os/signal"
 
+	"github.com/go-chi/chi/v5"
+
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/httplimit"
-	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
-
-type account struct{ name, tier string }
-
-// accounts are stored by the hash of their key: a program that stores no keys can't leak them.
-type accounts map[[sha256.Size]byte]account
-
-func (a accounts) of(r *http.Request) (account, bool) {
-	found := a[sha256.Sum256([]byte(r.Header.Get("X-Api-Key")))]
-	return found, found.tier != ""
-}
 
 // tiers returns a limit for each account of a tier. The rules could also be loaded from a YAML file.
 func tiers() []ratelimit.Domain {
@@ -41,32 +32,32 @@ func tiers() []ratelimit.Domain {
 	}}}
 }
 
-func routes(known accounts) (http.Handler, error) {
-	engine := ratelimit.MustNew(memstore.MustNew(nil), nil)
+// routes returns a chi router whose limits count in a Redis server, or in this process if that is "".
+func routes(known accounts, redis string) (http.Handler, error) {
+	engine, err := counters(redis)
+	if err != nil {
+		return nil, err
+	}
 	rules, err := ratelimit.Compile(tiers(), nil)
 	if err := errors.Join(err, engine.Use(rules)); err != nil {
 		return nil, err
 	}
-	limit := httplimit.PerRequest(engine, "api", func(r *http.Request, d *httplimit.Descriptors) {
+	r := chi.NewRouter()
+	r.Use(httpx.Standard(nil), known.require, httplimit.PerRequest(engine, "api", func(r *http.Request, d *httplimit.Descriptors) {
 		who, _ := known.of(r)
 		d.Add(ratelimit.Entry{Key: "tier", Value: who.tier}, ratelimit.Entry{Key: "account", Value: who.name})
-	}, nil)
-	hello := limit(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") }))
-	return httpx.Standard(nil)(httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
-		if _, ok := known.of(r); !ok {
-			return httpx.Errorf(http.StatusUnauthorized, "Set the header X-Api-Key to your API key")
-		}
-		hello.ServeHTTP(w, r)
-		return nil
-	})), nil
+	}, nil))
+	r.Get("/", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
+	return r, nil
 }
 
 func main() {
 	addr := flag.String("addr", "localhost:8007", "listen on `host:port`")
+	redis := flag.String("redis", "", "count in the Redis server at `host:port`, together with other processes")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	handler, err := routes(accounts{sha256.Sum256([]byte("free-key")): {"ann", "free"}, sha256.Sum256([]byte("pro-key")): {"bob", "pro"}})
+	handler, err := routes(accounts{sha256.Sum256([]byte("free-key")): {"ann", "free"}, sha256.Sum256([]byte("pro-key")): {"bob", "pro"}}, *redis)
 	l, failed := net.Listen("tcp", *addr)
 	if err := errors.Join(err, failed); err != nil {
 		log.Fatal(err)
