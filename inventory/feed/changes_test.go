@@ -20,7 +20,7 @@ func first(t *testing.T, store records.Store, since string, resources ...string)
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	for c, err := range feed.Changes(ctx, store, since, &feed.Options{Resources: resources}) {
+	for c, err := range feed.Changes(ctx, store, since, resources...) {
 		return c, err
 	}
 	t.Fatal("the iterator has ended without an error")
@@ -67,7 +67,7 @@ func TestChangesInProcess(t *testing.T) {
 	create(records.New(stores[1], nil), "old")
 	begun, seen := false, make(chan error, 1)
 	go func() {
-		for c, err := range feed.Changes(t.Context(), stores[0], "0", nil) {
+		for c, err := range feed.Changes(t.Context(), stores[0], "0") {
 			if begun && err == nil && c.Changes["hostname"].After == "new" {
 				seen <- nil
 				return
@@ -110,7 +110,7 @@ func TestChangesInProcess(t *testing.T) {
 	errtest.Want(t, err, "store nil")
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, err := range feed.Changes(ended, engine.Store(), "", nil) {
+	for _, err := range feed.Changes(ended, engine.Store(), "") {
 		require.ErrorIs(t, err, context.Canceled)
 	}
 }

@@ -7,7 +7,7 @@
 //
 // and in the process of the inventory itself, by the same cursors:
 //
-//	for c, err := range feed.Changes(ctx, store, since, nil) {
+//	for c, err := range feed.Changes(ctx, store, since) {
 //
 // A program that copies the inventory reads the cursor first ([Cursor]), then lists all records,
 // then follows the changes after the cursor. It does the same after a [GoneError]: the changes that it

@@ -65,7 +65,7 @@ func ExampleChanges() {
 			fmt.Println(err)
 			return
 		}
-		for c, err := range feed.Changes(ctx, engine.Store(), since, &feed.Options{Resources: []string{"devices"}}) {
+		for c, err := range feed.Changes(ctx, engine.Store(), since, "devices") {
 			if err != nil {
 				fmt.Println(err)
 				return

@@ -33,19 +33,19 @@ type Change struct {
 	Cause        string          `json:"cause"`   // the record whose deletion caused the change, as in location/018f...; empty for none
 }
 
-// Options configure [Follow] and [Changes]. Nil means the defaults.
+// Options configure [Follow]. Nil means the defaults.
 type Options struct {
 	// Resources restricts the changes to some resources, such as devices. Default: all that the
-	// token may read; of Changes, all.
+	// token may read.
 	Resources []string
-	// Client sends the requests of Follow. It must not have a Timeout. Default: a client without one.
+	// Client sends the requests. It must not have a Timeout. Default: a client without one.
 	Client *http.Client
-	// Poll lets Follow use long polling only. Default: server-sent events, and long polling if a proxy does
+	// Poll uses long polling only. Default: server-sent events, and long polling if a proxy does
 	// not let them pass.
 	Poll bool
 	// MaxBackoff bounds the pause before the next attempt after failures. Default: 10 seconds.
 	MaxBackoff time.Duration
-	// Log receives failures after which the next attempt follows. Default: slog.Default().
+	// Log receives failures after which Follow tries again. Default: slog.Default().
 	Log *slog.Logger
 }
 
@@ -53,7 +53,7 @@ type Options struct {
 // another database: read the cursor, list all records, and continue from there.
 type GoneError struct {
 	Message string
-	Head    string // the cursor after the last change, to continue from; empty over HTTP, where Message has it
+	Head    string // the cursor after the last change; empty over HTTP, where Message has it
 }
 
 // Error returns the message, which says how to start over.
@@ -89,41 +89,24 @@ func Follow(ctx context.Context, address, token, since string, opts *Options, f 
 		return err
 	}
 	c.since, c.f = since, f
-	return c.opts.retry(ctx, func() (progress, final bool, err error) {
-		before := c.since
-		err = c.attempt(ctx)
-		_, status := errors.AsType[*StatusError](err)
-		return c.since != before, c.refused || status, err
-	})
-}
-
-// withDefaults returns options, which may be nil, with the defaults.
-func (o *Options) withDefaults() Options {
-	of := *cmp.Or(o, &Options{})
-	of.Client = cmp.Or(of.Client, &http.Client{})
-	of.Log = cmp.Or(of.Log, slog.Default())
-	of.MaxBackoff = cmp.Or(max(of.MaxBackoff, 0), 10*time.Second)
-	return of
-}
-
-// retry calls attempt until its error is a [*GoneError] or final, with pauses after failures without progress.
-func (o *Options) retry(ctx context.Context, attempt func() (progress, final bool, err error)) error {
 	for failures := 1; ; failures++ {
-		progress, final, err := attempt()
+		before := c.since
+		err := c.attempt(ctx)
 		_, gone := errors.AsType[*GoneError](err)
+		_, status := errors.AsType[*StatusError](err)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case final || gone:
+		case c.refused || gone || status: // another attempt makes no sense
 			return err
-		case err == nil || progress:
+		case err == nil || c.since != before:
 			failures = 0
 		}
 		if err == nil {
 			continue
 		}
-		o.Log.DebugContext(ctx, "the change feed continues after a failure", "error", err)
-		pause := backoff.Backoff{Initial: 100 * time.Millisecond, Max: o.MaxBackoff, Jitter: 1}
+		c.opts.Log.DebugContext(ctx, "the change feed connects again", "error", err)
+		pause := backoff.Backoff{Initial: 100 * time.Millisecond, Max: c.opts.MaxBackoff, Jitter: 1}
 		if err := backoff.Sleep(ctx, pause.Wait(failures)); err != nil {
 			return err
 		}
@@ -160,7 +143,11 @@ func newClient(address, token string, opts *Options) (*client, error) {
 	if err != nil || base.Host == "" {
 		return nil, fmt.Errorf("the address of the inventory is %q: use a URL such as https://inventory.example.com", address)
 	}
-	return &client{base: base, token: token, opts: opts.withDefaults()}, nil
+	c := &client{base: base, token: token, opts: *cmp.Or(opts, &Options{})}
+	c.opts.Client = cmp.Or(c.opts.Client, &http.Client{})
+	c.opts.Log = cmp.Or(c.opts.Log, slog.Default())
+	c.opts.MaxBackoff = cmp.Or(max(c.opts.MaxBackoff, 0), 10*time.Second)
+	return c, nil
 }
 
 // accept passes a change to f.

@@ -20,37 +20,29 @@ const (
 	pollStore  = 200 * time.Millisecond
 )
 
-// Changes follows the changes of a store in this process, those that other processes make in its database included: each
-// once, in the order in which they were committed, and at most 0.2 s afterwards. since is a cursor as that of [Follow], and
-// cursors are the same over HTTP. After a failure of the store it continues; the iterator ends when the loop does, or with
-// an error: that of ctx, a [*GoneError], or one of a store, cursor or resource that is none.
-func Changes(ctx context.Context, store records.Store, since string, opts *Options) iter.Seq2[Change, error] {
+// Changes follows the changes of a store in this process, of some resources such as devices or of all: each change once, in
+// the order in which they were committed, and at most 0.2 s afterwards. Those that other processes make in its database are
+// included. since is a cursor as that of [Follow], and cursors are the same over HTTP. The iterator ends when the loop does,
+// or with an error: that of ctx, a [*GoneError], one of kind [records.Invalid] for a cursor or a resource that is none, or a
+// failure of the store, after which a program continues from the Cursor of the last change.
+func Changes(ctx context.Context, store records.Store, since string, resources ...string) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
-		of := opts.withDefaults()
-		r, err := NewReader(store, of.Resources...)
-		ended, sought := false, false
+		r, err := NewReader(store, resources...)
 		if err == nil {
-			err = of.retry(ctx, func() (progress, final bool, err error) {
-				if !sought {
-					err = r.Seek(ctx, since)
-					sought = err == nil
-					return false, records.KindOf(err) == records.Invalid, err
-				}
-				found, more, err := r.Next(ctx, readAtOnce, nil)
-				for _, c := range found {
-					if ended = !yield(c, nil); ended {
-						return true, true, nil
-					}
-				}
-				if err == nil && !more {
-					err = backoff.Sleep(ctx, pollStore)
-				}
-				return len(found) > 0, false, err
-			})
+			err = r.Seek(ctx, since)
 		}
-		if !ended {
-			yield(Change{}, err)
+		for err == nil {
+			found, more, failed := r.Next(ctx, readAtOnce, nil)
+			for _, c := range found {
+				if !yield(c, nil) {
+					return
+				}
+			}
+			if err = failed; err == nil && !more {
+				err = backoff.Sleep(ctx, pollStore)
+			}
 		}
+		yield(Change{}, err)
 	}
 }
 
