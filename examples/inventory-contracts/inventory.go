@@ -4,12 +4,18 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"net/http"
 
+	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/console"
+	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
+
+const finance = "finance" // a role of the program
 
 // Warranty is a record of the inventory that only this program has.
 type Warranty struct {
@@ -22,6 +28,8 @@ type Warranty struct {
 // openInventory returns the inventory in the database of the program.
 func openInventory(ctx context.Context, db *sql.DB, events chan<- string) (*sqlstore.Store, error) {
 	schema, err := inventory.NewSchema(
+		inventory.Roles(finance),
+		records.Extend("devices", "cost_centre", records.Text, "max=20,index,search"),
 		records.Define[Warranty](records.Definition{Name: "warranties", Label: "Warranty"}),
 		records.OnChange("devices", keepDevice),
 		records.OnChange("devices", rename),
@@ -33,46 +41,25 @@ func openInventory(ctx context.Context, db *sql.DB, events chan<- string) (*sqls
 	return sqlite.New(ctx, db, schema, &sqlstore.Options{Namespace: "inventory"})
 }
 
-// keepDevice refuses the deletion of a device with a running contract.
-func keepDevice(ctx context.Context, tx records.Tx, before, after records.Record) error {
-	if after != nil {
-		return nil // not a deletion
-	}
-	own, err := sqlstore.SQL(tx)
+// routes serves the contracts, the inventory below /network, and its pages below /console. The store is to be closed before
+// the database.
+func routes(ctx context.Context, db *sql.DB, events chan<- string) (http.Handler, *sqlstore.Store, error) {
+	store, err := openInventory(ctx, db, events)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	var customer string
-	err = own.QueryRowContext(ctx, "SELECT customer FROM contracts WHERE device_id = ? AND ends >= date()", before.Meta().ID).Scan(&customer)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
+	p := &program{db}
+	network, err := httpapi.New(records.New(store, nil), p, nil)
 	if err != nil {
-		return err
+		return nil, nil, errors.Join(err, store.Close())
 	}
-	return &records.Error{Kind: records.Conflict, Message: "The device has a running contract with " + customer}
-}
-
-// rename changes the hostname in the contracts of a device, in the transaction of the change of the device.
-func rename(ctx context.Context, tx records.Tx, before, after records.Record) error {
-	if before == nil || after == nil {
-		return nil
+	pages, err := console.New(network, &console.Options{Prefix: "/console"})
+	if err != nil {
+		return nil, nil, errors.Join(err, store.Close())
 	}
-	own, err := sqlstore.SQL(tx)
-	if err == nil {
-		_, err = own.ExecContext(ctx, "UPDATE contracts SET hostname = ? WHERE device_id = ?", after.(*inventory.Device).Hostname, before.Meta().ID)
-	}
-	return err
-}
-
-// announce returns a hook that passes on what was committed, and does not wait.
-func announce(events chan<- string) func(context.Context, []*records.AuditLog) {
-	return func(_ context.Context, entries []*records.AuditLog) {
-		for _, e := range entries {
-			select {
-			case events <- e.Actor + ": " + e.Action + " " + e.ResourceType:
-			default: // nobody listens
-			}
-		}
-	}
+	mux := http.NewServeMux()
+	mux.Handle("POST /contracts", httpx.HandlerFunc(p.addContract))
+	mux.Handle("/network/", http.StripPrefix("/network", network))
+	mux.Handle("/console/", http.StripPrefix("/console", pages))
+	return http.NewCrossOriginProtection().Handler(mux), store, nil // browsers send passwords with forms of other pages too
 }

@@ -2,44 +2,22 @@
 // tables users and contracts are beside those of the inventory, inventory_users and others.
 //
 //	go run ./examples/inventory-contracts
-//	curl localhost:8009/network/devices -H 'X-Api-Key: secret' -H 'Content-Type: application/json' \
+//	curl -u jane:secret localhost:8009/network/devices -H 'Content-Type: application/json' \
 //	  -d '{"hostname":"core-1","ip":"192.0.2.1","model":"MX204","vendor":"Juniper","os":"Junos","status":"active"}'
 package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
 	"log"
 	"net"
-	"net/http"
 	"os"
 	"os/signal"
 
 	"github.com/ashlar-go/ashlar/httpx"
-	"github.com/ashlar-go/ashlar/inventory/httpapi"
-	"github.com/ashlar-go/ashlar/inventory/records"
-	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 )
-
-// routes serves the contracts, and the inventory below /network. The store is to be closed before the database.
-func routes(ctx context.Context, db *sql.DB, events chan<- string) (http.Handler, *sqlstore.Store, error) {
-	store, err := openInventory(ctx, db, events)
-	if err != nil {
-		return nil, nil, err
-	}
-	p := &program{db}
-	network, err := httpapi.New(records.New(store, nil), p, nil)
-	if err != nil {
-		return nil, nil, errors.Join(err, store.Close())
-	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /contracts", p.addContract)
-	mux.Handle("/network/", http.StripPrefix("/network", network))
-	return mux, store, nil
-}
 
 func run(ctx context.Context, addr, file string) (err error) {
 	db, err := open(ctx, file)
@@ -63,7 +41,7 @@ func run(ctx context.Context, addr, file string) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("listening on http://%[1]s; Ctrl-C ends it. Try:\n\n  curl -i http://%[1]s/network/warranties -H 'X-Api-Key: secret'\n\n", l.Addr())
+	fmt.Printf("listening on http://%[1]s; Ctrl-C ends it. Open /console/ there as jane with the password secret. Try:\n\n  curl -i -u jane:secret http://%[1]s/network/warranties\n\n", l.Addr())
 	return httpx.Serve(ctx, l, handler, nil)
 }
 

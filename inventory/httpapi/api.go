@@ -27,7 +27,7 @@ import (
 type Authenticator interface {
 	// Authenticate returns the sender of the request, not nil, which the API does not change. Its
 	// role is one that the permissions of resources name. The error is an [*auth.Error] of an
-	// Unauthorized kind, or a failure. It is called once for each request to a route that is not
+	// Unauthorized kind, a 401 of httpx with another WWW-Authenticate than Bearer, or a failure. It is called once for each request to a route that is not
 	// public, concurrently. With accounts ([feature.Feature]) the sender is a user of the inventory, by
 	// their id, and the epoch is that of their record, and the locations are those of their record
 	// or some of them (auth.AccountState.Limit).

@@ -1,14 +1,19 @@
 package browsertest_test
 
 import (
+	"context"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/servertest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/console"
@@ -81,4 +86,43 @@ func TestConsoleBehindProxy(t *testing.T) {
 	pages.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/r/locations", nil))
 	require.Equal(t, http.StatusUnauthorized, w.Code)
 	require.True(t, strings.HasPrefix(w.Header().Get("Content-Type"), "text/html"), w.Header())
+}
+
+// TestConsoleOfContracts: the console of the example inventory-contracts works for the users and roles of the program, who
+// send a password with each request.
+func TestConsoleOfContracts(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "inventory-contracts")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
+	build.Dir = filepath.FromSlash("../../../examples/inventory-contracts")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	process := servertest.Start(t, program, func(port string) []string { return []string{"-addr", "127.0.0.1:" + port} }, func(_ context.Context, addr string) error {
+		l, err := net.Dial("tcp", addr)
+		if err == nil {
+			err = l.Close()
+		}
+		return err
+	})
+	at := "http://" + process.Addr + "/console"
+	signIn := func(user, key string) *Page {
+		page := Open(t, "http://"+user+":"+key+"@"+process.Addr+"/console/", nil)
+		page.AwaitText(".menu-name", user)
+		return page
+	}
+	page := signIn("jane", "secret")
+	page.Goto(at + "/r/devices/new")
+	page.Type("#f-hostname", "core-1")
+	page.Type("#f-cost_centre", "4711")
+	page.Submit(mainButton)
+	page.AwaitText("main", "Created.")
+	page.AwaitText("main", "4711")
+	page.AwaitText("main", "Warranties")
+	page.Silent()
+	page = signIn("joe", "ledger")
+	page.Goto(at + "/r/devices?cost_centre=4711")
+	page.AwaitText("main", "core-1")
+	require.NotContains(t, page.HTML(), "/r/devices/new")
+	require.NotContains(t, page.HTML(), "/r/warranties")
+	page.Silent()
 }
