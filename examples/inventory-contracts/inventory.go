@@ -31,6 +31,7 @@ func openInventory(ctx context.Context, db *sql.DB, events chan<- string) (*sqls
 		inventory.Roles(finance),
 		records.Extend("devices", "cost_centre", records.Text, "max=20,index,search"),
 		records.Define[Warranty](records.Definition{Name: "warranties", Label: "Warranty"}),
+		records.ExtendChildren("devices", records.Child{Path: "warranties", From: "warranties", Field: "device_id"}),
 		records.OnChange("devices", keepDevice),
 		records.OnChange("devices", rename),
 		records.AfterCommit(announce(events)),

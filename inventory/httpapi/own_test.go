@@ -1,10 +1,14 @@
 package httpapi_test
 
 import (
+	"fmt"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
 	"github.com/ashlar-go/ashlar/internal/errtest"
@@ -12,6 +16,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
 // book and page are resources of a program that has no network.
@@ -207,4 +212,101 @@ func TestRoleOfProgram(t *testing.T) {
 	errtest.Want(t, err, `/contracts "finanse" admin, editor, viewer, finance inventory.Roles`)
 	_, err = contracts("finanse")
 	ok(t, err)
+}
+
+// cabinet is a record with a hook that a program adds, and that devices refer to.
+type cabinet struct {
+	records.Base
+	Name  string `json:"name" field:"required,unique,max=50,search"`
+	Units int64  `json:"units" field:"required,min=1,max=60,index"`
+}
+
+func (r *cabinet) Normalize() { r.Name = strings.ToUpper(r.Name) }
+
+// cabinetList is a page.
+type cabinetList struct {
+	Meta map[string]any   `json:"meta"`
+	Data []map[string]any `json:"data"`
+}
+
+// TestCabinets: cabinets, and the cabinet of a device, have all that other records and fields have.
+func TestCabinets(t *testing.T) {
+	t.Parallel()
+	schema, err := inventory.NewSchema(
+		records.Define[cabinet](records.Definition{Name: "cabinets", Label: "Cabinet", Order: []string{"name:asc"}}),
+		records.Extend("devices", "cabinet_id", records.Text, "ref=cabinets:null"),
+	)
+	ok(t, err)
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "inventory.db"), schema, nil) // with the table and the column
+	ok(t, err)
+	t.Cleanup(func() { ok(t, store.Close()) })
+	api, err := httpapi.New(records.New(store, nil), byHeader{}, &httpapi.Options{
+		Permit: func(_ *http.Request, who *auth.Identity, r *records.Resource, _ records.Routes, denied error) error {
+			if r.Name == "cabinets" && who.Role == "facility" {
+				return nil
+			}
+			return denied
+		},
+	})
+	ok(t, err)
+	c := httpxtest.New(t, api)
+	c.Header.Set("X-Role", "admin")
+	pages := func(target string) (names []any) {
+		for cursor := "&cursor="; cursor != ""; {
+			var page cabinetList
+			c.Send("GET", target+cursor, nil).Want(200).JSON(&page)
+			for _, rec := range page.Data {
+				names = append(names, rec["name"])
+			}
+			cursor = ""
+			if next, more := page.Meta["next_cursor"]; more {
+				cursor = "&cursor=" + next.(string)
+			}
+		}
+		return names
+	}
+
+	c.Send("POST", "/cabinets?dry_run=true", `{"name":"r1","units":42}`).WantHeader("Dry-Run", "true")
+	c.Send("POST", "/cabinets", `{"name":"r0","units":99}`).WantError(400, "units 60")
+	made := c.Send("POST", "/cabinets", `{"name":"r1","units":42}`, "Idempotency-Key", "k").Want(201)
+	c.Send("POST", "/cabinets", `{"name":"r1","units":42}`, "Idempotency-Key", "k").Want(201).WantHeader("Idempotent-Replayed", "true")
+	c.Send("POST", "/cabinets", `{"name":"R1","units":42}`).WantError(409, "Name already exists")
+	var first map[string]any
+	made.JSON(&first)
+	require.Equal(t, "R1", first["name"], "the hook")
+	c.Send("POST", "/cabinets", `[{"name":"r3","units":10},{"name":"r2","units":42}]`).Want(201)
+	require.Equal(t, []any{"R1", "R2", "R3"}, pages("/cabinets?limit=2"), "the order of the definition")
+	require.Equal(t, []any{"R2", "R1"}, pages("/cabinets?limit=1&units__gte=11&sortby=units:desc&sortby=name:desc"))
+	c.Send("GET", "/cabinets?color=red", nil).WantError(400, "color is an unknown")
+
+	at := "/cabinets/" + first["id"].(string)
+	tag := c.Send("GET", at, nil).Want(200).Header().Get("Etag")
+	c.Send("PATCH", at, `{"units":20}`, "If-Match", tag).Want(200)
+	c.Send("PATCH", at, `{"units":21}`, "If-Match", tag).WantError(412, "")
+
+	c.Send("POST", "/cabinets", `{"name":"r9","units":1}`, "X-Role", "guest").WantError(403, "Forbidden")
+	c.Send("POST", "/cabinets", `{"name":"r9","units":1}`, "X-Role", "facility").Want(201)
+	const device = `{"hostname":"h%d","ip":"192.0.2.1","model":"m","vendor":"v","os":"o","status":"active","cabinet_id":"%s"}`
+	c.Send("POST", "/devices", fmt.Sprintf(device, 1, first["id"]), "X-Role", "facility").WantError(403, "Forbidden")
+
+	c.Send("POST", "/devices", fmt.Sprintf(device, 1, "018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f")).WantError(400, "cabinet_id cabinets")
+	c.Send("POST", "/devices", fmt.Sprintf(device, 1, first["id"])).Want(201)
+	c.Send("POST", "/devices", strings.Replace(fmt.Sprintf(device, 2, ""), `"cabinet_id":""`, `"cabinet_id":null`, 1)).Want(201)
+	var found cabinetList
+	c.Send("GET", "/devices?sortby=cabinet_id:asc&fields=hostname,cabinet_id&cabinet_id="+first["id"].(string), nil).Want(200).JSON(&found)
+	require.Equal(t, []map[string]any{{"hostname": "h1", "cabinet_id": first["id"]}}, found.Data)
+	c.Send("DELETE", at, nil).Want(200)
+	c.Send("GET", "/devices?cabinet_id__isnull=true&limit=1", nil).Want(200).JSON(&found)
+	require.EqualValues(t, 2, found.Meta["total_count"])
+
+	c.Send("GET", "/audit-logs?resource_type=cabinet&sortby=id:asc", nil).Want(200).JSON(&found)
+	require.Equal(t, map[string]any{
+		"name": map[string]any{"before": nil, "after": "R1"}, "units": map[string]any{"before": nil, "after": 42.0},
+	}, found.Data[0]["changes"])
+	c.Send("GET", "/audit-logs?resource_type=device&action=create", nil).Want(200).JSON(&found)
+	require.Contains(t, fmt.Sprint(found.Data), "cabinet_id:map[after:"+first["id"].(string))
+	doc := c.Send("GET", "/openapi.json", nil).Want(200).Body.String()
+	for _, want := range []string{`"/cabinets/{id}"`, `"cabinet_id"`, `"cabinet_id__isnull"`, `"units__gte"`} {
+		require.Contains(t, doc, want)
+	}
 }

@@ -86,7 +86,6 @@ func addresses() map[string][]address {
 		"bookcatalog-mount":   {{"8001", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"bookcatalog-store":   {{"8002", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"inventory-mount":     {{"8003", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
-		"inventory-extend":    {{"8006", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"inventory-limit":     {{"8004", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"inventory-contracts": {{"8009", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"api-keys":            {{"8007", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},

@@ -19,7 +19,6 @@ func serving() map[string][]string {
 		"bookcatalog-mount":   {`^the shop is open\n$`, `"title":"Emma"`, `"title":"Emma"`},
 		"bookcatalog-store":   {`"title":"Emma"`, `"title":"Emma"`},
 		"inventory-mount":     {`"data":\[\]`, `"name":"Berlin 1"`},
-		"inventory-extend":    {`"name":"R1","units":42`},
 		"inventory-contracts": {`"hostname":"core-1"`},
 		"inventory-limit":     {`(?is)^HTTP/1\.1 200 .*\r\nX-RateLimit-Limit: 60\r\n`},
 		"api-keys":            {`(?is)^HTTP/1\.1 200 .*\r\nRateLimit-Limit: 5\r\n`, `(?is)^HTTP/1\.1 200 .*\r\nRateLimit-Limit: 600\r\n`},
@@ -84,7 +83,7 @@ func TestPortsOfExamples(t *testing.T) {
 	require.NoError(t, err)
 	defer l.Close()
 	seen := map[string]string{}
-	for _, name := range []string{"mux", "grpcserver", "manifest-upload", "bookcatalog-mount", "bookcatalog-store", "inventory-mount", "inventory-extend", "inventory-limit", "inventory-contracts", "api-keys", "token-budget", "notes", "everything"} {
+	for _, name := range []string{"mux", "grpcserver", "manifest-upload", "bookcatalog-mount", "bookcatalog-store", "inventory-mount", "inventory-limit", "inventory-contracts", "api-keys", "token-budget", "notes", "everything"} {
 		port := addresses()[name][0].port
 		require.Empty(t, seen[port], "%s uses the port of another example", name)
 		seen[port] = name
