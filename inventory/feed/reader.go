@@ -57,7 +57,7 @@ type Reader struct {
 // NewReader returns a reader of the changes of some resources, such as devices, or of all. The error is of kind
 // [records.Invalid] for an unknown resource.
 func NewReader(store records.Store, resources ...string) (*Reader, error) {
-	if err := records.CheckStore(store); err != nil {
+	if err := records.CheckStore(store, &records.AuditLog{}); err != nil {
 		return nil, fmt.Errorf("feed: %w", err)
 	}
 	chain, ok := records.Fresh(store).(records.AuditChain)

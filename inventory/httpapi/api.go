@@ -106,7 +106,7 @@ func New(engine *records.Engine, authenticator Authenticator, opts *Options) (*A
 	if engine == nil || authenticator == nil {
 		return nil, errors.New("httpapi: engine and authenticator are required")
 	}
-	if err := records.CheckStore(engine.Store()); err != nil {
+	if err := records.CheckStore(engine.Store(), &records.AuditLog{}); err != nil {
 		return nil, fmt.Errorf("httpapi: %w", err)
 	}
 	a := &API{store: engine.Store(), changes: engine, now: engine.Now, authenticator: authenticator, states: map[*feature.Feature]any{}}

@@ -102,14 +102,11 @@ type ReadBounder interface {
 	MaxReads() int
 }
 
-// CheckStore returns an error for a store that is nil or was made with a nil schema, and for one whose schema lacks the
-// resource of one of some records, such as new(Device). Constructors that get a store call it.
+// CheckStore returns an error for a store that is nil, and for one whose schema is nil or lacks the resource of one of some
+// records, such as new(Device). Constructors that get a store call it.
 func CheckStore(store Reader, needs ...Record) error {
 	if v := reflect.ValueOf(store); store == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		return errors.New("the store is nil")
-	}
-	if mem, ok := store.(*MemStore); ok && mem.failed != nil {
-		return mem.failed
 	}
 	for _, rec := range needs {
 		if _, err := store.Schema().Of(rec); err != nil {
