@@ -57,6 +57,9 @@
 // [TxValidator], [Accompanied], [Patcher], [Completer] and [Declarer]. [NewSchema] refuses methods that look like
 // a hook and are none.
 //
+// Records of other packages have hooks that a schema adds: [OnChange] in the transaction of each change, which it may
+// refuse, and [AfterCommit] with what was committed. Their examples keep a device with a running contract, and post events.
+//
 // # Changes
 //
 // [Engine] validates records with [Resource.Check] and [Resource.CheckNew], applies changes, and
