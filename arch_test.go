@@ -26,18 +26,18 @@ var layers = []struct {
 	name     string
 	packages []string
 }{
-	{"internal", []string{"internal/*", "manifest/internal/*", "inventory/sqlstore/internal/plan"}},
+	{"internal", []string{"internal/*", "inventory/sqlstore/internal/plan"}},
 	{"engine of a domain", []string{"inventory/records"}},
 	{"domain", []string{"httpx", "ratelimit", "manifest", "inventory", "bookcatalog", "inventory/sqlstore/internal/dialect"}},
 	{"one concern of a domain", []string{
-		"ratelimit/store/*", "ratelimit/internal/*", "ratelimit/config", "ratelimit/explain", "ratelimit/replay", "ratelimit/localcache",
-		"ratelimit/settings", "ratelimit/stats", "manifest/launch", "manifest/fetch", "manifest/schematest", "manifest/registry",
-		"inventory/auth", "inventory/mail", "inventory/openapi", "inventory/encode", "inventory/demo", "inventory/storetest", "inventory/sqlstore", "inventory/feed", "inventory/discovery", "inventory/importer", "inventory/collect",
+		"ratelimit/store/*", "ratelimit/internal/*", "ratelimit/config", "ratelimit/explain", "ratelimit/localcache",
+		"ratelimit/settings", "ratelimit/stats", "manifest/launch", "manifest/schematest", "manifest/registry",
+		"inventory/auth", "inventory/internal/mail", "inventory/openapi", "inventory/internal/encode", "inventory/demo", "inventory/storetest", "inventory/sqlstore", "inventory/feed", "inventory/discovery", "inventory/importer",
 		"bookcatalog/storetest", "httpx/*",
 	}},
 	{"over those", []string{
 		"ratelimit/stats/*", "ratelimit/tracing", "ratelimit/xds", "ratelimit/httplimit", "ratelimit/grpclimit",
-		"manifest/client", "manifest/bundle", "manifest/diff", "manifest/publish", "inventory/auth/*", "inventory/accounts", "inventory/client", "inventory/site", "inventory/importer/*", "inventory/sqlstore/*", "inventory/sqlstore/internal/*", "bookcatalog/sqlstore/*",
+		"manifest/client", "inventory/auth/*", "inventory/accounts", "inventory/client", "inventory/site", "inventory/sqlstore/*", "inventory/sqlstore/internal/*", "bookcatalog/sqlstore/*",
 		"manifest/registry/*",
 	}},
 	{"what a feature is", []string{"inventory/feature"}},
@@ -46,9 +46,10 @@ var layers = []struct {
 	{"features of this module", []string{"inventory/standard"}},
 	{"families of pages", []string{"inventory/console/internal/*"}},
 	{"console", []string{"ratelimit/console", "inventory/console"}},
-	{"tests of features", []string{"inventory/featuretest"}},
+	{"tests of features", []string{"inventory/internal/featuretest"}},
 	{"server", []string{"ratelimit/server", "inventory/server"}},
 	{"support of programs", []string{"cmd/internal/attack", "cmd/internal/browsertest", "cmd/internal/cli", "cmd/internal/deploytest", "cmd/internal/e2e"}},
+	{"parts of programs", []string{"cmd/*/internal/*"}},
 	{"program", []string{"cmd/*", "cmd/internal/clitest", "cmd/internal/ratelimit-load", "cmd/internal/release", "examples/*", "."}},
 }
 
@@ -88,13 +89,13 @@ var clients = map[string][]string{
 	"github.com/prometheus":                     {"ratelimit/stats/prom", "inventory/server"},
 	"go.opentelemetry.io":                       {"ratelimit/tracing"},
 	"github.com/fsnotify/fsnotify":              {"internal/watch"},
-	"github.com/gosnmp/gosnmp":                  {"inventory/collect", "internal/snmptest"},
+	"github.com/gosnmp/gosnmp":                  {"cmd/inventory-collect/internal/collect", "internal/snmptest"},
 	"golang.org/x/sync":                         {"inventory/records", "inventory/httpapi", "ratelimit/store/redisstore", "ratelimit/server", "inventory/server"},
 	"golang.org/x/mod":                          {"manifest/registry"},
 	"golang.org/x/net":                          {"ratelimit/tracing", "ratelimit/server"},
 	"github.com/tailscale/hujson":               {"manifest/client"},
-	"github.com/pelletier/go-toml/v2":           {"manifest/client", "manifest/publish"},
-	"github.com/wneessen/go-mail":               {"inventory/mail"},
+	"github.com/pelletier/go-toml/v2":           {"manifest/client", "cmd/manifest/internal/publish"},
+	"github.com/wneessen/go-mail":               {"inventory/internal/mail"},
 	"github.com/stretchr/testify":               {"*test"},
 }
 
@@ -362,7 +363,7 @@ func TestEscapes(t *testing.T) {
 	t.Parallel()
 	allowed := []string{
 		"cmd/internal/cli/terminal.go", "cmd/internal/cli/progress.go",
-		"ratelimit/replay/text.go", // a library, whose caller says whether there are colors
+		"cmd/ratelimit-check/internal/replay/text.go", // a library, whose caller says whether there are colors
 	}
 	escape := regexp.MustCompile(`\\x1b|\\033|\\u001b|"\\r%`)
 	var found []string

@@ -25,8 +25,6 @@
 //   - [github.com/ashlar-go/ashlar/ratelimit]: the engine: rules, matching, windows,
 //     decisions, limiters, the Store interface. Standard library only.
 //   - [github.com/ashlar-go/ashlar/ratelimit/explain]: which rule a request matches, and why.
-//   - [github.com/ashlar-go/ashlar/ratelimit/replay]: what limits would have refused of an access
-//     log.
 //   - [github.com/ashlar-go/ashlar/ratelimit/httplimit] and
 //     [github.com/ashlar-go/ashlar/ratelimit/grpclimit]: middleware and interceptors.
 //   - [github.com/ashlar-go/ashlar/ratelimit/store/memstore]: counters in the process.
@@ -84,16 +82,9 @@
 //   - [github.com/ashlar-go/ashlar/inventory/auth/oidc]: logins through an OpenID Connect provider.
 //   - [github.com/ashlar-go/ashlar/inventory/client]: a client of the API with the types of records.
 //   - [github.com/ashlar-go/ashlar/inventory/feed]: a client that follows the changes.
-//   - [github.com/ashlar-go/ashlar/inventory/importer]: rows of files to records, with
-//     [github.com/ashlar-go/ashlar/inventory/importer/netbox]: those of NetBox.
-//   - [github.com/ashlar-go/ashlar/inventory/importer/containerlab]: the topology of a containerlab.
-//   - [github.com/ashlar-go/ashlar/inventory/importer/hosts]: inventories of Ansible.
-//   - [github.com/ashlar-go/ashlar/inventory/mail]: mail through a server, or into the log.
-//   - [github.com/ashlar-go/ashlar/inventory/encode]: writes records as JSON, CSV and YAML.
+//   - [github.com/ashlar-go/ashlar/inventory/importer]: rows of files to records.
 //   - [github.com/ashlar-go/ashlar/inventory/openapi]: the OpenAPI document.
 //   - [github.com/ashlar-go/ashlar/inventory/discovery]: neighbour tables of LLDP and CDP.
-//   - [github.com/ashlar-go/ashlar/inventory/collect]: interfaces, neighbours and hardware of devices
-//     over SNMP.
 //   - [github.com/ashlar-go/ashlar/inventory/feature]: a part of an inventory as one value, with operations and pages.
 //   - [github.com/ashlar-go/ashlar/inventory/feature/cabling]: the path of cables that a port belongs to.
 //   - [github.com/ashlar-go/ashlar/inventory/feature/customfields]: what the deletion of a custom field loses.
@@ -108,10 +99,8 @@
 //   - [github.com/ashlar-go/ashlar/inventory/feature/retention]: the oldest records of a log are deleted.
 //   - [github.com/ashlar-go/ashlar/inventory/feature/drift]: differences between what devices report and the inventory.
 //   - [github.com/ashlar-go/ashlar/inventory/feature/topology]: the network as a graph and as a map.
-//   - [github.com/ashlar-go/ashlar/inventory/feature/topology/graph]: paths and single points of failure of a graph.
 //   - [github.com/ashlar-go/ashlar/inventory/standard]: the list of the features of this module.
 //   - [github.com/ashlar-go/ashlar/inventory/site]: what the pages of features and of the console have in common.
-//   - [github.com/ashlar-go/ashlar/inventory/featuretest]: serves an inventory with features, for their tests.
 //   - [github.com/ashlar-go/ashlar/inventory/demo]: a made-up network.
 //   - [github.com/ashlar-go/ashlar/inventory/console]: the inventory as web pages.
 //   - [github.com/ashlar-go/ashlar/inventory/server]: from settings to a running server.
@@ -123,16 +112,11 @@
 //   - [github.com/ashlar-go/ashlar/manifest/launch]: from a package to a command line.
 //   - [github.com/ashlar-go/ashlar/manifest/client]: writes servers into the configurations of
 //     the programs that use them.
-//   - [github.com/ashlar-go/ashlar/manifest/fetch]: downloads a bundle and verifies it.
-//   - [github.com/ashlar-go/ashlar/manifest/bundle]: reads and unpacks a bundle, and how to start it.
-//   - [github.com/ashlar-go/ashlar/manifest/diff]: what changed between two versions, by risk.
-//   - [github.com/ashlar-go/ashlar/manifest/publish]: drafts, versions, marks and checks for publishers.
 //   - [github.com/ashlar-go/ashlar/manifest/registry]: the API of the MCP registry as an http.Handler, the
 //     Store interface, a store in memory.
 //   - [github.com/ashlar-go/ashlar/manifest/registry/sqlite]: a registry in a file.
 //   - [github.com/ashlar-go/ashlar/manifest/registry/registrytest]: the conformance suite of stores.
 //   - [github.com/ashlar-go/ashlar/manifest/registry/client]: reads and publishes.
-//   - [github.com/ashlar-go/ashlar/manifest/registry/mirror]: copies a registry, and what changes there.
 //   - [github.com/ashlar-go/ashlar/manifest/registry/catalog]: the servers of a registry as web pages.
 //   - [github.com/ashlar-go/ashlar/manifest/schematest]: compares schema and validator.
 //

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ashlar-go/ashlar/internal/grammar"
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
-	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
 )
 
 // Server returns the manifest as a struct that shares the document's memory. It returns

@@ -11,7 +11,7 @@
 //	}
 //
 // REFERENCE.md states all rules. Package manifest/launch turns a package or remote into a
-// command line or an endpoint, and package manifest/fetch downloads bundle files.
+// command line or an endpoint, and package cmd/manifest/internal/fetch downloads bundle files.
 //
 // # Validating
 //

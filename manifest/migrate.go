@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ashlar-go/ashlar/internal/grammar"
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
-	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
 )
 
 // Migration turns a manifest of an older public schema into one of the current schema.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ashlar-go/ashlar/internal/grammar"
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
-	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
 )
 
 // Profile is a set of rules (REFERENCE.md, 1).

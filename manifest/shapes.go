@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/ashlar-go/ashlar/internal/grammar"
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
-	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
 )
 
 // The shapes of the specification: each key with its check, as in the schema. The

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/ashlar-go/ashlar/internal/grammar"
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
-	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
 )
 
 // length checks the length of a string in code points.

@@ -1,6 +1,6 @@
 package manifest
 
-import "github.com/ashlar-go/ashlar/manifest/internal/grammar"
+import "github.com/ashlar-go/ashlar/internal/grammar"
 
 // Publisher metadata is in _meta under one of these keys: that of the specification, and
 // that of the public format.
@@ -180,7 +180,7 @@ type Raw string
 type File struct {
 	URL string `json:"url"`
 	// SHA256 is 64 lowercase hexadecimal characters. A file with another one must not be
-	// used; package manifest/fetch checks it.
+	// used; package cmd/manifest/internal/fetch checks it.
 	SHA256 string `json:"sha256"`
 	// Origin is the JSON pointer of the value in the manifest that names the file.
 	Origin string `json:"origin,omitempty"`

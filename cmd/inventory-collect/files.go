@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ashlar-go/ashlar/inventory/collect"
+	"github.com/ashlar-go/ashlar/cmd/inventory-collect/internal/collect"
 )
 
 // The bounds of files.

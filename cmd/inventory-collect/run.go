@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
-	"github.com/ashlar-go/ashlar/inventory/collect"
+	"github.com/ashlar-go/ashlar/cmd/inventory-collect/internal/collect"
 )
 
 func run(ctx context.Context, env cli.Env) error {

@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 
-	"github.com/ashlar-go/ashlar/inventory/collect"
+	"github.com/ashlar-go/ashlar/cmd/inventory-collect/internal/collect"
 )
 
 // writer prints devices: rows of an import as JSON lines, or an object with all tables, a table on each line.

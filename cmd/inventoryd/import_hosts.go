@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/cmd/inventoryd/internal/containerlab"
+	"github.com/ashlar-go/ashlar/cmd/inventoryd/internal/hosts"
 	"github.com/ashlar-go/ashlar/inventory/importer"
-	"github.com/ashlar-go/ashlar/inventory/importer/containerlab"
-	"github.com/ashlar-go/ashlar/inventory/importer/hosts"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/server"
 )

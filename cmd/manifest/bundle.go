@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
-	"github.com/ashlar-go/ashlar/manifest/bundle"
+	"github.com/ashlar-go/ashlar/cmd/manifest/internal/bundle"
 	"github.com/ashlar-go/ashlar/manifest/launch"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
-	risks "github.com/ashlar-go/ashlar/manifest/diff"
+	risks "github.com/ashlar-go/ashlar/cmd/manifest/internal/diff"
 )
 
 // exitRisk plus the class is the exit code of diff for everything above text.

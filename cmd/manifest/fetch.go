@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/cmd/manifest/internal/fetch"
 	"github.com/ashlar-go/ashlar/manifest"
-	"github.com/ashlar-go/ashlar/manifest/fetch"
 )
 
 func defineFetch(c *call) runner {

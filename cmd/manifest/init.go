@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/cmd/manifest/internal/publish"
 	"github.com/ashlar-go/ashlar/manifest"
-	"github.com/ashlar-go/ashlar/manifest/publish"
 )
 
 func defineInit(c *call) runner {

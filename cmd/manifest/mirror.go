@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
-	"github.com/ashlar-go/ashlar/manifest/registry/mirror"
+	"github.com/ashlar-go/ashlar/cmd/manifest/internal/mirror"
 	"github.com/ashlar-go/ashlar/manifest/registry/sqlite"
 )
 

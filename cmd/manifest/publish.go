@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/cmd/manifest/internal/publish"
 	"github.com/ashlar-go/ashlar/manifest"
-	"github.com/ashlar-go/ashlar/manifest/publish"
 )
 
 // server returns a valid manifest as a struct. It reports the problems of others.

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/ashlar-go/ashlar/cmd/ratelimit-check/internal/replay"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
 	"github.com/ashlar-go/ashlar/ratelimit/explain"
-	"github.com/ashlar-go/ashlar/ratelimit/replay"
 )
 
 // report is the outcome of a check.

@@ -35,7 +35,7 @@
 //
 // -replay reads an access log and decides each of its requests at its own time. The report has, for
 // each rule and its worst keys and clients, how many requests would have been refused and when, and
-// the smallest limit that would have refused none. Package ratelimit/replay describes the formats,
+// the smallest limit that would have refused none. Package cmd/ratelimit-check/internal/replay describes the formats,
 // the mapping file, the order of lines and the bounds of memory.
 //
 //	-replay FILE            the log, also compressed with gzip; "-" is the standard input

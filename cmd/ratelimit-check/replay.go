@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/cmd/ratelimit-check/internal/replay"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
-	"github.com/ashlar-go/ashlar/ratelimit/replay"
 )
 
 // replayLog replays the log of -replay against a configuration.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ashlar-go/ashlar/inventory/encode"
+	"github.com/ashlar-go/ashlar/inventory/internal/encode"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 

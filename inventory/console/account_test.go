@@ -15,8 +15,8 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/console"
 	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/feature/logins"
-	"github.com/ashlar-go/ashlar/inventory/featuretest"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
+	"github.com/ashlar-go/ashlar/inventory/internal/featuretest"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/ashlar-go/ashlar/inventory/accounts"
-	"github.com/ashlar-go/ashlar/inventory/mail"
+	"github.com/ashlar-go/ashlar/inventory/internal/mail"
 )
 
 // openMail starts the mail queue, which sends mails until Close.

@@ -28,7 +28,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/feature/logins"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
-	"github.com/ashlar-go/ashlar/inventory/mail"
+	"github.com/ashlar-go/ashlar/inventory/internal/mail"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/standard"
 )

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/demo"
-	"github.com/ashlar-go/ashlar/inventory/featuretest"
+	"github.com/ashlar-go/ashlar/inventory/internal/featuretest"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/standard"
 )

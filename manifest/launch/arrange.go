@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ashlar-go/ashlar/internal/grammar"
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
-	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
 )
 
 // arrangement is a command around the package.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ashlar-go/ashlar/internal/grammar"
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
-	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
 )
 
 // hideSecrets moves the secrets of -e NAME=secret to the environment of the launcher,

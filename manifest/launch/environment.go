@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
+	"github.com/ashlar-go/ashlar/internal/grammar"
 )
 
 // Only variables that nothing but the server reads need no notice: those with a name of

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/ashlar-go/ashlar/internal/grammar"
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
 	"github.com/ashlar-go/ashlar/manifest"
-	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
 )
 
 // Role is the use of an input.

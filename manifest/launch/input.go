@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ashlar-go/ashlar/internal/grammar"
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
 	"github.com/ashlar-go/ashlar/manifest"
-	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
 )
 
 // target receives the values of an input.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ashlar-go/ashlar/internal/grammar"
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
 	"github.com/ashlar-go/ashlar/manifest"
-	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
 )
 
 // Launcher describes how packages of one registryType are run (REFERENCE.md, 8.2). In Package,

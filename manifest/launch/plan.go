@@ -8,9 +8,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/ashlar-go/ashlar/internal/grammar"
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
 	"github.com/ashlar-go/ashlar/manifest"
-	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
 )
 
 // masked replaces a secret wherever one would be printed.

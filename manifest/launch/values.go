@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ashlar-go/ashlar/internal/grammar"
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
 	"github.com/ashlar-go/ashlar/manifest"
-	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
 )
 
 // Values holds the values from a user, by [Prompt.Key] or by the pointer of the input within

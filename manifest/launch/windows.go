@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ashlar-go/ashlar/manifest/internal/grammar"
+	"github.com/ashlar-go/ashlar/internal/grammar"
 )
 
 // ArgvFor returns the command for an operating system by its GOOS, as os/exec and the

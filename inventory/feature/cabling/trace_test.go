@@ -8,7 +8,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
 	"github.com/ashlar-go/ashlar/inventory/feature/cabling"
-	"github.com/ashlar-go/ashlar/inventory/featuretest"
+	"github.com/ashlar-go/ashlar/inventory/internal/featuretest"
 )
 
 // traceOf is the response of a trace.

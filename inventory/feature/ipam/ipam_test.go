@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/inventory/feature/ipam"
-	"github.com/ashlar-go/ashlar/inventory/featuretest"
+	"github.com/ashlar-go/ashlar/inventory/internal/featuretest"
 )
 
 type object = featuretest.Object

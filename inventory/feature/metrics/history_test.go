@@ -11,7 +11,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/feature/metrics"
-	"github.com/ashlar-go/ashlar/inventory/featuretest"
+	"github.com/ashlar-go/ashlar/inventory/internal/featuretest"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 

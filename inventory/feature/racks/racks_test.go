@@ -8,7 +8,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/feature/racks"
-	"github.com/ashlar-go/ashlar/inventory/featuretest"
+	"github.com/ashlar-go/ashlar/inventory/internal/featuretest"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 

@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/ashlar-go/ashlar/inventory/feature/topology/graph"
+	"github.com/ashlar-go/ashlar/inventory/feature/topology/internal/graph"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory"
-	"github.com/ashlar-go/ashlar/inventory/feature/topology/graph"
+	"github.com/ashlar-go/ashlar/inventory/feature/topology/internal/graph"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 

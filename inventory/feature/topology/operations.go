@@ -12,7 +12,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/feature"
-	"github.com/ashlar-go/ashlar/inventory/feature/topology/graph"
+	"github.com/ashlar-go/ashlar/inventory/feature/topology/internal/graph"
 	"github.com/ashlar-go/ashlar/inventory/feature/topology/internal/netmap"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
