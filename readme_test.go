@@ -52,6 +52,31 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// TestPeers checks the lines of examples in docs/peers.md: all of code in their folder, except of tests.
+func TestPeers(t *testing.T) {
+	t.Parallel()
+	tree := os.DirFS(".")
+	rows := regexp.MustCompile(`(?m)\(\.\./examples/([\w-]+)/\w+\.go\) \| (?:\d+ of )?(\d+) \|$`).FindAllStringSubmatch(readDocument(t, tree, "docs/peers.md").Content(), -1)
+	if len(rows) != 3 {
+		t.Errorf("docs/peers.md has the lines of %d examples, want 3", len(rows))
+	}
+	for _, row := range rows {
+		files, err := fs.Glob(tree, "examples/"+row[1]+"/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := 0
+		for _, name := range files {
+			if source, err := fs.ReadFile(tree, name); err == nil && !strings.HasSuffix(name, "_test.go") {
+				lines += len(regexp.MustCompile(`(?m)^\s*([^\s/]|/[^/]).*$`).FindAllString(string(source), -1))
+			}
+		}
+		if row[2] != fmt.Sprint(lines) {
+			t.Errorf("docs/peers.md says that examples/%s has %s lines of code: it has %d", row[1], row[2], lines)
+		}
+	}
+}
+
 // pages returns the names of all Markdown files.
 func pages(t *testing.T, tree fs.FS) (names []string) {
 	t.Helper()
