@@ -153,8 +153,11 @@ func BenchmarkAgainst(b *testing.B) {
 }
 
 // BenchmarkLimiter compares Limiter.Allow with go-limiter, over 100,000 live keys. The target is 0.9 for
-// fixed windows and 1.2 for token buckets (not reached on one key: 1.27 to 1.36), of which those of brief are full again before the next hit on
+// fixed windows and 1.2 for token buckets, of which those of brief are full again before the next hit on
 // their key. go-limiter has one algorithm, which refills all tokens at once.
+//
+// One key has 1.3 to 1.4. Of its 93 ns, 24 read the clock, 10 are the lock, 9 the pool of memory for calls. Without
+// the lock, the recovery from panics of stores and the copy of the whole state it would be 1.25.
 func BenchmarkLimiter(b *testing.B) {
 	limits := []struct {
 		name  string
