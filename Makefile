@@ -31,7 +31,7 @@ ASHLAR_REQUIRE_RACE ?=
 MODULES = $(patsubst %/go.mod,%,$(shell find . -name go.mod ! -path '*/testdata/*' | sort))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all soak size lint bench table table-envoy table-reload table-inventory faults api fuzz screenshots install release table-manifest
+.PHONY: help run test test-all soak size lint bench table table-envoy table-reload table-inventory faults api apidiff fuzz screenshots install release table-manifest
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -170,11 +170,14 @@ faults: ## measure ratelimitd under faults of the network and of counter stores 
 screenshots: ## write the pictures of the documentation to docs/images; needs chromium
 	ASHLAR_DOC_SCREENSHOTS=$(CURDIR)/docs/images go test ./cmd/internal/browsertest -run '^TestScreenshots$$' -count=1
 
-# The commit or branch that "make api" and "make size" compare with.
+# The commit or branch that "make apidiff" and "make size" compare with.
 BASE    ?= main
 APIDIFF ?= golang.org/x/exp/cmd/apidiff@v0.0.0-20261014143641-f0251eb4aa3e
 
-api: ## list changes of exported names since BASE
+api: ## write the listings of exported names in docs/api, which go test . compares
+	go test . -run '^TestAPI$$' -update -count=1
+
+apidiff: ## list changes of exported names since BASE, the incompatible ones first
 	@old=$$(mktemp -d) && trap 'git worktree remove --force "$$old/tree"; rm -rf "$$old"' EXIT && \
 	git worktree add -q --detach "$$old/tree" $(BASE) && \
 	(cd "$$old/tree" && go run $(APIDIFF) -m -w "$$old/api" github.com/ashlar-go/ashlar) && \

@@ -16,7 +16,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
 
-var update = flag.Bool("update", false, "rewrite the table in cmd/ratelimitd/SETTINGS.md")
+var update = flag.Bool("update", false, "rewrite the table in cmd/ratelimitd/SETTINGS.md and the listings in docs/api")
 
 // Each check is a function of a document and of the file tree around it, so that
 // readme_broken_test.go can test the checks themselves.

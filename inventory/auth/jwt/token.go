@@ -26,8 +26,9 @@ const (
 	// nor verified. Browsers limit a cookie to 4096 bytes.
 	MaxTokenLength = 3072
 
-	// DefaultIssuer and DefaultAudience are the default claims iss and aud.
-	DefaultIssuer   = "ashlar-inventory"
+	// DefaultIssuer is the default claim iss.
+	DefaultIssuer = "ashlar-inventory"
+	// DefaultAudience is the default claim aud.
 	DefaultAudience = "ashlar-inventory"
 
 	// NoLeeway is the TokensOptions.Leeway for synchronized clocks.

@@ -32,7 +32,7 @@ type Options struct {
 	// (process_) and of the handler itself (promhttp_) from what Handler serves.
 	NoRuntimeMetrics bool
 	// TopKeys, if not nil, returns the busiest keys (ratelimit.Engine.TopKeys), which Handler serves
-	// as the gauges TopKeyHitsName and TopKeyRefusalsName: TopKeysPerRule of each rule, and at most
+	// as the gauges ratelimit_top_key_hits and ratelimit_top_key_refusals: TopKeysPerRule of each rule, and at most
 	// 1000 series of each metric. Their label "key" holds values that clients sent, cut after 128
 	// bytes: each new key is another series for the server that scrapes. TopKeysPerRule is up to
 	// 64. Default: none.

@@ -13,9 +13,8 @@ import (
 )
 
 const (
-	// TopKeyHitsName and TopKeyRefusalsName are the metrics of Options.TopKeys.
-	TopKeyHitsName     = "ratelimit_top_key_hits"
-	TopKeyRefusalsName = "ratelimit_top_key_refusals"
+	topKeyHits     = "ratelimit_top_key_hits"
+	topKeyRefusals = "ratelimit_top_key_refusals"
 
 	maxTopSeries = 1000 // of each metric
 	maxTopLabel  = 128  // bytes
@@ -35,11 +34,11 @@ func (e *Exporter) registerTopKeys(registry prometheus.Registerer, opts *Options
 	}
 	labels := []string{"domain", "rule", "key"}
 	gauge := dto.MetricType_GAUGE.Enum()
-	e.table.reserve([]*dto.MetricFamily{{Name: new(TopKeyHitsName), Type: gauge}, {Name: new(TopKeyRefusalsName), Type: gauge}})
+	e.table.reserve([]*dto.MetricFamily{{Name: new(topKeyHits), Type: gauge}, {Name: new(topKeyRefusals), Type: gauge}})
 	return prometheus.WrapRegistererWith(e.tagsExcept(labels...), registry).Register(&topKeys{
 		opts.TopKeys, opts.TopKeysPerRule,
-		prometheus.NewDesc(TopKeyHitsName, "Estimated hits of the busiest keys of a rule in the current minute and the one before.", labels, nil),
-		prometheus.NewDesc(TopKeyRefusalsName, "Estimated hits over the limit of the keys with the most, in the current minute and the one before.", labels, nil),
+		prometheus.NewDesc(topKeyHits, "Estimated hits of the busiest keys of a rule in the current minute and the one before.", labels, nil),
+		prometheus.NewDesc(topKeyRefusals, "Estimated hits over the limit of the keys with the most, in the current minute and the one before.", labels, nil),
 	})
 }
 
