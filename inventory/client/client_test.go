@@ -311,6 +311,7 @@ func TestFailures(t *testing.T) {
 		"bad gateway":        {respond(502), 4, 5, 0},
 		"always unavailable": {respond(503), 99, 5, 503},
 		"a long wait":        {respond(429, "Retry-After", "3600"), 99, 1, 429},
+		"a late date":        {respond(503, "Retry-After", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)), 99, 1, 503},
 		"a strange response": {respond(404), 99, 1, 404},
 		"a redirect":         {respond(302, "Location", "https://example.com/"), 99, 1, 302},
 		"a response cut short": {func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {

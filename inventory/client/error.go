@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/internal/limitheader"
 	"github.com/ashlar-go/ashlar/internal/printable"
 )
 
@@ -54,9 +54,7 @@ func (e *Error) Error() string {
 // failure returns the error that a response says.
 func (c *Client) failure(method, path string, res *http.Response) *Error {
 	e := &Error{Method: method, Path: path, Status: res.StatusCode, RequestID: res.Header.Get("X-Request-ID")}
-	if seconds, err := strconv.ParseUint(res.Header.Get("Retry-After"), 10, 31); err == nil {
-		e.Wait = time.Duration(seconds) * time.Second
-	}
+	e.Wait, _ = limitheader.Wait(res.Header.Get(limitheader.RetryAfter))
 	text, _ := io.ReadAll(io.LimitReader(res.Body, c.opts.MaxResponse)) // what can't be read is not of an inventory
 	var body struct {
 		Code, Message string

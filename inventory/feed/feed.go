@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/internal/backoff"
+	"github.com/ashlar-go/ashlar/internal/limitheader"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -219,9 +220,8 @@ func (c *client) get(ctx context.Context, path string, query url.Values) (*http.
 	case s >= 400 && s < 500 && s != http.StatusTooManyRequests && s != http.StatusRequestTimeout:
 		return nil, &StatusError{s, problem.Message}
 	}
-	if after, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && after > 0 {
-		_ = backoff.Sleep(ctx, min(time.Duration(after)*time.Second, c.opts.MaxBackoff)) // the caller checks the context
-	}
+	after, _ := limitheader.Wait(res.Header.Get(limitheader.RetryAfter))
+	_ = backoff.Sleep(ctx, min(after, c.opts.MaxBackoff)) // the caller checks the context
 	return nil, fmt.Errorf("the server responds %d: %s", res.StatusCode, problem.Message)
 }
 

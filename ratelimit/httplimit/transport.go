@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/ashlar-go/ashlar/internal/backoff"
@@ -80,11 +79,6 @@ func (t *Transport) send(r *http.Request) (*http.Response, error) {
 // if it does not, or for more than maxRetryAfter.
 func retryAfter(response *http.Response) (wait time.Duration, ok bool) {
 	refused := response.StatusCode == http.StatusTooManyRequests || response.StatusCode == http.StatusServiceUnavailable
-	value := response.Header.Get(limitheader.RetryAfter)
-	seconds, err := strconv.ParseUint(value, 10, 31)
-	wait = time.Duration(seconds) * time.Second
-	if at, notDate := http.ParseTime(value); notDate == nil {
-		wait, err = time.Until(at), nil
-	}
-	return wait, refused && err == nil && wait <= maxRetryAfter
+	wait, ok = limitheader.Wait(response.Header.Get(limitheader.RetryAfter))
+	return wait, refused && ok && wait <= maxRetryAfter
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/internal/backoff"
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
+	"github.com/ashlar-go/ashlar/internal/limitheader"
 	"github.com/ashlar-go/ashlar/manifest/registry"
 )
 
@@ -301,7 +302,8 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) (da
 	failure := errorOf(response.StatusCode, data)
 	switch response.StatusCode {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return nil, &retry{true, retryAfter(response.Header.Get("Retry-After"))}, failure
+		after, _ := limitheader.Wait(response.Header.Get(limitheader.RetryAfter))
+		return nil, &retry{true, after}, failure
 	case http.StatusBadGateway, http.StatusGatewayTimeout:
 		return nil, &retry{}, failure
 	}
@@ -323,15 +325,4 @@ func errorOf(status int, data []byte) *Error {
 		e.Details = append(e.Details, strings.TrimPrefix(d.Location+": "+d.Message, ": "))
 	}
 	return e
-}
-
-// retryAfter reads the header Retry-After: seconds or a date.
-func retryAfter(text string) time.Duration {
-	if seconds, err := strconv.Atoi(text); err == nil && seconds >= 0 && seconds < 1<<30 {
-		return time.Duration(seconds) * time.Second
-	}
-	if t, err := http.ParseTime(text); err == nil {
-		return max(0, time.Until(t))
-	}
-	return 0
 }
