@@ -60,11 +60,17 @@ func (s *service) Watch(_ *healthpb.HealthCheckRequest, stream healthpb.Health_W
 // start serves the health protocol behind the interceptors.
 func start(t *testing.T, limit *grpclimit.Interceptor, opts ...grpc.ServerOption) (healthpb.HealthClient, *service) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
 	opts = append(opts, grpc.ChainUnaryInterceptor(limit.Unary), grpc.ChainStreamInterceptor(limit.Stream))
 	server, s := grpc.NewServer(opts...), &service{}
 	healthpb.RegisterHealthServer(server, s)
+	return healthpb.NewHealthClient(dial(t, server)), s
+}
+
+// dial runs a server until the end of the test, and returns a connection to it.
+func dial(t *testing.T, server *grpc.Server) *grpc.ClientConn {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	conn, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -74,7 +80,7 @@ func start(t *testing.T, limit *grpclimit.Interceptor, opts ...grpc.ServerOption
 		server.Stop()
 		require.NoError(t, <-done)
 	})
-	return healthpb.NewHealthClient(conn), s
+	return conn
 }
 
 func limiter(t *testing.T, store ratelimit.Store, n uint32) *ratelimit.Limiter {

@@ -3,14 +3,12 @@ package grpclimit_test
 import (
 	"context"
 	"errors"
-	"net"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
@@ -25,17 +23,7 @@ func talk(t *testing.T, limit *grpclimit.Interceptor, handler func(grpc.ServerSt
 	desc := grpc.StreamDesc{StreamName: "Talk", ClientStreams: true, ServerStreams: true, Handler: func(_ any, s grpc.ServerStream) error { return handler(s) }}
 	server := grpc.NewServer(append(opts, grpc.ChainStreamInterceptor(limit.Stream))...)
 	server.RegisterService(&grpc.ServiceDesc{ServiceName: "test.Chat", HandlerType: (*any)(nil), Streams: []grpc.StreamDesc{desc}}, nil)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(listener) }()
-	conn, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		require.NoError(t, conn.Close())
-		server.Stop()
-		require.NoError(t, <-done)
-	})
+	conn := dial(t, server)
 	return func(ctx context.Context) grpc.ClientStream {
 		ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 		t.Cleanup(cancel)
