@@ -81,7 +81,7 @@
 //     [github.com/ashlar-go/ashlar/inventory/auth/jwt]: tokens.
 //   - [github.com/ashlar-go/ashlar/inventory/auth/oidc]: logins through an OpenID Connect provider.
 //   - [github.com/ashlar-go/ashlar/inventory/client]: a client of the API with the types of records.
-//   - [github.com/ashlar-go/ashlar/inventory/feed]: a client that follows the changes.
+//   - [github.com/ashlar-go/ashlar/inventory/feed]: follows the changes, over HTTP and in the process.
 //   - [github.com/ashlar-go/ashlar/inventory/importer]: rows of files to records.
 //   - [github.com/ashlar-go/ashlar/inventory/openapi]: the OpenAPI document.
 //   - [github.com/ashlar-go/ashlar/inventory/discovery]: neighbour tables of LLDP and CDP.
