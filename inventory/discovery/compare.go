@@ -1,6 +1,11 @@
 package discovery
 
-import "slices"
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
 
 // Expected is a neighbour that a device should hear on an interface.
 type Expected struct {
@@ -102,14 +107,31 @@ func compareInterface(found []*Neighbor, expected []*Expected) (all []Difference
 
 // sameNeighbor reports whether a neighbour is the expected one, by its name or its chassis.
 func (e *Expected) sameNeighbor(n *Neighbor) bool {
-	return SameHost(e.Host, n.Name) || slices.ContainsFunc(e.MACs, func(mac string) bool { return sameMAC(mac, n.ChassisID) })
+	return SameHost(e.Host, n.Name) || n.cut && strings.HasPrefix(hostKey(e.Host), hostKey(n.Name)) ||
+		slices.ContainsFunc(e.MACs, func(mac string) bool { return sameMAC(mac, n.ChassisID) })
 }
 
-// samePort reports whether a port is the expected one. The description may have its name.
+// samePort reports whether a port is the expected one, as far as it was reported.
 func (e *Expected) samePort(n *Neighbor) bool {
-	key := InterfaceKey(e.Port)
-	return n.Port == "" && n.PortDescription == "" || n.Port != "" && InterfaceKey(n.Port) == key ||
-		n.PortDescription != "" && InterfaceKey(n.PortDescription) == key || sameMAC(e.PortMAC, n.Port)
+	ports, key := n.PortNames(), InterfaceKey(e.Port)
+	return len(ports) == 0 || sameMAC(e.PortMAC, n.Port) ||
+		slices.ContainsFunc(ports, func(port string) bool { return InterfaceKey(port) == key })
+}
+
+// wholePort matches a port ID that is the name of an interface, and not a number or the beginning of a name.
+var wholePort = regexp.MustCompile(`[^\d].*\d$`)
+
+// PortNames returns the names that the port of a neighbour may have, the likeliest first: its ID; its description;
+// and the words of one such as "HUAWEI, GigabitEthernet0/0/5 Interface", or of any if the ID is a MAC address, a
+// number, or does not end with a digit, as where a device cuts it. Descriptions have at most 255 bytes in LLDP.
+func (n *Neighbor) PortNames() []string {
+	text := n.PortDescription[:min(len(n.PortDescription), 255)]
+	all := []string{n.Port, text}
+	if _, isMAC := MAC(n.Port); isMAC || !wholePort.MatchString(n.Port) || strings.HasSuffix(text, " Interface") {
+		words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`,;"'()`, r) })
+		all = append(all, words[:min(len(words), 16)]...)
+	}
+	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
 }
 
 func sameMAC(a, b string) bool {

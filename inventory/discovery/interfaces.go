@@ -1,7 +1,6 @@
 package discovery
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -35,23 +34,10 @@ var portNames = struct{ name, description, mac, address, mtu, state []string }{
 // none. The error says why the document is no such table: it is larger than [MaxBytes], has more than
 // [MaxNeighbors] interfaces, or one without a name.
 func ParseInterfaces(doc []byte) ([]Port, error) {
-	rows, err := readRows(doc, "object", "get_interfaces", "interface", func(name string, inner json.RawMessage) ([]map[string]any, error) {
-		var row map[string]any
-		if err := json.Unmarshal(inner, &row); err != nil {
-			return nil, noTable("object", err)
-		}
-		if row == nil {
-			return nil, fmt.Errorf("%q must be an object, not null", name)
-		}
-		return []map[string]any{row}, nil
-	})
+	rows, err := readRows(doc, "object", "get_interfaces", "interface")
 	if err != nil {
 		return nil, err
 	}
-	return portsOf(rows)
-}
-
-func portsOf(rows []map[string]any) ([]Port, error) {
 	if len(rows) > MaxNeighbors {
 		return nil, fmt.Errorf("has %d interfaces: send the table of one device, with at most %d", len(rows), MaxNeighbors)
 	}
@@ -83,11 +69,8 @@ func stateOf(row map[string]any) string {
 	if up, ok := row["is_up"].(bool); ok {
 		return map[bool]string{true: "up", false: "down"}[up]
 	}
-	state := strings.ToLower(first(row, portNames.state))
-	if end := strings.IndexAny(state, " (,"); end >= 0 {
-		state = state[:end]
-	}
-	switch state {
+	words := strings.FieldsFunc(strings.ToLower(first(row, portNames.state)), func(r rune) bool { return strings.ContainsRune(" (,", r) })
+	switch state := append(words, "")[0]; state {
 	case "up", "down":
 		return state
 	case "administratively":

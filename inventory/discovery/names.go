@@ -18,8 +18,8 @@ var interfaceTypes = [][]string{
 	{"gigabitethernet", "gigabit-ethernet", "gigabit", "gigabite", "gige", "gig", "gi", "ge"},
 	{"twogigabitethernet", "twogige", "two", "tw"},
 	{"fivegigabitethernet", "fivegige", "five", "fiv", "fi"},
-	{"tengigabitethernet", "tengige", "tengig", "tengigabit", "10gigabitethernet", "10gige", "xgigabitethernet", "ten", "te", "xge", "10ge"},
-	{"twentyfivegige", "twentyfivegigabitethernet", "25gigabitethernet", "25gige", "twentyfive", "twe", "25ge"},
+	{"tengigabitethernet", "tengige", "tengig", "tengigabit", "10gigabitethernet", "10gige", "xgigabitethernet", "ten-gigabitethernet", "ten", "te", "xge", "10ge"},
+	{"twentyfivegige", "twentyfivegigabitethernet", "25gigabitethernet", "25gige", "twenty-fivegige", "twentyfive", "twe", "25ge"},
 	{"fortygigabitethernet", "fortygige", "40gigabitethernet", "40gige", "forty", "for", "fo", "40ge"},
 	{"fiftygige", "fiftygigabitethernet", "fif"},
 	{"hundredgige", "hundredgigabitethernet", "100gigabitethernet", "100gige", "hundred", "hun", "hu", "100ge"},
@@ -66,7 +66,7 @@ func MAC(s string) (string, bool) {
 }
 
 // separators removes what separates the digits of a MAC address.
-var separators = strings.NewReplacer(":", "", ".", "", "-", "")
+var separators = strings.NewReplacer(":", "", ".", "", "-", "", " ", "")
 
 // SameHost reports whether two names are those of one device: equal in any case, or one is the other
 // with a domain after it. NX-OS adds the serial number in parentheses, which is ignored. No name is

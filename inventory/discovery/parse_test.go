@@ -43,7 +43,6 @@ func TestParseText(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"": "neighbours detail",
-		"Device ID   Local Intrfce  Holdtme\nsw1  Gig 1/0/1  150\n":                   "has no neighbours",
 		"Device ID: a\nDevice ID: b\nInterface: Gi1,  Port ID (outgoing port): Gi2\n": "line 1: local interface",
 		strings.Repeat("x", discovery.MaxBytes+1):                                     "has more than 4194304 bytes",
 		strings.Repeat("Local Intf: a\n", discovery.MaxNeighbors+1):                   "line 10001: 10000",

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -17,6 +18,8 @@ type Neighbor struct {
 	PortDescription string // often the name of the interface, where the port ID is none
 	Address         string // for management: the first one
 	Protocol        string // such as lldp, if the caller has set it
+
+	cut bool // the name is only its beginning, which fills a column
 }
 
 // The bounds of a table.
@@ -29,29 +32,81 @@ const (
 
 var errTooLarge = fmt.Errorf("has more than %d bytes: send the table of one device", MaxBytes)
 
-// text is a parser of a detailed output. Each line is a field, and a field that a neighbour has already
-// begins the next one.
+// field is a value of a neighbour, or what else a column has.
+type field int
+
+const (
+	local field = iota + 1
+	name
+	chassis
+	port
+	description
+	address
+	hold // the time for which the row is held
+	platform
+	other
+)
+
+// at returns a field of a neighbour.
+func (n *Neighbor) at(f field) *string {
+	return []*string{local: &n.Interface, name: &n.Name, chassis: &n.ChassisID, port: &n.Port, description: &n.PortDescription, address: &n.Address}[f]
+}
+
+// names are the names of fields in detailed outputs and the titles of columns, in lower case and with blanks for
+// hyphens.
+var names = map[string]field{
+	"local intf": local, "local interface": local, "local intrfce": local, "local port": local, "localport": local, "local port id": local,
+	"port": local, "interface": local, "port.txt": local, "system name": name, "neighbor system name": name, "neighbor chassis name": name,
+	"sysname": name, "system.name.data": name, "device id": name, "neighbor device id": name, "remotedevice": name, "neighbor name": name,
+	"chassis id": chassis, "neighbor chassis id": chassis, "chassisid": chassis, "chassis.data": chassis, "port id": port, "portid": port,
+	"neighbor port id": port, "remoteportid": port, "device port": port, "neighbor port": port, "port info": port, "port.id.data": port,
+	"port description": description, "port desc": description, "neighbor port desc": description, "portdescr": description,
+	"remoteportdescr": description, "port.desc.data": description, "ip": address, "ip address": address, "ipv4 address": address,
+	"ipv6 address": address, "address": address, "address.1.addr": address, "management address": address, "management addresses": address,
+	"management address value": address, "management ip address": address, "neighbor management address": address,
+	"hold time": hold, "holdtme": hold, "hldtme": hold, "platform": platform, "parent interface": other, "ttl": other, "capability": other,
+	"capabilities": other, "remid": other, "ap name": other, "ap ip": other, "neighbor ip": other,
+}
+
+// text is a parser of outputs. In a detailed one each line is a field, and a field that a neighbour has already
+// begins the next one. In a table each line is a row.
 type text struct {
 	found   []Neighbor
 	lines   []int // where each begins
 	line    int
 	current *Neighbor
-	cdp     bool // the name is a device ID, which a system name replaces
-	manage  bool // the next address is one for management, which replaces that of the interface
+	cdp     bool     // the name is a device ID, which a system name replaces
+	manage  bool     // the next address is one for management, which replaces that of the interface
+	columns []column // of the table, nil outside of one
+	titled  bool     // there was a table
+	pending string   // the name of the row that follows
 }
 
 var (
-	dotted     = regexp.MustCompile(`^(.*?) \.{2,} ?(.*)$`)                                                     // Allied Telesis: "Port ID .... 1"
-	headed     = regexp.MustCompile(`^(\S+) has (\d+) neighbors?(?:\(s\))?:?$`)                                 // Huawei
-	localPort  = regexp.MustCompile(`^Local (port\d\S*):$`)                                                     // Allied Telesis
-	connection = regexp.MustCompile(`^Interface: *([^,]+), *Port ID \(outgoing port\): *(.*)$`)                 // CDP
-	noEntries  = regexp.MustCompile(`(?mi)^\s*Total (?:CDP |LLDP )?(?:Neighbor )?entries (?:displayed)? *: 0$`) // nothing is heard
-	qualifier  = regexp.MustCompile(` *\([^)]*\)$`)
+	// dotted is a field without a colon: "Port ID .... 1" of Allied Telesis, "Port Description = 1," of Alcatel.
+	dotted = regexp.MustCompile(`^([^:]*?) +(?:\.{2,}|=) ?(.*?),?$`)
+	// headed is the line before the neighbours of an interface: of VRP, Allied Telesis, EOS, Comware and Alcatel.
+	headed = regexp.MustCompile(`^(\S+) has \d+ neighbors?(?:\(s\))?:?$|^Local (port\d\S*):$|^Interface (\S+) detected \d+ LLDP neighbors?:$|` +
+		`^LLDP neighbor-information of port \d+\[(\S+)\]:$|^Remote LLDP .*Agents on Local (?:Slot/)?Port (\S+):$`)
+	// next is the line before a neighbour of such an interface: of EOS, and with its values of Alcatel.
+	next = regexp.MustCompile(`^Neighbor \S+/.*, age .*$|^Chassis (\S+), Port (.+):$`)
+	// noEntries is the line of a table in which nothing is heard.
+	noEntries = regexp.MustCompile(`(?mi)^\s*(?:Total (?:CDP |LLDP )?(?:Neighbor )?entries (?:displayed)? *: 0|\S+ has 0 neighbors?(?:\(s\))?:?|` +
+		`Interface \S+ detected 0 LLDP neighbors?:|Neighbor information:)\s*$`)
+	qualifier = regexp.MustCompile(` *\([^)]*\)$`)
 )
 
-// ParseText reads the output of a command such as "show lldp neighbors detail" or "show cdp neighbors
-// detail". The error says why the text is no such output: it is larger than [MaxBytes], has more than
-// [MaxNeighbors] neighbours or none, or the line of a neighbour without a local interface.
+const sendDetail = "send the output of a command that lists neighbours with the interfaces that hear them, such as show lldp neighbors detail"
+
+var (
+	errNoInterface = errors.New("without a local interface: " + sendDetail)
+	errColumns     = errors.New("does not fit the columns of the table: send the output as the device displays it")
+)
+
+// ParseText reads the output of a command such as "show lldp neighbors detail", "show cdp neighbors detail"
+// or "show lldp neighbors". The error says why the text is no such output: it is larger than [MaxBytes], has
+// more than [MaxNeighbors] neighbours or none, a neighbour without a local interface, or a line that does
+// not fit its table.
 func ParseText(output string) ([]Neighbor, error) {
 	if len(output) > MaxBytes {
 		return nil, errTooLarge
@@ -59,55 +114,87 @@ func ParseText(output string) ([]Neighbor, error) {
 	p := &text{}
 	for line := range strings.SplitSeq(output, "\n") {
 		p.line++
-		p.read(strings.TrimSpace(line))
+		in, err := p.readTable(strings.TrimRight(line, " \t\r"))
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", p.line, err)
+		}
+		if !in {
+			p.readField(strings.TrimSpace(line))
+		}
 		if len(p.found) > MaxNeighbors {
 			return nil, fmt.Errorf("line %d: has more than %d neighbours: send the table of one device", p.line, MaxNeighbors)
 		}
 	}
 	var found []Neighbor
 	for i, n := range p.found {
+		if short, ok := strings.CutSuffix(n.Name, "..."); ok {
+			n.Name, n.cut = strings.TrimSpace(short), true
+		}
+		if _, ok := MAC(n.Name); ok && n.ChassisID == "" {
+			n.ChassisID = n.Name
+		}
 		switch {
 		case n == (Neighbor{Interface: n.Interface}): // a heading
 		case n.Interface == "":
-			return nil, fmt.Errorf("line %d: a neighbour without a local interface: send the output of a detail command, such as show lldp neighbors detail", p.lines[i])
+			return nil, fmt.Errorf("line %d: a neighbour %w", p.lines[i], errNoInterface)
 		default:
 			found = append(found, n)
 		}
 	}
-	if len(found) == 0 && !noEntries.MatchString(output) {
-		return nil, errors.New("has no neighbours: send the output of a detail command, such as show lldp neighbors detail")
+	if p.pending != "" {
+		return nil, errColumns
+	}
+	if len(found) == 0 && !p.titled && !noEntries.MatchString(output) {
+		return nil, errors.New("has no neighbours in a form that is read: " + sendDetail)
 	}
 	return found, nil
 }
 
-// read reads a line.
-func (p *text) read(line string) {
-	line = strings.TrimPrefix(line, "+ ")
-	for _, heading := range []*regexp.Regexp{headed, localPort} {
-		if m := heading.FindStringSubmatch(line); m != nil {
-			p.begin(Neighbor{Interface: m[1]})
-			return
-		}
-	}
-	if m := connection.FindStringSubmatch(line); m != nil {
-		p.set("local interface", m[1])
-		p.set("port id", m[2])
+// readField reads a line of a detailed output.
+func (p *text) readField(line string) {
+	line = strings.TrimPrefix(strings.TrimPrefix(line, "+ "), "- ")
+	if m := headed.FindStringSubmatch(line); m != nil {
+		p.begin(Neighbor{Interface: strings.Join(m[1:], "")})
 		return
+	}
+	if m := next.FindStringSubmatch(line); m != nil && p.current != nil {
+		p.next()
+		p.current.ChassisID, p.current.Port = m[1], m[2]
+		return
+	}
+	if before, after, ok := strings.Cut(line, ","); ok && strings.HasPrefix(strings.TrimSpace(after), "Port ID (outgoing port)") { // CDP
+		p.readField(before)
+		line = after
 	}
 	key, value, ok := strings.Cut(line, ":")
 	if m := dotted.FindStringSubmatch(line); m != nil {
 		key, value, ok = m[1], m[2], true
 	}
-	if ok {
+	if ok && !strings.Contains(value, " -- -- ") { // a legend of Comware
 		key = qualifier.ReplaceAllString(strings.TrimSpace(key), "")
-		p.set(strings.Join(strings.Fields(strings.ToLower(strings.ReplaceAll(key, "-", " "))), " "), value)
+		if _, after, _ := strings.Cut(key, " "); strings.Contains(after, ".") { // FortiSwitch: "1 port.txt"
+			key = after
+		}
+		p.set(normal(key), value)
 	}
+}
+
+// normal returns a name of a field as in names.
+func normal(key string) string {
+	return strings.Join(strings.Fields(strings.ToLower(strings.ReplaceAll(key, "-", " "))), " ")
 }
 
 // begin begins a neighbour.
 func (p *text) begin(n Neighbor) {
 	p.found, p.lines = append(p.found, n), append(p.lines, p.line)
 	p.current, p.cdp, p.manage = &p.found[len(p.found)-1], false, false
+}
+
+// next begins a further neighbour on the same interface, if the current one has values.
+func (p *text) next() {
+	if n := (Neighbor{Interface: p.current.Interface}); *p.current != n {
+		p.begin(n)
+	}
 }
 
 // set sets a field by its name in the output. The first value counts: what follows may be the text of a
@@ -121,66 +208,40 @@ func (p *text) set(key, value string) {
 		return
 	}
 	switch key {
-	case "neighbor index", "neighbor": // a further one on the same interface
-		if p.current.ChassisID != "" {
-			p.begin(Neighbor{Interface: p.current.Interface})
-		}
+	case "neighbor index", "lldp neighbor index", "neighbor":
+		p.next()
 		return
 	case "device id":
-		if *p.current != (Neighbor{}) {
+		if *p.current != (Neighbor{Interface: p.current.Interface}) || p.cdp {
 			p.begin(Neighbor{})
 		}
 		p.cdp = true
-	case "system name", "neighbor system name":
+	case "system name", "neighbor system name", "sysname":
 		if p.cdp && value != "" {
 			p.current.Name, p.cdp = "", false
 		}
 	}
-	field := p.field(key)
+	f := names[key]
 	switch {
 	case value == "" && (key == "mgmt address" || key == "management address"):
 		p.manage = true
 		return
-	case field == nil || value == "":
+	case f == 0 || f > address || value == "":
 		return
-	case field == &p.current.Address && p.manage:
-		*field, p.manage = "", false
+	case f == address && p.manage:
+		p.current.Address, p.manage = "", false
 	}
-	if *field != "" && starts(key) {
+	if *p.current.at(f) != "" && starts(key) {
 		p.begin(Neighbor{})
-		field = p.field(key)
 	}
-	if *field == "" {
-		*field = value
+	if at := p.current.at(f); *at == "" {
+		*at = value
 	}
 }
 
 // starts reports whether a neighbour that has this field already is another one.
 func starts(key string) bool {
-	switch key {
-	case "local intf", "local interface", "local port", "local port id", "port", "chassis id", "device id":
-		return true
-	}
-	return false
-}
-
-// field returns the field of the current neighbour with a name in the output, or nil.
-func (p *text) field(key string) *string {
-	switch key {
-	case "local intf", "local interface", "local port", "local port id", "port":
-		return &p.current.Interface
-	case "system name", "neighbor system name", "device id":
-		return &p.current.Name
-	case "chassis id", "neighbor chassis id":
-		return &p.current.ChassisID
-	case "port id", "neighbor port id":
-		return &p.current.Port
-	case "port description", "port desc", "neighbor port desc":
-		return &p.current.PortDescription
-	case "ip", "ip address", "ipv4 address", "ipv6 address", "management address", "management addresses", "management address value", "neighbor management address":
-		return &p.current.Address
-	}
-	return nil
+	return slices.Contains([]string{"local intf", "local interface", "local port", "port", "port.txt", "chassis id", "device id"}, key)
 }
 
 // present returns a value without quotes, and nothing for the words for none.

@@ -95,6 +95,27 @@ func TestEnds(t *testing.T) {
 	require.Empty(t, found)
 }
 
+// TestPartOfPort: a port whose ID is cut or an address has the name that its description says.
+func TestPartOfPort(t *testing.T) {
+	t.Parallel()
+	n, err := newNetwork()
+	require.NoError(t, err)
+	table := func(device, port string) drift.Table {
+		found := discovery.Neighbor{Interface: "Eth1", Name: device, ChassisID: "02:ab:00:00:00:09", Port: port, PortDescription: "Ethernet1 Interface"}
+		return drift.Table{DeviceID: n.devices["a"].ID, Kind: drift.Neighbors, Neighbors: []discovery.Neighbor{found}}
+	}
+	for _, port := range []string{"Ether", "02:ab:00:00:00:01", "508"} {
+		found, err := drift.Compare(t.Context(), n.store, []drift.Table{table("b", port)})
+		require.NoError(t, err)
+		require.Empty(t, found, port)
+		found, err = drift.Compare(t.Context(), n.store, []drift.Table{table("c", port)})
+		require.NoError(t, err)
+		require.Len(t, found, 1, port)
+		require.NotNil(t, found[0].Change, found[0].Reason)
+		require.Equal(t, "Ethernet1", found[0].Change.Values["b_interface"].(map[string]any)["name"])
+	}
+}
+
 // TestChanged: a difference of a record that has changed since, or is gone, is a conflict, and nothing is applied.
 func TestChanged(t *testing.T) {
 	t.Parallel()

@@ -158,10 +158,8 @@ func (c *comparison) explain(ctx context.Context, heard []*neighbor) error {
 		if ports[n.remote.ID] == nil {
 			ports[n.remote.ID] = map[string]*inventory.Interface{}
 		}
-		for _, name := range []string{n.heard.Port, n.heard.PortDescription} {
-			if name != "" {
-				ports[n.remote.ID][discovery.InterfaceKey(name)] = nil
-			}
+		for _, name := range n.heard.PortNames() {
+			ports[n.remote.ID][discovery.InterfaceKey(name)] = nil
 		}
 	}
 	if err := c.readPorts(ctx, ports); err != nil {
@@ -245,27 +243,21 @@ func (c *comparison) propose(n *neighbor, ports map[string]map[string]*inventory
 	n.Change = change
 }
 
-// portOf returns the interface of a device that a neighbour has named, nil if there is none.
+// portOf returns the interface of a device that a neighbour has named, or the only one with the MAC address that
+// it has sent, nil if there is none.
 func (c *comparison) portOf(n *discovery.Neighbor, deviceID string, ports map[string]*inventory.Interface) *inventory.Interface {
-	for _, name := range []string{n.Port, n.PortDescription} {
-		if i := ports[discovery.InterfaceKey(name)]; name != "" && i != nil {
+	if mac, ok := discovery.MAC(n.Port); ok {
+		owned := slices.DeleteFunc(slices.Clone(c.byMAC[mac]), func(i *inventory.Interface) bool { return i.DeviceID != deviceID })
+		if len(owned) == 1 {
+			return owned[0]
+		}
+	}
+	for _, name := range n.PortNames() {
+		if i := ports[discovery.InterfaceKey(name)]; i != nil {
 			return i
 		}
 	}
-	mac, ok := discovery.MAC(n.Port)
-	if !ok {
-		return nil
-	}
-	var found *inventory.Interface
-	for _, i := range c.byMAC[mac] {
-		if i.DeviceID == deviceID {
-			if found != nil {
-				return nil // several have the address
-			}
-			found = i
-		}
-	}
-	return found
+	return nil
 }
 
 // keyOf returns the natural key of an interface, which fits no other one.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -95,7 +96,7 @@ func description() openapi.Operation {
 		openapi.Optional("kind", enum("Default: what the table looks like.", string(Neighbors), string(Interfaces))),
 		openapi.Optional("protocol", &openapi.Schema{Type: "string", MaxLength: 50, Description: "The discovery of new links. Default: cdp for the text of CDP, or else lldp."}),
 		openapi.Optional("rows", &openapi.Schema{Description: "A table as parsed by ntc-templates (an array of objects) or NAPALM (an object)."}),
-		openapi.Optional("text", openapi.String("In place of rows: the output of show lldp neighbors detail, or show cdp neighbors detail.")))
+		openapi.Optional("text", openapi.String("In place of rows: the output of a command such as show lldp neighbors detail, show cdp neighbors or show lldp neighbors.")))
 	change := openapi.Object("DriftChange",
 		openapi.Required("action", enum("", Create, Update, Delete)), openapi.Required("resource", openapi.String("")),
 		openapi.Required("record_id", openapi.String("Empty for a new record.")), openapi.Required("values", openapi.Object("")))
@@ -351,13 +352,16 @@ func (t *driftTable) read(into *Table) (field string, err error) {
 		into.Neighbors, err = reported.ParseJSON(t.Rows)
 		return "rows", err
 	}
-	if into.Protocol == "" && strings.Contains(strings.ToLower(*t.Text), "device id:") { // as in no output of LLDP
+	if into.Protocol == "" && cdp.MatchString(*t.Text) {
 		into.Protocol = "cdp"
 	}
 	into.Protocol = cmp.Or(into.Protocol, "lldp")
 	into.Neighbors, err = reported.ParseText(*t.Text)
 	return "text", err
 }
+
+// cdp is what outputs of CDP have and those of LLDP have not.
+var cdp = regexp.MustCompile(`(?i)device id ?:|local intrfce`)
 
 // isSent reports whether a member has a value.
 func isSent(doc json.RawMessage) bool { return len(doc) > 0 && string(doc) != "null" }
