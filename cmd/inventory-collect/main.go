@@ -24,8 +24,9 @@
 // # Failures
 //
 // A device that fails is reported on standard error with the reason, and the others are printed. The exit
-// code is then 1. MIBs that a device does not have are reported there too, and are no failure. Two devices
-// with one name are a failure of the second one, because the inventory would take them for one device.
+// code is then 1. MIBs that a device does not have are reported there too, and are no failure; neither are interfaces
+// without a name, nor a serial number that another device has, which are left out. Two devices with one name are a
+// failure of the second one, because the inventory would take them for one device.
 // Invalid flags, targets and credentials exit with 2.
 package main
 

@@ -49,7 +49,7 @@ func (o *options) print(ctx context.Context, env cli.Env, out io.Writer) error {
 	stderr, done, p := env.Stderr, int64(0), cli.NewProgress(env, "inventory-collect")
 	defer p.End()
 	w := &writer{out: bufio.NewWriter(out), tables: o.format == "json"}
-	failed, names := 0, map[string]string{}
+	failed, names, serials := 0, map[string]string{}, map[string]string{}
 	err := o.collector.All(ctx, o.targets, func(target string, r *collect.Result, err error) error {
 		done++
 		p.Show(func(elapsed time.Duration) string { return cli.Done(done, int64(len(o.targets)), "devices", elapsed) })
@@ -61,8 +61,17 @@ func (o *options) print(ctx context.Context, env cli.Env, out io.Writer) error {
 			fmt.Fprintf(stderr, "inventory-collect: %s: %v\n", target, err)
 			return nil
 		}
+		if other := serials[r.SerialNumber]; other != "" {
+			fmt.Fprintf(stderr, "inventory-collect: %s: left out its serial number %q, which %s has too\n", target, r.SerialNumber, other)
+			r.SerialNumber = ""
+		} else if r.SerialNumber != "" {
+			serials[r.SerialNumber] = target
+		}
 		if len(r.Absent) > 0 {
 			fmt.Fprintf(stderr, "inventory-collect: %s: has no %s\n", target, strings.Join(r.Absent, ", "))
+		}
+		if r.Unnamed > 0 {
+			fmt.Fprintf(stderr, "inventory-collect: %s: left out %d interfaces without a name: ifName and ifDescr are empty\n", target, r.Unnamed)
 		}
 		return w.device(r)
 	})

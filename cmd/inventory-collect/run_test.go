@@ -18,6 +18,7 @@ import (
 	"github.com/ashlar-go/ashlar/internal/snmptest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/discovery"
+	"github.com/ashlar-go/ashlar/inventory/feature/drift"
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -121,6 +122,64 @@ func TestImport(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, report.Problems)
 		require.Equal(t, []int64{want.Rows, want.Created, want.Unchanged}, []int64{report.Rows, report.Created, report.Unchanged})
+	}
+}
+
+// TestRoundTrip imports devices with odd values: nothing is refused, and drift finds no difference afterwards.
+func TestRoundTrip(t *testing.T) {
+	t.Parallel()
+	text, number, long := snmptest.Text, snmptest.Number, strings.Repeat("long ", 50)
+	const ifTable, ifX, entity = "1.3.6.1.2.1.2.2.1.", "1.3.6.1.2.1.31.1.1.1.", "1.3.6.1.2.1.47.1.1.1.1."
+	odd := func(name, serial string) string {
+		return snmptest.Serve(t, snmptest.Values(
+			community, text("1.3.6.1.2.1.1.5.0", name),
+			text(ifTable+"2.1", "port 1"), text(ifTable+"2.2", long), text(ifTable+"2.3", ""), number(ifTable+"4.1", 20),
+			number(ifTable+"7.1", 2), number(ifTable+"7.4170", 2), number(ifTable+"8.4170", 1), number(ifTable+"7.4179", 3), number(ifTable+"8.4179", 5),
+			text(ifX+"1.1", "1"), text(ifX+"1.4170", "lo0"), text(ifX+"1.4179", "lo0"), text(ifX+"1.4294967295", "LO0"), text(ifX+"18.1", `"uplink north"`),
+			number(entity+"5.1", 3), text(entity+"10.1", long), text(entity+"11.1", serial), text(entity+"12.1", long), text(entity+"13.1", long),
+		))
+	}
+	targets := []string{odd("sw1", "N/A"), odd("sw2", "N/A"), odd("sw3", "AB12"), odd("sw4", "AB12"), odd(strings.Repeat("x", 255), long)}
+	file := filepath.Join(t.TempDir(), "collected.jsonl")
+	code, _, stderr := execute(t, append([]string{"-concurrency", "1", "-format", "jsonl", "-output", file}, targets...)...)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stderr, targets[0]+": left out 1 interfaces without a name")
+	require.Contains(t, stderr, targets[3]+`: left out its serial number "AB12", which `+targets[2])
+
+	engine := records.New(records.NewMemStore(inventory.Schema()), nil)
+	f, err := os.Open(file)
+	require.NoError(t, err)
+	source, err := importer.Open(file, f, engine.Store().Schema(), nil)
+	require.NoError(t, err)
+	report, err := importer.Run(t.Context(), engine, []importer.Source{source}, nil)
+	require.NoError(t, f.Close())
+	require.NoError(t, err)
+	require.Empty(t, report.Problems)
+	require.Equal(t, int64(30), report.Created)
+
+	code, stdout, stderr := execute(t, targets...)
+	require.Zero(t, code, stderr)
+	var doc struct {
+		Tables []struct {
+			Device string
+			Rows   json.RawMessage
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(stdout), &doc))
+	require.Len(t, doc.Tables, len(targets))
+	ids := map[string]string{}
+	for rec, err := range records.All(t.Context(), engine.Store(), &records.Query{Resource: records.Of[inventory.Device](engine.Store().Schema())}) {
+		require.NoError(t, err)
+		ids[rec.(*inventory.Device).Hostname] = rec.Meta().ID
+	}
+	for _, table := range doc.Tables {
+		ports, err := discovery.ParseInterfaces(table.Rows)
+		require.NoError(t, err)
+		require.Len(t, ports, 5)
+		require.Equal(t, `"uplink north"`, ports[0].Description)
+		found, err := drift.Compare(t.Context(), engine.Store(), []drift.Table{{DeviceID: ids[table.Device], Kind: drift.Interfaces, Interfaces: ports}})
+		require.NoError(t, err)
+		require.Empty(t, found)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/netip"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -168,6 +169,32 @@ func TestRecords(t *testing.T) {
 		`{"_resource":"interfaces","device":"access-1","name":"Gi1/0/3","oper_status":"lowerlayerdown","mac_address":"00:1a:2b:3c:4d:03","ifindex":3}`,
 		`{"_resource":"interfaces","device":"access-1","name":"Port-channel1","type":"lag","oper_status":"dormant","ifindex":10}`,
 	}, lines)
+}
+
+// TestInterfaceNames: names are unique, by ifDescr or else the ifIndex, and no longer than those of the inventory.
+// Interfaces without a name are counted; if none has one, there is no table.
+func TestInterfaceNames(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("Network Adapter ", 10)
+	values := append(
+		system("host-1"), text(ifDescr+"1", "loopback one"), text(ifDescr+"4", "LO 0"), text(ifDescr+"6", long), text(ifDescr+"7", long), text(ifDescr+"8", ""),
+		text(ifX+"1.1", "lo0"), text(ifX+"1.2", "lo0"), text(ifX+"1.3", "LO0"), text(ifX+"1.4", "lo0"), text(ifX+"1.5", "loopback0"),
+	)
+	values = append(values, text(ifX+"1.9", "lo0"), text(ifDescr+"9", "lo nine"))
+	r, err := collectFrom(t, snmptest.Serve(t, snmptest.Values(community, values...)), nil)
+	require.NoError(t, err)
+	var names []string
+	for _, i := range r.Interfaces {
+		names = append(names, i.Name)
+	}
+	cut := strings.TrimSpace(long)[:100]
+	require.Equal(t, []string{"lo0", "lo0 (2)", "LO0 (3)", "lo0 (4)", "loopback0 (5)", cut, cut[:95] + " (7)", "lo nine"}, names)
+	require.Equal(t, 1, r.Unnamed)
+
+	r, err = collectFrom(t, snmptest.Serve(t, snmptest.Values(community, append(system("host-2"), text(ifDescr+"1", ""), text(ifDescr+"2", ""))...)), nil)
+	require.NoError(t, err)
+	require.Equal(t, 2, r.Unnamed)
+	require.Empty(t, r.Tables())
 }
 
 // TestParseTarget: the forms of targets.

@@ -1,6 +1,9 @@
 package collect
 
-import "strconv"
+import (
+	"regexp"
+	"strconv"
+)
 
 // The columns of entPhysicalTable that are read (RFC 6933).
 const (
@@ -13,6 +16,9 @@ const (
 
 // chassisClass is the value of entPhysicalClass of a chassis.
 const chassisClass = 3
+
+// placeholder is a serial number that is none: blank, of one repeated character, or a word for none.
+var placeholder = regexp.MustCompile(`(?i)^(?:[^a-z0-9]*|0*|x*|n[/.]?a|no(?:ne|t .*|serial.*)|null|unknown|invalid|default string|system serial number|to be filled.*|0?123456789)$`)
 
 // readHardware reads the first chassis of ENTITY-MIB. If it has no version of the software, the first one of
 // its parts counts.
@@ -31,7 +37,10 @@ func readHardware(s *session, r *Result) {
 	if chassis > 0 {
 		row := "." + strconv.FormatUint(uint64(chassis), 10)
 		values := s.get(entPhysicalSoftware+row, entPhysicalSerialNum+row, entPhysicalMfgName+row, entPhysicalModelName+row)
-		r.SoftwareVersion, r.SerialNumber = values[entPhysicalSoftware+row].text(), values[entPhysicalSerialNum+row].text()
+		r.SoftwareVersion = values[entPhysicalSoftware+row].text()
+		if serial := values[entPhysicalSerialNum+row].text(); !placeholder.MatchString(serial) {
+			r.SerialNumber = serial
+		}
 		r.Vendor, r.Model = values[entPhysicalMfgName+row].text(), values[entPhysicalModelName+row].text()
 	}
 	if r.SoftwareVersion != "" {

@@ -2,8 +2,11 @@ package collect
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/ashlar-go/ashlar/inventory/discovery"
 )
 
 // The objects of the system group (RFC 3418).
@@ -35,12 +38,19 @@ func (v value) state(count int) string {
 // maxHighSpeed is the largest speed in Mbps that is taken for one: 1 Pbit/s.
 const maxHighSpeed = 1_000_000_000
 
+// minMTU is the smallest MTU of an interface of the inventory.
+const minMTU = 64
+
 // interfaceColumns are the columns of ifTable and ifXTable that are read (RFC 2863). ifSpeed is before
 // ifHighSpeed, which replaces it.
 var interfaceColumns = []cells[Interface]{
 	{column{"ifDescr", "1.3.6.1.2.1.2.2.1.2"}, func(i *Interface, v value) { i.descr = v.text() }},
 	{column{"ifType", "1.3.6.1.2.1.2.2.1.3"}, func(i *Interface, v value) { i.Type = v.number() }},
-	{column{"ifMtu", "1.3.6.1.2.1.2.2.1.4"}, func(i *Interface, v value) { i.MTU = max(v.number(), 0) }},
+	{column{"ifMtu", "1.3.6.1.2.1.2.2.1.4"}, func(i *Interface, v value) {
+		if n := v.number(); n >= minMTU {
+			i.MTU = n
+		}
+	}},
 	{column{"ifSpeed", "1.3.6.1.2.1.2.2.1.5"}, func(i *Interface, v value) { i.SpeedMbps = max(v.number(), 0) / 1_000_000 }},
 	{column{"ifPhysAddress", "1.3.6.1.2.1.2.2.1.6"}, func(i *Interface, v value) { i.MAC = mac(v.raw()) }},
 	{column{"ifAdminStatus", "1.3.6.1.2.1.2.2.1.7"}, func(i *Interface, v value) { i.AdminStatus = v.state(3) }},
@@ -54,7 +64,7 @@ var interfaceColumns = []cells[Interface]{
 	{column{"ifAlias", "1.3.6.1.2.1.31.1.1.1.18"}, func(i *Interface, v value) { i.Description = v.text() }},
 }
 
-// readInterfaces reads ifTable and ifXTable. Rows without a name are left out.
+// readInterfaces reads ifTable and ifXTable. Rows without a name are left out and counted.
 func readInterfaces(s *session, r *Result) {
 	rows := readTable(s, interfaceColumns, onlyIndex)
 	delete(rows, 0)
@@ -62,12 +72,27 @@ func readInterfaces(s *session, r *Result) {
 		r.absent("IF-MIB")
 		return
 	}
-	r.Interfaces = []Interface{}
+	taken := map[string]bool{}
 	for _, index := range slices.Sorted(maps.Keys(rows)) {
 		i := rows[index]
-		i.IfIndex, i.Name = index, cmp.Or(i.Name, i.descr)
-		if i.Name != "" {
-			r.Interfaces = append(r.Interfaces, *i)
+		i.IfIndex = index
+		if i.Name = i.uniqueName(taken); i.Name == "" {
+			r.Unnamed++
+			continue
+		}
+		taken[discovery.InterfaceKey(i.Name)] = true
+		r.Interfaces = append(r.Interfaces, *i)
+	}
+}
+
+// uniqueName returns ifName or ifDescr, with the ifIndex if other interfaces of the device have both names.
+func (i *Interface) uniqueName(taken map[string]bool) string {
+	suffix := fmt.Sprintf(" (%d)", i.IfIndex)
+	long := shorten(cmp.Or(i.Name, i.descr), maxShort-len(suffix)) + suffix
+	for _, name := range []string{shorten(i.Name, maxShort), shorten(i.descr, maxShort), long} {
+		if name != "" && name != suffix && !taken[discovery.InterfaceKey(name)] {
+			return name
 		}
 	}
+	return ""
 }

@@ -116,14 +116,14 @@ func identifier(kind int64, id []byte) string {
 		return mac(id)
 	case kind == idNetwork && len(id) > 0 && networkAddress(uint32(id[0]), id[1:]) != "":
 		return networkAddress(uint32(id[0]), id[1:])
-	case !printable(id):
+	case !isText(id):
 		return hex.EncodeToString(id)
 	}
 	return line(id)
 }
 
-// printable reports whether an ID is text. Some devices end it with zeros.
-func printable(id []byte) bool {
+// isText reports whether an ID is text. Some devices end it with zeros.
+func isText(id []byte) bool {
 	text := strings.TrimRight(string(id), "\x00")
 	return !strings.ContainsFunc(text, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) })
 }

@@ -15,10 +15,11 @@ type Result struct {
 
 	Vendor          string // of the first chassis, like those that follow
 	Model           string
-	SerialNumber    string
+	SerialNumber    string // empty for a placeholder such as N/A
 	SoftwareVersion string
 
-	Interfaces []Interface // by IfIndex; nil if the device has no IF-MIB
+	Interfaces []Interface // by IfIndex; nil if the device has no IF-MIB, or no name for any of them
+	Unnamed    int         // interfaces that are left out, because ifName and ifDescr are empty
 	Neighbors  []Neighbor  // by local port; nil if the device has no LLDP-MIB
 	Absent     []string    // the MIBs of which it has no objects: IF-MIB, LLDP-MIB, ENTITY-MIB
 }
@@ -26,10 +27,10 @@ type Result struct {
 // Interface is a row of ifTable and ifXTable.
 type Interface struct {
 	IfIndex     uint32
-	Name        string // ifName, or else ifDescr
+	Name        string // ifName, or else ifDescr; unique, by ifDescr or with the ifIndex: "lo0 (4179)"
 	Description string // ifAlias: what an administrator wrote
 	Type        int64  // ifType, as IANA assigns them
-	MTU         int64  // bytes; 0 is not known
+	MTU         int64  // bytes; 0 is not known, and so are less than 64
 	SpeedMbps   int64  // 0 is not known
 	MAC         string // with colons
 	AdminStatus string // up, down or testing
@@ -48,8 +49,8 @@ type Neighbor struct {
 	Address         string // for management: the first one
 }
 
-// DeviceName returns the name of the system, or the host if it has none.
-func (r *Result) DeviceName() string { return cmp.Or(r.Name, r.Host) }
+// DeviceName returns the name of the system, or the host if it has none, in at most 253 characters.
+func (r *Result) DeviceName() string { return shorten(cmp.Or(r.Name, r.Host), 253) }
 
 // absent adds a MIB to those that the device does not have.
 func (r *Result) absent(mib string) { r.Absent = append(r.Absent, mib) }

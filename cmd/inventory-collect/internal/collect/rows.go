@@ -1,6 +1,12 @@
 package collect
 
-import "net/netip"
+import (
+	"math"
+	"net/netip"
+	"strings"
+
+	"github.com/ashlar-go/ashlar/internal/printable"
+)
 
 // Table is a table of a device for POST /drift of the inventory.
 type Table struct {
@@ -53,10 +59,10 @@ func (r *Result) Tables() []Table {
 // linkStatus returns the state of the link, or "" if it is neither up nor down.
 func (i *Interface) linkStatus() string {
 	switch {
-	case i.AdminStatus == "down":
-		return "administratively down"
 	case i.OperStatus == "up":
 		return "up"
+	case i.AdminStatus == "down":
+		return "administratively down"
 	case i.OperStatus == "down", i.OperStatus == "lowerlayerdown", i.OperStatus == "notpresent":
 		return "down"
 	}
@@ -87,18 +93,22 @@ type InterfaceRecord struct {
 	SpeedMbps   int64  `json:"speed_mbps,omitempty"`
 	MTU         int64  `json:"mtu,omitempty"`
 	MACAddress  string `json:"mac_address,omitempty"`
-	IfIndex     uint32 `json:"ifindex"`
+	IfIndex     uint32 `json:"ifindex,omitempty"`
 }
 
-// minMTU is the smallest MTU of an interface of the inventory.
-const minMTU = 64
+// maxShort is the maximum length in characters of most texts of the inventory.
+const maxShort = 100
+
+// shorten returns the first n characters of a text.
+func shorten(s string, n int) string { return strings.TrimSpace(printable.Prefix(s, n)) }
 
 // Records returns the rows of an import: a [DeviceRecord], and an [InterfaceRecord] for each interface. The
-// address of the device is the target, if that is an address.
+// address of the device is the target, if that is an address. Texts are cut to the lengths of the inventory, and
+// an ifIndex beyond its bound is left out.
 func (r *Result) Records() []any {
 	device := DeviceRecord{
-		Resource: "devices", Hostname: r.DeviceName(), Vendor: r.Vendor, Model: r.Model,
-		OSVersion: r.SoftwareVersion, SerialNumber: r.SerialNumber,
+		Resource: "devices", Hostname: r.DeviceName(), Vendor: shorten(r.Vendor, maxShort),
+		Model: shorten(r.Model, maxShort), OSVersion: shorten(r.SoftwareVersion, maxShort), SerialNumber: shorten(r.SerialNumber, maxShort),
 	}
 	if addr, err := netip.ParseAddr(r.Host); err == nil {
 		device.IP = addr.Unmap().WithZone("").String()
@@ -107,10 +117,13 @@ func (r *Result) Records() []any {
 	for _, i := range r.Interfaces {
 		row := InterfaceRecord{
 			Resource: "interfaces", Device: device.Hostname, Name: i.Name, Description: i.Description, Type: i.kind(),
-			AdminStatus: i.AdminStatus, OperStatus: i.OperStatus, SpeedMbps: i.SpeedMbps, MACAddress: i.MAC, IfIndex: i.IfIndex,
+			AdminStatus: i.AdminStatus, OperStatus: i.OperStatus, SpeedMbps: i.SpeedMbps, MTU: i.MTU, MACAddress: i.MAC,
 		}
-		if i.MTU >= minMTU {
-			row.MTU = i.MTU
+		if i.IfIndex <= math.MaxInt32 {
+			row.IfIndex = i.IfIndex
+		}
+		if i.AdminStatus == "down" && i.OperStatus == "" {
+			row.OperStatus = "down"
 		}
 		rows = append(rows, row)
 	}
