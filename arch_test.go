@@ -31,7 +31,7 @@ var layers = []struct {
 	{"domain", []string{"httpx", "ratelimit", "manifest", "inventory", "bookcatalog", "inventory/sqlstore/internal/dialect"}},
 	{"one concern of a domain", []string{
 		"ratelimit/store/*", "ratelimit/internal/*", "ratelimit/config", "ratelimit/explain", "ratelimit/localcache",
-		"ratelimit/settings", "ratelimit/stats", "manifest/launch", "manifest/schematest", "manifest/registry",
+		"internal/ratelimit/*", "ratelimit/stats", "manifest/launch", "manifest/schematest", "manifest/registry",
 		"inventory/auth", "inventory/internal/mail", "inventory/openapi", "inventory/internal/encode", "inventory/demo", "inventory/storetest", "inventory/sqlstore", "inventory/feed", "inventory/discovery", "inventory/importer",
 		"bookcatalog/storetest", "httpx/*",
 	}},

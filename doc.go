@@ -45,8 +45,7 @@
 //   - [github.com/ashlar-go/ashlar/ratelimit/tracing]: OTLP spans.
 //   - [github.com/ashlar-go/ashlar/ratelimit/console]: rules, live rates and configuration as web
 //     pages.
-//   - [github.com/ashlar-go/ashlar/ratelimit/settings] and
-//     [github.com/ashlar-go/ashlar/ratelimit/server]: from environment variables to a running
+//   - [github.com/ashlar-go/ashlar/ratelimit/server]: from environment variables to a running
 //     server.
 //
 // # HTTP

@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 
 	"github.com/ashlar-go/ashlar/internal/markdown"
-	"github.com/ashlar-go/ashlar/ratelimit/settings"
+	"github.com/ashlar-go/ashlar/internal/ratelimit/settings"
 )
 
 // smallTree returns a small repository to which the test documents refer.

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/ashlar-go/ashlar/internal/markdown"
-	"github.com/ashlar-go/ashlar/ratelimit/settings"
+	"github.com/ashlar-go/ashlar/internal/ratelimit/settings"
 )
 
 var update = flag.Bool("update", false, "rewrite the table in cmd/ratelimitd/SETTINGS.md and the listings in docs/api")
@@ -109,7 +109,7 @@ func TestSettings(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if want != page.Content() {
-		t.Errorf("%s: the table does not match ratelimit/settings: update it with go test . -update", page.Name)
+		t.Errorf("%s: the table does not match internal/ratelimit/settings: update it with go test . -update", page.Name)
 	}
 }
 

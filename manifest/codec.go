@@ -193,7 +193,7 @@ func (d *decoder) object(n *Node, v reflect.Value) {
 			d.value(&n.Members[at].Value, v.FieldByIndex(f.index))
 			d.path.Pop()
 		} else if f.required {
-			d.found.add(Error, RuleRequired, d.path, n, "missing required key %q in %s", f.key, d.subject())
+			d.found.add(Error, ruleRequired, d.path, n, "missing required key %q in %s", f.key, d.subject())
 		}
 	}
 	extra := v.FieldByIndex(l.extra).Addr().Interface().(*[]Field)
@@ -310,7 +310,7 @@ func (w *walker) mustBe(n *Node, kind Kind) bool {
 	if n.Kind == kind {
 		return true
 	}
-	p := w.found.add(Error, RuleType, w.path, n, "%s must be %s, not %s", w.subject(), kind, n.Kind)
+	p := w.found.add(Error, ruleType, w.path, n, "%s must be %s, not %s", w.subject(), kind, n.Kind)
 	switch {
 	case n.Kind == KindNull:
 		p.suggest("write %s, or leave the key out if it is not required", kind)

@@ -177,11 +177,11 @@ func TestMigrateCorpus(t *testing.T) {
 		migrated := m.Apply(d.Text())
 		for _, p := range manifest.Validate(migrated, &manifest.Options{Profile: manifest.Registry}).Problems {
 			switch p.Rule {
-			case manifest.RuleKeyCase:
+			case "key-case":
 				if p.Fix != nil {
 					t.Errorf("%s: %v", file, &p)
 				}
-			case manifest.RuleSchemaDeprecated, manifest.RuleSchemaUnknown, manifest.RuleSchemaRequired:
+			case "schema-deprecated", "schema-unknown", "schema-required":
 				t.Errorf("%s: %v", file, &p)
 			}
 		}

@@ -24,13 +24,13 @@ func TestParseProblems(t *testing.T) {
 		fixed        bool
 		suggestion   string
 	}{
-		{"{\n  \"a\": 1,\n}", manifest.RuleSyntax, "", 2, 9, 10, 11, true, "remove the comma"},
-		{"[\"\U0001F600\", \"x\xff\"]", manifest.RuleEncoding, "/1", 1, 9, 11, 12, false, "UTF-8"},
-		{`["\ud800"]`, manifest.RuleSurrogate, "/0", 1, 3, 2, 3, false, "both halves"},
-		{"\uFEFF{}", manifest.RuleByteOrderMark, "", 1, 1, 0, 1, true, "without BOM"},
-		{"{}\r\n\r{}", manifest.RuleTrailing, "", 3, 1, 5, 6, false, "one document"},
-		{`{"a/b": [0, {"~": [tru]}]}`, manifest.RuleSyntax, "/a~1b/1/~0/0", 1, 20, 19, 20, false, ""},
-		{"{\"a\": 1,\r\n \"\\u0061\": 2}", manifest.RuleDuplicateKey, "/a", 2, 2, 11, 12, false, "keep one"},
+		{"{\n  \"a\": 1,\n}", "json-syntax", "", 2, 9, 10, 11, true, "remove the comma"},
+		{"[\"\U0001F600\", \"x\xff\"]", "json-encoding", "/1", 1, 9, 11, 12, false, "UTF-8"},
+		{`["\ud800"]`, "json-surrogate", "/0", 1, 3, 2, 3, false, "both halves"},
+		{"\uFEFF{}", "json-byte-order-mark", "", 1, 1, 0, 1, true, "without BOM"},
+		{"{}\r\n\r{}", "json-trailing-data", "", 3, 1, 5, 6, false, "one document"},
+		{`{"a/b": [0, {"~": [tru]}]}`, "json-syntax", "/a~1b/1/~0/0", 1, 20, 19, 20, false, ""},
+		{"{\"a\": 1,\r\n \"\\u0061\": 2}", "json-duplicate-key", "/a", 2, 2, 11, 12, false, "keep one"},
 	} {
 		_, err := manifest.Parse([]byte(c.text), nil)
 		var p *manifest.Problem
@@ -56,18 +56,18 @@ func TestParseBounds(t *testing.T) {
 		want       manifest.Rule // "" if all is well
 	}{
 		{"size", `{"a":1}`, &manifest.Options{MaxBytes: 7}, ""},
-		{"too large", `{"a":1}`, &manifest.Options{MaxBytes: 6}, manifest.RuleSize},
+		{"too large", `{"a":1}`, &manifest.Options{MaxBytes: 6}, "limit-size"},
 		{"one MiB", "[" + strings.Repeat(" ", 1<<20-2) + "]", nil, ""},
-		{"more than one MiB", "[" + strings.Repeat(" ", 1<<20-1) + "]", nil, manifest.RuleSize},
+		{"more than one MiB", "[" + strings.Repeat(" ", 1<<20-1) + "]", nil, "limit-size"},
 		{"64 levels", deep(64), nil, ""},
-		{"65 levels", deep(65), nil, manifest.RuleDepth},
+		{"65 levels", deep(65), nil, "limit-depth"},
 		{"10,000 levels of metadata", `{"_meta":` + deep(9_999) + `}`, nil, ""},
-		{"10,001 levels of metadata", `{"_meta":` + deep(10_000) + `}`, nil, manifest.RuleDepth},
-		{"65 levels of metadata", `{"_meta":` + deep(64) + `}`, &manifest.Options{MaxMetaDepth: 1}, manifest.RuleDepth},
-		{"_meta below another key", `{"x":{"_meta":` + deep(63) + `}}`, nil, manifest.RuleDepth},
+		{"10,001 levels of metadata", `{"_meta":` + deep(10_000) + `}`, nil, "limit-depth"},
+		{"65 levels of metadata", `{"_meta":` + deep(64) + `}`, &manifest.Options{MaxMetaDepth: 1}, "limit-depth"},
+		{"_meta below another key", `{"x":{"_meta":` + deep(63) + `}}`, nil, "limit-depth"},
 		{"values", `[1,2]`, &manifest.Options{MaxValues: 3}, ""},
-		{"too many values", `[1,2,3]`, &manifest.Options{MaxValues: 3}, manifest.RuleValues},
-		{"beyond the largest depth", deep(20_000), &manifest.Options{MaxDepth: 1 << 30}, manifest.RuleDepth},
+		{"too many values", `[1,2,3]`, &manifest.Options{MaxValues: 3}, "limit-values"},
+		{"beyond the largest depth", deep(20_000), &manifest.Options{MaxDepth: 1 << 30}, "limit-depth"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -77,7 +77,7 @@ func (d *Document) parts(key string, c check, read func(*Node, *decoder), opts *
 	all := d.syntaxReport().Problems
 	everywhere := Problems{}
 	for i := range all {
-		if p := &all[i]; p.Rule == RuleTrailing || p.Pointer == "/"+key || len(all) < d.json.Count {
+		if p := &all[i]; p.Rule == ruleTrailing || p.Pointer == "/"+key || len(all) < d.json.Count {
 			everywhere = append(everywhere, *p)
 		}
 	}

@@ -36,7 +36,7 @@ func TestRead(t *testing.T) {
 	if e, err := r.Remote(1); err != nil || e.URL != "https://e.com" || len(e.Headers) != 1 {
 		t.Errorf("the sound remote: %v, %v", e, err)
 	}
-	for i, want := range [][]manifest.Rule{1: {manifest.RulePackageLatest, manifest.RuleType}, 2: {manifest.RuleType}, 3: {manifest.RuleDuplicateKey}} {
+	for i, want := range [][]manifest.Rule{1: {"package-version-latest", "type"}, 2: {"type"}, 3: {"json-duplicate-key"}} {
 		_, err := r.Package(i)
 		var ps manifest.Problems
 		if errors.As(err, &ps); !slices.Equal(rulesOf(ps), want) {
@@ -105,17 +105,17 @@ func TestDeclared(t *testing.T) {
 		errors     int
 		rules      []manifest.Rule
 	}{
-		{"2025-07-09", old, 0, []manifest.Rule{manifest.RuleSchemaDeprecated}},
-		{"2025-07-09", local, 1, []manifest.Rule{manifest.RuleSchemaDeprecated, manifest.RuleRequired}},
-		{"2025-09-16", local, 1, []manifest.Rule{manifest.RuleSchemaDeprecated, manifest.RuleRequired}},
-		{"2025-09-16", old, 2, []manifest.Rule{manifest.RuleSchemaDeprecated, manifest.RuleRequired, manifest.RulePackageKey, manifest.RulePackageKey}},
-		{"2025-09-29", local, 1, []manifest.Rule{manifest.RuleSchemaDeprecated, manifest.RuleRequired}},
-		{"2025-10-11", local, 0, []manifest.Rule{manifest.RuleSchemaDeprecated}},
-		{"2025-10-17", local, 0, []manifest.Rule{manifest.RuleSchemaDeprecated}},
-		{"2025-10-17", `"remotes":[{"type":"streamable-http","url":"nowhere"}]`, 0, []manifest.Rule{manifest.RuleSchemaDeprecated}},
-		{"2025-12-11", `"remotes":[{"type":"sse","url":"{a}"}]`, 1, []manifest.Rule{manifest.RuleURLTemplate}},
+		{"2025-07-09", old, 0, []manifest.Rule{"schema-deprecated"}},
+		{"2025-07-09", local, 1, []manifest.Rule{"schema-deprecated", "required"}},
+		{"2025-09-16", local, 1, []manifest.Rule{"schema-deprecated", "required"}},
+		{"2025-09-16", old, 2, []manifest.Rule{"schema-deprecated", "required", "package-key", "package-key"}},
+		{"2025-09-29", local, 1, []manifest.Rule{"schema-deprecated", "required"}},
+		{"2025-10-11", local, 0, []manifest.Rule{"schema-deprecated"}},
+		{"2025-10-17", local, 0, []manifest.Rule{"schema-deprecated"}},
+		{"2025-10-17", `"remotes":[{"type":"streamable-http","url":"nowhere"}]`, 0, []manifest.Rule{"schema-deprecated"}},
+		{"2025-12-11", `"remotes":[{"type":"sse","url":"{a}"}]`, 1, []manifest.Rule{"url-template"}},
 		{"draft", `"remotes":[{"type":"sse","url":"{a}","variables":{"a":{}}}]`, 0, nil},
-		{"2999-01-01", `"title":"t"`, 0, []manifest.Rule{manifest.RuleSchemaUnknown}},
+		{"2999-01-01", `"title":"t"`, 0, []manifest.Rule{"schema-unknown"}},
 	} {
 		text := `{"$schema":"https://e.com/schemas/` + c.date + `/server.schema.json","name":"a/b","description":"d","version":"1",` + c.keys + `}`
 		r := manifest.Validate([]byte(text), &manifest.Options{Profile: manifest.Declared})

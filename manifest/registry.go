@@ -49,17 +49,17 @@ func (v *validator) schemaDate(n *Node) {
 	case date == currentDate, date == "draft" && !v.registry:
 	case date == "":
 		if v.registry { // others may have schemas of their own
-			v.fault(RuleSchemaUnknown, n, "$schema %s is not a schema of this format", jsonpos.Quote(n.Text)).suggest("use %s", CurrentSchema)
+			v.fault(ruleSchemaUnknown, n, "$schema %s is not a schema of this format", jsonpos.Quote(n.Text)).suggest("use %s", CurrentSchema)
 		}
 	case date == "draft":
-		v.fault(RuleSchemaUnknown, n, "$schema is that of a draft").suggest("use %s", CurrentSchema)
+		v.fault(ruleSchemaUnknown, n, "$schema is that of a draft").suggest("use %s", CurrentSchema)
 	case slices.Contains(SchemaDates(), date):
-		v.warn(RuleSchemaDeprecated, n, "this is of %s: the current schema is that of %s", date, currentDate).suggest("run manifest migrate")
+		v.warn(ruleSchemaDeprecated, n, "this is of %s: the current schema is that of %s", date, currentDate).suggest("run manifest migrate")
 	case isNewer(date):
-		v.report(v.registryError(), RuleSchemaUnknown, n, "$schema has the date %s, which is newer than this tool knows", jsonpos.Quote(date)).
+		v.report(v.registryError(), ruleSchemaUnknown, n, "$schema has the date %s, which is newer than this tool knows", jsonpos.Quote(date)).
 			suggest("update this tool, or use %s", CurrentSchema)
 	default:
-		v.report(v.registryError(), RuleSchemaUnknown, n, "unknown $schema date %s", jsonpos.Quote(date)).suggest("use %s", CurrentSchema)
+		v.report(v.registryError(), ruleSchemaUnknown, n, "unknown $schema date %s", jsonpos.Quote(date)).suggest("use %s", CurrentSchema)
 	}
 }
 
@@ -78,7 +78,7 @@ func isRegistryPart(s string) bool {
 
 func repository(v *validator, n *Node) {
 	if n.Kind == KindObject && isBlank(n) {
-		v.fault(RuleRepositoryEmpty, n, "repository is empty")
+		v.fault(ruleRepositoryEmpty, n, "repository is empty")
 		return
 	}
 	if !v.object(n, repositoryShape) || !v.registry {
@@ -90,14 +90,14 @@ func repository(v *validator, n *Node) {
 	}
 	if host := source.Text + ".com"; host != "github.com" && host != "gitlab.com" {
 		v.at("source", func() {
-			p := v.fault(RuleRepositoryHost, source, "registries do not support the source %s", jsonpos.Quote(source.Text)).suggest("use github or gitlab")
+			p := v.fault(ruleRepositoryHost, source, "registries do not support the source %s", jsonpos.Quote(source.Text)).suggest("use github or gitlab")
 			if lower := strings.ToLower(source.Text); lower == "github" || lower == "gitlab" {
 				p.suggest("write %q", lower).fix(source.Start, source.End, strconv.Quote(lower))
 			}
 		})
 	} else if !isRepository(link.Text, host) {
 		v.at("url", func() {
-			v.fault(RuleRepositoryHost, link, "url %s is not that of a repository at %s", jsonpos.Quote(link.Text), host).suggest("write https://%s/owner/name", host)
+			v.fault(ruleRepositoryHost, link, "url %s is not that of a repository at %s", jsonpos.Quote(link.Text), host).suggest("write https://%s/owner/name", host)
 		})
 	}
 }
@@ -127,7 +127,7 @@ func isHTTP(u *url.URL) bool { return u.Scheme == "https" || u.Scheme == "http" 
 // flagName checks the name of a named argument.
 func flagName(v *validator, n *Node) {
 	if v.mustBe(n, KindString) && v.registry && (n.Text == "" || strings.ContainsAny(n.Text, "<> $")) {
-		v.fault(RuleFlagName, n, "%s is %s, which is not only a flag", v.subject(), jsonpos.Quote(n.Text)).
+		v.fault(ruleFlagName, n, "%s is %s, which is not only a flag", v.subject(), jsonpos.Quote(n.Text)).
 			suggest("write the flag with its dashes, and what follows it as value, default or placeholder")
 	}
 }
@@ -141,7 +141,7 @@ func (v *validator) flagInValue(n *Node) {
 	for _, key := range [...]string{"value", "default"} {
 		if text := n.Get(key); strings.HasPrefix(stringOf(text), name) {
 			v.at(key, func() {
-				v.fault(RuleFlagRepeated, text, "%s begins with the name of the argument", v.subject()).suggest("write only what follows the flag")
+				v.fault(ruleFlagRepeated, text, "%s begins with the name of the argument", v.subject()).suggest("write only what follows the flag")
 			})
 		}
 	}
@@ -179,9 +179,9 @@ func (v *validator) remoteHost(link *Node) {
 	v.at("url", func() {
 		switch {
 		case host == "localhost" || host == "127.0.0.1" || strings.HasSuffix(host, ".localhost"):
-			v.fault(RuleRemoteHost, link, "url %s points to the user's own machine", jsonpos.Quote(link.Text)).suggest("use a host that others can reach")
+			v.fault(ruleRemoteHost, link, "url %s points to the user's own machine", jsonpos.Quote(link.Text)).suggest("use a host that others can reach")
 		case u.Scheme != "https":
-			v.fault(RuleRemoteHost, link, "url %s is not https", jsonpos.Quote(link.Text)).suggest("use https")
+			v.fault(ruleRemoteHost, link, "url %s is not https", jsonpos.Quote(link.Text)).suggest("use https")
 		}
 	})
 }

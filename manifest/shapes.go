@@ -138,7 +138,7 @@ func header(v *validator, n *Node) {
 	for _, key := range [...]string{"value", "default"} {
 		if text := n.Get(key); strings.ContainsAny(stringOf(text), "\r\n\x00") {
 			v.at(key, func() {
-				v.warn(RuleLineBreak, text, "%s has a line break, which a header cannot have", v.subject()).suggest("write it on one line")
+				v.warn(ruleLineBreak, text, "%s has a line break, which a header cannot have", v.subject()).suggest("write it on one line")
 			})
 		}
 	}
@@ -152,7 +152,7 @@ func (v *validator) headerVariables(n *Node) {
 	for _, name := range grammar.Variables(stringOf(text), maxVariables) {
 		if grammar.Only(name, "_-. ") && declared.Get(name) == nil {
 			v.at("value", func() {
-				v.warn(RuleUnknownVariable, text, "%s has a token in braces that its variables do not declare", v.subject()).
+				v.warn(ruleUnknownVariable, text, "%s has a token in braces that its variables do not declare", v.subject()).
 					suggest("declare it in the variables of the header, or write its value")
 			})
 			return
@@ -178,7 +178,7 @@ func (v *validator) values(n *Node) {
 			continue
 		}
 		v.at(key, func() {
-			v.warn(RuleFormat, text, "%s does not have the format of the input, which is %s", v.subject(), format).
+			v.warn(ruleFormat, text, "%s does not have the format of the input, which is %s", v.subject(), format).
 				suggest("write %s, or use another format", form)
 		})
 	}
@@ -193,7 +193,7 @@ func (v *validator) defaultChoice(n *Node) {
 		return
 	}
 	v.at("default", func() {
-		v.warn(RuleDefaultChoice, initial, "%s is not one of the choices", v.subject()).suggest("add it to the choices, or use another default")
+		v.warn(ruleDefaultChoice, initial, "%s is not one of the choices", v.subject()).suggest("add it to the choices, or use another default")
 	})
 }
 
@@ -205,7 +205,7 @@ func argument(v *validator, n *Node) {
 	case PositionalArgument:
 		v.object(n, positionalShape)
 		if n.Get("value") == nil && v.get(n, "valueHint") == nil {
-			v.fault(RulePositionalValue, n, "%s has neither a value nor a valueHint", v.subject()).
+			v.fault(rulePositionalValue, n, "%s has neither a value nor a valueHint", v.subject()).
 				suggest("add a value, which is used unchanged, or a valueHint, which names what users provide")
 		}
 	case NamedArgument:
@@ -248,7 +248,7 @@ func localTransport(v *validator, n *Node) {
 		v.object(n, stdioShape)
 		if link := n.Get("url"); v.registry && link != nil && !(link.Kind == KindString && link.Text == "") {
 			v.at("url", func() {
-				v.fault(RuleStdioURL, link, "a stdio transport must not have a url").suggest("remove it, or use streamable-http or sse")
+				v.fault(ruleStdioURL, link, "a stdio transport must not have a url").suggest("remove it, or use streamable-http or sse")
 			})
 		}
 	case StreamableHTTP:
@@ -285,7 +285,7 @@ func packageObject(v *validator, n *Node) {
 		if label != strings.ToLower(label) {
 			severity = Warning // an error once the label is corrected
 		}
-		v.report(severity, RuleBundleSHA256, n, "%s is a bundle file (registryType %s) without fileSha256", v.subject(), jsonpos.Quote(label)).
+		v.report(severity, ruleBundleSHA256, n, "%s is a bundle file (registryType %s) without fileSha256", v.subject(), jsonpos.Quote(label)).
 			suggest("add the SHA-256 of the file as 64 lowercase hexadecimal characters")
 	}
 	if v.strictPackage {
@@ -324,7 +324,7 @@ func (v *validator) runtimeHint(n *Node, label string) {
 	if list == nil || len(list.Elements) == 0 || v.get(n, "runtimeHint") != nil {
 		return
 	}
-	p := v.warn(RuleRuntimeHint, n, "%s has runtimeArguments without a runtimeHint: clients choose the command that gets them", v.subject())
+	p := v.warn(ruleRuntimeHint, n, "%s has runtimeArguments without a runtimeHint: clients choose the command that gets them", v.subject())
 	switch usual := map[string]string{NPM: "npx", PyPI: "uvx", OCI: "docker", NuGet: "dnx"}[label]; usual {
 	case "":
 		p.suggest("add the command as runtimeHint")
@@ -336,11 +336,11 @@ func (v *validator) runtimeHint(n *Node, label string) {
 // strictKeys applies the schema that allows no unknown keys in a package.
 func (v *validator) strictKeys(n *Node) {
 	if n.Get("version") == nil {
-		v.fault(RuleRequired, n, "missing required key %q in %s", "version", v.subject())
+		v.fault(ruleRequired, n, "missing required key %q in %s", "version", v.subject())
 	}
 	for i := range n.Members {
 		if m := &n.Members[i]; packageShape.find(v.known(m.Key)) < 0 && !m.Shadowed {
-			v.fault(RulePackageKey, keyNode(m), "unknown key %s: this schema allows no unknown keys in a package", jsonpos.Quote(m.Key))
+			v.fault(rulePackageKey, keyNode(m), "unknown key %s: this schema allows no unknown keys in a package", jsonpos.Quote(m.Key))
 		}
 	}
 }
@@ -373,7 +373,7 @@ func (v *validator) duplicateNames(n *Node) {
 			v.path.Key(key)
 			v.path.Index(i)
 			v.path.Key("name")
-			v.warn(RuleDuplicateName, name, "duplicate name %s", jsonpos.Quote(text)).suggest("keep one of them")
+			v.warn(ruleDuplicateName, name, "duplicate name %s", jsonpos.Quote(text)).suggest("keep one of them")
 			v.path = v.path[:len(v.path)-3]
 		}
 		if seen != nil {

@@ -21,10 +21,10 @@ func (v *validator) hasLength(n *Node, least, most int) bool {
 	}
 	switch count := utf8.RuneCountInString(n.Text); {
 	case count < least:
-		v.fault(RuleLength, n, "%s must not be empty", v.subject()).suggest("write 1 to %d characters", most)
+		v.fault(ruleLength, n, "%s must not be empty", v.subject()).suggest("write 1 to %d characters", most)
 		return false
 	case count > most:
-		v.fault(RuleLength, n, "%s has %d characters: at most %d are allowed", v.subject(), count, most).
+		v.fault(ruleLength, n, "%s has %d characters: at most %d are allowed", v.subject(), count, most).
 			suggest("shorten it by %d", count-most)
 		return false
 	}
@@ -34,7 +34,7 @@ func (v *validator) hasLength(n *Node, least, most int) bool {
 // placeholder warns about a valid string with a placeholder of a release template.
 func (v *validator) placeholder(n *Node) {
 	if p := grammar.Placeholder(n.Text); p != "" {
-		v.warn(RulePlaceholder, n, "%s has the placeholder %s of a release template", v.subject(), jsonpos.Quote(p)).
+		v.warn(rulePlaceholder, n, "%s has the placeholder %s of a release template", v.subject(), jsonpos.Quote(p)).
 			suggest("fill it in before the manifest is used")
 	}
 }
@@ -49,7 +49,7 @@ func (p *Problem) suggestFor(n *Node, suggestion string) {
 
 func title(v *validator, n *Node) {
 	if v.hasLength(n, 1, 100) && v.registry && strings.TrimSpace(n.Text) == "" {
-		v.fault(RuleBlankTitle, n, "title is blank").suggest("write a name, or leave it out")
+		v.fault(ruleBlankTitle, n, "title is blank").suggest("write a name, or leave it out")
 	}
 }
 
@@ -75,7 +75,7 @@ func serverName(v *validator, n *Node) {
 		reason = "has a character after the slash that is not a letter, digit, dot, underscore or hyphen"
 	}
 	if reason != "" {
-		v.fault(RuleName, n, "name %s %s", jsonpos.Quote(n.Text), reason).
+		v.fault(ruleName, n, "name %s %s", jsonpos.Quote(n.Text), reason).
 			suggestFor(n, "write a namespace in reverse-DNS form, one slash and a name: com.example/weather")
 		return
 	}
@@ -84,13 +84,13 @@ func serverName(v *validator, n *Node) {
 	}
 	switch {
 	case strings.Trim(space, ".") == "" || strings.Trim(name, ".") == "":
-		severity, rule := Warning, RuleDotSegment
+		severity, rule := Warning, ruleDotSegment
 		if v.registry {
-			severity, rule = Error, RuleNameParts
+			severity, rule = Error, ruleNameParts
 		}
 		v.report(severity, rule, n, "name %s has a part that consists of dots, like a relative path", jsonpos.Quote(n.Text)).suggest("use letters and digits")
 	case v.registry && !(isRegistryPart(space) && isRegistryPart(name)):
-		v.fault(RuleNameParts, n, "name %s has a part with fewer than two characters or with punctuation at its beginning or end", jsonpos.Quote(n.Text)).
+		v.fault(ruleNameParts, n, "name %s has a part with fewer than two characters or with punctuation at its beginning or end", jsonpos.Quote(n.Text)).
 			suggest("begin and end both parts with a letter or digit")
 	default:
 		v.placeholder(n)
@@ -99,13 +99,13 @@ func serverName(v *validator, n *Node) {
 
 func serverVersion(v *validator, n *Node) {
 	if v.hasLength(n, 0, 255) {
-		v.specificVersion(n, v.registryError(), RuleLatest)
+		v.specificVersion(n, v.registryError(), ruleLatest)
 	}
 }
 
 func packageVersion(v *validator, n *Node) {
 	if v.hasLength(n, 1, v.versionMax) {
-		v.specificVersion(n, Error, RulePackageLatest)
+		v.specificVersion(n, Error, rulePackageLatest)
 	}
 }
 
@@ -128,7 +128,7 @@ func (v *validator) specificVersion(n *Node, latest Severity, latestRule Rule) {
 	if first := grammar.FirstVersion(n.Text); first != "" {
 		example = jsonpos.Quote(first)
 	}
-	p := v.report(v.prose, RuleVersionRange, n, "%s is %s, which is a range: %s", v.subject(), jsonpos.Quote(n.Text), reason).
+	p := v.report(v.prose, ruleVersionRange, n, "%s is %s, which is a range: %s", v.subject(), jsonpos.Quote(n.Text), reason).
 		suggest("name one version, such as %s", example)
 	if pinned := grammar.Pinned(n.Text); pinned != "" {
 		p.fix(n.Start, n.End, string(jsonpos.AppendValue(nil, pinned)))
@@ -138,7 +138,7 @@ func (v *validator) specificVersion(n *Node, latest Severity, latestRule Rule) {
 // versionSpace warns about white space around a version, which comparisons of versions do
 // not ignore.
 func (v *validator) versionSpace(n *Node, trimmed string) {
-	p := v.warn(RuleVersionSpace, n, "%s is %s, which has white space around it", v.subject(), jsonpos.Quote(n.Text))
+	p := v.warn(ruleVersionSpace, n, "%s is %s, which has white space around it", v.subject(), jsonpos.Quote(n.Text))
 	switch trimmed {
 	case "", "latest":
 		p.suggest("write the version, such as 1.0.0")
@@ -162,14 +162,14 @@ func (v *validator) isURI(n *Node) bool {
 	if rest, ok := strings.CutPrefix(n.Text, "git@"); ok {
 		suggestion = "write https://" + strings.Replace(rest, ":", "/", 1)
 	}
-	v.fault(RuleURI, n, "%s is %s, which is not a URI: %s", v.subject(), jsonpos.Quote(n.Text), reason).suggestFor(n, suggestion)
+	v.fault(ruleURI, n, "%s is %s, which is not a URI: %s", v.subject(), jsonpos.Quote(n.Text), reason).suggestFor(n, suggestion)
 	return false
 }
 
 func schemaURI(v *validator, n *Node) {
 	switch {
 	case n.Kind == KindString && strings.TrimSpace(n.Text) == "":
-		v.fault(RuleURI, n, "$schema is empty").suggest("use %s", CurrentSchema).fix(n.Start, n.End, strconv.Quote(CurrentSchema))
+		v.fault(ruleURI, n, "$schema is empty").suggest("use %s", CurrentSchema).fix(n.Start, n.End, strconv.Quote(CurrentSchema))
 	case n.Kind == KindString && n.Text == CurrentSchema:
 	case v.isURI(n):
 		v.schemaDate(n)
@@ -178,7 +178,7 @@ func schemaURI(v *validator, n *Node) {
 
 func website(v *validator, n *Node) {
 	if v.isURI(n) && v.registry && !grammar.HasHost(n.Text, "https") {
-		v.fault(RuleWebsiteHTTPS, n, "websiteUrl %s is not https with a host", jsonpos.Quote(n.Text)).suggest("write it in full, such as https://example.com")
+		v.fault(ruleWebsiteHTTPS, n, "websiteUrl %s is not https with a host", jsonpos.Quote(n.Text)).suggest("write it in full, such as https://example.com")
 	}
 }
 
@@ -186,9 +186,9 @@ func iconSource(v *validator, n *Node) {
 	switch {
 	case !v.isURI(n) || !v.hasLength(n, 0, 255):
 	case !grammar.HasScheme(n.Text, "https"):
-		v.report(v.prose, RuleIconHTTPS, n, "src %s is not https", jsonpos.Quote(n.Text)).suggest("use https")
+		v.report(v.prose, ruleIconHTTPS, n, "src %s is not https", jsonpos.Quote(n.Text)).suggest("use https")
 	case !grammar.HasHost(n.Text, "https"):
-		v.report(v.prose, RuleIconHTTPS, n, "src %s has no host", jsonpos.Quote(n.Text)).suggest("write it in full, such as https://example.com/icon.png")
+		v.report(v.prose, ruleIconHTTPS, n, "src %s has no host", jsonpos.Quote(n.Text)).suggest("write it in full, such as https://example.com/icon.png")
 	}
 }
 
@@ -198,7 +198,7 @@ func iconSize(v *validator, n *Node) {
 	}
 	width, height, _ := strings.Cut(n.Text, "x")
 	if !grammar.IsDigits(width) || !grammar.IsDigits(height) {
-		v.fault(RuleIconSize, n, "%s is %s, which is not a size", v.subject(), jsonpos.Quote(n.Text)).
+		v.fault(ruleIconSize, n, "%s is %s, which is not a size", v.subject(), jsonpos.Quote(n.Text)).
 			suggest(`write width and height in digits with an x between them, such as "48x48", or "any"`)
 	}
 }
@@ -208,10 +208,10 @@ func sha256Hex(v *validator, n *Node) {
 		return
 	}
 	if lower := strings.ToLower(n.Text); grammar.IsSHA256(lower) && len(n.Text) == len(lower) {
-		v.fault(RuleSHA256, n, "fileSha256 has upper case letters").suggest("write it in lower case").fix(n.Start, n.End, `"`+lower+`"`)
+		v.fault(ruleSHA256, n, "fileSha256 has upper case letters").suggest("write it in lower case").fix(n.Start, n.End, `"`+lower+`"`)
 		return
 	}
-	v.fault(RuleSHA256, n, "fileSha256 is %s, which is not 64 hexadecimal characters", jsonpos.Quote(n.Text)).
+	v.fault(ruleSHA256, n, "fileSha256 is %s, which is not 64 hexadecimal characters", jsonpos.Quote(n.Text)).
 		suggestFor(n, "write what sha256sum prints for the file")
 }
 
@@ -221,7 +221,7 @@ func registryType(v *validator, n *Node) {
 	}
 	for _, label := range grammar.RegistryTypes() {
 		if n.Text != label && strings.EqualFold(n.Text, label) {
-			v.warn(RuleLabelCase, n, "registryType %s is the well-known %q in another case", jsonpos.Quote(n.Text), label).
+			v.warn(ruleLabelCase, n, "registryType %s is the well-known %q in another case", jsonpos.Quote(n.Text), label).
 				suggest("write it in lower case").fix(n.Start, n.End, `"`+label+`"`)
 		}
 	}
@@ -233,12 +233,12 @@ func identifier(v *validator, n *Node) {
 		return
 	}
 	if n.Text == "" {
-		v.report(v.registryError(), RuleIdentifierEmpty, n, "%s is empty", v.subject()).suggest("write the name of the package, or the URL of the file")
+		v.report(v.registryError(), ruleIdentifierEmpty, n, "%s is empty", v.subject()).suggest("write the name of the package, or the URL of the file")
 		return
 	}
 	v.placeholder(n)
 	if v.registry && strings.Contains(n.Text, " ") {
-		v.fault(RuleIdentifierSpace, n, "identifier %s has a space", jsonpos.Quote(n.Text)).suggest("write the name of the package without spaces")
+		v.fault(ruleIdentifierSpace, n, "identifier %s has a space", jsonpos.Quote(n.Text)).suggest("write the name of the package without spaces")
 	}
 }
 
@@ -248,10 +248,10 @@ func subfolder(v *validator, n *Node) {
 		return
 	}
 	if reason := pathFault(n.Text); reason != "" {
-		v.report(v.prose, RuleSubfolder, n, "subfolder %s %s", jsonpos.Quote(n.Text), reason).
+		v.report(v.prose, ruleSubfolder, n, "subfolder %s %s", jsonpos.Quote(n.Text), reason).
 			suggest("write a clean path relative to the root of the repository, such as src/server")
 	} else if v.registry && !grammar.Only(n.Text, "-_./") {
-		v.fault(RuleSubfolderChars, n, "subfolder %s has a character that is not a letter, digit, '-', '_', '.' or '/'", jsonpos.Quote(n.Text))
+		v.fault(ruleSubfolderChars, n, "subfolder %s has a character that is not a letter, digit, '-', '_', '.' or '/'", jsonpos.Quote(n.Text))
 	}
 }
 
@@ -311,7 +311,7 @@ func (v *validator) template(n *Node) {
 	if v.variableFirst {
 		beginnings = "https://, http:// or a variable such as {baseUrl}"
 	}
-	v.fault(RuleURLTemplate, n, "url %s %s", jsonpos.Quote(n.Text), reason).
+	v.fault(ruleURLTemplate, n, "url %s %s", jsonpos.Quote(n.Text), reason).
 		suggestFor(n, "write a url that begins with "+beginnings+" and has no white space")
 }
 
@@ -326,10 +326,10 @@ func (v *validator) urlVariables(transport *Node, declared func(name string) boo
 		return // reported already
 	}
 	v.at("url", func() {
-		severity, rule := Warning, RuleUnknownVariable
+		severity, rule := Warning, ruleUnknownVariable
 		var names []string
 		if v.registry {
-			severity, rule = Error, RuleURLVariable
+			severity, rule = Error, ruleURLVariable
 			names = grammar.RegistryVariables(link.Text, maxVariables)
 		} else if grammar.Placeholder(link.Text) == "" { // which looks like a variable and is reported
 			names = grammar.Variables(link.Text, maxVariables)
@@ -341,7 +341,7 @@ func (v *validator) urlVariables(transport *Node, declared func(name string) boo
 			}
 		}
 		if v.registry && filledIn(link.Text) == nil {
-			v.fault(RuleURLHost, link, "url %s has no http or https scheme with a host", jsonpos.Quote(link.Text)).
+			v.fault(ruleURLHost, link, "url %s has no http or https scheme with a host", jsonpos.Quote(link.Text)).
 				suggest("begin it with https:// or http:// and a host, which may be a variable")
 		}
 	})

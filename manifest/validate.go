@@ -29,7 +29,7 @@ func (d *Document) Validate(opts *Options) *Report {
 		v := d.validator(found, &full)
 		v.object(root, serverShape)
 		if v.registry && root.Kind == KindObject && root.Get("$schema") == nil {
-			v.fault(RuleSchemaRequired, root, `missing key "$schema"`).suggest(`add "$schema": %q`, CurrentSchema).
+			v.fault(ruleSchemaRequired, root, `missing key "$schema"`).suggest(`add "$schema": %q`, CurrentSchema).
 				apply(v.written().prepend(root, "$schema", strconv.Quote(CurrentSchema)))
 		}
 	}
@@ -178,7 +178,7 @@ func (v *validator) member(m *Member, c check) {
 // required key that is misspelled is one fault.
 func (v *validator) missing(n *Node, s shape, seen uint32, misspelled []*Member) {
 	if len(v.path) == 0 && n.Get("server") != nil && n.Get("name") == nil {
-		v.fault(RuleRequired, n, "not a manifest: missing required key %q", "name").
+		v.fault(ruleRequired, n, "not a manifest: missing required key %q", "name").
 			suggest(`this looks like a response of a registry: the manifest is the value of "server"`)
 		return
 	}
@@ -187,7 +187,7 @@ func (v *validator) missing(n *Node, s shape, seen uint32, misspelled []*Member)
 			continue
 		}
 		name := v.present(s[i].name)
-		p := v.fault(RuleRequired, n, "missing required key %q in %s", name, v.subject())
+		p := v.fault(ruleRequired, n, "missing required key %q in %s", name, v.subject())
 		at := slices.IndexFunc(misspelled, func(m *Member) bool { return s.findMisspelled(m.Key) == i })
 		if at >= 0 {
 			m := misspelled[at]
@@ -211,7 +211,7 @@ func (v *validator) missing(n *Node, s shape, seen uint32, misspelled []*Member)
 			continue // short words are alike by chance
 		}
 		v.at(m.Key, func() {
-			p := v.warn(RuleKeyCase, keyNode(m), "unknown key %s has no effect", jsonpos.Quote(m.Key))
+			p := v.warn(ruleKeyCase, keyNode(m), "unknown key %s has no effect", jsonpos.Quote(m.Key))
 			if seen&(1<<s.find(known)) != 0 {
 				p.suggest("remove it: %q is present too", known)
 			} else if p.suggest("did you mean %q?", known); v.accepts(&s[s.findMisspelled(m.Key)], m) {
@@ -321,7 +321,7 @@ func (v *validator) mustBeOneOf(n *Node, allowed []string) bool {
 	if slices.Contains(allowed, n.Text) {
 		return true
 	}
-	p := v.fault(RuleChoice, n, "%s is %s, which is not allowed", v.subject(), jsonpos.Quote(n.Text))
+	p := v.fault(ruleChoice, n, "%s is %s, which is not allowed", v.subject(), jsonpos.Quote(n.Text))
 	meant := grammar.Closest(n.Text, allowed)
 	if s := synonyms[strings.ToLower(n.Text)]; meant == "" && slices.Contains(allowed, s) {
 		meant = s

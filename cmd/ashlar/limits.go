@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/internal/ratelimit/settings"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
 	"github.com/ashlar-go/ashlar/ratelimit/server"
-	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
 
 // sample is the first configuration, in limitsDir of the data directory.

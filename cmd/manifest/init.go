@@ -119,7 +119,7 @@ func (i *interview) fault(pointer string) string {
 	data, err := json.Marshal(&i.server)
 	i.err = cmp.Or(i.err, err)
 	for _, p := range manifest.Validate(data, nil).Problems {
-		if p.Pointer == pointer && (p.Severity == manifest.Error || p.Rule == manifest.RuleIdentifierEmpty) {
+		if p.Pointer == pointer && (p.Severity == manifest.Error || p.Rule == "identifier-empty") {
 			return strings.TrimSuffix(cli.Printable(p.Message+" ("+p.Suggestion+")"), " ()")
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/grpclog"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/internal/ratelimit/settings"
 	"github.com/ashlar-go/ashlar/ratelimit/server"
-	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
 
 // newLog returns the log of LOG_LEVEL and LOG_FORMAT, even if other settings are invalid.

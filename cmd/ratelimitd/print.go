@@ -8,8 +8,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/internal/ratelimit/settings"
 	"github.com/ashlar-go/ashlar/ratelimit/server"
-	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
 
 // printTable lists all settings.

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/internal/ratelimit/settings"
 	"github.com/ashlar-go/ashlar/ratelimit/server"
-	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
 
 func run(ctx context.Context, env cli.Env) error {

@@ -29,9 +29,9 @@ func TestUpload(t *testing.T) {
 		rule         manifest.Rule
 		line, column int
 	}{
-		{"{\n  \"name\": ", http.StatusBadRequest, manifest.RuleSyntax, 2, 11},
-		{"{\n  \"name\": \"nowhere\", \"description\": \"d\", \"version\": \"1\"}", http.StatusUnprocessableEntity, manifest.RuleName, 2, 11},
-		{`{"name": "a/b", "description": "d", "version": "1", "version": "1"}`, http.StatusUnprocessableEntity, manifest.RuleDuplicateKey, 1, 53},
+		{"{\n  \"name\": ", http.StatusBadRequest, "json-syntax", 2, 11},
+		{"{\n  \"name\": \"nowhere\", \"description\": \"d\", \"version\": \"1\"}", http.StatusUnprocessableEntity, "name-form", 2, 11},
+		{`{"name": "a/b", "description": "d", "version": "1", "version": "1"}`, http.StatusUnprocessableEntity, "json-duplicate-key", 1, 53},
 	} {
 		var no refusal
 		c.Send("POST", "/manifests", bad.text).Want(bad.status).JSON(&no)

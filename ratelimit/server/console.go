@@ -9,10 +9,10 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx/ui"
 	"github.com/ashlar-go/ashlar/internal/printable"
+	"github.com/ashlar-go/ashlar/internal/ratelimit/settings"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
 	"github.com/ashlar-go/ashlar/ratelimit/console"
-	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
 
 // consolePath is the path of the console on the debug listener.

@@ -1,7 +1,7 @@
 // Package server builds a complete rate limit server from settings. The program ratelimitd
 // runs it, and other programs can embed it:
 //
-//	s, err := settings.Parse(environ)
+//	s, err := server.ParseSettings(environ)
 //	...
 //	srv, err := server.New(ctx, s, nil)
 //	...

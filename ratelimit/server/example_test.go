@@ -11,13 +11,12 @@ import (
 
 	"github.com/ashlar-go/ashlar/ratelimit/config"
 	"github.com/ashlar-go/ashlar/ratelimit/server"
-	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
 
 // A complete server embedded in a program that contains its rules. It runs until the
 // context ends, here after two requests.
 func ExampleNew() {
-	s, err := settings.Parse(map[string]string{
+	s, err := server.ParseSettings(map[string]string{
 		"HOST": "127.0.0.1", "PORT": "0", // 0 is a free one
 		"GRPC_HOST": "127.0.0.1", "GRPC_PORT": "0",
 		"DEBUG_HOST": "127.0.0.1", "DEBUG_PORT": "0",
@@ -62,7 +61,7 @@ func ExampleNew() {
 
 // The log of a program before it creates a server, on the standard error stream.
 func ExampleNewLog() {
-	s, err := settings.Parse(map[string]string{"LOG_LEVEL": "error", "LOG_FORMAT": "json"})
+	s, err := server.ParseSettings(map[string]string{"LOG_LEVEL": "error", "LOG_FORMAT": "json"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -77,7 +76,7 @@ func ExampleNewLog() {
 }
 
 func ExampleNewLogTo() {
-	s, err := settings.Parse(map[string]string{"LOG_LEVEL": "warn"})
+	s, err := server.ParseSettings(map[string]string{"LOG_LEVEL": "warn"})
 	if err != nil {
 		log.Fatal(err)
 	}

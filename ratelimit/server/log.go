@@ -12,14 +12,13 @@ import (
 
 	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/ratelimit"
-	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
 
 // NewLog returns a logger with LOG_LEVEL and LOG_FORMAT that writes to standard error.
-func NewLog(s *settings.Settings) *slog.Logger { return NewLogTo(os.Stderr, s) }
+func NewLog(s *Settings) *slog.Logger { return NewLogTo(os.Stderr, s) }
 
 // NewLogTo is NewLog with another destination.
-func NewLogTo(w io.Writer, s *settings.Settings) *slog.Logger {
+func NewLogTo(w io.Writer, s *Settings) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(s.LogLevel)); err != nil {
 		level = slog.LevelWarn // settings.Parse has checked it

@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx/ui"
+	"github.com/ashlar-go/ashlar/internal/ratelimit/settings"
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
 	"github.com/ashlar-go/ashlar/ratelimit/console"
 	"github.com/ashlar-go/ashlar/ratelimit/localcache"
 	"github.com/ashlar-go/ashlar/ratelimit/service"
-	"github.com/ashlar-go/ashlar/ratelimit/settings"
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
 	"github.com/ashlar-go/ashlar/ratelimit/tracing"
 )
@@ -49,7 +49,7 @@ type Options struct {
 
 // Server is a rate limit server. Create one with New, and close it unless Run was called.
 type Server struct {
-	settings *settings.Settings
+	settings *Settings
 	opts     Options
 	fields   []ratelimit.Field
 	log      *slog.Logger
@@ -88,10 +88,17 @@ type Server struct {
 	addresses atomic.Pointer[Addresses]
 }
 
+// Settings are those of ratelimitd: cmd/ratelimitd/SETTINGS.md describes them.
+type Settings = settings.Settings
+
+// ParseSettings reads settings from environment variables, those not set being the defaults. The error names every
+// invalid one.
+func ParseSettings(environ map[string]string) (*Settings, error) { return settings.Parse(environ) }
+
 // New creates a server. It reads certificates and mapping files, checks what
-// settings.Parse could not, and connects to nothing; the only use of the network is the
+// ParseSettings could not, and connects to nothing; the only use of the network is the
 // look-up of MEMSTORE_SRV. opts may be nil.
-func New(ctx context.Context, s *settings.Settings, opts *Options) (*Server, error) {
+func New(ctx context.Context, s *Settings, opts *Options) (*Server, error) {
 	srv := &Server{settings: s, opts: *cmp.Or(opts, &Options{}), configured: make(chan struct{}), ended: make(chan struct{})}
 	srv.stopped, srv.stop = context.WithCancel(context.Background())
 	if srv.fields = srv.opts.Fields; srv.fields == nil {
@@ -117,7 +124,7 @@ func New(ctx context.Context, s *settings.Settings, opts *Options) (*Server, err
 }
 
 // Run is New and Server.Run.
-func Run(ctx context.Context, s *settings.Settings, opts *Options) error {
+func Run(ctx context.Context, s *Settings, opts *Options) error {
 	srv, err := New(ctx, s, opts)
 	if err != nil {
 		return err

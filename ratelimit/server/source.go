@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/ratelimit/settings"
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
 	"github.com/ashlar-go/ashlar/ratelimit/console"
-	"github.com/ashlar-go/ashlar/ratelimit/settings"
 	"github.com/ashlar-go/ashlar/ratelimit/xds"
 )
 

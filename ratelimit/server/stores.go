@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/ratelimit/settings"
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
 	"github.com/ashlar-go/ashlar/ratelimit"
-	"github.com/ashlar-go/ashlar/ratelimit/settings"
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
 	"github.com/ashlar-go/ashlar/ratelimit/store/leasestore"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memcachestore"

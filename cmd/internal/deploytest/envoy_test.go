@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ashlar-go/ashlar/ratelimit/settings"
+	"github.com/ashlar-go/ashlar/internal/ratelimit/settings"
 )
 
 // validateKubernetes validates the documents of a file whose kinds are those of Kubernetes itself, and returns all

@@ -18,9 +18,9 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/ashlar-go/ashlar/internal/markdown"
+	"github.com/ashlar-go/ashlar/internal/ratelimit/settings"
 	"github.com/ashlar-go/ashlar/internal/servertest"
 	inventory "github.com/ashlar-go/ashlar/inventory/server"
-	"github.com/ashlar-go/ashlar/ratelimit/settings"
 )
 
 // checkout is the root of this module.

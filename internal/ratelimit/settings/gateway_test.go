@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ashlar-go/ashlar/ratelimit/settings"
+	"github.com/ashlar-go/ashlar/internal/ratelimit/settings"
 )
 
 // The environments of the deployments that Envoy Gateway generates are accepted. The one variable that nothing reads

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ashlar-go/ashlar/ratelimit/settings"
+	"github.com/ashlar-go/ashlar/internal/ratelimit/settings"
 )
 
 func effective(environ environment) map[string]settings.Entry {

@@ -3,7 +3,7 @@ package settings_test
 import (
 	"fmt"
 
-	"github.com/ashlar-go/ashlar/ratelimit/settings"
+	"github.com/ashlar-go/ashlar/internal/ratelimit/settings"
 )
 
 func ExampleParse() {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ashlar-go/ashlar/ratelimit/settings"
+	"github.com/ashlar-go/ashlar/internal/ratelimit/settings"
 )
 
 // beside returns the other variables that a setting requires.
