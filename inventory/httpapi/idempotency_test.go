@@ -13,6 +13,7 @@ import (
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
 	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -169,7 +170,7 @@ func TestDryRun(t *testing.T) {
 			if status != 200 {
 				continue
 			}
-			got := read(t, a)
+			got := read(t, a.WantHeader("Content-Type", openapi.PreviewType))
 			noun := strings.ToLower(k.label)
 			if k.label == "VLAN" {
 				noun = k.label

@@ -35,7 +35,15 @@ func (c *call) get() (*feature.Response, error) {
 	if err := c.noteRead(r); err != nil {
 		return nil, err
 	}
-	return &feature.Response{Tag: tagOf(rec), Append: func(b []byte) []byte { return c.api.encoders.Of(r).Only(fields).Append(b, rec) }}, nil
+	return &feature.Response{Header: headerOf(fields), Tag: tagOf(rec), Append: func(b []byte) []byte { return c.api.encoders.Of(r).Only(fields).Append(b, rec) }}, nil
+}
+
+// headerOf returns the header of a response with these fields of records, nil for whole records.
+func headerOf(fields []*records.Field) http.Header {
+	if fields == nil {
+		return nil
+	}
+	return http.Header{"Content-Type": {openapi.PartType}}
 }
 
 // list serves GET of the records of a resource.
@@ -157,7 +165,7 @@ func (c *call) count(q *records.Query) (int64, error) {
 
 // encoded returns a page whose records an encoder encodes.
 func encoded(q *records.Query, page *records.Page, e *encode.Encoder) *feature.Response {
-	return &feature.Response{Append: func(b []byte) []byte {
+	return &feature.Response{Header: headerOf(q.Fields), Append: func(b []byte) []byte {
 		b = append(b, `{"meta":`...)
 		b = appendMeta(b, q, page)
 		b = append(b, `,"data":`...)

@@ -29,7 +29,7 @@ const keysParameter = "keys"
 // accepts these only gets JSON.
 func formats() []*format {
 	return []*format{
-		{"json", []string{"application/json", "application/problem+json"}, nil},
+		{"json", []string{"application/json", "application/problem+json", openapi.PartType}, nil},
 		{"csv", []string{"text/csv"}, encode.CSV},
 		{"jsonl", []string{"application/x-ndjson", "application/jsonl", "application/ndjson", "application/x-jsonlines"}, encode.JSONLines},
 		{"yaml", []string{"application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"}, encode.YAML},

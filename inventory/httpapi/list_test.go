@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -255,11 +256,11 @@ func TestFields(t *testing.T) {
 	t.Parallel()
 	g, _ := rack(t)
 	c := g.as("viewer")
-	rec := data(t, c.Send("GET", "/devices?limit=1&fields=hostname,id", nil))[0]
+	rec := data(t, c.Send("GET", "/devices?limit=1&fields=hostname,id", nil).WantHeader("Content-Type", openapi.PartType))[0]
 	if len(rec) != 2 || rec["hostname"] != "core-0" {
 		t.Errorf("got %v", rec)
 	}
-	one := read(t, c.Send("GET", path("/devices", rec)+"?fields=hostname,vendor", nil).Want(200))
+	one := read(t, c.Send("GET", path("/devices", rec)+"?fields=hostname,vendor", nil).Want(200).WantHeader("Content-Type", openapi.PartType))
 	if len(one) != 2 || one["hostname"] != "core-0" {
 		t.Errorf("got %v", one)
 	}

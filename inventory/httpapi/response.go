@@ -66,7 +66,7 @@ func (c *call) respond(w http.ResponseWriter, res *feature.Response) error {
 	return nil
 }
 
-// contentType is shared by all responses. Its capacity leaves no room for appending.
+// contentType is shared by all responses without one of their own. Its capacity leaves no room for appending.
 var contentType = []string{"application/json"}
 
 // maxImplicitLength is the body size up to which net/http sets Content-Length itself, which
@@ -77,13 +77,17 @@ func (c *call) sendBytes(w http.ResponseWriter, status int, body []byte) {
 	if c.late {
 		_ = c.control.SetWriteDeadline(time.Now().Add(time.Minute))
 	}
+	kind := w.Header()["Content-Type"]
+	if kind == nil {
+		kind = contentType
+	}
 	if len(body) > maxImplicitLength {
-		if err := httpx.WriteBytes(w, status, contentType[0], body); err != nil {
+		if err := httpx.WriteBytes(w, status, kind[0], body); err != nil {
 			httpx.WriteError(w, c.r, err) // no memory left for responses that wait for slow clients
 		}
 		return
 	}
-	w.Header()["Content-Type"] = contentType
+	w.Header()["Content-Type"] = kind
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // ignore the error: the client disconnected
 }
@@ -207,7 +211,7 @@ func (c *call) previewed(message string) (*feature.Response, error) {
 	if message == "" {
 		body.Message = p.Message()
 	}
-	return feature.OK(body), nil
+	return &feature.Response{Body: body, Header: http.Header{"Content-Type": {openapi.PreviewType}}}, nil
 }
 
 // previewing adds the response to a dry run to the description of the route.
@@ -215,12 +219,6 @@ func (rt *route) previewing() {
 	if !slices.Contains(rt.params(), "dry_run") || rt.feature != nil && rt.feature.OwnPreview { // with reports of their own
 		return
 	}
-	rt.doc.Responses = slices.Clone(rt.doc.Responses)
-	for i, res := range rt.doc.Responses {
-		if res.Status == http.StatusOK {
-			rt.doc.Responses[i].Schema = openapi.OrPreview(rt.doc.ID, res.Schema)
-			return
-		}
-	}
-	rt.doc.Responses = append(rt.doc.Responses, openapi.Response{Status: http.StatusOK, Schema: openapi.Preview()})
+	preview := openapi.Response{Status: http.StatusOK, Schema: openapi.Preview(), ContentType: openapi.PreviewType}
+	rt.doc.Responses = append([]openapi.Response{preview}, rt.doc.Responses...)
 }

@@ -12,17 +12,19 @@ import (
 // The operations that resources have in common.
 
 func get(r *records.Resource) operation {
+	responses := reading(openapi.RecordOrPart(r))
+	responses[1].Headers = []openapi.Header{openapi.ETag()}
 	return operation{openapi.Operation{
 		ID: "get" + openapi.Name(r), Tag: r.Name, Summary: "Get one " + r.Noun(),
 		Parameters: []openapi.Parameter{openapi.Fields(r), openapi.IfNoneMatch()},
-		Responses:  []openapi.Response{partResponse(r), notModified()},
+		Responses:  append(responses, notModified()),
 	}, (*call).get}
 }
 
 func list(r *records.Resource) operation {
 	return operation{openapi.Operation{
 		ID: "list" + plural(r), Tag: r.Name, Summary: "List " + r.Noun() + "s",
-		List: r, Responses: []openapi.Response{pageResponse(r)},
+		List: r, Responses: reading(openapi.PageOrPart(r)),
 	}, (*call).list}
 }
 
@@ -31,7 +33,7 @@ func listOf(parent, r *records.Resource, field string) operation {
 	return operation{openapi.Operation{
 		ID: "list" + plural(r) + "Of" + openapi.Name(parent), Tag: parent.Name,
 		Summary: "List the " + r.Noun() + "s of one " + parent.Noun(),
-		List:    r, Responses: []openapi.Response{pageResponse(r)},
+		List:    r, Responses: reading(openapi.PageOrPart(r)),
 	}, func(c *call) (*feature.Response, error) { return c.listOf(c.current(parent), c.current(r), field) }}
 }
 
@@ -84,7 +86,7 @@ func (a *API) input(r *records.Resource) []openapi.Property {
 // editing completes an operation that changes one record.
 func editing(r *records.Resource, doc openapi.Operation) openapi.Operation {
 	doc.Tag = r.Name
-	doc.Parameters = []openapi.Parameter{openapi.DryRun(), openapi.IfMatch(), openapi.IfNoneMatch()}
+	doc.Parameters = []openapi.Parameter{openapi.DryRun(), openapi.IfMatch()}
 	doc.Responses = []openapi.Response{recordResponse(r)}
 	doc.Errors = []int{http.StatusConflict, http.StatusPreconditionFailed, http.StatusUnprocessableEntity}
 	return doc
@@ -103,7 +105,7 @@ func (a *API) changeMany(r *records.Resource) operation {
 func deleteOne(r *records.Resource) operation {
 	return operation{openapi.Operation{
 		ID: "delete" + openapi.Name(r), Tag: r.Name, Summary: "Delete one " + r.Noun(),
-		Parameters: []openapi.Parameter{openapi.DryRun(), openapi.IfMatch(), openapi.IfNoneMatch()},
+		Parameters: []openapi.Parameter{openapi.DryRun(), openapi.IfMatch()},
 		Responses:  []openapi.Response{confirmed()},
 		Errors:     []int{http.StatusConflict, http.StatusPreconditionFailed},
 	}, (*call).deleteOne}
@@ -143,17 +145,16 @@ func recordResponse(r *records.Resource) openapi.Response {
 	return openapi.Response{Status: http.StatusOK, Schema: openapi.Record(r), Headers: []openapi.Header{openapi.ETag()}}
 }
 
-// partResponse is a record, or the requested fields of it.
-func partResponse(r *records.Resource) openapi.Response {
-	return openapi.Response{Status: http.StatusOK, Schema: openapi.RecordOrPart(r), Headers: []openapi.Header{openapi.ETag()}}
-}
-
-func pageResponse(r *records.Resource) openapi.Response {
-	return openapi.Response{Status: http.StatusOK, Schema: openapi.Page(r)}
+// reading returns the responses with whole records and, with the parameter fields, with parts of them.
+func reading(whole, part *openapi.Schema) []openapi.Response {
+	return []openapi.Response{
+		{Status: http.StatusOK, Schema: whole},
+		{Status: http.StatusOK, Schema: part, ContentType: openapi.PartType},
+	}
 }
 
 func notModified() openapi.Response {
-	return openapi.Response{Status: http.StatusNotModified, Headers: []openapi.Header{openapi.ETag()}}
+	return openapi.Response{Status: http.StatusNotModified}
 }
 
 func confirmed() openapi.Response {

@@ -242,15 +242,11 @@ func (d *document) operation(op *Operation) *operation {
 		}
 		out.Responses[strconv.Itoa(r.Status)] = response{http.StatusText(r.Status), d.headers(r.Headers), body}
 	}
-	for class, name := range map[int]string{4: "ClientError", 5: "ServerError"} {
-		ref := d.failure(name)
-		for _, status := range op.errors() {
-			if status/100 == class {
-				ref.Description += strconv.Itoa(status) + " " + http.StatusText(status) + ". "
-			}
-		}
-		out.Responses[strconv.Itoa(class)+"XX"] = ref
+	failed := d.failure()
+	for _, status := range op.errors() {
+		failed.Description += strconv.Itoa(status) + " " + http.StatusText(status) + ". "
 	}
+	out.Responses["default"] = failed
 	return out
 }
 
@@ -274,12 +270,9 @@ func (op *Operation) errors() []int {
 }
 
 // failure defines the response with an error.
-func (d *document) failure(name string) reference {
-	if _, ok := d.Components.Responses[name]; ok {
-		return reference{Ref: "#/components/responses/" + name}
-	}
+func (d *document) failure() reference {
 	const text = "An error: code says which. 429, 503 and 507 have the header Retry-After, with seconds. A client that accepts application/problem+json gets the form of RFC 9457."
-	return define(d, "responses", d.Components.Responses, name, response{Description: text, Content: content{"application/json": {d.schema(errorBody())}}})
+	return define(d, "responses", d.Components.Responses, "Failure", response{Description: text, Content: content{"application/json": {d.schema(errorBody())}}})
 }
 
 func (d *document) parameter(p Parameter) Parameter {

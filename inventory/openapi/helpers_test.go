@@ -19,11 +19,12 @@ func whole() []openapi.Operation {
 	var ops []openapi.Operation
 	for _, r := range schema.Resources() {
 		path, name := "/"+r.Name, openapi.Name(r)
+		page, parts := openapi.PageOrPart(r)
 		ok := []openapi.Response{{Status: 200, Schema: openapi.Record(r), Headers: []openapi.Header{openapi.ETag()}}}
 		ops = append(ops,
 			openapi.Operation{
 				Method: "GET", Path: path, ID: "list" + name, Tag: r.Name, Summary: "List them", Access: "Everybody.",
-				List: r, Responses: []openapi.Response{{Status: 200, Schema: openapi.Page(r)}},
+				List: r, Responses: []openapi.Response{{Status: 200, Schema: page}, {Status: 200, Schema: parts, ContentType: openapi.PartType}},
 			},
 			openapi.Operation{
 				Method: "POST", Path: path, ID: "create" + name, Tag: r.Name, Summary: "Add one, or several", Access: "Admins.",

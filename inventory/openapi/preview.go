@@ -1,11 +1,9 @@
 package openapi
 
-import (
-	"cmp"
-	"strings"
+import "github.com/ashlar-go/ashlar/inventory/records"
 
-	"github.com/ashlar-go/ashlar/inventory/records"
-)
+// PreviewType is the content type of a [Preview].
+const PreviewType = "application/vnd.ashlar.preview+json"
 
 // Preview returns the body of the response to a dry run.
 func Preview() *Schema {
@@ -24,10 +22,4 @@ func Preview() *Schema {
 		Required("deleted", Integer("The number of records that would be deleted.", 0)),
 		Required("changes", Array(change, 0, records.MaxPreview)),
 		Required("truncated", Boolean("Whether there are changes that are not listed.")))
-}
-
-// OrPreview returns the body of a response that is a [Preview] in a dry run. The id is that of the operation, which names
-// the schema if the body has no name.
-func OrPreview(id string, s *Schema) *Schema {
-	return &Schema{Name: cmp.Or(s.Name, strings.ToUpper(id[:1])+id[1:]) + "OrPreview", OneOf: []*Schema{s, Preview()}}
 }

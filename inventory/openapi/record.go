@@ -33,9 +33,12 @@ func Record(r *records.Resource) *Schema {
 	return Object(Name(r), properties(r, isShown, func(*records.Field) bool { return true })...)
 }
 
-// listed returns the schema of a record with more properties that it may have, and that of those of its fields that the
-// parameter fields names.
-func listed(r *records.Resource, more ...Property) (whole, part *Schema) {
+// PartType is the content type of records with the parameter fields.
+const PartType = "application/vnd.ashlar.part+json"
+
+// RecordOrPart returns the schemas of a record with more properties that it may have: of the whole, and of those of its fields
+// that the parameter fields names.
+func RecordOrPart(r *records.Resource, more ...Property) (whole, part *Schema) {
 	whole = Record(r)
 	if len(more) > 0 {
 		whole = Object("Listed"+Name(r), append(properties(r, isShown, func(*records.Field) bool { return true }), more...)...)
@@ -45,17 +48,10 @@ func listed(r *records.Resource, more ...Property) (whole, part *Schema) {
 	return whole, part
 }
 
-// RecordOrPart returns the schema of a record with more properties that it may have, or with the parameter fields of a part
-// of it.
-func RecordOrPart(r *records.Resource, more ...Property) *Schema {
-	whole, part := listed(r, more...)
-	return &Schema{Name: whole.Name + "OrPart", AnyOf: []*Schema{whole, part}}
-}
-
-// Page returns the schema of a page of a list, whose records may have more properties, or with the parameter fields of a
-// page of parts of them.
-func Page(r *records.Resource, more ...Property) *Schema {
-	whole, part := listed(r, more...)
+// PageOrPart returns the schemas of a page of a list, whose records may have more properties: of whole records, and of parts
+// of them.
+func PageOrPart(r *records.Resource, more ...Property) (whole, part *Schema) {
+	whole, part = RecordOrPart(r, more...)
 	cursor := String("Continues the list with the parameter cursor. Absent or null on the last page.")
 	cursor.Type = []string{"string", "null"}
 	limit := Integer("The maximum number of records in a page.", 1)
@@ -70,7 +66,7 @@ func Page(r *records.Resource, more ...Property) *Schema {
 	page := func(of *Schema) *Schema {
 		return Object(of.Name+"Page", Required("meta", meta), Required("data", Array(of, 0, records.MaxLimit)))
 	}
-	return &Schema{Name: Name(r) + "List", AnyOf: []*Schema{page(whole), page(part)}}
+	return page(whole), page(part)
 }
 
 // Draft returns the schema of a new record. The fields that the inventory sets may be
@@ -187,7 +183,11 @@ func properties(r *records.Resource, include, required func(*records.Field) bool
 	var all []Property
 	for _, f := range r.Fields() {
 		if include(f) {
-			all = append(all, Property{f.Name, recordField(r, f), required(f)})
+			p := Property{f.Name, recordField(r, f), required(f)}
+			if p.Required && p.Schema.Name == "" { // generators make members of responses optional that are read-only
+				p.Schema.ReadOnly = false
+			}
+			all = append(all, p)
 		}
 	}
 	return all
@@ -247,6 +247,9 @@ func recordField(r *records.Resource, f *records.Field) *Schema {
 		sentences = append(sentences, s.Description)
 	}
 	s.Description = strings.Join(sentences, " ")
+	if s.Format == "uuid" || s.Format == "date-time" { // of which tools have examples
+		s.Examples = nil
+	}
 	if s.Enum != nil { // all schemas of the record share the type
 		s.Name = Name(r) + camel(f.Name)
 	}

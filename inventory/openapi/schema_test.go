@@ -334,7 +334,6 @@ func testDocuments(t *testing.T, compile compiler) {
 		{"DevicePage", `{"meta":{"current_page":1,"limit":10,"total_pages":0,"total_count":0},"data":[]}`, true},
 		{"DevicePage", `{"meta":{"limit":10,"next_cursor":null},"data":[{"hostname":"sw1"}]}`, false},
 		{"DevicePartPage", `{"meta":{"limit":10,"next_cursor":null},"data":[{"hostname":"sw1"}]}`, true},
-		{"DeviceList", `{"meta":{"limit":10,"next_cursor":null},"data":[{"hostname":"sw1"}]}`, true},
 		{"DeviceDraft", `{"hostname":"sw1","location_id":""}`, true},
 		{"DevicePage", `{"meta":{"limit":10},"data":null}`, false},
 		{"DevicePage", `{"meta":{"limit":10},"data":[{"hostname":1}]}`, false},

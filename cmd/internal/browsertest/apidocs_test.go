@@ -21,10 +21,12 @@ import (
 func document(t *testing.T) []byte {
 	t.Helper()
 	r := records.Of[inventory.Location](inventory.Schema())
+	page, parts := openapi.PageOrPart(r)
 	doc, err := openapi.Document(openapi.Info{Title: "Small network", Version: "1.0.0"}, []openapi.Operation{
 		{
 			Method: "GET", Path: "/locations", ID: "listLocations", Tag: "locations", Summary: "List locations", List: r,
-			Access: "Everyone with a token.", Responses: []openapi.Response{{Status: 200, Schema: openapi.Page(r)}},
+			Access:    "Everyone with a token.",
+			Responses: []openapi.Response{{Status: 200, Schema: page}, {Status: 200, Schema: parts, ContentType: openapi.PartType}},
 		},
 		{
 			Method: "POST", Path: "/locations", ID: "createLocation", Tag: "locations", Summary: "Add a location",

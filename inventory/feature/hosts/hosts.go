@@ -39,7 +39,7 @@ func New() *feature.Feature {
 		}
 		op.Parameters = append(op.Parameters, openapi.IfNoneMatch())
 		op.Responses[0].Headers = []openapi.Header{openapi.ETag()}
-		op.Responses = append(op.Responses, openapi.Response{Status: http.StatusNotModified, Headers: []openapi.Header{openapi.ETag()}})
+		op.Responses = append(op.Responses, openapi.Response{Status: http.StatusNotModified})
 	}
 	return f
 }

@@ -24,7 +24,7 @@ func New() *feature.Feature {
 		Operations: []feature.Operation{listMetrics(), {
 			Operation: openapi.Operation{Method: http.MethodGet, Path: "/metrics/{id}"}, // by the same component as in the overview
 			Describe: func(schema *records.Schema, op *openapi.Operation) {
-				op.Responses[0].Schema = openapi.RecordOrPart(records.Of[inventory.Metric](schema), hostname())
+				op.Responses[0].Schema, op.Responses[1].Schema = openapi.RecordOrPart(records.Of[inventory.Metric](schema), hostname())
 			},
 		}, latestMetric(), getHistory()},
 		Pages: pages(),
@@ -50,7 +50,7 @@ func listMetrics() feature.Operation {
 			},
 		},
 		Describe: func(schema *records.Schema, op *openapi.Operation) {
-			op.Responses[0].Schema = openapi.Page(records.Of[inventory.Metric](schema), hostname())
+			op.Responses[0].Schema, op.Responses[1].Schema = openapi.PageOrPart(records.Of[inventory.Metric](schema), hostname())
 		},
 		Handle: overview,
 	}
@@ -192,7 +192,7 @@ func latestMetric() feature.Operation {
 			Parameters: []openapi.Parameter{openapi.IfNoneMatch()},
 			Responses: []openapi.Response{
 				{Status: http.StatusOK, Headers: []openapi.Header{openapi.ETag()}},
-				{Status: http.StatusNotModified, Headers: []openapi.Header{openapi.ETag()}},
+				{Status: http.StatusNotModified},
 			},
 		},
 		Describe: func(schema *records.Schema, op *openapi.Operation) {

@@ -81,7 +81,7 @@ func manage(ctx context.Context, url, password string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("device:", device.Hostname, device.Status, *device.Version)
+	fmt.Println("device:", device.Hostname, device.Status, device.Version)
 
 	start, none := "sw", false
 	list, err := client.ListDevicesWithResponse(ctx, &inventory.ListDevicesParams{
@@ -94,12 +94,8 @@ func manage(ctx context.Context, url, password string) error {
 	if list.JSON200 == nil {
 		return fmt.Errorf("list: %s %s", list.Status(), list.Body)
 	}
-	page, err := list.JSON200.AsDevicePage() // of whole records, without the parameter fields
-	if err != nil {
-		return err
-	}
-	for _, d := range page.Data {
-		fmt.Println("listed:", d.Hostname, *d.Version, "of", *page.Meta.TotalCount)
+	for _, d := range list.JSON200.Data {
+		fmt.Println("listed:", d.Hostname, d.Version, "of", *list.JSON200.Meta.TotalCount)
 	}
 	return change(ctx, client, device)
 }
@@ -140,7 +136,7 @@ func createDevice(ctx context.Context, client *inventory.ClientWithResponses, at
 
 // change changes the device, and again with the entity tag of the old version.
 func change(ctx context.Context, client *inventory.ClientWithResponses, device *inventory.Device) error {
-	read, err := client.GetDeviceWithResponse(ctx, *device.Id, nil)
+	read, err := client.GetDeviceWithResponse(ctx, device.Id, nil)
 	if err != nil {
 		return err
 	}
@@ -149,18 +145,14 @@ func change(ctx context.Context, client *inventory.ClientWithResponses, device *
 	}
 	tag, offline := read.HTTPResponse.Header.Get("ETag"), inventory.DeviceStatusOffline
 	for range 2 {
-		r, err := client.ChangeDeviceWithResponse(ctx, *device.Id, &inventory.ChangeDeviceParams{IfMatch: &tag}, inventory.DeviceChange{Status: &offline})
+		r, err := client.ChangeDeviceWithResponse(ctx, device.Id, &inventory.ChangeDeviceParams{IfMatch: &tag}, inventory.DeviceChange{Status: &offline})
 		switch {
 		case err != nil:
 			return err
 		case r.JSON200 != nil:
-			changed, err := r.JSON200.AsDevice()
-			if err != nil {
-				return err
-			}
-			fmt.Println("changed:", changed.Status, *changed.Version)
-		case r.JSON4XX != nil:
-			fmt.Println("refused:", r.JSON4XX.Status)
+			fmt.Println("changed:", r.JSON200.Status, r.JSON200.Version)
+		case r.JSONDefault != nil:
+			fmt.Println("refused:", r.JSONDefault.Status)
 		default:
 			return fmt.Errorf("change: %s %s", r.Status(), r.Body)
 		}
