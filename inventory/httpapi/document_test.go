@@ -63,7 +63,7 @@ func TestDocument(t *testing.T) {
 }
 
 // TestDocumentSize holds the size of the document, which that of generated clients follows: with these numbers oapi-codegen
-// makes 90,000 lines of all operations.
+// makes 79,000 lines of all operations (TestOpenAPITools counts them).
 func TestDocumentSize(t *testing.T) {
 	t.Parallel()
 	text := newHarness(t, nil).as("").Send("GET", "/openapi.json", nil).Want(200).Body.Bytes()
@@ -81,7 +81,7 @@ func TestDocumentSize(t *testing.T) {
 		}
 	}
 	t.Logf("%d operations, %d parameters, %d responses, %d bytes", operations, parameters, responses, len(text))
-	if parameters > 5*operations || responses > 7*operations/2 || len(text) > 4500*operations {
+	if parameters > 7*operations/2 || responses > 5*operations/2 || len(text) > 3700*operations {
 		t.Errorf("%d operations have %d parameters, %d responses and %d bytes", operations, parameters, responses, len(text))
 	}
 }

@@ -23,7 +23,7 @@ func get(r *records.Resource) operation {
 
 func list(r *records.Resource) operation {
 	return operation{openapi.Operation{
-		ID: "list" + plural(r), Tag: r.Name, Summary: "List " + r.Noun() + "s",
+		ID: "list" + plural(r), Tag: r.Name, Summary: "List " + r.Plural(r.Noun()),
 		List: r, Responses: reading(openapi.PageOrPart(r)),
 	}, (*call).list}
 }
@@ -32,7 +32,7 @@ func list(r *records.Resource) operation {
 func listOf(parent, r *records.Resource, field string) operation {
 	return operation{openapi.Operation{
 		ID: "list" + plural(r) + "Of" + openapi.Name(parent), Tag: parent.Name,
-		Summary: "List the " + r.Noun() + "s of one " + parent.Noun(),
+		Summary: "List the " + r.Plural(r.Noun()) + " of one " + parent.Noun(),
 		List:    r, Responses: reading(openapi.PageOrPart(r)),
 	}, func(c *call) (*feature.Response, error) { return c.listOf(c.current(parent), c.current(r), field) }}
 }
@@ -43,7 +43,7 @@ func countOf(parent, r *records.Resource, field string) operation {
 		openapi.Required("status", openapi.Const("success")), openapi.Required("count", openapi.Integer("", 0)))
 	return operation{openapi.Operation{
 		ID: "count" + plural(r) + "Of" + openapi.Name(parent), Tag: parent.Name,
-		Summary:   "Count the " + r.Noun() + "s of one " + parent.Noun(),
+		Summary:   "Count the " + r.Plural(r.Noun()) + " of one " + parent.Noun(),
 		Responses: []openapi.Response{{Status: http.StatusOK, Schema: count}},
 	}, func(c *call) (*feature.Response, error) { return c.countOf(c.current(parent), c.current(r), field) }}
 }
@@ -94,7 +94,7 @@ func editing(r *records.Resource, doc openapi.Operation) openapi.Operation {
 
 func (a *API) changeMany(r *records.Resource) operation {
 	return operation{openapi.Operation{
-		ID: "change" + plural(r), Tag: r.Name, Summary: "Change some fields of several " + r.Noun() + "s atomically",
+		ID: "change" + plural(r), Tag: r.Name, Summary: "Change some fields of several " + r.Plural(r.Noun()) + " atomically",
 		Parameters: []openapi.Parameter{openapi.DryRun()},
 		Body:       items(openapi.ItemChange(r, a.input(r)...)),
 		Responses:  []openapi.Response{{Status: http.StatusOK, Schema: bulk(plural(r), "Updated", openapi.Record(r))}},
@@ -113,7 +113,7 @@ func deleteOne(r *records.Resource) operation {
 
 func deleteMany(r *records.Resource) operation {
 	return operation{openapi.Operation{
-		ID: "delete" + plural(r), Tag: r.Name, Summary: "Delete several " + r.Noun() + "s atomically",
+		ID: "delete" + plural(r), Tag: r.Name, Summary: "Delete several " + r.Plural(r.Noun()) + " atomically",
 		Parameters: []openapi.Parameter{openapi.DryRun()},
 		Body:       items(openapi.OneOf("Deletion", openapi.ID(""), openapi.ItemDeletion())),
 		Responses:  []openapi.Response{{Status: http.StatusOK, Schema: bulk("Records", "Deleted", openapi.ID(""))}},
@@ -125,7 +125,7 @@ func deleteMany(r *records.Resource) operation {
 func countAll(r *records.Resource) operation {
 	count := openapi.Object("", openapi.Required("count", openapi.Integer("", 0)))
 	return operation{openapi.Operation{
-		ID: "count" + plural(r), Tag: "system", Summary: "Count the " + r.Noun() + "s",
+		ID: "count" + plural(r), Tag: "system", Summary: "Count the " + r.Plural(r.Noun()),
 		Responses: []openapi.Response{{Status: http.StatusOK, Schema: count}},
 	}, func(c *call) (*feature.Response, error) { return c.countAll(c.current(r)) }}
 }
@@ -139,7 +139,7 @@ func health() operation {
 }
 
 // plural returns the name of several records in operation ids: "Devices".
-func plural(r *records.Resource) string { return openapi.Name(r) + "s" }
+func plural(r *records.Resource) string { return r.Plural(openapi.Name(r)) }
 
 func recordResponse(r *records.Resource) openapi.Response {
 	return openapi.Response{Status: http.StatusOK, Schema: openapi.Record(r), Headers: []openapi.Header{openapi.ETag()}}

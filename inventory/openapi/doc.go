@@ -32,11 +32,12 @@
 // An optional string without a value is the empty string, so patterns and enumerations allow
 // it. The formats "ipv4" and "ipv6" are not used: an address may be either.
 //
-// A list or a single record is whole, or has parts of records without required properties if the parameter fields is sent:
-// two alternatives, so that a program that does not send it has types without optional members.
+// A response in application/json has one form, so that generated types have neither alternatives nor optional members. With
+// the parameter fields a response has parts of records, and with dry_run a preview: these have content types of their own,
+// [PartType] and [PreviewType], and 200 lists each beside application/json.
 //
-// The document is short, because generators make code of each parameter and response of each operation. So errors are two
-// responses, 4XX and 5XX, whose descriptions list the statuses of an operation. Headers that every response has are not
+// The document is short, because generators make code of each parameter and response of each operation. So all errors are the
+// response default, whose description lists the statuses of an operation. Headers that every response has are not
 // repeated. Enumerations of fields are components, which all schemas of a record share.
 //
 // The parameters of a list are components, because several routes have them. First come those of pages and order. The

@@ -167,13 +167,13 @@ func naturalKey(f *records.Field) *Schema {
 	}
 	object.AdditionalProperties = false
 	s.Description += " An object has some of " + strings.Join(members, ", ") + ", and must fit one record."
-	s.AnyOf = append(s.AnyOf, object)
-	if f.Nullable {
-		s.Name, s.AnyOf = "Optional"+s.Name, append(s.AnyOf, &Schema{Type: "null"})
+	if len(s.AnyOf) > 0 {
+		s.AnyOf = append(s.AnyOf, object)
+	} else {
+		object.Name, object.Description, s = s.Name, s.Description, object
 	}
-	if len(s.AnyOf) == 1 {
-		object.Name, object.Description = s.Name, s.Description
-		return object
+	if f.Nullable {
+		return &Schema{Name: "Optional" + s.Name, AnyOf: []*Schema{s, {Type: "null"}}}
 	}
 	return s
 }

@@ -111,10 +111,11 @@ func (p *Preview) Message() string {
 			if part.verb != verb || part.n == 0 {
 				continue
 			}
-			object := strconv.FormatInt(part.n, 10) + " " + part.resource.Noun()
+			object := part.resource.Noun()
 			if part.n != 1 {
-				object += "s"
+				object = part.resource.Plural(object)
 			}
+			object = strconv.FormatInt(part.n, 10) + " " + object
 			if part.field != "" {
 				object = part.field + " of " + object
 			}

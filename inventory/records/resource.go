@@ -264,7 +264,17 @@ func (r *Resource) addKey(key Unique) {
 }
 
 // Describe returns the description for documents.
-func (r *Resource) Describe() string { return cmp.Or(r.Description, "All "+r.Noun()+"s.") }
+func (r *Resource) Describe() string { return cmp.Or(r.Description, "All "+r.Plural(r.Noun())+".") }
+
+// Plural returns a word for one record of the resource with the ending of several, which the name of the resource has: "addresses"
+// for "address".
+func (r *Resource) Plural(word string) string {
+	end, ok := strings.CutPrefix(r.Name, strings.ReplaceAll(strings.ToLower(r.Label), " ", "-"))
+	if !ok {
+		end = "s"
+	}
+	return word + end
+}
 
 // Noun returns the name of one record within a sentence: "device", "VLAN".
 func (r *Resource) Noun() string {

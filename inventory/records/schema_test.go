@@ -63,6 +63,20 @@ func (*misspelt) Normalise()       {}
 func (*signature) Validate() error { return errors.New("wrong") }
 func (*nearly) Initialise()        {}
 
+// TestPlural: several records have the ending that the name of their resource has.
+func TestPlural(t *testing.T) {
+	t.Parallel()
+	for want, d := range map[string]records.Definition{
+		"device types": {Name: "device-types", Label: "Device type"}, "addresses": {Name: "addresses", Label: "Address"},
+		"VLANs": {Name: "vlans", Label: "VLAN"}, "employees": {Name: "staff", Label: "Employee"},
+	} {
+		schema, err := records.NewSchema(records.Define[plain](d))
+		require.NoError(t, err)
+		r, _ := schema.Named(d.Name)
+		require.Equal(t, want, r.Plural(r.Noun()))
+	}
+}
+
 // TestSchemaErrors: the error of a schema names the part that is wrong.
 func TestSchemaErrors(t *testing.T) {
 	t.Parallel()

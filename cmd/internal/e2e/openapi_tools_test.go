@@ -113,6 +113,11 @@ func testGoClient(t *testing.T, inventory *inventory, books, documents string) {
 		tool(t, dir, environ, "go", "tool", "oapi-codegen", "-generate", "types,client", "-package", name,
 			"-o", filepath.Join(name, "client.go"), filepath.Join(documents, name+".json"))
 	}
+	code, err := os.ReadFile(filepath.Join(dir, "inventory", "client.go"))
+	require.NoError(t, err)
+	lines := strings.Count(string(code), "\n")
+	t.Logf("%d lines for all operations of the inventory", lines)
+	require.Less(t, lines, 80_000, "the document grows faster than the API")
 	out := tool(t, dir, environ, "go", "run", ".")
 	require.Equal(t, strings.TrimPrefix(`
 login: admin admin
