@@ -75,7 +75,7 @@ func TestImportNetBox(t *testing.T) {
 	said := command()
 	require.Contains(t, said, "1 created")
 	require.Contains(t, said, "      1 dcim.cable")
-	require.NotContains(t, said, "facility")
+	require.Contains(t, said, "      1 dcim.site facility\n")
 	require.Contains(t, command("-keep-unknown", "-dry-run"), "0 would be updated, 1 unchanged", "the field does not exist yet")
 	said = command("-keep-unknown")
 	require.Contains(t, said, "kept in custom fields:\n      1 dcim.site facility: locations.netbox_facility\n")

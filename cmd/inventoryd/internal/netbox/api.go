@@ -1,6 +1,7 @@
 package netbox
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -10,8 +11,13 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ashlar-go/ashlar/internal/backoff"
+	"github.com/ashlar-go/ashlar/internal/limitheader"
 )
 
 // The bounds of requests to the API.
@@ -19,6 +25,9 @@ const (
 	pageSize    = 500
 	maxPage     = 64 << 20 // bytes
 	pageTimeout = time.Minute
+	maxReads    = 3 // reads of a list that changes meanwhile
+	maxRetries  = 5
+	maxWait     = 5 * time.Minute
 )
 
 // Fetch reads the REST API of the NetBox at a base URL, such as https://netbox.example.org, with an API
@@ -32,32 +41,62 @@ func Fetch(ctx context.Context, base, token string, client *http.Client) (*Expor
 	a := &api{root: root, token: token, client: client}
 	x := newExport()
 	paths := maps.Clone(details)
-	maps.Copy(paths, named)
+	maps.Copy(paths, namedKinds)
 	for _, k := range x.kinds {
 		paths[k.model] = k.path
 	}
-	for model, path := range paths {
+	for _, model := range slices.Sorted(maps.Keys(paths)) {
+		path := paths[model]
 		if path == "" {
 			continue
 		}
-		if err := a.each(ctx, path, func(o object) error { return x.add(model, number(o["id"]), o) }); err != nil {
-			return nil, err
+		all, err := a.all(ctx, path)
+		if errors.Is(err, errNotFound) && model != "dcim.site" { // another version has it elsewhere
+			continue
 		}
-	}
-	for model, path := range counted {
-		p, err := a.page(ctx, a.root.JoinPath(path).String()+"/?limit=1")
 		if err != nil {
 			return nil, err
 		}
-		x.counts[model] = p.Count
+		for _, o := range all {
+			if err := x.add(model, number(o["id"]), o); err != nil {
+				return nil, err
+			}
+		}
 	}
+	if err := a.count(ctx, x, append(slices.Collect(maps.Values(paths)), "dcim/cable-terminations")); err != nil {
+		return nil, err
+	}
+	x.finish()
 	return x, nil
+}
+
+// count counts the objects of kinds that are not read.
+func (a *api) count(ctx context.Context, x *Export, read []string) error {
+	for _, app := range []string{"circuits", "dcim", "ipam", "tenancy", "virtualization", "vpn", "wireless"} {
+		var lists map[string]json.RawMessage
+		if err := a.get(ctx, a.root.JoinPath(app).String()+"/", &lists); err != nil && !errors.Is(err, errNotFound) {
+			return err
+		}
+		for name := range lists {
+			path := app + "/" + name
+			if slices.Contains(read, path) || path == "dcim/connected-device" { // which is no list
+				continue
+			}
+			p := &page{}
+			if err := a.get(ctx, a.root.JoinPath(path).String()+"/?limit=1", p); err != nil && !errors.Is(err, errNotFound) {
+				return err
+			}
+			x.counts[path] = p.Count
+		}
+	}
+	return nil
 }
 
 type api struct {
 	root   *url.URL
 	token  string
 	client *http.Client
+	heard  bool // whether NetBox has responded
 }
 
 // page is a page of a list.
@@ -67,35 +106,45 @@ type page struct {
 	Results []object
 }
 
-// each calls f with the objects of a list, in the form of fixtures.
-func (a *api) each(ctx context.Context, path string, f func(o object) error) error {
-	next := fmt.Sprintf("%s/?limit=%d", a.root.JoinPath(path), pageSize)
-	for next != "" {
-		p, err := a.page(ctx, next)
-		if err != nil {
-			return err
-		}
-		for _, o := range p.Results {
-			for name, value := range o {
-				if name != "custom_fields" {
-					o[name] = plain(value)
+// all returns the objects of a list, in the form of fixtures. If objects are created or deleted meanwhile, pages may
+// overlap or leave some out: then it reads the list again.
+func (a *api) all(ctx context.Context, path string) (all []object, err error) {
+	for range maxReads {
+		seen := map[int64]bool{}
+		all = nil
+		query, count := url.Values{"limit": {strconv.Itoa(pageSize)}, "ordering": {"id"}}.Encode(), int64(0)
+		for query != "" {
+			p := &page{}
+			if err := a.get(ctx, a.root.JoinPath(path).String()+"/?"+query, p); err != nil {
+				return nil, err
+			}
+			for _, o := range p.Results {
+				id := number(o["id"])
+				if seen[id] {
+					continue
 				}
+				seen[id] = true
+				for name, value := range o {
+					if name != "custom_fields" {
+						o[name] = plain(value)
+					}
+				}
+				all = append(all, o)
 			}
-			if err := f(o); err != nil {
-				return err
+			if count = p.Count; p.Next == "" {
+				break
 			}
+			next, err := url.Parse(p.Next) // at the address that NetBox has for itself
+			if err != nil || len(p.Results) == 0 {
+				return nil, fmt.Errorf("netbox: GET %s: the page has a wrong next page, or is empty", path)
+			}
+			query = next.RawQuery
 		}
-		if next = p.Next; next == "" {
-			break
+		if int64(len(all)) == count {
+			return all, nil
 		}
-		u, err := url.Parse(next)
-		if err != nil || u.Host != a.root.Host || len(p.Results) == 0 {
-			return fmt.Errorf("netbox: the next page of %s is at another host, or empty: use the address that NetBox has for itself", path)
-		}
-		u.Scheme = a.root.Scheme // a proxy may hide it from NetBox
-		next = u.String()
 	}
-	return nil
+	return nil, fmt.Errorf("netbox: GET %s: the pages have %d objects, and not as many as NetBox counts: objects are being created or deleted, so try again later", path, len(all))
 }
 
 // plain returns a reference as its number, and a choice as its value.
@@ -110,33 +159,77 @@ func plain(value any) any {
 	return o["value"]
 }
 
-// page reads one page.
-func (a *api) page(ctx context.Context, address string) (*page, error) {
+// errNotFound is the error of a path that does not exist.
+var errNotFound = errors.New("404 Not Found")
+
+// retry says how long to wait after failures of a request.
+var retry = backoff.Backoff{Initial: 500 * time.Millisecond, Max: 30 * time.Second, Jitter: 0.25}
+
+// get reads JSON. It tries again if NetBox limits the rate, is away, or ends the connection.
+func (a *api) get(ctx context.Context, address string, to any) error {
+	for failures := 0; ; failures++ {
+		wait, err := a.try(ctx, address, to)
+		if err == nil || wait < 0 || failures == maxRetries || ctx.Err() != nil {
+			return err
+		}
+		if wait > maxWait {
+			return fmt.Errorf("%w: it says to wait for %s", err, wait)
+		}
+		if backoff.Sleep(ctx, max(wait, retry.Wait(failures))) != nil {
+			return err
+		}
+	}
+}
+
+// try sends a request once. After an error it returns how long to wait at least before the next attempt; less than 0
+// means that none makes sense.
+func (a *api) try(ctx context.Context, address string, to any) (wait time.Duration, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, fmt.Errorf("netbox: %w", err)
+		return -1, fmt.Errorf("netbox: %w", err)
 	}
 	r.Header.Set("Accept", "application/json")
-	if a.token != "" {
+	switch {
+	case strings.HasPrefix(a.token, "nbt_"): // version 2, since 4.5
+		r.Header.Set("Authorization", "Bearer "+a.token)
+	case a.token != "":
 		r.Header.Set("Authorization", "Token "+a.token)
 	}
 	response, err := a.client.Do(r)
 	if err != nil {
-		return nil, fmt.Errorf("netbox: %w", err)
+		if wait = -1; a.heard {
+			wait = 0
+		}
+		return wait, fmt.Errorf("netbox: %w", err)
 	}
+	a.heard = true
 	defer func() { _ = response.Body.Close() }() // it was read only
+	failed := fmt.Errorf("netbox: GET %s: %s", r.URL.Path, response.Status)
 	switch response.StatusCode {
 	case http.StatusOK:
+	case http.StatusNotFound:
+		return -1, fmt.Errorf("netbox: GET %s: %w: use the address of a NetBox", r.URL.Path, errNotFound)
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return nil, fmt.Errorf("netbox: GET %s: %s: set NETBOX_TOKEN to a token that may read it", r.URL.Path, response.Status)
+		return -1, fmt.Errorf("%w: set NETBOX_TOKEN to a token that may read it", failed)
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		wait, _ := limitheader.Wait(response.Header.Get(limitheader.RetryAfter))
+		return max(0, wait), failed
 	default:
-		return nil, fmt.Errorf("netbox: GET %s: %s", r.URL.Path, response.Status)
+		return -1, failed
 	}
-	d := json.NewDecoder(io.LimitReader(response.Body, maxPage))
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxPage+1))
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("netbox: GET %s: the connection ended: %w", r.URL.Path, err)
+	case len(body) > maxPage:
+		return -1, fmt.Errorf("netbox: GET %s: the response has more than %d MiB", r.URL.Path, maxPage>>20)
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
-	p := &page{}
-	if err := d.Decode(p); err != nil {
-		return nil, fmt.Errorf("netbox: GET %s: the response is no list of NetBox: %w", r.URL.Path, err)
+	if err := d.Decode(to); errors.Is(err, io.ErrUnexpectedEOF) {
+		return 0, fmt.Errorf("netbox: GET %s: the response is cut off", r.URL.Path)
+	} else if err != nil {
+		return -1, fmt.Errorf("netbox: GET %s: the response is no list of NetBox: %w", r.URL.Path, err)
 	}
-	return p, nil
+	return 0, nil
 }

@@ -36,7 +36,7 @@ var references = map[string]string{
 	"tenant": "tenancy.tenant", "dcim.site group": "dcim.sitegroup", "ipam.vlan group": "ipam.vlangroup", "ipam.vlan role": "ipam.role",
 	"dcim.rack role": "dcim.rackrole", "virtual_chassis": "dcim.virtualchassis", "platform": "dcim.platform", "default_platform": "dcim.platform",
 	"vrf": "ipam.vrf", "import_targets": "ipam.routetarget", "export_targets": "ipam.routetarget",
-	"dcim.powerfeed rack": "dcim.rack", "provider_network": "circuits.providernetwork", "power_port": "dcim.powerport",
+	"dcim.powerfeed rack": "dcim.rack", "cluster": "virtualization.cluster", "power_port": "dcim.powerport",
 }
 
 // numbers are the members that are numbers, and no references to objects.
@@ -50,7 +50,7 @@ var numbers = []string{
 var derived = []string{
 	"id", "slug", "url", "display", "display_name", "display_url", "created", "last_updated", "cable", "cable_end", "assigned_object_type",
 	"link_peers", "link_peers_type", "connected_endpoints", "connected_endpoints_type", "connected_endpoints_reachable", "occupied", "lft", "rght",
-	"tree_id", "level", "depth", "children", "family", "front_ports", "nat_outside", "available_power", "utilization", "custom_field_data", "custom_fields",
+	"tree_id", "level", "depth", "children", "family", "front_ports", "nat_outside", "available_power", "utilization", "mac_addresses", "total_vlan_ids", "custom_field_data", "custom_fields",
 }
 
 // isDerived reports whether a member is one of these, or a number of other objects.
@@ -138,7 +138,7 @@ func (x *Export) unknown(schema *records.Schema) map[kindValue]int64 {
 			continue
 		}
 		for number, o := range x.objects[k.model] {
-			if x.values(k, number, o) == nil {
+			if row, _ := x.values(k, number, o); row == nil {
 				continue
 			}
 			for _, a := range x.attributes(k, number, o) {

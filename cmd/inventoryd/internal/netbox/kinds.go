@@ -1,15 +1,28 @@
 package netbox
 
 import (
+	"cmp"
+	"encoding/json"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 const (
 	addresses  = "ipam.ipaddress"
 	interfaces = "dcim.interface"
+	vlanGroups = "ipam.vlangroup"
+	macs       = "dcim.macaddress"
+	// contentTypes are the kinds that fixtures refer to by number.
+	contentTypes = "contenttypes.contenttype"
 	// terminations are the ends of cables.
 	terminations = "dcim.cabletermination"
+	// mappings are the positions of front ports (since 4.5), of which the REST API makes members of the ports.
+	mappings, templateMappings = "dcim.portmapping", "dcim.porttemplatemapping"
 	// tags are the tags of objects.
 	tags = "extras.taggeditem"
 	// taggedVLANs is no kind of NetBox: its objects are made of the interfaces.
@@ -21,89 +34,185 @@ type kind struct {
 	model    string // such as dcim.site
 	path     string // in the REST API; empty for none
 	resource string
-	end      string // the member of a cable that ends at such an object, without its side; empty for none
-	texts    string // the members that are fields of the record as they are, or as field=member
-	others   string // further members that fill reads
+	end      string   // the member of a cable that ends at such an object, without its side; empty for none
+	texts    string   // the members that are fields of the record as they are, or as field=member
+	columns  []column // the other fields
 
-	// fill sets the other values of a row. It empties the row of an object that has no counterpart.
+	// fill, if not nil, sets further values of a row. It empties the row of an object that has no counterpart.
 	fill func(x *Export, number int64, o, row object)
 }
+
+// column is a field of a record. An object that has none of the members leaves the field as it is: another version of
+// NetBox may have the value elsewhere. A column without members is in every row.
+type column struct {
+	field, members string
+	value          func(x *Export, number int64, o object) any
+}
+
+// lost is the value of a field that the inventory can't have, and why.
+type lost string
 
 // kinds describes the objects that become records, in the order of references.
 func kinds() []kind {
 	const port, template = "name description type label", "name label type"
+	tenant := named("tenant", "tenant", "tenancy.tenant")
+	device := column{"device", "device", (*Export).deviceOf}
+	place := column{"location", "site location scope scope_type scope_id termination termination_type termination_id provider_network", (*Export).place}
+	manufacturer := named("manufacturer", "manufacturer", "dcim.manufacturer")
+	vrf, vlan := column{"vrf", "vrf", (*Export).vrfOf}, column{"vlan", "vlan", vlanOf("vlan")}
+	height := column{"height", "u_height", (*Export).height}
+	positions := column{"positions", "positions", raw("positions")}
+	position := column{"rear_port_position", "rear_port_position positions", raw("rear_port_position")}
+	deviceType := column{"device_type", "device_type module_type", (*Export).typeKey}
+	of := func(kind string, more ...column) []column {
+		return append(more, device, constant("kind", kind), constant("location", nil))
+	}
 	return []kind{
-		{"dcim.region", "dcim/regions", "locations", "", "name", "slug parent", (*Export).region},
-		{"dcim.site", "dcim/sites", "locations", "", "name address=physical_address timezone=time_zone site_code=slug", "latitude longitude region", (*Export).site},
-		{"dcim.location", "dcim/locations", "locations", "", "name", "slug site parent", (*Export).room},
-		{"dcim.rack", "dcim/racks", "racks", "", "name serial_number=serial asset_tag description", "status u_height site location tenant", (*Export).rack},
-		{"dcim.devicetype", "dcim/device-types", "device-types", "", "model part_number description", "manufacturer u_height is_full_depth", (*Export).deviceType},
-		{
-			"dcim.device", "dcim/devices", "devices", "", "serial_number=serial notes=comments rack_position=position",
-			"name status face site location rack device_type role device_role platform tenant primary_ip primary_ip4 primary_ip6 tags", (*Export).device,
-		},
-		{"ipam.vlan", "ipam/vlans", "vlans", "", "name status description", "vid site", (*Export).vlan},
-		{
-			interfaces, "dcim/interfaces", "interfaces", "interface", "name description type mac_address",
-			"mode mtu enabled speed device lag parent untagged_vlan tagged_vlans", (*Export).networkInterface,
-		},
-		{taggedVLANs, "", "tagged-vlans", "", "", "interface vlan", (*Export).taggedVLAN},
-		{"dcim.rearport", "dcim/rear-ports", "rear-ports", "rear_port", port, "device positions", (*Export).rearPort},
-		{"dcim.frontport", "dcim/front-ports", "front-ports", "front_port", port, "device rear_port rear_port_position", (*Export).frontPort},
-		{"dcim.consoleport", "dcim/console-ports", "terminations", "termination", port, "device", termination("console")},
-		{"dcim.consoleserverport", "dcim/console-server-ports", "terminations", "termination", port, "device", termination("console")},
-		{"dcim.powerport", "dcim/power-ports", "terminations", "termination", port, "device", termination("power-port")},
-		{"dcim.poweroutlet", "dcim/power-outlets", "terminations", "termination", port, "device", termination("power-outlet")},
-		{"dcim.powerfeed", "dcim/power-feeds", "terminations", "termination", "type description", "name power_panel", (*Export).powerFeed},
-		{
-			"circuits.circuittermination", "circuits/circuit-terminations", "terminations", "termination",
-			"label=xconnect_id description", "circuit term_side site", (*Export).circuitEnd,
-		},
-		{"dcim.cable", "dcim/cables", "cables", "", "type status label color description", "a_terminations b_terminations", (*Export).cable},
-		{"ipam.vrf", "ipam/vrfs", "vrfs", "", "name rd description", "", func(*Export, int64, object, object) {}},
-		{"ipam.prefix", "ipam/prefixes", "prefixes", "", "prefix status description", "vrf role site vlan", (*Export).prefix},
-		{addresses, "ipam/ip-addresses", "addresses", "", "address status role dns_name description", "vrf assigned_object_id assigned_object", (*Export).address},
+		{"dcim.region", "dcim/regions", "locations", "", "name", []column{constant("kind", "region"), siteCode("dcim.region"), parent("parent", "parent=dcim.region")}, nil},
+		{"dcim.site", "dcim/sites", "locations", "", "name address=physical_address timezone=time_zone", []column{
+			constant("kind", "site"), siteCode("dcim.site"), parent("region", "region=dcim.region"), coordinate("lat", "latitude", "longitude"), coordinate("lon", "longitude", "latitude"),
+		}, nil},
+		{"dcim.location", "dcim/locations", "locations", "", "name", []column{
+			constant("kind", "room"), siteCode("dcim.location"), parent("parent site", "parent=dcim.location site=dcim.site"),
+		}, nil},
+		{vlanGroups, "ipam/vlan-groups", "locations", "", "name", []column{siteCode(vlanGroups), {"parent", place.members, (*Export).place}}, (*Export).groupApart},
+		{"dcim.rack", "dcim/racks", "racks", "", "serial_number=serial asset_tag description", []column{
+			{"name", "name", (*Export).rackName}, choice("status", "available=active"), place, height, tenant,
+		}, nil},
+		{"dcim.devicetype", "dcim/device-types", "device-types", "", "model part_number description", []column{manufacturer, height}, nil},
+		{"dcim.device", "dcim/devices", "devices", "", "notes=comments rack_position=position", []column{
+			col("hostname", "name", (*Export).hostname), col("location", "site location rack", (*Export).deviceLocation), col("serial_number", "serial", (*Export).serial),
+			col("vendor", "device_type", (*Export).vendor), col("model", "device_type", (*Export).model), col("device_type", "device_type", (*Export).typeKey),
+			named("os", "platform", "dcim.platform"), named("role", "role device_role", "dcim.devicerole"), tenant, col("ip", "primary_ip4 primary_ip6 primary_ip", (*Export).primary),
+			choice("status", "planned=provisioning staged=provisioning failed=offline inventory=offline decommissioning=decommissioned"), col("tags", "", (*Export).tags),
+			col("rack", "rack", (*Export).rackOf), col("rack_unit", "position", (*Export).rackUnit), col("rack_face", "face", (*Export).face),
+		}, heightOfUnit},
+		{"ipam.vlan", "ipam/vlans", "vlans", "", "name description", []column{
+			choice("status", ""), {"vlan_id", "vid", raw("vid")}, {"location", "", (*Export).vlanPlace},
+		}, nil},
+		{interfaces, "dcim/interfaces", "interfaces", "interface", "name description type", []column{
+			device, choice("mode", "tagged=trunk tagged-all=trunk-all"), col("mac_address", "mac_address primary_mac_address", (*Export).mac), col("mtu", "mtu", raw("mtu")),
+			col("admin_status", "enabled", enabled), col("speed", "speed", speed), besides("lag"), besides("parent"), col("untagged_vlan", "untagged_vlan mode tagged_vlans", (*Export).untagged),
+		}, nil},
+		{taggedVLANs, "", "tagged-vlans", "", "", nil, (*Export).taggedVLAN},
+		{"dcim.rearport", "dcim/rear-ports", "rear-ports", "rear_port", port, []column{device, positions}, nil},
+		{"dcim.frontport", "dcim/front-ports", "front-ports", "front_port", port, []column{device, {"rear_port", "rear_port", (*Export).rearPort}, position}, need("rear_port")},
+		{"dcim.consoleport", "dcim/console-ports", "terminations", "termination", port, of("console"), terminationName("dcim.consoleport")},
+		{"dcim.consoleserverport", "dcim/console-server-ports", "terminations", "termination", port, of("console"), terminationName("dcim.consoleserverport")},
+		{"dcim.powerport", "dcim/power-ports", "terminations", "termination", port, of("power-port"), terminationName("dcim.powerport")},
+		{"dcim.poweroutlet", "dcim/power-outlets", "terminations", "termination", port, of("power-outlet"), terminationName("dcim.poweroutlet")},
+		{"dcim.powerfeed", "dcim/power-feeds", "terminations", "termination", "type description", []column{
+			constant("device", nil), constant("kind", "power-feed"), {"location", "power_panel", (*Export).panelPlace}, {"name", "power_panel name", (*Export).feedName},
+		}, terminationName("dcim.powerfeed")},
+		{"circuits.circuittermination", "circuits/circuit-terminations", "terminations", "termination", "label=xconnect_id description", []column{
+			constant("device", nil), constant("kind", "circuit"), place, {"name", "circuit term_side", (*Export).circuitName},
+		}, nil},
+		{"dcim.cable", "dcim/cables", "cables", "", "type label color description", []column{
+			choice("status", ""), {"length", "length length_unit _abs_length", metres},
+		}, (*Export).cable},
+		{"ipam.vrf", "ipam/vrfs", "vrfs", "", "rd description", []column{{"name", "name", (*Export).vrfName}}, nil},
+		{"ipam.prefix", "ipam/prefixes", "prefixes", "", "prefix description", []column{choice("status", ""), vrf, named("role", "role", "ipam.role"), place, vlan}, nil},
+		{addresses, "ipam/ip-addresses", "addresses", "", "address role dns_name description", []column{
+			choice("status", ""), vrf, {"interface", "assigned_object assigned_object_type assigned_object_id", (*Export).assigned},
+		}, nil},
 		// Devices have their own ports, and get none of their types.
-		{"dcim.rearporttemplate", "dcim/rear-port-templates", "port-templates", "", template, "device_type module_type positions", portTemplate("rear-port")},
-		{
-			"dcim.frontporttemplate", "dcim/front-port-templates", "port-templates", "", template,
-			"device_type module_type rear_port rear_port_position", portTemplate("front-port"),
-		},
-		{"dcim.interfacetemplate", "dcim/interface-templates", "port-templates", "", template, "device_type module_type", portTemplate("interface")},
+		{"dcim.rearporttemplate", "dcim/rear-port-templates", "port-templates", "", template, []column{deviceType, constant("kind", "rear-port"), positions}, need("device_type")},
+		{"dcim.frontporttemplate", "dcim/front-port-templates", "port-templates", "", template, []column{
+			deviceType, constant("kind", "front-port"), named("rear_port", "rear_port", "dcim.rearporttemplate"), position,
+		}, need("device_type rear_port")},
+		{"dcim.interfacetemplate", "dcim/interface-templates", "port-templates", "", template, []column{deviceType, constant("kind", "interface")}, need("device_type")},
 	}
 }
 
 // read returns the members of objects that their rows have.
 func (k *kind) read() []string {
-	all := strings.Fields(k.texts + " " + k.others)
+	all := strings.Fields(k.texts)
 	for i, text := range all {
 		all[i] = text[strings.IndexByte(text, '=')+1:]
 	}
-	return all
+	for _, c := range k.columns {
+		all = append(all, strings.Fields(cmp.Or(c.members, c.field))...)
+	}
+	return append(all, strings.Fields(others[k.model])...)
+}
+
+// others are further members that rows are made of.
+var others = map[string]string{
+	"dcim.cable":      "a_terminations b_terminations termination_a termination_a_type termination_a_id termination_b termination_b_type termination_b_id",
+	"dcim.devicetype": "is_full_depth",
+	"ipam.vlan":       "site",
+	taggedVLANs:       "interface vlan",
+}
+
+func col(field, members string, value func(x *Export, number int64, o object) any) column {
+	return column{field, members, value}
+}
+
+// raw returns the function for a member as it is.
+func raw(member string) func(*Export, int64, object) any {
+	return func(_ *Export, _ int64, o object) any { return o[member] }
+}
+
+// constant is a column whose value does not depend on the object.
+func constant(field string, value any) column {
+	return column{field, "", func(*Export, int64, object) any { return value }}
+}
+
+// named is a column with the name of the object of a kind that the first of some members refers to.
+func named(field, members, model string) column {
+	return column{field, members, func(x *Export, _ int64, o object) any {
+		for member := range strings.FieldsSeq(members) {
+			if of := x.referenced(model, o[member]); of != nil {
+				return of.text("name")
+			}
+		}
+		return ""
+	}}
+}
+
+// choice is a column with a value of NetBox, some of which the inventory has under another name.
+func choice(member, names string) column {
+	return column{member, member, func(_ *Export, _ int64, o object) any {
+		value := o.text(member)
+		for name := range strings.FieldsSeq(names) {
+			if from, to, _ := strings.Cut(name, "="); from == value {
+				return to
+			}
+		}
+		return value
+	}}
+}
+
+// need returns the function that empties rows without some values.
+func need(fields string) func(x *Export, _ int64, _, row object) {
+	return func(_ *Export, _ int64, _, row object) {
+		for field := range strings.FieldsSeq(fields) {
+			if row[field] == nil || row[field] == "" {
+				clear(row)
+				return
+			}
+		}
+	}
 }
 
 // details are the kinds whose values become fields of others, and their paths in the REST API.
 var details = map[string]string{
 	"dcim.manufacturer": "dcim/manufacturers", "dcim.devicerole": "dcim/device-roles", "dcim.platform": "dcim/platforms",
 	"tenancy.tenant": "tenancy/tenants", "ipam.role": "ipam/roles", "extras.tag": "", terminations: "", tags: "",
+	macs: "dcim/mac-addresses", mappings: "", templateMappings: "", contentTypes: "",
 }
 
-// named are the kinds that have no counterpart, but whose names do in other records, and their paths.
-var named = map[string]string{
+// namedKinds are the kinds that have no counterpart, but whose names do in other records, and their paths.
+var namedKinds = map[string]string{
 	"dcim.sitegroup": "dcim/site-groups", "dcim.rackrole": "dcim/rack-roles", "dcim.virtualchassis": "dcim/virtual-chassis",
-	"dcim.powerpanel": "dcim/power-panels", "ipam.vlangroup": "ipam/vlan-groups", "ipam.routetarget": "ipam/route-targets",
+	"dcim.powerpanel": "dcim/power-panels", "ipam.routetarget": "ipam/route-targets", "virtualization.cluster": "virtualization/clusters",
 	"circuits.circuit": "circuits/circuits", "circuits.provider": "circuits/providers", "circuits.providernetwork": "circuits/provider-networks",
-}
-
-// counted are the paths of further kinds, which are counted.
-var counted = map[string]string{
-	"virtualization.virtualmachine": "virtualization/virtual-machines", "ipam.aggregate": "ipam/aggregates", "ipam.iprange": "ipam/ip-ranges",
 }
 
 // used reports whether the export keeps the objects of a kind.
 func (x *Export) used(model string) bool {
 	_, detail := details[model]
-	_, name := named[model]
+	_, name := namedKinds[model]
 	return detail || name || x.kind(model) != nil
 }
 
@@ -115,18 +224,71 @@ func (x *Export) kind(model string) *kind {
 	return nil
 }
 
-// values returns the values of the row of an object, nil for one without a counterpart.
-func (x *Export) values(k kind, number int64, o object) object {
-	row := object{}
+// values returns the values of the row of an object, nil for one without a counterpart, and which members have values
+// that the inventory can't have.
+func (x *Export) values(k kind, number int64, o object) (row object, losses []string) {
+	if x.equal[k.model][number] {
+		return nil, nil
+	}
+	row = object{}
 	for text := range strings.FieldsSeq(k.texts) {
 		field, member, renamed := strings.Cut(text, "=")
 		if !renamed {
 			member = field
 		}
-		row[field] = o.text(member)
+		if _, ok := o[member]; ok {
+			row[field] = o.text(member)
+		}
 	}
-	if k.fill(x, number, o, row); len(row) == 0 {
-		return nil
+	for _, c := range k.columns {
+		has := func(member string) bool { _, ok := o[member]; return ok }
+		if members := strings.Fields(c.members); len(members) == 0 || slices.ContainsFunc(members, has) {
+			row[c.field] = c.value(x, number, o)
+		}
 	}
-	return row
+	if k.fill != nil {
+		k.fill(x, number, o, row)
+	}
+	if len(row) == 0 {
+		return nil, nil
+	}
+	r, _ := x.schema.Named(k.resource)
+	for name, value := range row {
+		why, isLost := value.(lost)
+		f, ok := r.Field(name)
+		switch {
+		case isLost && ok && f.Kind == records.Text:
+			row[name] = ""
+		case isLost:
+			row[name] = nil
+		case ok:
+			if why = misfit(f, value); why != "" {
+				delete(row, name)
+			}
+		}
+		if why != "" {
+			losses = append(losses, fmt.Sprintf("%s %s: %s", k.model, name, why))
+		}
+	}
+	return row, losses
+}
+
+// misfit returns why a field can't have a value, "" if it can or if the row has to be rejected for it.
+func misfit(f *records.Field, value any) lost {
+	switch v := value.(type) {
+	case string:
+		switch {
+		case v == "" || f.Required:
+		case len(f.Enum) > 0 && !f.Open && !slices.Contains(f.Enum, v):
+			return lost("the inventory has no " + v)
+		case f.Max != nil && float64(utf8.RuneCountInString(v)) > *f.Max:
+			return lost(fmt.Sprintf("more than %v characters", *f.Max))
+		}
+	case json.Number, int64:
+		n, _ := strconv.ParseFloat(fmt.Sprint(v), 64)
+		if f.Min != nil && n < *f.Min || f.Max != nil && n > *f.Max {
+			return "is too small or too large"
+		}
+	}
+	return ""
 }

@@ -3,6 +3,7 @@ package netbox
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -11,7 +12,9 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -34,6 +37,13 @@ type Export struct {
 	counts  map[string]int64            // of the kinds that are not read
 	kept    map[string][]string         // the custom fields of KeepUnknown, by resource
 	total   int
+
+	schema  *records.Schema           // which says what fields can have
+	apart   map[int64]bool            // the VLAN groups that are locations of their own
+	equal   map[string]map[int64]bool // by kind, the objects that are equal to another one here
+	suffix  map[string]string         // of the names of objects, by kind and number
+	serials map[string]int            // how many devices have a serial number
+	more    map[string]int64          // further values that can't be imported
 }
 
 // tagged is an object with tags.
@@ -50,7 +60,10 @@ type cableEnd struct {
 }
 
 func newExport() *Export {
-	return &Export{kinds: kinds(), ends: map[int64][]cableEnd{}, tagged: map[tagged][]int64{}, objects: map[string]map[int64]object{}, counts: map[string]int64{}}
+	return &Export{
+		kinds: kinds(), ends: map[int64][]cableEnd{}, tagged: map[tagged][]int64{}, objects: map[string]map[int64]object{}, counts: map[string]int64{},
+		schema: inventory.Schema(), apart: map[int64]bool{}, equal: map[string]map[int64]bool{}, suffix: map[string]string{}, serials: map[string]int{}, more: map[string]int64{},
+	}
 }
 
 // Read reads fixtures: a JSON array of objects with model, pk and fields, up to 1 GiB of text.
@@ -89,8 +102,127 @@ func Read(r io.Reader) (*Export, error) {
 			return nil, err
 		}
 	}
+	x.finish()
 	return x, nil
 }
+
+// finish finds what needs all objects.
+func (x *Export) finish() {
+	x.mapPorts("dcim.frontport", mappings)
+	x.mapPorts("dcim.frontporttemplate", templateMappings)
+	x.keepApart()
+	for _, o := range x.objects["dcim.device"] {
+		x.serials[strings.TrimSpace(o.text("serial"))]++
+	}
+	for i := 0; i < len(x.kinds); {
+		i = x.tellApart(i)
+	}
+}
+
+// identities are the fields that tell the records of a resource apart, which NetBox does not require to differ.
+var identities = map[string][]string{
+	"racks": {"name", "location"}, "devices": {"hostname", "location"}, "vlans": {"vlan_id", "location"}, "terminations": {"name", "device", "kind"},
+	"vrfs": {"name"}, "prefixes": {"prefix", "vrf"}, "addresses": {"address", "vrf"},
+}
+
+// tellApart finds the objects of the kinds of one resource that would be the same record: they get another name, or only
+// the first is imported. It returns the index of the next resource.
+func (x *Export) tellApart(i int) int {
+	type id struct {
+		model  string
+		number int64
+	}
+	same, resource := map[string][]id{}, x.kinds[i].resource
+	for ; i < len(x.kinds) && x.kinds[i].resource == resource; i++ {
+		k := x.kinds[i]
+		if identities[resource] == nil {
+			continue
+		}
+		for _, number := range slices.Sorted(maps.Keys(x.objects[k.model])) {
+			row, _ := x.values(k, number, x.objects[k.model][number])
+			if host, _, _ := strings.Cut(fmt.Sprint(row["address"]), "/"); k.model == addresses && !slices.Contains(sharedRoles, fmt.Sprint(row["role"])) {
+				row["address"] = host
+			}
+			key := ""
+			for _, field := range identities[resource] {
+				key += fmt.Sprint(row[field], " ")
+			}
+			if row != nil {
+				same[key] = append(same[key], id{k.model, number})
+			}
+		}
+	}
+	for _, all := range same {
+		for n, of := range all {
+			if len(all) > 1 {
+				x.suffix[of.model+strconv.FormatInt(of.number, 10)] = x.suffixOf(of.model, of.number, n)
+			}
+			if x.equal[of.model] == nil {
+				x.equal[of.model] = map[int64]bool{}
+			}
+			x.equal[of.model][of.number] = n > 0 && slices.Contains([]string{"vlans", "prefixes", "addresses"}, resource)
+		}
+	}
+	return i
+}
+
+// suffixOf returns what the name of an object ends with if n others before it have the same name.
+func (x *Export) suffixOf(model string, number int64, n int) string {
+	o, by := x.objects[model][number], strconv.FormatInt(number, 10)
+	switch model {
+	case "dcim.device":
+		if by = x.referenced("tenancy.tenant", o["tenant"]).text("name"); by == "" && n == 0 {
+			return ""
+		}
+		by = cmp.Or(by, strconv.FormatInt(number, 10))
+	case "ipam.vrf":
+		by = cmp.Or(o.text("rd"), by)
+	default:
+		_, short, _ := strings.Cut(model, ".")
+		by = short + " " + by
+	}
+	return " (" + by + ")"
+}
+
+// mapPorts gives front ports the members that they had before 4.5. They may have several positions since; the inventory has
+// one.
+func (x *Export) mapPorts(ports, mappings string) {
+	all := map[int64][]any{}
+	for _, n := range slices.Sorted(maps.Keys(x.objects[mappings])) {
+		m := x.objects[mappings][n]
+		all[number(m["front_port"])] = append(all[number(m["front_port"])], map[string]any(m))
+	}
+	for id, port := range x.objects[ports] {
+		rears, _ := port["rear_ports"].([]any)
+		delete(port, "rear_ports")
+		if rears = append(rears, all[id]...); len(rears) > 0 {
+			first, _ := rears[0].(map[string]any)
+			port["rear_port"], port["rear_port_position"] = plain(first["rear_port"]), first["rear_port_position"]
+		}
+		if len(rears) > 1 {
+			x.more[ports+" rear_ports: more than one position"]++
+		}
+	}
+}
+
+// keepApart finds the VLAN groups with a number that another VLAN of the same location has.
+func (x *Export) keepApart() {
+	groups := map[string][]int64{}
+	for _, o := range x.objects["ipam.vlan"] {
+		at := fmt.Sprint(o["vid"], x.vlanBase(o))
+		groups[at] = append(groups[at], number(o["group"]))
+	}
+	for _, all := range groups {
+		for _, group := range all {
+			if group != 0 && (group != all[0] || slices.ContainsFunc(all, func(other int64) bool { return other != group })) {
+				x.apart[group] = true
+			}
+		}
+	}
+}
+
+// sharedRoles are those of addresses that several interfaces may have.
+var sharedRoles = []string{"anycast", "vip", "vrrp", "hsrp", "glbp", "carp"}
 
 // add adds an object, or counts it.
 func (x *Export) add(model string, id int64, o object) error {
@@ -103,12 +235,12 @@ func (x *Export) add(model string, id int64, o object) error {
 	}
 	switch model {
 	case tags:
-		of := tagged{kindOf(o["content_type"]), number(o["object_id"])}
+		of := tagged{x.kindOf(o["content_type"]), number(o["object_id"])}
 		x.tagged[of] = append(x.tagged[of], number(o["tag"]))
 		return nil
 	case terminations:
 		cable := number(o["cable"])
-		x.ends[cable] = append(x.ends[cable], cableEnd{o.text("cable_end"), kindOf(o["termination_type"]), number(o["termination_id"])})
+		x.ends[cable] = append(x.ends[cable], cableEnd{o.text("cable_end"), x.kindOf(o["termination_type"]), number(o["termination_id"])})
 		return nil
 	case "dcim.cable":
 		x.addEnds(id, o)
@@ -131,39 +263,54 @@ func (x *Export) put(model string, id int64, o object) {
 
 // addEnds adds the ends of a cable that the REST API has with it.
 func (x *Export) addEnds(cable int64, o object) {
-	for member, side := range map[string]string{"a_terminations": "A", "b_terminations": "B"} {
+	for _, side := range []string{"A", "B"} {
+		member := "termination_" + strings.ToLower(side) // before 3.3
+		if id := number(o[member+"_id"]); id != 0 {
+			x.ends[cable] = append(x.ends[cable], cableEnd{side, x.kindOf(o[member+"_type"]), id})
+		}
+		member = strings.ToLower(side) + "_terminations"
 		ends, _ := o[member].([]any)
 		for _, end := range ends {
 			if at, ok := end.(map[string]any); ok {
-				x.ends[cable] = append(x.ends[cable], cableEnd{side, kindOf(at["object_type"]), number(at["object_id"])})
+				x.ends[cable] = append(x.ends[cable], cableEnd{side, x.kindOf(at["object_type"]), number(at["object_id"])})
 			}
 		}
 	}
 }
 
-// Unplaced returns the kinds that have no counterpart in the inventory, the most objects first.
+// Unplaced returns the kinds that have no counterpart in the inventory, and the fields of others, as in
+// "dcim.site facility", the most objects first. What KeepUnknown keeps is left out.
 func (x *Export) Unplaced() []importer.Count {
 	counts := maps.Clone(x.counts)
+	maps.Copy(counts, x.more)
 	for _, k := range x.kinds {
 		for number, o := range x.objects[k.model] {
-			if x.values(k, number, o) == nil {
+			row, losses := x.values(k, number, o)
+			switch {
+			case x.equal[k.model][number]:
+				counts[k.model+" equal to another one"]++
+				continue
+			case row == nil:
 				counts[k.model]++
+				continue
+			}
+			for _, loss := range losses {
+				counts[loss]++
+			}
+			for _, a := range x.attributes(k, number, o) {
+				if a.reason != "" || !slices.Contains(x.kept[k.resource], fieldName(a.name)) {
+					counts[k.model+" "+a.name]++
+				}
 			}
 		}
 	}
-	for model := range named {
+	for model := range namedKinds {
 		counts[model] += int64(len(x.objects[model]))
 	}
-	for of, all := range x.tagged {
-		if of.model != "dcim.device" {
-			counts[tags] += int64(len(all))
-		}
-	}
+	counts[macs] = int64(len(x.objects[macs]))
 	for _, o := range x.objects[interfaces] {
-		for _, member := range []string{"lag", "parent"} {
-			if o[member] != nil && x.besides(o, member) == nil {
-				counts[interfaces+" "+member+" of another device"]++
-			}
+		if x.referenced(macs, o["primary_mac_address"]) != nil {
+			counts[macs]--
 		}
 	}
 	return importer.Counts(counts)
@@ -178,7 +325,7 @@ func (x *Export) Source(schema *records.Schema) importer.Source {
 			continue
 		}
 		for _, n := range slices.Sorted(maps.Keys(x.objects[k.model])) {
-			if x.values(k, n, x.objects[k.model][n]) == nil {
+			if row, _ := x.values(k, n, x.objects[k.model][n]); row == nil {
 				continue
 			}
 			rows = append(rows, func() (*importer.Row, error) { return x.row(k, r, n) })
@@ -190,7 +337,7 @@ func (x *Export) Source(schema *records.Schema) importer.Source {
 // row returns the row of an object.
 func (x *Export) row(k kind, r *records.Resource, number int64) (*importer.Row, error) {
 	o := x.objects[k.model][number]
-	values := x.values(k, number, o)
+	values, _ := x.values(k, number, o)
 	x.keep(values, k, r, number, o)
 	line := number
 	if k.model == taggedVLANs {

@@ -29,7 +29,7 @@ const fixtures = `[
 {"model":"extras.tag","pk":1,"fields":{"name":"Edge"}},
 {"model":"extras.taggeditem","pk":1,"fields":{"content_type":["dcim","device"],"object_id":7,"tag":1}},
 {"model":"dcim.interface","pk":1,"fields":{"name":"ge-0","device":7,"enabled":false,"speed":1000000,"mtu":9000,"lag":2}},
-{"model":"dcim.interface","pk":2,"fields":{"name":"ae0","type":"lag","device":7,"mode":"tagged","untagged_vlan":5,"tagged_vlans":[6,5]}},
+{"model":"dcim.interface","pk":2,"fields":{"name":"ae0","type":"lag","device":7,"mtu":null,"parent":null,"mode":"tagged","untagged_vlan":5,"tagged_vlans":[6,5]}},
 {"model":"dcim.interface","pk":3,"fields":{"name":"ae0.7","type":"virtual","device":7,"parent":2,"mode":"access","untagged_vlan":5}},
 {"model":"dcim.interface","pk":4,"fields":{"name":"ge-0","device":8,"lag":2,"untagged_vlan":5,"tagged_vlans":[6]}},
 {"model":"dcim.cable","pk":1,"fields":{}}]`
@@ -49,7 +49,7 @@ func TestFetch(t *testing.T) {
 		},
 		"dcim/interfaces": {
 			`{"id":1,"name":"ge-0","device":{"id":7},"enabled":false,"speed":1000000,"mtu":9000,"lag":{"id":2}}`,
-			`{"id":2,"name":"ae0","type":{"value":"lag"},"device":{"id":7},"mode":{"value":"tagged"},"untagged_vlan":{"id":5},"tagged_vlans":[{"id":6},{"id":5}]}`,
+			`{"id":2,"name":"ae0","type":{"value":"lag"},"device":{"id":7},"mtu":null,"parent":null,"mode":{"value":"tagged"},"untagged_vlan":{"id":5},"tagged_vlans":[{"id":6},{"id":5}]}`,
 			`{"id":3,"name":"ae0.7","type":{"value":"virtual"},"device":{"id":7},"parent":{"id":2},"mode":{"value":"access"},"untagged_vlan":{"id":5}}`,
 			`{"id":4,"name":"ge-0","device":{"id":8},"lag":{"id":2},"untagged_vlan":{"id":5},"tagged_vlans":[{"id":6}]}`,
 		},
@@ -79,7 +79,7 @@ func TestFetch(t *testing.T) {
 	require.NoError(t, err)
 	got, err := netbox.Fetch(t.Context(), server.URL, "secret", nil)
 	require.NoError(t, err)
-	require.Equal(t, []importer.Count{{Kind: "dcim.cable", Objects: 1}, {Kind: "dcim.interface lag of another device", Objects: 1}, {Kind: "dcim.interface tagged_vlans", Objects: 1}}, want.Unplaced())
+	require.Equal(t, []importer.Count{{Kind: "dcim.cable", Objects: 1}, {Kind: "dcim.interface lag: is an interface of another device", Objects: 1}, {Kind: "dcim.interface tagged_vlans", Objects: 1}, {Kind: "dcim.interface untagged_vlan: the interface has no mode with VLANs", Objects: 1}}, want.Unplaced())
 	require.Equal(t, want.Unplaced(), got.Unplaced())
 	wanted := rows(t, want)
 	require.Equal(t, wanted, rows(t, got))

@@ -2,198 +2,310 @@ package netbox
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
-// The rows of objects. References are natural keys.
+// The values of fields. References are natural keys.
 
-func (x *Export) region(_ int64, o, row object) {
-	row["kind"], row["site_code"], row["parent"] = "region", "region-"+o.text("slug"), x.regionKey(o["parent"])
+// codePrefixes begin the site codes of locations that are no sites.
+var codePrefixes = map[string]string{"dcim.region": "region-", vlanGroups: "vlan-group-"}
+
+// maxCode bounds the length of a site code (inventory.Location).
+const maxCode = 50
+
+// code returns the natural key of the location that an object is here, nil for one that is none.
+func (x *Export) code(model string, ref any) any {
+	o := x.referenced(model, ref)
+	if o == nil {
+		return nil
+	}
+	code := codePrefixes[model] + o.text("slug")
+	if model == "dcim.location" { // whose slug is unique within the site
+		code = x.referenced("dcim.site", o["site"]).text("slug") + "/" + code
+	}
+	if len(code) > maxCode || o.text("slug") == "" {
+		code = fmt.Sprintf("%s-%d", strings.ReplaceAll(model, ".", "-"), number(ref))
+	}
+	return object{"site_code": code}
 }
 
-// keyOf returns what key returns for the object that a field refers to, nil for none.
-func (x *Export) keyOf(model string, ref any, key func(o object) any) any {
-	if o := x.referenced(model, ref); o != nil {
-		return key(o)
+func siteCode(model string) column {
+	return column{"site_code", "", func(x *Export, id int64, _ object) any {
+		return x.code(model, json.Number(strconv.FormatInt(id, 10))).(object)["site_code"]
+	}}
+}
+
+// within returns the natural key of the location that the first of some members refers to: member=kind.
+func (x *Export) within(o object, members string) any {
+	for member := range strings.FieldsSeq(members) {
+		name, model, _ := strings.Cut(member, "=")
+		if code := x.code(model, o[name]); code != nil {
+			return code
+		}
 	}
 	return nil
 }
 
-func (x *Export) regionKey(ref any) any {
-	return x.keyOf("dcim.region", ref, func(o object) any { return object{"site_code": "region-" + o.text("slug")} })
+// parent is the column of the location that one is within.
+func parent(members, of string) column {
+	return column{"parent", members, func(x *Export, _ int64, o object) any { return x.within(o, of) }}
 }
 
-func (x *Export) site(_ int64, o, row object) {
-	row["kind"], row["parent"] = "site", x.regionKey(o["region"])
-	if lat, lon := o.decimal("latitude"), o.decimal("longitude"); lat != nil && lon != nil {
-		row["lat"], row["lon"] = lat, lon
+// coordinate is a column that needs the other coordinate.
+func coordinate(field, member, other string) column {
+	return column{field, member, func(_ *Export, _ int64, o object) any {
+		if o.decimal(other) == nil {
+			return nil
+		}
+		return o.decimal(member)
+	}}
+}
+
+// place returns the natural key of where an object is: what it names by its kind, its location, or its site.
+func (x *Export) place(_ int64, o object) any {
+	for _, name := range []string{"scope", "termination"} {
+		if id := o[name+"_id"]; number(id) != 0 {
+			model := x.kindOf(o[name+"_type"])
+			if k := x.kind(model); k != nil && k.resource == "locations" && model != vlanGroups {
+				return x.code(model, id)
+			}
+			return lost("refers to " + model)
+		}
+	}
+	if number(o["provider_network"]) != 0 {
+		return lost("refers to circuits.providernetwork")
+	}
+	return x.within(o, "location=dcim.location site=dcim.site")
+}
+
+// vlanBase returns where a VLAN is: at its site, or where its group is.
+func (x *Export) vlanBase(o object) any {
+	if site := x.code("dcim.site", o["site"]); site != nil {
+		return site
+	}
+	if group := x.referenced(vlanGroups, o["group"]); group != nil {
+		return x.place(0, group)
+	}
+	return nil
+}
+
+// vlanPlace returns where a VLAN is, and the location of its group if that has one of its own.
+func (x *Export) vlanPlace(_ int64, o object) any {
+	if x.apart[number(o["group"])] {
+		return x.code(vlanGroups, o["group"])
+	}
+	return x.vlanBase(o)
+}
+
+// groupApart empties the rows of groups whose VLANs need no location of their own.
+func (x *Export) groupApart(number int64, _, row object) {
+	if !x.apart[number] {
+		clear(row)
 	}
 }
 
-// room fills the row of a location within a site.
-func (x *Export) room(_ int64, o, row object) {
-	row["kind"], row["site_code"], row["parent"] = "room", x.roomCode(o), x.siteOf(o)
-	if parent := x.referenced("dcim.location", o["parent"]); parent != nil {
-		row["parent"] = object{"site_code": x.roomCode(parent)}
-	}
-}
-
-// roomCode returns the site code of a location within a site, whose slug is unique within the site.
-func (x *Export) roomCode(o object) string {
-	return x.referenced("dcim.site", o["site"]).text("slug") + "/" + o.text("slug")
-}
-
-// siteOf returns the natural key of the site of an object, nil for none.
-func (x *Export) siteOf(o object) any {
-	return x.keyOf("dcim.site", o["site"], func(site object) any { return object{"site_code": site.text("slug")} })
-}
-
-// locationOf returns the natural key of where an object is: the location within its site, or the site.
-func (x *Export) locationOf(o object) any {
-	if room := x.referenced("dcim.location", o["location"]); room != nil {
-		return object{"site_code": x.roomCode(room)}
-	}
-	return x.siteOf(o)
-}
-
-// rackStatus are the statuses that the inventory has under another name.
-var rackStatus = map[string]string{"available": "active"}
-
-func (x *Export) rack(_ int64, o, row object) {
-	status := o.text("status")
-	row["status"], row["location"], row["height"], row["tenant"] = cmp.Or(rackStatus[status], status), x.locationOf(o), o["u_height"], x.tenant(o)
-}
-
-func (x *Export) tenant(o object) string {
-	return x.referenced("tenancy.tenant", o["tenant"]).text("name")
-}
-
-func (x *Export) deviceType(_ int64, o, row object) {
-	row["manufacturer"] = x.referenced("dcim.manufacturer", o["manufacturer"]).text("name")
-	if height := units(o.text("u_height")); height > 0 {
-		row["height"] = height
-	}
-}
-
-// typeKey returns the natural key of a device type, nil for none.
-func (x *Export) typeKey(ref any) any {
-	return x.keyOf("dcim.devicetype", ref, func(o object) any {
-		return object{"manufacturer": x.referenced("dcim.manufacturer", o["manufacturer"]).text("name"), "model": o.text("model")}
-	})
-}
-
-// portTemplate returns the function that fills the row of a port template. Those of module types have no counterpart.
-func portTemplate(kind string) func(x *Export, _ int64, o, row object) {
-	return func(x *Export, _ int64, o, row object) {
-		row["device_type"], row["kind"] = x.typeKey(o["device_type"]), kind
+// vlanOf returns the function for the natural key of the VLAN that a member refers to.
+func vlanOf(member string) func(x *Export, _ int64, o object) any {
+	return func(x *Export, _ int64, o object) any {
+		vlan := x.referenced("ipam.vlan", o[member])
 		switch {
-		case row["device_type"] == nil:
-			clear(row)
-		case kind == "rear-port":
-			row["positions"] = o["positions"]
-		case kind == "front-port":
-			row["rear_port"], row["rear_port_position"] = x.referenced("dcim.rearporttemplate", o["rear_port"]).text("name"), o["rear_port_position"]
+		case vlan == nil:
+			return nil
+		case x.equal["ipam.vlan"][number(o[member])]:
+			return lost("refers to a VLAN that is not imported")
 		}
+		key := object{"vlan_id": vlan["vid"], "location": x.vlanPlace(0, vlan)}
+		if _, ok := key["location"].(lost); ok {
+			key["location"] = nil
+		}
+		return key
 	}
 }
 
-// units returns a number of rack units, of which halves are rounded up.
-func units(text string) int64 {
-	n, err := strconv.ParseFloat(text, 64)
-	if err != nil || n <= 0 {
-		return 0
+// height returns a number of rack units.
+func (x *Export) height(_ int64, o object) any {
+	n, ok := o.decimal("u_height").(float64)
+	switch {
+	case !ok:
+		return nil
+	case n != math.Trunc(n) || n < 1:
+		return lost("no whole number of rack units")
 	}
-	return int64(n + 0.5)
+	return int64(n)
 }
 
-// deviceStatus are the statuses that the inventory has under another name.
-var deviceStatus = map[string]string{
-	"planned": "provisioning", "staged": "provisioning", "failed": "offline", "inventory": "offline", "decommissioning": "decommissioned",
+// name returns the name of an object, with what tells it from others.
+func (x *Export) name(model string, number int64, name string) string {
+	return name + x.suffix[model+strconv.FormatInt(number, 10)]
 }
 
-func (x *Export) device(number int64, o, row object) {
-	of, status := x.referenced("dcim.devicetype", o["device_type"]), o.text("status")
-	row["hostname"], row["location"], row["model"] = x.hostname(number, o), x.deviceLocation(o), of.text("model")
-	row["vendor"] = x.referenced("dcim.manufacturer", of["manufacturer"]).text("name")
-	row["os"] = x.referenced("dcim.platform", o["platform"]).text("name")
-	row["role"] = x.referenced("dcim.devicerole", cmp.Or(o["role"], o["device_role"])).text("name")
-	row["status"], row["tenant"] = cmp.Or(deviceStatus[status], status), x.tenant(o)
-	row["tags"], row["device_type"] = x.tagsOf("dcim.device", number, o), x.typeKey(o["device_type"])
-	address := x.referenced(addresses, cmp.Or(o["primary_ip4"], o["primary_ip6"]))
-	row["ip"], _, _ = strings.Cut(address.text("address"), "/")
-	if rack := x.referenced("dcim.rack", o["rack"]); rack != nil {
-		row["rack"] = object{"name": rack.text("name"), "location": x.locationOf(rack)}
-		if unit := units(o.text("position")); unit > 0 {
-			row["rack_unit"], row["rack_height"] = unit, max(1, units(of.text("u_height")))
-		}
-		if full, _ := of["is_full_depth"].(bool); !full {
-			row["rack_face"] = strings.Replace(o.text("face"), "rear", "back", 1)
-		}
+func (x *Export) rackName(number int64, o object) any {
+	return x.name("dcim.rack", number, o.text("name"))
+}
+
+func (x *Export) vrfName(number int64, o object) any {
+	return x.name("ipam.vrf", number, o.text("name"))
+}
+
+// typeKey returns the natural key of the device type of an object, nil for none.
+func (x *Export) typeKey(_ int64, o object) any {
+	if of := x.referenced("dcim.devicetype", o["device_type"]); of != nil {
+		return object{"manufacturer": x.vendor(0, o), "model": of.text("model")}
 	}
+	return nil
+}
+
+func (x *Export) vendor(_ int64, o object) any {
+	of := x.referenced("dcim.devicetype", o["device_type"])
+	return x.referenced("dcim.manufacturer", of["manufacturer"]).text("name")
+}
+
+func (x *Export) model(_ int64, o object) any {
+	return x.referenced("dcim.devicetype", o["device_type"]).text("model")
 }
 
 // hostname returns the name of a device, or what NetBox shows for one without a name.
-func (x *Export) hostname(number int64, o object) string {
-	of := x.referenced("dcim.devicetype", o["device_type"])
-	vendor := x.referenced("dcim.manufacturer", of["manufacturer"])
-	return cmp.Or(o.text("name"), fmt.Sprintf("%s %s (%d)", vendor.text("name"), of.text("model"), number))
+func (x *Export) hostname(number int64, o object) any {
+	return x.name("dcim.device", number, cmp.Or(o.text("name"), fmt.Sprintf("%s %s (%d)", x.vendor(0, o), x.model(0, o), number)))
 }
 
 // deviceLocation returns the natural key of where a device is: one in a rack is where the rack is.
-func (x *Export) deviceLocation(device object) any {
+func (x *Export) deviceLocation(_ int64, device object) any {
 	if rack := x.referenced("dcim.rack", device["rack"]); rack != nil {
-		return x.locationOf(rack)
+		return x.place(0, rack)
 	}
-	return x.locationOf(device)
+	return x.place(0, device)
 }
 
 // deviceOf returns the natural key of the device of an object, nil for none.
-func (x *Export) deviceOf(o object) any {
-	id := number(o["device"])
-	device := x.objects["dcim.device"][id]
+func (x *Export) deviceOf(_ int64, o object) any {
+	device := x.referenced("dcim.device", o["device"])
 	if device == nil {
 		return nil
 	}
-	return object{"hostname": x.hostname(id, device), "location": x.deviceLocation(device)}
+	return object{"hostname": x.hostname(number(o["device"]), device), "location": x.deviceLocation(0, device)}
 }
 
-// interfaceModes are the modes that the inventory has under another name.
-var interfaceModes = map[string]string{"tagged": "trunk", "tagged-all": "trunk-all"}
+// placeholders are serial numbers that are none, in lower case.
+var placeholders = strings.Fields("n/a na none null unknown tbd tba todo default - -- ? 0 x xxx .")
 
-func (x *Export) networkInterface(_ int64, o, row object) {
-	mode := o.text("mode")
-	row["device"], row["mode"], row["mtu"] = x.deviceOf(o), cmp.Or(interfaceModes[mode], mode), o["mtu"]
-	row["lag"], row["parent"], row["untagged_vlan"] = x.besides(o, "lag"), x.besides(o, "parent"), nil
-	if slices.Contains([]string{"access", "tagged", "tagged-all"}, mode) { // others have no VLANs here
-		row["untagged_vlan"] = x.vlanKey(o["untagged_vlan"])
+// serial returns the serial number of a device. One that several devices have identifies none.
+func (x *Export) serial(_ int64, o object) any {
+	serial := strings.TrimSpace(o.text("serial"))
+	switch {
+	case serial == "":
+		return ""
+	case slices.Contains(placeholders, strings.ToLower(serial)) || strings.Contains(strings.ToLower(serial), "not specified"):
+		return lost("a placeholder")
+	case x.serials[serial] > 1:
+		return lost("several devices have the same")
 	}
-	if enabled, ok := o["enabled"].(bool); ok {
-		row["admin_status"] = map[bool]string{true: "up", false: "down"}[enabled]
-	}
-	if kbps := number(o["speed"]); kbps > 0 {
-		row["speed"] = strconv.FormatInt(kbps, 10) + "kbps"
-	}
+	return serial
 }
 
-// besides returns the natural key of another interface of the same device, nil for none. In NetBox the LAG of
-// an interface may be that of another device of its virtual chassis.
-func (x *Export) besides(o object, member string) any {
-	if other := x.referenced(interfaces, o[member]); other == nil || number(other["device"]) != number(o["device"]) {
+func (x *Export) primary(_ int64, o object) any {
+	ip, _, _ := strings.Cut(x.referenced(addresses, cmp.Or(o["primary_ip4"], o["primary_ip6"])).text("address"), "/")
+	return ip
+}
+
+func (x *Export) rackOf(_ int64, o object) any {
+	rack := x.referenced("dcim.rack", o["rack"])
+	if rack == nil {
 		return nil
 	}
-	return x.key(interfaces, number(o[member]))
+	return object{"name": x.rackName(number(o["rack"]), rack), "location": x.place(0, rack)}
+}
+
+// rackUnit returns the lowest unit that a device occupies. Racks here count from 1 at the bottom, in whole units.
+func (x *Export) rackUnit(_ int64, o object) any {
+	rack, of := x.referenced("dcim.rack", o["rack"]), x.referenced("dcim.devicetype", o["device_type"])
+	position, ok := o.decimal("position").(float64)
+	whole := func(n any) bool { f, ok := n.(float64); return !ok || f == math.Trunc(f) }
+	switch down, _ := rack["desc_units"].(bool); {
+	case !ok || rack == nil:
+		return nil
+	case down:
+		return lost("the units of the rack count downwards")
+	case cmp.Or(number(rack["starting_unit"]), 1) != 1:
+		return lost("the units of the rack do not begin with 1")
+	case !whole(position) || !whole(of.decimal("u_height")):
+		return lost("half a rack unit")
+	}
+	return int64(position)
+}
+
+// heightOfUnit sets the height of a device that occupies units.
+func heightOfUnit(x *Export, _ int64, o, row object) {
+	if _, ok := row["rack_unit"].(int64); ok {
+		n, _ := x.height(0, x.referenced("dcim.devicetype", o["device_type"])).(int64)
+		row["rack_height"] = max(1, n)
+	}
+}
+
+// face returns the face of a rack that a device occupies, "" for both.
+func (x *Export) face(_ int64, o object) any {
+	of := x.referenced("dcim.devicetype", o["device_type"])
+	if full, _ := of["is_full_depth"].(bool); full || x.referenced("dcim.rack", o["rack"]) == nil {
+		return ""
+	}
+	return strings.Replace(o.text("face"), "rear", "back", 1)
+}
+
+// mac returns the address of an interface, since 4.2 that of an object of its own.
+func (x *Export) mac(_ int64, o object) any {
+	return cmp.Or(o.text("mac_address"), x.referenced(macs, o["primary_mac_address"]).text("mac_address"))
+}
+
+func enabled(_ *Export, _ int64, o object) any {
+	return map[bool]string{true: "up", false: "down"}[o["enabled"] == true]
+}
+
+func speed(_ *Export, _ int64, o object) any {
+	if kbps := number(o["speed"]); kbps > 0 {
+		return strconv.FormatInt(kbps, 10) + "kbps"
+	}
+	return ""
+}
+
+// besides is a column with the natural key of another interface of the same device. In NetBox the LAG of an
+// interface may be that of another device of its virtual chassis.
+func besides(member string) column {
+	return column{member, member, func(x *Export, _ int64, o object) any {
+		other := x.referenced(interfaces, o[member])
+		switch {
+		case other == nil:
+			return nil
+		case number(other["device"]) != number(o["device"]):
+			return lost("is an interface of another device")
+		}
+		return x.key(interfaces, number(o[member]))
+	}}
+}
+
+// untagged returns the natural key of the untagged VLAN. NetBox keeps those of interfaces with another mode.
+func (x *Export) untagged(_ int64, o object) any {
+	vlan := vlanOf("untagged_vlan")(x, 0, o)
+	if vlan != nil && !slices.Contains([]string{"access", "tagged", "tagged-all"}, o.text("mode")) {
+		return lost("the interface has no mode with VLANs")
+	}
+	return vlan
 }
 
 // taggedVLAN fills the row of a VLAN of a trunk. NetBox keeps those of interfaces with another mode.
 func (x *Export) taggedVLAN(_ int64, o, row object) {
 	of := o["interface"].(int64)
-	if vlan := x.vlanKey(o["vlan"]); vlan != nil && x.objects[interfaces][of].text("mode") == "tagged" {
+	if vlan, ok := vlanOf("vlan")(x, 0, o).(object); ok && x.objects[interfaces][of].text("mode") == "tagged" {
 		row["interface"], row["vlan"] = x.key(interfaces, of), vlan
 	}
 }
+
+func (x *Export) tags(number int64, o object) any { return x.tagsOf("dcim.device", number, o) }
 
 // tagsOf returns the tags of an object: in fixtures they are objects of their own, in the REST API a list.
 func (x *Export) tagsOf(model string, number int64, o object) []string {
@@ -215,48 +327,73 @@ func (x *Export) tagsOf(model string, number int64, o object) []string {
 	return slices.Compact(names)
 }
 
-func (x *Export) rearPort(_ int64, o, row object) {
-	row["device"], row["positions"] = x.deviceOf(o), o["positions"]
-}
-
-func (x *Export) frontPort(_ int64, o, row object) {
-	row["device"], row["rear_port_position"] = x.deviceOf(o), o["rear_port_position"]
-	row["rear_port"] = x.key("dcim.rearport", number(o["rear_port"]))
+func (x *Export) rearPort(_ int64, o object) any {
+	return x.key("dcim.rearport", number(o["rear_port"]))
 }
 
 // key returns the natural key of a port or a termination, nil for none.
 func (x *Export) key(model string, number int64) any {
 	o := x.objects[model][number]
-	switch k := x.kind(model); {
-	case o == nil || k == nil || k.end == "":
+	k := x.kind(model)
+	if o == nil || k == nil || k.end == "" {
 		return nil
-	case k.end == "termination":
-		row := x.values(*k, number, o)
+	}
+	switch k.end {
+	case "termination":
+		row, _ := x.values(*k, number, o)
 		return object{"device": row["device"], "kind": row["kind"], "name": row["name"]}
+	case "front_port":
+		if x.rearPort(0, o) == nil {
+			return nil
+		}
 	}
-	return object{"device": x.deviceOf(o), "name": o.text("name")}
+	return object{"device": x.deviceOf(0, o), "name": o.text("name")}
 }
 
-// termination returns the function that fills the row of a console or power port of a device.
-func termination(kind string) func(x *Export, _ int64, o, row object) {
-	return func(x *Export, _ int64, o, row object) {
-		row["device"], row["kind"], row["location"] = x.deviceOf(o), kind, nil
+// terminationName adds what tells a termination from others of one device and kind: those of power panels of several
+// sites, and a console port and a console server port.
+func terminationName(model string) func(x *Export, number int64, _, row object) {
+	return func(x *Export, number int64, _, row object) {
+		row["name"] = x.name(model, number, fmt.Sprint(row["name"]))
 	}
 }
 
-// powerFeed fills the row of a feed of a power panel, which is at the location of the panel.
-func (x *Export) powerFeed(_ int64, o, row object) {
-	panel := x.referenced("dcim.powerpanel", o["power_panel"])
-	row["device"], row["kind"], row["location"] = nil, "power-feed", x.locationOf(panel)
-	row["name"] = strings.TrimSpace(panel.text("name") + " " + o.text("name"))
+// panelPlace returns where a power feed is: at the location of its panel.
+func (x *Export) panelPlace(_ int64, o object) any {
+	return x.place(0, x.referenced("dcim.powerpanel", o["power_panel"]))
 }
 
-// circuitEnd fills the row of an end of a circuit: its provider, number and side are its name.
-func (x *Export) circuitEnd(_ int64, o, row object) {
+func (x *Export) feedName(_ int64, o object) any {
+	return strings.TrimSpace(x.referenced("dcim.powerpanel", o["power_panel"]).text("name") + " " + o.text("name"))
+}
+
+// circuitName returns the name of an end of a circuit: its provider, number and side.
+func (x *Export) circuitName(_ int64, o object) any {
 	circuit := x.referenced("circuits.circuit", o["circuit"])
 	provider := x.referenced("circuits.provider", circuit["provider"])
-	row["device"], row["kind"], row["location"] = nil, "circuit", x.siteOf(o)
-	row["name"] = strings.TrimSpace(provider.text("name") + " " + circuit.text("cid") + " " + o.text("term_side"))
+	name := strings.TrimSpace(provider.text("name") + " " + circuit.text("cid") + " " + o.text("term_side"))
+	if utf8.RuneCountInString(name) > maxLabel {
+		return fmt.Sprintf("circuit %d %s", number(o["circuit"]), o.text("term_side"))
+	}
+	return name
+}
+
+// lengthUnits are the units of lengths, in metres.
+var lengthUnits = map[string]float64{"km": 1000, "m": 1, "cm": 0.01, "mi": 1609.344, "ft": 0.3048, "in": 0.0254}
+
+// metres returns the length of a cable, which fixtures have in metres too.
+func metres(_ *Export, _ int64, o object) any {
+	length, ok := o.decimal("length").(float64)
+	unit := lengthUnits[o.text("length_unit")]
+	switch {
+	case o.decimal("_abs_length") != nil:
+		return o.decimal("_abs_length")
+	case ok && unit == 0:
+		return lost("without a known unit")
+	case ok:
+		return math.Round(length*unit*10000) / 10000 // as NetBox does
+	}
+	return nil
 }
 
 // cable fills the row of a cable with one end on each side that has a counterpart here.
@@ -265,9 +402,6 @@ func (x *Export) cable(number int64, o, row object) {
 	if len(both) != 2 || both[0].side == both[1].side {
 		clear(row)
 		return
-	}
-	if metres := o.decimal("_abs_length"); metres != nil {
-		row["length"] = metres
 	}
 	for _, end := range both {
 		key := x.key(end.model, end.port)
@@ -280,35 +414,32 @@ func (x *Export) cable(number int64, o, row object) {
 }
 
 // vrfOf returns the natural key of the VRF of an object, nil for none.
-func (x *Export) vrfOf(o object) any {
-	return x.keyOf("ipam.vrf", o["vrf"], func(vrf object) any { return vrf.text("name") })
-}
-
-func (x *Export) vlan(_ int64, o, row object) {
-	row["vlan_id"], row["location"] = o["vid"], x.siteOf(o)
-}
-
-func (x *Export) prefix(_ int64, o, row object) {
-	row["vrf"], row["location"], row["vlan"] = x.vrfOf(o), x.siteOf(o), x.vlanKey(o["vlan"])
-	row["role"] = x.referenced("ipam.role", o["role"]).text("name")
-}
-
-// vlanKey returns the natural key of a VLAN, nil for none.
-func (x *Export) vlanKey(ref any) any {
-	return x.keyOf("ipam.vlan", ref, func(o object) any { return object{"vlan_id": o["vid"], "location": x.siteOf(o)} })
-}
-
-func (x *Export) address(_ int64, o, row object) {
-	row["vrf"], row["interface"] = x.vrfOf(o), nil
-	if kindOf(o["assigned_object_type"]) == interfaces {
-		row["interface"] = x.key(interfaces, number(o["assigned_object_id"]))
+func (x *Export) vrfOf(_ int64, o object) any {
+	if vrf := x.referenced("ipam.vrf", o["vrf"]); vrf != nil {
+		return x.vrfName(number(o["vrf"]), vrf)
 	}
+	return nil
 }
 
-// kindOf returns the kind that a field names: dcim.interface, or a list of the two parts.
-func kindOf(v any) string {
+// assigned returns the natural key of the interface of an address.
+func (x *Export) assigned(_ int64, o object) any {
+	model := x.kindOf(o["assigned_object_type"])
+	switch {
+	case model == "" || number(o["assigned_object_id"]) == 0:
+		return nil
+	case model != interfaces:
+		return lost("belongs to " + model)
+	}
+	return x.key(interfaces, number(o["assigned_object_id"]))
+}
+
+// kindOf returns the kind that a member names: dcim.interface, a list of the two parts, or the number of a content type.
+func (x *Export) kindOf(v any) string {
 	if parts, ok := v.([]any); ok && len(parts) == 2 {
 		return fmt.Sprint(parts[0], ".", parts[1])
+	}
+	if of := x.referenced(contentTypes, v); of != nil {
+		return of.text("app_label") + "." + of.text("model")
 	}
 	kind, _ := v.(string)
 	return kind

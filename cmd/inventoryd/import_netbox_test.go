@@ -1,0 +1,432 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/internal/postgrestest"
+	"github.com/ashlar-go/ashlar/internal/redistest"
+	"github.com/ashlar-go/ashlar/internal/servertest"
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
+)
+
+// netBox is a NetBox that runs until the test ends.
+type netBox struct {
+	t     *testing.T
+	base  string
+	token string
+}
+
+// netBoxConfiguration is its configuration.py: a page has up to 50 objects.
+const netBoxConfiguration = `
+ALLOWED_HOSTS = ['*']
+DATABASES = {'default': {'NAME': 'netbox', 'USER': 'postgres', 'PASSWORD': '', 'HOST': %q, 'PORT': %q}}
+REDIS = {name: {'HOST': %q, 'PORT': %s, 'DATABASE': 0} for name in ('tasks', 'caching')}
+SECRET_KEY = 'only-for-tests-only-for-tests-only-for-tests-only-for-tests'
+API_TOKEN_PEPPERS = {1: 'only-for-tests-only-for-tests-only-for-tests-only-for-tests'}
+CENSUS_REPORTING_ENABLED = False
+MAX_PAGE_SIZE = 50
+`
+
+// startNetBox starts the NetBox of the virtual environment that ASHLAR_NETBOX names, with the database in its file
+// migrated.sql: after netbox migrate, which takes minutes. Without it the test is skipped.
+func startNetBox(t *testing.T) *netBox {
+	t.Helper()
+	dir := os.Getenv("ASHLAR_NETBOX")
+	if dir == "" {
+		t.Skip("NOT TESTED against a NetBox: ASHLAR_NETBOX names no virtual environment that has one, with its database in migrated.sql")
+	}
+	schema := filepath.Join(dir, "migrated.sql")
+	require.FileExists(t, schema)
+	postgres, redis := postgrestest.Start(t, "timezone=UTC", "datestyle=ISO, MDY"), redistest.Start(t, nil)
+	host, port, err := net.SplitHostPort(postgres.Addr())
+	require.NoError(t, err)
+	redisHost, redisPort, err := net.SplitHostPort(redis.Addr)
+	require.NoError(t, err)
+	postgres.Exec(t, "CREATE DATABASE netbox")
+	run := func(root, program string, args ...string) {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, program, args...)
+		cmd.Env = append(os.Environ(), "NETBOX_ROOT="+root, "DJANGO_SUPERUSER_PASSWORD=correct-horse-battery-1")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(out))
+	}
+	root := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "conf"), 0o700))
+	configuration := fmt.Sprintf(netBoxConfiguration, host, port, redisHost, redisPort)
+	require.NoError(t, os.WriteFile(filepath.Join(root, "conf", "configuration.py"), []byte(configuration), 0o600))
+	run(root, "psql", "-q", "-h", host, "-p", port, "-U", "postgres", "-d", "netbox", "-v", "ON_ERROR_STOP=1", "-f", schema)
+	run(root, filepath.Join(dir, "bin", "netbox"), "createsuperuser", "--no-input", "--username", "admin", "--email", "admin@example.org")
+	server := servertest.StartWith(t, filepath.Join(dir, "bin", "gunicorn"), func(port string) []string {
+		return []string{"netbox.wsgi", "-b", "127.0.0.1:" + port, "-w", "1", "--threads", "2", "--no-control-socket"}
+	}, func(ctx context.Context, addr string) error {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr) // the first request waits for the program
+		if err == nil {
+			err = conn.Close()
+		}
+		return err
+	}, func(cmd *exec.Cmd) {
+		cmd.Dir, cmd.Env = root, append(os.Environ(), "NETBOX_ROOT="+root)
+	})
+	n := &netBox{t: t, base: "http://" + server.Addr}
+	token := n.send(http.MethodPost, "users/tokens/provision", object{"username": "admin", "password": "correct-horse-battery-1"})
+	n.token = fmt.Sprintf("nbt_%v.%v", token["key"], token["token"])
+	return n
+}
+
+type object = map[string]any
+
+// send sends a request to the API, and returns the response.
+func (n *netBox) send(method, path string, body any) (o object) {
+	n.t.Helper()
+	n.request(method, path, body, &o)
+	return o
+}
+
+func (n *netBox) request(method, path string, body, to any) {
+	n.t.Helper()
+	text, err := json.Marshal(body)
+	require.NoError(n.t, err)
+	address := n.base + "/api/" + path
+	if !strings.Contains(path, "?") {
+		address += "/"
+	}
+	r, err := http.NewRequestWithContext(n.t.Context(), method, address, bytes.NewReader(text))
+	require.NoError(n.t, err)
+	r.Header.Set("Content-Type", "application/json")
+	if n.token != "" {
+		r.Header.Set("Authorization", "Bearer "+n.token)
+	}
+	response, err := http.DefaultClient.Do(r)
+	require.NoError(n.t, err)
+	defer response.Body.Close()
+	text, err = io.ReadAll(response.Body)
+	require.NoError(n.t, err)
+	require.Less(n.t, response.StatusCode, 300, "%s %s: %s", method, path, text[:min(len(text), 2000)])
+	require.NoError(n.t, json.Unmarshal(text, to))
+}
+
+// add creates objects, and returns their numbers.
+func (n *netBox) add(path string, objects ...object) (ids []any) {
+	n.t.Helper()
+	var all []object
+	n.request(http.MethodPost, path, objects, &all)
+	for _, o := range all {
+		ids = append(ids, o["id"])
+	}
+	return ids
+}
+
+// all returns the objects of a list.
+func (n *netBox) all(path string) (all []object) {
+	n.t.Helper()
+	for {
+		var p struct {
+			Count   int
+			Results []object
+		}
+		n.request(http.MethodGet, fmt.Sprintf("%s/?limit=50&ordering=id&offset=%d", path, len(all)), nil, &p)
+		if all = append(all, p.Results...); len(all) >= p.Count || len(p.Results) == 0 {
+			return all
+		}
+	}
+}
+
+// TestImportFromNetBox imports from a real NetBox, and compares each object with what the API of NetBox says.
+func TestImportFromNetBox(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a NetBox")
+	}
+	t.Parallel()
+	begin := time.Now()
+	n := startNetBox(t)
+	t.Logf("started after %s", time.Since(begin))
+	fillNetBox(n)
+	t.Logf("filled after %s", time.Since(begin))
+	database := filepath.Join(t.TempDir(), "inventory.db")
+	command := func(args ...string) string {
+		var out, errs bytes.Buffer
+		require.NoError(t, run(t.Context(), cli.Env{
+			Args: append(append([]string{"import", "netbox"}, args...), n.base), Stdout: &out, Stderr: &errs,
+			Environ: map[string]string{"DATABASE_URL": database, "LOG_LEVEL": "error", "NETBOX_TOKEN": n.token},
+		}), errs.String())
+		return errs.String()
+	}
+	said := command()
+	t.Logf("imported after %s: %s", time.Since(begin), said)
+	for _, line := range []string{
+		"dcim.device serial_number: a placeholder", "dcim.device serial_number: several devices have the same",
+		"dcim.device rack_unit: the units of the rack count downwards", "dcim.device rack_unit: the units of the rack do not begin with 1",
+		"dcim.frontport rear_ports: more than one position", "ipam.prefix location: refers to dcim.sitegroup",
+		"circuits.circuittermination location: refers to circuits.providernetwork", "dcim.cable\n", "ipam/fhrp-groups", "virtualization.cluster\n",
+	} {
+		require.Contains(t, said, line)
+	}
+	require.Contains(t, command(), " 0 created, 0 updated, ")
+	compareNetBox(n, database)
+	t.Logf("compared after %s", time.Since(begin))
+}
+
+// fillNetBox creates objects of all kinds that the inventory has, and some that it has not.
+func fillNetBox(n *netBox) {
+	one := func(path string, o object) any { n.t.Helper(); return n.add(path, o)[0] }
+	named := func(path, name string, more object) any {
+		n.t.Helper()
+		o := object{"name": name, "slug": strings.ReplaceAll(strings.ToLower(name), " ", "-")}
+		for k, v := range more {
+			o[k] = v
+		}
+		return one(path, o)
+	}
+	region := named("dcim/regions", "Austria", nil)
+	tirol := named("dcim/regions", "Tirol", object{"parent": region})
+	group := named("dcim/site-groups", "Offices", nil)
+	vienna := named("dcim/sites", "Vienna", object{"region": region, "latitude": 48.2, "longitude": 16.37, "time_zone": "Europe/Vienna", "physical_address": "Ring 1", "facility": "DC 1", "group": group})
+	graz := named("dcim/sites", "Graz", object{"region": tirol})
+	hall := named("dcim/locations", "Hall 1", object{"site": vienna})
+	cage := named("dcim/locations", "Cage", object{"site": vienna, "parent": hall})
+	tenants := []any{named("tenancy/tenants", "Red", nil), named("tenancy/tenants", "Blue", nil)}
+	racks := n.add("dcim/racks",
+		object{"name": "R1", "site": vienna, "location": hall, "u_height": 42, "serial": "RS1", "asset_tag": "RA1", "status": "available", "tenant": tenants[0]},
+		object{"name": "R2", "site": vienna, "u_height": 42, "desc_units": true},
+		object{"name": "R3", "site": graz, "u_height": 10, "starting_unit": 50, "description": "wall"},
+		object{"name": "R4", "site": vienna, "location": cage, "u_height": 20})
+	maker := named("dcim/manufacturers", "Acme", nil)
+	role, platform := named("dcim/device-roles", "Access", nil), named("dcim/platforms", "AcmeOS", nil)
+	types := n.add("dcim/device-types",
+		object{"manufacturer": maker, "model": "SW48", "slug": "sw48", "u_height": 1, "part_number": "P-48"},
+		object{"manufacturer": maker, "model": "PP12", "slug": "pp12", "u_height": 2, "is_full_depth": false},
+		object{"manufacturer": maker, "model": "Half", "slug": "half", "u_height": 0.5})
+	n.add("dcim/interface-templates", object{"device_type": types[2], "name": "mgmt", "type": "1000base-t"})
+	rearTemplate := one("dcim/rear-port-templates", object{"device_type": types[1], "name": "T1", "type": "lc", "positions": 2})
+	n.add("dcim/front-port-templates", object{"device_type": types[1], "name": "F1", "type": "lc", "rear_ports": []object{{"position": 1, "rear_port": rearTemplate, "rear_port_position": 2}}})
+	device := func(name any, site any, more object) object {
+		o := object{"name": name, "site": site, "device_type": types[0], "role": role, "status": "active"}
+		for k, v := range more {
+			o[k] = v
+		}
+		return o
+	}
+	var switches []object
+	for i := range 60 { // more than a page
+		switches = append(switches, device(fmt.Sprintf("sw%d", i), graz, object{"serial": fmt.Sprintf("S%d", i), "platform": platform}))
+	}
+	n.add("dcim/devices", switches...)
+	devices := n.add("dcim/devices",
+		device("core", vienna, object{"location": hall, "rack": racks[0], "position": 10, "face": "front", "serial": "N/A", "comments": "two\nlines", "tenant": tenants[0], "status": "staged"}),
+		device("down", vienna, object{"rack": racks[1], "position": 3, "face": "front", "serial": "N/A"}),
+		device("wall", graz, object{"rack": racks[2], "position": 55, "face": "rear", "serial": "SAME", "status": "failed"}),
+		device("twin", vienna, object{"serial": "SAME", "tenant": tenants[0]}),
+		device("twin", vienna, object{"tenant": tenants[1]}),
+		device(nil, graz, nil),
+		device("panel", vienna, object{"location": cage, "rack": racks[3], "position": 5, "face": "rear", "device_type": types[1]}),
+		device("far", graz, object{"device_type": types[1]}))
+	vrfs := n.add("ipam/vrfs", object{"name": "blue", "rd": "65000:1"}, object{"name": "twin", "rd": "65000:2"}, object{"name": "twin", "rd": "65000:3"})
+	groups := []any{
+		named("ipam/vlan-groups", "Prod", nil), named("ipam/vlan-groups", "Lab", nil),
+		named("ipam/vlan-groups", "Local", object{"scope_type": "dcim.site", "scope_id": graz}),
+	}
+	vlans := n.add("ipam/vlans", object{"vid": 100, "name": "users", "group": groups[0]}, object{"vid": 100, "name": "test", "group": groups[1], "status": "reserved"},
+		object{"vid": 7, "name": "local", "group": groups[2]}, object{"vid": 8, "name": "guests", "site": vienna, "description": "free"})
+	var ports []object
+	for i := range 120 { // several pages
+		ports = append(ports, object{"device": devices[0], "name": fmt.Sprintf("ge%d", i), "type": "1000base-t", "enabled": i%2 == 0, "mtu": 1500, "speed": 1000000, "description": fmt.Sprintf("to %d", i)})
+	}
+	interfaces := n.add("dcim/interfaces", ports...)
+	lag := one("dcim/interfaces", object{"device": devices[0], "name": "ae0", "type": "lag", "mode": "tagged", "untagged_vlan": vlans[3], "tagged_vlans": []any{vlans[3]}})
+	more := n.add("dcim/interfaces", object{"device": devices[0], "name": "xe0", "type": "10gbase-x-sfpp", "lag": lag},
+		object{"device": devices[0], "name": "ae0.8", "type": "virtual", "parent": lag, "mode": "access", "untagged_vlan": vlans[3]},
+		object{"device": devices[1], "name": "e1", "type": "1000base-t", "mode": "access", "untagged_vlan": vlans[0]},
+		object{"device": devices[1], "name": "e2", "type": "1000base-t", "mode": "tagged", "tagged_vlans": []any{vlans[1]}})
+	mac := n.add("dcim/mac-addresses", object{"mac_address": "02:00:00:00:00:01", "assigned_object_type": "dcim.interface", "assigned_object_id": more[0]},
+		object{"mac_address": "02:00:00:00:00:02", "assigned_object_type": "dcim.interface", "assigned_object_id": more[0]})
+	n.send(http.MethodPatch, fmt.Sprintf("dcim/interfaces/%v", more[0]), object{"primary_mac_address": mac[1]})
+	rears := n.add("dcim/rear-ports", object{"device": devices[6], "name": "trunk", "type": "mpo", "positions": 12}, object{"device": devices[7], "name": "trunk", "type": "mpo", "positions": 12})
+	var fronts []object
+	for i := range 6 {
+		fronts = append(fronts, object{"device": devices[6], "name": fmt.Sprintf("f%d", i), "type": "lc", "rear_ports": []object{{"position": 1, "rear_port": rears[0], "rear_port_position": 12 - i}}})
+	}
+	frontIDs := n.add("dcim/front-ports", fronts...)
+	n.add("dcim/front-ports", object{"device": devices[7], "name": "duplex", "type": "lc", "positions": 2, "rear_ports": []object{
+		{"position": 1, "rear_port": rears[1], "rear_port_position": 3}, {"position": 2, "rear_port": rears[1], "rear_port_position": 4},
+	}})
+	console := one("dcim/console-ports", object{"device": devices[0], "name": "con", "type": "rj-45"})
+	server := one("dcim/console-server-ports", object{"device": devices[1], "name": "con", "type": "rj-45"})
+	power := one("dcim/power-ports", object{"device": devices[0], "name": "PSU1", "type": "iec-60320-c14"})
+	panels := n.add("dcim/power-panels", object{"name": "P", "site": vienna}, object{"name": "P", "site": graz})
+	feeds := n.add("dcim/power-feeds", object{"name": "A", "power_panel": panels[0]}, object{"name": "A", "power_panel": panels[1]})
+	provider := named("circuits/providers", "Carrier", nil)
+	cloud := one("circuits/provider-networks", object{"provider": provider, "name": "cloud"})
+	circuit := one("circuits/circuits", object{"cid": "C-1", "provider": provider, "type": named("circuits/circuit-types", "Fibre", nil), "status": "active"})
+	sides := n.add("circuits/circuit-terminations", object{"circuit": circuit, "term_side": "A", "termination_type": "dcim.site", "termination_id": vienna, "xconnect_id": "X1"},
+		object{"circuit": circuit, "term_side": "Z", "termination_type": "circuits.providernetwork", "termination_id": cloud})
+	end := func(kind string, id any) []object { return []object{{"object_type": kind, "object_id": id}} }
+	n.add("dcim/cables",
+		object{"a_terminations": end("dcim.interface", interfaces[0]), "b_terminations": end("dcim.frontport", frontIDs[0]), "type": "smf", "label": "c1", "color": "ff0000", "length": 250, "length_unit": "cm"},
+		object{"a_terminations": end("dcim.rearport", rears[0]), "b_terminations": end("dcim.rearport", rears[1]), "status": "planned", "length": 10, "length_unit": "ft"},
+		object{"a_terminations": end("dcim.interface", interfaces[1]), "b_terminations": end("dcim.interface", more[2])},
+		object{"a_terminations": end("dcim.consoleport", console), "b_terminations": end("dcim.consoleserverport", server)},
+		object{"a_terminations": end("dcim.powerport", power), "b_terminations": end("dcim.powerfeed", feeds[0])},
+		object{"a_terminations": end("dcim.interface", interfaces[2]), "b_terminations": end("circuits.circuittermination", sides[0])},
+		object{"a_terminations": append(end("dcim.interface", interfaces[3]), end("dcim.interface", interfaces[4])...), "b_terminations": end("dcim.interface", interfaces[5])})
+	n.add("ipam/prefixes", object{"prefix": "10.0.0.0/16", "status": "container"},
+		object{"prefix": "10.0.1.0/24", "scope_type": "dcim.site", "scope_id": vienna, "vlan": vlans[3], "role": named("ipam/roles", "Users", nil)},
+		object{"prefix": "10.0.2.0/24", "scope_type": "dcim.location", "scope_id": cage, "vrf": vrfs[0]}, object{"prefix": "10.0.3.0/24", "scope_type": "dcim.region", "scope_id": tirol},
+		object{"prefix": "10.0.4.0/24", "scope_type": "dcim.sitegroup", "scope_id": group}, object{"prefix": "10.0.1.0/24", "vrf": vrfs[2], "vlan": vlans[1]}, object{"prefix": "2001:db8::/48"})
+	fhrp := one("ipam/fhrp-groups", object{"protocol": "vrrp2", "group_id": 1})
+	ips := n.add("ipam/ip-addresses", object{"address": "10.0.1.1/24", "assigned_object_type": "dcim.interface", "assigned_object_id": lag, "dns_name": "core.example.org"},
+		object{"address": "10.0.2.1/24", "vrf": vrfs[0], "status": "reserved"}, object{"address": "10.0.1.254/24", "assigned_object_type": "ipam.fhrpgroup", "assigned_object_id": fhrp, "role": "vrrp"},
+		object{"address": "2001:db8::1/64", "status": "slaac", "description": "v6"})
+	n.send(http.MethodPatch, fmt.Sprintf("dcim/devices/%v", devices[0]), object{"primary_ip4": ips[0]})
+	n.add("virtualization/clusters", object{"name": "vm", "type": named("virtualization/cluster-types", "KVM", nil), "scope_type": "dcim.site", "scope_id": graz})
+}
+
+// comparison says which fields of the records of a resource are which members of the objects of a list of NetBox.
+type comparison struct {
+	list, resource, only string // only has the field and value of the records that come from the list
+	fields               string // field=member
+	rename               map[string]string
+}
+
+func comparisons() []comparison {
+	return []comparison{
+		{list: "dcim/regions", resource: "locations", only: "kind=region", fields: "name=name parent_id.name=parent.name"},
+		{list: "dcim/sites", resource: "locations", only: "kind=site", fields: "name=name site_code=slug parent_id.name=region.name lat=latitude lon=longitude timezone=time_zone address=physical_address"},
+		{list: "dcim/locations", resource: "locations", only: "kind=room", fields: "name=name"},
+		{list: "dcim/racks", resource: "racks", fields: "name=name height=u_height serial_number=serial asset_tag=asset_tag status=status.value tenant=tenant.name description=description location_id.name=location.name|site.name", rename: map[string]string{"available": "active"}},
+		{
+			list: "dcim/devices", resource: "devices", fields: "hostname=name role=role.name os=platform.name status=status.value tenant=tenant.name model=device_type.model vendor=device_type.manufacturer.name" +
+				" device_type_id.model=device_type.model notes=comments rack_id.name=rack.name rack_unit=position rack_position=position location_id.name=location.name|rack.location|site.name serial_number=serial ip=primary_ip.address",
+			rename: map[string]string{
+				"staged": "provisioning", "failed": "offline", "twin@Red": "twin (Red)", "twin@Blue": "twin (Blue)", "N/A": "", "SAME": "",
+				"rack_unit=3": "", "rack_unit=55": "", "rack_position=3": "3.0", "rack_position=5": "5.0", "rack_position=10": "10.0", "rack_position=55": "55.0", "hostname=": "Acme SW48 (66)", "10.0.1.1/24": "10.0.1.1",
+			},
+		},
+		{
+			list: "dcim/interfaces", resource: "interfaces", fields: "device_id.hostname=device.name name=name type=type.value description=description mtu=mtu mac_address=mac_address admin_status=enabled" +
+				" speed_mbps=speed mode=mode.value lag_id.name=lag.name parent_id.name=parent.name untagged_vlan_id.name=untagged_vlan.name",
+			rename: map[string]string{"admin_status=true": "up", "admin_status=false": "down", "tagged": "trunk", "speed_mbps=1000000": "1000"},
+		},
+		{list: "dcim/rear-ports", resource: "rear-ports", fields: "device_id.hostname=device.name name=name type=type.value positions=positions"},
+		{list: "dcim/front-ports", resource: "front-ports", fields: "device_id.hostname=device.name name=name type=type.value rear_port_position=rear_ports.rear_port_position"},
+		{list: "ipam/vrfs", resource: "vrfs", fields: "name=name rd=rd", rename: map[string]string{"65000:2@twin": "", "twin@65000:2": "twin (65000:2)", "twin@65000:3": "twin (65000:3)"}},
+		{list: "ipam/vlans", resource: "vlans", fields: "vlan_id=vid name=name status=status.value description=description location_id.name=group.name|site.name", rename: map[string]string{"Local": "Graz"}},
+		{
+			list: "ipam/prefixes", resource: "prefixes", fields: "prefix=prefix status=status.value role=role.name vrf_id.rd=vrf.rd location_id.name=scope.name vlan_id.name=vlan.name description=description",
+			rename: map[string]string{"Offices": ""},
+		},
+		{
+			list: "ipam/ip-addresses", resource: "addresses",
+			fields: "address=address status=status.value role=role.value vrf_id.rd=vrf.rd dns_name=dns_name description=description interface_id.name=assigned_object.name",
+		},
+		{list: "dcim/cables", resource: "cables", fields: "type=type status=status.value label=label color=color length=metres description=description"},
+		{list: "circuits/circuit-terminations", resource: "terminations", only: "kind=circuit", fields: "label=xconnect_id location_id.name=termination.name", rename: map[string]string{"cloud": ""}},
+	}
+}
+
+// compareNetBox compares the records of a database with the objects of a NetBox.
+func compareNetBox(n *netBox, database string) {
+	store, err := sqlite.Open(n.t.Context(), database, inventory.Schema(), nil)
+	require.NoError(n.t, err)
+	defer func() { require.NoError(n.t, store.Close()) }()
+	byID, byResource := map[string]object{}, map[string][]object{}
+	for _, r := range store.Schema().Resources() {
+		for rec, err := range records.All(n.t.Context(), store, &records.Query{Resource: r, Limit: 1000}) {
+			require.NoError(n.t, err)
+			text, err := json.Marshal(rec)
+			require.NoError(n.t, err)
+			var o object
+			require.NoError(n.t, json.Unmarshal(text, &o))
+			byID[rec.Meta().ID] = o
+			byResource[r.Name] = append(byResource[r.Name], o)
+		}
+	}
+	follow := func(o object, path string) string {
+		var value any = o
+		for name := range strings.SplitSeq(path, ".") {
+			if list, ok := value.([]any); ok && len(list) > 0 {
+				value = list[0]
+			}
+			if id, ok := value.(string); ok && byID[id] != nil {
+				value = byID[id]
+			}
+			o, _ := value.(object)
+			value = o[name]
+		}
+		switch v := value.(type) {
+		case nil:
+			return ""
+		case float64:
+			return strconv.FormatFloat(v, 'f', -1, 64)
+		}
+		return fmt.Sprint(value)
+	}
+	total, values := 0, 0
+	for _, c := range comparisons() {
+		var want, got []string
+		for _, o := range n.all(c.list) {
+			if c.list == "dcim/cables" {
+				if len(o["a_terminations"].([]any)) > 1 { // the inventory has no such cable
+					continue
+				}
+				unit := map[string]float64{"cm": 0.01, "ft": 0.3048}[follow(o, "length_unit.value")]
+				if length, ok := o["length"].(float64); ok {
+					o["metres"] = length * unit
+				}
+			}
+			var line []string
+			for pair := range strings.FieldsSeq(c.fields) {
+				field, member, _ := strings.Cut(pair, "=")
+				value := ""
+				for path := range strings.SplitSeq(member, "|") {
+					if value == "" {
+						value = follow(o, path)
+					}
+				}
+				for _, key := range []string{value, field + "=" + value, value + "@" + follow(o, "tenant.name"), value + "@" + follow(o, "rd")} {
+					if to, ok := c.rename[key]; ok && (key != value || field != "description") {
+						value = to
+					}
+				}
+				line = append(line, field+"="+value)
+			}
+			want, values = append(want, strings.Join(line, " ")), values+len(line)
+		}
+		for _, o := range byResource[c.resource] {
+			if field, value, ok := strings.Cut(c.only, "="); ok && follow(o, field) != value {
+				continue
+			}
+			var line []string
+			for pair := range strings.FieldsSeq(c.fields) {
+				field, _, _ := strings.Cut(pair, "=")
+				line = append(line, field+"="+follow(o, field))
+			}
+			got = append(got, strings.Join(line, " "))
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		assert.Equal(n.t, want, got, c.list)
+		total += len(want)
+	}
+	n.t.Logf("%d records and %d of their fields are equal to those of NetBox", total, values)
+}
