@@ -275,9 +275,9 @@ func wellFormed(doc *jsonpos.Document, limits *jsonpos.Limits) error {
 		switch p.Code {
 		case jsonpos.DuplicateKey:
 		case jsonpos.Surrogate:
-			return invalidBody(fieldOf(p.Pointer), p.Message+"; "+p.Suggestion+" ("+at+")")
+			return invalidBody(FieldError{fieldOf(p.Pointer), "invalid_json", p.Message + "; " + p.Suggestion + " (" + at + ")"})
 		case jsonpos.TooDeep:
-			return invalidBody(fieldOf(p.Pointer), fmt.Sprintf("nested too deeply: use at most %d levels (%s)", limits.Depth, at))
+			return invalidBody(FieldError{fieldOf(p.Pointer), "invalid_json", fmt.Sprintf("nested too deeply: use at most %d levels (%s)", limits.Depth, at)})
 		case jsonpos.TooMany:
 			return badBody(fmt.Sprintf("has too many values: send at most %d", limits.Values))
 		case jsonpos.Encoding:
@@ -296,15 +296,13 @@ func wellFormed(doc *jsonpos.Document, limits *jsonpos.Limits) error {
 }
 
 func badBody(reason string) *Error {
-	return &Error{
-		Status:  http.StatusBadRequest,
-		Message: "The request body " + reason,
-		Fields:  []FieldError{{Field: "body", Code: "invalid_json", Reason: reason}},
-	}
+	e := invalidField("body", "invalid_json", reason)
+	e.Message = "The request body " + reason
+	return e
 }
 
-func invalidBody(field, reason string) *Error {
-	e := invalidField(field, "invalid_json", reason)
+func invalidBody(fields ...FieldError) *Error {
+	e := invalidFields(fields)
 	e.Message = "Invalid JSON: " + e.Message
 	return e
 }

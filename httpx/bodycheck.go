@@ -152,9 +152,7 @@ func (s *shape) check(doc *jsonpos.Document) error {
 	if len(c.faults) == 0 {
 		return nil
 	}
-	e := invalidFields(c.faults)
-	e.Message = "Invalid JSON: " + e.Message
-	return e
+	return invalidBody(c.faults...)
 }
 
 // checker compares values with shapes.
