@@ -283,9 +283,9 @@ func (l *ledger) giveBack(t *Charge, from, n int64) {
 // charge charges hits to a window, also one that has ended, or to a bucket. What is above the limit is debt. It returns how
 // many hits would be above the debt that is allowed.
 func (l *ledger) charge(t *Charge, from, n int64) (uncharged int64) {
-	s, limit, now := &l.state, t.Params[3], int64(0)
+	s, limit := &l.state, t.Params[3]
 	if !t.Algorithm.HasWindows() {
-		now = min(n, tokensIn(t, t.Now+bucketTime(t, t.book.maxDebt)-ceilTime(s)))
+		now := min(n, tokensIn(t, t.Now+bucketTime(t, t.book.maxDebt)-ceilTime(s)))
 		l.add(t, now)
 		return n - now
 	}
@@ -293,7 +293,7 @@ func (l *ledger) charge(t *Charge, from, n int64) (uncharged int64) {
 	if from == t.Params[1] && l.carried == 0 { // the window before may have room
 		late = min(n, max(limit-s[2], 0))
 	}
-	now = min(n-late, max(limit+t.book.maxDebt-s[1], 0))
+	now := min(n-late, max(limit+t.book.maxDebt-s[1], 0))
 	s[1], s[2] = s[1]+now, s[2]+late
 	if from != s[0] {
 		l.carried += now
