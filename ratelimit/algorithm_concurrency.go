@@ -5,8 +5,8 @@ package ratelimit
 //
 //	State: 0 the newest slot of time, 1 to 8 the permits acquired in the last eight slots, each
 //	       at 1 plus the slot modulo 8
-//	Params: 0 the slot of Now, 1 the limit, 2 the length of a slot, 3 for permits that are
-//	       released, the slot in which they were acquired, or 0 if it is unknown
+//
+// [Charge] describes the Params.
 type permitCharger struct{}
 
 var concurrency = algorithm{name: "concurrency", permits: true, charger: (*permitCharger)(nil)}

@@ -7,8 +7,8 @@ import "math/bits"
 //
 //	State: 0 the start of the window, 1 its hits, 2 the hits of the window before; 3 to 5 those
 //	       of a clock that is behind (applyApart)
-//	Params: 0 the start of the window, 1 that of the one before, 2 the weight of that in
-//	       parts of 2^20, rounded up, 3 the limit, 4 the end of the window, 5 that of the next
+//
+// [Charge] describes the Params.
 type slidingCharger struct{}
 
 var slidingWindow = algorithm{name: "sliding_window", windows: true, charger: (*slidingCharger)(nil)}

@@ -11,8 +11,8 @@ import "math/bits"
 //
 //	State: 0 the time when the bucket is full, 1 its rest; 3 and 4 those of a clock that is
 //	       behind (applyApart)
-//	Params: 0 the time of N tokens, 1 its rest, 2 that of a full bucket, 3 its rest,
-//	       4 the hits in a window, 5 the length of a window
+//
+// [Charge] describes the Params.
 type tokenCharger struct{}
 
 var tokenBucket = algorithm{name: "token_bucket", bursts: true, leasable: true, charger: (*tokenCharger)(nil)}

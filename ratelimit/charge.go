@@ -49,8 +49,16 @@ type Charge struct {
 	N uint64
 	// Now is the time in Unix microseconds.
 	Now int64
-	// Params are the limit as whole numbers below 2^53, so that scripts can compute with them.
-	// Their meaning depends on the Algorithm: see its file in this package.
+	// Params are the limit as whole numbers below 2^53, so that scripts can compute with them. Times are in
+	// microseconds, those of windows and Now since the Unix epoch. Numbers of an algorithm:
+	//
+	//	SlidingWindow  0 the start of the window, 1 that of the one before, 2 the weight of that one in parts of
+	//	               2^20, rounded up, 3 the limit, 4 the end of the window, 5 that of the next
+	//	TokenBucket    0 the time in which N tokens are refilled, 1 its rest, 2 the time for a full bucket,
+	//	               3 its rest, 4 the hits in a window, 5 its length. A rest is in parts of a microsecond,
+	//	               of which there are as many as hits in a window.
+	//	Concurrency    0 the slot of Now, which is Now divided by the length of a slot, 1 the limit,
+	//	               2 the length of a slot, a seventh of the unit, 3 for a Refund the slot of the permits, or 0 if it is unknown
 	Params [6]int64
 
 	// Allowed is set by the store: whether the hits were within the limit. It is true if N is
@@ -65,7 +73,14 @@ type Charge struct {
 }
 
 // State holds the numbers that a ChargeStore keeps for a Key, each whole and below 2^53. Those that an algorithm
-// does not use are 0.
+// does not use are 0. A store with an algorithm of its own, which decides by Charge.Params and not by Charge.Apply, sets
+// that of the Charge as if the other had made it, because the engine computes from it what remains and how long to wait:
+//
+//	SlidingWindow  0 the start of the window, 1 its hits, 2 the hits of the window before
+//	TokenBucket    0 the time when the bucket is full, 1 its rest
+//	Concurrency    0 the newest slot, 1 to 8 the permits acquired in the last eight, each at 1 plus the slot modulo 8
+//
+// The other numbers are those of clocks that disagree.
 type State [9]int64
 
 // Apply applies the charge to a state, which it changes, and sets Allowed and State.

@@ -33,6 +33,7 @@ func TestExamplesThatEnd(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"counter-store": "ann: true 1 left\nann: true 0 left\nann: false 0 left\n",
+		"own-algorithm": "ann: true 1 left\nann: true 0 left\nann: false 0 left\n",
 		"discovery":     "version 1: OK OVER_LIMIT OVER_LIMIT OVER_LIMIT\nversion 2: OK OK OK OVER_LIMIT\n",
 		"inventory-store": "refused: Nothing was changed: 1 of 2 items of devices failed: item 1: Invalid IP address format\n" +
 			"ber1-sw-2 192.0.2.2 active\nber1-sw-1 192.0.2.1 active\n2 entries in the log, the first: importer create device\n",
