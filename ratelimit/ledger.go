@@ -233,7 +233,7 @@ func (l *ledger) reserve(t *Charge) {
 // has expired was given back, so all are charged. One that was settled before changes nothing.
 func (l *ledger) settle(t *Charge) (uncharged int64) {
 	b := t.book
-	from, actual := b.hold.from, b.actual
+	from, actual := l.state[0], b.actual
 	i := slices.IndexFunc(l.open, func(h hold) bool { return h.number == b.hold.number })
 	switch {
 	case i >= 0:
@@ -245,8 +245,6 @@ func (l *ledger) settle(t *Charge) (uncharged int64) {
 		}
 	case b.hold.expires > t.Now && b.hold.number >= l.since: // otherwise the store has lost the ledger
 		return 0
-	default:
-		from = l.state[0]
 	}
 	if actual <= 0 {
 		l.giveBack(t, from, -actual)

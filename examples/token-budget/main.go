@@ -1,7 +1,7 @@
 // Command token-budget gives each customer of a language model 1,000 tokens a minute, and reserves an estimate for each answer.
 //
 //	go run ./examples/token-budget
-//	curl -i localhost:8012/answers -H 'X-Customer: ann' -d 'Why is the sky blue?'
+//	curl -i localhost:8013/answers -H 'X-Customer: ann' -d 'Why is the sky blue?'
 package main
 
 import (
@@ -63,7 +63,7 @@ func gateway(model func(question string) []string) (http.Handler, error) {
 }
 
 func main() {
-	addr := flag.String("addr", "localhost:8012", "listen on `host:port`")
+	addr := flag.String("addr", "localhost:8013", "listen on `host:port`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

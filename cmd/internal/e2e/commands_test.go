@@ -89,7 +89,7 @@ func addresses() map[string][]address {
 		"inventory-limit":     {{"8004", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"inventory-contracts": {{"8009", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"api-keys":            {{"8007", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
-		"token-budget":        {{"8012", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
+		"token-budget":        {{"8013", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"notes":               {{"8010", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"redis-limit":         {{"8091", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+)\n`}},
 		"everything":          {{"8005", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
