@@ -32,7 +32,7 @@ var layers = []struct {
 	{"one concern of a domain", []string{
 		"ratelimit/store/*", "ratelimit/internal/*", "ratelimit/config", "ratelimit/explain", "ratelimit/localcache",
 		"internal/ratelimit/*", "ratelimit/stats", "manifest/launch", "manifest/schematest", "manifest/registry",
-		"inventory/auth", "inventory/internal/mail", "inventory/openapi", "inventory/internal/encode", "inventory/demo", "inventory/storetest", "inventory/sqlstore", "inventory/feed", "inventory/discovery", "inventory/importer",
+		"inventory/auth", "inventory/internal/mail", "inventory/openapi", "inventory/internal/encode", "inventory/demo", "inventory/storetest", "inventory/sqlstore", "inventory/feed", "inventory/importer",
 		"bookcatalog/storetest", "httpx/*",
 	}},
 	{"over those", []string{

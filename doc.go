@@ -83,7 +83,6 @@
 //   - [github.com/ashlar-go/ashlar/inventory/feed]: follows the changes, over HTTP and in the process.
 //   - [github.com/ashlar-go/ashlar/inventory/importer]: rows of files to records.
 //   - [github.com/ashlar-go/ashlar/inventory/openapi]: the OpenAPI document.
-//   - [github.com/ashlar-go/ashlar/inventory/discovery]: neighbour tables of LLDP and CDP.
 //   - [github.com/ashlar-go/ashlar/inventory/feature]: a part of an inventory as one value, with operations and pages.
 //   - [github.com/ashlar-go/ashlar/inventory/feature/cabling]: the path of cables that a port belongs to.
 //   - [github.com/ashlar-go/ashlar/inventory/feature/customfields]: what the deletion of a custom field loses.

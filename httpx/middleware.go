@@ -115,7 +115,7 @@ func Standard(opts *StandardOptions) Middleware {
 		SecurityHeaders(o.Security),
 		Gzip(o.Gzip),
 		Recover(o.Log),
-		o.Origins.CORSWith(o.CORS),
+		o.Origins.corsWith(o.CORS),
 		o.Budget.Middleware(o.Clients),
 		o.Limit,
 		hosts,

@@ -95,7 +95,7 @@ func (o *Origins) Protect(next http.Handler) http.Handler {
 // Cookies and Authorization may be sent. Pages can read the response headers of package httplimit
 // (X-RateLimit-*, RateLimit-*, RateLimit, Retry-After), X-Request-ID, X-Response-Time, ETag,
 // Location, Link, X-Total-Count, Idempotent-Replayed and Dry-Run.
-func (o *Origins) CORS(next http.Handler) http.Handler { return o.CORSWith(nil)(next) }
+func (o *Origins) CORS(next http.Handler) http.Handler { return o.corsWith(nil)(next) }
 
 // CORSOptions are headers beyond those of [Origins.CORS]. Nil means none.
 type CORSOptions struct {
@@ -103,8 +103,8 @@ type CORSOptions struct {
 	ExposeHeaders []string // of responses that pages may read
 }
 
-// CORSWith is [Origins.CORS] with further headers.
-func (o *Origins) CORSWith(opts *CORSOptions) Middleware {
+// corsWith is [Origins.CORS] with further headers.
+func (o *Origins) corsWith(opts *CORSOptions) Middleware {
 	opts = cmp.Or(opts, &CORSOptions{})
 	exposed := []string{strings.Join(append([]string{
 		limitheader.All, "X-Request-ID", "X-Response-Time", "ETag", "Location", "Link", "X-Total-Count",

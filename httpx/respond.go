@@ -139,9 +139,9 @@ type Confirmation struct {
 // Confirm returns a [Confirmation] with a message.
 func Confirm(message string) Confirmation { return Confirmation{"success", message} }
 
-// StatusClientClosedRequest is the status of a request that its client cancelled. Only access
+// statusClientClosedRequest is the status of a request that its client cancelled. Only access
 // logs see it; they would otherwise show 200 or 500.
-const StatusClientClosedRequest = 499
+const statusClientClosedRequest = 499
 
 // Error is an HTTP error response: handlers return it and [WriteError] renders it.
 type Error struct {
@@ -227,7 +227,7 @@ func asError(err error) *Error {
 		return tooLarge(large.Limit)
 	}
 	if errors.Is(err, context.Canceled) {
-		return &Error{Status: StatusClientClosedRequest, Message: "Client Closed Request", Err: err}
+		return &Error{Status: statusClientClosedRequest, Message: "Client Closed Request", Err: err}
 	}
 	return &Error{Status: http.StatusInternalServerError, Message: "Internal Server Error", Err: err}
 }

@@ -26,8 +26,8 @@ func (t *DeviceType) Normalize() {
 	t.Height = cmp.Or(t.Height, new(int64(1)))
 }
 
-// MaxPorts is the maximum number of ports of a device type.
-const MaxPorts = 512
+// maxPorts is the maximum number of ports of a device type.
+const maxPorts = 512
 
 // PortTemplate describes ports of new devices of a type. Its name may have one range, which makes a port
 // for each number: Ethernet1/[1-48].
@@ -67,8 +67,8 @@ func expand(name string) ([]string, error) {
 	}
 	from, _ := strconv.Atoi(name[at[2]:at[3]]) // digits
 	to, _ := strconv.Atoi(name[at[4]:at[5]])
-	if from > to || to-from >= MaxPorts {
-		return nil, records.BadFormat(fmt.Sprintf("a text with a rising range of at most %d numbers, and not %s", MaxPorts, name[at[0]:at[1]]))
+	if from > to || to-from >= maxPorts {
+		return nil, records.BadFormat(fmt.Sprintf("a text with a rising range of at most %d numbers, and not %s", maxPorts, name[at[0]:at[1]]))
 	}
 	var names []string
 	for n := from; n <= to; n++ {
@@ -124,15 +124,15 @@ func (p *PortTemplate) ValidateIn(ctx context.Context, tx records.Tx, _ records.
 			ports += len(names)
 		}
 	}
-	if ports > MaxPorts {
-		return refuse("port template", "name", records.Wrong("too_many", "makes %d ports of the device type: at most %d are allowed", ports, MaxPorts))
+	if ports > maxPorts {
+		return refuse("port template", "name", records.Wrong("too_many", "makes %d ports of the device type: at most %d are allowed", ports, maxPorts))
 	}
 	return nil
 }
 
 // templates returns the port templates of a device type, rear ports first.
 func templates(ctx context.Context, tx records.Reader, id string) (all []*PortTemplate, err error) {
-	all, err = records.Select[PortTemplate](ctx, tx, &records.Query{Limit: MaxPorts + 1}, "device_type_id", id)
+	all, err = records.Select[PortTemplate](ctx, tx, &records.Query{Limit: maxPorts + 1}, "device_type_id", id)
 	rank := func(p *PortTemplate) int { return map[PortType]int{PortRear: -1}[p.Kind] }
 	slices.SortStableFunc(all, func(a, b *PortTemplate) int { return rank(a) - rank(b) })
 	return all, err

@@ -35,8 +35,8 @@ var algorithms = [...]algorithm{
 	fixedLedger:   fixedWindows,
 }
 
-// AlgorithmNames lists the algorithms of rates, for error messages.
-const AlgorithmNames = "fixed_window, sliding_window or token_bucket"
+// algorithmNames lists the algorithms of rates, for error messages.
+const algorithmNames = "fixed_window, sliding_window or token_bucket"
 
 // ParseAlgorithm returns the algorithm with a name, in any letter case. It reports false for
 // unknown names.

@@ -167,7 +167,7 @@ func (o *Options) check(store Store) error {
 	}
 	fault(o.PerSecond != nil && isNil(o.PerSecond), "option PerSecond: a nil %T: leave it out, or create one", o.PerSecond)
 	fault(o.Fallback != nil && isNil(o.Fallback), "option Fallback: a nil %T: leave it out, or create one", o.Fallback)
-	fault(o.OnStoreFailure != "" && !o.OnStoreFailure.Valid(), "option OnStoreFailure '%.100s': must be %s", o.OnStoreFailure, FailurePolicyNames)
+	fault(o.OnStoreFailure != "" && !o.OnStoreFailure.Valid(), "option OnStoreFailure '%.100s': must be %s", o.OnStoreFailure, failurePolicyNames)
 	fault(o.OnStoreFailure == FailLocal && o.Fallback == nil, "option OnStoreFailure %s: needs a Fallback to count in", FailLocal)
 	fault(!(o.NearLimitRatio >= 0 && o.NearLimitRatio <= 1), "option NearLimitRatio %v: must be from 0 to 1", o.NearLimitRatio)
 	fault(o.MaxRequestStats < 0 && o.MaxRequestStats != NoRequestStats, "option MaxRequestStats %d: must be more than 0, or NoRequestStats", o.MaxRequestStats)

@@ -115,7 +115,7 @@ func ruleFields() []Field {
 		{
 			Name: "on_store_failure", Number: 1011, Extension: true, Default: "`ON_STORE_FAILURE`", Counts: true,
 			Doc: "this decides if the counter store fails", Section: "6.3",
-			Value: wordValue(FailurePolicyNames, "", func(r *Rule) *FailurePolicy { return &r.OnStoreFailure }),
+			Value: wordValue(failurePolicyNames, "", func(r *Rule) *FailurePolicy { return &r.OnStoreFailure }),
 		},
 		{
 			Name: "metadata", Number: 8, Default: "none",
@@ -171,7 +171,7 @@ func limitFields() []Field {
 		{
 			Name: "align", Number: 1002, Extension: true, Counts: true, Default: string(AlignEpoch),
 			Doc: "where windows begin", Section: "3.2",
-			Value: wordValue(AlignNames, AlignEpoch, func(r *Rule) *Align { return &r.Limit.Align }),
+			Value: wordValue(alignNames, AlignEpoch, func(r *Rule) *Align { return &r.Limit.Align }),
 		},
 		{
 			Name: "time_zone", Number: 1003, Extension: true, Counts: true, Default: "UTC",
@@ -313,7 +313,7 @@ func limitTypeValue() FieldValue {
 // meant.
 func algorithmValue() FieldValue {
 	return FieldValue{
-		Kind: KindWord, Words: AlgorithmNames,
+		Kind: KindWord, Words: algorithmNames,
 		Get: func(r *Rule) any {
 			if r.Limit.Algorithm == 0 || r.Limit.Algorithm.HasPermits() {
 				return nil
@@ -336,11 +336,11 @@ func algorithmValue() FieldValue {
 				}
 				return nil
 			}
-			if a, ok = ParseAlgorithm(closestWord(name, AlgorithmNames)); !ok {
+			if a, ok = ParseAlgorithm(closestWord(name, algorithmNames)); !ok {
 				a = math.MaxUint8
 			}
 			r.Limit.Algorithm = a
-			return unknownWord("algorithm", name, AlgorithmNames)
+			return unknownWord("algorithm", name, algorithmNames)
 		},
 	}
 }

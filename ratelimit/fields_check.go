@@ -21,7 +21,7 @@ func (c *compiler) checkFields(p rulePosition, r *Rule) {
 	switch {
 	case r.OnStoreFailure == "":
 	case !r.OnStoreFailure.Valid():
-		c.fault(p, "on_store_failure", "%v", unknownWord("on_store_failure", string(r.OnStoreFailure), FailurePolicyNames))
+		c.fault(p, "on_store_failure", "%v", unknownWord("on_store_failure", string(r.OnStoreFailure), failurePolicyNames))
 	case r.Limit == nil || r.Limit.Unlimited:
 		c.warn(p, "on_store_failure", "on_store_failure has no effect on a rule that counts nothing")
 	}
@@ -30,10 +30,10 @@ func (c *compiler) checkFields(p rulePosition, r *Rule) {
 		return
 	}
 	if !l.Algorithm.Valid() {
-		c.fault(p, "rate_limit.algorithm", "invalid algorithm %d: use %s", l.Algorithm, AlgorithmNames)
+		c.fault(p, "rate_limit.algorithm", "invalid algorithm %d: use %s", l.Algorithm, algorithmNames)
 	}
 	if l.Align != "" && l.Align != AlignEpoch && l.Align != AlignCalendar {
-		c.fault(p, "rate_limit.align", "%v", unknownWord("align", string(l.Align), AlignNames))
+		c.fault(p, "rate_limit.align", "%v", unknownWord("align", string(l.Align), alignNames))
 	}
 	if l.Unlimited {
 		c.checkUnlimited(p, r)

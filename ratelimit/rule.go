@@ -163,8 +163,8 @@ const (
 	FailLocal FailurePolicy = "local"
 )
 
-// FailurePolicyNames lists the policies, for error messages.
-const FailurePolicyNames = "error, allow, deny or local"
+// failurePolicyNames lists the policies, for error messages.
+const failurePolicyNames = "error, allow, deny or local"
 
 // Valid reports whether p is one of the constants.
 func (p FailurePolicy) Valid() bool {

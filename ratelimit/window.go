@@ -172,8 +172,8 @@ const (
 	AlignCalendar Align = "calendar"
 )
 
-// AlignNames lists the alignments, for error messages.
-const AlignNames = "epoch or calendar"
+// alignNames lists the alignments, for error messages.
+const alignNames = "epoch or calendar"
 
 // MaxWindow is the maximum length of a window in seconds: ten years of 365 days.
 const MaxWindow = 10 * 365 * 86400

@@ -14,10 +14,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/internal/discovery"
 	"github.com/ashlar-go/ashlar/internal/errtest"
 	"github.com/ashlar-go/ashlar/internal/snmptest"
 	"github.com/ashlar-go/ashlar/inventory"
-	"github.com/ashlar-go/ashlar/inventory/discovery"
 	"github.com/ashlar-go/ashlar/inventory/feature/drift"
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/records"

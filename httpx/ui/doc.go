@@ -19,7 +19,7 @@
 //
 // Pages load nothing from other hosts and have no inline scripts or styles ([Policy]). Values are
 // escaped by html/template. Requests that change something need the token of [Kit.Protect], as the form
-// value [TokenField] or the header [TokenHeader], and the page's own origin. Nothing is kept in the
+// value [TokenField] or the header [tokenHeader], and the page's own origin. Nothing is kept in the
 // storage of the browser; the chosen theme is a cookie.
 //
 // # Design notes

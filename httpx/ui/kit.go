@@ -190,8 +190,8 @@ type View struct {
 	Path            string // of the page, to come back to
 }
 
-// ErrNoTemplate is returned for a page that does not exist.
-var ErrNoTemplate = errors.New("ui: unknown template")
+// errNoTemplate is returned for a page that does not exist.
+var errNoTemplate = errors.New("ui: unknown template")
 
 // Page responds with a whole page.
 func (k *Kit) Page(w http.ResponseWriter, r *http.Request, status int, p *Page) error {
@@ -202,7 +202,7 @@ func (k *Kit) Page(w http.ResponseWriter, r *http.Request, status int, p *Page) 
 func (k *Kit) Part(w http.ResponseWriter, r *http.Request, status int, p *Page, name string) error {
 	page := k.pages[p.Template]
 	if page == nil {
-		return fmt.Errorf("%w %q", ErrNoTemplate, p.Template)
+		return fmt.Errorf("%w %q", errNoTemplate, p.Template)
 	}
 	view := &View{Page: p, Product: k.product, Prefix: k.prefix, Theme: theme(r), Token: token(r), Path: strings.TrimPrefix(r.URL.RequestURI(), k.prefix)}
 	var body bytes.Buffer

@@ -20,7 +20,7 @@ import (
 // Requests that change something have the token of their page in one of these.
 const (
 	TokenField  = "_token"       // of a form; the first field of one with files
-	TokenHeader = "X-Form-Token" // #nosec G101 -- the name of a header, of htmx and of uploads
+	tokenHeader = "X-Form-Token" // #nosec G101 -- the name of a header, of htmx and of uploads
 )
 
 // The cookies of pages. A browser sends them to the prefix of the kit only.
@@ -64,7 +64,7 @@ func (k *Kit) Protect(next http.Handler) http.Handler {
 
 // checkToken compares the token of a request with that of its cookie.
 func checkToken(w http.ResponseWriter, r *http.Request, visitor string) error {
-	sent := r.Header.Get(TokenHeader)
+	sent := r.Header.Get(tokenHeader)
 	kind, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // of no form, if it is invalid
 	switch {
 	case sent != "":

@@ -21,9 +21,9 @@ const (
 	TokenPrefix = "ashlar_"
 	// MaxTokens is the maximum number of API tokens of a user that have not expired.
 	MaxTokens = 50
-	// DefaultTokenLifetime and MaxTokenLifetime are the lifetimes of API tokens.
-	DefaultTokenLifetime = 90 * 24 * time.Hour
-	MaxTokenLifetime     = 366 * 24 * time.Hour
+	// defaultTokenLifetime and maxTokenLifetime are the lifetimes of API tokens.
+	defaultTokenLifetime = 90 * 24 * time.Hour
+	maxTokenLifetime     = 366 * 24 * time.Hour
 
 	tokenLength    = len(TokenPrefix) + 26
 	tokenMemory    = 5 * time.Second // how long an API token and its user are remembered
@@ -37,7 +37,7 @@ type NewToken struct {
 	// LocationIDs are the locations that the token is limited to, besides those of its user. Nil is no
 	// further limit.
 	LocationIDs []string
-	// ExpiresAt is at most MaxTokenLifetime from now. Nil is DefaultTokenLifetime.
+	// ExpiresAt is at most maxTokenLifetime from now. Nil is defaultTokenLifetime.
 	ExpiresAt *time.Time
 	// CurrentPassword is that of a sender who creates their own token: verified if it is present, and
 	// mandatory without Options.AllowWithoutCurrentPassword. Users without a password need none.
@@ -98,10 +98,10 @@ func (s *Service) CreateToken(ctx context.Context, q *Request, userID string, t 
 func (s *Service) tokenExpiry(at *time.Time) (*time.Time, error) {
 	now := s.engine.Now().UTC().Truncate(time.Microsecond)
 	if at == nil {
-		return new(now.Add(DefaultTokenLifetime)), nil
+		return new(now.Add(defaultTokenLifetime)), nil
 	}
-	if !at.After(now) || at.After(now.Add(MaxTokenLifetime)) {
-		return nil, records.Refuse("expires_at", records.OutOfRange("now", fmt.Sprintf("%d days later", MaxTokenLifetime/(24*time.Hour)), ""))
+	if !at.After(now) || at.After(now.Add(maxTokenLifetime)) {
+		return nil, records.Refuse("expires_at", records.OutOfRange("now", fmt.Sprintf("%d days later", maxTokenLifetime/(24*time.Hour)), ""))
 	}
 	return new(at.UTC().Truncate(time.Microsecond)), nil
 }

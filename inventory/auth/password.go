@@ -64,7 +64,7 @@ const (
 
 // HasherOptions configures a Hasher. Nil means the defaults.
 type HasherOptions struct {
-	// Cost of a new hash. Default: DefaultCost.
+	// Cost of a new hash. Default: defaultCost.
 	Cost Cost
 	// Concurrent is the number of hashes of this cost that are computed at once, at most 1024. It
 	// bounds memory to Concurrent times Cost.Memory, or to one stored hash that needs more; with what
@@ -86,7 +86,7 @@ type Hasher struct {
 // NewHasher returns a Hasher, or an error that names the invalid option.
 func NewHasher(opts *HasherOptions) (*Hasher, error) {
 	opts = cmp.Or(opts, &HasherOptions{})
-	c := cmp.Or(opts.Cost, DefaultCost())
+	c := cmp.Or(opts.Cost, defaultCost())
 	if reason := c.fault(); reason != "" {
 		return nil, fmt.Errorf("auth: invalid HasherOptions.Cost: %s", reason)
 	}

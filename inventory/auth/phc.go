@@ -12,14 +12,14 @@ import (
 // The limits of a stored hash, so that a manipulated one cannot exhaust memory or CPU. Hashes of 64
 // MiB with one pass and 4 lanes, a common choice, are within them.
 const (
-	// MaxMemory is the maximum memory of a hash in KiB: 256 MiB.
-	MaxMemory = 256 << 10
-	// MaxTime is the maximum number of passes.
-	MaxTime = 16
-	// MaxWork is the maximum of passes times memory in KiB: 1 GiB.
-	MaxWork = 1 << 20
-	// MaxParallelism is the maximum number of lanes.
-	MaxParallelism = 16
+	// maxMemory is the maximum memory of a hash in KiB: 256 MiB.
+	maxMemory = 256 << 10
+	// maxTime is the maximum number of passes.
+	maxTime = 16
+	// maxWork is the maximum of passes times memory in KiB: 1 GiB.
+	maxWork = 1 << 20
+	// maxParallelism is the maximum number of lanes.
+	maxParallelism = 16
 
 	minSalt, maxSalt = 8, 64 // bytes; 8 is the minimum of RFC 9106, section 3.1
 	minKey, maxKey   = 16, 64
@@ -87,8 +87,8 @@ func parseCost(s string) (Cost, error) {
 		}
 		numbers[i] = uint32(n)
 	}
-	if numbers[2] > MaxParallelism { // before the conversion to uint8
-		return Cost{}, badHash("more than %d lanes", MaxParallelism)
+	if numbers[2] > maxParallelism { // before the conversion to uint8
+		return Cost{}, badHash("more than %d lanes", maxParallelism)
 	}
 	c := Cost{Memory: numbers[0], Time: numbers[1], Parallelism: uint8(numbers[2])}
 	if reason := c.fault(); reason != "" {
@@ -117,27 +117,27 @@ func badHash(format string, args ...any) error {
 
 // Cost holds the parameters of Argon2id.
 type Cost struct {
-	Memory      uint32 // KiB, 8 times Parallelism to MaxMemory
-	Time        uint32 // passes over the memory, 1 to MaxTime; times Memory at most MaxWork
-	Parallelism uint8  // lanes, 1 to MaxParallelism
+	Memory      uint32 // KiB, 8 times Parallelism to maxMemory
+	Time        uint32 // passes over the memory, 1 to maxTime; times Memory at most maxWork
+	Parallelism uint8  // lanes, 1 to maxParallelism
 }
 
-// DefaultCost returns parameters recommended by OWASP: 19 MiB, two passes, one lane. A hash takes
+// defaultCost returns parameters recommended by OWASP: 19 MiB, two passes, one lane. A hash takes
 // about 20 to 40 ms.
-func DefaultCost() Cost { return Cost{Memory: 19 << 10, Time: 2, Parallelism: 1} }
+func defaultCost() Cost { return Cost{Memory: 19 << 10, Time: 2, Parallelism: 1} }
 
 // fault returns what is invalid in c, or "".
 func (c Cost) fault() string {
 	switch {
-	case c.Parallelism < 1 || c.Parallelism > MaxParallelism:
-		return fmt.Sprintf("parallelism of %d: use 1 to %d lanes", c.Parallelism, MaxParallelism)
-	case c.Memory < 8*uint32(c.Parallelism) || c.Memory > MaxMemory:
+	case c.Parallelism < 1 || c.Parallelism > maxParallelism:
+		return fmt.Sprintf("parallelism of %d: use 1 to %d lanes", c.Parallelism, maxParallelism)
+	case c.Memory < 8*uint32(c.Parallelism) || c.Memory > maxMemory:
 		// The lower bound is that of RFC 9106, section 3.1.
-		return fmt.Sprintf("memory of %d: use %d to %d KiB", c.Memory, 8*uint32(c.Parallelism), MaxMemory)
-	case c.Time < 1 || c.Time > MaxTime:
-		return fmt.Sprintf("time of %d: use 1 to %d passes", c.Time, MaxTime)
-	case uint64(c.Time)*uint64(c.Memory) > MaxWork:
-		return fmt.Sprintf("%d passes over %d KiB: use at most %d KiB in total", c.Time, c.Memory, MaxWork)
+		return fmt.Sprintf("memory of %d: use %d to %d KiB", c.Memory, 8*uint32(c.Parallelism), maxMemory)
+	case c.Time < 1 || c.Time > maxTime:
+		return fmt.Sprintf("time of %d: use 1 to %d passes", c.Time, maxTime)
+	case uint64(c.Time)*uint64(c.Memory) > maxWork:
+		return fmt.Sprintf("%d passes over %d KiB: use at most %d KiB in total", c.Time, c.Memory, maxWork)
 	}
 	return ""
 }

@@ -8,22 +8,22 @@ import (
 )
 
 const (
-	// CookieName is the default name of the cookie with the token (REFERENCE.md, 3.1).
-	CookieName = "Bearer"
-	// CookieLifetime is the lifetime of the cookie, independent of that of the token.
-	CookieLifetime = 24 * time.Hour
+	// cookieName is the default name of the cookie with the token (REFERENCE.md, 3.1).
+	cookieName = "Bearer"
+	// cookieLifetime is the lifetime of the cookie, independent of that of the token.
+	cookieLifetime = 24 * time.Hour
 )
 
 // Cookie is the cookie with the token. The zero value has the defaults.
 type Cookie struct {
-	Name string // default: CookieName
+	Name string // default: cookieName
 	Path string // for which browsers send it, such as "/inventory/". Default: "/"
 }
 
 // Set adds the cookie with a token to the response: HttpOnly, Secure, SameSite=Strict, for
-// CookieLifetime. Call it before the header is written.
+// cookieLifetime. Call it before the header is written.
 func (c Cookie) Set(w http.ResponseWriter, token string) {
-	http.SetCookie(w, c.cookie(token, int(CookieLifetime/time.Second)))
+	http.SetCookie(w, c.cookie(token, int(cookieLifetime/time.Second)))
 }
 
 // Clear deletes the cookie in the browser. Its attributes must be those of Set.
@@ -33,7 +33,7 @@ func (c Cookie) Clear(w http.ResponseWriter) {
 	http.SetCookie(w, old)
 }
 
-func (c Cookie) name() string { return cmp.Or(c.Name, CookieName) }
+func (c Cookie) name() string { return cmp.Or(c.Name, cookieName) }
 
 func (c Cookie) cookie(value string, maxAge int) *http.Cookie {
 	return &http.Cookie{

@@ -18,12 +18,12 @@ const (
 	// TOTPPeriod is the time for which a code of a second factor is shown (RFC 6238). A code is accepted in the
 	// period before and after its own too, for clocks that differ.
 	TOTPPeriod = 30 * time.Second
-	// TOTPDigits is the number of digits of a code.
-	TOTPDigits = 6
+	// totpDigits is the number of digits of a code.
+	totpDigits = 6
 	// RecoveryCodes is the number of recovery codes of a user.
 	RecoveryCodes = 10
 
-	totpModulus     = 1_000_000 // 10 to the power of TOTPDigits
+	totpModulus     = 1_000_000 // 10 to the power of totpDigits
 	totpSecretBytes = 20        // RFC 4226, section 4, R6
 	totpSkew        = 1         // periods
 	recoveryBytes   = 10
@@ -69,13 +69,13 @@ func totpAt(key []byte, step int64) string {
 	sum := mac.Sum(nil)
 	offset := sum[len(sum)-1] & 0xf
 	n := binary.BigEndian.Uint32(sum[offset:]) & 0x7fffffff
-	return fmt.Sprintf("%0*d", TOTPDigits, n%totpModulus)
+	return fmt.Sprintf("%0*d", totpDigits, n%totpModulus)
 }
 
-// IsTOTPCode reports whether text has the form of a code: TOTPDigits digits, and any spaces.
+// IsTOTPCode reports whether text has the form of a code: totpDigits digits, and any spaces.
 func IsTOTPCode(text string) bool {
 	text = strings.ReplaceAll(text, " ", "")
-	return len(text) == TOTPDigits && strings.Trim(text, "0123456789") == ""
+	return len(text) == totpDigits && strings.Trim(text, "0123456789") == ""
 }
 
 // CheckTOTP reports whether a code is one of the secret around a time, of a step after the given one.

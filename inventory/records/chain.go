@@ -249,7 +249,7 @@ func (v *verification) check(ctx context.Context, e *ChainedEntry) error {
 
 // signs reports whether the entry is that of an anchor.
 func (a *AuditLog) signs(anchor *AuditAnchor) bool {
-	for name, c := range SignAnchor(anchor) {
+	for name, c := range signAnchor(anchor) {
 		after := a.Changes[name].After
 		if n, ok := after.(float64); ok { // of JSON
 			after = int64(n)
@@ -261,8 +261,8 @@ func (a *AuditLog) signs(anchor *AuditAnchor) bool {
 	return a.Actor == anchor.Actor && a.CreatedAt.Equal(anchor.At)
 }
 
-// SignAnchor returns the changes of the entry for an anchor.
-func SignAnchor(a *AuditAnchor) Changes {
+// signAnchor returns the changes of the entry for an anchor.
+func signAnchor(a *AuditAnchor) Changes {
 	return Changes{
 		"seq": {nil, fmt.Sprint(a.Seq)}, "hash": {nil, fmt.Sprintf("%x", a.Hash)}, "pruned": {nil, a.Pruned},
 	}

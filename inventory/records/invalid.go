@@ -98,8 +98,8 @@ func OutOfRange(least, most any, hint string) FieldError {
 	return e.because(hint)
 }
 
-// TooShort refuses a text with less than a number of a unit such as "characters".
-func TooShort(least any, unit string) FieldError {
+// tooShort refuses a text with less than a number of a unit such as "characters".
+func tooShort(least any, unit string) FieldError {
 	return Wrong("too_short", "must have at least %v %s", least, unit)
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/ashlar-go/ashlar/internal/backoff"
 )
 
-// MaxPruned is the maximum number of records that one transaction of [Engine.Prune] deletes.
-const MaxPruned = 1000
+// maxPruned is the maximum number of records that one transaction of [Engine.Prune] deletes.
+const maxPruned = 1000
 
 // The transactions of a pruning. Other writers wait for them, many times longer on a busy machine.
 const (
@@ -64,7 +64,7 @@ type AuditPruner interface {
 	PruneAudit(ctx context.Context, after int64, limit int) (deleted, last int64, err error)
 }
 
-// Prune deletes the oldest records of a resource in transactions of up to MaxPruned records, and
+// Prune deletes the oldest records of a resource in transactions of up to maxPruned records, and
 // pauses after each for as long as it took, so that other writers do not wait for long. The order is
 // that of ids, or of the positions in the audit log. It ends when no record is left to delete, at
 // the limits of keep, or when ctx ends.
@@ -148,7 +148,7 @@ func (p *pruning) batches(ctx context.Context, batch func(tx Tx, limit int) (n i
 		case took > 2*pruneTime:
 			p.size = max(p.size/2, leastPruned)
 		case took < pruneTime/2:
-			p.size = min(p.size*2, MaxPruned)
+			p.size = min(p.size*2, maxPruned)
 		}
 		if err := backoff.Sleep(ctx, max(took, time.Millisecond)); err != nil {
 			return err
@@ -292,7 +292,7 @@ func (p *pruning) anchor(ctx context.Context, tx Tx, of AuditPruner, at AuditPos
 	if ok, err := of.AnchorAudit(ctx, anchor); !ok || err != nil {
 		return err
 	}
-	for name, change := range SignAnchor(anchor) {
+	for name, change := range signAnchor(anchor) {
 		changes[name] = change
 	}
 	return tx.Create(ctx, entry)

@@ -123,7 +123,7 @@ func (f *Field) checkString(v reflect.Value) error {
 	if n := float64(utf8.RuneCountInString(v.String())); f.Max != nil && n > *f.Max {
 		return TooLong(*f.Max, "characters")
 	} else if f.Min != nil && n < *f.Min {
-		return TooShort(*f.Min, "characters")
+		return tooShort(*f.Min, "characters")
 	}
 	if f.WriteOnly {
 		return nil // a password may contain any characters

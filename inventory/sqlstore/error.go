@@ -112,7 +112,7 @@ func (e *executor) violation(ctx context.Context, t *table, what string, err err
 		return e.failure(ctx, what, err)
 	}
 	for _, key := range t.uniques {
-		if reported.Constraint == local(UniqueName(t.Resource, key)) || slices.Equal(reported.Columns, columnsOf(t.Resource, key)) {
+		if reported.Constraint == local(uniqueName(t.Resource, key)) || slices.Equal(reported.Columns, columnsOf(t.Resource, key)) {
 			return records.Duplicate(t.Resource, key)
 		}
 	}

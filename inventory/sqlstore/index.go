@@ -21,7 +21,7 @@ type index struct {
 func (d *Dialect) indexes(r *records.Resource) (all []index) {
 	leading := map[string]bool{}
 	for _, u := range r.Uniques() {
-		name := UniqueName(r, u)
+		name := uniqueName(r, u)
 		columns := columnsOf(r, u)
 		var conditions []string
 		for _, field := range u.Fields {
@@ -97,7 +97,7 @@ func (d *Dialect) fieldIndex(r *records.Resource, f *records.Field) (name string
 	case f.Ref != nil && !f.Index && slices.ContainsFunc(r.Uniques(), func(u records.Unique) bool { return u.Fields[0] == f.Name }):
 		return "", nil // the index of the key serves it too
 	}
-	return IndexName(r, orderField(f)), nil
+	return indexName(r, orderField(f)), nil
 }
 
 // orders returns the columns of the other orders of a resource that an index does not contain, as far

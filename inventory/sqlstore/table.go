@@ -140,8 +140,8 @@ func (t *table) keyWithout(f *records.Field) bool {
 // addedKey ends the names of the indexes of keys that parts of a schema add (records.UniqueKey).
 const addedKey = "_added_key"
 
-// UniqueName returns the name of the index of a unique key.
-func UniqueName(r *records.Resource, u records.Unique) string {
+// uniqueName returns the name of the index of a unique key.
+func uniqueName(r *records.Resource, u records.Unique) string {
 	parts := append([]string{r.Table()}, u.Fields...)
 	if u.Without != "" {
 		parts = append(parts, "without", u.Without)
@@ -159,8 +159,8 @@ func ReferenceName(r *records.Resource, f *records.Field) string {
 
 func referenceName(table, column string) string { return local(identifier(table, column, "fkey")) }
 
-// IndexName returns the name of the index of a field.
-func IndexName(r *records.Resource, f *records.Field) string {
+// indexName returns the name of the index of a field.
+func indexName(r *records.Resource, f *records.Field) string {
 	return identifier(r.Table(), f.Column, "idx")
 }
 

@@ -37,8 +37,8 @@ type State struct {
 	IsLatest        bool      `json:"isLatest"`
 }
 
-// StateKey is the member of _meta that has the state of an entry.
-const StateKey = "io.modelcontextprotocol.registry/official"
+// stateKey is the member of _meta that has the state of an entry.
+const stateKey = "io.modelcontextprotocol.registry/official"
 
 // Limits of what is accepted as an entry.
 const (
@@ -54,7 +54,7 @@ type document struct {
 	} `json:"_meta"`
 }
 
-// MarshalJSON returns {"server": manifest, "_meta": {StateKey: state}}.
+// MarshalJSON returns {"server": manifest, "_meta": {stateKey: state}}.
 func (e Entry) MarshalJSON() ([]byte, error) {
 	d := document{Server: e.Server}
 	d.Meta.State = &e.State

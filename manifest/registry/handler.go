@@ -16,7 +16,7 @@ import (
 // Options configures [NewHandler]. Nil means the defaults.
 type Options struct {
 	// Authorize returns the namespaces that the owner of a token may publish to and change, as [Tokens] describes
-	// them. The error is ErrToken for an unknown token. Default: the registry is read-only.
+	// them. The error is errToken for an unknown token. Default: the registry is read-only.
 	Authorize func(ctx context.Context, token string) ([]string, error)
 	// Validate configures the validation of published manifests. Default: the profile manifest.Registry.
 	Validate *manifest.Options

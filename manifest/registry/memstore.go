@@ -116,7 +116,7 @@ type memPage struct {
 
 // add adds an entry if the query selects it, and reports whether there is room for more.
 func (p *memPage) add(e *Entry) bool {
-	if p.q.Selects(e.Version, &e.State) {
+	if p.q.selects(e.Version, &e.State) {
 		p.found = append(p.found, *e)
 		p.bytes += len(e.Server)
 	}

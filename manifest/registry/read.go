@@ -44,7 +44,7 @@ func ParseQuery(values url.Values) (*Query, error) {
 		q.Limit = n
 	}
 	if !searchable(q.Search) {
-		return nil, badParameter(http.StatusUnprocessableEntity, "search", fmt.Sprintf("must have at most %d characters in one line", MaxSearch))
+		return nil, badParameter(http.StatusUnprocessableEntity, "search", fmt.Sprintf("must have at most %d characters in one line", maxSearch))
 	}
 	if len(q.Version) > maxName {
 		return nil, badParameter(http.StatusUnprocessableEntity, "version", fmt.Sprintf("must have at most %d bytes", maxName))
@@ -110,7 +110,7 @@ func (a *api) versions(w http.ResponseWriter, r *http.Request) error {
 	f := Filter{IncludeDeleted: deleted}
 	page := Page{}
 	for i := range all {
-		if f.Selects(all[i].Version, &all[i].State) {
+		if f.selects(all[i].Version, &all[i].State) {
 			page.Servers = append(page.Servers, all[i])
 		}
 	}

@@ -100,8 +100,8 @@ type Filter struct {
 	IncludeDeleted bool
 }
 
-// MaxSearch is the maximum length of Filter.Search in characters.
-const MaxSearch = 100
+// maxSearch is the maximum length of Filter.Search in characters.
+const maxSearch = 100
 
 // latest is the version that stands for the latest one.
 const latest = "latest"
@@ -112,8 +112,8 @@ func (f *Filter) ByTime() bool { return !f.UpdatedSince.IsZero() }
 // Deleted reports whether deleted entries are selected.
 func (f *Filter) Deleted() bool { return f.IncludeDeleted || f.ByTime() }
 
-// Selects reports whether an entry has the version and the status that the filter selects.
-func (f *Filter) Selects(version string, s *State) bool {
+// selects reports whether an entry has the version and the status that the filter selects.
+func (f *Filter) selects(version string, s *State) bool {
 	if s.Status == Deleted && !f.Deleted() {
 		return false
 	}
@@ -125,7 +125,7 @@ func Fold(text string) string { return strings.ToLower(text) }
 
 // searchable reports whether a text can be searched.
 func searchable(text string) bool {
-	return utf8.ValidString(text) && utf8.RuneCountInString(text) <= MaxSearch && !strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c == 0x7f })
+	return utf8.ValidString(text) && utf8.RuneCountInString(text) <= maxSearch && !strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c == 0x7f })
 }
 
 // Position is a position in a list: the key of the last entry.

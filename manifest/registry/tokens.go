@@ -10,8 +10,8 @@ import (
 	"github.com/ashlar-go/ashlar/httpx"
 )
 
-// ErrToken is returned by Options.Authorize for an unknown token.
-var ErrToken = errors.New("unknown token")
+// errToken is returned by Options.Authorize for an unknown token.
+var errToken = errors.New("unknown token")
 
 // Tokens returns a function for Options.Authorize from a table of tokens and what each may publish to and change:
 //
@@ -49,7 +49,7 @@ func Tokens(table map[string][]string) (func(context.Context, string) ([]string,
 			}
 		}
 		if found == nil {
-			return nil, ErrToken
+			return nil, errToken
 		}
 		return found, nil
 	}, nil
@@ -77,7 +77,7 @@ func (a *api) authenticate(r *http.Request) ([]string, error) {
 		return nil, unauthorized("The token is missing: send Authorization: Bearer TOKEN")
 	}
 	namespaces, err := a.opts.Authorize(r.Context(), token)
-	if errors.Is(err, ErrToken) {
+	if errors.Is(err, errToken) {
 		return nil, unauthorized("The token is invalid or has expired")
 	}
 	return namespaces, err

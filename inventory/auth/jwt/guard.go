@@ -135,7 +135,7 @@ type verifiedToken struct {
 // verify is Tokens.Verify with a cache of verified tokens by their SHA-256: most requests repeat a recent
 // token, and hashing costs a tenth of verifying. New keys make all tokens be verified again.
 func (g *Guard) verify(token string) (*Claims, error) {
-	if len(token) > MaxTokenLength {
+	if len(token) > maxTokenLength {
 		return g.tokens.Verify(token) // returns an error
 	}
 	sum, now, keys := sha256.Sum256([]byte(token)), g.tokens.now(), g.tokens.keys.Load()

@@ -22,9 +22,9 @@ const (
 	DefaultLifetime = 24 * time.Hour
 	// MaxLifetime is the maximum lifetime of a token.
 	MaxLifetime = 365 * 24 * time.Hour
-	// MaxTokenLength is the maximum length of a token in bytes. Longer tokens are neither issued
+	// maxTokenLength is the maximum length of a token in bytes. Longer tokens are neither issued
 	// nor verified. Browsers limit a cookie to 4096 bytes.
-	MaxTokenLength = 3072
+	maxTokenLength = 3072
 
 	// DefaultIssuer is the default claim iss.
 	DefaultIssuer = "ashlar-inventory"
@@ -119,7 +119,7 @@ func (t *Tokens) Lifetime() time.Duration { return t.lifetime }
 
 // Issue returns a signed token for an authenticated identity, and when it expires. The token is
 // valid from now on. It has no method, no scopes and no locations. Issue fails for an identity without user id or
-// role or with a negative epoch, and for a token longer than MaxTokenLength.
+// role or with a negative epoch, and for a token longer than maxTokenLength.
 func (t *Tokens) Issue(who auth.Identity) (token string, expires time.Time, err error) {
 	if reason := fault(&who); reason != "" {
 		return "", time.Time{}, fmt.Errorf("jwt: token for user %.40q: %s", who.UserID, reason)
@@ -136,9 +136,9 @@ func (t *Tokens) Issue(who auth.Identity) (token string, expires time.Time, err 
 	if err != nil {
 		return "", time.Time{}, fmt.Errorf("jwt: token for user %.40q: %w", who.UserID, err)
 	}
-	if len(token) > MaxTokenLength {
+	if len(token) > maxTokenLength {
 		return "", time.Time{}, fmt.Errorf("jwt: token for user %.40q has %d bytes, at most %d are allowed: shorten the user name",
-			who.UserID, len(token), MaxTokenLength)
+			who.UserID, len(token), maxTokenLength)
 	}
 	return token, expires, nil
 }
@@ -218,8 +218,8 @@ func (t *Tokens) Verify(token string) (*Claims, error) {
 	if token == "" {
 		return nil, auth.Unauthorized(auth.TokenMissing, "")
 	}
-	if len(token) > MaxTokenLength {
-		return nil, badToken(auth.TokenMalformed, "longer than %d bytes", MaxTokenLength)
+	if len(token) > maxTokenLength {
+		return nil, badToken(auth.TokenMalformed, "longer than %d bytes", maxTokenLength)
 	}
 	if strings.ContainsAny(token, "\r\n") {
 		return nil, badToken(auth.TokenMalformed, "contains a line break") // package base64 skips line breaks

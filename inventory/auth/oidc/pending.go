@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// CookieName is the name of the cookie with a login in progress.
-	CookieName = "oidc_login"
+	// cookieName is the name of the cookie with a login in progress.
+	cookieName = "oidc_login"
 	// PendingLifetime is the time that a login may take at the provider.
 	PendingLifetime = 10 * time.Minute
 	// KeyPurpose is the purpose of the keys of [Options] for jwt.Tokens.Derive.
@@ -37,7 +37,7 @@ type pending struct {
 // cookie returns the cookie with a value, for the path of the callback.
 func (p *Provider) cookie(value string, maxAge int) *http.Cookie {
 	return &http.Cookie{ // #nosec G124 -- Secure unless the callback is on this machine, without TLS
-		Name: CookieName, Value: value, Path: p.redirect.Path, MaxAge: maxAge,
+		Name: cookieName, Value: value, Path: p.redirect.Path, MaxAge: maxAge,
 		HttpOnly: true, Secure: p.redirect.Scheme == "https", SameSite: http.SameSiteLaxMode, // sent with a redirect of another site
 	}
 }
@@ -65,7 +65,7 @@ func (p *Provider) seal(login *pending) (string, error) {
 
 // open returns the login in progress of a request.
 func (p *Provider) open(r *http.Request) (*pending, error) {
-	sent, err := r.Cookie(CookieName)
+	sent, err := r.Cookie(cookieName)
 	if err != nil {
 		return nil, auth.Refused(messageNotBegun, "no cookie")
 	}

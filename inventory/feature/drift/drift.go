@@ -8,17 +8,17 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ashlar-go/ashlar/internal/discovery"
 	"github.com/ashlar-go/ashlar/inventory"
-	"github.com/ashlar-go/ashlar/inventory/discovery"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // The bounds of a comparison. [Compare] returns an error of kind [records.Invalid] beyond them.
 const (
-	// MaxRecords is the maximum number of interfaces, and of links, of the devices of the tables.
-	MaxRecords = 20_000
-	// MaxDifferences is the maximum number of differences.
-	MaxDifferences = 10_000
+	// maxRecords is the maximum number of interfaces, and of links, of the devices of the tables.
+	maxRecords = 20_000
+	// maxDifferences is the maximum number of differences.
+	maxDifferences = 10_000
 )
 
 // Kind is the subject of a table.
@@ -110,8 +110,8 @@ func Compare(ctx context.Context, from records.Reader, tables []Table) ([]*Diffe
 		default:
 			heard = append(heard, c.compareNeighbors(device, &t)...)
 		}
-		if len(c.found) > MaxDifferences {
-			return nil, tooMany(fmt.Sprintf("there are more than %d differences", MaxDifferences))
+		if len(c.found) > maxDifferences {
+			return nil, tooMany(fmt.Sprintf("there are more than %d differences", maxDifferences))
 		}
 	}
 	if err := c.explain(ctx, heard); err != nil {

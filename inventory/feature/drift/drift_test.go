@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/discovery"
 	"github.com/ashlar-go/ashlar/inventory"
-	"github.com/ashlar-go/ashlar/inventory/discovery"
 	"github.com/ashlar-go/ashlar/inventory/feature/drift"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )

@@ -3,8 +3,8 @@ package drift
 import (
 	"net/netip"
 
+	"github.com/ashlar-go/ashlar/internal/discovery"
 	"github.com/ashlar-go/ashlar/inventory"
-	"github.com/ashlar-go/ashlar/inventory/discovery"
 )
 
 // compareInterfaces adds the differences of a table of interfaces.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ashlar-go/ashlar/internal/discovery"
 	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/inventory"
-	"github.com/ashlar-go/ashlar/inventory/discovery"
 )
 
 // neighbor is a difference with a neighbour that was heard, of which records are to be found.

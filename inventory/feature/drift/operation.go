@@ -12,10 +12,10 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	reported "github.com/ashlar-go/ashlar/internal/discovery"
 	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
-	reported "github.com/ashlar-go/ashlar/inventory/discovery"
 	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -113,7 +113,7 @@ func description() openapi.Operation {
 		openapi.Required("status", openapi.String("success, or dry_run.")), openapi.Required("message", openapi.String("")),
 		openapi.Required("missing", number("")), openapi.Required("unexpected", number("")), openapi.Required("different", number("")),
 		openapi.Required("applied", number("The number of differences that were applied.")),
-		openapi.Required("differences", openapi.Array(difference, 0, MaxDifferences)),
+		openapi.Required("differences", openapi.Array(difference, 0, maxDifferences)),
 		openapi.Required("problems", openapi.Array(openapi.Object("DriftProblem",
 			openapi.Required("table", number("The index of a table that was not compared.")), openapi.Required("reason", openapi.String(""))), 0, maxTables)),
 		openapi.Required("changes", openapi.Array(openapi.Object(""), 0, records.MaxPreview)),
@@ -126,7 +126,7 @@ func description() openapi.Operation {
 		Parameters: []openapi.Parameter{dryRun},
 		Body: openapi.Request("Drift", openapi.Required("tables", openapi.Array(table, 1, maxTables)),
 			openapi.Optional("apply", &openapi.Schema{
-				Type: "array", Items: openapi.String(""), MaxItems: MaxDifferences,
+				Type: "array", Items: openapi.String(""), MaxItems: maxDifferences,
 				Description: "The ids of differences to apply; missing, unexpected and different are those of the type with a change, and all is each with a change.",
 			})),
 		Responses: []openapi.Response{{Status: http.StatusOK, Schema: report}},
@@ -144,8 +144,8 @@ func serve(ctx context.Context, r *feature.Request) (*feature.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(sent.Apply) > MaxDifferences {
-		return nil, records.Refuse("apply", records.TooMany(MaxDifferences, "items: send fewer, or all"))
+	if len(sent.Apply) > maxDifferences {
+		return nil, records.Refuse("apply", records.TooMany(maxDifferences, "items: send fewer, or all"))
 	}
 	if len(sent.Tables) == 0 || len(sent.Tables) > maxTables {
 		return nil, records.Refuse("tables", records.Wrong("too_many", "has %d tables: send 1 to %d in one request", len(sent.Tables), maxTables))

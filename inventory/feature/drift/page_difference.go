@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ashlar-go/ashlar/inventory/discovery"
+	"github.com/ashlar-go/ashlar/internal/discovery"
 	"github.com/ashlar-go/ashlar/inventory/site"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/ashlar-go/ashlar/internal/discovery"
 	"github.com/ashlar-go/ashlar/inventory"
-	"github.com/ashlar-go/ashlar/inventory/discovery"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -51,8 +51,8 @@ func (c *comparison) readOwn(ctx context.Context, tables []Table) error {
 		if err != nil {
 			return err
 		}
-		if len(c.interfaces) == MaxRecords {
-			return tooMany(fmt.Sprintf("the devices of the tables have more than %d interfaces", MaxRecords))
+		if len(c.interfaces) == maxRecords {
+			return tooMany(fmt.Sprintf("the devices of the tables have more than %d interfaces", maxRecords))
 		}
 		i := rec.(*inventory.Interface)
 		c.interfaces[i.ID] = i
@@ -92,8 +92,8 @@ func (c *comparison) readLinks(ctx context.Context, devices []string) error {
 			if seen[link.ID] {
 				continue
 			}
-			if len(seen) == MaxRecords {
-				return tooMany(fmt.Sprintf("the devices of the tables have more than %d links", MaxRecords))
+			if len(seen) == maxRecords {
+				return tooMany(fmt.Sprintf("the devices of the tables have more than %d links", maxRecords))
 			}
 			seen[link.ID] = true
 			for _, id := range []string{link.AInterfaceID, link.BInterfaceID} {
@@ -138,8 +138,8 @@ func (c *comparison) readChassis(ctx context.Context, tables []Table) error {
 		if err != nil {
 			return err
 		}
-		if count++; count > MaxRecords {
-			return tooMany(fmt.Sprintf("more than %d interfaces have MAC addresses that neighbours have sent", MaxRecords))
+		if count++; count > maxRecords {
+			return tooMany(fmt.Sprintf("more than %d interfaces have MAC addresses that neighbours have sent", maxRecords))
 		}
 		i := rec.(*inventory.Interface)
 		c.byMAC[i.MACAddress] = append(c.byMAC[i.MACAddress], i)
@@ -171,8 +171,8 @@ func (c *comparison) readNamed(ctx context.Context, names []string) (map[string]
 		if _, ok := wanted[label]; !ok {
 			return nil
 		}
-		if count++; count > MaxRecords {
-			return tooMany(fmt.Sprintf("more than %d devices have names as those of neighbours", MaxRecords))
+		if count++; count > maxRecords {
+			return tooMany(fmt.Sprintf("more than %d devices have names as those of neighbours", maxRecords))
 		}
 		wanted[label] = append(wanted[label], device)
 		return nil

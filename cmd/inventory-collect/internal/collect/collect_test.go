@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/cmd/inventory-collect/internal/collect"
+	"github.com/ashlar-go/ashlar/internal/discovery"
 	"github.com/ashlar-go/ashlar/internal/errtest"
 	"github.com/ashlar-go/ashlar/internal/snmptest"
-	"github.com/ashlar-go/ashlar/inventory/discovery"
 )
 
 // TestSwitch reads a switch with all MIBs. Package discovery parses its tables.

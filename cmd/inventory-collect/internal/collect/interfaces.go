@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/ashlar-go/ashlar/inventory/discovery"
+	"github.com/ashlar-go/ashlar/internal/discovery"
 )
 
 // The objects of the system group (RFC 3418).

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ashlar-go/ashlar/internal/discovery"
 	"github.com/ashlar-go/ashlar/internal/errtest"
-	"github.com/ashlar-go/ashlar/inventory/discovery"
 )
 
 // TestForms: what each form says about neighbours, in the order local interface, name, chassis, port,

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ashlar-go/ashlar/internal/discovery"
 	"github.com/ashlar-go/ashlar/internal/errtest"
-	"github.com/ashlar-go/ashlar/inventory/discovery"
 )
 
 // TestParseText: forms of which there is no sample, and text of which the order or the values are odd.

@@ -10,7 +10,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/ashlar-go/ashlar/inventory/discovery"
+	"github.com/ashlar-go/ashlar/internal/discovery"
 )
 
 // TestSamples: the text of real devices has the same neighbours as its parsed form.

@@ -11,8 +11,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/ashlar-go/ashlar/internal/discovery"
 	"github.com/ashlar-go/ashlar/internal/errtest"
-	"github.com/ashlar-go/ashlar/inventory/discovery"
 )
 
 // TestInterfaceSamples: the tables of real devices have a name and a state for each interface, and differ
