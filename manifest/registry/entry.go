@@ -37,9 +37,6 @@ type State struct {
 	IsLatest        bool      `json:"isLatest"`
 }
 
-// stateKey is the member of _meta that has the state of an entry.
-const stateKey = "io.modelcontextprotocol.registry/official"
-
 // Limits of what is accepted as an entry.
 const (
 	maxName    = 512 // bytes, also of a version
@@ -54,7 +51,7 @@ type document struct {
 	} `json:"_meta"`
 }
 
-// MarshalJSON returns {"server": manifest, "_meta": {stateKey: state}}.
+// MarshalJSON returns {"server": manifest, "_meta": {"io.modelcontextprotocol.registry/official": state}}.
 func (e Entry) MarshalJSON() ([]byte, error) {
 	d := document{Server: e.Server}
 	d.Meta.State = &e.State
