@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/internal/limitheader"
 	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/internal/unenforced"
 )
 
 // Respond tells a client about a decision that a handler made itself, such as one of
@@ -34,12 +34,15 @@ func Respond(w http.ResponseWriter, r *http.Request, status ratelimit.Status, op
 	return RespondDecision(w, r, &ratelimit.Decision{Code: status.Code, Statuses: []ratelimit.Status{status}}, opts)
 }
 
+// invalidResponses are those of Respond with invalid options.
+var invalidResponses unenforced.Log
+
 // RespondDecision is Respond for the decision of an Engine, or of [ratelimit.Limiter.AllowInto].
 // It does not release permits.
 func RespondDecision(w http.ResponseWriter, r *http.Request, d *ratelimit.Decision, opts *Options) bool {
 	o := cmp.Or(opts, &Options{})
 	if err := o.check(); err != nil {
-		slog.Warn("httplimit: a request gets status 500", "error", err)
+		invalidResponses.Warn("httplimit: a request gets status 500", err)
 		respondError(w, http.StatusInternalServerError, "invalid rate limit")
 		return false
 	}

@@ -3,6 +3,7 @@ package httplimit
 import (
 	"cmp"
 	"errors"
+	"io"
 	"net/http"
 	"time"
 
@@ -43,7 +44,8 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if deadline, limited := r.Context().Deadline(); !ok || limited && time.Until(deadline) <= wait {
 		return response, nil
 	}
-	_ = response.Body.Close() // nothing of it is needed
+	_, _ = io.CopyN(io.Discard, response.Body, 64<<10) // so that the connection can be used again
+	_ = response.Body.Close()
 	r = r.Clone(r.Context())
 	if err = backoff.Sleep(r.Context(), wait); err == nil && r.GetBody != nil {
 		r.Body, err = r.GetBody()
