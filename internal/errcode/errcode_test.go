@@ -44,7 +44,7 @@ func TestReference(t *testing.T) {
 // TestSources checks that the code of the module names codes of the lists only.
 func TestSources(t *testing.T) {
 	t.Parallel()
-	code := regexp.MustCompile(`(?:Wrong\(|\bCode: |\bCode = |invalidField\([^"]*, |FieldError\{[\w.]+, |c\.fault\(\w+, )"(\w+)"`)
+	code := regexp.MustCompile(`(?:Wrong\(|\bCode: |\bCode = |invalidField\([^"]*, |FieldError\{[\w.()]+, |c\.fault\(\w+, )"(\w+)"`)
 	known := append(errcode.Fields(), errcode.Errors()...)
 	found := map[string]bool{}
 	for _, dir := range []string{"../../inventory", "../../httpx"} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -165,16 +166,23 @@ func TestTransportRetries(t *testing.T) {
 
 // Two instances of a server refuse once and then serve. A body that can't be sent again is not.
 func TestTransportAgainstAServer(t *testing.T) {
-	var requests atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	var requests, connections atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if requests.Add(1) == 1 {
 			w.Header().Set("Retry-After", "0")
 			w.WriteHeader(http.StatusTooManyRequests)
+			_, _ = w.Write(make([]byte, 10_000))
 			return
 		}
 		_, _ = w.Write(body)
 	}))
+	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	server.Start()
 	defer server.Close()
 	limiter, err := ratelimit.NewLimiter("client", memstore.MustNew(nil), ratelimit.Per(100, ratelimit.Second), nil)
 	if err != nil {
@@ -195,6 +203,9 @@ func TestTransportAgainstAServer(t *testing.T) {
 		if response.StatusCode != tt.status || err != nil || tt.status == 200 && string(text) != "hello" {
 			t.Errorf("%d %q %v, want %d", response.StatusCode, text, err, tt.status)
 		}
+	}
+	if n := connections.Load(); n != 1 {
+		t.Errorf("%d connections, want 1: a refused response is read to its end", n)
 	}
 }
 
