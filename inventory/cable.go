@@ -218,7 +218,7 @@ func endChanges(ctx context.Context, tx records.Tx, old, now *Cable) (changes []
 		if err != nil {
 			return nil, err
 		}
-		if end != nil {
+		if end != nil && end.CableID == now.ID { // that of another cable if this one was vacated
 			changes = append(changes, records.Companion{Before: end})
 		}
 	}
@@ -239,6 +239,31 @@ func endChanges(ctx context.Context, tx records.Tx, old, now *Cable) (changes []
 		changes = append(changes, records.Companion{After: &CableEnd{CableID: now.ID, Port: e.key()}})
 	}
 	return changes, nil
+}
+
+// Occupies returns the ports of the cable (records.Occupant).
+func (c *Cable) Occupies() []string {
+	a, b := c.Ends()
+	return []string{"cable of " + a.key(), "cable of " + b.key()}
+}
+
+// Vacate deletes the ends at ports that the cable leaves (records.Occupant).
+func (c *Cable) Vacate(ctx context.Context, tx records.Tx, after records.Record) error {
+	x, y := after.(*Cable).Ends()
+	a, b := c.Ends()
+	for _, p := range []Port{a, b} {
+		if p == x || p == y {
+			continue
+		}
+		end, err := records.First[CableEnd](ctx, tx, "port", p.key())
+		if err != nil || end == nil || end.CableID != c.ID {
+			return err
+		}
+		if err := tx.Delete(ctx, records.Of[CableEnd](tx.Schema()), end.ID, end.Version, func(*records.Effect) error { return nil }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lockPort names what changes of the cables and links of a port take turns with.
@@ -325,6 +350,14 @@ func linkChange(ctx context.Context, tx records.Tx, old, now *Cable) (changes []
 	var was, is *Link
 	if a, b, linked := old.linked(); linked {
 		was, err = records.First[Link](ctx, tx, "a_interface_id", a, "b_interface_id", b)
+		if err == nil && was != nil && now != nil {
+			var other *Cable // which has got both ports in the same call
+			if other, err = cableOf(ctx, tx, Port{PortInterface, a}); other != nil && other.ID != now.ID {
+				if x, y, _ := other.linked(); x == a && y == b {
+					was = nil
+				}
+			}
+		}
 	}
 	x, y, links := now.linked()
 	if links && err == nil {

@@ -139,6 +139,25 @@ func (d *Device) ValidateIn(ctx context.Context, tx records.Tx, before records.R
 	return nil
 }
 
+// Occupies returns the units of the device in its rack, on each of its faces (records.Occupant).
+func (d *Device) Occupies() (places []string) {
+	first, last := d.Units()
+	for unit := first; unit > 0 && unit <= last; unit++ {
+		for _, face := range RackFace("").Values() {
+			if d.RackFace == "" || string(d.RackFace) == face {
+				places = append(places, fmt.Sprintf("rack %s %s %d", *d.RackID, face, unit))
+			}
+		}
+	}
+	return places
+}
+
+// Vacate takes the device out of its units (records.Occupant).
+func (d *Device) Vacate(context.Context, records.Tx, records.Record) error {
+	d.RackUnit = nil
+	return nil
+}
+
 // sameUnits reports whether another state of the device occupies the same units.
 func (d *Device) sameUnits(old *Device) bool {
 	first, last := d.Units()

@@ -54,7 +54,7 @@
 //	)
 //
 // A record may have hooks, which are methods of its type: [Initializer], [Normalizer], [Validator],
-// [TxValidator], [Accompanied], [Patcher], [Completer] and [Declarer]. [NewSchema] refuses methods that look like
+// [TxValidator], [Accompanied], [Occupant], [Patcher], [Completer] and [Declarer]. [NewSchema] refuses methods that look like
 // a hook and are none.
 //
 // Records of other packages have hooks that a schema adds: [OnChange] in the transaction of each change, which it may
@@ -64,7 +64,8 @@
 //
 // [Engine] validates records with [Resource.Check] and [Resource.CheckNew], applies changes, and
 // writes an [AuditLog] entry for each in the same transaction. A partial update is a [Patch], a
-// full one a [Resource.Replacement]. Several changes in one call are applied atomically.
+// full one a [Resource.Replacement]. Several changes in one call are applied atomically, and the state in the end counts:
+// two devices may swap their serial numbers or rack units in any order of the edits.
 //
 // # Lists
 //
@@ -117,6 +118,10 @@
 // may not: devices without a location may not share a hostname, because nothing else would tell
 // them apart. So a location can't be deleted while a device without a location has the hostname
 // of one of its devices.
+//
+// Databases check unique keys with each statement; SQLite can't defer that. So before the edits of a call are made, a
+// record leaves the keys and places ([Occupant]) that another record of the call gets: the fields are cleared, or a text that
+// is required becomes one that nobody has. This is two updates of a row instead of one, for records that swap only.
 //
 // Strings are compared byte by byte, and substrings with ASCII case folding. Every database
 // does this in the same way, whatever its locale; Unicode folding would need extra columns.

@@ -24,6 +24,7 @@ type scope struct {
 	bulk  bool
 	known map[string][]string // the places of records, by id; without any they belong to none
 	only  *Places             // nil is no limit
+	edits map[string]edited   // by id, the edits that vacate has applied
 }
 
 // scope returns the scope of a transaction, after its first steps.

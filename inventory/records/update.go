@@ -166,6 +166,9 @@ func (v *Engine) edit(ctx context.Context, by Caller, r *Resource, edits []Edit,
 				if err := prefetch(ctx, tx, r, edits); err != nil {
 					return err
 				}
+				if err := v.vacate(ctx, tx, s, r, edits); err != nil {
+					return err
+				}
 			}
 			var entries []Record
 			var failed []ItemError
@@ -206,6 +209,10 @@ func (v *Engine) apply(ctx context.Context, tx Tx, s *scope, r *Resource, e Edit
 	id, err := canonicalID(e.ID)
 	if err != nil {
 		return nil, nil, r.refuse("id", err)
+	}
+	if done, ok := s.edits[id]; ok {
+		delete(s.edits, id) // another edit of the record sees what this one makes of it
+		return done.before, done.after, done.err
 	}
 	if before, err = tx.Get(ctx, r, id); err != nil {
 		return nil, nil, err
