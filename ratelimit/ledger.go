@@ -44,8 +44,12 @@ type hold struct {
 	from                  int64 // the start of the window; with a TokenBucket when the bucket is full again after these hits
 }
 
-// fewHolds is the number of holds above which reservations that expire at nearly the same time share one.
-const fewHolds = 32
+const (
+	// fewHolds is the number of holds above which reservations of a window that expire at nearly the same time share one.
+	fewHolds = 32
+	// maxHolds bounds the holds of a key: with short windows and long reservations few can share one.
+	maxHolds = 1000
+)
 
 // booking is what a charge does to a ledger.
 type booking struct {
@@ -119,7 +123,7 @@ func (l *ledger) apply(t *Charge) bool {
 		}
 		changed = t.N > 0
 	case t.N > 0:
-		if t.Allowed = l.fits(t); t.Allowed {
+		if t.Allowed = l.fits(t) && (b.ttl == 0 || len(l.open) < maxHolds); t.Allowed {
 			l.add(t, int64(t.N))
 			changed = true
 			if b.ttl > 0 {

@@ -147,6 +147,25 @@ func TestManyReservations(t *testing.T) {
 	r.remaining(100_000)
 }
 
+// What a key keeps has a bound, however short windows and however long reservations are.
+func TestReservationsAreBounded(t *testing.T) {
+	r := newReserving(t, ratelimit.Per(100, ratelimit.Second))
+	for range 1000 {
+		v, err := r.limiter.Reserve(t.Context(), "ann", 1, time.Hour)
+		if err != nil || !v.Status.Allowed() {
+			t.Fatal(v, err)
+		}
+		r.after(time.Second)
+	}
+	if v := r.reserve(1); v.Status.Allowed() {
+		t.Error("more than 1,000 reservations of different windows are open")
+	}
+	r.after(time.Hour)
+	if v := r.reserve(1); !v.Status.Allowed() {
+		t.Error("reservations that have ended count")
+	}
+}
+
 func TestReserveInvalid(t *testing.T) {
 	r := newReserving(t, ratelimit.Per(100, ratelimit.Minute))
 	plain := newLimiter(t, memstore.MustNew(nil), ratelimit.Per(100, ratelimit.Minute), nil)
