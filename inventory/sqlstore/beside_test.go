@@ -219,6 +219,30 @@ func TestNamespace(t *testing.T) {
 	})
 }
 
+// TestNamespacesDoNotWait: changes of one namespace do not wait for those of another one of the same name.
+func TestNamespacesDoNotWait(t *testing.T) {
+	onEmpty(t, func(t *testing.T, d *database) {
+		if d.kind == "sqlite" {
+			t.Skip("it has one writer at a time")
+		}
+		db := d.handle(t)
+		var stores []*sqlstore.Store
+		for _, namespace := range []string{"east", "west"} {
+			store, err := d.within(t, db, namespace, inventory.Schema())
+			require.NoError(t, err)
+			stores = append(stores, store)
+		}
+		require.NoError(t, stores[0].Change(t.Context(), func(tx records.Tx) error {
+			if err := records.Serialize(t.Context(), tx, "users/1"); err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			return stores[1].Change(ctx, func(tx records.Tx) error { return records.Serialize(ctx, tx, "users/1") })
+		}))
+	})
+}
+
 // TestNamespaceNames: the constructor checks the namespace.
 func TestNamespaceNames(t *testing.T) {
 	onEmpty(t, func(t *testing.T, d *database) {

@@ -16,7 +16,7 @@ func (t *transaction) Lock(ctx context.Context, r *records.Resource, id string) 
 	err := t.each(ctx, len(of.columns), func(row []any) (err error) {
 		rec, err = of.record(row)
 		return err
-	}, of.get+t.dialect.ForShare, id, lockName(of, id))
+	}, of.get+t.dialect.ForShare, id, t.Schema().TablePrefix()+lockName(of, id))
 	switch {
 	case err != nil:
 		return nil, t.end(ctx, "lock one of "+r.Name, err)
@@ -36,11 +36,12 @@ func (t *transaction) awaitLocks(ctx context.Context, of *table, id string) erro
 
 func lockName(of *table, id string) string { return of.Name + "/" + id }
 
-// Serialize waits for other transactions of the same name (records.Locker).
+// Serialize waits for other transactions of the same name (records.Locker). Locks belong to the whole database, so their names
+// begin with the namespace.
 func (t *transaction) Serialize(ctx context.Context, name string) error {
 	if t.dialect.Serialize == "" || t.ended != nil {
 		return t.ended
 	}
-	err := t.each(ctx, 1, func([]any) error { return nil }, t.dialect.Serialize, name)
+	err := t.each(ctx, 1, func([]any) error { return nil }, t.dialect.Serialize, t.Schema().TablePrefix()+name)
 	return t.end(ctx, "wait for other changes of "+name, err)
 }
