@@ -175,6 +175,7 @@ func (w *workspace) addCharge(key []byte, c *check, l *chargeLimit) {
 	charge.Params = [6]int64{}
 	charge.Key, charge.Refund = key, c.refund
 	charge.Fixed, charge.Lease = c.flags()
+	charge.Lease = charge.Lease && w.ahead == 0 // the order among processes is that of the store
 	if charge.book = nil; l.reserves {
 		charge.book = &booking{maxDebt: l.maxDebt, ttl: w.ttl}
 		if c.settled != nil {

@@ -87,7 +87,7 @@ func (l *Limiter) canWait(n uint64) (inAdvance bool, err error) {
 	case n > most && !rule.unlimited:
 		err = &Error{Kind: Invalid, Message: fmt.Sprintf("%d hits never pass a limit that lets %d pass at once", n, most)}
 	}
-	return algorithm == TokenBucket && !rule.lease && !rule.limit.charge.reserves, err
+	return algorithm == TokenBucket && !rule.limit.charge.reserves, err
 }
 
 func waitError(key string, err error) error {
