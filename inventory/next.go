@@ -31,6 +31,9 @@ var errNoSpace = errors.New("no free space")
 //		return in.Create(ctx, by, &inventory.Address{Address: value, VRFID: p.VRFID})
 //	})
 func Allocate(ctx context.Context, v *records.Engine, prefixID string, next Space, use func(ctx context.Context, in *records.Engine, p *Prefix, value string) error) (err error) {
+	if v == nil || next == nil || use == nil {
+		return errors.New("inventory.Allocate: the engine or a function is nil")
+	}
 	var p *Prefix
 	value := ""
 	v = v.BeforeChange(func(ctx context.Context, tx records.Tx) (err error) {
@@ -215,6 +218,9 @@ type Usage struct {
 
 // UsageOf counts the prefixes and addresses of a prefix that the reader shows.
 func UsageOf(ctx context.Context, from records.Reader, p *Prefix) (u Usage, err error) {
+	if err := records.CheckStore(from, p); err != nil {
+		return u, err
+	}
 	network, err := netip.ParsePrefix(p.Prefix)
 	if err != nil {
 		return u, err

@@ -56,6 +56,9 @@ func (l *Location) ValidateIn(ctx context.Context, tx records.Tx, before records
 // Below returns the ids of a location and of all within it, at most [MaxBelow]. more says that there are
 // others.
 func Below(ctx context.Context, from records.Reader, id string) (ids []string, more bool, err error) {
+	if err := records.CheckStore(from, new(Location)); err != nil {
+		return nil, false, err
+	}
 	ids = []string{id}
 	for level := ids; len(level) > 0; {
 		var next []string

@@ -64,6 +64,9 @@ type Path struct {
 // kind [records.NotFound] if the port does not exist. A path that changes meanwhile may be a mixture
 // of before and after.
 func Trace(ctx context.Context, from records.Reader, p Port) (*Path, error) {
+	if err := records.CheckStore(from, new(Cable)); err != nil {
+		return nil, err
+	}
 	t := &tracer{ctx: ctx, from: from, hostnames: map[string]string{}}
 	at, err := t.port(p)
 	if err != nil {

@@ -108,9 +108,10 @@ func Follow(ctx context.Context, address, token, since string, opts *Options, f 
 		}
 		c.opts.Log.DebugContext(ctx, "the change feed connects again", "error", err)
 		pause := backoff.Backoff{Initial: 100 * time.Millisecond, Max: c.opts.MaxBackoff, Jitter: 1}
-		if err := backoff.Sleep(ctx, pause.Wait(failures)); err != nil {
+		if err := backoff.Sleep(ctx, max(pause.Wait(failures), c.after)); err != nil {
 			return err
 		}
+		c.after = 0
 	}
 }
 
@@ -136,7 +137,8 @@ type client struct {
 	f      func(Change) error
 	stalls int // streams in a row that a proxy seems to hold back
 
-	refused bool // f has returned an error
+	refused bool          // f has returned an error
+	after   time.Duration // least pause that the server asked for
 }
 
 func newClient(address, token string, opts *Options) (*client, error) {
@@ -221,7 +223,7 @@ func (c *client) get(ctx context.Context, path string, query url.Values) (*http.
 		return nil, &StatusError{s, problem.Message}
 	}
 	after, _ := limitheader.Wait(res.Header.Get(limitheader.RetryAfter))
-	_ = backoff.Sleep(ctx, min(after, c.opts.MaxBackoff)) // the caller checks the context
+	c.after = min(after, c.opts.MaxBackoff)
 	return nil, fmt.Errorf("the server responds %d: %s", res.StatusCode, problem.Message)
 }
 

@@ -113,7 +113,10 @@ func describeAccess(p auth.Permission) string {
 		roles = append(roles, string(role))
 	}
 	text := "Role " + strings.Join(roles, " or ")
-	if p.Owner {
+	switch {
+	case p.Owner && len(roles) == 0:
+		text = "The owner of the record"
+	case p.Owner:
 		text += ", or the owner of the record"
 	}
 	return text + "."

@@ -13,6 +13,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/console"
 	"github.com/ashlar-go/ashlar/inventory/demo"
 	"github.com/ashlar-go/ashlar/inventory/feature"
+	"github.com/ashlar-go/ashlar/inventory/feature/drift"
 	"github.com/ashlar-go/ashlar/inventory/feature/logins"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/importer"
@@ -82,6 +83,13 @@ func TestNil(t *testing.T) {
 		"store:NewRoller":             func() error { return second(inventory.NewRoller(nil, inventory.Retention{}, nil)) },
 		"schema:NewRoller":            func() error { return second(inventory.NewRoller(records.NewMemStore(nil), inventory.Retention{}, nil)) },
 		"store:inventory.Mounted":     func() error { return second(inventory.Mounted(ctx, nil, "x")) },
+		"store:inventory.Below":       func() error { _, _, err := inventory.Below(ctx, nil, "x"); return err },
+		"store:inventory.Trace":       func() error { return second(inventory.Trace(ctx, nil, inventory.Port{})) },
+		"store:inventory.UsageOf":     func() error { return second(inventory.UsageOf(ctx, nil, &inventory.Prefix{})) },
+		"record:inventory.UsageOf":    func() error { return second(inventory.UsageOf(ctx, good.Store(), nil)) },
+		"engine:inventory.Allocate":   func() error { return inventory.Allocate(ctx, nil, "x", inventory.NextAddress, nil) },
+		"store:drift.Compare":         func() error { return second(drift.Compare(ctx, nil, nil)) },
+		"engine:drift.Apply":          func() error { return drift.Apply(ctx, nil, records.Caller{}, nil, nil) },
 		"store:demo.Fill":             func() error { return second(demo.Fill(ctx, nil, nil)) },
 		"engine:importer.Run":         func() error { return second(importer.Run(ctx, nil, nil, nil)) },
 		"schema:importer.Open":        func() error { return second(importer.Open("a.csv", strings.NewReader("a\n"), nil, nil)) },

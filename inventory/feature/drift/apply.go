@@ -15,6 +15,9 @@ import (
 // returns an error to refuse it; nil allows all. The error is of kind [records.Conflict] if one of the records
 // has changed since.
 func Apply(ctx context.Context, in *records.Engine, by records.Caller, chosen []*Difference, may func(r *records.Resource, does records.Routes) error) error {
+	if in == nil {
+		return errors.New("drift.Apply: the engine is nil")
+	}
 	schema := in.Store().Schema()
 	links, interfaces := records.Of[inventory.Link](schema), records.Of[inventory.Interface](schema)
 	ofLinks, ofInterfaces := planLinks(chosen), map[string][]*Difference{}

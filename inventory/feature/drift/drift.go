@@ -93,6 +93,9 @@ type comparison struct {
 // of devices that the reader does not have are ignored. The error is of kind [records.Invalid] if there are too
 // many.
 func Compare(ctx context.Context, from records.Reader, tables []Table) ([]*Difference, error) {
+	if err := records.CheckStore(from, new(inventory.Link)); err != nil {
+		return nil, err
+	}
 	c := &comparison{
 		from: from, devices: map[string]*inventory.Device{}, interfaces: map[string]*inventory.Interface{},
 		own: map[string][]*inventory.Interface{}, links: map[string][]*inventory.Link{}, byMAC: map[string][]*inventory.Interface{},
