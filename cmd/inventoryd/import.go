@@ -44,7 +44,7 @@ func (a *app) importCommand() *cobra.Command {
 	files := func(what string) cobra.PositionalArgs { return cli.Args(1, math.MaxInt, "files: "+what) }
 	c := a.importFrom(&importKind{"import FILE...", "Create and change records by CSV, JSON lines and YAML files", files("name those to import, such as locations.csv devices.csv"), a.importFiles})
 	c.AddCommand(
-		a.importFrom(&importKind{"netbox URL|FILE", "The same from a NetBox", one("the URL of a NetBox, whose API token is NETBOX_TOKEN, or a file of manage.py dumpdata"), a.importNetBox}),
+		a.importFrom(&importKind{"netbox URL|FILE|FOLDER", "The same from a NetBox, or from its library of device types", one("the URL of a NetBox, whose API token is NETBOX_TOKEN, a file of manage.py dumpdata, or YAML of device types: a file or a folder"), a.importNetBox}),
 		a.importFrom(&importKind{"containerlab FILE", "The same from the topology of a lab", one("the file of a topology, such as lab.clab.yml"), a.importContainerlab}),
 		a.importFrom(&importKind{"hosts FILE...", "The same from an inventory of Ansible", files("name those of one inventory of Ansible, such as inventory.ini"), a.importHosts}),
 	)
@@ -119,20 +119,15 @@ func (a *app) importNetBox(c *cobra.Command, o *importOptions) func(s *server.Se
 		if err != nil {
 			return err
 		}
-		return a.change(c, s, func(engine *records.Engine) error {
-			p := newImportProgress(a.env)
+		return a.importSource(c, s, o, export.Unplaced, func(engine *records.Engine) (importer.Source, error) {
 			if *keep {
 				unknown, err := export.KeepUnknown(c.Context(), engine, o.By, o.DryRun)
 				if err != nil {
-					return err
+					return nil, err
 				}
 				printUnknown(a.env.Stderr, unknown)
 			}
-			if err := runImport(c.Context(), a.env, engine, []importer.Source{export.Source(engine.Store().Schema())}, o, p); err != nil {
-				return err
-			}
-			printUnplaced(a.env.Stderr, export.Unplaced())
-			return nil
+			return export.Source(engine.Store().Schema()), nil
 		})
 	}
 }
@@ -158,7 +153,7 @@ func printUnknown(w io.Writer, unknown *netbox.Unknown) {
 	list("not kept in custom fields:", unknown.Lost, func(v netbox.Value) string { return v.Reason })
 }
 
-// readNetBox reads the NetBox at a URL, or a file.
+// readNetBox reads the NetBox at a URL, its fixtures, or device types.
 func readNetBox(ctx context.Context, env cli.Env, from string) (*netbox.Export, error) {
 	if strings.HasPrefix(from, "http://") || strings.HasPrefix(from, "https://") {
 		return netbox.Fetch(ctx, from, env.Environ["NETBOX_TOKEN"], nil)
@@ -168,6 +163,9 @@ func readNetBox(ctx context.Context, env cli.Env, from string) (*netbox.Export, 
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // it was read only
+	if info, err := f.Stat(); err == nil && info.IsDir() || netbox.IsTypes(from) {
+		return netbox.ReadTypes(from)
+	}
 	return netbox.Read(f)
 }
 

@@ -27,7 +27,7 @@ func (a *app) importContainerlab(c *cobra.Command, o *importOptions) func(s *ser
 		if err != nil {
 			return err
 		}
-		return a.importSource(c, s, o, lab.Unplaced(), func(engine *records.Engine) (importer.Source, error) {
+		return a.importSource(c, s, o, lab.Unplaced, func(engine *records.Engine) (importer.Source, error) {
 			return lab.Source(engine.Store().Schema())
 		})
 	}
@@ -53,14 +53,14 @@ func (a *app) importHosts(c *cobra.Command, o *importOptions) func(s *server.Set
 		if err != nil {
 			return err
 		}
-		return a.importSource(c, s, o, found.Unplaced(), func(engine *records.Engine) (importer.Source, error) {
+		return a.importSource(c, s, o, found.Unplaced, func(engine *records.Engine) (importer.Source, error) {
 			return found.Source(c.Context(), engine)
 		})
 	}
 }
 
 // importSource imports the rows of a source and lists what has no counterpart in the inventory.
-func (a *app) importSource(c *cobra.Command, s *server.Settings, o *importOptions, unplaced []importer.Count,
+func (a *app) importSource(c *cobra.Command, s *server.Settings, o *importOptions, unplaced func() []importer.Count,
 	open func(engine *records.Engine) (importer.Source, error),
 ) error {
 	return a.change(c, s, func(engine *records.Engine) error {
@@ -69,7 +69,7 @@ func (a *app) importSource(c *cobra.Command, s *server.Settings, o *importOption
 			return err
 		}
 		err = runImport(c.Context(), a.env, engine, []importer.Source{source}, o, newImportProgress(a.env))
-		printUnplaced(a.env.Stderr, unplaced)
+		printUnplaced(a.env.Stderr, unplaced())
 		return err
 	})
 }

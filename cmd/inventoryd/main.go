@@ -6,7 +6,7 @@
 //	inventoryd admin -reset X   makes the user X an active admin with a new password
 //	inventoryd backup FILE      copies a SQLite database, even while it is in use
 //	inventoryd import FILE...   creates and changes records by the rows of CSV, JSON lines and YAML files
-//	inventoryd import netbox X  the same from the NetBox at the URL X, or from its fixtures in the file X
+//	inventoryd import netbox X  the same from the NetBox at the URL X, its fixtures in the file X, or the device types in the folder X
 //	inventoryd import containerlab FILE  the same from the topology of a lab
 //	inventoryd import hosts FILE...      the same from an inventory of Ansible
 //	inventoryd rotate-key       adds a new key that signs tokens; running servers notice

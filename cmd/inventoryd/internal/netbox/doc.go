@@ -1,5 +1,5 @@
 // Package netbox reads what NetBox has, for package importer: from its JSON fixtures (manage.py dumpdata),
-// compressed with gzip or not, or from its REST API.
+// compressed with gzip or not, from its REST API, or from the YAML files of its library of device types.
 //
 //	export, err := netbox.Read(file)
 //	if err != nil {

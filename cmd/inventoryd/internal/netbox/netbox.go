@@ -247,7 +247,7 @@ func (x *Export) add(model string, id int64, o object) error {
 	case interfaces:
 		vlans, _ := o["tagged_vlans"].([]any)
 		for _, vlan := range vlans {
-			x.put(taggedVLANs, int64(len(x.objects[taggedVLANs])+1), object{"interface": id, "vlan": plain(vlan)})
+			x.put(taggedVLANs, int64(len(x.objects[taggedVLANs])+1), object{"interface": id, "vlan": plain(vlan), "_line": ref(id)})
 		}
 	}
 	x.put(model, id, o)
@@ -316,7 +316,8 @@ func (x *Export) Unplaced() []importer.Count {
 	return importer.Counts(counts)
 }
 
-// Source returns the rows for a schema. Their file is the kind and their line the number of the object.
+// Source returns the rows for a schema. Their file is the kind and their line the number of the object; those of device
+// types have the file and line of these.
 func (x *Export) Source(schema *records.Schema) importer.Source {
 	var rows []func() (*importer.Row, error)
 	for _, k := range x.kinds {
@@ -334,17 +335,14 @@ func (x *Export) Source(schema *records.Schema) importer.Source {
 	return importer.Rows(len(rows), func(i int) (*importer.Row, error) { return rows[i]() })
 }
 
-// row returns the row of an object.
-func (x *Export) row(k kind, r *records.Resource, number int64) (*importer.Row, error) {
-	o := x.objects[k.model][number]
-	values, _ := x.values(k, number, o)
-	x.keep(values, k, r, number, o)
-	line := number
-	if k.model == taggedVLANs {
-		line = o["interface"].(int64)
-	}
-	row, err := importer.NewRow(k.model, int(line), r, values)
-	if err == nil {
+// row returns the row of object n of a kind.
+func (x *Export) row(k kind, r *records.Resource, n int64) (*importer.Row, error) {
+	o := x.objects[k.model][n]
+	values, _ := x.values(k, n, o)
+	x.keep(values, k, r, n, o)
+	file := cmp.Or(o.text("_file"), k.model)
+	row, err := importer.NewRow(file, int(cmp.Or(number(o["_line"]), n)), r, values)
+	if err == nil && file == k.model {
 		row.Text = bytes.TrimPrefix(row.Text, []byte("- ")) // a line of JSON
 	}
 	return row, err
@@ -372,6 +370,9 @@ func (o object) decimal(name string) any {
 	}
 	return n
 }
+
+// ref returns a reference to object n of a kind.
+func ref(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
 
 // number returns a whole number, 0 for none.
 func number(v any) int64 {

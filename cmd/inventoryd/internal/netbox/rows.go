@@ -2,7 +2,6 @@ package netbox
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -37,7 +36,7 @@ func (x *Export) code(model string, ref any) any {
 
 func siteCode(model string) column {
 	return column{"site_code", "", func(x *Export, id int64, _ object) any {
-		return x.code(model, json.Number(strconv.FormatInt(id, 10))).(object)["site_code"]
+		return x.code(model, ref(id)).(object)["site_code"]
 	}}
 }
 
