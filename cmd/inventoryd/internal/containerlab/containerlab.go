@@ -247,7 +247,7 @@ func (l *Lab) readLinks(links *yamltree.Node) error {
 		if item.Kind != yamltree.Map {
 			return l.mustBe(item.Line, "a link", "a mapping, such as endpoints: [\"srl1:e1-1\", \"srl2:e1-1\"]", item)
 		}
-		ends, to, err := l.ends(item)
+		ends, special, err := l.ends(item)
 		if err != nil {
 			return err
 		}
@@ -259,45 +259,46 @@ func (l *Lab) readLinks(links *yamltree.Node) error {
 			used[key] = p
 			l.ports = append(l.ports, p)
 		}
-		if len(ends) == 2 && to == "" {
+		if len(ends) == 2 && special == "" {
 			l.links = append(l.links, link{[2]*port{ends[0], ends[1]}, item.Line})
 		} else {
-			l.counts["links to "+to]++
+			l.counts["links "+special]++
 		}
 	}
 	return nil
 }
 
-// ends returns the ends of a link that are interfaces of nodes, and what the other end is, "" for a node.
-func (l *Lab) ends(item *yamltree.Node) (ends []*port, to string, err error) {
+// ends returns the ends of a link that are interfaces of nodes, and what other links are counted as: to what they lead,
+// or of which type they are.
+func (l *Lab) ends(item *yamltree.Node) (ends []*port, special string, err error) {
 	kind := item.Get("type").Text
 	endpoints := item.Get("endpoints").Items
 	switch kind {
-	case "", "veth":
+	case "", "veth", "veth-stitch":
 		if len(endpoints) != 2 {
 			return nil, "", l.fail(item.Line, "the link has %d endpoints: give it two", len(endpoints))
 		}
 	case "host", "mgmt-net", "macvlan", "vxlan", "vxlan-stitch", "dummy":
-		to = kind
+		special = "to " + kind
 		if one := item.Get("endpoint"); one.Kind != yamltree.Null {
 			endpoints = append(slices.Clone(endpoints), one)
 		}
 	default:
-		return nil, "", l.fail(item.Line, "the link has the unknown type %q: use veth, host, mgmt-net, macvlan, vxlan, vxlan-stitch or dummy", shown(kind))
+		return nil, "of the unknown type " + shown(kind), nil
 	}
 	for _, endpoint := range endpoints {
-		p, special, err := l.end(endpoint)
+		p, outside, err := l.end(endpoint)
 		if err != nil {
 			return nil, "", err
 		}
-		if to = cmp.Or(to, special); p != nil {
+		if special = cmp.Or(special, outside); p != nil {
 			ends = append(ends, p)
 		}
 	}
-	return ends, to, nil
+	return ends, special, nil
 }
 
-// end returns the interface that an endpoint names, or the special name that it has in place of a node.
+// end returns the interface that an endpoint names, or what its link is counted as.
 func (l *Lab) end(endpoint *yamltree.Node) (p *port, special string, err error) {
 	name, port0, mac := endpoint.Get("node").Text, endpoint.Get("interface").Text, endpoint.Get("mac").Text
 	if endpoint.Kind == yamltree.Text {
@@ -306,7 +307,7 @@ func (l *Lab) end(endpoint *yamltree.Node) (p *port, special string, err error) 
 	n := l.byName[name]
 	switch {
 	case n == nil && slices.Contains(outside, name):
-		return nil, name, nil
+		return nil, "to " + name, nil
 	case name == "" || port0 == "" || hasVariable(name+port0):
 		return nil, "", l.mustBe(endpoint.Line, "the endpoint", "a node and an interface without variables, as in \"srl1:e1-1\" or {node: srl1, interface: e1-1}", nil)
 	case n == nil:

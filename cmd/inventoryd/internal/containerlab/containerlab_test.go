@@ -59,6 +59,12 @@ topology:
       host-interface: enp0s3
     - type: dummy
       endpoint: {node: client, interface: dummy0}
+    - type: veth-stitch
+      endpoints:
+        - {node: br, interface: 1/1/c1/1}
+        - {node: client, interface: eth3}
+    - type: wire
+      ends: [spine1, br]
 `
 
 // TestImport: a topology becomes a location, devices with what they inherit, interfaces and links, and a
@@ -68,7 +74,7 @@ func TestImport(t *testing.T) {
 	lab, err := containerlab.Read("labs/fabric.clab.yml", strings.NewReader(topology))
 	require.NoError(t, err)
 	engine := records.New(records.NewMemStore(inventory.Schema()), nil)
-	for _, created := range []int64{1 + 4 + 7 + 2, 0} {
+	for _, created := range []int64{1 + 4 + 9 + 3, 0} {
 		source, err := lab.Source(engine.Store().Schema())
 		require.NoError(t, err)
 		report, err := importer.Run(t.Context(), engine, []importer.Source{source}, nil)
@@ -93,6 +99,7 @@ func TestImport(t *testing.T) {
 	}, got)
 	require.Equal(t, []importer.Count{
 		{Kind: "labels that are no tags", Objects: 4},
+		{Kind: "links of the unknown type wire", Objects: 1},
 		{Kind: "links to dummy", Objects: 1},
 		{Kind: "links to host", Objects: 1},
 		{Kind: "links to macvlan", Objects: 1},
@@ -119,7 +126,7 @@ func TestRows(t *testing.T) {
 	report, err := importer.Run(t.Context(), engine, []importer.Source{again}, nil)
 	require.NoError(t, err)
 	require.Empty(t, report.Problems)
-	require.Equal(t, int64(14), report.Created)
+	require.Equal(t, int64(17), report.Created)
 }
 
 // TestBadTopologies: a topology that is wrong is refused with its line.
@@ -142,7 +149,6 @@ func TestBadTopologies(t *testing.T) {
 		link(`endpoints: ["a:e1", "bb:e1"]`):                                           `lab.yml:5: "bb" mean b?`,
 		link(`endpoints: ["a:e1", "b"]`):                                               "node interface",
 		link(`endpoints: ["a:e1", "b:${PORT}"]`):                                       "node interface variables",
-		link(`{type: wire, endpoints: []}`):                                            `unknown type "wire"`,
 		link("endpoints: [\"a:e1\", \"b:e1\"]\n    - endpoints: [\"a:e1\", \"b:e2\"]"): "lab.yml:6: e1 a line 5",
 		nodes + "  links: {}\n":                                                        "links list",
 	} {

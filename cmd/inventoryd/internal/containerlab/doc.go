@@ -13,7 +13,7 @@
 // The lab becomes a location of the kind room with its name, and nodes become devices there, with what they
 // inherit from their group, their kind and the defaults. Links between nodes become interfaces and links.
 // Labels become tags, as name=value, but for the label role. [Lab.Unplaced] counts the rest: links to the host or
-// the management network, labels for drawings.
+// the management network, links of unknown types, labels for drawings.
 //
 // # Design notes
 //
