@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,6 +56,42 @@ func TestImport(t *testing.T) {
 	_, stderr, err = command(devices, locations)
 	require.NoError(t, err)
 	require.Contains(t, stderr, "0 created, 0 updated, 2 unchanged, 0 rejected")
+}
+
+// TestImportCases imports small files of public bug reports: what the inventory can have is imported, and the rest named.
+func TestImportCases(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(os.Getenv("ASHLAR_SAMPLES"), "cases", "inventory")
+	if _, err := os.Stat(dir); err != nil {
+		t.Skip("ASHLAR_SAMPLES names no directory of samples")
+	}
+	for name, said := range map[string][]string{
+		"netbox-rack-desc-units.json":      {" 5 created", "dcim.device rack_unit: the units of the rack count downwards", "dcim.rack desc_units"},
+		"netbox-rack-starting-unit.json":   {" 5 created", "dcim.device rack_unit: the units of the rack do not begin with 1", "dcim.rack starting_unit"},
+		"netbox-serial-na.json":            {" 5 created", "2 dcim.device serial_number: a placeholder"},
+		"netbox-vlan-groups-same-vid.json": {" 10 created", "2 ipam.vlan group"},
+		"netbox42-prefix-scope.json":       {" 5 created", "1 circuits.provider"},
+		"netbox45-port-mappings.json":      {" 6 created"},
+		"veth-stitch.clab.yml":             {" 6 created"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			kind, database := "netbox", filepath.Join(t.TempDir(), "inventory.db")
+			if strings.HasSuffix(name, ".clab.yml") {
+				kind = "containerlab"
+			}
+			for _, said := range [][]string{said, {" 0 created, 0 updated, "}} {
+				var errs bytes.Buffer
+				require.NoError(t, run(t.Context(), cli.Env{
+					Args: []string{"import", kind, filepath.Join(dir, name)}, Stdout: io.Discard, Stderr: &errs,
+					Environ: map[string]string{"DATABASE_URL": database, "LOG_LEVEL": "error"},
+				}), errs.String())
+				for _, text := range said {
+					require.Contains(t, errs.String(), text)
+				}
+			}
+		})
+	}
 }
 
 // TestImportNetBox: the command imports fixtures of NetBox, keeps what has no field in custom fields, and lists

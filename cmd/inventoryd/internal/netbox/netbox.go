@@ -196,13 +196,19 @@ func (x *Export) mapPorts(ports, mappings string) {
 		rears, _ := port["rear_ports"].([]any)
 		delete(port, "rear_ports")
 		if rears = append(rears, all[id]...); len(rears) > 0 {
-			first, _ := rears[0].(map[string]any)
+			first, _ := slices.MinFunc(rears, func(a, b any) int { return cmp.Compare(frontPosition(a), frontPosition(b)) }).(map[string]any)
 			port["rear_port"], port["rear_port_position"] = plain(first["rear_port"]), first["rear_port_position"]
 		}
 		if len(rears) > 1 {
 			x.more[ports+" rear_ports: more than one position"]++
 		}
 	}
+}
+
+// frontPosition returns the position of a front port that a mapping is for.
+func frontPosition(mapping any) int64 {
+	m, _ := mapping.(map[string]any)
+	return number(cmp.Or(m["front_port_position"], m["position"]))
 }
 
 // keepApart finds the VLAN groups with a number that another VLAN of the same location has.

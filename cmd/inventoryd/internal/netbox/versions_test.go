@@ -98,7 +98,7 @@ func TestVersions(t *testing.T) {
 			{"model":"dcim.portmapping","pk":1,"fields":{"front_port":1,"front_port_position":1,"rear_port":1,"rear_port_position":3}}`, []string{`"rear_port_position":3`}, "", "",
 		},
 		"port with several positions": {
-			rear + `{"model":"dcim.frontport","pk":1,"fields":{"device":1,"name":"f","rear_ports":[{"position":1,"rear_port":1,"rear_port_position":4},{"position":2,"rear_port":1,"rear_port_position":2}]}}`,
+			rear + `{"model":"dcim.frontport","pk":1,"fields":{"device":1,"name":"f","rear_ports":[{"position":2,"rear_port":1,"rear_port_position":2},{"position":1,"rear_port":1,"rear_port_position":4}]}}`,
 			[]string{`"rear_port_position":4`},
 			"", "dcim.frontport rear_ports: more than one position",
 		},
