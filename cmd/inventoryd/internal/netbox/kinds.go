@@ -56,36 +56,36 @@ type lost string
 func kinds() []kind {
 	const port, template = "name description type label", "name label type"
 	tenant := named("tenant", "tenant", "tenancy.tenant")
-	device := column{"device", "device", (*Export).deviceOf}
+	device := key("device", "device=dcim.device")
 	place := column{"location", "site location scope scope_type scope_id termination termination_type termination_id provider_network", (*Export).place}
 	manufacturer := named("manufacturer", "manufacturer", "dcim.manufacturer")
-	vrf, vlan := column{"vrf", "vrf", (*Export).vrfOf}, column{"vlan", "vlan", vlanOf("vlan")}
+	vrf, vlan := key("vrf", "vrf=ipam.vrf"), key("vlan", "vlan=ipam.vlan")
 	height := column{"height", "u_height", (*Export).height}
 	positions := column{"positions", "positions", raw("positions")}
 	position := column{"rear_port_position", "rear_port_position positions", raw("rear_port_position")}
-	deviceType := column{"device_type", "device_type module_type", (*Export).typeKey}
+	deviceType := key("device_type", "device_type=dcim.devicetype")
 	of := func(kind string, more ...column) []column {
 		return append(more, device, constant("kind", kind), constant("location", nil))
 	}
 	return []kind{
-		{"dcim.region", "dcim/regions", "locations", "", "name", []column{constant("kind", "region"), siteCode("dcim.region"), parent("parent", "parent=dcim.region")}, nil},
+		{"dcim.region", "dcim/regions", "locations", "", "name", []column{constant("kind", "region"), siteCode("dcim.region"), key("parent", "parent=dcim.region")}, nil},
 		{"dcim.site", "dcim/sites", "locations", "", "name address=physical_address timezone=time_zone", []column{
-			constant("kind", "site"), siteCode("dcim.site"), parent("region", "region=dcim.region"), coordinate("lat", "latitude", "longitude"), coordinate("lon", "longitude", "latitude"),
+			constant("kind", "site"), siteCode("dcim.site"), key("parent", "region=dcim.region"), coordinate("lat", "latitude", "longitude"), coordinate("lon", "longitude", "latitude"),
 		}, nil},
 		{"dcim.location", "dcim/locations", "locations", "", "name", []column{
-			constant("kind", "room"), siteCode("dcim.location"), parent("parent site", "parent=dcim.location site=dcim.site"),
+			constant("kind", "room"), siteCode("dcim.location"), key("parent", "parent=dcim.location site=dcim.site"),
 		}, nil},
 		{vlanGroups, "ipam/vlan-groups", "locations", "", "name", []column{siteCode(vlanGroups), {"parent", place.members, (*Export).place}}, (*Export).groupApart},
-		{"dcim.rack", "dcim/racks", "racks", "", "serial_number=serial asset_tag description", []column{
-			{"name", "name", (*Export).rackName}, choice("status", "available=active"), place, height, tenant,
+		{"dcim.rack", "dcim/racks", "racks", "", "name serial_number=serial asset_tag description", []column{
+			choice("status", "available=active"), place, height, tenant,
 		}, nil},
 		{"dcim.devicetype", "dcim/device-types", "device-types", "", "model part_number description", []column{manufacturer, height}, nil},
 		{"dcim.device", "dcim/devices", "devices", "", "notes=comments rack_position=position", []column{
 			col("hostname", "name", (*Export).hostname), col("location", "site location rack", (*Export).deviceLocation), col("serial_number", "serial", (*Export).serial),
-			col("vendor", "device_type", (*Export).vendor), col("model", "device_type", (*Export).model), col("device_type", "device_type", (*Export).typeKey),
+			typePart("vendor", "manufacturer"), typePart("model", "model"), deviceType,
 			named("os", "platform", "dcim.platform"), named("role", "role device_role", "dcim.devicerole"), tenant, col("ip", "primary_ip4 primary_ip6 primary_ip", (*Export).primary),
 			choice("status", "planned=provisioning staged=provisioning failed=offline inventory=offline decommissioning=decommissioned"), col("tags", "", (*Export).tags),
-			col("rack", "rack", (*Export).rackOf), col("rack_unit", "position", (*Export).rackUnit), col("rack_face", "face", (*Export).face),
+			key("rack", "rack=dcim.rack"), col("rack_unit", "position", (*Export).rackUnit), col("rack_face", "face", (*Export).face),
 		}, heightOfUnit},
 		{"ipam.vlan", "ipam/vlans", "vlans", "", "name description", []column{
 			choice("status", ""), {"vlan_id", "vid", raw("vid")}, {"location", "", (*Export).vlanPlace},
@@ -96,21 +96,21 @@ func kinds() []kind {
 		}, nil},
 		{taggedVLANs, "", "tagged-vlans", "", "", nil, (*Export).taggedVLAN},
 		{"dcim.rearport", "dcim/rear-ports", "rear-ports", "rear_port", port, []column{device, positions}, nil},
-		{"dcim.frontport", "dcim/front-ports", "front-ports", "front_port", port, []column{device, {"rear_port", "rear_port", (*Export).rearPort}, position}, need("rear_port")},
-		{"dcim.consoleport", "dcim/console-ports", "terminations", "termination", port, of("console"), terminationName("dcim.consoleport")},
-		{"dcim.consoleserverport", "dcim/console-server-ports", "terminations", "termination", port, of("console"), terminationName("dcim.consoleserverport")},
-		{"dcim.powerport", "dcim/power-ports", "terminations", "termination", port, of("power-port"), terminationName("dcim.powerport")},
-		{"dcim.poweroutlet", "dcim/power-outlets", "terminations", "termination", port, of("power-outlet"), terminationName("dcim.poweroutlet")},
+		{"dcim.frontport", "dcim/front-ports", "front-ports", "front_port", port, []column{device, key("rear_port", "rear_port=dcim.rearport"), position}, need("rear_port")},
+		{"dcim.consoleport", "dcim/console-ports", "terminations", "termination", port, of("console"), nil},
+		{"dcim.consoleserverport", "dcim/console-server-ports", "terminations", "termination", port, of("console"), nil},
+		{"dcim.powerport", "dcim/power-ports", "terminations", "termination", port, of("power-port"), nil},
+		{"dcim.poweroutlet", "dcim/power-outlets", "terminations", "termination", port, of("power-outlet"), nil},
 		{"dcim.powerfeed", "dcim/power-feeds", "terminations", "termination", "type description", []column{
 			constant("device", nil), constant("kind", "power-feed"), {"location", "power_panel", (*Export).panelPlace}, {"name", "power_panel name", (*Export).feedName},
-		}, terminationName("dcim.powerfeed")},
+		}, nil},
 		{"circuits.circuittermination", "circuits/circuit-terminations", "terminations", "termination", "label=xconnect_id description", []column{
 			constant("device", nil), constant("kind", "circuit"), place, {"name", "circuit term_side", (*Export).circuitName},
 		}, nil},
 		{"dcim.cable", "dcim/cables", "cables", "", "type label color description", []column{
 			choice("status", ""), {"length", "length length_unit _abs_length", metres},
 		}, (*Export).cable},
-		{"ipam.vrf", "ipam/vrfs", "vrfs", "", "rd description", []column{{"name", "name", (*Export).vrfName}}, nil},
+		{"ipam.vrf", "ipam/vrfs", "vrfs", "", "name rd description", nil, nil},
 		{"ipam.prefix", "ipam/prefixes", "prefixes", "", "prefix description", []column{choice("status", ""), vrf, named("role", "role", "ipam.role"), place, vlan}, nil},
 		{addresses, "ipam/ip-addresses", "addresses", "", "address role dns_name description", []column{
 			choice("status", ""), vrf, {"interface", "assigned_object assigned_object_type assigned_object_id", (*Export).assigned},
@@ -156,6 +156,44 @@ func raw(member string) func(*Export, int64, object) any {
 // constant is a column whose value does not depend on the object.
 func constant(field string, value any) column {
 	return column{field, "", func(*Export, int64, object) any { return value }}
+}
+
+// key is a column with the natural key of the object that the first of some members refers to: member=kind.
+func key(field, members string) column {
+	var names []string
+	for member := range strings.FieldsSeq(members) {
+		names = append(names, member[:strings.IndexByte(member, '=')])
+	}
+	return column{field, strings.Join(names, " "), func(x *Export, _ int64, o object) any { return x.first(o, members) }}
+}
+
+// first returns the natural key of the object that the first of some members refers to, nil for none.
+func (x *Export) first(o object, members string) any {
+	for member := range strings.FieldsSeq(members) {
+		name, model, _ := strings.Cut(member, "=")
+		if key := x.key(model, o[name]); key != nil {
+			return key
+		}
+	}
+	return nil
+}
+
+// key returns the natural key of the record that the object of a reference becomes, nil for none.
+func (x *Export) key(model string, ref any) any {
+	k, o, n := x.kind(model), x.referenced(model, ref), number(ref)
+	switch {
+	case o == nil || k == nil || model == "dcim.frontport" && x.key("dcim.rearport", o["rear_port"]) == nil:
+		return nil
+	case x.equal[model][n]:
+		return lost("refers to an object that is not imported")
+	}
+	key := x.fields(k, n, o, identities[k.resource])
+	for field, value := range key {
+		if _, ok := value.(lost); ok {
+			key[field] = nil
+		}
+	}
+	return key
 }
 
 // named is a column with the name of the object of a kind that the first of some members refers to.
@@ -230,22 +268,7 @@ func (x *Export) values(k kind, number int64, o object) (row object, losses []st
 	if x.equal[k.model][number] {
 		return nil, nil
 	}
-	row = object{}
-	for text := range strings.FieldsSeq(k.texts) {
-		field, member, renamed := strings.Cut(text, "=")
-		if !renamed {
-			member = field
-		}
-		if _, ok := o[member]; ok {
-			row[field] = o.text(member)
-		}
-	}
-	for _, c := range k.columns {
-		has := func(member string) bool { _, ok := o[member]; return ok }
-		if members := strings.Fields(c.members); len(members) == 0 || slices.ContainsFunc(members, has) {
-			row[c.field] = c.value(x, number, o)
-		}
-	}
+	row = x.fields(&k, number, o, nil)
 	if k.fill != nil {
 		k.fill(x, number, o, row)
 	}
@@ -271,6 +294,32 @@ func (x *Export) values(k kind, number int64, o object) (row object, losses []st
 		}
 	}
 	return row, losses
+}
+
+// fields returns fields of the row of an object, all of them if only is nil. Names end with what tells them apart.
+func (x *Export) fields(k *kind, number int64, o object, only []string) object {
+	row := object{}
+	for text := range strings.FieldsSeq(k.texts) {
+		field, member, renamed := strings.Cut(text, "=")
+		if !renamed {
+			member = field
+		}
+		if _, ok := o[member]; ok && (only == nil || slices.Contains(only, field)) {
+			row[field] = o.text(member)
+		}
+	}
+	for _, c := range k.columns {
+		has := func(member string) bool { _, ok := o[member]; return ok }
+		members := strings.Fields(c.members)
+		if (only == nil || slices.Contains(only, c.field)) && (len(members) == 0 || slices.ContainsFunc(members, has)) {
+			row[c.field] = c.value(x, number, o)
+		}
+	}
+	if suffix := x.suffix[k.model+strconv.FormatInt(number, 10)]; suffix != "" {
+		name := identities[k.resource][0]
+		row[name] = fmt.Sprint(row[name], suffix)
+	}
+	return row
 }
 
 // misfit returns why a field can't have a value, "" if it can or if the row has to be rejected for it.

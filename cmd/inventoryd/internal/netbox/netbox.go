@@ -119,11 +119,16 @@ func (x *Export) finish() {
 	}
 }
 
-// identities are the fields that tell the records of a resource apart, which NetBox does not require to differ.
+// identities are the fields of natural keys.
 var identities = map[string][]string{
-	"racks": {"name", "location"}, "devices": {"hostname", "location"}, "vlans": {"vlan_id", "location"}, "terminations": {"name", "device", "kind"},
-	"vrfs": {"name"}, "prefixes": {"prefix", "vrf"}, "addresses": {"address", "vrf"},
+	"locations": {"site_code"}, "racks": {"name", "location"}, "device-types": {"manufacturer", "model"}, "devices": {"hostname", "location"},
+	"vlans": {"vlan_id", "location"}, "interfaces": {"name", "device"}, "rear-ports": {"name", "device"}, "front-ports": {"name", "device"},
+	"terminations": {"name", "device", "kind"}, "vrfs": {"name"}, "prefixes": {"prefix", "vrf"}, "addresses": {"address", "vrf"},
 }
+
+// NetBox does not require all of these to differ. Of the records of a resource that would be equal, all get another name,
+// or only the first is imported.
+var renamed, once = []string{"racks", "devices", "terminations", "vrfs"}, []string{"vlans", "prefixes", "addresses"}
 
 // tellApart finds the objects of the kinds of one resource that would be the same record: they get another name, or only
 // the first is imported. It returns the index of the next resource.
@@ -135,7 +140,7 @@ func (x *Export) tellApart(i int) int {
 	same, resource := map[string][]id{}, x.kinds[i].resource
 	for ; i < len(x.kinds) && x.kinds[i].resource == resource; i++ {
 		k := x.kinds[i]
-		if identities[resource] == nil {
+		if !slices.Contains(renamed, resource) && !slices.Contains(once, resource) {
 			continue
 		}
 		for _, number := range slices.Sorted(maps.Keys(x.objects[k.model])) {
@@ -154,13 +159,13 @@ func (x *Export) tellApart(i int) int {
 	}
 	for _, all := range same {
 		for n, of := range all {
-			if len(all) > 1 {
+			if len(all) > 1 && slices.Contains(renamed, resource) {
 				x.suffix[of.model+strconv.FormatInt(of.number, 10)] = x.suffixOf(of.model, of.number, n)
 			}
 			if x.equal[of.model] == nil {
 				x.equal[of.model] = map[int64]bool{}
 			}
-			x.equal[of.model][of.number] = n > 0 && slices.Contains([]string{"vlans", "prefixes", "addresses"}, resource)
+			x.equal[of.model][of.number] = n > 0 && slices.Contains(once, resource)
 		}
 	}
 	return i
@@ -253,7 +258,7 @@ func (x *Export) add(model string, id int64, o object) error {
 	case interfaces:
 		vlans, _ := o["tagged_vlans"].([]any)
 		for _, vlan := range vlans {
-			x.put(taggedVLANs, int64(len(x.objects[taggedVLANs])+1), object{"interface": id, "vlan": plain(vlan), "_line": ref(id)})
+			x.put(taggedVLANs, int64(len(x.objects[taggedVLANs])+1), object{"interface": ref(id), "vlan": plain(vlan), "_line": ref(id)})
 		}
 	}
 	x.put(model, id, o)

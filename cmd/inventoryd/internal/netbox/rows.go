@@ -18,42 +18,18 @@ var codePrefixes = map[string]string{"dcim.region": "region-", vlanGroups: "vlan
 // maxCode bounds the length of a site code (inventory.Location).
 const maxCode = 50
 
-// code returns the natural key of the location that an object is here, nil for one that is none.
-func (x *Export) code(model string, ref any) any {
-	o := x.referenced(model, ref)
-	if o == nil {
-		return nil
-	}
-	code := codePrefixes[model] + o.text("slug")
-	if model == "dcim.location" { // whose slug is unique within the site
-		code = x.referenced("dcim.site", o["site"]).text("slug") + "/" + code
-	}
-	if len(code) > maxCode || o.text("slug") == "" {
-		code = fmt.Sprintf("%s-%d", strings.ReplaceAll(model, ".", "-"), number(ref))
-	}
-	return object{"site_code": code}
-}
-
+// siteCode is the column with the code of the location that an object of a kind is here.
 func siteCode(model string) column {
-	return column{"site_code", "", func(x *Export, id int64, _ object) any {
-		return x.code(model, ref(id)).(object)["site_code"]
-	}}
-}
-
-// within returns the natural key of the location that the first of some members refers to: member=kind.
-func (x *Export) within(o object, members string) any {
-	for member := range strings.FieldsSeq(members) {
-		name, model, _ := strings.Cut(member, "=")
-		if code := x.code(model, o[name]); code != nil {
-			return code
+	return column{"site_code", "", func(x *Export, n int64, o object) any {
+		code := codePrefixes[model] + o.text("slug")
+		if model == "dcim.location" { // whose slug is unique within the site
+			code = x.referenced("dcim.site", o["site"]).text("slug") + "/" + code
 		}
-	}
-	return nil
-}
-
-// parent is the column of the location that one is within.
-func parent(members, of string) column {
-	return column{"parent", members, func(x *Export, _ int64, o object) any { return x.within(o, of) }}
+		if len(code) > maxCode || o.text("slug") == "" {
+			code = fmt.Sprintf("%s-%d", strings.ReplaceAll(model, ".", "-"), n)
+		}
+		return code
+	}}
 }
 
 // coordinate is a column that needs the other coordinate.
@@ -72,7 +48,7 @@ func (x *Export) place(_ int64, o object) any {
 		if id := o[name+"_id"]; number(id) != 0 {
 			model := x.kindOf(o[name+"_type"])
 			if k := x.kind(model); k != nil && k.resource == "locations" && model != vlanGroups {
-				return x.code(model, id)
+				return x.key(model, id)
 			}
 			return lost("refers to " + model)
 		}
@@ -80,12 +56,12 @@ func (x *Export) place(_ int64, o object) any {
 	if number(o["provider_network"]) != 0 {
 		return lost("refers to circuits.providernetwork")
 	}
-	return x.within(o, "location=dcim.location site=dcim.site")
+	return x.first(o, "location=dcim.location site=dcim.site")
 }
 
 // vlanBase returns where a VLAN is: at its site, or where its group is.
 func (x *Export) vlanBase(o object) any {
-	if site := x.code("dcim.site", o["site"]); site != nil {
+	if site := x.key("dcim.site", o["site"]); site != nil {
 		return site
 	}
 	if group := x.referenced(vlanGroups, o["group"]); group != nil {
@@ -97,7 +73,7 @@ func (x *Export) vlanBase(o object) any {
 // vlanPlace returns where a VLAN is, and the location of its group if that has one of its own.
 func (x *Export) vlanPlace(_ int64, o object) any {
 	if x.apart[number(o["group"])] {
-		return x.code(vlanGroups, o["group"])
+		return x.key(vlanGroups, o["group"])
 	}
 	return x.vlanBase(o)
 }
@@ -106,24 +82,6 @@ func (x *Export) vlanPlace(_ int64, o object) any {
 func (x *Export) groupApart(number int64, _, row object) {
 	if !x.apart[number] {
 		clear(row)
-	}
-}
-
-// vlanOf returns the function for the natural key of the VLAN that a member refers to.
-func vlanOf(member string) func(x *Export, _ int64, o object) any {
-	return func(x *Export, _ int64, o object) any {
-		vlan := x.referenced("ipam.vlan", o[member])
-		switch {
-		case vlan == nil:
-			return nil
-		case x.equal["ipam.vlan"][number(o[member])]:
-			return lost("refers to a VLAN that is not imported")
-		}
-		key := object{"vlan_id": vlan["vid"], "location": x.vlanPlace(0, vlan)}
-		if _, ok := key["location"].(lost); ok {
-			key["location"] = nil
-		}
-		return key
 	}
 }
 
@@ -139,39 +97,21 @@ func (x *Export) height(_ int64, o object) any {
 	return int64(n)
 }
 
-// name returns the name of an object, with what tells it from others.
-func (x *Export) name(model string, number int64, name string) string {
-	return name + x.suffix[model+strconv.FormatInt(number, 10)]
+// typePart is a column with a part of the natural key of the device type.
+func typePart(field, part string) column {
+	return column{field, "device_type", func(x *Export, _ int64, o object) any { return x.typeOf(o)[part] }}
 }
 
-func (x *Export) rackName(number int64, o object) any {
-	return x.name("dcim.rack", number, o.text("name"))
-}
-
-func (x *Export) vrfName(number int64, o object) any {
-	return x.name("ipam.vrf", number, o.text("name"))
-}
-
-// typeKey returns the natural key of the device type of an object, nil for none.
-func (x *Export) typeKey(_ int64, o object) any {
-	if of := x.referenced("dcim.devicetype", o["device_type"]); of != nil {
-		return object{"manufacturer": x.vendor(0, o), "model": of.text("model")}
-	}
-	return nil
-}
-
-func (x *Export) vendor(_ int64, o object) any {
-	of := x.referenced("dcim.devicetype", o["device_type"])
-	return x.referenced("dcim.manufacturer", of["manufacturer"]).text("name")
-}
-
-func (x *Export) model(_ int64, o object) any {
-	return x.referenced("dcim.devicetype", o["device_type"]).text("model")
+// typeOf returns the natural key of the device type of an object.
+func (x *Export) typeOf(o object) object {
+	key, _ := x.key("dcim.devicetype", o["device_type"]).(object)
+	return key
 }
 
 // hostname returns the name of a device, or what NetBox shows for one without a name.
 func (x *Export) hostname(number int64, o object) any {
-	return x.name("dcim.device", number, cmp.Or(o.text("name"), fmt.Sprintf("%s %s (%d)", x.vendor(0, o), x.model(0, o), number)))
+	of := x.typeOf(o)
+	return cmp.Or(o.text("name"), fmt.Sprintf("%v %v (%d)", of["manufacturer"], of["model"], number))
 }
 
 // deviceLocation returns the natural key of where a device is: one in a rack is where the rack is.
@@ -180,15 +120,6 @@ func (x *Export) deviceLocation(_ int64, device object) any {
 		return x.place(0, rack)
 	}
 	return x.place(0, device)
-}
-
-// deviceOf returns the natural key of the device of an object, nil for none.
-func (x *Export) deviceOf(_ int64, o object) any {
-	device := x.referenced("dcim.device", o["device"])
-	if device == nil {
-		return nil
-	}
-	return object{"hostname": x.hostname(number(o["device"]), device), "location": x.deviceLocation(0, device)}
 }
 
 // placeholders are serial numbers that are none, in lower case.
@@ -211,14 +142,6 @@ func (x *Export) serial(_ int64, o object) any {
 func (x *Export) primary(_ int64, o object) any {
 	ip, _, _ := strings.Cut(x.referenced(addresses, cmp.Or(o["primary_ip4"], o["primary_ip6"])).text("address"), "/")
 	return ip
-}
-
-func (x *Export) rackOf(_ int64, o object) any {
-	rack := x.referenced("dcim.rack", o["rack"])
-	if rack == nil {
-		return nil
-	}
-	return object{"name": x.rackName(number(o["rack"]), rack), "location": x.place(0, rack)}
 }
 
 // rackUnit returns the lowest unit that a device occupies. Racks here count from 1 at the bottom, in whole units.
@@ -283,13 +206,13 @@ func besides(member string) column {
 		case number(other["device"]) != number(o["device"]):
 			return lost("is an interface of another device")
 		}
-		return x.key(interfaces, number(o[member]))
+		return x.key(interfaces, o[member])
 	}}
 }
 
 // untagged returns the natural key of the untagged VLAN. NetBox keeps those of interfaces with another mode.
 func (x *Export) untagged(_ int64, o object) any {
-	vlan := vlanOf("untagged_vlan")(x, 0, o)
+	vlan := x.key("ipam.vlan", o["untagged_vlan"])
 	if vlan != nil && !slices.Contains([]string{"access", "tagged", "tagged-all"}, o.text("mode")) {
 		return lost("the interface has no mode with VLANs")
 	}
@@ -298,9 +221,8 @@ func (x *Export) untagged(_ int64, o object) any {
 
 // taggedVLAN fills the row of a VLAN of a trunk. NetBox keeps those of interfaces with another mode.
 func (x *Export) taggedVLAN(_ int64, o, row object) {
-	of := o["interface"].(int64)
-	if vlan, ok := vlanOf("vlan")(x, 0, o).(object); ok && x.objects[interfaces][of].text("mode") == "tagged" {
-		row["interface"], row["vlan"] = x.key(interfaces, of), vlan
+	if vlan, ok := x.key("ipam.vlan", o["vlan"]).(object); ok && x.referenced(interfaces, o["interface"]).text("mode") == "tagged" {
+		row["interface"], row["vlan"] = x.key(interfaces, o["interface"]), vlan
 	}
 }
 
@@ -324,37 +246,6 @@ func (x *Export) tagsOf(model string, number int64, o object) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
-}
-
-func (x *Export) rearPort(_ int64, o object) any {
-	return x.key("dcim.rearport", number(o["rear_port"]))
-}
-
-// key returns the natural key of a port or a termination, nil for none.
-func (x *Export) key(model string, number int64) any {
-	o := x.objects[model][number]
-	k := x.kind(model)
-	if o == nil || k == nil || k.end == "" {
-		return nil
-	}
-	switch k.end {
-	case "termination":
-		row, _ := x.values(*k, number, o)
-		return object{"device": row["device"], "kind": row["kind"], "name": row["name"]}
-	case "front_port":
-		if x.rearPort(0, o) == nil {
-			return nil
-		}
-	}
-	return object{"device": x.deviceOf(0, o), "name": o.text("name")}
-}
-
-// terminationName adds what tells a termination from others of one device and kind: those of power panels of several
-// sites, and a console port and a console server port.
-func terminationName(model string) func(x *Export, number int64, _, row object) {
-	return func(x *Export, number int64, _, row object) {
-		row["name"] = x.name(model, number, fmt.Sprint(row["name"]))
-	}
 }
 
 // panelPlace returns where a power feed is: at the location of its panel.
@@ -403,21 +294,13 @@ func (x *Export) cable(number int64, o, row object) {
 		return
 	}
 	for _, end := range both {
-		key := x.key(end.model, end.port)
-		if key == nil {
+		key, k := x.key(end.model, ref(end.port)), x.kind(end.model)
+		if key == nil || k.end == "" {
 			clear(row)
 			return
 		}
-		row[strings.ToLower(end.side)+"_"+x.kind(end.model).end] = key
+		row[strings.ToLower(end.side)+"_"+k.end] = key
 	}
-}
-
-// vrfOf returns the natural key of the VRF of an object, nil for none.
-func (x *Export) vrfOf(_ int64, o object) any {
-	if vrf := x.referenced("ipam.vrf", o["vrf"]); vrf != nil {
-		return x.vrfName(number(o["vrf"]), vrf)
-	}
-	return nil
 }
 
 // assigned returns the natural key of the interface of an address.
@@ -429,7 +312,7 @@ func (x *Export) assigned(_ int64, o object) any {
 	case model != interfaces:
 		return lost("belongs to " + model)
 	}
-	return x.key(interfaces, number(o["assigned_object_id"]))
+	return x.key(interfaces, o["assigned_object_id"])
 }
 
 // kindOf returns the kind that a member names: dcim.interface, a list of the two parts, or the number of a content type.
