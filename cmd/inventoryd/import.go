@@ -121,36 +121,15 @@ func (a *app) importNetBox(c *cobra.Command, o *importOptions) func(s *server.Se
 		}
 		return a.importSource(c, s, o, export.Unplaced, func(engine *records.Engine) (importer.Source, error) {
 			if *keep {
-				unknown, err := export.KeepUnknown(c.Context(), engine, o.By, o.DryRun)
+				kept, err := export.KeepUnknown(c.Context(), engine, o.By, o.DryRun)
 				if err != nil {
 					return nil, err
 				}
-				printUnknown(a.env.Stderr, unknown)
+				printCounts(a.env.Stderr, "kept in custom fields:", kept)
 			}
 			return export.Source(engine.Store().Schema()), nil
 		})
 	}
-}
-
-// maxUnknown is the number of attributes without a field that are listed.
-const maxUnknown = 200
-
-// printUnknown lists the attributes that -keep-unknown keeps, and those that it does not.
-func printUnknown(w io.Writer, unknown *netbox.Unknown) {
-	list := func(title string, all []netbox.Value, of func(v netbox.Value) string) {
-		for i, v := range all {
-			if i == 0 {
-				fmt.Fprintln(w, title)
-			}
-			if i == maxUnknown {
-				fmt.Fprintf(w, "and %d more\n", len(all)-i)
-				break
-			}
-			fmt.Fprintf(w, "%7d %s %s: %s\n", v.Objects, v.Kind, v.Name, of(v))
-		}
-	}
-	list("kept in custom fields:", unknown.Kept, func(v netbox.Value) string { return v.Field })
-	list("not kept in custom fields:", unknown.Lost, func(v netbox.Value) string { return v.Reason })
 }
 
 // readNetBox reads the NetBox at a URL, its fixtures, or device types.

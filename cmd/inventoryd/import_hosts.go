@@ -69,17 +69,21 @@ func (a *app) importSource(c *cobra.Command, s *server.Settings, o *importOption
 			return err
 		}
 		err = runImport(c.Context(), a.env, engine, []importer.Source{source}, o, newImportProgress(a.env))
-		printUnplaced(a.env.Stderr, unplaced())
+		printCounts(a.env.Stderr, "not imported, because the inventory has no counterpart for them:", unplaced())
 		return err
 	})
 }
 
-// printUnplaced lists what has no counterpart in the inventory.
-func printUnplaced(w io.Writer, all []importer.Count) {
-	for i, c := range all {
+// printCounts lists the kinds that most objects have, below a title.
+func printCounts(w io.Writer, title string, all []importer.Count) {
+	const most = 200
+	for i, c := range all[:min(len(all), most)] {
 		if i == 0 {
-			fmt.Fprintln(w, "not imported, because the inventory has no counterpart for them:")
+			fmt.Fprintln(w, title)
 		}
 		fmt.Fprintf(w, "%7d %s\n", c.Objects, c.Kind)
+	}
+	if len(all) > most {
+		fmt.Fprintf(w, "and %d more\n", len(all)-most)
 	}
 }

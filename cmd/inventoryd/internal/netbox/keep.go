@@ -15,6 +15,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -58,26 +59,14 @@ func isDerived(name string) bool {
 	return strings.HasPrefix(name, "_") || strings.HasPrefix(name, "count_") || strings.HasSuffix(name, "_count") || slices.Contains(derived, name)
 }
 
-// Unknown says what [Export.KeepUnknown] keeps and what it does not, the most objects first.
-type Unknown struct{ Kept, Lost []Value }
-
-// Value is an attribute of NetBox that the inventory has no field for.
-type Value struct {
-	Kind    string // of the objects, such as dcim.site
-	Name    string // in NetBox
-	Field   string // the custom field that keeps it, such as locations.netbox_facility; empty if none does
-	Reason  string // why none does
-	Objects int64  // that have it
-}
-
 // field is a custom field of a resource.
 type field struct{ resource, name string }
 
 // KeepUnknown makes [Export.Source] put the custom fields of NetBox, and texts that the inventory has no field
 // for, into custom fields such as netbox_facility. It creates those that are missing, unless it is a dry run,
-// whose rows have only those that exist. Call Source with the schema that the store has then.
-func (x *Export) KeepUnknown(ctx context.Context, engine *records.Engine, by records.Caller, dryRun bool) (*Unknown, error) {
-	schema := engine.Store().Schema()
+// whose rows have only those that exist. Call Source with the schema that the store has then. It returns what is kept, as in
+// "dcim.site facility: locations.netbox_facility", the most objects first; [Export.Unplaced] then says why the rest is not.
+func (x *Export) KeepUnknown(ctx context.Context, engine *records.Engine, by records.Caller, dryRun bool) ([]importer.Count, error) {
 	fields, err := records.Select[inventory.CustomField](ctx, engine.Store(), &records.Query{})
 	if err != nil {
 		return nil, err
@@ -86,31 +75,25 @@ func (x *Export) KeepUnknown(ctx context.Context, engine *records.Engine, by rec
 	for _, f := range fields {
 		existing[field{f.Resource, f.Name}] = f
 	}
-	counts := x.unknown(schema)
-	chosen, refused := choose(counts, existing)
-	u := &Unknown{}
-	for v, n := range counts {
-		at := field{v.resource, fieldName(v.name)}
-		reason := cmp.Or(v.reason, refused[at])
-		value := Value{Kind: v.kind, Name: printable.Truncate(v.name, maxLabel), Reason: reason, Objects: n}
-		if reason != "" {
-			u.Lost = append(u.Lost, value)
-			continue
+	counts := map[field]map[string]int64{}
+	x.each(func(k kind, number int64, o, row object, _ []string) {
+		for _, a := range x.attributes(k, number, o) {
+			at := field{k.resource, fieldName(a.name)}
+			if row == nil || a.reason != "" {
+				continue
+			}
+			if counts[at] == nil {
+				counts[at] = map[string]int64{}
+			}
+			counts[at][fmt.Sprintf("%s %s: %s.%s", k.model, a.name, at.resource, at.name)]++
 		}
-		value.Field = at.resource + "." + at.name
-		u.Kept = append(u.Kept, value)
-	}
-	sortValues(u.Kept)
-	sortValues(u.Lost)
-	x.kept = map[string][]string{}
-	for _, at := range chosen {
+	})
+	x.kept, x.refused = map[string][]string{}, map[field]string{}
+	kept := map[string]int64{}
+	for _, at := range x.choose(counts, existing) {
+		maps.Copy(kept, counts[at])
 		x.kept[at.resource] = append(x.kept[at.resource], at.name)
-	}
-	if dryRun {
-		return u, nil
-	}
-	for _, at := range chosen {
-		if existing[at] != nil {
+		if dryRun || existing[at] != nil {
 			continue
 		}
 		f := &inventory.CustomField{Resource: at.resource, Name: at.name, Type: inventory.CustomText, Label: strings.TrimPrefix(at.name, keptPrefix)}
@@ -118,50 +101,21 @@ func (x *Export) KeepUnknown(ctx context.Context, engine *records.Engine, by rec
 			return nil, fmt.Errorf("netbox: custom field %s of %s: %w", f.Name, f.Resource, err)
 		}
 	}
-	return u, nil
+	return importer.Counts(kept), nil
 }
 
-func sortValues(all []Value) {
-	slices.SortFunc(all, func(a, b Value) int {
-		return cmp.Or(cmp.Compare(b.Objects, a.Objects), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name), strings.Compare(a.Reason, b.Reason))
-	})
-}
-
-// kindValue is an attribute of the objects of a kind, as they are counted.
-type kindValue struct{ kind, resource, name, reason string }
-
-// unknown counts the values without a field of the objects that become rows.
-func (x *Export) unknown(schema *records.Schema) map[kindValue]int64 {
-	counts := map[kindValue]int64{}
-	for _, k := range x.kinds {
-		if _, ok := schema.Named(k.resource); !ok {
-			continue
-		}
-		for number, o := range x.objects[k.model] {
-			if row, _ := x.values(k, number, o); row == nil {
-				continue
-			}
-			for _, a := range x.attributes(k, number, o) {
-				counts[kindValue{k.model, k.resource, a.name, a.reason}]++
-			}
-		}
-	}
-	return counts
-}
-
-// choose returns the fields that keep the values, and why others do not. The fields that exist come first,
-// then those that most objects have.
-func choose(counts map[kindValue]int64, existing map[field]*inventory.CustomField) (chosen []field, refused map[field]string) {
+// choose returns the fields that keep the values of some objects. The fields that exist come first, then those that most
+// objects have. It says why others are refused.
+func (x *Export) choose(counts map[field]map[string]int64, existing map[field]*inventory.CustomField) (chosen []field) {
 	totals, number := map[field]int64{}, map[string]int{}
-	for v, n := range counts {
-		if v.reason == "" {
-			totals[field{v.resource, fieldName(v.name)}] += n
+	for at, names := range counts {
+		for _, n := range names {
+			totals[at] += n
 		}
 	}
 	for at := range existing {
 		number[at.resource]++
 	}
-	refused = map[field]string{}
 	all := slices.SortedFunc(maps.Keys(totals), func(a, b field) int {
 		return cmp.Or(cmp.Compare(totals[b], totals[a]), strings.Compare(a.resource, b.resource), strings.Compare(a.name, b.name))
 	})
@@ -169,9 +123,9 @@ func choose(counts map[kindValue]int64, existing map[field]*inventory.CustomFiel
 		f := existing[at]
 		switch {
 		case f != nil && f.Type != inventory.CustomText:
-			refused[at] = fmt.Sprintf("the custom field %s of %s has the type %s: delete it, or change NetBox's name", at.name, at.resource, f.Type)
+			x.refused[at] = fmt.Sprintf("the custom field %s of %s has the type %s: delete it, or change NetBox's name", at.name, at.resource, f.Type)
 		case f == nil && number[at.resource] >= inventory.MaxCustomFields:
-			refused[at] = fmt.Sprintf("%s can have no more than %d custom fields", at.resource, inventory.MaxCustomFields)
+			x.refused[at] = fmt.Sprintf("%s can have no more than %d custom fields", at.resource, inventory.MaxCustomFields)
 		default:
 			if f == nil {
 				number[at.resource]++
@@ -179,7 +133,7 @@ func choose(counts map[kindValue]int64, existing map[field]*inventory.CustomFiel
 			chosen = append(chosen, at)
 		}
 	}
-	return chosen, refused
+	return chosen
 }
 
 // attribute is a value of an object that the inventory has no field for.
@@ -206,7 +160,7 @@ func (x *Export) attributes(k kind, number int64, o object) (all []attribute) {
 			reason = "a custom field of the object has the same name"
 		}
 		seen[to] = true
-		all = append(all, attribute{name, text, reason})
+		all = append(all, attribute{printable.Truncate(name, maxLabel), text, reason})
 	}
 	for _, member := range []string{"custom_field_data", "custom_fields"} { // of fixtures, and of the REST API
 		custom, _ := o[member].(map[string]any)

@@ -34,14 +34,14 @@ var unknownFixtures = `[
 {"model":"circuits.circuit","pk":1,"fields":{"cid":"C1","custom_field_data":{"tier":"gold"}}}]`
 
 // keepUnknown imports an export and keeps what has no field.
-func keepUnknown(t *testing.T, engine *records.Engine, x *netbox.Export, dryRun bool) (*netbox.Unknown, *importer.Report) {
+func keepUnknown(t *testing.T, engine *records.Engine, x *netbox.Export, dryRun bool) (kept, lost []importer.Count, _ *importer.Report) {
 	t.Helper()
-	unknown, err := x.KeepUnknown(t.Context(), engine, records.Caller{Name: "test"}, dryRun)
+	kept, err := x.KeepUnknown(t.Context(), engine, records.Caller{Name: "test"}, dryRun)
 	require.NoError(t, err)
 	report, err := importer.Run(t.Context(), engine, []importer.Source{x.Source(engine.Store().Schema())}, &importer.Options{DryRun: dryRun})
 	require.NoError(t, err)
 	require.Empty(t, report.Problems)
-	return unknown, report
+	return kept, x.Unplaced(), report
 }
 
 func fixture(t *testing.T, text string) *netbox.Export {
@@ -83,37 +83,36 @@ func TestKeepUnknown(t *testing.T) {
 	}
 	audit, _ := engine.Store().Schema().Named("audit-logs")
 
-	dry, report := keepUnknown(t, engine, fixture(t, unknownFixtures), true)
+	dry, _, report := keepUnknown(t, engine, fixture(t, unknownFixtures), true)
 	require.Equal(t, int64(5), report.Created)
 	require.Equal(t, int64(1), count(custom), "a dry run creates no field")
 	require.Equal(t, int64(1), count(audit))
 
-	unknown, report := keepUnknown(t, engine, fixture(t, unknownFixtures), false)
-	require.Equal(t, dry, unknown)
+	kept, lost, report := keepUnknown(t, engine, fixture(t, unknownFixtures), false)
+	require.Equal(t, dry, kept)
 	require.Equal(t, int64(5), report.Created)
-	require.Equal(t, []netbox.Value{
-		{Kind: "dcim.device", Name: "airflow", Field: "devices.netbox_airflow", Objects: 1},
-		{Kind: "dcim.device", Name: "oob", Field: "devices.netbox_oob", Objects: 1},
-		{Kind: "dcim.device", Name: "vc_position", Field: "devices.netbox_vc_position", Objects: 1},
-		{Kind: "dcim.site", Name: "Contract", Field: "locations.netbox_contract", Objects: 1},
-		{Kind: "dcim.site", Name: "comments", Field: "locations.netbox_comments", Objects: 1},
-		{Kind: "dcim.site", Name: "group", Field: "locations.netbox_group", Objects: 1},
-		{Kind: "dcim.site", Name: "on_call", Field: "locations.netbox_on_call", Objects: 1},
-		{Kind: "dcim.site", Name: "tags", Field: "locations.netbox_tags", Objects: 1},
-		{Kind: "dcim.site", Name: "tenant", Field: "locations.netbox_tenant", Objects: 1},
-		{Kind: "dcim.site", Name: "tier", Field: "locations.netbox_tier", Objects: 1},
-	}, only(unknown.Kept, 1))
-	require.Equal(t, []netbox.Value{{Kind: "dcim.site", Name: "facility", Field: "locations.netbox_facility", Objects: 2}}, only(unknown.Kept, 2))
-	lost := strings.Split(fmt.Sprint(unknown.Lost), "} {")
+	require.Equal(t, []importer.Count{
+		{Kind: "dcim.site facility: locations.netbox_facility", Objects: 2},
+		{Kind: "dcim.device airflow: devices.netbox_airflow", Objects: 1},
+		{Kind: "dcim.device oob: devices.netbox_oob", Objects: 1},
+		{Kind: "dcim.device vc_position: devices.netbox_vc_position", Objects: 1},
+		{Kind: "dcim.site Contract: locations.netbox_contract", Objects: 1},
+		{Kind: "dcim.site comments: locations.netbox_comments", Objects: 1},
+		{Kind: "dcim.site group: locations.netbox_group", Objects: 1},
+		{Kind: "dcim.site on_call: locations.netbox_on_call", Objects: 1},
+		{Kind: "dcim.site tags: locations.netbox_tags", Objects: 1},
+		{Kind: "dcim.site tenant: locations.netbox_tenant", Objects: 1},
+		{Kind: "dcim.site tier: locations.netbox_tier", Objects: 1},
+	}, kept)
 	for _, want := range []string{
-		"dcim.device tier netbox_tier integer", "dcim.site comments 500",
-		"dcim.site bell  has control characters", "dcim.site list  is no text", "dcim.site facility same",
-		"dcim.site " + strings.Repeat("x", 34) + "  name custom",
-		"dcim.device module refers", "dcim.device asns  is a list",
+		"dcim.device tier: netbox_tier integer", "dcim.site comments: 500",
+		"dcim.site bell: has control characters", "dcim.site list: is no text", "dcim.site facility: same",
+		"dcim.site " + strings.Repeat("x", 34) + ": name custom",
+		"dcim.device module: refers", "dcim.device asns: is a list", "circuits.circuit", "dcim.sitegroup",
 	} {
-		require.True(t, slices.ContainsFunc(lost, func(line string) bool { return errtest.Names(line, want) }), "%s: %s", lost, want)
+		require.True(t, slices.ContainsFunc(lost, func(c importer.Count) bool { return errtest.Names(c.Kind, want) }), "%v: %s", lost, want)
 	}
-	require.Len(t, unknown.Lost, 8)
+	require.Len(t, lost, 10)
 	require.Equal(t, int64(1+11), count(custom))
 	require.Equal(t, int64(1+11+5), count(audit))
 	require.Equal(t, records.Values{
@@ -125,24 +124,14 @@ func TestKeepUnknown(t *testing.T) {
 	require.Equal(t, "DC 2", extra(t, engine, "locations", "Graz")["netbox_facility"])
 	require.Equal(t, "front-to-rear", extra(t, engine, "devices", "sw1")["netbox_airflow"])
 
-	again, report := keepUnknown(t, engine, fixture(t, unknownFixtures), false)
-	require.Equal(t, unknown, again)
+	again, _, report := keepUnknown(t, engine, fixture(t, unknownFixtures), false)
+	require.Equal(t, kept, again)
 	require.Equal(t, int64(5), report.Unchanged)
 	require.Equal(t, int64(1+11+5), count(audit), "a second import changes nothing")
 
-	_, report = keepUnknown(t, engine, fixture(t, strings.Replace(unknownFixtures, `"DC 2"`, `""`, 1)), false)
+	_, _, report = keepUnknown(t, engine, fixture(t, strings.Replace(unknownFixtures, `"DC 2"`, `""`, 1)), false)
 	require.Equal(t, int64(1), report.Updated, "a value that NetBox no longer has is cleared")
 	require.Empty(t, extra(t, engine, "locations", "Graz")["netbox_facility"])
-}
-
-// only returns the values that so many objects have.
-func only(all []netbox.Value, objects int64) (some []netbox.Value) {
-	for _, v := range all {
-		if v.Objects == objects {
-			some = append(some, v)
-		}
-	}
-	return some
 }
 
 // TestKeepMost: of more attributes than a resource can have custom fields, those are kept that most objects
@@ -159,12 +148,12 @@ func TestKeepMost(t *testing.T) {
 	}
 	engine := records.New(records.NewMemStore(inventory.Schema()), nil)
 	for range 2 {
-		unknown, _ := keepUnknown(t, engine, fixture(t, "["+text.String()[1:]+"]"), false)
-		require.Len(t, unknown.Kept, inventory.MaxCustomFields)
-		require.Equal(t, "often", unknown.Kept[0].Name)
-		require.Len(t, only(unknown.Kept, 2), inventory.MaxCustomFields-1)
-		require.Len(t, unknown.Lost, 51)
-		require.Contains(t, unknown.Lost[0].Reason, "50 custom fields")
+		kept, lost, _ := keepUnknown(t, engine, fixture(t, "["+text.String()[1:]+"]"), false)
+		require.Len(t, kept, inventory.MaxCustomFields)
+		require.Equal(t, importer.Count{Kind: "dcim.site often: locations.netbox_often", Objects: 3}, kept[0])
+		require.Equal(t, int64(2), kept[len(kept)-1].Objects)
+		require.Len(t, lost, 51)
+		require.Contains(t, lost[0].Kind, "50 custom fields")
 	}
 	require.Equal(t, "x", extra(t, engine, "locations", "s2")["netbox_often"])
 }
@@ -184,7 +173,7 @@ func TestKeepFetched(t *testing.T) {
 	x, err := netbox.Fetch(t.Context(), server.URL, "", nil)
 	require.NoError(t, err)
 	engine := records.New(records.NewMemStore(inventory.Schema()), nil)
-	unknown, _ := keepUnknown(t, engine, x, false)
+	_, lost, _ := keepUnknown(t, engine, x, false)
 	require.Equal(t, records.Values{"netbox_facility": "DC 1", "netbox_tier": "gold"}, extra(t, engine, "locations", "Vienna"))
-	require.Equal(t, []netbox.Value{{Kind: "dcim.site", Name: "of", Reason: "is no text, number or boolean", Objects: 1}}, unknown.Lost)
+	require.Equal(t, []importer.Count{{Kind: "dcim.site of: is no text, number or boolean", Objects: 1}}, lost)
 }

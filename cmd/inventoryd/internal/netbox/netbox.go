@@ -36,6 +36,7 @@ type Export struct {
 	objects map[string]map[int64]object // by kind, such as dcim.site, and number
 	counts  map[string]int64            // of the kinds that are not read
 	kept    map[string][]string         // the custom fields of KeepUnknown, by resource
+	refused map[field]string            // why it makes no others
 	total   int
 
 	schema  *records.Schema           // which says what fields can have
@@ -289,32 +290,44 @@ func (x *Export) addEnds(cable int64, o object) {
 	}
 }
 
-// Unplaced returns the kinds that have no counterpart in the inventory, and the fields of others, as in
-// "dcim.site facility", the most objects first. What KeepUnknown keeps is left out.
-func (x *Export) Unplaced() []importer.Count {
-	counts := maps.Clone(x.counts)
-	maps.Copy(counts, x.more)
+// each calls f with the objects of the kinds that become records, their rows, nil for those that have none, and which of
+// their values the inventory can't have.
+func (x *Export) each(f func(k kind, number int64, o, row object, losses []string)) {
 	for _, k := range x.kinds {
 		for number, o := range x.objects[k.model] {
 			row, losses := x.values(k, number, o)
-			switch {
-			case x.equal[k.model][number]:
-				counts[k.model+" equal to another one"]++
-				continue
-			case row == nil:
-				counts[k.model]++
-				continue
-			}
-			for _, loss := range losses {
-				counts[loss]++
-			}
-			for _, a := range x.attributes(k, number, o) {
-				if a.reason != "" || !slices.Contains(x.kept[k.resource], fieldName(a.name)) {
-					counts[k.model+" "+a.name]++
-				}
-			}
+			f(k, number, o, row, losses)
 		}
 	}
+}
+
+// Unplaced returns the kinds that have no counterpart in the inventory, and the fields of others, as in
+// "dcim.site facility", the most objects first. What KeepUnknown keeps is left out, and of the rest it says why.
+func (x *Export) Unplaced() []importer.Count {
+	counts := maps.Clone(x.counts)
+	maps.Copy(counts, x.more)
+	x.each(func(k kind, number int64, o, row object, losses []string) {
+		switch {
+		case x.equal[k.model][number]:
+			counts[k.model+" equal to another one"]++
+			return
+		case row == nil:
+			counts[k.model]++
+			return
+		}
+		for _, loss := range losses {
+			counts[loss]++
+		}
+		for _, a := range x.attributes(k, number, o) {
+			reason := cmp.Or(a.reason, x.refused[field{k.resource, fieldName(a.name)}])
+			switch {
+			case x.kept == nil:
+				counts[k.model+" "+a.name]++
+			case reason != "":
+				counts[k.model+" "+a.name+": "+reason]++
+			}
+		}
+	})
 	for model := range namedKinds {
 		counts[model] += int64(len(x.objects[model]))
 	}
