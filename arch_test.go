@@ -89,6 +89,7 @@ var clients = map[string][]string{
 	"github.com/prometheus":                     {"ratelimit/stats/prom", "inventory/server"},
 	"go.opentelemetry.io":                       {"ratelimit/tracing"},
 	"github.com/fsnotify/fsnotify":              {"internal/watch"},
+	"github.com/xuri/excelize":                  {"inventory/importer"},
 	"github.com/gosnmp/gosnmp":                  {"cmd/inventory-collect/internal/collect", "internal/snmptest"},
 	"golang.org/x/sync":                         {"inventory/records", "inventory/httpapi", "ratelimit/store/redisstore", "ratelimit/server", "inventory/server"},
 	"golang.org/x/mod":                          {"manifest/registry"},

@@ -62,7 +62,7 @@ type Cable struct {
 	Type           string      `json:"type" field:"max=50,counted"` // such as cat6a or smf
 	Status         CableStatus `json:"status" field:"default=connected,counted"`
 	Label          string      `json:"label" field:"max=100,search,natural,index"`
-	Color          string      `json:"color" field:"max=50,counted"`
+	Color          string      `json:"color" field:"max=50,counted,alias=colour"`
 	Length         *float64    `json:"length" field:"min=0,max=100000000"` // metres
 	Description    string      `json:"description" field:"max=255,search"`
 }

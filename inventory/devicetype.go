@@ -14,10 +14,10 @@ import (
 // DeviceType is a model of devices, and the ports that a new one has.
 type DeviceType struct {
 	records.Base
-	Manufacturer string `json:"manufacturer" field:"required,max=100,search,index"`
-	Model        string `json:"model" field:"required,unique=manufacturer,max=100,search,natural,index"`
-	PartNumber   string `json:"part_number" field:"max=100,search"`
-	Height       *int64 `json:"height" field:"min=1,max=100"` // rack units; default: 1
+	Manufacturer string `json:"manufacturer" field:"required,max=100,search,index,alias=vendor|make"`
+	Model        string `json:"model" field:"required,unique=manufacturer,max=100,search,natural,index,alias=device type|type|name"`
+	PartNumber   string `json:"part_number" field:"max=100,search,alias=part no|part|sku"`
+	Height       *int64 `json:"height" field:"min=1,max=100,alias=u height|units|u"` // rack units; default: 1
 	Description  string `json:"description" field:"max=255,search"`
 }
 

@@ -78,11 +78,11 @@ type VRF struct {
 // value.
 type Prefix struct {
 	records.Base
-	Prefix      string       `json:"prefix" field:"required,unique=vrf_id?,format=network,search,index"`
+	Prefix      string       `json:"prefix" field:"required,unique=vrf_id?,format=network,search,index,alias=subnet|network|cidr"`
 	VRFID       *string      `json:"vrf_id" field:"ref=vrfs:restrict"`
 	Status      PrefixStatus `json:"status" field:"default=active,counted"`
 	Role        string       `json:"role" field:"max=50,counted"` // such as loopbacks or transfer
-	LocationID  *string      `json:"location_id" field:"ref=locations:null,counted"`
+	LocationID  *string      `json:"location_id" field:"ref=locations:null,counted,alias=site"`
 	VLANID      *string      `json:"vlan_id" field:"ref=vlans:null"`
 	Description string       `json:"description" field:"max=255,search"`
 }
@@ -91,12 +91,12 @@ type Prefix struct {
 // the primary address: its ip_address (REFERENCE.md, 1.12).
 type Address struct {
 	records.Base
-	Address     string        `json:"address" field:"required,format=interface-ip,search,index"` // with or without a prefix length
+	Address     string        `json:"address" field:"required,format=interface-ip,search,index,alias=ip|ip address"` // with or without a prefix length
 	VRFID       *string       `json:"vrf_id" field:"ref=vrfs:restrict"`
-	InterfaceID *string       `json:"interface_id" field:"ref=interfaces:cascade"`
+	InterfaceID *string       `json:"interface_id" field:"ref=interfaces:cascade,alias=port"`
 	Status      AddressStatus `json:"status" field:"default=active,counted"`
 	Role        AddressRole   `json:"role" field:"counted"`
-	DNSName     string        `json:"dns_name" field:"max=253,search,index"`
+	DNSName     string        `json:"dns_name" field:"max=253,search,index,alias=dns|fqdn|hostname"`
 	Description string        `json:"description" field:"max=255,search"`
 
 	// Host is the id of the VRF and the address without its prefix length, if no other address may be

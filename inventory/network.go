@@ -13,16 +13,16 @@ import (
 // Location is a region, site, building, floor or room with devices.
 type Location struct {
 	records.Base
-	Name     string       `json:"name" field:"required,max=200,search,natural,index"`
+	Name     string       `json:"name" field:"required,max=200,search,natural,index,alias=site|location|room|building"`
 	City     string       `json:"city" field:"max=100,search,index"`
 	Country  string       `json:"country" field:"max=100,search,index,counted"`
 	Address  string       `json:"address" field:"format=text,max=300,search"`
-	SiteCode string       `json:"site_code" field:"unique,max=50,search"`
-	Timezone string       `json:"timezone" field:"format=timezone,max=64"`
-	Lat      *float64     `json:"lat" field:"min=-90,max=90"`   // degrees north
-	Lon      *float64     `json:"lon" field:"min=-180,max=180"` // degrees east
+	SiteCode string       `json:"site_code" field:"unique,max=50,search,alias=code|slug|site id"`
+	Timezone string       `json:"timezone" field:"format=timezone,max=64,alias=tz"`
+	Lat      *float64     `json:"lat" field:"min=-90,max=90,alias=latitude"`             // degrees north
+	Lon      *float64     `json:"lon" field:"min=-180,max=180,alias=lng|long|longitude"` // degrees east
 	Kind     LocationKind `json:"kind" field:"counted"`
-	ParentID *string      `json:"parent_id" field:"ref=locations:null"` // the location that this one is within
+	ParentID *string      `json:"parent_id" field:"ref=locations:null,alias=region|parent location|within"` // the location that this one is within
 }
 
 // Validate reports a coordinate without the other one.
@@ -39,34 +39,34 @@ func (l *Location) Validate() []records.FieldError {
 // Device is a piece of network equipment.
 type Device struct {
 	records.Base
-	Hostname     string       `json:"hostname" field:"required,unique=location_id?,max=253,search,natural,index"`
-	IP           string       `json:"ip" field:"format=ip,search,index"`
+	Hostname     string       `json:"hostname" field:"required,unique=location_id?,max=253,search,natural,index,alias=name|device|device name|host|node"`
+	IP           string       `json:"ip" field:"format=ip,search,index,alias=ip address|address|primary ip|primary address|management ip|mgmt ip"`
 	Model        string       `json:"model" field:"max=100,search,index,counted"`
-	Vendor       string       `json:"vendor" field:"max=100,search,index,counted"`
-	OS           string       `json:"os" field:"max=100,counted"`
-	OSVersion    string       `json:"os_version" field:"max=100,counted"`
-	Status       DeviceStatus `json:"status" field:"default=active,index,counted"`
-	Role         string       `json:"role" field:"max=100,counted"`
-	SerialNumber string       `json:"serial_number" field:"unique,max=100,search,index"`
+	Vendor       string       `json:"vendor" field:"max=100,search,index,counted,alias=manufacturer|make"`
+	OS           string       `json:"os" field:"max=100,counted,alias=platform|operating system"`
+	OSVersion    string       `json:"os_version" field:"max=100,counted,alias=software version|firmware|firmware version"`
+	Status       DeviceStatus `json:"status" field:"default=active,index,counted,alias=state"`
+	Role         string       `json:"role" field:"max=100,counted,alias=device role|function"`
+	SerialNumber string       `json:"serial_number" field:"unique,max=100,search,index,alias=serial|serial no|s/n|sn"`
 	RackPosition string       `json:"rack_position" field:"max=100,index"`
-	LocationID   *string      `json:"location_id" field:"ref=locations:null,index,counted"`
+	LocationID   *string      `json:"location_id" field:"ref=locations:null,index,counted,alias=site|building|room"`
 	LastSeen     *time.Time   `json:"last_seen" field:"index"`
-	Tags         []string     `json:"tags" field:"max=50,search"`
-	Notes        string       `json:"notes" field:"format=text,max=10000,search"`
+	Tags         []string     `json:"tags" field:"max=50,search,alias=tag|labels"`
+	Notes        string       `json:"notes" field:"format=text,max=10000,search,alias=note|comments|comment|remarks|description"`
 	RackID       *string      `json:"rack_id" field:"ref=racks:null"`
-	RackUnit     *int64       `json:"rack_unit" field:"min=1,max=1000"`   // the lowest one that it occupies
-	RackHeight   *int64       `json:"rack_height" field:"min=1,max=1000"` // units; default: that of the type, or 1
-	RackFace     RackFace     `json:"rack_face"`                          // empty: both
-	DeviceTypeID *string      `json:"device_type_id" field:"ref=device-types:null"`
-	Tenant       string       `json:"tenant" field:"max=100,counted"`
+	RackUnit     *int64       `json:"rack_unit" field:"min=1,max=1000,alias=u|ru|unit|position|u position"` // the lowest one that it occupies
+	RackHeight   *int64       `json:"rack_height" field:"min=1,max=1000,alias=height|u height|units"`       // units; default: that of the type, or 1
+	RackFace     RackFace     `json:"rack_face" field:"alias=face"`                                         // empty: both
+	DeviceTypeID *string      `json:"device_type_id" field:"ref=device-types:null,alias=type|hardware|part"`
+	Tenant       string       `json:"tenant" field:"max=100,counted,alias=customer|owner"`
 }
 
 // Interface is a physical or logical port of a device.
 type Interface struct {
 	records.Base
-	DeviceID    string     `json:"device_id" field:"required,ref=devices:cascade"`
-	Name        string     `json:"name" field:"required,unique=device_id,max=100,search,natural,index,shared"`
-	Description string     `json:"description" field:"max=255,search,index,shared"`
+	DeviceID    string     `json:"device_id" field:"required,ref=devices:cascade,alias=host|hostname|device name|node"`
+	Name        string     `json:"name" field:"required,unique=device_id,max=100,search,natural,index,shared,alias=interface|interface name|port|ifname"`
+	Description string     `json:"description" field:"max=255,search,index,shared,alias=descr|ifalias|comment"`
 	Type        string     `json:"type" field:"max=50,counted"`
 	Status      LinkStatus `json:"status" field:"default=up,index,counted"`
 	AdminStatus LinkStatus `json:"admin_status" field:"counted"`
@@ -77,14 +77,14 @@ type Interface struct {
 	Speed      string `json:"speed" field:"format=speed,counted"`
 	SpeedMbps  *int64 `json:"speed_mbps" field:"min=0,max=1000000000,index,counted"`
 	MTU        *int64 `json:"mtu" field:"min=64,max=4294967295,counted"` // 32 bits, as in RFC 8344
-	MACAddress string `json:"mac_address" field:"format=mac,search,index"`
+	MACAddress string `json:"mac_address" field:"format=mac,search,index,alias=mac|physical address"`
 	Mode       string `json:"mode" field:"max=50,counted"`
-	IfIndex    *int64 `json:"ifindex" field:"min=1,max=2147483647,counted"`        // InterfaceIndex of RFC 2863
-	IPAddress  string `json:"ip_address" field:"format=interface-ip,search,index"` // with or without a prefix length
+	IfIndex    *int64 `json:"ifindex" field:"min=1,max=2147483647,counted"`                         // InterfaceIndex of RFC 2863
+	IPAddress  string `json:"ip_address" field:"format=interface-ip,search,index,alias=ip|address"` // with or without a prefix length
 
-	ParentID       *string `json:"parent_id" field:"ref=interfaces:null"`   // of a sub-interface: an interface of the device
-	LAGID          *string `json:"lag_id" field:"ref=interfaces:null"`      // of a member: an interface of the device with the type lag
-	UntaggedVLANID *string `json:"untagged_vlan_id" field:"ref=vlans:null"` // see TaggedVLAN for the tagged ones
+	ParentID       *string `json:"parent_id" field:"ref=interfaces:null,alias=parent interface"`                    // of a sub-interface: an interface of the device
+	LAGID          *string `json:"lag_id" field:"ref=interfaces:null,alias=lag group|port channel|bond|aggregate"`  // of a member: an interface of the device with the type lag
+	UntaggedVLANID *string `json:"untagged_vlan_id" field:"ref=vlans:null,alias=vlan|access vlan|native vlan|pvid"` // see TaggedVLAN for the tagged ones
 }
 
 // Normalize sets the missing one of speed and speed_mbps. An invalid speed is left to Validate.
@@ -129,13 +129,13 @@ func (i *Interface) Patched(p records.Patch) {
 // VLAN is a virtual network, of one location or of all.
 type VLAN struct {
 	records.Base
-	VLANID      int64      `json:"vlan_id" field:"required,unique=location_id,min=1,max=4094,index"` // IEEE 802.1Q
-	Name        string     `json:"name" field:"required,max=100,search,natural,index"`
+	VLANID      int64      `json:"vlan_id" field:"required,unique=location_id,min=1,max=4094,index,alias=vid|vlan|vlan number|tag"` // IEEE 802.1Q
+	Name        string     `json:"name" field:"required,max=100,search,natural,index,alias=vlan name"`
 	Description string     `json:"description" field:"max=255,search"`
 	Status      VLANStatus `json:"status" field:"default=active,counted"`
-	LocationID  *string    `json:"location_id" field:"ref=locations:null,counted"`
-	SubnetCIDR  string     `json:"subnet_cidr" field:"format=cidr,search"`
-	GatewayIP   string     `json:"gateway_ip" field:"format=ip,search"`
+	LocationID  *string    `json:"location_id" field:"ref=locations:null,counted,alias=site"`
+	SubnetCIDR  string     `json:"subnet_cidr" field:"format=cidr,search,alias=subnet|network|prefix"`
+	GatewayIP   string     `json:"gateway_ip" field:"format=ip,search,alias=gateway|default gateway"`
 }
 
 // Validate reports a gateway outside of the subnet.

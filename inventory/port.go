@@ -223,8 +223,8 @@ func (i *Interface) validateBelow(ctx context.Context, tx records.Tx, moved bool
 // front port that it may lead to.
 type RearPort struct {
 	records.Base
-	DeviceID    string `json:"device_id" field:"required,ref=devices:cascade"`
-	Name        string `json:"name" field:"required,unique=device_id,max=100,search,natural,index"`
+	DeviceID    string `json:"device_id" field:"required,ref=devices:cascade,alias=hostname|panel|device name"`
+	Name        string `json:"name" field:"required,unique=device_id,max=100,search,natural,index,alias=port|port name"`
 	Label       string `json:"label" field:"max=100,search"`
 	Type        string `json:"type" field:"max=50,counted"` // such as lc, mpo or 8p8c
 	Positions   *int64 `json:"positions" field:"min=1,max=1024"`
@@ -266,8 +266,8 @@ func (p *RearPort) ValidateIn(ctx context.Context, tx records.Tx, before records
 // device.
 type FrontPort struct {
 	records.Base
-	DeviceID         string `json:"device_id" field:"required,ref=devices:cascade"`
-	Name             string `json:"name" field:"required,unique=device_id,max=100,search,natural,index"`
+	DeviceID         string `json:"device_id" field:"required,ref=devices:cascade,alias=hostname|panel|device name"`
+	Name             string `json:"name" field:"required,unique=device_id,max=100,search,natural,index,alias=port|port name"`
 	Label            string `json:"label" field:"max=100,search"`
 	Type             string `json:"type" field:"max=50,counted"`
 	RearPortID       string `json:"rear_port_id" field:"required,ref=rear-ports:cascade"`

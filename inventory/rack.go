@@ -39,14 +39,14 @@ func (RackFace) Values() []string { return valueStrings(RackFront, RackBack) }
 // Rack holds devices. Its units are numbered from 1, the lowest.
 type Rack struct {
 	records.Base
-	Name         string     `json:"name" field:"required,unique=location_id?,max=100,search,natural,index"`
-	LocationID   *string    `json:"location_id" field:"ref=locations:null,counted"`
-	Height       *int64     `json:"height" field:"min=1,max=100"` // units; default: 42
+	Name         string     `json:"name" field:"required,unique=location_id?,max=100,search,natural,index,alias=rack|rack name"`
+	LocationID   *string    `json:"location_id" field:"ref=locations:null,counted,alias=site|room|building"`
+	Height       *int64     `json:"height" field:"min=1,max=100,alias=u height|units|u"` // units; default: 42
 	Status       RackStatus `json:"status" field:"default=active,counted"`
-	Tenant       string     `json:"tenant" field:"max=100,counted"`
-	SerialNumber string     `json:"serial_number" field:"max=100,search"`
+	Tenant       string     `json:"tenant" field:"max=100,counted,alias=customer|owner"`
+	SerialNumber string     `json:"serial_number" field:"max=100,search,alias=serial|s/n|sn"`
 	AssetTag     string     `json:"asset_tag" field:"unique,max=100,search"`
-	Description  string     `json:"description" field:"max=255,search"`
+	Description  string     `json:"description" field:"max=255,search,alias=comments|notes"`
 }
 
 const defaultRackHeight = 42

@@ -58,7 +58,7 @@ func (a *app) importing(o *applyOptions, pruneHelp string, c *cobra.Command) *co
 	c.RunE = a.loads(func(c *client, _ []string) error {
 		return c.applyFiles(files, o)
 	})
-	c.Flags().StringArrayVarP(&files, "file", "f", nil, "a `file` with records in CSV, JSON lines or YAML, or a directory of such files; may be repeated")
+	c.Flags().StringArrayVarP(&files, "file", "f", nil, "a `file` with records in CSV, .xlsx, JSON lines or YAML, or a directory of such files; may be repeated")
 	_ = c.MarkFlagRequired("file")
 	c.Flags().BoolVar(&o.prune, "prune", false, pruneHelp)
 	return c
@@ -195,7 +195,7 @@ func (c *client) readFile(path string, body *[]byte, at *positions) error {
 
 // filesOf returns the files with rows, those of directories sorted.
 func filesOf(names []string) (paths []string, err error) {
-	endings := []string{".csv", ".jsonl", ".ndjson", ".yaml", ".yml"}
+	endings := []string{".csv", ".xlsx", ".jsonl", ".ndjson", ".yaml", ".yml"}
 	for _, name := range names {
 		info, err := os.Stat(name)
 		if err != nil {

@@ -36,7 +36,7 @@ func (a *app) createCommand() *cobra.Command {
 			return nil
 		})}
 	})
-	parent.Flags().StringArrayVarP(&files, "file", "f", nil, "a `file` or directory with new records: CSV, JSON lines or YAML; may be repeated")
+	parent.Flags().StringArrayVarP(&files, "file", "f", nil, "a `file` or directory with new records: CSV, .xlsx, JSON lines or YAML; may be repeated")
 	args := parent.Args
 	parent.Args = func(c *cobra.Command, names []string) error {
 		if len(files) > 0 {

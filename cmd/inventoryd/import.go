@@ -42,7 +42,7 @@ type importKind struct {
 func (a *app) importCommand() *cobra.Command {
 	one := func(what string) cobra.PositionalArgs { return cli.Args(1, 1, "one argument, "+what) }
 	files := func(what string) cobra.PositionalArgs { return cli.Args(1, math.MaxInt, "files: "+what) }
-	c := a.importFrom(&importKind{"import FILE...", "Create and change records by CSV, JSON lines and YAML files", files("name those to import, such as locations.csv devices.csv"), a.importFiles})
+	c := a.importFrom(&importKind{"import FILE...", "Create and change records by CSV, .xlsx, JSON lines and YAML files", files("name those to import, such as locations.csv devices.csv"), a.importFiles})
 	c.AddCommand(
 		a.importFrom(&importKind{"netbox URL|FILE|FOLDER", "The same from a NetBox, or from its library of device types", one("the URL of a NetBox, whose API token is NETBOX_TOKEN, a file of manage.py dumpdata, or YAML of device types: a file or a folder"), a.importNetBox}),
 		a.importFrom(&importKind{"containerlab FILE", "The same from the topology of a lab", one("the file of a topology, such as lab.clab.yml"), a.importContainerlab}),
@@ -85,7 +85,7 @@ func (a *app) change(c *cobra.Command, s *server.Settings, f func(engine *record
 // importFiles imports files (package importer).
 func (a *app) importFiles(c *cobra.Command, o *importOptions) func(s *server.Settings, args []string) error {
 	file := importer.FileOptions{}
-	c.Flags().StringVar(&file.Format, "format", "", "`format` of the files, csv, jsonl or yaml; default: that of their endings")
+	c.Flags().StringVar(&file.Format, "format", "", "`format` of the files, csv, xlsx, jsonl or yaml; default: that of their endings")
 	c.Flags().StringVar(&file.Resource, "resource", "", "`resource` of the rows, such as devices; default: the names of the files")
 	return func(s *server.Settings, args []string) error {
 		return a.change(c, s, func(engine *records.Engine) error {

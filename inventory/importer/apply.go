@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -132,7 +133,7 @@ func (p *pass) all(ctx context.Context, rows []*Row, last bool) error {
 			}
 		}
 		for _, row := range p.waiting {
-			p.bad[row] = explain(row, failed)
+			p.bad[row] = row.andFaults(explain(row, failed))
 		}
 		p.waiting = nil
 	}
@@ -177,14 +178,23 @@ func (p *pass) chunk(ctx context.Context, r *records.Resource, rows []*Row) (wai
 	}
 	failed := map[int]bool{}
 	for _, item := range wrong {
-		failed[item.Index] = true
 		row := rows[item.Index]
+		if len(row.Problems) > 0 {
+			row.Problems = append(row.Problems, row.problemsOf(item.Err)...)
+			continue
+		}
+		failed[item.Index] = true
 		if key, ok := errors.AsType[*records.UnresolvedKey](error(item.Err)); ok && !key.Several {
 			row.pending, row.missing = row.problemsOf(item.Err), key
 			waiting = append(waiting, row)
 			continue
 		}
-		p.bad[row] = row.problemsOf(item.Err)
+		p.bad[row] = row.andFaults(row.problemsOf(item.Err))
+	}
+	for i, row := range rows {
+		if len(row.Problems) > 0 {
+			failed[i], p.bad[row] = true, row.andFaults(row.Problems)
+		}
 	}
 	rows, patches = without(rows, failed), without(patches, failed)
 	found, keys, wrong, err := p.in.Find(ctx, r, patches)
@@ -246,7 +256,7 @@ func (p *pass) store(ctx context.Context, r *records.Resource, rows []*Row, patc
 		e, invalid := errors.AsType[*records.Error](err)
 		switch {
 		case invalid:
-			p.bad[row] = row.problemsOf(e)
+			p.bad[row] = row.andFaults(row.problemsOf(e))
 		case err != nil:
 			return err
 		case before == nil:
@@ -395,6 +405,35 @@ func without[T any](all []T, these map[int]bool) []T {
 		}
 	}
 	return rest
+}
+
+// andFaults adds further cells with wrong values to what is wrong with a row.
+func (row *Row) andFaults(problems []Problem) []Problem {
+	rest := maps.Clone(row.Patch)
+	maps.DeleteFunc(rest, func(name string, _ json.RawMessage) bool {
+		f, ok := row.Resource.Field(name)
+		return !ok || f.ReadOnly || f.Member != "" // references are looked up
+	})
+	for range 2 { // values of the wrong type hide others
+		rec := row.Resource.New()
+		err := row.Resource.Patch(rest)(rec)
+		if err == nil {
+			err = row.Resource.Check(rec)
+		}
+		e, ok := errors.AsType[*records.Error](err)
+		if !ok {
+			break
+		}
+		for i, p := range row.problemsOf(e) {
+			known := slices.ContainsFunc(problems, func(other Problem) bool { return other.Column == p.Column })
+			name, _, _ := strings.Cut(e.Fields[i].Field, "[")
+			if _, sent := rest[name]; sent && !known {
+				problems = append(problems, p)
+			}
+			delete(rest, name)
+		}
+	}
+	return problems
 }
 
 // patch returns what the row changes: no fields that clients can't set, and no id beside a natural key.

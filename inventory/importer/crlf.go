@@ -10,6 +10,7 @@ import (
 // a row that is wrong, which ends with its line.
 type crlf struct {
 	in      *bufio.Reader
+	comma   byte // between cells
 	state   cellState
 	cr      bool // the last byte was a CR
 	doubled bool // and it is doubled
@@ -26,7 +27,11 @@ const (
 	rowWrong             // after an error, up to the end of the line
 )
 
-func newCRLF(in *bufio.Reader) *csv.Reader { return csv.NewReader(&crlf{in: in}) }
+func newCRLF(in *bufio.Reader, comma byte) *csv.Reader {
+	r := csv.NewReader(&crlf{in: in, comma: comma})
+	r.Comma, r.FieldsPerRecord = rune(comma), -1
+	return r
+}
 
 // Read reads up to the end of what is buffered.
 func (c *crlf) Read(p []byte) (n int, err error) {
@@ -41,7 +46,7 @@ func (c *crlf) Read(p []byte) (n int, err error) {
 			}
 			b, c.doubled = '\r', true
 		} else {
-			c.state, c.doubled = c.state.next(b), false
+			c.state, c.doubled = c.state.next(b, c.comma), false
 		}
 		p[n], c.cr = b, b == '\r'
 		n++
@@ -50,7 +55,7 @@ func (c *crlf) Read(p []byte) (n int, err error) {
 }
 
 // next returns the state after a byte.
-func (s cellState) next(b byte) cellState {
+func (s cellState) next(b, comma byte) cellState {
 	switch {
 	case s == cellQuoted && b == '"':
 		return cellQuote
@@ -60,7 +65,7 @@ func (s cellState) next(b byte) cellState {
 		return cellStart
 	case s == rowWrong:
 		return rowWrong
-	case b == ',':
+	case b == comma:
 		return cellStart
 	case s == cellStart && b == '"':
 		return cellQuoted

@@ -76,6 +76,12 @@ func FuzzLineBreaks(f *testing.F) {
 		require.NoError(t, err)
 		for {
 			cells, wrong := plain.Read()
+			for wrong == nil && strings.TrimSpace(strings.Join(cells, "")) == "" { // rows without a value are left out
+				cells, wrong = plain.Read()
+			}
+			for len(cells) > 2 && strings.TrimSpace(cells[len(cells)-1]) == "" {
+				cells = cells[:len(cells)-1]
+			}
 			row, err := source.Next()
 			if err != nil {
 				require.Error(t, wrong)

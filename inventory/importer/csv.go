@@ -2,6 +2,7 @@ package importer
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -12,58 +13,183 @@ import (
 	"unicode/utf8"
 
 	"github.com/ashlar-go/ashlar/internal/printable"
+	"github.com/ashlar-go/ashlar/internal/suggest"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// csvSource reads CSV (RFC 4180) with a header.
+// csvSource reads rows of cells below a header: CSV (RFC 4180), also with semicolons or tabs, and workbooks.
 type csvSource struct {
 	*file
-	r      *csv.Reader
+	r      cellReader
 	header []string
 	head   []byte
-	paths  [][]string // of the columns
+	of     map[*records.Resource]*header
 }
 
-// newCSV reads the header.
-func newCSV(f *file) (Source, error) {
-	s := &csvSource{file: f, r: newCRLF(f.in)}
-	s.r.FieldsPerRecord = -1
-	header, err := s.r.Read()
+// cellReader reads the rows of a table, as [csv.Reader] does.
+type cellReader interface {
+	Read() (cells []string, err error)
+	FieldPos(field int) (line, column int)
+}
+
+// separator returns what separates the cells of the first line.
+func separator(start []byte) (comma byte) {
+	counts, state := map[byte]int{}, cellStart
+	for _, b := range start {
+		if state = state.next(b, ','); state == cellStart && b == '\n' {
+			break
+		}
+		if state != cellQuoted {
+			counts[b]++
+		}
+	}
+	comma = ','
+	for _, b := range []byte(";\t") {
+		if counts[b] > counts[comma] {
+			comma = b
+		}
+	}
+	return comma
+}
+
+// newTable reads the header of a table.
+func newTable(f *file, r cellReader) (Source, error) {
+	s := &csvSource{file: f, r: r, of: map[*records.Resource]*header{}}
+	cells, err := s.r.Read()
 	if err != nil {
 		return nil, s.broken(err)
 	}
-	s.header, s.head, s.line = header, encodeCSV(header), 1
-	if f.resource == nil && !slices.Contains(header, "_resource") {
-		return nil, f.fail(1, "has no resource: name the file after it, as in devices.csv, give the resource, or add a column _resource")
-	}
-	if len(header) == 1 && strings.ContainsAny(header[0], ";\t") {
-		return nil, f.fail(1, "the columns are separated by semicolons or tabs: separate them by commas")
-	}
-	seen := map[string]bool{}
-	wrong := &FileError{}
-	refuse := func(column, format string, args ...any) {
-		wrong.Problems = append(wrong.Problems, Problem{File: f.name, Line: 1, Column: printable.Truncate(column, 64), Reason: fmt.Sprintf(format, args...)})
-	}
-	for i, name := range header {
-		switch {
-		case !utf8.ValidString(name):
-			refuse("", "column %d %s", i+1, latin1)
-		case name == "":
-			refuse("", "column %d has no name", i+1)
-		case seen[name]:
-			refuse(name, "is the name of two columns: remove one")
-		case f.resource != nil:
-			if reason := unknownPath(f.resource, strings.Split(name, ".")); reason != "" {
-				refuse(name, "%s", reason)
+	cells = trimmed(cells)
+	s.header, s.head, s.line = cells, encodeCSV(cells), 1
+	if f.opts.Columns != nil {
+		if len(f.opts.Columns) != len(cells) {
+			return nil, f.fail(1, "has %d columns, and %d are named", len(cells), len(f.opts.Columns))
+		}
+		head := slices.Clone(f.opts.Columns)
+		for i, path := range head {
+			if path == "" {
+				head[i] = "_" + strings.TrimLeft(cells[i], "_")
 			}
 		}
-		seen[name] = true
-		s.paths = append(s.paths, strings.Split(name, "."))
+		s.head = encodeCSV(head)
+	}
+	if f.resource == nil && !slices.Contains(cells, "_resource") {
+		return nil, f.fail(1, "has no resource: name the file after it, as in devices.csv, give the resource, or add a column _resource")
+	}
+	wrong := &FileError{}
+	for i, name := range cells {
+		if p := (Problem{File: f.name, Line: 1}); !utf8.ValidString(name) {
+			p.Reason = fmt.Sprintf("column %d %s", i+1, latin1)
+			wrong.Problems = append(wrong.Problems, p)
+		} else if name == "" && f.opts.Columns == nil {
+			p.Reason = fmt.Sprintf("column %d has no name", i+1)
+			wrong.Problems = append(wrong.Problems, p)
+		}
+	}
+	if f.resource != nil {
+		for name, reason := range s.headerOf(f.resource).wrong {
+			wrong.Problems = append(wrong.Problems, Problem{File: f.name, Line: 1, Column: printable.Truncate(name, 64), Reason: reason})
+		}
+		slices.SortFunc(wrong.Problems, func(a, b Problem) int { return strings.Compare(a.Column, b.Column) })
 	}
 	if len(wrong.Problems) > 0 {
 		return nil, wrong
 	}
 	return s, nil
+}
+
+// trimmed returns cells without empty ones at the end.
+func trimmed(cells []string) []string {
+	for len(cells) > 1 && strings.TrimSpace(cells[len(cells)-1]) == "" {
+		cells = cells[:len(cells)-1]
+	}
+	if len(cells) == 1 && strings.TrimSpace(cells[0]) == "" {
+		return nil
+	}
+	return cells
+}
+
+// header says what the columns of a file are for a resource.
+type header struct {
+	paths [][]string        // such as device, location
+	names map[string]string // of the columns, by the first of a path; "" for several
+	wrong map[string]string // what is wrong with columns, by name
+}
+
+// headerOf returns what the columns are for a resource.
+func (s *csvSource) headerOf(r *records.Resource) *header {
+	if h := s.of[r]; h != nil {
+		return h
+	}
+	h := &header{names: map[string]string{}, wrong: map[string]string{}}
+	s.of[r] = h
+	used := map[string]string{}
+	for i, name := range s.header {
+		path, _ := Column(r, name)
+		if s.opts.Columns != nil {
+			if path = s.opts.Columns[i]; path == "" {
+				h.paths = append(h.paths, []string{"_"})
+				continue
+			}
+		}
+		steps := strings.Split(cmp.Or(path, name), ".")
+		if reason := unknownPath(r, steps); reason != "" {
+			h.wrong[name] = reason
+		}
+		if other, ok := used[path]; ok && path != "" && other == name {
+			h.wrong[name] = "is the name of two columns: remove one"
+		} else if ok && path != "" {
+			h.wrong[name] = fmt.Sprintf("is %s, as %q is: remove one of the two columns", path, other)
+		}
+		used[path] = name
+		if _, ok := h.names[steps[0]]; ok {
+			name = ""
+		}
+		h.names[steps[0]], h.paths = name, append(h.paths, steps)
+	}
+	return h
+}
+
+// Column returns the column of a resource that a column of a spreadsheet means, such as location for "Site": the name or
+// label of a field, that of a natural key with its parts, or an alias. For an unknown one, near is what was probably meant.
+func Column(r *records.Resource, name string) (path, near string) {
+	if unknownPath(r, strings.Split(name, ".")) == "" {
+		return name, ""
+	}
+	var names, aliases, of []string
+	for _, f := range r.Fields() {
+		if f.Hidden || f.WriteOnly {
+			continue
+		}
+		column := cmp.Or(f.Member, f.Name)
+		for _, alias := range f.Aliases {
+			aliases, of = append(aliases, alias), append(of, column)
+		}
+		names = append(names, f.Name)
+		if f.Member != "" {
+			names = append(names, f.Member)
+			for _, part := range f.Ref.Resource().KeyMembers() {
+				names = append(names, f.Member+"."+part)
+			}
+		}
+		if f.Label != "" {
+			aliases, of = append(aliases, f.Label), append(of, column)
+		}
+	}
+	if path := suggest.Closest(name, names, 0); path != "" {
+		return path, ""
+	}
+	if alias := suggest.Closest(name, aliases, 0); alias != "" {
+		return of[slices.Index(aliases, alias)], ""
+	}
+	most := max(1, len(name)/3)
+	if near := suggest.Closest(name, names, most); near != "" {
+		return "", near
+	}
+	if alias := suggest.Closest(name, aliases, most); alias != "" && len(alias) > 3 {
+		return "", of[slices.Index(aliases, alias)]
+	}
+	return "", ""
 }
 
 // unknownPath says why a resource has no column with a path such as device.location, "" if it has.
@@ -90,12 +216,15 @@ func unknownPath(r *records.Resource, path []string) string {
 	return ""
 }
 
-// Next returns the next row.
+// Next returns the next row that has a value: spreadsheets also save rows that were formatted.
 func (s *csvSource) Next() (*Row, error) {
-	s.bounded.n = 0
-	cells, err := s.r.Read()
-	if errors.Is(err, io.EOF) {
-		return nil, io.EOF
+	var cells []string
+	var err error
+	for blank := true; blank; blank = err == nil && len(s.header) > 1 && len(trimmed(cells)) == 0 {
+		s.bounded.n = 0
+		if cells, err = s.r.Read(); errors.Is(err, io.EOF) {
+			return nil, io.EOF
+		}
 	}
 	if parse, ok := errors.AsType[*csv.ParseError](err); ok && !s.bounded.over && !errors.Is(err, io.ErrUnexpectedEOF) {
 		s.line = int64(parse.StartLine)
@@ -113,13 +242,17 @@ func (s *csvSource) Next() (*Row, error) {
 	}
 	line, _ := s.r.FieldPos(0)
 	s.line = int64(line)
+	cells = cells[:max(len(trimmed(cells)), min(len(cells), len(s.header)))]
+	for s.opts.Format == XLSX && len(cells) < len(s.header) {
+		cells = append(cells, "")
+	}
 	row := s.row(encodeCSV(cells))
 	row.Head = s.head
 	if len(row.Problems) > 0 {
 		return row, nil
 	}
 	if len(cells) != len(s.header) {
-		row.refuse("", fmt.Sprintf("has %d cells, and the header has %d: put cells with commas in quotation marks", len(cells), len(s.header)))
+		row.refuse("", fmt.Sprintf("has %d cells, and the header has %d: put cells with separators in quotation marks", len(cells), len(s.header)))
 		return row, nil
 	}
 	for i, name := range s.header {
@@ -145,6 +278,8 @@ func (s *csvSource) broken(err error) error {
 		return s.fail(int64(parse.StartLine), "%v", parse.Err)
 	case errors.Is(err, io.EOF):
 		return s.fail(1, "is empty")
+	case s.opts.Format == XLSX:
+		return s.fail(s.line+1, "the workbook cannot be read further: save it as CSV (UTF-8)")
 	}
 	return err
 }
@@ -152,7 +287,8 @@ func (s *csvSource) broken(err error) error {
 // fill sets the values of a row.
 func (s *csvSource) fill(row *Row, cells []string) {
 	nested := map[string]key{}
-	for i, path := range s.paths {
+	row.header = s.headerOf(row.Resource)
+	for i, path := range row.header.paths {
 		name, cell := path[0], cells[i]
 		if strings.HasPrefix(name, "_") {
 			continue
@@ -173,12 +309,13 @@ func (s *csvSource) fill(row *Row, cells []string) {
 		}
 	}
 	for name, k := range nested {
-		row.Patch[name], _ = json.Marshal(k.document()) // of documents, so it is valid
+		ref, _ := row.Resource.ByMember(name)
+		row.Patch[name], _ = json.Marshal(k.document(ref.Ref.Resource())) // of documents, so it is valid
 	}
 }
 
 // key is a natural key with its parts by name, which are documents or keys; nil is an empty one. The part without a
-// name is a document in place of the others.
+// name is that of the field which names records, or a document in place of the others.
 type key map[string]any
 
 // add adds a cell. The column has been checked.
@@ -209,11 +346,12 @@ func (k key) add(ref *records.Field, path []string, cell string) {
 }
 
 // document returns the natural key as a value for JSON, nil for an empty one.
-func (k key) document() any {
+func (k key) document(of *records.Resource) any {
 	parts, empty := map[string]any{}, true
 	for name, part := range k {
 		if nested, ok := part.(key); ok {
-			part = nested.document()
+			ref, _ := of.ByMember(name)
+			part = nested.document(ref.Ref.Resource())
 		}
 		parts[name], empty = part, empty && part == nil
 	}
@@ -224,6 +362,8 @@ func (k key) document() any {
 		return nil
 	case ok && len(parts) == 0:
 		return own
+	case own != nil && naming(of) != nil:
+		parts[naming(of).Name] = own
 	}
 	return parts
 }
@@ -243,15 +383,28 @@ func cellValue(f *records.Field, cell string) (doc json.RawMessage, reason strin
 		}
 		return text(records.UnescapeCell(cell)), ""
 	case records.Bool:
-		if lower := strings.ToLower(cell); lower == "true" || lower == "false" {
-			return json.RawMessage(lower), ""
+		switch strings.ToLower(cell) {
+		case "true", "yes", "1":
+			return json.RawMessage("true"), ""
+		case "false", "no", "0":
+			return json.RawMessage("false"), ""
 		}
 		return text(cell), records.WrongKind(f.Kind).Reason
 	case records.List:
 		if json.Valid([]byte(cell)) && cell[0] == '[' {
 			return json.RawMessage(cell), ""
 		}
-		return text(cell), records.WrongType(`a JSON array such as ["core","lab"]`).Reason
+		if cell[0] == '[' {
+			return text(cell), records.WrongType(`a list such as core,lab or ["core","lab"]`).Reason
+		}
+		var elements []string
+		for element := range strings.SplitSeq(cell, ",") {
+			if element = strings.TrimSpace(element); element != "" {
+				elements = append(elements, element)
+			}
+		}
+		doc, _ := json.Marshal(elements) // texts always encode
+		return doc, ""
 	case records.Object:
 		if json.Valid([]byte(cell)) {
 			return json.RawMessage(cell), ""

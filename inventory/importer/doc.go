@@ -1,6 +1,6 @@
-// Package importer writes the rows of files into an inventory: CSV, JSON lines and YAML. Each row
-// creates a record, or changes the one with the same natural key ([records.Definition].Keys) or id, so
-// that a second import of a file changes nothing.
+// Package importer writes the rows of files into an inventory: tables in CSV and workbooks (.xlsx), JSON lines and YAML.
+// Each row creates a record, or changes the one with the same natural key ([records.Definition].Keys) or id, so that a
+// second import of a file changes nothing.
 //
 //	source, err := importer.Open("devices.csv", file, store.Schema(), nil)
 //	if err != nil {
@@ -8,11 +8,12 @@
 //	}
 //	report, err := importer.Run(ctx, records.New(store, nil), []importer.Source{source}, nil)
 //
-// The columns of a row are the fields of its resource as in JSON. A reference is location_id with an id,
-// or location with a natural key, which counts if both are present; in CSV its parts may be columns such
-// as device.hostname and device.location. Fields that clients can't set, and columns whose names begin
-// with an underscore, are ignored. A missing column leaves a field unchanged; an empty cell, or null,
-// clears it.
+// The columns of a row are the fields of its resource as in JSON. A reference is location_id with an id or a name, or
+// location with a natural key, which counts if both are present. Fields that clients can't set, and columns whose names
+// begin with an underscore, are ignored. A missing column leaves a field unchanged; an empty cell, or null, clears it.
+//
+// The header of a table may also have the words of spreadsheets ([Column]), and columns for the parts of natural keys such
+// as device.hostname and device.location. The cells of CSV have commas, semicolons or tabs between them.
 //
 // A row may refer to records of other rows of the same run, in any order. Files whose names or options
 // say their resource are read in the order of references: locations before devices. Port templates come
@@ -21,12 +22,12 @@
 // # Errors
 //
 // A row that is invalid, or that refers to a record that does not exist, is rejected: the report says
-// where, and what would be right. With [Stop] nothing is changed then: all rows are one transaction, and
+// where, in the words of the file, and what would be right, for each wrong value. With [Stop] nothing is changed then: all rows are one transaction, and
 // so they are in a dry run. With [Skip] the other rows are applied, in transactions of up to 1,000.
 //
 // # Bounds
 //
-// A row has up to 1 MiB. Rows of one transaction have up to [Options].MaxRows and 64 MiB in memory. With
+// A row has up to 1 MiB, a workbook 16 MiB, and 64 MiB when it is unpacked. Rows of one transaction have up to [Options].MaxRows and 64 MiB in memory. With
 // Skip memory is constant: up to 10,000 rows (16 MiB) wait for records that they refer to, and two rows
 // for one record are recognized among the last 500,000 rows. Beyond that, the later row is applied as well.
 //

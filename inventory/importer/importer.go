@@ -216,7 +216,7 @@ func (m *run) add(ctx context.Context, row *Row) error {
 	if m.opts.Progress != nil && m.report.Rows%batchRows == 0 {
 		m.opts.Progress(m.report.Rows, m.report.Rejected)
 	}
-	if len(row.Problems) > 0 {
+	if len(row.Problems) > 0 && (row.Resource == nil || len(row.Patch) == 0) { // else it may have other faults
 		if err := m.reject(row, row.Problems); err != nil {
 			return err
 		}

@@ -36,6 +36,7 @@ type Row struct {
 	// Head and Text are the row as it was read: a file with Head, once, and Text can be imported again.
 	Head, Text []byte
 
+	header  *header                // of its table; nil for other rows
 	pending []Problem              // why it waits
 	missing *records.UnresolvedKey // what it waits for
 }
@@ -57,19 +58,25 @@ const (
 	CSV   = "csv"
 	JSONL = "jsonl"
 	YAML  = "yaml"
+	XLSX  = "xlsx" // a workbook: its sheet with the name of the resource, or else the first one
 )
 
 // formats are the formats by the ending of a file.
-var formats = map[string]string{".csv": CSV, ".jsonl": JSONL, ".ndjson": JSONL, ".yaml": YAML, ".yml": YAML}
+var formats = map[string]string{".csv": CSV, ".jsonl": JSONL, ".ndjson": JSONL, ".yaml": YAML, ".yml": YAML, ".xlsx": XLSX}
 
 // FileOptions say what a file contains. Nil means the defaults.
 type FileOptions struct {
-	// Format is CSV, JSONL or YAML. Default: that of the ending of the name: .csv, .jsonl, .ndjson, .yaml
-	// or .yml.
+	// Format is CSV, JSONL, YAML or XLSX. Default: that of the ending of the name: .csv, .jsonl, .ndjson, .yaml,
+	// .yml or .xlsx.
 	Format string
 	// Resource is the resource of rows that do not name one by _resource. Default: the name of the file
 	// up to the first dot, if there is such a resource.
 	Resource string
+	// Columns are those of the resource that the columns of CSV or XLSX are, in their order; empty ones are ignored.
+	// Default: what the header means ([Column]).
+	Columns []string
+	// Hold is called with the bytes of memory that a workbook takes before it is read. Its error is that of Open.
+	Hold func(bytes int64) error
 }
 
 // maxRow is the maximum size of a row in bytes.
@@ -77,14 +84,53 @@ const maxRow = 1 << 20
 
 // Open returns the rows of a file. The error is a [*FileError].
 func Open(name string, r io.Reader, schema *records.Schema, opts *FileOptions) (Source, error) {
-	of := *cmp.Or(opts, &FileOptions{})
-	f := &file{name: path.Base(filepath.ToSlash(name)), schema: schema}
+	f, cells, err := open(name, r, schema, opts)
+	switch {
+	case err != nil:
+		return nil, err
+	case cells != nil:
+		return newTable(f, cells)
+	case f.opts.Format == YAML:
+		return &yamlSource{file: f}, nil
+	}
+	return &jsonSource{file: f}, nil
+}
+
+// Peek returns the header of a file of CSV or XLSX and the cells of up to n rows, for people who say where columns go.
+func Peek(name string, r io.Reader, schema *records.Schema, opts *FileOptions, n int) (rows [][]string, err error) {
+	f, cells, err := open(name, r, schema, opts)
+	if err != nil {
+		return nil, err
+	}
+	if cells == nil {
+		return nil, f.fail(1, "is no table: only CSV and workbooks have columns")
+	}
+	s := &csvSource{file: f, r: cells}
+	for len(rows) <= n {
+		f.bounded.n = 0
+		row, err := cells.Read()
+		if err != nil && len(rows) == 0 {
+			return nil, s.broken(err)
+		}
+		if err != nil {
+			break
+		}
+		rows = append(rows, row)
+	}
+	rows[0] = trimmed(rows[0])
+	return rows, nil
+}
+
+// open begins to read a file. cells are those of a table.
+func open(name string, r io.Reader, schema *records.Schema, opts *FileOptions) (f *file, cells cellReader, err error) {
+	f = &file{name: path.Base(filepath.ToSlash(name)), schema: schema, opts: *cmp.Or(opts, &FileOptions{})}
+	of := &f.opts
 	if schema == nil {
-		return nil, f.fail(1, "the schema is nil")
+		return nil, nil, f.fail(1, "the schema is nil")
 	}
 	of.Format = cmp.Or(of.Format, formats[strings.ToLower(path.Ext(f.name))])
-	if !slices.Contains([]string{CSV, JSONL, YAML}, of.Format) {
-		return nil, f.fail(1, "the format is not known by the name: name it .csv, .jsonl or .yaml, or give the format: csv, jsonl or yaml")
+	if !slices.Contains([]string{CSV, JSONL, YAML, XLSX}, of.Format) {
+		return nil, nil, f.fail(1, "the format is not known by the name: name it .csv, .xlsx, .jsonl or .yaml, or give the format: csv, xlsx, jsonl or yaml")
 	}
 	if of.Resource == "" {
 		of.Resource, _, _ = strings.Cut(f.name, ".")
@@ -95,26 +141,29 @@ func Open(name string, r io.Reader, schema *records.Schema, opts *FileOptions) (
 	if of.Resource != "" {
 		var reason string
 		if f.resource, reason = f.importable(of.Resource); reason != "" {
-			return nil, f.fail(1, "%s", reason)
+			return nil, nil, f.fail(1, "%s", reason)
 		}
 	}
-	in := &bounded{r: r}
-	f.bounded, f.in = in, bufio.NewReaderSize(in, 64<<10)
+	f.bounded = &bounded{r: r}
+	f.in = bufio.NewReaderSize(f.bounded, 64<<10)
+	if of.Format == XLSX {
+		cells, err = f.workbook(r)
+		return f, cells, err
+	}
 	if err := f.sniff(of.Format); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	switch of.Format {
-	case CSV:
-		return newCSV(f)
-	case YAML:
-		return &yamlSource{file: f}, nil
+	if of.Format == CSV {
+		start, _ := f.in.Peek(f.in.Size()) // an error is that of the first row
+		cells = newCRLF(f.in, separator(start))
 	}
-	return &jsonSource{file: f}, nil
+	return f, cells, nil
 }
 
 // file is a file that is read.
 type file struct {
 	name     string
+	opts     FileOptions
 	schema   *records.Schema
 	resource *records.Resource // of rows that do not name one; nil for none
 	in       *bufio.Reader
@@ -184,7 +233,7 @@ func (f *file) sniff(format string) error {
 	first := bytes.TrimLeft(text, " \t\r\n")
 	switch {
 	case bytes.HasPrefix(start, []byte("PK\x03\x04")):
-		return f.fail(1, "is a ZIP archive, such as an Excel workbook: save it as CSV (UTF-8)")
+		return f.fail(1, "is a ZIP archive, perhaps a workbook: name it .xlsx, give the format xlsx, or save it as CSV (UTF-8)")
 	case bytes.HasPrefix(start, []byte{0x1f, 0x8b}):
 		return f.fail(1, "is compressed with gzip: decompress it first (gunzip)")
 	case bytes.HasPrefix(start, []byte{0xff, 0xfe}), bytes.HasPrefix(start, []byte{0xfe, 0xff}):
@@ -256,8 +305,79 @@ func (f *file) finish(row *Row) *Row {
 			row.Patch[name] = json.RawMessage(`""`)
 		}
 	}
+	for _, f := range row.Resource.Fields() {
+		if f.Member != "" {
+			row.setKey(f)
+		}
+	}
 	slices.SortFunc(row.Problems, func(a, b Problem) int { return strings.Compare(a.Column, b.Column) })
 	return row
+}
+
+// setKey completes the natural key of a reference: a name in place of an id is one, a name alone is that of a field which
+// names records together with others, and of what belongs to a device, as the LAG of an interface does, it is one of the
+// same device.
+func (row *Row) setKey(f *records.Field) {
+	doc, ok := row.Patch[f.Member]
+	if id, byID := row.Patch[f.Name]; !ok && byID {
+		var name string
+		if json.Unmarshal(id, &name) != nil || name == "" || records.ValidID(name) {
+			return
+		}
+		row.Patch[f.Member], doc = id, id
+	}
+	if len(doc) == 0 || doc[0] != '"' && (doc[0] < '0' || doc[0] > '9') || string(doc) == `""` {
+		return
+	}
+	to := f.Ref.Resource()
+	for _, key := range to.Keys {
+		if parts := row.sameOwner(to, key, doc); parts != nil {
+			row.Patch[f.Member], _ = json.Marshal(parts) // of documents, so it is valid, as the next one
+			return
+		}
+	}
+	if name := naming(to); name != nil && len(to.ShortKeys()) == 0 {
+		row.Patch[f.Member], _ = json.Marshal(map[string]json.RawMessage{name.Name: doc})
+	}
+}
+
+// naming returns the field that names the records of a resource, together with others or alone; nil for none.
+func naming(r *records.Resource) *records.Field {
+	for _, f := range r.ShortKeys() {
+		return f
+	}
+	for _, name := range r.KeyMembers() {
+		if f, ok := r.Field(name); ok && f.Natural {
+			return f
+		}
+	}
+	return nil
+}
+
+// sameOwner returns a natural key with a name and the records that those of its resource belong to, which are those that
+// the row has. It is nil if they belong to none.
+func (row *Row) sameOwner(to *records.Resource, key []string, name json.RawMessage) map[string]json.RawMessage {
+	parts, owners := map[string]json.RawMessage{}, 0
+	for _, part := range key {
+		f, _ := to.Field(part)
+		own, ok := row.Resource.Field(part)
+		switch {
+		case f.Ref == nil:
+			parts[part] = name
+		case !f.Required || !ok || own.Ref == nil || own.Ref.To != f.Ref.To:
+			return nil
+		case row.Patch[own.Member] != nil:
+			parts[f.Member] = row.Patch[own.Member]
+			owners++
+		case row.Patch[part] != nil:
+			parts[part] = row.Patch[part]
+			owners++
+		}
+	}
+	if owners == 0 || len(parts) != len(key) {
+		return nil
+	}
+	return parts
 }
 
 // unknown says why a resource has no column with a name, "" if it has.
@@ -296,19 +416,61 @@ func (row *Row) size() int {
 	return n
 }
 
+// problem describes what is wrong with a field or member in the words of the file.
 func (row *Row) problem(column, reason string) Problem {
-	return Problem{File: row.File, Line: row.Line, Column: column, Value: row.value(column), Reason: reason}
+	return Problem{File: row.File, Line: row.Line, Column: row.columnOf(column), Value: row.value(column), Reason: reason}
 }
 
 func (row *Row) refuse(column, reason string) {
 	row.Problems = append(row.Problems, row.problem(column, reason))
 }
 
+// fieldOf returns the reference that a field or member is, nil for none.
+func (row *Row) fieldOf(name string) *records.Field {
+	if row.Resource == nil {
+		return nil
+	}
+	f, ok := row.Resource.ByMember(name)
+	if !ok {
+		if f, ok = row.Resource.Field(name); !ok || f.Member == "" {
+			return nil
+		}
+	}
+	return f
+}
+
+// columnOf returns the column of the file with a field or member.
+func (row *Row) columnOf(name string) string {
+	names := []string{name}
+	if f := row.fieldOf(name); f != nil {
+		names = []string{f.Name, f.Member}
+	}
+	for _, name := range names {
+		if row.header != nil && row.header.names[name] != "" {
+			return row.header.names[name]
+		}
+		if _, ok := row.Patch[name]; ok && row.header == nil {
+			return name
+		}
+	}
+	return names[len(names)-1]
+}
+
 // value returns the value of a column for messages.
 func (row *Row) value(column string) string {
 	column, _, _ = strings.Cut(column, "[")
+	f := row.fieldOf(column)
 	doc, ok := row.Patch[column]
-	if !ok || string(doc) == "null" {
+	if f != nil && !ok {
+		doc = row.Patch[f.Member]
+	}
+	var object map[string]json.RawMessage
+	if f != nil && json.Unmarshal(doc, &object) == nil && len(object) > 0 {
+		if name := naming(f.Ref.Resource()); name != nil && object[name.Name] != nil {
+			doc = object[name.Name]
+		}
+	}
+	if len(doc) == 0 || string(doc) == "null" {
 		return ""
 	}
 	var text string
@@ -325,6 +487,10 @@ func (row *Row) problemsOf(e *records.Error) []Problem {
 	}
 	problems := make([]Problem, len(e.Fields))
 	for i, field := range e.Fields {
+		if f := row.fieldOf(field.Field); f != nil && row.header != nil && field.Code == "ambiguous" {
+			to := f.Ref.Resource()
+			field.Reason = fmt.Sprintf("names several %s: tell them apart by columns such as %s.%s, or by the id in a column %s", to.Name, f.Member, strings.Join(to.KeyMembers(), ", "+f.Member+"."), f.Name)
+		}
 		problems[i] = row.problem(field.Field, field.Reason)
 	}
 	return problems

@@ -42,6 +42,7 @@
 //	open           programs may add values to the enumeration: databases do not check them
 //	secret         accepted from clients, never stored or shown
 //	hidden         stored, never shown; needs column=name
+//	alias=a|b      what spreadsheets call the field: alias=serial|s/n
 //	pattern=re     the regular expression (RE2) that the whole string must match; the last word
 //
 // A word that does not fit the Go type of its field is an error of [NewSchema], such as format=date for a time.

@@ -50,6 +50,7 @@ type Field struct {
 	Min, Max *float64
 	Default  string     // of a field without a value, as in a query; only a Text of a struct has one
 	Label    string     // for people; empty is the name
+	Aliases  []string   // what spreadsheets call the field, such as "IP address"; case and separators of words do not count
 	Pattern  string     // the regular expression (RE2) that a whole Text must match
 	Ref      *Reference // the resource that the id in this field belongs to, or nil
 
@@ -204,7 +205,7 @@ var tagWords = map[string][]Kind{
 	"required": nil, "oncreate": nil, "readonly": nil, "admin": nil, "volatile": nil, "hidden": nil, "secret": nil,
 	"unique": scalars, "index": scalars, "shared": scalars, "counted": {Text, Int, Bool},
 	"natural": {Text}, "open": {Text}, "search": {Text, List},
-	"format=": {Text, List}, "values=": {Text}, "ref=": {Text}, "pattern=": {Text}, "default=": scalars, "column=": nil,
+	"format=": {Text, List}, "values=": {Text}, "ref=": {Text}, "pattern=": {Text}, "default=": scalars, "column=": nil, "alias=": nil,
 	"min=": {Text, Int, Float, List}, "max=": {Text, Int, Float, List}, "unique=": scalars,
 }
 
@@ -326,6 +327,8 @@ func (f *Field) setWord(word, value string) (err error) {
 		f.Format, f.Enum = "enum", strings.Split(strings.ToLower(value), "|")
 	case word == "column":
 		f.Column = value
+	case word == "alias":
+		f.Aliases = strings.Split(value, "|")
 	case word == "default":
 		f.Default = value
 	case word == "min":

@@ -2,6 +2,7 @@ package records
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -78,12 +79,12 @@ func Resolve(ctx context.Context, from Reader, r *Resource, patches []Patch) (wr
 	failed := make([]error, len(patches))
 	for i, p := range patches {
 		var fields []FieldError
-		for name := range r.byMember {
+		for _, f := range r.fields {
+			name := f.Member
 			doc, ok := p[name]
-			if !ok {
+			if !ok || name == "" {
 				continue
 			}
-			f := r.byMember[name]
 			if isNull(doc) {
 				all = append(all, member{nil, f, i})
 				continue
@@ -102,10 +103,7 @@ func Resolve(ctx context.Context, from Reader, r *Resource, patches []Patch) (wr
 		return nil, err
 	}
 	for _, m := range all {
-		if failed[m.patch] != nil {
-			continue
-		}
-		failed[m.patch] = m.lookup.replace(r, m.field, patches[m.patch])
+		failed[m.patch] = r.both(failed[m.patch], m.lookup.replace(r, m.field, patches[m.patch]))
 	}
 	for i, err := range failed {
 		if wrong, err = AppendItemError(wrong, i, "", err); err != nil {
@@ -113,6 +111,24 @@ func Resolve(ctx context.Context, from Reader, r *Resource, patches []Patch) (wr
 		}
 	}
 	return wrong, nil
+}
+
+// both joins what is wrong with two members of a patch. The cause is that of a key whose record may exist later only if
+// the other one is such a key too. A reason that both have is reported once.
+func (r *Resource) both(first, second error) error {
+	a, ok := errors.AsType[*Error](first)
+	b, ok2 := errors.AsType[*Error](second)
+	if !ok || !ok2 {
+		return cmp.Or(first, second)
+	}
+	e := r.invalid(append(slices.Clip(a.Fields), slices.DeleteFunc(slices.Clone(b.Fields), func(f FieldError) bool {
+		return slices.ContainsFunc(a.Fields, func(other FieldError) bool { return other.Reason == f.Reason })
+	})...)).(*Error)
+	e.Kind, e.Err = a.Kind, a.Err
+	if key, ok := errors.AsType[*UnresolvedKey](b.Err); !ok || key.Several {
+		e.Kind, e.Err = b.Kind, b.Err
+	}
+	return e
 }
 
 // replace puts the id that was found in place of a natural key. A nil lookup is that of null.

@@ -11,6 +11,7 @@ import (
 	"math"
 	"mime"
 	"net/http"
+	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/internal/printable"
@@ -40,6 +41,7 @@ const maxShown = 64
 var importTypes = map[string]string{
 	"text/csv": importer.CSV, "application/jsonl": importer.JSONL, "application/x-ndjson": importer.JSONL,
 	"application/yaml": importer.YAML, "application/x-yaml": importer.YAML,
+	"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": importer.XLSX,
 }
 
 // importReport is the response to an import.
@@ -85,16 +87,17 @@ func description() openapi.Operation {
 	dryRun.Description = "true: change nothing, and respond with what would change."
 	return openapi.Operation{
 		Method: http.MethodPost, Path: "/import",
-		ID: "import", Tag: "system", Summary: "Create and change records by the rows of a CSV, JSON lines or YAML file",
+		ID: "import", Tag: "system", Summary: "Create and change records by the rows of a file: CSV, a workbook, JSON lines or YAML",
 		Parameters: []openapi.Parameter{
 			{Name: "resource", Schema: openapi.String(""), Description: "The resource of the rows, such as devices. Not needed if each row has _resource."},
-			{Name: "format", Schema: &openapi.Schema{Type: "string", Enum: []any{importer.CSV, importer.JSONL, importer.YAML}}, Description: "The format of the body. Default: that of its content type."},
+			{Name: "format", Schema: &openapi.Schema{Type: "string", Enum: []any{importer.CSV, importer.JSONL, importer.YAML, importer.XLSX}}, Description: "The format of the body. Default: that of its content type."},
+			{Name: "columns", Schema: openapi.String(""), Description: "What the columns of a table are, in their order and separated by commas, such as hostname,,location; an empty one is ignored. Default: what the header means."},
 			{Name: "on_error", Schema: &openapi.Schema{Type: "string", Enum: []any{"stop", "skip"}}, Description: "stop (the default): change nothing if a row is rejected; skip: apply the other rows."},
 			{Name: "existing", Schema: &openapi.Schema{Type: "string", Enum: []any{"update", "reject"}}, Description: "What happens to a row for a record that exists. Default: update."},
 			{Name: "prune", Schema: openapi.Boolean(""), Description: "true: also delete the records of the resources of the rows that no row is for. Not with on_error=skip."},
 			dryRun,
 		},
-		Body: &openapi.Schema{Description: "The rows."}, BodyTypes: []string{"text/csv", "application/jsonl", "application/yaml"},
+		Body: &openapi.Schema{Description: "The rows."}, BodyTypes: []string{"text/csv", "application/jsonl", "application/yaml", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
 		Responses: []openapi.Response{{Status: http.StatusOK, Schema: report}},
 		Errors:    []int{http.StatusConflict, http.StatusUnprocessableEntity},
 	}
@@ -152,8 +155,11 @@ func readOptions(r *feature.Request) (*importer.Options, *importer.FileOptions, 
 	if file.Format == "" {
 		kind, _, _ := mime.ParseMediaType(r.HTTP.Header.Get("Content-Type"))
 		if file.Format = importTypes[kind]; file.Format == "" {
-			return nil, nil, httpx.Errorf(http.StatusUnsupportedMediaType, "Content-Type is %s: send text/csv, application/jsonl or application/yaml, or add the parameter format", printable.Truncate(kind, maxShown))
+			return nil, nil, httpx.Errorf(http.StatusUnsupportedMediaType, "Content-Type is %s: send text/csv, application/jsonl or application/yaml, or add the parameter format: csv, xlsx, jsonl or yaml", printable.Truncate(kind, maxShown))
 		}
+	}
+	if r.Query.Has("columns") {
+		file.Columns = strings.Split(r.Query.Get("columns"), ",")
 	}
 	opts := &importer.Options{By: r.Inventory.Sender(), DryRun: r.DryRun, Allow: r.Inventory.May, Check: func(_ context.Context, rows []*importer.Row) (int, string, error) {
 		return checkRows(r.Inventory, rows)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"embed"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -81,7 +82,7 @@ func (p *importPage) MaxPreview() int { return importer.DefaultMaxRows }
 
 // FormatNames returns the names of formats with those for people.
 func (p *importPage) FormatNames() [][2]string {
-	return [][2]string{{importer.CSV, "CSV"}, {importer.JSONL, "JSON lines"}, {importer.YAML, "YAML"}}
+	return [][2]string{{importer.CSV, "CSV"}, {importer.XLSX, "Workbook (.xlsx)"}, {importer.JSONL, "JSON lines"}, {importer.YAML, "YAML"}}
 }
 
 // Example returns rows for the empty form.
@@ -100,6 +101,14 @@ func (p *importPage) StepTitle() string {
 
 // Good returns how many rows are not rejected.
 func (p *importPage) Good() int64 { return p.Report.Rows - p.Report.Rejected }
+
+// RowsFormat returns the format of rejected rows: those of a workbook are CSV.
+func (p *importPage) RowsFormat() string {
+	if p.Format == importer.XLSX {
+		return importer.CSV
+	}
+	return p.Format
+}
 
 // Target returns the name of the resource, empty if the rows name it.
 func (p *importPage) Target() string {
@@ -181,13 +190,16 @@ func runImport(q *site.Request) error {
 	if p.Format == "" {
 		p.Format = formatOf(f.Name, f.Text)
 	}
-	var wrong []importer.Problem
-	if p.Table, wrong = readColumns(q.Schema, p.Resource, p.Format, f.Text); wrong != nil {
-		problems := make([]string, len(wrong))
-		for i, w := range wrong {
+	p.Table, err = readColumns(q.R.Context(), q.Schema, p.Resource, p.Format, f.Text)
+	if bad, ok := errors.AsType[*importer.FileError](err); ok {
+		problems := make([]string, len(bad.Problems))
+		for i, w := range bad.Problems {
 			problems[i] = fmt.Sprintf("line %d: %s", w.Line, w.Reason)
 		}
 		return p.refuse(q, f, "The file cannot be read", problems...)
+	}
+	if err != nil {
+		return err
 	}
 	p.Kept, p.Step = site.Pack(f.Text), stepColumns
 	if err := p.Table.choose(f, p.Resource); err != nil {
@@ -216,11 +228,14 @@ func (p *importPage) call(q *site.Request, f *site.Form, onError string, dry boo
 	if p.New {
 		query.Set("existing", "reject")
 	}
+	if paths := p.Table.Paths(); paths != "" {
+		query.Set("columns", paths)
+	}
 	if dry {
 		query.Set("dry_run", "true")
 	}
 	into := &sentReport{}
-	_, err := q.Do(&site.Call{Method: http.MethodPost, Path: "/import", Query: query, Body: bytes.NewReader(p.Table.apply(f.Text)), Type: "text/csv"}, into)
+	_, err := q.Do(&site.Call{Method: http.MethodPost, Path: "/import", Query: query, Body: bytes.NewReader(f.Text), Type: "text/csv"}, into)
 	return into, err
 }
 
@@ -237,7 +252,7 @@ func (p *importPage) preview(q *site.Request, f *site.Form, fault string) error 
 		return p.failed(q, f, err)
 	}
 	p.Step = stepPreview
-	if p.Report, err = answer.view(q, p.Table); err != nil {
+	if p.Report, err = answer.view(q); err != nil {
 		return err
 	}
 	status := http.StatusOK
@@ -274,7 +289,7 @@ func (p *importPage) apply(q *site.Request, f *site.Form) error {
 		return p.failed(q, f, err)
 	}
 	p.Step, p.Kept = stepResult, ""
-	if p.Report, err = answer.view(q, p.Table); err != nil {
+	if p.Report, err = answer.view(q); err != nil {
 		return err
 	}
 	if answer.Created+answer.Updated > 0 {
@@ -383,14 +398,7 @@ func size(n int) string {
 // sentReport is the response of the API, for a page.
 type sentReport struct {
 	importReport
-	Problems []problem     `json:"problems"`
-	Changes  []site.Change `json:"changes"`
-}
-
-// problem is that of an invalid row, for a page.
-type problem struct {
-	importer.Problem
-	InFile string `json:"-"` // the name of the column in the file, if it is another one
+	Changes []site.Change `json:"changes"`
 }
 
 // report is a report for a page.
@@ -405,11 +413,8 @@ type report struct {
 const maxMend = 64 << 10
 
 // view returns a report for a page.
-func (a *sentReport) view(q *site.Request, t *table) (*report, error) {
-	for i, p := range a.Problems {
-		a.Problems[i].InFile = t.nameOf(p.Column)
-	}
-	slices.SortStableFunc(a.Problems, func(x, y problem) int { return cmp.Compare(x.Line, y.Line) })
+func (a *sentReport) view(q *site.Request) (*report, error) {
+	slices.SortStableFunc(a.Problems, func(x, y importer.Problem) int { return cmp.Compare(x.Line, y.Line) })
 	v := &report{sentReport: a}
 	if a.RejectedRows != "" {
 		v.Packed = site.Pack([]byte(a.RejectedRows))

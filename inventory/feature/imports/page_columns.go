@@ -3,9 +3,8 @@ package imports
 import (
 	"bytes"
 	"cmp"
-	"encoding/csv"
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -13,8 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/internal/printable"
-	"github.com/ashlar-go/ashlar/internal/suggest"
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/site"
@@ -32,9 +31,6 @@ type table struct {
 	Groups  []targetGroup // what columns may go to; empty if they cannot be mapped
 	Missing []string      // what new records need, and no column has
 	Unknown int           // columns that are unknown
-
-	body   int // where the first row after the header begins
-	breaks int // line breaks up to there
 }
 
 // column is a column of a file.
@@ -68,20 +64,19 @@ type targetGroup struct {
 // target is a field, or a part of a natural key, with what people call it if that is something else.
 type target struct{ Path, Label string }
 
-// byteOrderMark is that of UTF-8.
-var byteOrderMark = []byte("\ufeff")
-
 // formatOf returns the format of a file by its name, or else by how it begins.
 func formatOf(name string, text []byte) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".csv":
 		return importer.CSV
+	case ".xlsx":
+		return importer.XLSX
 	case ".jsonl", ".ndjson", ".json":
 		return importer.JSONL
 	case ".yaml", ".yml":
 		return importer.YAML
 	}
-	first, _, _ := bytes.Cut(bytes.TrimLeft(bytes.TrimPrefix(text, byteOrderMark), " \t\r\n"), []byte("\n"))
+	first, _, _ := bytes.Cut(bytes.TrimLeft(bytes.TrimPrefix(text, []byte("\ufeff")), " \t\r\n"), []byte("\n"))
 	first = bytes.TrimRight(first, " \r")
 	switch {
 	case bytes.HasPrefix(first, []byte("{")):
@@ -93,64 +88,60 @@ func formatOf(name string, text []byte) string {
 }
 
 // readColumns returns the columns of a file. The problems say why it is no such file.
-func readColumns(schema *records.Schema, r *records.Resource, format string, text []byte) (*table, []importer.Problem) {
-	opts := &importer.FileOptions{Format: format}
+func readColumns(ctx context.Context, schema *records.Schema, r *records.Resource, format string, text []byte) (*table, error) {
+	opts := &importer.FileOptions{Format: format, Hold: func(n int64) error { return httpx.Reserve(ctx, n) }}
 	if r != nil {
 		opts.Resource = r.Name
 	}
-	source, err := importer.Open("file", bytes.NewReader(text), schema, opts)
-	bad, refused := errors.AsType[*importer.FileError](err)
-	ofColumn := func(p importer.Problem) bool { return p.Column != "" || strings.HasPrefix(p.Reason, "column ") }
-	if refused && !slices.ContainsFunc(bad.Problems, ofColumn) {
-		return nil, bad.Problems // of the whole file
-	}
-	switch {
-	case format == importer.CSV && r == nil:
-		return &table{}, nil // each row has the columns of its own resource
-	case format == importer.CSV:
-		var wrong []importer.Problem
-		if refused {
-			wrong = bad.Problems
+	if r != nil && (format == importer.CSV || format == importer.XLSX) {
+		rows, err := importer.Peek("file", bytes.NewReader(text), schema, opts, maxSamples)
+		if err != nil || len(rows[0]) > maxColumns {
+			return &table{}, err
 		}
-		return readHeader(r, text, wrong), nil
-	case source == nil:
-		return &table{}, nil
+		return readHeader(r, rows), nil
+	}
+	source, err := importer.Open("file", bytes.NewReader(text), schema, opts)
+	if err != nil || r == nil && format != importer.JSONL && format != importer.YAML {
+		return &table{}, err // each row has the columns of its own resource
 	}
 	return readMembers(source, r), nil
 }
 
-// readHeader returns the columns of a file of CSV. wrong are the problems of its header.
-func readHeader(r *records.Resource, text []byte, wrong []importer.Problem) *table {
-	text, start := bytes.TrimPrefix(text, byteOrderMark), len(text)
-	start -= len(text)
-	rows := csv.NewReader(bytes.NewReader(text))
-	rows.FieldsPerRecord = -1
-	header, err := rows.Read()
-	if err != nil || len(header) > maxColumns {
-		return &table{}
-	}
-	t := &table{body: start + int(rows.InputOffset()), breaks: bytes.Count(text[:rows.InputOffset()], []byte("\n")), Groups: targets(r)}
-	for i, name := range header {
+// readHeader returns the columns of a table: where each goes, or probably. No two go to the same.
+func readHeader(r *records.Resource, rows [][]string) *table {
+	t := &table{Groups: targets(r)}
+	used := map[string]bool{}
+	for i, name := range rows[0] {
 		c := &column{Index: i, Name: strings.ToValidUTF8(name, "\ufffd")}
-		for _, p := range wrong {
-			if p.Column == printable.Truncate(name, 64) || p.Column == "" && strings.HasPrefix(p.Reason, fmt.Sprintf("column %d ", i+1)) {
-				c.Unknown = strings.TrimPrefix(p.Reason, fmt.Sprintf("column %d ", i+1))
-			}
-		}
 		t.Columns = append(t.Columns, c)
-	}
-	for n := 0; n < maxSamples; n++ {
-		cells, err := rows.Read()
-		if err != nil {
-			break
-		}
-		for i, c := range t.Columns {
-			if i < len(cells) {
-				c.Samples = append(c.Samples, sample(cells[i]))
+		for _, row := range rows[1:] {
+			if i < len(row) {
+				c.Samples = append(c.Samples, sample(row[i]))
 			}
 		}
+		path, near := importer.Column(r, name)
+		if c.Near = near; path == "" {
+			c.Unknown = "column of the file is unknown"
+		}
+		switch {
+		case c.Name != name:
+			c.Unknown = "name is not UTF-8, perhaps Latin-1: convert the file"
+		case name == "":
+			c.Unknown = "column has no name"
+		case used[path] && path != "":
+			c.Unknown = "is the name of two columns, or goes where another one goes"
+		case path != "" && (path == "_resource" || !strings.HasPrefix(path, "_")):
+			c.To, used[path] = path, true
+		}
 	}
-	t.guess(r)
+	for _, c := range t.Columns {
+		if c.To == "" && c.Near != "" && !used[c.Near] && t.offers(c.Near) {
+			c.To, used[c.Near] = c.Near, true
+		} else if c.To == "" {
+			c.Near = ""
+		}
+	}
+	t.explain(r)
 	return t
 }
 
@@ -199,55 +190,6 @@ func plain(doc json.RawMessage) string {
 	return string(doc)
 }
 
-// guess says where columns go: to the field of their name, or to the one that was probably meant. No two go to
-// the same.
-func (t *table) guess(r *records.Resource) {
-	used := map[string]bool{}
-	for _, c := range t.Columns {
-		if c.Unknown == "" && (c.Name == "_resource" || !strings.HasPrefix(c.Name, "_")) && !used[c.Name] {
-			c.To, used[c.Name] = c.Name, true
-		}
-	}
-	for _, c := range t.Columns {
-		if c.To != "" || strings.HasPrefix(c.Name, "_") {
-			continue
-		}
-		if c.Near = t.closest(c.Name, used); c.Near != "" {
-			c.To, used[c.Near] = c.Near, true
-		}
-	}
-	t.explain(r)
-}
-
-// closest returns what a column with an unknown name was probably meant to go to, except what is used.
-func (t *table) closest(name string, used map[string]bool) string {
-	var paths, labels []string
-	for _, g := range t.Groups {
-		for _, o := range g.Targets {
-			if !used[o.Path] {
-				paths, labels = append(paths, o.Path), append(labels, cmp.Or(o.Label, o.Path))
-			}
-		}
-	}
-	most := max(1, len(name)/3)
-	if near := suggest.Closest(name, paths, most); near != "" {
-		return near
-	}
-	if near := suggest.Closest(name, labels, most); near != "" {
-		return paths[slices.Index(labels, near)]
-	}
-	word, found := strings.ToLower(strings.NewReplacer(" ", "_", "-", "_").Replace(name)), ""
-	for _, path := range paths { // "serial" is serial_number, if nothing else begins so
-		if len(word) >= 4 && strings.HasPrefix(path, word) && !strings.Contains(path, ".") {
-			if found != "" {
-				return ""
-			}
-			found = path
-		}
-	}
-	return found
-}
-
 // explain counts unknown columns, notes which are not imported, and finds what new records lack.
 func (t *table) explain(r *records.Resource) {
 	has := map[string]bool{}
@@ -290,7 +232,8 @@ func (t *table) choose(f *site.Form, r *records.Resource) error {
 		if !f.Has(c.Field()) {
 			continue
 		}
-		if c.To = f.Get(c.Field()); c.To != "" && !t.offers(c.To) && c.To != c.Name {
+		c.To = f.Get(c.Field())
+		if path, _ := importer.Column(r, c.To); c.To != "" && path != c.To {
 			return fmt.Errorf("the column %q goes to %q, which is no field of %s", c.Name, printable.Truncate(c.To, 64), r.Name)
 		}
 		if c.To == "" {
@@ -315,48 +258,16 @@ func (t *table) offers(path string) bool {
 // Offers reports whether the target of a column is one that the list of the page has.
 func (t *table) Offers(c *column) bool { return c.To == "" || t.offers(c.To) }
 
-// apply returns the file with the header that the targets say. Rows keep their lines.
-func (t *table) apply(text []byte) []byte {
-	header := make([]string, len(t.Columns))
-	same, taken := true, map[string]bool{}
-	for _, c := range t.Columns {
-		name := c.To
-		if name == "" {
-			name = "_" + strings.Map(func(c rune) rune {
-				if c == '\r' || c == '\n' {
-					return ' '
-				}
-				return c
-			}, strings.TrimLeft(c.Name, "_"))
-			for taken[name] || name == "_resource" {
-				name += "_"
-			}
-		}
-		header[c.Index], taken[name] = name, true
-		same = same && name == c.Name
+// Paths returns where the columns go, for the API; "" if that is not chosen.
+func (t *table) Paths() string {
+	if len(t.Groups) == 0 {
+		return ""
 	}
-	if same || len(t.Groups) == 0 {
-		return text
+	paths := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		paths[i] = c.To
 	}
-	var b bytes.Buffer
-	b.Grow(len(text) + 1024)
-	w := csv.NewWriter(&b)
-	_ = w.Write(header) // a buffer does not fail
-	w.Flush()
-	b.WriteString(strings.Repeat("\n", max(0, t.breaks-1)))
-	b.Write(text[t.body:])
-	return b.Bytes()
-}
-
-// nameOf returns the name in the file of the column that goes to a field, "" if it is the same.
-func (t *table) nameOf(field string) string {
-	field, _, _ = strings.Cut(field, "[")
-	for _, c := range t.Columns {
-		if c.To == field && c.To != c.Name {
-			return c.Name
-		}
-	}
-	return ""
+	return strings.Join(paths, ",")
 }
 
 // maxPath is the number of names that a path such as device.location.name has at most.

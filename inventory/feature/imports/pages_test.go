@@ -111,7 +111,7 @@ func TestImportFiles(t *testing.T) {
 		status          int
 		want            []string
 	}{
-		{"a byte order mark", "a.csv", "\ufeffhostname,Cost centre\na,7\n", 200, []string{"<code>hostname</code>", `<option value="owner" selected>owner – Cost centre</option>`, "1 column is"}},
+		{"a byte order mark", "a.csv", "\ufeffhostname,Cost centre\na,7\n", 200, []string{"<code>hostname</code>", `<option value="owner" selected>owner – Cost centre</option>`}},
 		{"parts of natural keys", "a.csv", "hostname,location.name,device_type\na,b,c\n", 200, []string{`<option value="location.name" selected>`}},
 		{"no hostname", "a.csv", "status\nactive\n", 200, []string{"New records also need hostname"}},
 		{"JSON lines", "a.jsonl", `{"hostname":"a","staus":"active"}`, 200, []string{"did you mean status?", "1 column is"}},
@@ -120,7 +120,10 @@ func TestImportFiles(t *testing.T) {
 		{"an empty file", "a.csv", "", 400, []string{"line 1: is empty"}},
 		{"an archive", "a.csv", "PK\x03\x04\x00\x00", 400, []string{"ZIP archive"}},
 		{"UTF-16", "a.csv", "\xff\xfeh\x00", 400, []string{"UTF-16"}},
-		{"semicolons", "a.csv", "hostname;status\na;active\n", 400, []string{"separate them by commas"}},
+		{"a spreadsheet", "a.csv", "Name;IP address;Site;U;Device type;Bezel\na;192.0.2.1;b;7;c;d\n", 200, []string{
+			`<option value="hostname" selected>`, `<option value="ip" selected>`, `<option value="location" selected>`,
+			`<option value="rack_unit" selected>`, `<option value="device_type" selected>`, "1 column is",
+		}},
 		{"a name twice", "a.csv", "hostname,hostname\na,b\n", 200, []string{"is the name of two columns", "Ignore this column"}},
 	} {
 		fields := []string{"resource", "devices", "step", "columns", "@" + row.name, row.text}
