@@ -104,46 +104,26 @@ type options struct {
 
 // defineOptions defines the flags. parse returns the options of parsed flags and arguments.
 func defineOptions(flags *pflag.FlagSet) (parse func(environ map[string]string, hosts []string) (*options, error)) {
-	o := &options{}
+	o, c := &options{}, collect.Defaults()
 	targets := flags.String("targets", "", "`file` with a device on each line: host, host:port or [address]:port")
 	community := flags.String("community-file", "", "`file` of the community of SNMPv2c, which only its owner may read; default: the value of SNMP_COMMUNITY")
 	credentials := flags.String("credentials-file", "", "`file` with lines such as SNMP_USER=name, which only its owner may read; default: the environment variables of these names")
-	timeout := flags.Duration("timeout", collect.DefaultTimeout, "how long to wait for each response")
-	retries := flags.Int("retries", collect.DefaultRetries, "how often to send a request without a response again")
-	deviceTime := flags.Duration("device-time", collect.DefaultDeviceTime, "maximum duration for each device")
-	concurrency := flags.Int("concurrency", collect.DefaultConcurrency, "number of devices to read at a time")
-	maxRows := flags.Int("max-rows", collect.DefaultMaxRows, "maximum number of rows of a table")
+	flags.DurationVar(&c.Timeout, "timeout", c.Timeout, "how long to wait for each response")
+	flags.IntVar(&c.Retries, "retries", c.Retries, "how often to send a request without a response again")
+	flags.DurationVar(&c.DeviceTime, "device-time", c.DeviceTime, "maximum duration for each device")
+	flags.IntVar(&c.Concurrency, "concurrency", c.Concurrency, "number of devices to read at a time")
+	flags.IntVar(&c.MaxRows, "max-rows", c.MaxRows, "maximum number of rows of a table")
 	flags.StringVar(&o.format, "format", "json", "json: tables for POST /drift; jsonl: rows for POST /import and inventoryd import")
 	flags.StringVar(&o.output, "output", "", "`file` to write; default: standard output")
 	return func(environ map[string]string, hosts []string) (*options, error) {
-		invalid := func(name string, n, least, most any, outside bool) error {
-			if !outside {
-				return nil
-			}
-			return fmt.Errorf("-%s is %v: use %v to %v", name, n, least, most)
+		given, err := readCredentials(environ, *community, *credentials)
+		if err == nil {
+			o.collector, err = collect.New(given, c)
 		}
-		err := errors.Join(
-			invalid("timeout", *timeout, "1ms", collect.MaxTimeout, *timeout <= 0 || *timeout > collect.MaxTimeout),
-			invalid("retries", *retries, 0, collect.MaxRetries, *retries < 0 || *retries > collect.MaxRetries),
-			invalid("device-time", *deviceTime, "1ms", collect.MaxDeviceTime, *deviceTime <= 0 || *deviceTime > collect.MaxDeviceTime),
-			invalid("concurrency", *concurrency, 1, collect.MaxConcurrency, *concurrency < 1 || *concurrency > collect.MaxConcurrency),
-			invalid("max-rows", *maxRows, 1, collect.MaxMaxRows, *maxRows < 1 || *maxRows > collect.MaxMaxRows),
-		)
-		if o.format != "json" && o.format != "jsonl" {
-			err = errors.Join(err, fmt.Errorf("unknown -format %q: use json or jsonl", o.format))
+		var err2 error
+		if o.targets, err2 = readTargets(hosts, *targets); o.format != "json" && o.format != "jsonl" {
+			err2 = errors.Join(err2, fmt.Errorf("unknown -format %q: use json or jsonl", o.format))
 		}
-		given, err2 := readCredentials(environ, *community, *credentials)
-		var err3 error
-		o.targets, err3 = readTargets(hosts, *targets)
-		if err := errors.Join(err, err2, err3); err != nil {
-			return nil, err
-		}
-		if *retries == 0 {
-			*retries = collect.NoRetries
-		}
-		o.collector, err = collect.New(given, &collect.Options{
-			Timeout: *timeout, Retries: *retries, DeviceTime: *deviceTime, Concurrency: *concurrency, MaxRows: *maxRows,
-		})
-		return o, err
+		return o, errors.Join(err, err2)
 	}
 }

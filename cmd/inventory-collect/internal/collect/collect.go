@@ -9,39 +9,21 @@ import (
 	"time"
 )
 
-// The defaults and bounds of [Options].
-const (
-	DefaultTimeout     = 2 * time.Second
-	DefaultRetries     = 2
-	DefaultDeviceTime  = 2 * time.Minute
-	DefaultConcurrency = 16
-	DefaultMaxRows     = 10_000 // what package discovery accepts
-
-	MaxTimeout     = time.Minute
-	MaxRetries     = 10
-	MaxDeviceTime  = time.Hour
-	MaxConcurrency = 256
-	MaxMaxRows     = 1_000_000
-
-	// NoRetries as Retries sends each request once.
-	NoRetries = -1
-)
-
 // maxValues is the maximum size in bytes of the values of a device, with what they cost in memory.
 const maxValues = 32 << 20
 
-// Options are the settings of a [Collector]. Nil and zero values mean the defaults.
+// Options are the settings of a [Collector].
 type Options struct {
-	// Timeout is the time to wait for each response. Default: 2 seconds; at most a minute.
-	Timeout time.Duration
-	// Retries is the number of times that a request without a response is sent again. Default: 2; at most 10.
-	Retries int
-	// DeviceTime is the maximum duration of all requests to a device. Default: 2 minutes; at most an hour.
-	DeviceTime time.Duration
-	// Concurrency is the number of devices that All reads at a time. Default: 16; at most 256.
-	Concurrency int
-	// MaxRows is the maximum number of rows of a table. Default: 10,000; at most 1,000,000.
-	MaxRows int
+	Timeout     time.Duration // to wait for each response: a millisecond to a minute
+	Retries     int           // of a request without a response: up to 10
+	DeviceTime  time.Duration // of all requests to a device: a millisecond to an hour
+	Concurrency int           // devices that All reads at a time: 1 to 256
+	MaxRows     int           // of a table: 1 to 1,000,000
+}
+
+// Defaults returns the settings of most networks. Package discovery accepts as many rows.
+func Defaults() Options {
+	return Options{Timeout: 2 * time.Second, Retries: 2, DeviceTime: 2 * time.Minute, Concurrency: 16, MaxRows: 10_000}
 }
 
 // Collector reads devices. Its methods are safe for concurrent use.
@@ -50,35 +32,23 @@ type Collector struct {
 	options     Options
 }
 
-// New returns a collector. The error says which credentials or options are invalid; it has no secrets.
-func New(credentials Credentials, opts *Options) (*Collector, error) {
-	c := &Collector{credentials, *cmp.Or(opts, &Options{})}
-	o := &c.options
-	return c, errors.Join(
+// New returns a collector. The error says which credentials or options are invalid, by the names of the flags; it has no
+// secrets.
+func New(credentials Credentials, o Options) (*Collector, error) {
+	return &Collector{credentials, o}, errors.Join(
 		credentials.validate(),
-		setDefault("Timeout", &o.Timeout, DefaultTimeout, MaxTimeout),
-		o.setRetries(),
-		setDefault("DeviceTime", &o.DeviceTime, DefaultDeviceTime, MaxDeviceTime),
-		setDefault("Concurrency", &o.Concurrency, DefaultConcurrency, MaxConcurrency),
-		setDefault("MaxRows", &o.MaxRows, DefaultMaxRows, MaxMaxRows),
+		within("timeout", o.Timeout, time.Millisecond, time.Minute),
+		within("retries", o.Retries, 0, 10),
+		within("device-time", o.DeviceTime, time.Millisecond, time.Hour),
+		within("concurrency", o.Concurrency, 1, 256),
+		within("max-rows", o.MaxRows, 1, 1_000_000),
 	)
 }
 
-func (o *Options) setRetries() error {
-	if o.Retries == NoRetries {
-		o.Retries = 0
-		return nil
-	}
-	return setDefault("Retries", &o.Retries, DefaultRetries, MaxRetries)
-}
-
-// setDefault sets a value that is zero, and reports one that is out of bounds.
-func setDefault[T int | time.Duration](name string, value *T, standard, largest T) error {
-	if *value == 0 {
-		*value = standard
-	}
-	if *value < 0 || *value > largest {
-		return fmt.Errorf("%s is %v: use at most %v, or 0 for %v", name, *value, largest, standard)
+// within reports a value that is out of bounds.
+func within[T cmp.Ordered](name string, value, least, most T) error {
+	if value < least || value > most {
+		return fmt.Errorf("-%s is %v: use %v to %v", name, value, least, most)
 	}
 	return nil
 }

@@ -103,7 +103,7 @@ func TestAgent(t *testing.T) {
 		lo := r.Interfaces[0]
 		require.Equal(t, []any{"lo", "up", "up", int64(24), int64(65536)}, []any{lo.Name, lo.AdminStatus, lo.OperStatus, lo.Type, lo.MTU}, name)
 	}
-	short := &collect.Options{Timeout: netTimeout, Retries: collect.NoRetries}
+	short := &collect.Options{Timeout: netTimeout, Retries: 0}
 	for _, c := range []struct {
 		want        string
 		credentials collect.Credentials
@@ -232,11 +232,11 @@ func TestCredentials(t *testing.T) {
 		"authentication protocol without a":  {User: "ann", AuthProtocol: "sha"},
 		"use aes, aes128, aes192, aes192c, ": {User: "ann", PrivProtocol: "?"},
 	} {
-		_, err := collect.New(c, nil)
+		_, err := collect.New(c, collect.Defaults())
 		errtest.Want(t, err, want)
 		require.NotContains(t, err.Error(), "hunter2")
 	}
-	_, err := collect.New(collect.Credentials{Community: community}, &collect.Options{Concurrency: 257, Retries: -2})
-	require.ErrorContains(t, err, "at most 256")
-	require.ErrorContains(t, err, "Retries is -2")
+	_, err := collect.New(collect.Credentials{Community: community}, collect.Options{Concurrency: 257, Retries: -2})
+	require.ErrorContains(t, err, "-concurrency is 257: use 1 to 256")
+	require.ErrorContains(t, err, "-retries is -2")
 }

@@ -1,7 +1,7 @@
 // Package collect reads the interfaces, LLDP neighbours and hardware of network devices over SNMP, once for
 // each call. It stores nothing and polls nothing by itself.
 //
-//	c, err := collect.New(collect.Credentials{Community: community}, nil)
+//	c, err := collect.New(collect.Credentials{Community: community}, collect.Defaults())
 //	if err != nil {
 //		return err
 //	}

@@ -9,7 +9,7 @@ import (
 )
 
 func ExampleNew() {
-	c, err := collect.New(collect.Credentials{Community: os.Getenv("SNMP_COMMUNITY")}, nil)
+	c, err := collect.New(collect.Credentials{Community: os.Getenv("SNMP_COMMUNITY")}, collect.Defaults())
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,6 +1,7 @@
 package collect_test
 
 import (
+	"cmp"
 	"context"
 	"testing"
 	"time"
@@ -17,10 +18,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const community = "lab-secret"
 
-// newCollector returns a collector that does not wait long.
+// newCollector returns a collector, with the defaults for nil and for values that are 0, but for Retries.
 func newCollector(t *testing.T, credentials collect.Credentials, opts *collect.Options) *collect.Collector {
 	t.Helper()
-	c, err := collect.New(credentials, opts)
+	o := collect.Defaults()
+	if opts != nil {
+		o.Timeout, o.DeviceTime, o.Retries = cmp.Or(opts.Timeout, o.Timeout), cmp.Or(opts.DeviceTime, o.DeviceTime), opts.Retries
+		o.Concurrency, o.MaxRows = cmp.Or(opts.Concurrency, o.Concurrency), cmp.Or(opts.MaxRows, o.MaxRows)
+	}
+	c, err := collect.New(credentials, o)
 	require.NoError(t, err)
 	return c
 }
