@@ -40,13 +40,8 @@ func Fetch(ctx context.Context, base, token string, client *http.Client) (*Expor
 	client = cmp.Or(client, &http.Client{Timeout: pageTimeout})
 	a := &api{root: root, token: token, client: client}
 	x := newExport()
-	paths := maps.Clone(details)
-	maps.Copy(paths, namedKinds)
-	for _, k := range x.kinds {
-		paths[k.model] = k.path
-	}
-	for _, model := range slices.Sorted(maps.Keys(paths)) {
-		path := paths[model]
+	for _, model := range slices.Sorted(maps.Keys(x.used)) {
+		path := x.used[model]
 		if path == "" {
 			continue
 		}
@@ -63,7 +58,7 @@ func Fetch(ctx context.Context, base, token string, client *http.Client) (*Expor
 			}
 		}
 	}
-	if err := a.count(ctx, x, append(slices.Collect(maps.Values(paths)), "dcim/cable-terminations")); err != nil {
+	if err := a.count(ctx, x, append(slices.Collect(maps.Values(x.used)), "dcim/cable-terminations")); err != nil {
 		return nil, err
 	}
 	x.finish()

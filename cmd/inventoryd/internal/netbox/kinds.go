@@ -81,18 +81,29 @@ func kinds() []kind {
 		}, nil},
 		{"dcim.devicetype", "dcim/device-types", "device-types", "", "model part_number description", []column{manufacturer, height}, nil},
 		{"dcim.device", "dcim/devices", "devices", "", "notes=comments rack_position=position", []column{
-			col("hostname", "name", (*Export).hostname), col("location", "site location rack", (*Export).deviceLocation), col("serial_number", "serial", (*Export).serial),
+			{"hostname", "name", (*Export).hostname},
+			{"location", "site location rack", (*Export).deviceLocation},
+			{"serial_number", "serial", (*Export).serial},
 			typePart("vendor", "manufacturer"), typePart("model", "model"), deviceType,
-			named("os", "platform", "dcim.platform"), named("role", "role device_role", "dcim.devicerole"), tenant, col("ip", "primary_ip4 primary_ip6 primary_ip", (*Export).primary),
-			choice("status", "planned=provisioning staged=provisioning failed=offline inventory=offline decommissioning=decommissioned"), col("tags", "", (*Export).tags),
-			key("rack", "rack=dcim.rack"), col("rack_unit", "position", (*Export).rackUnit), col("rack_face", "face", (*Export).face),
+			named("os", "platform", "dcim.platform"), named("role", "role device_role", "dcim.devicerole"), tenant,
+			{"ip", "primary_ip4 primary_ip6 primary_ip", (*Export).primary},
+			choice("status", "planned=provisioning staged=provisioning failed=offline inventory=offline decommissioning=decommissioned"),
+			{"tags", "", (*Export).tags},
+			key("rack", "rack=dcim.rack"),
+			{"rack_unit", "position", (*Export).rackUnit},
+			{"rack_face", "face", (*Export).face},
 		}, heightOfUnit},
 		{"ipam.vlan", "ipam/vlans", "vlans", "", "name description", []column{
 			choice("status", ""), {"vlan_id", "vid", raw("vid")}, {"location", "", (*Export).vlanPlace},
 		}, nil},
 		{interfaces, "dcim/interfaces", "interfaces", "interface", "name description type", []column{
-			device, choice("mode", "tagged=trunk tagged-all=trunk-all"), col("mac_address", "mac_address primary_mac_address", (*Export).mac), col("mtu", "mtu", raw("mtu")),
-			col("admin_status", "enabled", enabled), col("speed", "speed", speed), besides("lag"), besides("parent"), col("untagged_vlan", "untagged_vlan mode tagged_vlans", (*Export).untagged),
+			device, choice("mode", "tagged=trunk tagged-all=trunk-all"),
+			{"mac_address", "mac_address primary_mac_address", (*Export).mac},
+			{"mtu", "mtu", raw("mtu")},
+			{"admin_status", "enabled", enabled},
+			{"speed", "speed", speed},
+			besides("lag"), besides("parent"),
+			{"untagged_vlan", "untagged_vlan mode tagged_vlans", (*Export).untagged},
 		}, nil},
 		{taggedVLANs, "", "tagged-vlans", "", "", nil, (*Export).taggedVLAN},
 		{"dcim.rearport", "dcim/rear-ports", "rear-ports", "rear_port", port, []column{device, positions}, nil},
@@ -142,10 +153,6 @@ var others = map[string]string{
 	"dcim.devicetype": "is_full_depth",
 	"ipam.vlan":       "site",
 	taggedVLANs:       "interface vlan",
-}
-
-func col(field, members string, value func(x *Export, number int64, o object) any) column {
-	return column{field, members, value}
 }
 
 // raw returns the function for a member as it is.
@@ -245,13 +252,6 @@ var namedKinds = map[string]string{
 	"dcim.sitegroup": "dcim/site-groups", "dcim.rackrole": "dcim/rack-roles", "dcim.virtualchassis": "dcim/virtual-chassis",
 	"dcim.powerpanel": "dcim/power-panels", "ipam.routetarget": "ipam/route-targets", "virtualization.cluster": "virtualization/clusters",
 	"circuits.circuit": "circuits/circuits", "circuits.provider": "circuits/providers", "circuits.providernetwork": "circuits/provider-networks",
-}
-
-// used reports whether the export keeps the objects of a kind.
-func (x *Export) used(model string) bool {
-	_, detail := details[model]
-	_, name := namedKinds[model]
-	return detail || name || x.kind(model) != nil
 }
 
 // kind returns the kind of objects that become records, nil for others.

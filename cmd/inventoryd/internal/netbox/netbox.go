@@ -31,6 +31,7 @@ type object map[string]any
 // Export holds the objects of a NetBox.
 type Export struct {
 	kinds   []kind                      // in the order of references
+	used    map[string]string           // the kinds whose objects are kept, and their paths in the REST API
 	ends    map[int64][]cableEnd        // by the number of the cable
 	tagged  map[tagged][]int64          // the numbers of the tags of objects
 	objects map[string]map[int64]object // by kind, such as dcim.site, and number
@@ -61,10 +62,15 @@ type cableEnd struct {
 }
 
 func newExport() *Export {
-	return &Export{
-		kinds: kinds(), ends: map[int64][]cableEnd{}, tagged: map[tagged][]int64{}, objects: map[string]map[int64]object{}, counts: map[string]int64{},
+	x := &Export{
+		kinds: kinds(), used: maps.Clone(details), ends: map[int64][]cableEnd{}, tagged: map[tagged][]int64{}, objects: map[string]map[int64]object{}, counts: map[string]int64{},
 		schema: inventory.Schema(), apart: map[int64]bool{}, equal: map[string]map[int64]bool{}, suffix: map[string]string{}, serials: map[string]int{}, more: map[string]int64{},
 	}
+	maps.Copy(x.used, namedKinds)
+	for _, k := range x.kinds {
+		x.used[k.model] = k.path
+	}
+	return x
 }
 
 // Read reads fixtures: a JSON array of objects with model, pk and fields, up to 1 GiB of text.
@@ -238,7 +244,7 @@ var sharedRoles = []string{"anycast", "vip", "vrrp", "hsrp", "glbp", "carp"}
 
 // add adds an object, or counts it.
 func (x *Export) add(model string, id int64, o object) error {
-	if !x.used(model) || id == 0 {
+	if _, ok := x.used[model]; !ok || id == 0 {
 		x.counts[model]++
 		return nil
 	}

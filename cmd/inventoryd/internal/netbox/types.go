@@ -37,11 +37,9 @@ func ReadTypes(name string) (*Export, error) {
 		case d.IsDir() || within && (strings.HasPrefix(d.Name(), ".") || !IsTypes(d.Name())):
 			return nil
 		}
-		for part := range strings.SplitSeq(filepath.ToSlash(file), "/") {
-			if slices.Contains(otherTypes, part) {
-				x.counts[part]++
-				return nil
-			}
+		if kind := filepath.Base(filepath.Dir(filepath.Dir(file))); slices.Contains(otherTypes, kind) {
+			x.counts[kind]++
+			return nil
 		}
 		return x.readType(file)
 	})
