@@ -16,6 +16,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/cmd/inventoryd/internal/netbox"
+	"github.com/ashlar-go/ashlar/cmd/inventoryd/internal/topology"
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/server"
@@ -45,7 +46,8 @@ func (a *app) importCommand() *cobra.Command {
 	c := a.importFrom(&importKind{"import FILE...", "Create and change records by CSV, .xlsx, JSON lines and YAML files", files("name those to import, such as locations.csv devices.csv"), a.importFiles})
 	c.AddCommand(
 		a.importFrom(&importKind{"netbox URL|FILE|FOLDER", "The same from a NetBox, or from its library of device types", one("the URL of a NetBox, whose API token is NETBOX_TOKEN, a file of manage.py dumpdata, or YAML of device types: a file or a folder"), a.importNetBox}),
-		a.importFrom(&importKind{"containerlab FILE", "The same from the topology of a lab", one("the file of a topology, such as lab.clab.yml"), a.importContainerlab}),
+		a.importFrom(&importKind{"containerlab FILE", "The same from the topology of a lab", one("the file of a topology, such as lab.clab.yml"), a.importTopology(topology.ReadLab)}),
+		a.importFrom(&importKind{"graphml FILE", "The same from a network in GraphML", one("the file of a graph, such as core.graphml"), a.importTopology(topology.ReadGraphML)}),
 		a.importFrom(&importKind{"hosts FILE...", "The same from an inventory of Ansible", files("name those of one inventory of Ansible, such as inventory.ini"), a.importHosts}),
 	)
 	return c

@@ -8,28 +8,30 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
-	"github.com/ashlar-go/ashlar/cmd/inventoryd/internal/containerlab"
 	"github.com/ashlar-go/ashlar/cmd/inventoryd/internal/hosts"
+	"github.com/ashlar-go/ashlar/cmd/inventoryd/internal/topology"
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/server"
 )
 
-// importContainerlab imports a topology (package containerlab).
-func (a *app) importContainerlab(c *cobra.Command, o *importOptions) func(s *server.Settings, args []string) error {
-	return func(s *server.Settings, args []string) error {
-		f, err := os.Open(args[0])
-		if err != nil {
-			return err
+// importTopology returns the function that imports a topology (package topology) in the form that read reads.
+func (a *app) importTopology(read func(name string, r io.Reader) (*topology.Topology, error)) func(*cobra.Command, *importOptions) func(*server.Settings, []string) error {
+	return func(c *cobra.Command, o *importOptions) func(s *server.Settings, args []string) error {
+		return func(s *server.Settings, args []string) error {
+			f, err := os.Open(args[0])
+			if err != nil {
+				return err
+			}
+			defer func() { _ = f.Close() }() // it was read only
+			network, err := read(args[0], f)
+			if err != nil {
+				return err
+			}
+			return a.importSource(c, s, o, network.Unplaced, func(engine *records.Engine) (importer.Source, error) {
+				return network.Source(engine.Store().Schema())
+			})
 		}
-		defer func() { _ = f.Close() }() // it was read only
-		lab, err := containerlab.Read(args[0], f)
-		if err != nil {
-			return err
-		}
-		return a.importSource(c, s, o, lab.Unplaced, func(engine *records.Engine) (importer.Source, error) {
-			return lab.Source(engine.Store().Schema())
-		})
 	}
 }
 

@@ -8,6 +8,7 @@
 //	inventoryd import FILE...   creates and changes records by the rows of CSV, JSON lines and YAML files
 //	inventoryd import netbox X  the same from the NetBox at the URL X, its fixtures in the file X, or the device types in the folder X
 //	inventoryd import containerlab FILE  the same from the topology of a lab
+//	inventoryd import graphml FILE  the same from a network in GraphML
 //	inventoryd import hosts FILE...      the same from an inventory of Ansible
 //	inventoryd rotate-key       adds a new key that signs tokens; running servers notice
 //	inventoryd revoke-keys      replaces all such keys, which ends all sessions

@@ -1,20 +1,20 @@
-package containerlab_test
+package topology_test
 
 import (
 	"context"
 	"fmt"
 	"strings"
 
-	"github.com/ashlar-go/ashlar/cmd/inventoryd/internal/containerlab"
+	"github.com/ashlar-go/ashlar/cmd/inventoryd/internal/topology"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-func ExampleRead() {
+func ExampleReadLab() {
 	file := strings.NewReader("name: lab\ntopology:\n  nodes: {srl1: {kind: nokia_srlinux}, srl2: {kind: nokia_srlinux}}\n" +
 		"  links: [{endpoints: ['srl1:e1-1', 'srl2:e1-1']}, {endpoints: ['srl1:e1-2', 'host:eth7']}]\n")
-	lab, err := containerlab.Read("lab.clab.yml", file)
+	lab, err := topology.ReadLab("lab.clab.yml", file)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,4 +1,4 @@
-package containerlab_test
+package topology_test
 
 import (
 	"errors"
@@ -8,14 +8,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ashlar-go/ashlar/cmd/inventoryd/internal/containerlab"
+	"github.com/ashlar-go/ashlar/cmd/inventoryd/internal/topology"
 	"github.com/ashlar-go/ashlar/internal/errtest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-const topology = `name: fabric
+const labFile = `name: fabric
 mgmt:
   network: mgmt
 topology:
@@ -71,7 +71,7 @@ topology:
 // second import changes nothing.
 func TestImport(t *testing.T) {
 	t.Parallel()
-	lab, err := containerlab.Read("labs/fabric.clab.yml", strings.NewReader(topology))
+	lab, err := topology.ReadLab("labs/fabric.clab.yml", strings.NewReader(labFile))
 	require.NoError(t, err)
 	engine := records.New(records.NewMemStore(inventory.Schema()), nil)
 	for _, created := range []int64{1 + 4 + 9 + 3, 0} {
@@ -111,7 +111,7 @@ func TestImport(t *testing.T) {
 // TestRows: rows can be imported again as YAML.
 func TestRows(t *testing.T) {
 	t.Parallel()
-	lab, err := containerlab.Read("fabric.clab.yml", strings.NewReader(topology))
+	lab, err := topology.ReadLab("fabric.clab.yml", strings.NewReader(labFile))
 	require.NoError(t, err)
 	schema := inventory.Schema()
 	source, err := lab.Source(schema)
@@ -152,7 +152,7 @@ func TestBadTopologies(t *testing.T) {
 		link("endpoints: [\"a:e1\", \"b:e1\"]\n    - endpoints: [\"a:e1\", \"b:e2\"]"): "lab.yml:6: e1 a line 5",
 		nodes + "  links: {}\n":                                                        "links list",
 	} {
-		_, err := containerlab.Read("dir/lab.yml", strings.NewReader(text))
+		_, err := topology.ReadLab("dir/lab.yml", strings.NewReader(text))
 		errtest.Want(t, err, want)
 		_, ok := errors.AsType[*importer.FileError](err)
 		require.True(t, ok, want)
@@ -170,11 +170,11 @@ func many(n int) string {
 
 // FuzzRead: every topology is read or refused, and its rows are valid YAML of records.
 func FuzzRead(f *testing.F) {
-	f.Add(topology)
+	f.Add(labFile)
 	f.Add("name: x\ntopology: {nodes: {a: {labels: {b: c}}}, links: [{endpoints: [\"a:b\", \"a:c\"]}]}")
 	schema := inventory.Schema()
 	f.Fuzz(func(t *testing.T, text string) {
-		lab, err := containerlab.Read("lab.yml", strings.NewReader(text))
+		lab, err := topology.ReadLab("lab.yml", strings.NewReader(text))
 		if err != nil {
 			return
 		}

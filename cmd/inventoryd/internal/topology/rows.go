@@ -1,4 +1,4 @@
-package containerlab
+package topology
 
 import (
 	"cmp"
@@ -6,49 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/importer"
 )
 
-// object has values by name.
-type object = map[string]any
-
-// values are those of a row.
-type values struct {
-	resource string
-	line     int
-	fields   object
-}
-
-// values returns those of all rows. References are natural keys.
-func (l *Lab) values() []values {
-	all := []values{{"locations", l.line, object{"name": l.name, "kind": string(inventory.LocationRoom)}}}
-	for _, n := range l.nodes {
-		all = append(all, values{"devices", n.line, l.device(n)})
-	}
-	for _, p := range l.ports {
-		fields := object{"device": l.deviceKey(p.node), "name": p.name}
-		if p.mac != "" {
-			fields["mac_address"] = p.mac
-		}
-		all = append(all, values{"interfaces", p.line, fields})
-	}
-	for _, k := range l.links {
-		all = append(all, values{"links", k.line, object{"a_interface": l.portKey(k.ends[0]), "b_interface": l.portKey(k.ends[1])}})
-	}
-	return all
-}
-
-func (l *Lab) deviceKey(n *node) object {
-	return object{"hostname": n.name, "location": object{"name": l.name}}
-}
-
-func (l *Lab) portKey(p *port) object { return object{"device": l.deviceKey(p.node), "name": p.name} }
-
 // device returns the fields of a node that the topology has. The others stay as they are in the inventory.
-func (l *Lab) device(n *node) object {
+func (n *node) device() object {
 	product := products[n.kind]
-	fields := l.deviceKey(n)
+	fields := n.key()
 	for name, value := range map[string]string{
 		"ip": n.address, "vendor": product.vendor, "os": product.os, "os_version": n.version(product),
 		"model": cmp.Or(n.variant, n.kind), "role": cmp.Or(n.role, n.group),
