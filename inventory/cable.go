@@ -186,6 +186,9 @@ type CableEnd struct {
 	Port    string `json:"port" field:"required,unique,max=100"`
 }
 
+// Vacate leaves the port (records.Occupant).
+func (e *CableEnd) Vacate() { e.Port = "~" + e.ID }
+
 // Accompany keeps the ends and the link of the cable in step (records.Accompanied).
 func (c *Cable) Accompany(ctx context.Context, tx records.Tx, before, after records.Record) ([]records.Companion, error) {
 	old, _ := before.(*Cable)
@@ -204,26 +207,23 @@ func endChanges(ctx context.Context, tx records.Tx, old, now *Cable) (changes []
 	if now == nil {
 		return nil, nil
 	}
-	var was [2]cableEnd
-	if old != nil {
-		was = old.ends()
-	}
 	is := now.ends()
-	has := func(ends [2]cableEnd, e cableEnd) bool { return e.Port == ends[0].Port || e.Port == ends[1].Port }
-	for _, e := range was {
-		if e.ID == "" || has(is, e) {
-			continue
-		}
-		end, err := records.First[CableEnd](ctx, tx, "port", e.key())
-		if err != nil {
+	if old != nil && old.ends() == is {
+		return nil, nil
+	}
+	var has []*CableEnd
+	if old != nil {
+		if has, err = records.Select[CableEnd](ctx, tx, &records.Query{Limit: 10}, "cable_id", now.ID); err != nil {
 			return nil, err
 		}
-		if end != nil && end.CableID == now.ID { // that of another cable if this one was vacated
+	}
+	for _, end := range has {
+		if end.Port != is[0].key() && end.Port != is[1].key() {
 			changes = append(changes, records.Companion{Before: end})
 		}
 	}
 	for _, e := range is { // in the order of their ids, so that two transactions do not wait for each other
-		if has(was, e) {
+		if slices.ContainsFunc(has, func(end *CableEnd) bool { return end.Port == e.key() }) {
 			continue
 		}
 		if err := records.Serialize(ctx, tx, lockPort(e.Port)); err != nil {
@@ -239,31 +239,6 @@ func endChanges(ctx context.Context, tx records.Tx, old, now *Cable) (changes []
 		changes = append(changes, records.Companion{After: &CableEnd{CableID: now.ID, Port: e.key()}})
 	}
 	return changes, nil
-}
-
-// Occupies returns the ports of the cable (records.Occupant).
-func (c *Cable) Occupies() []string {
-	a, b := c.Ends()
-	return []string{"cable of " + a.key(), "cable of " + b.key()}
-}
-
-// Vacate deletes the ends at ports that the cable leaves (records.Occupant).
-func (c *Cable) Vacate(ctx context.Context, tx records.Tx, after records.Record) error {
-	x, y := after.(*Cable).Ends()
-	a, b := c.Ends()
-	for _, p := range []Port{a, b} {
-		if p == x || p == y {
-			continue
-		}
-		end, err := records.First[CableEnd](ctx, tx, "port", p.key())
-		if err != nil || end == nil || end.CableID != c.ID {
-			return err
-		}
-		if err := tx.Delete(ctx, records.Of[CableEnd](tx.Schema()), end.ID, end.Version, func(*records.Effect) error { return nil }); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // lockPort names what changes of the cables and links of a port take turns with.
@@ -282,29 +257,15 @@ func cableOf(ctx context.Context, from records.Reader, p Port) (*Cable, error) {
 	return cable, err
 }
 
-// occupied returns the error for a port that has a cable. It names the cable if the caller sees it.
+// occupied returns the error for a port that has a cable.
 func occupied(ctx context.Context, tx records.Tx, e cableEnd, end *CableEnd) error {
-	reason := "already has a cable"
-	cable, err := records.Get[Cable](ctx, tx, end.CableID)
-	if err != nil {
-		return err
-	}
-	seen, err := records.Sees(ctx, tx, cable)
-	if err != nil {
-		return err
-	}
-	if seen {
-		reason = "already has the cable " + cable.ID
-		if cable.Label != "" {
-			reason += " (" + cable.Label + ")"
-		}
-	}
+	const reason = "already has a cable"
 	port, err := nameOf(ctx, tx, e.Port)
 	if err != nil {
 		return err
 	}
 	return &records.Error{
-		Kind: records.Conflict, Message: cmp.Or(port, string(e.Type)) + " " + reason + ": delete that cable first, or use another port",
+		Kind: records.Conflict, Message: cmp.Or(port, string(e.Type)) + " " + reason, Holder: end,
 		Code: "in_use", Fields: []records.FieldError{{Field: e.field, Code: "in_use", Reason: reason}},
 	}
 }
@@ -350,9 +311,9 @@ func linkChange(ctx context.Context, tx records.Tx, old, now *Cable) (changes []
 	var was, is *Link
 	if a, b, linked := old.linked(); linked {
 		was, err = records.First[Link](ctx, tx, "a_interface_id", a, "b_interface_id", b)
-		if err == nil && was != nil && now != nil {
-			var other *Cable // which has got both ports in the same call
-			if other, err = cableOf(ctx, tx, Port{PortInterface, a}); other != nil && other.ID != now.ID {
+		if err == nil && was != nil {
+			var other *Cable // which has got both ports in the same transaction
+			if other, err = cableOf(ctx, tx, Port{PortInterface, a}); other != nil && other.ID != old.ID {
 				if x, y, _ := other.linked(); x == a && y == b {
 					was = nil
 				}

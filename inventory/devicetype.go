@@ -153,15 +153,12 @@ func (d *Device) completeByType(ctx context.Context, tx records.Tx, old *Device)
 
 // Accompany creates the ports of a new device with a type, and checks that the units of a rack are free
 // now that the other devices of the call are there (records.Accompanied).
-func (d *Device) Accompany(ctx context.Context, tx records.Tx, before, after records.Record) ([]records.Companion, error) {
-	old, changed := before.(*Device)
-	if after != nil && (!changed || !equalIDs(d.RackID, old.RackID) || !d.sameUnits(old)) {
-		if err := d.checkFree(ctx, tx); err != nil {
-			return nil, err
-		}
-	}
-	if changed || d.DeviceTypeID == nil {
+func (d *Device) Accompany(ctx context.Context, tx records.Tx, before, _ records.Record) ([]records.Companion, error) {
+	if before != nil {
 		return nil, nil
+	}
+	if err := d.checkFree(ctx, tx); err != nil || d.DeviceTypeID == nil {
+		return nil, err
 	}
 	return d.newPorts(ctx, tx)
 }

@@ -253,7 +253,7 @@ func (p *RearPort) ValidateIn(ctx context.Context, tx records.Tx, before records
 	if err != nil || len(fronts) == 0 {
 		return err
 	}
-	switch most := *fronts[0].RearPortPosition; {
+	switch most := value(fronts[0].RearPortPosition); {
 	case old.DeviceID != p.DeviceID:
 		return refuse("rear port", "device_id", records.InUse("front ports lead to the rear port: delete these first"))
 	case *p.Positions < most:
@@ -282,7 +282,7 @@ func (p *FrontPort) Normalize() {
 
 // ValidateIn checks the rear port (records.TxValidator).
 func (p *FrontPort) ValidateIn(ctx context.Context, tx records.Tx, before records.Record) error {
-	if old, ok := before.(*FrontPort); ok && old.DeviceID == p.DeviceID && old.RearPortID == p.RearPortID && *old.RearPortPosition == *p.RearPortPosition {
+	if old, ok := before.(*FrontPort); ok && old.DeviceID == p.DeviceID && old.RearPortID == p.RearPortID && value(old.RearPortPosition) == *p.RearPortPosition {
 		return nil
 	}
 	if err := records.Serialize(ctx, tx, lockRearPort(p.RearPortID)); err != nil {

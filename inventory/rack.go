@@ -136,27 +136,14 @@ func (d *Device) ValidateIn(ctx context.Context, tx records.Tx, before records.R
 	case last > *rack.Height:
 		return refuse("device", "rack_unit", records.OutOfRange(1, *rack.Height-(last-first), fmt.Sprintf("the rack has %d units, and the device occupies %d", *rack.Height, last-first+1)))
 	}
-	return nil
-}
-
-// Occupies returns the units of the device in its rack, on each of its faces (records.Occupant).
-func (d *Device) Occupies() (places []string) {
-	first, last := d.Units()
-	for unit := first; unit > 0 && unit <= last; unit++ {
-		for _, face := range RackFace("").Values() {
-			if d.RackFace == "" || string(d.RackFace) == face {
-				places = append(places, fmt.Sprintf("rack %s %s %d", *d.RackID, face, unit))
-			}
-		}
+	if !changed {
+		return nil // Accompany checks the units, when the others of the call are there
 	}
-	return places
+	return d.checkFree(ctx, tx)
 }
 
 // Vacate takes the device out of its units (records.Occupant).
-func (d *Device) Vacate(context.Context, records.Tx, records.Record) error {
-	d.RackUnit = nil
-	return nil
-}
+func (d *Device) Vacate() { d.RackUnit = nil }
 
 // sameUnits reports whether another state of the device occupies the same units.
 func (d *Device) sameUnits(old *Device) bool {
@@ -165,8 +152,8 @@ func (d *Device) sameUnits(old *Device) bool {
 	return first == was && last == until && d.RackFace == old.RackFace
 }
 
-// checkFree returns an error of kind [records.Conflict] if another device has one of the units. It names
-// the device if the caller sees it. ValidateIn has locked the rack.
+// checkFree returns an error of kind [records.Conflict] if another device has one of the units. ValidateIn has locked the
+// rack.
 func (d *Device) checkFree(ctx context.Context, tx records.Tx) error {
 	first, last := d.Units()
 	if first == 0 {
@@ -185,18 +172,10 @@ func (d *Device) checkFree(ctx context.Context, tx records.Tx) error {
 		if other.ID == d.ID || from == 0 || last < from || to < first || d.RackFace != "" && other.RackFace != "" && d.RackFace != other.RackFace {
 			continue
 		}
-		seen, err := records.Sees(ctx, tx, other)
-		if err != nil {
-			return err
-		}
-		by := "another device"
-		if seen {
-			by = "the device " + other.Hostname
-		}
 		unit := max(first, from)
 		return &records.Error{
-			Kind: records.Conflict, Message: fmt.Sprintf("Unit %d of rack %s is occupied by %s: use other units, or move that device", unit, rack.Name, by),
-			Code: "in_use", Fields: []records.FieldError{{Field: "rack_unit", Code: "in_use", Reason: fmt.Sprintf("unit %d is occupied by %s", unit, by)}},
+			Kind: records.Conflict, Message: fmt.Sprintf("Unit %d of rack %s is occupied", unit, rack.Name), Holder: other,
+			Code: "in_use", Fields: []records.FieldError{{Field: "rack_unit", Code: "in_use", Reason: fmt.Sprintf("unit %d is occupied", unit)}},
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package inventory
 
 import (
 	"context"
-	"slices"
 	"unicode/utf8"
 
 	"golang.org/x/text/secure/precis"
@@ -73,13 +72,16 @@ func (u *User) validateName(ctx context.Context, tx records.Tx, before records.R
 		return err
 	}
 	if other != nil && other.ID != u.ID {
-		uniques := users.Uniques()
-		i := slices.IndexFunc(uniques, func(unique records.Unique) bool { return slices.Equal(unique.Fields, []string{"username"}) })
-		return records.Duplicate(users, uniques[i])
+		e := records.Duplicate(users, records.Unique{Fields: []string{"username"}, Message: "Username already exists"})
+		e.Holder = other
+		return e
 	}
 	u.UsernameKey = key
 	return nil
 }
+
+// Vacate leaves the user name (records.Occupant).
+func (u *User) Vacate() { u.Username, u.UsernameKey = "~"+u.ID, "~"+u.ID }
 
 // OldUsername is a user name that was stored before names had keys (UsernameKey) and breaks their
 // rules. Its user logs in with exactly this name.

@@ -32,8 +32,14 @@ func (m *run) apply(ctx context.Context, rows []*Row, last bool) (waiting []*Row
 			if err := p.all(ctx, rows, last); err != nil {
 				return err
 			}
-			if m.opts.Prune && !p.failed && m.report.Rejected+int64(len(p.bad)) == 0 {
+			whole := m.report.Rejected+int64(len(p.bad)) == 0
+			if m.opts.Prune && !p.failed && whole {
 				if err := p.prune(ctx, rows); err != nil {
+					return err
+				}
+			}
+			if !p.failed && (whole || !m.opts.Prune) {
+				if err := p.outcome(p.written, in.Settle(ctx)); err != nil {
 					return err
 				}
 			}
@@ -98,7 +104,8 @@ type pass struct {
 	seen    map[string]*position
 	bad     map[*Row][]Problem
 	waiting []*Row
-	failed  bool // the transaction must not be committed
+	written []*Row // in the order of the items of the engine's calls
+	failed  bool   // the transaction must not be committed
 
 	created, updated, unchanged, deleted int64
 
@@ -276,6 +283,7 @@ func (p *pass) write(ctx context.Context, r *records.Resource, news []records.Re
 		if err := p.may(r, records.RouteCreate); err != nil {
 			return err
 		}
+		p.written = append(p.written, ofNews...)
 		err := p.in.Create(ctx, p.opts.By, news...)
 		if err := p.outcome(ofNews, err); err != nil {
 			return err
@@ -289,6 +297,7 @@ func (p *pass) write(ctx context.Context, r *records.Resource, news []records.Re
 		if err := p.may(r, records.RouteChange); err != nil {
 			return err
 		}
+		p.written = append(p.written, ofEdits...)
 		_, err := p.in.Update(ctx, p.opts.By, r, edits...)
 		if err := p.outcome(ofEdits, err); err != nil {
 			return err

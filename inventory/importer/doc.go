@@ -19,6 +19,9 @@
 // say their resource are read in the order of references: locations before devices. Port templates come
 // after ports if there are any: a new device has the ports of the rows, and those of its type without them.
 //
+// In one transaction the state counts that all rows describe: they may swap serial numbers or rack units, and have those of
+// records that are pruned, in any order.
+//
 // # Errors
 //
 // A row that is invalid, or that refers to a record that does not exist, is rejected: the report says

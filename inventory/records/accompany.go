@@ -25,31 +25,6 @@ type Companion struct {
 	Prepare func()
 }
 
-// limitKey is the key of a context's scope.
-type limitKey struct{}
-
-// hooked returns the context of the hooks of a change, for [Sees].
-func (s *scope) hooked(ctx context.Context) context.Context {
-	if s.only == nil {
-		return ctx
-	}
-	return context.WithValue(ctx, limitKey{}, s)
-}
-
-// Sees reports whether the caller of a change sees a record ([Engine.LimitTo]), so that an error may
-// name it. It is for hooks, with the context that they are called with.
-func Sees(ctx context.Context, tx Tx, rec Record) (bool, error) {
-	s, limited := ctx.Value(limitKey{}).(*scope)
-	if !limited {
-		return true, nil
-	}
-	r, err := tx.Schema().Of(rec)
-	if err != nil {
-		return false, err
-	}
-	return s.has(ctx, r, rec)
-}
-
 // accompany makes the changes that go along with one of a record.
 func (v *Engine) accompany(ctx context.Context, tx Tx, s *scope, by Caller, r *Resource, before, after Record) error {
 	rec := cmp.Or(after, before)
@@ -57,7 +32,11 @@ func (v *Engine) accompany(ctx context.Context, tx Tx, s *scope, by Caller, r *R
 	if !ok {
 		return nil
 	}
-	changes, err := a.Accompany(s.hooked(ctx), tx, before, after)
+	var changes []Companion
+	err := v.place(ctx, tx, s, r, before, nil, func() (err error) {
+		changes, err = a.Accompany(ctx, tx, before, after)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,8 @@ type Declarer interface {
 }
 
 // TxValidator is a hook that checks a new or changed record against others, in the transaction of
-// the change. before is nil for a new record. An [*Error] refuses the change.
+// the change. before is nil for a new record. It lacks the keys and places that other changes of the transaction have got
+// ([Occupant]). It may be called again for the same change. An [*Error] refuses the change.
 type TxValidator interface {
 	ValidateIn(ctx context.Context, tx Tx, before Record) error
 }

@@ -65,8 +65,9 @@
 //
 // [Engine] validates records with [Resource.Check] and [Resource.CheckNew], applies changes, and
 // writes an [AuditLog] entry for each in the same transaction. A partial update is a [Patch], a
-// full one a [Resource.Replacement]. Several changes in one call are applied atomically, and the state in the end counts:
-// two devices may swap their serial numbers or rack units in any order of the edits.
+// full one a [Resource.Replacement]. Several changes in one call, or several calls in [Engine.Together], are applied
+// atomically, and the state in the end counts: two devices may swap their serial numbers or rack units, and a new one may
+// have those of one that is deleted, in any order. Error.Holder is the other record of a conflict.
 //
 // # Lists
 //
@@ -120,9 +121,13 @@
 // them apart. So a location can't be deleted while a device without a location has the hostname
 // of one of its devices.
 //
-// Databases check unique keys with each statement; SQLite can't defer that. So before the edits of a call are made, a
-// record leaves the keys and places ([Occupant]) that another record of the call gets: the fields are cleared, or a text that
-// is required becomes one that nobody has. This is two updates of a row instead of one, for records that swap only.
+// Databases check unique keys with each statement; SQLite can't defer that. So a record that has what another one gets in a
+// transaction with several changes leaves it at that moment ([Occupant]), and the change is made. A field of the key is
+// cleared; a text that is required becomes one that nobody has, and a number or reference one that is unused, of up to 100
+// that are tried. The later change of the record, or its deletion, starts from what it had. A record that is not
+// changed gets it back in the end, and if it can't, the change that took it is refused ([Engine.Settle]). Changes without
+// conflicts cost nothing more. To plan all changes of a transaction before the first was turned down: what an import
+// changes depends on what it has created.
 //
 // Strings are compared byte by byte, and substrings with ASCII case folding. Every database
 // does this in the same way, whatever its locale; Unicode folding would need extra columns.

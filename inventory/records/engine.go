@@ -153,7 +153,7 @@ func (v *Engine) Create(ctx context.Context, by Caller, records ...Record) error
 	if err := checkItems(len(records)); err != nil {
 		return err
 	}
-	err = r.each(records, func(rec Record) error {
+	err = r.each(records, func(_ int, rec Record) error {
 		if !r.Is(rec) {
 			return fmt.Errorf("a record is nil or a %T, and the first one is a %T", rec, records[0])
 		}
@@ -172,10 +172,18 @@ func (v *Engine) Create(ctx context.Context, by Caller, records ...Record) error
 // fails, it adds the records one by one, to find those that fail.
 func (v *Engine) createAll(ctx context.Context, tx Tx, by Caller, r *Resource, records []Record) error {
 	s := v.scope(tx, true)
+	first := s.vacated.items
+	s.vacated.items += len(records)
 	if err := s.checkNew(ctx, r, records); err != nil {
 		return err
 	}
-	err := r.each(records, func(rec Record) error { return v.validateNew(s.hooked(ctx), tx, r, rec) })
+	each := func(f func(rec Record) error) error {
+		return r.each(records, func(i int, rec Record) error {
+			s.item = ItemError{Index: first + i}
+			return f(rec)
+		})
+	}
+	err := each(func(rec Record) error { return v.validateNew(ctx, tx, s, r, rec) })
 	if err != nil {
 		return err
 	}
@@ -184,35 +192,37 @@ func (v *Engine) createAll(ctx context.Context, tx Tx, by Caller, r *Resource, r
 			return err
 		}
 	}
-	all := slices.Clone(records)
+	var entries []Record
 	for _, rec := range records {
 		entry, err := v.entry(ctx, s, by, "create", r, nil, rec)
 		if err != nil {
 			return err
 		}
 		if entry != nil {
-			all = append(all, entry)
+			entries = append(entries, entry)
 		}
 	}
 	create := tx.Create
 	if fast, ok := tx.(FastCreator); ok {
 		create = fast.CreateFast
 	}
-	err = create(ctx, all...)
-	if err == nil {
-		return r.each(records, func(rec Record) error { return v.accompany(ctx, tx, s, by, r, nil, rec) })
+	err = create(ctx, slices.Concat(records, entries)...)
+	if KindOf(err) != 0 {
+		err = each(func(rec Record) error {
+			return v.place(ctx, tx, s, r, nil, rec, func() error { return tx.Create(ctx, rec) })
+		})
+		if err == nil {
+			err = tx.Create(ctx, entries...)
+		}
 	}
-	if KindOf(err) == 0 || len(records) == 1 {
+	if err != nil {
 		return err
 	}
-	if err := r.each(records, func(rec Record) error { return tx.Create(ctx, rec) }); err != nil {
-		return err
-	}
-	return errors.New("the store refuses records together that it accepts one by one")
+	return each(func(rec Record) error { return v.accompany(ctx, tx, s, by, r, nil, rec) })
 }
 
 // validateNew calls the hooks of a new record.
-func (v *Engine) validateNew(ctx context.Context, tx Tx, r *Resource, rec Record) error {
+func (v *Engine) validateNew(ctx context.Context, tx Tx, s *scope, r *Resource, rec Record) error {
 	if len(r.onChange) > 0 {
 		if err := r.hook(ctx, tx, nil, rec); err != nil {
 			return err
@@ -222,7 +232,7 @@ func (v *Engine) validateNew(ctx context.Context, tx Tx, r *Resource, rec Record
 		}
 	}
 	if t, ok := rec.(TxValidator); ok {
-		return t.ValidateIn(ctx, tx, nil)
+		return v.place(ctx, tx, s, r, nil, nil, func() error { return t.ValidateIn(ctx, tx, nil) })
 	}
 	return nil
 }

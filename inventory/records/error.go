@@ -39,6 +39,7 @@ type Error struct {
 	Message string       // safe to show
 	Fields  []FieldError // the invalid fields, if known
 	Items   []ItemError  // the failed items of a call with several
+	Holder  Record       // has the unique key or the place that the refused record can't have; nil if not known
 	Err     error        // the cause, for logs; may be nil
 }
 
@@ -141,10 +142,10 @@ func JoinItemErrors(r *Resource, failed []ItemError, items int) error {
 }
 
 // each calls f with the records of a call, and returns the error for those that it refuses.
-func (r *Resource) each(recs []Record, f func(rec Record) error) (err error) {
+func (r *Resource) each(recs []Record, f func(i int, rec Record) error) (err error) {
 	var wrong []ItemError
 	for i, rec := range recs {
-		if wrong, err = AppendItemError(wrong, i, "", f(rec)); err != nil {
+		if wrong, err = AppendItemError(wrong, i, "", f(i, rec)); err != nil {
 			return err
 		}
 	}

@@ -53,7 +53,9 @@ func Example() {
 	engine := records.New(store, nil)
 	err = engine.Create(ctx, jane, &Device{Hostname: "core-1"}, &Device{Hostname: "core-2", Status: "offline"})
 	fmt.Println(err)
-	fmt.Println(engine.Create(ctx, jane, &Device{Hostname: "core-1"}))
+	err = engine.Create(ctx, jane, &Device{Hostname: "core-1"})
+	conflict, _ := errors.AsType[*records.Error](err)
+	fmt.Println(conflict.Fields[0].Field, conflict.Code, conflict.Holder.(*Device).Hostname)
 
 	found, err := records.Select[Device](ctx, store, &records.Query{}, "status", "active")
 	fmt.Println(found[0].Hostname, found[0].Version, err)
@@ -61,7 +63,7 @@ func Example() {
 	fmt.Println(len(log), log[0].Actor, log[0].Action, log[0].ResourceType, err)
 	// Output:
 	// <nil>
-	// Hostname already exists
+	// hostname not_unique core-1
 	// core-1 1 <nil>
 	// 2 jane create device <nil>
 }

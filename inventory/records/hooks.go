@@ -34,7 +34,7 @@ type Completer interface{ Complete() bool }
 var hooks = map[string]reflect.Type{
 	"Initialize": reflect.TypeFor[Initializer](), "Normalize": reflect.TypeFor[Normalizer](), "Validate": reflect.TypeFor[Validator](),
 	"Declare": reflect.TypeFor[Declarer](), "ValidateIn": reflect.TypeFor[TxValidator](),
-	"Accompany": reflect.TypeFor[Accompanied](), "Occupies": reflect.TypeFor[Occupant](), "Vacate": reflect.TypeFor[Occupant](),
+	"Accompany": reflect.TypeFor[Accompanied](), "Vacate": reflect.TypeFor[Occupant](),
 	"Patched": reflect.TypeFor[Patcher](), "Complete": reflect.TypeFor[Completer](),
 }
 

@@ -24,12 +24,17 @@ type scope struct {
 	bulk  bool
 	known map[string][]string // the places of records, by id; without any they belong to none
 	only  *Places             // nil is no limit
-	edits map[string]edited   // by id, the edits that vacate has applied
+
+	vacated *vacated
+	item    ItemError // the current one
 }
 
 // scope returns the scope of a transaction, after its first steps.
 func (v *Engine) scope(tx Tx, bulk bool) *scope {
-	s := &scope{from: tx, bulk: bulk, known: map[string][]string{}}
+	s := &scope{from: tx, bulk: bulk, known: map[string][]string{}, vacated: &vacated{}}
+	if v.within != nil {
+		s.vacated = &v.within.vacated
+	}
 	if v.places != nil {
 		s.only = v.places()
 	}
@@ -47,7 +52,7 @@ func (s *scope) checkNew(ctx context.Context, r *Resource, recs []Record) error 
 	if err := s.load(ctx, r, recs...); err != nil {
 		return err
 	}
-	return r.each(recs, func(rec Record) error { return s.checkResult(ctx, r, nil, rec) })
+	return r.each(recs, func(_ int, rec Record) error { return s.checkResult(ctx, r, nil, rec) })
 }
 
 // checkFound refuses the change of a record that does not belong to the places of the caller, as if

@@ -11,13 +11,14 @@ import (
 
 // together is a transaction of [Engine.Together].
 type together struct {
-	tx    Tx
-	stale bool // a record has changed since the transaction read it
+	tx      Tx
+	vacated vacated
+	stale   bool // a record has changed since the transaction read it
 }
 
 // Together runs f in one transaction. The calls of the engine that f gets are part of it: it commits
-// when f returns nil. f may run more than once, and must return the errors of the engine's calls, or
-// else an error of its own, since a call that fails may have made some of its changes.
+// when f returns nil. Unique keys and places count in the end ([Engine.Settle]). f may run more than once, and must return the errors
+// of the engine's calls, or else an error of its own, since a call that fails may have made some of its changes.
 func (v *Engine) Together(ctx context.Context, f func(ctx context.Context, in *Engine) error) error {
 	if v.within != nil {
 		return f(ctx, v)
@@ -25,10 +26,13 @@ func (v *Engine) Together(ctx context.Context, f func(ctx context.Context, in *E
 	for attempt := 1; ; attempt++ {
 		var of *together
 		err := v.change(ctx, func(tx Tx) error {
-			of = &together{tx: tx}
+			of = &together{tx: tx, vacated: vacated{on: true, leavers: map[string]*leaver{}}}
 			in := *v
 			in.within, in.beforeChange, in.beforeCommit = of, nil, nil
-			return f(ctx, &in)
+			if err := f(ctx, &in); err != nil {
+				return err
+			}
+			return in.Settle(ctx)
 		})
 		if err == nil || of == nil || !of.stale || attempt == maxAttempts {
 			return err
@@ -36,8 +40,17 @@ func (v *Engine) Together(ctx context.Context, f func(ctx context.Context, in *E
 	}
 }
 
+// Settle checks the unique keys and places of the changes that the function of [Engine.Together] has made so far. Together
+// does it at the end. The Items of an error have their positions among those of all calls.
+func (v *Engine) Settle(ctx context.Context) error {
+	if v.within == nil {
+		return errOutside
+	}
+	return v.scope(v.within.tx, false).settle(ctx, v.within.tx, nil, nil)
+}
+
 // errOutside is returned by calls that need the transaction of Together.
-var errOutside = errors.New("records: List, Resolve and Find belong in the function of Engine.Together")
+var errOutside = errors.New("records: List, Resolve, Find and Settle belong in the function of Engine.Together")
 
 // reader returns what the caller may see in the transaction of Together.
 func (v *Engine) reader() (Reader, error) {

@@ -38,7 +38,7 @@ func (v *Engine) remove(ctx context.Context, tx Tx, s *scope, by Caller, r *Reso
 	if err := restricted(ctx, tx, r, before); err != nil {
 		return nil, nil, err
 	}
-	if err := r.hook(s.hooked(ctx), tx, before, nil); err != nil {
+	if err := r.hook(ctx, tx, before, nil); err != nil {
 		return nil, nil, err
 	}
 	err = tx.Delete(ctx, r, before.Meta().ID, before.Meta().Version, func(effect *Effect) error {
@@ -101,6 +101,9 @@ func (v *Engine) logEffect(ctx context.Context, tx Tx, s *scope, by Caller, caus
 			return err
 		}
 	}
+	for i, before := range effect.Before {
+		effect.Before[i] = s.full(before)
+	}
 	shown, err := s.shown(ctx, effect)
 	if err != nil {
 		return err
@@ -113,7 +116,7 @@ func (v *Engine) logEffect(ctx context.Context, tx Tx, s *scope, by Caller, caus
 			action, after = "update", Clone(before)
 			effect.Cleared.clear(after)
 		}
-		if err := effect.Resource.hook(s.hooked(ctx), tx, before, after); err != nil {
+		if err := effect.Resource.hook(ctx, tx, before, after); err != nil {
 			return err
 		}
 		entry, err := v.newEntry(ctx, s, by, action, effect.Resource, before, after)
@@ -166,13 +169,16 @@ func (v *Engine) edit(ctx context.Context, by Caller, r *Resource, edits []Edit,
 				if err := prefetch(ctx, tx, r, edits); err != nil {
 					return err
 				}
-				if err := v.vacate(ctx, tx, s, r, edits); err != nil {
-					return err
-				}
 			}
+			if v.within == nil && len(edits) > 1 {
+				s.vacated = &vacated{on: true, leavers: map[string]*leaver{}}
+			}
+			first := s.vacated.items
+			s.vacated.items += len(edits)
 			var entries []Record
 			var failed []ItemError
 			for i, e := range edits {
+				s.item = ItemError{Index: first + i, ID: e.ID}
 				rec, entry, err := one(ctx, tx, s, by, r, e)
 				_, own := errors.AsType[refusedEdit](err)
 				stale = stale || KindOf(err) == Stale && !own
@@ -183,8 +189,12 @@ func (v *Engine) edit(ctx context.Context, by Caller, r *Resource, edits []Edit,
 					entries = append(entries, entry)
 				}
 			}
-			if len(failed) > 0 || len(entries) == 0 {
-				return JoinItemErrors(r, failed, len(edits))
+			err := JoinItemErrors(r, failed, len(edits))
+			if v.within == nil {
+				err = s.settle(ctx, tx, r, failed)
+			}
+			if err != nil || len(entries) == 0 {
+				return err
 			}
 			return tx.Create(ctx, entries...)
 		})
@@ -210,13 +220,10 @@ func (v *Engine) apply(ctx context.Context, tx Tx, s *scope, r *Resource, e Edit
 	if err != nil {
 		return nil, nil, r.refuse("id", err)
 	}
-	if done, ok := s.edits[id]; ok {
-		delete(s.edits, id) // another edit of the record sees what this one makes of it
-		return done.before, done.after, done.err
-	}
 	if before, err = tx.Get(ctx, r, id); err != nil {
 		return nil, nil, err
 	}
+	before = s.full(before)
 	if err := s.checkFound(ctx, r, before); err != nil {
 		return nil, nil, err
 	}
@@ -247,7 +254,7 @@ func (v *Engine) update(ctx context.Context, tx Tx, s *scope, by Caller, r *Reso
 	}
 	changed, volatile := r.changes(before, after)
 	if changed && len(r.onChange) > 0 {
-		if err := r.hook(s.hooked(ctx), tx, before, after); err != nil {
+		if err := r.hook(ctx, tx, before, after); err != nil {
 			return nil, nil, err
 		}
 		if err := v.prepare(r, after, r.Check); err != nil {
@@ -262,7 +269,14 @@ func (v *Engine) update(ctx context.Context, tx Tx, s *scope, by Caller, r *Reso
 		return nil, nil, err
 	}
 	if t, ok := after.(TxValidator); ok {
-		if err := t.ValidateIn(s.hooked(ctx), tx, before); err != nil {
+		stored, err := before, error(nil)
+		if s.vacated.leavers[before.Meta().ID] != nil {
+			stored, err = tx.Get(ctx, r, before.Meta().ID)
+		}
+		if err == nil {
+			err = v.place(ctx, tx, s, r, before, nil, func() error { return t.ValidateIn(ctx, tx, stored) })
+		}
+		if err != nil {
 			return nil, nil, err
 		}
 	}
@@ -281,9 +295,11 @@ func (v *Engine) update(ctx context.Context, tx Tx, s *scope, by Caller, r *Reso
 	if logged, ok := entry.(*AuditLog); ok {
 		maps.Copy(logged.Changes, e.Note)
 	}
-	if err := tx.Update(ctx, after, before.Meta().Version); err != nil {
+	err = v.place(ctx, tx, s, r, before, after, func() error { return tx.Update(ctx, after, before.Meta().Version) })
+	if err != nil {
 		return nil, nil, err
 	}
+	delete(s.vacated.leavers, before.Meta().ID)
 	return after, entry, v.accompany(ctx, tx, s, by, r, before, after)
 }
 

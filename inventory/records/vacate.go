@@ -1,112 +1,307 @@
 package records
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 )
 
-// Occupant is a hook of a record that takes places which no other record may have, beyond its unique keys: the units
-// of a rack, say. In a call with several edits it makes room for others.
+// Occupant is a hook of a record that has places which no other record may have: the units of a rack, say. A hook that finds
+// such a place taken returns an error of kind [Conflict] with the Holder of the place.
 type Occupant interface {
-	// Occupies returns the names of the places.
-	Occupies() []string
-	// Vacate leaves the places that the record does not have after its change: it clears fields of the record, or changes
-	// others in the transaction.
-	Vacate(ctx context.Context, tx Tx, after Record) error
+	// Vacate makes the record leave its places: it changes fields.
+	Vacate()
 }
 
-// places returns the names of what no other record may have: unique keys, and what an [Occupant] occupies.
-func (r *Resource) places(rec Record) (all []string) {
+// vacated are the records of a transaction that have left a unique key or a place to another one.
+type vacated struct {
+	on      bool // records may leave keys and places, since others of them may be changed later
+	leavers map[string]*leaver
+	items   int // of all calls so far
+}
+
+// leaver is a record that has left keys or places, until it is changed or deleted, or else gets them back.
+type leaver struct {
+	of      *Resource
+	had     map[*Field]any // the values of the fields by which it has left them
+	refused []refused      // what has them now
+}
+
+// refused is the error of an item if a record does not leave what the item has got.
+type refused struct {
+	of *Resource
+	ItemError
+}
+
+// full returns a record with the keys and places that it has left.
+func (s *scope) full(rec Record) Record {
+	if l := s.vacated.leavers[rec.Meta().ID]; l != nil {
+		rec = Clone(rec)
+		for f, value := range l.had {
+			f.Set(rec, value)
+		}
+	}
+	return rec
+}
+
+// place calls store, which stores rec, or is a hook if that is nil. If another record has a unique key or a place that the
+// record gets, that one leaves it, and store is called again. If it can't, the error names both.
+func (v *Engine) place(ctx context.Context, tx Tx, s *scope, r *Resource, before, rec Record, store func() error) error {
+	for attempt := 0; ; attempt++ {
+		err := store()
+		e, ok := errors.AsType[*Error](err)
+		if !ok || e.Kind != Conflict || e.Holder == nil && rec == nil {
+			return err
+		}
+		var key *Unique
+		if e.Holder == nil {
+			holder, of, err := keyHolder(ctx, tx, r, rec)
+			if err != nil || holder == nil {
+				return cmp.Or(err, error(e))
+			}
+			e, key = Duplicate(r, *of), of
+			e.Holder = holder
+		}
+		if e, err = s.named(ctx, tx, r, before, e); err != nil {
+			return err
+		}
+		left := false
+		if s.vacated.on && attempt < MaxItems {
+			left, err = s.vacate(ctx, tx, key, refused{r, ItemError{s.item.Index, s.item.ID, e}})
+		}
+		if !left {
+			return cmp.Or(err, error(e))
+		}
+	}
+}
+
+// keyHolder returns a record that has a unique key of another one, and the first such key.
+func keyHolder(ctx context.Context, tx Tx, r *Resource, rec Record) (Record, *Unique, error) {
 	for _, u := range r.uniques {
-		if key := r.key(u, rec); key != "" {
-			all = append(all, key)
-		}
-	}
-	if o, ok := rec.(Occupant); ok {
-		all = append(all, o.Occupies()...)
-	}
-	return all
-}
-
-// edited is what an edit makes of its record.
-type edited struct {
-	before, after Record
-	err           error
-}
-
-// vacate makes the order of edits indifferent: a record leaves the places that another one of the call gets, before any of them is
-// changed. So two records can swap unique keys, and devices can move up in a rack. Edits are applied here, once, and
-// made later; their errors are left to that.
-func (v *Engine) vacate(ctx context.Context, tx Tx, s *scope, r *Resource, edits []Edit) error {
-	if len(edits) < 2 {
-		return nil
-	}
-	all, wanted := map[string]edited{}, map[string]bool{}
-	var moves []edited
-	for _, e := range edits {
-		id, err := canonicalID(e.ID)
-		if _, again := all[id]; again || err != nil {
+		if r.key(u, rec) == "" {
 			continue
 		}
-		var one edited
-		one.before, one.after, one.err = v.apply(ctx, tx, s, r, e)
-		if one.err != nil && KindOf(one.err) == 0 {
-			return one.err
+		q := &Query{Resource: r, Limit: 2}
+		for _, name := range u.Fields {
+			q.Filters = append(q.Filters, Filter{r.KeyField(name), Eq, r.KeyField(name).Value(rec)})
 		}
-		all[id] = one
-		if one.err != nil {
-			continue
+		if u.Without != "" {
+			q.Where(u.Without, Condition{IsNull, true})
 		}
-		one.after = Clone(one.after)
-		if v.prepare(r, one.after, r.Check) != nil {
-			continue
+		page, err := tx.List(ctx, q)
+		if err != nil {
+			return nil, nil, err
 		}
-		had := r.places(one.before)
-		for _, place := range r.places(one.after) {
-			if !slices.Contains(had, place) {
-				wanted[place] = true
+		for _, other := range page.Records {
+			if other.Meta().ID != rec.Meta().ID {
+				return other, &u, nil
 			}
 		}
-		moves = append(moves, one)
 	}
-	s.edits = all
-	if len(wanted) == 0 {
-		return nil
+	return nil, nil, nil
+}
+
+// vacate makes the holder of a unique key leave it, or that of places without a key, and reports whether it has.
+func (s *scope) vacate(ctx context.Context, tx Tx, key *Unique, by refused) (left bool, err error) {
+	holder := by.Err.Holder
+	r, err := tx.Schema().Of(holder)
+	if err != nil {
+		return false, err
 	}
-	for _, m := range moves {
-		gets := r.places(m.after)
-		in := func(place string) bool { return wanted[place] && !slices.Contains(gets, place) }
-		if !slices.ContainsFunc(r.places(m.before), in) {
-			continue
+	rec := Clone(holder)
+	update := func() error { return tx.Update(ctx, rec, holder.Meta().Version) }
+	if key != nil {
+		err = r.leave(ctx, tx, rec, key, update)
+	} else if o, ok := rec.(Occupant); ok {
+		o.Vacate()
+		err = update()
+	}
+	changed, _ := r.changes(holder, rec)
+	if kind := KindOf(err); err != nil || !changed {
+		if kind == Conflict || kind == Invalid {
+			err = nil // that of the item says more
 		}
-		rec := Clone(m.before)
-		for _, u := range r.uniques {
-			if in(r.key(u, rec)) {
-				r.leave(rec, u)
+		return false, err
+	}
+	l := s.vacated.leavers[rec.Meta().ID]
+	if l == nil {
+		l = &leaver{of: r, had: map[*Field]any{}}
+		s.vacated.leavers[rec.Meta().ID] = l
+	}
+	for _, f := range r.fields {
+		if _, ok := l.had[f]; !ok && !f.same(f.valueOrNil(holder), f.valueOrNil(rec)) {
+			l.had[f] = f.Value(holder)
+		}
+	}
+	l.refused = append(l.refused, by)
+	return true, nil
+}
+
+// maxUnused bounds the values that leave tries.
+const maxUnused = 100
+
+// leave changes a field of a unique key so that no record has the key, and stores the record: it clears the field, or sets a
+// text that nobody has, or else a number or a reference with which the key is unused.
+func (r *Resource) leave(ctx context.Context, tx Tx, rec Record, u *Unique, store func() error) error {
+	for _, name := range slices.Backward(u.Fields) {
+		f := r.KeyField(name)
+		if clears := (f.Nullable || !f.Required) && f.Name != cmp.Or(u.Without, "id"); clears || f.Kind == Text && f.Ref == nil && len(f.Enum) == 0 {
+			if f.clear(rec); !clears {
+				f.Set(rec, "~"+rec.Meta().ID)
 			}
+			return store()
 		}
-		if o, ok := rec.(Occupant); ok {
-			if err := o.Vacate(ctx, tx, m.after); err != nil {
+	}
+	err := error(Duplicate(r, *u))
+	for _, name := range slices.Backward(u.Fields) {
+		f := r.KeyField(name)
+		had := f.Value(rec)
+		values, failed := f.others(ctx, tx)
+		if failed != nil {
+			return failed
+		}
+		for _, value := range values {
+			if f.Set(rec, value); f.same(value, had) {
+				continue
+			}
+			if err = r.Check(Clone(rec)); err == nil {
+				err = store()
+			}
+			if err == nil || KindOf(err) == 0 {
 				return err
 			}
 		}
-		if err := tx.Update(ctx, rec, m.before.Meta().Version); err != nil {
-			return err
-		}
+		f.Set(rec, had)
 	}
-	return nil
+	return err
 }
 
-// leave changes a field of a unique key so that no record has the key.
-func (r *Resource) leave(rec Record, u Unique) {
-	for _, name := range slices.Backward(u.Fields) {
-		switch f := r.KeyField(name); {
-		case !f.Required && (u.Without == "" || f.Name != u.Without):
-			f.clear(rec)
-			return
-		case f.Kind == Text && f.Ref == nil && len(f.Enum) == 0:
-			f.Set(rec, "~"+rec.Meta().ID)
-			return
+// others returns values that a required field may have: the highest numbers, or some records that it may refer to.
+func (f *Field) others(ctx context.Context, tx Tx) (values []any, err error) {
+	if f.Kind == Int {
+		for n := int64(*cmp.Or(f.Max, new(float64(1<<53)))); len(values) < maxUnused && float64(n) >= *cmp.Or(f.Min, new(float64)); n-- {
+			values = append(values, n)
 		}
 	}
+	if f.Ref == nil {
+		return values, nil
+	}
+	page, err := tx.List(ctx, &Query{Resource: f.Ref.resource, Limit: maxUnused})
+	if err != nil {
+		return nil, err
+	}
+	for _, rec := range page.Records {
+		values = append(values, rec.Meta().ID)
+	}
+	return values, nil
+}
+
+// settle gives the records that have left keys or places, and were not changed since, these back at the end of a
+// transaction. What has them now is refused. It returns the error for the failed items of a resource and these.
+func (s *scope) settle(ctx context.Context, tx Tx, r *Resource, failed []ItemError) error {
+	for id, l := range s.vacated.leavers {
+		err := s.restore(ctx, tx, l.of, id)
+		e, ok := errors.AsType[*Error](err)
+		if err != nil && !ok {
+			return err
+		}
+		for _, by := range l.refused {
+			switch {
+			case e == nil:
+				continue
+			case e.Kind != Conflict:
+				by.Err = e
+			}
+			failed, r = append(failed, by.ItemError), cmp.Or(r, by.of)
+		}
+	}
+	slices.SortFunc(failed, func(a, b ItemError) int {
+		return cmp.Or(a.Index-b.Index, strings.Compare(a.Err.Message, b.Err.Message))
+	})
+	failed = slices.CompactFunc(failed, func(a, b ItemError) bool { return a.Index == b.Index })
+	return JoinItemErrors(r, failed, s.vacated.items)
+}
+
+// restore gives a record back what it has left.
+func (s *scope) restore(ctx context.Context, tx Tx, r *Resource, id string) error {
+	stored, err := tx.Get(ctx, r, id)
+	if KindOf(err) == NotFound {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	rec := s.full(stored)
+	if t, ok := rec.(TxValidator); ok {
+		err = t.ValidateIn(ctx, tx, stored)
+	}
+	if err == nil {
+		err = tx.Update(ctx, rec, stored.Meta().Version)
+	}
+	if err == nil {
+		delete(s.vacated.leavers, id)
+	}
+	return err
+}
+
+// named returns an error that names the record that is refused, and its Holder if the caller may see it: for an internal
+// record, the one that it belongs to.
+func (s *scope) named(ctx context.Context, tx Tx, r *Resource, before Record, e *Error) (*Error, error) {
+	rec := e.Holder
+	of, err := tx.Schema().Of(rec)
+	for _, f := range of.Fields() {
+		if id, ok := f.Value(rec).(string); of.Internal && ok && f.Ref != nil && f.Required {
+			of = f.Ref.resource
+			if rec, err = tx.Get(ctx, of, id); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if seen, err := s.has(ctx, of, rec); !seen || err != nil || of.Access.Read.Roles != nil || of.Access.Read.Owner {
+		return e, err
+	}
+	has, err := s.nameOf(ctx, tx, of, rec)
+	gets := "the new " + r.Noun()
+	if before != nil && err == nil {
+		gets, err = s.nameOf(ctx, tx, r, before)
+		gets += " (" + before.Meta().ID + ")"
+	}
+	has += " (" + rec.Meta().ID + ")"
+	all := *e
+	all.Message += ": " + gets + " conflicts with " + has
+	all.Fields = slices.Clone(e.Fields)
+	for i := range all.Fields {
+		all.Fields[i].Reason += ": it conflicts with " + has
+	}
+	return &all, err
+}
+
+// nameOf returns what messages call a record, by its natural key: "interface eth0 of device sw1".
+func (s *scope) nameOf(ctx context.Context, tx Tx, r *Resource, rec Record) (string, error) {
+	rec = s.full(rec)
+	name, key, of := r.Noun(), r.keyOf(rec), " of "
+	own := slices.ContainsFunc(key, func(f *Field) bool { return f.Ref == nil })
+	for _, f := range key {
+		if f.Ref == nil {
+			name += fmt.Sprintf(" %v", f.Value(rec))
+		}
+	}
+	for _, f := range key {
+		id, ok := f.Value(rec).(string)
+		if !ok || f.Ref == nil || !f.Required && own {
+			continue
+		}
+		above, err := tx.Get(ctx, f.Ref.resource, id)
+		if err != nil {
+			return "", err
+		}
+		ref, err := s.nameOf(ctx, tx, f.Ref.resource, above)
+		if err != nil {
+			return "", err
+		}
+		name, of = name+of+ref, " and "
+	}
+	return name, nil
 }

@@ -113,7 +113,8 @@ func (c *cabling) checkOccupied() {
 	for i, err := range errs {
 		if i != first {
 			require.Equal(c, records.Conflict, records.KindOf(err), "%v", err)
-			require.ErrorContains(c, err, " already has the cable "+cables[first].ID)
+			require.ErrorContains(c, err, " already has a cable: ")
+			require.ErrorContains(c, err, cables[first].ID)
 		}
 	}
 }

@@ -92,24 +92,15 @@ func (s *shared) checkDamage(ctx context.Context, db *sql.DB) error {
 }
 
 // violation returns the inventory's error for records of one table that violate a constraint,
-// or else the failure. created says that they were to be created and not updated.
-func (e *executor) violation(ctx context.Context, t *table, what string, err error, created bool, recs []records.Record) error {
+// or else the failure.
+func (e *executor) violation(ctx context.Context, t *table, what string, err error, recs []records.Record) error {
 	reported := e.classify(err)
-	var found *records.Error
-	var err2 error
-	switch {
-	case reported.Kind == dialect.ForeignKeyViolation:
-		found, err2 = e.dangling(ctx, t, reported.Constraint, recs)
-	case reported.Constraint == "":
-		found, err2 = e.duplicate(ctx, t, created, recs)
-	}
-	switch {
-	case err2 != nil:
-		return e.failure(ctx, what, errors.Join(err, err2))
-	case found != nil:
+	if reported.Kind == dialect.ForeignKeyViolation {
+		found, err2 := e.dangling(ctx, t, reported.Constraint, recs)
+		if err2 != nil || found == nil {
+			return e.failure(ctx, what, errors.Join(err, err2))
+		}
 		return found
-	case reported.Kind != dialect.UniqueViolation:
-		return e.failure(ctx, what, err)
 	}
 	for _, key := range t.uniques {
 		if reported.Constraint == local(uniqueName(t.Resource, key)) || slices.Equal(reported.Columns, columnsOf(t.Resource, key)) {
@@ -117,43 +108,6 @@ func (e *executor) violation(ctx context.Context, t *table, what string, err err
 		}
 	}
 	return records.DuplicateID(t.Resource)
-}
-
-// duplicate returns the error for the first key that another record has: databases that do
-// not name constraints check them in an order of their own. It returns nil if the records are
-// duplicates of each other only.
-func (e *executor) duplicate(ctx context.Context, t *table, created bool, recs []records.Record) (*records.Error, error) {
-	for _, rec := range recs {
-		id := rec.Meta().ID
-		if created {
-			if exists, err := e.exists(ctx, t.version, id); exists || err != nil {
-				return records.DuplicateID(t.Resource), err
-			}
-		}
-		for _, key := range t.uniques {
-			b := &builder{shared: e.shared, table: t}
-			conditions := []string{"id <> " + b.arg(id)}
-			whole := true
-			if key.Without != "" {
-				f, _ := t.Field(key.Without)
-				conditions = append(conditions, missing(f, f.Column, true))
-				whole = f.Value(rec) == nil
-			}
-			for _, name := range key.Fields {
-				f := t.KeyField(name)
-				value := f.Value(rec)
-				whole = whole && value != nil
-				conditions = append(conditions, b.equal(f, f.Column, value))
-			}
-			if !whole {
-				continue
-			}
-			if exists, err := e.exists(ctx, "SELECT id FROM "+t.name+where(conditions), b.args...); exists || err != nil {
-				return records.Duplicate(t.Resource, key), err
-			}
-		}
-	}
-	return nil, nil
 }
 
 // exists reports whether a statement returns rows.

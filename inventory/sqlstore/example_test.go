@@ -74,14 +74,14 @@ func ExampleSQL() {
 	network := records.New(store, nil)
 	for _, hostname := range []string{"core1", "core2", "core1"} {
 		if err := network.Create(ctx, records.Caller{}, &inventory.Device{Hostname: hostname}); err != nil {
-			fmt.Println(err)
+			fmt.Println(hostname, records.KindOf(err) == records.Conflict)
 		}
 	}
 	var orders, devices int
 	err = db.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM orders), (SELECT count(*) FROM inventory_devices)").Scan(&orders, &devices)
 	fmt.Println(orders, "orders,", devices, "devices", err)
 	// Output:
-	// Hostname already exists
+	// core1 true
 	// 2 orders, 2 devices <nil>
 }
 

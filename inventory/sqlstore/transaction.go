@@ -225,7 +225,7 @@ func (t *transaction) violated(ctx context.Context, of *table, what string, err 
 		t.outcome, t.ended = retryCareful, errBare
 		return errBare
 	}
-	why := t.violation(ctx, of, what, err, created, recs)
+	why := t.violation(ctx, of, what, err, recs)
 	switch records.KindOf(why) {
 	case 0, records.Unavailable, records.Full:
 		t.ended = why

@@ -79,7 +79,7 @@ func TestCables(t *testing.T) {
 		if first["a_interface_id"] != id["a"] || first["b_front_port_id"] != fronts[0] || first["a_type"] != "interface" || first["b_type"] != "front-port" || first["status"] != "connected" {
 			t.Errorf("the ends are not in the order of their ids: %v", first)
 		}
-		named := " already has the cable " + first["id"].(string) + " (A-17)"
+		named := " already has a cable interface a of device sw1 front port pp1/1 of device pp1 " + first["id"].(string)
 		connect(c, "interface", id["a"], "interface", id["b"]).WantError(409, "Interface a"+named)
 		connect(c, "rear_port", rear, "front_port", fronts[0]).WantError(409, "Front port pp1/1"+named)
 		second := featuretest.Read(t, connect(c, "interface", id["b"], "front_port", fronts[1]).Want(201))
