@@ -47,6 +47,7 @@ func defineClient(c *call) runner {
 		q.ask = append(q.ask, key)
 		return nil
 	})
+	c.fromFlag()
 	c.limits()
 	return func(ctx context.Context) error {
 		if q.pack >= 0 && q.remote >= 0 {

@@ -15,12 +15,12 @@ import (
 
 // fromFlag defines the flag -from.
 func (c *call) fromFlag() {
-	c.flags.StringVar(&c.from, "from", "", "arguments are NAME[@VERSION] of manifests in the registry at `URL`; without a version the latest")
+	c.flags.StringVar(&c.from, "from", "", "arguments are NAME[@VERSION] of manifests in the registry at `URL`; without a version the latest; $"+tokenVariable+" has the token of a private one")
 }
 
 // published reads the manifests that the arguments name from the registry of -from.
 func (c *call) published(ctx context.Context) ([]source, error) {
-	registry, done, err := dial(c.from)
+	registry, done, err := c.dial(c.from)
 	if err != nil {
 		return nil, cli.Usagef("-from: %w", err)
 	}
@@ -40,11 +40,14 @@ func (c *call) published(ctx context.Context) ([]source, error) {
 	return all, nil
 }
 
+// tokenVariable is the environment variable with the token for a registry whose reads need one.
+const tokenVariable = "MANIFEST_REGISTRY_TOKEN" // #nosec G101 -- not a token
+
 // dial returns a client of a registry, and a function that closes its connections.
-func dial(address string) (*client.Client, func(), error) {
+func (c *call) dial(address string) (*client.Client, func(), error) {
 	h := &http.Client{Timeout: time.Minute, Transport: http.DefaultTransport.(*http.Transport).Clone()}
-	c, err := client.New(address, &client.Options{HTTP: h})
-	return c, h.CloseIdleConnections, err
+	registry, err := client.New(address, &client.Options{HTTP: h, Token: c.Environ[tokenVariable]})
+	return registry, h.CloseIdleConnections, err
 }
 
 // answered returns the manifests in a response of a registry, or else the source itself.

@@ -14,7 +14,7 @@
 //	manifest publish-check [-registry URL] [-packages TYPE=URL]... [-files] [FILE]
 //	manifest fetch [-o OUT] (FILE | -sha256 HASH URL)
 //	manifest bundle -sha256 HASH [-unpack DIR] FILE.mcpb
-//	manifest serve [-addr ADDRESS] FILE|DIR|MIRROR...
+//	manifest serve [-addr ADDRESS] [-publish -tokens FILE] FILE|DIR|MIRROR|REGISTRY...
 //	manifest mirror -to FILE URL
 //	manifest schema
 //	manifest completion

@@ -21,7 +21,7 @@ func defineMirror(c *call) runner {
 		case *to == "":
 			return cli.Usagef("-to is missing: name the file of the mirror")
 		}
-		source, done, err := dial(c.files[0])
+		source, done, err := c.dial(c.files[0])
 		if err != nil {
 			return &cli.UsageError{Err: err}
 		}

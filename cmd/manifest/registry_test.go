@@ -73,6 +73,11 @@ func TestFrom(t *testing.T) {
 		"names 2 manifests":   {"resolve", "answer.json"},
 		"serve it alone":      {"serve", "answer.json", "some.db"},
 		"name files":          {"serve"},
+		"need -tokens":        {"serve", "-publish", "new.db"},
+		"add -publish":        {"serve", "-tokens", "some.db", "answer.json"},
+		"file of a registry":  {"serve", "-publish", "-tokens", "tokens", "answer.json"},
+		"invalid namespace":   {"serve", "-publish", "-tokens", "bad", "new.db"},
+		"has no tokens":       {"serve", "-private", "-tokens", "empty", "answer.json"},
 		"is not JSON":         {"serve", "text.json"},
 		"not a database":      {"serve", "some.db"},
 		"is the response of ": {"fix", "answer.json"},
@@ -80,6 +85,9 @@ func TestFrom(t *testing.T) {
 		t.Chdir(t.TempDir())
 		require.NoError(t, os.WriteFile("answer.json", []byte(`{"servers":[{"server":`+forecast+`,"_meta":{}},{"server":{"name":7}}]}`), 0o600))
 		require.NoError(t, os.WriteFile("some.db", []byte("SQLite format 3\x00"), 0o600))
+		require.NoError(t, os.WriteFile("tokens", []byte("token-0123456789 a.b\n"), 0o600))
+		require.NoError(t, os.WriteFile("bad", []byte("token-0123456789 a/b/c\n"), 0o600))
+		require.NoError(t, os.WriteFile("empty", []byte("# none\n"), 0o600))
 		require.NoError(t, os.WriteFile("text.json", []byte("text"), 0o600))
 		code, out, errs := execute(t, "", args...)
 		assert.NotZero(t, code, args)

@@ -25,7 +25,7 @@ func commands(root *cobra.Command, env cli.Env) {
 	}{
 		{"validate [flags] FILE|DIR|GLOB|-...", "Report all problems of manifests", defineValidate},
 		{"resolve [flags] FILE|NAME[@VERSION]|-", "Show what a manifest would run or connect to, with your values", defineResolve},
-		{"client [flags] FILE|-", "Write a server into the configuration of a program that uses it", defineClient},
+		{"client [flags] FILE|NAME[@VERSION]|-", "Write a server into the configuration of a program that uses it", defineClient},
 		{"diff [flags] OLDER NEWER", "Show what changed between two versions, and how grave it is", defineDiff},
 		{"fmt [flags] FILE|-...", "Indent manifests, keeping keys and their order", defineFormat},
 		{"fix [flags] FILE|-...", "Apply the suggestions that are edits, and show a diff", defineFix},
@@ -36,7 +36,7 @@ func commands(root *cobra.Command, env cli.Env) {
 		{"publish-check [flags] [FILE]", "Check what a registry checks before it publishes", definePublishCheck},
 		{"fetch [flags] FILE|URL", "Download a bundle file and verify its SHA-256", defineFetch},
 		{"bundle [flags] FILE.mcpb", "Show what a bundle file would run, and unpack it", defineBundle},
-		{"serve [flags] FILE|DIR|MIRROR...", "Serve manifests or a mirror as a read-only registry with a catalog page", defineServe},
+		{"serve [flags] FILE|DIR|MIRROR|REGISTRY...", "Serve manifests, a mirror, or a registry that others publish to, with a catalog page", defineServe},
 		{"mirror [flags] URL", "Copy a registry into a file, or bring the copy up to date", defineMirror},
 		{"schema", "Print the JSON Schema of manifests", defineSchema},
 	} {

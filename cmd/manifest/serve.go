@@ -11,7 +11,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/httpx"
@@ -22,39 +24,100 @@ import (
 	"github.com/ashlar-go/ashlar/manifest/registry/sqlite"
 )
 
-// defineServe defines the command that serves files or a mirror as a read-only registry.
+// serveCall is a call of serve with its flags.
+type serveCall struct {
+	*call
+	addr, hosts, origins, tokens string
+	publish, private             bool
+}
+
+// defineServe defines the command that serves files, a mirror, or a registry that others publish to.
 func defineServe(c *call) runner {
-	addr := c.flags.String("addr", "127.0.0.1:8787", "`address` to listen on; port 0 picks a free one")
-	allowed := c.flags.String("allowed-hosts", "", "comma-separated `names` in the Host header besides those of the machine; * allows all")
-	from := c.flags.String("allowed-origins", strings.Join(httpx.LocalOrigins(), ","), "comma-separated web `origins` whose pages may use the API")
-	return func(ctx context.Context) error {
-		origins, err := httpx.NewOrigins(list(*from))
-		if err != nil {
-			return cli.Usagef("-allowed-origins: %w", err)
-		}
-		store, closeStore, err := c.openRegistry(ctx)
-		if err != nil {
-			return err
-		}
-		pages, err := catalog.New(store, &catalog.Options{Docs: true})
-		if err != nil {
+	q := &serveCall{call: c}
+	f := c.flags
+	f.StringVar(&q.addr, "addr", "127.0.0.1:8787", "`address` to listen on; port 0 picks a free one")
+	f.StringVar(&q.hosts, "allowed-hosts", "", "comma-separated `names` in the Host header besides those of the machine; * allows all")
+	f.StringVar(&q.origins, "allowed-origins", strings.Join(httpx.LocalOrigins(), ","), "comma-separated web `origins` whose pages may do more than read, as pages of all origins may; * adds none")
+	f.BoolVar(&q.publish, "publish", false, "let holders of -tokens publish to the one FILE that is named, which is created if there is none")
+	f.BoolVar(&q.private, "private", false, "require one of -tokens for reading too; there is no catalog then")
+	f.StringVar(&q.tokens, "tokens", "", "the `file` of tokens: one a line, and after it the namespaces that it may publish to, such as com.example, com.example.* or *")
+	return q.run
+}
+
+func (q *serveCall) run(ctx context.Context) error {
+	origins, err := httpx.NewOrigins(slices.DeleteFunc(list(q.origins), func(o string) bool { return o == "*" }))
+	if err != nil {
+		return cli.Usagef("-allowed-origins: %w", err)
+	}
+	opts := &registry.Options{Docs: apidocs.New(&apidocs.Options{Title: "MCP registry"}), Audit: slog.New(slog.NewTextHandler(q.Stderr, nil))}
+	if err := q.authorize(opts); err != nil {
+		return err
+	}
+	store, closeStore, err := q.openRegistry(ctx, q.publish)
+	if err != nil {
+		return err
+	}
+	if !q.private {
+		if opts.Pages, err = catalog.New(store, &catalog.Options{Docs: true}); err != nil {
 			return errors.Join(err, closeStore())
 		}
-		l, err := new(net.ListenConfig).Listen(ctx, "tcp", *addr)
-		if err != nil {
-			return errors.Join(unreadable(fmt.Errorf("%w: choose another address with -addr, port 0 for any free one", err)), closeStore())
-		}
-		hosts, err := httpx.NewHosts(l.Addr(), &httpx.HostsOptions{Names: list(*allowed), Setting: "-allowed-hosts"})
-		if err != nil {
-			return errors.Join(cli.Usagef("-allowed-hosts: %w", err), l.Close(), closeStore())
-		}
-		log := slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-		handler := registry.NewHandler(store, &registry.Options{
-			Chain: &httpx.StandardOptions{Log: log, Hosts: hosts, Origins: origins}, Docs: apidocs.New(&apidocs.Options{Title: "MCP registry"}), Pages: pages,
-		})
-		fmt.Fprintf(c.Stdout, "catalog  http://%[1]s/\nAPI      http://%[1]s/v0.1/servers\ndocs     http://%[1]s/docs/\n", l.Addr())
-		return errors.Join(httpx.Serve(ctx, l, handler, &httpx.ServeOptions{Log: log}), closeStore())
 	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", q.addr)
+	if err != nil {
+		return errors.Join(unreadable(fmt.Errorf("%w: choose another address with -addr, port 0 for any free one", err)), closeStore())
+	}
+	hosts, err := httpx.NewHosts(l.Addr(), &httpx.HostsOptions{Names: list(q.hosts), Setting: "-allowed-hosts"})
+	if err != nil {
+		return errors.Join(cli.Usagef("-allowed-hosts: %w", err), l.Close(), closeStore())
+	}
+	log := slog.New(slog.NewTextHandler(q.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	opts.Chain = &httpx.StandardOptions{Log: log, Hosts: hosts, Origins: origins}
+	if !q.private {
+		fmt.Fprintf(q.Stdout, "catalog  http://%s/\n", l.Addr())
+	}
+	fmt.Fprintf(q.Stdout, "API      http://%[1]s/v0.1/servers\ndocs     http://%[1]s/docs/\n", l.Addr())
+	if q.publish {
+		fmt.Fprintf(q.Stdout, "publish  mcp-publisher login github --token TOKEN --registry http://%s\n", l.Addr())
+	}
+	return errors.Join(httpx.Serve(ctx, l, registry.NewHandler(store, opts), &httpx.ServeOptions{Log: log}), closeStore())
+}
+
+// authorize sets who may publish and read.
+func (q *serveCall) authorize(opts *registry.Options) error {
+	switch needed := q.publish || q.private; {
+	case needed && q.tokens == "":
+		return cli.Usagef("-publish and -private need -tokens: a file with a token and its namespaces in each line")
+	case !needed && q.tokens != "":
+		return cli.Usagef("-tokens has no effect alone: add -publish, -private or both")
+	case !needed:
+		return nil
+	}
+	text, err := os.ReadFile(q.tokens)
+	if err != nil {
+		return unreadable(err)
+	}
+	table := map[string][]string{}
+	for line := range strings.Lines(string(text)) {
+		words := strings.FieldsFunc(line, func(c rune) bool { return unicode.IsSpace(c) || c == ',' })
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+			continue
+		}
+		table[words[0]] = append(table[words[0]], words[1:]...)
+	}
+	if len(table) == 0 {
+		return cli.Usagef("-tokens: %s has no tokens", cli.Printable(q.tokens))
+	}
+	known, err := registry.Tokens(table)
+	if err != nil {
+		return cli.Usagef("-tokens: %s: %w", cli.Printable(q.tokens), err)
+	}
+	if q.publish {
+		opts.Authorize = known
+	}
+	if q.private {
+		opts.AuthorizeRead = known
+	}
+	return nil
 }
 
 // list splits the value of a flag at commas.
@@ -65,9 +128,13 @@ func list(text string) []string {
 	return settings.Split(text)
 }
 
-// openRegistry returns a store with what the arguments name: a mirror, or any number of files.
-func (c *call) openRegistry(ctx context.Context) (registry.Store, func() error, error) {
-	if len(c.files) == 1 && isDatabase(c.files[0]) {
+// openRegistry returns a store with what the arguments name: a mirror or registry, which it creates on request, or any
+// number of files.
+func (c *call) openRegistry(ctx context.Context, create bool) (registry.Store, func() error, error) {
+	if create && (len(c.files) != 1 || !isDatabase(c.files[0]) && !isNew(c.files[0])) {
+		return nil, nil, cli.Usagef("-publish needs the file of a registry, such as registry.db: it is created if there is none")
+	}
+	if len(c.files) == 1 && (create || isDatabase(c.files[0])) {
 		store, err := sqlite.Open(ctx, c.files[0])
 		if err != nil {
 			return nil, nil, unreadable(err)
@@ -144,6 +211,12 @@ func readEntries(path string) ([]registry.Entry, int, error) {
 		}
 	}
 	return entries, left, nil
+}
+
+// isNew reports whether there is no file at a path, or an empty one.
+func isNew(path string) bool {
+	info, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0
 }
 
 // isDatabase reports whether a file begins like an SQLite database.

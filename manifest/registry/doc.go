@@ -15,6 +15,8 @@
 //	POST  /publish                                    adds a version
 //	PATCH /servers/{name}/versions/{version}/status   changes the status of a version; PUT does too
 //	PATCH /servers/{name}/status                      changes the status of all versions; PUT does too
+//	POST  /validate                                   all problems of a manifest
+//	POST  /auth/github-at                             login of publishers: exchanges a token for itself
 //	GET   /health, /ping, /version                    about the service
 //	GET   /openapi.json, /docs/, /server.schema.json  the description of the API, not below a version
 //
@@ -23,6 +25,13 @@
 // registry/catalog has web pages. manifest/REFERENCE.md, 15, describes the behaviour.
 //
 // # Design notes
+//
+// Pages of all origins may read, without credentials, because editors and catalogs are such pages and cookies are not used.
+// Everything else is refused for other origins, unless Chain.Origins lists them. A private registry sets
+// Options.AuthorizeRead; whom a browser has signed in does not matter then either.
+//
+// The login returns the token that it gets, so that the publisher of the public registry works with tokens of
+// [Tokens]: it has no login with a token of a registry.
 //
 // A version cannot be changed after it was published; its status can. A deleted version stays in the store,
 // so that mirrors learn of it.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -18,6 +19,12 @@ type Options struct {
 	// Authorize returns the namespaces that the owner of a token may publish to and change, as [Tokens] describes
 	// them. The error is errToken for an unknown token. Default: the registry is read-only.
 	Authorize func(ctx context.Context, token string) ([]string, error)
+	// AuthorizeRead makes reads need a token too, except those about the service. It is called like Authorize, and the
+	// namespaces do not matter; a request without a known token gets a 401. Default: everybody may read.
+	AuthorizeRead func(ctx context.Context, token string) ([]string, error)
+	// Audit receives a record of each publication and change of status, with the beginning of the SHA-256 of the
+	// token. Default: Chain.Log, else slog.Default.
+	Audit *slog.Logger
 	// Validate configures the validation of published manifests. Default: the profile manifest.Registry.
 	Validate *manifest.Options
 	// MaxVersions is the maximum number of versions of a server. Default: 10,000.
@@ -51,14 +58,16 @@ func NewHandler(store Store, opts *Options) http.Handler {
 	if chain.RenderError == nil {
 		chain.RenderError = renderProblem
 	}
-	a := &api{store: store, opts: o}
-	return httpx.Standard(&chain)(httpx.MuxWith(a.routes(), a.notFound))
+	o.Audit = cmp.Or(o.Audit, chain.Log, slog.Default())
+	a := &api{store: store, opts: o, clients: chain.Clients}
+	return openReads(httpx.Standard(&chain)(httpx.MuxWith(a.routes(), a.notFound)))
 }
 
 // api has the handlers of the routes.
 type api struct {
-	store Store
-	opts  Options
+	store   Store
+	opts    Options
+	clients *httpx.Clients
 }
 
 func (a *api) routes() *http.ServeMux {
@@ -68,10 +77,16 @@ func (a *api) routes() *http.ServeMux {
 			"GET %/servers":                           a.list,
 			"GET %/servers/{name}/versions":           a.versions,
 			"GET %/servers/{name}/versions/{version}": a.get,
-			"POST %/publish":                          a.publish,
-			"GET %/health":                            about(map[string]string{"status": "ok"}),
-			"GET %/ping":                              about(map[string]bool{"pong": true}),
-			"GET %/version":                           about(map[string]string{"version": cmp.Or(a.opts.Version, "unknown")}),
+		} {
+			mux.Handle(strings.Replace(pattern, "%", base, 1), a.reader(handler(f)))
+		}
+		for pattern, f := range map[string]httpx.HandlerFunc{
+			"POST %/publish":       a.publish,
+			"POST %/validate":      a.validate,
+			"POST %/auth/{method}": a.login,
+			"GET %/health":         about(map[string]string{"status": "ok"}),
+			"GET %/ping":           about(map[string]bool{"pong": true}),
+			"GET %/version":        about(map[string]string{"version": cmp.Or(a.opts.Version, "unknown")}),
 		} {
 			mux.Handle(strings.Replace(pattern, "%", base, 1), handler(f))
 		}
@@ -88,15 +103,6 @@ func (a *api) routes() *http.ServeMux {
 		mux.Handle("GET /docs/", docs)
 	}
 	return mux
-}
-
-// notFound handles the paths without a route.
-func (a *api) notFound(w http.ResponseWriter, r *http.Request) {
-	if a.opts.Pages == nil || strings.HasPrefix(r.URL.Path, "/v0.1/") || strings.HasPrefix(r.URL.Path, "/v0/") {
-		httpx.NotFound(w, r)
-		return
-	}
-	a.opts.Pages.ServeHTTP(w, r)
 }
 
 // about returns a handler with a constant response.

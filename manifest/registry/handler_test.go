@@ -25,6 +25,7 @@ import (
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/httpx/apidocs"
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/manifest"
 	"github.com/ashlar-go/ashlar/manifest/registry"
 	"github.com/ashlar-go/ashlar/manifest/registry/registrytest"
 )
@@ -240,10 +241,98 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestOtherOrigins: pages of other origins read everything and change nothing.
+func TestOtherOrigins(t *testing.T) {
+	t.Parallel()
+	store := registry.NewMemStore(nil)
+	require.NoError(t, store.Mirrored(t.Context(), registrytest.Entries(3, 1), nil))
+	c := httpxtest.New(t, handler(t, store))
+	for _, origin := range []string{"vscode-file://vscode-app", "https://other.example", "http://localhost:3000", "null"} {
+		for target, status := range map[string]int{
+			"/v0.1/servers?limit=1": 200, "/v0.1/servers?limit=50&version=latest": 200, "/v0/servers?search=server": 200, "/v0.1/servers?limit=0": 422,
+			"/v0.1/servers/com.example.team000%2Fserver-00000/versions/latest": 200, "/v0/servers/a.b%2Fc/versions": 404, "/v0.1/nowhere": 404,
+		} {
+			w := c.Send("GET", target, nil, "Origin", origin, "Sec-Fetch-Site", "cross-site").Want(status).WantHeader("Access-Control-Allow-Origin", "*")
+			assert.Empty(t, w.Header().Get("Access-Control-Allow-Credentials"))
+			c.Send("OPTIONS", target, nil, "Origin", origin, "Access-Control-Request-Method", "GET", "Access-Control-Request-Headers", "authorization").
+				Want(204).WantHeader("Access-Control-Allow-Origin", "*").WantHeader("Access-Control-Allow-Methods", "GET, OPTIONS").
+				WantHeader("Access-Control-Allow-Headers", "Authorization, Content-Type").WantHeader("Access-Control-Allow-Credentials", "")
+		}
+		for _, request := range []string{"POST /v0.1/publish", "POST /v0.1/validate", "POST /v0/auth/github-at", "PATCH " + status} {
+			method, target, _ := strings.Cut(request, " ")
+			c.Send(method, target, `{}`, "Origin", origin, "Authorization", ann).Want(403).WantHeader("Access-Control-Allow-Origin", "")
+			preflight := c.Send("OPTIONS", target, nil, "Origin", origin, "Access-Control-Request-Method", method)
+			assert.Empty(t, preflight.Header().Get("Access-Control-Allow-Origin"), "%s of %s", request, origin)
+		}
+	}
+}
+
+// TestValidate: a validation has all problems, in the form of the public registry and with positions and fixes.
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	c := httpxtest.New(t, handler(t, registry.NewMemStore(nil)))
+	var result struct {
+		Valid  bool
+		Issues []struct {
+			Type, Path, Message, Severity, Reference, Pointer string
+			Line, Column                                      int
+			Fix                                               *manifest.Edit
+		}
+	}
+	text := strings.Replace(weather("^1.0.0"), `"x-unknown":[1.50]`, `"packages":[{"registryType":"NPM","identifier":"a","transport":{"type":"sse","url":"https://{x}/"}}]`, 1)
+	for _, base := range []string{"/v0", "/v0.1"} {
+		require.NoError(t, json.Unmarshal(c.Send("POST", base+"/validate", text).Want(200).Body.Bytes(), &result))
+		require.False(t, result.Valid)
+		found := map[string]string{}
+		for _, i := range result.Issues {
+			found[i.Path] = i.Severity + " " + i.Type + " " + i.Reference
+			assert.Equal(t, 1, i.Line)
+			assert.Positive(t, i.Column)
+			assert.Equal(t, i.Path != "packages[0].transport.url", i.Fix != nil, i.Path)
+		}
+		assert.Equal(t, "error semantic version-range", found["version"])
+		assert.Equal(t, "warning linter label-case", found["packages[0].registryType"])
+		assert.Equal(t, "error semantic url-variable", found["packages[0].transport.url"])
+	}
+	require.NoError(t, json.Unmarshal(c.Send("POST", "/v0.1/validate", `{"name"`).Want(200).Body.Bytes(), &result))
+	require.False(t, result.Valid)
+	assert.Equal(t, "json", result.Issues[0].Type)
+	require.NoError(t, json.Unmarshal(c.Send("POST", "/v0.1/validate", weather("1.0.0")).Want(200).Body.Bytes(), &result))
+	require.True(t, result.Valid)
+}
+
+// TestPrivate: reads and pages need a token, the rest does not; changes are logged without the token.
+func TestPrivate(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	tokens, err := registry.Tokens(map[string][]string{strings.TrimPrefix(ann, "Bearer "): {"io.github.ann", "com.ann.*"}, "token-of-a-reader": nil})
+	require.NoError(t, err)
+	c := httpxtest.New(t, registry.NewHandler(registry.NewMemStore(nil), &registry.Options{
+		Authorize: tokens, AuthorizeRead: tokens, Audit: slog.New(slog.NewTextHandler(&log, nil)), Pages: http.NotFoundHandler(),
+	}))
+	c.Send("POST", "/v0/publish", weather("1.0.0"), "Authorization", ann).Want(200)
+	c.Send("PATCH", status, `{"status":"deleted"}`, "Authorization", ann).Want(200)
+	c.Send("PATCH", status, `{"status":"active"}`, "Authorization", ann).Want(200)
+	c.Send("POST", "/v0/publish", weather("1.0.0"), "Authorization", ann).Want(409)
+	assert.Equal(t, 3, strings.Count(log.String(), "server=io.github.ann/weather version=1.0.0"), log.String())
+	assert.Contains(t, log.String(), "msg=published")
+	assert.NotContains(t, log.String(), strings.TrimPrefix(ann, "Bearer "))
+	for _, target := range []string{"/v0.1/servers", "/v0/servers?limit=1", versions, versions + "/latest", "/", "/server?name=x"} {
+		c.Send("GET", target, nil).Want(401).WantHeader("Www-Authenticate", "Bearer")
+		c.Send("GET", target, nil, "Authorization", "Bearer wrong").Want(401)
+		require.NotEqual(t, 401, c.Send("GET", target, nil, "Authorization", ann).Code, target)
+	}
+	c.Send("GET", "/v0.1/servers", nil, "Origin", "https://example.com").Want(401).WantHeader("Access-Control-Allow-Origin", "*")
+	c.Send("GET", versions, nil, "Authorization", "Bearer token-of-a-reader").Want(200)
+	c.Send("PATCH", status, `{"status":"deleted"}`, "Authorization", "Bearer token-of-a-reader").Want(403)
+	c.Send("GET", "/v0.1/health", nil).Want(200)
+	c.Send("POST", "/v0.1/validate", weather("1.0.0")).Want(200)
+}
+
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	for _, table := range []map[string][]string{
-		{"short": {"*"}}, {"0123456789abcdef": {}}, {"0123456789abcdef": {"com.*.x"}}, {"0123456789abcdef": {""}}, {"0123456789abcdef": {".*"}}, {"0123456789abcdef": {"a/b/c"}},
+		{"short": {"*"}}, {"0123456789abcdef": {"com.*.x"}}, {"0123456789abcdef": {""}}, {"0123456789abcdef": {".*"}}, {"0123456789abcdef": {"a/b/c"}},
 	} {
 		_, err := registry.Tokens(table)
 		require.Error(t, err, table)
@@ -269,7 +358,7 @@ func TestDocument(t *testing.T) {
 			methods = append(methods, "HEAD")
 		}
 		slices.Sort(methods)
-		target := "/v0.1" + strings.NewReplacer("{serverName}", "a.b%2Fc", "{version}", "1.0.0").Replace(path)
+		target := "/v0.1" + strings.NewReplacer("{serverName}", "a.b%2Fc", "{version}", "1.0.0", "{method}", "github-at").Replace(path)
 		c.Send("OPTIONS", target, nil).Want(405).WantHeader("Allow", strings.Join(methods, ", "))
 	}
 	doc.Servers = openapi3.Servers{{URL: "/v0.1"}, {URL: "/v0"}} // the router can't read relative ones
@@ -291,6 +380,10 @@ func TestDocument(t *testing.T) {
 		{"PATCH " + status, `{"status":"deprecated","statusMessage":"x"}`, 200},
 		{"PUT " + status, `{"status":"deleted"}`, 200},
 		{"PATCH /v0.1/servers/io.github.ann%2Fweather/status", `{"status":"active"}`, 200},
+		{"POST /v0.1/validate", weather("^1.0.0"), 200},
+		{"POST /v0/auth/github-at", `{"github_token":"token-of-ann-0123456789"}`, 200},
+		{"POST /v0/auth/github-at", `{"github_token":"wrong"}`, 401},
+		{"POST /v0/auth/none", `{}`, 400},
 		{"GET /v0.1/health", "", 200},
 		{"GET /v0.1/ping", "", 200},
 		{"GET /v0/version", "", 200},

@@ -47,6 +47,7 @@ func (a *api) publish(w http.ResponseWriter, r *http.Request) error {
 	if err := a.store.Publish(r.Context(), e, Limits{a.opts.MaxVersions, a.opts.MaxServerBytes}); err != nil {
 		return err
 	}
+	a.audit(r, "published", e)
 	return httpx.WriteJSON(w, http.StatusOK, e)
 }
 
@@ -132,7 +133,11 @@ func (a *api) change(r *http.Request, version string) ([]Entry, error) {
 		return nil, err
 	}
 	c.At = a.opts.Now().UTC().Truncate(time.Microsecond)
-	return a.store.SetStatus(r.Context(), name, version, c)
+	changed, err := a.store.SetStatus(r.Context(), name, version, c)
+	for i := range changed {
+		a.audit(r, "status changed", &changed[i])
+	}
+	return changed, err
 }
 
 // parseStatus reads the body of a change of status.

@@ -1,7 +1,10 @@
 package registry
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -20,6 +23,7 @@ var errToken = errors.New("unknown token")
 //	com.example/tool   this server
 //	*                  all servers
 //
+// One without any may only read, where Options.AuthorizeRead requires a token.
 // Tokens have at least 16 characters. They are kept as hashes and compared in constant time.
 func Tokens(table map[string][]string) (func(context.Context, string) ([]string, error), error) {
 	type known struct {
@@ -31,9 +35,6 @@ func Tokens(table map[string][]string) (func(context.Context, string) ([]string,
 		if len(token) < httpx.MinTokenBytes {
 			return nil, fmt.Errorf("a token has %d characters: use at least %d", len(token), httpx.MinTokenBytes)
 		}
-		if len(namespaces) == 0 {
-			return nil, errors.New("a token has no namespaces")
-		}
 		for _, n := range namespaces {
 			if bare := strings.TrimSuffix(n, ".*"); n != "*" && (bare == "" || strings.ContainsAny(bare, "* \t\r\n") || strings.Count(n, "/") > 1) {
 				return nil, fmt.Errorf("invalid namespace %q: write com.example, com.example.*, com.example/server or *", n)
@@ -42,16 +43,14 @@ func Tokens(table map[string][]string) (func(context.Context, string) ([]string,
 		all = append(all, known{httpx.NewSecret(token), namespaces})
 	}
 	return func(_ context.Context, token string) ([]string, error) {
+		err := errToken
 		var found []string
 		for i := range all {
 			if all[i].token.Is(token) {
-				found = all[i].namespaces
+				found, err = all[i].namespaces, nil
 			}
 		}
-		if found == nil {
-			return nil, errToken
-		}
-		return found, nil
+		return found, err
 	}, nil
 }
 
@@ -67,20 +66,35 @@ func mayChange(namespaces []string, name string) bool {
 	return false
 }
 
-// authenticate returns the namespaces of the bearer token of a request.
+// authenticate returns the namespaces of the bearer token of a request that changes something.
 func (a *api) authenticate(r *http.Request) ([]string, error) {
 	if a.opts.Authorize == nil {
 		return nil, httpx.Errorf(http.StatusNotImplemented, "This registry is read-only")
 	}
-	token := strings.TrimSpace(httpx.BearerToken(r.Header.Get("Authorization")))
+	return authenticate(r, a.opts.Authorize)
+}
+
+func authenticate(r *http.Request, authorize func(context.Context, string) ([]string, error)) ([]string, error) {
+	token := bearer(r)
 	if token == "" {
 		return nil, unauthorized("The token is missing: send Authorization: Bearer TOKEN")
 	}
-	namespaces, err := a.opts.Authorize(r.Context(), token)
+	namespaces, err := authorize(r.Context(), token)
 	if errors.Is(err, errToken) {
 		return nil, unauthorized("The token is invalid or has expired")
 	}
 	return namespaces, err
+}
+
+func bearer(r *http.Request) string {
+	return strings.TrimSpace(httpx.BearerToken(r.Header.Get("Authorization")))
+}
+
+// audit logs a change that was made.
+func (a *api) audit(r *http.Request, what string, e *Entry) {
+	hash := sha256.Sum256([]byte(bearer(r)))
+	a.opts.Audit.InfoContext(r.Context(), what, "server", e.Name, "version", e.Version, "status", e.State.Status,
+		"token", hex.EncodeToString(hash[:4]), "client", a.clients.Addr(r), "request_id", httpx.RequestIDFrom(r.Context()))
 }
 
 func unauthorized(message string) error {
@@ -88,5 +102,5 @@ func unauthorized(message string) error {
 }
 
 func forbidden(namespaces []string, name string) error {
-	return httpx.Errorf(http.StatusForbidden, "The token may not change %.200q: it is for %.500s", name, strings.Join(namespaces, ", "))
+	return httpx.Errorf(http.StatusForbidden, "The token may not change %.200q: it is for %.500s", name, cmp.Or(strings.Join(namespaces, ", "), "reading only"))
 }

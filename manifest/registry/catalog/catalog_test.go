@@ -105,6 +105,10 @@ func TestBesideAPI(t *testing.T) {
 		{"GET", "/v0.1/nowhere", "application/problem+json", "", 404},
 		{"GET", "/v0/nowhere", "application/problem+json", "", 404},
 		{"PUT", "/v0.1/servers", "application/problem+json", "GET, HEAD", 405},
+		{"GET", "/servers", "application/problem+json", "", 404},
+		{"GET", "/servers/a.b%2Fc/versions", "application/problem+json", "", 404},
+		{"POST", "/publish", "application/problem+json", "", 404},
+		{"GET", "/v0.1", "application/problem+json", "", 404},
 		{"GET", "/nowhere", "text/html; charset=utf-8", "", 404},
 		{"GET", "/", "text/html; charset=utf-8", "", 200},
 	} {
@@ -113,5 +117,8 @@ func TestBesideAPI(t *testing.T) {
 		assert.Equal(t, c.status, w.Code, c.path)
 		assert.Equal(t, c.contentType, w.Header().Get("Content-Type"), c.path)
 		assert.Equal(t, c.allow, w.Header().Get("Allow"), c.path)
+		if c.status == 404 && c.contentType == "application/problem+json" {
+			assert.Contains(t, w.Body.String(), "/v0.1/", c.path)
+		}
 	}
 }

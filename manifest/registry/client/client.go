@@ -25,7 +25,8 @@ import (
 type Options struct {
 	// HTTP sends the requests. Default: a client with a timeout of a minute for each request.
 	HTTP *http.Client
-	// Token is the bearer token for publishing. It is sent to the registry only. Default: none.
+	// Token is the bearer token for publishing, and for reading a registry that requires one. It is sent to the
+	// registry only. Default: none.
 	Token string
 	// Attempts is the maximum number of attempts of a request. Default: 5.
 	Attempts int
@@ -45,7 +46,8 @@ type Client struct {
 	wait backoff.Backoff
 }
 
-// New returns a client of the registry at a URL, which may end with the version of the API, v0.1 or v0. opts may be nil.
+// New returns a client of the registry at a URL, which may end with the version of the API, v0.1 or v0,
+// and with /servers. opts may be nil.
 func New(address string, opts *Options) (*Client, error) {
 	o := *cmp.Or(opts, &Options{})
 	o.HTTP = cmp.Or(o.HTTP, &http.Client{Timeout: time.Minute})
@@ -57,8 +59,8 @@ func New(address string, opts *Options) (*Client, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
 		return nil, fmt.Errorf("invalid registry %s: write https:// and a host, without user and query", jsonpos.Quote(address))
 	}
-	base := strings.TrimRight(u.String(), "/")
-	if !strings.HasSuffix(u.Path, "/v0") && !strings.HasSuffix(base, "/v0.1") {
+	base := strings.TrimRight(strings.TrimSuffix(strings.TrimRight(u.String(), "/"), "/servers"), "/")
+	if !strings.HasSuffix(base, "/v0") && !strings.HasSuffix(base, "/v0.1") {
 		base += "/v0.1"
 	}
 	return &Client{base: base, opts: o, wait: backoff.Backoff{Initial: 500 * time.Millisecond, Max: min(30*time.Second, o.MaxWait), Jitter: 0.25}}, nil
@@ -282,7 +284,7 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) (da
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	if c.opts.Token != "" && method != http.MethodGet {
+	if c.opts.Token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.opts.Token)
 	}
 	response, err := c.opts.HTTP.Do(r) // #nosec G704 -- the caller chooses the registry
