@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unsafe"
 )
 
 // CompileOptions configure Compile.
@@ -16,6 +17,9 @@ type CompileOptions struct {
 	CalendarMonths bool
 	// Fields describes the rules, for those who show them. Default: Fields().
 	Fields []Field
+	// Previous is a Ruleset whose domains are taken over as far as their Rules are the same slices, so that only
+	// the others are compiled. It has no effect if its CalendarMonths differ. Default: all are compiled.
+	Previous *Ruleset
 }
 
 // MaxDepth is the largest nesting depth of rules.
@@ -32,15 +36,17 @@ const MaxFaults = 10_000
 // [Ruleset.Source]), which must not be modified afterwards.
 func Compile(domains []Domain, opts *CompileOptions) (*Ruleset, error) {
 	opts = cmp.Or(opts, &CompileOptions{})
-	c := &compiler{rules: &Ruleset{domains: make(map[string]*domain), plans: make(map[string]*keyPlan), fields: opts.Fields, source: domains, months: opts.CalendarMonths}}
+	c := &compiler{rules: &Ruleset{domains: make(map[string]*placed), fields: opts.Fields, source: domains, months: opts.CalendarMonths}}
 	if c.rules.fields == nil {
 		c.rules.fields = Fields()
 	}
 	for _, d := range c.drafts(domains, opts.MergeDomains) {
-		c.rules.only = d.domain
-		c.rules.domains[d.name] = d.domain
-		d.domain.top = c.level(d, d.inputs, nil, d.name)
-		d.warnNames(c)
+		c.rules.only = &placed{d.domain, len(c.rules.limits)}
+		c.rules.domains[d.name] = c.rules.only
+		if opts.Previous == nil || !c.reuse(d, opts.Previous) {
+			c.compile(d)
+		}
+		c.rules.limits = append(c.rules.limits, c.rules.only.limits...)
 	}
 	if len(c.faults) > 0 {
 		sortFaults(c.faults)
@@ -51,6 +57,38 @@ func Compile(domains []Domain, opts *CompileOptions) (*Ruleset, error) {
 	}
 	sortFaults(c.rules.warnings)
 	return c.rules, nil
+}
+
+// compile compiles a domain.
+func (c *compiler) compile(d *draft) {
+	start := len(c.rules.warnings)
+	d.plans = make(map[string]*keyPlan)
+	d.top = c.level(d, d.inputs, nil, d.name)
+	d.warnNames(c)
+	d.warnings = slices.Clone(c.rules.warnings[start:])
+}
+
+// reuse takes a domain over from a Ruleset, if it was compiled from the same rules.
+func (c *compiler) reuse(d *draft, from *Ruleset) bool {
+	old := from.domain(d.name)
+	if old == nil || from.months != c.rules.months || !slices.EqualFunc(old.inputs, d.inputs, func(a, b input) bool {
+		return len(a.rules) == len(b.rules) && unsafe.SliceData(a.rules) == unsafe.SliceData(b.rules)
+	}) {
+		return false
+	}
+	now := make(map[int]int) // the number of each source
+	for i, in := range old.inputs {
+		now[in.Source] = d.inputs[i].Source
+	}
+	for _, w := range old.warnings[:min(len(old.warnings), MaxFaults-len(c.rules.warnings))] {
+		moved := *w
+		if moved.Source = now[w.Source]; w.Other != nil {
+			moved.Other = &Position{Source: now[w.Other.Source], Path: w.Other.Path}
+		}
+		c.rules.warnings = append(c.rules.warnings, &moved)
+	}
+	c.rules.only.domain = old.domain
+	return true
 }
 
 // sortFaults sorts in the order of the input.
@@ -69,8 +107,8 @@ type compiler struct {
 // draft is a domain that is being compiled.
 type draft struct {
 	*domain
-	inputs []input      // several if domains are merged
-	limits []*draftRule // those with a limit, in order
+	limited []*draftRule        // those with a limit, in order
+	plans   map[string]*keyPlan // by keyPlan.id
 }
 
 // input holds rules of a level and the position of the rule or domain that has them.
@@ -104,7 +142,7 @@ func (c *compiler) drafts(domains []Domain, merge bool) (all []*draft) {
 		if d != nil && name != "" {
 			c.fault(in.rulePosition, "domain", "duplicate domain '%s' in config file", name).Other = &d.inputs[0].Position
 		}
-		next := &draft{domain: &domain{name: name}, inputs: []input{in}}
+		next := &draft{domain: &domain{name: name, inputs: []input{in}}}
 		if d == nil {
 			first[name] = next
 		}
@@ -151,7 +189,7 @@ func (c *compiler) level(d *draft, inputs []input, above []pathRule, parent stri
 		for i := range in.rules {
 			r, p := &in.rules[i], in.rulePosition
 			p.Path = append(slices.Clone(in.Path), i)
-			dr := &draftRule{p, r, &node{value: r.Value, limit: &limit{rule: r.alone()}}}
+			dr := &draftRule{p, r, &node{value: r.Value, limit: &limit{rule: r}}}
 			key := joinValue(r.Key, r.Value)
 			if r.Key == "" {
 				c.fault(p, "key", "descriptor has empty key")
@@ -199,7 +237,7 @@ func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []pathRule) {
 	r, in, n, l := dr.rule, dr.rule.Limit, dr.node, dr.node.limit
 	l.domain, l.path = d.name, path
 	d.replaces = d.replaces || len(in.Replaces) > 0
-	n.limited, n.id, n.named = true, int32(len(rs.limits)), in.Name != ""
+	n.limited, n.id, n.named = true, int32(len(d.limits)), in.Name != ""
 	n.requests, n.unit, n.unlimited, n.lease = in.RequestsPerUnit, in.Unit, in.Unlimited, in.Lease
 	if !in.Unlimited {
 		l.period, _ = newPeriod(in, rs.months) // checkLimit reports the error
@@ -214,11 +252,24 @@ func (d *draft) addLimit(rs *Ruleset, dr *draftRule, path []pathRule) {
 	if !n.perRequest && !n.unlimited {
 		l.metric = string(l.appendMetric(nil, make([]Entry, len(path)), false))
 	}
-	n.plan = rs.plan(newKeyPlan(d.name, path))
+	n.plan = d.plan(newKeyPlan(d.name, path))
 	n.plain = n.plan != nil && !n.unlimited && (n.charging || !n.periodic) && !n.candidate && !n.perRequest && !in.Reservations
 	n.fixed = !slices.ContainsFunc(path, func(p pathRule) bool { return isGlob(p.key) || p.value == "" || isGlob(p.value) && !p.shared })
-	rs.limits = append(rs.limits, l)
-	d.limits = append(d.limits, dr)
+	d.limits = append(d.limits, l)
+	d.limited = append(d.limited, dr)
+}
+
+// plan returns the same plan for limits whose keys are made in the same way.
+func (d *draft) plan(p *keyPlan) *keyPlan {
+	if p == nil {
+		return nil
+	}
+	id := p.id()
+	if same := d.plans[id]; same != nil {
+		return same
+	}
+	d.plans[id] = p
+	return p
 }
 
 // newLevel indexes rules.

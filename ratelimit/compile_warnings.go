@@ -8,7 +8,7 @@ import (
 // warnNames warns of names that replace nothing, or that several limits have.
 func (d *draft) warnNames(c *compiler) {
 	first := make(map[string]*draftRule)
-	for _, r := range d.limits {
+	for _, r := range d.limited {
 		name := r.rule.Limit.Name
 		if name == "" {
 			continue
@@ -19,7 +19,7 @@ func (d *draft) warnNames(c *compiler) {
 		}
 		first[name] = r
 	}
-	for _, r := range d.limits {
+	for _, r := range d.limited {
 		for i, name := range r.rule.Limit.Replaces {
 			if f := first[name]; f == nil {
 				c.warn(r.at, replacesField(i), "unknown limit name in replaces: '%s'", name)

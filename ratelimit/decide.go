@@ -24,8 +24,10 @@ func (e *Engine) match(u *inUse, r *Request, d *Decision) bool {
 			c.rule = dom.match(desc.Entries, &w.text)
 		}
 	}
-	if dom != nil && dom.replaces {
-		w.replace()
+	if dom != nil {
+		if w.first = dom.first; dom.replaces {
+			w.replace()
+		}
 	}
 	return dom != nil
 }
@@ -140,7 +142,7 @@ func (e *Engine) applyRule(u *inUse, domain string, entries []Entry, c *check, w
 		c.stats = e.limits.limit(domain, w.text)
 		c.stats.setLimit(n.requests)
 	default:
-		c.stats = u.stats[n.id]
+		c.stats = u.stats[w.first+int(n.id)]
 	}
 	window := c.window.text[e.keys]
 	if n.charging {
@@ -477,6 +479,7 @@ func (e *Engine) DecideInto(ctx context.Context, r *Request, d *Decision) error 
 	if u != nil && len(r.Descriptors) == 1 && r.Descriptors[0].Limit == nil {
 		if dom := u.rules.domain(r.Domain); dom != nil {
 			desc := &r.Descriptors[0]
+			d.work.first = dom.first
 			return e.decideBy(ctx, u, r, d, dom.match(desc.Entries, &d.work.text), hitsOf(r, desc))
 		}
 	}

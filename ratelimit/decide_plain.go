@@ -34,9 +34,9 @@ func (e *Engine) decidePlain(ctx context.Context, u *inUse, r *Request, d *Decis
 		switch {
 		case e.limits == nil || err != nil:
 		case h.Count <= nearLimit(n.requests, e.ratio):
-			u.stats[n.id].stripe(w.stripe).passed.Add(hits)
+			u.stats[w.first+int(n.id)].stripe(w.stripe).passed.Add(hits)
 		default:
-			stats := u.stats[n.id].stripe(w.stripe)
+			stats := u.stats[w.first+int(n.id)].stripe(w.stripe)
 			stats.total.Add(hits)
 			stats.add(countsOf(n.requests, e.ratio, hits, h.Count), n.shadow)
 		}
@@ -78,7 +78,7 @@ func (e *Engine) chargePlain(ctx context.Context, u *inUse, r *Request, d *Decis
 		s.UnitMultiplier = n.limit.period.multiplier
 	}
 	if e.limits != nil {
-		stats := u.stats[n.id].stripe(w.stripe)
+		stats := u.stats[w.first+int(n.id)].stripe(w.stripe)
 		if counts := l.counts(charge, hits, report.remaining, e.ratio); counts.WithinLimit == hits && counts.NearLimit == 0 {
 			stats.passed.Add(hits)
 		} else {

@@ -12,6 +12,7 @@ type workspace struct {
 	ahead     int64    // by how much that is ahead of the clock: see maxAhead
 	ttl       int64    // of reservations, in microseconds; 0 for hits that are not reserved
 	engine    *Engine
+	first     int             // the index of the first limit of the domain in Ruleset.limits
 	permits   bool            // permits are held under limits of Concurrency, for Release
 	keys      []byte          // all counter keys, one after the other
 	text      []byte          // scratch for statistics keys and patterns
@@ -71,7 +72,7 @@ func (d *Decision) reset(e *Engine, n int) {
 		w.stripe, w.hasStripe = e.stripes.Add(1), true
 		w.draw = w.stripe * 2654435769
 	}
-	d.Code = Unknown
+	d.Code, w.first = Unknown, 0
 	if d.Metadata != nil {
 		d.Metadata = nil
 	}

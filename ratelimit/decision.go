@@ -229,7 +229,7 @@ func (d *Decision) Applied(i int) (limit int, hit *Hit) {
 	c := &d.work.checks[i]
 	limit = -1
 	if c.rule != nil {
-		limit = int(c.rule.id)
+		limit = d.work.first + int(c.rule.id)
 	}
 	if c.live && !c.cached && c.charge == nil {
 		hit = &d.work.hits[c.store][c.hit]

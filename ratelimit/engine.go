@@ -237,7 +237,7 @@ func (e *Engine) Use(rules *Ruleset) error {
 	defer e.useMu.Unlock()
 	var u *inUse
 	if rules != nil {
-		u = &inUse{rules: rules, stats: e.statsOf(rules)}
+		u = &inUse{rules: rules, stats: e.statsOf(rules, e.inUse.Load())}
 		if slices.ContainsFunc(rules.limits, func(l *limit) bool { return l.charge != nil && l.charge.reserves }) {
 			e.reserve.Store(true)
 		}
@@ -245,41 +245,67 @@ func (e *Engine) Use(rules *Ruleset) error {
 			u.top = e.top.topOf(rules, e.inUse.Load())
 		}
 	}
-	e.release(e.inUse.Swap(u))
+	e.release(e.inUse.Swap(u), rules)
 	if e.limits != nil {
 		e.limits.keepDomains(rules)
 	}
 	return nil
 }
 
+// kept returns a domain as it is in rules, if those have the same one. The rules may be nil.
+func (d *domain) kept(rules *Ruleset) *placed {
+	if rules != nil {
+		if p := rules.domains[d.name]; p != nil && p.domain == d {
+			return p
+		}
+	}
+	return nil
+}
+
 // statsOf returns the counters of all limits whose statistics key is fixed.
-func (e *Engine) statsOf(rules *Ruleset) []*LimitStats {
+func (e *Engine) statsOf(rules *Ruleset, old *inUse) []*LimitStats {
 	if e.opts.Stats == nil {
 		return nil
 	}
-	stats := make([]*LimitStats, len(rules.limits))
-	for i, l := range rules.limits {
-		if metric := l.fixedMetric(e.opts.SanitizeMetricDots); metric != "" {
-			stats[i] = e.opts.Stats.Limit(metric)
-			stats[i].setLimit(l.rule.Limit.RequestsPerUnit)
-			if l.rule.Limit.Candidate != nil {
-				stats[i].openCandidate()
+	var before *Ruleset
+	if old != nil {
+		before = old.rules
+	}
+	all := make([]*LimitStats, len(rules.limits))
+	for _, p := range rules.domains {
+		stats := all[p.first:]
+		if q := p.kept(before); q != nil {
+			copy(stats, old.stats[q.first:q.first+len(q.limits)])
+			continue
+		}
+		for i, l := range p.limits {
+			if metric := l.fixedMetric(e.opts.SanitizeMetricDots); metric != "" {
+				stats[i] = e.opts.Stats.Limit(metric)
+				stats[i].setLimit(l.rule.Limit.RequestsPerUnit)
+				if l.rule.Limit.Candidate != nil {
+					stats[i].openCandidate()
+				}
 			}
 		}
 	}
-	return stats
+	return all
 }
 
-// release releases the counters of old rules. It is called after statsOf has requested
-// those of the new rules, so that counters that both use are in use all the time.
-func (e *Engine) release(old *inUse) {
+// release releases the counters of old rules that the new ones, which may be nil, do not have. It is called after statsOf
+// has requested those of the new rules, so that counters that both use are in use all the time.
+func (e *Engine) release(old *inUse, rules *Ruleset) {
 	r, ok := e.opts.Stats.(ExtendedStats)
 	if !ok || old == nil {
 		return
 	}
-	for _, l := range old.rules.limits {
-		if metric := l.fixedMetric(e.opts.SanitizeMetricDots); metric != "" {
-			r.Release(metric)
+	for _, p := range old.rules.domains {
+		if p.kept(rules) != nil {
+			continue
+		}
+		for _, l := range p.limits {
+			if metric := l.fixedMetric(e.opts.SanitizeMetricDots); metric != "" {
+				r.Release(metric)
+			}
 		}
 	}
 }

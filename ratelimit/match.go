@@ -9,42 +9,38 @@ import (
 // Ruleset is the result of [Compile]: validated, immutable and indexed for matching. Any
 // number of engines may share it.
 type Ruleset struct {
-	domains  map[string]*domain
-	only     *domain             // if there is just one
-	limits   []*limit            // by limit.id
-	plans    map[string]*keyPlan // by keyPlan.id
+	domains  map[string]*placed
+	only     *placed  // if there is just one
+	limits   []*limit // those of the domains, one after the other
 	warnings []*Fault
 	fields   []Field
 	source   []Domain
 	months   bool // CompileOptions.CalendarMonths
 }
 
+// domain is a compiled domain. Rulesets that are compiled one after the other share those that stay the same.
 type domain struct {
 	name string
 	top  *level
 	// replaces reports that some limit replaces another.
 	replaces bool
+	limits   []*limit // by node.id
+	inputs   []input  // what it was compiled from
+	warnings []*Fault // by the positions of inputs
+}
+
+// placed is a domain of a Ruleset.
+type placed struct {
+	*domain
+	first int // the index of its first limit in Ruleset.limits
 }
 
 // domain returns nil for one that is not configured.
-func (r *Ruleset) domain(name string) *domain {
+func (r *Ruleset) domain(name string) *placed {
 	if d := r.only; d != nil && d.name == name {
 		return d
 	}
 	return r.domains[name]
-}
-
-// plan returns the same plan for limits whose keys are made in the same way.
-func (r *Ruleset) plan(p *keyPlan) *keyPlan {
-	if p == nil {
-		return nil
-	}
-	id := p.id()
-	if same := r.plans[id]; same != nil {
-		return same
-	}
-	r.plans[id] = p
-	return p
 }
 
 // Len returns the number of domains.
@@ -66,7 +62,7 @@ type node struct {
 	limit *limit   // the rest
 	plan  *keyPlan // of the limit's counter keys; nil where keys of entries are patterns
 
-	id       int32 // of the limit: its index in Ruleset.limits
+	id       int32 // of the limit: its index in domain.limits
 	requests uint32
 	unit     Unit
 	// Properties of the limit and the rule. limited reports whether there is a limit.
@@ -92,7 +88,7 @@ type node struct {
 
 // limit holds the rarely used part of a rule. Without a limit, only rule is set.
 type limit struct {
-	rule      Rule // as configured, without the nested rules
+	rule      *Rule // as configured
 	domain    string
 	metric    string       // the statistics key, sanitised; empty if there is none or it depends on the request
 	path      []pathRule   // from the top to the rule itself

@@ -135,7 +135,7 @@ func (k *topKeys) add(u *inUse, c *check, w *workspace, r *Request, i int, over 
 	k.sampled()
 	id := len(u.top) - 1
 	if c.rule != nil {
-		id = int(c.rule.id)
+		id = w.first + int(c.rule.id)
 	}
 	if u.top[id] == nil {
 		u.top[id] = new(ruleTop)
@@ -381,20 +381,30 @@ func (t *topSlot) view(fromRequest bool, spread float64) KeyCount {
 func (k *topKeys) topOf(rules *Ruleset, old *inUse) []*ruleTop {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	known := make(map[string]*ruleTop)
+	known := make(map[string]*ruleTop) // of domains that have changed
 	k.slots = 0
 	top := make([]*ruleTop, len(rules.limits)+1)
 	if old != nil {
-		for i, l := range old.rules.limits {
-			if old.top[i] != nil {
-				known[l.topName()] = old.top[i]
+		for _, p := range old.rules.domains {
+			before := old.top[p.first : p.first+len(p.limits)]
+			if now := p.kept(rules); now != nil {
+				copy(top[now.first:], before)
+				continue
+			}
+			for i, l := range p.limits {
+				if before[i] != nil {
+					known[l.topName()] = before[i]
+				}
 			}
 		}
 		top[len(top)-1] = old.top[len(old.top)-1]
 	}
-	for i, l := range rules.limits {
-		if len(known) > 0 {
-			top[i] = known[l.topName()]
+	for _, p := range rules.domains {
+		if len(known) == 0 || p.kept(old.rules) != nil {
+			continue
+		}
+		for i, l := range p.limits {
+			top[p.first+i] = known[l.topName()]
 		}
 	}
 	for _, t := range top {

@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"io/fs"
 	"slices"
@@ -40,6 +41,9 @@ type Options struct {
 	// IgnoreDotFiles skips files and directories whose name begins with a dot
 	// (RUNTIME_IGNOREDOTFILES).
 	IgnoreDotFiles bool
+	// Previous is a Config that was made with the same options. Files that it has with the same content are not decoded
+	// again, and domains of which all files are the same not compiled. Default: all are.
+	Previous *Config
 }
 
 func (o *Options) withDefaults() Options {
@@ -63,6 +67,26 @@ type Config struct {
 	Ignored []string
 	// Warnings report likely mistakes, in the order of Faults.
 	Warnings []*Fault
+
+	documents map[string]*document // by File.Name; the last of one name
+	options   Options
+}
+
+// document returns a file decoded, as it was decoded before if it is the same.
+func (c *Config) document(f File) *document {
+	sum := sha256.Sum256(f.Data)
+	if p := c.options.Previous; p != nil {
+		if doc := p.documents[f.Name]; doc != nil && doc.sum == sum && doc.file == cmp.Or(f.Path, f.Name) {
+			same := *doc
+			return &same
+		}
+	}
+	doc := decodeFile(f, &c.options)
+	doc.sum = sum
+	if len(doc.faults) == 0 { // the nodes of a file take many times the memory of its rules
+		doc.root = nil
+	}
+	return doc
 }
 
 // Parse decodes and compiles files, in the order of their names. The error is
@@ -72,8 +96,12 @@ func Parse(files []File, opts *Options) (*Config, error) {
 	files = slices.SortedFunc(slices.Values(files), func(a, b File) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), bytes.Compare(a.Data, b.Data))
 	})
-	var c Config
+	if p := o.Previous; p != nil && (p.options.MergeDomains != o.MergeDomains || p.options.CalendarMonths != o.CalendarMonths) {
+		o.Previous = nil
+	}
+	c := Config{documents: make(map[string]*document, len(files)), options: o}
 	var docs []*document
+	var contents [][]byte
 	var faults []*Fault
 	for _, f := range files {
 		if f.Err != nil {
@@ -84,11 +112,12 @@ func Parse(files []File, opts *Options) (*Config, error) {
 			faults = append(faults, &Fault{File: oneLine(cmp.Or(f.Path, f.Name)), Reason: oneLine(reason), Cause: f.Err})
 			continue
 		}
-		doc := decodeFile(f, &o)
+		doc := c.document(f)
 		faults = append(faults, doc.faults...)
 		c.Warnings = append(c.Warnings, doc.warnings...)
 		if doc.ok {
-			docs = append(docs, doc)
+			docs, contents = append(docs, doc), append(contents, f.Data)
+			c.documents[f.Name] = doc
 			c.Files = append(c.Files, doc.file)
 			c.Domains = append(c.Domains, doc.domain)
 		}
@@ -96,13 +125,20 @@ func Parse(files []File, opts *Options) (*Config, error) {
 	// What Compile reports of a field that has a fault already would only repeat that.
 	position := func(at ratelimit.Position, field string) *Fault {
 		doc := docs[at.Source]
+		if doc.root == nil {
+			doc.root = decodeFile(File{Name: doc.file, Data: contents[at.Source]}, &o).root
+		}
 		p := doc.root.find(at.Path, field)
 		if p.faulty {
 			return nil
 		}
 		return &Fault{File: doc.file, Line: p.at.Line, Column: p.at.Column}
 	}
-	rules, err := ratelimit.Compile(c.Domains, &ratelimit.CompileOptions{MergeDomains: o.MergeDomains, CalendarMonths: o.CalendarMonths, Fields: o.Fields})
+	compile := &ratelimit.CompileOptions{MergeDomains: o.MergeDomains, CalendarMonths: o.CalendarMonths, Fields: o.Fields}
+	if o.Previous != nil {
+		compile.Previous = o.Previous.Ruleset
+	}
+	rules, err := ratelimit.Compile(c.Domains, compile)
 	if compiled, ok := errors.AsType[ratelimit.Faults](err); ok {
 		faults = append(faults, Translate(compiled, position)...)
 	} else if err != nil {
@@ -113,5 +149,6 @@ func Parse(files []File, opts *Options) (*Config, error) {
 	}
 	c.Ruleset = rules
 	c.Warnings = sortFaults(append(c.Warnings, Translate(rules.Warnings(), position)...))
+	c.options.Previous = nil
 	return &c, nil
 }

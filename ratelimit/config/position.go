@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,8 +16,9 @@ type document struct {
 	file             string
 	faults, warnings []*Fault
 	domain           ratelimit.Domain
-	root             *value // that domain was decoded from
+	root             *value // that domain was decoded from; nil until a warning or a fault needs the position of a field
 	ok               bool   // domain is worth compiling
+	sum              [sha256.Size]byte
 }
 
 func (doc *document) fault(at yamltree.Pos, format string, args ...any) {

@@ -57,12 +57,15 @@ func Watch(ctx context.Context, dir Dir, opts *WatchOptions, loaded func(*Config
 		// Directories other than the root's parent are watched only while everything in them counts.
 		o.Only = func(dir, name string) bool { return dir != w.parent || name == w.name || name == "..data" }
 	}
+	load := w.opts.Load.withDefaults()
 	err = watch.Dirs(ctx, w.find, o, func() {
-		if c, err := LoadDir(dir, w.opts.Load); err != nil {
+		c, err := LoadDir(dir, &load)
+		if err != nil {
 			failed(err)
-		} else {
-			loaded(c)
+			return
 		}
+		load.Previous = c
+		loaded(c)
 	})
 	if err != nil {
 		return fmt.Errorf("configuration files: %w", err)

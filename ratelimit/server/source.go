@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"github.com/ashlar-go/ashlar/internal/ratelimit/settings"
@@ -53,7 +54,10 @@ func (s *Server) use(rules *ratelimit.Ruleset, warnings []*config.Fault, attrs .
 	s.loadSuccess.Add(1)
 	s.loadOK.Set(1)
 	s.reportConfig(rules.Len() > 0, fmt.Sprintf("%d domains loaded", rules.Len()))
-	s.once.Do(func() { close(s.configured) })
+	s.once.Do(func() {
+		close(s.configured)
+		debug.FreeOSMemory() // of what decoding the first rules took, which may be many
+	})
 	return nil
 }
 

@@ -16,24 +16,38 @@ var limitSuffixes = [...]string{
 	".total_negative_hits",
 }
 
-// limit holds the counters of one statistics key and their names.
+// limitNames are the names of the statistics of one limit.
+type limitNames [len(limitSuffixes)]string
+
+// limit holds the counters of one statistics key.
 type limit struct {
 	stats    *ratelimit.LimitStats
 	key      string
-	names    [len(limitSuffixes)]string
-	gauge    string       // the name of the configured limit
-	uses     atomic.Int64 // calls of Limit that were not released; changed with the lock of the registry
-	released time.Time    // when uses has become 0
+	names    atomic.Pointer[limitNames] // nil until something is counted: most of many limits never count
+	uses     atomic.Int64               // calls of Limit that were not released; changed with the lock of the registry
+	released time.Time                  // when uses has become 0
 }
 
-// read passes the statistics of the limit to a Reader.
-func (l *limit) read(to Reader) {
+// read passes the statistics of the limit to a Reader, or those that are not zero.
+func (l *limit) read(to Reader, zeros bool) {
 	c := l.stats.Load()
+	names := l.names.Load()
+	if names == nil && (zeros || c != ratelimit.LimitCounts{}) {
+		names = new(limitNames)
+		for i, suffix := range limitSuffixes {
+			names[i] = LimitPrefix + l.key + suffix
+		}
+		if c != (ratelimit.LimitCounts{}) {
+			l.names.Store(names)
+		}
+	}
 	for i, n := range [...]uint64{c.TotalHits, c.OverLimit, c.NearLimit, c.OverLimitWithLocalCache, c.WithinLimit, c.ShadowMode, c.TotalNegativeHits} {
-		to.Counter(l.names[i], n)
+		if zeros || n > 0 {
+			to.Counter(names[i], n)
+		}
 	}
 	if n, ok := l.stats.Limit(); ok && l.uses.Load() > 0 {
-		to.Gauge(l.gauge, uint64(n))
+		to.Gauge(LimitPrefix+l.key+".limit", uint64(n))
 	}
 	if candidate := l.stats.Candidate(); candidate != nil { // few limits have one, so its names are not kept
 		c, name := candidate.Load(), LimitPrefix+l.key
@@ -49,10 +63,7 @@ func (r *Registry) Limit(key string) *ratelimit.LimitStats {
 	defer r.mu.Unlock()
 	l := r.limits[key]
 	if l == nil {
-		l = &limit{stats: ratelimit.NewLimitStats(), key: key, gauge: LimitPrefix + key + ".limit"}
-		for i, suffix := range limitSuffixes {
-			l.names[i] = LimitPrefix + key + suffix
-		}
+		l = &limit{stats: ratelimit.NewLimitStats(), key: key}
 		r.limits[key] = l
 	}
 	l.uses.Add(1)

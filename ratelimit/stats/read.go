@@ -29,14 +29,19 @@ func (r *Registry) Source(read func(Reader)) {
 
 // Read passes all counters and gauges to a Reader, zeros included, in no particular
 // order. The registry is not locked meanwhile, so a slow Reader does not delay counting.
-func (r *Registry) Read(to Reader) {
+func (r *Registry) Read(to Reader) { r.read(to, true) }
+
+// ReadCounted is Read without the counters of limits that are zero, which nearly all of many thousands are.
+func (r *Registry) ReadCounted(to Reader) { r.read(to, false) }
+
+func (r *Registry) read(to Reader, zeros bool) {
 	r.mu.Lock()
 	r.forget(r.now())
 	limits := slices.Collect(maps.Values(r.limits))
 	sources := slices.Clip(r.sources)
 	r.mu.Unlock()
 	for _, l := range limits {
-		l.read(to)
+		l.read(to, zeros)
 	}
 	r.counters.Range(func(name, counter any) bool {
 		to.Counter(name.(string), counter.(*ratelimit.Counter).Load())

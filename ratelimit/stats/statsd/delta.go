@@ -115,7 +115,7 @@ func (d *deltas) addTimers() {
 // read updates all statistics.
 func (d *deltas) read() {
 	d.round++
-	d.registry.Read(d)
+	d.registry.ReadCounted(d)
 	d.addTimers()
 	d.forget()
 }
