@@ -140,6 +140,7 @@ func (d *dialer) connect(ctx context.Context, addr string) (*circuit.Conn, error
 	if err != nil {
 		return nil, fmt.Errorf("connecting to %s: %w", addr, err)
 	}
+	c.Conn = &boundedConn{Conn: c.Conn}
 	return c, nil
 }
 
