@@ -132,6 +132,8 @@ func (f *CustomField) ValidateIn(ctx context.Context, tx records.Tx, before reco
 		if err := f.validateFixed(old); err != nil {
 			return err
 		}
+	} else if schema.Reserved(r, f.Name) {
+		return refuseField("name", records.Wrong("not_allowed", "is a parameter or a member of requests beside fields: use another name"))
 	}
 	err := f.validateSchema(ctx, tx)
 	switch {

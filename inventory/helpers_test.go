@@ -23,9 +23,11 @@ func id(n int) string { return fmt.Sprintf("018f4c2e-7b1a-7c3d-9e4f-%012d", n) }
 func ptr[T any](v T) *T { return &v }
 
 func device(hostname string) *inventory.Device {
-	return &inventory.Device{
+	d := &inventory.Device{
 		Hostname: hostname, IP: "192.0.2.1", Model: "QFX5120", Vendor: "Juniper", OS: "Junos", Status: inventory.DeviceActive,
 	}
+	d.Normalize() // sets its key
+	return d
 }
 
 func location(name string) *inventory.Location {

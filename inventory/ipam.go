@@ -69,7 +69,7 @@ func (r AddressRole) shared() bool {
 // which those without a VRF belong to.
 type VRF struct {
 	records.Base
-	Name        string `json:"name" field:"required,unique,max=100,search,natural,index"`
+	Name        string `json:"name" field:"required,unique=rd?,max=100,search,natural,index"`
 	RD          string `json:"rd" field:"unique,max=50,search"` // the route distinguisher, such as 65000:1
 	Description string `json:"description" field:"max=255,search"`
 }
@@ -99,18 +99,28 @@ type Address struct {
 	DNSName     string        `json:"dns_name" field:"max=253,search,index,alias=dns|fqdn|hostname"`
 	Description string        `json:"description" field:"max=255,search"`
 
-	// Host is the id of the VRF and the address without its prefix length, if no other address may be
-	// equal.
-	Host string `json:"-" field:"hidden,column=host,unique,max=100"`
+	// Host is the id of the VRF, the address without its prefix length, and the interface if other interfaces may
+	// have the address too. Of these, any number may be of no interface.
+	Host string `json:"-" field:"hidden,column=host,unique,max=160"`
 }
 
 // Normalize sets Host.
 func (a *Address) Normalize() {
 	a.Host = ""
-	if host, ok := hostOf(a.Address); ok && !a.Role.shared() {
+	if host, ok := hostOf(a.Address); ok {
 		a.Host = stringOf(a.VRFID) + "/" + host.String()
 	}
+	switch {
+	case !a.Role.shared() || a.Host == "":
+	case a.InterfaceID == nil:
+		a.Host = ""
+	default:
+		a.Host += "/" + *a.InterfaceID
+	}
 }
+
+// Shares reports whether other interfaces may have the address too (records.Namesake).
+func (a *Address) Shares() bool { return a.Role.shared() }
 
 // hostOf returns an address without its prefix length, and false for what is none.
 func hostOf(address string) (netip.Addr, bool) {

@@ -159,6 +159,7 @@ func TestTransactions(t *testing.T) {
 	put(t, s, d, with(2, port(id(1), "x")))
 	changed := records.Clone(d)
 	changed.Hostname, changed.Version = "b", 2
+	changed.Normalize()
 	steps := func(tx records.Tx) error {
 		return errors.Join(tx.Update(ctx, changed, 1), tx.Create(ctx, with(3, device("a"))), tx.Delete(ctx, devices, id(1), 2, nil))
 	}

@@ -25,6 +25,9 @@ type Location struct {
 	ParentID *string      `json:"parent_id" field:"ref=locations:null,alias=region|parent location|within"` // the location that this one is within
 }
 
+// Shares reports whether others may have the name and no site code (records.Namesake).
+func (l *Location) Shares() bool { return l.SiteCode == "" }
+
 // Validate reports a coordinate without the other one.
 func (l *Location) Validate() []records.FieldError {
 	switch {
@@ -39,7 +42,7 @@ func (l *Location) Validate() []records.FieldError {
 // Device is a piece of network equipment.
 type Device struct {
 	records.Base
-	Hostname     string       `json:"hostname" field:"required,unique=location_id?,max=253,search,natural,index,alias=name|device|device name|host|node"`
+	Hostname     string       `json:"hostname" field:"required,max=253,search,natural,index,alias=name|device|device name|host|node"`
 	IP           string       `json:"ip" field:"format=ip,search,index,alias=ip address|address|primary ip|primary address|management ip|mgmt ip"`
 	Model        string       `json:"model" field:"max=100,search,index,counted"`
 	Vendor       string       `json:"vendor" field:"max=100,search,index,counted,alias=manufacturer|make"`
@@ -59,6 +62,8 @@ type Device struct {
 	RackFace     RackFace     `json:"rack_face" field:"alias=face"`                                         // empty: both
 	DeviceTypeID *string      `json:"device_type_id" field:"ref=device-types:null,alias=type|hardware|part"`
 	Tenant       string       `json:"tenant" field:"max=100,counted,alias=customer|owner"`
+
+	HostnameKey string `json:"-" field:"hidden,column=hostname_key,unique=location_id?,max=360"` // see hostname.go
 }
 
 // Interface is a physical or logical port of a device.
@@ -137,6 +142,9 @@ type VLAN struct {
 	SubnetCIDR  string     `json:"subnet_cidr" field:"format=cidr,search,alias=subnet|network|prefix"`
 	GatewayIP   string     `json:"gateway_ip" field:"format=ip,search,alias=gateway|default gateway"`
 }
+
+// Shares reports whether others may have the number (records.Namesake).
+func (v *VLAN) Shares() bool { return v.LocationID == nil }
 
 // Validate reports a gateway outside of the subnet.
 func (v *VLAN) Validate() []records.FieldError {

@@ -35,6 +35,7 @@ func fleet() []records.Record {
 		d.ID, d.CreatedAt, d.Version = id(i+1), at(i), int64(i+1)
 		d.Vendor, d.Status, d.IP = w[1], inventory.DeviceStatus(w[2]), w[3]
 		d.SerialNumber = strings.Trim(w[4], "\x01")
+		d.RackPosition = []string{"R1, U2", "R 9", `a "b`, ""}[i]
 		if w[5] != "\x01" {
 			d.Tags = strings.Split(w[5], ",")
 		}
@@ -58,6 +59,8 @@ func TestFilters(t *testing.T) {
 		"status=ACTIVE":                             "1 3",
 		"status__ne=active":                         "2 4",
 		"status__in=active,offline":                 "1 2 3",
+		`rack_position__in="R1, U2",R%209`:          "1 2",
+		`rack_position__in="R1, U2","a ""b"`:        "1 3",
 		"ip=2001:DB8:0::1":                          "3",
 		"ip__startswith=192.":                       "1 2 4",
 		"hostname__contains=ORE":                    "1 2",

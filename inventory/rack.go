@@ -114,6 +114,9 @@ func (d *Device) ValidateIn(ctx context.Context, tx records.Tx, before records.R
 	if !changed {
 		old = &Device{}
 	}
+	if err := d.validateName(ctx, tx, old); err != nil {
+		return err
+	}
 	if err := d.completeByType(ctx, tx, old); err != nil {
 		return err
 	}

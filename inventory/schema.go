@@ -23,9 +23,12 @@ func NewSchema(parts ...records.Part) (*records.Schema, error) {
 }
 
 // GloballyUniqueHostnames returns the part of [NewSchema] that makes the hostnames of devices
-// unique across all locations. Without it a hostname is unique within its location, and among the
-// devices without one.
+// unique across all locations and tenants. Without it a hostname is unique among the devices of a tenant at a location.
 func GloballyUniqueHostnames() records.Part { return records.UniqueKey("devices", "hostname") }
+
+// CaseSensitiveHostnames returns the part of [NewSchema] that allows hostnames which differ in case only, such as sw1 and
+// SW1, which are one name in DNS and for the comparison with the network. Without it they are duplicates.
+func CaseSensitiveHostnames() records.Part { return records.CaseSensitive("devices", "hostname") }
 
 // Roles returns the part of [NewSchema] that adds roles of the program to those that users may have.
 // What they may do is their scopes, in accounts.Options, or with accounts of the program what the Access of resources and
@@ -54,6 +57,12 @@ func migrations() records.Part {
 			},
 			"postgres": {"ALTER TABLE {prefix}users DROP COLUMN IF EXISTS reset_password"}, // of versions in between
 		}},
+		records.Migration{Version: 9, Statements: map[string][]string{ // the tenant and the case of hostnames, and VRFs by rd
+			"": {
+				"DROP INDEX IF EXISTS {prefix}devices_location_id_hostname_key", "DROP INDEX IF EXISTS {prefix}devices_hostname_without_location_id_key",
+				"DROP INDEX IF EXISTS {prefix}vrfs_name_key",
+			},
+		}, Fill: []string{fillHostnameKeys}},
 	)
 }
 
@@ -64,8 +73,9 @@ func resources() []records.Part {
 	owners := records.Permission{Roles: []string{string(Admin)}, Owner: true}
 	return []records.Part{
 		migrations(),
+		records.Reserve("below", "by", "column", "done", "format", "keys", "resource"), // of lists, exports, summaries and their pages
 		records.Define[Location](records.Definition{
-			Name: "locations", Label: "Location", Description: "Where devices are.", Keys: [][]string{{"site_code"}, {"name"}},
+			Name: "locations", Label: "Location", Description: "Where devices are.", Keys: [][]string{{"site_code"}, {"name"}}, Apart: []string{"site_code", "parent_id"}, Anonymous: true,
 			Show:     records.Show{Group: "Places", Order: 300, Icon: "place", Columns: []string{"name", "kind", "site_code", "city", "country", "parent_id"}},
 			Within:   []string{"id"},
 			Checks:   []string{"(lat IS NULL) = (lon IS NULL)"},
@@ -98,6 +108,8 @@ func resources() []records.Part {
 		}),
 		records.Define[Device](records.Definition{
 			Name: "devices", Label: "Device", Description: "Switches, routers and other devices.",
+			Keys: [][]string{{"location_id", "hostname"}}, Apart: []string{"tenant"},
+			Messages: map[string]string{"hostname_key": "Hostname already exists"},
 			Show:     records.Show{Group: "Network", Order: 100, Icon: "device", Columns: []string{"hostname", "status", "ip", "role", "location_id", "model"}},
 			Within:   []string{"location_id"},
 			Children: []records.Child{{Path: "interfaces", Count: "interfacecount", From: "interfaces", Field: "device_id"}},
@@ -109,7 +121,7 @@ func resources() []records.Part {
 			Within:   []string{"device_id"},
 		}),
 		records.Define[VLAN](records.Definition{
-			Name: "vlans", Label: "VLAN", Description: "Virtual networks.",
+			Name: "vlans", Label: "VLAN", Description: "Virtual networks.", Apart: []string{"name"}, Anonymous: true,
 			Show:     records.Show{Group: "Network", Order: 170, Icon: "network", Columns: []string{"name", "status", "vlan_id", "description", "location_id", "subnet_cidr", "gateway_ip"}},
 			Messages: map[string]string{"vlan_id": "VLAN number already exists at this location"},
 			Within:   []string{"location_id"},
@@ -122,6 +134,7 @@ func resources() []records.Part {
 		}),
 		records.Define[VRF](records.Definition{
 			Name: "vrfs", Label: "VRF", Description: "Routing tables, in which addresses are unique.",
+			Keys: [][]string{{"name"}, {"rd"}}, Apart: []string{"rd"},
 			Show: records.Show{Group: "Addresses", Order: 220, Icon: "network", Columns: []string{"name", "rd", "description"}},
 		}),
 		records.Define[Prefix](records.Definition{
@@ -131,7 +144,7 @@ func resources() []records.Part {
 			Within:   []string{"location_id"},
 		}),
 		records.Define[Address](records.Definition{
-			Name: "addresses", Label: "Address", Description: "IP addresses, of interfaces or of none.", Keys: [][]string{{"address", "vrf_id"}},
+			Name: "addresses", Label: "Address", Description: "IP addresses, of interfaces or of none.", Keys: [][]string{{"address", "vrf_id"}}, Apart: []string{"interface_id"}, Anonymous: true,
 			Show:     records.Show{Group: "Addresses", Order: 210, Icon: "tag", Columns: []string{"address", "status", "vrf_id", "interface_id", "role", "dns_name", "description"}},
 			Messages: map[string]string{"host": "Address already exists in this VRF"},
 			Within:   []string{"interface_id"},

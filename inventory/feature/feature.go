@@ -35,6 +35,8 @@ type Feature struct {
 	// records.Define, records.Extend, records.OnChange, records.AfterCommit.
 	Schema     []records.Part
 	Operations []Operation
+	// Reserved are names that custom fields may not have: parameters beside filters, and members beside fields.
+	Reserved []string
 	// Tags has a sentence about each tag of the operations that is no resource.
 	Tags  map[string]string
 	Pages site.Pages
@@ -56,7 +58,7 @@ type Feature struct {
 func Parts(features ...*Feature) (parts []records.Part) {
 	for _, f := range features {
 		if f != nil {
-			parts = append(parts, f.Schema...)
+			parts = append(append(parts, f.Schema...), records.Reserve(f.Reserved...))
 		}
 	}
 	return parts

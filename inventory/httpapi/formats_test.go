@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/csv"
@@ -22,8 +23,10 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/standard"
 )
 
 // everyKind is a schema whose devices have a field of each kind.
@@ -202,11 +205,55 @@ func TestAccept(t *testing.T) {
 	g.as("").Send("GET", "/devices?format=csv", nil).Want(401)
 }
 
-// TestFieldFormat: a custom field with the name of the parameter keeps its filter.
+// TestReservedNames: no custom field has the name of a member or a parameter that requests with filters have beside fields,
+// also one of a feature.
+func TestReservedNames(t *testing.T) {
+	t.Parallel()
+	schema, err := inventory.NewSchema(feature.Parts(standard.Features()...)...)
+	ok(t, err)
+	g := newHarness(t, &choices{store: records.NewMemStore(schema)})
+	c := g.as("root")
+	var doc struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	ok(t, json.Unmarshal(c.Send("GET", "/openapi.json", nil).Want(200).Body.Bytes(), &doc))
+	devices := records.Of[inventory.Device](inventory.Schema())
+	names := map[string]bool{"location": true, "rack": true, "device_type": true}
+	for _, methods := range doc.Paths {
+		var op struct {
+			Parameters []struct {
+				Name, In string
+				Ref      string `json:"$ref"`
+			}
+		}
+		_ = json.Unmarshal(methods["get"], &op) // nothing for other methods
+		filters := false
+		for _, p := range op.Parameters {
+			filters = filters || p.Ref == "#/components/parameters/devices.filter"
+		}
+		for _, p := range op.Parameters {
+			name := cmp.Or(p.Name, strings.TrimPrefix(p.Ref, "#/components/parameters/devices."))
+			if _, field := devices.Field(name); filters && !field && name != "filter" && p.In != "header" && p.In != "path" && !strings.Contains(name, "/") {
+				names[name] = true
+			}
+		}
+	}
+	for _, want := range []string{"format", "keys", "below", "sortby", "origin", "labels"} {
+		if !names[want] {
+			t.Errorf("no operation with filters of devices has the parameter %s", want)
+		}
+	}
+	for name := range names {
+		c.Send("POST", "/custom-fields", object{"resource": "devices", "name": name, "type": "text"}).Want(400)
+	}
+}
+
+// TestFieldFormat: a field with the name of the parameter, of a program or an earlier version, keeps its filter.
 func TestFieldFormat(t *testing.T) {
 	t.Parallel()
-	g := newHarness(t, nil)
-	g.create("/custom-fields", object{"resource": "devices", "name": "format", "type": "text"})
+	schema, err := builtIn.With(records.Extend("devices", "format", records.Text, "max=100"))
+	ok(t, err)
+	g := newHarness(t, &choices{store: records.NewMemStore(schema)})
 	g.create("/devices", with(device("a"), "format", "csv"))
 	g.create("/devices", device("b"))
 	c := g.as("viewer")

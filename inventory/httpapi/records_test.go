@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -389,12 +390,12 @@ func TestEnums(t *testing.T) {
 	c := g.as("root")
 	d := g.create("/devices", device("core-1"))
 	at := path("/devices", d)
-	for _, status := range []string{"active", "offline", "maintenance", "provisioning", "decommissioned", "Decommissioned"} {
+	for i, status := range []string{"active", "offline", "maintenance", "provisioning", "decommissioned", "Decommissioned"} {
 		want := strings.ToLower(status)
 		for _, a := range []object{
 			read(t, c.Send("PATCH", at, object{"status": status}).Want(200)),
 			read(t, c.Send("PUT", at, with(device("core-1"), "status", status)).Want(200)),
-			g.create("/devices", with(device("new-"+status), "status", status)),
+			g.create("/devices", with(device("new-"+strconv.Itoa(i)), "status", status)),
 		} {
 			if a["status"] != want {
 				t.Errorf("%s is stored as %v", status, a["status"])

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -28,7 +29,7 @@ func (m *run) apply(ctx context.Context, rows []*Row, last bool) (waiting []*Row
 	for range maxPasses {
 		var p *pass
 		err := m.engine.Together(ctx, func(ctx context.Context, in *records.Engine) error {
-			p = &pass{run: m, in: in, seen: map[string]*position{}, bad: map[*Row][]Problem{}}
+			p = &pass{run: m, in: in, seen: map[string]*position{}, bad: map[*Row][]Problem{}, ids: map[string]string{}}
 			if err := p.all(ctx, rows, last); err != nil {
 				return err
 			}
@@ -71,6 +72,7 @@ func (m *run) apply(ctx context.Context, rows []*Row, last bool) (waiting []*Row
 		for key, at := range p.seen {
 			m.seen.add(key, at)
 		}
+		maps.Copy(m.ids, p.ids)
 		if m.opts.Progress != nil {
 			m.opts.Progress(m.report.Rows, m.report.Rejected)
 		}
@@ -104,8 +106,9 @@ type pass struct {
 	seen    map[string]*position
 	bad     map[*Row][]Problem
 	waiting []*Row
-	written []*Row // in the order of the items of the engine's calls
-	failed  bool   // the transaction must not be committed
+	written []*Row            // in the order of the items of the engine's calls
+	failed  bool              // the transaction must not be committed
+	ids     map[string]string // of the records of rows with other ids, by these
 
 	created, updated, unchanged, deleted int64
 
@@ -125,26 +128,14 @@ func (p *pass) all(ctx context.Context, rows []*Row, last bool) error {
 		}
 		byOrder = byOrder[n:]
 	}
-	if last && !p.failed { // else the records may be there in the next pass
-		failed := maps.Clone(p.run.failed)
-		for bad := range p.bad {
-			for _, name := range bad.names() {
-				failed[name] = bad
-			}
+	waits := map[*Row]bool{}
+	for _, row := range p.waiting {
+		waits[row] = true
+		if last && !p.failed { // else the record may be there in the next pass
+			p.bad[row] = row.andFaults(slices.Clone(row.pending))
 		}
-		for _, row := range p.waiting {
-			for _, name := range row.names() {
-				if failed[name] == nil {
-					failed[name] = row
-				}
-			}
-		}
-		for _, row := range p.waiting {
-			p.bad[row] = row.andFaults(explain(row, failed))
-		}
-		p.waiting = nil
 	}
-	return nil
+	return p.rejectReferring(ctx, rows, waits)
 }
 
 // resource applies the rows of a resource, which may refer to each other.
@@ -170,7 +161,7 @@ func (p *pass) resource(ctx context.Context, r *records.Resource, rows []*Row) e
 func (p *pass) chunk(ctx context.Context, r *records.Resource, rows []*Row) (waiting []*Row, err error) {
 	patches := make([]records.Patch, len(rows))
 	for i, row := range rows {
-		patches[i] = row.patch()
+		patches[i] = p.translated(row)
 		for name := range patches[i] {
 			if f, ok := r.ByMember(name); !ok {
 				continue
@@ -192,7 +183,7 @@ func (p *pass) chunk(ctx context.Context, r *records.Resource, rows []*Row) (wai
 		}
 		failed[item.Index] = true
 		if key, ok := errors.AsType[*records.UnresolvedKey](error(item.Err)); ok && !key.Several {
-			row.pending, row.missing = row.problemsOf(item.Err), key
+			row.pending = row.problemsOf(item.Err)
 			waiting = append(waiting, row)
 			continue
 		}
@@ -204,7 +195,7 @@ func (p *pass) chunk(ctx context.Context, r *records.Resource, rows []*Row) (wai
 		}
 	}
 	rows, patches = without(rows, failed), without(patches, failed)
-	found, keys, wrong, err := p.in.Find(ctx, r, patches)
+	found, keys, wrong, err := p.in.Find(ctx, r, patches, func(id string) bool { return p.rowOf(shortKey(id)) != nil })
 	if err != nil {
 		return nil, err
 	}
@@ -228,11 +219,48 @@ func (p *pass) chunk(ctx context.Context, r *records.Resource, rows []*Row) (wai
 // first notes that a row is for a record, and returns where an earlier row was for it, or nil.
 func (p *pass) first(key string, row *Row) *position {
 	short := shortKey(key)
-	if at := cmp.Or(p.seen[short], p.run.seen.now[short], p.run.seen.before[short]); at != nil {
+	if at := p.rowOf(short); at != nil {
 		return at
 	}
 	p.seen[short] = &position{row.File, row.Line}
 	return nil
+}
+
+// note notes the id of the record of a row that has another one: of an export of another inventory, say.
+func (p *pass) note(row *Row, id string) {
+	if sent := strings.ToLower(textOf(row.Patch["id"])); records.ValidID(sent) && sent != id && len(p.run.ids)+len(p.ids) < maxSeen {
+		p.ids[sent] = id
+	}
+}
+
+// quotedID is an id in JSON.
+var quotedID = regexp.MustCompile(`"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"`)
+
+// translated returns the patch of a row, whose references to the ids of rows are those to their records.
+func (p *pass) translated(row *Row) records.Patch {
+	patch := row.patch()
+	if len(p.run.ids)+len(p.ids) == 0 {
+		return patch
+	}
+	for name, doc := range patch {
+		f, ok := row.Resource.Field(name)
+		if _, member := row.Resource.ByMember(name); !member && (!ok || f.Ref == nil) {
+			continue
+		}
+		patch[name] = quotedID.ReplaceAllFunc(doc, func(quoted []byte) []byte {
+			sent := strings.ToLower(string(quoted[1 : len(quoted)-1]))
+			if id := cmp.Or(p.ids[sent], p.run.ids[sent]); id != "" {
+				return []byte(`"` + id + `"`)
+			}
+			return quoted
+		})
+	}
+	return patch
+}
+
+// rowOf returns where a row was for a record, or nil.
+func (p *pass) rowOf(short string) *position {
+	return cmp.Or(p.seen[short], p.run.seen.now[short], p.run.seen.before[short])
 }
 
 // shortKey returns a key of fixed size.
@@ -254,6 +282,7 @@ func (p *pass) store(ctx context.Context, r *records.Resource, rows []*Row, patc
 			p.bad[row] = []Problem{row.problem("", "is for a record that exists, with the id "+before.Meta().ID)}
 			continue
 		case before != nil:
+			p.note(row, before.Meta().ID)
 			rec, check = records.Clone(before), r.Check
 		}
 		err := r.Patch(patches[i])(rec)
@@ -290,6 +319,7 @@ func (p *pass) write(ctx context.Context, r *records.Resource, news []records.Re
 		}
 		for i, rec := range news {
 			p.first(rec.Meta().ID, ofNews[i])
+			p.note(ofNews[i], rec.Meta().ID)
 		}
 		p.created += int64(len(news))
 	}
@@ -374,34 +404,6 @@ func (p *pass) outcome(rows []*Row, err error) error {
 	return nil
 }
 
-// explain returns what is wrong with a row that waits, and which of the rejected rows has the record.
-func explain(row *Row, failed map[string]*Row) []Problem {
-	problems := slices.Clone(row.pending)
-	if row.missing == nil || len(problems) == 0 {
-		return problems
-	}
-	if of := failed[nameOf(row.missing.Resource, row.missing.Value)]; of != nil && of != row {
-		problems[0].Reason += fmt.Sprintf("; its row, line %d of %s, is rejected", of.Line, of.File)
-	}
-	return problems
-}
-
-// nameOf returns the key of run.failed for a record.
-func nameOf(r *records.Resource, value string) string { return r.Name + "\n" + value }
-
-// names returns the keys of run.failed for the record of a row.
-func (row *Row) names() (names []string) {
-	if row.Resource == nil {
-		return nil
-	}
-	for _, f := range row.Resource.ShortKeys() {
-		if value := row.value(f.Name); value != "" {
-			names = append(names, nameOf(row.Resource, value))
-		}
-	}
-	return names
-}
-
 // without returns the elements whose index is not in a set.
 func without[T any](all []T, these map[int]bool) []T {
 	if len(these) == 0 {
@@ -445,7 +447,8 @@ func (row *Row) andFaults(problems []Problem) []Problem {
 	return problems
 }
 
-// patch returns what the row changes: no fields that clients can't set, and no id beside a natural key.
+// patch returns what the row changes: no fields that clients can't set, and of an id and a natural key the one that has
+// a value.
 func (row *Row) patch() records.Patch {
 	p := maps.Clone(row.Patch)
 	for name := range row.Patch {
@@ -453,8 +456,12 @@ func (row *Row) patch() records.Patch {
 		if ok && f.ReadOnly && name != "id" || strings.HasPrefix(name, "_") {
 			delete(p, name)
 		}
-		if f, ok := row.Resource.ByMember(name); ok {
+		switch f, ok := row.Resource.ByMember(name); {
+		case !ok:
+		case empty(p[f.Name]), string(p[f.Name]) == string(p[name]): // a name in place of an id
 			delete(p, f.Name)
+		case empty(p[name]):
+			delete(p, name)
 		}
 	}
 	return p

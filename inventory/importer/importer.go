@@ -103,7 +103,7 @@ func Run(ctx context.Context, engine *records.Engine, sources []Source, opts *Op
 	if engine == nil {
 		return &Report{}, errors.New("importer: the engine is nil")
 	}
-	m := &run{engine: engine, report: &Report{}, schema: engine.Store().Schema(), order: map[string]int{}, allowed: records.Rights{}, failed: map[string]*Row{}}
+	m := &run{engine: engine, report: &Report{}, schema: engine.Store().Schema(), order: map[string]int{}, allowed: records.Rights{}, failed: rejected{}, ids: map[string]string{}}
 	m.opts = *cmp.Or(opts, &Options{})
 	m.opts.MaxRows = cmp.Or(m.opts.MaxRows, DefaultMaxRows)
 	if m.opts.Prune && m.opts.OnError != Stop {
@@ -138,7 +138,8 @@ type run struct {
 
 	batch, waiting []*Row // read, and waiting for records that they refer to
 	bytes          int    // of the batch
-	failed         map[string]*Row
+	failed         rejected
+	ids            map[string]string // see pass.ids
 }
 
 // rowsOf returns the resource of all rows of a source, nil if it is not known.
@@ -274,11 +275,7 @@ func (m *run) full() bool {
 func (m *run) reject(row *Row, problems []Problem) error {
 	m.report.Rejected++
 	m.problems(problems)
-	if len(m.failed) < maxWaiting {
-		for _, name := range row.names() {
-			m.failed[name] = row
-		}
-	}
+	m.failed.add(row)
 	if m.opts.Rejected != nil {
 		return m.opts.Rejected(row)
 	}

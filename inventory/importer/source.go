@@ -36,9 +36,8 @@ type Row struct {
 	// Head and Text are the row as it was read: a file with Head, once, and Text can be imported again.
 	Head, Text []byte
 
-	header  *header                // of its table; nil for other rows
-	pending []Problem              // why it waits
-	missing *records.UnresolvedKey // what it waits for
+	header  *header   // of its table; nil for other rows
+	pending []Problem // why it waits
 }
 
 // FileError is the error of a file that can't be read, or not any further.
@@ -314,9 +313,8 @@ func (f *file) finish(row *Row) *Row {
 	return row
 }
 
-// setKey completes the natural key of a reference: a name in place of an id is one, a name alone is that of a field which
-// names records together with others, and of what belongs to a device, as the LAG of an interface does, it is one of the
-// same device.
+// setKey completes the natural key of a reference: a name in place of an id is one, and a name alone is that of a field which
+// names records together with others.
 func (row *Row) setKey(f *records.Field) {
 	doc, ok := row.Patch[f.Member]
 	if id, byID := row.Patch[f.Name]; !ok && byID {
@@ -329,15 +327,8 @@ func (row *Row) setKey(f *records.Field) {
 	if len(doc) == 0 || doc[0] != '"' && (doc[0] < '0' || doc[0] > '9') || string(doc) == `""` {
 		return
 	}
-	to := f.Ref.Resource()
-	for _, key := range to.Keys {
-		if parts := row.sameOwner(to, key, doc); parts != nil {
-			row.Patch[f.Member], _ = json.Marshal(parts) // of documents, so it is valid, as the next one
-			return
-		}
-	}
-	if name := naming(to); name != nil && len(to.ShortKeys()) == 0 {
-		row.Patch[f.Member], _ = json.Marshal(map[string]json.RawMessage{name.Name: doc})
+	if name := naming(f.Ref.Resource()); name != nil && len(f.Ref.Resource().ShortKeys()) == 0 {
+		row.Patch[f.Member], _ = json.Marshal(map[string]json.RawMessage{name.Name: doc}) // of a document, so it is valid
 	}
 }
 
@@ -352,32 +343,6 @@ func naming(r *records.Resource) *records.Field {
 		}
 	}
 	return nil
-}
-
-// sameOwner returns a natural key with a name and the records that those of its resource belong to, which are those that
-// the row has. It is nil if they belong to none.
-func (row *Row) sameOwner(to *records.Resource, key []string, name json.RawMessage) map[string]json.RawMessage {
-	parts, owners := map[string]json.RawMessage{}, 0
-	for _, part := range key {
-		f, _ := to.Field(part)
-		own, ok := row.Resource.Field(part)
-		switch {
-		case f.Ref == nil:
-			parts[part] = name
-		case !f.Required || !ok || own.Ref == nil || own.Ref.To != f.Ref.To:
-			return nil
-		case row.Patch[own.Member] != nil:
-			parts[f.Member] = row.Patch[own.Member]
-			owners++
-		case row.Patch[part] != nil:
-			parts[part] = row.Patch[part]
-			owners++
-		}
-	}
-	if owners == 0 || len(parts) != len(key) {
-		return nil
-	}
-	return parts
 }
 
 // unknown says why a resource has no column with a name, "" if it has.

@@ -166,7 +166,7 @@ func filters(r *records.Resource, without ...Parameter) []Parameter {
 
 // operators describes the conditions.
 const operators = "The name of a field: equal to this value. Ends of names: __ne: not equal to it, or without a value; " +
-	"__in: equal to one of these values, separated by commas; __contains, __startswith: contains the string, or starts with it, ignoring ASCII case; " +
+	"__in: equal to one of these values, separated by commas, those with commas in double quotes; __contains, __startswith: contains the string, or starts with it, ignoring ASCII case; " +
 	"__gt, __gte, __lt, __lte: greater or later, or less or earlier, or equal; __isnull: true without a value, false with one; " +
 	"__covers: contains this address or network; __within: an address in this network, whatever its own prefix length."
 

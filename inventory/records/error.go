@@ -84,7 +84,9 @@ func Duplicate(r *Resource, key Unique) *Error {
 	e := &Error{Kind: Conflict, Code: "not_unique", Message: key.Message}
 	for _, name := range key.Fields {
 		if f := r.KeyField(name); f != nil && f.Hidden {
-			continue
+			if name = strings.TrimSuffix(name, "_key"); r.byName[name] == nil { // hostname_key is made of hostname
+				continue
+			}
 		}
 		e.Fields = append(e.Fields, FieldError{name, "not_unique", "is already used by another " + r.Noun()})
 	}

@@ -71,6 +71,9 @@ type Field struct {
 	// Open says that programs add values to the enumeration ([ExtendEnum]). Databases do not check them.
 	Open bool
 
+	// CaseSensitive says that values which differ in case only are no duplicates ([CaseSensitive]).
+	CaseSensitive bool
+
 	Extra bool // added by Extend: the value is in Base.Extra and not in the struct
 
 	// Member is the member of a body that may have the natural key of the referenced record in place of

@@ -165,16 +165,31 @@ func findGroup(ctx context.Context, from Reader, lookups []*lookup, n int, loose
 
 // take sets the result of a lookup: the only one of some records that fits.
 func (l *lookup) take(recs []Record, n int) {
-	for _, rec := range recs {
-		switch {
-		case !fits(l.alternatives[n], rec):
-		case l.found != nil:
-			l.found, l.cause = nil, &UnresolvedKey{Resource: l.Resource, Value: l.label, Several: true}
-			return
-		default:
-			l.found = Clone(rec) // several keys may be equal
+	fit := slices.DeleteFunc(slices.Clone(recs), func(rec Record) bool { return !fits(l.alternatives[n], rec) })
+	if len(l.apart) > 0 && n == len(l.alternatives)-1 {
+		exact := slices.DeleteFunc(slices.Clone(fit), func(rec Record) bool { return !fits(l.apart, rec) })
+		if l.adopted = len(exact) == 0 && len(fit) == 1 && l.adopts(fit[0]); !l.adopted {
+			fit = exact
 		}
 	}
+	switch len(fit) {
+	case 0:
+	case 1:
+		l.found = Clone(fit[0]) // several keys may be equal
+	default:
+		l.cause = &UnresolvedKey{Resource: l.Resource, Value: l.label, Several: true}
+	}
+}
+
+// adopts reports whether a patch means a record with its natural key, and other values of what tells records apart:
+// the record has none of them, or is the only one that may have the key, before and after.
+func (l *lookup) adopts(rec Record) bool {
+	after := Clone(rec)
+	if err := l.Patch(l.patch)(after); err == nil {
+		_ = l.Check(after) // in its stored form; what is wrong with it is reported later
+	}
+	return !l.shares(rec) && !l.shares(after) ||
+		!slices.ContainsFunc(l.apart, func(p keyPart) bool { v := p.Value(rec); return v != nil && v != p.value })
 }
 
 // valuesOf returns the distinct values of the varying part.
@@ -206,10 +221,12 @@ func (l *lookup) problem() FieldError {
 
 // Find returns the records of a resource that patches mean, in the transaction of [Engine.Together]:
 // the record with the id of the patch, or else with its first natural key that has values for all
-// fields that are no references. Without such a record it is nil. The keys tell the records apart,
+// fields that are no references. Of several records with the key it is the one with the values of
+// Definition.Apart that the patch has; the only one is it too if it has none of these values.
+// Neither that nor a record with another id than the patch is taken if another patch means it, or claimed says so. Without such a record it is nil. The keys tell the records apart,
 // also new ones. The patches have ids in place of natural keys of other records ([Engine.Resolve]). It
 // returns the patches with errors, which are of kind [Invalid] or [Unresolved].
-func (v *Engine) Find(ctx context.Context, r *Resource, patches []Patch) (found []Record, keys []string, wrong []ItemError, err error) {
+func (v *Engine) Find(ctx context.Context, r *Resource, patches []Patch, claimed func(id string) bool) (found []Record, keys []string, wrong []ItemError, err error) {
 	from, err := v.reader()
 	if err != nil {
 		return nil, nil, nil, err
@@ -229,7 +246,20 @@ func (v *Engine) Find(ctx context.Context, r *Resource, patches []Patch) (found 
 		return nil, nil, nil, err
 	}
 	found, keys = make([]Record, len(patches)), make([]string, len(patches))
+	meant := map[string]bool{}
+	for _, l := range valid {
+		if l.found != nil && !l.guessed() {
+			meant[l.found.Meta().ID] = true
+		}
+	}
 	for i, l := range lookups {
+		if l != nil && l.found != nil && l.guessed() {
+			id := l.found.Meta().ID
+			if meant[id] || claimed(id) {
+				l.found, l.cause = nil, &UnresolvedKey{Resource: r}
+			}
+			meant[id] = true
+		}
 		switch {
 		case l == nil:
 		case l.found != nil:
@@ -245,6 +275,12 @@ func (v *Engine) Find(ctx context.Context, r *Resource, patches []Patch) (found 
 	return found, keys, wrong, nil
 }
 
+// guessed reports whether the record that was found may be another one than the patch means.
+func (l *lookup) guessed() bool {
+	first := l.alternatives[0][0]
+	return l.adopted || first.Name == "id" && first.value != l.found.Meta().ID
+}
+
 // ownField returns the name of the field that names the record.
 func (l *lookup) ownField() string {
 	parts := l.alternatives[len(l.alternatives)-1]
@@ -258,7 +294,11 @@ func (l *lookup) ownField() string {
 func (l *lookup) text() string {
 	var key strings.Builder
 	key.WriteString(l.Name)
-	for _, p := range l.alternatives[len(l.alternatives)-1] {
+	parts := slices.Concat(l.alternatives[len(l.alternatives)-1], l.apart)
+	if first := l.alternatives[0]; first[0].Name == "id" {
+		parts = first
+	}
+	for _, p := range parts {
 		fmt.Fprintf(&key, "\n%s=%T%v", p.Name, p.value, p.value)
 	}
 	return key.String()
@@ -283,7 +323,16 @@ func (r *Resource) lookupOf(p Patch) (*lookup, error) {
 		if i := varying(parts); i >= 0 {
 			l.label = fmt.Sprint(parts[i].value)
 		}
-		l.alternatives = append(l.alternatives, parts)
+		l.alternatives, l.patch = append(l.alternatives, parts), p
+		for _, name := range r.Apart {
+			if doc, ok := p[name]; ok && !slices.Contains(key, name) {
+				part := keyPart{Field: r.byName[name]}
+				if !isNull(doc) {
+					part.value, _ = part.keyValue(doc) // what is wrong with it is reported with the record
+				}
+				l.apart = append(l.apart, part)
+			}
+		}
 		return l, nil
 	}
 	switch {

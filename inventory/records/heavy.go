@@ -71,5 +71,7 @@ func (q *Query) countable() bool {
 // parts of one record.
 func (q *Query) few(c Filter) bool {
 	return c.Op == Eq && (c.Field.Ref != nil && c.Field.Ref.Cascade || c.Field.Column == "id" ||
-		slices.ContainsFunc(q.Resource.uniques, func(u Unique) bool { return len(u.Fields) == 1 && u.Fields[0] == c.Field.Name }))
+		slices.ContainsFunc(q.Resource.uniques, func(u Unique) bool {
+			return len(u.Fields) == 1 && slices.Contains([]string{c.Field.Name, c.Field.Name + "_key"}, u.Fields[0])
+		}))
 }

@@ -30,12 +30,16 @@ type Patcher interface{ Patched(p Patch) }
 // Completer reports whether a new record is complete without the fields marked oncreate.
 type Completer interface{ Complete() bool }
 
+// Namesake reports whether other records may have the natural key of a record, and only Definition.Apart tells them
+// apart. Without it all may that have such fields.
+type Namesake interface{ Shares() bool }
+
 // hooks are the methods of hooks.
 var hooks = map[string]reflect.Type{
 	"Initialize": reflect.TypeFor[Initializer](), "Normalize": reflect.TypeFor[Normalizer](), "Validate": reflect.TypeFor[Validator](),
 	"Declare": reflect.TypeFor[Declarer](), "ValidateIn": reflect.TypeFor[TxValidator](),
 	"Accompany": reflect.TypeFor[Accompanied](), "Vacate": reflect.TypeFor[Occupant](),
-	"Patched": reflect.TypeFor[Patcher](), "Complete": reflect.TypeFor[Completer](),
+	"Patched": reflect.TypeFor[Patcher](), "Complete": reflect.TypeFor[Completer](), "Shares": reflect.TypeFor[Namesake](),
 }
 
 // checkHooks checks the methods of a record type.

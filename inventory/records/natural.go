@@ -20,6 +20,9 @@ import (
 //
 // A field that the object omits may have any value, and null is no value. The key must fit exactly one
 // record. A string is looked up by each natural key with a single field in turn, until one fits.
+//
+// Of a reference to a record that has the same owner, such as the LAG of an interface on its device, the owner is
+// that of the record unless the key says otherwise.
 
 // UnresolvedKey is the cause of an error of kind [Unresolved].
 type UnresolvedKey struct {
@@ -46,10 +49,10 @@ func (r *Resource) setKeys() error {
 			}
 		}
 	}
-	for _, key := range r.Keys {
-		if len(key) == 0 {
-			return fmt.Errorf("a natural key of %s has no fields", r.Name)
-		}
+	if slices.ContainsFunc(r.Keys, func(key []string) bool { return len(key) == 0 }) {
+		return fmt.Errorf("a natural key of %s has no fields", r.Name)
+	}
+	for _, key := range append(slices.Clip(r.Keys), r.Apart) {
 		for _, name := range key {
 			if f := r.byName[name]; f == nil || !f.Scalar() || f.Kind != Text && f.Kind != Int {
 				return fmt.Errorf("a natural key of %s has the field %q: use texts, whole numbers and references", r.Name, name)
@@ -90,9 +93,9 @@ func (r *Resource) HasNaturalKeys(p Patch) bool {
 	return false
 }
 
-// keyFields returns the fields of all natural keys.
+// keyFields returns the fields of all natural keys, and those that tell equal ones apart.
 func (r *Resource) keyFields() (fields []*Field) {
-	for _, key := range r.Keys {
+	for _, key := range append(slices.Clip(r.Keys), r.Apart) {
 		for _, name := range key {
 			if f := r.byName[name]; !slices.Contains(fields, f) {
 				fields = append(fields, f)
@@ -134,6 +137,9 @@ func (r *Resource) ShortKeys() (fields []*Field) {
 type lookup struct {
 	*Resource
 	alternatives [][]keyPart // the first that fits a record counts
+	apart        []keyPart   // of a patch: what tells records apart that the last alternative fits
+	patch        Patch       // that has these
+	adopted      bool        // the record that was found has no values of apart, or others that do not matter
 	label        string      // the value that names the record, for messages
 	found        Record      // the result
 	cause        *UnresolvedKey
@@ -258,8 +264,8 @@ func (f *Field) keyValue(doc json.RawMessage) (any, error) {
 const keysAtOnce = 100
 
 // KeysOf returns the natural keys of records by their ids, as objects that a body may have in place of
-// an id: the fields of the first key that has values, with the keys of other records in it. A record that
-// has none, or that the reader does not have, is {"id": …}.
+// an id: the fields of the first key that has values, those that tell it apart (Definition.Apart), and the keys of
+// other records in it. A record that has none, that several others equal, or that the reader does not have, is {"id": …}.
 func KeysOf(ctx context.Context, from Reader, r *Resource, ids []string) (map[string]json.RawMessage, error) {
 	return r.naturalKeys(ctx, from, ids, 0)
 }
@@ -278,12 +284,16 @@ func (r *Resource) naturalKeys(ctx context.Context, from Reader, ids []string, d
 		}
 		recs = append(recs, page.Records...)
 	}
-	if depth == maxKeyDepth {
+	if depth == maxKeyDepth-1 {
 		return all, nil
 	}
+	keys, err := r.keysApart(ctx, from, recs)
+	if err != nil {
+		return nil, err
+	}
 	referred := map[*Field][]string{}
-	for _, rec := range recs {
-		for _, f := range r.keyOf(rec) {
+	for i, rec := range recs {
+		for _, f := range keys[i] {
 			if id, ok := f.Value(rec).(string); ok && f.Ref != nil && !slices.Contains(referred[f], id) {
 				referred[f] = append(referred[f], id)
 			}
@@ -296,13 +306,12 @@ func (r *Resource) naturalKeys(ctx context.Context, from Reader, ids []string, d
 			return nil, err
 		}
 	}
-	for _, rec := range recs {
-		key := r.keyOf(rec)
-		if key == nil {
+	for i, rec := range recs {
+		if keys[i] == nil {
 			continue
 		}
 		object := &keyObject{}
-		for _, f := range key {
+		for _, f := range keys[i] {
 			id, ok := f.Value(rec).(string)
 			switch {
 			case f.Member == "":
@@ -316,6 +325,58 @@ func (r *Resource) naturalKeys(ctx context.Context, from Reader, ids []string, d
 		all[rec.Meta().ID] = object.end()
 	}
 	return all, nil
+}
+
+// keysApart returns the fields of the natural keys of records, nil for a record without one, or with that of another.
+func (r *Resource) keysApart(ctx context.Context, from Reader, recs []Record) ([][]*Field, error) {
+	keys := make([][]*Field, len(recs))
+	for i, rec := range recs {
+		keys[i] = r.keyOf(rec)
+	}
+	if len(r.Apart) == 0 && slices.ContainsFunc(r.uniques, func(u Unique) bool { return slices.Equal(u.Fields, r.Keys[0]) }) {
+		return keys, nil
+	}
+	for _, more := range []bool{true, false} {
+		lookups := make([]*lookup, len(recs))
+		for i, rec := range recs {
+			lookups[i] = &lookup{Resource: r}
+			var parts []keyPart
+			for _, f := range keys[i] {
+				parts = append(parts, keyPart{Field: f, value: f.Value(rec)})
+			}
+			if parts != nil {
+				lookups[i].alternatives = [][]keyPart{parts}
+			}
+		}
+		if err := find(ctx, from, lookups); err != nil {
+			return nil, err
+		}
+		for i, l := range lookups {
+			switch several := l.cause != nil && l.cause.Several; {
+			case several && more:
+				keys[i] = r.addApart(keys[i], nil)
+			case several:
+				keys[i] = nil
+			}
+		}
+	}
+	return keys, nil
+}
+
+// addApart adds the fields that tell equal keys apart, of a record those with values.
+func (r *Resource) addApart(fields []*Field, rec Record) []*Field {
+	for _, name := range r.Apart {
+		if f := r.byName[name]; !slices.Contains(fields, f) && (rec == nil || f.Value(rec) != nil) {
+			fields = append(fields, f)
+		}
+	}
+	return fields
+}
+
+// shares reports whether others may have the natural key of a record.
+func (r *Resource) shares(rec Record) bool {
+	n, ok := rec.(Namesake)
+	return len(r.Apart) > 0 && (!ok || n.Shares())
 }
 
 // keyOf returns the fields of the first natural key that a record has values for, nil for none.
@@ -334,6 +395,9 @@ func (r *Resource) keyOf(rec Record) (fields []*Field) {
 		}
 		refs := !slices.ContainsFunc(fields, func(f *Field) bool { return f.Ref == nil })
 		if values > 0 && (!refs || values == len(key)) {
+			if r.shares(rec) {
+				fields = r.addApart(fields, rec)
+			}
 			return fields
 		}
 	}

@@ -2,6 +2,7 @@ package records
 
 import (
 	"cmp"
+	"encoding/csv"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -42,8 +43,9 @@ const MaxSortKeys = 3
 //	sortby           <field>:asc or <field>:desc; up to MaxSortKeys, in order of precedence
 //	<field>          equal to the value; that of a list may be repeated, and all must be contained;
 //	                 an address of an interface may have a prefix length that the value omits
-//	<field>__<op>    ne, contains, startswith, in (comma-separated values), gt, gte, lt, lte,
-//	                 isnull (true or false), as far as the field supports them
+//	<field>__<op>    ne, contains, startswith, in (comma-separated values, those with commas in
+//	                 double quotes), gt, gte, lt, lte, isnull (true or false), as far as the
+//	                 field supports them
 //	<field>__within  an address in this network, such as 192.0.2.0/24, with any prefix length
 //	<field>__covers  a network that contains this address or network
 //	within           one of the addresses of the record is in this network
@@ -306,6 +308,13 @@ func (f *Field) parseOperand(op Op, s string) (any, error) {
 	case In:
 		var values []any
 		parts := strings.Split(s, ",")
+		if strings.Contains(s, `"`) && !strings.ContainsFunc(s, unicode.IsControl) {
+			r := csv.NewReader(strings.NewReader(s))
+			r.LazyQuotes = true // within a value they are what they are
+			if quoted, err := r.Read(); err == nil {
+				parts = quoted
+			}
+		}
 		if len(parts) > maxIn {
 			return nil, TooMany(maxIn, "values")
 		}

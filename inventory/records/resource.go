@@ -44,6 +44,11 @@ type Definition struct {
 	// key first. Bodies may have them in place of ids, and imports find records by them. They should be
 	// unique, but need not be. Default: the first unique key whose fields clients see.
 	Keys [][]string
+	// Apart are fields that tell records with an equal natural key apart, such as the tenant of devices: texts, whole
+	// numbers and references. Natural keys may have them too. See [Namesake].
+	Apart []string
+	// Anonymous records may equal others in all that names them. Exports with natural keys have the ids of such records.
+	Anonymous bool
 
 	// ImportAfter are the resources whose rows an import applies before those of this one, if it has any.
 	// It is for records that would change what these rows create. Default: the order of the schema.
@@ -226,7 +231,8 @@ func (r *Resource) add(f *Field) error {
 	}
 	r.fields = append(r.fields, f)
 	if f.Name == "" {
-		return r.addHiddenKeys(f)
+		r.addHiddenKeys(f)
+		return nil
 	}
 	if err := checkName(f.Name); err != nil {
 		return fmt.Errorf("field %q of %s: %w", f.Name, r.Name, err)
@@ -241,15 +247,12 @@ func (r *Resource) add(f *Field) error {
 	return nil
 }
 
-// addHiddenKeys adds the unique key of a hidden field, which is named by its column.
-func (r *Resource) addHiddenKeys(f *Field) error {
+// addHiddenKeys adds the unique keys of a hidden field, which is named by its column.
+func (r *Resource) addHiddenKeys(f *Field) {
 	for _, key := range f.keys {
-		if len(key.Fields) > 1 || key.Without != "" {
-			return fmt.Errorf("the hidden field %s of %s is part of a unique key of several fields: use unique alone", f.Column, r.Name)
-		}
-		r.addKey(Unique{Fields: []string{f.Column}})
+		key.Fields[len(key.Fields)-1] = f.Column
+		r.addKey(key)
 	}
-	return nil
 }
 
 // addKey adds a unique key with its message.

@@ -22,6 +22,7 @@ type Schema struct {
 	migrations     []Migration
 	afterCommit    []func(context.Context, []*AuditLog)
 	tablePrefix    string
+	reserved       []string // see Reserve
 
 	declaring []*Resource      // whose records declare parts
 	base      *Schema          // without declared parts; nil if there are none
@@ -110,6 +111,34 @@ func UniqueKey(resource string, fields ...string) Part {
 	}}
 }
 
+// CaseSensitive returns the part that allows values of a field of a resource of another part which differ in case only, where
+// the records of the resource refuse them otherwise.
+func CaseSensitive(resource, field string) Part {
+	return Part{func(s *Schema) error {
+		r := s.byName[resource]
+		if r == nil || r.byName[field] == nil {
+			return fmt.Errorf("CaseSensitive: there is no field %s of %s", field, resource)
+		}
+		r.byName[field].CaseSensitive = true
+		return nil
+	}}
+}
+
+// Reserve returns the part with the names that fields which users add may not have ([Schema.Reserved]): those of members and
+// parameters that requests have beside fields.
+func Reserve(names ...string) Part {
+	return Part{func(s *Schema) error {
+		s.reserved = append(s.reserved, names...)
+		return nil
+	}}
+}
+
+// Reserved reports whether a field of a resource that a user adds may not have a name. Fields of programs, and those of
+// before the name was reserved, keep it.
+func (s *Schema) Reserved(r *Resource, name string) bool {
+	return slices.Contains(s.reserved, name) || r.byMember[name] != nil
+}
+
 // ExtendChildren returns the part that adds lists of records to those below each record of a resource of another part, as
 // Definition.Children does: GET /devices/{id}/contracts.
 func ExtendChildren(resource string, children ...Child) Part {
@@ -135,6 +164,8 @@ type Migration struct {
 	// "" for both, which run first. They run once, before the tables are made to fit the resources, and in the
 	// same transaction. {prefix} in them is the prefix of tables and indexes: ALTER TABLE {prefix}users.
 	Statements map[string][]string
+	// Fill are statements for both, as Statements, which run once the tables fit the resources: they fill new columns.
+	Fill []string
 }
 
 // Migrations returns the part with some migrations.

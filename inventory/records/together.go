@@ -92,10 +92,11 @@ func Resolve(ctx context.Context, from Reader, r *Resource, patches []Patch) (wr
 	failed := make([]error, len(patches))
 	for i, p := range patches {
 		var fields []FieldError
+		first := len(all)
 		for _, f := range r.fields {
 			name := f.Member
 			doc, ok := p[name]
-			if !ok || name == "" {
+			if name == "" || !ok {
 				continue
 			}
 			if isNull(doc) {
@@ -106,6 +107,13 @@ func Resolve(ctx context.Context, from Reader, r *Resource, patches []Patch) (wr
 			if err != nil {
 				fields = append(fields, InField(name, err))
 				continue
+			}
+			of := f.Ref.resource.owner(r)
+			if owner := slices.IndexFunc(all[first:], func(m member) bool { return m.field == of && m.lookup != nil }); owner >= 0 {
+				l.within(keyPart{Field: f.Ref.resource.byName[of.Name], ref: all[first+owner].lookup})
+			} else if of != nil && p[of.Name] != nil {
+				id, _ := of.keyValue(p[of.Name]) // what is wrong with it is reported with the record
+				l.within(keyPart{Field: f.Ref.resource.byName[of.Name], value: id})
 			}
 			all, lookups = append(all, member{l, f, i}), append(lookups, l)
 		}
@@ -164,4 +172,27 @@ func (l *lookup) replace(r *Resource, f *Field, p Patch) error {
 	delete(p, f.Member)
 	p[f.Name] = id
 	return nil
+}
+
+// owner returns the reference of another resource to what its records are within, if the natural key of r has the same:
+// the device of interfaces and their ports. Nil for none.
+func (r *Resource) owner(of *Resource) *Field {
+	for _, key := range r.Keys {
+		for _, name := range key {
+			f, same := r.byName[name], of.byName[name]
+			if f.Ref != nil && f.Required && same != nil && same.Ref != nil && same.Ref.To == f.Ref.To {
+				return same
+			}
+		}
+	}
+	return nil
+}
+
+// within adds the owner to the alternatives that do not name another one.
+func (l *lookup) within(owner keyPart) {
+	for i, parts := range l.alternatives {
+		if !slices.ContainsFunc(parts, func(p keyPart) bool { return p.Field == owner.Field || p.Name == "id" }) {
+			l.alternatives[i] = append(parts, owner)
+		}
+	}
 }

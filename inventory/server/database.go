@@ -31,11 +31,16 @@ func (s *Server) openStore(ctx context.Context) error {
 }
 
 func open(ctx context.Context, s *Settings, schema *records.Schema, log *slog.Logger) (*sqlstore.Store, error) {
+	var parts []records.Part
 	if s.UniqueHostnames {
-		var err error
-		if schema, err = schema.With(inventory.GloballyUniqueHostnames()); err != nil {
-			return nil, err
-		}
+		parts = append(parts, inventory.GloballyUniqueHostnames())
+	}
+	if s.CaseSensitiveHostnames {
+		parts = append(parts, inventory.CaseSensitiveHostnames())
+	}
+	schema, err := schema.With(parts...)
+	if err != nil {
+		return nil, err
 	}
 	options := &sqlstore.Options{Timeout: s.DatabaseTimeout, Log: log}
 	if isPostgres(s.DatabaseURL) {

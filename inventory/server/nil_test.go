@@ -52,6 +52,7 @@ func TestNil(t *testing.T) {
 		"engine:accounts.ResetAdmin":   func() error { _, _, err := accounts.ResetAdmin(ctx, nil, hasher, "a"); return err },
 		"hasher:accounts.ResetAdmin":   func() error { _, _, err := accounts.ResetAdmin(ctx, good, nil, "a"); return err },
 		"store:accounts.KeyUsernames":  func() error { return accounts.KeyUsernames(ctx, nil, nil) },
+		"store:inventory.KeyHostnames": func() error { return inventory.KeyHostnames(ctx, nil, nil) },
 		"store:accounts.SigningKeys":   func() error { return second(accounts.SigningKeys(ctx, nil, time.Now())) },
 		"store:accounts.CreateSigning": func() error { return second(accounts.CreateSigningKey(ctx, nil)) },
 		"store:accounts.RotateSigning": func() error { return accounts.RotateSigningKey(ctx, nil, nil) },

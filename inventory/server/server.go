@@ -151,6 +151,9 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	if err := accounts.KeyUsernames(ctx, s.store, s.log); err != nil {
 		return err
 	}
+	if err := inventory.KeyHostnames(ctx, s.store, s.log); err != nil {
+		return err
+	}
 	engine := records.New(s.store, nil)
 	if err := s.firstAdmin(ctx, engine, hasher, o); err != nil {
 		return err

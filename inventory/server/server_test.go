@@ -336,6 +336,12 @@ func TestUniqueHostnames(t *testing.T) {
 		r.want(201, "POST", "/devices", token, `{"hostname":"sw"}`)
 		r.want(status, "POST", "/devices", token, `{"hostname":"sw","location_id":"`+site.ID+`"}`)
 	}
+	for sensitive, status := range map[string]int{"true": 201, "false": 409} {
+		r := serve(t, settings(t, map[string]string{"CASE_SENSITIVE_HOSTNAMES": sensitive}))
+		token := r.login("admin", password)
+		r.want(201, "POST", "/devices", token, `{"hostname":"sw"}`)
+		r.want(status, "POST", "/devices", token, `{"hostname":"SW"}`)
+	}
 }
 
 func TestBackup(t *testing.T) {

@@ -51,6 +51,8 @@ type Settings struct {
 	OIDC OIDC // logins through an identity provider
 
 	UniqueHostnames bool // across all locations
+	// CaseSensitiveHostnames allows hostnames that differ in case only.
+	CaseSensitiveHostnames bool
 
 	TrustedProxies []netip.Prefix // proxies whose X-Forwarded-For is trusted
 	AllowedHosts   []string       // names in the Host header besides those of the machine and of AllowedOrigins; httpx.AnyHost for all
@@ -110,6 +112,7 @@ func table(s *Settings) []settings.Setting {
 		{Name: "REQUIRE_CURRENT_PASSWORD", Default: "true", Doc: "require the current password from users who change their own password or email address", Value: settings.Bool(&s.RequireCurrentPassword)},
 		{Name: "TOTP_ISSUER", Default: "Inventory", Doc: "name of this inventory in the authenticator apps of users with a second factor", Value: settings.Text(&s.TOTPIssuer, checkNotEmpty)},
 		{Name: "UNIQUE_HOSTNAMES", Default: "false", Doc: "require the hostnames of devices to be unique across all locations, not only within each; the start fails while devices share one", Value: settings.Bool(&s.UniqueHostnames)},
+		{Name: "CASE_SENSITIVE_HOSTNAMES", Default: "false", Doc: "allow hostnames that differ in case only, such as sw1 and SW1", Value: settings.Bool(&s.CaseSensitiveHostnames)},
 		{Name: "TRUSTED_PROXIES", Doc: "comma-separated networks of the proxies whose X-Forwarded-For is trusted, such as 10.0.0.0/8", Value: settings.Networks(&s.TrustedProxies)},
 		{Name: "ALLOWED_HOSTS", Doc: "comma-separated names in the Host header besides those of the machine and of ALLOWED_ORIGINS, such as inventory.example.com or *.example.com; * allows all", Value: settings.List(&s.AllowedHosts, checkHost)},
 		{Name: "ALLOWED_ORIGINS", Default: strings.Join(httpx.LocalOrigins(), ","), Doc: "comma-separated web origins whose pages may use the API", Value: settings.Func(s.parseOrigins)},

@@ -122,6 +122,7 @@ func (d *Dialect) generateIn(ctx context.Context, tx *sql.Tx, schema *records.Sc
 	if err != nil {
 		return nil, err
 	}
+	fills := d.fills(schema, have)
 	if len(statements) > 0 {
 		if err := d.runAll(ctx, tx, statements, p); err != nil {
 			return nil, err
@@ -139,7 +140,19 @@ func (d *Dialect) generateIn(ctx context.Context, tx *sql.Tx, schema *records.Sc
 	if statements, err = d.Statements(schema, have); err != nil {
 		return nil, err
 	}
-	return unfilled, d.runAll(ctx, tx, statements, p)
+	return unfilled, d.runAll(ctx, tx, append(statements, fills...), p)
+}
+
+// fills returns the statements that fill new columns (records.Migration.Fill) for the migrations that a database lacks.
+func (d *Dialect) fills(schema *records.Schema, have *Catalog) (all []string) {
+	for _, m := range schema.Migrations() {
+		if have.exists(schema) && !slices.Contains(have.versions, m.Version) {
+			for _, text := range m.Fill {
+				all = append(all, strings.ReplaceAll(text, "{prefix}", schema.TablePrefix()))
+			}
+		}
+	}
+	return all
 }
 
 // runAll executes statements that change tables.

@@ -61,8 +61,8 @@ func keysOf(r *records.Resource) []records.Unique {
 	return slices.DeleteFunc(r.Uniques(), func(u records.Unique) bool { return u.Without != "" })
 }
 
-// checkKeysWithout checks the key that only records without a reference have, also when they
-// lose the reference because the record that it refers to is deleted.
+// checkKeysWithout checks the key that only records without a value in another field have, such as a reference, also when
+// they lose the reference because the record that it refers to is deleted.
 func checkKeysWithout(f *fixture) {
 	for _, r := range schema.StoredResources() {
 		for _, key := range r.Uniques() {
@@ -75,6 +75,13 @@ func checkKeysWithout(f *fixture) {
 				rec := taking(full(r, n), full(r, 1), key.Fields...)
 				field.Set(rec, nil)
 				return rec
+			}
+			if field.Ref == nil {
+				f.apply(create(free(spare)), create(taking(full(r, spare+2), full(r, 1), key.Fields...)))
+				f.apply(refuse(create(free(spare+1)), update(at(free(2), 2)))...)
+				f.verify(f.store, f.model)
+				f.empty()
+				continue
 			}
 			elsewhere := taking(full(r, spare+2), full(r, 1), append(slices.Clone(key.Fields), key.Without)...)
 			to, _ := schema.Named(field.Ref.To)

@@ -29,6 +29,7 @@ func New() *feature.Feature {
 		Needs:      map[string]records.Record{"devices": &inventory.Device{}, "locations": &inventory.Location{}},
 		Tags:       map[string]string{"discovery": "Devices in the formats of other programs."},
 		Operations: []feature.Operation{targets(), playbookHosts(), hostsFile(), zoneFile(), sshConfig()},
+		Reserved:   []string{"address", "labels", "location_name", "location_site_code", "origin", "port", "ttl"},
 	}
 	for i := range f.Operations {
 		op := &f.Operations[i]

@@ -20,7 +20,8 @@ import (
 // Encoder encodes records of one resource as encoding/json does, without escaping &, < and
 // >. It is built once from the description of the resource.
 type Encoder struct {
-	Members []Member // in the order of the description
+	Members  []Member // in the order of the description
+	resource *records.Resource
 }
 
 // Cache makes the encoders of resources when they are first used. Its zero value is ready for use.
@@ -47,7 +48,7 @@ type Member struct {
 
 // New returns the encoder of the visible fields of a resource.
 func New(r *records.Resource) *Encoder {
-	e := &Encoder{}
+	e := &Encoder{resource: r}
 	base := map[string]func([]byte, *records.Base) []byte{
 		"id":         func(b []byte, base *records.Base) []byte { return String(b, base.ID) },
 		"created_at": func(b []byte, base *records.Base) []byte { return Time(b, base.CreatedAt) },
@@ -75,7 +76,7 @@ func (e *Encoder) Only(fields []*records.Field) *Encoder {
 	if fields == nil {
 		return e
 	}
-	some := &Encoder{}
+	some := &Encoder{resource: e.resource}
 	for _, m := range e.Members {
 		if slices.Contains(fields, m.Field) {
 			some.Members = append(some.Members, m)
@@ -85,14 +86,16 @@ func (e *Encoder) Only(fields []*records.Field) *Encoder {
 }
 
 // Natural returns the encoder of rows that an import creates again: what clients can set, with natural keys
-// in place of references, which SetKeys finds.
+// in place of references, which SetKeys finds. Records that equal others in all that names them have their ids too.
 func (e *Encoder) Natural() *Encoder {
-	some := &Encoder{}
+	some := &Encoder{resource: e.resource}
 	for _, m := range e.Members {
-		if m.Field.ReadOnly || m.base != nil {
+		switch {
+		case m.Field.Name == "id" && e.resource.Anonymous:
+			m.keys = map[string]json.RawMessage{}
+		case m.Field.ReadOnly || m.base != nil:
 			continue
-		}
-		if m.Field.Member != "" {
+		case m.Field.Member != "":
 			m.name, m.keys = `"`+m.Field.Member+`":`, map[string]json.RawMessage{}
 		}
 		some.Members = append(some.Members, m)
@@ -119,9 +122,21 @@ func (e *Encoder) SetKeys(ctx context.Context, from records.Reader, recs []recor
 				missing[id] = true
 			}
 		}
-		found, err := records.KeysOf(ctx, from, m.Field.Ref.Resource(), slices.Collect(maps.Keys(missing)))
+		of := e.resource
+		if m.Field.Ref != nil {
+			of = m.Field.Ref.Resource()
+		}
+		found, err := records.KeysOf(ctx, from, of, slices.Collect(maps.Keys(missing)))
 		if err != nil {
 			return err
+		}
+		if m.Field.Ref == nil { // a key needs no id
+			for id, key := range found {
+				found[id] = json.RawMessage("null")
+				if string(key) == `{"id":"`+id+`"}` {
+					found[id] = json.RawMessage(`"` + id + `"`)
+				}
+			}
 		}
 		maps.Copy(m.keys, found)
 	}

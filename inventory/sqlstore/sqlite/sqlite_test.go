@@ -231,6 +231,7 @@ func TestRefused(t *testing.T) {
 		require.NoError(t, tx.Create(t.Context(), makeDevices(3, 4)...))
 		same := makeDevices(3, 4)[0].(*inventory.Device)
 		same.Hostname, same.Version = makeDevices(0, 1)[0].(*inventory.Device).Hostname, 2
+		same.Normalize()
 		require.Equal(t, records.Conflict, records.KindOf(tx.Update(t.Context(), same, 1)))
 		require.Equal(t, records.Conflict, records.KindOf(tx.Create(t.Context(), makeDevices(3, 6)...)))
 		return tx.Create(t.Context(), makeDevices(6, 8)...)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // maxGraph bounds the bytes of a graph.
@@ -159,7 +160,7 @@ func (g *graph) add(p *part) error {
 		place["name"], place["kind"], place["parent"] = n.location, inventory.LocationSite, object{"name": g.name}
 		g.locations = append(g.locations, values{"locations", p.line, place})
 	}
-	if g.unique("node "+n.location+"\n"+n.name) != "" {
+	if g.unique("node "+n.location+"\n"+records.FoldASCII(n.name)) != "" {
 		n.name = fmt.Sprintf("%s (%s)", n.name, p.ID)
 	}
 	if p.ID == "" || g.byName[p.ID] != nil {

@@ -29,6 +29,7 @@ func Devices(n, m int) []records.Record {
 			SerialNumber: fmt.Sprintf("SN%09d", n*104729%1000000007), RackPosition: fmt.Sprintf("R%d-U%d", n/40%500, n%40),
 			LastSeen: &at, Tags: []string{"edge", "core"},
 		}
+		d.Normalize() // sets its key
 		devices = append(devices, d)
 	}
 	return devices
@@ -37,6 +38,9 @@ func Devices(n, m int) []records.Record {
 // WithBase gives a record the id, times and version of the nth device.
 func WithBase[R records.Record](n int, rec R) R {
 	*rec.Meta() = *Devices(n, n+1)[0].Meta()
+	if d, ok := any(rec).(*inventory.Device); ok {
+		d.Normalize() // sets its key
+	}
 	return rec
 }
 
