@@ -94,7 +94,7 @@ func ExampleParseProfile() {
 	fmt.Println(err)
 	// Output:
 	// true <nil>
-	// unknown profile "2024-01-01": use neutral, 2025-09-29, 2025-10-17, 2025-12-11, registry or declared
+	// unknown profile "2024-01-01": use neutral, 2025-09-29, 2025-10-17, 2025-12-11, registry, declared or publish
 }
 
 // A manifest of an older schema becomes a current one and keeps its formatting.

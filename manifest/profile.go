@@ -15,7 +15,8 @@ type Profile uint8
 // The profiles. Neutral is the specification. The dated profiles are the public schemas
 // of those days; what only the text of the specification requires is a warning there.
 // Registry is Neutral with the rules that a public registry adds. Declared is the dated
-// profile that the $schema of a document names.
+// profile that the $schema of a document names. Publish is Registry with what the public registry requires of
+// packages when it publishes them, which are warnings in Registry.
 const (
 	Neutral Profile = iota
 	Schema20250929
@@ -23,15 +24,16 @@ const (
 	Schema20251211
 	Registry
 	Declared
+	Publish
 )
 
 // profileNames returns the names of the profiles in their order.
 func profileNames() []string {
-	return []string{"neutral", "2025-09-29", "2025-10-17", "2025-12-11", "registry", "declared"}
+	return []string{"neutral", "2025-09-29", "2025-10-17", "2025-12-11", "registry", "declared", "publish"}
 }
 
 // ParseProfile returns the profile with a name: neutral, 2025-09-29, 2025-10-17,
-// 2025-12-11, registry or declared.
+// 2025-12-11, registry, declared or publish.
 func ParseProfile(name string) (Profile, error) {
 	if i := slices.Index(profileNames(), name); i >= 0 {
 		return Profile(i), nil
@@ -41,7 +43,7 @@ func ParseProfile(name string) (Profile, error) {
 
 // String returns the name that ParseProfile accepts.
 func (p Profile) String() string {
-	if p > Declared {
+	if p > Publish {
 		return fmt.Sprintf("Profile(%d)", uint8(p))
 	}
 	return profileNames()[p]
@@ -66,6 +68,8 @@ type traits struct {
 	underscores bool
 	// registry adds the rules of CategoryRegistry.
 	registry bool
+	// publishing makes those of CategoryPublish errors.
+	publishing bool
 	// dated: the rules are those of a date, whatever the $schema is.
 	dated bool
 }
@@ -98,7 +102,7 @@ func (p Profile) traits(schema string) traits {
 	case Schema20251211:
 		return traits{prose: Warning, versionMax: 255, dated: true}
 	}
-	return traits{prose: Error, variableFirst: true, versionMax: 255, registry: p == Registry}
+	return traits{prose: Error, variableFirst: true, versionMax: 255, registry: p == Registry || p == Publish, publishing: p == Publish}
 }
 
 // declared returns the rules of a date. The schemas before 2025-09-29 differ from that one

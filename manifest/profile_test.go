@@ -39,7 +39,7 @@ func TestDatedSchemas(t *testing.T) {
 		{"a streamable url that is none", document(t, object{"remotes": []any{object{"type": "streamable-http", "url": "x y"}}}), []manifest.Profile{sep, oct}},
 		{"wrong variables of a remote", document(t, object{"remotes": []any{object{"type": "sse", "url": "https://e.com", "variables": 1}}}), []manifest.Profile{sep, oct}},
 		{"a wrong title", document(t, object{"title": 1}), []manifest.Profile{sep}},
-		{"a package without version", inPackage(t, object{}), []manifest.Profile{oct, dec, neutral}},
+		{"a package without version", inPackage(t, object{"version": nil}), []manifest.Profile{oct, dec, neutral}},
 		{"an unknown key of a package", versioned(object{"x": 1}), []manifest.Profile{oct, dec, neutral}},
 		{"a long version of a package", inPackage(t, object{"version": strings.Repeat("1", 256)}), []manifest.Profile{sep, oct}},
 		{"a bundle without digest", versioned(object{"registryType": "mcpb"}), []manifest.Profile{sep, oct, dec}},
@@ -71,9 +71,11 @@ func repo(url, source string) object {
 }
 
 func pack(set object) object {
-	p := object{"registryType": "npm", "identifier": "i", "transport": object{"type": "stdio"}}
+	p := object{"registryType": "npm", "identifier": "i", "version": "1.0.0", "transport": object{"type": "stdio"}}
 	for key, value := range set {
-		p[key] = value
+		if p[key] = value; value == nil {
+			delete(p, key)
+		}
 	}
 	return object{"packages": []any{p}}
 }

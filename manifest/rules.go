@@ -15,12 +15,14 @@ type Category string
 // The categories. Rules of CategorySyntax and CategorySchema are errors in every profile.
 // Those of CategorySpecification are in the text of the specification only, and warnings
 // under the dated schemas. CategoryRegistry is for what a public registry adds,
-// CategoryAdvice for likely mistakes in valid documents.
+// CategoryPublish for what the public registry requires of packages only when it publishes them, CategoryAdvice for likely
+// mistakes in valid documents.
 const (
 	CategorySyntax        Category = "syntax"
 	CategorySchema        Category = "schema"
 	CategorySpecification Category = "specification"
 	CategoryRegistry      Category = "registry"
+	CategoryPublish       Category = "publish"
 	CategoryAdvice        Category = "advice"
 )
 
@@ -85,6 +87,9 @@ const (
 	ruleFormat           Rule = "value-format"
 	ruleRuntimeHint      Rule = "runtime-hint"
 	ruleIdentifierEmpty  Rule = "identifier-empty"
+	ruleRootKey          Rule = "package-key-at-root"
+	ruleRuntimeArgument  Rule = "runtime-argument"
+	ruleVariableName     Rule = "variable-name-empty"
 )
 
 // Rules of a public registry.
@@ -103,6 +108,16 @@ const (
 	ruleURLHost         Rule = "url-host"
 	ruleStdioURL        Rule = "stdio-url"
 	ruleRemoteHost      Rule = "remote-host"
+	rulePublisherMeta   Rule = "publisher-meta"
+)
+
+// Rules of the public registry for packages that are published.
+const (
+	rulePublicType       Rule = "public-type"
+	rulePublicVersion    Rule = "public-version"
+	rulePublicHash       Rule = "public-sha256"
+	rulePublicBase       Rule = "public-base-url"
+	rulePublicIdentifier Rule = "public-identifier"
 )
 
 // Rules returns all rules by category.
@@ -152,6 +167,9 @@ var ruleTable = [...]RuleInfo{
 	{ruleFormat, CategoryAdvice, "The default and the value of an input have its format."},
 	{ruleRuntimeHint, CategoryAdvice, "A package with runtimeArguments has a runtimeHint."},
 	{ruleIdentifierEmpty, CategoryAdvice, "The identifier of a package is not empty (an error for a registry)."},
+	{ruleRootKey, CategoryAdvice, "The keys of a package are in the package, not at the root."},
+	{ruleRuntimeArgument, CategoryAdvice, "The runtimeArguments of a container image are options of the program that runs it."},
+	{ruleVariableName, CategoryAdvice, "An environment variable has a name."},
 
 	{ruleSchemaRequired, CategoryRegistry, "The manifest has a $schema."},
 	{ruleSchemaUnknown, CategoryRegistry, "The $schema has a known date (a warning without a registry)."},
@@ -167,4 +185,11 @@ var ruleTable = [...]RuleInfo{
 	{ruleURLHost, CategoryRegistry, "A url has http or https and a host when its variables are filled in."},
 	{ruleStdioURL, CategoryRegistry, "A stdio transport has no url."},
 	{ruleRemoteHost, CategoryRegistry, "The url of a remote is https and not on the local host."},
+	{rulePublisherMeta, CategoryRegistry, "Publisher metadata has at most 4096 bytes."},
+
+	{rulePublicType, CategoryPublish, "A registryType is npm, pypi, oci, nuget, cargo or mcpb, in lower case."},
+	{rulePublicVersion, CategoryPublish, "A package of npm, pypi, nuget or cargo has a version, and an image has none."},
+	{rulePublicHash, CategoryPublish, "Only a bundle file has a fileSha256."},
+	{rulePublicBase, CategoryPublish, "A registryBaseUrl is that of the public registry to the letter; images and bundle files have none."},
+	{rulePublicIdentifier, CategoryPublish, "An image is at a known host, and a bundle file is one of a release at GitHub or GitLab."},
 }

@@ -29,7 +29,7 @@ var serverShape = shape{
 
 var metaShape = shape{
 	{NeutralPublisherKey, false, anyObject},
-	{PublisherKey, false, anyObject},
+	{PublisherKey, false, publisherMeta},
 }
 
 var iconShape = shape{
@@ -291,8 +291,10 @@ func packageObject(v *validator, n *Node) {
 	if v.strictPackage {
 		v.strictKeys(n)
 	}
-	v.duplicateNames(n)
+	v.publicPackage(n)
+	v.variableNames(n)
 	v.runtimeHint(n, label)
+	v.containerOptions(n, label)
 	if t := n.Get("transport"); t != nil && stringOf(t.Get("type")) != string(Stdio) {
 		v.at("transport", func() {
 			names := sync.OnceValue(func() map[string]bool { return v.packageNames(n) })
@@ -345,9 +347,9 @@ func (v *validator) strictKeys(n *Node) {
 	}
 }
 
-// duplicateNames warns about environment variables with the same name: one of them has
-// no effect.
-func (v *validator) duplicateNames(n *Node) {
+// variableNames warns about environment variables with the same name, of which one has no effect, without a name, which cannot
+// be set, and with the name of a template.
+func (v *validator) variableNames(n *Node) {
 	key := "environmentVariables"
 	list := n.Get(key)
 	if list == nil {
@@ -369,11 +371,21 @@ func (v *validator) duplicateNames(n *Node) {
 		for j := 0; seen == nil && j < i && !duplicate; j++ {
 			duplicate = stringOf(list.Elements[j].Get("name")) == text
 		}
-		if text != "" && duplicate {
+		duplicate = duplicate && text != ""
+		blank := name != nil && name.Kind == KindString && strings.TrimSpace(text) == ""
+		if duplicate || blank || strings.HasPrefix(text, "YOUR_") {
 			v.path.Key(key)
 			v.path.Index(i)
 			v.path.Key("name")
-			v.warn(ruleDuplicateName, name, "duplicate name %s", jsonpos.Quote(text)).suggest("keep one of them")
+			switch {
+			case duplicate:
+				v.warn(ruleDuplicateName, name, "duplicate name %s", jsonpos.Quote(text)).suggest("keep one of them")
+			case blank:
+				v.warn(ruleVariableName, name, "%s is empty, so that the variable cannot be set", v.subject()).suggest("write its name, or remove the variable").
+					apply(removalOfElement(list, i))
+			default:
+				v.placeholder(name)
+			}
 			v.path = v.path[:len(v.path)-3]
 		}
 		if seen != nil {

@@ -112,7 +112,11 @@ func packageVersion(v *validator, n *Node) {
 // specificVersion reports latest and ranges of versions.
 func (v *validator) specificVersion(n *Node, latest Severity, latestRule Rule) {
 	if n.Text == "latest" {
-		v.report(latest, latestRule, n, "%s is latest, which is not a specific version", v.subject()).suggest("write the version, such as 1.0.0")
+		p := v.report(latest, latestRule, n, "%s is latest, which is not a specific version", v.subject()).suggest("write the version, such as 1.0.0")
+		own := v.json.Root.Get("version") // packages usually have the version of the server
+		if text := stringOf(own); own != n && text != "" && text != "latest" && grammar.RangeReason(text) == "" && grammar.Placeholder(text) == "" {
+			p.suggest("write the version, such as %s, that of the server", jsonpos.Quote(text)).fix(n.Start, n.End, string(jsonpos.AppendValue(nil, text)))
+		}
 		return
 	}
 	reason := grammar.RangeReason(n.Text)

@@ -27,7 +27,9 @@ func (d *Document) Validate(opts *Options) *Report {
 	}
 	if root := d.json.Root; root != nil {
 		v := d.validator(found, &full)
-		v.object(root, serverShape)
+		if v.object(root, serverShape) && v.unknownKeys {
+			v.rootKeys(root)
+		}
 		if v.registry && root.Kind == KindObject && root.Get("$schema") == nil {
 			v.fault(ruleSchemaRequired, root, `missing key "$schema"`).suggest(`add "$schema": %q`, CurrentSchema).
 				apply(v.written().prepend(root, "$schema", strconv.Quote(CurrentSchema)))
@@ -53,6 +55,7 @@ type validator struct {
 	bundleLabels []string
 	json         *jsonpos.Document
 	style        *style // nil until an edit needs it
+	unknownKeys  bool   // some object has a key that its shape has not
 }
 
 // check reports what is wrong with one value.
@@ -126,7 +129,7 @@ func (v *validator) object(n *Node, s shape) bool {
 			if !s[at].required && v.found.nErrors == before+1 && isBlank(&m.Value) {
 				v.found.fixLast("leave the key out", v.removal(n, i))
 			}
-		} else if s.findMisspelled(m.Key) >= 0 {
+		} else if v.unknownKeys = true; s.findMisspelled(m.Key) >= 0 {
 			misspelled = append(misspelled, m)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
@@ -160,8 +161,7 @@ func definePublishCheck(c *call) runner {
 		if err != nil {
 			return err
 		}
-		registry := &manifest.Options{Profile: manifest.Registry}
-		report := manifest.Validate(s.data, registry)
+		report := manifest.Validate(s.data, &manifest.Options{Profile: manifest.Publish})
 		if err := c.writeText(c.Stdout, []checked{{*s, report}}, false); err != nil || !report.Valid() {
 			return errors.Join(err, errReported)
 		}
@@ -192,9 +192,30 @@ func definePublishCheck(c *call) runner {
 		if opts.Registry != "" || len(opts.Packages) > 0 || opts.Files {
 			asked = "at the registries"
 		}
-		_, err = fmt.Fprintf(c.Stdout, "%s: ready to publish, checked %s\n", s.name(), asked)
+		_, err = fmt.Fprintf(c.Stdout, "%s: ready to publish, checked %s\nnot checked: %s\n", s.name(), asked, strings.Join(unchecked(server, opts), "; "))
 		return err
 	}
+}
+
+// unchecked returns what a registry checks online and was not asked.
+func unchecked(s *manifest.Server, opts *publish.Options) []string {
+	list := []string{"that the namespace is yours"}
+	if opts.Registry == "" {
+		list = append(list, "that the version is new (-registry URL)")
+	}
+	for i := range s.Packages {
+		what := ""
+		switch kind := s.Packages[i].RegistryType; {
+		case kind == manifest.MCPB && !opts.Files:
+			what = "that the files of bundles can be downloaded (-files)"
+		case kind != manifest.MCPB && opts.Packages[kind] == "":
+			what = fmt.Sprintf("that packages of %s exist and name the server (-packages %[1]s=URL)", kind)
+		}
+		if what != "" && !slices.Contains(list, what) {
+			list = append(list, what)
+		}
+	}
+	return list
 }
 
 // checkProject reports the files beside a manifest that differ from it.

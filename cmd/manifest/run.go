@@ -100,7 +100,7 @@ func (c *call) choice(name, usage string, values ...string) *string {
 
 // profile defines the flag -profile.
 func (c *call) profile() {
-	c.flags.Func("profile", "the `rules`: neutral, 2025-09-29, 2025-10-17, 2025-12-11, registry or declared; neutral is the specification, registry adds what a public registry requires, declared is the date in $schema", func(s string) (err error) {
+	c.flags.Func("profile", "the `rules`: neutral, 2025-09-29, 2025-10-17, 2025-12-11, registry, declared or publish; neutral is the specification, registry adds what a public registry requires, publish what it requires of packages too, declared is the date in $schema", func(s string) (err error) {
 		c.options.Profile, err = manifest.ParseProfile(s)
 		return err
 	})

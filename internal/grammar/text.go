@@ -103,8 +103,15 @@ var placeholderMarks = [...]struct {
 }
 
 // Placeholder returns the first placeholder of a release template in s, such as
-// {{VERSION}}, or "".
+// {{VERSION}} or your-package, or "".
 func Placeholder(s string) string {
+	if strings.Contains(s, "your-") || strings.Contains(s, "YOUR_") {
+		for w := range strings.FieldsFuncSeq(s, func(c rune) bool { return strings.ContainsRune("/@:<>?&=. ", c) }) {
+			if len(w) > 5 && (strings.HasPrefix(w, "your-") || strings.HasPrefix(w, "YOUR_")) {
+				return w
+			}
+		}
+	}
 	if !strings.ContainsAny(s, "{<_@%") {
 		return ""
 	}

@@ -39,7 +39,7 @@ func (r *resolver) command(p *manifest.Package, plan *Plan, runtime []element) {
 	if p.FileSHA256 != nil {
 		r.notice(SeverityWarning, "/fileSha256", "fileSha256 is not checked, because the launcher downloads the package itself")
 	}
-	if base := orElse(p.RegistryBaseURL, ""); p.RegistryBaseURL != nil && !ref.based && !isDefaultRegistry(ref.label, base) {
+	if base := orElse(p.RegistryBaseURL, ""); p.RegistryBaseURL != nil && !ref.based && !grammar.IsDefaultRegistry(ref.label, base) {
 		r.notice(SeverityWarning, "/registryBaseUrl", "the launcher uses its configured registry, which may not be %s", jsonpos.Quote(base))
 	}
 	if l.foreign && len(runtime) > 0 {

@@ -301,17 +301,3 @@ func isVersion(label, s string) bool {
 	}
 	return grammar.Only(s, "-._+")
 }
-
-// isDefaultRegistry reports whether the launchers of a registryType use the registry of a
-// url anyway.
-func isDefaultRegistry(label, base string) bool {
-	defaults := map[string]string{
-		"npm":   "registry.npmjs.org registry.npmjs.com npmjs.org npmjs.com",
-		"pypi":  "pypi.org pypi.org/simple pypi.python.org",
-		"oci":   "docker.io index.docker.io registry-1.docker.io hub.docker.com",
-		"nuget": "api.nuget.org api.nuget.org/v3 api.nuget.org/v3/index.json nuget.org",
-		"cargo": "crates.io index.crates.io",
-	}
-	rest, https := strings.CutPrefix(strings.ToLower(base), "https://")
-	return https && slices.Contains(strings.Fields(defaults[label]), strings.TrimPrefix(strings.TrimRight(rest, "/"), "www."))
-}

@@ -3,6 +3,8 @@ package launch
 import (
 	"iter"
 	"strings"
+
+	"github.com/ashlar-go/ashlar/internal/grammar"
 )
 
 // syntax states how a program reads the options before the package that it runs
@@ -165,9 +167,9 @@ func syntaxOf(command []string) *syntax {
 	case "pipx":
 		return &syntax{options: pipxOptions, danger: "takes the package or its dependencies from elsewhere", combined: true, leading: true}
 	case "docker", "podman":
-		s := &syntax{options: dockerOptions, danger: "gives the container access to this machine", combined: true, dashValues: true, falseFlags: true, leading: true}
+		s := &syntax{options: grammar.DockerOptions, danger: "gives the container access to this machine", combined: true, dashValues: true, falseFlags: true, leading: true}
 		if command[0] == "podman" {
-			s.options += podmanOptions
+			s.options += grammar.PodmanOptions
 		}
 		return s
 	case "dnx", "dotnet":

@@ -19,10 +19,6 @@ var (
 	uvRunOptions string
 	//go:embed options/pipx.txt
 	pipxOptions string
-	//go:embed options/docker.txt
-	dockerOptions string
-	//go:embed options/podman.txt
-	podmanOptions string
 	//go:embed options/dotnet.txt
 	dotnetOptions string
 	//go:embed options/cargo.txt

@@ -6,16 +6,12 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
-	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/manifest"
 )
-
-// maxPublisherMeta is the maximum size of publisher metadata in bytes.
-const maxPublisherMeta = 4096
 
 // publish adds a version.
 func (a *api) publish(w http.ResponseWriter, r *http.Request) error {
@@ -34,9 +30,6 @@ func (a *api) publish(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if err := invalid(doc.Validate(a.opts.Validate)); err != nil {
-		return err
-	}
-	if err := checkMeta(doc); err != nil {
 		return err
 	}
 	e, err := NewEntry(body)
@@ -74,20 +67,6 @@ func invalid(report *manifest.Report) error {
 		}
 	}
 	return e
-}
-
-// checkMeta checks the size of the publisher's metadata. All of _meta is kept as it is; the state that the registry
-// sets is beside the manifest.
-func checkMeta(doc *manifest.Document) error {
-	n := doc.Lookup("/_meta/" + strings.ReplaceAll(manifest.PublisherKey, "/", "~1"))
-	if n == nil || n.End-n.Start <= maxPublisherMeta {
-		return nil
-	}
-	reason := fmt.Sprintf("publisher metadata has %d bytes: at most %d are allowed", n.End-n.Start, maxPublisherMeta)
-	return &httpx.Error{
-		Status: http.StatusUnprocessableEntity, Message: "Invalid manifest: 1 error",
-		Fields: []httpx.FieldError{{Field: "body/_meta", Reason: reason}},
-	}
 }
 
 // statusRequest is the body of a change of status.

@@ -42,7 +42,7 @@ type Problem struct {
 
 // Check asks registries whether they would accept a manifest: the version is new, and each package
 // exists and names the server as its owner. It does not check what [manifest.Validate] with the
-// profile Registry does. The error is that of a request that had no usable answer.
+// profile Publish does. The error is that of a request that had no usable answer.
 func Check(ctx context.Context, s *manifest.Server, opts *Options) ([]Problem, error) {
 	c := &checker{server: s, opts: *cmp.Or(opts, &Options{})}
 	c.opts.Client = cmp.Or(c.opts.Client, &http.Client{Timeout: 30 * time.Second, CheckRedirect: sameHost})
@@ -318,9 +318,6 @@ func (c *packageChecker) oci(ctx context.Context) error {
 func (c *checker) file(ctx context.Context, k *manifest.Package, at string) error {
 	if !c.opts.Files {
 		return nil
-	}
-	if !strings.Contains(strings.ToLower(k.Identifier), "mcp") {
-		c.add(at+"/identifier", "the url of a bundle must contain \"mcp\"")
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodHead, k.Identifier, http.NoBody)
 	if err != nil {

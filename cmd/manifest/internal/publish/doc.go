@@ -16,7 +16,7 @@
 // # Server names
 //
 // A registry accepts a package only if its owner names the server in it: the member mcpName of
-// package.json, a line "mcp-name: NAME" in the README (pypi, nuget, cargo), or the label
+// package.json, a line "mcp-name: NAME" in the README (pypi, nuget, and cargo, where it may not be in a comment), or the label
 // io.modelcontextprotocol.server.name of an image.
 //
 // # Design notes

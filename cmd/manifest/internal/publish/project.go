@@ -140,7 +140,7 @@ func (p *Project) readServerNames() error {
 		case err != nil:
 			return fmt.Errorf("%s: %w", k.readme, err)
 		default:
-			k.ServerName = serverNameIn(string(text))
+			k.ServerName = k.serverNameIn(string(text))
 		}
 	}
 	return nil
@@ -157,6 +157,18 @@ func serverNameIn(text string) string {
 	}
 	return found[1]
 }
+
+// serverNameIn returns the server that the README of a package names, "" if there is none. Comments do not count if its registry
+// removes them.
+func (k *Package) serverNameIn(text string) string {
+	if k.Type == "cargo" {
+		text = comments.ReplaceAllString(text, "")
+	}
+	return serverNameIn(text)
+}
+
+// comments matches those of Markdown.
+var comments = regexp.MustCompile(`(?s)<!--.*?(-->|$)`)
 
 // readNPM reads a package.json.
 func (k *Package) readNPM(text []byte) error {

@@ -93,7 +93,7 @@ func TestSync(t *testing.T) {
 		},
 		"cargo": {
 			"Cargo.toml": strings.Replace(files["cargo"]["Cargo.toml"], "1.2.3", "2.0.0", 1),
-			"README.md":  "# Weather\n\n<!-- mcp-name: " + name + " -->\n",
+			"README.md":  "# Weather\n\nmcp-name: " + name + "\n",
 		},
 		"nuget": {
 			"Ann.Weather.csproj": strings.Replace(files["nuget"]["Ann.Weather.csproj"], "1.2.3", "2.0.0", 1),

@@ -120,9 +120,12 @@ func (p *Project) syncServerName(c *Changes, k *Package, name string) error {
 		return nil
 	}
 	c.Files[file] = changed
-	if k.ServerName == "" {
+	switch {
+	case k.Type == "cargo" && k.ServerName == "" && serverNameIn(string(text)) == name:
+		c.add(file, true, "the server name %s is in a comment only, which the registry of the package removes", jsonpos.Quote(name))
+	case k.ServerName == "":
 		c.add(file, true, "the server name %s is missing", jsonpos.Quote(name))
-	} else {
+	default:
 		c.add(file, true, "the server name is %s, the manifest is %s", jsonpos.Quote(k.ServerName), jsonpos.Quote(name))
 	}
 	return nil
@@ -146,10 +149,13 @@ func withServerName(k *Package, text []byte, name string) ([]byte, error) {
 		}
 		return appendLine(text, "LABEL "+imageLabel+`="`+name+`"`), nil
 	}
-	switch have := serverNameIn(string(text)); have {
+	switch have := k.serverNameIn(string(text)); have {
 	case name:
 		return text, nil
 	case "":
+		if k.Type == "cargo" { // its registry strips comments
+			return appendLine(text, "\nmcp-name: "+name), nil
+		}
 		return appendLine(text, "\n<!-- mcp-name: "+name+" -->"), nil
 	default:
 		return []byte(serverNamePattern.ReplaceAllString(string(text), "mcp-name: "+name)), nil
