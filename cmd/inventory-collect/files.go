@@ -51,9 +51,6 @@ func readCredentials(environ map[string]string, communityFile, credentialsFile s
 			return collect.Credentials{}, fmt.Errorf("-credentials-file: %w", err)
 		}
 	}
-	if vars[communityVar] == "" && vars[userVar] == "" {
-		return collect.Credentials{}, errors.New("credentials are missing: set SNMP_COMMUNITY or -community-file for SNMPv2c, or SNMP_USER with its pass phrases or -credentials-file for SNMPv3")
-	}
 	return collect.Credentials{
 		Community: vars[communityVar], User: vars[userVar],
 		AuthProtocol: vars[authVar], AuthPassphrase: vars[authPhraseVar],

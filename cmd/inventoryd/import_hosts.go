@@ -29,7 +29,7 @@ func (a *app) importTopology(read func(name string, r io.Reader) (*topology.Topo
 				return err
 			}
 			return a.importSource(c, s, o, network.Unplaced, func(engine *records.Engine) (importer.Source, error) {
-				return network.Source(engine.Store().Schema())
+				return network.Source(engine.Store().Schema()), nil
 			})
 		}
 	}

@@ -55,7 +55,7 @@ func (c *Credentials) validate() error {
 		}
 	}
 	v3 := c.AuthProtocol + c.AuthPassphrase + c.PrivProtocol + c.PrivPassphrase
-	bad(c.Community == "" && c.User == "", "credentials are missing: set a community for SNMPv2c, or a user for SNMPv3")
+	bad(c.Community == "" && c.User == "", "credentials are missing: set SNMP_COMMUNITY or -community-file for SNMPv2c, or SNMP_USER with its pass phrases or -credentials-file for SNMPv3")
 	bad(c.Community != "" && c.User != "", "a community and a user: use one of them, a community for SNMPv2c or a user for SNMPv3")
 	bad(c.User == "" && v3 != "", "protocols or pass phrases without a user: set the user of SNMPv3")
 	bad(len(c.Community) > maxCommunity, "the community has %d bytes: use at most %d", len(c.Community), maxCommunity)

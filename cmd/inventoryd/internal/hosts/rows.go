@@ -157,14 +157,11 @@ func tagsOf(groups []*group) (tags []string, rest int) {
 	return tags, rest
 }
 
-// Source returns the rows for an engine: a location for each name that none has, and a device for each host.
+// Source returns the rows for an engine whose schema has locations and devices: a location for each name that none has, and a device for each host.
 func (v *Inventory) Source(ctx context.Context, engine *records.Engine) (importer.Source, error) {
 	schema := engine.Store().Schema()
-	locations, ok := schema.Named("locations")
-	devices, ok2 := schema.Named("devices")
-	if !ok || !ok2 {
-		return nil, errors.New("hosts: the schema has no locations or no devices")
-	}
+	locations, _ := schema.Named("locations")
+	devices, _ := schema.Named("devices")
 	first := map[string]*host{} // the first host of a location
 	var names []string
 	for _, h := range v.hosts {

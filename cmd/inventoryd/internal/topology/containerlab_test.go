@@ -75,8 +75,7 @@ func TestImport(t *testing.T) {
 	require.NoError(t, err)
 	engine := records.New(records.NewMemStore(inventory.Schema()), nil)
 	for _, created := range []int64{1 + 4 + 9 + 3, 0} {
-		source, err := lab.Source(engine.Store().Schema())
-		require.NoError(t, err)
+		source := lab.Source(engine.Store().Schema())
 		report, err := importer.Run(t.Context(), engine, []importer.Source{source}, nil)
 		require.NoError(t, err)
 		require.Empty(t, report.Problems)
@@ -114,8 +113,7 @@ func TestRows(t *testing.T) {
 	lab, err := topology.ReadLab("fabric.clab.yml", strings.NewReader(labFile))
 	require.NoError(t, err)
 	schema := inventory.Schema()
-	source, err := lab.Source(schema)
-	require.NoError(t, err)
+	source := lab.Source(schema)
 	var text strings.Builder
 	for row, err := source.Next(); err == nil; row, err = source.Next() {
 		text.Write(row.Text)
@@ -178,8 +176,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		source, err := lab.Source(schema)
-		require.NoError(t, err)
+		source := lab.Source(schema)
 		for row, err := source.Next(); err == nil; row, err = source.Next() {
 			require.Positive(t, row.Line)
 			require.NotEmpty(t, row.Patch)

@@ -4,11 +4,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	source, err := lab.Source(schema)
-//	if err != nil {
-//		return err
-//	}
-//	report, err := importer.Run(ctx, engine, []importer.Source{source}, nil)
+//	report, err := importer.Run(ctx, engine, []importer.Source{lab.Source(schema)}, nil)
 //
 // A lab becomes a location of the kind room with its name, and nodes become devices there, with what they
 // inherit from their group, their kind and the defaults. Links between nodes become interfaces and links.

@@ -20,12 +20,7 @@ func ExampleReadLab() {
 		return
 	}
 	engine := records.New(records.NewMemStore(inventory.Schema()), nil)
-	source, err := lab.Source(engine.Store().Schema())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	report, err := importer.Run(context.Background(), engine, []importer.Source{source}, nil)
+	report, err := importer.Run(context.Background(), engine, []importer.Source{lab.Source(engine.Store().Schema())}, nil)
 	fmt.Println(report.Created, lab.Unplaced(), err)
 	// Output: 7 [{links to host 1}] <nil>
 }

@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"errors"
 	"path"
 	"path/filepath"
 
@@ -61,19 +60,13 @@ func shown(text string) string { return printable.Truncate(text, 64) }
 // Unplaced returns what has no counterpart in the inventory, the most objects first.
 func (t *Topology) Unplaced() []importer.Count { return importer.Counts(t.counts) }
 
-// Source returns the rows for a schema.
-func (t *Topology) Source(schema *records.Schema) (importer.Source, error) {
+// Source returns the rows for a schema, which has locations, devices, interfaces and links.
+func (t *Topology) Source(schema *records.Schema) importer.Source {
 	all := t.values()
-	of := map[string]*records.Resource{}
-	for _, v := range all {
-		var ok bool
-		if of[v.resource], ok = schema.Named(v.resource); !ok {
-			return nil, errors.New("topology: the schema has no " + v.resource)
-		}
-	}
 	return importer.Rows(len(all), func(i int) (*importer.Row, error) {
-		return importer.NewRow(t.file, all[i].line, of[all[i].resource], all[i].fields)
-	}), nil
+		r, _ := schema.Named(all[i].resource)
+		return importer.NewRow(t.file, all[i].line, r, all[i].fields)
+	})
 }
 
 // object has values by name.
