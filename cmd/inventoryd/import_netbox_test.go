@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -139,7 +140,9 @@ func (n *netBox) request(method, path string, body, to any) {
 	if !strings.Contains(path, "?") {
 		address += "/"
 	}
-	r, err := http.NewRequestWithContext(n.t.Context(), method, address, bytes.NewReader(text))
+	ctx, cancel := context.WithTimeout(n.t.Context(), 2*time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(text))
 	require.NoError(n.t, err)
 	r.Header.Set("Content-Type", "application/json")
 	if n.token != "" {
@@ -205,12 +208,13 @@ func TestImportFromNetBox(t *testing.T) {
 	for _, line := range []string{
 		"dcim.device serial_number: a placeholder", "dcim.device serial_number: several devices have the same",
 		"dcim.device rack_unit: the units of the rack count downwards", "dcim.device rack_unit: the units of the rack do not begin with 1",
-		"dcim.frontport rear_ports: more than one position", "ipam.prefix location: refers to dcim.sitegroup",
+		"2 dcim.frontport rear_ports: more than one position", "1 dcim.frontport\n", "ipam.prefix location: refers to dcim.sitegroup",
 		"circuits.circuittermination location: refers to circuits.providernetwork", "dcim.cable\n", "ipam/fhrp-groups", "virtualization.cluster\n",
 	} {
 		require.Contains(t, said, line)
 	}
-	require.Contains(t, command(), " 0 created, 0 updated, ")
+	n.token = fmt.Sprint(n.send(http.MethodPost, "users/tokens", object{"version": 1, "user": 1})["token"])
+	require.Contains(t, command(), " 0 created, 0 updated, ", "with a token of version 1")
 	compareNetBox(n, database)
 	t.Logf("compared after %s", time.Since(begin))
 }
@@ -289,7 +293,8 @@ func fillNetBox(n *netBox) {
 	mac := n.add("dcim/mac-addresses", object{"mac_address": "02:00:00:00:00:01", "assigned_object_type": "dcim.interface", "assigned_object_id": more[0]},
 		object{"mac_address": "02:00:00:00:00:02", "assigned_object_type": "dcim.interface", "assigned_object_id": more[0]})
 	n.send(http.MethodPatch, fmt.Sprintf("dcim/interfaces/%v", more[0]), object{"primary_mac_address": mac[1]})
-	rears := n.add("dcim/rear-ports", object{"device": devices[6], "name": "trunk", "type": "mpo", "positions": 12}, object{"device": devices[7], "name": "trunk", "type": "mpo", "positions": 12})
+	rears := n.add("dcim/rear-ports", object{"device": devices[6], "name": "trunk", "type": "mpo", "positions": 12}, object{"device": devices[7], "name": "trunk", "type": "mpo", "positions": 12},
+		object{"device": devices[7], "name": "spare", "type": "mpo", "positions": 2})
 	var fronts []object
 	for i := range 6 {
 		fronts = append(fronts, object{"device": devices[6], "name": fmt.Sprintf("f%d", i), "type": "lc", "rear_ports": []object{{"position": 1, "rear_port": rears[0], "rear_port_position": 12 - i}}})
@@ -297,7 +302,9 @@ func fillNetBox(n *netBox) {
 	frontIDs := n.add("dcim/front-ports", fronts...)
 	n.add("dcim/front-ports", object{"device": devices[7], "name": "duplex", "type": "lc", "positions": 2, "rear_ports": []object{
 		{"position": 1, "rear_port": rears[1], "rear_port_position": 3}, {"position": 2, "rear_port": rears[1], "rear_port_position": 4},
-	}})
+	}}, object{"device": devices[7], "name": "split", "type": "lc", "positions": 2, "rear_ports": []object{
+		{"position": 2, "rear_port": rears[1], "rear_port_position": 1}, {"position": 1, "rear_port": rears[2], "rear_port_position": 2},
+	}}, object{"device": devices[7], "name": "unused", "type": "lc"})
 	console := one("dcim/console-ports", object{"device": devices[0], "name": "con", "type": "rj-45"})
 	server := one("dcim/console-server-ports", object{"device": devices[1], "name": "con", "type": "rj-45"})
 	power := one("dcim/power-ports", object{"device": devices[0], "name": "PSU1", "type": "iec-60320-c14"})
@@ -323,6 +330,8 @@ func fillNetBox(n *netBox) {
 		object{"prefix": "10.0.4.0/24", "scope_type": "dcim.sitegroup", "scope_id": group}, object{"prefix": "10.0.1.0/24", "vrf": vrfs[2], "vlan": vlans[1]}, object{"prefix": "2001:db8::/48"})
 	fhrp := one("ipam/fhrp-groups", object{"protocol": "vrrp2", "group_id": 1})
 	ips := n.add("ipam/ip-addresses", object{"address": "10.0.1.1/24", "assigned_object_type": "dcim.interface", "assigned_object_id": lag, "dns_name": "core.example.org"},
+		object{"address": "10.0.1.253/24", "role": "vrrp", "assigned_object_type": "dcim.interface", "assigned_object_id": lag},
+		object{"address": "10.0.1.253/24", "role": "vrrp", "assigned_object_type": "dcim.interface", "assigned_object_id": more[2]},
 		object{"address": "10.0.2.1/24", "vrf": vrfs[0], "status": "reserved"}, object{"address": "10.0.1.254/24", "assigned_object_type": "ipam.fhrpgroup", "assigned_object_id": fhrp, "role": "vrrp"},
 		object{"address": "2001:db8::1/64", "status": "slaac", "description": "v6"})
 	n.send(http.MethodPatch, fmt.Sprintf("dcim/devices/%v", devices[0]), object{"primary_ip4": ips[0]})
@@ -340,13 +349,13 @@ func comparisons() []comparison {
 	return []comparison{
 		{list: "dcim/regions", resource: "locations", only: "kind=region", fields: "name=name parent_id.name=parent.name"},
 		{list: "dcim/sites", resource: "locations", only: "kind=site", fields: "name=name site_code=slug parent_id.name=region.name lat=latitude lon=longitude timezone=time_zone address=physical_address"},
-		{list: "dcim/locations", resource: "locations", only: "kind=room", fields: "name=name"},
+		{list: "dcim/locations", resource: "locations", only: "kind=room", fields: "name=name parent_id.name=parent.name|site.name"},
 		{list: "dcim/racks", resource: "racks", fields: "name=name height=u_height serial_number=serial asset_tag=asset_tag status=status.value tenant=tenant.name description=description location_id.name=location.name|site.name", rename: map[string]string{"available": "active"}},
 		{
 			list: "dcim/devices", resource: "devices", fields: "hostname=name role=role.name os=platform.name status=status.value tenant=tenant.name model=device_type.model vendor=device_type.manufacturer.name" +
 				" device_type_id.model=device_type.model notes=comments rack_id.name=rack.name rack_unit=position rack_position=position location_id.name=location.name|rack.location|site.name serial_number=serial ip=primary_ip.address",
 			rename: map[string]string{
-				"staged": "provisioning", "failed": "offline", "twin@Red": "twin (Red)", "twin@Blue": "twin (Blue)", "N/A": "", "SAME": "",
+				"staged": "provisioning", "failed": "offline", "N/A": "", "SAME": "",
 				"rack_unit=3": "", "rack_unit=55": "", "rack_position=3": "3.0", "rack_position=5": "5.0", "rack_position=10": "10.0", "rack_position=55": "55.0", "hostname=": "Acme SW48 (66)", "10.0.1.1/24": "10.0.1.1",
 			},
 		},
@@ -356,9 +365,9 @@ func comparisons() []comparison {
 			rename: map[string]string{"admin_status=true": "up", "admin_status=false": "down", "tagged": "trunk", "speed_mbps=1000000": "1000"},
 		},
 		{list: "dcim/rear-ports", resource: "rear-ports", fields: "device_id.hostname=device.name name=name type=type.value positions=positions"},
-		{list: "dcim/front-ports", resource: "front-ports", fields: "device_id.hostname=device.name name=name type=type.value rear_port_position=rear_ports.rear_port_position"},
-		{list: "ipam/vrfs", resource: "vrfs", fields: "name=name rd=rd", rename: map[string]string{"65000:2@twin": "", "twin@65000:2": "twin (65000:2)", "twin@65000:3": "twin (65000:3)"}},
-		{list: "ipam/vlans", resource: "vlans", fields: "vlan_id=vid name=name status=status.value description=description location_id.name=group.name|site.name", rename: map[string]string{"Local": "Graz"}},
+		{list: "dcim/front-ports", resource: "front-ports", fields: "device_id.hostname=device.name name=name type=type.value rear_port_id.name=rear.name rear_port_position=first.rear_port_position"},
+		{list: "ipam/vrfs", resource: "vrfs", fields: "name=name rd=rd"},
+		{list: "ipam/vlans", resource: "vlans", fields: "vlan_id=vid name=name status=status.value description=description location_id.name=group.name|site.name", rename: map[string]string{"Local": "Graz", "Prod": "", "Lab": ""}},
 		{
 			list: "ipam/prefixes", resource: "prefixes", fields: "prefix=prefix status=status.value role=role.name vrf_id.rd=vrf.rd location_id.name=scope.name vlan_id.name=vlan.name description=description",
 			rename: map[string]string{"Offices": ""},
@@ -367,8 +376,23 @@ func comparisons() []comparison {
 			list: "ipam/ip-addresses", resource: "addresses",
 			fields: "address=address status=status.value role=role.value vrf_id.rd=vrf.rd dns_name=dns_name description=description interface_id.name=assigned_object.name",
 		},
-		{list: "dcim/cables", resource: "cables", fields: "type=type status=status.value label=label color=color length=metres description=description"},
+		{list: "dcim/cables", resource: "cables", fields: "type=type status=status.value label=label color=color length=metres description=description ends=ends"},
 		{list: "circuits/circuit-terminations", resource: "terminations", only: "kind=circuit", fields: "label=xconnect_id location_id.name=termination.name", rename: map[string]string{"cloud": ""}},
+	}
+}
+
+// netBoxEnd returns the end of a cable as the inventory has it.
+func netBoxEnd(ends any) string {
+	at := ends.([]any)[0].(object)
+	of := at["object"].(object)
+	switch kind := at["object_type"]; kind {
+	case "dcim.powerfeed":
+		return fmt.Sprintf("termination  P %v", of["name"])
+	case "circuits.circuittermination":
+		return fmt.Sprintf("termination  Carrier %v %v", of["circuit"].(object)["cid"], of["term_side"])
+	default:
+		kinds := map[any]string{"dcim.interface": "interface", "dcim.frontport": "front_port", "dcim.rearport": "rear_port"}
+		return fmt.Sprintf("%s %v %v", cmp.Or(kinds[kind], "termination"), of["device"].(object)["name"], of["name"])
 	}
 }
 
@@ -409,15 +433,42 @@ func compareNetBox(n *netBox, database string) {
 		}
 		return fmt.Sprint(value)
 	}
+	for _, o := range byResource["cables"] {
+		var ends []string
+		for name, id := range o {
+			if kind, ok := strings.CutSuffix(name, "_id"); ok && id != nil && name != "id" {
+				end := byID[id.(string)]
+				ends = append(ends, fmt.Sprintf("%s %s %v", kind[len("a_"):], follow(end, "device_id.hostname"), end["name"]))
+			}
+		}
+		slices.Sort(ends)
+		o["ends"] = fmt.Sprint(ends)
+	}
+	rears := map[any]object{}
+	for _, rear := range n.all("dcim/rear-ports") {
+		rears[rear["id"]] = rear
+	}
 	total, values := 0, 0
 	for _, c := range comparisons() {
 		var want, got []string
 		for _, o := range n.all(c.list) {
+			if ports, ok := o["rear_ports"].([]any); ok {
+				if len(ports) == 0 { // the inventory has no such port
+					continue
+				}
+				first := slices.MinFunc(ports, func(a, b any) int {
+					return cmp.Compare(a.(object)["position"].(float64), b.(object)["position"].(float64))
+				}).(object)
+				o["first"], o["rear"] = first, rears[first["rear_port"]]
+			}
 			if c.list == "dcim/cables" {
 				if len(o["a_terminations"].([]any)) > 1 { // the inventory has no such cable
 					continue
 				}
 				unit := map[string]float64{"cm": 0.01, "ft": 0.3048}[follow(o, "length_unit.value")]
+				ends := []string{netBoxEnd(o["a_terminations"]), netBoxEnd(o["b_terminations"])}
+				slices.Sort(ends)
+				o["ends"] = fmt.Sprint(ends)
 				if length, ok := o["length"].(float64); ok {
 					o["metres"] = length * unit
 				}
@@ -431,7 +482,7 @@ func compareNetBox(n *netBox, database string) {
 						value = follow(o, path)
 					}
 				}
-				for _, key := range []string{value, field + "=" + value, value + "@" + follow(o, "tenant.name"), value + "@" + follow(o, "rd")} {
+				for _, key := range []string{value, field + "=" + value} {
 					if to, ok := c.rename[key]; ok && (key != value || field != "description") {
 						value = to
 					}

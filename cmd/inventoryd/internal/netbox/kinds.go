@@ -67,7 +67,7 @@ func kinds() []kind {
 	of := func(kind string, more ...column) []column {
 		return append(more, device, constant("kind", kind), constant("location", nil))
 	}
-	return []kind{
+	all := []kind{
 		{"dcim.region", "dcim/regions", "locations", "", "name", []column{constant("kind", "region"), siteCode("dcim.region"), key("parent", "parent=dcim.region")}, nil},
 		{"dcim.site", "dcim/sites", "locations", "", "name address=physical_address timezone=time_zone", []column{
 			constant("kind", "site"), siteCode("dcim.site"), key("parent", "region=dcim.region"), coordinate("lat", "latitude", "longitude"), coordinate("lon", "longitude", "latitude"),
@@ -75,7 +75,6 @@ func kinds() []kind {
 		{"dcim.location", "dcim/locations", "locations", "", "name", []column{
 			constant("kind", "room"), siteCode("dcim.location"), key("parent", "parent=dcim.location site=dcim.site"),
 		}, nil},
-		{vlanGroups, "ipam/vlan-groups", "locations", "", "name", []column{siteCode(vlanGroups), {"parent", place.members, (*Export).place}}, (*Export).groupApart},
 		{"dcim.rack", "dcim/racks", "racks", "", "name serial_number=serial asset_tag description", []column{
 			choice("status", "available=active"), place, height, tenant,
 		}, nil},
@@ -133,14 +132,19 @@ func kinds() []kind {
 		}, need("device_type rear_port")},
 		{"dcim.interfacetemplate", "dcim/interface-templates", "port-templates", "", template, []column{deviceType, constant("kind", "interface")}, need("device_type")},
 	}
+	for i, k := range all {
+		for text := range strings.FieldsSeq(k.texts) {
+			field, member, _ := strings.Cut(text, "=")
+			member = cmp.Or(member, field)
+			all[i].columns = append(all[i].columns, column{field, member, func(_ *Export, _ int64, o object) any { return o.text(member) }})
+		}
+	}
+	return all
 }
 
 // read returns the members of objects that their rows have.
 func (k *kind) read() []string {
-	all := strings.Fields(k.texts)
-	for i, text := range all {
-		all[i] = text[strings.IndexByte(text, '=')+1:]
-	}
+	var all []string
 	for _, c := range k.columns {
 		all = append(all, strings.Fields(cmp.Or(c.members, c.field))...)
 	}
@@ -249,7 +253,7 @@ var details = map[string]string{
 
 // namedKinds are the kinds that have no counterpart, but whose names do in other records, and their paths.
 var namedKinds = map[string]string{
-	"dcim.sitegroup": "dcim/site-groups", "dcim.rackrole": "dcim/rack-roles", "dcim.virtualchassis": "dcim/virtual-chassis",
+	vlanGroups: "ipam/vlan-groups", "dcim.sitegroup": "dcim/site-groups", "dcim.rackrole": "dcim/rack-roles", "dcim.virtualchassis": "dcim/virtual-chassis",
 	"dcim.powerpanel": "dcim/power-panels", "ipam.routetarget": "ipam/route-targets", "virtualization.cluster": "virtualization/clusters",
 	"circuits.circuit": "circuits/circuits", "circuits.provider": "circuits/providers", "circuits.providernetwork": "circuits/provider-networks",
 }
@@ -299,15 +303,6 @@ func (x *Export) values(k kind, number int64, o object) (row object, losses []st
 // fields returns fields of the row of an object, all of them if only is nil. Names end with what tells them apart.
 func (x *Export) fields(k *kind, number int64, o object, only []string) object {
 	row := object{}
-	for text := range strings.FieldsSeq(k.texts) {
-		field, member, renamed := strings.Cut(text, "=")
-		if !renamed {
-			member = field
-		}
-		if _, ok := o[member]; ok && (only == nil || slices.Contains(only, field)) {
-			row[field] = o.text(member)
-		}
-	}
 	for _, c := range k.columns {
 		has := func(member string) bool { _, ok := o[member]; return ok }
 		members := strings.Fields(c.members)

@@ -35,17 +35,16 @@ type Export struct {
 	ends    map[int64][]cableEnd        // by the number of the cable
 	tagged  map[tagged][]int64          // the numbers of the tags of objects
 	objects map[string]map[int64]object // by kind, such as dcim.site, and number
-	counts  map[string]int64            // of the kinds that are not read
+	counts  map[string]int64            // of the kinds that are not read, and of values that can't be imported
 	kept    map[string][]string         // the custom fields of KeepUnknown, by resource
 	refused map[field]string            // why it makes no others
 	total   int
 
 	schema  *records.Schema           // which says what fields can have
-	apart   map[int64]bool            // the VLAN groups that are locations of their own
+	crowded map[int64]bool            // the VLANs whose number another one of their location has
 	equal   map[string]map[int64]bool // by kind, the objects that are equal to another one here
 	suffix  map[string]string         // of the names of objects, by kind and number
 	serials map[string]int            // how many devices have a serial number
-	more    map[string]int64          // further values that can't be imported
 }
 
 // tagged is an object with tags.
@@ -64,7 +63,7 @@ type cableEnd struct {
 func newExport() *Export {
 	x := &Export{
 		kinds: kinds(), used: maps.Clone(details), ends: map[int64][]cableEnd{}, tagged: map[tagged][]int64{}, objects: map[string]map[int64]object{}, counts: map[string]int64{},
-		schema: inventory.Schema(), apart: map[int64]bool{}, equal: map[string]map[int64]bool{}, suffix: map[string]string{}, serials: map[string]int{}, more: map[string]int64{},
+		schema: inventory.Schema(), crowded: map[int64]bool{}, equal: map[string]map[int64]bool{}, suffix: map[string]string{}, serials: map[string]int{},
 	}
 	maps.Copy(x.used, namedKinds)
 	for _, k := range x.kinds {
@@ -117,83 +116,60 @@ func Read(r io.Reader) (*Export, error) {
 func (x *Export) finish() {
 	x.mapPorts("dcim.frontport", mappings)
 	x.mapPorts("dcim.frontporttemplate", templateMappings)
-	x.keepApart()
+	x.findCrowded()
 	for _, o := range x.objects["dcim.device"] {
 		x.serials[strings.TrimSpace(o.text("serial"))]++
 	}
-	for i := 0; i < len(x.kinds); {
-		i = x.tellApart(i)
-	}
+	x.tellApart()
 }
 
 // identities are the fields of natural keys.
 var identities = map[string][]string{
-	"locations": {"site_code"}, "racks": {"name", "location"}, "device-types": {"manufacturer", "model"}, "devices": {"hostname", "location"},
-	"vlans": {"vlan_id", "location"}, "interfaces": {"name", "device"}, "rear-ports": {"name", "device"}, "front-ports": {"name", "device"},
-	"terminations": {"name", "device", "kind"}, "vrfs": {"name"}, "prefixes": {"prefix", "vrf"}, "addresses": {"address", "vrf"},
+	"locations": {"site_code"}, "racks": {"name", "location"}, "device-types": {"manufacturer", "model"}, "devices": {"hostname", "location", "tenant"},
+	"vlans": {"vlan_id", "location", "name"}, "interfaces": {"name", "device"}, "rear-ports": {"name", "device"}, "front-ports": {"name", "device"},
+	"terminations": {"name", "device", "kind"}, "vrfs": {"name", "rd"}, "prefixes": {"prefix", "vrf"}, "addresses": {"address", "vrf", "interface"},
 }
 
-// NetBox does not require all of these to differ. Of the records of a resource that would be equal, all get another name,
-// or only the first is imported.
+// NetBox does not require all of these to differ. Of the records of a resource that would be equal, the first keeps its
+// name and others get another one, or only the first is imported.
 var renamed, once = []string{"racks", "devices", "terminations", "vrfs"}, []string{"vlans", "prefixes", "addresses"}
 
-// tellApart finds the objects of the kinds of one resource that would be the same record: they get another name, or only
-// the first is imported. It returns the index of the next resource.
-func (x *Export) tellApart(i int) int {
-	type id struct {
-		model  string
-		number int64
-	}
-	same, resource := map[string][]id{}, x.kinds[i].resource
-	for ; i < len(x.kinds) && x.kinds[i].resource == resource; i++ {
-		k := x.kinds[i]
-		if !slices.Contains(renamed, resource) && !slices.Contains(once, resource) {
+// tellApart finds the objects that would be the same record as another one before them.
+func (x *Export) tellApart() {
+	seen := map[string]bool{}
+	for _, k := range x.kinds {
+		if !slices.Contains(renamed, k.resource) && !slices.Contains(once, k.resource) {
 			continue
 		}
-		for _, number := range slices.Sorted(maps.Keys(x.objects[k.model])) {
-			row, _ := x.values(k, number, x.objects[k.model][number])
-			if host, _, _ := strings.Cut(fmt.Sprint(row["address"]), "/"); k.model == addresses && !slices.Contains(sharedRoles, fmt.Sprint(row["role"])) {
-				row["address"] = host
+		x.equal[k.model] = map[int64]bool{}
+		for _, n := range slices.Sorted(maps.Keys(x.objects[k.model])) {
+			row, _ := x.values(k, n, x.objects[k.model][n])
+			if row == nil {
+				continue
 			}
-			key := ""
-			for _, field := range identities[resource] {
-				key += fmt.Sprint(row[field], " ")
+			if k.model == addresses {
+				host, _, _ := strings.Cut(fmt.Sprint(row["address"]), "/")
+				shared := slices.Contains(sharedRoles, fmt.Sprint(row["role"]))
+				if row["address"] = fmt.Sprint(host, shared); !shared {
+					delete(row, "interface")
+				}
 			}
-			if row != nil {
-				same[key] = append(same[key], id{k.model, number})
+			key := k.resource
+			for _, field := range identities[k.resource] {
+				key += fmt.Sprint("\n", row[field])
 			}
+			if k.resource == "devices" { // whose names do not differ in case only
+				key = strings.ToLower(key)
+			}
+			switch {
+			case seen[key] && slices.Contains(once, k.resource):
+				x.equal[k.model][n] = true
+			case seen[key]:
+				x.suffix[k.model+strconv.FormatInt(n, 10)] = fmt.Sprintf(" (%s %d)", k.model[strings.IndexByte(k.model, '.')+1:], n)
+			}
+			seen[key] = true
 		}
 	}
-	for _, all := range same {
-		for n, of := range all {
-			if len(all) > 1 && slices.Contains(renamed, resource) {
-				x.suffix[of.model+strconv.FormatInt(of.number, 10)] = x.suffixOf(of.model, of.number, n)
-			}
-			if x.equal[of.model] == nil {
-				x.equal[of.model] = map[int64]bool{}
-			}
-			x.equal[of.model][of.number] = n > 0 && slices.Contains(once, resource)
-		}
-	}
-	return i
-}
-
-// suffixOf returns what the name of an object ends with if n others before it have the same name.
-func (x *Export) suffixOf(model string, number int64, n int) string {
-	o, by := x.objects[model][number], strconv.FormatInt(number, 10)
-	switch model {
-	case "dcim.device":
-		if by = x.referenced("tenancy.tenant", o["tenant"]).text("name"); by == "" && n == 0 {
-			return ""
-		}
-		by = cmp.Or(by, strconv.FormatInt(number, 10))
-	case "ipam.vrf":
-		by = cmp.Or(o.text("rd"), by)
-	default:
-		_, short, _ := strings.Cut(model, ".")
-		by = short + " " + by
-	}
-	return " (" + by + ")"
 }
 
 // mapPorts gives front ports the members that they had before 4.5. They may have several positions since; the inventory has
@@ -212,7 +188,7 @@ func (x *Export) mapPorts(ports, mappings string) {
 			port["rear_port"], port["rear_port_position"] = plain(first["rear_port"]), first["rear_port_position"]
 		}
 		if len(rears) > 1 {
-			x.more[ports+" rear_ports: more than one position"]++
+			x.counts[ports+" rear_ports: more than one position"]++
 		}
 	}
 }
@@ -223,19 +199,15 @@ func frontPosition(mapping any) int64 {
 	return number(cmp.Or(m["front_port_position"], m["position"]))
 }
 
-// keepApart finds the VLAN groups with a number that another VLAN of the same location has.
-func (x *Export) keepApart() {
-	groups := map[string][]int64{}
-	for _, o := range x.objects["ipam.vlan"] {
-		at := fmt.Sprint(o["vid"], x.vlanBase(o))
-		groups[at] = append(groups[at], number(o["group"]))
-	}
-	for _, all := range groups {
-		for _, group := range all {
-			if group != 0 && (group != all[0] || slices.ContainsFunc(all, func(other int64) bool { return other != group })) {
-				x.apart[group] = true
-			}
-		}
+// findCrowded finds the VLANs with a number that another VLAN of their location has, which may be in another group.
+func (x *Export) findCrowded() {
+	seen := map[string]bool{}
+	for _, n := range slices.Sorted(maps.Keys(x.objects["ipam.vlan"])) {
+		o := x.objects["ipam.vlan"][n]
+		place, _ := x.vlanPlace(n, o).(object)
+		at := fmt.Sprint(o["vid"], place)
+		x.crowded[n] = place != nil && seen[at]
+		seen[at] = true
 	}
 }
 
@@ -311,7 +283,6 @@ func (x *Export) each(f func(k kind, number int64, o, row object, losses []strin
 // "dcim.site facility", the most objects first. What KeepUnknown keeps is left out, and of the rest it says why.
 func (x *Export) Unplaced() []importer.Count {
 	counts := maps.Clone(x.counts)
-	maps.Copy(counts, x.more)
 	x.each(func(k kind, number int64, o, row object, losses []string) {
 		switch {
 		case x.equal[k.model][number]:

@@ -88,7 +88,7 @@ func TestFetch(t *testing.T) {
 	require.Contains(t, wanted, `"status":"provisioning","tags":["Edge"]`)
 	require.Equal(t, 1, strings.Count(wanted, `"lag":{"device":{"hostname":"Juniper EX (7)","location":{"site_code":"vie"}},"name":"ae0"}`))
 	require.Equal(t, 1, strings.Count(wanted, `"parent":{"device"`))
-	require.Contains(t, wanted, `"mode":"trunk","mtu":null,"name":"ae0","parent":null,"type":"lag","untagged_vlan":{"location":{"site_code":"vie"},"vlan_id":7}`)
+	require.Contains(t, wanted, `"mode":"trunk","mtu":null,"name":"ae0","parent":null,"type":"lag","untagged_vlan":{"location":{"site_code":"vie"},"name":"users","vlan_id":7}`)
 	require.Equal(t, 2, strings.Count(wanted, `"_resource":"tagged-vlans"`), "those of the trunk")
 
 	_, err = netbox.Fetch(t.Context(), server.URL, "wrong-token", nil)

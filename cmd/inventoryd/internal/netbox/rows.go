@@ -8,12 +8,11 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ashlar-go/ashlar/inventory"
 )
 
 // The values of fields. References are natural keys.
-
-// codePrefixes begin the site codes of locations that are no sites.
-var codePrefixes = map[string]string{"dcim.region": "region-", vlanGroups: "vlan-group-"}
 
 // maxCode bounds the length of a site code (inventory.Location).
 const maxCode = 50
@@ -21,8 +20,11 @@ const maxCode = 50
 // siteCode is the column with the code of the location that an object of a kind is here.
 func siteCode(model string) column {
 	return column{"site_code", "", func(x *Export, n int64, o object) any {
-		code := codePrefixes[model] + o.text("slug")
-		if model == "dcim.location" { // whose slug is unique within the site
+		code := o.text("slug")
+		switch model {
+		case "dcim.region":
+			code = "region-" + code
+		case "dcim.location": // whose slug is unique within the site
 			code = x.referenced("dcim.site", o["site"]).text("slug") + "/" + code
 		}
 		if len(code) > maxCode || o.text("slug") == "" {
@@ -47,7 +49,7 @@ func (x *Export) place(_ int64, o object) any {
 	for _, name := range []string{"scope", "termination"} {
 		if id := o[name+"_id"]; number(id) != 0 {
 			model := x.kindOf(o[name+"_type"])
-			if k := x.kind(model); k != nil && k.resource == "locations" && model != vlanGroups {
+			if k := x.kind(model); k != nil && k.resource == "locations" {
 				return x.key(model, id)
 			}
 			return lost("refers to " + model)
@@ -59,30 +61,16 @@ func (x *Export) place(_ int64, o object) any {
 	return x.first(o, "location=dcim.location site=dcim.site")
 }
 
-// vlanBase returns where a VLAN is: at its site, or where its group is.
-func (x *Export) vlanBase(o object) any {
-	if site := x.key("dcim.site", o["site"]); site != nil {
-		return site
+// vlanPlace returns where a VLAN is: at its site, or where its group is.
+func (x *Export) vlanPlace(n int64, o object) any {
+	place := x.key("dcim.site", o["site"])
+	if group := x.referenced(vlanGroups, o["group"]); place == nil && group != nil {
+		place = x.place(0, group)
 	}
-	if group := x.referenced(vlanGroups, o["group"]); group != nil {
-		return x.place(0, group)
+	if x.crowded[n] {
+		return lost("another VLAN there has the number")
 	}
-	return nil
-}
-
-// vlanPlace returns where a VLAN is, and the location of its group if that has one of its own.
-func (x *Export) vlanPlace(_ int64, o object) any {
-	if x.apart[number(o["group"])] {
-		return x.key(vlanGroups, o["group"])
-	}
-	return x.vlanBase(o)
-}
-
-// groupApart empties the rows of groups whose VLANs need no location of their own.
-func (x *Export) groupApart(number int64, _, row object) {
-	if !x.apart[number] {
-		clear(row)
-	}
+	return place
 }
 
 // height returns a number of rack units.
@@ -122,16 +110,13 @@ func (x *Export) deviceLocation(_ int64, device object) any {
 	return x.place(0, device)
 }
 
-// placeholders are serial numbers that are none, in lower case.
-var placeholders = strings.Fields("n/a na none null unknown tbd tba todo default - -- ? 0 x xxx .")
-
 // serial returns the serial number of a device. One that several devices have identifies none.
 func (x *Export) serial(_ int64, o object) any {
 	serial := strings.TrimSpace(o.text("serial"))
 	switch {
 	case serial == "":
 		return ""
-	case slices.Contains(placeholders, strings.ToLower(serial)) || strings.Contains(strings.ToLower(serial), "not specified"):
+	case inventory.PlaceholderSerial(serial):
 		return lost("a placeholder")
 	case x.serials[serial] > 1:
 		return lost("several devices have the same")

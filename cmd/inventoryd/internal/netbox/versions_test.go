@@ -15,7 +15,7 @@ import (
 const base = `{"model":"dcim.region","pk":1,"fields":{"name":"Alps","slug":"alps"}},{"model":"dcim.site","pk":1,"fields":{"name":"Vienna","slug":"vie"}},{"model":"dcim.site","pk":2,"fields":{"name":"Graz","slug":"grz"}},
 {"model":"dcim.location","pk":1,"fields":{"name":"Hall","slug":"hall","site":1}},{"model":"dcim.manufacturer","pk":1,"fields":{"name":"Acme"}},
 {"model":"dcim.devicetype","pk":1,"fields":{"model":"SW","manufacturer":1,"u_height":"1.0","is_full_depth":true}},{"model":"dcim.devicetype","pk":2,"fields":{"model":"Half","manufacturer":1,"u_height":"1.5"}},
-{"model":"dcim.device","pk":1,"fields":{"name":"a","site":1,"device_type":1,"status":"active"}},{"model":"dcim.device","pk":2,"fields":{"name":"b","site":1,"device_type":1,"status":"active"}},
+{"model":"dcim.device","pk":1,"fields":{"name":"a","site":1,"device_type":1,"status":"active","tenant":null}},{"model":"dcim.device","pk":2,"fields":{"name":"b","site":1,"device_type":1,"status":"active"}},
 {"model":"dcim.interface","pk":1,"fields":{"name":"e1","device":1}},{"model":"dcim.interface","pk":2,"fields":{"name":"e1","device":2}},
 {"model":"dcim.rack","pk":1,"fields":{"name":"R","site":1,"u_height":42,"desc_units":false,"starting_unit":1}}`
 
@@ -49,7 +49,7 @@ func importRows(t *testing.T, objects string) (rows, unplaced string) {
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	const vienna, hall = `"location":{"site_code":"vie"}`, `"location":{"site_code":"vie/hall"}`
-	const a, b = `{"device":{"hostname":"a",` + vienna + `},"name":"e1"}`, `{"device":{"hostname":"b",` + vienna + `},"name":"e1"}`
+	const a, b = `{"device":{"hostname":"a",` + vienna + `,"tenant":""},"name":"e1"}`, `{"device":{"hostname":"b",` + vienna + `},"name":"e1"}`
 	device := func(id, fields string) string {
 		return `{"model":"dcim.device","pk":` + id + `,"fields":{"site":1,"device_type":1,"status":"active",` + fields + `}}`
 	}
@@ -114,12 +114,12 @@ func TestVersions(t *testing.T) {
 		"units downwards":         {`{"model":"dcim.rack","pk":2,"fields":{"name":"W","site":1,"u_height":10,"desc_units":true}},` + device("3", `"name":"c","rack":2,"position":"5.0"`), []string{`"rack_unit":null`}, "", "dcim.rack desc_units"},
 		"placeholder":             {device("3", `"name":"c","serial":"n/a"`), []string{`"serial_number":""`}, "n/a", "dcim.device serial_number: a placeholder"},
 		"equal serial numbers":    {device("3", `"name":"c","serial":"S1"`) + "," + device("4", `"name":"d","serial":"S1"`), nil, "S1", "dcim.device serial_number: several devices have the same"},
-		"equal names and tenants": {`{"model":"tenancy.tenant","pk":1,"fields":{"name":"Red"}},` + device("3", `"name":"a","tenant":1`), []string{`"hostname":"a (Red)"`, `"hostname":"a",`}, "", ""},
+		"equal names and tenants": {`{"model":"tenancy.tenant","pk":1,"fields":{"name":"Red"}},` + device("3", `"name":"a","tenant":1`), []string{`"tags":[],"tenant":"","vendor"`, `"tags":[],"tenant":"Red","vendor"`}, "", ""},
 		"VLANs of groups": {
 			`{"model":"ipam.vlangroup","pk":1,"fields":{"name":"prod","slug":"prod"}},{"model":"ipam.vlangroup","pk":2,"fields":{"name":"lab","slug":"lab"}},
 			{"model":"ipam.vlan","pk":1,"fields":{"vid":100,"name":"x","group":1}},{"model":"ipam.vlan","pk":2,"fields":{"vid":100,"name":"y","group":2}},
 			{"model":"dcim.interface","pk":3,"fields":{"device":1,"name":"e3","mode":"access","untagged_vlan":2}}`,
-			[]string{`"untagged_vlan":{"location":{"site_code":"vlan-group-lab"},"vlan_id":100}`, `"name":"prod","site_code":"vlan-group-prod"`},
+			[]string{`"untagged_vlan":{"location":null,"name":"y","vlan_id":100}`, `"location":null,"name":"x","vlan_id":100`, `"location":null,"name":"y","vlan_id":100`},
 			"", "ipam.vlan group",
 		},
 		"VLAN of the site of its group": {
@@ -127,13 +127,33 @@ func TestVersions(t *testing.T) {
 			[]string{vienna + `,"name":"x"`},
 			"", "ipam.vlangroup",
 		},
-		"equal VLANs":    {`{"model":"ipam.vlan","pk":1,"fields":{"vid":100,"name":"x","site":1}},{"model":"ipam.vlan","pk":2,"fields":{"vid":100,"name":"y","site":1}}`, []string{`"name":"x"`}, `"name":"y"`, "ipam.vlan equal to another one"},
-		"equal prefixes": {`{"model":"ipam.prefix","pk":1,"fields":{"prefix":"10.0.0.0/8"}},{"model":"ipam.prefix","pk":2,"fields":{"prefix":"10.0.0.0/8"}}`, nil, "", "ipam.prefix equal to another one"},
-		"equal VRFs":     {`{"model":"ipam.vrf","pk":1,"fields":{"name":"v","rd":"1:1"}},{"model":"ipam.vrf","pk":2,"fields":{"name":"v","rd":"1:2"}}`, []string{`"name":"v (1:2)"`}, "", ""},
+		"VLANs with a number of one site": {
+			`{"model":"ipam.vlan","pk":1,"fields":{"vid":100,"name":"x","site":1}},{"model":"ipam.vlan","pk":2,"fields":{"vid":100,"name":"y","site":1}}`,
+			[]string{vienna + `,"name":"x"`, `"location":null,"name":"y"`},
+			"", "ipam.vlan location: another VLAN there has the number",
+		},
+		"equal VLANs": {`{"model":"ipam.vlan","pk":1,"fields":{"vid":100,"name":"x"}},{"model":"ipam.vlan","pk":2,"fields":{"vid":100,"name":"x"}}`, nil, "", "ipam.vlan equal to another one"},
+		"addresses that interfaces share": {
+			`{"model":"ipam.ipaddress","pk":1,"fields":{"address":"10.0.0.1/24","role":"vrrp","assigned_object_type":["dcim","interface"],"assigned_object_id":1}},
+			{"model":"ipam.ipaddress","pk":2,"fields":{"address":"10.0.0.1/24","role":"vrrp","assigned_object_type":["dcim","interface"],"assigned_object_id":2}}`,
+			[]string{`"interface":` + a + `,"role":"vrrp"`, `"interface":` + b + `,"role":"vrrp"`},
+			"", "",
+		},
+		"an address without fields": {`{"model":"ipam.ipaddress","pk":1,"fields":{}}`, nil, "addresses", "ipam.ipaddress"},
+		"equal addresses": {
+			`{"model":"ipam.ipaddress","pk":1,"fields":{"address":"10.0.0.1/24","assigned_object_type":["dcim","interface"],"assigned_object_id":1}},
+			{"model":"ipam.ipaddress","pk":2,"fields":{"address":"10.0.0.1/25","assigned_object_type":["dcim","interface"],"assigned_object_id":2}}`,
+			[]string{`"address":"10.0.0.1/24"`},
+			"10.0.0.1/25", "ipam.ipaddress equal to another one",
+		},
+		"names that differ in case":     {device("3", `"name":"A","tenant":null`), []string{`"hostname":"A (device 3)"`}, "", ""},
+		"equal prefixes":                {`{"model":"ipam.prefix","pk":1,"fields":{"prefix":"10.0.0.0/8"}},{"model":"ipam.prefix","pk":2,"fields":{"prefix":"10.0.0.0/8"}}`, nil, "", "ipam.prefix equal to another one"},
+		"equal VRFs":                    {`{"model":"ipam.vrf","pk":1,"fields":{"name":"v","rd":"1:1"}},{"model":"ipam.vrf","pk":2,"fields":{"name":"v","rd":"1:2"}}`, []string{`"name":"v","rd":"1:1"`, `"name":"v","rd":"1:2"`}, "", ""},
+		"VRFs that nothing tells apart": {`{"model":"ipam.vrf","pk":1,"fields":{"name":"v","rd":null}},{"model":"ipam.vrf","pk":2,"fields":{"name":"v","rd":null}}`, []string{`"name":"v (vrf 2)"`}, "", ""},
 		"equal power feeds": {
 			`{"model":"dcim.powerpanel","pk":1,"fields":{"name":"P","site":1}},{"model":"dcim.powerpanel","pk":2,"fields":{"name":"P","site":2}},
 			{"model":"dcim.powerfeed","pk":1,"fields":{"name":"A","power_panel":1}},{"model":"dcim.powerfeed","pk":2,"fields":{"name":"A","power_panel":2}}`,
-			[]string{`"name":"P A (powerfeed 1)"`, `"name":"P A (powerfeed 2)"`},
+			[]string{`"name":"P A"`, `"name":"P A (powerfeed 2)"`},
 			"", "",
 		},
 		"status of one's own": {`{"model":"dcim.device","pk":3,"fields":{"name":"c","site":1,"status":"rma"}}`, []string{`"hostname":"c"`}, `"rma"`, "dcim.device status: the inventory has no rma"},
