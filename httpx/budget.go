@@ -127,6 +127,22 @@ func reservationOf(ctx context.Context) *reservation {
 // budget is used up; nothing is reserved then. Without a budget it returns nil.
 func Reserve(ctx context.Context, bytes int64) error { return reservationOf(ctx).add(bytes) }
 
+// ReserveBody is [Reserve] for what the body of a request takes. The error is an [*Error] with 413 if the request alone
+// needs more than one client may use, which it would also need later.
+func ReserveBody(ctx context.Context, bytes int64) error {
+	s := reservationOf(ctx)
+	err := s.add(bytes)
+	if err == nil {
+		return nil
+	}
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
+	if s.revoked || s.bytes+bytes <= s.budget.share {
+		return err
+	}
+	return Errorf(http.StatusRequestEntityTooLarge, "The request needs more memory than the %d MiB of one client: send it in parts", s.budget.share>>20)
+}
+
 // maxRelease is the time that a request waits for memory that others are about to release.
 const maxRelease = time.Second
 

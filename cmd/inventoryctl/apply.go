@@ -19,9 +19,6 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/importer"
 )
 
-// maxApply is the maximum size of what one transaction applies, in bytes: what a server accepts.
-const maxApply = 16 << 20
-
 // applyOptions say how files are applied.
 type applyOptions struct {
 	reject bool // records that exist
@@ -87,6 +84,9 @@ func (c *client) applyFiles(files []string, o *applyOptions) error {
 	changes := plan.Created + plan.Updated + plan.Deleted
 	if o.dry || !o.yes {
 		c.printChanges(plan.Changes)
+		if plan.Truncated {
+			printf(c.env.Stdout, "and more: the first %d are shown", len(plan.Changes))
+		}
 	}
 	summary := fmt.Sprintf("%d to create, %d to change, %d to delete, %d unchanged", plan.Created, plan.Updated, plan.Deleted, plan.Unchanged)
 	switch {
@@ -177,8 +177,8 @@ func (c *client) readFile(path string, body *[]byte, at *positions) error {
 		}
 		*body = append(append(*body, doc...), '\n')
 		*at = append(*at, fmt.Sprintf("%s:%d", path, row.Line))
-		if len(*body) > maxApply || len(*at) > importer.DefaultMaxRows {
-			return fmt.Errorf("%s:%d: the files have more than %d rows, or %d MiB, which one transaction applies: apply parts of them, or use inventoryd import", path, row.Line, importer.DefaultMaxRows, maxApply>>20)
+		if len(*body) > importer.MaxBytes || len(*at) > importer.DefaultMaxRows {
+			return fmt.Errorf("%s:%d: the files have more than %d rows, or %d MiB as JSON lines, which one transaction applies: apply parts of them, or use inventoryd import", path, row.Line, importer.DefaultMaxRows, importer.MaxBytes>>20)
 		}
 	}
 	switch {

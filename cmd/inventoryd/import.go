@@ -22,9 +22,6 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/server"
 )
 
-// maxImportRows bounds the rows of an import that is one transaction, about 1 KiB of memory each.
-const maxImportRows = 100_000
-
 // importOptions are the flags that all imports have.
 type importOptions struct {
 	importer.Options
@@ -56,7 +53,7 @@ func (a *app) importCommand() *cobra.Command {
 func (a *app) importFrom(k *importKind) *cobra.Command {
 	c := &cobra.Command{Use: k.use, Short: k.short, Args: k.args}
 	o := &importOptions{}
-	onError := c.Flags().String("on-error", "stop", fmt.Sprintf("what a rejected row does: stop changes nothing, with at most %d rows; skip applies the others", maxImportRows))
+	onError := c.Flags().String("on-error", "stop", fmt.Sprintf("what a rejected row does: stop changes nothing, with at most %d rows; skip applies the others", importer.DefaultMaxRows))
 	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "change nothing, and print what would change as JSON lines")
 	c.Flags().StringVar(&o.rejected, "rejected", "", "`directory` for files with the rejected rows, to correct and import again")
 	run := k.define(c, o)
@@ -68,7 +65,7 @@ func (a *app) importFrom(k *importKind) *cobra.Command {
 		default:
 			return cli.Usagef("-on-error is %q: use stop or skip", *onError)
 		}
-		o.MaxRows, o.By = maxImportRows, records.Caller{Name: "inventoryd import"}
+		o.By = records.Caller{Name: "inventoryd import"}
 		return a.with(func(s *server.Settings) error {
 			if err := run(s, args); err != nil {
 				return fmt.Errorf("import: %w", err)
@@ -248,9 +245,13 @@ func (p *importProgress) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (p *importProgress) rows(rows, rejected int64) {
+func (p *importProgress) rows(read, applied, rejected int64) {
 	p.Show(func(elapsed time.Duration) string {
-		text := fmt.Sprintf("%d rows, %d rejected, %.0f rows/s", rows, rejected, float64(rows)/elapsed.Seconds())
-		return cli.Part(p.done, p.total, text, text, elapsed)
+		done, total := p.done, p.total
+		if done >= total { // all is read
+			done, total = applied, read
+		}
+		text := fmt.Sprintf("%d of %d rows applied, %d rejected, %.0f rows/s", applied, read, rejected, float64(applied)/elapsed.Seconds())
+		return cli.Part(done, total, text, text, elapsed)
 	})
 }

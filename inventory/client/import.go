@@ -25,9 +25,9 @@ type Report struct {
 	Rows, Created, Updated, Unchanged, Deleted, Rejected int
 
 	Problems     []Problem // of rejected rows, up to 1,000
-	Truncated    bool      // whether there are more problems
+	Truncated    bool      // whether there are more problems, or changes
 	RejectedRows string    `json:"rejected_rows"` // the rejected rows as a file, up to 1 MiB, to correct and send again
-	Changes      []Change  // of a dry run
+	Changes      []Change  // of a dry run, up to 1,000
 }
 
 // Problem says what is wrong with a row.
@@ -47,7 +47,7 @@ type Change struct {
 	Cause        string          `json:"cause"`         // the record whose deletion causes the change; empty for none
 }
 
-// Import creates and changes records by the rows of a file of up to 16 MiB. If rows are wrong and nothing was changed, the
+// Import creates and changes records by the rows of a file of up to 64 MiB. If rows are wrong and nothing was changed, the
 // error is an [*Error] with Problems. An import that changes existing records is repeated like other requests, because the
 // second time it changes nothing; one with Reject is not.
 func (c *Client) Import(ctx context.Context, rows []byte, of *Import) (*Report, error) {

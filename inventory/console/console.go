@@ -137,7 +137,7 @@ func (c *Console) followLink(q *site.Request) error {
 }
 
 // maxBody is the maximum size of a request in bytes: that of an import of the API, as a form.
-const maxBody = 24 << 20
+const maxBody = 40 << 20
 
 // repeatable are the query parameters that may occur more than once.
 var repeatable = []string{"sortby", "tags", "resource", "column"}

@@ -23,8 +23,10 @@ var (
 // apply applies rows in one transaction, and returns those that wait for records that they refer to,
 // which are rejected if last says that no further rows follow.
 func (m *run) apply(ctx context.Context, rows []*Row, last bool) (waiting []*Row, err error) {
-	if rows, err = m.check(ctx, rows); err != nil {
-		return nil, err
+	if !m.together { // else they have been checked
+		if rows, err = m.check(ctx, rows); err != nil {
+			return nil, err
+		}
 	}
 	for range maxPasses {
 		var p *pass
@@ -55,12 +57,20 @@ func (m *run) apply(ctx context.Context, rows []*Row, last bool) (waiting []*Row
 		if err != nil && !errors.Is(err, errAgain) && !errors.Is(err, errStop) {
 			return nil, err
 		}
-		for _, row := range rows {
-			if problems := p.bad[row]; problems != nil {
-				if err := m.reject(row, problems); err != nil {
+		bad := slices.DeleteFunc(slices.Clone(rows), func(row *Row) bool { return p.bad[row] == nil })
+		for some := range slices.Chunk(bad, batchRows) {
+			if err := load(some); err != nil {
+				return nil, err
+			}
+			for _, row := range some {
+				if err := m.reject(row, p.bad[row]); err != nil {
 					return nil, err
 				}
+				if m.report.Rejected < maxWaiting {
+					row.page = nil // others may refer to it
+				}
 			}
+			unload(some)
 		}
 		rows = slices.DeleteFunc(slices.Clone(rows), func(row *Row) bool { return p.bad[row] != nil })
 		if errors.Is(err, errAgain) {
@@ -69,13 +79,13 @@ func (m *run) apply(ctx context.Context, rows []*Row, last bool) (waiting []*Row
 		m.report.Created, m.report.Updated, m.report.Unchanged = m.report.Created+p.created, m.report.Updated+p.updated, m.report.Unchanged+p.unchanged
 		m.report.Deleted += p.deleted
 		m.report.Changes = append(m.report.Changes, p.changes...)
+		m.report.Truncated = m.report.Truncated || p.more
 		for key, at := range p.seen {
 			m.seen.add(key, at)
 		}
 		maps.Copy(m.ids, p.ids)
-		if m.opts.Progress != nil {
-			m.opts.Progress(m.report.Rows, m.report.Rejected)
-		}
+		m.applied += int64(len(rows) - len(p.waiting))
+		m.progress(0, 0)
 		return p.waiting, nil
 	}
 	return nil, fmt.Errorf("importer: rows fail each other %d times in a row", maxPasses)
@@ -109,10 +119,12 @@ type pass struct {
 	written []*Row            // in the order of the items of the engine's calls
 	failed  bool              // the transaction must not be committed
 	ids     map[string]string // of the records of rows with other ids, by these
+	tried   int               // rows
 
 	created, updated, unchanged, deleted int64
 
 	changes []*records.AuditLog
+	more    bool // than the changes
 }
 
 // all applies rows by resource, those that others refer to first.
@@ -129,11 +141,17 @@ func (p *pass) all(ctx context.Context, rows []*Row, last bool) error {
 		byOrder = byOrder[n:]
 	}
 	waits := map[*Row]bool{}
-	for _, row := range p.waiting {
-		waits[row] = true
-		if last && !p.failed { // else the record may be there in the next pass
-			p.bad[row] = row.andFaults(slices.Clone(row.pending))
+	for some := range slices.Chunk(p.waiting, batchRows) {
+		if err := load(some); err != nil {
+			return err
 		}
+		for _, row := range some {
+			waits[row] = true
+			if last && !p.failed { // else the record may be there in the next pass
+				p.bad[row] = row.andFaults(slices.Clone(row.pending))
+			}
+		}
+		unload(some)
 	}
 	return p.rejectReferring(ctx, rows, waits)
 }
@@ -147,7 +165,8 @@ func (p *pass) resource(ctx context.Context, r *records.Resource, rows []*Row) e
 			if err != nil {
 				return err
 			}
-			waiting = append(waiting, later...)
+			waiting, p.tried = append(waiting, later...), p.tried+len(chunk)-len(later)
+			p.progress(p.tried-len(p.bad), len(p.bad))
 		}
 		if len(waiting) == 0 || len(waiting) == len(rows) {
 			p.waiting = append(p.waiting, waiting...)
@@ -159,6 +178,17 @@ func (p *pass) resource(ctx context.Context, r *records.Resource, rows []*Row) e
 
 // chunk applies up to batchRows rows, and returns those whose references are not there.
 func (p *pass) chunk(ctx context.Context, r *records.Resource, rows []*Row) (waiting []*Row, err error) {
+	if err := load(rows); err != nil {
+		return nil, err
+	}
+	defer func(rows []*Row) {
+		for _, row := range rows {
+			if p.bad[row] != nil && len(p.bad) < maxWaiting {
+				row.page = nil // others may refer to it
+			}
+		}
+		unload(rows)
+	}(rows)
 	patches := make([]records.Patch, len(rows))
 	for i, row := range rows {
 		patches[i] = p.translated(row)
@@ -341,7 +371,9 @@ func (p *pass) write(ctx context.Context, r *records.Resource, news []records.Re
 // drain keeps the changes of a dry run.
 func (p *pass) drain() {
 	if p.preview != nil {
-		p.changes = append(p.changes, p.preview.Drain()...)
+		changes := p.preview.Drain()
+		most := min(len(changes), p.opts.MaxChanges-len(p.run.report.Changes)-len(p.changes))
+		p.changes, p.more = append(p.changes, changes[:most]...), p.more || most < len(changes)
 	}
 }
 
@@ -393,7 +425,14 @@ func (p *pass) outcome(rows []*Row, err error) error {
 		return err
 	case len(e.Items) > 0:
 		for _, item := range e.Items {
-			p.bad[rows[item.Index]] = rows[item.Index].problemsOf(item.Err)
+			row := rows[item.Index]
+			if row.Patch == nil { // it is of an earlier call
+				if err := load([]*Row{row}); err != nil {
+					return err
+				}
+				row.page = nil // others may refer to it
+			}
+			p.bad[row] = row.problemsOf(item.Err)
 		}
 	case len(rows) == 1:
 		p.bad[rows[0]] = rows[0].problemsOf(e)

@@ -30,9 +30,10 @@
 //
 // # Bounds
 //
-// A row has up to 1 MiB, a workbook 16 MiB, and 64 MiB when it is unpacked. Rows of one transaction have up to [Options].MaxRows and 64 MiB in memory. With
-// Skip memory is constant: up to 10,000 rows (16 MiB) wait for records that they refer to, and two rows
-// for one record are recognized among the last 500,000 rows. Beyond that, the later row is applied as well.
+// A row has up to 1 MiB, a workbook 16 MiB, and 64 MiB when it is unpacked. Rows of one transaction are up to
+// [Options].MaxRows with [MaxBytes]; until it commits they are in memory, compressed. With Skip memory is constant: up to
+// 10,000 rows (16 MiB) wait for records that they refer to, and two rows for one record are recognized among the last
+// 500,000 rows. Beyond that, the later row is applied as well.
 //
 // # Design notes
 //

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"cmp"
+	"compress/flate"
 	"context"
 	"errors"
 	"fmt"
@@ -23,11 +24,11 @@ const (
 
 // The bounds of an import.
 const (
-	DefaultMaxRows  = 10_000 // of Options.MaxRows
-	MaxProblems     = 1000   // of a Report
+	DefaultMaxRows  = 100_000 // of Options.MaxRows
+	MaxProblems     = 1000    // of a Report
 	batchRows       = records.MaxItems
 	batchBytes      = 8 << 20
-	maxBytes        = 64 << 20 // of the rows of one transaction with Stop
+	MaxBytes        = 64 << 20 // of the rows of one transaction, as they are in the files
 	maxWaiting      = 10_000
 	maxWaitingBytes = 16 << 20
 	maxPasses       = 100
@@ -47,6 +48,11 @@ type Options struct {
 	// MaxRows is the maximum number of rows with Stop or DryRun, which are one transaction. Default:
 	// DefaultMaxRows.
 	MaxRows int
+	// MaxChanges is the maximum number of Report.Changes. Default: DefaultMaxRows.
+	MaxChanges int
+	// Hold is called with the bytes of memory that the rows of a transaction take, before they are read on. Its error ends
+	// the import.
+	Hold func(bytes int64) error
 	// By is the caller, for the audit log.
 	By records.Caller
 	// Allow decides whether the caller may create (records.RouteCreate), change (RouteChange), delete
@@ -55,8 +61,9 @@ type Options struct {
 	// Check may reject rows before they are applied. It returns the index of a row with what is wrong
 	// with it, or -1. Default: none is rejected.
 	Check func(ctx context.Context, rows []*Row) (index int, reason string, err error)
-	// Progress is called now and then with the numbers of rows that were read and rejected so far.
-	Progress func(rows, rejected int64)
+	// Progress is called now and then with the numbers of rows that were read, applied, and rejected so far. Those that were
+	// applied in a transaction that fails are applied again.
+	Progress func(read, applied, rejected int64)
 	// Rejected is called with each rejected row. Its error ends the import.
 	Rejected func(row *Row) error
 }
@@ -70,7 +77,7 @@ type Report struct {
 	Deleted   int64     `json:"deleted"` // by Options.Prune
 	Rejected  int64     `json:"rejected"`
 	Problems  []Problem `json:"problems"`  // up to MaxProblems
-	Truncated bool      `json:"truncated"` // whether there are more problems
+	Truncated bool      `json:"truncated"` // whether there are more problems, or changes
 	// Changes are the changes of a dry run, as the audit log would have them.
 	Changes []*records.AuditLog `json:"-"`
 }
@@ -105,7 +112,7 @@ func Run(ctx context.Context, engine *records.Engine, sources []Source, opts *Op
 	}
 	m := &run{engine: engine, report: &Report{}, schema: engine.Store().Schema(), order: map[string]int{}, allowed: records.Rights{}, failed: rejected{}, ids: map[string]string{}}
 	m.opts = *cmp.Or(opts, &Options{})
-	m.opts.MaxRows = cmp.Or(m.opts.MaxRows, DefaultMaxRows)
+	m.opts.MaxRows, m.opts.MaxChanges = cmp.Or(m.opts.MaxRows, DefaultMaxRows), cmp.Or(m.opts.MaxChanges, DefaultMaxRows)
 	if m.opts.Prune && m.opts.OnError != Stop {
 		return m.report, errors.New("importer: Prune needs Stop: a record whose row is rejected would be deleted")
 	}
@@ -138,6 +145,9 @@ type run struct {
 
 	batch, waiting []*Row // read, and waiting for records that they refer to
 	bytes          int    // of the batch
+	packed         int    // rows of the batch, see pack
+	applied        int64  // rows
+	zip            *flate.Writer
 	failed         rejected
 	ids            map[string]string // see pass.ids
 }
@@ -214,8 +224,8 @@ func (m *run) all(ctx context.Context, sources []Source) error {
 // add adds a row to the batch, and applies the batch if it is full.
 func (m *run) add(ctx context.Context, row *Row) error {
 	m.report.Rows++
-	if m.opts.Progress != nil && m.report.Rows%batchRows == 0 {
-		m.opts.Progress(m.report.Rows, m.report.Rejected)
+	if m.report.Rows%batchRows == 0 {
+		m.progress(0, 0)
 	}
 	if len(row.Problems) > 0 && (row.Resource == nil || len(row.Patch) == 0) { // else it may have other faults
 		if err := m.reject(row, row.Problems); err != nil {
@@ -223,23 +233,43 @@ func (m *run) add(ctx context.Context, row *Row) error {
 		}
 	} else {
 		m.batch = append(m.batch, row)
+	}
+	if m.together {
+		m.bytes += len(row.Text)
+	} else {
 		m.bytes += row.size()
 	}
 	switch {
 	case !m.together && (len(m.batch) >= batchRows || m.bytes >= batchBytes):
 		return m.flush(ctx, false)
-	case m.together && (m.report.Rows > int64(m.opts.MaxRows) || m.bytes > maxBytes):
+	case m.together && (m.report.Rows > int64(m.opts.MaxRows) || m.bytes > MaxBytes):
 		return &records.Error{Kind: records.Invalid, Message: fmt.Sprintf(
 			"the rows are more than %d, or have more than %d MiB, which is the most that one transaction applies: use on_error=skip without dry_run, which applies them in batches, or parts of the file",
-			m.opts.MaxRows, maxBytes>>20)}
+			m.opts.MaxRows, MaxBytes>>20)}
+	case m.together && len(m.batch)-m.packed >= batchRows:
+		if err := m.pack(ctx); err != nil {
+			return err
+		}
 	}
 	return ctx.Err()
 }
 
+// progress reports how many rows a transaction has applied and rejected, which has not ended.
+func (m *run) progress(applied, rejected int) {
+	if m.opts.Progress != nil {
+		m.opts.Progress(m.report.Rows, m.applied+int64(applied), m.report.Rejected+int64(rejected))
+	}
+}
+
 // flush applies the batch. last says that no further rows follow.
 func (m *run) flush(ctx context.Context, last bool) error {
+	if m.together {
+		if err := m.pack(ctx); err != nil {
+			return err
+		}
+	}
 	rows := m.batch
-	m.batch, m.bytes = nil, 0
+	m.batch, m.bytes, m.packed = nil, 0, 0
 	if len(rows) == 0 {
 		return nil
 	}

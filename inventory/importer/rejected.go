@@ -81,29 +81,48 @@ func (p *pass) rejectReferring(ctx context.Context, rows []*Row, waits map[*Row]
 	explained := map[*Row]bool{}
 	for more := len(all) > 0; more; {
 		more = false
-		for _, row := range rows {
-			if explained[row] || p.bad[row] != nil && !waits[row] {
-				continue
-			}
-			member, of, err := p.refersTo(ctx, row, all)
-			switch {
-			case err != nil:
+		for some := range slices.Chunk(rows, batchRows) {
+			if err := load(some); err != nil {
 				return err
-			case of == nil:
-				continue
-			case waits[row]:
-				p.bad[row] = row.andFaults(slices.Clone(row.pending))
-				p.bad[row][0].Reason += fmt.Sprintf("; its row, line %d of %s, is rejected", of.Line, of.File)
-			default:
-				p.bad[row] = []Problem{row.problem(member, fmt.Sprintf("is the record of line %d of %s, which is rejected", of.Line, of.File))}
-				p.failed = true
 			}
-			explained[row], more = true, true
-			all.add(row)
+			n, err := p.rejectSome(ctx, some, waits, explained, all)
+			if unload(some); err != nil {
+				return err
+			}
+			more = more || n > 0
 		}
 	}
 	p.waiting = slices.DeleteFunc(p.waiting, func(row *Row) bool { return p.bad[row] != nil })
 	return nil
+}
+
+// rejectSome rejects those of some rows that refer to rejected rows, and returns how many.
+func (p *pass) rejectSome(ctx context.Context, rows []*Row, waits, explained map[*Row]bool, all rejected) (n int, err error) {
+	for _, row := range rows {
+		if explained[row] || p.bad[row] != nil && !waits[row] {
+			continue
+		}
+		member, of, err := p.refersTo(ctx, row, all)
+		switch {
+		case err != nil:
+			return n, err
+		case of == nil:
+			continue
+		case waits[row]:
+			p.bad[row] = row.andFaults(slices.Clone(row.pending))
+			p.bad[row][0].Reason += fmt.Sprintf("; its row, line %d of %s, is rejected", of.Line, of.File)
+		default:
+			p.bad[row] = []Problem{row.problem(member, fmt.Sprintf("is the record of line %d of %s, which is rejected", of.Line, of.File))}
+			p.failed = true
+		}
+		if len(p.bad) < maxWaiting {
+			row.page = nil // others may refer to it
+		}
+		explained[row] = true
+		n++
+		all.add(row)
+	}
+	return n, nil
 }
 
 // refersTo returns the rejected row that a row refers to, and the member that does, nil for none.

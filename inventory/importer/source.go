@@ -38,6 +38,8 @@ type Row struct {
 
 	header  *header   // of its table; nil for other rows
 	pending []Problem // why it waits
+	page    *page     // with Text and Patch; nil if the row has them
+	from    int       // where they begin in it
 }
 
 // FileError is the error of a file that can't be read, or not any further.

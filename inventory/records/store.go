@@ -1,9 +1,11 @@
 package records
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"reflect"
+	"time"
 )
 
 // Store stores records. Its callers have validated them ([Resource.Check]); a store does what must
@@ -22,6 +24,20 @@ type Store interface {
 	// the database after it returns takes nothing back: neither changes, nor, without changes, what f
 	// has read.
 	Change(ctx context.Context, f func(tx Tx) error) error
+}
+
+type changeTimeoutKey struct{}
+
+// WithChangeTimeout returns a context whose changes may each take d, in place of the time that a store gives them: for
+// changes of very many records.
+func WithChangeTimeout(ctx context.Context, d time.Duration) context.Context {
+	return context.WithValue(ctx, changeTimeoutKey{}, d)
+}
+
+// ChangeTimeout returns the time that changes of a context may take, byDefault without [WithChangeTimeout]. It is for stores.
+func ChangeTimeout(ctx context.Context, byDefault time.Duration) time.Duration {
+	d, _ := ctx.Value(changeTimeoutKey{}).(time.Duration)
+	return cmp.Or(d, byDefault)
 }
 
 // Reader is the reading half of a store.

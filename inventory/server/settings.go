@@ -63,7 +63,7 @@ type Settings struct {
 
 	MaxConnections           int   // open connections; 0 for the default of httpx.ServeOptions
 	MaxConnectionsPerAddress int   // of one client address, except for trusted proxies
-	MaxRequestMemory         int64 // bytes for requests in progress; 0 for the default of httpx.NewBudget
+	MaxRequestMemory         int64 // bytes for requests in progress
 
 	HeavyQueries          int           // searches, counted totals and sorted lists that run at once; 0 for the default
 	HeavyQueriesPerCaller int           // of one user
@@ -120,7 +120,7 @@ func table(s *Settings) []settings.Setting {
 		{Name: "RATE_LIMIT_REDIS_URL", Doc: "Redis server that stores the counters, to share them among several servers: redis://user:password@host:6379, rediss:// for TLS; unset: this process", Value: settings.Hidden(&s.RateLimitRedisURL, checkRedisURL)},
 		{Name: "MAX_CONNECTIONS", Default: "1024", Doc: "maximum number of open connections", Value: settings.Int(&s.MaxConnections, settings.From(1, 1<<20))},
 		{Name: "MAX_CONNECTIONS_PER_ADDRESS", Default: "128", Doc: "maximum number of open connections of one client address; proxies may have more", Value: settings.Int(&s.MaxConnectionsPerAddress, settings.From(1, 1<<20))},
-		{Name: "MAX_REQUEST_MEMORY", Default: "67108864", Doc: "bytes of memory for requests in progress, half of them for one client", Value: settings.Int(&s.MaxRequestMemory, settings.AtLeast[int64](4<<20))},
+		{Name: "MAX_REQUEST_MEMORY", Default: "134217728", Doc: "bytes of memory for requests in progress, half of them for one client", Value: settings.Int(&s.MaxRequestMemory, settings.AtLeast[int64](4<<20))},
 		{Name: "HEAVY_QUERIES", Default: "0", Doc: "searches, counted totals, sorted lists without an index and overviews that run at once; 0 means half of the processors, 3 to 8", Value: settings.Int(&s.HeavyQueries, settings.From(0, 1000))},
 		{Name: "HEAVY_QUERIES_PER_CALLER", Default: "2", Doc: "how many of them one user runs at once; 32 more wait, further ones get 429", Value: settings.Int(&s.HeavyQueriesPerCaller, settings.From(1, 1000))},
 		{Name: "HEAVY_QUERY_TIMEOUT", Default: "5s", Doc: "how long one of them may wait and run; then it fails with 429 or 503", Value: settings.Duration(&s.HeavyQueryTimeout, settings.From(100*time.Millisecond, time.Minute))},

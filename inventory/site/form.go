@@ -102,7 +102,7 @@ func readPart(q *Request, part io.Reader, most int64) ([]byte, error) {
 	for int64(all.Len()) <= most {
 		n, err := io.CopyN(all, part, min(1<<20, most+1))
 		if n > maxField {
-			if err := httpx.Reserve(q.R.Context(), n); err != nil {
+			if err := httpx.ReserveBody(q.R.Context(), n); err != nil {
 				return nil, err
 			}
 		}

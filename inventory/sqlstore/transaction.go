@@ -21,7 +21,7 @@ import (
 // that one has ended; and if records of a CreateFast violate a constraint.
 func (s *Store) Change(ctx context.Context, f func(tx records.Tx) error) error {
 	// Callers that wait for the lock of SQLite do not wait in turn, and not until their deadlines.
-	exclusive, careful, until := s.dialect.TakeLock != "", false, time.Now().Add(s.opts.Timeout)
+	exclusive, careful, until := s.dialect.TakeLock != "", false, time.Now().Add(records.ChangeTimeout(ctx, s.opts.Timeout))
 	for attempt := 1; ; {
 		t := &transaction{
 			executor: executor{shared: s.shared, schema: s.Schema(), db: s.writer, until: until, owned: map[string]*sql.Stmt{}, changing: true},

@@ -3,15 +3,17 @@ package imports
 
 import (
 	"bytes"
+	"compress/flate"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"mime"
 	"net/http"
+	"os"
 	"strings"
+	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/internal/printable"
@@ -22,17 +24,17 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
-// maxBody is the maximum size of a body in bytes, unless that of other requests is larger.
-const maxBody = 16 << 20
+// maxBody is the maximum size of a body in bytes.
+const maxBody = importer.MaxBytes
 
 // maxRejected is the maximum number of bytes of rejected rows in a response.
 const maxRejected = 1 << 20
 
-// An import takes memory for its report, and rowMemory times its body for the rows, in bytes.
-const (
-	importMemory = 8 << 20
-	rowMemory    = 4
-)
+// importMemory is the memory that an import takes for its report, in bytes.
+const importMemory = 4 << 20
+
+// maxDuration bounds an import, which goes on when its client has gone.
+const maxDuration = 15 * time.Minute
 
 // maxShown is the maximum number of bytes of a text of the sender in a message.
 const maxShown = 64
@@ -59,11 +61,13 @@ func New() *feature.Feature {
 	return &feature.Feature{Operations: []feature.Operation{{
 		Operation: description(), Access: auth.Permission{Everyone: true}, Scoped: true, OwnPreview: true,
 		MaxBody: maxBody, RawBody: true, Handle: importRows,
-	}}, Pages: pages()}
+	}, {
+		Operation: describeReport(), Access: auth.Permission{Everyone: true}, Scoped: true, Handle: showReport,
+	}}, State: func(store records.Store) any { return &reports{store: store, running: map[string]*importReport{}} }, Pages: pages()}
 }
 
-// description describes the operation.
-func description() openapi.Operation {
+// reportSchema describes the report of an import.
+func reportSchema() *openapi.Schema {
 	number := func(text string) *openapi.Schema { return openapi.Integer(text, 0) }
 	problem := openapi.Object("ImportProblem",
 		openapi.Required("line", openapi.Integer("The line of the row, from 1.", 1)),
@@ -74,17 +78,21 @@ func description() openapi.Operation {
 		openapi.Required("action", openapi.String("create, update or delete.")), openapi.Required("resource_type", openapi.String("Such as device.")),
 		openapi.Required("resource_id", openapi.String("Empty for a new record.")), openapi.Required("changes", openapi.Object("")),
 		openapi.Required("cause", openapi.String("")))
-	report := openapi.Object("ImportReport",
-		openapi.Required("status", openapi.String("success, or dry_run.")), openapi.Required("message", openapi.String("")),
+	return openapi.Object("ImportReport",
+		openapi.Required("status", openapi.String("success, dry_run, error, or running for one that has not ended.")), openapi.Required("message", openapi.String("")),
 		openapi.Required("rows", number("The number of rows that were read.")), openapi.Required("created", number("")),
 		openapi.Required("updated", number("")), openapi.Required("unchanged", number("")),
 		openapi.Required("deleted", number("With prune.")), openapi.Required("rejected", number("")),
 		openapi.Required("problems", openapi.Array(problem, 0, importer.MaxProblems)),
-		openapi.Required("truncated", openapi.Boolean("Whether there are more problems.")),
+		openapi.Required("truncated", openapi.Boolean("Whether there are more problems or changes.")),
 		openapi.Required("rejected_rows", openapi.String("The rejected rows as a file, up to 1 MiB, to correct and send again.")),
-		openapi.Required("changes", openapi.Array(change, 0, importer.DefaultMaxRows)))
+		openapi.Required("changes", openapi.Array(change, 0, records.MaxPreview)))
+}
+
+// description describes the operation.
+func description() openapi.Operation {
 	dryRun := openapi.DryRun()
-	dryRun.Description = "true: change nothing, and respond with what would change."
+	dryRun.Description = "true: change nothing, and respond with what would change, and the first 1,000 changes."
 	return openapi.Operation{
 		Method: http.MethodPost, Path: "/import",
 		ID: "import", Tag: "system", Summary: "Create and change records by the rows of a file: CSV, a workbook, JSON lines or YAML",
@@ -98,7 +106,7 @@ func description() openapi.Operation {
 			dryRun,
 		},
 		Body: &openapi.Schema{Description: "The rows."}, BodyTypes: []string{"text/csv", "application/jsonl", "application/yaml", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
-		Responses: []openapi.Response{{Status: http.StatusOK, Schema: report}},
+		Responses: []openapi.Response{{Status: http.StatusOK, Schema: reportSchema()}},
 		Errors:    []int{http.StatusConflict, http.StatusUnprocessableEntity},
 	}
 }
@@ -110,24 +118,60 @@ func importRows(ctx context.Context, r *feature.Request) (*feature.Response, err
 	if err != nil {
 		return nil, err
 	}
-	if opts.OnError == importer.Skip && !opts.DryRun {
-		ctx = r.Inventory.Unbounded(ctx) // each transaction has up to 1,000 rows
-	}
-	body := r.HTTP.ContentLength
-	if body < 0 {
-		body = maxBody
-	}
-	if err := httpx.Reserve(ctx, importMemory+rowMemory*body); err != nil {
+	if err := httpx.ReserveBody(ctx, importMemory); err != nil {
 		return nil, err
 	}
-	rows := io.Reader(r.HTTP.Body)
-	if opts.OnError == importer.Skip { // the rest may be needed when the time for bodies is over
-		doc, err := httpx.ReadBody(r.HTTP, math.MaxInt64) // the API bounds it
-		if err != nil {
+	rows, err := readBody(ctx, r.HTTP.Body)
+	if err != nil {
+		return nil, err
+	}
+	// The client may lose its connection meanwhile, and read the report later.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Inventory.Unbounded(ctx)), maxDuration)
+	defer cancel()
+	ctx = records.WithChangeTimeout(ctx, maxDuration)
+	opts.Hold = func(bytes int64) error { return httpx.ReserveBody(ctx, bytes) }
+	file.Hold = opts.Hold
+	kept := r.State.(*reports)
+	id, progress := kept.begin(opts.By)
+	opts.Progress = progress
+	res, err := run(ctx, r, rows, opts, file)
+	kept.end(ctx, r.Inventory, id, res, err)
+	return res, err
+}
+
+// readBody reads a body, and returns it from memory, where it is compressed.
+func readBody(ctx context.Context, body io.Reader) (io.Reader, error) {
+	const step = 256 << 10
+	var packed bytes.Buffer
+	zip, err := flate.NewWriter(&packed, flate.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	part, held := make([]byte, 64<<10), 0
+	for {
+		n, err := body.Read(part)
+		_, _ = zip.Write(part[:n]) // a buffer does not fail
+		for ; packed.Cap() > held; held += step {
+			if err := httpx.ReserveBody(ctx, step); err != nil {
+				return nil, err
+			}
+		}
+		_, large := errors.AsType[*http.MaxBytesError](err)
+		switch {
+		case errors.Is(err, io.EOF):
+			return flate.NewReader(&packed), zip.Close()
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return nil, httpx.Errorf(http.StatusRequestTimeout, "The request body did not arrive in time")
+		case err != nil && !large:
+			return nil, httpx.Errorf(http.StatusBadRequest, "The request body could not be read")
+		case err != nil:
 			return nil, err
 		}
-		rows = bytes.NewReader(doc)
 	}
+}
+
+// run applies the rows of a body.
+func run(ctx context.Context, r *feature.Request, rows io.Reader, opts *importer.Options, file *importer.FileOptions) (*feature.Response, error) {
 	source, err := importer.Open("body", rows, r.Inventory.Records().Schema(), file)
 	if err != nil {
 		return nil, importError(err)
@@ -161,7 +205,7 @@ func readOptions(r *feature.Request) (*importer.Options, *importer.FileOptions, 
 	if r.Query.Has("columns") {
 		file.Columns = strings.Split(r.Query.Get("columns"), ",")
 	}
-	opts := &importer.Options{By: r.Inventory.Sender(), DryRun: r.DryRun, Allow: r.Inventory.May, Check: func(_ context.Context, rows []*importer.Row) (int, string, error) {
+	opts := &importer.Options{By: r.Inventory.Sender(), DryRun: r.DryRun, MaxChanges: records.MaxPreview, Allow: r.Inventory.May, Check: func(_ context.Context, rows []*importer.Row) (int, string, error) {
 		return checkRows(r.Inventory, rows)
 	}}
 	existing, err := r.Choice("existing", "update", "reject")
@@ -241,7 +285,7 @@ func passes(in feature.Inventory, rows []*importer.Row) *httpx.Error {
 
 // respond responds with a report: with 422 if nothing was changed because of rejected rows.
 func respond(r *importer.Report, opts *importer.Options, rejected string) *feature.Response {
-	body := importReport{Status: "success", Message: "Import completed", Report: *r, RejectedRows: rejected, Changes: feature.Changes(r.Changes)}
+	body := &importReport{Status: "success", Message: "Import completed", Report: *r, RejectedRows: rejected, Changes: feature.Changes(r.Changes)}
 	body.Problems = append([]importer.Problem{}, r.Problems...) // not nil
 	for i := range body.Problems {
 		body.Problems[i].Column = printable.Truncate(body.Problems[i].Column, maxShown)

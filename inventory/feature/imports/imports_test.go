@@ -15,7 +15,8 @@ type object = featuretest.Object
 // TestRights: everybody may import, with the rights to what the rows need.
 func TestRights(t *testing.T) {
 	featuretest.CheckRights(t, imports.New(), map[string]featuretest.Rights{
-		"POST /import": {Who: "1+++"},
+		"POST /import":             {Who: "1+++"},
+		"GET /import/{request_id}": {Who: "1+++"},
 	})
 }
 
@@ -66,7 +67,7 @@ func importing(t *testing.T, g *featuretest.API) {
 	send("root", "?resource=devices", "text/csv", "hostnam\nx\n", 400)
 	send("root", "?resource=devices", "text/plain", "hostname\nx\n", http.StatusUnsupportedMediaType)
 	send("root", "?resource=devices&on_error=no", "text/csv", "hostname\nx\n", 400)
-	send("root", "?resource=devices", "text/csv", "hostname\n"+strings.Repeat("sw-1\n", 1<<22), http.StatusRequestEntityTooLarge)
+	send("root", "?resource=devices", "text/csv", "hostname\n"+strings.Repeat("sw-1\n", 1<<24), http.StatusRequestEntityTooLarge)
 
 	large := ""
 	for n := range 400 {

@@ -48,6 +48,9 @@ func importable(q *site.Request) []*records.Resource {
 	})
 }
 
+// maxForm is the maximum size of a file of a form in bytes: it is in memory as it is, and the form may have it compressed.
+const maxForm = 32 << 20
+
 // The steps of an import.
 const (
 	stepFile      = "file"
@@ -175,7 +178,7 @@ func runImport(q *site.Request) error {
 	if len(importable(q)) == 0 {
 		return httpx.Errorf(http.StatusForbidden, "Your role may not import records")
 	}
-	f, err := site.ReadForm(q, maxBody)
+	f, err := site.ReadForm(q, maxForm)
 	if err != nil {
 		return err
 	}
@@ -244,7 +247,7 @@ func (p *importPage) call(q *site.Request, f *site.Form, onError string, dry boo
 func (p *importPage) preview(q *site.Request, f *site.Form, fault string) error {
 	p.Fault = fault
 	answer, err := p.call(q, f, "skip", true)
-	if _, ok := site.AsFault(err, http.StatusServiceUnavailable); ok && fault != "" {
+	if refused, ok := site.Refused(err); ok && fault != "" && (refused.Status == http.StatusServiceUnavailable || refused.Status == http.StatusRequestEntityTooLarge) {
 		p.Step = stepColumns // the calls of one request have no memory for a preview as well
 		return p.send(q, http.StatusConflict)
 	}
@@ -363,7 +366,7 @@ func rejectedRows(q *site.Request) error {
 	if len(importable(q)) == 0 {
 		return httpx.Errorf(http.StatusForbidden, "Your role may not import records")
 	}
-	f, err := site.ReadForm(q, maxBody)
+	f, err := site.ReadForm(q, maxForm)
 	if err != nil {
 		return err
 	}

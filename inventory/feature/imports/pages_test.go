@@ -147,8 +147,8 @@ func TestImportFiles(t *testing.T) {
 		{"two columns for one field", 400, []string{"resource", "devices", "text", "a,b\n1,2\n", "to.0", "hostname", "to.1", "hostname", "step", "preview"}, "both go to hostname"},
 		{"a target that does not exist", 400, []string{"resource", "devices", "text", "a,b\n1,2\n", "to.0", "frob", "step", "preview"}, "no field of devices"},
 		{"a broken file of the page before", 400, []string{"resource", "devices", "kept", "!", "step", "preview"}, "choose the file again"},
-		{"a file that is small only when it is packed", 413, []string{"resource", "devices", "kept", packed(t, strings.Repeat("a", 17<<20)), "step", "preview"}, "16777216 bytes"},
-		{"a file that is too large", 413, []string{"resource", "devices", "@a.csv", strings.Repeat("a", 17<<20)}, "16777216 bytes"},
+		{"a file that is small only when it is packed", 413, []string{"resource", "devices", "kept", packed(t, strings.Repeat("a", 33<<20)), "step", "preview"}, "33554432 bytes"},
+		{"a file that is too large", 413, []string{"resource", "devices", "@a.csv", strings.Repeat("a", 33<<20)}, "33554432 bytes"},
 		{"a field that is too long", 413, []string{"resource", strings.Repeat("a", 5000)}, "4096 bytes"},
 	} {
 		status, text := i.send("/import", row.fields...)
@@ -187,24 +187,26 @@ func TestImportLines(t *testing.T) {
 // memory is refused with its size.
 func TestImportMany(t *testing.T) {
 	t.Parallel()
-	var rows strings.Builder
-	rows.WriteString("name,site_code\n")
-	for n := range 10_500 {
-		fmt.Fprintf(&rows, "place %d,S-%d\n", n, n)
+	places := func(n int) string {
+		var rows strings.Builder
+		rows.WriteString("name,site_code\n")
+		for n := range n {
+			fmt.Fprintf(&rows, "place %d,S-%d\n", n, n)
+		}
+		return rows.String() + "bad,S-1\n"
 	}
-	rows.WriteString("bad,S-1\n")
 	i := newImporter(t, 256<<20)
-	fields := []string{"resource", "locations", "format", "csv", "@a.csv", rows.String()}
-	status, text := i.send("/import", append(fields, "step", "preview")...)
+	fields := func(n int) []string { return []string{"resource", "locations", "format", "csv", "@a.csv", places(n)} }
+	status, text := i.send("/import", append(fields(100_000), "step", "preview")...)
 	require.Equal(t, http.StatusBadRequest, status)
 	require.Contains(t, text, "Apply without a preview")
-	_, text = i.send("/import", append(fields, "step", "apply-good")...)
+	_, text = i.send("/import", append(fields(10_500), "step", "apply-good")...)
 	require.Contains(t, text, "Imported: 10\u202f500 created, 0 changed.")
 	require.Contains(t, text, "10502")
 
-	status, text = newImporter(t, 8<<20).send("/import", append(fields, "step", "preview")...)
-	require.Equal(t, http.StatusServiceUnavailable, status)
-	require.Contains(t, text, "smaller parts")
+	status, text = newImporter(t, 5<<20).send("/import", append(fields(10_500), "step", "preview")...)
+	require.Equal(t, http.StatusRequestEntityTooLarge, status)
+	require.Contains(t, text, "5 MiB of one client")
 }
 
 // TestRejectedRows: rejected rows are sent as a file, of a known format only.
