@@ -35,6 +35,7 @@ func TestLyingPeer(t *testing.T) {
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
 			require.NoError(t, err)
 			defer listener.Close()
+			sent := []byte(reply)
 			go func() {
 				for {
 					c, err := listener.Accept()
@@ -44,7 +45,7 @@ func TestLyingPeer(t *testing.T) {
 					go func() {
 						defer c.Close()
 						_, _ = c.Read(make([]byte, 4096))
-						_, _ = c.Write([]byte(reply))
+						_, _ = c.Write(sent)
 						_, _ = c.Read(make([]byte, 4096))
 					}()
 				}
