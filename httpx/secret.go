@@ -119,13 +119,16 @@ func (g *TokenGuard) CheckRequest(r *http.Request, token string) error {
 func Forwarded(headers map[string][]string) bool {
 	for name := range headers {
 		name = strings.ToLower(name)
-		if name == "forwarded" || name == "via" || name == "x-real-ip" || strings.HasSuffix(name, "-client-ip") ||
-			strings.HasPrefix(name, "x-forwarded-") || strings.HasPrefix(name, "x-envoy-") {
+		if name == "via" || name == "x-real-ip" || name == "x-original-host" || name == "client-ip" || strings.HasSuffix(name, "-client-ip") ||
+			strings.Contains(name, "forwarded") || slices.ContainsFunc(proxyPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
 			return true
 		}
 	}
 	return false
 }
+
+// proxyPrefixes begin the names of headers that proxies and content networks add.
+var proxyPrefixes = []string{"x-envoy-", "cf-", "x-amzn-", "x-appengine-", "fastly-", "fly-"}
 
 const (
 	// CodeLifetime is the time for which a code of OneTimeCodes is valid.

@@ -119,10 +119,7 @@ type view struct {
 	LimitsFrom    string
 	PasswordFile  string
 	TryLimit      []string // the words of a command
-	SignIn        string   // path of a sign-in link, or empty
-	TokenLink     string   // path of a link to a token, or empty
 	Numbers       *numbers
-	Session       *session
 	Document      string
 	Verdict       *manifest.Report
 }
@@ -152,9 +149,6 @@ func (h *home) show(w http.ResponseWriter, r *http.Request, v *view) error {
 	v.TryLimit = strings.Fields(fmt.Sprintf("go run ./cmd/ratelimit-client -dial_string %s -domain demo -descriptors client=bob -n 6", p.GRPC))
 	if v.Verdict == nil {
 		v.Document = exampleManifest
-	}
-	if v.Session == nil && here(r) {
-		v.SignIn, v.TokenLink = signInPath+h.codes.Issue("", time.Now()), signInPath+h.codes.Issue("", time.Now())+"&for=token"
 	}
 	v.Numbers = h.systems.numbers(r.Context(), time.Now())
 	return h.kit.Page(w, r, http.StatusOK, &ui.Page{Template: "home.html", Title: "Start", Data: v})

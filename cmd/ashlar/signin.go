@@ -20,7 +20,7 @@ const signInPath = "/sign-in?code="
 // header that proxies add tells that somebody else may have sent it.
 func here(r *http.Request) bool {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil || !peer.Addr().Unmap().IsLoopback() || forwarded(r.Header) {
+	if err != nil || !peer.Addr().Unmap().IsLoopback() || httpx.Forwarded(r.Header) {
 		return false
 	}
 	host, _, err := net.SplitHostPort(r.Host)
@@ -31,31 +31,8 @@ func here(r *http.Request) bool {
 	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
-// forwarded reports whether a header of a proxy is present, even if it is empty.
-func forwarded(h http.Header) bool {
-	for name := range h {
-		name = strings.ToLower(name)
-		switch name {
-		case "forwarded", "via", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "x-original-host", "true-client-ip", "client-ip":
-			return true
-		}
-		for _, prefix := range []string{"x-forwarded", "cf-", "x-envoy-", "x-amzn-", "x-appengine-", "fastly-", "fly-"} {
-			if strings.HasPrefix(name, prefix) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// session is the result of a sign-in.
-type session struct {
-	Token   string
-	Example string // a command
-}
-
-// signIn answers a sign-in link: it leads to the console of the inventory, signed in as admin, or shows a
-// token of the admin with the parameter for=token.
+// signIn answers a sign-in link: it leads to the console of the inventory, signed in as admin. Only the terminal shows the
+// link, since every user of the machine can open the landing page.
 func (h *home) signIn(w http.ResponseWriter, r *http.Request) error {
 	if !here(r) {
 		return httpx.Errorf(http.StatusForbidden, "Sign-in links work on the machine itself only, without a proxy")
@@ -64,7 +41,7 @@ func (h *home) signIn(w http.ResponseWriter, r *http.Request) error {
 		return nil // a check of the link, which must not use it up
 	}
 	if _, ok := h.codes.Use(r.URL.Query().Get("code"), time.Now()); !ok {
-		return httpx.Errorf(http.StatusGone, "The sign-in link was used or has expired: open the landing page for a new one")
+		return httpx.Errorf(http.StatusGone, "The sign-in link was used or has expired: sign in as admin with the password in %s", h.addresses.passwordFile)
 	}
 	token, cookies, err := h.addresses.login(r.Context())
 	if err != nil {
@@ -73,12 +50,8 @@ func (h *home) signIn(w http.ResponseWriter, r *http.Request) error {
 	for _, cookie := range cookies { // cookies are for all ports of a host
 		w.Header().Add("Set-Cookie", cookie)
 	}
-	if r.URL.Query().Get("for") != "token" {
-		http.Redirect(w, r, origin(r, h.addresses.network)+h.systems.network.server.Console().Link(token), http.StatusSeeOther) // #nosec G710 -- Hosts has checked the host
-		return nil
-	}
-	example := fmt.Sprintf("curl http://%s/devices -H 'Authorization: Bearer %s'", h.addresses.network, token)
-	return h.show(w, r, &view{Session: &session{Token: token, Example: example}})
+	http.Redirect(w, r, origin(r, h.addresses.network)+h.systems.network.server.Console().Link(token), http.StatusSeeOther) // #nosec G710 -- Hosts has checked the host
+	return nil
 }
 
 // signInURL returns the URL of a sign-in link.

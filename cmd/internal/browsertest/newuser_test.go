@@ -18,7 +18,7 @@ import (
 
 // startAshlar starts the program on free ports, with so many devices in a directory of the test, and returns the
 // address of its landing page. The program is killed when the test ends.
-func startAshlar(t *testing.T, devices int) string {
+func startAshlar(t *testing.T, devices int) (home, signIn string) {
 	t.Helper()
 	programs, err := servertest.Build("../../..", nil, "./cmd/ashlar")
 	require.NoError(t, err)
@@ -38,12 +38,15 @@ func startAshlar(t *testing.T, devices int) string {
 	lines := bufio.NewScanner(output)
 	for lines.Scan() {
 		if found := regexp.MustCompile(`start here +(http://\S+/)`).FindStringSubmatch(lines.Text()); found != nil {
+			home = found[1]
+		}
+		if found := regexp.MustCompile(`sign in as admin +(http://\S+)`).FindStringSubmatch(lines.Text()); found != nil {
 			go func() { _, _ = io.Copy(io.Discard, output) }()
-			return found[1]
+			return home, found[1]
 		}
 	}
 	t.Fatal("the program does not say where to start")
-	return ""
+	return "", ""
 }
 
 // newUser knows nothing but what pages show: links, buttons and fields by their texts.
@@ -105,11 +108,14 @@ func (u *newUser) field(label string) string {
 // imports devices from a file, traces a path, and watches how a limit refuses.
 func TestNewUser(t *testing.T) {
 	t.Parallel()
-	page := Open(t, startAshlar(t, 60), nil)
+	home, signIn := startAshlar(t, 60)
+	page := Open(t, signIn, nil)
+	require.Contains(t, page.Text("h1"), "Home")
 	u := &newUser{t: t, page: page}
+	page.Goto(home)
 	page.AwaitText("#numbers", "60\ndevices")
 
-	u.follow("Open the console, signed in")
+	u.follow("Open the inventory")
 	require.Contains(t, page.Text("h1"), "Home")
 	page.Type(u.find("input", "Search everything"), "dist\n")
 	page.AwaitText("h1", "Search")
