@@ -2,7 +2,6 @@ package inventory
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -234,7 +233,16 @@ func endChanges(ctx context.Context, tx records.Tx, old, now *Cable) (changes []
 			return nil, err
 		}
 		if end != nil {
-			return nil, occupied(ctx, tx, e, end)
+			r := resourceOfPort(tx.Schema(), e.Type)
+			name, _ := r.Field("name")
+			port, err := tx.Get(ctx, r, e.ID)
+			if err != nil {
+				return nil, err
+			}
+			return nil, &records.Error{
+				Kind: records.Conflict, Message: fmt.Sprintf("%s %v already has a cable", r.Label, name.Value(port)), Holder: end,
+				Code: "in_use", Fields: []records.FieldError{{Field: e.field, Code: "in_use", Reason: "already has a cable"}},
+			}
 		}
 		changes = append(changes, records.Companion{After: &CableEnd{CableID: now.ID, Port: e.key()}})
 	}
@@ -255,33 +263,6 @@ func cableOf(ctx context.Context, from records.Reader, p Port) (*Cable, error) {
 		return nil, nil
 	}
 	return cable, err
-}
-
-// occupied returns the error for a port that has a cable.
-func occupied(ctx context.Context, tx records.Tx, e cableEnd, end *CableEnd) error {
-	const reason = "already has a cable"
-	port, err := nameOf(ctx, tx, e.Port)
-	if err != nil {
-		return err
-	}
-	return &records.Error{
-		Kind: records.Conflict, Message: cmp.Or(port, string(e.Type)) + " " + reason, Holder: end,
-		Code: "in_use", Fields: []records.FieldError{{Field: e.field, Code: "in_use", Reason: reason}},
-	}
-}
-
-// nameOf returns the type and the name of a port, empty if it does not exist.
-func nameOf(ctx context.Context, tx records.Tx, p Port) (string, error) {
-	r := resourceOfPort(tx.Schema(), p.Type)
-	rec, err := tx.Get(ctx, r, p.ID)
-	if records.KindOf(err) == records.NotFound {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	f, _ := r.Field("name")
-	return fmt.Sprintf("%s %v", r.Label, f.Value(rec)), nil
 }
 
 // resourceOfPort returns the resource of the ports of a type.

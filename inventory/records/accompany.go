@@ -33,7 +33,7 @@ func (v *Engine) accompany(ctx context.Context, tx Tx, s *scope, by Caller, r *R
 		return nil
 	}
 	var changes []Companion
-	err := v.place(ctx, tx, s, r, before, nil, func() (err error) {
+	err := s.place(ctx, tx, r, before, nil, func() (err error) {
 		changes, err = a.Accompany(ctx, tx, before, after)
 		return err
 	})

@@ -209,7 +209,7 @@ func (v *Engine) createAll(ctx context.Context, tx Tx, by Caller, r *Resource, r
 	err = create(ctx, slices.Concat(records, entries)...)
 	if KindOf(err) != 0 {
 		err = each(func(rec Record) error {
-			return v.place(ctx, tx, s, r, nil, rec, func() error { return tx.Create(ctx, rec) })
+			return s.place(ctx, tx, r, nil, rec, func() error { return tx.Create(ctx, rec) })
 		})
 		if err == nil {
 			err = tx.Create(ctx, entries...)
@@ -232,7 +232,7 @@ func (v *Engine) validateNew(ctx context.Context, tx Tx, s *scope, r *Resource, 
 		}
 	}
 	if t, ok := rec.(TxValidator); ok {
-		return v.place(ctx, tx, s, r, nil, nil, func() error { return t.ValidateIn(ctx, tx, nil) })
+		return s.place(ctx, tx, r, nil, nil, func() error { return t.ValidateIn(ctx, tx, nil) })
 	}
 	return nil
 }

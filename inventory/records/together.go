@@ -26,7 +26,7 @@ func (v *Engine) Together(ctx context.Context, f func(ctx context.Context, in *E
 	for attempt := 1; ; attempt++ {
 		var of *together
 		err := v.change(ctx, func(tx Tx) error {
-			of = &together{tx: tx, vacated: vacated{on: true, leavers: map[string]*leaver{}}}
+			of = &together{tx: tx, vacated: vacated{leavers: map[string]*leaver{}}}
 			in := *v
 			in.within, in.beforeChange, in.beforeCommit = of, nil, nil
 			if err := f(ctx, &in); err != nil {

@@ -28,7 +28,7 @@ func (v *Engine) Delete(ctx context.Context, by Caller, r *Resource, edits ...Ed
 
 // remove applies one edit that deletes its record.
 func (v *Engine) remove(ctx context.Context, tx Tx, s *scope, by Caller, r *Resource, e Edit) (rec, entry Record, err error) {
-	before, _, err := v.apply(ctx, tx, s, r, e)
+	_, before, _, err := v.apply(ctx, tx, s, r, e)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -171,7 +171,7 @@ func (v *Engine) edit(ctx context.Context, by Caller, r *Resource, edits []Edit,
 				}
 			}
 			if v.within == nil && len(edits) > 1 {
-				s.vacated = &vacated{on: true, leavers: map[string]*leaver{}}
+				s.vacated = &vacated{leavers: map[string]*leaver{}}
 			}
 			first := s.vacated.items
 			s.vacated.items += len(edits)
@@ -214,18 +214,18 @@ type refusedEdit struct{ error }
 
 func (e refusedEdit) Unwrap() error { return e.error }
 
-// apply returns the record of an edit before and after Apply.
-func (v *Engine) apply(ctx context.Context, tx Tx, s *scope, r *Resource, e Edit) (before, after Record, err error) {
+// apply returns the record of an edit as it is stored, and before and after Apply with the keys and places that it has left.
+func (v *Engine) apply(ctx context.Context, tx Tx, s *scope, r *Resource, e Edit) (stored, before, after Record, err error) {
 	id, err := canonicalID(e.ID)
 	if err != nil {
-		return nil, nil, r.refuse("id", err)
+		return nil, nil, nil, r.refuse("id", err)
 	}
-	if before, err = tx.Get(ctx, r, id); err != nil {
-		return nil, nil, err
+	if stored, err = tx.Get(ctx, r, id); err != nil {
+		return nil, nil, nil, err
 	}
-	before = s.full(before)
+	before = s.full(stored)
 	if err := s.checkFound(ctx, r, before); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	after = Clone(before)
 	switch {
@@ -237,12 +237,12 @@ func (v *Engine) apply(ctx context.Context, tx Tx, s *scope, r *Resource, e Edit
 	if KindOf(err) == Stale {
 		err = refusedEdit{err}
 	}
-	return before, after, err
+	return stored, before, after, err
 }
 
 // update applies one edit. An edit without an effect has no audit log entry.
 func (v *Engine) update(ctx context.Context, tx Tx, s *scope, by Caller, r *Resource, e Edit) (rec, entry Record, err error) {
-	before, after, err := v.apply(ctx, tx, s, r, e)
+	stored, before, after, err := v.apply(ctx, tx, s, r, e)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -269,14 +269,7 @@ func (v *Engine) update(ctx context.Context, tx Tx, s *scope, by Caller, r *Reso
 		return nil, nil, err
 	}
 	if t, ok := after.(TxValidator); ok {
-		stored, err := before, error(nil)
-		if s.vacated.leavers[before.Meta().ID] != nil {
-			stored, err = tx.Get(ctx, r, before.Meta().ID)
-		}
-		if err == nil {
-			err = v.place(ctx, tx, s, r, before, nil, func() error { return t.ValidateIn(ctx, tx, stored) })
-		}
-		if err != nil {
+		if err := s.place(ctx, tx, r, stored, nil, func() error { return t.ValidateIn(ctx, tx, stored) }); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -295,8 +288,7 @@ func (v *Engine) update(ctx context.Context, tx Tx, s *scope, by Caller, r *Reso
 	if logged, ok := entry.(*AuditLog); ok {
 		maps.Copy(logged.Changes, e.Note)
 	}
-	err = v.place(ctx, tx, s, r, before, after, func() error { return tx.Update(ctx, after, before.Meta().Version) })
-	if err != nil {
+	if err := s.place(ctx, tx, r, stored, after, func() error { return tx.Update(ctx, after, stored.Meta().Version) }); err != nil {
 		return nil, nil, err
 	}
 	delete(s.vacated.leavers, before.Meta().ID)

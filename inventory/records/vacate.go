@@ -18,22 +18,16 @@ type Occupant interface {
 
 // vacated are the records of a transaction that have left a unique key or a place to another one.
 type vacated struct {
-	on      bool // records may leave keys and places, since others of them may be changed later
-	leavers map[string]*leaver
-	items   int // of all calls so far
+	leavers map[string]*leaver // by id; nil if none may, since nothing is changed later
+	items   int                // of all calls so far
+	of      *Resource          // of the last item that is refused if a record does not leave what it has got
 }
 
 // leaver is a record that has left keys or places, until it is changed or deleted, or else gets them back.
 type leaver struct {
 	of      *Resource
 	had     map[*Field]any // the values of the fields by which it has left them
-	refused []refused      // what has them now
-}
-
-// refused is the error of an item if a record does not leave what the item has got.
-type refused struct {
-	of *Resource
-	ItemError
+	refused []ItemError    // what has them now
 }
 
 // full returns a record with the keys and places that it has left.
@@ -47,9 +41,9 @@ func (s *scope) full(rec Record) Record {
 	return rec
 }
 
-// place calls store, which stores rec, or is a hook if that is nil. If another record has a unique key or a place that the
-// record gets, that one leaves it, and store is called again. If it can't, the error names both.
-func (v *Engine) place(ctx context.Context, tx Tx, s *scope, r *Resource, before, rec Record, store func() error) error {
+// place calls store, which stores rec in place of before, or is a hook if rec is nil. If another record has a unique key or
+// a place that the record gets, that one leaves it, and store is called again. If it can't, the error names both.
+func (s *scope) place(ctx context.Context, tx Tx, r *Resource, before, rec Record, store func() error) error {
 	for attempt := 0; ; attempt++ {
 		err := store()
 		e, ok := errors.AsType[*Error](err)
@@ -58,7 +52,7 @@ func (v *Engine) place(ctx context.Context, tx Tx, s *scope, r *Resource, before
 		}
 		var key *Unique
 		if e.Holder == nil {
-			holder, of, err := keyHolder(ctx, tx, r, rec)
+			holder, of, err := keyHolder(ctx, tx, r, before, rec)
 			if err != nil || holder == nil {
 				return cmp.Or(err, error(e))
 			}
@@ -68,20 +62,20 @@ func (v *Engine) place(ctx context.Context, tx Tx, s *scope, r *Resource, before
 		if e, err = s.named(ctx, tx, r, before, e); err != nil {
 			return err
 		}
-		left := false
-		if s.vacated.on && attempt < MaxItems {
-			left, err = s.vacate(ctx, tx, key, refused{r, ItemError{s.item.Index, s.item.ID, e}})
+		if s.vacated.leavers == nil || attempt == MaxItems {
+			return e
 		}
-		if !left {
+		s.vacated.of, s.item.Err = r, e
+		if left, err := s.vacate(ctx, tx, key, s.item); !left {
 			return cmp.Or(err, error(e))
 		}
 	}
 }
 
-// keyHolder returns a record that has a unique key of another one, and the first such key.
-func keyHolder(ctx context.Context, tx Tx, r *Resource, rec Record) (Record, *Unique, error) {
+// keyHolder returns the first unique key that a record gets and another one has, and that one.
+func keyHolder(ctx context.Context, tx Tx, r *Resource, before, rec Record) (Record, *Unique, error) {
 	for _, u := range r.uniques {
-		if r.key(u, rec) == "" {
+		if key := r.key(u, rec); key == "" || before != nil && key == r.key(u, before) {
 			continue
 		}
 		q := &Query{Resource: r, Limit: 2}
@@ -105,7 +99,7 @@ func keyHolder(ctx context.Context, tx Tx, r *Resource, rec Record) (Record, *Un
 }
 
 // vacate makes the holder of a unique key leave it, or that of places without a key, and reports whether it has.
-func (s *scope) vacate(ctx context.Context, tx Tx, key *Unique, by refused) (left bool, err error) {
+func (s *scope) vacate(ctx context.Context, tx Tx, key *Unique, by ItemError) (left bool, err error) {
 	holder := by.Err.Holder
 	r, err := tx.Schema().Of(holder)
 	if err != nil {
@@ -119,11 +113,13 @@ func (s *scope) vacate(ctx context.Context, tx Tx, key *Unique, by refused) (lef
 		o.Vacate()
 		err = update()
 	}
-	changed, _ := r.changes(holder, rec)
-	if kind := KindOf(err); err != nil || !changed {
-		if kind == Conflict || kind == Invalid {
-			err = nil // that of the item says more
-		}
+	switch KindOf(err) {
+	case Conflict, Invalid:
+		return false, nil // the error of the item says more
+	case Stale, NotFound:
+		return true, nil // it has just been changed or deleted
+	}
+	if changed, _ := r.changes(holder, rec); err != nil || !changed {
 		return false, err
 	}
 	l := s.vacated.leavers[rec.Meta().ID]
@@ -215,14 +211,14 @@ func (s *scope) settle(ctx context.Context, tx Tx, r *Resource, failed []ItemErr
 			case e.Kind != Conflict:
 				by.Err = e
 			}
-			failed, r = append(failed, by.ItemError), cmp.Or(r, by.of)
+			failed = append(failed, by)
 		}
 	}
 	slices.SortFunc(failed, func(a, b ItemError) int {
 		return cmp.Or(a.Index-b.Index, strings.Compare(a.Err.Message, b.Err.Message))
 	})
 	failed = slices.CompactFunc(failed, func(a, b ItemError) bool { return a.Index == b.Index })
-	return JoinItemErrors(r, failed, s.vacated.items)
+	return JoinItemErrors(cmp.Or(r, s.vacated.of), failed, s.vacated.items)
 }
 
 // restore gives a record back what it has left.

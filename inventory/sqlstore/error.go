@@ -110,12 +110,6 @@ func (e *executor) violation(ctx context.Context, t *table, what string, err err
 	return records.DuplicateID(t.Resource)
 }
 
-// exists reports whether a statement returns rows.
-func (e *executor) exists(ctx context.Context, text string, args ...any) (exists bool, err error) {
-	err = e.each(ctx, 1, func([]any) error { exists = true; return nil }, text, args...)
-	return exists, err
-}
-
 // dangling returns the error for a reference to a record that does not exist. It looks for the
 // reference if the database does not name the constraint.
 func (e *executor) dangling(ctx context.Context, t *table, constraint string, recs []records.Record) (*records.Error, error) {
@@ -133,7 +127,8 @@ func (e *executor) dangling(ctx context.Context, t *table, constraint string, re
 			if id == nil {
 				continue
 			}
-			if exists, err := e.exists(ctx, e.table(c.Ref.Resource()).version, id); !exists || err != nil {
+			exists := false
+			if err := e.each(ctx, 1, func([]any) error { exists = true; return nil }, e.table(c.Ref.Resource()).version, id); !exists || err != nil {
 				return records.Dangling(t.Resource, c.Field), err
 			}
 		}
