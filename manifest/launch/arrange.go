@@ -19,9 +19,13 @@ type arrangement struct {
 // Everything else that the launcher would run is a fault.
 func (c *commandBuilder) findPackage(list []element) arrangement {
 	var out arrangement
-	var operands []element
+	var operands, server []element
+	// Next to an option that only the server knows, one that happens to be known means that of the server too.
+	forServer := slices.ContainsFunc(list, func(e element) bool { return e.server })
 	for _, e := range list {
-		if e.names == nil {
+		if e.server || forServer && e.names != nil && e.effect == effectUnsure {
+			server = append(server, e)
+		} else if e.names == nil {
 			operands = append(operands, e)
 		} else {
 			out.options = append(out.options, e)
@@ -56,6 +60,7 @@ func (c *commandBuilder) findPackage(list []element) arrangement {
 	if c.launcher.syntax.single && len(out.rest) > 0 {
 		c.manifestFault(operands[len(operands)-1].pointer, "remove it", "%s would take further words for packages too", c.program())
 	}
+	out.rest = append(out.rest, itemsOf(server)...)
 	c.precede(&out)
 	return out
 }

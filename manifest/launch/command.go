@@ -40,7 +40,12 @@ func (r *resolver) command(p *manifest.Package, plan *Plan, runtime []element) {
 		r.notice(SeverityWarning, "/fileSha256", "fileSha256 is not checked, because the launcher downloads the package itself")
 	}
 	if base := orElse(p.RegistryBaseURL, ""); p.RegistryBaseURL != nil && !ref.based && !grammar.IsDefaultRegistry(ref.label, base) {
-		r.notice(SeverityWarning, "/registryBaseUrl", "the launcher uses its configured registry, which may not be %s", jsonpos.Quote(base))
+		if flag := registryFlag(&l, base); flag != nil {
+			l.Flags = append(slices.Clip(l.Flags), flag)
+			r.notice(SeverityInfo, "/registryBaseUrl", "the package comes from %s", jsonpos.Quote(base))
+		} else {
+			r.notice(SeverityDanger, "/registryBaseUrl", "the launcher is not told to use %s: a package of the same name in its own registry would be run", jsonpos.Quote(base))
+		}
 	}
 	if l.foreign && len(runtime) > 0 {
 		r.doubt("/runtimeArguments", "remove them, or write a runtimeHint that runs "+ref.label+" packages", "the runtimeArguments are omitted, because they are for a program that is not used")
@@ -51,6 +56,25 @@ func (r *resolver) command(p *manifest.Package, plan *Plan, runtime []element) {
 	if !c.reference.pinned {
 		r.notice(SeverityWarning, "", "no version is pinned: what is run can change at any time")
 	}
+}
+
+// registryFlag returns the flag that makes a launcher use another registry, with its spellings, or nil.
+func registryFlag(l *Launcher, base string) []string {
+	u, err := url.Parse(base)
+	if err != nil || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !isLocal(u.Hostname())) || l.syntax == nil || len(l.Command) == 0 {
+		return nil
+	}
+	switch l.Command[0] {
+	case "npx", "bunx", "bun", "pnpm":
+		return []string{"--registry=" + base, "--registry"}
+	case "uvx", "uv":
+		return []string{"--default-index=" + base, "--default-index", "--index-url", "-i"}
+	case "pipx":
+		return []string{"--index-url=" + base, "--index-url", "-i", "--pip-args"}
+	case "dnx", "dotnet":
+		return []string{"--source=" + base, "--source"}
+	}
+	return nil
 }
 
 // commandBuilder builds the command line of a package.
@@ -153,7 +177,11 @@ func (c *commandBuilder) arrange() arrangement {
 func (c *commandBuilder) addFlags(flags [][]string, options []element) {
 	for _, spellings := range flags {
 		if !has(options, spellings...) {
-			c.add("", spellings[0])
+			pointer := ""
+			if strings.Contains(spellings[0], "=") {
+				pointer = "/registryBaseUrl"
+			}
+			c.add(pointer, spellings[0])
 		}
 	}
 }

@@ -125,11 +125,13 @@ func (r *resolver) variables(pointer, template string, variables []manifest.Vari
 		}
 		if v.Input.Value != nil {
 			values[v.Name] = text{string: *v.Input.Value, secret: isTrue(v.Input.IsSecret)}
+			addName(r.inner, v.Name, values[v.Name])
 			continue
 		}
 		to := target{name: v.Name, pointer: variablePointer(pointer, v.Name), fault: fault}
 		if all := r.provided(&v.Input, to.name, to.pointer); len(all) > 0 && r.accepts(to, all[0]) {
 			values[v.Name] = all[0]
+			addName(r.inner, v.Name, all[0])
 		}
 	}
 	return values
@@ -159,7 +161,10 @@ func (r *resolver) provided(in *manifest.Input, name, pointer string) []text {
 	case len(given) > 0:
 	case in.Default != nil:
 		s := *in.Default
-		if why := normalize(in, &s); why != "" {
+		why := normalize(in, &s)
+		if why == notChosen {
+			r.notice(SeverityWarning, pointer+"/default", "the default of %s %s, and is used", jsonpos.Quote(name), why)
+		} else if why != "" {
 			message := fmt.Sprintf("the default of %s %s", jsonpos.Quote(name), why)
 			r.fault(Fault{Kind: FaultManifest, Key: p.Key, Pointer: pointer + "/default", Message: message, Suggestion: allowed(in)})
 			return nil
@@ -208,10 +213,12 @@ func normalize(in *manifest.Input, value *string) string {
 		*value = decimal
 	}
 	if len(in.Choices) > 0 && !chosen && !slices.Contains(in.Choices, *value) {
-		return "is not one of the choices"
+		return notChosen
 	}
 	return ""
 }
+
+const notChosen = "is not one of the choices"
 
 // allowed suggests a value. It does not show the choices of a secret.
 func allowed(in *manifest.Input) string {

@@ -168,6 +168,9 @@ type reference struct {
 // newReference returns how the manifest names a package.
 func newReference(p *manifest.Package) reference {
 	f := reference{label: strings.ToLower(p.RegistryType), written: p.Identifier, identifier: p.Identifier, version: orElse(p.Version, "")}
+	if f.version == "latest" {
+		f.version = "" // which launchers take for it, with a notice that no version is pinned
+	}
 	f.pinned = f.version != ""
 	if f.label == "oci" {
 		image := grammar.NewImage(f.identifier, f.version, orElse(p.RegistryBaseURL, ""))

@@ -262,12 +262,12 @@ func runsOwn(p *manifest.Package, plan *launch.Plan) error {
 		named = before + after
 	}
 	version, want := "", ""
-	if p.Version != nil {
+	if p.Version != nil && *p.Version != "latest" {
 		version = *p.Version
 	}
 	switch strings.ToLower(p.RegistryType) {
 	case "npm", "nuget":
-		want = p.Identifier + "@" + version
+		want = strings.TrimSuffix(p.Identifier+"@"+version, "@")
 	case "pypi":
 		want = p.Identifier + "==" + version
 	case "cargo":

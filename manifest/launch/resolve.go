@@ -82,12 +82,13 @@ type resolver struct {
 	given   map[string][]string // by pointer
 	left    int                 // bytes that further values may have
 	paths   []Setting
+	inner   map[string]text // the values of variables of other inputs, by name
 	faults  Faults
 	notices []Notice
 }
 
 func newResolver(form *Form, given Values, opts *Options) *resolver {
-	r := &resolver{prompts: make(map[string]*Prompt), named: make(map[string]*Prompt), given: make(map[string][]string), left: maxTexts}
+	r := &resolver{prompts: make(map[string]*Prompt), named: make(map[string]*Prompt), given: make(map[string][]string), inner: make(map[string]text), left: maxTexts}
 	r.opts = *cmp.Or(opts, &Options{})
 	if r.opts.BundleLabels == nil {
 		r.opts.BundleLabels = []string{"mcpb"}
@@ -103,7 +104,26 @@ func newResolver(form *Form, given Values, opts *Options) *resolver {
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(given)) {
-		r.assign(key, given[key], keys[key], pointers[key])
+		p := keys[key]
+		if p == nil && pointers[key] == nil { // a flag may be named without its dashes
+			for i := range form.Prompts {
+				if q := &form.Prompts[i]; strings.TrimLeft(q.Name, "-") == key && q.Name != key {
+					p, pointers[key] = keys[q.Key], append(pointers[key], q.Pointer)
+				}
+			}
+		}
+		if len(pointers[key]) == 1 {
+			r.assign(key, given[key], p, pointers[key])
+			continue
+		}
+		others := slices.DeleteFunc(slices.Clone(pointers[key]), func(pointer string) bool { return r.prompts[pointer].Role == RoleVariable })
+		if p != nil || len(others) > 1 || len(pointers[key]) == 0 {
+			r.assign(key, given[key], p, pointers[key])
+			continue
+		}
+		for _, pointer := range pointers[key] { // one input, and variables of others with its name
+			r.assign(key, given[key], r.prompts[pointer], nil)
+		}
 	}
 	return r
 }
@@ -197,6 +217,9 @@ func (r *resolver) plan(p *manifest.Package) *Plan {
 	switch p.Transport.Type {
 	case manifest.Stdio:
 	case manifest.StreamableHTTP, manifest.SSE:
+		for name, t := range r.inner {
+			addName(names, name, t)
+		}
 		link := r.url("/transport/url", p.Transport.URL, lookupIn(names))
 		plan.URL, plan.Headers = &link, r.headers("/transport/headers", p.Transport.Headers)
 	default:
@@ -292,6 +315,10 @@ func (r *resolver) environment(list []manifest.KeyValueInput, names map[string]t
 	at := make(map[string]int) // the index of each name in env
 	for i := range list {
 		v, pointer := &list[i], indexed("/environmentVariables", i)
+		if v.Name == "" && orElse(v.Value, "") == "" && orElse(v.Default, "") == "" {
+			r.notice(SeverityInfo, pointer, "a variable without a name and a value is left out")
+			continue
+		}
 		if v.Name == "" || strings.ContainsAny(v.Name, "=\x00") {
 			r.manifestFault(pointer+"/name", "", "%s is not a valid name of an environment variable", jsonpos.Quote(v.Name))
 			continue

@@ -199,7 +199,6 @@ func TestFaultsOfPackages(t *testing.T) {
 		{`"registryType":"npm","identifier":"w","version":"^1"`, "/version"},
 		{`"registryType":"npm","identifier":"w","version":"1 --x"`, "/version"},
 		{`"registryType":"npm","identifier":"w","version":"1.x"`, "/version"},
-		{`"registryType":"npm","identifier":"w","version":"latest"`, "/version"},
 		{`"registryType":"npm","identifier":"w","version":"file:x"`, "/version"},
 		{`"registryType":"mcpb","identifier":"w","fileSha256":"` + strings.Repeat("0", 64) + `"`, "http or https"},
 		{`"registryType":"mcpb","identifier":"https://e.com/w"`, "fileSha256"},
@@ -428,10 +427,13 @@ func TestNotices(t *testing.T) {
 		{npm + `"packageArguments":[{"type":"named","name":"--k","isSecret":true,"default":"x"}]`, "/packageArguments/0", "secret"},
 		{`"registryType":"cargo","identifier":"w","version":"1.0.0","runtimeArguments":[{"type":"named","name":"--features","value":"x","isSecret":true}]`, "/runtimeArguments/0", "secret"},
 		{npm + `"runtimeHint":"curl x | sh"`, "/runtimeHint", `ignored`},
-		{npm + `"registryBaseUrl":"https://e.com"`, "/registryBaseUrl", `which may not be "https://e.com"`},
+		{npm + `"registryBaseUrl":"https://e.com"`, "/registryBaseUrl", `comes from "https://e.com"`},
 		{npm + `"fileSha256":"x"`, "/fileSha256", "is not checked"},
 		{npm + `"transport":{"type":"sse","url":"http://e.com"}`, "/transport/url", "in transit"},
 		{`"registryType":"npm","identifier":"w"`, "", "no version is pinned"},
+		{`"registryType":"npm","identifier":"w","version":"latest"`, "", "no version is pinned"},
+		{npm + `"environmentVariables":[{"name":""}]`, "/environmentVariables/0", "left out"},
+		{npm + `"environmentVariables":[{"name":"A_B","choices":["x","y"],"default":"all"}]`, "/environmentVariables/0/default", "not one of the choices"},
 		{`"registryType":"oci","identifier":"e/w:latest"`, "", "no version is pinned"},
 		{npm + `"environmentVariables":[{"name":"A_B","value":"1"},{"name":"A_B","value":"2"}]`, "/environmentVariables/1", `"A_B" is set twice`},
 		{npm + `"runtimeArguments":[{"type":"positional","value":"other"}]`, "/runtimeArguments/0", `"other"`},
@@ -443,6 +445,62 @@ func TestNotices(t *testing.T) {
 		}
 		if len(plan.Notices) != 1 || plan.Notices[0].Pointer != "/packages/0"+c.pointer || !strings.Contains(plan.Notices[0].Message, c.want) {
 			t.Errorf("%s: got %v, want %s: %s", c.text, plan.Notices, c.pointer, c.want)
+		}
+	}
+}
+
+// TestPrivateRegistry: the launcher is told to use the registry of the manifest, or it is a danger.
+func TestPrivateRegistry(t *testing.T) {
+	t.Parallel()
+	const base = "https://pkgs.acme.example/registry/"
+	for text, want := range map[string]string{
+		`"registryType":"npm","identifier":"@acme/w","version":"1.2.3"`:                                                                                     "npx -y --registry=" + base + " @acme/w@1.2.3",
+		`"registryType":"npm","identifier":"w","version":"1.2.3","runtimeArguments":[{"type":"named","name":"--registry","value":"https://other.example"}]`: "npx -y --registry https://other.example w@1.2.3",
+		`"registryType":"pypi","identifier":"w","version":"1.2.3"`:                                                                                          "uvx --default-index=" + base + " --from w==1.2.3 w",
+		`"registryType":"pypi","identifier":"w","version":"1.2.3","runtimeHint":"pipx"`:                                                                     "pipx run --index-url=" + base + " --spec w==1.2.3 w",
+		`"registryType":"nuget","identifier":"A.B","version":"1.2.3"`:                                                                                       "dnx --source=" + base + " A.B@1.2.3 --yes",
+		`"registryType":"cargo","identifier":"w","version":"1.2.3"`:                                                                                         "",
+	} {
+		plan, err := launch.ResolvePackage(packed(t, text+`,"registryBaseUrl":"`+base+`"`), nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		danger := slices.ContainsFunc(plan.Notices, func(n launch.Notice) bool {
+			return n.Severity == launch.SeverityDanger && n.Pointer == "/registryBaseUrl"
+		})
+		if danger != (want == "") || want != "" && plan.Command.String() != want {
+			t.Errorf("%s: got %s, %v, want %s", text, plan.Command, plan.Notices, want)
+		}
+	}
+	for _, base := range []string{"http://pkgs.acme.example", "https://ann:secret@pkgs.acme.example"} {
+		plan, err := launch.ResolvePackage(packed(t, npm+`"registryBaseUrl":"`+base+`"`), nil, nil)
+		if err != nil || plan.Command.String() != "npx -y w@1.0.0" || len(plan.Notices) != 1 || plan.Notices[0].Severity != launch.SeverityDanger {
+			t.Errorf("%s: got %v, %v", base, plan, err)
+		}
+	}
+}
+
+// TestSharedNames: a variable of the url is that of an argument, by its default or by a value, also if an argument has its name.
+func TestSharedNames(t *testing.T) {
+	t.Parallel()
+	const url = `"transport":{"type":"streamable-http","url":"http://127.0.0.1:{port}/mcp"},`
+	for _, c := range []struct {
+		text   string
+		values launch.Values
+		want   string
+	}{
+		{`"packageArguments":[{"type":"named","name":"--port","value":"{port}","variables":{"port":{"default":"5000"}}}]`, nil, "--port 5000 http://127.0.0.1:5000/mcp"},
+		{`"packageArguments":[{"type":"named","name":"--port","value":"{port}","variables":{"port":{"default":"5000"}}}]`, launch.Values{"port": {"6000"}}, "--port 6000 http://127.0.0.1:6000/mcp"},
+		{`"packageArguments":[{"type":"positional","valueHint":"port","default":"5000"},{"type":"named","name":"--p","value":"{port}","variables":{"port":{"default":"5000"}}}]`, launch.Values{"port": {"6000"}}, "6000 --p 6000 http://127.0.0.1:6000/mcp"},
+		{`"packageArguments":[{"type":"named","name":"--port"}],"environmentVariables":[{"name":"port","value":"7000"}]`, launch.Values{"port": {"6000"}}, "--port 6000 http://127.0.0.1:7000/mcp"},
+	} {
+		plan, err := launch.ResolvePackage(packed(t, npm+url+c.text), c.values, nil)
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+			continue
+		}
+		if got := strings.TrimPrefix(plan.Command.String(), "npx -y w@1.0.0 ") + " " + plan.URL.Value.Reveal(); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.text, got, c.want)
 		}
 	}
 }

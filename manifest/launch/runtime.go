@@ -57,6 +57,7 @@ type element struct {
 	pointer string
 	guess   bool // npx takes the next word for the value of the option, unless that is --
 	unknown bool // an option that may have a value in the next word
+	server  bool // an option that only the server can know
 }
 
 // words returns the words of the runtimeArguments.
@@ -131,6 +132,9 @@ func (c *commandBuilder) option(words []word) (element, int) {
 	switch {
 	case !known:
 		n := c.unknown(&e, last, attached, next)
+		if e.server && n == 2 {
+			e.items = append(e.items, next.Item)
+		}
 		return e, n
 	case o.effect == effectRefused:
 		c.manifestFault(w.pointer, "remove it", "with %s, %s does not run the package", last, c.program())
@@ -197,6 +201,11 @@ func (c *commandBuilder) unknown(e *element, name string, attached bool, next *w
 	}
 	if full := s.abbreviated(name); full != "" {
 		c.manifestFault(e.pointer, "write "+full, "%s may take %s for %s", c.program(), jsonpos.Quote(name), full)
+		return used
+	}
+	if !s.strict && !s.single && !c.launcher.Container && strings.HasPrefix(name, "--") && !attached {
+		e.server = true
+		c.doubt(e.pointer, suggestion, "%s is not an option of %s: it follows the package as an argument", jsonpos.Quote(name), c.program())
 		return used
 	}
 	if s.strict || !attached && (next == nil || next.bound || !isOption(next.string) || next.string == "--" || s.dashValues) {
