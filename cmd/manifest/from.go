@@ -9,13 +9,44 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	registries "github.com/ashlar-go/ashlar/manifest/registry"
 	"github.com/ashlar-go/ashlar/manifest/registry/client"
 )
 
 // fromFlag defines the flag -from.
 func (c *call) fromFlag() {
 	c.flags.StringVar(&c.from, "from", "", "arguments are NAME[@VERSION] of manifests in the registry at `URL`; without a version the latest; $"+tokenVariable+" has the token of a private one")
+	c.command.ValidArgsFunction = func(command *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if c.from == "" {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return c.names(command.Context(), typed), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// names returns servers of the registry of -from whose names begin with what was typed, of a first page that has that.
+func (c *call) names(ctx context.Context, typed string) []string {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	registry, done, err := c.dial(c.from)
+	if err != nil {
+		return nil
+	}
+	defer done()
+	page, err := registry.Page(ctx, &registries.Filter{Search: typed, Version: "latest"}, "")
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for i := range page.Servers {
+		if strings.HasPrefix(page.Servers[i].Name, typed) {
+			names = append(names, page.Servers[i].Name)
+		}
+	}
+	return names
 }
 
 // published reads the manifests that the arguments name from the registry of -from.
