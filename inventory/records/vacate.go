@@ -247,12 +247,18 @@ func (s *scope) restore(ctx context.Context, tx Tx, r *Resource, id string) erro
 func (s *scope) named(ctx context.Context, tx Tx, r *Resource, before Record, e *Error) (*Error, error) {
 	rec := e.Holder
 	of, err := tx.Schema().Of(rec)
-	for _, f := range of.Fields() {
-		if id, ok := f.Value(rec).(string); of.Internal && ok && f.Ref != nil && f.Required {
-			of = f.Ref.resource
-			if rec, err = tx.Get(ctx, of, id); err != nil {
-				return nil, err
-			}
+	if err != nil {
+		return nil, err
+	}
+	for of.Internal {
+		i := slices.IndexFunc(of.fields, func(f *Field) bool { return f.Ref != nil && f.Required })
+		if i < 0 {
+			return e, nil
+		}
+		id, _ := of.fields[i].Value(rec).(string)
+		of = of.fields[i].Ref.resource
+		if rec, err = tx.Get(ctx, of, id); err != nil {
+			return nil, err
 		}
 	}
 	if seen, err := s.has(ctx, of, rec); !seen || err != nil || of.Access.Read.Roles != nil || of.Access.Read.Owner {
