@@ -94,42 +94,36 @@ func KeyHostnames(ctx context.Context, store records.Store, log *slog.Logger) er
 		return err
 	}
 	devices := records.Of[Device](store.Schema())
-	key, hostname := devices.KeyField("hostname_key"), devices.KeyField("hostname")
-	if hostname.CaseSensitive {
+	if devices.KeyField("hostname").CaseSensitive {
 		return nil
 	}
-	for _, apart := range []records.Filter{{Field: key, Op: records.IsNull, Value: true}, {Field: key, Op: records.Lt, Value: "!"}} {
-		q := &records.Query{Resource: devices, Filters: []records.Filter{apart}, Limit: records.MaxItems}
-		for rec, err := range records.All(ctx, records.Fresh(store), q) {
-			if err != nil {
-				return err
-			}
-			other, err := rec.(*Device).key(ctx, store)
-			if kind := records.KindOf(err); err != nil && kind != records.Stale && kind != records.NotFound && kind != records.Conflict { // else it has just been changed
-				return err
-			}
-			if other != nil {
-				cmp.Or(log, slog.Default()).WarnContext(ctx, "two devices have hostnames that are equal but for case: rename one, or delete it",
-					"hostname", rec.(*Device).Hostname, "id", rec.Meta().ID, "other", other.Hostname, "other_id", other.ID)
-			}
+	q := &records.Query{Resource: devices, Limit: records.MaxItems}
+	q.Where("hostname_key", records.Condition{Op: records.Lt, Value: "!"}) // that of namesakes begins with a blank
+	for rec, err := range records.All(ctx, records.Fresh(store), q) {
+		if err != nil {
+			return err
+		}
+		d := rec.(*Device)
+		other, err := d.key(ctx, store)
+		if kind := records.KindOf(err); err != nil && kind != records.Stale && kind != records.NotFound && kind != records.Conflict { // else it has just been changed
+			return err
+		}
+		if other != nil {
+			cmp.Or(log, slog.Default()).WarnContext(ctx, "two devices have hostnames that are equal but for case: rename one, or delete it",
+				"hostname", d.Hostname, "id", d.ID, "other", other.Hostname, "other_id", other.ID)
 		}
 	}
 	return nil
 }
 
-// key sets the key of a device that has none, or one of its own, and returns the other device that has it.
+// key gives a device whose key is its own that of its hostname if no other device has it, which it returns.
 func (d *Device) key(ctx context.Context, store records.Store) (other *Device, err error) {
 	err = store.Change(ctx, func(tx records.Tx) (err error) {
-		if other, err = d.namesake(ctx, tx, d.foldedKey()); err != nil {
+		if other, err = d.namesake(ctx, tx, d.foldedKey()); err != nil || other != nil {
 			return err
 		}
-		now := Device(*d)
-		if now.HostnameKey = d.foldedKey(); other != nil {
-			now.HostnameKey = d.exactKey()
-		}
-		if now.HostnameKey == d.HostnameKey {
-			return nil
-		}
+		now := *d
+		now.HostnameKey = d.foldedKey()
 		return tx.Update(ctx, &now, d.Version)
 	})
 	return other, err

@@ -55,7 +55,7 @@
 //	)
 //
 // A record may have hooks, which are methods of its type: [Initializer], [Normalizer], [Validator],
-// [TxValidator], [Accompanied], [Occupant], [Patcher], [Completer] and [Declarer]. [NewSchema] refuses methods that look like
+// [TxValidator], [Accompanied], [Occupant], [Patcher], [Completer], [Namesake] and [Declarer]. [NewSchema] refuses methods that look like
 // a hook and are none.
 //
 // Records of other packages have hooks that a schema adds: [OnChange] in the transaction of each change, which it may

@@ -223,7 +223,8 @@ func (l *lookup) problem() FieldError {
 // the record with the id of the patch, or else with its first natural key that has values for all
 // fields that are no references. Of several records with the key it is the one with the values of
 // Definition.Apart that the patch has; the only one is it too if it has none of these values.
-// Neither that nor a record with another id than the patch is taken if another patch means it, or claimed says so. Without such a record it is nil. The keys tell the records apart,
+// Neither that nor a record with another id than the patch is taken if another patch means it, or claimed, which may be nil,
+// says so. Without such a record it is nil. The keys tell the records apart,
 // also new ones. The patches have ids in place of natural keys of other records ([Engine.Resolve]). It
 // returns the patches with errors, which are of kind [Invalid] or [Unresolved].
 func (v *Engine) Find(ctx context.Context, r *Resource, patches []Patch, claimed func(id string) bool) (found []Record, keys []string, wrong []ItemError, err error) {
@@ -255,7 +256,7 @@ func (v *Engine) Find(ctx context.Context, r *Resource, patches []Patch, claimed
 	for i, l := range lookups {
 		if l != nil && l.found != nil && l.guessed() {
 			id := l.found.Meta().ID
-			if meant[id] || claimed(id) {
+			if meant[id] || claimed != nil && claimed(id) {
 				l.found, l.cause = nil, &UnresolvedKey{Resource: r}
 			}
 			meant[id] = true
