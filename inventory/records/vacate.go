@@ -200,18 +200,10 @@ func (f *Field) others(ctx context.Context, tx Tx) (values []any, err error) {
 func (s *scope) settle(ctx context.Context, tx Tx, r *Resource, failed []ItemError) error {
 	for id, l := range s.vacated.leavers {
 		err := s.restore(ctx, tx, l.of, id)
-		e, ok := errors.AsType[*Error](err)
-		if err != nil && !ok {
+		if kind := KindOf(err); kind == Conflict || kind == Invalid {
+			failed = append(failed, l.refused...)
+		} else if err != nil {
 			return err
-		}
-		for _, by := range l.refused {
-			switch {
-			case e == nil:
-				continue
-			case e.Kind != Conflict:
-				by.Err = e
-			}
-			failed = append(failed, by)
 		}
 	}
 	slices.SortFunc(failed, func(a, b ItemError) int {
