@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -157,7 +156,15 @@ func (b *builder) prepare() error {
 		return err
 	}
 	b.collect()
-	maps.Copy(b.values, s.Values)
+	for key, values := range s.Values {
+		found := form.Find(key)
+		for _, pointer := range found {
+			b.values[pointer] = values
+		}
+		if found == nil {
+			b.values[key] = values
+		}
+	}
 	for i := range form.Prompts {
 		b.prompt(&form.Prompts[i])
 	}

@@ -3,6 +3,7 @@ package launch
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ashlar-go/ashlar/internal/grammar"
 	"github.com/ashlar-go/ashlar/internal/jsonpos"
@@ -167,6 +168,32 @@ func (f *Form) withKeys() *Form {
 	}
 	f.Prompts = append([]Prompt{}, f.Prompts...) // [] in JSON if there are none
 	return f
+}
+
+// Find returns the pointers of the inputs that a key of [Values] stands for: one by its Key, Pointer or name, with or without the
+// leading dashes of a flag, or one and the variables of others that have its name. It returns nil for other keys.
+func (f *Form) Find(key string) []string {
+	var same, dashless []string
+	inputs := 0
+	for i := range f.Prompts {
+		switch p := &f.Prompts[i]; {
+		case p.Key == key || p.Pointer == key:
+			return []string{p.Pointer}
+		case p.Name == key:
+			if same = append(same, p.Pointer); p.Role != RoleVariable {
+				inputs++
+			}
+		case strings.TrimLeft(p.Name, "-") == key:
+			dashless = append(dashless, p.Pointer)
+		}
+	}
+	switch {
+	case key != "" && len(same) > 0 && inputs <= 1:
+		return same
+	case key != "" && len(same) == 0 && len(dashless) == 1:
+		return dashless
+	}
+	return nil
 }
 
 // label returns the name of an argument.

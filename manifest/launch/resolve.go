@@ -93,36 +93,22 @@ func newResolver(form *Form, given Values, opts *Options) *resolver {
 	if r.opts.BundleLabels == nil {
 		r.opts.BundleLabels = []string{"mcpb"}
 	}
-	keys := make(map[string]*Prompt)
 	pointers := make(map[string][]string) // by name
 	for i := range form.Prompts {
 		p := &form.Prompts[i]
-		keys[p.Key], keys[p.Pointer], r.prompts[p.Pointer] = p, p, p
+		r.prompts[p.Pointer] = p
 		pointers[p.Name] = append(pointers[p.Name], p.Pointer)
 		if r.named[p.Name] == nil {
 			r.named[p.Name] = p
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(given)) {
-		p := keys[key]
-		if p == nil && pointers[key] == nil { // a flag may be named without its dashes
-			for i := range form.Prompts {
-				if q := &form.Prompts[i]; strings.TrimLeft(q.Name, "-") == key && q.Name != key {
-					p, pointers[key] = keys[q.Key], append(pointers[key], q.Pointer)
-				}
-			}
-		}
-		if len(pointers[key]) == 1 {
-			r.assign(key, given[key], p, pointers[key])
-			continue
-		}
-		others := slices.DeleteFunc(slices.Clone(pointers[key]), func(pointer string) bool { return r.prompts[pointer].Role == RoleVariable })
-		if p != nil || len(others) > 1 || len(pointers[key]) == 0 {
-			r.assign(key, given[key], p, pointers[key])
-			continue
-		}
-		for _, pointer := range pointers[key] { // one input, and variables of others with its name
+		found := form.Find(key)
+		for _, pointer := range found {
 			r.assign(key, given[key], r.prompts[pointer], nil)
+		}
+		if found == nil {
+			r.assign(key, given[key], nil, pointers[key])
 		}
 	}
 	return r
