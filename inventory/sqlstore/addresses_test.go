@@ -33,7 +33,7 @@ func checkAddresses(t *testing.T, stores [2]records.Store) {
 		c.allocate(prefix, 48, inventory.NextPrefix(30), func(p *inventory.Prefix, value string) records.Record {
 			return &inventory.Prefix{Prefix: value, VRFID: p.VRFID}
 		})
-		err := inventory.Allocate(t.Context(), c.engines[0], prefix, inventory.NextPrefix(30), nil)
+		err := inventory.Allocate(t.Context(), c.engines[0], prefix, inventory.NextPrefix(30), func(context.Context, *records.Engine, *inventory.Prefix, string) error { return nil })
 		require.ErrorContains(t, err, "Prefix 10.0.0.0/24 has no free space for a prefix of length 30")
 	}
 	last := map[string]bool{}
