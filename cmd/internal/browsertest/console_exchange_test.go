@@ -36,7 +36,7 @@ func TestConsoleImport(t *testing.T) {
 	t.Parallel()
 	s := startConsole(t, 4)
 	known := s.first("/devices?limit=1")
-	rows := "Host name,status,Serial,rack_height,Comment\n" +
+	rows := "Hostnam,status,Serial numbr,rack_height,Bezel\n" +
 		known["hostname"].(string) + ",maintenance,SN-1,2,known\n" +
 		"import-1,active,SN-2,2,new\n" +
 		"import-2,broken,SN-3,2,\"a status\nthat is wrong\"\n" +
@@ -64,7 +64,7 @@ func TestConsoleImport(t *testing.T) {
 
 	var rejected string
 	page.Eval(`fetch("/console/import/rejected", {method: "POST", body: new FormData(document.querySelector("form[action$=rejected]"))}).then(r => r.ok && r.headers.get("Content-Disposition").includes("devices-rejected.csv") ? r.text() : "")`, &rejected)
-	require.Equal(t, "hostname,status,serial_number,rack_height,_Comment\nimport-3,active,SN-4,tall,no number\nimport-2,broken,SN-3,2,\"a status\nthat is wrong\"\n", rejected)
+	require.Equal(t, "hostname,status,serial_number,rack_height,_Bezel\nimport-2,broken,SN-3,2,\"a status\nthat is wrong\"\nimport-3,active,SN-4,tall,no number\n", rejected)
 
 	page.Submit(`button[value="apply-good"]`)
 	page.AwaitText("main", "Imported: 1 created, 1 changed.")
