@@ -71,11 +71,12 @@ func New(ctx context.Context, writer, reader *sql.DB, d Dialect, schema *records
 	if opts != nil {
 		s.opts = *opts
 	}
-	for name, missing := range map[string]bool{
-		"the schema": schema == nil, "the handle for writing": writer == nil, "the handle for reading": reader == nil, "the dialect": d.Classify == nil,
-	} {
-		if missing {
-			return nil, fmt.Errorf("open the inventory: %s is missing", name)
+	for _, needed := range []struct {
+		name    string
+		missing bool
+	}{{"schema", schema == nil}, {"handle for writing", writer == nil}, {"handle for reading", reader == nil}, {"dialect", d.Classify == nil}} {
+		if needed.missing {
+			return nil, fmt.Errorf("open the inventory: the %s is missing", needed.name)
 		}
 	}
 	schema, err := d.within(s.opts.Namespace, schema)
