@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unsafe"
 )
 
 // CompileOptions configure Compile.
@@ -72,7 +71,7 @@ func (c *compiler) compile(d *draft) {
 func (c *compiler) reuse(d *draft, from *Ruleset) bool {
 	old := from.domain(d.name)
 	if old == nil || from.months != c.rules.months || !slices.EqualFunc(old.inputs, d.inputs, func(a, b input) bool {
-		return len(a.rules) == len(b.rules) && unsafe.SliceData(a.rules) == unsafe.SliceData(b.rules)
+		return len(a.rules) == len(b.rules) && (len(a.rules) == 0 || &a.rules[0] == &b.rules[0])
 	}) {
 		return false
 	}
