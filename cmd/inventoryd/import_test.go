@@ -95,6 +95,43 @@ func TestImportCases(t *testing.T) {
 	}
 }
 
+// TestImportCasesOfRows: so are files of rows, or the rows are refused that are for one record.
+func TestImportCasesOfRows(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(os.Getenv("ASHLAR_SAMPLES"), "cases", "inventory")
+	if _, err := os.Stat(dir); err != nil {
+		t.Skip("ASHLAR_SAMPLES names no directory of samples")
+	}
+	for name, of := range map[string]struct{ file, before, said, again string }{
+		"interfaces-lag-by-name.csv": {"interfaces.csv", "hostname\nr1\nr2\n", " 4 created", " 0 created, 0 updated, 6 unchanged"},
+		"collected-twice-lo0.jsonl":  {"rows.jsonl", "hostname\nother\n", "rows.jsonl:3: ", "the same record as line 2"},
+		"devices-blanks.csv":         {"devices.csv", "hostname\nother\n", "devices.csv:3: ", "the same record as line 2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			own := t.TempDir()
+			before, file := filepath.Join(own, "before", "devices.csv"), filepath.Join(own, of.file)
+			require.NoError(t, os.Mkdir(filepath.Dir(before), 0o700))
+			require.NoError(t, os.WriteFile(before, []byte(of.before), 0o600))
+			text, err := os.ReadFile(filepath.Join(dir, name))
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(file, text, 0o600))
+			var said strings.Builder
+			for _, files := range [][]string{{before}, {file}, {before, file}} {
+				err = run(t.Context(), cli.Env{
+					Args: append([]string{"import"}, files...), Stdout: io.Discard, Stderr: &said,
+					Environ: map[string]string{"DATABASE_URL": filepath.Join(own, "inventory.db"), "LOG_LEVEL": "error"},
+				})
+				if err != nil {
+					said.WriteString(err.Error())
+				}
+			}
+			require.Contains(t, said.String(), of.said)
+			require.Contains(t, said.String(), of.again)
+		})
+	}
+}
+
 // TestImportNetBox: the command imports fixtures of NetBox, keeps what has no field in custom fields, and lists
 // what has no counterpart.
 func TestImportNetBox(t *testing.T) {

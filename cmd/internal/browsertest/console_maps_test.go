@@ -321,7 +321,7 @@ func TestConsoleRack(t *testing.T) {
 		page.Submit("#maps-move button")
 	}
 	place(waiting, "5", "front")
-	page.AwaitText(".problems", "occupied by the device sw-1")
+	page.AwaitText(".problems", "conflicts with device sw-1")
 	page.Expected("409")
 	require.Nil(t, unit(waiting))
 	place(waiting, "12", "")
@@ -336,7 +336,7 @@ func TestConsoleRack(t *testing.T) {
 		page.Drag(fmt.Sprintf("td[data-device=%q]", server), "tr[data-unit='"+unit+"'] .maps-slot")
 	}
 	drag("6")
-	page.AwaitText("#maps-confirm .problems", "occupied by")
+	page.AwaitText("#maps-confirm .problems", "is occupied")
 	drag("15")
 	page.AwaitText(".maps-confirm", "Move srv-1 to unit 14?")
 	page.Submit(".maps-confirm .button-main")
