@@ -79,7 +79,7 @@ RACE = race='$(RACEFLAGS)'; \
 # Tests keep little memory. To collect garbage less often saves them a sixth of the CPU time.
 LESSGC = GOGC=400
 
-test: ## run the tests that every change needs (5 minutes)
+test: ## run the tests that every change needs (6 minutes)
 	@$(RACE); \
 	if [ -n "$$race" ]; then \
 		echo "== go test -short $$race, packages with goroutines"; \
@@ -93,7 +93,7 @@ test: ## run the tests that every change needs (5 minutes)
 PROGRAMS = cmd/internal/(attack|browsertest|e2e)$$
 
 # Races are found by the tests of -short; long simulations and measurements run without the detector.
-test-all: ## run all tests, with the race detector where there is a C compiler (18 minutes)
+test-all: ## run all tests, with the race detector where there is a C compiler (22 minutes)
 	@$(RACE); \
 	if [ -n "$$race" ]; then \
 		echo "== go test $$race, tests of whole programs"; \

@@ -221,7 +221,7 @@ func TestIdentity(t *testing.T) {
 		require.Equal(t, int64(1), run(importer.Skip, "devices.csv", "hostname\nSW-A\n").Rejected)
 		require.Empty(t, problems(run(importer.Stop, "interfaces.jsonl", `{"device":"sw-a","name":"e1"}`)))
 
-		// An id and a natural key name one record, or the one that is there.
+		// An id and a natural key of two records are refused, and one of them alone is enough.
 		done(2, 0, "locations.csv", "name\nVienna\nGraz\n")
 		vienna, err := records.First[inventory.Location](t.Context(), engine.Store(), "name", "Vienna")
 		require.NoError(t, err)
