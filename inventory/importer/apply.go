@@ -32,63 +32,55 @@ func (m *run) apply(ctx context.Context, rows []*Row, last bool) (waiting []*Row
 		var p *pass
 		err := m.engine.Together(ctx, func(ctx context.Context, in *records.Engine) error {
 			p = &pass{run: m, in: in, seen: map[string]*position{}, bad: map[*Row][]Problem{}, ids: map[string]string{}}
-			if err := p.all(ctx, rows, last); err != nil {
-				return err
-			}
-			whole := m.report.Rejected+int64(len(p.bad)) == 0
-			if m.opts.Prune && !p.failed && whole {
-				if err := p.prune(ctx, rows); err != nil {
-					return err
-				}
-			}
-			if !p.failed && (whole || !m.opts.Prune) {
-				if err := p.outcome(p.written, in.Settle(ctx)); err != nil {
-					return err
-				}
-			}
-			switch {
-			case p.failed:
-				return errAgain
-			case m.opts.OnError == Stop && m.report.Rejected+int64(len(p.bad)) > 0:
-				return errStop
-			}
-			return nil
+			return p.attempt(ctx, rows, last)
 		})
 		if err != nil && !errors.Is(err, errAgain) && !errors.Is(err, errStop) {
 			return nil, err
 		}
-		bad := slices.DeleteFunc(slices.Clone(rows), func(row *Row) bool { return p.bad[row] == nil })
-		for some := range slices.Chunk(bad, batchRows) {
-			if err := load(some); err != nil {
-				return nil, err
-			}
-			for _, row := range some {
-				if err := m.reject(row, p.bad[row]); err != nil {
-					return nil, err
-				}
-				if m.report.Rejected < maxWaiting {
-					row.page = nil // others may refer to it
-				}
-			}
-			unload(some)
+		if err := m.rejectAll(rows, p.bad); err != nil {
+			return nil, err
 		}
 		rows = slices.DeleteFunc(slices.Clone(rows), func(row *Row) bool { return p.bad[row] != nil })
-		if errors.Is(err, errAgain) {
-			continue
+		if !errors.Is(err, errAgain) {
+			m.keep(p, len(rows))
+			return p.waiting, nil
 		}
-		m.report.Created, m.report.Updated, m.report.Unchanged = m.report.Created+p.created, m.report.Updated+p.updated, m.report.Unchanged+p.unchanged
-		m.report.Deleted += p.deleted
-		m.report.Changes = append(m.report.Changes, p.changes...)
-		m.report.Truncated = m.report.Truncated || p.more
-		for key, at := range p.seen {
-			m.seen.add(key, at)
-		}
-		maps.Copy(m.ids, p.ids)
-		m.applied += int64(len(rows) - len(p.waiting))
-		m.progress(0, 0)
-		return p.waiting, nil
 	}
 	return nil, fmt.Errorf("importer: rows fail each other %d times in a row", maxPasses)
+}
+
+// rejectAll reports the rows that a pass has refused.
+func (m *run) rejectAll(rows []*Row, bad map[*Row][]Problem) error {
+	refused := slices.DeleteFunc(slices.Clone(rows), func(row *Row) bool { return bad[row] == nil })
+	for some := range slices.Chunk(refused, batchRows) {
+		if err := load(some); err != nil {
+			return err
+		}
+		for _, row := range some {
+			if err := m.reject(row, bad[row]); err != nil {
+				return err
+			}
+			if m.report.Rejected < maxWaiting {
+				row.page = nil // others may refer to it
+			}
+		}
+		unload(some)
+	}
+	return nil
+}
+
+// keep adds a pass that was not refused, with its number of rows, to the report.
+func (m *run) keep(p *pass, rows int) {
+	m.report.Created, m.report.Updated, m.report.Unchanged = m.report.Created+p.created, m.report.Updated+p.updated, m.report.Unchanged+p.unchanged
+	m.report.Deleted += p.deleted
+	m.report.Changes = append(m.report.Changes, p.changes...)
+	m.report.Truncated = m.report.Truncated || p.more
+	for key, at := range p.seen {
+		m.seen.add(key, at)
+	}
+	maps.Copy(m.ids, p.ids)
+	m.applied += int64(rows - len(p.waiting))
+	m.progress(0, 0)
 }
 
 // check rejects the rows that Options.Check finds.
@@ -125,6 +117,31 @@ type pass struct {
 
 	changes []*records.AuditLog
 	more    bool // than the changes
+}
+
+// attempt applies rows in a transaction. The error is errAgain or errStop if it must not be committed.
+func (p *pass) attempt(ctx context.Context, rows []*Row, last bool) error {
+	if err := p.all(ctx, rows, last); err != nil {
+		return err
+	}
+	whole := p.report.Rejected+int64(len(p.bad)) == 0
+	if p.opts.Prune && !p.failed && whole {
+		if err := p.prune(ctx, rows); err != nil {
+			return err
+		}
+	}
+	if !p.failed && (whole || !p.opts.Prune) {
+		if err := p.outcome(p.written, p.in.Settle(ctx)); err != nil {
+			return err
+		}
+	}
+	switch {
+	case p.failed:
+		return errAgain
+	case p.opts.OnError == Stop && p.report.Rejected+int64(len(p.bad)) > 0:
+		return errStop
+	}
+	return nil
 }
 
 // all applies rows by resource, those that others refer to first.
@@ -177,7 +194,7 @@ func (p *pass) resource(ctx context.Context, r *records.Resource, rows []*Row) e
 }
 
 // chunk applies up to batchRows rows, and returns those whose references are not there.
-func (p *pass) chunk(ctx context.Context, r *records.Resource, rows []*Row) (waiting []*Row, err error) {
+func (p *pass) chunk(ctx context.Context, r *records.Resource, rows []*Row) ([]*Row, error) {
 	if err := load(rows); err != nil {
 		return nil, err
 	}
@@ -189,20 +206,48 @@ func (p *pass) chunk(ctx context.Context, r *records.Resource, rows []*Row) (wai
 		}
 		unload(rows)
 	}(rows)
-	patches := make([]records.Patch, len(rows))
+	rows, patches, waiting, err := p.resolve(ctx, r, rows)
+	if err != nil {
+		return nil, err
+	}
+	found, keys, wrong, err := p.in.Find(ctx, r, patches, func(id string) bool { return p.rowOf(shortKey(id)) != nil })
+	if err != nil {
+		return nil, err
+	}
+	failed := map[int]bool{}
+	for _, item := range wrong {
+		failed[item.Index] = true
+		p.bad[rows[item.Index]] = rows[item.Index].problemsOf(item.Err)
+	}
+	for i, row := range rows {
+		if failed[i] {
+			continue
+		}
+		if at := p.first(keys[i], row); at != nil {
+			failed[i] = true
+			p.bad[row] = []Problem{row.problem("", fmt.Sprintf("is for the same record as line %d of %s: keep one of the two", at.line, at.file))}
+		}
+	}
+	return waiting, p.store(ctx, r, without(rows, failed), without(patches, failed), without(found, failed))
+}
+
+// resolve returns the rows whose references are there, with their patches, which have ids in place of keys, and those
+// whose references are not.
+func (p *pass) resolve(ctx context.Context, r *records.Resource, rows []*Row) (resolved []*Row, patches []records.Patch, waiting []*Row, err error) {
+	patches = make([]records.Patch, len(rows))
 	for i, row := range rows {
 		patches[i] = p.translated(row)
 		for name := range patches[i] {
 			if f, ok := r.ByMember(name); !ok {
 				continue
 			} else if err := p.may(f.Ref.Resource(), records.RouteList); err != nil {
-				return nil, err
+				return nil, nil, nil, err
 			}
 		}
 	}
 	wrong, err := p.in.Resolve(ctx, r, patches)
 	if err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
 	failed := map[int]bool{}
 	for _, item := range wrong {
@@ -224,26 +269,7 @@ func (p *pass) chunk(ctx context.Context, r *records.Resource, rows []*Row) (wai
 			failed[i], p.bad[row] = true, row.andFaults(row.Problems)
 		}
 	}
-	rows, patches = without(rows, failed), without(patches, failed)
-	found, keys, wrong, err := p.in.Find(ctx, r, patches, func(id string) bool { return p.rowOf(shortKey(id)) != nil })
-	if err != nil {
-		return nil, err
-	}
-	failed = map[int]bool{}
-	for _, item := range wrong {
-		failed[item.Index] = true
-		p.bad[rows[item.Index]] = rows[item.Index].problemsOf(item.Err)
-	}
-	for i, row := range rows {
-		if failed[i] {
-			continue
-		}
-		if at := p.first(keys[i], row); at != nil {
-			failed[i] = true
-			p.bad[row] = []Problem{row.problem("", fmt.Sprintf("is for the same record as line %d of %s: keep one of the two", at.line, at.file))}
-		}
-	}
-	return waiting, p.store(ctx, r, without(rows, failed), without(patches, failed), without(found, failed))
+	return without(rows, failed), without(patches, failed), waiting, nil
 }
 
 // first notes that a row is for a record, and returns where an earlier row was for it, or nil.
