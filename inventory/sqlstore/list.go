@@ -149,7 +149,9 @@ func (e *executor) read(ctx context.Context, b *builder, q *records.Query) (*rec
 	}
 	args := b.args
 	sorted := len(q.Filters) > 0 && len(q.Sort) > 0 && !b.selective(q)
-	if e.dialect.Replan != nil && (sorted || q.Heavy()) { // how many records match depends on the values
+	// How many records match depends on the values. A change may look up keys in a table that was empty when the
+	// statement was planned for all values.
+	if e.dialect.Replan != nil && (sorted || q.Heavy() || e.changing && slices.ContainsFunc(q.Filters, isSeveral)) {
 		args = slices.Concat([]any{e.dialect.Replan}, args)
 	}
 	page := &records.Page{}
@@ -168,6 +170,9 @@ func (e *executor) read(ctx context.Context, b *builder, q *records.Query) (*rec
 	}, text, args...)
 	return page, err
 }
+
+// isSeveral reports whether a filter has several values.
+func isSeveral(f records.Filter) bool { return f.Op == records.In }
 
 // page returns the statement of a page, with the total in the last column if it is requested. A
 // small page is found in indexes first: rows are read for its records only.

@@ -30,6 +30,7 @@ func (s *Store) Change(ctx context.Context, f func(tx records.Tx) error) error {
 		err := t.run(ctx, exclusive, f)
 		switch {
 		case t.outcome == finished && err == nil:
+			s.analyze(ctx, t)
 			return s.settle(ctx, t)
 		case t.outcome == finished:
 			return err
@@ -53,6 +54,19 @@ func (s *Store) Change(ctx context.Context, f func(tx records.Tx) error) error {
 			return s.failure(ctx, "wait to change the inventory again", err)
 		}
 		attempt++
+	}
+}
+
+// manyCreated is how many new records of a table make its statistics wrong.
+const manyCreated = 10_000
+
+// analyze renews the statistics of tables to which a transaction has added many records: PostgreSQL does it a minute
+// later, and reads a new table as if it had few rows until then. Without them all works, only slower.
+func (s *Store) analyze(ctx context.Context, t *transaction) {
+	for key, n := range t.counts {
+		if key.field == "" && n >= manyCreated && s.dialect.Analyze != "" {
+			_, _ = s.writer.ExecContext(ctx, fmt.Sprintf(s.dialect.Analyze, key.resource))
+		}
 	}
 }
 

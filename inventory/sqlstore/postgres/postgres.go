@@ -180,6 +180,7 @@ func Dialect() sqlstore.Dialect {
 		Size:      "SELECT pg_database_size(current_database())",
 		Slots:     16,
 		Replan:    pgx.QueryExecModeCacheDescribe,
+		Analyze:   "ANALYZE %s",
 		Time:      func(t time.Time) any { return t },
 		Classify:  classify,
 	}}

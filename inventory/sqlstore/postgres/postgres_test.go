@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"sync"
@@ -90,7 +91,7 @@ func TestServer(t *testing.T) {
 		})
 	}
 	for name, check := range map[string]func(*testing.T, string){
-		"plans": checkPlans, "canceled": checkCanceled, "checks": checkChecks, "timeout": checkTimeout, "errors": checkErrors, "deadlocks": checkDeadlocks, "failing bulk calls": checkFailingBulk,
+		"plans": checkPlans, "plans of an import": checkImportPlans, "canceled": checkCanceled, "checks": checkChecks, "timeout": checkTimeout, "errors": checkErrors, "deadlocks": checkDeadlocks, "failing bulk calls": checkFailingBulk,
 		"replica": checkReplica, "backup": checkBackup,
 		"verify audit": checkVerifyAudit,
 	} {
@@ -99,6 +100,38 @@ func TestServer(t *testing.T) {
 			check(t, migrated(t))
 		})
 	}
+}
+
+// checkImportPlans: a large change looks up keys with plans for these keys, not with those that were made while the table
+// was empty, and the database knows the new records when it is done.
+func checkImportPlans(t *testing.T, url string) {
+	store := open(t, url, nil)
+	devices := records.Of[inventory.Device](inventory.Schema())
+	hostname, _ := devices.Field("hostname")
+	var values []any
+	for n := range 100 {
+		values = append(values, fmt.Sprint("sw-", n))
+	}
+	hostnames := records.Filter{Field: hostname, Op: records.In, Value: values}
+	require.NoError(t, store.Change(t.Context(), func(tx records.Tx) error {
+		for n := range 10 {
+			if _, err := tx.List(t.Context(), &records.Query{Resource: devices, Filters: []records.Filter{hostnames}, Limit: 1001}); err != nil {
+				return err
+			}
+			if err := tx.Create(t.Context(), makeDevices(n*1000, (n+1)*1000)...); err != nil {
+				return err
+			}
+		}
+		raw, err := sqlstore.SQL(tx)
+		require.NoError(t, err)
+		var generic string
+		require.NoError(t, raw.QueryRowContext(t.Context(), `SELECT coalesce(string_agg(statement, chr(10)), $$$$) FROM pg_prepared_statements WHERE generic_plans > 0 AND statement LIKE $$%FROM devices WHERE%$$ AND statement NOT LIKE $$%pg_prepared%$$`).Scan(&generic))
+		require.Empty(t, generic, "lookups with a plan for all values")
+		return nil
+	}))
+	var known int
+	require.NoError(t, raw(t, url).QueryRowContext(t.Context(), "SELECT reltuples FROM pg_class WHERE relname = 'devices'").Scan(&known))
+	require.Equal(t, 10_000, known)
 }
 
 // checkVerifyAudit: an entry that is added beside the chain is found.

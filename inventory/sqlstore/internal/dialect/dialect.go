@@ -99,6 +99,8 @@ type Spec struct {
 	// Replan is an argument before those of a list with conditions that makes the database plan it for their
 	// values, instead of once for all. Nil if it always does, or never.
 	Replan any
+	// Analyze renews the statistics of a table by which the database plans, with %s for it. Empty if it keeps none.
+	Analyze string
 	// Prepare says that the driver does not cache prepared statements, so that the store does.
 	Prepare bool
 	// Time converts a time for the driver.
