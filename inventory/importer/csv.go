@@ -294,6 +294,9 @@ func (s *csvSource) fill(row *Row, cells []string) {
 			continue
 		}
 		if f, ok := row.Resource.Field(name); ok && len(path) == 1 {
+			if s.opts.Format == XLSX {
+				cell = dateOf(f, cell)
+			}
 			doc, reason := cellValue(f, cell)
 			if row.Patch[name] = doc; reason != "" && !f.ReadOnly {
 				row.refuse(name, reason)

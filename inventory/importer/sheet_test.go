@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/xuri/excelize/v2"
@@ -105,8 +106,9 @@ func TestWorkbook(t *testing.T) {
 	book := excelize.NewFile()
 	_, err := book.NewSheet("Devices")
 	require.NoError(t, err)
+	seen := time.Date(2026, 1, 31, 17, 45, 0, 0, time.UTC)
 	for at, row := range map[string][]any{
-		"A1": {"Name", "U height", "Site", "Serial", "Tags"}, "A2": {"sw1", 7, "Vienna", 4711, "core,lab"}, "A5": {"sw2"}, "A6": {"sw3", "", "Wien"},
+		"A1": {"Name", "U height", "Site", "Serial", "Tags", "Last seen"}, "A2": {"sw1", 7, "Vienna", 4711, "core,lab", seen}, "A5": {"sw2"}, "A6": {"sw3", "", "Wien"},
 	} {
 		require.NoError(t, book.SetSheetRow("Devices", at, &row))
 	}
@@ -123,6 +125,7 @@ func TestWorkbook(t *testing.T) {
 	require.Equal(t, "4711", devices[0].SerialNumber)
 	require.Equal(t, int64(7), *devices[0].RackHeight)
 	require.Equal(t, []string{"core", "lab"}, devices[0].Tags)
+	require.Equal(t, seen, *devices[0].LastSeen)
 }
 
 // TestBadWorkbooks: a workbook that is none, that is broken, or that would fill the memory is refused.

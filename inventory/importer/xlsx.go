@@ -4,9 +4,13 @@ import (
 	"archive/zip"
 	"bytes"
 	"io"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/xuri/excelize/v2"
+
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // The bounds of a workbook.
@@ -90,6 +94,22 @@ func (w *workbook) Read() (cells []string, err error) {
 		return nil, err
 	}
 	return nil, io.EOF
+}
+
+// dateOf returns the date or time of a cell for a field of these, which a workbook has as the number of days since 1900.
+func dateOf(f *records.Field, cell string) string {
+	days, err := strconv.ParseFloat(cell, 64)
+	if err != nil || f.Kind != records.Time && f.Format != "date" {
+		return cell
+	}
+	at, err := excelize.ExcelDateToTime(days, false)
+	switch at = at.Round(time.Second); {
+	case err != nil:
+		return cell
+	case f.Kind == records.Time:
+		return at.Format(time.RFC3339)
+	}
+	return at.Format(time.DateOnly)
 }
 
 // FieldPos returns the number of the last row.
