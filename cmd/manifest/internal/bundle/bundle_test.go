@@ -113,7 +113,6 @@ func TestServersStart(t *testing.T) {
 	}{
 		{"node", "node", []entry{document("0.3", `{"type": "node", "entry_point": "server/index.js", "mcp_config": `+command("node", "${__dirname}/server/index.js")+`}`, config), {name: "server/index.js", text: nodeServer}}},
 		{"python", "python3", []entry{document("0.1", `{"type": "python", "entry_point": "main.py", "mcp_config": `+command("python3", "main.py")+`}`, config), {name: "main.py", text: pythonServer}}},
-		{"uv", "uv", []entry{document("0.4", `{"type": "uv", "entry_point": "src/server.py", "mcp_config": `+strings.Replace(command("uv", "run"), `"args": ["run",`, `"args": ["run", "--directory", "${__dirname}", "src/server.py",`, 1)+`}`, config), {name: "src/server.py", text: pythonServer}, {name: "pyproject.toml", text: "[project]\nname = \"x\"\nversion = \"1\"\n"}}},
 		{"binary", "", []entry{document("0.2", `{"type": "binary", "entry_point": "bin/server", "mcp_config": {"command": "bin/unused", "platform_overrides": {"`+runtime.GOOS+`": `+
 			strings.Replace(command("bin/server", "first"), `"env": {`, `"env": {"ASHLAR_BUNDLE_SERVER": "1", `, 1)+`}}}`, config), {name: "bin/server", text: string(program)}}},
 	} {
