@@ -49,6 +49,20 @@ func joined(text string, a, b *Edit) *Edit {
 	return &Edit{Offset: a.Offset, End: b.End, Text: a.Text + text[a.End:b.Offset] + b.Text}
 }
 
+// moved returns the edit that moves an element of a list to the end of another one, the member of an object with a key.
+func (v *validator) moved(n, list *Node, i int, key string) *Edit {
+	element := v.json.Text[list.Elements[i].Start:list.Elements[i].End]
+	add := v.written().addMember(n, key, "["+element+"]")
+	if to := n.Get(key); to != nil {
+		if len(to.Elements) == 0 {
+			return nil
+		}
+		end := to.Elements[len(to.Elements)-1].End
+		add = &Edit{Offset: end, End: end, Text: ", " + element}
+	}
+	return joined(v.json.Text, removalOfElement(list, i), add)
+}
+
 // removalOfElement is removal for an element of an array.
 func removalOfElement(n *Node, i int) *Edit {
 	switch last := len(n.Elements) - 1; {
@@ -58,6 +72,27 @@ func removalOfElement(n *Node, i int) *Edit {
 		return &Edit{Offset: n.Elements[i-1].End, End: n.Elements[i].End}
 	}
 	return &Edit{Offset: n.Start, End: n.End, Text: "[]"}
+}
+
+// stub warns about a default or value of an input that stands for one of the reader's: what shows users an example is the
+// placeholder. The message does not show it, because the input may be a secret.
+func (v *validator) stub(in *Node, key string) {
+	i := slices.IndexFunc(in.Members, func(m Member) bool { return m.Key == key && !m.Shadowed })
+	m := &in.Members[i]
+	if grammar.Stub(m.Value.Text) == "" {
+		return
+	}
+	v.at(key, func() {
+		p := v.warn(rulePlaceholder, &m.Value, "%s is an example, with which the server would run", v.subject())
+		switch {
+		case v.noPresentation:
+			p.suggest("remove it, so that users have to provide a value")
+		case in.Get("placeholder") != nil:
+			p.suggest("remove it: users see the placeholder").apply(v.removal(in, i))
+		default:
+			p.suggest("call it placeholder, which users see").fix(m.KeyStart, m.KeyEnd, `"placeholder"`)
+		}
+	})
 }
 
 // containerOptions warns about flags of the server among those of the program that runs its image.
@@ -93,6 +128,8 @@ func (v *validator) containerOptions(n *Node, label string) {
 		p := v.warn(ruleRuntimeArgument, word, "%s is not an option of docker run, which gets runtimeArguments", v.subject()).suggest("move it to packageArguments")
 		if all {
 			p.fix(n.Members[at].KeyStart, n.Members[at].KeyEnd, `"`+v.present("packageArguments")+`"`)
+		} else if word != list.Elements[i].Get("value") || strings.Contains(word.Text, "=") { // else the next one may be its value
+			p.apply(v.moved(n, list, i, v.present("packageArguments")))
 		}
 		v.path = v.path[:len(v.path)-2]
 	}

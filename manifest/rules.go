@@ -156,7 +156,7 @@ var ruleTable = [...]RuleInfo{
 	{ruleKeyCase, CategoryAdvice, "A key does not differ from a known one only by case, underscores or one typing error."},
 	{ruleSchemaDeprecated, CategoryAdvice, "The $schema has the current date."},
 	{ruleLatest, CategoryAdvice, "The version of a server is not latest (an error for a registry)."},
-	{rulePlaceholder, CategoryAdvice, "A string has no placeholder of a release template."},
+	{rulePlaceholder, CategoryAdvice, "A string has no placeholder of a template."},
 	{ruleDefaultChoice, CategoryAdvice, "A default is one of the choices."},
 	{ruleDuplicateName, CategoryAdvice, "An environment variable is declared once."},
 	{ruleUnknownVariable, CategoryAdvice, "The variables of a url and of the value of a header are declared."},

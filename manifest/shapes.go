@@ -175,6 +175,7 @@ func (v *validator) values(n *Node) {
 		case format == FormatBoolean && !strings.EqualFold(text.Text, "true") && !strings.EqualFold(text.Text, "false"):
 			form = "true or false"
 		default:
+			v.stub(n, key)
 			continue
 		}
 		v.at(key, func() {
@@ -384,7 +385,10 @@ func (v *validator) variableNames(n *Node) {
 				v.warn(ruleVariableName, name, "%s is empty, so that the variable cannot be set", v.subject()).suggest("write its name, or remove the variable").
 					apply(removalOfElement(list, i))
 			default:
-				v.placeholder(name)
+				p := v.placeholder(name, "the name that the server reads")
+				if stringOf(list.Elements[i].Get("description")) == templateVariable {
+					p.suggest("remove the variable: it is that of the template for new manifests").apply(removalOfElement(list, i))
+				}
 			}
 			v.path = v.path[:len(v.path)-3]
 		}
@@ -393,6 +397,9 @@ func (v *validator) variableNames(n *Node) {
 		}
 	}
 }
+
+// templateVariable describes the variable YOUR_API_KEY in the template of the public registry's publisher.
+const templateVariable = "Your API key for the service"
 
 // packageNames returns the names that variables in the url of a package may have.
 func (v *validator) packageNames(n *Node) map[string]bool {

@@ -31,12 +31,15 @@ func (v *validator) hasLength(n *Node, least, most int) bool {
 	return true
 }
 
-// placeholder warns about a valid string with a placeholder of a release template.
-func (v *validator) placeholder(n *Node) {
-	if p := grammar.Placeholder(n.Text); p != "" {
-		v.warn(rulePlaceholder, n, "%s has the placeholder %s of a release template", v.subject(), jsonpos.Quote(p)).
-			suggest("fill it in before the manifest is used")
+// placeholder warns about a valid string with a placeholder of a release template, and says what to write instead. There is
+// no edit: a document in a repository is often the template itself, and another value in it need not be the right one.
+func (v *validator) placeholder(n *Node, instead string) *Problem {
+	p := grammar.Placeholder(n.Text)
+	if p == "" {
+		return nil
 	}
+	return v.warn(rulePlaceholder, n, "%s has the placeholder %s of a template", v.subject(), jsonpos.Quote(p)).
+		suggest("write %s before the manifest is used", instead)
 }
 
 // suggestFor suggests to fill in a placeholder if the string has one, else a suggestion.
@@ -93,7 +96,7 @@ func serverName(v *validator, n *Node) {
 		v.fault(ruleNameParts, n, "name %s has a part with fewer than two characters or with punctuation at its beginning or end", jsonpos.Quote(n.Text)).
 			suggest("begin and end both parts with a letter or digit")
 	default:
-		v.placeholder(n)
+		v.placeholder(n, "the name of the server")
 	}
 }
 
@@ -112,11 +115,7 @@ func packageVersion(v *validator, n *Node) {
 // specificVersion reports latest and ranges of versions.
 func (v *validator) specificVersion(n *Node, latest Severity, latestRule Rule) {
 	if n.Text == "latest" {
-		p := v.report(latest, latestRule, n, "%s is latest, which is not a specific version", v.subject()).suggest("write the version, such as 1.0.0")
-		own := v.json.Root.Get("version") // packages usually have the version of the server
-		if text := stringOf(own); own != n && text != "" && text != "latest" && grammar.RangeReason(text) == "" && grammar.Placeholder(text) == "" {
-			p.suggest("write the version, such as %s, that of the server", jsonpos.Quote(text)).fix(n.Start, n.End, string(jsonpos.AppendValue(nil, text)))
-		}
+		v.report(latest, latestRule, n, "%s is latest, which is not a specific version", v.subject()).suggest("write the version, such as 1.0.0")
 		return
 	}
 	reason := grammar.RangeReason(n.Text)
@@ -125,7 +124,7 @@ func (v *validator) specificVersion(n *Node, latest Severity, latestRule Rule) {
 			v.versionSpace(n, trimmed)
 			return
 		}
-		v.placeholder(n)
+		v.placeholder(n, "the version, such as 1.0.0,")
 		return
 	}
 	example := "1.0.0"
@@ -229,7 +228,7 @@ func registryType(v *validator, n *Node) {
 				suggest("write it in lower case").fix(n.Start, n.End, `"`+label+`"`)
 		}
 	}
-	v.placeholder(n)
+	v.placeholder(n, "npm, pypi, oci, nuget, cargo or mcpb")
 }
 
 func identifier(v *validator, n *Node) {
@@ -240,7 +239,7 @@ func identifier(v *validator, n *Node) {
 		v.report(v.registryError(), ruleIdentifierEmpty, n, "%s is empty", v.subject()).suggest("write the name of the package, or the URL of the file")
 		return
 	}
-	v.placeholder(n)
+	v.placeholder(n, "the name of the package, as its registry has it,")
 	if v.registry && strings.Contains(n.Text, " ") {
 		v.fault(ruleIdentifierSpace, n, "identifier %s has a space", jsonpos.Quote(n.Text)).suggest("write the name of the package without spaces")
 	}
@@ -307,7 +306,7 @@ func (v *validator) template(n *Node) {
 	reason := grammar.TemplateFault(n.Text, v.variableFirst)
 	if reason == "" {
 		if !v.registry || !strings.Contains(n.Text, "{") { // else reported by urlVariables
-			v.placeholder(n)
+			v.placeholder(n, "the url of the server, or a variable in braces,")
 		}
 		return
 	}

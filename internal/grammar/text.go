@@ -102,15 +102,24 @@ var placeholderMarks = [...]struct {
 	{"%", "%", true},
 }
 
+// Stub returns the first word in s that stands for one of the reader, such as your-package or YOUR_API_KEY, or "".
+func Stub(s string) string {
+	if !strings.Contains(s, "your-") && !strings.Contains(s, "your_") && !strings.Contains(s, "YOUR_") {
+		return ""
+	}
+	for w := range strings.FieldsFuncSeq(s, func(c rune) bool { return strings.ContainsRune("/@:<>?&=. ", c) }) {
+		if len(w) > 5 && (strings.HasPrefix(w, "your-") || strings.HasPrefix(w, "your_") || strings.HasPrefix(w, "YOUR_")) {
+			return w
+		}
+	}
+	return ""
+}
+
 // Placeholder returns the first placeholder of a release template in s, such as
 // {{VERSION}} or your-package, or "".
 func Placeholder(s string) string {
-	if strings.Contains(s, "your-") || strings.Contains(s, "YOUR_") {
-		for w := range strings.FieldsFuncSeq(s, func(c rune) bool { return strings.ContainsRune("/@:<>?&=. ", c) }) {
-			if len(w) > 5 && (strings.HasPrefix(w, "your-") || strings.HasPrefix(w, "YOUR_")) {
-				return w
-			}
-		}
+	if found := Stub(s); found != "" {
+		return found
 	}
 	if !strings.ContainsAny(s, "{<_@%") {
 		return ""
