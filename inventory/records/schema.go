@@ -155,11 +155,16 @@ func ExtendChildren(resource string, children ...Child) Part {
 // Migration is a numbered step of the history of a schema. Tables follow from the resources, so that most
 // have no statements: only those that move or delete data do.
 //
-// A database has the numbers of its migrations. One with a number that a program does not know is newer than
-// the program, which refuses to open it.
+// A database has the numbers of its migrations. A program that lacks one goes on if Oldest allows it, so that the
+// servers of a database can be replaced one by one. Otherwise it is older than the database, and refuses to use it.
 type Migration struct {
 	// Version is the number. Programs that add migrations to those of a library number theirs from 100,000.
 	Version int64
+	// Oldest is the version that programs need at least to work with the database after this migration: that of an
+	// earlier one. A migration may add tables, optional columns and indexes that are not unique, and values of an
+	// enum, and may drop what programs of version Oldest do not use. It may not add counted fields, which earlier
+	// programs would not count. 0 means that they can't work with the database, and must be stopped before.
+	Oldest int64
 	// Statements change a database that existed before this migration, by its name: "sqlite" or "postgres", or
 	// "" for both, which run first. They run once, before the tables are made to fit the resources, and in the
 	// same transaction. {prefix} in them is the prefix of tables and indexes: ALTER TABLE {prefix}users.
@@ -174,6 +179,9 @@ func Migrations(all ...Migration) Part {
 		for _, m := range all {
 			if m.Version < 1 || slices.ContainsFunc(s.migrations, func(other Migration) bool { return other.Version == m.Version }) {
 				return fmt.Errorf("the migration %d is below 1 or a duplicate", m.Version)
+			}
+			if m.Oldest < 0 || m.Oldest >= m.Version {
+				return fmt.Errorf("the migration %d has the oldest version %d: name an earlier migration, or 0", m.Version, m.Oldest)
 			}
 			for database := range m.Statements {
 				if database != "" && database != "sqlite" && database != "postgres" {

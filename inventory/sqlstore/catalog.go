@@ -21,7 +21,8 @@ type Catalog struct {
 	conditions  map[string]string                   // of partial indexes, as normal returns them
 	checks      map[string]map[string]bool          // of several columns, by table, as normal returns them
 	definitions map[string]string                   // the statements of dialect.DDL.Definitions, by table
-	versions    []int64                             // of the migrations, in ascending order
+	versions    []int64                             // of the migrations that programs must know, in ascending order
+	additions   []int64                             // of the others
 	versionsOf  string                              // the table that has them, "" for none
 	counted     map[countKey]bool                   // fields with counts, without values
 	filled      map[string]bool                     // tables that have records
@@ -113,7 +114,16 @@ func (c *Catalog) readVersions(ctx context.Context, db querier, own ownTables, s
 		return nil
 	}
 	var version int64
-	return scan(ctx, db, text, func() { c.versions = append(c.versions, version) }, &version)
+	err := scan(ctx, db, text, func() { c.versions = append(c.versions, version) }, &version)
+	if err == nil && c.columns[own.additions] != nil {
+		err = scan(ctx, db, "SELECT version FROM "+own.additions, func() { c.additions = append(c.additions, version) }, &version)
+	}
+	return err
+}
+
+// hasMigration reports whether the database has a migration.
+func (c *Catalog) hasMigration(version int64) bool {
+	return slices.Contains(c.versions, version) || slices.Contains(c.additions, version)
 }
 
 // readConstraints reads the checks and foreign keys.

@@ -2,11 +2,13 @@ package sqlstore_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
 )
 
@@ -117,4 +119,93 @@ func checkChanged(t *testing.T, d *database) {
 	require.Empty(t, statements)
 	_, err = d.openSchema(t, earlier)
 	require.ErrorContains(t, err, "version 100000", "a program of the earlier version")
+}
+
+// addedTool is a later version of earlierTool that adds only: a value, a larger bound, and columns.
+type (
+	addedState string
+	addedTool  struct {
+		records.Base
+		Name       string     `json:"name" field:"required,unique,natural,max=100"`
+		State      addedState `json:"state" field:"required"`
+		Grade      addedState `json:"grade"`
+		Size       int64      `json:"size" field:"min=1,max=20"`
+		Weight     *int64     `json:"weight"`
+		Amount     int64      `json:"amount"`
+		Note       string     `json:"note" field:"required,max=100"`
+		Code       string     `json:"code" field:"required,unique,max=100"`
+		DeviceID   *string    `json:"device_id" field:"ref=devices:null"`
+		LocationID *string    `json:"location_id" field:"ref=locations:null"`
+		VLANID     *string    `json:"vlan_id" field:"max=36"`
+		Colour     string     `json:"colour" field:"natural,max=20"`
+		Length     *int64     `json:"length"`
+	}
+)
+
+func (addedState) Values() []string { return []string{"new", "old", "lost", "sold"} }
+
+// TestAdded: after a migration that only adds, the earlier program goes on, and starts again without a change of the
+// tables. After one that it has to know, its calls and Ping say that it is older than the database.
+func TestAdded(t *testing.T) {
+	onBoth(t, checkAdded)
+}
+
+func checkAdded(t *testing.T, d *database) {
+	definition := records.Definition{Name: "tools", Label: "Tool"}
+	last := inventory.Schema().Migrations()[len(inventory.Schema().Migrations())-1].Version
+	schema := func(tools records.Part, migrations ...records.Migration) *records.Schema {
+		s, err := inventory.NewSchema(tools, records.Migrations(migrations...))
+		require.NoError(t, err)
+		return s
+	}
+	adds, drops := records.Migration{Version: 100_000, Oldest: last}, records.Migration{Version: 100_001, Oldest: 100_000}
+	earlier, later := schema(records.Define[earlierTool](definition)), schema(records.Define[addedTool](definition), adds)
+	open := func(schema *records.Schema) (*sqlstore.Store, error) {
+		store, err := d.openPlain(t, schema)
+		if err == nil {
+			t.Cleanup(func() { _ = store.Close() })
+		}
+		return store, err
+	}
+	running, err := open(earlier)
+	require.NoError(t, err)
+	tool := func(n int) *earlierTool {
+		return sqlstoretest.WithBase(n, &earlierTool{Name: sqlstoretest.ID(n), State: "new", Size: 2, Note: "n", Code: sqlstoretest.ID(n)})
+	}
+	require.NoError(t, sqlstoretest.Create(t, running, tool(1)))
+	newer, err := open(later)
+	require.NoError(t, err)
+	sold := sqlstoretest.WithBase(2, &addedTool{Name: "sold", State: "sold", Size: 20, Note: "n", Code: "sold", Colour: "red"})
+	require.NoError(t, sqlstoretest.Create(t, newer, sold))
+	restarted, err := open(earlier)
+	require.NoError(t, err)
+	for i, store := range []*sqlstore.Store{running, restarted} {
+		require.NoError(t, sqlstoretest.Create(t, store, tool(3+i)))
+		got, err := records.Get[earlierTool](t.Context(), store, sold.ID)
+		require.NoError(t, err)
+		require.EqualValues(t, "sold", got.State)
+		require.NoError(t, store.Ping(t.Context()))
+	}
+	have, err := d.dialect().Catalog(t.Context(), d.raw(t), later)
+	require.NoError(t, err)
+	statements, err := d.dialect().Statements(later, have)
+	require.NoError(t, err)
+	require.Empty(t, statements, "the earlier program has changed tables")
+
+	_, err = open(schema(records.Define[addedTool](definition), adds, drops))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		_, err = records.Get[earlierTool](t.Context(), running, sold.ID)
+		return records.KindOf(err) == records.Unavailable
+	}, time.Minute, 10*time.Millisecond)
+	for _, err := range []error{err, running.Ping(t.Context()), sqlstoretest.Create(t, running, tool(5))} {
+		require.Equal(t, records.Unavailable, records.KindOf(err))
+		require.ErrorContains(t, err, "older than the database")
+	}
+	require.NoError(t, newer.Ping(t.Context()))
+	require.NoError(t, sqlstoretest.Create(t, newer, sqlstoretest.WithBase(6, &addedTool{Name: "six", State: "new", Size: 2, Note: "n", Code: "six"})))
+	_, err = open(earlier)
+	require.ErrorContains(t, err, "version 100000")
+	_, err = open(later)
+	require.NoError(t, err)
 }

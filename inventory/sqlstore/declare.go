@@ -175,11 +175,10 @@ func (t *transaction) commit(ctx context.Context) error {
 // database lacks of it.
 func (s *Store) refresh(ctx context.Context) error {
 	schema := s.Schema()
-	fresh := s.reader
-	if s.opts.Replica {
-		fresh = s.writer
+	if len(schema.Declaring()) == 0 {
+		return nil
 	}
-	e := &executor{shared: s.shared, schema: schema, db: fresh, until: time.Now().Add(s.opts.Timeout)}
+	e := &executor{shared: s.shared, schema: schema, db: s.fresh(), until: time.Now().Add(s.opts.Timeout)}
 	if now, err := e.stamp(ctx); err != nil || now == stampOf(schema) {
 		return s.failure(ctx, "read the schema", err)
 	}
@@ -190,10 +189,29 @@ func (s *Store) refresh(ctx context.Context) error {
 	})
 }
 
+// checkVersion looks for migrations that this program must know and does not. From then on calls fail, until the
+// database is as it was.
+func (s *Store) checkVersion(ctx context.Context) {
+	if len(s.Schema().Migrations()) == 0 {
+		return
+	}
+	within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
+	defer cancel()
+	var versions []int64
+	var version int64
+	if scan(within, s.fresh(), "SELECT version FROM "+s.own.versions+" ORDER BY version", func() { versions = append(versions, version) }, &version) != nil {
+		return // the next one tries again; calls report what fails
+	}
+	err := s.own.outdated(s.Schema(), s.own.versions, versions)
+	if before := s.outdated.Swap(err); before == nil && err != nil {
+		s.opts.Log.ErrorContext(ctx, "this program is older than the database: requests get 503 until it is updated", "err", err)
+	}
+}
+
 // follow adopts the schema, and later the changes of it by other processes, until the store is
 // closed.
 func (s *Store) follow(ctx context.Context) error {
-	if len(s.Schema().Declaring()) == 0 || s.dialect.DDL.Columns == "" {
+	if s.dialect.DDL.Columns == "" {
 		return nil
 	}
 	if err := s.refresh(ctx); err != nil {
@@ -212,6 +230,7 @@ func (s *Store) follow(ctx context.Context) error {
 			case <-ticker.C:
 			case <-s.declarations.changed:
 			}
+			s.checkVersion(ctx)
 			_ = s.refresh(ctx) // the next one tries again; calls report what fails
 		}
 	}()

@@ -91,9 +91,19 @@
 //
 // A migration (records.Migrations) is a version of the schema, with statements if data move. When a store is opened,
 // the migrations that the database lacks run in one transaction with the changes of tables, under a lock, so that several
-// processes may start at the same time. The table ashlar_inventory_versions has their numbers. One that is newer than the program is refused,
-// so a change of a table of the inventory gets a number, which a test in inventory/standard asks for. A released
-// migration never changes; a later version adds a new one.
+// processes may start at the same time. A change of a table of the inventory gets a number, which a test in
+// inventory/standard asks for. A released migration never changes; a later version adds a new one.
+//
+// Programs of two versions share a database while its servers are replaced one by one. A migration says which programs
+// it leaves working (records.Migration.Oldest): it only adds, and what a version does not use any more is dropped one
+// version later. The table ashlar_inventory_versions has the numbers that a program must know, and
+// ashlar_inventory_additions the others. A program that lacks a number of the first does not open the database; if it
+// runs, its calls and [Store.Ping] fail within seconds with records.Unavailable, and say that it is older than the
+// database. One that lacks numbers of the second leaves the tables as they are.
+//
+// A transaction that migrates waits for locks of tables two seconds at most, since calls of others wait behind it, and
+// then begins again. Options.Log gets who holds the lock. On PostgreSQL the lock of migrations ends with the
+// transaction, so that it also holds behind a pooler that shares sessions.
 //
 // Earlier versions had the numbers in goose_db_version, which is also the default table of the library goose. If
 // the database has an inventory (the tables audit_logs and receipts, with the columns of records), and no table

@@ -36,7 +36,7 @@ func (s *shared) failure(ctx context.Context, what string, err error) error {
 		return failed(records.Unavailable, "The database did not respond in time: try again later", what, err)
 	}
 	switch s.classify(err).Kind {
-	case dialect.Unavailable:
+	case dialect.Unavailable, dialect.Locked:
 		return unavailable(what, err)
 	case dialect.SchemaChanged:
 		select {

@@ -8,55 +8,88 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/ashlar-go/ashlar/internal/backoff"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/dialect"
 )
 
 // Migrations returns the statements of the migrations (records.Migrations) that a database lacks, and note their
 // numbers. A new database has the tables of the schema, so that nothing is to be moved there. The error is for a
-// database that is newer than the program, which would not store the fields that it does not know.
+// database that is too new for the program.
 func (d *Dialect) Migrations(schema *records.Schema, have *Catalog) (all []string, err error) {
 	migrations := schema.Migrations()
 	if len(migrations) == 0 {
 		return nil, nil
 	}
 	own := tablesOf(schema)
+	if err := own.outdated(schema, have.versionsOf, have.versions); err != nil {
+		return nil, err
+	}
 	adopts := have.versionsOf == own.shared
-	for _, version := range slices.Backward(have.versions) {
-		if version == 0 || slices.ContainsFunc(migrations, func(m records.Migration) bool { return m.Version == version }) {
-			continue
+	noted := map[string][]string{} // rows of VALUES by table
+	note := func(table string, version int64) {
+		row := fmt.Sprintf("(%d, %s)", version, d.DDL.Now)
+		if !slices.Contains(noted[table], row) {
+			noted[table] = append(noted[table], row)
 		}
-		advice := "use a newer program, or another database or namespace"
-		if adopts {
-			advice += "; if the version is one of your own migrations, create the table " + own.versions + " as the documentation of sqlstore says"
-		}
-		return nil, fmt.Errorf("the table %s has version %d of the schema, and this program supports up to %d: %s",
-			have.versionsOf, version, migrations[len(migrations)-1].Version, advice)
 	}
-	if have.versionsOf != own.versions {
-		all = append(all, "CREATE TABLE "+own.versions+" (\n    version "+d.DDL.Types[records.Int]+" NOT NULL CONSTRAINT "+
-			local(own.versions)+"_pkey PRIMARY KEY,\n    applied_at "+d.DDL.Types[records.Time]+" NOT NULL\n)")
-	}
-	var noted []string
 	for _, m := range migrations {
-		has := slices.Contains(have.versions, m.Version)
+		has := have.hasMigration(m.Version)
 		if !has && have.exists(schema) {
 			for _, text := range slices.Concat(m.Statements[""], m.Statements[d.Name]) {
 				all = append(all, strings.ReplaceAll(text, "{prefix}", own.prefix))
 			}
 		}
-		if !has || adopts {
-			noted = append(noted, fmt.Sprintf("(%d, %s)", m.Version, d.DDL.Now))
+		switch {
+		case has && !adopts:
+		case m.Oldest == 0 || has:
+			note(own.versions, m.Version)
+		default:
+			note(own.additions, m.Version)
+			if !slices.Contains(have.versions, m.Oldest) {
+				note(own.versions, m.Oldest)
+			}
 		}
 	}
-	if len(noted) > 0 {
-		all = append(all, "INSERT INTO "+own.versions+" (version, applied_at) VALUES "+strings.Join(noted, ", "))
+	for _, table := range []string{own.versions, own.additions} {
+		if have.columns[table] == nil && (table == own.versions || noted[table] != nil) {
+			all = append(all, "CREATE TABLE "+table+" (\n    version "+d.DDL.Types[records.Int]+" NOT NULL CONSTRAINT "+
+				local(table)+"_pkey PRIMARY KEY,\n    applied_at "+d.DDL.Types[records.Time]+" NOT NULL\n)")
+		}
+		if noted[table] != nil {
+			all = append(all, "INSERT INTO "+table+" (version, applied_at) VALUES "+strings.Join(noted[table], ", "))
+		}
 	}
 	if adopts && !have.hasOthers(schema) {
 		all = append(all, "DROP TABLE "+own.shared)
 	}
 	return all, nil
+}
+
+// outdated returns an error if a table has a version that programs must know, and this one does not.
+func (own ownTables) outdated(schema *records.Schema, table string, versions []int64) *records.Error {
+	known := schema.Migrations()
+	for _, version := range slices.Backward(versions) {
+		if version == 0 || knows(schema, version) {
+			continue
+		}
+		advice := "use a newer program, or another database or namespace"
+		if table == own.shared {
+			advice += "; if the version is one of your own migrations, create the table " + own.versions + " as the documentation of sqlstore says"
+		}
+		return &records.Error{
+			Kind: records.Unavailable, Message: "This program is older than the database: update it",
+			Err: fmt.Errorf("the table %s has version %d of the schema, and this program supports up to %d: %s", table, version, known[len(known)-1].Version, advice),
+		}
+	}
+	return nil
+}
+
+// knows reports whether a schema has a migration.
+func knows(schema *records.Schema, version int64) bool {
+	return slices.ContainsFunc(schema.Migrations(), func(m records.Migration) bool { return m.Version == version })
 }
 
 // migrate brings the schema up to date and fills the keys of existing records. While it takes long, it logs what it
@@ -69,7 +102,7 @@ func (d *Dialect) migrate(ctx context.Context, db *sql.DB, schema *records.Schem
 	defer p.end()
 	return d.complete(ctx, db, p, func(wait bool) (unfilled []*records.Resource, err error) {
 		if d.Exclusive == nil {
-			return d.generate(ctx, db, schema, wait, p)
+			return d.generateLocked(ctx, db, schema, wait, p)
 		}
 		err = d.Exclusive(ctx, db, func(only *sql.DB) error {
 			unfilled, err = d.generate(ctx, only, schema, wait, p)
@@ -80,29 +113,41 @@ func (d *Dialect) migrate(ctx context.Context, db *sql.DB, schema *records.Schem
 	})
 }
 
+// generateLocked generates again, for as long as the context allows, after a deadlock with a transaction of another
+// process, and when one keeps a table for so long that others would wait behind this call.
+func (d *Dialect) generateLocked(ctx context.Context, db *sql.DB, schema *records.Schema, wait bool, p *progress) ([]*records.Resource, error) {
+	pause := backoff.Backoff{Initial: 50 * time.Millisecond, Max: time.Second, Jitter: 1}
+	for attempt := 1; ; attempt++ {
+		unfilled, err := d.generate(ctx, db, schema, wait, p)
+		if err == nil || !slices.Contains([]dialect.Kind{dialect.Retryable, dialect.Locked}, d.Classify(err).Kind) {
+			return unfilled, err
+		}
+		p.log.WarnContext(ctx, "the upgrade of the database did not get a lock and begins again", "err", err)
+		if err := backoff.Sleep(ctx, pause.Wait(attempt)); err != nil {
+			return nil, err
+		}
+	}
+}
+
 // generate applies the migrations that a database lacks, and creates and changes tables, in one transaction. Processes
 // take turns: the second finds nothing to do. It returns the resources whose keys are to be filled; wait leaves the
 // indexes of these keys to a later call.
 func (d *Dialect) generate(ctx context.Context, db *sql.DB, schema *records.Schema, wait bool, p *progress) (unfilled []*records.Resource, err error) {
-	conn, err := db.Conn(ctx)
+	options := &sql.TxOptions{}
+	if d.Lock != nil {
+		options.Isolation = sql.LevelReadCommitted // to read what was committed while it waited for the lock
+	}
+	tx, err := db.BeginTx(ctx, options)
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close()
-	if d.Lock != "" {
-		if _, err := conn.ExecContext(ctx, d.Lock); err != nil {
-			return nil, err
-		}
-		defer func() {
-			_, unlocked := conn.ExecContext(context.WithoutCancel(ctx), d.Unlock)
-			err = errors.Join(err, unlocked)
-		}()
+	if err = p.watch(ctx, tx, db, d); err == nil {
+		err = d.runAll(ctx, tx, d.Lock, nil)
 	}
-	tx, err := conn.BeginTx(ctx, nil)
+	if err == nil {
+		unfilled, err = d.generateIn(ctx, tx, schema, wait, p)
+	}
 	if err != nil {
-		return nil, err
-	}
-	if unfilled, err = d.generateIn(ctx, tx, schema, wait, p); err != nil {
 		return nil, errors.Join(err, tx.Rollback())
 	}
 	return unfilled, tx.Commit()
@@ -121,6 +166,11 @@ func (d *Dialect) generateIn(ctx context.Context, tx *sql.Tx, schema *records.Sc
 	statements, err := d.Migrations(schema, have)
 	if err != nil {
 		return nil, err
+	}
+	for _, version := range have.additions {
+		if !knows(schema, version) { // a later program has made the tables fit it, and they still fit this one
+			return nil, nil
+		}
 	}
 	fills := d.fills(schema, have)
 	if len(statements) > 0 {
@@ -158,7 +208,9 @@ func (d *Dialect) fills(schema *records.Schema, have *Catalog) (all []string) {
 // runAll executes statements that change tables.
 func (d *Dialect) runAll(ctx context.Context, tx *sql.Tx, statements []string, p *progress) error {
 	for i, text := range statements {
-		p.run(i+1, len(statements), text)
+		if p != nil {
+			p.run(i+1, len(statements), text)
+		}
 		if _, err := tx.ExecContext(ctx, text); err != nil {
 			switch {
 			case d.Classify(err).Kind == dialect.UniqueViolation:

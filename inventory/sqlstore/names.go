@@ -17,19 +17,21 @@ type ownTables struct {
 	// chain, head and anchors are the chain of the audit log: the position of each entry, the last position, and the
 	// anchors (records.AuditChain).
 	chain, head, anchors string
-	versions             string // the numbers of the migrations of the database
+	// versions has the numbers of the migrations that programs must know. additions has the others
+	// (records.Migration.Oldest); programs of versions before these do not read it.
+	versions, additions string
 	// shared had them in earlier versions: it is the default table of the library goose, which a program may use itself.
 	shared string
 }
 
 func tablesOf(schema *records.Schema) ownTables {
 	p := schema.TablePrefix()
-	return ownTables{p, p + "tallies", p + "audit_chain", p + "audit_head", p + "audit_anchors", p + "ashlar_inventory_versions", p + "goose_db_version"}
+	return ownTables{p, p + "tallies", p + "audit_chain", p + "audit_head", p + "audit_anchors", p + "ashlar_inventory_versions", p + "ashlar_inventory_additions", p + "goose_db_version"}
 }
 
 // all returns the names.
 func (own ownTables) all() []string {
-	return []string{own.counts, own.chain, own.head, own.anchors, own.versions, own.shared}
+	return []string{own.counts, own.chain, own.head, own.anchors, own.versions, own.additions, own.shared}
 }
 
 // within returns a schema whose tables are in a namespace (Options.Namespace).

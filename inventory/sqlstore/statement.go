@@ -16,12 +16,13 @@ type shared struct {
 	own       ownTables
 	opts      Options
 	current   atomic.Pointer[records.Schema]
-	tables    sync.Map                    // *records.Resource to *table
-	caches    map[*sql.DB]*statementCache // empty if the driver caches statements
-	exclusive chan struct{}               // full while a transaction changes several records
-	damage    atomic.Pointer[damage]      // what was found last, nil if it is repaired
-	chainLock chan struct{}               // full while a transaction extends the chain of the audit log
-	chainHead records.AuditPosition       // the end of the chain that this process wrote last; guarded by chainLock
+	tables    sync.Map                      // *records.Resource to *table
+	caches    map[*sql.DB]*statementCache   // empty if the driver caches statements
+	exclusive chan struct{}                 // full while a transaction changes several records
+	damage    atomic.Pointer[damage]        // what was found last, nil if it is repaired
+	outdated  atomic.Pointer[records.Error] // why this program can't work with the database, nil if it can
+	chainLock chan struct{}                 // full while a transaction extends the chain of the audit log
+	chainHead records.AuditPosition         // the end of the chain that this process wrote last; guarded by chainLock
 
 	declarations declarations
 
@@ -92,6 +93,9 @@ func (e *executor) exec(ctx context.Context, text string, args ...any) (changed 
 // transaction has too many.
 func (e *executor) prepare(ctx context.Context, text string) (stmt *sql.Stmt, release func(), err error) {
 	cache := e.caches[e.db]
+	if outdated := e.outdated.Load(); outdated != nil {
+		return nil, nil, outdated
+	}
 	switch {
 	case cache == nil:
 		return nil, nil, nil

@@ -125,6 +125,14 @@ func (s *Store) Fresh() records.Reader {
 	return &Store{shared: s.shared, writer: s.writer, reader: s.writer}
 }
 
+// fresh returns the handle of the readers that see all changes.
+func (s *Store) fresh() *sql.DB {
+	if s.opts.Replica {
+		return s.writer
+	}
+	return s.reader
+}
+
 // Close closes the handles, unless Options.KeepOpen is set. Calls in progress fail.
 func (s *Store) Close() error {
 	s.unfollow()
@@ -145,8 +153,11 @@ func (s *Store) Close() error {
 }
 
 // Ping returns an error of kind records.Unavailable if a database does not respond, not
-// before the deadline of the context or Options.Timeout, or is damaged.
+// before the deadline of the context or Options.Timeout, or is damaged, or if this program is older than the database.
 func (s *Store) Ping(ctx context.Context) error {
+	if outdated := s.outdated.Load(); outdated != nil {
+		return outdated
+	}
 	handles := s.opts.Health
 	if handles == nil {
 		handles = slices.Compact([]*sql.DB{s.writer, s.reader})

@@ -153,11 +153,14 @@ const serializing = "470718560"
 // Dialect returns the dialect of PostgreSQL.
 func Dialect() sqlstore.Dialect {
 	return sqlstore.Dialect{Spec: dialect.Spec{
-		Name:        "postgres",
-		Namespace:   "%s.",
-		DDL:         ddl(),
-		Lock:        "SELECT pg_advisory_lock(" + lock + ")",
-		Unlock:      "SELECT pg_advisory_unlock(" + lock + ")",
+		Name:      "postgres",
+		Namespace: "%s.",
+		DDL:       ddl(),
+		Lock:      []string{"SELECT pg_advisory_xact_lock(" + lock + ")", "SET LOCAL lock_timeout = '2s'"},
+		Session:   "SELECT pg_backend_pid()",
+		Holders: `SELECT coalesce(string_agg(concat(application_name, ' (process ', pid, ' of ', usename, coalesce(' at ' || host(client_addr), ''),
+				', ', state, ' since ', date_trunc('second', state_change), ')'), ', '), '')
+			FROM pg_stat_activity WHERE pid = ANY (pg_blocking_pids(CAST($1 AS integer)))`,
 		Parameter:   "$",
 		Contains:    "strpos(%[1]s, %[2]s) > 0",
 		StartsWith:  "left(%[1]s, length(%[2]s::text)) = %[2]s::text",
@@ -248,7 +251,7 @@ var kinds = map[string]dialect.Kind{
 	"0A000": dialect.SchemaChanged, // a cached plan must not change its result
 	"40001": dialect.Retryable, "40P01": dialect.Retryable,
 	"25006": dialect.Unavailable, // read-only: the server has become a replica
-	"55P03": dialect.Unavailable, // a timeout for locks
+	"55P03": dialect.Locked,
 	"53100": dialect.Full,
 	"XX001": dialect.Damaged, "XX002": dialect.Damaged, // data, and an index
 	"08": dialect.Unavailable, "53": dialect.Unavailable, "57": dialect.Unavailable, "58": dialect.Unavailable, // connection, resources, shutdown and timeouts, input and output

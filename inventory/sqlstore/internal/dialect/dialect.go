@@ -19,11 +19,15 @@ type Spec struct {
 	// DDL creates and changes tables. The zero value expects that they exist, as in tests with a mock.
 	DDL DDL
 	// Exclusive calls migrate with a handle to the database while no other process can migrate
-	// it. Nil migrates between Lock and Unlock.
+	// it. Nil migrates in a transaction that begins with Lock.
 	Exclusive func(ctx context.Context, db *sql.DB, migrate func(db *sql.DB) error) error
-	// Lock and Unlock are statements with which a connection waits for and releases a lock
-	// that is for migrations only.
-	Lock, Unlock string
+	// Lock are the first statements of a transaction that migrates. They wait for other such transactions, and bound
+	// how long it waits for each other lock, since calls of others wait behind it. Locks of a session would not do: a
+	// pooler gives each transaction of a connection another session.
+	Lock []string
+	// Session returns the number of the session of a transaction, and Holders describes those that hold a lock for
+	// which the session in its parameter waits. Empty if the database does not tell.
+	Session, Holders string
 	// Parameter is the prefix of a numbered parameter: "?" or "$".
 	Parameter string
 	// Next is a parameter of statements that use each parameter once, in order: "?". Empty
@@ -130,6 +134,7 @@ const (
 	Full                            // there is no space for the change
 	Damaged                         // the files of the database are damaged
 	SchemaChanged                   // there is no such table or column
+	Locked                          // a lock was not free within the time that the connection sets
 )
 
 // DDL is the data definition language of a database, as far as the tables of a schema need it.
