@@ -36,7 +36,7 @@ var layers = []struct {
 		"bookcatalog/storetest", "httpx/*",
 	}},
 	{"over those", []string{
-		"ratelimit/stats/*", "ratelimit/tracing", "ratelimit/xds", "ratelimit/httplimit", "ratelimit/grpclimit",
+		"ratelimit/stats/*", "ratelimit/xds", "ratelimit/httplimit", "ratelimit/grpclimit",
 		"manifest/client", "inventory/auth/*", "inventory/accounts", "inventory/client", "inventory/site", "inventory/sqlstore/*", "inventory/sqlstore/internal/*", "bookcatalog/sqlstore/*",
 		"manifest/registry/*",
 	}},
@@ -66,7 +66,7 @@ var weakRandom = []string{
 // clients names the packages that may import a third-party module, by the prefix of its
 // import paths. Programs, examples and tests of packages above the core are free.
 var clients = map[string][]string{
-	"github.com/google/uuid":                    {"inventory*", "inventory/*", "bookcatalog*", "ratelimit/tracing"},
+	"github.com/google/uuid":                    {"inventory*", "inventory/*", "bookcatalog*", "internal/tracing"},
 	"github.com/go-playground/validator/v10":    {"bookcatalog"},
 	"golang.org/x/crypto":                       {"inventory/auth"},
 	"golang.org/x/text":                         {"inventory"},
@@ -76,7 +76,7 @@ var clients = map[string][]string{
 	"golang.org/x/oauth2":                       {"inventory/auth/oidc"},
 	"github.com/redis/go-redis/v9":              {"ratelimit/store/redisstore", "internal/redistest"},
 	"github.com/bradfitz/gomemcache":            {"ratelimit/store/memcachestore"},
-	"google.golang.org/grpc":                    {"ratelimit/service", "ratelimit/server", "ratelimit/xds", "ratelimit/tracing", "ratelimit/grpclimit"},
+	"google.golang.org/grpc":                    {"ratelimit/service", "ratelimit/server", "ratelimit/xds", "internal/tracing", "ratelimit/grpclimit"},
 	"google.golang.org/protobuf":                {"ratelimit/service", "ratelimit/xds", "ratelimit/grpclimit"},
 	"google.golang.org/genproto/googleapis/rpc": {"ratelimit/grpclimit"},
 	"github.com/envoyproxy/go-control-plane":    {"ratelimit/service", "ratelimit/xds"},
@@ -87,13 +87,13 @@ var clients = map[string][]string{
 	"github.com/microcosm-cc/bluemonday":        {"httpx/sanitize"},
 	"github.com/maypok86/otter/v2":              {"ratelimit/localcache"},
 	"github.com/prometheus":                     {"ratelimit/stats/prom", "inventory/server"},
-	"go.opentelemetry.io":                       {"ratelimit/tracing"},
+	"go.opentelemetry.io":                       {"internal/tracing"},
 	"github.com/fsnotify/fsnotify":              {"internal/watch"},
 	"github.com/xuri/excelize":                  {"inventory/importer"},
 	"github.com/gosnmp/gosnmp":                  {"cmd/inventory-collect/internal/collect", "internal/snmptest"},
 	"golang.org/x/sync":                         {"inventory/records", "inventory/httpapi", "ratelimit/store/redisstore", "ratelimit/server", "inventory/server"},
 	"golang.org/x/mod":                          {"manifest/registry"},
-	"golang.org/x/net":                          {"ratelimit/tracing", "ratelimit/server"},
+	"golang.org/x/net":                          {"internal/tracing", "ratelimit/server"},
 	"github.com/tailscale/hujson":               {"manifest/client"},
 	"github.com/pelletier/go-toml/v2":           {"manifest/client", "cmd/manifest/internal/publish"},
 	"github.com/wneessen/go-mail":               {"inventory/internal/mail"},

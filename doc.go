@@ -42,7 +42,6 @@
 //   - [github.com/ashlar-go/ashlar/ratelimit/stats]: statistics, with
 //     [github.com/ashlar-go/ashlar/ratelimit/stats/statsd] and
 //     [github.com/ashlar-go/ashlar/ratelimit/stats/prom].
-//   - [github.com/ashlar-go/ashlar/ratelimit/tracing]: OTLP spans.
 //   - [github.com/ashlar-go/ashlar/ratelimit/console]: rules, live rates and configuration as web
 //     pages.
 //   - [github.com/ashlar-go/ashlar/ratelimit/server]: from environment variables to a running

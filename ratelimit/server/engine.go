@@ -8,11 +8,11 @@ import (
 
 	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
+	"github.com/ashlar-go/ashlar/internal/tracing"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/localcache"
 	"github.com/ashlar-go/ashlar/ratelimit/service"
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
-	"github.com/ashlar-go/ashlar/ratelimit/tracing"
 )
 
 // buildEngine builds the counter stores, the engine and the service.

@@ -14,13 +14,13 @@ import (
 	"github.com/ashlar-go/ashlar/httpx/ui"
 	"github.com/ashlar-go/ashlar/internal/ratelimit/settings"
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
+	"github.com/ashlar-go/ashlar/internal/tracing"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
 	"github.com/ashlar-go/ashlar/ratelimit/console"
 	"github.com/ashlar-go/ashlar/ratelimit/localcache"
 	"github.com/ashlar-go/ashlar/ratelimit/service"
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
-	"github.com/ashlar-go/ashlar/ratelimit/tracing"
 )
 
 // Options are the optional parts of a Server. Nil, like each zero field, means the default.

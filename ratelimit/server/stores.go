@@ -16,7 +16,6 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/leasestore"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memcachestore"
 	"github.com/ashlar-go/ashlar/ratelimit/store/redisstore"
-	"github.com/ashlar-go/ashlar/ratelimit/tracing"
 )
 
 // backend holds the counter stores. Its functions may be nil.
@@ -52,9 +51,9 @@ func (s *Server) openBackend(ctx context.Context) (*backend, error) {
 // guard adds spans and a fallback store to a backend.
 func (s *Server) guard(b *backend, span string) (*backend, error) {
 	if s.tracing != nil {
-		b.store = s.tracing.Store(b.store, span)
+		b.store = traceStore(s.tracing, b.store, span, false)
 		if b.perSecond != nil {
-			b.perSecond = s.tracing.PerSecondStore(b.perSecond, span)
+			b.perSecond = traceStore(s.tracing, b.perSecond, span, true)
 		}
 	}
 	return s.addFallback(b)
@@ -194,7 +193,7 @@ func (s *Server) openKVStores() (*backend, error) {
 	if s.settings.KVStoreHealthCheck {
 		b.watch = append(b.watch, s.watchConnections(stores))
 	}
-	if _, err := s.guard(b, tracing.SpanRedis); err != nil {
+	if _, err := s.guard(b, spanRedis); err != nil {
 		return nil, err
 	}
 	return s.lease(b)
@@ -305,7 +304,7 @@ func (s *Server) openMemStore(ctx context.Context) (*backend, error) {
 			}
 			return nil
 		},
-	}, tracing.SpanMemcached)
+	}, spanMemcached)
 }
 
 // lastIncrementsTimeout limits how long the shutdown waits for pending increments.

@@ -15,7 +15,7 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 
-	"github.com/ashlar-go/ashlar/ratelimit/tracing"
+	"github.com/ashlar-go/ashlar/internal/tracing"
 )
 
 // within is a gRPC service whose calls start a span called "within". It uses the stubs

@@ -57,6 +57,14 @@ func (t *Tracing) HTTP(next http.Handler) http.Handler {
 	)
 }
 
+// Name names the span of the request that ctx belongs to after its route, such as "GET /devices/{id}", for a handler
+// that is not found by an http.ServeMux. Without a span it does nothing.
+func Name(ctx context.Context, method, route string) {
+	span := trace.SpanFromContext(ctx)
+	span.SetName(method + " " + route)
+	span.SetAttributes(attribute.String("http.route", route))
+}
+
 // attributeLimiter cuts what clients choose in the attributes of a new span, and makes it valid UTF-8.
 type attributeLimiter struct{}
 

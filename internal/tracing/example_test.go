@@ -8,7 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 
-	"github.com/ashlar-go/ashlar/ratelimit/tracing"
+	"github.com/ashlar-go/ashlar/internal/tracing"
 )
 
 func ExampleNew() {
@@ -25,7 +25,7 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	_, end := t.StartSpan(ctx, tracing.SpanShouldRateLimit, func() []slog.Attr {
+	_, end := t.StartSpan(ctx, "decision", func() []slog.Attr {
 		return []slog.Attr{slog.String("domain", "mongo")}
 	})
 	end(nil)

@@ -25,7 +25,7 @@ type Options struct {
 	// Protocol is "http" or "grpc" (TRACING_EXPORTER_PROTOCOL). Default: "http".
 	Protocol string
 	// ServiceName is the resource attribute service.name (TRACING_SERVICE_NAME).
-	// Default: "RateLimit".
+	// Default: "ashlar".
 	ServiceName string
 	// ServiceNamespace is service.namespace, within which the name is unique
 	// (TRACING_SERVICE_NAMESPACE). Default: none.
@@ -98,12 +98,12 @@ func New(ctx context.Context, samplingRate float64, opts *Options) (*Tracing, er
 }
 
 // scope is the instrumentation scope of spans.
-const scope = "github.com/ashlar-go/ashlar/ratelimit/tracing"
+const scope = "github.com/ashlar-go/ashlar/internal/tracing"
 
 func (o *Options) withDefaults() *Options {
 	c := *cmp.Or(o, &Options{})
 	c.Protocol = cmp.Or(c.Protocol, "http")
-	c.ServiceName = cmp.Or(c.ServiceName, "RateLimit")
+	c.ServiceName = cmp.Or(c.ServiceName, "ashlar")
 	c.ServiceInstanceID = cmp.Or(c.ServiceInstanceID, uuid.NewString())
 	c.Log = cmp.Or(c.Log, slog.Default())
 	if c.Now == nil {

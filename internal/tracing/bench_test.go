@@ -4,9 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"testing"
-
-	"github.com/ashlar-go/ashlar/ratelimit"
-	"github.com/ashlar-go/ashlar/ratelimit/tracing"
 )
 
 // modes lists the ways in which a span is sampled.
@@ -28,23 +25,8 @@ func BenchmarkStartSpan(b *testing.B) {
 			tr := start(b, m.rate, nil)
 			b.ReportAllocs()
 			for b.Loop() {
-				_, end := tr.StartSpan(m.ctx, tracing.SpanShouldRateLimit, attrs)
+				_, end := tr.StartSpan(m.ctx, "decision", attrs)
 				end(nil)
-			}
-		})
-	}
-}
-
-func BenchmarkStore(b *testing.B) {
-	for _, m := range modes {
-		b.Run(m.name, func(b *testing.B) {
-			receive(b, "http")
-			tr := start(b, m.rate, nil)
-			store := tr.Store(plain(func(context.Context, []ratelimit.Hit) error { return nil }), tracing.SpanRedis)
-			hits := make([]ratelimit.Hit, 2)
-			b.ReportAllocs()
-			for b.Loop() {
-				_ = store.Add(m.ctx, hits)
 			}
 		})
 	}

@@ -15,7 +15,7 @@ import (
 	wire "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/ashlar-go/ashlar/internal/logtest"
-	"github.com/ashlar-go/ashlar/ratelimit/tracing"
+	"github.com/ashlar-go/ashlar/internal/tracing"
 )
 
 func TestSpansArrive(t *testing.T) {
@@ -25,15 +25,15 @@ func TestSpansArrive(t *testing.T) {
 			tr := start(t, 1, &tracing.Options{
 				Protocol: protocol, ServiceName: "limits", ServiceNamespace: "edge", ServiceInstanceID: "i-1",
 			})
-			ctx, endOuter := tr.StartSpan(context.Background(), tracing.SpanShouldRateLimit, func() []slog.Attr {
+			ctx, endOuter := tr.StartSpan(context.Background(), "decision", func() []slog.Attr {
 				return []slog.Attr{slog.String("domain", "d"), slog.String("request string", "...")}
 			})
-			_, endInner := tr.StartSpan(ctx, tracing.SpanRedis, nil)
+			_, endInner := tr.StartSpan(ctx, "store", nil)
 			endInner(errors.New("store is gone"))
 			endOuter(nil)
 			flush(t, tr)
 
-			outer, inner := r.named(t, "ShouldRateLimit Execution"), r.named(t, "Redis Pipeline Execution")
+			outer, inner := r.named(t, "decision"), r.named(t, "store")
 			assert.Equal(t, map[string]any{"domain": "d", "request string": "..."}, outer.attrs)
 			assert.Empty(t, outer.parent())
 			assert.False(t, outer.failed())
@@ -64,7 +64,7 @@ func TestDefaults(t *testing.T) {
 	}
 	require.Len(t, r.all(), 2, "the default protocol is http")
 	for _, s := range r.all() {
-		assert.Equal(t, "RateLimit", s.resource["service.name"])
+		assert.Equal(t, "ashlar", s.resource["service.name"])
 		assert.Equal(t, "h,1", s.resource["host.name"])
 		assert.NotContains(t, s.resource, "service.namespace")
 		id := s.resource["service.instance.id"]

@@ -1,18 +1,64 @@
-package tracing_test
+package server_test
 
 import (
 	"context"
 	"errors"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	trace "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/ashlar-go/ashlar/internal/tracing"
 	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/server"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 	"github.com/ashlar-go/ashlar/ratelimit/store/storetest"
-	"github.com/ashlar-go/ashlar/ratelimit/tracing"
 )
+
+// The names of spans of stores.
+const (
+	spanRedis     = "Redis Pipeline Execution"
+	spanMemcached = "Memcached Fetch Execution"
+)
+
+// startTracing returns a receiver, and what sends spans to it.
+func startTracing(t *testing.T, rate float64) (*spanReceiver, *tracing.Tracing) {
+	t.Helper()
+	r := &spanReceiver{}
+	backend := httptest.NewServer(r)
+	t.Cleanup(backend.Close)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", backend.URL)
+	tr, err := tracing.New(t.Context(), rate, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = tr.Shutdown(context.Background()) })
+	return r, tr
+}
+
+// named returns the only span of that name.
+func (r *spanReceiver) named(t *testing.T, name string) *trace.Span {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var found []*trace.Span
+	for _, s := range r.spans {
+		if s.GetName() == name {
+			found = append(found, s)
+		}
+	}
+	require.Len(t, found, 1, name)
+	return found[0]
+}
+
+// numbers returns the attributes of a span, all whole numbers.
+func numbers(s *trace.Span) map[string]int64 {
+	all := map[string]int64{}
+	for _, a := range s.GetAttributes() {
+		all[a.GetKey()] = a.GetValue().GetIntValue()
+	}
+	return all
+}
 
 // plain is a store that is not a ratelimit.ConditionalStore.
 type plain func(context.Context, []ratelimit.Hit) error
@@ -29,20 +75,18 @@ func (c conditional) AddUnlessOver(ctx context.Context, hits []ratelimit.Hit) er
 }
 
 func TestStoreKeepsTheContract(t *testing.T) {
-	receive(t, "http")
-	tr := start(t, 1, nil)
-	open := func(*testing.T) ratelimit.Store { return tr.Store(memstore.MustNew(nil), tracing.SpanRedis) }
+	_, tr := startTracing(t, 1)
+	open := func(*testing.T) ratelimit.Store { return server.TraceStore(tr, memstore.MustNew(nil), spanRedis, false) }
 	storetest.Run(t, open, &storetest.Options{MaxCount: 1 << 62, Subtracts: true, Charges: true, Ledgers: true})
 }
 
 // TestStoreIsConditionalAsTheInner: a method that the inner store does not have is unsupported.
 func TestStoreIsConditionalAsTheInner(t *testing.T) {
-	receive(t, "http")
-	tr := start(t, 1, nil)
+	_, tr := startTracing(t, 1)
 	nothing := plain(func(context.Context, []ratelimit.Hit) error { return nil })
-	for _, wrap := range []func(ratelimit.Store, string) ratelimit.Store{tr.Store, tr.PerSecondStore} {
+	for _, perSecond := range []bool{false, true} {
 		add := func(inner ratelimit.Store) error {
-			return wrap(inner, "s").(ratelimit.ConditionalStore).AddUnlessOver(t.Context(), make([]ratelimit.Hit, 1))
+			return server.TraceStore(tr, inner, "s", perSecond).(ratelimit.ConditionalStore).AddUnlessOver(t.Context(), make([]ratelimit.Hit, 1))
 		}
 		assert.ErrorIs(t, add(nothing), errors.ErrUnsupported)
 		assert.NoError(t, add(conditional{nothing}))
@@ -61,10 +105,9 @@ func (charging) Charge(_ context.Context, charges []ratelimit.Charge) error {
 }
 
 func TestStoreChargesAsTheInner(t *testing.T) {
-	r := receive(t, "http")
-	tr := start(t, 1, nil)
+	r, tr := startTracing(t, 1)
 	wrap := func(inner ratelimit.Store) ratelimit.ChargeStore {
-		return tr.Store(inner, tracing.SpanRedis).(ratelimit.ChargeStore)
+		return server.TraceStore(tr, inner, spanRedis, false).(ratelimit.ChargeStore)
 	}
 	nothing := plain(func(context.Context, []ratelimit.Hit) error { return nil })
 	require.ErrorIs(t, wrap(nothing).Charge(t.Context(), nil), errors.ErrUnsupported)
@@ -72,9 +115,8 @@ func TestStoreChargesAsTheInner(t *testing.T) {
 	charges := []ratelimit.Charge{{Algorithm: ratelimit.TokenBucket, N: 1}, {Algorithm: ratelimit.SlidingWindow}}
 	require.NoError(t, wrap(charging{nothing}).Charge(t.Context(), charges))
 	require.True(t, charges[1].Allowed)
-	flush(t, tr)
-	s := r.named(t, tracing.SpanRedis)
-	assert.Equal(t, map[string]any{"hits": int64(2), "pipeline length": int64(2), "perSecondPipeline length": int64(0)}, s.attrs)
+	require.NoError(t, tr.Shutdown(t.Context()))
+	assert.Equal(t, map[string]int64{"hits": 2, "pipeline length": 2, "perSecondPipeline length": 0}, numbers(r.named(t, spanRedis)))
 }
 
 func TestStoreSpans(t *testing.T) {
@@ -82,55 +124,49 @@ func TestStoreSpans(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		perSecond bool
-		want      map[string]any
+		want      map[string]int64
 	}{
-		{tracing.SpanRedis, false, map[string]any{"hits": int64(3), "pipeline length": int64(6), "perSecondPipeline length": int64(0)}},
-		{tracing.SpanRedis, true, map[string]any{"hits": int64(3), "pipeline length": int64(0), "perSecondPipeline length": int64(6)}},
-		{tracing.SpanMemcached, false, map[string]any{"hits": int64(3), "keysToGet length": int64(3)}},
-		{"my store", false, map[string]any{"hits": int64(3)}},
+		{spanRedis, false, map[string]int64{"hits": 3, "pipeline length": 6, "perSecondPipeline length": 0}},
+		{spanRedis, true, map[string]int64{"hits": 3, "pipeline length": 0, "perSecondPipeline length": 6}},
+		{spanMemcached, false, map[string]int64{"hits": 3, "keysToGet length": 3}},
+		{"my store", false, map[string]int64{"hits": 3}},
 	} {
 		for _, unlessOver := range []bool{false, true} {
-			r := receive(t, "http")
-			tr := start(t, 1, nil)
+			r, tr := startTracing(t, 1)
 			failure := errors.New("unreachable")
 			inner := conditional{func(ctx context.Context, _ []ratelimit.Hit) error {
 				_, end := tr.StartSpan(ctx, "within", nil)
 				end(nil)
 				return failure
 			}}
-			store := tr.Store(inner, c.name)
-			if c.perSecond {
-				store = tr.PerSecondStore(inner, c.name)
-			}
+			store := server.TraceStore(tr, inner, c.name, c.perSecond)
 			if unlessOver {
 				require.Equal(t, failure, store.(ratelimit.ConditionalStore).AddUnlessOver(context.Background(), three))
 			} else {
 				require.Equal(t, failure, store.Add(context.Background(), three))
 			}
-			flush(t, tr)
+			require.NoError(t, tr.Shutdown(t.Context()))
 			s := r.named(t, c.name)
-			assert.Equal(t, c.want, s.attrs)
-			assert.True(t, s.failed())
-			assert.Equal(t, s.id(), r.named(t, "within").parent())
+			assert.Equal(t, c.want, numbers(s))
+			assert.Equal(t, trace.Status_STATUS_CODE_ERROR, s.GetStatus().GetCode())
+			assert.Equal(t, s.GetSpanId(), r.named(t, "within").GetParentSpanId())
 		}
 	}
 }
 
 func TestStoreThatPanics(t *testing.T) {
-	r := receive(t, "http")
-	tr := start(t, 1, nil)
-	store := tr.Store(plain(func(context.Context, []ratelimit.Hit) error { panic("store") }), "s")
+	r, tr := startTracing(t, 1)
+	store := server.TraceStore(tr, plain(func(context.Context, []ratelimit.Hit) error { panic("store") }), "s", false)
 	assert.PanicsWithValue(t, "store", func() { _ = store.Add(context.Background(), nil) })
-	flush(t, tr)
+	require.NoError(t, tr.Shutdown(t.Context()))
 	r.named(t, "s")
 }
 
 func TestStoreUnsampledAllocatesNothing(t *testing.T) {
-	receive(t, "http")
-	tr := start(t, 0, nil)
+	_, tr := startTracing(t, 0)
 	calls := 0
 	inner := conditional{func(context.Context, []ratelimit.Hit) error { calls++; return nil }}
-	store := tr.Store(inner, tracing.SpanRedis).(ratelimit.ConditionalStore)
+	store := server.TraceStore(tr, inner, spanRedis, false).(ratelimit.ConditionalStore)
 	ctx, hits := context.Background(), make([]ratelimit.Hit, 1)
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		_ = store.Add(ctx, hits)

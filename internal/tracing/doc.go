@@ -1,5 +1,4 @@
-// Package tracing creates trace spans for a rate limit server and sends them by OTLP,
-// over HTTP or gRPC:
+// Package tracing creates trace spans for a server and sends them by OTLP, over HTTP or gRPC:
 //
 //	t, err := tracing.New(ctx, 1, nil)
 //	if err != nil {
@@ -8,7 +7,6 @@
 //	defer t.Shutdown(context.WithoutCancel(ctx))
 //	grpcServer := grpc.NewServer(grpc.StatsHandler(t.GRPC()))
 //	mux.Handle("/json", t.HTTP(handler))
-//	store = t.Store(store, tracing.SpanRedis)
 //
 // Calls and requests have a server span, which continues the trace of the caller.
 // Callers send their trace in W3C trace context headers or in B3 headers, single or
@@ -16,17 +14,8 @@
 //
 // # Spans
 //
-// The spans within a call have the names and attributes of the reference service
-// (REFERENCE.md, 8.6):
-//
-//	ShouldRateLimit Execution            domain, request string
-//	Redis Pipeline Execution             pipeline length, perSecondPipeline length
-//	Memcached Fetch Execution            keysToGet length
-//	NewJsonHandler Remaining Execution   response
-//
-// [Tracing.Store] starts the two in the middle, and adds the attribute "hits". The
-// service starts the other two by [Tracing.StartSpan], which uses only types of the
-// standard library and so fits an interface that is declared elsewhere.
+// [Tracing.StartSpan] starts a span within a call. It uses only types of the standard library and so fits an
+// interface that is declared elsewhere. [Name] names the span of a request by its route, when that is known.
 //
 // Strings in attributes are cut at [MaxText] bytes.
 //

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/ashlar-go/ashlar/ratelimit/tracing"
+	"github.com/ashlar-go/ashlar/internal/tracing"
 )
 
 type resolved struct{}

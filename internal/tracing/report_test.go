@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/internal/logtest"
-	"github.com/ashlar-go/ashlar/ratelimit/tracing"
+	"github.com/ashlar-go/ashlar/internal/tracing"
 )
 
 // A failing receiver is logged once a minute, and again when it recovers.

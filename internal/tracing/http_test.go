@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/baggage"
 	wire "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/ashlar-go/ashlar/ratelimit/tracing"
+	"github.com/ashlar-go/ashlar/internal/tracing"
 )
 
 func respond(status int) http.Handler {
