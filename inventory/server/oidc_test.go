@@ -311,6 +311,9 @@ func TestOIDCRefused(t *testing.T) {
 		r := p.login(name, "")
 		require.Equal(t, http.StatusConflict, r.StatusCode, "%s: %s", name, r.text)
 	}
+	p.says("mark", map[string]any{"preferred_username": "<b>mark</b>", "email": "mark@example.org", "email_verified": true, "groups": []string{"noc"}})
+	r := p.login("mark", "")
+	require.Equal(t, http.StatusForbidden, r.StatusCode, r.text)
 	refused := func(r *reply, message string) {
 		t.Helper()
 		require.Equal(t, http.StatusUnauthorized, r.StatusCode, r.text)

@@ -25,16 +25,6 @@ func (c claims) text(name string) string {
 	return s
 }
 
-// is returns a claim that is a boolean, which some providers send as a string; given is false if there is
-// none.
-func (c claims) is(name string) (value, given bool) {
-	given = json.Unmarshal(c[name], &value) == nil
-	if text := c.text(name); text == "true" || text == "false" {
-		return text == "true", true
-	}
-	return value, given
-}
-
 // list returns a claim that is a string or an array of strings.
 func (c claims) list(name string) []string {
 	var values []string
@@ -79,6 +69,8 @@ func (p *Provider) verify(id *gooidc.IDToken, login *pending, tokens *oauth2.Tok
 		return nil, auth.Refused(messageOther, "ID token with another nonce")
 	case len(id.Audience) > 1 && party == "" || all["azp"] != nil && party != p.opts.ClientID:
 		return nil, auth.Refused(messageInvalid, "ID token for another client (azp)")
+	case id.IssuedAt.After(p.opts.Now().Add(leeway)):
+		return nil, auth.Refused(messageInvalid, "ID token of the future (iat): compare the clocks")
 	case !validSubject(id.Subject):
 		return nil, auth.Refused(messageInvalid, "ID token without a subject of 1 to 255 ASCII characters")
 	case id.AccessTokenHash != "" && id.VerifyAccessToken(tokens.AccessToken) != nil:
@@ -127,11 +119,11 @@ func (p *Provider) external(id *gooidc.IDToken, all claims) *auth.External {
 		Method: "oidc", Issuer: p.opts.Issuer, Subject: id.Subject, Email: all.text("email"),
 		RoleManaged: p.opts.RoleClaim != "", Role: p.opts.DefaultRole,
 	}
-	verified, given := all.is("email_verified")
-	if given && !verified {
+	if verified, given := all["email_verified"]; given && string(verified) == "true" {
+		who.EmailVerified = who.Email != ""
+	} else if given {
 		who.Email = ""
 	}
-	who.EmailVerified = verified && who.Email != ""
 	if who.Username = all.text("preferred_username"); who.Username == "" {
 		who.Username = who.Email
 	}

@@ -46,6 +46,9 @@ func TestInvalidTokens(t *testing.T) {
 		"expired": func(f *fake) {
 			f.claims = func(c gojwt.MapClaims) { c["exp"] = time.Now().Add(-2 * time.Minute).Unix() }
 		},
+		"of the future": func(f *fake) {
+			f.claims = func(c gojwt.MapClaims) { c["iat"] = time.Now().Add(2 * time.Minute).Unix() }
+		},
 		"no expiry":     func(f *fake) { f.claims = func(c gojwt.MapClaims) { delete(c, "exp") } },
 		"nonce":         func(f *fake) { f.claims = func(c gojwt.MapClaims) { c["nonce"] = "other" } },
 		"no nonce":      func(f *fake) { f.claims = func(c gojwt.MapClaims) { delete(c, "nonce") } },
@@ -182,16 +185,19 @@ func TestUserInfo(t *testing.T) {
 		delete(c, "email_verified")
 		delete(c, "preferred_username")
 	}
-	f.userInfo = map[string]any{"sub": "4711", "groups": "net-admins", "email": "j@example.org", "email_verified": "true", "iss": "x"}
+	f.userInfo = map[string]any{"sub": "4711", "groups": "net-admins", "email": "j@example.org", "email_verified": true, "iss": "x"}
 	who, err := newClient(f, nil).login()
 	require.NoError(t, err)
 	require.Equal(t, auth.Admin, who.Role)
 	require.Equal(t, "j@example.org", who.Username)
 	require.True(t, who.EmailVerified)
-	f.userInfo["email_verified"] = false
-	who, err = newClient(f, nil).login()
-	require.NoError(t, err)
-	require.Empty(t, who.Email)
+	for _, unverified := range []any{false, "true"} {
+		f.userInfo["email_verified"] = unverified
+		who, err = newClient(f, nil).login()
+		require.NoError(t, err)
+		require.Empty(t, who.Email, unverified)
+		require.False(t, who.EmailVerified, unverified)
+	}
 }
 
 // TestFaults checks the errors for a provider that fails, and what is logged of them.

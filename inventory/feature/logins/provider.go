@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"html"
 	"net/http"
@@ -90,6 +91,7 @@ func (l *logins) finishProvided(ctx context.Context, r *feature.Request) (*featu
 		if err != nil {
 			err = l.RefuseExternal(ctx, q, oidcMethod, err)
 		} else {
+			unmarked(r, &user.Username, &user.Email)
 			who, err = l.LoginExternal(ctx, q, user)
 		}
 		switch {
@@ -111,6 +113,15 @@ func (l *logins) finishProvided(ctx context.Context, r *feature.Request) (*featu
 		leadTo(w, http.StatusOK, "You are logged in.", returnTo)
 		return nil
 	}}, nil
+}
+
+// unmarked empties texts of the identity provider that the API would refuse in a body, such as markup.
+func unmarked(r *feature.Request, texts ...*string) {
+	for _, text := range texts {
+		if doc, err := json.Marshal([]string{*text}); err != nil || r.Inventory.Check(doc) != nil {
+			*text = ""
+		}
+	}
 }
 
 // leadTo responds with a page that leads to a path. Browsers do not send the cookie, which is
