@@ -62,6 +62,12 @@ func (k *Kit) Protect(next http.Handler) http.Handler {
 	})
 }
 
+// Renew gives the browser another cookie, so that the tokens of earlier pages are invalid. Call it when somebody signs
+// in, before the header is written: somebody else may have set the cookie, or have seen a page.
+func (k *Kit) Renew(w http.ResponseWriter, r *http.Request) {
+	http.SetCookie(w, k.cookie(r, visitorCookie, rand.Text()))
+}
+
 // checkToken compares the token of a request with that of its cookie.
 func checkToken(w http.ResponseWriter, r *http.Request, visitor string) error {
 	sent := r.Header.Get(tokenHeader)

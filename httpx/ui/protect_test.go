@@ -48,6 +48,33 @@ func visit(t *testing.T, pages http.Handler) (*http.Cookie, string) {
 	return w.Result().Cookies()[0], after[:64]
 }
 
+// TestRenew: after Renew the token of an earlier page is refused, with the cookie that the browser has now (403).
+func TestRenew(t *testing.T) {
+	t.Parallel()
+	pages := formPage(t)
+	cookie, token := visit(t, pages)
+	send := func(cookie *http.Cookie) int {
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(ui.TokenField+"="+token))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.AddCookie(cookie)
+		w := httptest.NewRecorder()
+		pages.ServeHTTP(w, r)
+		return w.Code
+	}
+	if got := send(cookie); got != http.StatusOK {
+		t.Fatal(got)
+	}
+	kit, err := ui.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	kit.Renew(w, httptest.NewRequest(http.MethodPost, "/", nil))
+	if got := send(w.Result().Cookies()[0]); got != http.StatusForbidden {
+		t.Errorf("the token of before: %d", got)
+	}
+}
+
 // TestTokenOfFiles: a form with files needs the right token as its first field, within a bounded part of the
 // body, and the handler gets the whole body.
 func TestTokenOfFiles(t *testing.T) {

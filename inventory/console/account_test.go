@@ -34,6 +34,16 @@ func TestAccountMenu(t *testing.T) {
 	require.NotContains(t, page, "manages the accounts")
 }
 
+// TestSignInRenews: who signs in gets another cookie of forms than somebody may have set before, so that a form with the
+// token of that is refused (403).
+func TestSignInRenews(t *testing.T) {
+	t.Parallel()
+	g := featuretest.New(t, nil)
+	status, header := g.SignIn("viewer")
+	require.Equal(t, http.StatusSeeOther, status)
+	require.Contains(t, strings.Join(header.Values("Set-Cookie"), "\n"), "ashlar_form=")
+}
+
 // byHeader identifies users of the inventory by a header that a proxy sends.
 type byHeader struct{}
 

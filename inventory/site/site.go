@@ -222,8 +222,11 @@ func (q *Request) toSignIn() error {
 	return nil
 }
 
-// Keep sets the cookie with a token.
-func (q *Request) Keep(token string) { q.cookie(token, 0) }
+// Keep sets the cookie with a token, and renews that of forms. The response is a redirect.
+func (q *Request) Keep(token string) {
+	q.cookie(token, 0)
+	q.UI.Renew(q.W, q.R)
+}
 
 // Forget removes the cookie.
 func (q *Request) Forget() {

@@ -44,7 +44,7 @@ func (l *logins) apiTokens() []feature.Operation {
 		return &openapi.Schema{Type: types, Format: "date-time", Description: description}
 	}
 	scopes := openapi.Array(openapi.BoundedString(3, 60), 1, auth.MaxScopes)
-	scopes.Description = "Each is a resource or *, a colon, and read, write or *, such as metrics:write."
+	scopes.Description = "Each is a resource or *, a colon, and read, write or *, such as metrics:write. users:write and users:* of an administrator are rights of an administrator: such a token changes roles, and deactivates and deletes users."
 	entry := []openapi.Property{
 		openapi.Required("id", openapi.ID("")), openapi.Required("name", openapi.String("")), openapi.Required("scopes", scopes),
 		openapi.Required("location_ids", openapi.Array(openapi.ID(""), 0, 200)), openapi.Required("created_at", at("", "string")), openapi.Required("expires_at", at("", "string")),

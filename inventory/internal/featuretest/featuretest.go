@@ -11,6 +11,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -142,6 +143,26 @@ func (a *API) Form(name, path string, fields ...string) (status int, text string
 	return w.Code, html.UnescapeString(w.Body.String())
 }
 
+// SignIn signs a user in by the form of the console, and returns the status and the header of the response.
+func (a *API) SignIn(name string) (int, http.Header) {
+	a.t.Helper()
+	w := httptest.NewRecorder()
+	a.pages.ServeHTTP(w, httptest.NewRequestWithContext(a.t.Context(), http.MethodGet, "/signin", nil))
+	token := formToken.FindStringSubmatch(w.Body.String())
+	if token == nil {
+		a.t.Fatalf("GET /signin: %d, and no form in %s", w.Code, w.Body)
+	}
+	form := url.Values{"_token": token[1:2], "username": {name}, "password": {Password}}
+	r := httptest.NewRequestWithContext(a.t.Context(), http.MethodPost, "/signin", strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	for _, c := range w.Result().Cookies() {
+		r.AddCookie(c)
+	}
+	w = httptest.NewRecorder()
+	a.pages.ServeHTTP(w, r)
+	return w.Code, w.Header()
+}
+
 // visit sends a request to the console with the session of a user.
 func (a *API) visit(name string, r *http.Request) *httptest.ResponseRecorder {
 	a.t.Helper()
@@ -182,7 +203,7 @@ func (a *API) List(path string) []map[string]any {
 }
 
 // Rights tell who may use an operation: "+" is allowed, "1" gets a 401, "3" a 403, for nobody, the users viewer,
-// editor and root, and an API token of root with the scope Scope. "" is no scope: the operation decides by the
+// editor and root, and an API token of root with the scopes Scope, which spaces separate. "" is none: the operation decides by the
 // resources that a request concerns.
 type Rights struct{ Who, Scope string }
 
@@ -220,10 +241,12 @@ func CheckRights(t *testing.T, f *feature.Feature, table map[string]Rights) {
 		if want.Scope == "" {
 			continue
 		}
-		resource, verb, _ := strings.Cut(want.Scope, ":")
+		scopes := strings.Fields(want.Scope)
+		resource, verb, _ := strings.Cut(scopes[0], ":")
 		other := map[string]string{"read": "write", "write": "read"}[verb]
-		for scope, allowed := range map[string]string{want.Scope: "+", resource + ":" + other: "3", "vlans:*": "3"} {
-			if got := result(a.WithScopes(scope), op); got != allowed {
+		results := map[string]string{scopes[0]: "3", want.Scope: "+", resource + ":" + other: "3", "vlans:*": "3"} // of several, none suffices alone
+		for scope, allowed := range results {
+			if got := result(a.WithScopes(strings.Fields(scope)...), op); got != allowed {
 				t.Errorf("%s with the scope %s is %s, want %s", name, scope, got, allowed)
 			}
 		}
