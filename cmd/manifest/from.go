@@ -2,16 +2,21 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/cmd/manifest/internal/fetch"
 	registries "github.com/ashlar-go/ashlar/manifest/registry"
 	"github.com/ashlar-go/ashlar/manifest/registry/client"
 )
@@ -76,9 +81,36 @@ const tokenVariable = "MANIFEST_REGISTRY_TOKEN" // #nosec G101 -- not a token
 
 // dial returns a client of a registry, and a function that closes its connections.
 func (c *call) dial(address string) (*client.Client, func(), error) {
-	h := &http.Client{Timeout: time.Minute, Transport: http.DefaultTransport.(*http.Transport).Clone()}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DialContext = dialer(address)
+	h := &http.Client{Timeout: time.Minute, Transport: transport}
 	registry, err := client.New(address, &client.Options{HTTP: h, Token: c.Environ[tokenVariable]})
 	return registry, h.CloseIdleConnections, err
+}
+
+// dialer returns a function that connects to a registry, or the proxy for it, wherever they are, and elsewhere, where
+// redirects lead, to public addresses only.
+func dialer(registry string) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	var known []string
+	if u, err := url.Parse(registry); err == nil {
+		known = append(known, hostPort(u))
+		if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u}); err == nil && proxy != nil {
+			known = append(known, hostPort(proxy))
+		}
+	}
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		d := &net.Dialer{Timeout: 30 * time.Second}
+		if !slices.Contains(known, addr) {
+			d.Control = fetch.RequirePublic
+		}
+		return d.DialContext(ctx, network, addr)
+	}
+}
+
+// hostPort returns the address of a URL.
+func hostPort(u *url.URL) string {
+	byDefault := map[string]string{"https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
+	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), byDefault, "80"))
 }
 
 // answered returns the manifests in a response of a registry, or else the source itself.

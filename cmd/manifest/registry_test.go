@@ -107,6 +107,24 @@ func TestFrom(t *testing.T) {
 	require.Contains(t, out, "answer.json#1 (7@<nil>)")
 }
 
+// TestRedirects: a registry leads nobody into the private network. The error names the address, and the exit code is 1.
+func TestRedirects(t *testing.T) {
+	var reached atomic.Int64
+	private := startRegistry(t, func(*http.Request) { reached.Add(1) })
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, private.URL+r.URL.RequestURI(), http.StatusTemporaryRedirect)
+	}))
+	defer server.Close()
+	for _, args := range [][]string{
+		{"mirror", server.URL, "-to", filepath.Join(t.TempDir(), "mirror.db")}, {"validate", "-from", server.URL, "com.example/forecast"},
+	} {
+		code, _, errs := execute(t, "", args...)
+		require.NotZero(t, code, args)
+		require.Contains(t, errs, strings.TrimPrefix(private.URL, "http://")+" is refused", args)
+	}
+	require.Zero(t, reached.Load(), "the private address was asked")
+}
+
 // firstLine passes on what is written, and the URL in its first line.
 type firstLine struct {
 	url  chan string

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"net/http"
 	"net/url"
@@ -288,7 +289,10 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) (da
 		r.Header.Set("Authorization", "Bearer "+c.opts.Token)
 	}
 	response, err := c.opts.HTTP.Do(r) // #nosec G704 -- the caller chooses the registry
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrPermission): // HTTP, of the options, refuses to connect
+		return nil, nil, err
+	case err != nil:
 		return nil, &retry{}, err
 	}
 	defer response.Body.Close()

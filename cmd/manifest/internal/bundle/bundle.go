@@ -43,8 +43,10 @@ func (o *Options) withDefaults() Options {
 	return full
 }
 
-// maxManifest is the largest manifest.json.
-const maxManifest = 1 << 20
+const (
+	maxManifest = 1 << 20 // bytes of the largest manifest.json
+	maxDepth    = 64      // parts of a path
+)
 
 // Bundle is a verified bundle file. Close it after use.
 type Bundle struct {
@@ -152,6 +154,8 @@ func refused(e *zip.File, name string, directory bool) string {
 		return "which is not a file"
 	case e.Flags&1 != 0:
 		return "which is encrypted"
+	case strings.Count(name, "/") >= maxDepth:
+		return fmt.Sprintf("which is below more than %d directories", maxDepth-1)
 	case !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\:\x00") || !filepath.IsLocal(filepath.FromSlash(name)) || unportable.MatchString(name):
 		return "whose name could leave the directory or mean a device"
 	}

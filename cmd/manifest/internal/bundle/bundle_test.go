@@ -189,6 +189,8 @@ func TestRefusedArchives(t *testing.T) {
 		{"could leave the directory", []entry{good, script, {name: "a/x. "}}},
 		{"which is a link", []entry{good, script, {name: "l", text: "/etc/passwd", mode: fs.ModeSymlink | 0o777}}},
 		{"not a file", []entry{good, script, {name: "p", mode: fs.ModeNamedPipe | 0o666}}},
+		{"below more than 63 directories", []entry{good, script, {name: strings.Repeat("a/", 64) + "x"}}},
+		{"below more than 63 directories", []entry{good, script, {name: strings.Repeat("a/", 65)}}},
 		{"take for one", []entry{good, script, {name: "I.JS"}}},
 		{"more than 1000000 bytes unpacked", []entry{good, script, {name: "big", text: strings.Repeat("x", 1_000_001)}}},
 		{"has 12 entries, more than 10", append([]entry{good, script}, many(10)...)},

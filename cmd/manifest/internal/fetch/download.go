@@ -218,7 +218,7 @@ func (d *download) connect() (closeIdle func()) {
 	}
 	dialer := &net.Dialer{}
 	if !d.opts.AllowPrivate {
-		dialer.Control = requirePublic
+		dialer.Control = RequirePublic
 	}
 	t := &http.Transport{
 		TLSClientConfig:        d.opts.TLS.Clone(),
@@ -231,9 +231,9 @@ func (d *download) connect() (closeIdle func()) {
 	return t.CloseIdleConnections
 }
 
-// requirePublic refuses a connection to an address outside of the public network. It is
+// RequirePublic is a [net.Dialer.Control] that refuses a connection to an address outside of the public network. It is
 // called with the resolved address.
-func requirePublic(_, address string, _ syscall.RawConn) error {
+func RequirePublic(_, address string, _ syscall.RawConn) error {
 	a, err := netip.ParseAddrPort(address)
 	if err != nil || !isPublic(a.Addr()) {
 		return &RefusedError{URL: address, Reason: "it is an address of this machine, a private network or a reserved range"}

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"time"
@@ -113,6 +114,9 @@ type RefusedError struct {
 
 // Error names the URL or address and the reason.
 func (e *RefusedError) Error() string { return fmt.Sprintf("%s is refused: %s", e.URL, e.Reason) }
+
+// Is makes errors.Is(err, fs.ErrPermission) true.
+func (e *RefusedError) Is(target error) bool { return target == fs.ErrPermission }
 
 // StatusError reports an HTTP error response.
 type StatusError struct {

@@ -3,6 +3,7 @@ package mirror
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,6 +36,8 @@ type Options struct {
 	Overlap time.Duration
 	// Now returns the time. Default: time.Now.
 	Now func() time.Time
+	// Timeout bounds the reading of a page, with its repetitions. Default: 5 min.
+	Timeout time.Duration
 	// Progress is called after each page. Default: none.
 	Progress func(Result)
 }
@@ -49,8 +52,8 @@ type Result struct {
 	Unreadable int // left out
 }
 
-// maxPages bounds a pass of a source that has no end.
-const maxPages = 1_000_000
+// maxPages bounds a pass of a source that has no end: ten million versions.
+const maxPages = 100_000
 
 // position says where the next pass continues. It is stored with the entries.
 type position struct {
@@ -65,7 +68,7 @@ type position struct {
 // also with an error; another run continues there.
 func Run(ctx context.Context, source Source, store Store, opts *Options) (Result, error) {
 	o := *cmp.Or(opts, &Options{})
-	o.Overlap = cmp.Or(o.Overlap, 10*time.Minute)
+	o.Overlap, o.Timeout = cmp.Or(o.Overlap, 10*time.Minute), cmp.Or(o.Timeout, 5*time.Minute)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -114,8 +117,9 @@ type run struct {
 
 // pass copies page after page.
 func (r *run) pass(ctx context.Context) error {
+	seen := map[[sha256.Size]byte]bool{}
 	for first := true; ; first = false {
-		page, unreadable, err := r.source.Mirror(ctx, r.at.Since, r.at.Cursor)
+		page, unreadable, err := r.page(ctx)
 		if first && r.at.Cursor != "" && errors.Is(err, registry.ErrCursor) {
 			r.at.Cursor, r.done.Resumed = "", false
 			continue
@@ -124,12 +128,14 @@ func (r *run) pass(ctx context.Context) error {
 			return err
 		}
 		next := page.Metadata.NextCursor
+		sum := sha256.Sum256([]byte(next))
 		switch {
-		case next != "" && next == r.at.Cursor:
+		case next != "" && (seen[sum] || next == r.at.Cursor):
 			return errors.New("the registry has sent the same cursor twice")
 		case r.done.Pages >= maxPages:
 			return fmt.Errorf("the registry has more than %d pages", maxPages)
 		}
+		seen[sum] = true
 		for i := range page.Servers {
 			if s := &page.Servers[i].State; s.UpdatedAt.After(r.at.Newest) {
 				r.at.Newest = s.UpdatedAt
@@ -151,6 +157,17 @@ func (r *run) pass(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// page reads the next page.
+func (r *run) page(ctx context.Context) (*registry.Page, int, error) {
+	limited, cancel := context.WithTimeout(ctx, r.opts.Timeout)
+	defer cancel()
+	page, unreadable, err := r.source.Mirror(limited, r.at.Since, r.at.Cursor)
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		err = fmt.Errorf("a page of the registry took longer than %v: %w", r.opts.Timeout, err)
+	}
+	return page, unreadable, err
 }
 
 // end sets the position for the next pass.

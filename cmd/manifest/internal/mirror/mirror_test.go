@@ -177,6 +177,37 @@ func TestCursorRefused(t *testing.T) {
 	require.Equal(t, all(t, origin), all(t, copied))
 }
 
+// hostile is a registry without an end: its cursors go round, or it does not respond.
+type hostile struct {
+	cursors []string
+	n       int
+}
+
+func (*hostile) Base() string { return "https://registry.example.com" }
+
+func (h *hostile) Mirror(ctx context.Context, _ time.Time, _ string) (*registry.Page, int, error) {
+	if h.n == len(h.cursors) {
+		<-ctx.Done()
+		return nil, 0, ctx.Err()
+	}
+	p := &registry.Page{}
+	p.Metadata.NextCursor = h.cursors[h.n]
+	h.n++
+	return p, 0, nil
+}
+
+// TestHostile: a pass ends with an error, for the exit code of manifest mirror, though the registry does not.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	for want, cursors := range map[string][]string{
+		"the same cursor twice": {"a", "b", "a", "b"},
+		"longer than":           {"a", "b"},
+	} {
+		_, err := mirror.Run(t.Context(), &hostile{cursors: cursors}, open(t, filepath.Join(t.TempDir(), "mirror.db")), &mirror.Options{Timeout: 100 * time.Millisecond})
+		require.ErrorContains(t, err, want)
+	}
+}
+
 // TestPublished publishes all valid documents of published/*.ndjson.gz of the corpus that ASHLAR_MANIFEST_CORPUS
 // names, mirrors them, and compares.
 func TestPublished(t *testing.T) {
