@@ -74,6 +74,9 @@ func (a *app) loads(do action) func(*cobra.Command, []string) error {
 	})
 }
 
+// maxFields is the maximum number of custom fields of a server.
+const maxFields = 10_000
+
 // load adds the custom fields of the server to the schema, if the user may read them.
 func (c *client) load() error {
 	var fields []records.Record
@@ -81,7 +84,10 @@ func (c *client) load() error {
 		switch {
 		case denied(err):
 			return nil
-		case err != nil:
+		case err == nil && len(fields) == maxFields:
+			err = fmt.Errorf("the server has more than %d custom fields", maxFields)
+		}
+		if err != nil {
 			return err
 		}
 		fields = append(fields, f)

@@ -230,22 +230,25 @@ func (c *client) rows(r *records.Resource, query url.Values, limit int, f func(r
 		return err
 	}
 	defer body.Close()
-	lines := json.NewDecoder(bufio.NewReader(body))
-	for n := 1; ; n++ {
+	lines := bufio.NewScanner(body)
+	lines.Buffer(nil, maxRow)
+	for n := 1; lines.Scan(); n++ {
 		var row map[string]json.RawMessage
-		if err := lines.Decode(&row); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return fmt.Errorf("GET /%s: the response ended early: %w", r.Name, err)
+		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
+			return fmt.Errorf("GET /%s: the response ended early, or is none of an inventory: %w", r.Name, err)
 		}
-		if err := f(row); err != nil {
+		if err := f(row); err != nil || n == limit {
 			return err
 		}
-		if n == limit {
-			return nil
-		}
 	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("GET /%s: the response ended early, or is none of an inventory: %w", r.Name, err)
+	}
+	return nil
 }
+
+// maxRow is the maximum size of a record of a response in bytes.
+const maxRow = 16 << 20
 
 // printTable prints records as a table.
 func (c *client) printTable(r *records.Resource, query url.Values, columns []string, limit int) error {

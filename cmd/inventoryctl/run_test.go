@@ -411,6 +411,31 @@ func TestDrift(t *testing.T) {
 }
 
 // TestRateLimit: a command waits for the rate limit of the server, and sends its body again.
+// TestHostile: the responses of a server that is none of an inventory are bounded. The exit code is 1, and the error
+// names the route.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Query().Get("format") == "jsonl":
+			_, _ = w.Write([]byte(`{"hostname":"`))
+			for part := bytes.Repeat([]byte("x"), 1<<20); ; {
+				if _, err := w.Write(part); err != nil {
+					return
+				}
+			}
+		case r.URL.Path == "/custom-fields":
+			_, _ = w.Write([]byte(`{"meta":{},"data":[]}`))
+		default:
+			_, _ = w.Write([]byte(`{"meta":{"next_cursor":"x"},"data":[{"hostname":"sw1"}]}`))
+		}
+	}))
+	t.Cleanup(server.Close)
+	s := &shell{t, server.URL, map[string]string{"INVENTORY_URL": server.URL, "INVENTORY_TOKEN": "x", "INVENTORYCTL_CONFIG": filepath.Join(t.TempDir(), "ctl.json")}}
+	s.fails([]string{"get", "devices"}, "GET /devices", "too long")
+	s.fails([]string{"get", "devices", "-o", "json"}, "GET /devices", "cursor twice")
+}
+
 func TestRateLimit(t *testing.T) {
 	t.Parallel()
 	s := start(t)

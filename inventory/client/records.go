@@ -86,7 +86,10 @@ func (c *Client) Pages(ctx context.Context, resource string, query url.Values) i
 					return
 				}
 			}
-			more = page.Meta.Next != ""
+			if more = page.Meta.Next != ""; more && page.Meta.Next == query.Get("cursor") {
+				yield(nil, fmt.Errorf("GET /%s: the server has sent the same cursor twice", resource))
+				return
+			}
 			query.Set("cursor", page.Meta.Next)
 		}
 	}
