@@ -331,8 +331,8 @@ func (f *follower) checkSeen() error {
 	return auth.Denied()
 }
 
-// visiblePreview returns the preview without the changes of resources that the sender may neither read
-// nor change, such as those that a deletion deletes too.
+// visiblePreview returns the preview without the changes and numbers of resources that the sender may neither
+// read nor change, such as those that a deletion deletes too.
 func (c *call) visiblePreview() *records.Preview {
 	if c.identity == nil {
 		return &c.preview
@@ -341,21 +341,10 @@ func (c *call) visiblePreview() *records.Preview {
 	if c.identity.Scopes == nil && !own {
 		return &c.preview
 	}
-	visible := map[string]bool{} // by kind
-	for _, r := range c.schema.Resources() {
-		visible[r.Kind()] = (c.identityIncludes(r, records.RouteList) || c.identityIncludes(r, records.RouteChange)) &&
+	return c.preview.Only(func(r *records.Resource) bool {
+		return (c.identityIncludes(r, records.RouteList) || c.identityIncludes(r, records.RouteChange)) &&
 			(!own || included(role, r, records.RouteList) || included(role, r, records.RouteChange))
-	}
-	p := c.preview
-	p.Changes = nil
-	for _, e := range c.preview.Changes {
-		if visible[e.ResourceType] {
-			p.Changes = append(p.Changes, e)
-		} else {
-			p.Truncated = true
-		}
-	}
-	return &p
+	})
 }
 
 // A sender may be limited to locations (REFERENCE.md, 3.7). Everything that a request reads comes from

@@ -210,6 +210,11 @@ func (p *pass) chunk(ctx context.Context, r *records.Resource, rows []*Row) ([]*
 	if err != nil {
 		return nil, err
 	}
+	if p.mayRead(r) != nil { // nor learn what exists
+		if err := p.may(r, records.RouteCreate); err != nil {
+			return nil, err
+		}
+	}
 	found, keys, wrong, err := p.in.Find(ctx, r, patches, func(id string) bool { return p.rowOf(shortKey(id)) != nil })
 	if err != nil {
 		return nil, err
@@ -333,6 +338,11 @@ func (p *pass) store(ctx context.Context, r *records.Resource, rows []*Row, patc
 	for i, row := range rows {
 		delete(patches[i], "id")
 		before, rec, check := found[i], r.New(), r.CheckNew
+		if before != nil {
+			if err := p.mayRead(r); err != nil {
+				return err
+			}
+		}
 		switch {
 		case before != nil && p.opts.New:
 			p.bad[row] = []Problem{row.problem("", "is for a record that exists, with the id "+before.Meta().ID)}
@@ -397,7 +407,9 @@ func (p *pass) write(ctx context.Context, r *records.Resource, news []records.Re
 // drain keeps the changes of a dry run.
 func (p *pass) drain() {
 	if p.preview != nil {
-		changes := p.preview.Drain()
+		changes := slices.DeleteFunc(p.preview.Drain(), func(e *records.AuditLog) bool {
+			return !slices.ContainsFunc(p.schema.Resources(), func(r *records.Resource) bool { return r.Kind() == e.ResourceType && p.mayRead(r) == nil })
+		})
 		most := min(len(changes), p.opts.MaxChanges-len(p.run.report.Changes)-len(p.changes))
 		p.changes, p.more = append(p.changes, changes[:most]...), p.more || most < len(changes)
 	}

@@ -330,6 +330,14 @@ func (m *run) may(r *records.Resource, does records.Routes) error {
 	return err
 }
 
+// mayRead checks that the caller sees the records of a resource: a change of one shows it too.
+func (m *run) mayRead(r *records.Resource) error {
+	if m.may(r, records.RouteList) == nil {
+		return nil
+	}
+	return m.may(r, records.RouteChange)
+}
+
 // Importable reports whether an import may create and change the records of a resource: it has a natural
 // key, clients may create and change it, and it has no secrets.
 func Importable(schema *records.Schema, r *records.Resource) bool {

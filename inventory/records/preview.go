@@ -48,6 +48,20 @@ func (p *Preview) add(entry *AuditLog) {
 	}
 }
 
+// Only returns the part of the preview that is about some resources.
+func (p *Preview) Only(visible func(*Resource) bool) *Preview {
+	only, kinds := &Preview{}, map[string]bool{}
+	for _, part := range p.parts {
+		if visible(part.resource) {
+			kinds[part.resource.Kind()] = true
+			only.count(part.verb, part.resource, part.field, part.n)
+		}
+	}
+	only.Changes = slices.DeleteFunc(slices.Clone(p.Changes), func(e *AuditLog) bool { return !kinds[e.ResourceType] })
+	only.Truncated = p.Truncated && int64(len(only.Changes)) < only.Created+only.Updated+only.Deleted
+	return only
+}
+
 // Drain returns the changes so far and removes them, so that there is room for more.
 func (p *Preview) Drain() []*AuditLog {
 	changes := p.Changes

@@ -96,6 +96,35 @@ func importing(t *testing.T, g *featuretest.API) {
 	limited.Send("POST", "/import?resource=vlans", "vlan_id,name,location\n7,x,Graz\n", "Content-Type", "text/csv").Want(http.StatusForbidden)
 }
 
+// TestHidden: an import tells a token nothing of resources that it may neither read nor change: whether a record has the
+// values of a row, or exists, and in a dry run what goes along. The 403 is counted as forbidden in
+// inventory_refused_requests_total, and has an entry refused in the audit log.
+func TestHidden(t *testing.T) { featuretest.OnStores(t, hidden, imports.New) }
+
+func hidden(t *testing.T, g *featuretest.API) {
+	t.Helper()
+	site := g.Create("/locations", featuretest.Location("Vienna"))
+	g.Create("/devices", object{"hostname": "sw1", "location_id": site["id"]})
+	id, _ := site["id"].(string)
+	blind := g.WithScopes("vlans:*")
+	for _, row := range []string{"{\"name\":\"Vienna\"}", "{\"name\":\"Vienna\",\"city\":\"Rome\"}", "{\"name\":\"Rome\"}", "{\"id\":\"" + id + "\"}"} {
+		for _, query := range []string{"", "&dry_run=true", "&existing=reject", "&on_error=skip"} {
+			blind.Send("POST", "/import?resource=locations"+query, row, "Content-Type", "application/jsonl").Want(http.StatusForbidden)
+		}
+	}
+	prune := "/import?resource=locations&prune=true&dry_run=true"
+	dry := featuretest.Read(t, g.WithScopes("locations:*").Send("POST", prune, "{\"name\":\"Rome\"}", "Content-Type", "application/jsonl").Want(200))
+	changes, _ := dry["changes"].([]any)
+	for _, c := range changes {
+		if c.(object)["resource_type"] != "location" {
+			t.Errorf("the dry run shows %v", c)
+		}
+	}
+	if len(changes) != 2 || dry["truncated"] != false {
+		t.Errorf("the dry run is %v", dry)
+	}
+}
+
 // TestReplace: an export with natural keys creates the same records in another inventory, prune deletes what
 // the rows lack, and existing=reject creates only.
 func TestReplace(t *testing.T) { featuretest.OnStores(t, replace, imports.New) }

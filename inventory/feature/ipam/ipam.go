@@ -134,7 +134,7 @@ func usage() feature.Operation {
 				openapi.Required("hosts", openapi.String("The number of addresses that hosts may have, in decimal digits.")),
 				openapi.Required("percent", &openapi.Schema{Type: "number", Minimum: new(0.0), Description: "Addresses of hosts; with anycast it may be over 100."}))}},
 		},
-		Resource: "prefixes", Does: records.RouteGet, Handle: serveUsage,
+		Resource: "prefixes", Does: records.RouteGet, Lists: []string{"addresses"}, Handle: serveUsage,
 	}
 }
 

@@ -16,7 +16,7 @@ func TestRights(t *testing.T) {
 	featuretest.CheckRights(t, ipam.New(), map[string]featuretest.Rights{
 		"POST /prefixes/{id}/next-address": {Who: "133+", Scope: "addresses:write"},
 		"POST /prefixes/{id}/next-prefix":  {Who: "133+", Scope: "prefixes:write"},
-		"GET /prefixes/{id}/usage":         {Who: "1+++", Scope: "prefixes:read"},
+		"GET /prefixes/{id}/usage":         {Who: "1+++", Scope: "prefixes:read addresses:read"},
 	})
 }
 

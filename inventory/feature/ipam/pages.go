@@ -38,14 +38,14 @@ func pages() site.Pages {
 				return nextPage(q, "next-prefix", "prefixes", url.Values{"prefix_length": {q.R.PostFormValue("prefix_length")}})
 			}},
 		},
-		Entries: []site.Entry{{Label: "Prefix tree", Path: "/prefixes", Icon: "prefix", Order: 30, Show: func(q *site.Request) bool { return q.MaySee("prefixes") }}},
+		Entries: []site.Entry{{Label: "Prefix tree", Path: "/prefixes", Icon: "prefix", Order: 30, Show: func(q *site.Request) bool { return q.MaySee(both...) }}},
 		Links: []site.RecordLink{{
 			Resource: "prefixes", Label: "In the tree", Icon: "prefix", Path: func(id string) string { return "/prefixes?under=" + id },
-			Show: func(q *site.Request) bool { return q.MaySee("prefixes") },
+			Show: func(q *site.Request) bool { return q.MaySee(both...) },
 		}},
 		Counts: []site.Count{{Resource: "prefixes", Order: 40}, {Resource: "addresses", Order: 50}},
 		Sections: []site.Section{
-			{On: "prefixes", ID: "prefix-usage", Title: "Usage", Template: "ipam-usage", Column: site.Side, Order: 10, Follow: both, Load: loadUsage},
+			{On: "prefixes", ID: "prefix-usage", Title: "Usage", Template: "ipam-usage", Column: site.Side, Order: 10, Follow: both, Needs: both, Load: loadUsage},
 			{On: "prefixes", ID: "prefix-prefixes", Title: "Prefixes within", Template: "section-table", Order: 10, Follow: both[:1], Load: loadWithin("prefixes", "prefix")},
 			{On: "prefixes", ID: "prefix-addresses", Title: "Addresses within", Template: "section-table", Order: 11, Follow: both[1:], Needs: both[1:], Load: loadWithin("addresses", "address")},
 			{ID: "home-prefixes", Title: "Prefixes near full", Template: "ipam-usages", Column: site.Side, Order: 10, Follow: both, Needs: both, Load: loadNearFull},
