@@ -1,11 +1,14 @@
 package demo
 
 import (
+	"errors"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // seriesPoints is the number of points of a series of metrics, in 24 hours.
@@ -64,4 +67,41 @@ func (s *site) event(h *host, kind *eventKind, at time.Time) {
 		e.AcknowledgedAt = new(at.Add(time.Duration(1+s.rng.IntN(240)) * time.Minute))
 	}
 	s.add(e, at)
+}
+
+// The history: the last changes of some devices, by people who are no users.
+const (
+	historySpan  = 6 * 24 * time.Hour
+	historyEdits = 36
+)
+
+var people = []string{"ann", "bob", "carla"}
+
+// history writes entries of the audit log for changes that led to what some devices are now.
+func (n *network) history() {
+	edits := min(historyEdits, len(n.changed))
+	for i, h := range n.changed[:edits] {
+		at := n.Now.Add(-historySpan + historySpan/time.Duration(edits+1)*time.Duration(i+1)).Truncate(time.Microsecond)
+		by := records.Caller{Name: people[n.rng.IntN(len(people))], RequestID: "demo-" + strconv.Itoa(i)}
+		edit := func(kind, id string, changes records.Changes) {
+			entry, err := records.New(n.store, nil).AuditEntry(by, "update", kind, id, changes)
+			if err != nil {
+				n.err = errors.Join(n.err, err)
+				return
+			}
+			n.add(entry, at)
+		}
+		switch i % 3 {
+		case 0:
+			before := inventory.DeviceMaintenance
+			if h.Status == before {
+				before = inventory.DeviceActive
+			}
+			edit("device", h.ID, records.Changes{"status": {Before: string(before), After: string(h.Status)}})
+		case 1:
+			edit("device", h.ID, records.Changes{"serial_number": {Before: "", After: h.SerialNumber}})
+		default:
+			edit("device", h.ID, records.Changes{"os_version": {Before: "unknown", After: h.OSVersion}, "tags": {Before: []string{}, After: h.Tags}})
+		}
+	}
 }

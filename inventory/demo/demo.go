@@ -42,7 +42,7 @@ type Options struct {
 // Counts holds numbers of records by the names of their resources.
 type Counts map[string]int
 
-// Fill writes a network and one audit entry to an empty store, in batches of 1,000 records, each in
+// Fill writes a network, some of its history and one audit entry for the whole to an empty store, in batches of 1,000 records, each in
 // a transaction of its own. When ctx ends or the store fails, the batches written before stay; the
 // counts are those of the records written, also beside an error.
 //

@@ -25,7 +25,8 @@
 // benchmarks are comparable. The ids are UUIDs of version 7 with the creation times.
 //
 // Records are written to the store in batches, not through an records.Engine, which would
-// add an audit entry for each. The whole run is one audit entry, in the last batch. Records are
+// add an audit entry for each. The whole run is one audit entry, in the last batch, and
+// those before it are the last changes of some devices. Records are
 // generated in their canonical form; a test compares them with what records.CheckNew makes
 // of them, because checking each at run time would take three times as long as generating it.
 //

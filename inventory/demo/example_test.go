@@ -24,6 +24,6 @@ func ExampleFill() {
 		fmt.Println(d.Hostname, d.IP, d.Role, d.Vendor, err)
 	}
 	// Output:
-	// map[addresses:68 audit-logs:1 cable-ends:348 cables:174 device-types:24 devices:100 events:20 front-ports:84 interfaces:353 links:136 locations:14 metrics:144 port-templates:54 prefixes:27 racks:11 rear-ports:14 tagged-vlans:39 terminations:2 vlans:18 vrfs:3] <nil>
+	// map[addresses:68 audit-logs:37 cable-ends:348 cables:174 device-types:24 devices:100 events:20 front-ports:84 interfaces:353 links:136 locations:14 metrics:144 port-templates:54 prefixes:27 racks:11 rear-ports:14 tagged-vlans:39 terminations:2 vlans:18 vrfs:3] <nil>
 	// ber1-acc-01 172.16.0.10 access-switch Cisco <nil>
 }

@@ -39,6 +39,8 @@ type network struct {
 	rings  map[string][][]*host // the routers of the sites of each region; "" has the first of each region
 	blocks int                  // of management addresses
 	wan    int                  // the number of circuits
+
+	changed []*host // with entries of the audit log
 }
 
 // build writes the network.
@@ -74,6 +76,7 @@ func build(w *writer) error {
 			}
 		}
 	}
+	n.history()
 	return n.err
 }
 
@@ -151,6 +154,11 @@ func (n *network) site(index, size int) {
 	n.rings[city.Region] = append(n.rings[city.Region], routers)
 	s.metrics()
 	s.events()
+	for _, h := range s.hosts {
+		if h.kind != panel && len(s.changed) < historyEdits {
+			s.changed = append(s.changed, h)
+		}
+	}
 	s.hosts = nil // the memory of a site is free again, except that of its routers
 }
 

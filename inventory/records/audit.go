@@ -40,7 +40,7 @@ func builtIn() []Part {
 	return []Part{
 		Define[AuditLog](Definition{
 			Name: auditLogs, Label: "Audit log", Description: "Who changed what.", Unaudited: true, Prunable: true, Order: []string{"id:desc"}, Routes: RoutesRead,
-			Show:   Show{"Administration", 620, false, "history", []string{"created_at", "actor", "action", "resource_type", "resource_id", "ip_address", "cause"}},
+			Show:   Show{"Administration", 620, true, "history", []string{"created_at", "actor", "action", "resource_type", "resource_id", "ip_address", "cause"}},
 			Access: Access{Read: Permission{Roles: []string{"admin"}}},
 		}),
 		Define[IdempotencyRecord](Definition{Name: "receipts", Label: "Idempotency record", Internal: true, Unaudited: true}),

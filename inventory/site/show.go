@@ -91,11 +91,15 @@ func humanize(name string) string {
 
 // Plural returns the name of the records of a resource in a sentence: "devices", "VLANs".
 func Plural(r *records.Resource) string {
-	all := humanize(r.Name)
-	if len(all) > 1 && all[1:2] == strings.ToUpper(all[1:2]) {
-		return all
+	return Lower(humanize(r.Name))
+}
+
+// Lower returns a label as it is within a sentence: "device type", "VLANs".
+func Lower(label string) string {
+	if len(label) > 1 && label[1:2] == strings.ToUpper(label[1:2]) {
+		return label
 	}
-	return strings.ToLower(all[:1]) + all[1:]
+	return strings.ToLower(label[:1]) + label[1:]
 }
 
 // Title returns the name of the records of a resource as a title: "Devices".

@@ -183,3 +183,27 @@ func TestConsoleDetailViewer(t *testing.T) {
 	page.Goto(s.url + "/console/r/devices/018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f")
 	require.Contains(t, page.Text("main"), "Device not found")
 }
+
+// TestWhoChangedWhat: two clicks say in sentences who changed what on a day, those of one request in one row.
+func TestWhoChangedWhat(t *testing.T) {
+	t.Parallel()
+	s := startConsole(t, 100)
+	device := s.first("/devices?sortby=hostname:asc")
+	s.api("PATCH", fmt.Sprint("/devices/", device["id"]), map[string]any{"status": "maintenance", "notes": nasty, "role": "core"}, nil)
+	var rooms []map[string]any
+	for i := range 60 {
+		rooms = append(rooms, map[string]any{"name": fmt.Sprint("Room ", i)})
+	}
+	s.api("POST", "/locations", rooms, nil)
+	page := s.open("admin", "/", nil)
+	page.Click(`nav a[href$="/activity"]`)
+	page.AwaitText("main", "created 60 locations")
+	s.looks(page, "activity")
+	page.Click(`.tabs a[href*="day=yesterday"]`)
+	page.AwaitText("main", "changed")
+	text := visible(page, "main")
+	require.NotContains(t, text, "Room")
+	require.Contains(t, text, "of device "+strings.Split(fmt.Sprint(device["hostname"]), "-")[0])
+	s.looks(page, "activity-yesterday")
+	page.Silent()
+}

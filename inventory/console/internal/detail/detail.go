@@ -16,5 +16,6 @@ func Pages() site.Pages {
 		{Pattern: "GET /{$}", Handle: showHome},
 		{Pattern: "GET /r/{resource}/{id}", Handle: showRecord},
 		{Pattern: "GET /r/{resource}/{id}/history", Handle: showHistory},
-	}}
+		{Pattern: "GET " + activityPath, Handle: showActivity},
+	}, Entries: []site.Entry{activityEntry()}}
 }

@@ -1,6 +1,7 @@
 package detail
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
 	"strconv"
@@ -77,7 +78,11 @@ func entryOf(q *site.Request, r *records.Resource, rec site.Record, labels map[s
 	changed := changesOf(rec)
 	e.Changes = site.Diffs(r, changed, func(f *records.Field, value any) string { return changedText(value, f, labels) })
 	if r != nil && e.Record == "" && site.LabelField(r) != nil {
-		e.Record = site.Clip(site.Text(changed[site.LabelField(r).Name].Before), 60) // of a deleted record
+		named := changed[site.LabelField(r).Name] // of a record that has been deleted, by this entry or later
+		e.Record = site.Clip(cmp.Or(site.Text(named.Before), site.Text(named.After)), 60)
+	}
+	if request, ok := changed["request"]; ok { // that read, or was refused: its record is who sent it
+		e.Kind, e.Record, e.Target = strings.TrimPrefix(site.Clip(site.Text(request.After), 100), "GET "), "", ""
 	}
 	return e
 }
@@ -85,8 +90,8 @@ func entryOf(q *site.Request, r *records.Resource, rec site.Record, labels map[s
 // changedText returns a changed value for people.
 func changedText(value any, f *records.Field, labels map[string]string) string {
 	text := site.Text(value)
-	if f.Ref != nil && labels[text] != "" {
-		return labels[text]
+	if f.Ref != nil && text != "" {
+		return cmp.Or(labels[text], "one that is gone, or that you may not see")
 	}
 	if v, ok := value.(map[string]any); ok {
 		if encoded, err := json.MarshalIndent(v, "", " "); err == nil {
@@ -105,13 +110,18 @@ func (e entry) Brief() string {
 	var names []string
 	changes := e.Changes
 	for _, c := range changes[:min(len(changes), most)] {
-		names = append(names, strings.ToLower(c.Field[:1])+c.Field[1:])
+		names = append(names, site.Lower(c.Field))
 	}
-	text := strings.Join(names, ", ")
 	if n := len(changes) - most; n > 0 {
-		text += " and " + strconv.Itoa(n) + " more"
+		names = append(names, strconv.Itoa(n)+" more")
 	}
-	return text
+	if last := len(names) - 1; last > 0 {
+		names[last] = "and " + names[last]
+	}
+	if len(names) == 2 {
+		return names[0] + " " + names[1]
+	}
+	return strings.Join(names, ", ")
 }
 
 // historyQuery selects the entries about a record.

@@ -59,7 +59,7 @@ func showHome(q *site.Request) error {
 // loadNewest lists the newest changes of records.
 func loadNewest(p *site.Part) error {
 	query := url.Values{"action__in": {"create,update,delete"}}
-	p.Act("All", p.ListURL(p.AuditLog())+"?"+query.Encode(), "")
+	p.Act("All", p.UI.URL(activityPath), "")
 	entries, _, err := readEntries(p.Request, query, homeRows)
 	if len(entries) > 0 {
 		p.Data = entries
