@@ -144,7 +144,10 @@ var repeatable = []string{"sortby", "tags", "resource", "column"}
 
 // pages returns the pages of all packages.
 func (c *Console) pages() []site.Pages {
-	own := site.Pages{Files: files, Routes: []site.Route{{Pattern: "GET " + linkPath, Handle: c.followLink, Public: true}}}
+	own := site.Pages{Files: files, Routes: []site.Route{
+		{Pattern: "GET " + linkPath, Handle: c.followLink, Public: true},
+		{Pattern: "GET /", Handle: func(*site.Request) error { return httpx.Errorf(http.StatusNotFound, "There is no such page") }},
+	}}
 	all := []site.Pages{own, lists.Pages(), detail.Pages(), change.Pages()}
 	for _, f := range c.features {
 		all = append(all, f.Pages)

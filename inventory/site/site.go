@@ -196,6 +196,8 @@ func (q *Request) answer(err error) error {
 		return nil
 	case errors.Is(err, errSignIn), errors.As(err, &fault) && fault.Status == http.StatusUnauthorized && q.SignIn != "":
 		return q.toSignIn()
+	case q.Sender != nil && q.R.Method == http.MethodGet && !ui.IsPart(q.R) && missing[statusOf(err)] != "":
+		return q.showMissing(err)
 	case errors.As(err, &fault):
 		e := &httpx.Error{Status: fault.Status, Message: fault.Message, Fields: fault.Fields, Header: http.Header{}}
 		if fault.RetryAfter != "" {
@@ -204,6 +206,33 @@ func (q *Request) answer(err error) error {
 		return e
 	}
 	return err
+}
+
+// missing has the titles of pages that are not there for the sender, by the status.
+var missing = map[int]string{http.StatusForbidden: "You may not see this", http.StatusNotFound: "There is nothing here", http.StatusGone: "There is nothing here"}
+
+// statusOf returns the status of the response to an error.
+func statusOf(err error) int {
+	if fault, ok := AsFault(err); ok {
+		return fault.Status
+	}
+	if e, ok := errors.AsType[*httpx.Error](err); ok {
+		return e.Status
+	}
+	return http.StatusInternalServerError
+}
+
+// showMissing is the page in place of one that is not there for the sender, with the navigation and the way to the list.
+func (q *Request) showMissing(err error) error {
+	data := struct {
+		Text string
+		List *Link
+	}{Text: err.Error()}
+	if r, ok := q.Schema.Named(q.R.PathValue("resource")); ok && !r.Internal && q.May(r.Name, records.RouteList) {
+		data.List = &Link{Label: "All " + Plural(r), URL: q.ListURL(r.Name)}
+	}
+	status := statusOf(err)
+	return q.PageStatus(status, "missing.html", missing[status], data)
 }
 
 // toSignIn leads to the page to sign in, and from there back.

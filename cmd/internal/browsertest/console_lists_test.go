@@ -104,6 +104,13 @@ func TestConsoleListsLive(t *testing.T) {
 	page.Type("#palette-input", kb.Backspace+kb.Backspace+kb.Backspace+hostname)
 	page.AwaitText(`#palette-results [aria-selected="true"]`, hostname)
 	page.Keep("lists-palette")
+	page.Press(kb.Escape)
+	var open bool
+	page.Eval(`document.querySelector("#palette").open`, &open)
+	require.False(t, open, "one Escape closes the palette, whatever its field has")
+	page.Press("k", chromedp.KeyModifiers(chromedp.ModifierCtrl))
+	page.Type("#palette-input", hostname)
+	page.AwaitText(`#palette-results [aria-selected="true"]`, hostname)
 	page.Accessible()
 	page.Silent()
 	page.Press(kb.Enter)

@@ -176,7 +176,11 @@ func (v *visitor) checkResources() {
 		lists := v.try("GET", "/"+r.Name+"?limit=1", "") == http.StatusOK
 		list := v.get("/console/r/" + r.Name)
 		assert.Equal(v.t, lists, list.status == http.StatusOK, "%s: list of %s", v.name, r.Name)
-		assert.Equal(v.t, lists, offers("/console/r/*", "href")(home, r.Name), "%s: navigation to %s", v.name, r.Name)
+		led := offers("/console/r/*", "href")(home, r.Name)
+		if r.Name == "audit-logs" { // its entries are sentences, on a page of their own
+			led = offers("/console/*", "href")(home, "activity")
+		}
+		assert.Equal(v.t, lists, led, "%s: navigation to %s", v.name, r.Name)
 		if !lists {
 			continue
 		}

@@ -81,6 +81,7 @@
       const all = $$("[role=option]", results), at = all.findIndex((a) => a.getAttribute("aria-selected") === "true");
       if (e.key === "ArrowDown") { e.preventDefault(); choose(Math.min(all.length - 1, at + 1)); }
       if (e.key === "ArrowUp") { e.preventDefault(); choose(Math.max(0, at - 1)); }
+      if (e.key === "Escape") { e.preventDefault(); palette.close(); } // else the first one empties the field
       if (e.key === "Enter" && all[at]) { e.preventDefault(); all[at].click(); }
     });
     palette.addEventListener("click", (e) => { if (e.target === palette) palette.close(); });

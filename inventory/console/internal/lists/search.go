@@ -96,12 +96,18 @@ func palette(q *site.Request, text string) error {
 		return q.Part("search.html", "lists-palette", data)
 	}
 	if len(text) <= maxText {
-		all, err := find(q, text, maxPalette)
+		rest, does := doingOf(text)
+		all, err := findIn(q, rest)
 		if _, ok := site.AsFault(err); err != nil && !ok {
 			return err
 		}
 		if data.Hits, err = hits(q, all.Data); err != nil {
 			return err
+		}
+		for i, h := range data.Hits {
+			if does.path != "" && q.May(h.Resource.Name, does.needs) {
+				data.Hits[i].Label, data.Hits[i].URL = does.label+" "+h.Label, h.URL+does.path
+			}
 		}
 		data.Exact = len(data.Hits) > 0 && all.Data[0].Match == "exact"
 		if len(data.Hits) > 0 {
@@ -109,6 +115,51 @@ func palette(q *site.Request, text string) error {
 		}
 	}
 	return q.Part("search.html", "lists-palette", data)
+}
+
+// doing is what a word behind a name does with the record in the palette: "ams1-acc-01 edit".
+type doing struct {
+	label, path string
+	needs       records.Routes
+}
+
+var doings = map[string]doing{
+	"edit": {"Edit", "/edit", records.RouteChange}, "delete": {"Delete", "/delete", records.RouteDelete}, "history": {"History of", "/history", records.RouteGet},
+}
+
+// doingOf returns a text without a word that does something.
+func doingOf(text string) (rest string, does doing) {
+	if i := strings.LastIndexByte(text, ' '); i > 0 {
+		if does, ok := doings[strings.ToLower(text[i+1:])]; ok {
+			return strings.TrimSpace(text[:i]), does
+		}
+	}
+	return text, doing{}
+}
+
+// findIn finds a text among all records, or, behind the name of a resource, among its records: "vlan 30".
+func findIn(q *site.Request, text string) (all found, err error) {
+	word, rest, _ := strings.Cut(text, " ")
+	rest = strings.TrimSpace(rest)
+	i := slices.IndexFunc(q.Schema.Resources(), func(r *records.Resource) bool {
+		return !r.Internal && q.May(r.Name, records.RouteList) && (strings.EqualFold(word, r.Noun()) || strings.EqualFold(word, r.Name))
+	})
+	if rest == "" || i < 0 {
+		return find(q, text, maxPalette)
+	}
+	r := q.Schema.Resources()[i]
+	query := url.Values{"q": {rest}}
+	for _, f := range r.Fields() {
+		if _, err := strconv.ParseInt(rest, 10, 64); err == nil && f.Kind == records.Int && f.Index && f.Ref == nil { // such as the number of a VLAN
+			query = url.Values{f.Name: {rest}}
+			break
+		}
+	}
+	page, err := q.Some(r.Name, maxPalette, query)
+	for _, rec := range page.Data {
+		all.Data = append(all.Data, result{Resource: r.Name, ID: rec.ID(), Record: rec})
+	}
+	return all, err
 }
 
 // hits returns results as they are shown, in their order.
