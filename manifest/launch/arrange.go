@@ -20,10 +20,8 @@ type arrangement struct {
 func (c *commandBuilder) findPackage(list []element) arrangement {
 	var out arrangement
 	var operands, server []element
-	// Next to an option that only the server knows, one that happens to be known means that of the server too.
-	forServer := slices.ContainsFunc(list, func(e element) bool { return e.server })
 	for _, e := range list {
-		if e.server || forServer && e.names != nil && e.effect == effectUnsure {
+		if e.server {
 			server = append(server, e)
 		} else if e.names == nil {
 			operands = append(operands, e)

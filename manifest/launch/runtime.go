@@ -57,7 +57,7 @@ type element struct {
 	pointer string
 	guess   bool // npx takes the next word for the value of the option, unless that is --
 	unknown bool // an option that may have a value in the next word
-	server  bool // an option that only the server can know
+	server  bool // an option that only the server can mean
 }
 
 // words returns the words of the runtimeArguments.
@@ -129,6 +129,10 @@ func (c *commandBuilder) option(words []word) (element, int) {
 	if len(words) > 1 {
 		next = &words[1]
 	}
+	if o.effect == effectOther {
+		e.server = true
+		c.doubt(w.pointer, forServer, "%s is an option of other commands than %s: it follows the package as an argument", jsonpos.Quote(last), c.program())
+	}
 	switch {
 	case !known:
 		n := c.unknown(&e, last, attached, next)
@@ -190,11 +194,13 @@ func (c *commandBuilder) flag(e element, name string, attached bool, next *word)
 	return e, n
 }
 
+// forServer is what to do about an option of the server among those of the launcher.
+const forServer = "write it among the packageArguments if the server takes it"
+
 // unknown reports an option that the syntax does not have. It is a fault if the launcher
 // may take another word than the package for the package because of it.
 func (c *commandBuilder) unknown(e *element, name string, attached bool, next *word) (used int) {
 	s := c.launcher.syntax
-	const suggestion = "write it among the packageArguments if the server takes it"
 	used = 1
 	if !attached && next != nil && next.bound {
 		used = 2
@@ -203,17 +209,17 @@ func (c *commandBuilder) unknown(e *element, name string, attached bool, next *w
 		c.manifestFault(e.pointer, "write "+full, "%s may take %s for %s", c.program(), jsonpos.Quote(name), full)
 		return used
 	}
-	if !s.strict && !s.single && !c.launcher.Container && strings.HasPrefix(name, "--") && !attached {
+	if !s.strict && !s.single && !c.launcher.Container && strings.HasPrefix(name, "--") {
 		e.server = true
-		c.doubt(e.pointer, suggestion, "%s is not an option of %s: it follows the package as an argument", jsonpos.Quote(name), c.program())
+		c.doubt(e.pointer, forServer, "%s is not an option of %s: it follows the package as an argument", jsonpos.Quote(name), c.program())
 		return used
 	}
 	if s.strict || !attached && (next == nil || next.bound || !isOption(next.string) || next.string == "--" || s.dashValues) {
-		c.manifestFault(e.pointer, suggestion, "%s is not a known option of %s, and the next word may be taken for its value or for the package", jsonpos.Quote(name), c.program())
+		c.manifestFault(e.pointer, forServer, "%s is not a known option of %s, and the next word may be taken for its value or for the package", jsonpos.Quote(name), c.program())
 		return used
 	}
 	e.unknown = !attached
-	c.doubt(e.pointer, suggestion, "%s is not a known option of %s", jsonpos.Quote(name), c.program())
+	c.doubt(e.pointer, forServer, "%s is not a known option of %s", jsonpos.Quote(name), c.program())
 	return 1
 }
 

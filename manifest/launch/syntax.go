@@ -42,6 +42,7 @@ type effect byte
 const (
 	effectNone      effect = 0
 	effectUnsure    effect = '?' // not known to be harmless
+	effectOther     effect = '<' // none when packages are run: it means an option of the server
 	effectDanger    effect = '!' // see syntax.danger
 	effectSource    effect = '@' // names the package, and a command of it follows as the operand
 	effectMaybe     effect = '*' // the same if it names this package, else names a further one
@@ -56,7 +57,7 @@ const (
 	effectPort      effect = '~' // publishes a port
 )
 
-const allEffects = "?!@*+#%$&|/^~"
+const allEffects = "?<!@*+#%$&|/^~"
 
 // option is one option of a program.
 type option struct {
