@@ -37,7 +37,7 @@ var layers = []struct {
 	}},
 	{"over those", []string{
 		"ratelimit/stats/*", "ratelimit/xds", "ratelimit/httplimit", "ratelimit/grpclimit",
-		"manifest/client", "inventory/auth/*", "inventory/accounts", "inventory/client", "inventory/site", "inventory/sqlstore/*", "inventory/sqlstore/internal/*", "bookcatalog/sqlstore/*",
+		"inventory/auth/*", "inventory/accounts", "inventory/client", "inventory/site", "inventory/sqlstore/*", "inventory/sqlstore/internal/*", "bookcatalog/sqlstore/*",
 		"manifest/registry/*",
 	}},
 	{"what a feature is", []string{"inventory/feature"}},
@@ -94,8 +94,8 @@ var clients = map[string][]string{
 	"golang.org/x/sync":                         {"inventory/records", "inventory/httpapi", "ratelimit/store/redisstore", "ratelimit/server", "inventory/server"},
 	"golang.org/x/mod":                          {"manifest/registry"},
 	"golang.org/x/net":                          {"internal/tracing", "ratelimit/server"},
-	"github.com/tailscale/hujson":               {"manifest/client"},
-	"github.com/pelletier/go-toml/v2":           {"manifest/client", "cmd/manifest/internal/publish"},
+	"github.com/tailscale/hujson":               {"cmd/manifest/internal/client"},
+	"github.com/pelletier/go-toml/v2":           {"cmd/manifest/internal/client", "cmd/manifest/internal/publish"},
 	"github.com/wneessen/go-mail":               {"inventory/internal/mail"},
 	"github.com/stretchr/testify":               {"*test"},
 }

@@ -107,8 +107,6 @@
 //   - [github.com/ashlar-go/ashlar/manifest]: reads, validates and migrates server.json.
 //     Standard library only.
 //   - [github.com/ashlar-go/ashlar/manifest/launch]: from a package to a command line.
-//   - [github.com/ashlar-go/ashlar/manifest/client]: writes servers into the configurations of
-//     the programs that use them.
 //   - [github.com/ashlar-go/ashlar/manifest/registry]: the API of the MCP registry as an http.Handler, the
 //     Store interface, a store in memory.
 //   - [github.com/ashlar-go/ashlar/manifest/registry/sqlite]: a registry in a file.

@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
+	"github.com/ashlar-go/ashlar/cmd/manifest/internal/client"
 	"github.com/ashlar-go/ashlar/manifest"
-	"github.com/ashlar-go/ashlar/manifest/client"
 )
 
 // clientCall is a call of client with its flags.
@@ -23,7 +23,7 @@ type clientCall struct {
 	*resolveCall
 	program            *client.Program
 	name, file, remove string
-	user, dryRun       bool
+	user, dryRun, mend bool
 	ask                []string
 }
 
@@ -42,6 +42,7 @@ func defineClient(c *call) runner {
 	f.StringVar(&q.file, "file", "", "the configuration `file` (default: that of the program in this directory)")
 	f.BoolVar(&q.user, "user", false, "change the configuration of the user instead of that in this directory")
 	f.BoolVar(&q.dryRun, "dry-run", false, "show the change and write nothing")
+	f.BoolVar(&q.mend, "mend", false, "remove from the file what the program does not read, such as comments")
 	f.StringVar(&q.remove, "remove", "", "remove the server of a `name` instead of adding one")
 	f.Func("ask", "refer to an optional `input` too, as to a required secret; may be repeated", func(key string) error {
 		q.ask = append(q.ask, key)
@@ -122,7 +123,14 @@ func (q *clientCall) change(edit func([]byte) ([]byte, error)) error {
 	if err != nil && !fresh {
 		return unreadable(err)
 	}
-	after, err := edit(before)
+	text := before
+	if mended, wrong := q.program.Mend(before); wrong != nil && q.mend {
+		text = mended
+	} else if wrong != nil {
+		fmt.Fprintf(q.Stderr, "%s:%d:%d: warning: %s does not read this file: it has %s (-mend removes all)\n",
+			cli.Printable(q.file), wrong.Line, wrong.Column, q.program.Title, wrong.What)
+	}
+	after, err := edit(text)
 	if err != nil {
 		return fmt.Errorf("%s: %w", cli.Printable(q.file), err)
 	}

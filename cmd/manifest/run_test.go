@@ -218,6 +218,17 @@ func TestClient(t *testing.T) {
 		require.NoError(t, err)
 		assert.NotContains(t, string(left), "weather")
 	}
+	require.NoError(t, os.WriteFile(".mcp.json", []byte("{\n  // mine\n  \"mcpServers\": {}\n}\n"), 0o600))
+	add := []string{"client", "-for", "claude", "-set", "city=Rome", "local.json"}
+	code, _, errs := execute(t, "", add...)
+	require.Zero(t, code, errs)
+	require.Contains(t, errs, ".mcp.json:2:3: warning: ")
+	code, out, errs := execute(t, "", append(add, "-mend")...)
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "-  // mine")
+	mended, err := os.ReadFile(".mcp.json")
+	require.NoError(t, err)
+	require.True(t, json.Valid(mended), "%s", mended)
 }
 
 // TestDiffRisk has an exit code for the gravest change.

@@ -5,6 +5,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
+	"unicode/utf8"
+
+	"github.com/tailscale/hujson"
 )
 
 // Limits of a configuration file.
@@ -78,6 +82,60 @@ func (p *Program) Remove(file []byte, name string) ([]byte, error) {
 		return f.removeJSON(p, name)
 	})
 }
+
+// Unreadable is what a program does not read in its file, at the first place.
+type Unreadable struct {
+	Line, Column int // from 1, columns in characters
+	What         string
+}
+
+// Mend returns a file without what the program does not read in JSON (comments, commas before a closing bracket, a byte order
+// mark), and where that begins, nil if there is none.
+func (p *Program) Mend(file []byte) ([]byte, *Unreadable) {
+	body, marked := bytes.CutPrefix(file, byteOrderMark)
+	blank, err := hujson.Standardize(bytes.Clone(body)) // spaces in place of comments and commas
+	if p.Format != JSON || depth(body) > maxDepth || err != nil {
+		return file, nil // Add reports what is wrong
+	}
+	var found *Unreadable
+	refused := func(kind syntax, at int, what string) bool {
+		if p.refuses&kind != 0 && found == nil {
+			line := body[bytes.LastIndexByte(body[:at], '\n')+1 : at]
+			found = &Unreadable{bytes.Count(body[:at], []byte("\n")) + 1, utf8.RuneCount(line) + 1, what}
+		}
+		return p.refuses&kind != 0
+	}
+	mended := bytes.Clone(body)
+	if marked && !refused(mark, 0, "a byte order mark") {
+		mended = bytes.Clone(file)
+	}
+	shift := len(mended) - len(body)
+	for at, end := 0, 0; at < len(body); at = max(at+1, end) {
+		if body[at] == blank[at] {
+			continue
+		}
+		kind, what := commas, "a comma before a closing bracket"
+		if end = at + 1; body[at] == '/' {
+			kind, what = comments, "a comment"
+			end = at + len(comment.Find(body[at:]))
+		}
+		if refused(kind, at, what) {
+			for i := at; i < end; i++ {
+				if body[i] != '\n' && body[i] != '\r' {
+					mended[i+shift] = 0 // which JSON has nowhere
+				}
+			}
+		}
+	}
+	mended = removedLine.ReplaceAll(mended, nil)
+	return removed.ReplaceAll(mended, []byte("$1")), found
+}
+
+var (
+	comment     = regexp.MustCompile(`^(//[^\n]*|(?s:/\*.*?\*/))`)
+	removedLine = regexp.MustCompile(`(?m)^[ \t]*\x00[ \t\x00]*\r?\n`)
+	removed     = regexp.MustCompile(`(?m)[ \t]*\x00[ \t\x00]*(\r?$)|\x00`)
+)
 
 // text is a file that is edited.
 type text struct {

@@ -1,13 +1,14 @@
 package client_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/cmd/manifest/internal/client"
 	"github.com/ashlar-go/ashlar/manifest"
-	"github.com/ashlar-go/ashlar/manifest/client"
 )
 
 func program(t testing.TB, id string) *client.Program {
@@ -102,6 +103,69 @@ func TestFiles(t *testing.T) {
 }
 
 // Files that cannot be changed line by line are refused, and stay as they are.
+// TestProgramsDiffer: programs that differ in their paths alone share a row of the table.
+func TestProgramsDiffer(t *testing.T) {
+	t.Parallel()
+	secret := true
+	link := "Bearer {token}"
+	remote := &manifest.Remote{Type: manifest.StreamableHTTP, URL: "https://example.com/", Headers: []manifest.KeyValueInput{{Name: "X-Key", Input: manifest.Input{IsSecret: &secret, IsRequired: &secret}}, {Name: "Authorization", Input: manifest.Input{Value: &link, IsSecret: &secret}}}}
+	pack := &manifest.Package{RegistryType: "npm", Identifier: "x", Transport: manifest.Transport{Type: manifest.Stdio}, EnvironmentVariables: []manifest.KeyValueInput{{Name: "KEY", Input: manifest.Input{IsSecret: &secret, IsRequired: &secret}}}}
+	seen := map[string]string{}
+	for _, p := range client.Programs() {
+		require.NotEmpty(t, p.Checked, p.ID)
+		form := ""
+		for _, s := range []*client.Server{{Name: "x", Package: pack}, {Name: "x", Remote: remote}} {
+			entry, err := p.Entry(s)
+			if err == nil {
+				file, _ := p.Add(nil, entry)
+				form += string(file)
+			}
+			_, wrong := p.Mend([]byte("{} // x"))
+			form += fmt.Sprint(err != nil, wrong)
+		}
+		require.Empty(t, seen[form], "%s: the file of %s", p.ID, form)
+		seen[form] = p.ID
+	}
+}
+
+// TestMend: what a program does not read has a position, and goes. What it reads stays.
+func TestMend(t *testing.T) {
+	t.Parallel()
+	const all = "\ufeff{ // mine\r\n  /* two\r\n  lines */\r\n  \"a//b\": [1, /* é */ 2,],\r\n  \"b\": \"/*,}\"\r\n}\r\n"
+	for id, want := range map[string]struct {
+		line, column int
+		mended       string
+	}{
+		"vscode": {0, 0, all},
+		"codex":  {0, 0, all},
+		"gemini": {1, 1, "{ // mine\r\n  /* two\r\n  lines */\r\n  \"a//b\": [1, /* é */ 2],\r\n  \"b\": \"/*,}\"\r\n}\r\n"},
+		"claude": {1, 3, "\ufeff{\r\n  \"a//b\": [1,  2],\r\n  \"b\": \"/*,}\"\r\n}\r\n"},
+	} {
+		program, err := client.Find(id)
+		require.NoError(t, err)
+		mended, wrong := program.Mend([]byte(all))
+		require.Equal(t, want.mended, string(mended), id)
+		require.Equal(t, want.line > 0, wrong != nil, id)
+		if wrong != nil {
+			require.Equal(t, []int{want.line, want.column}, []int{wrong.Line, wrong.Column}, id)
+		}
+		if id != "codex" {
+			_, again := program.Mend(mended)
+			require.Nil(t, again, id)
+		}
+	}
+	program, err := client.Find("claude")
+	require.NoError(t, err)
+	mended, wrong := program.Mend([]byte("{\"é\": [1,\n]}"))
+	require.Equal(t, "{\"é\": [1\n]}", string(mended))
+	require.Equal(t, 9, wrong.Column, "columns are characters")
+	for _, other := range []string{"", "{", "// no value", "{} /* open"} {
+		mended, wrong = program.Mend([]byte(other))
+		require.Nil(t, wrong)
+		require.Equal(t, other, string(mended))
+	}
+}
+
 func TestRefusedFiles(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ program, file, message string }{

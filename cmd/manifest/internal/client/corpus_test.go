@@ -18,8 +18,8 @@ import (
 	"github.com/tailscale/hujson"
 	"gopkg.in/yaml.v3"
 
+	"github.com/ashlar-go/ashlar/cmd/manifest/internal/client"
 	"github.com/ashlar-go/ashlar/manifest"
-	"github.com/ashlar-go/ashlar/manifest/client"
 	"github.com/ashlar-go/ashlar/manifest/launch"
 )
 
@@ -31,7 +31,7 @@ func servers(t *testing.T) []*manifest.Server {
 		texts = published(t, filepath.Join(dir, "published", "even.ndjson.gz"))
 	} else {
 		t.Log("ASHLAR_MANIFEST_CORPUS is not set: without published manifests")
-		files, err := filepath.Glob("../testdata/corpus/valid/*.json")
+		files, err := filepath.Glob("../../../../manifest/testdata/corpus/valid/*.json")
 		require.NoError(t, err)
 		for _, file := range files {
 			text, err := os.ReadFile(file)

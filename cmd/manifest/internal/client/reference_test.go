@@ -8,20 +8,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/cmd/manifest/internal/client"
 	"github.com/ashlar-go/ashlar/manifest"
-	"github.com/ashlar-go/ashlar/manifest/client"
 )
 
 // The table of REFERENCE.md, 11, lists the programs with their files and transports.
 func TestReference(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../REFERENCE.md")
+	text, err := os.ReadFile("../../../../manifest/REFERENCE.md")
 	require.NoError(t, err)
 	_, table, found := strings.Cut(string(text), "## 11 ")
 	require.True(t, found)
 	var rows [][]string
 	for line := range strings.Lines(table) {
-		if cells := strings.Split(strings.TrimSpace(line), " | "); len(cells) == 6 && strings.HasPrefix(cells[1], "`") {
+		if cells := strings.Split(strings.TrimSpace(line), " | "); len(cells) == 7 && strings.HasPrefix(cells[1], "`") {
 			rows = append(rows, cells)
 		}
 	}
@@ -41,7 +41,7 @@ func TestReference(t *testing.T) {
 		if transports != nil {
 			remotes = strings.Join(transports, ", ")
 		}
-		want := []string{"| " + p.Title, "`" + p.ID + "`", project, "`" + p.File("linux", "~", "") + "`", remotes + " |"}
+		want := []string{"| " + p.Title, "`" + p.ID + "`", project, "`" + p.File("linux", "~", "") + "`", remotes, p.Checked + " |"}
 		require.Equal(t, want, slices.Delete(slices.Clone(rows[i]), 4, 5))
 	}
 }

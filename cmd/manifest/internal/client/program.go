@@ -31,7 +31,11 @@ type Program struct {
 	// User is the path of the file of a user by operating system as in runtime.GOOS, "" for any
 	// other. A path begins with ~ (home) or %APPDATA%.
 	User map[string]string
+	// Checked is the version that the row of the table was compared with: that of a program that was run, or the date of the
+	// documentation of one that was not.
+	Checked string
 
+	refuses    syntax                            // what of JSON with comments the program does not read
 	key        string                            // of the object with the servers
 	links      map[manifest.TransportType]string // the key of the url by transport; others are not supported
 	types      map[manifest.TransportType]string // the value of the key "type", if the program has one
@@ -48,6 +52,15 @@ type Program struct {
 	constants  []member                          // what every entry has
 	namedEntry bool                              // an entry repeats its name
 }
+
+// syntax is a set of things that RFC 8259 does not allow in JSON.
+type syntax uint8
+
+const (
+	comments syntax = 1 << iota
+	commas          // before a closing bracket
+	mark            // a byte order mark
+)
 
 // dollar matches what most programs replace: ${NAME}, ${NAME:-default}, ${env:NAME}, ${input:ID}.
 var dollar = regexp.MustCompile(`\$\{[^}]*\}`)
@@ -70,16 +83,18 @@ func streamable(key string) map[manifest.TransportType]string {
 
 var httpTypes = map[manifest.TransportType]string{manifest.StreamableHTTP: "http", manifest.SSE: "sse"}
 
-// Programs returns the programs in the order of their ids. The keys are those of each program's
-// own documentation, late in 2026.
+const documented = "documentation, 2026-11"
+
+// Programs returns the programs in the order of their ids. A program that differs from another one in its path alone belongs
+// into the row of that one.
 func Programs() []*Program {
 	return []*Program{
 		{
-			ID: "claude", Title: "Claude Code", Format: JSON, Project: ".mcp.json", User: map[string]string{"": "~/.claude.json"},
+			ID: "claude", Title: "Claude Code", Format: JSON, Checked: "2.1.197", refuses: comments | commas, Project: ".mcp.json", User: map[string]string{"": "~/.claude.json"},
 			key: "mcpServers", links: both("url"), types: httpTypes, reference: braces, expands: dollar, inherits: true,
 		},
 		{
-			ID: "claude-desktop", Title: "Claude Desktop", Format: JSON,
+			ID: "claude-desktop", Title: "Claude Desktop", Format: JSON, Checked: documented, refuses: comments | commas,
 			User: map[string]string{
 				"darwin": "~/Library/Application Support/Claude/claude_desktop_config.json", "windows": "%APPDATA%/Claude/claude_desktop_config.json",
 				"": "~/.config/Claude/claude_desktop_config.json",
@@ -87,30 +102,30 @@ func Programs() []*Program {
 			key: "mcpServers",
 		},
 		{ // #nosec G101 -- the name of a key, not a token
-			ID: "codex", Title: "Codex", Format: TOML, Project: ".codex/config.toml", User: map[string]string{"": "~/.codex/config.toml"},
+			ID: "codex", Title: "Codex", Format: TOML, Checked: "0.171.0", Project: ".codex/config.toml", User: map[string]string{"": "~/.codex/config.toml"},
 			key: "mcp_servers", links: streamable("url"), named: "env_vars", bearer: "bearer_token_env_var", variables: "env_http_headers", headers: "http_headers",
 		},
 		{
-			ID: "cursor", Title: "Cursor", Format: JSON, Project: ".cursor/mcp.json", User: map[string]string{"": "~/.cursor/mcp.json"},
+			ID: "cursor", Title: "Cursor", Format: JSON, Checked: documented, Project: ".cursor/mcp.json", User: map[string]string{"": "~/.cursor/mcp.json"},
 			key: "mcpServers", links: both("url"), reference: envBraces, expands: dollar, inherits: true,
 		},
 		{
-			ID: "gemini", Title: "Gemini CLI", Format: JSON, Project: ".gemini/settings.json", User: map[string]string{"": "~/.gemini/settings.json"},
+			ID: "gemini", Title: "Gemini CLI", Format: JSON, Checked: "0.61.0", refuses: commas | mark, Project: ".gemini/settings.json", User: map[string]string{"": "~/.gemini/settings.json"},
 			key: "mcpServers", links: map[manifest.TransportType]string{manifest.StreamableHTTP: "httpUrl", manifest.SSE: "url"}, reference: braces, expands: dollarBare,
 		},
 		{
-			ID: "goose", Title: "Goose", Format: YAML,
+			ID: "goose", Title: "Goose", Format: YAML, Checked: documented,
 			User: map[string]string{"windows": "%APPDATA%/Block/goose/config/config.yaml", "": "~/.config/goose/config.yaml"},
 			key:  "extensions", links: streamable("uri"), types: map[manifest.TransportType]string{manifest.Stdio: "stdio", manifest.StreamableHTTP: "streamable_http"},
 			reference: braces, expands: dollarBare, named: "env_keys", command: "cmd", env: "envs",
 			constants: []member{{"enabled", true}, {"timeout", 300}}, namedEntry: true,
 		},
 		{
-			ID: "jetbrains", Title: "JetBrains Junie", Format: JSON, Project: ".junie/mcp/mcp.json", User: map[string]string{"": "~/.junie/mcp/mcp.json"},
+			ID: "jetbrains", Title: "JetBrains Junie", Format: JSON, Checked: documented, refuses: comments | commas, Project: ".junie/mcp/mcp.json", User: map[string]string{"": "~/.junie/mcp/mcp.json"},
 			key: "mcpServers", inherits: true,
 		},
 		{
-			ID: "vscode", Title: "Visual Studio Code", Format: JSON, Project: ".vscode/mcp.json",
+			ID: "vscode", Title: "Visual Studio Code", Format: JSON, Checked: documented, Project: ".vscode/mcp.json",
 			User: map[string]string{
 				"darwin": "~/Library/Application Support/Code/User/mcp.json", "windows": "%APPDATA%/Code/User/mcp.json", "": "~/.config/Code/User/mcp.json",
 			},
@@ -119,11 +134,11 @@ func Programs() []*Program {
 			reference: func(id string) string { return "${input:" + id + "}" }, expands: dollar, inputs: true,
 		},
 		{
-			ID: "windsurf", Title: "Windsurf", Format: JSON, User: map[string]string{"": "~/.codeium/windsurf/mcp_config.json"},
+			ID: "windsurf", Title: "Windsurf", Format: JSON, Checked: documented, refuses: comments | commas, User: map[string]string{"": "~/.codeium/windsurf/mcp_config.json"},
 			key: "mcpServers", links: both("serverUrl"), reference: envBraces, expands: dollar, inherits: true,
 		},
 		{
-			ID: "zed", Title: "Zed", Format: JSON, Project: ".zed/settings.json",
+			ID: "zed", Title: "Zed", Format: JSON, Checked: documented, Project: ".zed/settings.json",
 			User: map[string]string{"windows": "%APPDATA%/Zed/settings.json", "": "~/.config/zed/settings.json"},
 			key:  "context_servers", links: streamable("url"), inherits: true, constants: []member{{"source", "custom"}},
 		},

@@ -5,13 +5,13 @@ import (
 	"log"
 	"os"
 
+	"github.com/ashlar-go/ashlar/cmd/manifest/internal/client"
 	"github.com/ashlar-go/ashlar/manifest"
-	"github.com/ashlar-go/ashlar/manifest/client"
 )
 
 // A secret becomes an input that the program asks for. What is in the file stays.
 func ExampleProgram_Add() {
-	data, err := os.ReadFile("../testdata/examples/local.json")
+	data, err := os.ReadFile("../../../../manifest/testdata/examples/local.json")
 	if err != nil {
 		log.Fatal(err)
 	}

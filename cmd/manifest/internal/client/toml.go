@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -62,6 +63,10 @@ func (f *text) checkTOML() error {
 // table returns the position of the table key.name with those in it, and {0, 0} if there is none.
 func (f *text) table(key, name string) (span, error) {
 	if err := toml.Unmarshal(f.data, new(map[string]any)); err != nil {
+		if at, ok := errors.AsType[*toml.DecodeError](err); ok {
+			line, column := at.Position()
+			return span{}, fmt.Errorf("the file is not TOML: line %d, column %d: %w", line, column, err)
+		}
 		return span{}, fmt.Errorf("the file is not TOML: %w", err)
 	}
 	var p unstable.Parser
