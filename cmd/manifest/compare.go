@@ -20,6 +20,7 @@ func (e riskError) ExitCode() int { return exitRisk + int(e.risk) }
 
 // defineDiff defines the command that compares two versions of a manifest.
 func defineDiff(c *call) runner {
+	c.fromFlag()
 	format := c.choice("format", "the output `format`", "text", "json")
 	var codes []string
 	for _, r := range risks.Risks()[1:] {
@@ -28,14 +29,14 @@ func defineDiff(c *call) runner {
 	c.command.Long = c.command.Short + ".\n\nThe exit code is 0 without changes or for text only, else that of the gravest change: " + strings.Join(codes, ", ") + "."
 	return func(ctx context.Context) error {
 		if len(c.files) != 2 {
-			return cli.Usagef("name the older and the newer file")
+			return cli.Usagef("name the older and the newer manifest")
 		}
 		all, err := c.sources(ctx)
 		if err != nil {
 			return err
 		}
 		if len(all) != 2 {
-			return cli.Usagef("name two files, not directories or patterns")
+			return cli.Usagef("name two manifests, not directories or patterns")
 		}
 		_, before, err := c.server(&all[0])
 		if err != nil {

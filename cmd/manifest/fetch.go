@@ -17,6 +17,7 @@ import (
 
 func defineFetch(c *call) runner {
 	var opts fetch.Options
+	c.fromFlag()
 	out := c.flags.StringP("o", "o", "", "write to `file` (default: the last segment of the URL, in this directory)")
 	sum := c.flags.String("sha256", "", "the `hash` that the file at URL must have: 64 hexadecimal digits")
 	pack := c.flags.Int("package", -1, "download the file of package `N` of a manifest, counted from 0, instead of the only one that is a file")

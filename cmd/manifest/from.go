@@ -23,7 +23,7 @@ import (
 
 // fromFlag defines the flag -from.
 func (c *call) fromFlag() {
-	c.flags.StringVar(&c.from, "from", "", "arguments are NAME[@VERSION] of manifests in the registry at `URL`; without a version the latest; $"+tokenVariable+" has the token of a private one")
+	c.flags.StringVar(&c.from, "from", "", "arguments are NAME[@VERSION] of manifests in the registry at `URL`, but for those that end in .json; without a version the latest; $"+tokenVariable+" has the token of a private one")
 	c.command.ValidArgsFunction = func(command *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if c.from == "" {
 			return nil, cobra.ShellCompDirectiveDefault
@@ -66,6 +66,14 @@ func (c *call) published(ctx context.Context) ([]source, error) {
 	}
 	var all []source
 	for _, arg := range c.files {
+		if arg == "-" || strings.HasSuffix(arg, ".json") { // to compare with
+			data, err := c.read(ctx, arg)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, answered(source{path: arg, data: data})...)
+			continue
+		}
 		name, version, _ := strings.Cut(arg, "@")
 		e, err := registry.Get(ctx, name, version)
 		if err != nil {

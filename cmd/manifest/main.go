@@ -23,8 +23,8 @@
 // end in .server.json. "manifest help COMMAND" describes each command. Flags may come
 // before and after files and have one dash or two.
 //
-// With -from URL, validate, resolve and fix -n take NAME[@VERSION] of manifests in a registry. They also read
-// files with responses of a registry.
+// With -from URL, validate, resolve, client, diff, fetch and fix -n take NAME[@VERSION] of manifests in a registry, beside files
+// that end in .json. They also read files with responses of a registry.
 //
 // The exit code is 0 for success, 1 if a manifest has errors, cannot be resolved or is not
 // formatted, and 2 for wrong flags and for files that cannot be read. diff has a code for each class

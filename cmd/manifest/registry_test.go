@@ -69,6 +69,14 @@ func TestFrom(t *testing.T) {
 	code, out, _ = execute(t, "", "fix", "-n", "com.example/forecast", "-from", server.URL)
 	require.Zero(t, code)
 	require.Contains(t, out, `+      "registryType": "npm"`)
+	code, out, errs = execute(t, "", "diff", "-from", server.URL, name+"@1.0.0", name)
+	require.Equal(t, 11, code, errs)
+	require.Contains(t, out, "1.1.0")
+	code, out, errs = execute(t, strings.Replace(forecast, "^", "", 1), "diff", "-from", server.URL, name, "-")
+	require.Equal(t, 16, code, "%s%s", out, errs)
+	code, _, errs = execute(t, "", "fetch", "-from", server.URL, name)
+	require.Equal(t, 2, code)
+	require.Contains(t, errs, "registryType mcpb")
 	for want, args := range map[string][]string{
 		"use -n":              {"fix", "com.example/forecast", "-from", server.URL},
 		"404":                 {"validate", "com.example/none", "-from", server.URL},

@@ -23,18 +23,18 @@ func commands(root *cobra.Command, env cli.Env) {
 		use, short string
 		define     func(c *call) runner
 	}{
-		{"validate [flags] FILE|DIR|GLOB|-...", "Report all problems of manifests", defineValidate},
+		{"validate [flags] FILE|DIR|GLOB|NAME[@VERSION]|-...", "Report all problems of manifests", defineValidate},
 		{"resolve [flags] FILE|NAME[@VERSION]|-", "Show what a manifest would run or connect to, with your values", defineResolve},
 		{"client [flags] FILE|NAME[@VERSION]|-", "Write a server into the configuration of a program that uses it", defineClient},
 		{"diff [flags] OLDER NEWER", "Show what changed between two versions, and how grave it is", defineDiff},
 		{"fmt [flags] FILE|-...", "Indent manifests, keeping keys and their order", defineFormat},
-		{"fix [flags] FILE|-...", "Apply the suggestions that are edits, and show a diff", defineFix},
+		{"fix [flags] FILE|NAME[@VERSION]|-...", "Apply the suggestions that are edits, and show a diff", defineFix},
 		{"migrate [flags] FILE|-...", "Update manifests of an older public schema to the current one", defineMigrate},
 		{"init [flags]", "Ask a few questions and write a valid manifest", defineInit},
 		{"bump [flags] VERSION|major|minor|patch [FILE]", "Set the version of a manifest and of the package files beside it", defineBump},
 		{"sync [flags] [FILE]", "Make the package files and the README beside a manifest agree with it", defineSync},
 		{"publish-check [flags] [FILE]", "Check what a registry checks before it publishes", definePublishCheck},
-		{"fetch [flags] FILE|URL", "Download a bundle file and verify its SHA-256", defineFetch},
+		{"fetch [flags] FILE|NAME[@VERSION]|URL", "Download a bundle file and verify its SHA-256", defineFetch},
 		{"bundle [flags] FILE.mcpb", "Show what a bundle file would run, and unpack it", defineBundle},
 		{"serve [flags] FILE|DIR|MIRROR|REGISTRY...", "Serve manifests, a mirror, or a registry that others publish to, with a catalog page", defineServe},
 		{"mirror [flags] URL", "Copy a registry into a file, or bring the copy up to date", defineMirror},
