@@ -43,6 +43,9 @@ func defineBundle(c *call) runner {
 		}
 		defer func() { err = errors.Join(err, b.Close()) }()
 		if q.inputs {
+			for _, n := range b.Manifest.Notices {
+				fmt.Fprintf(c.Stderr, "manifest.json: %s: %s\n", cli.Printable(n.Pointer), cli.Printable(n.Message))
+			}
 			return q.writeForm(b.Form())
 		}
 		dir := *to

@@ -288,6 +288,48 @@ func TestFaults(t *testing.T) {
 	require.Contains(t, plan.Notices[0].Message, `/bin/sh`)
 }
 
+// TestKeys: what manifest.json has beside the keys of the format is named, and what looks secret is hidden.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	open := func(server, config string) (*bundle.Bundle, error) {
+		file, sum := archive(t, document("0.4", server, config), entry{name: "i.js"})
+		b, err := bundle.Open(file, sum, &bundle.Options{Home: "/home/ann"})
+		if err == nil {
+			t.Cleanup(func() { require.NoError(t, b.Close()) })
+		}
+		return b, err
+	}
+	b, err := open(`{"type": "node", "entry_point": "i.js", "transport": "stdio", "mcp_config": {"command": "node", "args": ["i.js", "${user_config.pass}", "${user_config.dirs}", "${user_config.max_tokens}"],
+		"env": {"DIRS": "${user_config.dirs}", "KEY": "${user_config.key}", "API_KEY": "fixed", "A_TOKEN": "${user_config.a}", "~x": "y"}, "enviroment": {}}}`,
+		`"pass": {"type": "string", "senstive": true, "default": "hunter1"}, "key": {"type": "string", "title": "API key", "default": "hunter2"}, "a": {"type": "string", "default": "hunter3"},
+		"max_tokens": {"type": "string", "requird": true, "default": "12"}, "dirs": {"type": "directory", "multiple": true, "default": ["${HOME}/Desktop"]}`)
+	require.NoError(t, err)
+	plan, err := b.Resolve("/x", nil, nil)
+	require.NoError(t, err)
+	named := map[string]string{}
+	for _, n := range plan.Notices {
+		require.NotEmpty(t, n.Severity)
+		named[n.Pointer] += n.Message
+	}
+	require.Contains(t, named["/server/transport"], "unknown key")
+	require.Contains(t, named["/server/mcp_config/enviroment"], "unknown key")
+	require.Contains(t, named["/user_config/pass/senstive"], `"sensitive"`)
+	require.Contains(t, named["/user_config/max_tokens/requird"], `"required"`)
+	for _, key := range []string{"pass", "key", "a"} {
+		require.Contains(t, named["/user_config/"+key], "secret")
+	}
+	require.Empty(t, named["/user_config/max_tokens"])
+	shown := plan.Consent()
+	require.NotContains(t, shown, "hunter")
+	require.NotContains(t, shown, "fixed")
+	require.Contains(t, shown, " 12")
+	require.Len(t, plan.Paths, 1)
+	require.Equal(t, "dirs", plan.Paths[0].Name)
+
+	_, err = open(`{"type": "node", "entrypoint": "i.js", "mcp_config": {"command": "node"}}`, "")
+	require.ErrorContains(t, err, `did you mean "entry_point"?`)
+}
+
 func keys(f *launch.Form) []string {
 	var all []string
 	for _, p := range f.Prompts {

@@ -29,8 +29,10 @@ type Manifest struct {
 		Platforms []string          `json:"platforms"` // darwin, win32, linux; empty means all
 		Runtimes  map[string]string `json:"runtimes"`  // version ranges of node and python
 	} `json:"compatibility"`
-	// Config are the inputs in the order of the document.
+	// Config are the inputs in the order of the document. One that looks like a secret is Sensitive.
 	Config []Config `json:"-"`
+	// Notices name unknown keys and inputs that look like secrets.
+	Notices []launch.Notice `json:"-"`
 }
 
 // Server says how the server is started.
@@ -87,6 +89,7 @@ func parse(text []byte) (*Manifest, error) {
 	if err := json.Unmarshal(text, m); err != nil {
 		return nil, fmt.Errorf("manifest.json: %w", err)
 	}
+	m.unknownKeys(d.Root(), "", "")
 	configs := d.Root().Get("user_config")
 	if configs == nil {
 		return m, nil
@@ -96,6 +99,13 @@ func parse(text []byte) (*Manifest, error) {
 		value := configs.Members[i].Value
 		if err := json.Unmarshal([]byte(d.Text()[value.Start:value.End]), &c); err != nil {
 			return nil, fmt.Errorf("manifest.json: /user_config/%s: %w", jsonpos.EscapeToken(c.Key), err)
+		}
+		if m.looksSecret(&c, &value) {
+			c.Sensitive = true
+			m.Notices = append(m.Notices, launch.Notice{
+				Severity: launch.SeverityInfo, Pointer: "/user_config/" + jsonpos.EscapeToken(c.Key),
+				Message: fmt.Sprintf("%s looks like a secret and is hidden, although it is not sensitive", jsonpos.Quote(c.Key)),
+			})
 		}
 		m.Config = append(m.Config, c)
 	}
@@ -132,6 +142,11 @@ func (b *Bundle) check() error {
 		}
 		if _, err := c.defaults(); err != nil {
 			f.add(at+"/default", "", "the default %v", err)
+		}
+	}
+	if len(f.all) > 0 { // one of them may be why
+		for _, n := range m.Notices {
+			f.add(n.Pointer, "", "%s", n.Message)
 		}
 	}
 	return f.err()

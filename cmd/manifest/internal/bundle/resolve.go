@@ -36,7 +36,7 @@ func (b *Bundle) Form() *launch.Form {
 // Resolve returns how to start the server, unpacked in a directory, with values by the keys of
 // user_config. The error is launch.Faults.
 func (b *Bundle) Resolve(dir string, given launch.Values, opts *launch.Options) (*launch.Plan, error) {
-	r := &resolver{bundle: b, dir: dir, values: map[string][]string{}, opts: *cmp.Or(opts, &launch.Options{})}
+	r := &resolver{bundle: b, dir: dir, values: map[string][]string{}, opts: *cmp.Or(opts, &launch.Options{}), notices: slices.Clone(b.Manifest.Notices)}
 	r.assign(given)
 	pack := r.pack()
 	if err := r.faults.err(); err != nil {
@@ -72,11 +72,17 @@ func (r *resolver) locate(plan *launch.Plan, pack *manifest.Package) {
 			items[i].Origin = at(items[i].Origin)
 		}
 	}
-	for _, settings := range [][]launch.Setting{plan.Environment, plan.Paths} {
-		for i := range settings {
-			settings[i].Origin = at(settings[i].Origin)
+	for i := range plan.Environment {
+		plan.Environment[i].Origin = at(plan.Environment[i].Origin)
+	}
+	var paths []launch.Setting // each once, although the command may refer to it several times
+	for _, p := range plan.Paths {
+		p.Name, p.Origin = strings.TrimPrefix(p.Name, variable), at(p.Origin)
+		if !slices.ContainsFunc(paths, func(have launch.Setting) bool { return have.Name == p.Name && have.Value.Reveal() == p.Value.Reveal() }) {
+			paths = append(paths, p)
 		}
 	}
+	plan.Paths = paths
 	for _, n := range plan.Notices {
 		if n.Pointer != r.opts.Pointer && !strings.HasSuffix(n.Pointer, "/value") {
 			n.Pointer = at(n.Pointer)
@@ -181,7 +187,7 @@ func (r *resolver) pack() *manifest.Package {
 		p.PackageArguments = append(p.PackageArguments, r.argument(arg, "/server/mcp_config/args/"+strconv.Itoa(i)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
-		v := manifest.KeyValueInput{Name: name}
+		v := manifest.KeyValueInput{Name: name, Input: manifest.Input{IsSecret: new(secretName.MatchString(name))}}
 		v.Value, v.Variables = r.template(c.Env[name], "/server/mcp_config/env/"+jsonpos.EscapeToken(name))
 		p.EnvironmentVariables = append(p.EnvironmentVariables, v)
 	}
@@ -210,7 +216,7 @@ func (r *resolver) setCommand(name string) {
 	runtimes := map[string][]string{"node": {"node"}, "python": {"python", "python3"}, "uv": {"uv"}}[b.Manifest.Server.Type]
 	if !slices.Contains(runtimes, name) {
 		message := fmt.Sprintf("the command %s is neither in the bundle nor the runtime of a %s server", jsonpos.Quote(name), b.Manifest.Server.Type)
-		r.notices = append(r.notices, launch.Notice{Pointer: "/server/mcp_config/command", Message: message})
+		r.notices = append(r.notices, launch.Notice{Severity: launch.SeverityWarning, Pointer: "/server/mcp_config/command", Message: message})
 	}
 }
 
