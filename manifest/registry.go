@@ -113,13 +113,13 @@ func isRepository(link, host string) bool {
 	if !ok || !atHost {
 		return false
 	}
-	segments := strings.Split(strings.TrimSuffix(path, "/"), "/")
-	for _, s := range segments {
-		if s == "" || s == "-" || !grammar.Only(s, "-_.") {
+	n := 0
+	for s := range strings.SplitSeq(strings.TrimSuffix(path, "/"), "/") {
+		if n++; s == "" || s == "-" || !grammar.Only(s, "-_.") {
 			return false
 		}
 	}
-	return len(segments) == 2 || host == "gitlab.com" && len(segments) > 2
+	return n == 2 || host == "gitlab.com" && n > 2
 }
 
 func isHTTP(u *url.URL) bool { return u.Scheme == "https" || u.Scheme == "http" }
@@ -153,35 +153,35 @@ func filledIn(template string) *url.URL {
 	var b strings.Builder
 	for rest := template; ; {
 		before, name, after := grammar.CutVariable(rest)
-		b.WriteString(before)
+		if name == "" && b.Len() > 0 {
+			b.WriteString(before)
+			before = b.String()
+		}
 		if name == "" {
-			u, err := url.Parse(b.String())
+			u, err := url.Parse(before)
 			if err != nil || u.Host == "" || !isHTTP(u) {
 				return nil
 			}
 			return u
 		}
+		b.WriteString(before)
 		b.WriteByte('1')
 		rest = after
 	}
 }
 
-// remoteHost requires a remote that others can reach.
-func (v *validator) remoteHost(link *Node) {
-	if !v.registry || grammar.TemplateFault(stringOf(link), true) != "" {
+// remoteHost requires a remote that others can reach. u is its url with a digit for each variable.
+func (v *validator) remoteHost(link *Node, u *url.URL) {
+	reason, suggestion := "", ""
+	switch host := strings.ToLower(u.Hostname()); {
+	case host == "localhost" || host == "127.0.0.1" || strings.HasSuffix(host, ".localhost"):
+		reason, suggestion = "points to the user's own machine", "use a host that others can reach"
+	case u.Scheme != "https":
+		reason, suggestion = "is not https", "use https"
+	default:
 		return
 	}
-	u := filledIn(link.Text)
-	if u == nil {
-		return // reported by urlVariables
-	}
-	host := strings.ToLower(u.Hostname())
 	v.at("url", func() {
-		switch {
-		case host == "localhost" || host == "127.0.0.1" || strings.HasSuffix(host, ".localhost"):
-			v.fault(ruleRemoteHost, link, "url %s points to the user's own machine", jsonpos.Quote(link.Text)).suggest("use a host that others can reach")
-		case u.Scheme != "https":
-			v.fault(ruleRemoteHost, link, "url %s is not https", jsonpos.Quote(link.Text)).suggest("use https")
-		}
+		v.fault(ruleRemoteHost, link, "url %s %s", jsonpos.Quote(link.Text), reason).suggest("%s", suggestion)
 	})
 }

@@ -272,8 +272,10 @@ func remote(v *validator, n *Node) {
 		return
 	}
 	variables := n.Get("variables")
-	v.urlVariables(n, func(name string) bool { return variables.Get(name) != nil }, "the variables of the remote")
-	v.remoteHost(n.Get("url"))
+	u := v.urlVariables(n, func(name string) bool { return variables.Get(name) != nil }, "the variables of the remote")
+	if u != nil {
+		v.remoteHost(n.Get("url"), u)
+	}
 }
 
 func packageObject(v *validator, n *Node) {

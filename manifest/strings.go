@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"net/url"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -322,11 +323,12 @@ func (v *validator) template(n *Node) {
 const maxVariables = 100
 
 // urlVariables reports undeclared variables in the url of a transport, which stay in the
-// url unchanged, and requires a scheme and a host outside of the variables.
-func (v *validator) urlVariables(transport *Node, declared func(name string) bool, where string) {
+// url unchanged, and requires a scheme and a host outside of the variables for a registry, for which it returns the url with
+// a digit for each variable, nil if it has been reported.
+func (v *validator) urlVariables(transport *Node, declared func(name string) bool, where string) (filled *url.URL) {
 	link := transport.Get("url")
 	if grammar.TemplateFault(stringOf(link), true) != "" {
-		return // reported already
+		return nil // reported already
 	}
 	v.at("url", func() {
 		severity, rule := Warning, ruleUnknownVariable
@@ -343,9 +345,13 @@ func (v *validator) urlVariables(transport *Node, declared func(name string) boo
 					suggestFor(link, "declare it in "+where+", or write its value")
 			}
 		}
-		if v.registry && filledIn(link.Text) == nil {
+		if !v.registry {
+			return
+		}
+		if filled = filledIn(link.Text); filled == nil {
 			v.fault(ruleURLHost, link, "url %s has no http or https scheme with a host", jsonpos.Quote(link.Text)).
 				suggest("begin it with https:// or http:// and a host, which may be a variable")
 		}
 	})
+	return filled
 }
