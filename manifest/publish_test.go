@@ -133,4 +133,23 @@ func TestCases(t *testing.T) {
 			t.Errorf("%s: %v", file, r.Problems)
 		}
 	}
+	for name, want := range map[string]struct {
+		rule   manifest.Rule
+		errors int // after the fixes
+	}{
+		"02-github-release": {"public-type", 0}, "03-root-package-keys": {"package-key-at-root", 1}, "10-base-url": {"public-base-url", 0},
+		"18-default-all": {"default-not-a-choice", 0}, "19-empty-env": {"variable-name-empty", 0},
+	} {
+		text, err := os.ReadFile(filepath.Join(dir, name+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts := &manifest.Options{Profile: manifest.Registry}
+		if r := manifest.Validate(text, opts); !slices.Contains(rulesOf(r.Problems), want.rule) {
+			t.Errorf("%s: %v", name, r.Problems)
+		}
+		if _, _, r := manifest.Fix(text, opts); r.Errors != want.errors {
+			t.Errorf("%s after the fixes: %v", name, r.Problems)
+		}
+	}
 }

@@ -82,7 +82,8 @@
 // because the plan cannot run anything else. It is a fault where the word may be an image or
 // a subcommand of the launcher.
 //
-// The table of options is not complete for every version of a launcher. An unknown option
-// with its value in the same word cannot hide the package; any other one is a fault unless
-// an option follows.
+// An option that the launcher does not know follows the package, with a notice, and so does one that
+// npm has for other commands, such as --read-only: before the package the launcher would refuse or drop
+// it, and the server would run without what the user asked for. Rejected: a fault, because published
+// packages are written so. For launchers that may take the next word for the package it is one.
 package launch

@@ -360,3 +360,39 @@ func FuzzRuntimeArguments(f *testing.F) {
 		}
 	})
 }
+
+// TestCases resolves reported documents.
+func TestCases(t *testing.T) {
+	t.Parallel()
+	samples := os.Getenv("ASHLAR_SAMPLES")
+	if samples == "" {
+		t.Skip("THIS TEST DID NOT RUN: ASHLAR_SAMPLES does not name the directory of samples")
+	}
+	for name, want := range map[string]struct {
+		argv, env string
+		notice    string // the end of its pointer
+	}{
+		"10-base-url":    {"npx -y --registry=https://pkgs.acme.example/npm/registry/ @acme/memory@1.2.3", "", "/registryBaseUrl"},
+		"18-default-all": {"npx -y acme-tool@1.2.3", "ACME_SETS=all", "/environmentVariables/0/default"},
+		"19-empty-env":   {"npx -y acme-tool@1.2.3", "", "/environmentVariables/0"},
+	} {
+		text, err := os.ReadFile(filepath.Join(samples, "cases", "manifest", name+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s manifest.Server
+		if err := json.Unmarshal(text, &s); err != nil {
+			t.Fatal(err)
+		}
+		plan, err := launch.ResolvePackage(&s.Packages[0], nil, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got := strings.Join(plan.Argv(), " "); got != want.argv || strings.Join(plan.Env(), " ") != want.env {
+			t.Errorf("%s: got %s with %v", name, got, plan.Env())
+		}
+		if !slices.ContainsFunc(plan.Notices, func(n launch.Notice) bool { return strings.HasSuffix(n.Pointer, want.notice) }) {
+			t.Errorf("%s: %v", name, plan.Notices)
+		}
+	}
+}

@@ -330,6 +330,25 @@ func TestKeys(t *testing.T) {
 	require.ErrorContains(t, err, `did you mean "entry_point"?`)
 }
 
+// TestCases: a directory that an argument and a variable have is listed once.
+func TestCases(t *testing.T) {
+	t.Parallel()
+	samples := os.Getenv("ASHLAR_SAMPLES")
+	if samples == "" {
+		t.Skip("THIS TEST DID NOT RUN: ASHLAR_SAMPLES does not name the directory of samples")
+	}
+	text, err := os.ReadFile(filepath.Join(samples, "cases", "manifest", "bundle-directory-twice.manifest.json"))
+	require.NoError(t, err)
+	file, sum := archive(t, entry{name: "manifest.json", text: string(text)}, entry{name: "server/index.js"})
+	b, err := bundle.Open(file, sum, &bundle.Options{Home: "/home/ann"})
+	require.NoError(t, err)
+	defer b.Close()
+	plan, err := b.Resolve("/x", nil, nil)
+	require.NoError(t, err)
+	require.Len(t, plan.Paths, 1)
+	require.Equal(t, "/home/ann/Desktop", plan.Paths[0].Value.Reveal())
+}
+
 func keys(f *launch.Form) []string {
 	var all []string
 	for _, p := range f.Prompts {
