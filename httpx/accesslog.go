@@ -22,7 +22,7 @@ type AccessLogOptions struct {
 
 // AccessLog is middleware that logs one record for each response: method, path, status, bytes
 // of the body as sent, duration, client, request_id and, if there was one, the error with its
-// cause. The level is Error from status 500, else Info. A nil log means slog.Default.
+// cause, and what [LogAttrs] adds. The level is Error from status 500, else Info. A nil log means slog.Default.
 //
 // Values chosen by a client are escaped and truncated, so that no log handler can be made to
 // begin a new line. The query is left out, because search terms may be private.
@@ -66,7 +66,7 @@ func (o *AccessLogOptions) record(log *slog.Logger, w *writer, r *http.Request, 
 		slog.String("client", client),
 		slog.String("request_id", RequestIDFrom(r.Context())),
 	}
-	n := len(attrs) - 1
+	n := 7
 	if w.err != nil {
 		attrs[n] = slog.String("error", loggable(w.err.Error()))
 		n++
@@ -74,7 +74,21 @@ func (o *AccessLogOptions) record(log *slog.Logger, w *writer, r *http.Request, 
 	// Not LogAttrs, which would look up the source line: it is always this one.
 	rec := slog.NewRecord(time.Now(), level, "request", 0)
 	rec.AddAttrs(attrs[:n]...)
+	rec.AddAttrs(w.attrs...)
 	_ = log.Handler().Handle(r.Context(), rec)
+}
+
+// LogAttrs adds attributes to the record of [AccessLog] about the request that w responds to, such as its route or its
+// user. Strings are escaped and truncated. Without AccessLog around the handler it does nothing.
+func LogAttrs(w http.ResponseWriter, attrs ...slog.Attr) {
+	for own := range writers(w) {
+		for _, a := range attrs {
+			if a.Value.Kind() == slog.KindString {
+				a.Value = slog.StringValue(loggable(a.Value.String()))
+			}
+			own.attrs = append(own.attrs, a)
+		}
+	}
 }
 
 const (
@@ -101,10 +115,11 @@ func loggable(s string) string {
 // writer observes a response. Neighbouring middleware shares one.
 type writer struct {
 	http.ResponseWriter
-	start  time.Time // set by ResponseTime
-	status int       // 0 until the final header is sent
-	bytes  int64     // of the body
-	err    error     // passed to WriteError
+	start  time.Time   // set by ResponseTime
+	status int         // 0 until the final header is sent
+	bytes  int64       // of the body
+	err    error       // passed to WriteError
+	attrs  []slog.Attr // of LogAttrs
 
 	reserved *reservation // set by Budget
 }

@@ -18,6 +18,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/ashlar-go/ashlar/internal/settings"
 )
 
 // Options configure a Tracing. A nil *Options means all defaults.
@@ -95,6 +97,16 @@ func New(ctx context.Context, samplingRate float64, opts *Options) (*Tracing, er
 		exporter:    exporter,
 		never:       samplingRate == 0,
 	}, nil
+}
+
+// Start returns a Tracing as the settings say, nil if they turn it off. It is New with the errors of that.
+func Start(ctx context.Context, s *settings.Tracing, log *slog.Logger) (*Tracing, error) {
+	if !s.Enabled {
+		return nil, nil
+	}
+	return New(ctx, s.SamplingRate, &Options{
+		Protocol: s.Protocol, ServiceName: s.ServiceName, ServiceNamespace: s.ServiceNamespace, ServiceInstanceID: s.ServiceInstanceID, Log: log,
+	})
 }
 
 // scope is the instrumentation scope of spans.

@@ -134,17 +134,7 @@ func (s *Server) logFailure(ctx context.Context, err error) {
 }
 
 func (s *Server) buildTracing(ctx context.Context) (err error) {
-	set := s.settings
-	if !set.TracingEnabled {
-		return nil
-	}
-	s.tracing, err = tracing.New(ctx, set.TracingSamplingRate, &tracing.Options{
-		Protocol:          set.TracingExporterProtocol,
-		ServiceName:       set.TracingServiceName,
-		ServiceNamespace:  set.TracingServiceNamespace,
-		ServiceInstanceID: set.TracingServiceInstanceID,
-		Log:               s.log,
-	})
+	s.tracing, err = tracing.Start(ctx, &s.settings.Tracing, s.log)
 	return err
 }
 

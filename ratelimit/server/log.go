@@ -6,10 +6,10 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/logformat"
 	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
@@ -23,28 +23,7 @@ func NewLogTo(w io.Writer, s *Settings) *slog.Logger {
 	if err := level.UnmarshalText([]byte(s.LogLevel)); err != nil {
 		level = slog.LevelWarn // settings.Parse has checked it
 	}
-	opts := &slog.HandlerOptions{Level: level}
-	if s.LogFormat != "json" {
-		return slog.New(slog.NewTextHandler(w, opts))
-	}
-	// Names and levels as in the reference service.
-	names := map[string]string{slog.MessageKey: "@message", slog.TimeKey: "@timestamp"}
-	opts.ReplaceAttr = func(groups []string, a slog.Attr) slog.Attr {
-		if len(groups) > 0 {
-			return a
-		}
-		if name := names[a.Key]; name != "" {
-			a.Key = name
-		}
-		if level, ok := a.Value.Any().(slog.Level); ok && a.Key == slog.LevelKey {
-			a.Value = slog.StringValue(strings.ToLower(level.String()))
-			if level == slog.LevelWarn {
-				a.Value = slog.StringValue("warning")
-			}
-		}
-		return a
-	}
-	return slog.New(slog.NewJSONHandler(w, opts))
+	return logformat.New(w, level, s.LogFormat)
 }
 
 // throttle limits lines in the log.

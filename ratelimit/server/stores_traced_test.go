@@ -76,7 +76,9 @@ func (c conditional) AddUnlessOver(ctx context.Context, hits []ratelimit.Hit) er
 
 func TestStoreKeepsTheContract(t *testing.T) {
 	_, tr := startTracing(t, 1)
-	open := func(*testing.T) ratelimit.Store { return server.TraceStore(tr, memstore.MustNew(nil), spanRedis, false) }
+	open := func(*testing.T) ratelimit.Store {
+		return server.TraceStore(tr, memstore.MustNew(nil), spanRedis, false)
+	}
 	storetest.Run(t, open, &storetest.Options{MaxCount: 1 << 62, Subtracts: true, Charges: true, Ledgers: true})
 }
 

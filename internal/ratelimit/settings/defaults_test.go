@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/internal/ratelimit/settings"
+	table "github.com/ashlar-go/ashlar/internal/settings"
 )
 
 // want lists the settings (REFERENCE.md, 7.5): name, aliases and default. A remark after the
@@ -294,7 +295,7 @@ func TestDefault(t *testing.T) {
 		RequestLimitHeader: "RateLimit-Limit", RequestRemainingHeader: "RateLimit-Remaining", RequestResetHeader: "RateLimit-Reset",
 		Backend: settings.Embedded, BackendReason: "neither BACKEND_TYPE nor KVSTORE_URL is set",
 		KVStoreStartupInitial: time.Second, KVStoreStartupMax: 30 * time.Second, MemStoreMaxIdleConns: 2,
-		TracingExporterProtocol: "http", TracingServiceName: "RateLimit", TracingSamplingRate: 1,
+		Tracing:         table.Tracing{Protocol: "http", ServiceName: "RateLimit", SamplingRate: 1},
 		ShutdownTimeout: 30 * time.Second,
 	}, s)
 }

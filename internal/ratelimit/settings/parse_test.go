@@ -91,7 +91,7 @@ func TestWords(t *testing.T) {
 		{"REDIS_PERSECOND_TYPE", "Cluster", func(s *settings.Settings) string { return s.KVStorePerSecond.Type }, settings.Cluster},
 		{"REDIS_POOL_ON_EMPTY_BEHAVIOR", "wait", func(s *settings.Settings) string { return s.KVStore.PoolOnEmpty }, settings.PoolWait},
 		{"KVSTORE_POOL_ON_EMPTY_BEHAVIOR", "Error", func(s *settings.Settings) string { return s.KVStore.PoolOnEmpty }, settings.PoolError},
-		{"TRACING_EXPORTER_PROTOCOL", "gRPC", func(s *settings.Settings) string { return s.TracingExporterProtocol }, "grpc"},
+		{"TRACING_EXPORTER_PROTOCOL", "gRPC", func(s *settings.Settings) string { return s.Tracing.Protocol }, "grpc"},
 	} {
 		require.Equal(t, tt.want, tt.got(parse(t, map[string]string{tt.name: tt.value})), "%s=%s", tt.name, tt.value)
 	}

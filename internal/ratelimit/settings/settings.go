@@ -128,11 +128,7 @@ type Settings struct {
 	MemStoreClientCert, MemStoreClientKey string
 	MemStoreCACert                        string
 
-	// Tracing.
-	TracingEnabled                                                        bool
-	TracingExporterProtocol                                               string // http or grpc
-	TracingServiceName, TracingServiceNamespace, TracingServiceInstanceID string
-	TracingSamplingRate                                                   float64
+	Tracing settings.Tracing
 
 	// Shutdown.
 	ShutdownDrainDelay, ShutdownTimeout time.Duration

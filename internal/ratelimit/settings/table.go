@@ -10,7 +10,7 @@ import (
 // table returns a row for each setting, bound to the fields of s.
 func table(s *Settings) []settings.Setting {
 	port, positive := settings.From(1, 65535), settings.Above[time.Duration](0)
-	freePort, ratio, notNegative := settings.From(0, 65535), settings.From[float64](0, 1), settings.AtLeast[time.Duration](0)
+	freePort, notNegative := settings.From(0, 65535), settings.AtLeast[time.Duration](0)
 	host := settings.CheckHost
 	return slices.Concat([]settings.Setting{
 		{Group: "Listeners", Name: "HOST", Default: "0.0.0.0", Empty: true, Doc: "address of the HTTP listener; empty listens on all addresses", Value: settings.Text(&s.Host, host)},
@@ -150,14 +150,7 @@ func table(s *Settings) []settings.Setting {
 		{Name: "MEMSTORE_TLS_CLIENT_KEY", Aliases: []string{"MEMCACHE_TLS_CLIENT_KEY"}, Doc: "file of the private key of that certificate", Value: settings.Text(&s.MemStoreClientKey)},
 		{Name: "MEMSTORE_TLS_CACERT", Aliases: []string{"MEMCACHE_TLS_CACERT"}, Doc: "file of authorities that may sign the nodes' certificates, besides those of the system", Value: settings.Text(&s.MemStoreCACert)},
 		{Name: "MEMSTORE_TLS_SKIP_HOSTNAME_VERIFICATION", Aliases: []string{"MEMCACHE_TLS_SKIP_HOSTNAME_VERIFICATION"}, Default: "false", Doc: "do not compare the nodes' certificates with their host names", Value: settings.Bool(&s.MemStoreSkipHostname)},
-
-		{Group: "Tracing", Name: "TRACING_ENABLED", Default: "false", Doc: "export OTLP traces; the standard OTEL_EXPORTER_OTLP_* variables say where to", Value: settings.Bool(&s.TracingEnabled)},
-		{Name: "TRACING_EXPORTER_PROTOCOL", Default: "http", Doc: "http or grpc", Value: settings.OneOf(&s.TracingExporterProtocol, "http", "grpc")},
-		{Name: "TRACING_SERVICE_NAME", Default: "RateLimit", Doc: "service name of the traces", Value: settings.Text(&s.TracingServiceName)},
-		{Name: "TRACING_SERVICE_NAMESPACE", Doc: "service namespace of the traces", Value: settings.Text(&s.TracingServiceNamespace)},
-		{Name: "TRACING_SERVICE_INSTANCE_ID", Doc: "service instance of the traces; empty: a random version 4 UUID", Value: settings.Text(&s.TracingServiceInstanceID)},
-		{Name: "TRACING_SAMPLING_RATE", Default: "1", Doc: "part of the traces that is exported, 0 to 1", Value: settings.Float(&s.TracingSamplingRate, ratio)},
-
+	}, s.Tracing.Rows("RateLimit"), []settings.Setting{
 		{Group: "Shutdown", Name: "SHUTDOWN_DRAIN_DELAY", Default: "0s", Doc: "how long to keep serving, unhealthy, after SIGTERM (extension)", Value: settings.Duration(&s.ShutdownDrainDelay, notNegative)},
 		{Name: "SHUTDOWN_TIMEOUT", Default: "30s", Doc: "time that open calls then have to finish, above 0 (extension)", Value: settings.Duration(&s.ShutdownTimeout, positive)},
 	})
