@@ -196,6 +196,20 @@ func (s *Store) Size(ctx context.Context) (size int64, err error) {
 	return size, s.failure(ctx, "read the size of the database", err)
 }
 
+// ReplicaLag returns how old what the replica has is, 0 if it has all that the database has sent. ok is false without a
+// replica ([Options].Replica).
+func (s *Store) ReplicaLag(ctx context.Context) (lag time.Duration, ok bool, err error) {
+	if !s.opts.Replica || s.dialect.Lag == "" {
+		return 0, false, nil
+	}
+	err = s.reading().each(ctx, 1, func(row []any) error {
+		seconds, _ := row[0].(float64)
+		lag = time.Duration(seconds * float64(time.Second))
+		return nil
+	}, s.dialect.Lag)
+	return lag, true, s.failure(ctx, "read the lag of the replica", err)
+}
+
 // MaxReads returns the number of connections that read (records.ReadBounder).
 func (s *Store) MaxReads() int { return s.reader.Stats().MaxOpenConnections }
 
@@ -215,8 +229,8 @@ func (s *Store) Backup(ctx context.Context, file string) error {
 // Backup does what [Store.Backup] does, for a database that is not opened as a store and whose
 // schema may have any version.
 func Backup(ctx context.Context, db *sql.DB, d Dialect, file string) error {
-	if d.Backup == "" {
-		return fmt.Errorf("there is no backup of %s here: use its own tools, such as pg_dump", d.Name)
+	if d.Backup == "" && d.Dump == nil {
+		return fmt.Errorf("there is no backup of %s here: use postgres.Backup", d.Name)
 	}
 	if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%s exists or can't be read: name a new file", file)
@@ -226,7 +240,11 @@ func Backup(ctx context.Context, db *sql.DB, d Dialect, file string) error {
 	if err != nil {
 		return fmt.Errorf("%w: name another file, or delete this one if no backup is running", err)
 	}
-	_, err = db.ExecContext(ctx, d.Backup, part)
+	if d.Dump != nil {
+		err = d.Dump(ctx, db, part)
+	} else {
+		_, err = db.ExecContext(ctx, d.Backup, part)
+	}
 	if err == nil {
 		err = f.Sync() // SQLite does not; a copy that a loss of power cuts short must not get the name
 	}

@@ -161,7 +161,10 @@ func Dialect() sqlstore.Dialect {
 		Holders: `SELECT coalesce(string_agg(concat(application_name, ' (process ', pid, ' of ', usename, coalesce(' at ' || host(client_addr), ''),
 				', ', state, ' since ', date_trunc('second', state_change), ')'), ', '), '')
 			FROM pg_stat_activity WHERE pid = ANY (pg_blocking_pids(CAST($1 AS integer)))`,
-		Parameter:   "$",
+		Parameter: "$",
+		Lag: `SELECT CASE WHEN NOT pg_is_in_recovery() THEN 0
+			WHEN EXISTS (SELECT 1 FROM pg_stat_wal_receiver) AND pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN 0
+			ELSE coalesce(extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp()), 0) END::float8`,
 		Contains:    "strpos(%[1]s, %[2]s) > 0",
 		StartsWith:  "left(%[1]s, length(%[2]s::text)) = %[2]s::text",
 		Elements:    `replace(replace(replace(substr(%[1]s::text, 3, greatest(length(%[1]s::text) - 4, 0)), '", "', chr(31)), '\\', '\'), '\"', '"')`,

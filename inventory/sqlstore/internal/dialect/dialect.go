@@ -92,6 +92,10 @@ type Spec struct {
 	// Backup copies the database to the file in its only parameter. Empty if the database has
 	// its own tools for that.
 	Backup string
+	// Dump copies the database to the empty file with a program, instead of Backup. Nil for others.
+	Dump func(ctx context.Context, db *sql.DB, file string) error
+	// Lag returns how many seconds a replica lags behind, as a float. Empty if there are none.
+	Lag string
 	// Check checks the database and returns one string, "ok" if it is not damaged. Empty if it
 	// has its own tools for that.
 	Check string
