@@ -4,7 +4,7 @@
 //	inventoryd                  serves the file inventory.db on port 3000
 //	inventoryd -demo            fills an empty inventory with demo records first
 //	inventoryd admin -reset X   makes the user X an active admin with a new password
-//	inventoryd backup FILE      copies a SQLite database, even while it is in use
+//	inventoryd backup FILE      copies the database, even while it is in use: a SQLite file, or a checked dump of PostgreSQL
 //	inventoryd import FILE...   creates and changes records by the rows of CSV, JSON lines and YAML files
 //	inventoryd import netbox X  the same from the NetBox at the URL X, its fixtures in the file X, or the device types in the folder X
 //	inventoryd import containerlab FILE  the same from the topology of a lab

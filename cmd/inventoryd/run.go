@@ -136,7 +136,7 @@ func announceDemo(ctx context.Context, w io.Writer, store records.Store, devices
 
 func (a *app) backupCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "backup FILE", Short: "Copy a SQLite database, even while it is in use", Args: cli.Args(1, 1, "one argument, the file to create, which must not exist"),
+		Use: "backup FILE", Short: "Copy the database, even while it is in use", Args: cli.Args(1, 1, "one argument, the file to create, which must not exist"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.with(func(s *server.Settings) error { return backup(c.Context(), a.env, s, args[0]) })
 		},

@@ -85,6 +85,8 @@ type Background struct {
 	// Keep says how many records are kept and how long, by the name of their resource; no entry or a zero one keeps all.
 	// Metrics, which are summarized first, are metrics-raw, and their summaries metrics-5m and metrics-1h.
 	Keep map[string]records.Retention
+	// Ran is called after each run of a task, such as prune, with its error, for metrics. Nil for none.
+	Ran func(task string, err error)
 }
 
 // Operation is an operation of the API: one method of a path.

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,8 +61,8 @@ type Options struct {
 	// what it allows. It is called for each request, concurrently. Default: the description
 	// decides.
 	Permit func(r *http.Request, sender *auth.Identity, resource *records.Resource, operation records.Routes, denied error) error
-	// Observe is called after each request, for metrics, concurrently. Default: nothing.
-	Observe func(Observation)
+	// Observe is called after each request with its context, for metrics and traces, concurrently. Default: nothing.
+	Observe func(context.Context, Observation)
 	// Heavy bounds the queries that may read many records.
 	Heavy HeavyOptions
 	// Changes bounds the change feed.

@@ -199,7 +199,7 @@ func (c *call) listChanges() (*feature.Response, error) {
 
 // await waits for changes.
 func (f *follower) await(wait time.Duration) ([]feed.Change, error) {
-	leave, err := f.api.feed.enter(f.keyOwner())
+	leave, err := f.api.feed.enter(f.keyOwner(), f)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +236,7 @@ func (c *call) sendStream(w http.ResponseWriter, _ *http.Request) error {
 	if err != nil {
 		return err
 	}
-	leave, err := c.api.feed.enter(c.keyOwner())
+	leave, err := c.api.feed.enter(c.keyOwner(), f)
 	if err != nil {
 		return err
 	}
@@ -256,6 +256,7 @@ func (c *call) sendStream(w http.ResponseWriter, _ *http.Request) error {
 			}
 			out, last = out[:0], time.Now()
 		}
+		c.api.feed.read(f)
 		if c.api.feed.ended() || !f.stillAuthorized() { // also while changes never pause
 			return nil
 		}

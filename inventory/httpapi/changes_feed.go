@@ -32,6 +32,7 @@ type waiters struct {
 
 	mu      sync.Mutex
 	callers map[string]int
+	at      map[*follower]int64 // how far they have read
 	total   int
 	head    int64         // the last position that was read
 	changed chan struct{} // closed when head grows, or the feed ends
@@ -49,12 +50,12 @@ func newWaiters(store records.Store, o ChangesOptions, timeout time.Duration) *w
 	o.Streams = cmp.Or(max(o.Streams, 0), 200)
 	o.StreamsPerCaller = cmp.Or(max(o.StreamsPerCaller, 0), 10)
 	return &waiters{
-		chain: chain, opts: o, timeout: timeout, callers: map[string]int{}, changed: make(chan struct{}), poke: make(chan struct{}, 1),
+		chain: chain, opts: o, timeout: timeout, callers: map[string]int{}, at: map[*follower]int64{}, changed: make(chan struct{}), poke: make(chan struct{}, 1),
 	}
 }
 
 // enter adds a caller that waits. The error is for too many of them.
-func (f *waiters) enter(caller string) (leave func(), err error) {
+func (f *waiters) enter(caller string, who *follower) (leave func(), err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
@@ -71,6 +72,7 @@ func (f *waiters) enter(caller string) (leave func(), err error) {
 	}
 	f.callers[caller]++
 	f.total++
+	f.at[who] = who.At.Seq
 	if !f.polling {
 		f.polling = true
 		go f.poll()
@@ -79,6 +81,7 @@ func (f *waiters) enter(caller string) (leave func(), err error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.total--
+		delete(f.at, who)
 		if f.callers[caller]--; f.callers[caller] == 0 {
 			delete(f.callers, caller)
 		}
@@ -138,6 +141,34 @@ func (f *waiters) wait(ctx context.Context, seq int64) bool {
 			return false
 		}
 	}
+}
+
+// read notes how far a follower has read.
+func (f *waiters) read(who *follower) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.at[who] = who.At.Seq
+}
+
+// Streams are those of the change feed.
+type Streams struct {
+	Open, Max int   // streams and requests that wait for changes
+	Lag       int64 // changes that the slowest of them has yet to read
+}
+
+// ChangeStreams returns the state of the change feed ([ChangesOptions]).
+func (a *API) ChangeStreams() (s Streams) {
+	f := a.feed
+	if f == nil {
+		return s
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s.Open, s.Max = f.total, f.opts.Streams
+	for _, at := range f.at {
+		s.Lag = max(s.Lag, f.head-at)
+	}
+	return s
 }
 
 func (f *waiters) ended() bool {

@@ -35,7 +35,7 @@ func (a *API) observe(h http.Handler, w http.ResponseWriter, r *http.Request) {
 		if o.Status == 0 {
 			o.Status = http.StatusOK
 		}
-		a.opts.Observe(*o)
+		a.opts.Observe(r.Context(), *o)
 	}()
 	h.ServeHTTP(noted, r.WithContext(context.WithValue(r.Context(), observationKey{}, o)))
 }

@@ -2,10 +2,12 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
@@ -88,7 +90,9 @@ func (a *API) serve(rt *route) http.Handler {
 		}
 		c := &call{api: a, schema: a.store.Schema(), control: http.NewResponseController(w), route: rt, store: a.store, began: r.Context()}
 		c.r = r.WithContext(context.WithValue(ctx, callKey{}, c))
-		if err := c.authorize(); err != nil {
+		err := c.authorize()
+		c.log(w)
+		if err != nil {
 			return c.refusal(err)
 		}
 		checked.ServeHTTP(w, c.r)
@@ -97,6 +101,14 @@ func (a *API) serve(rt *route) http.Handler {
 		}
 		return nil
 	})
+}
+
+// log adds the route and the sender to the record of the request in the log.
+func (c *call) log(w http.ResponseWriter) {
+	httpx.LogAttrs(w, slog.String("route", c.route.path))
+	if c.identity != nil {
+		httpx.LogAttrs(w, slog.String("user", cmp.Or(c.identity.Username, c.identity.UserID)))
+	}
 }
 
 // refusal is translate, and notes a change without permission.

@@ -61,20 +61,6 @@ func (s *Settings) Database() string {
 	return "PostgreSQL at " + u.Host + u.Path
 }
 
-// Backup copies the SQLite database of the settings to a file that must not exist, even
-// while a server uses the database. It does not migrate the schema.
-func Backup(ctx context.Context, s *Settings, file string) error {
-	switch {
-	case s == nil:
-		return errNoSettings
-	case isPostgres(s.DatabaseURL):
-		return errors.New("DATABASE_URL is a PostgreSQL database: use pg_dump")
-	case s.DatabaseURL == ":memory:":
-		return errors.New("DATABASE_URL is :memory:, which only the running process can read: use a file")
-	}
-	return sqlite.Backup(ctx, s.DatabaseURL, file)
-}
-
 // VerifyAudit checks the audit log of the database in the settings (records.VerifyAudit). It may
 // run beside a server. A nil log means slog.Default().
 func VerifyAudit(ctx context.Context, s *Settings, log *slog.Logger, opts *records.VerifyOptions) (r *records.AuditReport, err error) {

@@ -16,8 +16,8 @@
 //	mux.Handle("/inventory/", http.StripPrefix("/inventory", srv.Handler()))
 //
 // [Table] describes all settings: environment variable, flag, default and purpose. Besides
-// the routes of httpapi there is GET /healthz, which responds 200 if the database responds,
-// and 503 otherwise.
+// the routes of httpapi there are GET /livez, which responds 200, and GET /readyz and /healthz, which respond 200 if the
+// database responds, and 503 otherwise and during a shutdown.
 //
 // # Design notes
 //

@@ -14,22 +14,34 @@ import (
 // pingTimeout limits a health check of the database.
 const pingTimeout = 2 * time.Second
 
-// withHealth adds /healthz, without rate limit and access log: health checks come every few
-// seconds from one address.
+// withHealth adds the probes, without rate limit and access log: they come every few seconds from one address.
 func (s *Server) withHealth(api http.Handler) http.Handler {
-	health := httpx.Chain(httpx.ResponseTime, httpx.RequestID(nil), httpx.SecurityHeaders(nil))(httpx.HandlerFunc(s.health))
+	probes := s.probes()
 	// Not a http.ServeMux, which would redirect paths such as //x without the headers of api.
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/healthz" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
-			health.ServeHTTP(w, r)
+		if probe := probes[r.URL.Path]; probe != nil && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+			probe.ServeHTTP(w, r)
 			return
 		}
 		api.ServeHTTP(w, r)
 	})
 }
 
-// health responds 200 if the database responds, and 503 otherwise.
+// probes returns the handlers of the probes by their paths.
+func (s *Server) probes() map[string]http.Handler {
+	chain := httpx.Chain(httpx.ResponseTime, httpx.RequestID(nil), httpx.SecurityHeaders(nil))
+	ready := chain(httpx.HandlerFunc(s.health))
+	return map[string]http.Handler{"/healthz": ready, "/readyz": ready, "/livez": chain(httpx.HandlerFunc(
+		func(w http.ResponseWriter, _ *http.Request) error {
+			return httpx.WriteJSON(w, http.StatusOK, httpx.Confirm("The process is alive"))
+		}))}
+}
+
+// health responds 200 if the database responds and the server is not shutting down, and 503 otherwise.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
+	if s.draining.Load() {
+		return &httpx.Error{Status: http.StatusServiceUnavailable, Message: "The server is shutting down", Header: http.Header{"Retry-After": {"5"}}}
+	}
 	if p, ok := s.store.(records.Pinger); ok {
 		ctx, cancel := context.WithTimeout(r.Context(), pingTimeout)
 		defer cancel()

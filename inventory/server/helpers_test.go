@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -89,7 +90,7 @@ func serve(t testing.TB, s *server.Settings) *running {
 func serveWith(t testing.TB, s *server.Settings, opts *server.Options) *running {
 	t.Helper()
 	r := &running{t: t, log: new(logtest.Log), out: new(logtest.Log), http: &http.Client{Timeout: time.Minute, Transport: &http.Transport{}}}
-	opts.Log, opts.Output = r.log.Logger(), r.out
+	opts.Log, opts.Output = cmp.Or(opts.Log, r.log.Logger()), r.out
 	srv, err := server.New(t.Context(), s, opts)
 	require.NoError(t, err)
 	r.srv = srv

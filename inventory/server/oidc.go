@@ -7,7 +7,9 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
+	"github.com/ashlar-go/ashlar/internal/backoff"
 	"github.com/ashlar-go/ashlar/internal/settings"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
@@ -150,10 +152,14 @@ func readSecret(name string) (string, error) {
 	return secret, err
 }
 
-// checkProvider logs whether the identity provider responds. Logins try again.
+// checkProvider logs whether the identity provider responds, and asks again every minute until it does, and then every
+// hour, as logins do.
 func (s *Server) checkProvider(ctx context.Context) error {
-	if s.provider != nil {
-		_ = s.provider.Check(ctx) // logged
+	for wait := time.Hour; s.provider != nil && ctx.Err() == nil; wait = time.Hour {
+		if s.provider.Check(ctx) != nil { // which is logged
+			wait = time.Minute
+		}
+		_ = backoff.Sleep(ctx, wait)
 	}
 	return nil
 }

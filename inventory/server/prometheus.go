@@ -16,8 +16,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/internal/buildinfo"
+	"github.com/ashlar-go/ashlar/internal/tracing"
 	"github.com/ashlar-go/ashlar/inventory/accounts"
+	"github.com/ashlar-go/ashlar/inventory/auth/oidc"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
+	"github.com/ashlar-go/ashlar/inventory/internal/mail"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -32,6 +36,8 @@ type statistics struct {
 	requests *prometheus.CounterVec
 	refused  *prometheus.CounterVec
 	latency  *prometheus.HistogramVec
+	done     *prometheus.GaugeVec
+	failed   *prometheus.CounterVec
 }
 
 // Metric describes a metric of [Server.MetricsHandler].
@@ -50,6 +56,17 @@ func Metrics() []Metric {
 		{"inventory_refused_requests_total", []string{"reason"}, "requests that were refused (401, 403) by reason: no_token, malformed, forged, expired, early, elsewhere, revoked (ended, or its user is gone, inactive or has another role), forbidden; without logins and other requests that need no token"},
 		{"inventory_logins_total", []string{"result"}, "logins with a password by result: ok, wrong_password (also an unknown user), inactive, throttled, failed"},
 		{"inventory_api_token_uses_total", []string{"result"}, "requests with an API token by result: ok, malformed, expired, revoked (also unknown), failed"},
+		{"inventory_build_info", []string{"version", "revision", "goversion"}, "always 1; the labels describe the program"},
+		{"inventory_database_up", nil, "1 while the database responds, else 0"},
+		{"inventory_database_replica_lag_seconds", nil, "how old what the replica of DATABASE_READ_URL has is; only with one"},
+		{"inventory_task_last_success_timestamp_seconds", []string{"task"}, "Unix time of the last success of a task in the background: prune (in the process that did it), backup (to BACKUP_DIR)"},
+		{"inventory_task_failures_total", []string{"task"}, "failures of tasks in the background, after which they are tried again"},
+		{"inventory_change_streams", nil, "open change streams and requests that wait for changes"},
+		{"inventory_change_streams_max", nil, "maximum number of them"},
+		{"inventory_change_lag", nil, "changes that the slowest of them has yet to read"},
+		{"inventory_mails_waiting", nil, "mails that wait to be sent, also again"},
+		{"inventory_mails_total", []string{"result"}, "mails by result: sent, failed (given up), lost (unsent at the end of the process), dropped (the queue was full)"},
+		{"inventory_oidc_up", nil, "1 if the identity provider responded when its configuration was read last, else 0; only with one"},
 		{"inventory_heavy_queries", []string{"state"}, "heavy queries by state: running, waiting"},
 		{"inventory_database_connections", []string{"pool", "state"}, "open connections of the pool writer or reader, by state: idle, in_use"},
 		{"inventory_database_connections_max", []string{"pool"}, "maximum number of open connections of the pool"},
@@ -66,28 +83,55 @@ func metric(name string) Metric {
 	return all[slices.IndexFunc(all, func(m Metric) bool { return m.Name == "inventory_"+name })]
 }
 
+func newBuildInfo() prometheus.Collector {
+	m := metric("build_info")
+	g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: m.Name, Help: m.Help}, m.Labels)
+	version, revision, goVersion := buildinfo.Read()
+	g.WithLabelValues(version, revision, goVersion).Set(1)
+	return g
+}
+
 func counterVec(name string) *prometheus.CounterVec {
 	m := metric(name)
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: m.Name, Help: m.Help}, m.Labels)
 }
 
 func newStatistics() *statistics {
-	duration := metric("http_request_duration_seconds")
+	duration, done := metric("http_request_duration_seconds"), metric("task_last_success_timestamp_seconds")
 	s := &statistics{
 		registry: prometheus.NewRegistry(),
 		requests: counterVec("http_requests_total"),
 		refused:  counterVec("refused_requests_total"),
+		failed:   counterVec("task_failures_total"),
+		done:     prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: done.Name, Help: done.Help}, done.Labels),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: duration.Name, Help: duration.Help, Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, duration.Labels),
 	}
-	s.registry.MustRegister(s.requests, s.refused, s.latency, collectors.NewGoCollector(),
+	for _, task := range []string{"prune", "backup"} {
+		s.failed.WithLabelValues(task) // at 0, so that the first failure is an increase
+	}
+	s.registry.MustRegister(s.requests, s.refused, s.latency, s.done, s.failed, newBuildInfo(), collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return s
 }
 
+// ran notes the end of a task in the background.
+func (s *statistics) ran(task string, err error) {
+	if err != nil {
+		s.failed.WithLabelValues(task).Inc()
+		return
+	}
+	s.succeeded(task, time.Now())
+}
+
+func (s *statistics) succeeded(task string, at time.Time) {
+	s.done.WithLabelValues(task).Set(float64(at.Unix()))
+}
+
 // observe counts a request. The label values are those of the routes and the statuses.
-func (s *statistics) observe(o httpapi.Observation) {
+func (s *statistics) observe(ctx context.Context, o httpapi.Observation) {
+	tracing.Name(ctx, o.Method, o.Route)
 	s.requests.WithLabelValues(o.Route, o.Method, strconv.Itoa(o.Status)).Inc()
 	s.latency.WithLabelValues(o.Route, o.Method).Observe(o.Took.Seconds())
 	if o.Refusal != "" {
@@ -95,10 +139,10 @@ func (s *statistics) observe(o httpapi.Observation) {
 	}
 }
 
-// watch adds what is read when the page is: the store, its connections, the heavy queries and the
-// accounts.
-func (s *statistics) watch(store records.Store, api *httpapi.API, users *accounts.Service) {
-	s.registry.MustRegister(&storeCollector{store, api, users})
+// watch adds what is read when the page is: the store, its connections, the heavy queries, the change feed, the accounts,
+// the mails and the identity provider.
+func (s *statistics) watch(srv *Server, api *httpapi.API, users *accounts.Service) {
+	s.registry.MustRegister(&storeCollector{srv.store, api, users, srv.mails, srv.provider})
 }
 
 // handler returns the page.
@@ -108,11 +152,13 @@ func (s *statistics) handler() http.Handler {
 	})
 }
 
-// storeCollector reads the state of a store, an API and accounts.
+// storeCollector reads the state of a store and of what works with it.
 type storeCollector struct {
-	store records.Store
-	api   *httpapi.API
-	users *accounts.Service
+	store    records.Store
+	api      *httpapi.API
+	users    *accounts.Service
+	mails    *mail.Queue
+	provider *oidc.Provider // nil for none
 }
 
 // describe returns the description of a metric that a storeCollector collects.
@@ -153,9 +199,51 @@ func (c *storeCollector) Collect(to chan<- prometheus.Metric) {
 			counter("database_wait_seconds_total", s.WaitDuration.Seconds(), pool)
 		}
 	}
+	streams := c.api.ChangeStreams()
+	gauge("change_streams", float64(streams.Open))
+	gauge("change_streams_max", float64(streams.Max))
+	gauge("change_lag", float64(streams.Lag))
+	mails := c.mails.Stats()
+	gauge("mails_waiting", float64(mails.Waiting))
+	for result, n := range map[string]uint64{"sent": mails.Sent, "failed": mails.Failed, "lost": mails.Lost, "dropped": mails.Dropped} {
+		counter("mails_total", float64(n), result)
+	}
+	if c.provider != nil {
+		gauge("oidc_up", one(c.provider.Up()))
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout/2)
 	defer cancel()
+	if !c.database(ctx, gauge) {
+		return // what else is read of it would wait
+	}
 	c.content(ctx, to, gauge)
+}
+
+// database collects whether the database responds, and the lag of its replica.
+func (c *storeCollector) database(ctx context.Context, gauge func(string, float64, ...string)) (up bool) {
+	up = true
+	if p, ok := c.store.(records.Pinger); ok {
+		ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+		defer cancel()
+		up = p.Ping(ctx) == nil
+	}
+	gauge("database_up", one(up))
+	if replica, ok := c.store.(interface {
+		ReplicaLag(ctx context.Context) (lag time.Duration, ok bool, err error)
+	}); ok && up {
+		if lag, ok, err := replica.ReplicaLag(ctx); ok && err == nil {
+			gauge("database_replica_lag_seconds", lag.Seconds())
+		}
+	}
+	return up
+}
+
+// one returns 1 for true.
+func one(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // content collects the number of records, if the store keeps it, and the size of the database.
@@ -186,17 +274,28 @@ func (c *storeCollector) content(ctx context.Context, to chan<- prometheus.Metri
 // token: mount it where only the monitoring can read it.
 func (s *Server) MetricsHandler() http.Handler { return s.statistics.handler() }
 
-// serveMetrics serves MetricsHandler at PROMETHEUS_ADDR until ctx ends.
-func (s *Server) serveMetrics(ctx context.Context) error {
+// listenMetrics listens at PROMETHEUS_ADDR. The listener is nil without one.
+func (s *Server) listenMetrics(ctx context.Context) (net.Listener, error) {
 	if s.settings.PrometheusAddr == "" {
-		return nil
+		return nil, nil
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", s.settings.PrometheusAddr)
 	if err != nil {
-		return fmt.Errorf("PROMETHEUS_ADDR: %w: choose another address with -prometheus-addr, port 0 for any free one", err)
+		return nil, fmt.Errorf("PROMETHEUS_ADDR: %w: choose another address with -prometheus-addr, port 0 for any free one", err)
+	}
+	return l, nil
+}
+
+// serveMetrics serves MetricsHandler and the probes until ctx ends. l may be nil.
+func (s *Server) serveMetrics(ctx context.Context, l net.Listener) error {
+	if l == nil {
+		return nil
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", s.MetricsHandler())
+	for path, probe := range s.probes() {
+		mux.Handle("GET "+path, probe)
+	}
 	s.log.Info("metrics for Prometheus", "url", "http://"+l.Addr().String()+"/metrics")
 	if err := httpx.Serve(ctx, l, mux, &httpx.ServeOptions{MaxConnections: 16, Log: s.log}); !errors.Is(err, context.Canceled) {
 		return err

@@ -12,13 +12,17 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/httpx/apidocs"
 	"github.com/ashlar-go/ashlar/httpx/ui"
+	"github.com/ashlar-go/ashlar/internal/backoff"
 	"github.com/ashlar-go/ashlar/internal/tlsfiles"
+	"github.com/ashlar-go/ashlar/internal/tracing"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/accounts"
 	"github.com/ashlar-go/ashlar/inventory/auth"
@@ -75,7 +79,9 @@ type Server struct {
 	endStreams func()           // of changes
 	statistics *statistics
 	engine     *records.Engine
-	jobs       []feature.Job // of the features
+	jobs       []feature.Job    // of the features
+	tracing    *tracing.Tracing // nil for none
+	draining   atomic.Bool
 }
 
 var errNoSettings = errors.New("the settings are nil: use those of Default or Parse")
@@ -141,6 +147,9 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	if s.certs, err = loadTLS(s.settings, s.log); err != nil {
 		return err
 	}
+	if err := s.startTracing(ctx); err != nil {
+		return err
+	}
 	if err := s.openStore(ctx); err != nil {
 		return err
 	}
@@ -189,14 +198,36 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	for _, f := range api.Features() {
 		s.jobs = append(s.jobs, f.Jobs...)
 	}
-	s.statistics.watch(s.store, api, service)
+	s.statistics.watch(s, api, service)
 	s.endStreams = api.EndStreams
 	if s.handler, err = s.withConsole(api, o.ConsoleLinks); err != nil {
 		return err
 	}
+	if s.tracing != nil {
+		s.handler = s.tracing.HTTP(s.handler)
+	}
 	s.handler = s.withHealth(s.handler)
 	return nil
 }
+
+// startTracing starts what sends spans, which Close sends the last of.
+func (s *Server) startTracing(ctx context.Context) (err error) {
+	if s.tracing, err = tracing.Start(ctx, &s.settings.Tracing, s.log); err != nil || s.tracing == nil {
+		return err
+	}
+	s.closers = append(s.closers, func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), lastSpansTimeout)
+		defer cancel()
+		if err := s.tracing.Shutdown(ctx); err != nil {
+			s.log.Warn("not all spans could be sent", "err", err)
+		}
+		return nil
+	})
+	return nil
+}
+
+// lastSpansTimeout limits how long Close waits for unsent spans.
+const lastSpansTimeout = 5 * time.Second
 
 // addLogins adds the feature of the accounts to the features.
 func (s *Server) addLogins(o *Options, service *accounts.Service, tokens *jwt.Tokens) error {
@@ -244,7 +275,7 @@ func (s *Server) api(o *Options, engine *records.Engine, guard *jwt.Guard) (*htt
 // inBackground returns what jobs get, with what the settings keep.
 func (s *Server) inBackground() *feature.Background {
 	set := s.settings
-	return &feature.Background{Engine: s.engine, Log: s.log, Keep: map[string]records.Retention{
+	return &feature.Background{Engine: s.engine, Log: s.log, Ran: s.statistics.ran, Keep: map[string]records.Retention{
 		"audit-logs":  {MaxAge: set.AuditRetention, MaxRecords: set.AuditMaxEntries},
 		"events":      {MaxAge: set.EventRetention, MaxRecords: set.EventMax},
 		"metrics-raw": {MaxAge: set.MetricsRetention}, "metrics-5m": {MaxAge: set.Metrics5mRetention}, "metrics-1h": {MaxAge: set.Metrics1hRetention},
@@ -257,11 +288,15 @@ func (s *Server) Handler() http.Handler { return s.handler }
 // Store returns the store of the records.
 func (s *Server) Store() records.Store { return s.store }
 
-// Serve serves requests on the listener until ctx ends, then waits some seconds for open
-// requests and sends queued mails. It refuses requests for other hosts than those of the
+// Serve serves requests on the listener until ctx ends, for SHUTDOWN_DRAIN_DELAY longer while /readyz is 503, then waits
+// some seconds for open requests and sends queued mails. It refuses requests for other hosts than those of the
 // listener, of ALLOWED_HOSTS and of ALLOWED_ORIGINS. It closes the listener.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	hosts, err := s.hosts(l.Addr())
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	metrics, err := s.listenMetrics(ctx)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -269,23 +304,33 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if s.certs != nil {
 		config = s.certs.Config("h2", "http/1.1")
 	}
+	stopped := ctx.Done()
 	group, ctx := errgroup.WithContext(ctx)
+	operational, stop := context.WithCancel(context.WithoutCancel(ctx)) // metrics are served until the last request has ended
 	group.Go(func() error {
+		defer stop()
 		return httpx.Serve(context.WithValue(ctx, hostsKey{}, hosts), l, s.handler, &httpx.ServeOptions{
 			MaxConnections: s.settings.MaxConnections, MaxConnectionsPerAddress: s.settings.MaxConnectionsPerAddress,
-			TrustedProxies: s.settings.TrustedProxies, TLS: config, Log: s.log,
+			TrustedProxies: s.settings.TrustedProxies, TLS: config, DrainDelay: s.settings.ShutdownDrainDelay, Log: s.log,
 		})
 	})
 	group.Go(func() error { return s.watchCertificate(ctx) })
-	group.Go(func() error { return s.serveMetrics(ctx) })
+	group.Go(func() error { return s.serveMetrics(operational, metrics) })
 	group.Go(func() error {
 		<-ctx.Done()
+		s.draining.Store(true)
+		select {
+		case <-stopped:
+			_ = backoff.Sleep(operational, s.settings.ShutdownDrainDelay)
+		default: // a listener has failed
+		}
 		s.endStreams() // httpx.Serve waits for them
 		return nil
 	})
 	for _, job := range s.jobs {
 		group.Go(func() error { return job(ctx, s.inBackground()) })
 	}
+	group.Go(func() error { return s.keepBackups(ctx) })
 	group.Go(func() error { return s.checkProvider(ctx) })
 	return group.Wait()
 }

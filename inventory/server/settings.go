@@ -82,11 +82,22 @@ type Settings struct {
 	ChangeStreams          int    // change streams and requests that wait for changes; 0 for the default
 	ChangeStreamsPerCaller int    // of one user
 
+	BackupDir      string        // a directory for regular copies of a SQLite database; "" for none
+	BackupInterval time.Duration // between two copies
+	BackupKeep     int           // how many copies are kept
+
 	TLSCert, TLSKey string // PEM files; both or none
+
+	ShutdownDrainDelay time.Duration // how long a server that is not ready any more goes on serving
+
+	Tracing Tracing
 
 	LogLevel  slog.Level
 	LogFormat string // text or json
 }
+
+// Tracing are the settings of traces.
+type Tracing = settings.Tracing
 
 // table returns a row for each setting, bound to the fields of s. Secrets have no flags:
 // command lines are visible in process lists.
@@ -134,12 +145,16 @@ func table(s *Settings) []settings.Setting {
 		{Name: "PROMETHEUS_ADDR", Doc: "host:port of a page with metrics of the server for Prometheus, /metrics, such as 127.0.0.1:9100; it needs no token; unset: no such page", Value: settings.Text(&s.PrometheusAddr, checkOptionalListen)},
 		{Name: "CHANGE_STREAMS", Default: "200", Doc: "change streams, and requests that wait for changes, that are open at once; each holds a connection", Value: settings.Int(&s.ChangeStreams, settings.From(1, 1<<20))},
 		{Name: "CHANGE_STREAMS_PER_CALLER", Default: "10", Doc: "how many of them one user may have; further ones get 429", Value: settings.Int(&s.ChangeStreamsPerCaller, settings.From(1, 1<<20))},
+		{Name: "BACKUP_DIR", Doc: "directory for regular copies of the SQLite database, inventory-TIME.db, created if it does not exist; unset: no copies", Value: settings.Text(&s.BackupDir)},
+		{Name: "BACKUP_INTERVAL", Default: "24h", Doc: "time between two copies", Value: settings.Duration(&s.BackupInterval, settings.From(time.Minute, 366*24*time.Hour))},
+		{Name: "BACKUP_KEEP", Default: "7", Doc: "number of copies that are kept, the newest", Value: settings.Int(&s.BackupKeep, settings.From(1, 10_000))},
 		{Name: "TLS_CERT", Doc: "PEM file of the certificate chain; changes take effect without a restart", Value: settings.Text(&s.TLSCert)},
 		{Name: "TLS_KEY", Doc: "PEM file of the private key", Value: settings.Text(&s.TLSKey)},
+		{Name: "SHUTDOWN_DRAIN_DELAY", Default: "0s", Doc: "how long to keep serving after SIGTERM while /readyz is 503, so that load balancers notice", Value: settings.Duration(&s.ShutdownDrainDelay, settings.From(0, time.Hour))},
 		{Name: "LOG_LEVEL", Default: "info", Doc: "debug, info, warn or error; info logs each request", Value: settings.Func(s.parseLogLevel)},
 		{Name: "LOG_FORMAT", Default: "text", Doc: "text or json", Value: settings.OneOf(&s.LogFormat, "text", "json")},
 	}
-	rows = append(rows, oidcTable(&s.OIDC)...)
+	rows = append(append(rows, oidcTable(&s.OIDC)...), s.Tracing.Rows("inventory")...)
 	for i := range rows {
 		if row := &rows[i]; row.Flag == "" && !row.Secret {
 			row.Flag = strings.ReplaceAll(strings.ToLower(row.Name), "_", "-")
@@ -190,6 +205,7 @@ func Parse(environ, flags map[string]string) (*Settings, error) {
 	r.Require(s.MetricsRetention == 0 || s.MetricsRetention >= 2*time.Hour, "METRICS_RETENTION", "is shorter than 2h, in which metrics are summarized: use 2h or longer, or 0 to keep metrics")
 	r.Require(s.AuditRetention == 0 || s.AuditRetention >= time.Hour, "AUDIT_RETENTION", "is shorter than 1h: use 1h or longer, or 0 to keep all entries")
 	r.Require(s.EventRetention == 0 || s.EventRetention >= time.Hour, "EVENT_RETENTION", "is shorter than 1h: use 1h or longer, or 0 to keep all events")
+	r.Require(s.BackupDir == "" || !isPostgres(s.DatabaseURL) && s.DatabaseURL != ":memory:", "BACKUP_DIR", "requires a SQLite file: unset it, and run inventoryd backup regularly for PostgreSQL")
 	r.Require(s.MailPassword == "" || s.MailUsername != "", "MAIL_PASSWORD", "needs a user name: set $MAIL_USERNAME, or unset this")
 	checkOIDC(&s.OIDC, r)
 	if err := r.Err(); err != nil {

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -153,6 +154,10 @@ func (s *Site) Handler(route Route) http.Handler {
 			q.token = c.Value
 		}
 		err := q.identify(route.Public)
+		httpx.LogAttrs(w, slog.String("route", route.Pattern))
+		if q.Sender != nil {
+			httpx.LogAttrs(w, slog.String("user", cmp.Or(q.Sender.Username, q.Sender.UserID)))
+		}
 		if err == nil {
 			err = route.Handle(q)
 		}

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ashlar-go/ashlar/internal/buildinfo"
 	"github.com/ashlar-go/ashlar/internal/suggest"
 )
 
@@ -228,22 +228,11 @@ func GoFlags(to *pflag.FlagSet, from *flag.FlagSet) (given func() map[string]str
 // version returns the version of this program, such as "v1.2.3 (commit 0123456789ab, go1.26.0,
 // linux/amd64)", as the Go command has recorded it.
 func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown version"
-	}
-	name := info.Main.Version
-	if name == "" || name == "(devel)" {
-		name = "unreleased"
-	}
-	facts := []string{info.GoVersion, runtime.GOOS + "/" + runtime.GOARCH}
-	settings := map[string]string{}
-	for _, s := range info.Settings {
-		settings[s.Key] = s.Value
-	}
-	if commit := settings["vcs.revision"]; commit != "" {
+	name, revision, goVersion := buildinfo.Read()
+	facts := []string{goVersion, runtime.GOOS + "/" + runtime.GOARCH}
+	if commit, changed := strings.CutSuffix(revision, "+changes"); commit != "" {
 		commit = "commit " + commit[:min(12, len(commit))]
-		if settings["vcs.modified"] == "true" {
+		if changed {
 			commit += " with changes"
 		}
 		facts = append([]string{commit}, facts...)

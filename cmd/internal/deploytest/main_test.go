@@ -59,7 +59,7 @@ func ratelimitd() system {
 }
 
 func inventoryd() system {
-	s := system{name: "inventoryd", ports: []string{"3000"}, paths: []string{"/healthz", "/docs", "/openapi.json", "/audit-logs", "/"}}
+	s := system{name: "inventoryd", ports: []string{"3000", "9100"}, paths: []string{"/healthz", "/livez", "/readyz", "/metrics", "/docs", "/openapi.json", "/audit-logs", "/"}}
 	for _, v := range inventory.Table() {
 		s.variables = append(s.variables, v.Env)
 	}

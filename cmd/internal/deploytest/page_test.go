@@ -71,7 +71,7 @@ func checkVariables(t *testing.T, p *markdown.Page, s system) {
 // foreign holds words that look like settings of the programs: values of settings, file names, and variables of the
 // Go tools or of a command that imports.
 var foreign = []string{
-	"GRPC_XDS_SOTW", "STRICT_DNS", "GOMEMLIMIT", "GOGC", "OPERATIONS", "README", "OK",
+	"GRPC_XDS_SOTW", "STRICT_DNS", "OTEL_EXPORTER_OTLP_ENDPOINT", "GOMEMLIMIT", "GOGC", "OPERATIONS", "README", "OK",
 	"SNMP_COMMUNITY", "SNMP_USER", "SNMP_AUTH_PROTOCOL", "SNMP_AUTH_PASSPHRASE", "SNMP_PRIV_PROTOCOL", "SNMP_PRIV_PASSPHRASE",
 	"INVENTORYCTL_CONFIG", "INVENTORY_URL", "INVENTORY_TOKEN",
 	"DRAFT_VERSION_03", "ASHLAR_SAMPLES", "GRPC_SERVER_TLS_CA_CERT",

@@ -17,11 +17,11 @@ import (
 
 	"github.com/ashlar-go/ashlar/internal/ratelimit/settings"
 	"github.com/ashlar-go/ashlar/internal/servertest"
+	inventory "github.com/ashlar-go/ashlar/inventory/server"
 )
 
 const (
-	composeDir                = "deploy/compose"
-	alertsPath, dashboardPath = "cmd/ratelimitd/deploy/alerts.yaml", "cmd/ratelimitd/deploy/dashboard.json"
+	composeDir = "deploy/compose"
 	// composeGo is the parser of docker compose.
 	composeGo = "github.com/compose-spec/compose-go/v2/cmd@v2.16.2"
 )
@@ -85,8 +85,12 @@ func TestTimeToStop(t *testing.T) {
 	d := objects["Deployment/ratelimitd"]
 	require.Greater(t, seconds(d, grace), of.ShutdownDrainDelay+of.ShutdownTimeout)
 	require.Greater(t, of.ShutdownDrainDelay, seconds(d, probe+"periodSeconds")*time.Duration(at(d, probe+"failureThreshold").(int)))
-	d = kubernetes(t, inventoryd())["Deployment/inventoryd"]
-	require.Greater(t, seconds(d, grace), http+seconds(d, "spec template spec containers 0 lifecycle preStop sleep seconds"))
+	objects = kubernetes(t, inventoryd())
+	d = objects["Deployment/inventoryd"]
+	in, err := inventory.Parse(texts(objects["ConfigMap/inventoryd"], "data"), nil)
+	require.NoError(t, err)
+	require.Greater(t, seconds(d, grace), http+in.ShutdownDrainDelay)
+	require.Greater(t, in.ShutdownDrainDelay, seconds(d, probe+"periodSeconds")*time.Duration(at(d, probe+"failureThreshold").(int)))
 }
 
 // kubernetes returns the objects of the manifest of a program by kind/name.
@@ -130,10 +134,45 @@ func TestKubernetes(t *testing.T) {
 			require.Contains(t, ports, cmp.Or(at(d, container+probe+" httpGet port"), at(d, container+probe+" tcpSocket port")), probe)
 		}
 		require.Contains(t, s.paths, at(d, container+"readinessProbe httpGet path"))
-		require.NotContains(t, fmt.Sprint(at(d, container+"livenessProbe")), "/health", "a restart does not repair what it reports")
+		require.NotRegexp(t, "/health|/ready", fmt.Sprint(at(d, container+"livenessProbe")), "a restart does not repair what it reports")
 		require.NoError(t, s.parse(texts(objects["ConfigMap/"+s.name], "data")))
 	})
 	requireLimits(t, texts(kubernetes(t, ratelimitd())["ConfigMap/ratelimitd-limits"], "data"))
+}
+
+// TestKustomize builds the bases and validates what they have. The kind ServiceMonitor is that of the Prometheus operator,
+// whose schema is not there.
+func TestKustomize(t *testing.T) {
+	t.Parallel()
+	built := tool(t, checkout, "kubectl", "kustomize", "deploy/kubernetes")
+	objects, known := map[string]any{}, ""
+	for _, text := range strings.Split(built, "\n---\n") {
+		o := documents(t, text)[0]
+		objects[fmt.Sprint(at(o, "kind"), "/", at(o, "metadata name"))] = o
+		if at(o, "kind") != "ServiceMonitor" {
+			known += "---\n" + text + "\n"
+		}
+	}
+	file := filepath.Join(t.TempDir(), "objects.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(known), 0o600))
+	tool(t, checkout, "$ASHLAR_KUBERNETES_VALIDATE", "--strict", "--quiet", file)
+	each(t, func(t *testing.T, s system) {
+		label := fmt.Sprintf("map[app.kubernetes.io/name:%s]", s.name)
+		for _, kind := range []string{"Deployment", "Service", "ConfigMap", "PodDisruptionBudget", "NetworkPolicy", "ServiceMonitor"} {
+			requireAt(t, objects[kind+"/"+s.name], map[string]string{"metadata labels": label})
+		}
+		requireAt(t, objects["NetworkPolicy/"+s.name], map[string]string{"spec podSelector matchLabels": label})
+		requireAt(t, objects["ServiceMonitor/"+s.name], map[string]string{"spec selector matchLabels": label, "spec endpoints 0 targetPort": "metrics"})
+		allowed := map[any]bool{}
+		for _, rule := range at(objects["NetworkPolicy/"+s.name], "spec ingress").([]any) {
+			for _, p := range at(rule, "ports").([]any) {
+				allowed[at(p, "port")] = true
+			}
+		}
+		for _, p := range at(objects["Deployment/"+s.name], "spec template spec containers 0 ports").([]any) {
+			require.True(t, allowed[at(p, "name")], "nobody may use the port %v", at(p, "name"))
+		}
+	})
 }
 
 // compose returns the compose file as docker compose reads it, with values for the names in
@@ -185,12 +224,12 @@ func TestCompose(t *testing.T) {
 		delete(environ, "GOMEMLIMIT")
 		require.NoError(t, s.parse(environ))
 	}
-	inventory, prometheus := texts(file, "services inventoryd environment"), documents(t, read(t, composeDir+"/prometheus.yml"))[0]
+	environ, prometheus := texts(file, "services inventoryd environment"), documents(t, read(t, composeDir+"/prometheus.yml"))[0]
 	requireAt(t, prometheus, map[string]string{
 		"scrape_configs 0 static_configs 0 targets": "[ratelimitd:" + ratelimitd().ports[3] + "]",
-		"scrape_configs 1 static_configs 0 targets": "[inventoryd" + inventory["PROMETHEUS_ADDR"] + "]",
+		"scrape_configs 1 static_configs 0 targets": "[inventoryd" + environ["PROMETHEUS_ADDR"] + "]",
 	})
-	require.Contains(t, inventory["DATABASE_URL"], "@postgres:5432/")
+	require.Contains(t, environ["DATABASE_URL"], "@postgres:5432/")
 	requireAt(t, documents(t, read(t, composeDir+"/grafana/datasources/prometheus.yaml"))[0], map[string]string{"datasources 0 url": "http://prometheus:9090", "datasources 0 isDefault": "true"})
 	requireAt(t, documents(t, read(t, composeDir+"/grafana/dashboards/dashboards.yaml"))[0], map[string]string{"providers 0 options path": "/etc/grafana/dashboards"})
 }
@@ -221,38 +260,41 @@ func TestDockerfiles(t *testing.T) {
 // runbook and a row on the page, and the configuration of the compose file.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
-	tool(t, checkout, "promtool", "check", "rules", alertsPath)
-	tool(t, "testdata", "promtool", "test", "rules", "alerts_test.yaml")
 	dir := t.TempDir()
-	for name, from := range map[string]string{"prometheus.yml": composeDir + "/prometheus.yml", "alerts.yaml": alertsPath} {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(read(t, from)), 0o600))
-	}
-	tool(t, dir, "promtool", "check", "config", "prometheus.yml")
-	for _, rule := range at(documents(t, read(t, alertsPath))[0], "groups 0 rules").([]any) {
-		name := fmt.Sprint(at(rule, "alert"))
-		require.Contains(t, read(t, "cmd/internal/deploytest/testdata/alerts_test.yaml"), "alertname: "+name+"\n")
-		require.Contains(t, readPage(t, "cmd/ratelimitd/OPERATIONS.md").Content(), "\n| "+name+" |")
-		require.Contains(t, []any{"critical", "warning", "info"}, at(rule, "labels severity"), name)
-		require.NotNil(t, at(rule, "annotations summary"), name)
-		require.NoError(t, readPage(t, "README.md").Follow(fmt.Sprint(at(rule, "annotations runbook_url")), os.DirFS(checkout)), name)
-	}
-}
-
-// TestDashboard checks the expressions of the dashboard with promtool, and its panels.
-func TestDashboard(t *testing.T) {
-	t.Parallel()
-	rules, ids := "groups:\n- name: dashboard\n  rules:\n", map[any]bool{}
-	for _, panel := range at(documents(t, read(t, dashboardPath))[0], "panels").([]any) {
-		require.False(t, ids[at(panel, "id")], "id of %v", at(panel, "title"))
-		ids[at(panel, "id")] = true
-		targets, _ := at(panel, "targets").([]any)
-		require.True(t, at(panel, "type") == "row" || len(targets) > 0 && at(panel, "description") != nil, at(panel, "title"))
-		for _, target := range targets {
-			expr := strings.ReplaceAll(fmt.Sprint(at(target, "expr")), "$__rate_interval", "5m")
-			rules += fmt.Sprintf("  - {record: panel, expr: %q}\n", regexp.MustCompile(`\$\w+`).ReplaceAllString(expr, "x"))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(read(t, composeDir+"/prometheus.yml")), 0o600))
+	for _, s := range systems() {
+		alerts, tests := read(t, s.dir()+"/deploy/alerts.yaml"), s.name+"_alerts_test.yaml"
+		require.NoError(t, os.WriteFile(filepath.Join(dir, s.name+".yaml"), []byte(alerts), 0o600))
+		tool(t, "testdata", "promtool", "test", "rules", tests)
+		for _, rule := range at(documents(t, alerts)[0], "groups 0 rules").([]any) {
+			name := fmt.Sprint(at(rule, "alert"))
+			require.Contains(t, read(t, "cmd/internal/deploytest/testdata/"+tests), "alertname: "+name+"\n")
+			require.Contains(t, readPage(t, s.dir()+"/OPERATIONS.md").Content(), "\n| "+name+" |")
+			require.Contains(t, []any{"critical", "warning", "info"}, at(rule, "labels severity"), name)
+			require.NotNil(t, at(rule, "annotations summary"), name)
+			require.NoError(t, readPage(t, "README.md").Follow(fmt.Sprint(at(rule, "annotations runbook_url")), os.DirFS(checkout)), name)
 		}
 	}
-	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "rules.yaml"), []byte(rules), 0o600))
-	tool(t, dir, "promtool", "check", "rules", "rules.yaml")
+	tool(t, dir, "promtool", "check", "config", "prometheus.yml") // and the rules that it names
+}
+
+// TestDashboard checks the expressions of the dashboards with promtool, and their panels.
+func TestDashboard(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s system) {
+		rules, ids := "groups:\n- name: dashboard\n  rules:\n", map[any]bool{}
+		for _, panel := range at(documents(t, read(t, s.dir()+"/deploy/dashboard.json"))[0], "panels").([]any) {
+			require.False(t, ids[at(panel, "id")], "id of %v", at(panel, "title"))
+			ids[at(panel, "id")] = true
+			targets, _ := at(panel, "targets").([]any)
+			require.True(t, at(panel, "type") == "row" || len(targets) > 0 && at(panel, "description") != nil, at(panel, "title"))
+			for _, target := range targets {
+				expr := strings.ReplaceAll(fmt.Sprint(at(target, "expr")), "$__rate_interval", "5m")
+				rules += fmt.Sprintf("  - {record: panel, expr: %q}\n", regexp.MustCompile(`\$\w+`).ReplaceAllString(expr, "x"))
+			}
+		}
+		dir := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "rules.yaml"), []byte(rules), 0o600))
+		tool(t, dir, "promtool", "check", "rules", "rules.yaml")
+	})
 }

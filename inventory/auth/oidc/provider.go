@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	gooidc "github.com/coreos/go-oidc/v3/oidc"
@@ -83,6 +84,7 @@ type Provider struct {
 	turn     chan struct{} // holds what follows
 	remote   *remote       // nil until the provider has responded
 	failed   bool          // the last attempt to read its configuration
+	up       atomic.Bool   // an attempt was made, and did not fail
 	tried    time.Time
 }
 
@@ -202,6 +204,10 @@ func (p *Provider) Check(ctx context.Context) error {
 	return err
 }
 
+// Up reports whether the provider responded when its configuration was read last: at most an hour ago if it did, and a
+// minute if it did not, while there are logins or Check is called.
+func (p *Provider) Up() bool { return p.up.Load() }
+
 // discover returns the configuration of the provider. It is read at the first call and once an hour; while
 // that fails, the earlier one is used, and it is tried again after a minute, or after two seconds without one.
 func (p *Provider) discover(ctx context.Context) (*remote, error) {
@@ -229,6 +235,7 @@ func (p *Provider) discoverIn(ctx, requests context.Context) (*remote, error) {
 			return nil, requests.Err()
 		}
 		p.tried, p.failed = now, err != nil
+		p.up.Store(err == nil)
 		if err == nil {
 			p.remote = known
 		} else {

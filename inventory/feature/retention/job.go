@@ -30,8 +30,12 @@ func keep(ctx context.Context, b *feature.Background) error {
 	}
 	jitter := backoff.Backoff{Initial: pruneInterval / 5, Max: pruneInterval / 5, Jitter: 1}
 	for {
-		if err := pruneOnce(ctx, b, kept); err != nil && ctx.Err() == nil {
+		pruned, err := pruneOnce(ctx, b, kept)
+		if err != nil && ctx.Err() == nil {
 			b.Log.Warn("old records are not deleted, which is tried again", "error", err)
+		}
+		if (pruned || err != nil) && ctx.Err() == nil && b.Ran != nil {
+			b.Ran("prune", err)
 		}
 		if backoff.Sleep(ctx, pruneInterval+jitter.Wait(1)) != nil {
 			return nil
@@ -39,12 +43,11 @@ func keep(ctx context.Context, b *feature.Background) error {
 	}
 }
 
-// pruneOnce deletes old records, unless another process has done so a short time ago.
-func pruneOnce(ctx context.Context, b *feature.Background, kept map[string]records.Retention) error {
+// pruneOnce deletes old records, and reports whether it did: another process may have done so a short time ago.
+func pruneOnce(ctx context.Context, b *feature.Background, kept map[string]records.Retention) (pruned bool, failed error) {
 	if claimed, err := claimPruning(ctx, b.Engine, b.Engine.Now()); err != nil || !claimed {
-		return err
+		return false, err
 	}
-	var failed error
 	for name, of := range kept {
 		r, _ := b.Engine.Store().Schema().Named(name)
 		of.Within = pruneTime
@@ -54,7 +57,7 @@ func pruneOnce(ctx context.Context, b *feature.Background, kept map[string]recor
 			b.Log.Info("old records are deleted", "resource", name, "records", done.Deleted, "more", done.More)
 		}
 	}
-	return failed
+	return true, failed
 }
 
 // claimPruning reports whether this process is the first of those with the same database to prune
