@@ -63,6 +63,7 @@ func migrations() records.Part {
 				"DROP INDEX IF EXISTS {prefix}vrfs_name_key",
 			},
 		}, Fill: []string{fillHostnameKeys}},
+		records.Migration{Version: 10, Oldest: 9}, // attempts, which all processes count together
 	)
 }
 
@@ -228,6 +229,7 @@ func resources() []records.Part {
 			Messages: map[string]string{"name": "API token with this name already exists"},
 		}),
 		records.Define[Reset](records.Definition{Name: "resets", Label: "Reset", Internal: true, Unaudited: true}),
+		records.Define[Attempts](records.Definition{Name: "attempts", Label: "Attempts", Internal: true, Unaudited: true}),
 		records.Define[SecondFactor](records.Definition{Name: "second-factors", Label: "Second factor", Internal: true, Unaudited: true}),
 		records.Define[Secret](records.Definition{Name: "secrets", Label: "Secret", Internal: true, Unaudited: true}),
 	}

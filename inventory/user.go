@@ -122,6 +122,15 @@ type Reset struct {
 	ExpiresAt *time.Time `json:"expires_at"`
 }
 
+// Attempts counts attempts at passwords, and other things that package accounts limits, in one window of time. It is
+// not visible to clients.
+type Attempts struct {
+	records.Base
+	Key    string     `json:"key" field:"required,unique,max=64"` // a hash of what is counted
+	Number int64      `json:"number"`
+	EndsAt *time.Time `json:"ends_at"` // of the window
+}
+
 // SecondFactor checks the codes of a user's authenticator app (auth.CheckTOTP). It is in use
 // while User.TOTP is set. It is not visible to clients.
 type SecondFactor struct {

@@ -51,7 +51,8 @@
 //
 // # Design notes
 //
-// Failed attempts to guess a password are counted per account and per network, in bounded memory, and
+// Failed attempts to guess a password are counted per account and per network, in the database, since a guesser would
+// else have the attempts of each process, and more after each restart. They are
 // checked before the password is verified and again after it, so that a hundred concurrent attempts
 // learn no more than sequential ones. A lock that only an admin can open would let strangers lock
 // users out.

@@ -41,9 +41,8 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Service has the rules of accounts. Create it with [New]. It is safe for concurrent use. Its
-// counters, which throttle guesses, are those of the process: create one for all transports, and close it
-// before the store.
+// Service has the rules of accounts. Create it with [New]. It is safe for concurrent use. The
+// counters of requested resets are those of the process: create one for all transports, and close it before the store.
 type Service struct {
 	engine    *records.Engine
 	store     records.Store
@@ -66,7 +65,7 @@ func New(engine *records.Engine, hasher *auth.Hasher, opts *Options) (*Service, 
 	if engine == nil || hasher == nil {
 		return nil, errNeeds
 	}
-	if err := records.CheckStore(engine.Store(), &inventory.User{}); err != nil {
+	if err := records.CheckStore(engine.Store(), &inventory.User{}, &inventory.Attempts{}); err != nil {
 		return nil, fmt.Errorf("accounts: %w", err)
 	}
 	s := &Service{
@@ -84,7 +83,7 @@ func New(engine *records.Engine, hasher *auth.Hasher, opts *Options) (*Service, 
 	_, _ = rand.Read(s.digestKey[:]) // never fails
 	s.requested = newResetQueue(s.handleReset)
 	var err error
-	s.throttle, err = newThrottle(engine.Now)
+	s.throttle, err = newThrottle(engine)
 	return s, err
 }
 

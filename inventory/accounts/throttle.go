@@ -23,16 +23,17 @@ const (
 	networkFailures = 50  // wrong passwords and reset codes per network and minute
 	accountFailures = 100 // wrong passwords per user name and minute, before attempts are delayed
 	accountDelay    = time.Second
-	mailboxResets   = 5  // requested resets per email address and network, and hour
-	allResets       = 5  // requested resets per email address and hour, before they wait
-	networkResets   = 20 // requested resets per network and hour
-	noticesPerHour  = 20 // of changes, to an email address; each process counts its own
-	throttleMemory  = 8 << 20
+	mailboxResets   = 5      // requested resets per email address and network, and hour
+	allResets       = 5      // requested resets per email address and hour, before they wait
+	networkResets   = 20     // requested resets per network and hour
+	noticesPerHour  = 20     // of changes, to an email address; each process counts its own
 	maxKnown        = 10_000 // remembered pairs of a user name and a network
+	throttleMemory  = 8 << 20
 	knownFor        = 10 * 365 * 24 * time.Hour
 )
 
-// throttle counts failures and requested resets in bounded memory.
+// throttle counts failures in the database, and requested resets and notices in bounded memory: the response to a
+// requested reset waits for nothing.
 //
 // A right password is refused only where wrong ones come from: in the same network. A pair of
 // user name and network that has logged in is known: other guesses do not affect it.
@@ -54,26 +55,28 @@ type counter struct {
 	name string
 }
 
-func newThrottle(now func() time.Time) (*throttle, error) {
-	store := memstore.MustNew(&memstore.Options{MaxBytes: throttleMemory, Now: now})
+func newThrottle(engine *records.Engine) (*throttle, error) {
+	now := engine.Now
+	shared, own := attempts{engine}, memstore.MustNew(&memstore.Options{MaxBytes: throttleMemory, Now: now})
 	t := &throttle{known: expiring.New[string, struct{}](maxKnown), now: now, guesses: inFlight{keys: map[string]*flights{}}}
 	for _, row := range []struct {
 		counter **counter
+		store   ratelimit.Store
 		name    string
 		limit   uint32
 		unit    ratelimit.Unit
 	}{
-		{&t.pair, "pair", pairFailures, ratelimit.Minute},
-		{&t.network, "network", networkFailures, ratelimit.Minute},
-		{&t.account, "account", accountFailures, ratelimit.Minute},
-		{&t.mailboxResets, "mailbox", mailboxResets, ratelimit.Hour},
-		{&t.allResets, "mailbox", allResets, ratelimit.Hour},
-		{&t.slots, "slots", 1, ratelimit.Hour},
-		{&t.networkResets, "mail-network", networkResets, ratelimit.Hour},
-		{&t.notices, "notices", noticesPerHour, ratelimit.Hour},
-		{&t.noted, "noted", 1, ratelimit.Minute},
+		{&t.pair, shared, "pair", pairFailures, ratelimit.Minute},
+		{&t.network, shared, "network", networkFailures, ratelimit.Minute},
+		{&t.account, shared, "account", accountFailures, ratelimit.Minute},
+		{&t.mailboxResets, own, "mailbox", mailboxResets, ratelimit.Hour},
+		{&t.allResets, own, "mailbox", allResets, ratelimit.Hour},
+		{&t.slots, own, "slots", 1, ratelimit.Hour},
+		{&t.networkResets, own, "mail-network", networkResets, ratelimit.Hour},
+		{&t.notices, own, "notices", noticesPerHour, ratelimit.Hour},
+		{&t.noted, own, "noted", 1, ratelimit.Minute},
 	} {
-		limiter, err := ratelimit.NewLimiter(row.name, store, ratelimit.Per(row.limit, row.unit), &ratelimit.Options{Now: now})
+		limiter, err := ratelimit.NewLimiter(row.name, row.store, ratelimit.Per(row.limit, row.unit), &ratelimit.Options{Now: now})
 		if err != nil {
 			return nil, err
 		}

@@ -99,7 +99,7 @@ func TestSchema(t *testing.T) {
 			require.Equal(t, fmt.Sprintf("CREATE INDEX %s_%s_idx ON %s (%s, id)", latest, name, latest, name), made[i])
 		}
 	}
-	require.ElementsMatch(t, append(tables, "tallies", "audit_chain", "audit_head", "audit_anchors", "ashlar_inventory_versions"), rows(t, db, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%_search_%'"))
+	require.ElementsMatch(t, append(tables, "tallies", "audit_chain", "audit_head", "audit_anchors", "ashlar_inventory_versions", "ashlar_inventory_additions"), rows(t, db, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%_search_%'"))
 }
 
 func typeOf(f *records.Field) string {
