@@ -139,6 +139,42 @@ func idempotencyRecordsExpire(t *testing.T, g *harness) {
 	}
 }
 
+// TestIdempotencyRecordsOfOneUser: one user's keys, however many, cost no other user theirs, and each is kept for an
+// hour: further ones are 429, which inventory_requests_total counts by status.
+func TestIdempotencyRecordsOfOneUser(t *testing.T) {
+	stores(t, scaletest.Unraced, idempotencyRecordsOfOneUser)
+}
+
+func idempotencyRecordsOfOneUser(t *testing.T, g *harness) {
+	t.Helper()
+	post := func(user, name, key string) *httpxtest.Response {
+		return g.as(user).Send("POST", "/devices", device(name), idempotency, key)
+	}
+	post("second", "core-0", "key").Want(201)
+	post("root", "core-1", "first").Want(201)
+	g.clock.forward(time.Second)
+	for part := range 20 {
+		ok(t, g.store.Change(t.Context(), func(tx records.Tx) error {
+			var all []records.Record
+			for i := range 1000 {
+				rec := &records.IdempotencyRecord{Owner: "id " + g.users["root"].ID, Key: fmt.Sprint("many-", part, "-", i), Request: "x", Status: 201}
+				if err := records.New(g.store, &records.Options{Now: g.clock.now}).Init(rec); err != nil {
+					return err
+				}
+				all = append(all, rec)
+			}
+			return tx.Create(t.Context(), all...)
+		}))
+	}
+	post("root", "core-2", "another").WantError(429, "Idempotency-Key")
+	post("root", "core-1", "first").Want(201).WantHeader("Idempotent-Replayed", "true")
+	post("second", "core-3", "more").Want(201)
+	g.clock.forward(time.Hour)
+	post("root", "core-2", "another").Want(201)
+	g.as("root").Send("POST", "/devices", device("core-1"), idempotency, "first").WantError(409, "Hostname")
+	post("second", "core-0", "key").Want(201).WantHeader("Idempotent-Replayed", "true")
+}
+
 // TestDryRun checks that a dry run responds with what would change and with a header, and changes
 // nothing: for every mutation of every kind.
 func TestDryRun(t *testing.T) {

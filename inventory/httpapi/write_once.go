@@ -19,8 +19,9 @@ import (
 // The bounds of stored responses (REFERENCE.md, 2.6).
 const (
 	idempotencyLifetime   = 24 * time.Hour
-	maxIdempotencyRecords = 10_000 // of all clients; the oldest are deleted first
-	maxPruned             = 10     // deleted with each new one
+	idempotencyLeast      = time.Hour // for which a response is kept, however many follow
+	maxIdempotencyRecords = 20_000    // of one user; the oldest are deleted first
+	maxPruned             = 10        // deleted with each new one
 	maxKeyLength          = 255
 )
 
@@ -158,7 +159,7 @@ func (c *call) storeResponse(ctx context.Context, tx records.Tx, key *idempotenc
 			return err
 		}
 	}
-	if err := c.pruneResponses(ctx, tx); err != nil {
+	if err := c.pruneResponses(ctx, tx, key.owner); err != nil {
 		return err
 	}
 	rec := &records.IdempotencyRecord{
@@ -171,19 +172,43 @@ func (c *call) storeResponse(ctx context.Context, tx records.Tx, key *idempotenc
 	return tx.Create(ctx, rec)
 }
 
-// pruneResponses deletes some stored responses that are expired or too many. Their ids are in
+// pruneResponses deletes some stored responses that are expired, or too many of one user. Their ids are in
 // order of age.
-func (c *call) pruneResponses(ctx context.Context, tx records.Tx) error {
-	page, err := tx.List(ctx, &records.Query{Resource: records.Of[records.IdempotencyRecord](c.schema), Limit: maxPruned, Count: true})
+func (c *call) pruneResponses(ctx context.Context, tx records.Tx, owner string) error {
+	responses := records.Of[records.IdempotencyRecord](c.schema)
+	remove := func(rec records.Record) error {
+		return tx.Delete(ctx, responses, rec.Meta().ID, rec.Meta().Version, nil)
+	}
+	page, err := tx.List(ctx, &records.Query{Resource: responses, Limit: maxPruned, Count: true})
 	if err != nil {
 		return err
 	}
-	for i, rec := range page.Records {
-		stored := rec.(*records.IdempotencyRecord)
-		if !c.expired(stored) && page.Total-int64(i) < maxIdempotencyRecords {
+	for _, rec := range page.Records {
+		if !c.expired(rec.(*records.IdempotencyRecord)) {
 			break
 		}
-		if err := tx.Delete(ctx, records.Of[records.IdempotencyRecord](c.schema), stored.ID, stored.Version, nil); err != nil {
+		if err := remove(rec); err != nil {
+			return err
+		}
+	}
+	if page.Total < maxIdempotencyRecords {
+		return nil // nor has one user more
+	}
+	own, err := tx.List(ctx, (&records.Query{Resource: responses, Limit: maxPruned, Count: true}).Where("owner", owner))
+	if err != nil {
+		return err
+	}
+	for i, rec := range own.Records {
+		if own.Total-int64(i) < maxIdempotencyRecords {
+			break
+		}
+		if c.api.now().Sub(rec.Meta().CreatedAt) < idempotencyLeast {
+			return &httpx.Error{
+				Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"60"}},
+				Message: fmt.Sprintf("Too many requests with an Idempotency-Key: at most %d an hour, so that each is kept for an hour; send several records at once", maxIdempotencyRecords),
+			}
+		}
+		if err := remove(rec); err != nil {
 			return err
 		}
 	}
