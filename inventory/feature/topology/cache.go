@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/ashlar-go/ashlar/inventory/feature/topology/internal/graph"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -12,6 +13,10 @@ import (
 // maxPassed is the maximum number of changes that are looked at to find out whether a network has
 // changed. With more it is read again.
 const maxPassed = 1000
+
+// maxReading bounds the reading of the network of all records. It goes on when the request that began it gets 503, so
+// that a later one finds it.
+const maxReading = time.Minute
 
 // networkCache remembers the network of all records, which takes long to read, and the position in the
 // audit log at which it was read. It holds as long as no entry after that position is about the graph.
@@ -42,8 +47,10 @@ func (k *networkCache) network(ctx context.Context) (*network, *graph.Graph, err
 		return nil, nil, err
 	}
 	if !holds {
-		k.known = nil
-		n, err := readNetwork(ctx, k.from)
+		k.known, k.working = nil, nil // not two at a time
+		reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxReading)
+		defer cancel()
+		n, err := readNetwork(reading, k.from, nil)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -1,7 +1,9 @@
 package topology
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -76,6 +78,33 @@ func linkDown(statuses []string) bool {
 	return slices.ContainsFunc(statuses, func(s string) bool { return inventory.LinkStatus(s).Stops() })
 }
 
+// send writes the answer piece by piece: as a whole its JSON would take more memory than the answer.
+func (a *graphAnswer) send(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Content-Type", "application/json")
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, `{"status":"success","total_nodes":%d,"total_edges":%d,"truncated":%t,"nodes":`, a.TotalNodes, a.TotalEdges, a.Truncated)
+	sendArray(out, a.Nodes)
+	_, _ = out.WriteString(`,"edges":`)
+	sendArray(out, a.Edges)
+	_, _ = out.WriteString("}\n")
+	_ = out.Flush() // the error of a client that has gone
+	return nil
+}
+
+func sendArray[T any](out *bufio.Writer, all []T) {
+	separator := byte('[')
+	for i := range all {
+		_ = out.WriteByte(separator)
+		text, _ := json.Marshal(&all[i]) // it can be encoded
+		_, _ = out.Write(text)
+		separator = ','
+	}
+	if len(all) == 0 {
+		_ = out.WriteByte(separator)
+	}
+	_ = out.WriteByte(']')
+}
+
 // tooLarge is the error for a network of more than maxNetwork records.
 func tooLarge(r *records.Resource) error {
 	return &httpx.Error{
@@ -84,9 +113,25 @@ func tooLarge(r *records.Resource) error {
 	}
 }
 
-// readNetwork reads the network of a reader, in the order of ids, which is that of creation.
-func readNetwork(ctx context.Context, from records.Reader) (*network, error) {
+// The memory of a network and of an answer, in bytes.
+const (
+	nodeBytes, linkBytes           = 500, 200
+	nodeShownBytes, edgeShownBytes = 200, 600
+	heldAtOnce                     = 1 << 20
+)
+
+// readNetwork reads the network of a reader, in the order of ids, which is that of creation. hold is called before it
+// takes more memory; nil is for memory that belongs to no request.
+func readNetwork(ctx context.Context, from records.Reader, hold func(ctx context.Context, bytes int64) error) (*network, error) {
 	n := &network{}
+	held := int64(0)
+	grow := func(bytes int64) error {
+		if held -= bytes; hold == nil || held >= 0 {
+			return nil
+		}
+		held += heldAtOnce
+		return hold(ctx, heldAtOnce)
+	}
 	devices := records.Of[inventory.Device](from.Schema())
 	err := records.Project(ctx, from, &records.Query{Resource: devices}, []string{"id", "hostname", "status", "location_id"}, func(v []string) error {
 		if len(n.nodes) == maxNetwork {
@@ -97,7 +142,7 @@ func readNetwork(ctx context.Context, from records.Reader) (*network, error) {
 			node.LocationID = new(v[3])
 		}
 		n.nodes = append(n.nodes, node)
-		return nil
+		return grow(nodeBytes)
 	})
 	if err != nil {
 		return nil, tellTooLarge(err)
@@ -122,7 +167,7 @@ func readNetwork(ctx context.Context, from records.Reader) (*network, error) {
 		if ok && ok2 { // else a device was created since, or deleted before
 			links = append(links, graph.Link{ID: v[0], A: nodes[a].ID, B: nodes[b].ID, Down: linkDown(v[3:])})
 		}
-		return nil
+		return grow(linkBytes)
 	})
 	if err == nil {
 		slices.SortFunc(links, func(a, b graph.Link) int { return strings.Compare(a.ID, b.ID) })

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/feature"
@@ -65,7 +66,7 @@ func read(ctx context.Context, r *feature.Request, state string) (*network, *gra
 	var err error
 	if cache := r.State.(*networkCache); r.Inventory.SeesAll() && cache != nil {
 		n, working, err = cache.network(ctx)
-	} else if n, err = readNetwork(ctx, r.Inventory.Records()); err == nil {
+	} else if n, err = readNetwork(ctx, r.Inventory.Records(), httpx.Reserve); err == nil {
 		working = n.Working()
 	}
 	switch {
@@ -84,6 +85,9 @@ func answer(ctx context.Context, r *feature.Request, state string, ask func(ctx 
 		n, g, err := read(ctx, r, state)
 		if err == nil {
 			res.Body, err = ask(ctx, n, g)
+		}
+		if a, ok := res.Body.(*graphAnswer); ok && err == nil {
+			res.Body, res.Send = nil, a.send
 		}
 		return err
 	})
@@ -174,6 +178,9 @@ func describeGraph(ctx context.Context, r *feature.Request, n *network, g *graph
 	}
 	links = links[:min(len(links), limit*edgesPerNode)]
 	a.Truncated = len(found) < a.TotalNodes || len(links) < a.TotalEdges
+	if err := httpx.Reserve(ctx, int64(len(found)*nodeShownBytes+len(links)*edgeShownBytes)); err != nil {
+		return nil, err
+	}
 	for _, f := range found {
 		node := n.node(f.ID)
 		if depths {
