@@ -5,6 +5,7 @@ package attack_test
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,6 +30,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/ashlar-go/ashlar/internal/certstest"
 	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/internal/servertest"
 )
@@ -72,6 +74,8 @@ func (a *assault) run(ctx context.Context) (result, error) {
 		return halfMessages(ctx, &a.Target, a.Streams, a.Size, a.Frame)
 	case "header bombs":
 		return headerBombs(ctx, &a.Target, a.Streams, a.References, a.Size)
+	case "rapid resets", "continuations", "settings", "pings":
+		return flood(ctx, &a.Target, a.Kind)
 	case "unread calls":
 		return unreadCalls(ctx, &a.Target, a.Streams, a.Message)
 	}
@@ -226,7 +230,7 @@ func send(ctx context.Context, method, url, body string, headers ...string) ([]b
 		name, value, _ := strings.Cut(h, ": ")
 		r.Header.Set(name, value)
 	}
-	c := &http.Client{Transport: &http.Transport{DialContext: fromClient, DisableKeepAlives: true}}
+	c := &http.Client{Transport: &http.Transport{DialContext: fromClient, DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	res, err := c.Do(r)
 	if err != nil {
 		return nil, err
@@ -298,19 +302,48 @@ func attackInventory(t *testing.T, program string) {
 		assault{Name: "300 bodies of 1 MiB to log in", Kind: "half bodies", Target: three(p.Addr, 300), Path: "/users/login", Size: 1 << 20},
 		assault{Name: "300 bodies of 1 MiB from a user", Kind: "half bodies", Target: three(p.Addr, 300), Path: "/devices", Size: 1<<20 - 1000, Headers: []string{token}},
 		assault{Name: "60 slow readers", Kind: "slow readers", Target: three(p.Addr, 60), Path: "/interfaces?limit=100", Streams: 100, Headers: []string{plain, token}},
+		assault{Name: "60 slow readers of the topology", Kind: "slow readers", Target: three(p.Addr, 60), Path: "/topology?limit=10000", Streams: 100, Headers: []string{plain, token}},
 	))
 }
 
-func attackRateLimit(t *testing.T, program string) {
+// TestFloods sends floods of frames to each server of HTTP/2 under the limit of memory: none may end, and a normal client
+// gets its responses within a second. The operator sees connections that the server has closed, and used processors.
+func TestFloods(t *testing.T) {
+	servertest.Find(t, "prlimit")
+	dir, err := servertest.Build("../../..", nil, "./cmd/inventoryd", "./cmd/ratelimitd")
+	require.NoError(t, err)
+	t.Run("inventoryd", func(t *testing.T) {
+		cert, key := certstest.NewAuthority(t).Write(t.TempDir(), "server", "127.0.0.1")
+		healthy := func(ctx context.Context, addr string) error {
+			_, err := send(ctx, "GET", "https://"+addr+"/healthz", "")
+			return err
+		}
+		p := startLimited(t, filepath.Join(dir, "inventoryd"), healthy, func(string) []string {
+			return []string{"DATABASE_URL=" + filepath.Join(t.TempDir(), "inventory.db"), "ADMIN_PASSWORD=correct horse 9", "TLS_CERT=" + cert, "TLS_KEY=" + key, "LOG_LEVEL=error"}
+		}, func(port string) []string { return []string{"-addr", "127.0.0.1:" + port} })
+		at := three(p.Addr, 6)
+		at.TLS = true
+		survive(t, p, func(ctx context.Context) error { return healthy(ctx, p.Addr) }, floods(at))
+	})
+	t.Run("ratelimitd", func(t *testing.T) {
+		p, normal, _, _ := startRateLimit(t, filepath.Join(dir, "ratelimitd"))
+		survive(t, p, normal, floods(three(p.Addr, 6)))
+	})
+}
+
+// startRateLimit starts ratelimitd, and returns what its normal client does, the address of HTTP, and a request.
+func startRateLimit(t *testing.T, program string) (p *servertest.Process, normal func(context.Context) error, httpAddr string, message []byte) {
+	t.Helper()
 	root := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "config"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(root, "config", "shop.yaml"),
 		[]byte("domain: shop\ndescriptors:\n- key: client\n  rate_limit: {unit: day, requests_per_unit: 1000000}\n"), 0o600))
-	httpAddr := "127.0.0.1:" + servertest.FreePort(t)
+	httpAddr = "127.0.0.1:" + servertest.FreePort(t)
 	request := &ratelimitv3.RateLimitRequest{Domain: "shop", Descriptors: []*commonv3.RateLimitDescriptor{
 		{Entries: []*commonv3.RateLimitDescriptor_Entry{{Key: "client", Value: "ann"}}},
 	}}
-	message, err := proto.Marshal(request)
+	var err error
+	message, err = proto.Marshal(request)
 	require.NoError(t, err)
 	call := func(ctx context.Context, addr string) error {
 		conn, err := grpc.NewClient("passthrough:"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -322,7 +355,7 @@ func attackRateLimit(t *testing.T, program string) {
 		_, err = ratelimitv3.NewRateLimitServiceClient(conn).ShouldRateLimit(ctx, request, grpc.WaitForReady(true))
 		return err
 	}
-	p := startLimited(t, program, call, func(port string) []string {
+	p = startLimited(t, program, call, func(port string) []string {
 		_, httpPort, _ := net.SplitHostPort(httpAddr)
 		return []string{
 			"RUNTIME_ROOT=" + root, "BACKEND_TYPE=embedded", "GRPC_HOST=127.0.0.1", "GRPC_PORT=" + port, "HOST=127.0.0.1", "PORT=" + httpPort,
@@ -330,13 +363,18 @@ func attackRateLimit(t *testing.T, program string) {
 		}
 	}, none)
 
-	survive(t, p, func(ctx context.Context) error {
+	return p, func(ctx context.Context) error {
 		if err := call(ctx, p.Addr); err != nil {
 			return fmt.Errorf("gRPC: %w", err)
 		}
 		_, err := send(ctx, "POST", "http://"+httpAddr+"/json", `{"domain":"shop","descriptors":[{"entries":[{"key":"client","value":"ann"}]}]}`)
 		return err
-	}, append(
+	}, httpAddr, message
+}
+
+func attackRateLimit(t *testing.T, program string) {
+	p, normal, httpAddr, message := startRateLimit(t, program)
+	survive(t, p, normal, append(
 		httpAttacks(httpAddr, "/json"),
 		assault{Name: "100 messages of 4 MiB", Kind: "half messages", Target: three(p.Addr, 10), Streams: 10, Size: 4 << 20},
 		assault{Name: "3,000 messages of 256 KiB", Kind: "half messages", Target: three(p.Addr, 100), Streams: 30, Size: 256<<10 - 100},

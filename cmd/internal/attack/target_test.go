@@ -2,6 +2,7 @@ package attack_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -17,6 +18,7 @@ type target struct {
 	From        []string // local IP addresses to connect from, in turn; empty lets the system choose
 	// Pause is the wait before a closed connection is opened again. 0 means 100ms.
 	Pause time.Duration
+	TLS   bool // HTTP/2 over TLS, whatever the certificate
 }
 
 // result counts what an attack achieved.
@@ -88,7 +90,11 @@ func (t *target) dial(ctx context.Context, i int) (net.Conn, error) {
 	if len(t.From) > 0 {
 		d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(t.From[i%len(t.From)])}
 	}
-	return d.DialContext(ctx, "tcp", t.Addr)
+	if !t.TLS {
+		return d.DialContext(ctx, "tcp", t.Addr)
+	}
+	over := &tls.Dialer{NetDialer: d, Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}}
+	return over.DialContext(ctx, "tcp", t.Addr)
 }
 
 type countingConn struct {
