@@ -160,7 +160,7 @@ func Backup(ctx context.Context, path, file string) (err error) {
 func handles(ctx context.Context, path string, opts *Options) (*sqlitefile.Handles, error) {
 	db, err := sqlitefile.Open(ctx, "sqlite", path, &sqlitefile.Options{
 		Readers: opts.Readers, BusyTimeout: opts.BusyTimeout, Health: true, Log: opts.Log,
-		Pragmas: []string{"cache_size(-32000)", "wal_autocheckpoint(4000)", "temp_store(2)"},
+		Pragmas: []string{"cache_size(-16000)", "wal_autocheckpoint(4000)", "temp_store(2)"},
 	})
 	if err != nil {
 		err = fmt.Errorf("open %s: %w", path, err)
