@@ -9,15 +9,24 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/httpx/apidocs"
+	"github.com/ashlar-go/ashlar/internal/buildinfo"
+	"github.com/ashlar-go/ashlar/internal/logformat"
 	"github.com/ashlar-go/ashlar/internal/settings"
 	"github.com/ashlar-go/ashlar/manifest/registry"
 	"github.com/ashlar-go/ashlar/manifest/registry/catalog"
@@ -29,6 +38,8 @@ type serveCall struct {
 	*call
 	addr, hosts, origins, tokens string
 	publish, private             bool
+	metrics, logFormat           string
+	drain                        time.Duration
 }
 
 // defineServe defines the command that serves files, a mirror, or a registry that others publish to.
@@ -41,15 +52,24 @@ func defineServe(c *call) runner {
 	f.BoolVar(&q.publish, "publish", false, "let holders of -tokens publish to the one FILE that is named, which is created if there is none")
 	f.BoolVar(&q.private, "private", false, "require one of -tokens for reading too; there is no catalog then")
 	f.StringVar(&q.tokens, "tokens", "", "the `file` of tokens: one a line, and after it the namespaces that it may publish to, such as com.example, com.example.* or *")
+	f.StringVar(&q.metrics, "metrics-addr", "", "`address` of a page with metrics for Prometheus, /metrics, such as 127.0.0.1:9100; needs no token")
+	f.StringVar(&q.logFormat, "log-format", "text", "`format` of the log: text or json")
+	f.DurationVar(&q.drain, "drain-delay", 0, "how `long` to keep serving after SIGTERM while /readyz is 503, so that load balancers notice")
 	return q.run
 }
 
 func (q *serveCall) run(ctx context.Context) error {
+	if q.logFormat != "text" && q.logFormat != "json" {
+		return cli.Usagef("-log-format is %q: use text or json", q.logFormat)
+	}
+	if q.drain < 0 {
+		return cli.Usagef("-drain-delay is %v: use 0 or more", q.drain)
+	}
 	origins, err := httpx.NewOrigins(slices.DeleteFunc(list(q.origins), func(o string) bool { return o == "*" }))
 	if err != nil {
 		return cli.Usagef("-allowed-origins: %w", err)
 	}
-	opts := &registry.Options{Docs: apidocs.New(&apidocs.Options{Title: "MCP registry"}), Audit: slog.New(slog.NewTextHandler(q.Stderr, nil))}
+	opts := &registry.Options{Docs: apidocs.New(&apidocs.Options{Title: "MCP registry"}), Audit: logformat.New(q.Stderr, slog.LevelInfo, q.logFormat)}
 	if err := q.authorize(opts); err != nil {
 		return err
 	}
@@ -70,7 +90,7 @@ func (q *serveCall) run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(cli.Usagef("-allowed-hosts: %w", err), l.Close(), closeStore())
 	}
-	log := slog.New(slog.NewTextHandler(q.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	log := logformat.New(q.Stderr, slog.LevelWarn, q.logFormat)
 	opts.Chain = &httpx.StandardOptions{Log: log, Hosts: hosts, Origins: origins}
 	if !q.private {
 		fmt.Fprintf(q.Stdout, "catalog  http://%s/\n", l.Addr())
@@ -79,7 +99,49 @@ func (q *serveCall) run(ctx context.Context) error {
 	if q.publish {
 		fmt.Fprintf(q.Stdout, "publish  mcp-publisher login github --token TOKEN --registry http://%s\n", l.Addr())
 	}
-	return errors.Join(httpx.Serve(ctx, l, registry.NewHandler(store, opts), &httpx.ServeOptions{Log: log}), closeStore())
+	return errors.Join(q.serveAll(ctx, l, registry.NewHandler(store, opts), log), closeStore())
+}
+
+// serveAll serves the registry with its probes, and metrics if there is an address for them.
+func (q *serveCall) serveAll(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
+	metrics := prometheus.NewRegistry()
+	requests := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "manifest_http_requests_total", Help: "requests by method and status"}, []string{"method", "code"})
+	duration := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "manifest_http_request_duration_seconds", Help: "histogram of their duration"}, nil)
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "manifest_build_info", Help: "always 1; the labels describe the program"}, []string{"version", "revision", "goversion"})
+	version, revision, goVersion := buildinfo.Read()
+	build.WithLabelValues(version, revision, goVersion).Set(1)
+	metrics.MustRegister(requests, duration, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	counted := promhttp.InstrumentHandlerCounter(requests, promhttp.InstrumentHandlerDuration(duration, h))
+	served := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/livez", r.URL.Path == "/readyz" && ctx.Err() == nil:
+			_, _ = io.WriteString(w, "ok\n")
+		case r.URL.Path == "/readyz":
+			http.Error(w, "the server is shutting down", http.StatusServiceUnavailable)
+		default:
+			counted.ServeHTTP(w, r)
+		}
+	})
+	group, serving := errgroup.WithContext(context.WithoutCancel(ctx))
+	serving, stop := context.WithCancel(serving) // metrics are served until the last request has ended
+	if q.metrics != "" {
+		other, err := new(net.ListenConfig).Listen(ctx, "tcp", q.metrics)
+		if err != nil {
+			stop()
+			return errors.Join(unreadable(fmt.Errorf("-metrics-addr: %w", err)), l.Close())
+		}
+		fmt.Fprintf(q.Stdout, "metrics  http://%s/metrics\n", other.Addr())
+		mux := http.NewServeMux()
+		mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{MaxRequestsInFlight: 4}))
+		group.Go(func() error {
+			return httpx.Serve(serving, other, mux, &httpx.ServeOptions{MaxConnections: 16, Log: log})
+		})
+	}
+	group.Go(func() error {
+		defer stop()
+		return httpx.Serve(ctx, l, served, &httpx.ServeOptions{DrainDelay: q.drain, Log: log})
+	})
+	return group.Wait()
 }
 
 // authorize sets who may publish and read.
