@@ -364,8 +364,10 @@ func TestBackup(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist, "a backup creates no database")
 	s.DatabaseURL = ":memory:"
 	require.ErrorContains(t, server.Backup(t.Context(), s, "x"), "running process")
-	s.DatabaseURL = "postgres://h/d"
-	require.ErrorContains(t, server.Backup(t.Context(), s, "x"), "pg_dump")
+	s.DatabaseURL = "postgres://127.0.0.1:1/d"
+	file := filepath.Join(t.TempDir(), "x.dump")
+	require.ErrorContains(t, server.Backup(t.Context(), s, file), "127.0.0.1:1")
+	require.NoFileExists(t, file)
 }
 
 func TestDatabaseName(t *testing.T) {

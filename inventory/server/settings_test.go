@@ -53,10 +53,14 @@ func TestEverySettingIsRead(t *testing.T) {
 		"METRICS_RETENTION": "48h", "METRICS_5M_RETENTION": "720h", "METRICS_1H_RETENTION": "8760h",
 		"AUDIT_RETENTION": "8760h", "AUDIT_MAX_ENTRIES": "1000000", "EVENT_RETENTION": "720h", "EVENT_MAX": "5000",
 		"TLS_CERT": "c.pem", "TLS_KEY": "k.pem", "LOG_LEVEL": "WARN", "LOG_FORMAT": "json",
+		"BACKUP_INTERVAL": "6h", "BACKUP_KEEP": "28", "SHUTDOWN_DRAIN_DELAY": "15s", "TRACING_ENABLED": "true", "TRACING_EXPORTER_PROTOCOL": "grpc",
+		"TRACING_SERVICE_NAME": "n", "TRACING_SERVICE_NAMESPACE": "s", "TRACING_SERVICE_INSTANCE_ID": "i", "TRACING_SAMPLING_RATE": "0.5",
 	}, map[string]string{"addr": "127.0.0.1:0"})
 	require.NoError(t, err)
 	require.Equal(t, &server.Settings{
-		Addr: "127.0.0.1:0", DatabaseURL: "postgres://jane:secret@db.example/inventory", DatabaseReadURL: "postgresql://replica/inventory", DatabaseTimeout: time.Minute,
+		BackupInterval: 6 * time.Hour, BackupKeep: 28, ShutdownDrainDelay: 15 * time.Second,
+		Tracing: server.Tracing{Enabled: true, Protocol: "grpc", ServiceName: "n", ServiceNamespace: "s", ServiceInstanceID: "i", SamplingRate: 0.5},
+		Addr:    "127.0.0.1:0", DatabaseURL: "postgres://jane:secret@db.example/inventory", DatabaseReadURL: "postgresql://replica/inventory", DatabaseTimeout: time.Minute,
 		JWTSecret: strings.Repeat("s", 32), JWTSecretPrevious: strings.Repeat("p", 32), JWTExpiration: 90 * time.Minute,
 		MailHost: "mail.example", MailPort: 465, MailUsername: "mailer", MailPassword: "pw", MailAllowPlaintext: true, FromAddress: "NOC <noc@example.com>",
 		AdminUsername: "root", AdminPassword: "a long enough one", UniqueHostnames: true, CaseSensitiveHostnames: true,
@@ -123,6 +127,7 @@ func TestWrongSettings(t *testing.T) {
 		"no Redis":                  {map[string]string{"RATE_LIMIT_REDIS_URL": "http://:hunter2@h"}, nil, []string{"RATE_LIMIT_REDIS_URL: redis://"}},
 		"a certificate by itself":   {map[string]string{"TLS_CERT": "c.pem"}, nil, []string{"TLS_CERT TLS_KEY one"}},
 		"no level":                  {map[string]string{"LOG_LEVEL": "loud"}, nil, []string{`LOG_LEVEL: "loud" debug info`}},
+		"backups":                   {map[string]string{"BACKUP_DIR": "copies", "DATABASE_URL": "postgres://h/d"}, nil, []string{`BACKUP_DIR: SQLite`}},
 		"no format":                 {map[string]string{"LOG_FORMAT": "xml"}, nil, []string{`LOG_FORMAT: "xml" text json`}},
 		"all at once":               {map[string]string{"LOG_FORMAT": "xml", "RATE_LIMIT": "x"}, nil, []string{"LOG_FORMAT:", "RATE_LIMIT:"}},
 	} {
