@@ -14,9 +14,9 @@ func TestHeavy(t *testing.T) {
 		"id=" + id(1): false, "status=active": false, "status=active&count=false": false, "status__in=active,offline": false,
 		"status__ne=active": true, "status=active&vendor=Cisco": false, "status=active&vendor=Cisco&os=Junos": true, "status=active&vendor=Cisco&count=false": false,
 		"hostname__contains=a": true, "hostname__startswith=a": true, "serial_number__isnull=true": true, "tags=a": true,
-		"os=Junos": false, "tags=a&os=Junos": true, "location_id=" + id(1): false, "last_seen__gt=2026-01-31T12:00:00Z": true,
+		"role=access": false, "os=Junos": true, "tags=a&os=Junos": true, "location_id=" + id(1): false, "last_seen__gt=2026-01-31T12:00:00Z": true,
 		"last_seen__gt=2026-01-31T12:00:00Z&count=false": false,
-		"sortby=hostname:asc":                            false, "sortby=last_seen:desc": false, "sortby=os:asc": false, "sortby=version:asc": true,
+		"sortby=hostname:asc":                            false, "sortby=last_seen:desc": false, "sortby=role:asc": false, "sortby=os:asc": true, "sortby=version:asc": true,
 		"sortby=vendor:asc&sortby=hostname:asc": true, "sortby=id:desc&sortby=version:asc": false,
 		"cursor=": false, "fields=id": false,
 	} {

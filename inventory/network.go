@@ -49,7 +49,7 @@ type Device struct {
 	OS           string       `json:"os" field:"max=100,counted,alias=platform|operating system"`
 	OSVersion    string       `json:"os_version" field:"max=100,counted,alias=software version|firmware|firmware version"`
 	Status       DeviceStatus `json:"status" field:"default=active,index,counted,alias=state"`
-	Role         string       `json:"role" field:"max=100,counted,alias=device role|function"`
+	Role         string       `json:"role" field:"max=100,index,counted,alias=device role|function"`
 	SerialNumber string       `json:"serial_number" field:"unique,max=100,search,index,alias=serial|serial no|s/n|sn"`
 	RackPosition string       `json:"rack_position" field:"max=100,index"`
 	LocationID   *string      `json:"location_id" field:"ref=locations:null,index,counted,alias=site|building|room"`
@@ -71,16 +71,16 @@ type Interface struct {
 	records.Base
 	DeviceID    string     `json:"device_id" field:"required,ref=devices:cascade,alias=host|hostname|device name|node"`
 	Name        string     `json:"name" field:"required,unique=device_id,max=100,search,natural,index,shared,alias=interface|interface name|port|ifname"`
-	Description string     `json:"description" field:"max=255,search,index,shared,alias=descr|ifalias|comment"`
+	Description string     `json:"description" field:"max=255,search,alias=descr|ifalias|comment"`
 	Type        string     `json:"type" field:"max=50,counted"`
-	Status      LinkStatus `json:"status" field:"default=up,index,counted"`
+	Status      LinkStatus `json:"status" field:"default=up,counted"`
 	AdminStatus LinkStatus `json:"admin_status" field:"counted"`
 	OperStatus  OperStatus `json:"oper_status" field:"counted"`
 	// Speed and SpeedMbps are two forms of one value; either sets the other. SpeedMbps is
 	// rounded (see ParseSpeed); 0 alone is an unknown speed. With the speed auto it may be
 	// any: the negotiated one.
 	Speed      string `json:"speed" field:"format=speed,counted"`
-	SpeedMbps  *int64 `json:"speed_mbps" field:"min=0,max=1000000000,index,counted"`
+	SpeedMbps  *int64 `json:"speed_mbps" field:"min=0,max=1000000000,counted"`
 	MTU        *int64 `json:"mtu" field:"min=64,max=4294967295,counted"` // 32 bits, as in RFC 8344
 	MACAddress string `json:"mac_address" field:"format=mac,search,index,alias=mac|physical address"`
 	Mode       string `json:"mode" field:"max=50,counted"`

@@ -116,7 +116,7 @@ func resources() []records.Part {
 			Children: []records.Child{{Path: "interfaces", Count: "interfacecount", From: "interfaces", Field: "device_id"}},
 		}),
 		records.Define[Interface](records.Definition{
-			Name: "interfaces", Label: "Interface", Description: "The interfaces of devices.",
+			Name: "interfaces", Label: "Interface", Description: "The interfaces of devices.", Unindexed: []string{"created_at", "updated_at"},
 			Show:     records.Show{Group: "Network", Order: 110, Icon: "port", Columns: []string{"name", "status", "device_id", "description", "speed", "mac_address", "ip_address"}},
 			Messages: map[string]string{"name": "Interface name already exists on this device"},
 			Within:   []string{"device_id"},

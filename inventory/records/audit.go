@@ -6,12 +6,12 @@ import "maps"
 // login. It is written in the transaction of the change and never changes.
 type AuditLog struct {
 	Base
-	UserID       *string `json:"user_id" field:"readonly,max=100,counted"`      // at the time of the change: the user may have been deleted since
-	Actor        string  `json:"actor" field:"readonly,max=100,search,counted"` // the user name of that time
-	Action       string  `json:"action" field:"readonly,max=50,counted"`        // such as create, update, delete or login
-	ResourceType string  `json:"resource_type" field:"readonly,max=50,counted"` // such as device
+	UserID       *string `json:"user_id" field:"readonly,max=100,counted"`              // at the time of the change: the user may have been deleted since
+	Actor        string  `json:"actor" field:"readonly,max=100,search,counted,scanned"` // the user name of that time
+	Action       string  `json:"action" field:"readonly,max=50,counted,scanned"`        // such as create, update, delete or login
+	ResourceType string  `json:"resource_type" field:"readonly,max=50,counted,scanned"` // such as device
 	ResourceID   string  `json:"resource_id" field:"readonly,max=100,index"`
-	IPAddress    string  `json:"ip_address" field:"readonly,max=64,index"`
+	IPAddress    string  `json:"ip_address" field:"readonly,max=64,scanned"`
 	RequestID    string  `json:"request_id" field:"readonly,max=128,index"`
 	Changes      Changes `json:"changes" field:"readonly"`
 	// Cause is the record whose deletion changed or deleted this one, as in

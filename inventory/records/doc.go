@@ -38,6 +38,7 @@
 //	counted        often counted, with few values: databases maintain the number per value
 //	shared         many records share each of very many values, as interfaces do names: the index serves
 //	               every order
+//	scanned        of a log: the index of created_at has the values too, and filters read it
 //	volatile       changes of it alone raise no version: for times such as that of the last login
 //	open           programs may add values to the enumeration: databases do not check them
 //	secret         accepted from clients, never stored or shown

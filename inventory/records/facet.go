@@ -7,8 +7,8 @@ const (
 )
 
 // Facets returns the first ten counted fields of the struct with values of up to 150 characters.
-// Stores also count the records for each pair of values of two of them, and their other indexes
-// contain those that are no references, so that a list with two filters reads few records.
+// Stores also count the records for each pair of values of two of them, and their indexes contain
+// those that are no references, so that a list with filters of them reads few records.
 func (r *Resource) Facets() (facets []*Field) {
 	for _, f := range r.fields {
 		if f.Counted && !f.Extra && f.Column != "" && f.indexed() <= maxFacetRunes && len(facets) < maxFacets {
@@ -18,5 +18,5 @@ func (r *Resource) Facets() (facets []*Field) {
 	return facets
 }
 
-// Indexed reports whether stores have an index of the field and the id.
-func (r *Resource) Indexed(f *Field) bool { return f.Index || f.Ref != nil || f.facet }
+// Indexed reports whether stores have an index that finds the records with a value of the field.
+func (r *Resource) Indexed(f *Field) bool { return f.Index || f.Ref != nil }

@@ -66,6 +66,9 @@ type Field struct {
 	// Shared says that many records have the same of very many values, as interfaces their names. The
 	// values are too many to count, so the index has the columns of the other orders as well.
 	Shared bool
+	// Scanned says that filters of the field read an index that has it beside the time of creation, so that a log with
+	// many entries has few indexes: in such a resource the other ones have their field alone.
+	Scanned bool
 	// Volatile says that a change of this field alone leaves version and updated_at unchanged.
 	Volatile bool
 	// Open says that programs add values to the enumeration ([ExtendEnum]). Databases do not check them.
@@ -206,7 +209,7 @@ var scalars = []Kind{Text, Int, Float, Bool, Time}
 // tagWords are the words of a tag, with the kinds of fields that they fit. Nil is all.
 var tagWords = map[string][]Kind{
 	"required": nil, "oncreate": nil, "readonly": nil, "admin": nil, "volatile": nil, "hidden": nil, "secret": nil,
-	"unique": scalars, "index": scalars, "shared": scalars, "counted": {Text, Int, Bool},
+	"unique": scalars, "index": scalars, "shared": scalars, "scanned": scalars, "counted": {Text, Int, Bool},
 	"natural": {Text}, "open": {Text}, "search": {Text, List},
 	"format=": {Text, List}, "values=": {Text}, "ref=": {Text}, "pattern=": {Text}, "default=": scalars, "column=": nil, "alias=": nil,
 	"min=": {Text, Int, Float, List}, "max=": {Text, Int, Float, List}, "unique=": scalars,
@@ -314,7 +317,7 @@ func (f *Field) setWord(word, value string) (err error) {
 	flag, ok := map[string]*bool{
 		"required": &f.Required, "oncreate": &f.OnCreate, "readonly": &f.ReadOnly, "admin": &f.AdminOnly,
 		"search": &f.Search, "natural": &f.Natural, "index": &f.Index, "counted": &f.Counted, "volatile": &f.Volatile,
-		"open": &f.Open, "shared": &f.Shared,
+		"open": &f.Open, "shared": &f.Shared, "scanned": &f.Scanned,
 	}[word]
 	switch {
 	case ok:

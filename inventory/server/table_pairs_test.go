@@ -101,7 +101,7 @@ func filterable(f *records.Field) bool {
 
 // ordered reports whether stores have an index that begins with the field.
 func ordered(r *records.Resource, f *records.Field) bool {
-	return f.Sortable() && (f.Index || f.Name == "id" || f.Ref != nil ||
+	return f.Sortable() && (f.Index || f.Name == "id" ||
 		slices.ContainsFunc(r.Uniques(), func(u records.Unique) bool { return u.Fields[0] == f.Name }))
 }
 

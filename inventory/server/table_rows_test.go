@@ -86,7 +86,7 @@ func namedLists() []*list {
 		{"interfaces", [][2]string{{"mode", "trunk"}, {"oper_status", "down"}}, "mac_address:desc"},
 		{"devices", nil, "updated_at:desc"},
 		{"devices", nil, "created_at:desc"},
-		{"interfaces", nil, "updated_at:desc"},
+		{"interfaces", nil, "name:desc"},
 	}
 }
 

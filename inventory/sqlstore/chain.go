@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -25,11 +24,11 @@ func (t *transaction) links(all []records.Record) (links []auditLink, err error)
 		if !ok {
 			continue
 		}
-		changes, err := json.Marshal(a.Changes) // as column.bind
+		changes, err := t.dialect.textOfChanges(a.Changes)
 		if err != nil {
 			return nil, err
 		}
-		digest, _ := records.AuditDigest(a, string(changes))
+		digest, _ := records.AuditDigest(a, changes)
 		links = append(links, auditLink{a.ID, digest})
 	}
 	return links, nil

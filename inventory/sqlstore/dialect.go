@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/dialect"
@@ -12,6 +13,8 @@ import (
 // applies migrations itself gets the statements from it.
 type Dialect struct {
 	dialect.Spec
+
+	packers *sync.Pool // of textOfChanges; set by New
 }
 
 // indexedBy follows the name of a table to use an index, if it is not empty.

@@ -16,8 +16,8 @@ type index struct {
 	keyed      bool   // of the keys of a field
 }
 
-// indexes returns the indexes of a resource: of its unique keys, of references, and of fields
-// with the tag word index.
+// indexes returns the indexes of a resource: of its unique keys, of fields with the tag word index, and of
+// references, which omits the records that have none unless the field has that word too.
 func (d *Dialect) indexes(r *records.Resource) (all []index) {
 	leading := map[string]bool{}
 	for _, u := range r.Uniques() {
@@ -25,12 +25,8 @@ func (d *Dialect) indexes(r *records.Resource) (all []index) {
 		columns := columnsOf(r, u)
 		var conditions []string
 		for _, field := range u.Fields {
-			f := r.KeyField(field)
-			switch {
-			case f.Nullable:
-				conditions = append(conditions, f.Column+" IS NOT NULL")
-			case f.Kind == records.Text && !f.Required:
-				conditions = append(conditions, f.Column+" <> ''")
+			if condition := optional(r.KeyField(field)); condition != "" {
+				conditions = append(conditions, condition)
 			}
 		}
 		if without, ok := r.Field(u.Without); ok {
@@ -54,16 +50,49 @@ func (d *Dialect) indexes(r *records.Resource) (all []index) {
 			at, _ := r.Field(r.Latest.At)
 			columns += ", " + at.Column + d.NullsFirst
 		}
-		text := "CREATE INDEX " + local(name) + " ON " + r.Table() + " (" + columns + ", id"
-		if d.DDL.Include && len(covered) > 0 {
-			text += ") INCLUDE (" + strings.Join(covered, ", ")
-		} else {
-			text += strings.Join(append([]string{""}, covered...), ", ")
+		if !d.DDL.Include || len(scanned(r)) == 0 { // else PostgreSQL keeps equal values once
+			columns += ", id"
 		}
-		all = append(all, index{name: name, text: text + ")", keyed: f.Keyed()})
+		if d.DDL.Include && len(covered) > 0 {
+			columns += ") INCLUDE (" + strings.Join(covered, ", ")
+		} else {
+			columns += strings.Join(append([]string{""}, covered...), ", ")
+		}
+		text, condition := "CREATE INDEX "+local(name)+" ON "+r.Table()+" ("+columns+")", ""
+		if partial(f) {
+			condition = optional(f)
+			text += where([]string{condition})
+		}
+		all = append(all, index{name, text, condition, f.Keyed()})
 	}
 	return all
 }
+
+// optional returns the condition that an index of a key needs for a field that may have no value, else "".
+func optional(f *records.Field) string {
+	if f.Nullable || f.Kind == records.Text && !f.Required {
+		return missing(f, f.Column, false)
+	}
+	return ""
+}
+
+// scanned returns the columns of the fields with the tag word scanned.
+func scanned(r *records.Resource) (columns []string) {
+	for _, f := range r.Fields() {
+		if f.Scanned {
+			columns = append(columns, f.Column)
+		}
+	}
+	return columns
+}
+
+// leads reports whether the index of a unique key begins with a field, and has all records with a value of it.
+func leads(r *records.Resource, f *records.Field, u records.Unique) bool {
+	return u.Fields[0] == f.Name && u.Without == "" && !slices.ContainsFunc(u.Fields[1:], func(name string) bool { return optional(r.KeyField(name)) != "" })
+}
+
+// partial reports whether the index of a field omits the records without a value.
+func partial(f *records.Field) bool { return f.Ref != nil && !f.Index && f.Nullable }
 
 // fieldIndex returns the name of the index of a field and the id, empty if there is none, and
 // the facets that it contains besides, so that a list with a filter of one of them reads no row
@@ -72,8 +101,19 @@ func (d *Dialect) indexes(r *records.Resource) (all []index) {
 // index of a field that is keyed has its keys, and serves equality too, with the key of the value:
 // it contains the values too, if there is space.
 func (d *Dialect) fieldIndex(r *records.Resource, f *records.Field) (name string, covered []string) {
-	if f.Column == "" || f.Column == "id" || !r.Indexed(f) {
+	// An index of a scanned field is small in PostgreSQL, which keeps equal values once.
+	small := f.Scanned && d.IndexedBy == "" && (f.Search || !f.Counted)
+	if f.Column == "" || f.Column == "id" || !r.Indexed(f) && !small {
 		return "", nil
+	}
+	if f.Ref != nil && !f.Index && slices.ContainsFunc(r.Uniques(), func(u records.Unique) bool { return leads(r, f, u) }) {
+		return "", nil // the index of the key serves it too
+	}
+	if also := scanned(r); also != nil {
+		if f.Name != "created_at" || d.IndexedBy == "" {
+			also = nil
+		}
+		return identifier(r.Table(), f.Column, hashOf(strings.Join(also, ",")), "idx"), also
 	}
 	size := indexBytes(f) + indexBytes(&records.Field{Kind: records.Text, Format: "uuid"})
 	if n := indexBytes(f); f.Keyed() && (d.DDL.IndexBytes == 0 || size+n <= d.DDL.IndexBytes) {
@@ -91,11 +131,8 @@ func (d *Dialect) fieldIndex(r *records.Resource, f *records.Field) (name string
 	if f.Shared && d.IndexedBy != "" {
 		covered = append(covered, d.orders(r, f, covered, size)...)
 	}
-	switch {
-	case len(covered) > 0:
+	if len(covered) > 0 {
 		return identifier(r.Table(), orderColumn(f), hashOf(strings.Join(covered, ",")), "idx"), covered
-	case f.Ref != nil && !f.Index && slices.ContainsFunc(r.Uniques(), func(u records.Unique) bool { return u.Fields[0] == f.Name }):
-		return "", nil // the index of the key serves it too
 	}
 	return indexName(r, orderField(f)), nil
 }

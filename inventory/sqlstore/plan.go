@@ -36,7 +36,7 @@ func (e *executor) choose(ctx context.Context, t *table, q *records.Query) (p pl
 			column = orderColumn(f.Field)
 		}
 		described := plan.Filter{Column: column, Records: unknown, Range: f.Op != records.Eq && f.Op != records.IsNull}
-		if described.Guess = plannable(f) || t.inNetwork(f); described.Guess {
+		if described.Guess = plannable(f) || t.inNetwork(f); described.Guess && !(partial(f.Field) && (f.Op == records.IsNull || f.Value == nil)) {
 			described.Index = t.indexes[column]
 		}
 		if (f.Op == records.Eq || f.Op == records.In) && (column == "id" || described.Index.Name == "" && t.firstOfKey(f.Field)) {
@@ -44,7 +44,7 @@ func (e *executor) choose(ctx context.Context, t *table, q *records.Query) (p pl
 		}
 		d.Filters = append(d.Filters, described)
 	}
-	if !slices.ContainsFunc(d.Filters, func(f plan.Filter) bool { return f.Index.Name != "" }) {
+	if !slices.ContainsFunc(d.Filters, func(f plan.Filter) bool { return f.Index.Name != "" }) && !t.scan(d) {
 		return p, nil
 	}
 	if err := e.estimate(ctx, t, q, d); err != nil {
@@ -61,9 +61,35 @@ func (e *executor) choose(ctx context.Context, t *table, q *records.Query) (p pl
 	case len(keys) == 1:
 		d.Order = plan.Order{Column: keys[0].Column, ByID: keys[0].Column == "id"}
 	case len(keys) == 2:
-		d.Order = plan.Order{Column: keys[0].Column, Index: t.indexes[keys[0].Column], Probe: keys[0].desc == keys[1].desc}
+		d.Order = plan.Order{Column: keys[0].Column, Index: t.inOrder(keys[0].Field), Probe: keys[0].desc == keys[1].desc}
 	}
 	return plan.Choose(d, func() (bool, error) { return e.probe(ctx, t, q, keys) })
+}
+
+// inOrder returns the index that has all records in the order of a field, if there is one.
+func (t *table) inOrder(f *records.Field) plan.Index {
+	if partial(f) {
+		return plan.Index{}
+	}
+	return t.indexes[f.Column]
+}
+
+// scan lets filters that no index finds read all entries of the smallest index that has their columns. It returns false
+// if there is none.
+func (t *table) scan(q *plan.Query) bool {
+	var least plan.Index
+	for _, f := range t.Fields() {
+		index := t.indexes[f.Column]
+		lacks := slices.ContainsFunc(q.Filters, func(f plan.Filter) bool { return !f.Guess || !slices.Contains(index.Columns, f.Column) })
+		if index.Name != "" && !lacks && !partial(f) && (least.Name == "" || len(index.Columns) < len(least.Columns)) {
+			least = index
+		}
+	}
+	for i := range q.Filters {
+		f := &q.Filters[i]
+		f.Index, f.Scan, f.Range = least, true, true
+	}
+	return len(q.Filters) > 0 && least.Name != ""
 }
 
 // plannable reports whether a filter is equality to a value, or to one of few.
@@ -163,7 +189,7 @@ func (e *executor) probe(ctx context.Context, t *table, q *records.Query, keys [
 		probed = maxRead
 	}
 	wanted := q.Limit + q.Offset + 1
-	text := "SELECT count(*) FROM (SELECT 1 FROM (SELECT " + strings.Join(b.conditions(q, 0), " AND ") + " AS matches FROM " + b.name + e.dialect.indexedBy(b.indexes[keys[0].Column].Name) +
+	text := "SELECT count(*) FROM (SELECT 1 FROM (SELECT " + strings.Join(b.conditions(q, 0), " AND ") + " AS matches FROM " + b.name + e.dialect.indexedBy(b.inOrder(keys[0].Field).Name) +
 		e.dialect.orderBy(keys, "") + " LIMIT " + strconv.Itoa(probed) + ") AS probed WHERE matches LIMIT " + b.arg(wanted) + ") AS found"
 	err = e.each(ctx, 1, func(row []any) error {
 		n, _ := row[0].(int64)

@@ -200,8 +200,8 @@ func (e *executor) chooseSearch(ctx context.Context, t *table, q *records.Query)
 			least, p = n, plan.Plan{Search: s, None: n == 0}
 		}
 	}
-	if keys := sortKeys(q); p.Search == "" && !e.changing && q.Text != "" && len(q.Filters) == 0 && q.Only == nil && len(keys) == 2 && t.indexes[keys[0].Column].Name != "" {
-		p.Index = t.indexes[keys[0].Column].Name // many, or unknown
+	if keys := sortKeys(q); p.Search == "" && !e.changing && q.Text != "" && len(q.Filters) == 0 && q.Only == nil && len(keys) == 2 && t.inOrder(keys[0].Field).Name != "" {
+		p.Index = t.inOrder(keys[0].Field).Name // many, or unknown
 	}
 	return p, nil
 }

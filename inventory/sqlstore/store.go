@@ -63,6 +63,7 @@ type Store struct {
 // The store closes both handles, unless Options.KeepOpen is set; if New fails, the caller does. The error is of kind
 // records.Unavailable if the database can't be reached.
 func New(ctx context.Context, writer, reader *sql.DB, d Dialect, schema *records.Schema, opts *Options) (*Store, error) {
+	d.packers = newPackers()
 	s := &Store{writer: writer, reader: reader, shared: &shared{
 		dialect: d, caches: map[*sql.DB]*statementCache{},
 		exclusive: make(chan struct{}, 1), chainLock: make(chan struct{}, 1),

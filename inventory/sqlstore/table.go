@@ -224,6 +224,9 @@ func (c *column) bind(rec records.Record, in reflect.Value, d *Dialect) (any, er
 	if v.Kind() == reflect.Slice && v.Len() == 0 {
 		return "[]", nil
 	}
+	if changes, ok := v.Interface().(records.Changes); ok {
+		return d.textOfChanges(changes)
+	}
 	doc, err := json.Marshal(v.Interface())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.Column, err)
@@ -315,7 +318,8 @@ func (c *column) setString(v reflect.Value, s string) bool {
 		}
 		return json.Unmarshal([]byte(s), v.Addr().Interface()) == nil
 	case records.Object:
-		return json.Unmarshal([]byte(s), v.Addr().Interface()) == nil
+		doc, err := unpacked(s)
+		return err == nil && json.Unmarshal(doc, v.Addr().Interface()) == nil
 	}
 	return false
 }

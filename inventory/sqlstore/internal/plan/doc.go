@@ -8,7 +8,8 @@
 // below), [Choose] takes the first row that applies:
 //
 //	a filter on the id or the first field of a unique key    as SQLite chooses: few records match
-//	no filter that an index finds                            that of the order
+//	no filter that an index finds, and an index has them     that index, whose entries are all read, or that of the order
+//	no filter that an index finds otherwise                  that of the order
 //	the counts say that no record matches                    none: nothing is read
 //	equality, by id                                          that of the filter with the least cost
 //	a range or several values, by the same field             that of the field, in order

@@ -35,6 +35,7 @@ type Filter struct {
 	Records int64  // records that match
 	Guess   bool   // whether no count tells Records
 	Range   bool   // whether the records that match have different values in Index
+	Scan    bool   // whether all entries of Index are read, which is a Range
 }
 
 // Order is the order of a page.
@@ -157,7 +158,7 @@ type candidate struct {
 func (q *Query) cheapest(matches float64) candidate {
 	least := candidate{cost: math.Inf(1)}
 	for _, f := range q.Filters {
-		c := candidate{SortEntries, f.Index.Name, q.entry(f.Index) * float64(f.Records)}
+		c := candidate{SortEntries, f.Index.Name, q.find(f)}
 		if !slices.Contains(f.Index.Columns, q.Order.Column) {
 			c.shape = FindFirst
 			c.cost += rowCost * matches
@@ -173,11 +174,19 @@ func (q *Query) cheapest(matches float64) candidate {
 func (q *Query) counting() (name string) {
 	least := math.Inf(1)
 	for _, f := range q.Filters {
-		if cost := q.entry(f.Index) * float64(f.Records); f.Index.Name != "" && cost < least {
+		if cost := q.find(f); f.Index.Name != "" && cost < least {
 			least, name = cost, f.Index.Name
 		}
 	}
 	return name
+}
+
+// find returns the cost of comparing the entries among which the index of a filter finds those that match.
+func (q *Query) find(f Filter) float64 {
+	if f.Scan {
+		return q.entry(f.Index) * float64(q.Records)
+	}
+	return q.entry(f.Index) * float64(f.Records)
 }
 
 // entry returns the cost of an entry of an index that is compared with all filters.
