@@ -32,11 +32,17 @@ type inventory struct {
 // startInventory starts an inventoryd with a database file.
 func startInventory(t *testing.T, database string, environ map[string]string, args ...string) *inventory {
 	t.Helper()
+	return startInventoryFile(t, built("inventoryd"), database, environ, append([]string{"-addr", "127.0.0.1:0"}, args...)...)
+}
+
+// startInventoryFile starts the inventoryd in a file.
+func startInventoryFile(t *testing.T, file, database string, environ map[string]string, args ...string) *inventory {
+	t.Helper()
 	all := map[string]string{"DATABASE_URL": database, "ADMIN_PASSWORD": inventoryPassword, "RATE_LIMIT": "0", "LOG_LEVEL": "warn"}
 	for name, value := range environ {
 		all[name] = value
 	}
-	p := start(t, all, "inventoryd", append([]string{"-addr", "127.0.0.1:0"}, args...)...)
+	p := startBinary(t, checkout, all, file, args...)
 	at := p.waitFor(p.stderr, `(?m)^inventoryd: (http://[0-9.:]+), records in (.+); Ctrl-C stops it\n`)
 	i := &inventory{process: p, url: at[1], http: &http.Client{Timeout: timeout, Transport: &http.Transport{}}}
 	t.Cleanup(i.http.CloseIdleConnections)
