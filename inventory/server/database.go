@@ -44,7 +44,7 @@ func open(ctx context.Context, s *Settings, schema *records.Schema, log *slog.Lo
 	}
 	options := &sqlstore.Options{Timeout: s.DatabaseTimeout, Log: log}
 	if isPostgres(s.DatabaseURL) {
-		return postgres.Open(ctx, s.DatabaseURL, schema, &postgres.Options{ReadURL: s.DatabaseReadURL, Store: options})
+		return postgres.Open(ctx, s.DatabaseURL, schema, &postgres.Options{ReadURL: s.DatabaseReadURL, MaxConns: s.DatabaseMaxConnections, Store: options})
 	}
 	return sqlite.Open(ctx, s.DatabaseURL, schema, &sqlite.Options{Log: log, Store: options})
 }

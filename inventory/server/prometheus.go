@@ -70,6 +70,8 @@ func Metrics() []Metric {
 		{"inventory_heavy_queries", []string{"state"}, "heavy queries by state: running, waiting"},
 		{"inventory_database_connections", []string{"pool", "state"}, "open connections of the pool writer or reader, by state: idle, in_use"},
 		{"inventory_database_connections_max", []string{"pool"}, "maximum number of open connections of the pool"},
+		{"inventory_database_replica_up", nil, "0 while the replica of DATABASE_READ_URL does not respond, and reads go to DATABASE_URL instead; otherwise 1"},
+		{"inventory_database_replica_fallbacks_total", nil, "reads that went to DATABASE_URL because the replica did not respond, or lagged too far behind"},
 		{"inventory_database_waits_total", []string{"pool"}, "calls that waited for a connection of the pool"},
 		{"inventory_database_wait_seconds_total", []string{"pool"}, "how long they waited"},
 		{"inventory_records", []string{"resource"}, "records by resource"},
@@ -210,6 +212,13 @@ func (c *storeCollector) Collect(to chan<- prometheus.Metric) {
 	}
 	if c.provider != nil {
 		gauge("oidc_up", one(c.provider.Up()))
+	}
+	if store, ok := c.store.(interface {
+		Replica() (up bool, fallbacks int64)
+	}); ok {
+		up, fallbacks := store.Replica()
+		gauge("database_replica_up", one(up))
+		counter("database_replica_fallbacks_total", float64(fallbacks))
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout/2)
 	defer cancel()

@@ -23,9 +23,10 @@ import (
 type Settings struct {
 	Addr string // host:port to listen on; an empty host means every address, port 0 a free one
 
-	DatabaseURL     string        // postgres://..., or the path of a SQLite file, or :memory:
-	DatabaseReadURL string        // a replica of a PostgreSQL database for read-only requests; "" for none
-	DatabaseTimeout time.Duration // of each call to the database, waiting included
+	DatabaseURL            string        // postgres://..., or the path of a SQLite file, or :memory:
+	DatabaseReadURL        string        // a replica of a PostgreSQL database for read-only requests; "" for none
+	DatabaseTimeout        time.Duration // of each call to the database, waiting included
+	DatabaseMaxConnections int           // to each PostgreSQL server, besides one for health checks; 0 for the default
 
 	JWTSecret         string        // at least auth.MinKeyBytes bytes; "" means JWTSecretFile or a generated key in the database
 	JWTSecretPrevious string        // an earlier or later JWTSecret, which verifies tokens too; "" for none
@@ -107,6 +108,7 @@ func table(s *Settings) []settings.Setting {
 		{Name: "DATABASE_URL", Default: "inventory.db", Doc: "database: the path of a SQLite file, which is created if it does not exist, :memory:, or postgres://user:password@host/database", Value: settings.Hidden(&s.DatabaseURL, checkDatabaseURL)},
 		{Name: "DATABASE_READ_URL", Doc: "replica of the PostgreSQL database of DATABASE_URL for read-only requests; it may lag behind", Value: settings.Hidden(&s.DatabaseReadURL, checkReadURL)},
 		{Name: "DATABASE_TIMEOUT", Default: "10s", Doc: "limit of each call to the database, with the time that it waits for a connection or a lock; a request makes up to four", Value: settings.Duration(&s.DatabaseTimeout, settings.From(100*time.Millisecond, 10*time.Minute))},
+		{Name: "DATABASE_MAX_CONNECTIONS", Default: "16", Doc: "connections to each PostgreSQL server, besides one for health checks; if the server refuses further ones before, requests wait for those that are open", Value: settings.Int(&s.DatabaseMaxConnections, settings.From(2, 1000))},
 		{Name: "JWT_SECRET", Secret: true, Doc: "key that signs tokens, at least 32 bytes; unset: that of JWT_SECRET_FILE, or a generated one that is stored in the database", Value: settings.Hidden(&s.JWTSecret, checkJWTSecret)},
 		{Name: "JWT_SECRET_PREVIOUS", Secret: true, Doc: "another key that verifies tokens, while JWT_SECRET changes", Value: settings.Hidden(&s.JWTSecretPrevious, checkJWTSecret)},
 		{Name: "JWT_SECRET_FILE", Doc: "file with the keys of tokens, created at the start with mode 0600 if it does not exist; rotate-key changes it. As text, one a line, the first signs and all verify", Value: settings.Text(&s.JWTSecretFile)},

@@ -40,7 +40,7 @@ func TestDefaults(t *testing.T) {
 func TestEverySettingIsRead(t *testing.T) {
 	t.Parallel()
 	s, err := server.Parse(map[string]string{
-		"DATABASE_URL": "postgres://jane:secret@db.example/inventory", "DATABASE_READ_URL": "postgresql://replica/inventory", "DATABASE_TIMEOUT": "1m",
+		"DATABASE_URL": "postgres://jane:secret@db.example/inventory", "DATABASE_READ_URL": "postgresql://replica/inventory", "DATABASE_TIMEOUT": "1m", "DATABASE_MAX_CONNECTIONS": "5",
 		"JWT_SECRET": strings.Repeat("s", 32), "JWT_SECRET_PREVIOUS": strings.Repeat("p", 32), "JWT_EXPIRATION": "90m",
 		"MAIL_HOST": "mail.example", "MAIL_PORT": "465", "MAIL_USERNAME": "mailer", "MAIL_PASSWORD": "pw", "MAIL_ALLOW_PLAINTEXT": "true", "FROM_ADDRESS": "NOC <noc@example.com>",
 		"ADMIN_USERNAME": "root", "ADMIN_PASSWORD": "a long enough one", "REQUIRE_CURRENT_PASSWORD": "false", "CONSOLE": "false", "UNIQUE_HOSTNAMES": "true", "CASE_SENSITIVE_HOSTNAMES": "true",
@@ -60,7 +60,7 @@ func TestEverySettingIsRead(t *testing.T) {
 	require.Equal(t, &server.Settings{
 		BackupInterval: 6 * time.Hour, BackupKeep: 28, ShutdownDrainDelay: 15 * time.Second,
 		Tracing: server.Tracing{Enabled: true, Protocol: "grpc", ServiceName: "n", ServiceNamespace: "s", ServiceInstanceID: "i", SamplingRate: 0.5},
-		Addr:    "127.0.0.1:0", DatabaseURL: "postgres://jane:secret@db.example/inventory", DatabaseReadURL: "postgresql://replica/inventory", DatabaseTimeout: time.Minute,
+		Addr:    "127.0.0.1:0", DatabaseURL: "postgres://jane:secret@db.example/inventory", DatabaseReadURL: "postgresql://replica/inventory", DatabaseTimeout: time.Minute, DatabaseMaxConnections: 5,
 		JWTSecret: strings.Repeat("s", 32), JWTSecretPrevious: strings.Repeat("p", 32), JWTExpiration: 90 * time.Minute,
 		MailHost: "mail.example", MailPort: 465, MailUsername: "mailer", MailPassword: "pw", MailAllowPlaintext: true, FromAddress: "NOC <noc@example.com>",
 		AdminUsername: "root", AdminPassword: "a long enough one", UniqueHostnames: true, CaseSensitiveHostnames: true,

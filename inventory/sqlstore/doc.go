@@ -85,7 +85,9 @@
 // # Replicas
 //
 // A store may write to a database and read from a replica. [Store.Fresh] and transactions read
-// from the first.
+// from the first. So do all reads while the replica does not respond: one that it does not answer within half of
+// Options.Timeout is repeated there, over half of the connections at most, and for two seconds nobody asks the replica.
+// [Store.Replica] tells, and [Store.Ping] asks the first only.
 //
 // # Migrations
 //

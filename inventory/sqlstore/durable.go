@@ -89,7 +89,7 @@ func (s *shared) settle(ctx context.Context, t *transaction) error {
 // settleRead waits until an entry of the audit log that was read is on disk. Other processes may
 // have written it. Positions up to known were there before the read.
 func (s *Store) settleRead(ctx context.Context, at records.AuditPosition, known int64) error {
-	if s.dialect.CommitAsync == "" || at.Seq <= known || s.reader != s.writer { // a replica gets what was flushed
+	if s.dialect.CommitAsync == "" || at.Seq <= known || s.reader != s.writer && !s.replica.away() { // a replica gets what was flushed
 		return nil
 	}
 	return s.waitFlushed(ctx, at)

@@ -214,15 +214,7 @@ func (d *Dialect) writeKeys(ctx context.Context, db *sql.DB, r *records.Resource
 	if err != nil {
 		return err
 	}
-	statements := map[int]*sql.Stmt{} // by the number of records
 	for chunk := range slices.Chunk(batch, chunks[0]) {
-		stmt := statements[len(chunk)]
-		if stmt == nil {
-			if stmt, err = tx.PrepareContext(ctx, d.keyUpdate(r, fields, len(chunk))); err != nil {
-				return errors.Join(err, tx.Rollback())
-			}
-			statements[len(chunk)] = stmt
-		}
 		var args []any
 		for _, row := range chunk {
 			args = append(args, row[0])
@@ -230,7 +222,7 @@ func (d *Dialect) writeKeys(ctx context.Context, db *sql.DB, r *records.Resource
 				args = append(args, row[1+i], f.OrderKey(row[1+i]))
 			}
 		}
-		if _, err := stmt.ExecContext(ctx, args...); err != nil {
+		if _, err := tx.ExecContext(ctx, d.keyUpdate(r, fields, len(chunk)), args...); err != nil {
 			return errors.Join(err, tx.Rollback())
 		}
 	}

@@ -56,7 +56,11 @@ func (s *Store) listFrom(ctx context.Context, q *records.Query, latest bool) (*r
 func (e *executor) snapshot(ctx context.Context, q *records.Query) (page *records.Page, err error) {
 	ctx, cancel := e.within(ctx)
 	defer cancel()
-	tx, err := e.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
+	db := e.db
+	if e.replica.away() && db == e.replica.reader {
+		db = e.replica.writer
+	}
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
 	if err != nil {
 		return nil, err
 	}

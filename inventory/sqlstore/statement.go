@@ -26,6 +26,7 @@ type shared struct {
 
 	declarations declarations
 
+	replica    *replica // nil for none
 	durability durability
 	flusher    *sql.DB // of durability
 	totals     knownTotals
@@ -54,7 +55,7 @@ func (e *executor) within(ctx context.Context) (context.Context, context.CancelF
 }
 
 // query runs a statement that returns rows.
-func (e *executor) query(ctx context.Context, text string, args []any) (*sql.Rows, error) {
+func (e *executor) query(ctx context.Context, db *sql.DB, text string, args []any) (*sql.Rows, error) {
 	stmt, release, err := e.prepare(ctx, text)
 	switch {
 	case err != nil:
@@ -65,7 +66,7 @@ func (e *executor) query(ctx context.Context, text string, args []any) (*sql.Row
 	case e.tx != nil:
 		return e.tx.QueryContext(ctx, text, args...)
 	}
-	return e.db.QueryContext(ctx, text, args...)
+	return db.QueryContext(ctx, text, args...)
 }
 
 // exec runs a statement of a transaction and returns how many rows it has changed.
@@ -133,7 +134,15 @@ func (e *executor) cacheOwned(ctx context.Context) {
 func (e *executor) each(ctx context.Context, columns int, f func(values []any) error, text string, args ...any) error {
 	ctx, cancel := e.within(ctx)
 	defer cancel()
-	rows, err := e.query(ctx, text, args)
+	if r := e.replica; r != nil && e.db == r.reader && e.tx == nil {
+		return r.each(ctx, e, columns, f, text, args...)
+	}
+	return e.eachOn(ctx, e.db, columns, f, text, args...)
+}
+
+// eachOn is each with a handle, which a transaction ignores.
+func (e *executor) eachOn(ctx context.Context, db *sql.DB, columns int, f func(values []any) error, text string, args ...any) error {
+	rows, err := e.query(ctx, db, text, args)
 	if err != nil {
 		return err
 	}

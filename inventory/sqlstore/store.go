@@ -32,10 +32,9 @@ type Options struct {
 	// fails with records.Unavailable after it. New, Backup and the migration take as long as
 	// their contexts allow. Default: 10 s.
 	Timeout time.Duration
-	// Health are handles for Ping, one for each database and that of the writer first, so that a
-	// ping does not wait for the connections of other calls. The first one also waits until
-	// commits are on disk. The store closes them. Nil means the writer and the reader; without
-	// elements a ping does nothing.
+	// Health are handles for Ping, so that a ping does not wait for the connections of other calls. The first one, to
+	// the database of the writer, also waits until commits are on disk. The store closes them. Nil means the writer,
+	// and the reader if it is no replica; without elements a ping does nothing.
 	Health []*sql.DB
 	// Replica says that the reader is a handle to a replica, which lags behind the writer: see
 	// [Store.Fresh]. Default: both are handles to one database.
@@ -91,6 +90,9 @@ func New(ctx context.Context, writer, reader *sql.DB, d Dialect, schema *records
 	s.opts.Timeout = cmp.Or(max(s.opts.Timeout, 0), 10*time.Second)
 	s.opts.Log = cmp.Or(s.opts.Log, slog.Default())
 	s.flusher = slices.Concat(s.opts.Health, []*sql.DB{writer})[0] // does not wait for the connections of other calls
+	if s.opts.Replica {
+		s.replica = replicaOf(writer, reader)
+	}
 	if s.opts.Now == nil {
 		s.opts.Now = time.Now
 	}
@@ -161,7 +163,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	}
 	handles := s.opts.Health
 	if handles == nil {
-		handles = slices.Compact([]*sql.DB{s.writer, s.reader})
+		handles = slices.Compact([]*sql.DB{s.writer, s.fresh()})
 	}
 	within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()

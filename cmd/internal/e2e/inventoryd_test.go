@@ -38,11 +38,23 @@ func startInventory(t *testing.T, database string, environ map[string]string, ar
 // startInventoryFile starts the inventoryd in a file.
 func startInventoryFile(t *testing.T, file, database string, environ map[string]string, args ...string) *inventory {
 	t.Helper()
+	return login(launchInventory(t, file, database, environ, args...))
+}
+
+// launchInventory starts the inventoryd in a file and does not wait for it.
+func launchInventory(t *testing.T, file, database string, environ map[string]string, args ...string) *process {
+	t.Helper()
 	all := map[string]string{"DATABASE_URL": database, "ADMIN_PASSWORD": inventoryPassword, "RATE_LIMIT": "0", "LOG_LEVEL": "warn"}
 	for name, value := range environ {
 		all[name] = value
 	}
-	p := startBinary(t, checkout, all, file, args...)
+	return startBinary(t, checkout, all, file, args...)
+}
+
+// login waits for an inventoryd and logs in.
+func login(p *process) *inventory {
+	t := p.t
+	t.Helper()
 	at := p.waitFor(p.stderr, `(?m)^inventoryd: (http://[0-9.:]+), records in (.+); Ctrl-C stops it\n`)
 	i := &inventory{process: p, url: at[1], http: &http.Client{Timeout: timeout, Transport: &http.Transport{}}}
 	t.Cleanup(i.http.CloseIdleConnections)

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/ashlar-go/ashlar/internal/postgrestest"
 	"github.com/ashlar-go/ashlar/internal/servertest"
@@ -192,4 +193,99 @@ func TestUpgradeUnderLoad(t *testing.T) {
 	load.requireExact("pgx", url)
 	third.stop()
 	fourth.stop()
+}
+
+// TestFirstStartsBehindPooler starts three servers at once on an empty database behind a PgBouncer in transaction mode,
+// while somebody holds the lock of migrations. One of them migrates. Then all write, and administrators add fields.
+//
+// An operator would see a failure as the end of a start, as "prepared statement ... does not exist" in the log, and
+// as 503 in /healthz; who holds a lock is in the log, as lock_held_by.
+func TestFirstStartsBehindPooler(t *testing.T) {
+	t.Parallel()
+	server := postgrestest.Start(t)
+	url := ordinaryUser(t, server)
+	pooled := server.Pooler(t, url)
+	db, err := sql.Open("pgx", url+"&application_name=held-by-test")
+	require.NoError(t, err)
+	defer db.Close()
+	lock, err := db.BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	_, err = lock.ExecContext(t.Context(), "SELECT pg_advisory_xact_lock(4707185602417310)")
+	require.NoError(t, err)
+	var started []*process
+	for range 3 {
+		started = append(started, launchInventory(t, built("inventoryd"), pooled, map[string]string{"LOG_LEVEL": "info"}, "-addr", "127.0.0.1:0"))
+	}
+	for _, p := range started {
+		p.waitFor(p.stderr, `the database is being upgraded.* lock_held_by="[^"]*held-by-test`)
+		p.waitFor(p.stderr, `a pooler such as PgBouncer`)
+	}
+	require.NoError(t, lock.Rollback())
+	var all []*inventory
+	for _, p := range started {
+		all = append(all, login(p))
+	}
+	require.Equal(t, 1, number64(t, db, "SELECT count(*) FROM users"))
+	require.Equal(t, 1, number64(t, db, "SELECT count(DISTINCT applied_at) FROM ashlar_inventory_versions"), "migrations")
+	var loads []*storageLoad
+	for n, i := range all {
+		i.token = all[0].token
+		loads = append(loads, loadStorageFrom(i, 4, 1_000_000*n))
+	}
+	for n, i := range all {
+		loads[n].await(15)
+		code, body := i.send(http.MethodPost, "/custom-fields", fmt.Sprintf(`{"resource":"locations","name":"f%d","type":"text","label":"F"}`, n))
+		require.Equal(t, http.StatusCreated, code, body)
+		loads[n].await(15)
+	}
+	requireNoneFailed(t, "three servers behind PgBouncer", url, loads)
+}
+
+// requireNoneFailed ends loads of one database, none of whose requests may have failed.
+func requireNoneFailed(t *testing.T, what, url string, loads []*storageLoad) {
+	t.Helper()
+	for n, load := range loads {
+		load.end(what)
+		require.Zero(t, load.count(http.StatusServiceUnavailable), load.bodies)
+		require.Zero(t, load.count(0))
+		if n > 0 {
+			loads[0].acked, loads[0].patched = append(loads[0].acked, load.acked...), loads[0].patched+load.patched
+		}
+	}
+	loads[0].requireExact("pgx", url)
+}
+
+// TestFewConnections loads three servers with 48 clients, while PostgreSQL allows their user 20 connections.
+//
+// An operator would see a failure as 503 in responses; the warning "the database refuses further connections" in the log
+// and inventory_database_connections_max below DATABASE_MAX_CONNECTIONS tell that connections are few.
+func TestFewConnections(t *testing.T) {
+	t.Parallel()
+	server := postgrestest.Start(t)
+	url := ordinaryUser(t, server)
+	server.Exec(t, "ALTER ROLE inventory CONNECTION LIMIT 20")
+	var all []*inventory
+	for range 3 {
+		all = append(all, startInventory(t, url, map[string]string{"DATABASE_MAX_CONNECTIONS": "12"}))
+	}
+	var loads []*storageLoad
+	var readers errgroup.Group
+	for n, i := range all {
+		i.token = all[0].token
+		loads = append(loads, loadStorageFrom(i, 4, 1_000_000*n))
+		for range 12 {
+			readers.Go(func() error {
+				for range 100 {
+					if code, body := i.send(http.MethodGet, "/devices?limit=1", ""); code != http.StatusOK {
+						return fmt.Errorf("status %d: %s", code, body)
+					}
+				}
+				return nil
+			})
+		}
+	}
+	require.NoError(t, readers.Wait())
+	require.Contains(t, all[0].stderr.String()+all[1].stderr.String()+all[2].stderr.String(), "the database refuses further connections")
+	server.Exec(t, "ALTER ROLE inventory CONNECTION LIMIT -1")
+	requireNoneFailed(t, "three servers, 48 clients and 20 connections", url, loads)
 }

@@ -26,7 +26,7 @@ import (
 // The programs pg_dump and pg_restore have to be on the PATH, in the version of the server or a later one. The URL names
 // one host, and no pooler. Passwords are not among the arguments of the programs.
 func Backup(ctx context.Context, url, file string) (err error) {
-	db, err := handle(url, 1)
+	db, err := handle(url, 1, nil)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,8 @@
 // record that was just written may be missing or old there. Changes, and what they read, use
 // the database itself.
 //
-// A program that has a pool of its own opens the inventory with [New].
+// A program that has a pool of its own opens the inventory with [New]. Behind a pooler it has to set the mode of its
+// statements (pgx.ConnConfig.DefaultQueryExecMode) to cache_describe.
 //
 // # Design notes
 //
@@ -28,8 +29,16 @@
 //
 // Times are timestamptz, so that they are readable in psql. The store reads them in UTC.
 //
-// The driver caches prepared statements per connection, so the store does not. Behind a proxy
-// that shares connections between clients, add default_query_exec_mode=exec to the URL.
+// The driver caches prepared statements per connection, so the store does not. A pooler that gives each transaction
+// another session of the server, such as PgBouncer in transaction mode, is recognized by the number of the session,
+// which is not the one that the connection was told. Statements are then described once, but not prepared, unless the
+// URL sets default_query_exec_mode. No setting, lock or table outlives its transaction, apart from jit = off, which is
+// left to the role there: ALTER ROLE inventory SET jit = off. Parameters of the start of a connection are those of the URL,
+// and application_name, which poolers know: the program, its process and its host, so that who holds a lock has a name.
+//
+// A connection that the server refuses because there are too many (53300) bounds the pool to those that it has, and a
+// second later it tries one more. database/sql has calls wait for a connection in order. Connections end after five
+// minutes, and after one minute without use, so that another process gets its share.
 //
 // Changes commit one after another, because the audit log has their order. So that they need not wait
 // for the disk one after another too, concurrent changes commit with synchronous_commit=off, and

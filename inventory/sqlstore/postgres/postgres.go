@@ -13,7 +13,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
@@ -25,8 +24,8 @@ type Options struct {
 	// ReadURL is the URL of a replica to read from. Reads that must be fresh
 	// (sqlstore.Store.Fresh) use the database itself. Default: no replica.
 	ReadURL string
-	// MaxConns bounds the connections to each database, besides one for health checks.
-	// Default: 16.
+	// MaxConns bounds the connections to each database, from 2, besides one for health checks.
+	// Default: 16. If the server refuses further ones before, calls wait for those that are open.
 	MaxConns int
 	// Store are the options of the store itself. Open sets Replica and Health.
 	Store *sqlstore.Options
@@ -41,34 +40,26 @@ func Open(ctx context.Context, url string, schema *records.Schema, opts *Options
 	if opts == nil {
 		opts = &Options{}
 	}
-	writer, err := handle(url, opts.MaxConns)
+	store := *cmp.Or(opts.Store, &sqlstore.Options{})
+	writer, err := handle(url, opts.MaxConns, store.Log)
 	if err != nil {
 		return nil, fmt.Errorf("open the inventory: %w", err)
 	}
-	reader := writer
-	store := sqlstore.Options{}
-	if opts.Store != nil {
-		store = *opts.Store
+	if err := checkHandle(ctx, writer, store.Namespace); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the inventory: %w", err), writer.Close())
 	}
+	reader := writer
 	if opts.ReadURL != "" {
 		store.Replica = true
-		if reader, err = handle(opts.ReadURL, opts.MaxConns); err != nil {
+		if reader, err = handle(opts.ReadURL, opts.MaxConns, store.Log); err != nil {
 			return nil, errors.Join(fmt.Errorf("open the inventory for reading: %w", err), writer.Close())
 		}
 	}
-	store.Health = nil
-	for _, url := range []string{url, opts.ReadURL} {
-		if url != "" {
-			db, _ := handle(url, 1) // its URL is valid
-			store.Health = append(store.Health, db)
-		}
-	}
+	health, _ := handle(url, 1, store.Log) // its URL is valid
+	store.Health = []*sql.DB{health}
 	s, err := sqlstore.New(ctx, writer, reader, Dialect(), schema, &store)
 	if err != nil {
-		err = errors.Join(fmt.Errorf("open the inventory: %w", err), reader.Close(), writer.Close())
-		for _, db := range store.Health {
-			err = errors.Join(err, db.Close())
-		}
+		err = errors.Join(fmt.Errorf("open the inventory: %w", err), reader.Close(), writer.Close(), health.Close())
 		return nil, err
 	}
 	return s, nil
@@ -95,9 +86,10 @@ func checkHandle(ctx context.Context, db *sql.DB, namespace string) error {
 		return errors.New("the handle is nil")
 	}
 	var version int
+	var standby bool
 	var schema, encoding, plainStrings string
-	err := db.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::int, coalesce(current_schema(), ''),
-		current_setting('server_encoding'), current_setting('standard_conforming_strings')`, pgx.QueryExecModeExec).Scan(&version, &schema, &encoding, &plainStrings)
+	err := db.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::int, pg_is_in_recovery(), coalesce(current_schema(), ''),
+		current_setting('server_encoding'), current_setting('standard_conforming_strings')`, pgx.QueryExecModeExec).Scan(&version, &standby, &schema, &encoding, &plainStrings)
 	switch {
 	case err != nil && classify(err).Kind == dialect.Unavailable:
 		return nil
@@ -105,42 +97,14 @@ func checkHandle(ctx context.Context, db *sql.DB, namespace string) error {
 		return fmt.Errorf("the handle has the driver %T: use github.com/jackc/pgx/v5/stdlib: %w", db.Driver(), err)
 	case version < 12_00_00:
 		return fmt.Errorf("the server has version %d: use PostgreSQL 12 or later", version/10_000)
+	case standby:
+		return errors.New("the server is a standby, which only reads: use the primary; if the URL has both hosts, add target_session_attrs=read-write")
 	case schema == "" && namespace == "":
 		return errors.New("search_path has no schema that exists: set it, or Options.Namespace")
 	case encoding != "UTF8" || plainStrings != "on":
 		return fmt.Errorf("the database has the encoding %s and standard_conforming_strings %s: use UTF8 and on", encoding, plainStrings)
 	}
 	return nil
-}
-
-// connectTimeout bounds the connection to one host of a URL that sets no connect_timeout, so that
-// a host that does not respond leaves time for the next one.
-const connectTimeout = 3 * time.Second
-
-// handle makes a pool of connections, and opens none yet.
-func handle(url string, conns int) (*sql.DB, error) {
-	config, err := pgx.ParseConfig(url)
-	if err != nil {
-		// The driver's error may contain the password.
-		return nil, errors.New("invalid URL of the database: use postgres://user:password@host:5432/inventory?sslmode=require")
-	}
-	if config.ConnectTimeout == 0 {
-		config.ConnectTimeout = connectTimeout
-	}
-	var options []stdlib.OptionOpenDB
-	if config.RuntimeParams["jit"] == "" { // compiling the statement of a page takes longer than the page
-		options = append(options, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
-			_, err := conn.Exec(ctx, "SET jit = off")
-			return err
-		}))
-	}
-	db := stdlib.OpenDB(*config, options...)
-	if conns <= 0 {
-		conns = 16
-	}
-	db.SetMaxOpenConns(conns)
-	db.SetMaxIdleConns(conns)
-	return db, nil
 }
 
 // lock is the number of the advisory lock for migrations, an arbitrary one.
