@@ -340,7 +340,7 @@ func checkDeadlocks(t *testing.T, url string) {
 }
 
 func checkBackup(t *testing.T, url string) {
-	require.ErrorContains(t, open(t, url, nil).Backup(t.Context(), "x"), "pg_dump")
+	require.ErrorContains(t, open(t, url, nil).Backup(t.Context(), "x"), "postgres.Backup")
 }
 
 // TestRestart: a database that is lost during a call is Unavailable, and the store works again
