@@ -171,7 +171,12 @@ func (s *shared) flush(entries []flushedEntry) error {
 		return err
 	}
 	var found int
-	if err := s.flusher.QueryRowContext(ctx, fmt.Sprintf(s.dialect.Flush, s.own.chain, s.own.head), string(list)).Scan(&found); err != nil {
+	for _, db := range s.flushers { // the server may have no connection for the first
+		if err = db.QueryRowContext(ctx, fmt.Sprintf(s.dialect.Flush, s.own.chain, s.own.head), string(list)).Scan(&found); err == nil {
+			break
+		}
+	}
+	if err != nil {
 		return err
 	}
 	if found < len(entries) {

@@ -28,7 +28,7 @@ type shared struct {
 
 	replica    *replica // nil for none
 	durability durability
-	flusher    *sql.DB // of durability
+	flushers   []*sql.DB // of durability, one in place of the other
 	totals     knownTotals
 }
 

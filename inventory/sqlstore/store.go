@@ -89,7 +89,7 @@ func New(ctx context.Context, writer, reader *sql.DB, d Dialect, schema *records
 	s.opts.Attempts = cmp.Or(max(s.opts.Attempts, 0), 10)
 	s.opts.Timeout = cmp.Or(max(s.opts.Timeout, 0), 10*time.Second)
 	s.opts.Log = cmp.Or(s.opts.Log, slog.Default())
-	s.flusher = slices.Concat(s.opts.Health, []*sql.DB{writer})[0] // does not wait for the connections of other calls
+	s.flushers = append(slices.Clone(s.opts.Health[:min(1, len(s.opts.Health))]), writer) // the first does not wait for the connections of other calls
 	if s.opts.Replica {
 		s.replica = replicaOf(writer, reader)
 	}

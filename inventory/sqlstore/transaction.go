@@ -185,7 +185,7 @@ func (t *transaction) end(ctx context.Context, what string, err error) error {
 	}
 	switch kind := t.classify(err).Kind; {
 	case ctx.Err() != nil:
-	case kind == dialect.Retryable:
+	case kind == dialect.Retryable, kind == dialect.Locked:
 		t.outcome = retry
 	case kind == dialect.SchemaChanged && t.dialect.DDL.Columns != "":
 		t.outcome = retrySchema
