@@ -117,7 +117,7 @@ func TestConsoleDetailHome(t *testing.T) {
 	require.NotContains(t, page.HTML(), "/acknowledge")
 	page.Silent()
 	page.Goto(s.url + "/console/r/devices/" + s.first("/devices?location_id__ne=" + n.site)["id"].(string))
-	page.AwaitText("h1", "Not Found")
+	page.AwaitText("h1", "There is nothing here")
 	page.Expected(fmt.Sprint(http.StatusNotFound))
 	page.Goto(s.url + "/console/r/devices/" + n.sw1)
 	require.Contains(t, visible(page, "h1"), "sw1")
