@@ -70,7 +70,7 @@ func (l *launchers) command(ctx context.Context, argv []string, env ...string) *
 	}
 	cmd := exec.CommandContext(ctx, program, argv[1:]...)
 	cmd.Dir, cmd.WaitDelay = l.dir, 5*time.Second
-	cmd.Env = append(env, "HOME="+l.dir, "PATH="+l.tools+":"+os.Getenv("PATH"), "UV_PYTHON_DOWNLOADS=never", "UV_EXCLUDE_NEWER=2026-11-01",
+	cmd.Env = append(env, "HOME="+l.dir, "PATH="+l.tools+":"+os.Getenv("PATH"), "UV_PYTHON_DOWNLOADS=never", "UV_SYSTEM_CERTS=1", "UV_EXCLUDE_NEWER=2026-11-01",
 		"npm_config_ignore_scripts=true", "npm_config_update_notifier=false", "npm_config_audit=false", "npm_config_fund=false")
 	for _, name := range []string{"SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"} {
 		if value := os.Getenv(name); value != "" {
