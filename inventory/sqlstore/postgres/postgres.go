@@ -215,6 +215,7 @@ func search() *dialect.Search {
 var kinds = map[string]dialect.Kind{
 	"23505": dialect.UniqueViolation, "23503": dialect.ForeignKeyViolation,
 	"42703": dialect.SchemaChanged, // no such column
+	"42P01": dialect.SchemaChanged, // no such table: a replica may lag
 	"0A000": dialect.SchemaChanged, // a cached plan must not change its result
 	"40001": dialect.Retryable, "40P01": dialect.Retryable,
 	"25006": dialect.Unavailable, // read-only: the server has become a replica
