@@ -31,7 +31,6 @@ type activity struct {
 	Self              string
 	Days, Kinds       []preset
 	People            []site.Choice
-	State             url.Values // of the form that chooses a person
 	Deeds             []deed
 	Table             string // the address of the list with the same filters
 	Newest, Older     string
@@ -131,7 +130,7 @@ func (a *activity) choices(q *site.Request, query url.Values) error {
 		a.Kinds = append(a.Kinds, preset{kind[0], a.with("kind", kind[1]), kind[1] == a.Kind})
 	}
 	if a.Kind == "others" {
-		query.Set("action__in", strings.Join(append(others, "login"), ","))
+		query.Set("action__in", strings.Join(append(others, "login"), ",")) // never empty
 	}
 	people := site.Frequent(counts.By["actor"])
 	for _, name := range people[:min(len(people), maxPeople)] {
