@@ -45,7 +45,18 @@ func quote(text string) string {
 // Click waits until an element is visible and clicks on it.
 func (p *Page) Click(selector string) {
 	p.t.Helper()
+	p.clicks++
 	p.do("click on "+selector, chromedp.Click(chromedp.CSS(selector)))
+}
+
+// Spent requires that what was done since Spent was last called, or since the page was opened, took
+// at most so many clicks.
+func (p *Page) Spent(clicks int) {
+	p.t.Helper()
+	if p.clicks > clicks {
+		p.t.Errorf("%d clicks for what takes at most %d", p.clicks, clicks)
+	}
+	p.clicks = 0
 }
 
 // Type focuses a form field and types a text. "\n" presses Enter.

@@ -201,6 +201,7 @@ func TestWhoChangedWhat(t *testing.T) {
 	s.looks(page, "activity")
 	page.Click(`.tabs a[href*="day=yesterday"]`)
 	page.AwaitText("main", "changed")
+	page.Spent(2)
 	text := visible(page, "main")
 	require.NotContains(t, text, "Room")
 	require.Contains(t, text, "of device "+strings.Split(fmt.Sprint(device["hostname"]), "-")[0])
