@@ -22,7 +22,7 @@ type Page struct {
 	url string
 	ctx context.Context // identifies the browser for chromedp
 
-	clicks int // since Spent
+	clicks   int // since Spent
 	mu       sync.Mutex
 	errors   []string
 	requests []string
