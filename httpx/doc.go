@@ -32,7 +32,7 @@
 // Middleware is a func(http.Handler) http.Handler, and each works without the others:
 // [DrainBody], [ResponseTime], [RequestID], [AccessLog], [SecurityHeaders], [Gzip], [Recover],
 // [Origins.CORS], [Budget.Middleware], [Hosts.Protect], [Origins.Protect], [SingleParams],
-// [BodyLimit]. [Standard] combines them in an order that its comment explains. [NotFound] and
+// [BodyLimit], [Probes]. [Standard] combines them in an order that its comment explains. [NotFound] and
 // [MethodNotAllowed] are for other routers; [Mux] is for [http.ServeMux].
 //
 // # Requests

@@ -108,20 +108,15 @@ func (q *serveCall) serveAll(ctx context.Context, l net.Listener, h http.Handler
 	requests := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "manifest_http_requests_total", Help: "requests by method and status"}, []string{"method", "code"})
 	duration := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "manifest_http_request_duration_seconds", Help: "histogram of their duration"}, nil)
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "manifest_build_info", Help: "always 1; the labels describe the program"}, []string{"version", "revision", "goversion"})
-	version, revision, goVersion := buildinfo.Read()
-	build.WithLabelValues(version, revision, goVersion).Set(1)
+	build.With(buildinfo.Labels()).Set(1)
 	metrics.MustRegister(requests, duration, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	counted := promhttp.InstrumentHandlerCounter(requests, promhttp.InstrumentHandlerDuration(duration, h))
-	served := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case r.URL.Path == "/livez", r.URL.Path == "/readyz" && ctx.Err() == nil:
-			_, _ = io.WriteString(w, "ok\n")
-		case r.URL.Path == "/readyz":
-			http.Error(w, "the server is shutting down", http.StatusServiceUnavailable)
-		default:
-			counted.ServeHTTP(w, r)
+	served := httpx.Probes(func(context.Context) error {
+		if ctx.Err() != nil {
+			return errors.New("the server is shutting down")
 		}
-	})
+		return nil
+	})(counted)
 	group, serving := errgroup.WithContext(context.WithoutCancel(ctx))
 	serving, stop := context.WithCancel(serving) // metrics are served until the last request has ended
 	if q.metrics != "" {

@@ -25,3 +25,9 @@ func Read() (version, revision, goVersion string) {
 	}
 	return version, revision + changed, goVersion
 }
+
+// Labels returns what Read returns as the labels of a metric that describes the program.
+func Labels() map[string]string {
+	version, revision, goVersion := Read()
+	return map[string]string{"version": version, "revision": revision, "goversion": goVersion}
+}

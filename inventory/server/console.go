@@ -30,7 +30,7 @@ func (s *Server) withConsole(api *httpapi.API, links []ui.NavLink) (http.Handler
 	}
 	s.console = pages
 	mounted := http.StripPrefix(consolePrefix, pages)
-	// Not a http.ServeMux, as in withHealth.
+	// Not a http.ServeMux, as in httpx.Probes.
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case strings.HasPrefix(r.URL.Path, consolePrefix+"/"):

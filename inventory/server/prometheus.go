@@ -88,8 +88,7 @@ func metric(name string) Metric {
 func newBuildInfo() prometheus.Collector {
 	m := metric("build_info")
 	g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: m.Name, Help: m.Help}, m.Labels)
-	version, revision, goVersion := buildinfo.Read()
-	g.WithLabelValues(version, revision, goVersion).Set(1)
+	g.With(buildinfo.Labels()).Set(1)
 	return g
 }
 
@@ -302,11 +301,8 @@ func (s *Server) serveMetrics(ctx context.Context, l net.Listener) error {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", s.MetricsHandler())
-	for path, probe := range s.probes() {
-		mux.Handle("GET "+path, probe)
-	}
 	s.log.Info("metrics for Prometheus", "url", "http://"+l.Addr().String()+"/metrics")
-	if err := httpx.Serve(ctx, l, mux, &httpx.ServeOptions{MaxConnections: 16, Log: s.log}); !errors.Is(err, context.Canceled) {
+	if err := httpx.Serve(ctx, l, httpx.Probes(s.ready, "/healthz")(mux), &httpx.ServeOptions{MaxConnections: 16, Log: s.log}); !errors.Is(err, context.Canceled) {
 		return err
 	}
 	return nil

@@ -206,7 +206,7 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	if s.tracing != nil {
 		s.handler = s.tracing.HTTP(s.handler)
 	}
-	s.handler = s.withHealth(s.handler)
+	s.handler = httpx.Probes(s.ready, "/healthz")(s.handler)
 	return nil
 }
 

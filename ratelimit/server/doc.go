@@ -17,6 +17,8 @@
 //	debug   /debug/pprof/, /healthz, /rlconfig, /stats; / lists them
 //	scrape  SCRAPE_PATH, if USE_SCRAPE is true
 //
+// All but gRPC respond to GET /livez with 200, and to GET /readyz with 200 or 503.
+//
 // # Start and shutdown
 //
 // New reads certificates and mapping files and fails if they are invalid. Run opens the

@@ -1,6 +1,9 @@
 package server
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -30,6 +33,20 @@ func (s *Server) Healthy() bool {
 	s.health.mu.Lock()
 	defer s.health.mu.Unlock()
 	return s.health.healthy()
+}
+
+// ready returns an error, the reason, unless the server serves decisions and is healthy. Its text names no addresses, which
+// reasons of components may.
+func (s *Server) ready(context.Context) error {
+	for _, c := range s.Components() {
+		if !c.Healthy {
+			return fmt.Errorf("unhealthy: %s", c.Name)
+		}
+	}
+	if s.Addresses().GRPC == nil {
+		return errors.New("waiting for the counter store or a configuration")
+	}
+	return nil
 }
 
 // Components returns the health of each part: the counter store and the configuration, if

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,6 +19,10 @@ func (r *running) healthy() bool {
 		require.Equal(r.t, 500, code)
 		require.Empty(r.t, body)
 	}
+	ready, message := r.get("/readyz")
+	require.Equal(r.t, map[bool]int{true: 200, false: 503}[healthy], ready, message)
+	alive, _ := r.get("/livez")
+	require.Equal(r.t, 200, alive)
 	want := map[bool]healthv1.HealthCheckResponse_ServingStatus{true: 1, false: 2}[healthy]
 	for _, name := range []string{"", "ratelimit"} {
 		out, err := healthv1.NewHealthClient(r.dial()).Check(r.t.Context(), &healthv1.HealthCheckRequest{Service: name})
@@ -57,5 +62,24 @@ func TestHealthOfConfiguration(t *testing.T) {
 func TestHealthWithoutConfiguration(t *testing.T) {
 	r := prepare(t, broken(), map[string]string{"FORCE_START_WITHOUT_INITIAL_CONFIG": "true"}).start()
 	require.True(t, r.healthy())
+	r.end()
+}
+
+// TestProbesBeforeServing: while a server waits for its configuration, the debug port says that it is alive and not ready. An
+// operator sees a pod that is not ready and does not restart.
+func TestProbesBeforeServing(t *testing.T) {
+	r := prepare(t, broken(), map[string]string{"DEBUG_CONSOLE": "false"}).run()
+	r.becomes("the debug port is open", func() bool { return r.srv.Addresses().Debug != nil })
+	probe := func(path string) int {
+		code, _, _ := r.do("GET", r.srv.Addresses().Debug, path, "any.example", "")
+		return code
+	}
+	require.Equal(t, 200, probe("/livez"))
+	require.Equal(t, 503, probe("/readyz"))
+	for _, name := range []string{"a.yaml", "b.yaml", "c.yaml"} {
+		r.write(name, strings.Replace(goodConfig, "domain: d", "domain: "+name[:1], 1))
+	}
+	r.await()
+	require.Equal(t, 200, probe("/readyz"))
 	r.end()
 }

@@ -120,7 +120,7 @@ func atMost(n int, h http.Handler) http.Handler {
 	})
 }
 
-// serveHTTP serves a listener until ctx ends, with the limits of all HTTP listeners. Scripts and probes may request the
+// serveHTTP serves a listener until ctx ends, with the probes and limits of all HTTP listeners. Scripts and probes may request the
 // paths anyHost under any name of the server.
 func (s *Server) serveHTTP(ctx context.Context, l net.Listener, h http.Handler, opts *httpx.ServeOptions, anyHost ...string) error {
 	names := slices.Concat(s.settings.AllowedHosts, kubernetesNames("/etc/resolv.conf"))
@@ -136,7 +136,7 @@ func (s *Server) serveHTTP(ctx context.Context, l net.Listener, h http.Handler, 
 	if s.opts.AccessLog {
 		access = httpx.AccessLog(s.log, nil)
 	}
-	chain := httpx.Chain(httpx.DrainBody, access, httpx.SecurityHeaders(nil), httpx.Recover(s.log), budget.Middleware(nil), protectHosts(hosts, anyHost))
+	chain := httpx.Chain(httpx.Probes(s.ready), httpx.DrainBody, access, httpx.SecurityHeaders(nil), httpx.Recover(s.log), budget.Middleware(nil), protectHosts(hosts, anyHost))
 	return httpx.Serve(ctx, l, chain(h), opts)
 }
 

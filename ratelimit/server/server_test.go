@@ -3,6 +3,7 @@ package server_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -260,7 +261,11 @@ func drains(t *testing.T, delay time.Duration) (inTime bool) {
 	state, watchErr := watch.Recv()
 	_, callErr := ratelimitv3.NewRateLimitServiceClient(conn).ShouldRateLimit(t.Context(), ask("d", "late"))
 	code, _, getErr := r.tryAt(r.addr.HTTP, "/healthcheck")
+	ready, _, readyErr := r.tryAt(r.addr.HTTP, "/readyz")
+	alive, _, aliveErr := r.tryAt(r.addr.HTTP, "/livez")
 	if inTime = time.Since(began) < delay; inTime {
+		require.NoError(t, errors.Join(readyErr, aliveErr))
+		require.Equal(t, []int{503, 200}, []int{ready, alive}, "alive and not ready")
 		require.NoError(t, watchErr)
 		require.Equal(t, healthv1.HealthCheckResponse_NOT_SERVING, state.GetStatus(), "unhealthy from the start of the delay")
 		require.NoError(t, callErr, "calls succeed during the drain delay")

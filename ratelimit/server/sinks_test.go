@@ -74,6 +74,7 @@ func TestSeveralSinks(t *testing.T) {
 	require.Equal(t, 200, code)
 	require.Contains(t, page, `ratelimit_service_rate_limit_total_hits{domain="d",key1="client",zone="north"} `+fmt.Sprintln(calls))
 	require.Contains(t, page, `ratelimit_service_response_time_seconds_count{grpc_method="ShouldRateLimit",zone="north"} `+fmt.Sprintln(calls))
+	require.Regexp(t, `(?m)^ratelimit_build_info{goversion="go1[^"]+",revision="[^"]*",version="[^"]+",zone="north"} 1$`, page)
 	code, _ = r.getAt(r.addr.Scrape, "/")
 	require.Equal(t, 404, code, "this port serves only the documented paths")
 	r.end()

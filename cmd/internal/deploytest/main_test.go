@@ -43,7 +43,7 @@ func systems() []system { return []system{ratelimitd(), inventoryd()} }
 func ratelimitd() system {
 	s := system{
 		name: "ratelimitd", ports: []string{"6070", "8080", "8081", "9090"},
-		paths: []string{"/healthcheck", "/json", "/", "/stats", "/rlconfig", "/topkeys", "/debug/pprof/", "/metrics"},
+		paths: []string{"/healthcheck", "/livez", "/readyz", "/json", "/", "/stats", "/rlconfig", "/topkeys", "/debug/pprof/", "/metrics"},
 		parse: func(environ map[string]string) error {
 			_, err := settings.Parse(environ)
 			for _, w := range settings.Warnings(environ) {

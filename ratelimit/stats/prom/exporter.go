@@ -29,7 +29,8 @@ type Options struct {
 	// "tag_<name>". A tag without a value is omitted.
 	Tags []stats.Tag
 	// NoRuntimeMetrics omits the metrics of the Go runtime (go_), of the process
-	// (process_) and of the handler itself (promhttp_) from what Handler serves.
+	// (process_), of the program (ratelimit_build_info) and of the handler itself
+	// (promhttp_) from what Handler serves.
 	NoRuntimeMetrics bool
 	// TopKeys, if not nil, returns the busiest keys (ratelimit.Engine.TopKeys), which Handler serves
 	// as the gauges ratelimit_top_key_hits and ratelimit_top_key_refusals: TopKeysPerRule of each rule, and at most

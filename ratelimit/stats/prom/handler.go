@@ -13,6 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/ashlar-go/ashlar/internal/buildinfo"
 )
 
 const (
@@ -30,9 +32,14 @@ func (e *Exporter) newHandler(opts *Options) (http.Handler, error) {
 		OfferedCompressions: []promhttp.Compression{promhttp.Identity, promhttp.Gzip},
 	})
 	if !opts.NoRuntimeMetrics {
-		// Labels of go_info and promhttp_metric_handler_requests_total are no tags.
-		labeled := prometheus.WrapRegistererWith(e.tagsExcept("version", "code"), registry)
+		build := prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "ratelimit_build_info", Help: "always 1; the labels describe the program", ConstLabels: buildinfo.Labels(),
+		})
+		build.Set(1)
+		// Labels of these, go_info and promhttp_metric_handler_requests_total are no tags.
+		labeled := prometheus.WrapRegistererWith(e.tagsExcept("version", "revision", "goversion", "code"), registry)
 		for _, c := range []prometheus.Collector{
+			build,
 			collectors.NewGoCollector(),
 			collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		} {
