@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/ashlar-go/ashlar/internal/errtest"
 	"github.com/ashlar-go/ashlar/inventory"
@@ -152,6 +154,14 @@ func TestBadQueries(t *testing.T) {
 		"version=1":                          {"version:unknown", ""}, // it is for ETags
 		"version__gt=1":                      {"version__gt:unknown", ""},
 		"last_seen=today":                    {"last_seen:wrong_type", ""},
+		"last_seen=-30d":                     {"last_seen:wrong_type", ""},
+		"last_seen__lt=30d":                  {"last_seen__lt:wrong_type", "-30d today"},
+		"last_seen__lt=-30y":                 {"last_seen__lt:wrong_type", ""},
+		"last_seen__lt=-":                    {"last_seen__lt:wrong_type", ""},
+		"last_seen__lt=-d":                   {"last_seen__lt:wrong_type", ""},
+		"last_seen__lt=--1d":                 {"last_seen__lt:wrong_type", ""},
+		"last_seen__lt=-36501d":              {"last_seen__lt:wrong_type", ""},
+		"last_seen__lt=-99999999999999999w":  {"last_seen__lt:wrong_type", ""},
 		"last_seen=0000-01-01T00:00:00Z":     {"last_seen:wrong_type", ""},
 		"location_id=berlin":                 {"location_id:bad_format", ""},
 		"location_id__contains=1":            {"location_id__contains:unknown", ""},
@@ -328,10 +338,30 @@ func TestWhere(t *testing.T) {
 	equal(t, "names", fmt.Sprint(records.Eq, records.StartsWith), "eq startswith")
 }
 
+// TestRelativeTimes checks that a filter finds what is older or newer than a time before now.
+func TestRelativeTimes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { // it is the midnight that begins the year 2000
+		time.Sleep(36*time.Hour + 30*time.Second)
+		now := time.Now().UTC()
+		for query, want := range map[string]time.Time{
+			"-90m": now.Add(-90*time.Minute - 30*time.Second), "-30d": now.Add(-30*24*time.Hour - 30*time.Second), "-2w": now.Add(-14*24*time.Hour - 30*time.Second),
+			"today": now.Truncate(24 * time.Hour), "yesterday": now.Truncate(24 * time.Hour).Add(-24 * time.Hour),
+		} {
+			q, err := parse(t, records.Of[inventory.Device](schema), "last_seen__lt="+query)
+			ok(t, err)
+			before, then := device("a"), device("b")
+			before.LastSeen, then.LastSeen = new(want.Add(-time.Second)), &want
+			equal(t, query, []bool{q.Matches(before), q.Matches(then)}, []bool{true, false})
+		}
+	})
+}
+
 func FuzzParseQuery(f *testing.F) {
 	f.Add("devices", "hostname__contains=a&sortby=ip:desc&page=2&tags=a&tags=b")
 	f.Add("interfaces", "speed=10Gbps&mac_address=00-1A-2B-3C-4D-5E&mtu__in=1500,9000")
 	f.Add("metrics", "ts__gte=2026-01-31T12:00:00Z&cpu__lt=1e400&cursor=")
+	f.Add("devices", "last_seen__lt=-30d&last_seen__gte=yesterday")
 	f.Add("users", "q=a&fields=id,email&count=false&limit=1000")
 	f.Fuzz(func(t *testing.T, name, query string) {
 		r, known := schema.Named(name)

@@ -59,6 +59,7 @@ func TestAddFilter(t *testing.T) {
 		{"the same value again changes nothing", "/r/devices?status=active&add-field=status&add-value=active", "/r/devices?status=active"},
 		{"tags must all be there", "/r/devices?tags=a&add-field=tags&add-value=b", "/r/devices?tags=a&tags=b"},
 		{"a local time means UTC", "/r/devices?add-field=last_seen&add-op=gte&add-value=2026-01-31T10:30", "/r/devices?last_seen__gte=2026-01-31T10%3A30%3A00Z"},
+		{"a relative time stays relative", "/r/devices?add-field=last_seen&add-op=lt&add-value=-30d", "/r/devices?last_seen__lt=-30d"},
 		{"a comparison that a field lacks is its first", "/r/devices?add-field=tags&add-op=gt&add-value=b", "/r/devices?tags=b"},
 		{"any address", "/r/devices?add-field=within&add-op=within&add-value=10.0.0.0/8", "/r/devices?within=10.0.0.0%2F8"},
 		{"fields with the names of parameters", "/r/crates?value=1&resource=x&add-field=field&add-value=y", "/r/crates?field=y&resource=x&value=1"},

@@ -167,7 +167,7 @@ func filters(r *records.Resource, without ...Parameter) []Parameter {
 // operators describes the conditions.
 const operators = "The name of a field: equal to this value. Ends of names: __ne: not equal to it, or without a value; " +
 	"__in: equal to one of these values, separated by commas, those with commas in double quotes; __contains, __startswith: contains the string, or starts with it, ignoring ASCII case; " +
-	"__gt, __gte, __lt, __lte: greater or later, or less or earlier, or equal; __isnull: true without a value, false with one; " +
+	"__gt, __gte, __lt, __lte: greater or later, or less or earlier, or equal, of times also relative to now: -30d (units m, h, d and w), today, yesterday; __isnull: true without a value, false with one; " +
 	"__covers: contains this address or network; __within: an address in this network, whatever its own prefix length."
 
 // filterName is the name of the parameter with the conditions, which is not sent.
@@ -225,6 +225,12 @@ func filter(r *records.Resource, p records.Parameter) Parameter {
 		}
 	case p.Op == records.IsNull:
 		out.Schema = Boolean("")
+	case p.Op != records.Eq && p.Op != records.Ne && (p.Field.Kind == records.Time || p.Field.Format == "date"):
+		relative := &Schema{Name: "RelativeTime", Type: "string", Pattern: "^(-[0-9]{1,4}[mhdw]|today|yesterday)$", MaxLength: maxFilterLength, Examples: []any{"-30d"}}
+		out.Schema = &Schema{AnyOf: []*Schema{operand(p.Field), relative}, Examples: relative.Examples}
+		if p.Field.Kind == records.Time {
+			out.Schema.Name = "TimeBound"
+		}
 	}
 	return out
 }

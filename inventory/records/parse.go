@@ -45,7 +45,8 @@ const MaxSortKeys = 3
 //	                 an address of an interface may have a prefix length that the value omits
 //	<field>__<op>    ne, contains, startswith, in (comma-separated values, those with commas in
 //	                 double quotes), gt, gte, lt, lte, isnull (true or false), as far as the
-//	                 field supports them
+//	                 field supports them; a time after gt, gte, lt or lte may be relative to now: -30d, with
+//	                 the units m, h, d and w, today, or yesterday
 //	<field>__within  an address in this network, such as 192.0.2.0/24, with any prefix length
 //	<field>__covers  a network that contains this address or network
 //	within           one of the addresses of the record is in this network
@@ -303,6 +304,17 @@ func (f *Field) parseOperand(op Op, s string) (any, error) {
 			all = append(all, netip.PrefixFrom(p.Addr(), bits).Masked().String())
 		}
 		return all, err
+	case Gt, Gte, Lt, Lte:
+		if t, ok := relativeTime(s, time.Now()); ok && f.Kind == Time {
+			return t, nil
+		} else if ok && f.Format == "date" {
+			return t.Format(time.DateOnly), nil
+		}
+		v, err := f.parseValue(s)
+		if err != nil && f.Kind == Time {
+			err = WrongType("a timestamp such as 2026-01-31T12:00:00Z, or a time before now: -30d (m, h, d, w), today, yesterday")
+		}
+		return v, err
 	case Contains, StartsWith:
 		return s, checkSearch(s)
 	case In:
@@ -328,6 +340,33 @@ func (f *Field) parseOperand(op Op, s string) (any, error) {
 		return values, nil
 	}
 	return f.parseValue(s)
+}
+
+// relativeUnits are the units of a time before now.
+var relativeUnits = map[byte]time.Duration{'m': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}
+
+// maxRelative bounds a time before now: a century.
+const maxRelative = 100 * 365 * 24 * time.Hour
+
+// relativeTime returns the time in UTC that a value relative to now means: -30d is 30 days ago, to the minute, so that
+// the pages of a list fit each other; today and yesterday begin at midnight.
+func relativeTime(s string, now time.Time) (t time.Time, ok bool) {
+	now = now.UTC().Truncate(time.Minute)
+	switch s {
+	case "today":
+		return now.Truncate(24 * time.Hour), true
+	case "yesterday":
+		return now.Truncate(24*time.Hour).AddDate(0, 0, -1), true
+	case "":
+		return t, false
+	}
+	number, negative := strings.CutPrefix(s[:len(s)-1], "-")
+	unit := relativeUnits[s[len(s)-1]]
+	n, err := strconv.ParseUint(number, 10, 32)
+	if !negative || err != nil || unit == 0 || time.Duration(n) > maxRelative/unit { // #nosec G115 -- 32 bits
+		return t, false
+	}
+	return now.Add(-time.Duration(n) * unit), true // #nosec G115 -- 32 bits
 }
 
 // parseValue parses one value of the field.

@@ -26,7 +26,20 @@ func (v *view) summarize(f *records.Field) (counts map[string]int64, total int64
 	return s.By[f.Name], s.Total, err
 }
 
-// presets returns the presets of the first state of the records. Their counts are those of all records, so
+// unseen is the preset of records whose time, such as that of the last contact, is long ago.
+const unseen = "-30d"
+
+// unseenPreset returns that preset for the first indexed time that users set, nil if there is none.
+func (v *view) unseenPreset() []preset {
+	for _, f := range v.resource.Fields() {
+		if name := f.Name + "__lt"; f.Kind == records.Time && f.Index && f.Nullable && !f.ReadOnly && visible(f) && v.resource.Latest == nil {
+			return []preset{{Label: site.FieldLabel(f) + " over 30 days ago", URL: v.with(name, unseen), Current: v.query.Get(name) == unseen}}
+		}
+	}
+	return nil
+}
+
+// presets returns the presets of the first state of the records, and of a time. Their counts are those of all records, so
 // they are shown only if nothing else is filtered, and if they do not take longer than the list.
 func (v *view) presets(l *list) ([]preset, error) {
 	f := stateOf(v.Request, v.resource, func(f *records.Field) bool { return f.Counted && f.Scalar() })
@@ -54,5 +67,5 @@ func (v *view) presets(l *list) ([]preset, error) {
 			all = append(all, preset{Label: value, URL: v.with(f.Name, value), Count: counts[value], Counted: alone, Current: value == now})
 		}
 	}
-	return all, nil
+	return append(all, v.unseenPreset()...), nil
 }

@@ -1,11 +1,11 @@
 package lists
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ashlar-go/ashlar/httpx/ui"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -54,17 +54,13 @@ func (v *view) valuesFor(p records.Parameter, text string) ([]suggestion, error)
 	return v.existing(f, text)
 }
 
-// times returns times that are often meant.
+// times returns times that are often meant, relative to now.
 func times(p records.Parameter) (all []suggestion) {
 	if p.Op == records.Eq || p.Op == records.Ne || p.Op == records.In {
 		return nil
 	}
-	now := time.Now().UTC().Truncate(time.Minute)
-	for _, t := range []struct {
-		label string
-		age   time.Duration
-	}{{"an hour ago", time.Hour}, {"a day ago", 24 * time.Hour}, {"7 days ago", 7 * 24 * time.Hour}, {"30 days ago", 30 * 24 * time.Hour}} {
-		all = append(all, suggestion{Value: now.Add(-t.age).Format(time.RFC3339), Label: t.label})
+	for _, value := range []string{"-1h", "-1d", "-7d", "-30d", "today", "yesterday"} {
+		all = append(all, suggestion{Value: value, Label: cmp.Or(ago(value), value)})
 	}
 	return all
 }

@@ -32,6 +32,22 @@ func operator(f *records.Field, op records.Op) string {
 	return operators[op]
 }
 
+// agoUnits are the units of times before now.
+var agoUnits = map[byte]string{'m': "minute", 'h': "hour", 'd': "day", 'w': "week"}
+
+// ago returns a time before now in words, such as 30 days ago for -30d, empty for other times.
+func ago(value string) string {
+	number, ok := strings.CutPrefix(value, "-")
+	if !ok || number == "" || agoUnits[number[len(number)-1]] == "" {
+		return ""
+	}
+	unit := agoUnits[number[len(number)-1]]
+	if number = number[:len(number)-1]; number != "1" {
+		unit += "s"
+	}
+	return number + " " + unit + " ago"
+}
+
 // fieldName returns the name of the field of a filter.
 func fieldName(p records.Parameter) string {
 	if p.Op == records.AnyWithin {
@@ -80,6 +96,11 @@ func (v *view) chips() ([]chip, error) {
 			if p.Op == records.IsNull && v.query.Get(name) == "false" {
 				c.Operator = "has a value"
 			}
+			if older := ago(v.query.Get(name)); older != "" && (p.Op == records.Lt || p.Op == records.Lte) {
+				c.Operator = "is more than"
+			} else if older != "" {
+				c.Operator = "is less than"
+			}
 			if p.Op == records.In {
 				c.Operator = "is"
 			}
@@ -116,6 +137,8 @@ func (v *view) valuesInWords(p records.Parameter, values []string) ([]string, er
 	for i, value := range values {
 		if p.Field.Kind == records.Bool {
 			values[i] = map[string]string{"true": "yes", "false": "no"}[value]
+		} else if p.Field.Kind == records.Time || p.Field.Format == "date" {
+			values[i] = cmp.Or(ago(value), value)
 		}
 	}
 	if more {
