@@ -93,7 +93,8 @@
 //
 // A migration (records.Migrations) is a version of the schema, with statements if data move. When a store is opened,
 // the migrations that the database lacks run in one transaction with the changes of tables, under a lock, so that several
-// processes may start at the same time. A change of a table of the inventory gets a number, which a test in
+// processes may start at the same time. On PostgreSQL each index of an existing table is changed in a transaction of its
+// own after that, so that no table is locked while another one is waited for. A change of a table of the inventory gets a number, which a test in
 // inventory/standard asks for. A released migration never changes; a later version adds a new one.
 //
 // Programs of two versions share a database while its servers are replaced one by one. A migration says which programs

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -105,7 +106,7 @@ func (d *Dialect) migrate(ctx context.Context, db *sql.DB, schema *records.Schem
 			return d.generateLocked(ctx, db, schema, wait, p)
 		}
 		err = d.Exclusive(ctx, db, func(only *sql.DB) error {
-			unfilled, err = d.generate(ctx, only, schema, wait, p)
+			unfilled, _, err = d.generate(ctx, only, schema, wait, p)
 			p.run(0, 0, "COMMIT")
 			return err
 		})
@@ -113,13 +114,18 @@ func (d *Dialect) migrate(ctx context.Context, db *sql.DB, schema *records.Schem
 	})
 }
 
-// generateLocked generates again, for as long as the context allows, after a deadlock with a transaction of another
-// process, and when one keeps a table for so long that others would wait behind this call.
+// generateLocked generates until nothing is left: again, for as long as the context allows, after a deadlock with a
+// transaction of another process, and when one keeps a table for so long that others would wait behind this call.
 func (d *Dialect) generateLocked(ctx context.Context, db *sql.DB, schema *records.Schema, wait bool, p *progress) ([]*records.Resource, error) {
 	pause := backoff.Backoff{Initial: 50 * time.Millisecond, Max: time.Second, Jitter: 1}
+	clear(p.made)
 	for attempt := 1; ; attempt++ {
-		unfilled, err := d.generate(ctx, db, schema, wait, p)
-		if err == nil || !slices.Contains([]dialect.Kind{dialect.Retryable, dialect.Locked}, d.Classify(err).Kind) {
+		unfilled, more, err := d.generate(ctx, db, schema, wait, p)
+		switch {
+		case more:
+			attempt = 0
+			continue
+		case err == nil || !slices.Contains([]dialect.Kind{dialect.Retryable, dialect.Locked}, d.Classify(err).Kind):
 			return unfilled, err
 		}
 		p.log.WarnContext(ctx, "the upgrade of the database did not get a lock and begins again", "err", err)
@@ -130,67 +136,111 @@ func (d *Dialect) generateLocked(ctx context.Context, db *sql.DB, schema *record
 }
 
 // generate applies the migrations that a database lacks, and creates and changes tables, in one transaction. Processes
-// take turns: the second finds nothing to do. It returns the resources whose keys are to be filled; wait leaves the
-// indexes of these keys to a later call.
-func (d *Dialect) generate(ctx context.Context, db *sql.DB, schema *records.Schema, wait bool, p *progress) (unfilled []*records.Resource, err error) {
+// take turns: the second finds nothing to do. It returns the resources whose keys are to be filled, and whether changes
+// of indexes are left to further calls; wait leaves the indexes of these keys to a later call.
+func (d *Dialect) generate(ctx context.Context, db *sql.DB, schema *records.Schema, wait bool, p *progress) (unfilled []*records.Resource, more bool, err error) {
 	options := &sql.TxOptions{}
 	if d.Lock != nil {
 		options.Isolation = sql.LevelReadCommitted // to read what was committed while it waited for the lock
 	}
 	tx, err := db.BeginTx(ctx, options)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if err = p.watch(ctx, tx, db, d); err == nil {
 		err = d.runAll(ctx, tx, d.Lock, nil)
 	}
 	if err == nil {
-		unfilled, err = d.generateIn(ctx, tx, schema, wait, p)
+		unfilled, more, err = d.generateIn(ctx, tx, schema, wait, p)
 	}
 	if err != nil {
-		return nil, errors.Join(err, tx.Rollback())
+		return nil, false, errors.Join(err, tx.Rollback())
 	}
-	return unfilled, tx.Commit()
+	if err = tx.Commit(); err != nil {
+		return nil, false, err
+	}
+	return unfilled, more, nil
 }
 
-func (d *Dialect) generateIn(ctx context.Context, tx *sql.Tx, schema *records.Schema, wait bool, p *progress) (unfilled []*records.Resource, err error) {
+func (d *Dialect) generateIn(ctx context.Context, tx *sql.Tx, schema *records.Schema, wait bool, p *progress) (unfilled []*records.Resource, more bool, err error) {
 	if in, ok := strings.CutSuffix(schema.TablePrefix(), "."); ok {
 		if err := d.runAll(ctx, tx, []string{fmt.Sprintf(d.DDL.Namespace, in)}, p); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
 	have, err := d.Catalog(ctx, tx, schema)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	statements, err := d.Migrations(schema, have)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for _, version := range have.additions {
 		if !knows(schema, version) { // a later program has made the tables fit it, and they still fit this one
-			return nil, nil
+			return nil, false, nil
 		}
 	}
 	fills := d.fills(schema, have)
 	if len(statements) > 0 {
 		if err := d.runAll(ctx, tx, statements, p); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if have, err = d.Catalog(ctx, tx, schema); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
 	if unfilled, err = d.unfilled(ctx, tx, schema, have); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for _, r := range unfilled {
 		have.unkeyed[r.Table()] = wait
 	}
 	if statements, err = d.Statements(schema, have); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return unfilled, d.runAll(ctx, tx, append(statements, fills...), p)
+	if statements = append(statements, fills...); d.Exclusive == nil {
+		statements, more = have.apart(slices.DeleteFunc(statements, func(text string) bool { return p.made[text] }))
+	}
+	if err := d.runAll(ctx, tx, statements, p); err != nil {
+		return nil, false, err
+	}
+	for _, text := range statements {
+		p.made[text] = true
+	}
+	return unfilled, more, nil
+}
+
+// indexChange matches a statement that adds or removes an index.
+var indexChange = regexp.MustCompile(`^(?:DROP INDEX|CREATE INDEX \S+ ON) (\S+)`)
+
+// apart leaves out the changes of indexes of existing tables, and reports whether it left out any. If there is nothing
+// else to do it returns the first of them, all of one table, up to the first index that is built: a transaction that
+// locks one table after the other would wait for those that lock them in another order, for as long as the load lasts.
+func (c *Catalog) apart(statements []string) (now []string, more bool) {
+	var indexes, tables []string
+	for i, text := range statements {
+		table := ""
+		if m := indexChange.FindStringSubmatch(text); m != nil && !(i+1 < len(statements) && strings.HasPrefix(statements[i+1], "CREATE UNIQUE")) {
+			table = m[1]
+			if in, ok := c.indexes[table]; ok {
+				table = in
+			}
+		}
+		if table == "" || c.columns[table] == nil {
+			now = append(now, text)
+			continue
+		}
+		indexes, tables = append(indexes, text), append(tables, table)
+	}
+	if len(now) > 0 || len(indexes) == 0 {
+		return now, len(indexes) > 0
+	}
+	n := 1
+	for n < len(indexes) && tables[n] == tables[0] && strings.HasPrefix(indexes[n-1], "DROP") {
+		n++
+	}
+	return indexes[:n], n < len(indexes)
 }
 
 // fills returns the statements that fill new columns (records.Migration.Fill) for the migrations that a database lacks.

@@ -16,6 +16,7 @@ type progress struct {
 	log   *slog.Logger
 	began time.Time
 	end   func()
+	made  map[string]bool // statements of committed transactions, which are not run again
 
 	mu        sync.Mutex
 	statement string
@@ -25,7 +26,7 @@ type progress struct {
 
 // newProgress reports until the function end is called.
 func newProgress(log *slog.Logger) *progress {
-	p := &progress{log: log, began: time.Now(), statement: "wait for other processes"}
+	p := &progress{log: log, began: time.Now(), statement: "wait for other processes", made: map[string]bool{}}
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	p.end = func() { close(stop); <-stopped }
 	go func() {

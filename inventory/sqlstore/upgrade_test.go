@@ -178,6 +178,38 @@ func TestUpgradeProgress(t *testing.T) {
 	require.Contains(t, last, "the upgrade of the database has ended")
 }
 
+// TestUpgradeLocksOneTable: while the change of an index waits for a table, no other table is locked: transactions that
+// use the two in the other order would wait for it.
+func TestUpgradeLocksOneTable(t *testing.T) {
+	t.Parallel()
+	address := server.Server(t).Database(t)
+	open := func() error {
+		store, err := postgres.Open(t.Context(), address, inventory.Schema(), nil)
+		if err == nil {
+			err = store.Close()
+		}
+		return err
+	}
+	require.NoError(t, open())
+	db := (&database{"postgres", address}).raw(t)
+	_, err := db.ExecContext(t.Context(), "CREATE INDEX locations_city_0badcafe_idx ON locations (city); CREATE INDEX users_role_0badcafe_idx ON users (role)")
+	require.NoError(t, err)
+	tx, err := db.BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	_, err = tx.ExecContext(t.Context(), "LOCK TABLE users IN ROW EXCLUSIVE MODE")
+	require.NoError(t, err)
+	const locked = "SELECT relation::regclass::text FROM pg_locks JOIN pg_database AS d ON d.oid = database WHERE datname = current_database() AND mode = 'AccessExclusiveLock' AND "
+	opened := make(chan error, 1)
+	go func() { opened <- open() }()
+	require.Eventually(t, func() bool {
+		return slices.Equal(rows(t, db, locked+"NOT granted"), []string{"users"})
+	}, time.Minute, 10*time.Millisecond)
+	require.Empty(t, rows(t, db, locked+"granted"))
+	require.NoError(t, tx.Commit())
+	require.NoError(t, <-opened)
+	require.Empty(t, rows(t, db, "SELECT indexname FROM pg_indexes WHERE indexname LIKE '%0badcafe%'"))
+}
+
 // lines sends each write.
 type lines chan<- string
 
