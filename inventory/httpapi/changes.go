@@ -118,12 +118,24 @@ func (c *call) follow(since string) (*follower, error) {
 func (f *follower) next() (found []feed.Change, more bool, err error) {
 	ctx, cancel := context.WithTimeout(f.r.Context(), f.api.opts.Timeout)
 	defer cancel()
-	return f.Next(ctx, f.limit, func(a *records.AuditLog) *records.AuditLog {
+	found, more, err = f.Next(ctx, f.limit, func(a *records.AuditLog) *records.AuditLog {
 		if f.sees != nil && !f.sees[a.ResourceType] {
 			return nil
 		}
 		return f.places.Seen(a)
 	})
+	if err != nil || f.places == nil {
+		return found, more, err
+	}
+	entries := make([]*records.AuditLog, len(found))
+	for i, e := range found {
+		entries[i] = &records.AuditLog{ResourceType: e.ResourceType, Changes: e.Changes, Cause: e.Cause}
+	}
+	err = records.MaskChanges(ctx, f.store, entries...)
+	for i, e := range entries {
+		found[i].Changes, found[i].Cause = e.Changes, e.Cause
+	}
+	return found, more, err
 }
 
 // authorizeChanges determines what the sender may read: who reads the audit log reads everything,

@@ -223,7 +223,10 @@ func (s sender) Change(ctx context.Context, inTransaction func(ctx context.Conte
 	if err != nil {
 		return nil, err
 	}
-	p := c.visiblePreview()
+	p, err := c.visiblePreview()
+	if err != nil {
+		return nil, err
+	}
 	return &feature.Preview{Message: p.Message(), Changes: feature.Changes(p.Changes), Truncated: p.Truncated}, nil
 }
 

@@ -35,6 +35,9 @@ func (c *call) get() (*feature.Response, error) {
 	if err := c.noteRead(r); err != nil {
 		return nil, err
 	}
+	if rec, err = c.masked(r, rec); err != nil {
+		return nil, err
+	}
 	return &feature.Response{Header: headerOf(fields), Tag: tagOf(rec), Append: func(b []byte) []byte { return c.api.encoders.Of(r).Only(fields).Append(b, rec) }}, nil
 }
 

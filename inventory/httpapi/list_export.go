@@ -130,7 +130,7 @@ func (c *call) exportOf(q *records.Query, list lister) *exporter {
 // next reads the next page.
 func (x *exporter) next() (page *records.Page, err error) {
 	err = x.api.heavy.runPatiently(x.r.Context(), x.late, x.heavyCaller(), func(ctx context.Context) error {
-		page, err = x.list(ctx, x.q)
+		page, err = x.page(ctx, x.q, x.list)
 		return err
 	})
 	x.late = x.api.opts.Timeout // from the second page on, which has no response of its own

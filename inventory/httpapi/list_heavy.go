@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -134,13 +135,29 @@ func (h *heavyQueries) tooMany(cause error) error {
 	}
 }
 
-// read runs a query, in its turn if it is heavy.
-func (c *call) read(q *records.Query, heavy bool, list func(context.Context, *records.Query) (*records.Page, error)) (page *records.Page, err error) {
+// page reads a page of a query as the sender may see it (records.Mask).
+func (c *call) page(ctx context.Context, q *records.Query, list lister) (*records.Page, error) {
+	if q.After != nil && slices.Contains(q.After.Values, any(records.Hidden)) { // the cursor does not say where it is
+		rec, err := c.store.Get(ctx, q.Resource, q.After.ID)
+		if err != nil {
+			return nil, err
+		}
+		q.After = q.PlaceOf(rec)
+	}
+	page, err := list(ctx, q)
+	if err == nil {
+		page.Records, err = records.Mask(ctx, c.store, q.Resource, page.Records...)
+	}
+	return page, err
+}
+
+// read reads a page of a query, in its turn if it is heavy.
+func (c *call) read(q *records.Query, heavy bool, list lister) (page *records.Page, err error) {
 	if !heavy {
-		return list(c.r.Context(), q)
+		return c.page(c.r.Context(), q, list)
 	}
 	err = c.api.heavy.run(c.r.Context(), c.heavyCaller(), func(ctx context.Context) error {
-		page, err = list(ctx, q)
+		page, err = c.page(ctx, q, list)
 		return err
 	})
 	return page, err

@@ -255,7 +255,7 @@ func label(r *records.Resource, rec records.Record) string {
 // list returns records of a query. It adds no order: the caller's query has one that an index has.
 func (s *searching) list(ctx context.Context, q *records.Query) (*records.Page, error) {
 	q.Count, q.Offset = false, 0
-	return s.store.List(ctx, q)
+	return s.page(ctx, q, s.store.List)
 }
 
 // A search first looks up the text as a value: in indexes, from which each query reads a bounded number

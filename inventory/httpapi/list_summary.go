@@ -50,9 +50,9 @@ func (c *call) summary() (*feature.Response, error) {
 	if _, ok := c.store.(records.Summarizer); ok {
 		s, err = records.Summarize(c.r.Context(), c.store, r, fields)
 	} else {
-		_, err = c.read(nil, true, func(ctx context.Context, _ *records.Query) (*records.Page, error) {
+		err = c.api.heavy.run(c.r.Context(), c.heavyCaller(), func(ctx context.Context) error {
 			s, err = records.Summarize(ctx, c.store, r, fields)
-			return nil, err
+			return err
 		})
 	}
 	if err == nil {

@@ -264,3 +264,63 @@ func TestLocationFeed(t *testing.T) {
 		}
 	}
 }
+
+// TestHiddenReferences: what a limited user reads has a constant in place of the id of a record that they do not see. Sent
+// back it keeps what is stored, null clears it, and lists sorted by it go on.
+func TestHiddenReferences(t *testing.T) {
+	t.Parallel()
+	g := newHarness(t, &choices{store: database(t)})
+	s := twoSites(g)
+	root, c := g.as("root"), g.as("second")
+	rack := g.create("/racks", object{"name": "R1", "location_id": s.here["id"]})["id"]
+	kind := g.create("/device-types", object{"manufacturer": "Cisco", "model": "m"})["id"]
+	at, stored := path("/devices", s.device), func(field string) any {
+		return read(t, root.Send("GET", path("/devices", s.device), nil).Want(200))[field]
+	}
+	root.Send("PATCH", at, object{"device_type_id": kind, "rack_id": rack}).Want(200)
+	seen := read(t, c.Send("GET", at, nil).Want(200))
+	if seen["device_type_id"] != records.Hidden || seen["rack_id"] != rack {
+		t.Fatalf("the user sees %v", seen)
+	}
+	for _, answer := range []object{
+		read(t, c.Send("PUT", at, with(seen, "notes", "a")).Want(200)),
+		read(t, c.Send("PATCH", at, object{"device_type_id": records.Hidden, "notes": "b"}).Want(200)),
+		read(t, c.Send("PATCH", "/devices", []object{{"id": s.device["id"], "device_type_id": records.Hidden, "notes": "c"}}).Want(200))["results"].([]any)[0].(object),
+	} {
+		if answer["device_type_id"] != records.Hidden || stored("device_type_id") != kind {
+			t.Errorf("stored is %v, and the answer %v", stored("device_type_id"), answer)
+		}
+	}
+	csv := c.Send("GET", "/devices?format=csv", nil).Want(200).Body.String()
+	c.Send("POST", "/import?resource=devices", strings.Replace(csv, "core-1", "core-9", 1), "Content-Type", "text/csv").Want(200)
+	if stored("device_type_id") != kind || stored("hostname") != "core-9" {
+		t.Errorf("after the import there are %v and %v", stored("hostname"), stored("device_type_id"))
+	}
+	if text := c.Send("PATCH", at+"?dry_run=true", object{"device_type_id": nil}).Want(200).Body.String(); strings.Contains(text, kind.(string)) || !strings.Contains(text, records.Hidden) {
+		t.Errorf("the preview is %s", text)
+	}
+	g.create("/devices", with(device("core-3"), "location_id", s.here["id"], "device_type_id", g.create("/device-types", object{"manufacturer": "A", "model": "m"})["id"]))
+	query, names := "/devices?limit=1&sortby=device_type_id:asc&cursor=", ""
+	for next := any(""); next != nil && len(names) < 100; {
+		page := read(t, c.Send("GET", query+next.(string), nil).Want(200))
+		names += values([]object{page["data"].([]any)[0].(object)}, "hostname") + " "
+		next = page["meta"].(object)["next_cursor"]
+	}
+	if names != "core-9 core-3 " {
+		t.Errorf("the pages have %s", names)
+	}
+	c.Send("POST", "/devices", with(device("new"), "location_id", s.here["id"], "device_type_id", records.Hidden)).Want(400)
+	root.Send("PATCH", at, object{"device_type_id": records.Hidden}).Want(400)
+	c.Send("PATCH", at, object{"device_type_id": nil}).Want(200)
+	if stored("device_type_id") != nil {
+		t.Errorf("null leaves %v", stored("device_type_id"))
+	}
+	since := "/changes?since=0&limit=1000"
+	if text := c.Send("GET", since, nil).Want(200).Body.String(); strings.Contains(text, kind.(string)) || !strings.Contains(text, rack.(string)) {
+		t.Errorf("the changes are %s", text)
+	}
+	root.Send("DELETE", "/racks/"+rack.(string), nil).Want(200)
+	if text := c.Send("GET", since, nil).Want(200).Body.String(); !strings.Contains(text, `"cause":"rack/`+rack.(string)) {
+		t.Errorf("the changes have no cause that the user saw: %s", text)
+	}
+}

@@ -333,18 +333,18 @@ func (f *follower) checkSeen() error {
 
 // visiblePreview returns the preview without the changes and numbers of resources that the sender may neither
 // read nor change, such as those that a deletion deletes too.
-func (c *call) visiblePreview() *records.Preview {
-	if c.identity == nil {
-		return &c.preview
+func (c *call) visiblePreview() (*records.Preview, error) {
+	if err := records.MaskChanges(c.r.Context(), c.store, c.preview.Changes...); err != nil || c.identity == nil {
+		return &c.preview, err
 	}
 	role, own := c.ownRole()
 	if c.identity.Scopes == nil && !own {
-		return &c.preview
+		return &c.preview, nil
 	}
 	return c.preview.Only(func(r *records.Resource) bool {
 		return (c.identityIncludes(r, records.RouteList) || c.identityIncludes(r, records.RouteChange)) &&
 			(!own || included(role, r, records.RouteList) || included(role, r, records.RouteChange))
-	})
+	}), nil
 }
 
 // A sender may be limited to locations (REFERENCE.md, 3.7). Everything that a request reads comes from
@@ -358,6 +358,15 @@ func (c *call) limitTo(who *auth.Identity) {
 	}
 	c.identity, c.places = who, records.NewPlaces(who.Locations, own)
 	c.store = records.Limited(c.api.store, c.places)
+}
+
+// masked returns a record as the sender may see it (records.Mask).
+func (c *call) masked(r *records.Resource, rec records.Record) (records.Record, error) {
+	recs, err := records.Mask(c.r.Context(), c.store, r, rec)
+	if err != nil {
+		return nil, err
+	}
+	return recs[0], nil
 }
 
 // limit returns what the changes of the request are limited to.

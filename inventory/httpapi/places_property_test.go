@@ -35,6 +35,7 @@ type world struct {
 	near    *records.Engine // whose records have the same ids in each world
 	others  *records.Engine // of what is elsewhere
 	granted []string
+	hidden  []string            // ids and names of records that belong to no location
 	ids     map[string][]string // by resource
 }
 
@@ -119,6 +120,32 @@ func (w *world) site(v *records.Engine, name string, devices int) (*inventory.Lo
 	return at, ports
 }
 
+// refer makes records here refer to others elsewhere, and to some that belong to no location.
+func (w *world) refer(port *inventory.Interface, there *inventory.Location, vrf *inventory.VRF, kind *inventory.DeviceType) {
+	one := func(r records.Record, field string, value any) records.Record {
+		of, err := w.store.Schema().Of(r)
+		ok(w.t, err)
+		page, err := w.store.List(context.Background(), (&records.Query{Resource: of, Limit: 1}).Where(field, value))
+		ok(w.t, err)
+		return page.Records[0]
+	}
+	vlan := one(&inventory.VLAN{}, "location_id", there.ID).Meta().ID
+	device := one(&inventory.Device{}, "id", port.DeviceID).(*inventory.Device)
+	w.set(w.near, port, func(rec records.Record) {
+		rec.(*inventory.Interface).Mode, rec.(*inventory.Interface).UntaggedVLANID = "access", &vlan
+	})
+	w.set(w.near, one(&inventory.Location{}, "id", *device.LocationID), func(rec records.Record) { rec.(*inventory.Location).ParentID = &there.ID })
+	w.set(w.near, device, func(rec records.Record) { rec.(*inventory.Device).DeviceTypeID = &kind.ID })
+	w.set(w.near, one(&inventory.Prefix{}, "location_id", *device.LocationID), func(rec records.Record) {
+		rec.(*inventory.Prefix).VLANID, rec.(*inventory.Prefix).VRFID = &vlan, &vrf.ID
+	})
+	w.set(w.near, one(&inventory.Event{}, "device_id", device.ID), func(rec records.Record) {
+		rec.(*inventory.Event).AcknowledgedBy = &w.users["root"].ID
+	})
+	add(w, w.near, &inventory.Address{Address: "10.9.9.9/24", VRFID: &vrf.ID, InterfaceID: &port.ID})
+	add(w, w.near, &inventory.TaggedVLAN{InterfaceID: one(&inventory.Interface{}, "name", "trunk").Meta().ID, VLANID: vlan})
+}
+
 // fill adds two locations that are the same in each world, others, and changes across them.
 func (w *world) fill() {
 	var elsewhere []*inventory.Location
@@ -131,8 +158,10 @@ func (w *world) fill() {
 	}
 	more(1)
 	here, ports := w.site(w.near, "near-1", 3)
-	add(w, w.near, &inventory.VRF{Name: "red"})
-	add(w, w.near, &inventory.PortTemplate{DeviceTypeID: add(w, w.near, &inventory.DeviceType{Manufacturer: "Cisco", Model: "m"}).ID, Kind: inventory.PortInterface, Name: "eth0"})
+	vrf, kind := add(w, w.near, &inventory.VRF{Name: "vermilion"}), add(w, w.near, &inventory.DeviceType{Manufacturer: "Cisco", Model: "m"})
+	add(w, w.near, &inventory.PortTemplate{DeviceTypeID: kind.ID, Kind: inventory.PortInterface, Name: "eth0"})
+	w.hidden = []string{vrf.ID, "vermilion", kind.ID, w.users["root"].ID}
+	w.refer(ports[0], elsewhere[0], vrf, kind)
 	more(w.seed)
 	also, others := w.site(w.near, "near-2", 2)
 	w.granted = []string{here.ID, also.ID}
@@ -308,7 +337,7 @@ func queries(op openapi.Operation, ids map[string][]string) []string {
 				all = append(all, url.Values{p.Name: {values[n%len(values)]}}.Encode())
 			}
 		}
-		all = append(all, "format=csv", "format=jsonl&q=a", "format=yaml&limit=2")
+		all = append(all, "format=csv", "format=jsonl&q=a", "format=yaml&limit=2", "format=yaml&keys=natural", "format=csv&keys=natural")
 		if op.ID == "listMetrics" {
 			all = append(all, "format=csv&latest=false", "latest=false", "sort=cpu:desc&limit=2", "latest=false&limit=3&sortby=ts:asc")
 		}
@@ -352,7 +381,7 @@ func TestWorlds(t *testing.T) {
 				if x.Code == 200 {
 					found++
 				}
-				for _, hidden := range []string{"far-1", "nowhere-", "at the border", "behind-", "left for", "0190000b"} {
+				for _, hidden := range append([]string{"far-1", "nowhere-", "at the border", "behind-", "left for", "0190000b"}, a.hidden...) {
 					if strings.Contains(x.Body.String(), hidden) && !strings.Contains(query, hidden) {
 						t.Fatalf("%s: %s shows %s: %s", role, target, hidden, x.Body)
 					}

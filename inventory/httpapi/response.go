@@ -45,6 +45,9 @@ func (c *call) respond(w http.ResponseWriter, res *feature.Response) error {
 		if err != nil {
 			return err
 		}
+		if rec, err = c.masked(r, rec); err != nil {
+			return err
+		}
 		tag, write = tagOf(rec), func(b []byte) []byte { return c.api.encoders.Of(r).Append(b, rec) }
 	}
 	if tag != "" {
@@ -201,7 +204,10 @@ type preview struct {
 
 // previewed returns what the request would change. The message may be empty for that of the changes.
 func (c *call) previewed(message string) (*feature.Response, error) {
-	p := c.visiblePreview()
+	p, err := c.visiblePreview()
+	if err != nil {
+		return nil, err
+	}
 	if r := c.route.resource; r != nil && len(p.Changes) > 0 {
 		if err := c.noteRead(r); err != nil { // it shows what the record has
 			return nil, err

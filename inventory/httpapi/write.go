@@ -225,6 +225,9 @@ func (c *call) edit(r *records.Resource, plan planFunc) (*feature.Response, erro
 	if err == nil {
 		err = c.changed(r, done...)
 	}
+	if err == nil {
+		done, err = records.Mask(c.r.Context(), c.store, r, done...)
+	}
 	if err != nil || c.dryRun {
 		return &feature.Response{}, err
 	}
@@ -331,6 +334,9 @@ func (c *call) editMany(r *records.Resource, items []records.Patch, plan planFun
 	})
 	if err == nil {
 		err = c.changed(r, done...)
+	}
+	if err == nil {
+		done, err = records.Mask(c.r.Context(), c.store, r, done...)
 	}
 	return &feature.Response{Append: func(b []byte) []byte { return c.appendResults(b, "update", "updated", r, done) }}, err
 }

@@ -201,6 +201,10 @@ func (l *lookup) parseObject(doc json.RawMessage, depth int) error {
 		if err != nil {
 			return fmt.Errorf("has an id that %w", err)
 		}
+		if v == Hidden { // an update keeps what is stored
+			l.found = l.New()
+			l.found.Meta().ID = Hidden
+		}
 		l.alternatives, l.label = [][]keyPart{{{Field: l.byName["id"], value: v}}}, fmt.Sprint(v)
 		return nil
 	}
@@ -265,7 +269,8 @@ const keysAtOnce = 100
 
 // KeysOf returns the natural keys of records by their ids, as objects that a body may have in place of
 // an id: the fields of the first key that has values, those that tell it apart (Definition.Apart), and the keys of
-// other records in it. A record that has none, that several others equal, or that the reader does not have, is {"id": …}.
+// other records in it. A record that has none, that several others equal, or that the reader does not have, is {"id": …}. References
+// in them are those of [Mask].
 func KeysOf(ctx context.Context, from Reader, r *Resource, ids []string) (map[string]json.RawMessage, error) {
 	return r.naturalKeys(ctx, from, ids, 0)
 }
@@ -280,6 +285,9 @@ func (r *Resource) naturalKeys(ctx context.Context, from Reader, ids []string, d
 		}
 		page, err := from.List(ctx, (&Query{Resource: r, Limit: keysAtOnce}).Where("id", Condition{In, in}))
 		if err != nil {
+			return nil, err
+		}
+		if page.Records, err = Mask(ctx, from, r, page.Records...); err != nil {
 			return nil, err
 		}
 		recs = append(recs, page.Records...)

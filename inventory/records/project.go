@@ -58,7 +58,7 @@ func Project(ctx context.Context, from Reader, q *Query, names []string, row fun
 		return err
 	}
 	of := &Query{Resource: r, Filters: q.Filters, Text: q.Text, Only: q.Only}
-	if l, ok := from.(interface{ unlimited() (Reader, *Places) }); ok {
+	if l, ok := from.(unlimiter); ok {
 		from, of.Only = l.unlimited()
 	}
 	if store, ok := from.(Projector); ok {

@@ -53,7 +53,7 @@ func Summarize(ctx context.Context, from Reader, r *Resource, fields []*Field) (
 	if store, ok := from.(Summarizer); ok {
 		return store.Summarize(ctx, r, fields)
 	}
-	if l, ok := from.(interface{ unlimited() (Reader, *Places) }); ok {
+	if l, ok := from.(unlimiter); ok {
 		all, only := l.unlimited()
 		if store, ok := all.(PlaceSummarizer); ok {
 			return store.SummarizePlaces(ctx, r, fields, only)

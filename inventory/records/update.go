@@ -234,6 +234,9 @@ func (v *Engine) apply(ctx context.Context, tx Tx, s *scope, r *Resource, e Edit
 	case e.Apply != nil:
 		err = e.Apply(after)
 	}
+	if s.only != nil {
+		r.keepHidden(before, after)
+	}
 	if KindOf(err) == Stale {
 		err = refusedEdit{err}
 	}

@@ -26,6 +26,8 @@ func (c Cell) Empty() bool { return c.Text == "" && len(c.Items) == 0 }
 func (q *Request) Cell(f *records.Field, rec Record, labels map[string]string) Cell {
 	c := Cell{Field: f, Kind: "text", Text: rec.Text(f.Name), Rec: rec}
 	switch {
+	case f.Ref != nil && c.Text == records.Hidden:
+		c.Text = "not visible to you"
 	case f.Ref != nil:
 		if c.Text == "" || q.May(f.Ref.To, records.RouteGet) {
 			c.Kind, c.URL = "link", q.RecordURL(f.Ref.To, c.Text)

@@ -18,9 +18,9 @@ import (
 // foreign is in the names of all records at a location that limited users do not see.
 const foreign = "zzforeign"
 
-// foreignPlace creates a location with a device, its rack, interfaces, a cable, a VLAN and an event, and returns
-// addresses of pages about them.
-func (s *consoleServer) foreignPlace() []string {
+// foreignPlace creates a location with a device, its rack, interfaces, a cable, a VLAN and an event, to some of
+// which records that limited users see refer. It returns addresses of pages about them, and the ids that limited users do not see.
+func (s *consoleServer) foreignPlace(n detailNetwork) (pages, hidden []string) {
 	s.t.Helper()
 	place := s.create("locations", map[string]any{"name": foreign + " place", "city": foreign})
 	rack := s.create("racks", map[string]any{"name": foreign + " rack", "location_id": place, "height": 10})
@@ -32,7 +32,15 @@ func (s *consoleServer) foreignPlace() []string {
 	cable := s.create("cables", map[string]any{"a_interface_id": ports[0], "b_interface_id": ports[1], "label": foreign})
 	vlan := s.create("vlans", map[string]any{"vlan_id": 3333, "name": foreign, "location_id": place})
 	event := s.create("events", map[string]any{"severity": "critical", "type": "x", "message": foreign, "device_id": device})
-	pages := []string{
+	vrf := s.create("vrfs", map[string]any{"name": foreign})
+	kind := s.create("device-types", map[string]any{"manufacturer": foreign, "model": foreign})
+	for path, change := range map[string]map[string]any{
+		"/locations/" + n.site: {"parent_id": place}, "/devices/" + n.sw1: {"device_type_id": kind},
+		"/interfaces/" + n.eth0: {"mode": "access", "untagged_vlan_id": vlan}, "/prefixes/" + n.prefix: {"vrf_id": vrf, "vlan_id": vlan},
+	} {
+		s.api("PATCH", path, change, nil)
+	}
+	pages = []string{
 		"/elevation/" + rack, "/elevation/" + rack + "/move?device=" + device + "&unit=3", "/map?device=" + device, "/map?location=" + place,
 		"/map/graph.json?location=" + place, "/map/device/" + device, "/trace/interfaces/" + ports[0], "/r/devices/" + device + "/metrics.json",
 		"/search?q=" + foreign[:5], "/search?part=palette&q=" + foreign[:5], "/pick?resource=devices&field=device_id&q=" + foreign[:5],
@@ -43,7 +51,7 @@ func (s *consoleServer) foreignPlace() []string {
 			pages = append(pages, "/r/"+resource+"/"+id+page)
 		}
 	}
-	return pages
+	return pages, []string{place, rack, device, ports[0], ports[1], cable, vlan, event, vrf, kind}
 }
 
 // TestConsoleRoles: in each role, every link and button of every page is one that the API allows, every operation
@@ -52,7 +60,10 @@ func TestConsoleRoles(t *testing.T) {
 	t.Parallel()
 	s := startConsole(t, 24)
 	n := s.detailNetwork()
-	pages := s.foreignPlace()
+	pages, hidden := s.foreignPlace(n)
+	var device map[string]any
+	s.api("GET", "/devices/"+n.sw1, nil, &device)
+	kind := device["device_type_id"]
 	s.user("technician", map[string]any{"role": technician})
 	s.user("limited", map[string]any{"role": "editor", "location_ids": []any{n.site}})
 	s.user("local", map[string]any{"role": "admin", "location_ids": []any{n.site}})
@@ -80,6 +91,11 @@ func TestConsoleRoles(t *testing.T) {
 					t.Errorf("%s: %d: %s", d.address, d.status, d.message())
 				}
 				own(d)
+				for _, id := range hidden {
+					if name == "limited" || name == "local" {
+						assert.NotContains(t, d.text, id, d.address)
+					}
+				}
 			}, starts...)
 			if name == "limited" || name == "local" {
 				for _, page := range pages {
@@ -89,6 +105,10 @@ func TestConsoleRoles(t *testing.T) {
 				}
 			}
 			v.submitAll(reached)
+			s.api("GET", "/devices/"+n.sw1, nil, &device)
+			if name == "limited" || name == "local" {
+				assert.Equal(t, kind, device["device_type_id"], "forms keep what %s does not see", name)
+			}
 			if name == "admin" {
 				stranger := server.visit("")
 				for _, d := range reached {

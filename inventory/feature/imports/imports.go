@@ -190,6 +190,9 @@ func run(ctx context.Context, r *feature.Request, rows io.Reader, opts *importer
 	if err != nil {
 		return nil, importError(err)
 	}
+	if err := records.MaskChanges(ctx, r.Inventory.Records(), report.Changes...); err != nil {
+		return nil, err
+	}
 	return respond(report, opts, rejected.String()), nil
 }
 

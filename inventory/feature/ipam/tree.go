@@ -175,10 +175,13 @@ func (p *prefixPage) tables(q *site.Request) error {
 	return nil
 }
 
-// inVRF returns the parameters of a list of the prefixes of a VRF.
+// inVRF returns the parameters of a list of the prefixes of a VRF: those of all that the sender does not see are together.
 func inVRF(vrf string) url.Values {
-	if vrf == "" {
+	switch vrf {
+	case "":
 		return url.Values{"vrf_id__isnull": {"true"}}
+	case records.Hidden:
+		return url.Values{"vrf_id__isnull": {"false"}}
 	}
 	return url.Values{"vrf_id": {vrf}}
 }
