@@ -37,7 +37,7 @@ var layers = []struct {
 	}},
 	{"over those", []string{
 		"ratelimit/stats/*", "ratelimit/xds", "ratelimit/httplimit", "ratelimit/grpclimit",
-		"inventory/auth/*", "inventory/accounts", "inventory/client", "inventory/site", "inventory/sqlstore/*", "inventory/sqlstore/internal/*", "bookcatalog/sqlstore/*",
+		"inventory/auth/*", "inventory/accounts", "inventory/client", "inventory/site", "internal/inventory/*", "inventory/sqlstore/*", "inventory/sqlstore/internal/*", "bookcatalog/sqlstore/*",
 		"manifest/registry/*",
 	}},
 	{"what a feature is", []string{"inventory/feature"}},

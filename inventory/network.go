@@ -42,24 +42,24 @@ func (l *Location) Validate() []records.FieldError {
 // Device is a piece of network equipment.
 type Device struct {
 	records.Base
-	Hostname     string       `json:"hostname" field:"required,max=253,search,natural,index,alias=name|device|device name|host|node"`
-	IP           string       `json:"ip" field:"format=ip,search,index,alias=ip address|address|primary ip|primary address|management ip|mgmt ip"`
-	Model        string       `json:"model" field:"max=100,search,index,counted"`
-	Vendor       string       `json:"vendor" field:"max=100,search,index,counted,alias=manufacturer|make"`
+	Hostname     string       `json:"hostname" field:"required,max=253,search,natural,index,alias=name|device|device name|host|node|fqdn|system name|switch|switch name|router|server|node name|equipment"`
+	IP           string       `json:"ip" field:"format=ip,search,index,alias=ip address|address|primary ip|primary address|management ip|management ip address|management address|mgmt ip|mgmt|mgmt address|ip addr|ipv4|ipv4 address|primary ipv4"`
+	Model        string       `json:"model" field:"max=100,search,index,counted,alias=model no|model number|pid|product id|product"`
+	Vendor       string       `json:"vendor" field:"max=100,search,index,counted,alias=manufacturer|make|brand"`
 	OS           string       `json:"os" field:"max=100,counted,alias=platform|operating system"`
-	OSVersion    string       `json:"os_version" field:"max=100,counted,alias=software version|firmware|firmware version"`
+	OSVersion    string       `json:"os_version" field:"max=100,counted,alias=software version|firmware|firmware version|sw version|ios version"`
 	Status       DeviceStatus `json:"status" field:"default=active,index,counted,alias=state"`
 	Role         string       `json:"role" field:"max=100,index,counted,alias=device role|function"`
-	SerialNumber string       `json:"serial_number" field:"unique,max=100,search,index,alias=serial|serial no|s/n|sn"`
+	SerialNumber string       `json:"serial_number" field:"unique,max=100,search,index,alias=serial|serial no|serial #|s/n|sn"`
 	RackPosition string       `json:"rack_position" field:"max=100,index"`
-	LocationID   *string      `json:"location_id" field:"ref=locations:null,index,counted,alias=site|building|room"`
-	LastSeen     *time.Time   `json:"last_seen" field:"index"`
+	LocationID   *string      `json:"location_id" field:"ref=locations:null,index,counted,alias=site|site name|site code|location name|building|room|datacenter|data center|dc|pop|campus"`
+	LastSeen     *time.Time   `json:"last_seen" field:"index,alias=last seen at|last contact"`
 	Tags         []string     `json:"tags" field:"max=50,search,alias=tag|labels"`
 	Notes        string       `json:"notes" field:"format=text,max=10000,search,alias=note|comments|comment|remarks|description"`
-	RackID       *string      `json:"rack_id" field:"ref=racks:null"`
-	RackUnit     *int64       `json:"rack_unit" field:"min=1,max=1000,alias=u|ru|unit|position|u position"` // the lowest one that it occupies
-	RackHeight   *int64       `json:"rack_height" field:"min=1,max=1000,alias=height|u height|units"`       // units; default: that of the type, or 1
-	RackFace     RackFace     `json:"rack_face" field:"alias=face"`                                         // empty: both
+	RackID       *string      `json:"rack_id" field:"ref=racks:null,alias=cabinet|rack name|rack no"`
+	RackUnit     *int64       `json:"rack_unit" field:"min=1,max=1000,alias=u|ru|unit|position|u position|rack u|start u|ru position"` // the lowest one that it occupies
+	RackHeight   *int64       `json:"rack_height" field:"min=1,max=1000,alias=height|u height|height u|u size|units"`                  // units; default: that of the type, or 1
+	RackFace     RackFace     `json:"rack_face" field:"alias=face"`                                                                    // empty: both
 	DeviceTypeID *string      `json:"device_type_id" field:"ref=device-types:null,alias=type|hardware|part"`
 	Tenant       string       `json:"tenant" field:"max=100,counted,alias=customer|owner"`
 

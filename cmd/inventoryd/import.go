@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
-	"github.com/ashlar-go/ashlar/cmd/inventoryd/internal/netbox"
 	"github.com/ashlar-go/ashlar/cmd/inventoryd/internal/topology"
+	"github.com/ashlar-go/ashlar/internal/inventory/netbox"
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/server"

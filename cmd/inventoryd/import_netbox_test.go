@@ -3,14 +3,9 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -22,166 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
-	"github.com/ashlar-go/ashlar/internal/postgrestest"
-	"github.com/ashlar-go/ashlar/internal/redistest"
-	"github.com/ashlar-go/ashlar/internal/servertest"
+	"github.com/ashlar-go/ashlar/internal/netboxtest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
 
-// netBox is a NetBox that runs until the test ends.
-type netBox struct {
-	t     *testing.T
-	base  string
-	token string
-}
-
-// netBoxConfiguration is its configuration.py: a page has up to 50 objects.
-const netBoxConfiguration = `
-ALLOWED_HOSTS = ['*']
-DATABASES = {'default': {'NAME': 'netbox', 'USER': 'postgres', 'PASSWORD': '', 'HOST': %q, 'PORT': %q}}
-REDIS = {name: {'HOST': %q, 'PORT': %s, 'DATABASE': 0} for name in ('tasks', 'caching')}
-SECRET_KEY = 'only-for-tests-only-for-tests-only-for-tests-only-for-tests'
-API_TOKEN_PEPPERS = {1: 'only-for-tests-only-for-tests-only-for-tests-only-for-tests'}
-CENSUS_REPORTING_ENABLED = False
-MAX_PAGE_SIZE = 50
-`
-
-// netBoxTables creates the tables, from the models instead of by hundreds of migrations, which takes seconds instead of
-// minutes. What models do not say (extensions, collations and triggers) is created by the operations of the migrations.
-const netBoxTables = `
-import django
-django.setup()
-from django.apps import apps
-from django.conf import settings
-from django.contrib.postgres.operations import CreateCollation, CreateExtension
-from django.core.management import call_command
-from django.db import connection
-from django.db.migrations.loader import MigrationLoader
-from django.db.migrations.state import ProjectState
-from utilities.ltree import InstallLtreeTriggers
-from utilities.migration import InstallDenormalizationTrigger
-
-migrations = sorted(MigrationLoader(connection).disk_migrations.items())
-
-def perform(*kinds):
-    with connection.schema_editor() as editor:
-        for (app, _), migration in migrations:
-            for operation in migration.operations:
-                if isinstance(operation, kinds):
-                    operation.database_forwards(app, editor, ProjectState(), ProjectState())
-
-perform(CreateExtension, CreateCollation)
-settings.MIGRATION_MODULES = {app.label: None for app in apps.get_app_configs()}
-call_command('migrate', run_syncdb=True)
-perform(InstallLtreeTriggers, InstallDenormalizationTrigger)
-call_command('createsuperuser', interactive=False, username='admin', email='admin@example.org')
-`
-
-// startNetBox starts the NetBox of the virtual environment that ASHLAR_NETBOX names, with an empty database. Without it
-// the test is skipped, or fails if ASHLAR_REQUIRE_SERVICES is 1.
-func startNetBox(t *testing.T) *netBox {
-	t.Helper()
-	dir := os.Getenv("ASHLAR_NETBOX")
-	if dir == "" {
-		what := "NOT TESTED against a NetBox: ASHLAR_NETBOX, a virtual environment that has one, is not set"
-		require.NotEqual(t, "1", os.Getenv("ASHLAR_REQUIRE_SERVICES"), what)
-		t.Skip(what)
-	}
-	postgres, redis := postgrestest.Start(t, "timezone=UTC", "datestyle=ISO, MDY"), redistest.Start(t, nil)
-	host, port, err := net.SplitHostPort(postgres.Addr())
-	require.NoError(t, err)
-	redisHost, redisPort, err := net.SplitHostPort(redis.Addr)
-	require.NoError(t, err)
-	postgres.Exec(t, "CREATE DATABASE netbox")
-	root := t.TempDir()
-	require.NoError(t, os.MkdirAll(filepath.Join(root, "conf"), 0o700))
-	configuration := fmt.Sprintf(netBoxConfiguration, host, port, redisHost, redisPort)
-	require.NoError(t, os.WriteFile(filepath.Join(root, "conf", "configuration.py"), []byte(configuration), 0o600))
-	environ := append(os.Environ(), "NETBOX_ROOT="+root, "DJANGO_SETTINGS_MODULE=netbox.settings", "DJANGO_SUPERUSER_PASSWORD=correct-horse-battery-1")
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	tables := exec.CommandContext(ctx, filepath.Join(dir, "bin", "python"), "-c", netBoxTables)
-	tables.Env = environ
-	out, err := tables.CombinedOutput()
-	require.NoError(t, err, string(out))
-	server := servertest.StartWith(t, filepath.Join(dir, "bin", "gunicorn"), func(port string) []string {
-		return []string{"netbox.wsgi", "-b", "127.0.0.1:" + port, "-w", "1", "--threads", "2", "--no-control-socket"}
-	}, func(ctx context.Context, addr string) error {
-		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr) // the first request waits for the program
-		if err == nil {
-			err = conn.Close()
-		}
-		return err
-	}, func(cmd *exec.Cmd) {
-		cmd.Dir, cmd.Env = root, environ
-	})
-	n := &netBox{t: t, base: "http://" + server.Addr}
-	token := n.send(http.MethodPost, "users/tokens/provision", object{"username": "admin", "password": "correct-horse-battery-1"})
-	n.token = fmt.Sprintf("nbt_%v.%v", token["key"], token["token"])
-	return n
-}
-
 type object = map[string]any
-
-// send sends a request to the API, and returns the response.
-func (n *netBox) send(method, path string, body any) (o object) {
-	n.t.Helper()
-	n.request(method, path, body, &o)
-	return o
-}
-
-func (n *netBox) request(method, path string, body, to any) {
-	n.t.Helper()
-	text, err := json.Marshal(body)
-	require.NoError(n.t, err)
-	address := n.base + "/api/" + path
-	if !strings.Contains(path, "?") {
-		address += "/"
-	}
-	ctx, cancel := context.WithTimeout(n.t.Context(), 2*time.Minute)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(text))
-	require.NoError(n.t, err)
-	r.Header.Set("Content-Type", "application/json")
-	if n.token != "" {
-		r.Header.Set("Authorization", "Bearer "+n.token)
-	}
-	response, err := http.DefaultClient.Do(r)
-	require.NoError(n.t, err)
-	defer response.Body.Close()
-	text, err = io.ReadAll(response.Body)
-	require.NoError(n.t, err)
-	require.Less(n.t, response.StatusCode, 300, "%s %s: %s", method, path, text[:min(len(text), 2000)])
-	require.NoError(n.t, json.Unmarshal(text, to))
-}
-
-// add creates objects, and returns their numbers.
-func (n *netBox) add(path string, objects ...object) (ids []any) {
-	n.t.Helper()
-	var all []object
-	n.request(http.MethodPost, path, objects, &all)
-	for _, o := range all {
-		ids = append(ids, o["id"])
-	}
-	return ids
-}
-
-// all returns the objects of a list.
-func (n *netBox) all(path string) (all []object) {
-	n.t.Helper()
-	for {
-		var p struct {
-			Count   int
-			Results []object
-		}
-		n.request(http.MethodGet, fmt.Sprintf("%s/?limit=50&ordering=id&offset=%d", path, len(all)), nil, &p)
-		if all = append(all, p.Results...); len(all) >= p.Count || len(p.Results) == 0 {
-			return all
-		}
-	}
-}
 
 // TestImportFromNetBox imports from a real NetBox, and compares each object with what the API of NetBox says.
 func TestImportFromNetBox(t *testing.T) {
@@ -190,16 +32,16 @@ func TestImportFromNetBox(t *testing.T) {
 	}
 	t.Parallel()
 	begin := time.Now()
-	n := startNetBox(t)
+	n := netboxtest.Start(t)
 	t.Logf("started after %s", time.Since(begin))
-	fillNetBox(n)
+	fillNetBox(t, n)
 	t.Logf("filled after %s", time.Since(begin))
 	database := filepath.Join(t.TempDir(), "inventory.db")
 	command := func(args ...string) string {
 		var out, errs bytes.Buffer
 		require.NoError(t, run(t.Context(), cli.Env{
-			Args: append(append([]string{"import", "netbox"}, args...), n.base), Stdout: &out, Stderr: &errs,
-			Environ: map[string]string{"DATABASE_URL": database, "LOG_LEVEL": "error", "NETBOX_TOKEN": n.token},
+			Args: append(append([]string{"import", "netbox"}, args...), n.URL), Stdout: &out, Stderr: &errs,
+			Environ: map[string]string{"DATABASE_URL": database, "LOG_LEVEL": "error", "NETBOX_TOKEN": n.Token},
 		}), errs.String())
 		return errs.String()
 	}
@@ -213,17 +55,17 @@ func TestImportFromNetBox(t *testing.T) {
 	} {
 		require.Contains(t, said, line)
 	}
-	n.token = fmt.Sprint(n.send(http.MethodPost, "users/tokens", object{"version": 1, "user": 1})["token"])
+	n.Token = fmt.Sprint(n.Send(http.MethodPost, "users/tokens", object{"version": 1, "user": 1})["token"])
 	require.Contains(t, command(), " 0 created, 0 updated, ", "with a token of version 1")
-	compareNetBox(n, database)
+	compareNetBox(t, n, database)
 	t.Logf("compared after %s", time.Since(begin))
 }
 
 // fillNetBox creates objects of all kinds that the inventory has, and some that it has not.
-func fillNetBox(n *netBox) {
-	one := func(path string, o object) any { n.t.Helper(); return n.add(path, o)[0] }
+func fillNetBox(t *testing.T, n *netboxtest.NetBox) {
+	one := func(path string, o object) any { t.Helper(); return n.Add(path, o)[0] }
 	named := func(path, name string, more object) any {
-		n.t.Helper()
+		t.Helper()
 		o := object{"name": name, "slug": strings.ReplaceAll(strings.ToLower(name), " ", "-")}
 		for k, v := range more {
 			o[k] = v
@@ -238,20 +80,20 @@ func fillNetBox(n *netBox) {
 	hall := named("dcim/locations", "Hall 1", object{"site": vienna})
 	cage := named("dcim/locations", "Cage", object{"site": vienna, "parent": hall})
 	tenants := []any{named("tenancy/tenants", "Red", nil), named("tenancy/tenants", "Blue", nil)}
-	racks := n.add("dcim/racks",
+	racks := n.Add("dcim/racks",
 		object{"name": "R1", "site": vienna, "location": hall, "u_height": 42, "serial": "RS1", "asset_tag": "RA1", "status": "available", "tenant": tenants[0]},
 		object{"name": "R2", "site": vienna, "u_height": 42, "desc_units": true},
 		object{"name": "R3", "site": graz, "u_height": 10, "starting_unit": 50, "description": "wall"},
 		object{"name": "R4", "site": vienna, "location": cage, "u_height": 20})
 	maker := named("dcim/manufacturers", "Acme", nil)
 	role, platform := named("dcim/device-roles", "Access", nil), named("dcim/platforms", "AcmeOS", nil)
-	types := n.add("dcim/device-types",
+	types := n.Add("dcim/device-types",
 		object{"manufacturer": maker, "model": "SW48", "slug": "sw48", "u_height": 1, "part_number": "P-48"},
 		object{"manufacturer": maker, "model": "PP12", "slug": "pp12", "u_height": 2, "is_full_depth": false},
 		object{"manufacturer": maker, "model": "Half", "slug": "half", "u_height": 0.5})
-	n.add("dcim/interface-templates", object{"device_type": types[2], "name": "mgmt", "type": "1000base-t"})
+	n.Add("dcim/interface-templates", object{"device_type": types[2], "name": "mgmt", "type": "1000base-t"})
 	rearTemplate := one("dcim/rear-port-templates", object{"device_type": types[1], "name": "T1", "type": "lc", "positions": 2})
-	n.add("dcim/front-port-templates", object{"device_type": types[1], "name": "F1", "type": "lc", "rear_ports": []object{{"position": 1, "rear_port": rearTemplate, "rear_port_position": 2}}})
+	n.Add("dcim/front-port-templates", object{"device_type": types[1], "name": "F1", "type": "lc", "rear_ports": []object{{"position": 1, "rear_port": rearTemplate, "rear_port_position": 2}}})
 	device := func(name any, site any, more object) object {
 		o := object{"name": name, "site": site, "device_type": types[0], "role": role, "status": "active"}
 		for k, v := range more {
@@ -263,8 +105,8 @@ func fillNetBox(n *netBox) {
 	for i := range 60 { // more than a page
 		switches = append(switches, device(fmt.Sprintf("sw%d", i), graz, object{"serial": fmt.Sprintf("S%d", i), "platform": platform}))
 	}
-	n.add("dcim/devices", switches...)
-	devices := n.add("dcim/devices",
+	n.Add("dcim/devices", switches...)
+	devices := n.Add("dcim/devices",
 		device("core", vienna, object{"location": hall, "rack": racks[0], "position": 10, "face": "front", "serial": "N/A", "comments": "two\nlines", "tenant": tenants[0], "status": "staged"}),
 		device("down", vienna, object{"rack": racks[1], "position": 3, "face": "front", "serial": "N/A"}),
 		device("wall", graz, object{"rack": racks[2], "position": 55, "face": "rear", "serial": "SAME", "status": "failed"}),
@@ -273,34 +115,34 @@ func fillNetBox(n *netBox) {
 		device(nil, graz, nil),
 		device("panel", vienna, object{"location": cage, "rack": racks[3], "position": 5, "face": "rear", "device_type": types[1]}),
 		device("far", graz, object{"device_type": types[1]}))
-	vrfs := n.add("ipam/vrfs", object{"name": "blue", "rd": "65000:1"}, object{"name": "twin", "rd": "65000:2"}, object{"name": "twin", "rd": "65000:3"})
+	vrfs := n.Add("ipam/vrfs", object{"name": "blue", "rd": "65000:1"}, object{"name": "twin", "rd": "65000:2"}, object{"name": "twin", "rd": "65000:3"})
 	groups := []any{
 		named("ipam/vlan-groups", "Prod", nil), named("ipam/vlan-groups", "Lab", nil),
 		named("ipam/vlan-groups", "Local", object{"scope_type": "dcim.site", "scope_id": graz}),
 	}
-	vlans := n.add("ipam/vlans", object{"vid": 100, "name": "users", "group": groups[0]}, object{"vid": 100, "name": "test", "group": groups[1], "status": "reserved"},
+	vlans := n.Add("ipam/vlans", object{"vid": 100, "name": "users", "group": groups[0]}, object{"vid": 100, "name": "test", "group": groups[1], "status": "reserved"},
 		object{"vid": 7, "name": "local", "group": groups[2]}, object{"vid": 8, "name": "guests", "site": vienna, "description": "free"})
 	var ports []object
 	for i := range 120 { // several pages
 		ports = append(ports, object{"device": devices[0], "name": fmt.Sprintf("ge%d", i), "type": "1000base-t", "enabled": i%2 == 0, "mtu": 1500, "speed": 1000000, "description": fmt.Sprintf("to %d", i)})
 	}
-	interfaces := n.add("dcim/interfaces", ports...)
+	interfaces := n.Add("dcim/interfaces", ports...)
 	lag := one("dcim/interfaces", object{"device": devices[0], "name": "ae0", "type": "lag", "mode": "tagged", "untagged_vlan": vlans[3], "tagged_vlans": []any{vlans[3]}})
-	more := n.add("dcim/interfaces", object{"device": devices[0], "name": "xe0", "type": "10gbase-x-sfpp", "lag": lag},
+	more := n.Add("dcim/interfaces", object{"device": devices[0], "name": "xe0", "type": "10gbase-x-sfpp", "lag": lag},
 		object{"device": devices[0], "name": "ae0.8", "type": "virtual", "parent": lag, "mode": "access", "untagged_vlan": vlans[3]},
 		object{"device": devices[1], "name": "e1", "type": "1000base-t", "mode": "access", "untagged_vlan": vlans[0]},
 		object{"device": devices[1], "name": "e2", "type": "1000base-t", "mode": "tagged", "tagged_vlans": []any{vlans[1]}})
-	mac := n.add("dcim/mac-addresses", object{"mac_address": "02:00:00:00:00:01", "assigned_object_type": "dcim.interface", "assigned_object_id": more[0]},
+	mac := n.Add("dcim/mac-addresses", object{"mac_address": "02:00:00:00:00:01", "assigned_object_type": "dcim.interface", "assigned_object_id": more[0]},
 		object{"mac_address": "02:00:00:00:00:02", "assigned_object_type": "dcim.interface", "assigned_object_id": more[0]})
-	n.send(http.MethodPatch, fmt.Sprintf("dcim/interfaces/%v", more[0]), object{"primary_mac_address": mac[1]})
-	rears := n.add("dcim/rear-ports", object{"device": devices[6], "name": "trunk", "type": "mpo", "positions": 12}, object{"device": devices[7], "name": "trunk", "type": "mpo", "positions": 12},
+	n.Send(http.MethodPatch, fmt.Sprintf("dcim/interfaces/%v", more[0]), object{"primary_mac_address": mac[1]})
+	rears := n.Add("dcim/rear-ports", object{"device": devices[6], "name": "trunk", "type": "mpo", "positions": 12}, object{"device": devices[7], "name": "trunk", "type": "mpo", "positions": 12},
 		object{"device": devices[7], "name": "spare", "type": "mpo", "positions": 2})
 	var fronts []object
 	for i := range 6 {
 		fronts = append(fronts, object{"device": devices[6], "name": fmt.Sprintf("f%d", i), "type": "lc", "rear_ports": []object{{"position": 1, "rear_port": rears[0], "rear_port_position": 12 - i}}})
 	}
-	frontIDs := n.add("dcim/front-ports", fronts...)
-	n.add("dcim/front-ports", object{"device": devices[7], "name": "duplex", "type": "lc", "positions": 2, "rear_ports": []object{
+	frontIDs := n.Add("dcim/front-ports", fronts...)
+	n.Add("dcim/front-ports", object{"device": devices[7], "name": "duplex", "type": "lc", "positions": 2, "rear_ports": []object{
 		{"position": 1, "rear_port": rears[1], "rear_port_position": 3}, {"position": 2, "rear_port": rears[1], "rear_port_position": 4},
 	}}, object{"device": devices[7], "name": "split", "type": "lc", "positions": 2, "rear_ports": []object{
 		{"position": 2, "rear_port": rears[1], "rear_port_position": 1}, {"position": 1, "rear_port": rears[2], "rear_port_position": 2},
@@ -308,15 +150,15 @@ func fillNetBox(n *netBox) {
 	console := one("dcim/console-ports", object{"device": devices[0], "name": "con", "type": "rj-45"})
 	server := one("dcim/console-server-ports", object{"device": devices[1], "name": "con", "type": "rj-45"})
 	power := one("dcim/power-ports", object{"device": devices[0], "name": "PSU1", "type": "iec-60320-c14"})
-	panels := n.add("dcim/power-panels", object{"name": "P", "site": vienna}, object{"name": "P", "site": graz})
-	feeds := n.add("dcim/power-feeds", object{"name": "A", "power_panel": panels[0]}, object{"name": "A", "power_panel": panels[1]})
+	panels := n.Add("dcim/power-panels", object{"name": "P", "site": vienna}, object{"name": "P", "site": graz})
+	feeds := n.Add("dcim/power-feeds", object{"name": "A", "power_panel": panels[0]}, object{"name": "A", "power_panel": panels[1]})
 	provider := named("circuits/providers", "Carrier", nil)
 	cloud := one("circuits/provider-networks", object{"provider": provider, "name": "cloud"})
 	circuit := one("circuits/circuits", object{"cid": "C-1", "provider": provider, "type": named("circuits/circuit-types", "Fibre", nil), "status": "active"})
-	sides := n.add("circuits/circuit-terminations", object{"circuit": circuit, "term_side": "A", "termination_type": "dcim.site", "termination_id": vienna, "xconnect_id": "X1"},
+	sides := n.Add("circuits/circuit-terminations", object{"circuit": circuit, "term_side": "A", "termination_type": "dcim.site", "termination_id": vienna, "xconnect_id": "X1"},
 		object{"circuit": circuit, "term_side": "Z", "termination_type": "circuits.providernetwork", "termination_id": cloud})
 	end := func(kind string, id any) []object { return []object{{"object_type": kind, "object_id": id}} }
-	n.add("dcim/cables",
+	n.Add("dcim/cables",
 		object{"a_terminations": end("dcim.interface", interfaces[0]), "b_terminations": end("dcim.frontport", frontIDs[0]), "type": "smf", "label": "c1", "color": "ff0000", "length": 250, "length_unit": "cm"},
 		object{"a_terminations": end("dcim.rearport", rears[0]), "b_terminations": end("dcim.rearport", rears[1]), "status": "planned", "length": 10, "length_unit": "ft"},
 		object{"a_terminations": end("dcim.interface", interfaces[1]), "b_terminations": end("dcim.interface", more[2])},
@@ -324,18 +166,18 @@ func fillNetBox(n *netBox) {
 		object{"a_terminations": end("dcim.powerport", power), "b_terminations": end("dcim.powerfeed", feeds[0])},
 		object{"a_terminations": end("dcim.interface", interfaces[2]), "b_terminations": end("circuits.circuittermination", sides[0])},
 		object{"a_terminations": append(end("dcim.interface", interfaces[3]), end("dcim.interface", interfaces[4])...), "b_terminations": end("dcim.interface", interfaces[5])})
-	n.add("ipam/prefixes", object{"prefix": "10.0.0.0/16", "status": "container"},
+	n.Add("ipam/prefixes", object{"prefix": "10.0.0.0/16", "status": "container"},
 		object{"prefix": "10.0.1.0/24", "scope_type": "dcim.site", "scope_id": vienna, "vlan": vlans[3], "role": named("ipam/roles", "Users", nil)},
 		object{"prefix": "10.0.2.0/24", "scope_type": "dcim.location", "scope_id": cage, "vrf": vrfs[0]}, object{"prefix": "10.0.3.0/24", "scope_type": "dcim.region", "scope_id": tirol},
 		object{"prefix": "10.0.4.0/24", "scope_type": "dcim.sitegroup", "scope_id": group}, object{"prefix": "10.0.1.0/24", "vrf": vrfs[2], "vlan": vlans[1]}, object{"prefix": "2001:db8::/48"})
 	fhrp := one("ipam/fhrp-groups", object{"protocol": "vrrp2", "group_id": 1})
-	ips := n.add("ipam/ip-addresses", object{"address": "10.0.1.1/24", "assigned_object_type": "dcim.interface", "assigned_object_id": lag, "dns_name": "core.example.org"},
+	ips := n.Add("ipam/ip-addresses", object{"address": "10.0.1.1/24", "assigned_object_type": "dcim.interface", "assigned_object_id": lag, "dns_name": "core.example.org"},
 		object{"address": "10.0.1.253/24", "role": "vrrp", "assigned_object_type": "dcim.interface", "assigned_object_id": lag},
 		object{"address": "10.0.1.253/24", "role": "vrrp", "assigned_object_type": "dcim.interface", "assigned_object_id": more[2]},
 		object{"address": "10.0.2.1/24", "vrf": vrfs[0], "status": "reserved"}, object{"address": "10.0.1.254/24", "assigned_object_type": "ipam.fhrpgroup", "assigned_object_id": fhrp, "role": "vrrp"},
 		object{"address": "2001:db8::1/64", "status": "slaac", "description": "v6"})
-	n.send(http.MethodPatch, fmt.Sprintf("dcim/devices/%v", devices[0]), object{"primary_ip4": ips[0]})
-	n.add("virtualization/clusters", object{"name": "vm", "type": named("virtualization/cluster-types", "KVM", nil), "scope_type": "dcim.site", "scope_id": graz})
+	n.Send(http.MethodPatch, fmt.Sprintf("dcim/devices/%v", devices[0]), object{"primary_ip4": ips[0]})
+	n.Add("virtualization/clusters", object{"name": "vm", "type": named("virtualization/cluster-types", "KVM", nil), "scope_type": "dcim.site", "scope_id": graz})
 }
 
 // comparison says which fields of the records of a resource are which members of the objects of a list of NetBox.
@@ -397,18 +239,18 @@ func netBoxEnd(ends any) string {
 }
 
 // compareNetBox compares the records of a database with the objects of a NetBox.
-func compareNetBox(n *netBox, database string) {
-	store, err := sqlite.Open(n.t.Context(), database, inventory.Schema(), nil)
-	require.NoError(n.t, err)
-	defer func() { require.NoError(n.t, store.Close()) }()
+func compareNetBox(t *testing.T, n *netboxtest.NetBox, database string) {
+	store, err := sqlite.Open(t.Context(), database, inventory.Schema(), nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, store.Close()) }()
 	byID, byResource := map[string]object{}, map[string][]object{}
 	for _, r := range store.Schema().Resources() {
-		for rec, err := range records.All(n.t.Context(), store, &records.Query{Resource: r, Limit: 1000}) {
-			require.NoError(n.t, err)
+		for rec, err := range records.All(t.Context(), store, &records.Query{Resource: r, Limit: 1000}) {
+			require.NoError(t, err)
 			text, err := json.Marshal(rec)
-			require.NoError(n.t, err)
+			require.NoError(t, err)
 			var o object
-			require.NoError(n.t, json.Unmarshal(text, &o))
+			require.NoError(t, json.Unmarshal(text, &o))
 			byID[rec.Meta().ID] = o
 			byResource[r.Name] = append(byResource[r.Name], o)
 		}
@@ -445,13 +287,13 @@ func compareNetBox(n *netBox, database string) {
 		o["ends"] = fmt.Sprint(ends)
 	}
 	rears := map[any]object{}
-	for _, rear := range n.all("dcim/rear-ports") {
+	for _, rear := range n.All("dcim/rear-ports") {
 		rears[rear["id"]] = rear
 	}
 	total, values := 0, 0
 	for _, c := range comparisons() {
 		var want, got []string
-		for _, o := range n.all(c.list) {
+		for _, o := range n.All(c.list) {
 			if ports, ok := o["rear_ports"].([]any); ok {
 				if len(ports) == 0 { // the inventory has no such port
 					continue
@@ -504,8 +346,8 @@ func compareNetBox(n *netBox, database string) {
 		}
 		slices.Sort(want)
 		slices.Sort(got)
-		assert.Equal(n.t, want, got, c.list)
+		assert.Equal(t, want, got, c.list)
 		total += len(want)
 	}
-	n.t.Logf("%d records and %d of their fields are equal to those of NetBox", total, values)
+	t.Logf("%d records and %d of their fields are equal to those of NetBox", total, values)
 }

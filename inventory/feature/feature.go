@@ -263,6 +263,8 @@ type Inventory interface {
 	// Unbounded returns ctx without the limit of the duration of requests, for a handler that bounds each of its
 	// steps. It ends when the client disconnects.
 	Unbounded(ctx context.Context) context.Context
+	// PrivateTargets reports whether a handler may connect to addresses outside of the public network that the sender names.
+	PrivateTargets() bool
 }
 
 // List is a list that differs from that of every resource.

@@ -67,6 +67,9 @@ type Options struct {
 	Heavy HeavyOptions
 	// Changes bounds the change feed.
 	Changes ChangesOptions
+	// PrivateTargets permits administrators to make the server read from addresses outside of the public network that they
+	// name, such as a NetBox to import from. Default: public ones only.
+	PrivateTargets bool
 	// Timeout bounds how long a request waits for the store and for password hashing; then
 	// it fails with 503. Default: 30 seconds.
 	Timeout time.Duration

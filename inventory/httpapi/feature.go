@@ -152,6 +152,8 @@ func (s sender) Unbounded(context.Context) context.Context {
 	return s.c.r.Context()
 }
 
+func (s sender) PrivateTargets() bool { return s.c.api.opts.PrivateTargets }
+
 func (s sender) Query(r *records.Resource) (*records.Query, error) {
 	q, err := records.ParseQuery(r, s.c.query, s.c.route.params()...)
 	if err == nil {

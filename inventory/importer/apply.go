@@ -251,6 +251,9 @@ func (p *pass) resolve(ctx context.Context, r *records.Resource, rows []*Row) (r
 		}
 	}
 	wrong, err := p.in.Resolve(ctx, r, patches)
+	if err == nil {
+		wrong, err = p.narrow(ctx, r, rows, patches, wrong)
+	}
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -275,6 +278,55 @@ func (p *pass) resolve(ctx context.Context, r *records.Resource, rows []*Row) (r
 		}
 	}
 	return without(rows, failed), without(patches, failed), waiting, nil
+}
+
+// narrow resolves the rows again in which a name is that of several records: of the racks with it, the row of a device means
+// that at its location. It returns what is still wrong.
+func (p *pass) narrow(ctx context.Context, r *records.Resource, rows []*Row, patches []records.Patch, wrong []records.ItemError) (rest []records.ItemError, err error) {
+	var again []records.Patch
+	var of []records.ItemError
+	for _, item := range wrong {
+		key, ok := errors.AsType[*records.UnresolvedKey](error(item.Err))
+		if patch := p.translated(rows[item.Index]); ok && key.Several && narrowed(r, patch) {
+			again, of = append(again, patch), append(of, item)
+		} else {
+			rest = append(rest, item)
+		}
+	}
+	if len(again) == 0 {
+		return rest, nil
+	}
+	still, err := p.in.Resolve(ctx, r, again)
+	for i, item := range of {
+		if slices.ContainsFunc(still, func(e records.ItemError) bool { return e.Index == i }) {
+			rest = append(rest, item)
+		} else {
+			patches[item.Index] = again[i]
+		}
+	}
+	return rest, err
+}
+
+// narrowed adds what a patch refers to itself to the natural keys in it that consist of a name, and reports whether it does.
+func narrowed(r *records.Resource, patch records.Patch) (done bool) {
+	for name, doc := range maps.Clone(patch) {
+		f, ok := r.ByMember(name)
+		if !ok || empty(doc) || doc[0] != '"' {
+			continue
+		}
+		to, key := f.Ref.Resource(), map[string]json.RawMessage{}
+		for _, part := range to.KeyMembers() {
+			theirs, isRef := to.ByMember(part)
+			if own, ok := r.ByMember(part); ok && isRef && own.Ref.To == theirs.Ref.To && part != name && !empty(patch[part]) {
+				key[part] = patch[part]
+			}
+		}
+		if len(key) > 0 && naming(to) != nil {
+			key[naming(to).Name], done = doc, true
+			patch[name], _ = json.Marshal(key) // of documents, so it is valid
+		}
+	}
+	return done
 }
 
 // first notes that a row is for a record, and returns where an earlier row was for it, or nil.

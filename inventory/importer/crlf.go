@@ -30,6 +30,7 @@ const (
 func newCRLF(in *bufio.Reader, comma byte) *csv.Reader {
 	r := csv.NewReader(&crlf{in: in, comma: comma})
 	r.Comma, r.FieldsPerRecord = rune(comma), -1
+	r.LazyQuotes = comma == '\t' // spreadsheets copy a cell with 24" as it is
 	return r
 }
 

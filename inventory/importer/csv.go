@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -123,7 +124,7 @@ func (s *csvSource) headerOf(r *records.Resource) *header {
 	}
 	h := &header{names: map[string]string{}, wrong: map[string]string{}}
 	s.of[r] = h
-	used := map[string]string{}
+	used, whole := map[string]string{}, map[string]string{}
 	for i, name := range s.header {
 		path, _ := Column(r, name)
 		if s.opts.Columns != nil {
@@ -142,8 +143,10 @@ func (s *csvSource) headerOf(r *records.Resource) *header {
 			h.wrong[name] = fmt.Sprintf("is %s, as %q is: remove one of the two columns", path, other)
 		}
 		used[path] = name
-		if _, ok := h.names[steps[0]]; ok {
-			name = ""
+		if _, ok := h.names[steps[0]]; ok && len(steps) > 1 {
+			name = whole[steps[0]]
+		} else if len(steps) == 1 {
+			whole[steps[0]] = name
 		}
 		h.names[steps[0]], h.paths = name, append(h.paths, steps)
 	}
@@ -360,9 +363,15 @@ func (k key) document(of *records.Resource) any {
 	}
 	own, ok := parts[""]
 	delete(parts, "")
+	wider := slices.IndexFunc(of.KeyMembers(), func(name string) bool {
+		ref, isRef := of.ByMember(name)
+		return isRef && ref.Ref.Resource() == of && parts[name] != nil
+	})
 	switch {
 	case empty:
 		return nil
+	case ok && own == nil && wider >= 0: // of a room within a site, only the site is known
+		return parts[of.KeyMembers()[wider]]
 	case ok && len(parts) == 0:
 		return own
 	case own != nil && naming(of) != nil:
@@ -384,7 +393,14 @@ func cellValue(f *records.Field, cell string) (doc json.RawMessage, reason strin
 		if cell == "" && f.Kind == records.Time {
 			return json.RawMessage("null"), ""
 		}
-		return text(records.UnescapeCell(cell)), ""
+		cell = records.UnescapeCell(cell)
+		if i := slices.IndexFunc(f.Enum, func(value string) bool { return strings.EqualFold(value, strings.TrimSpace(cell)) }); i >= 0 {
+			cell = f.Enum[i]
+		}
+		if p, err := netip.ParsePrefix(cell); err == nil && f.Format == "ip" { // as lists of other inventories have it
+			cell = p.Addr().String()
+		}
+		return text(cell), ""
 	case records.Bool:
 		switch strings.ToLower(cell) {
 		case "true", "yes", "1":

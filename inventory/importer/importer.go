@@ -78,6 +78,8 @@ type Report struct {
 	Rejected  int64     `json:"rejected"`
 	Problems  []Problem `json:"problems"`  // up to MaxProblems
 	Truncated bool      `json:"truncated"` // whether there are more problems, or changes
+	// Summary says in words what a dry run would change, with the records that go along, such as the ports of new devices.
+	Summary string `json:"-"`
 	// Changes are the changes of a dry run, as the audit log would have them.
 	Changes []*records.AuditLog `json:"-"`
 }
@@ -89,6 +91,9 @@ type Problem struct {
 	Column string `json:"column"` // the name of the field; empty for the whole row
 	Value  string `json:"value"`  // of the field, up to 64 characters
 	Reason string `json:"reason"` // what is wrong, and what would be right
+	// Field and Key are a reference and its natural key, if that names no record, or several (see FileOptions.Names).
+	Field string `json:"field,omitempty"`
+	Key   string `json:"key,omitempty"`
 }
 
 // String returns the problem as in the message of a compiler.
@@ -127,6 +132,11 @@ func Run(ctx context.Context, engine *records.Engine, sources []Source, opts *Op
 	err := m.all(ctx, sortByOrder(sources, rowsOf, m.order)) // others than files of one resource last
 	if m.opts.OnError == Stop && m.report.Rejected > 0 {
 		m.report.Created, m.report.Updated, m.report.Unchanged, m.report.Deleted, m.report.Changes = 0, 0, 0, 0, nil
+		m.preview = nil
+	}
+	if m.preview != nil {
+		visible := func(r *records.Resource) bool { return m.mayRead(r) == nil }
+		m.report.Summary = m.preview.Only(visible).Message()
 	}
 	return m.report, err
 }

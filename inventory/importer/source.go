@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -76,6 +77,9 @@ type FileOptions struct {
 	// Columns are those of the resource that the columns of CSV or XLSX are, in their order; empty ones are ignored.
 	// Default: what the header means ([Column]).
 	Columns []string
+	// Names are the ids of the records that natural keys stand for which name no record, or several: by the name of the
+	// reference and Problem.Key. An empty id is none.
+	Names map[string]map[string]string
 	// Hold is called with the bytes of memory that a workbook takes before it is read. Its error is that of Open.
 	Hold func(bytes int64) error
 }
@@ -306,9 +310,15 @@ func (f *file) finish(row *Row) *Row {
 			row.Patch[name] = json.RawMessage(`""`)
 		}
 	}
-	for _, f := range row.Resource.Fields() {
-		if f.Member != "" {
-			row.setKey(f)
+	for _, ref := range row.Resource.Fields() {
+		if ref.Member == "" {
+			continue
+		}
+		row.setKey(ref)
+		if id, ok := f.opts.Names[ref.Name][row.key(ref)]; ok && id != "" {
+			row.Patch[ref.Member], _ = json.Marshal(map[string]string{"id": id}) // of strings, so it is valid
+		} else if ok {
+			row.Patch[ref.Member] = json.RawMessage("null")
 		}
 	}
 	slices.SortFunc(row.Problems, func(a, b Problem) int { return strings.Compare(a.Column, b.Column) })
@@ -336,8 +346,12 @@ func (row *Row) setKey(f *records.Field) {
 
 // naming returns the field that names the records of a resource, together with others or alone; nil for none.
 func naming(r *records.Resource) *records.Field {
-	for _, f := range r.ShortKeys() {
-		return f
+	short := r.ShortKeys()
+	if i := slices.IndexFunc(short, func(f *records.Field) bool { return f.Name == "name" }); i >= 0 {
+		return short[i]
+	}
+	if len(short) > 0 {
+		return short[0]
 	}
 	for _, name := range r.KeyMembers() {
 		if f, ok := r.Field(name); ok && f.Natural {
@@ -447,6 +461,26 @@ func (row *Row) value(column string) string {
 	return printable.Truncate(text, 64)
 }
 
+// maxKey is the maximum number of bytes of a natural key that others say the record of.
+const maxKey = 500
+
+// key returns the natural key of a reference, such as "Room 1" or {"name":"R1","location":"Vienna"}, to compare it with others;
+// empty for none.
+func (row *Row) key(f *records.Field) string {
+	var key any
+	if json.Unmarshal(row.Patch[f.Member], &key) != nil || key == nil {
+		return ""
+	}
+	if parts, ok := key.(map[string]any); ok {
+		maps.DeleteFunc(parts, func(_ string, part any) bool { return part == nil })
+	}
+	doc, _ := json.Marshal(key) // it was JSON
+	if len(doc) > maxKey {
+		return ""
+	}
+	return string(doc)
+}
+
 // problemsOf returns the problems that an error of the inventory has.
 func (row *Row) problemsOf(e *records.Error) []Problem {
 	if len(e.Fields) == 0 {
@@ -459,6 +493,9 @@ func (row *Row) problemsOf(e *records.Error) []Problem {
 			field.Reason = fmt.Sprintf("names several %s: tell them apart by columns such as %s.%s, or by the id in a column %s", to.Name, f.Member, strings.Join(to.KeyMembers(), ", "+f.Member+"."), f.Name)
 		}
 		problems[i] = row.problem(field.Field, field.Reason)
+		if f := row.fieldOf(field.Field); f != nil && (field.Code == "ambiguous" || field.Code == "not_found") {
+			problems[i].Field, problems[i].Key = f.Name, row.key(f)
+		}
 	}
 	return problems
 }

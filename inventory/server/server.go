@@ -259,9 +259,10 @@ func (s *Server) api(o *Options, engine *records.Engine, guard *jwt.Guard) (*htt
 	chain := *s.chain
 	chain.Limit = httpx.Chain(exceptDocs(limiter), protectHosts)
 	return httpapi.New(engine, guard, &httpapi.Options{
-		Features: o.Features,
-		Chain:    &chain,
-		Docs:     apidocs.New(&apidocs.Options{Title: "Network inventory", DocumentURL: "../openapi.json", LoginURL: "../users/login"}),
+		PrivateTargets: s.settings.ImportPrivate,
+		Features:       o.Features,
+		Chain:          &chain,
+		Docs:           apidocs.New(&apidocs.Options{Title: "Network inventory", DocumentURL: "../openapi.json", LoginURL: "../users/login"}),
 		Heavy: httpapi.HeavyOptions{
 			PerCaller: s.settings.HeavyQueriesPerCaller, Total: s.settings.HeavyQueries, Timeout: s.settings.HeavyQueryTimeout,
 		},

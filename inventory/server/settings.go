@@ -62,6 +62,8 @@ type Settings struct {
 	RateLimit         int    // requests per minute and client; 0 for no limit
 	RateLimitRedisURL string // where the counters are stored; "" for this process
 
+	ImportPrivate bool // whether administrators may import from private addresses
+
 	MaxConnections           int   // open connections; 0 for the default of httpx.ServeOptions
 	MaxConnectionsPerAddress int   // of one client address, except for trusted proxies
 	MaxRequestMemory         int64 // bytes for requests in progress
@@ -131,6 +133,7 @@ func table(s *Settings) []settings.Setting {
 		{Name: "ALLOWED_ORIGINS", Default: strings.Join(httpx.LocalOrigins(), ","), Doc: "comma-separated web origins whose pages may use the API", Value: settings.Func(s.parseOrigins)},
 		{Name: "RATE_LIMIT", Default: "100", Doc: "requests per minute and client; 0 means no limit", Value: settings.Int(&s.RateLimit, settings.From(0, 1<<31-1))},
 		{Name: "RATE_LIMIT_REDIS_URL", Doc: "Redis server that stores the counters, to share them among several servers: redis://user:password@host:6379, rediss:// for TLS; unset: this process", Value: settings.Hidden(&s.RateLimitRedisURL, checkRedisURL)},
+		{Name: "IMPORT_PRIVATE", Default: "false", Doc: "let administrators import from a NetBox at an address of this machine or of a private network", Value: settings.Bool(&s.ImportPrivate)},
 		{Name: "MAX_CONNECTIONS", Default: "1024", Doc: "maximum number of open connections", Value: settings.Int(&s.MaxConnections, settings.From(1, 1<<20))},
 		{Name: "MAX_CONNECTIONS_PER_ADDRESS", Default: "128", Doc: "maximum number of open connections of one client address; proxies may have more", Value: settings.Int(&s.MaxConnectionsPerAddress, settings.From(1, 1<<20))},
 		{Name: "MAX_REQUEST_MEMORY", Default: "134217728", Doc: "bytes of memory for requests in progress, half of them for one client", Value: settings.Int(&s.MaxRequestMemory, settings.AtLeast[int64](4<<20))},

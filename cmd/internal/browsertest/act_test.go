@@ -66,6 +66,13 @@ func (p *Page) Type(selector, text string) {
 	p.do("type into "+selector, chromedp.WaitVisible(chromedp.CSS(selector)), chromedp.Focus(chromedp.CSS(selector)), chromedp.KeyEvent(text))
 }
 
+// Paste sets the text of a form field at once.
+func (p *Page) Paste(selector, text string) {
+	p.t.Helper()
+	p.Await(selector)
+	p.Eval(fmt.Sprintf("void (document.querySelector(%s).value = %s)", quote(selector), quote(text)), new(any))
+}
+
 // Text returns the visible text of an element.
 func (p *Page) Text(selector string) string {
 	p.t.Helper()

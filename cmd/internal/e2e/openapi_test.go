@@ -209,6 +209,7 @@ func TestOpenAPI(t *testing.T) {
 	c.do(200, true, "POST", "/import?resource=vlans", "vlan_id,name,location\n99,guests,BON\n")
 	c.do(422, true, "POST", "/import?resource=vlans&dry_run=true", "vlan_id,name,location\n99,guests,nowhere\n")
 	c.do(404, true, "GET", "/import/unknown", "")
+	c.do(422, true, "POST", "/import/netbox", `{"url":"http://127.0.0.1:1","token":"x"}`)
 	if c.document.Paths.Find("/drift") != nil {
 		table := `{"device":"sw2","rows":[{"local_interface":"ge-0/0/1","neighbor":"sw9","neighbor_interface":"ge-0/0/2"}]}`
 		ports := `{"device_id":"` + device + `","kind":"interfaces","rows":[{"interface":"ge-0/0/7","mtu":1500}]}`

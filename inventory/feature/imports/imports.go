@@ -63,7 +63,7 @@ func New() *feature.Feature {
 		MaxBody: maxBody, RawBody: true, Handle: importRows,
 	}, {
 		Operation: describeReport(), Access: auth.Permission{Everyone: true}, Scoped: true, Handle: showReport,
-	}}, State: func(store records.Store) any { return &reports{store: store, running: map[string]*importReport{}} }, Pages: pages()}
+	}, readNetBox()}, State: func(store records.Store) any { return &reports{store: store, running: map[string]*importReport{}} }, Pages: pages()}
 }
 
 // reportSchema describes the report of an import.
@@ -73,7 +73,9 @@ func reportSchema() *openapi.Schema {
 		openapi.Required("line", openapi.Integer("The line of the row, from 1.", 1)),
 		openapi.Required("column", openapi.String("The field, or empty for the whole row.")),
 		openapi.Required("value", openapi.String("The value of the field, up to 64 characters.")),
-		openapi.Required("reason", openapi.String("What is wrong, and what would be right.")))
+		openapi.Required("reason", openapi.String("What is wrong, and what would be right.")),
+		openapi.Optional("field", openapi.String("The reference whose natural key names no record, or several.")),
+		openapi.Optional("key", openapi.String("That key in JSON, for the parameter names.")))
 	change := openapi.Object("ImportChange",
 		openapi.Required("action", openapi.String("create, update or delete.")), openapi.Required("resource_type", openapi.String("Such as device.")),
 		openapi.Required("resource_id", openapi.String("Empty for a new record.")), openapi.Required("changes", openapi.Object("")),
@@ -100,6 +102,7 @@ func description() openapi.Operation {
 			{Name: "resource", Schema: openapi.String(""), Description: "The resource of the rows, such as devices. Not needed if each row has _resource."},
 			{Name: "format", Schema: &openapi.Schema{Type: "string", Enum: []any{importer.CSV, importer.JSONL, importer.YAML, importer.XLSX}}, Description: "The format of the body. Default: that of its content type."},
 			{Name: "columns", Schema: openapi.String(""), Description: "What the columns of a table are, in their order and separated by commas, such as hostname,,location; an empty one is ignored. Default: what the header means."},
+			{Name: "names", Schema: openapi.String(""), Description: "The ids of the records that natural keys stand for which name no record, or several, as JSON: by field and key of a problem, such as {\"location_id\":{\"\\\"Room 1\\\"\":\"ID\"}}; an empty id is none."},
 			{Name: "on_error", Schema: &openapi.Schema{Type: "string", Enum: []any{"stop", "skip"}}, Description: "stop (the default): change nothing if a row is rejected; skip: apply the other rows."},
 			{Name: "existing", Schema: &openapi.Schema{Type: "string", Enum: []any{"update", "reject"}}, Description: "What happens to a row for a record that exists. Default: update."},
 			{Name: "prune", Schema: openapi.Boolean(""), Description: "true: also delete the records of the resources of the rows that no row is for. Not with on_error=skip."},
@@ -208,6 +211,9 @@ func readOptions(r *feature.Request) (*importer.Options, *importer.FileOptions, 
 	if r.Query.Has("columns") {
 		file.Columns = strings.Split(r.Query.Get("columns"), ",")
 	}
+	if r.Query.Has("names") && json.Unmarshal([]byte(r.Query.Get("names")), &file.Names) != nil {
+		return nil, nil, records.Refuse("names", records.BadFormat("an object of objects with ids"))
+	}
 	opts := &importer.Options{By: r.Inventory.Sender(), DryRun: r.DryRun, MaxChanges: records.MaxPreview, Allow: r.Inventory.May, Check: func(_ context.Context, rows []*importer.Row) (int, string, error) {
 		return checkRows(r.Inventory, rows)
 	}}
@@ -300,10 +306,7 @@ func respond(r *importer.Report, opts *importer.Options, rejected string) *featu
 		body.Code = "unprocessable"
 		body.Message = fmt.Sprintf("Nothing was changed: %d of %d rows are rejected", r.Rejected, r.Rows)
 	case opts.DryRun:
-		body.Status, body.Message = "dry_run", fmt.Sprintf("Would create %d records and update %d", r.Created, r.Updated)
-		if opts.Prune {
-			body.Message = fmt.Sprintf("Would create %d records, update %d and delete %d", r.Created, r.Updated, r.Deleted)
-		}
+		body.Status, body.Message = "dry_run", r.Summary
 	}
 	return &feature.Response{Status: status, Body: body}
 }

@@ -16,6 +16,7 @@ type object = featuretest.Object
 func TestRights(t *testing.T) {
 	featuretest.CheckRights(t, imports.New(), map[string]featuretest.Rights{
 		"POST /import":             {Who: "1+++"},
+		"POST /import/netbox":      {Who: "133+"},
 		"GET /import/{request_id}": {Who: "1+++"},
 	})
 }

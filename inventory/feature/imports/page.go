@@ -5,16 +5,20 @@ import (
 	"cmp"
 	"embed"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/httpx/ui"
+	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/site"
@@ -31,6 +35,7 @@ func pages() site.Pages {
 	return site.Pages{Files: files, Style: "style-import.css", Routes: []site.Route{
 		{Pattern: "GET /import", Handle: showImport},
 		{Pattern: "POST /import", Handle: runImport},
+		{Pattern: "POST /import/netbox", Handle: previewNetBox},
 		{Pattern: "GET /import/template", Handle: importTemplate},
 		{Pattern: "POST /import/rejected", Handle: rejectedRows},
 	}, Entries: []site.Entry{
@@ -78,6 +83,12 @@ type importPage struct {
 	Report *report
 	Many   bool // more rows than a preview has
 	Recent []recent
+
+	Questions []*question
+	names     answers
+	NetBox    bool   // whether the sender may read one
+	Address   string // of it
+	LeftOut   []leftOut
 }
 
 // MaxPreview is the number of rows that a preview has at most.
@@ -102,6 +113,16 @@ func (p *importPage) StepTitle() string {
 	return map[string]string{stepFile: "File", stepColumns: "Columns", stepPreview: "Preview", stepResult: "Result"}[p.Step]
 }
 
+var number = regexp.MustCompile(`\d+`)
+
+// Summary says what the rows would change, with what goes along.
+func (p *importPage) Summary() string {
+	return number.ReplaceAllStringFunc(p.Report.Message, func(digits string) string {
+		n, _ := strconv.ParseInt(digits, 10, 64) // of digits
+		return ui.Count(n)
+	})
+}
+
 // Good returns how many rows are not rejected.
 func (p *importPage) Good() int64 { return p.Report.Rows - p.Report.Rejected }
 
@@ -123,7 +144,7 @@ func (p *importPage) Target() string {
 
 // newImport returns a page for a resource by name, which is empty if the rows name it.
 func newImport(q *site.Request, name string) (*importPage, error) {
-	p := &importPage{Steps: site.Steps{Step: stepFile}, Resources: importable(q)}
+	p := &importPage{Steps: site.Steps{Step: stepFile}, Resources: importable(q), NetBox: q.Sender.Role == auth.Admin}
 	if len(p.Resources) == 0 {
 		return nil, httpx.Errorf(http.StatusForbidden, "Your role may not import records")
 	}
@@ -193,6 +214,12 @@ func runImport(q *site.Request) error {
 	if p.Format == "" {
 		p.Format = formatOf(f.Name, f.Text)
 	}
+	return p.check(q, f)
+}
+
+// check shows the columns of a file, or what it would change, or applies it.
+func (p *importPage) check(q *site.Request, f *site.Form) (err error) {
+	p.names = readAnswers(f)
 	p.Table, err = readColumns(q.R.Context(), q.Schema, p.Resource, p.Format, f.Text)
 	if bad, ok := errors.AsType[*importer.FileError](err); ok {
 		problems := make([]string, len(bad.Problems))
@@ -211,6 +238,10 @@ func runImport(q *site.Request) error {
 		return p.send(q, http.StatusBadRequest)
 	}
 	switch f.Get("step") {
+	case stepColumns:
+		if p.Table.Unknown == 0 && len(p.Table.Missing) == 0 { // nothing to choose
+			return p.preview(q, f, "")
+		}
 	case stepPreview:
 		return p.preview(q, f, "")
 	case stepApplyGood:
@@ -234,6 +265,13 @@ func (p *importPage) call(q *site.Request, f *site.Form, onError string, dry boo
 	if paths := p.Table.Paths(); paths != "" {
 		query.Set("columns", paths)
 	}
+	if len(p.names) > 0 {
+		names, err := json.Marshal(p.names)
+		if err != nil {
+			return nil, err
+		}
+		query.Set("names", string(names))
+	}
 	if dry {
 		query.Set("dry_run", "true")
 	}
@@ -255,6 +293,9 @@ func (p *importPage) preview(q *site.Request, f *site.Form, fault string) error 
 		return p.failed(q, f, err)
 	}
 	p.Step = stepPreview
+	if err := p.ask(q, answer.Problems); err != nil {
+		return err
+	}
 	if p.Report, err = answer.view(q); err != nil {
 		return err
 	}
@@ -274,7 +315,7 @@ func (p *importPage) failed(q *site.Request, f *site.Form, err error) error {
 	if fault.Status == http.StatusServiceUnavailable {
 		p.Problems = append(p.Problems, fmt.Sprintf("The file has %s. Send it in smaller parts if waiting does not help.", size(len(f.Text))))
 	}
-	p.Many = bytes.Count(f.Text, []byte("\n")) > importer.DefaultMaxRows && f.Get("step") == stepPreview
+	p.Many = bytes.Count(f.Text, []byte("\n")) > importer.DefaultMaxRows
 	return p.send(q, fault.Status)
 }
 
@@ -419,6 +460,9 @@ const maxMend = 64 << 10
 func (a *sentReport) view(q *site.Request) (*report, error) {
 	slices.SortStableFunc(a.Problems, func(x, y importer.Problem) int { return cmp.Compare(x.Line, y.Line) })
 	v := &report{sentReport: a}
+	for i, w := range a.Problems {
+		a.Problems[i].Reason = explain(q, w)
+	}
 	if a.RejectedRows != "" {
 		v.Packed = site.Pack([]byte(a.RejectedRows))
 		if len(a.RejectedRows) <= maxMend {
@@ -428,6 +472,21 @@ func (a *sentReport) view(q *site.Request) (*report, error) {
 	var err error
 	v.Changes, err = q.DescribeChanges(a.Changes)
 	return v, err
+}
+
+// explain returns what is wrong with a cell in the words of the page.
+func explain(q *site.Request, w importer.Problem) string {
+	for _, r := range q.Schema.Resources() {
+		f, ok := r.Field(w.Field)
+		if !ok || f.Ref == nil || w.Key == "" {
+			continue
+		}
+		if strings.HasPrefix(w.Reason, "names several") {
+			return fmt.Sprintf("is the name of several %s: say which", site.Plural(f.Ref.Resource()))
+		}
+		return fmt.Sprintf("is the name of no %s", f.Ref.Resource().Noun())
+	}
+	return w.Reason
 }
 
 // helpRow describes a column for people who prepare a file.

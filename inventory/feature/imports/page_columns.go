@@ -2,7 +2,6 @@ package imports
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -61,7 +60,7 @@ type targetGroup struct {
 	Targets []target
 }
 
-// target is a field, or a part of a natural key, with what people call it if that is something else.
+// target is a field, or a part of a natural key, with what people call it.
 type target struct{ Path, Label string }
 
 // formatOf returns the format of a file by its name, or else by how it begins.
@@ -110,7 +109,7 @@ func readColumns(ctx context.Context, schema *records.Schema, r *records.Resourc
 // readHeader returns the columns of a table: where each goes, or probably. No two go to the same.
 func readHeader(r *records.Resource, rows [][]string) *table {
 	t := &table{Groups: targets(r)}
-	used := map[string]bool{}
+	used, byPath := map[string]bool{}, map[string]*column{}
 	for i, name := range rows[0] {
 		c := &column{Index: i, Name: strings.ToValidUTF8(name, "\ufffd")}
 		t.Columns = append(t.Columns, c)
@@ -128,10 +127,13 @@ func readHeader(r *records.Resource, rows [][]string) *table {
 			c.Unknown = "name is not UTF-8, perhaps Latin-1: convert the file"
 		case name == "":
 			c.Unknown = "column has no name"
+		case used[path] && byPath[path] != nil && wider(r, path) != "" && !used[wider(r, path)]:
+			first := byPath[path]
+			first.To, c.To, byPath[path], used[wider(r, path)] = wider(r, path), path, c, true
 		case used[path] && path != "":
 			c.Unknown = "is the name of two columns, or goes where another one goes"
 		case path != "" && (path == "_resource" || !strings.HasPrefix(path, "_")):
-			c.To, used[path] = path, true
+			c.To, used[path], byPath[path] = path, true, c
 		}
 	}
 	for _, c := range t.Columns {
@@ -143,6 +145,22 @@ func readHeader(r *records.Resource, rows [][]string) *table {
 	}
 	t.explain(r)
 	return t
+}
+
+// wider returns the part of a natural key that says what the record is within, such as location.parent for location: of two
+// columns for a location, as Site and Room, the first has that. Empty for none.
+func wider(r *records.Resource, path string) string {
+	f, ok := r.ByMember(path)
+	if !ok {
+		return ""
+	}
+	to := f.Ref.Resource()
+	for _, name := range to.KeyMembers() {
+		if ref, ok := to.ByMember(name); ok && ref.Ref.Resource() == to {
+			return path + "." + name
+		}
+	}
+	return ""
 }
 
 // readMembers returns the members of the first rows of JSON lines or YAML. They go where their names say.
@@ -212,7 +230,7 @@ func (t *table) explain(r *records.Resource) {
 	t.Missing = nil
 	for _, f := range r.Fields() {
 		if needed(f) && !has[f.Name] && (f.Member == "" || !has[f.Member]) {
-			t.Missing = append(t.Missing, cmp.Or(f.Member, f.Name))
+			t.Missing = append(t.Missing, site.FieldLabel(f))
 		}
 	}
 }
@@ -240,7 +258,7 @@ func (t *table) choose(f *site.Form, r *records.Resource) error {
 			continue
 		}
 		if other, ok := used[c.To]; ok {
-			return fmt.Errorf("the columns %q and %q both go to %s: let one of them go to another field, or ignore it", other, c.Name, c.To)
+			return fmt.Errorf("the columns %q and %q both go to %s: let one of them go to another field, or ignore it", other, c.Name, t.Label(c.To))
 		}
 		used[c.To] = c.Name
 	}
@@ -253,6 +271,18 @@ func (t *table) offers(path string) bool {
 	return slices.ContainsFunc(t.Groups, func(g targetGroup) bool {
 		return slices.ContainsFunc(g.Targets, func(o target) bool { return o.Path == path })
 	})
+}
+
+// Label returns what people call a target.
+func (t *table) Label(path string) string {
+	for _, g := range t.Groups {
+		for _, o := range g.Targets {
+			if o.Path == path {
+				return o.Label
+			}
+		}
+	}
+	return path
 }
 
 // Offers reports whether the target of a column is one that the list of the page has.
@@ -281,29 +311,34 @@ func targets(r *records.Resource) []targetGroup {
 		case f.Hidden || f.WriteOnly || f.ReadOnly && f.Name != "id":
 			continue
 		case f.Extra:
-			custom.Targets = append(custom.Targets, target{f.Name, f.Label})
+			custom.Targets = append(custom.Targets, target{f.Name, site.FieldLabel(f)})
+		case f.Ref != nil && f.Member != "":
+			fields.Targets = append(fields.Targets, target{f.Name, site.FieldLabel(f) + " (ID)"})
 		default:
-			fields.Targets = append(fields.Targets, target{f.Name, f.Label})
+			fields.Targets = append(fields.Targets, target{f.Name, site.FieldLabel(f)})
 		}
 		if f.Member != "" {
-			refs.Targets = append(refs.Targets, parts(f, f.Member)...)
+			refs.Targets = append(refs.Targets, parts(f, target{f.Member, site.FieldLabel(f)})...)
 		}
 	}
 	return slices.DeleteFunc([]targetGroup{fields, custom, refs}, func(g targetGroup) bool { return len(g.Targets) == 0 })
 }
 
 // parts returns the columns that a natural key may have: one for the whole, or one for each part.
-func parts(f *records.Field, path string) []target {
-	all := []target{{Path: path}}
-	if strings.Count(path, ".") == maxPath-1 {
+func parts(f *records.Field, at target) []target {
+	all := []target{at}
+	if strings.Count(at.Path, ".") == maxPath-1 {
 		return all
+	}
+	part := func(name string, f *records.Field) target {
+		return target{at.Path + "." + name, at.Label + " › " + site.FieldLabel(f)}
 	}
 	to := f.Ref.Resource()
 	for _, name := range to.KeyMembers() {
 		if ref, ok := to.ByMember(name); ok {
-			all = append(all, parts(ref, path+"."+name)...)
+			all = append(all, parts(ref, part(name, ref))...)
 		} else if f, ok := to.Field(name); ok && f.Ref == nil {
-			all = append(all, target{Path: path + "." + name})
+			all = append(all, part(name, f))
 		}
 	}
 	return all

@@ -7,13 +7,13 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/ashlar-go/ashlar/internal/backoff"
+	"github.com/ashlar-go/ashlar/internal/publicnet"
 	"github.com/ashlar-go/ashlar/manifest"
 )
 
@@ -231,32 +231,11 @@ func (d *download) connect() (closeIdle func()) {
 	return t.CloseIdleConnections
 }
 
-// RequirePublic is a [net.Dialer.Control] that refuses a connection to an address outside of the public network. It is
-// called with the resolved address.
-func RequirePublic(_, address string, _ syscall.RawConn) error {
-	a, err := netip.ParseAddrPort(address)
-	if err != nil || !isPublic(a.Addr()) {
-		return &RefusedError{URL: address, Reason: "it is an address of this machine, a private network or a reserved range"}
+// RequirePublic is a [net.Dialer.Control] that refuses a connection to an address outside of the public network
+// ([publicnet.Require]).
+func RequirePublic(network, address string, conn syscall.RawConn) error {
+	if err := publicnet.Require(network, address, conn); err != nil {
+		return &RefusedError{URL: address, Reason: "it is " + err.Error()}
 	}
 	return nil
-}
-
-// reserved are the special-purpose ranges of IANA that package netip does not know, and
-// those that embed an IPv4 address.
-var reserved = [...]string{
-	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
-	"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16", "fec0::/10",
-}
-
-func isPublic(a netip.Addr) bool {
-	a = a.Unmap().WithZone("")
-	if !a.IsGlobalUnicast() || a.IsPrivate() {
-		return false
-	}
-	for _, r := range reserved {
-		if netip.MustParsePrefix(r).Contains(a) {
-			return false
-		}
-	}
-	return true
 }

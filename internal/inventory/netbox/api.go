@@ -205,7 +205,7 @@ func (a *api) try(ctx context.Context, address string, to any) (wait time.Durati
 	case http.StatusNotFound:
 		return -1, fmt.Errorf("netbox: GET %s: %w: use the address of a NetBox", r.URL.Path, errNotFound)
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return -1, fmt.Errorf("%w: set NETBOX_TOKEN to a token that may read it", failed)
+		return -1, fmt.Errorf("%w: use an API token of NetBox that may read it", failed)
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		wait, _ := limitheader.Wait(response.Header.Get(limitheader.RetryAfter))
 		return max(0, wait), failed

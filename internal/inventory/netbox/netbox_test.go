@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ashlar-go/ashlar/cmd/inventoryd/internal/netbox"
+	"github.com/ashlar-go/ashlar/internal/inventory/netbox"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -92,7 +92,7 @@ func TestFetch(t *testing.T) {
 	require.Equal(t, 2, strings.Count(wanted, `"_resource":"tagged-vlans"`), "those of the trunk")
 
 	_, err = netbox.Fetch(t.Context(), server.URL, "wrong-token", nil)
-	require.ErrorContains(t, err, "set NETBOX_TOKEN")
+	require.ErrorContains(t, err, "token")
 	require.NotContains(t, err.Error(), "wrong-token")
 	_, err = netbox.Fetch(t.Context(), "netbox", "", nil)
 	require.ErrorContains(t, err, "must be a URL")
