@@ -19,7 +19,11 @@ import (
 // firstAdmin creates an administrator if there are no users. It prints a generated password,
 // which is not available later.
 func (s *Server) firstAdmin(ctx context.Context, engine *records.Engine, hasher *auth.Hasher, o *Options) error {
-	admin, password, err := accounts.FirstAdmin(ctx, engine, hasher, s.settings.AdminUsername, s.settings.AdminPassword)
+	marking, err := markNew(ctx, engine)
+	if err != nil {
+		return err
+	}
+	admin, password, err := accounts.FirstAdmin(ctx, marking, hasher, s.settings.AdminUsername, s.settings.AdminPassword)
 	if err != nil {
 		return fmt.Errorf("ADMIN_USERNAME, ADMIN_PASSWORD: %w", err)
 	}

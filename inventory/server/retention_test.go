@@ -54,3 +54,34 @@ func TestRetention(t *testing.T) {
 	_, err = records.VerifyAudit(t.Context(), srv.Store(), nil)
 	require.NoError(t, err)
 }
+
+// TestAutoRetention: a new database keeps a year of the audit log unless settings say otherwise; one from before that
+// default keeps all.
+func TestAutoRetention(t *testing.T) {
+	t.Parallel()
+	const said = "unless AUDIT_RETENTION and METRICS_RETENTION are 0"
+	s := settings(t, nil)
+	require.NoError(t, serve(t, s).stop())
+	srv, err := server.New(t.Context(), s, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, srv.Close()) })
+	off := *s
+	off.AuditRetention, off.MetricsRetention = 0, 0
+	kept := serve(t, &off)
+	require.NoError(t, kept.stop())
+	require.NotContains(t, kept.log.String(), said)
+	auto := serve(t, s)
+	require.Eventually(t, func() bool { return strings.Contains(auto.log.String(), said) }, time.Minute, 10*time.Millisecond)
+	require.NoError(t, auto.stop())
+
+	require.NoError(t, srv.Store().Change(t.Context(), func(tx records.Tx) error { // as in a database of an earlier version
+		mark, err := records.First[inventory.Secret](t.Context(), tx, "name", "retention defaults")
+		if err != nil {
+			return err
+		}
+		return tx.Delete(t.Context(), records.Of[inventory.Secret](srv.Store().Schema()), mark.ID, mark.Version, nil)
+	}))
+	before := serve(t, s)
+	require.NoError(t, before.stop())
+	require.NotContains(t, before.log.String(), said)
+}

@@ -82,6 +82,8 @@ type Server struct {
 	jobs       []feature.Job    // of the features
 	tracing    *tracing.Tracing // nil for none
 	draining   atomic.Bool
+
+	auditRetention, metricsRetention time.Duration // 0 keeps all
 }
 
 var errNoSettings = errors.New("the settings are nil: use those of Default or Parse")
@@ -165,6 +167,9 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	}
 	engine := records.New(s.store, nil)
 	if err := s.firstAdmin(ctx, engine, hasher, o); err != nil {
+		return err
+	}
+	if err := s.setRetention(ctx); err != nil {
 		return err
 	}
 	tokens, err := s.openTokens(ctx)
@@ -277,9 +282,9 @@ func (s *Server) api(o *Options, engine *records.Engine, guard *jwt.Guard) (*htt
 func (s *Server) inBackground() *feature.Background {
 	set := s.settings
 	return &feature.Background{Engine: s.engine, Log: s.log, Ran: s.statistics.ran, Keep: map[string]records.Retention{
-		"audit-logs":  {MaxAge: set.AuditRetention, MaxRecords: set.AuditMaxEntries},
+		"audit-logs":  {MaxAge: s.auditRetention, MaxRecords: set.AuditMaxEntries},
 		"events":      {MaxAge: set.EventRetention, MaxRecords: set.EventMax},
-		"metrics-raw": {MaxAge: set.MetricsRetention}, "metrics-5m": {MaxAge: set.Metrics5mRetention}, "metrics-1h": {MaxAge: set.Metrics1hRetention},
+		"metrics-raw": {MaxAge: s.metricsRetention}, "metrics-5m": {MaxAge: set.Metrics5mRetention}, "metrics-1h": {MaxAge: set.Metrics1hRetention},
 	}}
 }
 

@@ -72,12 +72,12 @@ type Settings struct {
 	HeavyQueriesPerCaller int           // of one user
 	HeavyQueryTimeout     time.Duration // of one of them
 
-	AuditRetention  time.Duration // of entries of the audit log; 0 keeps them
+	AuditRetention  time.Duration // of entries of the audit log; 0 keeps them; see AutoRetention
 	AuditMaxEntries int64         // the newest; 0 keeps any number
 	EventRetention  time.Duration
 	EventMax        int64
 
-	MetricsRetention   time.Duration // of metrics by their time; 0 keeps them
+	MetricsRetention   time.Duration // of metrics by their time; 0 keeps them; see AutoRetention
 	Metrics5mRetention time.Duration // of their summaries of five minutes
 	Metrics1hRetention time.Duration // of their summaries of an hour
 
@@ -140,10 +140,10 @@ func table(s *Settings) []settings.Setting {
 		{Name: "HEAVY_QUERIES", Default: "0", Doc: "searches, counted totals, sorted lists without an index and overviews that run at once; 0 means half of the processors, 3 to 8", Value: settings.Int(&s.HeavyQueries, settings.From(0, 1000))},
 		{Name: "HEAVY_QUERIES_PER_CALLER", Default: "2", Doc: "how many of them one user runs at once; 32 more wait, further ones get 429", Value: settings.Int(&s.HeavyQueriesPerCaller, settings.From(1, 1000))},
 		{Name: "HEAVY_QUERY_TIMEOUT", Default: "5s", Doc: "how long one of them may wait and run; then it fails with 429 or 503", Value: settings.Duration(&s.HeavyQueryTimeout, settings.From(100*time.Millisecond, time.Minute))},
-		{Name: "METRICS_RETENTION", Default: "0s", Doc: "how long metrics are kept, such as 168h, by their time; 0 keeps them, otherwise at least 2h", Value: settings.Duration(&s.MetricsRetention, settings.From(0, maxRetention))},
+		{Name: "METRICS_RETENTION", Default: "auto", Doc: "how long metrics are kept, such as 168h, by their time; 0 keeps them, otherwise at least 2h; auto: 720h in a database that was created with this default, all in others", Value: retention(&s.MetricsRetention)},
 		{Name: "METRICS_5M_RETENTION", Default: "0s", Doc: "how long their summaries of five minutes are kept; 0 keeps them", Value: settings.Duration(&s.Metrics5mRetention, settings.From(0, maxRetention))},
 		{Name: "METRICS_1H_RETENTION", Default: "0s", Doc: "how long their summaries of an hour are kept; 0 keeps them", Value: settings.Duration(&s.Metrics1hRetention, settings.From(0, maxRetention))},
-		{Name: "AUDIT_RETENTION", Default: "0s", Doc: "how long entries of the audit log are kept, such as 8760h; 0 keeps them", Value: settings.Duration(&s.AuditRetention, settings.From(0, maxRetention))},
+		{Name: "AUDIT_RETENTION", Default: "auto", Doc: "how long entries of the audit log are kept, such as 8760h; 0 keeps them; auto: 8760h in a database that was created with this default, all in others", Value: retention(&s.AuditRetention)},
 		{Name: "AUDIT_MAX_ENTRIES", Default: "0", Doc: "how many entries of the audit log are kept, the newest; 0 keeps any number", Value: settings.Int(&s.AuditMaxEntries, settings.AtLeast[int64](0))},
 		{Name: "EVENT_RETENTION", Default: "0s", Doc: "how long events are kept, such as 2160h; 0 keeps them", Value: settings.Duration(&s.EventRetention, settings.From(0, maxRetention))},
 		{Name: "EVENT_MAX", Default: "0", Doc: "how many events are kept, the newest; 0 keeps any number", Value: settings.Int(&s.EventMax, settings.AtLeast[int64](0))},
@@ -207,8 +207,8 @@ func Parse(environ, flags map[string]string) (*Settings, error) {
 	if err := auth.CheckPassword(s.AdminPassword, s.AdminUsername); s.AdminPassword != "" && err != nil {
 		r.Fail("ADMIN_PASSWORD", fmt.Errorf("ADMIN_PASSWORD: %w", err))
 	}
-	r.Require(s.MetricsRetention == 0 || s.MetricsRetention >= 2*time.Hour, "METRICS_RETENTION", "is shorter than 2h, in which metrics are summarized: use 2h or longer, or 0 to keep metrics")
-	r.Require(s.AuditRetention == 0 || s.AuditRetention >= time.Hour, "AUDIT_RETENTION", "is shorter than 1h: use 1h or longer, or 0 to keep all entries")
+	r.Require(s.MetricsRetention == 0 || s.MetricsRetention == AutoRetention || s.MetricsRetention >= 2*time.Hour, "METRICS_RETENTION", "is shorter than 2h, in which metrics are summarized: use 2h or longer, or 0 to keep metrics")
+	r.Require(s.AuditRetention == 0 || s.AuditRetention == AutoRetention || s.AuditRetention >= time.Hour, "AUDIT_RETENTION", "is shorter than 1h: use 1h or longer, or 0 to keep all entries")
 	r.Require(s.EventRetention == 0 || s.EventRetention >= time.Hour, "EVENT_RETENTION", "is shorter than 1h: use 1h or longer, or 0 to keep all events")
 	r.Require(s.BackupDir == "" || !isPostgres(s.DatabaseURL) && s.DatabaseURL != ":memory:", "BACKUP_DIR", "requires a SQLite file: unset it, and run inventoryd backup regularly for PostgreSQL")
 	r.Require(s.MailPassword == "" || s.MailUsername != "", "MAIL_PASSWORD", "needs a user name: set $MAIL_USERNAME, or unset this")
