@@ -108,10 +108,10 @@ func (o *Origins) corsWith(opts *CORSOptions) Middleware {
 	opts = cmp.Or(opts, &CORSOptions{})
 	exposed := []string{strings.Join(append([]string{
 		limitheader.All, "X-Request-ID", "X-Response-Time", "ETag", "Location", "Link", "X-Total-Count",
-		"Idempotent-Replayed", "Dry-Run",
+		"Idempotent-Replayed", "Dry-Run", "Read-After",
 	}, opts.ExposeHeaders...), ", ")}
 	allowed := strings.Join(append([]string{
-		"Accept", "Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "X-CSRF-Token", "X-Request-ID",
+		"Accept", "Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "Read-After", "X-CSRF-Token", "X-Request-ID",
 	}, opts.AllowHeaders...), ", ")
 	return around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

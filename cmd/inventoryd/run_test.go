@@ -95,7 +95,7 @@ func TestDemoAnnouncement(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "a.db")
 	_, _, stderr := ends(t, "Ctrl-C stops it", "-database-url", file, "-demo", "-devices", "100")
-	require.Regexp(t, `^demo: adding 100 devices, with about \d+ records in all, to `+file+`; this takes about 1 s\n`, stderr)
+	require.Regexp(t, `(?m)^demo: adding 100 devices, with about \d+ records in all, to `+file+`; this takes about 1 s\n`, stderr)
 	_, _, stderr = ends(t, "Ctrl-C stops it", "-database-url", file, "-demo")
 	require.NotContains(t, stderr, "adding")
 	require.Contains(t, stderr, "already has records")

@@ -132,7 +132,7 @@ func TestPresentation(t *testing.T) {
 		t.Errorf("a request without an origin gets %s", got)
 	}
 	read := g.as("viewer").Send("GET", "/devices", nil, "Origin", "https://portal.example").Want(200)
-	if got := read.Header().Get("Access-Control-Expose-Headers"); !strings.HasSuffix(got, ", Dry-Run, X-Ticket") {
+	if got := read.Header().Get("Access-Control-Expose-Headers"); !strings.HasSuffix(got, ", Read-After, X-Ticket") {
 		t.Errorf("pages may read %s", got)
 	}
 }

@@ -208,6 +208,9 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	if s.handler, err = s.withConsole(api, o.ConsoleLinks); err != nil {
 		return err
 	}
+	if s.settings.DatabaseReadURL != "" {
+		s.handler = httpapi.ReadAfter(s.handler)
+	}
 	if s.tracing != nil {
 		s.handler = s.tracing.HTTP(s.handler)
 	}

@@ -87,7 +87,8 @@
 // A store may write to a database and read from a replica. [Store.Fresh] and transactions read
 // from the first. So do all reads while the replica does not respond: one that it does not answer within half of
 // Options.Timeout is repeated there, over half of the connections at most, and for two seconds nobody asks the replica.
-// [Store.Replica] tells, and [Store.Ping] asks the first only.
+// [Store.Replica] tells, and [Store.Ping] asks the first only. So do reads with a context that has seen a change
+// (records.WithSeen), while the replica has not: httpapi.ReadAfter is middleware that gives requests such a context.
 //
 // # Migrations
 //

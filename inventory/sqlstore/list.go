@@ -56,11 +56,7 @@ func (s *Store) listFrom(ctx context.Context, q *records.Query, latest bool) (*r
 func (e *executor) snapshot(ctx context.Context, q *records.Query) (page *records.Page, err error) {
 	ctx, cancel := e.within(ctx)
 	defer cancel()
-	db := e.db
-	if e.replica.away() && db == e.replica.reader {
-		db = e.replica.writer
-	}
-	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
+	tx, err := e.replica.handle(ctx, e).BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,9 @@ func (s *Store) Change(ctx context.Context, f func(tx records.Tx) error) error {
 		switch {
 		case t.outcome == finished && err == nil:
 			s.analyze(ctx, t)
-			return s.settle(ctx, t)
+			err = s.settle(ctx, t)
+			s.see(ctx)
+			return err
 		case t.outcome == finished:
 			return err
 		case t.outcome == retryExclusive:

@@ -126,6 +126,8 @@ func Dialect() sqlstore.Dialect {
 				', ', state, ' since ', date_trunc('second', state_change), ')'), ', '), '')
 			FROM pg_stat_activity WHERE pid = ANY (pg_blocking_pids(CAST($1 AS integer)))`,
 		Parameter: "$",
+		Position:  "SELECT pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint",
+		Replayed:  "SELECT pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_flush_lsn() END, '0/0')::bigint",
 		Lag: `SELECT CASE WHEN NOT pg_is_in_recovery() THEN 0
 			WHEN EXISTS (SELECT 1 FROM pg_stat_wal_receiver) AND pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN 0
 			ELSE coalesce(extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp()), 0) END::float8`,

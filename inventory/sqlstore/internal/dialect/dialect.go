@@ -94,6 +94,9 @@ type Spec struct {
 	Backup string
 	// Dump copies the database to the empty file with a program, instead of Backup. Nil for others.
 	Dump func(ctx context.Context, db *sql.DB, file string) error
+	// Position returns the position of the newest change on disk, and Replayed the one that a replica has reached.
+	// Empty if there are no replicas.
+	Position, Replayed string
 	// Lag returns how many seconds a replica lags behind, as a float. Empty if there are none.
 	Lag string
 	// Check checks the database and returns one string, "ok" if it is not damaged. Empty if it
