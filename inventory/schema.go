@@ -64,6 +64,7 @@ func migrations() records.Part {
 			},
 		}, Fill: []string{fillHostnameKeys}},
 		records.Migration{Version: 10, Oldest: 9}, // attempts, which all processes count together
+		records.Migration{Version: 11, Oldest: 9}, // saved views
 	)
 }
 

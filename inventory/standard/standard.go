@@ -16,6 +16,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/feature/racks"
 	"github.com/ashlar-go/ashlar/inventory/feature/retention"
 	"github.com/ashlar-go/ashlar/inventory/feature/topology"
+	"github.com/ashlar-go/ashlar/inventory/feature/views"
 )
 
 // Features returns new values of all features. Nothing else names them.
@@ -33,5 +34,6 @@ func Features() []*feature.Feature {
 		racks.New(),
 		retention.New(),
 		topology.New(),
+		views.New(),
 	}
 }

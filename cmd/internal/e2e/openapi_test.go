@@ -210,6 +210,12 @@ func TestOpenAPI(t *testing.T) {
 	c.do(422, true, "POST", "/import?resource=vlans&dry_run=true", "vlan_id,name,location\n99,guests,nowhere\n")
 	c.do(404, true, "GET", "/import/unknown", "")
 	c.do(422, true, "POST", "/import/netbox", `{"url":"http://127.0.0.1:1","token":"x"}`)
+	saved := c.do(201, true, "POST", "/views", `{"resource":"devices","name":"Not seen","query":"last_seen__lt=-30d"}`)
+	view := "/views/" + regexp.MustCompile(`"id":"([^"]+)"`).FindStringSubmatch(saved)[1]
+	c.do(200, true, "GET", "/views?resource=devices", "")
+	c.do(200, true, "PATCH", view, `{"everybody":true}`)
+	c.do(200, true, "DELETE", view, "")
+	c.do(404, true, "DELETE", view, "")
 	if c.document.Paths.Find("/drift") != nil {
 		table := `{"device":"sw2","rows":[{"local_interface":"ge-0/0/1","neighbor":"sw9","neighbor_interface":"ge-0/0/2"}]}`
 		ports := `{"device_id":"` + device + `","kind":"interfaces","rows":[{"interface":"ge-0/0/7","mtu":1500}]}`

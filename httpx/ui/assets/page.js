@@ -36,6 +36,9 @@
     try { await navigator.clipboard.writeText(text); toast("Copied."); } catch { toast("The browser does not allow copying here. Select the text instead.", true); }
   });
 
+  // A popover that opens has the cursor where something is typed.
+  document.addEventListener("toggle", (e) => { if (e.target.open && e.target.matches?.("details.popover")) $("[data-focus]", e.target)?.focus(); }, true);
+
   // Buttons that submit their form when a field changes, and forms that need no button then.
   document.addEventListener("change", (e) => { const f = e.target.closest("[data-submit-on-change]"); if (f) f.requestSubmit(); });
   document.addEventListener("change", (e) => {

@@ -30,7 +30,12 @@ func OnStores(t *testing.T, test func(t *testing.T, g *API), newFeature func() *
 	})
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		store, err := sqlite.Open(t.Context(), sqlite.Memory, inventory.Schema(), nil)
+		of := newFeature()
+		schema, err := inventory.NewSchema(feature.Parts(of)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		store, err := sqlite.Open(t.Context(), sqlite.Memory, schema, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +44,7 @@ func OnStores(t *testing.T, test func(t *testing.T, g *API), newFeature func() *
 				t.Error(err)
 			}
 		})
-		test(t, New(t, store, newFeature()))
+		test(t, New(t, store, of))
 	})
 }
 

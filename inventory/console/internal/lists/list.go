@@ -37,6 +37,8 @@ type list struct {
 	Sizes                         []site.Choice
 	Exports                       []exportLinks
 	Editor                        *editor
+	Views                         *views
+	Lost                          []string // columns of the address that the records do not have
 
 	New               string // the address of the form, if the sender may
 	Offers            []site.Action
@@ -73,7 +75,10 @@ type cell struct {
 }
 
 // showList serves the page of a list, or its rows for htmx.
-func showList(q *site.Request) error {
+func showList(q *site.Request) error { return showListWith(q, nil, http.StatusOK) }
+
+// showListWith is showList with a status, and a view that could not be saved unless that is nil.
+func showListWith(q *site.Request, unsaved *views, status int) error {
 	v, err := parseView(q)
 	if err != nil {
 		return err
@@ -97,7 +102,9 @@ func showList(q *site.Request) error {
 		}
 		return q.Part(listTemplate, rowsID, l)
 	}
-	status := http.StatusOK
+	if unsaved != nil && l.Views != nil {
+		l.Views.Name, l.Views.Problem = unsaved.Name, unsaved.Problem
+	}
 	if l.Problem != nil {
 		status = l.Problem.Status
 	}
@@ -178,6 +185,10 @@ func (v *view) addTools(l *list) (err error) {
 	}
 	l.Exports = v.exports()
 	if l.Presets, err = v.presets(l); err != nil {
+		return err
+	}
+	l.Lost = v.lost
+	if l.Views, err = v.views(); err != nil {
 		return err
 	}
 	l.Editor, err = v.editor()

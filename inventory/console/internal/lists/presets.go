@@ -29,14 +29,15 @@ func (v *view) summarize(f *records.Field) (counts map[string]int64, total int64
 // unseen is the preset of records whose time, such as that of the last contact, is long ago.
 const unseen = "-30d"
 
-// unseenPreset returns that preset for the first indexed time that users set, nil if there is none.
-func (v *view) unseenPreset() []preset {
-	for _, f := range v.resource.Fields() {
-		if name := f.Name + "__lt"; f.Kind == records.Time && f.Index && f.Nullable && !f.ReadOnly && visible(f) && v.resource.Latest == nil {
-			return []preset{{Label: site.FieldLabel(f) + " over 30 days ago", URL: v.with(name, unseen), Current: v.query.Get(name) == unseen}}
+// unseenOf returns the parameter of that preset, of the first indexed time that users set, and its label. It is empty if
+// there is none.
+func unseenOf(r *records.Resource) (name, label string) {
+	for _, f := range r.Fields() {
+		if f.Kind == records.Time && f.Index && f.Nullable && !f.ReadOnly && visible(f) && r.Latest == nil {
+			return f.Name + "__lt", site.FieldLabel(f) + " over 30 days ago"
 		}
 	}
-	return nil
+	return "", ""
 }
 
 // presets returns the presets of the first state of the records, and of a time. Their counts are those of all records, so
@@ -61,11 +62,18 @@ func (v *view) presets(l *list) ([]preset, error) {
 	}
 	alone := len(v.without(f.Name, "page", "cursor", "limit", "sortby", "sort")) == 0 && !v.placed
 	now := v.query.Get(f.Name)
-	all := []preset{{Label: "All", URL: v.with(f.Name), Count: total, Counted: alone, Current: now == "" && !v.query.Has(f.Name+"__in")}}
+	old, label := unseenOf(v.resource)
+	whole := v.state()
+	whole.Del(f.Name)
+	whole.Del(old)
+	all := []preset{{Label: "All", URL: v.address(whole), Count: total, Counted: alone, Current: now == "" && !v.query.Has(f.Name+"__in") && !v.query.Has(old)}}
 	for _, value := range values[:min(len(values), maxPresets)] {
 		if value != "" {
 			all = append(all, preset{Label: value, URL: v.with(f.Name, value), Count: counts[value], Counted: alone, Current: value == now})
 		}
 	}
-	return append(all, v.unseenPreset()...), nil
+	if old != "" {
+		all = append(all, preset{Label: label, URL: v.with(old, unseen), Current: v.query.Get(old) == unseen})
+	}
+	return all, nil
 }

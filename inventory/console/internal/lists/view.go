@@ -32,8 +32,9 @@ type view struct {
 	resource *records.Resource
 	query    url.Values // for the API, without empty values
 	columns  []*records.Field
-	chosen   bool // the address names the columns
-	placed   bool // the records have their places through others, which takes too long to count all of them
+	chosen   bool     // the address names the columns
+	lost     []string // of them those that the records do not have
+	placed   bool     // the records have their places through others, which takes too long to count all of them
 }
 
 // parseView reads the address of a request. It checks nothing that the API checks.
@@ -67,6 +68,8 @@ func (v *view) shown(names []string) (fields []*records.Field) {
 		f, ok := v.resource.Field(name)
 		if ok && visible(f) && !slices.Contains(fields, f) && len(fields) < maxColumns {
 			fields = append(fields, f)
+		} else if !ok && len(v.lost) < maxColumns {
+			v.lost = append(v.lost, site.Clip(name, 80))
 		}
 	}
 	return fields

@@ -1,0 +1,57 @@
+package browsertest_test
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+)
+
+// TestNotSeen: three clicks show the devices that were last seen over 30 days ago, and save them as a view, in which
+// the time stays relative.
+func TestNotSeen(t *testing.T) {
+	t.Parallel()
+	s := startConsole(t, 60)
+	s.api("POST", "/devices", []map[string]any{
+		{"hostname": "gone-1", "last_seen": "2020-01-31T12:00:00Z", "tags": []string{"old"}}, {"hostname": "gone-2", "last_seen": "2021-01-31T12:00:00Z", "status": "offline"},
+	}, nil)
+	page := s.open("viewer", "/", nil)
+	page.Click(`nav a[href$="/r/devices"]`)
+	page.Await(".lists-table")
+	page.Click(`.lists-presets a[href*="last_seen__lt=-30d"]`)
+	page.AwaitText(".lists-chips", "Last seen is more than 30 days ago")
+	page.AwaitText(".lists-count", "of 2 devices")
+	page.Click(".lists-views summary")
+	page.Type("#lists-view-name", "Not seen")
+	s.looks(page, "views-save")
+	page.Press(kb.Enter)
+	page.Spent(3)
+	page.AwaitText(".lists-view-name", "Not seen")
+	require.Contains(t, page.Address(), "last_seen__lt=-30d")
+
+	page.Click(".lists-views summary")
+	s.looks(page, "views-saved")
+	page.Type("#lists-view-name", "not SEEN")
+	page.Press(kb.Enter)
+	page.AwaitText(".lists-save [role=alert]", "View with this name already exists")
+	page.Goto(s.url + "/console/r/devices?column=hostname&column=frob&frob=1")
+	page.AwaitText(".lists-lost", "frob")
+	page.AwaitText(".problems", "frob is an unknown query parameter")
+
+	other := s.open("admin", "/r/devices", nil)
+	other.Click(".lists-views summary")
+	require.NotContains(t, visible(other, ".lists-views"), "Not seen")
+	other.Click(".lists-everybody input")
+	other.Type("#lists-view-name", "All of them")
+	other.Press(kb.Enter)
+	other.AwaitText(".lists-view-name", "All of them")
+	page.Goto(s.url + "/console/r/devices")
+	page.Click(".lists-views summary")
+	page.AwaitText(".lists-views", "All of them")
+	page.Submit(`.lists-view a[href*="last_seen__lt=-30d"]`)
+	page.AwaitText(".lists-count", "of 2 devices")
+	page.Click(".lists-views summary")
+	page.Submit(`.lists-view button[aria-label="Delete the view Not seen"]`)
+	page.Click(".lists-views summary")
+	require.NotContains(t, visible(page, ".lists-views"), "Not seen")
+}
