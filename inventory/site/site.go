@@ -350,6 +350,7 @@ func (q *Request) Redirect(path string) error {
 var notices = map[string]string{
 	"created": "Created.", "saved": "Saved.", "deleted": "Deleted.", "applied": "The changes are applied.",
 	"moved": "Moved.", "password": "The password is changed.", "acknowledged": "Acknowledged.", "ended": "The session is ended.",
+	"connected": "Connected.",
 }
 
 func (q *Request) page(template, title string, data any) *ui.Page {

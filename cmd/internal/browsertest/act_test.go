@@ -49,6 +49,15 @@ func (p *Page) Click(selector string) {
 	p.do("click on "+selector, chromedp.Click(chromedp.CSS(selector)))
 }
 
+// ShiftClick is Click while the Shift key is held.
+func (p *Page) ShiftClick(selector string) {
+	p.t.Helper()
+	p.clicks++
+	get(p, "click with Shift on "+selector, chromedp.QueryAfter(chromedp.CSS(selector), func(ctx context.Context, t *chromedp.Target, nodes []*chromedp.Node) (chromedp.Void, error) {
+		return chromedp.MouseClickNode(nodes[0], chromedp.ButtonModifiers(chromedp.ModifierShift))(ctx, t)
+	}, chromedp.NodeVisible))
+}
+
 // Spent requires that what was done since Spent was last called, or since the page was opened, took
 // at most so many clicks.
 func (p *Page) Spent(clicks int) {

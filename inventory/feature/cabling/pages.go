@@ -13,14 +13,18 @@ var files embed.FS
 func pages() site.Pages {
 	p := site.Pages{
 		Files: files, Style: "style-cabling.css",
-		Routes: []site.Route{{Pattern: "GET /trace/{resource}/{id}", Handle: showTrace}},
+		Routes: []site.Route{
+			{Pattern: "GET /trace/{resource}/{id}", Handle: showTrace},
+			{Pattern: "GET /connect", Handle: showConnect},
+			{Pattern: "POST /connect", Handle: showConnect},
+		},
 		Sections: []site.Section{{
 			On: "devices", ID: "device-neighbours", Title: "Neighbours", Template: "cabling-neighbours", Column: site.Side, Order: 10,
 			Follow: []string{"links", "cables"}, Needs: []string{"interfaces", "links"}, Load: loadNeighbours,
 		}},
 	}
-	titles := map[string]string{"interfaces": "Interfaces", "front-ports": "Front ports", "rear-ports": "Rear ports"}
-	for i, name := range []string{"interfaces", "front-ports", "rear-ports"} {
+	titles := map[string]string{"interfaces": "Interfaces", "front-ports": "Front ports", "rear-ports": "Rear ports", "terminations": "Terminations"}
+	for i, name := range portResources {
 		at := "." + portFields[name] + "_id"
 		hides := []string{"cables.a_" + at[1:], "cables.b_" + at[1:]}
 		if name == "interfaces" {

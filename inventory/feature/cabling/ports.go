@@ -12,7 +12,10 @@ import (
 )
 
 // portFields are the resources of ports, and how fields of cables name them.
-var portFields = map[string]string{"interfaces": "interface", "front-ports": "front_port", "rear-ports": "rear_port"}
+var portFields = map[string]string{"interfaces": "interface", "front-ports": "front_port", "rear-ports": "rear_port", "terminations": "termination"}
+
+// portResources are the resources of ports in the order of pages.
+var portResources = []string{"interfaces", "front-ports", "rear-ports", "terminations"}
 
 // port is a port of a device.
 type port struct {
@@ -155,10 +158,16 @@ type portRow struct {
 	Rec       site.Record
 	URL       string
 	Trace     string // the address of its trace, if it has a cable or link
+	Connect   string // the address of the page that connects it, if it has no cable
 	VLANs     []vlan
 	Addresses []string
 	Rear      string // of a front port
 	Far       []connection
+}
+
+// State is the operational status of an interface, or else its status.
+func (r portRow) State() string {
+	return cmp.Or(r.Rec.Text("oper_status"), r.Rec.Text("status"), string(inventory.OperUnknown))
 }
 
 // vlan is a VLAN of an interface.
@@ -184,6 +193,9 @@ func loadPorts(q *site.Part, resource string) error {
 	page, err := q.List(resource, url.Values{"device_id": {device}, "sortby": {"name:asc"}, "limit": {"50"}, "count": {"estimated"}})
 	if err != nil || len(page.Data) == 0 && resource != "interfaces" {
 		return err
+	}
+	if len(page.Data) > 0 && q.May("cables", records.RouteCreate) {
+		q.Act("Connect several", connectURL(q.Request, "device", device), "link")
 	}
 	q.Act("All", list, "")
 	q.ActNew(resource, "device_id")
@@ -218,8 +230,12 @@ func portRows(q *site.Request, resource string, recs []site.Record) ([]portRow, 
 	for i, rec := range recs {
 		id := rec.ID()
 		rows[i] = portRow{Rec: rec, URL: q.RecordURL(resource, id), VLANs: vlans[id], Addresses: addresses[id], Rear: rears[rec.Text("rear_port_id")], Far: far[id]}
-		if len(far[id]) > 0 && q.MaySee("interfaces", "front-ports", "rear-ports", "cables", "links") {
+		cabled := slices.ContainsFunc(far[id], func(c connection) bool { return c.Resource == "cables" })
+		if len(far[id]) > 0 && q.MaySee(traced...) {
 			rows[i].Trace = q.UI.URL("/trace/" + resource + "/" + id)
+		}
+		if !cabled && q.May("cables", records.RouteCreate) && !(resource == "interfaces" && virtual(rec)) {
+			rows[i].Connect = connectURL(q, "port", resource+"/"+id)
 		}
 	}
 	return rows, nil
@@ -290,8 +306,8 @@ func loadConnection(p *site.Part) error {
 	if rows[0].Trace != "" {
 		p.Act("Trace", rows[0].Trace, "")
 	}
-	if len(rows[0].Far) == 0 {
-		p.ActNew("cables", "a_"+portFields[p.On]+"_id")
+	if rows[0].Connect != "" {
+		p.Act("Connect", rows[0].Connect, "link")
 	}
 	return nil
 }

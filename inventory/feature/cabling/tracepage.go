@@ -54,7 +54,7 @@ func showTrace(q *site.Request) error {
 	}
 	field := portFields[r.Name]
 	if field == "" {
-		return httpx.Errorf(http.StatusNotFound, "Only interfaces, front ports and rear ports have a trace")
+		return httpx.Errorf(http.StatusNotFound, "Only interfaces, front ports, rear ports and terminations have a trace")
 	}
 	var found struct {
 		inventory.Path

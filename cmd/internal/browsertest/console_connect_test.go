@@ -1,0 +1,130 @@
+package browsertest_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// switches creates two switches with so many ports, and returns their ids and those of the ports of the first.
+func (s *consoleServer) switches(ports int) (ids [2]string, first []string) {
+	s.t.Helper()
+	for n := range ids {
+		ids[n] = s.create("devices", map[string]any{"hostname": fmt.Sprint("cable-sw", n+1)})
+		for i := range ports {
+			id := s.create("interfaces", map[string]any{"device_id": ids[n], "name": fmt.Sprint("Gi1/0/", i+1), "status": "unknown"})
+			if n == 0 {
+				first = append(first, id)
+			}
+		}
+	}
+	return ids, first
+}
+
+// cables returns how many cables there are.
+func (s *consoleServer) cables() int {
+	s.t.Helper()
+	var list struct {
+		Meta struct {
+			Total int `json:"total_count"`
+		}
+	}
+	s.api("GET", "/cables?limit=1", nil, &list)
+	return list.Meta.Total
+}
+
+// TestConnectPorts: two ports are cabled with three clicks. Ports with a cable can't be chosen, and say which one
+// they have.
+func TestConnectPorts(t *testing.T) {
+	t.Parallel()
+	s := startConsole(t, 10)
+	ids, ports := s.switches(3)
+	panel := s.create("devices", map[string]any{"hostname": "cable-pp"})
+	rear := s.create("rear-ports", map[string]any{"device_id": panel, "name": "rear", "positions": 2})
+	front := s.create("front-ports", map[string]any{"device_id": panel, "name": "1", "rear_port_id": rear})
+	power := s.create("terminations", map[string]any{"device_id": panel, "name": "psu1", "kind": "power-port"})
+	s.create("cables", map[string]any{"a_interface_id": ports[2], "b_rear_port_id": rear, "label": "T-1"})
+	before := s.cables()
+	page := s.open("admin", "/r/devices/"+ids[0], nil)
+	page.Click(`tr[data-id="` + ports[0] + `"] a[href*="/connect"]`)
+	page.Type("#f-to", "cable-pp\n")
+	page.Await(`input[value="front-ports/` + front + `"]`)
+	list := visible(page, ".cabling-sockets")
+	require.Contains(t, list, "T-1 to cable-sw1 Gi1/0/3")
+	require.Contains(t, list, "psu1")
+	var disabled bool
+	page.Eval(`document.querySelector('input[value="rear-ports/`+rear+`"]').disabled`, &disabled)
+	require.True(t, disabled)
+	s.looks(page, "connect-port")
+	page.Click(`input[value="front-ports/` + front + `"]`)
+	page.Click(`button[value="connect"]`)
+	page.AwaitText(".notice", "Connected")
+	page.Spent(3)
+	require.Contains(t, visible(page, `tr[data-id="`+ports[0]+`"]`), "cable-pp 1")
+	require.Equal(t, before+1, s.cables())
+
+	// Between the choice and the button somebody else has used the port: the refusal names it by its labels, once.
+	page.Goto(s.url + "/console/connect?port=interfaces/" + ports[1])
+	page.Type("#f-to", "cable-pp\n")
+	page.Await(`input[value="terminations/` + power + `"]`)
+	page.Click(`input[value="terminations/` + power + `"]`)
+	s.create("cables", map[string]any{"a_interface_id": s.first("/interfaces?device_id=" + ids[1])["id"], "b_termination_id": power, "label": "P-7"})
+	page.Click(`button[value="connect"]`)
+	page.AwaitText(".problems", "P-7")
+	problems := visible(page, ".problems")
+	require.Equal(t, 1, strings.Count(problems, "psu1"), problems)
+	require.NotRegexp(t, `[0-9a-f]{8}-[0-9a-f]{4}`, problems)
+	page.Expected("422")
+	page.Silent()
+}
+
+// TestConnectManyPorts: 24 ports are cabled to 24 with at most eight clicks, all or none, after a preview.
+func TestConnectManyPorts(t *testing.T) {
+	t.Parallel()
+	s := startConsole(t, 10)
+	ids, ports := s.switches(24)
+	before := s.cables()
+	page := s.open("admin", "/r/devices/"+ids[0], nil)
+	page.Click(`#device-interfaces header a[href*="/connect"]`)
+	page.Type("#f-to", "cable-sw2\n")
+	page.Await(`.cabling-ends section:last-child .cabling-sockets`)
+	for _, name := range []string{"a", "b"} {
+		page.Click(`.cabling-sockets li:first-child input[name="` + name + `"]`)
+		page.ShiftClick(`.cabling-sockets li:last-child input[name="` + name + `"]`)
+	}
+	page.Type("#connect-label", "B-09")
+	s.looks(page, "connect-many")
+	page.Click(`button[value="connect"]`)
+	page.AwaitText("#connect-preview", "24 cables from cable-sw1 to cable-sw2")
+	require.Regexp(t, `Gi1/0/2 Gi1/0/2 B-10 .*Gi1/0/24 Gi1/0/24 B-32`, visible(page, "table"))
+	require.Equal(t, before, s.cables())
+	s.looks(page, "connect-preview")
+	page.Click(`button[value="apply"]`)
+	page.AwaitText(".notice", "Connected")
+	page.Spent(8)
+	require.Equal(t, before+24, s.cables())
+	require.Contains(t, visible(page, `tr[data-id="`+ports[9]+`"]`), "cable-sw2 Gi1/0/10 by B-18")
+	page.Silent()
+}
+
+// TestConnectPlainly: without JavaScript ports are connected too. A viewer has no button, and gets no page.
+func TestConnectPlainly(t *testing.T) {
+	t.Parallel()
+	s := startConsole(t, 10)
+	_, ports := s.switches(1)
+	page := s.open("editor", "/connect?port=interfaces/"+ports[0], &Options{NoScript: true})
+	page.Type("#f-to", "cable-sw3\n")
+	page.Await(".problems")
+	page.Goto(s.url + "/console/connect?port=interfaces/" + ports[0] + "&to=cable-sw2")
+	page.Click(`.cabling-sockets li:first-child input`)
+	page.Submit(`button[value="connect"]`)
+	page.Await(".notice")
+	require.Contains(t, visible(page, `tr[data-id="`+ports[0]+`"]`), "cable-sw2 Gi1/0/1")
+	page = s.open("viewer", "/r/interfaces/"+ports[0], nil)
+	require.NotContains(t, page.HTML(), "/connect?")
+	page.Goto(s.url + "/console/connect?port=interfaces/" + ports[0])
+	page.AwaitText("h1", "You may not see this")
+	page.Expected("403")
+}
