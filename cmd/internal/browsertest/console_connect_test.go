@@ -128,3 +128,26 @@ func TestConnectPlainly(t *testing.T) {
 	page.AwaitText("h1", "You may not see this")
 	page.Expected("403")
 }
+
+// TestCableEnds: the list of cables shows both ends, whatever they are, and a form that is refused names the cable that
+// a port has by its ends, once and without ids.
+func TestCableEnds(t *testing.T) {
+	t.Parallel()
+	s := startConsole(t, 10)
+	_, ports := s.switches(2)
+	panel := s.create("devices", map[string]any{"hostname": "cable-pp"})
+	rear := s.create("rear-ports", map[string]any{"device_id": panel, "name": "rear"})
+	power := s.create("terminations", map[string]any{"device_id": panel, "name": "psu1", "kind": "power-port"})
+	cable := s.create("cables", map[string]any{"a_interface_id": ports[0], "b_rear_port_id": rear, "label": "E-1"})
+	page := s.open("admin", "/r/cables?label__startswith=E-", nil)
+	require.Regexp(t, `A end .*B end .*E-1 .*cable-sw1 Gi1/0/1 cable-pp rear`, visible(page, ".lists-table"))
+	s.looks(page, "connect-cables")
+	page.Goto(s.url + "/console/r/cables/new?a_interface_id=" + ports[0] + "&b_termination_id=" + power)
+	page.Submit(".change-actions .button-main")
+	page.AwaitText(".problems", "already has a cable")
+	problems := visible(page, ".problems")
+	require.Equal(t, 1, strings.Count(problems, "cable-pp"), problems)
+	require.NotContains(t, page.Text("main"), cable)
+	page.Expected("409")
+	page.Silent()
+}

@@ -227,7 +227,7 @@ func (f *form) refuse(fault *site.Fault) {
 			placed++
 		}
 	}
-	if placed > 0 && placed == len(fault.Fields) && strings.HasPrefix(fault.Message, "Invalid "+f.Resource.Noun()) {
+	if placed > 0 && placed == len(fault.Fields) && (fault.Status == http.StatusConflict || strings.HasPrefix(fault.Message, "Invalid "+f.Resource.Noun())) {
 		f.Problem = "" // it repeats the messages at the fields
 	}
 }

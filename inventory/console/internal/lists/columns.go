@@ -2,6 +2,7 @@ package lists
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/site"
@@ -48,4 +49,42 @@ func nameField(r *records.Resource) *records.Field {
 		return f
 	}
 	return nil
+}
+
+// alternatives returns the references of which a record has one, such as those to the kinds of ports at the A end of a
+// cable. It is the field itself if there are no others.
+func alternatives(r *records.Resource, f *records.Field) (all []*records.Field) {
+	end, _, _ := strings.Cut(f.Name, "_")
+	for _, other := range r.Fields() {
+		if other == f || (end == "a" || end == "b") && f.Ref != nil && !f.Required && other.Ref != nil && !other.Required && strings.HasPrefix(other.Name, end+"_") {
+			all = append(all, other)
+		}
+	}
+	return all
+}
+
+// labelOf returns the head of a column: "A end" for one with several references.
+func labelOf(r *records.Resource, f *records.Field) string {
+	if len(alternatives(r, f)) > 1 {
+		return strings.ToUpper(f.Name[:1]) + " end"
+	}
+	return site.FieldLabel(f)
+}
+
+// read returns the fields that the columns show.
+func (v *view) read() (fields []*records.Field) {
+	for _, f := range v.columns {
+		fields = append(fields, alternatives(v.resource, f)...)
+	}
+	return fields
+}
+
+// present returns the field of a column that a record has.
+func (v *view) present(f *records.Field, rec site.Record) *records.Field {
+	for _, other := range alternatives(v.resource, f) {
+		if rec.Text(other.Name) != "" {
+			return other
+		}
+	}
+	return f
 }

@@ -170,11 +170,11 @@ func (v *view) addTools(l *list) (err error) {
 		l.Clear = v.address(state)
 	}
 	for _, f := range v.columns { // the form sends them in this order
-		l.Choices = append(l.Choices, site.Choice{Label: site.FieldLabel(f), Value: f.Name, Chosen: true})
+		l.Choices = append(l.Choices, site.Choice{Label: labelOf(v.resource, f), Value: f.Name, Chosen: true})
 	}
 	for _, f := range v.resource.Fields() {
-		if visible(f) && !slices.Contains(v.columns, f) {
-			l.Choices = append(l.Choices, site.Choice{Label: site.FieldLabel(f), Value: f.Name})
+		if visible(f) && !slices.ContainsFunc(v.columns, func(c *records.Field) bool { return slices.Contains(alternatives(v.resource, c), f) }) {
+			l.Choices = append(l.Choices, site.Choice{Label: labelOf(v.resource, f), Value: f.Name})
 		}
 	}
 	if v.chosen {
@@ -197,7 +197,7 @@ func (v *view) addTools(l *list) (err error) {
 
 // addRecords adds the records of a page, and the links to other pages.
 func (v *view) addRecords(l *list, page *site.Page) error {
-	labels, err := v.RefLabels(v.columns, page.Data)
+	labels, err := v.RefLabels(v.read(), page.Data)
 	if err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func (v *view) head() []column {
 
 // column returns the head of a column. It leads to the list sorted by it, and then in the other direction.
 func (v *view) column(f *records.Field) column {
-	c := column{Label: site.FieldLabel(f), Number: f.Kind == records.Int || f.Kind == records.Float}
+	c := column{Label: labelOf(v.resource, f), Number: f.Kind == records.Int || f.Kind == records.Float}
 	if !f.Sortable() {
 		return c
 	}
@@ -288,7 +288,7 @@ func (v *view) row(rec site.Record, labels map[string]string) row {
 	row.Cells = append(row.Cells, first)
 	for _, f := range v.columns {
 		if f != name {
-			row.Cells = append(row.Cells, cell{Cell: v.valueOf(f, rec, labels), Label: site.FieldLabel(f)})
+			row.Cells = append(row.Cells, cell{Cell: v.valueOf(v.present(f, rec), rec, labels), Label: labelOf(v.resource, f)})
 		}
 	}
 	return row

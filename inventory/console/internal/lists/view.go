@@ -147,8 +147,11 @@ func (v *view) pageQuery() url.Values {
 	if f := nameField(v.resource); f != nil {
 		names = append(names, f.Name)
 	}
+	for _, f := range v.read() {
+		names = append(names, f.Name)
+	}
 	query := v.apiQuery()
-	query.Set("fields", strings.Join(unique(append(names, v.names()...)), ","))
+	query.Set("fields", strings.Join(unique(names), ","))
 	query.Set("count", "estimated")
 	query.Set("limit", strconv.Itoa(defaultRows))
 	for _, name := range []string{"limit", "cursor", "page"} {
