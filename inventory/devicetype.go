@@ -77,6 +77,10 @@ func expand(name string) ([]string, error) {
 	return names, nil
 }
 
+// Names returns the names of the ports that the template makes, at most 512. The error says what is wrong with the range
+// of its name.
+func (p *PortTemplate) Names() ([]string, error) { return expand(p.Name) }
+
 // misfits returns what does not fit the kind of the port, and ranges that do not fit.
 func (p *PortTemplate) misfits() (wrong []records.FieldError) {
 	add := func(field string, err error) { wrong = append(wrong, records.InField(field, err)) }
@@ -182,7 +186,7 @@ func (d *Device) newPorts(ctx context.Context, tx records.Tx) (changes []records
 		for i, name := range names {
 			switch p.Kind {
 			case PortInterface:
-				changes = append(changes, records.Companion{After: &Interface{DeviceID: d.ID, Name: name, Type: p.Type}})
+				changes = append(changes, records.Companion{After: &Interface{DeviceID: d.ID, Name: name, Type: p.Type, Status: LinkUnknown}})
 			case PortRear:
 				rears[name] = &RearPort{DeviceID: d.ID, Name: name, Label: p.Label, Type: p.Type, Positions: p.Positions}
 				changes = append(changes, records.Companion{After: rears[name]})

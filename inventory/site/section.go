@@ -26,9 +26,12 @@ type Section struct {
 	// shows a *Table, "section-facts" and "section-bars" a []Number and []Bars.
 	Template string
 	Column   Column
-	Order    int      // the sections of a column are in ascending order
-	Follow   []string // the resources whose changes reload it
-	Needs    []string // the resources of which the sender has to be allowed to list the records
+	// Tab is the title of the tab that has the section, for a page whose sections do not fit beside each other. Those of
+	// the first tab are shown first; its lists of other records that refer to the page are there too. Empty is all tabs.
+	Tab    string
+	Order  int      // the sections of a column are in ascending order
+	Follow []string // the resources whose changes reload it
+	Needs  []string // the resources of which the sender has to be allowed to list the records
 	// Hides names lists of a page that it shows in another way, such as "events.device_id": the events whose field has
 	// the record.
 	Hides []string
@@ -72,7 +75,9 @@ func NewPart(q *Request, s *Section, rec Record) *Part {
 func (p *Part) Shown() bool { return p.Data != nil || p.Problem != "" }
 
 // Framed reports whether the part has a frame with its title.
-func (p *Part) Framed() bool { return p.Template != "section-facts" && p.Template != "section-bars" }
+func (p *Part) Framed() bool {
+	return !slices.Contains([]string{"section-facts", "section-bars", "section-foot"}, p.Template)
+}
 
 // Class is a word for style sheets.
 func (p *Part) Class() string { return strings.Replace(p.Template, "section-", "detail-", 1) }

@@ -2,6 +2,7 @@ package browsertest_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -149,5 +150,34 @@ func TestCableEnds(t *testing.T) {
 	require.Equal(t, 1, strings.Count(problems, "cable-pp"), problems)
 	require.NotContains(t, page.Text("main"), cable)
 	page.Expected("409")
+	page.Silent()
+}
+
+// TestFaceplate: a device of a type shows the ports of the type as squares that lead to the ports, with the state in words
+// too. Nobody has seen new ports up.
+func TestFaceplate(t *testing.T) {
+	t.Parallel()
+	s := startConsole(t, 10)
+	kind := s.create("device-types", map[string]any{"manufacturer": "Globex", "model": "GX-48"})
+	s.create("port-templates", map[string]any{"device_type_id": kind, "kind": "interface", "name": "Gi1/0/[1-48]", "type": "1000base-t"})
+	device := s.create("devices", map[string]any{"hostname": "plate-1", "device_type_id": kind})
+	far := s.create("devices", map[string]any{"hostname": "plate-2", "device_type_id": kind})
+	s.create("interfaces", map[string]any{"device_id": device, "name": "Vlan10", "ip_address": "10.8.0.1/24"})
+	port := func(of, name string) string { return fmt.Sprint(s.first("/interfaces?device_id=" + of + "&name=" + name)["id"]) }
+	third := port(device, "Gi1/0/3")
+	s.create("cables", map[string]any{"a_interface_id": third, "b_interface_id": port(far, "Gi1/0/4"), "label": "F-1"})
+	s.api("PATCH", "/interfaces/"+third, map[string]any{"oper_status": "up"}, nil)
+	page := s.open("viewer", "/r/devices/"+device, nil)
+	var squares []string
+	var heights []int
+	page.Eval(`[...document.querySelectorAll(".cabling-plate a")].map((a) => a.title)`, &squares)
+	require.Len(t, squares, 48)
+	require.Equal(t, "Gi1/0/1, unknown", squares[0])
+	require.Equal(t, "Gi1/0/3, up, to plate-2 Gi1/0/4", squares[2])
+	page.Eval(`[...document.querySelectorAll("#device-interfaces tbody tr")].map((r) => r.offsetHeight)`, &heights)
+	require.Less(t, slices.Max(heights), 50, "each port has one line")
+	s.looks(page, "device-plate")
+	page.Submit(`.cabling-plate a[title^="Gi1/0/3,"]`)
+	require.Contains(t, visible(page, "h1"), "Gi1/0/3")
 	page.Silent()
 }

@@ -131,18 +131,16 @@ func TestConsoleDetailDevice(t *testing.T) {
 	s := startConsole(t, 20)
 	n := s.detailNetwork()
 	s.api("PATCH", "/devices/"+n.sw1, map[string]any{"status": "maintenance"}, nil)
-	page := s.open("admin", "/r/devices/"+n.sw1+"?range=1h", nil)
+	page := s.open("admin", "/r/devices/"+n.sw1, nil)
 	ports := visible(page, "#device-interfaces")
 	for _, want := range []string{"eth0", "10Gbps", "10 users", "10.9.0.1/24", "pp1 1 by A-17", "uplink1", "sw2 eth1 by direct", "down"} {
 		require.Contains(t, ports, want)
 	}
-	require.Contains(t, visible(page, "#record-history"), "Status active maintenance")
-	require.Contains(t, visible(page, "#record-history"), "by admin from 127.0.0.1")
 	require.Contains(t, visible(page, "#device-neighbours"), "sw2")
 	require.Contains(t, visible(page, "#device-rack"), "pp1")
 	require.Contains(t, visible(page, "#record-values"), "Owner of it")
-	page.Await(".chart canvas")
-	for _, of := range []string{"Vendor", "Model", "OS", "OS version", "Serial number", "Rack position", "Tenant", "Tags", "Owner of it"} {
+	require.Contains(t, visible(page, "#record-foot"), "version 2")
+	for _, of := range []string{"Vendor", "Model", "OS", "OS version", "Serial number", "Tenant", "Tags", "Owner of it"} {
 		var shown string
 		page.Eval(`[...document.querySelectorAll("#record-values dt")].find(d => d.textContent === "`+of+`").nextElementSibling.textContent.trim()`, &shown)
 		require.Equal(t, nasty, shown, of)
@@ -150,8 +148,20 @@ func TestConsoleDetailDevice(t *testing.T) {
 	var handlers int
 	page.Eval(`[...document.querySelectorAll("*")].filter(e => e.hasAttribute("onmouseover")).length`, &handlers)
 	require.Zero(t, handlers)
+	require.NotContains(t, visible(page, "#record-values"), "Rack position", "the rack and the unit say it")
 	s.looks(page, "detail-device")
+	for _, tab := range []struct{ name, part, has string }{
+		{"addresses", "#device-addresses", "eth0 10.9.0.1/24"}, {"cables", "#device-cables", "uplink1 direct up – sw2 eth1"}, {"events", "#device-events", "eth1 down"},
+		{"history", "#record-history", "Status active maintenance"}, {"measurements", "#device-metrics", "CPU"},
+	} {
+		page.Submit(`.record-main > .tabs a[href$="tab=` + tab.name + `"]`)
+		require.Contains(t, visible(page, tab.part), tab.has)
+		s.looks(page, "detail-device-"+tab.name)
+	}
+	page.Submit(`.tabs a[href*="range=1h"]`)
+	page.Await(".chart canvas")
 	page.Await(`.tabs a[href*="range=1h"][aria-current]`)
+	page.Submit(`.record-main > .tabs a:first-child`)
 	page.Submit(`a[href$="/console/trace/interfaces/` + n.eth0 + `"]`)
 	path := visible(page, ".detail-path")
 	require.Regexp(t, `^sw1 eth0 .*A-17.*pp1 1 .*pp1 rear .*trunk.*pp2 rear .*pp2 1 .*B-3.*sw2 eth0`, path)

@@ -103,7 +103,7 @@ func TestConsoleMarkup(t *testing.T) {
 	require.Greater(t, escaped, 50)
 
 	page := s.open("admin", "/", nil)
-	for _, at := range []string{"/", "/r/devices?model=" + url.QueryEscape(markup), "/r/devices/" + n.sw1 + "?range=1h", "/r/devices/" + n.sw1 + "/edit", "/map?location=" + n.site, "/prefixes", "/drift"} {
+	for _, at := range []string{"/", "/r/devices?model=" + url.QueryEscape(markup), "/r/devices/" + n.sw1 + "?tab=measurements&range=1h", "/r/devices/" + n.sw1, "/r/devices/" + n.sw1 + "/edit", "/map?location=" + n.site, "/prefixes", "/drift"} {
 		page.Goto(s.url + "/console" + at)
 		page.AwaitText("main", "")
 		var elements int

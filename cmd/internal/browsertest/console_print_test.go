@@ -15,7 +15,7 @@ func TestConsolePrint(t *testing.T) {
 	for _, shot := range []struct{ name, path, wait string }{
 		{"home", "/", ".facts"},
 		{"list", "/r/devices?limit=50&status=active", ".lists-table"},
-		{"device", "/r/devices/" + n.sw1 + "?range=1h", ".chart canvas"},
+		{"device", "/r/devices/" + n.sw1 + "?tab=measurements&range=1h", ".chart canvas"},
 		{"map", "/map?location=" + n.site, "canvas"},
 		{"prefixes", "/prefixes", ".maps-tree"},
 		{"rack", "/elevation/" + n.rack, ".maps-rack"},

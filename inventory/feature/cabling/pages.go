@@ -21,6 +21,12 @@ func pages() site.Pages {
 		Sections: []site.Section{{
 			On: "devices", ID: "device-neighbours", Title: "Neighbours", Template: "cabling-neighbours", Column: site.Side, Order: 10,
 			Follow: []string{"links", "cables"}, Needs: []string{"interfaces", "links"}, Load: loadNeighbours,
+		}, {
+			On: "devices", ID: "device-addresses", Title: "Addresses and VLANs", Template: "cabling-addresses", Tab: "Addresses and VLANs", Order: 20,
+			Follow: []string{"interfaces", "addresses", "vlans", "tagged-vlans"}, Needs: []string{"interfaces"}, Load: loadAddresses,
+		}, {
+			On: "devices", ID: "device-cables", Title: "Cables and links", Template: "cabling-cables", Tab: "Cables", Order: 25,
+			Follow: []string{"cables", "links"}, Needs: []string{"interfaces", "cables"}, Load: loadCables,
 		}},
 	}
 	titles := map[string]string{"interfaces": "Interfaces", "front-ports": "Front ports", "rear-ports": "Rear ports", "terminations": "Terminations"}
@@ -31,7 +37,7 @@ func pages() site.Pages {
 			hides = append(hides, "links.a_interface_id", "links.b_interface_id")
 		}
 		p.Sections = append(p.Sections, site.Section{
-			On: "devices", ID: "device-" + name, Title: titles[name], Template: "cabling-ports", Order: 10 + i, Hides: []string{name + ".device_id"},
+			On: "devices", ID: "device-" + name, Title: titles[name], Template: "cabling-ports", Tab: "Ports", Order: 10 + i, Hides: []string{name + ".device_id"},
 			Follow: []string{name, "cables", "links", "vlans", "tagged-vlans", "addresses"}, Needs: []string{name},
 			Load: func(p *site.Part) error { return loadPorts(p, name) },
 		}, site.Section{

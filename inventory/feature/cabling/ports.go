@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory"
@@ -165,11 +166,6 @@ type portRow struct {
 	Far       []connection
 }
 
-// State is the operational status of an interface, or else its status.
-func (r portRow) State() string {
-	return cmp.Or(r.Rec.Text("oper_status"), r.Rec.Text("status"), string(inventory.OperUnknown))
-}
-
 // vlan is a VLAN of an interface.
 type vlan struct {
 	Label, URL string
@@ -180,6 +176,7 @@ type vlan struct {
 type portTable struct {
 	Resource string
 	Rows     []portRow
+	Plate    [][]portRow // the ports that have a socket, as on the front of the device
 	Rest     int64 // how many more there are
 	RestURL  string
 }
@@ -190,7 +187,7 @@ func loadPorts(q *site.Part, resource string) error {
 	r, _ := q.Schema.Named(resource)
 	query := url.Values{"device_id": {device}, "sortby": {"name:asc"}}
 	list := q.ListURL(resource) + "?" + query.Encode()
-	page, err := q.List(resource, url.Values{"device_id": {device}, "sortby": {"name:asc"}, "limit": {"50"}, "count": {"estimated"}})
+	page, err := q.List(resource, url.Values{"device_id": {device}, "sortby": {"name:asc"}, "limit": {strconv.Itoa(records.MaxLimit)}, "count": {"estimated"}})
 	if err != nil || len(page.Data) == 0 && resource != "interfaces" {
 		return err
 	}
@@ -201,7 +198,10 @@ func loadPorts(q *site.Part, resource string) error {
 	q.ActNew(resource, "device_id")
 	t := &portTable{Resource: resource, Rest: page.Meta.Total - int64(len(page.Data)), RestURL: list}
 	q.Note, q.Data = site.CountOf(page, r), t
-	t.Rows, err = portRows(q.Request, resource, page.Data)
+	if t.Rows, err = portRows(q.Request, resource, page.Data); err != nil {
+		return err
+	}
+	t.Plate, err = plate(q, resource, t.Rows)
 	return err
 }
 

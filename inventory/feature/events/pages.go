@@ -37,7 +37,7 @@ func pages() site.Pages {
 				},
 			},
 			{
-				On: "devices", ID: "device-events", Title: "Events", Template: "events-list", Order: 30, Follow: needs, Needs: needs, Hides: []string{"events.device_id"},
+				On: "devices", ID: "device-events", Title: "Events", Template: "events-list", Tab: "Events", Order: 30, Follow: needs, Needs: needs, Hides: []string{"events.device_id"},
 				Load: func(p *site.Part) error { return loadEvents(p, url.Values{"device_id": {p.Rec.ID()}}, shown, false) },
 			},
 			{

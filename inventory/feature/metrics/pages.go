@@ -21,7 +21,7 @@ func pages() site.Pages {
 		Files: files, Style: "style-metrics.css",
 		Routes: []site.Route{{Pattern: "GET /r/devices/{id}/metrics.json", Handle: sendMetrics}},
 		Sections: []site.Section{{
-			On: "devices", ID: "device-metrics", Title: "Measurements", Template: "metrics-charts", Order: 20, Charts: true,
+			On: "devices", ID: "device-metrics", Title: "Measurements", Template: "metrics-charts", Tab: "Measurements", Order: 40, Charts: true,
 			Follow: []string{"metrics"}, Needs: []string{"metrics"}, Hides: []string{"metrics.device_id"}, Load: loadMetrics,
 		}},
 	}
@@ -63,7 +63,7 @@ func loadMetrics(p *site.Part) error {
 	m.Range, _ = rangeOf(p.Request)
 	m.Chart = here + "/metrics.json?range=" + m.Range
 	for _, r := range ranges {
-		m.Ranges = append(m.Ranges, site.Action{Label: r.Name, URL: here + "?range=" + r.Name + "#device-metrics"})
+		m.Ranges = append(m.Ranges, site.Action{Label: r.Name, URL: here + "?tab=measurements&range=" + r.Name})
 	}
 	p.Act("All", p.ListURL("metrics")+"?"+url.Values{"device_id": {p.Rec.ID()}, "latest": {"false"}}.Encode(), "")
 	p.Data = m

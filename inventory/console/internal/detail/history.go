@@ -129,12 +129,12 @@ func (p *page) historyQuery() url.Values {
 	return url.Values{"resource_type": {p.Resource.Kind()}, "resource_id": {p.Rec.ID()}, "action__ne": {"read"}}
 }
 
-// historySection shows the newest entries about the record.
-func (p *page) historySection() *site.Part {
+// historySection shows the newest entries about the record, up to so many.
+func (p *page) historySection(rows int) *site.Part {
 	return p.part(&site.Section{
 		ID: "record-history", Template: "section-history", Title: "History", Follow: []string{p.Resource.Name},
 		Load: func(s *site.Part) error {
-			entries, next, err := readEntries(p.q, p.historyQuery(), historyRows)
+			entries, next, err := readEntries(p.q, p.historyQuery(), rows)
 			if err != nil {
 				return err
 			}

@@ -26,8 +26,11 @@ type page struct {
 	Actions  []site.Action
 	Edit     string // addresses; empty without the right
 	Delete   string
+	Tabs     []preset
+	Values   *site.Part // the fields, apart from Main if there are tabs
 	Main     []*site.Part
 	Side     []*site.Part
+	Foot     *site.Part
 	Charts   bool
 }
 
@@ -41,14 +44,15 @@ func showRecord(q *site.Request) error {
 			p.Actions = append(p.Actions, site.Action{Label: l.Label, URL: q.UI.URL(l.Path(p.Rec.ID())), Icon: l.Icon})
 		}
 	}
-	p.Main = append(append(p.Main, p.values()), q.Parts(p.Resource.Name, site.Main, p.Rec)...)
+	p.Values, p.Main, p.Side, p.Foot = p.values(), q.Parts(p.Resource.Name, site.Main, p.Rec), q.Parts(p.Resource.Name, site.Side, p.Rec), p.foot()
 	p.children()
-	p.Side = q.Parts(p.Resource.Name, site.Side, p.Rec)
-	if q.MaySee(q.AuditLog()) {
-		p.Side = append(p.Side, p.historySection())
-	}
+	p.arrange()
 	p.Charts = slices.ContainsFunc(p.Main, func(part *site.Part) bool { return part.Charts })
-	if done, err := site.LoadAll(q, "record.html", slices.Concat(p.Main, p.Side)); done || err != nil {
+	parts := append(slices.Concat(p.Main, p.Side), p.Foot)
+	if p.Tabs != nil {
+		parts = append(parts, p.Values)
+	}
+	if done, err := site.LoadAll(q, "record.html", parts); done || err != nil {
 		return err
 	}
 	slices.SortStableFunc(p.Main, func(a, b *site.Part) int { return cmp.Compare(empty(a), empty(b)) })
@@ -57,6 +61,71 @@ func showRecord(q *site.Request) error {
 	}
 	return q.Page("record.html", p.Title, p)
 }
+
+// arrange puts the fields and the history where they belong, and of a page with tabs chooses the sections of the current one.
+func (p *page) arrange() {
+	var titles []string
+	for _, part := range p.Main {
+		if part.Tab != "" && !slices.Contains(titles, part.Tab) {
+			titles = append(titles, part.Tab)
+		}
+	}
+	history := p.q.MaySee(p.q.AuditLog())
+	if titles == nil {
+		p.Main = slices.Insert(p.Main, 0, p.Values)
+		if history {
+			p.Side = append(p.Side, p.historySection(historyRows))
+		}
+		return
+	}
+	if history {
+		titles = append(titles, historyTab)
+	}
+	current := titles[0]
+	for _, title := range titles {
+		if slug(title) == p.q.R.URL.Query().Get("tab") {
+			current = title
+		}
+	}
+	for _, title := range titles {
+		to := p.q.RecordURL(p.Resource.Name, p.Rec.ID())
+		if title != titles[0] {
+			to += "?tab=" + slug(title)
+		}
+		p.Tabs = append(p.Tabs, preset{title, to, title == current})
+	}
+	p.Main = slices.DeleteFunc(p.Main, func(part *site.Part) bool {
+		return part.Tab != current && (part.Tab != "" || strings.HasPrefix(part.ID, childID) && current != titles[0])
+	})
+	if current == historyTab {
+		p.Main = append(p.Main, p.historySection(historyPage))
+	}
+}
+
+// Bare reports whether the current tab has nothing to show.
+func (p *page) Bare() bool {
+	return p.Tabs != nil && !slices.ContainsFunc(p.Main, (*site.Part).Shown)
+}
+
+// historyTab is the title of the tab with the history.
+const historyTab = "History"
+
+// slug returns the name of a tab in addresses: the first word of its title.
+func slug(title string) string {
+	first, _, _ := strings.Cut(strings.ToLower(title), " ")
+	return first
+}
+
+// foot returns the section with what every record has.
+func (p *page) foot() *site.Part {
+	return p.part(&site.Section{ID: "record-foot", Template: "section-foot", Follow: []string{p.Resource.Name}, Load: func(s *site.Part) error {
+		s.Data = p.Rec
+		return nil
+	}})
+}
+
+// footFields are the fields of the foot.
+var footFields = []string{"id", "version", "created_at", "updated_at"}
 
 // empty returns 1 for a list without records, which comes after the others, and 0 for other sections.
 func empty(s *site.Part) int {
@@ -209,7 +278,7 @@ type values struct {
 }
 
 // The titles of groups, in their order.
-var groupTitles = []string{"Identity", "Place", "Technical", "Custom fields", "Times"}
+var groupTitles = []string{"Identity", "Place", "Technical", "Custom fields"}
 
 // locationFields are the fields that say where a record is.
 var locationFields = []string{
@@ -222,8 +291,6 @@ func groupOf(r *records.Resource, f *records.Field) int {
 	switch {
 	case f.Extra:
 		return 3
-	case f.Kind == records.Time, f.Name == "id", f.Name == "version":
-		return 4
 	case slices.Contains(locationFields, f.Name) && (f.Name != "address" || f.Format == "text") && (f.Name != "parent_id" || site.IsPlaces(r)):
 		return 1
 	case f.Search && f.Ref == nil && f.Kind != records.List, f.Required, slices.Contains([]string{"kind", "status", "tenant", "tags", "notes", "type"}, f.Name):
@@ -237,7 +304,7 @@ func (p *page) values() *site.Part {
 	return p.part(&site.Section{ID: "record-values", Template: "section-values", Title: "Details", Follow: []string{p.Resource.Name}, Load: func(s *site.Part) error {
 		var fields []*records.Field
 		for _, f := range p.Resource.Fields() {
-			if f.Name != "" && !f.Hidden && !f.WriteOnly {
+			if f.Name != "" && !f.Hidden && !f.WriteOnly && !slices.Contains(footFields, f.Name) && !(f.Name == "rack_position" && p.Rec.Text("rack_unit") != "") {
 				fields = append(fields, f)
 			}
 		}
@@ -295,6 +362,9 @@ func (p *page) locationCells(f *records.Field) ([]site.Cell, error) {
 	return cells, err
 }
 
+// childID begins the ids of lists of records that refer to the one of the page.
+const childID = "of-"
+
 // childRows is the maximum number of records in a list of those that they refer to.
 const childRows = 8
 
@@ -318,7 +388,7 @@ func (p *page) children() {
 			continue
 		}
 		s := p.part(&site.Section{
-			ID: "of-" + from.Name + "-" + f.Name, Template: "section-table", Title: site.Title(current), Follow: []string{from.Name},
+			ID: childID + from.Name + "-" + f.Name, Template: "section-table", Title: site.Title(current), Follow: []string{from.Name},
 			Load: func(s *site.Part) error { return loadChildren(s, current, f) },
 		})
 		if slices.ContainsFunc(from.Fields(), func(o *records.Field) bool {
