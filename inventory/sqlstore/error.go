@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -46,6 +47,9 @@ func (s *shared) failure(ctx context.Context, what string, err error) error {
 		return failed(records.Unavailable, "The fields have just been changed: try again", what, err)
 	case dialect.Full:
 		return failed(records.Full, "The database has no space left: nothing was changed, try again later", what, err)
+	case dialect.NoMemory:
+		s.freeMemory()
+		return failed(records.Unavailable, "The database has no memory left: try again later", what, err)
 	case dialect.Damaged:
 		s.damage.Store(&damage{err, s.opts.Now()})
 		return damaged(what, err)
@@ -64,6 +68,19 @@ func unavailable(what string, err error) error {
 
 func damaged(what string, err error) error {
 	return failed(records.Unavailable, "The database is damaged: its operator has to restore a backup", what, err)
+}
+
+// freeMemory closes the idle connections, whose caches have most of the memory of a database within the process. Each call
+// that still fails does it again, with those that have become idle. A single handle is that of a program, or of a database that
+// would end with its connection.
+func (s *shared) freeMemory() {
+	for db := range s.caches {
+		if open := db.Stats().MaxOpenConnections; len(s.caches) > 1 {
+			db.SetMaxIdleConns(-1) // closes them
+			db.SetMaxIdleConns(open)
+		}
+	}
+	debug.FreeOSMemory()
 }
 
 // damage is an error of a damaged database.

@@ -277,6 +277,8 @@ func kindOf(err error) dialect.Kind {
 		return dialect.Other
 	case e.Code() == codes.SQLITE_CONSTRAINT_FOREIGNKEY:
 		return dialect.ForeignKeyViolation
+	case e.Code() == codes.SQLITE_NOMEM, e.Code() == codes.SQLITE_IOERR_NOMEM:
+		return dialect.NoMemory
 	case e.Code() == codes.SQLITE_IOERR_SHMSIZE: // the index of the log can't grow
 		return dialect.Full
 	case e.Code() == codes.SQLITE_ERROR && missing.MatchString(e.Error()):
@@ -288,7 +290,7 @@ func kindOf(err error) dialect.Kind {
 	case codes.SQLITE_CORRUPT, codes.SQLITE_NOTADB:
 		return dialect.Damaged
 	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED, codes.SQLITE_IOERR, codes.SQLITE_CANTOPEN,
-		codes.SQLITE_NOMEM, codes.SQLITE_PROTOCOL, codes.SQLITE_READONLY, codes.SQLITE_PERM, codes.SQLITE_AUTH:
+		codes.SQLITE_PROTOCOL, codes.SQLITE_READONLY, codes.SQLITE_PERM, codes.SQLITE_AUTH:
 		return dialect.Unavailable
 	}
 	return dialect.Other

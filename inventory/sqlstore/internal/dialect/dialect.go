@@ -140,6 +140,7 @@ const (
 	Unavailable                     // the database can't be reached, or can't work at the moment
 	Full                            // there is no space for the change
 	Damaged                         // the files of the database are damaged
+	NoMemory                        // the database within the process has no memory left
 	SchemaChanged                   // there is no such table or column
 	Locked                          // a lock was not free within the time that the connection sets
 )
