@@ -48,7 +48,7 @@ const (
 // Errors of TokenGuard.Check.
 var (
 	ErrTokenFailures = errors.New("too many requests without the right token from this address: wait a minute")
-	ErrTokenExposed  = errors.New("the connection is not encrypted: use TLS, or a loopback address without a proxy")
+	ErrTokenExposed  = errors.New("the connection is not private: use TLS or a loopback address, without a proxy")
 	ErrTokenWrong    = errors.New("the token is missing or wrong")
 )
 
@@ -97,12 +97,11 @@ func (g *TokenGuard) Check(address string, private bool, token string) error {
 	return ErrTokenWrong
 }
 
-// CheckRequest is Check for a request: the connection is private if it has TLS, or comes from a loopback address and is
-// not [Forwarded]. The error is an [*Error] with status 429 or 403.
+// CheckRequest is Check for a request: the connection is private if it has TLS or comes from a loopback address, and is
+// not [Forwarded]: TLS of a proxy says nothing about the connection to the proxy. The error is an [*Error] with status 429 or 403.
 func (g *TokenGuard) CheckRequest(r *http.Request, token string) error {
 	key, ok := clientkey.Network(r.RemoteAddr)
-	local := parseAddr(r.RemoteAddr).IsLoopback() && !Forwarded(r.Header)
-	err := g.Check(key, ok && (r.TLS != nil || local), token)
+	err := g.Check(key, ok && !Forwarded(r.Header) && (r.TLS != nil || parseAddr(r.RemoteAddr).IsLoopback()), token)
 	if err == nil {
 		return nil
 	}

@@ -70,6 +70,9 @@ func TestTokenGuardOfRequests(t *testing.T) {
 		{"192.0.2.1:1", false, "", token, http.StatusForbidden},
 		{"192.0.2.1:1", true, "", token, 0},
 		{"192.0.2.1:1", true, "", "", http.StatusForbidden},
+		{"192.0.2.1:1", true, "X-Forwarded-Proto", token, http.StatusForbidden},
+		{"192.0.2.1:1", true, "X-Original-Forwarded-For", token, http.StatusForbidden},
+		{"127.0.0.1:1", true, "Forwarded", token, http.StatusForbidden},
 		{"@", true, "", token, http.StatusForbidden},
 	} {
 		g, err := httpx.NewTokenGuard(token, nil)

@@ -242,7 +242,7 @@ func TestTokens(t *testing.T) {
 	b.from = "192.0.2.1:5000"
 	w := b.post("/try/reset", form(secret))
 	require.Equal(t, http.StatusForbidden, w.Code)
-	require.Contains(t, w.Body.String(), "not encrypted")
+	require.Contains(t, w.Body.String(), "without a proxy")
 	b.from = loopback
 	token := b.token
 	b.token = "0"

@@ -58,7 +58,7 @@ type CountersCall struct {
 //
 //	Unauthenticated      no token, or not the right one
 //	ResourceExhausted    the same, after 10 such calls of this address in a minute
-//	FailedPrecondition   the connection is not encrypted, or the counter store lacks the operation
+//	FailedPrecondition   the connection is not private, or the counter store lacks the operation
 type Counters struct {
 	service *Service
 	opts    CountersOptions
@@ -136,7 +136,7 @@ func (c *Counters) authorize(ctx context.Context) (address string, err error) {
 	case errors.Is(err, httpx.ErrTokenFailures):
 		err = status.Error(codes.ResourceExhausted, err.Error())
 	case errors.Is(err, httpx.ErrTokenExposed):
-		err = status.Error(codes.FailedPrecondition, "the connection is not encrypted: use TLS, or a unix socket or a loopback address without a proxy")
+		err = status.Error(codes.FailedPrecondition, "the connection is not private: use TLS, a unix socket or a loopback address, without a proxy")
 	case err != nil:
 		err = status.Error(codes.Unauthenticated, err.Error()+": send it as metadata, authorization: Bearer <token>")
 	}
@@ -160,7 +160,7 @@ func caller(ctx context.Context) (address, key string, private bool) {
 	if info, has := p.AuthInfo.(interface {
 		GetCommonAuthInfo() credentials.CommonAuthInfo
 	}); has && info.GetCommonAuthInfo().SecurityLevel == credentials.PrivacyAndIntegrity {
-		private = true
+		private = direct
 	} else if ip, err := netip.ParseAddrPort(address); err == nil {
 		private = direct && ip.Addr().Unmap().IsLoopback()
 	}
