@@ -96,6 +96,7 @@ func TestConnectManyPorts(t *testing.T) {
 		page.ShiftClick(`.cabling-sockets li:last-child input[name="` + name + `"]`)
 	}
 	page.Type("#connect-label", "B-09")
+	page.Eval("scrollTo(0, 0)", new(any)) // the bar of the page covers no box
 	s.looks(page, "connect-many")
 	page.Click(`button[value="connect"]`)
 	page.AwaitText("#connect-preview", "24 cables from cable-sw1 to cable-sw2")
@@ -163,7 +164,9 @@ func TestFaceplate(t *testing.T) {
 	device := s.create("devices", map[string]any{"hostname": "plate-1", "device_type_id": kind})
 	far := s.create("devices", map[string]any{"hostname": "plate-2", "device_type_id": kind})
 	s.create("interfaces", map[string]any{"device_id": device, "name": "Vlan10", "ip_address": "10.8.0.1/24"})
-	port := func(of, name string) string { return fmt.Sprint(s.first("/interfaces?device_id=" + of + "&name=" + name)["id"]) }
+	port := func(of, name string) string {
+		return fmt.Sprint(s.first("/interfaces?device_id=" + of + "&name=" + name)["id"])
+	}
 	third := port(device, "Gi1/0/3")
 	s.create("cables", map[string]any{"a_interface_id": third, "b_interface_id": port(far, "Gi1/0/4"), "label": "F-1"})
 	s.api("PATCH", "/interfaces/"+third, map[string]any{"oper_status": "up"}, nil)

@@ -151,8 +151,11 @@ func TestConsoleDetailDevice(t *testing.T) {
 	require.NotContains(t, visible(page, "#record-values"), "Rack position", "the rack and the unit say it")
 	s.looks(page, "detail-device")
 	for _, tab := range []struct{ name, part, has string }{
-		{"addresses", "#device-addresses", "eth0 10.9.0.1/24"}, {"cables", "#device-cables", "uplink1 direct up – sw2 eth1"}, {"events", "#device-events", "eth1 down"},
-		{"history", "#record-history", "Status active maintenance"}, {"measurements", "#device-metrics", "CPU"},
+		{"addresses", "#device-addresses", "eth0 10.9.0.1/24"},
+		{"cables", "#device-cables", "uplink1 direct up – sw2 eth1"},
+		{"events", "#device-events", "eth1 down"},
+		{"history", "#record-history", "Status active maintenance"},
+		{"measurements", "#device-metrics", "CPU"},
 	} {
 		page.Submit(`.record-main > .tabs a[href$="tab=` + tab.name + `"]`)
 		require.Contains(t, visible(page, tab.part), tab.has)

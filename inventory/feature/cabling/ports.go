@@ -177,7 +177,7 @@ type portTable struct {
 	Resource string
 	Rows     []portRow
 	Plate    [][]portRow // the ports that have a socket, as on the front of the device
-	Rest     int64 // how many more there are
+	Rest     int64       // how many more there are
 	RestURL  string
 }
 
