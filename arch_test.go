@@ -72,6 +72,7 @@ var clients = map[string][]string{
 	"golang.org/x/text":                         {"inventory"},
 	"github.com/ccojocar/zxcvbn-go":             {"inventory/auth"},
 	"github.com/golang-jwt/jwt/v5":              {"inventory/auth/jwt"},
+	"rsc.io/qr":                                 {"inventory/feature/logins"},
 	"github.com/coreos/go-oidc/v3":              {"inventory/auth/oidc"},
 	"golang.org/x/oauth2":                       {"inventory/auth/oidc"},
 	"github.com/redis/go-redis/v9":              {"ratelimit/store/redisstore", "internal/redistest"},

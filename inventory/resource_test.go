@@ -35,7 +35,7 @@ func TestFields(t *testing.T) {
 		"events":         "severity type message device_id interface_id location_id acknowledged_at acknowledged_by",
 		"metrics":        "device_id cpu memory temp uptime_seconds ts",
 		"audit-logs":     "user_id actor action resource_type resource_id ip_address request_id changes cause",
-		"users":          "username email password role inactive_status first_name last_name password_changed_at last_login location_ids must_change_password totp",
+		"users":          "username email password role inactive_status first_name last_name password_changed_at last_login location_ids must_change_password totp external",
 	} {
 		r, ok := schema.Named(name)
 		if !ok {

@@ -39,9 +39,10 @@ type User struct {
 
 	TOTP bool `json:"totp" field:"readonly"` // a login needs a code of the SecondFactor
 
-	// External is the method of the login through an identity provider that created the user, such as
-	// "oidc". Without a PasswordHash that is their only login. Empty for other users.
-	External string `json:"-" field:"hidden,column=external,max=50"`
+	// External is how the user was created without a password: the method of the login through an identity provider,
+	// such as "oidc", or Invited. Empty for other users. Without a PasswordHash they log in through the provider only,
+	// or not before they have accepted the invitation.
+	External string `json:"external" field:"readonly,max=50"`
 }
 
 // ValidateIn refuses a user name that no new user may have or that another user has, and new locations
@@ -73,7 +74,10 @@ func (u *User) validateLocations(ctx context.Context, tx records.Tx, before reco
 	return nil
 }
 
-// Complete reports whether the user has a password hash, or an identity provider, and so needs no
+// Invited is the User.External of users who choose their first password by an invitation.
+const Invited = "invitation"
+
+// Complete reports whether the user has a password hash, an identity provider or an invitation, and so needs no
 // password.
 func (u *User) Complete() bool { return u.PasswordHash != "" || u.External != "" }
 

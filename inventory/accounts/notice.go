@@ -16,6 +16,7 @@ type NoticeKind string
 // The kinds of notices.
 const (
 	ResetRequested  NoticeKind = "reset requested"  // it has the code
+	Invited         NoticeKind = "invited"          // it has the code
 	PasswordChanged NoticeKind = "password changed" // by whatever way
 	EmailChanged    NoticeKind = "email changed"    // to the earlier address
 	EmailSet        NoticeKind = "email set"        // to the new address, which may be somebody else's
@@ -33,11 +34,11 @@ type Notice struct {
 	Kind    NoticeKind
 	To      string          // the email address, which is not always User.Email
 	User    *inventory.User // a copy, after the change
-	By      string          // ByOwner, ByAdmin or ByCode; "" for ResetRequested
+	By      string          // ByOwner, ByAdmin or ByCode; "" with a code
 	At      time.Time       // of the change or the request
 	Address string          // of the client; may be empty
 
-	Code  string        // of ResetRequested only
+	Code  string        // of ResetRequested and Invited
 	Valid time.Duration // of the code
 }
 

@@ -1,8 +1,10 @@
 package accounts
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/auth"
@@ -25,15 +27,8 @@ func (s *Service) sendReset(ctx context.Context, q *Request, email string) error
 	}
 	code := ""
 	err = s.engine.BeforeCommit(func(ctx context.Context, tx records.Tx) error {
-		if u, err = records.Get[inventory.User](ctx, tx, u.ID); err != nil {
-			return err
-		}
-		if err := s.pruneResets(ctx, tx, u.ID); err != nil {
-			return err
-		}
-		var reset auth.Reset
-		code, reset = auth.NewReset(u.ID, resetBasis(u), s.engine.Now())
-		return s.engine.Insert(ctx, tx, &inventory.Reset{UserID: u.ID, CodeHash: reset.CodeHash, Account: reset.Password, ExpiresAt: &reset.ExpiresAt})
+		u, code, err = s.addReset(ctx, tx, u.ID, auth.ResetLifetime)
+		return err
 	}).Log(ctx, q.unverified(u.Username), "password_forgotten", s.users().Kind(), u.ID, nil)
 	if err != nil {
 		return err
@@ -42,6 +37,19 @@ func (s *Service) sendReset(ctx context.Context, q *Request, email string) error
 		Kind: ResetRequested, To: u.Email, User: records.Clone(u), At: s.engine.Now(), Address: q.Address,
 		Code: code, Valid: auth.ResetLifetime,
 	})
+}
+
+// addReset stores a new code for a user, whom it returns with the code.
+func (s *Service) addReset(ctx context.Context, tx records.Tx, userID string, lifetime time.Duration) (u *inventory.User, code string, err error) {
+	if u, err = records.Get[inventory.User](ctx, tx, userID); err != nil {
+		return nil, "", err
+	}
+	if err := s.pruneResets(ctx, tx, u.ID); err != nil {
+		return nil, "", err
+	}
+	code, reset := auth.NewReset(u.ID, resetBasis(u), s.engine.Now())
+	reset.ExpiresAt = s.engine.Now().UTC().Add(lifetime)
+	return u, code, s.engine.Insert(ctx, tx, &inventory.Reset{UserID: u.ID, CodeHash: reset.CodeHash, Account: reset.Password, ExpiresAt: &reset.ExpiresAt})
 }
 
 // resetBasis returns what a reset code replaces and where it was sent: a change of either ends it.
@@ -70,6 +78,15 @@ func (s *Service) pruneResets(ctx context.Context, tx records.Tx, userID string)
 		}
 	}
 	return nil
+}
+
+// endResets deletes the codes of a user.
+func (s *Service) endResets(ctx context.Context, tx records.Tx, userID string) error {
+	all, err := records.Select[inventory.Reset](ctx, tx, &records.Query{Limit: maxCodes}, "user_id", userID)
+	for _, reset := range all {
+		err = cmp.Or(err, deleteReset(ctx, tx, reset))
+	}
+	return err
 }
 
 func deleteReset(ctx context.Context, tx records.Tx, reset *inventory.Reset) error {

@@ -23,7 +23,8 @@ import (
 type Options struct {
 	// Notify sends a user an email about their account, such as a reset code. It is called after the
 	// change was committed, and must not wait for the delivery; the change stands if it fails. It is
-	// called concurrently. Default: nothing is sent, so that nobody has a reset code.
+	// called concurrently. Its error for an Invited notice, such as ErrNoMail, makes [Service.Invite] return the code.
+	// Default: nothing is sent, so that nobody has a reset code.
 	Notify func(ctx context.Context, n *Notice) error
 	// AllowWithoutCurrentPassword lets users change their own password and email address without the
 	// current password, which is verified if they send it. Default: it is required (REFERENCE.md, 3.3).

@@ -38,6 +38,8 @@ func accessRows() map[string]outcomes {
 		"POST /users/logout":                    everybody,
 		"POST /users/forgot-password":           everybody,
 		"POST /users/reset-password/{code}":     everybody,
+		"POST /users/invitations":               admins,
+		"POST /users/{id}/invitation":           admins,
 		"GET /devices":                          readers,
 		"POST /devices":                         admins,
 		"PATCH /devices":                        admins,

@@ -30,7 +30,7 @@ func neededScope(pattern string) string {
 	switch {
 	case slices.Contains([]string{"summary", "search", "changes"}, parts[0]):
 		return "scoped"
-	case parts[0] == "users" && (len(parts) > 2 || pattern == "POST /users"):
+	case parts[0] == "users" && (len(parts) > 2 || pattern == "POST /users" || pattern == "POST /users/invitations"):
 		return "login"
 	case len(parts) == 3: // children
 		resource := strings.TrimSuffix(parts[2], "count")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/ashlar-go/ashlar/inventory/accounts"
+	"github.com/ashlar-go/ashlar/inventory/feature/logins"
 	"github.com/ashlar-go/ashlar/inventory/internal/mail"
 )
 
@@ -41,11 +42,16 @@ func (s *Server) notify(_ context.Context, n *accounts.Notice) error {
 	change := &mail.Change{At: n.At, Address: n.Address, By: map[string]string{
 		accounts.ByOwner: "by somebody who logged in as you",
 		accounts.ByAdmin: "by an administrator",
-		accounts.ByCode:  "with a reset code from an email to you",
+		accounts.ByCode:  "with a code that was sent to you",
 	}[n.By]}
 	switch n.Kind {
 	case accounts.ResetRequested:
-		return s.mails.Enqueue(mail.Reset(n.To, name, n.Code, n.Valid))
+		return s.mails.Enqueue(mail.Reset(n.To, name, n.Code, s.link(n.Code), n.Valid))
+	case accounts.Invited:
+		if s.settings.MailHost == "" || s.link(n.Code) == "" {
+			return accounts.ErrNoMail
+		}
+		return s.mails.Enqueue(mail.Invitation(n.To, name, n.User.Username, s.link(n.Code), n.Valid))
 	case accounts.PasswordChanged:
 		return s.mails.Enqueue(mail.PasswordChanged(n.To, name, change))
 	case accounts.EmailChanged:
@@ -54,4 +60,12 @@ func (s *Server) notify(_ context.Context, n *accounts.Notice) error {
 		return s.mails.Enqueue(mail.EmailSet(n.To))
 	}
 	return fmt.Errorf("unknown kind of notice %q", n.Kind)
+}
+
+// link returns the address of the page that uses a code, as in the settings, or "".
+func (s *Server) link(code string) string {
+	if s.settings.PublicURL == "" || !s.settings.Console {
+		return ""
+	}
+	return s.settings.PublicURL + consolePrefix + logins.CodePath + code
 }

@@ -239,7 +239,7 @@ const lastSpansTimeout = 5 * time.Second
 
 // addLogins adds the feature of the accounts to the features.
 func (s *Server) addLogins(o *Options, service *accounts.Service, tokens *jwt.Tokens) error {
-	own := &logins.Options{}
+	own := &logins.Options{Mail: s.settings.MailHost != "", PublicURL: s.settings.PublicURL}
 	if err := s.openProvider(own, tokens); err != nil {
 		return err
 	}

@@ -41,6 +41,8 @@ type Settings struct {
 
 	MailAllowPlaintext bool // send mails without TLS to another machine
 
+	PublicURL string // of this server, for links in mails, without a final slash; "" for mails without links
+
 	AdminUsername string // of the first administrator, created if there is none yet
 	AdminPassword string // "" generates one and prints it once
 
@@ -121,6 +123,7 @@ func table(s *Settings) []settings.Setting {
 		{Name: "MAIL_PASSWORD", Secret: true, Doc: "SMTP password; the connection must then use TLS, unless the server is on this machine", Value: settings.Text(&s.MailPassword)},
 		{Name: "MAIL_ALLOW_PLAINTEXT", Default: "false", Doc: "send mails, with their reset codes, without TLS to a server on another machine that does not offer STARTTLS", Value: settings.Bool(&s.MailAllowPlaintext)},
 		{Name: "FROM_ADDRESS", Default: "inventory@localhost", Doc: "sender of mails", Value: settings.Text(&s.FromAddress, checkMailAddress)},
+		{Name: "PUBLIC_URL", Doc: "URL of this server for links in mails, such as https://inventory.example.com; unset: mails have codes without links, and invitations are passed on by hand", Value: settings.Text(&s.PublicURL, checkPublicURL)},
 		{Name: "ADMIN_USERNAME", Default: "admin", Doc: "user name of the first administrator, created at the first start", Value: settings.Hidden(&s.AdminUsername, checkNotEmpty)},
 		{Name: "ADMIN_PASSWORD", Secret: true, Doc: "password of the first administrator; unset: one is generated and printed once", Value: settings.Text(&s.AdminPassword)},
 		{Name: "CONSOLE", Default: "true", Doc: "serve web pages under /console/, where browsers that open / are led", Value: settings.Bool(&s.Console)},
@@ -232,6 +235,9 @@ var (
 	checkNotEmpty = settings.Match(`\S`, "must not be empty")
 	checkReadURL  = settings.Match(`^postgres(ql)?://`, "is not a PostgreSQL URL: use postgres://user:password@host/database")
 )
+
+// checkPublicURL accepts a URL that a path can follow.
+var checkPublicURL = settings.Match(`^(https?://[^\s/?#@]+(/[^\s?#]*[^\s?#/])?)?$`, "is not a URL: use one such as https://inventory.example.com, without a slash at the end")
 
 // maxRetention is a hundred years.
 const maxRetention = 100 * 365 * 24 * time.Hour

@@ -78,6 +78,9 @@ func (q *Request) DescribeChanges(changes []Change) (d Changes, err error) {
 // valueOf returns a value for a page: of a reference, what people call the record.
 func valueOf(f *records.Field, value any, labels map[string]string) string {
 	text := Text(value)
+	if f.Kind == records.Bool {
+		text = BoolText(f, text)
+	}
 	if f.Ref == nil || text == "" {
 		return printable.Truncate(text, 300)
 	}

@@ -45,7 +45,10 @@ func (q *Request) Cell(f *records.Field, rec Record, labels map[string]string) C
 	case f.Kind == records.Int, f.Kind == records.Float:
 		c.Kind = "number"
 	case f.Kind == records.Bool:
-		c.Kind = "bool"
+		c.Kind, c.Text = "bool", BoolText(f, c.Text)
+		if _, state := states[f.Name]; state {
+			c.Kind = "badge"
+		}
 	case f.Kind == records.Object:
 		c.Kind = "object"
 	case strings.Contains(f.Name, "status"), f.Name == "severity", f.Name == "action": // a state, which has a colour
@@ -64,8 +67,29 @@ func (q *Request) RecordURL(resource, id string) string { return q.UI.URL("/r/" 
 // ListURL returns the address of the list of a resource.
 func (q *Request) ListURL(resource string) string { return q.UI.URL("/r/" + resource) }
 
+// states are the words for fields that are states rather than true or not: for false and true.
+var states = map[string][2]string{"inactive_status": {"active", "inactive"}}
+
+// BoolText returns what people call the value of a boolean field, "true" or "false": yes, no, or a state such as active.
+func BoolText(f *records.Field, value string) string {
+	words, ok := states[f.Name]
+	if !ok {
+		words = [2]string{"no", "yes"}
+	}
+	switch value {
+	case "false":
+		return words[0]
+	case "true":
+		return words[1]
+	}
+	return value
+}
+
 // FieldLabel returns the name of a field for people.
 func FieldLabel(f *records.Field) string {
+	if _, state := states[f.Name]; state {
+		return "Status"
+	}
 	return cmp.Or(f.Label, humanize(strings.TrimSuffix(f.Name, "_id")))
 }
 

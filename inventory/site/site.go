@@ -106,6 +106,13 @@ type Edit struct {
 	// has for one of them.
 	Instead []*records.Field
 	Value   func(rec Record, name string) any
+	// Verb is what the button of a new record says. Default: Create.
+	Verb string
+	// Optional names fields that the form of a new record may leave empty although the API requires them.
+	Optional []string
+	// Create sends the call of a new record, which it may change; done says that it has responded. Default: the call is
+	// sent as it is.
+	Create func(q *Request, c *Call) (rec Record, done bool, err error)
 }
 
 // RecordLink is a link on the page of each record of a resource.
@@ -349,7 +356,7 @@ func (q *Request) Redirect(path string) error {
 // notices holds the texts for the parameter done.
 var notices = map[string]string{
 	"created": "Created.", "saved": "Saved.", "deleted": "Deleted.", "applied": "The changes are applied.",
-	"moved": "Moved.", "password": "The password is changed.", "acknowledged": "Acknowledged.", "ended": "The session is ended.",
+	"moved": "Moved.", "password": "The password is changed.", "acknowledged": "Acknowledged.", "ended": "Ended.", "sent": "If the address is known, a code is on its way to it.",
 	"connected": "Connected.",
 }
 

@@ -332,6 +332,8 @@ func (c *conformant) accounts() {
 	c.secondFactor()
 	c.do(409, true, "POST", "/users", `{"username":"bob","email":"ann@example.com","password":"a long enough password","role":"viewer"}`)
 	other := c.create("/users", `{"username":"bob","email":"bob@example.com","password":"a long enough password","role":"viewer"}`)
+	guest := regexp.MustCompile(`"id":"([^"]+)"`).FindStringSubmatch(c.do(201, true, "POST", "/users/invitations", `{"username":"eve","email":"eve@example.com","role":"viewer"}`))
+	c.do(201, true, "POST", "/users/"+guest[1]+"/invitation", "")
 	c.do(200, true, "DELETE", "/users", `["`+other+`"]`)
 	c.do(200, true, "DELETE", "/users/"+id, "")
 	c.do(200, true, "POST", "/users/logout", "")

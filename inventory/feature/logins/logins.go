@@ -37,7 +37,14 @@ type Options struct {
 	// Cookie is the cookie that logins set, which the Authenticator of the API reads. Default: that of auth, as of a
 	// jwt.Guard.
 	Cookie auth.Cookie
+	// Mail says that codes are sent by email: the page to sign in leads to one for a forgotten password.
+	Mail bool
+	// PublicURL is the URL of the server for links that are passed on, without a final slash. Default: that of the page.
+	PublicURL string
 }
+
+// CodePath is the path, below the prefix of the pages and before a code, of the page where a password is chosen.
+const CodePath = "/password?code="
 
 // logins are the accounts of an inventory.
 type logins struct {
@@ -66,7 +73,7 @@ func New(service *accounts.Service, tokens Issuer, opts *Options) (*feature.Feat
 		Tags:     map[string]string{"accounts": "Logins and passwords."},
 		Pages:    l.pages(),
 	}
-	for _, some := range [][]feature.Operation{l.sessionless(), l.provided(), {l.changed()}, l.sessions(), l.apiTokens(), l.factors()} {
+	for _, some := range [][]feature.Operation{l.sessionless(), l.provided(), {l.changed()}, l.sessions(), l.apiTokens(), l.factors(), l.invitations()} {
 		f.Operations = append(f.Operations, some...)
 	}
 	for i := range f.Operations {
@@ -109,19 +116,40 @@ func notEmpty(pairs ...string) error {
 	return &records.Error{Kind: records.Invalid, Message: wrong[0].Error(), Fields: wrong}
 }
 
-// pages returns the pages to sign in and of one's own account.
+// pages returns the pages to sign in and of accounts.
 func (l *logins) pages() site.Pages {
+	const user = "/account/{id}"
 	return site.Pages{
 		Files: files, Style: "style-logins.css", SignIn: "/signin", Account: "/account",
+		Sections: sections(),
+		Edits: map[string]site.Edit{"users": {
+			Verb: "Invite", Create: l.createUser, Optional: []string{"username", "password"},
+			Hints: map[string]string{
+				"username":     "Empty is the email address.",
+				"password":     "Leave it empty: the user gets a link to choose one, valid once and for 48 hours.",
+				"location_ids": "The user sees only what is there. Empty is no limit.",
+			},
+		}},
 		Routes: []site.Route{
 			{Pattern: "GET /signin", Handle: l.showSignIn, Public: true},
 			{Pattern: "POST /signin", Handle: l.signIn, Public: true},
 			{Pattern: "GET /signin/provider", Handle: toProvider, Public: true},
 			{Pattern: "GET /signin/done", Handle: l.fromProvider, Public: true},
 			{Pattern: "POST /signout", Handle: signOut, Public: true},
+			{Pattern: "GET /forgot", Handle: l.showForgot, Public: true},
+			{Pattern: "POST /forgot", Handle: l.forgot, Public: true},
+			{Pattern: "GET /password", Handle: showChoose, Public: true},
+			{Pattern: "POST /password", Handle: choose, Public: true},
 			{Pattern: "GET /account", Handle: showAccount},
-			{Pattern: "POST /account/password", Handle: changePassword},
-			{Pattern: "POST /account/sessions/{session}", Handle: endSession},
+			{Pattern: "POST " + user + "/password", Handle: changePassword},
+			{Pattern: "POST " + user + "/invitation", Handle: l.inviteAgain},
+			{Pattern: "POST " + user + "/totp", Handle: startFactor},
+			{Pattern: "POST " + user + "/totp/on", Handle: recoveryCodes(http.MethodPut, "/totp")},
+			{Pattern: "POST " + user + "/totp/codes", Handle: recoveryCodes(http.MethodPost, "/totp/recovery-codes")},
+			{Pattern: "POST " + user + "/totp/off", Handle: endFactor},
+			{Pattern: "POST " + user + "/tokens", Handle: createToken},
+			{Pattern: "POST " + user + "/tokens/{one}", Handle: end("tokens", "ended")},
+			{Pattern: "POST " + user + "/sessions/{one}", Handle: end("sessions", "ended")},
 		},
 	}
 }

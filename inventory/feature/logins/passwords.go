@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"unicode/utf8"
 
+	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
@@ -97,7 +98,7 @@ func (l *logins) reset() feature.Operation {
 		Parameters: []openapi.Parameter{dryRun("true: the password stays unchanged and the code valid. A wrong code still counts as a failed attempt.")},
 		Body: openapi.Request("ConfirmedPassword",
 			openapi.Required("new_password", passwordSchema()), openapi.Required("confirm_password", passwordSchema())),
-		Responses: confirmed(),
+		Responses: []openapi.Response{{Status: http.StatusOK, Schema: openapi.Confirmation("PasswordReset", openapi.Required("username", openapi.String("To log in with.")))}},
 	}, Access: auth.Public(), Secret: true, Handle: feature.WithBody(l.serveReset)}
 }
 
@@ -119,5 +120,8 @@ func (l *logins) serveReset(ctx context.Context, r *feature.Request, sent confir
 	if !r.DryRun {
 		r.Inventory.Forget(u.ID)
 	}
-	return confirm("Password reset successfully"), nil
+	return feature.OK(struct {
+		httpx.Confirmation
+		Username string `json:"username"`
+	}{httpx.Confirm("Password reset successfully"), u.Username}), nil
 }

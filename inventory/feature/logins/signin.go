@@ -17,14 +17,22 @@ var files embed.FS
 type signInForm struct {
 	Username, Back, Problem string
 	CodeFault               string // what is wrong with the code of the second factor
-	Provider                bool
+	Code                    bool   // one is asked for
+	Provider, Mail          bool
+}
+
+// newSignIn returns an empty form.
+func (l *logins) newSignIn(back string) signInForm {
+	return signInForm{Back: ui.LocalPath(back), Provider: l.Provider != nil, Mail: l.Mail}
 }
 
 func (l *logins) showSignIn(q *site.Request) error {
 	if q.Sender != nil {
 		return q.Redirect("/")
 	}
-	return q.Page("signin.html", "Sign in", signInForm{Back: ui.LocalPath(q.R.URL.Query().Get("back")), Provider: l.Provider != nil})
+	form := l.newSignIn(q.R.URL.Query().Get("back"))
+	form.Username = q.R.URL.Query().Get("username")
+	return q.Page("signin.html", "Sign in", form)
 }
 
 // The messages of the API about the second factor.
@@ -35,7 +43,8 @@ const (
 
 // signIn exchanges a password for a token.
 func (l *logins) signIn(q *site.Request) error {
-	form := signInForm{Username: q.R.PostFormValue("username"), Back: ui.LocalPath(q.R.PostFormValue("back")), Provider: l.Provider != nil}
+	form := l.newSignIn(q.R.PostFormValue("back"))
+	form.Username = q.R.PostFormValue("username")
 	body := map[string]string{"username": form.Username, "password": q.R.PostFormValue("password")}
 	if code := q.R.PostFormValue("code"); code != "" {
 		body["code"] = code
@@ -44,15 +53,20 @@ func (l *logins) signIn(q *site.Request) error {
 	_, err := q.Do(&site.Call{Method: http.MethodPost, Path: "/users/login", Body: body}, &session)
 	if f, ok := site.AsFault(err); ok {
 		switch {
-		case f.Message == codeRequired || f.Message == codeWrong:
-			form.CodeFault = f.Message
+		case f.Message == codeRequired:
+			form.Code = true
+		case f.Message == codeWrong:
+			form.Code, form.CodeFault = true, f.Message
 		case len(f.Fields) > 0:
-			form.Problem = f.Fields[0].Field + " " + f.Fields[0].Reason
+			form.Problem = problemOf(f)
 		default:
 			form.Problem = f.Message
 		}
 		if f.RetryAfter != "" {
 			q.W.Header().Set("Retry-After", f.RetryAfter)
+		}
+		if ui.IsPart(q.R) { // the browser keeps what was typed
+			return q.Part("signin.html", "signin-form", form)
 		}
 		return q.PageStatus(f.Status, "signin.html", "Sign in", form)
 	}

@@ -124,7 +124,7 @@ func TestEncodedFields(t *testing.T) {
 			t.Errorf("%s is shown", name)
 		}
 	}
-	if len(got) != 15 {
+	if len(got) != 16 {
 		t.Errorf("a user shows %d fields: %v", len(got), got)
 	}
 }

@@ -19,7 +19,7 @@ func ExampleNewLog() {
 		}
 		return a
 	}}))
-	err := mail.NewLog(log, nil).Send(context.Background(), mail.Reset("jane@example.org", "Jane", "XQ2LPK3VAN", 15*time.Minute))
+	err := mail.NewLog(log, nil).Send(context.Background(), mail.Reset("jane@example.org", "Jane", "XQ2LPK3VAN", "", 15*time.Minute))
 	fmt.Println(err)
 	// Output:
 	// level=WARN msg="mail not sent: no mail server is configured" to=jane@example.org subject="Password Reset Code"
@@ -37,7 +37,7 @@ func ExampleNewSMTP() {
 // A queue accepts messages at once and sends them in the background.
 func ExampleNewQueue() {
 	queue := mail.NewQueue(mail.NewLog(slog.New(slog.DiscardHandler), nil), nil)
-	err := queue.Enqueue(mail.Reset("jane@example.org", "Jane", "XQ2LPK3VAN", 15*time.Minute))
+	err := queue.Enqueue(mail.Reset("jane@example.org", "Jane", "XQ2LPK3VAN", "", 15*time.Minute))
 	fmt.Println(err, queue.Stats().Waiting)
 
 	ctx, cancel := context.WithCancel(context.Background())
@@ -49,7 +49,7 @@ func ExampleNewQueue() {
 }
 
 func ExampleReset() {
-	m := mail.Reset("jane@example.org", "Jane", "XQ2LPK3VAN", 15*time.Minute)
+	m := mail.Reset("jane@example.org", "Jane", "XQ2LPK3VAN", "", 15*time.Minute)
 	fmt.Println(m)
 	fmt.Println(strings.Split(m.Text, "\n")[0])
 	// Output:

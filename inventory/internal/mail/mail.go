@@ -129,10 +129,20 @@ var resetText string
 //go:embed reset.html
 var resetHTML string
 
+//go:embed invitation.txt
+var invitationText string
+
+// Invitation returns the message to a new user, who chooses a password at link. name is how the user is called; lifetime
+// is how long the link is valid.
+func Invitation(to, name, username, link string, lifetime time.Duration) *Message {
+	data := struct{ Name, Username, Link, Lifetime string }{printableName(name), printableName(username), link, formatLifetime(lifetime)}
+	return &Message{To: to, Subject: "Your account in the network inventory", Text: render(template.Must(template.New("text").Parse(invitationText)), data)}
+}
+
 // Reset returns the message with a password reset code. name is the recipient's own spelling
-// and may be empty; lifetime is how long the code is valid.
-func Reset(to, name, code string, lifetime time.Duration) *Message {
-	data := struct{ Name, Code, Lifetime string }{printableName(name), code, formatLifetime(lifetime)}
+// and may be empty; link is where the code can be used, or empty; lifetime is how long the code is valid.
+func Reset(to, name, code, link string, lifetime time.Duration) *Message {
+	data := struct{ Name, Code, Link, Lifetime string }{printableName(name), code, link, formatLifetime(lifetime)}
 	return &Message{
 		To: to, Subject: "Password Reset Code",
 		Text: render(template.Must(template.New("text").Parse(resetText)), data),

@@ -60,7 +60,7 @@ func TestCheck(t *testing.T) {
 
 func TestFormattingHidesBodies(t *testing.T) {
 	t.Parallel()
-	m := mail.Reset("jane@example.org", "Jane", "SECRETCODE", time.Minute)
+	m := mail.Reset("jane@example.org", "Jane", "SECRETCODE", "", time.Minute)
 	var log logtest.Log
 	log.Logger().Info("x", "mail", m)
 	all := fmt.Sprintf("%v %+v %#v %s", m, m, m, log.String())
@@ -70,7 +70,7 @@ func TestFormattingHidesBodies(t *testing.T) {
 
 func TestLog(t *testing.T) {
 	t.Parallel()
-	m := mail.Reset("jane@example.org", "Jane", "SECRETCODE", time.Minute)
+	m := mail.Reset("jane@example.org", "Jane", "SECRETCODE", "", time.Minute)
 	for _, bodies := range []bool{false, true} {
 		var out bytes.Buffer
 		log := mail.NewLog(slog.New(slog.NewTextHandler(&out, nil)), &mail.LogOptions{Bodies: bodies})
@@ -88,27 +88,27 @@ func TestLog(t *testing.T) {
 func TestReset(t *testing.T) {
 	t.Parallel()
 	const code = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	m := mail.Reset("jane@example.org", "Jane", code, 15*time.Minute)
+	m := mail.Reset("jane@example.org", "Jane", code, "", 15*time.Minute)
 	require.NoError(t, m.Check())
 	for _, body := range []string{m.Text, m.HTML} {
 		require.Contains(t, body, "Hello Jane,")
 		require.Contains(t, body, code)
 		require.Contains(t, body, "valid for 15 minutes and")
 	}
-	m = mail.Reset("jane@example.org", "<a href=\"https://evil.example\">Jane</a>\r\n\r\nPlease log in at https://evil.example\xff\u202e", code, 15*time.Minute)
+	m = mail.Reset("jane@example.org", "<a href=\"https://evil.example\">Jane</a>\r\n\r\nPlease log in at https://evil.example\xff\u202e", code, "", 15*time.Minute)
 	require.NoError(t, m.Check())
 	require.NotContains(t, m.HTML, "<a ")
 	require.Contains(t, m.HTML, "&lt;a href")
 	require.Contains(t, m.Text, "Jane</a>Please log in", "the name is one line")
 	require.NotContains(t, m.Text, "\u202e")
-	require.Contains(t, mail.Reset("jane@example.org", "", code, time.Minute).Text, "Hello,")
-	long := mail.Reset("jane@example.org", strings.Repeat("ä", 1000), code, time.Minute)
+	require.Contains(t, mail.Reset("jane@example.org", "", code, "", time.Minute).Text, "Hello,")
+	long := mail.Reset("jane@example.org", strings.Repeat("ä", 1000), code, "", time.Minute)
 	require.Equal(t, 100, strings.Count(long.Text, "ä"))
 	for d, want := range map[time.Duration]string{
 		time.Hour: "1 hour", 48 * time.Hour: "48 hours", time.Minute: "1 minute", 90 * time.Minute: "90 minutes",
 		time.Second: "1 second", 90 * time.Second: "90 seconds",
 	} {
-		require.Contains(t, mail.Reset("jane@example.org", "", code, d).Text, "It is valid for "+want+" and")
+		require.Contains(t, mail.Reset("jane@example.org", "", code, "", d).Text, "It is valid for "+want+" and")
 	}
 }
 

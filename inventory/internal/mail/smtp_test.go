@@ -240,7 +240,7 @@ func TestSecretsInRepliesAreRedacted(t *testing.T) {
 	e := failure(t, s.mailer(t, credentials()).Send(t.Context(), message()))
 	require.Equal(t, "what is AUTH PLAIN *** or ***?  [31m", e.Text)
 
-	reset := mail.Reset("jane@example.org", "Jane", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", time.Hour)
+	reset := mail.Reset("jane@example.org", "Jane", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "", time.Hour)
 	s = scripted(t, "220 hello", "250 hello", "250 ok", "250 ok", "354 go on", "554 spam like ABCDEFGHIJKLMNOPQRSTUVWXYZ "+strings.Repeat("x", 500))
 	e = failure(t, s.mailer(t, mail.SMTPOptions{}).Send(t.Context(), reset))
 	require.Contains(t, e.Text, "spam like *** xxx")

@@ -16,7 +16,10 @@ func newRecord(q *site.Request) (*form, error) {
 		return nil, err
 	}
 	f := newForm(q, r, "")
-	f.Title, f.Action, f.Cancel = "New "+r.Noun(), "/r/"+r.Name, q.ListURL(r.Name)
+	f.Title, f.Action, f.Cancel, f.Verb = "New "+r.Noun(), "/r/"+r.Name, q.ListURL(r.Name), q.Edits[r.Name].Verb
+	if f.Verb != "" {
+		f.Title = f.Verb + " a " + r.Noun()
+	}
 	return f, nil
 }
 
@@ -60,8 +63,13 @@ func create(q *site.Request) error {
 	if len(f.Faults()) > 0 {
 		return f.page(http.StatusUnprocessableEntity, "change-form.html")
 	}
-	rec := site.Record{}
-	_, err = q.Do(&site.Call{Method: http.MethodPost, Path: "/" + f.Resource.Name, Body: f.body(), Key: f.Key}, &rec)
+	rec, done := site.Record{}, false
+	call := &site.Call{Method: http.MethodPost, Path: "/" + f.Resource.Name, Body: f.body(), Key: f.Key}
+	if own := q.Edits[f.Resource.Name].Create; own != nil {
+		rec, done, err = own(q, call)
+	} else {
+		_, err = q.Do(call, &rec)
+	}
 	if fault, ok := site.Refused(err); ok {
 		f.refuse(fault)
 		if fault.Status == http.StatusUnprocessableEntity && len(fault.Fields) == 0 {
@@ -69,7 +77,7 @@ func create(q *site.Request) error {
 		}
 		return f.page(fault.Status, "change-form.html")
 	}
-	if err != nil {
+	if err != nil || done {
 		return err
 	}
 	if q.R.PostForm.Get("_then") == "another" {

@@ -24,6 +24,7 @@ type form struct {
 	Key     string // of a new record: what is sent twice creates one record
 	Prefill string // the query of the form, for another one
 	Title   string
+	Verb    string // of a new record; empty is to create it
 	Action  string // the path that the form is sent to
 	Cancel  string
 	Problem string // why nothing was saved

@@ -72,7 +72,7 @@ func (in *input) show(value string, names map[string]string) string {
 	case in.Kind == records.List:
 		return strings.ReplaceAll(value, "\n", ", ")
 	case in.Kind == records.Bool && value != "":
-		return map[bool]string{true: "yes", false: "no"}[value == "true"]
+		return site.BoolText(in.Field, value)
 	case in.Kind == records.Time && value != "":
 		return strings.Replace(shown(in.Field, value), "T", " ", 1) + " UTC"
 	}
@@ -81,7 +81,7 @@ func (in *input) show(value string, names map[string]string) string {
 
 // newInput returns the input of a field.
 func newInput(q *site.Request, r *records.Resource, f *records.Field, create bool) *input {
-	in := &input{Field: f, Must: f.Required || f.OnCreate && create, Hint: hints[f.Format], Limit: limit(f)}
+	in := &input{Field: f, Must: (f.Required || f.OnCreate && create) && !(create && slices.Contains(q.Edits[r.Name].Optional, f.Name)), Hint: hints[f.Format], Limit: limit(f)}
 	in.Control, in.Type = "input", "text"
 	switch {
 	case f.WriteOnly:
@@ -96,6 +96,8 @@ func newInput(q *site.Request, r *records.Resource, f *records.Field, create boo
 		in.Hint = "The id of a record that you may not see."
 	case f.Ref != nil:
 		in.Control, in.To = "pick", f.Ref.To
+	case f.Kind == records.Bool && !f.Nullable && site.BoolText(f, "true") != "yes": // a state
+		in.Control, in.Must, in.Options = "select", false, []option{{"false", site.BoolText(f, "false")}, {"true", site.BoolText(f, "true")}}
 	case f.Kind == records.Bool && !f.Nullable:
 		in.Control, in.Must = "check", false
 	case f.Kind == records.Bool:

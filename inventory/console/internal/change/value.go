@@ -40,6 +40,9 @@ func shown(f *records.Field, value string) string {
 	if t, ok := parseTime(value); ok && f.Kind == records.Time {
 		return t.Format(localTime)
 	}
+	if f.Kind == records.Bool && !f.Nullable && value == "" {
+		return "false"
+	}
 	return value
 }
 

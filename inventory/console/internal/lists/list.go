@@ -41,6 +41,7 @@ type list struct {
 	Lost                          []string // columns of the address that the records do not have
 
 	New               string // the address of the form, if the sender may
+	Verb              string // of the form; empty is to create
 	Offers            []site.Action
 	Edit, Delete      bool   // whether the sender may change, or delete, several records
 	Follow            string // resources whose changes the list follows
@@ -125,7 +126,7 @@ func (v *view) list(page *site.Page, problem *site.Fault) (*list, error) {
 		l.Follow = r.Name
 	}
 	if v.May(r.Name, records.RouteCreate) {
-		l.New = l.Self + "/new"
+		l.New, l.Verb = l.Self+"/new", v.Edits[r.Name].Verb
 		for _, offer := range v.Offers {
 			if offer.Show(v.Request, r) {
 				l.Offers = append(l.Offers, site.Action{Label: offer.Label, Icon: offer.Icon, URL: v.UI.URL(offer.Path(r))})

@@ -39,7 +39,7 @@ func (v *view) valuesFor(p records.Parameter, text string) ([]suggestion, error)
 	case p.Op == records.IsNull:
 		return []suggestion{{Value: "true", Label: "is empty"}, {Value: "false", Label: "has a value"}}, nil
 	case f.Kind == records.Bool:
-		return []suggestion{{Value: "true", Label: "yes"}, {Value: "false", Label: "no"}}, nil
+		return []suggestion{{Value: "true", Label: site.BoolText(f, "true")}, {Value: "false", Label: site.BoolText(f, "false")}}, nil
 	case f.Kind == records.Time:
 		return times(p), nil
 	case p.Op == records.Within, p.Op == records.AnyWithin:

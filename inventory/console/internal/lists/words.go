@@ -136,7 +136,7 @@ func (v *view) valuesInWords(p records.Parameter, values []string) ([]string, er
 	}
 	for i, value := range values {
 		if p.Field.Kind == records.Bool {
-			values[i] = map[string]string{"true": "yes", "false": "no"}[value]
+			values[i] = site.BoolText(p.Field, value)
 		} else if p.Field.Kind == records.Time || p.Field.Format == "date" {
 			values[i] = cmp.Or(ago(value), value)
 		}
