@@ -140,7 +140,7 @@ func (c *Console) followLink(q *site.Request) error {
 const maxBody = 40 << 20
 
 // repeatable are the query parameters that may occur more than once.
-var repeatable = []string{"sortby", "tags", "resource", "column"}
+var repeatable = []string{"sortby", "tags", "resource", "column", "add-pick"}
 
 // pages returns the pages of all packages.
 func (c *Console) pages() []site.Pages {

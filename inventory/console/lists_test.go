@@ -60,6 +60,8 @@ func TestAddFilter(t *testing.T) {
 		{"tags must all be there", "/r/devices?tags=a&add-field=tags&add-value=b", "/r/devices?tags=a&tags=b"},
 		{"a local time means UTC", "/r/devices?add-field=last_seen&add-op=gte&add-value=2026-01-31T10:30", "/r/devices?last_seen__gte=2026-01-31T10%3A30%3A00Z"},
 		{"a relative time stays relative", "/r/devices?add-field=last_seen&add-op=lt&add-value=-30d", "/r/devices?last_seen__lt=-30d"},
+		{"values ticked in the panel, and another filter", "/r/devices?column=ip&add-panel=open&add-picked=1&add-pick=status%3Dactive&add-pick=status%3Doffline&add-pick=role%3Dcore&add-pick=tags%3Da&last_seen__lt=-7d&add-field=vendor&add-value=x", "/r/devices?add-panel=open&column=ip&last_seen__lt=-7d&role=core&status__in=active%2Coffline&tags=a&vendor=x"},
+		{"nothing ticked in the panel", "/r/devices?add-picked=1&last_seen__lt=", "/r/devices"},
 		{"a comparison that a field lacks is its first", "/r/devices?add-field=tags&add-op=gt&add-value=b", "/r/devices?tags=b"},
 		{"any address", "/r/devices?add-field=within&add-op=within&add-value=10.0.0.0/8", "/r/devices?within=10.0.0.0%2F8"},
 		{"fields with the names of parameters", "/r/crates?value=1&resource=x&add-field=field&add-value=y", "/r/crates?field=y&resource=x&value=1"},

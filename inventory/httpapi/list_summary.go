@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +16,12 @@ import (
 )
 
 // maxSummaryFields is the maximum number of fields of one summary.
-const maxSummaryFields = 5
+const maxSummaryFields = 10
+
+const (
+	maxFacet        = 1000 // records that are counted where a store does not keep the counts
+	maxFacetFilters = 2    // with more filters, fields are counted with their own, because each would read records again
+)
 
 // summary serves the number of records by the values of counted fields (REFERENCE.md, 2.9).
 func summary() operation {
@@ -27,13 +33,18 @@ func summary() operation {
 			{Name: "resource", Required: true, Schema: openapi.String(""), Description: "The name of a resource, such as devices."},
 			{
 				Name: "by", Required: true, Schema: openapi.String(""),
-				Description: fmt.Sprintf("Up to %d fields with few values, such as status, separated by commas.", maxSummaryFields),
+				Description: fmt.Sprintf("Up to %d fields with few values, such as status, lists and references, separated by commas.", maxSummaryFields),
+			},
+			{
+				Name: "where", Schema: openapi.String(""),
+				Description: fmt.Sprintf("The parameters of a list, such as status=active&q=core: count the records that match, for each field without the filters of that field. More than %d are not all counted.", maxFacet),
 			},
 		},
 		Responses: []openapi.Response{{Status: http.StatusOK, Schema: openapi.Object("Summary",
 			openapi.Required("status", openapi.Const("success")), openapi.Required("resource", openapi.String("")),
 			openapi.Required("total", openapi.Integer("The number of records.", 0)),
-			openapi.Required("by", byField), openapi.Optional("other", counts))}},
+			openapi.Required("by", byField), openapi.Optional("other", counts),
+			openapi.Optional("at_least", openapi.Array(openapi.String("A field of which not all records that match are counted."), 1, maxSummaryFields)))}},
 	}, (*call).summary}
 }
 
@@ -46,14 +57,32 @@ func (c *call) summary() (*feature.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	where, err := url.ParseQuery(c.query.Get("where"))
+	if err != nil {
+		return nil, badField("where", records.BadFormat("the parameters of a list, such as status=active"))
+	}
+	q, err := records.ParseQuery(r, where, belowParameter)
+	if err == nil {
+		err = c.below(q, where)
+	}
+	if err != nil {
+		return nil, err
+	}
+	kept := slices.DeleteFunc(slices.Clone(fields), func(f *records.Field) bool { // of which the store keeps the counts
+		return !f.Counted || q.Text != "" || slices.ContainsFunc(q.Filters, func(of records.Filter) bool { return of.Field != f })
+	})
 	var s *records.Summary
 	if _, ok := c.store.(records.Summarizer); ok {
-		s, err = records.Summarize(c.r.Context(), c.store, r, fields)
+		s, err = records.Summarize(c.r.Context(), c.store, r, kept)
 	} else {
 		err = c.api.heavy.run(c.r.Context(), c.heavyCaller(), func(ctx context.Context) error {
-			s, err = records.Summarize(ctx, c.store, r, fields)
+			s, err = records.Summarize(ctx, c.store, r, kept)
 			return err
 		})
+	}
+	var bounded []string
+	if err == nil && (len(kept) < len(fields) || len(q.Filters) > 0) {
+		bounded, err = c.countFirst(q, fields, s)
 	}
 	if err == nil {
 		err = c.noteRead(r)
@@ -61,7 +90,44 @@ func (c *call) summary() (*feature.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &feature.Response{Append: func(b []byte) []byte { return appendSummary(b, r, s) }}, nil
+	return &feature.Response{Append: func(b []byte) []byte { return appendSummary(b, r, s, bounded) }}, nil
+}
+
+// countFirst adds the counts of the fields that a summary lacks: of the first records that match a query without its
+// filters of the field. It returns the fields of which there are more. The total becomes that of the query.
+func (c *call) countFirst(q *records.Query, fields []*records.Field, s *records.Summary) (bounded []string, err error) {
+	first := func(without *records.Field) (*records.Page, error) {
+		of := &records.Query{Resource: q.Resource, Text: q.Text, Limit: maxFacet}
+		for _, f := range q.Filters {
+			if f.Field != without {
+				of.Filters = append(of.Filters, f)
+			}
+		}
+		return c.read(of, of.Heavy(), c.store.List)
+	}
+	all, err := first(nil)
+	if err != nil {
+		return nil, err
+	}
+	if len(q.Filters) > 0 || q.Text != "" {
+		s.Total = int64(len(all.Records))
+	}
+	for _, f := range fields {
+		if slices.ContainsFunc(s.Fields, func(of records.FieldSummary) bool { return of.Field == f }) {
+			continue
+		}
+		page := all
+		if len(q.Filters) <= maxFacetFilters && slices.ContainsFunc(q.Filters, func(of records.Filter) bool { return of.Field == f }) {
+			if page, err = first(f); err != nil {
+				return nil, err
+			}
+		}
+		if page.More {
+			bounded = append(bounded, f.Name)
+		}
+		s.Fields = append(s.Fields, records.CountValues(f, page.Records))
+	}
+	return bounded, nil
 }
 
 // summarized returns the resource of the parameter, if the sender may list its records.
@@ -95,7 +161,7 @@ func summaryFields(r *records.Resource, by string) ([]*records.Field, error) {
 	var fields []*records.Field
 	for name := range strings.SplitSeq(by, ",") {
 		f, ok := r.Field(name)
-		if !ok || !f.Counted || !f.Scalar() {
+		if !ok || !summarizable(f) {
 			return nil, badField("by", records.BadFormat("fields of "+r.Name+" with few values, separated by commas: "+countedFields(r)))
 		}
 		if slices.Contains(fields, f) {
@@ -109,11 +175,16 @@ func summaryFields(r *records.Resource, by string) ([]*records.Field, error) {
 	return fields, nil
 }
 
+// summarizable reports whether a summary may have the field.
+func summarizable(f *records.Field) bool {
+	return f.Scalar() && (f.Counted || f.Ref != nil && !f.Ref.Cascade) || f.Kind == records.List && !f.Hidden && !f.WriteOnly
+}
+
 // countedFields names the fields that a summary of the resource may have.
 func countedFields(r *records.Resource) string {
 	var names []string
 	for _, f := range r.Fields() {
-		if f.Counted && f.Scalar() {
+		if summarizable(f) {
 			names = append(names, f.Name)
 		}
 	}
@@ -124,7 +195,7 @@ func countedFields(r *records.Resource) string {
 }
 
 // appendSummary appends a summary, the values that most records have first.
-func appendSummary(b []byte, r *records.Resource, s *records.Summary) []byte {
+func appendSummary(b []byte, r *records.Resource, s *records.Summary, bounded []string) []byte {
 	b = append(b, `{"status":"success","resource":`...)
 	b = encode.String(b, r.Name)
 	b = append(b, `,"total":`...)
@@ -146,6 +217,13 @@ func appendSummary(b []byte, r *records.Resource, s *records.Summary) []byte {
 	if len(other) > 0 {
 		b = append(b, `,"other":`...)
 		b = appendCounts(b, other)
+	}
+	for i, name := range bounded {
+		b = append(b, []string{`,"at_least":[`, ","}[min(i, 1)]...)
+		b = encode.String(b, name)
+	}
+	if len(bounded) > 0 {
+		b = append(b, ']')
 	}
 	return append(b, '}')
 }

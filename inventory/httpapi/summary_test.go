@@ -45,7 +45,7 @@ func TestSummary(t *testing.T) {
 			"resource=devices&by=os,os":     "repeated by os",
 			"resource=secrets&by=name":      "resource one",
 			"resource=devices&by=os&page=1": "page unknown",
-			"resource=devices&by=model,vendor,os,os_version,status,role": "by too_many 5",
+			"resource=devices&by=model,vendor,os,os_version,status,role,location_id,tenant,tags,rack_id,device_type_id": "by too_many 10",
 		} {
 			viewer.Send("GET", "/summary?"+query, nil).WantError(400, message)
 		}

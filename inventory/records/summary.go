@@ -65,17 +65,31 @@ func Summarize(ctx context.Context, from Reader, r *Resource, fields []*Field) (
 	}
 	s := &Summary{Total: int64(len(page.Records))}
 	for _, f := range fields {
-		counts := map[string]int64{}
-		for _, rec := range page.Records {
-			value := ""
-			if v := f.Value(rec); v != nil {
-				value = fmt.Sprint(v)
-			}
-			counts[value]++
-		}
-		s.Fields = append(s.Fields, summarize(f, s.Total, counts))
+		s.Fields = append(s.Fields, CountValues(f, page.Records))
 	}
 	return s, nil
+}
+
+// CountValues counts records by the values of a field. Those of a list are its elements.
+func CountValues(f *Field, recs []Record) FieldSummary {
+	counts := map[string]int64{}
+	for _, rec := range recs {
+		switch v := f.Value(rec).(type) {
+		case []string:
+			for _, e := range v {
+				counts[e]++
+			}
+		case nil:
+			counts[""]++
+		default:
+			counts[fmt.Sprint(v)]++
+		}
+	}
+	s := summarize(f, int64(len(recs)), counts)
+	if f.Kind == List {
+		s.Other = 0
+	}
+	return s
 }
 
 // summarize returns the summary of a field.

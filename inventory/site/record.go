@@ -140,12 +140,20 @@ type summary struct {
 	Total int64
 	By    map[string]map[string]int64
 	Other map[string]int64
+	// AtLeast has the fields of which there are more records than were counted.
+	AtLeast []string `json:"at_least"`
 }
 
 // Summary reads the summary of a resource.
 func (q *Request) Summary(resource string, by ...string) (*summary, error) {
 	s := &summary{}
 	return s, q.Get("/summary", url.Values{"resource": {resource}, "by": {strings.Join(by, ",")}}, s)
+}
+
+// SummaryWhere reads the summary of the records that match the parameters of a list: for each field without its own filters.
+func (q *Request) SummaryWhere(resource string, where url.Values, by ...string) (*summary, error) {
+	s := &summary{}
+	return s, q.Get("/summary", url.Values{"resource": {resource}, "by": {strings.Join(by, ",")}, "where": {where.Encode()}}, s)
 }
 
 // Frequent returns the values of counts, those with the highest count first.

@@ -55,3 +55,26 @@ func TestNotSeen(t *testing.T) {
 	page.Click(".lists-views summary")
 	require.NotContains(t, visible(page, ".lists-views"), "Not seen")
 }
+
+// TestFacetPanel: the panel beside a list has values with counts, and applies several conditions at once.
+func TestFacetPanel(t *testing.T) {
+	t.Parallel()
+	s := startConsole(t, 200)
+	page := s.open("viewer", "/r/devices", nil)
+	page.Click(".lists-filter summary")
+	page.Submit("[data-facets]")
+	page.AwaitText(".lists-panel", "Status")
+	s.looks(page, "facets")
+	page.Click(`.lists-panel input[value="status=active"]`)
+	page.Click(`.lists-panel input[value="status=provisioning"]`)
+	page.Click(`.lists-panel input[value="role=access-switch"]`)
+	choose(t, page, "#lists-age", "-1d")
+	page.Submit(".lists-panel .button-main")
+	page.AwaitText(".lists-chips", "Status is active or provisioning")
+	page.AwaitText(".lists-chips", "Role is access-switch")
+	page.AwaitText(".lists-chips", "Last seen is more than 1 day ago")
+	s.looks(page, "facets-applied")
+	page.Submit(`.lists-panel a[aria-label="Close the filters"]`)
+	page.AwaitText(".lists-chips", "Role is access-switch")
+	page.Silent()
+}

@@ -98,13 +98,17 @@ func inputType(p records.Parameter) string {
 	return "search"
 }
 
-// withAdded returns the address of the view with the filter that its form adds, or "" if it adds none.
+// withAdded returns the address of the view with the filters that its form adds, or "" if it adds none.
 func (v *view) withAdded() string {
-	given := v.R.URL.Query()
+	given, without := v.R.URL.Query(), ""
+	if given.Has(pickedParam) {
+		v.pick(given[pickParam])
+		without = v.address(v.state())
+	}
 	value := strings.TrimSpace(given.Get(valueParam))
 	p, ok := v.chosenFilter(given.Get(fieldParam), given.Get(opParam))
 	if !ok || value == "" {
-		return ""
+		return without
 	}
 	return v.adding(p, value)
 }

@@ -37,6 +37,8 @@ type list struct {
 	Sizes                         []site.Choice
 	Exports                       []exportLinks
 	Editor                        *editor
+	Panel                         *panel // nil unless it is shown
+	Open                          string // the address with the panel
 	Views                         *views
 	Lost                          []string // columns of the address that the records do not have
 
@@ -192,6 +194,14 @@ func (v *view) addTools(l *list) (err error) {
 	if l.Views, err = v.views(); err != nil {
 		return err
 	}
+	if v.panelled {
+		if l.Panel, err = v.panel(); err != nil {
+			return err
+		}
+	}
+	open := v.state()
+	open.Set(panelParam, "open")
+	l.Open = v.address(open)
 	l.Editor, err = v.editor()
 	return err
 }

@@ -17,7 +17,10 @@ const (
 	fieldParam  = "add-field" // these three add a filter
 	opParam     = "add-op"
 	valueParam  = "add-value"
-	doneParam   = "done" // a message about what has just been done
+	doneParam   = "done"       // a message about what has just been done
+	panelParam  = "add-panel"  // whether the panel of filters is shown
+	pickParam   = "add-pick"   // a field and a value of it that are ticked in the panel; may be repeated
+	pickedParam = "add-picked" // the panel was sent
 )
 
 const (
@@ -32,6 +35,7 @@ type view struct {
 	resource *records.Resource
 	query    url.Values // for the API, without empty values
 	columns  []*records.Field
+	panelled bool     // the panel is shown
 	chosen   bool     // the address names the columns
 	lost     []string // of them those that the records do not have
 	placed   bool     // the records have their places through others, which takes too long to count all of them
@@ -48,13 +52,14 @@ func parseView(q *site.Request) (*view, error) {
 	for name, values := range all {
 		values = slices.DeleteFunc(slices.Clone(values), func(s string) bool { return strings.TrimSpace(s) == "" })
 		switch name {
-		case columnParam, fieldParam, opParam, valueParam, doneParam, "fields", "count", "format", "keys":
+		case columnParam, fieldParam, opParam, valueParam, doneParam, panelParam, pickParam, pickedParam, "fields", "count", "format", "keys":
 		default:
 			if len(values) > 0 && len(v.query) < maxParams {
 				v.query[name] = values
 			}
 		}
 	}
+	v.panelled = all.Get(panelParam) != ""
 	v.columns = v.shown(all[columnParam])
 	if v.chosen = len(v.columns) > 0; !v.chosen {
 		v.columns = defaultColumns(r)
@@ -89,6 +94,9 @@ func (v *view) state() url.Values {
 	state := v.without("page", "cursor")
 	if v.chosen {
 		state[columnParam] = v.names()
+	}
+	if v.panelled {
+		state.Set(panelParam, "open")
 	}
 	return state
 }

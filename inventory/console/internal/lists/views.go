@@ -44,6 +44,7 @@ func (v *view) views() (*views, error) {
 	state := v.state()
 	m := &views{Action: v.ListURL(v.resource.Name) + "/views", Back: state.Encode(), All: page.Data, Share: page.Share}
 	state.Del(columnParam)
+	state.Del(panelParam)
 	state.Set("fields", strings.Join(v.names(), ","))
 	m.Query = state.Encode()
 	for _, saved := range m.All {
