@@ -68,7 +68,7 @@ func NextAddress(ctx context.Context, tx records.Tx, p *Prefix) (address string,
 	for _, v := range used {
 		defer v.stop()
 	}
-	next, last := usable(network)
+	next, last := HostRange(network)
 	for next.IsValid() && !last.Less(next) {
 		taken := false
 		for _, v := range used {
@@ -134,8 +134,8 @@ func (p *Prefix) inVRF(q *records.Query) {
 	q.Where("vrf_id", records.Condition{Op: records.IsNull, Value: true})
 }
 
-// lastOf returns the last address of a network.
-func lastOf(p netip.Prefix) netip.Addr {
+// LastAddress returns the last address of a network.
+func LastAddress(p netip.Prefix) netip.Addr {
 	bytes := p.Addr().AsSlice()
 	for bit := p.Bits(); bit < p.Addr().BitLen(); bit++ {
 		bytes[bit/8] |= 0x80 >> (bit % 8)
@@ -144,9 +144,9 @@ func lastOf(p netip.Prefix) netip.Addr {
 	return last
 }
 
-// usable returns the first and the last address of a network that a host may have.
-func usable(p netip.Prefix) (first, last netip.Addr) {
-	first, last = p.Addr(), lastOf(p)
+// HostRange returns the first and the last address of a network that a host may have.
+func HostRange(p netip.Prefix) (first, last netip.Addr) {
+	first, last = p.Addr(), LastAddress(p)
 	if p.Addr().BitLen()-p.Bits() < 2 {
 		return first, last // RFC 3021 and RFC 6164
 	}
@@ -160,9 +160,9 @@ func usable(p netip.Prefix) (first, last netip.Addr) {
 // following returns the first network with a prefix length after another network, the zero Prefix if
 // there is none.
 func following(p netip.Prefix, bits int) netip.Prefix {
-	next := lastOf(p).Next()
+	next := LastAddress(p).Next()
 	if aligned := netip.PrefixFrom(next, bits).Masked(); aligned.Addr() != next {
-		next = lastOf(aligned).Next()
+		next = LastAddress(aligned).Next()
 	}
 	return netip.PrefixFrom(next, bits)
 }
@@ -193,7 +193,7 @@ func valuesIn(ctx context.Context, tx records.Tx, r *records.Resource, field str
 
 // from moves to the first value that ends at an address or after it, and returns its address.
 func (v *values) from(addr netip.Addr) (netip.Addr, error) {
-	for v.head.IsValid() && (v.head == v.omit || v.head.Bits() == 0 || lastOf(v.head).Less(addr)) {
+	for v.head.IsValid() && (v.head == v.omit || v.head.Bits() == 0 || LastAddress(v.head).Less(addr)) {
 		rec, err, ok := v.next()
 		if err != nil || !ok {
 			v.head = netip.Prefix{}
@@ -237,7 +237,7 @@ func UsageOf(ctx context.Context, from records.Reader, p *Prefix) (u Usage, err 
 	if u.Addresses, err = count(records.Of[Address](from.Schema()), "address"); err != nil {
 		return u, err
 	}
-	first, last := usable(network)
+	first, last := HostRange(network)
 	u.Hosts = new(big.Int).Sub(new(big.Int).SetBytes(last.AsSlice()), new(big.Int).SetBytes(first.AsSlice()))
 	u.Hosts.Add(u.Hosts, big.NewInt(1))
 	hosts, _ := new(big.Float).SetInt(u.Hosts).Float64()

@@ -82,6 +82,7 @@ func New(api *httpapi.API, opts *Options) (*Console, error) {
 		c.site.Offers = append(c.site.Offers, pages.Offers...)
 		c.site.Sections = append(c.site.Sections, pages.Sections...)
 		c.site.Counts = append(c.site.Counts, pages.Counts...)
+		c.site.Computed = append(c.site.Computed, pages.Computed...)
 	}
 	slices.SortStableFunc(c.site.Sections, func(a, b site.Section) int { return cmp.Compare(a.Order, b.Order) })
 	slices.SortStableFunc(c.site.Counts, func(a, b site.Count) int { return cmp.Compare(a.Order, b.Order) })
@@ -203,6 +204,9 @@ func (c *Console) mux() (h http.Handler, err error) {
 		}
 		for _, link := range pages.Links {
 			require(link.Show != nil && link.Path != nil, "link %q: Show and Path are required", link.Label)
+		}
+		for _, column := range pages.Computed {
+			require(column.Load != nil, "column %q: Load is required", column.Label)
 		}
 		for _, offer := range pages.Offers {
 			require(offer.Show != nil && offer.Path != nil, "offer %q: Show and Path are required", offer.Label)

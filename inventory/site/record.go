@@ -357,3 +357,26 @@ func (q *Request) RefLabels(fields []*records.Field, recs []Record) (map[string]
 	}
 	return q.LabelsOf(ids)
 }
+
+// maxAbove is the number of locations that one may be within, as the API allows.
+const maxAbove = 16
+
+// Around returns the ids of a location and of those that it is within, the nearest first.
+func (q *Request) Around(id string) (ids []string, err error) {
+	places := q.Places()
+	if !q.MaySee(places) {
+		return nil, nil
+	}
+	for id != "" && len(ids) < maxAbove {
+		ids = append(ids, id)
+		place, _, err := q.One(places, id)
+		if _, refused := AsFault(err); refused { // the sender may not see it
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		id = place.Text("parent_id")
+	}
+	return ids, nil
+}

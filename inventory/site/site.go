@@ -87,6 +87,7 @@ type Pages struct {
 	Offers   []Offer
 	Sections []Section
 	Counts   []Count
+	Computed []Computed
 	// SignIn and Account are the paths, below the prefix, of the page to go to without a valid token, and of that of one's
 	// own account, where a password is changed. The shared template "account" has the links to it. Empty for none: then the
 	// senders have accounts of a program, and the API gets cookies and Authorization too.
@@ -120,6 +121,14 @@ type RecordLink struct {
 	Resource, Label, Icon string
 	Path                  func(id string) string // of a record
 	Show                  func(*Request) bool    // to the sender
+	Row                   bool                   // in rows of ports too
+}
+
+// Computed is a column of the list of a resource that is no field, after the columns that nobody has chosen.
+type Computed struct {
+	Resource, Label string
+	Needs           []string // the resources of which the sender has to be allowed to list the records
+	Load            func(q *Request, recs []Record) ([]Cell, error)
 }
 
 // Offer is a link on a list without records, to a page that creates some.

@@ -178,8 +178,8 @@ func TestConsoleDetailDevice(t *testing.T) {
 		s.looks(page, "detail-"+name)
 	}
 	page.Goto(s.url + "/console/r/prefixes/" + n.prefix)
-	page.Submit(`form[action$="/next-address"] button`)
-	page.AwaitText("h1", "10.9.0.6/29")
+	page.Submit(`a[href$="/next-address"]`)
+	page.Await(`#f-address[value="10.9.0.6/29"]`)
 }
 
 // TestConsoleDetailViewer: a viewer has no buttons that change something, and pages work without JavaScript.

@@ -164,6 +164,7 @@ type portRow struct {
 	Addresses []string
 	Rear      string // of a front port
 	Far       []connection
+	Links     []site.Action // to what the port may get
 }
 
 // vlan is a VLAN of an interface.
@@ -230,6 +231,11 @@ func portRows(q *site.Request, resource string, recs []site.Record) ([]portRow, 
 	for i, rec := range recs {
 		id := rec.ID()
 		rows[i] = portRow{Rec: rec, URL: q.RecordURL(resource, id), VLANs: vlans[id], Addresses: addresses[id], Rear: rears[rec.Text("rear_port_id")], Far: far[id]}
+		for _, l := range q.Site.Links {
+			if l.Row && l.Resource == resource && l.Show(q) {
+				rows[i].Links = append(rows[i].Links, site.Action{Label: l.Label, Icon: l.Icon, URL: q.UI.URL(l.Path(id))})
+			}
+		}
 		cabled := slices.ContainsFunc(far[id], func(c connection) bool { return c.Resource == "cables" })
 		if len(far[id]) > 0 && q.MaySee(traced...) {
 			rows[i].Trace = q.UI.URL("/trace/" + resource + "/" + id)

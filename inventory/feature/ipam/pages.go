@@ -20,10 +20,8 @@ var files embed.FS
 const (
 	// shown is the number of records in a section.
 	shown = 8
-	// measuredPrefixes is of how many prefixes the home page reads the usage, and nearFull the percentage
-	// from which it shows them.
-	measuredPrefixes = 16
-	nearFull         = 75.0
+	// measuredPrefixes is of how many prefixes the home page reads the usage.
+	measuredPrefixes = 100
 )
 
 // pages returns the tree of prefixes, and what the pages of prefixes and the home page show of them.
@@ -33,22 +31,26 @@ func pages() site.Pages {
 		Files: files, Style: "style-ipam.css",
 		Routes: []site.Route{
 			{Pattern: "GET /prefixes", Handle: showPrefixes},
-			{Pattern: "POST /prefixes/{id}/next-address", Handle: func(q *site.Request) error { return nextPage(q, "next-address", "addresses", nil) }},
-			{Pattern: "POST /prefixes/{id}/next-prefix", Handle: func(q *site.Request) error {
-				return nextPage(q, "next-prefix", "prefixes", url.Values{"prefix_length": {q.R.PostFormValue("prefix_length")}})
-			}},
+			{Pattern: "GET /prefixes/{id}/next-address", Handle: func(q *site.Request) error { return nextForm(q, q.R.PathValue("id"), "address") }},
+			{Pattern: "GET /prefixes/{id}/next-prefix", Handle: func(q *site.Request) error { return nextForm(q, q.R.PathValue("id"), "prefix") }},
+			{Pattern: "GET /interfaces/{id}/new-address", Handle: newAddress},
 		},
 		Entries: []site.Entry{{Label: "Prefix tree", Path: "/prefixes", Icon: "prefix", Order: 30, Show: func(q *site.Request) bool { return q.MaySee(both...) }}},
 		Links: []site.RecordLink{{
 			Resource: "prefixes", Label: "In the tree", Icon: "prefix", Path: func(id string) string { return "/prefixes?under=" + id },
 			Show: func(q *site.Request) bool { return q.MaySee(both...) },
+		}, {
+			Resource: "interfaces", Label: "IP", Icon: "plus", Row: true, Path: func(id string) string { return "/interfaces/" + id + "/new-address" },
+			Show: func(q *site.Request) bool { return q.MaySee("prefixes") && q.May("addresses", records.RouteCreate) },
 		}},
-		Counts: []site.Count{{Resource: "prefixes", Order: 40}, {Resource: "addresses", Order: 50}},
+		Computed: []site.Computed{{Resource: "prefixes", Label: "Used", Needs: both, Load: loadUsages}},
+		Counts:   []site.Count{{Resource: "prefixes", Order: 40}, {Resource: "addresses", Order: 50}},
 		Sections: []site.Section{
 			{On: "prefixes", ID: "prefix-usage", Title: "Usage", Template: "ipam-usage", Column: site.Side, Order: 10, Follow: both, Needs: both, Load: loadUsage},
+			{On: "prefixes", ID: "prefix-space", Title: "Space", Template: "ipam-space", Order: 5, Follow: both, Load: loadSpace},
 			{On: "prefixes", ID: "prefix-prefixes", Title: "Prefixes within", Template: "section-table", Order: 10, Follow: both[:1], Load: loadWithin("prefixes", "prefix")},
 			{On: "prefixes", ID: "prefix-addresses", Title: "Addresses within", Template: "section-table", Order: 11, Follow: both[1:], Needs: both[1:], Load: loadWithin("addresses", "address")},
-			{ID: "home-prefixes", Title: "Prefixes near full", Template: "ipam-usages", Column: site.Side, Order: 10, Follow: both, Needs: both, Load: loadNearFull},
+			{ID: "home-prefixes", Title: "Fullest prefixes", Template: "ipam-usages", Column: site.Side, Order: 10, Follow: both, Needs: both, Load: loadFullest},
 		},
 	}
 }
@@ -62,6 +64,7 @@ type used struct {
 	ID            string
 	Address, Next bool // whether the sender may create addresses, and prefixes
 	Lengths       []int
+	Full          bool // what was asked for is not free
 }
 
 func usageOf(q *site.Request, rec site.Record) (used, error) {
@@ -76,7 +79,7 @@ func loadUsage(p *site.Part) error {
 	}
 	u.Address, u.Next = p.May("addresses", records.RouteCreate), p.May("prefixes", records.RouteCreate)
 	network, _ := netip.ParsePrefix(u.Prefix) // the API has checked it
-	u.Lengths = lengths(network)
+	u.Lengths, u.Full = lengths(network), p.R.URL.Query().Has("full")
 	p.Data = u
 	return nil
 }
@@ -102,19 +105,53 @@ func loadWithin(resource, field string) func(*site.Part) error {
 	}
 }
 
-// nextPage creates the lowest free address of a prefix, or the lowest free prefix within it.
-func nextPage(q *site.Request, what, resource string, query url.Values) error {
-	rec := site.Record{}
-	_, err := q.Do(&site.Call{Method: http.MethodPost, Path: "/prefixes/" + url.PathEscape(q.R.PathValue("id")) + "/" + what, Query: query}, &rec)
+// nextForm leads to the form of the lowest free address of a prefix, or of the lowest free prefix within it. It creates nothing.
+func nextForm(q *site.Request, id, field string) error {
+	path := "/prefixes/" + url.PathEscape(id)
+	query := url.Values{}
+	if field == "prefix" {
+		query.Set(lengthParameter, q.R.URL.Query().Get(lengthParameter))
+	}
+	rec, _, err := q.One("prefixes", id)
 	if err != nil {
 		return err
 	}
-	return q.Redirect("/r/" + resource + "/" + rec.ID() + "?done=created")
+	preview, err := q.DryRun(&site.Call{Method: http.MethodPost, Path: path + "/next-" + field, Query: query})
+	if _, full := site.AsFault(err, http.StatusConflict); full {
+		return q.Redirect("/r" + path + "?full=true#prefix-usage")
+	}
+	if err != nil {
+		return err
+	}
+	values := url.Values{}
+	for _, change := range preview.Changes {
+		if next := site.Text(change.Changes[field].After); next != "" {
+			values.Set(field, next)
+		}
+	}
+	for name, value := range map[string]string{"vrf_id": rec.Text("vrf_id"), "interface_id": q.R.URL.Query().Get("interface_id")} {
+		if value != "" {
+			values.Set(name, value)
+		}
+	}
+	return q.Redirect("/r/" + map[string]string{"address": "addresses", "prefix": "prefixes"}[field] + "/new?" + values.Encode())
 }
 
-// loadNearFull shows those of the prefixes changed last that are almost full. How full a prefix is takes a
-// call of the API for each.
-func loadNearFull(q *site.Part) error {
+// loadUsages returns how much of prefixes is used, for their list.
+func loadUsages(q *site.Request, recs []site.Record) ([]site.Cell, error) {
+	cells, calls := make([]site.Cell, len(recs)), make([]func() error, len(recs))
+	for i, rec := range recs {
+		calls[i] = func() error {
+			u, err := usageOf(q, rec)
+			cells[i] = site.Cell{Kind: "number", Text: u.Used()}
+			return err
+		}
+	}
+	return cells, site.Together(calls...)
+}
+
+// loadFullest shows the fullest of the prefixes changed last. How full a prefix is takes a call of the API for each.
+func loadFullest(q *site.Part) error {
 	page, err := q.List("prefixes", url.Values{"status": {"active"}, "sortby": {"updated_at:desc"}, "limit": {strconv.Itoa(measuredPrefixes)}, "count": {"estimated"}})
 	if err != nil {
 		return err
@@ -130,8 +167,8 @@ func loadNearFull(q *site.Part) error {
 	if err := site.Together(calls...); err != nil {
 		return err
 	}
-	usages = slices.DeleteFunc(usages, func(u used) bool { return u.Percent < nearFull })
-	slices.SortFunc(usages, func(a, b used) int { return cmp.Compare(b.Percent, a.Percent) })
+	usages = slices.DeleteFunc(usages, func(u used) bool { return u.Addresses == 0 })
+	slices.SortStableFunc(usages, func(a, b used) int { return cmp.Compare(b.Percent, a.Percent) })
 	if page.Meta.Total > measuredPrefixes {
 		q.Note = "of the " + strconv.Itoa(measuredPrefixes) + " changed last"
 	}

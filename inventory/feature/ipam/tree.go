@@ -2,7 +2,6 @@ package ipam
 
 import (
 	"cmp"
-	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -71,21 +70,20 @@ type table struct {
 
 // prefixPage is the data of the tree of prefixes.
 type prefixPage struct {
-	VRF, Query  string
-	VRFs        []site.Choice
-	Tables      []*table
-	Found       []*prefix
-	FoundMore   bool
-	Under       *prefix
-	Above       []*prefix
-	NextAddress string
-	NextPrefix  string
-	Length      int
-	Lengths     []int
-	New         bool
-	Part        []*prefix // for htmx: children, and what is after them
-	PartMore    string
-	PartOf      string // the address of the next part
+	VRF, Query string
+	VRFs       []site.Choice
+	Tables     []*table
+	Found      []*prefix
+	FoundMore  bool
+	Under      *prefix
+	Above      []*prefix
+	Lengths    []int
+	Length     int // of these, that is proposed
+	New        bool
+	NewAddress bool
+	Part       []*prefix // for htmx: children, and what is after them
+	PartMore   string
+	PartOf     string // the address of the next part
 }
 
 // After returns the address of the children of a prefix, or of the roots of a VRF, after one of them.
@@ -112,6 +110,10 @@ func showPrefixes(q *site.Request) error {
 			return err
 		}
 		p.Under = prefixFrom(rec)
+		p.NewAddress, p.Lengths = q.May("addresses", records.RouteCreate), lengths(p.Under.network)
+		if p.Length = p.Under.network.Bits() + 8; p.Under.network.Addr().Is4() {
+			p.Length = max(24, min(p.Length, 32))
+		}
 	}
 	if ui.IsPart(q.R) || after != "" {
 		return p.part(q, after)
@@ -259,41 +261,7 @@ func (p *prefixPage) subtree(q *site.Request) error {
 		return err
 	}
 	left := maxOpen - len(p.Under.Children)
-	if err := expand(q, vrf, p.Under.Children, &left); err != nil {
-		return err
-	}
-	return p.free(q)
-}
-
-// free asks the API which address and which prefix would be the next ones.
-func (p *prefixPage) free(q *site.Request) error {
-	bits, most := p.Under.network.Bits(), p.Under.network.Addr().BitLen()
-	p.Lengths = lengths(p.Under.network)
-	if given, err := strconv.Atoi(q.R.URL.Query().Get("length")); err == nil && given > bits && given <= most {
-		p.Length = given
-	} else if p.Length = min(bits+8, most); most == 32 && bits < 24 {
-		p.Length = 24
-	}
-	next := func(path, field string, query url.Values) (string, error) {
-		preview, err := q.DryRun(&site.Call{Method: http.MethodPost, Path: "/prefixes/" + p.Under.ID + path, Query: query})
-		if _, full := site.AsFault(err); full {
-			return "", nil
-		}
-		if err != nil || len(preview.Changes) == 0 {
-			return "", err
-		}
-		return site.Text(preview.Changes[0].Changes[field].After), nil
-	}
-	var err error
-	if q.May("addresses", records.RouteCreate) {
-		if p.NextAddress, err = next("/next-address", "address", nil); err != nil {
-			return err
-		}
-	}
-	if p.New && p.Length > bits {
-		p.NextPrefix, err = next("/next-prefix", "prefix", url.Values{"prefix_length": {strconv.Itoa(p.Length)}})
-	}
-	return err
+	return expand(q, vrf, p.Under.Children, &left)
 }
 
 // search reads the prefixes that match a text, in the order of addresses.

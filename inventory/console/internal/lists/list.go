@@ -216,6 +216,9 @@ func (v *view) addRecords(l *list, page *site.Page) error {
 	for _, rec := range page.Data {
 		l.Rows = append(l.Rows, v.row(rec, labels))
 	}
+	if err := v.addComputed(l, page.Data); err != nil {
+		return err
+	}
 	l.Total, v.placed = page.Meta.Total, page.Meta.Count == "estimated" && page.Meta.Total < records.MaxEstimate
 	l.Count = site.CountOf(page, v.resource)
 	v.addPages(l, page)

@@ -1,0 +1,78 @@
+package browsertest_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestAllocateAddress: three clicks give a port the next free address of the prefix of its VLAN, which the form has before
+// anything is created. The space of a prefix has its used, reserved and free ranges.
+func TestAllocateAddress(t *testing.T) {
+	t.Parallel()
+	s := startConsole(t, 10)
+	n := s.detailNetwork()
+	vlan := s.first("/vlans?vlan_id=10&location_id=" + n.site)["id"]
+	prefix := s.create("prefixes", map[string]any{"prefix": "10.77.0.0/24", "vlan_id": vlan, "location_id": n.site})
+	for _, host := range []int{1, 2, 3, 20} {
+		s.create("addresses", map[string]any{"address": fmt.Sprintf("10.77.0.%d/24", host), "status": map[bool]string{true: "reserved", false: "active"}[host == 20]})
+	}
+	count := func() string { return fmt.Sprint(len(s.all("/addresses?address__within=10.77.0.0/24"))) }
+	page := s.open("admin", "/r/devices/"+n.sw1, nil)
+	page.Click(`#device-interfaces a[href$="/interfaces/` + n.eth0 + `/new-address"]`)
+	page.Await("#f-address")
+	var filled []string
+	page.Eval(`["address","interface_id"].map((f) => document.getElementById("f-"+f).value)`, &filled)
+	require.Equal(t, []string{"10.77.0.4/24", "eth0 @ sw1"}, filled)
+	require.Equal(t, "4", count(), "nothing is created before the form is sent")
+	page.Click(".change-actions .button-main")
+	page.AwaitText("h1", "10.77.0.4")
+	page.Spent(3)
+	require.Equal(t, "5", count())
+
+	page.Goto(s.url + "/console/r/prefixes/" + prefix)
+	require.Regexp(t, `4 used 10.77.0.1 – 10.77.0.4 15 free 10.77.0.5 – 10.77.0.19 10.77.0.20 .*234 free 10.77.0.21 – 10.77.0.254`, visible(page, "#prefix-space"))
+	s.looks(page, "addresses-prefix")
+	page.Submit("#prefix-space .ipam-free a")
+	page.Eval(`document.getElementById("f-address").value`, &filled[0])
+	require.Equal(t, "10.77.0.5/24", filled[0])
+	page.Goto(s.url + "/console/r/prefixes/" + prefix)
+	page.Submit(`a[href$="/next-address"]`)
+	page.Eval(`document.getElementById("f-address").value`, &filled[0])
+	require.Equal(t, "10.77.0.5/24", filled[0])
+
+	s.create("prefixes", map[string]any{"prefix": "2001:db8:77::/64", "vlan_id": vlan, "location_id": n.site})
+	page.Goto(s.url + "/console/interfaces/" + n.eth0 + "/new-address")
+	page.AwaitText("main", "2001:db8:77::/64")
+	s.looks(page, "addresses-offer")
+	page.Submit(`main a[href*="interface_id="]`)
+	page.Await("#f-address")
+
+	big := s.create("prefixes", map[string]any{"prefix": "fd00::/16", "status": "container"})
+	s.create("prefixes", map[string]any{"prefix": "fd00:1::/32", "status": "reserved"})
+	var many []map[string]any
+	for i := range 70 {
+		many = append(many, map[string]any{"prefix": fmt.Sprintf("fd00:%x::/32", 0x1000+2*i)})
+	}
+	s.api("POST", "/prefixes", many, nil)
+	page.Goto(s.url + "/console/r/prefixes/" + big)
+	s.looks(page, "addresses-blocks")
+	page.Submit(`#prefix-space a[href*="space=fd00%3A1000%3A%3A%2F20"]`)
+	require.Contains(t, visible(page, "#prefix-space"), "The whole prefix")
+	page.Goto(s.url + "/console/prefixes?under=" + big)
+	page.Submit(`form[action$="/next-prefix"] button`)
+	page.Eval(`document.getElementById("f-prefix").value`, &filled[0])
+	require.Equal(t, "fd00::/24", filled[0][:4]+"::/24")
+	page.Goto(s.url + "/console/r/prefixes")
+	require.Contains(t, visible(page, "thead"), "Used")
+	s.looks(page, "addresses-list")
+}
+
+// all returns the records of the first page of a list.
+func (s *consoleServer) all(path string) []map[string]any {
+	s.t.Helper()
+	var page struct{ Data []map[string]any }
+	s.api("GET", path, nil, &page)
+	return page.Data
+}
