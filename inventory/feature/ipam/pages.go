@@ -31,8 +31,8 @@ func pages() site.Pages {
 		Files: files, Style: "style-ipam.css",
 		Routes: []site.Route{
 			{Pattern: "GET /prefixes", Handle: showPrefixes},
-			{Pattern: "GET /prefixes/{id}/next-address", Handle: func(q *site.Request) error { return nextForm(q, q.R.PathValue("id"), "address") }},
-			{Pattern: "GET /prefixes/{id}/next-prefix", Handle: func(q *site.Request) error { return nextForm(q, q.R.PathValue("id"), "prefix") }},
+			{Pattern: "GET /prefixes/{id}/next-address", Handle: func(q *site.Request) error { return nextForm(q, "address") }},
+			{Pattern: "GET /prefixes/{id}/next-prefix", Handle: func(q *site.Request) error { return nextForm(q, "prefix") }},
 			{Pattern: "GET /interfaces/{id}/new-address", Handle: newAddress},
 		},
 		Entries: []site.Entry{{Label: "Prefix tree", Path: "/prefixes", Icon: "prefix", Order: 30, Show: func(q *site.Request) bool { return q.MaySee(both...) }}},
@@ -43,7 +43,7 @@ func pages() site.Pages {
 			Resource: "interfaces", Label: "IP", Icon: "plus", Row: true, Path: func(id string) string { return "/interfaces/" + id + "/new-address" },
 			Show: func(q *site.Request) bool { return q.MaySee("prefixes") && q.May("addresses", records.RouteCreate) },
 		}},
-		Computed: []site.Computed{{Resource: "prefixes", Label: "Used", Needs: both, Load: loadUsages}},
+		Computed: []site.Computed{{Resource: "prefixes", Label: "Used", Needs: both, Load: loadUsed}},
 		Counts:   []site.Count{{Resource: "prefixes", Order: 40}, {Resource: "addresses", Order: 50}},
 		Sections: []site.Section{
 			{On: "prefixes", ID: "prefix-usage", Title: "Usage", Template: "ipam-usage", Column: site.Side, Order: 10, Follow: both, Needs: both, Load: loadUsage},
@@ -106,7 +106,8 @@ func loadWithin(resource, field string) func(*site.Part) error {
 }
 
 // nextForm leads to the form of the lowest free address of a prefix, or of the lowest free prefix within it. It creates nothing.
-func nextForm(q *site.Request, id, field string) error {
+func nextForm(q *site.Request, field string) error {
+	id := q.R.PathValue("id")
 	path := "/prefixes/" + url.PathEscape(id)
 	query := url.Values{}
 	if field == "prefix" {
@@ -137,34 +138,35 @@ func nextForm(q *site.Request, id, field string) error {
 	return q.Redirect("/r/" + map[string]string{"address": "addresses", "prefix": "prefixes"}[field] + "/new?" + values.Encode())
 }
 
-// loadUsages returns how much of prefixes is used, for their list.
-func loadUsages(q *site.Request, recs []site.Record) ([]site.Cell, error) {
-	cells, calls := make([]site.Cell, len(recs)), make([]func() error, len(recs))
+// usagesOf returns how much of prefixes is used, which takes a call of the API for each.
+func usagesOf(q *site.Request, recs []site.Record) ([]used, error) {
+	usages, calls := make([]used, len(recs)), make([]func() error, len(recs))
 	for i, rec := range recs {
-		calls[i] = func() error {
-			u, err := usageOf(q, rec)
-			cells[i] = site.Cell{Kind: "number", Text: u.Used()}
+		calls[i] = func() (err error) {
+			usages[i], err = usageOf(q, rec)
 			return err
 		}
 	}
-	return cells, site.Together(calls...)
+	return usages, site.Together(calls...)
 }
 
-// loadFullest shows the fullest of the prefixes changed last. How full a prefix is takes a call of the API for each.
+// loadUsed returns the cells of a column of the list.
+func loadUsed(q *site.Request, recs []site.Record) (cells []site.Cell, err error) {
+	usages, err := usagesOf(q, recs)
+	for _, u := range usages {
+		cells = append(cells, site.Cell{Kind: "number", Text: u.Used()})
+	}
+	return cells, err
+}
+
+// loadFullest shows the fullest of the prefixes changed last.
 func loadFullest(q *site.Part) error {
 	page, err := q.List("prefixes", url.Values{"status": {"active"}, "sortby": {"updated_at:desc"}, "limit": {strconv.Itoa(measuredPrefixes)}, "count": {"estimated"}})
 	if err != nil {
 		return err
 	}
-	usages := make([]used, len(page.Data))
-	calls := make([]func() error, len(page.Data))
-	for i, rec := range page.Data {
-		calls[i] = func() (err error) {
-			usages[i], err = usageOf(q.Request, rec)
-			return err
-		}
-	}
-	if err := site.Together(calls...); err != nil {
+	usages, err := usagesOf(q.Request, page.Data)
+	if err != nil {
 		return err
 	}
 	usages = slices.DeleteFunc(usages, func(u used) bool { return u.Addresses == 0 })

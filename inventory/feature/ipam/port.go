@@ -1,11 +1,10 @@
 package ipam
 
 import (
-	"maps"
 	"net/url"
-	"slices"
 	"strings"
 
+	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
@@ -14,10 +13,9 @@ const maxOffered = 20
 
 // offer is the data of the page to choose the prefix of a new address of an interface.
 type offer struct {
-	Port   string
-	PortID string
-	Crumbs []site.Link
-	All    []*prefix
+	Port, PortID string
+	Crumbs       []site.Link
+	All          []*prefix
 }
 
 // newAddress leads to the form of a new address of an interface: the next free one of the prefix of its VLAN. Of several
@@ -34,10 +32,7 @@ func newAddress(q *site.Request) error {
 	case len(all) == 0:
 		return q.Redirect("/r/addresses/new?interface_id=" + port.ID())
 	case len(all) == 1:
-		query := q.R.URL.Query()
-		query.Set("interface_id", port.ID())
-		q.R.URL.RawQuery = query.Encode()
-		return nextForm(q, all[0].ID, "address")
+		return q.Redirect("/prefixes/" + all[0].ID + "/next-address?interface_id=" + port.ID())
 	}
 	labels, err := q.Labels("interfaces", []string{port.ID()})
 	if err != nil {
@@ -49,47 +44,43 @@ func newAddress(q *site.Request) error {
 	})
 }
 
-// prefixesFor returns the prefixes of the untagged VLAN of an interface, or else of its tagged VLANs, or else of its location
-// and those around it.
+// prefixesFor returns the prefixes of the untagged VLAN of an interface, or else of its tagged VLANs, or else of the location of
+// its device and those around that.
 func prefixesFor(q *site.Request, port site.Record) ([]*prefix, error) {
-	active := url.Values{"status": {"active"}}
 	find := func(field string, values []string) ([]*prefix, error) {
-		values = slices.DeleteFunc(values, func(v string) bool { return v == "" })
-		if len(values) == 0 {
+		if len(values) == 0 || values[0] == "" {
 			return nil, nil
 		}
-		query := url.Values{field + "__in": {strings.Join(values, ",")}}
-		maps.Copy(query, active)
-		all, _, err := list(q, query)
-		if all = all[:min(len(all), maxOffered)]; err != nil {
-			return nil, err
-		}
-		return all, describe(q, all)
+		all, _, err := list(q, url.Values{field + "__in": {strings.Join(values, ",")}, "status": {"active"}})
+		return all[:min(len(all), maxOffered)], err
 	}
-	all, err := find("vlan_id", []string{port.Text("untagged_vlan_id")})
-	if err != nil || len(all) > 0 {
-		return all, err
-	}
-	var tagged []string
-	if q.MaySee("tagged-vlans") {
-		page, err := q.Some("tagged-vlans", 100, url.Values{"interface_id": {port.ID()}})
+	vlans := []string{port.Text("untagged_vlan_id")}
+	if vlans[0] == "" && q.MaySee("tagged-vlans") {
+		page, err := q.Some("tagged-vlans", records.MaxLimit, url.Values{"interface_id": {port.ID()}})
 		if err != nil {
 			return nil, err
 		}
+		vlans = nil
 		for _, rec := range page.Data {
-			tagged = append(tagged, rec.Text("vlan_id"))
+			vlans = append(vlans, rec.Text("vlan_id"))
 		}
 	}
-	if all, err = find("vlan_id", tagged); err != nil || len(all) > 0 {
-		return all, err
+	all, err := find("vlan_id", vlans)
+	if err == nil && len(all) == 0 && q.MaySee("devices") {
+		var device site.Record
+		if device, _, err = q.One("devices", port.Text("device_id")); err != nil {
+			return nil, err
+		}
+		places, err := q.Around(device.Text("location_id"))
+		if err != nil {
+			return nil, err
+		}
+		if all, err = find("location_id", places); err != nil {
+			return nil, err
+		}
 	}
-	device, _, err := q.One("devices", port.Text("device_id"))
 	if err != nil {
 		return nil, err
 	}
-	places, err := q.Around(device.Text("location_id"))
-	if err != nil {
-		return nil, err
-	}
-	return find("location_id", places)
+	return all, describe(q, all)
 }

@@ -2,9 +2,8 @@ package ipam
 
 import (
 	"cmp"
-	"encoding/binary"
 	"maps"
-	"math/bits"
+	"math/big"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -45,10 +44,9 @@ type addressRange struct {
 
 // size returns the number of addresses, which is exact up to 2^53.
 func (a addressRange) size() float64 {
-	x, y := a.First.As16(), a.Last.As16()
-	low, borrow := bits.Sub64(binary.BigEndian.Uint64(y[8:]), binary.BigEndian.Uint64(x[8:]), 0)
-	high, _ := bits.Sub64(binary.BigEndian.Uint64(y[:8]), binary.BigEndian.Uint64(x[:8]), borrow)
-	return float64(high)*(1<<32)*(1<<32) + float64(low) + 1
+	n := new(big.Int).Sub(new(big.Int).SetBytes(a.Last.AsSlice()), new(big.Int).SetBytes(a.First.AsSlice()))
+	size, _ := n.Float64()
+	return size + 1
 }
 
 // Count says how many addresses there are, if people can read the number.
