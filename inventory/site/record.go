@@ -245,6 +245,16 @@ func LabelField(r *records.Resource) *records.Field {
 	return nil
 }
 
+// NumberField returns the number by which people know records of a resource, such as VLANs, or nil.
+func NumberField(r *records.Resource) *records.Field {
+	for _, f := range r.ShortKeys() {
+		if f.Kind == records.Int && r.Indexed(f) {
+			return f
+		}
+	}
+	return nil
+}
+
 // Label returns what people call a record.
 func Label(r *records.Resource, rec Record) string {
 	label := ""

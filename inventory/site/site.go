@@ -114,6 +114,20 @@ type Edit struct {
 	// Create sends the call of a new record, which it may change; done says that it has responded. Default: the call is
 	// sent as it is.
 	Create func(q *Request, c *Call) (rec Record, done bool, err error)
+	// Set, if not nil, is a further list in the forms of records that exist.
+	Set *Set
+	// Complete, if not nil, adds to a change of a record what follows from it, and returns why the change does not fit the
+	// record, empty if it does. Of the Set the change has all ids.
+	Complete func(rec Record, change map[string]any) (why string)
+	// Near, if not nil, returns the id of the location whose records come first where a form names some, empty for none.
+	Near func(q *Request, rec Record) (string, error)
+}
+
+// Set is the list of the records that are connected with one by those of another resource: the tagged VLANs of an interface.
+type Set struct {
+	Name, Label string
+	Through     string // the resource of the connections
+	Of, To      string // its references: to the record, and to the others
 }
 
 // RecordLink is a link on the page of each record of a resource.

@@ -17,6 +17,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/feature/retention"
 	"github.com/ashlar-go/ashlar/inventory/feature/topology"
 	"github.com/ashlar-go/ashlar/inventory/feature/views"
+	"github.com/ashlar-go/ashlar/inventory/feature/vlans"
 )
 
 // Features returns new values of all features. Nothing else names them.
@@ -35,5 +36,6 @@ func Features() []*feature.Feature {
 		retention.New(),
 		topology.New(),
 		views.New(),
+		vlans.New(),
 	}
 }

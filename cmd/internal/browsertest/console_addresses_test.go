@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 )
 
@@ -52,14 +53,13 @@ func TestAllocateAddress(t *testing.T) {
 	big := s.create("prefixes", map[string]any{"prefix": "fd00::/16", "status": "container"})
 	s.create("prefixes", map[string]any{"prefix": "fd00:1::/32", "status": "reserved"})
 	var many []map[string]any
-	for i := range 70 {
-		many = append(many, map[string]any{"prefix": fmt.Sprintf("fd00:%x::/32", 0x1000+2*i)})
+	for i := range 120 {
+		many = append(many, map[string]any{"prefix": fmt.Sprintf("fd00:%x::/32", 0x1000+2*i)}, map[string]any{"prefix": fmt.Sprintf("fd00:%x:8000::/33", 0x1000+2*i)})
 	}
 	s.api("POST", "/prefixes", many, nil)
 	page.Goto(s.url + "/console/r/prefixes/" + big)
 	s.looks(page, "addresses-blocks")
-	page.Submit(`#prefix-space a[href*="space=fd00%3A1000%3A%3A%2F20"]`)
-	require.Contains(t, visible(page, "#prefix-space"), "The whole prefix")
+	require.Regexp(t, `\+?Free fd00:: – fd00:1::/32 .*Free fd00:2:: – fd00:1000::/32 .*Free fd00:1001:: – fd00:1002::/32 .* What begins at fd00:10c5:: is in the tree`, visible(page, "#prefix-space"))
 	page.Goto(s.url + "/console/prefixes?under=" + big)
 	page.Submit(`form[action$="/next-prefix"] button`)
 	page.Eval(`document.getElementById("f-prefix").value`, &filled[0])
@@ -75,4 +75,65 @@ func (s *consoleServer) all(path string) []map[string]any {
 	var page struct{ Data []map[string]any }
 	s.api("GET", path, nil, &page)
 	return page.Data
+}
+
+// TestVLANsOfPorts: five clicks give 30 ports their untagged and tagged VLANs; the preview names both, and the mode that they
+// need. VLANs of the site of the device come first.
+func TestVLANsOfPorts(t *testing.T) {
+	t.Parallel()
+	s := startConsole(t, 10)
+	n := s.detailNetwork()
+	voice := s.create("vlans", map[string]any{"vlan_id": 30, "name": "voice", "location_id": n.site})
+	away := s.create("locations", map[string]any{"name": "Away", "site_code": "AW"})
+	s.create("vlans", map[string]any{"vlan_id": 30, "name": "AAA", "location_id": away})
+	var ports []map[string]any
+	for i := range 30 {
+		ports = append(ports, map[string]any{"device_id": n.sw2, "name": fmt.Sprint("1/0/", i+1)})
+	}
+	s.api("POST", "/interfaces", ports, nil)
+	data := s.create("vlans", map[string]any{"vlan_id": 20, "name": "data", "location_id": n.site})
+	page := s.open("admin", "/r/interfaces?device_id="+n.sw2+"&name__startswith=1/0/&limit=50", nil)
+	page.Click("[data-select-all]")
+	page.Click(`#lists-selection button[value="edit"]`)
+	page.Type("#f-untagged_vlan_id", "30")
+	page.AwaitText(".change-list li", "30 voice")
+	page.Press(kb.Enter)
+	page.Click(`#f-tagged_vlans input[value="` + data + `"]`)
+	s.looks(page, "vlans-bulk")
+	page.Click(`button[value="preview"]`)
+	page.AwaitText("main", "Apply to 30")
+	for _, want := range []string{"Mode empty trunk 30", "Tagged VLANs empty 20 data 30", "Untagged VLAN empty 30 voice 30"} {
+		require.Contains(t, visible(page, "main"), want)
+	}
+	s.looks(page, "vlans-preview")
+	page.Click(`button[value="apply"]`)
+	page.AwaitText(".notice", "The changes are applied")
+	page.Spent(5)
+	require.Len(t, s.all("/interfaces?mode=trunk&limit=100&untagged_vlan_id="+voice), 30)
+	require.Len(t, s.all("/tagged-vlans?limit=100&vlan_id="+data), 30)
+
+	port := s.first("/interfaces?device_id=" + n.sw2 + "&name=1/0/1")["id"].(string)
+	page.Goto(s.url + "/console/r/interfaces/" + port + "/edit")
+	s.looks(page, "vlans-port")
+	page.Click(`#f-tagged_vlans input[value="` + data + `"]`)
+	page.Click(`#f-tagged_vlans input[value="` + voice + `"]`)
+	page.Click(".change-actions .button-main")
+	page.AwaitText(".notice", "Saved")
+	require.Equal(t, voice, s.first("/tagged-vlans?interface_id=" + port)["vlan_id"])
+	require.Len(t, s.all("/tagged-vlans?interface_id="+port), 1)
+
+	access := s.create("interfaces", map[string]any{"device_id": n.sw2, "name": "access"})
+	page.Goto(s.url + "/console/r/interfaces/" + access + "/edit")
+	page.Type("#f-untagged_vlan_id", "20")
+	page.AwaitText(".change-list li", "20 data")
+	page.Press(kb.Enter)
+	page.Click(".change-actions .button-main")
+	page.AwaitText(".notice", "Saved")
+	require.Equal(t, "access", s.first("/interfaces?name=access")["mode"])
+	page.Goto(s.url + "/console/r/interfaces/" + access + "/edit")
+	page.Click(`#f-tagged_vlans input[value="` + voice + `"]`)
+	page.Click(".change-actions .button-main")
+	page.AwaitText(".problems", "need the mode trunk")
+	page.Expected("422")
+	page.Silent()
 }

@@ -15,20 +15,18 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
-// Bounds of the space of a prefix. One with more records or ranges is shown as blocks, each of which can be looked into.
-const (
-	maxSpaceReads  = 300 // of each resource
-	maxSpaceRanges = 64
-	blockBits      = 4 // there are 16 blocks
-	barWidth       = 1000
-)
+// maxSpaceReads is the number of addresses of each resource that the space of a prefix shows; of prefixes it is maxChildren.
+const maxSpaceReads = 300
 
-// space is the data of the section with the space of a prefix: its ranges, or those of a block of it.
+// barWidth is the width of the drawing of a space.
+const barWidth = 1000
+
+// space is the data of the section with the space of a prefix.
 type space struct {
-	Network  netip.Prefix
-	Whole    string // the address of the page with the whole prefix; empty if it is shown
 	Ranges   []addressRange
 	BarWidth int
+	From     string // from where on it is not shown; empty for nothing
+	Tree     string // the address of the prefix in the tree
 }
 
 // addressRange is a range of addresses in one state.
@@ -36,7 +34,7 @@ type addressRange struct {
 	First, Last netip.Addr
 	State       string // used, reserved or free
 	Text        string // what is there
-	URL         string // of a record, a list or a block; of a free range that of the form that uses it, empty without the right
+	URL         string // of a record or list; of a free range that of the form that uses it, empty without the right
 	X, Width    float64
 
 	hosts int // how many addresses of hosts follow each other; 0 for a prefix
@@ -62,80 +60,84 @@ func loadSpace(p *site.Part) error {
 	if err != nil {
 		return err // the API has checked it
 	}
-	s := space{Network: network, BarWidth: barWidth}
-	block, err := netip.ParsePrefix(p.R.URL.Query().Get("space"))
-	if err == nil && block.Bits() > network.Bits() && network.Contains(block.Addr()) {
-		s.Network, s.Whole = block.Masked(), p.RecordURL("prefixes", p.Rec.ID())
-	}
-	all, more, err := usedIn(p.Request, p.Rec, s.Network)
+	used, until, err := usedIn(p, network)
 	if err != nil {
 		return err
 	}
-	if s.Ranges = withGaps(p, s.Network, all); more || len(s.Ranges) > maxSpaceRanges {
-		if s.Ranges, err = blocksOf(p, s.Network); err != nil {
-			return err
-		}
+	s := space{BarWidth: barWidth, Tree: p.UI.URL("/prefixes?under=" + p.Rec.ID()), Ranges: withGaps(p, network, used, until)}
+	if until != inventory.LastAddress(network) {
+		s.From = until.Next().String()
 	}
-	total, x := addressRange{First: s.Network.Addr(), Last: inventory.LastAddress(s.Network)}.size(), 0.0
+	total := addressRange{First: network.Addr(), Last: inventory.LastAddress(network)}.size()
 	for i := range s.Ranges {
 		r := &s.Ranges[i]
-		r.X, r.Width = x, max(2, barWidth*r.size()/total)
-		x += barWidth * r.size() / total
+		r.X = barWidth * (addressRange{First: network.Addr(), Last: r.First}.size() - 1) / total
+		r.Width = max(2, barWidth*r.size()/total)
 	}
 	p.Data = s
 	return nil
 }
 
-// usedIn returns the prefixes and addresses in a network of the VRF of a prefix, in their order; as for the next free address,
-// those of interfaces and devices count in the global table. more says that there are more than are shown one by one.
-func usedIn(q *site.Request, rec site.Record, in netip.Prefix) (all []addressRange, more bool, err error) {
-	for _, source := range [][2]string{{"prefixes", "prefix"}, {"addresses", "address"}, {"interfaces", "ip_address"}, {"devices", "ip"}} {
-		resource, field := source[0], source[1]
-		query := url.Values{field + "__within": {in.String()}, "sortby": {field + ":asc"}, "fields": {"id,status," + field}}
-		own := resource == "prefixes" || resource == "addresses"
-		if own {
-			maps.Copy(query, inVRF(rec.Text("vrf_id")))
+// usedIn returns the prefixes directly within a network and the addresses in it, in their order, and until where that is all
+// of them. In the global table the addresses of interfaces and devices count, as they do for the next free address.
+func usedIn(p *site.Part, network netip.Prefix) (all []addressRange, until netip.Addr, err error) {
+	vrf := p.Rec.Text("vrf_id")
+	until = inventory.LastAddress(network)
+	within, more, err := directly(p.Request, vrf, network, "")
+	if err != nil {
+		return nil, until, err
+	}
+	add := func(r addressRange, resource string, rec site.Record) {
+		r.State, r.URL = "used", p.RecordURL(resource, rec.ID())
+		if status := rec.Text("status"); status == "reserved" || status == "dhcp" {
+			r.State = "reserved"
 		}
-		if !q.MaySee(resource) || !own && rec.Text("vrf_id") != "" {
+		all = append(all, r)
+	}
+	for _, w := range within {
+		add(addressRange{First: w.network.Addr(), Last: inventory.LastAddress(w.network), Text: w.Prefix}, "prefixes", w.Rec)
+	}
+	if more != "" {
+		until = all[len(all)-1].Last
+	}
+	for _, source := range [][2]string{{"addresses", "address"}, {"interfaces", "ip_address"}, {"devices", "ip"}} {
+		resource, field := source[0], source[1]
+		query := url.Values{field + "__within": {network.String()}, "sortby": {field + ":asc"}, "fields": {"id,status," + field}}
+		if resource == "addresses" {
+			maps.Copy(query, inVRF(vrf))
+		} else if vrf != "" {
+			break
+		}
+		if !p.MaySee(resource) {
 			continue
 		}
-		recs, err := q.All(resource, query, maxSpaceReads)
-		if err != nil || len(recs) >= maxSpaceReads {
-			return nil, true, err
+		recs, err := p.All(resource, query, maxSpaceReads)
+		if err != nil {
+			return nil, until, err
 		}
-		for _, found := range recs {
-			if r, ok := rangeOf(resource, found.Text(field)); ok && found.ID() != rec.ID() {
-				r.URL, r.State = q.RecordURL(resource, found.ID()), "used"
-				if status := found.Text("status"); own && (status == "reserved" || status == "dhcp") {
-					r.State = "reserved"
-				}
-				all = append(all, r)
+		for i, rec := range recs {
+			text, _, _ := strings.Cut(rec.Text(field), "/")
+			addr, _ := netip.ParseAddr(text) // the API has checked it
+			add(addressRange{First: addr.Unmap(), Last: addr.Unmap(), Text: addr.String(), hosts: 1}, resource, rec)
+			if i == maxSpaceReads-1 && addr.Less(until) {
+				until = addr
 			}
 		}
 	}
 	slices.SortStableFunc(all, func(a, b addressRange) int { return cmp.Or(a.First.Compare(b.First), b.Last.Compare(a.Last)) })
-	return all, false, nil
-}
-
-// rangeOf returns the range of a prefix, or of the address of a host.
-func rangeOf(resource, text string) (addressRange, bool) {
-	p, err := netip.ParsePrefix(text)
-	if addr, notAddr := netip.ParseAddr(text); notAddr == nil {
-		p, err = netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen()), nil
-	}
-	if resource == "prefixes" {
-		return addressRange{First: p.Addr(), Last: inventory.LastAddress(p), Text: text}, err == nil
-	}
-	return addressRange{First: p.Addr(), Last: p.Addr(), Text: p.Addr().String(), hosts: 1}, err == nil
+	return all, until, nil
 }
 
 // withGaps returns ranges with the free ones between them. Addresses that follow each other are one range, and what is within a
 // prefix is not shown.
-func withGaps(p *site.Part, network netip.Prefix, used []addressRange) (all []addressRange) {
-	next, last := network.Addr(), inventory.LastAddress(network)
+func withGaps(p *site.Part, network netip.Prefix, used []addressRange, until netip.Addr) (all []addressRange) {
 	divided := p.Rec.Text("status") == string(inventory.PrefixContainer) || slices.ContainsFunc(used, func(r addressRange) bool { return r.hosts == 0 })
-	if network.String() == p.Rec.Text("prefix") && !divided {
-		next, last = inventory.HostRange(network)
+	next, last := network.Addr(), until
+	if first, end := inventory.HostRange(network); !divided {
+		next = first
+		if end.Less(last) {
+			last = end
+		}
 	}
 	free := func(until netip.Addr) {
 		if next.IsValid() && next.Compare(until) <= 0 {
@@ -145,7 +147,7 @@ func withGaps(p *site.Part, network netip.Prefix, used []addressRange) (all []ad
 		}
 	}
 	for _, r := range used {
-		if !next.IsValid() || r.Last.Less(next) {
+		if !next.IsValid() || r.Last.Less(next) || until.Less(r.Last) {
 			continue
 		}
 		if r.First != next {
@@ -153,11 +155,9 @@ func withGaps(p *site.Part, network netip.Prefix, used []addressRange) (all []ad
 		}
 		next = r.Last.Next()
 		if n := len(all) - 1; n >= 0 && r.hosts > 0 && all[n].hosts > 0 && all[n].State == r.State && all[n].Last.Next() == r.First {
-			before := &all[n]
-			before.Last, before.Text, before.hosts = r.Last, "", before.hosts+1
-			query := url.Values{"address__within": {network.String()}}
+			query := url.Values{"address__within": {network.String()}, "sortby": {"address:asc"}}
 			maps.Copy(query, inVRF(p.Rec.Text("vrf_id")))
-			before.URL = p.ListURL("addresses") + "?" + query.Encode()
+			all[n].Last, all[n].Text, all[n].URL = r.Last, "", p.ListURL("addresses")+"?"+query.Encode()
 			continue
 		}
 		all = append(all, r)
@@ -185,51 +185,4 @@ func newIn(p *site.Part, network netip.Prefix, free addressRange, divided bool) 
 		value.Set("vrf_id", vrf)
 	}
 	return p.ListURL(resource) + "/new?" + value.Encode()
-}
-
-// blocksOf returns the blocks of a network, with how many prefixes and addresses each has.
-func blocksOf(p *site.Part, network netip.Prefix) ([]addressRange, error) {
-	length := min(network.Bits()+blockBits, network.Addr().BitLen())
-	var all []addressRange
-	for addr := network.Addr(); addr.IsValid() && network.Contains(addr); addr = all[len(all)-1].Last.Next() {
-		all = append(all, addressRange{First: addr, Last: inventory.LastAddress(netip.PrefixFrom(addr, length))})
-	}
-	calls := make([]func() error, len(all))
-	for i := range all {
-		calls[i] = func() error { return countBlock(p, &all[i], network, netip.PrefixFrom(all[i].First, length)) }
-	}
-	return all, site.Together(calls...)
-}
-
-func countBlock(p *site.Part, r *addressRange, network, block netip.Prefix) error {
-	r.State, r.Text, r.URL = "free", block.String(), newIn(p, network, *r, true)
-	in := func(resource, filter, value, limit string) (*site.Page, error) {
-		query := inVRF(p.Rec.Text("vrf_id"))
-		maps.Copy(query, url.Values{filter: {value}, "limit": {limit}, "count": {"estimated"}})
-		return p.List(resource, query)
-	}
-	around, err := in("prefixes", "prefix__covers", block.Addr().String(), "100")
-	if err != nil {
-		return err
-	}
-	for _, rec := range around.Data { // a prefix as large as the block, or larger
-		if of, err := netip.ParsePrefix(rec.Text("prefix")); err == nil && of.Bits() > network.Bits() && of.Bits() <= block.Bits() {
-			r.State, r.Text, r.URL = "used", of.String(), p.RecordURL("prefixes", rec.ID())
-			return nil
-		}
-	}
-	for _, source := range [][2]string{{"addresses", "address__within"}, {"prefixes", "prefix__within"}} {
-		if !p.MaySee(source[0]) {
-			continue
-		}
-		page, err := in(source[0], source[1], block.String(), "1")
-		if err != nil {
-			return err
-		}
-		if resource, _ := p.Schema.Named(source[0]); page.Meta.Total > 0 {
-			r.State, r.URL = "used", p.RecordURL("prefixes", p.Rec.ID())+"?space="+url.QueryEscape(block.String())+"#prefix-space"
-			r.Text += ", " + site.CountOf(page, resource)
-		}
-	}
-	return nil
 }

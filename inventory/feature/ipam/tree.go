@@ -304,10 +304,19 @@ func prefixFrom(rec site.Record) *prefix {
 	return p
 }
 
-// children reads the prefixes of a VRF directly within a network, or its first level for the zero one, after
+// children is directly, with how much of the prefixes is used.
+func children(q *site.Request, vrf string, within netip.Prefix, after string) ([]*prefix, string, error) {
+	found, more, err := directly(q, vrf, within, after)
+	if err != nil {
+		return nil, "", err
+	}
+	return found, more, describe(q, found)
+}
+
+// directly reads the prefixes of a VRF directly within a network, or its first level for the zero one, after
 // a given one. Lists have all levels in the order of addresses, so that the prefixes within a child follow it:
 // the next read begins after them.
-func children(q *site.Request, vrf string, within netip.Prefix, after string) (found []*prefix, more string, err error) {
+func directly(q *site.Request, vrf string, within netip.Prefix, after string) (found []*prefix, more string, err error) {
 	queue := []netip.Prefix{within} // networks that are still to be read, in the order of addresses
 	if !within.IsValid() {
 		queue = []netip.Prefix{netip.PrefixFrom(netip.IPv4Unspecified(), 0), netip.PrefixFrom(netip.IPv6Unspecified(), 0)}
@@ -325,7 +334,7 @@ func children(q *site.Request, vrf string, within netip.Prefix, after string) (f
 	query := inVRF(vrf)
 	for range maxReads {
 		if len(queue) == 0 {
-			return found, "", describe(q, found)
+			return found, "", nil
 		}
 		block := queue[0]
 		queue = queue[1:]
@@ -339,7 +348,7 @@ func children(q *site.Request, vrf string, within netip.Prefix, after string) (f
 				continue
 			}
 			if len(found) == maxChildren {
-				return found, last.String(), describe(q, found)
+				return found, last.String(), nil
 			}
 			found, last = append(found, p), p.network
 		}
@@ -347,7 +356,7 @@ func children(q *site.Request, vrf string, within netip.Prefix, after string) (f
 			queue = append(blocksAfter(last, block), queue...)
 		}
 	}
-	return found, last.String(), describe(q, found)
+	return found, last.String(), nil
 }
 
 // blocksAfter returns the networks that make up the part of a network after one within it, in the order of

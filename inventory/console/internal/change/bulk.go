@@ -36,7 +36,8 @@ type item struct {
 	ID, Label, URL string
 	Version        string // that the preview has shown; empty before
 	Diff           []site.Diff
-	Why            string // it is refused
+	wanted         []string // what its set shall have; nil for no change
+	Why            string   // it is refused
 
 	rec site.Record
 }
@@ -145,7 +146,7 @@ func (m *many) load() error {
 		})
 	}
 	m.Gone = len(ids) - len(recs)
-	return nil
+	return m.prepare(recs...)
 }
 
 // version is the stored version.
@@ -260,6 +261,7 @@ func (m *many) patch(it *item, version string) map[string]any {
 	for _, s := range m.Chosen() {
 		body[s.Name] = s.value(it.rec)
 	}
+	it.wanted, it.Why = m.complete(it.rec, body)
 	return body
 }
 
@@ -293,6 +295,9 @@ func (m *many) apply() error {
 		bodies = append(bodies, m.patch(it, it.Version))
 	}
 	_, err := m.q.Do(&site.Call{Method: http.MethodPatch, Path: "/" + m.Resource.Name, Body: bodies}, nil)
+	if err == nil {
+		err = m.connect()
+	}
 	if fault, ok := site.Refused(err); ok {
 		m.Applying = true
 		m.refuseItems(fault, m.Items)

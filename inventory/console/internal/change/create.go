@@ -41,6 +41,13 @@ func showNew(q *site.Request) error {
 			in.set(value)
 		}
 	}
+	begun := site.Record{}
+	for name := range query {
+		begun[name] = query.Get(name)
+	}
+	if err := f.prepare(begun); err != nil {
+		return err
+	}
 	if err := f.name(); err != nil {
 		return err
 	}

@@ -50,6 +50,9 @@ func showEdit(q *site.Request) error {
 	}
 	f.Match = match
 	f.entitle(rec)
+	if err := f.prepare(rec); err != nil {
+		return err
+	}
 	if err := f.fill(rec); err != nil {
 		return err
 	}
@@ -76,7 +79,7 @@ func save(q *site.Request) error {
 		return f.again(http.StatusUnprocessableEntity)
 	}
 	if body := f.body(); len(body) > 0 {
-		_, err = q.Do(&site.Call{Method: http.MethodPatch, Path: pathOf(f.Resource, f.ID), Body: body, Match: f.Match}, nil)
+		err = f.send(body)
 	}
 	fault, refused := site.Refused(err)
 	switch {
@@ -93,6 +96,29 @@ func save(q *site.Request) error {
 	return q.Redirect("/r" + pathOf(f.Resource, f.ID) + "?done=saved")
 }
 
+// send makes a change.
+func (f *form) send(body map[string]any) error {
+	if edit := f.q.Edits[f.Resource.Name]; edit.Complete != nil {
+		rec, _, err := f.q.One(f.Resource.Name, f.ID)
+		if err == nil {
+			err = f.prepare(rec)
+		}
+		if err != nil {
+			return err
+		}
+		if _, why := f.complete(rec, body); why != "" {
+			return &site.Fault{Status: http.StatusUnprocessableEntity, Message: why}
+		}
+	}
+	if len(body) > 0 {
+		_, err := f.q.Do(&site.Call{Method: http.MethodPatch, Path: pathOf(f.Resource, f.ID), Body: body, Match: f.Match}, nil)
+		if err != nil {
+			return err
+		}
+	}
+	return f.connect()
+}
+
 // again shows the form with what is wrong.
 func (f *form) again(status int) error {
 	rec, _, err := f.q.One(f.Resource.Name, f.ID)
@@ -100,6 +126,12 @@ func (f *form) again(status int) error {
 		return err
 	}
 	f.entitle(rec)
+	if err == nil {
+		err = f.prepare(rec)
+	}
+	if err != nil {
+		return err
+	}
 	if err := f.name(); err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ type form struct {
 	q        *site.Request
 	Resource *records.Resource
 	Inputs   []*input
+	set      *set // nil for none
 	Groups   []group
 	Crumbs   []site.Link
 
@@ -40,6 +41,7 @@ func newForm(q *site.Request, r *records.Resource, id string) *form {
 	for _, field := range fieldsOf(q, r, id == "") {
 		f.Inputs = append(f.Inputs, newInput(q, r, field, id == ""))
 	}
+	f.addSet()
 	f.Groups = groups(r, f.Inputs)
 	return f
 }
@@ -127,6 +129,9 @@ func (f *form) read(values url.Values) {
 			continue
 		}
 		in.Value = clean(in.Field, typed[len(typed)-1]) // a checkbox has "false" in front
+		if in.Control == "checks" {
+			in.Value = strings.Join(slices.Sorted(slices.Values(elements(strings.Join(typed, "\n"), ""))), "\n")
+		}
 		in.Was = clean(in.Field, values.Get("was."+in.Name))
 		in.Base = in.Was
 		if values.Has("base." + in.Name) {

@@ -14,7 +14,7 @@ import (
 // input is a field of a form, and what was typed.
 type input struct {
 	*records.Field
-	Control  string // input, secret, area, check, select or pick
+	Control  string // input, secret, area, check, checks, select or pick
 	Type     string // of an input
 	Hint     string // what values look like
 	Limit    string // how long or large values may be
@@ -24,6 +24,7 @@ type input struct {
 	Options  []option
 	Examples []string // values of other records
 	To       string   // the resource whose records the input names; empty for none
+	Near     string   // the ids of locations, separated by commas, whose records are suggested first
 
 	Value string // as it is typed
 	Was   string // the stored value that the form was made from
@@ -287,7 +288,7 @@ func place(r *records.Resource, in *input, stems map[string]bool) int {
 		return 1
 	case sided("b_", "a_"):
 		return 2
-	case in.Ref != nil && !in.Required, stems[first] && first != in.Name:
+	case in.Ref != nil && !in.Required, in.Control == "checks", stems[first] && first != in.Name:
 		return 3
 	case in.Wide:
 		return 4

@@ -17,9 +17,20 @@ const maxTries = 3
 func (m *many) preview(status int) error {
 	items := m.Items
 	for range maxTries {
-		bodies := make([]map[string]any, len(items))
-		for i, it := range items {
-			bodies[i] = m.patch(it, it.version())
+		var bodies []map[string]any
+		all := items
+		items = nil
+		for _, it := range all {
+			body := m.patch(it, it.version())
+			if it.Why != "" {
+				m.Refused = append(m.Refused, it)
+				continue
+			}
+			items, bodies = append(items, it), append(bodies, body)
+		}
+		if len(items) == 0 {
+			m.Problem = m.Refused[0].Why
+			return m.ask(http.StatusUnprocessableEntity)
 		}
 		p, err := m.q.DryRun(&site.Call{Method: http.MethodPatch, Path: "/" + m.Resource.Name, Body: bodies})
 		fault, refused := site.Refused(err)
@@ -95,6 +106,15 @@ func (m *many) show(p *site.Preview) error {
 			return (&input{Field: f}).show(stored(f, value), names)
 		})
 		for _, d := range it.Diff {
+			counts[d]++
+		}
+	}
+	for _, it := range m.Items {
+		if it.wanted == nil {
+			continue
+		}
+		if d := m.set.diff(it.rec, it.wanted); d.Before != d.After {
+			it.Diff = append(it.Diff, d)
 			counts[d]++
 		}
 	}

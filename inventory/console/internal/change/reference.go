@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -117,7 +118,7 @@ func pick(q *site.Request) error {
 	if !q.May(r.Name, records.RouteList) {
 		return httpx.Errorf(http.StatusForbidden, "Your role may not see %s", site.Plural(r))
 	}
-	s := &search{q: q, resource: r}
+	s := &search{q: q, resource: r, near: query.Get("near"), most: maxPicked}
 	if err := s.find(strings.TrimSpace(query.Get("q"))); err != nil {
 		return err
 	}
@@ -132,15 +133,31 @@ func pick(q *site.Request) error {
 type search struct {
 	q        *site.Request
 	resource *records.Resource
+	near     string // the ids of locations, separated by commas, whose records come first; empty for none
+	most     int    // records
 	found    []site.Record
 }
 
-// list adds the records of a query, unless the API refuses the query: a part of an address is none, for instance.
+// list adds the records of a query, those near first, unless the API refuses the query: a part of an address is none, for
+// instance.
 func (s *search) list(query url.Values) error {
-	if len(s.found) >= maxPicked {
+	if _, ok := s.resource.Field("location_id"); ok && s.near != "" {
+		near := maps.Clone(query)
+		near.Set("location_id__in", s.near)
+		if err := s.add(near); err != nil {
+			return err
+		}
+	}
+	return s.add(query)
+}
+
+// add adds the records of a query.
+func (s *search) add(query url.Values) error {
+	s.most = cmp.Or(s.most, maxPicked)
+	if len(s.found) >= s.most {
 		return nil
 	}
-	page, err := s.q.Some(s.resource.Name, maxPicked, query)
+	page, err := s.q.Some(s.resource.Name, s.most, query)
 	if _, refused := site.AsFault(err, http.StatusBadRequest); refused {
 		return nil
 	}
@@ -149,7 +166,7 @@ func (s *search) list(query url.Values) error {
 	}
 	for _, rec := range page.Data {
 		known := slices.ContainsFunc(s.found, func(other site.Record) bool { return other.ID() == rec.ID() })
-		if !known && len(s.found) < maxPicked {
+		if !known && len(s.found) < s.most {
 			s.found = append(s.found, rec)
 		}
 	}
@@ -163,6 +180,9 @@ func (s *search) find(text string) error {
 	query := url.Values{}
 	if label != nil && label.Index && label.Sortable() {
 		query.Set("sortby", label.Name+":asc")
+	}
+	if f := site.NumberField(s.resource); f != nil {
+		query.Set("sortby", f.Name+":asc")
 	}
 	if text == "" {
 		return s.list(query)
