@@ -117,11 +117,16 @@ func nextForm(q *site.Request, field string) error {
 	if err != nil {
 		return err
 	}
-	preview, err := q.DryRun(&site.Call{Method: http.MethodPost, Path: path + "/next-" + field, Query: query})
-	if _, full := site.AsFault(err, http.StatusConflict); full {
-		return q.Redirect("/r" + path + "?full=true#prefix-usage")
+	body, port := map[string]string{}, q.R.URL.Query().Get("interface_id")
+	if port != "" {
+		body["interface_id"] = port
 	}
-	if err != nil {
+	preview, err := q.DryRun(&site.Call{Method: http.MethodPost, Path: path + "/next-" + field, Query: query, Body: body})
+	fault, refused := site.AsFault(err) // of senders who have to name an interface at their location, for instance
+	switch {
+	case refused && fault.Status == http.StatusConflict:
+		return q.Redirect("/r" + path + "?full=true#prefix-usage")
+	case !refused && err != nil:
 		return err
 	}
 	values := url.Values{}
@@ -130,7 +135,7 @@ func nextForm(q *site.Request, field string) error {
 			values.Set(field, next)
 		}
 	}
-	for name, value := range map[string]string{"vrf_id": rec.Text("vrf_id"), "interface_id": q.R.URL.Query().Get("interface_id")} {
+	for name, value := range map[string]string{"vrf_id": rec.Text("vrf_id"), "interface_id": port} {
 		if value != "" {
 			values.Set(name, value)
 		}
