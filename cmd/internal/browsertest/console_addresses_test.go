@@ -112,6 +112,8 @@ func TestVLANsOfPorts(t *testing.T) {
 	require.Len(t, s.all("/interfaces?mode=trunk&limit=100&untagged_vlan_id="+voice), 30)
 	require.Len(t, s.all("/tagged-vlans?limit=100&vlan_id="+data), 30)
 
+	page.Goto(s.url + "/console/r/vlans?location_id=" + n.site)
+	require.Regexp(t, `users.* data.* voice`, visible(page, "tbody"), "by number")
 	port := s.first("/interfaces?device_id=" + n.sw2 + "&name=1/0/1")["id"].(string)
 	page.Goto(s.url + "/console/r/interfaces/" + port + "/edit")
 	s.looks(page, "vlans-port")

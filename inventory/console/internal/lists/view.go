@@ -1,6 +1,7 @@
 package lists
 
 import (
+	"cmp"
 	"maps"
 	"net/url"
 	"slices"
@@ -126,7 +127,7 @@ func (v *view) order() []string {
 	if v.query.Has("sortby") || v.query.Has("sort") || len(v.resource.Order) > 0 || v.resource.Latest != nil {
 		return v.query["sortby"]
 	}
-	if f := site.LabelField(v.resource); f != nil && f.Sortable() && v.resource.Indexed(f) {
+	if f := cmp.Or(site.NumberField(v.resource), site.LabelField(v.resource)); f != nil && f.Sortable() && v.resource.Indexed(f) {
 		return []string{f.Name + ":asc"}
 	}
 	return nil
