@@ -80,6 +80,7 @@ func New(api *httpapi.API, opts *Options) (*Console, error) {
 		c.site.Entries = append(c.site.Entries, pages.Entries...)
 		c.site.Links = append(c.site.Links, pages.Links...)
 		c.site.Offers = append(c.site.Offers, pages.Offers...)
+		c.site.Exports = append(c.site.Exports, pages.Exports...)
 		c.site.Sections = append(c.site.Sections, pages.Sections...)
 		c.site.Counts = append(c.site.Counts, pages.Counts...)
 		c.site.Computed = append(c.site.Computed, pages.Computed...)

@@ -31,7 +31,7 @@ type Fault struct {
 func (f *Fault) Error() string {
 	text := f.Message
 	for _, field := range f.Fields {
-		text += "; " + field.Field + ": " + field.Reason
+		text += "; " + Lower(humanize(strings.TrimSuffix(field.Field, "_id"))) + ": " + field.Reason
 	}
 	return text
 }
@@ -78,7 +78,7 @@ func (q *Request) Do(c *Call, into any) (http.Header, error) {
 	}
 	w := &response{header: http.Header{}}
 	q.bare.ServeHTTP(w, r)
-	if err := w.fault(c); err != nil || into == nil {
+	if err := w.fault(q, c); err != nil || into == nil {
 		return w.header, err
 	}
 	d := json.NewDecoder(&w.body)
@@ -104,7 +104,7 @@ func (q *Request) Forward(c *Call, header http.Header) error {
 	}
 	w := &response{to: q.W, own: header}
 	q.bare.ServeHTTP(w, r)
-	return w.fault(c)
+	return w.fault(q, c)
 }
 
 // request returns the request of a call.
@@ -175,7 +175,7 @@ type response struct {
 }
 
 // fault returns why the API has refused a call, nil if it has not.
-func (w *response) fault(c *Call) error {
+func (w *response) fault(q *Request, c *Call) error {
 	switch {
 	case w.tooLarge:
 		return fmt.Errorf("%s: the response has more than %d bytes", c.Path, maxAnswer)
@@ -191,6 +191,7 @@ func (w *response) fault(c *Call) error {
 		f.Items[i].Message = withoutIDs(f.Items[i].Message)
 		f.clean(f.Items[i].Errors)
 	}
+	f.inWords(q.Schema)
 	return f
 }
 

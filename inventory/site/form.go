@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
@@ -179,7 +180,7 @@ func (s *Steps) Fail(step string, err error) (*Fault, bool) {
 	}
 	s.Step, s.Fault, s.Problems = step, fault.Message, nil
 	for _, field := range fault.Fields {
-		s.Problems = append(s.Problems, field.Field+": "+field.Reason)
+		s.Problems = append(s.Problems, humanize(strings.TrimSuffix(field.Field, "_id"))+": "+field.Reason)
 	}
 	return fault, true
 }

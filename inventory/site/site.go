@@ -85,6 +85,7 @@ type Pages struct {
 	Entries  []Entry
 	Links    []RecordLink
 	Offers   []Offer
+	Exports  []Offer // pages with what a list has, in other forms; they get its filters
 	Sections []Section
 	Counts   []Count
 	Computed []Computed

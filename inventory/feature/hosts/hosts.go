@@ -42,6 +42,7 @@ func New() *feature.Feature {
 		op.Responses[0].Headers = []openapi.Header{openapi.ETag()}
 		op.Responses = append(op.Responses, openapi.Response{Status: http.StatusNotModified})
 	}
+	f.Pages = pages(f.Operations)
 	return f
 }
 

@@ -486,7 +486,7 @@ func explain(q *site.Request, w importer.Problem) string {
 		}
 		return fmt.Sprintf("is the name of no %s", f.Ref.Resource().Noun())
 	}
-	return w.Reason
+	return site.Words(q.Schema, w.Reason)
 }
 
 // helpRow describes a column for people who prepare a file.
@@ -517,7 +517,7 @@ func help(r *records.Resource) (rows []helpRow) {
 func describe(f *records.Field) string {
 	kinds := map[records.Kind]string{
 		records.Int: "A whole number", records.Float: "A number", records.Bool: "true or false", records.Time: "A time, such as 2026-01-31T12:00:00Z",
-		records.List: "A list, such as core,lab", records.Object: "A JSON object",
+		records.List: "A list, such as core,lab", records.Object: "Names with values, as in JSON",
 	}
 	formats := map[string]string{
 		"line": "Text", "text": "Text, also of several lines", "ip": "An IP address", "cidr": "A network, such as 192.0.2.0/24", "network": "A network, such as 192.0.2.0/24",

@@ -14,6 +14,7 @@ import (
 type exportLinks struct {
 	Title string
 	Links []site.Choice
+	Pages bool // not files
 }
 
 const formatParam = "format"
@@ -35,6 +36,15 @@ func (v *view) exports() []exportLinks {
 			f.URL = v.ListURL(v.resource.Name) + "/export?" + state.Encode()
 			all[i].Links = append(all[i].Links, f)
 		}
+	}
+	also := exportLinks{Title: "For other programs", Pages: true}
+	for _, o := range v.Exports {
+		if o.Show(v.Request, v.resource) {
+			also.Links = append(also.Links, site.Choice{Label: o.Label, URL: v.UI.URL(o.Path(v.resource)) + "?" + v.without("page", "cursor").Encode()})
+		}
+	}
+	if len(also.Links) > 0 {
+		all = append(all, also)
 	}
 	return all
 }
