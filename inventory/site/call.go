@@ -11,7 +11,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -185,27 +184,10 @@ func (w *response) fault(q *Request, c *Call) error {
 	f := &Fault{}
 	_ = json.Unmarshal(w.body.Bytes(), f) // a body in another form has no message
 	f.Status, f.RetryAfter = w.status, w.Header().Get("Retry-After")
-	f.Message = withoutIDs(cmp.Or(f.Message, http.StatusText(w.status)))
-	f.clean(f.Fields)
-	for i := range f.Items {
-		f.Items[i].Message = withoutIDs(f.Items[i].Message)
-		f.clean(f.Items[i].Errors)
-	}
+	f.Message = cmp.Or(f.Message, http.StatusText(w.status))
 	f.inWords(q.Schema)
 	return f
 }
-
-func (f *Fault) clean(fields []httpx.FieldError) {
-	for i := range fields {
-		fields[i].Reason = withoutIDs(fields[i].Reason)
-	}
-}
-
-// idAside matches an id that the API writes after the name of a record.
-var idAside = regexp.MustCompile(` \([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\)`)
-
-// withoutIDs returns a message for people, who know records by their names.
-func withoutIDs(text string) string { return idAside.ReplaceAllString(text, "") }
 
 // Header returns the header.
 func (w *response) Header() http.Header {

@@ -10,7 +10,7 @@ import (
 // The words of the API that people who fill in a form do not know: names of fields and resources, and the forms of JSON. What
 // stands in quotation marks is a value, and stays, unless it is an id.
 var (
-	apiWords = regexp.MustCompile(`"[^"]*"|(,? (with|by|of) the id)? ?` + uuid + `|[a-z][a-z0-9]*([_-][a-z0-9]+)+(\.[a-z_]+)*|\[\d+\]\.`)
+	apiWords = regexp.MustCompile(`"[^"]*"| \(` + uuid + `\)|(,? (with|by|of) the id)? ?` + uuid + `|[a-z][a-z0-9]*([_-][a-z0-9]+)+(\.[a-z_]+)*|\[\d+\]\.`)
 	ids      = regexp.MustCompile(`"?` + uuid + `"?`)
 	phrases  = strings.NewReplacer(
 		"a UUID such as 018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f", "a record of the list", "an array of strings", "a list of texts", "an array", "a list",

@@ -17,6 +17,7 @@ func TestWords(t *testing.T) {
 		{`names no record of device-types: there is no location with the site_code or name "my_site"`, `names no record of device types: there is no location with the site code or name "my_site"`},
 		{`is for a record that exists, with the id 018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f`, `is for a record that exists`},
 		{`names several records of locations (location "Cage"): name one by an object with site_code, name, parent_id, parent, or by id`, `names several records of locations (location "Cage"): choose one of the list`},
+		{`the port is taken by cable C-1 (018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f)`, `the port is taken by cable C-1`},
 		{`must be an array of strings`, `must be a list of texts`},
 		{`must be one of active, in_use`, `must be one of active, in_use`},
 		{`is used with rack_id and "018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f"`, `is used with rack and `},
