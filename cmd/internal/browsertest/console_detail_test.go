@@ -219,5 +219,7 @@ func TestWhoChangedWhat(t *testing.T) {
 	require.NotContains(t, text, "Room")
 	require.Contains(t, text, "of device "+strings.Split(fmt.Sprint(device["hostname"]), "-")[0])
 	s.looks(page, "activity-yesterday")
+	page.Eval(`(() => { const by = document.querySelector("#activity-by"); by.selectedIndex = 1; by.dispatchEvent(new Event("change", {bubbles: true})) })()`, new(any))
+	page.Await(`.tabs a[href*="by="]`)
 	page.Silent()
 }

@@ -40,7 +40,7 @@
   document.addEventListener("toggle", (e) => { if (e.target.open && e.target.matches?.("details.popover")) $("[data-focus]", e.target)?.focus(); }, true);
 
   // Buttons that submit their form when a field changes, and forms that need no button then.
-  document.addEventListener("change", (e) => { const f = e.target.closest("[data-submit-on-change]"); if (f) f.requestSubmit(); });
+  document.addEventListener("change", (e) => { const f = e.target.closest("[data-submit-on-change]"); if (f) (f.form ?? f).requestSubmit(); });
   document.addEventListener("change", (e) => {
     if (e.target.matches("[data-select-all]")) $$("[data-select]").forEach((c) => { c.checked = e.target.checked; });
     if (e.target.matches("[data-select], [data-select-all]")) selection();
