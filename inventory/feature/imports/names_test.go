@@ -126,7 +126,7 @@ func TestNetBoxTargets(t *testing.T) {
 	require.Contains(t, text, "302")
 	require.Equal(t, map[string]int{"Bearer nbt_secret": 1}, asked)
 	for _, address := range []string{"", "ftp://netbox.example.org", "netbox", "https://user:pass@netbox.example.org"} {
-		status, text = i.netBox(address)
+		status, _ = i.netBox(address)
 		require.GreaterOrEqual(t, status, 400)
 	}
 }
