@@ -295,13 +295,14 @@ func (m *many) apply() error {
 		bodies = append(bodies, m.patch(it, it.Version))
 	}
 	_, err := m.q.Do(&site.Call{Method: http.MethodPatch, Path: "/" + m.Resource.Name, Body: bodies}, nil)
+	nothing := "Nothing was changed: "
 	if err == nil {
-		err = m.connect()
+		nothing, err = "", m.connect()
 	}
 	if fault, ok := site.Refused(err); ok {
 		m.Applying = true
 		m.refuseItems(fault, m.Items)
-		m.Problem = "Nothing was changed: " + fault.Message
+		m.Problem = nothing + fault.Message
 		if len(m.Refused) > 0 {
 			m.Problem = "Nothing was changed: " + ui.Count(len(m.Refused)) + " of " + ui.Count(len(m.Items)) + " " + m.Noun() + " were refused"
 		}

@@ -143,18 +143,25 @@ func (f *form) complete(rec site.Record, change map[string]any) (wanted []string
 	return wanted, why
 }
 
-// connect makes the set of the records what it shall be.
+// connect makes the set of the records what it shall be. A refusal says that the rest is saved.
 func (f *form) connect() error {
 	if f.set == nil {
 		return nil
 	}
+	send := func(method string, body any) error {
+		_, err := f.q.Do(&site.Call{Method: method, Path: "/" + f.set.Through, Body: body}, nil)
+		if fault, ok := site.Refused(err); ok {
+			return &site.Fault{Status: fault.Status, Message: "The rest was saved, but not all " + f.set.Label + ": " + fault.Error()}
+		}
+		return err
+	}
 	for some := range slices.Chunk(f.set.remove, records.MaxItems) {
-		if _, err := f.q.Do(&site.Call{Method: http.MethodDelete, Path: "/" + f.set.Through, Body: some}, nil); err != nil {
+		if err := send(http.MethodDelete, some); err != nil {
 			return err
 		}
 	}
 	for some := range slices.Chunk(f.set.create, records.MaxItems) {
-		if _, err := f.q.Do(&site.Call{Method: http.MethodPost, Path: "/" + f.set.Through, Body: some}, nil); err != nil {
+		if err := send(http.MethodPost, some); err != nil {
 			return err
 		}
 	}
