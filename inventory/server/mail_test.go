@@ -201,7 +201,7 @@ func TestForgottenInConsole(t *testing.T) {
 	link := regexp.MustCompile(`https://inventory.example.org(/console/password\?code=([A-Z2-7]{26}))`).FindStringSubmatch(text)
 	require.NotNil(t, link, text)
 	for _, opened := range []int{200, 200} { // by a scanner of mails too, which uses nothing up
-		status, _, page = b.do(link[1], "", nil)
+		status, _, _ = b.do(link[1], "", nil)
 		require.Equal(t, opened, status)
 	}
 	choose := url.Values{"code": {link[2]}, "password": {"short"}, "again": {"short"}}
