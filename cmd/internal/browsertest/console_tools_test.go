@@ -17,7 +17,7 @@ func TestExportForTools(t *testing.T) {
 		s.create("devices", map[string]any{"hostname": name, "ip": "192.0.2." + name[5:], "role": "o'brien & sons"})
 	}
 	page := s.open("admin", "/r/devices?role=o%27brien+%26+sons&sortby=hostname%3Adesc&column=hostname&limit=25", nil)
-	page.Click(".lists-tools details:has(.lists-menu) summary")
+	page.Click(`details:has(a[href*="/tools?"]) > summary`)
 	page.Click(`.lists-menu a[href*="/tools?"]`)
 	page.AwaitText("main", "the 2 devices of this view")
 	page.Click(`button[aria-label="Copy the address for Ansible"]`)
