@@ -41,5 +41,10 @@ func TestExportForTools(t *testing.T) {
 		require.Contains(t, string(text), "tool-1", address)
 		require.NotContains(t, string(text), "-acc-", address)
 	}
+	page.Submit(`a[href$="#account-tokens"]`)
+	page.Type("#token-current", consolePassword)
+	page.Submit(".account-new .button-main")
+	page.Submit(`a[href$="/account"].button`)
+	require.Contains(t, page.Text("#account-tokens"), "Export of devices")
 	page.Silent()
 }

@@ -68,7 +68,7 @@ func showTools(q *site.Request, operations []feature.Operation) error {
 		}
 	}
 	if q.Account != "" {
-		p.Token = q.UI.URL(q.Account) + "#tokens"
+		p.Token = q.UI.URL(q.Account) + "?token=Export+of+devices#account-tokens"
 	}
 	base := url.URL{Scheme: "http", Host: q.R.Host, Path: "/"}
 	if ui.OverTLS(q.R) {

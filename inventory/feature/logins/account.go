@@ -9,6 +9,7 @@ import (
 
 	"rsc.io/qr"
 
+	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/site"
@@ -33,6 +34,7 @@ type access struct {
 	Sessions  []shownSession
 	Tokens    []shownToken
 	Resources []site.Choice // that a token may be limited to
+	Named     string        // the name of the new token that a link proposes
 }
 
 type shownToken struct{ tokenEntry }
@@ -81,7 +83,7 @@ func (s shownSession) Browser() string {
 func sections() []site.Section {
 	of := func(order int, id, title string, load func(p *site.Part, a *access) error) site.Section {
 		return site.Section{On: "users", ID: id, Title: title, Template: id, Order: order, Load: func(p *site.Part) error {
-			a := &access{ID: p.Rec.ID(), User: p.Rec, Own: p.IsOwn("users", p.Rec.ID())}
+			a := &access{ID: p.Rec.ID(), User: p.Rec, Own: p.IsOwn("users", p.Rec.ID()), Named: printable.Truncate(p.R.URL.Query().Get("token"), 100)}
 			a.May = a.Own || p.May("users", records.RouteChange)
 			a.Password = p.Rec.Text("external") == "" || p.Rec.Text("password_changed_at") != ""
 			a.Invited = !a.Password && p.Rec.Text("external") == inventory.Invited
