@@ -16,8 +16,8 @@ import (
 // with the same database leaves the work to the first.
 func TestRetention(t *testing.T) {
 	t.Parallel()
-	s := settings(t, nil)
-	require.NoError(t, serve(t, s).stop()) // which creates the first administrator
+	s := settings(t, map[string]string{"AUDIT_RETENTION": "0", "METRICS_RETENTION": "0"})
+	require.NoError(t, serve(t, s).stop()) // which creates the first administrator, and does not prune
 	srv, err := server.New(t.Context(), s, nil)
 	require.NoError(t, err)
 	fill := func() {

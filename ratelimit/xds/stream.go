@@ -22,7 +22,11 @@ type stream struct {
 	*run
 	ads      discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesClient
 	received bool // there was a response
+	foreign  bool // and one of another type
 }
+
+// pause is the least time between two responses: a server that sends without an end does not keep the process busy.
+const pause = 100 * time.Millisecond
 
 // follow subscribes to the configuration and handles responses until the stream ends.
 func (s *stream) follow() error {
@@ -30,7 +34,10 @@ func (s *stream) follow() error {
 	for err == nil {
 		var in *discoveryv3.DiscoveryResponse
 		if in, err = s.ads.Recv(); err == nil {
-			err = s.handle(in)
+			next := time.Now().Add(pause)
+			if err = s.handle(in); err == nil && s.rejections == 0 { // which have a delay of their own
+				err = backoff.Sleep(s.ads.Context(), time.Until(next))
+			}
 		}
 	}
 	if errors.Is(err, io.EOF) {
@@ -49,7 +56,10 @@ func (s *stream) handle(in *discoveryv3.DiscoveryResponse) error {
 	// An empty type can only be the requested one. Other types are ignored: servers take
 	// a rejection as a subscription.
 	if url := in.GetTypeUrl(); url != "" && !isType(url) {
-		s.opts.Log.Warn("response ignored: its type was not requested", "type", fmt.Sprintf("%.100s", url))
+		if !s.foreign {
+			s.opts.Log.Warn("responses of the stream are ignored: their type was not requested", "type", fmt.Sprintf("%.100s", url))
+		}
+		s.foreign = true
 		return nil
 	}
 	s.received = true
