@@ -124,7 +124,7 @@ func TestNewUser(t *testing.T) {
 	require.Contains(t, page.Text("h1"), hostname)
 	device := page.Address()
 
-	port := u.first("#device-interfaces a", "Ethernet")
+	port := u.first("#device-interfaces td a", "Ethernet")
 	u.follow(port)
 	u.follow("Edit")
 	page.Type(u.field("Description"), kb.End+", edited by a new user")
@@ -141,7 +141,6 @@ func TestNewUser(t *testing.T) {
 
 	u.follow("Import")
 	page.Upload(u.field("Drop a file here, or choose one"), writeFile(t, "devices.csv", "hostname,status,role\nnew-1,active,lab\nnew-2,active,lab\n"))
-	u.follow("Continue")
 	u.follow("Preview")
 	page.AwaitText("main", "All rows can be applied")
 	u.follow("Apply")
