@@ -89,7 +89,9 @@ func TestConnectManyPorts(t *testing.T) {
 	before := s.cables()
 	page := s.open("admin", "/r/devices/"+ids[0], nil)
 	page.Click(`#device-interfaces header a[href*="/connect"]`)
-	page.Type("#f-to", "cable-sw2\n")
+	page.Type("#f-to", "cable-sw")
+	page.AwaitText(".change-list", "cable-sw1")
+	page.Type("#f-to", "2\n") // the list is still of the text before
 	page.Await(`.cabling-ends section:last-child .cabling-sockets`)
 	for _, name := range []string{"a", "b"} {
 		page.Click(`.cabling-sockets li:first-child input[name="` + name + `"]`)

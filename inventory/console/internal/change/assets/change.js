@@ -43,7 +43,14 @@
       if (!all && input.value) choose(0);
       list.scrollIntoView({ block: "nearest" });
     };
-    input.addEventListener("input", () => { mark(); clearTimeout(timer); timer = setTimeout(find, 150); });
+    input.addEventListener("input", () => { // what is listed is for the text before
+      mark();
+      choose(-1);
+      input.removeAttribute("aria-activedescendant");
+      asked++;
+      clearTimeout(timer);
+      timer = setTimeout(find, 150);
+    });
     input.addEventListener("blur", () => show(false));
     input.addEventListener("keypress", (e) => { if (taken && e.key === "Enter") e.preventDefault(); }); // it chooses, and does not send the form
     input.addEventListener("keydown", (e) => {
