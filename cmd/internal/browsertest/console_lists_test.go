@@ -115,6 +115,11 @@ func TestConsoleListsLive(t *testing.T) {
 	page.Silent()
 	page.Press(kb.Enter)
 	require.Eventually(t, func() bool { return page.Address() == s.url+"/console/r/devices/"+id }, timeout, tick)
+	page.Await("#device-interfaces")
+	other := s.first("/devices?sortby=hostname:desc&limit=1")
+	page.Press("k", chromedp.KeyModifiers(chromedp.ModifierCtrl))
+	page.Type("#palette-input", other["hostname"].(string)+"\n") // before there are results
+	require.Eventually(t, func() bool { return page.Address() == s.url+"/console/r/devices/"+other["id"].(string) }, timeout, tick)
 }
 
 // TestConsoleListsRights: a viewer sees records and nothing to change them, and a list needs no script.

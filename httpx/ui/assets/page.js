@@ -64,14 +64,17 @@
 
   // The command palette.
   const palette = $("#palette"), asked = $("#palette-input"), results = $("#palette-results");
-  let timer, asking = 0;
-  function openPalette() { if (palette && !palette.open) { palette.showModal(); asked.value = ""; find(); } }
+  let timer, asking = 0, found = null, entered = false; // what the results are for, and whether Enter waits for others
+  function openPalette() { if (palette && !palette.open) { palette.showModal(); asked.value = ""; results.replaceChildren(); entered = false; find(); } }
   async function find() {
-    const mine = ++asking;
-    const answer = await fetch(body.dataset.search + "?part=palette&q=" + encodeURIComponent(asked.value), { headers: { "HX-Request": "true" } });
+    const mine = ++asking, text = asked.value;
+    const answer = await fetch(body.dataset.search + "?part=palette&q=" + encodeURIComponent(text), { headers: { "HX-Request": "true" } });
     if (mine !== asking || !answer.ok) return;
     results.innerHTML = await answer.text();
+    found = text;
     choose(0);
+    if (entered) $("[role=option]", results)?.click();
+    entered = false;
   }
   function choose(n) {
     const all = $$("[role=option]", results);
@@ -79,13 +82,16 @@
     if (all[n]) { all[n].scrollIntoView({ block: "nearest" }); asked.setAttribute("aria-activedescendant", all[n].id); } else asked.removeAttribute("aria-activedescendant");
   }
   if (palette) {
-    asked.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(find, 120); });
+    asked.addEventListener("input", () => { entered = false; clearTimeout(timer); timer = setTimeout(find, 120); });
     asked.addEventListener("keydown", (e) => {
       const all = $$("[role=option]", results), at = all.findIndex((a) => a.getAttribute("aria-selected") === "true");
       if (e.key === "ArrowDown") { e.preventDefault(); choose(Math.min(all.length - 1, at + 1)); }
       if (e.key === "ArrowUp") { e.preventDefault(); choose(Math.max(0, at - 1)); }
-      if (e.key === "Escape") { e.preventDefault(); palette.close(); } // else the first one empties the field
-      if (e.key === "Enter" && all[at]) { e.preventDefault(); all[at].click(); }
+      if (e.key === "Escape") { e.preventDefault(); entered = false; palette.close(); } // else the first one empties the field
+      if (e.key !== "Enter") return;
+      e.preventDefault();
+      if (found === asked.value) all[at]?.click();
+      else { entered = true; clearTimeout(timer); find(); }
     });
     palette.addEventListener("click", (e) => { if (e.target === palette) palette.close(); });
   }
