@@ -71,6 +71,7 @@ func TestSoakLoad(t *testing.T) {
 			before := s.memory()
 			flood(length)
 			requireBounded(t, s, before)
+			t.Logf("%d calls, %.0f a second", n*calls, float64(n*calls)/time.Since(begin).Seconds())
 			response, err := ratelimitv3.NewRateLimitServiceClient(dial(t, s.grpc)).ShouldRateLimit(t.Context(), newRequest("shop", "load", "always"))
 			require.NoError(t, err)
 			require.EqualValues(t, 4_000_000_000-n*calls-1, response.GetStatuses()[0].GetLimitRemaining())
