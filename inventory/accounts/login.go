@@ -42,6 +42,9 @@ func (s *Service) Login(ctx context.Context, q *Request, username, password stri
 	case !s.hasRole(u):
 		return nil, s.refuseLogin(ctx, q, username, u, &records.Error{Kind: records.Forbidden, Message: "The role of this account no longer exists"})
 	}
+	if auth.Role(u.Role) == auth.Admin {
+		ctx = records.Essential(ctx)
+	}
 	return s.acceptLogin(ctx, q, u, password, g)
 }
 

@@ -64,6 +64,12 @@ type AuditPruner interface {
 	PruneAudit(ctx context.Context, after int64, limit int) (deleted, last int64, err error)
 }
 
+// Compactor is implemented by a [Store] that can give the space of deleted records back to its disk.
+type Compactor interface {
+	// Compact does so for a resource from which records were deleted, if the disk is full.
+	Compact(ctx context.Context, r *Resource) error
+}
+
 // Prune deletes the oldest records of a resource in transactions of up to maxPruned records, and
 // pauses after each for as long as it took, so that other writers do not wait for long. The order is
 // that of ids, or of the positions in the audit log. It ends when no record is left to delete, at
@@ -79,17 +85,24 @@ func (v *Engine) Prune(ctx context.Context, by Caller, r *Resource, keep Retenti
 	if keep.MaxAge < 0 || keep.MaxRecords < 0 || keep.MaxAge == 0 && keep.MaxRecords == 0 {
 		return nil, fmt.Errorf("prune %s: set a maximum age or a maximum number of records", r.Name)
 	}
+	ctx = Essential(ctx)
 	p := &pruning{Engine: v, by: by, r: r, keep: keep, began: time.Now(), size: firstPruned}
 	if keep.MaxAge > 0 {
 		p.before = storedTime(v.opts.Now().Add(-keep.MaxAge))
 	}
+	var err error
 	switch {
 	case v.preview != nil:
 		return &Pruned{}, p.dryRun(ctx)
 	case r.Name == auditLogs:
-		return p.audit(ctx)
+		err = p.audit(ctx)
+	default:
+		err = p.records(ctx)
 	}
-	return p.records(ctx)
+	if of, ok := v.store.(Compactor); ok && err == nil && p.done.Deleted > 0 {
+		err = of.Compact(ctx, r)
+	}
+	return &p.done, err
 }
 
 // pruning is a call of Engine.Prune.
@@ -105,9 +118,9 @@ type pruning struct {
 }
 
 // records prunes a resource other than the audit log.
-func (p *pruning) records(ctx context.Context) (*Pruned, error) {
+func (p *pruning) records(ctx context.Context) error {
 	last := ""
-	err := p.batches(ctx, func(tx Tx, limit int) (n int64, end bool, err error) {
+	return p.batches(ctx, func(tx Tx, limit int) (n int64, end bool, err error) {
 		n, at, err := p.delete(ctx, tx, Oldest{last, p.before, p.keep.MaxRecords, limit})
 		end, p.done.More = n == 0 || p.reached(n), n > 0
 		if err == nil && n > 0 {
@@ -118,7 +131,6 @@ func (p *pruning) records(ctx context.Context) (*Pruned, error) {
 		}
 		return n, end, err
 	})
-	return &p.done, err
 }
 
 // batches runs transactions that delete up to some number of records, until one is the end.
@@ -251,17 +263,17 @@ func (p *pruning) dryRun(ctx context.Context) error {
 }
 
 // audit prunes the audit log: it signs the last position to delete, and then deletes.
-func (p *pruning) audit(ctx context.Context) (*Pruned, error) {
+func (p *pruning) audit(ctx context.Context) error {
 	chain, ok := Fresh(p.store).(AuditChain)
 	if !ok {
-		return nil, errors.New("the store keeps no chain of its audit log, which can't be pruned")
+		return errors.New("the store keeps no chain of its audit log, which can't be pruned")
 	}
 	at, more, err := p.lastExpired(ctx, chain)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	after := int64(0)
-	err = p.batches(ctx, func(tx Tx, limit int) (n int64, end bool, err error) {
+	return p.batches(ctx, func(tx Tx, limit int) (n int64, end bool, err error) {
 		of, ok := tx.(AuditPruner)
 		if !ok {
 			return 0, false, errors.New("the store can't prune its audit log")
@@ -278,7 +290,6 @@ func (p *pruning) audit(ctx context.Context) (*Pruned, error) {
 		p.done.More = more || n == int64(limit)
 		return n, n < int64(limit) || p.reached(n), err
 	})
-	return &p.done, err
 }
 
 // anchor writes and signs an anchor, unless another call has written it or a later one.

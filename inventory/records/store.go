@@ -40,6 +40,17 @@ func ChangeTimeout(ctx context.Context, byDefault time.Duration) time.Duration {
 	return cmp.Or(d, byDefault)
 }
 
+type essentialKey struct{}
+
+// Essential returns a context whose changes a store makes even when its disk is full, in space that it keeps for them: those
+// that let an administrator in and delete old records.
+func Essential(ctx context.Context) context.Context {
+	return context.WithValue(ctx, essentialKey{}, true)
+}
+
+// IsEssential reports whether changes of a context are [Essential]. It is for stores.
+func IsEssential(ctx context.Context) bool { return ctx.Value(essentialKey{}) != nil }
+
 // Reader is the reading half of a store.
 type Reader interface {
 	// Schema returns the resources that the store holds. It is another value after a change of

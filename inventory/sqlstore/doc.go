@@ -126,7 +126,9 @@
 // Violated keys and references are records.Conflict and records.Invalid, with the fields. A
 // database that can't be reached, is locked, read-only or damaged, is lost during a call, or does
 // not respond within Options.Timeout, is records.Unavailable; the next call connects again. A
-// change for which there is no space is records.Full. A transaction that the database aborts in
+// change for which there is no space is records.Full. On PostgreSQL the table ashlar_inventory_reserve keeps 2 MB, which
+// are given up for changes of a context with records.Essential when the disk is full. Until the table is there again,
+// for five minutes at most, other changes are refused, and one a second looks whether there is space. A transaction that the database aborts in
 // favour of another one runs again, a bounded number of times.
 //
 // If the connection is lost during a commit, it is unknown whether the transaction was committed.

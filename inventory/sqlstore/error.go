@@ -22,6 +22,8 @@ func (s *shared) classify(err error) dialect.Error {
 	return s.dialect.Classify(err)
 }
 
+const messageFull = "The database has no space left: nothing was changed, try again later"
+
 // failure turns an error of the database into one of this package. It returns nil and errors
 // of the inventory unchanged.
 func (s *shared) failure(ctx context.Context, what string, err error) error {
@@ -46,7 +48,7 @@ func (s *shared) failure(ctx context.Context, what string, err error) error {
 		}
 		return failed(records.Unavailable, "The fields have just been changed: try again", what, err)
 	case dialect.Full:
-		return failed(records.Full, "The database has no space left: nothing was changed, try again later", what, err)
+		return failed(records.Full, messageFull, what, err)
 	case dialect.NoMemory:
 		s.freeMemory()
 		return failed(records.Unavailable, "The database has no memory left: try again later", what, err)

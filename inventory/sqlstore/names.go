@@ -20,18 +20,20 @@ type ownTables struct {
 	// versions has the numbers of the migrations that programs must know. additions has the others
 	// (records.Migration.Oldest); programs of versions before these do not read it.
 	versions, additions string
+	// reserve has nothing but space that is given up when the disk is full.
+	reserve string
 	// shared had them in earlier versions: it is the default table of the library goose, which a program may use itself.
 	shared string
 }
 
 func tablesOf(schema *records.Schema) ownTables {
 	p := schema.TablePrefix()
-	return ownTables{p, p + "tallies", p + "audit_chain", p + "audit_head", p + "audit_anchors", p + "ashlar_inventory_versions", p + "ashlar_inventory_additions", p + "goose_db_version"}
+	return ownTables{p, p + "tallies", p + "audit_chain", p + "audit_head", p + "audit_anchors", p + "ashlar_inventory_versions", p + "ashlar_inventory_additions", p + "ashlar_inventory_reserve", p + "goose_db_version"}
 }
 
 // all returns the names.
 func (own ownTables) all() []string {
-	return []string{own.counts, own.chain, own.head, own.anchors, own.versions, own.additions, own.shared}
+	return []string{own.counts, own.chain, own.head, own.anchors, own.versions, own.additions, own.reserve, own.shared}
 }
 
 // within returns a schema whose tables are in a namespace (Options.Namespace).

@@ -30,6 +30,7 @@ type shared struct {
 	durability durability
 	flushers   []*sql.DB // of durability, one in place of the other
 	totals     knownTotals
+	reserve    reserve
 }
 
 // executor runs statements on a handle or in a transaction.

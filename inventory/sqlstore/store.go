@@ -108,6 +108,9 @@ func New(ctx context.Context, writer, reader *sql.DB, d Dialect, schema *records
 		}
 		return nil, s.failure(ctx, what, err)
 	}
+	if err := s.keepReserve(ctx); err != nil {
+		s.opts.Log.WarnContext(ctx, "the database has no space to keep some for administrators", "error", err)
+	}
 	if err := s.follow(ctx); err != nil {
 		return nil, err
 	}

@@ -20,6 +20,10 @@ import (
 // Options.Attempts times; if another transaction of this store is changing several records, after
 // that one has ended; and if records of a CreateFast violate a constraint.
 func (s *Store) Change(ctx context.Context, f func(tx records.Tx) error) error {
+	trial, err := s.admit(ctx)
+	if err != nil {
+		return err
+	}
 	// Callers that wait for the lock of SQLite do not wait in turn, and not until their deadlines.
 	exclusive, careful, until := s.dialect.TakeLock != "", false, time.Now().Add(records.ChangeTimeout(ctx, s.opts.Timeout))
 	for attempt := 1; ; {
@@ -33,7 +37,15 @@ func (s *Store) Change(ctx context.Context, f func(tx records.Tx) error) error {
 			s.analyze(ctx, t)
 			err = s.settle(ctx, t)
 			s.see(ctx)
+			if trial {
+				s.reserve.full.Store(false)
+			}
 			return err
+		case t.outcome == finished && records.KindOf(t.ended) == records.Full:
+			s.noSpace(ctx)
+			if !records.IsEssential(ctx) || attempt == s.opts.Attempts {
+				return err
+			}
 		case t.outcome == finished:
 			return err
 		case t.outcome == retryExclusive:

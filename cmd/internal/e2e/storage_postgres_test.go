@@ -4,7 +4,10 @@ package e2e_test
 
 import (
 	"database/sql"
+	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -155,4 +158,45 @@ func TestStorageFailover(t *testing.T) {
 	load.end("PostgreSQL: failover to a replica that was promoted", recovery)
 	i.stop()
 	load.requireExact("pgx", strings.Replace(url, first.Addr(), second.Addr(), 1))
+}
+
+// TestStoragePostgresFull fills the disk of the database: changes get 507 and reads work. An administrator can log in
+// and prune for as long as it takes, which lets changes go on although nobody made space otherwise. Operators see it by
+// inventory_http_requests_total with the status 507, and by "no space left" in the log.
+func TestStoragePostgresFull(t *testing.T) {
+	t.Parallel()
+	dir := mounted(t)
+	for _, each := range []string{filepath.Dir(dir), dir} {
+		require.NoError(t, os.Chmod(each, 0o777)) // #nosec G302 -- for the user of the server
+	}
+	server := postgrestest.Start(t)
+	url := ordinaryUser(t, server)
+	name := url[strings.LastIndex(url, "/")+1 : strings.Index(url, "?")]
+	space := filepath.Join(dir, "space")
+	server.Exec(t, "COPY (SELECT 1) TO PROGRAM 'mkdir -m 700 "+space+"'")
+	server.Exec(t, "CREATE TABLESPACE small LOCATION '"+space+"'")
+	server.Exec(t, "GRANT CREATE ON TABLESPACE small TO inventory")
+	server.Exec(t, "ALTER DATABASE "+name+" SET TABLESPACE small")
+	i := startInventory(t, url, nil)
+	load := loadStorage(i, 4)
+	load.await(400)
+	fill(t, filepath.Join(dir, "filler"))
+	load.awaitStatus(http.StatusInsufficientStorage, 20)
+	i.requireHealthy()
+	status, body := i.send("GET", "/locations?limit=1", "")
+	require.Equal(t, 200, status, body)
+	login := fmt.Sprintf(`{"username":"admin","password":%q}`, inventoryPassword)
+	for n := range 50 {
+		status, body = i.send("POST", "/users/login", login)
+		require.Equal(t, 200, status, "login %d: %s", n, body)
+	}
+	status, body = i.send("POST", "/retention", `{"resource":"audit-logs","max_records":10}`)
+	require.Equal(t, 200, status, body)
+	recovery := load.await(20)
+	load.end("PostgreSQL: disk full, until an administrator pruned", recovery)
+	i.requireHealthy()
+	status, body = i.send("GET", "/locations?limit=1&count=exact", "")
+	require.Equal(t, 200, status, body)
+	require.Contains(t, body, fmt.Sprintf(`"total_count":%d,`, storageBulk*len(load.acked)))
+	i.stop()
 }

@@ -86,7 +86,7 @@ func mounted(t *testing.T) (dir string) {
 	image, dir := filepath.Join(t.TempDir(), "image"), t.TempDir()
 	require.NoError(t, os.WriteFile(image, nil, 0o600))
 	require.NoError(t, os.Truncate(image, 64<<20))
-	for _, args := range [][]string{{"mkfs.ext4", "-q", image}, {"mount", "-o", "loop", image, dir}} {
+	for _, args := range [][]string{{"mkfs.ext4", "-q", "-m", "0", image}, {"mount", "-o", "loop", image, dir}} {
 		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
 			t.Skipf("no file system can be mounted here: %q: %v: %s", args, err, out)
 		}

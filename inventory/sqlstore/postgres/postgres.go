@@ -143,6 +143,11 @@ func Dialect() sqlstore.Dialect {
 				LEFT JOIN %s AS c ON c.seq = e.seq LEFT JOIN %s AS h ON h.seq = e.seq
 				WHERE e.hash IN (encode(c.hash, 'hex'), encode(h.hash, 'hex')))
 			FROM pg_logical_emit_message(true, 'ashlar', '')`, // which writes to the log, so that the commit is not skipped
+		Reserve: "DO $$ BEGIN IF to_regclass('%[1]s') IS NULL AND pg_try_advisory_xact_lock(" + lock + `) THEN
+				CREATE TABLE %[1]s (filler text NOT NULL);
+				ALTER TABLE %[1]s ALTER filler SET STORAGE PLAIN; -- which is not compressed
+				INSERT INTO %[1]s SELECT repeat('-', 8000) FROM generate_series(1, 256); -- as many pages
+			END IF; END $$`,
 		ForUpdate: " FOR UPDATE",
 		ForShare:  " AND (SELECT pg_advisory_xact_lock_shared(" + serializing + ", hashtext($2)) IS NOT NULL) FOR SHARE",
 		Serialize: "SELECT CAST(pg_advisory_xact_lock(" + serializing + ", hashtext($1)) AS text)",

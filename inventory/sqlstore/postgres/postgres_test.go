@@ -262,11 +262,12 @@ func checkChecks(t *testing.T, url string) {
 
 // checkErrors: the kinds of errors that the server reports.
 func checkErrors(t *testing.T, url string) {
-	store, db := open(t, url, nil), raw(t, url)
+	db := raw(t, url)
 	for state, kind := range map[string]records.ErrorKind{
 		"disk_full": records.Full, "data_corrupted": records.Unavailable, "too_many_connections": records.Unavailable,
 		"read_only_sql_transaction": records.Unavailable, "division_by_zero": 0,
 	} {
+		store := open(t, url, nil) // one whose disk was not full
 		_, err := db.ExecContext(t.Context(), `CREATE OR REPLACE FUNCTION fails() RETURNS trigger LANGUAGE plpgsql AS
 			$$ BEGIN RAISE EXCEPTION USING ERRCODE = '`+state+`'; END $$`)
 		require.NoError(t, err)
@@ -275,8 +276,10 @@ func checkErrors(t *testing.T, url string) {
 		err = create(t, store, makeDevices(0, 1)...)
 		require.Error(t, err)
 		require.Equal(t, kind, records.KindOf(err), "%s: %v", state, err)
+		require.NoError(t, store.Ping(t.Context()))
+		_, err = db.ExecContext(t.Context(), "DROP TRIGGER fails ON devices")
+		require.NoError(t, err)
 	}
-	require.NoError(t, store.Ping(t.Context()))
 }
 
 // checkTimeout: a call that waits for a lock fails after the timeout, and a ping waits neither for

@@ -81,7 +81,9 @@ func checkSchema(t *testing.T, url string) {
 			require.Contains(t, made, fmt.Sprintf("CREATE INDEX %s_%s_idx ON public.%s USING btree (%s, id)", latest, name, latest, name))
 		}
 	}
-	require.ElementsMatch(t, append(tables, "tallies", "audit_chain", "audit_head", "audit_anchors", "ashlar_inventory_versions", "ashlar_inventory_additions"), rows(t, db, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"))
+	require.ElementsMatch(t, append(tables,
+		"tallies", "audit_chain", "audit_head", "audit_anchors", "ashlar_inventory_versions", "ashlar_inventory_additions",
+		"ashlar_inventory_reserve"), rows(t, db, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"))
 }
 
 // described returns the columns, references and indexes of a description.

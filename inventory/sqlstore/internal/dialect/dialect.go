@@ -92,6 +92,9 @@ type Spec struct {
 	// Backup copies the database to the file in its only parameter. Empty if the database has
 	// its own tools for that.
 	Backup string
+	// Reserve makes a table of some megabytes that keeps space, with %[1]s for its name, unless there is one. Empty keeps
+	// none.
+	Reserve string
 	// Dump copies the database to the empty file with a program, instead of Backup. Nil for others.
 	Dump func(ctx context.Context, db *sql.DB, file string) error
 	// Position returns the position of the newest change on disk, and Replayed the one that a replica has reached.
