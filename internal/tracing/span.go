@@ -42,6 +42,14 @@ func (t *Tracing) StartSpan(ctx context.Context, name string, attrs func() []slo
 	}
 }
 
+// StartChild is StartSpan for calls that belong to a trace. Others, such as those of jobs in the background, get no span.
+func (t *Tracing) StartChild(ctx context.Context, name string, attrs func() []slog.Attr) (context.Context, func(err error)) {
+	if !trace.SpanContextFromContext(ctx).IsValid() {
+		return ctx, func(error) {}
+	}
+	return t.StartSpan(ctx, name, attrs)
+}
+
 // Skips reports whether a span below the one in ctx would not be sampled: the sampler
 // follows the parent.
 func (t *Tracing) Skips(ctx context.Context) bool {

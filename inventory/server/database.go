@@ -21,7 +21,11 @@ func (s *Server) openStore(ctx context.Context) error {
 	if s.store != nil {
 		return nil
 	}
-	store, err := open(ctx, s.settings, s.schema, s.log)
+	options := &sqlstore.Options{Timeout: s.settings.DatabaseTimeout, Log: s.log}
+	if s.tracing != nil {
+		options.Span = s.tracing.StartChild
+	}
+	store, err := open(ctx, s.settings, s.schema, options)
 	if err != nil {
 		return fmt.Errorf("DATABASE_URL: %w", err)
 	}
@@ -30,7 +34,7 @@ func (s *Server) openStore(ctx context.Context) error {
 	return nil
 }
 
-func open(ctx context.Context, s *Settings, schema *records.Schema, log *slog.Logger) (*sqlstore.Store, error) {
+func open(ctx context.Context, s *Settings, schema *records.Schema, options *sqlstore.Options) (*sqlstore.Store, error) {
 	var parts []records.Part
 	if s.UniqueHostnames {
 		parts = append(parts, inventory.GloballyUniqueHostnames())
@@ -42,11 +46,10 @@ func open(ctx context.Context, s *Settings, schema *records.Schema, log *slog.Lo
 	if err != nil {
 		return nil, err
 	}
-	options := &sqlstore.Options{Timeout: s.DatabaseTimeout, Log: log}
 	if isPostgres(s.DatabaseURL) {
 		return postgres.Open(ctx, s.DatabaseURL, schema, &postgres.Options{ReadURL: s.DatabaseReadURL, MaxConns: s.DatabaseMaxConnections, Store: options})
 	}
-	return sqlite.Open(ctx, s.DatabaseURL, schema, &sqlite.Options{Log: log, Store: options})
+	return sqlite.Open(ctx, s.DatabaseURL, schema, &sqlite.Options{Log: options.Log, Store: options})
 }
 
 // Database describes where the records are stored, without a password.
@@ -80,7 +83,7 @@ func withStore(ctx context.Context, s *Settings, log *slog.Logger, verb string, 
 	if s.DatabaseURL == ":memory:" {
 		return fmt.Errorf("DATABASE_URL is :memory:, which only the running process can %s: use a file", verb)
 	}
-	store, err := open(ctx, s, inventory.Schema(), cmp.Or(log, slog.Default()))
+	store, err := open(ctx, s, inventory.Schema(), &sqlstore.Options{Timeout: s.DatabaseTimeout, Log: cmp.Or(log, slog.Default())})
 	if err != nil {
 		return fmt.Errorf("DATABASE_URL: %w", err)
 	}

@@ -62,10 +62,11 @@ func TestDrain(t *testing.T) {
 	require.Equal(t, 0, status("/livez"))
 }
 
-// TestTraces: a request is a span that continues the trace of its caller and is named after its route.
+// TestTraces: a request is a span that continues the trace of its caller and is named after its route, with one for each
+// statement of the database.
 func TestTraces(t *testing.T) {
 	var mu sync.Mutex
-	names, service := map[string]string{}, "" // names by trace
+	names, service := map[string][]string{}, "" // names by trace
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		in := &collector.ExportTraceServiceRequest{}
@@ -82,7 +83,8 @@ func TestTraces(t *testing.T) {
 			}
 			for _, scope := range resource.GetScopeSpans() {
 				for _, s := range scope.GetSpans() {
-					names[string(s.GetTraceId()[:2])] = s.GetName()
+					trace := string(s.GetTraceId()[:2])
+					names[trace] = append(names[trace], s.GetName())
 				}
 			}
 		}
@@ -91,15 +93,19 @@ func TestTraces(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.URL)
 	srv, err := server.New(t.Context(), settings(t, map[string]string{"TRACING_ENABLED": "true"}), quiet())
 	require.NoError(t, err)
-	for _, path := range []string{"/devices/018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f", "/livez"} {
-		r := httptest.NewRequest("GET", path, nil)
+	for _, call := range []string{"POST /users/login", "GET /devices/018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f", "GET /livez"} {
+		method, path, _ := strings.Cut(call, " ")
+		r := httptest.NewRequest(method, path, strings.NewReader(`{"username":"admin","password":"`+password+`"}`))
+		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 		srv.Handler().ServeHTTP(httptest.NewRecorder(), r)
 	}
 	require.NoError(t, srv.Close()) // sends what was not sent
 	mu.Lock()
 	defer mu.Unlock()
-	require.Equal(t, map[string]string{"\x0a\xf7": "GET /devices/{id}"}, names, "probes are not traced")
+	require.Len(t, names, 1, "probes and jobs are not traced")
+	require.Subset(t, names["\x0a\xf7"], []string{"SELECT", "INSERT", "transaction", "POST /users/login", "GET /devices/{id}"})
+	require.NotContains(t, names["\x0a\xf7"], "GET /livez")
 	require.Equal(t, "inventory", service)
 }
 

@@ -3,6 +3,8 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -55,6 +57,12 @@ func (e *executor) within(ctx context.Context) (context.Context, context.CancelF
 	return context.WithDeadline(ctx, e.until)
 }
 
+// span begins the span of a statement.
+func (s *shared) span(ctx context.Context, text string) (within context.Context, end func(error)) {
+	name, _, _ := strings.Cut(text, " ")
+	return s.opts.Span(ctx, name, func() []slog.Attr { return []slog.Attr{slog.String("db.query.text", text)} })
+}
+
 // query runs a statement that returns rows.
 func (e *executor) query(ctx context.Context, db *sql.DB, text string, args []any) (*sql.Rows, error) {
 	stmt, release, err := e.prepare(ctx, text)
@@ -74,6 +82,8 @@ func (e *executor) query(ctx context.Context, db *sql.DB, text string, args []an
 func (e *executor) exec(ctx context.Context, text string, args ...any) (changed int64, err error) {
 	ctx, cancel := e.within(ctx)
 	defer cancel()
+	ctx, end := e.span(ctx, text)
+	defer func() { end(err) }()
 	stmt, release, err := e.prepare(ctx, text)
 	if err != nil {
 		return 0, err
@@ -142,7 +152,9 @@ func (e *executor) each(ctx context.Context, columns int, f func(values []any) e
 }
 
 // eachOn is each with a handle, which a transaction ignores.
-func (e *executor) eachOn(ctx context.Context, db *sql.DB, columns int, f func(values []any) error, text string, args ...any) error {
+func (e *executor) eachOn(ctx context.Context, db *sql.DB, columns int, f func(values []any) error, text string, args ...any) (err error) {
+	ctx, end := e.span(ctx, text)
+	defer func() { end(err) }()
 	rows, err := e.query(ctx, db, text, args)
 	if err != nil {
 		return err

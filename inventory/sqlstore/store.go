@@ -43,6 +43,9 @@ type Options struct {
 	KeepOpen bool
 	// Log receives the progress of an upgrade of the schema, every 2 seconds. Default: slog.Default.
 	Log *slog.Logger
+	// Span begins a span of a trace for each transaction, named "transaction", and each statement, named by its first word and
+	// with its text, which has no values, as db.query.text. What it returns ends the span. Default: no spans.
+	Span func(ctx context.Context, name string, attrs func() []slog.Attr) (within context.Context, end func(error))
 	// Now is the clock for records that change because a record that they refer to was
 	// deleted. Default: time.Now.
 	Now func() time.Time
@@ -95,6 +98,11 @@ func New(ctx context.Context, writer, reader *sql.DB, d Dialect, schema *records
 	}
 	if s.opts.Now == nil {
 		s.opts.Now = time.Now
+	}
+	if s.opts.Span == nil {
+		s.opts.Span = func(ctx context.Context, _ string, _ func() []slog.Attr) (context.Context, func(error)) {
+			return ctx, func(error) {}
+		}
 	}
 	if d.Prepare {
 		for _, db := range []*sql.DB{writer, reader} {

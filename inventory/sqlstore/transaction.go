@@ -135,6 +135,8 @@ const maxRemembered = 2 * records.MaxItems
 
 // run begins the transaction, calls f, and commits or rolls back.
 func (t *transaction) run(ctx context.Context, exclusive bool, f func(tx records.Tx) error) (err error) {
+	ctx, end := t.opts.Span(ctx, "transaction", nil)
+	defer func() { end(err) }()
 	within, cancel := t.within(ctx)
 	defer cancel()
 	if exclusive {
