@@ -181,6 +181,15 @@ func RequestIDFrom(ctx context.Context) string {
 	return id
 }
 
+// WithRequestID returns the context of a request whose id is another one, such as that of several requests which are one change
+// to whoever sends them. An invalid id, see [RequestID], leaves it as it is.
+func WithRequestID(ctx context.Context, id string) context.Context {
+	if !validRequestID(id) {
+		return ctx
+	}
+	return context.WithValue(ctx, requestIDKey{}, id)
+}
+
 func validRequestID(id string) bool {
 	return id != "" && len(id) <= maxRequestID && !strings.ContainsFunc(id, func(c rune) bool {
 		letterOrDigit := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'

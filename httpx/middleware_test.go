@@ -105,6 +105,14 @@ func TestRequestIDMade(t *testing.T) {
 	}
 }
 
+func TestWithRequestID(t *testing.T) {
+	t.Parallel()
+	ctx := httpx.WithRequestID(t.Context(), "one")
+	if ctx = httpx.WithRequestID(ctx, "two words"); httpx.RequestIDFrom(ctx) != "one" {
+		t.Errorf("the id is %q, want the last valid one", httpx.RequestIDFrom(ctx))
+	}
+}
+
 func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	h := httpx.SecurityHeaders(nil)(text("x"))

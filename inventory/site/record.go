@@ -165,9 +165,10 @@ func Frequent(counts map[string]int64) []string {
 
 // Preview is the response of the API to a dry run.
 type Preview struct {
-	Message   string
-	Changes   []Change
-	Truncated bool
+	Message          string
+	Updated, Deleted int64 // records, those that go along included
+	Changes          []Change
+	Truncated        bool
 }
 
 // Change is a change of a record.

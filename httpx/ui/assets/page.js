@@ -49,6 +49,7 @@
     const n = $$("[data-select]:checked").length;
     $$("[data-selection]").forEach((s) => { s.hidden = n === 0; const c = $("[data-selection-count]", s); if (c) c.textContent = n; });
     $$("[data-select]").forEach((c) => c.closest("tr")?.classList.toggle("selected", c.checked));
+    if ($("[data-select]:not(:checked)")) $$("[data-select-every]").forEach((c) => { c.checked = false; });
   }
   body.addEventListener("htmx:afterSettle", () => { selection(); charts(); });
 

@@ -23,12 +23,14 @@ type many struct {
 	Gone  int // records that do not exist any more
 	Set   []*setting
 	Back  string // the path of the list
+	Every *every // all records that match, in place of Items; nil for those that are selected
 
 	site.Preview // of the dry run
 	Sums         []sum
 	Effects      []effect
 	Refused      []*item
 	Applying     bool // the change itself was refused
+	Stopped      bool // the change of every record has stopped before its end
 }
 
 // item is a record to change.
@@ -39,7 +41,8 @@ type item struct {
 	wanted         []string // what its set shall have; nil for no change
 	Why            string   // it is refused
 
-	rec site.Record
+	rec   site.Record
+	tries int // since it has been changed by others
 }
 
 // sum is a change that several records have in common.
@@ -71,12 +74,29 @@ func bulk(q *site.Request) error {
 	m := &many{form: newForm(q, r, "many"), Do: "edit", Back: back(q, r)}
 	m.Action, m.Cancel = "/r/"+r.Name+"/bulk", q.UI.URL(m.Back)
 	m.ID = ""
-	if err := m.load(); err != nil {
-		return err
-	}
-	m.Title = strings.ToUpper(verb[:1]) + verb[1:] + " " + ui.Count(len(m.Items)) + " " + m.Noun()
 	if does == records.RouteDeleteMany {
 		m.Do = "delete"
+	}
+	if m.Every, err = readEvery(q.R.PostForm); err != nil {
+		return err
+	}
+	of := "all "
+	switch {
+	case m.Every == nil:
+		if err = m.load(); err == nil {
+			of = ui.Count(len(m.Items)) + " "
+		}
+	case !q.R.PostForm.Has("_so_far"):
+		err = m.begin()
+	}
+	if err != nil {
+		return err
+	}
+	m.Title = strings.ToUpper(verb[:1]) + verb[1:] + " " + of + m.Noun()
+	if m.Every != nil && m.Every.Words != "" {
+		m.Title += " that match"
+	}
+	if m.Do == "delete" {
 		return m.deleteStep()
 	}
 	return m.editStep()
@@ -136,16 +156,22 @@ func (m *many) load() error {
 		return err
 	}
 	slices.SortFunc(recs, func(a, b site.Record) int { return position[a.ID()] - position[b.ID()] })
+	m.Gone = len(ids) - len(recs)
+	return m.take(recs, versions)
+}
+
+// take makes records the items.
+func (m *many) take(recs []site.Record, versions map[string]string) error {
 	choices, err := describe(m.q, m.Resource, recs)
 	if err != nil {
 		return err
 	}
+	m.Items = nil
 	for i, rec := range recs {
 		m.Items = append(m.Items, &item{
 			ID: rec.ID(), Label: choices[i].Text, URL: m.q.RecordURL(m.Resource.Name, rec.ID()), Version: versions[rec.ID()], rec: rec,
 		})
 	}
-	m.Gone = len(ids) - len(recs)
 	return m.prepare(recs...)
 }
 
@@ -199,7 +225,7 @@ func (m *many) Chosen() []*setting {
 func (m *many) editStep() error {
 	m.settings()
 	step := m.q.R.PostForm.Get("_step")
-	if step == "" || len(m.Items) == 0 {
+	if step == "" || len(m.Items) == 0 && m.Every == nil {
 		for _, s := range m.Set {
 			s.set(s.Default)
 		}
@@ -221,6 +247,8 @@ func (m *many) editStep() error {
 		return m.ask(http.StatusUnprocessableEntity)
 	case step == "choose":
 		return m.ask(http.StatusOK)
+	case m.Every != nil:
+		return m.goOn(step)
 	case step == "apply":
 		return m.apply()
 	}
@@ -229,6 +257,11 @@ func (m *many) editStep() error {
 
 // ask shows the fields.
 func (m *many) ask(status int) error {
+	if m.Every != nil && m.Items == nil {
+		if err := m.begin(); err != nil {
+			return err
+		}
+	}
 	for _, s := range m.Set {
 		s.On = s.On || s.Fault != ""
 	}
@@ -263,6 +296,43 @@ func (m *many) patch(it *item, version string) map[string]any {
 	}
 	it.wanted, it.Why = m.complete(it.rec, body)
 	return body
+}
+
+// plan returns the items of a bulk request for records, which must be as they were read. Refused are those that the change does not fit.
+func (m *many) plan(items []*item) (fit []*item, bodies []map[string]any) {
+	m.Refused = nil
+	if m.set != nil {
+		m.set.create, m.set.remove = nil, nil
+	}
+	for _, it := range items {
+		body := it.body(it.version())
+		if m.Do == "edit" {
+			body = m.patch(it, it.version())
+			if it.Why != "" {
+				m.Refused = append(m.Refused, it)
+				continue
+			}
+		}
+		fit, bodies = append(fit, it), append(bodies, body)
+	}
+	return fit, bodies
+}
+
+// method returns the method of the bulk request.
+func (m *many) method() string {
+	if m.Do == "delete" {
+		return http.MethodDelete
+	}
+	return http.MethodPatch
+}
+
+// reset reports whether the set of a record becomes another one.
+func (m *many) reset(it *item) bool {
+	if it.wanted == nil {
+		return false
+	}
+	d := m.set.diff(it.rec, it.wanted)
+	return d.Before != d.After
 }
 
 // value returns the new value of a field of a record.
@@ -316,7 +386,7 @@ func (m *many) apply() error {
 
 // Noun is the name of the selected records.
 func (m *many) Noun() string {
-	if len(m.Items) == 1 {
+	if len(m.Items) == 1 && m.Every == nil {
 		return m.Resource.Noun()
 	}
 	return site.Plural(m.Resource)

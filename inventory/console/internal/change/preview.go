@@ -17,27 +17,19 @@ const maxTries = 3
 func (m *many) preview(status int) error {
 	items := m.Items
 	for range maxTries {
-		var bodies []map[string]any
-		all := items
-		items = nil
-		for _, it := range all {
-			body := m.patch(it, it.version())
-			if it.Why != "" {
-				m.Refused = append(m.Refused, it)
-				continue
-			}
-			items, bodies = append(items, it), append(bodies, body)
-		}
+		refused := m.Refused
+		fit, bodies := m.plan(items)
+		items, m.Refused = fit, append(refused, m.Refused...)
 		if len(items) == 0 {
 			m.Problem = m.Refused[0].Why
 			return m.ask(http.StatusUnprocessableEntity)
 		}
 		p, err := m.q.DryRun(&site.Call{Method: http.MethodPatch, Path: "/" + m.Resource.Name, Body: bodies})
-		fault, refused := site.Refused(err)
+		fault, isFault := site.Refused(err)
 		switch {
-		case !refused && err != nil:
+		case !isFault && err != nil:
 			return err
-		case !refused:
+		case !isFault:
 			m.Items = items
 			if err := m.show(p); err != nil {
 				return err
@@ -98,7 +90,7 @@ func (m *many) show(p *site.Preview) error {
 	counts := map[site.Diff]int{}
 	for _, e := range p.Changes {
 		it := byID[e.ID]
-		if it == nil {
+		if it == nil || m.Do == "delete" {
 			along = append(along, e)
 			continue
 		}
@@ -110,10 +102,8 @@ func (m *many) show(p *site.Preview) error {
 		}
 	}
 	for _, it := range m.Items {
-		if it.wanted == nil {
-			continue
-		}
-		if d := m.set.diff(it.rec, it.wanted); d.Before != d.After {
+		if m.reset(it) {
+			d := m.set.diff(it.rec, it.wanted)
 			it.Diff = append(it.Diff, d)
 			counts[d]++
 		}
@@ -124,7 +114,7 @@ func (m *many) show(p *site.Preview) error {
 	slices.SortFunc(m.Sums, func(a, b sum) int {
 		return cmp.Or(b.Count-a.Count, cmp.Compare(a.Field, b.Field), cmp.Compare(a.Before, b.Before))
 	})
-	m.Effects, err = effects(m.q, along, func(string) bool { return false })
+	m.Effects, err = effects(m.q, along, func(id string) bool { return byID[id] != nil })
 	return err
 }
 
@@ -144,6 +134,9 @@ const maxSums = 20
 
 // Common are the changes that several records have in common, if there are few.
 func (m *many) Common() []sum {
+	if m.Every != nil {
+		return slices.SortedStableFunc(slices.Values(m.Every.Sums), func(a, b sum) int { return b.Count - a.Count })
+	}
 	if m.Open() || len(m.Sums) > maxSums {
 		return nil
 	}
@@ -152,6 +145,9 @@ func (m *many) Common() []sum {
 
 // deleteStep is the step of a deletion.
 func (m *many) deleteStep() error {
+	if m.Every != nil {
+		return m.goOn(m.q.R.PostForm.Get("_step"))
+	}
 	if m.q.R.PostForm.Get("_step") != "apply" {
 		return m.askDelete(http.StatusOK)
 	}
@@ -202,9 +198,7 @@ func (m *many) askDelete(status int) error {
 	if err != nil {
 		return err
 	}
-	m.Preview = *p
-	ids := m.ids()
-	if m.Effects, err = effects(m.q, p.Changes, func(id string) bool { return slices.Contains(ids, id) }); err != nil {
+	if err := m.show(p); err != nil {
 		return err
 	}
 	return m.respond(status, "change-preview.html")

@@ -55,6 +55,8 @@ type list struct {
 	Total             int64
 	From, To          int
 	Previous, Forward string
+	Every             *site.Choice // to select all records that match; nil if the page has all of them
+	Filters           string       // and the search, for people
 }
 
 // column is the head of a column.
@@ -161,6 +163,12 @@ func (v *view) addTools(l *list) (err error) {
 	if l.Chips, err = v.chips(); err != nil {
 		return err
 	}
+	for _, c := range l.Chips {
+		l.Filters = strings.TrimPrefix(l.Filters+"; "+c.Text(), "; ")
+	}
+	if l.Search != "" {
+		l.Filters = strings.TrimPrefix(l.Filters+"; search for "+l.Search, "; ")
+	}
 	if len(l.Chips) > 0 || l.Search != "" || l.Problem != nil {
 		state := v.state()
 		for _, name := range append(v.filters(), "q") {
@@ -222,6 +230,15 @@ func (v *view) addRecords(l *list, page *site.Page) error {
 	l.Total, v.placed = page.Meta.Total, page.Meta.Count == "estimated" && page.Meta.Total < records.MaxEstimate
 	l.Count = site.CountOf(page, v.resource)
 	v.addPages(l, page)
+	if l.Previous != "" || l.Forward != "" {
+		l.Every = &site.Choice{Value: v.without("page", "cursor", "limit", "sortby", "sort").Encode(), Label: "Select all " + l.Count}
+		if page.Meta.Count == "estimated" {
+			l.Every.Label = "Select all, " + l.Count
+		}
+		if l.Every.Value != "" {
+			l.Every.Label += " that match"
+		}
+	}
 	return nil
 }
 

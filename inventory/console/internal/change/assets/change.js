@@ -79,6 +79,27 @@
     mark();
   });
 
+  // A change of all records that match goes on by itself, until it ends or is stopped.
+  const goOn = async () => {
+    for (let form, stop = false; (form = document.querySelector("[data-go-on]"));) {
+      const at = form.parentElement, sent = new URLSearchParams(new FormData(form)), button = form.querySelector("[name=_stop]");
+      form.classList.add("change-running");
+      button.addEventListener("click", (e) => { e.preventDefault(); stop = true; button.textContent = "Stopping"; });
+      if (stop) sent.set("_stop", "1");
+      const answer = await fetch(form.getAttribute("action"), { method: "POST", body: sent, headers: { "HX-Request": "true" } }).catch(() => null);
+      const next = answer && new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(at.id);
+      if (!next) {
+        form.classList.remove("change-running");
+        ashlar.toast("The server does not answer. What is done stays: go on when it answers again.", true);
+        return;
+      }
+      const held = at.contains(document.activeElement);
+      at.replaceWith(next);
+      if (held) (next.querySelector("[name=_stop]") || next.querySelector("button, .button"))?.focus();
+    }
+  };
+  goOn();
+
   document.querySelectorAll(".change-set").forEach((set) => {
     const tick = set.querySelector(".change-tick input");
     for (const kind of ["input", "change"]) set.querySelector(".change-set-field").addEventListener(kind, () => { tick.checked = true; });
