@@ -114,7 +114,7 @@ func New(engine *records.Engine, authenticator Authenticator, opts *Options) (*A
 		return nil, fmt.Errorf("httpapi: %w", err)
 	}
 	a := &API{store: engine.Store(), changes: engine, now: engine.Now, authenticator: authenticator, states: map[*feature.Feature]any{}}
-	a.bodies = bodies{httpx.NewBody[records.Patch](nil), httpx.NewBody[[]records.Patch](&httpx.BodyOptions{MaxValues: feature.MaxValues}), httpx.NewBody[[]json.RawMessage](nil)}
+	a.bodies = bodies{httpx.NewBody[records.Patch](nil), httpx.NewBody[[]records.Patch](&httpx.BodyOptions{MaxValues: feature.MaxValues}), httpx.NewBody[[]json.RawMessage](nil), httpx.NewBody[[]part](&httpx.BodyOptions{MaxValues: feature.MaxValues})}
 	if opts != nil {
 		a.opts = *opts
 	}

@@ -203,6 +203,8 @@ func (c *call) request() *accounts.Request {
 // in the transaction; in a dry run it commits none.
 func (c *call) inventory() *records.Engine {
 	switch {
+	case c.within != nil:
+		return c.within
 	case c.api.accounts != nil && c.route.resource != nil && isUsers(c.route.resource):
 		return c.api.accounts.UserChanges(c.request())
 	case c.api.accounts != nil:
@@ -275,7 +277,7 @@ func (c *call) allowsTarget() error {
 // scoped reports whether the handler of a route without a resource applies the scopes of the sender, to
 // resources that the request names.
 func (rt *route) scoped() bool {
-	return slices.Contains([]string{"/summary", searchPath, changesPath, streamPath}, rt.path) ||
+	return slices.Contains([]string{"/summary", transactionPath, searchPath, changesPath, streamPath}, rt.path) ||
 		rt.feature != nil && rt.feature.Scoped
 }
 

@@ -37,6 +37,7 @@ type call struct {
 	dryRun   bool
 	preview  records.Preview // of a dry run
 
+	within  *records.Engine   // of a transaction that the request is a part of, or nil
 	account *accounts.Request // see request
 	before  []records.Record  // that the request changes, of a resource with rules
 
@@ -263,6 +264,8 @@ type bodies struct {
 	one  *httpx.Body[records.Patch]
 	many *httpx.Body[[]records.Patch]
 	ids  *httpx.Body[[]json.RawMessage] // of deletions
+
+	parts *httpx.Body[[]part]
 }
 
 // readOne reads an object.

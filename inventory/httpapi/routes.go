@@ -39,6 +39,7 @@ func (a *API) table() ([]route, error) {
 		{method: "GET", path: "/", access: everyone, operation: health()},
 		{method: "GET", path: "/openapi.json", access: auth.Public(), operation: openAPI()},
 		{method: "GET", path: "/summary", access: everyone, operation: summary()},
+		{method: "POST", path: transactionPath, access: everyone, operation: transaction()},
 		{method: "GET", path: searchPath, access: everyone, operation: searchAll()},
 	}
 	if r, ok := schema.Named("locations"); ok {

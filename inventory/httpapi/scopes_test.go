@@ -28,7 +28,7 @@ func neededScope(pattern string) string {
 	}
 	parts := strings.Split(path[1:], "/")
 	switch {
-	case slices.Contains([]string{"summary", "search", "changes"}, parts[0]):
+	case slices.Contains([]string{"summary", "search", "changes", "transaction"}, parts[0]):
 		return "scoped"
 	case parts[0] == "users" && (len(parts) > 2 || pattern == "POST /users" || pattern == "POST /users/invitations"):
 		return "login"
@@ -99,6 +99,11 @@ func TestScopesOfRequests(t *testing.T) {
 		}
 		for name := range kinds {
 			want(c.Send("GET", "/summary?by=x&resource="+name, nil), scope == name+":read")
+			if name != "users" { // 400 for those without such a request
+				part := []object{{"method": "PATCH", "resource": name, "items": []object{{"id": unknown}}}}
+				a := c.Send("POST", "/transaction", part)
+				want(a, scope == name+":write" || a.Code == http.StatusBadRequest)
+			}
 			want(c.Send("POST", "/retention", object{"resource": name, "max_age": "1h"}),
 				scope == name+":write" || !slices.Contains([]string{"audit-logs", "events", "metrics"}, name))
 		}

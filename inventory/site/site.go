@@ -115,7 +115,7 @@ type Edit struct {
 	// Create sends the call of a new record, which it may change; done says that it has responded. Default: the call is
 	// sent as it is.
 	Create func(q *Request, c *Call) (rec Record, done bool, err error)
-	// Set, if not nil, is a further list in the forms of records that exist.
+	// Set, if not nil, is a further list in the forms of records.
 	Set *Set
 	// Complete, if not nil, adds to a change of a record what follows from it, and returns why the change does not fit the
 	// record, empty if it does. Of the Set the change has all ids.
@@ -129,6 +129,7 @@ type Set struct {
 	Name, Label string
 	Through     string // the resource of the connections
 	Of, To      string // its references: to the record, and to the others
+	Hint        string // what the list means
 }
 
 // RecordLink is a link on the page of each record of a resource.

@@ -139,3 +139,51 @@ func TestVLANsOfPorts(t *testing.T) {
 	page.Expected("422")
 	page.Silent()
 }
+
+// TestVLANsOfOnePort: a new port has its tagged VLANs at once, a trunk becomes an access port in one step, which the preview of
+// several shows, and a change of a port that is refused leaves its tagged VLANs as they are.
+func TestVLANsOfOnePort(t *testing.T) {
+	t.Parallel()
+	s := startConsole(t, 10)
+	n := s.detailNetwork()
+	data := s.create("vlans", map[string]any{"vlan_id": 20, "name": "data", "location_id": n.site})
+	page := s.open("admin", "/r/interfaces/new?device_id="+n.sw2, nil)
+	s.looks(page, "vlans-new")
+	page.Type("#f-name", "uplink")
+	page.Click(`#f-tagged_vlans input[value="` + data + `"]`)
+	page.Submit(".change-actions .button-main")
+	port := s.landed(page, "interfaces", "created")
+	require.Equal(t, "trunk", s.record("/interfaces/" + port)["mode"])
+	require.Equal(t, data, s.first("/tagged-vlans?interface_id=" + port)["vlan_id"])
+
+	page.Goto(s.url + "/console/r/interfaces/" + port + "/edit")
+	page.Click(`#f-tagged_vlans input[value="` + data + `"]`)
+	page.Type("#f-mtu", "1")
+	page.Eval(`document.querySelector(".change-form").noValidate = true`, new(any))
+	page.Submit(".change-actions .button-main")
+	page.AwaitText("main", "MTU")
+	page.Expected("400")
+	require.Len(t, s.all("/tagged-vlans?interface_id="+port), 1)
+
+	page.Goto(s.url + "/console/r/interfaces?device_id=" + n.sw2 + "&name=uplink")
+	page.Click("[data-select-all]")
+	page.Submit(`#lists-selection button[value="edit"]`)
+	page.Type("#f-mode", "access")
+	page.Submit(`button[value="preview"]`)
+	require.Contains(t, visible(page, "main"), "Tagged VLANs 20 data empty")
+	s.looks(page, "vlans-access")
+	page.Submit(`button[value="apply"]`)
+	require.Equal(t, "access", s.record("/interfaces/" + port)["mode"])
+	require.Empty(t, s.all("/tagged-vlans?interface_id="+port))
+
+	s.api("POST", "/transaction", []any{
+		map[string]any{"method": "PATCH", "resource": "interfaces", "items": []any{map[string]any{"id": port, "mode": "trunk"}}},
+		map[string]any{"method": "POST", "resource": "tagged-vlans", "items": []any{map[string]any{"interface_id": port, "vlan_id": data}}},
+	}, nil)
+	page.Goto(s.url + "/console/r/interfaces/" + port + "/edit")
+	page.Eval(`document.getElementById("f-mode").value = "access"`, new(any))
+	page.Submit(".change-actions .button-main")
+	s.landed(page, "interfaces", "saved")
+	require.Empty(t, s.all("/tagged-vlans?interface_id="+port))
+	page.Silent()
+}

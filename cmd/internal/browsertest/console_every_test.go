@@ -1,6 +1,7 @@
 package browsertest_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,8 +46,15 @@ func TestChangeAllThatMatch(t *testing.T) {
 	plain := s.open("admin", "/r/devices?os_version=9.9.9&limit=25", &Options{NoScript: true})
 	plain.Click("[name=_all]")
 	plain.Submit(`#lists-selection button[value="delete"]`)
+	goOn := func() {
+		for strings.Contains(plain.HTML(), "data-go-on") {
+			plain.Submit("[data-further]")
+		}
+	}
+	goOn()
 	plain.AwaitText("main", "would be deleted")
 	plain.Submit(`button[value="apply"]`)
+	goOn()
 	plain.AwaitText("main", "are deleted")
 	require.Zero(t, s.count("/devices?os_version=9.9.9"))
 	viewer := s.open("viewer", "/r/devices?limit=25", nil)

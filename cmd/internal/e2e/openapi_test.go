@@ -206,6 +206,10 @@ func TestOpenAPI(t *testing.T) {
 	c.do(201, true, "POST", "/prefixes/"+ids["prefixes0"]+"/next-address", `{"status":"reserved"}`)
 	c.do(201, true, "POST", "/prefixes/"+ids["prefixes0"]+"/next-prefix?prefix_length=24", "")
 	c.do(200, true, "PATCH", "/events/"+ids["events"], `{"acknowledged":true}`)
+	together := `[{"method":"POST","resource":"devices","items":[{"hostname":"together"}]},{"method":"PATCH","resource":"devices","items":[{"id":"` + device + `","role":"x"}]}]`
+	c.do(200, true, "POST", "/transaction?dry_run=true", together)
+	c.do(201, true, "POST", "/transaction", together)
+	c.do(400, false, "POST", "/transaction", `[]`)
 	c.do(200, true, "POST", "/import?resource=vlans", "vlan_id,name,location\n99,guests,BON\n")
 	c.do(422, true, "POST", "/import?resource=vlans&dry_run=true", "vlan_id,name,location\n99,guests,nowhere\n")
 	c.do(404, true, "GET", "/import/unknown", "")

@@ -17,7 +17,7 @@ func New() *feature.Feature {
 	return &feature.Feature{
 		Needs: map[string]records.Record{"interfaces": &inventory.Interface{}, "vlans": &inventory.VLAN{}, "tagged-vlans": &inventory.TaggedVLAN{}},
 		Pages: site.Pages{Edits: map[string]site.Edit{"interfaces": {
-			Set:      &site.Set{Name: tagged, Label: "Tagged VLANs", Through: "tagged-vlans", Of: "interface_id", To: "vlan_id"},
+			Set:      &site.Set{Name: tagged, Label: "Tagged VLANs", Through: "tagged-vlans", Of: "interface_id", To: "vlan_id", Hint: "Only an interface with the mode trunk has some: another mode removes them."},
 			Complete: complete,
 			Near: func(q *site.Request, rec site.Record) (string, error) {
 				device, err := q.ByIDs("devices", []string{rec.Text("device_id")}, "id", "location_id")
@@ -30,13 +30,17 @@ func New() *feature.Feature {
 	}
 }
 
-// complete sets the mode of an interface without one, as its VLANs need it (REFERENCE.md, 1.8).
+// complete sets the mode of an interface without one, as its VLANs need it, and removes the tagged VLANs of one that is no trunk
+// any more (REFERENCE.md, 1.8).
 func complete(rec site.Record, change map[string]any) (why string) {
 	mode := rec.Text("mode")
 	if given, ok := change["mode"]; ok {
 		mode = site.Text(given)
 	}
-	list, _ := change[tagged].([]string)
+	list, sent := change[tagged].([]string)
+	if had, _ := rec[tagged].([]any); !sent && len(had) > 0 && !strings.EqualFold(mode, "trunk") {
+		change[tagged] = []string{}
+	}
 	switch {
 	case mode == "" && len(list) > 0:
 		change["mode"] = "trunk"

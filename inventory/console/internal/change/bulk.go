@@ -364,15 +364,11 @@ func (m *many) apply() error {
 	for _, it := range m.Items {
 		bodies = append(bodies, m.patch(it, it.Version))
 	}
-	_, err := m.q.Do(&site.Call{Method: http.MethodPatch, Path: "/" + m.Resource.Name, Body: bodies}, nil)
-	nothing := "Nothing was changed: "
-	if err == nil {
-		nothing, err = "", m.connect()
-	}
+	_, err := m.change(&site.Call{Method: http.MethodPatch, Path: "/" + m.Resource.Name, Body: bodies})
 	if fault, ok := site.Refused(err); ok {
 		m.Applying = true
 		m.refuseItems(fault, m.Items)
-		m.Problem = nothing + fault.Message
+		m.Problem = "Nothing was changed: " + fault.Message
 		if len(m.Refused) > 0 {
 			m.Problem = "Nothing was changed: " + ui.Count(len(m.Refused)) + " of " + ui.Count(len(m.Items)) + " " + m.Noun() + " were refused"
 		}

@@ -67,14 +67,28 @@ func create(q *site.Request) error {
 	if err := f.resolve(f.Inputs); err != nil {
 		return err
 	}
+	body := f.body()
+	begun := site.Record{}
+	for name, value := range body {
+		begun[name] = value
+	}
+	if err := f.prepare(begun); err != nil {
+		return err
+	}
 	if len(f.Faults()) > 0 {
 		return f.page(http.StatusUnprocessableEntity, "change-form.html")
 	}
 	rec, done := site.Record{}, false
-	call := &site.Call{Method: http.MethodPost, Path: "/" + f.Resource.Name, Body: f.body(), Key: f.Key}
-	if own := q.Edits[f.Resource.Name].Create; own != nil {
+	call := &site.Call{Method: http.MethodPost, Path: "/" + f.Resource.Name, Body: body, Key: f.Key}
+	_, why := f.complete(site.Record{}, body)
+	switch own := q.Edits[f.Resource.Name].Create; {
+	case why != "":
+		err = &site.Fault{Status: http.StatusBadRequest, Message: why}
+	case own != nil:
 		rec, done, err = own(q, call)
-	} else {
+	case f.set != nil && len(f.set.create) > 0:
+		rec, err = f.changeOne(call, body)
+	default:
 		_, err = q.Do(call, &rec)
 	}
 	if fault, ok := site.Refused(err); ok {

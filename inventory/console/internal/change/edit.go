@@ -98,8 +98,9 @@ func save(q *site.Request) error {
 
 // send makes a change.
 func (f *form) send(body map[string]any) error {
+	call := &site.Call{Method: http.MethodPatch, Path: pathOf(f.Resource, f.ID), Body: body, Match: f.Match}
 	if edit := f.q.Edits[f.Resource.Name]; edit.Complete != nil {
-		rec, _, err := f.q.One(f.Resource.Name, f.ID)
+		rec, match, err := f.q.One(f.Resource.Name, f.ID)
 		if err == nil {
 			err = f.prepare(rec)
 		}
@@ -109,14 +110,20 @@ func (f *form) send(body map[string]any) error {
 		if _, why := f.complete(rec, body); why != "" {
 			return &site.Fault{Status: http.StatusUnprocessableEntity, Message: why}
 		}
-	}
-	if len(body) > 0 {
-		_, err := f.q.Do(&site.Call{Method: http.MethodPatch, Path: pathOf(f.Resource, f.ID), Body: body, Match: f.Match}, nil)
-		if err != nil {
+		if f.set != nil && len(f.set.remove)+len(f.set.create) > 0 {
+			if match != f.Match {
+				return &site.Fault{Status: http.StatusPreconditionFailed}
+			}
+			body["id"], body["if_version"] = rec.ID(), rec["version"]
+			_, err := f.changeOne(&site.Call{Method: http.MethodPatch, Path: "/" + f.Resource.Name}, body)
 			return err
 		}
 	}
-	return f.connect()
+	if len(body) == 0 {
+		return nil
+	}
+	_, err := f.q.Do(call, nil)
+	return err
 }
 
 // again shows the form with what is wrong.

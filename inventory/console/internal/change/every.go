@@ -250,7 +250,8 @@ func (m *many) halves(items []*item) error {
 func (m *many) send(items []*item, bodies []map[string]any) error {
 	e, call := m.Every, &site.Call{Method: m.method(), Path: "/" + m.Resource.Name, Body: bodies}
 	if e.Dry {
-		p, err := m.q.DryRun(call)
+		whole, _ := m.together(call)
+		p, err := m.q.DryRun(whole)
 		switch {
 		case err != nil:
 			return err
@@ -259,18 +260,19 @@ func (m *many) send(items []*item, bodies []map[string]any) error {
 		}
 		return m.add(items, p)
 	}
-	var done struct{ Results []json.RawMessage }
-	_, err := m.q.Do(call, &done)
-	if err == nil {
-		err = m.connect()
+	var done []site.Record
+	var err error
+	if m.Do == "edit" {
+		done, err = m.change(call)
+	} else {
+		_, err = m.q.Do(call, nil)
 	}
 	if err != nil {
 		return err
 	}
 	changed := len(items)
-	for i, text := range done.Results {
-		var rec site.Record
-		if m.Do == "edit" && json.Unmarshal(text, &rec) == nil && rec.Text("version") == items[i].version() && !m.reset(items[i]) {
+	for i, rec := range done {
+		if rec.Text("version") == items[i].version() && !m.reset(items[i]) {
 			changed--
 		}
 	}
@@ -288,9 +290,10 @@ func (m *many) add(items []*item, p *site.Preview) error {
 	changed := len(items)
 	if m.Do == "edit" {
 		changed = len(m.Changed())
+	} else {
+		e.Along, e.Partly = e.Along+p.Deleted+p.Updated-int64(changed), e.Partly || p.Truncated
 	}
 	e.Changed, e.Same = e.Changed+int64(changed), e.Same+int64(len(items)-changed)
-	e.Along, e.Partly = e.Along+p.Deleted+p.Updated-int64(changed), e.Partly || p.Truncated
 	for _, s := range m.Sums {
 		e.sum(s)
 	}

@@ -24,7 +24,8 @@ func (m *many) preview(status int) error {
 			m.Problem = m.Refused[0].Why
 			return m.ask(http.StatusUnprocessableEntity)
 		}
-		p, err := m.q.DryRun(&site.Call{Method: http.MethodPatch, Path: "/" + m.Resource.Name, Body: bodies})
+		call, _ := m.together(&site.Call{Method: http.MethodPatch, Path: "/" + m.Resource.Name, Body: bodies})
+		p, err := m.q.DryRun(call)
 		fault, isFault := site.Refused(err)
 		switch {
 		case !isFault && err != nil:
@@ -90,6 +91,9 @@ func (m *many) show(p *site.Preview) error {
 	counts := map[site.Diff]int{}
 	for _, e := range p.Changes {
 		it := byID[e.ID]
+		if of := m.q.OfKind(e.Kind); m.set != nil && of != nil && of.Name == m.set.Through {
+			continue // the set of the record has it
+		}
 		if it == nil || m.Do == "delete" {
 			along = append(along, e)
 			continue

@@ -1,6 +1,8 @@
 package change
 
 import (
+	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,26 +18,26 @@ const (
 	maxChoices     = 100
 )
 
-// set is the list of a form that stands for records of another resource (site.Set). They are changed after the records of the
-// form, whose change may be what allows them.
+// set is the list of a form that stands for records of another resource (site.Set). They are changed in the transaction of the
+// records of the form: those to remove before, those to add after.
 type set struct {
 	*site.Set
 	input  *input
 	to     *records.Resource
 	ids    map[string]string // of the connections, by the ids of the two records
-	create []map[string]string
+	create []map[string]any
 	remove []string
 }
 
 // addSet adds the set of the resource, if it has one that the sender may change.
 func (f *form) addSet() {
 	s, q := f.q.Edits[f.Resource.Name].Set, f.q
-	if s == nil || f.ID == "" || !q.MaySee(s.Through) || !q.May(s.Through, records.RouteCreate) || !q.May(s.Through, records.RouteDeleteMany) {
+	if s == nil || !q.MaySee(s.Through) || !q.May(s.Through, records.RouteCreate) || !q.May(s.Through, records.RouteDeleteMany) {
 		return
 	}
 	through, _ := q.Schema.Named(s.Through)
 	if to, ok := through.Field(s.To); ok && q.MaySee(to.Ref.To) {
-		in := &input{Field: &records.Field{Name: s.Name, Label: s.Label, Kind: records.List}, Control: "checks", Wide: true}
+		in := &input{Field: &records.Field{Name: s.Name, Label: s.Label, Kind: records.List}, Control: "checks", Wide: true, Hint: s.Hint}
 		f.set, f.Inputs = &set{Set: s, input: in, to: to.Ref.Resource(), ids: map[string]string{}}, append(f.Inputs, in)
 	}
 }
@@ -70,7 +72,8 @@ func (s *set) load(q *site.Request, recs []site.Record) error {
 	for _, rec := range recs {
 		byID[rec.ID()], rec[s.Name] = rec, []any{}
 	}
-	for ids := range slices.Chunk(site.IDs(recs), records.MaxLimit) {
+	delete(byID, "") // a new record has none
+	for ids := range slices.Chunk(slices.Collect(maps.Keys(byID)), records.MaxLimit) {
 		all, err := q.All(s.Through, url.Values{s.Of + "__in": {strings.Join(ids, ",")}, "sortby": {s.To + ":asc"}}, maxConnections)
 		if err != nil {
 			return err
@@ -129,10 +132,15 @@ func (f *form) complete(rec site.Record, change map[string]any) (wanted []string
 	if delete(change, s.Name); !ok {
 		return nil, why
 	}
-	had := elements(stored(s.input.Field, rec[s.Name]), "")
+	had, name, of := elements(stored(s.input.Field, rec[s.Name]), ""), s.Of, any(rec.ID())
+	if of == "" {
+		through, _ := f.q.Schema.Named(s.Through)
+		field, _ := through.Field(s.Of)
+		name, of = field.Member, f.key(change)
+	}
 	for _, id := range wanted {
 		if !slices.Contains(had, id) {
-			s.create = append(s.create, map[string]string{s.Of: rec.ID(), s.To: id})
+			s.create = append(s.create, map[string]any{name: of, s.To: id})
 		}
 	}
 	for _, id := range had {
@@ -143,29 +151,72 @@ func (f *form) complete(rec site.Record, change map[string]any) (wanted []string
 	return wanted, why
 }
 
-// connect makes the set of the records what it shall be. A refusal says that the rest is saved.
-func (f *form) connect() error {
-	if f.set == nil {
-		return nil
-	}
-	send := func(method string, body any) error {
-		_, err := f.q.Do(&site.Call{Method: method, Path: "/" + f.set.Through, Body: body}, nil)
-		if fault, ok := site.Refused(err); ok {
-			return &site.Fault{Status: fault.Status, Message: "The rest was saved, but not all " + f.set.Label + ": " + fault.Error()}
+// key returns the natural key of a new record.
+func (f *form) key(values map[string]any) map[string]any {
+	key := map[string]any{}
+	for _, name := range f.Resource.Keys[0] {
+		if field, _ := f.Resource.Field(name); field.Ref != nil {
+			key[field.Member] = map[string]any{"id": values[name]}
+		} else {
+			key[name] = values[name]
 		}
-		return err
+	}
+	return key
+}
+
+// together returns a bulk request, or that of a transaction in which the set of its records becomes what it shall be, and the position of
+// the records in its results.
+func (f *form) together(call *site.Call) (whole *site.Call, at int) {
+	if f.set == nil || len(f.set.remove)+len(f.set.create) == 0 {
+		return call, -1
+	}
+	var parts []map[string]any
+	add := func(method, resource string, items any) {
+		parts = append(parts, map[string]any{"method": method, "resource": resource, "items": items})
 	}
 	for some := range slices.Chunk(f.set.remove, records.MaxItems) {
-		if err := send(http.MethodDelete, some); err != nil {
-			return err
-		}
+		add(http.MethodDelete, f.set.Through, some)
 	}
+	at = len(parts)
+	add(call.Method, f.Resource.Name, call.Body)
 	for some := range slices.Chunk(f.set.create, records.MaxItems) {
-		if err := send(http.MethodPost, some); err != nil {
-			return err
+		add(http.MethodPost, f.set.Through, some)
+	}
+	return &site.Call{Method: http.MethodPost, Path: "/transaction", Body: parts, Key: call.Key}, at
+}
+
+// change sends a bulk request, together with what changes the set, and returns the records.
+func (f *form) change(call *site.Call) ([]site.Record, error) {
+	var sent, done struct{ Results []json.RawMessage }
+	whole, at := f.together(call)
+	if _, err := f.q.Do(whole, &sent); err != nil {
+		return nil, err
+	}
+	if done = sent; at >= 0 {
+		if err := json.Unmarshal(sent.Results[at], &done); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	recs := make([]site.Record, len(done.Results))
+	for i, text := range done.Results {
+		if err := json.Unmarshal(text, &recs[i]); err != nil {
+			return nil, err
+		}
+	}
+	return recs, nil
+}
+
+// changeOne is change for one record, whose fault is that of a request for it.
+func (f *form) changeOne(call *site.Call, body map[string]any) (rec site.Record, err error) {
+	call.Body = []any{body}
+	recs, err := f.change(call)
+	if fault, ok := site.Refused(err); ok && len(fault.Items) > 0 {
+		err = &site.Fault{Status: fault.Status, Message: fault.Items[0].Message, Fields: fault.Items[0].Errors}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return recs[0], nil
 }
 
 // diff returns the change of the set of a record.
