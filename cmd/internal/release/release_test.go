@@ -87,7 +87,10 @@ func TestReproducible(t *testing.T) {
 	require.Len(t, boms, 1)
 	text, err := os.ReadFile(boms[0])
 	require.NoError(t, err)
-	var bom spdx
+	var bom struct {
+		Packages      []struct{ Name string }
+		Relationships []any
+	}
 	require.NoError(t, json.Unmarshal(text, &bom))
 	names := map[string]bool{}
 	for _, p := range bom.Packages {

@@ -15,51 +15,21 @@ import (
 	"time"
 )
 
-// spdx is a document of SPDX 2.3.
-type spdx struct {
-	Version       string         `json:"spdxVersion"`
-	License       string         `json:"dataLicense"`
-	ID            string         `json:"SPDXID"`
-	Name          string         `json:"name"`
-	Namespace     string         `json:"documentNamespace"`
-	Creation      creation       `json:"creationInfo"`
-	Packages      []spdxPackage  `json:"packages"`
-	Relationships []relationship `json:"relationships"`
+type object = map[string]any
+
+// goPackage returns a package of an SPDX document for a Go module. More are properties that not all have.
+func goPackage(id, path, version string, more object) object {
+	p := object{
+		"SPDXID": id, "name": path, "versionInfo": version, "downloadLocation": "NOASSERTION", "filesAnalyzed": false,
+		"externalRefs": []object{{
+			"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": "pkg:golang/" + path + "@" + version,
+		}},
+	}
+	maps.Copy(p, more)
+	return p
 }
 
-type creation struct {
-	Created  string   `json:"created"`
-	Creators []string `json:"creators"`
-}
-
-type spdxPackage struct {
-	Name      string      `json:"name"`
-	ID        string      `json:"SPDXID"`
-	Version   string      `json:"versionInfo"`
-	Location  string      `json:"downloadLocation"`
-	Analyzed  bool        `json:"filesAnalyzed"`
-	Checksums []checksum  `json:"checksums,omitempty"`
-	Refs      []reference `json:"externalRefs"`
-}
-
-type checksum struct {
-	Algorithm string `json:"algorithm"`
-	Value     string `json:"checksumValue"`
-}
-
-type reference struct {
-	Category string `json:"referenceCategory"`
-	Type     string `json:"referenceType"`
-	Locator  string `json:"referenceLocator"`
-}
-
-type relationship struct {
-	From string `json:"spdxElementId"`
-	Type string `json:"relationshipType"`
-	To   string `json:"relatedSpdxElement"`
-}
-
-// writeSBOM writes the modules of all programs, as the Go command has recorded them in each.
+// writeSBOM writes the modules of all programs, as the Go command has recorded them in each, as a document of SPDX 2.3.
 func (r *release) writeSBOM() error {
 	sums := map[string]string{} // by path and version
 	for _, file := range r.built {
@@ -76,30 +46,27 @@ func (r *release) writeSBOM() error {
 		sums["stdlib@"+info.GoVersion] = ""
 	}
 	const root = "SPDXRef-ashlar"
-	d := spdx{
-		Version: "SPDX-2.3", License: "CC0-1.0", ID: "SPDXRef-DOCUMENT", Name: r.name(),
-		Namespace: "https://github.com/ashlar-go/ashlar/releases/" + r.version + "/" + r.commit,
-		Creation:  creation{time.Unix(r.epoch, 0).UTC().Format(time.RFC3339), []string{"Tool: ashlar-release"}},
-		Packages: []spdxPackage{{
-			Name: "github.com/ashlar-go/ashlar", ID: root, Version: r.version, Location: "NOASSERTION",
-			Refs: []reference{{"PACKAGE-MANAGER", "purl", "pkg:golang/github.com/ashlar-go/ashlar@" + r.version}},
-		}},
-		Relationships: []relationship{{"SPDXRef-DOCUMENT", "DESCRIBES", root}},
-	}
+	packages := []object{goPackage(root, "github.com/ashlar-go/ashlar", r.version, nil)}
+	relationships := []object{{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": root}}
 	for i, module := range slices.Sorted(maps.Keys(sums)) {
+		id := fmt.Sprintf("SPDXRef-module-%d", i+1)
 		path, version, _ := strings.Cut(module, "@")
-		p := spdxPackage{
-			Name: path, ID: fmt.Sprintf("SPDXRef-module-%d", i+1), Version: version, Location: "NOASSERTION",
-			Refs: []reference{{"PACKAGE-MANAGER", "purl", "pkg:golang/" + module}},
-		}
+		more := object{}
 		// The sum of a module is that of a list of its files.
 		if sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(sums[module], "h1:")); err == nil && len(sum) == sha256.Size {
-			p.Checksums = []checksum{{"SHA256", hex.EncodeToString(sum)}}
+			more["checksums"] = []object{{"algorithm": "SHA256", "checksumValue": hex.EncodeToString(sum)}}
 		}
-		d.Packages = append(d.Packages, p)
-		d.Relationships = append(d.Relationships, relationship{root, "DEPENDS_ON", p.ID})
+		packages = append(packages, goPackage(id, path, version, more))
+		relationships = append(relationships, object{"spdxElementId": root, "relationshipType": "DEPENDS_ON", "relatedSpdxElement": id})
 	}
-	text, err := json.MarshalIndent(d, "", "  ")
+	text, err := json.MarshalIndent(object{
+		"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": r.name(),
+		"documentNamespace": "https://github.com/ashlar-go/ashlar/releases/" + r.version + "/" + r.commit,
+		"creationInfo": object{
+			"created": time.Unix(r.epoch, 0).UTC().Format(time.RFC3339), "creators": []string{"Tool: ashlar-release"},
+		},
+		"packages": packages, "relationships": relationships,
+	}, "", "  ")
 	if err != nil {
 		return err
 	}
