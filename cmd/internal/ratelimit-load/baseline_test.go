@@ -46,7 +46,7 @@ func TestBaselineStopsWithAnOpenCall(t *testing.T) {
 	defer conn.Close()
 	_, err = conn.NewStream(context.Background(), &grpc.StreamDesc{ClientStreams: true}, method)
 	require.NoError(t, err)
-	require.NoError(t, conn.Invoke(t.Context(), method, &exchange{}, &exchange{}))
+	require.NoError(t, conn.Invoke(t.Context(), method, []byte{}, &ratelimitv3.RateLimitResponse{}))
 
 	start := time.Now()
 	require.NoError(t, stop())

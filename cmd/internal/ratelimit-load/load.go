@@ -88,7 +88,7 @@ type worker struct {
 	*stretch
 	conn     *grpc.ClientConn
 	pick     picker
-	exchange exchange
+	response ratelimitv3.RateLimitResponse
 	counts   callCounts
 }
 
@@ -106,12 +106,11 @@ func (w *worker) run(ctx, inFlight context.Context) {
 // call sends the request of a ticket and counts its result with the latency since from. ok is false
 // for an error.
 func (w *worker) call(inFlight context.Context, ticket uint64, from time.Time) (end time.Time, ok bool) {
-	w.exchange.request = w.requests[w.pick(ticket)]
-	err := w.conn.Invoke(inFlight, method, &w.exchange, &w.exchange)
+	err := w.conn.Invoke(inFlight, method, w.requests[w.pick(ticket)], &w.response)
 	end = time.Now()
 	switch {
 	case err == nil:
-		w.counts.count(w.exchange.code, end.Sub(from))
+		w.counts.count(w.response.GetOverallCode(), end.Sub(from))
 	case inFlight.Err() != nil && status.Code(err) == codes.Canceled:
 		w.counts.unfinished++
 	default:

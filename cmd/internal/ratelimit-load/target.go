@@ -13,9 +13,10 @@ import (
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding"
+	protocodec "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -53,8 +54,7 @@ func (t *target) connect(ctx context.Context, n int, probe []byte) error {
 func (t *target) probe(ctx context.Context, conn *grpc.ClientConn, request []byte) error {
 	first, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	x := &exchange{request: request}
-	if err := conn.Invoke(first, method, x, x); err != nil {
+	if err := conn.Invoke(first, method, request, new(ratelimitv3.RateLimitResponse)); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -76,7 +76,7 @@ func (t *target) close() {
 func dial(addr string) (*grpc.ClientConn, error) {
 	return grpc.NewClient(addr,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(byteCodec{})),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{encoding.GetCodecV2(protocodec.Name)})),
 		grpc.WithDisableRetry(),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDisableHealthCheck(),
@@ -132,70 +132,17 @@ func isAddress(s string) bool {
 	return err == nil && port != ""
 }
 
-// exchange holds the encoded request of a call and the decision of its response. A worker reuses it
-// for all calls.
-type exchange struct {
-	request []byte
-	code    ratelimitv3.RateLimitResponse_Code
-}
+// codec is the ordinary gRPC codec, except that its requests are encoded in advance, so that the
+// generator spends its time in the transport.
+type codec struct{ encoding.CodecV2 }
 
-// byteCodec is the gRPC codec of exchanges. It passes prepared bytes and reads one field of the
-// response, so that the generator spends its time in the transport.
-type byteCodec struct{}
-
-// Name returns the name of the ordinary codec, because the wire format is the same.
-func (byteCodec) Name() string { return "proto" }
-
-// Marshal passes the prepared request without a copy.
-func (byteCodec) Marshal(v any) (mem.BufferSlice, error) {
-	x, ok := v.(*exchange)
+// Marshal passes the encoded request without a copy.
+func (codec) Marshal(v any) (mem.BufferSlice, error) {
+	request, ok := v.([]byte)
 	if !ok {
-		return nil, fmt.Errorf("marshal %T: want *exchange", v)
+		return nil, fmt.Errorf("marshal %T: want an encoded request", v)
 	}
-	return mem.BufferSlice{mem.SliceBuffer(x.request)}, nil
-}
-
-// Unmarshal reads the decision from a response.
-func (byteCodec) Unmarshal(data mem.BufferSlice, v any) error {
-	x, ok := v.(*exchange)
-	if !ok {
-		return fmt.Errorf("unmarshal %T: want *exchange", v)
-	}
-	response := data.MaterializeToBuffer(mem.DefaultBufferPool())
-	defer response.Free()
-	code, err := overallCode(response.ReadOnlyData())
-	x.code = code
-	return err
-}
-
-// overallCodeField is the number of RateLimitResponse.overall_code.
-const overallCodeField = 1
-
-// overallCode returns the overall_code of an encoded RateLimitResponse: UNKNOWN if it is missing,
-// and the last if it is repeated, as the encoding requires.
-func overallCode(response []byte) (ratelimitv3.RateLimitResponse_Code, error) {
-	var code ratelimitv3.RateLimitResponse_Code
-	for rest := response; len(rest) > 0; {
-		number, kind, n := protowire.ConsumeTag(rest)
-		if n < 0 {
-			return 0, malformed(response, rest, n)
-		}
-		value := rest[n:]
-		size := protowire.ConsumeFieldValue(number, kind, value)
-		if size < 0 {
-			return 0, malformed(response, value, size)
-		}
-		if number == overallCodeField && kind == protowire.VarintType {
-			v, _ := protowire.ConsumeVarint(value)
-			code = ratelimitv3.RateLimitResponse_Code(v)
-		}
-		rest = value[size:]
-	}
-	return code, nil
-}
-
-func malformed(response, rest []byte, n int) error {
-	return fmt.Errorf("malformed RateLimitResponse at byte %d of %d: %w", len(response)-len(rest), len(response), protowire.ParseError(n))
+	return mem.BufferSlice{mem.SliceBuffer(request)}, nil
 }
 
 // encodeRequests encodes a request for every key: the descriptors of request k have the values k,
