@@ -61,20 +61,10 @@ func (r *resolver) command(p *manifest.Package, plan *Plan, runtime []element) {
 // registryFlag returns the flag that makes a launcher use another registry, with its spellings, or nil.
 func registryFlag(l *Launcher, base string) []string {
 	u, err := url.Parse(base)
-	if err != nil || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !isLocal(u.Hostname())) || l.syntax == nil || len(l.Command) == 0 {
+	if err != nil || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !isLocal(u.Hostname())) || l.registry == nil {
 		return nil
 	}
-	switch l.Command[0] {
-	case "npx", "bunx", "bun", "pnpm":
-		return []string{"--registry=" + base, "--registry"}
-	case "uvx", "uv":
-		return []string{"--default-index=" + base, "--default-index", "--index-url", "-i"}
-	case "pipx":
-		return []string{"--index-url=" + base, "--index-url", "-i", "--pip-args"}
-	case "dnx", "dotnet":
-		return []string{"--source=" + base, "--source"}
-	}
-	return nil
+	return append([]string{l.registry[0] + "=" + base}, l.registry...)
 }
 
 // commandBuilder builds the command line of a package.

@@ -37,8 +37,9 @@ type Launcher struct {
 	// command names and the ports that it publishes.
 	Container bool
 
-	syntax  *syntax // of runtimeArguments, which are unchanged if it is nil
-	foreign bool    // the runtimeArguments are those of another program
+	syntax   *syntax  // of runtimeArguments, which are unchanged if it is nil
+	registry []string // the spellings of the flag for another registry, or nil
+	foreign  bool     // the runtimeArguments are those of another program
 }
 
 // beginning returns the words that precede the runtimeArguments.
@@ -49,20 +50,72 @@ func (l *Launcher) beginning() []string {
 	return l.Command
 }
 
-// programs are the known programs that run packages of a registryType, the default first.
-// Other values of runtimeHint are never run.
-func programs(registryType string) []string {
+// knownLaunchers returns how packages of a registryType can be run: by the default program, then by others, of which
+// the last way of pypi is chosen by an argument. Other values of runtimeHint are never run.
+func knownLaunchers(registryType string) []Launcher {
+	versioned, unversioned := []string{"{identifier}@{version}"}, []string{"{identifier}"}
 	switch registryType {
 	case "npm":
-		return []string{"npx", "bunx", "bun", "pnpm"}
+		npm := func(command, options, danger string) Launcher {
+			return Launcher{
+				Command: strings.Fields(command), Package: versioned, Unversioned: unversioned, registry: []string{"--registry"},
+				syntax: &syntax{options: options, danger: danger, anyDash: true, leading: strings.Contains(command, " ")},
+			}
+		}
+		npx := npm("npx", npxOptions, "runs other code or takes the package from elsewhere")
+		npx.Flags, npx.syntax.eager = [][]string{{"-y", "--yes"}}, true // of npm 7 and later, which reads all settings of npm
+		return []Launcher{
+			npx,
+			npm("bunx", bunOptions, "takes the package from elsewhere"),
+			npm("bun x", bunOptions, "takes the package from elsewhere"),
+			npm("pnpm dlx", pnpmOptions, "takes the package from elsewhere or runs other code"),
+		}
 	case "pypi":
-		return []string{"uvx", "uv", "pipx"}
+		pypi := func(command, flag, options string, registry ...string) Launcher {
+			return Launcher{
+				Command: strings.Fields(command), registry: registry,
+				Package: []string{flag, "{identifier}=={version}", "{name}"}, Unversioned: []string{flag, "{identifier}", "{name}"},
+				syntax: &syntax{
+					options: options, danger: "takes the package or its dependencies from elsewhere", combined: true, leading: command != "uvx",
+				},
+			}
+		}
+		return []Launcher{
+			pypi("uvx", "--from", uvOptions, "--default-index", "--index-url", "-i"),
+			pypi("uv tool run", "--from", uvOptions, "--default-index", "--index-url", "-i"),
+			pypi("pipx run", "--spec", pipxOptions, "--index-url", "-i", "--pip-args"),
+			pypi("uv run", "--with", uvRunOptions+uvOptions, "--default-index", "--index-url", "-i"),
+		}
 	case "oci":
-		return []string{"docker", "podman"}
+		oci := func(program, options string) Launcher {
+			return Launcher{
+				Command: []string{program, "run"}, Flags: [][]string{{"-i", "--interactive"}, {"--rm"}}, Container: true,
+				Package: unversioned, Unversioned: unversioned,
+				syntax: &syntax{
+					options: options, danger: "gives the container access to this machine",
+					combined: true, dashValues: true, falseFlags: true, leading: true,
+				},
+			}
+		}
+		return []Launcher{oci("docker", grammar.DockerOptions), oci("podman", grammar.DockerOptions+grammar.PodmanOptions)}
 	case "nuget":
-		return []string{"dnx", "dotnet"}
+		nuget := func(command string) Launcher {
+			return Launcher{
+				Command: strings.Fields(command), Package: versioned, Unversioned: unversioned,
+				Trailing: [][]string{{"--yes", "-y"}}, Separator: "--", registry: []string{"--source"},
+				syntax: &syntax{
+					options: dotnetOptions, danger: "takes the package from elsewhere", mixed: true, strict: true, leading: command != "dnx",
+				},
+			}
+		}
+		return []Launcher{nuget("dnx"), nuget("dotnet tool exec")}
 	case "cargo":
-		return []string{"cargo"}
+		return []Launcher{{
+			Setup:            []string{"cargo", "install", "{identifier}", "--version", "={version}", "--locked"},
+			SetupUnversioned: []string{"cargo", "install", "{identifier}", "--locked"},
+			Package:          unversioned, Unversioned: unversioned,
+			syntax: &syntax{options: cargoOptions, danger: "runs other code", combined: true, mixed: true, single: true, leading: true},
+		}}
 	}
 	return nil
 }
@@ -71,66 +124,22 @@ func programs(registryType string) []string {
 // program of the runtimeHint if that is known to run them (byHint is true), else by the
 // default one. ok is false for other types.
 func DefaultLauncher(registryType, runtimeHint string) (l Launcher, byHint, ok bool) {
-	known := programs(registryType)
+	known := knownLaunchers(registryType)
 	if known == nil {
 		return Launcher{}, false, false
 	}
-	if slices.Contains(known, runtimeHint) {
-		return newLauncher(runtimeHint), true, true
-	}
-	return newLauncher(known[0]), false, true
-}
-
-func newLauncher(program string) Launcher {
-	l := Launcher{Command: []string{program}, Package: []string{"{identifier}@{version}"}, Unversioned: []string{"{identifier}"}}
-	switch program {
-	case "npx":
-		l.Flags = [][]string{{"-y", "--yes"}}
-	case "bun":
-		l.Command = []string{"bun", "x"}
-	case "pnpm":
-		l.Command = []string{"pnpm", "dlx"}
-	case "uvx", "uv", "pipx":
-		flag := "--from"
-		switch program {
-		case "uv":
-			l.Command = []string{"uv", "tool", "run"}
-		case "pipx":
-			l.Command, flag = []string{"pipx", "run"}, "--spec"
-		}
-		l.Package, l.Unversioned = []string{flag, "{identifier}=={version}", "{name}"}, []string{flag, "{identifier}", "{name}"}
-	case "docker", "podman":
-		l.Command, l.Flags, l.Container = []string{program, "run"}, [][]string{{"-i", "--interactive"}, {"--rm"}}, true
-		l.Package = l.Unversioned
-	case "dnx", "dotnet":
-		l.Trailing, l.Separator = [][]string{{"--yes", "-y"}}, "--"
-		if program == "dotnet" {
-			l.Command = []string{"dotnet", "tool", "exec"}
-		}
-	case "cargo":
-		l.Command, l.Package = nil, l.Unversioned
-		l.Setup = []string{"cargo", "install", "{identifier}", "--version", "={version}", "--locked"}
-		l.SetupUnversioned = []string{"cargo", "install", "{identifier}", "--locked"}
-	}
-	l.syntax = syntaxOf(l.beginning())
-	return l
-}
-
-// uvRun returns how uv run starts packages.
-func uvRun() Launcher {
-	l := newLauncher("uv")
-	l.Command = []string{"uv", "run"}
-	l.Package, l.Unversioned = []string{"--with", "{identifier}=={version}", "{name}"}, []string{"--with", "{identifier}", "{name}"}
-	l.syntax = syntaxOf(l.Command)
-	return l
+	hinted := slices.IndexFunc(known, func(l Launcher) bool { return l.beginning()[0] == runtimeHint })
+	return known[max(0, hinted)], hinted >= 0, true
 }
 
 // defaultLauncher returns the default launcher of a package. uv has two ways to run one,
 // and the first argument decides.
 func defaultLauncher(p *manifest.Package) (l Launcher, byHint, ok bool) {
-	l, byHint, ok = DefaultLauncher(strings.ToLower(p.RegistryType), orElse(p.RuntimeHint, ""))
+	label := strings.ToLower(p.RegistryType)
+	l, byHint, ok = DefaultLauncher(label, orElse(p.RuntimeHint, ""))
 	if args := p.RuntimeArguments; ok && l.Command != nil && l.Command[0] == "uv" && len(args) > 0 && orElse(args[0].Value, "") == "run" {
-		return uvRun(), byHint, true
+		known := knownLaunchers(label)
+		l = known[len(known)-1]
 	}
 	return l, byHint, ok
 }

@@ -3,8 +3,6 @@ package launch
 import (
 	"iter"
 	"strings"
-
-	"github.com/ashlar-go/ashlar/internal/grammar"
 )
 
 // syntax states how a program reads the options before the package that it runs
@@ -148,38 +146,6 @@ func (s *syntax) split(word string) (names []string, value string, attached bool
 
 // isOption reports whether a word begins with a dash and is more than that.
 func isOption(word string) bool { return len(word) > 1 && word[0] == '-' }
-
-// syntaxOf returns the syntax of a program that runs packages. The words after the program
-// distinguish uv run and uv tool run.
-func syntaxOf(command []string) *syntax {
-	switch command[0] {
-	case "npx": // of npm 7 and later, which reads all settings of npm
-		return &syntax{options: npxOptions, danger: "runs other code or takes the package from elsewhere", anyDash: true, eager: true}
-	case "bunx", "bun":
-		return &syntax{options: bunOptions, danger: "takes the package from elsewhere", anyDash: true, leading: command[0] == "bun"}
-	case "pnpm":
-		return &syntax{options: pnpmOptions, danger: "takes the package from elsewhere or runs other code", anyDash: true, leading: true}
-	case "uvx", "uv":
-		s := &syntax{options: uvOptions, danger: "takes the package or its dependencies from elsewhere", combined: true, leading: command[0] == "uv"}
-		if command[len(command)-1] == "run" && len(command) == 2 {
-			s.options = uvRunOptions + uvOptions
-		}
-		return s
-	case "pipx":
-		return &syntax{options: pipxOptions, danger: "takes the package or its dependencies from elsewhere", combined: true, leading: true}
-	case "docker", "podman":
-		s := &syntax{options: grammar.DockerOptions, danger: "gives the container access to this machine", combined: true, dashValues: true, falseFlags: true, leading: true}
-		if command[0] == "podman" {
-			s.options += grammar.PodmanOptions
-		}
-		return s
-	case "dnx", "dotnet":
-		return &syntax{options: dotnetOptions, danger: "takes the package from elsewhere", mixed: true, strict: true, leading: command[0] == "dotnet"}
-	case "cargo":
-		return &syntax{options: cargoOptions, danger: "runs other code", combined: true, mixed: true, single: true, leading: true}
-	}
-	return nil
-}
 
 // isLauncherWord reports whether a word is a program or a subcommand that starts packages,
 // which is not meant as an argument of a package.
