@@ -26,7 +26,7 @@ func init() {
 }
 
 // TestOutOfMemory: calls for which SQLite has no memory fail as unavailable, and the caches of connections are freed, so that
-// later calls succeed within the same bound.
+// later calls succeed within the same bound. Operators see 503, and "out of memory (7)" in the log.
 func TestOutOfMemory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "inventory.db")
 	store := open(t, path)
