@@ -2,6 +2,8 @@ package auth
 
 import (
 	"context"
+	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -84,4 +86,152 @@ func (s AccountState) Check(who *Identity) error {
 		return Unauthorized(TokenRevoked, "the user has a lower role or another one")
 	}
 	return nil
+}
+
+// Role determines what a user may do (REFERENCE.md, 3.2). The zero value is a caller without a
+// token.
+type Role string
+
+// The roles, as stored in records and tokens.
+const (
+	Admin  Role = "admin"  // everything
+	Editor Role = "editor" // reads, and changes links
+	Viewer Role = "viewer" // reads
+)
+
+// Valid reports whether r is one of the roles above. A program may have others.
+func (r Role) Valid() bool { return r.rank() > 0 }
+
+// rank orders the roles: each includes the permissions of lower ones.
+func (r Role) rank() int {
+	switch r {
+	case Admin:
+		return 3
+	case Editor:
+		return 2
+	case Viewer:
+		return 1
+	}
+	return 0
+}
+
+// Permission says who may perform an operation. The zero value is nobody.
+type Permission struct {
+	Anonymous bool   // everybody, without a token
+	Everyone  bool   // everybody with a token
+	Roles     []Role // callers with one of these roles, which may be a program's own, and admins
+	Owner     bool   // the user whose own record it is, whatever the role
+}
+
+// Public is the permission of operations that need no token, such as a login.
+func Public() Permission { return Permission{Anonymous: true} }
+
+// Allows reports whether the permission includes a role; owner is true for the caller's own
+// user record. The empty role is a caller without a token.
+func (p Permission) Allows(role Role, owner bool) bool {
+	if role == "" {
+		return p.Anonymous
+	}
+	return p.Anonymous || p.Everyone || owner && p.Owner || len(p.Roles) > 0 && role == Admin || slices.Contains(p.Roles, role)
+}
+
+// Authorize applies a permission to an identity, or to nil for a caller without one. ownerID is the
+// id of the requested user record, or "" for other records. The error has the kind TokenMissing or
+// Forbidden.
+func Authorize(who *Identity, p Permission, ownerID string) error {
+	if who == nil {
+		if p.Anonymous {
+			return nil
+		}
+		return Unauthorized(TokenMissing, "")
+	}
+	if p.Allows(who.Role, ownerID != "" && ownerID == who.UserID) {
+		return nil
+	}
+	return Denied()
+}
+
+// ChangePasswordFirst returns the error of the kind Forbidden for somebody who must change their
+// password first (REFERENCE.md, 3.3).
+func ChangePasswordFirst() *Error { return &Error{Kind: Forbidden, Message: messageChangeFirst} }
+
+// Denied returns the error of the kind Forbidden.
+func Denied() *Error { return &Error{Kind: Forbidden, Message: messageForbidden} }
+
+// MaxScopes is the maximum number of scopes of an API token.
+const MaxScopes = 50
+
+// CheckScopes returns an error unless each scope is one of these resources, or *, with ":" and read,
+// write or *, and none occurs twice.
+func CheckScopes(scopes, resources []string) error {
+	if len(scopes) == 0 || len(scopes) > MaxScopes {
+		return fmt.Errorf("must have 1 to %d scopes, such as devices:read", MaxScopes)
+	}
+	for i, scope := range scopes {
+		resource, verb, _ := strings.Cut(scope, ":")
+		switch {
+		case !slices.Contains([]string{"read", "write", "*"}, verb):
+			return fmt.Errorf("has the scope %.50q: use a resource, a colon, and read, write or *, such as devices:read", scope)
+		case resource != "*" && !slices.Contains(resources, resource):
+			return fmt.Errorf("has the unknown resource %.50q: use * or one of %s", resource, strings.Join(resources, ", "))
+		case slices.Contains(scopes[:i], scope):
+			return fmt.Errorf("has the scope %s twice", scope)
+		}
+	}
+	return nil
+}
+
+// InScopes reports whether scopes include reading, or else changing, a resource.
+func InScopes(scopes []string, resource string, write bool) bool {
+	want := "read"
+	if write {
+		want = "write"
+	}
+	return slices.ContainsFunc(scopes, func(scope string) bool {
+		of, verb, ok := strings.Cut(scope, ":")
+		return ok && (of == resource || of == "*") && (verb == want || verb == "*")
+	})
+}
+
+// Within reports whether the scopes of an identity include reading, or else changing, a resource.
+func (i *Identity) Within(resource string, write bool) bool {
+	return i.Scopes == nil || InScopes(i.Scopes, resource, write)
+}
+
+// MaxLocalPath is the maximum length in bytes of a [LocalPath].
+const MaxLocalPath = 1000
+
+// External is a user as an identity provider describes them after a login.
+type External struct {
+	Method  string // how the provider was asked, such as "oidc"; required, at most 50 characters
+	Issuer  string // the provider, at most 255 characters
+	Subject string // the user's id there, at most 255 characters; it is never given to another user
+	// Username and Email are for a new user.
+	Username, Email string
+	EmailVerified   bool // the provider says that the address belongs to the user
+	// Role is that of the user. Empty means none.
+	Role Role
+	// RoleManaged means that the provider decides the role at each login. Otherwise Role is for a new
+	// user only.
+	RoleManaged bool
+}
+
+// Refused returns the error of the kind LoginRefused with a message for clients and a reason for logs,
+// which may be empty.
+func Refused(message, reason string) *Error {
+	return &Error{Kind: LoginRefused, Message: message, Reason: reason}
+}
+
+// LocalPath reports whether a browser that is sent to a path stays at the same origin: it begins with one
+// slash, and has no backslash, which browsers read as a slash, and no control character. It may have a
+// query and a fragment.
+func LocalPath(path string) bool {
+	if len(path) > MaxLocalPath || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") {
+		return false
+	}
+	if strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r == '\\' || r >= 0x7f }) {
+		return false
+	}
+	u, err := url.Parse(path)
+	return err == nil && u.Scheme == "" && u.Host == "" && u.User == nil
 }

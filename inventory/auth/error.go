@@ -1,6 +1,9 @@
 package auth
 
-import "errors"
+import (
+	"cmp"
+	"errors"
+)
 
 // Kind classifies errors. Transports map it to status codes; the comments name those of HTTP.
 type Kind uint8
@@ -88,4 +91,13 @@ func KindOf(err error) Kind {
 		return e.Kind
 	}
 	return 0
+}
+
+// String returns a name for statistics, such as "expired".
+func (k Kind) String() string {
+	return cmp.Or(map[Kind]string{
+		WeakPassword: "weak_password", ResetInvalid: "reset_invalid", TokenMissing: "no_token", TokenMalformed: "malformed",
+		TokenForged: "forged", TokenExpired: "expired", TokenEarly: "early", TokenElsewhere: "elsewhere", TokenRevoked: "revoked",
+		Forbidden: "forbidden", Busy: "busy", BadHash: "bad_hash",
+	}[k], "other")
 }

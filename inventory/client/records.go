@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -8,12 +9,19 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/internal/errcode"
+	"github.com/ashlar-go/ashlar/inventory/feed"
+	"github.com/ashlar-go/ashlar/inventory/internal/encode"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -296,4 +304,102 @@ func decode[T any, P Pointer[T]](c *Client, doc json.RawMessage) (P, error) {
 		rec.Meta().Extra = extra
 	}
 	return rec, nil
+}
+
+// value returns a value of JSON in the Go type of the kind of its field, or if the schema does not have the field, in one
+// that fits: a string, an int64, a float64, a bool, a []string, or what json.Unmarshal makes of it.
+func value(f *records.Field, text json.RawMessage) (any, error) {
+	numbers := json.NewDecoder(bytes.NewReader(text))
+	numbers.UseNumber()
+	var v any
+	if err := numbers.Decode(&v); err != nil {
+		return nil, err
+	}
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := v.Int64(); err == nil && (f == nil || f.Kind != records.Float) {
+			return n, nil
+		}
+		return v.Float64()
+	case string:
+		if f != nil && f.Kind == records.Time {
+			return time.Parse(time.RFC3339, v)
+		}
+	case []any:
+		var list []string
+		if json.Unmarshal(text, &list) == nil && !strings.Contains(string(text), "null") {
+			return list, nil
+		}
+	}
+	return v, nil
+}
+
+// encode returns the members of a record that a client may set. Of a new one they are those with a value.
+func (c *Client) encode(rec records.Record, isNew bool) (map[string]json.RawMessage, error) {
+	r, err := c.resource(rec)
+	if err != nil {
+		return nil, err
+	}
+	doc := map[string]json.RawMessage{}
+	for name, v := range rec.Meta().Extra {
+		if doc[name], err = json.Marshal(v); err != nil {
+			return nil, fmt.Errorf("client: the field %s in Extra: %w", name, err)
+		}
+	}
+	for _, f := range r.Fields() {
+		v := f.Value(rec)
+		zero := v == nil || reflect.ValueOf(v).IsZero() && reflect.ValueOf(v).Kind() != reflect.Struct
+		switch {
+		case f.ReadOnly || f.Hidden:
+			delete(doc, f.Name)
+		case f.Extra:
+		case !zero || !isNew && !f.WriteOnly:
+			doc[f.Name] = encode.Value(nil, f, v)
+		}
+	}
+	return doc, nil
+}
+
+// Changes follows the changes of resources, such as devices, or without names those of all that the token may read. Each
+// comes once and in the order in which they were committed. since is the Cursor of a change that was handled before, or
+// one of [Client.Cursor]; "" is from now on, and "0" all that are kept. After a failure of the server or of the network
+// it connects again, and continues; the iterator ends when the loop does, or with an error: that of ctx, or an [*Error].
+// One with the Status 410 says that the changes after the cursor are no longer kept: start over as in the package comment.
+func (c *Client) Changes(ctx context.Context, since string, resources ...string) iter.Seq2[feed.Change, error] {
+	return func(yield func(feed.Change, error) bool) {
+		endless := *c.opts.HTTP
+		endless.Timeout = 0
+		opts := &feed.Options{Resources: resources, Client: &endless, MaxBackoff: c.opts.MaxWait, Log: slog.New(slog.DiscardHandler)}
+		errEnough := errors.New("the loop has ended")
+		err := feed.Follow(ctx, c.base.String(), c.opts.Token, since, opts, func(change feed.Change) error {
+			if !yield(change, nil) {
+				return errEnough
+			}
+			return nil
+		})
+		if !errors.Is(err, errEnough) {
+			yield(feed.Change{}, feedError(err))
+		}
+	}
+}
+
+// Cursor returns the position after the last change, for [Client.Changes].
+func (c *Client) Cursor(ctx context.Context) (string, error) {
+	var page struct{ Next string }
+	err := c.Do(ctx, http.MethodGet, "/changes", url.Values{"limit": {"1"}}, nil, &page)
+	return page.Next, err
+}
+
+// feedError returns an error of a feed as one of the client.
+func feedError(err error) error {
+	failed := &Error{Method: http.MethodGet, Path: "/changes"}
+	if gone, ok := errors.AsType[*feed.GoneError](err); ok {
+		failed.Status, failed.Code, failed.Message = http.StatusGone, "gone", gone.Message
+		return failed
+	}
+	if refused, ok := errors.AsType[*feed.StatusError](err); ok {
+		failed.Status, failed.Code, failed.Message = refused.Status, errcode.OfStatus(refused.Status), refused.Message
+		return failed
+	}
+	return err
 }

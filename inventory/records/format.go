@@ -9,6 +9,7 @@ import (
 	"net/mail"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -253,4 +254,65 @@ func wholeNumber(doc []byte) []byte {
 		return doc
 	}
 	return strconv.AppendInt(nil, int64(n), 10)
+}
+
+// Enum is a string type with a fixed set of values. The empty string is no value.
+type Enum interface {
+	~string
+	// Values returns all values, in lower case.
+	Values() []string
+}
+
+// ParseEnum parses a value of an enumeration, ignoring case, spaces, hyphens and underscores:
+// lower-layer-down is lowerLayerDown of RFC 2863. The error lists the values.
+func ParseEnum[E Enum](s string) (E, error) {
+	var e E
+	value, err := oneOf(e.Values(), s)
+	return E(value), err
+}
+
+func oneOf(values []string, s string) (string, error) {
+	value := squeeze(s)
+	i := slices.IndexFunc(values, func(v string) bool { return squeeze(v) == value })
+	if i < 0 {
+		return "", NotOneOf(s, values...)
+	}
+	return values[i], nil
+}
+
+// squeeze lowers a value and removes the separators of its words.
+func squeeze(s string) string {
+	return strings.Map(func(c rune) rune {
+		if strings.ContainsRune(" -_", c) {
+			return -1
+		}
+		return c
+	}, strings.ToLower(s))
+}
+
+// formula are the characters with which a cell begins that spreadsheets take for a formula, or that hide
+// such a character; the full-width ones count in some languages. The apostrophe is the mark itself.
+const formula = "=+-@\t\r\n＝＋－＠'"
+
+// EscapeCell returns a text for a cell of a CSV file. A text that spreadsheets would take for a formula,
+// or that begins with an apostrophe, gets an apostrophe in front, so that its content is not executed.
+// [UnescapeCell] is its inverse, for every text.
+func EscapeCell(s string) string {
+	if risky(s) {
+		return "'" + s
+	}
+	return s
+}
+
+// UnescapeCell returns the text that [EscapeCell] has put into a cell. Other texts are unchanged.
+func UnescapeCell(s string) string {
+	if rest, ok := strings.CutPrefix(s, "'"); ok && risky(rest) {
+		return rest
+	}
+	return s
+}
+
+func risky(s string) bool {
+	c, _ := utf8.DecodeRuneInString(s)
+	return s != "" && strings.ContainsRune(formula, c)
 }

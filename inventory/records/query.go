@@ -2,6 +2,7 @@ package records
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -339,4 +340,131 @@ func (c Filter) String() string {
 		value = t.Format(time.RFC3339Nano)
 	}
 	return fmt.Sprintf("%s=%v", parameter(c.Field, c.Op), value)
+}
+
+// maxLightOffset is the number of records that a query may skip without being heavy.
+const maxLightOffset = 10_000
+
+// Heavy reports whether a store may have to read many records for a small page: for a search,
+// a filter or an order that no index has, an order of several fields, an offset above 10,000,
+// a total that has to be counted, or a limit to places. Transports run few of these at once, so that others don't
+// wait for them.
+func (q *Query) Heavy() bool {
+	if q.Only != nil && !slices.ContainsFunc(q.Filters, q.few) {
+		return true // the places of many records may be looked up
+	}
+	if q.Text != "" || q.Offset > maxLightOffset {
+		return true
+	}
+	for i := range q.Filters {
+		if !q.indexes(&q.Filters[i]) {
+			return true
+		}
+	}
+	for i, key := range q.Sort {
+		if key.Field.Column == "id" {
+			break // the fields after it have no effect
+		}
+		if i > 0 || !q.Resource.ordered(key.Field) {
+			return true
+		}
+	}
+	return q.Count && !q.countable()
+}
+
+// ordered reports whether stores have an index that begins with the field.
+func (r *Resource) ordered(f *Field) bool {
+	return r.Indexed(f) || f.Column == "id" ||
+		slices.ContainsFunc(r.uniques, func(u Unique) bool { return u.Fields[0] == f.Name })
+}
+
+// indexes reports whether an index finds the records that match a filter.
+func (q *Query) indexes(c *Filter) bool {
+	switch c.Op {
+	case Eq, Host, In, Gt, Gte, Lt, Lte:
+		return q.Resource.ordered(c.Field)
+	case Within:
+		return q.Resource.Indexed(c.Field)
+	case AnyWithin:
+		return !slices.ContainsFunc(q.Resource.Addresses(), func(f *Field) bool { return !q.Resource.Indexed(f) })
+	}
+	return false
+}
+
+// countable reports whether the total is stored, or that of few records: those with one value
+// of a unique key, or the parts of one record.
+func (q *Query) countable() bool {
+	if len(q.Filters) == 0 {
+		return true
+	}
+	c := &q.Filters[0]
+	if len(q.Filters) == 2 { // the pairs of values of two facets are counted
+		other := &q.Filters[1]
+		if c.Op == Eq && other.Op == Eq && c.Field.facet && other.Field.facet && c.Field != other.Field {
+			return true
+		}
+	}
+	return q.few(*c) || len(q.Filters) == 1 && c.Field.Counted && (c.Op == Eq || c.Op == In)
+}
+
+// few reports whether few records match a filter: those with one value of a unique key, or the
+// parts of one record.
+func (q *Query) few(c Filter) bool {
+	return c.Op == Eq && (c.Field.Ref != nil && c.Field.Ref.Cascade || c.Field.Column == "id" ||
+		slices.ContainsFunc(q.Resource.uniques, func(u Unique) bool {
+			return len(u.Fields) == 1 && slices.Contains([]string{c.Field.Name, c.Field.Name + "_key"}, u.Fields[0])
+		}))
+}
+
+// checkLatest checks the fields of Definition.Latest.
+func (r *Resource) checkLatest() error {
+	if r.Latest == nil {
+		return nil
+	}
+	per, at := r.byName[r.Latest.Per], r.byName[r.Latest.At]
+	switch {
+	case per == nil || !per.Required || per.Ref == nil || !per.Ref.Cascade:
+		return fmt.Errorf("%s has the latest record per %q: use a required reference with :cascade", r.Name, r.Latest.Per)
+	case at == nil || at.Kind != Time:
+		return fmt.Errorf("%s has the latest record at %q: use a time", r.Name, r.Latest.At)
+	}
+	for _, name := range r.Latest.Sorted {
+		if f := r.byName[name]; f == nil || !f.Sortable() || f.Extra {
+			return fmt.Errorf("%s sorts its latest records by %q: use a sortable field of the struct", r.Name, name)
+		}
+	}
+	return nil
+}
+
+// SelectLatest returns the latest of some records ([Definition].Latest), in any order. It serves
+// stores in memory and defines what the other stores must keep.
+func (r *Resource) SelectLatest(all []Record) []Record {
+	per, at := r.byName[r.Latest.Per], r.byName[r.Latest.At]
+	q := &Query{Resource: r, Sort: []SortKey{{Field: at}}}
+	latest := map[any]Record{}
+	for _, rec := range all {
+		value := per.Value(rec)
+		if old := latest[value]; old == nil || q.Compare(q.PlaceOf(old), q.PlaceOf(rec)) < 0 {
+			latest[value] = rec
+		}
+	}
+	return slices.Collect(maps.Values(latest))
+}
+
+// HeavyLatest is Heavy for a list of the latest records: stores know how many there are, and index
+// them by Latest.Sorted and the id.
+func (q *Query) HeavyLatest() bool {
+	if q.Text != "" || q.Offset > maxLightOffset {
+		return true
+	}
+	if slices.ContainsFunc(q.Filters, func(c Filter) bool { return c.Field.Name == q.Resource.Latest.Per && c.Op == Eq }) {
+		return false // there is one
+	}
+	switch {
+	case len(q.Filters) > 0 || len(q.Sort) == 0 || q.Only != nil:
+		return true
+	case !slices.Contains(q.Resource.Latest.Sorted, q.Sort[0].Field.Name) || len(q.Sort) > 1 && q.Sort[1].Field.Column != "id":
+		return true
+	}
+	return q.Sort[0].Desc != q.Sort[len(q.Sort)-1].Desc
 }

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"reflect"
+	"sync/atomic"
 	"time"
 )
 
@@ -179,4 +181,136 @@ type LatestLister interface {
 	// ListLatest is List over the latest records only ([Definition].Latest, which the resource
 	// must have). The filters of the query apply to these.
 	ListLatest(ctx context.Context, q *Query) (*Page, error)
+}
+
+// First returns a record of a type whose fields have some values, nil if there is none, as in
+// First[Device](ctx, store, "hostname", "sw1"). Each value follows the name of its field ([Query.Where]).
+func First[T any, P interface {
+	*T
+	Record
+}](ctx context.Context, from Reader, where ...any) (P, error) {
+	all, err := Select[T, P](ctx, from, &Query{Limit: 1}, where...)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+// Select returns the page of a query, whose resource it sets, with conditions as those of [First].
+func Select[T any, P interface {
+	*T
+	Record
+}](ctx context.Context, from Reader, q *Query, where ...any) ([]P, error) {
+	if err := CheckStore(from); err != nil {
+		return nil, err
+	}
+	q.Resource = Of[T](from.Schema())
+	page, err := from.List(ctx, q.where(where))
+	if err != nil {
+		return nil, err
+	}
+	all := make([]P, len(page.Records))
+	for i, rec := range page.Records {
+		all[i] = rec.(P)
+	}
+	return all, nil
+}
+
+// Count returns the number of records of a query, with conditions as those of [First].
+func Count(ctx context.Context, from Reader, q *Query, where ...any) (int64, error) {
+	q.Limit, q.Count = 1, true
+	page, err := from.List(ctx, q.where(where))
+	if err != nil {
+		return 0, err
+	}
+	return page.Total, nil
+}
+
+// where adds conditions.
+func (q *Query) where(pairs []any) *Query {
+	for i := 0; i < len(pairs); i += 2 {
+		q.Where(pairs[i].(string), pairs[i+1])
+	}
+	return q
+}
+
+// All iterates over the records of all pages of a query. The last element may be an error.
+func All(ctx context.Context, from interface {
+	List(ctx context.Context, q *Query) (*Page, error)
+}, q *Query,
+) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		next := *q
+		for {
+			page, err := from.List(ctx, &next)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, rec := range page.Records {
+				if !yield(rec, nil) {
+					return
+				}
+			}
+			if !page.More || len(page.Records) == 0 {
+				return
+			}
+			next.After = next.PlaceOf(page.Records[len(page.Records)-1])
+		}
+	}
+}
+
+// Locker is implemented by a [Tx] of a store that runs several changes at once.
+type Locker interface {
+	// Lock is Get for a record of a Lockable resource that no other transaction changes or deletes
+	// until this one ends: it waits for those that do, or wait to. Others may lock it too.
+	Lock(ctx context.Context, r *Resource, id string) (Record, error)
+	// Serialize waits until no other transaction runs that has called it with this name. Call it
+	// before any other method.
+	Serialize(ctx context.Context, name string) error
+}
+
+// Lock calls the method of a [Locker]. Other stores run one change at a time, so Get suffices.
+func Lock(ctx context.Context, tx Tx, r *Resource, id string) (Record, error) {
+	if l, ok := tx.(Locker); ok {
+		return l.Lock(ctx, r, id)
+	}
+	return tx.Get(ctx, r, id)
+}
+
+// Serialize calls the method of a [Locker]. Other stores run one change at a time.
+func Serialize(ctx context.Context, tx Tx, name string) error {
+	if l, ok := tx.(Locker); ok {
+		return l.Serialize(ctx, name)
+	}
+	return nil
+}
+
+// Seen is the newest change that a caller knows of, as a position in the log of the database: 0 for none. A [Store]
+// that reads from a replica reads from the database itself while the replica is behind it, and notes the changes that
+// the caller makes. It is safe for concurrent use.
+type Seen struct{ position atomic.Int64 }
+
+// Position returns the position.
+func (s *Seen) Position() int64 { return s.position.Load() }
+
+// Advance notes a position, unless a later one is known.
+func (s *Seen) Advance(to int64) {
+	for at := s.position.Load(); at < to && !s.position.CompareAndSwap(at, to); at = s.position.Load() {
+	}
+}
+
+type seenKey struct{}
+
+// WithSeen returns the context of a caller who has seen a position, from 0, and what is noted there.
+func WithSeen(ctx context.Context, position int64) (context.Context, *Seen) {
+	s := &Seen{}
+	s.Advance(position)
+	return context.WithValue(ctx, seenKey{}, s), s
+}
+
+// SeenBy returns what the caller of a context has seen, nil if nobody notes it.
+func SeenBy(ctx context.Context) *Seen {
+	s, _ := ctx.Value(seenKey{}).(*Seen)
+	return s
 }

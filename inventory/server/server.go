@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"sync/atomic"
@@ -387,4 +388,88 @@ func Run(ctx context.Context, s *Settings, opts *Options) (err error) {
 	}
 	srv.log.Info("listening", "url", srv.URL(l.Addr()), "database", s.Database())
 	return srv.Serve(ctx, l)
+}
+
+// hostsKey is the key of the *httpx.Hosts in the contexts of requests that Serve serves. Requests
+// to a handler that is mounted elsewhere have none.
+type hostsKey struct{}
+
+// hosts returns the hosts that the server answers for at an address: its own, and those of
+// ALLOWED_HOSTS and ALLOWED_ORIGINS.
+func (s *Server) hosts(addr net.Addr) (*httpx.Hosts, error) {
+	names := slices.Clone(s.settings.AllowedHosts)
+	for _, origin := range s.settings.AllowedOrigins {
+		if u, err := url.Parse(origin); err == nil && u.Hostname() != "" {
+			names = append(names, u.Hostname())
+		}
+	}
+	hosts, err := httpx.NewHosts(addr, &httpx.HostsOptions{Names: names, Setting: "ALLOWED_HOSTS"})
+	if err != nil {
+		return nil, fmt.Errorf("ALLOWED_HOSTS: %w", err)
+	}
+	return hosts, nil
+}
+
+// protectHosts is middleware that refuses requests for other hosts.
+func protectHosts(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		hosts, ok := r.Context().Value(hostsKey{}).(*httpx.Hosts)
+		if ok && !hosts.Allowed(r.Host) {
+			hosts.Protect(next).ServeHTTP(w, r) // responds that it is refused
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// loadTLS reads the certificate of TLS_CERT and TLS_KEY. It returns nil if they are unset.
+func loadTLS(s *Settings, log *slog.Logger) (*tlsfiles.Server, error) {
+	if s.TLSCert == "" {
+		return nil, nil
+	}
+	server, err := tlsfiles.NewServer(tlsfiles.Files{Cert: s.TLSCert, Key: s.TLSKey}, &tlsfiles.Options{Log: log})
+	if err != nil {
+		return nil, fmt.Errorf("TLS_CERT, TLS_KEY:\n%w", err)
+	}
+	return server, nil
+}
+
+// watchCertificate reloads the certificate when its files change, until ctx ends.
+func (s *Server) watchCertificate(ctx context.Context) error {
+	if s.certs == nil {
+		return nil
+	}
+	s.certs.Watch(ctx, func(err error) {
+		if err != nil {
+			s.log.Error("the TLS certificate can't be reloaded; the previous one stays in use", "err", err)
+			return
+		}
+		s.log.Info("TLS certificate reloaded")
+	})
+	return nil
+}
+
+// pingTimeout limits a health check of the database.
+const pingTimeout = 2 * time.Second
+
+// ready returns nil if the database responds and the server is not shutting down.
+func (s *Server) ready(ctx context.Context) error {
+	if s.draining.Load() {
+		return httpx.Errorf(http.StatusServiceUnavailable, "The server is shutting down")
+	}
+	p, ok := s.store.(records.Pinger)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	err := p.Ping(ctx)
+	if err == nil {
+		return nil
+	}
+	s.log.LogAttrs(ctx, slog.LevelWarn, "the database does not respond", slog.Any("err", err))
+	if known, ok := errors.AsType[*records.Error](err); ok {
+		return httpx.Errorf(http.StatusServiceUnavailable, "%s", known.Message) // may say more, such as that the database is damaged
+	}
+	return httpx.Errorf(http.StatusServiceUnavailable, "The database does not respond")
 }

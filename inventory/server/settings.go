@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/mail"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/internal/logformat"
 	"github.com/ashlar-go/ashlar/internal/settings"
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/auth/jwt"
@@ -307,3 +309,6 @@ func (s *Settings) parseLogLevel(value string) error {
 	}
 	return nil
 }
+
+// NewLog returns a logger with LOG_LEVEL and LOG_FORMAT that writes to w.
+func NewLog(w io.Writer, s *Settings) *slog.Logger { return logformat.New(w, s.LogLevel, s.LogFormat) }

@@ -9,8 +9,10 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/internal/backoff"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
@@ -224,4 +226,31 @@ func serveLatest(ctx context.Context, r *feature.Request) (*feature.Response, er
 		return nil, httpx.Errorf(http.StatusNotFound, "Metrics not found for this device")
 	}
 	return feature.OK(page.Records[0]), nil
+}
+
+const (
+	rollupInterval = 15 * time.Second      // between looking for new metrics
+	rollupPause    = 10 * time.Millisecond // between two batches, for other writers
+)
+
+// rollUp summarizes metrics and deletes old ones until ctx ends.
+func rollUp(ctx context.Context, b *feature.Background) error {
+	roller, err := inventory.NewRoller(b.Engine.Store(), inventory.Retention{
+		Raw: b.Keep["metrics-raw"].MaxAge, FiveMinutes: b.Keep["metrics-5m"].MaxAge, OneHour: b.Keep["metrics-1h"].MaxAge,
+	}, nil)
+	if err != nil {
+		return err
+	}
+	wait := rollupInterval
+	for backoff.Sleep(ctx, wait) == nil {
+		more, err := roller.Step(ctx)
+		if err != nil && ctx.Err() == nil {
+			b.Log.Warn("metrics are not summarized, which is tried again", "error", err)
+		}
+		wait = rollupInterval
+		if more && err == nil {
+			wait = rollupPause
+		}
+	}
+	return nil
 }

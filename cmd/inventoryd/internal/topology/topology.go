@@ -1,8 +1,12 @@
 package topology
 
 import (
+	"cmp"
+	"maps"
 	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/inventory/importer"
@@ -105,3 +109,76 @@ func (n *node) key() object {
 }
 
 func (p *port) key() object { return object{"device": p.node.key(), "name": p.name} }
+
+// device returns the fields of a node that the topology has. The others stay as they are in the inventory.
+func (n *node) device() object {
+	product := products[n.kind]
+	fields := n.key()
+	for name, value := range map[string]string{
+		"ip": n.address, "vendor": product.vendor, "os": product.os, "os_version": n.version(product),
+		"model": cmp.Or(n.variant, n.kind), "role": cmp.Or(n.role, n.group),
+	} {
+		if value != "" {
+			fields[name] = value
+		}
+	}
+	if tags := n.tags(); len(tags) > 0 {
+		fields["tags"] = tags
+	}
+	return fields
+}
+
+// version returns the version that the tag of an image of a network operating system has, "" for none.
+func (n *node) version(of product) string {
+	_, tag, _ := strings.Cut(n.image[strings.LastIndexByte(n.image, '/')+1:], ":")
+	tag, _, _ = strings.Cut(tag, "@")
+	if of.vendor == "" || tag == "" || tag[0] < '0' || tag[0] > '9' {
+		return ""
+	}
+	return tag
+}
+
+// drawing are the prefixes of labels that say how tools draw a node.
+var drawing = []string{"graph-", "topoViewer-"}
+
+// tags returns the labels that can be tags, as name=value.
+func (n *node) tags() (tags []string) {
+	for _, name := range slices.Sorted(maps.Keys(n.labels)) {
+		if n.isTag(name) && len(tags) < importer.MaxTags {
+			tags = append(tags, n.tag(name))
+		}
+	}
+	return tags
+}
+
+func (n *node) tag(name string) string { return strings.TrimSuffix(name+"="+n.labels[name], "=") }
+
+// isTag reports whether a label can be a tag: it is a short line of text, and not for drawings.
+func (n *node) isTag(name string) bool {
+	tag := n.tag(name)
+	draws := slices.ContainsFunc(drawing, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	return !draws && !hasVariable(tag) && importer.IsTag(tag)
+}
+
+// product names the product of a kind of nodes.
+type product struct{ vendor, os string }
+
+// products are the kinds whose vendor and system are known, older names included.
+var products = map[string]product{
+	"nokia_srlinux": {"Nokia", "SR Linux"}, "srl": {"Nokia", "SR Linux"},
+	"nokia_sros": {"Nokia", "SR OS"}, "vr-sros": {"Nokia", "SR OS"}, "vr-nokia_sros": {"Nokia", "SR OS"}, "nokia_srsim": {"Nokia", "SR OS"},
+	"arista_ceos": {"Arista", "EOS"}, "ceos": {"Arista", "EOS"}, "arista_veos": {"Arista", "EOS"}, "vr-veos": {"Arista", "EOS"},
+	"juniper_crpd": {"Juniper", "Junos"}, "crpd": {"Juniper", "Junos"}, "juniper_vmx": {"Juniper", "Junos"}, "vr-vmx": {"Juniper", "Junos"},
+	"juniper_vqfx": {"Juniper", "Junos"}, "vr-vqfx": {"Juniper", "Junos"}, "juniper_vsrx": {"Juniper", "Junos"}, "vr-vsrx": {"Juniper", "Junos"},
+	"juniper_vjunosrouter": {"Juniper", "Junos"}, "juniper_vjunosswitch": {"Juniper", "Junos"}, "juniper_cjunosevolved": {"Juniper", "Junos Evolved"},
+	"juniper_vjunosevolved": {"Juniper", "Junos Evolved"},
+	"cisco_xrd":             {"Cisco", "IOS XR"}, "xrd": {"Cisco", "IOS XR"}, "cisco_xrv": {"Cisco", "IOS XR"}, "vr-xrv": {"Cisco", "IOS XR"},
+	"cisco_xrv9k": {"Cisco", "IOS XR"}, "vr-xrv9k": {"Cisco", "IOS XR"}, "cisco_c8000": {"Cisco", "IOS XR"},
+	"cisco_csr1000v": {"Cisco", "IOS XE"}, "vr-csr": {"Cisco", "IOS XE"}, "cisco_c8000v": {"Cisco", "IOS XE"}, "cisco_cat9kv": {"Cisco", "IOS XE"},
+	"cisco_iol": {"Cisco", "IOS"}, "cisco_vios": {"Cisco", "IOS"}, "cisco_n9kv": {"Cisco", "NX-OS"}, "vr-n9kv": {"Cisco", "NX-OS"},
+	"cisco_asav": {"Cisco", "ASA"}, "cisco_ftdv": {"Cisco", "FTD"},
+	"cvx": {"NVIDIA", "Cumulus Linux"}, "cumulus_cvx": {"NVIDIA", "Cumulus Linux"}, "aruba_aoscx": {"Aruba", "AOS-CX"},
+	"mikrotik_ros": {"MikroTik", "RouterOS"}, "huawei_vrp": {"Huawei", "VRP"}, "fortinet_fortigate": {"Fortinet", "FortiOS"},
+	"paloalto_panos": {"Palo Alto Networks", "PAN-OS"}, "vyosnetworks_vyos": {"VyOS Networks", "VyOS"}, "dell_ftosv": {"Dell", "OS10"},
+	"sonic-vs": {"", "SONiC"}, "sonic-vm": {"", "SONiC"}, "dell_sonic": {"Dell", "SONiC"}, "linux": {"", "Linux"},
+}
