@@ -221,6 +221,56 @@ func (s *consoleServer) showsPaths(page *Page, ids map[string]string) {
 	s.looks(page, "map-paths")
 }
 
+// TestConsoleMapStrands: devices in a chain and in a ring are visible and in the window, with their roles; files and paper
+// are light in the dark theme.
+func TestConsoleMapStrands(t *testing.T) {
+	t.Parallel()
+	s := startConsole(t, 1)
+	for _, name := range []string{"Chain", "Ring"} {
+		location := s.create("locations", map[string]any{"name": name})
+		devices := make([]map[string]any, 60)
+		for i := range devices {
+			devices[i] = map[string]any{"hostname": fmt.Sprintf("%s-sw-%02d", strings.ToLower(name), i+1), "role": []string{"access", "aggregation", "core"}[i%15/6], "location_id": location}
+		}
+		var made struct {
+			Results []struct{ ID, Hostname string }
+		}
+		s.api("POST", "/devices", devices, &made)
+		ids, ends := map[string]string{}, [][2]string{}
+		for i, d := range made.Results {
+			ids[d.Hostname] = d.ID
+			if i > 0 || name == "Ring" {
+				ends = append(ends, [2]string{d.Hostname, made.Results[(i+59)%60].Hostname})
+			}
+		}
+		s.wire(ids, ends)
+		page := s.open("viewer", "/map?location="+location, nil)
+		page.Resize(1280, 800, true)
+		require.Equal(t, 60, devicesOnMap(page))
+		var seen struct {
+			Smallest, Left, Right, Top, Bottom, Width, Height float64
+			Letters                                           []string
+		}
+		page.Eval(`new Promise((done) => setTimeout(() => { const c = ashlar.map.cy, all = c.nodes().filter((n) => !n.isParent()), b = all.renderedBoundingBox({includeLabels: false});
+			done({Smallest: Math.min(...all.map((n) => n.renderedWidth())), Left: b.x1, Right: b.x2, Top: b.y1, Bottom: b.y2, Width: c.width(), Height: c.height(), Letters: [...new Set(all.map((n) => n.data("letters")))].sort()}); }, 300))`, &seen)
+		require.Greater(t, seen.Smallest, 6.0)
+		require.True(t, seen.Left >= 0 && seen.Right <= seen.Width && seen.Top >= 0 && seen.Bottom <= seen.Height, seen)
+		require.LessOrEqual(t, seen.Height, 1.1*seen.Width)
+		require.Equal(t, []string{"A", "Ag", "C"}, seen.Letters)
+		require.Contains(t, page.Text(".maps-legend"), "aggregation")
+		var file, paper string
+		page.Eval(`ashlar.map.file("svg").then((b) => b.text())`, &file)
+		require.Contains(t, file, `fill="#ffffff"`)
+		require.NotContains(t, file, "#1b1f22", "the colour of dark surfaces")
+		page.Eval(`ashlar.map.file("png").then((b) => createImageBitmap(b)).then((i) => { const c = new OffscreenCanvas(i.width, i.height).getContext("2d"); c.drawImage(i, 0, 0); return c.getImageData(2, 2, 1, 1).data.join(" "); })`, &paper)
+		require.Equal(t, "255 255 255 255", paper)
+		page.Eval(`(dispatchEvent(new Event("beforeprint")), document.querySelector(".maps-paper").innerHTML)`, &paper)
+		require.Contains(t, paper, `fill="#ffffff"`)
+		page.KeepPDF("map-" + strings.ToLower(name))
+		s.looks(page, "map-"+strings.ToLower(name))
+	}
+}
+
 // TestConsoleMapLarge: a network of 500 devices is drawn with labels that do not overlap.
 func TestConsoleMapLarge(t *testing.T) {
 	t.Parallel()

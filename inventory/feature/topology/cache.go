@@ -88,7 +88,7 @@ func (k *networkCache) holds(ctx context.Context, head records.AuditPosition) (b
 // is new or deleted, or a field of which the graph depends.
 func changesNetwork(schema *records.Schema, e *records.AuditLog) bool {
 	fields := map[string][]string{
-		"devices":    {"hostname", "status", "location_id"},
+		"devices":    {"hostname", "role", "status", "location_id"},
 		"interfaces": {"device_id", "status", "admin_status", "oper_status"},
 		"links":      {"a_interface_id", "b_interface_id", "status"},
 	}

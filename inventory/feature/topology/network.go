@@ -29,6 +29,7 @@ type network struct {
 type networkNode struct {
 	ID         string  `json:"id"`
 	Hostname   string  `json:"hostname"`
+	Role       string  `json:"role"`
 	Status     string  `json:"status"`
 	State      string  `json:"state"`
 	LocationID *string `json:"location_id"`
@@ -133,11 +134,11 @@ func readNetwork(ctx context.Context, from records.Reader, hold func(ctx context
 		return hold(ctx, heldAtOnce)
 	}
 	devices := records.Of[inventory.Device](from.Schema())
-	err := records.Project(ctx, from, &records.Query{Resource: devices}, []string{"id", "hostname", "status", "location_id"}, func(v []string) error {
+	err := records.Project(ctx, from, &records.Query{Resource: devices}, []string{"id", "hostname", "status", "location_id", "role"}, func(v []string) error {
 		if len(n.nodes) == maxNetwork {
 			return tooLarge(devices)
 		}
-		node := networkNode{ID: v[0], Hostname: v[1], Status: v[2], State: stateOf(v[2] == string(inventory.DeviceOffline) || v[2] == string(inventory.DeviceDecommissioned))}
+		node := networkNode{ID: v[0], Hostname: v[1], Role: v[4], Status: v[2], State: stateOf(v[2] == string(inventory.DeviceOffline) || v[2] == string(inventory.DeviceDecommissioned))}
 		if v[3] != "" {
 			node.LocationID = new(v[3])
 		}

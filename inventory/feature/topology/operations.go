@@ -371,7 +371,7 @@ func nodeSchema() *openapi.Schema {
 	location := openapi.ID("")
 	location.Type = []string{"string", "null"}
 	return openapi.Object("TopologyNode", openapi.Required("id", openapi.ID("The id of the device.")), openapi.Required("hostname", openapi.String("")),
-		openapi.Required("status", openapi.String("The status of the device.")), openapi.Required("state", stateSchema()), openapi.Required("location_id", location),
+		openapi.Required("role", openapi.String("The role of the device.")), openapi.Required("status", openapi.String("The status of the device.")), openapi.Required("state", stateSchema()), openapi.Required("location_id", location),
 		openapi.Optional("depth", openapi.Integer("How many links it is away from the device or the location that was asked for.", 0)))
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/ashlar-go/ashlar/httpx/ui"
@@ -76,6 +77,8 @@ func (v view) Saved() string {
 type node struct {
 	ID       string  `json:"id"`
 	Hostname string  `json:"hostname"`
+	Role     string  `json:"role"`
+	Letters  string  `json:"letters"` // of the role
 	Status   string  `json:"status"`
 	State    string  `json:"state"`
 	Location string  `json:"location_id"`
@@ -160,12 +163,12 @@ type graph struct {
 	Many   bool       `json:"many"`   // there are too many: no nodes
 	Places bool       `json:"places"` // the nodes are locations
 
-	Devices   int               `json:"-"` // before locations replace them
-	Links     int               `json:"-"`
-	of        []string          // the group of each node, nil for none
-	around    string            // the location that all nodes are in, empty for none
-	roles     map[string]string // by the id of a device, nil if they have not been read
+	Devices   int      `json:"-"` // before locations replace them
+	Links     int      `json:"-"`
+	of        []string // the group of each node, nil for none
+	around    string   // the location that all nodes are in, empty for none
 	locations locations
+	Roles     []legendItem `json:"-"`
 
 	Paths         []path    `json:"-"`
 	MorePaths     bool      `json:"-"`
@@ -232,30 +235,21 @@ func (g *graph) loadFiltered(q *site.Request, v view) error {
 	if err != nil || g.Many || v["location"] == "" && v["role"] == "" && v["status"] == "" {
 		return err
 	}
-	if g.roles, err = rolesOf(q, v); err != nil {
-		return err
-	}
-	chosen := func(id string) bool { _, ok := g.roles[id]; return ok }
-	g.Nodes = slices.DeleteFunc(g.Nodes, func(n node) bool { return !chosen(n.ID) })
-	g.Edges = slices.DeleteFunc(g.Edges, func(e edge) bool { return !chosen(e.A.Device) || !chosen(e.B.Device) })
-	g.Total = len(g.Nodes)
-	return nil
-}
-
-// rolesOf returns the roles of the devices that the filters of a view choose, by their ids, of at most maxRead.
-func rolesOf(q *site.Request, v view) (map[string]string, error) {
-	query := url.Values{"fields": {"id,role"}}
+	query := url.Values{"fields": {"id"}}
 	for name, value := range map[string]string{"below": v["location"], "role": v["role"], "status": v["status"]} {
 		if value != "" {
 			query.Set(name, value)
 		}
 	}
 	recs, err := q.All("devices", query, maxRead)
-	chosen := map[string]string{}
+	chosen := make(map[string]bool, len(recs))
 	for _, rec := range recs {
-		chosen[rec.ID()] = rec.Text("role")
+		chosen[rec.ID()] = true
 	}
-	return chosen, err
+	g.Nodes = slices.DeleteFunc(g.Nodes, func(n node) bool { return !chosen[n.ID] })
+	g.Edges = slices.DeleteFunc(g.Edges, func(e edge) bool { return !chosen[e.A.Device] || !chosen[e.B.Device] })
+	g.Total = len(g.Nodes)
+	return err
 }
 
 // loadPaths reads the paths between two devices, and makes a graph of them.
@@ -342,6 +336,42 @@ func (g *graph) complete() {
 		}
 	}
 	g.Devices, g.Links = len(g.Nodes), len(g.Edges)
+	g.nameRoles()
+}
+
+// nameRoles gives the roles of most devices one or two letters of their names that no other one has, such as A, or As
+// for an access switch beside it.
+func (g *graph) nameRoles() {
+	const most = 12
+	counts, letters, taken := map[string]int{}, map[string]string{}, map[string]bool{}
+	for _, n := range g.Nodes {
+		if n.Role != "" {
+			counts[n.Role]++
+		}
+	}
+	for role, n := range counts {
+		g.Roles = append(g.Roles, legendItem{Label: role, Count: n})
+	}
+	slices.SortFunc(g.Roles, compareItems)
+	g.Roles = g.Roles[:min(len(g.Roles), most)]
+	for i := range g.Roles {
+		item, name := &g.Roles[i], []rune(strings.ToLower(g.Roles[i].Label))
+		second := []rune{' '} // the letters to choose from: none, those that words begin with, all
+		for at := 1; at < len(name); at++ {
+			if !unicode.IsLetter(name[at-1]) {
+				second = append(second, name[at])
+			}
+		}
+		for _, r := range append(second, name[1:]...) {
+			if s := strings.TrimSpace(strings.ToUpper(string(name[:1])) + string(r)); !taken[s] {
+				item.Letters, taken[s], letters[item.Label] = s, true, s
+				break
+			}
+		}
+	}
+	for i := range g.Nodes {
+		g.Nodes[i].Letters = letters[g.Nodes[i].Role]
+	}
 }
 
 // divide decides how the nodes are grouped: by the locations within the one that all are in, not at all if these
@@ -418,7 +448,7 @@ func (g *graph) grouping() *grouping {
 	gr := &grouping{group: make([]int, len(g.Nodes)), ranks: make([]int, len(g.Nodes)), first: -1}
 	least, number := unranked, map[string]int{}
 	for i := range g.Nodes {
-		gr.ranks[i] = rank(g.roles[g.Nodes[i].ID])
+		gr.ranks[i] = rank(g.Nodes[i].Role)
 		least = min(least, gr.ranks[i])
 	}
 	if g.of == nil {

@@ -123,6 +123,9 @@ func (n net) radial(root int) []point {
 // spread places a connected network: the nodes with several neighbours by forces between them, with space for
 // those that have only one neighbour, which surround it.
 func (n net) spread() []point {
+	if points := n.line(nil); points != nil {
+		return points
+	}
 	var inner []int
 	leaves := make([][]int, len(n))
 	for i := range n {
@@ -140,9 +143,13 @@ func (n net) spread() []point {
 			space[at] = ringOf(len(leaves[i])) + 0.6*cellHeight
 		}
 	}
-	middle := core.radial(core.center())
-	core.forces(middle, space)
-	separate(middle, space)
+	middle := core.line(space)
+	if middle == nil {
+		middle = core.radial(core.center())
+		core.forces(middle, space)
+		condense(middle, space)
+		separate(middle, space)
+	}
 	points := make([]point, len(n))
 	for at, i := range inner {
 		points[i] = middle[at]
@@ -211,6 +218,34 @@ func (n net) forces(points []point, space []float64) {
 	}
 }
 
+// condense moves points nearer to each other if they need little of the space that they are in, as those of a network
+// of long chains, and turns what is higher than wide.
+func condense(points []point, space []float64) {
+	const sparse = 1.5
+	low, high := bounds(points)
+	width, height, needed := high.X-low.X, high.Y-low.Y, 0.0
+	for _, s := range space {
+		needed += 4 * s * s
+	}
+	scale := min(1, math.Sqrt(sparse*needed/max(width*height, 1)))
+	for i, p := range points {
+		if height > width {
+			p.X, p.Y = p.Y, p.X
+		}
+		points[i] = point{p.X * scale, p.Y * scale}
+	}
+}
+
+// bounds returns the corners of the smallest rectangle with all points.
+func bounds(points []point) (low, high point) {
+	low, high = point{math.Inf(1), math.Inf(1)}, point{math.Inf(-1), math.Inf(-1)}
+	for _, p := range points {
+		low = point{min(low.X, p.X), min(low.Y, p.Y)}
+		high = point{max(high.X, p.X), max(high.Y, p.Y)}
+	}
+	return low, high
+}
+
 // separate moves points apart whose spaces overlap.
 func separate(points []point, space []float64) {
 	const rounds = 80
@@ -275,11 +310,7 @@ type block struct {
 // framed returns a block around points, with space for devices and their labels.
 func framed(nodes []int, points []point, width, height float64) *block {
 	b := &block{nodes: nodes, points: points}
-	low, high := point{math.Inf(1), math.Inf(1)}, point{math.Inf(-1), math.Inf(-1)}
-	for _, p := range points {
-		low = point{min(low.X, p.X), min(low.Y, p.Y)}
-		high = point{max(high.X, p.X), max(high.Y, p.Y)}
-	}
+	low, high := bounds(points)
 	for i := range points {
 		points[i].X += width/2 - low.X
 		points[i].Y += height/2 - low.Y

@@ -1,7 +1,12 @@
 package netmap_test
 
 import (
+	"encoding/xml"
 	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -115,5 +120,102 @@ func TestRows(t *testing.T) {
 	for _, p := range points {
 		require.False(t, seen[p])
 		seen[p] = true
+	}
+}
+
+// networks returns networks whose layouts people have to read, the samples too.
+func networks(t *testing.T) map[string]netmap.Net {
+	t.Helper()
+	ring := star(60, 0)
+	ring[0], ring[59] = append(ring[0], 59), append(ring[59], 0)
+	tree := make(netmap.Net, 121)
+	for i := 1; i < len(tree); i++ {
+		above := (i - 1) / 3
+		tree[i], tree[above] = append(tree[i], above), append(tree[above], i)
+	}
+	parts := append(star(60, 0), star(1, 30)...)
+	for i := 60; i < len(parts); i++ {
+		for j := range parts[i] {
+			parts[i][j] += 60
+		}
+	}
+	all := map[string]netmap.Net{
+		"chain": star(60, 0), "short chain": star(9, 0), "chain with leaves": star(20, 3), "ring": ring, "star": star(1, 60), "parts": parts, "tree": tree,
+	}
+	files, err := filepath.Glob(filepath.Join(os.Getenv("ASHLAR_SAMPLES"), "topology", "*.graphml"))
+	require.NoError(t, err)
+	for _, file := range files {
+		all[strings.TrimSuffix(filepath.Base(file), ".graphml")] = readGraphML(t, file)
+	}
+	return all
+}
+
+// readGraphML returns the network of a file.
+func readGraphML(t *testing.T, file string) netmap.Net {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	var doc struct {
+		Nodes []struct {
+			ID string `xml:"id,attr"`
+		} `xml:"graph>node"`
+		Edges []struct {
+			Source string `xml:"source,attr"`
+			Target string `xml:"target,attr"`
+		} `xml:"graph>edge"`
+	}
+	require.NoError(t, xml.Unmarshal(data, &doc))
+	at := map[string]int{}
+	for i, n := range doc.Nodes {
+		at[n.ID] = i
+	}
+	n := make(netmap.Net, len(doc.Nodes))
+	for _, e := range doc.Edges {
+		a, b := at[e.Source], at[e.Target]
+		if a != b && !slices.Contains(n[a], b) {
+			n[a], n[b] = append(n[a], b), append(n[b], a)
+		}
+	}
+	return n
+}
+
+// TestReadable: networks of many shapes fill the window as it is at a width of 1280 pixels: they are not much higher than
+// wide, and devices of 6 pixels do not touch each other.
+func TestReadable(t *testing.T) {
+	t.Parallel()
+	for name, n := range networks(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			points := netmap.Layout(n, make([]int, len(n)), make([]int, len(n)), 1)
+			low, high, nearest := points[0], points[0], math.Inf(1)
+			for i, p := range points {
+				low, high = netmap.Point{min(low.X, p.X), min(low.Y, p.Y)}, netmap.Point{max(high.X, p.X), max(high.Y, p.Y)}
+				for _, q := range points[:i] {
+					nearest = min(nearest, math.Hypot(p.X-q.X, p.Y-q.Y))
+				}
+			}
+			width, height := high.X-low.X, high.Y-low.Y
+			nearest *= min(600/(width+24), 420/(height+24), 1.25)
+			require.Greater(t, nearest, 6.0, "%.0f x %.0f", width, height)
+			if len(n) <= 125 {
+				require.Greater(t, nearest, 12.0, "%.0f x %.0f", width, height)
+			}
+			if len(n) > 20 {
+				require.Less(t, height, 1.5*width)
+			}
+		})
+	}
+}
+
+// TestStrands: the devices of a chain are in rows and those of a ring around a rectangle, each beside the next one.
+func TestStrands(t *testing.T) {
+	t.Parallel()
+	for name, n := range map[string]netmap.Net{"chain": networks(t)["chain"], "ring": networks(t)["ring"]} {
+		points := netmap.Layout(n, make([]int, len(n)), make([]int, len(n)), 1)
+		for i := range n {
+			for _, j := range n[i] {
+				require.LessOrEqual(t, math.Hypot(points[i].X-points[j].X, points[i].Y-points[j].Y), 2*132.0, "%s: %d and %d", name, i, j)
+			}
+		}
 	}
 }

@@ -26,10 +26,15 @@ type choice struct {
 	Count             int
 }
 
-// legendItem is a status on the map.
+// legendItem is a status or a role on the map.
 type legendItem struct {
-	Status, Tone, Shape string
-	Count               int
+	Label, Tone, Shape, Letters string
+	Count                       int
+}
+
+// compareItems orders items by their numbers of devices, the largest first.
+func compareItems(a, b legendItem) int {
+	return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Label, b.Label))
 }
 
 // mapPage is the data of the map.
@@ -198,11 +203,9 @@ func (p *mapPage) tables() {
 		return
 	}
 	for status, n := range counts {
-		p.Legend = append(p.Legend, legendItem{status, ui.Tone(status), shape(status), n})
+		p.Legend = append(p.Legend, legendItem{Label: status, Tone: ui.Tone(status), Shape: shape(status), Count: n})
 	}
-	slices.SortFunc(p.Legend, func(a, b legendItem) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Status, b.Status))
-	})
+	slices.SortFunc(p.Legend, compareItems)
 	for _, e := range p.Graph.Edges {
 		if e.State == "down" {
 			p.Down++
@@ -217,11 +220,6 @@ func sendGraph(q *site.Request) error {
 	g, err := load(q, v)
 	if err != nil {
 		return err
-	}
-	if g.roles == nil && v.Saved() != "" && !g.Places {
-		if g.roles, err = rolesOf(q, view{}); err != nil {
-			return err
-		}
 	}
 	g.place(v)
 	if q.R.URL.Query().Get("arrange") != "1" && !g.Places {

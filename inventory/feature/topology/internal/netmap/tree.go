@@ -6,8 +6,12 @@ import (
 	"strings"
 )
 
-// maxLayers is the maximum number of layers of a tree. A network with more is laid out by forces.
-const maxLayers = 12
+// maxLayers is the maximum number of layers of a tree. A network with more is laid out by forces, and a chain or a ring
+// of more than maxStrand devices as such.
+const (
+	maxLayers = 12
+	maxStrand = 7
+)
 
 // layerSpace is the space between a row of devices and those below it.
 const layerSpace = 40.0
@@ -77,10 +81,10 @@ func (n net) layers(ranks []int) (layer []int, count int) {
 }
 
 // branches returns a connected network as a tree: devices that have devices below them in common are one branch.
-// It returns nil for a network with too many layers.
+// It returns nil for a network with too many layers, a long chain and a large ring.
 func (n net) branches(ranks []int) *branch {
 	layer, count := n.layers(ranks)
-	if count > maxLayers {
+	if strand, _ := n.strand(); count > maxLayers || len(strand) > maxStrand {
 		return nil
 	}
 	together := make([]int, len(n)) // a device of the same branch, itself for the first one
@@ -222,14 +226,61 @@ func wrap(blocks []*block, spaceX, spaceY float64) *block {
 	return all
 }
 
+// strand returns the nodes of a connected network that is a chain or a ring in their order, nil for another network.
+func (n net) strand() (order []int, closed bool) {
+	links := 0
+	for _, linked := range n {
+		if links += len(linked); len(linked) > 2 {
+			return nil, false
+		}
+	}
+	first := max(0, slices.IndexFunc(n, func(linked []int) bool { return len(linked) < 2 }))
+	for at, before := first, -1; ; {
+		order = append(order, at)
+		next := slices.IndexFunc(n[at], func(j int) bool { return j != before })
+		if next < 0 || n[at][next] == first {
+			return order, len(n) > 2 && links == 2*len(n)
+		}
+		at, before = n[at][next], at
+	}
+}
+
+// line places a network that is a ring on the border of a rectangle, and one that is a chain in rows, each of which
+// begins below the end of the one before. It returns nil for another network. space is the radius around each node that
+// it needs beyond that of a link.
+func (n net) line(space []float64) []point {
+	order, closed := n.strand()
+	if order == nil {
+		return nil
+	}
+	width, height := linkLength, cellHeight
+	if most := 2 * slices.Max(append(space, 0)); most > linkLength {
+		width, height = most, most
+	}
+	if closed {
+		return n.ring(width, height)
+	}
+	columns := max(1, int(math.Round(math.Sqrt(float64(len(n))*height/width*viewWidth/viewHeight))))
+	points := make([]point, len(n))
+	for i, node := range order {
+		row, column := i/columns, i%columns
+		if row%2 == 1 {
+			column = columns - 1 - column
+		}
+		points[node] = point{float64(column) * width, float64(row) * height}
+	}
+	return points
+}
+
 // ring places a network that is one ring on the border of a rectangle, its first node in the middle of the lower
 // side, and returns nil for another network.
 func (n net) ring(width, height float64) []point {
-	if len(n) < 3 {
+	order, closed := n.strand()
+	if !closed {
 		return nil
 	}
-	half := float64(len(n)+4) / 2
-	columns := max(2, int(math.Round(0.55*half)))
+	half, share := float64(len(n)+4)/2, viewWidth*height/(viewWidth*height+viewHeight*width)
+	columns := max(2, int(math.Round(share*half)))
 	rows := max(2, int(math.Ceil(half))-columns)
 	around := 2 * (columns + rows - 2)
 	at := func(i int) point { // from the middle of the lower side to the left
@@ -245,21 +296,10 @@ func (n net) ring(width, height float64) []point {
 			return point{float64(right), float64(i - 2*right - top)}
 		}
 	}
-	points, node, before := make([]point, len(n)), 0, -1
-	for i := range n {
-		if len(n[node]) != 2 || i > 0 && node == 0 {
-			return nil
-		}
+	points := make([]point, len(n))
+	for i, node := range order {
 		p := at(i * around / len(n))
 		points[node] = point{p.X * width, p.Y * height}
-		next := n[node][0]
-		if next == before {
-			next = n[node][1]
-		}
-		node, before = next, node
-	}
-	if node != 0 {
-		return nil
 	}
 	return points
 }

@@ -31,6 +31,9 @@
     return `<path d="M${n(a.x)} ${n(a.y)}Q${n(cx)} ${n(cy)} ${n(b.x)} ${n(b.y)}" fill="none" stroke="${stroke}" stroke-width="${edge.hasClass("failure") ? 4 : 1.5}"${dashes}><title>${escape(edge.data("title"))}: ${escape(edge.data("ports"))}</title></path>`;
   }
 
+  // ashlar.mapLetters draws the letters of a role.
+  ashlar.mapLetters = (letters, fill) => `<svg xmlns="http://www.w3.org/2000/svg" width="48" height="48" viewBox="0 0 48 48"><text x="24" y="32" text-anchor="middle" font-family="sans-serif" font-weight="700" font-size="${letters.length > 1 ? 21 : 24}" fill="${fill}">${escape(letters)}</text></svg>`;
+
   ashlar.mapSVG = (cy, colour, font) => {
     const box = cy.elements().boundingBox({ includeLabels: false }), pad = 70, parts = [];
     const frame = [n(box.x1 - pad), n(box.y1 - pad), n(box.w + 2 * pad), n(box.h + 2 * pad)];
@@ -53,7 +56,7 @@
         parts.push(`<g><title>${escape(name)}: ${escape(count)}</title>${shape(d, colour(d.data("tone")), colour("surface"))}<text x="${n(x)}" y="${n(y - 3)}" text-anchor="middle" font-size="11" font-weight="600" fill="${colour("text")}">${escape(name)}</text><text x="${n(x)}" y="${n(y + 12)}" text-anchor="middle" font-size="10" fill="${colour("muted")}">${escape(count)}</text></g>`);
         return;
       }
-      parts.push(`<g><title>${escape(d.data("label"))}: ${escape(d.data("status"))}</title>${shape(d, colour(d.data("tone")), colour(d.hasClass("failure") ? "warn" : "surface"))}<text x="${n(x)}" y="${n(y + d.data("base") / 2 + 13)}" text-anchor="middle" font-size="11" fill="${colour("text")}">${escape(d.data("label"))}</text></g>`);
+      parts.push(`<g><title>${escape(d.data("label"))}: ${escape([d.data("role"), d.data("status")].filter(Boolean).join(", "))}</title>${shape(d, colour(d.data("tone")), colour(d.hasClass("failure") ? "warn" : "surface"))}<text x="${n(x)}" y="${n(y + d.data("base") / 6)}" text-anchor="middle" font-size="${n(d.data("base") * 0.45)}" font-weight="700" fill="${colour("surface")}">${escape(d.data("letters") || "")}</text><text x="${n(x)}" y="${n(y + d.data("base") / 2 + 13)}" text-anchor="middle" font-size="11" fill="${colour("text")}">${escape(d.data("label"))}</text></g>`);
     });
     parts.push("</svg>");
     return parts.join("\n");

@@ -13,12 +13,25 @@
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
   const tones = ["good", "warn", "bad", "info", "idle"];
 
+  // paper calls draw with the colours of paper, which are light in every theme.
+  function paper(draw) {
+    const root = document.documentElement, theme = root.getAttribute("data-theme");
+    root.setAttribute("data-theme", "light");
+    try { return draw(); } finally { theme === null ? root.removeAttribute("data-theme") : root.setAttribute("data-theme", theme); }
+  }
+  const svg = () => paper(() => ashlar.mapSVG(cy, colour, getComputedStyle(document.body).fontFamily));
+
+  // lettered returns the picture of the letters of a role, in the middle of a device.
+  const picture = (text) => "data:image/svg+xml," + encodeURIComponent(text);
+  const lettered = (fill) => (n) => picture(ashlar.mapLetters(n.data("letters"), fill));
+
   function styles() {
     const of = Object.fromEntries(["surface", "page", "raised", "text", "muted", "line", "line-strong", "accent", ...tones].map((n) => [n, colour(n)]));
     const font = getComputedStyle(document.body).fontFamily;
     return [
       { selector: "node", style: { width: "data(size)", height: "data(size)", shape: "data(form)", "background-color": of.idle, "border-width": 2, "border-color": of.surface, "overlay-opacity": 0,
         "font-family": font, "font-size": 11, color: of.text, "text-valign": "bottom", "text-margin-y": 3, "text-outline-color": of.raised, "text-outline-width": 2.5, "text-outline-opacity": 1, "z-index": 1 } },
+      { selector: "node[letters]", style: { "background-image": lettered(of.surface), "background-width": "100%", "background-height": "100%" } },
       ...tones.map((t) => ({ selector: `node[tone="${t}"]`, style: { "background-color": of[t] } })),
       { selector: "node.place", style: { width: 142, height: 50, shape: "round-rectangle", label: "data(text)", "background-color": of.surface, "border-width": 2, "text-valign": "center", "text-margin-y": 0, "text-wrap": "wrap",
         "text-outline-width": 0, "font-size": 13, "font-weight": 600, "line-height": 1.3 } },
@@ -45,7 +58,7 @@
     const name = Object.fromEntries(graph.nodes.map((n) => [n.id, n.hostname]));
     const groups = (graph.groups || []).map((g) => ({ data: { id: "group-" + g.id, label: g.label, space: g.space }, selectable: false, grabbable: true }));
     const nodes = graph.nodes.map((n) => ({
-      data: { id: n.id, label: n.hostname, tone: n.tone, form: shapes[n.shape] || "pentagon", shape: n.shape, status: n.status, degree: n.degree, base: 20 + Math.min(16, 3 * Math.sqrt(n.degree)), size: 24, parent: groups.length ? "group-" + (n.location_id || "") : undefined },
+      data: { id: n.id, label: n.hostname, letters: n.letters || undefined, role: n.role, tone: n.tone, form: shapes[n.shape] || "pentagon", shape: n.shape, status: n.status, degree: n.degree, base: 20 + Math.min(16, 3 * Math.sqrt(n.degree)), size: 24, parent: groups.length ? "group-" + (n.location_id || "") : undefined },
       position: { x: n.x, y: n.y }, classes: n.cut_off ? "failure" : "",
     }));
     if (graph.places) graph.nodes.forEach((n, i) => {
@@ -66,7 +79,7 @@
   function describe() {
     titles();
     if (graph.places) return;
-    const zoom = cy.zoom(), dot = Math.max(1, Math.min(1.8, 0.4 / zoom)), font = 11.5 / Math.max(zoom, 0.02), taken = new Map();
+    const zoom = cy.zoom(), dot = Math.max(1, Math.min(1.8, 0.5 / zoom), 0.3 / zoom), font = 11.5 / Math.max(zoom, 0.02), taken = new Map();
     const free = (box) => {
       for (let x = Math.floor(box[0] / 60); x <= Math.floor(box[2] / 60); x++) for (let y = Math.floor(box[1] / 60); y <= Math.floor(box[3] / 60); y++) {
         for (const b of taken.get(x + "," + y) || []) if (b[0] < box[2] && b[2] > box[0] && b[1] < box[3] && b[3] > box[1]) return false;
@@ -168,11 +181,14 @@
 
   // file returns the whole map as a file.
   async function file(kind) {
-    if (kind === "svg") return new Blob([ashlar.mapSVG(cy, colour, getComputedStyle(document.body).fontFamily)], { type: "image/svg+xml" });
-    cy.nodes().filter((n) => !n.isParent()).addClass("labelled");
-    const blob = await cy.png({ output: "blob-promise", full: true, scale: 2, maxWidth: 8000, maxHeight: 8000, bg: colour("surface") });
-    soon();
-    return blob;
+    if (kind === "svg") return new Blob([svg()], { type: "image/svg+xml" });
+    const image = new Image(), sheet = document.createElement("canvas");
+    image.src = picture(svg());
+    await image.decode();
+    const scale = Math.min(2, 8000 / Math.max(image.width, image.height));
+    Object.assign(sheet, { width: image.width * scale, height: image.height * scale });
+    sheet.getContext("2d").drawImage(image, 0, 0, sheet.width, sheet.height);
+    return new Promise((done) => sheet.toBlob(done));
   }
   async function download(kind) {
     const a = document.createElement("a");
@@ -225,6 +241,7 @@
     cy.on("zoom pan", soon);
     cy.on("tapstart scrollzoom pinchzoom", () => { touched = true; });
     new ResizeObserver(() => { cy.resize(); if (!touched) act.fit(); describe(); }).observe(canvas);
+    addEventListener("beforeprint", () => { $(".maps-paper").innerHTML = svg(); });
     canvas.addEventListener("keydown", keys);
     document.addEventListener("click", (e) => {
       const b = e.target.closest("[data-map]");
