@@ -207,7 +207,7 @@ func TestReadable(t *testing.T) {
 	}
 }
 
-// TestStrands: the devices of a chain are in rows and those of a ring around a rectangle, each beside the next one.
+// TestStrands: the devices of a chain are in rows and those of a ring in rows and a column back, each beside the next one.
 func TestStrands(t *testing.T) {
 	t.Parallel()
 	for name, n := range map[string]netmap.Net{"chain": networks(t)["chain"], "ring": networks(t)["ring"]} {

@@ -245,8 +245,8 @@ func (n net) strand() (order []int, closed bool) {
 	}
 }
 
-// line places a network that is a ring on the border of a rectangle, and one that is a chain in rows, each of which
-// begins below the end of the one before. It returns nil for another network. space is the radius around each node that
+// line places a network that is a chain in rows, each of which begins below the end of the one before; a large ring as
+// well, with a column that leads back; and a small ring on the border of a rectangle. It returns nil for another network. space is the radius around each node that
 // it needs beyond that of a link.
 func (n net) line(space []float64) []point {
 	order, closed := n.strand()
@@ -257,10 +257,17 @@ func (n net) line(space []float64) []point {
 	if most := 2 * slices.Max(append(space, 0)); most > linkLength {
 		width, height = most, most
 	}
-	if closed {
+	const small = 24
+	if closed && len(n) <= small {
 		return n.ring(width, height)
 	}
 	columns := max(1, int(math.Round(math.Sqrt(float64(len(n))*height/width*viewWidth/viewHeight))))
+	inRows, bottom := len(n), 0.0
+	if closed { // an even number of rows
+		rows := 2 * max(1, (len(n)+columns)/(2*columns))
+		columns = (len(n) - 2) / rows
+		inRows, bottom = rows*columns, height*float64(rows-1)
+	}
 	points := make([]point, len(n))
 	for i, node := range order {
 		row, column := i/columns, i%columns
@@ -268,6 +275,9 @@ func (n net) line(space []float64) []point {
 			column = columns - 1 - column
 		}
 		points[node] = point{float64(column) * width, float64(row) * height}
+		if back := i - inRows; back >= 0 {
+			points[node] = point{-width, bottom * (1 - float64(back)/float64(len(n)-inRows-1))}
+		}
 	}
 	return points
 }
