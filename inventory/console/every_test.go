@@ -47,7 +47,7 @@ func TestChangeAll(t *testing.T) {
 	require.Contains(t, ask, "330 books: Lent is yes")
 	status, _, preview := p.submitPage(ask, action, url.Values{"_set": {"text"}, "text": {"new"}, "_step": {"preview"}})
 	require.Equal(t, 200, status, preview)
-	require.Equal(t, map[string]string{"Would change": "329", "Have these values already": "1", "Refused": "0"}, shown(preview))
+	require.Equal(t, map[string]string{"Would be changed": "329", "Have these values already": "1", "Refused": "0"}, shown(preview))
 	require.Equal(t, 1.0, count("text=new"), "a dry run")
 
 	// One is returned after the preview, and does not match any more.
@@ -59,7 +59,7 @@ func TestChangeAll(t *testing.T) {
 	require.Equal(t, 1.0, count("text=new"))
 	status, _, result := p.submitPage(stopped, action, url.Values{})
 	require.Equal(t, 200, status, result)
-	require.Equal(t, map[string]string{"Changed": "328", "Have these values already": "1", "Refused": "0", "Changed by others and do not match any more": "1"}, shown(result))
+	require.Equal(t, map[string]string{"changed": "328", "Have these values already": "1", "Refused": "0", "Changed by others and do not match any more": "1"}, shown(result))
 	require.Equal(t, 329.0, count("text=new"))
 	require.Equal(t, "old", p.get("/books/" + gone)["text"])
 
@@ -83,7 +83,7 @@ func TestChangeAll(t *testing.T) {
 	require.Equal(t, 200, status)
 	status, _, preview = p.submitPage(ask, action, url.Values{"_set": {"pages"}, "pages": {"9001"}, "_step": {"preview"}})
 	require.Equal(t, 200, status)
-	require.Equal(t, map[string]string{"Would change": "0", "Have these values already": "0", "Refused": "350"}, shown(preview))
+	require.Equal(t, map[string]string{"Would be changed": "0", "Have these values already": "0", "Refused": "350"}, shown(preview))
 	require.Contains(t, preview, "<li>")
 
 	// All that match are deleted.
@@ -97,7 +97,7 @@ func TestChangeAll(t *testing.T) {
 	require.Equal(t, map[string]string{"Would be deleted": "1", "Refused": "1"}, shown(preview))
 	status, _, result = p.submitPage(preview, "/console/r/shelves/bulk", url.Values{"_step": {"apply"}})
 	require.Equal(t, 200, status, result)
-	require.Equal(t, map[string]string{"Deleted": "1", "Refused": "1"}, shown(result))
+	require.Equal(t, map[string]string{"deleted": "1", "Refused": "1"}, shown(result))
 	require.Contains(t, result, `href="/console/r/shelves/`+kept)
 
 	for _, form := range []url.Values{{"_all": {strings.Repeat("x", 9000)}}, {"_all": {""}, "_so_far": {"{"}}, {"_all": {"lent=perhaps"}}, {"_all": {"nothing=1"}}} {

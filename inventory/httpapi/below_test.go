@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -38,19 +39,42 @@ func TestBelow(t *testing.T) {
 			g.create("/devices", object{"hostname": "of-" + site.name, "location_id": id[site.name]})
 		}
 		for query, want := range map[string]string{
-			"/locations?sortby=name:asc&below=" + id["vienna"]:              "room-1 room-2 vienna",
-			"/locations?sortby=name:asc&kind=room&below=" + id["europe"]:    "room-1 room-2",
-			"/devices?sortby=hostname:asc&below=" + id["europe"]:            "of-europe of-oslo of-room-1 of-room-2 of-vienna",
-			"/devices?sortby=hostname:asc&below=" + id["room-1"]:            "of-room-1",
-			"/devices?sortby=hostname:asc&location_id=" + id["vienna"]:      "of-vienna",
-			"/devices?hostname=of-room-2&limit=1&below=" + id["vienna"]:     "of-room-2",
-			"/devices?below=018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f&fields=id": "",
+			"/locations?sortby=name:asc&below=" + id["vienna"]:                      "room-1 room-2 vienna",
+			"/locations?sortby=name:asc&kind=room&below=" + id["europe"]:            "room-1 room-2",
+			"/devices?sortby=hostname:asc&below=" + id["europe"]:                    "of-europe of-oslo of-room-1 of-room-2 of-vienna",
+			"/devices?sortby=hostname:asc&below=" + id["room-1"]:                    "of-room-1",
+			"/devices?sortby=hostname:asc&location_id=" + id["vienna"]:              "of-vienna",
+			"/devices?sortby=hostname:asc&below=" + id["oslo"] + "," + id["room-1"]: "of-oslo of-room-1",
+			"/devices?hostname=of-room-2&limit=1&below=" + id["vienna"]:             "of-room-2",
+			"/devices?below=018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f&fields=id":         "",
 		} {
 			if got := hostnames(t, data(t, c.Send("GET", query, nil))); got != want {
 				t.Errorf("%s: %s, want %s", query, got, want)
 			}
 		}
-		c.Send("GET", "/devices?below=vienna", nil).WantError(400, "below one")
+		g.create("/devices", object{"hostname": "nowhere"})
+		g.create("/devices", object{"hostname": "off", "status": "offline", "location_id": id["room-2"]})
+		for where, want := range map[string]object{
+			"":                               {"vienna": 4.0, "oslo": 1.0, "europe": 6.0, "asia": 1.0, "": 1.0},
+			"&where=below=" + id["oslo"]:     {"vienna": 4.0, "oslo": 1.0, "europe": 6.0, "asia": 1.0, "": 1.0},
+			"&where=status%3Doffline":        {"vienna": 1.0},
+			"&where=hostname%3Dof-europe":    {"europe": 1.0},
+			"&where=status%3Ddecommissioned": {},
+		} {
+			got := read(t, c.Send("GET", "/summary?resource=devices&by=status,below"+where, nil).Want(200))["by"].(object)["below"].(object)
+			for name, at := range id {
+				if n, ok := got[at]; ok {
+					delete(got, at)
+					got[name] = n
+				}
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: the sites have %v, want %v", where, got, want)
+			}
+		}
+		c.Send("GET", "/summary?resource=vrfs&by=below", nil).WantError(400, "by fields")
+		c.Send("DELETE", "/devices", []any{data(t, c.Send("GET", "/devices?hostname=nowhere", nil))[0]["id"], data(t, c.Send("GET", "/devices?hostname=off", nil))[0]["id"]}).Want(200)
+		c.Send("GET", "/devices?below=vienna", nil).WantError(400, "below id")
 		patch(c, "/locations/"+id["europe"], object{"parent_id": id["room-1"]}, 400, "parent_id within")
 		patch(c, "/locations/"+id["europe"], object{"parent_id": id["europe"]}, 400, "parent_id itself")
 		patch(c, "/locations/"+id["asia"], object{"parent_id": id["room-2"]}, 200, "")

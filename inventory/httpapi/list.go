@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory"
@@ -243,27 +244,29 @@ func (op *operation) placing() {
 		return
 	}
 	op.doc.Parameters = append(op.doc.Parameters, openapi.Parameter{
-		Name: belowParameter, Schema: openapi.ID(""),
-		Description: fmt.Sprintf("At this location, or at one within it. There may be up to %d of them.", inventory.MaxBelow),
+		Name: belowParameter, Schema: openapi.String(""),
+		Description: fmt.Sprintf("At this location, or at one within it. Several are separated by commas; there may be up to %d locations.", inventory.MaxBelow),
 	})
 }
 
 // below adds the condition of the parameter to a query.
 func (c *call) below(q *records.Query, query url.Values) error {
 	f := locationField(q.Resource)
-	values := query[belowParameter]
-	if f == nil || len(values) == 0 {
+	if f == nil || !query.Has(belowParameter) {
 		return nil
 	}
-	if len(values) > 1 || !records.ValidID(values[0]) {
-		return badField(belowParameter, records.BadFormat("the id of one location"))
-	}
-	ids, more, err := inventory.Below(c.r.Context(), c.store, values[0])
-	if err != nil {
-		return err
-	}
-	if more {
-		return badField(belowParameter, records.TooMany(inventory.MaxBelow, "locations: choose one of them"))
+	var ids []string
+	for id := range strings.SplitSeq(query.Get(belowParameter), ",") {
+		if !records.ValidID(id) {
+			return badField(belowParameter, records.BadFormat("the id of one location, or of several, separated by commas"))
+		}
+		within, more, err := inventory.Below(c.r.Context(), c.store, id)
+		if err != nil {
+			return err
+		}
+		if ids = append(ids, within...); more || len(ids) > inventory.MaxBelow {
+			return badField(belowParameter, records.TooMany(inventory.MaxBelow, "locations: choose one of them"))
+		}
 	}
 	q.WhereIn(f.Name, ids)
 	return nil

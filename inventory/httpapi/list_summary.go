@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/internal/encode"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
@@ -19,8 +21,8 @@ import (
 const maxSummaryFields = 10
 
 const (
-	maxFacet        = 1000 // records that are counted where a store does not keep the counts
-	maxFacetFilters = 2    // with more filters, fields are counted with their own, because each would read records again
+	maxFacet        = 500 // records that are counted where a store does not keep the counts
+	maxFacetFilters = 2   // with more filters, fields are counted with their own, because each would read records again
 )
 
 // summary serves the number of records by the values of counted fields (REFERENCE.md, 2.9).
@@ -33,7 +35,7 @@ func summary() operation {
 			{Name: "resource", Required: true, Schema: openapi.String(""), Description: "The name of a resource, such as devices."},
 			{
 				Name: "by", Required: true, Schema: openapi.String(""),
-				Description: fmt.Sprintf("Up to %d fields with few values, such as status, lists and references, separated by commas.", maxSummaryFields),
+				Description: fmt.Sprintf("Up to %d fields with few values, such as status, lists and references, separated by commas. below counts sites, with what is within them.", maxSummaryFields),
 			},
 			{
 				Name: "where", Schema: openapi.String(""),
@@ -84,6 +86,9 @@ func (c *call) summary() (*feature.Response, error) {
 	if err == nil && (len(kept) < len(fields) || len(q.Filters) > 0) {
 		bounded, err = c.countFirst(q, fields, s)
 	}
+	if err == nil && slices.Contains(strings.Split(c.query.Get("by"), ","), belowParameter) {
+		bounded, err = c.rollUp(s, locationField(r), bounded)
+	}
 	if err == nil {
 		err = c.noteRead(r)
 	}
@@ -91,6 +96,68 @@ func (c *call) summary() (*feature.Response, error) {
 		return nil, err
 	}
 	return &feature.Response{Append: func(b []byte) []byte { return appendSummary(b, r, s, bounded) }}, nil
+}
+
+// rollUp makes the counts of locations those of the parameter below: of the sites that the records are at or within, and of the
+// topmost location of those at no site.
+func (c *call) rollUp(s *records.Summary, at *records.Field, bounded []string) ([]string, error) {
+	by := &s.Fields[slices.IndexFunc(s.Fields, func(of records.FieldSummary) bool { return of.Field == at })]
+	var level []any
+	for _, v := range by.Values {
+		if v.Value != "" {
+			level = append(level, v.Value)
+		}
+	}
+	known := map[string]*inventory.Location{}
+	for len(level) > 0 {
+		q := &records.Query{Resource: records.Of[inventory.Location](c.schema), Limit: int64(len(level))}
+		page, err := c.store.List(c.r.Context(), q.Where("id", records.Condition{Op: records.In, Value: level}))
+		if err != nil {
+			return nil, err
+		}
+		level = nil
+		for _, rec := range page.Records {
+			l := rec.(*inventory.Location)
+			if known[l.ID] = l; l.ParentID != nil && known[*l.ParentID] == nil && !slices.Contains(level, any(*l.ParentID)) {
+				level = append(level, *l.ParentID)
+			}
+		}
+	}
+	sites, tops, without := map[string]int64{}, map[string]int64{}, map[string]bool{}
+	for _, v := range by.Values {
+		top, found := v.Value, false
+		for l := known[top]; l != nil; {
+			if top = l.ID; l.Kind == inventory.LocationSite {
+				sites[top], found = sites[top]+v.Count, true
+			}
+			if l.ParentID == nil {
+				break
+			}
+			l = known[*l.ParentID]
+		}
+		tops[top] += v.Count
+		without[top] = without[top] || !found
+	}
+	for id := range without {
+		if without[id] {
+			sites[id] = tops[id]
+		}
+	}
+	renamed, more := *at, by.Other > 0
+	renamed.Name = belowParameter
+	*by = records.FieldSummary{Field: &renamed}
+	for id, n := range sites {
+		by.Values = append(by.Values, records.ValueCount{Value: id, Count: n})
+	}
+	slices.SortFunc(by.Values, func(a, b records.ValueCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value))
+	})
+	if i := slices.Index(bounded, at.Name); i >= 0 {
+		bounded[i] = belowParameter
+	} else if more {
+		bounded = append(bounded, belowParameter)
+	}
+	return bounded, nil
 }
 
 // countFirst adds the counts of the fields that a summary lacks: of the first records that match a query without its
@@ -161,6 +228,9 @@ func summaryFields(r *records.Resource, by string) ([]*records.Field, error) {
 	var fields []*records.Field
 	for name := range strings.SplitSeq(by, ",") {
 		f, ok := r.Field(name)
+		if name == belowParameter && locationField(r) != nil {
+			f, ok = locationField(r), true
+		}
 		if !ok || !summarizable(f) {
 			return nil, badField("by", records.BadFormat("fields of "+r.Name+" with few values, separated by commas: "+countedFields(r)))
 		}

@@ -1,6 +1,7 @@
 package browsertest_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
@@ -74,7 +75,20 @@ func TestFacetPanel(t *testing.T) {
 	page.AwaitText(".lists-chips", "Role is access-switch")
 	page.AwaitText(".lists-chips", "Last seen is more than 1 day ago")
 	s.looks(page, "facets-applied")
+
+	// The number of a site is that of all that lies within it, and choosing it lists these.
+	page.Goto(s.url + "/console/r/devices?status=active&add-panel=open")
+	first := `document.querySelector('.lists-panel input[value^="below="]')`
+	var site, number string
+	page.Eval(first+`.value`, &site)
+	page.Eval(first+`.closest("label").querySelector(".lists-number").textContent`, &number)
+	page.Click(`.lists-panel input[value="` + site + `"]`)
+	page.Submit(".lists-panel .button-main")
+	page.AwaitText(".lists-chips", "Location is within")
+	page.AwaitText(".lists-count", "of "+number+" ")
+	require.NotEmpty(t, s.all("/locations?kind=site&id="+strings.TrimPrefix(site, "below=")))
+	s.looks(page, "facets-site")
 	page.Submit(`.lists-panel a[aria-label="Close the filters"]`)
-	page.AwaitText(".lists-chips", "Role is access-switch")
+	page.AwaitText(".lists-chips", "Location is within")
 	page.Silent()
 }

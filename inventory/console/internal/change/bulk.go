@@ -29,8 +29,9 @@ type many struct {
 	Sums         []sum
 	Effects      []effect
 	Refused      []*item
-	Applying     bool // the change itself was refused
-	Stopped      bool // the change of every record has stopped before its end
+	Applying     bool   // the change itself was refused
+	Stopped      bool   // the change of every record has stopped before its end
+	Log          string // the address of its entries in the audit log; empty for none
 }
 
 // item is a record to change.

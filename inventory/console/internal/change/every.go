@@ -45,8 +45,10 @@ type soFar struct {
 	More    bool
 	Planned int64 // the records that matched in the dry run
 
-	Seen, Changed, Same, Gone, Refused int64
+	Seen, Changed, Same, Refused int64
 
+	Gone    int64 // that did not match any more when they were to change
+	New     int64 // that match since the dry run
 	Along   int64 // other records that change too
 	Partly  bool  // Effects has not all of these
 	Effects []effect
@@ -84,32 +86,14 @@ func (e *every) query() url.Values {
 	return query
 }
 
-// Kept is what is done so far, for the next step.
+// Kept is what the next step starts with: what is done so far, or after the dry run the change itself.
 func (e *every) Kept() (string, error) {
-	text, err := json.Marshal(e.soFar)
-	return string(text), err
-}
-
-// Start is what the change itself starts with, after the dry run.
-func (e *every) Start() (string, error) {
-	text, err := json.Marshal(soFar{ID: rand.Text(), Total: e.Seen, Planned: e.Seen})
-	return string(text), err
-}
-
-// Left is the number of records that the dry run had and that are left alone because they do not match any more.
-func (e *every) Left() int64 {
-	if e.Dry || !e.Ended {
-		return e.Gone
+	next := e.soFar
+	if e.Dry && e.Ended {
+		next = soFar{ID: rand.Text(), Total: e.Seen, Planned: e.Seen}
 	}
-	return e.Gone + max(0, e.Planned-e.Seen)
-}
-
-// New is the number of records that match since the dry run.
-func (e *every) New() int64 {
-	if e.Dry {
-		return 0
-	}
-	return max(0, e.Seen-e.Planned)
+	text, err := json.Marshal(next)
+	return string(text), err
 }
 
 // begin reads the first records that match, and how many do.
@@ -142,49 +126,14 @@ func (m *many) goOn(step string) error {
 			return err
 		}
 	}
+	if e.Ended && !e.Dry {
+		e.Gone, e.New = e.Gone+max(0, e.Planned-e.Seen), max(0, e.Seen-e.Planned)
+	}
+	if !e.Dry && e.Changed > 0 && m.q.MaySee(m.q.AuditLog()) {
+		m.Log = m.q.ListURL(m.q.AuditLog()) + "?" + url.Values{"request_id": {e.ID}}.Encode()
+	}
 	m.Stopped = m.Stopped && !e.Ended
 	return m.q.PageStatus(status, "change-every.html", m.Title, m)
-}
-
-// Headline says what is done so far, in one sentence.
-func (m *many) Headline() string {
-	e, all := m.Every, ui.Count(m.Every.Total)+" "+m.Noun()
-	if e.More {
-		all = "more than " + all
-	}
-	did := map[string]string{"edit": "changed", "delete": "deleted"}[m.Do]
-	switch {
-	case e.Ended && e.Dry && e.Changed == 0:
-		return "Nothing would be " + did
-	case e.Ended && e.Dry:
-		return ui.Count(e.Changed) + " of " + ui.Count(e.Seen) + " " + m.Noun() + " would be " + did
-	case e.Ended:
-		return ui.Count(e.Changed) + " " + m.Noun() + " are " + did
-	case m.Stopped:
-		return "Stopped after " + ui.Count(e.Seen) + " of " + all + ": the others stay as they are"
-	}
-	return ui.Count(e.Seen) + " of " + all + " are done"
-}
-
-// Done is the label of the number of records that are changed.
-func (m *many) Done() string {
-	switch {
-	case m.Every.Dry && m.Do == "delete":
-		return "Would be deleted"
-	case m.Every.Dry:
-		return "Would change"
-	case m.Do == "delete":
-		return "Deleted"
-	}
-	return "Changed"
-}
-
-// Log is the address of the entries of the change in the audit log, empty for none.
-func (m *many) Log() string {
-	if m.Every.Dry || m.Every.Changed == 0 || !m.q.MaySee(m.q.AuditLog()) {
-		return ""
-	}
-	return m.q.ListURL(m.q.AuditLog()) + "?" + url.Values{"request_id": {m.Every.ID}}.Encode()
 }
 
 // batch tries the next records that match.

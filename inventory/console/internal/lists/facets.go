@@ -74,7 +74,7 @@ func (v *view) panel() (*panel, error) {
 	fields := v.facetFields()
 	var names, own []string
 	for _, f := range fields {
-		names, own = append(names, f.Name), append(own, f.Name, f.Name+"__in")
+		names, own = append(names, v.facetName(f)), append(own, v.facetName(f), f.Name+"__in")
 	}
 	if p.Time, p.TimeLabel = unseenOf(v.resource); p.Time != "" {
 		f, _ := v.resource.Field(strings.TrimSuffix(p.Time, "__lt"))
@@ -96,7 +96,7 @@ func (v *view) panel() (*panel, error) {
 		return nil, err
 	}
 	for _, f := range fields {
-		shown, err := v.facet(f, s.By[f.Name], slices.Contains(s.AtLeast, f.Name))
+		shown, err := v.facet(f, s.By[v.facetName(f)], slices.Contains(s.AtLeast, v.facetName(f)))
 		if err != nil {
 			return nil, err
 		}
@@ -107,9 +107,24 @@ func (v *view) panel() (*panel, error) {
 	return p, nil
 }
 
+// facetName returns the parameter of the values of a field. That of the location counts and finds what is within a site.
+func (v *view) facetName(f *records.Field) string {
+	isPlace := func(f *records.Field) bool { return f.Ref != nil && f.Name != "" && f.Ref.To == v.Places() }
+	fields := v.resource.Fields()
+	_, taken := v.resource.Field(belowParam)
+	if i := slices.IndexFunc(fields, isPlace); i >= 0 && fields[i] == f && !taken && !v.query.Has(f.Name) && !v.query.Has(f.Name+"__in") {
+		return belowParam
+	}
+	return f.Name
+}
+
 // facet returns a field with its most frequent values, and those that are chosen.
 func (v *view) facet(f *records.Field, counts map[string]int64, atLeast bool) (*facet, error) {
-	chosen := slices.Concat(v.query[f.Name], splitValues(v.query.Get(f.Name+"__in")))
+	name := v.facetName(f)
+	chosen := slices.Concat(v.query[name], splitValues(v.query.Get(f.Name+"__in")))
+	if name == belowParam {
+		chosen = split(v.query.Get(name))
+	}
 	frequent := slices.DeleteFunc(site.Frequent(counts), func(value string) bool { return value == "" || slices.Contains(chosen, value) })
 	shown := &facet{Field: f, Label: site.FieldLabel(f), More: max(0, len(frequent)-maxFacetValues)}
 	values := slices.Concat(chosen, frequent[:len(frequent)-shown.More])
@@ -124,7 +139,7 @@ func (v *view) facet(f *records.Field, counts map[string]int64, atLeast bool) (*
 		if f.Ref != nil && labels[value] == "" {
 			continue // not for the sender
 		}
-		one := facetValue{site.Choice{Label: cmp.Or(labels[value], map[string]string{"true": "yes", "false": "no"}[value], value), Value: f.Name + "=" + value, Chosen: slices.Contains(chosen, value)}, ui.Count(counts[value])}
+		one := facetValue{site.Choice{Label: cmp.Or(labels[value], map[string]string{"true": "yes", "false": "no"}[value], value), Value: name + "=" + value, Chosen: slices.Contains(chosen, value)}, ui.Count(counts[value])}
 		if atLeast {
 			one.Count += "+"
 		}
@@ -153,6 +168,9 @@ func (v *view) pick(ticked []string) {
 	}
 	for name, values := range by {
 		f, ok := v.resource.Field(name)
+		if name == belowParam {
+			v.query.Set(name, strings.Join(values, ","))
+		}
 		if !ok {
 			continue
 		}

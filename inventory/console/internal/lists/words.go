@@ -105,7 +105,7 @@ func (v *view) chips() ([]chip, error) {
 				c.Operator = "is"
 			}
 		case name == belowParam:
-			labels, err := v.labelsOf(v.Places(), v.query[name])
+			labels, err := v.labelsOf(v.Places(), split(v.query.Get(name)))
 			if err != nil {
 				return nil, err
 			}
