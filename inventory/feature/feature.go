@@ -354,5 +354,16 @@ func WithBody[T any](handle func(ctx context.Context, r *Request, sent T) (*Resp
 	}
 }
 
+// WithID returns a handler that gets the id of the path in its stored form.
+func WithID(handle func(ctx context.Context, r *Request, id string) (*Response, error)) func(ctx context.Context, r *Request) (*Response, error) {
+	return func(ctx context.Context, r *Request) (*Response, error) {
+		id, err := r.ID()
+		if err != nil {
+			return nil, err
+		}
+		return handle(ctx, r, id)
+	}
+}
+
 // OK is a response with status 200.
 func OK(body any) *Response { return &Response{Body: body} }

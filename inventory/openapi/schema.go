@@ -212,3 +212,13 @@ func errorDetails() []Property {
 		Optional("items", items),
 	}
 }
+
+// Time returns the schema of a time.
+func Time(description string) *Schema {
+	return &Schema{Type: "string", Format: "date-time", Description: description}
+}
+
+// OptionalTime returns the schema of a time, or null.
+func OptionalTime(description string) *Schema {
+	return &Schema{Type: []string{"string", "null"}, Format: "date-time", Description: description}
+}

@@ -37,11 +37,9 @@ type invitation struct {
 
 // invitations returns the operations that invite users (REFERENCE.md, 3.4).
 func (l *logins) invitations() []feature.Operation {
-	expires := openapi.String("")
-	expires.Format = "date-time"
 	schema := openapi.Confirmation("Invitation", openapi.Required("id", openapi.ID("Of the user.")), openapi.Required("username", openapi.String("")),
 		openapi.Optional("code", openapi.String("For POST /users/reset-password/{code}. It is shown only now, and absent if it was sent by email.")),
-		openapi.Required("expires_at", expires))
+		openapi.Required("expires_at", openapi.Time("")))
 	return []feature.Operation{
 		{Operation: openapi.Operation{
 			Method: http.MethodPost, Path: "/users/invitations", ID: "inviteUser", Summary: "Create a user who chooses a password by a code, once and within 48 hours",
@@ -55,13 +53,9 @@ func (l *logins) invitations() []feature.Operation {
 			Method: http.MethodPost, Path: "/users/{id}/invitation", ID: "inviteAgain", Summary: "Replace the invitation of a user who has not accepted it",
 			Parameters: []openapi.Parameter{dryRun("true: nobody is invited.")},
 			Responses:  []openapi.Response{{Status: http.StatusCreated, Schema: schema}}, Errors: []int{http.StatusNotFound, http.StatusConflict},
-		}, Resource: "users", Does: records.RouteChange, Handle: func(ctx context.Context, r *feature.Request) (*feature.Response, error) {
-			id, err := r.ID()
-			if err != nil {
-				return nil, err
-			}
+		}, Resource: "users", Does: records.RouteChange, Handle: feature.WithID(func(ctx context.Context, r *feature.Request, id string) (*feature.Response, error) {
 			return invitationOf(l.InviteAgain(ctx, l.account(r), id))
-		}},
+		})},
 	}
 }
 

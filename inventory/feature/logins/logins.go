@@ -73,7 +73,7 @@ func New(service *accounts.Service, tokens Issuer, opts *Options) (*feature.Feat
 		Tags:     map[string]string{"accounts": "Logins and passwords."},
 		Pages:    l.pages(),
 	}
-	for _, some := range [][]feature.Operation{l.sessionless(), l.provided(), {l.changed()}, l.sessions(), l.apiTokens(), l.factors(), l.invitations()} {
+	for _, some := range [][]feature.Operation{{l.login(), l.logout(), l.forgotten(), l.reset()}, l.provided(), {l.changed()}, l.sessions(), l.apiTokens(), l.factors(), l.invitations()} {
 		f.Operations = append(f.Operations, some...)
 	}
 	for i := range f.Operations {
@@ -83,17 +83,20 @@ func New(service *accounts.Service, tokens Issuer, opts *Options) (*feature.Feat
 	return f, nil
 }
 
-// sessionless returns the operations that need no token.
-func (l *logins) sessionless() []feature.Operation {
-	return []feature.Operation{l.login(), l.logout(), l.forgotten(), l.reset()}
-}
-
 // confirmed is the response to a request that succeeded.
 func confirmed() []openapi.Response {
 	return []openapi.Response{{Status: http.StatusOK, Schema: openapi.Confirmation("")}}
 }
 
 func confirm(message string) *feature.Response { return feature.OK(httpx.Confirm(message)) }
+
+// ended responds that something of a user has ended, or what would end.
+func ended(r *feature.Request, userID, message, would string) *feature.Response {
+	if !r.DryRun {
+		r.Inventory.Forget(userID)
+	}
+	return &feature.Response{Body: httpx.Confirm(message), Message: would}
+}
 
 // dryRun returns the parameter dry_run with its effect in this operation.
 func dryRun(effect string) openapi.Parameter {

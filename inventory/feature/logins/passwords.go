@@ -89,9 +89,9 @@ func (l *logins) serveForgotten(ctx context.Context, r *feature.Request, sent fo
 	if r.DryRun {
 		*q.Preview = records.Preview{} // it would reveal whether the address is known
 	}
-	res := confirm("If the address is known, a reset code has been sent to it")
-	res.Message = "Would send a reset code to the address, if it is known"
-	return res, nil
+	return &feature.Response{
+		Body: httpx.Confirm("If the address is known, a reset code has been sent to it"), Message: "Would send a reset code to the address, if it is known",
+	}, nil
 }
 
 // reset changes a forgotten password.

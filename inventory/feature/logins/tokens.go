@@ -40,15 +40,12 @@ func entryOf(t *inventory.APIToken) tokenEntry {
 
 // apiTokens returns the operations of the API tokens of users (REFERENCE.md, 3.8).
 func (l *logins) apiTokens() []feature.Operation {
-	at := func(description string, types ...string) *openapi.Schema {
-		return &openapi.Schema{Type: types, Format: "date-time", Description: description}
-	}
 	scopes := openapi.Array(openapi.BoundedString(3, 60), 1, auth.MaxScopes)
 	scopes.Description = "Each is a resource or *, a colon, and read, write or *, such as metrics:write. users:write and users:* of an administrator are rights of an administrator: such a token changes roles, and deactivates and deletes users."
 	entry := []openapi.Property{
 		openapi.Required("id", openapi.ID("")), openapi.Required("name", openapi.String("")), openapi.Required("scopes", scopes),
-		openapi.Required("location_ids", openapi.Array(openapi.ID(""), 0, 200)), openapi.Required("created_at", at("", "string")), openapi.Required("expires_at", at("", "string")),
-		openapi.Required("last_used", at("To ten minutes.", "string", "null")),
+		openapi.Required("location_ids", openapi.Array(openapi.ID(""), 0, 200)), openapi.Required("created_at", openapi.Time("")), openapi.Required("expires_at", openapi.Time("")),
+		openapi.Required("last_used", openapi.OptionalTime("To ten minutes.")),
 	}
 	return []feature.Operation{
 		{Operation: openapi.Operation{
@@ -58,7 +55,7 @@ func (l *logins) apiTokens() []feature.Operation {
 				Status: http.StatusOK, Schema: openapi.Object("APITokens", openapi.Required("data", openapi.Array(openapi.Object("APIToken", entry...), 0, accounts.MaxTokens+1))),
 			}},
 			Errors: []int{http.StatusNotFound},
-		}, Resource: "users", Does: records.RouteGet, Handle: l.listTokens},
+		}, Resource: "users", Does: records.RouteGet, Handle: feature.WithID(l.listTokens)},
 		{Operation: openapi.Operation{
 			Method: http.MethodPost, Path: "/users/{id}/tokens",
 			ID: "createToken", Summary: "Create an API token of one user",
@@ -66,7 +63,7 @@ func (l *logins) apiTokens() []feature.Operation {
 			Body: openapi.Request("NewToken",
 				openapi.Required("name", openapi.BoundedString(1, 100)), openapi.Required("scopes", scopes),
 				openapi.Optional("location_ids", openapi.Array(openapi.ID("A location to which the token is limited."), 1, 200)),
-				openapi.Optional("expires_at", at("At most 366 days from now. Default: 90 days from now.", "string", "null")),
+				openapi.Optional("expires_at", openapi.OptionalTime("At most 366 days from now. Default: 90 days from now.")),
 				openapi.Optional("current_password", &openapi.Schema{
 					Type: []string{"string", "null"}, Description: "For users who create a token of their own; may be required.",
 				})),
@@ -80,22 +77,18 @@ func (l *logins) apiTokens() []feature.Operation {
 			Parameters: []openapi.Parameter{dryRun("true: the tokens stay valid.")},
 			Responses:  confirmed(),
 			Errors:     []int{http.StatusNotFound},
-		}, Resource: "users", Does: records.RouteChange, Handle: l.endTokens},
+		}, Resource: "users", Does: records.RouteChange, Handle: feature.WithID(l.endTokens)},
 		{Operation: openapi.Operation{
 			Method: http.MethodDelete, Path: "/users/{id}/tokens/{token}",
 			ID: "endToken", Summary: "End one API token of one user",
 			Parameters: []openapi.Parameter{dryRun("true: the token stays valid.")},
 			Responses:  confirmed(),
 			Errors:     []int{http.StatusNotFound},
-		}, Resource: "users", Does: records.RouteChange, Handle: l.endTokens},
+		}, Resource: "users", Does: records.RouteChange, Handle: feature.WithID(l.endTokens)},
 	}
 }
 
-func (l *logins) listTokens(ctx context.Context, r *feature.Request) (*feature.Response, error) {
-	id, err := r.ID()
-	if err != nil {
-		return nil, err
-	}
+func (l *logins) listTokens(ctx context.Context, r *feature.Request, id string) (*feature.Response, error) {
 	all, err := l.Tokens(ctx, id)
 	if err != nil {
 		return nil, err
@@ -127,12 +120,9 @@ func (l *logins) createToken(ctx context.Context, r *feature.Request, sent newTo
 }
 
 // endTokens ends one API token of a user, or all.
-func (l *logins) endTokens(ctx context.Context, r *feature.Request) (*feature.Response, error) {
-	id, err := r.ID()
-	if err != nil {
-		return nil, err
-	}
+func (l *logins) endTokens(ctx context.Context, r *feature.Request, id string) (*feature.Response, error) {
 	token := strings.ToLower(r.HTTP.PathValue("token"))
+	var err error
 	switch {
 	case token == "":
 		err = l.EndTokens(ctx, l.account(r), id)
@@ -144,12 +134,7 @@ func (l *logins) endTokens(ctx context.Context, r *feature.Request) (*feature.Re
 	if err != nil {
 		return nil, err
 	}
-	if !r.DryRun {
-		r.Inventory.Forget(id)
-	}
-	res := confirm("API tokens ended successfully")
-	res.Message = "Would end the API tokens"
-	return res, nil
+	return ended(r, id, "API tokens ended successfully", "Would end the API tokens"), nil
 }
 
 // sessionEntry is a session in a response.
@@ -165,14 +150,9 @@ type sessionEntry struct {
 
 // sessions returns the operations of the sessions of users.
 func (l *logins) sessions() []feature.Operation {
-	at := func(description string) *openapi.Schema {
-		return &openapi.Schema{Type: []string{"string", "null"}, Format: "date-time", Description: description}
-	}
-	created := openapi.String("")
-	created.Format = "date-time"
 	entry := openapi.Object("UserSession",
-		openapi.Required("id", openapi.ID("")), openapi.Required("created_at", created),
-		openapi.Required("last_used", at("To ten minutes.")), openapi.Required("expires_at", at("")),
+		openapi.Required("id", openapi.ID("")), openapi.Required("created_at", openapi.Time("")),
+		openapi.Required("last_used", openapi.OptionalTime("To ten minutes.")), openapi.Required("expires_at", openapi.OptionalTime("")),
 		openapi.Required("address", openapi.String("Of the login.")), openapi.Required("user_agent", openapi.String("Of the login.")),
 		openapi.Required("current", openapi.Boolean("Whether it is that of the request.")))
 	return []feature.Operation{
@@ -182,21 +162,17 @@ func (l *logins) sessions() []feature.Operation {
 				Status: http.StatusOK, Schema: openapi.Object("UserSessions", openapi.Required("data", openapi.Array(entry, 0, accounts.MaxSessions))),
 			}},
 			Errors: []int{http.StatusNotFound},
-		}, Resource: "users", Does: records.RouteGet, Handle: l.listSessions},
+		}, Resource: "users", Does: records.RouteGet, Handle: feature.WithID(l.listSessions)},
 		{Operation: openapi.Operation{
 			Method: http.MethodDelete, Path: "/users/{id}/sessions/{session}", ID: "endSession", Summary: "End one session of one user",
 			Parameters: []openapi.Parameter{dryRun("true: the session goes on.")},
 			Responses:  confirmed(),
 			Errors:     []int{http.StatusNotFound},
-		}, Resource: "users", Does: records.RouteChange, Handle: l.endOneSession},
+		}, Resource: "users", Does: records.RouteChange, Handle: feature.WithID(l.endOneSession)},
 	}
 }
 
-func (l *logins) listSessions(ctx context.Context, r *feature.Request) (*feature.Response, error) {
-	id, err := r.ID()
-	if err != nil {
-		return nil, err
-	}
+func (l *logins) listSessions(ctx context.Context, r *feature.Request, id string) (*feature.Response, error) {
 	all, err := l.Sessions(ctx, id)
 	if err != nil {
 		return nil, err
@@ -211,11 +187,7 @@ func (l *logins) listSessions(ctx context.Context, r *feature.Request) (*feature
 	return feature.OK(page), nil
 }
 
-func (l *logins) endOneSession(ctx context.Context, r *feature.Request) (*feature.Response, error) {
-	id, err := r.ID()
-	if err != nil {
-		return nil, err
-	}
+func (l *logins) endOneSession(ctx context.Context, r *feature.Request, id string) (*feature.Response, error) {
 	session := strings.ToLower(r.HTTP.PathValue("session"))
 	if !records.ValidID(session) {
 		return nil, records.Refuse("session", records.BadID())
@@ -223,10 +195,5 @@ func (l *logins) endOneSession(ctx context.Context, r *feature.Request) (*featur
 	if err := l.EndSession(ctx, l.account(r), id, session); err != nil {
 		return nil, err
 	}
-	if !r.DryRun {
-		r.Inventory.Forget(id)
-	}
-	res := confirm("Session ended successfully")
-	res.Message = "Would end 1 session"
-	return res, nil
+	return ended(r, id, "Session ended successfully", "Would end 1 session"), nil
 }

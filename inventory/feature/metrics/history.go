@@ -31,28 +31,23 @@ func getHistory() feature.Operation {
 	values := func() *openapi.Schema {
 		return openapi.Object("MetricValues", openapi.Required("min", number()), openapi.Required("avg", number()), openapi.Required("max", number()))
 	}
-	at := func(description string) *openapi.Schema {
-		s := openapi.String(description)
-		s.Format = "date-time"
-		return s
-	}
 	step := openapi.String("")
 	step.Enum = []any{stepRaw, string(inventory.FiveMinutes), string(inventory.OneHour)}
 	count := openapi.Integer("The number of metrics.", 0)
 	uptime := &openapi.Schema{Type: []string{"integer", "null"}}
-	point := openapi.Object("HistoryPoint", openapi.Required("ts", at("The time of the metric, or the start of the period.")),
+	point := openapi.Object("HistoryPoint", openapi.Required("ts", openapi.Time("The time of the metric, or the start of the period.")),
 		openapi.Required("samples", count), openapi.Required("cpu", values()), openapi.Required("memory", values()),
 		openapi.Required("temp", values()), openapi.Required("uptime_seconds", uptime))
 	return feature.Operation{Operation: openapi.Operation{
 		Method: http.MethodGet, Path: "/metrics/device/{id}/history",
 		ID: "getMetricHistory", Tag: "metrics", Summary: "Get the metrics of one device over time",
 		Parameters: []openapi.Parameter{
-			{Name: "from", Schema: at(""), Description: "The first time. Default: a day before to."},
-			{Name: "to", Schema: at(""), Description: "The time after the last one. Default: now."},
+			{Name: "from", Schema: openapi.Time(""), Description: "The first time. Default: a day before to."},
+			{Name: "to", Schema: openapi.Time(""), Description: "The time after the last one. Default: now."},
 			{Name: "step", Schema: step, Description: "The length of the periods; raw is single metrics. Default: the shortest of those for which the range is not too long."},
 		},
 		Responses: []openapi.Response{{Status: http.StatusOK, Schema: openapi.Object("History",
-			openapi.Required("meta", openapi.Object("HistoryMeta", openapi.Required("from", at("")), openapi.Required("to", at("")),
+			openapi.Required("meta", openapi.Object("HistoryMeta", openapi.Required("from", openapi.Time("")), openapi.Required("to", openapi.Time("")),
 				openapi.Required("step", step), openapi.Required("more", openapi.Boolean("Whether there are more raw metrics than a response has.")))),
 			openapi.Required("data", openapi.Array(point, 0, maxPoints)))}},
 	}, Resource: "metrics", Does: records.RouteList, Handle: serveHistory}
