@@ -55,7 +55,7 @@ func (a *API) changeRoutes() []route {
 		openapi.Required("resource_type", openapi.String("")), openapi.Required("resource_id", openapi.String("")),
 		openapi.Required("actor", openapi.String("The name of the user.")),
 		openapi.Required("user_id", &openapi.Schema{Type: []string{"string", "null"}}),
-		openapi.Required("created_at", &openapi.Schema{Type: "string", Format: "date-time"}),
+		openapi.Required("created_at", openapi.Time("")),
 		openapi.Required("request_id", openapi.String("")),
 		openapi.Required("changes", openapi.Preview().Properties[5].Schema.Items.Properties[3].Schema),
 		openapi.Required("cause", openapi.String("The record whose deletion changed or deleted this one. Empty for a change that was requested.")))
@@ -80,7 +80,7 @@ func (a *API) changeRoutes() []route {
 			}},
 			Responses: []openapi.Response{{Status: http.StatusOK, Schema: openapi.String("Events with a cursor as their id and a change as their data."), ContentType: "text/event-stream"}},
 			Errors:    []int{http.StatusGone},
-		}, (*call).streamChanges}},
+		}, func(c *call) (*feature.Response, error) { return &feature.Response{Send: c.sendStream}, nil }}},
 	}
 }
 
@@ -235,12 +235,6 @@ func (f *follower) await(wait time.Duration) ([]feed.Change, error) {
 func (c *call) extendDeadlines(d time.Duration) {
 	_ = c.control.SetReadDeadline(time.Now().Add(d))
 	_ = c.control.SetWriteDeadline(time.Now().Add(d))
-}
-
-// streamChanges serves changes as server-sent events until the client disconnects, the token
-// becomes invalid, or the server stops.
-func (c *call) streamChanges() (*feature.Response, error) {
-	return &feature.Response{Send: c.sendStream}, nil
 }
 
 func (c *call) sendStream(w http.ResponseWriter, _ *http.Request) error {

@@ -3,12 +3,10 @@ package httpapi
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net/http"
 	"sync"
 	"time"
 
-	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -27,15 +25,13 @@ const pollChanges = 200 * time.Millisecond
 // waiters are those who wait for changes, which it wakes.
 type waiters struct {
 	chain   records.AuditChain
-	opts    ChangesOptions
 	timeout time.Duration
+	streams openings // and requests that wait
 
 	mu      sync.Mutex
-	callers map[string]int
 	at      map[*follower]int64 // how far they have read
-	total   int
-	head    int64         // the last position that was read
-	changed chan struct{} // closed when head grows, or the feed ends
+	head    int64               // the last position that was read
+	changed chan struct{}       // closed when head grows, or the feed ends
 	polling bool
 	poke    chan struct{} // to poll at once
 	done    bool          // streams end
@@ -47,44 +43,38 @@ func newWaiters(store records.Store, o ChangesOptions, timeout time.Duration) *w
 	if !ok {
 		return nil
 	}
-	o.Streams = cmp.Or(max(o.Streams, 0), 200)
-	o.StreamsPerCaller = cmp.Or(max(o.StreamsPerCaller, 0), 10)
 	return &waiters{
-		chain: chain, opts: o, timeout: timeout, callers: map[string]int{}, at: map[*follower]int64{}, changed: make(chan struct{}), poke: make(chan struct{}, 1),
+		chain: chain, timeout: timeout, at: map[*follower]int64{}, changed: make(chan struct{}), poke: make(chan struct{}, 1),
+		streams: openings{
+			most: cmp.Or(max(o.Streams, 0), 200), perCaller: cmp.Or(max(o.StreamsPerCaller, 0), 10), callers: map[string]int{},
+			all: "No further change stream can be opened: try again later, or use GET /changes without wait",
+			own: "Too many requests: at most %d change streams of one user are open at once",
+		},
 	}
 }
 
 // enter adds a caller that waits. The error is for too many of them.
 func (f *waiters) enter(caller string, who *follower) (leave func(), err error) {
+	free, err := f.streams.enter(caller)
+	if err != nil {
+		return nil, err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	switch {
-	case f.callers[caller] >= f.opts.StreamsPerCaller:
-		return nil, &httpx.Error{
-			Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"5"}},
-			Message: fmt.Sprintf("Too many requests: at most %d change streams of one user are open at once", f.opts.StreamsPerCaller),
-		}
-	case f.total >= f.opts.Streams || f.done:
-		return nil, &httpx.Error{
-			Status: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {"5"}},
-			Message: "No further change stream can be opened: try again later, or use GET /changes without wait",
-		}
+	if f.done {
+		free()
+		return nil, retryLater(http.StatusServiceUnavailable, 5, nil, "%s", f.streams.all)
 	}
-	f.callers[caller]++
-	f.total++
 	f.at[who] = who.At.Seq
 	if !f.polling {
 		f.polling = true
 		go f.poll()
 	}
 	return func() {
+		free()
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.total--
 		delete(f.at, who)
-		if f.callers[caller]--; f.callers[caller] == 0 {
-			delete(f.callers, caller)
-		}
 		f.wake() // the poller ends with the last one
 	}, nil
 }
@@ -110,7 +100,7 @@ func (f *waiters) poll() {
 			close(f.changed)
 			f.changed = make(chan struct{})
 		}
-		if f.total == 0 {
+		if len(f.at) == 0 {
 			f.polling = false
 			f.mu.Unlock()
 			return
@@ -164,7 +154,7 @@ func (a *API) ChangeStreams() (s Streams) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s.Open, s.Max = f.total, f.opts.Streams
+	s.Open, s.Max = len(f.at), f.streams.most
 	for _, at := range f.at {
 		s.Lag = max(s.Lag, f.head-at)
 	}

@@ -61,7 +61,7 @@ func (a *API) addFeatures(routes []route) ([]route, error) {
 				if rt.resource, ok = a.store.Schema().Named(op.Resource); !ok || op.Does == 0 {
 					return nil, fmt.Errorf("httpapi: Options.Features: operation %q: Resource is unknown, or Does is missing", op.ID)
 				}
-				if !isSet(op.Access) {
+				if p := op.Access; !p.Anonymous && !p.Everyone && !p.Owner && p.Roles == nil {
 					rt.access = accessTo(rt.resource, op.Does)
 				}
 				if !strings.HasPrefix(op.Path, "/"+op.Resource+"/{id}") {
@@ -108,7 +108,8 @@ func (c *call) serveFeature(op *feature.Operation, state any) (*feature.Response
 	}
 	if op.Secret {
 		name := op.Path[strings.LastIndexByte(op.Path, '{')+1:]
-		c.r.SetPathValue(strings.TrimSuffix(name, "}"), secretOf(c.r))
+		secret, _ := c.r.Context().Value(secretKey{}).(string)
+		c.r.SetPathValue(strings.TrimSuffix(name, "}"), secret)
 	}
 	sent := c.asFeature()
 	sent.State = state
@@ -163,7 +164,7 @@ func (s sender) Query(r *records.Resource) (*records.Query, error) {
 }
 
 func (s sender) Export(ctx context.Context, q *records.Query, part func(ctx context.Context, recs []records.Record) (size int, err error)) error {
-	leave, err := s.c.api.heavy.enterExport(s.c.heavyCaller())
+	leave, err := s.c.api.heavy.exports.enter(s.c.heavyCaller())
 	if err != nil {
 		return err
 	}

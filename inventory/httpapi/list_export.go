@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -46,7 +45,7 @@ func (c *call) export(q *records.Query, f *format, list lister) *feature.Respons
 }
 
 func (c *call) sendExport(w http.ResponseWriter, q *records.Query, f *format, list lister) error {
-	leave, err := c.api.heavy.enterExport(c.heavyCaller())
+	leave, err := c.api.heavy.exports.enter(c.heavyCaller())
 	if err != nil {
 		return err
 	}
@@ -222,34 +221,6 @@ func (x *exporter) write(w http.ResponseWriter, part []byte) error {
 		return errClientGone
 	}
 	return nil
-}
-
-// enterExport adds an export of a caller. The error is for too many of them.
-func (h *heavyQueries) enterExport(caller string) (leave func(), err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	switch {
-	case h.exports[caller] >= maxExportsPerCaller:
-		return nil, &httpx.Error{
-			Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"5"}},
-			Message: fmt.Sprintf("Too many requests: at most %d exports of one user run at once", maxExportsPerCaller),
-		}
-	case h.exporting >= maxExports:
-		return nil, &httpx.Error{
-			Status: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {"5"}},
-			Message: "Too many exports run: try again later",
-		}
-	}
-	h.exports[caller]++
-	h.exporting++
-	return func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.exporting--
-		if h.exports[caller]--; h.exports[caller] == 0 {
-			delete(h.exports, caller)
-		}
-	}, nil
 }
 
 // format is a form in which lists are sent (REFERENCE.md, 2.12).

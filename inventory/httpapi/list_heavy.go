@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"runtime"
 	"slices"
@@ -14,7 +13,6 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -48,8 +46,7 @@ type heavyQueries struct {
 	mu      sync.Mutex
 	callers map[string]*heavyCaller
 
-	exports   map[string]int // by caller
-	exporting int            // all of them
+	exports openings
 }
 
 // heavyCaller is a caller with heavy queries.
@@ -65,7 +62,10 @@ func newHeavyQueries(o HeavyOptions, store records.Store) *heavyQueries {
 	if s, ok := store.(records.ReadBounder); ok && s.MaxReads() > 0 {
 		o.Total = min(o.Total, max(s.MaxReads()*3/4, 1))
 	}
-	return &heavyQueries{opts: o, total: semaphore.NewWeighted(int64(o.Total)), callers: map[string]*heavyCaller{}, exports: map[string]int{}}
+	return &heavyQueries{opts: o, total: semaphore.NewWeighted(int64(o.Total)), callers: map[string]*heavyCaller{}, exports: openings{
+		most: maxExports, perCaller: maxExportsPerCaller, callers: map[string]int{},
+		all: "Too many exports run: try again later", own: "Too many requests: at most %d exports of one user run at once",
+	}}
 }
 
 // run runs a query of a caller when there is a free slot for it.
@@ -96,10 +96,7 @@ func (h *heavyQueries) runPatiently(ctx context.Context, longer time.Duration, c
 	defer h.running.Add(-1)
 	err := query(slow)
 	if err != nil && ctx.Err() == nil && errors.Is(slow.Err(), context.DeadlineExceeded) {
-		return &httpx.Error{
-			Status: http.StatusServiceUnavailable, Err: err, Header: http.Header{"Retry-After": {"5"}},
-			Message: fmt.Sprintf("The query took longer than %v: filter or sort by other fields, or use cursor and count=false", h.opts.Timeout),
-		}
+		return retryLater(http.StatusServiceUnavailable, 5, err, "The query took longer than %v: filter or sort by other fields, or use cursor and count=false", h.opts.Timeout)
 	}
 	return err
 }
@@ -129,10 +126,7 @@ func (h *heavyQueries) leave(caller string, c *heavyCaller) {
 }
 
 func (h *heavyQueries) tooMany(cause error) error {
-	return &httpx.Error{
-		Status: http.StatusTooManyRequests, Err: cause, Header: http.Header{"Retry-After": {"1"}},
-		Message: fmt.Sprintf("Too many requests: at most %d searches, totals and sorted lists of one user run at once", h.opts.PerCaller),
-	}
+	return retryLater(http.StatusTooManyRequests, 1, cause, "Too many requests: at most %d searches, totals and sorted lists of one user run at once", h.opts.PerCaller)
 }
 
 // page reads a page of a query as the sender may see it (records.Mask).

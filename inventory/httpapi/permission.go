@@ -125,9 +125,6 @@ func ofAll(p auth.Permission) auth.Permission {
 	return p
 }
 
-// isSet reports whether a permission says anything.
-func isSet(p auth.Permission) bool { return p.Anonymous || p.Everyone || p.Owner || p.Roles != nil }
-
 // isUsers reports whether a resource is that of users, whose rights differ from those of other records.
 func isUsers(r *records.Resource) bool { return r.Is(&inventory.User{}) }
 

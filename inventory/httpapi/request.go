@@ -53,7 +53,7 @@ const publicBody = 16 << 10
 // request waits for; the timeouts of a server end connections only.
 func (a *API) serve(rt *route) http.Handler {
 	handle := httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
-		c := callFrom(r.Context())
+		c := r.Context().Value(callKey{}).(*call)
 		c.r = r
 		err := c.parseParameters()
 		if c.dryRun {
@@ -136,9 +136,6 @@ func (c *call) endless() {
 
 type callKey struct{}
 
-// callFrom returns the call that a context of its request belongs to.
-func callFrom(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
-
 // IdentityFrom returns the sender of the request that a context belongs to, for the hooks of an engine:
 // a program with accounts of its own may check them again in the transaction of a change
 // ([records.Engine.BeforeChange]). It is nil for others and for requests without a sender.
@@ -178,12 +175,6 @@ func (a *API) hideSecret(r *http.Request) *http.Request {
 		break
 	}
 	return r
-}
-
-// secretOf returns the secret that hideSecret moved.
-func secretOf(r *http.Request) string {
-	secret, _ := r.Context().Value(secretKey{}).(string)
-	return secret
 }
 
 // resource returns the resource of the route, as the schema describes it now.

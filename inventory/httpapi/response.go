@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
@@ -104,9 +106,6 @@ func tagOf(rec records.Record) string {
 func (c *call) checkPreconditions(rec records.Record) error {
 	return httpx.Preconditions(c.r, tagOf(rec))
 }
-
-// location returns the path of a created record as the client sees it.
-func (c *call) location(id string) string { return httpx.SentPath(c.r) + "/" + id }
 
 // translate converts errors of the inventory and of auth to HTTP errors. Other errors are
 // returned unchanged: those of httpx have a status, and the rest becomes a 500.
@@ -227,4 +226,41 @@ func (rt *route) previewing() {
 	}
 	preview := openapi.Response{Status: http.StatusOK, Schema: openapi.Preview(), ContentType: openapi.PreviewType}
 	rt.doc.Responses = append([]openapi.Response{preview}, rt.doc.Responses...)
+}
+
+// retryLater returns the error of a request that may succeed after some seconds.
+func retryLater(status, seconds int, cause error, format string, args ...any) *httpx.Error {
+	return &httpx.Error{Status: status, Err: cause, Header: http.Header{"Retry-After": {strconv.Itoa(seconds)}}, Message: fmt.Sprintf(format, args...)}
+}
+
+// openings bounds what is open at once, such as exports: of all callers, and of each.
+type openings struct {
+	most, perCaller int
+	all, own        string // the messages for too many, own with the number that one caller may have
+
+	mu      sync.Mutex
+	total   int
+	callers map[string]int
+}
+
+// enter adds one of a caller, until leave is called. The error is for too many of them.
+func (o *openings) enter(caller string) (leave func(), err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.callers[caller] >= o.perCaller:
+		return nil, retryLater(http.StatusTooManyRequests, 5, nil, o.own, o.perCaller)
+	case o.total >= o.most:
+		return nil, retryLater(http.StatusServiceUnavailable, 5, nil, "%s", o.all)
+	}
+	o.total++
+	o.callers[caller]++
+	return func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.total--
+		if o.callers[caller]--; o.callers[caller] == 0 {
+			delete(o.callers, caller)
+		}
+	}, nil
 }

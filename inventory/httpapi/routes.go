@@ -329,7 +329,7 @@ func (a *API) input(r *records.Resource) []openapi.Property {
 func editing(r *records.Resource, doc openapi.Operation) openapi.Operation {
 	doc.Tag = r.Name
 	doc.Parameters = []openapi.Parameter{openapi.DryRun(), openapi.IfMatch()}
-	doc.Responses = []openapi.Response{recordResponse(r)}
+	doc.Responses = []openapi.Response{{Status: http.StatusOK, Schema: openapi.Record(r), Headers: []openapi.Header{openapi.ETag()}}}
 	doc.Errors = []int{http.StatusConflict, http.StatusPreconditionFailed, http.StatusUnprocessableEntity}
 	return doc
 }
@@ -348,7 +348,7 @@ func deleteOne(r *records.Resource) operation {
 	return operation{openapi.Operation{
 		ID: "delete" + openapi.Name(r), Tag: r.Name, Summary: "Delete one " + r.Noun(),
 		Parameters: []openapi.Parameter{openapi.DryRun(), openapi.IfMatch()},
-		Responses:  []openapi.Response{confirmed()},
+		Responses:  []openapi.Response{{Status: http.StatusOK, Schema: openapi.Confirmation("")}},
 		Errors:     []int{http.StatusConflict, http.StatusPreconditionFailed},
 	}, (*call).deleteOne}
 }
@@ -383,10 +383,6 @@ func health() operation {
 // plural returns the name of several records in operation ids: "Devices".
 func plural(r *records.Resource) string { return r.Plural(openapi.Name(r)) }
 
-func recordResponse(r *records.Resource) openapi.Response {
-	return openapi.Response{Status: http.StatusOK, Schema: openapi.Record(r), Headers: []openapi.Header{openapi.ETag()}}
-}
-
 // reading returns the responses with whole records and, with the parameter fields, with parts of them.
 func reading(whole, part *openapi.Schema) []openapi.Response {
 	return []openapi.Response{
@@ -397,10 +393,6 @@ func reading(whole, part *openapi.Schema) []openapi.Response {
 
 func notModified() openapi.Response {
 	return openapi.Response{Status: http.StatusNotModified}
-}
-
-func confirmed() openapi.Response {
-	return openapi.Response{Status: http.StatusOK, Schema: openapi.Confirmation("")}
 }
 
 // items returns the array of a bulk request.

@@ -36,7 +36,7 @@ func (c *call) create() (*feature.Response, error) {
 		}
 		rec := recs[0]
 		return &created{
-			location: c.location(rec.Meta().ID), tag: tagOf(rec),
+			location: httpx.SentPath(c.r) + "/" + rec.Meta().ID, tag: tagOf(rec),
 			body: c.api.encoders.Of(r).Append(nil, rec),
 		}
 	}

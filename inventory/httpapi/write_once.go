@@ -203,10 +203,7 @@ func (c *call) pruneResponses(ctx context.Context, tx records.Tx, owner string) 
 			break
 		}
 		if c.api.now().Sub(rec.Meta().CreatedAt) < idempotencyLeast {
-			return &httpx.Error{
-				Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"60"}},
-				Message: fmt.Sprintf("Too many requests with an Idempotency-Key: at most %d an hour, so that each is kept for an hour; send several records at once", maxIdempotencyRecords),
-			}
+			return retryLater(http.StatusTooManyRequests, 60, nil, "Too many requests with an Idempotency-Key: at most %d an hour, so that each is kept for an hour; send several records at once", maxIdempotencyRecords)
 		}
 		if err := remove(rec); err != nil {
 			return err
