@@ -85,26 +85,26 @@ func metric(name string) Metric {
 	return all[slices.IndexFunc(all, func(m Metric) bool { return m.Name == "inventory_"+name })]
 }
 
-func newBuildInfo() prometheus.Collector {
-	m := metric("build_info")
-	g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: m.Name, Help: m.Help}, m.Labels)
-	g.With(buildinfo.Labels()).Set(1)
-	return g
-}
-
 func counterVec(name string) *prometheus.CounterVec {
 	m := metric(name)
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: m.Name, Help: m.Help}, m.Labels)
 }
 
+func gaugeVec(name string) *prometheus.GaugeVec {
+	m := metric(name)
+	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: m.Name, Help: m.Help}, m.Labels)
+}
+
 func newStatistics() *statistics {
-	duration, done := metric("http_request_duration_seconds"), metric("task_last_success_timestamp_seconds")
+	duration := metric("http_request_duration_seconds")
+	build := gaugeVec("build_info")
+	build.With(buildinfo.Labels()).Set(1)
 	s := &statistics{
 		registry: prometheus.NewRegistry(),
 		requests: counterVec("http_requests_total"),
 		refused:  counterVec("refused_requests_total"),
 		failed:   counterVec("task_failures_total"),
-		done:     prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: done.Name, Help: done.Help}, done.Labels),
+		done:     gaugeVec("task_last_success_timestamp_seconds"),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: duration.Name, Help: duration.Help, Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, duration.Labels),
@@ -112,7 +112,7 @@ func newStatistics() *statistics {
 	for _, task := range []string{"prune", "backup"} {
 		s.failed.WithLabelValues(task) // at 0, so that the first failure is an increase
 	}
-	s.registry.MustRegister(s.requests, s.refused, s.latency, s.done, s.failed, newBuildInfo(), collectors.NewGoCollector(),
+	s.registry.MustRegister(s.requests, s.refused, s.latency, s.done, s.failed, build, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return s
 }
@@ -138,19 +138,6 @@ func (s *statistics) observe(ctx context.Context, o httpapi.Observation) {
 	if o.Refusal != "" {
 		s.refused.WithLabelValues(o.Refusal).Inc()
 	}
-}
-
-// watch adds what is read when the page is: the store, its connections, the heavy queries, the change feed, the accounts,
-// the mails and the identity provider.
-func (s *statistics) watch(srv *Server, api *httpapi.API, users *accounts.Service) {
-	s.registry.MustRegister(&storeCollector{srv.store, api, users, srv.mails, srv.provider})
-}
-
-// handler returns the page.
-func (s *statistics) handler() http.Handler {
-	return promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{
-		ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: maxScrapes, Timeout: scrapeTimeout,
-	})
 }
 
 // storeCollector reads the state of a store and of what works with it.
@@ -280,7 +267,11 @@ func (c *storeCollector) content(ctx context.Context, to chan<- prometheus.Metri
 
 // MetricsHandler returns the page with the metrics of the server for Prometheus. It needs no
 // token: mount it where only the monitoring can read it.
-func (s *Server) MetricsHandler() http.Handler { return s.statistics.handler() }
+func (s *Server) MetricsHandler() http.Handler {
+	return promhttp.HandlerFor(s.statistics.registry, promhttp.HandlerOpts{
+		ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: maxScrapes, Timeout: scrapeTimeout,
+	})
+}
 
 // listenMetrics listens at PROMETHEUS_ADDR. The listener is nil without one.
 func (s *Server) listenMetrics(ctx context.Context) (net.Listener, error) {

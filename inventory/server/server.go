@@ -204,7 +204,7 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	for _, f := range api.Features() {
 		s.jobs = append(s.jobs, f.Jobs...)
 	}
-	s.statistics.watch(s, api, service)
+	s.statistics.registry.MustRegister(&storeCollector{s.store, api, service, s.mails, s.provider})
 	s.endStreams = api.EndStreams
 	if s.handler, err = s.withConsole(api, o.ConsoleLinks); err != nil {
 		return err
