@@ -3,6 +3,7 @@ package records
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -59,7 +60,7 @@ func (q *Query) continueAt(text string) error {
 	}
 	for i, key := range q.Sort {
 		var ok bool
-		if p.Values[i], ok = key.Field.decode(c.Values[i]); !ok {
+		if p.Values[i], ok = key.Field.decodeCursor(c.Values[i]); !ok {
 			return errCursor
 		}
 	}
@@ -67,32 +68,18 @@ func (q *Query) continueAt(text string) error {
 	return nil
 }
 
-// decode decodes a value of the field in a cursor.
-func (f *Field) decode(doc json.RawMessage) (value any, ok bool) {
-	if string(doc) == "null" {
-		return nil, true
+// decodeCursor decodes a value of the field in a cursor.
+func (f *Field) decodeCursor(doc json.RawMessage) (value any, ok bool) {
+	v := reflect.New(extraTypes[f.Kind])
+	if json.Unmarshal(doc, v.Interface()) != nil {
+		return nil, false
 	}
-	var err error
-	switch f.Kind {
-	case Int:
-		value, err = decodeAs[int64](doc)
-	case Float:
-		value, err = decodeAs[float64](doc)
-	case Bool:
-		value, err = decodeAs[bool](doc)
-	case Time:
-		var t time.Time
-		t, err = decodeAs[time.Time](doc)
-		value = storedTime(t)
+	switch value := f.valueIn(v.Elem()).(type) {
+	case string:
+		return value, !strings.ContainsRune(value, 0)
+	case time.Time:
+		return storedTime(value), true
 	default:
-		var s string
-		s, err = decodeAs[string](doc)
-		return s, err == nil && s != "" && !strings.ContainsRune(s, 0)
+		return value, true
 	}
-	return value, err == nil
-}
-
-func decodeAs[T any](doc json.RawMessage) (v T, err error) {
-	err = json.Unmarshal(doc, &v)
-	return v, err
 }

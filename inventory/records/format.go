@@ -271,23 +271,16 @@ func ParseEnum[E Enum](s string) (E, error) {
 	return E(value), err
 }
 
+// separators removes the separators of words.
+var separators = strings.NewReplacer(" ", "", "-", "", "_", "")
+
 func oneOf(values []string, s string) (string, error) {
-	value := squeeze(s)
-	i := slices.IndexFunc(values, func(v string) bool { return squeeze(v) == value })
+	value := separators.Replace(strings.ToLower(s))
+	i := slices.IndexFunc(values, func(v string) bool { return separators.Replace(strings.ToLower(v)) == value })
 	if i < 0 {
 		return "", NotOneOf(s, values...)
 	}
 	return values[i], nil
-}
-
-// squeeze lowers a value and removes the separators of its words.
-func squeeze(s string) string {
-	return strings.Map(func(c rune) rune {
-		if strings.ContainsRune(" -_", c) {
-			return -1
-		}
-		return c
-	}, strings.ToLower(s))
 }
 
 // formula are the characters with which a cell begins that spreadsheets take for a formula, or that hide

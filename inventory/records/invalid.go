@@ -98,11 +98,6 @@ func OutOfRange(least, most any, hint string) FieldError {
 	return e.because(hint)
 }
 
-// tooShort refuses a text with less than a number of a unit such as "characters".
-func tooShort(least any, unit string) FieldError {
-	return Wrong("too_short", "must have at least %v %s", least, unit)
-}
-
 // TooLong refuses a text with more than a number of a unit such as "characters".
 func TooLong(most any, unit string) FieldError {
 	return Wrong("too_long", "must have at most %v %s", most, unit)

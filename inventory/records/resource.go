@@ -230,8 +230,11 @@ func (r *Resource) add(f *Field) error {
 		}
 	}
 	r.fields = append(r.fields, f)
-	if f.Name == "" {
-		r.addHiddenKeys(f)
+	if f.Name == "" { // a hidden field, which keys name by its column
+		for _, key := range f.keys {
+			key.Fields[len(key.Fields)-1] = f.Column
+			r.addKey(key)
+		}
 		return nil
 	}
 	if err := checkName(f.Name); err != nil {
@@ -245,14 +248,6 @@ func (r *Resource) add(f *Field) error {
 		r.addKey(key)
 	}
 	return nil
-}
-
-// addHiddenKeys adds the unique keys of a hidden field, which is named by its column.
-func (r *Resource) addHiddenKeys(f *Field) {
-	for _, key := range f.keys {
-		key.Fields[len(key.Fields)-1] = f.Column
-		r.addKey(key)
-	}
 }
 
 // addKey adds a unique key with its message.

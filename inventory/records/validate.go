@@ -123,7 +123,7 @@ func (f *Field) checkString(v reflect.Value) error {
 	if n := float64(utf8.RuneCountInString(v.String())); f.Max != nil && n > *f.Max {
 		return TooLong(*f.Max, "characters")
 	} else if f.Min != nil && n < *f.Min {
-		return tooShort(*f.Min, "characters")
+		return Wrong("too_short", "must have at least %v characters", *f.Min)
 	}
 	if f.WriteOnly {
 		return nil // a password may contain any characters

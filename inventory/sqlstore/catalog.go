@@ -121,11 +121,6 @@ func (c *Catalog) readVersions(ctx context.Context, db querier, own ownTables, s
 	return err
 }
 
-// hasMigration reports whether the database has a migration.
-func (c *Catalog) hasMigration(version int64) bool {
-	return slices.Contains(c.versions, version) || slices.Contains(c.additions, version)
-}
-
 // readConstraints reads the checks and foreign keys.
 func (c *Catalog) readConstraints(ctx context.Context, db querier, d *Dialect, own ownTables) error {
 	var table, column, name, text string

@@ -44,7 +44,9 @@ func (t *transaction) extendChain(ctx context.Context) error {
 	if err := t.lockChain(ctx); err != nil {
 		return err
 	}
-	t.async = t.commitsAsync()
+	// The commit need not wait if others run: one flush may be enough for all. Changes of the schema are adopted at
+	// their commit, so they wait.
+	t.async = t.dialect.CommitAsync != "" && t.next == nil && t.durability.writing.Load() > 1
 	if done, err := t.extendFrom(ctx, t.shared.chainHead); done || err != nil {
 		return err
 	}

@@ -181,12 +181,6 @@ func (b *builder) enough(q *records.Query) string {
 	return " LIMIT " + strconv.FormatInt(b.mostCounted(q)+1, 10)
 }
 
-// counted reports whether the total of a query is stored.
-func (b *builder) counted(q *records.Query) bool {
-	_, ok := b.countsOf(q)
-	return ok
-}
-
 // sum is a SELECT of the sum of a range.
 func (b *builder) sum(r *countRange) string {
 	if len(r.values) == 0 {

@@ -39,12 +39,6 @@ type flushedEntry struct {
 	Hash string `json:"hash"`
 }
 
-// commitsAsync reports whether the commit of the transaction need not wait: others run, and one
-// flush may be enough for all. Changes of the schema are adopted at their commit, so they wait.
-func (t *transaction) commitsAsync() bool {
-	return t.dialect.CommitAsync != "" && t.next == nil && t.durability.writing.Load() > 1
-}
-
 // known returns the last position that is known to be on disk.
 func (d *durability) known() int64 {
 	d.mu.Lock()

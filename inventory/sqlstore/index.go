@@ -134,7 +134,7 @@ func (d *Dialect) fieldIndex(r *records.Resource, f *records.Field) (name string
 	if len(covered) > 0 {
 		return identifier(r.Table(), orderColumn(f), hashOf(strings.Join(covered, ",")), "idx"), covered
 	}
-	return indexName(r, orderField(f)), nil
+	return identifier(r.Table(), orderColumn(f), "idx"), nil
 }
 
 // orders returns the columns of the other orders of a resource that an index does not contain, as far

@@ -119,7 +119,8 @@ func (e *executor) plan(ctx context.Context, b *builder, q *records.Query) (*rec
 
 // bound cuts an estimated total.
 func (b *builder) bound(q *records.Query, page *records.Page) {
-	if most := b.mostCounted(q); q.Estimate && !b.counted(q) && page.Total > most {
+	_, stored := b.countsOf(q)
+	if most := b.mostCounted(q); q.Estimate && !stored && page.Total > most {
 		page.Total, page.AtLeast = most, true
 	}
 }

@@ -38,7 +38,7 @@ func (d *Dialect) Migrations(schema *records.Schema, have *Catalog) (all []strin
 		}
 	}
 	for _, m := range migrations {
-		has := have.hasMigration(m.Version)
+		has := slices.Contains(have.versions, m.Version) || slices.Contains(have.additions, m.Version)
 		if !has && have.exists(schema) {
 			for _, text := range slices.Concat(m.Statements[""], m.Statements[d.Name]) {
 				all = append(all, strings.ReplaceAll(text, "{prefix}", own.prefix))

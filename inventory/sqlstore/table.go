@@ -159,11 +159,6 @@ func ReferenceName(r *records.Resource, f *records.Field) string {
 
 func referenceName(table, column string) string { return local(identifier(table, column, "fkey")) }
 
-// indexName returns the name of the index of a field.
-func indexName(r *records.Resource, f *records.Field) string {
-	return identifier(r.Table(), f.Column, "idx")
-}
-
 // bind appends the values of a record, in the order of the columns, and its keys.
 func (t *table) bind(rec records.Record, d *Dialect, args []any) ([]any, error) {
 	from := len(args)
