@@ -43,7 +43,7 @@ func NewBody[T any](opts *BodyOptions) *Body[T] {
 	return &Body[T]{
 		maxBytes: cmp.Or(max(0, o.MaxBytes), DefaultBodyLimit),
 		limits:   jsonpos.Limits{Depth: cmp.Or(max(0, o.MaxDepth), 32), Values: cmp.Or(max(0, o.MaxValues), 50_000)},
-		shape:    shapeOf(reflect.TypeFor[T]()),
+		shape:    shapes{}.of(reflect.TypeFor[T]()),
 	}
 }
 

@@ -49,8 +49,6 @@ type shape struct {
 // unchecked is the shape of any value.
 var unchecked = &shape{kind: anything, nullable: true}
 
-func shapeOf(t reflect.Type) *shape { return shapes{}.of(t) }
-
 // shapes holds the shapes of a type and its parts, for recursive types.
 type shapes map[reflect.Type]*shape
 

@@ -71,8 +71,9 @@ func (v *validator) publicPackage(n *Node) {
 	t := &publicTypes[i]
 	switch {
 	case t.image && stringOf(version) != "":
+		name, _, _ := grammar.CutImage(identifier.Text)
 		v.public("version", rulePublicVersion, version, "an image of the public registry has its version in the identifier only").
-			suggest("write it after the identifier, such as %s, and remove version", jsonpos.Quote(untagged(identifier.Text)+":"+version.Text))
+			suggest("write it after the identifier, such as %s, and remove version", jsonpos.Quote(name+":"+version.Text))
 	case !t.image && !t.file && version == nil:
 		v.public("", rulePublicVersion, n, "%s has no version, which the public registry requires", v.subject()).suggest("add the version of the package")
 	}
@@ -122,12 +123,6 @@ func (v *validator) public(key string, rule Rule, n *Node, format string, args .
 // removalOf is removal by the name of a member.
 func (v *validator) removalOf(n *Node, key string) *Edit {
 	return v.removal(n, slices.IndexFunc(n.Members, func(m Member) bool { return m.Key == key && !m.Shadowed }))
-}
-
-// untagged returns a reference to an image without its tag and digest.
-func untagged(reference string) string {
-	name, _, _ := grammar.CutImage(reference)
-	return name
 }
 
 var (

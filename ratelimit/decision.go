@@ -149,18 +149,10 @@ func (d *Decision) Tightest() *Status {
 	return tightest
 }
 
-// retry returns the seconds until the hits of a status that is over its limit would pass.
-func (s *Status) retry() uint32 {
-	if s.RetrySeconds > 0 {
-		return s.RetrySeconds
-	}
-	return s.ResetSeconds
-}
-
 // RetryAfter returns how long a hit that is over its limit has to wait, to the microsecond. Rounded up
 // it is RetrySeconds, or ResetSeconds where that is 0.
 func (s *Status) RetryAfter() time.Duration {
-	return time.Duration(s.retry())*time.Second - time.Duration(s.early)*time.Microsecond
+	return time.Duration(cmp.Or(s.RetrySeconds, s.ResetSeconds))*time.Second - time.Duration(s.early)*time.Microsecond
 }
 
 // RetryAfter returns how long a rejected request has to wait until none of its limits

@@ -187,7 +187,10 @@ func newEngine(store Store, opts *Options) *Engine {
 	e := &Engine{store: store, opts: *cmp.Or(opts, &Options{})}
 	e.charges, _ = store.(ChargeStore)
 	o := &e.opts
-	e.clock.now, e.clock.system = o.Now, clockOf(store)
+	e.clock.now, e.clock.system = o.Now, time.Now
+	if s, ok := store.(ClockStore); ok {
+		e.clock.system = s.Now
+	}
 	if o.Rand == nil {
 		o.Rand = rand.Uint32N
 	}

@@ -61,14 +61,6 @@ type ClockStore interface {
 	Now() time.Time
 }
 
-// clockOf returns the clock of a store.
-func clockOf(s Store) func() time.Time {
-	if c, ok := s.(ClockStore); ok {
-		return c.Now
-	}
-	return time.Now
-}
-
 // Hit is a request to a Store to count N hits on the counter Key in one window.
 type Hit struct {
 	// Key names the counter. It ends in the start of the window, so a counter is

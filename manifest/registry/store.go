@@ -53,12 +53,9 @@ type Change struct {
 	At      time.Time
 }
 
-// differs reports whether the change would change a state.
-func (c *Change) differs(s *State) bool { return s.Status != c.Status || s.StatusMessage != c.Message }
-
 // Apply returns the state after the change, and whether it differs.
 func (c *Change) Apply(s State) (State, bool) {
-	if !c.differs(&s) {
+	if s.Status == c.Status && s.StatusMessage == c.Message {
 		return s, false
 	}
 	s.Status, s.StatusMessage, s.StatusChangedAt, s.UpdatedAt = c.Status, c.Message, c.At, c.At

@@ -33,14 +33,6 @@ func newFigures(m *outcome, t *target) figures {
 	return f
 }
 
-// over divides each figure by that of the first target.
-func (f figures) over(first figures) figures {
-	for i := range f {
-		f[i] /= first[i]
-	}
-	return f
-}
-
 // round holds the figures of all targets, in the order of the command line.
 type round []figures
 
@@ -114,7 +106,7 @@ func (c *comparison) medians(target int) (absolute, ratio figures) {
 		var values, ratios []float64
 		for _, r := range c.rounds {
 			values = append(values, r[target][i])
-			ratios = append(ratios, r[target].over(r[0])[i])
+			ratios = append(ratios, r[target][i]/r[0][i])
 		}
 		absolute[i], ratio[i] = median(values), median(ratios)
 	}

@@ -143,24 +143,19 @@ func (w *worker) next(ctx context.Context) (ticket uint64, due time.Time, ok boo
 		return 0, time.Time{}, false
 	}
 	due = w.start.Add(offset)
-	waitUntil(ctx, due)
+	// First with a timer, which can be interrupted, then exactly.
+	if wait := time.Until(due) - timerLag; wait > 0 {
+		pause(ctx, wait)
+	}
+	if wait := time.Until(due); wait > 0 && ctx.Err() == nil {
+		sleepExactly(wait)
+	}
 	return ticket, due, ctx.Err() == nil
 }
 
 // timerLag is more than the delay of a Go timer in an idle process, which waits in whole
 // milliseconds.
 const timerLag = 1200 * time.Microsecond
-
-// waitUntil waits for an instant or the end of ctx: first with a timer, which can be interrupted,
-// then exactly.
-func waitUntil(ctx context.Context, instant time.Time) {
-	if wait := time.Until(instant) - timerLag; wait > 0 {
-		pause(ctx, wait)
-	}
-	if wait := time.Until(instant); wait > 0 && ctx.Err() == nil {
-		sleepExactly(wait)
-	}
-}
 
 // errorPause is the wait of the closed loop after an error, to avoid a busy loop.
 const errorPause = time.Millisecond

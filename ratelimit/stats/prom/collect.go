@@ -233,7 +233,10 @@ func (e *Exporter) observe(name string) func(time.Duration) {
 		return nil
 	}
 	e.timers = append(e.timers, &timer{series: s, ttl: to.ttl, changed: e.now()})
-	return func(d time.Duration) { s.observer.Observe(to.value(d)) }
+	return func(d time.Duration) {
+		// Divided, not multiplied, so that a duration equal to a bucket's boundary is in that bucket.
+		s.observer.Observe(float64(d) / float64(to.unit) * to.factor)
+	}
 }
 
 // report logs that statistics are not shown, and the reason for one of them.

@@ -54,12 +54,6 @@ type target struct {
 	summary   prometheus.SummaryOpts
 }
 
-// value converts a duration. It divides instead of multiplying so that a duration equal
-// to a bucket's boundary is in that bucket.
-func (t *target) value(d time.Duration) float64 {
-	return float64(d) / float64(t.unit) * t.factor
-}
-
 // helpText has a line for each metric of limits and of the server: a pattern of [path.Match] and what it counts.
 //
 //go:embed help.txt
