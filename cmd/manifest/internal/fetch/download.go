@@ -195,11 +195,13 @@ func (d *download) permit(text string) error {
 	return refused
 }
 
+const maxRedirects = 5
+
 // redirect checks the target of a redirect.
 func (d *download) redirect(req *http.Request, via []*http.Request) error {
 	target := req.URL.String()
-	if len(via) > d.opts.MaxRedirects {
-		return &RefusedError{URL: redacted(target), Reason: fmt.Sprintf("it is redirect %d: at most %d are followed", len(via), d.opts.MaxRedirects)}
+	if len(via) > maxRedirects {
+		return &RefusedError{URL: redacted(target), Reason: fmt.Sprintf("it is redirect %d: at most %d are followed", len(via), maxRedirects)}
 	}
 	if req.URL.Scheme == "http" && via[len(via)-1].URL.Scheme == "https" {
 		return &RefusedError{URL: redacted(target), Reason: "it is http, and the redirect comes from https"}

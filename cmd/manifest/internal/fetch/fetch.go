@@ -15,15 +15,10 @@ import (
 	"github.com/ashlar-go/ashlar/manifest"
 )
 
-// NoRedirects as Options.MaxRedirects follows no redirects.
-const NoRedirects = -1
-
 // Options are optional settings. A nil *Options and zero fields mean the defaults.
 type Options struct {
 	// MaxBytes limits the size of a file. Default: 512 MiB.
 	MaxBytes int64
-	// MaxRedirects limits how many redirects are followed. Default: 5.
-	MaxRedirects int
 	// AllowHTTP permits http besides https. A redirect from https to http is refused
 	// anyway.
 	AllowHTTP bool
@@ -57,7 +52,6 @@ func (o *Options) withDefaults() Options {
 	if full.Progress == nil {
 		full.Progress = func(int64, int64) {}
 	}
-	full.MaxRedirects = max(0, cmp.Or(full.MaxRedirects, 5))
 	return full
 }
 
