@@ -1,0 +1,92 @@
+package quota
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/ashlar-go/ashlar/ratelimit"
+)
+
+const (
+	// maxEntries and maxBytes bound a BucketId, whose text is kept.
+	maxEntries = 32
+	maxBytes   = 4096
+	// maxSteps bounds the search for the order of the entries.
+	maxSteps = 1000
+)
+
+// bucketKey identifies a bucket: its domain and its sorted entries.
+type bucketKey struct{ domain, id string }
+
+// keyOf returns the key of a BucketId, and its entries sorted by their keys.
+func keyOf(domain string, id map[string]string) (bucketKey, []ratelimit.Entry, error) {
+	if len(id) == 0 || len(id) > maxEntries {
+		return bucketKey{}, nil, status.Errorf(codes.InvalidArgument, "a bucket_id has %d entries: it must have 1 to %d", len(id), maxEntries)
+	}
+	entries, size := make([]ratelimit.Entry, 0, len(id)), 0
+	for key, value := range id {
+		entries = append(entries, ratelimit.Entry{Key: key, Value: value})
+		size += len(key) + len(value)
+	}
+	if size > maxBytes {
+		return bucketKey{}, nil, status.Errorf(codes.InvalidArgument, "a bucket_id has %d bytes: it may have %d", size, maxBytes)
+	}
+	slices.SortFunc(entries, func(a, b ratelimit.Entry) int { return cmp.Compare(a.Key, b.Key) })
+	var b strings.Builder
+	add := func(text string) {
+		b.WriteString(strconv.Itoa(len(text)))
+		b.WriteByte(':')
+		b.WriteString(text)
+	}
+	for _, e := range entries {
+		add(e.Key)
+		add(e.Value)
+	}
+	return bucketKey{domain, b.String()}, entries, nil
+}
+
+// Descriptor returns the descriptor that a BucketId stands for in a domain: its entries in an order in which they lead to a rule
+// with a limit or an unlimited one. Entries are tried in the order of their keys, at each level of rules. It is nil if
+// no order leads to one; then no limit applies.
+func Descriptor(rules *ratelimit.Ruleset, domain string, id map[string]string) []ratelimit.Entry {
+	_, entries, err := keyOf(domain, id)
+	if err != nil {
+		return nil
+	}
+	order, _ := arrange(rules, domain, entries)
+	return order
+}
+
+// arrange is Descriptor for sorted entries. It returns the rule, too.
+func arrange(rules *ratelimit.Ruleset, domain string, entries []ratelimit.Entry) ([]ratelimit.Entry, *ratelimit.RuleView) {
+	steps := 0
+	var search func(level ratelimit.LevelView, rest, order []ratelimit.Entry) ([]ratelimit.Entry, *ratelimit.RuleView)
+	search = func(level ratelimit.LevelView, rest, order []ratelimit.Entry) ([]ratelimit.Entry, *ratelimit.RuleView) {
+		for i, e := range rest {
+			if steps++; level.Empty() || steps > maxSteps {
+				return nil, nil
+			}
+			rule := level.Match(e)
+			if rule == nil {
+				continue
+			}
+			next := append(order, e)
+			if len(rest) == 1 {
+				if rule.Limit != nil {
+					return slices.Clone(next), rule
+				}
+				continue
+			}
+			if found, rule := search(rule.Next, slices.Delete(slices.Clone(rest), i, i+1), next); found != nil {
+				return found, rule
+			}
+		}
+		return nil, nil
+	}
+	return search(rules.Level(domain), entries, make([]ratelimit.Entry, 0, len(entries)))
+}

@@ -1,0 +1,397 @@
+package quota_test
+
+import (
+	"context"
+	"io"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	rlqs "github.com/envoyproxy/go-control-plane/envoy/service/rate_limit_quota/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+
+	"github.com/ashlar-go/ashlar/internal/scaletest"
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/quota"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
+)
+
+// TestSimulation runs servers and clients in a bubble. Messages take time, streams break and are cut off, clients and
+// servers crash, and some clients lie. No window may admit more than the limit, but for what clients do that lie or have lost
+// a server that crashed.
+func TestSimulation(t *testing.T) {
+	var sum tally
+	for seed := range scaletest.Seeds(t, 40, 400) {
+		func() {
+			if !scaletest.Race() { // see leasestore
+				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+			}
+			synctest.Test(t, func(t *testing.T) { simulate(t, seed, &sum) })
+		}()
+	}
+	t.Logf("%+v", sum)
+	require.Zero(t, sum.Over)
+}
+
+type tally struct {
+	Seeds, Windows, Admitted, Refused, Crashes, Breaks, Messages, Over int
+	Worst                                                              float64 // share of the limit that an undisturbed busy window admitted
+}
+
+const simDelay = 500 * time.Millisecond
+
+type simulation struct {
+	*testing.T
+	*tally
+	random  *rand.Rand
+	store   ratelimit.Store
+	rules   *ratelimit.Ruleset
+	servers []*server
+	clients []*client
+	faults  bool
+	window  int64
+	counts  map[int64]*windowCount
+}
+
+type windowCount struct{ admitted, demand, unreported, spill int64 }
+
+type server struct {
+	service *quota.Service
+	links   map[*link]bool
+}
+
+func simulate(t *testing.T, seed uint64, sum *tally) {
+	s := &simulation{T: t, tally: sum, random: rand.New(rand.NewPCG(seed, 0)), counts: map[int64]*windowCount{}}
+	var err error
+	s.store = memstore.MustNew(nil)
+	s.faults = s.random.IntN(3) > 0
+	limit := ratelimit.Limit{RequestsPerUnit: uint32(math.Exp(s.random.Float64()*9) + 1), Unit: ratelimit.Minute}
+	s.window = 60
+	switch s.random.IntN(6) {
+	case 0:
+		limit.Unit, s.window = ratelimit.Second, 1
+	case 1:
+		limit.Unit, limit.UnitMultiplier, s.window = ratelimit.Second, 20, 20
+	}
+	s.rules, err = ratelimit.Compile([]ratelimit.Domain{{Name: "shop", Rules: []ratelimit.Rule{{Key: "client", Limit: &limit}}}}, nil)
+	require.NoError(t, err)
+	for range 1 + s.random.IntN(3) {
+		s.servers = append(s.servers, s.start())
+	}
+	defer func() {
+		for _, v := range s.servers {
+			s.crash(v)
+		}
+	}()
+	busy := []float64{0.3, 0.95, 1.5, 3}[s.random.IntN(4)] * float64(limit.RequestsPerUnit) / float64(s.window)
+	n := 1 + s.random.IntN(6)
+	for range n {
+		c := &client{s: s, interval: []time.Duration{time.Second, 5 * time.Second}[s.random.IntN(2)], rate: busy / float64(n) * (0.5 + s.random.Float64()), buckets: map[string]*clientBucket{}}
+		c.liar = s.faults && s.random.IntN(8) == 0
+		s.clients = append(s.clients, c)
+	}
+	time.Sleep(time.Duration(s.random.IntN(60_000)) * time.Millisecond)
+	for _, c := range s.clients {
+		c.next = time.Now().Add(c.interval)
+	}
+	begun := time.Now()
+	for time.Since(begun) < 200*time.Second {
+		time.Sleep(10 * time.Millisecond)
+		s.step()
+		if os.Getenv("DUMP") != "" && time.Now().UnixMilli()%1000 < 10 {
+			for _, v := range s.servers {
+				s.Logf("%d %v %s", time.Now().UnixMilli()%60000, s.counts[time.Now().Unix()/s.window], v.service.Dump())
+			}
+		}
+	}
+	first, last := begun.Unix()/s.window, time.Now().Unix()/s.window
+	for w, c := range s.counts {
+		s.Windows++
+		allowed := int64(limit.RequestsPerUnit) + c.unreported + c.spill
+		if c.admitted > allowed {
+			sum.Over++
+			t.Logf("seed %d: window %d from %d to %d of %v, limit %d, faults %v, servers %d, clients %d: %+v", seed, w, first, last, s.window, limit.RequestsPerUnit, s.faults, len(s.servers), n, *c)
+		}
+		s.Admitted += int(c.admitted)
+		if share := float64(c.admitted) / float64(min(int64(limit.RequestsPerUnit), c.demand)); !s.faults && w > first+1 && w < last && limit.RequestsPerUnit >= 1000 && s.window == 60 {
+			if sum.Worst == 0 || share < sum.Worst {
+				sum.Worst = share
+				t.Logf("seed %d window %d-%d of %d: %d of %d, demand %d, clients %d servers %d", seed, w, first, s.window, c.admitted, limit.RequestsPerUnit, c.demand, n, len(s.servers))
+			}
+		}
+	}
+	s.Seeds++
+	for _, c := range s.clients {
+		c.disconnect()
+	}
+}
+
+func (s *simulation) start() *server {
+	engine, err := ratelimit.New(s.store, nil)
+	require.NoError(s, err)
+	require.NoError(s, engine.Use(s.rules))
+	service, err := quota.New(engine, &quota.Options{Delay: simDelay})
+	require.NoError(s, err)
+	return &server{service, map[*link]bool{}}
+}
+
+func (s *simulation) crash(v *server) {
+	for l := range v.links {
+		l.cut()
+	}
+	require.NoError(s, v.service.Close())
+}
+
+func (s *simulation) count() *windowCount {
+	w := time.Now().Unix() / s.window
+	if s.counts[w] == nil {
+		s.counts[w] = &windowCount{}
+		for _, c := range s.clients { // what clients have that no server knows of
+			for _, b := range c.buckets {
+				if b.orphaned && b.kind == "tokens" && time.Now().Before(b.ends) {
+					s.counts[w].spill += b.left
+				}
+			}
+		}
+	}
+	return s.counts[w]
+}
+
+func (s *simulation) step() {
+	if s.faults && s.random.IntN(2000) == 0 {
+		i := s.random.IntN(len(s.servers))
+		v := s.servers[i]
+		for l := range v.links {
+			for _, b := range l.client.buckets {
+				b.orphaned = true
+			}
+		}
+		s.Crashes++
+		s.crash(v)
+		s.servers[i] = s.start()
+	}
+	for _, i := range s.random.Perm(len(s.clients)) {
+		s.clients[i].step()
+	}
+}
+
+type client struct {
+	s        *simulation
+	interval time.Duration
+	rate     float64
+	due      float64
+	next     time.Time
+	link     *link
+	liar     bool
+	down     time.Time // crashed until
+	buckets  map[string]*clientBucket
+}
+
+type clientBucket struct {
+	kind            string
+	left            int64
+	ends            time.Time
+	allowed, denied uint64
+	orphaned        bool // its server has crashed
+}
+
+func (c *client) step() {
+	s, now := c.s, time.Now()
+	if now.Before(c.down) {
+		return
+	}
+	if s.faults {
+		switch s.random.IntN(3000) {
+		case 0:
+			c.disconnect()
+			s.Crashes++
+			c.buckets, c.down = map[string]*clientBucket{}, now.Add(time.Duration(s.random.IntN(5000))*time.Millisecond)
+			return
+		case 1, 2:
+			s.Breaks++
+			c.disconnect()
+		case 3, 4: // the stream is cut off for a while, and ends
+			if l := c.link; l != nil {
+				s.Breaks++
+				l.held = true
+				time.AfterFunc(time.Duration(s.random.IntN(20_000))*time.Millisecond, l.cut)
+			}
+		case 5:
+			c.rate *= 4 * s.random.Float64()
+		}
+	}
+	for c.due += c.rate * 0.01 * 2 * s.random.Float64(); c.due >= 1; c.due-- {
+		c.request("ann")
+	}
+	if !now.Before(c.next) {
+		c.next = c.next.Add(c.interval)
+		if len(c.buckets) > 0 {
+			c.report(slices.Sorted(maps.Keys(c.buckets))...)
+		}
+	}
+}
+
+func (c *client) request(id string) {
+	s, w := c.s, c.s.count()
+	w.demand++
+	b := c.buckets[id]
+	if b == nil {
+		b = &clientBucket{denied: 1}
+		c.buckets[id] = b
+		s.Refused++
+		c.report(id)
+		return
+	}
+	if !time.Now().Before(b.ends) {
+		b.kind = ""
+	}
+	switch {
+	case b.kind == "tokens" && b.left > 0:
+		b.left--
+		b.allowed++
+		w.admitted++
+		s.Admitted++
+		if c.liar {
+			w.unreported++
+		}
+	default:
+		b.denied++
+		s.Refused++
+	}
+}
+
+func (c *client) report(ids ...string) {
+	if c.link == nil || c.link.dead {
+		c.connect()
+	}
+	m := &rlqs.RateLimitQuotaUsageReports{Domain: "shop"}
+	for _, id := range ids {
+		b := c.buckets[id]
+		u := &rlqs.RateLimitQuotaUsageReports_BucketQuotaUsage{BucketId: &rlqs.BucketId{Bucket: map[string]string{"client": id}}, NumRequestsAllowed: b.allowed, NumRequestsDenied: b.denied}
+		if c.liar {
+			u.NumRequestsAllowed, u.NumRequestsDenied = c.s.random.Uint64()>>c.s.random.IntN(64), c.s.random.Uint64()>>c.s.random.IntN(64)
+		}
+		m.BucketQuotaUsages = append(m.BucketQuotaUsages, u)
+		b.allowed, b.denied = 0, 0
+	}
+	c.link.toServer(m)
+}
+
+func (c *client) connect() {
+	s := c.s
+	v := s.servers[s.random.IntN(len(s.servers))]
+	ctx, cancel := context.WithCancel(context.Background())
+	l := &link{client: c, server: v, ctx: ctx, cancel: cancel, requests: make(chan *rlqs.RateLimitQuotaUsageReports, 1000)}
+	v.links[l] = true
+	c.link = l
+	go func() {
+		_ = v.service.StreamRateLimitQuotas(l)
+		l.cut()
+	}()
+}
+
+func (c *client) disconnect() {
+	if c.link != nil {
+		c.link.cut()
+	}
+}
+
+// receive applies a message as Envoy 1.40 does.
+func (c *client) receive(m *rlqs.RateLimitQuotaResponse) {
+	c.s.Messages++
+	for _, a := range m.BucketAction {
+		b := c.buckets[a.BucketId.Bucket["client"]]
+		if b == nil {
+			continue
+		}
+		if a.GetAbandonAction() != nil {
+			delete(c.buckets, a.BucketId.Bucket["client"])
+			continue
+		}
+		assignment := a.GetQuotaAssignmentAction()
+		b.ends = time.Now().Add(assignment.AssignmentTimeToLive.AsDuration().Truncate(time.Second))
+		b.orphaned = false
+		switch strategy := assignment.RateLimitStrategy.Strategy.(type) {
+		case *typev3.RateLimitStrategy_BlanketRule_:
+			require.Equal(c.s, typev3.RateLimitStrategy_DENY_ALL, strategy.BlanketRule)
+			b.kind = "deny"
+		case *typev3.RateLimitStrategy_TokenBucket:
+			require.Equal(c.s, "deny", b.kind)
+			b.kind, b.left = "tokens", int64(strategy.TokenBucket.MaxTokens)
+		default:
+			require.Fail(c.s, "not enforced")
+		}
+	}
+}
+
+// link is a stream.
+type link struct {
+	grpc.ServerStream
+	client     *client
+	server     *server
+	ctx        context.Context
+	cancel     context.CancelFunc
+	requests   chan *rlqs.RateLimitQuotaUsageReports
+	up, down   time.Time // when the last message arrives
+	held, dead bool
+}
+
+func (l *link) cut() {
+	l.dead = true
+	delete(l.server.links, l)
+	l.cancel()
+}
+
+func (l *link) Context() context.Context { return l.ctx }
+
+// after calls do when a message arrives: in order, and in time.
+func (l *link) after(last *time.Time, do func()) {
+	d := time.Duration(l.client.s.random.IntN(int(simDelay/2/time.Millisecond))) * time.Millisecond
+	if l.client.s.random.IntN(4) > 0 {
+		d /= 50
+	}
+	at := time.Now().Add(d)
+	if at.Before(*last) {
+		at = *last
+	}
+	*last = at
+	time.AfterFunc(time.Until(at), func() {
+		if !l.dead && !l.held {
+			do()
+		}
+	})
+}
+
+func (l *link) toServer(m *rlqs.RateLimitQuotaUsageReports) {
+	l.after(&l.up, func() {
+		select {
+		case l.requests <- m:
+		default:
+		}
+	})
+}
+
+func (l *link) Recv() (*rlqs.RateLimitQuotaUsageReports, error) {
+	select {
+	case m := <-l.requests:
+		return m, nil
+	case <-l.ctx.Done():
+		return nil, io.EOF
+	}
+}
+
+func (l *link) Send(m *rlqs.RateLimitQuotaResponse) error {
+	if l.ctx.Err() != nil {
+		return io.EOF
+	}
+	l.after(&l.down, func() { l.client.receive(m) })
+	return nil
+}
