@@ -34,6 +34,7 @@ type bucket struct {
 	key        bucketKey
 	id         []ratelimit.Entry // the BucketId, sorted by key
 	descriptor []ratelimit.Entry // nil if nothing is counted
+	refuse     bool              // the limit can't be assigned
 	open       bool              // everything passes: no limit, an unlimited one or shadow mode
 
 	leases  []*lease

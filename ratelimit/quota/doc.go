@@ -3,7 +3,7 @@
 //
 //	quotas, err := quota.New(engine, nil)
 //	defer quotas.Close()
-//	rlqs.RegisterRateLimitQuotaServiceServer(grpcServer, quotas)
+//	quotas.Register(grpcServer)
 //
 // # Buckets and rules
 //

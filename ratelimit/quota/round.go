@@ -90,7 +90,7 @@ func (s *Service) begin(rules *ratelimit.Ruleset, all bool) []*bucket {
 	if rules != s.rules {
 		s.rules, all = rules, true
 		for _, b := range s.buckets {
-			b.resolve(rules)
+			b.resolve(rules, s.opts.ShadowMode)
 		}
 	}
 	buckets := s.fresh
@@ -120,10 +120,14 @@ func (s *Service) begin(rules *ratelimit.Ruleset, all bool) []*bucket {
 }
 
 // resolve finds the descriptor of the bucket.
-func (b *bucket) resolve(rules *ratelimit.Ruleset) {
+func (b *bucket) resolve(rules *ratelimit.Ruleset, shadow bool) {
 	order, rule := arrange(rules, b.key.domain, b.id)
-	if b.descriptor, b.open = order, rule == nil || rule.Limit.Unlimited; b.open {
-		b.descriptor = nil
+	b.descriptor, b.open, b.refuse = nil, true, false
+	if rule != nil && !rule.Limit.Unlimited {
+		b.descriptor, b.open = order, shadow || rule.ShadowMode
+		if b.refuse = rule.Limit.Algorithm == ratelimit.Concurrency || rule.Limit.Reservations; b.refuse {
+			b.descriptor, b.open = nil, false
+		}
 	}
 	b.until = time.Time{} // ask, and claim what clients have by the rule from now on
 }
@@ -138,10 +142,12 @@ func (s *Service) questions(buckets []*bucket) (all []*question) {
 		case b.descriptor == nil:
 			b.debt = 0
 			continue
+		case b.open && n == 0:
+			continue
 		case !now.Before(b.until):
 			n += b.usable(now, s.opts.Delay)
 		case n > 0:
-		case b.open || !b.wants(now):
+		case !b.wants(now):
 			continue
 		case b.algorithm != ratelimit.FixedWindow:
 		case b.share() > 0 || now.Sub(b.asked) < recheck:
@@ -209,7 +215,7 @@ func (s *Service) wake() {
 func (s *Service) claims(buckets []*bucket) (all []*question) {
 	now := s.opts.Now()
 	for _, b := range buckets {
-		if b.open || !now.Before(b.until) || now.Before(b.ready) {
+		if b.open || b.refuse || !now.Before(b.until) || now.Before(b.ready) {
 			continue
 		}
 		need := int64(0)
@@ -242,10 +248,14 @@ func (s *Service) share(buckets []*bucket, claims []*question) {
 	for _, b := range buckets {
 		var due []*lease
 		switch {
-		case b.open:
+		case b.open || b.refuse:
+			rule := allow
+			if b.refuse {
+				rule = deny
+			}
 			for _, e := range b.leases {
-				if e.due(now) || e.kind != allow {
-					e.assign(allow, 0, s.opts.TTL, now, s.opts.Delay)
+				if e.due(now) || e.kind != rule {
+					e.assign(rule, 0, s.opts.TTL, now, s.opts.Delay)
 				}
 			}
 			continue

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	rlqs "github.com/envoyproxy/go-control-plane/envoy/service/rate_limit_quota/v3"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -35,6 +36,8 @@ type Options struct {
 	MaxBuckets int
 	// MaxTotal limits the buckets of all streams together, each stream's counted. Default: 200,000; at most 100 million.
 	MaxTotal int
+	// ShadowMode lets everything pass and counts what is reported, as Options.ShadowMode of the engine does.
+	ShadowMode bool
 	// Timeout limits a call of the counter store. Default: 5 seconds; at most a minute.
 	Timeout time.Duration
 	// Now is the clock of the engine's windows. Default: time.Now.
@@ -94,6 +97,11 @@ func New(engine *ratelimit.Engine, opts *Options) (*Service, error) {
 	return s, nil
 }
 
+// Register registers the service on a gRPC server.
+func (s *Service) Register(r grpc.ServiceRegistrar) {
+	rlqs.RegisterRateLimitQuotaServiceServer(r, s)
+}
+
 // Close ends all streams and waits for calls of the engine. What was assigned stays counted.
 func (s *Service) Close() error {
 	s.cancel()
@@ -125,6 +133,9 @@ func (s *Service) StreamRateLimitQuotas(grpcStream rlqs.RateLimitQuotaService_St
 	s.streams++
 	s.mu.Unlock()
 	defer s.leave(st)
+	if err := grpcStream.SendHeader(nil); err != nil { // the client waits for no assignment before it reports
+		return err
+	}
 	failed := make(chan error, 1)
 	go func() { failed <- s.receive(grpcStream, st) }() // ends with the stream's context
 	for {
@@ -196,7 +207,7 @@ func (s *Service) subscribe(st *stream, key bucketKey, entries []ratelimit.Entry
 	b := s.buckets[key]
 	if b == nil {
 		b = &bucket{key: key, id: entries}
-		b.resolve(rules)
+		b.resolve(rules, s.opts.ShadowMode)
 		s.buckets[key] = b
 	}
 	e := &lease{bucket: b, stream: st, reported: now, hit: now, interval: firstInterval}

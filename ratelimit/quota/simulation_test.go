@@ -17,6 +17,7 @@ import (
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 
 	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -349,6 +350,8 @@ func (l *link) cut() {
 	delete(l.server.links, l)
 	l.cancel()
 }
+
+func (l *link) SendHeader(metadata.MD) error { return nil }
 
 func (l *link) Context() context.Context { return l.ctx }
 

@@ -24,6 +24,7 @@ const (
 	streamBytes     = 8 << 10  // a goroutine with its stack, and the stream
 	headerFactor    = 128      // a byte of a compressed header may refer to a whole field
 	maxHeaderCharge = 64 << 10 // the fields of a header of 16 KiB, the default limit
+	streamWindow    = 64 << 10 // what gRPC buffers of a stream
 	dataFrameBytes  = 128      // of each DATA frame, in addition to its buffer
 )
 
@@ -286,6 +287,7 @@ type call struct {
 	bytes    int64
 	begun    uint32 // interval
 	complete bool   // its message has arrived
+	streams  bool   // the server responds, and the client sends more
 	expired  bool
 }
 
@@ -342,9 +344,14 @@ func (c *connection) received(b []byte) {
 // sent counts the calls that end with the frames that were sent to the client.
 func (c *connection) sent(out *frames, b []byte) {
 	for f, rest, ok := out.next(b); ok; f, rest, ok = out.next(rest) {
-		if ends(f) {
+		switch {
+		case ends(f):
 			c.mu.Lock()
 			c.all.bytes.Add(-c.finish(f.StreamID))
+			c.mu.Unlock()
+		case f.Type == http2.FrameHeaders:
+			c.mu.Lock()
+			c.all.bytes.Add(c.answered(f.StreamID))
 			c.mu.Unlock()
 		}
 	}
@@ -366,6 +373,9 @@ func (c *connection) count(f http2.FrameHeader, now uint32) {
 		return
 	}
 	s, known := c.calls[f.StreamID]
+	if s.streams {
+		return
+	}
 	if !known {
 		if f.Type != http2.FrameHeaders || c.released {
 			return
@@ -377,6 +387,21 @@ func (c *connection) count(f http2.FrameHeader, now uint32) {
 	s.complete = s.complete || ends(f)
 	c.calls[f.StreamID] = s
 	c.bytes += n
+}
+
+// answered notes that the server has begun to respond, so that further messages of the client are those of a stream: they
+// are no call that waits, and never more than the window of the stream. It requires the lock, and returns by how much
+// the bytes of the call have grown.
+func (c *connection) answered(stream uint32) (grown int64) {
+	s, known := c.calls[stream]
+	if !known || s.complete {
+		return 0
+	}
+	grown = streamBytes + streamWindow - s.bytes
+	s.bytes, s.complete, s.streams = streamBytes+streamWindow, true, true
+	c.calls[stream] = s
+	c.bytes += grown
+	return grown
 }
 
 // finish requires the lock. It returns the bytes that the call held.

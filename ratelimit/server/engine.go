@@ -11,6 +11,7 @@ import (
 	"github.com/ashlar-go/ashlar/internal/tracing"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/localcache"
+	"github.com/ashlar-go/ashlar/ratelimit/quota"
 	"github.com/ashlar-go/ashlar/ratelimit/service"
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
 )
@@ -74,6 +75,21 @@ func (s *Server) buildEngine(ctx context.Context) error {
 		serviceOpts.Spans = s.tracing
 	}
 	s.service = service.New(s.engine, serviceOpts)
+	return nil
+}
+
+// buildQuota builds the quota service if it is enabled.
+func (s *Server) buildQuota(context.Context) (err error) {
+	if !s.settings.QuotaEnabled {
+		return nil
+	}
+	opts := &quota.Options{TTL: s.settings.QuotaTTL, ShadowMode: s.settings.ShadowMode, Log: s.log, OnError: s.callFailed}
+	if clock, ok := s.backend.store.(ratelimit.ClockStore); ok {
+		opts.Now = clock.Now
+	}
+	if s.quota, err = quota.New(s.engine, opts); err != nil {
+		return fmt.Errorf("QUOTA_TTL: %w", err)
+	}
 	return nil
 }
 

@@ -276,6 +276,9 @@ func (s *Server) grpcServer(connections *connections) *grpc.Server {
 	g := grpc.NewServer(opts...)
 	s.service.Register(g)
 	s.health.probe.Register(g)
+	if s.quota != nil {
+		s.quota.Register(g)
+	}
 	s.registerCounters(g)
 	return g
 }
@@ -283,6 +286,9 @@ func (s *Server) grpcServer(connections *connections) *grpc.Server {
 // shutDownGRPC refuses new calls, and cuts off open ones after SHUTDOWN_TIMEOUT.
 func (s *Server) shutDownGRPC(g *grpc.Server, l *connections) {
 	s.health.probe.Close() // health watches would never end
+	if s.quota != nil {
+		_ = s.quota.Close() // nor would streams of quotas
+	}
 	l.abort()
 	stopped := make(chan struct{})
 	go func() {

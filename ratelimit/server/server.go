@@ -19,6 +19,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/config"
 	"github.com/ashlar-go/ashlar/ratelimit/console"
 	"github.com/ashlar-go/ashlar/ratelimit/localcache"
+	"github.com/ashlar-go/ashlar/ratelimit/quota"
 	"github.com/ashlar-go/ashlar/ratelimit/service"
 	"github.com/ashlar-go/ashlar/ratelimit/stats"
 )
@@ -72,6 +73,7 @@ type Server struct {
 	backend  *backend
 	engine   *ratelimit.Engine
 	service  *service.Service
+	quota    *quota.Service            // nil without QUOTA_ENABLED
 	counters *service.Counters         // nil without ADMIN_TOKEN
 	certs    *tlsfiles.Server          // nil without TLS
 	source   func(ctx context.Context) // follows the configuration until ctx ends
@@ -114,7 +116,7 @@ func New(ctx context.Context, s *Settings, opts *Options) (*Server, error) {
 		srv.reportConfig = srv.AddComponent("configuration", false)
 	}
 	for _, build := range []func(context.Context) error{
-		srv.buildSinks, srv.buildTLS, srv.buildTracing, srv.buildEngine, srv.buildCounters, srv.buildSource, srv.buildConsole,
+		srv.buildSinks, srv.buildTLS, srv.buildTracing, srv.buildEngine, srv.buildQuota, srv.buildCounters, srv.buildSource, srv.buildConsole,
 	} {
 		if err := build(ctx); err != nil {
 			return nil, errors.Join(err, srv.Close())
@@ -162,6 +164,9 @@ func (s *Server) Close() error {
 func (s *Server) release() error {
 	s.stop()
 	s.health.probe.Close()
+	if s.quota != nil {
+		_ = s.quota.Close() // always nil
+	}
 	if s.tracing != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), lastSpansTimeout)
 		defer cancel()

@@ -279,7 +279,7 @@ func TestDefault(t *testing.T) {
 	s.KVStore, s.KVStorePerSecond = settings.KV{}, settings.KV{}
 	require.Equal(t, &settings.Settings{
 		Host: "0.0.0.0", Port: 8080, DebugHost: "127.0.0.1", DebugPort: 6070, DebugConsole: true, GRPCHost: "0.0.0.0", GRPCPort: 8081,
-		GRPCMaxConnectionAge: 24 * time.Hour, GRPCMaxConnectionAgeGrace: time.Hour,
+		QuotaTTL: 10 * time.Second, GRPCMaxConnectionAge: 24 * time.Hour, GRPCMaxConnectionAgeGrace: time.Hour,
 		GRPCMaxMessageBytes: 256 << 10, GRPCMaxHeaderBytes: 16 << 10, GRPCMaxConcurrentStreams: 1000,
 		GRPCMaxConnections: 4096, GRPCMaxConnectionsPerAddress: 1024, GRPCMaxBytesInFlight: 64 << 20,
 		GRPCMessageTimeout: 10 * time.Second, MaxDescriptors: 1000, MaxEntries: 100, JSONMaxBodyBytes: 1 << 20, MaxStatisticsNames: 10_000,

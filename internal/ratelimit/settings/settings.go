@@ -16,6 +16,8 @@ type Settings struct {
 	AllowedHosts              []string
 	JSONWithoutCertificate    bool
 	GRPCReflection            bool
+	QuotaEnabled              bool
+	QuotaTTL                  time.Duration
 	AdminToken                string // see ReadAdminToken
 	AdminTokenFile            string
 	DebugConsole              bool
