@@ -37,6 +37,7 @@
 //   - [github.com/ashlar-go/ashlar/ratelimit/localcache]: a cache of counters over their limit.
 //   - [github.com/ashlar-go/ashlar/ratelimit/config]: rules from YAML, and following files as
 //     they change; [github.com/ashlar-go/ashlar/ratelimit/xds]: rules from a discovery server.
+//   - [github.com/ashlar-go/ashlar/ratelimit/quota]: quotas for Envoys that decide by themselves
 //   - [github.com/ashlar-go/ashlar/ratelimit/service]: the v3 rate limit service over gRPC and
 //     JSON.
 //   - [github.com/ashlar-go/ashlar/ratelimit/stats]: statistics, with

@@ -67,6 +67,7 @@ type lease struct {
 	size    int64         // its tokens
 	ttl     time.Duration // of the newest assignment
 	sent    time.Time     // when it was sent; zero before that
+	renewed time.Time     // when it was sent again
 	version uint32        // changes with each assignment
 	window  time.Time     // the end of the window that it was for
 
@@ -154,11 +155,29 @@ func (e *lease) ends(now time.Time, delay time.Duration) time.Time {
 	if e.sent.IsZero() {
 		return now.Add(e.ttl + delay) // it may be on its way
 	}
-	return e.sent.Add(e.ttl + delay)
+	return e.begun().Add(e.ttl + delay)
 }
 
 func (b *bucket) remove(e *lease) {
 	b.leases = slices.DeleteFunc(b.leases, func(o *lease) bool { return o == e })
+}
+
+// maxOrphans bounds what is known of each.
+const maxOrphans = 16
+
+// orphan adds what a client that leaves may still use.
+func (b *bucket) orphan(all []orphan) {
+	b.orphans = append(b.orphans, slices.DeleteFunc(all, func(o orphan) bool { return o.usable == 0 })...)
+	if n := len(b.orphans); n > maxOrphans {
+		sum := orphan{}
+		for _, o := range b.orphans {
+			sum.usable += o.usable
+			if o.ends.After(sum.ends) {
+				sum.ends = o.ends
+			}
+		}
+		b.orphans = append(b.orphans[:0], sum)
+	}
 }
 
 // usable is what clients may still use.
@@ -203,28 +222,44 @@ func (e *lease) needs(now time.Time) int64 {
 	return max(share, 1)
 }
 
-// due reports whether the lease needs an assignment.
-func (e *lease) due(now time.Time) bool {
-	age := now.Sub(e.sent)
-	left := float64(e.size) - e.demand*age.Seconds()
+// due reports whether the lease needs another assignment, and what may be left of its own if the client had its demand.
+func (e *lease) due(now time.Time) (due bool, left float64) {
+	if e.kind == tokens {
+		left = float64(e.size) - e.demand*now.Sub(e.sent).Seconds()
+	}
+	short := e.bucket.share() < e.needs(now)
 	switch {
 	case e.kind == none:
-		return true
+		return true, 0
 	case e.sent.IsZero(): // it is on its way
-		return false
-	case e.expiring(now), e.kind == deny && e.bucket.share() > 0:
-		return true
-	case e.kind == tokens && e.bucket.share() < e.needs(now):
-		return left <= 0 // what it has left would be out of use until its report
-	case e.kind == tokens:
-		return left <= e.demand*early.Seconds() || e.size > 4*e.needs(now) && e.reports > 2
+		return false, left
+	case e.window != e.bucket.until, e.kind == deny && e.bucket.share() > 0, e.tooLarge(now):
+		return true, left
+	case e.kind == tokens && (left <= 0 || !short && left <= e.demand*early.Seconds()): // if they are short it would waste some
+		return true, left
 	}
-	return false
+	return e.expiring(now), left
 }
 
-// expiring reports whether the newest assignment ends soon, or was for a window that has ended.
-func (e *lease) expiring(now time.Time) bool {
-	return now.Sub(e.sent) >= e.ttl/2 || e.window != e.bucket.until
+// tooLarge reports whether the client has far more than it needs.
+func (e *lease) tooLarge(now time.Time) bool {
+	return e.kind == tokens && e.reports > 2 && e.size > 4*e.needs(now)
+}
+
+// expiring reports whether the newest assignment ends soon.
+func (e *lease) expiring(now time.Time) bool { return now.Sub(e.begun()) >= e.ttl/2 }
+
+// begun returns when the time of the newest assignment began.
+func (e *lease) begun() time.Time {
+	if e.renewed.After(e.sent) {
+		return e.renewed
+	}
+	return e.sent
+}
+
+// renewable reports whether the time of the newest assignment can begin again before it ends.
+func (e *lease) renewable(now time.Time, delay time.Duration) bool {
+	return e.kind == tokens && e.bucket.algorithm != ratelimit.TokenBucket && !e.sent.IsZero() && e.window == e.bucket.until && now.Add(2*delay).Before(e.begun().Add(e.ttl))
 }
 
 // share returns how much of the rest of the window may be assigned in a round.
@@ -254,8 +289,19 @@ func (e *lease) assign(k kind, n int64, ttl time.Duration, now time.Time, delay 
 	e.version++
 	e.window = e.bucket.until
 	e.granted += n
+	e.send(action{e, e.version, k, n, ttl, false})
+}
+
+// renew makes the time of the newest assignment begin again. The client keeps its tokens.
+func (e *lease) renew(ttl time.Duration, now time.Time) {
+	e.renewed, e.ttl = now, ttl
+	e.send(action{e, e.version, tokens, e.size, ttl, true})
+}
+
+// send has the stream send the action.
+func (e *lease) send(a action) {
 	st := e.stream
-	st.pending[e.bucket.key] = action{e, e.version, k, n, ttl}
+	st.pending[e.bucket.key] = a
 	select {
 	case st.wake <- struct{}{}:
 	default:
@@ -269,10 +315,11 @@ type action struct {
 	kind    kind
 	n       int64
 	ttl     time.Duration
+	renew   bool
 }
 
-// messages returns the action. Tokens follow a rule that refuses all: without it Envoy would give the new bucket the
-// same share of its tokens that is left of the last one.
+// messages returns the action. New tokens follow a rule that refuses all: without it Envoy would give the new bucket the
+// same share of its tokens that is left of the last one, and an equal one the same tokens.
 func (a *action) messages() []*rlqs.RateLimitQuotaResponse_BucketAction {
 	id := make(map[string]string, len(a.lease.bucket.id))
 	for _, e := range a.lease.bucket.id {
@@ -298,7 +345,10 @@ func (a *action) messages() []*rlqs.RateLimitQuotaResponse_BucketAction {
 			BucketAction: &rlqs.RateLimitQuotaResponse_BucketAction_AbandonAction_{AbandonAction: &rlqs.RateLimitQuotaResponse_BucketAction_AbandonAction{}},
 		}}
 	}
-	all := []*rlqs.RateLimitQuotaResponse_BucketAction{blanket(typev3.RateLimitStrategy_DENY_ALL)}
+	var all []*rlqs.RateLimitQuotaResponse_BucketAction
+	if !a.renew {
+		all = append(all, blanket(typev3.RateLimitStrategy_DENY_ALL))
+	}
 	if a.kind == tokens {
 		all = append(all, message(&typev3.RateLimitStrategy{Strategy: &typev3.RateLimitStrategy_TokenBucket{TokenBucket: &typev3.TokenBucket{
 			MaxTokens: uint32(a.n), TokensPerFill: wrapperspb.UInt32(1), FillInterval: durationpb.New(never),

@@ -160,7 +160,7 @@ func (s *Service) questions(buckets []*bucket) (all []*question) {
 
 // wants reports whether a lease needs an assignment.
 func (b *bucket) wants(now time.Time) bool {
-	return slices.ContainsFunc(b.leases, func(e *lease) bool { return e.kind == deny || e.due(now) })
+	return slices.ContainsFunc(b.leases, func(e *lease) bool { due, _ := e.due(now); return due })
 }
 
 // answered notes the answers to questions. s.mu is held.
@@ -220,7 +220,9 @@ func (s *Service) claims(buckets []*bucket) (all []*question) {
 		}
 		need := int64(0)
 		for _, e := range b.leases {
-			if e.want = 0; e.due(now) {
+			e.want = 0
+			due, left := e.due(now)
+			if due && !(e.renewable(now, s.opts.Delay) && !e.tooLarge(now) && left > e.demand*early.Seconds()) {
 				e.want = e.needs(now)
 				need += e.want
 			}
@@ -246,7 +248,6 @@ func (s *Service) share(buckets []*bucket, claims []*question) {
 		}
 	}
 	for _, b := range buckets {
-		var due []*lease
 		switch {
 		case b.open || b.refuse:
 			rule := allow
@@ -254,30 +255,44 @@ func (s *Service) share(buckets []*bucket, claims []*question) {
 				rule = deny
 			}
 			for _, e := range b.leases {
-				if e.due(now) || e.kind != rule {
+				if due, _ := e.due(now); due || e.kind != rule {
 					e.assign(rule, 0, s.opts.TTL, now, s.opts.Delay)
 				}
 			}
-			continue
-		case !now.Before(b.until) || now.Before(b.ready) || failed[b]:
-			continue
+		case now.Before(b.until) && !now.Before(b.ready) && !failed[b]:
+			s.shareOf(b, now)
 		}
-		for _, e := range b.leases {
-			if e.want > 0 && e.due(now) {
-				due = append(due, e)
-			}
-		}
-		ttl := min(s.opts.TTL, (b.until.Sub(now) + 2*settle + time.Second - 1).Truncate(time.Second))
-		distribute(due, b.spare, func(e *lease, n int64) {
-			switch {
-			case n > 0:
-				b.spare -= n
-				e.assign(tokens, n, ttl, now, s.opts.Delay)
-			case e.kind != deny || e.expiring(now):
-				e.assign(deny, 0, ttl, now, s.opts.Delay)
-			}
-		})
 	}
+}
+
+// shareOf shares what is claimed for a bucket. s.mu is held.
+func (s *Service) shareOf(b *bucket, now time.Time) {
+	ttl := min(s.opts.TTL, (b.until.Sub(now) + 2*settle + time.Second - 1).Truncate(time.Second))
+	starving := slices.ContainsFunc(b.leases, func(e *lease) bool { return e.kind == deny || e.kind == none })
+	var wanting []*lease
+	for _, e := range b.leases {
+		due, _ := e.due(now)
+		switch {
+		case due && e.want > 0:
+			wanting = append(wanting, e)
+		case due && e.renewable(now, s.opts.Delay):
+			e.renew(ttl, now)
+		}
+	}
+	distribute(wanting, b.spare, func(e *lease, n int64) {
+		_, left := e.due(now)
+		keeps := left > 0 && e.window == b.until && !(e.tooLarge(now) && starving)
+		switch {
+		case n > 0:
+			b.spare -= n
+			e.assign(tokens, n, ttl, now, s.opts.Delay)
+		case keeps && !e.expiring(now):
+		case keeps && e.renewable(now, s.opts.Delay):
+			e.renew(ttl, now)
+		case e.kind != deny || e.expiring(now):
+			e.assign(deny, 0, ttl, now, s.opts.Delay)
+		}
+	})
 }
 
 // surplus returns what buckets hold for nobody. s.mu is held.

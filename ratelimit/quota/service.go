@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -34,7 +33,8 @@ type Options struct {
 	MaxStreams int
 	// MaxBuckets limits the buckets of a stream. Default: 10,000; at most a million.
 	MaxBuckets int
-	// MaxTotal limits the buckets of all streams together, each stream's counted. Default: 200,000; at most 100 million.
+	// MaxTotal limits the buckets of all streams together, each stream's counted, and all that clients have left and may
+	// still use. Default: 200,000; at most 100 million.
 	MaxTotal int
 	// ShadowMode lets everything pass and counts what is reported, as Options.ShadowMode of the engine does.
 	ShadowMode bool
@@ -42,8 +42,6 @@ type Options struct {
 	Timeout time.Duration
 	// Now is the clock of the engine's windows. Default: time.Now.
 	Now func() time.Time
-	// Log receives warnings. Default: slog.Default.
-	Log *slog.Logger
 	// OnError, if not nil, is called with each failure of the engine, to log and count it. It must not block.
 	OnError func(ctx context.Context, err error)
 }
@@ -90,7 +88,6 @@ func New(engine *ratelimit.Engine, opts *Options) (*Service, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	o.Log = cmp.Or(o.Log, slog.Default())
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel, s.closed = cancel, ctx.Done()
 	go s.run(ctx)
@@ -192,7 +189,7 @@ func (s *Service) report(st *stream, m *rlqs.RateLimitQuotaUsageReports) error {
 		}
 		e := st.leases[key]
 		if e == nil {
-			if len(st.leases) >= s.opts.MaxBuckets || s.leases >= s.opts.MaxTotal {
+			if len(st.leases) >= s.opts.MaxBuckets || max(s.leases, len(s.buckets)) >= s.opts.MaxTotal {
 				return status.Errorf(codes.ResourceExhausted, "too many buckets: a stream may have %d, and all together %d", s.opts.MaxBuckets, s.opts.MaxTotal)
 			}
 			e = s.subscribe(st, key, entries, rules, now)
@@ -221,8 +218,8 @@ func (s *Service) subscribe(st *stream, key bucketKey, entries []ratelimit.Entry
 
 // drop removes a lease. Its client may go on until its assignments have ended. s.mu is held.
 func (s *Service) drop(e *lease, now time.Time) {
-	e.bucket.orphans = append(append(e.bucket.orphans, e.older...), orphan{e.last, e.ends(now, s.opts.Delay)})
 	e.bucket.remove(e)
+	e.bucket.orphan(append(e.older, orphan{e.last, e.ends(now, s.opts.Delay)}))
 	delete(e.stream.leases, e.bucket.key)
 	s.leases--
 }
@@ -258,8 +255,12 @@ func (s *Service) send(grpcStream rlqs.RateLimitQuotaService_StreamRateLimitQuot
 	defer s.mu.Unlock()
 	now := s.opts.Now()
 	for _, a := range pending {
-		if a.lease.version == a.version {
-			a.lease.sent = now
+		switch e := a.lease; {
+		case e.version != a.version:
+		case a.renew:
+			e.renewed = now
+		default:
+			e.sent = now
 		}
 	}
 	return nil

@@ -83,7 +83,7 @@ func (s *Server) buildQuota(context.Context) (err error) {
 	if !s.settings.QuotaEnabled {
 		return nil
 	}
-	opts := &quota.Options{TTL: s.settings.QuotaTTL, ShadowMode: s.settings.ShadowMode, Log: s.log, OnError: s.callFailed}
+	opts := &quota.Options{TTL: s.settings.QuotaTTL, ShadowMode: s.settings.ShadowMode, OnError: s.callFailed}
 	if clock, ok := s.backend.store.(ratelimit.ClockStore); ok {
 		opts.Now = clock.Now
 	}

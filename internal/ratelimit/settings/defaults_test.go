@@ -157,6 +157,8 @@ COUNTER_KEY_FORMAT                              -                               
 GRPC_REFLECTION                                 -                                             false ours
 DEBUG_CONSOLE                                   -                                             true  ours
 ADMIN_TOKEN                                     -                                             - ours
+QUOTA_ENABLED                                   -                                             false ours
+QUOTA_TTL                                       -                                             10s   ours
 ADMIN_TOKEN_FILE                                -                                             - ours
 ALLOWED_HOSTS                                   -                                             - ours
 JSON_WITHOUT_CLIENT_CERTIFICATE                 -                                             false ours
