@@ -2,12 +2,18 @@ package console_test
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
 // shown returns the numbers of a page of a change of all records, by their labels.
@@ -104,5 +110,32 @@ func TestChangeAll(t *testing.T) {
 		form.Set("do", "edit")
 		status, _, text = p.submitPage(list, action, form)
 		require.Equal(t, 400, status, text)
+	}
+}
+
+// TestChangeAllSets: a record whose connections are refused is refused itself, and keeps no other from its change.
+func TestChangeAllSets(t *testing.T) {
+	c, api := pagesOf(t, records.NewMemStore(inventory.Schema()))
+	mux := http.NewServeMux()
+	mux.Handle("/r/", c)
+	mux.Handle("/", api)
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	p := &pages{t: t, url: server.URL, client: &http.Client{Jar: jar}}
+	device, vlan := p.make("devices", `{"hostname":"sw1"}`), p.make("vlans", `{"vlan_id":10,"name":"data"}`)
+	for _, name := range []string{"a", "b"} {
+		p.make("interfaces", `{"device_id":"`+device+`","name":"`+name+`","mode":"trunk"}`)
+	}
+	const missing = "018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f"
+	_, _, list := p.send("GET", "/r/interfaces", "", "")
+	for wanted, want := range map[string]map[string]string{
+		missing: {"Would be changed": "0", "Have these values already": "0", "Refused": "2"},
+		vlan:    {"Would be changed": "2", "Have these values already": "0", "Refused": "0"},
+	} {
+		status, _, text := p.submitPage(list, "/r/interfaces/bulk", url.Values{"do": {"edit"}, "_all": {""}, "_set": {"tagged_vlans"}, "tagged_vlans": {vlan, wanted}, "_step": {"preview"}})
+		require.Equal(t, 200, status, text)
+		require.Equal(t, want, shown(text))
 	}
 }

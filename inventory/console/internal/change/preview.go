@@ -53,14 +53,18 @@ func (m *many) preview(status int) error {
 
 // refuseItems notes why records are refused, and returns the others.
 func (m *many) refuseItems(fault *site.Fault, items []*item) (rest []*item) {
-	if len(items) == 1 && len(fault.Items) == 0 {
-		items[0].Why = fault.Message
+	if len(items) == 1 {
+		if items[0].Why = fault.Message; len(fault.Items) > 0 {
+			items[0].Why = fault.Items[0].Message
+		}
 		m.Refused = append(m.Refused, items[0])
 		return nil
 	}
 	why := map[int]string{}
 	for _, f := range fault.Items {
-		why[f.Index] = f.Message
+		if f.Index < len(items) && f.ID == items[f.Index].ID { // else it is one of the set
+			why[f.Index] = f.Message
+		}
 	}
 	for i, it := range items {
 		if it.Why = why[i]; it.Why == "" {
