@@ -108,6 +108,15 @@ type Edit struct {
 	// has for one of them.
 	Instead []*records.Field
 	Value   func(rec Record, name string) any
+	// Begin has first values of fields in the form of a new record, by their names, instead of their defaults.
+	Begin map[string]string
+	// First names the reference that the form of a new record begins with, and Fills the fields that the record which it
+	// names determines, by the names of its fields.
+	First string
+	Fills map[string]string
+	// Replaced names the fields that have the value of an older one, by its name. Only a record that has the older one
+	// and none of the newer shows it.
+	Replaced map[string]string
 	// Verb is what the button of a new record says. Default: Create.
 	Verb string
 	// Optional names fields that the form of a new record may leave empty although the API requires them.

@@ -74,7 +74,7 @@ func TestConsoleChangeForms(t *testing.T) {
 	const nasty = `"quoted" & 'single' 🚀 a<b`
 	page = s.open("admin", "/r/devices/new?location_id="+place["id"].(string), nil)
 	s.looks(page, "change-new")
-	require.Equal(t, "f-hostname", focused(page))
+	require.Equal(t, "f-device_type_id", focused(page))
 	page.Type("#f-hostname", "bad-address")
 	page.Type("#f-ip", "300.1.1.1")
 	page.Type("#f-notes", nasty+"\nsecond line")

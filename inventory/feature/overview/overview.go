@@ -3,7 +3,9 @@ package overview
 
 import (
 	"cmp"
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,8 +59,15 @@ func loadBars(q *site.Part) error {
 	}
 	all := make([]site.Bars, len(fields))
 	for i, f := range fields {
-		all[i].Title = "Devices by " + strings.ToLower(site.FieldLabel(f))
-		if all[i].Rows, err = barsOf(q.Request, f, counts.By[f.Name], counts.Other[f.Name]); err != nil {
+		by, filter, of := strings.ToLower(site.FieldLabel(f)), f.Name, counts.By[f.Name]
+		if f.Name == "location_id" && q.MaySee("locations") {
+			by, filter = "site", "below"
+			if of, err = atSites(q.Request, of); err != nil {
+				return err
+			}
+		}
+		all[i].Title = "Devices by " + by
+		if all[i].Rows, err = barsOf(q.Request, f, filter, of, counts.Other[f.Name]); err != nil {
 			return err
 		}
 	}
@@ -66,8 +75,45 @@ func loadBars(q *site.Part) error {
 	return nil
 }
 
-// barsOf returns the highest counts by a field of devices, and one bar for the others.
-func barsOf(q *site.Request, f *records.Field, counts map[string]int64, other int64) ([]site.Bar, error) {
+// atSites adds the counts of locations to those of the sites that they are within: the first one above that is a site, or
+// else the outermost one that is no region.
+func atSites(q *site.Request, counts map[string]int64) (map[string]int64, error) {
+	const highest = 20 // locations above each other
+	known, missing := map[string]site.Record{}, slices.Collect(maps.Keys(counts))
+	for range highest {
+		recs, err := q.ByIDs("locations", missing, "id", "kind", "parent_id")
+		if err != nil {
+			return nil, err
+		}
+		missing = nil
+		for _, rec := range recs {
+			known[rec.ID()] = rec
+			if above := rec.Text("parent_id"); known[above] == nil && rec.Text("kind") != string(inventory.LocationSite) {
+				missing = append(missing, above)
+			}
+		}
+		if len(recs) == 0 {
+			break
+		}
+	}
+	sites := map[string]int64{}
+	for id, n := range counts {
+		at := known[id]
+		for range highest {
+			above := known[at.Text("parent_id")]
+			if above == nil || at.Text("kind") == string(inventory.LocationSite) || above.Text("kind") == string(inventory.LocationRegion) {
+				break
+			}
+			at, id = above, above.ID()
+		}
+		sites[id] += n
+	}
+	return sites, nil
+}
+
+// barsOf returns the highest counts by a field of devices, and one bar for the others. filter is the parameter of a list
+// with the records of a bar.
+func barsOf(q *site.Request, f *records.Field, filter string, counts map[string]int64, other int64) ([]site.Bar, error) {
 	values := site.Frequent(counts)
 	shown := values[:min(len(values), homeBars)]
 	labels := map[string]string{}
@@ -81,7 +127,7 @@ func barsOf(q *site.Request, f *records.Field, counts map[string]int64, other in
 	highest := int64(1)
 	for _, v := range shown {
 		highest = max(highest, counts[v])
-		b := site.Bar{Label: cmp.Or(labels[v], v), Value: counts[v], URL: q.ListURL("devices") + "?" + url.Values{f.Name: {v}}.Encode()}
+		b := site.Bar{Label: cmp.Or(labels[v], v), Value: counts[v], URL: q.ListURL("devices") + "?" + url.Values{filter: {v}}.Encode()}
 		if v == "" {
 			b.Label, b.URL = "none", q.ListURL("devices")+"?"+url.Values{f.Name + "__isnull": {"true"}}.Encode()
 		}

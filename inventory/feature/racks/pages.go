@@ -3,8 +3,10 @@ package racks
 import (
 	"cmp"
 	"embed"
+	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory/site"
 )
@@ -22,9 +24,15 @@ func pages() site.Pages {
 			{Pattern: "GET /elevation/{rack}/move", Handle: previewMove},
 			{Pattern: "POST /elevation/{rack}/move", Handle: moveDevice},
 		},
+		Computed: []site.Computed{{Resource: "racks", Label: "Units", Needs: needs, Load: loadUnits}},
 		Links: []site.RecordLink{{
 			Resource: "racks", Label: "Elevation", Icon: "rack", Path: func(id string) string { return "/elevation/" + id },
 			Show: func(q *site.Request) bool { return q.MaySee("devices") },
+		}},
+		Edits: map[string]site.Edit{"devices": {
+			First: "device_type_id", Fills: map[string]string{"manufacturer": "vendor", "model": "model", "height": "rack_height"},
+			Hints:    map[string]string{"device_type_id": "Sets vendor, model and height where they are empty."},
+			Replaced: map[string]string{"rack_position": "rack_unit"},
 		}},
 		Sections: []site.Section{
 			{
@@ -42,6 +50,35 @@ func pages() site.Pages {
 			},
 		},
 	}
+}
+
+// maxInRacks is the maximum number of devices that are read for a list of racks.
+const maxInRacks = 5000
+
+// loadUnits returns how many units of racks are used, on one face or both, and how many are free, as the cells of a
+// column of the list.
+func loadUnits(q *site.Request, recs []site.Record) ([]site.Cell, error) {
+	query := url.Values{"rack_id__in": {strings.Join(site.IDs(recs), ",")}, "fields": {"rack_id,rack_unit,rack_height"}}
+	devices, err := q.All("devices", query, maxInRacks)
+	if err != nil || len(devices) == maxInRacks {
+		return make([]site.Cell, len(recs)), err
+	}
+	used := map[string]map[int64]bool{}
+	for _, d := range devices {
+		first, rack := int64(d.Number("rack_unit")), d.Text("rack_id")
+		if used[rack] == nil {
+			used[rack] = map[int64]bool{}
+		}
+		for u := first; first > 0 && u < first+max(1, int64(d.Number("rack_height"))); u++ {
+			used[rack][u] = true
+		}
+	}
+	cells := make([]site.Cell, len(recs))
+	for i, rec := range recs {
+		n := len(used[rec.ID()])
+		cells[i] = site.Cell{Kind: "text", Text: fmt.Sprintf("%d used, %d free", n, max(0, int(rec.Number("height"))-n))}
+	}
+	return cells, nil
 }
 
 // drawing is a drawing of the units of a rack.

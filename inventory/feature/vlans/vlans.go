@@ -18,6 +18,7 @@ func New() *feature.Feature {
 		Needs: map[string]records.Record{"interfaces": &inventory.Interface{}, "vlans": &inventory.VLAN{}, "tagged-vlans": &inventory.TaggedVLAN{}},
 		Pages: site.Pages{Edits: map[string]site.Edit{"interfaces": {
 			Set:      &site.Set{Name: tagged, Label: "Tagged VLANs", Through: "tagged-vlans", Of: "interface_id", To: "vlan_id", Hint: "Only an interface with the mode trunk has some: another mode removes them."},
+			Begin:    map[string]string{"status": string(inventory.LinkUnknown)},
 			Complete: complete,
 			Near: func(q *site.Request, rec site.Record) (string, error) {
 				device, err := q.ByIDs("devices", []string{rec.Text("device_id")}, "id", "location_id")

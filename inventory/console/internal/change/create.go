@@ -3,6 +3,7 @@ package change
 import (
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -32,8 +33,18 @@ func showNew(q *site.Request) error {
 	query := q.R.URL.Query()
 	query.Del("done")
 	f.Prefill = query.Encode()
+	filled, err := f.filled(query.Get(f.edit().First))
+	if err != nil {
+		return err
+	}
 	for _, in := range f.Inputs {
 		value := in.Default
+		if begin, ok := f.edit().Begin[in.Name]; ok {
+			value = begin
+		}
+		if of, ok := filled[in.Name]; ok && !query.Has(in.Name) {
+			value, in.Filled = of, true
+		}
 		if query.Has(in.Name) {
 			value = query.Get(in.Name)
 		}
@@ -52,6 +63,25 @@ func showNew(q *site.Request) error {
 		return err
 	}
 	return f.page(http.StatusOK, "change-form.html")
+}
+
+// filled returns the values that the record with an id, which the first field names, determines.
+func (f *form) filled(id string) (map[string]string, error) {
+	first := f.input(f.edit().First)
+	if id == "" || first == nil || first.Ref == nil || !f.q.MaySee(first.Ref.To) {
+		return nil, nil
+	}
+	recs, err := f.q.ByIDs(first.Ref.To, []string{id})
+	if err != nil || len(recs) == 0 {
+		return nil, err
+	}
+	values := map[string]string{}
+	for of, name := range f.edit().Fills {
+		if in := f.input(name); in != nil && recs[0].Text(of) != "" {
+			values[name], in.From = recs[0].Text(of), strings.ToLower(first.Label())
+		}
+	}
+	return values, nil
 }
 
 // create creates a record. The Idempotency-Key of the form makes one record of a form that is sent twice.

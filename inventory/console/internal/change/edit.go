@@ -25,6 +25,7 @@ func existing(q *site.Request) (*form, error) {
 
 // entitle sets the title and the way to the form from the record.
 func (f *form) entitle(rec site.Record) {
+	f.drop(rec)
 	label := site.Label(f.Resource, rec)
 	f.Title = "Edit " + label
 	f.Crumbs = append(f.Crumbs, site.Link{Label: label, URL: f.Cancel})

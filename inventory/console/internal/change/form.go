@@ -42,8 +42,34 @@ func newForm(q *site.Request, r *records.Resource, id string) *form {
 		f.Inputs = append(f.Inputs, newInput(q, r, field, id == ""))
 	}
 	f.addSet()
-	f.Groups = groups(r, f.Inputs)
+	f.arrange()
 	return f
+}
+
+// edit returns what features say of the form.
+func (f *form) edit() site.Edit { return f.q.Edits[f.Resource.Name] }
+
+// arrange sets the groups of the inputs. What fills others is the first one of a new record.
+func (f *form) arrange() {
+	f.Groups = groups(f.Resource, f.Inputs)
+	first := f.input(f.edit().First)
+	if f.ID != "" || first == nil || first.Control != "pick" {
+		return
+	}
+	first.Fills = "/r/" + f.Resource.Name + "/new"
+	for i := range f.Groups {
+		f.Groups[i].Inputs = slices.DeleteFunc(f.Groups[i].Inputs, func(in *input) bool { return in == first })
+	}
+	f.Groups[0].Inputs = slices.Insert(f.Groups[0].Inputs, 0, first)
+}
+
+// drop removes the fields that a newer one has replaced in a record.
+func (f *form) drop(rec site.Record) {
+	f.Inputs = slices.DeleteFunc(f.Inputs, func(in *input) bool {
+		by := f.edit().Replaced[in.Name]
+		return by != "" && (rec.Text(in.Name) == "" || rec.Text(by) != "")
+	})
+	f.arrange()
 }
 
 // Faults returns the inputs with something wrong.

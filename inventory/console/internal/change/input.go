@@ -33,6 +33,10 @@ type input struct {
 
 	ID, Chosen string // the id of the record that Value names, if Value is Chosen
 
+	Fills  string // the form with the values that the record it names determines
+	Filled bool   // the value is that of the record
+	From   string // the label of the field that named the record
+
 	absent bool // the form had no such input
 }
 
@@ -56,7 +60,7 @@ func (in *input) Describe() string {
 	switch { // a fault takes the place of the hint
 	case in.Fault != "":
 		ids = append(ids, "f-"+in.Name+"-e")
-	case in.Hint != "":
+	case in.Hint != "" || in.Filled:
 		ids = append(ids, "f-"+in.Name+"-h")
 	}
 	return strings.Join(ids, " ")
@@ -226,6 +230,7 @@ func fieldsOf(q *site.Request, r *records.Resource, create bool) []*records.Fiel
 	for _, f := range r.Fields() {
 		switch {
 		case f.Hidden || f.ReadOnly, f.AdminOnly && own, f.WriteOnly && own:
+		case edit.Replaced[f.Name] != "" && create:
 		case edit.Only != nil && !create && !slices.Contains(edit.Only, f.Name):
 		default:
 			all = append(all, f)

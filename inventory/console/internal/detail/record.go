@@ -304,7 +304,7 @@ func (p *page) values() *site.Part {
 	return p.part(&site.Section{ID: "record-values", Template: "section-values", Title: "Details", Follow: []string{p.Resource.Name}, Load: func(s *site.Part) error {
 		var fields []*records.Field
 		for _, f := range p.Resource.Fields() {
-			if f.Name != "" && !f.Hidden && !f.WriteOnly && !slices.Contains(footFields, f.Name) && !(f.Name == "rack_position" && p.Rec.Text("rack_unit") != "") {
+			if f.Name != "" && !f.Hidden && !f.WriteOnly && !slices.Contains(footFields, f.Name) && p.Rec.Text(p.q.Edits[p.Resource.Name].Replaced[f.Name]) == "" {
 				fields = append(fields, f)
 			}
 		}

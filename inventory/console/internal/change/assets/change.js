@@ -100,6 +100,28 @@
   };
   goOn();
 
+  // Another choice of the record that fills the form of a new one replaces values that are empty, or from the choice before.
+  document.querySelectorAll("[data-fills]").forEach((at) => {
+    const [input, id] = at.querySelectorAll("input"), inputOf = (note) => note.closest(".field").querySelector("input");
+    document.querySelectorAll(".change-filled").forEach((note) => { inputOf(note).dataset.filled = inputOf(note).value; });
+    input.addEventListener("change", async () => {
+      const chosen = input.value && id.value, answer = chosen && await fetch(at.dataset.fills + "?" + new URLSearchParams({ [input.name]: chosen }));
+      if (answer && !answer.ok) return;
+      const fresh = new DOMParser().parseFromString(answer ? await answer.text() : "", "text/html");
+      if (chosen !== (input.value && id.value)) return;
+      document.querySelectorAll(".change-filled").forEach((note) => note.remove());
+      document.querySelectorAll("[data-filled]").forEach((old) => { if (old.value === old.dataset.filled) old.value = ""; });
+      fresh.querySelectorAll(".change-filled").forEach((note) => {
+        const from = inputOf(note), mine = document.getElementById(from.id);
+        if (!mine || mine.value) return;
+        mine.value = mine.dataset.filled = from.value;
+        note.removeAttribute("id");
+        note.setAttribute("role", "status");
+        mine.closest(".field").append(note);
+      });
+    });
+  });
+
   document.querySelectorAll(".change-set").forEach((set) => {
     const tick = set.querySelector(".change-tick input");
     for (const kind of ["input", "change"]) set.querySelector(".change-set-field").addEventListener(kind, () => { tick.checked = true; });
