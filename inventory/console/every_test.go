@@ -128,7 +128,7 @@ func TestChangeAllSets(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		p.make("interfaces", `{"device_id":"`+device+`","name":"`+name+`","mode":"trunk"}`)
 	}
-	const missing = "018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f"
+	const missing = "ff8f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f"
 	_, _, list := p.send("GET", "/r/interfaces", "", "")
 	for wanted, want := range map[string]map[string]string{
 		missing: {"Would be changed": "0", "Have these values already": "0", "Refused": "2"},
