@@ -91,12 +91,12 @@ func resources() []records.Part {
 		}),
 		records.Define[DeviceType](records.Definition{
 			Name: "device-types", Label: "Device type", Description: "Models of devices.",
-			Show:     records.Show{Group: "Catalogue", Order: 500, Icon: "file", Columns: []string{"model", "manufacturer", "part_number", "height", "description"}},
+			Show:     records.Show{Group: "Devices", Order: 190, Icon: "file", Columns: []string{"model", "manufacturer", "part_number", "height", "description"}},
 			Messages: map[string]string{"model": "Model of this manufacturer already exists"},
 		}),
 		records.Define[PortTemplate](records.Definition{
 			Name: "port-templates", Label: "Port template", Description: "The ports that new devices of a type have.",
-			Show:     records.Show{Group: "Catalogue", Order: 510, Icon: "port", Columns: []string{"name", "device_type_id", "kind", "label", "type", "positions", "rear_port"}},
+			Show:     records.Show{Group: "Devices", Order: 195, Icon: "port", Columns: []string{"name", "device_type_id", "kind", "label", "type", "positions", "rear_port"}},
 			Messages: map[string]string{"template_key": "Port template already exists for this device type"},
 			Keys:     [][]string{{"device_type_id", "kind", "name"}},
 			// A device whose ports are imported gets no others.
@@ -112,25 +112,25 @@ func resources() []records.Part {
 			Name: "devices", Label: "Device", Description: "Switches, routers and other devices.",
 			Keys: [][]string{{"location_id", "hostname"}}, Apart: []string{"tenant"},
 			Messages: map[string]string{"hostname_key": "Hostname already exists"},
-			Show:     records.Show{Group: "Network", Order: 100, Icon: "device", Columns: []string{"hostname", "status", "ip", "role", "location_id", "model"}},
+			Show:     records.Show{Group: "Devices", Order: 100, Icon: "device", Columns: []string{"hostname", "status", "ip", "role", "location_id", "model"}},
 			Within:   []string{"location_id"},
 			Children: []records.Child{{Path: "interfaces", Count: "interfacecount", From: "interfaces", Field: "device_id"}},
 		}),
 		records.Define[Interface](records.Definition{
 			Name: "interfaces", Label: "Interface", Description: "The interfaces of devices.", Unindexed: []string{"created_at", "updated_at"},
-			Show:     records.Show{Group: "Network", Order: 110, Icon: "port", Columns: []string{"name", "status", "device_id", "description", "speed", "mac_address", "ip_address"}},
+			Show:     records.Show{Group: "Devices", Order: 110, Icon: "port", Columns: []string{"name", "status", "device_id", "description", "speed", "mac_address", "ip_address"}},
 			Messages: map[string]string{"name": "Interface name already exists on this device"},
 			Within:   []string{"device_id"},
 		}),
 		records.Define[VLAN](records.Definition{
 			Name: "vlans", Label: "VLAN", Description: "Virtual networks.", Apart: []string{"name"}, Anonymous: true,
-			Show:     records.Show{Group: "Network", Order: 170, Icon: "network", Columns: []string{"name", "status", "vlan_id", "description", "location_id", "subnet_cidr", "gateway_ip"}},
+			Show:     records.Show{Group: "VLANs", Order: 250, Icon: "network", Columns: []string{"name", "status", "vlan_id", "description", "location_id", "subnet_cidr", "gateway_ip"}},
 			Messages: map[string]string{"vlan_id": "VLAN number already exists at this location"},
 			Within:   []string{"location_id"},
 		}),
 		records.Define[TaggedVLAN](records.Definition{
 			Name: "tagged-vlans", Label: "Tagged VLAN", Description: "VLANs that trunks carry with tags.",
-			Show:     records.Show{Group: "Network", Order: 180, Icon: "tag", Columns: []string{"interface_id", "vlan_id"}},
+			Show:     records.Show{Group: "VLANs", Order: 260, Icon: "tag", Columns: []string{"interface_id", "vlan_id"}},
 			Messages: map[string]string{"vlan_id": "The interface already has this tagged VLAN"},
 			Within:   []string{"interface_id"},
 		}),
@@ -153,7 +153,7 @@ func resources() []records.Part {
 		}),
 		records.Define[Link](records.Definition{
 			Name: "links", Label: "Link", Description: "Connections between interfaces.",
-			Show:     records.Show{Group: "Network", Order: 120, Icon: "link", Columns: []string{"status", "a_interface_id", "b_interface_id", "type", "discovery", "last_seen"}},
+			Show:     records.Show{Group: "Devices", Order: 120, Icon: "link", Columns: []string{"status", "a_interface_id", "b_interface_id", "type", "discovery", "last_seen"}},
 			Messages: map[string]string{"b_interface_id": "Link between these interfaces already exists"},
 			Reasons:  map[string]string{errSameInterface.Reason: "Cannot link an interface to itself"},
 			Access:   records.Access{Create: editors, Update: editors, Delete: editors},
@@ -162,13 +162,13 @@ func resources() []records.Part {
 		}),
 		records.Define[RearPort](records.Definition{
 			Name: "rear-ports", Label: "Rear port", Description: "The rear of pass-through ports, such as of patch panels.",
-			Show:     records.Show{Group: "Network", Order: 150, Icon: "port", Columns: []string{"name", "device_id", "label", "type", "positions", "description"}},
+			Show:     records.Show{Group: "Devices", Order: 150, Icon: "port", Columns: []string{"name", "device_id", "label", "type", "positions", "description"}},
 			Messages: map[string]string{"name": "Rear port name already exists on this device"},
 			Within:   []string{"device_id"},
 		}),
 		records.Define[FrontPort](records.Definition{
 			Name: "front-ports", Label: "Front port", Description: "The front of pass-through ports, such as of patch panels.",
-			Show: records.Show{Group: "Network", Order: 140, Icon: "port", Columns: []string{"name", "device_id", "label", "type", "rear_port_id", "rear_port_position", "description"}},
+			Show: records.Show{Group: "Devices", Order: 140, Icon: "port", Columns: []string{"name", "device_id", "label", "type", "rear_port_id", "rear_port_position", "description"}},
 			Messages: map[string]string{
 				"name": "Front port name already exists on this device", "rear_port_position": "Another front port already has this position of the rear port",
 			},
@@ -176,14 +176,14 @@ func resources() []records.Part {
 		}),
 		records.Define[Termination](records.Definition{
 			Name: "terminations", Label: "Termination", Description: "Console ports, power ports and ends of circuits, to which cables lead.",
-			Show:     records.Show{Group: "Network", Order: 160, Icon: "port", Columns: []string{"name", "device_id", "location_id", "kind", "label", "type", "description"}},
+			Show:     records.Show{Group: "Devices", Order: 160, Icon: "port", Columns: []string{"name", "device_id", "location_id", "kind", "label", "type", "description"}},
 			Messages: map[string]string{"termination_key": "Termination of this kind and name already exists"},
 			Keys:     [][]string{{"device_id", "kind", "name"}},
 			Within:   []string{"device_id", "location_id"},
 		}),
 		records.Define[Cable](records.Definition{
 			Name: "cables", Label: "Cable", Description: "Cables between ports.", Keys: cableKeys(),
-			Show:   records.Show{Group: "Network", Order: 130, Icon: "link", Columns: []string{"label", "status", "a_interface_id", "b_interface_id", "type", "color", "length"}},
+			Show:   records.Show{Group: "Devices", Order: 130, Icon: "link", Columns: []string{"label", "status", "a_interface_id", "b_interface_id", "type", "color", "length"}},
 			Access: records.Access{Create: editors, Update: editors, Delete: editors},
 			Within: []string{
 				"a_interface_id", "a_front_port_id", "a_rear_port_id", "a_termination_id", "b_interface_id", "b_front_port_id", "b_rear_port_id", "b_termination_id",

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/ashlar-go/ashlar/httpx"
@@ -43,6 +44,9 @@ type Options struct {
 	Styles []string
 	// Funcs are further functions of templates. Default: none.
 	Funcs template.FuncMap
+	// Frame returns what is around the message of an error: a page with navigation, user and search, but without template
+	// and title. Nil, or if it returns nil: only brand and theme in the header.
+	Frame func(*http.Request) *Page
 }
 
 // Kit renders pages. It is safe for concurrent use. Create it with [New].
@@ -50,6 +54,7 @@ type Kit struct {
 	product, prefix string
 	files           *httpx.Files
 	pages           map[string]*template.Template
+	frame           func(*http.Request) *Page
 }
 
 // New parses the templates. opts may be nil. The error names a template or file that is invalid.
@@ -58,7 +63,7 @@ func New(opts *Options) (*Kit, error) {
 	if o.Prefix != "" && (!strings.HasPrefix(o.Prefix, "/") || strings.HasSuffix(o.Prefix, "/")) {
 		return nil, fmt.Errorf("ui: Options.Prefix %q: must begin with a slash and not end with one", o.Prefix)
 	}
-	k := &Kit{product: cmp.Or(o.Product, "Ashlar"), prefix: o.Prefix, pages: map[string]*template.Template{}}
+	k := &Kit{product: cmp.Or(o.Product, "Ashlar"), prefix: o.Prefix, frame: o.Frame, pages: map[string]*template.Template{}}
 	own, _ := fs.Sub(assets, "assets") // fails for invalid paths only
 	var err error
 	files := append([]fs.FS{own}, o.Assets...)
@@ -175,11 +180,16 @@ type NavGroup struct {
 	Links []NavLink
 }
 
-// NavLink is a link of the navigation. Current marks the page itself, or the one above it.
+// NavLink is a link of the navigation. Current marks the page itself, or the one above it. Below are links that a button
+// beside it shows and hides.
 type NavLink struct {
 	Label, URL, Icon string
 	Current          bool
+	Below            []NavLink
 }
+
+// Open reports whether the links below are shown: the page is one of them, or that of the link.
+func (l NavLink) Open() bool { return l.Current || slices.ContainsFunc(l.Below, NavLink.Open) }
 
 // View is the data of templates.
 type View struct {

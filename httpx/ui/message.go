@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -12,10 +13,17 @@ import (
 type message struct {
 	Text, RequestID string
 	Items           []string
+	Near            *NavLink // the entry of the navigation that the page is below
 }
 
-// RenderError responds to an error with a page, for httpx.StandardOptions.RenderError. Requests of htmx
-// get the message as text, which the page shows.
+// titles are those of pages in place of others, by the status.
+var titles = map[int]string{
+	http.StatusForbidden: "Not allowed", http.StatusNotFound: "There is nothing here", http.StatusGone: "There is nothing here",
+	http.StatusInternalServerError: "Something went wrong", http.StatusServiceUnavailable: "Not available at the moment",
+}
+
+// RenderError responds to an error with a page, for httpx.StandardOptions.RenderError: it has the frame of
+// Options.Frame, and leads back. Requests of htmx get the message as text, which the page shows.
 func (k *Kit) RenderError(w http.ResponseWriter, r *http.Request, e *httpx.Error) {
 	m := message{Text: e.Message, RequestID: httpx.RequestIDFrom(r.Context())}
 	for _, f := range e.Fields {
@@ -28,7 +36,21 @@ func (k *Kit) RenderError(w http.ResponseWriter, r *http.Request, e *httpx.Error
 		_, _ = fmt.Fprint(w, e.Message) // ignore the error: the client disconnected
 		return
 	}
-	if err := k.Page(w, r, e.Status, &Page{Template: "message.html", Title: http.StatusText(e.Status), Data: m, Public: true}); err != nil {
+	p := &Page{Public: true}
+	if k.frame != nil && e.Status != http.StatusTooManyRequests { // which must cost little
+		p = cmp.Or(k.frame(r), p)
+	}
+	for _, g := range p.Nav {
+		for _, l := range g.Links {
+			for _, l := range append([]NavLink{l}, l.Below...) {
+				if l.Current && l.URL != k.URL("/") {
+					m.Near = &l
+				}
+			}
+		}
+	}
+	p.Template, p.Title, p.Data = "message.html", cmp.Or(titles[e.Status], http.StatusText(e.Status)), m
+	if err := k.Page(w, r, e.Status, p); err != nil {
 		http.Error(w, e.Message, e.Status)
 	}
 }

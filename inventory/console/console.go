@@ -161,6 +161,7 @@ func (c *Console) pages() []site.Pages {
 func (c *Console) kit(o *Options) (*ui.Kit, error) {
 	all := &ui.Options{
 		Product: cmp.Or(o.Product, "Inventory"), Prefix: o.Prefix, Funcs: functions,
+		Frame: func(r *http.Request) *ui.Page { return c.site.Frame(r) },
 		Styles: []string{"style-console.css", "style-steps.css"},
 	}
 	for _, pages := range c.pages() {

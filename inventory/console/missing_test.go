@@ -1,26 +1,65 @@
 package console_test
 
 import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/console"
+	"github.com/ashlar-go/ashlar/inventory/feature"
+	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
-// TestMissing: a page that is not there has the navigation, and the way to the list.
+// TestMissing: an error has the navigation, and the way back.
 func TestMissing(t *testing.T) {
 	t.Parallel()
-	pages, _ := pagesOf(t, records.NewMemStore(inventory.Schema()))
-	for target, list := range map[string]bool{
-		"/nowhere": false, "/r/nothings": false, "/r/devices/018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f": true, "/r/devices/018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f/edit": true, "/r/metrics/x/nowhere": false,
+	fails := func(err error) func(*site.Request) error { return func(*site.Request) error { return err } }
+	api, err := httpapi.New(records.New(records.NewMemStore(inventory.Schema()), nil), anyone{}, &httpapi.Options{Features: []*feature.Feature{{Pages: site.Pages{Routes: []site.Route{
+		{Pattern: "GET /devices/broken", Handle: fails(errors.New("secret"))}, {Pattern: "GET /panics", Handle: func(*site.Request) error { panic("secret") }},
+		{Pattern: "GET /busy", Handle: fails(&site.Fault{Status: http.StatusServiceUnavailable, RetryAfter: "3"})},
+		{Pattern: "POST /wrong", Handle: fails(&site.Fault{Status: http.StatusBadRequest, Message: "Validation failed", Fields: []httpx.FieldError{{Field: "location_id", Reason: "is required"}}})},
+		{Pattern: "GET /closed", Handle: fails(httpx.Errorf(http.StatusForbidden, "Not for you"))},
+	}}}}})
+	require.NoError(t, err)
+	pages, err := console.New(api, &console.Options{Log: slog.New(slog.DiscardHandler), Chain: &httpx.StandardOptions{Log: slog.New(slog.DiscardHandler)}})
+	require.NoError(t, err)
+	const id = "018f4c2e-7b1a-7c3d-9e4f-5a6b7c8d9e0f"
+	for target, want := range map[string]struct {
+		status int
+		near   string
+	}{
+		"/nowhere": {404, ""}, "/r/nothings": {404, ""}, "/r/devices/" + id: {404, "/r/devices"}, "/r/front-ports/" + id + "/edit": {404, "/r/front-ports"}, "/r/metrics/x/nowhere": {404, "/r/metrics"},
+		"/devices/broken": {500, ""}, "/panics": {500, ""}, "/busy": {503, ""}, "/closed": {403, ""},
 	} {
 		status, _, page := visit(t, pages, target)
-		require.Equal(t, 404, status, target)
+		require.Equal(t, want.status, status, target)
 		require.Contains(t, page, `aria-label="Main`, target)
-		require.Equal(t, list, strings.Contains(page, ">All "), target)
+		_, main, _ := strings.Cut(page, "<main")
+		require.Contains(t, main, `<a class="button" href="/">`, target)
+		require.NotContains(t, page, "secret")
+		require.Equal(t, want.near != "", strings.Contains(main, `<a class="button button-main" href="`+want.near+`">`), target)
+	}
+	first := httptest.NewRecorder()
+	pages.ServeHTTP(first, httptest.NewRequestWithContext(t.Context(), "GET", "/", nil))
+	for target, want := range map[string]int{"/nowhere": 405, "/wrong": 400} {
+		r := httptest.NewRequestWithContext(t.Context(), "POST", target, nil)
+		r.AddCookie(first.Result().Cookies()[0])
+		r.Header.Set("X-Form-Token", regexp.MustCompile(`X-Form-Token":"([^"]*)`).FindStringSubmatch(first.Body.String())[1])
+		w := httptest.NewRecorder()
+		pages.ServeHTTP(w, r)
+		require.Equal(t, want, w.Code)
+		require.Contains(t, w.Body.String(), `aria-label="Main`, target)
+		require.NotContains(t, w.Body.String(), "location_id")
 	}
 }
 

@@ -97,8 +97,8 @@ type Definition struct {
 
 // Show says how pages show the records of a resource. Its zero value is usable.
 type Show struct {
-	// Group is the group of the navigation, whose resources are in the order of Order; groups are in that of their first
-	// resource. Default: "More", after the others.
+	// Group is the group of the navigation, which shows its first resource in the order of Order, and the others below that
+	// when it is opened. Groups are in the order of their first resource. Default: a resource of its own, after the others.
 	Group string
 	Order int
 	// Hidden resources are not in the navigation: another page has their records.

@@ -134,52 +134,44 @@ func Title(r *records.Resource) string { return humanize(r.Name) }
 // Icon returns the icon of a resource.
 func Icon(r *records.Resource) string { return cmp.Or(r.Show.Icon, "dot") }
 
-// Nav returns the navigation: what the sender may see.
+// Nav returns the navigation: what the sender may see. Links of a group are below the first one of them.
 func (q *Request) Nav() []ui.NavGroup {
 	at := q.R.URL.Path
-	link := func(label, path, icon string, exact bool) ui.NavLink {
-		current := at == path || !exact && strings.HasPrefix(at, path+"/")
-		return ui.NavLink{Label: label, URL: q.UI.URL(path), Icon: icon, Current: current}
+	link := func(label, path, icon string) ui.NavLink {
+		return ui.NavLink{Label: label, URL: q.UI.URL(path), Icon: icon, Current: at == path || path != "/" && strings.HasPrefix(at, path+"/")}
 	}
-	first := ui.NavGroup{Links: []ui.NavLink{link("Home", "/", "home", true)}}
+	type item struct {
+		group string
+		order int
+		link  ui.NavLink
+	}
+	items, main, more := []item{{link: link("Home", "/", "home")}}, ui.NavGroup{}, ui.NavGroup{Title: "More"}
 	for _, e := range q.Entries {
 		if e.Show(q) {
-			first.Links = append(first.Links, link(e.Label, e.Path, e.Icon, false))
+			items = append(items, item{e.Group, e.Order, link(e.Label, e.Path, e.Icon)})
 		}
 	}
-	all := []ui.NavGroup{first}
-	resources := q.Schema.Resources()
-	slices.SortStableFunc(resources, func(a, b *records.Resource) int {
-		return cmp.Or(cmp.Compare(lastGroup(a), lastGroup(b)), cmp.Compare(a.Show.Order, b.Show.Order))
-	})
-	for _, r := range resources {
-		if r.Internal || r.Show.Hidden || !q.May(r.Name, records.RouteList) {
+	for _, r := range q.Schema.Resources() {
+		switch shown := link(Title(r), "/r/"+r.Name, Icon(r)); {
+		case r.Internal || r.Show.Hidden || !q.May(r.Name, records.RouteList):
+		case r.Show.Group == "":
+			more.Links = append(more.Links, shown)
+		default:
+			items = append(items, item{r.Show.Group, r.Show.Order, shown})
+		}
+	}
+	slices.SortStableFunc(items, func(a, b item) int { return cmp.Compare(a.order, b.order) })
+	first := map[string]int{} // by the group
+	for _, i := range items {
+		if n, ok := first[i.group]; ok && i.group != "" {
+			main.Links[n].Below = append(main.Links[n].Below, i.link)
 			continue
 		}
-		if title := cmp.Or(r.Show.Group, moreGroup); all[len(all)-1].Title != title {
-			all = append(all, ui.NavGroup{Title: title})
-		}
-		group := &all[len(all)-1]
-		group.Links = append(group.Links, link(Title(r), "/r/"+r.Name, Icon(r), false))
+		first[i.group] = len(main.Links)
+		main.Links = append(main.Links, i.link)
 	}
-	if len(q.Extra) == 0 {
-		return all
+	if more.Links = append(more.Links, q.Extra...); len(more.Links) == 0 {
+		return []ui.NavGroup{main}
 	}
-	if all[len(all)-1].Title != moreGroup {
-		all = append(all, ui.NavGroup{Title: moreGroup})
-	}
-	last := &all[len(all)-1]
-	last.Links = append(last.Links, q.Extra...)
-	return all
-}
-
-// moreGroup is the group of the resources without one.
-const moreGroup = "More"
-
-// lastGroup returns 1 for a resource of the last group, and 0 for others.
-func lastGroup(r *records.Resource) int {
-	if r.Show.Group == "" {
-		return 1
-	}
-	return 0
+	return []ui.NavGroup{main, more}
 }

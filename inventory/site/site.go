@@ -166,7 +166,8 @@ type Offer struct {
 // Entry is an entry of the navigation.
 type Entry struct {
 	Label, Path, Icon string
-	Order             int                 // the entries are in ascending order
+	Group             string              // of resources, that the entry is one of; empty for an entry of its own
+	Order             int                 // that of resources too: entries are in ascending order
 	Show              func(*Request) bool // to the sender
 }
 
@@ -190,10 +191,7 @@ func (q *Request) Shows(path string) bool {
 // Handler returns the handler of a route.
 func (s *Site) Handler(route Route) http.Handler {
 	return httpx.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
-		q := &Request{Site: s, W: w, R: r, Schema: s.API.Schema()}
-		if c, err := r.Cookie(cookieName); err == nil {
-			q.token = c.Value
-		}
+		q := s.request(w, r)
 		err := q.identify(route.Public)
 		httpx.LogAttrs(w, slog.String("route", route.Pattern))
 		if q.Sender != nil {
@@ -204,6 +202,15 @@ func (s *Site) Handler(route Route) http.Handler {
 		}
 		return q.answer(err)
 	})
+}
+
+// request returns a request, without the rights of its sender.
+func (s *Site) request(w http.ResponseWriter, r *http.Request) *Request {
+	q := &Request{Site: s, W: w, R: r, Schema: s.API.Schema()}
+	if c, err := r.Cookie(cookieName); err == nil {
+		q.token = c.Value
+	}
+	return q
 }
 
 // errSignIn leads to the page to sign in.
@@ -242,10 +249,8 @@ func (q *Request) answer(err error) error {
 		return nil
 	case errors.Is(err, errSignIn), errors.As(err, &fault) && fault.Status == http.StatusUnauthorized && q.SignIn != "":
 		return q.toSignIn()
-	case q.Sender != nil && q.R.Method == http.MethodGet && !ui.IsPart(q.R) && missing[statusOf(err)] != "":
-		return q.showMissing(err)
 	case errors.As(err, &fault):
-		e := &httpx.Error{Status: fault.Status, Message: fault.Message, Fields: fault.Fields, Header: http.Header{}}
+		e := &httpx.Error{Status: fault.Status, Message: fault.Error(), Header: http.Header{}}
 		if fault.RetryAfter != "" {
 			e.Header.Set("Retry-After", fault.RetryAfter)
 		}
@@ -254,31 +259,15 @@ func (q *Request) answer(err error) error {
 	return err
 }
 
-// missing has the titles of pages that are not there for the sender, by the status.
-var missing = map[int]string{http.StatusForbidden: "You may not see this", http.StatusNotFound: "There is nothing here", http.StatusGone: "There is nothing here"}
-
-// statusOf returns the status of the response to an error.
-func statusOf(err error) int {
-	if fault, ok := AsFault(err); ok {
-		return fault.Status
+// Frame returns the page around an error for the sender of a request, with the navigation, or nil if they are not known.
+func (s *Site) Frame(r *http.Request) *ui.Page {
+	q := s.request(nil, r)
+	if q.identify(true) != nil || q.Sender == nil {
+		return nil
 	}
-	if e, ok := errors.AsType[*httpx.Error](err); ok {
-		return e.Status
-	}
-	return http.StatusInternalServerError
-}
-
-// showMissing is the page in place of one that is not there for the sender, with the navigation and the way to the list.
-func (q *Request) showMissing(err error) error {
-	data := struct {
-		Text string
-		List *Link
-	}{Text: err.Error()}
-	if r, ok := q.Schema.Named(q.R.PathValue("resource")); ok && !r.Internal && q.May(r.Name, records.RouteList) {
-		data.List = &Link{Label: "All " + Plural(r), URL: q.ListURL(r.Name)}
-	}
-	status := statusOf(err)
-	return q.PageStatus(status, "missing.html", missing[status], data)
+	page := q.page("", "", nil)
+	page.Notice = ""
+	return page
 }
 
 // toSignIn leads to the page to sign in, and from there back.

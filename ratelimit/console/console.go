@@ -107,7 +107,7 @@ func New(engine *ratelimit.Engine, opts *Options) (*Console, error) {
 		}
 		c.opts.ResetToken = ""
 	}
-	if c.ui, err = newKit(engine, &c.opts); err != nil {
+	if c.ui, err = c.newKit(); err != nil {
 		return nil, err
 	}
 	chain := httpx.Standard(&httpx.StandardOptions{RenderError: c.ui.RenderError, Security: &httpx.SecurityOptions{ContentSecurityPolicy: ui.Policy}})
@@ -116,14 +116,14 @@ func New(engine *ratelimit.Engine, opts *Options) (*Console, error) {
 }
 
 // newKit returns the renderer.
-func newKit(engine *ratelimit.Engine, o *Options) (*ui.Kit, error) {
+func (c *Console) newKit() (*ui.Kit, error) {
 	templates, _ := fs.Sub(files, "templates") // fails for invalid paths only
 	assets, _ := fs.Sub(files, "assets")
 	funcs := maps.Clone(functions)
-	funcs["chips"] = func(r *ratelimit.Rule) []chip { return chipsOf(engine.Rules().Fields(), r) }
+	funcs["chips"] = func(r *ratelimit.Rule) []chip { return chipsOf(c.engine.Rules().Fields(), r) }
 	return ui.New(&ui.Options{
-		Product: "Rate limits", Prefix: o.Prefix, Templates: []fs.FS{templates}, Assets: []fs.FS{assets},
-		Styles: []string{"style-limits.css"}, Funcs: funcs,
+		Product: "Rate limits", Prefix: c.opts.Prefix, Templates: []fs.FS{templates}, Assets: []fs.FS{assets},
+		Styles: []string{"style-limits.css"}, Funcs: funcs, Frame: func(r *http.Request) *ui.Page { return c.view(r, "", "", nil) },
 	})
 }
 

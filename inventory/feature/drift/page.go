@@ -30,7 +30,7 @@ func pages() site.Pages {
 		{Pattern: "POST /drift", Handle: runDrift},
 		{Pattern: "GET /drift/devices", Handle: suggestDevices},
 	}, Entries: []site.Entry{{
-		Label: "Drift", Path: "/drift", Icon: "drift", Order: 20,
+		Label: "Drift", Path: "/drift", Icon: "drift", Group: "Monitoring", Order: 420,
 		Show: func(q *site.Request) bool { return q.MaySee("links", "devices", "interfaces") && mayChange(q) },
 	}}}
 }

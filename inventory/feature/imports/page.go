@@ -39,7 +39,7 @@ func pages() site.Pages {
 		{Pattern: "GET /import/template", Handle: importTemplate},
 		{Pattern: "POST /import/rejected", Handle: rejectedRows},
 	}, Entries: []site.Entry{
-		{Label: "Import", Path: "/import", Icon: "upload", Order: 40, Show: func(q *site.Request) bool { return len(importable(q)) > 0 }},
+		{Label: "Import", Path: "/import", Icon: "upload", Order: 700, Show: func(q *site.Request) bool { return len(importable(q)) > 0 }},
 	}, Offers: []site.Offer{{
 		Label: "Import a file", Icon: "upload", Path: func(r *records.Resource) string { return "/import?resource=" + r.Name },
 		Show: func(q *site.Request, r *records.Resource) bool { return importer.Importable(q.Schema, r) },

@@ -35,7 +35,7 @@ func pages() site.Pages {
 			{Pattern: "GET /prefixes/{id}/next-prefix", Handle: func(q *site.Request) error { return nextForm(q, "prefix") }},
 			{Pattern: "GET /interfaces/{id}/new-address", Handle: newAddress},
 		},
-		Entries: []site.Entry{{Label: "Prefix tree", Path: "/prefixes", Icon: "prefix", Order: 30, Show: func(q *site.Request) bool { return q.MaySee(both...) }}},
+		Entries: []site.Entry{{Label: "Prefix tree", Path: "/prefixes", Icon: "prefix", Group: "Addresses", Order: 230, Show: func(q *site.Request) bool { return q.MaySee(both...) }}},
 		Links: []site.RecordLink{{
 			Resource: "prefixes", Label: "In the tree", Icon: "prefix", Path: func(id string) string { return "/prefixes?under=" + id },
 			Show: func(q *site.Request) bool { return q.MaySee(both...) },

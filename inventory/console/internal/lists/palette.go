@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ashlar-go/ashlar/httpx/ui"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/site"
 )
@@ -22,7 +23,9 @@ const maxCommands = 8
 func commands(q *site.Request) (all []command) {
 	for _, g := range q.Nav() {
 		for _, l := range g.Links {
-			all = append(all, command{Label: l.Label, Icon: l.Icon, Kind: "Go to", URL: l.URL})
+			for _, l := range append([]ui.NavLink{l}, l.Below...) {
+				all = append(all, command{Label: l.Label, Icon: l.Icon, Kind: "Go to", URL: l.URL})
+			}
 		}
 	}
 	for _, r := range q.Schema.Resources() {
