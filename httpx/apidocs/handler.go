@@ -13,6 +13,7 @@ import (
 	"regexp"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/httpx/ui"
 )
 
 //go:embed assets/page.css assets/init.js assets/*.gz assets/LICENSE.txt
@@ -65,6 +66,10 @@ func (h *Handler) render(o Options) []byte {
 	files, err := fs.Sub(assets, "assets")
 	if err == nil {
 		h.files, err = httpx.NewFiles(files)
+	}
+	style, _ := assets.ReadFile("assets/page.css") // it is embedded
+	if err == nil {
+		err = h.files.Add("page.css", append(ui.Tokens(), style...))
 	}
 	if err != nil {
 		panic("apidocs: " + err.Error()) // cannot happen: the files are embedded

@@ -19,6 +19,13 @@ import (
 //go:embed assets/*.css assets/*.js assets/*.svg assets/*.gz assets/LICENSES.txt
 var assets embed.FS
 
+//go:embed assets/style-1-tokens.css
+var tokens string
+
+// Tokens returns a style sheet with the colours, spaces and fonts of pages as custom properties of :root, for pages that
+// no Kit renders.
+func Tokens() []byte { return []byte(tokens) }
+
 //go:embed templates/*.html templates/pages/*.html
 var templates embed.FS
 

@@ -84,6 +84,7 @@ func New(api *httpapi.API, opts *Options) (*Console, error) {
 		c.site.Sections = append(c.site.Sections, pages.Sections...)
 		c.site.Counts = append(c.site.Counts, pages.Counts...)
 		c.site.Computed = append(c.site.Computed, pages.Computed...)
+		c.site.Leads = append(c.site.Leads, pages.Leads...)
 	}
 	slices.SortStableFunc(c.site.Sections, func(a, b site.Section) int { return cmp.Compare(a.Order, b.Order) })
 	slices.SortStableFunc(c.site.Counts, func(a, b site.Count) int { return cmp.Compare(a.Order, b.Order) })
@@ -161,7 +162,7 @@ func (c *Console) pages() []site.Pages {
 func (c *Console) kit(o *Options) (*ui.Kit, error) {
 	all := &ui.Options{
 		Product: cmp.Or(o.Product, "Inventory"), Prefix: o.Prefix, Funcs: functions,
-		Frame: func(r *http.Request) *ui.Page { return c.site.Frame(r) },
+		Frame:  func(r *http.Request) *ui.Page { return c.site.Frame(r) },
 		Styles: []string{"style-console.css", "style-steps.css"},
 	}
 	for _, pages := range c.pages() {
@@ -209,6 +210,9 @@ func (c *Console) mux() (h http.Handler, err error) {
 		}
 		for _, column := range pages.Computed {
 			require(column.Load != nil, "column %q: Load is required", column.Label)
+		}
+		for _, lead := range pages.Leads {
+			require(lead.Load != nil, "lead %q: Load is required", lead.Label)
 		}
 		for _, offer := range pages.Offers {
 			require(offer.Show != nil && offer.Path != nil, "offer %q: Show and Path are required", offer.Label)

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -84,4 +85,37 @@ func TestPaletteWords(t *testing.T) {
 		require.Contains(t, shown, want[0], text)
 		require.NotContains(t, shown, want[1], text)
 	}
+}
+
+// TestPaletteShows: the palette shows the port of the switch that a server leads to, through a patch panel too, and where
+// records are that have the same name.
+func TestPaletteShows(t *testing.T) {
+	t.Parallel()
+	store := records.NewMemStore(inventory.Schema())
+	engine, by := records.New(store, nil), records.Caller{Name: "test"}
+	create := func(all ...records.Record) { require.NoError(t, engine.Create(t.Context(), by, all...)) }
+	sites := []*inventory.Location{{Name: "Amsterdam"}, {Name: "Berlin"}}
+	create(sites[0], sites[1])
+	create(&inventory.VLAN{VLANID: 30, Name: "voice", LocationID: &sites[0].ID}, &inventory.VLAN{VLANID: 30, Name: "voice", LocationID: &sites[1].ID})
+	server, panel, access := &inventory.Device{Hostname: "web-01"}, &inventory.Device{Hostname: "panel"}, &inventory.Device{Hostname: "ams1-acc-01"}
+	create(server, panel, access)
+	rear := &inventory.RearPort{Name: "r1", DeviceID: panel.ID}
+	near, far := &inventory.Interface{Name: "eth0", DeviceID: server.ID}, &inventory.Interface{Name: "Gi1/0/1", DeviceID: access.ID}
+	create(near, far)
+	create(rear)
+	front := &inventory.FrontPort{Name: "f1", DeviceID: panel.ID, RearPortID: rear.ID, RearPortPosition: new(int64(1))}
+	create(front)
+	create(&inventory.Cable{AInterfaceID: &near.ID, BFrontPortID: &front.ID}, &inventory.Cable{ARearPortID: &rear.ID, BInterfaceID: &far.ID})
+	pages, _ := pagesOf(t, store)
+	_, _, shown := visit(t, pages, "/search?part=palette&q=vlan+30")
+	require.Contains(t, shown, "Amsterdam · VLAN")
+	require.Contains(t, shown, "Berlin · VLAN")
+	_, _, shown = visit(t, pages, "/search?part=palette&q=web-01")
+	require.Contains(t, shown, `href="/r/interfaces/`+far.ID+`"`)
+	require.Contains(t, shown, "<span>ams1-acc-01 Gi1/0/1</span><small>Port of: web-01 · Interface</small>")
+	for range 4 {
+		create(&inventory.Interface{Name: "eth" + rand.Text(), DeviceID: server.ID})
+	}
+	_, _, shown = visit(t, pages, "/search?part=palette&q=web-01")
+	require.NotContains(t, shown, "Port of", "a device with many ports is no server")
 }

@@ -89,6 +89,7 @@ type Pages struct {
 	Sections []Section
 	Counts   []Count
 	Computed []Computed
+	Leads    []Lead
 	// SignIn and Account are the paths, below the prefix, of the page to go to without a valid token, and of that of one's
 	// own account, where a password is changed. The shared template "account" has the links to it. Empty for none: then the
 	// senders have accounts of a program, and the API gets cookies and Authorization too.
@@ -147,6 +148,13 @@ type RecordLink struct {
 	Path                  func(id string) string // of a record
 	Show                  func(*Request) bool    // to the sender
 	Row                   bool                   // in rows of ports too
+}
+
+// Lead is where a record that the command palette finds leads to, such as the port of a switch that a server is at.
+type Lead struct {
+	From, To string // resources
+	Label    string // of what it says of the record: "Port of"
+	Load     func(q *Request, rec Record) ([]Link, error)
 }
 
 // Computed is a column of the list of a resource that is no field, after the columns that nobody has chosen.

@@ -159,3 +159,22 @@ func TestAPIPageOnAPhone(t *testing.T) {
 	}
 	page.Silent()
 }
+
+// TestAPIPageLooks: the page has the colours and the font of the others, and axe finds nothing.
+func TestAPIPageLooks(t *testing.T) {
+	t.Parallel()
+	page := Open(t, startNetwork(t)+"/docs/", nil)
+	page.AwaitText("#docs", "Count them")
+	s := &consoleServer{t: t}
+	s.looks(page, "apidocs")
+	for _, id := range []string{"locations-listLocations", "locations-createLocation"} {
+		page.Click("#operations-" + id + " .opblock-summary-control")
+		page.Click("#operations-" + id + " .try-out__btn")
+	}
+	page.Click("#operations-locations-listLocations .execute")
+	page.Await("#operations-locations-listLocations .live-responses-table")
+	s.looks(page, "apidocs-open")
+	page.Click(".auth-wrapper .authorize")
+	page.AwaitText(".dialog-ux", "bearer")
+	s.looks(page, "apidocs-authorize")
+}

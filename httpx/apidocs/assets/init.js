@@ -13,10 +13,16 @@
 		presets: [window.SwaggerUIBundle.presets.apis],
 	});
 
-	const dark = window.matchMedia("(prefers-color-scheme: dark)");
-	const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
-	dark.addEventListener("change", follow);
-	follow();
+	// What Swagger UI leaves out for people who do not see the page, or use no mouse. It draws parts of the page again and again.
+	const complete = () => {
+		const name = (e) => e.closest("[data-param-name]")?.dataset.paramName ?? (e.closest(".opblock-section-request-body") ? "Request body" : e.id === "servers" ? "Server" : "Value");
+		for (const e of main.querySelectorAll("select, textarea, input")) if ((!e.labels?.length || e.id === "servers") && !e.ariaLabel) e.ariaLabel = name(e);
+		for (const e of main.querySelectorAll("button a[href]")) e.removeAttribute("href"); // a click opens what the button does
+		for (const e of main.querySelectorAll("pre:not([tabindex])")) e.tabIndex = 0; // it scrolls
+		for (const e of main.querySelectorAll(".close-modal:not([aria-label])")) e.ariaLabel = "Close";
+		for (const e of main.querySelectorAll(".auth-btn-wrapper [aria-label]")) e.removeAttribute("aria-label"); // it has another text
+	};
+	new MutationObserver(complete).observe(main, { childList: true, subtree: true });
 
 	// bearer returns the name of the scheme of the document that takes a bearer token.
 	const bearer = () => {

@@ -18,6 +18,7 @@ func pages() site.Pages {
 			{Pattern: "GET /connect", Handle: showConnect},
 			{Pattern: "POST /connect", Handle: showConnect},
 		},
+		Leads: []site.Lead{{From: "devices", To: "interfaces", Label: "Port of", Load: farPorts}},
 		Sections: []site.Section{{
 			On: "devices", ID: "device-neighbours", Title: "Neighbours", Template: "cabling-neighbours", Column: site.Side, Order: 10,
 			Follow: []string{"links", "cables"}, Needs: []string{"interfaces", "links"}, Load: loadNeighbours,

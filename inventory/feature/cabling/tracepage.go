@@ -112,3 +112,26 @@ func (t *tracePage) describe(q *site.Request, start int) error {
 	t.Crumbs = append(t.Crumbs, site.Link{Label: at.Name, URL: at.URL})
 	return nil
 }
+
+// maxLeads is the number of interfaces of a device, such as a server, whose far ends the command palette shows.
+const maxLeads = 4
+
+// farPorts returns the interfaces at the far ends of a device with few interfaces.
+func farPorts(q *site.Request, rec site.Record) (far []site.Link, err error) {
+	page, err := q.Some("interfaces", maxLeads+1, url.Values{"device_id": {rec.ID()}, "fields": {"id"}})
+	if err != nil || len(page.Data) > maxLeads {
+		return nil, err
+	}
+	for _, near := range page.Data {
+		var path inventory.Path
+		if err := q.Get("/trace", url.Values{"interface_id": {near.ID()}}, &path); err != nil {
+			return nil, err
+		}
+		for _, hop := range []inventory.Hop{path.Hops[0], path.Hops[len(path.Hops)-1]} {
+			if hop.Type == string(inventory.PortInterface) && hop.Hostname != "" && hop.DeviceID != rec.ID() {
+				far = append(far, site.Link{Label: hop.Hostname + " " + hop.Name, URL: q.RecordURL("interfaces", hop.ID)})
+			}
+		}
+	}
+	return far, nil
+}

@@ -37,6 +37,7 @@ type hit struct {
 	Resource     *records.Resource
 	Field, Value string // what matches, unless that is the label
 	Status       string
+	Place        string // where the record is
 }
 
 // group is the results of one resource.
@@ -110,11 +111,40 @@ func palette(q *site.Request, text string) error {
 			}
 		}
 		data.Exact = len(data.Hits) > 0 && all.Data[0].Match == "exact"
+		if does.path == "" {
+			if data.Hits, err = withLeads(q, data.Hits, all.Data); err != nil {
+				return err
+			}
+		}
 		if len(data.Hits) > 0 {
 			data.Commands = data.Commands[:min(len(data.Commands), maxCommands/2)]
 		}
 	}
 	return q.Part("search.html", "lists-palette", data)
+}
+
+// maxLeading is the number of results whose leads the palette shows.
+const maxLeading = 3
+
+// withLeads adds what the first results lead to, each after its result.
+func withLeads(q *site.Request, shown []hit, all []result) (more []hit, err error) {
+	for i, h := range shown {
+		more = append(more, h)
+		for _, lead := range q.Leads {
+			to, ok := q.Schema.Named(lead.To)
+			if i >= maxLeading || !ok || lead.From != h.Resource.Name || !q.MaySee(lead.From, lead.To) {
+				continue
+			}
+			links, err := lead.Load(q, all[i].Record)
+			if _, refused := site.AsFault(err); err != nil && !refused {
+				return nil, err
+			}
+			for _, l := range links {
+				more = append(more, hit{Label: l.Label, URL: l.URL, Resource: to, Field: lead.Label, Value: h.Label})
+			}
+		}
+	}
+	return more, nil
 }
 
 // doing is what a word behind a name does with the record in the palette: "ams1-acc-01 edit".
@@ -172,6 +202,20 @@ func hits(q *site.Request, all []result) ([]hit, error) {
 		r, ok := q.Schema.Named(name)
 		return !ok || site.Owner(r) == nil // the label of the result is enough
 	})
+	places := q.Places()
+	at := func(found result) string {
+		if r, ok := q.Schema.Named(found.Resource); ok && len(r.Within) == 1 {
+			if f, ok := r.Field(r.Within[0]); ok && f.Ref != nil && f.Ref.To == places {
+				return found.Record.Text(f.Name)
+			}
+		}
+		return ""
+	}
+	for _, found := range all {
+		if id := at(found); id != "" {
+			ids[places] = append(ids[places], id)
+		}
+	}
 	labels, err := q.LabelsOf(ids)
 	if err != nil {
 		return nil, err
@@ -182,7 +226,7 @@ func hits(q *site.Request, all []result) ([]hit, error) {
 		if !ok {
 			continue
 		}
-		h := hit{Label: cmp.Or(labels[found.ID], site.Label(r, found.Record)), URL: q.RecordURL(r.Name, found.ID), Resource: r}
+		h := hit{Label: cmp.Or(labels[found.ID], site.Label(r, found.Record)), URL: q.RecordURL(r.Name, found.ID), Resource: r, Place: labels[at(found)]}
 		if f, ok := r.Field(found.Field); ok && f != site.LabelField(r) && f.Name != "id" {
 			line, _, _ := strings.Cut(found.Record.Text(f.Name), "\n")
 			h.Field, h.Value = site.FieldLabel(f), site.Clip(line, 80)
