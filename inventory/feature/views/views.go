@@ -188,10 +188,43 @@ func listViews(ctx context.Context, r *feature.Request) (*feature.Response, erro
 			return nil, err
 		}
 		for _, v := range all {
-			page.Data = append(page.Data, entryOf(r, v))
+			hidden, err := namesHidden(ctx, r, of, v)
+			if err != nil {
+				return nil, err
+			}
+			if !hidden {
+				page.Data = append(page.Data, entryOf(r, v))
+			}
 		}
 	}
 	return feature.OK(page), nil
+}
+
+// namesHidden reports whether a view of others has the id of a record that the sender may not see, such as a location.
+func namesHidden(ctx context.Context, r *feature.Request, of *records.Resource, v *View) (bool, error) {
+	if r.Inventory.SeesAll() || v.UserID != nil {
+		return false, nil
+	}
+	values, _ := url.ParseQuery(v.Query) // it was checked when it was saved
+	for name, texts := range values {
+		name, _, _ = strings.Cut(name, "__")
+		to := of
+		if f, ok := of.Field(name); ok && f.Ref != nil {
+			to = f.Ref.Resource()
+		} else if name == "below" {
+			to, _ = r.Inventory.Records().Schema().Named("locations")
+		}
+		for id := range strings.SplitSeq(strings.Join(texts, ","), ",") {
+			if !records.ValidID(id) {
+				continue
+			}
+			page, err := r.Inventory.Records().List(ctx, (&records.Query{Resource: to, Limit: 1}).Where("id", strings.ToLower(id)))
+			if err != nil || len(page.Records) == 0 {
+				return true, err
+			}
+		}
+	}
+	return false, nil
 }
 
 func entryOf(r *feature.Request, v *View) entry {

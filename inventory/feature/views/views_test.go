@@ -87,3 +87,24 @@ func testViews(t *testing.T, g *featuretest.API) {
 	}
 	g.As("viewer").Send("POST", "/views", body("x", "", false)).WantError(400, "200")
 }
+
+// TestHiddenPlaces: somebody who is limited to a place does not get views that name what is elsewhere.
+func TestHiddenPlaces(t *testing.T) {
+	g := featuretest.New(t, nil, views.New())
+	here, there := g.Create("/locations", `{"name":"here"}`)["id"].(string), g.Create("/locations", `{"name":"there"}`)["id"].(string)
+	device := g.Create("/devices", fmt.Sprintf(`{"hostname":"x","location_id":%q}`, there))["id"].(string)
+	for name, query := range map[string]string{"a": "location_id=" + here, "b": "location_id=" + there, "c": "below=" + there, "d": "id__in=" + device, "e": "location_id__in=" + here + "," + there, "f": "status=active"} {
+		g.As("root").Send("POST", "/views", fmt.Sprintf(`{"resource":"devices","name":%q,"query":%q,"everybody":true}`, name, query)).Want(201)
+	}
+	g.As("root").Send("PATCH", "/users/"+g.Users["viewer"].ID, fmt.Sprintf(`{"location_ids":[%q]}`, here)).Want(200)
+	var page struct {
+		Data  []view
+		Share bool
+	}
+	g.As("viewer").Send("GET", "/views?resource=devices", nil).Want(200).JSON(&page)
+	var names []string
+	for _, v := range page.Data {
+		names = append(names, v.Name)
+	}
+	require.Equal(t, []string{"a", "f"}, names)
+}
