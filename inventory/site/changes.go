@@ -49,7 +49,7 @@ func (q *Request) DescribeChanges(changes []Change) (d Changes, err error) {
 	for _, c := range shown {
 		if r := q.OfKind(c.Kind); r != nil {
 			ids[r.Name] = append(ids[r.Name], c.ID)
-			RefIDs(ids, r, c.Changes)
+			q.RefIDs(ids, r, c.Changes)
 		}
 	}
 	labels, err := q.LabelsOf(ids)
@@ -77,7 +77,7 @@ func (q *Request) DescribeChanges(changes []Change) (d Changes, err error) {
 
 // valueOf returns a value for a page: of a reference, what people call the record.
 func valueOf(f *records.Field, value any, labels map[string]string) string {
-	text := Text(value)
+	text := Named(value, labels)
 	if f.Kind == records.Bool {
 		text = BoolText(f, text)
 	}

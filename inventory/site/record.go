@@ -16,6 +16,9 @@ import (
 // Record is a record as the API sends it. Numbers are json.Number.
 type Record map[string]any
 
+// between separates the elements of a list in a text.
+const between = ", "
+
 // Text returns a field as text, empty for null.
 func (r Record) Text(name string) string { return Text(r[name]) }
 
@@ -47,7 +50,7 @@ func Text(v any) string {
 		for i, e := range v {
 			parts[i] = Text(e)
 		}
-		return strings.Join(parts, ", ")
+		return strings.Join(parts, between)
 	case map[string]any:
 		encoded, _ := json.Marshal(v) // decoded JSON can be encoded
 		return string(encoded)
@@ -217,12 +220,24 @@ func (q *Request) DryRun(c *Call) (*Preview, error) {
 }
 
 // RefIDs adds the ids of the records that changes of a resource refer to, by resource.
-func RefIDs(ids map[string][]string, r *records.Resource, changes map[string]Delta) {
+func (q *Request) RefIDs(ids map[string][]string, r *records.Resource, changes map[string]Delta) {
 	for name, d := range changes {
-		if f, ok := r.Field(name); ok && f.Ref != nil {
-			ids[f.Ref.To] = append(ids[f.Ref.To], Text(d.Before), Text(d.After))
+		if f, ok := r.Field(name); ok && q.Refers(f) != "" {
+			ids[q.Refers(f)] = append(ids[q.Refers(f)], strings.Split(Text(d.Before)+between+Text(d.After), between)...)
 		}
 	}
+}
+
+// Named is [Text] of a value, with labels in place of the ids of a list.
+func Named(value any, labels map[string]string) string {
+	if list, ok := value.([]any); ok {
+		named := make([]any, len(list))
+		for i, e := range list {
+			named[i] = cmp.Or(labels[Text(e)], Text(e))
+		}
+		value = named
+	}
+	return Text(value)
 }
 
 // LabelField returns the field by which people know records of a resource: the last text of its natural
@@ -356,13 +371,31 @@ func (q *Request) LabelsOf(ids map[string][]string) (map[string]string, error) {
 	return all, nil
 }
 
+// Refers returns the resource whose records a field refers to, one or, as location_ids does, a list; empty for none.
+func (q *Request) Refers(f *records.Field) string {
+	if f.Ref != nil {
+		return f.Ref.To
+	}
+	if of, ok := strings.CutSuffix(f.Name, "_ids"); ok && f.Format == "uuid" {
+		if to, known := q.Schema.Named(of + "s"); known {
+			return to.Name
+		}
+	}
+	return ""
+}
+
 // RefLabels returns what people call the records that fields of records refer to, by their ids.
 func (q *Request) RefLabels(fields []*records.Field, recs []Record) (map[string]string, error) {
 	ids := map[string][]string{}
 	for _, f := range fields {
+		to := q.Refers(f)
 		for _, rec := range recs {
-			if f.Ref != nil {
-				ids[f.Ref.To] = append(ids[f.Ref.To], rec.Text(f.Name))
+			if list, ok := rec[f.Name].([]any); ok && to != "" {
+				for _, id := range list {
+					ids[to] = append(ids[to], Text(id))
+				}
+			} else if to != "" {
+				ids[to] = append(ids[to], rec.Text(f.Name))
 			}
 		}
 	}

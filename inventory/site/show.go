@@ -37,7 +37,7 @@ func (q *Request) Cell(f *records.Field, rec Record, labels map[string]string) C
 		c.Kind = "tags"
 		if list, ok := rec[f.Name].([]any); ok {
 			for _, e := range list {
-				c.Items = append(c.Items, Text(e))
+				c.Items = append(c.Items, cmp.Or(labels[Text(e)], Text(e)))
 			}
 		}
 	case f.Kind == records.Time:
@@ -89,6 +89,9 @@ func BoolText(f *records.Field, value string) string {
 func FieldLabel(f *records.Field) string {
 	if _, state := states[f.Name]; state {
 		return "Status"
+	}
+	if of, ok := strings.CutSuffix(f.Name, "_ids"); ok && f.Format == "uuid" && f.Label == "" {
+		return humanize(of + "s")
 	}
 	return cmp.Or(f.Label, humanize(strings.TrimSuffix(f.Name, "_id")))
 }

@@ -1,9 +1,11 @@
 package browsertest_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/inventory/auth"
@@ -109,4 +111,33 @@ func TestAuthenticatorPages(t *testing.T) {
 	admin.Submit("#account-access .button-bad")
 	require.Contains(t, admin.Text("#account-access"), "off")
 	require.Equal(t, false, s.first("/users?username=viewer")["totp"])
+}
+
+// TestUserLocations: the locations that a user is limited to are chosen by name, one after the other, without JavaScript too.
+func TestUserLocations(t *testing.T) {
+	t.Parallel()
+	s := startConsole(t, 1)
+	north, south := s.create("locations", map[string]any{"name": "North, hall 1"}), s.create("locations", map[string]any{"name": "South"})
+	id := s.first("/users?username=viewer")["id"].(string)
+	page := s.open("admin", "/r/users/"+id+"/edit", nil)
+	for _, name := range []string{"North", "South"} {
+		page.Type("#f-location_ids", name)
+		page.AwaitText(".change-list:not([hidden]) [aria-selected=true]", name)
+		page.Press(kb.Enter)
+	}
+	page.AwaitText(".change-picks", "South")
+	s.looks(page, "user-locations")
+	page.Submit(".change-actions .button-main")
+	require.ElementsMatch(t, []any{north, south}, s.first("/users?username=viewer")["location_ids"])
+	require.Contains(t, page.Text("main"), "North, hall 1")
+	require.NotContains(t, page.Text("main"), north)
+
+	plain := s.open("admin", "/r/users/"+id+"/edit", &Options{NoScript: true})
+	plain.Click(`.change-picks input[value="` + south + `"]`)
+	plain.Type("#f-location_ids", "nowhere at all")
+	plain.Submit(".change-actions .button-main")
+	require.Contains(t, plain.Text(".problems"), "Locations")
+	plain.Type("#f-location_ids", kb.End+strings.Repeat(kb.Backspace, 20))
+	plain.Submit(".change-actions .button-main")
+	require.Equal(t, []any{north}, s.first("/users?username=viewer")["location_ids"])
 }

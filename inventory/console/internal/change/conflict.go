@@ -3,6 +3,7 @@ package change
 import (
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/ashlar-go/ashlar/inventory/site"
 )
@@ -65,8 +66,8 @@ func (f *form) conflict(status int) error {
 	c := &conflict{form: f, Since: rec.Text("updated_at")}
 	ids := map[string][]string{}
 	for _, in := range f.Inputs {
-		if in.Ref != nil {
-			ids[in.To] = append(ids[in.To], in.Base, in.ID, now.input(in.Name).Was)
+		if in.To != "" {
+			ids[in.To] = append(ids[in.To], elements(strings.Join([]string{in.Base, in.typed(), now.input(in.Name).Was}, "\n"), "")...)
 		}
 	}
 	names, err := namesOf(f.q, ids)

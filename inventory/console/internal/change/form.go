@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"crypto/rand"
 	"net/http"
 	"net/url"
@@ -122,7 +123,7 @@ func (f *form) name() error {
 		case in.Ref != nil && in.ID != "" && in.Value == in.ID:
 			ids[in.To] = append(ids[in.To], in.ID)
 		case in.To != "" && in.Ref == nil:
-			ids[in.To] = append(ids[in.To], elements(in.Value, in.Was)...)
+			ids[in.To] = append(ids[in.To], elements(in.Value, "")...)
 		}
 	}
 	names, err := namesOf(f.q, ids)
@@ -134,13 +135,14 @@ func (f *form) name() error {
 		case in.Ref != nil && in.Value == in.ID && names[in.ID] != "":
 			in.Value, in.Chosen = names[in.ID], names[in.ID]
 		case in.To != "" && in.Ref == nil:
-			lines := elements(in.Value, in.Was)
-			for i, id := range lines {
-				if names[id] != "" {
-					lines[i] = names[id] + " (" + id + ")"
+			in.Options = nil
+			for _, id := range elements(in.Value, "") {
+				if records.ValidID(id) {
+					in.Options = append(in.Options, option{id, cmp.Or(names[id], "not visible to you")})
+				} else {
+					in.Typed = id
 				}
 			}
-			in.Value = strings.Join(lines, "\n")
 		}
 	}
 	return nil
@@ -155,7 +157,10 @@ func (f *form) read(values url.Values) {
 			continue
 		}
 		in.Value = clean(in.Field, typed[len(typed)-1]) // a checkbox has "false" in front
-		if in.Control == "checks" {
+		switch in.Control {
+		case "picks":
+			in.Value = strings.Join(elements(strings.Join(typed, "\n"), ""), "\n")
+		case "checks":
 			in.Value = strings.Join(slices.Sorted(slices.Values(elements(strings.Join(typed, "\n"), ""))), "\n")
 		}
 		in.Was = clean(in.Field, values.Get("was."+in.Name))
@@ -193,13 +198,10 @@ func (f *form) resolve(inputs []*input) error {
 	return nil
 }
 
-// resolveAll finds the records that the lines of an input name.
+// resolveAll finds the records that an input names.
 func (in *input) resolveAll(q *site.Request) error {
-	lines := elements(in.Value, in.Was)
+	lines := elements(in.Value, "")
 	for i, line := range lines {
-		if records.ValidID(idOf(line)) {
-			continue
-		}
 		found, fault, err := resolve(q, in.To, line)
 		if err != nil {
 			return err
@@ -208,7 +210,7 @@ func (in *input) resolveAll(q *site.Request) error {
 			in.Fault = fault
 			return nil
 		}
-		lines[i] = found.Text + " (" + found.ID + ")"
+		lines[i] = found.ID
 	}
 	in.Value = strings.Join(lines, "\n")
 	return nil
@@ -216,15 +218,8 @@ func (in *input) resolveAll(q *site.Request) error {
 
 // typed returns the value of an input to compare with a stored one.
 func (in *input) typed() string {
-	switch {
-	case in.Ref != nil:
+	if in.Ref != nil {
 		return in.ID
-	case in.To != "":
-		lines := elements(in.Value, in.Was)
-		for i, line := range lines {
-			lines[i] = idOf(line)
-		}
-		return strings.Join(lines, "\n")
 	}
 	return in.Value
 }

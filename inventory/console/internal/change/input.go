@@ -1,7 +1,7 @@
 package change
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +14,7 @@ import (
 // input is a field of a form, and what was typed.
 type input struct {
 	*records.Field
-	Control  string // input, secret, area, check, checks, select or pick
+	Control  string // input, secret, area, check, checks, select, pick or picks
 	Type     string // of an input
 	Hint     string // what values look like
 	Limit    string // how long or large values may be
@@ -27,6 +27,7 @@ type input struct {
 	Near     string   // the ids of locations, separated by commas, whose records are suggested first
 
 	Value string // as it is typed
+	Typed string // of picks: what names no record
 	Was   string // the stored value that the form was made from
 	Base  string // the stored value that the user has seen first, if the form shows a conflict
 	Fault string
@@ -45,9 +46,6 @@ type option struct{ Value, Label string }
 
 // Label is the name of the field for people.
 func (in *input) Label() string {
-	if of, ok := strings.CutSuffix(in.Name, "_ids"); ok && in.To != "" && in.Field.Label == "" {
-		return site.FieldLabel(&records.Field{Name: of + "s"})
-	}
 	return site.FieldLabel(in.Field)
 }
 
@@ -75,7 +73,11 @@ func (in *input) show(value string, names map[string]string) string {
 	case in.Ref != nil && names[value] != "":
 		return names[value]
 	case in.Kind == records.List:
-		return strings.ReplaceAll(value, "\n", ", ")
+		all := strings.Split(value, "\n")
+		for i, e := range all {
+			all[i] = cmp.Or(names[e], e)
+		}
+		return strings.Join(all, ", ")
 	case in.Kind == records.Bool && value != "":
 		return site.BoolText(in.Field, value)
 	case in.Kind == records.Time && value != "":
@@ -145,10 +147,8 @@ func (in *input) area(q *site.Request) {
 	switch in.Kind {
 	case records.List:
 		in.Hint = "Separated by commas, or one on each line."
-		if of, ok := strings.CutSuffix(in.Name, "_ids"); ok && in.Format == "uuid" {
-			if to, known := q.Schema.Named(of + "s"); known {
-				in.To, in.Hint = to.Name, fmt.Sprintf("The names or ids of %s, one on each line.", site.Plural(to))
-			}
+		if to := q.Refers(in.Field); to != "" && q.MaySee(to) {
+			in.Control, in.To, in.Hint = "picks", to, ""
 		}
 	case records.Object:
 		in.Type, in.Hint = "json", "An object in JSON."

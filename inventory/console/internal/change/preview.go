@@ -85,7 +85,7 @@ func (m *many) show(p *site.Preview) error {
 	}
 	ids := map[string][]string{}
 	for _, e := range p.Changes {
-		site.RefIDs(ids, m.Resource, e.Changes)
+		m.q.RefIDs(ids, m.Resource, e.Changes)
 	}
 	names, err := namesOf(m.q, ids)
 	if err != nil {

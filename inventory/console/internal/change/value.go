@@ -111,13 +111,7 @@ var number = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?
 // says what it expects. before is the value of the field until now.
 func encode(f *records.Field, typed, before string) any {
 	if f.Kind == records.List {
-		list := elements(typed, before)
-		for i, e := range list {
-			if f.Format == "uuid" {
-				list[i] = idOf(e)
-			}
-		}
-		return slices.Concat([]string{}, list)
+		return slices.Concat([]string{}, elements(typed, before))
 	}
 	if typed == "" {
 		if f.Kind == records.Text && !f.Nullable {
@@ -154,15 +148,4 @@ func clean(f *records.Field, value string) string {
 		return value
 	}
 	return strings.TrimSpace(value)
-}
-
-// named is a record that is written as its name, with its id in parentheses.
-var named = regexp.MustCompile(`\(([0-9A-Fa-f-]{36})\)$`)
-
-// idOf returns the id of a record that is written with its name.
-func idOf(text string) string {
-	if m := named.FindStringSubmatch(text); m != nil {
-		return m[1]
-	}
-	return text
 }

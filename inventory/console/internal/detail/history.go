@@ -35,7 +35,7 @@ func readEntries(q *site.Request, query url.Values, limit int) ([]entry, string,
 	for _, rec := range page.Data {
 		if r := q.OfKind(rec.Text("resource_type")); r != nil {
 			ids[r.Name] = append(ids[r.Name], rec.Text("resource_id"))
-			site.RefIDs(ids, r, changesOf(rec))
+			q.RefIDs(ids, r, changesOf(rec))
 		}
 	}
 	labels, err := q.LabelsOf(ids)
@@ -89,7 +89,7 @@ func entryOf(q *site.Request, r *records.Resource, rec site.Record, labels map[s
 
 // changedText returns a changed value for people.
 func changedText(value any, f *records.Field, labels map[string]string) string {
-	text := site.Text(value)
+	text := site.Named(value, labels)
 	if f.Ref != nil && text != "" {
 		return cmp.Or(labels[text], "one that is gone, or that you may not see")
 	}

@@ -27,6 +27,15 @@
       if (i === n) { input.setAttribute("aria-activedescendant", o.id); o.scrollIntoView({ block: "nearest" }); }
     });
     const take = (o) => {
+      if ("picks" in at.dataset) { // one more of a list
+        const box = document.createElement("label"), tick = document.createElement("input");
+        Object.assign(tick, { type: "checkbox", name: input.name, value: o.dataset.id, checked: true });
+        box.append(tick, " " + o.dataset.text);
+        at.previousElementSibling.append(box);
+        input.value = "";
+        show(false);
+        return;
+      }
       input.value = label.value = o.dataset.text;
       id.value = o.dataset.id;
       show(false);
